@@ -1,0 +1,22 @@
+# octavo_layer(NAME SOURCES files... DEPENDS layers... LINK libraries...)
+# A layer of the design: a static library octavo_NAME that sees the layers below it.
+function(octavo_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  add_library(octavo_${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(octavo_${name} PUBLIC octavo_flags Threads::Threads)
+  foreach(layer IN LISTS ARG_DEPENDS)
+    target_link_libraries(octavo_${name} PUBLIC octavo_${layer})
+  endforeach()
+  target_link_libraries(octavo_${name} PUBLIC ${ARG_LINK})
+endfunction()
+
+# octavo_test(NAME SOURCES files... LINK libraries...)
+# A GoogleTest program test_NAME whose every test case is a CTest test.
+function(octavo_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(test_${name} ${ARG_SOURCES})
+  target_link_libraries(test_${name} PRIVATE octavo_flags ${ARG_LINK} GTest::gmock GTest::gtest_main)
+  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(test_${name} PRIVATE OCTAVO_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  gtest_discover_tests(test_${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 600)
+endfunction()

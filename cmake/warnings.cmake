@@ -1,0 +1,13 @@
+# One set of flags for every target. The compiler must not choose how floats are
+# rounded: fused multiply-add is used only where the source names it.
+add_library(octavo_flags INTERFACE)
+target_compile_options(octavo_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror=return-type -ffp-contract=off)
+target_include_directories(octavo_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+if(OCTAVO_SANITIZE)
+  target_compile_options(octavo_flags INTERFACE -fsanitize=${OCTAVO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(octavo_flags INTERFACE -fsanitize=${OCTAVO_SANITIZE})
+endif()
+if(OCTAVO_INTEGRITY_CHECKS)
+  target_compile_definitions(octavo_flags INTERFACE OCTAVO_INTEGRITY_CHECKS=1)
+endif()

@@ -1,0 +1,165 @@
+// Octavo's public interface: load a model, submit requests, receive tokens.
+//
+//     auto engine = octavo::Engine::load({.model_path = "model.gguf"});
+//     if (!engine) return report(engine.error().message);
+//     octavo::Request request{.tokens = *(*engine)->tokenize("Once upon a time", {})};
+//     (*engine)->submit(std::move(request), [](const octavo::TokenEvent& event) { std::cout << event.text; });
+//     (*engine)->run();
+//
+// One thread drives an Engine at a time (submit, cancel, step, run). The library never prints, never
+// exits and reads no environment variable.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "octavo/result.h"
+
+namespace octavo {
+
+using TokenId = std::int32_t;
+using RequestId = std::uint64_t;
+
+/// Element type of the KV cache.
+enum class KvType : std::uint8_t { kF16, kBF16, kQ8_0, kF32 };
+
+/// "f16", "bf16", "q8_0", "f32", and back.
+std::string_view kv_type_name(KvType type);
+Result<KvType> parse_kv_type(std::string_view name);
+
+/// How far loading has come, for a progress bar: done of total bytes of weights.
+struct LoadProgress {
+  std::uint64_t done_bytes;
+  std::uint64_t total_bytes;
+};
+
+struct EngineOptions {
+  std::filesystem::path model_path;  // a GGUF file
+  int num_threads = 0;               // 0: every CPU this process may use
+  std::string isa = "auto";          // auto, scalar, avx2, avxvnni, avx512vnni, neon; an unsupported one is an error
+  KvType kv_type = KvType::kF16;
+  int block_size = 16;               // tokens in a KV block: a power of two, 1 to 256
+  std::uint64_t kv_memory_bytes = 0;  // hard budget of the KV arena; 0: half of what is free after loading
+  int max_context = 0;               // tokens in one sequence, prompt and answer; 0: what the model was trained for
+  int max_step_tokens = 512;         // rows computed in one step at most; longer prompts are read in chunks
+  int max_sequences = 256;           // sequences that advance in one step at most
+  std::function<void(const LoadProgress&)> on_load_progress;  // called on the loading thread
+};
+
+/// How the next token is drawn. The order of the cuts is: top_k, top_p, min_p, temperature last.
+struct SamplingParams {
+  float temperature = 1.0F;  // 0: the most likely token, always
+  int top_k = 0;             // keep the k most likely; 0: all
+  float top_p = 1.0F;        // keep the fewest tokens whose probabilities sum to at least this
+  float min_p = 0.0F;        // drop tokens less likely than this share of the most likely one
+  std::uint64_t seed = 0;    // draws are keyed by (seed, choice index, position, draw): same seed, same tokens
+};
+
+struct Request {
+  std::vector<TokenId> tokens;             // the prompt; at least one token
+  SamplingParams sampling;
+  int max_tokens = 0;                      // tokens to generate at most; 0: until the end of the context
+  bool ignore_eos = false;                 // go on after an end token
+  std::vector<TokenId> stop_tokens;        // further tokens that end the answer
+  /// If set: called with the logits of every prompt row, in order, at most 64 rows a call:
+  /// (position of the first row, float32 [num_rows, vocab_size]). With it max_tokens may be -1: generate nothing.
+  std::function<void(int first_position, std::span<const float> logits)> on_prompt_logits;
+};
+
+enum class FinishReason : std::uint8_t { kNone, kStop, kLength, kContext, kCancelled };
+std::string_view finish_reason_name(FinishReason reason);  // "", "stop", "length", "context", "cancelled"
+
+/// What a finished request cost.
+struct RequestStats {
+  int prompt_tokens = 0;
+  int generated_tokens = 0;
+  double time_to_first_token_s = 0;  // from submit to the first token
+  double total_s = 0;                // from submit to the end
+};
+
+/// One step of an answer. `text` is whole UTF-8 characters: a partial character waits for its rest; bytes that never
+/// become one arrive as U+FFFD, with the true bytes in `bytes`. The last event of a request has `finish` set;
+/// its token is -1 where the end came without one.
+struct TokenEvent {
+  RequestId request = 0;
+  TokenId token = -1;
+  float logprob = 0;           // natural log of the token's probability before any cut, at temperature 1
+  std::string_view text;       // valid during the callback
+  std::string_view bytes;
+  FinishReason finish = FinishReason::kNone;
+  RequestStats stats;          // set with `finish`
+};
+using TokenCallback = std::function<void(const TokenEvent&)>;
+
+struct TokenizeOptions {
+  bool add_special = true;     // BOS/EOS as the file says, unless the text already begins with BOS
+  bool parse_special = true;   // control tokens written in the text become those tokens
+};
+
+struct ChatMessage {
+  std::string role;     // system, user, assistant
+  std::string content;  // never parsed for control tokens
+};
+
+/// What was loaded.
+struct ModelInfo {
+  std::string name;           // general.name
+  std::string architecture;
+  int vocab_size = 0;
+  int num_layers = 0;
+  int max_context = 0;        // in force: the smallest of the model's, the option's and what the KV budget can hold
+  std::uint64_t weight_bytes = 0;
+  std::uint64_t weight_bytes_per_token = 0;  // weights read to compute one token alone
+  std::uint64_t kv_bytes_per_token = 0;
+  std::uint64_t kv_arena_bytes = 0;
+  int num_threads = 0;
+  std::string isa;
+};
+
+class Engine {
+ public:
+  /// Loads a model and takes its memory. Errors name the file and what is wrong with it.
+  static Result<std::unique_ptr<Engine>> load(EngineOptions options);
+
+  virtual ~Engine() = default;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  virtual const ModelInfo& info() const = 0;
+
+  /// Takes a request. Errors: no tokens, a token outside the vocabulary, sampling values out of range, a prompt
+  /// that leaves no room in the context. `on_event` is called by step(), on its thread.
+  virtual Result<RequestId> submit(Request request, TokenCallback on_event) = 0;
+
+  /// Ends a request; its last event (kCancelled) comes at once and its blocks are free. Unknown ids are ignored.
+  virtual void cancel(RequestId id) = 0;
+
+  /// Computes one step of all requests together. False when there is nothing to do.
+  virtual bool step() = 0;
+
+  /// Steps until every request is done.
+  void run() {
+    while (step()) {
+    }
+  }
+
+  virtual Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const = 0;
+  /// The bytes of the tokens; control tokens give their text.
+  virtual std::string detokenize(std::span<const TokenId> tokens) const = 0;
+  /// The prompt of a conversation, ending where the assistant begins. Error: the model's template is missing or unknown.
+  virtual Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages) const = 0;
+  /// Sampling settings that the model's file asks for (general.sampling.*), over `defaults`.
+  virtual SamplingParams default_sampling(SamplingParams defaults) const = 0;
+
+ protected:
+  Engine() = default;
+};
+
+}  // namespace octavo

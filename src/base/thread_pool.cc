@@ -1,0 +1,118 @@
+#include "base/thread_pool.h"
+
+#include <algorithm>
+
+#include "base/cpu_info.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace octavo {
+namespace {
+
+void pause_cpu() {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Every worker rounds to nearest and keeps denormals, whatever the embedding program has set.
+std::uint32_t set_ieee_rounding() {
+#if defined(__x86_64__)
+  constexpr std::uint32_t kDefault = 0x1F80;
+  const std::uint32_t saved = _mm_getcsr();
+  _mm_setcsr(kDefault);
+  return saved;
+#else
+  return 0;
+#endif
+}
+
+void restore_rounding([[maybe_unused]] std::uint32_t saved) {
+#if defined(__x86_64__)
+  _mm_setcsr(saved);
+#endif
+}
+
+// About 50 microseconds; a step's serial stretches are shorter.
+constexpr int kSpinsBeforeYield = 1 << 12;
+
+}  // namespace
+
+ThreadPool::ThreadPool(int num_threads)
+    : num_threads_(std::max(1, num_threads)), oversubscribed_(num_threads_ > usable_cpus()) {
+  threads_.reserve(static_cast<std::size_t>(num_threads_ - 1));
+  for (int worker = 1; worker < num_threads_; ++worker) threads_.emplace_back([this, worker] { worker_main(worker); });
+}
+
+ThreadPool::~ThreadPool() {
+  stop_.store(true, std::memory_order_relaxed);
+  epoch_.fetch_add(1, std::memory_order_release);
+  epoch_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+ThreadPool::Step::Step(ThreadPool& pool) : pool_(pool), saved_mxcsr_(set_ieee_rounding()) {
+  pool_.spinning_.store(true, std::memory_order_relaxed);
+}
+
+ThreadPool::Step::~Step() {
+  pool_.spinning_.store(false, std::memory_order_relaxed);
+  restore_rounding(saved_mxcsr_);
+}
+
+void ThreadPool::run(const Region& region) {
+  region_ = region;
+  next_item_.store(0, std::memory_order_relaxed);
+  num_running_.store(num_threads_ - 1, std::memory_order_relaxed);
+  epoch_.fetch_add(1, std::memory_order_release);
+  epoch_.notify_all();
+  work(0);
+  for (int spins = 0; num_running_.load(std::memory_order_acquire) != 0; ++spins) {
+    if (oversubscribed_ || spins > kSpinsBeforeYield) {
+      std::this_thread::yield();
+    } else {
+      pause_cpu();
+    }
+  }
+}
+
+void ThreadPool::work(int worker) {
+  const Region region = region_;
+  for (;;) {
+    const std::size_t begin = next_item_.fetch_add(region.grain, std::memory_order_relaxed);
+    if (begin >= region.num_items) return;
+    region.call(region.body, begin, std::min(begin + region.grain, region.num_items), worker);
+  }
+}
+
+std::uint32_t ThreadPool::wait_for_region(std::uint32_t seen) {
+  for (int spins = 0;; ++spins) {
+    const std::uint32_t epoch = epoch_.load(std::memory_order_acquire);
+    if (epoch != seen) return epoch;
+    const bool keep_spinning = spins < kSpinsBeforeYield || spinning_.load(std::memory_order_relaxed);
+    if (!keep_spinning) {
+      epoch_.wait(seen, std::memory_order_acquire);
+    } else if (oversubscribed_ || spins > kSpinsBeforeYield) {
+      std::this_thread::yield();
+    } else {
+      pause_cpu();
+    }
+  }
+}
+
+void ThreadPool::worker_main(int worker) {
+  set_ieee_rounding();
+  std::uint32_t seen = 0;
+  for (;;) {
+    seen = wait_for_region(seen);
+    if (stop_.load(std::memory_order_relaxed)) return;
+    work(worker);
+    num_running_.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+}  // namespace octavo

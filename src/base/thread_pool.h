@@ -1,0 +1,82 @@
+// A fork-join pool: the calling thread is worker 0, the others wait for its regions.
+//
+// Owned by the engine and passed by reference; one thread drives it at a time. Inside a step
+// (between begin_step and end_step) idle workers spin, so that a region costs about a
+// microsecond; outside they sleep in the kernel. Work is claimed in pieces, so a worker that
+// the system has taken off its CPU does not hold the others.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace octavo {
+
+class ThreadPool {
+ public:
+  /// `num_threads` workers in all, the caller among them; at least 1.
+  explicit ThreadPool(int num_threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int num_threads() const { return num_threads_; }
+
+  /// While a Step lives the workers spin between regions and floats round as IEEE says.
+  class Step {
+   public:
+    explicit Step(ThreadPool& pool);
+    ~Step();
+    Step(const Step&) = delete;
+    Step& operator=(const Step&) = delete;
+
+   private:
+    ThreadPool& pool_;
+    std::uint32_t saved_mxcsr_;
+  };
+
+  /// Calls `body(begin, end, worker)` over [0, num_items) in pieces of `grain` items, in any order,
+  /// on all workers; returns when all is done. What is computed must not depend on the split.
+  template <class Body>
+  void for_ranges(std::size_t num_items, std::size_t grain, const Body& body) {
+    if (num_items == 0) return;
+    if (num_threads_ == 1 || num_items <= grain) {
+      body(std::size_t{0}, num_items, 0);
+      return;
+    }
+    run({&invoke<Body>, static_cast<const void*>(&body), num_items, grain});
+  }
+
+ private:
+  struct Region {
+    void (*call)(const void* body, std::size_t begin, std::size_t end, int worker) = nullptr;
+    const void* body = nullptr;
+    std::size_t num_items = 0;
+    std::size_t grain = 1;
+  };
+
+  template <class Body>
+  static void invoke(const void* body, std::size_t begin, std::size_t end, int worker) {
+    (*static_cast<const Body*>(body))(begin, end, worker);
+  }
+
+  void run(const Region& region);
+  void work(int worker);
+  void worker_main(int worker);
+  std::uint32_t wait_for_region(std::uint32_t seen);
+
+  const int num_threads_;
+  const bool oversubscribed_;  // more workers than CPUs: give the CPU away while waiting
+  Region region_;
+  alignas(64) std::atomic<std::uint32_t> epoch_{0};  // odd or even does not matter; a change starts a region
+  alignas(64) std::atomic<std::size_t> next_item_{0};
+  alignas(64) std::atomic<int> num_running_{0};
+  alignas(64) std::atomic<bool> spinning_{false};
+  std::atomic<bool> stop_{false};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace octavo

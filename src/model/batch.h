@@ -1,0 +1,50 @@
+// One step's work, as flat arrays of integers: the only thing that crosses from the scheduler to the model.
+//
+// Built by the engine, read by a ModelRunner. Rows are grouped by sequence; prefill, chunk and decode differ
+// only in how many rows a sequence has.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace octavo {
+
+/// Copy-on-write: contents of block `from` go to block `to`, in all layers of the group, before the step writes.
+struct BlockCopy {
+  std::int32_t group, from, to;
+};
+
+struct Batch {
+  std::vector<std::int32_t> tokens;     // [num_rows]
+  std::vector<std::int32_t> positions;  // [num_rows] absolute position in the row's sequence
+  std::vector<std::int32_t> seq_begin;  // [num_seqs + 1] rows of sequence s: seq_begin[s] .. seq_begin[s + 1]
+  std::vector<std::int32_t> kv_len;     // [num_seqs] tokens in the cache after this step's rows are written
+
+  /// Block tables of one attention group (layers with the same span).
+  struct Group {
+    std::vector<std::int32_t> block_begin;  // [num_seqs + 1] offsets into block_ids
+    std::vector<std::int32_t> block_ids;    // block i of sequence s: block_ids[block_begin[s] + i], covers
+                                            // positions i * block_size .. (i + 1) * block_size - 1
+  };
+  std::vector<Group> groups;
+  std::vector<BlockCopy> copies;
+  std::vector<std::int32_t> logit_rows;  // rows whose logits are wanted, ascending
+
+  int num_rows() const { return static_cast<int>(tokens.size()); }
+  int num_seqs() const { return static_cast<int>(kv_len.size()); }
+
+  void clear() {
+    tokens.clear();
+    positions.clear();
+    seq_begin.assign(1, 0);
+    kv_len.clear();
+    for (Group& group : groups) {
+      group.block_begin.assign(1, 0);
+      group.block_ids.clear();
+    }
+    copies.clear();
+    logit_rows.clear();
+  }
+};
+
+}  // namespace octavo

@@ -1,0 +1,113 @@
+// Layouts of the quantized blocks of a GGUF file (ggml's formats), one struct a type.
+//
+// Scales are IEEE halfs kept as raw bits. All fields are bytes or little-endian 16-bit words.
+#pragma once
+
+#include <cstdint>
+
+namespace octavo {
+
+struct BlockQ4_0 {  // w = d (q - 8)
+  std::uint16_t d;
+  std::uint8_t qs[16];  // weight i in the low nibble of byte i, weight i + 16 in the high one
+};
+struct BlockQ4_1 {  // w = d q + m
+  std::uint16_t d, m;
+  std::uint8_t qs[16];  // as Q4_0
+};
+struct BlockQ5_0 {  // w = d (q - 16)
+  std::uint16_t d;
+  std::uint8_t qh[4];   // fifth bit of weight i is bit i of this 32-bit word
+  std::uint8_t qs[16];  // as Q4_0
+};
+struct BlockQ5_1 {  // w = d q + m
+  std::uint16_t d, m;
+  std::uint8_t qh[4], qs[16];  // as Q5_0
+};
+struct BlockQ8_0 {  // w = d q
+  std::uint16_t d;
+  std::int8_t qs[32];
+};
+struct BlockQ2_K {  // 16 groups of 16: w = d sc q - dmin mn
+  std::uint8_t scales[16];  // sc in the low nibble, mn in the high one
+  std::uint8_t qs[64];      // half h, plane j: weight 128 h + 32 j + l is bits 2j of byte 32 h + l
+  std::uint16_t d, dmin;
+};
+struct BlockQ3_K {  // 16 groups of 16: w = d (sc - 32) (q - 4)
+  std::uint8_t hmask[32];  // third bit of weight 32 j + l is bit j of byte l
+  std::uint8_t qs[64];     // low two bits, as Q2_K
+  std::uint8_t scales[12];  // 6 bits each: low nibbles in bytes 0-7, high pairs in bytes 8-11
+  std::uint16_t d;
+};
+struct BlockQ4_K {  // 8 groups of 32: w = d sc q - dmin mn
+  std::uint16_t d, dmin;
+  std::uint8_t scales[12];  // 6-bit sc and mn, see unpack_scales_k4
+  std::uint8_t qs[128];     // group 2p: low nibbles of bytes 32p..32p+31, group 2p+1: high ones
+};
+struct BlockQ5_K {  // as Q4_K with a fifth bit
+  std::uint16_t d, dmin;
+  std::uint8_t scales[12];
+  std::uint8_t qh[32];  // fifth bit of weight 32 j + l is bit j of byte l
+  std::uint8_t qs[128];
+};
+struct BlockQ6_K {  // 16 groups of 16: w = d sc (q - 32)
+  std::uint8_t ql[128];  // half h: weight 128h+l low nibble of byte 64h+l, +32: of byte 64h+32+l, +64, +96: high ones
+  std::uint8_t qh[64];   // half h, plane j: high pair of weight 128 h + 32 j + l is bits 2j of byte 32 h + l
+  std::int8_t scales[16];
+  std::uint16_t d;
+};
+struct BlockIQ4_NL {  // w = d kIq4Values[q]
+  std::uint16_t d;
+  std::uint8_t qs[16];  // as Q4_0
+};
+struct BlockIQ4_XS {  // 8 groups of 32: w = d (sc - 32) kIq4Values[q]
+  std::uint16_t d;
+  std::uint16_t scales_h;    // high pair of group g's scale is bits 2g
+  std::uint8_t scales_l[4];  // low nibble of group g's scale: nibble g
+  std::uint8_t qs[128];      // group g: as Q4_0 in bytes 16g..16g+15
+};
+struct BlockTQ1_0 {  // w = d (t - 1); a byte holds base-3 digits as a fraction of 256
+  std::uint8_t qs[48];  // five digits a byte: bytes 0-31: weight 32 n + l; bytes 32-47: weight 160 + 16 n + l
+  std::uint8_t qh[4];   // four digits a byte: weight 240 + 4 n + l
+  std::uint16_t d;
+};
+struct BlockTQ2_0 {  // w = d (t - 1)
+  std::uint8_t qs[64];  // as Q2_K
+  std::uint16_t d;
+};
+struct BlockMXFP4 {  // w = 2^(e - 127) times an E2M1 value; kMxfp4Values holds twice the value
+  std::uint8_t e;
+  std::uint8_t qs[16];  // as Q4_0
+};
+struct BlockQ1_0 {  // w = +d where the bit is 1, else -d
+  std::uint16_t d;
+  std::uint8_t qs[16];  // weight i is bit i % 8 of byte i / 8
+};
+
+static_assert(sizeof(BlockQ4_0) == 18 && sizeof(BlockQ4_1) == 20 && sizeof(BlockQ5_0) == 22 && sizeof(BlockQ5_1) == 24);
+static_assert(sizeof(BlockQ8_0) == 34 && sizeof(BlockQ2_K) == 84 && sizeof(BlockQ3_K) == 110 && sizeof(BlockQ4_K) == 144);
+static_assert(sizeof(BlockQ5_K) == 176 && sizeof(BlockQ6_K) == 210 && sizeof(BlockIQ4_NL) == 18);
+static_assert(sizeof(BlockIQ4_XS) == 136 && sizeof(BlockTQ1_0) == 54 && sizeof(BlockTQ2_0) == 66);
+static_assert(sizeof(BlockMXFP4) == 17 && sizeof(BlockQ1_0) == 18);
+
+inline constexpr std::int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+inline constexpr std::int8_t kMxfp4Values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+/// Scale and minimum (6 bits each) of group `g` of a Q4_K or Q5_K block.
+struct ScaleMin {
+  std::uint8_t scale, min;
+};
+inline ScaleMin unpack_scales_k4(const std::uint8_t scales[12], int g) {
+  if (g < 4) return {static_cast<std::uint8_t>(scales[g] & 63), static_cast<std::uint8_t>(scales[g + 4] & 63)};
+  return {static_cast<std::uint8_t>((scales[g + 4] & 15) | (scales[g - 4] >> 6) << 4),
+          static_cast<std::uint8_t>((scales[g + 4] >> 4) | (scales[g] >> 6) << 4)};
+}
+
+/// Scale (6 bits, bias 32 not removed) of group `g` of a Q3_K block.
+inline std::uint8_t unpack_scale_q3(const std::uint8_t scales[12], int g) {
+  const int low = g < 8 ? scales[g] & 15 : scales[g - 8] >> 4;
+  const int high = scales[8 + g % 4] >> (2 * (g / 4)) & 3;
+  return static_cast<std::uint8_t>(low | high << 4);
+}
+
+}  // namespace octavo

@@ -1,0 +1,26 @@
+// A non-owning view of a tensor's bytes, as they lie in a GGUF file. The mapped file owns them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "tensor/dtype.h"
+
+namespace octavo {
+
+/// A matrix of `rows` rows of `cols` elements (a vector has one row); rows follow each other without gaps.
+struct Tensor {
+  DType type = DType::kF32;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::span<const std::byte> data;  // rows * (cols / block_elements) * block_bytes bytes
+
+  std::size_t row_bytes() const {
+    const DTypeInfo& info = dtype_info(type);
+    return static_cast<std::size_t>(cols / info.block_elements * info.block_bytes);
+  }
+  const std::byte* row(std::int64_t r) const { return data.data() + static_cast<std::size_t>(r) * row_bytes(); }
+};
+
+}  // namespace octavo
