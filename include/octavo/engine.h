@@ -45,11 +45,11 @@ struct EngineOptions {
   int num_threads = 0;               // 0: every CPU this process may use
   std::string isa = "auto";          // auto, scalar, avx2, avxvnni, avx512vnni, neon; an unsupported one is an error
   KvType kv_type = KvType::kF16;
-  int block_size = 16;               // tokens in a KV block: a power of two, 1 to 256
+  int block_size = 16;                // tokens in a KV block: a power of two, 1 to 256
   std::uint64_t kv_memory_bytes = 0;  // hard budget of the KV arena; 0: half of what is free after loading
-  int max_context = 0;               // tokens in one sequence, prompt and answer; 0: what the model was trained for
-  int max_step_tokens = 512;         // rows computed in one step at most; longer prompts are read in chunks
-  int max_sequences = 256;           // sequences that advance in one step at most
+  int max_context = 0;                // tokens in one sequence, prompt and answer; 0: what the model was trained for
+  int max_step_tokens = 512;          // rows computed in one step at most; longer prompts are read in chunks
+  int max_sequences = 256;            // sequences that advance in one step at most
   std::function<void(const LoadProgress&)> on_load_progress;  // called on the loading thread
 };
 
@@ -63,11 +63,11 @@ struct SamplingParams {
 };
 
 struct Request {
-  std::vector<TokenId> tokens;             // the prompt; at least one token
+  std::vector<TokenId> tokens;  // the prompt; at least one token
   SamplingParams sampling;
-  int max_tokens = 0;                      // tokens to generate at most; 0: until the end of the context
-  bool ignore_eos = false;                 // go on after an end token
-  std::vector<TokenId> stop_tokens;        // further tokens that end the answer
+  int max_tokens = 0;                // tokens to generate at most; 0: until the end of the context
+  bool ignore_eos = false;           // go on after an end token
+  std::vector<TokenId> stop_tokens;  // further tokens that end the answer
   /// If set: called with the logits of every prompt row, in order, at most 64 rows a call:
   /// (position of the first row, float32 [num_rows, vocab_size]). With it max_tokens may be -1: generate nothing.
   std::function<void(int first_position, std::span<const float> logits)> on_prompt_logits;
@@ -90,17 +90,17 @@ struct RequestStats {
 struct TokenEvent {
   RequestId request = 0;
   TokenId token = -1;
-  float logprob = 0;           // natural log of the token's probability before any cut, at temperature 1
-  std::string_view text;       // valid during the callback
+  float logprob = 0;      // natural log of the token's probability before any cut, at temperature 1
+  std::string_view text;  // valid during the callback
   std::string_view bytes;
   FinishReason finish = FinishReason::kNone;
-  RequestStats stats;          // set with `finish`
+  RequestStats stats;  // set with `finish`
 };
 using TokenCallback = std::function<void(const TokenEvent&)>;
 
 struct TokenizeOptions {
-  bool add_special = true;     // BOS/EOS as the file says, unless the text already begins with BOS
-  bool parse_special = true;   // control tokens written in the text become those tokens
+  bool add_special = true;    // BOS/EOS as the file says, unless the text already begins with BOS
+  bool parse_special = true;  // control tokens written in the text become those tokens
 };
 
 struct ChatMessage {
@@ -110,11 +110,11 @@ struct ChatMessage {
 
 /// What was loaded.
 struct ModelInfo {
-  std::string name;           // general.name
+  std::string name;  // general.name
   std::string architecture;
   int vocab_size = 0;
   int num_layers = 0;
-  int max_context = 0;        // in force: the smallest of the model's, the option's and what the KV budget can hold
+  int max_context = 0;  // in force: the smallest of the model's, the option's and what the KV budget can hold
   std::uint64_t weight_bytes = 0;
   std::uint64_t weight_bytes_per_token = 0;  // weights read to compute one token alone
   std::uint64_t kv_bytes_per_token = 0;
@@ -153,7 +153,8 @@ class Engine {
   virtual Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const = 0;
   /// The bytes of the tokens; control tokens give their text.
   virtual std::string detokenize(std::span<const TokenId> tokens) const = 0;
-  /// The prompt of a conversation, ending where the assistant begins. Error: the model's template is missing or unknown.
+  /// The prompt of a conversation, ending where the assistant begins. Error: the model's template is missing or
+  /// unknown.
   virtual Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages) const = 0;
   /// Sampling settings that the model's file asks for (general.sampling.*), over `defaults`.
   virtual SamplingParams default_sampling(SamplingParams defaults) const = 0;

@@ -100,7 +100,8 @@ Result<IsaLevel> parse_isa(std::string_view name) {
   const auto found = std::find(kIsaNames.begin(), kIsaNames.end(), name);
   if (found == kIsaNames.end()) return fail("unknown instruction set '{}'; this processor has: {}", name, names);
   const auto level = static_cast<IsaLevel>(found - kIsaNames.begin());
-  if (!isa_supported(level)) return fail("instruction set '{}' is not supported by this processor, which has: {}", name, names);
+  if (!isa_supported(level))
+    return fail("instruction set '{}' is not supported by this processor, which has: {}", name, names);
   return level;
 }
 

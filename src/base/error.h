@@ -22,17 +22,17 @@ template <class... Args>
 #define OCTAVO_CONCAT(a, b) OCTAVO_CONCAT_INNER(a, b)
 
 /// `OCTAVO_TRY(auto x, f());` declares x from f()'s value or returns f()'s error.
-#define OCTAVO_TRY(declaration, expression) OCTAVO_TRY_IMPL(OCTAVO_CONCAT(try_result_, __LINE__), declaration, expression)
-#define OCTAVO_TRY_IMPL(result, declaration, expression)        \
-  auto result = (expression);                                   \
+#define OCTAVO_TRY(declaration, expression) \
+  OCTAVO_TRY_IMPL(OCTAVO_CONCAT(try_result_, __LINE__), declaration, expression)
+#define OCTAVO_TRY_IMPL(result, declaration, expression)          \
+  auto result = (expression);                                     \
   if (!result) return std::unexpected(std::move(result.error())); \
   declaration = std::move(*result)
 
 /// `OCTAVO_TRY_VOID(f());` returns f()'s error, if it gives one.
-#define OCTAVO_TRY_VOID(expression)                                                 \
-  do {                                                                              \
-    if (auto try_result = (expression); !try_result)                                \
-      return std::unexpected(std::move(try_result.error()));                        \
+#define OCTAVO_TRY_VOID(expression)                                                                         \
+  do {                                                                                                      \
+    if (auto try_result = (expression); !try_result) return std::unexpected(std::move(try_result.error())); \
   } while (false)
 
 /// A condition that holds unless Octavo itself has a bug; in every build. Extra arguments are a fmt message.

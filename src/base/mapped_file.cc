@@ -24,7 +24,7 @@ struct FileDescriptor {
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   const FileDescriptor fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (fd.value < 0) return fail("{}: cannot open: {}", path.string(), std::strerror(errno));
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd.value, &info) != 0) return fail("{}: cannot stat: {}", path.string(), std::strerror(errno));
   if (S_ISDIR(info.st_mode)) return fail("{}: is a directory, expected a file", path.string());
   if (!S_ISREG(info.st_mode)) return fail("{}: is not a regular file", path.string());

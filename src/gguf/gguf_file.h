@@ -21,8 +21,19 @@
 namespace octavo {
 
 enum class GgufType : std::uint32_t {
-  kUint8 = 0, kInt8 = 1, kUint16 = 2, kInt16 = 3, kUint32 = 4, kInt32 = 5, kFloat32 = 6, kBool = 7,
-  kString = 8, kArray = 9, kUint64 = 10, kInt64 = 11, kFloat64 = 12,
+  kUint8 = 0,
+  kInt8 = 1,
+  kUint16 = 2,
+  kInt16 = 3,
+  kUint32 = 4,
+  kInt32 = 5,
+  kFloat32 = 6,
+  kBool = 7,
+  kString = 8,
+  kArray = 9,
+  kUint64 = 10,
+  kInt64 = 11,
+  kFloat64 = 12,
 };
 std::string_view gguf_type_name(GgufType type);
 
@@ -40,16 +51,16 @@ class GgufArray {
  public:
   GgufType element_type;
   std::uint64_t size = 0;
-  std::span<const std::byte> bytes;           // fixed-size elements, in the file
-  std::vector<std::string_view> strings;      // element_type kString
-  std::vector<GgufValue> arrays;              // element_type kArray
+  std::span<const std::byte> bytes;       // fixed-size elements, in the file
+  std::vector<std::string_view> strings;  // element_type kString
+  std::vector<GgufValue> arrays;          // element_type kArray
 };
 
 struct GgufTensor {
   std::string_view name;
-  std::uint64_t offset = 0;               // from the start of the file
-  std::vector<std::uint64_t> dims;        // ggml order: dims[0] is the row length; 1 to 4 of them
-  Tensor tensor;                          // cols = dims[0], rows = the product of the others
+  std::uint64_t offset = 0;         // from the start of the file
+  std::vector<std::uint64_t> dims;  // ggml order: dims[0] is the row length; 1 to 4 of them
+  Tensor tensor;                    // cols = dims[0], rows = the product of the others
 };
 
 class GgufFile {

@@ -14,7 +14,7 @@ inline constexpr int kMaxLogitRows = 64;
 
 /// What the engine must know of a runner's KV memory to hand out its blocks.
 struct KvGeometry {
-  int block_size = 16;   // tokens a block
+  int block_size = 16;  // tokens a block
   struct Group {
     int num_blocks = 0;  // ids 0 .. num_blocks - 1
     int window = 0;      // tokens a layer of this group looks back; 0: all

@@ -10,32 +10,20 @@ namespace octavo {
 namespace {
 
 constexpr std::array<DTypeInfo, kNumDTypes> kTable = {{
-    {DType::kF32, "F32", 1, 4},
-    {DType::kF16, "F16", 1, 2},
-    {DType::kBF16, "BF16", 1, 2},
-    {DType::kQ4_0, "Q4_0", 32, 18},
-    {DType::kQ4_1, "Q4_1", 32, 20},
-    {DType::kQ5_0, "Q5_0", 32, 22},
-    {DType::kQ5_1, "Q5_1", 32, 24},
-    {DType::kQ8_0, "Q8_0", 32, 34},
-    {DType::kQ2_K, "Q2_K", 256, 84},
-    {DType::kQ3_K, "Q3_K", 256, 110},
-    {DType::kQ4_K, "Q4_K", 256, 144},
-    {DType::kQ5_K, "Q5_K", 256, 176},
-    {DType::kQ6_K, "Q6_K", 256, 210},
-    {DType::kIQ4_NL, "IQ4_NL", 32, 18},
-    {DType::kIQ4_XS, "IQ4_XS", 256, 136},
-    {DType::kTQ1_0, "TQ1_0", 256, 54},
-    {DType::kTQ2_0, "TQ2_0", 256, 66},
-    {DType::kMXFP4, "MXFP4", 32, 17},
+    {DType::kF32, "F32", 1, 4},        {DType::kF16, "F16", 1, 2},         {DType::kBF16, "BF16", 1, 2},
+    {DType::kQ4_0, "Q4_0", 32, 18},    {DType::kQ4_1, "Q4_1", 32, 20},     {DType::kQ5_0, "Q5_0", 32, 22},
+    {DType::kQ5_1, "Q5_1", 32, 24},    {DType::kQ8_0, "Q8_0", 32, 34},     {DType::kQ2_K, "Q2_K", 256, 84},
+    {DType::kQ3_K, "Q3_K", 256, 110},  {DType::kQ4_K, "Q4_K", 256, 144},   {DType::kQ5_K, "Q5_K", 256, 176},
+    {DType::kQ6_K, "Q6_K", 256, 210},  {DType::kIQ4_NL, "IQ4_NL", 32, 18}, {DType::kIQ4_XS, "IQ4_XS", 256, 136},
+    {DType::kTQ1_0, "TQ1_0", 256, 54}, {DType::kTQ2_0, "TQ2_0", 256, 66},  {DType::kMXFP4, "MXFP4", 32, 17},
     {DType::kQ1_0, "Q1_0", 128, 18},
 }};
 
 // Names of the ids that Octavo does not read, so that an error can say which one was found.
 constexpr std::pair<std::uint32_t, std::string_view> kOtherNames[] = {
-    {9, "Q8_1"},   {15, "Q8_K"},   {16, "IQ2_XXS"}, {17, "IQ2_XS"}, {18, "IQ3_XXS"}, {19, "IQ1_S"}, {21, "IQ3_S"},
-    {22, "IQ2_S"}, {24, "I8"},     {25, "I16"},     {26, "I32"},    {27, "I64"},     {28, "F64"},   {29, "IQ1_M"},
-    {40, "NVFP4"},
+    {9, "Q8_1"},   {15, "Q8_K"},  {16, "IQ2_XXS"}, {17, "IQ2_XS"}, {18, "IQ3_XXS"},
+    {19, "IQ1_S"}, {21, "IQ3_S"}, {22, "IQ2_S"},   {24, "I8"},     {25, "I16"},
+    {26, "I32"},   {27, "I64"},   {28, "F64"},     {29, "IQ1_M"},  {40, "NVFP4"},
 };
 
 }  // namespace

@@ -37,8 +37,8 @@ enum class DType : std::uint32_t {
 };
 
 inline constexpr DType kAllDTypes[] = {
-    DType::kF32,  DType::kF16,  DType::kBF16, DType::kQ4_0, DType::kQ4_1,   DType::kQ5_0,   DType::kQ5_1,
-    DType::kQ8_0, DType::kQ2_K, DType::kQ3_K, DType::kQ4_K, DType::kQ5_K,   DType::kQ6_K,   DType::kIQ4_NL,
+    DType::kF32,    DType::kF16,   DType::kBF16,  DType::kQ4_0,  DType::kQ4_1, DType::kQ5_0, DType::kQ5_1,
+    DType::kQ8_0,   DType::kQ2_K,  DType::kQ3_K,  DType::kQ4_K,  DType::kQ5_K, DType::kQ6_K, DType::kIQ4_NL,
     DType::kIQ4_XS, DType::kTQ1_0, DType::kTQ2_0, DType::kMXFP4, DType::kQ1_0,
 };
 inline constexpr int kNumDTypes = static_cast<int>(std::size(kAllDTypes));

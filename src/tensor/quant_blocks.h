@@ -28,14 +28,14 @@ struct BlockQ8_0 {  // w = d q
   std::uint16_t d;
   std::int8_t qs[32];
 };
-struct BlockQ2_K {  // 16 groups of 16: w = d sc q - dmin mn
+struct BlockQ2_K {          // 16 groups of 16: w = d sc q - dmin mn
   std::uint8_t scales[16];  // sc in the low nibble, mn in the high one
   std::uint8_t qs[64];      // half h, plane j: weight 128 h + 32 j + l is bits 2j of byte 32 h + l
   std::uint16_t d, dmin;
 };
-struct BlockQ3_K {  // 16 groups of 16: w = d (sc - 32) (q - 4)
-  std::uint8_t hmask[32];  // third bit of weight 32 j + l is bit j of byte l
-  std::uint8_t qs[64];     // low two bits, as Q2_K
+struct BlockQ3_K {          // 16 groups of 16: w = d (sc - 32) (q - 4)
+  std::uint8_t hmask[32];   // third bit of weight 32 j + l is bit j of byte l
+  std::uint8_t qs[64];      // low two bits, as Q2_K
   std::uint8_t scales[12];  // 6 bits each: low nibbles in bytes 0-7, high pairs in bytes 8-11
   std::uint16_t d;
 };
@@ -50,7 +50,7 @@ struct BlockQ5_K {  // as Q4_K with a fifth bit
   std::uint8_t qh[32];  // fifth bit of weight 32 j + l is bit j of byte l
   std::uint8_t qs[128];
 };
-struct BlockQ6_K {  // 16 groups of 16: w = d sc (q - 32)
+struct BlockQ6_K {       // 16 groups of 16: w = d sc (q - 32)
   std::uint8_t ql[128];  // half h: weight 128h+l low nibble of byte 64h+l, +32: of byte 64h+32+l, +64, +96: high ones
   std::uint8_t qh[64];   // half h, plane j: high pair of weight 128 h + 32 j + l is bits 2j of byte 32 h + l
   std::int8_t scales[16];
@@ -66,12 +66,12 @@ struct BlockIQ4_XS {  // 8 groups of 32: w = d (sc - 32) kIq4Values[q]
   std::uint8_t scales_l[4];  // low nibble of group g's scale: nibble g
   std::uint8_t qs[128];      // group g: as Q4_0 in bytes 16g..16g+15
 };
-struct BlockTQ1_0 {  // w = d (t - 1); a byte holds base-3 digits as a fraction of 256
+struct BlockTQ1_0 {     // w = d (t - 1); a byte holds base-3 digits as a fraction of 256
   std::uint8_t qs[48];  // five digits a byte: bytes 0-31: weight 32 n + l; bytes 32-47: weight 160 + 16 n + l
   std::uint8_t qh[4];   // four digits a byte: weight 240 + 4 n + l
   std::uint16_t d;
 };
-struct BlockTQ2_0 {  // w = d (t - 1)
+struct BlockTQ2_0 {     // w = d (t - 1)
   std::uint8_t qs[64];  // as Q2_K
   std::uint16_t d;
 };
@@ -85,12 +85,14 @@ struct BlockQ1_0 {  // w = +d where the bit is 1, else -d
 };
 
 static_assert(sizeof(BlockQ4_0) == 18 && sizeof(BlockQ4_1) == 20 && sizeof(BlockQ5_0) == 22 && sizeof(BlockQ5_1) == 24);
-static_assert(sizeof(BlockQ8_0) == 34 && sizeof(BlockQ2_K) == 84 && sizeof(BlockQ3_K) == 110 && sizeof(BlockQ4_K) == 144);
+static_assert(sizeof(BlockQ8_0) == 34 && sizeof(BlockQ2_K) == 84 && sizeof(BlockQ3_K) == 110 &&
+              sizeof(BlockQ4_K) == 144);
 static_assert(sizeof(BlockQ5_K) == 176 && sizeof(BlockQ6_K) == 210 && sizeof(BlockIQ4_NL) == 18);
 static_assert(sizeof(BlockIQ4_XS) == 136 && sizeof(BlockTQ1_0) == 54 && sizeof(BlockTQ2_0) == 66);
 static_assert(sizeof(BlockMXFP4) == 17 && sizeof(BlockQ1_0) == 18);
 
-inline constexpr std::int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+inline constexpr std::int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                               1,    13,   25,  38,  53,  69,  89,  113};
 inline constexpr std::int8_t kMxfp4Values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 /// Scale and minimum (6 bits each) of group `g` of a Q4_K or Q5_K block.

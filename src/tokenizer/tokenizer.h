@@ -32,7 +32,8 @@ class Tokenizer {
   /// Ids of `text`, which may hold any bytes. See TokenizeOptions for BOS/EOS and control tokens.
   Result<std::vector<TokenId>> encode(std::string_view text, const TokenizeOptions& options) const;
 
-  /// The raw bytes of one token: control tokens give their text, byte tokens their byte. `id` must be in the vocabulary.
+  /// The raw bytes of one token: control tokens give their text, byte tokens their byte. `id` must be in the
+  /// vocabulary.
   std::string_view token_bytes(TokenId id) const;
   /// True for tokens that are never shown in an answer (control tokens such as BOS).
   bool is_control(TokenId id) const;
