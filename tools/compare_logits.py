@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""How far an engine's logits are from the oracle's, over one sequence of tokens.
+
+    compare_logits.py MODEL.gguf --ids 1,2,3 --logits ours.npy [--cache FOLDER]
+
+Prints JSON: max_abs_error over all logits, mean_kl (oracle || ours, in nats, averaged over positions), mean_nll of
+both and their relative difference, top1_agreement (share of positions with the same most likely token).
+`--cache` keeps the oracle's final hidden rows (small) by content of model and ids, because they take longest.
+Needs: numpy, gguf. As a module: `compare(reference, ours, ids)` and `oracle_logits(model_path, ids, cache)`.
+"""
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+
+import numpy as np
+
+import oracle
+
+ROWS_AT_ONCE = 32  # a row of logits in float64 is 2 MiB for a vocabulary of 262,144
+
+
+def fingerprint(path):
+    """SHA-256 over a file's size, first and last MiB, and 64 pages between: enough to tell models apart."""
+    size = os.path.getsize(path)
+    digest = hashlib.sha256(str(size).encode())
+    with open(path, "rb") as f:
+        spans = [(0, 1 << 20), (max(0, size - (1 << 20)), 1 << 20)]
+        spans += [(size * i // 65, 4096) for i in range(1, 65)]
+        for offset, length in spans:
+            f.seek(offset)
+            digest.update(f.read(length))
+    return digest.hexdigest()
+
+
+class OracleLogits:
+    """The oracle's logits of one sequence, made a few rows at a time: rows(begin, end) -> float32 [.., vocab_size]."""
+
+    def __init__(self, hidden, output_matrix):
+        self.hidden, self.output_matrix = hidden, output_matrix
+        self.shape = (len(hidden), len(output_matrix))
+
+    def rows(self, begin, end):
+        return self.hidden[begin:end] @ self.output_matrix.T
+
+
+def load_output_matrix(model_path):
+    """Only the output matrix, dequantized; much cheaper than a whole oracle.Model."""
+    reader = oracle.gguf.GGUFReader(model_path)
+    tensors = {t.name: t for t in reader.tensors}
+    return oracle.dequantize_tensor(tensors.get("output.weight", tensors["token_embd.weight"]))
+
+
+def oracle_logits(model_path, ids, cache=None):
+    if cache is None:
+        model = oracle.Model(model_path)
+        return OracleLogits(model.hidden(ids), model.output_matrix())
+    source = hashlib.sha256(pathlib.Path(oracle.__file__).read_bytes()).hexdigest()
+    key = hashlib.sha256(f"{source} {fingerprint(model_path)} {list(ids)}".encode()).hexdigest()[:32]
+    path = pathlib.Path(cache) / f"oracle-{key}.npy"
+    if path.exists():
+        return OracleLogits(np.load(path), load_output_matrix(model_path))
+    model = oracle.Model(model_path)
+    hidden = model.hidden(ids)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}.npy")
+    np.save(partial, hidden)
+    partial.rename(path)  # a run that is cut short leaves no half-written file under the final name
+    return OracleLogits(hidden, model.output_matrix())
+
+
+def compare(reference, ours, ids, num_rows=None):
+    """reference: OracleLogits; ours: float32 [len(ids), vocab_size]; num_rows: only the first of them."""
+    num_rows = num_rows or len(ids)
+    if tuple(ours.shape) != (len(ids), reference.shape[1]):
+        raise ValueError(f"logits have shape {tuple(ours.shape)}, expected {(len(ids), reference.shape[1])}")
+    max_error, kl, agree, nll_oracle, nll_ours = 0.0, 0.0, 0, 0.0, 0.0
+    for begin in range(0, num_rows, ROWS_AT_ONCE):
+        end = min(begin + ROWS_AT_ONCE, num_rows)
+        a, b = reference.rows(begin, end).astype(np.float64), np.asarray(ours[begin:end], np.float64)
+        if not np.isfinite(b).all():
+            raise ValueError(f"rows {begin} to {end - 1} hold a value that is not finite")
+        max_error = max(max_error, float(np.abs(a - b).max()))
+        agree += int((a.argmax(-1) == b.argmax(-1)).sum())
+        a, b = oracle.log_softmax(a), oracle.log_softmax(b)
+        kl += float((np.exp(a) * (a - b)).sum())
+        for row in range(begin, min(end, num_rows - 1)):  # the last token has no successor
+            nll_oracle -= a[row - begin, ids[row + 1]]
+            nll_ours -= b[row - begin, ids[row + 1]]
+    out = {"max_abs_error": max_error, "mean_kl": kl / num_rows, "top1_agreement": agree / num_rows}
+    if num_rows > 1:
+        out["mean_nll_oracle"] = float(nll_oracle / (num_rows - 1))
+        out["mean_nll"] = float(nll_ours / (num_rows - 1))
+        out["nll_relative_difference"] = abs(out["mean_nll"] / out["mean_nll_oracle"] - 1)
+    return out
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("--ids", required=True)
+    parser.add_argument("--logits", required=True)
+    parser.add_argument("--cache")
+    args = parser.parse_args()
+    ids = [int(i) for i in args.ids.split(",")]
+    result = compare(oracle_logits(args.model, ids, args.cache), np.load(args.logits, mmap_mode="r"), ids)
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""The truth for logits: a GGUF model run in plain float32 numpy, every weight dequantized first.
+
+Slow and simple on purpose; it shares no code with the engine. Architectures: llama, qwen2, qwen3, gemma3.
+
+    oracle.py MODEL.gguf --ids 1,2,3 [--greedy 16] [--top 20] [--save logits.npy]
+
+Prints JSON: mean negative log-likelihood of the given ids, the top log-probabilities after the last one,
+and the greedy continuation with, for each step, the gap in logits between the best and the second-best token
+(where that gap is small, a correct engine may choose the other one).
+Needs: numpy, gguf. As a module: `Model(path).logits(ids)` -> float32 [len(ids), vocab_size].
+"""
+import argparse
+import json
+import sys
+
+import gguf
+import numpy as np
+from gguf.quants import dequantize
+
+ARCHITECTURES = ("llama", "qwen2", "qwen3", "gemma3")
+GEMMA3_LOCAL_ROPE_BASE = 10000.0
+GEMMA3_GLOBAL_EVERY = 6  # layers 5, 11, 17, ... see everything, the others a window
+
+
+def dequantize_tensor(tensor):
+    """float32 weights of one tensor, in numpy's order of dimensions (the row is last)."""
+    shape = [int(n) for n in reversed(tensor.shape)]
+    if tensor.tensor_type.name == "Q1_0":
+        # 128 weights in 18 bytes: an f16 scale, then 128 sign bits, least significant first, 1 is +scale.
+        blocks = tensor.data.reshape(-1, 18)
+        scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)
+        bits = np.unpackbits(blocks[:, 2:], axis=1, bitorder="little").astype(np.float32)
+        return (scale * (2 * bits - 1)).reshape(shape)
+    return dequantize(tensor.data, tensor.tensor_type).reshape(shape).astype(np.float32)
+
+
+def softmax(x):
+    x = np.exp(x - x.max(-1, keepdims=True))
+    return x / x.sum(-1, keepdims=True)
+
+
+def log_softmax(x):
+    """Log-probabilities of float64 [.., vocab_size] logits."""
+    x = x - x.max(-1, keepdims=True)
+    return x - np.log(np.exp(x).sum(-1, keepdims=True))
+
+
+def silu(x):
+    with np.errstate(over="ignore"):  # exp(-x) = inf gives the right limit, 0
+        return x / (1 + np.exp(-x))
+
+
+def gelu_tanh(x):
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+class Model:
+    """One model with all its weights as float32: four times the size of an 8-bit file in memory."""
+
+    def __init__(self, path):
+        reader = gguf.GGUFReader(path)
+        self.meta = {k: f.contents() for k, f in reader.fields.items() if not k.startswith("tokenizer.ggml.")}
+        self.arch = self.meta["general.architecture"]
+        if self.arch not in ARCHITECTURES:
+            raise ValueError(f"{path}: no oracle for architecture {self.arch}; there is one for {ARCHITECTURES}")
+        self.gemma = self.arch == "gemma3"
+        self.weights = {t.name: dequantize_tensor(t) for t in reader.tensors}
+        self.layers, self.width = self.key("block_count"), self.key("embedding_length")
+        self.heads = self.key("attention.head_count")
+        self.kv_heads = self.key("attention.head_count_kv", self.heads)
+        self.head_dim = self.key("attention.key_length", self.width // self.heads)
+        self.eps = self.key("attention.layer_norm_rms_epsilon")
+        self.rope_base = self.key("rope.freq_base", 10000.0)
+        self.window = self.key("attention.sliding_window", 0) if self.gemma else 0
+        self.rope_factors = self.weights.get("rope_freqs.weight")  # Llama 3's scaling, if the file has it
+
+    def key(self, name, default=None):
+        value = self.meta.get(f"{self.arch}.{name}", default)
+        if value is None:
+            raise ValueError(f"metadata lacks {self.arch}.{name}")
+        return value
+
+    def norm(self, x, name):
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps) * self.weights[name]
+
+    def rope(self, x, positions, base):
+        """x: [heads, tokens, head_dim]. llama files pair neighbours, the others pair the two halves."""
+        half = self.head_dim // 2
+        freq = base ** (-np.arange(half) / half)
+        if self.rope_factors is not None:
+            freq = freq / self.rope_factors
+        c, s = np.cos(positions[:, None] * freq), np.sin(positions[:, None] * freq)
+        if self.arch == "llama":
+            a, b = x[..., 0::2], x[..., 1::2]
+            return np.stack([a * c - b * s, a * s + b * c], -1).reshape(x.shape).astype(np.float32)
+        a, b = x[..., :half], x[..., half:]
+        return np.concatenate([a * c - b * s, a * s + b * c], -1).astype(np.float32)
+
+    def attention(self, h, layer):
+        """h: normed rows [tokens, width] -> [tokens, width]."""
+        w, p, n = self.weights, f"blk.{layer}.", len(h)
+        q, k, v = (h @ w[p + f"attn_{c}.weight"].T + w.get(p + f"attn_{c}.bias", 0) for c in "qkv")
+        q = q.reshape(n, self.heads, self.head_dim).transpose(1, 0, 2)
+        k, v = (x.reshape(n, self.kv_heads, self.head_dim).transpose(1, 0, 2) for x in (k, v))
+        if p + "attn_q_norm.weight" in w:
+            q, k = self.norm(q, p + "attn_q_norm.weight"), self.norm(k, p + "attn_k_norm.weight")
+        local = self.gemma and (layer + 1) % GEMMA3_GLOBAL_EVERY != 0
+        positions = np.arange(n)
+        base = GEMMA3_LOCAL_ROPE_BASE if local else self.rope_base
+        q, k = self.rope(q, positions, base), self.rope(k, positions, base)
+        repeats = self.heads // self.kv_heads
+        k, v = np.repeat(k, repeats, 0), np.repeat(v, repeats, 0)
+        scores = q @ k.transpose(0, 2, 1) / np.sqrt(np.float32(self.head_dim))
+        hidden = positions[None, :] > positions[:, None]
+        if local and self.window:
+            hidden |= positions[:, None] - positions[None, :] >= self.window
+        out = softmax(np.where(hidden, np.float32(-np.inf), scores)) @ v
+        return out.transpose(1, 0, 2).reshape(n, -1) @ w[p + "attn_output.weight"].T
+
+    def feed_forward(self, h, layer):
+        w, p = self.weights, f"blk.{layer}."
+        gate, up = h @ w[p + "ffn_gate.weight"].T, h @ w[p + "ffn_up.weight"].T
+        return ((gelu_tanh if self.gemma else silu)(gate) * up) @ w[p + "ffn_down.weight"].T
+
+    def hidden(self, ids):
+        """Rows that meet the output matrix: float32 [len(ids), width]."""
+        x = self.weights["token_embd.weight"][ids]
+        if self.gemma:
+            x = x * np.float32(np.sqrt(self.width))
+        for i in range(self.layers):
+            p = f"blk.{i}."
+            out = self.attention(self.norm(x, p + "attn_norm.weight"), i)
+            x = x + (self.norm(out, p + "post_attention_norm.weight") if self.gemma else out)
+            out = self.feed_forward(self.norm(x, p + "ffn_norm.weight"), i)
+            x = x + (self.norm(out, p + "post_ffw_norm.weight") if self.gemma else out)
+        return self.norm(x, "output_norm.weight")
+
+    def output_matrix(self):
+        """float32 [vocab_size, width]; the embedding's own where the model ties them."""
+        return self.weights.get("output.weight", self.weights["token_embd.weight"])
+
+    def logits(self, ids):
+        return self.hidden(ids) @ self.output_matrix().T
+
+
+def greedy(model, ids, steps):
+    """The continuation, and the gap between its best and second-best logits at each step."""
+    ids, out = list(ids), []
+    for _ in range(steps):
+        last = model.logits(ids)[-1]
+        second, first = np.argsort(last)[-2:]
+        out.append([int(first), round(float(last[first] - last[second]), 4)])
+        ids.append(int(first))
+    return out
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("--ids", required=True)
+    parser.add_argument("--greedy", type=int, default=0)
+    parser.add_argument("--top", type=int, default=20)
+    parser.add_argument("--save")
+    args = parser.parse_args()
+    try:
+        model = Model(args.model)
+    except (ValueError, OSError) as error:
+        sys.exit(f"oracle: {error}")
+    ids = [int(i) for i in args.ids.split(",")]
+    logits = model.logits(ids)
+    if args.save:
+        np.save(args.save, logits)
+    logprobs = log_softmax(logits.astype(np.float64))
+    out = {"top": [[int(i), round(float(logprobs[-1, i]), 5)] for i in np.argsort(-logprobs[-1])[: args.top]]}
+    if len(ids) > 1:
+        out["mean_nll"] = round(float(-logprobs[np.arange(len(ids) - 1), ids[1:]].mean()), 6)
+    if args.greedy:
+        out["greedy"] = greedy(model, ids, args.greedy)
+    print(json.dumps(out))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""Write a GGUF model with random weights, of any shape and quantization, for tests and benchmarks.
+
+The weights are noise, so the text that comes out is noise too; the cost of every step is that of
+a real model of the same shape, and any two engines must agree on its logits.
+
+    synth_model.py OUT.gguf --shape qwen3-0.6b --type Q4_K --vocab-from REAL.gguf [--seed 1]
+                   [--embd-type Q8_0] [--mix Q4_K,Q6_K] [--window 32] [--untied] [--rope-freqs] [--layers 4]
+
+Needs: numpy, gguf. The tokenizer is copied from REAL.gguf; the embedding has as many rows as that vocabulary has
+tokens. `--type` is the type of the 2-d layer weights, `--mix` gives them several types in turn; embeddings and
+output are `--embd-type` (default: F32 where the layers are not quantized, else Q6_K where the width is a multiple of
+256, else Q8_0); norms are F32. `--window` sets gemma3's sliding window; `--rope-freqs` adds Llama 3's per-frequency
+factors (llama only). The same arguments give the same file. As a module: `write_model(out, shape, ...)`.
+"""
+import argparse
+import itertools
+import sys
+from typing import NamedTuple
+
+import gguf
+import numpy as np
+
+
+class Shape(NamedTuple):
+    arch: str
+    layers: int
+    width: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    ffn: int
+    context: int
+    rope_base: float
+    tied: bool
+
+
+SHAPES = {
+    "tiny-llama": Shape("llama", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True),
+    "tiny-qwen2": Shape("qwen2", 2, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
+    "tiny-qwen3": Shape("qwen3", 2, 256, 4, 2, 128, 512, 2048, 1000000.0, True),
+    "tiny-gemma3": Shape("gemma3", 6, 256, 4, 1, 256, 512, 2048, 1000000.0, True),
+    "smollm2-135m": Shape("llama", 30, 576, 9, 3, 64, 1536, 8192, 100000.0, True),
+    "qwen2.5-0.5b": Shape("qwen2", 24, 896, 14, 2, 64, 4864, 32768, 1000000.0, True),
+    "qwen3-0.6b": Shape("qwen3", 28, 1024, 16, 8, 128, 3072, 40960, 1000000.0, True),
+    "llama-3.2-1b": Shape("llama", 16, 2048, 32, 8, 64, 8192, 131072, 500000.0, True),
+    "qwen3-1.7b": Shape("qwen3", 28, 2048, 16, 8, 128, 6144, 40960, 1000000.0, True),
+    "llama-3.2-3b": Shape("llama", 28, 3072, 24, 8, 128, 8192, 131072, 500000.0, True),
+    "qwen3-4b": Shape("qwen3", 36, 2560, 32, 8, 128, 9728, 40960, 1000000.0, True),
+    "qwen3-8b": Shape("qwen3", 36, 4096, 32, 8, 128, 12288, 40960, 1000000.0, False),
+    "llama-3-8b": Shape("llama", 32, 4096, 32, 8, 128, 14336, 8192, 500000.0, False),
+}
+
+Q = gguf.GGMLQuantizationType
+FLOATS = (Q.F32, Q.F16, Q.BF16)
+# Type -> [(offset of an f16 field in the block, its value for weights of standard deviation 1)].
+F16_FIELDS = {
+    Q.Q4_0: [(0, 1 / 4.6)],
+    Q.Q4_1: [(0, 1 / 4.6), (2, -7.5 / 4.6)],
+    Q.Q5_0: [(0, 1 / 9.2)],
+    Q.Q5_1: [(0, 1 / 9.2), (2, -15.5 / 9.2)],
+    Q.Q8_0: [(0, 1 / 73.9)],
+    Q.Q2_K: [(80, 1 / 12.0), (82, 1.5 / 12.0)],
+    Q.Q3_K: [(108, 1 / 43.0)],
+    Q.Q4_K: [(0, 1 / 220.0), (2, 7.5 / 220.0)],
+    Q.Q5_K: [(0, 1 / 440.0), (2, 15.5 / 440.0)],
+    Q.Q6_K: [(208, 1 / 1370.0)],
+    Q.TQ1_0: [(52, 1.22)],
+    Q.TQ2_0: [(64, 0.8)],
+    Q.IQ4_NL: [(0, 1 / 66.0)],
+    Q.IQ4_XS: [(0, 1 / 1200.0)],
+}
+SIZES = dict(gguf.GGML_QUANT_SIZES)
+if hasattr(Q, "Q1_0"):  # old releases of the gguf package lack it
+    F16_FIELDS[Q.Q1_0] = [(0, 1.0)]
+
+
+def parse_type(name):
+    if name not in Q.__members__:
+        raise ValueError(f"this release of the gguf package does not know the type {name}")
+    return Q[name]
+
+
+def random_ternary_bytes(rng, num_blocks, qtype):
+    """The packed ternary digits of TQ2_0 (64 bytes of four 2-bit fields) or TQ1_0 (52 bytes of five base-3 digits)."""
+    if qtype == Q.TQ2_0:
+        t = rng.integers(0, 3, (num_blocks, 64, 4), dtype=np.uint8)
+        return t[..., 0] | t[..., 1] << 2 | t[..., 2] << 4 | t[..., 3] << 6
+    digits = rng.integers(0, 3, (num_blocks, 52, 5)).astype(np.uint32)
+    digits[:, 48:, 4] = 0  # the last four bytes hold four digits only
+    value = digits @ np.array([81, 27, 9, 3, 1], np.uint32)
+    return ((value * 256 + 242) // 243).astype(np.uint8)  # scaled from 0..242 to 0..255, rounded up
+
+
+def random_tensor(rng, shape, qtype, std):
+    """Random weights of this standard deviation as numpy stores them in a file; the last axis is the row."""
+    rows, cols = int(np.prod(shape[:-1])), shape[-1]
+    if qtype in FLOATS:
+        x = rng.standard_normal((rows, cols), dtype=np.float32) * np.float32(std)
+        if qtype == Q.BF16:
+            return gguf.quants.quantize(x, Q.BF16)
+        return x if qtype == Q.F32 else x.astype(np.float16)
+    per_block, block_bytes = SIZES[qtype]
+    if cols % per_block:
+        raise ValueError(f"a row of {cols} does not divide into blocks of {per_block} for {qtype.name}")
+    blocks = rng.integers(0, 256, (rows * cols // per_block, block_bytes), dtype=np.uint8)
+    if qtype in (Q.TQ1_0, Q.TQ2_0):
+        digits = random_ternary_bytes(rng, len(blocks), qtype)
+        blocks[:, : digits.shape[1]] = digits
+    if qtype == Q.MXFP4:  # one power-of-two scale (E8M0, bias 127) a block, in front
+        blocks[:, 0] = round(127 + np.log2(std / 2.9))
+    for offset, value in F16_FIELDS.get(qtype, []):
+        jitter = 1 + 0.1 * rng.random(len(blocks), dtype=np.float32)
+        field = (value * std * jitter).astype(np.float16)
+        blocks[:, offset : offset + 2] = field.view(np.uint8).reshape(-1, 2)
+    return blocks.reshape(*shape[:-1], cols // per_block * block_bytes)
+
+
+def copy_vocabulary(writer, path):
+    """Copies every tokenizer key; returns the number of tokens."""
+    num_tokens = None
+    for name, field in gguf.GGUFReader(path).fields.items():
+        if not name.startswith("tokenizer."):
+            continue
+        value = field.contents()
+        if name == "tokenizer.ggml.tokens":
+            num_tokens = len(value)
+        if field.types[0] == gguf.GGUFValueType.ARRAY:
+            writer.add_array(name, value)
+        else:
+            writer.add_key_value(name, value, field.types[0])
+    if num_tokens is None:
+        raise ValueError(f"{path}: no tokenizer.ggml.tokens")
+    return num_tokens
+
+
+def add_metadata(writer, name, shape, num_layers, num_tokens, window):
+    writer.add_name(f"{name} (random weights)")
+    writer.add_context_length(shape.context)
+    writer.add_embedding_length(shape.width)
+    writer.add_block_count(num_layers)
+    writer.add_feed_forward_length(shape.ffn)
+    writer.add_head_count(shape.heads)
+    writer.add_head_count_kv(shape.kv_heads)
+    writer.add_key_length(shape.head_dim)
+    writer.add_value_length(shape.head_dim)
+    writer.add_rope_freq_base(shape.rope_base)
+    writer.add_layer_norm_rms_eps(1e-6)
+    writer.add_vocab_size(num_tokens)
+    if shape.arch == "gemma3":
+        writer.add_sliding_window(window)
+    elif shape.arch == "llama":
+        writer.add_rope_dimension_count(shape.head_dim)
+
+
+class TensorWriter:
+    def __init__(self, writer, seed):
+        self.writer, self.rng = writer, np.random.default_rng(seed)
+
+    def matrix(self, name, rows, cols, qtype, std):
+        data = random_tensor(self.rng, (rows, cols), qtype, std)
+        self.writer.add_tensor(name, data, raw_dtype=None if qtype in (Q.F32, Q.F16) else qtype)
+
+    def vector(self, name, n, mean):
+        self.writer.add_tensor(name, (mean + 0.1 * self.rng.standard_normal(n)).astype(np.float32))
+
+
+def add_layer(tensors, prefix, shape, types):
+    width, ffn = shape.width, shape.ffn
+    q_rows, kv_rows = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
+    tensors.vector(prefix + "attn_norm.weight", width, 1)
+    tensors.vector(prefix + "ffn_norm.weight", width, 1)
+    tensors.matrix(prefix + "attn_q.weight", q_rows, width, next(types), width**-0.5)
+    tensors.matrix(prefix + "attn_k.weight", kv_rows, width, next(types), width**-0.5)
+    tensors.matrix(prefix + "attn_v.weight", kv_rows, width, next(types), width**-0.5)
+    tensors.matrix(prefix + "attn_output.weight", width, q_rows, next(types), q_rows**-0.5)
+    tensors.matrix(prefix + "ffn_gate.weight", ffn, width, next(types), width**-0.5)
+    tensors.matrix(prefix + "ffn_up.weight", ffn, width, next(types), width**-0.5)
+    tensors.matrix(prefix + "ffn_down.weight", width, ffn, next(types), ffn**-0.5)
+    if shape.arch in ("qwen3", "gemma3"):
+        tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, 1)
+        tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1)
+    if shape.arch == "gemma3":
+        tensors.vector(prefix + "post_attention_norm.weight", width, 1)
+        tensors.vector(prefix + "post_ffw_norm.weight", width, 1)
+    if shape.arch == "qwen2":
+        for projection, rows in (("q", q_rows), ("k", kv_rows), ("v", kv_rows)):
+            tensors.vector(prefix + f"attn_{projection}.bias", rows, 0)
+
+
+def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=None, window=512, untied=False,
+                rope_freqs=False, seed=1, progress=False):
+    """Writes a model of one of SHAPES to `out`. `types` are names, given to the layer weights in turn."""
+    dims = SHAPES[shape]
+    num_layers = layers or dims.layers
+    quantized = [parse_type(t) for t in types]
+    if embd_type:
+        embedding = parse_type(embd_type)
+    elif all(t in FLOATS for t in quantized):
+        embedding = Q.F32
+    else:
+        embedding = Q.Q6_K if dims.width % 256 == 0 else Q.Q8_0
+    if rope_freqs and dims.arch != "llama":
+        raise ValueError(f"RoPE factors belong to llama models, not to {dims.arch}")
+    writer = gguf.GGUFWriter(out, dims.arch)
+    num_tokens = copy_vocabulary(writer, vocab_from)
+    add_metadata(writer, shape, dims, num_layers, num_tokens, window)
+    tensors = TensorWriter(writer, seed)
+    output_std = 2 * dims.width**-0.5  # gives logits of standard deviation 2, about that of a real model
+    tensors.matrix("token_embd.weight", num_tokens, dims.width, embedding, output_std)
+    tensors.vector("output_norm.weight", dims.width, 1)
+    if untied or not dims.tied:
+        tensors.matrix("output.weight", num_tokens, dims.width, embedding, output_std)
+    if rope_freqs:
+        writer.add_tensor("rope_freqs.weight", np.linspace(1, 8, dims.head_dim // 2).astype(np.float32))
+    turn = itertools.cycle(quantized)
+    for i in range(num_layers):
+        add_layer(tensors, f"blk.{i}.", dims, turn)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file(progress=progress)
+    writer.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out")
+    parser.add_argument("--shape", choices=SHAPES, required=True)
+    parser.add_argument("--type", default="Q8_0")
+    parser.add_argument("--embd-type")
+    parser.add_argument("--vocab-from", required=True)
+    parser.add_argument("--layers", type=int)
+    parser.add_argument("--mix")
+    parser.add_argument("--window", type=int, default=512)
+    parser.add_argument("--untied", action="store_true")
+    parser.add_argument("--rope-freqs", action="store_true")
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    try:
+        write_model(args.out, args.shape, args.vocab_from, (args.mix or args.type).split(","), args.embd_type,
+                    args.layers, args.window, args.untied, args.rope_freqs, args.seed, sys.stderr.isatty())
+    except (ValueError, KeyError, OSError) as error:
+        sys.exit(f"synth_model: {error}")
+
+
+if __name__ == "__main__":
+    main()
