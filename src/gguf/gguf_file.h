@@ -2,16 +2,17 @@
 //
 // Every count, length and offset of the file is compared with the file's real size before anything
 // is allocated for it. Owned by the engine; immutable after open(), so any thread may read it.
+// Strings, names and tensor data are views into the mapped file and live as long as the GgufFile.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -35,26 +36,30 @@ enum class GgufType : std::uint32_t {
   kInt64 = 11,
   kFloat64 = 12,
 };
+inline constexpr std::uint32_t kNumGgufTypes = 13;
+
+/// "uint8", "string", "array" and so on; "unknown" for a number outside the enumeration.
 std::string_view gguf_type_name(GgufType type);
 
-/// An array of a GGUF file, left in the mapped file and decoded on demand. Strings are views into the map.
-class GgufArray;
+struct GgufValue;
 
-/// One metadata value. Integers are widened, floats too; `type` keeps what the file says.
-struct GgufValue {
-  GgufType type;
-  std::variant<std::uint64_t, std::int64_t, double, bool, std::string_view, std::shared_ptr<const GgufArray>> value;
-};
-
-/// Elements of an array in their widened form. Nested arrays are kept as parsed values.
-class GgufArray {
- public:
-  GgufType element_type;
+/// An array: fixed-size elements stay in the mapped file and are decoded on demand.
+struct GgufArray {
+  GgufType element_type = GgufType::kUint8;
   std::uint64_t size = 0;
-  std::span<const std::byte> bytes;       // fixed-size elements, in the file
+  std::span<const std::byte> bytes;       // fixed-size elements, little-endian, as they lie in the file
   std::vector<std::string_view> strings;  // element_type kString
   std::vector<GgufValue> arrays;          // element_type kArray
 };
+
+/// One metadata value. Integers are widened, floats too; `type` keeps what the file says.
+struct GgufValue {
+  GgufType type = GgufType::kUint8;
+  std::variant<std::uint64_t, std::int64_t, double, bool, std::string_view, GgufArray> value;
+};
+
+/// One element of an array of fixed-size elements, widened; `index` is below array.size.
+GgufValue gguf_array_element(const GgufArray& array, std::uint64_t index);
 
 struct GgufTensor {
   std::string_view name;
@@ -68,8 +73,13 @@ class GgufFile {
   /// Maps and checks a whole file. Errors name the file and the offset, key or tensor.
   static Result<GgufFile> open(const std::filesystem::path& path);
 
-  const std::filesystem::path& path() const { return file_.path(); }
-  const MappedFile& file() const { return file_; }
+  /// The same for bytes in memory, aligned to 8 or more and kept alive by the caller; `name` stands for the path in
+  /// messages. file() must not be called on the result.
+  static Result<GgufFile> parse(std::span<const std::byte> bytes, const std::filesystem::path& name);
+
+  const std::filesystem::path& path() const { return path_; }
+  const MappedFile& file() const { return map_.value(); }
+  std::uint64_t file_bytes() const { return file_bytes_; }
   std::uint32_t version() const { return version_; }
   std::uint32_t alignment() const { return alignment_; }
 
@@ -78,7 +88,7 @@ class GgufFile {
   const GgufValue* find(std::string_view key) const;
 
   /// Typed look-ups. A missing key or another type is an error that names the key, what was found, what was
-  /// expected. Integers of any width and sign are accepted where the value fits.
+  /// expected. Integers of any width and sign are accepted where the value fits, floats of both widths.
   Result<std::uint64_t> get_u64(std::string_view key) const;
   Result<std::uint32_t> get_u32(std::string_view key) const;
   Result<float> get_f32(std::string_view key) const;
@@ -94,9 +104,14 @@ class GgufFile {
 
  private:
   friend class GgufParser;
-  explicit GgufFile(MappedFile file) : file_(std::move(file)) {}
+  GgufFile() = default;
 
-  MappedFile file_;
+  Result<const GgufValue*> require(std::string_view key) const;
+  Result<const GgufArray*> require_array(std::string_view key, std::string_view expected) const;
+
+  std::filesystem::path path_;
+  std::optional<MappedFile> map_;
+  std::uint64_t file_bytes_ = 0;
   std::uint32_t version_ = 0;
   std::uint32_t alignment_ = 32;
   std::vector<std::pair<std::string_view, GgufValue>> metadata_;

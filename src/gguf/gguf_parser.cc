@@ -1,0 +1,290 @@
+#include "gguf/gguf_parser.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "gguf/text.h"
+
+namespace octavo {
+namespace {
+
+/// Bytes of one value of a fixed-size type; 0 for strings and arrays.
+std::uint64_t fixed_size(GgufType type) {
+  switch (type) {
+    case GgufType::kUint8:
+    case GgufType::kInt8:
+    case GgufType::kBool: return 1;
+    case GgufType::kUint16:
+    case GgufType::kInt16: return 2;
+    case GgufType::kUint32:
+    case GgufType::kInt32:
+    case GgufType::kFloat32: return 4;
+    case GgufType::kUint64:
+    case GgufType::kInt64:
+    case GgufType::kFloat64: return 8;
+    case GgufType::kString:
+    case GgufType::kArray: return 0;
+  }
+  return 0;
+}
+
+/// What a file that does not begin with "GGUF" seems to be, for the error message.
+std::string_view guess_format(std::string_view head) {
+  if (head.starts_with("FUGG")) return " (a big-endian GGUF file; only little-endian ones are read)";
+  if (head.starts_with("lmgg") || head.starts_with("tjgg") || head.starts_with("fmgg"))
+    return " (a GGML file from before GGUF; convert the model again)";
+  if (head.starts_with("version https://git-lfs")) return " (a Git LFS pointer: the model itself was not downloaded)";
+  if (head.starts_with("PK\x03\x04")) return " (a zip archive; a PyTorch checkpoint must be converted to GGUF)";
+  if (head.size() > 9 && head[8] == '{' && (head[9] == '"' || head[9] == '}'))
+    return " (looks like a safetensors file; it must be converted to GGUF)";
+  if (head.starts_with("<!DOCTYPE") || head.starts_with("<html")) return " (a web page: the download went wrong)";
+  return "";
+}
+
+std::uint32_t swap_bytes(std::uint32_t v) { return v >> 24 | (v >> 8 & 0xFF00) | (v << 8 & 0xFF0000) | v << 24; }
+
+/// a * b, or nullopt if it does not fit in 63 bits.
+std::optional<std::uint64_t> checked_multiply(std::uint64_t a, std::uint64_t b) {
+  constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
+  if (b != 0 && a > kMax / b) return std::nullopt;
+  return a * b;
+}
+
+std::string dims_text(std::span<const std::uint64_t> dims) { return fmt::format("[{}]", fmt::join(dims, ", ")); }
+
+}  // namespace
+
+GgufParser::GgufParser(std::span<const std::byte> bytes, const std::filesystem::path& path)
+    : bytes_(bytes), reader_(bytes, path.string()) {
+  out_.path_ = path;
+  out_.file_bytes_ = bytes.size();
+}
+
+Result<GgufFile> GgufParser::parse() && {
+  OCTAVO_TRY_VOID(parse_header());
+  OCTAVO_TRY_VOID(parse_metadata());
+  OCTAVO_TRY_VOID(parse_alignment());
+  OCTAVO_TRY_VOID(parse_directory());
+  OCTAVO_TRY_VOID(place_tensors());
+  OCTAVO_TRY_VOID(check_overlap());
+  return std::move(out_);
+}
+
+Result<void> GgufParser::parse_header() {
+  const std::string_view head(reinterpret_cast<const char*>(bytes_.data()), std::min<std::size_t>(bytes_.size(), 64));
+  if (!head.starts_with("GGUF")) {
+    if (std::string_view("GGUF").starts_with(head))
+      return fail("{}: truncated: the file has {} bytes, the header of a GGUF file has 24", reader_.file(),
+                  bytes_.size());
+    return fail("{}: not a GGUF file: it begins with {}, expected 'GGUF'{}", reader_.file(), quoted(head.substr(0, 4)),
+                guess_format(head));
+  }
+  OCTAVO_TRY_VOID(reader_.take(4));
+  OCTAVO_TRY(out_.version_, reader_.read<std::uint32_t>());
+  const std::uint32_t swapped = swap_bytes(out_.version_);
+  if (swapped >= 1 && swapped <= 3)
+    return fail("{}: a big-endian GGUF file (version {}); only little-endian ones are read", reader_.file(), swapped);
+  if (out_.version_ == 1)
+    return fail("{}: GGUF version 1, expected 2 or 3; convert the model again with a newer tool", reader_.file());
+  if (out_.version_ != 2 && out_.version_ != 3)
+    return fail("{}: GGUF version {} at offset 4, expected 2 or 3", reader_.file(), out_.version_);
+  // A tensor's entry has at least a name's length, one letter, the number of dimensions, one of them, a type and an
+  // offset; a key's a length, one letter, a type and a byte.
+  reader_.set_context("the number of tensors");
+  OCTAVO_TRY(num_tensors_, reader_.read_count(8 + 1 + 4 + 8 + 4 + 8, GgufLimits::kTensors));
+  reader_.set_context("the number of metadata keys");
+  OCTAVO_TRY(num_metadata_, reader_.read_count(8 + 1 + 4 + 1, GgufLimits::kMetadata));
+  return {};
+}
+
+Result<std::string_view> GgufParser::read_name(std::string_view kind, std::uint64_t ordinal, std::size_t max_bytes) {
+  const std::uint64_t at = reader_.offset();
+  reader_.set_context(fmt::format("the name of {} {}", kind, ordinal));
+  OCTAVO_TRY(const auto name, reader_.read_string());
+  if (name.empty() || name.size() > max_bytes)
+    return fail("{}: {} at offset {} has {} bytes, expected 1 to {}", reader_.file(), reader_.context(), at,
+                name.size(), max_bytes);
+  if (!is_valid_utf8(name))
+    return fail("{}: {} at offset {} is not valid UTF-8: {}", reader_.file(), reader_.context(), at, quoted(name));
+  return name;
+}
+
+Result<GgufType> GgufParser::read_type() {
+  const std::uint64_t at = reader_.offset();
+  OCTAVO_TRY(const auto id, reader_.read<std::uint32_t>());
+  if (id >= kNumGgufTypes)
+    return fail("{}: {} at offset {} has type {}, expected 0 to {}", reader_.file(), reader_.context(), at, id,
+                kNumGgufTypes - 1);
+  return static_cast<GgufType>(id);
+}
+
+Result<void> GgufParser::parse_metadata() {
+  out_.metadata_.reserve(num_metadata_);
+  for (std::uint64_t i = 0; i < num_metadata_; ++i) {
+    OCTAVO_TRY(const auto key, read_name("metadata key", i, GgufLimits::kKeyBytes));
+    reader_.set_context(fmt::format("the value of key {}", quoted(key)));
+    if (!out_.metadata_index_.emplace(key, i).second)
+      return fail("{}: metadata key {} appears twice", reader_.file(), quoted(key));
+    OCTAVO_TRY(const auto type, read_type());
+    OCTAVO_TRY(auto value, read_value(type, 0));
+    out_.metadata_.emplace_back(key, std::move(value));
+  }
+  return {};
+}
+
+Result<GgufValue> GgufParser::read_value(GgufType type, int depth) {
+  if (type == GgufType::kString) {
+    OCTAVO_TRY(const auto text, reader_.read_string());
+    return GgufValue{type, text};
+  }
+  if (type == GgufType::kArray) {
+    OCTAVO_TRY(auto array, read_array(depth));
+    return GgufValue{type, std::move(array)};
+  }
+  const std::uint64_t at = reader_.offset();
+  OCTAVO_TRY(const auto raw, reader_.take(fixed_size(type)));
+  if (type == GgufType::kBool) OCTAVO_TRY_VOID(check_bools(raw, at));
+  GgufArray single;
+  single.element_type = type;
+  single.size = 1;
+  single.bytes = raw;
+  return gguf_array_element(single, 0);
+}
+
+Result<void> GgufParser::check_bools(std::span<const std::byte> bytes, std::uint64_t offset) const {
+  const auto bad = std::find_if(bytes.begin(), bytes.end(), [](std::byte b) { return b > std::byte{1}; });
+  if (bad == bytes.end()) return {};
+  return fail("{}: {} at offset {} is the bool {}, expected 0 or 1", reader_.file(), reader_.context(),
+              offset + static_cast<std::uint64_t>(bad - bytes.begin()), static_cast<int>(*bad));
+}
+
+Result<GgufArray> GgufParser::read_array(int depth) {
+  if (depth >= GgufLimits::kArrayDepth)
+    return fail("{}: {} at offset {} has arrays nested deeper than {}", reader_.file(), reader_.context(),
+                reader_.offset(), GgufLimits::kArrayDepth);
+  if (depth > 0 && ++num_nested_arrays_ > GgufLimits::kNestedArrays)
+    return fail("{}: {} at offset {}: the file has more than {} nested arrays", reader_.file(), reader_.context(),
+                reader_.offset(), GgufLimits::kNestedArrays);
+  GgufArray array;
+  OCTAVO_TRY(array.element_type, read_type());
+  constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+  if (array.element_type == GgufType::kString) {
+    OCTAVO_TRY(array.size, reader_.read_count(8, kNoLimit));
+    array.strings.reserve(array.size);
+    for (std::uint64_t i = 0; i < array.size; ++i) {
+      OCTAVO_TRY(const auto text, reader_.read_string());
+      array.strings.push_back(text);
+    }
+  } else if (array.element_type == GgufType::kArray) {
+    OCTAVO_TRY(array.size, reader_.read_count(4 + 8, GgufLimits::kNestedArrays));
+    array.arrays.reserve(array.size);
+    for (std::uint64_t i = 0; i < array.size; ++i) {
+      OCTAVO_TRY(auto inner, read_array(depth + 1));
+      array.arrays.push_back({GgufType::kArray, std::move(inner)});
+    }
+  } else {
+    const std::uint64_t element_bytes = fixed_size(array.element_type);
+    OCTAVO_TRY(array.size, reader_.read_count(element_bytes, kNoLimit));
+    const std::uint64_t at = reader_.offset();
+    OCTAVO_TRY(array.bytes, reader_.take(array.size * element_bytes));
+    if (array.element_type == GgufType::kBool) OCTAVO_TRY_VOID(check_bools(array.bytes, at));
+  }
+  return array;
+}
+
+Result<void> GgufParser::parse_alignment() {
+  if (out_.find("general.alignment") == nullptr) return {};  // the format's default, 32
+  OCTAVO_TRY(const auto alignment, out_.get_u32("general.alignment"));
+  if (alignment < 8 || !std::has_single_bit(alignment))
+    return fail("{}: key 'general.alignment' is {}, expected a power of two of at least 8", reader_.file(), alignment);
+  out_.alignment_ = alignment;
+  return {};
+}
+
+Result<void> GgufParser::parse_directory() {
+  out_.tensors_.reserve(num_tensors_);
+  for (std::uint64_t i = 0; i < num_tensors_; ++i) {
+    OCTAVO_TRY(const auto name, read_name("tensor", i, GgufLimits::kTensorNameBytes));
+    if (!out_.tensor_index_.emplace(name, i).second)
+      return fail("{}: tensor {} appears twice", reader_.file(), quoted(name));
+    reader_.set_context(fmt::format("the entry of tensor {}", quoted(name)));
+    OCTAVO_TRY(auto tensor, parse_tensor_info());
+    tensor.name = name;
+    out_.tensors_.push_back(std::move(tensor));
+  }
+  return {};
+}
+
+// Leaves `offset` as the file has it, relative to the data section, whose place is known after the last entry only.
+Result<GgufTensor> GgufParser::parse_tensor_info() {
+  const std::string& file = reader_.file();
+  const std::string& context = reader_.context();
+  GgufTensor out;
+  OCTAVO_TRY(const auto num_dims, reader_.read<std::uint32_t>());
+  if (num_dims < 1 || num_dims > GgufLimits::kDims)
+    return fail("{}: {} has {} dimensions, expected 1 to {}", file, context, num_dims, GgufLimits::kDims);
+  std::optional<std::uint64_t> num_elements = 1;
+  for (std::uint32_t d = 0; d < num_dims; ++d) {
+    OCTAVO_TRY(const auto dim, reader_.read<std::uint64_t>());
+    out.dims.push_back(dim);
+    if (num_elements) num_elements = checked_multiply(*num_elements, dim);
+  }
+  if (std::find(out.dims.begin(), out.dims.end(), 0) != out.dims.end())
+    return fail("{}: {} has the dimensions {}, expected none to be 0", file, context, dims_text(out.dims));
+  if (!num_elements)
+    return fail("{}: {} has the dimensions {}, whose product does not fit in 63 bits", file, context,
+                dims_text(out.dims));
+
+  OCTAVO_TRY(const auto type_id, reader_.read<std::uint32_t>());
+  const auto type = dtype_from_id(type_id);
+  if (!type)
+    return fail("{}: {} has the type {} ({}), which is not supported; supported are {}", file, context,
+                dtype_name_of_id(type_id), type_id, supported_dtype_names());
+  const auto per_block = static_cast<std::uint64_t>(dtype_info(*type).block_elements);
+  if (out.dims[0] % per_block != 0)
+    return fail("{}: {} has rows of {} weights, expected a multiple of {} for type {}", file, context, out.dims[0],
+                per_block, dtype_info(*type).name);
+  const auto size = dtype_bytes(*type, *num_elements);
+  if (!size || *size > bytes_.size())
+    return fail("{}: {} with dimensions {} of type {} is larger than the file of {} bytes", file, context,
+                dims_text(out.dims), dtype_info(*type).name, bytes_.size());
+  OCTAVO_TRY(out.offset, reader_.read<std::uint64_t>());
+
+  out.tensor.type = *type;
+  out.tensor.cols = static_cast<std::int64_t>(out.dims[0]);
+  out.tensor.rows = static_cast<std::int64_t>(*num_elements / out.dims[0]);
+  return out;
+}
+
+Result<void> GgufParser::place_tensors() {
+  const std::uint64_t mask = out_.alignment_ - std::uint64_t{1};
+  const std::uint64_t data_begin = (reader_.offset() + mask) & ~mask;
+  for (GgufTensor& tensor : out_.tensors_) {
+    if ((tensor.offset & mask) != 0)
+      return fail("{}: tensor {} is at offset {} of the data, expected a multiple of the alignment {}", reader_.file(),
+                  quoted(tensor.name), tensor.offset, out_.alignment_);
+    const auto num_elements = static_cast<std::uint64_t>(tensor.tensor.rows * tensor.tensor.cols);
+    const std::uint64_t size = dtype_bytes(tensor.tensor.type, num_elements).value();
+    const std::uint64_t data_bytes = data_begin < bytes_.size() ? bytes_.size() - data_begin : 0;
+    if (tensor.offset > data_bytes || size > data_bytes - tensor.offset)
+      return fail("{}: truncated: tensor {} has {} bytes at offset {} of the data, which has {} bytes", reader_.file(),
+                  quoted(tensor.name), size, tensor.offset, data_bytes);
+    tensor.offset += data_begin;
+    tensor.tensor.data = bytes_.subspan(tensor.offset, size);
+  }
+  return {};
+}
+
+Result<void> GgufParser::check_overlap() const {
+  std::vector<const GgufTensor*> order;
+  order.reserve(out_.tensors_.size());
+  for (const GgufTensor& tensor : out_.tensors_) order.push_back(&tensor);
+  std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->offset < b->offset; });
+  for (std::size_t i = 1; i < order.size(); ++i)
+    if (order[i - 1]->offset + order[i - 1]->tensor.data.size() > order[i]->offset)
+      return fail("{}: tensors {} and {} overlap at offset {}", reader_.file(), quoted(order[i - 1]->name),
+                  quoted(order[i]->name), order[i]->offset);
+  return {};
+}
+
+}  // namespace octavo

@@ -1,0 +1,53 @@
+// Reads the parts of a GGUF file in their order: header, metadata, tensor directory. Lives during open() only.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "gguf/byte_reader.h"
+#include "gguf/gguf_file.h"
+
+namespace octavo {
+
+/// Bounds that no real file comes near; they keep what a hostile file costs in memory near its own size.
+struct GgufLimits {
+  static constexpr std::uint64_t kMetadata = 1 << 16;      // keys
+  static constexpr std::uint64_t kTensors = 1 << 18;       // a mixture of experts with split experts has about 2^16
+  static constexpr std::uint64_t kNestedArrays = 1 << 16;  // arrays inside arrays, in the whole file
+  static constexpr int kArrayDepth = 8;
+  static constexpr std::size_t kKeyBytes = 65535;      // the format's own limit
+  static constexpr std::size_t kTensorNameBytes = 64;  // the format's own limit
+  static constexpr std::uint32_t kDims = 4;
+};
+
+class GgufParser {
+ public:
+  GgufParser(std::span<const std::byte> bytes, const std::filesystem::path& path);
+
+  Result<GgufFile> parse() &&;
+
+ private:
+  Result<void> parse_header();
+  Result<void> parse_metadata();
+  Result<void> parse_alignment();
+  Result<void> parse_directory();
+  Result<GgufTensor> parse_tensor_info();
+  Result<void> place_tensors();
+  Result<void> check_overlap() const;
+
+  Result<std::string_view> read_name(std::string_view kind, std::uint64_t ordinal, std::size_t max_bytes);
+  Result<GgufType> read_type();
+  Result<GgufValue> read_value(GgufType type, int depth);
+  Result<GgufArray> read_array(int depth);
+  Result<void> check_bools(std::span<const std::byte> bytes, std::uint64_t offset) const;
+
+  std::span<const std::byte> bytes_;
+  ByteReader reader_;
+  GgufFile out_;
+  std::uint64_t num_tensors_ = 0;
+  std::uint64_t num_metadata_ = 0;
+  std::uint64_t num_nested_arrays_ = 0;
+};
+
+}  // namespace octavo

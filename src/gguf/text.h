@@ -1,0 +1,16 @@
+// Text of a file that may hold any bytes: is it UTF-8, and how to show it in a message.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace octavo {
+
+/// True for well-formed UTF-8 (Unicode 15, table 3-7: no surrogates, no overlong forms).
+bool is_valid_utf8(std::string_view text);
+
+/// The text in single quotes, at most 80 bytes of it, other bytes than printable ASCII as \xNN; so that a file cannot
+/// put control sequences into a message.
+std::string quoted(std::string_view text);
+
+}  // namespace octavo
