@@ -1,0 +1,75 @@
+#include "kv/block_table.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace octavo {
+
+BlockTable::BlockTable(BlockPool& pool, int block_size) : pool_(&pool), block_size_(block_size) {
+  OCTAVO_CHECK(block_size >= 1, "block size {}", block_size);
+}
+
+BlockTable::BlockTable(BlockTable&& other) noexcept
+    : pool_(other.pool_), block_size_(other.block_size_), blocks_(std::exchange(other.blocks_, {})) {}
+
+BlockTable& BlockTable::operator=(BlockTable&& other) noexcept {
+  if (this == &other) return *this;
+  truncate(0);
+  pool_ = other.pool_;
+  block_size_ = other.block_size_;
+  blocks_ = std::exchange(other.blocks_, {});
+  return *this;
+}
+
+int BlockTable::blocks_for(std::int64_t num_tokens) const {
+  OCTAVO_CHECK(num_tokens >= 0, "{} tokens", num_tokens);
+  const std::int64_t blocks = num_tokens / block_size_ + (num_tokens % block_size_ != 0 ? 1 : 0);
+  return static_cast<int>(std::min<std::int64_t>(blocks, std::numeric_limits<int>::max()));
+}
+
+std::optional<BlockId> BlockTable::get(int index) const {
+  if (index < 0 || index >= num_blocks()) return std::nullopt;
+  return blocks_[static_cast<std::size_t>(index)];
+}
+
+int BlockTable::blocks_missing(std::int64_t num_tokens) const {
+  return std::max(0, blocks_for(num_tokens) - num_blocks());
+}
+
+bool BlockTable::ensure_capacity(std::int64_t num_tokens) {
+  const int missing = blocks_missing(num_tokens);
+  if (missing == 0) return true;
+  if (missing > pool_->free_count()) return false;
+  const BlockId last = blocks_.empty() ? kNoBlock : blocks_.back();
+  const std::size_t held = blocks_.size();
+  blocks_.resize(held + static_cast<std::size_t>(missing));
+  const bool taken = pool_->allocate_run(std::span(blocks_).subspan(held), last);
+  OCTAVO_CHECK(taken, "{} blocks were free", missing);
+  return true;
+}
+
+void BlockTable::append(BlockId id) {
+  OCTAVO_CHECK(pool_->references(id) >= 1, "block {}", id);
+  blocks_.push_back(id);
+}
+
+void BlockTable::truncate(std::int64_t num_tokens) {
+  const auto kept = static_cast<std::size_t>(blocks_for(num_tokens));
+  while (blocks_.size() > kept) {
+    pool_->release(blocks_.back());
+    blocks_.pop_back();
+  }
+}
+
+void BlockTable::reserve_ids(std::int64_t num_tokens) {
+  blocks_.reserve(static_cast<std::size_t>(blocks_for(num_tokens)));
+}
+
+int BlockTable::num_runs() const {
+  int runs = 0;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) runs += i == 0 || blocks_[i] != blocks_[i - 1] + 1 ? 1 : 0;
+  return runs;
+}
+
+}  // namespace octavo

@@ -1,0 +1,208 @@
+#include "sampler/sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sampler/softmax.h"
+
+namespace octavo {
+namespace {
+
+// Histogram of the distance to the largest logit, in nats. Fine enough that the one bucket a cut falls into, which
+// alone is sorted, holds few tokens; the last bucket holds everything further away.
+constexpr float kBucketsPerNat = 64;
+constexpr int kNumBuckets = 4096;
+
+std::size_t bucket_of(float max, float logit) {
+  return static_cast<std::size_t>(std::min((max - logit) * kBucketsPerNat, static_cast<float>(kNumBuckets - 1)));
+}
+
+}  // namespace
+
+Result<void> check_sampling_params(const SamplingParams& params) {
+  if (!(std::isfinite(params.temperature) && params.temperature >= 0)) {
+    return fail("temperature: found {}, expected a finite number of at least 0", params.temperature);
+  }
+  if (params.top_k < 0) return fail("top_k: found {}, expected at least 0 (0 keeps all tokens)", params.top_k);
+  if (!(params.top_p >= 0 && params.top_p <= 1)) return fail("top_p: found {}, expected 0 to 1", params.top_p);
+  if (!(params.min_p >= 0 && params.min_p <= 1)) return fail("min_p: found {}, expected 0 to 1", params.min_p);
+  return {};
+}
+
+SamplerScratch::SamplerScratch(int vocab_size) {
+  OCTAVO_CHECK(vocab_size >= 1, "vocabulary of {}", vocab_size);
+  const auto size = static_cast<std::size_t>(vocab_size);
+  weights.resize(size);
+  kept_weights.resize(size);
+  kept_ids.resize(size);
+  boundary.reserve(size);
+  histogram.resize(kNumBuckets);
+  chunk_sums.resize((size + kSumChunk - 1) / kSumChunk);
+}
+
+// One call of sample(): the row, its softmax, and how far down the order of likelihood its tokens are kept.
+class RowSampler {
+ public:
+  RowSampler(std::span<const float> logits, int num_tokens, SamplerScratch& scratch)
+      : row_(logits),
+        logits_(logits.first(static_cast<std::size_t>(num_tokens))),
+        scratch_(scratch),
+        weights_(std::span(scratch.weights).first(logits_.size())),
+        max_(max_logit(logits_)) {
+    softmax_weights(logits_, max_, 1.0F, weights_);
+    total_ = sum_chunks(weights_, {});
+  }
+
+  TokenId most_likely() const {
+    const auto is_max = [this](float logit) { return finite_logit(logit) == max_; };
+    return static_cast<TokenId>(std::ranges::find_if(logits_, is_max) - logits_.begin());
+  }
+
+  void cut_top_k(int k);
+  void cut_top_p(float p);
+  TokenId draw(const SamplingParams& params, double u);
+  float logprob(TokenId token) const;
+
+ private:
+  using Candidate = SamplerScratch::Candidate;
+
+  // The order of likelihood: the higher logit, then the lower id.
+  static bool more_likely(const Candidate& a, const Candidate& b) {
+    return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
+  }
+  Candidate candidate(std::size_t i) const { return {finite_logit(logits_[i]), static_cast<TokenId>(i)}; }
+  bool kept(std::size_t i) const { return !more_likely(last_kept_, candidate(i)); }
+  void gather_bucket(std::size_t bucket);
+  TokenId draw_weighted(std::span<const float> weights, double u) const;
+
+  std::span<const float> row_;     // with the padding
+  std::span<const float> logits_;  // what may be drawn
+  SamplerScratch& scratch_;
+  std::span<float> weights_;
+  float max_;
+  double total_ = 0;  // of weights_
+  // A cut is the last token it keeps, so that cuts nest and no list of survivors is needed.
+  Candidate last_kept_ = {-std::numeric_limits<float>::infinity(), std::numeric_limits<TokenId>::max()};
+};
+
+// Candidates kept so far that lie in `bucket`, to scratch_.boundary.
+void RowSampler::gather_bucket(std::size_t bucket) {
+  scratch_.boundary.clear();
+  for (std::size_t i = 0; i < logits_.size(); ++i) {
+    const Candidate here = candidate(i);
+    if (bucket_of(max_, here.logit) == bucket && kept(i)) scratch_.boundary.push_back(here);
+  }
+}
+
+void RowSampler::cut_top_k(int k) {
+  if (k == 0 || static_cast<std::size_t>(k) >= logits_.size()) return;
+  std::ranges::fill(scratch_.histogram, 0.0);
+  for (const float logit : logits_) scratch_.histogram[bucket_of(max_, finite_logit(logit))] += 1;
+  std::size_t bucket = 0;
+  auto missing = static_cast<double>(k);  // of those k, how many lie in `bucket` or after it; exact in a double
+  while (scratch_.histogram[bucket] < missing) missing -= scratch_.histogram[bucket++];
+  gather_bucket(bucket);
+  const auto last = scratch_.boundary.begin() + static_cast<std::ptrdiff_t>(missing) - 1;
+  std::ranges::nth_element(scratch_.boundary, last, more_likely);
+  last_kept_ = *last;
+}
+
+void RowSampler::cut_top_p(float p) {
+  if (p >= 1) return;
+  std::ranges::fill(scratch_.histogram, 0.0);
+  double total = 0;
+  for (std::size_t i = 0; i < logits_.size(); ++i) {
+    if (!kept(i)) continue;
+    scratch_.histogram[bucket_of(max_, finite_logit(logits_[i]))] += weights_[i];
+    total += weights_[i];
+  }
+  const double target = static_cast<double>(p) * total;
+  double sum = 0;
+  std::size_t bucket = 0;
+  while (bucket + 1 < kNumBuckets && sum + scratch_.histogram[bucket] < target) sum += scratch_.histogram[bucket++];
+  gather_bucket(bucket);
+  if (scratch_.boundary.empty()) return;  // rounding put the target past the last token: all are kept
+  std::ranges::sort(scratch_.boundary, more_likely);
+  for (const Candidate& here : scratch_.boundary) {
+    last_kept_ = here;
+    sum += weights_[static_cast<std::size_t>(here.id)];
+    if (sum >= target) break;
+  }
+}
+
+// Inverts the cumulative sum of `weights` at u in [0, 1). An element of weight 0 is never drawn.
+TokenId RowSampler::draw_weighted(std::span<const float> weights, double u) const {
+  const std::size_t num_chunks = (weights.size() + kSumChunk - 1) / kSumChunk;
+  const std::span<double> chunks = std::span(scratch_.chunk_sums).first(num_chunks);
+  const double target = u * sum_chunks(weights, chunks);
+  double sum = 0;
+  std::size_t chosen = 0;
+  double before = 0;  // sum of the chunks ahead of the chosen one
+  for (std::size_t chunk = 0; chunk < num_chunks && sum <= target; ++chunk) {
+    if (chunks[chunk] == 0) continue;
+    chosen = chunk;
+    before = sum;
+    sum += chunks[chunk];
+  }
+  std::size_t index = chosen * kSumChunk;
+  const std::size_t end = std::min(index + kSumChunk, weights.size());
+  // Sums of parts differ from the whole in the last bits: then it is the chunk's last element that has a weight.
+  for (std::size_t i = index; i < end && before <= target; ++i) {
+    if (weights[i] == 0) continue;
+    index = i;
+    before += weights[i];
+  }
+  return static_cast<TokenId>(index);
+}
+
+TokenId RowSampler::draw(const SamplingParams& params, double u) {
+  const bool all = std::isinf(last_kept_.logit) && params.min_p == 0;
+  if (all && params.temperature == 1) return draw_weighted(weights_, u);
+  if (all) {
+    const std::span<float> weights = std::span(scratch_.kept_weights).first(logits_.size());
+    softmax_weights(logits_, max_, params.temperature, weights);
+    return draw_weighted(weights, u);
+  }
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < logits_.size(); ++i) {
+    if (weights_[i] < params.min_p || !kept(i)) continue;
+    scratch_.kept_ids[count] = static_cast<TokenId>(i);
+    scratch_.kept_weights[count++] = logits_[i];
+  }
+  const std::span<float> weights = std::span(scratch_.kept_weights).first(count);
+  softmax_weights(weights, max_, params.temperature, weights);
+  return scratch_.kept_ids[static_cast<std::size_t>(draw_weighted(weights, u))];
+}
+
+float RowSampler::logprob(TokenId token) const {
+  double log_total = max_ + std::log(total_);
+  const std::span<const float> padding = row_.subspan(logits_.size());
+  if (!padding.empty()) {
+    const float padding_max = max_logit(padding);
+    const std::span<float> weights = std::span(scratch_.kept_weights).first(padding.size());
+    softmax_weights(padding, padding_max, 1.0F, weights);
+    const double log_padding = padding_max + std::log(sum_chunks(weights, {}));
+    const double larger = std::max(log_total, log_padding);
+    log_total = larger + std::log(std::exp(log_total - larger) + std::exp(log_padding - larger));
+  }
+  return static_cast<float>(finite_logit(logits_[static_cast<std::size_t>(token)]) - log_total);
+}
+
+SampledToken sample(std::span<const float> logits, int num_tokens, const SamplingParams& params, const DrawKey& key,
+                    SamplerScratch& scratch) {
+  OCTAVO_CHECK(num_tokens >= 1 && static_cast<std::size_t>(num_tokens) <= logits.size(), "{} of {} tokens", num_tokens,
+               logits.size());
+  RowSampler row(logits, num_tokens, scratch);
+  TokenId token = 0;
+  if (params.temperature == 0 || params.top_k == 1) {
+    token = row.most_likely();
+  } else {
+    row.cut_top_k(params.top_k);
+    row.cut_top_p(params.top_p);
+    token = row.draw(params, uniform(key));
+  }
+  return {.token = token, .logprob = row.logprob(token)};
+}
+
+}  // namespace octavo

@@ -1,0 +1,73 @@
+#include "sampler/softmax.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace octavo {
+namespace {
+
+constexpr std::size_t kLanes = 16;  // independent accumulators, so that the compiler can use vectors without reordering
+
+// exp(x) for x <= 0 by Cody and Waite's reduction x = n ln 2 + r and a Taylor polynomial of degree 6 (|r| <= 0.35).
+// Not std::exp: a loop over this one becomes vector code, and the C library's choice of code does not enter.
+inline float exp_of_negative(float x) {
+  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
+  const float clamped = x > -87.0F ? x : -87.0F;
+  const float shifted = clamped * 1.44269504F + kRound;
+  const float n = shifted - kRound;
+  const float r = (clamped - n * 0.693359375F) + n * 2.12194440e-4F;
+  float poly = 1.0F / 720;
+  poly = poly * r + 1.0F / 120;
+  poly = poly * r + 1.0F / 24;
+  poly = poly * r + 1.0F / 6;
+  poly = poly * r + 0.5F;
+  poly = poly * r + 1.0F;
+  poly = poly * r + 1.0F;
+  const std::int32_t exponent = std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(kRound);
+  const float scale = std::bit_cast<float>((exponent + 127) << 23);
+  return x > -87.0F ? poly * scale : 0.0F;
+}
+
+}  // namespace
+
+float max_logit(std::span<const float> logits) {
+  float lanes[kLanes];
+  std::ranges::fill(lanes, -std::numeric_limits<float>::max());
+  std::size_t i = 0;
+  for (; i + kLanes <= logits.size(); i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const float logit = finite_logit(logits[i + lane]);
+      lanes[lane] = logit > lanes[lane] ? logit : lanes[lane];
+    }
+  }
+  for (; i < logits.size(); ++i) lanes[0] = std::max(lanes[0], finite_logit(logits[i]));
+  return *std::ranges::max_element(lanes);
+}
+
+void softmax_weights(std::span<const float> logits, float max, float temperature, std::span<float> weights) {
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    weights[i] = exp_of_negative((finite_logit(logits[i]) - max) / temperature);
+  }
+}
+
+double sum_chunks(std::span<const float> weights, std::span<double> chunks) {
+  double total = 0;
+  for (std::size_t begin = 0, chunk = 0; begin < weights.size(); begin += kSumChunk, ++chunk) {
+    const std::span<const float> part = weights.subspan(begin, std::min(kSumChunk, weights.size() - begin));
+    float lanes[kLanes] = {};
+    std::size_t i = 0;
+    for (; i + kLanes <= part.size(); i += kLanes) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += part[i + lane];
+    }
+    double sum = 0;
+    for (; i < part.size(); ++i) sum += part[i];
+    for (const float lane : lanes) sum += lane;
+    if (chunk < chunks.size()) chunks[chunk] = sum;
+    total += sum;
+  }
+  return total;
+}
+
+}  // namespace octavo

@@ -1,0 +1,31 @@
+// Softmax over one row of logits, in one fixed order of operations: the same bits on every machine and thread.
+//
+// Stateless; any thread may call it. Inputs may hold NaN and infinities, see finite_logit().
+#pragma once
+
+#include <limits>
+#include <span>
+
+namespace octavo {
+
+/// The value that a logit counts as: itself; the largest float for +inf, the smallest for -inf and for NaN. So a row is
+/// always a distribution: NaN and -inf are never drawn beside a finite logit, and a row of nothing else is uniform.
+inline float finite_logit(float logit) {
+  constexpr float kMax = std::numeric_limits<float>::max();
+  const float bounded = logit < kMax ? logit : (logit >= kMax ? kMax : -kMax);  // NaN fails both
+  return bounded > -kMax ? bounded : -kMax;
+}
+
+/// The largest finite_logit; `logits` is not empty.
+float max_logit(std::span<const float> logits);
+
+/// weights[i] = exp((finite_logit(logits[i]) - max) / temperature), for max >= every logit and temperature > 0;
+/// relative error below 3e-7, and 0 below e^-87.
+void softmax_weights(std::span<const float> logits, float max, float temperature, std::span<float> weights);
+
+/// Elements that sum_chunks adds up at a time.
+inline constexpr std::size_t kSumChunk = 256;
+/// The sum of `weights`; with room for it, chunks[c] gets the sum of elements c * kSumChunk and on.
+double sum_chunks(std::span<const float> weights, std::span<double> chunks);
+
+}  // namespace octavo

@@ -1,0 +1,201 @@
+#include "kv/block_pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <array>
+#include <deque>
+#include <map>
+
+namespace octavo {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<BlockId> take(BlockPool& pool, std::size_t count, BlockId hint = kNoBlock) {
+  std::vector<BlockId> blocks(count);
+  EXPECT_TRUE(pool.allocate_run(blocks, hint));
+  return blocks;
+}
+
+Result<void> check(const BlockPool& pool, const std::vector<BlockId>& held) {
+  const std::array<std::span<const BlockId>, 1> tables = {held};
+  return pool.check_integrity(tables);
+}
+
+TEST(BlockPool, FreshPoolGivesAscendingIdsAndNoneWhenEmpty) {
+  BlockPool pool(3);
+  EXPECT_EQ(pool.allocate(), 0);
+  EXPECT_EQ(pool.allocate(), 1);
+  EXPECT_EQ(pool.allocate(), 2);
+  EXPECT_EQ(pool.allocate(), kNoBlock);
+  EXPECT_EQ(pool.allocate(1), kNoBlock);
+}
+
+TEST(BlockPool, UtilizationGoesFromZeroToOneAndBack) {
+  BlockPool pool(4);
+  std::vector<double> seen = {pool.stats().utilization};
+  for (int i = 0; i < 4; ++i) {
+    pool.allocate();
+    seen.push_back(pool.stats().utilization);
+  }
+  for (BlockId id = 0; id < 4; ++id) pool.release(id);
+  seen.push_back(pool.stats().utilization);
+  EXPECT_THAT(seen, ElementsAre(0, .25, .5, .75, 1, 0));
+}
+
+TEST(BlockPool, PoolOfCapacityZeroHasUtilizationZeroAndGivesNothing) {
+  BlockPool pool(0);
+  EXPECT_EQ(pool.stats().utilization, 0);
+  EXPECT_EQ(pool.allocate(), kNoBlock);
+  EXPECT_TRUE(pool.allocate_run({}));
+  EXPECT_TRUE(check(pool, {}));
+}
+
+TEST(BlockPool, WithoutHintTheBlockFreedLastComesFirst) {
+  BlockPool pool(8);
+  take(pool, 8);
+  pool.release(5);
+  pool.release(2);
+  pool.release(7);
+  EXPECT_EQ(pool.allocate(), 7);
+  EXPECT_EQ(pool.allocate(), 2);
+  EXPECT_EQ(pool.allocate(), 5);
+}
+
+TEST(BlockPool, HintTakesTheFreeNeighbourFirst) {
+  BlockPool pool(8);
+  take(pool, 8);
+  for (BlockId id : {3, 6, 1}) pool.release(id);
+  EXPECT_EQ(pool.allocate(2), 3);  // 1 was freed last, 3 lies beside
+  EXPECT_EQ(pool.allocate(2), 1);  // 3 is taken now
+}
+
+TEST(BlockPool, HintAtTheLastBlockHasNoNeighbour) {
+  BlockPool pool(2);
+  EXPECT_EQ(pool.allocate(1), 0);
+}
+
+TEST(BlockPool, RunsAreConsecutiveWherePossible) {
+  BlockPool pool(10);
+  EXPECT_THAT(take(pool, 3), ElementsAre(0, 1, 2));
+  EXPECT_THAT(take(pool, 2, 6), ElementsAre(7, 8));
+  EXPECT_THAT(take(pool, 5, 2), ElementsAre(3, 4, 5, 6, 9));
+}
+
+TEST(BlockPool, AllocationThatDoesNotFitLeavesThePoolAsItWas) {
+  BlockPool pool(4);
+  const std::vector<BlockId> held = take(pool, 2);
+  std::vector<BlockId> out(3, 77);
+  EXPECT_FALSE(pool.allocate_run(out, 1));
+  EXPECT_EQ(pool.free_count(), 2);
+  EXPECT_THAT(out, ElementsAre(77, 77, 77));
+  EXPECT_TRUE(check(pool, held));
+  EXPECT_EQ(pool.allocate(), 2);
+}
+
+TEST(BlockPool, SharedBlockIsFreedByItsLastOwner) {
+  BlockPool pool(1);
+  const BlockId id = pool.allocate();
+  pool.add_reference(id);
+  EXPECT_EQ(pool.references(id), 2);
+  pool.release(id);
+  EXPECT_EQ(pool.free_count(), 0);
+  pool.release(id);
+  EXPECT_EQ(pool.free_count(), 1);
+}
+
+TEST(BlockPool, ReferencesOfAnIdOutOfRangeIsMinusOne) {
+  BlockPool pool(2);
+  EXPECT_EQ(pool.references(0), 0);
+  EXPECT_EQ(pool.references(2), -1);
+  EXPECT_EQ(pool.references(-1), -1);
+}
+
+TEST(BlockPoolDeathTest, DoubleFreeIsDetected) {
+  BlockPool pool(2);
+  pool.allocate();
+  pool.release(0);
+  EXPECT_DEATH(pool.release(0), "block 0 is free already");
+}
+
+TEST(BlockPoolDeathTest, IdOutOfRangeIsDetected) {
+  BlockPool pool(2);
+  EXPECT_DEATH(pool.release(2), "block 2 of 2");
+  EXPECT_DEATH(pool.release(-1), "block -1 of 2");
+  EXPECT_DEATH(pool.add_reference(9), "block 9 of 2");
+  EXPECT_DEATH(pool.add_reference(1), "block 1 is free");
+}
+
+TEST(BlockPool, IntegrityExplainsALeakedBlock) {
+  BlockPool pool(4);
+  take(pool, 2);
+  const Result<void> result = check(pool, {0});
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("block 1: 1 references, 0 tables hold it"));
+}
+
+TEST(BlockPool, IntegrityExplainsABlockHeldWithoutReference) {
+  BlockPool pool(4);
+  const Result<void> result = check(pool, {2});
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("block 2: 0 references, 1 tables hold it"));
+  EXPECT_FALSE(check(pool, {4}));
+}
+
+// A model without the ring: blocks in the order in which they would be handed out, and counts.
+struct PoolModel {
+  std::deque<BlockId> order;
+  std::map<BlockId, int> references;
+
+  BlockId allocate(BlockId hint) {
+    if (order.empty()) return kNoBlock;
+    auto it = hint == kNoBlock ? order.end() : std::ranges::find(order, hint + 1);
+    if (it == order.end()) it = order.begin();
+    const BlockId id = *it;
+    order.erase(it);
+    references[id] = 1;
+    return id;
+  }
+  void release(BlockId id) {
+    if (--references[id] != 0) return;
+    references.erase(id);
+    order.push_front(id);
+  }
+};
+
+RC_GTEST_PROP(BlockPool, RandomWalkAgreesWithASimpleModel, ()) {
+  const int capacity = *rc::gen::inRange(0, 24);
+  BlockPool pool(capacity);
+  PoolModel model;
+  for (BlockId id = 0; id < capacity; ++id) model.order.push_back(id);
+  std::vector<BlockId> held;  // one entry a reference
+  const auto steps = *rc::gen::container<std::vector<std::pair<std::uint8_t, std::uint16_t>>>(
+      rc::gen::pair(rc::gen::inRange<std::uint8_t>(0, 4), rc::gen::arbitrary<std::uint16_t>()));
+  for (const auto& [operation, value] : steps) {
+    if (operation <= 1) {
+      const BlockId hint = value % (capacity + 1) - 1;
+      const BlockId id = pool.allocate(hint);
+      RC_ASSERT(id == model.allocate(hint));
+      if (id != kNoBlock) held.push_back(id);
+    } else if (!held.empty()) {
+      const std::size_t chosen = value % held.size();
+      if (operation == 2) {
+        pool.add_reference(held[chosen]);
+        ++model.references[held[chosen]];
+        held.push_back(held[chosen]);
+      } else {
+        pool.release(held[chosen]);
+        model.release(held[chosen]);
+        held.erase(held.begin() + static_cast<std::ptrdiff_t>(chosen));
+      }
+    }
+    RC_ASSERT(pool.free_count() == static_cast<int>(model.order.size()));
+    RC_ASSERT(check(pool, held).has_value());
+  }
+}
+
+}  // namespace
+}  // namespace octavo
