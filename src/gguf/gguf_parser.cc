@@ -50,7 +50,11 @@ std::optional<std::uint64_t> checked_multiply(std::uint64_t a, std::uint64_t b) 
   return a * b;
 }
 
-std::string dims_text(std::span<const std::uint64_t> dims) { return fmt::format("[{}]", fmt::join(dims, ", ")); }
+std::string dims_text(std::span<const std::uint64_t> dims) {
+  std::string text;
+  for (const std::uint64_t dim : dims) text += (text.empty() ? "[" : ", ") + std::to_string(dim);
+  return text + "]";
+}
 
 }  // namespace
 
@@ -126,29 +130,27 @@ Result<void> GgufParser::parse_metadata() {
     if (!out_.metadata_index_.emplace(key, i).second)
       return fail("{}: metadata key {} appears twice", reader_.file(), quoted(key));
     OCTAVO_TRY(const auto type, read_type());
-    OCTAVO_TRY(auto value, read_value(type, 0));
-    out_.metadata_.emplace_back(key, std::move(value));
+    GgufValue& value = out_.metadata_.emplace_back(key, GgufValue{}).second;
+    value.type = type;
+    OCTAVO_TRY_VOID(read_value(value, 0));
   }
   return {};
 }
 
-Result<GgufValue> GgufParser::read_value(GgufType type, int depth) {
-  if (type == GgufType::kString) {
-    OCTAVO_TRY(const auto text, reader_.read_string());
-    return GgufValue{type, text};
+Result<void> GgufParser::read_value(GgufValue& out, int depth) {
+  if (out.type == GgufType::kString) {
+    OCTAVO_TRY(out.value, reader_.read_string());
+    return {};
   }
-  if (type == GgufType::kArray) {
-    OCTAVO_TRY(auto array, read_array(depth));
-    return GgufValue{type, std::move(array)};
-  }
+  if (out.type == GgufType::kArray) return read_array(out.value.emplace<GgufArray>(), depth);
   const std::uint64_t at = reader_.offset();
-  OCTAVO_TRY(const auto raw, reader_.take(fixed_size(type)));
-  if (type == GgufType::kBool) OCTAVO_TRY_VOID(check_bools(raw, at));
   GgufArray single;
-  single.element_type = type;
+  single.element_type = out.type;
   single.size = 1;
-  single.bytes = raw;
-  return gguf_array_element(single, 0);
+  OCTAVO_TRY(single.bytes, reader_.take(fixed_size(out.type)));
+  if (out.type == GgufType::kBool) OCTAVO_TRY_VOID(check_bools(single.bytes, at));
+  out = gguf_array_element(single, 0);
+  return {};
 }
 
 Result<void> GgufParser::check_bools(std::span<const std::byte> bytes, std::uint64_t offset) const {
@@ -158,14 +160,13 @@ Result<void> GgufParser::check_bools(std::span<const std::byte> bytes, std::uint
               offset + static_cast<std::uint64_t>(bad - bytes.begin()), static_cast<int>(*bad));
 }
 
-Result<GgufArray> GgufParser::read_array(int depth) {
+Result<void> GgufParser::read_array(GgufArray& array, int depth) {
   if (depth >= GgufLimits::kArrayDepth)
     return fail("{}: {} at offset {} has arrays nested deeper than {}", reader_.file(), reader_.context(),
                 reader_.offset(), GgufLimits::kArrayDepth);
   if (depth > 0 && ++num_nested_arrays_ > GgufLimits::kNestedArrays)
     return fail("{}: {} at offset {}: the file has more than {} nested arrays", reader_.file(), reader_.context(),
                 reader_.offset(), GgufLimits::kNestedArrays);
-  GgufArray array;
   OCTAVO_TRY(array.element_type, read_type());
   constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
   if (array.element_type == GgufType::kString) {
@@ -179,8 +180,9 @@ Result<GgufArray> GgufParser::read_array(int depth) {
     OCTAVO_TRY(array.size, reader_.read_count(4 + 8, GgufLimits::kNestedArrays));
     array.arrays.reserve(array.size);
     for (std::uint64_t i = 0; i < array.size; ++i) {
-      OCTAVO_TRY(auto inner, read_array(depth + 1));
-      array.arrays.push_back({GgufType::kArray, std::move(inner)});
+      GgufValue& inner = array.arrays.emplace_back();
+      inner.type = GgufType::kArray;
+      OCTAVO_TRY_VOID(read_array(inner.value.emplace<GgufArray>(), depth + 1));
     }
   } else {
     const std::uint64_t element_bytes = fixed_size(array.element_type);
@@ -189,7 +191,7 @@ Result<GgufArray> GgufParser::read_array(int depth) {
     OCTAVO_TRY(array.bytes, reader_.take(array.size * element_bytes));
     if (array.element_type == GgufType::kBool) OCTAVO_TRY_VOID(check_bools(array.bytes, at));
   }
-  return array;
+  return {};
 }
 
 Result<void> GgufParser::parse_alignment() {

@@ -38,8 +38,9 @@ class GgufParser {
 
   Result<std::string_view> read_name(std::string_view kind, std::uint64_t ordinal, std::size_t max_bytes);
   Result<GgufType> read_type();
-  Result<GgufValue> read_value(GgufType type, int depth);
-  Result<GgufArray> read_array(int depth);
+  /// Fills in the value of `out.type`.
+  Result<void> read_value(GgufValue& out, int depth);
+  Result<void> read_array(GgufArray& array, int depth);
   Result<void> check_bools(std::span<const std::byte> bytes, std::uint64_t offset) const;
 
   std::span<const std::byte> bytes_;

@@ -43,7 +43,8 @@ std::string quoted(std::string_view text) {
   constexpr std::size_t kShown = 80;
   std::string out = "'";
   for (const char c : text.substr(0, kShown)) {
-    if (c >= 0x20 && c < 0x7F && c != '\'' && c != '\\') {
+    if (c >= 0x20 && c < 0x7F) {
+      if (c == '\'' || c == '\\') out += '\\';
       out += c;
     } else {
       out += fmt::format("\\x{:02x}", static_cast<std::uint8_t>(c));
