@@ -10,14 +10,13 @@ namespace {
 
 constexpr std::size_t kLanes = 16;  // independent accumulators, so that the compiler can use vectors without reordering
 
-// exp(x) for x <= 0 by Cody and Waite's reduction x = n ln 2 + r and a Taylor polynomial of degree 6 (|r| <= 0.35).
-// Not std::exp: a loop over this one becomes vector code, and the C library's choice of code does not enter.
+// exp(x) for -104 <= x <= 0 by Cody and Waite's reduction x = n ln 2 + r and a Taylor polynomial of degree 6 (|r| <=
+// 0.35). Not std::exp: a loop over this one becomes vector code, and the C library's choice of code does not enter.
 inline float exp_of_negative(float x) {
   constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
-  const float clamped = x > -87.0F ? x : -87.0F;
-  const float shifted = clamped * 1.44269504F + kRound;
+  const float shifted = x * 1.44269504F + kRound;
   const float n = shifted - kRound;
-  const float r = (clamped - n * 0.693359375F) + n * 2.12194440e-4F;
+  const float r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
   float poly = 1.0F / 720;
   poly = poly * r + 1.0F / 120;
   poly = poly * r + 1.0F / 24;
@@ -25,9 +24,8 @@ inline float exp_of_negative(float x) {
   poly = poly * r + 0.5F;
   poly = poly * r + 1.0F;
   poly = poly * r + 1.0F;
-  const std::int32_t exponent = std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(kRound);
-  const float scale = std::bit_cast<float>((exponent + 127) << 23);
-  return x > -87.0F ? poly * scale : 0.0F;
+  const std::int32_t exponent = std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(kRound) + 127;
+  return poly * std::bit_cast<float>((exponent & ~(exponent >> 31)) << 23);  // no denormals: below 2^-126 is 0
 }
 
 }  // namespace
@@ -47,9 +45,12 @@ float max_logit(std::span<const float> logits) {
 }
 
 void softmax_weights(std::span<const float> logits, float max, float temperature, std::span<float> weights) {
+  // Two loops, because GCC 12 turns each into vector code but not the two in one.
   for (std::size_t i = 0; i < logits.size(); ++i) {
-    weights[i] = exp_of_negative((finite_logit(logits[i]) - max) / temperature);
+    const float x = (finite_logit(logits[i]) - max) / temperature;
+    weights[i] = x > -104.0F ? x : -104.0F;
   }
+  for (float& weight : weights.first(logits.size())) weight = exp_of_negative(weight);
 }
 
 double sum_chunks(std::span<const float> weights, std::span<double> chunks) {

@@ -12,15 +12,15 @@ namespace octavo {
 /// always a distribution: NaN and -inf are never drawn beside a finite logit, and a row of nothing else is uniform.
 inline float finite_logit(float logit) {
   constexpr float kMax = std::numeric_limits<float>::max();
-  const float bounded = logit < kMax ? logit : (logit >= kMax ? kMax : -kMax);  // NaN fails both
-  return bounded > -kMax ? bounded : -kMax;
+  const float bounded = logit > -kMax ? logit : -kMax;  // NaN fails the comparison
+  return bounded < kMax ? bounded : kMax;
 }
 
 /// The largest finite_logit; `logits` is not empty.
 float max_logit(std::span<const float> logits);
 
 /// weights[i] = exp((finite_logit(logits[i]) - max) / temperature), for max >= every logit and temperature > 0;
-/// relative error below 3e-7, and 0 below e^-87.
+/// relative error below 3e-7, and 0 from e^-88 down.
 void softmax_weights(std::span<const float> logits, float max, float temperature, std::span<float> weights);
 
 /// Elements that sum_chunks adds up at a time.

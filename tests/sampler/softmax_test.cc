@@ -33,7 +33,7 @@ TEST(Softmax, WeightsAreCloseToTheExponential) {
 }
 
 TEST(Softmax, FarBelowTheMaximumTheWeightIsZero) {
-  const std::vector<float> logits = {-87.5F, -1000, -kMax, -kInf, kNan};
+  const std::vector<float> logits = {-88, -1000, -kMax, -kInf, kNan};
   std::vector<float> weights(logits.size(), 7);
   softmax_weights(logits, 0, 1.0F, weights);
   EXPECT_EQ(weights, std::vector<float>(logits.size(), 0));
