@@ -11,12 +11,14 @@ function(octavo_layer name)
 endfunction()
 
 # octavo_test(NAME SOURCES files... LINK libraries...)
-# A GoogleTest program test_NAME whose every test case is a CTest test.
+# A GoogleTest program test_NAME whose every test case is a CTest test. Models for tests are in the folder that the
+# environment variable OCTAVO_TEST_DATA names.
 function(octavo_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(test_${name} ${ARG_SOURCES})
   target_link_libraries(test_${name} PRIVATE octavo_flags ${ARG_LINK} GTest::gmock GTest::gtest_main)
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(test_${name} PRIVATE OCTAVO_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  gtest_discover_tests(test_${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 600)
+  gtest_discover_tests(test_${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 120
+    PROPERTIES TIMEOUT 600 ENVIRONMENT "OCTAVO_TEST_DATA=${OCTAVO_TEST_DATA}")
 endfunction()

@@ -1,0 +1,15 @@
+# Where the tests find models (OCTAVO_TEST_DATA) and a Python with numpy and gguf (OCTAVO_PYTHON): by default
+# where scripts/setup --test puts them.
+if(DEFINED ENV{XDG_CACHE_HOME})
+  set(octavo_cache $ENV{XDG_CACHE_HOME}/octavo)
+else()
+  set(octavo_cache $ENV{HOME}/.cache/octavo)
+endif()
+set(OCTAVO_TEST_DATA ${octavo_cache}/test-data CACHE PATH "Folder of the models that tests read")
+if(EXISTS ${octavo_cache}/venv/bin/python)
+  set(octavo_default_python ${octavo_cache}/venv/bin/python)
+else()
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(octavo_default_python ${Python3_EXECUTABLE})
+endif()
+set(OCTAVO_PYTHON ${octavo_default_python} CACHE FILEPATH "Python interpreter for the tests' tools")

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Checks that every #include of the sources points down, as the layers of the design allow.
+
+    check_layers.py ROOT        reads ROOT/src and ROOT/include; prints each wrong include, exit code 1 if there is one
+
+A layer is a folder of src/. "public" is include/octavo/, which every layer may use and which itself uses nothing
+else. A layer may always include itself.
+"""
+import pathlib
+import re
+import sys
+
+# layer -> layers it may include, each one explicit: a sideways edge is a decision, not an accident
+ALLOWED = {
+    "public": set(),
+    "base": {"public"},
+    "tensor": {"public", "base"},
+    "gguf": {"public", "base", "tensor"},
+    "kernels": {"public", "base", "tensor"},
+    "kv": {"public", "base", "tensor", "kernels"},
+    "tokenizer": {"public", "base", "tensor", "gguf"},
+    "model": {"public", "base", "tensor", "gguf", "kernels", "kv"},
+    "sampler": {"public", "base", "tensor", "kernels"},
+    "engine": {"public", "base", "tensor", "gguf", "tokenizer", "kernels", "kv", "model", "sampler"},
+    "server": {"public", "base", "tokenizer"},
+    "cli": {"public", "base", "tensor", "gguf", "tokenizer", "engine", "server"},
+}
+SUFFIXES = {".h", ".cc", ".inl"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<(octavo/[^>]+)>)')
+
+
+def layer_of_file(root, path):
+    parts = path.relative_to(root).parts
+    if parts[0] == "include":
+        return "public"
+    return parts[1] if len(parts) > 2 else None
+
+
+def layer_of_include(name):
+    first = name.split("/")[0]
+    return "public" if first == "octavo" else first
+
+
+def check_file(root, path):
+    """Messages about one file's includes."""
+    where, layer = path.relative_to(root), layer_of_file(root, path)
+    if layer not in ALLOWED:
+        return [f"{where}: belongs to no layer; the layers are {', '.join(ALLOWED)}"]
+    problems = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        name = match.group(1) or match.group(2)
+        target = layer_of_include(name)
+        if "/" not in name or ".." in name.split("/"):
+            problems.append(f'{where}:{number}: "{name}" is not a path from src/ or include/')
+        elif target not in ALLOWED:
+            problems.append(f'{where}:{number}: "{name}" belongs to no layer')
+        elif target != layer and target not in ALLOWED[layer]:
+            problems.append(f'{where}:{number}: {layer} must not include {target} ("{name}")')
+    return problems
+
+
+def check_tree(root):
+    root = pathlib.Path(root)
+    files = sorted(p for top in ("src", "include") for p in (root / top).rglob("*") if p.suffix in SUFFIXES)
+    if not files:
+        return [f"{root}: no sources under src/ or include/"]
+    return [problem for path in files for problem in check_file(root, path)]
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    problems = check_tree(sys.argv[1])
+    print("\n".join(problems) if problems else "every include points down")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

