@@ -27,7 +27,7 @@ std::string describe(const GgufValue& value) {
   const std::string_view type = gguf_type_name(value.type);
   if (const auto* array = std::get_if<GgufArray>(&value.value))
     return fmt::format("array of {} {}", array->size, gguf_type_name(array->element_type));
-  if (const auto* text = std::get_if<std::string_view>(&value.value)) return fmt::format("{} {}", type, quoted(*text));
+  if (const auto* text = std::get_if<std::string_view>(&value.value)) return fmt::format("{} {}", type, quote(*text));
   if (const auto* number = std::get_if<std::uint64_t>(&value.value)) return fmt::format("{} {}", type, *number);
   if (const auto* number = std::get_if<std::int64_t>(&value.value)) return fmt::format("{} {}", type, *number);
   if (const auto* number = std::get_if<double>(&value.value)) return fmt::format("{} {}", type, *number);

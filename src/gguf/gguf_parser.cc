@@ -80,7 +80,7 @@ Result<void> GgufParser::parse_header() {
     if (std::string_view("GGUF").starts_with(head))
       return fail("{}: truncated: the file has {} bytes, the header of a GGUF file has 24", reader_.file(),
                   bytes_.size());
-    return fail("{}: not a GGUF file: it begins with {}, expected 'GGUF'{}", reader_.file(), quoted(head.substr(0, 4)),
+    return fail("{}: not a GGUF file: it begins with {}, expected 'GGUF'{}", reader_.file(), quote(head.substr(0, 4)),
                 guess_format(head));
   }
   OCTAVO_TRY_VOID(reader_.take(4));
@@ -109,7 +109,7 @@ Result<std::string_view> GgufParser::read_name(std::string_view kind, std::uint6
     return fail("{}: {} at offset {} has {} bytes, expected 1 to {}", reader_.file(), reader_.context(), at,
                 name.size(), max_bytes);
   if (!is_valid_utf8(name))
-    return fail("{}: {} at offset {} is not valid UTF-8: {}", reader_.file(), reader_.context(), at, quoted(name));
+    return fail("{}: {} at offset {} is not valid UTF-8: {}", reader_.file(), reader_.context(), at, quote(name));
   return name;
 }
 
@@ -126,9 +126,9 @@ Result<void> GgufParser::parse_metadata() {
   out_.metadata_.reserve(num_metadata_);
   for (std::uint64_t i = 0; i < num_metadata_; ++i) {
     OCTAVO_TRY(const auto key, read_name("metadata key", i, GgufLimits::kKeyBytes));
-    reader_.set_context(fmt::format("the value of key {}", quoted(key)));
+    reader_.set_context(fmt::format("the value of key {}", quote(key)));
     if (!out_.metadata_index_.emplace(key, i).second)
-      return fail("{}: metadata key {} appears twice", reader_.file(), quoted(key));
+      return fail("{}: metadata key {} appears twice", reader_.file(), quote(key));
     OCTAVO_TRY(const auto type, read_type());
     GgufValue& value = out_.metadata_.emplace_back(key, GgufValue{}).second;
     value.type = type;
@@ -208,8 +208,8 @@ Result<void> GgufParser::parse_directory() {
   for (std::uint64_t i = 0; i < num_tensors_; ++i) {
     OCTAVO_TRY(const auto name, read_name("tensor", i, GgufLimits::kTensorNameBytes));
     if (!out_.tensor_index_.emplace(name, i).second)
-      return fail("{}: tensor {} appears twice", reader_.file(), quoted(name));
-    reader_.set_context(fmt::format("the entry of tensor {}", quoted(name)));
+      return fail("{}: tensor {} appears twice", reader_.file(), quote(name));
+    reader_.set_context(fmt::format("the entry of tensor {}", quote(name)));
     OCTAVO_TRY(auto tensor, parse_tensor_info());
     tensor.name = name;
     out_.tensors_.push_back(std::move(tensor));
@@ -264,13 +264,13 @@ Result<void> GgufParser::place_tensors() {
   for (GgufTensor& tensor : out_.tensors_) {
     if ((tensor.offset & mask) != 0)
       return fail("{}: tensor {} is at offset {} of the data, expected a multiple of the alignment {}", reader_.file(),
-                  quoted(tensor.name), tensor.offset, out_.alignment_);
+                  quote(tensor.name), tensor.offset, out_.alignment_);
     const auto num_elements = static_cast<std::uint64_t>(tensor.tensor.rows * tensor.tensor.cols);
     const std::uint64_t size = dtype_bytes(tensor.tensor.type, num_elements).value();
     const std::uint64_t data_bytes = data_begin < bytes_.size() ? bytes_.size() - data_begin : 0;
     if (tensor.offset > data_bytes || size > data_bytes - tensor.offset)
       return fail("{}: truncated: tensor {} has {} bytes at offset {} of the data, which has {} bytes", reader_.file(),
-                  quoted(tensor.name), size, tensor.offset, data_bytes);
+                  quote(tensor.name), size, tensor.offset, data_bytes);
     tensor.offset += data_begin;
     tensor.tensor.data = bytes_.subspan(tensor.offset, size);
   }
@@ -284,8 +284,8 @@ Result<void> GgufParser::check_overlap() const {
   std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->offset < b->offset; });
   for (std::size_t i = 1; i < order.size(); ++i)
     if (order[i - 1]->offset + order[i - 1]->tensor.data.size() > order[i]->offset)
-      return fail("{}: tensors {} and {} overlap at offset {}", reader_.file(), quoted(order[i - 1]->name),
-                  quoted(order[i]->name), order[i]->offset);
+      return fail("{}: tensors {} and {} overlap at offset {}", reader_.file(), quote(order[i - 1]->name),
+                  quote(order[i]->name), order[i]->offset);
   return {};
 }
 

@@ -39,7 +39,7 @@ bool is_valid_utf8(std::string_view text) {
   return true;
 }
 
-std::string quoted(std::string_view text) {
+std::string quote(std::string_view text) {
   constexpr std::size_t kShown = 80;
   std::string out = "'";
   for (const char c : text.substr(0, kShown)) {

@@ -11,6 +11,6 @@ bool is_valid_utf8(std::string_view text);
 
 /// The text in single quotes, at most 80 bytes of it, other bytes than printable ASCII as \xNN; so that a file cannot
 /// put control sequences into a message.
-std::string quoted(std::string_view text);
+std::string quote(std::string_view text);
 
 }  // namespace octavo
