@@ -11,37 +11,9 @@
 #include <string>
 #include <string_view>
 
+#include "tensor/dtype_id.h"
+
 namespace octavo {
-
-/// Values are the ids used in GGUF files.
-enum class DType : std::uint32_t {
-  kF32 = 0,
-  kF16 = 1,
-  kQ4_0 = 2,
-  kQ4_1 = 3,
-  kQ5_0 = 6,
-  kQ5_1 = 7,
-  kQ8_0 = 8,
-  kQ2_K = 10,
-  kQ3_K = 11,
-  kQ4_K = 12,
-  kQ5_K = 13,
-  kQ6_K = 14,
-  kIQ4_NL = 20,
-  kIQ4_XS = 23,
-  kBF16 = 30,
-  kTQ1_0 = 34,
-  kTQ2_0 = 35,
-  kMXFP4 = 39,
-  kQ1_0 = 41,
-};
-
-inline constexpr DType kAllDTypes[] = {
-    DType::kF32,    DType::kF16,   DType::kBF16,  DType::kQ4_0,  DType::kQ4_1, DType::kQ5_0, DType::kQ5_1,
-    DType::kQ8_0,   DType::kQ2_K,  DType::kQ3_K,  DType::kQ4_K,  DType::kQ5_K, DType::kQ6_K, DType::kIQ4_NL,
-    DType::kIQ4_XS, DType::kTQ1_0, DType::kTQ2_0, DType::kMXFP4, DType::kQ1_0,
-};
-inline constexpr int kNumDTypes = static_cast<int>(std::size(kAllDTypes));
 
 struct DTypeInfo {
   DType type;

@@ -1,0 +1,11 @@
+// Every kernel, once; compiled by each instruction set's unit over its own simd_*.h.
+#include "kernels/isa/tables.h"
+#include "kernels/packed_layout.h"
+//
+#include "kernels/generic/attention.inl"
+#include "kernels/generic/elementwise.inl"
+#include "kernels/generic/matmul.inl"
+#include "kernels/generic/quantize.inl"
+#include "kernels/generic/weights.inl"
+//
+#include "kernels/generic/table.inl"

@@ -1,0 +1,116 @@
+// Operations on single rows: norms, activations, rotary positions, sums.
+#pragma once
+
+#include "kernels/kernels.h"
+
+namespace octavo {
+namespace {
+
+/// e^x for x up to 88; below -87 the result is 0. Relative error under 2 ulp (Cody-Waite reduction, degree 6).
+inline F32 f32_exp(F32 x) {
+  const F32 clamped = f32_min(f32_max(x, f32_set(-87.0F)), f32_set(88.0F));
+  const I32 n = f32_round(f32_mul(clamped, f32_set(1.44269504F)));
+  const F32 nf = i32_to_f32(n);
+  F32 r = f32_fma(nf, f32_set(-0.693359375F), clamped);
+  r = f32_fma(nf, f32_set(2.12194440e-4F), r);
+  F32 p = f32_set(1.0F / 720);
+  p = f32_fma(p, r, f32_set(1.0F / 120));
+  p = f32_fma(p, r, f32_set(1.0F / 24));
+  p = f32_fma(p, r, f32_set(1.0F / 6));
+  p = f32_fma(p, r, f32_set(0.5F));
+  p = f32_fma(p, r, f32_set(1.0F));
+  p = f32_fma(p, r, f32_set(1.0F));
+  const F32 power = i32_as_f32(i32_shl<23>(i32_add(n, i32_set(127))));
+  return f32_select(f32_less(x, f32_set(-87.0F)), f32_zero(), f32_mul(p, power));
+}
+
+inline float exp_of(float x) {
+  float lanes[kLanes];
+  f32_store(lanes, f32_exp(f32_set(x)));
+  return lanes[0];
+}
+
+/// Calls full(i) for whole vectors and rest(i, count) for what is left.
+template <class Full, class Rest>
+inline void for_vectors(int64_t n, Full full, Rest rest) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) full(i);
+  if (i < n) rest(i, (int)(n - i));
+}
+
+void rms_norm(const float* x, const float* weight, int64_t n, float eps, float* y) {
+  F32 squares = f32_zero();
+  for_vectors(
+      n,
+      [&](int64_t i) {
+        const F32 v = f32_load(x + i);
+        squares = f32_fma(v, v, squares);
+      },
+      [&](int64_t i, int count) {
+        const F32 v = f32_load_n(x + i, count);
+        squares = f32_fma(v, v, squares);
+      });
+  const F32 factor = f32_set(1.0F / __builtin_sqrtf(f32_sum(squares) / (float)n + eps));
+  for_vectors(
+      n, [&](int64_t i) { f32_store(y + i, f32_mul(f32_mul(f32_load(x + i), factor), f32_load(weight + i))); },
+      [&](int64_t i, int c) {
+        f32_store_n(y + i, f32_mul(f32_mul(f32_load_n(x + i, c), factor), f32_load_n(weight + i, c)), c);
+      });
+}
+
+void add(float* x, const float* y, int64_t n) {
+  for_vectors(
+      n, [&](int64_t i) { f32_store(x + i, f32_add(f32_load(x + i), f32_load(y + i))); },
+      [&](int64_t i, int c) { f32_store_n(x + i, f32_add(f32_load_n(x + i, c), f32_load_n(y + i, c)), c); });
+}
+
+void scale(float* x, float s, int64_t n) {
+  for_vectors(
+      n, [&](int64_t i) { f32_store(x + i, f32_mul(f32_load(x + i), f32_set(s))); },
+      [&](int64_t i, int c) { f32_store_n(x + i, f32_mul(f32_load_n(x + i, c), f32_set(s)), c); });
+}
+
+inline F32 silu(F32 x) { return f32_div(x, f32_add(f32_set(1.0F), f32_exp(f32_sub(f32_zero(), x)))); }
+
+// tanh(u) = 1 - 2 / (exp(2u) + 1); u = sqrt(2 / pi) (x + 0.044715 x^3).
+inline F32 gelu(F32 x) {
+  const F32 cubic = f32_fma(f32_mul(f32_mul(x, x), x), f32_set(0.044715F), x);
+  const F32 e = f32_exp(f32_mul(cubic, f32_set(2.0F * 0.79788456F)));
+  const F32 tanh = f32_sub(f32_set(1.0F), f32_div(f32_set(2.0F), f32_add(e, f32_set(1.0F))));
+  return f32_mul(f32_mul(f32_set(0.5F), x), f32_add(f32_set(1.0F), tanh));
+}
+
+template <class Act>
+inline void gated(const float* gate, const float* up, int64_t n, float* out, Act act) {
+  for_vectors(
+      n, [&](int64_t i) { f32_store(out + i, f32_mul(act(f32_load(gate + i)), f32_load(up + i))); },
+      [&](int64_t i, int c) { f32_store_n(out + i, f32_mul(act(f32_load_n(gate + i, c)), f32_load_n(up + i, c)), c); });
+}
+
+void silu_mul(const float* gate, const float* up, int64_t n, float* out) {
+  gated(gate, up, n, out, [](F32 x) { return silu(x); });
+}
+
+void gelu_mul(const float* gate, const float* up, int64_t n, float* out) {
+  gated(gate, up, n, out, [](F32 x) { return gelu(x); });
+}
+
+void rope_neighbours(float* x, const float* cosines, const float* sines, int64_t head_dim) {
+  for (int64_t i = 0; i < head_dim / 2; ++i) {
+    const float a = x[2 * i], b = x[2 * i + 1];
+    x[2 * i] = a * cosines[i] - b * sines[i];
+    x[2 * i + 1] = a * sines[i] + b * cosines[i];
+  }
+}
+
+void rope_halves(float* x, const float* cosines, const float* sines, int64_t head_dim) {
+  const int64_t half = head_dim / 2;
+  for (int64_t i = 0; i < half; ++i) {
+    const float a = x[i], b = x[i + half];
+    x[i] = a * cosines[i] - b * sines[i];
+    x[i + half] = a * sines[i] + b * cosines[i];
+  }
+}
+
+}  // namespace
+}  // namespace octavo

@@ -1,0 +1,136 @@
+// Element types of the KV cache: how a token's K and V are written and how vectors of them are read.
+#pragma once
+
+#include "kernels/kernels.h"
+
+namespace octavo {
+namespace {
+
+enum class KvElement { kF16, kBF16, kQ8_0, kF32 };  // the order of octavo::KvType
+
+inline constexpr int kKvScaleDims = 32;  // dimensions that share a q8_0 scale
+
+template <KvElement E>
+struct Kv;
+
+template <>
+struct Kv<KvElement::kF32> {
+  using Element = float;
+  static F32 load(const Element* p) { return f32_load(p); }
+  static F32 load_n(const Element* p, int n) { return f32_load_n(p, n); }
+  static void convert(const float* x, int n, Element* out) { __builtin_memcpy(out, x, (size_t)n * sizeof(float)); }
+};
+
+template <>
+struct Kv<KvElement::kF16> {
+  using Element = uint16_t;
+  static F32 load(const Element* p) { return f32_load_f16(p); }
+  static F32 load_n(const Element* p, int n) { return f32_load_f16_n(p, n); }
+  static void convert(const float* x, int n, Element* out) {
+    // Values beyond the largest half are held there: an infinity would make every later score of the sequence NaN.
+    const F32 top = f32_set(65504.0F), bottom = f32_set(-65504.0F);
+    for (int i = 0; i < n; i += kLanes) {
+      const int count = n - i < kLanes ? n - i : kLanes;
+      f32_store_f16_n(out + i, f32_max(f32_min(f32_load_n(x + i, count), top), bottom), count);
+    }
+  }
+};
+
+template <>
+struct Kv<KvElement::kBF16> {
+  using Element = uint16_t;
+  static F32 load(const Element* p) { return f32_load_bf16(p); }
+  static F32 load_n(const Element* p, int n) { return f32_load_bf16_n(p, n); }
+  static void convert(const float* x, int n, Element* out) {
+    for (int i = 0; i < n; ++i) {
+      uint32_t bits;
+      __builtin_memcpy(&bits, x + i, 4);
+      out[i] = (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+    }
+  }
+};
+
+template <>
+struct Kv<KvElement::kQ8_0> {
+  using Element = int8_t;
+  static F32 load(const Element* p) { return f32_load_i8(p); }
+  static F32 load_n(const Element* p, int n) { return f32_load_i8_n(p, n); }
+};
+
+inline int scale_groups_of(int head_dim) { return (head_dim + kKvScaleDims - 1) / kKvScaleDims; }
+
+/// Where one KV head of a block keeps its parts.
+template <class Element>
+struct KvHead {
+  const Element* k;
+  const Element* v;
+  const uint16_t* k_scale;
+  const uint16_t* v_scale;
+};
+
+template <KvElement E>
+inline KvHead<typename Kv<E>::Element> kv_head(const KvLayer& kv, int32_t block, int head) {
+  using Element = typename Kv<E>::Element;
+  const uint8_t* base = kv.data + (size_t)block * kv.block_bytes + (size_t)head * kv.head_bytes;
+  const size_t elements = (size_t)kv.head_dim * (size_t)kv.block_size;
+  const Element* k = (const Element*)base;
+  const uint16_t* scales = (const uint16_t*)(k + 2 * elements);
+  return {k, k + elements, scales, scales + (size_t)scale_groups_of(kv.head_dim) * (size_t)kv.block_size};
+}
+
+/// int8 of one head's vector and its scales, one a kKvScaleDims dimensions.
+inline void quantize_head(const float* x, int n, int8_t* out, uint16_t* scales) {
+  for (int begin = 0; begin < n; begin += kKvScaleDims) {
+    const int count = n - begin < kKvScaleDims ? n - begin : kKvScaleDims;
+    float top = 0;
+    for (int i = 0; i < count; ++i) {
+      const float magnitude = __builtin_fabsf(x[begin + i]);
+      top = magnitude > top ? magnitude : top;
+    }
+    uint16_t* scale = scales + begin / kKvScaleDims;
+    const float largest_scale = 65504.0F;
+    f32_store_f16_n(scale, f32_set(top / 127.0F < largest_scale ? top / 127.0F : largest_scale), 1);
+    float lanes[kLanes];
+    f32_store(lanes, f32_load_f16_n(scale, 1));
+    const float d = lanes[0];  // the scale as it will be read
+    for (int i = 0; i < count; ++i) {
+      const float v = d > 0 ? x[begin + i] / d : 0.0F;
+      const float clamped = v < -127.0F ? -127.0F : v > 127.0F ? 127.0F : v;
+      out[begin + i] = (int8_t)(int32_t)__builtin_rintf(clamped);
+    }
+  }
+}
+
+template <KvElement E>
+void write_kv(const KvLayer& kv, int32_t block, int token, const float* k, const float* v) {
+  using Element = typename Kv<E>::Element;
+  constexpr int kPart = 64;  // dimensions converted at a time; a multiple of kKvScaleDims
+  const int bs = kv.block_size;
+  const int groups = scale_groups_of(kv.head_dim);
+  for (int head = 0; head < kv.num_kv_heads; ++head) {
+    const KvHead<Element> at = kv_head<E>(kv, block, head);
+    Element* k_out = (Element*)at.k;
+    Element* v_out = (Element*)at.v + (size_t)token * (size_t)kv.head_dim;
+    for (int d = 0; d < kv.head_dim; d += kPart) {
+      const int count = kv.head_dim - d < kPart ? kv.head_dim - d : kPart;
+      const float* k_in = k + (size_t)head * (size_t)kv.head_dim + d;
+      const float* v_in = v + (size_t)head * (size_t)kv.head_dim + d;
+      Element part[kPart];
+      if constexpr (E == KvElement::kQ8_0) {
+        uint16_t scales[kPart / kKvScaleDims];
+        uint16_t* v_scale = (uint16_t*)at.v_scale + token * groups + d / kKvScaleDims;
+        quantize_head(v_in, count, v_out + d, v_scale);
+        quantize_head(k_in, count, part, scales);
+        for (int g = 0; g * kKvScaleDims < count; ++g)
+          ((uint16_t*)at.k_scale)[(d / kKvScaleDims + g) * bs + token] = scales[g];
+      } else {
+        Kv<E>::convert(v_in, count, v_out + d);
+        Kv<E>::convert(k_in, count, part);
+      }
+      for (int i = 0; i < count; ++i) k_out[(size_t)(d + i) * (size_t)bs + (size_t)token] = part[i];
+    }
+  }
+}
+
+}  // namespace
+}  // namespace octavo

@@ -1,0 +1,44 @@
+// The table of this instruction-set level.
+#pragma once
+
+namespace octavo {
+namespace {
+
+constexpr int type_index(DType type) {
+  for (int i = 0; i < kNumDTypes; ++i)
+    if (kAllDTypes[i] == type) return i;
+  return -1;
+}
+
+template <DType... T>
+constexpr void set_matrix_kernels(KernelTable& table) {
+  ((table.matmul[type_index(T)] = &matmul<T>, table.decode_row[type_index(T)] = &decode_row<T>), ...);
+}
+
+template <KvElement... E>
+constexpr void set_kv_kernels(KernelTable& table) {
+  ((table.write_kv[(int)E] = &write_kv<E>, table.attention[(int)E] = &attention<E>), ...);
+}
+
+constexpr KernelTable make_table() {
+  KernelTable table{};
+  set_matrix_kernels<DType::kF32, DType::kF16, DType::kBF16, DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1,
+                     DType::kQ8_0, DType::kQ2_K, DType::kQ3_K, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ4_NL,
+                     DType::kIQ4_XS, DType::kTQ1_0, DType::kTQ2_0, DType::kMXFP4, DType::kQ1_0>(table);
+  set_kv_kernels<KvElement::kF16, KvElement::kBF16, KvElement::kQ8_0, KvElement::kF32>(table);
+  table.merge_splits = &merge_splits;
+  table.quantize_row = &quantize_row;
+  table.rms_norm = &rms_norm;
+  table.add = &add;
+  table.scale = &scale;
+  table.silu_mul = &silu_mul;
+  table.gelu_mul = &gelu_mul;
+  table.rope_neighbours = &rope_neighbours;
+  table.rope_halves = &rope_halves;
+  return table;
+}
+
+constexpr KernelTable kTable = make_table();
+
+}  // namespace
+}  // namespace octavo

@@ -1,0 +1,331 @@
+// How each quantized type's packed panels become bytes and scales in registers.
+//
+// Weights<T>::quads gives the bytes of 32 weights of kLanes rows (eight quads); Weights<T>::scales gives, for each
+// group of kGroup weights of a block, `scale` and `offset` such that the sum of weight times activation over the group
+// is scale * dot(bytes, q) + offset * sum(q), all times the activations' own scale. Types whose bytes take all eight
+// bits are wide: dot_wide is used, which adds 128 to each weight where the instruction set wants it unsigned; the
+// activations' `bias` takes that away again, in integers.
+#pragma once
+
+#include "kernels/packed_layout.h"
+#include "tensor/quant_blocks.h"
+
+namespace octavo {
+namespace {
+
+constexpr int kRowBytes = kQuad * kLanes;  // bytes of one quad of kLanes rows
+
+template <int Shift>
+inline U8 move_bits(U8 v, int mask) {
+  if constexpr (Shift > 0) return u8_shl<Shift>(v, mask);
+  if constexpr (Shift < 0) return u8_shr<-Shift>(v, mask);
+  return u8_mask(v, mask);
+}
+
+// Planes of a block. `p` is the plane's first byte for these rows, g the number of the 32 weights within the block.
+
+inline void bytes8(const uint8_t* p, int g, U8 (&q)[8]) {
+  for (int j = 0; j < 8; ++j) q[j] = u8_load(p + g * 512 + j * 64);
+}
+inline void nibbles(const uint8_t* p, int g, U8 (&q)[8]) {
+  for (int j = 0; j < 4; ++j) {
+    const U8 v = u8_load(p + g * 256 + j * 64);
+    q[j] = u8_mask(v, 15);
+    q[j + 4] = u8_shr<4>(v, 15);
+  }
+}
+// Two bits a weight, placed at bit `To` of the byte.
+template <int To>
+inline void pairs(const uint8_t* p, int g, U8 (&q)[8]) {
+  for (int j = 0; j < 2; ++j) {
+    const U8 v = u8_load(p + g * 128 + j * 64);
+    q[4 * j] = move_bits<To>(v, 3 << To);
+    q[4 * j + 1] = move_bits<To - 2>(v, 3 << To);
+    q[4 * j + 2] = move_bits<To - 4>(v, 3 << To);
+    q[4 * j + 3] = move_bits<To - 6>(v, 3 << To);
+  }
+}
+// One bit a weight, placed at bit `To` of the byte.
+template <int To>
+inline void bits(const uint8_t* p, int g, U8 (&q)[8]) {
+  const U8 v = u8_load(p + g * 64);
+  q[0] = move_bits<To>(v, 1 << To);
+  q[1] = move_bits<To - 1>(v, 1 << To);
+  q[2] = move_bits<To - 2>(v, 1 << To);
+  q[3] = move_bits<To - 3>(v, 1 << To);
+  q[4] = move_bits<To - 4>(v, 1 << To);
+  q[5] = move_bits<To - 5>(v, 1 << To);
+  q[6] = move_bits<To - 6>(v, 1 << To);
+  q[7] = move_bits<To - 7>(v, 1 << To);
+}
+inline void merge(U8 (&q)[8], const U8 (&more)[8]) {
+  for (int j = 0; j < 8; ++j) q[j] = u8_or(q[j], more[j]);
+}
+
+inline F32 half_field(const uint8_t* scales, int h) { return f32_load_f16((const uint16_t*)scales + h * kLanes); }
+inline F32 times(F32 a, float b) { return f32_mul(a, f32_set(b)); }
+inline I32 byte_field(const uint8_t* scales, int field, int h) { return i32_load_u8(scales + field * 16 + h * kLanes); }
+inline I32 low_bits(I32 a, int mask) { return i32_and(a, i32_set(mask)); }
+
+template <DType T>
+struct Weights;
+
+// w = d (q - Zero), 32 to a block.
+template <int Zero>
+struct OneScale {
+  static constexpr int kGroup = 32;
+  static constexpr bool kWide = false;
+  static constexpr bool kHasOffset = true;
+  static void scales(const uint8_t* s, int h, F32* scale, F32* offset) {
+    scale[0] = half_field(s, h);
+    offset[0] = times(scale[0], (float)-Zero);
+  }
+};
+// w = d q + m, 32 to a block.
+struct ScaleAndMin {
+  static constexpr int kGroup = 32;
+  static constexpr bool kWide = false;
+  static constexpr bool kHasOffset = true;
+  static void scales(const uint8_t* s, int h, F32* scale, F32* offset) {
+    scale[0] = half_field(s, h);
+    offset[0] = half_field(s + 32, h);
+  }
+};
+// w = d (byte - 128), 32 to a block.
+struct WideScale {
+  static constexpr int kGroup = 32;
+  static constexpr bool kWide = true;
+  static constexpr bool kHasOffset = false;
+  static void scales(const uint8_t* s, int h, F32* scale, F32*) { scale[0] = half_field(s, h); }
+};
+
+template <>
+struct Weights<DType::kQ4_0> : OneScale<8> {
+  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { nibbles(p, g, q); }
+};
+template <>
+struct Weights<DType::kQ4_1> : ScaleAndMin {
+  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { nibbles(p, g, q); }
+};
+
+inline void fifth_bit_quads(const uint8_t* p, const uint8_t* high, int g, U8 (&q)[8]) {
+  nibbles(p, g, q);
+  U8 fifth[8];
+  bits<4>(high, g, fifth);
+  merge(q, fifth);
+}
+template <>
+struct Weights<DType::kQ5_0> : OneScale<16> {
+  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { fifth_bit_quads(p, p + 256, g, q); }
+};
+template <>
+struct Weights<DType::kQ5_1> : ScaleAndMin {
+  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { fifth_bit_quads(p, p + 256, g, q); }
+};
+template <>
+struct Weights<DType::kQ8_0> : WideScale {
+  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { bytes8(p, g, q); }
+};
+
+// The non-linear values of IQ4_NL and IQ4_XS plus 128.
+alignas(16) inline constexpr uint8_t kIq4Bytes[16] = {1,   24,  45,  63,  79,  93,  106, 118,
+                                                      129, 141, 153, 166, 181, 197, 217, 241};
+inline void iq4_quads(const uint8_t* p, int g, U8 (&q)[8]) {
+  nibbles(p, g, q);
+  for (int j = 0; j < 8; ++j) q[j] = u8_lookup(kIq4Bytes, q[j]);
+}
+template <>
+struct Weights<DType::kIQ4_NL> : WideScale {
+  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { iq4_quads(p, g, q); }
+};
+template <>
+struct Weights<DType::kIQ4_XS> {
+  static constexpr int kGroup = 32;
+  static constexpr bool kWide = true;
+  static constexpr bool kHasOffset = false;
+  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { iq4_quads(p, g, q); }
+  // fields: d, 4 of low nibbles (two groups each), 2 of high pairs (four groups each)
+  static void scales(const uint8_t* s, int h, F32* scale, F32*) {
+    const F32 d = half_field(s, h);
+    for (int i = 0; i < 4; ++i) {
+      const I32 low = byte_field(s + 32, i, h);
+      const I32 high = byte_field(s + 96, i / 2, h);
+      const I32 h0 = i % 2 == 0 ? i32_shl<4>(low_bits(high, 3)) : i32_and(high, i32_set(0x30));
+      const I32 h1 = i % 2 == 0 ? i32_shl<2>(low_bits(high, 12)) : i32_shr<2>(i32_and(high, i32_set(0xC0)));
+      const I32 s0 = i32_add(i32_or(low_bits(low, 15), h0), i32_set(-32));
+      const I32 s1 = i32_add(i32_or(i32_shr<4>(low), h1), i32_set(-32));
+      scale[2 * i] = f32_mul(d, i32_to_f32(s0));
+      scale[2 * i + 1] = f32_mul(d, i32_to_f32(s1));
+    }
+  }
+};
+
+// E2M1 values, doubled and plus 12; the scale is 2^(e - 128).
+alignas(16) inline constexpr uint8_t kMxfp4Bytes[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
+template <>
+struct Weights<DType::kMXFP4> {
+  static constexpr int kGroup = 32;
+  static constexpr bool kWide = false;
+  static constexpr bool kHasOffset = true;
+  static void quads(const uint8_t* p, int g, U8 (&q)[8]) {
+    nibbles(p, g, q);
+    for (int j = 0; j < 8; ++j) q[j] = u8_lookup(kMxfp4Bytes, q[j]);
+  }
+  // Two factors that are normal numbers, so that the smallest scales are right as well.
+  static void scales(const uint8_t* s, int h, F32* scale, F32* offset) {
+    const I32 e = byte_field(s, 0, h);
+    const I32 half = i32_shr<1>(e);
+    const I32 rest = i32_add(half, low_bits(e, 1));
+    const F32 a = i32_as_f32(i32_shl<23>(i32_add(half, i32_set(63))));
+    const F32 b = i32_as_f32(i32_shl<23>(i32_add(rest, i32_set(63))));
+    scale[0] = f32_mul(a, b);
+    offset[0] = times(scale[0], -12.0F);
+  }
+};
+
+template <>
+struct Weights<DType::kQ2_K> {
+  static constexpr int kGroup = 16;
+  static constexpr bool kWide = false;
+  static constexpr bool kHasOffset = true;
+  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { pairs<0>(p, g, q); }
+  // fields: d, dmin, 16 of (scale, minimum) nibbles
+  static void scales(const uint8_t* s, int h, F32* scale, F32* offset) {
+    const F32 d = half_field(s, h);
+    const F32 dmin = times(half_field(s + 32, h), -1.0F);
+    for (int i = 0; i < 16; ++i) {
+      const I32 both = byte_field(s + 64, i, h);
+      scale[i] = f32_mul(d, i32_to_f32(low_bits(both, 15)));
+      offset[i] = f32_mul(dmin, i32_to_f32(i32_shr<4>(both)));
+    }
+  }
+};
+template <>
+struct Weights<DType::kQ3_K> {
+  static constexpr int kGroup = 16;
+  static constexpr bool kWide = false;
+  static constexpr bool kHasOffset = true;
+  static void quads(const uint8_t* p, int g, U8 (&q)[8]) {
+    pairs<0>(p, g, q);
+    U8 third[8];
+    bits<2>(p + 1024, g, third);
+    merge(q, third);
+  }
+  // fields: d, 8 of low nibbles (groups i and i + 8), 4 of high pairs (groups i, i + 4, i + 8, i + 12)
+  static void scales(const uint8_t* s, int h, F32* scale, F32* offset) {
+    const F32 d = half_field(s, h);
+    for (int i = 0; i < 8; ++i) {
+      const I32 low = byte_field(s + 32, i, h);
+      const I32 high = byte_field(s + 160, i % 4, h);
+      const I32 h0 = i < 4 ? i32_shl<4>(low_bits(high, 3)) : i32_shl<2>(low_bits(high, 12));
+      const I32 h1 = i < 4 ? i32_and(high, i32_set(0x30)) : i32_shr<2>(i32_and(high, i32_set(0xC0)));
+      const I32 s0 = i32_add(i32_or(low_bits(low, 15), h0), i32_set(-32));
+      const I32 s1 = i32_add(i32_or(i32_shr<4>(low), h1), i32_set(-32));
+      scale[i] = f32_mul(d, i32_to_f32(s0));
+      scale[i + 8] = f32_mul(d, i32_to_f32(s1));
+    }
+    for (int i = 0; i < 16; ++i) offset[i] = times(scale[i], -4.0F);
+  }
+};
+
+// fields: d, dmin, 8 of (scale, minimum) low nibbles, 4 of high pairs: scale and minimum of groups 2i and 2i + 1
+inline void k4_scales(const uint8_t* s, int h, F32* scale, F32* offset) {
+  const F32 d = half_field(s, h);
+  const F32 dmin = times(half_field(s + 32, h), -1.0F);
+  for (int i = 0; i < 8; ++i) {
+    const I32 low = byte_field(s + 64, i, h);
+    const I32 high = byte_field(s + 192, i / 2, h);
+    const I32 hs = i % 2 == 0 ? i32_shl<4>(low_bits(high, 3)) : i32_and(high, i32_set(0x30));
+    const I32 hm = i % 2 == 0 ? i32_shl<2>(low_bits(high, 12)) : i32_shr<2>(i32_and(high, i32_set(0xC0)));
+    scale[i] = f32_mul(d, i32_to_f32(i32_or(low_bits(low, 15), hs)));
+    offset[i] = f32_mul(dmin, i32_to_f32(i32_or(i32_shr<4>(low), hm)));
+  }
+}
+template <>
+struct Weights<DType::kQ4_K> {
+  static constexpr int kGroup = 32;
+  static constexpr bool kWide = false;
+  static constexpr bool kHasOffset = true;
+  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { nibbles(p, g, q); }
+  static void scales(const uint8_t* s, int h, F32* scale, F32* offset) { k4_scales(s, h, scale, offset); }
+};
+template <>
+struct Weights<DType::kQ5_K> {
+  static constexpr int kGroup = 32;
+  static constexpr bool kWide = false;
+  static constexpr bool kHasOffset = true;
+  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { fifth_bit_quads(p, p + 2048, g, q); }
+  static void scales(const uint8_t* s, int h, F32* scale, F32* offset) { k4_scales(s, h, scale, offset); }
+};
+template <>
+struct Weights<DType::kQ6_K> {
+  static constexpr int kGroup = 16;
+  static constexpr bool kWide = false;
+  static constexpr bool kHasOffset = true;
+  static void quads(const uint8_t* p, int g, U8 (&q)[8]) {
+    nibbles(p, g, q);
+    U8 high[8];
+    pairs<4>(p + 2048, g, high);
+    merge(q, high);
+  }
+  // fields: d, 16 of signed scales
+  static void scales(const uint8_t* s, int h, F32* scale, F32* offset) {
+    const F32 d = half_field(s, h);
+    for (int i = 0; i < 16; ++i) {
+      scale[i] = f32_mul(d, f32_load_i8((const int8_t*)s + 32 + i * 16 + h * kLanes));
+      offset[i] = times(scale[i], -32.0F);
+    }
+  }
+};
+
+template <>
+struct Weights<DType::kTQ1_0> : OneScale<1> {
+  // Vector v of a block holds quads 5v .. 5v + 4 as base-3 digits; the last one quads 60 .. 63.
+  template <int I>
+  static U8 quad(const uint8_t* p) {
+    constexpr int kPow3[5] = {1, 3, 9, 27, 81};
+    return u8_trit<kPow3[I % 5]>(u8_load(p + I / 5 * 64));
+  }
+  template <int G>
+  static void quads_of(const uint8_t* p, U8 (&q)[8]) {
+    q[0] = quad<8 * G>(p);
+    q[1] = quad<8 * G + 1>(p);
+    q[2] = quad<8 * G + 2>(p);
+    q[3] = quad<8 * G + 3>(p);
+    q[4] = quad<8 * G + 4>(p);
+    q[5] = quad<8 * G + 5>(p);
+    q[6] = quad<8 * G + 6>(p);
+    q[7] = quad<8 * G + 7>(p);
+  }
+  static void quads(const uint8_t* p, int g, U8 (&q)[8]) {
+    switch (g) {
+      case 0: return quads_of<0>(p, q);
+      case 1: return quads_of<1>(p, q);
+      case 2: return quads_of<2>(p, q);
+      case 3: return quads_of<3>(p, q);
+      case 4: return quads_of<4>(p, q);
+      case 5: return quads_of<5>(p, q);
+      case 6: return quads_of<6>(p, q);
+      default: return quads_of<7>(p, q);
+    }
+  }
+};
+template <>
+struct Weights<DType::kTQ2_0> : OneScale<1> {
+  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { pairs<0>(p, g, q); }
+};
+// Bytes are 0 or 2, so that d (byte - 1) is the weight.
+template <>
+struct Weights<DType::kQ1_0> : OneScale<1> {
+  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { bits<1>(p, g, q); }
+};
+
+/// Scale groups of one block; types with one scale a block (ternary, 1-bit) use it for all.
+template <DType T>
+constexpr int scale_groups() {
+  constexpr bool kOneForAll = T == DType::kTQ1_0 || T == DType::kTQ2_0 || T == DType::kQ1_0;
+  return kOneForAll ? 1 : packed_block(T).block / Weights<T>::kGroup;
+}
+
+}  // namespace
+}  // namespace octavo

@@ -1,0 +1,166 @@
+// SIMD names over AVX2, FMA and F16C, and AVX-VNNI where OCTAVO_AVX_VNNI is defined. See simd_scalar.h for what
+// each name means.
+#pragma once
+
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+
+namespace octavo {
+namespace {
+
+using F32 = __m256;
+using I32 = __m256i;
+using U8 = __m256i;
+using Mask = __m256;
+
+inline constexpr int kLanes = 8;
+inline constexpr int kTileRows = 4;
+#ifdef OCTAVO_AVX_VNNI
+inline constexpr int kWideBias = 128;
+#else
+inline constexpr int kWideBias = 0;
+#endif
+
+inline __m256i lane_numbers() { return _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7); }
+inline __m256i first_lanes(int n) { return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), lane_numbers()); }
+
+inline F32 f32_zero() { return _mm256_setzero_ps(); }
+inline F32 f32_set(float x) { return _mm256_set1_ps(x); }
+inline F32 f32_load(const float* p) { return _mm256_loadu_ps(p); }
+inline void f32_store(float* p, F32 v) { _mm256_storeu_ps(p, v); }
+inline F32 f32_load_n(const float* p, int n) { return _mm256_maskload_ps(p, first_lanes(n)); }
+inline void f32_store_n(float* p, F32 v, int n) { _mm256_maskstore_ps(p, first_lanes(n), v); }
+inline F32 f32_add(F32 a, F32 b) { return _mm256_add_ps(a, b); }
+inline F32 f32_sub(F32 a, F32 b) { return _mm256_sub_ps(a, b); }
+inline F32 f32_mul(F32 a, F32 b) { return _mm256_mul_ps(a, b); }
+inline F32 f32_div(F32 a, F32 b) { return _mm256_div_ps(a, b); }
+inline F32 f32_fma(F32 a, F32 b, F32 c) { return _mm256_fmadd_ps(a, b, c); }
+inline F32 f32_max(F32 a, F32 b) { return _mm256_max_ps(a, b); }
+inline F32 f32_min(F32 a, F32 b) { return _mm256_min_ps(a, b); }
+inline F32 f32_abs(F32 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0F), a); }
+inline float f32_sum(F32 a) {
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+inline float f32_max_of(F32 a) {
+  const __m128 four = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+  const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+}
+inline Mask lanes_between(int lo, int hi) {
+  return _mm256_castsi256_ps(_mm256_andnot_si256(first_lanes(lo), first_lanes(hi)));
+}
+inline Mask f32_less(F32 a, F32 b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+inline F32 f32_select(Mask m, F32 a, F32 b) { return _mm256_blendv_ps(b, a, m); }
+
+// A part of a vector goes through a full-size copy: nothing beyond the n elements is touched.
+template <class T>
+inline const T* copy_n(T (&full)[kLanes], const T* p, int n) {
+  for (int i = 0; i < kLanes; ++i) full[i] = i < n ? p[i] : (T)0;
+  return full;
+}
+
+inline F32 f32_load_f16(const uint16_t* p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)p)); }
+inline F32 f32_load_bf16(const uint16_t* p) {
+  const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i*)p));
+  return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
+}
+inline F32 f32_load_i8(const int8_t* p) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i*)p)));
+}
+inline F32 f32_load_f16_n(const uint16_t* p, int n) {
+  uint16_t full[kLanes];
+  return f32_load_f16(copy_n(full, p, n));
+}
+inline F32 f32_load_bf16_n(const uint16_t* p, int n) {
+  uint16_t full[kLanes];
+  return f32_load_bf16(copy_n(full, p, n));
+}
+inline F32 f32_load_i8_n(const int8_t* p, int n) {
+  int8_t full[kLanes];
+  return f32_load_i8(copy_n(full, p, n));
+}
+inline void f32_store_f16_n(uint16_t* p, F32 v, int n) {
+  uint16_t full[kLanes];
+  _mm_storeu_si128((__m128i*)full, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  for (int i = 0; i < n; ++i) p[i] = full[i];
+}
+
+inline I32 i32_zero() { return _mm256_setzero_si256(); }
+inline I32 i32_set(int32_t x) { return _mm256_set1_epi32(x); }
+inline I32 i32_load_u8(const uint8_t* p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)p)); }
+inline I32 i32_add(I32 a, I32 b) { return _mm256_add_epi32(a, b); }
+inline I32 i32_and(I32 a, I32 b) { return _mm256_and_si256(a, b); }
+inline I32 i32_or(I32 a, I32 b) { return _mm256_or_si256(a, b); }
+template <int N>
+inline I32 i32_shr(I32 a) {
+  return _mm256_srli_epi32(a, N);
+}
+template <int N>
+inline I32 i32_shl(I32 a) {
+  return _mm256_slli_epi32(a, N);
+}
+inline F32 i32_to_f32(I32 a) { return _mm256_cvtepi32_ps(a); }
+inline I32 f32_round(F32 a) { return _mm256_cvtps_epi32(a); }
+inline F32 i32_as_f32(I32 a) { return _mm256_castsi256_ps(a); }
+inline I32 f32_as_i32(F32 a) { return _mm256_castps_si256(a); }
+inline void i32_store_i8(int8_t* p, I32 v) {
+  const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+  _mm_storel_epi64((__m128i*)p, _mm_packs_epi16(words, words));
+}
+inline int32_t i32_sum(I32 a) {
+  const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+  const __m128i two = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4E));
+  return _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32(two, 0xB1)));
+}
+
+inline U8 u8_load(const uint8_t* p) { return _mm256_loadu_si256((const __m256i*)p); }
+inline U8 u8_mask(U8 a, int byte) { return _mm256_and_si256(a, _mm256_set1_epi8((char)byte)); }
+inline U8 u8_or(U8 a, U8 b) { return _mm256_or_si256(a, b); }
+template <int N>
+inline U8 u8_shr(U8 a, int byte) {
+  return u8_mask(_mm256_srli_epi16(a, N), byte);
+}
+template <int N>
+inline U8 u8_shl(U8 a, int byte) {
+  return u8_mask(_mm256_slli_epi16(a, N), byte);
+}
+inline U8 u8_lookup(const uint8_t* table, U8 index) {
+  return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)table)), index);
+}
+template <int Pow3>
+inline U8 u8_trit(U8 a) {
+  const __m256i low = _mm256_set1_epi16(255), three = _mm256_set1_epi16(3), power = _mm256_set1_epi16(Pow3);
+  const __m256i even = _mm256_and_si256(_mm256_mullo_epi16(_mm256_and_si256(a, low), power), low);
+  const __m256i odd = _mm256_and_si256(_mm256_mullo_epi16(_mm256_srli_epi16(a, 8), power), low);
+  const __m256i even_digit = _mm256_srli_epi16(_mm256_mullo_epi16(even, three), 8);
+  const __m256i odd_digit = _mm256_andnot_si256(low, _mm256_mullo_epi16(odd, three));
+  return _mm256_or_si256(even_digit, odd_digit);
+}
+inline U8 u8_broadcast4(const int8_t* p) {
+  int32_t word;
+  __builtin_memcpy(&word, p, 4);
+  return _mm256_set1_epi32(word);
+}
+#ifdef OCTAVO_AVX_VNNI
+inline I32 dot_small(I32 acc, U8 w, U8 a) { return _mm256_dpbusd_avx_epi32(acc, w, a); }
+inline I32 dot_wide(I32 acc, U8 w, U8 a) { return _mm256_dpbusd_avx_epi32(acc, w, a); }
+#else
+inline I32 add_pairs(I32 acc, __m256i words) {
+  return _mm256_add_epi32(acc, _mm256_madd_epi16(words, _mm256_set1_epi16(1)));
+}
+// maddubs saturates at 16 bits: weights up to 127 are safe, since 2 * 127 * 127 < 2^15.
+inline I32 dot_small(I32 acc, U8 w, U8 a) { return add_pairs(acc, _mm256_maddubs_epi16(w, a)); }
+// Eight-bit weights: the magnitude (up to 128) meets the activation (up to 127) that took over the weight's sign.
+inline I32 dot_wide(I32 acc, U8 w, U8 a) {
+  const __m256i s = _mm256_xor_si256(w, _mm256_set1_epi8((char)0x80));
+  return add_pairs(acc, _mm256_maddubs_epi16(_mm256_abs_epi8(s), _mm256_sign_epi8(a, s)));
+}
+#endif
+
+inline void prefetch(const void* p) { _mm_prefetch((const char*)p, _MM_HINT_T0); }
+
+}  // namespace
+}  // namespace octavo

@@ -1,0 +1,116 @@
+// SIMD names over AVX-512 F, BW, VL, DQ and VNNI. See simd_scalar.h for what each name means.
+#pragma once
+
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+
+namespace octavo {
+namespace {
+
+using F32 = __m512;
+using I32 = __m512i;
+using U8 = __m512i;
+using Mask = __mmask16;
+
+inline constexpr int kLanes = 16;
+inline constexpr int kTileRows = 8;
+inline constexpr int kWideBias = 128;
+
+inline F32 f32_zero() { return _mm512_setzero_ps(); }
+inline F32 f32_set(float x) { return _mm512_set1_ps(x); }
+inline F32 f32_load(const float* p) { return _mm512_loadu_ps(p); }
+inline void f32_store(float* p, F32 v) { _mm512_storeu_ps(p, v); }
+inline __mmask16 first_lanes(int n) { return (__mmask16)((1U << n) - 1U); }
+inline F32 f32_load_n(const float* p, int n) { return _mm512_maskz_loadu_ps(first_lanes(n), p); }
+inline void f32_store_n(float* p, F32 v, int n) { _mm512_mask_storeu_ps(p, first_lanes(n), v); }
+inline F32 f32_add(F32 a, F32 b) { return _mm512_add_ps(a, b); }
+inline F32 f32_sub(F32 a, F32 b) { return _mm512_sub_ps(a, b); }
+inline F32 f32_mul(F32 a, F32 b) { return _mm512_mul_ps(a, b); }
+inline F32 f32_div(F32 a, F32 b) { return _mm512_div_ps(a, b); }
+inline F32 f32_fma(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
+inline F32 f32_max(F32 a, F32 b) { return _mm512_max_ps(a, b); }
+inline F32 f32_min(F32 a, F32 b) { return _mm512_min_ps(a, b); }
+inline F32 f32_abs(F32 a) { return _mm512_abs_ps(a); }
+inline float f32_sum(F32 a) { return _mm512_reduce_add_ps(a); }
+inline float f32_max_of(F32 a) { return _mm512_reduce_max_ps(a); }
+inline Mask lanes_between(int lo, int hi) {
+  const I32 i = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  return _mm512_cmpge_epi32_mask(i, _mm512_set1_epi32(lo)) & _mm512_cmplt_epi32_mask(i, _mm512_set1_epi32(hi));
+}
+inline Mask f32_less(F32 a, F32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+inline F32 f32_select(Mask m, F32 a, F32 b) { return _mm512_mask_blend_ps(m, b, a); }
+
+inline F32 f32_load_f16(const uint16_t* p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i*)p)); }
+inline F32 f32_load_f16_n(const uint16_t* p, int n) {
+  return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first_lanes(n), p));
+}
+inline F32 widen_bf16(__m256i v) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16)); }
+inline F32 f32_load_bf16(const uint16_t* p) { return widen_bf16(_mm256_loadu_si256((const __m256i*)p)); }
+inline F32 f32_load_bf16_n(const uint16_t* p, int n) { return widen_bf16(_mm256_maskz_loadu_epi16(first_lanes(n), p)); }
+inline F32 f32_load_i8(const int8_t* p) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i*)p)));
+}
+inline F32 f32_load_i8_n(const int8_t* p, int n) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(first_lanes(n), p)));
+}
+inline void f32_store_f16_n(uint16_t* p, F32 v, int n) {
+  _mm256_mask_storeu_epi16(p, first_lanes(n), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+
+inline I32 i32_zero() { return _mm512_setzero_si512(); }
+inline I32 i32_set(int32_t x) { return _mm512_set1_epi32(x); }
+inline I32 i32_load_u8(const uint8_t* p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)p)); }
+inline I32 i32_add(I32 a, I32 b) { return _mm512_add_epi32(a, b); }
+inline I32 i32_and(I32 a, I32 b) { return _mm512_and_si512(a, b); }
+inline I32 i32_or(I32 a, I32 b) { return _mm512_or_si512(a, b); }
+template <int N>
+inline I32 i32_shr(I32 a) {
+  return _mm512_srli_epi32(a, N);
+}
+template <int N>
+inline I32 i32_shl(I32 a) {
+  return _mm512_slli_epi32(a, N);
+}
+inline F32 i32_to_f32(I32 a) { return _mm512_cvtepi32_ps(a); }
+inline I32 f32_round(F32 a) { return _mm512_cvtps_epi32(a); }
+inline F32 i32_as_f32(I32 a) { return _mm512_castsi512_ps(a); }
+inline I32 f32_as_i32(F32 a) { return _mm512_castps_si512(a); }
+inline void i32_store_i8(int8_t* p, I32 v) { _mm_storeu_si128((__m128i*)p, _mm512_cvtepi32_epi8(v)); }
+inline int32_t i32_sum(I32 a) { return _mm512_reduce_add_epi32(a); }
+
+inline U8 u8_load(const uint8_t* p) { return _mm512_loadu_si512(p); }
+inline U8 u8_mask(U8 a, int byte) { return _mm512_and_si512(a, _mm512_set1_epi8((char)byte)); }
+inline U8 u8_or(U8 a, U8 b) { return _mm512_or_si512(a, b); }
+template <int N>
+inline U8 u8_shr(U8 a, int byte) {
+  return u8_mask(_mm512_srli_epi16(a, N), byte);
+}
+template <int N>
+inline U8 u8_shl(U8 a, int byte) {
+  return u8_mask(_mm512_slli_epi16(a, N), byte);
+}
+inline U8 u8_lookup(const uint8_t* table, U8 index) {
+  return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i*)table)), index);
+}
+template <int Pow3>
+inline U8 u8_trit(U8 a) {
+  const __m512i low = _mm512_set1_epi16(255), three = _mm512_set1_epi16(3), power = _mm512_set1_epi16(Pow3);
+  const __m512i even = _mm512_and_si512(_mm512_mullo_epi16(_mm512_and_si512(a, low), power), low);
+  const __m512i odd = _mm512_and_si512(_mm512_mullo_epi16(_mm512_srli_epi16(a, 8), power), low);
+  const __m512i even_digit = _mm512_srli_epi16(_mm512_mullo_epi16(even, three), 8);
+  const __m512i odd_digit = _mm512_andnot_si512(low, _mm512_mullo_epi16(odd, three));
+  return _mm512_or_si512(even_digit, odd_digit);
+}
+inline U8 u8_broadcast4(const int8_t* p) {
+  int32_t word;
+  __builtin_memcpy(&word, p, 4);
+  return _mm512_set1_epi32(word);
+}
+inline I32 dot_small(I32 acc, U8 w, U8 a) { return _mm512_dpbusd_epi32(acc, w, a); }
+inline I32 dot_wide(I32 acc, U8 w, U8 a) { return _mm512_dpbusd_epi32(acc, w, a); }
+
+inline void prefetch(const void* p) { _mm_prefetch((const char*)p, _MM_HINT_T0); }
+
+}  // namespace
+}  // namespace octavo

@@ -1,0 +1,72 @@
+// How weights lie in memory for the kernels: rows interleaved by sixteen.
+//
+// A panel holds 16 rows. Four consecutive weights of one row are a quad; a plane stores the same quad of all 16
+// rows next to each other (64 bytes when a weight takes a byte), so one broadcast of four activations meets 16
+// outputs and nothing is summed across lanes. A panel is all quads of its K blocks, then all scales:
+//
+//     quads  [num_blocks][quad_bytes]     in planes of 8, 4, 2 or 1 bits (see PlaneLayout)
+//     scales [num_blocks][scale_bytes]    each field as 16 values, one a row
+//
+// The bytes are those of the file, in another order, but for padding of the last panel and to cache lines.
+// Plain floats lie as [cols][16]. Plain header: kernels of every instruction set include it, so its functions have
+// internal linkage: no unit may hand its code to another.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tensor/dtype_id.h"
+
+namespace octavo {
+
+inline constexpr int kPanelRows = 16;
+inline constexpr int kQuad = 4;
+
+/// Bytes of one K block of a panel: `block` weights of 16 rows.
+struct PackedBlock {
+  int block;        // weights of a row in a block
+  int quad_bytes;   // 0 for plain floats
+  int scale_bytes;  // for plain floats: bytes of 16 elements
+};
+
+static inline constexpr PackedBlock packed_block(DType type) {
+  switch (type) {
+    case DType::kF32: return {1, 0, 64};
+    case DType::kF16: return {1, 0, 32};
+    case DType::kBF16: return {1, 0, 32};
+    case DType::kQ4_0: return {32, 256, 32};
+    case DType::kQ4_1: return {32, 256, 64};
+    case DType::kQ5_0: return {32, 320, 32};
+    case DType::kQ5_1: return {32, 320, 64};
+    case DType::kQ8_0: return {32, 512, 32};
+    case DType::kQ2_K: return {256, 1024, 320};
+    case DType::kQ3_K: return {256, 1536, 224};
+    case DType::kQ4_K: return {256, 2048, 256};
+    case DType::kQ5_K: return {256, 2560, 256};
+    case DType::kQ6_K: return {256, 3072, 288};
+    case DType::kIQ4_NL: return {32, 256, 32};
+    case DType::kIQ4_XS: return {256, 2048, 128};
+    case DType::kTQ1_0: return {256, 832, 32};
+    case DType::kTQ2_0: return {256, 1024, 32};
+    case DType::kMXFP4: return {32, 256, 16};
+    case DType::kQ1_0: return {128, 256, 32};
+  }
+  return {1, 0, 0};
+}
+
+static inline constexpr bool is_plain_float(DType type) {
+  return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16;
+}
+
+/// Offset of the scales in a panel, and bytes from one panel to the next.
+static inline constexpr size_t panel_scale_offset(DType type, int64_t cols) {
+  const PackedBlock block = packed_block(type);
+  return (size_t)(cols / block.block) * (size_t)block.quad_bytes;
+}
+static inline constexpr size_t panel_bytes(DType type, int64_t cols) {
+  const PackedBlock block = packed_block(type);
+  const size_t bytes = (size_t)(cols / block.block) * (size_t)(block.quad_bytes + block.scale_bytes);
+  return (bytes + 63) / 64 * 64;
+}
+
+}  // namespace octavo

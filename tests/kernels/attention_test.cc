@@ -1,0 +1,209 @@
+// Attention over KV blocks against double precision, and against itself in other company.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "kernels/kernel_test.h"
+#include "tensor/dequantize.h"
+
+namespace octavo {
+namespace {
+
+constexpr int kF16 = 0, kBF16 = 1, kQ8_0 = 2, kF32 = 3;
+
+struct Shape {
+  int kv_type = kF32;
+  int block_size = 16;
+  int kv_heads = 2;
+  int group = 3;
+  int head_dim = 64;
+  int length = 0;  // positions in the cache
+  int rows = 1;    // the last `rows` of them are queries
+  int window = 0;
+};
+
+/// A sequence's K, V and queries, in the cache and as plain floats. Blocks lie in shuffled order.
+class Case {
+ public:
+  Case(const KernelTable& kernels, const Shape& s, std::mt19937& random) : kernels_(kernels), s_(s) {
+    const int num_blocks = (s.length + s.block_size - 1) / s.block_size;
+    const std::size_t element = s.kv_type == kF32 ? 4 : s.kv_type == kQ8_0 ? 1 : 2;
+    const std::size_t scales = s.kv_type == kQ8_0 ? 4U * ((s.head_dim + 31) / 32) * s.block_size : 0;
+    layer_.head_bytes = 2 * element * s.head_dim * s.block_size + scales;
+    layer_.block_bytes = layer_.head_bytes * s.kv_heads;
+    layer_.block_size = s.block_size;
+    layer_.num_kv_heads = s.kv_heads;
+    layer_.head_dim = s.head_dim;
+    // Memory that nobody wrote holds NaN in every type: it must never reach a result.
+    arena_.assign(layer_.block_bytes * (num_blocks + 2), 0xFF);
+    layer_.data = arena_.data();
+    blocks_.resize(num_blocks);
+    std::iota(blocks_.begin(), blocks_.end(), 1);
+    std::shuffle(blocks_.begin(), blocks_.end(), std::mt19937(static_cast<unsigned>(s.length)));
+    std::normal_distribution<float> normal;
+    for (std::vector<float>* values : {&k_, &v_}) {
+      values->resize(static_cast<std::size_t>(s.length) * s.kv_heads * s.head_dim);
+      for (float& x : *values) x = normal(random);
+    }
+    q_.resize(static_cast<std::size_t>(s.rows) * num_heads() * s.head_dim);
+    for (float& x : q_) x = normal(random) / std::sqrt(static_cast<float>(s.head_dim));
+    const std::size_t token = static_cast<std::size_t>(s.kv_heads) * s.head_dim;
+    for (int t = 0; t < s.length; ++t)
+      kernels.write_kv[s.kv_type](layer_, blocks_[t / s.block_size], t % s.block_size, k_.data() + t * token,
+                                  v_.data() + t * token);
+  }
+
+  int num_heads() const { return s_.kv_heads * s_.group; }
+  int num_splits() const { return (s_.length + kSplitTokens - 1) / kSplitTokens; }
+
+  AttentionItem item(float* out, int kv_head, int first_query, int num_queries) const {
+    return {.blocks = blocks_.data(),
+            .num_blocks = static_cast<int>(blocks_.size()),
+            .q = q_.data(),
+            .out = out,
+            .partial = nullptr,
+            .first_query = first_query,
+            .num_queries = num_queries,
+            .first_position = s_.length - s_.rows,
+            .kv_head = kv_head,
+            .group = s_.group,
+            .num_heads = num_heads(),
+            .window = s_.window,
+            .split_begin = 0,
+            .split_end = num_splits()};
+  }
+
+  /// All queries, `tile` at a time.
+  std::vector<float> run(int tile) const {
+    std::vector<float> out(q_.size(), std::numeric_limits<float>::quiet_NaN());
+    for (int head = 0; head < s_.kv_heads; ++head)
+      for (int first = 0; first < s_.rows * s_.group; first += tile)
+        kernels_.attention[s_.kv_type](layer_,
+                                       item(out.data(), head, first, std::min(tile, s_.rows * s_.group - first)));
+    return out;
+  }
+
+  /// Each split by itself, then merged.
+  std::vector<float> run_split(int tile) const {
+    std::vector<float> out(q_.size(), std::numeric_limits<float>::quiet_NaN());
+    std::vector<float> partial(static_cast<std::size_t>(num_splits()) * tile * (s_.head_dim + 2));
+    for (int head = 0; head < s_.kv_heads; ++head)
+      for (int first = 0; first < s_.rows * s_.group; first += tile) {
+        AttentionItem work = item(out.data(), head, first, std::min(tile, s_.rows * s_.group - first));
+        for (int split = num_splits() - 1; split >= 0; --split) {
+          work.partial = partial.data() + static_cast<std::size_t>(split) * work.num_queries * (s_.head_dim + 2);
+          work.split_begin = split;
+          work.split_end = split + 1;
+          kernels_.attention[s_.kv_type](layer_, work);
+        }
+        work.partial = partial.data();
+        kernels_.merge_splits(work, s_.head_dim, num_splits());
+      }
+    return out;
+  }
+
+  std::vector<double> reference() const {
+    std::vector<double> out(q_.size());
+    for (int row = 0; row < s_.rows; ++row)
+      for (int head = 0; head < num_heads(); ++head) reference_row(row, head, out);
+    return out;
+  }
+
+ private:
+  void reference_row(int row, int head, std::vector<double>& out) const {
+    const int position = s_.length - s_.rows + row;
+    const int first = s_.window > 0 ? std::max(0, position - s_.window + 1) : 0;
+    const float* q = q_.data() + (static_cast<std::size_t>(row) * num_heads() + head) * s_.head_dim;
+    double* o = out.data() + (static_cast<std::size_t>(row) * num_heads() + head) * s_.head_dim;
+    std::vector<double> score;
+    for (int t = first; t <= position; ++t) {
+      const float* k = k_.data() + (static_cast<std::size_t>(t) * s_.kv_heads + head / s_.group) * s_.head_dim;
+      score.push_back(std::inner_product(q, q + s_.head_dim, k, 0.0));
+    }
+    const double top = *std::max_element(score.begin(), score.end());
+    double total = 0;
+    for (double& x : score) total += x = std::exp(x - top);
+    for (int t = first; t <= position; ++t) {
+      const float* v = v_.data() + (static_cast<std::size_t>(t) * s_.kv_heads + head / s_.group) * s_.head_dim;
+      for (int d = 0; d < s_.head_dim; ++d) o[d] += score[t - first] / total * v[d];
+    }
+  }
+
+  const KernelTable& kernels_;
+  Shape s_;
+  KvLayer layer_{};
+  std::vector<std::uint8_t> arena_;
+  std::vector<std::int32_t> blocks_;
+  std::vector<float> k_, v_, q_;
+};
+
+class Attention : public KernelTest {};
+OCTAVO_FOR_EACH_LEVEL(Attention);
+
+const Shape kShapes[] = {
+    {.length = 1},
+    {.group = 1, .head_dim = 128, .length = 17},
+    {.kv_heads = 1, .group = 16, .length = 130, .rows = 2},
+    {.length = 300, .rows = 40},
+    {.group = 4, .head_dim = 80, .length = 700, .rows = 3},
+    {.kv_heads = 1, .group = 4, .head_dim = 256, .length = 600, .rows = 70, .window = 100},
+    {.block_size = 32, .group = 2, .length = 513, .rows = 9, .window = 512},
+    {.block_size = 4, .group = 2, .length = 50, .rows = 5},
+    {.block_size = 1, .group = 1, .head_dim = 6, .length = 21, .rows = 21},
+    {.block_size = 256, .group = 8, .length = 290, .rows = 6},
+};
+constexpr double kBounds[] = {2e-3, 1.5e-2, 3e-2, 1e-5};  // by element type: f16, bf16, q8_0, f32
+
+TEST_P(Attention, EqualsDoublePrecisionForEveryElementType) {
+  for (Shape shape : kShapes)
+    for (const int type : {kF16, kBF16, kQ8_0, kF32}) {
+      shape.kv_type = type;
+      const Case c(kernels(), shape, random);
+      const std::vector<float> got = c.run(kMaxTileQueries);
+      const std::vector<double> expected = c.reference();
+      for (std::size_t i = 0; i < got.size(); ++i)
+        ASSERT_NEAR(got[i], expected[i], kBounds[type]) << "length " << shape.length << " type " << type << " at " << i;
+    }
+}
+
+TEST_P(Attention, BitsDoNotDependOnTheTileOfQueries) {
+  for (Shape shape : kShapes)
+    for (const int type : {kF16, kBF16, kQ8_0, kF32}) {
+      shape.kv_type = type;
+      const Case c(kernels(), shape, random);
+      const std::vector<float> whole = c.run(kMaxTileQueries);
+      for (const int tile : {1, 3, 5, 7}) {
+        const std::vector<float> tiles = c.run(tile);
+        ASSERT_EQ(std::memcmp(whole.data(), tiles.data(), whole.size() * sizeof(float)), 0)
+            << "length " << shape.length << " type " << type << " tile " << tile;
+      }
+    }
+}
+
+TEST_P(Attention, MergedSplitsHaveTheBitsOfOneItem) {
+  for (Shape shape : kShapes)
+    for (const int type : {kF16, kF32}) {
+      shape.kv_type = type;
+      const Case c(kernels(), shape, random);
+      const std::vector<float> whole = c.run(kMaxTileQueries), split = c.run_split(kMaxTileQueries);
+      ASSERT_EQ(std::memcmp(whole.data(), split.data(), whole.size() * sizeof(float)), 0) << "length " << shape.length;
+    }
+}
+
+TEST_P(Attention, BitsDoNotDependOnTheBlockSize) {
+  for (const int type : {kF16, kBF16, kQ8_0, kF32}) {
+    std::vector<float> first;
+    for (const int block_size : {16, 1, 2, 4, 8, 32, 64, 128, 256}) {
+      random.seed(7);  // the same K, V and queries
+      const Case c(kernels(), {.kv_type = type, .block_size = block_size, .length = 270, .rows = 7}, random);
+      const std::vector<float> got = c.run(kMaxTileQueries);
+      if (first.empty()) first = got;
+      ASSERT_EQ(std::memcmp(first.data(), got.data(), got.size() * sizeof(float)), 0)
+          << "block size " << block_size << " type " << type;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace octavo

@@ -1,0 +1,78 @@
+// Row operations against double precision.
+#include <cmath>
+#include <cstring>
+
+#include "kernels/kernel_test.h"
+
+namespace octavo {
+namespace {
+
+class Elementwise : public KernelTest {
+ protected:
+  static constexpr std::int64_t kLengths[] = {1, 7, 16, 33, 576};
+};
+OCTAVO_FOR_EACH_LEVEL(Elementwise);
+
+TEST_P(Elementwise, RmsNorm) {
+  for (const std::int64_t n : kLengths) {
+    const std::vector<float> x = normal(n, 5.0F), w = normal(n);
+    std::vector<float> y(n);
+    kernels().rms_norm(x.data(), w.data(), n, 1e-6F, y.data());
+    double squares = 0;
+    for (const float v : x) squares += static_cast<double>(v) * v;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double expected = x[i] / std::sqrt(squares / static_cast<double>(n) + 1e-6) * w[i];
+      EXPECT_NEAR(y[i], expected, 1e-5 * (1 + std::fabs(expected))) << n;
+    }
+  }
+}
+
+TEST_P(Elementwise, SiluAndGelu) {
+  for (const std::int64_t n : kLengths) {
+    std::vector<float> gate = normal(n, 8.0F);
+    gate[0] = -200.0F;  // far out in the tail
+    const std::vector<float> up = normal(n);
+    std::vector<float> silu(n), gelu(n);
+    kernels().silu_mul(gate.data(), up.data(), n, silu.data());
+    kernels().gelu_mul(gate.data(), up.data(), n, gelu.data());
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double g = gate[i];
+      EXPECT_NEAR(silu[i], g / (1 + std::exp(-g)) * up[i], 2e-6 * (1 + std::fabs(g)));
+      const double tanh = std::tanh(std::sqrt(2 / M_PI) * (g + 0.044715 * g * g * g));
+      EXPECT_NEAR(gelu[i], 0.5 * g * (1 + tanh) * up[i], 2e-6 * (1 + std::fabs(g)));
+    }
+  }
+}
+
+TEST_P(Elementwise, AddAndScale) {
+  for (const std::int64_t n : kLengths) {
+    std::vector<float> x = normal(n);
+    const std::vector<float> before = x, y = normal(n);
+    kernels().add(x.data(), y.data(), n);
+    for (std::int64_t i = 0; i < n; ++i) EXPECT_EQ(x[i], before[i] + y[i]);
+    kernels().scale(x.data(), 2.5F, n);
+    for (std::int64_t i = 0; i < n; ++i) EXPECT_EQ(x[i], (before[i] + y[i]) * 2.5F);
+  }
+}
+
+TEST_P(Elementwise, RopeRotatesPairs) {
+  const int head_dim = 12;
+  std::vector<float> cosines(6), sines(6);
+  for (int i = 0; i < 6; ++i) {
+    cosines[i] = std::cos(0.3F * static_cast<float>(i + 1));
+    sines[i] = std::sin(0.3F * static_cast<float>(i + 1));
+  }
+  const std::vector<float> x = normal(head_dim);
+  std::vector<float> halves = x, neighbours = x;
+  kernels().rope_halves(halves.data(), cosines.data(), sines.data(), head_dim);
+  kernels().rope_neighbours(neighbours.data(), cosines.data(), sines.data(), head_dim);
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_FLOAT_EQ(halves[i], x[i] * cosines[i] - x[i + 6] * sines[i]);
+    EXPECT_FLOAT_EQ(halves[i + 6], x[i] * sines[i] + x[i + 6] * cosines[i]);
+    EXPECT_FLOAT_EQ(neighbours[2 * i], x[2 * i] * cosines[i] - x[2 * i + 1] * sines[i]);
+    EXPECT_FLOAT_EQ(neighbours[2 * i + 1], x[2 * i] * sines[i] + x[2 * i + 1] * cosines[i]);
+  }
+}
+
+}  // namespace
+}  // namespace octavo

@@ -1,0 +1,51 @@
+// What the kernel tests share: every test runs on every instruction-set level of the processor at hand, and says
+// which levels it could not run.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/dispatch.h"
+#include "kernels/pack.h"
+
+namespace octavo {
+
+/// Levels compiled for this architecture; unsupported ones are reported as skipped by the tests themselves.
+inline std::vector<IsaLevel> compiled_levels() {
+#if defined(__x86_64__)
+  return {IsaLevel::kScalar, IsaLevel::kAvx2, IsaLevel::kAvxVnni, IsaLevel::kAvx512Vnni};
+#elif defined(__aarch64__)
+  return {IsaLevel::kScalar, IsaLevel::kNeon};
+#else
+  return {IsaLevel::kScalar};
+#endif
+}
+
+/// A test case per level. Kernels are reached through kernels().
+class KernelTest : public ::testing::TestWithParam<IsaLevel> {
+ protected:
+  void SetUp() override {
+    if (!isa_supported(GetParam())) GTEST_SKIP() << isa_name(GetParam()) << ": not run, the processor lacks it";
+  }
+  const KernelTable& kernels() const { return kernel_table(GetParam()); }
+  std::mt19937 random{12345};
+
+  std::vector<float> normal(std::size_t n, float deviation = 1.0F) {
+    std::normal_distribution<float> distribution(0.0F, deviation);
+    std::vector<float> values(n);
+    for (float& value : values) value = distribution(random);
+    return values;
+  }
+};
+
+inline std::string level_name(const ::testing::TestParamInfo<IsaLevel>& info) {
+  return std::string(isa_name(info.param));
+}
+
+#define OCTAVO_FOR_EACH_LEVEL(Suite) \
+  INSTANTIATE_TEST_SUITE_P(Levels, Suite, ::testing::ValuesIn(compiled_levels()), level_name)
+
+}  // namespace octavo
