@@ -1,0 +1,91 @@
+"""What the end-to-end tests share: the program under test, its models, and a terminal to run it in.
+
+CTest sets the environment: OCTAVO (the program), OCTAVO_TEST_DATA (models, see scripts/setup --test),
+OCTAVO_SANITIZED (1 when the program was built with sanitizers, and so is several times slower).
+"""
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+import numpy as np
+
+import synth_model
+
+OCTAVO = os.environ["OCTAVO"]
+TEST_DATA = pathlib.Path(os.environ["OCTAVO_TEST_DATA"])
+SANITIZED = os.environ.get("OCTAVO_SANITIZED") == "1"
+SOURCE_DATA = pathlib.Path(__file__).parent.parent / "data"
+TIMEOUT_S = 600
+
+SMOLLM2 = TEST_DATA / "SmolLM2-135M-Instruct.Q4_1.gguf"
+GEMMA3 = TEST_DATA / "gemma-3-270m-q4_k_m.gguf"
+ORACLE_CACHE = TEST_DATA / "oracle"
+ISA_LEVELS = ("scalar", "avx2", "avxvnni", "avx512vnni", "neon")
+
+
+def octavo(*args, stdin="", timeout=TIMEOUT_S, env=None):
+    """Runs the program to its end; stdout and stderr as text."""
+    return subprocess.run([OCTAVO, *map(str, args)], input=stdin, capture_output=True, text=True, timeout=timeout,
+                          env={**os.environ, **(env or {})}, check=False)
+
+
+def octavo_ok(*args, stdin=""):
+    """Like octavo(), for calls that must succeed; returns stdout."""
+    done = octavo(*args, stdin=stdin)
+    if done.returncode != 0:
+        raise AssertionError(f"octavo {' '.join(map(str, args))[:200]}: exit code {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def tokenize(model, text, *args):
+    return [int(i) for i in octavo_ok("tokenize", "-m", model, "--ids", *args, text).split()]
+
+
+def logits(model, ids, *args):
+    """float32 [len(ids), vocab_size] as `octavo logits` writes it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "logits.npy")
+        octavo_ok("logits", "-m", model, "--ids", ",".join(map(str, ids)), "--out", path, *args)
+        return np.load(path)
+
+
+def logits_json(model, ids, *args):
+    return json.loads(octavo_ok("logits", "-m", model, "--ids", ",".join(map(str, ids)), "--json", *args))
+
+
+def supported_isa_levels():
+    """Levels that this processor runs. The others are printed: nothing about them was tested."""
+    supported, missing = [], []
+    for level in ISA_LEVELS:
+        done = octavo("logits", "-m", tiny_model("tiny-qwen3"), "--ids", "1", "--isa", level, "--json")
+        (supported if done.returncode == 0 else missing).append(level)
+    print(f"instruction sets tested: {', '.join(supported)}; not run, this processor lacks them: {', '.join(missing)}")
+    return supported
+
+
+def tiny_model(shape, **options):
+    """A small model with random weights, made on first use: see tools/synth_model.py for the options."""
+    source = pathlib.Path(synth_model.__file__).read_bytes()
+    key = hashlib.sha256(source + repr((shape, sorted(options.items()))).encode()).hexdigest()[:16]
+    path = TEST_DATA / "synthetic" / f"{shape}-{key}.gguf"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(f".{os.getpid()}.partial")
+        synth_model.write_model(partial, shape, SMOLLM2, **options)
+        partial.rename(path)
+    return path
+
+
+def english_ids(model, count):
+    """The first tokens of our English text."""
+    ids = tokenize(model, (SOURCE_DATA / "text" / "english.txt").read_text(encoding="utf-8"))
+    if len(ids) < count:
+        raise AssertionError(f"the English text has {len(ids)} tokens for {model.name}, expected at least {count}")
+    return ids[:count]
+
+
+def golden(name):
+    return json.loads((SOURCE_DATA / "golden" / f"{name}.json").read_text(encoding="utf-8"))

@@ -1,0 +1,130 @@
+"""Files that are no models are refused with one clear line and exit code 1, by every command."""
+import pathlib
+import struct
+import tempfile
+import unittest
+
+import support
+
+COMMANDS = {
+    "info": lambda model: ("info", model),
+    "run": lambda model: ("run", "-m", model, "-p", "Hello"),
+    "chat": lambda model: ("chat", "-m", model),
+    "tokenize": lambda model: ("tokenize", "-m", model, "Hello"),
+    "logits": lambda model: ("logits", "-m", model, "--ids", "1,2"),
+}
+
+
+class BadFile(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def refuse(self, path, *words, commands=COMMANDS):
+        for name in commands:
+            with self.subTest(command=name):
+                done = support.octavo(*COMMANDS[name](path), timeout=60)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertEqual(done.stdout, "")
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertIn(str(path), done.stderr)
+                for word in words:
+                    self.assertIn(word, done.stderr)
+
+    def file(self, content):
+        path = self.folder / "model.gguf"
+        path.write_bytes(content)
+        return path
+
+    def test_missing_file(self):
+        self.refuse(self.folder / "absent.gguf")
+
+    def test_directory(self):
+        self.refuse(self.folder)
+
+    def test_empty_file(self):
+        self.refuse(self.file(b""))
+
+    def test_wrong_magic(self):
+        self.refuse(self.file(b"GGML" + b"\0" * 4096), "magic")
+
+    def test_another_format(self):
+        self.refuse(self.file(b"PK\x03\x04" + bytes(range(256)) * 16), "magic")
+
+    def test_big_endian_or_unknown_version(self):
+        self.refuse(self.file(b"GGUF" + struct.pack(">IQQ", 3, 0, 0)), "version")
+        self.refuse(self.file(b"GGUF" + struct.pack("<IQQ", 99, 0, 0)), "version")
+
+    def test_truncated_anywhere(self):
+        content = support.SMOLLM2.read_bytes()
+        for size in (1, 4, 23, 24, 100, 5000, 400_000, 1_500_000, len(content) // 2, len(content) - 1):
+            with self.subTest(size=size):
+                self.refuse(self.file(content[:size]), commands=("info", "logits"))
+
+    def test_counts_that_no_file_could_hold(self):
+        for tensors, keys in ((1 << 62, 0), (0, 1 << 62), ((1 << 64) - 1, (1 << 64) - 1)):
+            self.refuse(self.file(b"GGUF" + struct.pack("<IQQ", 3, tensors, keys) + b"\0" * 64), commands=("info",))
+
+    def test_unsupported_architecture_is_named_with_those_that_are(self):
+        model = self.patched(b"general.architecture" + struct.pack("<IQ", 8, 5) + b"llama", b"llama", b"mamba")
+        self.refuse(model, "mamba", "llama", "qwen2", "qwen3", "gemma3", commands=("run", "logits"))
+
+    def test_missing_metadata_is_named(self):
+        model = self.patched(b"llama.attention.head_count_kv", b"head_count_kv", b"head_count_zz")
+        done = support.octavo("logits", "-m", model, "--ids", "1")
+        if done.returncode != 0:  # the key may be left out: then every head has its own
+            self.assertIn("head_count", done.stderr)
+        model = self.patched(b"llama.block_count", b"block_count", b"block_xxxxx")
+        self.refuse(model, "llama.block_count", commands=("run", "logits"))
+
+    def patched(self, context, old, new):
+        content = support.SMOLLM2.read_bytes()
+        self.assertEqual(content.count(context), 1, context)
+        return self.file(content.replace(context, context.replace(old, new)))
+
+
+class BadArguments(unittest.TestCase):
+    def test_tokens_outside_the_vocabulary(self):
+        done = support.octavo("logits", "-m", support.SMOLLM2, "--ids", "1,999999")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("999999", done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+
+    def test_a_prompt_longer_than_the_context(self):
+        done = support.octavo("run", "-m", support.SMOLLM2, "--raw", "--max-context", 16, "-p", "word " * 100)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertIn("16", done.stderr)
+
+    def test_a_kv_budget_too_small_for_one_block(self):
+        done = support.octavo("run", "-m", support.SMOLLM2, "--kv-memory", "1KiB", "-p", "Hello")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+
+    def test_wrong_usage_is_exit_code_2(self):
+        model = ("-m", support.SMOLLM2)
+        for args in ([], ["frobnicate"], ["run", "--no-such-flag"], ["run", *model, "-p"], ["info"],
+                     ["run", *model, "-p", "x", "--temp", "warm"], ["run", *model, "-p", "x", "-n", "-3"],
+                     ["run", *model, "-p", "x", "--top-p", "1.5"], ["run", *model, "-p", "x", "--kv-type", "f8"],
+                     ["run", *model, "-p", "x", "--block-size", "3"], ["run", *model, "-p", "x", "--threads", "-1"],
+                     ["run", *model, "-p", "x", "--isa", "mmx"], ["run", *model, "-p", "x", "--kv-memory", "lots"],
+                     ["logits", *model], ["logits", *model, "--ids", "1,x"], ["logits", *model, "--ids", ""]):
+            with self.subTest(args=args):
+                done = support.octavo(*args, timeout=60)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertEqual(done.stdout, "")
+                self.assertTrue(done.stderr.strip())
+
+    def test_an_instruction_set_that_the_processor_lacks_is_an_error(self):
+        lacking = [level for level in support.ISA_LEVELS if level not in support.supported_isa_levels()]
+        self.assertTrue(lacking, "every processor lacks one: avx2 or neon")
+        for level in lacking:
+            done = support.octavo("run", "-m", support.SMOLLM2, "-p", "x", "--isa", level)
+            self.assertIn(done.returncode, (1, 2))
+            self.assertIn(level, done.stderr)
+            self.assertEqual(done.stdout, "")
+
+
+if __name__ == "__main__":
+    unittest.main()

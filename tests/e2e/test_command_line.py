@@ -1,0 +1,174 @@
+"""The commands as a script uses them: what goes to stdout, what to stderr, exit codes, JSON, pipes."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+import unittest
+
+import support
+
+GREEDY = ("--temp", 0, "-n", 12)
+
+
+class Help(unittest.TestCase):
+    def test_every_command_explains_itself(self):
+        top = support.octavo_ok("--help")
+        for command in ("run", "chat", "info", "tokenize", "logits"):
+            self.assertIn(command, top)
+            text = support.octavo_ok(command, "--help")
+            self.assertIn("--help", text)
+            self.assertGreater(len(text.splitlines()), 4)
+
+
+class Run(unittest.TestCase):
+    def test_greedy_answer_is_the_golden_one(self):
+        # The first steps of this case have gaps that rounding cannot close.
+        case = support.golden("smollm2-135m")["cases"][0]
+        answer = support.octavo_ok("run", "--raw", "--temp", 0, "-n", 8, "-p", case["text"])
+        self.assertTrue(case["greedy_text"].startswith(answer.rstrip("\n")) and " Paris" in answer, answer)
+
+    def test_chat_template_is_used_without_raw(self):
+        answer = support.octavo_ok("run", "-p", "What is the capital of France?", *GREEDY)
+        self.assertIn("Paris", answer)
+
+    def test_prompt_from_a_file_and_from_stdin(self):
+        text = "Once upon a time, in a village by the sea,"
+        wanted = support.octavo_ok("run", "--raw", "-p", text, *GREEDY)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "prompt.txt")
+            path.write_text(text)
+            self.assertEqual(support.octavo_ok("run", "--raw", "-f", path, *GREEDY), wanted)
+        self.assertEqual(support.octavo_ok("run", "--raw", *GREEDY, stdin=text), wanted)
+
+    def test_a_seed_repeats_the_answer_and_another_changes_it(self):
+        args = ("run", "--raw", "-p", "The weather", "--temp", 1.5, "-n", 20)
+        first = support.octavo_ok(*args, "--seed", 7)
+        self.assertEqual(support.octavo_ok(*args, "--seed", 7), first)
+        self.assertEqual(support.octavo_ok(*args, "--seed", 7, "--threads", 1), first)
+        self.assertNotEqual(support.octavo_ok(*args, "--seed", 8), first)
+
+    def test_top_k_one_is_greedy(self):
+        args = ("run", "--raw", "-p", "The weather", "-n", 12)
+        self.assertEqual(support.octavo_ok(*args, "--temp", 2, "--top-k", 1), support.octavo_ok(*args, "--temp", 0))
+
+    def test_json_is_one_object_with_timings(self):
+        done = support.octavo("run", "--raw", "-p", "The capital of France is", "--json", *GREEDY)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = json.loads(done.stdout)
+        self.assertIn("Paris", result["text"])
+        self.assertEqual(result["prompt_tokens"], 5)
+        self.assertEqual(result["generated_tokens"], 12)
+        self.assertEqual(result["finish_reason"], "length")
+        self.assertGreater(result["time_to_first_token_s"], 0)
+
+    def test_nothing_but_the_answer_is_written_to_a_pipe(self):
+        done = support.octavo("run", "--raw", "-p", "The capital of France is", *GREEDY)
+        self.assertEqual(done.stderr, "")
+
+    def test_the_end_token_ends_the_answer(self):
+        result = json.loads(support.octavo_ok("run", "-p", "Say only the word yes.", "--temp", 0, "-n", 400, "--json"))
+        self.assertEqual(result["finish_reason"], "stop")
+        self.assertNotIn("<|im_end|>", result["text"])
+
+    def test_the_context_ends_the_answer(self):
+        result = json.loads(support.octavo_ok("run", "--raw", "-p", "1, 2, 3, 4,", "--temp", 0, "--max-context", 32,
+                                              "--json"))
+        self.assertEqual(result["finish_reason"], "context")
+        self.assertEqual(result["prompt_tokens"] + result["generated_tokens"], 32)
+
+    def test_pieces_of_text_are_whole_characters(self):
+        process = subprocess.Popen(
+            [support.OCTAVO, "run", "-m", support.SMOLLM2, "--raw", "-p", "日本語の文字: 語 漢字 ひらがな 😀 🎉", "--temp", "1.2",
+             "--seed", "3", "-n", "60"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        pieces = []
+        while piece := os.read(process.stdout.fileno(), 1 << 16):
+            pieces.append(piece)
+        process.stdout.close()
+        self.assertEqual(process.wait(), 0)
+        self.assertGreater(len(pieces), 5)  # it streams
+        for piece in pieces:
+            piece.decode("utf-8")  # raises on a cut character
+
+    def test_a_reader_that_leaves_early_ends_the_program(self):
+        process = subprocess.Popen(
+            [support.OCTAVO, "run", "-m", support.SMOLLM2, "--raw", "-p", "Count: 1, 2, 3,", "--temp", "0"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        self.assertTrue(os.read(process.stdout.fileno(), 1))
+        process.stdout.close()
+        started = time.monotonic()
+        stderr = process.stderr.read()
+        process.stderr.close()
+        code = process.wait(timeout=60)
+        self.assertLess(time.monotonic() - started, 60 if support.SANITIZED else 10)
+        self.assertIn(code, (0, 1, 141, -13), stderr)
+        self.assertNotIn(b"terminate", stderr)
+
+    def test_contiguous_layout_gives_the_same_text(self):
+        args = ("run", "--raw", "-p", "Once upon a time", *GREEDY)
+        self.assertEqual(support.octavo_ok(*args, "--kv-layout", "contiguous"), support.octavo_ok(*args))
+
+    def test_a_model_without_a_known_template_says_how_to_go_on(self):
+        done = support.octavo("run", "-m", support.GEMMA3, "-p", "Hello", "-n", 4)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("--raw", done.stderr)
+        support.octavo_ok("run", "-m", support.GEMMA3, "--raw", "-p", "The capital of France is", "-n", 4)
+
+
+class Info(unittest.TestCase):
+    def test_json_says_what_is_in_the_file(self):
+        info = json.loads(support.octavo_ok("info", support.SMOLLM2, "--json"))
+        text = json.dumps(info)
+        self.assertIn("llama", text)
+        self.assertIn("Q4_1", text)
+        self.assertIn("49152", text)
+
+    def test_memory_grows_with_the_context(self):
+        small = json.loads(support.octavo_ok("info", support.SMOLLM2, "--json", "--context", 1024))
+        large = json.loads(support.octavo_ok("info", support.SMOLLM2, "--json", "--context", 4096))
+        self.assertNotEqual(small, large)
+
+    def test_table_names_architecture_and_types(self):
+        text = support.octavo_ok("info", support.GEMMA3)
+        for word in ("gemma3", "Q4_K", "Q6_K"):
+            self.assertIn(word, text)
+
+    def test_a_vocabulary_alone_can_be_shown(self):
+        self.assertIn("qwen2", support.octavo_ok("info", support.TEST_DATA / "ggml-vocab-qwen2.gguf"))
+
+
+class Tokenize(unittest.TestCase):
+    def test_ids_of_the_golden_prompts(self):
+        for name, model in (("smollm2-135m", support.SMOLLM2), ("gemma-3-270m", support.GEMMA3)):
+            for case in support.golden(name)["cases"]:
+                with self.subTest(model=name, text=case["text"]):
+                    self.assertEqual(support.tokenize(model, case["text"]), case["ids"])
+
+    def test_no_special_leaves_out_bos(self):
+        with_bos = support.tokenize(support.GEMMA3, "Hello")
+        self.assertEqual(support.tokenize(support.GEMMA3, "Hello", "--no-special"), with_bos[1:])
+
+    def test_decoding_gives_the_text_back(self):
+        text = "Grüße, 世界! 👩‍🚀\n\tdef f(x): return x  # 42"
+        for model in (support.SMOLLM2, support.TEST_DATA / "ggml-vocab-qwen2.gguf",
+                      support.TEST_DATA / "ggml-vocab-llama-bpe.gguf"):
+            ids = support.tokenize(model, text, "--no-special")
+            done = support.octavo_ok("tokenize", "-m", model, "--decode", ",".join(map(str, ids)))
+            self.assertEqual(done.removesuffix("\n"), text)
+
+    def test_vocabulary_only_files(self):
+        for name in ("qwen2", "llama-bpe", "gpt-2", "llama-spm"):
+            self.assertTrue(support.tokenize(support.TEST_DATA / f"ggml-vocab-{name}.gguf", "Hello world"))
+
+
+class DefaultModel(unittest.TestCase):
+    def test_without_m_a_missing_default_model_is_an_error_that_names_the_setup_script(self):
+        with tempfile.TemporaryDirectory() as empty:
+            done = support.octavo("run", "-p", "Hello", env={"XDG_CACHE_HOME": empty})
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("scripts/setup", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,98 @@
+"""Logits against the float32 oracle on models with random weights: every architecture, option and weight type."""
+import unittest
+
+import compare_logits
+import support
+
+NUM_IDS = 24 if support.SANITIZED else 80
+F32 = ("F32",)
+SCALAR_F32 = ("--isa", "scalar", "--kv-type", "f32")
+MAX_LOGIT_ERROR = 2e-3
+MAX_KL = 2e-3
+TYPES = ("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K",
+         "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "Q1_0")
+
+
+class Truth(unittest.TestCase):
+    def compare(self, model, *args):
+        ids = support.english_ids(model, NUM_IDS)
+        reference = compare_logits.oracle_logits(model, ids, support.ORACLE_CACHE)
+        return compare_logits.compare(reference, support.logits(model, ids, *args), ids)
+
+    def check_exact(self, model):
+        self.assertLess(self.compare(model, *SCALAR_F32)["max_abs_error"], MAX_LOGIT_ERROR)
+
+    def check_close(self, model, *args):
+        result = self.compare(model, *args)
+        print(f"{model.name} {' '.join(args)}: KL {result['mean_kl']:.2e}, NLL off by "
+              f"{100 * result['nll_relative_difference']:.3f} %")
+        self.assertLess(result["mean_kl"], MAX_KL)
+        self.assertLess(result["nll_relative_difference"], 0.003)
+
+
+class FloatWeights(Truth):
+    """Scalar kernels and f32 KV: within 2e-3 of the oracle in every logit."""
+
+    def test_llama(self):
+        self.check_exact(support.tiny_model("tiny-llama", types=F32))
+
+    def test_llama_with_untied_output(self):
+        self.check_exact(support.tiny_model("tiny-llama", types=F32, untied=True))
+
+    def test_llama_with_rope_factors(self):
+        self.check_exact(support.tiny_model("tiny-llama", types=F32, rope_freqs=True))
+
+    def test_qwen2(self):
+        self.check_exact(support.tiny_model("tiny-qwen2", types=F32))
+
+    def test_qwen2_with_untied_output(self):
+        self.check_exact(support.tiny_model("tiny-qwen2", types=F32, untied=True))
+
+    def test_qwen3(self):
+        self.check_exact(support.tiny_model("tiny-qwen3", types=F32))
+
+    def test_gemma3(self):
+        self.check_exact(support.tiny_model("tiny-gemma3", types=F32))
+
+    def test_gemma3_with_a_window_shorter_than_the_text(self):
+        self.check_exact(support.tiny_model("tiny-gemma3", types=F32, window=NUM_IDS // 3))
+
+    def test_gemma3_with_a_window_that_is_no_multiple_of_a_block(self):
+        self.check_exact(support.tiny_model("tiny-gemma3", types=F32, window=7))
+
+
+class QuantizedWeights(Truth):
+    """The kernels that the processor would be given: mean KL divergence at most 2e-3 nats for every weight type."""
+
+    def test_every_type(self):
+        for name in TYPES:
+            with self.subTest(type=name):
+                self.check_close(support.tiny_model("tiny-qwen3", types=(name,)))
+
+    def test_types_mixed_within_a_layer(self):
+        self.check_close(support.tiny_model("tiny-qwen3", types=("Q4_K", "Q6_K", "Q5_0", "Q8_0", "IQ4_NL")))
+        self.check_close(support.tiny_model("tiny-llama", types=("Q2_K", "F16", "Q4_1", "TQ2_0", "Q1_0", "BF16")))
+
+    def test_every_architecture(self):
+        for shape in ("tiny-llama", "tiny-qwen2", "tiny-gemma3"):
+            with self.subTest(shape=shape):
+                self.check_close(support.tiny_model(shape, types=("Q4_K", "Q6_K")))
+
+    def test_quantized_untied_output(self):
+        self.check_close(support.tiny_model("tiny-qwen3", types=("Q8_0",), untied=True, embd_type="Q4_K"))
+
+    def test_every_instruction_set(self):
+        model = support.tiny_model("tiny-qwen3", types=("Q4_K", "Q6_K"))
+        for level in support.supported_isa_levels():
+            with self.subTest(isa=level):
+                self.check_close(model, "--isa", level)
+
+    def test_every_kv_type(self):
+        model = support.tiny_model("tiny-qwen3", types=("Q8_0",))
+        for kv_type in ("f32", "f16", "bf16", "q8_0"):
+            with self.subTest(kv=kv_type):
+                self.check_close(model, "--kv-type", kv_type)
+
+
+if __name__ == "__main__":
+    unittest.main()
