@@ -90,11 +90,11 @@ struct RequestStats {
 struct TokenEvent {
   RequestId request = 0;
   TokenId token = -1;
-  float logprob = 0;      // natural log of the token's probability before any cut, at temperature 1
-  std::string_view text;  // valid during the callback
-  std::string_view bytes;
+  float logprob = 0;           // natural log of the token's probability before any cut, at temperature 1
+  std::string_view text = {};  // valid during the callback; control tokens and the token of a kStop have none
+  std::string_view bytes = {};
   FinishReason finish = FinishReason::kNone;
-  RequestStats stats;  // set with `finish`
+  RequestStats stats = {};  // set with `finish`
 };
 using TokenCallback = std::function<void(const TokenEvent&)>;
 
@@ -135,7 +135,8 @@ class Engine {
   virtual const ModelInfo& info() const = 0;
 
   /// Takes a request. Errors: no tokens, a token outside the vocabulary, sampling values out of range, a prompt
-  /// that leaves no room in the context. `on_event` is called by step(), on its thread.
+  /// that leaves no room in the context, max_tokens beyond that room (0 takes what there is). `on_event` is called by
+  /// step() and cancel(), on their thread; it may submit and cancel, must not throw, and a step() in it does nothing.
   virtual Result<RequestId> submit(Request request, TokenCallback on_event) = 0;
 
   /// Ends a request; its last event (kCancelled) comes at once and its blocks are free. Unknown ids are ignored.

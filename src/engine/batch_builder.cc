@@ -1,0 +1,57 @@
+#include "engine/batch_builder.h"
+
+namespace octavo {
+
+BatchBuilder::BatchBuilder(int num_groups, int block_size, const Scheduler::Limits& limits) : block_size_(block_size) {
+  const auto rows = static_cast<std::size_t>(limits.max_step_tokens);
+  const auto sequences = static_cast<std::size_t>(limits.max_sequences);
+  batch_.tokens.reserve(rows);
+  batch_.positions.reserve(rows);
+  batch_.logit_rows.reserve(rows);
+  logit_rows_.reserve(rows);
+  batch_.seq_begin.reserve(sequences + 1);
+  batch_.kv_len.reserve(sequences);
+  batch_.groups.resize(static_cast<std::size_t>(num_groups));
+  for (Batch::Group& group : batch_.groups) group.block_begin.reserve(sequences + 1);
+}
+
+void BatchBuilder::build(std::span<const ScheduledSequence> plan) {
+  batch_.clear();
+  logit_rows_.clear();
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    const Sequence& sequence = *plan[i].sequence;
+    add_rows(static_cast<int>(i), sequence, plan[i].num_tokens);
+    add_tables(sequence, sequence.num_computed + plan[i].num_tokens);
+  }
+}
+
+void BatchBuilder::add_rows(int planned, const Sequence& sequence, int num_tokens) {
+  const int end = sequence.num_computed + num_tokens;
+  OCTAVO_CHECK(num_tokens >= 1 && end <= sequence.num_tokens(), "{} of {} tokens", end, sequence.num_tokens());
+  for (int position = sequence.num_computed; position < end; ++position) {
+    const bool draws = sequence.samples && position + 1 == sequence.num_tokens();
+    const bool wanted = position >= sequence.prompt_logits_from && position < sequence.prompt_tokens;
+    if (draws || wanted) {
+      batch_.logit_rows.push_back(batch_.num_rows());
+      logit_rows_.push_back({.planned = planned, .position = position});
+    }
+    batch_.tokens.push_back(sequence.tokens[static_cast<std::size_t>(position)]);
+    batch_.positions.push_back(position);
+  }
+  batch_.seq_begin.push_back(batch_.num_rows());
+  batch_.kv_len.push_back(end);
+}
+
+void BatchBuilder::add_tables(const Sequence& sequence, int kv_len) {
+  const auto num_blocks = static_cast<std::size_t>((kv_len - 1) / block_size_ + 1);
+  for (std::size_t g = 0; g < batch_.groups.size(); ++g) {
+    Batch::Group& group = batch_.groups[g];
+    const std::span<const BlockId> blocks = sequence.tables[g].block_ids();
+    OCTAVO_CHECK(num_blocks <= blocks.size(), "{} tokens in {} blocks", kv_len, blocks.size());
+    group.block_ids.insert(group.block_ids.end(), blocks.begin(),
+                           blocks.begin() + static_cast<std::ptrdiff_t>(num_blocks));
+    group.block_begin.push_back(static_cast<std::int32_t>(group.block_ids.size()));
+  }
+}
+
+}  // namespace octavo

@@ -1,0 +1,42 @@
+// Turns a step's plan into the flat arrays that a ModelRunner reads, and remembers whose logits it asked for.
+//
+// Owned by the engine; only the thread that drives it may call it. Its arrays grow to the largest step seen and stay.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/scheduler.h"
+#include "model/batch.h"
+
+namespace octavo {
+
+/// One row of logits: the distribution of the token after `position` of a planned sequence.
+struct LogitRow {
+  int planned;  // index into the plan
+  int position;
+};
+
+class BatchBuilder {
+ public:
+  /// Makes room for steps of up to `max_rows` rows and `max_sequences` sequences.
+  BatchBuilder(int num_groups, int block_size, const Scheduler::Limits& limits);
+
+  /// Fills batch() and logit_rows() for `plan`: planned sequences in order, the rows of each in order. Logits are asked
+  /// for where a token is drawn and for prompt rows whose logits are wanted.
+  void build(std::span<const ScheduledSequence> plan);
+
+  const Batch& batch() const { return batch_; }
+  /// Row i belongs to batch().logit_rows[i].
+  std::span<const LogitRow> logit_rows() const { return logit_rows_; }
+
+ private:
+  void add_rows(int planned, const Sequence& sequence, int num_tokens);
+  void add_tables(const Sequence& sequence, int kv_len);
+
+  int block_size_;
+  Batch batch_;
+  std::vector<LogitRow> logit_rows_;
+};
+
+}  // namespace octavo
