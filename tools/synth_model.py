@@ -14,6 +14,7 @@ output are `--embd-type` (default: F32 where the layers are not quantized, else 
 factors (llama only). The same arguments give the same file. As a module: `write_model(out, shape, ...)`.
 """
 import argparse
+import functools
 import itertools
 import sys
 from typing import NamedTuple
@@ -116,21 +117,29 @@ def random_tensor(rng, shape, qtype, std):
     return blocks.reshape(*shape[:-1], cols // per_block * block_bytes)
 
 
-def copy_vocabulary(writer, path):
-    """Copies every tokenizer key; returns the number of tokens."""
-    num_tokens = None
+@functools.cache  # reading takes longer than writing a tiny model, and tests write many
+def read_vocabulary(path):
+    """Every tokenizer key of a file as (name, value, type or None for an array)."""
+    entries = []
     for name, field in gguf.GGUFReader(path).fields.items():
-        if not name.startswith("tokenizer."):
-            continue
-        value = field.contents()
-        if name == "tokenizer.ggml.tokens":
-            num_tokens = len(value)
-        if field.types[0] == gguf.GGUFValueType.ARRAY:
+        if name.startswith("tokenizer."):
+            is_array = field.types[0] == gguf.GGUFValueType.ARRAY
+            entries.append((name, field.contents(), None if is_array else field.types[0]))
+    if not any(name == "tokenizer.ggml.tokens" for name, _, _ in entries):
+        raise ValueError(f"{path}: no tokenizer.ggml.tokens")
+    return entries
+
+
+def add_vocabulary(writer, path):
+    """Copies the vocabulary of another file; returns the number of tokens."""
+    num_tokens = 0
+    for name, value, value_type in read_vocabulary(path):
+        if value_type is None:
             writer.add_array(name, value)
         else:
-            writer.add_key_value(name, value, field.types[0])
-    if num_tokens is None:
-        raise ValueError(f"{path}: no tokenizer.ggml.tokens")
+            writer.add_key_value(name, value, value_type)
+        if name == "tokenizer.ggml.tokens":
+            num_tokens = len(value)
     return num_tokens
 
 
@@ -203,7 +212,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     if rope_freqs and dims.arch != "llama":
         raise ValueError(f"RoPE factors belong to llama models, not to {dims.arch}")
     writer = gguf.GGUFWriter(out, dims.arch)
-    num_tokens = copy_vocabulary(writer, vocab_from)
+    num_tokens = add_vocabulary(writer, vocab_from)
     add_metadata(writer, shape, dims, num_layers, num_tokens, window)
     tensors = TensorWriter(writer, seed)
     output_std = 2 * dims.width**-0.5  # gives logits of standard deviation 2, about that of a real model
