@@ -1,0 +1,181 @@
+#include "tokenizer/bpe.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "gguf/text.h"
+#include "tokenizer/byte_level.h"
+
+namespace octavo {
+
+namespace {
+
+constexpr std::string_view kMergesKey = "tokenizer.ggml.merges";
+
+unsigned byte_of(char c) { return static_cast<unsigned char>(c); }
+
+}  // namespace
+
+Result<Bpe> Bpe::create(const Vocab& vocab, std::span<const std::string_view> merges, bool ignore_merges,
+                        std::string_view file) {
+  if (merges.size() >= kNoRank) return fail("{}: {} has {} entries, too many", file, kMergesKey, merges.size());
+  Bpe bpe;
+  const ByteAlphabet alphabet;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    bpe.byte_tokens_[byte] = vocab.find_ordinary(alphabet.character(static_cast<std::uint8_t>(byte)));
+  }
+  std::string joined;
+  for (std::size_t i = 0; i < merges.size(); ++i) {
+    // A token may be a space, so the separator is looked for after the first byte.
+    const std::size_t space = merges[i].find(' ', 1);
+    if (space == std::string_view::npos || space + 1 == merges[i].size()) {
+      return fail("{}: {}: entry {} is {}; expected two texts with a space between", file, kMergesKey, i,
+                  quote(merges[i]));
+    }
+    const std::string_view left = merges[i].substr(0, space);
+    const std::string_view right = merges[i].substr(space + 1);
+    joined.assign(left).append(right);
+    const Merge merge{vocab.find(left), vocab.find(right), vocab.find(joined)};
+    if (merge.left < 0 || merge.right < 0 || merge.merged < 0) {
+      return fail("{}: {}: entry {} is {}, but {} is no token", file, kMergesKey, i, quote(merges[i]),
+                  quote(merge.left < 0    ? left
+                        : merge.right < 0 ? right
+                                          : std::string_view(joined)));
+    }
+    if (!vocab.is_control(merge.merged)) bpe.merges_.push_back(merge);
+  }
+  bpe.build_pairs(vocab.size());
+  if (ignore_merges) {
+    std::string bytes;
+    for (TokenId id = 0; id < vocab.size(); ++id) {
+      bytes.clear();
+      // Words are looked up as the vocabulary writes them, so only texts in the byte alphabet can be one.
+      if (vocab.is_control(id) || !alphabet.decode(vocab.text(id), bytes)) continue;
+      bpe.whole_words_.emplace(bytes, id);
+    }
+  }
+  return bpe;
+}
+
+void Bpe::build_pairs(int vocab_size) {
+  std::vector<std::uint32_t> order(merges_.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  // By (left, right), the better rank first where an entry is repeated.
+  std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+    return std::tuple(merges_[a].left, merges_[a].right, a) < std::tuple(merges_[b].left, merges_[b].right, b);
+  });
+  pairs_begin_.assign(static_cast<std::size_t>(vocab_size) + 1, 0);
+  pairs_.reserve(order.size());
+  for (const std::uint32_t rank : order) {
+    pairs_.push_back({merges_[rank].right, rank});
+    ++pairs_begin_[static_cast<std::size_t>(merges_[rank].left) + 1];
+  }
+  for (std::size_t i = 1; i < pairs_begin_.size(); ++i) pairs_begin_[i] += pairs_begin_[i - 1];
+
+  byte_pairs_.assign(256 * 256, kNoRank);
+  for (std::size_t left = 0; left < 256; ++left) {
+    for (std::size_t right = 0; right < 256; ++right) {
+      byte_pairs_[left * 256 + right] = rank(byte_tokens_[left], byte_tokens_[right]);
+    }
+  }
+}
+
+std::uint32_t Bpe::rank(TokenId left, TokenId right) const {
+  if (left < 0 || right < 0) return kNoRank;
+  const auto begin = pairs_.begin() + pairs_begin_[static_cast<std::size_t>(left)];
+  const auto end = pairs_.begin() + pairs_begin_[static_cast<std::size_t>(left) + 1];
+  const auto pair = std::lower_bound(begin, end, right, [](const Pair& p, TokenId id) { return p.right < id; });
+  return pair == end || pair->right != right ? kNoRank : pair->rank;
+}
+
+void Bpe::encode(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const {
+  if (!whole_words_.empty()) {
+    if (const auto entry = whole_words_.find(std::string(word)); entry != whole_words_.end()) {
+      out.push_back(entry->second);
+      return;
+    }
+  }
+  if (word.size() <= kShortWord) {
+    encode_short(word, out);
+  } else {
+    encode_long(word, scratch, out);
+  }
+}
+
+// A word of a few bytes: the best pair is found by looking at all of them, which beats keeping a queue.
+void Bpe::encode_short(std::string_view word, std::vector<TokenId>& out) const {
+  std::array<TokenId, kShortWord> tokens;
+  std::array<std::uint32_t, kShortWord> ranks;  // ranks[i]: of tokens i and i + 1
+  std::size_t size = word.size();
+  for (std::size_t i = 0; i < size; ++i) {
+    tokens[i] = byte_tokens_[byte_of(word[i])];
+    ranks[i] = i + 1 < size ? byte_pairs_[byte_of(word[i]) * 256 + byte_of(word[i + 1])] : kNoRank;
+  }
+  while (size > 1) {
+    const auto best = std::min_element(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(size) - 1);
+    if (*best == kNoRank) break;
+    const auto i = static_cast<std::size_t>(best - ranks.begin());
+    tokens[i] = merges_[*best].merged;
+    std::copy(tokens.begin() + i + 2, tokens.begin() + size, tokens.begin() + i + 1);
+    std::copy(ranks.begin() + i + 2, ranks.begin() + size, ranks.begin() + i + 1);
+    --size;
+    if (i > 0) ranks[i - 1] = rank(tokens[i - 1], tokens[i]);
+    ranks[i] = i + 1 < size ? rank(tokens[i], tokens[i + 1]) : kNoRank;
+  }
+  for (std::size_t i = 0; i < size; ++i) {
+    if (tokens[i] >= 0) out.push_back(tokens[i]);
+  }
+}
+
+void Bpe::push_pair(std::int32_t left, Scratch& scratch) const {
+  if (left < 0) return;
+  const Scratch::Symbol& symbol = scratch.symbols[static_cast<std::size_t>(left)];
+  if (symbol.next < 0) return;
+  const std::uint32_t pair_rank = rank(symbol.token, scratch.symbols[static_cast<std::size_t>(symbol.next)].token);
+  if (pair_rank == kNoRank) return;
+  scratch.queue.push_back(std::uint64_t{pair_rank} << 32 | static_cast<std::uint32_t>(left));
+  std::push_heap(scratch.queue.begin(), scratch.queue.end(), std::greater<>());
+}
+
+// A long word: a linked list of symbols and a queue of pairs, ordered by (rank, position). Entries whose symbols have
+// changed since are recognized by their tokens and dropped.
+void Bpe::encode_long(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const {
+  OCTAVO_CHECK(word.size() <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()));
+  auto& symbols = scratch.symbols;
+  auto& queue = scratch.queue;
+  const auto size = static_cast<std::int32_t>(word.size());
+  symbols.clear();
+  queue.clear();
+  for (std::int32_t i = 0; i < size; ++i) {
+    const unsigned byte = byte_of(word[static_cast<std::size_t>(i)]);
+    symbols.push_back({byte_tokens_[byte], i - 1, i + 1 < size ? i + 1 : -1});
+    if (i + 1 == size) break;
+    const std::uint32_t pair_rank = byte_pairs_[byte * 256 + byte_of(word[static_cast<std::size_t>(i) + 1])];
+    if (pair_rank != kNoRank) queue.push_back(std::uint64_t{pair_rank} << 32 | static_cast<std::uint32_t>(i));
+  }
+  std::make_heap(queue.begin(), queue.end(), std::greater<>());
+
+  while (!queue.empty()) {
+    std::pop_heap(queue.begin(), queue.end(), std::greater<>());
+    const Merge& merge = merges_[queue.back() >> 32];
+    const auto index = static_cast<std::int32_t>(queue.back() & 0xFFFFFFFFU);
+    queue.pop_back();
+    Scratch::Symbol& left = symbols[static_cast<std::size_t>(index)];
+    if (left.token != merge.left || left.next < 0) continue;
+    Scratch::Symbol& right = symbols[static_cast<std::size_t>(left.next)];
+    if (right.token != merge.right) continue;
+    left.token = merge.merged;
+    left.next = right.next;
+    right.token = -1;
+    if (left.next >= 0) symbols[static_cast<std::size_t>(left.next)].previous = index;
+    push_pair(left.previous, scratch);
+    push_pair(index, scratch);
+  }
+  for (std::int32_t i = 0; i >= 0; i = symbols[static_cast<std::size_t>(i)].next) {
+    const TokenId token = symbols[static_cast<std::size_t>(i)].token;
+    if (token >= 0) out.push_back(token);
+  }
+}
+
+}  // namespace octavo

@@ -1,0 +1,69 @@
+// Byte-level byte pair encoding of one word: neighbours are merged in the order of the file's merge list.
+//
+// R. Sennrich et al., "Neural Machine Translation of Rare Words with Subword Units", ACL 2016; on bytes as in GPT-2.
+// Owned by the Tokenizer; immutable, any thread, each with a Scratch of its own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "tokenizer/vocab.h"
+
+namespace octavo {
+
+class Bpe {
+ public:
+  /// Memory that encode() reuses from word to word.
+  struct Scratch {
+    struct Symbol {
+      TokenId token;  // -1: merged into the symbol before it, or a byte without a token
+      std::int32_t previous;
+      std::int32_t next;
+    };
+    std::vector<Symbol> symbols;
+    std::vector<std::uint64_t> queue;
+  };
+
+  /// `merges` are the entries of tokenizer.ggml.merges, "left right", best first. Error: an entry that is not two
+  /// texts, or that names or makes a text that is no token; it names `file`, the key and the entry. A merge that would
+  /// make a control token is left out.
+  static Result<Bpe> create(const Vocab& vocab, std::span<const std::string_view> merges, bool ignore_merges,
+                            std::string_view file);
+
+  /// Appends the tokens of `word`, which is less than 2 GiB of bytes. A byte that the vocabulary has no token for gives
+  /// none, as in llama.cpp. Time is n log n in the word's length.
+  void encode(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const;
+
+ private:
+  struct Merge {
+    TokenId left, right, merged;
+  };
+  struct Pair {  // a merge with a given left token
+    TokenId right;
+    std::uint32_t rank;
+  };
+  static constexpr std::uint32_t kNoRank = 0xFFFFFFFF;
+  static constexpr std::size_t kShortWord = 32;
+
+  Bpe() = default;
+  void build_pairs(int vocab_size);
+  /// Place of the pair in the merge list; kNoRank if it is not in it. Either token may be -1.
+  std::uint32_t rank(TokenId left, TokenId right) const;
+  void encode_short(std::string_view word, std::vector<TokenId>& out) const;
+  void encode_long(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const;
+  void push_pair(std::int32_t left, Scratch& scratch) const;
+
+  std::vector<Merge> merges_;               // by rank
+  std::vector<std::uint32_t> pairs_begin_;  // [vocab_size + 1]: pairs of a left token, sorted by the right one
+  std::vector<Pair> pairs_;                 // [merges]
+  std::array<TokenId, 256> byte_tokens_{};  // -1: none
+  std::vector<std::uint32_t> byte_pairs_;   // [256][256]: rank of a pair of bytes, the look-up that every byte makes
+  std::unordered_map<std::string, TokenId> whole_words_;  // by bytes, if ignore_merges
+};
+
+}  // namespace octavo

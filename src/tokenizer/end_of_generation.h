@@ -1,0 +1,19 @@
+// Tokens known by their text, for files that do not name them by key.
+//
+// Converters often leave out tokenizer.ggml.eot_token_id and its kin or give such a token the wrong type, so llama.cpp
+// recognises the texts below (llama-vocab.cpp, "auto-detect special tokens by text") and ids must agree with it.
+// Free functions, any thread.
+#pragma once
+
+#include <string_view>
+
+namespace octavo {
+
+/// A token of this text is a control token, whatever type the file gives it.
+bool is_known_control_text(std::string_view text);
+
+/// A token of this text ends an answer. "</s>" is not among them, though llama.cpp has it: Gemma writes that text as an
+/// HTML tag, and files that mean it as the end say so by tokenizer.ggml.eos_token_id.
+bool is_known_end_text(std::string_view text);
+
+}  // namespace octavo

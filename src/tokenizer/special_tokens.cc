@@ -1,0 +1,94 @@
+#include "tokenizer/special_tokens.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "base/error.h"
+
+namespace octavo {
+
+std::uint32_t SpecialTokens::child(std::uint32_t node, std::uint8_t byte) const {
+  std::uint32_t next = nodes_[node].first_child;
+  while (next != 0 && nodes_[next].byte != byte) next = nodes_[next].next_sibling;
+  return next;
+}
+
+void SpecialTokens::add(std::string_view text, TokenId id) {
+  OCTAVO_CHECK(!text.empty());
+  starts_[static_cast<std::uint8_t>(text.front())] = true;
+  std::uint32_t node = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<std::uint8_t>(c);
+    std::uint32_t next = child(node, byte);
+    if (next == 0) {
+      next = static_cast<std::uint32_t>(nodes_.size());
+      nodes_.push_back({.byte = byte, .next_sibling = nodes_[node].first_child});
+      nodes_[node].first_child = next;
+    }
+    node = next;
+  }
+  nodes_[node].token = id;
+}
+
+SpecialTokens::Match SpecialTokens::longest_match(std::string_view text, std::size_t begin, std::size_t below) const {
+  Match match{begin, 0, -1};
+  std::uint32_t node = 0;
+  for (std::size_t i = begin; i < text.size() && i - begin + 1 < below; ++i) {
+    node = child(node, static_cast<std::uint8_t>(text[i]));
+    if (node == 0) break;
+    if (nodes_[node].token >= 0) match = {begin, i - begin + 1, nodes_[node].token};
+  }
+  return match;
+}
+
+std::vector<SpecialTokens::Match> SpecialTokens::resolve(std::string_view text) const {
+  // Each position waits in the heap with its longest token; one that turns out to overlap comes back with its next
+  // shorter one. So a position is in the heap once, however many tokens begin there.
+  const auto later = [](const Match& a, const Match& b) {
+    return std::tuple(a.length, -a.token, b.begin) < std::tuple(b.length, -b.token, a.begin);
+  };
+  std::vector<Match> heap;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!starts_[static_cast<std::uint8_t>(text[i])]) continue;
+    const Match match = longest_match(text, i, std::numeric_limits<std::size_t>::max());
+    if (match.length != 0) heap.push_back(match);
+  }
+  if (heap.empty()) return {};
+  std::make_heap(heap.begin(), heap.end(), later);
+
+  std::vector<Match> accepted;
+  std::vector<bool> taken(text.size(), false);
+  while (!heap.empty()) {
+    std::pop_heap(heap.begin(), heap.end(), later);
+    Match match = heap.back();
+    heap.pop_back();
+    if (taken[match.begin]) continue;
+    // Accepted tokens are at least as long as this one, so one that overlaps it covers its begin or its end.
+    if (taken[match.begin + match.length - 1]) {
+      match = longest_match(text, match.begin, match.length);
+      if (match.length == 0) continue;
+      heap.push_back(match);
+      std::push_heap(heap.begin(), heap.end(), later);
+      continue;
+    }
+    std::fill_n(taken.begin() + static_cast<std::ptrdiff_t>(match.begin), match.length, true);
+    accepted.push_back(match);
+  }
+  std::sort(accepted.begin(), accepted.end(), [](const Match& a, const Match& b) { return a.begin < b.begin; });
+  return accepted;
+}
+
+std::vector<Fragment> SpecialTokens::split(std::string_view text) const {
+  std::vector<Fragment> fragments;
+  std::size_t end = 0;
+  for (const Match& match : resolve(text)) {
+    if (match.begin > end) fragments.push_back({-1, text.substr(end, match.begin - end)});
+    end = match.begin + match.length;
+    fragments.push_back({match.token, text.substr(match.begin, match.length)});
+  }
+  if (end < text.size()) fragments.push_back({-1, text.substr(end)});
+  return fragments;
+}
+
+}  // namespace octavo

@@ -1,0 +1,43 @@
+// Turns a stream of tokens into a stream of whole UTF-8 characters.
+//
+// One per sequence, used by one thread at a time; the Tokenizer outlives it. All pieces together are the tokenizer's
+// decode() of all tokens, however the stream is cut.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "octavo/engine.h"
+
+namespace octavo {
+
+class Tokenizer;
+
+class StreamDecoder {
+ public:
+  /// `previous` is the token before the first one, where the stream goes on from a prompt: after an ordinary token a
+  /// SentencePiece word keeps its leading space.
+  explicit StreamDecoder(const Tokenizer& tokenizer, std::optional<TokenId> previous = std::nullopt)
+      : tokenizer_(&tokenizer), previous_(previous) {}
+
+  /// Text and true bytes that became final; valid until the next call.
+  struct Piece {
+    std::string_view text;   // valid UTF-8; invalid sequences as U+FFFD (one per maximal subpart, as Unicode advises)
+    std::string_view bytes;  // the bytes that `text` stands for
+  };
+  /// Adds a token's bytes and gives what is complete; a partial character is held back.
+  Piece push(TokenId id);
+  /// Gives up what is held back, as U+FFFD.
+  Piece flush();
+
+ private:
+  Piece take(bool is_end);
+
+  const Tokenizer* tokenizer_;
+  std::optional<TokenId> previous_;
+  std::string pending_;  // at most the 3 first bytes of a character between calls
+  std::string text_, bytes_;
+};
+
+}  // namespace octavo

@@ -1,0 +1,290 @@
+#include "tokenizer/tokenizer.h"
+
+#include <limits>
+#include <utility>
+#include <variant>
+
+#include "gguf/text.h"
+#include "tokenizer/bpe.h"
+#include "tokenizer/chat_template.h"
+#include "tokenizer/pretokenize.h"
+#include "tokenizer/special_tokens.h"
+#include "tokenizer/spm.h"
+#include "tokenizer/utf8.h"
+#include "tokenizer/vocab.h"
+
+namespace octavo {
+
+namespace {
+
+constexpr std::string_view kTemplateKey = "tokenizer.chat_template";
+constexpr std::string_view kAddBosKey = "tokenizer.ggml.add_bos_token";
+constexpr std::string_view kAddEosKey = "tokenizer.ggml.add_eos_token";
+constexpr std::string_view kAddSpacePrefixKey = "tokenizer.ggml.add_space_prefix";
+// Token and byte offsets are 32-bit; the space that becomes U+2581 grows by a factor of three, a broken byte too.
+constexpr std::size_t kMaxTextBytes = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) / 3 - 1;
+
+struct ByteLevelBpe {
+  PreTokenizer pre_tokenizer;
+  Bpe bpe;
+};
+
+/// `text` with every space written as U+2581, after one more if `add_prefix`.
+std::string escape_spaces(std::string_view text, bool add_prefix) {
+  std::string escaped;
+  escaped.reserve(text.size() + text.size() / 2);
+  if (add_prefix) escaped += "\xE2\x96\x81";
+  for (const char c : text) {
+    if (c == ' ') {
+      escaped += "\xE2\x96\x81";
+    } else {
+      escaped.push_back(c);
+    }
+  }
+  return escaped;
+}
+
+/// The text for pattern matching: surrogates, which PCRE2 must not see, as U+FFFD, like them neither letter nor number
+/// nor space nor punctuation, and three bytes too.
+std::string without_surrogates(std::string text) {
+  for (std::size_t i = 0; i + 2 < text.size(); ++i) {
+    const bool is_surrogate = text[i] == '\xED' && static_cast<unsigned char>(text[i + 1]) >= 0xA0;
+    if (is_surrogate) text.replace(i, 3, kReplacementCharacter);
+  }
+  return text;
+}
+
+}  // namespace
+
+struct Tokenizer::Impl {
+  Vocab vocab;
+  std::variant<ByteLevelBpe, Spm> algorithm;
+  SpecialTokens all_special;   // control and user-defined tokens
+  SpecialTokens user_defined;  // those that are looked for in any text
+  bool add_bos = false;
+  bool add_eos = false;
+  bool add_space_prefix = false;
+  std::string file;
+  bool has_template = false;
+  std::optional<ChatTemplate> chat_template;
+
+  Result<void> read_flags(const GgufFile& gguf, bool default_add_bos);
+  void read_chat_template(const GgufFile& gguf);
+  void collect_special_tokens();
+  const SpecialTokens& special(bool parse_special) const { return parse_special ? all_special : user_defined; }
+  Result<void> encode_fragments(std::span<const Fragment> fragments, std::vector<TokenId>& ids) const;
+  Result<void> encode_bpe(const ByteLevelBpe& algorithm, std::string_view text, Bpe::Scratch& scratch,
+                          std::vector<TokenId>& ids) const;
+  void add_bos_unless_there(std::vector<TokenId>& ids) const;
+};
+
+namespace {
+
+Result<ByteLevelBpe> load_byte_level_bpe(const GgufFile& file, const Vocab& vocab) {
+  constexpr std::string_view kPreKey = "tokenizer.ggml.pre";
+  std::string_view name;
+  if (file.find(kPreKey) != nullptr) {
+    OCTAVO_TRY(name, file.get_string(kPreKey));
+  }
+  auto pre_tokenizer = PreTokenizer::create(name);
+  if (!pre_tokenizer) return fail("{}: {}: {}", file.path().string(), kPreKey, pre_tokenizer.error().message);
+  OCTAVO_TRY(const auto merges, file.get_strings("tokenizer.ggml.merges"));
+  OCTAVO_TRY(Bpe bpe, Bpe::create(vocab, merges, pre_tokenizer->ignore_merges(), file.path().string()));
+  return ByteLevelBpe{std::move(*pre_tokenizer), std::move(bpe)};
+}
+
+}  // namespace
+
+Result<Tokenizer> Tokenizer::load(const GgufFile& file) {
+  OCTAVO_TRY(Vocab vocab, Vocab::load(file));
+  bool default_add_bos = false;
+  std::optional<std::variant<ByteLevelBpe, Spm>> algorithm;
+  if (vocab.model() == TokenizerModel::kBpe) {
+    OCTAVO_TRY(ByteLevelBpe bpe, load_byte_level_bpe(file, vocab));
+    default_add_bos = bpe.pre_tokenizer.add_bos();
+    algorithm = std::move(bpe);
+  } else {
+    OCTAVO_TRY(Spm spm, Spm::create(vocab, file.path().string()));
+    default_add_bos = true;
+    algorithm = std::move(spm);
+  }
+  auto impl = std::make_unique<Impl>(Impl{.vocab = std::move(vocab),
+                                          .algorithm = std::move(*algorithm),
+                                          .all_special = {},
+                                          .user_defined = {},
+                                          .file = file.path().string(),
+                                          .chat_template = {}});
+  OCTAVO_TRY_VOID(impl->read_flags(file, default_add_bos));
+  impl->read_chat_template(file);
+  impl->collect_special_tokens();
+  return Tokenizer(std::move(impl));
+}
+
+Result<void> Tokenizer::Impl::read_flags(const GgufFile& gguf, bool default_add_bos) {
+  const bool is_spm = vocab.model() == TokenizerModel::kSpm;
+  OCTAVO_TRY(add_bos, read_flag(gguf, kAddBosKey, default_add_bos));
+  OCTAVO_TRY(add_eos, read_flag(gguf, kAddEosKey, false));
+  OCTAVO_TRY(add_space_prefix, read_flag(gguf, kAddSpacePrefixKey, is_spm));
+  add_space_prefix = add_space_prefix && is_spm;  // byte-level files may carry the key; it says nothing there
+  if (add_bos && !vocab.bos()) {
+    return fail("{}: tokenizer.ggml.bos_token_id is missing, but {} (or its default) asks for BOS", file, kAddBosKey);
+  }
+  if (add_eos && !vocab.eos()) {
+    return fail("{}: tokenizer.ggml.eos_token_id is missing, but {} asks for EOS", file, kAddEosKey);
+  }
+  return {};
+}
+
+void Tokenizer::Impl::read_chat_template(const GgufFile& gguf) {
+  const auto jinja = gguf.get_string(kTemplateKey);
+  has_template = jinja.has_value();
+  if (has_template) chat_template = ChatTemplate::recognize(*jinja);
+}
+
+void Tokenizer::Impl::collect_special_tokens() {
+  for (TokenId id = 0; id < vocab.size(); ++id) {
+    if (!vocab.is_control(id) && !vocab.is_user_defined(id)) continue;
+    all_special.add(vocab.text(id), id);
+    if (!vocab.is_control(id)) user_defined.add(vocab.text(id), id);
+  }
+}
+
+Result<void> Tokenizer::Impl::encode_bpe(const ByteLevelBpe& bpe, std::string_view text, Bpe::Scratch& scratch,
+                                         std::vector<TokenId>& ids) const {
+  RepairedText repaired;
+  if (!is_valid_utf8(text)) {
+    repaired = repair_utf8(text);
+    text = repaired.text;
+  }
+  OCTAVO_TRY(const auto ends, repaired.has_surrogates ? bpe.pre_tokenizer.split(without_surrogates(repaired.text))
+                                                      : bpe.pre_tokenizer.split(text));
+  std::size_t begin = 0;
+  for (const std::uint32_t end : ends) {
+    bpe.bpe.encode(text.substr(begin, end - begin), scratch, ids);
+    begin = end;
+  }
+  return {};
+}
+
+Result<void> Tokenizer::Impl::encode_fragments(std::span<const Fragment> fragments, std::vector<TokenId>& ids) const {
+  Bpe::Scratch scratch;
+  bool after_special = true;  // the start counts as such
+  for (const Fragment& fragment : fragments) {
+    if (fragment.token >= 0) {
+      ids.push_back(fragment.token);
+    } else if (const auto* bpe = std::get_if<ByteLevelBpe>(&algorithm)) {
+      OCTAVO_TRY_VOID(encode_bpe(*bpe, fragment.text, scratch, ids));
+    } else {
+      const std::string escaped = escape_spaces(fragment.text, add_space_prefix && after_special);
+      std::get<Spm>(algorithm).encode(vocab, escaped, ids);
+    }
+    after_special = fragment.token >= 0;
+  }
+  return {};
+}
+
+void Tokenizer::Impl::add_bos_unless_there(std::vector<TokenId>& ids) const {
+  if (add_bos && (ids.empty() || ids.front() != *vocab.bos())) ids.insert(ids.begin(), *vocab.bos());
+}
+
+Tokenizer::Tokenizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
+Tokenizer::~Tokenizer() = default;
+
+int Tokenizer::vocab_size() const { return impl_->vocab.size(); }
+
+Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const TokenizeOptions& options) const {
+  if (text.size() > kMaxTextBytes) {
+    return fail("the text has {} bytes; at most {} can be tokenized at once", text.size(), kMaxTextBytes);
+  }
+  std::vector<TokenId> ids;
+  OCTAVO_TRY_VOID(impl_->encode_fragments(impl_->special(options.parse_special).split(text), ids));
+  if (options.add_special) {
+    impl_->add_bos_unless_there(ids);
+    if (impl_->add_eos) ids.push_back(*impl_->vocab.eos());
+  }
+  return ids;
+}
+
+std::string_view Tokenizer::token_bytes(TokenId id) const {
+  OCTAVO_CHECK(id >= 0 && id < vocab_size(), "token {} of {}", id, vocab_size());
+  return impl_->vocab.bytes(id);
+}
+
+std::string_view Tokenizer::bytes_after(std::optional<TokenId> previous, TokenId id) const {
+  std::string_view bytes = token_bytes(id);
+  const Vocab& vocab = impl_->vocab;
+  const auto is_special = [&vocab](TokenId token) { return vocab.is_control(token) || vocab.is_user_defined(token); };
+  const bool has_prefix = impl_->add_space_prefix && !is_special(id) && (!previous || is_special(*previous));
+  if (has_prefix && bytes.starts_with(' ')) bytes.remove_prefix(1);
+  return bytes;
+}
+
+bool Tokenizer::is_control(TokenId id) const { return impl_->vocab.is_control(id); }
+
+std::string Tokenizer::decode(std::span<const TokenId> ids) const {
+  std::string text;
+  std::optional<TokenId> previous;
+  for (const TokenId id : ids) {
+    text += bytes_after(previous, id);
+    previous = id;
+  }
+  return text;
+}
+
+bool Tokenizer::is_end_of_generation(TokenId id) const { return impl_->vocab.is_end_of_generation(id); }
+std::optional<TokenId> Tokenizer::bos() const { return impl_->vocab.bos(); }
+std::optional<TokenId> Tokenizer::eos() const { return impl_->vocab.eos(); }
+
+Result<std::vector<TokenId>> Tokenizer::apply_chat_template(std::span<const ChatMessage> messages) const {
+  constexpr std::string_view kWayRound = "use --raw to give the text to the model as it is";
+  if (!impl_->has_template) {
+    return fail("{}: {} is missing, so this model has no form for a conversation; {}", impl_->file, kTemplateKey,
+                kWayRound);
+  }
+  if (!impl_->chat_template) {
+    return fail("{}: {} is not a template that Octavo knows (it knows ChatML); {}", impl_->file, kTemplateKey,
+                kWayRound);
+  }
+  if (messages.empty()) return fail("a conversation needs at least one message");
+
+  // Special tokens come from the template's text alone. What stands between two of them, be it the template's or a
+  // message's, is one run of text, so that words form across the seam as they did in training.
+  std::string text;
+  std::vector<std::pair<TokenId, std::size_t>> cuts;  // a token, and where in `text` it stands
+  for (const PromptPart& part : impl_->chat_template->render(messages)) {
+    if (!part.is_template) {
+      text += part.text;
+      continue;
+    }
+    for (const Fragment& fragment : impl_->all_special.split(part.text)) {
+      if (fragment.token < 0) {
+        text += fragment.text;
+      } else {
+        cuts.emplace_back(fragment.token, text.size());
+      }
+    }
+  }
+  if (text.size() > kMaxTextBytes) {
+    return fail("the conversation has {} bytes; at most {} can be tokenized at once", text.size(), kMaxTextBytes);
+  }
+  std::vector<Fragment> fragments;
+  std::size_t begin = 0;
+  const auto add_run = [&](std::size_t end) {
+    const auto run = impl_->user_defined.split(std::string_view(text).substr(begin, end - begin));
+    fragments.insert(fragments.end(), run.begin(), run.end());
+    begin = end;
+  };
+  for (const auto& [token, place] : cuts) {
+    add_run(place);
+    fragments.push_back({token, {}});
+  }
+  add_run(text.size());
+  std::vector<TokenId> ids;
+  OCTAVO_TRY_VOID(impl_->encode_fragments(fragments, ids));
+  impl_->add_bos_unless_there(ids);
+  return ids;
+}
+
+}  // namespace octavo

@@ -1,0 +1,48 @@
+// UTF-8 as tokenizers meet it: any bytes may come in, whole characters must come out.
+//
+// Free functions without state, callable from any thread. Well-formed means Unicode 15, table 3-7 (no overlong forms,
+// no surrogates, nothing above U+10FFFF).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace octavo {
+
+inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";  // U+FFFD
+
+/// Appends the UTF-8 of `code_point`, at most 0x10FFFF; surrogates give three bytes like any other.
+void append_utf8(std::string& out, std::uint32_t code_point);
+
+/// Bytes that a lead byte announces, 1 to 4; 1 for bytes that lead nothing.
+std::size_t utf8_announced_length(char lead);
+
+/// What stands at the start of some bytes.
+struct Utf8Step {
+  enum class Kind : std::uint8_t {
+    kCharacter,   // a well-formed character
+    kIllFormed,   // a maximal subpart of an ill-formed sequence: it becomes one U+FFFD
+    kIncomplete,  // the bytes end inside what may still become a character
+  };
+  Kind kind;
+  std::size_t length;  // bytes it covers, at least 1
+};
+
+/// Reads one step from `bytes`, which is not empty (Unicode 15, section 3.9, "substitution of maximal subparts").
+Utf8Step next_utf8_step(std::string_view bytes);
+
+/// Text that a byte-level BPE vocabulary can be asked for: every byte is part of a character.
+struct RepairedText {
+  std::string text;
+  bool has_surrogates = false;  // `text` holds three-byte forms of U+D800 to U+DFFF
+};
+
+/// Makes characters of any bytes the way llama.cpp does, so that ids agree on broken text. A lead byte followed by as
+/// many continuation bytes as it announces is a character, be it overlong (written back in its shortest form) or a
+/// surrogate (kept); any other byte becomes U+FFFD. Beyond U+10FFFF llama.cpp ends the process; here the lead byte is
+/// one of the "other" ones.
+RepairedText repair_utf8(std::string_view bytes);
+
+}  // namespace octavo

@@ -1,0 +1,220 @@
+#include "tokenizer/vocab.h"
+
+#include <cmath>
+#include <limits>
+
+#include "gguf/text.h"
+#include "tokenizer/byte_level.h"
+#include "tokenizer/end_of_generation.h"
+
+namespace octavo {
+
+namespace {
+
+constexpr std::string_view kModelKey = "tokenizer.ggml.model";
+constexpr std::string_view kTokensKey = "tokenizer.ggml.tokens";
+constexpr std::string_view kTypesKey = "tokenizer.ggml.token_type";
+constexpr std::string_view kScoresKey = "tokenizer.ggml.scores";
+
+// Numbers of tokenizer.ggml.token_type (GGUF specification, "Tokenizer").
+enum class TokenType : std::int32_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
+
+constexpr std::string_view kSpmSpace = "\xE2\x96\x81";  // U+2581, SentencePiece's mark for a space
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
+}
+
+/// The byte that "<0x41>" stands for; -1 for other texts.
+int parse_byte_token(std::string_view text) {
+  if (text.size() != 6 || !text.starts_with("<0x") || text.back() != '>') return -1;
+  const int high = hex_digit(text[3]);
+  const int low = hex_digit(text[4]);
+  return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
+void append(std::vector<char>& out, std::string_view text) { out.insert(out.end(), text.begin(), text.end()); }
+
+/// Views of the pieces of `arena` that end at `ends`.
+std::vector<std::string_view> views_of(const std::vector<char>& arena, const std::vector<std::size_t>& ends) {
+  std::vector<std::string_view> views;
+  views.reserve(ends.size());
+  std::size_t begin = 0;
+  for (const std::size_t end : ends) {
+    views.emplace_back(arena.data() + begin, end - begin);
+    begin = end;
+  }
+  return views;
+}
+
+}  // namespace
+
+Result<std::optional<TokenId>> read_token_id(const GgufFile& file, std::string_view key, int vocab_size) {
+  if (file.find(key) == nullptr) return std::nullopt;
+  OCTAVO_TRY(const std::uint64_t id, file.get_u64(key));
+  if (id >= static_cast<std::uint64_t>(vocab_size)) {
+    return fail("{}: {}: {} is not a token; the vocabulary has {}", file.path().string(), key, id, vocab_size);
+  }
+  return static_cast<TokenId>(id);
+}
+
+Result<bool> read_flag(const GgufFile& file, std::string_view key, bool fallback) {
+  if (file.find(key) == nullptr) return fallback;
+  return file.get_bool(key);
+}
+
+Result<Vocab> Vocab::load(const GgufFile& file) {
+  OCTAVO_TRY(const std::string_view model, file.get_string(kModelKey));
+  Vocab vocab;
+  if (model == "gpt2") {
+    vocab.model_ = TokenizerModel::kBpe;
+  } else if (model == "llama") {
+    vocab.model_ = TokenizerModel::kSpm;
+  } else {
+    return fail("{}: {}: {} is not supported; supported are 'gpt2' (byte-level BPE) and 'llama' (SentencePiece)",
+                file.path().string(), kModelKey, quote(model));
+  }
+  OCTAVO_TRY_VOID(vocab.read_texts(file));
+  OCTAVO_TRY_VOID(vocab.read_types(file));
+  if (vocab.model_ == TokenizerModel::kSpm) OCTAVO_TRY_VOID(vocab.read_scores(file));
+  vocab.mark_known_texts();
+  OCTAVO_TRY_VOID(vocab.read_special_ids(file));
+  OCTAVO_TRY_VOID(vocab.decode_all(file));
+  return vocab;
+}
+
+Result<void> Vocab::read_texts(const GgufFile& file) {
+  OCTAVO_TRY(const auto tokens, file.get_strings(kTokensKey));
+  if (tokens.empty()) return fail("{}: {} is empty", file.path().string(), kTokensKey);
+  if (tokens.size() > static_cast<std::size_t>(std::numeric_limits<TokenId>::max())) {
+    return fail("{}: {} has {} tokens; at most {} can be numbered", file.path().string(), kTokensKey, tokens.size(),
+                std::numeric_limits<TokenId>::max());
+  }
+  std::vector<std::size_t> ends;
+  ends.reserve(tokens.size());
+  for (const std::string_view token : tokens) {
+    append(text_arena_, token.empty() ? fmt::format("[EMPTY_{}]", ends.size()) : token);
+    ends.push_back(text_arena_.size());
+  }
+  texts_ = views_of(text_arena_, ends);
+  index_.reserve(texts_.size());
+  for (std::size_t i = 0; i < texts_.size(); ++i) {
+    const auto [entry, inserted] = index_.emplace(texts_[i], static_cast<TokenId>(i));
+    if (!inserted) {
+      return fail("{}: {}: entries {} and {} are both {}; expected distinct texts", file.path().string(), kTokensKey,
+                  entry->second, i, quote(texts_[i]));
+    }
+  }
+  return {};
+}
+
+Result<void> Vocab::read_types(const GgufFile& file) {
+  attributes_.assign(texts_.size(), 0);
+  // Early byte-level files have no types: all their tokens are ordinary ones.
+  if (model_ == TokenizerModel::kBpe && file.find(kTypesKey) == nullptr) return {};
+  OCTAVO_TRY(const auto types, file.get_i32_array(kTypesKey));
+  if (types.size() != texts_.size()) {
+    return fail("{}: {} has {} entries; expected {}, as many as {}", file.path().string(), kTypesKey, types.size(),
+                texts_.size(), kTokensKey);
+  }
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    switch (static_cast<TokenType>(types[i])) {
+      case TokenType::kUnknown: attributes_[i] = kUnknown; break;
+      case TokenType::kControl: attributes_[i] = kControl; break;
+      case TokenType::kUserDefined: attributes_[i] = kUserDefined; break;
+      case TokenType::kByte: attributes_[i] = kByte; break;
+      default: break;  // normal, unused, undefined: text like any other
+    }
+  }
+  return {};
+}
+
+Result<void> Vocab::read_scores(const GgufFile& file) {
+  OCTAVO_TRY(scores_, file.get_f32_array(kScoresKey));
+  if (scores_.size() != texts_.size()) {
+    return fail("{}: {} has {} entries; expected {}, as many as {}", file.path().string(), kScoresKey, scores_.size(),
+                texts_.size(), kTokensKey);
+  }
+  for (std::size_t i = 0; i < scores_.size(); ++i) {
+    if (std::isnan(scores_[i])) {
+      return fail("{}: {}: entry {} is not a number", file.path().string(), kScoresKey, i);
+    }
+  }
+  return {};
+}
+
+void Vocab::mark_known_texts() {
+  for (std::size_t i = 0; i < texts_.size(); ++i) {
+    if (!is_known_control_text(texts_[i])) continue;
+    attributes_[i] |= kControl;
+    if (is_known_end_text(texts_[i])) attributes_[i] |= kEndOfGeneration;
+  }
+}
+
+Result<void> Vocab::read_special_ids(const GgufFile& file) {
+  OCTAVO_TRY(bos_, read_token_id(file, "tokenizer.ggml.bos_token_id", size()));
+  OCTAVO_TRY(eos_, read_token_id(file, "tokenizer.ggml.eos_token_id", size()));
+  OCTAVO_TRY(unknown_, read_token_id(file, "tokenizer.ggml.unknown_token_id", size()));
+  if (eos_) attributes_[static_cast<std::size_t>(*eos_)] |= kEndOfGeneration;
+  for (const std::string_view key :
+       {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id", "tokenizer.ggml.fim_pad_token_id",
+        "tokenizer.ggml.fim_rep_token_id", "tokenizer.ggml.fim_sep_token_id"}) {
+    OCTAVO_TRY(const auto id, read_token_id(file, key, size()));
+    if (id) attributes_[static_cast<std::size_t>(*id)] |= kEndOfGeneration;
+  }
+  return {};
+}
+
+Result<void> Vocab::decode_all(const GgufFile& file) {
+  const ByteAlphabet alphabet;
+  std::vector<std::size_t> ends;
+  ends.reserve(texts_.size());
+  std::string decoded;
+  for (TokenId id = 0; id < size(); ++id) {
+    if (has(id, kByte)) {
+      const int byte = parse_byte_token(text(id));
+      if (byte < 0) {
+        return fail("{}: {}: token {} has the type of a byte, but its text is {}; expected '<0x41>' or the like",
+                    file.path().string(), kTypesKey, id, quote(text(id)));
+      }
+      byte_arena_.push_back(static_cast<char>(byte));
+    } else {
+      decoded.clear();
+      decode_text(alphabet, id, decoded);
+      append(byte_arena_, decoded);
+    }
+    ends.push_back(byte_arena_.size());
+  }
+  bytes_ = views_of(byte_arena_, ends);
+  return {};
+}
+
+void Vocab::decode_text(const ByteAlphabet& alphabet, TokenId id, std::string& out) const {
+  const std::string_view text = this->text(id);
+  if (has(id, kControl | kUnknown | kUserDefined)) {
+    out += text;
+  } else if (model_ == TokenizerModel::kSpm) {
+    for (std::size_t i = 0; i < text.size();) {
+      const bool is_space = text.substr(i).starts_with(kSpmSpace);
+      out.push_back(is_space ? ' ' : text[i]);
+      i += is_space ? kSpmSpace.size() : 1;
+    }
+  } else if (!is_valid_utf8(text) || !alphabet.decode(text, out)) {
+    out += text;  // not written in the byte alphabet: it stands for itself
+  }
+}
+
+TokenId Vocab::find(std::string_view text) const {
+  const auto entry = index_.find(text);
+  return entry == index_.end() ? -1 : entry->second;
+}
+
+TokenId Vocab::find_ordinary(std::string_view text) const {
+  const TokenId id = find(text);
+  return id < 0 || is_control(id) ? -1 : id;
+}
+
+}  // namespace octavo

@@ -1,0 +1,91 @@
+// The token table of a GGUF file (tokenizer.ggml.*): texts, the bytes they stand for, types, scores, special ids.
+//
+// Owned by the Tokenizer. Immutable after load() and independent of the file, so any thread may read it. Every array is
+// checked against the token count and every id against the vocabulary before it is used; errors name the key.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "gguf/gguf_file.h"
+#include "octavo/engine.h"
+
+namespace octavo {
+
+class ByteAlphabet;
+
+/// tokenizer.ggml.model: "gpt2" (byte-level BPE) or "llama" (SentencePiece).
+enum class TokenizerModel : std::uint8_t { kBpe, kSpm };
+
+class Vocab {
+ public:
+  static Result<Vocab> load(const GgufFile& file);
+
+  Vocab(Vocab&&) = default;
+  Vocab& operator=(Vocab&&) = default;
+  Vocab(const Vocab&) = delete;  // the views and the index point into the arenas
+  Vocab& operator=(const Vocab&) = delete;
+
+  TokenizerModel model() const { return model_; }
+  int size() const { return static_cast<int>(texts_.size()); }
+
+  /// As the file writes the token; "[EMPTY_<id>]" where it writes nothing.
+  std::string_view text(TokenId id) const { return texts_[static_cast<std::size_t>(id)]; }
+  /// What the token stands for in decoded text.
+  std::string_view bytes(TokenId id) const { return bytes_[static_cast<std::size_t>(id)]; }
+  /// SPM only: pairs are merged in the order of their token's score, highest first.
+  float score(TokenId id) const { return scores_[static_cast<std::size_t>(id)]; }
+
+  bool is_control(TokenId id) const { return has(id, kControl | kUnknown); }
+  bool is_user_defined(TokenId id) const { return has(id, kUserDefined); }
+  bool is_end_of_generation(TokenId id) const { return has(id, kEndOfGeneration); }
+
+  /// The token with this text; -1 if there is none. find_ordinary() leaves out control and unknown tokens, so that
+  /// ordinary text can never become one of them.
+  TokenId find(std::string_view text) const;
+  TokenId find_ordinary(std::string_view text) const;
+
+  std::optional<TokenId> bos() const { return bos_; }
+  std::optional<TokenId> eos() const { return eos_; }
+  std::optional<TokenId> unknown() const { return unknown_; }
+
+ private:
+  enum Attribute : std::uint8_t {
+    kUnknown = 1,
+    kControl = 2,
+    kUserDefined = 4,
+    kByte = 8,
+    kEndOfGeneration = 16,
+  };
+
+  Vocab() = default;
+  Result<void> read_texts(const GgufFile& file);
+  Result<void> read_types(const GgufFile& file);
+  Result<void> read_scores(const GgufFile& file);
+  Result<void> read_special_ids(const GgufFile& file);
+  void mark_known_texts();
+  Result<void> decode_all(const GgufFile& file);
+  void decode_text(const ByteAlphabet& alphabet, TokenId id, std::string& out) const;
+  bool has(TokenId id, int attributes) const { return (attributes_[static_cast<std::size_t>(id)] & attributes) != 0; }
+
+  TokenizerModel model_ = TokenizerModel::kBpe;
+  std::vector<char> text_arena_, byte_arena_;
+  std::vector<std::string_view> texts_, bytes_;  // [vocab_size], into the arenas
+  std::vector<std::uint8_t> attributes_;         // [vocab_size], Attribute bits; 0: an ordinary token
+  std::vector<float> scores_;                    // [vocab_size]; empty for BPE
+  std::unordered_map<std::string_view, TokenId> index_;
+  std::optional<TokenId> bos_, eos_, unknown_;
+};
+
+/// An id key of the file: absent gives no value; an id outside the vocabulary is an error.
+Result<std::optional<TokenId>> read_token_id(const GgufFile& file, std::string_view key, int vocab_size);
+
+/// A flag of the file: absent gives `fallback`.
+Result<bool> read_flag(const GgufFile& file, std::string_view key, bool fallback);
+
+}  // namespace octavo
