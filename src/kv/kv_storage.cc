@@ -1,0 +1,75 @@
+#include "kv/kv_storage.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace octavo {
+namespace {
+
+constexpr std::size_t kScaleDims = 32;  // dimensions of a head that share a q8_0 scale
+
+std::size_t element_bytes(KvType type) {
+  switch (type) {
+    case KvType::kF32: return 4;
+    case KvType::kQ8_0: return 1;
+    case KvType::kF16:
+    case KvType::kBF16: return 2;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::size_t KvShape::head_bytes() const {
+  const auto dim = static_cast<std::size_t>(head_dim), tokens = static_cast<std::size_t>(block_size);
+  const std::size_t scales = type == KvType::kQ8_0 ? (dim + kScaleDims - 1) / kScaleDims * sizeof(std::uint16_t) : 0;
+  return 2 * tokens * (dim * element_bytes(type) + scales);  // K and V
+}
+
+std::size_t KvShape::block_bytes() const {
+  std::size_t layers = 0;
+  for (const int count : group_layers) layers += static_cast<std::size_t>(count);
+  return layers * static_cast<std::size_t>(num_kv_heads) * head_bytes();
+}
+
+Result<KvStorage> KvStorage::create(const KvShape& shape, std::uint64_t budget_bytes, std::int64_t max_blocks) {
+  KvStorage storage;
+  storage.shape_ = shape;
+  const std::uint64_t fitting = budget_bytes / shape.block_bytes();
+  if (fitting == 0)
+    return fail("a KV memory of {} bytes holds no block: one of {} tokens takes {} bytes", budget_bytes,
+                shape.block_size, shape.block_bytes());
+  constexpr std::int64_t kMaxId = std::numeric_limits<std::int32_t>::max();
+  const std::int64_t limit = std::min(max_blocks, kMaxId);
+  storage.num_blocks_ = static_cast<int>(std::min(fitting, static_cast<std::uint64_t>(limit)));
+  try {
+    storage.arena_ = AlignedBuffer<std::uint8_t>(static_cast<std::size_t>(storage.num_blocks_) * shape.block_bytes());
+  } catch (const std::bad_alloc&) {
+    return fail("no memory for a KV cache of {} blocks of {} bytes", storage.num_blocks_, shape.block_bytes());
+  }
+  const std::size_t layer_block_bytes = static_cast<std::size_t>(shape.num_kv_heads) * shape.head_bytes();
+  std::uint8_t* next = storage.arena_.data();
+  for (const int count : shape.group_layers) {
+    std::vector<KvLayer>& layers = storage.layers_.emplace_back();
+    for (int i = 0; i < count; ++i) {
+      layers.push_back({.data = next,
+                        .block_bytes = layer_block_bytes,
+                        .head_bytes = shape.head_bytes(),
+                        .block_size = shape.block_size,
+                        .num_kv_heads = shape.num_kv_heads,
+                        .head_dim = shape.head_dim});
+      next += static_cast<std::size_t>(storage.num_blocks_) * layer_block_bytes;
+    }
+  }
+  return storage;
+}
+
+void KvStorage::copy_block(int group, std::int32_t from, std::int32_t to) {
+  OCTAVO_CHECK(from >= 0 && from < num_blocks_ && to >= 0 && to < num_blocks_, "copy {} to {}", from, to);
+  for (const KvLayer& layer : layers_[static_cast<std::size_t>(group)])
+    std::memcpy(layer.data + static_cast<std::size_t>(to) * layer.block_bytes,
+                layer.data + static_cast<std::size_t>(from) * layer.block_bytes, layer.block_bytes);
+}
+
+}  // namespace octavo

@@ -1,0 +1,64 @@
+// The model on the processor: weights, KV memory and the forward pass behind the ModelRunner seam.
+//
+// Owned by the engine, used by one thread at a time; its work is shared out over the engine's pool.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/cpu_info.h"
+#include "model/model_runner.h"
+#include "model/transformer.h"
+
+namespace octavo {
+
+struct CpuRunnerOptions {
+  IsaLevel isa = IsaLevel::kScalar;
+  KvType kv_type = KvType::kF16;
+  int block_size = 16;                // tokens: a power of two, 1 to 256
+  std::uint64_t kv_memory_bytes = 0;  // 0: half of what is free after loading
+  int max_context = 0;                // tokens of one sequence; 0: what the model was trained for
+  int max_rows = 512;                 // rows of one step
+  int max_seqs = 256;                 // sequences of one step
+  std::function<void(const LoadProgress&)> on_load_progress;
+};
+
+class CpuRunner final : public ModelRunner {
+ public:
+  /// Loads the model and takes all memory it will ever use. Errors name the key, tensor or option.
+  static Result<std::unique_ptr<CpuRunner>> load(const GgufFile& file, const CpuRunnerOptions& options,
+                                                 ThreadPool& pool);
+
+  const KvGeometry& kv_geometry() const override { return geometry_; }
+  int vocab_size() const override { return config_.vocab_size; }
+  int max_rows() const override { return max_rows_; }
+  void forward(const Batch& batch) override;
+  std::span<const float> logits(int first, int count) override;
+
+  const ModelConfig& config() const { return config_; }
+  /// Tokens one sequence may have: the least of the model's, the option's and what the KV memory holds.
+  int max_context() const { return max_context_; }
+  std::uint64_t weight_bytes() const { return weights_.total_bytes(); }
+  std::uint64_t weight_bytes_per_token() const { return weights_.bytes_per_token(); }
+  std::uint64_t kv_bytes_per_token() const;
+  std::uint64_t kv_arena_bytes() const { return kv_.arena_bytes(); }
+  std::uint64_t scratch_bytes() const { return transformer_->scratch_bytes(); }
+
+ private:
+  CpuRunner(ModelConfig config, Weights weights, KvStorage kv)
+      : config_(std::move(config)), weights_(std::move(weights)), kv_(std::move(kv)) {}
+
+  ModelConfig config_;
+  Weights weights_;
+  KvStorage kv_;
+  KvGeometry geometry_;
+  int max_context_ = 0;
+  int max_rows_ = 0;
+  std::unique_ptr<Transformer> transformer_;
+  std::vector<std::int32_t> logit_rows_;  // of the last forward
+};
+
+/// The attention groups of a model: the windowed layers, if it has any, and those that see everything.
+KvShape kv_shape(const ModelConfig& config, KvType type, int block_size);
+
+}  // namespace octavo

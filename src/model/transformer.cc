@@ -1,0 +1,253 @@
+#include "model/transformer.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kernels/pack.h"
+#include "model/model_runner.h"
+
+namespace octavo {
+namespace {
+
+// Rows whose small operations are one claim: fewer than this are not worth another thread's wake-up.
+constexpr std::size_t kRowGrain = 4;
+// Rows that meet a run of panels before the next run: their activations stay in the second-level cache.
+constexpr std::int64_t kRowBlock = 64;
+
+std::vector<double> rope_frequencies(const ModelConfig& c, double base, double scale, const float* factors) {
+  std::vector<double> frequencies(static_cast<std::size_t>(c.head_dim / 2));
+  for (std::size_t i = 0; i < frequencies.size(); ++i) {
+    const double exponent = -2.0 * static_cast<double>(i) / c.head_dim;
+    frequencies[i] = std::pow(base, exponent) / scale / (factors != nullptr ? static_cast<double>(factors[i]) : 1.0);
+  }
+  return frequencies;
+}
+
+bool wants_int8(std::span<const Product> products) {
+  return std::any_of(products.begin(), products.end(),
+                     [](const Product& p) { return !is_plain_float(p.weight->type); });
+}
+
+}  // namespace
+
+Transformer::Transformer(const ModelConfig& config, const Weights& weights, KvStorage& kv, const KernelTable& kernels,
+                         ThreadPool& pool, int max_rows, int max_context)
+    : config_(config),
+      weights_(weights),
+      kv_(kv),
+      kernels_(kernels),
+      pool_(pool),
+      act_(config, max_rows, kMaxLogitRows),
+      frequencies_(rope_frequencies(config, config.rope_base, config.rope_scale, weights.rope_factors)) {
+  if (config.window > 0) local_frequencies_ = rope_frequencies(config, config.rope_base_local, 1.0, nullptr);
+  std::array<int, 2> used{};
+  for (int i = 0; i < config.num_layers; ++i) {
+    const int group = config.window > 0 && !config.is_windowed(i) ? 1 : 0;
+    places_.push_back({group, used[static_cast<std::size_t>(group)]++});
+  }
+  for (std::size_t g = 0; g < kv.shape().group_layers.size(); ++g)
+    plans_.emplace_back(config, pool.num_threads(), max_context, act_.q.data(), act_.attended.data());
+  row_sequence_.reserve(static_cast<std::size_t>(max_rows));
+}
+
+void Transformer::forward(const Batch& batch) {
+  for (const BlockCopy& copy : batch.copies) kv_.copy_block(copy.group, copy.from, copy.to);
+  row_sequence_.clear();
+  for (int s = 0; s < batch.num_seqs(); ++s) {
+    const auto i = static_cast<std::size_t>(s);
+    row_sequence_.insert(row_sequence_.end(), static_cast<std::size_t>(batch.seq_begin[i + 1] - batch.seq_begin[i]), s);
+  }
+  for (std::size_t g = 0; g < plans_.size(); ++g)
+    plans_[g].build(batch, static_cast<int>(g), g == 0 ? config_.window : 0);
+  compute_angles(batch);
+  embed(batch);
+  for (int i = 0; i < config_.num_layers; ++i) layer(batch, i);
+}
+
+void Transformer::compute_angles(const Batch& batch) {
+  const std::size_t half = frequencies_.size();
+  const auto fill = [&](const std::vector<double>& frequencies, std::size_t row, float* cosines, float* sines) {
+    for (std::size_t i = 0; i < half; ++i) {
+      const double angle = batch.positions[row] * frequencies[i];
+      cosines[row * half + i] = static_cast<float>(std::cos(angle));
+      sines[row * half + i] = static_cast<float>(std::sin(angle));
+    }
+  };
+  pool_.for_ranges(batch.tokens.size(), kRowGrain, [&](std::size_t begin, std::size_t end, int) {
+    for (std::size_t row = begin; row < end; ++row) {
+      fill(frequencies_, row, act_.cosines.data(), act_.sines.data());
+      if (config_.window > 0) fill(local_frequencies_, row, act_.local_cosines.data(), act_.local_sines.data());
+    }
+  });
+}
+
+void Transformer::embed(const Batch& batch) {
+  const DecodeRowFn decode = kernels_.decode_row[dtype_index(weights_.embedding.type)];
+  const float scale = std::sqrt(static_cast<float>(config_.width));
+  pool_.for_ranges(batch.tokens.size(), kRowGrain, [&](std::size_t begin, std::size_t end, int) {
+    for (std::size_t row = begin; row < end; ++row) {
+      float* x = act_.x.data() + row * static_cast<std::size_t>(config_.width);
+      decode(weights_.embedding, batch.tokens[row], x);
+      if (config_.arch->scale_embedding) kernels_.scale(x, scale, config_.width);
+    }
+  });
+}
+
+void Transformer::layer(const Batch& batch, int index) {
+  attention_block(batch, index);
+  feed_forward_block(weights_.layers[static_cast<std::size_t>(index)], batch.num_rows());
+}
+
+void Transformer::attention_block(const Batch& batch, int index) {
+  const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
+  const Place place = places_[static_cast<std::size_t>(index)];
+  const int rows = batch.num_rows();
+  const std::array<Product, 3> qkv = {{{&w.q, act_.q.data()}, {&w.k, act_.k.data()}, {&w.v, act_.v.data()}}};
+  norm_rows(act_.x.data(), w.attn_norm, rows, wants_int8(qkv));
+  multiply(qkv, act_.h.data(), config_.width, rows);
+  write_cache(batch, index);
+  attend(place.group, kv_.layer(place.group, place.layer));
+  const Product o{&w.o, act_.h.data()};
+  if (!is_plain_float(w.o.type)) quantize_rows(act_.attended.data(), config_.q_width(), rows);
+  multiply({&o, 1}, act_.attended.data(), config_.q_width(), rows);
+  add_residual(w.post_attn_norm, rows);
+}
+
+void Transformer::feed_forward_block(const LayerWeights& w, int rows) {
+  const std::array<Product, 2> gate_up = {{{&w.gate, act_.gate.data()}, {&w.up, act_.up.data()}}};
+  norm_rows(act_.x.data(), w.ffn_norm, rows, wants_int8(gate_up));
+  multiply(gate_up, act_.h.data(), config_.width, rows);
+  const auto activate = config_.arch->activation == Activation::kSilu ? kernels_.silu_mul : kernels_.gelu_mul;
+  const auto width = static_cast<std::int64_t>(config_.ffn_width);
+  const bool quantize = !is_plain_float(w.down.type);
+  pool_.for_ranges(static_cast<std::size_t>(rows), kRowGrain, [&](std::size_t begin, std::size_t end, int) {
+    for (auto row = static_cast<std::int64_t>(begin); row < static_cast<std::int64_t>(end); ++row) {
+      float* gate = act_.gate.data() + row * width;
+      activate(gate, act_.up.data() + row * width, width, gate);
+      if (quantize) kernels_.quantize_row(gate, width, act_.int8.row(row, width));
+    }
+  });
+  const Product down{&w.down, act_.h.data()};
+  multiply({&down, 1}, act_.gate.data(), width, rows);
+  add_residual(w.post_ffn_norm, rows);
+}
+
+void Transformer::write_cache(const Batch& batch, int index) {
+  const Place place = places_[static_cast<std::size_t>(index)];
+  const Batch::Group& tables = batch.groups[static_cast<std::size_t>(place.group)];
+  const int block_size = kv_.shape().block_size;
+  pool_.for_ranges(batch.tokens.size(), kRowGrain, [&](std::size_t begin, std::size_t end, int) {
+    for (std::size_t row = begin; row < end; ++row) {
+      const auto s = static_cast<std::size_t>(row_sequence_[row]);
+      const int position = batch.positions[row];
+      const std::int32_t block =
+          tables.block_ids[static_cast<std::size_t>(tables.block_begin[s] + position / block_size)];
+      finish_qkv(batch, index, static_cast<std::int64_t>(row), block, position % block_size);
+    }
+  });
+}
+
+void Transformer::finish_qkv(const Batch&, int index, std::int64_t row, std::int32_t block,
+                             std::int32_t token_in_block) {
+  const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
+  const Place place = places_[static_cast<std::size_t>(index)];
+  const int dim = config_.head_dim;
+  float* q = act_.q.data() + row * config_.q_width();
+  float* k = act_.k.data() + row * config_.kv_width();
+  float* v = act_.v.data() + row * config_.kv_width();
+  if (w.q_bias != nullptr) kernels_.add(q, w.q_bias, config_.q_width());
+  if (w.k_bias != nullptr) kernels_.add(k, w.k_bias, config_.kv_width());
+  if (w.v_bias != nullptr) kernels_.add(v, w.v_bias, config_.kv_width());
+  const bool local = config_.is_windowed(index);
+  const std::int64_t angles = row * (dim / 2);
+  const float* cosines = (local ? act_.local_cosines : act_.cosines).data() + angles;
+  const float* sines = (local ? act_.local_sines : act_.sines).data() + angles;
+  const auto rope =
+      config_.arch->rope_pairs == RopePairs::kNeighbours ? kernels_.rope_neighbours : kernels_.rope_halves;
+  const auto finish_head = [&](float* head, const float* norm) {
+    if (norm != nullptr) kernels_.rms_norm(head, norm, dim, config_.rms_epsilon, head);
+    rope(head, cosines, sines, dim);
+  };
+  for (int head = 0; head < config_.num_heads; ++head) finish_head(q + head * dim, w.q_norm);
+  for (int head = 0; head < config_.num_kv_heads; ++head) finish_head(k + head * dim, w.k_norm);
+  kernels_.scale(q, config_.attention_scale, config_.q_width());
+  const auto kv_type = static_cast<std::size_t>(kv_.shape().type);
+  kernels_.write_kv[kv_type](kv_.layer(place.group, place.layer), block, token_in_block, k, v);
+}
+
+void Transformer::attend(int group, const KvLayer& kv) {
+  const AttentionPlan& plan = plans_[static_cast<std::size_t>(group)];
+  const AttentionFn attention = kernels_.attention[static_cast<std::size_t>(kv_.shape().type)];
+  pool_.for_ranges(plan.items().size(), 1, [&](std::size_t begin, std::size_t end, int) {
+    for (std::size_t i = begin; i < end; ++i) attention(kv, plan.items()[i]);
+  });
+  for (const AttentionPlan::Merge& merge : plan.merges())
+    kernels_.merge_splits(merge.item, config_.head_dim, merge.num_splits);
+}
+
+void Transformer::norm_rows(const float* x, const float* weight, int rows, bool quantize) {
+  const auto width = static_cast<std::int64_t>(config_.width);
+  pool_.for_ranges(static_cast<std::size_t>(rows), kRowGrain, [&](std::size_t begin, std::size_t end, int) {
+    for (auto row = static_cast<std::int64_t>(begin); row < static_cast<std::int64_t>(end); ++row) {
+      float* h = act_.h.data() + row * width;
+      kernels_.rms_norm(x + row * width, weight, width, config_.rms_epsilon, h);
+      if (quantize) kernels_.quantize_row(h, width, act_.int8.row(row, width));
+    }
+  });
+}
+
+void Transformer::quantize_rows(const float* x, std::int64_t cols, int rows) {
+  pool_.for_ranges(static_cast<std::size_t>(rows), kRowGrain, [&](std::size_t begin, std::size_t end, int) {
+    for (auto row = static_cast<std::int64_t>(begin); row < static_cast<std::int64_t>(end); ++row)
+      kernels_.quantize_row(x + row * cols, cols, act_.int8.row(row, cols));
+  });
+}
+
+void Transformer::add_residual(const float* post_norm, int rows) {
+  const auto width = static_cast<std::int64_t>(config_.width);
+  pool_.for_ranges(static_cast<std::size_t>(rows), kRowGrain, [&](std::size_t begin, std::size_t end, int) {
+    for (auto row = static_cast<std::int64_t>(begin); row < static_cast<std::int64_t>(end); ++row) {
+      float* h = act_.h.data() + row * width;
+      if (post_norm != nullptr) kernels_.rms_norm(h, post_norm, width, config_.rms_epsilon, h);
+      kernels_.add(act_.x.data() + row * width, h, width);
+    }
+  });
+}
+
+void Transformer::multiply(std::span<const Product> products, const float* x, std::int64_t cols, int rows) {
+  const ActivationRows view = act_.int8.view(x, cols);
+  std::int64_t total = 0;
+  for (const Product& p : products) total += num_panels(p.weight->rows);
+  // About eight claims a thread, so that none waits long for the last; at most as many panels as caches hold.
+  const std::int64_t fair = total / (8 * pool_.num_threads());
+  const auto grain = static_cast<std::size_t>(std::clamp<std::int64_t>(fair, 1, 16));
+  pool_.for_ranges(static_cast<std::size_t>(total), grain, [&](std::size_t begin, std::size_t end, int) {
+    std::int64_t first = 0;  // number of the product's first panel
+    for (const Product& p : products) {
+      const std::int64_t panels = num_panels(p.weight->rows);
+      const std::int64_t from = std::max(static_cast<std::int64_t>(begin) - first, std::int64_t{0});
+      const std::int64_t to = std::min(static_cast<std::int64_t>(end) - first, panels);
+      const MatmulFn matmul = kernels_.matmul[dtype_index(p.weight->type)];
+      for (std::int64_t row = 0; row < rows && from < to; row += kRowBlock)
+        matmul(*p.weight, view, from, to, row, std::min<std::int64_t>(row + kRowBlock, rows), p.y, p.weight->rows);
+      first += panels;
+    }
+  });
+}
+
+std::span<const float> Transformer::logits(std::span<const std::int32_t> rows) {
+  const auto width = static_cast<std::size_t>(config_.width);
+  const int count = static_cast<int>(rows.size());
+  OCTAVO_CHECK(count <= kMaxLogitRows, "{} rows of logits", count);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const float* x = act_.x.data() + static_cast<std::size_t>(rows[i]) * width;
+    std::copy_n(x, width, act_.logit_h.data() + i * width);
+  }
+  const Product output{&weights_.output, act_.logits.data()};
+  norm_rows(act_.logit_h.data(), weights_.output_norm, count, wants_int8({&output, 1}));
+  multiply({&output, 1}, act_.h.data(), config_.width, count);
+  return {act_.logits.data(), rows.size() * static_cast<std::size_t>(config_.vocab_size)};
+}
+
+}  // namespace octavo

@@ -1,0 +1,76 @@
+// The forward pass: a pre-norm transformer with grouped-query attention over paged KV, for every architecture of the
+// table in config.h. A layer is read top to bottom in the order of the papers.
+//
+// Owned by CpuRunner, which serializes its use; a step's work is shared out over the pool.
+#pragma once
+
+#include <span>
+
+#include "base/thread_pool.h"
+#include "kv/kv_storage.h"
+#include "model/activations.h"
+#include "model/attention_plan.h"
+#include "model/batch.h"
+#include "model/weights.h"
+
+namespace octavo {
+
+/// One product of the step's rows with a weight matrix: y[row][output] at y + row * weight->rows.
+struct Product {
+  const PackedMatrix* weight;
+  float* y;
+};
+
+class Transformer {
+ public:
+  /// All references must outlive it. `group_of_layer` gives each layer's attention group.
+  Transformer(const ModelConfig& config, const Weights& weights, KvStorage& kv, const KernelTable& kernels,
+              ThreadPool& pool, int max_rows, int max_context);
+
+  /// Runs all layers; the residual stream of every row is left in place for logits().
+  void forward(const Batch& batch);
+
+  /// Logits of `rows` (at most kMaxLogitRows), [rows.size(), vocab_size].
+  std::span<const float> logits(std::span<const std::int32_t> rows);
+
+  std::size_t scratch_bytes() const { return act_.bytes(); }
+
+ private:
+  struct Place {  // where a layer's KV lies
+    int group, layer;
+  };
+
+  void embed(const Batch& batch);
+  void compute_angles(const Batch& batch);
+  void layer(const Batch& batch, int index);
+  void attention_block(const Batch& batch, int index);
+  void feed_forward_block(const LayerWeights& w, int rows);
+
+  /// QKV of one row, ready for attention: biases, norms of heads, rotary positions, the scale of scores; K and V go
+  /// to the cache.
+  void finish_qkv(const Batch& batch, int index, std::int64_t row, std::int32_t block, std::int32_t token_in_block);
+  void write_cache(const Batch& batch, int index);
+  void attend(int group, const KvLayer& kv);
+
+  /// h = norm(x) in floats and, where a product wants it, in int8.
+  void norm_rows(const float* x, const float* weight, int rows, bool quantize);
+  void quantize_rows(const float* x, std::int64_t cols, int rows);
+  /// x += post_norm(h), or x += h where there is no such norm.
+  void add_residual(const float* post_norm, int rows);
+  /// All products of the same rows in one parallel region.
+  void multiply(std::span<const Product> products, const float* x, std::int64_t cols, int rows);
+
+  const ModelConfig& config_;
+  const Weights& weights_;
+  KvStorage& kv_;
+  const KernelTable& kernels_;
+  ThreadPool& pool_;
+  Activations act_;
+  std::vector<Place> places_;         // [num_layers]
+  std::vector<AttentionPlan> plans_;  // [groups]
+  std::vector<double> frequencies_;   // [head_dim / 2] radians a position, layers without a window
+  std::vector<double> local_frequencies_;
+  std::vector<std::int32_t> row_sequence_;  // [rows] sequence of each row of the batch
+};
+
+}  // namespace octavo

@@ -1,0 +1,167 @@
+#include "model/weights.h"
+
+#include <set>
+
+#include "kernels/pack.h"
+#include "tensor/dequantize.h"
+
+namespace octavo {
+
+namespace {
+
+constexpr std::size_t kVectorAlign = kCacheLineBytes / sizeof(float);
+
+std::size_t rounded_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
+
+}  // namespace
+
+/// First lists what the model needs and checks it, so that a wrong file is refused before memory is taken; then loads.
+class WeightLoader {
+ public:
+  WeightLoader(const GgufFile& file, const ModelConfig& config) : file_(file), config_(config) {}
+
+  Result<void> list(Weights& w);
+  void load(Weights& w, ThreadPool& pool, const Weights::Progress& progress);
+
+ private:
+  struct Matrix {
+    const GgufTensor* source;
+    PackedMatrix* target;
+  };
+  struct Vector {
+    const GgufTensor* source;
+    const float** target;
+  };
+
+  Result<const GgufTensor*> find(const std::string& name, std::int64_t rows, std::int64_t cols, Presence presence);
+  Result<void> matrix(const std::string& name, std::int64_t rows, std::int64_t cols, PackedMatrix& target);
+  Result<void> vector(const std::string& name, std::int64_t size, Presence presence, const float*& target);
+  Result<void> list_layer(int layer, LayerWeights& w);
+  Result<void> check_all_used() const;
+
+  const GgufFile& file_;
+  const ModelConfig& config_;
+  std::vector<Matrix> matrices_;
+  std::vector<Vector> vectors_;
+  std::set<std::string_view> used_;
+};
+
+Result<const GgufTensor*> WeightLoader::find(const std::string& name, std::int64_t rows, std::int64_t cols,
+                                             Presence presence) {
+  const GgufTensor* tensor = presence == Presence::kAbsent ? nullptr : file_.find_tensor(name);
+  if (tensor == nullptr) {
+    if (presence != Presence::kRequired) return nullptr;
+    return fail("{}: no tensor {}, which architecture {} needs", file_.path().string(), name, config_.arch->name);
+  }
+  if (tensor->tensor.rows != rows || tensor->tensor.cols != cols)
+    return fail("{}: tensor {} has {} rows of {}, expected {} rows of {} by the metadata of {}", file_.path().string(),
+                name, tensor->tensor.rows, tensor->tensor.cols, rows, cols, config_.arch->name);
+  used_.insert(tensor->name);
+  return tensor;
+}
+
+Result<void> WeightLoader::matrix(const std::string& name, std::int64_t rows, std::int64_t cols, PackedMatrix& target) {
+  OCTAVO_TRY(const GgufTensor* tensor, find(name, rows, cols, Presence::kRequired));
+  target = {tensor->tensor.type, rows, cols, nullptr};
+  matrices_.push_back({tensor, &target});
+  return {};
+}
+
+Result<void> WeightLoader::vector(const std::string& name, std::int64_t size, Presence presence, const float*& target) {
+  OCTAVO_TRY(const GgufTensor* tensor, find(name, 1, size, presence));
+  if (tensor != nullptr) vectors_.push_back({tensor, &target});
+  return {};
+}
+
+Result<void> WeightLoader::list_layer(int layer, LayerWeights& w) {
+  const ArchitectureInfo& arch = *config_.arch;
+  const std::string prefix = fmt::format("blk.{}.", layer);
+  const auto name = [&](std::string_view suffix) { return prefix + std::string(suffix); };
+  const Presence post_norms = arch.post_norms ? Presence::kRequired : Presence::kAbsent;
+  OCTAVO_TRY_VOID(vector(name("attn_norm.weight"), config_.width, Presence::kRequired, w.attn_norm));
+  OCTAVO_TRY_VOID(matrix(name("attn_q.weight"), config_.q_width(), config_.width, w.q));
+  OCTAVO_TRY_VOID(matrix(name("attn_k.weight"), config_.kv_width(), config_.width, w.k));
+  OCTAVO_TRY_VOID(matrix(name("attn_v.weight"), config_.kv_width(), config_.width, w.v));
+  OCTAVO_TRY_VOID(vector(name("attn_q.bias"), config_.q_width(), arch.qkv_bias, w.q_bias));
+  OCTAVO_TRY_VOID(vector(name("attn_k.bias"), config_.kv_width(), arch.qkv_bias, w.k_bias));
+  OCTAVO_TRY_VOID(vector(name("attn_v.bias"), config_.kv_width(), arch.qkv_bias, w.v_bias));
+  OCTAVO_TRY_VOID(vector(name("attn_q_norm.weight"), config_.head_dim, arch.qk_norm, w.q_norm));
+  OCTAVO_TRY_VOID(vector(name("attn_k_norm.weight"), config_.head_dim, arch.qk_norm, w.k_norm));
+  OCTAVO_TRY_VOID(matrix(name("attn_output.weight"), config_.width, config_.q_width(), w.o));
+  OCTAVO_TRY_VOID(vector(name("post_attention_norm.weight"), config_.width, post_norms, w.post_attn_norm));
+  OCTAVO_TRY_VOID(vector(name("ffn_norm.weight"), config_.width, Presence::kRequired, w.ffn_norm));
+  OCTAVO_TRY_VOID(matrix(name("ffn_gate.weight"), config_.ffn_width, config_.width, w.gate));
+  OCTAVO_TRY_VOID(matrix(name("ffn_up.weight"), config_.ffn_width, config_.width, w.up));
+  OCTAVO_TRY_VOID(matrix(name("ffn_down.weight"), config_.width, config_.ffn_width, w.down));
+  OCTAVO_TRY_VOID(vector(name("post_ffw_norm.weight"), config_.width, post_norms, w.post_ffn_norm));
+  return {};
+}
+
+Result<void> WeightLoader::check_all_used() const {
+  for (const GgufTensor& tensor : file_.tensors())
+    if (!used_.contains(tensor.name))
+      return fail("{}: tensor {} is not part of architecture {} as Octavo knows it", file_.path().string(), tensor.name,
+                  config_.arch->name);
+  return {};
+}
+
+Result<void> WeightLoader::list(Weights& w) {
+  OCTAVO_TRY_VOID(matrix("token_embd.weight", config_.vocab_size, config_.width, w.embedding));
+  OCTAVO_TRY_VOID(vector("output_norm.weight", config_.width, Presence::kRequired, w.output_norm));
+  if (!config_.tied_output) OCTAVO_TRY_VOID(matrix("output.weight", config_.vocab_size, config_.width, w.output));
+  OCTAVO_TRY_VOID(vector("rope_freqs.weight", config_.head_dim / 2, config_.arch->rope_factors, w.rope_factors));
+  w.layers.resize(static_cast<std::size_t>(config_.num_layers));
+  for (int i = 0; i < config_.num_layers; ++i) OCTAVO_TRY_VOID(list_layer(i, w.layers[static_cast<std::size_t>(i)]));
+  return check_all_used();
+}
+
+void WeightLoader::load(Weights& w, ThreadPool& pool, const Weights::Progress& progress) {
+  std::size_t matrix_bytes = 0, vector_floats = 0;
+  for (const Matrix& m : matrices_) matrix_bytes += packed_bytes(m.target->type, m.target->rows, m.target->cols);
+  for (const Vector& v : vectors_)
+    vector_floats += rounded_up(static_cast<std::size_t>(v.source->tensor.cols), kVectorAlign);
+  w.matrices_ = AlignedBuffer<std::uint8_t>(matrix_bytes);
+  w.vectors_ = AlignedBuffer<float>(vector_floats);
+
+  float* floats = w.vectors_.data();
+  for (const Vector& v : vectors_) {
+    const auto size = static_cast<std::size_t>(v.source->tensor.cols);
+    dequantize(v.source->tensor.type, v.source->tensor.data.data(), std::span(floats, size));
+    *v.target = floats;
+    floats += rounded_up(size, kVectorAlign);
+  }
+  std::uint8_t* bytes = w.matrices_.data();
+  std::uint64_t done = 0;
+  for (const Matrix& m : matrices_) {
+    const Tensor& source = m.source->tensor;
+    const auto panels = static_cast<std::size_t>(num_panels(source.rows));
+    pool.for_ranges(panels, 8, [&](std::size_t begin, std::size_t end, int) {
+      pack_panels(source, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end), bytes);
+    });
+    file_.file().release(m.source->offset, source.data.size());
+    m.target->data = bytes;
+    const std::size_t size = packed_bytes(source.type, source.rows, source.cols);
+    bytes += size;
+    done += size;
+    if (progress) progress(done, matrix_bytes);
+  }
+  if (config_.tied_output) w.output = w.embedding;
+}
+
+Result<Weights> Weights::load(const GgufFile& file, const ModelConfig& config, ThreadPool& pool,
+                              const Progress& progress) {
+  Weights weights;
+  WeightLoader loader(file, config);
+  OCTAVO_TRY_VOID(loader.list(weights));
+  loader.load(weights, pool, progress);
+  return weights;
+}
+
+std::uint64_t Weights::bytes_per_token() const {
+  const std::size_t embedding_bytes = packed_bytes(embedding.type, embedding.rows, embedding.cols);
+  const bool tied = output.data == embedding.data;
+  return tied ? total_bytes()
+              : total_bytes() - embedding_bytes + embedding_bytes / static_cast<std::size_t>(embedding.rows);
+}
+
+}  // namespace octavo
