@@ -41,16 +41,16 @@ struct LoadProgress {
 };
 
 struct EngineOptions {
-  std::filesystem::path model_path;  // a GGUF file
-  int num_threads = 0;               // 0: every CPU this process may use
-  std::string isa = "auto";          // auto, scalar, avx2, avxvnni, avx512vnni, neon; an unsupported one is an error
+  std::filesystem::path model_path = {};  // a GGUF file
+  int num_threads = 0;                    // 0: every CPU this process may use
+  std::string isa = "auto";  // auto, scalar, avx2, avxvnni, avx512vnni, neon; an unsupported one is an error
   KvType kv_type = KvType::kF16;
   int block_size = 16;                // tokens in a KV block: a power of two, 1 to 256
   std::uint64_t kv_memory_bytes = 0;  // hard budget of the KV arena; 0: half of what is free after loading
   int max_context = 0;                // tokens in one sequence, prompt and answer; 0: what the model was trained for
   int max_step_tokens = 512;          // rows computed in one step at most; longer prompts are read in chunks
   int max_sequences = 256;            // sequences that advance in one step at most
-  std::function<void(const LoadProgress&)> on_load_progress;  // called on the loading thread
+  std::function<void(const LoadProgress&)> on_load_progress = {};  // called on the loading thread
 };
 
 /// How the next token is drawn. The order of the cuts is: top_k, top_p, min_p, temperature last.
@@ -63,14 +63,14 @@ struct SamplingParams {
 };
 
 struct Request {
-  std::vector<TokenId> tokens;  // the prompt; at least one token
-  SamplingParams sampling;
-  int max_tokens = 0;                // tokens to generate at most; 0: until the end of the context
-  bool ignore_eos = false;           // go on after an end token
-  std::vector<TokenId> stop_tokens;  // further tokens that end the answer
+  std::vector<TokenId> tokens = {};  // the prompt; at least one token
+  SamplingParams sampling = {};
+  int max_tokens = 0;                     // tokens to generate at most; 0: until the end of the context
+  bool ignore_eos = false;                // go on after an end token
+  std::vector<TokenId> stop_tokens = {};  // further tokens that end the answer
   /// If set: called with the logits of every prompt row, in order, at most 64 rows a call:
   /// (position of the first row, float32 [num_rows, vocab_size]). With it max_tokens may be -1: generate nothing.
-  std::function<void(int first_position, std::span<const float> logits)> on_prompt_logits;
+  std::function<void(int first_position, std::span<const float> logits)> on_prompt_logits = {};
 };
 
 enum class FinishReason : std::uint8_t { kNone, kStop, kLength, kContext, kCancelled };

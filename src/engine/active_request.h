@@ -18,7 +18,8 @@ namespace octavo {
 struct ActiveRequest {
   using Clock = std::chrono::steady_clock;
 
-  explicit ActiveRequest(const Tokenizer& tokenizer) : decoder(tokenizer) {}
+  /// `previous` is the prompt's last token, if the tokenizer knows it.
+  ActiveRequest(const Tokenizer& tokenizer, std::optional<TokenId> previous) : decoder(tokenizer, previous) {}
 
   Sequence sequence;
   SamplingParams sampling;

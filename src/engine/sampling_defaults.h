@@ -12,10 +12,10 @@
 namespace octavo {
 
 struct SamplingDefaults {
-  std::optional<float> temperature;  // general.sampling.temp
-  std::optional<int> top_k;          // general.sampling.top_k
-  std::optional<float> top_p;        // general.sampling.top_p
-  std::optional<float> min_p;        // general.sampling.min_p
+  std::optional<float> temperature = {};  // general.sampling.temp
+  std::optional<int> top_k = {};          // general.sampling.top_k
+  std::optional<float> top_p = {};        // general.sampling.top_p
+  std::optional<float> min_p = {};        // general.sampling.min_p
 
   /// Absent keys are no error. A value of another type or out of range is: it names the file, key and value.
   static Result<SamplingDefaults> read(const GgufFile& file);

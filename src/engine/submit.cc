@@ -60,7 +60,9 @@ Result<int> EngineImpl::check_request(const Request& request) const {
 }
 
 std::unique_ptr<ActiveRequest> EngineImpl::make_active(Request request, TokenCallback on_event, int max_generated) {
-  auto active = std::make_unique<ActiveRequest>(*parts_.tokenizer);
+  const TokenId last = request.tokens.back();
+  const bool known = last < parts_.tokenizer->vocab_size();  // not a row of the model's padding
+  auto active = std::make_unique<ActiveRequest>(*parts_.tokenizer, known ? std::optional(last) : std::nullopt);
   active->submitted = ActiveRequest::Clock::now();
   active->sampling = request.sampling;
   active->max_generated = max_generated;

@@ -1,0 +1,87 @@
+// Putting an engine together: the file, its words, the threads, the model.
+#include <bit>
+#include <limits>
+#include <new>
+#include <system_error>
+
+#include "engine/engine_impl.h"
+#include "model/cpu_runner.h"
+
+namespace octavo {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+constexpr int kMaxBlockSize = 256;     // tokens
+constexpr int kMaxStepTokens = 65536;  // rows; activations of all of them are held
+
+Result<void> check_range(std::string_view field, int value, int low, int high) {
+  if (value >= low && value <= high) return {};
+  if (high == std::numeric_limits<int>::max()) return fail("{}: found {}, expected at least {}", field, value, low);
+  return fail("{}: found {}, expected {} to {}", field, value, low, high);
+}
+
+Result<void> check_options(const EngineOptions& options) {
+  OCTAVO_TRY_VOID(check_range("num_threads", options.num_threads, 0, kMaxThreads));
+  OCTAVO_TRY_VOID(check_range("block_size", options.block_size, 1, kMaxBlockSize));
+  if (!std::has_single_bit(static_cast<unsigned>(options.block_size))) {
+    return fail("block_size: found {}, expected a power of two from 1 to {}", options.block_size, kMaxBlockSize);
+  }
+  OCTAVO_TRY_VOID(check_range("max_context", options.max_context, 0, std::numeric_limits<int>::max()));
+  OCTAVO_TRY_VOID(check_range("max_step_tokens", options.max_step_tokens, 1, kMaxStepTokens));
+  return check_range("max_sequences", options.max_sequences, 1, kMaxStepTokens);
+}
+
+ModelInfo info_of(const CpuRunner& runner, IsaLevel isa, int num_threads) {
+  return {.name = runner.config().name,
+          .architecture = std::string(runner.config().arch->name),
+          .vocab_size = runner.vocab_size(),
+          .num_layers = runner.config().num_layers,
+          .max_context = runner.max_context(),
+          .weight_bytes = runner.weight_bytes(),
+          .weight_bytes_per_token = runner.weight_bytes_per_token(),
+          .kv_bytes_per_token = runner.kv_bytes_per_token(),
+          .kv_arena_bytes = runner.kv_arena_bytes(),
+          .num_threads = num_threads,
+          .isa = std::string(isa_name(isa))};
+}
+
+Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
+  OCTAVO_TRY_VOID(check_options(options));
+  OCTAVO_TRY(const IsaLevel isa, parse_isa(options.isa));
+  EngineParts parts;
+  OCTAVO_TRY(GgufFile file, GgufFile::open(options.model_path));
+  parts.file = std::make_unique<const GgufFile>(std::move(file));
+  OCTAVO_TRY(Tokenizer tokenizer, Tokenizer::load(*parts.file));
+  parts.tokenizer = std::make_unique<const Tokenizer>(std::move(tokenizer));
+  OCTAVO_TRY(parts.sampling_defaults, SamplingDefaults::read(*parts.file));
+  parts.threads = std::make_unique<ThreadPool>(options.num_threads == 0 ? usable_cpus() : options.num_threads);
+  parts.limits = {.max_step_tokens = options.max_step_tokens, .max_sequences = options.max_sequences};
+
+  const CpuRunnerOptions runner_options{.isa = isa,
+                                        .kv_type = options.kv_type,
+                                        .block_size = options.block_size,
+                                        .kv_memory_bytes = options.kv_memory_bytes,
+                                        .max_context = options.max_context,
+                                        .max_rows = options.max_step_tokens,
+                                        .max_seqs = options.max_sequences,
+                                        .on_load_progress = std::move(options.on_load_progress)};
+  OCTAVO_TRY(std::unique_ptr<CpuRunner> runner, CpuRunner::load(*parts.file, runner_options, *parts.threads));
+  parts.info = info_of(*runner, isa, parts.threads->num_threads());
+  parts.runner = std::move(runner);
+  return EngineImpl::create(std::move(parts));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::load(EngineOptions options) {
+  const std::string path = options.model_path.string();
+  try {
+    return load_parts(std::move(options));
+  } catch (const std::bad_alloc&) {
+    return fail("{}: found no memory left while loading, expected room for the weights and the KV memory", path);
+  } catch (const std::system_error& error) {  // the system refuses another thread
+    return fail("{}: starting threads: {}", path, error.what());
+  }
+}
+
+}  // namespace octavo

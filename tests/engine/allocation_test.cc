@@ -1,0 +1,77 @@
+// A step allocates nothing after warm-up: counted by replacing the program's operator new.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "engine/test_engine.h"
+
+namespace {
+std::atomic<long> num_allocations{0};
+
+void* counted(std::size_t bytes, std::size_t alignment) {
+  num_allocations.fetch_add(1, std::memory_order_relaxed);
+  const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  void* memory = alignment <= alignof(std::max_align_t) ? std::malloc(rounded) : std::aligned_alloc(alignment, rounded);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+}  // namespace
+
+void* operator new(std::size_t bytes) { return counted(bytes, 1); }
+void* operator new[](std::size_t bytes) { return counted(bytes, 1); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return counted(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return counted(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace octavo {
+namespace {
+
+using test::make_request;
+using test::TestEngine;
+
+// Runs prompts in chunks, decodes, preemptions and ends; gives the allocations made within steps.
+long allocations_in_steps(TestEngine& engine, long& num_tokens) {
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    Request request = make_request(6 + static_cast<int>(i), 30, i);
+    request.sampling = {.temperature = 0.8F, .top_k = 20, .top_p = 0.9F, .min_p = 0.01F, .seed = i};
+    const auto id = engine->submit(std::move(request), [&](const TokenEvent&) { ++num_tokens; });
+    EXPECT_TRUE(id);
+  }
+  const long before = num_allocations.load();
+  engine->run();
+  return num_allocations.load() - before;
+}
+
+TEST(EngineAllocations, StepsAllocateNothingAfterWarmUp) {
+  for (const int threads : {1, 2}) {
+    TestEngine engine(
+        {.runner = {.num_blocks = {20}}, .max_context = 64, .num_threads = threads, .limits = {.max_step_tokens = 16}});
+    long num_tokens = 0;
+    allocations_in_steps(engine, num_tokens);
+    EXPECT_GT(engine->scheduler().num_preemptions(), 0U);
+    EXPECT_EQ(allocations_in_steps(engine, num_tokens), 0);
+    EXPECT_EQ(num_tokens, 2 * 8 * 30);
+  }
+}
+
+TEST(EngineAllocations, TheCounterCounts) {
+  const long before = num_allocations.load();
+  delete new int(1);
+  EXPECT_GE(num_allocations.load(), before + 1);
+}
+
+}  // namespace
+}  // namespace octavo

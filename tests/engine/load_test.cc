@@ -1,0 +1,55 @@
+// What Engine::load refuses before it takes any memory. Loading of real models is tested end to end.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "octavo/engine.h"
+#include "support/temp_file.h"
+
+namespace octavo {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string refusal(EngineOptions options) {
+  const auto engine = Engine::load(std::move(options));
+  return engine ? "loaded" : engine.error().message;
+}
+
+TEST(EngineLoad, OptionsOutOfRangeNameFieldFoundAndExpected) {
+  EXPECT_THAT(refusal({.num_threads = -1}), AllOf(HasSubstr("num_threads"), HasSubstr("-1"), HasSubstr("0 to 1024")));
+  EXPECT_THAT(refusal({.block_size = 24}), AllOf(HasSubstr("block_size"), HasSubstr("24"), HasSubstr("power of two")));
+  EXPECT_THAT(refusal({.block_size = 512}), AllOf(HasSubstr("block_size"), HasSubstr("1 to 256")));
+  EXPECT_THAT(refusal({.max_context = -5}), AllOf(HasSubstr("max_context"), HasSubstr("at least 0")));
+  EXPECT_THAT(refusal({.max_step_tokens = 0}), HasSubstr("max_step_tokens: found 0"));
+  EXPECT_THAT(refusal({.max_sequences = 0}), HasSubstr("max_sequences: found 0"));
+  EXPECT_THAT(refusal({.isa = "sse9"}), HasSubstr("sse9"));
+}
+
+TEST(EngineLoad, FilesThatAreNoModelsAreErrorsThatNameThem) {
+  EXPECT_THAT(refusal({.model_path = "/nonexistent/model.gguf"}), HasSubstr("/nonexistent/model.gguf"));
+  const test::TempFile text("This is not a model.");
+  EXPECT_THAT(refusal({.model_path = text.path()}), HasSubstr(text.path().string()));
+}
+
+TEST(EngineLoad, NamesOfKvTypesGoThereAndBack) {
+  for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kQ8_0, KvType::kF32}) {
+    const auto parsed = parse_kv_type(kv_type_name(type));
+    ASSERT_TRUE(parsed);
+    EXPECT_EQ(*parsed, type);
+  }
+  const auto unknown = parse_kv_type("f64");
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(unknown.error().message, AllOf(HasSubstr("f64"), HasSubstr("f16, bf16, q8_0 or f32")));
+}
+
+TEST(EngineLoad, FinishReasonsHaveTheNamesOfTheInterface) {
+  EXPECT_EQ(finish_reason_name(FinishReason::kNone), "");
+  EXPECT_EQ(finish_reason_name(FinishReason::kStop), "stop");
+  EXPECT_EQ(finish_reason_name(FinishReason::kLength), "length");
+  EXPECT_EQ(finish_reason_name(FinishReason::kContext), "context");
+  EXPECT_EQ(finish_reason_name(FinishReason::kCancelled), "cancelled");
+}
+
+}  // namespace
+}  // namespace octavo

@@ -1,0 +1,68 @@
+#include "engine/sampling_defaults.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "support/gguf_writer.h"
+#include "support/temp_file.h"
+
+namespace octavo {
+namespace {
+
+using test::GgufWriter;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+Result<SamplingDefaults> read(const GgufWriter& writer) {
+  const test::TempFile file(writer.bytes());
+  OCTAVO_TRY(const GgufFile gguf, GgufFile::open(file.path()));
+  return SamplingDefaults::read(gguf);
+}
+
+TEST(SamplingDefaults, FileWithoutThemChangesNothing) {
+  const auto defaults = read(GgufWriter().add("general.architecture", "llama"));
+  ASSERT_TRUE(defaults) << defaults.error().message;
+  const SamplingParams params = defaults->over({.temperature = 0.7F, .top_k = 3, .top_p = 0.5F, .min_p = 0.25F});
+  EXPECT_EQ(params.temperature, 0.7F);
+  EXPECT_EQ(params.top_k, 3);
+  EXPECT_EQ(params.top_p, 0.5F);
+  EXPECT_EQ(params.min_p, 0.25F);
+}
+
+TEST(SamplingDefaults, ReadsTheKeysThatLlamaCppWrites) {
+  const auto defaults = read(GgufWriter()
+                                 .add("general.sampling.temp", 0.6F)
+                                 .add("general.sampling.top_k", std::int32_t{20})
+                                 .add("general.sampling.top_p", 0.95F)
+                                 .add("general.sampling.min_p", 0.01F));
+  ASSERT_TRUE(defaults) << defaults.error().message;
+  const SamplingParams params = defaults->over({.seed = 9});
+  EXPECT_EQ(params.temperature, 0.6F);
+  EXPECT_EQ(params.top_k, 20);
+  EXPECT_EQ(params.top_p, 0.95F);
+  EXPECT_EQ(params.min_p, 0.01F);
+  EXPECT_EQ(params.seed, 9U);
+}
+
+TEST(SamplingDefaults, NegativeTopKKeepsAllTokens) {
+  const auto defaults = read(GgufWriter().add("general.sampling.top_k", std::int32_t{-1}));
+  ASSERT_TRUE(defaults) << defaults.error().message;
+  EXPECT_EQ(defaults->top_k, 0);
+}
+
+TEST(SamplingDefaults, ValueOutOfRangeOrOfAnotherTypeIsAnErrorThatNamesTheKey) {
+  const auto message = [](const GgufWriter& writer) {
+    const auto defaults = read(writer);
+    return defaults ? std::string("accepted") : defaults.error().message;
+  };
+  EXPECT_THAT(message(GgufWriter().add("general.sampling.temp", -1.0F)),
+              AllOf(HasSubstr("general.sampling"), HasSubstr("temperature"), HasSubstr("-1")));
+  EXPECT_THAT(message(GgufWriter().add("general.sampling.top_p", "high")), HasSubstr("general.sampling.top_p"));
+  EXPECT_THAT(message(GgufWriter().add("general.sampling.top_k", std::uint64_t{1} << 40)),
+              HasSubstr("general.sampling.top_k"));
+}
+
+}  // namespace
+}  // namespace octavo

@@ -1,0 +1,133 @@
+// An engine over a FakeRunner, and the answers that it must give, computed without it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine_impl.h"
+#include "support/fake_runner.h"
+#include "support/tiny_vocab.h"
+
+namespace octavo::test {
+
+struct TestEngineOptions {
+  FakeRunner::Options runner = {};
+  int tokenizer_size = 32;
+  int max_context = 200;
+  int num_threads = 2;
+  Scheduler::Limits limits = {};
+  SamplingDefaults sampling_defaults = {};
+};
+
+struct Answer {
+  std::vector<TokenId> tokens;
+  std::vector<float> logprobs;
+  std::string text;
+  FinishReason finish = FinishReason::kNone;
+  RequestStats stats;
+  int num_last_events = 0;
+
+  bool same_tokens(const Answer& other) const { return tokens == other.tokens && logprobs == other.logprobs; }
+};
+
+class TestEngine {
+ public:
+  explicit TestEngine(TestEngineOptions options = {}) {
+    auto runner = std::make_unique<FakeRunner>(options.runner);
+    runner_ = runner.get();
+    EngineParts parts;
+    parts.threads = std::make_unique<ThreadPool>(options.num_threads);
+    parts.tokenizer = tiny_tokenizer(options.tokenizer_size);
+    parts.runner = std::move(runner);
+    parts.info.max_context = options.max_context;
+    parts.info.vocab_size = options.runner.vocab_size;
+    parts.limits = options.limits;
+    parts.sampling_defaults = options.sampling_defaults;
+    Result<std::unique_ptr<EngineImpl>> engine = EngineImpl::create(std::move(parts));
+    if (!engine) throw std::runtime_error(engine.error().message);
+    engine_ = std::move(*engine);
+  }
+
+  EngineImpl& operator*() { return *engine_; }
+  EngineImpl* operator->() { return engine_.get(); }
+  FakeRunner& runner() { return *runner_; }
+
+  /// Submits and records the answer; the request must be valid.
+  RequestId submit(Request request) {
+    const Result<RequestId> id =
+        engine_->submit(std::move(request), [this](const TokenEvent& event) { record(event); });
+    if (!id) throw std::runtime_error(id.error().message);
+    answers_[*id];
+    return *id;
+  }
+  Answer run(Request request) {
+    const RequestId id = submit(std::move(request));
+    engine_->run();
+    return answers_[id];
+  }
+  std::string refusal(Request request) {
+    const Result<RequestId> id = engine_->submit(std::move(request), {});
+    return id ? "accepted" : id.error().message;
+  }
+
+  void record(const TokenEvent& event) {
+    Answer& answer = answers_[event.request];
+    if (event.token >= 0) {
+      answer.tokens.push_back(event.token);
+      answer.logprobs.push_back(event.logprob);
+    }
+    answer.text += event.text;
+    if (event.finish == FinishReason::kNone) return;
+    answer.finish = event.finish;
+    answer.stats = event.stats;
+    ++answer.num_last_events;
+  }
+
+  const Answer& answer(RequestId id) { return answers_[id]; }
+  bool all_blocks_free() {
+    for (std::size_t group = 0; group < runner_->kv_geometry().groups.size(); ++group) {
+      if (engine_->kv_stats(static_cast<int>(group)).referenced != 0) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::map<RequestId, Answer> answers_;
+  FakeRunner* runner_ = nullptr;
+  std::unique_ptr<EngineImpl> engine_;
+};
+
+/// What the model answers, token by token, with no engine, cache or batch in between. The request sets max_tokens.
+inline Answer reference_answer(const Request& request, int vocab_size) {
+  Answer answer;
+  SamplerScratch scratch(vocab_size);
+  std::vector<float> logits(static_cast<std::size_t>(vocab_size));
+  std::uint64_t state = 0;
+  std::vector<TokenId> tokens = request.tokens;
+  for (int position = 0; static_cast<int>(answer.tokens.size()) < request.max_tokens; ++position) {
+    state = next_state(state, tokens[static_cast<std::size_t>(position)], position);
+    if (position + 1 < static_cast<int>(tokens.size())) continue;
+    FakeRunner::fill_logits(state, logits);
+    const DrawKey key{.seed = request.sampling.seed, .position = static_cast<std::uint32_t>(tokens.size())};
+    const SampledToken sampled = sample(logits, vocab_size, request.sampling, key, scratch);
+    tokens.push_back(sampled.token);
+    answer.tokens.push_back(sampled.token);
+    answer.logprobs.push_back(sampled.logprob);
+  }
+  return answer;
+}
+
+/// A request for `max_tokens` tokens, whatever they are; a function of the numbers.
+inline Request make_request(int prompt_tokens, int max_tokens, std::uint64_t seed = 1, int vocab_size = 32) {
+  Request request{.max_tokens = max_tokens, .ignore_eos = true};
+  for (int i = 0; i < prompt_tokens; ++i) {
+    request.tokens.push_back(static_cast<TokenId>(mix(seed * 1000 + static_cast<std::uint64_t>(i)) %
+                                                  static_cast<std::uint64_t>(vocab_size)));
+  }
+  request.sampling = {.temperature = 0.8F, .seed = seed};
+  return request;
+}
+
+}  // namespace octavo::test
