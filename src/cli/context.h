@@ -1,0 +1,40 @@
+// What a command works with: the streams, the way to an engine, the log. Made by main(), or by a test with its own.
+#pragma once
+
+#include <spdlog/logger.h>
+
+#include <filesystem>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "octavo/engine.h"
+
+namespace octavo::cli {
+
+/// Exit codes of the program.
+enum ExitCode : int {
+  kDone = 0,
+  kFailed = 1,
+  kWrongUsage = 2,
+  kInterrupted = 130,  // 128 + SIGINT, as shells report it
+};
+
+struct Context {
+  std::istream& in;
+  std::ostream& out;
+  std::ostream& err;
+  bool in_is_terminal = false;
+  bool out_is_terminal = false;
+  bool err_is_terminal = false;
+  std::filesystem::path cache_folder;  // $XDG_CACHE_HOME or ~/.cache; empty if neither is known
+  std::function<Result<std::unique_ptr<Engine>>(EngineOptions)> load_engine;
+  std::shared_ptr<spdlog::logger> log;  // to stderr
+};
+
+/// A command with its options, ready to run; gives the exit code.
+using Action = std::function<Result<int>()>;
+
+}  // namespace octavo::cli

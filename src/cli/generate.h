@@ -1,0 +1,36 @@
+// One request from submit to its last event, for the commands that make an answer.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/context.h"
+#include "octavo/engine.h"
+
+namespace octavo::cli {
+
+struct Answer {
+  std::string text;
+  std::vector<TokenId> tokens;
+  std::vector<float> logprobs;  // of each token
+  FinishReason finish = FinishReason::kNone;
+  RequestStats stats;
+  bool interrupted = false;    // by Ctrl-C
+  bool output_closed = false;  // on_text gave false
+};
+
+/// Runs `request` to its end. `on_text` gets each piece of text; false stops the answer, as Ctrl-C does.
+Result<Answer> generate(Engine& engine, Request request, const std::function<bool(std::string_view)>& on_text);
+
+/// How fast an answer was: tokens/s after the first token, and the bytes of weights and KV read in that time.
+struct Speed {
+  double tokens_per_s = 0;  // 0: fewer than two tokens
+  double gb_per_s = 0;      // 10^9 bytes
+};
+Speed speed_of(const Answer& answer, const ModelInfo& info);
+
+/// "25 + 120 tokens, first after 0.21 s, 184.2 tokens/s, 18.1 GB/s".
+std::string speed_line(const Answer& answer, const ModelInfo& info);
+
+}  // namespace octavo::cli

@@ -1,0 +1,169 @@
+// octavo info: what is in a file, which weights take how much, what it will need in memory.
+#include <boost/json.hpp>
+#include <ostream>
+
+#include "cli/commands.h"
+#include "cli/info_report.h"
+#include "cli/options.h"
+#include "cli/parse.h"
+
+namespace octavo::cli {
+namespace {
+
+struct InfoCommandOptions {
+  InfoOptions info;
+  std::string model;
+  bool json = false;
+};
+
+double percent(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string format_count(std::uint64_t count) {
+  const auto value = static_cast<double>(count);
+  if (value >= 1e9) return fmt::format("{:.2f} billion", value / 1e9);
+  if (value >= 1e6) return fmt::format("{:.1f} million", value / 1e6);
+  return fmt::format("{}", count);
+}
+
+void print_head(const InfoReport& report, std::ostream& out) {
+  const auto line = [&out](std::string_view label, const std::string& text) {
+    out << fmt::format("{:<14}{}\n", label, text);
+  };
+  line("file", fmt::format("{} ({}, GGUF version {}, {} metadata keys)", report.path, format_bytes(report.file_bytes),
+                           report.version, report.num_metadata));
+  if (!report.name.empty()) line("name", escaped(report.name));
+  line("architecture", escaped(report.architecture));
+  if (report.config) {
+    const ModelConfig& c = *report.config;
+    line("shape", fmt::format("{} layers, width {}, feed-forward {}, {} heads of {} ({} for keys and values)",
+                              c.num_layers, c.width, c.ffn_width, c.num_heads, c.head_dim, c.num_kv_heads));
+    std::string context = fmt::format("{} tokens", c.context_length);
+    if (c.window > 0)
+      context += fmt::format("; windowed layers see {}, every layer {} all", c.window, c.arch->global_layer_every);
+    line("context", context);
+    line("weights", fmt::format("{} in {}{}", format_count(report.num_weights), format_bytes(report.weight_bytes),
+                                c.tied_output ? "; the output matrix is the embedding" : ""));
+  } else {
+    line("weights", "none: the file holds a vocabulary only");
+  }
+  const VocabularyInfo& vocabulary = report.vocabulary;
+  line("vocabulary",
+       fmt::format("{} tokens, {}{}{}", vocabulary.num_tokens,
+                   vocabulary.model.empty() ? "no tokenizer" : escaped(vocabulary.model),
+                   vocabulary.pretokenizer.empty() ? "" : ", pre-tokenizer ", escaped(vocabulary.pretokenizer)));
+}
+
+void print_groups(std::string_view title, const std::vector<WeightGroup>& groups, std::uint64_t total,
+                  std::ostream& out) {
+  out << fmt::format("\n{:<14}{:<8}{:>8}{:>14}{:>12}{:>9}\n", title, "type", "tensors", "weights", "size", "share");
+  for (const WeightGroup& group : groups)
+    out << fmt::format("{:<14}{:<8}{:>8}{:>14}{:>12}{:>7.1f} %\n", group.part, dtype_info(group.type).name,
+                       group.num_tensors, group.num_weights, format_bytes(group.bytes), percent(group.bytes, total));
+}
+
+void print_memory(const MemoryNeed& need, std::ostream& out) {
+  out << fmt::format("\nmemory at a context of {} tokens\n", need.context);
+  out << fmt::format("  {:<22}{:>12}\n", "weights", format_bytes(need.weight_bytes));
+  out << fmt::format("  {:<22}{:>12}  {} a token\n", fmt::format("KV cache, {}", kv_type_name(need.kv_type)),
+                     format_bytes(need.kv_bytes), format_bytes(need.kv_bytes_per_token));
+  out << fmt::format("  {:<22}{:>12}  and scratch memory of some tens of MiB\n", "together",
+                     format_bytes(need.weight_bytes + need.kv_bytes));
+}
+
+boost::json::array groups_to_json(const std::vector<WeightGroup>& groups, std::uint64_t total) {
+  boost::json::array out;
+  for (const WeightGroup& group : groups) {
+    boost::json::object row;
+    if (!group.part.empty()) row["part"] = group.part;
+    row["type"] = dtype_info(group.type).name;
+    row["tensors"] = group.num_tensors;
+    row["weights"] = group.num_weights;
+    row["bytes"] = group.bytes;
+    row["share"] = percent(group.bytes, total) / 100;
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+boost::json::object config_to_json(const ModelConfig& config) {
+  return {{"num_layers", config.num_layers},         {"width", config.width},
+          {"ffn_width", config.ffn_width},           {"num_heads", config.num_heads},
+          {"num_kv_heads", config.num_kv_heads},     {"head_dim", config.head_dim},
+          {"context_length", config.context_length}, {"window", config.window},
+          {"vocab_size", config.vocab_size},         {"tied_output", config.tied_output}};
+}
+
+boost::json::object to_json(const InfoReport& report) {
+  boost::json::object out{
+      {"path", to_valid_utf8(report.path)},
+      {"file_bytes", report.file_bytes},
+      {"gguf_version", report.version},
+      {"metadata_keys", report.num_metadata},
+      {"architecture", to_valid_utf8(report.architecture)},
+      {"name", to_valid_utf8(report.name)},
+      {"vocabulary",
+       {{"tokens", report.vocabulary.num_tokens},
+        {"model", to_valid_utf8(report.vocabulary.model)},
+        {"pre", to_valid_utf8(report.vocabulary.pretokenizer)}}},
+      {"num_weights", report.num_weights},
+      {"weight_bytes", report.weight_bytes},
+      {"by_type", groups_to_json(report.by_type, report.weight_bytes)},
+      {"by_part", groups_to_json(report.by_part, report.weight_bytes)},
+  };
+  if (report.config) out["shape"] = config_to_json(*report.config);
+  if (report.memory) {
+    const MemoryNeed& need = *report.memory;
+    out["memory"] = {{"context", need.context},
+                     {"weight_bytes", need.weight_bytes},
+                     {"kv_type", kv_type_name(need.kv_type)},
+                     {"kv_bytes_per_token", need.kv_bytes_per_token},
+                     {"kv_bytes", need.kv_bytes},
+                     {"total_bytes", need.weight_bytes + need.kv_bytes}};
+  }
+  return out;
+}
+
+Result<int> info(const InfoCommandOptions& options, Context& context) {
+  OCTAVO_TRY(const auto path, resolve_model(options.model, context));
+  OCTAVO_TRY(const GgufFile file, GgufFile::open(path));
+  OCTAVO_TRY(const InfoReport report, make_info_report(file, options.info));
+  if (options.json) {
+    context.out << boost::json::serialize(to_json(report)) << std::endl;
+  } else {
+    print_head(report, context.out);
+    if (!file.tensors().empty()) {
+      print_groups("by type", report.by_type, report.weight_bytes, context.out);
+      print_groups("by part", report.by_part, report.weight_bytes, context.out);
+    }
+    if (report.memory) print_memory(*report.memory, context.out);
+    context.out.flush();
+  }
+  if (!context.out) return fail("cannot write to the standard output");
+  return kDone;
+}
+
+}  // namespace
+
+void add_info_command(CLI::App& app, Context& context, Action& action) {
+  auto options = std::make_shared<InfoCommandOptions>();
+  CLI::App* command = app.add_subcommand("info", "Shows what is in a file and what it needs in memory");
+  command->footer(
+      "Reads the file's directory only, so it is quick for any size. Works on files that hold a vocabulary only.\n"
+      "The KV cache is that of one sequence as long as the context.\n\n"
+      "Examples:\n"
+      "  octavo info model.gguf\n"
+      "  octavo info model.gguf --context 32768 --kv-type q8_0\n"
+      "  octavo info model.gguf --json");
+  command->add_option("model", options->model, "GGUF file; without it the default model")
+      ->type_name("FILE")
+      ->option_text("MODEL");
+  add_integer(*command, "--context", options->info.context, 1, 1 << 30,
+              "Tokens to reckon with; default: what the model was trained for");
+  add_kv_type_option(*command, options->info.kv_type);
+  command->add_flag("--json", options->json, "Print one JSON object");
+  command->callback([options, &context, &action] { action = [options, &context] { return info(*options, context); }; });
+}
+
+}  // namespace octavo::cli

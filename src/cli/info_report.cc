@@ -1,0 +1,110 @@
+#include "cli/info_report.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace octavo::cli {
+namespace {
+
+constexpr std::array<std::string_view, 6> kPartNames = {"embedding", "attention", "feed-forward",
+                                                        "norms",     "output",    "other"};
+
+std::string string_or_empty(const GgufFile& file, std::string_view key) {
+  const auto text = file.get_string(key);
+  return text ? std::string(*text) : std::string();
+}
+
+VocabularyInfo read_vocabulary(const GgufFile& file) {
+  VocabularyInfo info{.model = string_or_empty(file, "tokenizer.ggml.model"),
+                      .pretokenizer = string_or_empty(file, "tokenizer.ggml.pre")};
+  if (const auto tokens = file.get_strings("tokenizer.ggml.tokens")) info.num_tokens = tokens->size();
+  return info;
+}
+
+void add_tensor(WeightGroup& group, const GgufTensor& tensor) {
+  group.type = tensor.tensor.type;
+  ++group.num_tensors;
+  group.num_weights += static_cast<std::uint64_t>(tensor.tensor.rows * tensor.tensor.cols);
+  group.bytes += tensor.tensor.data.size();
+}
+
+void count_weights(const GgufFile& file, InfoReport& report) {
+  std::map<DType, WeightGroup> by_type;
+  std::map<std::pair<Part, DType>, WeightGroup> by_part;
+  for (const GgufTensor& tensor : file.tensors()) {
+    const Part part = part_of_tensor(tensor.name);
+    add_tensor(by_type[tensor.tensor.type], tensor);
+    WeightGroup& group = by_part[{part, tensor.tensor.type}];
+    group.part = part_name(part);
+    add_tensor(group, tensor);
+    report.num_weights += static_cast<std::uint64_t>(tensor.tensor.rows * tensor.tensor.cols);
+    report.weight_bytes += tensor.tensor.data.size();
+  }
+  const auto larger = [](const WeightGroup& a, const WeightGroup& b) { return a.bytes > b.bytes; };
+  for (const auto& [type, group] : by_type) report.by_type.push_back(group);
+  std::stable_sort(report.by_type.begin(), report.by_type.end(), larger);
+  for (Part part = Part::kEmbedding; part <= Part::kOther; part = static_cast<Part>(static_cast<int>(part) + 1)) {
+    const auto begin = static_cast<std::ptrdiff_t>(report.by_part.size());
+    for (const auto& [key, group] : by_part)
+      if (key.first == part) report.by_part.push_back(group);
+    std::stable_sort(report.by_part.begin() + begin, report.by_part.end(), larger);
+  }
+}
+
+/// The element type of a KV type, whose blocks are the same.
+DType dtype_of(KvType type) {
+  switch (type) {
+    case KvType::kF16: return DType::kF16;
+    case KvType::kBF16: return DType::kBF16;
+    case KvType::kQ8_0: return DType::kQ8_0;
+    case KvType::kF32: return DType::kF32;
+  }
+  check_failed("known KV type", __FILE__, __LINE__, "");
+}
+
+Result<MemoryNeed> estimate_memory(const ModelConfig& config, std::uint64_t weight_bytes, const InfoOptions& options) {
+  MemoryNeed need{.context = options.context == 0 ? config.context_length : options.context,
+                  .kv_type = options.kv_type,
+                  .weight_bytes = weight_bytes};
+  const auto row_bytes = dtype_bytes(dtype_of(options.kv_type), static_cast<std::uint64_t>(config.kv_width()));
+  if (!row_bytes)
+    return fail("a KV cache of type {} needs heads of a multiple of 32 elements, the model's have {}",
+                kv_type_name(options.kv_type), config.head_dim);
+  const auto block = static_cast<std::uint64_t>(options.block_size);
+  const std::uint64_t tokens = (static_cast<std::uint64_t>(need.context) + block - 1) / block * block;
+  need.kv_bytes_per_token = 2 * static_cast<std::uint64_t>(config.num_layers) * *row_bytes;
+  need.kv_bytes = tokens * need.kv_bytes_per_token;
+  return need;
+}
+
+}  // namespace
+
+std::string_view part_name(Part part) { return kPartNames[static_cast<std::size_t>(part)]; }
+
+Part part_of_tensor(std::string_view name) {
+  if (name.find("norm") != std::string_view::npos) return Part::kNorms;
+  if (name.starts_with("token_embd")) return Part::kEmbedding;
+  if (name.starts_with("output")) return Part::kOutput;
+  if (name.find(".attn_") != std::string_view::npos) return Part::kAttention;
+  if (name.find(".ffn_") != std::string_view::npos) return Part::kFeedForward;
+  return Part::kOther;
+}
+
+Result<InfoReport> make_info_report(const GgufFile& file, const InfoOptions& options) {
+  InfoReport report;
+  report.path = file.path().string();
+  report.file_bytes = file.file_bytes();
+  report.version = file.version();
+  report.num_metadata = file.metadata().size();
+  report.architecture = string_or_empty(file, "general.architecture");
+  report.name = string_or_empty(file, "general.name");
+  report.vocabulary = read_vocabulary(file);
+  count_weights(file, report);
+  if (file.tensors().empty()) return report;
+  OCTAVO_TRY(report.config, ModelConfig::load(file));
+  OCTAVO_TRY(report.memory, estimate_memory(*report.config, report.weight_bytes, options));
+  return report;
+}
+
+}  // namespace octavo::cli

@@ -1,0 +1,66 @@
+// What `octavo info` knows of a file: counted from the tensor directory and the metadata, no weight is read.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gguf/gguf_file.h"
+#include "model/config.h"
+#include "octavo/engine.h"
+
+namespace octavo::cli {
+
+/// What a tensor is for, by its name.
+enum class Part : std::uint8_t { kEmbedding, kAttention, kFeedForward, kNorms, kOutput, kOther };
+std::string_view part_name(Part part);
+Part part_of_tensor(std::string_view name);
+
+/// Some tensors together.
+struct WeightGroup {
+  std::string part;  // empty in the list by type
+  DType type = DType::kF32;
+  int num_tensors = 0;
+  std::uint64_t num_weights = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct VocabularyInfo {
+  std::string model, pretokenizer;  // tokenizer.ggml.model and .pre; empty where the file has none
+  std::uint64_t num_tokens = 0;
+};
+
+/// Memory at a context, in bytes.
+struct MemoryNeed {
+  int context = 0;
+  KvType kv_type = KvType::kF16;
+  std::uint64_t weight_bytes = 0;
+  std::uint64_t kv_bytes_per_token = 0;
+  std::uint64_t kv_bytes = 0;  // of one sequence as long as the context, in whole blocks
+};
+
+struct InfoReport {
+  std::string path, architecture, name;
+  std::uint64_t file_bytes = 0;
+  std::uint32_t version = 0;
+  std::size_t num_metadata = 0;
+  VocabularyInfo vocabulary;
+  std::optional<ModelConfig> config;  // absent for a vocabulary-only file
+  std::vector<WeightGroup> by_type;   // most bytes first
+  std::vector<WeightGroup> by_part;   // by part, then most bytes first
+  std::uint64_t num_weights = 0;
+  std::uint64_t weight_bytes = 0;
+  std::optional<MemoryNeed> memory;
+};
+
+struct InfoOptions {
+  int context = 0;  // 0: what the model was trained for
+  KvType kv_type = KvType::kF16;
+  int block_size = 16;
+};
+
+/// Errors: a file with tensors whose architecture or metadata is not supported.
+Result<InfoReport> make_info_report(const GgufFile& file, const InfoOptions& options);
+
+}  // namespace octavo::cli

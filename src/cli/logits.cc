@@ -1,0 +1,151 @@
+// octavo logits: the model's raw output for given token ids, for comparison with other engines.
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <ostream>
+
+#include "cli/commands.h"
+#include "cli/npy.h"
+#include "cli/options.h"
+#include "cli/parse.h"
+
+namespace octavo::cli {
+namespace {
+
+constexpr std::size_t kTop = 20;
+
+struct LogitsOptions {
+  EngineOptions engine;
+  std::string model, out;
+  std::vector<TokenId> ids;
+  bool json = false;
+};
+
+/// log of the sum of exp(x), without overflow, in double.
+double log_sum_exp(std::span<const float> row) {
+  const auto highest = static_cast<double>(*std::max_element(row.begin(), row.end()));
+  double sum = 0;
+  for (const float x : row) sum += std::exp(static_cast<double>(x) - highest);
+  return highest + std::log(sum);
+}
+
+struct TokenLogprob {
+  TokenId id;
+  double logprob;
+};
+
+/// The most likely tokens of a row, best first; equal ones by id.
+std::vector<TokenLogprob> most_likely(std::span<const float> row) {
+  std::vector<TokenId> order(row.size());
+  std::iota(order.begin(), order.end(), 0);
+  const std::size_t count = std::min(kTop, order.size());
+  const auto at = [&](TokenId id) { return row[static_cast<std::size_t>(id)]; };
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+                    [&](TokenId a, TokenId b) { return at(a) != at(b) ? at(a) > at(b) : a < b; });
+  const double total = log_sum_exp(row);
+  std::vector<TokenLogprob> top;
+  for (std::size_t i = 0; i < count; ++i) top.push_back({order[i], static_cast<double>(at(order[i])) - total});
+  return top;
+}
+
+/// What is kept of the rows while they pass by; the matrix itself may be larger than memory.
+struct Summary {
+  double nll_sum = 0;  // of ids[1..]
+  std::vector<TokenLogprob> top;
+
+  void add(std::span<const TokenId> ids, std::size_t position, std::span<const float> row) {
+    if (position + 1 == ids.size()) {
+      top = most_likely(row);
+    } else {
+      nll_sum += log_sum_exp(row) - static_cast<double>(row[static_cast<std::size_t>(ids[position + 1])]);
+    }
+  }
+  std::optional<double> mean_nll(std::size_t num_ids) const {
+    if (num_ids < 2) return std::nullopt;
+    return nll_sum / static_cast<double>(num_ids - 1);
+  }
+};
+
+void print_json(const Summary& summary, std::size_t num_ids, std::ostream& out) {
+  boost::json::array top;
+  for (const TokenLogprob& t : summary.top) top.push_back(boost::json::array{t.id, t.logprob});
+  boost::json::object object{{"num_tokens", num_ids}, {"top", std::move(top)}};
+  if (const auto mean = summary.mean_nll(num_ids)) object["mean_nll"] = *mean;
+  out << boost::json::serialize(object) << std::endl;
+}
+
+void print_table(const Summary& summary, std::size_t num_ids, const Engine& engine, std::ostream& out) {
+  out << fmt::format("tokens     {}\n", num_ids);
+  if (const auto mean = summary.mean_nll(num_ids)) out << fmt::format("mean nll   {:.6f}\n", *mean);
+  out << "most likely after the last token:\n     id    log p  piece\n";
+  for (const TokenLogprob& t : summary.top)
+    out << fmt::format("{:>7}  {:7.4f}  {}\n", t.id, t.logprob, escaped(engine.detokenize({&t.id, 1})));
+  out.flush();
+}
+
+Result<int> logits(const LogitsOptions& options, Context& context) {
+  OCTAVO_TRY(const auto engine, load_engine(options.engine, options.model, context));
+  const auto vocab_size = static_cast<std::size_t>(engine->info().vocab_size);
+  Request request;
+  request.tokens = options.ids;
+  request.max_tokens = -1;
+  Summary summary;
+  std::optional<NpyWriter> npy;
+  request.on_prompt_logits = [&](int first_position, std::span<const float> rows) {
+    for (std::size_t r = 0; r * vocab_size < rows.size(); ++r)
+      summary.add(options.ids, static_cast<std::size_t>(first_position) + r, rows.subspan(r * vocab_size, vocab_size));
+    if (npy) npy->append(rows);
+  };
+  bool done = false;
+  OCTAVO_TRY_VOID(
+      engine->submit(std::move(request), [&](const TokenEvent& event) { done = event.finish != FinishReason::kNone; }));
+  if (!options.out.empty()) {
+    OCTAVO_TRY(npy, NpyWriter::create(options.out, options.ids.size(), vocab_size));
+  }
+  engine->run();
+  OCTAVO_CHECK(done, "the engine ran out of work before the request's end");
+  if (npy) OCTAVO_TRY_VOID(npy->finish());
+  if (options.json) {
+    print_json(summary, options.ids.size(), context.out);
+  } else if (options.out.empty()) {
+    print_table(summary, options.ids.size(), *engine, context.out);
+  }
+  if (!context.out) return fail("cannot write to the standard output");
+  return kDone;
+}
+
+}  // namespace
+
+void add_logits_command(CLI::App& app, Context& context, Action& action) {
+  auto options = std::make_shared<LogitsOptions>();
+  CLI::App* command = app.add_subcommand("logits", "Computes the logits of given token ids");
+  command->footer(
+      "Row i holds the logits after id i: float32 [number of ids, vocabulary size]. The ids are taken as they are, no\n"
+      "BOS is added. JSON: num_tokens, mean_nll (of all ids but the first, in nats; absent for one id) and top, the\n"
+      "20 most likely tokens after the last id as [id, log-probability].\n\n"
+      "Examples:\n"
+      "  octavo logits --ids 1,2,3\n"
+      "  octavo logits -m model.gguf --ids 1,2,3 --out logits.npy --json\n"
+      "  octavo logits --ids \"$(octavo tokenize --ids 'Hello, world')\" --json");
+  add_model_option(*command, options->model);
+  command
+      ->add_option_function<std::string>(
+          "--ids",
+          [options](const std::string& text) {
+            auto ids = parse_ids(text);
+            if (!ids) throw CLI::ValidationError("--ids", ids.error().message);
+            options->ids = std::move(*ids);
+          },
+          "Token ids, separated by commas or spaces")
+      ->type_name("IDS")
+      ->required();
+  command->add_option("--out", options->out, "Write the logits to this file, in NumPy's format")->type_name("FILE");
+  command->add_flag("--json", options->json, "Print one JSON object");
+  add_engine_options(*command, options->engine, context);
+  command->callback(
+      [options, &context, &action] { action = [options, &context] { return logits(*options, context); }; });
+}
+
+}  // namespace octavo::cli

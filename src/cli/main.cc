@@ -1,0 +1,41 @@
+// The program: real streams, the real engine. Everything else is in cli.cc and one file per command.
+#include <spdlog/sinks/stdout_sinks.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "cli/cli.h"
+#include "octavo/engine.h"
+
+namespace {
+
+std::filesystem::path cache_folder() {
+  // The specification wants an absolute path there and everything else ignored.
+  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg != nullptr && xdg[0] == '/') return xdg;
+  if (const char* home = std::getenv("HOME"); home != nullptr && home[0] != '\0')
+    return std::filesystem::path(home) / ".cache";
+  return {};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  std::cin.tie(nullptr);
+  auto log = std::make_shared<spdlog::logger>("octavo", std::make_shared<spdlog::sinks::stderr_sink_st>());
+  log->set_pattern("%n: %l: %v");
+  log->set_level(spdlog::level::warn);
+  octavo::cli::Context context{
+      .in = std::cin,
+      .out = std::cout,
+      .err = std::cerr,
+      .in_is_terminal = ::isatty(STDIN_FILENO) == 1,
+      .out_is_terminal = ::isatty(STDOUT_FILENO) == 1,
+      .err_is_terminal = ::isatty(STDERR_FILENO) == 1,
+      .cache_folder = cache_folder(),
+      .load_engine = octavo::Engine::load,
+      .log = log,
+  };
+  return octavo::cli::run_cli(argc, argv, context);
+}

@@ -1,0 +1,37 @@
+// Writes a float32 matrix in NumPy's format, row by row (format version 1.0: numpy.lib.format). One owner, one thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+
+#include "base/error.h"
+
+namespace octavo::cli {
+
+/// Magic, version and header of a C-ordered float32 [rows, cols] array; its size is a multiple of 64.
+std::string npy_header(std::uint64_t rows, std::uint64_t cols);
+
+class NpyWriter {
+ public:
+  /// Creates or replaces `path`. Error: it cannot be written.
+  static Result<NpyWriter> create(const std::filesystem::path& path, std::uint64_t rows, std::uint64_t cols);
+
+  /// Appends whole rows. A failure shows in finish().
+  void append(std::span<const float> values);
+
+  /// Closes the file. Errors: a write failed, or not exactly rows * cols values were given.
+  Result<void> finish();
+
+ private:
+  NpyWriter(std::filesystem::path path, std::uint64_t num_values) : path_(std::move(path)), expected_(num_values) {}
+
+  std::filesystem::path path_;
+  std::ofstream out_;
+  std::uint64_t expected_;
+  std::uint64_t written_ = 0;
+};
+
+}  // namespace octavo::cli

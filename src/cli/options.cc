@@ -1,0 +1,190 @@
+#include "cli/options.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "base/cpu_info.h"
+#include "cli/parse.h"
+#include "cli/progress.h"
+
+namespace octavo::cli {
+namespace {
+
+constexpr std::string_view kDefaultModel = "octavo/models/SmolLM2-135M-Instruct.Q4_1.gguf";
+constexpr int kMaxThreads = 1024;
+constexpr int kMaxContext = 1 << 30;
+constexpr int kMaxChunk = 1 << 16;
+
+/// An option whose text `parse` turns into a value, or refuses with a message.
+template <class Parse, class Store>
+CLI::Option* add_parsed(CLI::App& app, const std::string& name, const std::string& type, Parse parse, Store store,
+                        const std::string& description) {
+  const std::string shown = name.substr(name.find(',') + 1);
+  CLI::Option* option = app.add_option_function<std::string>(
+      name,
+      [parse, store, shown](const std::string& text) {
+        auto value = parse(text);
+        if (!value) throw CLI::ValidationError(shown, value.error().message);
+        store(*value);
+      },
+      description);
+  return option->type_name(type);
+}
+
+void add_real(CLI::App& app, const std::string& name, std::optional<float>& value, float low, float high,
+              const std::string& description) {
+  add_parsed(
+      app, name, "NUMBER", [=](const std::string& text) { return parse_real(text, low, high); },
+      [&value](float v) { value = v; }, description);
+}
+
+Result<std::string> check_isa(const std::string& name) {
+  std::string names = "auto";
+  for (int i = 0; i < kNumIsaLevels; ++i) {
+    const std::string_view level = isa_name(static_cast<IsaLevel>(i));
+    if (name == level) return name;
+    names += ", " + std::string(level);
+  }
+  if (name == "auto") return name;
+  return fail("found '{}', expected one of {}", name, names);
+}
+
+Result<int> parse_block_size(const std::string& text) {
+  const auto value = parse_integer(text, 1, 256);
+  if (!value || (*value & (*value - 1)) != 0) return fail("found '{}', expected a power of two from 1 to 256", text);
+  return static_cast<int>(*value);
+}
+
+Result<spdlog::level::level_enum> parse_log_level(const std::string& text) {
+  for (const auto level :
+       {spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err, spdlog::level::off})
+    if (text == spdlog::level::to_string_view(level).data()) return level;
+  return fail("found '{}', expected one of debug, info, warning, error, off", text);
+}
+
+}  // namespace
+
+CLI::Option* add_integer(CLI::App& app, const std::string& name, int& value, int low, int high,
+                         const std::string& description) {
+  return add_parsed(
+      app, name, "N", [=](const std::string& text) { return parse_integer(text, low, high); },
+      [&value](std::int64_t v) { value = static_cast<int>(v); }, description);
+}
+
+void add_model_option(CLI::App& app, std::string& model) {
+  app.add_option("-m,--model", model, "GGUF file; without it the default model, SmolLM2-135M-Instruct")
+      ->type_name("FILE");
+}
+
+void add_kv_type_option(CLI::App& app, KvType& type) {
+  add_parsed(
+      app, "--kv-type", "TYPE", [](const std::string& text) { return parse_kv_type(text); },
+      [&type](KvType v) { type = v; }, "Element type of the KV cache: f16 (default), bf16, q8_0, f32");
+}
+
+void add_log_level_option(CLI::App& app, Context& context) {
+  add_parsed(
+      app, "--log-level", "LEVEL", parse_log_level,
+      [&context](spdlog::level::level_enum level) { context.log->set_level(level); },
+      "What is logged to standard error: debug, info, warning (default), error, off");
+}
+
+void add_engine_options(CLI::App& app, EngineOptions& options, Context& context) {
+  add_integer(app, "--threads", options.num_threads, 1, kMaxThreads, "Threads that compute; default: usable CPUs");
+  add_parsed(
+      app, "--isa", "NAME", check_isa, [&options](const std::string& name) { options.isa = name; },
+      "Instruction set: auto (default), scalar, avx2, avxvnni, avx512vnni, neon");
+  add_kv_type_option(app, options.kv_type);
+  add_parsed(
+      app, "--block-size", "N", parse_block_size, [&options](int size) { options.block_size = size; },
+      "Tokens in a KV block: a power of two up to 256; default 16");
+  add_parsed(
+      app, "--kv-memory", "SIZE", [](const std::string& text) { return parse_size(text); },
+      [&options](std::uint64_t bytes) { options.kv_memory_bytes = bytes; },
+      "Memory for the KV cache, such as 512MiB or 4GiB; default: half of what is free after loading");
+  add_integer(app, "--max-context", options.max_context, 1, kMaxContext,
+              "Tokens of prompt and answer together at most; default: what the model was trained for");
+  add_integer(app, "--chunk", options.max_step_tokens, 1, kMaxChunk,
+              "Tokens read in one step at most; changes speed, never the answer; default 512");
+  add_log_level_option(app, context);
+}
+
+void add_sampling_options(CLI::App& app, SamplingFlags& flags) {
+  add_real(app, "--temp", flags.temperature, 0, 100,
+           "Temperature; 0 takes the most likely token; default: the file's, else 0.7");
+  add_parsed(
+      app, "--top-k", "N",
+      [](const std::string& text) { return parse_integer(text, 0, std::numeric_limits<int>::max()); },
+      [&flags](std::int64_t v) { flags.top_k = static_cast<int>(v); }, "Keep the N most likely tokens; 0: all");
+  add_real(app, "--top-p", flags.top_p, 0, 1, "Keep the fewest tokens whose probabilities sum to at least this");
+  add_real(app, "--min-p", flags.min_p, 0, 1, "Drop tokens less likely than this share of the most likely one");
+  add_parsed(
+      app, "--seed", "N", [](const std::string& text) { return parse_u64(text); },
+      [&flags](std::uint64_t v) { flags.seed = v; }, "Same seed, same answer; default: a random one");
+}
+
+SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine, const Context& context) {
+  SamplingParams defaults;
+  defaults.temperature = 0.7F;
+  SamplingParams params = engine.default_sampling(defaults);
+  params.temperature = flags.temperature.value_or(params.temperature);
+  params.top_k = flags.top_k.value_or(params.top_k);
+  params.top_p = flags.top_p.value_or(params.top_p);
+  params.min_p = flags.min_p.value_or(params.min_p);
+  if (flags.seed) {
+    params.seed = *flags.seed;
+  } else {
+    std::random_device device;
+    params.seed = std::uint64_t{device()} << 32 | device();
+  }
+  context.log->info("sampling: temperature {}, top-k {}, top-p {}, min-p {}, seed {}", params.temperature, params.top_k,
+                    params.top_p, params.min_p, params.seed);
+  return params;
+}
+
+Result<std::filesystem::path> resolve_model(const std::string& named, const Context& context) {
+  if (!named.empty()) return named;
+  if (context.cache_folder.empty())
+    return fail("the default model's folder is unknown: set HOME or XDG_CACHE_HOME, or name a model with -m");
+  const std::filesystem::path path = context.cache_folder / kDefaultModel;
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    return fail("{}: the default model is not there; fetch it with scripts/setup, or name a model with -m",
+                path.string());
+  return path;
+}
+
+Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::string& model, Context& context) {
+  OCTAVO_TRY(options.model_path, resolve_model(model, context));
+  ProgressBar bar(context.err, context.err_is_terminal, "loading " + options.model_path.filename().string());
+  options.on_load_progress = [&bar](const LoadProgress& p) { bar.update(p.done_bytes, p.total_bytes); };
+  OCTAVO_TRY(auto engine, context.load_engine(std::move(options)));
+  bar.clear();
+  const ModelInfo& info = engine->info();
+  context.log->info("model: {} ({}), {} of weights, {} threads, isa {}", info.name, info.architecture,
+                    format_bytes(info.weight_bytes), info.num_threads, info.isa);
+  context.log->info("context: {} tokens, KV cache of {}, {} a token", info.max_context,
+                    format_bytes(info.kv_arena_bytes), format_bytes(info.kv_bytes_per_token));
+  return engine;
+}
+
+Result<std::string> read_text(const std::string& path, Context& context) {
+  if (path.empty()) {
+    if (context.in_is_terminal) context.err << "octavo: reading from standard input, Ctrl-D ends it" << std::endl;
+    std::string text{std::istreambuf_iterator<char>(context.in), {}};
+    if (context.in.bad()) return fail("cannot read the standard input");
+    return text;
+  }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return fail("{}: is a directory, expected a file", path);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail("{}: cannot open: {}", path, std::strerror(errno));
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad()) return fail("{}: cannot read: {}", path, std::strerror(errno));
+  return text;
+}
+
+}  // namespace octavo::cli

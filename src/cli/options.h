@@ -1,0 +1,47 @@
+// Options that several commands share, each declared once, checked while parsing: a wrong value is wrong usage.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "cli/context.h"
+#include "octavo/engine.h"
+
+namespace octavo::cli {
+
+/// An integer option from `low` to `high`.
+CLI::Option* add_integer(CLI::App& app, const std::string& name, int& value, int low, int high,
+                         const std::string& description);
+
+/// -m, --model.
+void add_model_option(CLI::App& app, std::string& model);
+
+/// --threads, --isa, --kv-type, --block-size, --kv-memory, --max-context and --chunk into `options`, and --log-level
+/// into the context's log.
+void add_engine_options(CLI::App& app, EngineOptions& options, Context& context);
+void add_kv_type_option(CLI::App& app, KvType& type);
+void add_log_level_option(CLI::App& app, Context& context);
+
+/// Sampling asked for on the command line; what is not asked for comes from the model's file.
+struct SamplingFlags {
+  std::optional<float> temperature, top_p, min_p;
+  std::optional<int> top_k;
+  std::optional<std::uint64_t> seed;
+};
+void add_sampling_options(CLI::App& app, SamplingFlags& flags);
+
+/// The file's settings, then temperature 0.7; over them the flags. Without --seed a random one, which is logged.
+SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine, const Context& context);
+
+/// The model to use: the named one, or the default model. Error: none was named and the default is not there.
+Result<std::filesystem::path> resolve_model(const std::string& named, const Context& context);
+
+/// Loads the engine, with a progress bar on a terminal, and logs what was loaded.
+Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::string& model, Context& context);
+
+/// Everything that can be read from `path`, or from the standard input if it is empty.
+Result<std::string> read_text(const std::string& path, Context& context);
+
+}  // namespace octavo::cli

@@ -1,0 +1,115 @@
+// octavo run: one prompt, one answer, streamed.
+#include <boost/json.hpp>
+#include <ostream>
+
+#include "cli/commands.h"
+#include "cli/generate.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/parse.h"
+
+namespace octavo::cli {
+namespace {
+
+struct RunOptions {
+  EngineOptions engine;
+  SamplingFlags sampling;
+  std::string model, prompt, file;
+  bool has_prompt = false;
+  bool raw = false;
+  bool json = false;
+  int max_tokens = 0;
+};
+
+Result<std::string> read_prompt(const RunOptions& options, Context& context) {
+  if (options.has_prompt) return options.prompt;
+  OCTAVO_TRY(std::string text, read_text(options.file, context));
+  // A text file ends with a newline that is not meant; more than one is.
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.ends_with('\r')) text.pop_back();
+  return text;
+}
+
+Result<std::vector<TokenId>> prompt_tokens(const RunOptions& options, const std::string& prompt, const Engine& engine) {
+  if (options.raw) return engine.tokenize(prompt, {});
+  const ChatMessage message{.role = "user", .content = prompt};
+  return engine.apply_chat_template({&message, 1});
+}
+
+std::string to_json(const Answer& answer, const ModelInfo& info, std::uint64_t seed) {
+  const RequestStats& stats = answer.stats;
+  const Speed speed = speed_of(answer, info);
+  boost::json::array tokens(answer.tokens.begin(), answer.tokens.end());
+  boost::json::array logprobs(answer.logprobs.begin(), answer.logprobs.end());
+  return boost::json::serialize(boost::json::value{
+      {"model", to_valid_utf8(info.name)},
+      {"text", answer.text},
+      {"tokens", std::move(tokens)},
+      {"logprobs", std::move(logprobs)},
+      {"finish_reason", finish_reason_name(answer.finish)},
+      {"seed", seed},
+      {"prompt_tokens", stats.prompt_tokens},
+      {"generated_tokens", stats.generated_tokens},
+      {"timings",
+       {{"time_to_first_token_s", stats.time_to_first_token_s},
+        {"total_s", stats.total_s},
+        {"tokens_per_s", speed.tokens_per_s},
+        {"gb_per_s", speed.gb_per_s}}},
+  });
+}
+
+Result<int> run(const RunOptions& options, Context& context) {
+  OCTAVO_TRY(const std::string prompt, read_prompt(options, context));
+  OCTAVO_TRY(const auto engine, load_engine(options.engine, options.model, context));
+  Request request;
+  OCTAVO_TRY(request.tokens, prompt_tokens(options, prompt, *engine));
+  if (request.tokens.empty()) return fail("the prompt is empty");
+  request.max_tokens = options.max_tokens;
+  request.sampling = resolve_sampling(options.sampling, *engine, context);
+  const std::uint64_t seed = request.sampling.seed;
+
+  TextOutput output(context.out, context.out_is_terminal);
+  OCTAVO_TRY(const Answer answer, generate(*engine, std::move(request),
+                                           [&](std::string_view text) { return options.json || output.write(text); }));
+  if (options.json) {
+    context.out << to_json(answer, engine->info(), seed) << std::endl;
+  } else {
+    output.end_line();
+  }
+  if (context.err_is_terminal) context.err << speed_line(answer, engine->info()) << std::endl;
+  if (!context.out) return fail("cannot write to the standard output");
+  return answer.interrupted ? kInterrupted : kDone;
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, Context& context, Action& action) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "Answers one prompt");
+  command->footer(
+      "The prompt comes from -p, from -f or from standard input (one newline at its end is dropped). It is put\n"
+      "into the model's chat template, unless --raw is given: then the model continues the text.\n"
+      "Ctrl-C ends the answer; the exit code is then 130.\n\n"
+      "Examples:\n"
+      "  octavo run -p \"Why is the sky blue?\"\n"
+      "  octavo run -m model.gguf -f question.txt -n 200 --temp 0\n"
+      "  echo \"Once upon a time\" | octavo run --raw --seed 7\n"
+      "  octavo run -p Hello --json");
+  add_model_option(*command, options->model);
+  CLI::Option* prompt = command->add_option("-p,--prompt", options->prompt, "The prompt")->type_name("TEXT");
+  CLI::Option* file = command->add_option("-f,--file", options->file, "A file with the prompt")->type_name("FILE");
+  prompt->excludes(file);
+  add_integer(*command, "-n,--max-tokens", options->max_tokens, 1, std::numeric_limits<int>::max(),
+              "Tokens of the answer at most; default: until the model ends it or the context is full");
+  add_sampling_options(*command, options->sampling);
+  command->add_flag("--raw", options->raw, "Continue the text as it is, without the chat template");
+  command->add_flag("--json", options->json,
+                    "Print one JSON object at the end: text, tokens, logprobs, finish_reason, seed, timings");
+  add_engine_options(*command, options->engine, context);
+  command->callback([options, prompt, &context, &action] {
+    options->has_prompt = prompt->count() > 0;
+    action = [options, &context] { return run(*options, context); };
+  });
+}
+
+}  // namespace octavo::cli
