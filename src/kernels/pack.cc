@@ -157,20 +157,24 @@ void take(const BlockQ1_0& b, int row, BlockTarget& t) {
   for (int i = 0; i < 128; ++i) t.q[row][i] = b.qs[i / 8] >> (i % 8) & 1;
 }
 
-/// Writes a plane of `bits` bits a weight: of each byte, the bits from `from` up. Quads are in ascending order,
-/// 8 / bits of them share a vector, except that a vector of nibbles holds quads j and j + 4.
-void write_plane(const BlockTarget& t, int block, int bits, int from, std::uint8_t* out) {
-  const int mask = (1 << bits) - 1;
-  const int per_vector = 8 / bits;
-  const std::size_t group_bytes = static_cast<std::size_t>(64 * bits);  // of 32 weights
-  for (int row = 0; row < kPanelRows; ++row)
-    for (int i = 0; i < block; ++i) {
-      const int quad = i % 32 / kQuad;
-      const int vector = bits == 4 ? quad % 4 : quad / per_vector;
-      const int slot = bits == 4 ? quad / 4 : quad % per_vector;
-      std::uint8_t& byte = out[static_cast<std::size_t>(i / 32) * group_bytes +
-                               static_cast<std::size_t>(vector * 64 + row * kQuad + i % kQuad)];
-      byte |= static_cast<std::uint8_t>((t.q[row][i] >> from & mask) << (slot * bits));
+/// Writes a plane of `Bits` bits a weight: of each byte, the bits from `From` up. Quads are in ascending order,
+/// 8 / Bits of them share a vector, except that a vector of nibbles holds quads j and j + 4. A quad is one 32-bit word.
+template <int Bits, int From>
+void write_plane(const BlockTarget& t, int block, std::uint8_t* out) {
+  constexpr std::uint32_t kMask = 0x01010101U * ((1U << Bits) - 1U);
+  constexpr int kQuads = 8 / Bits;  // that share a vector
+  for (int group = 0; group < block / 32; ++group, out += 64 * Bits)
+    for (int row = 0; row < kPanelRows; ++row) {
+      std::uint32_t words[Bits] = {};
+      for (int quad = 0; quad < 8; ++quad) {
+        std::uint32_t word;
+        std::memcpy(&word, t.q[row] + 32 * group + kQuad * quad, sizeof(word));
+        const int vector = Bits == 4 ? quad % 4 : quad / kQuads;
+        const int slot = Bits == 4 ? quad / 4 : quad % kQuads;
+        words[vector] |= (word >> From & kMask) << (slot * Bits);
+      }
+      for (int vector = 0; vector < Bits; ++vector)
+        std::memcpy(out + vector * 64 + row * kQuad, &words[vector], sizeof(std::uint32_t));
     }
 }
 
@@ -192,17 +196,17 @@ void write_trits(const BlockTarget& t, std::uint8_t* out) {
 void write_quads(DType type, const BlockTarget& t, std::uint8_t* out) {
   const int block = packed_block(type).block;
   switch (type) {
-    case DType::kQ8_0: return write_plane(t, block, 8, 0, out);
+    case DType::kQ8_0: return write_plane<8, 0>(t, block, out);
     case DType::kQ5_0:
     case DType::kQ5_1:
-    case DType::kQ5_K: write_plane(t, block, 4, 0, out); return write_plane(t, block, 1, 4, out + block / 32 * 256);
-    case DType::kQ6_K: write_plane(t, block, 4, 0, out); return write_plane(t, block, 2, 4, out + block / 32 * 256);
-    case DType::kQ3_K: write_plane(t, block, 2, 0, out); return write_plane(t, block, 1, 2, out + block / 32 * 128);
+    case DType::kQ5_K: write_plane<4, 0>(t, block, out); return write_plane<1, 4>(t, block, out + block / 32 * 256);
+    case DType::kQ6_K: write_plane<4, 0>(t, block, out); return write_plane<2, 4>(t, block, out + block / 32 * 256);
+    case DType::kQ3_K: write_plane<2, 0>(t, block, out); return write_plane<1, 2>(t, block, out + block / 32 * 128);
     case DType::kQ2_K:
-    case DType::kTQ2_0: return write_plane(t, block, 2, 0, out);
-    case DType::kQ1_0: return write_plane(t, block, 1, 0, out);
+    case DType::kTQ2_0: return write_plane<2, 0>(t, block, out);
+    case DType::kQ1_0: return write_plane<1, 0>(t, block, out);
     case DType::kTQ1_0: return write_trits(t, out);
-    default: return write_plane(t, block, 4, 0, out);
+    default: return write_plane<4, 0>(t, block, out);
   }
 }
 

@@ -1,0 +1,143 @@
+// SIMD names over AArch64 NEON with the dot-product and half-precision extensions. See simd_scalar.h for what each
+// name means.
+#pragma once
+
+#include <arm_neon.h>
+#include <stddef.h>
+#include <stdint.h>
+
+namespace octavo {
+namespace {
+
+using F32 = float32x4_t;
+using I32 = int32x4_t;
+using U8 = uint8x16_t;
+using Mask = uint32x4_t;
+
+inline constexpr int kLanes = 4;
+inline constexpr int kTileRows = 4;
+inline constexpr int kWideBias = 0;
+
+// A part of a vector goes through a full-size copy: nothing beyond the n elements is touched.
+template <class T>
+inline const T* copy_n(T (&full)[kLanes], const T* p, int n) {
+  for (int i = 0; i < kLanes; ++i) full[i] = i < n ? p[i] : (T)0;
+  return full;
+}
+
+inline F32 f32_zero() { return vdupq_n_f32(0.0F); }
+inline F32 f32_set(float x) { return vdupq_n_f32(x); }
+inline F32 f32_load(const float* p) { return vld1q_f32(p); }
+inline void f32_store(float* p, F32 v) { vst1q_f32(p, v); }
+inline F32 f32_load_n(const float* p, int n) {
+  float full[kLanes];
+  return f32_load(copy_n(full, p, n));
+}
+inline void f32_store_n(float* p, F32 v, int n) {
+  float full[kLanes];
+  f32_store(full, v);
+  for (int i = 0; i < n; ++i) p[i] = full[i];
+}
+inline F32 f32_add(F32 a, F32 b) { return vaddq_f32(a, b); }
+inline F32 f32_sub(F32 a, F32 b) { return vsubq_f32(a, b); }
+inline F32 f32_mul(F32 a, F32 b) { return vmulq_f32(a, b); }
+inline F32 f32_div(F32 a, F32 b) { return vdivq_f32(a, b); }
+inline F32 f32_fma(F32 a, F32 b, F32 c) { return vfmaq_f32(c, a, b); }
+inline F32 f32_max(F32 a, F32 b) { return vmaxq_f32(a, b); }
+inline F32 f32_min(F32 a, F32 b) { return vminq_f32(a, b); }
+inline F32 f32_abs(F32 a) { return vabsq_f32(a); }
+inline float f32_sum(F32 a) { return vaddvq_f32(a); }
+inline float f32_max_of(F32 a) { return vmaxvq_f32(a); }
+inline Mask lanes_between(int lo, int hi) {
+  const int32_t numbers[kLanes] = {0, 1, 2, 3};
+  const I32 i = vld1q_s32(numbers);
+  return vandq_u32(vcgeq_s32(i, vdupq_n_s32(lo)), vcltq_s32(i, vdupq_n_s32(hi)));
+}
+inline Mask f32_less(F32 a, F32 b) { return vcltq_f32(a, b); }
+inline F32 f32_select(Mask m, F32 a, F32 b) { return vbslq_f32(m, a, b); }
+
+inline F32 f32_load_f16(const uint16_t* p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
+inline F32 f32_load_bf16(const uint16_t* p) { return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16)); }
+inline F32 f32_load_i8_n(const int8_t* p, int n) {
+  int8_t full[8] = {};
+  for (int i = 0; i < n; ++i) full[i] = p[i];
+  return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vld1_s8(full)))));
+}
+inline F32 f32_load_i8(const int8_t* p) { return f32_load_i8_n(p, kLanes); }
+inline F32 f32_load_f16_n(const uint16_t* p, int n) {
+  uint16_t full[kLanes];
+  return f32_load_f16(copy_n(full, p, n));
+}
+inline F32 f32_load_bf16_n(const uint16_t* p, int n) {
+  uint16_t full[kLanes];
+  return f32_load_bf16(copy_n(full, p, n));
+}
+inline void f32_store_f16_n(uint16_t* p, F32 v, int n) {
+  uint16_t full[kLanes];
+  vst1_u16(full, vreinterpret_u16_f16(vcvt_f16_f32(v)));
+  for (int i = 0; i < n; ++i) p[i] = full[i];
+}
+
+inline I32 i32_zero() { return vdupq_n_s32(0); }
+inline I32 i32_set(int32_t x) { return vdupq_n_s32(x); }
+inline I32 i32_load_u8(const uint8_t* p) {
+  uint32_t word;
+  __builtin_memcpy(&word, p, 4);
+  const uint8x8_t bytes = vreinterpret_u8_u32(vdup_n_u32(word));
+  return vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(vmovl_u8(bytes))));
+}
+inline I32 i32_add(I32 a, I32 b) { return vaddq_s32(a, b); }
+inline I32 i32_and(I32 a, I32 b) { return vandq_s32(a, b); }
+inline I32 i32_or(I32 a, I32 b) { return vorrq_s32(a, b); }
+template <int N>
+inline I32 i32_shr(I32 a) {
+  return vreinterpretq_s32_u32(vshrq_n_u32(vreinterpretq_u32_s32(a), N));
+}
+template <int N>
+inline I32 i32_shl(I32 a) {
+  return vshlq_n_s32(a, N);
+}
+inline F32 i32_to_f32(I32 a) { return vcvtq_f32_s32(a); }
+inline I32 f32_round(F32 a) { return vcvtnq_s32_f32(a); }
+inline F32 i32_as_f32(I32 a) { return vreinterpretq_f32_s32(a); }
+inline I32 f32_as_i32(F32 a) { return vreinterpretq_s32_f32(a); }
+inline void i32_store_i8(int8_t* p, I32 v) {
+  const int16x4_t words = vmovn_s32(v);
+  const int8x8_t bytes = vmovn_s16(vcombine_s16(words, words));
+  __builtin_memcpy(p, &bytes, 4);
+}
+inline int32_t i32_sum(I32 a) { return vaddvq_s32(a); }
+
+inline U8 u8_load(const uint8_t* p) { return vld1q_u8(p); }
+inline U8 u8_mask(U8 a, int byte) { return vandq_u8(a, vdupq_n_u8((uint8_t)byte)); }
+inline U8 u8_or(U8 a, U8 b) { return vorrq_u8(a, b); }
+template <int N>
+inline U8 u8_shr(U8 a, int byte) {
+  return u8_mask(vshrq_n_u8(a, N), byte);
+}
+template <int N>
+inline U8 u8_shl(U8 a, int byte) {
+  return u8_mask(vshlq_n_u8(a, N), byte);
+}
+inline U8 u8_lookup(const uint8_t* table, U8 index) { return vqtbl1q_u8(vld1q_u8(table), index); }
+template <int Pow3>
+inline U8 u8_trit(U8 a) {
+  const U8 digit = vmulq_u8(a, vdupq_n_u8(Pow3));
+  const uint8x8_t three = vdup_n_u8(3);
+  return vcombine_u8(vshrn_n_u16(vmull_u8(vget_low_u8(digit), three), 8),
+                     vshrn_n_u16(vmull_u8(vget_high_u8(digit), three), 8));
+}
+inline U8 u8_broadcast4(const int8_t* p) {
+  uint32_t word;
+  __builtin_memcpy(&word, p, 4);
+  return vreinterpretq_u8_u32(vdupq_n_u32(word));
+}
+inline I32 dot_small(I32 acc, U8 w, U8 a) { return vdotq_s32(acc, vreinterpretq_s8_u8(w), vreinterpretq_s8_u8(a)); }
+inline I32 dot_wide(I32 acc, U8 w, U8 a) {
+  return vdotq_s32(acc, vreinterpretq_s8_u8(veorq_u8(w, vdupq_n_u8(0x80))), vreinterpretq_s8_u8(a));
+}
+
+inline void prefetch(const void* p) { __builtin_prefetch(p); }
+
+}  // namespace
+}  // namespace octavo
