@@ -20,7 +20,7 @@ struct CpuRunnerOptions {
   int max_context = 0;                // tokens of one sequence; 0: what the model was trained for
   int max_rows = 512;                 // rows of one step
   int max_seqs = 256;                 // sequences of one step
-  std::function<void(const LoadProgress&)> on_load_progress;
+  std::function<void(const LoadProgress&)> on_load_progress = {};
 };
 
 class CpuRunner final : public ModelRunner {

@@ -1,0 +1,83 @@
+// Missing or contradictory metadata is an error that names the key; never a silent default of another model.
+#include "model/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/temp_file.h"
+#include "support/tiny_model.h"
+
+namespace octavo::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+Result<ModelConfig> load(const TinyModel& model) {
+  const TempFile file(model.bytes(), ".gguf");
+  const Result<GgufFile> gguf = GgufFile::open(file.path());
+  if (!gguf) return std::unexpected(gguf.error());
+  return ModelConfig::load(*gguf);
+}
+
+std::string error_of(const TinyModel& model) {
+  const Result<ModelConfig> config = load(model);
+  return config ? "no error" : config.error().message;
+}
+
+TEST(ModelConfig, ReadsEveryArchitecture) {
+  for (const char* arch : {"llama", "qwen2", "qwen3", "gemma3"}) {
+    const Result<ModelConfig> config = load({.arch = arch});
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_EQ(config->arch->name, arch);
+    EXPECT_EQ(config->head_dim, 32);
+    EXPECT_EQ(config->q_width(), 128);
+    EXPECT_EQ(config->vocab_size, 80);
+    EXPECT_EQ(config->window, std::string(arch) == "gemma3" ? 24 : 0);
+    EXPECT_TRUE(config->tied_output);
+  }
+}
+
+TEST(ModelConfig, Gemma3HasAGlobalLayerEverySixth) {
+  const Result<ModelConfig> config = load({.arch = "gemma3", .layers = 12});
+  ASSERT_TRUE(config);
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(config->is_windowed(i), i != 5 && i != 11) << i;
+}
+
+TEST(ModelConfig, AMissingKeyIsNamed) {
+  for (const char* key : {"block_count", "embedding_length", "feed_forward_length", "context_length",
+                          "attention.head_count", "attention.layer_norm_rms_epsilon", "rope.freq_base"}) {
+    const std::string name = std::string("qwen3.") + key;
+    EXPECT_THAT(error_of({.arch = "qwen3", .without = {name}}), HasSubstr(name));
+  }
+  EXPECT_THAT(error_of({.arch = "gemma3", .without = {"gemma3.attention.sliding_window"}}),
+              HasSubstr("gemma3.attention.sliding_window"));
+  EXPECT_THAT(error_of({.without = {"general.architecture"}}), HasSubstr("general.architecture"));
+}
+
+TEST(ModelConfig, AContradictionNamesBothSides) {
+  EXPECT_THAT(error_of({.kv_heads = 3}), HasSubstr("llama.attention.head_count_kv"));
+  EXPECT_THAT(error_of({.head_dim = 31}), HasSubstr("llama.attention.key_length"));
+  const auto with = [](auto key, auto value) {
+    return TinyModel{.extra = [=](GgufWriter& writer) { writer.add(key, value); }};
+  };
+  EXPECT_THAT(error_of(with("llama.vocab_size", 81U)), HasSubstr("token_embd.weight has 80 rows"));
+  EXPECT_THAT(error_of(with("llama.rope.dimension_count", 16U)), HasSubstr("llama.rope.dimension_count is 16"));
+  EXPECT_THAT(error_of(with("llama.rope.scaling.type", "yarn")), HasSubstr("'yarn', supported are: none, linear"));
+  EXPECT_THAT(error_of(with("llama.expert_count", 8U)), HasSubstr("mixtures of experts"));
+}
+
+TEST(ModelConfig, AnUnknownArchitectureIsNamedWithThoseThatAreKnown) {
+  EXPECT_THAT(error_of({.arch = "rwkv7"}), HasSubstr("'rwkv7' is not supported; supported are: llama, qwen2"));
+}
+
+TEST(ModelConfig, AVocabularyOnlyFileIsNoModel) {
+  EXPECT_THAT(error_of({.without = {"token_embd.weight"}}), HasSubstr("token_embd.weight"));
+}
+
+TEST(ModelConfig, SizesBeyondReasonAreRefused) {
+  EXPECT_THAT(error_of({.layers = 1, .context = 4000000000U}), HasSubstr("llama.context_length is 4000000000"));
+  EXPECT_THAT(error_of({.layers = 1, .context = 0}), HasSubstr("llama.context_length is 0"));
+}
+
+}  // namespace
+}  // namespace octavo::test

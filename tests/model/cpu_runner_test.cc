@@ -1,0 +1,242 @@
+// The forward pass: the same bits in any company, chunk, number of threads and place in memory.
+#include "model/cpu_runner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "support/temp_file.h"
+#include "support/tiny_model.h"
+
+namespace octavo::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Loaded {
+  std::unique_ptr<TempFile> path;
+  std::unique_ptr<GgufFile> file;
+  std::unique_ptr<ThreadPool> pool;
+  std::unique_ptr<CpuRunner> runner;
+};
+
+Result<Loaded> try_load(const TinyModel& model, CpuRunnerOptions options, int threads) {
+  Loaded l;
+  l.path = std::make_unique<TempFile>(model.bytes(), ".gguf");
+  OCTAVO_TRY(GgufFile file, GgufFile::open(l.path->path()));
+  l.file = std::make_unique<GgufFile>(std::move(file));
+  l.pool = std::make_unique<ThreadPool>(threads);
+  options.kv_memory_bytes = options.kv_memory_bytes != 0 ? options.kv_memory_bytes : 8U << 20;
+  OCTAVO_TRY(l.runner, CpuRunner::load(*l.file, options, *l.pool));
+  return l;
+}
+
+Loaded load(const TinyModel& model, const CpuRunnerOptions& options = {}, int threads = 1) {
+  Result<Loaded> l = try_load(model, options, threads);
+  if (!l) throw std::runtime_error(l.error().message);
+  return std::move(*l);
+}
+
+std::string error_of(const TinyModel& model, const CpuRunnerOptions& options = {}) {
+  const Result<Loaded> l = try_load(model, options, 1);
+  return l ? "no error" : l.error().message;
+}
+
+std::vector<std::int32_t> some_tokens(int count, int seed) {
+  std::mt19937 random(static_cast<unsigned>(seed));
+  std::vector<std::int32_t> tokens(static_cast<std::size_t>(count));
+  for (std::int32_t& token : tokens) token = static_cast<std::int32_t>(random() % 80);
+  return tokens;
+}
+
+/// One sequence's rows of a step.
+struct Rows {
+  std::vector<std::int32_t> tokens;
+  int position = 0;
+  std::vector<std::int32_t> blocks;
+};
+
+/// Logits of all rows of a step, [rows][vocab].
+std::vector<float> step(Loaded& l, const std::vector<Rows>& sequences) {
+  Batch batch;
+  batch.groups.resize(l.runner->kv_geometry().groups.size());
+  batch.clear();
+  for (const Rows& s : sequences) {
+    for (std::size_t i = 0; i < s.tokens.size(); ++i) {
+      batch.logit_rows.push_back(batch.num_rows());
+      batch.tokens.push_back(s.tokens[i]);
+      batch.positions.push_back(s.position + static_cast<int>(i));
+    }
+    batch.seq_begin.push_back(batch.num_rows());
+    batch.kv_len.push_back(s.position + static_cast<int>(s.tokens.size()));
+    for (Batch::Group& group : batch.groups) {
+      group.block_ids.insert(group.block_ids.end(), s.blocks.begin(), s.blocks.end());
+      group.block_begin.push_back(static_cast<std::int32_t>(group.block_ids.size()));
+    }
+  }
+  const ThreadPool::Step workers(*l.pool);
+  l.runner->forward(batch);
+  std::vector<float> logits;
+  for (int first = 0; first < batch.num_rows(); first += kMaxLogitRows) {
+    const std::span<const float> part = l.runner->logits(first, std::min(kMaxLogitRows, batch.num_rows() - first));
+    logits.insert(logits.end(), part.begin(), part.end());
+  }
+  return logits;
+}
+
+std::vector<std::int32_t> blocks_from(int first, int count) {
+  std::vector<std::int32_t> blocks(static_cast<std::size_t>(count));
+  std::iota(blocks.begin(), blocks.end(), first);
+  return blocks;
+}
+
+/// Logits of a whole sequence read `chunk` tokens at a time.
+std::vector<float> read(Loaded& l, const std::vector<std::int32_t>& tokens, std::size_t chunk,
+                        const std::vector<std::int32_t>& blocks) {
+  std::vector<float> logits;
+  for (std::size_t i = 0; i < tokens.size(); i += chunk) {
+    const auto begin = tokens.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto end = tokens.begin() + static_cast<std::ptrdiff_t>(std::min(tokens.size(), i + chunk));
+    const std::vector<float> part = step(l, {{{begin, end}, static_cast<int>(i), blocks}});
+    logits.insert(logits.end(), part.begin(), part.end());
+  }
+  return logits;
+}
+
+bool same_bits(std::span<const float> a, std::span<const float> b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
+class CpuRunnerTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  TinyModel model() const { return {.arch = GetParam(), .layers = 6, .type = DType::kQ8_0}; }
+  static CpuRunnerOptions options(KvType kv_type = KvType::kF16) {
+    return {.isa = supported_isa_levels().back(), .kv_type = kv_type};
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Architectures, CpuRunnerTest, ::testing::Values("llama", "qwen2", "qwen3", "gemma3"));
+
+TEST_P(CpuRunnerTest, AnyChunkGivesTheSameBits) {
+  const std::vector<std::int32_t> tokens = some_tokens(150, 1);
+  for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kQ8_0, KvType::kF32}) {
+    Loaded l = load(model(), options(type));
+    const std::vector<float> whole = read(l, tokens, tokens.size(), blocks_from(0, 10));
+    for (const std::size_t chunk : {1, 7, 64})
+      EXPECT_TRUE(same_bits(whole, read(l, tokens, chunk, blocks_from(0, 10)))) << "chunk " << chunk;
+  }
+}
+
+TEST_P(CpuRunnerTest, AnyNumberOfThreadsGivesTheSameBits) {
+  const std::vector<std::int32_t> tokens = some_tokens(600, 2);  // beyond a split of attention
+  Loaded one = load(model(), options(), 1);
+  const std::vector<float> whole = read(one, tokens, 500, blocks_from(0, 38));
+  for (const int threads : {2, 5}) {
+    Loaded many = load(model(), options(), threads);
+    EXPECT_TRUE(same_bits(whole, read(many, tokens, 500, blocks_from(0, 38)))) << threads << " threads";
+  }
+}
+
+TEST_P(CpuRunnerTest, SequencesOfDifferentLengthsInOneBatchGetTheBitsTheyGetAlone) {
+  Loaded l = load(model(), options(), 2);
+  const int lengths[] = {1, 37, 90, 16, 17};
+  std::vector<std::vector<float>> alone;
+  for (const int length : lengths) alone.push_back(read(l, some_tokens(length, length), 64, blocks_from(0, 8)));
+
+  // All but the last token of each first, then one batch in which each has its rows: 1, 10, 30, 1 and 17 of them.
+  std::vector<Rows> batch;
+  int next_block = 40;
+  for (const int length : lengths) {
+    const std::vector<std::int32_t> tokens = some_tokens(length, length);
+    const int rows = std::min(length, length == 90 ? 30 : length == 37 ? 10 : length == 17 ? 17 : 1);
+    const std::vector<std::int32_t> blocks = blocks_from(next_block, 8);
+    next_block += 8;
+    if (length > rows) step(l, {{{tokens.begin(), tokens.end() - rows}, 0, blocks}});
+    batch.push_back({{tokens.end() - rows, tokens.end()}, length - rows, blocks});
+  }
+  const std::vector<float> together = step(l, batch);
+  std::size_t at = 0;
+  for (std::size_t s = 0; s < batch.size(); ++s) {
+    const std::size_t size = batch[s].tokens.size() * 80;
+    EXPECT_TRUE(same_bits(std::span(together).subspan(at, size), std::span(alone[s]).last(size))) << "sequence " << s;
+    at += size;
+  }
+}
+
+TEST_P(CpuRunnerTest, ScatteredBlocksAndOtherBlockSizesGiveTheSameBits) {
+  const std::vector<std::int32_t> tokens = some_tokens(100, 3);
+  Loaded l = load(model(), options());
+  const std::vector<float> in_order = read(l, tokens, 64, blocks_from(0, 7));
+  EXPECT_TRUE(same_bits(in_order, read(l, tokens, 64, {31, 2, 17, 90, 4, 60, 8})));
+  for (const int block_size : {1, 8, 32, 256}) {
+    CpuRunnerOptions other = options();
+    other.block_size = block_size;
+    Loaded sized = load(model(), other);
+    EXPECT_TRUE(same_bits(in_order, read(sized, tokens, 64, blocks_from(0, 100 / block_size + 1)))) << block_size;
+  }
+}
+
+TEST_P(CpuRunnerTest, ACopiedBlockStandsForTheOneItCameFrom) {
+  Loaded l = load(model(), options());
+  const std::vector<std::int32_t> tokens = some_tokens(20, 4);
+  const std::vector<float> expected = read(l, tokens, 20, {0, 1});
+  Batch batch;
+  batch.groups.resize(l.runner->kv_geometry().groups.size());
+  batch.clear();
+  batch.tokens = {tokens.back()};
+  batch.positions = {19};
+  batch.seq_begin = {0, 1};
+  batch.kv_len = {20};
+  batch.logit_rows = {0};
+  for (std::size_t g = 0; g < batch.groups.size(); ++g) {
+    batch.groups[g] = {.block_begin = {0, 2}, .block_ids = {0, 5}};
+    batch.copies.push_back({static_cast<std::int32_t>(g), 1, 5});
+  }
+  l.runner->forward(batch);
+  EXPECT_TRUE(same_bits(l.runner->logits(0, 1), std::span(expected).last(80)));
+}
+
+TEST(CpuRunner, AMissingTensorIsNamed) {
+  EXPECT_THAT(error_of({.without = {"blk.1.ffn_up.weight"}}), HasSubstr("no tensor blk.1.ffn_up.weight"));
+  EXPECT_THAT(error_of({.arch = "qwen2", .without = {"blk.0.attn_k.bias"}}), HasSubstr("blk.0.attn_k.bias"));
+  EXPECT_THAT(error_of({.arch = "gemma3", .without = {"blk.0.post_ffw_norm.weight"}}),
+              HasSubstr("blk.0.post_ffw_norm.weight"));
+}
+
+TEST(CpuRunner, AWrongShapeIsNamedWithBothShapes) {
+  EXPECT_THAT(error_of({.transposed = {"blk.0.ffn_down.weight"}}),
+              HasSubstr("blk.0.ffn_down.weight has 96 rows of 64, expected 64 rows of 96"));
+}
+
+TEST(CpuRunner, ATensorOfAnotherArchitectureIsRefused) {
+  const TinyModel model{.extra = [](GgufWriter& writer) {
+    writer.add_tensor("blk.0.ssm_in.weight", {4}, DType::kF32, std::string(16, '\0'));
+  }};
+  EXPECT_THAT(error_of(model), HasSubstr("blk.0.ssm_in.weight is not part of architecture llama"));
+}
+
+TEST(CpuRunner, TheKvMemoryIsAHardBudget) {
+  const Loaded l = load({}, {.kv_memory_bytes = 1000000});
+  EXPECT_LE(l.runner->kv_arena_bytes(), 1000000U);
+  // 2 layers, 2 heads, K and V, 32 dimensions of 2 bytes
+  EXPECT_EQ(l.runner->kv_bytes_per_token(), 512U);
+  EXPECT_EQ(l.runner->kv_arena_bytes(), 1000000U / (512 * 16) * (512 * 16));
+  EXPECT_THAT(error_of({}, {.kv_memory_bytes = 100}), HasSubstr("100 bytes holds no block"));
+}
+
+TEST(CpuRunner, AnExplicitContextThatCannotFitIsRefusedAnImplicitOneIsClamped) {
+  EXPECT_THAT(error_of({}, {.kv_memory_bytes = 100000, .max_context = 1000}), HasSubstr("holds 192"));
+  EXPECT_EQ(load({}, {.kv_memory_bytes = 100000}).runner->max_context(), 192);
+  EXPECT_THAT(error_of({}, {.max_context = 2000}), HasSubstr("max_context is 2000, expected 1 to 1024"));
+}
+
+TEST(CpuRunner, WrongOptionsAreNamed) {
+  EXPECT_THAT(error_of({}, {.block_size = 24}), HasSubstr("block_size is 24"));
+  EXPECT_THAT(error_of({}, {.max_rows = 0}), HasSubstr("max_step_tokens is 0"));
+  EXPECT_THAT(error_of({.heads = 1, .kv_heads = 1, .head_dim = 1024}), HasSubstr("1024 dimensions"));
+}
+
+}  // namespace
+}  // namespace octavo::test

@@ -1,0 +1,112 @@
+// Models of a few thousand random weights, as GGUF bytes, for tests of the model layer.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/gguf_writer.h"
+
+namespace octavo::test {
+
+/// A recipe for a tiny model. Every key and tensor can be left out, and tensors replaced, to make a wrong file.
+struct TinyModel {
+  std::string arch = "llama";
+  std::uint32_t layers = 2, width = 64, heads = 4, kv_heads = 2, head_dim = 32, ffn = 96, context = 1024, vocab = 80;
+  std::uint32_t window = 24;  // gemma3
+  bool tied = true;
+  DType type = DType::kF32;                     // kF32 or kQ8_0, of the matrices
+  std::set<std::string> without = {};           // keys and tensors to leave out
+  std::function<void(GgufWriter&)> extra = {};  // further keys and tensors
+  std::set<std::string> transposed = {};        // tensors whose dimensions are swapped
+
+  std::string bytes() const {
+    GgufWriter writer;
+    std::mt19937 random(17);
+    write_metadata(writer);
+    write_tensors(writer, random);
+    if (extra) extra(writer);
+    return writer.bytes();
+  }
+
+ private:
+  bool qk_norm() const { return arch == "qwen3" || arch == "gemma3"; }
+
+  template <class T>
+  void key(GgufWriter& writer, const std::string& suffix, T value) const {
+    const std::string name = arch + "." + suffix;
+    if (!without.contains(name)) writer.add(name, value);
+  }
+
+  void write_metadata(GgufWriter& writer) const {
+    if (!without.contains("general.architecture")) writer.add("general.architecture", std::string_view(arch));
+    key(writer, "block_count", layers);
+    key(writer, "embedding_length", width);
+    key(writer, "feed_forward_length", ffn);
+    key(writer, "context_length", context);
+    key(writer, "attention.head_count", heads);
+    key(writer, "attention.head_count_kv", kv_heads);
+    key(writer, "attention.key_length", head_dim);
+    key(writer, "attention.value_length", head_dim);
+    key(writer, "attention.layer_norm_rms_epsilon", 1e-5F);
+    key(writer, "rope.freq_base", 10000.0F);
+    if (arch == "gemma3") key(writer, "attention.sliding_window", window);
+  }
+
+  void tensor(GgufWriter& writer, std::mt19937& random, const std::string& name, std::uint64_t rows, std::uint64_t cols,
+              bool vector) const {
+    std::normal_distribution<float> normal(vector ? 1.0F : 0.0F, vector ? 0.1F : 1.0F / std::sqrt(float(cols)));
+    std::string data;
+    if (vector || type == DType::kF32) {
+      for (std::uint64_t i = 0; i < rows * cols; ++i) data += bytes_of(normal(random));
+    } else {  // Q8_0: a half of 2^-9, then 32 bytes
+      for (std::uint64_t block = 0; block < rows * cols / 32; ++block) {
+        data += bytes_of(std::uint16_t{0x1800});
+        for (int i = 0; i < 32; ++i) data += static_cast<char>(random() & 255);
+      }
+    }
+    if (without.contains(name)) return;
+    std::vector<std::uint64_t> dims = vector ? std::vector{cols} : std::vector{cols, rows};
+    if (transposed.contains(name)) std::swap(dims.front(), dims.back());
+    writer.add_tensor(name, dims, vector ? DType::kF32 : type, data);
+  }
+
+  void write_tensors(GgufWriter& writer, std::mt19937& random) const {
+    const std::uint64_t q_width = std::uint64_t{heads} * head_dim, kv_width = std::uint64_t{kv_heads} * head_dim;
+    const auto matrix = [&](const std::string& name, std::uint64_t rows, std::uint64_t cols) {
+      tensor(writer, random, name, rows, cols, false);
+    };
+    const auto vector = [&](const std::string& name, std::uint64_t size) {
+      tensor(writer, random, name, 1, size, true);
+    };
+    matrix("token_embd.weight", vocab, width);
+    vector("output_norm.weight", width);
+    if (!tied) matrix("output.weight", vocab, width);
+    for (std::uint32_t i = 0; i < layers; ++i) {
+      const std::string p = "blk." + std::to_string(i) + ".";
+      vector(p + "attn_norm.weight", width);
+      vector(p + "ffn_norm.weight", width);
+      matrix(p + "attn_q.weight", q_width, width);
+      matrix(p + "attn_k.weight", kv_width, width);
+      matrix(p + "attn_v.weight", kv_width, width);
+      matrix(p + "attn_output.weight", width, q_width);
+      matrix(p + "ffn_gate.weight", ffn, width);
+      matrix(p + "ffn_up.weight", ffn, width);
+      matrix(p + "ffn_down.weight", width, ffn);
+      if (arch == "qwen2") {
+        vector(p + "attn_q.bias", q_width);
+        vector(p + "attn_k.bias", kv_width);
+        vector(p + "attn_v.bias", kv_width);
+      }
+      if (qk_norm()) vector(p + "attn_q_norm.weight", head_dim);
+      if (qk_norm()) vector(p + "attn_k_norm.weight", head_dim);
+      if (arch == "gemma3") vector(p + "post_attention_norm.weight", width);
+      if (arch == "gemma3") vector(p + "post_ffw_norm.weight", width);
+    }
+  }
+};
+
+}  // namespace octavo::test
