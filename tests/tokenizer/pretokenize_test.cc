@@ -1,0 +1,78 @@
+// Words that the pre-tokenizers cut, at the places where patterns differ; the corpus of golden_test.cc covers the rest.
+#include "tokenizer/pretokenize.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "tokenizer/utf8.h"
+
+namespace octavo::test {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> words(std::string_view name, std::string_view text) {
+  const auto pre_tokenizer = PreTokenizer::create(name);
+  const auto ends = pre_tokenizer->split(text);
+  std::vector<std::string> result;
+  std::size_t begin = 0;
+  for (const std::uint32_t end : *ends) {
+    result.emplace_back(text.substr(begin, end - begin));
+    begin = end;
+  }
+  return result;
+}
+
+TEST(PreTokenizer, DigitsOfAWord) {
+  EXPECT_THAT(words("gpt-2", "a 12345"), ElementsAre("a", " 12345"));
+  EXPECT_THAT(words("smollm", "a 123"), ElementsAre("a", " ", "1", "2", "3"));
+  EXPECT_THAT(words("qwen2", "a 123"), ElementsAre("a", " ", "1", "2", "3"));
+  EXPECT_THAT(words("llama-bpe", "a 12345"), ElementsAre("a", " ", "123", "45"));
+  EXPECT_THAT(words("default", "a 12345"), ElementsAre("a", " ", "123", "45"));
+}
+
+TEST(PreTokenizer, MissingNameIsTheDefault) {
+  EXPECT_EQ(words("", "a 12345, b!"), words("default", "a 12345, b!"));
+  EXPECT_THAT(words("", "a, b!"), ElementsAre("a", ",", " b", "!"));
+}
+
+TEST(PreTokenizer, Contractions) {
+  EXPECT_THAT(words("gpt-2", "it's IT'S"), ElementsAre("it", "'s", " IT", "'", "S"));
+  EXPECT_THAT(words("qwen2", "it's IT'S"), ElementsAre("it", "'s", " IT", "'S"));
+}
+
+TEST(PreTokenizer, WhiteSpaceBeforeAWord) {
+  for (const char* name : {"gpt-2", "qwen2", "llama-bpe", "smollm"}) {
+    EXPECT_THAT(words(name, "a   b  "), ElementsAre("a", "  ", " b", "  ")) << name;
+  }
+  EXPECT_THAT(words("gpt-2", "a \n \n b"), ElementsAre("a", " \n \n", " b"));
+  EXPECT_THAT(words("qwen2", "a \n \n  b"), ElementsAre("a", " \n \n", " ", " b"));
+  EXPECT_THAT(words("qwen2", "!\n\nb"), ElementsAre("!\n\n", "b"));
+}
+
+TEST(PreTokenizer, MongolianVowelSeparatorIsNoSpace) {
+  EXPECT_THAT(words("gpt-2", "! \u180E"), ElementsAre("!", " \u180E"));
+}
+
+TEST(PreTokenizer, LettersOfUnicode15) {
+  EXPECT_THAT(words("gpt-2", "a\U00031350\U0001E4D0"), ElementsAre("a\U00031350\U0001E4D0"));
+}
+
+RC_GTEST_PROP(PreTokenizerProperty, WordsJoinedAreTheText, (const std::string& bytes)) {
+  const std::string text = [&] {
+    std::string repaired = repair_utf8(bytes).text;
+    return repair_utf8(bytes).has_surrogates ? std::string() : repaired;
+  }();
+  for (const char* name : {"gpt-2", "smollm", "qwen2", "llama-bpe", "dbrx", ""}) {
+    std::string joined;
+    for (const std::string& word : words(name, text)) {
+      RC_ASSERT(!word.empty());
+      joined += word;
+    }
+    RC_ASSERT(joined == text);
+  }
+}
+
+}  // namespace
+}  // namespace octavo::test
