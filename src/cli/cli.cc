@@ -56,7 +56,7 @@ int run_cli(int argc, const char* const* argv, Context& context) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    context.out << chosen(app).help() << std::flush;
+    context.out << app.help() << std::flush;  // of the command, if one was chosen
     return kDone;
   } catch (const CLI::CallForVersion& version) {
     context.out << version.what() << std::endl;

@@ -96,8 +96,8 @@ void add_run_command(CLI::App& app, Context& context, Action& action) {
       "  echo \"Once upon a time\" | octavo run --raw --seed 7\n"
       "  octavo run -p Hello --json");
   add_model_option(*command, options->model);
-  CLI::Option* prompt = command->add_option("-p,--prompt", options->prompt, "The prompt")->type_name("TEXT");
-  CLI::Option* file = command->add_option("-f,--file", options->file, "A file with the prompt")->type_name("FILE");
+  CLI::Option* prompt = command->add_option("-p,--prompt", options->prompt, "The prompt")->option_text("TEXT");
+  CLI::Option* file = command->add_option("-f,--file", options->file, "A file with the prompt")->option_text("FILE");
   prompt->excludes(file);
   add_integer(*command, "-n,--max-tokens", options->max_tokens, 1, std::numeric_limits<int>::max(),
               "Tokens of the answer at most; default: until the model ends it or the context is full");

@@ -83,13 +83,16 @@ void add_tokenize_command(CLI::App& app, Context& context, Action& action) {
       "  octavo tokenize -m vocab.gguf --ids --no-special < text.txt\n"
       "  octavo tokenize --decode 19556,28,905");
   add_model_option(*command, options->model);
-  CLI::Option* text = command->add_option("text", options->text, "The text; default: standard input");
-  text->type_name("TEXT")->option_text("TEXT");
+  CLI::Option* text = command->add_option("TEXT", options->text, "The text; default: standard input");
+  text->option_text(" ");
   CLI::Option* decode = command->add_option("--decode", options->decode, "Token ids to turn into text, as in 1,2,3");
-  decode->type_name("IDS")->excludes(text);
+  decode->option_text("IDS")->excludes(text);
   CLI::Option* ids = command->add_flag("--ids", options->ids_only, "Print ids alone, separated by spaces");
+  ids->option_text(" ");
   command->add_flag("--no-special", options->no_special, "Add no BOS or EOS");
-  command->add_flag("--json", options->json, "Print one JSON object: ids and pieces, or text")->excludes(ids);
+  command->add_flag("--json", options->json, "Print one JSON object: ids and pieces, or text")
+      ->option_text(" ")
+      ->excludes(ids);
   command->callback([options, text, decode, &context, &action] {
     options->has_text = text->count() > 0;
     options->has_decode = decode->count() > 0;

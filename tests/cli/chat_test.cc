@@ -1,0 +1,87 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "cli/fake_engine.h"
+
+namespace octavo {
+namespace {
+
+using test::CliRun;
+using testing::HasSubstr;
+
+std::vector<std::string> contents(const std::vector<ChatMessage>& messages) {
+  std::vector<std::string> out;
+  for (const ChatMessage& message : messages) out.push_back(message.role + ": " + message.content);
+  return out;
+}
+
+TEST(Chat, TheConversationGrowsWithEachTurn) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"chat", "-m", "m", "--system", "Be brief."}, "one\n\ntwo\r\n"), 0) << cli.err.str();
+  EXPECT_EQ(cli.out.str(), "Hello, world\nHello, world\n");
+  ASSERT_EQ(cli.engine.conversations.size(), 2U);
+  EXPECT_THAT(contents(cli.engine.conversations[1]),
+              testing::ElementsAre("system: Be brief.", "user: one", "assistant: Hello, world", "user: two"));
+}
+
+TEST(Chat, ResetForgetsAllButTheSystemMessage) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"chat", "-m", "m", "--system", "S"}, "one\n/reset\ntwo\n"), 0);
+  EXPECT_THAT(contents(cli.engine.conversations.back()), testing::ElementsAre("system: S", "user: two"));
+}
+
+TEST(Chat, QuitLeavesAndHelpLists) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "/help\n/quit\nnever\n"), 0);
+  EXPECT_TRUE(cli.engine.conversations.empty());
+  for (const char* command : {"/reset", "/quit", "/help", "Ctrl-C"}) EXPECT_THAT(cli.out.str(), HasSubstr(command));
+}
+
+TEST(Chat, UnknownCommandsAreNotSentToTheModel) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "/rest\n/etc is a folder\n"), 0);
+  EXPECT_THAT(cli.err.str(), HasSubstr("unknown command /rest; /help"));
+  ASSERT_EQ(cli.engine.conversations.size(), 1U);
+  EXPECT_EQ(cli.engine.conversations[0][0].content, "/etc is a folder");
+}
+
+TEST(Chat, CtrlCStopsTheAnswerAndNotTheProgram) {
+  CliRun cli;
+  int turn = 0;
+  cli.engine.on_token = [&](int i) {
+    if (i == 0) ++turn;
+    if (turn == 1 && i == 1) std::raise(SIGINT);
+  };
+  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "one\ntwo\n"), 0);
+  EXPECT_EQ(cli.out.str(), "Hello, \nHello, world\n");
+  EXPECT_EQ(contents(cli.engine.conversations.back())[1], "assistant: Hello, ");
+}
+
+TEST(Chat, AMessageThatDoesNotFitIsTakenBackAndResetIsOffered) {
+  CliRun cli;
+  const std::string long_message(100, 'x');
+  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "one\n" + long_message + "\ntwo\n"), 0);
+  EXPECT_THAT(cli.err.str(), HasSubstr("have 115 tokens, the context holds 100; /reset begins"));
+  EXPECT_THAT(contents(cli.engine.conversations.back()),
+              testing::ElementsAre("user: one", "assistant: Hello, world", "user: two"));
+}
+
+TEST(Chat, AFullContextIsSaid) {
+  CliRun cli;
+  cli.engine.info.max_context = 6;
+  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "one\n"), 0);
+  EXPECT_THAT(cli.err.str(), HasSubstr("the context of 6 tokens is full; /reset"));
+}
+
+TEST(Chat, TheAnswersLengthIsLimitedToTheRoomThatIsLeft) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"chat", "-m", "m", "-n", "2"}, "one\n"), 0);
+  EXPECT_EQ(cli.engine.requests.back().max_tokens, 2);
+  EXPECT_EQ(cli.run({"chat", "-m", "m", "-n", "500"}, "one\n"), 0);
+  EXPECT_EQ(cli.engine.requests.back().max_tokens, 97);
+}
+
+}  // namespace
+}  // namespace octavo

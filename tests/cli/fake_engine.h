@@ -1,0 +1,152 @@
+// An engine without a model: it answers with fixed tokens, so that commands are tested for what they do around it.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/cli.h"
+#include "octavo/engine.h"
+
+namespace octavo::test {
+
+/// What the engine is told to do, and what it was asked.
+struct FakeEngineState {
+  FakeEngineState() {
+    info.name = "fake";
+    info.architecture = "llama";
+    info.vocab_size = 4;
+    info.max_context = 100;
+  }
+
+  std::vector<std::string> answer = {"Hello", ", ", "world"};  // one piece of text a token
+  ModelInfo info;
+  SamplingParams file_sampling{.temperature = -1};  // of the model's file; below 0: the file has none
+  std::function<void(int)> on_token;                // called before token i is made
+  EngineOptions options;                            // of the last load
+  std::vector<Request> requests;
+  std::vector<std::vector<ChatMessage>> conversations;
+  int num_cancelled = 0;
+};
+
+class FakeEngine final : public Engine {
+ public:
+  explicit FakeEngine(FakeEngineState& state) : state_(state) {}
+
+  const ModelInfo& info() const override { return state_.info; }
+
+  Result<RequestId> submit(Request request, TokenCallback on_event) override {
+    for (const TokenId token : request.tokens)
+      if (token < 0 || token >= 1000) return std::unexpected(Error{"token outside the vocabulary"});
+    state_.requests.push_back(request);
+    on_event_ = std::move(on_event);
+    next_ = 0;
+    active_ = true;
+    return RequestId{1};
+  }
+  void cancel(RequestId) override {
+    if (!active_) return;
+    ++state_.num_cancelled;
+    emit({.request = 1}, FinishReason::kCancelled);
+  }
+  bool step() override {
+    if (!active_) return false;
+    const Request& request = state_.requests.back();
+    if (request.on_prompt_logits) return give_logits(request);
+    if (state_.on_token) state_.on_token(next_);
+    const auto i = static_cast<std::size_t>(next_++);
+    const bool last = i + 1 == state_.answer.size();
+    const bool full = next_ == request.max_tokens;
+    TokenEvent event{.request = 1, .token = static_cast<TokenId>(i), .logprob = -0.5F, .text = state_.answer[i]};
+    emit(event, last ? FinishReason::kStop : full ? FinishReason::kLength : FinishReason::kNone);
+    return true;
+  }
+  /// One token a byte.
+  Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions&) const override {
+    return std::vector<TokenId>(text.begin(), text.end());
+  }
+  std::string detokenize(std::span<const TokenId> tokens) const override { return {tokens.begin(), tokens.end()}; }
+  /// As many tokens as the contents have bytes.
+  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages) const override {
+    state_.conversations.emplace_back(messages.begin(), messages.end());
+    std::vector<TokenId> tokens;
+    for (const ChatMessage& message : messages)
+      tokens.insert(tokens.end(), message.content.size(), static_cast<TokenId>('x'));
+    return tokens;
+  }
+  SamplingParams default_sampling(SamplingParams defaults) const override {
+    return state_.file_sampling.temperature < 0 ? defaults : state_.file_sampling;
+  }
+
+ private:
+  void emit(TokenEvent event, FinishReason finish) {
+    event.finish = finish;
+    if (finish != FinishReason::kNone) {
+      active_ = false;
+      event.stats = {.prompt_tokens = static_cast<int>(state_.requests.back().tokens.size()),
+                     .generated_tokens = next_,
+                     .time_to_first_token_s = 0.5,
+                     .total_s = 2.5};
+    }
+    on_event_(event);
+  }
+  /// Logit j of row i is i + j, two rows a call.
+  bool give_logits(const Request& request) {
+    const int num_rows = static_cast<int>(request.tokens.size());
+    for (int first = 0; first < num_rows; first += 2) {
+      std::vector<float> rows;
+      for (int i = first; i < std::min(first + 2, num_rows); ++i)
+        for (int j = 0; j < state_.info.vocab_size; ++j) rows.push_back(static_cast<float>(i + j));
+      request.on_prompt_logits(first, rows);
+    }
+    emit({.request = 1}, FinishReason::kLength);
+    return true;
+  }
+
+  FakeEngineState& state_;
+  TokenCallback on_event_;
+  int next_ = 0;
+  bool active_ = false;
+};
+
+/// Runs the command line with its own streams and, where a command loads one, a FakeEngine.
+struct CliRun {
+  FakeEngineState engine;
+  std::istringstream in;
+  std::ostringstream out, err;
+  bool err_is_terminal = false;
+  std::filesystem::path cache_folder;
+  int code = -1;
+
+  int run(std::vector<std::string> args, const std::string& input = "") {
+    in.clear();
+    in.str(input);
+    out.str("");
+    err.str("");
+    cli::Context context{
+        .in = in,
+        .out = out,
+        .err = err,
+        .err_is_terminal = err_is_terminal,
+        .cache_folder = cache_folder,
+        .load_engine = [this](EngineOptions options) -> Result<std::unique_ptr<Engine>> {
+          if (options.on_load_progress) options.on_load_progress({.done_bytes = 1, .total_bytes = 2});
+          engine.options = std::move(options);
+          return std::make_unique<FakeEngine>(engine);
+        },
+        .log = std::make_shared<spdlog::logger>("octavo", std::make_shared<spdlog::sinks::ostream_sink_st>(err))};
+    context.log->set_level(spdlog::level::warn);
+    std::vector<const char*> argv = {"octavo"};
+    for (const std::string& arg : args) argv.push_back(arg.c_str());
+    code = cli::run_cli(static_cast<int>(argv.size()), argv.data(), context);
+    return code;
+  }
+};
+
+}  // namespace octavo::test

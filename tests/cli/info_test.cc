@@ -1,0 +1,142 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "cli/fake_engine.h"
+#include "cli/info_report.h"
+#include "support/gguf_writer.h"
+#include "support/temp_file.h"
+
+namespace octavo {
+namespace {
+
+using test::CliRun;
+using test::GgufWriter;
+using test::TempFile;
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// A llama of one layer with width 64, two heads of 32, one of them for keys and values.
+GgufWriter small_model(const char* architecture = "llama") {
+  const std::string key = architecture;
+  GgufWriter writer;
+  writer.add("general.architecture", architecture).add("general.name", "small");
+  writer.add(key + ".block_count", 1U).add(key + ".embedding_length", 64U).add(key + ".feed_forward_length", 96U);
+  writer.add(key + ".context_length", 256U).add(key + ".attention.head_count", 2U);
+  writer.add(key + ".attention.head_count_kv", 1U).add(key + ".attention.layer_norm_rms_epsilon", 1e-5F);
+  writer.add(key + ".rope.freq_base", 10000.0F);
+  const auto add = [&](const char* name, std::vector<std::uint64_t> dims, DType type) {
+    std::uint64_t count = 1;
+    for (const std::uint64_t dim : dims) count *= dim;
+    writer.add_tensor(name, dims, type, std::string(*dtype_bytes(type, count), '\0'));
+  };
+  add("token_embd.weight", {64, 10}, DType::kQ8_0);
+  add("blk.0.attn_q.weight", {64, 64}, DType::kQ4_0);
+  add("blk.0.attn_v.weight", {64, 32}, DType::kF16);
+  add("blk.0.ffn_up.weight", {64, 96}, DType::kQ4_0);
+  add("blk.0.attn_norm.weight", {64}, DType::kF32);
+  add("output_norm.weight", {64}, DType::kF32);
+  return writer;
+}
+
+boost::json::object json_of(CliRun& cli, std::vector<std::string> args) {
+  args.insert(args.begin(), "info");
+  args.emplace_back("--json");
+  EXPECT_EQ(cli.run(args), 0) << cli.err.str();
+  return boost::json::parse(cli.out.str()).as_object();
+}
+
+TEST(Info, PartsAreToldByTheTensorsName) {
+  using cli::Part;
+  EXPECT_EQ(cli::part_of_tensor("token_embd.weight"), Part::kEmbedding);
+  EXPECT_EQ(cli::part_of_tensor("blk.3.attn_output.weight"), Part::kAttention);
+  EXPECT_EQ(cli::part_of_tensor("blk.3.attn_q_norm.weight"), Part::kNorms);
+  EXPECT_EQ(cli::part_of_tensor("blk.3.ffn_down.weight"), Part::kFeedForward);
+  EXPECT_EQ(cli::part_of_tensor("output_norm.weight"), Part::kNorms);
+  EXPECT_EQ(cli::part_of_tensor("output.weight"), Part::kOutput);
+  EXPECT_EQ(cli::part_of_tensor("rope_freqs.weight"), Part::kOther);
+}
+
+TEST(Info, JsonCountsWeightsByTypeAndPart) {
+  const TempFile file(small_model().bytes());
+  CliRun cli;
+  const auto json = json_of(cli, {file.string()});
+  EXPECT_EQ(json.at("architecture").as_string(), "llama");
+  EXPECT_EQ(json.at("shape").at("head_dim").as_int64(), 32);
+  const std::uint64_t total = 680 + 2304 + 4096 + 3456 + 512;
+  EXPECT_EQ(json.at("weight_bytes").to_number<std::uint64_t>(), total);
+  const auto& types = json.at("by_type").as_array();
+  ASSERT_EQ(types.size(), 4U);
+  EXPECT_EQ(types[0].at("type").as_string(), "Q4_0");
+  EXPECT_EQ(types[0].at("bytes").to_number<std::uint64_t>(), 2304U + 3456U);
+  EXPECT_EQ(types[0].at("tensors").to_number<int>(), 2);
+  EXPECT_NEAR(types[0].at("share").as_double(), 5760.0 / static_cast<double>(total), 1e-12);
+  std::vector<std::string> parts;
+  for (const auto& row : json.at("by_part").as_array())
+    parts.push_back(std::string(row.at("part").as_string()) + " " + std::string(row.at("type").as_string()));
+  EXPECT_THAT(parts, testing::ElementsAre("embedding Q8_0", "attention F16", "attention Q4_0", "feed-forward Q4_0",
+                                          "norms F32"));
+}
+
+TEST(Info, MemoryGrowsWithContextAndKvType) {
+  const TempFile file(small_model().bytes());
+  CliRun cli;
+  const auto kv = [&](std::vector<std::string> args) {
+    args.insert(args.begin(), file.string());
+    const auto memory = json_of(cli, args).at("memory").as_object();
+    return std::pair(memory.at("kv_bytes_per_token").to_number<int>(), memory.at("kv_bytes").to_number<int>());
+  };
+  EXPECT_EQ(kv({}), std::pair(128, 128 * 256));                    // the trained context
+  EXPECT_EQ(kv({"--context", "100"}), std::pair(128, 128 * 112));  // in whole blocks
+  EXPECT_EQ(kv({"--context", "16", "--kv-type", "f32"}), std::pair(256, 256 * 16));
+  EXPECT_EQ(kv({"--context", "16", "--kv-type", "q8_0"}), std::pair(68, 68 * 16));
+}
+
+TEST(Info, TheTableShowsTheSame) {
+  const TempFile file(small_model().bytes());
+  CliRun cli;
+  EXPECT_EQ(cli.run({"info", file.string(), "--context", "16"}), 0) << cli.err.str();
+  EXPECT_THAT(cli.out.str(),
+              AllOf(HasSubstr("1 layers, width 64, feed-forward 96, 2 heads of 32 (1 for keys and values)"),
+                    HasSubstr("by type"), HasSubstr("by part"), HasSubstr("feed-forward  Q4_0"),
+                    HasSubstr("memory at a context of 16 tokens")));
+}
+
+TEST(Info, WorksOnAVocabularyOnlyFileOfAnyArchitecture) {
+  const TempFile file(GgufWriter()
+                          .add("general.architecture", "bert")
+                          .add("tokenizer.ggml.model", "bert")
+                          .add_array("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b"})
+                          .bytes());
+  CliRun cli;
+  EXPECT_EQ(cli.run({"info", file.string()}), 0) << cli.err.str();
+  EXPECT_THAT(cli.out.str(), AllOf(HasSubstr("a vocabulary only"), HasSubstr("2 tokens, bert")));
+  EXPECT_EQ(json_of(cli, {file.string()}).at("vocabulary").at("tokens").to_number<int>(), 2);
+}
+
+TEST(Info, UnsupportedTypesAndArchitecturesAreNamedWithTheSupportedOnes) {
+  CliRun cli;
+  const TempFile other(small_model("mamba").bytes());
+  EXPECT_EQ(cli.run({"info", other.string()}), 1);
+  EXPECT_THAT(cli.err.str(), AllOf(HasSubstr("'mamba' is not supported"), HasSubstr("qwen3")));
+  const TempFile typed(small_model().add_raw_tensor("blk.0.ffn_down.weight", {256}, 16, std::string(66, 'x')).bytes());
+  EXPECT_EQ(cli.run({"info", typed.string()}), 1);
+  EXPECT_THAT(cli.err.str(), AllOf(HasSubstr("IQ2_XXS"), HasSubstr("Q4_K")));
+}
+
+TEST(Info, WhatIsNoModelIsOneLineAndExitCode1) {
+  CliRun cli;
+  const TempFile empty(""), text("just some text, and more of it"), cut(small_model().bytes().substr(0, 300));
+  for (const std::string& path : {empty.string(), text.string(), cut.string(), std::string("/tmp"),
+                                  std::string("/no/such/file"), std::string("/dev/null")}) {
+    EXPECT_EQ(cli.run({"info", path}), 1) << path;
+    const std::string message = cli.err.str();
+    EXPECT_THAT(message, testing::StartsWith("octavo: " + path + ": "));
+    EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 1) << message;
+    EXPECT_EQ(cli.out.str(), "");
+  }
+}
+
+}  // namespace
+}  // namespace octavo

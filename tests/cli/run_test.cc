@@ -1,0 +1,138 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <csignal>
+
+#include "cli/fake_engine.h"
+#include "cli/generate.h"
+#include "support/temp_file.h"
+
+namespace octavo {
+namespace {
+
+using test::CliRun;
+using test::TempFile;
+using testing::HasSubstr;
+
+TEST(Run, StreamsTheAnswerAndEndsTheLine) {
+  CliRun cli;
+  std::vector<std::string> seen;
+  cli.engine.on_token = [&](int) { seen.push_back(cli.out.str()); };
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "Hi"}), 0) << cli.err.str();
+  EXPECT_EQ(cli.out.str(), "Hello, world\n");
+  EXPECT_THAT(seen, testing::ElementsAre("", "Hello", "Hello, "));
+  EXPECT_EQ(cli.err.str(), "");
+}
+
+TEST(Run, ThePromptIsAUsersMessageOrRawText) {
+  CliRun cli;
+  cli.run({"run", "-m", "m", "-p", "Hi"});
+  ASSERT_EQ(cli.engine.conversations.size(), 1U);
+  EXPECT_EQ(cli.engine.conversations[0][0].role, "user");
+  EXPECT_EQ(cli.engine.conversations[0][0].content, "Hi");
+  cli.run({"run", "-m", "m", "-p", "Hi", "--raw"});
+  EXPECT_EQ(cli.engine.conversations.size(), 1U);
+  EXPECT_THAT(cli.engine.requests.back().tokens, testing::ElementsAre('H', 'i'));
+}
+
+TEST(Run, ThePromptComesFromAFileOrStandardInputWithoutItsLastNewline) {
+  CliRun cli;
+  const TempFile file("from a file\r\n");
+  cli.run({"run", "-m", "m", "-f", file.string()});
+  EXPECT_EQ(cli.engine.conversations.back()[0].content, "from a file");
+  cli.run({"run", "-m", "m"}, "two\nlines\n\n");
+  EXPECT_EQ(cli.engine.conversations.back()[0].content, "two\nlines\n");
+}
+
+TEST(Run, AFileThatCannotBeReadIsAnError) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-f", "/no/such/prompt"}), 1);
+  EXPECT_THAT(cli.err.str(), HasSubstr("octavo: /no/such/prompt: cannot open: No such file"));
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-f", "/tmp"}), 1);
+  EXPECT_THAT(cli.err.str(), HasSubstr("octavo: /tmp: is a directory"));
+  EXPECT_EQ(cli.run({"run", "-m", "m", "--raw"}, ""), 1);
+  EXPECT_THAT(cli.err.str(), HasSubstr("the prompt is empty"));
+}
+
+TEST(Run, SamplingIsTheFlagsThenTheFilesThenTemperature07) {
+  CliRun cli;
+  cli.run({"run", "-m", "m", "-p", "x", "--seed", "5"});
+  EXPECT_EQ(cli.engine.requests.back().sampling.temperature, 0.7F);
+  EXPECT_EQ(cli.engine.requests.back().sampling.seed, 5U);
+  cli.engine.file_sampling = {.temperature = 0.3F, .top_k = 64, .top_p = 0.95F};
+  cli.run({"run", "-m", "m", "-p", "x", "--top-k", "10", "--min-p", "0.05"});
+  EXPECT_EQ(cli.engine.requests.back().sampling.temperature, 0.3F);
+  EXPECT_EQ(cli.engine.requests.back().sampling.top_k, 10);
+  EXPECT_EQ(cli.engine.requests.back().sampling.top_p, 0.95F);
+  EXPECT_EQ(cli.engine.requests.back().sampling.min_p, 0.05F);
+}
+
+TEST(Run, WithoutASeedARandomOneIsDrawnAndLogged) {
+  CliRun cli;
+  cli.run({"run", "-m", "m", "-p", "x", "--log-level", "info"});
+  const std::uint64_t first = cli.engine.requests.back().sampling.seed;
+  EXPECT_THAT(cli.err.str(), HasSubstr("seed " + std::to_string(first)));
+  cli.run({"run", "-m", "m", "-p", "x"});
+  EXPECT_NE(cli.engine.requests.back().sampling.seed, first);
+  EXPECT_EQ(cli.err.str(), "");
+}
+
+TEST(Run, JsonIsOneObject) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "-n", "2", "--seed", "18446744073709551615", "--json"}), 0);
+  const auto json = boost::json::parse(cli.out.str()).as_object();
+  EXPECT_EQ(json.at("text").as_string(), "Hello, ");
+  EXPECT_EQ(json.at("tokens"), (boost::json::array{0, 1}));
+  EXPECT_EQ(json.at("logprobs").as_array().size(), 2U);
+  EXPECT_EQ(json.at("finish_reason").as_string(), "length");
+  EXPECT_EQ(json.at("seed").as_uint64(), 18446744073709551615U);
+  EXPECT_EQ(json.at("prompt_tokens").as_int64(), 1);
+  EXPECT_EQ(json.at("generated_tokens").as_int64(), 2);
+  const auto& timings = json.at("timings").as_object();
+  EXPECT_EQ(timings.at("time_to_first_token_s").as_double(), 0.5);
+  EXPECT_EQ(timings.at("tokens_per_s").as_double(), 0.5);
+}
+
+TEST(Run, OnATerminalItEndsWithOneLineOfFigures) {
+  CliRun cli;
+  cli.err_is_terminal = true;
+  cli.engine.info.weight_bytes_per_token = 1'000'000'000;
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x"}), 0);
+  EXPECT_THAT(cli.err.str(), HasSubstr("1 + 3 tokens, first after 0.50 s, 1.0 tokens/s, 1.0 GB/s\n"));
+  EXPECT_EQ(cli.out.str(), "Hello, world\n");
+}
+
+TEST(Run, CtrlCStopsTheAnswerAndGives130) {
+  CliRun cli;
+  cli.engine.on_token = [](int i) {
+    if (i == 1) std::raise(SIGINT);
+  };
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x"}), 130);
+  EXPECT_EQ(cli.out.str(), "Hello, \n");
+  EXPECT_EQ(cli.engine.num_cancelled, 1);
+}
+
+TEST(Run, AClosedOutputStopsTheAnswer) {
+  CliRun cli;
+  cli.engine.on_token = [&](int i) {
+    if (i == 1) cli.out.setstate(std::ios::badbit);
+  };
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x"}), 1);
+  EXPECT_EQ(cli.engine.num_cancelled, 1);
+  EXPECT_THAT(cli.err.str(), HasSubstr("cannot write to the standard output"));
+}
+
+TEST(Speed, CountsWeightsAndTheKvOfTheTokensBefore) {
+  cli::Answer answer;
+  answer.stats = {.prompt_tokens = 100, .generated_tokens = 11, .time_to_first_token_s = 1, .total_s = 3};
+  ModelInfo info;
+  info.weight_bytes_per_token = 1'000'000;
+  info.kv_bytes_per_token = 1000;
+  const cli::Speed speed = cli::speed_of(answer, info);
+  EXPECT_DOUBLE_EQ(speed.tokens_per_s, 5);
+  EXPECT_DOUBLE_EQ(speed.gb_per_s, 5 * (1'000'000 + 1000 * 105.5) / 1e9);
+}
+
+}  // namespace
+}  // namespace octavo

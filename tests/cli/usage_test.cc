@@ -1,0 +1,141 @@
+// What the program says to wrong arguments, and what its help promises.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/fake_engine.h"
+#include "support/temp_file.h"
+
+namespace octavo {
+namespace {
+
+using test::CliRun;
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr const char* kCommands[] = {"run", "chat", "info", "tokenize", "logits"};
+
+TEST(Usage, NoCommandPrintsHelpAndIsWrong) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({}), 2);
+  EXPECT_EQ(cli.out.str(), "");
+  for (const char* command : kCommands) EXPECT_THAT(cli.err.str(), HasSubstr(command));
+}
+
+TEST(Usage, HelpIsDoneEverywhereAndHasExamples) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"--help"}), 0);
+  EXPECT_THAT(cli.out.str(), AllOf(HasSubstr("Exit codes"), HasSubstr("octavo run -p")));
+  for (const char* command : kCommands) {
+    EXPECT_EQ(cli.run({command, "--help"}), 0) << command;
+    EXPECT_THAT(cli.out.str(), AllOf(HasSubstr("Examples:"), HasSubstr(std::string("octavo ") + command))) << command;
+    EXPECT_THAT(cli.out.str(), testing::Not(HasSubstr("Excludes"))) << command;
+    EXPECT_EQ(cli.err.str(), "") << command;
+  }
+}
+
+TEST(Usage, VersionIsOneLine) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"--version"}), 0);
+  EXPECT_THAT(cli.out.str(), AllOf(StartsWith("octavo "), EndsWith("\n")));
+}
+
+TEST(Usage, WrongArgumentsAreOneLineAndExitCode2) {
+  const std::vector<std::vector<std::string>> wrong = {
+      {"fly"},
+      {"--fly"},
+      {"run", "--fly"},
+      {"run", "-p"},
+      {"run", "-p", "x", "-f", "y"},
+      {"run", "-p", "x", "-n", "0"},
+      {"run", "-p", "x", "-n", "many"},
+      {"run", "-p", "x", "-n", "99999999999"},
+      {"run", "-p", "x", "--temp", "-1"},
+      {"run", "-p", "x", "--temp", "nan"},
+      {"run", "-p", "x", "--top-p", "1.5"},
+      {"run", "-p", "x", "--top-k", "-1"},
+      {"run", "-p", "x", "--min-p", "2"},
+      {"run", "-p", "x", "--seed", "-1"},
+      {"run", "-p", "x", "--seed", "18446744073709551616"},
+      {"run", "-p", "x", "--threads", "0"},
+      {"run", "-p", "x", "--isa", "sse9"},
+      {"run", "-p", "x", "--kv-type", "f64"},
+      {"run", "-p", "x", "--block-size", "12"},
+      {"run", "-p", "x", "--block-size", "512"},
+      {"run", "-p", "x", "--kv-memory", "4 gigabytes"},
+      {"run", "-p", "x", "--max-context", "0"},
+      {"run", "-p", "x", "--chunk", "0"},
+      {"run", "-p", "x", "--log-level", "loud"},
+      {"run", "-p", "x", "--kv-layout", "paged"},
+      {"chat", "words"},
+      {"info", "a", "b"},
+      {"info", "a", "--context", "-5"},
+      {"tokenize", "text", "--decode", "1"},
+      {"tokenize", "text", "--ids", "--json"},
+      {"logits"},
+      {"logits", "--ids", "1,x"},
+      {"logits", "--ids", ""},
+      {"serve"},
+  };
+  for (const auto& args : wrong) {
+    CliRun cli;
+    const std::string shown = testing::PrintToString(args);
+    EXPECT_EQ(cli.run(args), 2) << shown;
+    EXPECT_EQ(cli.out.str(), "") << shown;
+    const std::string message = cli.err.str();
+    EXPECT_THAT(message, StartsWith("octavo: ")) << shown;
+    EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 1) << message;
+  }
+}
+
+TEST(Usage, WrongValuesNameTheOptionWhatWasFoundAndWhatIsExpected) {
+  CliRun cli;
+  cli.run({"run", "-p", "x", "--block-size", "12"});
+  EXPECT_THAT(cli.err.str(), AllOf(HasSubstr("--block-size"), HasSubstr("'12'"), HasSubstr("power of two")));
+  cli.run({"run", "-p", "x", "--isa", "sse9"});
+  EXPECT_THAT(cli.err.str(), AllOf(HasSubstr("--isa"), HasSubstr("'sse9'"), HasSubstr("avx512vnni")));
+  cli.run({"run", "-p", "x", "--kv-memory", "4G"});
+  EXPECT_THAT(cli.err.str(), AllOf(HasSubstr("--kv-memory"), HasSubstr("'4G'"), HasSubstr("4GiB")));
+  EXPECT_THAT(cli.err.str(), HasSubstr("octavo run --help"));
+}
+
+TEST(Usage, EngineOptionsReachTheEngine) {
+  CliRun cli;
+  ASSERT_EQ(cli.run({"run", "-p", "x", "-m", "some.gguf", "--threads", "3", "--isa", "scalar", "--kv-type", "q8_0",
+                     "--block-size", "32", "--kv-memory", "1.5GiB", "--max-context", "50", "--chunk", "7"}),
+            0)
+      << cli.err.str();
+  const EngineOptions& options = cli.engine.options;
+  EXPECT_EQ(options.model_path, "some.gguf");
+  EXPECT_EQ(options.num_threads, 3);
+  EXPECT_EQ(options.isa, "scalar");
+  EXPECT_EQ(options.kv_type, KvType::kQ8_0);
+  EXPECT_EQ(options.block_size, 32);
+  EXPECT_EQ(options.kv_memory_bytes, std::uint64_t{3} << 29);
+  EXPECT_EQ(options.max_context, 50);
+  EXPECT_EQ(options.max_step_tokens, 7);
+}
+
+TEST(Usage, TheDefaultModelIsInTheCacheFolderOrTheErrorNamesTheSetUp) {
+  CliRun cli;
+  cli.cache_folder = "/no/such/cache";
+  EXPECT_EQ(cli.run({"run", "-p", "x"}), 1);
+  EXPECT_THAT(cli.err.str(), AllOf(HasSubstr("/no/such/cache/octavo/models/SmolLM2-135M-Instruct.Q4_1.gguf"),
+                                   HasSubstr("scripts/setup")));
+  cli.cache_folder.clear();
+  EXPECT_EQ(cli.run({"run", "-p", "x"}), 1);
+  EXPECT_THAT(cli.err.str(), HasSubstr("XDG_CACHE_HOME"));
+
+  const auto folder = std::filesystem::temp_directory_path() / "octavo-default-model-test";
+  std::filesystem::create_directories(folder / "octavo/models");
+  const auto model = folder / "octavo/models/SmolLM2-135M-Instruct.Q4_1.gguf";
+  std::ofstream(model) << "x";
+  cli.cache_folder = folder;
+  EXPECT_EQ(cli.run({"run", "-p", "x"}), 0) << cli.err.str();
+  EXPECT_EQ(cli.engine.options.model_path, model);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace octavo
