@@ -1,8 +1,8 @@
 // Text to token ids and back: the facade over byte-level BPE and SPM vocabularies of a GGUF file.
 //
 // Owned by the engine, immutable after load() and independent of the file, so any thread may use it. Ids are equal to
-// llama.cpp's and Hugging Face `tokenizers`' on the same vocabulary (tests/tokenizer); docs of the differences between
-// those two are in tools/tokenizer_compare_hf.py.
+// llama.cpp's and Hugging Face `tokenizers`' on the same vocabulary (tests/tokenizer); tools/tokenizer_compare_hf.py
+// says where those two differ, and there llama.cpp is followed.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,8 @@ class Tokenizer {
   std::string_view bytes_after(std::optional<TokenId> previous, TokenId id) const;
   /// True for tokens that are never shown in an answer (control tokens such as BOS, the unknown token).
   bool is_control(TokenId id) const;
-  /// Concatenated bytes; SPM's added leading space is removed, as its vocabulary asks.
+  /// Concatenated bytes; SPM's added leading space is removed, as its vocabulary asks. A byte-level vocabulary gives
+  /// back any text of whole characters that it has all bytes of; SPM writes U+2581 of the text as a space.
   std::string decode(std::span<const TokenId> ids) const;
 
   /// End-of-generation tokens: EOS, and the end-of-turn tokens the file names or llama.cpp knows by their text.
