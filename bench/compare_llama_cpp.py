@@ -32,7 +32,7 @@ def llama_bench(args):
 
 
 def octavo_run(args, prompt, gen):
-    return run_json([args.octavo, "run", "-m", args.model, "--raw", "--temp", "0", "--ignore-eos", "--json",
+    return run_json([args.octavo, "run", "-m", args.model, "--raw", "--temp", "0", "--json",
                      "--threads", str(args.threads), "-n", str(gen), "-p", prompt])
 
 
@@ -53,8 +53,11 @@ def prompt_of(args, num_tokens):
 def octavo(args, prompt):
     prefill = octavo_run(args, prompt, 1)
     decode = octavo_run(args, " the", args.gen + 1)
-    seconds = decode["total_s"] - decode["time_to_first_token_s"]
-    return prefill["prompt_tokens"] / prefill["time_to_first_token_s"], (decode["generated_tokens"] - 1) / seconds
+    if decode["generated_tokens"] < 2:
+        sys.exit("octavo: the model ended its answer at once; decode cannot be timed")
+    seconds = decode["timings"]["total_s"] - decode["timings"]["time_to_first_token_s"]
+    prefill_rate = prefill["prompt_tokens"] / prefill["timings"]["time_to_first_token_s"]
+    return prefill_rate, (decode["generated_tokens"] - 1) / seconds
 
 
 def main():

@@ -47,10 +47,10 @@ class BadFile(unittest.TestCase):
         self.refuse(self.file(b""))
 
     def test_wrong_magic(self):
-        self.refuse(self.file(b"GGML" + b"\0" * 4096), "magic")
+        self.refuse(self.file(b"GGML" + b"\0" * 4096), "GGML", "expected 'GGUF'")
 
     def test_another_format(self):
-        self.refuse(self.file(b"PK\x03\x04" + bytes(range(256)) * 16), "magic")
+        self.refuse(self.file(b"PK\x03\x04" + bytes(range(256)) * 16), "expected 'GGUF'")
 
     def test_big_endian_or_unknown_version(self):
         self.refuse(self.file(b"GGUF" + struct.pack(">IQQ", 3, 0, 0)), "version")
@@ -71,10 +71,6 @@ class BadFile(unittest.TestCase):
         self.refuse(model, "mamba", "llama", "qwen2", "qwen3", "gemma3", commands=("run", "logits"))
 
     def test_missing_metadata_is_named(self):
-        model = self.patched(b"llama.attention.head_count_kv", b"head_count_kv", b"head_count_zz")
-        done = support.octavo("logits", "-m", model, "--ids", "1")
-        if done.returncode != 0:  # the key may be left out: then every head has its own
-            self.assertIn("head_count", done.stderr)
         model = self.patched(b"llama.block_count", b"block_count", b"block_xxxxx")
         self.refuse(model, "llama.block_count", commands=("run", "logits"))
 
@@ -104,7 +100,7 @@ class BadArguments(unittest.TestCase):
 
     def test_wrong_usage_is_exit_code_2(self):
         model = ("-m", support.SMOLLM2)
-        for args in ([], ["frobnicate"], ["run", "--no-such-flag"], ["run", *model, "-p"], ["info"],
+        for args in ([], ["frobnicate"], ["run", "--no-such-flag"], ["run", *model, "-p"],
                      ["run", *model, "-p", "x", "--temp", "warm"], ["run", *model, "-p", "x", "-n", "-3"],
                      ["run", *model, "-p", "x", "--top-p", "1.5"], ["run", *model, "-p", "x", "--kv-type", "f8"],
                      ["run", *model, "-p", "x", "--block-size", "3"], ["run", *model, "-p", "x", "--threads", "-1"],

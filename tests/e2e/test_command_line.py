@@ -24,14 +24,19 @@ class Help(unittest.TestCase):
 
 class Run(unittest.TestCase):
     def test_greedy_answer_is_the_golden_one(self):
-        # The first steps of this case have gaps that rounding cannot close.
+        # The first five steps of this case have gaps that rounding cannot close.
         case = support.golden("smollm2-135m")["cases"][0]
-        answer = support.octavo_ok("run", "--raw", "--temp", 0, "-n", 8, "-p", case["text"])
-        self.assertTrue(case["greedy_text"].startswith(answer.rstrip("\n")) and " Paris" in answer, answer)
+        answer = support.octavo_ok("run", "--raw", "--temp", 0, "-n", 5, "-p", case["text"])
+        self.assertEqual(answer.removesuffix("\n"), " Paris.\n\nThe")
 
     def test_chat_template_is_used_without_raw(self):
-        answer = support.octavo_ok("run", "-p", "What is the capital of France?", *GREEDY)
-        self.assertIn("Paris", answer)
+        question = "What is the capital of France?"
+        turn = ("<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+                f"<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n")
+        result = json.loads(support.octavo_ok("run", "-p", question, "--json", *GREEDY))
+        self.assertEqual(result["prompt_tokens"], len(support.tokenize(support.SMOLLM2, turn)))
+        raw = json.loads(support.octavo_ok("run", "--raw", "-p", turn, "--json", *GREEDY))
+        self.assertEqual(raw["tokens"], result["tokens"])
 
     def test_prompt_from_a_file_and_from_stdin(self):
         text = "Once upon a time, in a village by the sea,"
@@ -61,7 +66,7 @@ class Run(unittest.TestCase):
         self.assertEqual(result["prompt_tokens"], 5)
         self.assertEqual(result["generated_tokens"], 12)
         self.assertEqual(result["finish_reason"], "length")
-        self.assertGreater(result["time_to_first_token_s"], 0)
+        self.assertGreater(result["timings"]["time_to_first_token_s"], 0)
 
     def test_nothing_but_the_answer_is_written_to_a_pipe(self):
         done = support.octavo("run", "--raw", "-p", "The capital of France is", *GREEDY)
@@ -104,10 +109,6 @@ class Run(unittest.TestCase):
         self.assertLess(time.monotonic() - started, 60 if support.SANITIZED else 10)
         self.assertIn(code, (0, 1, 141, -13), stderr)
         self.assertNotIn(b"terminate", stderr)
-
-    def test_contiguous_layout_gives_the_same_text(self):
-        args = ("run", "--raw", "-p", "Once upon a time", *GREEDY)
-        self.assertEqual(support.octavo_ok(*args, "--kv-layout", "contiguous"), support.octavo_ok(*args))
 
     def test_a_model_without_a_known_template_says_how_to_go_on(self):
         done = support.octavo("run", "-m", support.GEMMA3, "-p", "Hello", "-n", 4)
