@@ -35,7 +35,7 @@ class Chat {
   }
 
   Result<int> loop() {
-    if (interactive_) context_.out << engine_->info().name << ", /help for help" << std::endl;
+    if (interactive_) context_.out << engine_->info().name << ", /help for help" << '\n' << std::flush;
     const std::unique_ptr<LineReader> reader = make_line_reader(context_);
     bool interrupted_before = false;
     for (;;) {
@@ -44,7 +44,7 @@ class Chat {
       if (line.kind == Line::Kind::kInterrupted) {
         if (interrupted_before && line.text.empty()) return kDone;
         interrupted_before = line.text.empty();
-        if (interrupted_before) context_.out << "(Ctrl-C again or Ctrl-D leaves)" << std::endl;
+        if (interrupted_before) context_.out << "(Ctrl-C again or Ctrl-D leaves)" << '\n' << std::flush;
         continue;
       }
       interrupted_before = false;
@@ -66,7 +66,7 @@ class Chat {
       context_.out << kHelp << std::flush;
     } else if (line == "/reset") {
       reset();
-      if (interactive_) context_.out << "(the conversation is forgotten)" << std::endl;
+      if (interactive_) context_.out << "(the conversation is forgotten)" << '\n' << std::flush;
     } else if (line.starts_with('/') && line.find(' ') == std::string::npos) {
       note("unknown command " + line + "; /help lists the commands");
     } else {
@@ -103,7 +103,7 @@ class Chat {
     return {};
   }
 
-  void note(const std::string& text) { context_.err << "octavo: " << text << std::endl; }
+  void note(const std::string& text) { context_.err << "octavo: " << text << '\n' << std::flush; }
 
   const ChatOptions& options_;
   std::unique_ptr<Engine> engine_;

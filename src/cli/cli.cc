@@ -17,7 +17,7 @@ const CLI::App& chosen(const CLI::App& app) {
 int report_usage(const CLI::App& app, const CLI::ParseError& error, Context& context) {
   const CLI::App& command = chosen(app);
   const std::string name = &command == &app ? "octavo" : "octavo " + command.get_name();
-  context.err << "octavo: " << error.what() << "; " << name << " --help shows what is possible" << std::endl;
+  context.err << "octavo: " << error.what() << "; " << name << " --help shows what is possible" << '\n' << std::flush;
   return kWrongUsage;
 }
 
@@ -25,11 +25,11 @@ int perform(const Action& action, Context& context) {
   try {
     const Result<int> code = action();
     if (code) return *code;
-    context.err << "octavo: " << code.error().message << std::endl;
+    context.err << "octavo: " << code.error().message << '\n' << std::flush;
   } catch (const std::bad_alloc&) {
-    context.err << "octavo: out of memory" << std::endl;
+    context.err << "octavo: out of memory" << '\n' << std::flush;
   } catch (const std::exception& error) {
-    context.err << "octavo: " << error.what() << std::endl;
+    context.err << "octavo: " << error.what() << '\n' << std::flush;
   }
   return kFailed;
 }
@@ -59,7 +59,7 @@ int run_cli(int argc, const char* const* argv, Context& context) {
     context.out << app.help() << std::flush;  // of the command, if one was chosen
     return kDone;
   } catch (const CLI::CallForVersion& version) {
-    context.out << version.what() << std::endl;
+    context.out << version.what() << '\n' << std::flush;
     return kDone;
   } catch (const CLI::ParseError& error) {
     return report_usage(app, error, context);

@@ -130,7 +130,7 @@ Result<int> info(const InfoCommandOptions& options, Context& context) {
   OCTAVO_TRY(const GgufFile file, GgufFile::open(path));
   OCTAVO_TRY(const InfoReport report, make_info_report(file, options.info));
   if (options.json) {
-    context.out << boost::json::serialize(to_json(report)) << std::endl;
+    context.out << boost::json::serialize(to_json(report)) << '\n' << std::flush;
   } else {
     print_head(report, context.out);
     if (!file.tensors().empty()) {

@@ -46,6 +46,7 @@ std::vector<TokenLogprob> most_likely(std::span<const float> row) {
                     [&](TokenId a, TokenId b) { return at(a) != at(b) ? at(a) > at(b) : a < b; });
   const double total = log_sum_exp(row);
   std::vector<TokenLogprob> top;
+  top.reserve(count);
   for (std::size_t i = 0; i < count; ++i) top.push_back({order[i], static_cast<double>(at(order[i])) - total});
   return top;
 }
@@ -73,7 +74,7 @@ void print_json(const Summary& summary, std::size_t num_ids, std::ostream& out) 
   for (const TokenLogprob& t : summary.top) top.push_back(boost::json::array{t.id, t.logprob});
   boost::json::object object{{"num_tokens", num_ids}, {"top", std::move(top)}};
   if (const auto mean = summary.mean_nll(num_ids)) object["mean_nll"] = *mean;
-  out << boost::json::serialize(object) << std::endl;
+  out << boost::json::serialize(object) << '\n' << std::flush;
 }
 
 void print_table(const Summary& summary, std::size_t num_ids, const Engine& engine, std::ostream& out) {

@@ -149,7 +149,7 @@ Result<std::filesystem::path> resolve_model(const std::string& named, const Cont
   if (!named.empty()) return named;
   if (context.cache_folder.empty())
     return fail("the default model's folder is unknown: set HOME or XDG_CACHE_HOME, or name a model with -m");
-  const std::filesystem::path path = context.cache_folder / kDefaultModel;
+  std::filesystem::path path = context.cache_folder / kDefaultModel;
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))
     return fail("{}: the default model is not there; fetch it with scripts/setup, or name a model with -m",
@@ -173,7 +173,8 @@ Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::st
 
 Result<std::string> read_text(const std::string& path, Context& context) {
   if (path.empty()) {
-    if (context.in_is_terminal) context.err << "octavo: reading from standard input, Ctrl-D ends it" << std::endl;
+    if (context.in_is_terminal)
+      context.err << "octavo: reading from standard input, Ctrl-D ends it" << '\n' << std::flush;
     std::string text{std::istreambuf_iterator<char>(context.in), {}};
     if (context.in.bad()) return fail("cannot read the standard input");
     return text;

@@ -27,8 +27,9 @@ constexpr std::array<Unit, 9> kUnits = {{{"B", 1},
 /// The whole text as a number; false if it is none or does not fit.
 template <class T>
 bool parse_whole(std::string_view text, T& value) {
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value);
   return error == std::errc() && stop == end;
 }
 

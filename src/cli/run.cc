@@ -72,11 +72,11 @@ Result<int> run(const RunOptions& options, Context& context) {
   OCTAVO_TRY(const Answer answer, generate(*engine, std::move(request),
                                            [&](std::string_view text) { return options.json || output.write(text); }));
   if (options.json) {
-    context.out << to_json(answer, engine->info(), seed) << std::endl;
+    context.out << to_json(answer, engine->info(), seed) << '\n' << std::flush;
   } else {
     output.end_line();
   }
-  if (context.err_is_terminal) context.err << speed_line(answer, engine->info()) << std::endl;
+  if (context.err_is_terminal) context.err << speed_line(answer, engine->info()) << '\n' << std::flush;
   if (!context.out) return fail("cannot write to the standard output");
   return answer.interrupted ? kInterrupted : kDone;
 }

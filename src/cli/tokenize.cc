@@ -27,9 +27,9 @@ Result<int> print_decoded(const TokenizeOptionsOf& options, const Tokenizer& tok
       return fail("--decode: found the id {}, expected 0 to {}", id, tokenizer.vocab_size() - 1);
   const std::string text = tokenizer.decode(*ids);
   if (options.json) {
-    context.out << boost::json::serialize(boost::json::value{{"text", to_valid_utf8(text)}}) << std::endl;
+    context.out << boost::json::serialize(boost::json::value{{"text", to_valid_utf8(text)}}) << '\n' << std::flush;
   } else {
-    context.out << text << std::endl;
+    context.out << text << '\n' << std::flush;
   }
   return kDone;
 }
