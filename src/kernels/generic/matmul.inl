@@ -56,6 +56,19 @@ inline void add_group(const U8 (&q)[8], const F32* scale, const F32* offset, int
   }
 }
 
+// With few rows the weights come from memory, once: each is asked for this far ahead, which no hardware prefetcher
+// does across pages. The scales lie within the same bytes.
+inline constexpr int kStreamingRows = 2;
+inline constexpr int kPrefetchBytes = 3072;
+
+template <DType T>
+inline void prefetch_group(const uint8_t* quads, int g) {
+  constexpr PackedBlock kB = packed_block(T);
+  constexpr int kGroups = kB.block / 32;
+  constexpr int kBytes = (kB.quad_bytes + kB.scale_bytes) / kGroups;
+  for (int line = 0; line < kBytes; line += 64) prefetch(quads + g * kBytes + line + kPrefetchBytes);
+}
+
 template <DType T, int R>
 inline void dot_tile(const uint8_t* panel, int64_t cols, int h, const ActRow (&x)[R], F32 (&acc)[R]) {
   constexpr PackedBlock kB = packed_block(T);
@@ -67,6 +80,7 @@ inline void dot_tile(const uint8_t* panel, int64_t cols, int h, const ActRow (&x
     for (int g = 0; g < kB.block / 32; ++g) {
       U8 q[8];
       Weights<T>::quads(quads, g, q);
+      if constexpr (R <= kStreamingRows) prefetch_group<T>(quads, g);
       add_group<T, R>(q, scale, offset, g, k + g * 32, x, acc);
     }
     quads += kB.quad_bytes;
