@@ -36,7 +36,8 @@ class WeightLoader {
   Result<const GgufTensor*> find(const std::string& name, std::int64_t rows, std::int64_t cols, Presence presence);
   Result<void> matrix(const std::string& name, std::int64_t rows, std::int64_t cols, PackedMatrix& target);
   Result<void> vector(const std::string& name, std::int64_t size, Presence presence, const float*& target);
-  Result<void> list_layer(int layer, LayerWeights& w);
+  Result<void> list_attention(const std::string& prefix, LayerWeights& w);
+  Result<void> list_feed_forward(const std::string& prefix, LayerWeights& w);
   Result<void> check_all_used() const;
 
   const GgufFile& file_;
@@ -73,28 +74,28 @@ Result<void> WeightLoader::vector(const std::string& name, std::int64_t size, Pr
   return {};
 }
 
-Result<void> WeightLoader::list_layer(int layer, LayerWeights& w) {
+Result<void> WeightLoader::list_attention(const std::string& prefix, LayerWeights& w) {
   const ArchitectureInfo& arch = *config_.arch;
-  const std::string prefix = fmt::format("blk.{}.", layer);
-  const auto name = [&](std::string_view suffix) { return prefix + std::string(suffix); };
-  const Presence post_norms = arch.post_norms ? Presence::kRequired : Presence::kAbsent;
-  OCTAVO_TRY_VOID(vector(name("attn_norm.weight"), config_.width, Presence::kRequired, w.attn_norm));
-  OCTAVO_TRY_VOID(matrix(name("attn_q.weight"), config_.q_width(), config_.width, w.q));
-  OCTAVO_TRY_VOID(matrix(name("attn_k.weight"), config_.kv_width(), config_.width, w.k));
-  OCTAVO_TRY_VOID(matrix(name("attn_v.weight"), config_.kv_width(), config_.width, w.v));
-  OCTAVO_TRY_VOID(vector(name("attn_q.bias"), config_.q_width(), arch.qkv_bias, w.q_bias));
-  OCTAVO_TRY_VOID(vector(name("attn_k.bias"), config_.kv_width(), arch.qkv_bias, w.k_bias));
-  OCTAVO_TRY_VOID(vector(name("attn_v.bias"), config_.kv_width(), arch.qkv_bias, w.v_bias));
-  OCTAVO_TRY_VOID(vector(name("attn_q_norm.weight"), config_.head_dim, arch.qk_norm, w.q_norm));
-  OCTAVO_TRY_VOID(vector(name("attn_k_norm.weight"), config_.head_dim, arch.qk_norm, w.k_norm));
-  OCTAVO_TRY_VOID(matrix(name("attn_output.weight"), config_.width, config_.q_width(), w.o));
-  OCTAVO_TRY_VOID(vector(name("post_attention_norm.weight"), config_.width, post_norms, w.post_attn_norm));
-  OCTAVO_TRY_VOID(vector(name("ffn_norm.weight"), config_.width, Presence::kRequired, w.ffn_norm));
-  OCTAVO_TRY_VOID(matrix(name("ffn_gate.weight"), config_.ffn_width, config_.width, w.gate));
-  OCTAVO_TRY_VOID(matrix(name("ffn_up.weight"), config_.ffn_width, config_.width, w.up));
-  OCTAVO_TRY_VOID(matrix(name("ffn_down.weight"), config_.width, config_.ffn_width, w.down));
-  OCTAVO_TRY_VOID(vector(name("post_ffw_norm.weight"), config_.width, post_norms, w.post_ffn_norm));
-  return {};
+  OCTAVO_TRY_VOID(vector(prefix + "attn_norm.weight", config_.width, Presence::kRequired, w.attn_norm));
+  OCTAVO_TRY_VOID(matrix(prefix + "attn_q.weight", config_.q_width(), config_.width, w.q));
+  OCTAVO_TRY_VOID(matrix(prefix + "attn_k.weight", config_.kv_width(), config_.width, w.k));
+  OCTAVO_TRY_VOID(matrix(prefix + "attn_v.weight", config_.kv_width(), config_.width, w.v));
+  OCTAVO_TRY_VOID(vector(prefix + "attn_q.bias", config_.q_width(), arch.qkv_bias, w.q_bias));
+  OCTAVO_TRY_VOID(vector(prefix + "attn_k.bias", config_.kv_width(), arch.qkv_bias, w.k_bias));
+  OCTAVO_TRY_VOID(vector(prefix + "attn_v.bias", config_.kv_width(), arch.qkv_bias, w.v_bias));
+  OCTAVO_TRY_VOID(vector(prefix + "attn_q_norm.weight", config_.head_dim, arch.qk_norm, w.q_norm));
+  OCTAVO_TRY_VOID(vector(prefix + "attn_k_norm.weight", config_.head_dim, arch.qk_norm, w.k_norm));
+  return matrix(prefix + "attn_output.weight", config_.width, config_.q_width(), w.o);
+}
+
+Result<void> WeightLoader::list_feed_forward(const std::string& prefix, LayerWeights& w) {
+  const Presence post_norms = config_.arch->post_norms ? Presence::kRequired : Presence::kAbsent;
+  OCTAVO_TRY_VOID(vector(prefix + "post_attention_norm.weight", config_.width, post_norms, w.post_attn_norm));
+  OCTAVO_TRY_VOID(vector(prefix + "ffn_norm.weight", config_.width, Presence::kRequired, w.ffn_norm));
+  OCTAVO_TRY_VOID(matrix(prefix + "ffn_gate.weight", config_.ffn_width, config_.width, w.gate));
+  OCTAVO_TRY_VOID(matrix(prefix + "ffn_up.weight", config_.ffn_width, config_.width, w.up));
+  OCTAVO_TRY_VOID(matrix(prefix + "ffn_down.weight", config_.width, config_.ffn_width, w.down));
+  return vector(prefix + "post_ffw_norm.weight", config_.width, post_norms, w.post_ffn_norm);
 }
 
 Result<void> WeightLoader::check_all_used() const {
@@ -111,7 +112,12 @@ Result<void> WeightLoader::list(Weights& w) {
   if (!config_.tied_output) OCTAVO_TRY_VOID(matrix("output.weight", config_.vocab_size, config_.width, w.output));
   OCTAVO_TRY_VOID(vector("rope_freqs.weight", config_.head_dim / 2, config_.arch->rope_factors, w.rope_factors));
   w.layers.resize(static_cast<std::size_t>(config_.num_layers));
-  for (int i = 0; i < config_.num_layers; ++i) OCTAVO_TRY_VOID(list_layer(i, w.layers[static_cast<std::size_t>(i)]));
+  for (int i = 0; i < config_.num_layers; ++i) {
+    const std::string prefix = fmt::format("blk.{}.", i);
+    LayerWeights& layer = w.layers[static_cast<std::size_t>(i)];
+    OCTAVO_TRY_VOID(list_attention(prefix, layer));
+    OCTAVO_TRY_VOID(list_feed_forward(prefix, layer));
+  }
   return check_all_used();
 }
 

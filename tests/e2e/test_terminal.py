@@ -4,6 +4,7 @@ import pty
 import re
 import select
 import signal
+import termios
 import time
 import unittest
 
@@ -47,6 +48,14 @@ class Terminal:
             if time.monotonic() > deadline or not self.read(0.1):
                 raise AssertionError(f"no {pattern!r} in {self.screen[since:]!r}")
 
+    def wait_for_raw_mode(self):
+        """libedit shows its prompt a moment before it takes keys one by one; a Ctrl-D in between would be lost."""
+        deadline = time.monotonic() + PATIENCE_S
+        while termios.tcgetattr(self.fd)[3] & termios.ICANON:
+            if time.monotonic() > deadline:
+                raise AssertionError("the terminal stays in line mode")
+            time.sleep(0.01)
+
     def finish(self):
         """The exit code; the program must end by itself."""
         deadline = time.monotonic() + PATIENCE_S
@@ -68,7 +77,9 @@ class Chat(unittest.TestCase):
 
     def start(self, *args):
         terminal = Terminal("chat", "-m", support.SMOLLM2, *args)
-        return terminal, terminal.wait_for(self.PROMPT)
+        at = terminal.wait_for(self.PROMPT)
+        terminal.wait_for_raw_mode()
+        return terminal, at
 
     def test_answers_and_quits(self):
         terminal, at = self.start("--temp", 0, "-n", 24)
