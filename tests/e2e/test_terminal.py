@@ -49,7 +49,8 @@ class Terminal:
                 raise AssertionError(f"no {pattern!r} in {self.screen[since:]!r}")
 
     def wait_for_raw_mode(self):
-        """libedit shows its prompt a moment before it takes keys one by one; a Ctrl-D in between would be lost."""
+        """libedit shows its prompt a moment before it takes keys one by one; what is typed in between is
+        echoed twice, and a Ctrl-D is lost."""
         deadline = time.monotonic() + PATIENCE_S
         while termios.tcgetattr(self.fd)[3] & termios.ICANON:
             if time.monotonic() > deadline:
@@ -73,19 +74,20 @@ class Terminal:
 
 
 class Chat(unittest.TestCase):
-    PROMPT = r"> "
-
     def start(self, *args):
         terminal = Terminal("chat", "-m", support.SMOLLM2, *args)
-        at = terminal.wait_for(self.PROMPT)
+        return terminal, self.prompt(terminal)
+
+    def prompt(self, terminal, since=0):
+        at = terminal.wait_for(r"> ", since)
         terminal.wait_for_raw_mode()
-        return terminal, at
+        return at
 
     def test_answers_and_quits(self):
         terminal, at = self.start("--temp", 0, "-n", 24)
         terminal.send("What is the capital of France?\r")
         at = terminal.wait_for(r"\w\w", terminal.wait_for(r"\r\n", at))
-        at = terminal.wait_for(self.PROMPT, at)
+        at = self.prompt(terminal, at)
         terminal.send("/quit\r")
         self.assertEqual(terminal.finish(), 0)
 
@@ -95,7 +97,7 @@ class Chat(unittest.TestCase):
         answers = []
         for line in (question, question, "/reset\r", question):
             terminal.send(line)
-            end = terminal.wait_for(self.PROMPT, terminal.wait_for(r"\r\n", at))
+            end = self.prompt(terminal, terminal.wait_for(r"\r\n", at))
             answers.append(terminal.screen[at:end])
             at = end
         self.assertEqual(answers[0], answers[3])  # nothing of the first two turns is left
@@ -107,20 +109,20 @@ class Chat(unittest.TestCase):
         terminal.send("Write a very long story about a ship.\r")
         at = terminal.wait_for(r"\w+ \w+ \w+", terminal.wait_for(r"\r\n", at))
         terminal.send("\x03")
-        at = terminal.wait_for(self.PROMPT, at)
+        at = self.prompt(terminal, at)
         terminal.send("/help\r")
-        at = terminal.wait_for(self.PROMPT, terminal.wait_for(r"\r\n", at))
+        at = self.prompt(terminal, terminal.wait_for(r"\r\n", at))
         terminal.send("/quit\r")
         self.assertEqual(terminal.finish(), 0)
 
     def test_arrow_up_brings_the_last_line_back(self):
         terminal, at = self.start("--temp", 0, "-n", 8)
         terminal.send("Name a zebra.\r")
-        at = terminal.wait_for(self.PROMPT, terminal.wait_for(r"\r\n", at))
+        at = self.prompt(terminal, terminal.wait_for(r"\r\n", at))
         terminal.send("\x1b[A")
         at = terminal.wait_for("zebra", at)
         terminal.send("\r")
-        at = terminal.wait_for(self.PROMPT, terminal.wait_for(r"\r\n", at))
+        at = self.prompt(terminal, terminal.wait_for(r"\r\n", at))
         terminal.send("/quit\r")
         self.assertEqual(terminal.finish(), 0)
 
