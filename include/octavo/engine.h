@@ -34,6 +34,10 @@ enum class KvType : std::uint8_t { kF16, kBF16, kQ8_0, kF32 };
 std::string_view kv_type_name(KvType type);
 Result<KvType> parse_kv_type(std::string_view name);
 
+/// Where the KV cache lies: in a pool of blocks that all sequences share, or in one growing piece for a single
+/// sequence. Both give the same bits.
+enum class KvLayout : std::uint8_t { kPaged, kContiguous };
+
 /// How far loading has come, for a progress bar: done of total bytes of weights.
 struct LoadProgress {
   std::uint64_t done_bytes;
@@ -45,11 +49,12 @@ struct EngineOptions {
   int num_threads = 0;                    // 0: every CPU this process may use
   std::string isa = "auto";  // auto, scalar, avx2, avxvnni, avx512vnni, neon; an unsupported one is an error
   KvType kv_type = KvType::kF16;
-  int block_size = 16;                // tokens in a KV block: a power of two, 1 to 256
-  std::uint64_t kv_memory_bytes = 0;  // hard budget of the KV arena; 0: half of what is free after loading
-  int max_context = 0;                // tokens in one sequence, prompt and answer; 0: what the model was trained for
-  int max_step_tokens = 512;          // rows computed in one step at most; longer prompts are read in chunks
-  int max_sequences = 256;            // sequences that advance in one step at most
+  KvLayout kv_layout = KvLayout::kPaged;  // contiguous: one sequence at a time, others wait; no q8_0
+  int block_size = 16;                    // tokens in a KV block of the paged layout: a power of two, 1 to 256
+  std::uint64_t kv_memory_bytes = 0;      // hard budget of the KV arena; 0: half of what is free after loading
+  int max_context = 0;        // tokens in one sequence, prompt and answer; 0: what the model was trained for
+  int max_step_tokens = 512;  // rows computed in one step at most; longer prompts are read in chunks
+  int max_sequences = 256;    // sequences that advance in one step at most
   std::function<void(const LoadProgress&)> on_load_progress = {};  // called on the loading thread
 };
 

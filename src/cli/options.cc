@@ -58,6 +58,12 @@ Result<int> parse_block_size(const std::string& text) {
   return static_cast<int>(*value);
 }
 
+Result<KvLayout> parse_kv_layout(const std::string& text) {
+  if (text == "paged") return KvLayout::kPaged;
+  if (text == "contiguous") return KvLayout::kContiguous;
+  return fail("found '{}', expected paged or contiguous", text);
+}
+
 Result<spdlog::level::level_enum> parse_log_level(const std::string& text) {
   for (const auto level :
        {spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err, spdlog::level::off})
@@ -99,8 +105,15 @@ void add_engine_options(CLI::App& app, EngineOptions& options, Context& context)
       "Instruction set: auto (default), scalar, avx2, avxvnni, avx512vnni, neon");
   add_kv_type_option(app, options.kv_type);
   add_parsed(
+      app, "--kv-layout", "LAYOUT", parse_kv_layout, [&options](KvLayout v) { options.kv_layout = v; },
+      "Where the KV cache lies: paged (default), or contiguous: one growing piece; changes memory, never the answer");
+  CLI::Option* block_size = add_parsed(
       app, "--block-size", "N", parse_block_size, [&options](int size) { options.block_size = size; },
-      "Tokens in a KV block: a power of two up to 256; default 16");
+      "Tokens in a KV block of the paged layout: a power of two up to 256; default 16");
+  app.parse_complete_callback([&options, block_size] {
+    if (options.kv_layout == KvLayout::kContiguous && block_size->count() > 0)
+      throw CLI::ValidationError("--block-size", "the contiguous layout has no blocks");
+  });
   add_parsed(
       app, "--kv-memory", "SIZE", [](const std::string& text) { return parse_size(text); },
       [&options](std::uint64_t bytes) { options.kv_memory_bytes = bytes; },

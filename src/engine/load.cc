@@ -59,6 +59,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
 
   const CpuRunnerOptions runner_options{.isa = isa,
                                         .kv_type = options.kv_type,
+                                        .kv_layout = options.kv_layout,
                                         .block_size = options.block_size,
                                         .kv_memory_bytes = options.kv_memory_bytes,
                                         .max_context = options.max_context,

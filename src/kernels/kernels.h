@@ -49,15 +49,23 @@ using MatmulFn = void (*)(const PackedMatrix& w, const ActivationRows& x, int64_
 /// Decodes row `row` of w into y[0 .. cols).
 using DecodeRowFn = void (*)(const PackedMatrix& w, int64_t row, float* y);
 
+enum class KOrder : uint8_t {
+  kDimMajor,    // [head_dim][block_size]: one vector holds consecutive tokens' values of a dimension
+  kTokenMajor,  // [block_size][head_dim]: as V; turned round a vector of tokens at a time
+};
+
 /// The K and V of one layer: blocks of `block_size` tokens, each block [kv_heads][head_bytes], a head being
-///     K       [head_dim][block_size]                 one vector holds consecutive tokens' values of a dimension
-///     V       [block_size][head_dim]
-///     K scale [ceil(head_dim / 32)][block_size]      IEEE halfs, q8_0 only
+///     K       in k_order
+///     V       [block_size][head_dim], v_offset bytes after K
+///     K scale [ceil(head_dim / 32)][block_size]      IEEE halfs, q8_0 only, which is dimension-major and without gaps
 ///     V scale [block_size][ceil(head_dim / 32)]
+/// The contiguous layout is one block as long as the cache's capacity, token-major, with all V after all K.
 struct KvLayer {
   uint8_t* data;
   size_t block_bytes;  // from one block of this layer to the next
-  size_t head_bytes;
+  size_t head_bytes;   // from one head of a block to the next
+  size_t v_offset;
+  KOrder k_order;
   int block_size, num_kv_heads, head_dim;
 };
 

@@ -50,6 +50,18 @@ KvShape kv_shape(const ModelConfig& config, KvType type, int block_size) {
   return shape;
 }
 
+namespace {
+
+Result<KvStorage> make_kv(const ModelConfig& config, const CpuRunnerOptions& options, int context,
+                          std::uint64_t budget) {
+  const KvShape shape = kv_shape(config, options.kv_type, options.block_size);
+  if (options.kv_layout == KvLayout::kContiguous) return KvStorage::create_contiguous(shape, budget, context);
+  const std::int64_t blocks_per_sequence = static_cast<std::int64_t>(context) / options.block_size + 1;
+  return KvStorage::create(shape, budget, blocks_per_sequence * options.max_seqs);
+}
+
+}  // namespace
+
 Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const GgufFile& file, const CpuRunnerOptions& options,
                                                    ThreadPool& pool) {
   OCTAVO_TRY(ModelConfig config, ModelConfig::load(file));
@@ -61,18 +73,15 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const GgufFile& file, const C
 
   const int wanted_context = options.max_context != 0 ? options.max_context : config.context_length;
   const std::uint64_t budget = options.kv_memory_bytes != 0 ? options.kv_memory_bytes : available_memory_bytes() / 2;
-  const std::int64_t most_blocks =
-      (static_cast<std::int64_t>(wanted_context) / options.block_size + 1) * options.max_seqs;
-  OCTAVO_TRY(KvStorage kv,
-             KvStorage::create(kv_shape(config, options.kv_type, options.block_size), budget, most_blocks));
-  const std::int64_t fitting = static_cast<std::int64_t>(kv.num_blocks()) * options.block_size;
+  OCTAVO_TRY(KvStorage kv, make_kv(config, options, wanted_context, budget));
+  const std::int64_t fitting = static_cast<std::int64_t>(kv.num_blocks()) * kv.shape().block_size;
   if (options.max_context > fitting)
     return fail("max_context is {} tokens, but a KV memory of {} bytes holds {}", options.max_context, budget, fitting);
 
   std::unique_ptr<CpuRunner> runner(new CpuRunner(std::move(config), std::move(weights), std::move(kv)));
   runner->max_context_ = static_cast<int>(std::min<std::int64_t>(wanted_context, fitting));
   runner->max_rows_ = options.max_rows;
-  runner->geometry_.block_size = options.block_size;
+  runner->geometry_.block_size = runner->kv_.shape().block_size;
   const std::size_t groups = runner->kv_.shape().group_layers.size();
   for (std::size_t g = 0; g < groups; ++g)
     runner->geometry_.groups.push_back(
@@ -94,8 +103,6 @@ std::span<const float> CpuRunner::logits(int first, int count) {
   return transformer_->logits(rows.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
 }
 
-std::uint64_t CpuRunner::kv_bytes_per_token() const {
-  return kv_.shape().block_bytes() / static_cast<std::uint64_t>(kv_.shape().block_size);
-}
+std::uint64_t CpuRunner::kv_bytes_per_token() const { return kv_.shape().bytes_per_token(); }
 
 }  // namespace octavo

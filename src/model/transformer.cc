@@ -52,6 +52,10 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, KvSt
 }
 
 void Transformer::forward(const Batch& batch) {
+  for (int s = 0; s < batch.num_seqs(); ++s) {
+    const auto first_row = static_cast<std::size_t>(batch.seq_begin[static_cast<std::size_t>(s)]);
+    kv_.prepare(batch.positions[first_row], batch.kv_len[static_cast<std::size_t>(s)]);
+  }
   for (const BlockCopy& copy : batch.copies) kv_.copy_block(copy.group, copy.from, copy.to);
   row_sequence_.clear();
   for (int s = 0; s < batch.num_seqs(); ++s) {
@@ -136,7 +140,7 @@ void Transformer::feed_forward_block(const LayerWeights& w, int rows) {
 void Transformer::write_cache(const Batch& batch, int index) {
   const Place place = places_[static_cast<std::size_t>(index)];
   const Batch::Group& tables = batch.groups[static_cast<std::size_t>(place.group)];
-  const int block_size = kv_.shape().block_size;
+  const int block_size = kv_.layer(place.group, place.layer).block_size;
   pool_.for_ranges(batch.tokens.size(), kRowGrain, [&](std::size_t begin, std::size_t end, int) {
     for (std::size_t row = begin; row < end; ++row) {
       const auto s = static_cast<std::size_t>(row_sequence_[row]);

@@ -63,11 +63,12 @@ TEST(Usage, WrongArgumentsAreOneLineAndExitCode2) {
       {"run", "-p", "x", "--kv-type", "f64"},
       {"run", "-p", "x", "--block-size", "12"},
       {"run", "-p", "x", "--block-size", "512"},
+      {"run", "-p", "x", "--kv-layout", "slots"},
+      {"run", "-p", "x", "--kv-layout", "contiguous", "--block-size", "16"},
       {"run", "-p", "x", "--kv-memory", "4 gigabytes"},
       {"run", "-p", "x", "--max-context", "0"},
       {"run", "-p", "x", "--chunk", "0"},
       {"run", "-p", "x", "--log-level", "loud"},
-      {"run", "-p", "x", "--kv-layout", "paged"},
       {"chat", "words"},
       {"info", "a", "b"},
       {"info", "a", "--context", "-5"},
@@ -115,6 +116,10 @@ TEST(Usage, EngineOptionsReachTheEngine) {
   EXPECT_EQ(options.kv_memory_bytes, std::uint64_t{3} << 29);
   EXPECT_EQ(options.max_context, 50);
   EXPECT_EQ(options.max_step_tokens, 7);
+  EXPECT_EQ(options.kv_layout, KvLayout::kPaged);
+  CliRun contiguous;
+  ASSERT_EQ(contiguous.run({"run", "-p", "x", "-m", "some.gguf", "--kv-layout", "contiguous"}), 0);
+  EXPECT_EQ(contiguous.engine.options.kv_layout, KvLayout::kContiguous);
 }
 
 TEST(Usage, TheDefaultModelIsInTheCacheFolderOrTheErrorNamesTheSetUp) {

@@ -39,6 +39,15 @@ class SameBits(unittest.TestCase):
     def test_biases_and_float_weights(self):
         self.check(support.tiny_model("tiny-qwen2", types=("F16", "F32", "BF16")))
 
+    def test_the_contiguous_layout_changes_nothing(self):
+        model = support.tiny_model("tiny-gemma3", types=("Q4_1",))
+        ids = support.english_ids(model, NUM_IDS)
+        for kv_type in ("f32", "f16", "bf16"):
+            with self.subTest(kv_type=kv_type):
+                paged = support.logits(model, ids, "--kv-type", kv_type, "--kv-layout", "paged")
+                contiguous = support.logits(model, ids, "--kv-type", kv_type, "--kv-layout", "contiguous")
+                self.assertEqual(paged.tobytes(), contiguous.tobytes())
+
     def test_block_size_changes_nothing(self):
         model = support.tiny_model("tiny-llama", types=("Q4_1",))
         ids = support.english_ids(model, NUM_IDS)

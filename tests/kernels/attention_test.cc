@@ -21,6 +21,7 @@ struct Shape {
   int length = 0;  // positions in the cache
   int rows = 1;    // the last `rows` of them are queries
   int window = 0;
+  KOrder k_order = KOrder::kDimMajor;
 };
 
 /// A sequence's K, V and queries, in the cache and as plain floats. Blocks lie in shuffled order.
@@ -32,6 +33,8 @@ class Case {
     const std::size_t scales = s.kv_type == kQ8_0 ? 4U * ((s.head_dim + 31) / 32) * s.block_size : 0;
     layer_.head_bytes = 2 * element * s.head_dim * s.block_size + scales;
     layer_.block_bytes = layer_.head_bytes * s.kv_heads;
+    layer_.v_offset = element * s.head_dim * s.block_size;
+    layer_.k_order = s.k_order;
     layer_.block_size = s.block_size;
     layer_.num_kv_heads = s.kv_heads;
     layer_.head_dim = s.head_dim;
@@ -188,6 +191,22 @@ TEST_P(Attention, MergedSplitsHaveTheBitsOfOneItem) {
       const Case c(kernels(), shape, random);
       const std::vector<float> whole = c.run(kMaxTileQueries), split = c.run_split(kMaxTileQueries);
       ASSERT_EQ(std::memcmp(whole.data(), split.data(), whole.size() * sizeof(float)), 0) << "length " << shape.length;
+    }
+}
+
+TEST_P(Attention, BitsDoNotDependOnTheOrderOfK) {
+  for (const Shape& shape : kShapes)
+    for (const int type : {kF16, kBF16, kF32}) {
+      Shape by_dim = shape, by_token = shape;
+      by_dim.kv_type = by_token.kv_type = type;
+      by_token.k_order = KOrder::kTokenMajor;
+      by_token.block_size = shape.length + 3;  // one block, of no round size, as in the contiguous layout
+      random.seed(8);
+      const std::vector<float> expected = Case(kernels(), by_dim, random).run(kMaxTileQueries);
+      random.seed(8);
+      const std::vector<float> got = Case(kernels(), by_token, random).run(kMaxTileQueries);
+      ASSERT_EQ(std::memcmp(expected.data(), got.data(), got.size() * sizeof(float)), 0)
+          << "length " << shape.length << " type " << type;
     }
 }
 

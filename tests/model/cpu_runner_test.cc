@@ -178,6 +178,19 @@ TEST_P(CpuRunnerTest, ScatteredBlocksAndOtherBlockSizesGiveTheSameBits) {
   }
 }
 
+TEST_P(CpuRunnerTest, TheContiguousLayoutGivesTheSameBits) {
+  const std::vector<std::int32_t> tokens = some_tokens(300, 5);
+  for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kF32}) {
+    Loaded paged = load(model(), options(type));
+    CpuRunnerOptions contiguous_options = options(type);
+    contiguous_options.kv_layout = KvLayout::kContiguous;
+    Loaded contiguous = load(model(), contiguous_options);
+    // One token, then pieces: the cache grows a few times on the way.
+    EXPECT_TRUE(same_bits(read(paged, tokens, 70, blocks_from(0, 19)), read(contiguous, tokens, 1, {0})));
+    EXPECT_TRUE(same_bits(read(paged, tokens, 300, blocks_from(0, 19)), read(contiguous, tokens, 70, {0})));
+  }
+}
+
 TEST_P(CpuRunnerTest, ACopiedBlockStandsForTheOneItCameFrom) {
   Loaded l = load(model(), options());
   const std::vector<std::int32_t> tokens = some_tokens(20, 4);
@@ -230,6 +243,16 @@ TEST(CpuRunner, AnExplicitContextThatCannotFitIsRefusedAnImplicitOneIsClamped) {
   EXPECT_THAT(error_of({}, {.kv_memory_bytes = 100000, .max_context = 1000}), HasSubstr("holds 192"));
   EXPECT_EQ(load({}, {.kv_memory_bytes = 100000}).runner->max_context(), 192);
   EXPECT_THAT(error_of({}, {.max_context = 2000}), HasSubstr("max_context is 2000, expected 1 to 1024"));
+}
+
+TEST(CpuRunner, TheContiguousLayoutIsOneBlockWithinTheBudget) {
+  const Loaded l = load({}, {.kv_layout = KvLayout::kContiguous, .kv_memory_bytes = 100000});
+  ASSERT_EQ(l.runner->kv_geometry().groups.size(), 1U);
+  EXPECT_EQ(l.runner->kv_geometry().groups[0].num_blocks, 1);
+  // 512 bytes a token, and a third layer's worth while one of the two grows
+  EXPECT_EQ(l.runner->max_context(), 100000 / 768);
+  EXPECT_LE(l.runner->kv_arena_bytes(), 100000U);
+  EXPECT_THAT(error_of({}, {.kv_type = KvType::kQ8_0, .kv_layout = KvLayout::kContiguous}), HasSubstr("found q8_0"));
 }
 
 TEST(CpuRunner, WrongOptionsAreNamed) {

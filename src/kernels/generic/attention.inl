@@ -73,23 +73,38 @@ inline void scores_in_block(const KvLayer& kv, const AttentionItem& item, const 
       [&](int g) { return f32_load_f16(at.k_scale + (size_t)g * bs + token); }, s);
 }
 
-/// Scores of kLanes tokens out of several blocks that are shorter than a vector: gathered first. Tokens beyond the
-/// sequence's last block read as zero; the caller masks them.
+/// K of one token, element by element, into lane `lane` of k[d].
+template <KvElement E>
+inline void gather_k(const KvLayer& kv, const typename Kv<E>::Element* head, int token, int lane, float (*k)[kLanes]) {
+  float values[kLanes];
+  if (kv.k_order == KOrder::kTokenMajor) {
+    const auto* row = head + (size_t)token * (size_t)kv.head_dim;
+    for (int d = 0; d < kv.head_dim; d += kLanes) {
+      const int count = kv.head_dim - d < kLanes ? kv.head_dim - d : kLanes;
+      f32_store(values, count == kLanes ? Kv<E>::load(row + d) : Kv<E>::load_n(row + d, count));
+      for (int i = 0; i < count; ++i) k[d + i][lane] = values[i];
+    }
+    return;
+  }
+  for (int d = 0; d < kv.head_dim; ++d) {
+    f32_store(values, Kv<E>::load_n(head + (size_t)d * (size_t)kv.block_size + token, 1));
+    k[d][lane] = values[0];
+  }
+}
+
+/// Scores of kLanes tokens whose K is not one vector a dimension, because a block is shorter than that or K lies token
+/// by token: gathered first. Tokens beyond the sequence's last block read as zero; the caller masks them.
 template <KvElement E, int N>
-__attribute__((noinline)) void scores_across_blocks(const KvLayer& kv, const AttentionItem& item,
-                                                    const float* const (&q)[N], int position, F32 (&s)[N]) {
+__attribute__((noinline)) void scores_gathered(const KvLayer& kv, const AttentionItem& item, const float* const (&q)[N],
+                                               int position, F32 (&s)[N]) {
   float k[kMaxHeadDim][kLanes], scales[kMaxHeadDim / kKvScaleDims][kLanes];
-  __builtin_memset(k, 0, sizeof(k));
+  __builtin_memset(k, 0, sizeof(float) * (size_t)kv.head_dim * kLanes);
   __builtin_memset(scales, 0, sizeof(scales));
   for (int lane = 0; lane < kLanes; ++lane) {
     const int block = (position + lane) / kv.block_size, token = (position + lane) % kv.block_size;
     if (block >= item.num_blocks) break;
     const auto at = kv_head<E>(kv, item.blocks[block], item.kv_head);
-    float one[kLanes];
-    for (int d = 0; d < kv.head_dim; ++d) {
-      f32_store(one, Kv<E>::load_n(at.k + (size_t)d * (size_t)kv.block_size + token, 1));
-      k[d][lane] = one[0];
-    }
+    gather_k<E>(kv, at.k, token, lane, k);
     if constexpr (E == KvElement::kQ8_0) {
       for (int g = 0; g < scale_groups_of(kv.head_dim); ++g)
         scales[g][lane] = scale_of(at.k_scale + (size_t)g * (size_t)kv.block_size + token);
@@ -110,10 +125,10 @@ inline void tile_scores(const KvLayer& kv, const AttentionItem& item, const floa
   for (int i = 0; i < N; ++i) top[i] = none;
   for (int position = view.begin; position < view.end; position += kLanes) {
     F32 s[N];
-    if (kv.block_size >= kLanes) {
+    if (kv.k_order == KOrder::kDimMajor && kv.block_size >= kLanes) {
       scores_in_block<E, N>(kv, item, q, position, s);
     } else {
-      scores_across_blocks<E, N>(kv, item, q, position, s);
+      scores_gathered<E, N>(kv, item, q, position, s);
     }
     for (int i = 0; i < N; ++i) {
       const F32 seen = f32_select(lanes_between(view.lo[i] - position, view.hi[i] - position), s[i], none);

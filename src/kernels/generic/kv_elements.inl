@@ -75,7 +75,8 @@ inline KvHead<typename Kv<E>::Element> kv_head(const KvLayer& kv, int32_t block,
   const size_t elements = (size_t)kv.head_dim * (size_t)kv.block_size;
   const Element* k = (const Element*)base;
   const uint16_t* scales = (const uint16_t*)(k + 2 * elements);
-  return {k, k + elements, scales, scales + (size_t)scale_groups_of(kv.head_dim) * (size_t)kv.block_size};
+  return {k, (const Element*)(base + kv.v_offset), scales,
+          scales + (size_t)scale_groups_of(kv.head_dim) * (size_t)kv.block_size};
 }
 
 /// int8 of one head's vector and its scales, one a kKvScaleDims dimensions.
@@ -127,7 +128,10 @@ void write_kv(const KvLayer& kv, int32_t block, int token, const float* k, const
         Kv<E>::convert(v_in, count, v_out + d);
         Kv<E>::convert(k_in, count, part);
       }
-      for (int i = 0; i < count; ++i) k_out[(size_t)(d + i) * (size_t)bs + (size_t)token] = part[i];
+      const bool by_token = kv.k_order == KOrder::kTokenMajor;
+      const size_t first = by_token ? (size_t)token * (size_t)kv.head_dim : (size_t)token;
+      const size_t stride = by_token ? 1 : (size_t)bs;
+      for (int i = 0; i < count; ++i) k_out[first + (size_t)(d + i) * stride] = part[i];
     }
   }
 }
