@@ -100,6 +100,9 @@ Result<void> load_heads(const GgufFile& file, const KeyReader& keys, ModelConfig
     return fail("{}: {} is missing and {} ({}) is not a multiple of the {} heads", path,
                 keys.key("attention.key_length"), keys.key("embedding_length"), config.width, config.num_heads);
   OCTAVO_TRY(config.head_dim, keys.size_or("attention.key_length", config.width / config.num_heads));
+  if (static_cast<std::int64_t>(config.num_heads) * config.head_dim > kMaxSize)
+    return fail("{}: {} is {} and {} is {}: their product is over {}", path, keys.key("attention.head_count"),
+                config.num_heads, keys.key("attention.key_length"), config.head_dim, kMaxSize);
   OCTAVO_TRY(const int value_length, keys.size_or("attention.value_length", config.head_dim));
   if (value_length != config.head_dim)
     return fail("{}: {} is {}, expected {} as the keys", path, keys.key("attention.value_length"), value_length,
@@ -192,6 +195,9 @@ Result<ModelConfig> ModelConfig::load(const GgufFile& file) {
   }
   OCTAVO_TRY_VOID(load_vocab_size(file, keys, config));
   OCTAVO_TRY(config.num_layers, keys.size("block_count"));
+  if (static_cast<std::size_t>(config.num_layers) > file.tensors().size())
+    return fail("{}: {} is {}, but the file has only {} tensors", file.path().string(), keys.key("block_count"),
+                config.num_layers, file.tensors().size());
   OCTAVO_TRY(config.width, keys.size("embedding_length"));
   OCTAVO_TRY(config.ffn_width, keys.size("feed_forward_length"));
   OCTAVO_TRY(config.context_length, keys.size("context_length"));

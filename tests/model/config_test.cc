@@ -75,6 +75,11 @@ TEST(ModelConfig, AVocabularyOnlyFileIsNoModel) {
 }
 
 TEST(ModelConfig, SizesBeyondReasonAreRefused) {
+  const auto claiming = [](const std::string& key, std::uint32_t value) {
+    return TinyModel{.without = {key}, .extra = [=](GgufWriter& writer) { writer.add(key, value); }};
+  };
+  EXPECT_THAT(error_of(claiming("llama.block_count", 1U << 24)), HasSubstr("the file has only 20 tensors"));
+  EXPECT_THAT(error_of(claiming("llama.attention.head_count", 1U << 24)), HasSubstr("their product is over"));
   EXPECT_THAT(error_of({.layers = 1, .context = 4000000000U}), HasSubstr("llama.context_length is 4000000000"));
   EXPECT_THAT(error_of({.layers = 1, .context = 0}), HasSubstr("llama.context_length is 0"));
 }
