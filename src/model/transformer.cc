@@ -147,13 +147,12 @@ void Transformer::write_cache(const Batch& batch, int index) {
       const int position = batch.positions[row];
       const std::int32_t block =
           tables.block_ids[static_cast<std::size_t>(tables.block_begin[s] + position / block_size)];
-      finish_qkv(batch, index, static_cast<std::int64_t>(row), block, position % block_size);
+      finish_qkv(index, static_cast<std::int64_t>(row), block, position % block_size);
     }
   });
 }
 
-void Transformer::finish_qkv(const Batch&, int index, std::int64_t row, std::int32_t block,
-                             std::int32_t token_in_block) {
+void Transformer::finish_qkv(int index, std::int64_t row, std::int32_t block, std::int32_t token_in_block) {
   const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
   const Place place = places_[static_cast<std::size_t>(index)];
   const int dim = config_.head_dim;

@@ -48,7 +48,7 @@ class Transformer {
 
   /// QKV of one row, ready for attention: biases, norms of heads, rotary positions, the scale of scores; K and V go
   /// to the cache.
-  void finish_qkv(const Batch& batch, int index, std::int64_t row, std::int32_t block, std::int32_t token_in_block);
+  void finish_qkv(int index, std::int64_t row, std::int32_t block, std::int32_t token_in_block);
   void write_cache(const Batch& batch, int index);
   void attend(int group, const KvLayer& kv);
 

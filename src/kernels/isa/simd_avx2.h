@@ -105,7 +105,6 @@ inline I32 i32_shl(I32 a) {
 inline F32 i32_to_f32(I32 a) { return _mm256_cvtepi32_ps(a); }
 inline I32 f32_round(F32 a) { return _mm256_cvtps_epi32(a); }
 inline F32 i32_as_f32(I32 a) { return _mm256_castsi256_ps(a); }
-inline I32 f32_as_i32(F32 a) { return _mm256_castps_si256(a); }
 inline void i32_store_i8(int8_t* p, I32 v) {
   const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
   _mm_storel_epi64((__m128i*)p, _mm_packs_epi16(words, words));

@@ -75,7 +75,6 @@ inline I32 i32_shl(I32 a) {
 inline F32 i32_to_f32(I32 a) { return _mm512_cvtepi32_ps(a); }
 inline I32 f32_round(F32 a) { return _mm512_cvtps_epi32(a); }
 inline F32 i32_as_f32(I32 a) { return _mm512_castsi512_ps(a); }
-inline I32 f32_as_i32(F32 a) { return _mm512_castps_si512(a); }
 inline void i32_store_i8(int8_t* p, I32 v) { _mm_storeu_si128((__m128i*)p, _mm512_cvtepi32_epi8(v)); }
 inline int32_t i32_sum(I32 a) { return _mm512_reduce_add_epi32(a); }
 

@@ -100,7 +100,6 @@ inline I32 i32_shl(I32 a) {
 inline F32 i32_to_f32(I32 a) { return vcvtq_f32_s32(a); }
 inline I32 f32_round(F32 a) { return vcvtnq_s32_f32(a); }
 inline F32 i32_as_f32(I32 a) { return vreinterpretq_f32_s32(a); }
-inline I32 f32_as_i32(F32 a) { return vreinterpretq_s32_f32(a); }
 inline void i32_store_i8(int8_t* p, I32 v) {
   const int16x4_t words = vmovn_s32(v);
   const int8x8_t bytes = vmovn_s16(vcombine_s16(words, words));

@@ -136,11 +136,6 @@ inline F32 i32_as_f32(I32 a) {
   __builtin_memcpy(&r, &a, sizeof(r));
   return r;
 }
-inline I32 f32_as_i32(F32 a) {
-  I32 r;
-  __builtin_memcpy(&r, &a, sizeof(r));
-  return r;
-}
 inline void i32_store_i8(int8_t* p, I32 a) {
   for (int i = 0; i < kLanes; ++i) p[i] = (int8_t)a.v[i];
 }
