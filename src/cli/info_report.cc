@@ -4,6 +4,8 @@
 #include <array>
 #include <map>
 
+#include "model/cpu_runner.h"
+
 namespace octavo::cli {
 namespace {
 
@@ -52,29 +54,15 @@ void count_weights(const GgufFile& file, InfoReport& report) {
   }
 }
 
-/// The element type of a KV type, whose blocks are the same.
-DType dtype_of(KvType type) {
-  switch (type) {
-    case KvType::kF16: return DType::kF16;
-    case KvType::kBF16: return DType::kBF16;
-    case KvType::kQ8_0: return DType::kQ8_0;
-    case KvType::kF32: return DType::kF32;
-  }
-  check_failed("known KV type", __FILE__, __LINE__, "");
-}
-
-Result<MemoryNeed> estimate_memory(const ModelConfig& config, std::uint64_t weight_bytes, const InfoOptions& options) {
+MemoryNeed estimate_memory(const ModelConfig& config, std::uint64_t weight_bytes, const InfoOptions& options) {
   MemoryNeed need{.context = options.context == 0 ? config.context_length : options.context,
                   .kv_type = options.kv_type,
                   .weight_bytes = weight_bytes};
-  const auto row_bytes = dtype_bytes(dtype_of(options.kv_type), static_cast<std::uint64_t>(config.kv_width()));
-  if (!row_bytes)
-    return fail("a KV cache of type {} needs heads of a multiple of 32 elements, the model's have {}",
-                kv_type_name(options.kv_type), config.head_dim);
+  const KvShape shape = kv_shape(config, options.kv_type, options.block_size);
   const auto block = static_cast<std::uint64_t>(options.block_size);
-  const std::uint64_t tokens = (static_cast<std::uint64_t>(need.context) + block - 1) / block * block;
-  need.kv_bytes_per_token = 2 * static_cast<std::uint64_t>(config.num_layers) * *row_bytes;
-  need.kv_bytes = tokens * need.kv_bytes_per_token;
+  const std::uint64_t blocks = (static_cast<std::uint64_t>(need.context) + block - 1) / block;
+  need.kv_bytes_per_token = shape.bytes_per_token();
+  need.kv_bytes = blocks * shape.block_bytes();
   return need;
 }
 
@@ -103,7 +91,7 @@ Result<InfoReport> make_info_report(const GgufFile& file, const InfoOptions& opt
   count_weights(file, report);
   if (file.tensors().empty()) return report;
   OCTAVO_TRY(report.config, ModelConfig::load(file));
-  OCTAVO_TRY(report.memory, estimate_memory(*report.config, report.weight_bytes, options));
+  report.memory = estimate_memory(*report.config, report.weight_bytes, options);
   return report;
 }
 

@@ -69,6 +69,9 @@ struct KvLayer {
   int block_size, num_kv_heads, head_dim;
 };
 
+/// Dimensions of a head that share a q8_0 scale.
+inline constexpr int kKvScaleDims = 32;
+
 /// Writes the K and V of one token, [kv_heads][head_dim] each, rounded to the cache's type.
 using WriteKvFn = void (*)(const KvLayer& kv, int32_t block, int token_in_block, const float* k, const float* v);
 

@@ -25,7 +25,6 @@ class ContiguousKvCache {
   static Result<ContiguousKvCache> create(const Shape& shape);
 
   int capacity() const { return capacity_; }
-  int max_seq_len() const { return shape_.max_seq_len; }
   std::uint64_t bytes() const { return buffer_.size(); }
 
   /// Makes room for `num_tokens`, of which the first `num_written` are kept: the capacity doubles until they fit.

@@ -8,8 +8,6 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kScaleDims = 32;  // dimensions of a head that share a q8_0 scale
-
 std::size_t element_bytes(KvType type) {
   switch (type) {
     case KvType::kF32: return 4;
@@ -24,7 +22,8 @@ std::size_t element_bytes(KvType type) {
 
 std::size_t KvShape::head_bytes() const {
   const auto dim = static_cast<std::size_t>(head_dim), tokens = static_cast<std::size_t>(block_size);
-  const std::size_t scales = type == KvType::kQ8_0 ? (dim + kScaleDims - 1) / kScaleDims * sizeof(std::uint16_t) : 0;
+  const std::size_t scales =
+      type == KvType::kQ8_0 ? (dim + kKvScaleDims - 1) / kKvScaleDims * sizeof(std::uint16_t) : 0;
   return 2 * tokens * (dim * element_bytes(type) + scales);  // K and V
 }
 

@@ -34,10 +34,6 @@ ActivationRows QuantizedRows::view(const float* x, std::int64_t cols) const {
           .bias = bias_.data()};
 }
 
-std::size_t QuantizedRows::bytes() const {
-  return q_.size_bytes() + scale_.size_bytes() + sum32_.size_bytes() + sum16_.size_bytes() + bias_.size_bytes();
-}
-
 Activations::Activations(const ModelConfig& c, int max_rows, int max_logit_rows)
     : x(product(max_rows, c.width)),
       h(product(max_rows, c.width)),
@@ -54,13 +50,5 @@ Activations::Activations(const ModelConfig& c, int max_rows, int max_logit_rows)
       local_sines(c.window > 0 ? cosines.size() : 0),
       logit_h(product(max_logit_rows, c.width)),
       logits(product(max_logit_rows, c.vocab_size)) {}
-
-std::size_t Activations::bytes() const {
-  std::size_t total = int8.bytes();
-  for (const AlignedBuffer<float>* buffer :
-       {&x, &h, &q, &k, &v, &attended, &gate, &up, &cosines, &sines, &local_cosines, &local_sines, &logit_h, &logits})
-    total += buffer->size_bytes();
-  return total;
-}
 
 }  // namespace octavo

@@ -20,8 +20,6 @@ class QuantizedRows {
   /// All rows, with the floats `x` that they were made from.
   ActivationRows view(const float* x, std::int64_t cols) const;
 
-  std::size_t bytes() const;
-
  private:
   AlignedBuffer<std::int8_t> q_;
   AlignedBuffer<float> scale_, sum32_, sum16_;
@@ -44,8 +42,6 @@ struct Activations {
 
   AlignedBuffer<float> logit_h;  // [logit rows, width]
   AlignedBuffer<float> logits;   // [logit rows, vocab_size]
-
-  std::size_t bytes() const;
 };
 
 }  // namespace octavo

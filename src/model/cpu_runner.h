@@ -43,7 +43,6 @@ class CpuRunner final : public ModelRunner {
   std::uint64_t weight_bytes_per_token() const { return weights_.bytes_per_token(); }
   std::uint64_t kv_bytes_per_token() const;
   std::uint64_t kv_arena_bytes() const { return kv_.arena_bytes(); }
-  std::uint64_t scratch_bytes() const { return transformer_->scratch_bytes(); }
 
  private:
   CpuRunner(ModelConfig config, Weights weights, KvStorage kv)

@@ -33,8 +33,6 @@ class Transformer {
   /// Logits of `rows` (at most kMaxLogitRows), [rows.size(), vocab_size].
   std::span<const float> logits(std::span<const std::int32_t> rows);
 
-  std::size_t scratch_bytes() const { return act_.bytes(); }
-
  private:
   struct Place {  // where a layer's KV lies
     int group, layer;

@@ -8,8 +8,6 @@ namespace {
 
 enum class KvElement { kF16, kBF16, kQ8_0, kF32 };  // the order of octavo::KvType
 
-inline constexpr int kKvScaleDims = 32;  // dimensions that share a q8_0 scale
-
 template <KvElement E>
 struct Kv;
 
