@@ -20,23 +20,12 @@
 #include <string_view>
 #include <vector>
 
+#include "octavo/kv/types.h"
 #include "octavo/result.h"
 
 namespace octavo {
 
-using TokenId = std::int32_t;
 using RequestId = std::uint64_t;
-
-/// Element type of the KV cache.
-enum class KvType : std::uint8_t { kF16, kBF16, kQ8_0, kF32 };
-
-/// "f16", "bf16", "q8_0", "f32", and back.
-std::string_view kv_type_name(KvType type);
-Result<KvType> parse_kv_type(std::string_view name);
-
-/// Where the KV cache lies: in a pool of blocks that all sequences share, or in one growing piece for a single
-/// sequence. Both give the same bits.
-enum class KvLayout : std::uint8_t { kPaged, kContiguous };
 
 /// How far loading has come, for a progress bar: done of total bytes of weights.
 struct LoadProgress {

@@ -1,0 +1,100 @@
+// Attention over KV memory, for somebody who has their own engine: the same plan and kernels as Octavo's own steps.
+//
+// A slot is a sequence with one query row (decode) or several (a chunk: its last rows, causal). Queries and results are
+// [rows, num_heads, head_dim], slot after slot. A query head h reads KV head h / (num_heads / num_kv_heads). The bits
+// of a row's result depend on its own keys and values only: not on the other slots, the number of threads, the layout,
+// the block size, nor on which blocks are shared; positions that slots share (equal blocks) are loaded once for all.
+//
+// Online softmax (Milakov and Gimelshein 2018; Dao et al. 2022), in tiles at fixed positions that are merged in order.
+// One thread drives it at a time; it has a pool of its own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "octavo/kv/contiguous_kv_cache.h"
+#include "octavo/kv/paged_kv_cache.h"
+
+namespace octavo {
+
+struct AttentionOptions {
+  int num_heads = 0;             // query heads: a multiple of the KV heads
+  float scale = 0;               // of scores; taken as given, usually 1 / sqrt(head_dim)
+  int window = 0;                // positions that a query sees, its own included; 0: all before it
+  bool zeros_for_empty = false;  // a slot without any KV gives zeros; otherwise it is an error
+};
+
+/// KV of one slot in the caller's memory: float32 [num_tokens][num_kv_heads][head_dim] each, longer is accepted.
+struct KvSlot {
+  std::span<const float> keys, values;
+  int position = 0;  // tokens that count
+};
+
+/// Slots in the caller's memory (borrowed), or in vectors of its own.
+class BatchedKvView {
+ public:
+  BatchedKvView(int num_kv_heads, int head_dim) : num_kv_heads_(num_kv_heads), head_dim_(head_dim) {}
+  /// The spans must outlive the view.
+  void add_borrowed(const KvSlot& slot) { slots_.push_back(slot); }
+  void add_owned(std::vector<float> keys, std::vector<float> values, int position);
+
+  int slot_count() const { return static_cast<int>(slots_.size()); }
+  int position(int slot) const { return slots_[static_cast<std::size_t>(slot)].position; }
+  /// Cut to `position` tokens.
+  KvSlot kv_for_slot(int slot) const;
+  int num_kv_heads() const { return num_kv_heads_; }
+  int head_dim() const { return head_dim_; }
+
+ private:
+  int num_kv_heads_, head_dim_;
+  std::vector<KvSlot> slots_;                               // as given
+  std::vector<std::unique_ptr<std::vector<float>>> owned_;  // what owned slots point to
+};
+
+/// Query rows of one sequence: its last `num_rows` positions.
+struct ChunkRows {
+  SequenceId id;
+  int num_rows;
+};
+
+class BatchedAttention {
+ public:
+  /// `num_threads` 0: every CPU this process may use. `isa` as in octavo/engine.h. Error: an unknown or unsupported
+  /// isa.
+  static Result<BatchedAttention> create(int num_threads = 0, const std::string& isa = "auto");
+  ~BatchedAttention();
+  BatchedAttention(BatchedAttention&&) noexcept;
+  BatchedAttention& operator=(BatchedAttention&&) noexcept;
+
+  /// One query row a slot, at the slot's last position. `queries` and `out` are [slots, num_heads, head_dim]. Errors
+  /// name the slot and both lengths: heads or dimensions that are 0 or no multiple, a wrong number of queries, K or V
+  /// too short, a slot with no KV; an unknown sequence or layer. An empty batch gives an empty result.
+  Result<void> decode(const PagedKvCache& cache, int layer, std::span<const SequenceId> slots,
+                      std::span<const float> queries, const AttentionOptions& options, std::span<float> out);
+  Result<void> decode(const BatchedKvView& view, std::span<const float> queries, const AttentionOptions& options,
+                      std::span<float> out);
+  /// Slots are the rows of the batch.
+  Result<void> decode(const ContiguousKvCache& cache, std::span<const float> queries, const AttentionOptions& options,
+                      std::span<float> out);
+  /// Several rows a slot, each seeing the positions up to its own. `queries` and `out` are [all rows, num_heads,
+  /// head_dim].
+  Result<void> chunk(const PagedKvCache& cache, int layer, std::span<const ChunkRows> slots,
+                     std::span<const float> queries, const AttentionOptions& options, std::span<float> out);
+
+  /// Bytes of K and V that the last call loaded from the cache; what several readers share counts once.
+  std::uint64_t kv_bytes_loaded() const;
+  /// Bytes of scratch memory held; does not grow with depth.
+  std::uint64_t scratch_bytes() const;
+  int num_threads() const;
+  std::string isa() const;
+
+ private:
+  struct Impl;
+  explicit BatchedAttention(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace octavo

@@ -1,0 +1,96 @@
+// Hands out the KV blocks of one attention group: integers and reference counts, no memory.
+//
+// A block id stands for `block_size` tokens of every layer of the group. A block is referenced (one owner or more), or
+// free; a free block may be cached: its contents are worth finding again (PrefixCache), so it is reused last. The order
+// of the free blocks is the order of eviction.
+//
+// Only one thread at a time may call it. Nothing here throws or allocates after construction, except check_integrity()
+// on its first call.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "octavo/kv/types.h"
+
+namespace octavo {
+
+class BlockPool {
+ public:
+  /// Ids 0 .. capacity - 1, all free; capacity may be 0. Without a hint a fresh pool hands them out in ascending order.
+  explicit BlockPool(int capacity);
+
+  /// A free block with one reference, or kNoBlock when none is free. `hint` is the block that the caller's new one will
+  /// follow: its neighbour hint + 1 is taken if it is free and not cached, because consecutive ids are consecutive
+  /// memory and are read twice as fast as scattered ones. Otherwise the uncached block freed last (it is the warmest in
+  /// cache); when all free blocks are cached, the one that was freed first, whose contents are forgotten (on_evict).
+  BlockId allocate(BlockId hint = kNoBlock);
+
+  /// Fills `out` with blocks, each the neighbour of the one before where allocate() would take that. All or nothing:
+  /// false leaves the pool as it was.
+  bool allocate_run(std::span<BlockId> out, BlockId hint = kNoBlock);
+
+  /// One more owner: of a referenced block, or of a free cached one, which is then free no more.
+  KvResult<void> add_reference(BlockId id);
+  /// One owner less; the last one frees the block. Freeing a free block or an id out of range is an error, and nothing
+  /// is changed.
+  KvResult<void> free(BlockId id);
+  /// 0 for a free block, -1 for an id out of range.
+  int references(BlockId id) const;
+
+  /// Marks a block's contents as worth keeping, or not any more; of a referenced or a free cached block.
+  KvResult<void> set_cached(BlockId id, bool cached);
+  bool is_cached(BlockId id) const;
+  /// Called with the id of a cached block that allocate() is about to reuse; it is not cached any more.
+  void on_evict(std::function<void(BlockId)> callback) { on_evict_ = std::move(callback); }
+
+  int free_count() const { return num_free_ + num_cached_; }  // includes cached blocks, which may be evicted
+  int total_count() const { return static_cast<int>(nodes_.size()); }
+  /// Referenced blocks of all, 0 to 1; 0 for a pool of capacity 0.
+  double utilization() const;
+
+  struct Stats {
+    int total = 0;
+    int free = 0;    // neither referenced nor cached
+    int cached = 0;  // free, contents kept
+    int referenced = 0;
+    std::uint64_t evictions = 0;
+  };
+  Stats stats() const;
+
+  /// Compares counts and the free lists with the tables that hold blocks of this pool (kNoBlock entries are skipped):
+  /// free + cached + referenced = total, and every reference explained by a table. The error says which block is wrong
+  /// and how.
+  Result<void> check_integrity(std::span<const std::span<const BlockId>> tables) const;
+
+ private:
+  // Free blocks lie in two rings through the nodes, each with a sentinel node behind the last block, so that a block
+  // anywhere in one is taken out in O(1).
+  struct Node {
+    BlockId previous = 0, next = 0;  // valid while free
+    std::int32_t references = 0;
+    bool cached = false;
+  };
+  enum Ring : std::uint8_t { kUncached, kCached };
+
+  BlockId sentinel(Ring ring) const { return total_count() + ring; }
+  Node& node(BlockId id);
+  const Node& node(BlockId id) const;
+  bool in_range(BlockId id) const { return id >= 0 && id < total_count(); }
+  void unlink(BlockId id);
+  void link_behind(BlockId id, BlockId where);
+  void put_into_ring(BlockId id);
+  Result<void> check_ring(Ring ring, int expected_length) const;
+
+  std::vector<Node> nodes_;
+  Node rings_[2];
+  int num_free_ = 0;    // uncached
+  int num_cached_ = 0;  // free and cached
+  std::uint64_t num_evictions_ = 0;
+  std::function<void(BlockId)> on_evict_;
+  mutable std::vector<std::int32_t> expected_;  // check_integrity's counts
+};
+
+}  // namespace octavo

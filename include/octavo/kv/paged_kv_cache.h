@@ -1,0 +1,180 @@
+// The paged KV cache: sequences, their blocks in every attention group, and the arena that holds keys and values.
+//
+//     auto cache = *octavo::PagedKvCache::create({.num_kv_heads = 2, .head_dim = 64, .layer_windows = {0, 0},
+//                                                 .num_blocks = 64});
+//     octavo::SequenceId a = cache->create_sequence();
+//     cache->write_kv(a, layer, position, key, value);        // [num_kv_heads * head_dim] floats each
+//     octavo::SequenceId b = *cache->fork(a);                 // shares every block until one of the two writes
+//
+// Layers that look back equally far (`layer_windows`) form an attention group; a block id covers block_size tokens of
+// all layers of its group, and a sequence has one table a group. The arena is one allocation.
+//
+// Two ways to fill it. Somebody with their own engine calls write_kv() and read_kv(). Octavo's engine computes whole
+// steps on memory that it sees through storage(): reserve() before the step, commit() after it, publish() what became
+// full. Both keep the same books.
+//
+// A written position is visible in the sequence that wrote it and its forks; everything else is an error, never stale
+// data. One thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "octavo/kv/block_pool.h"
+#include "octavo/kv/block_table.h"
+#include "octavo/kv/prefix_cache.h"
+#include "octavo/kv/types.h"
+
+namespace octavo {
+
+class KvStorage;  // src/kv/kv_storage.h: the arena as the library's kernels see it
+
+/// Copy-on-write: contents of block `from` go to block `to`, in all layers of the group, before anything is written.
+struct BlockCopy {
+  std::int32_t group;
+  BlockId from, to;
+};
+
+struct PagedKvOptions {
+  KvType type = KvType::kF16;
+  KvLayout layout = KvLayout::kPaged;  // contiguous: one sequence, one block as long as the memory; never q8_0
+  int block_size = kDefaultBlockSize;  // tokens: a power of two, 1 to 256
+  int num_kv_heads = 0;
+  int head_dim = 0;
+  std::vector<int> layer_windows = {};  // [num_layers] tokens that a layer looks back, itself included; 0: all
+  int num_blocks = 0;                   // of each group; 0: as many as memory_bytes holds, shared out by window
+  std::uint64_t memory_bytes = 0;       // hard budget of the arena, if num_blocks is 0
+  std::int64_t max_tokens = 0;          // tokens that all sequences together can ever use; 0: no such limit. Caps the
+                                        // arena, and is the longest sequence of the contiguous layout
+  int longest_sequence = 0;             // tokens; 0: unknown. One of this length fits if any does
+  bool prefix_cache = true;
+  BlockHasher hasher = {};  // empty: make_block_hasher()
+};
+
+/// K or V of one position: element (head, d) is data[head * head_stride + d * dim_stride].
+struct StridedKv {
+  const float* data;
+  std::ptrdiff_t head_stride, dim_stride;
+};
+struct KvView {
+  StridedKv key, value;
+};
+
+struct KvStats {
+  int blocks_total = 0, blocks_free = 0, blocks_cached = 0, blocks_referenced = 0;  // of all groups
+  std::int64_t tokens = 0;             // written and held by sequences, shared ones counted once a sequence
+  std::uint64_t hits = 0, misses = 0;  // tokens that attach_prefix found, and looked for in vain
+  std::uint64_t evictions = 0;         // cached blocks whose contents were given up
+  std::uint64_t copies = 0;            // blocks copied on write
+  std::uint64_t arena_bytes = 0;       // the one allocation
+  std::uint64_t referenced_bytes = 0;  // of blocks that sequences hold
+  double mean_run_blocks = 0;          // blocks that lie one after the other in memory, on average; 0: none held
+  /// One line for people.
+  std::string summary() const;
+};
+
+class PagedKvCache {
+ public:
+  struct Group {
+    int window = 0;           // tokens; 0: all
+    std::vector<int> layers;  // ascending; a layer's place in here is its index in the group
+    int num_blocks = 0;
+  };
+
+  /// Errors: a shape that makes no sense, a budget that holds no block, no memory.
+  static Result<std::unique_ptr<PagedKvCache>> create(const PagedKvOptions& options);
+  ~PagedKvCache();
+  PagedKvCache(const PagedKvCache&) = delete;
+  PagedKvCache& operator=(const PagedKvCache&) = delete;
+
+  // Shape
+  int block_size() const;  // of the contiguous layout: its capacity
+  int num_layers() const;
+  int num_kv_heads() const;
+  int head_dim() const;
+  KvType type() const;
+  int num_groups() const;
+  const Group& group(int group) const;
+  int group_of_layer(int layer) const;
+  std::uint64_t arena_bytes() const;
+  /// Tokens of the longest sequence that fits alone.
+  std::int64_t max_sequence_tokens() const;
+
+  // Sequences
+  /// Room for the bookkeeping of `reserve_tokens` tokens is taken now, so that growing up to it allocates no memory.
+  SequenceId create_sequence(std::int64_t reserve_tokens = 0);
+  KvResult<void> drop_sequence(SequenceId id);
+  /// Blocks for n tokens in every group; all or nothing; never shrinks.
+  KvResult<void> ensure_capacity(SequenceId id, std::int64_t num_tokens);
+  /// Leading positions that are written in every layer of the group; those that left its window count. 0: unknown id.
+  std::int64_t sequence_length(SequenceId id, int group = 0) const;
+  /// Tokens that the blocks span; 0 for an unknown id.
+  std::int64_t token_capacity(SequenceId id, int group = 0) const;
+  /// A new sequence with the same contents that shares every block. A write to a shared block copies it first.
+  KvResult<SequenceId> fork(SequenceId id);
+  /// The same into a sequence that exists and is empty (it was made with its own room for ids).
+  KvResult<void> fork_into(SequenceId from, SequenceId to);
+  /// Forgets positions from n on and gives tail blocks back. PositionOutOfRange: in a windowed group blocks that the
+  /// shorter sequence would look at are gone (n = 0 always works).
+  KvResult<void> truncate(SequenceId id, std::int64_t num_tokens);
+
+  // Data, decoded and checked; `layer` counts from 0 over all groups
+  /// Keys and values of `num_positions` positions from `position` on: [num_positions][num_kv_heads][head_dim] each.
+  /// Gaps are allowed. Grows the sequence, copies shared blocks.
+  KvResult<void> write_kv(SequenceId id, int layer, std::int64_t position, std::span<const float> keys,
+                          std::span<const float> values, int num_positions = 1);
+  /// Views without copying, of element type f32; valid until the next change of the cache.
+  KvResult<KvView> read_kv(SequenceId id, int layer, std::int64_t position) const;
+  /// Decoded copies, [num_kv_heads][head_dim] each, of every element type.
+  KvResult<void> read_kv(SequenceId id, int layer, std::int64_t position, std::span<float> key,
+                         std::span<float> value) const;
+
+  // Steps of an engine
+  /// Makes positions first .. end - 1 writable: takes missing blocks and private copies of shared ones (a published
+  /// block with one owner is unpublished instead). All or nothing over all groups. The copies are appended to `copies`,
+  /// and the caller makes them before it writes; without `copies` they are made here.
+  KvResult<void> reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>* copies = nullptr);
+  /// Free blocks that reserve() of the same positions would take, in a group.
+  int blocks_needed(SequenceId id, int group, std::int64_t first, std::int64_t end) const;
+  /// Positions up to `end` are written in all layers; the next one written is `end`. Windowed groups give back blocks
+  /// that positions from `end` on do not see.
+  void commit(SequenceId id, std::int64_t end);
+  void make_copies(std::span<const BlockCopy> copies);
+
+  // Sharing
+  /// Attaches the longest cached run of full blocks that begins `tokens` to an empty sequence, at most tokens.size() -
+  /// 1 tokens; gives its length in tokens. A windowed group needs only the blocks of its last window. The sequence's
+  /// chain begins in `domain` from now on.
+  KvResult<int> attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
+  /// Makes the full blocks of a sequence findable that are written in every layer and not yet published. `tokens` are
+  /// the sequence's, as many as written at least. A block whose contents somebody else has published meanwhile is given
+  /// back for that one. Does nothing without a prefix cache.
+  KvResult<void> publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
+
+  // The books
+  /// The sequence's table; CHECKs the id.
+  const BlockTable& table(SequenceId id, int group) const;
+  const BlockPool& pool(int group) const;
+  double utilization() const;  // referenced blocks of all
+  KvStats stats() const;
+  /// Every block of every pool is free, cached, or held by exactly the sequences that refer to it; hashes, written
+  /// positions and windows agree with the tables.
+  Result<void> check_integrity() const;
+
+  /// The memory itself, for the library's kernels.
+  KvStorage& storage();
+  const KvStorage& storage() const;
+
+ private:
+  PagedKvCache();
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace octavo

@@ -1,0 +1,126 @@
+// Chunked prefill: a prompt is read in chunks, so that others get their turn in between.
+//
+//     PrefillScheduler prefill(tokens, PrefillConfig(512).with_priority(PrefillPriority::kInterleaved));
+//     for (;;) {
+//       const PrefillAction action = prefill.next_action(room);          // cut to at most `room` tokens
+//       if (action.kind == PrefillAction::kPrefill) { compute(action.chunk); prefill.complete(action.chunk); }
+//       if (action.kind == PrefillAction::kYieldToDecode) decode_others();
+//       if (action.kind == PrefillAction::kStartDecode) break;
+//     }
+//
+// Plain values; no thread of their own. Tokens are views: they must outlive the plan.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "octavo/kv/types.h"
+
+namespace octavo {
+
+enum class PrefillPriority : std::uint8_t {
+  kPrefillFirst,    // all chunks, then decode
+  kInterleaved,     // after each chunk decodes get a turn
+  kDecodePriority,  // a chunk only when no decode waits, or the prompt has waited too long
+};
+
+struct PrefillConfig {
+  int chunk_size = 512;  // tokens, at least 1
+  int overlap = 0;       // tokens of the chunk before that are computed again; for models without a cache; < chunk_size
+  PrefillPriority priority = PrefillPriority::kPrefillFirst;
+  int max_yields = 8;  // kDecodePriority: yields in a row before a chunk runs all the same
+
+  PrefillConfig() = default;
+  explicit PrefillConfig(int chunk) : chunk_size(chunk) {}
+  PrefillConfig with_chunk_size(int tokens) const;
+  PrefillConfig with_overlap(int tokens) const;
+  PrefillConfig with_priority(PrefillPriority value) const;
+  PrefillConfig with_max_yields(int yields) const;
+  /// Error: chunk_size or overlap out of range; found and expected.
+  Result<void> check() const;
+};
+
+struct PrefillChunk {
+  std::span<const TokenId> tokens;  // of the prompt, not copied
+  int start = 0, end = 0;           // positions in the prompt, end exclusive
+  int index = 0;                    // chunks before it
+  bool is_last = false;             // it ends the prompt
+
+  int size() const { return end - start; }
+};
+
+/// All chunks of a prompt at once. None for an empty prompt. With overlap each begins that many tokens before the end
+/// of the one before; none lies wholly inside the one before. Error: as PrefillConfig::check().
+class PrefillPlan {
+ public:
+  static Result<PrefillPlan> create(std::span<const TokenId> tokens, const PrefillConfig& config);
+  std::span<const PrefillChunk> chunks() const { return chunks_; }
+
+ private:
+  std::vector<PrefillChunk> chunks_;
+};
+
+struct PrefillAction {
+  enum Kind : std::uint8_t { kPrefill, kStartDecode, kYieldToDecode };
+  Kind kind = kStartDecode;
+  PrefillChunk chunk = {};  // of kPrefill
+};
+
+/// Hands out the chunks of one prompt, one at a time, by its priority.
+class PrefillScheduler {
+ public:
+  static constexpr int kNoLimit = std::numeric_limits<int>::max();
+
+  /// Error: as PrefillConfig::check().
+  static Result<PrefillScheduler> create(std::span<const TokenId> tokens, const PrefillConfig& config);
+
+  /// What to do next. A chunk has at most min(chunk_size, max_tokens) tokens; max_tokens 0 yields. `decode_waiting`
+  /// matters to kDecodePriority only. kStartDecode, for ever, once all chunks were handed out.
+  PrefillAction next_action(int max_tokens = kNoLimit, bool decode_waiting = true);
+  /// Takes the last chunk back that next_action gave: it was not computed and will be handed out again.
+  void retract(const PrefillChunk& chunk);
+  /// A chunk was computed. In order.
+  void complete(const PrefillChunk& chunk);
+  /// The next chunk begins at `position`: what lies before it was found in a cache and counts as computed. Only
+  /// forward, and before any chunk is out that is not complete. Error: a position outside [next start, prompt length].
+  Result<void> skip_to(int position);
+
+  int total_tokens() const { return static_cast<int>(tokens_.size()); }
+  int num_computed() const { return computed_; }  // leading tokens
+  /// Tokens computed of all, 0 to 1; 1 for an empty prompt.
+  double progress() const;
+  /// All tokens are computed; at once for an empty prompt.
+  bool is_complete() const { return computed_ == total_tokens(); }
+  /// Decodes of others may run between this prompt's chunks: it is not complete and its priority is not kPrefillFirst.
+  bool decode_available() const;
+  /// Chunks in all: those handed out so far and those that the rest makes if nothing cuts them shorter.
+  int total_chunks() const;
+
+ private:
+  PrefillScheduler(std::span<const TokenId> tokens, const PrefillConfig& config) : tokens_(tokens), config_(config) {}
+
+  std::span<const TokenId> tokens_;
+  PrefillConfig config_;
+  int handed_out_ = 0;  // end of the last chunk handed out
+  int computed_ = 0;
+  int next_index_ = 0;
+  bool owes_yield_ = false;  // kInterleaved
+  int yields_ = 0;           // kDecodePriority: in a row
+};
+
+/// What chunks save in attention scores, float32 [heads, chunk, past] at its largest against [heads, total, total].
+struct PrefillMemoryEstimate {
+  std::uint64_t full_bytes = 0, chunked_bytes = 0;
+  double savings = 0;  // 0 to 1
+  int num_chunks = 0;
+  /// "12.0 MiB -> 3.0 MiB (75 % less, 4 chunks)"
+  std::string summary() const;
+};
+/// Error: chunk_size below 1, negative counts.
+Result<PrefillMemoryEstimate> estimate_prefill_memory(int num_tokens, int chunk_size, int num_heads);
+
+}  // namespace octavo

@@ -1,0 +1,75 @@
+// Words that every part of the KV memory shares: ids, element types, errors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "octavo/result.h"
+
+namespace octavo {
+
+using TokenId = std::int32_t;
+
+/// A block of the KV arena, in one attention group; ids are 0 .. capacity - 1.
+using BlockId = std::int32_t;
+inline constexpr BlockId kNoBlock = -1;
+
+/// Ids of PagedKvCache's sequences: from 0, never reused.
+using SequenceId = std::uint64_t;
+
+inline constexpr int kDefaultBlockSize = 16;  // tokens
+inline constexpr int kMaxBlockSize = 256;     // tokens; block sizes are powers of two
+
+/// Element type of the KV cache. Rounding errors, relative to the value: f16 2^-11 (in its normal range), bf16 2^-9;
+/// q8_0 is an IEEE half scale per token and 32 dimensions, and errs by at most half a step of that scale.
+enum class KvType : std::uint8_t { kF16, kBF16, kQ8_0, kF32 };
+
+/// "f16", "bf16", "q8_0", "f32", and back.
+std::string_view kv_type_name(KvType type);
+Result<KvType> parse_kv_type(std::string_view name);
+
+/// Where the KV cache lies: in a pool of blocks that all sequences share, or in one growing piece for a single
+/// sequence. Both give the same bits.
+enum class KvLayout : std::uint8_t { kPaged, kContiguous };
+
+// What can be wrong with a call. Nothing has changed where one of these is returned.
+struct SequenceNotFound {
+  SequenceId id;
+};
+struct OutOfMemory {  // the attention group whose pool is too small for the call
+  int group, blocks_needed, blocks_free;
+};
+struct PositionOutOfRange {  // never written, given back, negative, or beyond what a cache can hold
+  SequenceId id;
+  std::int64_t position;
+};
+struct DimMismatch {  // lengths of arrays, in elements
+  std::size_t expected, actual;
+};
+struct LayerOutOfRange {
+  int layer, num_layers;
+};
+struct BlockOutOfRange {
+  BlockId block;
+  int capacity;
+};
+struct BlockNotInUse {  // freed already, or never allocated
+  BlockId block;
+};
+struct WrongElementType {  // the call needs another one
+  KvType expected, actual;
+};
+
+using KvError = std::variant<SequenceNotFound, OutOfMemory, PositionOutOfRange, DimMismatch, LayerOutOfRange,
+                             BlockOutOfRange, BlockNotInUse, WrongElementType>;
+/// One line with the error's numbers.
+std::string describe(const KvError& error);
+
+template <class T>
+using KvResult = std::expected<T, KvError>;
+
+}  // namespace octavo
