@@ -1,5 +1,7 @@
 #include "engine/batch_builder.h"
 
+#include "base/error.h"
+
 namespace octavo {
 
 BatchBuilder::BatchBuilder(int num_groups, int block_size, const Scheduler::Limits& limits) : block_size_(block_size) {

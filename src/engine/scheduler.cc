@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/error.h"
+
 namespace octavo {
 namespace {
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "engine/sequence.h"
-#include "kv/block_pool.h"
+#include "octavo/kv/block_pool.h"
 
 namespace octavo {
 

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "kv/block_table.h"
 #include "octavo/engine.h"
+#include "octavo/kv/block_table.h"
 
 namespace octavo {
 

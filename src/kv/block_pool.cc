@@ -1,87 +1,148 @@
-#include "kv/block_pool.h"
+#include "octavo/kv/block_pool.h"
+
+#include "base/error.h"
 
 namespace octavo {
 
 BlockPool::BlockPool(int capacity) {
   OCTAVO_CHECK(capacity >= 0, "capacity {}", capacity);
   nodes_.resize(static_cast<std::size_t>(capacity));
-  ring_ = {.previous = sentinel(), .next = sentinel(), .references = 0};
-  for (BlockId id = capacity - 1; id >= 0; --id) push_front(id);
+  for (const Ring ring : {kUncached, kCached}) rings_[ring] = {.previous = sentinel(ring), .next = sentinel(ring)};
+  for (BlockId id = 0; id < capacity; ++id) link_behind(id, rings_[kUncached].previous);
+  num_free_ = capacity;
+}
+
+BlockPool::Node& BlockPool::node(BlockId id) {
+  return id < total_count() ? nodes_[static_cast<std::size_t>(id)] : rings_[id - total_count()];
+}
+
+const BlockPool::Node& BlockPool::node(BlockId id) const {
+  return id < total_count() ? nodes_[static_cast<std::size_t>(id)] : rings_[id - total_count()];
+}
+
+double BlockPool::utilization() const {
+  return total_count() == 0 ? 0 : static_cast<double>(total_count() - free_count()) / total_count();
 }
 
 BlockPool::Stats BlockPool::stats() const {
-  Stats stats{.total = total_count(), .free = num_free_, .referenced = total_count() - num_free_};
-  if (stats.total != 0) stats.utilization = static_cast<double>(stats.referenced) / stats.total;
-  return stats;
+  return {.total = total_count(),
+          .free = num_free_,
+          .cached = num_cached_,
+          .referenced = total_count() - free_count(),
+          .evictions = num_evictions_};
+}
+
+void BlockPool::link_behind(BlockId id, BlockId where) {
+  const BlockId next = node(where).next;
+  node(id).previous = where;
+  node(id).next = next;
+  node(where).next = id;
+  node(next).previous = id;
 }
 
 void BlockPool::unlink(BlockId id) {
   const Node& taken = node(id);
   node(taken.previous).next = taken.next;
   node(taken.next).previous = taken.previous;
-  --num_free_;
+  --(taken.cached ? num_cached_ : num_free_);
 }
 
-void BlockPool::push_front(BlockId id) {
-  const BlockId first = ring_.next;
-  node(id) = {.previous = sentinel(), .next = first, .references = 0};
-  node(first).previous = id;
-  ring_.next = id;
-  ++num_free_;
+// Uncached blocks are taken from the front of their ring and come back there; cached ones come back to the end.
+void BlockPool::put_into_ring(BlockId id) {
+  if (node(id).cached) {
+    link_behind(id, rings_[kCached].previous);
+    ++num_cached_;
+  } else {
+    link_behind(id, sentinel(kUncached));
+    ++num_free_;
+  }
 }
 
 BlockId BlockPool::allocate(BlockId hint) {
-  if (num_free_ == 0) return kNoBlock;
-  const BlockId neighbour = hint == kNoBlock ? kNoBlock : hint + 1;
-  const BlockId id = is_free(neighbour) ? neighbour : ring_.next;
+  if (free_count() == 0) return kNoBlock;
+  const BlockId neighbour = hint == kNoBlock || !in_range(hint) ? kNoBlock : hint + 1;
+  const bool beside = in_range(neighbour) && references(neighbour) == 0 && !is_cached(neighbour);
+  const bool evicts = !beside && num_free_ == 0;
+  const BlockId id = beside ? neighbour : rings_[evicts ? kCached : kUncached].next;
   unlink(id);
   node(id).references = 1;
+  node(id).cached = false;
+  if (evicts) {
+    ++num_evictions_;
+    if (on_evict_) on_evict_(id);
+  }
   return id;
 }
 
 bool BlockPool::allocate_run(std::span<BlockId> out, BlockId hint) {
-  if (out.size() > static_cast<std::size_t>(num_free_)) return false;
+  if (out.size() > static_cast<std::size_t>(free_count())) return false;
   for (BlockId& id : out) id = hint = allocate(hint);
   return true;
 }
 
-void BlockPool::add_reference(BlockId id) {
-  OCTAVO_CHECK(in_range(id), "block {} of {}", id, total_count());
-  OCTAVO_CHECK(!is_free(id), "block {} is free", id);
-  ++node(id).references;
+KvResult<void> BlockPool::add_reference(BlockId id) {
+  if (!in_range(id)) return std::unexpected(BlockOutOfRange{id, total_count()});
+  Node& here = node(id);
+  if (here.references == 0) {
+    if (!here.cached) return std::unexpected(BlockNotInUse{id});
+    unlink(id);
+  }
+  ++here.references;
+  return {};
 }
 
-void BlockPool::release(BlockId id) {
-  OCTAVO_CHECK(in_range(id), "block {} of {}", id, total_count());
-  OCTAVO_CHECK(!is_free(id), "block {} is free already", id);
-  if (--node(id).references == 0) push_front(id);
+KvResult<void> BlockPool::free(BlockId id) {
+  if (!in_range(id)) return std::unexpected(BlockOutOfRange{id, total_count()});
+  if (references(id) == 0) return std::unexpected(BlockNotInUse{id});
+  if (--node(id).references == 0) put_into_ring(id);
+  return {};
 }
 
-int BlockPool::references(BlockId id) const {
-  return in_range(id) ? nodes_[static_cast<std::size_t>(id)].references : -1;
+int BlockPool::references(BlockId id) const { return in_range(id) ? node(id).references : -1; }
+
+KvResult<void> BlockPool::set_cached(BlockId id, bool cached) {
+  if (!in_range(id)) return std::unexpected(BlockOutOfRange{id, total_count()});
+  Node& here = node(id);
+  if (here.references == 0 && !here.cached) return std::unexpected(BlockNotInUse{id});
+  if (here.cached == cached) return {};
+  if (here.references != 0) {
+    here.cached = cached;
+    return {};
+  }
+  unlink(id);
+  here.cached = false;
+  put_into_ring(id);
+  return {};
 }
 
-Result<void> BlockPool::check_free_list() const {
+bool BlockPool::is_cached(BlockId id) const { return in_range(id) && node(id).cached; }
+
+Result<void> BlockPool::check_ring(Ring ring, int expected_length) const {
+  const char* name = ring == kCached ? "cached" : "free";
   int length = 0;
-  BlockId previous = sentinel();
-  for (BlockId id = ring_.next; id != sentinel(); id = nodes_[static_cast<std::size_t>(id)].next) {
-    if (!in_range(id)) return fail("free list: id {} follows {}, the pool has {} blocks", id, previous, total_count());
-    const Node& here = nodes_[static_cast<std::size_t>(id)];
-    if (here.references != 0) return fail("free list: block {} has {} references", id, here.references);
+  BlockId previous = sentinel(ring);
+  for (BlockId id = rings_[ring].next; id != sentinel(ring); id = node(id).next) {
+    if (!in_range(id))
+      return fail("{} list: id {} follows {}, the pool has {} blocks", name, id, previous, total_count());
+    const Node& here = node(id);
+    if (here.references != 0) return fail("{} list: block {} has {} references", name, id, here.references);
+    if (here.cached != (ring == kCached)) return fail("{} list: block {} belongs to the other list", name, id);
     if (here.previous != previous)
-      return fail("free list: block {} follows {} but names {}", id, previous, here.previous);
-    if (++length > num_free_) return fail("free list: longer than the {} blocks counted as free", num_free_);
+      return fail("{} list: block {} follows {} but names {}", name, id, previous, here.previous);
+    if (++length > expected_length) return fail("{} list: longer than the {} blocks counted", name, expected_length);
     previous = id;
   }
-  if (length != num_free_) return fail("free list: {} blocks, {} counted as free", length, num_free_);
+  if (length != expected_length) return fail("{} list: {} blocks, {} counted", name, length, expected_length);
   return {};
 }
 
 Result<void> BlockPool::check_integrity(std::span<const std::span<const BlockId>> tables) const {
-  OCTAVO_TRY_VOID(check_free_list());
+  OCTAVO_TRY_VOID(check_ring(kUncached, num_free_));
+  OCTAVO_TRY_VOID(check_ring(kCached, num_cached_));
   expected_.assign(nodes_.size(), 0);
   for (const std::span<const BlockId> table : tables) {
     for (const BlockId id : table) {
+      if (id == kNoBlock) continue;
       if (!in_range(id)) return fail("a table holds block {}, the pool has {} blocks", id, total_count());
       ++expected_[static_cast<std::size_t>(id)];
     }
@@ -92,8 +153,9 @@ Result<void> BlockPool::check_integrity(std::span<const std::span<const BlockId>
     if (references(id) != held) return fail("block {}: {} references, {} tables hold it", id, references(id), held);
     referenced += held != 0 ? 1 : 0;
   }
-  if (num_free_ + referenced != total_count()) {
-    return fail("{} free + {} referenced blocks, the pool has {}", num_free_, referenced, total_count());
+  if (free_count() + referenced != total_count()) {
+    return fail("{} free + {} cached + {} referenced blocks, the pool has {}", num_free_, num_cached_, referenced,
+                total_count());
   }
   return {};
 }

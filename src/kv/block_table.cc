@@ -1,23 +1,38 @@
-#include "kv/block_table.h"
+#include "octavo/kv/block_table.h"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "base/error.h"
+
 namespace octavo {
+namespace {
+
+// A table holds its blocks: that one of them is not in use can only be our own bug.
+void give_back(BlockPool& pool, BlockId id) {
+  const KvResult<void> freed = pool.free(id);
+  OCTAVO_CHECK(freed.has_value(), "{}", describe(freed.error()));
+}
+
+}  // namespace
 
 BlockTable::BlockTable(BlockPool& pool, int block_size) : pool_(&pool), block_size_(block_size) {
   OCTAVO_CHECK(block_size >= 1, "block size {}", block_size);
 }
 
 BlockTable::BlockTable(BlockTable&& other) noexcept
-    : pool_(other.pool_), block_size_(other.block_size_), blocks_(std::exchange(other.blocks_, {})) {}
+    : pool_(other.pool_),
+      block_size_(other.block_size_),
+      first_held_(std::exchange(other.first_held_, 0)),
+      blocks_(std::exchange(other.blocks_, {})) {}
 
 BlockTable& BlockTable::operator=(BlockTable&& other) noexcept {
   if (this == &other) return *this;
   truncate(0);
   pool_ = other.pool_;
   block_size_ = other.block_size_;
+  first_held_ = std::exchange(other.first_held_, 0);
   blocks_ = std::exchange(other.blocks_, {});
   return *this;
 }
@@ -29,7 +44,7 @@ int BlockTable::blocks_for(std::int64_t num_tokens) const {
 }
 
 std::optional<BlockId> BlockTable::get(int index) const {
-  if (index < 0 || index >= num_blocks()) return std::nullopt;
+  if (index < first_held_ || index >= num_blocks()) return std::nullopt;
   return blocks_[static_cast<std::size_t>(index)];
 }
 
@@ -50,15 +65,38 @@ bool BlockTable::ensure_capacity(std::int64_t num_tokens) {
 }
 
 void BlockTable::append(BlockId id) {
-  OCTAVO_CHECK(pool_->references(id) >= 1, "block {}", id);
+  if (id == kNoBlock) {
+    OCTAVO_CHECK(first_held_ == num_blocks(), "entry {} behind a block that is held", num_blocks());
+    ++first_held_;
+  } else {
+    OCTAVO_CHECK(pool_->references(id) >= 1, "block {}", id);
+  }
   blocks_.push_back(id);
+}
+
+void BlockTable::replace(int index, BlockId id) {
+  const std::optional<BlockId> old = get(index);
+  OCTAVO_CHECK(old.has_value(), "entry {} of {}", index, num_blocks());
+  OCTAVO_CHECK(pool_->references(id) >= 1, "block {}", id);
+  blocks_[static_cast<std::size_t>(index)] = id;
+  give_back(*pool_, *old);
 }
 
 void BlockTable::truncate(std::int64_t num_tokens) {
   const auto kept = static_cast<std::size_t>(blocks_for(num_tokens));
   while (blocks_.size() > kept) {
-    pool_->release(blocks_.back());
+    if (blocks_.back() != kNoBlock) give_back(*pool_, blocks_.back());
     blocks_.pop_back();
+  }
+  first_held_ = std::min(first_held_, num_blocks());
+}
+
+void BlockTable::release_before(std::int64_t position) {
+  const std::int64_t gone = std::min<std::int64_t>(std::max<std::int64_t>(position, 0) / block_size_, num_blocks());
+  for (; first_held_ < gone; ++first_held_) {
+    BlockId& id = blocks_[static_cast<std::size_t>(first_held_)];
+    give_back(*pool_, id);
+    id = kNoBlock;
   }
 }
 
@@ -67,8 +105,9 @@ void BlockTable::reserve_ids(std::int64_t num_tokens) {
 }
 
 int BlockTable::num_runs() const {
+  const auto first = static_cast<std::size_t>(first_held_);
   int runs = 0;
-  for (std::size_t i = 0; i < blocks_.size(); ++i) runs += i == 0 || blocks_[i] != blocks_[i - 1] + 1 ? 1 : 0;
+  for (std::size_t i = first; i < blocks_.size(); ++i) runs += i == first || blocks_[i] != blocks_[i - 1] + 1 ? 1 : 0;
   return runs;
 }
 

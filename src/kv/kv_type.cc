@@ -1,8 +1,8 @@
-// Names of the KV cache's element types (octavo/engine.h).
+// Names of the KV cache's element types.
 #include <array>
 
 #include "base/error.h"
-#include "octavo/engine.h"
+#include "octavo/kv/types.h"
 
 namespace octavo {
 namespace {

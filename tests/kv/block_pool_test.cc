@@ -1,4 +1,4 @@
-#include "kv/block_pool.h"
+#include "octavo/kv/block_pool.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,19 +36,19 @@ TEST(BlockPool, FreshPoolGivesAscendingIdsAndNoneWhenEmpty) {
 
 TEST(BlockPool, UtilizationGoesFromZeroToOneAndBack) {
   BlockPool pool(4);
-  std::vector<double> seen = {pool.stats().utilization};
+  std::vector<double> seen = {pool.utilization()};
   for (int i = 0; i < 4; ++i) {
     pool.allocate();
-    seen.push_back(pool.stats().utilization);
+    seen.push_back(pool.utilization());
   }
-  for (BlockId id = 0; id < 4; ++id) pool.release(id);
-  seen.push_back(pool.stats().utilization);
+  for (BlockId id = 0; id < 4; ++id) pool.free(id);
+  seen.push_back(pool.utilization());
   EXPECT_THAT(seen, ElementsAre(0, .25, .5, .75, 1, 0));
 }
 
 TEST(BlockPool, PoolOfCapacityZeroHasUtilizationZeroAndGivesNothing) {
   BlockPool pool(0);
-  EXPECT_EQ(pool.stats().utilization, 0);
+  EXPECT_EQ(pool.utilization(), 0);
   EXPECT_EQ(pool.allocate(), kNoBlock);
   EXPECT_TRUE(pool.allocate_run({}));
   EXPECT_TRUE(check(pool, {}));
@@ -57,9 +57,9 @@ TEST(BlockPool, PoolOfCapacityZeroHasUtilizationZeroAndGivesNothing) {
 TEST(BlockPool, WithoutHintTheBlockFreedLastComesFirst) {
   BlockPool pool(8);
   take(pool, 8);
-  pool.release(5);
-  pool.release(2);
-  pool.release(7);
+  pool.free(5);
+  pool.free(2);
+  pool.free(7);
   EXPECT_EQ(pool.allocate(), 7);
   EXPECT_EQ(pool.allocate(), 2);
   EXPECT_EQ(pool.allocate(), 5);
@@ -68,7 +68,7 @@ TEST(BlockPool, WithoutHintTheBlockFreedLastComesFirst) {
 TEST(BlockPool, HintTakesTheFreeNeighbourFirst) {
   BlockPool pool(8);
   take(pool, 8);
-  for (BlockId id : {3, 6, 1}) pool.release(id);
+  for (BlockId id : {3, 6, 1}) pool.free(id);
   EXPECT_EQ(pool.allocate(2), 3);  // 1 was freed last, 3 lies beside
   EXPECT_EQ(pool.allocate(2), 1);  // 3 is taken now
 }
@@ -101,9 +101,9 @@ TEST(BlockPool, SharedBlockIsFreedByItsLastOwner) {
   const BlockId id = pool.allocate();
   pool.add_reference(id);
   EXPECT_EQ(pool.references(id), 2);
-  pool.release(id);
+  pool.free(id);
   EXPECT_EQ(pool.free_count(), 0);
-  pool.release(id);
+  pool.free(id);
   EXPECT_EQ(pool.free_count(), 1);
 }
 
@@ -114,19 +114,25 @@ TEST(BlockPool, ReferencesOfAnIdOutOfRangeIsMinusOne) {
   EXPECT_EQ(pool.references(-1), -1);
 }
 
-TEST(BlockPoolDeathTest, DoubleFreeIsDetected) {
+TEST(BlockPool, P3_free_twice_or_out_of_range_is_an_error_and_changes_nothing) {
   BlockPool pool(2);
   pool.allocate();
-  pool.release(0);
-  EXPECT_DEATH(pool.release(0), "block 0 is free already");
-}
-
-TEST(BlockPoolDeathTest, IdOutOfRangeIsDetected) {
-  BlockPool pool(2);
-  EXPECT_DEATH(pool.release(2), "block 2 of 2");
-  EXPECT_DEATH(pool.release(-1), "block -1 of 2");
-  EXPECT_DEATH(pool.add_reference(9), "block 9 of 2");
-  EXPECT_DEATH(pool.add_reference(1), "block 1 is free");
+  ASSERT_TRUE(pool.free(0));
+  const KvResult<void> twice = pool.free(0);
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(std::get<BlockNotInUse>(twice.error()).block, 0);
+  EXPECT_EQ(describe(twice.error()), "block 0 is not in use");
+  for (const BlockId id : {2, -1}) {
+    for (const KvResult<void>& result : {pool.free(id), pool.add_reference(id), pool.set_cached(id, true)}) {
+      ASSERT_FALSE(result);
+      EXPECT_EQ(std::get<BlockOutOfRange>(result.error()).block, id);
+      EXPECT_EQ(std::get<BlockOutOfRange>(result.error()).capacity, 2);
+    }
+  }
+  EXPECT_TRUE(std::holds_alternative<BlockNotInUse>(pool.add_reference(1).error()));
+  EXPECT_TRUE(std::holds_alternative<BlockNotInUse>(pool.set_cached(1, true).error()));
+  EXPECT_EQ(pool.free_count(), 2);
+  EXPECT_TRUE(check(pool, {}));
 }
 
 TEST(BlockPool, IntegrityExplainsALeakedBlock) {
@@ -187,7 +193,7 @@ RC_GTEST_PROP(BlockPool, RandomWalkAgreesWithASimpleModel, ()) {
         ++model.references[held[chosen]];
         held.push_back(held[chosen]);
       } else {
-        pool.release(held[chosen]);
+        pool.free(held[chosen]);
         model.release(held[chosen]);
         held.erase(held.begin() + static_cast<std::ptrdiff_t>(chosen));
       }

@@ -1,4 +1,4 @@
-#include "kv/block_table.h"
+#include "octavo/kv/block_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
