@@ -1,6 +1,7 @@
 // Chunked prefill: a prompt is read in chunks, so that others get their turn in between.
 //
-//     PrefillScheduler prefill(tokens, PrefillConfig(512).with_priority(PrefillPriority::kInterleaved));
+//     const PrefillConfig config = PrefillConfig(512).with_priority(PrefillPriority::kInterleaved);
+//     PrefillScheduler prefill = *PrefillScheduler::create(tokens, config);
 //     for (;;) {
 //       const PrefillAction action = prefill.next_action(room);          // cut to at most `room` tokens
 //       if (action.kind == PrefillAction::kPrefill) { compute(action.chunk); prefill.complete(action.chunk); }
@@ -8,12 +9,14 @@
 //       if (action.kind == PrefillAction::kStartDecode) break;
 //     }
 //
-// Plain values; no thread of their own. Tokens are views: they must outlive the plan.
+// An engine whose steps compute decode rows beside a chunk has given the decodes their turn when it takes the yield.
+//
+// Plain values, one thread at a time; a PrefillScheduler owns no memory and takes none. Tokens are views: they must
+// outlive the plan.
 #pragma once
 
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,7 +35,7 @@ struct PrefillConfig {
   int chunk_size = 512;  // tokens, at least 1
   int overlap = 0;       // tokens of the chunk before that are computed again; for models without a cache; < chunk_size
   PrefillPriority priority = PrefillPriority::kPrefillFirst;
-  int max_yields = 8;  // kDecodePriority: yields in a row before a chunk runs all the same
+  int max_yields = 8;  // kDecodePriority: yields in a row before a chunk runs all the same; 0: it never waits
 
   PrefillConfig() = default;
   explicit PrefillConfig(int chunk) : chunk_size(chunk) {}
@@ -40,7 +43,7 @@ struct PrefillConfig {
   PrefillConfig with_overlap(int tokens) const;
   PrefillConfig with_priority(PrefillPriority value) const;
   PrefillConfig with_max_yields(int yields) const;
-  /// Error: chunk_size or overlap out of range; found and expected.
+  /// Error: chunk_size, overlap or max_yields out of range; found and expected.
   Result<void> check() const;
 };
 
@@ -49,14 +52,17 @@ struct PrefillChunk {
   int start = 0, end = 0;           // positions in the prompt, end exclusive
   int index = 0;                    // chunks before it
   bool is_last = false;             // it ends the prompt
+  int overlap = 0;                  // leading tokens of it that the chunk before ended with
 
   int size() const { return end - start; }
 };
 
-/// All chunks of a prompt at once. None for an empty prompt. With overlap each begins that many tokens before the end
-/// of the one before; none lies wholly inside the one before. Error: as PrefillConfig::check().
+/// All chunks of a prompt at once: those that PrefillScheduler hands out where nothing cuts them. None for an empty
+/// prompt. With overlap each begins that many tokens before the end of the one before; none lies wholly inside the one
+/// before.
 class PrefillPlan {
  public:
+  /// Error: as PrefillConfig::check(); a prompt of more than 2^31 - 1 tokens.
   static Result<PrefillPlan> create(std::span<const TokenId> tokens, const PrefillConfig& config);
   std::span<const PrefillChunk> chunks() const { return chunks_; }
 
@@ -75,18 +81,20 @@ class PrefillScheduler {
  public:
   static constexpr int kNoLimit = std::numeric_limits<int>::max();
 
-  /// Error: as PrefillConfig::check().
+  /// Error: as PrefillConfig::check(); a prompt of more than 2^31 - 1 tokens.
   static Result<PrefillScheduler> create(std::span<const TokenId> tokens, const PrefillConfig& config);
 
-  /// What to do next. A chunk has at most min(chunk_size, max_tokens) tokens; max_tokens 0 yields. `decode_waiting`
-  /// matters to kDecodePriority only. kStartDecode, for ever, once all chunks were handed out.
+  /// What to do next. A chunk has at most min(chunk_size, max_tokens) tokens; where that gives no token that the chunk
+  /// before did not have (max_tokens 0, or no more than the overlap) it yields. `decode_waiting` matters to
+  /// kDecodePriority only. kStartDecode, for ever, once all chunks were handed out.
   PrefillAction next_action(int max_tokens = kNoLimit, bool decode_waiting = true);
-  /// Takes the last chunk back that next_action gave: it was not computed and will be handed out again.
+  /// Takes back the last chunk that is out: it was not computed, and what it held will be handed out again. Several
+  /// are taken back last one first. CHECKs that it is the last one, and not complete.
   void retract(const PrefillChunk& chunk);
-  /// A chunk was computed. In order.
+  /// A chunk was computed. CHECKs that it is the first one that is out.
   void complete(const PrefillChunk& chunk);
-  /// The next chunk begins at `position`: what lies before it was found in a cache and counts as computed. Only
-  /// forward, and before any chunk is out that is not complete. Error: a position outside [next start, prompt length].
+  /// The next chunk begins at `position`: what lies before it was found in a cache and counts as computed. Errors, and
+  /// nothing is changed: a position outside [num_computed(), total_tokens()], or while a chunk is out.
   Result<void> skip_to(int position);
 
   int total_tokens() const { return static_cast<int>(tokens_.size()); }
@@ -102,25 +110,29 @@ class PrefillScheduler {
 
  private:
   PrefillScheduler(std::span<const TokenId> tokens, const PrefillConfig& config) : tokens_(tokens), config_(config) {}
+  bool must_yield(int room, bool decode_waiting) const;
+  PrefillChunk hand_out(int room);
 
   std::span<const TokenId> tokens_;
   PrefillConfig config_;
-  int handed_out_ = 0;  // end of the last chunk handed out
-  int computed_ = 0;
-  int next_index_ = 0;
-  bool owes_yield_ = false;  // kInterleaved
+  int computed_ = 0;         // <= handed_out_
+  int handed_out_ = 0;       // end of the last chunk handed out
+  int next_start_ = 0;       // of the next chunk: handed_out_ less the overlap
+  int next_index_ = 0;       // of the next chunk
+  bool owes_yield_ = false;  // kInterleaved: a chunk was handed out since the last yield
   int yields_ = 0;           // kDecodePriority: in a row
+  int yields_at_chunk_ = 0;  // the same when the last chunk was handed out: what retract() goes back to
 };
 
 /// What chunks save in attention scores, float32 [heads, chunk, past] at its largest against [heads, total, total].
 struct PrefillMemoryEstimate {
   std::uint64_t full_bytes = 0, chunked_bytes = 0;
-  double savings = 0;  // 0 to 1
-  int num_chunks = 0;
+  double savings = 0;  // share of full_bytes, 0 to 1; 0 where there are no scores
+  int num_chunks = 0;  // without overlap
   /// "12.0 MiB -> 3.0 MiB (75 % less, 4 chunks)"
   std::string summary() const;
 };
-/// Error: chunk_size below 1, negative counts.
+/// Error: chunk_size below 1, negative counts, more bytes than 64 bits count.
 Result<PrefillMemoryEstimate> estimate_prefill_memory(int num_tokens, int chunk_size, int num_heads);
 
 }  // namespace octavo
