@@ -5,13 +5,17 @@
 // the process (SipHash-2-4, Aumasson and Bernstein 2012), and never trusted alone: a hit compares tokens and the chain.
 //
 // One cache belongs to one BlockPool, of one attention group; it must not move, and the pool must outlive it. A
-// published block that is freed stays findable until the pool needs it. In a group without a window a parent outlives
-// its children: a sequence frees its last block first. In a windowed group the leading blocks go first, and a child may
-// stay alone. One thread at a time; nothing allocates after construction.
+// published block that is freed stays findable until the pool needs it. One thread at a time; nothing allocates after
+// construction.
+//
+// Chained: a block is worth nothing without those before it, so no block stays published when its parent goes.
+// A windowed group is not chained: its leading blocks go first, and what follows them can still be attached.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -25,11 +29,13 @@ struct BlockHash {
   friend bool operator==(const BlockHash&, const BlockHash&) = default;
 };
 
-/// Hash of one link of a chain. Must depend on all of its arguments; a poor one costs time, never a wrong hit.
+/// Hash of one link of a chain. Must depend on all of its arguments. Where two contents collide, the first one stays
+/// findable and the other is not shared. Only domains, and what lies before the window of a cache that is not chained,
+/// are told apart by hash alone.
 using BlockHasher = std::function<BlockHash(const BlockHash& parent, std::span<const std::byte> bytes)>;
 
-/// SipHash-2-4 with 128-bit results under a random key.
-BlockHasher make_block_hasher();
+/// SipHash-2-4 with 128-bit results under a random key. Error: the system gives no random bytes.
+Result<BlockHasher> make_block_hasher();
 
 /// The chain of a sequence: what a block is looked up and published under.
 class BlockChain {
@@ -41,8 +47,8 @@ class BlockChain {
 
 class PrefixCache {
  public:
-  /// Registers itself for the pool's evictions.
-  PrefixCache(BlockPool& pool, int block_size);
+  /// Registers itself for the pool's evictions. `block_size` is in tokens, at least 1.
+  PrefixCache(BlockPool& pool, int block_size, bool chained = true);
   ~PrefixCache();
   PrefixCache(const PrefixCache&) = delete;
   PrefixCache& operator=(const PrefixCache&) = delete;
@@ -50,35 +56,58 @@ class PrefixCache {
   /// The block published under `hash` with these tokens (block_size of them) after `parent`, or kNoBlock. Takes no
   /// reference: a free one may be evicted by the next allocation.
   BlockId find(const BlockHash& hash, const BlockHash& parent, std::span<const TokenId> tokens) const;
+  /// The block published under `hash`, whatever it holds, or kNoBlock.
+  BlockId find_hash(const BlockHash& hash) const;
 
   /// Makes a referenced block findable; from now on it is immutable. Gives the block that is findable under the hash:
   /// `block`, or the one that was there already with the same contents, which the caller should use instead (its
   /// reference is the caller's to take). kNoBlock if another content has the same hash: the block stays private.
-  BlockId publish(BlockId block, const BlockHash& hash, const BlockHash& parent, std::span<const TokenId> tokens);
+  /// A chain is published from its beginning. Errors: a block that is not referenced, a wrong number of tokens.
+  KvResult<BlockId> publish(BlockId block, const BlockHash& hash, const BlockHash& parent,
+                            std::span<const TokenId> tokens);
 
   bool is_published(BlockId block) const;
-  /// Forgets a block before it is written, and in a chain all that follows it, which could not be found any more.
+  /// What a published block is published under; none for others.
+  std::optional<BlockHash> hash_of(BlockId block) const;
+  /// Forgets a block before it is written, and in a chained cache all that was published after it. Nothing for one that
+  /// is not published. What the pool evicts is forgotten in the same way.
   void unpublish(BlockId block);
+  /// Called with the hash of every block that is forgotten, by unpublish() or by eviction; must not call back.
+  void on_forget(std::function<void(const BlockHash&)> callback) { on_forget_ = std::move(callback); }
 
   int num_published() const { return num_published_; }
 
-  /// The index agrees with the entries, cached flags of the pool agree with both, and (`parents_outlive_children`: a
-  /// group without a window) every published block's parent is published.
-  Result<void> check_integrity(bool parents_outlive_children) const;
+  /// The index agrees with the entries, the links between them with each other and with the hashes, and the pool's
+  /// cached flags with both. The error says which block is wrong and how.
+  Result<void> check_integrity() const;
 
  private:
-  // Private members are the implementation's to choose.
   struct Entry {
     BlockHash hash, parent;
     bool published = false;
     BlockId parent_block = kNoBlock, first_child = kNoBlock, next_sibling = kNoBlock, previous_sibling = kNoBlock;
   };
+  Entry& entry(BlockId block) { return entries_[static_cast<std::size_t>(block)]; }
+  const Entry& entry(BlockId block) const { return entries_[static_cast<std::size_t>(block)]; }
+  std::span<TokenId> tokens_of(BlockId block);
+  std::span<const TokenId> tokens_of(BlockId block) const;
+  std::size_t home(const BlockHash& hash) const { return hash.low & (index_.size() - 1); }
+  void insert_into_index(BlockId block);
+  void erase_from_index(BlockId block);
+  void link_to_parent(BlockId block);
+  void unlink_from_parent(BlockId block);
+  void forget(BlockId block);
+  void forget_descendants(BlockId block);
+  Result<void> check_links(BlockId block) const;
+
   BlockPool& pool_;
   int block_size_;
+  bool chained_;
   int num_published_ = 0;
   std::vector<Entry> entries_;   // [blocks]
   std::vector<TokenId> tokens_;  // [blocks][block_size]
-  std::vector<BlockId> index_;   // open addressing by hash.low, kNoBlock: empty
+  std::vector<BlockId> index_;   // open addressing by hash.low, linear probing; kNoBlock: empty; a power of two
+  std::function<void(const BlockHash&)> on_forget_;
 };
 
 }  // namespace octavo

@@ -1,0 +1,80 @@
+// Chain hashes: SipHash-2-4 of OpenSSL, keyed at random.
+#include <openssl/evp.h>
+#include <openssl/params.h>
+#include <openssl/rand.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "base/error.h"
+#include "octavo/kv/prefix_cache.h"
+
+namespace octavo {
+namespace {
+
+constexpr std::size_t kKeyBytes = 16;
+
+struct FreeContext {
+  void operator()(EVP_MAC_CTX* context) const { EVP_MAC_CTX_free(context); }
+};
+using Context = std::unique_ptr<EVP_MAC_CTX, FreeContext>;
+using Key = std::array<unsigned char, kKeyBytes>;
+
+// Copyable, as a std::function must be: a copy has a context of its own and the same key.
+class SipHasher {
+ public:
+  SipHasher(Context context, const Key& key) : context_(std::move(context)), key_(key) {}
+  SipHasher(const SipHasher& other) : context_(EVP_MAC_CTX_dup(other.context_.get())), key_(other.key_) {
+    OCTAVO_CHECK(context_ != nullptr, "no copy of a SipHash context");
+  }
+  SipHasher(SipHasher&&) = default;
+  SipHasher& operator=(const SipHasher&) = delete;
+  SipHasher& operator=(SipHasher&&) = delete;
+  ~SipHasher() = default;
+
+  BlockHash operator()(const BlockHash& parent, std::span<const std::byte> bytes) const {
+    std::array<unsigned char, sizeof(BlockHash)> link{}, out{};
+    std::memcpy(link.data(), &parent.low, sizeof(parent.low));
+    std::memcpy(link.data() + sizeof(parent.low), &parent.high, sizeof(parent.high));
+    std::size_t length = 0;
+    const bool hashed =
+        EVP_MAC_init(context_.get(), key_.data(), key_.size(), nullptr) == 1 &&
+        EVP_MAC_update(context_.get(), link.data(), link.size()) == 1 &&
+        EVP_MAC_update(context_.get(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()) == 1 &&
+        EVP_MAC_final(context_.get(), out.data(), &length, out.size()) == 1;
+    OCTAVO_CHECK(hashed && length == out.size(), "SipHash of {} bytes", bytes.size());
+    BlockHash hash;
+    std::memcpy(&hash.low, out.data(), sizeof(hash.low));
+    std::memcpy(&hash.high, out.data() + sizeof(hash.low), sizeof(hash.high));
+    return hash;
+  }
+
+ private:
+  Context context_;
+  Key key_;
+};
+
+}  // namespace
+
+Result<BlockHasher> make_block_hasher() {
+  Key key;
+  if (RAND_bytes(key.data(), static_cast<int>(key.size())) != 1)
+    return fail("no random key for the prefix cache: OpenSSL's generator gives no bytes");
+  EVP_MAC* mac = EVP_MAC_fetch(nullptr, "SIPHASH", nullptr);
+  Context context(mac != nullptr ? EVP_MAC_CTX_new(mac) : nullptr);
+  EVP_MAC_free(mac);  // the context keeps a reference of its own
+  if (!context) return fail("OpenSSL offers no SipHash; expected version 3 with its default provider");
+  return SipHasher(std::move(context), key);
+}
+
+BlockHash BlockChain::root(const BlockHasher& hasher, std::string_view domain) {
+  return hasher(BlockHash{}, std::as_bytes(std::span(domain)));
+}
+
+BlockHash BlockChain::next(const BlockHasher& hasher, const BlockHash& parent, std::span<const TokenId> block) {
+  return hasher(parent, std::as_bytes(block));
+}
+
+}  // namespace octavo

@@ -1,0 +1,184 @@
+#include "octavo/kv/prefix_cache.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/error.h"
+
+namespace octavo {
+
+PrefixCache::PrefixCache(BlockPool& pool, int block_size, bool chained)
+    : pool_(pool), block_size_(block_size), chained_(chained) {
+  OCTAVO_CHECK(block_size >= 1, "block size {}", block_size);
+  const auto blocks = static_cast<std::size_t>(pool.total_count());
+  entries_.resize(blocks);
+  tokens_.resize(blocks * static_cast<std::size_t>(block_size));
+  index_.assign(std::bit_ceil(2 * blocks + 1), kNoBlock);  // at most half full
+  pool_.on_evict([this](BlockId block) { unpublish(block); });
+}
+
+PrefixCache::~PrefixCache() { pool_.on_evict({}); }
+
+std::span<TokenId> PrefixCache::tokens_of(BlockId block) {
+  const auto size = static_cast<std::size_t>(block_size_);
+  return std::span(tokens_).subspan(static_cast<std::size_t>(block) * size, size);
+}
+
+std::span<const TokenId> PrefixCache::tokens_of(BlockId block) const {
+  const auto size = static_cast<std::size_t>(block_size_);
+  return std::span(tokens_).subspan(static_cast<std::size_t>(block) * size, size);
+}
+
+BlockId PrefixCache::find_hash(const BlockHash& hash) const {
+  const std::size_t mask = index_.size() - 1;
+  for (std::size_t at = home(hash); index_[at] != kNoBlock; at = (at + 1) & mask)
+    if (entry(index_[at]).hash == hash) return index_[at];
+  return kNoBlock;
+}
+
+BlockId PrefixCache::find(const BlockHash& hash, const BlockHash& parent, std::span<const TokenId> tokens) const {
+  const BlockId block = find_hash(hash);
+  if (block == kNoBlock || entry(block).parent != parent || !std::ranges::equal(tokens_of(block), tokens))
+    return kNoBlock;
+  return block;
+}
+
+KvResult<BlockId> PrefixCache::publish(BlockId block, const BlockHash& hash, const BlockHash& parent,
+                                       std::span<const TokenId> tokens) {
+  if (block < 0 || block >= pool_.total_count()) return std::unexpected(BlockOutOfRange{block, pool_.total_count()});
+  if (pool_.references(block) == 0) return std::unexpected(BlockNotInUse{block});
+  if (tokens.size() != static_cast<std::size_t>(block_size_))
+    return std::unexpected(DimMismatch{static_cast<std::size_t>(block_size_), tokens.size()});
+  if (find_hash(hash) != kNoBlock) return find(hash, parent, tokens);
+  unpublish(block);  // it may have been known under another hash
+  entry(block) = {.hash = hash, .parent = parent, .published = true};
+  std::ranges::copy(tokens, tokens_of(block).begin());
+  link_to_parent(block);  // before it can be found: no block is its own parent, even if the hashes are equal
+  insert_into_index(block);
+  ++num_published_;
+  const KvResult<void> marked = pool_.set_cached(block, true);
+  OCTAVO_CHECK(marked.has_value(), "{}", describe(marked.error()));
+  return block;
+}
+
+bool PrefixCache::is_published(BlockId block) const {
+  return block >= 0 && block < pool_.total_count() && entry(block).published;
+}
+
+std::optional<BlockHash> PrefixCache::hash_of(BlockId block) const {
+  if (!is_published(block)) return std::nullopt;
+  return entry(block).hash;
+}
+
+void PrefixCache::unpublish(BlockId block) {
+  if (!is_published(block)) return;
+  forget_descendants(block);  // none in a cache that is not chained
+  forget(block);
+}
+
+// Without recursion, because a chain may be long: leaves first.
+void PrefixCache::forget_descendants(BlockId block) {
+  BlockId at = block;
+  while (entry(block).first_child != kNoBlock) {
+    while (entry(at).first_child != kNoBlock) at = entry(at).first_child;
+    const BlockId parent = entry(at).parent_block;
+    forget(at);
+    at = parent;
+  }
+}
+
+// A block without children.
+void PrefixCache::forget(BlockId block) {
+  unlink_from_parent(block);
+  erase_from_index(block);
+  const BlockHash hash = entry(block).hash;
+  entry(block) = {};
+  --num_published_;
+  if (pool_.is_cached(block)) {  // not while the pool is evicting it
+    const KvResult<void> unmarked = pool_.set_cached(block, false);
+    OCTAVO_CHECK(unmarked.has_value(), "{}", describe(unmarked.error()));
+  }
+  if (on_forget_) on_forget_(hash);
+}
+
+void PrefixCache::link_to_parent(BlockId block) {
+  const BlockId parent = chained_ ? find_hash(entry(block).parent) : kNoBlock;
+  if (parent == kNoBlock) return;  // not chained, or the first of a chain
+  const BlockId sibling = entry(parent).first_child;
+  entry(block).parent_block = parent;
+  entry(block).next_sibling = sibling;
+  if (sibling != kNoBlock) entry(sibling).previous_sibling = block;
+  entry(parent).first_child = block;
+}
+
+void PrefixCache::unlink_from_parent(BlockId block) {
+  Entry& here = entry(block);
+  if (here.parent_block == kNoBlock) return;
+  if (here.previous_sibling != kNoBlock) {
+    entry(here.previous_sibling).next_sibling = here.next_sibling;
+  } else {
+    entry(here.parent_block).first_child = here.next_sibling;
+  }
+  if (here.next_sibling != kNoBlock) entry(here.next_sibling).previous_sibling = here.previous_sibling;
+  here.parent_block = here.next_sibling = here.previous_sibling = kNoBlock;
+}
+
+void PrefixCache::insert_into_index(BlockId block) {
+  const std::size_t mask = index_.size() - 1;
+  std::size_t at = home(entry(block).hash);
+  while (index_[at] != kNoBlock) at = (at + 1) & mask;
+  index_[at] = block;
+}
+
+// Closes the gap (Knuth, The Art of Computer Programming 3, section 6.4, algorithm R), so that probing needs no graves.
+void PrefixCache::erase_from_index(BlockId block) {
+  const std::size_t mask = index_.size() - 1;
+  std::size_t gap = home(entry(block).hash);
+  while (index_[gap] != block) {
+    OCTAVO_CHECK(index_[gap] != kNoBlock, "block {} is not in the index", block);
+    gap = (gap + 1) & mask;
+  }
+  for (std::size_t at = (gap + 1) & mask; index_[at] != kNoBlock; at = (at + 1) & mask) {
+    const std::size_t probed = (at - home(entry(index_[at]).hash)) & mask;
+    if (probed < ((at - gap) & mask)) continue;  // it would be moved to before its home
+    index_[gap] = index_[at];
+    gap = at;
+  }
+  index_[gap] = kNoBlock;
+}
+
+Result<void> PrefixCache::check_links(BlockId block) const {
+  const Entry& here = entry(block);
+  const BlockId parent = here.parent_block;
+  if (parent != kNoBlock && (!is_published(parent) || entry(parent).hash != here.parent))
+    return fail("prefix cache: block {} names {} as its parent, which holds something else", block, parent);
+  const BlockId before = here.previous_sibling, after = here.next_sibling;
+  const BlockId first = parent == kNoBlock ? kNoBlock : entry(parent).first_child;
+  if (parent != kNoBlock && (before == kNoBlock) != (first == block))
+    return fail("prefix cache: block {} is not where its parent {} looks for it", block, parent);
+  if (before != kNoBlock && (entry(before).next_sibling != block || entry(before).parent_block != parent))
+    return fail("prefix cache: blocks {} and {} disagree on being siblings", before, block);
+  if (after != kNoBlock && (entry(after).previous_sibling != block || entry(after).parent_block != parent))
+    return fail("prefix cache: blocks {} and {} disagree on being siblings", block, after);
+  return {};
+}
+
+Result<void> PrefixCache::check_integrity() const {
+  int published = 0;
+  for (BlockId block = 0; block < pool_.total_count(); ++block) {
+    if (entry(block).published != pool_.is_cached(block))
+      return fail("prefix cache: block {} is {}published, the pool says otherwise", block,
+                  entry(block).published ? "" : "not ");
+    if (!entry(block).published) continue;
+    ++published;
+    const BlockId found = find_hash(entry(block).hash);
+    if (found != block) return fail("prefix cache: the hash of block {} leads to {}", block, found);
+    OCTAVO_TRY_VOID(check_links(block));
+  }
+  const auto indexed = std::ranges::count_if(index_, [](BlockId id) { return id != kNoBlock; });
+  if (published != num_published_ || indexed != num_published_)
+    return fail("prefix cache: {} blocks published, {} counted, {} in the index", published, num_published_, indexed);
+  return {};
+}
+
+}  // namespace octavo
