@@ -1,8 +1,7 @@
 #include "kv/kv_storage.h"
 
-#include <algorithm>
 #include <cstring>
-#include <limits>
+#include <new>
 #include <numeric>
 
 namespace octavo {
@@ -29,30 +28,31 @@ std::size_t KvShape::head_bytes() const {
 
 int KvShape::num_layers() const { return std::accumulate(group_layers.begin(), group_layers.end(), 0); }
 
+std::size_t KvShape::group_block_bytes(int group) const {
+  return static_cast<std::size_t>(group_layers[static_cast<std::size_t>(group)]) *
+         static_cast<std::size_t>(num_kv_heads) * head_bytes();
+}
+
 std::size_t KvShape::block_bytes() const {
   return static_cast<std::size_t>(num_layers()) * static_cast<std::size_t>(num_kv_heads) * head_bytes();
 }
 
-Result<KvStorage> KvStorage::create(const KvShape& shape, std::uint64_t budget_bytes, std::int64_t max_blocks) {
+Result<KvStorage> KvStorage::create(const KvShape& shape, std::span<const int> num_blocks) {
   KvStorage storage;
   storage.shape_ = shape;
-  const std::uint64_t fitting = budget_bytes / shape.block_bytes();
-  if (fitting == 0)
-    return fail("a KV memory of {} bytes holds no block: one of {} tokens takes {} bytes", budget_bytes,
-                shape.block_size, shape.block_bytes());
-  constexpr std::int64_t kMaxId = std::numeric_limits<std::int32_t>::max();
-  const std::int64_t limit = std::min(max_blocks, kMaxId);
-  storage.num_blocks_ = static_cast<int>(std::min(fitting, static_cast<std::uint64_t>(limit)));
+  storage.num_blocks_.assign(num_blocks.begin(), num_blocks.end());
+  for (int group = 0; group < shape.num_groups(); ++group)
+    storage.arena_bytes_ += static_cast<std::uint64_t>(storage.num_blocks(group)) * shape.group_block_bytes(group);
   try {
-    storage.arena_ = AlignedBuffer<std::uint8_t>(static_cast<std::size_t>(storage.num_blocks_) * shape.block_bytes());
+    storage.arena_ = AlignedBuffer<std::uint8_t>(static_cast<std::size_t>(storage.arena_bytes_));
   } catch (const std::bad_alloc&) {
-    return fail("no memory for a KV cache of {} blocks of {} bytes", storage.num_blocks_, shape.block_bytes());
+    return fail("no memory for a KV arena of {} bytes", storage.arena_bytes_);
   }
   const std::size_t layer_block_bytes = static_cast<std::size_t>(shape.num_kv_heads) * shape.head_bytes();
   std::uint8_t* next = storage.arena_.data();
-  for (const int count : shape.group_layers) {
+  for (int group = 0; group < shape.num_groups(); ++group) {
     std::vector<KvLayer>& layers = storage.layers_.emplace_back();
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < shape.group_layers[static_cast<std::size_t>(group)]; ++i) {
       layers.push_back({.data = next,
                         .block_bytes = layer_block_bytes,
                         .head_bytes = shape.head_bytes(),
@@ -62,49 +62,52 @@ Result<KvStorage> KvStorage::create(const KvShape& shape, std::uint64_t budget_b
                         .block_size = shape.block_size,
                         .num_kv_heads = shape.num_kv_heads,
                         .head_dim = shape.head_dim});
-      next += static_cast<std::size_t>(storage.num_blocks_) * layer_block_bytes;
+      next += static_cast<std::size_t>(storage.num_blocks(group)) * layer_block_bytes;
     }
   }
   return storage;
 }
 
-Result<KvStorage> KvStorage::create_contiguous(const KvShape& shape, std::uint64_t budget_bytes, int max_tokens) {
+Result<KvStorage> KvStorage::create_contiguous(const KvShape& shape) {
   KvStorage storage;
   storage.shape_ = shape;
-  const auto layers = static_cast<std::uint64_t>(shape.num_layers());
-  const std::uint64_t token_bytes = shape.bytes_per_token() / layers * (layers + 1);
-  const std::uint64_t fitting = budget_bytes / token_bytes;
-  if (fitting == 0)
-    return fail("a KV memory of {} bytes holds no token: one takes {} bytes", budget_bytes, token_bytes);
-  storage.num_blocks_ = 1;
-  storage.shape_.block_size =
-      static_cast<int>(std::min<std::uint64_t>(fitting, static_cast<std::uint64_t>(max_tokens)));
+  storage.arena_bytes_ = shape.block_bytes();
+  storage.num_blocks_.assign(shape.group_layers.size(), 1);
   for (const int count : shape.group_layers) {
     std::vector<ContiguousKvCache>& caches = storage.caches_.emplace_back();
-    storage.layers_.emplace_back(static_cast<std::size_t>(count));
+    std::vector<KvLayer>& layers = storage.layers_.emplace_back();
     for (int i = 0; i < count; ++i) {
       OCTAVO_TRY(ContiguousKvCache cache, ContiguousKvCache::create({.type = shape.type,
+                                                                     .batch = 1,
                                                                      .num_kv_heads = shape.num_kv_heads,
                                                                      .head_dim = shape.head_dim,
                                                                      .initial_capacity = 0,
-                                                                     .max_seq_len = storage.shape_.block_size}));
+                                                                     .max_seq_len = shape.block_size}));
+      layers.push_back(cache.layer());
       caches.push_back(std::move(cache));
     }
   }
   return storage;
 }
 
-void KvStorage::prepare(int first, int end) {
-  for (std::size_t group = 0; group < caches_.size(); ++group)
+bool KvStorage::grow(int num_written, int num_tokens) {
+  for (std::size_t group = 0; group < caches_.size(); ++group) {
     for (std::size_t i = 0; i < caches_[group].size(); ++i) {
-      const Result<void> grown = caches_[group][i].reserve(end, first);
-      OCTAVO_CHECK(grown.has_value(), "{}", grown.error().message);
-      layers_[group][i] = caches_[group][i].layer();
+      ContiguousKvCache& cache = caches_[group][i];
+      cache.reset();
+      OCTAVO_CHECK(num_tokens <= cache.max_seq_len() && cache.increment(0, num_written).has_value(),
+                   "{} tokens, {} of them written, in a cache of {} of at most {}", num_tokens, num_written,
+                   cache.capacity(), cache.max_seq_len());
+      if (!cache.reserve(num_tokens)) return false;
+      layers_[group][i] = cache.layer();
     }
+  }
+  return true;
 }
 
 void KvStorage::copy_block(int group, std::int32_t from, std::int32_t to) {
-  OCTAVO_CHECK(from >= 0 && from < num_blocks_ && to >= 0 && to < num_blocks_, "copy {} to {}", from, to);
+  OCTAVO_CHECK(from >= 0 && from < num_blocks(group) && to >= 0 && to < num_blocks(group), "copy {} to {} of {}", from,
+               to, num_blocks(group));
   for (const KvLayer& layer : layers_[static_cast<std::size_t>(group)])
     std::memcpy(layer.data + static_cast<std::size_t>(to) * layer.block_bytes,
                 layer.data + static_cast<std::size_t>(from) * layer.block_bytes, layer.block_bytes);

@@ -1,36 +1,41 @@
-// The memory of the KV cache: one arena, one allocation, sized by a byte budget; or, in the contiguous layout, one
-// growing cache a layer for a single sequence, whose whole length is its only block.
+// The memory of the KV cache: one arena, one allocation; or, in the contiguous layout, one growing cache a layer for a
+// single sequence, whose whole length is its only block.
 //
-// Paged: a block id covers block_size tokens of all layers of an attention group (layers with the same span). Each
+// Paged: a block id covers block_size tokens of all layers of an attention group (layers with the same window). Each
 // layer has its own region, so that consecutive ids are consecutive memory for the layer being read:
 //
 //     group 0: layer 0 [block 0][block 1]... layer 1 [block 0]...   group 1: ...
 //
-// Owned by the model runner, which alone reads and writes it; who holds which block is BlockPool's business.
+// Owned by PagedKvCache, which keeps the books of who holds which block; the kernels read and write it in place. One
+// thread at a time may change it; the threads of a step write different slots.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/aligned_buffer.h"
 #include "base/error.h"
 #include "kernels/kernels.h"
-#include "kv/contiguous_kv_cache.h"
-#include "octavo/engine.h"
+#include "octavo/kv/contiguous_kv_cache.h"
+#include "octavo/kv/types.h"
 
 namespace octavo {
 
 /// Shape of a model's KV memory.
 struct KvShape {
   KvType type = KvType::kF16;
-  int block_size = 16;
+  int block_size = kDefaultBlockSize;  // tokens; of the contiguous layout: the longest sequence
   int num_kv_heads = 0;
   int head_dim = 0;
-  std::vector<int> group_layers;  // layers of each attention group
+  std::vector<int> group_layers = {};  // layers of each attention group
 
+  int num_groups() const { return static_cast<int>(group_layers.size()); }
   int num_layers() const;
   /// Bytes of one KV head, one layer, one block.
   std::size_t head_bytes() const;
+  /// Bytes of one block of a group, all its layers.
+  std::size_t group_block_bytes(int group) const;
   /// Bytes of one block of every group: what block_size tokens of a sequence take.
   std::size_t block_bytes() const;
   std::size_t bytes_per_token() const { return block_bytes() / static_cast<std::size_t>(block_size); }
@@ -38,24 +43,27 @@ struct KvShape {
 
 class KvStorage {
  public:
-  /// As many blocks a group as `budget_bytes` holds, at most `max_blocks`. Error: it holds none, or there is no memory.
-  static Result<KvStorage> create(const KvShape& shape, std::uint64_t budget_bytes, std::int64_t max_blocks);
+  /// The arena with `num_blocks` blocks of each group, at least 1. Error: there is no memory.
+  static Result<KvStorage> create(const KvShape& shape, std::span<const int> num_blocks);
+  /// The contiguous layout: one block of shape.block_size tokens in every group; the memory is taken as the sequence
+  /// grows. Error: an element type with scales.
+  static Result<KvStorage> create_contiguous(const KvShape& shape);
 
-  /// The contiguous layout: one block of as many tokens as the budget holds, at most `max_tokens`; the memory is taken
-  /// as the sequence grows. While one layer grows it is there twice, which the budget includes.
-  static Result<KvStorage> create_contiguous(const KvShape& shape, std::uint64_t budget_bytes, int max_tokens);
-
-  int num_blocks() const { return num_blocks_; }  // of each group
-  /// Bytes of KV memory: the arena, or what the growing caches take at their longest.
-  std::uint64_t arena_bytes() const { return static_cast<std::uint64_t>(num_blocks_) * shape_.block_bytes(); }
   const KvShape& shape() const { return shape_; }
+  bool is_contiguous() const { return !caches_.empty(); }
+  int num_blocks(int group) const { return num_blocks_[static_cast<std::size_t>(group)]; }
+  /// Bytes of KV memory: the arena, or what the growing caches take at their longest.
+  std::uint64_t arena_bytes() const { return arena_bytes_; }
 
-  /// Before a step that writes positions first .. end - 1 of a sequence: the contiguous layout grows here.
-  void prepare(int first, int end);
+  /// Tokens that a block has memory for: all of its tokens, or what the growing caches have grown to.
+  int block_capacity() const { return layers_.front().front().block_size; }
+  /// Grows the contiguous layout to `num_tokens` tokens at least, of which the first `num_written` are kept. False
+  /// where there is no memory; what was written stays.
+  bool grow(int num_written, int num_tokens);
 
-  /// Layer `layer` of a group, as the kernels see it.
-  const KvLayer& layer(int group, int layer) const {
-    return layers_[static_cast<std::size_t>(group)][static_cast<std::size_t>(layer)];
+  /// Layer `index` of a group, as the kernels see it.
+  const KvLayer& layer(int group, int index) const {
+    return layers_[static_cast<std::size_t>(group)][static_cast<std::size_t>(index)];
   }
 
   /// Copies a block's contents in every layer of its group.
@@ -65,7 +73,8 @@ class KvStorage {
   KvStorage() = default;
 
   KvShape shape_;
-  int num_blocks_ = 0;
+  std::vector<int> num_blocks_;  // [groups]
+  std::uint64_t arena_bytes_ = 0;
   AlignedBuffer<std::uint8_t> arena_;
   std::vector<std::vector<KvLayer>> layers_;            // [group][layer of the group]
   std::vector<std::vector<ContiguousKvCache>> caches_;  // the same of the contiguous layout, else empty
