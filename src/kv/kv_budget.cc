@@ -1,0 +1,112 @@
+#include "kv/kv_budget.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace octavo {
+namespace {
+
+constexpr std::int64_t kMaxBlocks = std::numeric_limits<BlockId>::max() - 2;  // two ids are the pool's own
+
+std::int64_t blocks_for(std::int64_t num_tokens, int block_size) {
+  return num_tokens / block_size + (num_tokens % block_size != 0 ? 1 : 0);
+}
+
+std::uint64_t bytes_of(const KvShape& shape, std::span<const std::int64_t> blocks) {
+  std::uint64_t bytes = 0;
+  for (int g = 0; g < shape.num_groups(); ++g)
+    bytes += static_cast<std::uint64_t>(blocks[static_cast<std::size_t>(g)]) * shape.group_block_bytes(g);
+  return bytes;
+}
+
+std::vector<std::int64_t> needs(const KvShape& shape, std::span<const int> windows, std::int64_t num_tokens) {
+  std::vector<std::int64_t> blocks;
+  for (const int window : windows) blocks.push_back(blocks_of_sequence(num_tokens, window, shape.block_size));
+  return blocks;
+}
+
+/// Adds blocks in proportion to `weights` for `bytes` bytes, no group beyond `limit`. What a group at its limit does
+/// not take goes to the others.
+void add_evenly(const KvShape& shape, std::span<const std::int64_t> weights, std::int64_t limit, std::uint64_t bytes,
+                std::vector<std::int64_t>& blocks) {
+  std::vector<bool> full(blocks.size());
+  for (bool again = true; again;) {
+    again = false;
+    double weight_bytes = 0;
+    for (std::size_t g = 0; g < blocks.size(); ++g)
+      if (!full[g])
+        weight_bytes +=
+            static_cast<double>(weights[g]) * static_cast<double>(shape.group_block_bytes(static_cast<int>(g)));
+    if (weight_bytes == 0) return;
+    for (std::size_t g = 0; g < blocks.size() && !again; ++g) {
+      const std::uint64_t block_bytes = shape.group_block_bytes(static_cast<int>(g));
+      const double share = static_cast<double>(weights[g]) * (static_cast<double>(bytes) / weight_bytes);
+      if (full[g] || share < static_cast<double>(limit - blocks[g])) continue;
+      const std::int64_t added =
+          std::min<std::int64_t>(limit - blocks[g], static_cast<std::int64_t>(bytes / block_bytes));
+      blocks[g] += added;
+      bytes -= static_cast<std::uint64_t>(added) * block_bytes;
+      full[g] = again = true;
+    }
+    if (again) continue;
+    const std::uint64_t all = bytes;
+    for (std::size_t g = 0; g < blocks.size(); ++g) {
+      if (full[g]) continue;
+      const std::uint64_t block_bytes = shape.group_block_bytes(static_cast<int>(g));
+      const double share = static_cast<double>(weights[g]) * (static_cast<double>(all) / weight_bytes);
+      const std::uint64_t added = std::min(static_cast<std::uint64_t>(share), bytes / block_bytes);
+      blocks[g] += static_cast<std::int64_t>(added);
+      bytes -= added * block_bytes;
+    }
+  }
+}
+
+/// Spends what rounding left over, a block at a time.
+void add_rest(const KvShape& shape, std::int64_t limit, std::uint64_t bytes, std::vector<std::int64_t>& blocks) {
+  for (std::size_t g = 0; g < blocks.size(); ++g) {
+    const std::uint64_t block_bytes = shape.group_block_bytes(static_cast<int>(g));
+    if (blocks[g] >= limit || bytes < block_bytes) continue;
+    ++blocks[g];
+    bytes -= block_bytes;
+  }
+}
+
+}  // namespace
+
+std::int64_t blocks_of_sequence(std::int64_t num_tokens, int window, int block_size) {
+  const std::int64_t all = blocks_for(num_tokens, block_size);
+  if (window == 0) return all;
+  return std::min(all, blocks_for(static_cast<std::int64_t>(window) + kWindowStepTokens, block_size) + 2);
+}
+
+Result<std::vector<int>> share_budget(const KvShape& shape, std::span<const int> windows, const KvBudget& budget) {
+  std::vector<std::int64_t> blocks(windows.size(), 1);
+  const std::uint64_t least = bytes_of(shape, blocks);
+  if (budget.bytes < least)
+    return fail("a KV memory of {} bytes holds no block: one of {} tokens in every layer takes {} bytes", budget.bytes,
+                shape.block_size, least);
+  const std::int64_t limit =
+      budget.max_tokens == 0 ? kMaxBlocks : std::min(blocks_for(budget.max_tokens, shape.block_size), kMaxBlocks);
+
+  std::int64_t typical = 4 * static_cast<std::int64_t>(*std::ranges::max_element(windows));
+  if (budget.longest_sequence != 0 && (typical == 0 || budget.longest_sequence < typical))
+    typical = budget.longest_sequence;
+  const std::vector<std::int64_t> weights = needs(shape, windows, std::max<std::int64_t>(typical, 1));
+  std::vector<std::int64_t> even(windows.size(), 0);
+  add_evenly(shape, weights, limit, budget.bytes, even);
+
+  const std::vector<std::int64_t> longest = needs(shape, windows, std::max(budget.longest_sequence, 1));
+  const bool fits = std::ranges::all_of(longest, [&](std::int64_t n) { return n <= limit; }) &&
+                    bytes_of(shape, longest) <= budget.bytes;
+  const std::vector<std::int64_t>& floor = fits ? longest : blocks;
+  if (std::ranges::equal(even, floor, std::ranges::greater_equal{})) {
+    blocks = even;
+  } else {
+    blocks = floor;
+    add_evenly(shape, weights, limit, budget.bytes - bytes_of(shape, blocks), blocks);
+  }
+  add_rest(shape, limit, budget.bytes - bytes_of(shape, blocks), blocks);
+  return std::vector<int>(blocks.begin(), blocks.end());
+}
+
+}  // namespace octavo

@@ -1,0 +1,91 @@
+// The books of PagedKvCache, shared by the files that implement it: paged_kv_cache.cc (making one, sequences),
+// paged_kv_steps.cc (reserve, commit, truncate, copies), paged_kv_prefix.cc (attach, publish), paged_kv_data.cc (write
+// and read), paged_kv_check.cc (stats, integrity).
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "kv/kv_storage.h"
+#include "kv/written_bits.h"
+#include "octavo/kv/paged_kv_cache.h"
+
+namespace octavo {
+
+/// A sequence's share of an attention group.
+struct GroupState {
+  BlockTable table;
+  std::vector<std::int32_t> visible;  // [entries] leading slots of the block that the sequence sees. Fewer than all
+                                      // where it was truncated in a block that others hold too
+  std::int64_t length = 0;            // leading positions that are written in every layer of the group
+};
+
+struct SequenceState {
+  std::vector<GroupState> groups;
+  BlockHash root;                // of the chain
+  std::vector<BlockHash> chain;  // of its leading blocks, all of which are published (where held)
+};
+
+struct PagedKvCache::Impl {
+  struct GroupBooks {
+    GroupBooks(Group shape, int block_size)
+        : group(std::move(shape)),
+          pool(group.num_blocks),
+          written(group.num_blocks, static_cast<int>(group.layers.size()), block_size) {}
+
+    Group group;
+    BlockPool pool;
+    WrittenBits written;
+    std::unique_ptr<PrefixCache> prefix;  // null: nothing is published
+  };
+  /// Blocks that a change needs of a group's pool.
+  struct Needed {
+    int missing = 0;  // new entries
+    int copies = 0;   // private copies of shared blocks
+  };
+
+  Impl(PagedKvOptions given, KvStorage memory) : options(std::move(given)), storage(std::move(memory)) {}
+
+  PagedKvOptions options;  // as given, but a hasher is there if blocks are published
+  KvStorage storage;
+  int block_size = 0;
+  std::vector<std::unique_ptr<GroupBooks>> groups;  // each stays where it is: tables and caches point to its pool
+  int global_group = -1;                            // the one without a window; -1: all have one
+  std::vector<std::pair<int, int>> layer_places;    // [layers] group, index in the group
+  std::unordered_map<SequenceId, SequenceState> sequences;
+  SequenceId next_id = 0;
+  WriteKvFn write_token = nullptr;  // of the element type
+  std::uint64_t hits = 0, misses = 0, copies = 0;
+  std::vector<BlockCopy> made;  // scratch of reserve() without a list
+  std::vector<int> runs;        // [groups] scratch of match()
+
+  SequenceState* find(SequenceId id);
+  const SequenceState* find(SequenceId id) const;
+  int num_layers() const { return static_cast<int>(layer_places.size()); }
+
+  void make_prefix_caches();
+  bool publishes() const { return groups.front()->prefix != nullptr; }
+  Needed needed(const SequenceState& sequence, int g, std::int64_t first, std::int64_t end) const;
+  KvResult<void> check_room(SequenceId id, const SequenceState& sequence, int g, std::int64_t first,
+                            std::int64_t end) const;
+  bool grow_memory(std::int64_t end);
+  KvResult<void> reserve_groups(SequenceId id, SequenceState& sequence, int first_group, int end_group,
+                                std::int64_t first, std::int64_t end, std::vector<BlockCopy>* list);
+  void make_writable(GroupState& state, int g, std::int64_t first, std::int64_t end, std::vector<BlockCopy>& list);
+  void make_private(GroupState& state, int g, int index, std::vector<BlockCopy>& list);
+  void extend(GroupState& state, int g, std::int64_t num_tokens);
+  void update_length(GroupState& state, int g) const;
+  bool is_visible(const GroupState& state, int g, int layer_index, std::int64_t position) const;
+  void truncate_group(GroupState& state, int g, std::int64_t num_tokens);
+  int match(SequenceState& sequence, std::span<const TokenId> tokens);
+  void attach(SequenceState& sequence, std::span<const TokenId> tokens, int num_blocks);
+  bool publish_block(SequenceState& sequence, int index, const BlockHash& hash, std::span<const TokenId> tokens);
+  int first_needed_block(int g, std::int64_t num_tokens) const;
+
+  Result<void> check_sequence(SequenceId id, const SequenceState& sequence) const;
+  Result<void> check_group(int g) const;
+};
+
+}  // namespace octavo

@@ -1,0 +1,205 @@
+// PagedKvCache: making positions writable, saying that they are written, cutting off a sequence's end.
+#include <algorithm>
+#include <limits>
+
+#include "kv/paged_kv_impl.h"
+
+namespace octavo {
+
+PagedKvCache::Impl::Needed PagedKvCache::Impl::needed(const SequenceState& sequence, int g, std::int64_t first,
+                                                      std::int64_t end) const {
+  const BlockTable& table = sequence.groups[static_cast<std::size_t>(g)].table;
+  const BlockPool& pool = groups[static_cast<std::size_t>(g)]->pool;
+  Needed blocks{.missing = table.blocks_missing(end), .copies = 0};
+  const std::int64_t held_end = std::min<std::int64_t>((end - 1) / block_size + 1, table.num_blocks());
+  for (std::int64_t i = std::max<std::int64_t>(first / block_size, table.first_held()); i < held_end; ++i)
+    blocks.copies += pool.references(table.block_ids()[static_cast<std::size_t>(i)]) > 1 ? 1 : 0;
+  return blocks;
+}
+
+int PagedKvCache::blocks_needed(SequenceId id, int group, std::int64_t first, std::int64_t end) const {
+  const SequenceState* sequence = impl_->find(id);
+  if (sequence == nullptr || group < 0 || group >= num_groups() || first < 0 || end <= first) return 0;
+  const Impl::Needed blocks = impl_->needed(*sequence, group, first, end);
+  return static_cast<int>(
+      std::min<std::int64_t>(std::int64_t{blocks.missing} + blocks.copies, std::numeric_limits<int>::max()));
+}
+
+KvResult<void> PagedKvCache::Impl::check_room(SequenceId id, const SequenceState& sequence, int g, std::int64_t first,
+                                              std::int64_t end) const {
+  const BlockTable& table = sequence.groups[static_cast<std::size_t>(g)].table;
+  if (first / block_size < table.first_held()) return std::unexpected(PositionOutOfRange{id, first});  // given back
+  const Needed blocks = needed(sequence, g, first, end);
+  const int num_free = groups[static_cast<std::size_t>(g)]->pool.free_count();
+  if (blocks.missing > num_free - blocks.copies) {
+    const std::int64_t all = std::int64_t{blocks.missing} + blocks.copies;
+    return std::unexpected(
+        OutOfMemory{g, static_cast<int>(std::min<std::int64_t>(all, std::numeric_limits<int>::max())), num_free});
+  }
+  return {};
+}
+
+// Only the contiguous layout's memory grows. False where the system has none.
+bool PagedKvCache::Impl::grow_memory(std::int64_t end) {
+  if (!storage.is_contiguous() || end <= storage.block_capacity()) return true;
+  int num_written = 0;
+  for (const auto& books : groups) num_written = std::max(num_written, books->written.extent(0));
+  return storage.grow(num_written, static_cast<int>(end));
+}
+
+void PagedKvCache::Impl::extend(GroupState& state, int g, std::int64_t num_tokens) {
+  const int held = state.table.num_blocks();
+  const bool grown = state.table.ensure_capacity(num_tokens);
+  OCTAVO_CHECK(grown, "{} tokens in group {}", num_tokens, g);
+  WrittenBits& written = groups[static_cast<std::size_t>(g)]->written;
+  for (int i = held; i < state.table.num_blocks(); ++i)
+    written.clear_from(state.table.block_ids()[static_cast<std::size_t>(i)], 0);
+  state.visible.resize(static_cast<std::size_t>(state.table.num_blocks()), block_size);
+}
+
+// Afterwards the sequence alone holds the block, nobody finds it, and what the sequence does not see is not written.
+void PagedKvCache::Impl::make_private(GroupState& state, int g, int index, std::vector<BlockCopy>& list) {
+  GroupBooks& books = *groups[static_cast<std::size_t>(g)];
+  const std::span<const BlockId> blocks = state.table.block_ids();
+  BlockId block = blocks[static_cast<std::size_t>(index)];
+  if (books.pool.references(block) > 1) {
+    const BlockId before = index == 0 ? kNoBlock : blocks[static_cast<std::size_t>(index) - 1];
+    const BlockId own = books.pool.allocate(before);
+    OCTAVO_CHECK(own != kNoBlock, "a copy of block {} in group {}", block, g);
+    books.written.copy(block, own);
+    list.push_back({.group = g, .from = block, .to = own});
+    ++copies;
+    state.table.replace(index, own);
+    block = own;
+  } else if (books.prefix) {
+    books.prefix->unpublish(block);
+  }
+  std::int32_t& visible = state.visible[static_cast<std::size_t>(index)];
+  if (visible < block_size) books.written.clear_from(block, visible);
+  visible = block_size;
+}
+
+void PagedKvCache::Impl::make_writable(GroupState& state, int g, std::int64_t first, std::int64_t end,
+                                       std::vector<BlockCopy>& list) {
+  const std::int64_t held_end = std::min<std::int64_t>((end - 1) / block_size + 1, state.table.num_blocks());
+  for (std::int64_t i = first / block_size; i < held_end; ++i) make_private(state, g, static_cast<int>(i), list);
+  extend(state, g, end);
+}
+
+// All or nothing over the groups first_group .. end_group.
+KvResult<void> PagedKvCache::Impl::reserve_groups(SequenceId id, SequenceState& sequence, int first_group,
+                                                  int end_group, std::int64_t first, std::int64_t end,
+                                                  std::vector<BlockCopy>* list) {
+  for (int g = first_group; g < end_group; ++g)
+    if (const auto room = check_room(id, sequence, g, first, end); !room) return room;
+  if (!grow_memory(end)) return std::unexpected(OutOfMemory{first_group, 1, 0});
+  const std::int64_t kept = std::min(first / block_size, static_cast<std::int64_t>(sequence.chain.size()));
+  sequence.chain.resize(static_cast<std::size_t>(kept));
+  made.clear();
+  for (int g = first_group; g < end_group; ++g)
+    make_writable(sequence.groups[static_cast<std::size_t>(g)], g, first, end, list != nullptr ? *list : made);
+  for (const BlockCopy& copy : made) storage.copy_block(copy.group, copy.from, copy.to);
+  return {};
+}
+
+KvResult<void> PagedKvCache::reserve(SequenceId id, std::int64_t first, std::int64_t end,
+                                     std::vector<BlockCopy>* copies) {
+  SequenceState* sequence = impl_->find(id);
+  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
+  if (first < 0 || end < first) return std::unexpected(PositionOutOfRange{id, first});
+  if (first == end) return {};
+  return impl_->reserve_groups(id, *sequence, 0, num_groups(), first, end, copies);
+}
+
+KvResult<void> PagedKvCache::ensure_capacity(SequenceId id, std::int64_t num_tokens) {
+  SequenceState* sequence = impl_->find(id);
+  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
+  if (num_tokens < 0) return std::unexpected(PositionOutOfRange{id, num_tokens});
+  for (int g = 0; g < num_groups(); ++g) {
+    const int missing = sequence->groups[static_cast<std::size_t>(g)].table.blocks_missing(num_tokens);
+    if (missing > pool(g).free_count()) return std::unexpected(OutOfMemory{g, missing, pool(g).free_count()});
+  }
+  for (int g = 0; g < num_groups(); ++g) impl_->extend(sequence->groups[static_cast<std::size_t>(g)], g, num_tokens);
+  return {};
+}
+
+void PagedKvCache::make_copies(std::span<const BlockCopy> copies) {
+  for (const BlockCopy& copy : copies) impl_->storage.copy_block(copy.group, copy.from, copy.to);
+}
+
+// The length only grows here; positions that left the window lie before it.
+void PagedKvCache::Impl::update_length(GroupState& state, int g) const {
+  const WrittenBits& written = groups[static_cast<std::size_t>(g)]->written;
+  while (state.length < state.table.token_capacity()) {
+    const auto index = static_cast<std::size_t>(state.length / block_size);
+    const int known = static_cast<int>(state.length % block_size);
+    const int leading = std::min(written.leading(state.table.block_ids()[index], known), state.visible[index]);
+    state.length = static_cast<std::int64_t>(index) * block_size + leading;
+    if (leading < block_size) return;
+  }
+}
+
+void PagedKvCache::commit(SequenceId id, std::int64_t end) {
+  SequenceState* sequence = impl_->find(id);
+  OCTAVO_CHECK(sequence != nullptr, "sequence {}", id);
+  for (int g = 0; g < num_groups(); ++g) {
+    GroupState& state = sequence->groups[static_cast<std::size_t>(g)];
+    OCTAVO_CHECK(end <= state.table.token_capacity(), "{} tokens in room for {}", end, state.table.token_capacity());
+    for (std::int64_t position = state.length; position < end;) {
+      const std::int64_t index = position / block_size();
+      const BlockId block = state.table.block_ids()[static_cast<std::size_t>(index)];
+      const std::int64_t until = std::min((index + 1) * block_size(), end);
+      OCTAVO_CHECK(pool(g).references(block) == 1 && !pool(g).is_cached(block),
+                   "position {} of sequence {} was not reserved", position, id);
+      impl_->groups[static_cast<std::size_t>(g)]->written.set_all(block, static_cast<int>(position % block_size()),
+                                                                  static_cast<int>(until - index * block_size()));
+      position = until;
+    }
+    impl_->update_length(state, g);
+    if (group(g).window != 0) state.table.release_before(end - group(g).window + 1);
+  }
+}
+
+// The first block of a group that the token after `num_tokens` tokens looks at.
+int PagedKvCache::Impl::first_needed_block(int g, std::int64_t num_tokens) const {
+  const int window = groups[static_cast<std::size_t>(g)]->group.window;
+  return window == 0 ? 0 : static_cast<int>(std::max<std::int64_t>(0, num_tokens - window + 1) / block_size);
+}
+
+void PagedKvCache::Impl::truncate_group(GroupState& state, int g, std::int64_t num_tokens) {
+  if (num_tokens >= state.table.token_capacity()) return;
+  GroupBooks& books = *groups[static_cast<std::size_t>(g)];
+  state.table.truncate(num_tokens);
+  state.visible.resize(static_cast<std::size_t>(state.table.num_blocks()));
+  state.length = std::min(state.length, num_tokens);
+  const int slot = static_cast<int>(num_tokens % block_size);
+  if (slot == 0) return;
+  const BlockId block = state.table.block_ids().back();
+  std::int32_t& visible = state.visible.back();
+  visible = std::min(visible, slot);
+  if (books.pool.references(block) > 1) return;  // others see more of it: a copy, now, could find no room
+  if (books.written.any_from(block, visible)) {
+    if (books.prefix) books.prefix->unpublish(block);
+    books.written.clear_from(block, visible);
+  }
+  visible = block_size;
+}
+
+KvResult<void> PagedKvCache::truncate(SequenceId id, std::int64_t num_tokens) {
+  SequenceState* sequence = impl_->find(id);
+  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
+  if (num_tokens < 0) return std::unexpected(PositionOutOfRange{id, num_tokens});
+  for (int g = 0; g < num_groups() && num_tokens != 0; ++g) {
+    const GroupState& state = sequence->groups[static_cast<std::size_t>(g)];
+    const bool cuts = num_tokens < state.table.token_capacity();
+    if (cuts && impl_->first_needed_block(g, num_tokens) < state.table.first_held())
+      return std::unexpected(PositionOutOfRange{id, std::max<std::int64_t>(0, num_tokens - group(g).window + 1)});
+  }
+  for (int g = 0; g < num_groups(); ++g)
+    impl_->truncate_group(sequence->groups[static_cast<std::size_t>(g)], g, num_tokens);
+  const std::int64_t kept = std::min(num_tokens / block_size(), static_cast<std::int64_t>(sequence->chain.size()));
+  sequence->chain.resize(static_cast<std::size_t>(kept));
+  return {};
+}
+
+}  // namespace octavo

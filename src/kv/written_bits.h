@@ -1,0 +1,104 @@
+// Which slots of a group's blocks are written: a bit per layer and slot.
+//
+// Owned by PagedKvCache, with one row of bits a block and layer. One thread at a time; nothing allocates after
+// construction.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "octavo/kv/types.h"
+
+namespace octavo {
+
+class WrittenBits {
+ public:
+  WrittenBits(int num_blocks, int num_layers, int block_size)
+      : num_layers_(num_layers),
+        block_size_(block_size),
+        row_bytes_((static_cast<std::size_t>(block_size) + 7) / 8),
+        bits_(static_cast<std::size_t>(num_blocks) * static_cast<std::size_t>(num_layers) * row_bytes_) {}
+
+  bool test(BlockId block, int layer, int slot) const { return (row(block, layer)[slot / 8] >> (slot % 8) & 1) != 0; }
+
+  /// Slots first .. end - 1 of one layer.
+  void set(BlockId block, int layer, int first, int end) {
+    std::uint8_t* const bits = row(block, layer);
+    for (int slot = first; slot < end;) {
+      if (slot % 8 == 0 && end - slot >= 8) {
+        bits[slot / 8] = 0xFF;
+        slot += 8;
+      } else {
+        bits[slot / 8] = static_cast<std::uint8_t>(bits[slot / 8] | 1U << (slot % 8));
+        ++slot;
+      }
+    }
+  }
+  /// The same of all layers.
+  void set_all(BlockId block, int first, int end) {
+    for (int layer = 0; layer < num_layers_; ++layer) set(block, layer, first, end);
+  }
+
+  /// Slots from `first` on, in all layers.
+  void clear_from(BlockId block, int first) {
+    for (int layer = 0; layer < num_layers_; ++layer) {
+      std::uint8_t* const bits = row(block, layer);
+      auto at = static_cast<std::size_t>(first) / 8;
+      if (first % 8 != 0) {
+        bits[at] = static_cast<std::uint8_t>(bits[at] & ((1U << (first % 8)) - 1));
+        ++at;
+      }
+      std::memset(bits + at, 0, row_bytes_ - at);
+    }
+  }
+  bool any_from(BlockId block, int first) const {
+    for (int layer = 0; layer < num_layers_; ++layer)
+      for (int slot = first; slot < block_size_; ++slot)
+        if (test(block, layer, slot)) return true;
+    return false;
+  }
+
+  void copy(BlockId from, BlockId to) {
+    std::memcpy(row(to, 0), row(from, 0), static_cast<std::size_t>(num_layers_) * row_bytes_);
+  }
+
+  /// Leading slots that are written in every layer; the first `known` of them are known to be.
+  int leading(BlockId block, int known = 0) const {
+    int least = block_size_;
+    for (int layer = 0; layer < num_layers_ && least > known; ++layer) {
+      const std::uint8_t* const bits = row(block, layer);
+      int slots = known / 8 * 8;
+      while (slots < least && bits[slots / 8] == 0xFF) slots += 8;
+      if (slots < least) slots += std::countr_one(bits[slots / 8]);
+      least = std::min(least, slots);
+    }
+    return least;
+  }
+  /// Slots up to the last one that is written in any layer.
+  int extent(BlockId block) const {
+    int most = 0;
+    for (int layer = 0; layer < num_layers_; ++layer)
+      for (int slot = block_size_; slot > most; --slot)
+        if (test(block, layer, slot - 1)) most = slot;
+    return most;
+  }
+
+ private:
+  std::uint8_t* row(BlockId block, int layer) { return bits_.data() + offset(block, layer); }
+  const std::uint8_t* row(BlockId block, int layer) const { return bits_.data() + offset(block, layer); }
+  std::size_t offset(BlockId block, int layer) const {
+    return (static_cast<std::size_t>(block) * static_cast<std::size_t>(num_layers_) + static_cast<std::size_t>(layer)) *
+           row_bytes_;
+  }
+
+  int num_layers_;
+  int block_size_;
+  std::size_t row_bytes_;
+  std::vector<std::uint8_t> bits_;  // [blocks][layers][row_bytes_]
+};
+
+}  // namespace octavo
