@@ -77,6 +77,7 @@ struct PagedKvCache::Impl {
   void make_private(GroupState& state, int g, int index, std::vector<BlockCopy>& list);
   void extend(GroupState& state, int g, std::int64_t num_tokens);
   void update_length(GroupState& state, int g) const;
+  KvResult<BlockId> find_written(SequenceId id, int layer, std::int64_t position) const;
   bool is_visible(const GroupState& state, int g, int layer_index, std::int64_t position) const;
   void truncate_group(GroupState& state, int g, std::int64_t num_tokens);
   int match(SequenceState& sequence, std::span<const TokenId> tokens);

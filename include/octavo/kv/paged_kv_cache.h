@@ -103,7 +103,7 @@ class PagedKvCache {
   const Group& group(int group) const;
   int group_of_layer(int layer) const;
   std::uint64_t arena_bytes() const;
-  /// Tokens of the longest sequence that fits alone.
+  /// Tokens of the longest sequence that fits alone, if it is committed as it grows.
   std::int64_t max_sequence_tokens() const;
 
   // Sequences

@@ -1,0 +1,83 @@
+#include "kv/decode_kv.h"
+
+#include <cstring>
+
+#include "tensor/dequantize.h"
+
+namespace octavo {
+namespace {
+
+/// Elements from one dimension of a position's K to the next, and where the first one lies.
+struct Places {
+  std::size_t k_first, k_stride, v_first;
+};
+
+Places places(const KvLayer& kv, int slot) {
+  const auto at = static_cast<std::size_t>(slot), dim = static_cast<std::size_t>(kv.head_dim);
+  const bool by_token = kv.k_order == KOrder::kTokenMajor;
+  return {.k_first = by_token ? at * dim : at,
+          .k_stride = by_token ? 1 : static_cast<std::size_t>(kv.block_size),
+          .v_first = at * dim};
+}
+
+const std::uint8_t* head_data(const KvLayer& kv, BlockId block, int head) {
+  return kv.data + static_cast<std::size_t>(block) * kv.block_bytes + static_cast<std::size_t>(head) * kv.head_bytes;
+}
+
+template <class T>
+T load(const std::uint8_t* data, std::size_t index) {
+  T value;
+  std::memcpy(&value, data + index * sizeof(T), sizeof(T));
+  return value;
+}
+
+template <class T, class Decode>
+void decode_heads(const KvLayer& kv, BlockId block, int slot, float* key, float* value, Decode decode) {
+  const Places at = places(kv, slot);
+  const auto dim = static_cast<std::size_t>(kv.head_dim);
+  for (int head = 0; head < kv.num_kv_heads; ++head, key += dim, value += dim) {
+    const std::uint8_t* const k = head_data(kv, block, head);
+    const std::uint8_t* const v = k + kv.v_offset;
+    for (std::size_t d = 0; d < dim; ++d) {
+      key[d] = decode(load<T>(k, at.k_first + d * at.k_stride));
+      value[d] = decode(load<T>(v, at.v_first + d));
+    }
+  }
+}
+
+// Bytes times the scale of their kKvScaleDims dimensions; the scales lie behind K and V (kernels.h, KvLayer).
+void decode_q8_0(const KvLayer& kv, BlockId block, int slot, float* key, float* value) {
+  decode_heads<std::int8_t>(kv, block, slot, key, value, [](std::int8_t q) { return static_cast<float>(q); });
+  const auto dim = static_cast<std::size_t>(kv.head_dim), size = static_cast<std::size_t>(kv.block_size);
+  const std::size_t groups = (dim + kKvScaleDims - 1) / kKvScaleDims;
+  for (int head = 0; head < kv.num_kv_heads; ++head, key += dim, value += dim) {
+    const std::uint8_t* const scales = head_data(kv, block, head) + 2 * dim * size;
+    for (std::size_t d = 0; d < dim; ++d) {
+      const std::size_t at = d / kKvScaleDims * size + static_cast<std::size_t>(slot);
+      key[d] *= f16_to_f32(load<std::uint16_t>(scales, at));
+      value[d] *= f16_to_f32(load<std::uint16_t>(scales, groups * size + at));
+    }
+  }
+}
+
+}  // namespace
+
+void decode_kv(const KvLayer& kv, KvType type, BlockId block, int slot, float* key, float* value) {
+  switch (type) {
+    case KvType::kF32: decode_heads<float>(kv, block, slot, key, value, [](float x) { return x; }); return;
+    case KvType::kF16: decode_heads<std::uint16_t>(kv, block, slot, key, value, f16_to_f32); return;
+    case KvType::kBF16: decode_heads<std::uint16_t>(kv, block, slot, key, value, bf16_to_f32); return;
+    case KvType::kQ8_0: decode_q8_0(kv, block, slot, key, value); return;
+  }
+}
+
+KvView view_kv(const KvLayer& kv, BlockId block, int slot) {
+  const Places at = places(kv, slot);
+  const auto* const k = reinterpret_cast<const float*>(head_data(kv, block, 0));
+  const auto* const v = reinterpret_cast<const float*>(head_data(kv, block, 0) + kv.v_offset);
+  const auto head_stride = static_cast<std::ptrdiff_t>(kv.head_bytes / sizeof(float));
+  return {.key = {k + at.k_first, head_stride, static_cast<std::ptrdiff_t>(at.k_stride)},
+          .value = {v + at.v_first, head_stride, 1}};
+}
+
+}  // namespace octavo
