@@ -160,9 +160,9 @@ const KvStorage& PagedKvCache::storage() const { return impl_->storage; }
 std::int64_t PagedKvCache::max_sequence_tokens() const {
   std::int64_t tokens = std::numeric_limits<std::int64_t>::max();
   for (const auto& books : impl_->groups) {
-    const std::int64_t held = books->group.num_blocks;
-    const bool rolls = books->group.window != 0 && held >= blocks_of_sequence(std::numeric_limits<std::int64_t>::max(),
-                                                                              books->group.window, block_size());
+    const std::int64_t held = books->group.num_blocks, window = books->group.window;
+    // The window of a position, wherever it lies in its block: with that, a sequence can go on for ever.
+    const bool rolls = window != 0 && held >= (window + block_size() - 2) / block_size() + 1;
     if (!rolls) tokens = std::min(tokens, held * block_size());
   }
   return tokens;

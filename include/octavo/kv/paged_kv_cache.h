@@ -43,15 +43,17 @@ struct BlockCopy {
 
 struct PagedKvOptions {
   KvType type = KvType::kF16;
-  KvLayout layout = KvLayout::kPaged;  // contiguous: one sequence, one block as long as the memory; never q8_0
+  KvLayout layout = KvLayout::kPaged;  // contiguous: one sequence, one block as long as the memory; never q8_0, no
+                                       // prefix cache
   int block_size = kDefaultBlockSize;  // tokens: a power of two, 1 to 256
   int num_kv_heads = 0;
   int head_dim = 0;
   std::vector<int> layer_windows = {};  // [num_layers] tokens that a layer looks back, itself included; 0: all
-  int num_blocks = 0;                   // of each group; 0: as many as memory_bytes holds, shared out by window
+  int num_blocks = 0;                   // of each group; 0: as many as memory_bytes holds, shared out so that
+                                        // sequences of four windows use all groups' pools evenly
   std::uint64_t memory_bytes = 0;       // hard budget of the arena, if num_blocks is 0
-  std::int64_t max_tokens = 0;          // tokens that all sequences together can ever use; 0: no such limit. Caps the
-                                        // arena, and is the longest sequence of the contiguous layout
+  std::int64_t max_tokens = 0;          // tokens that all sequences together can ever use; 0: no such limit. Caps an
+                                        // arena of memory_bytes, and is the longest sequence of the contiguous layout
   int longest_sequence = 0;             // tokens; 0: unknown. One of this length fits if any does
   bool prefix_cache = true;
   BlockHasher hasher = {};  // empty: make_block_hasher()
@@ -68,7 +70,7 @@ struct KvView {
 
 struct KvStats {
   int blocks_total = 0, blocks_free = 0, blocks_cached = 0, blocks_referenced = 0;  // of all groups
-  std::int64_t tokens = 0;             // written and held by sequences, shared ones counted once a sequence
+  std::int64_t tokens = 0;             // leading ones written and still held, shared ones counted once a sequence
   std::uint64_t hits = 0, misses = 0;  // tokens that attach_prefix found, and looked for in vain
   std::uint64_t evictions = 0;         // cached blocks whose contents were given up
   std::uint64_t copies = 0;            // blocks copied on write
@@ -87,7 +89,8 @@ class PagedKvCache {
     int num_blocks = 0;
   };
 
-  /// Errors: a shape that makes no sense, a budget that holds no block, no memory.
+  /// Errors, with what was found and expected: a shape that makes no sense, a budget that does not hold one block of
+  /// every group, no memory.
   static Result<std::unique_ptr<PagedKvCache>> create(const PagedKvOptions& options);
   ~PagedKvCache();
   PagedKvCache(const PagedKvCache&) = delete;
@@ -100,61 +103,72 @@ class PagedKvCache {
   int head_dim() const;
   KvType type() const;
   int num_groups() const;
-  const Group& group(int group) const;
-  int group_of_layer(int layer) const;
+  const Group& group(int group) const;  // CHECKs the number
+  int group_of_layer(int layer) const;  // CHECKs the layer
   std::uint64_t arena_bytes() const;
-  /// Tokens of the longest sequence that fits alone, if it is committed as it grows.
+  /// Tokens of the longest sequence that fits alone, if it is committed token by token as it grows.
   std::int64_t max_sequence_tokens() const;
 
   // Sequences
   /// Room for the bookkeeping of `reserve_tokens` tokens is taken now, so that growing up to it allocates no memory.
   SequenceId create_sequence(std::int64_t reserve_tokens = 0);
+  /// Gives every block back. SequenceNotFound.
   KvResult<void> drop_sequence(SequenceId id);
-  /// Blocks for n tokens in every group; all or nothing; never shrinks.
+  /// Blocks for n tokens in every group; all or nothing; never shrinks. SequenceNotFound, OutOfMemory,
+  /// PositionOutOfRange: a negative number.
   KvResult<void> ensure_capacity(SequenceId id, std::int64_t num_tokens);
   /// Leading positions that are written in every layer of the group; those that left its window count. 0: unknown id.
   std::int64_t sequence_length(SequenceId id, int group = 0) const;
   /// Tokens that the blocks span; 0 for an unknown id.
   std::int64_t token_capacity(SequenceId id, int group = 0) const;
   /// A new sequence with the same contents that shares every block. A write to a shared block copies it first.
+  /// SequenceNotFound.
   KvResult<SequenceId> fork(SequenceId id);
-  /// The same into a sequence that exists and is empty (it was made with its own room for ids).
+  /// The same into a sequence that exists and is empty (it was made with its own room for ids). SequenceNotFound;
+  /// PositionOutOfRange: `to` holds blocks.
   KvResult<void> fork_into(SequenceId from, SequenceId to);
-  /// Forgets positions from n on and gives tail blocks back. PositionOutOfRange: in a windowed group blocks that the
-  /// shorter sequence would look at are gone (n = 0 always works).
+  /// Forgets positions from n on and gives tail blocks back; needs no memory, even in the middle of a shared block.
+  /// SequenceNotFound; PositionOutOfRange: n is negative, or in a windowed group blocks that the shorter sequence would
+  /// look at are gone (n = 0 always works).
   KvResult<void> truncate(SequenceId id, std::int64_t num_tokens);
 
   // Data, decoded and checked; `layer` counts from 0 over all groups
   /// Keys and values of `num_positions` positions from `position` on: [num_positions][num_kv_heads][head_dim] each.
-  /// Gaps are allowed. Grows the sequence, copies shared blocks.
+  /// Gaps are allowed; with num_positions below 1 the arrays are empty and nothing is written. Grows the sequence in
+  /// the layer's group, copies shared blocks. In this order: DimMismatch of the keys, of the values, SequenceNotFound,
+  /// LayerOutOfRange, PositionOutOfRange (negative, or it left the window), OutOfMemory.
   KvResult<void> write_kv(SequenceId id, int layer, std::int64_t position, std::span<const float> keys,
                           std::span<const float> values, int num_positions = 1);
-  /// Views without copying, of element type f32; valid until the next change of the cache.
+  /// Views without copying, of element type f32; valid until the next change of the cache. SequenceNotFound,
+  /// LayerOutOfRange, PositionOutOfRange (never written, or it left the window), WrongElementType.
   KvResult<KvView> read_kv(SequenceId id, int layer, std::int64_t position) const;
-  /// Decoded copies, [num_kv_heads][head_dim] each, of every element type.
+  /// Decoded copies, [num_kv_heads][head_dim] each, of every element type. DimMismatch, then as above.
   KvResult<void> read_kv(SequenceId id, int layer, std::int64_t position, std::span<float> key,
                          std::span<float> value) const;
 
   // Steps of an engine
   /// Makes positions first .. end - 1 writable: takes missing blocks and private copies of shared ones (a published
   /// block with one owner is unpublished instead). All or nothing over all groups. The copies are appended to `copies`,
-  /// and the caller makes them before it writes; without `copies` they are made here.
+  /// and the caller makes them in that order before it writes; without `copies` they are made here. SequenceNotFound,
+  /// PositionOutOfRange (negative, end before first, or it left a window), OutOfMemory.
   KvResult<void> reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>* copies = nullptr);
-  /// Free blocks that reserve() of the same positions would take, in a group.
+  /// Free blocks that reserve() of the same positions would take, in a group. 0 for an unknown id or group.
   int blocks_needed(SequenceId id, int group, std::int64_t first, std::int64_t end) const;
   /// Positions up to `end` are written in all layers; the next one written is `end`. Windowed groups give back blocks
-  /// that positions from `end` on do not see.
+  /// that positions from `end` on do not see. CHECKs that what it says was written had been reserved.
   void commit(SequenceId id, std::int64_t end);
   void make_copies(std::span<const BlockCopy> copies);
 
   // Sharing
   /// Attaches the longest cached run of full blocks that begins `tokens` to an empty sequence, at most tokens.size() -
-  /// 1 tokens; gives its length in tokens. A windowed group needs only the blocks of its last window. The sequence's
-  /// chain begins in `domain` from now on.
+  /// 1 tokens; gives its length in tokens. A windowed group needs only the blocks of its last window. Gives 0 without a
+  /// prefix cache. SequenceNotFound; PositionOutOfRange: the sequence holds blocks.
   KvResult<int> attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
   /// Makes the full blocks of a sequence findable that are written in every layer and not yet published. `tokens` are
   /// the sequence's, as many as written at least. A block whose contents somebody else has published meanwhile is given
-  /// back for that one. Does nothing without a prefix cache.
+  /// back for that one. Blocks behind one that cannot be published (its hash belongs to other contents, or it was
+  /// published in another domain) stay private. Does nothing without a prefix cache. SequenceNotFound; DimMismatch:
+  /// fewer tokens than are written.
   KvResult<void> publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
 
   // The books
