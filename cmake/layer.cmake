@@ -1,9 +1,14 @@
 # octavo_layer(NAME SOURCES files... DEPENDS layers... LINK libraries...)
-# A layer of the design: a static library octavo_NAME that sees the layers below it.
+# A layer of the design: a static library octavo_NAME that sees the layers below it. Who builds against an installed
+# Octavo gets the public headers and the language standard, but none of our flags (cmake/install.cmake).
 function(octavo_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
   add_library(octavo_${name} STATIC ${ARG_SOURCES})
-  target_link_libraries(octavo_${name} PUBLIC octavo_flags Threads::Threads)
+  add_library(Octavo::${name} ALIAS octavo_${name})
+  target_link_libraries(octavo_${name} PUBLIC $<BUILD_INTERFACE:octavo_flags> Threads::Threads)
+  target_compile_features(octavo_${name} PUBLIC cxx_std_23)
+  target_include_directories(octavo_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   foreach(layer IN LISTS ARG_DEPENDS)
     target_link_libraries(octavo_${name} PUBLIC octavo_${layer})
   endforeach()

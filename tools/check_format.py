@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 import sys
 
-FOLDERS = ("src", "include", "tests", "fuzz", "bench")
+FOLDERS = ("src", "include", "tests", "fuzz", "bench", "examples")
 SUFFIXES = {".h", ".cc", ".inl"}
 
 

@@ -1,0 +1,31 @@
+# What `cmake --install` puts where: the program, the public headers, the static libraries and a package, so that
+# another project says
+#     find_package(Octavo REQUIRED)                 target_link_libraries(... Octavo::octavo)   the engine
+#     find_package(Octavo REQUIRED COMPONENTS kv)   target_link_libraries(... Octavo::kv)       the KV memory alone
+# The KV memory asks for fewer libraries than the engine, so each has an export set and a file of targets.
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Octavo)
+
+# octavo_install_set(NAME layers...): the layers' libraries, exported as Octavo::LAYER in OctavoNAMETargets.cmake.
+function(octavo_install_set name)
+  foreach(layer IN LISTS ARGN)
+    set_target_properties(octavo_${layer} PROPERTIES EXPORT_NAME ${layer})
+    install(TARGETS octavo_${layer} EXPORT Octavo${name}Targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endforeach()
+  install(EXPORT Octavo${name}Targets NAMESPACE Octavo:: DESTINATION ${package_dir})
+endfunction()
+
+octavo_install_set(Kv base tensor kernels kv)
+octavo_install_set(Engine gguf tokenizer model sampler engine)
+set_target_properties(octavo_engine PROPERTIES EXPORT_NAME octavo)
+add_library(Octavo::octavo ALIAS octavo_engine)  # the same name for who has us as a subdirectory
+
+install(TARGETS octavo RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/octavo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/OctavoConfig.cmake.in OctavoConfig.cmake
+  INSTALL_DESTINATION ${package_dir})
+# Before 1.0 a minor version may change the interface.
+write_basic_package_version_file(OctavoConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/OctavoConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/OctavoConfigVersion.cmake
+  DESTINATION ${package_dir})
