@@ -1,0 +1,478 @@
+// P20: a random walk over the paged cache against a model that knows nothing of blocks' contents: for every sequence
+// and layer a map from positions to values. What the model takes from the cache is only which block ids lie in the
+// tables; from these it predicts what is shared, what runs out, and what can be found again.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <random>
+#include <set>
+
+#include "octavo/kv/paged_kv_cache.h"
+
+namespace octavo {
+namespace {
+
+constexpr int kMaxSequences = 5;
+constexpr int kMaxTokens = 40;  // positions a walk writes
+
+struct WalkShape {
+  const char* name;
+  int block_size;
+  int num_blocks;
+  std::vector<int> layer_windows;
+  int operations;
+};
+
+// What a published block holds: all tokens up to its end, in a domain.
+struct Content {
+  int domain;
+  std::vector<TokenId> prefix;
+  bool operator==(const Content&) const = default;
+  bool begins(const Content& other) const {
+    return domain == other.domain && prefix.size() < other.prefix.size() &&
+           std::ranges::equal(prefix, std::span(other.prefix).first(prefix.size()));
+  }
+};
+
+struct ModelSequence {
+  int domain = 0;
+  std::vector<TokenId> tokens;                           // [kMaxTokens]
+  std::vector<std::map<std::int64_t, float>> positions;  // [layers] what is written
+  std::vector<std::int64_t> gone;                        // [groups] leading entries given back
+  std::int64_t dirty_from = kMaxTokens;                  // from here on values do not follow from the tokens
+};
+
+class Walk {
+ public:
+  explicit Walk(const WalkShape& shape, unsigned seed) : shape_(shape), random_(seed) {
+    cache_ = *PagedKvCache::create({.type = KvType::kF32,
+                                    .block_size = shape.block_size,
+                                    .num_kv_heads = 1,
+                                    .head_dim = 2,
+                                    .layer_windows = shape.layer_windows,
+                                    .num_blocks = shape.num_blocks});
+    contents_.resize(static_cast<std::size_t>(cache_->num_groups()));
+    for (auto& document : documents_)
+      for (int i = 0; i < kMaxTokens; ++i) document.push_back(pick(3));
+    // Two documents begin alike, so that chains fork.
+    std::ranges::copy(std::span(documents_[0]).first(12), documents_[1].begin());
+  }
+
+  void operation() {
+    const int kind = pick(100);
+    if (sequences_.empty() || kind < 8) return create();
+    const SequenceId id = any();
+    touched_ = id;
+    if (kind < 30) return write(id);
+    if (kind < 62) return step(id);
+    if (kind < 70) return fork(id);
+    if (kind < 79) return truncate(id);
+    if (kind < 90) return publish(id);
+    if (kind < 94) return ensure(id);
+    drop(id);
+  }
+
+  // The books, and all that can be read of the sequence just changed and of another one.
+  void verify() {
+    const Result<void> intact = cache_->check_integrity();
+    ASSERT_TRUE(intact) << intact.error().message;
+    ASSERT_EQ(cache_->stats().hits, hits_);
+    ASSERT_EQ(cache_->stats().misses, misses_);
+    for (const SequenceId id : {touched_, sequences_.empty() ? touched_ : any()}) {
+      if (sequences_.contains(id)) {
+        ASSERT_NO_FATAL_FAILURE(verify(id));
+      } else {
+        ASSERT_EQ(cache_->sequence_length(id), 0);
+        ASSERT_FALSE(cache_->fork(id));
+      }
+    }
+  }
+
+  std::map<std::string, int> outcomes;
+
+ private:
+  int pick(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
+  SequenceId any() { return std::next(sequences_.begin(), pick(static_cast<int>(sequences_.size())))->first; }
+  std::int64_t size() const { return shape_.block_size; }
+  int num_groups() const { return cache_->num_groups(); }
+  int num_layers() const { return cache_->num_layers(); }
+  std::span<const BlockId> table(SequenceId id, int g) const { return cache_->table(id, g).block_ids(); }
+  ModelSequence& model(SequenceId id) { return sequences_.at(id); }
+
+  // --- what the tables say
+  std::map<BlockId, int> references(int g) const {
+    std::map<BlockId, int> counts;
+    for (const auto& [id, sequence] : sequences_)
+      for (const BlockId block : table(id, g))
+        if (block != kNoBlock) ++counts[block];
+    return counts;
+  }
+
+  // The error that making positions first .. end - 1 writable must give in a group, if any.
+  std::optional<KvError> room(SequenceId id, int g, std::int64_t first, std::int64_t end) {
+    const auto entries = static_cast<std::int64_t>(table(id, g).size());
+    if (first / size() < model(id).gone[static_cast<std::size_t>(g)]) return PositionOutOfRange{id, first};
+    const std::map<BlockId, int> counts = references(g);
+    std::int64_t needed = std::max<std::int64_t>(0, (end + size() - 1) / size() - entries);
+    for (std::int64_t i = first / size(); i <= (end - 1) / size() && i < entries; ++i)
+      needed += counts.at(table(id, g)[static_cast<std::size_t>(i)]) > 1 ? 1 : 0;
+    const int num_free = shape_.num_blocks - static_cast<int>(counts.size());
+    EXPECT_EQ(cache_->blocks_needed(id, g, first, end), needed);
+    if (needed > num_free) return OutOfMemory{g, static_cast<int>(needed), num_free};
+    return std::nullopt;
+  }
+
+  template <class T>
+  void expect_error(const KvResult<T>& result, const KvError& expected) {
+    ASSERT_FALSE(result);
+    ASSERT_EQ(describe(result.error()), describe(expected));
+    ++outcomes[std::holds_alternative<OutOfMemory>(expected) ? "out of memory" : "out of range"];
+  }
+
+  // --- what can be found
+  void forget(int g, BlockId block) {
+    auto& contents = contents_[static_cast<std::size_t>(g)];
+    const auto found = contents.find(block);
+    if (found == contents.end()) return;
+    const Content content = found->second;
+    const bool chained = cache_->group(g).window == 0;
+    contents.erase(found);
+    if (!chained) return;
+    std::erase_if(contents, [&](const auto& entry) { return content.begins(entry.second); });
+    for (auto& others : contents_)
+      if (&others != &contents)
+        std::erase_if(others,
+                      [&](const auto& entry) { return content == entry.second || content.begins(entry.second); });
+  }
+
+  BlockId find(int g, const Content& content) const {
+    for (const auto& [block, held] : contents_[static_cast<std::size_t>(g)])
+      if (held == content) return block;
+    return kNoBlock;
+  }
+
+  // After positions first .. end - 1 became writable: blocks that are new in the table, or were written, hold nothing
+  // known.
+  void forget_written(SequenceId id, int g, const std::vector<BlockId>& before, std::int64_t first, std::int64_t end) {
+    const std::span<const BlockId> after = table(id, g);
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      const auto begin = static_cast<std::int64_t>(i) * size();
+      const bool written = begin < end && begin + size() > first;
+      if (i >= before.size() || after[i] != before[i] || written) forget(g, after[i]);
+    }
+  }
+
+  // --- values
+  static float value_of(std::span<const TokenId> prefix, int layer) {
+    std::uint32_t hash = 17 + static_cast<std::uint32_t>(layer);
+    for (const TokenId token : prefix) hash = hash * 31 + static_cast<std::uint32_t>(token) + 1;
+    return static_cast<float>(hash % 65'521);
+  }
+  float clean_value(const ModelSequence& sequence, int layer, std::int64_t position) const {
+    return value_of(std::span(sequence.tokens).first(static_cast<std::size_t>(position) + 1), layer);
+  }
+
+  std::int64_t length(SequenceId id, int g) {
+    ModelSequence& sequence = model(id);
+    std::int64_t position = sequence.gone[static_cast<std::size_t>(g)] * size();
+    const auto written = [&](int layer) {
+      return sequence.positions[static_cast<std::size_t>(layer)].contains(position);
+    };
+    while (std::ranges::all_of(cache_->group(g).layers, written)) ++position;
+    return position;
+  }
+
+  void verify(SequenceId id) {
+    ModelSequence& sequence = model(id);
+    std::array<float, 2> key{}, value{};
+    for (int g = 0; g < num_groups(); ++g) {
+      ASSERT_EQ(cache_->sequence_length(id, g), length(id, g));
+      ASSERT_EQ(cache_->token_capacity(id, g), static_cast<std::int64_t>(table(id, g).size()) * size());
+      const std::int64_t gone = sequence.gone[static_cast<std::size_t>(g)] * size();
+      for (const int layer : cache_->group(g).layers) {
+        const auto& positions = sequence.positions[static_cast<std::size_t>(layer)];
+        for (std::int64_t position = 0; position < kMaxTokens; ++position) {
+          const auto read = cache_->read_kv(id, layer, position, key, value);
+          const auto expected = positions.find(position);
+          ASSERT_EQ(read.has_value(), position >= gone && expected != positions.end())
+              << "layer " << layer << " position " << position;
+          if (!read) continue;
+          const float x = expected->second;
+          ASSERT_TRUE(key[0] == x && key[1] == x + 1 && value[0] == -x && value[1] == 2 * x)
+              << "layer " << layer << " position " << position << ": found " << key[0] << ", expected " << x;
+        }
+      }
+    }
+  }
+
+  // --- operations
+  void create() {
+    if (static_cast<int>(sequences_.size()) == kMaxSequences) return drop(any());
+    const SequenceId id = cache_->create_sequence(pick(2) * kMaxTokens);
+    ASSERT_EQ(id, next_id_++);
+    touched_ = id;
+    ModelSequence& sequence = sequences_[id];
+    sequence.domain = pick(8) == 0 ? 1 : 0;
+    sequence.tokens = documents_[static_cast<std::size_t>(pick(3))];
+    sequence.positions.resize(static_cast<std::size_t>(num_layers()));
+    sequence.gone.resize(static_cast<std::size_t>(num_groups()));
+    if (pick(3) != 0) attach(id, sequence);
+  }
+
+  std::int64_t first_needed(int g, std::int64_t tokens) const {
+    const int window = cache_->group(g).window;
+    return window == 0 ? 0 : std::max<std::int64_t>(0, tokens - window + 1) / size();
+  }
+
+  Content content_of(const ModelSequence& sequence, std::int64_t index) const {
+    const auto end = sequence.tokens.begin() + static_cast<std::ptrdiff_t>((index + 1) * size());
+    return {sequence.domain, {sequence.tokens.begin(), end}};
+  }
+
+  void attach(SequenceId id, ModelSequence& sequence) {
+    const int num_tokens = 1 + pick(kMaxTokens);
+    const std::int64_t most = (num_tokens - 1) / size();
+    std::int64_t longest = 0;
+    for (std::int64_t blocks = 1; blocks <= most; ++blocks) {
+      bool complete = true;
+      for (int g = 0; g < num_groups(); ++g)
+        for (std::int64_t i = first_needed(g, blocks * size()); i < blocks; ++i)
+          complete &= find(g, content_of(sequence, i)) != kNoBlock;
+      if (complete) longest = blocks;
+    }
+    const auto attached =
+        cache_->attach_prefix(id, std::span(sequence.tokens).first(static_cast<std::size_t>(num_tokens)),
+                              sequence.domain == 0 ? "left" : "right");
+    ASSERT_TRUE(attached);
+    ASSERT_EQ(*attached, longest * size());
+    hits_ += static_cast<std::uint64_t>(longest * size());
+    misses_ += static_cast<std::uint64_t>((most - longest) * size());
+    if (longest > 0) ++outcomes["hits"];
+    for (int g = 0; g < num_groups(); ++g) {
+      const std::int64_t gone = first_needed(g, longest * size());
+      sequence.gone[static_cast<std::size_t>(g)] = gone;
+      ASSERT_EQ(table(id, g).size(), static_cast<std::size_t>(longest));
+      for (std::int64_t i = 0; i < longest; ++i)
+        ASSERT_EQ(table(id, g)[static_cast<std::size_t>(i)], i < gone ? kNoBlock : find(g, content_of(sequence, i)));
+      for (const int layer : cache_->group(g).layers)
+        for (std::int64_t position = gone * size(); position < longest * size(); ++position)
+          sequence.positions[static_cast<std::size_t>(layer)][position] = clean_value(sequence, layer, position);
+    }
+  }
+
+  KvResult<void> put(SequenceId id, int layer, std::int64_t position, std::span<const float> xs) {
+    std::vector<float> keys, values;
+    for (const float x : xs) {
+      keys.insert(keys.end(), {x, x + 1});
+      values.insert(values.end(), {-x, 2 * x});
+    }
+    return cache_->write_kv(id, layer, position, keys, values, static_cast<int>(xs.size()));
+  }
+
+  // One layer, at a random place: behind the end, with a gap, or over what is there; also with values of its own.
+  void write(SequenceId id) {
+    ModelSequence& sequence = model(id);
+    const int layer = pick(num_layers());
+    const int g = cache_->group_of_layer(layer);
+    const std::int64_t near = std::min<std::int64_t>(length(id, g) + pick(4), kMaxTokens - 1);
+    const std::int64_t first = pick(3) == 0 ? pick(static_cast<int>(near) + 1) : near;
+    const std::int64_t end = std::min<std::int64_t>(first + 1 + pick(5), kMaxTokens);
+    const bool own = pick(4) == 0;
+    std::vector<float> xs;
+    for (std::int64_t position = first; position < end; ++position)
+      xs.push_back(own ? static_cast<float>(70'000 + pick(1000)) : clean_value(sequence, layer, position));
+    const std::optional<KvError> expected = room(id, g, first, end);
+    const std::vector<BlockId> before(table(id, g).begin(), table(id, g).end());
+    const KvResult<void> written = put(id, layer, first, xs);
+    if (expected) {
+      ASSERT_NO_FATAL_FAILURE(expect_error(written, *expected));
+      ASSERT_TRUE(std::ranges::equal(before, table(id, g)));
+      return;
+    }
+    ASSERT_TRUE(written) << describe(written.error());
+    ++outcomes["written"];
+    if (own) sequence.dirty_from = std::min(sequence.dirty_from, first);
+    for (std::int64_t position = first; position < end; ++position)
+      sequence.positions[static_cast<std::size_t>(layer)][position] = xs[static_cast<std::size_t>(position - first)];
+    forget_written(id, g, before, first, end);
+  }
+
+  // As an engine does it: reserve, copy, write all layers, commit.
+  void step(SequenceId id) {
+    ModelSequence& sequence = model(id);
+    std::int64_t first = kMaxTokens;
+    for (int g = 0; g < num_groups(); ++g) first = std::min(first, length(id, g));
+    const std::int64_t end = std::min<std::int64_t>(first + 1 + pick(6), kMaxTokens);
+    if (first >= end) return truncate(id);
+    std::optional<KvError> expected;
+    for (int g = 0; g < num_groups() && !expected; ++g) expected = room(id, g, first, end);
+    std::vector<std::vector<BlockId>> before;
+    for (int g = 0; g < num_groups(); ++g) before.emplace_back(table(id, g).begin(), table(id, g).end());
+    std::vector<BlockCopy> copies;
+    const KvResult<void> reserved = cache_->reserve(id, first, end, &copies);
+    if (expected) {
+      ASSERT_NO_FATAL_FAILURE(expect_error(reserved, *expected));
+      ASSERT_TRUE(copies.empty());
+      for (int g = 0; g < num_groups(); ++g)
+        ASSERT_TRUE(std::ranges::equal(before[static_cast<std::size_t>(g)], table(id, g)));
+      return;
+    }
+    ASSERT_TRUE(reserved) << describe(reserved.error());
+    ++outcomes["steps"];
+    cache_->make_copies(copies);
+    for (int g = 0; g < num_groups(); ++g) {
+      forget_written(id, g, before[static_cast<std::size_t>(g)], first, end);
+      ASSERT_EQ(cache_->blocks_needed(id, g, first, end), 0);
+    }
+    for (int layer = 0; layer < num_layers(); ++layer) {
+      std::vector<float> xs;
+      for (std::int64_t position = first; position < end; ++position) {
+        xs.push_back(clean_value(sequence, layer, position));
+        sequence.positions[static_cast<std::size_t>(layer)][position] = xs.back();
+      }
+      ASSERT_TRUE(put(id, layer, first, xs));
+    }
+    cache_->commit(id, end);
+    for (int g = 0; g < num_groups(); ++g) {
+      if (cache_->group(g).window == 0) continue;
+      std::int64_t& gone = sequence.gone[static_cast<std::size_t>(g)];
+      gone = std::max(gone, first_needed(g, end));
+    }
+  }
+
+  void fork(SequenceId id) {
+    if (static_cast<int>(sequences_.size()) == kMaxSequences) return drop(id);
+    const KvResult<SequenceId> child = cache_->fork(id);
+    ASSERT_TRUE(child);
+    ASSERT_EQ(*child, next_id_++);
+    for (int g = 0; g < num_groups(); ++g)
+      ASSERT_TRUE(std::ranges::equal(table(id, g), cache_->table(*child, g).block_ids()));
+    ModelSequence copy = model(id);
+    sequences_[*child] = std::move(copy);
+    touched_ = *child;
+    ++outcomes["forks"];
+  }
+
+  void truncate(SequenceId id) {
+    ModelSequence& sequence = model(id);
+    const std::int64_t n = pick(6) == 0 ? 0 : pick(kMaxTokens);
+    std::optional<KvError> expected;
+    for (int g = 0; g < num_groups() && n != 0 && !expected; ++g)
+      if (n < static_cast<std::int64_t>(table(id, g).size()) * size() &&
+          first_needed(g, n) < sequence.gone[static_cast<std::size_t>(g)])
+        expected = PositionOutOfRange{id, std::max<std::int64_t>(0, n - cache_->group(g).window + 1)};
+    std::vector<bool> cuts;
+    for (int g = 0; g < num_groups(); ++g) cuts.push_back(n < static_cast<std::int64_t>(table(id, g).size()) * size());
+    const KvResult<void> truncated = cache_->truncate(id, n);
+    if (expected) {
+      ASSERT_NO_FATAL_FAILURE(expect_error(truncated, *expected));
+      return;
+    }
+    ASSERT_TRUE(truncated) << describe(truncated.error());
+    ++outcomes["truncations"];
+    for (int g = 0; g < num_groups(); ++g) {
+      if (!cuts[static_cast<std::size_t>(g)]) continue;
+      ASSERT_EQ(static_cast<std::int64_t>(table(id, g).size()), (n + size() - 1) / size());
+      std::int64_t& gone = sequence.gone[static_cast<std::size_t>(g)];
+      gone = std::min(gone, static_cast<std::int64_t>(table(id, g).size()));
+      if (n % size() != 0 && references(g).at(table(id, g).back()) == 1) forget(g, table(id, g).back());
+    }
+    for (auto& positions : sequence.positions) positions.erase(positions.lower_bound(n), positions.end());
+    if (sequence.dirty_from >= n) sequence.dirty_from = kMaxTokens;
+    // Another text from here on.
+    const auto& document = documents_[static_cast<std::size_t>(pick(3))];
+    std::copy(document.begin() + n, document.end(), sequence.tokens.begin() + n);
+  }
+
+  void publish(SequenceId id) {
+    ModelSequence& sequence = model(id);
+    if (sequence.dirty_from < kMaxTokens) return truncate(id);
+    std::int64_t shortest = kMaxTokens;
+    for (int g = 0; g < num_groups(); ++g) shortest = std::min(shortest, length(id, g));
+    const KvResult<void> published = cache_->publish(id, sequence.tokens, sequence.domain == 0 ? "left" : "right");
+    ASSERT_TRUE(published);
+    ++outcomes["publications"];
+    for (std::int64_t i = 0; i < shortest / size(); ++i) {
+      const Content content = content_of(sequence, i);
+      for (int g = 0; g < num_groups(); ++g) {
+        if (i < sequence.gone[static_cast<std::size_t>(g)]) continue;
+        const BlockId held = table(id, g)[static_cast<std::size_t>(i)];
+        const BlockId known = find(g, content);
+        if (known == kNoBlock) {
+          contents_[static_cast<std::size_t>(g)][held] = content;
+        } else {
+          ASSERT_EQ(held, known);
+        }
+      }
+    }
+  }
+
+  void ensure(SequenceId id) {
+    const std::int64_t n = pick(kMaxTokens + 1);
+    std::optional<KvError> expected;
+    for (int g = 0; g < num_groups() && !expected; ++g) {
+      const std::int64_t missing = (n + size() - 1) / size() - static_cast<std::int64_t>(table(id, g).size());
+      const int num_free = shape_.num_blocks - static_cast<int>(references(g).size());
+      if (missing > num_free) expected = OutOfMemory{g, static_cast<int>(missing), num_free};
+    }
+    std::vector<std::vector<BlockId>> before;
+    for (int g = 0; g < num_groups(); ++g) before.emplace_back(table(id, g).begin(), table(id, g).end());
+    const KvResult<void> grown = cache_->ensure_capacity(id, n);
+    if (expected) {
+      ASSERT_NO_FATAL_FAILURE(expect_error(grown, *expected));
+      for (int g = 0; g < num_groups(); ++g)
+        ASSERT_TRUE(std::ranges::equal(before[static_cast<std::size_t>(g)], table(id, g)));
+      return;
+    }
+    ASSERT_TRUE(grown);
+    for (int g = 0; g < num_groups(); ++g) forget_written(id, g, before[static_cast<std::size_t>(g)], 0, 0);
+  }
+
+  void drop(SequenceId id) {
+    touched_ = id;
+    ASSERT_TRUE(cache_->drop_sequence(id));
+    ASSERT_FALSE(cache_->drop_sequence(id));
+    sequences_.erase(id);
+    ++outcomes["drops"];
+  }
+
+  WalkShape shape_;
+  std::mt19937 random_;
+  std::unique_ptr<PagedKvCache> cache_;
+  std::array<std::vector<TokenId>, 3> documents_;
+  std::map<SequenceId, ModelSequence> sequences_;
+  std::vector<std::map<BlockId, Content>> contents_;  // [groups]
+  std::uint64_t hits_ = 0, misses_ = 0;
+  SequenceId next_id_ = 0, touched_ = 0;
+};
+
+class PagedKvCacheWalk : public ::testing::TestWithParam<WalkShape> {};
+
+TEST_P(PagedKvCacheWalk, P20_random_walk_agrees_with_a_simple_model) {
+  Walk walk(GetParam(), 20'26);
+  for (int i = 0; i < GetParam().operations; ++i) {
+    walk.operation();
+    if (HasFatalFailure()) FAIL() << "in operation " << i;
+    walk.verify();
+    if (HasFatalFailure()) FAIL() << "after operation " << i;
+  }
+  // Every kind of outcome was met many times.
+  for (const char* outcome :
+       {"written", "steps", "forks", "truncations", "publications", "drops", "hits", "out of memory"})
+    EXPECT_GT(walk.outcomes[outcome], GetParam().operations / 1000) << outcome;
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, PagedKvCacheWalk,
+                         ::testing::Values(WalkShape{"BlocksOf1", 1, 60, {0}, 100'000},
+                                           WalkShape{"BlocksOf2", 2, 30, {0, 0}, 200'000},
+                                           WalkShape{"BlocksOf4", 4, 14, {0, 0}, 250'000},
+                                           WalkShape{"BlocksOf8", 8, 9, {0}, 100'000},
+                                           WalkShape{"Windowed", 2, 26, {7, 0}, 200'000},
+                                           WalkShape{"WindowedBlocksOf4", 4, 14, {0, 6}, 100'000},
+                                           WalkShape{"AllWindowed", 2, 22, {5}, 50'000}),
+                         [](const auto& given) { return given.param.name; });
+
+}  // namespace
+}  // namespace octavo
