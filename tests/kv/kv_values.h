@@ -1,0 +1,59 @@
+// Short ways for tests to fill a paged cache and to read it back.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "octavo/kv/paged_kv_cache.h"
+
+namespace octavo {
+
+inline std::unique_ptr<PagedKvCache> make_cache(const PagedKvOptions& options) {
+  Result<std::unique_ptr<PagedKvCache>> cache = PagedKvCache::create(options);
+  EXPECT_TRUE(cache) << (cache ? "" : cache.error().message);
+  return cache ? std::move(*cache) : nullptr;
+}
+
+/// [num_kv_heads * head_dim] floats that tell from which number, and where, they come.
+inline std::vector<float> kv_of(const PagedKvCache& cache, float x) {
+  std::vector<float> values(static_cast<std::size_t>(cache.num_kv_heads() * cache.head_dim()));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = x + static_cast<float>(i) / 256;
+  return values;
+}
+
+/// Writes x as the key and -x as the value of one position.
+inline KvResult<void> write_number(PagedKvCache& cache, SequenceId id, int layer, std::int64_t position, float x) {
+  return cache.write_kv(id, layer, position, kv_of(cache, x), kv_of(cache, -x));
+}
+
+/// The number that a position's key and value come from; NaN where it cannot be read or is something else.
+inline float read_number(const PagedKvCache& cache, SequenceId id, int layer, std::int64_t position) {
+  std::vector<float> key = kv_of(cache, 0), value = key;
+  if (!cache.read_kv(id, layer, position, key, value)) return NAN;
+  const float x = key[0];
+  return key == kv_of(cache, x) && value == kv_of(cache, -x) ? x : NAN;
+}
+
+/// One step of an engine: positions from the sequence's length to `end`, numbers counted from `x`, in all layers.
+inline KvResult<void> step_to(PagedKvCache& cache, SequenceId id, std::int64_t end, float x) {
+  const std::int64_t first = cache.sequence_length(id);
+  if (const KvResult<void> reserved = cache.reserve(id, first, end); !reserved) return reserved;
+  for (int layer = 0; layer < cache.num_layers(); ++layer)
+    for (std::int64_t position = first; position < end; ++position)
+      if (const auto written = write_number(cache, id, layer, position, x + static_cast<float>(position)); !written)
+        return written;
+  cache.commit(id, end);
+  return {};
+}
+
+template <class E, class T>
+E error_of(const KvResult<T>& result) {
+  const bool right = !result && std::holds_alternative<E>(result.error());
+  EXPECT_TRUE(right) << (result ? "no error" : describe(result.error()));
+  return right ? std::get<E>(result.error()) : E{};
+}
+
+}  // namespace octavo
