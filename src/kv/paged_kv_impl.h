@@ -81,7 +81,7 @@ struct PagedKvCache::Impl {
   bool is_visible(const GroupState& state, int g, int layer_index, std::int64_t position) const;
   void truncate_group(GroupState& state, int g, std::int64_t num_tokens);
   int match(SequenceState& sequence, std::span<const TokenId> tokens);
-  void attach(SequenceState& sequence, std::span<const TokenId> tokens, int num_blocks);
+  void attach(SequenceState& sequence, int num_blocks);
   bool publish_block(SequenceState& sequence, int index, const BlockHash& hash, std::span<const TokenId> tokens);
   int first_needed_block(int g, std::int64_t num_tokens) const;
 

@@ -12,27 +12,32 @@ int PagedKvCache::Impl::match(SequenceState& sequence, std::span<const TokenId> 
   const std::size_t most = (tokens.size() - 1) / size;
   std::ranges::fill(runs, 0);  // blocks found in a row up to here, in every group
   int longest = 0;
+  BlockId before = kNoBlock;  // the group's without a window
   for (std::size_t i = 0; i < most; ++i) {
     const std::span<const TokenId> block = tokens.subspan(i * size, size);
     const BlockHash parent = i == 0 ? sequence.root : sequence.chain.back();
     const BlockHash hash = BlockChain::next(options.hasher, parent, block);
     bool complete = true;
+    BlockId next = kNoBlock;
     for (std::size_t g = 0; g < groups.size(); ++g) {
-      const bool found = groups[g]->prefix->find(hash, parent, block) != kNoBlock;
-      if (!found && groups[g]->group.window == 0) return longest;
-      runs[g] = found ? runs[g] + 1 : 0;
+      const BlockId found = groups[g]->prefix->find(hash, parent, block, before);
+      if (groups[g]->group.window == 0) {
+        if (found == kNoBlock) return longest;
+        next = found;
+      }
+      runs[g] = found != kNoBlock ? runs[g] + 1 : 0;
       const int first = first_needed_block(static_cast<int>(g), static_cast<std::int64_t>((i + 1) * size));
       complete &= runs[g] >= static_cast<int>(i) + 1 - first;
     }
     sequence.chain.push_back(hash);
+    before = next;
     if (complete) longest = static_cast<int>(i) + 1;
   }
   return longest;
 }
 
 // Takes references on the matched blocks. No block is allocated meanwhile, so none of them can be evicted.
-void PagedKvCache::Impl::attach(SequenceState& sequence, std::span<const TokenId> tokens, int num_blocks) {
-  const auto size = static_cast<std::size_t>(block_size);
+void PagedKvCache::Impl::attach(SequenceState& sequence, int num_blocks) {
   const std::int64_t length = static_cast<std::int64_t>(num_blocks) * block_size;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     GroupState& state = sequence.groups[g];
@@ -40,9 +45,7 @@ void PagedKvCache::Impl::attach(SequenceState& sequence, std::span<const TokenId
     for (int i = 0; i < num_blocks; ++i) {
       BlockId block = kNoBlock;
       if (i >= first) {
-        const auto at = static_cast<std::size_t>(i);
-        block = groups[g]->prefix->find(sequence.chain[at], at == 0 ? sequence.root : sequence.chain[at - 1],
-                                        tokens.subspan(at * size, size));
+        block = groups[g]->prefix->find_hash(sequence.chain[static_cast<std::size_t>(i)]);  // what match() found
         const KvResult<void> shared = groups[g]->pool.add_reference(block);
         OCTAVO_CHECK(shared.has_value(), "{}", describe(shared.error()));
       }
@@ -63,7 +66,7 @@ KvResult<int> PagedKvCache::attach_prefix(SequenceId id, std::span<const TokenId
   sequence->chain.clear();
   const int matched = impl_->match(*sequence, tokens);
   sequence->chain.resize(static_cast<std::size_t>(matched));
-  impl_->attach(*sequence, tokens, matched);
+  impl_->attach(*sequence, matched);
   const auto size = static_cast<std::uint64_t>(block_size());
   impl_->hits += static_cast<std::uint64_t>(matched) * size;
   impl_->misses += ((tokens.size() - 1) / size - static_cast<std::uint64_t>(matched)) * size;
@@ -82,11 +85,12 @@ bool PagedKvCache::Impl::publish_block(SequenceState& sequence, int index, const
     BlockTable& table = sequence.groups[static_cast<std::size_t>(g)].table;
     const std::optional<BlockId> block = table.get(index);
     if (!block) continue;  // it left the window
+    const BlockId before = index == 0 ? kNoBlock : table.block_ids()[static_cast<std::size_t>(index) - 1];
     if (books.prefix->is_published(*block)) {
-      if (books.prefix->find(hash, parent, tokens) != *block) return false;
+      if (books.prefix->find(hash, parent, tokens, before) != *block) return false;
       continue;
     }
-    const KvResult<BlockId> shared = books.prefix->publish(*block, hash, parent, tokens);
+    const KvResult<BlockId> shared = books.prefix->publish(*block, hash, parent, tokens, before);
     OCTAVO_CHECK(shared.has_value(), "{}", describe(shared.error()));
     if (*shared == kNoBlock) return false;
     if (*shared == *block) continue;

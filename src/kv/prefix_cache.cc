@@ -36,24 +36,27 @@ BlockId PrefixCache::find_hash(const BlockHash& hash) const {
   return kNoBlock;
 }
 
-BlockId PrefixCache::find(const BlockHash& hash, const BlockHash& parent, std::span<const TokenId> tokens) const {
+BlockId PrefixCache::find(const BlockHash& hash, const BlockHash& parent, std::span<const TokenId> tokens,
+                          BlockId parent_block) const {
   const BlockId block = find_hash(hash);
-  if (block == kNoBlock || entry(block).parent != parent || !std::ranges::equal(tokens_of(block), tokens))
-    return kNoBlock;
-  return block;
+  if (block == kNoBlock || entry(block).parent != parent) return kNoBlock;
+  if (chained_ && entry(block).parent_block != parent_block) return kNoBlock;
+  return std::ranges::equal(tokens_of(block), tokens) ? block : kNoBlock;
 }
 
 KvResult<BlockId> PrefixCache::publish(BlockId block, const BlockHash& hash, const BlockHash& parent,
-                                       std::span<const TokenId> tokens) {
+                                       std::span<const TokenId> tokens, BlockId parent_block) {
   if (block < 0 || block >= pool_.total_count()) return std::unexpected(BlockOutOfRange{block, pool_.total_count()});
   if (pool_.references(block) == 0) return std::unexpected(BlockNotInUse{block});
   if (tokens.size() != static_cast<std::size_t>(block_size_))
     return std::unexpected(DimMismatch{static_cast<std::size_t>(block_size_), tokens.size()});
-  if (find_hash(hash) != kNoBlock) return find(hash, parent, tokens);
+  if (find_hash(hash) != kNoBlock) return find(hash, parent, tokens, parent_block);
   unpublish(block);  // it may have been known under another hash
+  const bool follows = chained_ && parent_block != kNoBlock;
+  if (follows && hash_of(parent_block) != parent) return kNoBlock;
   entry(block) = {.hash = hash, .parent = parent, .published = true};
   std::ranges::copy(tokens, tokens_of(block).begin());
-  link_to_parent(block);  // before it can be found: no block is its own parent, even if the hashes are equal
+  if (follows) link_to_parent(block, parent_block);
   insert_into_index(block);
   ++num_published_;
   const KvResult<void> marked = pool_.set_cached(block, true);
@@ -101,9 +104,7 @@ void PrefixCache::forget(BlockId block) {
   if (on_forget_) on_forget_(hash);
 }
 
-void PrefixCache::link_to_parent(BlockId block) {
-  const BlockId parent = chained_ ? find_hash(entry(block).parent) : kNoBlock;
-  if (parent == kNoBlock) return;  // not chained, or the first of a chain
+void PrefixCache::link_to_parent(BlockId block, BlockId parent) {
   const BlockId sibling = entry(parent).first_child;
   entry(block).parent_block = parent;
   entry(block).next_sibling = sibling;

@@ -74,6 +74,21 @@ TEST(PrefixCache, P17_equal_hashes_with_unequal_tokens_or_parents_never_match) {
   EXPECT_TRUE(cache.check_integrity());
 }
 
+TEST(PrefixCache, P17_a_chain_is_known_by_its_blocks_not_by_its_hashes) {
+  BlockPool pool(4);
+  PrefixCache cache(pool, 2);
+  for (int i = 0; i < 4; ++i) pool.allocate();
+  ASSERT_EQ(cache.publish(0, hash_of(1), kRoot, tokens(1)), 0);
+  ASSERT_EQ(cache.publish(1, hash_of(2), hash_of(1), tokens(2), 0), 1);
+  EXPECT_EQ(cache.find(hash_of(2), hash_of(1), tokens(2), 0), 1);
+  EXPECT_EQ(cache.find(hash_of(2), hash_of(1), tokens(2), 3), kNoBlock);
+  EXPECT_EQ(cache.find(hash_of(2), hash_of(1), tokens(2)), kNoBlock);
+  EXPECT_EQ(cache.publish(2, hash_of(3), hash_of(9), tokens(3), 1), kNoBlock);  // 1 has another hash
+  EXPECT_EQ(cache.publish(2, hash_of(3), hash_of(9), tokens(3), 3), kNoBlock);  // 3 is not published
+  EXPECT_EQ(cache.num_published(), 2);
+  EXPECT_TRUE(cache.check_integrity());
+}
+
 TEST(PrefixCache, UnpublishTakesAllThatFollows) {
   BlockPool pool(8);
   PrefixCache cache(pool, 2);
@@ -83,7 +98,8 @@ TEST(PrefixCache, UnpublishTakesAllThatFollows) {
   for (BlockId id = 0; id < 6; ++id) {
     ASSERT_EQ(pool.allocate(), id);
     const std::uint64_t parent = parents[static_cast<std::size_t>(id)];
-    ASSERT_EQ(cache.publish(id, hash_of(static_cast<std::uint64_t>(id)), hash_of(parent), tokens(id)), id);
+    const BlockId before = parent == 99 ? kNoBlock : static_cast<BlockId>(parent);
+    ASSERT_EQ(cache.publish(id, hash_of(static_cast<std::uint64_t>(id)), hash_of(parent), tokens(id), before), id);
   }
   cache.unpublish(3);
   EXPECT_FALSE(cache.is_published(3));
@@ -105,7 +121,7 @@ TEST(PrefixCache, P17_no_block_outlives_its_parent_in_a_chain_and_any_may_in_a_w
     ASSERT_EQ(pool.allocate(), 0);
     ASSERT_EQ(pool.allocate(), 1);
     ASSERT_EQ(cache.publish(0, hash_of(1), kRoot, tokens(1)), 0);
-    ASSERT_EQ(cache.publish(1, hash_of(2), hash_of(1), tokens(2)), 1);
+    ASSERT_EQ(cache.publish(1, hash_of(2), hash_of(1), tokens(2), 0), 1);
     ASSERT_TRUE(pool.free(0));  // the parent goes first
     ASSERT_EQ(pool.allocate(), 0);
     EXPECT_EQ(cache.is_published(1), !chained);

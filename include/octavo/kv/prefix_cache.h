@@ -30,8 +30,8 @@ struct BlockHash {
 };
 
 /// Hash of one link of a chain. Must depend on all of its arguments. Where two contents collide, the first one stays
-/// findable and the other is not shared. Only domains, and what lies before the window of a cache that is not chained,
-/// are told apart by hash alone.
+/// findable and the other is not shared. Told apart by hash alone are domains, and in a cache that is not chained what
+/// lies before a block (PagedKvCache asks the group without a window, if there is one).
 using BlockHasher = std::function<BlockHash(const BlockHash& parent, std::span<const std::byte> bytes)>;
 
 /// SipHash-2-4 with 128-bit results under a random key. Error: the system gives no random bytes.
@@ -53,18 +53,21 @@ class PrefixCache {
   PrefixCache(const PrefixCache&) = delete;
   PrefixCache& operator=(const PrefixCache&) = delete;
 
-  /// The block published under `hash` with these tokens (block_size of them) after `parent`, or kNoBlock. Takes no
-  /// reference: a free one may be evicted by the next allocation.
-  BlockId find(const BlockHash& hash, const BlockHash& parent, std::span<const TokenId> tokens) const;
+  /// The block published under `hash` with these tokens (block_size of them) after `parent`, or kNoBlock. In a chained
+  /// cache `parent_block` is the block found before it, kNoBlock for the first of a chain: hashes are not trusted.
+  /// Takes no reference: a free one may be evicted by the next allocation.
+  BlockId find(const BlockHash& hash, const BlockHash& parent, std::span<const TokenId> tokens,
+               BlockId parent_block = kNoBlock) const;
   /// The block published under `hash`, whatever it holds, or kNoBlock.
   BlockId find_hash(const BlockHash& hash) const;
 
   /// Makes a referenced block findable; from now on it is immutable. Gives the block that is findable under the hash:
   /// `block`, or the one that was there already with the same contents, which the caller should use instead (its
-  /// reference is the caller's to take). kNoBlock if another content has the same hash: the block stays private.
-  /// A chain is published from its beginning. Errors: a block that is not referenced, a wrong number of tokens.
+  /// reference is the caller's to take). kNoBlock if another content has the same hash, or a chained cache does not
+  /// know `parent_block` under `parent`: the block stays private. Errors: a block that is not referenced, a wrong
+  /// number of tokens.
   KvResult<BlockId> publish(BlockId block, const BlockHash& hash, const BlockHash& parent,
-                            std::span<const TokenId> tokens);
+                            std::span<const TokenId> tokens, BlockId parent_block = kNoBlock);
 
   bool is_published(BlockId block) const;
   /// What a published block is published under; none for others.
@@ -94,7 +97,7 @@ class PrefixCache {
   std::size_t home(const BlockHash& hash) const { return hash.low & (index_.size() - 1); }
   void insert_into_index(BlockId block);
   void erase_from_index(BlockId block);
-  void link_to_parent(BlockId block);
+  void link_to_parent(BlockId block, BlockId parent);
   void unlink_from_parent(BlockId block);
   void forget(BlockId block);
   void forget_descendants(BlockId block);

@@ -24,7 +24,7 @@ using SequenceId = std::uint64_t;
 inline constexpr int kDefaultBlockSize = 16;  // tokens
 inline constexpr int kMaxBlockSize = 256;     // tokens; block sizes are powers of two
 
-/// Element type of the KV cache. Rounding errors, relative to the value: f16 2^-11 (in its normal range), bf16 2^-9;
+/// Element type of the KV cache. Rounding errors, relative to the value: f16 2^-11 (in its normal range), bf16 2^-8;
 /// q8_0 is an IEEE half scale per token and 32 dimensions, and errs by at most half a step of that scale.
 enum class KvType : std::uint8_t { kF16, kBF16, kQ8_0, kF32 };
 
