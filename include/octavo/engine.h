@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "octavo/kv/paged_kv_cache.h"
 #include "octavo/kv/types.h"
 #include "octavo/result.h"
 
@@ -44,6 +45,7 @@ struct EngineOptions {
   int max_context = 0;        // tokens in one sequence, prompt and answer; 0: what the model was trained for
   int max_step_tokens = 512;  // rows computed in one step at most; longer prompts are read in chunks
   int max_sequences = 256;    // sequences that advance in one step at most
+  bool prefix_cache = true;   // prompts that begin alike share memory and work; never changes an answer
   std::function<void(const LoadProgress&)> on_load_progress = {};  // called on the loading thread
 };
 
@@ -62,27 +64,39 @@ struct Request {
   int max_tokens = 0;                     // tokens to generate at most; 0: until the end of the context
   bool ignore_eos = false;                // go on after an end token
   std::vector<TokenId> stop_tokens = {};  // further tokens that end the answer
+  /// Answers to make of the one prompt, 1 to kMaxChoices and to the engine's max_sequences. The prompt is computed once;
+  /// each choice then goes on alone and ends with an event of its own. Choice i is drawn as index first_choice + i: it
+  /// is the same answer that a request of one choice with that first_choice gets.
+  int num_choices = 1;
+  std::uint32_t first_choice = 0;
+  /// Who may share: requests of different domains never find each other's tokens in the prefix cache.
+  std::string cache_domain = {};
   /// If set: called with the logits of every prompt row, in order, at most 64 rows a call:
-  /// (position of the first row, float32 [num_rows, vocab_size]). With it max_tokens may be -1: generate nothing.
+  /// (position of the first row, float32 [num_rows, vocab_size]). With it max_tokens may be -1: generate nothing. All
+  /// of the prompt is computed then, whatever is cached.
   std::function<void(int first_position, std::span<const float> logits)> on_prompt_logits = {};
 };
+
+inline constexpr int kMaxChoices = 128;
 
 enum class FinishReason : std::uint8_t { kNone, kStop, kLength, kContext, kCancelled };
 std::string_view finish_reason_name(FinishReason reason);  // "", "stop", "length", "context", "cancelled"
 
-/// What a finished request cost.
+/// What a finished choice of a request cost.
 struct RequestStats {
   int prompt_tokens = 0;
+  int cached_tokens = 0;  // of the prompt: found in the prefix cache when it was first admitted, so not computed
   int generated_tokens = 0;
   double time_to_first_token_s = 0;  // from submit to the first token
   double total_s = 0;                // from submit to the end
 };
 
 /// One step of an answer. `text` is whole UTF-8 characters: a partial character waits for its rest; bytes that never
-/// become one arrive as U+FFFD, with the true bytes in `bytes`. The last event of a request has `finish` set;
-/// its token is -1 where the end came without one.
+/// become one arrive as U+FFFD, with the true bytes in `bytes`. The last event of a choice has `finish` set;
+/// its token is -1 where the end came without one. A request is over when all its choices have ended.
 struct TokenEvent {
   RequestId request = 0;
+  std::uint32_t choice = 0;  // first_choice .. first_choice + num_choices - 1
   TokenId token = -1;
   float logprob = 0;           // natural log of the token's probability before any cut, at temperature 1
   std::string_view text = {};  // valid during the callback; control tokens and the token of a kStop have none
@@ -117,6 +131,15 @@ struct ModelInfo {
   std::string isa;
 };
 
+/// What an engine has done since it was loaded, and how full its memory is.
+struct EngineStats {
+  KvStats kv;
+  std::uint64_t steps = 0;
+  std::uint64_t computed_tokens = 0;  // rows that went through the model
+  std::uint64_t cached_tokens = 0;    // found in the prefix cache instead
+  std::uint64_t preemptions = 0;      // sequences that gave their memory back and were computed again
+};
+
 class Engine {
  public:
   /// Loads a model and takes its memory. Errors name the file and what is wrong with it.
@@ -127,13 +150,16 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   virtual const ModelInfo& info() const = 0;
+  virtual EngineStats stats() const = 0;
 
   /// Takes a request. Errors: no tokens, a token outside the vocabulary, sampling values out of range, a prompt
-  /// that leaves no room in the context, max_tokens beyond that room (0 takes what there is). `on_event` is called by
-  /// step() and cancel(), on their thread; it may submit and cancel, must not throw, and a step() in it does nothing.
+  /// that leaves no room in the context, max_tokens beyond that room (0 takes what there is), more choices than can
+  /// advance in one step. `on_event` is called by step() and cancel(), on their thread; it may submit and cancel, must
+  /// not throw, and a step() in it does nothing.
   virtual Result<RequestId> submit(Request request, TokenCallback on_event) = 0;
 
-  /// Ends a request; its last event (kCancelled) comes at once and its blocks are free. Unknown ids are ignored.
+  /// Ends a request: the blocks of all its choices are free, then each choice that had not ended gets its last event
+  /// (kCancelled), at once. Unknown ids are ignored.
   virtual void cancel(RequestId id) = 0;
 
   /// Computes one step of all requests together. False when there is nothing to do.

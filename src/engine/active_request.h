@@ -1,10 +1,11 @@
-// A request from submit() to its last event: its sequence, and what turns drawn tokens into events.
+// A request from submit() to the last event of its last choice: its sequences, and what turns drawn tokens into events.
 //
 // Owned by the engine; only the thread that drives the engine may touch it.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,29 +16,42 @@
 
 namespace octavo {
 
-struct ActiveRequest {
+/// One of the answers to a request's prompt.
+struct Choice {
   using Clock = std::chrono::steady_clock;
 
   /// `previous` is the prompt's last token, if the tokenizer knows it.
-  ActiveRequest(const Tokenizer& tokenizer, std::optional<TokenId> previous) : decoder(tokenizer, previous) {}
+  Choice(const Tokenizer& tokenizer, std::optional<TokenId> previous) : decoder(tokenizer, previous) {}
 
   Sequence sequence;
-  SamplingParams sampling;
-  int max_generated = 0;                          // tokens
-  FinishReason at_limit = FinishReason::kLength;  // why the answer ends there
-  bool ignore_eos = false;
-  std::vector<TokenId> stop_tokens;
-  std::function<void(int, std::span<const float>)> on_prompt_logits;
-  TokenCallback on_event;
-  bool finished = false;  // its last event is out; it is kept until the end of the step
-
+  bool active = false;           // has a sequence in the KV cache; its last event is not out
+  bool owes_last_event = false;  // cancelled, and the caller does not know it yet
   StreamDecoder decoder;
   std::string text, bytes;  // what the current event shows
-  Clock::time_point submitted;
   std::optional<Clock::time_point> first_token;
 
   int num_generated() const { return sequence.num_tokens() - sequence.prompt_tokens; }
+};
+
+struct ActiveRequest {
+  RequestId id = 0;
+  SamplingParams sampling;
+  int max_generated = 0;                          // tokens of a choice
+  FinishReason at_limit = FinishReason::kLength;  // why an answer ends there
+  bool ignore_eos = false;
+  std::vector<TokenId> stop_tokens;
+  std::uint32_t first_choice = 0;
+  std::string cache_domain;
+  std::function<void(int, std::span<const float>)> on_prompt_logits;
+  TokenCallback on_event;
+  Choice::Clock::time_point submitted;
+  std::vector<Choice> choices;  // the first one reads the prompt, the others fork from it; never grows
+  int num_active = 0;           // choices; at 0 the request is kept until the end of the step
+
   bool stops_at(TokenId token) const { return std::ranges::find(stop_tokens, token) != stop_tokens.end(); }
+  std::uint32_t choice_index(const Choice& choice) const {
+    return first_choice + static_cast<std::uint32_t>(choice.sequence.choice);
+  }
 };
 
 }  // namespace octavo

@@ -2,9 +2,11 @@
 
 #include "base/error.h"
 
+#include "base/error.h"
+
 namespace octavo {
 
-BatchBuilder::BatchBuilder(int num_groups, int block_size, const Scheduler::Limits& limits) : block_size_(block_size) {
+BatchBuilder::BatchBuilder(const PagedKvCache& kv, const Scheduler::Limits& limits) : kv_(kv) {
   const auto rows = static_cast<std::size_t>(limits.max_step_tokens);
   const auto sequences = static_cast<std::size_t>(limits.max_sequences);
   batch_.tokens.reserve(rows);
@@ -13,12 +15,14 @@ BatchBuilder::BatchBuilder(int num_groups, int block_size, const Scheduler::Limi
   logit_rows_.reserve(rows);
   batch_.seq_begin.reserve(sequences + 1);
   batch_.kv_len.reserve(sequences);
-  batch_.groups.resize(static_cast<std::size_t>(num_groups));
+  batch_.groups.resize(static_cast<std::size_t>(kv.num_groups()));
+  batch_.copies.reserve(sequences * batch_.groups.size());
   for (Batch::Group& group : batch_.groups) group.block_begin.reserve(sequences + 1);
 }
 
-void BatchBuilder::build(std::span<const ScheduledSequence> plan) {
+void BatchBuilder::build(std::span<const ScheduledSequence> plan, std::span<const BlockCopy> copies) {
   batch_.clear();
+  batch_.copies.assign(copies.begin(), copies.end());
   logit_rows_.clear();
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const Sequence& sequence = *plan[i].sequence;
@@ -35,7 +39,7 @@ void BatchBuilder::add_rows(int planned, const Sequence& sequence, int num_token
     const bool wanted = position >= sequence.prompt_logits_from && position < sequence.prompt_tokens;
     if (draws || wanted) {
       batch_.logit_rows.push_back(batch_.num_rows());
-      logit_rows_.push_back({.planned = planned, .position = position});
+      logit_rows_.push_back({.planned = planned, .position = position, .draws = draws});
     }
     batch_.tokens.push_back(sequence.tokens[static_cast<std::size_t>(position)]);
     batch_.positions.push_back(position);
@@ -45,10 +49,10 @@ void BatchBuilder::add_rows(int planned, const Sequence& sequence, int num_token
 }
 
 void BatchBuilder::add_tables(const Sequence& sequence, int kv_len) {
-  const auto num_blocks = static_cast<std::size_t>((kv_len - 1) / block_size_ + 1);
+  const auto num_blocks = static_cast<std::size_t>((kv_len - 1) / kv_.block_size() + 1);
   for (std::size_t g = 0; g < batch_.groups.size(); ++g) {
     Batch::Group& group = batch_.groups[g];
-    const std::span<const BlockId> blocks = sequence.tables[g].block_ids();
+    const std::span<const BlockId> blocks = kv_.table(sequence.kv, static_cast<int>(g)).block_ids();
     OCTAVO_CHECK(num_blocks <= blocks.size(), "{} tokens in {} blocks", kv_len, blocks.size());
     group.block_ids.insert(group.block_ids.end(), blocks.begin(),
                            blocks.begin() + static_cast<std::ptrdiff_t>(num_blocks));

@@ -15,16 +15,17 @@ namespace octavo {
 struct LogitRow {
   int planned;  // index into the plan
   int position;
+  bool draws;  // the sequence's next token is drawn from it
 };
 
 class BatchBuilder {
  public:
-  /// Makes room for steps of up to `max_rows` rows and `max_sequences` sequences.
-  BatchBuilder(int num_groups, int block_size, const Scheduler::Limits& limits);
+  /// Makes room for steps within `limits`. The cache, whose tables it copies, must outlive it.
+  BatchBuilder(const PagedKvCache& kv, const Scheduler::Limits& limits);
 
   /// Fills batch() and logit_rows() for `plan`: planned sequences in order, the rows of each in order. Logits are asked
   /// for where a token is drawn and for prompt rows whose logits are wanted.
-  void build(std::span<const ScheduledSequence> plan);
+  void build(std::span<const ScheduledSequence> plan, std::span<const BlockCopy> copies);
 
   const Batch& batch() const { return batch_; }
   /// Row i belongs to batch().logit_rows[i].
@@ -34,7 +35,7 @@ class BatchBuilder {
   void add_rows(int planned, const Sequence& sequence, int num_tokens);
   void add_tables(const Sequence& sequence, int kv_len);
 
-  int block_size_;
+  const PagedKvCache& kv_;
   Batch batch_;
   std::vector<LogitRow> logit_rows_;
 };

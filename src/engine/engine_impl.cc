@@ -3,87 +3,109 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
+
 namespace octavo {
 namespace {
 
-double seconds(ActiveRequest::Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+double seconds(Choice::Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-RequestStats stats_of(const ActiveRequest& request) {
-  const ActiveRequest::Clock::time_point now = ActiveRequest::Clock::now();
-  return {.prompt_tokens = request.sequence.prompt_tokens,
-          .generated_tokens = request.num_generated(),
-          .time_to_first_token_s = request.first_token ? seconds(*request.first_token - request.submitted) : 0,
+RequestStats stats_of(const ActiveRequest& request, const Choice& choice) {
+  const Choice::Clock::time_point now = Choice::Clock::now();
+  return {.prompt_tokens = choice.sequence.prompt_tokens,
+          .cached_tokens = std::max(0, choice.sequence.cached_tokens),
+          .generated_tokens = choice.num_generated(),
+          .time_to_first_token_s = choice.first_token ? seconds(*choice.first_token - request.submitted) : 0,
           .total_s = seconds(now - request.submitted)};
 }
 
 }  // namespace
 
 Result<std::unique_ptr<EngineImpl>> EngineImpl::create(EngineParts parts) {
-  const KvGeometry& geometry = parts.runner->kv_geometry();
-  std::vector<BlockPool> pools;
-  std::int64_t capacity = parts.info.max_context;
-  for (const KvGeometry::Group& group : geometry.groups) {
-    pools.emplace_back(group.num_blocks);
-    capacity = std::min<std::int64_t>(capacity, static_cast<std::int64_t>(group.num_blocks) * geometry.block_size);
-  }
+  const std::int64_t capacity =
+      std::min<std::int64_t>(parts.info.max_context, parts.runner->kv().max_sequence_tokens());
   if (capacity < 2) return fail("KV memory: found room for {} tokens, expected at least 2", capacity);
   parts.info.max_context = static_cast<int>(capacity);
   parts.limits.max_step_tokens = std::min(parts.limits.max_step_tokens, parts.runner->max_rows());
-  return std::unique_ptr<EngineImpl>(new EngineImpl(std::move(parts), std::move(pools)));
+  return std::unique_ptr<EngineImpl>(new EngineImpl(std::move(parts)));
 }
 
-EngineImpl::EngineImpl(EngineParts parts, std::vector<BlockPool> pools)
+EngineImpl::EngineImpl(EngineParts parts)
     : parts_(std::move(parts)),
       num_drawable_(std::min(parts_.runner->vocab_size(), parts_.tokenizer->vocab_size())),
-      pools_(std::move(pools)),
-      scheduler_(parts_.limits, pools_),
-      builder_(static_cast<int>(pools_.size()), parts_.runner->kv_geometry().block_size, parts_.limits) {
+      scheduler_(parts_.limits, kv()),
+      builder_(kv(), scheduler_.limits()) {
   for (int i = 0; i < parts_.threads->num_threads(); ++i) scratches_.emplace_back(parts_.runner->vocab_size());
-  samples_.reserve(static_cast<std::size_t>(parts_.limits.max_sequences));
+  draws_.reserve(static_cast<std::size_t>(scheduler_.limits().max_sequences));
 }
 
 bool EngineImpl::step() {
   if (busy_ || scheduler_.empty()) return false;
   busy_ = true;
   const std::span<const ScheduledSequence> plan = scheduler_.schedule();
-  builder_.build(plan);
+  builder_.build(plan, scheduler_.copies());
   {
     const ThreadPool::Step workers(*parts_.threads);
     parts_.runner->forward(builder_.batch());
+    scheduler_.complete();
+    plan_draws(plan);
     read_logits(plan);
   }
-  for (std::size_t i = 0; i < plan.size(); ++i) advance(plan[i], samples_[i]);
+  for (const Draw& draw : draws_) append(*draw.request, *draw.choice, draw.token);
+  for (const ScheduledSequence& planned : plan) end_without_draw(*planned.sequence);
+  ++num_steps_;
   end_step();
   return true;
 }
 
-// Samples every sequence that is up to date, and hands prompt logits out, in slices of what the runner holds at once.
+// One draw for each sequence that is up to date. Where that is the end of a prompt, the request's other choices fork
+// here: before any callback, which could end the sequence that they fork from.
+void EngineImpl::plan_draws(std::span<const ScheduledSequence> plan) {
+  draws_.clear();
+  const std::span<const LogitRow> rows = builder_.logit_rows();
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (!rows[row].draws) continue;
+    Sequence& sequence = *plan[static_cast<std::size_t>(rows[row].planned)].sequence;
+    ActiveRequest& request = *find(sequence.id);
+    const auto draw = [&](Choice& choice) {
+      draws_.push_back({.row = row, .request = &request, .choice = &choice, .token = {}});
+    };
+    draw(request.choices[static_cast<std::size_t>(sequence.choice)]);
+    while (sequence.num_forks > 0) {
+      Choice& child = request.choices[request.choices.size() - static_cast<std::size_t>(sequence.num_forks)];
+      scheduler_.fork(sequence, child.sequence);
+      draw(child);
+    }
+  }
+}
+
+// Draws tokens and hands prompt logits out, in slices of what the runner holds at once.
 void EngineImpl::read_logits(std::span<const ScheduledSequence> plan) {
-  samples_.assign(plan.size(), {});
   const std::span<const LogitRow> rows = builder_.logit_rows();
   for (std::size_t first = 0; first < rows.size(); first += kMaxLogitRows) {
     const std::span<const LogitRow> slice =
         rows.subspan(first, std::min<std::size_t>(kMaxLogitRows, rows.size() - first));
     const std::span<const float> logits =
         parts_.runner->logits(static_cast<int>(first), static_cast<int>(slice.size()));
-    sample_rows(plan, slice, logits);
+    sample_rows(first, slice.size(), logits);
     deliver_prompt_logits(plan, slice, logits);
   }
 }
 
-void EngineImpl::sample_rows(std::span<const ScheduledSequence> plan, std::span<const LogitRow> rows,
-                             std::span<const float> logits) {
+void EngineImpl::sample_rows(std::size_t first_row, std::size_t num_rows, std::span<const float> logits) {
   const auto vocab_size = static_cast<std::size_t>(parts_.runner->vocab_size());
-  parts_.threads->for_ranges(rows.size(), 1, [&](std::size_t begin, std::size_t end, int worker) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const auto planned = static_cast<std::size_t>(rows[i].planned);
-      const Sequence& sequence = *plan[planned].sequence;
-      if (!sequence.samples || rows[i].position + 1 != sequence.num_tokens()) continue;
-      const ActiveRequest* request = find(sequence.id);
-      if (request == nullptr) continue;  // cancelled by a callback of this step
-      const DrawKey key{.seed = request->sampling.seed, .position = static_cast<std::uint32_t>(sequence.num_tokens())};
-      samples_[planned] = sample(logits.subspan(i * vocab_size, vocab_size), num_drawable_, request->sampling, key,
-                                 scratches_[static_cast<std::size_t>(worker)]);
+  const auto begin = std::ranges::lower_bound(draws_, first_row, {}, &Draw::row);
+  const auto end = std::ranges::lower_bound(draws_, first_row + num_rows, {}, &Draw::row);
+  const std::span<Draw> draws(begin, end);
+  parts_.threads->for_ranges(draws.size(), 1, [&](std::size_t from, std::size_t to, int worker) {
+    for (Draw& draw : draws.subspan(from, to - from)) {
+      if (!draw.choice->active) continue;  // cancelled by a callback of this step
+      const SamplingParams& params = draw.request->sampling;
+      const DrawKey key{.seed = params.seed,
+                        .choice = draw.request->choice_index(*draw.choice),
+                        .position = static_cast<std::uint32_t>(draw.choice->sequence.num_tokens())};
+      draw.token = sample(logits.subspan((draw.row - first_row) * vocab_size, vocab_size), num_drawable_, params, key,
+                          scratches_[static_cast<std::size_t>(worker)]);
     }
   });
 }
@@ -105,68 +127,80 @@ void EngineImpl::deliver_prompt_logits(std::span<const ScheduledSequence> plan, 
   }
 }
 
-void EngineImpl::advance(const ScheduledSequence& planned, const SampledToken& sampled) {
-  ActiveRequest* request = find(planned.sequence->id);
-  if (request == nullptr) return;  // cancelled by a callback of this step
-  planned.sequence->num_computed += planned.num_tokens;
-  if (planned.sequence->num_uncomputed() != 0) return;  // more of the prompt is left
-  if (planned.sequence->samples) return append(*request, sampled);
-  retire(*request);
-  emit(*request, {.finish = FinishReason::kLength});
-}
-
-void EngineImpl::append(ActiveRequest& request, const SampledToken& sampled) {
-  request.sequence.tokens.push_back(sampled.token);
-  if (!request.first_token) request.first_token = ActiveRequest::Clock::now();
-  const FinishReason finish = finish_reason(request, sampled.token);
-  request.text.clear();
-  request.bytes.clear();
+void EngineImpl::append(ActiveRequest& request, Choice& choice, const SampledToken& sampled) {
+  if (!choice.active) return;  // cancelled by a callback of this step
+  choice.sequence.tokens.push_back(sampled.token);
+  if (!choice.first_token) choice.first_token = Choice::Clock::now();
+  const FinishReason finish = finish_reason(request, choice, sampled.token);
+  choice.text.clear();
+  choice.bytes.clear();
   const auto show = [&](const StreamDecoder::Piece& piece) {
-    request.text.append(piece.text);
-    request.bytes.append(piece.bytes);
+    choice.text.append(piece.text);
+    choice.bytes.append(piece.bytes);
   };
   const bool shown = finish != FinishReason::kStop && !parts_.tokenizer->is_control(sampled.token);
-  if (shown) show(request.decoder.push(sampled.token));
+  if (shown) show(choice.decoder.push(sampled.token));
   if (finish != FinishReason::kNone) {
-    show(request.decoder.flush());
-    retire(request);
+    show(choice.decoder.flush());
+    retire(request, choice);
   }
-  emit(request, {.token = sampled.token,
-                 .logprob = sampled.logprob,
-                 .text = request.text,
-                 .bytes = request.bytes,
-                 .finish = finish});
+  emit(request, choice,
+       {.token = sampled.token,
+        .logprob = sampled.logprob,
+        .text = choice.text,
+        .bytes = choice.bytes,
+        .finish = finish});
 }
 
-FinishReason EngineImpl::finish_reason(const ActiveRequest& request, TokenId token) const {
+// A request that generates nothing is over when its prompt is computed.
+void EngineImpl::end_without_draw(Sequence& sequence) {
+  if (sequence.samples || sequence.num_uncomputed() != 0) return;
+  ActiveRequest* request = find(sequence.id);
+  if (request == nullptr) return;  // cancelled by a callback of this step
+  retire(*request, request->choices.front());
+  emit(*request, request->choices.front(), {.finish = FinishReason::kLength});
+}
+
+FinishReason EngineImpl::finish_reason(const ActiveRequest& request, const Choice& choice, TokenId token) const {
   if (!request.ignore_eos && parts_.tokenizer->is_end_of_generation(token)) return FinishReason::kStop;
   if (request.stops_at(token)) return FinishReason::kStop;
-  return request.num_generated() == request.max_generated ? request.at_limit : FinishReason::kNone;
+  return choice.num_generated() == request.max_generated ? request.at_limit : FinishReason::kNone;
 }
 
 void EngineImpl::cancel(RequestId id) {
   ActiveRequest* request = find(id);
   if (request == nullptr) return;
   const bool outermost = !std::exchange(busy_, true);
-  retire(*request);
-  // Not through request->text: the caller may be a callback that still looks at it.
-  const StreamDecoder::Piece held_back = request->decoder.flush();
-  emit(*request, {.text = held_back.text, .bytes = held_back.bytes, .finish = FinishReason::kCancelled});
+  for (Choice& choice : request->choices) {
+    if (!choice.active) continue;
+    retire(*request, choice);
+    choice.owes_last_event = true;
+  }
+  for (Choice& choice : request->choices) {
+    if (!std::exchange(choice.owes_last_event, false)) continue;
+    // Not through choice.text: the caller may be a callback that still looks at it.
+    const StreamDecoder::Piece held_back = choice.decoder.flush();
+    emit(*request, choice, {.text = held_back.text, .bytes = held_back.bytes, .finish = FinishReason::kCancelled});
+  }
   if (outermost) end_step();
 }
 
-// Takes a request out of everything before its last event goes out, so that its blocks are free by then.
-void EngineImpl::retire(ActiveRequest& request) {
-  scheduler_.remove(request.sequence);
-  request.finished = true;
-  const auto it = requests_.find(request.sequence.id);
+// Takes a choice out of everything before its last event goes out, so that its blocks are free by then.
+void EngineImpl::retire(ActiveRequest& request, Choice& choice) {
+  if (choice.sequence.state != Sequence::State::kIdle) scheduler_.remove(choice.sequence);
+  const KvResult<void> dropped = kv().drop_sequence(choice.sequence.kv);
+  OCTAVO_CHECK(dropped.has_value(), "{}", describe(dropped.error()));
+  choice.active = false;
+  if (--request.num_active > 0) return;
+  const auto it = requests_.find(request.id);
   retired_.push_back(std::move(it->second));
   requests_.erase(it);
 }
 
-void EngineImpl::emit(ActiveRequest& request, TokenEvent event) {
-  event.request = request.sequence.id;
-  if (request.finished) event.stats = stats_of(request);
+void EngineImpl::emit(ActiveRequest& request, Choice& choice, TokenEvent event) {
+  event.request = request.id;
+  event.choice = request.choice_index(choice);
+  if (!choice.active) event.stats = stats_of(request, choice);
   if (request.on_event) request.on_event(event);
 }
 
@@ -184,24 +218,35 @@ ActiveRequest* EngineImpl::find(RequestId id) {
   return it == requests_.end() ? nullptr : it->second.get();
 }
 
-Result<void> EngineImpl::check_integrity() {
-  const int block_size = parts_.runner->kv_geometry().block_size;
-  for (std::size_t group = 0; group < pools_.size(); ++group) {
-    tables_.clear();
-    for (const auto& [id, request] : requests_) {
-      const Sequence& sequence = request->sequence;
-      const BlockTable& table = sequence.tables[group];
-      tables_.push_back(table.block_ids());
-      if (sequence.num_computed > table.token_capacity()) {
-        return fail("request {}: {} tokens computed, {} blocks of {} tokens in group {}", id, sequence.num_computed,
-                    table.num_blocks(), block_size, group);
-      }
-      if (!sequence.admitted && table.num_blocks() != 0) {
-        return fail("request {}: waits and holds {} blocks of group {}", id, table.num_blocks(), group);
-      }
+EngineStats EngineImpl::stats() const {
+  return {.kv = kv().stats(),
+          .steps = num_steps_,
+          .computed_tokens = scheduler_.num_computed_tokens(),
+          .cached_tokens = scheduler_.num_cached_tokens(),
+          .preemptions = scheduler_.num_preemptions()};
+}
+
+Result<void> EngineImpl::check_integrity() const {
+  OCTAVO_TRY_VOID(kv().check_integrity());
+  for (const auto& [id, request] : requests_) {
+    for (const Choice& choice : request->choices) {
+      if (choice.active) OCTAVO_TRY_VOID(check_sequence(choice.sequence));
     }
-    if (const Result<void> pool = pools_[group].check_integrity(tables_); !pool) {
-      return fail("group {}: {}", group, pool.error().message);
+  }
+  return {};
+}
+
+Result<void> EngineImpl::check_sequence(const Sequence& sequence) const {
+  for (int group = 0; group < kv().num_groups(); ++group) {
+    const std::int64_t length = kv().sequence_length(sequence.kv, group);
+    if (sequence.num_computed != length) {
+      return fail("request {}, choice {}: {} tokens computed, {} written in group {}", sequence.id, sequence.choice,
+                  sequence.num_computed, length, group);
+    }
+    const int held = kv().table(sequence.kv, group).num_blocks();
+    if (sequence.state != Sequence::State::kRunning && held != 0) {
+      return fail("request {}, choice {}: waits and holds {} blocks of group {}", sequence.id, sequence.choice, held,
+                  group);
     }
   }
   return {};

@@ -11,7 +11,6 @@ namespace octavo {
 namespace {
 
 constexpr int kMaxThreads = 1024;
-constexpr int kMaxBlockSize = 256;     // tokens
 constexpr int kMaxStepTokens = 65536;  // rows; activations of all of them are held
 
 Result<void> check_range(std::string_view field, int value, int low, int high) {
@@ -65,6 +64,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
                                         .max_context = options.max_context,
                                         .max_rows = options.max_step_tokens,
                                         .max_seqs = options.max_sequences,
+                                        .prefix_cache = options.prefix_cache,
                                         .on_load_progress = std::move(options.on_load_progress)};
   OCTAVO_TRY(std::unique_ptr<CpuRunner> runner, CpuRunner::load(*parts.file, runner_options, *parts.threads));
   parts.info = info_of(*runner, isa, parts.threads->num_threads());

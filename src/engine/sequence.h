@@ -1,32 +1,52 @@
-// One answer in the making, as the scheduler sees it: tokens, how many are in the cache, and the blocks that hold them.
+// One answer in the making, as the scheduler sees it: tokens, how many are in the cache, and its sequence there.
 //
 // Owned by the engine's request; the scheduler keeps plain pointers to those it was given. Only the thread that drives
-// the engine may touch it. There is no prefill state: a sequence with several tokens not yet computed is read in
-// chunks, one with a single such token decodes.
+// the engine may touch it. What is not yet computed when a sequence is admitted, its prompt or after a preemption all
+// of it, is read in chunks that its PrefillScheduler hands out; after that it decodes, one token a step.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "octavo/engine.h"
-#include "octavo/kv/block_table.h"
+#include "octavo/kv/prefill.h"
 
 namespace octavo {
 
 struct Sequence {
-  RequestId id = 0;             // ascending with arrival: the lower one is older
-  std::vector<TokenId> tokens;  // the prompt, then what was generated
+  enum class State : std::uint8_t { kIdle, kWaiting, kRunning };  // idle: not with the scheduler
+
+  RequestId id = 0;             // of its request, ascending with arrival
+  int choice = 0;               // among the choices of its request
+  SequenceId kv = 0;            // in the runner's PagedKvCache
+  std::vector<TokenId> tokens;  // the prompt, then what was generated; must not move while the sequence is running
+  std::string_view cache_domain;
   int prompt_tokens = 0;
   int max_cached = 0;          // tokens that will ever be in the cache at once
   int num_computed = 0;        // leading tokens whose K and V are in the cache
   bool samples = true;         // a token is drawn after the last one
   int prompt_logits_from = 0;  // logits of prompt positions from here on are wanted; prompt_tokens: none
-  int steps_waited = 0;        // steps in a row in which it was admitted and got no row
-  bool admitted = false;
-  std::vector<BlockTable> tables;  // one an attention group
+  int num_forks = 0;           // choices that will fork from it when its prompt is computed; until then they hold seats
+
+  State state = State::kIdle;
+  std::optional<PrefillScheduler> prefill;  // while running: of `tokens` as they were at admission; none: forked
+  bool has_rows = false;                    // since its last admission it had a chunk
+  std::uint64_t publications_seen = 0;      // of the scheduler, when it last looked for its prefix
+  int steps_waited = 0;                     // steps in a row in which it was running and got no row
+  int cached_tokens = -1;                   // of the prompt, found in the cache before its first row; -1: no row yet
 
   int num_tokens() const { return static_cast<int>(tokens.size()); }
   int num_uncomputed() const { return num_tokens() - num_computed; }
+  bool in_prefill() const { return prefill && !prefill->is_complete(); }
+  /// Rows whose logits are wanted must be computed, whatever is cached.
+  bool may_use_cache() const { return prompt_logits_from >= prompt_tokens; }
+  /// Places in a step that it holds: its own, and those of the choices that will fork from it.
+  int seats() const { return 1 + num_forks; }
+  /// The lower, the older; choices of a request in their order.
+  std::pair<RequestId, int> age() const { return {id, choice}; }
 };
 
 }  // namespace octavo

@@ -1,4 +1,5 @@
 // Taking a request in: what is checked before any memory is given to it.
+#include <limits>
 #include <new>
 
 #include "engine/engine_impl.h"
@@ -7,16 +8,18 @@ namespace octavo {
 
 Result<RequestId> EngineImpl::submit(Request request, TokenCallback on_event) {
   OCTAVO_TRY(const int max_generated, check_request(request));
+  OCTAVO_TRY_VOID(check_choices(request));
   const RequestId id = next_id_++;
   try {
-    std::unique_ptr<ActiveRequest> active = make_active(std::move(request), std::move(on_event), max_generated);
-    active->sequence.id = id;
-    const std::size_t all = requests_.size() + retired_.size() + 1;
-    if (retired_.capacity() < all) retired_.reserve(2 * all);
-    scheduler_.add(requests_.emplace(id, std::move(active)).first->second->sequence);
+    take_in(make_active(id, std::move(request), std::move(on_event), max_generated));
     return id;
   } catch (const std::bad_alloc&) {
-    requests_.erase(id);
+    if (ActiveRequest* active = find(id)) {
+      for (const Choice& choice : active->choices) {
+        if (choice.active) (void)kv().drop_sequence(choice.sequence.kv);
+      }
+      requests_.erase(id);
+    }
     return fail("out of memory while taking a request");
   }
 }
@@ -59,32 +62,70 @@ Result<int> EngineImpl::check_request(const Request& request) const {
   return request.max_tokens == 0 ? room : request.max_tokens;
 }
 
-std::unique_ptr<ActiveRequest> EngineImpl::make_active(Request request, TokenCallback on_event, int max_generated) {
-  const TokenId last = request.tokens.back();
-  const bool known = last < parts_.tokenizer->vocab_size();  // not a row of the model's padding
-  auto active = std::make_unique<ActiveRequest>(*parts_.tokenizer, known ? std::optional(last) : std::nullopt);
-  active->submitted = ActiveRequest::Clock::now();
+Result<void> EngineImpl::check_choices(const Request& request) const {
+  const int seats = std::min(kMaxChoices, scheduler_.limits().max_sequences);
+  if (request.num_choices < 1 || request.num_choices > seats) {
+    return fail("num_choices: found {}, expected 1 to {}: that many sequences advance in one step", request.num_choices,
+                seats);
+  }
+  if (request.num_choices > 1 && request.max_tokens == -1) {
+    return fail("num_choices: found {} where nothing is generated, expected 1", request.num_choices);
+  }
+  constexpr std::uint32_t kLargest = std::numeric_limits<std::uint32_t>::max();
+  const std::uint32_t last = kLargest - static_cast<std::uint32_t>(request.num_choices) + 1;
+  if (request.first_choice > last) {
+    return fail("first_choice: found {}, expected at most {}", request.first_choice, last);
+  }
+  return {};
+}
+
+std::unique_ptr<ActiveRequest> EngineImpl::make_active(RequestId id, Request request, TokenCallback on_event,
+                                                       int max_generated) const {
+  auto active = std::make_unique<ActiveRequest>();
+  active->id = id;
+  active->submitted = Choice::Clock::now();
   active->sampling = request.sampling;
   active->max_generated = max_generated;
   active->at_limit = request.max_tokens == 0 ? FinishReason::kContext : FinishReason::kLength;
   active->ignore_eos = request.ignore_eos;
   active->stop_tokens = std::move(request.stop_tokens);
+  active->first_choice = request.first_choice;
+  active->cache_domain = std::move(request.cache_domain);
   active->on_prompt_logits = std::move(request.on_prompt_logits);
   active->on_event = std::move(on_event);
 
-  Sequence& sequence = active->sequence;
-  sequence.prompt_tokens = static_cast<int>(request.tokens.size());
-  sequence.samples = max_generated != 0;
-  sequence.prompt_logits_from = active->on_prompt_logits ? 0 : sequence.prompt_tokens;
-  // The last token that is generated is never fed back.
-  sequence.max_cached = sequence.prompt_tokens + std::max(0, max_generated - 1);
-  // All room is taken now: steps do not allocate.
-  sequence.tokens = std::move(request.tokens);
-  sequence.tokens.reserve(static_cast<std::size_t>(sequence.prompt_tokens) + static_cast<std::size_t>(max_generated));
-  for (BlockPool& pool : pools_) {
-    sequence.tables.emplace_back(pool, parts_.runner->kv_geometry().block_size).reserve_ids(sequence.max_cached);
+  const TokenId last = request.tokens.back();
+  const bool known = last < parts_.tokenizer->vocab_size();  // not a row of the model's padding
+  active->choices.reserve(static_cast<std::size_t>(request.num_choices));
+  for (int i = 0; i < request.num_choices; ++i) {
+    Sequence& sequence =
+        active->choices.emplace_back(*parts_.tokenizer, known ? std::optional(last) : std::nullopt).sequence;
+    sequence.id = id;
+    sequence.choice = i;
+    sequence.cache_domain = active->cache_domain;
+    sequence.prompt_tokens = static_cast<int>(request.tokens.size());
+    sequence.samples = max_generated != 0;
+    sequence.prompt_logits_from = active->on_prompt_logits && i == 0 ? 0 : sequence.prompt_tokens;
+    sequence.num_forks = i == 0 ? request.num_choices - 1 : 0;
+    // The last token that is generated is never fed back.
+    sequence.max_cached = sequence.prompt_tokens + std::max(0, max_generated - 1);
+    // All room is taken now: steps do not allocate.
+    sequence.tokens.reserve(request.tokens.size() + static_cast<std::size_t>(max_generated));
+    sequence.tokens = request.tokens;
   }
   return active;
+}
+
+void EngineImpl::take_in(std::unique_ptr<ActiveRequest> request) {
+  const std::size_t all = requests_.size() + retired_.size() + 1;
+  if (retired_.capacity() < all) retired_.reserve(2 * all);
+  ActiveRequest& active = *requests_.emplace(request->id, std::move(request)).first->second;
+  for (Choice& choice : active.choices) {
+    choice.sequence.kv = kv().create_sequence(choice.sequence.max_cached);
+    choice.active = true;
+    ++active.num_active;
+  }
+  scheduler_.add(active.choices.front().sequence);
 }
 
 }  // namespace octavo

@@ -7,12 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace octavo {
+#include "octavo/kv/paged_kv_cache.h"
 
-/// Copy-on-write: contents of block `from` go to block `to`, in all layers of the group, before the step writes.
-struct BlockCopy {
-  std::int32_t group, from, to;
-};
+namespace octavo {
 
 struct Batch {
   std::vector<std::int32_t> tokens;     // [num_rows]
@@ -24,10 +21,11 @@ struct Batch {
   struct Group {
     std::vector<std::int32_t> block_begin;  // [num_seqs + 1] offsets into block_ids
     std::vector<std::int32_t> block_ids;    // block i of sequence s: block_ids[block_begin[s] + i], covers
-                                            // positions i * block_size .. (i + 1) * block_size - 1
+                                            // positions i * block_size .. (i + 1) * block_size - 1; kNoBlock:
+                                            // given back, no row of this step looks at it
   };
   std::vector<Group> groups;
-  std::vector<BlockCopy> copies;
+  std::vector<BlockCopy> copies;         // made before anything is written
   std::vector<std::int32_t> logit_rows;  // rows whose logits are wanted, ascending
 
   int num_rows() const { return static_cast<int>(tokens.size()); }

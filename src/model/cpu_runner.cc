@@ -1,18 +1,16 @@
 #include "model/cpu_runner.h"
 
-#include <bit>
-
 #include "kernels/dispatch.h"
 #include "kernels/packed_layout.h"
+#include "kv/kv_budget.h"
+#include "kv/kv_storage.h"
 
 namespace octavo {
 namespace {
 
 Result<void> check_options(const CpuRunnerOptions& options, const ModelConfig& config) {
-  if (options.block_size < 1 || options.block_size > 256 ||
-      !std::has_single_bit(static_cast<unsigned>(options.block_size)))
-    return fail("block_size is {}, expected a power of two from 1 to 256", options.block_size);
-  if (options.max_rows < 1) return fail("max_step_tokens is {}, expected at least 1", options.max_rows);
+  OCTAVO_CHECK(options.max_rows >= 1 && options.max_seqs >= 1, "{} rows, {} sequences", options.max_rows,
+               options.max_seqs);
   if (options.max_context < 0 || options.max_context > config.context_length)
     return fail("max_context is {}, expected 1 to {}, what the model was trained for (0: that)", options.max_context,
                 config.context_length);
@@ -35,32 +33,45 @@ Result<void> check_widths(const ModelConfig& config, const Weights& weights) {
   return {};
 }
 
-}  // namespace
-
-KvShape kv_shape(const ModelConfig& config, KvType type, int block_size) {
-  KvShape shape{.type = type,
-                .block_size = block_size,
-                .num_kv_heads = config.num_kv_heads,
-                .head_dim = config.head_dim,
-                .group_layers = {}};
-  int windowed = 0;
-  for (int i = 0; i < config.num_layers; ++i) windowed += config.is_windowed(i) ? 1 : 0;
-  if (windowed > 0) shape.group_layers.push_back(windowed);
-  if (windowed < config.num_layers) shape.group_layers.push_back(config.num_layers - windowed);
-  return shape;
+/// How far each layer of a model looks back, [num_layers] tokens; 0: all.
+std::vector<int> layer_windows(const ModelConfig& config) {
+  std::vector<int> windows;
+  for (int i = 0; i < config.num_layers; ++i) windows.push_back(config.is_windowed(i) ? config.window : 0);
+  return windows;
 }
 
-namespace {
-
-Result<KvStorage> make_kv(const ModelConfig& config, const CpuRunnerOptions& options, int context,
-                          std::uint64_t budget) {
-  const KvShape shape = kv_shape(config, options.kv_type, options.block_size);
-  if (options.kv_layout == KvLayout::kContiguous) return KvStorage::create_contiguous(shape, budget, context);
-  const std::int64_t blocks_per_sequence = static_cast<std::int64_t>(context) / options.block_size + 1;
-  return KvStorage::create(shape, budget, blocks_per_sequence * options.max_seqs);
+Result<std::unique_ptr<PagedKvCache>> make_kv(const ModelConfig& config, const CpuRunnerOptions& options, int context,
+                                              std::uint64_t budget) {
+  const std::int64_t max_tokens = options.kv_layout == KvLayout::kContiguous
+                                      ? context
+                                      : (std::int64_t{context} + options.block_size) * options.max_seqs;
+  return PagedKvCache::create({.type = options.kv_type,
+                               .layout = options.kv_layout,
+                               .block_size = options.block_size,
+                               .num_kv_heads = config.num_kv_heads,
+                               .head_dim = config.head_dim,
+                               .layer_windows = layer_windows(config),
+                               .memory_bytes = budget,
+                               .max_tokens = max_tokens,
+                               .longest_sequence = context,
+                               .prefix_cache = options.prefix_cache});
 }
 
 }  // namespace
+
+KvNeed kv_need(const ModelConfig& config, KvType type, int block_size, std::int64_t num_tokens) {
+  const std::vector<int> windows = layer_windows(config);
+  const KvShape layer{.type = type,
+                      .block_size = block_size,
+                      .num_kv_heads = config.num_kv_heads,
+                      .head_dim = config.head_dim,
+                      .group_layers = {1}};
+  KvNeed need{.bytes_per_token = windows.size() * layer.bytes_per_token()};
+  for (const int window : windows) {
+    need.bytes += static_cast<std::uint64_t>(blocks_of_sequence(num_tokens, window, block_size)) * layer.block_bytes();
+  }
+  return need;
+}
 
 Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const GgufFile& file, const CpuRunnerOptions& options,
                                                    ThreadPool& pool) {
@@ -73,21 +84,16 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const GgufFile& file, const C
 
   const int wanted_context = options.max_context != 0 ? options.max_context : config.context_length;
   const std::uint64_t budget = options.kv_memory_bytes != 0 ? options.kv_memory_bytes : available_memory_bytes() / 2;
-  OCTAVO_TRY(KvStorage kv, make_kv(config, options, wanted_context, budget));
-  const std::int64_t fitting = static_cast<std::int64_t>(kv.num_blocks()) * kv.shape().block_size;
+  OCTAVO_TRY(std::unique_ptr<PagedKvCache> kv, make_kv(config, options, wanted_context, budget));
+  const std::int64_t fitting = kv->max_sequence_tokens();
   if (options.max_context > fitting)
     return fail("max_context is {} tokens, but a KV memory of {} bytes holds {}", options.max_context, budget, fitting);
 
   std::unique_ptr<CpuRunner> runner(new CpuRunner(std::move(config), std::move(weights), std::move(kv)));
   runner->max_context_ = static_cast<int>(std::min<std::int64_t>(wanted_context, fitting));
   runner->max_rows_ = options.max_rows;
-  runner->geometry_.block_size = runner->kv_.shape().block_size;
-  const std::size_t groups = runner->kv_.shape().group_layers.size();
-  for (std::size_t g = 0; g < groups; ++g)
-    runner->geometry_.groups.push_back(
-        {.num_blocks = runner->kv_.num_blocks(), .window = g == 0 ? runner->config_.window : 0});
   runner->transformer_ =
-      std::make_unique<Transformer>(runner->config_, runner->weights_, runner->kv_, kernel_table(options.isa), pool,
+      std::make_unique<Transformer>(runner->config_, runner->weights_, *runner->kv_, kernel_table(options.isa), pool,
                                     options.max_rows, runner->max_context_);
   return runner;
 }
@@ -95,6 +101,7 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const GgufFile& file, const C
 void CpuRunner::forward(const Batch& batch) {
   OCTAVO_CHECK(batch.num_rows() <= max_rows_, "{} rows, room for {}", batch.num_rows(), max_rows_);
   logit_rows_.assign(batch.logit_rows.begin(), batch.logit_rows.end());
+  kv_->make_copies(batch.copies);
   transformer_->forward(batch);
 }
 
@@ -103,6 +110,6 @@ std::span<const float> CpuRunner::logits(int first, int count) {
   return transformer_->logits(rows.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
 }
 
-std::uint64_t CpuRunner::kv_bytes_per_token() const { return kv_.shape().bytes_per_token(); }
+std::uint64_t CpuRunner::kv_bytes_per_token() const { return kv_->storage().shape().bytes_per_token(); }
 
 }  // namespace octavo

@@ -5,10 +5,12 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "base/cpu_info.h"
 #include "model/model_runner.h"
 #include "model/transformer.h"
+#include "octavo/engine.h"
 
 namespace octavo {
 
@@ -21,6 +23,7 @@ struct CpuRunnerOptions {
   int max_context = 0;                // tokens of one sequence; 0: what the model was trained for
   int max_rows = 512;                 // rows of one step
   int max_seqs = 256;                 // sequences of one step
+  bool prefix_cache = true;
   std::function<void(const LoadProgress&)> on_load_progress = {};
 };
 
@@ -30,7 +33,7 @@ class CpuRunner final : public ModelRunner {
   static Result<std::unique_ptr<CpuRunner>> load(const GgufFile& file, const CpuRunnerOptions& options,
                                                  ThreadPool& pool);
 
-  const KvGeometry& kv_geometry() const override { return geometry_; }
+  PagedKvCache& kv() override { return *kv_; }
   int vocab_size() const override { return config_.vocab_size; }
   int max_rows() const override { return max_rows_; }
   void forward(const Batch& batch) override;
@@ -42,23 +45,26 @@ class CpuRunner final : public ModelRunner {
   std::uint64_t weight_bytes() const { return weights_.total_bytes(); }
   std::uint64_t weight_bytes_per_token() const { return weights_.bytes_per_token(); }
   std::uint64_t kv_bytes_per_token() const;
-  std::uint64_t kv_arena_bytes() const { return kv_.arena_bytes(); }
+  std::uint64_t kv_arena_bytes() const { return kv_->arena_bytes(); }
 
  private:
-  CpuRunner(ModelConfig config, Weights weights, KvStorage kv)
+  CpuRunner(ModelConfig config, Weights weights, std::unique_ptr<PagedKvCache> kv)
       : config_(std::move(config)), weights_(std::move(weights)), kv_(std::move(kv)) {}
 
   ModelConfig config_;
   Weights weights_;
-  KvStorage kv_;
-  KvGeometry geometry_;
+  std::unique_ptr<PagedKvCache> kv_;
   int max_context_ = 0;
   int max_rows_ = 0;
   std::unique_ptr<Transformer> transformer_;
   std::vector<std::int32_t> logit_rows_;  // of the last forward
 };
 
-/// The attention groups of a model: the windowed layers, if it has any, and those that see everything.
-KvShape kv_shape(const ModelConfig& config, KvType type, int block_size);
+/// Memory that the paged KV cache of a model takes, in bytes.
+struct KvNeed {
+  std::uint64_t bytes_per_token = 0;  // in every layer
+  std::uint64_t bytes = 0;            // of one sequence, in whole blocks; windowed layers keep their window and a step
+};
+KvNeed kv_need(const ModelConfig& config, KvType type, int block_size, std::int64_t num_tokens);
 
 }  // namespace octavo

@@ -3,35 +3,28 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "model/batch.h"
+#include "octavo/kv/paged_kv_cache.h"
 
 namespace octavo {
 
 /// Rows of logits that a runner keeps room for at once.
 inline constexpr int kMaxLogitRows = 64;
 
-/// What the engine must know of a runner's KV memory to hand out its blocks.
-struct KvGeometry {
-  int block_size = 16;  // tokens a block
-  struct Group {
-    int num_blocks = 0;  // ids 0 .. num_blocks - 1
-    int window = 0;      // tokens a layer of this group looks back; 0: all
-  };
-  std::vector<Group> groups;
-};
-
 class ModelRunner {
  public:
   virtual ~ModelRunner() = default;
 
-  virtual const KvGeometry& kv_geometry() const = 0;
+  /// The memory of keys and values. The engine keeps its books: it makes sequences, reserves, commits and publishes;
+  /// the runner reads and writes the blocks that a batch names.
+  virtual PagedKvCache& kv() = 0;
   virtual int vocab_size() const = 0;
   /// Rows that one forward can take.
   virtual int max_rows() const = 0;
 
-  /// Runs all layers over the batch's rows and writes their K and V into the blocks it names.
+  /// Makes the batch's block copies, then runs all layers over its rows and writes their K and V into the blocks it
+  /// names.
   virtual void forward(const Batch& batch) = 0;
 
   /// Logits of the last forward's `logit_rows[first .. first + count)`, float32 [count, vocab_size]; count is at

@@ -31,39 +31,35 @@ bool wants_int8(std::span<const Product> products) {
 
 }  // namespace
 
-Transformer::Transformer(const ModelConfig& config, const Weights& weights, KvStorage& kv, const KernelTable& kernels,
-                         ThreadPool& pool, int max_rows, int max_context)
+Transformer::Transformer(const ModelConfig& config, const Weights& weights, PagedKvCache& kv,
+                         const KernelTable& kernels, ThreadPool& pool, int max_rows, int max_context)
     : config_(config),
       weights_(weights),
-      kv_(kv),
+      kv_(kv.storage()),
       kernels_(kernels),
       pool_(pool),
       act_(config, max_rows, kMaxLogitRows),
       frequencies_(rope_frequencies(config, config.rope_base, config.rope_scale, weights.rope_factors)) {
   if (config.window > 0) local_frequencies_ = rope_frequencies(config, config.rope_base_local, 1.0, nullptr);
-  std::array<int, 2> used{};
-  for (int i = 0; i < config.num_layers; ++i) {
-    const int group = config.window > 0 && !config.is_windowed(i) ? 1 : 0;
-    places_.push_back({group, used[static_cast<std::size_t>(group)]++});
-  }
-  for (std::size_t g = 0; g < kv.shape().group_layers.size(); ++g)
+  places_.resize(static_cast<std::size_t>(config.num_layers));
+  for (int g = 0; g < kv.num_groups(); ++g) {
+    const PagedKvCache::Group& group = kv.group(g);
+    for (std::size_t i = 0; i < group.layers.size(); ++i)
+      places_[static_cast<std::size_t>(group.layers[i])] = {g, static_cast<int>(i)};
+    windows_.push_back(group.window);
     plans_.emplace_back(config, pool.num_threads(), max_context, act_.q.data(), act_.attended.data());
+  }
   row_sequence_.reserve(static_cast<std::size_t>(max_rows));
 }
 
 void Transformer::forward(const Batch& batch) {
-  for (int s = 0; s < batch.num_seqs(); ++s) {
-    const auto first_row = static_cast<std::size_t>(batch.seq_begin[static_cast<std::size_t>(s)]);
-    kv_.prepare(batch.positions[first_row], batch.kv_len[static_cast<std::size_t>(s)]);
-  }
-  for (const BlockCopy& copy : batch.copies) kv_.copy_block(copy.group, copy.from, copy.to);
   row_sequence_.clear();
   for (int s = 0; s < batch.num_seqs(); ++s) {
     const auto i = static_cast<std::size_t>(s);
     row_sequence_.insert(row_sequence_.end(), static_cast<std::size_t>(batch.seq_begin[i + 1] - batch.seq_begin[i]), s);
   }
   for (std::size_t g = 0; g < plans_.size(); ++g)
-    plans_[g].build(batch, static_cast<int>(g), g == 0 ? config_.window : 0);
+    plans_[g].build(batch, static_cast<int>(g), windows_[g]);
   compute_angles(batch);
   embed(batch);
   for (int i = 0; i < config_.num_layers; ++i) layer(batch, i);

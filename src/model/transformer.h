@@ -12,6 +12,7 @@
 #include "model/attention_plan.h"
 #include "model/batch.h"
 #include "model/weights.h"
+#include "octavo/kv/paged_kv_cache.h"
 
 namespace octavo {
 
@@ -23,8 +24,8 @@ struct Product {
 
 class Transformer {
  public:
-  /// All references must outlive it. `group_of_layer` gives each layer's attention group.
-  Transformer(const ModelConfig& config, const Weights& weights, KvStorage& kv, const KernelTable& kernels,
+  /// All references must outlive it.
+  Transformer(const ModelConfig& config, const Weights& weights, PagedKvCache& kv, const KernelTable& kernels,
               ThreadPool& pool, int max_rows, int max_context);
 
   /// Runs all layers; the residual stream of every row is left in place for logits().
@@ -65,6 +66,7 @@ class Transformer {
   ThreadPool& pool_;
   Activations act_;
   std::vector<Place> places_;         // [num_layers]
+  std::vector<int> windows_;          // [groups] as in PagedKvCache::Group
   std::vector<AttentionPlan> plans_;  // [groups]
   std::vector<double> frequencies_;   // [head_dim / 2] radians a position, layers without a window
   std::vector<double> local_frequencies_;

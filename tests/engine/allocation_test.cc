@@ -58,10 +58,10 @@ long allocations_in_steps(TestEngine& engine, long& num_tokens) {
 TEST(EngineAllocations, StepsAllocateNothingAfterWarmUp) {
   for (const int threads : {1, 2}) {
     TestEngine engine(
-        {.runner = {.num_blocks = {20}}, .max_context = 64, .num_threads = threads, .limits = {.max_step_tokens = 16}});
+        {.runner = {.num_blocks = 20}, .max_context = 64, .num_threads = threads, .limits = {.max_step_tokens = 16}});
     long num_tokens = 0;
     allocations_in_steps(engine, num_tokens);
-    EXPECT_GT(engine->scheduler().num_preemptions(), 0U);
+    EXPECT_GT(engine->stats().preemptions, 0U);
     EXPECT_EQ(allocations_in_steps(engine, num_tokens), 0);
     EXPECT_EQ(num_tokens, 2 * 8 * 30);
   }

@@ -3,31 +3,43 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 namespace octavo {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-Sequence make_sequence(std::vector<TokenId> tokens, int num_computed, std::vector<BlockPool>& pools, int block_size) {
+std::unique_ptr<PagedKvCache> make_cache(std::vector<int> windows) {
+  return std::move(PagedKvCache::create({.type = KvType::kF32,
+                                         .block_size = 4,
+                                         .num_kv_heads = 1,
+                                         .head_dim = 1,
+                                         .layer_windows = std::move(windows),
+                                         .num_blocks = 16}))
+      .value();
+}
+
+Sequence make_sequence(std::vector<TokenId> tokens, int num_computed, PagedKvCache& kv) {
   Sequence sequence;
   sequence.prompt_tokens = static_cast<int>(tokens.size());
   sequence.prompt_logits_from = sequence.prompt_tokens;
   sequence.tokens = std::move(tokens);
   sequence.num_computed = num_computed;
-  for (BlockPool& pool : pools) {
-    EXPECT_TRUE(sequence.tables.emplace_back(pool, block_size).ensure_capacity(sequence.num_tokens()));
-  }
+  sequence.kv = kv.create_sequence();
+  EXPECT_TRUE(kv.reserve(sequence.kv, 0, sequence.num_tokens()));
+  kv.commit(sequence.kv, num_computed);
   return sequence;
 }
 
 TEST(BatchBuilder, LaysOutADecodeAndAChunkInOneBatch) {
-  std::vector<BlockPool> pools(2, BlockPool(16));
-  Sequence decode = make_sequence({10, 11, 12, 13, 14}, 4, pools, 4);
-  Sequence chunk = make_sequence({20, 21, 22, 23, 24, 25, 26, 27, 28}, 2, pools, 4);
-  BatchBuilder builder(2, 4, {});
+  const auto kv = make_cache({0, 16});
+  Sequence decode = make_sequence({10, 11, 12, 13, 14}, 4, *kv);
+  Sequence chunk = make_sequence({20, 21, 22, 23, 24, 25, 26, 27, 28}, 2, *kv);
+  BatchBuilder builder(*kv, {});
   const ScheduledSequence plan[] = {{&decode, 1}, {&chunk, 3}};
-  builder.build(plan);
+  builder.build(plan, {});
   const Batch& batch = builder.batch();
   EXPECT_THAT(batch.tokens, ElementsAre(14, 22, 23, 24));
   EXPECT_THAT(batch.positions, ElementsAre(4, 2, 3, 4));
@@ -43,35 +55,50 @@ TEST(BatchBuilder, LaysOutADecodeAndAChunkInOneBatch) {
 }
 
 TEST(BatchBuilder, AsksForTheLogitsOfTheLastRowOnly) {
-  std::vector<BlockPool> pools(1, BlockPool(16));
-  Sequence prompt = make_sequence({1, 2, 3, 4, 5}, 2, pools, 4);
-  BatchBuilder builder(1, 4, {});
+  const auto kv = make_cache({0});
+  Sequence prompt = make_sequence({1, 2, 3, 4, 5}, 2, *kv);
+  BatchBuilder builder(*kv, {});
   const ScheduledSequence plan[] = {{&prompt, 3}};
-  builder.build(plan);
+  builder.build(plan, {});
   EXPECT_THAT(builder.batch().logit_rows, ElementsAre(2));
   ASSERT_EQ(builder.logit_rows().size(), 1U);
   EXPECT_EQ(builder.logit_rows()[0].position, 4);
+  EXPECT_TRUE(builder.logit_rows()[0].draws);
 }
 
 TEST(BatchBuilder, AsksForPromptLogitsFromWhereTheyAreWanted) {
-  std::vector<BlockPool> pools(1, BlockPool(16));
-  Sequence prompt = make_sequence({1, 2, 3, 4, 5}, 0, pools, 4);
+  const auto kv = make_cache({0});
+  Sequence prompt = make_sequence({1, 2, 3, 4, 5}, 0, *kv);
   prompt.prompt_logits_from = 2;  // the first two were handed out before a preemption
   prompt.samples = false;
-  BatchBuilder builder(1, 4, {});
+  BatchBuilder builder(*kv, {});
   const ScheduledSequence plan[] = {{&prompt, 5}};
-  builder.build(plan);
+  builder.build(plan, {});
   EXPECT_THAT(builder.batch().logit_rows, ElementsAre(2, 3, 4));
 }
 
+TEST(BatchBuilder, CopiesTablesWithTheBlocksThatAWindowGaveBackAndTheStepsCopies) {
+  const auto kv = make_cache({6});
+  Sequence sequence = make_sequence({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, 13, *kv);
+  BatchBuilder builder(*kv, {});
+  const ScheduledSequence plan[] = {{&sequence, 1}};
+  const BlockCopy copies[] = {{.group = 0, .from = 3, .to = 9}};
+  builder.build(plan, copies);
+  EXPECT_THAT(builder.batch().groups[0].block_ids, ElementsAre(kNoBlock, kNoBlock, 2, 3));  // sees 8 to 13
+  ASSERT_EQ(builder.batch().copies.size(), 1U);
+  EXPECT_EQ(builder.batch().copies[0].to, 9);
+  builder.build(plan, {});
+  EXPECT_THAT(builder.batch().copies, IsEmpty());
+}
+
 TEST(BatchBuilder, BuildsTheNextStepFromScratch) {
-  std::vector<BlockPool> pools(1, BlockPool(16));
-  Sequence first = make_sequence({1, 2, 3}, 0, pools, 4);
-  Sequence second = make_sequence({7, 8}, 0, pools, 4);
-  BatchBuilder builder(1, 4, {});
+  const auto kv = make_cache({0});
+  Sequence first = make_sequence({1, 2, 3}, 0, *kv);
+  Sequence second = make_sequence({7, 8}, 0, *kv);
+  BatchBuilder builder(*kv, {});
   const ScheduledSequence both[] = {{&first, 3}, {&second, 2}};
-  builder.build(both);
-  builder.build(std::span(both).last(1));
+  builder.build(both, {});
+  builder.build(std::span(both).last(1), {});
   EXPECT_THAT(builder.batch().tokens, ElementsAre(7, 8));
   EXPECT_THAT(builder.batch().seq_begin, ElementsAre(0, 2));
   EXPECT_THAT(builder.batch().groups[0].block_ids, ElementsAre(1));

@@ -43,8 +43,8 @@ TEST(Engine, AnswersAsTheModelWithoutAnEngineDoes) {
 }
 
 TEST(Engine, SequencesOfDifferentLengthsShareABatchAndAnswerAsAlone) {
-  for (const std::vector<int>& num_blocks : {std::vector{64}, std::vector{64, 80}}) {
-    TestEngine engine({.runner = {.num_blocks = num_blocks}});
+  for (const std::vector<int>& windows : {std::vector{0}, std::vector{0, 6}}) {
+    TestEngine engine({.runner = {.windows = windows}});
     std::vector<std::pair<RequestId, Request>> submitted;
     for (int i = 0; i < 6; ++i) {
       const Request request = make_request(1 + 7 * i, 20 - i, static_cast<std::uint64_t>(i));
@@ -53,7 +53,8 @@ TEST(Engine, SequencesOfDifferentLengthsShareABatchAndAnswerAsAlone) {
     engine->run();
     EXPECT_EQ(engine.runner().max_sequences_seen(), 6);
     for (const auto& [id, request] : submitted) {
-      EXPECT_TRUE(engine.answer(id).same_tokens(test::reference_answer(request, 32))) << "request " << id;
+      EXPECT_TRUE(engine.answer(id).same_tokens(test::reference_answer(request, 32, engine.runner().windows())))
+          << "request " << id;
     }
   }
 }
@@ -84,14 +85,14 @@ TEST(Engine, AnyNumberOfThreadsAndBlockSizeGivesTheSameAnswer) {
 
 TEST(Engine, PreemptedSequencesResumeWithTheSameAnswer) {
   // 12 blocks of 4 tokens for 5 sequences that want 9 each.
-  TestEngine engine({.runner = {.num_blocks = {12}}, .max_context = 48});
+  TestEngine engine({.runner = {.num_blocks = 12}, .max_context = 48});
   std::vector<std::pair<RequestId, Request>> submitted;
   for (int i = 0; i < 5; ++i) {
     const Request request = make_request(6, 30, static_cast<std::uint64_t>(i));
     submitted.emplace_back(engine.submit(request), request);
   }
   engine->run();
-  EXPECT_GT(engine->scheduler().num_preemptions(), 0U);
+  EXPECT_GT(engine->stats().preemptions, 0U);
   for (const auto& [id, request] : submitted) {
     EXPECT_TRUE(engine.answer(id).same_tokens(test::reference_answer(request, 32))) << "request " << id;
     EXPECT_EQ(engine.answer(id).num_last_events, 1);
@@ -100,7 +101,7 @@ TEST(Engine, PreemptedSequencesResumeWithTheSameAnswer) {
 }
 
 TEST(Engine, MoreSequencesThanLogitRowsAreSampledInSlices) {
-  TestEngine engine({.runner = {.num_blocks = {1000}}});
+  TestEngine engine({.runner = {.num_blocks = 1000}});
   std::vector<std::pair<RequestId, Request>> submitted;
   for (std::uint64_t i = 0; i < 150; ++i)
     submitted.emplace_back(engine.submit(make_request(3, 4, i)), make_request(3, 4, i));
@@ -152,8 +153,8 @@ TEST(Engine, AnswerWithoutLimitEndsWithTheContext) {
   EXPECT_EQ(answer.finish, FinishReason::kContext);
 }
 
-TEST(Engine, ContextIsWhatTheSmallestPoolHolds) {
-  TestEngine engine({.runner = {.num_blocks = {64, 5}}, .max_context = 200});
+TEST(Engine, ContextIsWhatThePoolHolds) {
+  TestEngine engine({.runner = {.num_blocks = 5}, .max_context = 200});
   EXPECT_EQ(engine->info().max_context, 20);
   EXPECT_EQ(engine.run(make_request(15, 0)).tokens.size(), 5U);
 }
@@ -162,7 +163,7 @@ TEST(Engine, KvMemoryTooSmallForAnythingIsAnError) {
   EngineParts parts;
   parts.threads = std::make_unique<ThreadPool>(1);
   parts.tokenizer = test::tiny_tokenizer(32);
-  parts.runner = std::make_unique<test::FakeRunner>(test::FakeRunner::Options{.block_size = 1, .num_blocks = {1}});
+  parts.runner = std::make_unique<test::FakeRunner>(test::FakeRunner::Options{.block_size = 1, .num_blocks = 1});
   parts.info.max_context = 100;
   const auto engine = EngineImpl::create(std::move(parts));
   ASSERT_FALSE(engine);
@@ -231,7 +232,7 @@ TEST(Engine, CancelFreesTheBlocksBeforeTheLastEvent) {
 }
 
 TEST(Engine, CancelWorksWhileWaitingAndInTheMiddleOfAPrompt) {
-  TestEngine engine({.runner = {.num_blocks = {16}}, .max_context = 64, .limits = {.max_step_tokens = 8}});
+  TestEngine engine({.runner = {.num_blocks = 16}, .max_context = 64, .limits = {.max_step_tokens = 8}});
   const RequestId reading = engine.submit(make_request(50, 2));
   const RequestId waiting = engine.submit(make_request(50, 2));
   engine->step();

@@ -77,14 +77,14 @@ TEST(PromptLogits, ComeBesideAnAnswerThatIsNotChangedByThem) {
 }
 
 TEST(PromptLogits, RowsHandedOutBeforeAPreemptionDoNotComeAgain) {
-  TestEngine engine({.runner = {.num_blocks = {16}}, .max_context = 64, .limits = {.max_step_tokens = 2}});
+  TestEngine engine({.runner = {.num_blocks = 16}, .max_context = 64, .limits = {.max_step_tokens = 2}});
   const RequestId older = engine.submit(make_request(20, 30, 9));
   while (engine.answer(older).tokens.empty()) engine->step();
   Recorder recorder;
   Request request = make_request(30, -1);
   request.on_prompt_logits = recorder.callback();
   const test::Answer answer = engine.run(request);
-  EXPECT_GT(engine->scheduler().num_preemptions(), 0U);
+  EXPECT_GT(engine->stats().preemptions, 0U);
   EXPECT_EQ(recorder.logits, expected_logits(request.tokens));
   EXPECT_EQ(answer.finish, FinishReason::kLength);
   EXPECT_TRUE(engine.answer(older).same_tokens(test::reference_answer(make_request(20, 30, 9), 32)));

@@ -1,4 +1,5 @@
-// Requests that come, go and are cancelled at random, in little memory: every answer is the one it would have alone.
+// Requests that come, go and are cancelled at random, in little memory, with prompts that begin alike and several
+// choices: every answer is the one it would have alone.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -11,30 +12,65 @@ using test::make_request;
 using test::TestEngine;
 using test::TestEngineOptions;
 
-RC_GTEST_PROP(Engine, RandomStormLosesNothingAndChangesNoAnswer, ()) {
+struct Action {
+  int kind;  // 0 to 3: submit, 4: cancel, else a step
+  std::uint32_t value, shared;
+};
+
+TestEngineOptions random_options() {
   TestEngineOptions options;
   options.runner.block_size = 1 << *rc::gen::inRange(0, 5);
   const int num_tokens = *rc::gen::inRange(32, 160);
-  const int num_blocks = (num_tokens + options.runner.block_size - 1) / options.runner.block_size;
-  options.runner.num_blocks.assign(*rc::gen::inRange<std::size_t>(1, 3), num_blocks);
+  options.runner.num_blocks = std::max(2, (num_tokens + options.runner.block_size - 1) / options.runner.block_size);
+  const int window = *rc::gen::inRange(1, 40);
+  options.runner.windows =
+      *rc::gen::elementOf(std::vector<std::vector<int>>{{0}, {0, window}, {window, 0, 2 * window}, {window}});
+  options.runner.prefix_cache = *rc::gen::weightedElement<bool>({{4, true}, {1, false}});
   options.max_context = 64;
   options.num_threads = *rc::gen::inRange(1, 3);
   options.limits = {.max_step_tokens = *rc::gen::inRange(1, 40), .max_sequences = *rc::gen::inRange(1, 10)};
+  return options;
+}
+
+/// The prompt begins like those of other requests, as far as `shared` says.
+Request random_request(const Action& action, int context, int seats) {
+  const int prompt = 1 + static_cast<int>(action.value % static_cast<std::uint32_t>(context - 1));
+  const auto room = static_cast<std::uint32_t>(context - prompt);
+  Request request = make_request(prompt, 1 + static_cast<int>(action.value / 64 % room), action.value);
+  const Request common = make_request(prompt, 1, 100 + action.shared % 3);
+  const auto same = std::min<std::size_t>(request.tokens.size(), action.shared / 3 % 64);
+  std::copy_n(common.tokens.begin(), same, request.tokens.begin());
+  request.cache_domain = action.shared % 5 == 0 ? "another" : "";
+  request.num_choices = action.shared % 7 < 3 ? 1 + static_cast<int>(action.shared / 7) % std::min(4, seats) : 1;
+  request.first_choice = action.shared % 11 == 0 ? 1000 : 0;
+  return request;
+}
+
+void check_answer(const test::Answer& answer, test::Answer expected) {
+  RC_ASSERT(answer.num_last_events == 1);
+  if (answer.finish == FinishReason::kCancelled) {
+    RC_ASSERT(answer.tokens.size() < expected.tokens.size());
+    expected.tokens.resize(answer.tokens.size());
+    expected.logprobs.resize(answer.tokens.size());
+  }
+  RC_ASSERT(answer.same_tokens(expected));
+}
+
+RC_GTEST_PROP(Engine, RandomStormLosesNothingAndChangesNoAnswer, ()) {
+  const TestEngineOptions options = random_options();
   TestEngine engine(options);
   const int context = engine->info().max_context;
+  const int seats = std::min(options.limits.max_sequences, options.limits.max_step_tokens);
 
   std::vector<std::pair<RequestId, Request>> submitted;
-  const auto actions = *rc::gen::container<std::vector<std::pair<int, std::uint32_t>>>(
-      rc::gen::pair(rc::gen::inRange(0, 10), rc::gen::arbitrary<std::uint32_t>()));
-  for (const auto& [action, value] : actions) {
-    if (action < 4) {
-      const int prompt = 1 + static_cast<int>(value % static_cast<std::uint32_t>(context - 1));
-      const int room = context - prompt;
-      const Request request =
-          make_request(prompt, 1 + static_cast<int>(value / 64 % static_cast<std::uint32_t>(room)), value);
+  const auto actions = *rc::gen::container<std::vector<Action>>(rc::gen::construct<Action>(
+      rc::gen::inRange(0, 10), rc::gen::arbitrary<std::uint32_t>(), rc::gen::arbitrary<std::uint32_t>()));
+  for (const Action& action : actions) {
+    if (action.kind < 4) {
+      const Request request = random_request(action, context, seats);
       submitted.emplace_back(engine.submit(request), request);
-    } else if (action == 4 && !submitted.empty()) {
-      engine->cancel(submitted[value % submitted.size()].first);
+    } else if (action.kind == 4 && !submitted.empty()) {
+      engine->cancel(submitted[action.value % submitted.size()].first);
     } else {
       engine->step();
     }
@@ -45,17 +81,12 @@ RC_GTEST_PROP(Engine, RandomStormLosesNothingAndChangesNoAnswer, ()) {
     RC_ASSERT(steps < 100'000);
   }
   for (const auto& [id, request] : submitted) {
-    const test::Answer& answer = engine.answer(id);
-    RC_ASSERT(answer.num_last_events == 1);
-    test::Answer expected = test::reference_answer(request, 32);
-    if (answer.finish == FinishReason::kCancelled) {
-      RC_ASSERT(answer.tokens.size() < expected.tokens.size());
-      expected.tokens.resize(answer.tokens.size());
-      expected.logprobs.resize(answer.tokens.size());
+    for (int i = 0; i < request.num_choices; ++i) {
+      check_answer(engine.answer(id, i), test::reference_answer(request, 32, engine.runner().windows(), i));
     }
-    RC_ASSERT(answer.same_tokens(expected));
   }
   RC_ASSERT(engine.all_blocks_free());
+  RC_ASSERT(engine->stats().kv.tokens == 0);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ struct TestEngineOptions {
   SamplingDefaults sampling_defaults = {};
 };
 
+/// One choice's answer.
 struct Answer {
   std::vector<TokenId> tokens;
   std::vector<float> logprobs;
@@ -56,16 +57,18 @@ class TestEngine {
 
   /// Submits and records the answer; the request must be valid.
   RequestId submit(Request request) {
+    const auto first_choice = request.first_choice;
     const Result<RequestId> id =
         engine_->submit(std::move(request), [this](const TokenEvent& event) { record(event); });
     if (!id) throw std::runtime_error(id.error().message);
-    answers_[*id];
+    first_choice_[*id] = first_choice;
+    answers_[{*id, first_choice}];
     return *id;
   }
   Answer run(Request request) {
     const RequestId id = submit(std::move(request));
     engine_->run();
-    return answers_[id];
+    return answer(id);
   }
   std::string refusal(Request request) {
     const Result<RequestId> id = engine_->submit(std::move(request), {});
@@ -73,7 +76,7 @@ class TestEngine {
   }
 
   void record(const TokenEvent& event) {
-    Answer& answer = answers_[event.request];
+    Answer& answer = answers_[{event.request, event.choice}];
     if (event.token >= 0) {
       answer.tokens.push_back(event.token);
       answer.logprobs.push_back(event.logprob);
@@ -85,32 +88,37 @@ class TestEngine {
     ++answer.num_last_events;
   }
 
-  const Answer& answer(RequestId id) { return answers_[id]; }
-  bool all_blocks_free() {
-    for (std::size_t group = 0; group < runner_->kv_geometry().groups.size(); ++group) {
-      if (engine_->kv_stats(static_cast<int>(group)).referenced != 0) return false;
-    }
-    return true;
+  /// Of a request's choice, counted from 0.
+  const Answer& answer(RequestId id, int choice = 0) {
+    return answers_[{id, first_choice_[id] + static_cast<std::uint32_t>(choice)}];
   }
+  bool all_blocks_free() const { return engine_->stats().kv.blocks_referenced == 0; }
 
  private:
-  std::map<RequestId, Answer> answers_;
+  std::map<std::pair<RequestId, std::uint32_t>, Answer> answers_;
+  std::map<RequestId, std::uint32_t> first_choice_;
   FakeRunner* runner_ = nullptr;
   std::unique_ptr<EngineImpl> engine_;
 };
 
-/// What the model answers, token by token, with no engine, cache or batch in between. The request sets max_tokens.
-inline Answer reference_answer(const Request& request, int vocab_size) {
+/// What the model answers as one choice, token by token, with no engine, cache or batch in between. The request sets
+/// max_tokens; `windows` are those of FakeRunner's groups.
+inline Answer reference_answer(const Request& request, int vocab_size, std::span<const int> windows = {},
+                               int choice = 0) {
+  constexpr int kAll[] = {0};
+  if (windows.empty()) windows = kAll;
   Answer answer;
   SamplerScratch scratch(vocab_size);
   std::vector<float> logits(static_cast<std::size_t>(vocab_size));
-  std::uint64_t state = 0;
   std::vector<TokenId> tokens = request.tokens;
-  for (int position = 0; static_cast<int>(answer.tokens.size()) < request.max_tokens; ++position) {
-    state = next_state(state, tokens[static_cast<std::size_t>(position)], position);
-    if (position + 1 < static_cast<int>(tokens.size())) continue;
-    FakeRunner::fill_logits(state, logits);
-    const DrawKey key{.seed = request.sampling.seed, .position = static_cast<std::uint32_t>(tokens.size())};
+  while (static_cast<int>(answer.tokens.size()) < request.max_tokens) {
+    const int last = static_cast<int>(tokens.size()) - 1;
+    FakeRunner::fill_logits(
+        row_state(windows, last, [&](std::size_t, int position) { return tokens[static_cast<std::size_t>(position)]; }),
+        logits);
+    const DrawKey key{.seed = request.sampling.seed,
+                      .choice = request.first_choice + static_cast<std::uint32_t>(choice),
+                      .position = static_cast<std::uint32_t>(tokens.size())};
     const SampledToken sampled = sample(logits, vocab_size, request.sampling, key, scratch);
     tokens.push_back(sampled.token);
     answer.tokens.push_back(sampled.token);
