@@ -1,29 +1,49 @@
 #include "cli/generate.h"
 
+#include <algorithm>
+
 #include "cli/interrupt.h"
 
 namespace octavo::cli {
 
-Result<Answer> generate(Engine& engine, Request request, const std::function<bool(std::string_view)>& on_text) {
-  Answer answer;
+Result<std::vector<Answer>> generate_choices(Engine& engine, Request request,
+                                             const std::function<bool(std::size_t, std::string_view)>& on_text) {
+  const std::uint32_t first_choice = request.first_choice;
+  std::vector<Answer> answers(static_cast<std::size_t>(std::max(request.num_choices, 1)));
+  std::size_t num_left = answers.size();
+  bool interrupted = false, output_closed = false;
   const InterruptGuard guard;
   OCTAVO_TRY(const RequestId id, engine.submit(std::move(request), [&](const TokenEvent& event) {
+    const std::size_t choice = event.choice - first_choice;
+    Answer& answer = answers[choice];
     if (event.token >= 0) {
       answer.tokens.push_back(event.token);
       answer.logprobs.push_back(event.logprob);
     }
     answer.text += event.text;
-    if (!answer.output_closed && !on_text(event.text)) answer.output_closed = true;
+    if (!output_closed && !on_text(choice, event.text)) output_closed = true;
     if (event.finish == FinishReason::kNone) return;
     answer.finish = event.finish;
     answer.stats = event.stats;
+    --num_left;
   }));
-  while (answer.finish == FinishReason::kNone && engine.step()) {
-    answer.interrupted = guard.interrupted() && answer.finish == FinishReason::kNone;
-    if (answer.interrupted || answer.output_closed) engine.cancel(id);  // its last event comes at once
+  while (num_left > 0 && engine.step()) {
+    interrupted = guard.interrupted() && num_left > 0;
+    if (interrupted || output_closed) engine.cancel(id);  // its last events come at once
   }
-  OCTAVO_CHECK(answer.finish != FinishReason::kNone, "the engine ran out of work before the request's end");
-  return answer;
+  OCTAVO_CHECK(num_left == 0, "the engine ran out of work before the request's end");
+  for (Answer& answer : answers) {
+    answer.interrupted = interrupted && answer.finish == FinishReason::kCancelled;
+    answer.output_closed = output_closed;
+  }
+  return answers;
+}
+
+Result<Answer> generate(Engine& engine, Request request, const std::function<bool(std::string_view)>& on_text) {
+  OCTAVO_TRY(
+      std::vector<Answer> answers,
+      generate_choices(engine, std::move(request), [&](std::size_t, std::string_view text) { return on_text(text); }));
+  return std::move(answers.front());
 }
 
 Speed speed_of(const Answer& answer, const ModelInfo& info) {

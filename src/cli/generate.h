@@ -1,6 +1,7 @@
-// One request from submit to its last event, for the commands that make an answer.
+// One request from submit to its last event, for the commands that make answers.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,11 @@ struct Answer {
   bool output_closed = false;  // on_text gave false
 };
 
-/// Runs `request` to its end. `on_text` gets each piece of text; false stops the answer, as Ctrl-C does.
+/// Runs `request` to its end and gives the answers of its choices. `on_text` gets each piece of text with the choice it
+/// belongs to, counted from 0; false stops the request, as Ctrl-C does.
+Result<std::vector<Answer>> generate_choices(Engine& engine, Request request,
+                                             const std::function<bool(std::size_t, std::string_view)>& on_text);
+/// The same for a request of one choice.
 Result<Answer> generate(Engine& engine, Request request, const std::function<bool(std::string_view)>& on_text);
 
 /// How fast an answer was: tokens/s after the first token, and the bytes of weights and KV read in that time.

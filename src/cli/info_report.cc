@@ -58,11 +58,9 @@ MemoryNeed estimate_memory(const ModelConfig& config, std::uint64_t weight_bytes
   MemoryNeed need{.context = options.context == 0 ? config.context_length : options.context,
                   .kv_type = options.kv_type,
                   .weight_bytes = weight_bytes};
-  const KvShape shape = kv_shape(config, options.kv_type, options.block_size);
-  const auto block = static_cast<std::uint64_t>(options.block_size);
-  const std::uint64_t blocks = (static_cast<std::uint64_t>(need.context) + block - 1) / block;
-  need.kv_bytes_per_token = shape.bytes_per_token();
-  need.kv_bytes = blocks * shape.block_bytes();
+  const KvNeed kv = kv_need(config, options.kv_type, options.block_size, need.context);
+  need.kv_bytes_per_token = kv.bytes_per_token;
+  need.kv_bytes = kv.bytes;
   return need;
 }
 

@@ -37,7 +37,8 @@ struct MemoryNeed {
   KvType kv_type = KvType::kF16;
   std::uint64_t weight_bytes = 0;
   std::uint64_t kv_bytes_per_token = 0;
-  std::uint64_t kv_bytes = 0;  // of one sequence as long as the context, in whole blocks
+  std::uint64_t kv_bytes = 0;  // of one sequence as long as the context, in whole blocks; windowed layers keep their
+                               // window and a step
 };
 
 struct InfoReport {

@@ -118,6 +118,9 @@ void add_engine_options(CLI::App& app, EngineOptions& options, Context& context)
       app, "--kv-memory", "SIZE", [](const std::string& text) { return parse_size(text); },
       [&options](std::uint64_t bytes) { options.kv_memory_bytes = bytes; },
       "Memory for the KV cache, such as 512MiB or 4GiB; default: half of what is free after loading");
+  app.add_flag_callback(
+      "--no-prefix-cache", [&options] { options.prefix_cache = false; },
+      "Compute every prompt from its beginning; changes speed and memory, never the answer");
   add_integer(app, "--max-context", options.max_context, 1, kMaxContext,
               "Tokens of prompt and answer together at most; default: what the model was trained for");
   add_integer(app, "--chunk", options.max_step_tokens, 1, kMaxChunk,

@@ -1,6 +1,8 @@
-// octavo run: one prompt, one answer, streamed.
+// octavo run: one prompt, one answer or several, streamed.
+#include <algorithm>
 #include <boost/json.hpp>
 #include <ostream>
+#include <span>
 
 #include "cli/commands.h"
 #include "cli/generate.h"
@@ -19,6 +21,7 @@ struct RunOptions {
   bool raw = false;
   bool json = false;
   int max_tokens = 0;
+  int num_choices = 1;
 };
 
 Result<std::string> read_prompt(const RunOptions& options, Context& context) {
@@ -36,12 +39,12 @@ Result<std::vector<TokenId>> prompt_tokens(const RunOptions& options, const std:
   return engine.apply_chat_template({&message, 1});
 }
 
-std::string to_json(const Answer& answer, const ModelInfo& info, std::uint64_t seed) {
+boost::json::object to_json(const Answer& answer, const ModelInfo& info, std::uint64_t seed) {
   const RequestStats& stats = answer.stats;
   const Speed speed = speed_of(answer, info);
   boost::json::array tokens(answer.tokens.begin(), answer.tokens.end());
   boost::json::array logprobs(answer.logprobs.begin(), answer.logprobs.end());
-  return boost::json::serialize(boost::json::value{
+  return {
       {"model", to_valid_utf8(info.name)},
       {"text", answer.text},
       {"tokens", std::move(tokens)},
@@ -55,7 +58,34 @@ std::string to_json(const Answer& answer, const ModelInfo& info, std::uint64_t s
         {"total_s", stats.total_s},
         {"tokens_per_s", speed.tokens_per_s},
         {"gb_per_s", speed.gb_per_s}}},
-  });
+  };
+}
+
+/// One object; of several choices an array of such objects, each with its choice.
+std::string to_json(std::span<const Answer> answers, const ModelInfo& info, std::uint64_t seed) {
+  if (answers.size() == 1) return boost::json::serialize(to_json(answers.front(), info, seed));
+  boost::json::array list;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    boost::json::object object = to_json(answers[i], info, seed);
+    object["choice"] = i;
+    list.push_back(std::move(object));
+  }
+  return boost::json::serialize(list);
+}
+
+/// The first choice was shown while it was made.
+void print_other_choices(std::span<const Answer> answers, TextOutput& output) {
+  for (std::size_t i = 1; i < answers.size(); ++i) {
+    output.end_line();
+    output.write(fmt::format("--- choice {} of {} ---\n", i + 1, answers.size()));
+    output.write(answers[i].text);
+  }
+}
+
+void log_stats(const EngineStats& stats, const Context& context) {
+  context.log->info("{} steps, {} tokens computed, {} found in the prefix cache, {} preemptions", stats.steps,
+                    stats.computed_tokens, stats.cached_tokens, stats.preemptions);
+  context.log->info("KV memory: {}", stats.kv.summary());
 }
 
 Result<int> run(const RunOptions& options, Context& context) {
@@ -65,20 +95,25 @@ Result<int> run(const RunOptions& options, Context& context) {
   OCTAVO_TRY(request.tokens, prompt_tokens(options, prompt, *engine));
   if (request.tokens.empty()) return fail("the prompt is empty");
   request.max_tokens = options.max_tokens;
+  request.num_choices = options.num_choices;
   request.sampling = resolve_sampling(options.sampling, *engine, context);
   const std::uint64_t seed = request.sampling.seed;
 
   TextOutput output(context.out, context.out_is_terminal);
-  OCTAVO_TRY(const Answer answer, generate(*engine, std::move(request),
-                                           [&](std::string_view text) { return options.json || output.write(text); }));
+  OCTAVO_TRY(const std::vector<Answer> answers,
+             generate_choices(*engine, std::move(request), [&](std::size_t choice, std::string_view text) {
+               return options.json || choice != 0 || output.write(text);
+             }));
   if (options.json) {
-    context.out << to_json(answer, engine->info(), seed) << '\n' << std::flush;
+    context.out << to_json(answers, engine->info(), seed) << '\n' << std::flush;
   } else {
+    print_other_choices(answers, output);
     output.end_line();
   }
-  if (context.err_is_terminal) context.err << speed_line(answer, engine->info()) << '\n' << std::flush;
+  if (context.err_is_terminal) context.err << speed_line(answers.front(), engine->info()) << '\n' << std::flush;
+  log_stats(engine->stats(), context);
   if (!context.out) return fail("cannot write to the standard output");
-  return answer.interrupted ? kInterrupted : kDone;
+  return std::ranges::any_of(answers, &Answer::interrupted) ? kInterrupted : kDone;
 }
 
 }  // namespace
@@ -101,10 +136,13 @@ void add_run_command(CLI::App& app, Context& context, Action& action) {
   prompt->excludes(file);
   add_integer(*command, "-n,--max-tokens", options->max_tokens, 1, std::numeric_limits<int>::max(),
               "Tokens of the answer at most; default: until the model ends it or the context is full");
+  add_integer(*command, "--choices", options->num_choices, 1, kMaxChoices,
+              "Answers to make of the one prompt, printed one after the other; default 1");
   add_sampling_options(*command, options->sampling);
   command->add_flag("--raw", options->raw, "Continue the text as it is, without the chat template");
   command->add_flag("--json", options->json,
-                    "Print one JSON object at the end: text, tokens, logprobs, finish_reason, seed, timings");
+                    "Print one JSON object at the end: text, tokens, logprobs, finish_reason, seed, timings;\n"
+                    "of several choices an array of them");
   add_engine_options(*command, options->engine, context);
   command->callback([options, prompt, &context, &action] {
     options->has_prompt = prompt->count() > 0;

@@ -25,8 +25,9 @@ struct FakeEngineState {
     info.max_context = 100;
   }
 
-  std::vector<std::string> answer = {"Hello", ", ", "world"};  // one piece of text a token
+  std::vector<std::string> answer = {"Hello", ", ", "world"};  // one piece of text a token; choice i begins with piece i
   ModelInfo info;
+  EngineStats stats;
   SamplingParams file_sampling{.temperature = -1};  // of the model's file; below 0: the file has none
   std::function<void(int)> on_token;                // called before token i is made
   EngineOptions options;                            // of the last load
@@ -40,6 +41,7 @@ class FakeEngine final : public Engine {
   explicit FakeEngine(FakeEngineState& state) : state_(state) {}
 
   const ModelInfo& info() const override { return state_.info; }
+  EngineStats stats() const override { return state_.stats; }
 
   Result<RequestId> submit(Request request, TokenCallback on_event) override {
     for (const TokenId token : request.tokens)
@@ -63,7 +65,7 @@ class FakeEngine final : public Engine {
     const auto i = static_cast<std::size_t>(next_++);
     const bool last = i + 1 == state_.answer.size();
     const bool full = next_ == request.max_tokens;
-    TokenEvent event{.request = 1, .token = static_cast<TokenId>(i), .logprob = -0.5F, .text = state_.answer[i]};
+    TokenEvent event{.request = 1, .token = static_cast<TokenId>(i), .logprob = -0.5F, .text = {}};
     emit(event, last ? FinishReason::kStop : full ? FinishReason::kLength : FinishReason::kNone);
     return true;
   }
@@ -94,7 +96,13 @@ class FakeEngine final : public Engine {
                      .time_to_first_token_s = 0.5,
                      .total_s = 2.5};
     }
-    on_event_(event);
+    const Request& request = state_.requests.back();
+    const auto token = static_cast<std::size_t>(event.token);
+    for (std::size_t choice = 0; choice < static_cast<std::size_t>(request.num_choices); ++choice) {
+      event.choice = request.first_choice + static_cast<std::uint32_t>(choice);
+      if (event.token >= 0) event.text = state_.answer[(token + choice) % state_.answer.size()];
+      on_event_(event);
+    }
   }
   /// Logit j of row i is i + j, two rows a call.
   bool give_logits(const Request& request) {

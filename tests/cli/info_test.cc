@@ -7,6 +7,7 @@
 #include "cli/info_report.h"
 #include "support/gguf_writer.h"
 #include "support/temp_file.h"
+#include "support/tiny_model.h"
 
 namespace octavo {
 namespace {
@@ -91,6 +92,20 @@ TEST(Info, MemoryGrowsWithContextAndKvType) {
   EXPECT_EQ(kv({"--context", "100"}), std::pair(128, 128 * 112));  // in whole blocks
   EXPECT_EQ(kv({"--context", "16", "--kv-type", "f32"}), std::pair(256, 256 * 16));
   EXPECT_EQ(kv({"--context", "16", "--kv-type", "q8_0"}), std::pair(68, 68 * 16));
+}
+
+TEST(Info, WindowedLayersNeedNoMoreThanTheirWindowAndAStep) {
+  // 5 layers look back 24 tokens, the sixth looks at all; 2 heads of 32 dimensions, K and V, 2 bytes each.
+  const TempFile file(test::TinyModel{.arch = "gemma3", .layers = 6, .window = 24}.bytes());
+  CliRun cli;
+  const auto kv_bytes = [&](const char* context) {
+    const auto memory = json_of(cli, {file.string(), "--context", context}).at("memory").as_object();
+    EXPECT_EQ(memory.at("kv_bytes_per_token").to_number<int>(), 6 * 256);
+    return memory.at("kv_bytes").to_number<int>();
+  };
+  EXPECT_EQ(kv_bytes("160"), 160 * 6 * 256);
+  // 24 + 512 tokens in blocks of 16, and the two blocks that these begin and end in.
+  EXPECT_EQ(kv_bytes("1024"), (1024 + 5 * (34 + 2) * 16) * 256);
 }
 
 TEST(Info, TheTableShowsTheSame) {

@@ -94,6 +94,54 @@ TEST(Run, JsonIsOneObject) {
   EXPECT_EQ(timings.at("tokens_per_s").as_double(), 0.5);
 }
 
+TEST(Run, ChoicesArePrintedOneAfterTheOtherTheFirstWhileItIsMade) {
+  CliRun cli;
+  std::vector<std::string> seen;
+  cli.engine.on_token = [&](int) { seen.push_back(cli.out.str()); };
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "Hi", "--choices", "3"}), 0) << cli.err.str();
+  EXPECT_EQ(cli.engine.requests.back().num_choices, 3);
+  EXPECT_THAT(seen, testing::ElementsAre("", "Hello", "Hello, "));
+  EXPECT_EQ(cli.out.str(),
+            "Hello, world\n--- choice 2 of 3 ---\n, worldHello\n--- choice 3 of 3 ---\nworldHello, \n");
+}
+
+TEST(Run, JsonOfSeveralChoicesIsAnArray) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "--choices", "2", "--json"}), 0) << cli.err.str();
+  const auto list = boost::json::parse(cli.out.str()).as_array();
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list[0].at("choice").to_number<int>(), 0);
+  EXPECT_EQ(list[1].at("choice").to_number<int>(), 1);
+  EXPECT_EQ(list[1].at("text").as_string(), ", worldHello");
+  EXPECT_EQ(list[1].at("finish_reason").as_string(), "stop");
+  cli.run({"run", "-m", "m", "-p", "x", "--json"});
+  EXPECT_FALSE(boost::json::parse(cli.out.str()).as_object().contains("choice"));
+}
+
+TEST(Run, ChoicesOutOfRangeAreWrongUsage) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "--choices", "0"}), 2);
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "--choices", "129"}), 2);
+  EXPECT_THAT(cli.err.str(), HasSubstr("--choices"));
+}
+
+TEST(Run, TheStateOfTheKvMemoryIsLogged) {
+  CliRun cli;
+  cli.engine.stats.computed_tokens = 1234;
+  cli.engine.stats.kv.blocks_total = 99;
+  cli.run({"run", "-m", "m", "-p", "x", "--log-level", "info"});
+  EXPECT_THAT(cli.err.str(), HasSubstr("1234 tokens computed"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("KV memory: " + cli.engine.stats.kv.summary()));
+}
+
+TEST(Run, ThePrefixCacheCanBeSwitchedOff) {
+  CliRun cli;
+  cli.run({"run", "-m", "m", "-p", "x"});
+  EXPECT_TRUE(cli.engine.options.prefix_cache);
+  cli.run({"run", "-m", "m", "-p", "x", "--no-prefix-cache"});
+  EXPECT_FALSE(cli.engine.options.prefix_cache);
+}
+
 TEST(Run, OnATerminalItEndsWithOneLineOfFigures) {
   CliRun cli;
   cli.err_is_terminal = true;
