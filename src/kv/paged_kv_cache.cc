@@ -182,16 +182,19 @@ SequenceId PagedKvCache::create_sequence(std::int64_t reserve_tokens) {
   const SequenceId id = impl_->next_id++;
   SequenceState& sequence = impl_->sequences[id];
   sequence.groups.reserve(impl_->groups.size());
-  std::int64_t most = 0;  // entries
+  // A table has an entry for every block of the sequence, held or not. A sequence is no longer than the pool of the
+  // group without a window; without such a group it has no limit, but what is kept for it has.
+  constexpr std::int64_t kMostReserved = std::int64_t{1} << 22;
+  const std::int64_t limit =
+      impl_->global_group < 0 ? kMostReserved : std::int64_t{group(impl_->global_group).num_blocks} * block_size();
+  const std::int64_t tokens = std::clamp<std::int64_t>(reserve_tokens, 0, limit);
+  const auto entries = static_cast<std::size_t>((tokens + block_size() - 1) / block_size());
   for (const auto& books : impl_->groups) {
     GroupState& state = sequence.groups.emplace_back(BlockTable(books->pool, block_size()));
-    // A windowed table has an entry for every block of the sequence, held or not.
-    const std::int64_t tokens = std::clamp<std::int64_t>(reserve_tokens, 0, std::int64_t{1} << 40);
     state.table.reserve_ids(tokens);
-    most = (tokens + block_size() - 1) / block_size();
-    state.visible.reserve(static_cast<std::size_t>(most));
+    state.visible.reserve(entries);
   }
-  if (impl_->publishes()) sequence.chain.reserve(static_cast<std::size_t>(most));
+  if (impl_->publishes()) sequence.chain.reserve(entries);
   return id;
 }
 

@@ -25,7 +25,7 @@ Result<void> check(const BlockPool& pool, const std::vector<BlockId>& held) {
   return pool.check_integrity(tables);
 }
 
-TEST(BlockPool, FreshPoolGivesAscendingIdsAndNoneWhenEmpty) {
+TEST(BlockPool, P2_a_fresh_pool_gives_ascending_ids_and_none_when_empty) {
   BlockPool pool(3);
   EXPECT_EQ(pool.allocate(), 0);
   EXPECT_EQ(pool.allocate(), 1);
@@ -34,7 +34,7 @@ TEST(BlockPool, FreshPoolGivesAscendingIdsAndNoneWhenEmpty) {
   EXPECT_EQ(pool.allocate(1), kNoBlock);
 }
 
-TEST(BlockPool, UtilizationGoesFromZeroToOneAndBack) {
+TEST(BlockPool, P2_utilization_goes_from_zero_to_one_and_back) {
   BlockPool pool(4);
   std::vector<double> seen = {pool.utilization()};
   for (int i = 0; i < 4; ++i) {
@@ -46,7 +46,7 @@ TEST(BlockPool, UtilizationGoesFromZeroToOneAndBack) {
   EXPECT_THAT(seen, ElementsAre(0, .25, .5, .75, 1, 0));
 }
 
-TEST(BlockPool, PoolOfCapacityZeroHasUtilizationZeroAndGivesNothing) {
+TEST(BlockPool, P2_a_pool_of_capacity_zero_has_utilization_zero_and_gives_nothing) {
   BlockPool pool(0);
   EXPECT_EQ(pool.utilization(), 0);
   EXPECT_EQ(pool.allocate(), kNoBlock);
@@ -54,7 +54,7 @@ TEST(BlockPool, PoolOfCapacityZeroHasUtilizationZeroAndGivesNothing) {
   EXPECT_TRUE(check(pool, {}));
 }
 
-TEST(BlockPool, WithoutHintTheBlockFreedLastComesFirst) {
+TEST(BlockPool, P4_without_a_hint_the_block_freed_last_comes_first) {
   BlockPool pool(8);
   take(pool, 8);
   pool.free(5);
@@ -65,7 +65,7 @@ TEST(BlockPool, WithoutHintTheBlockFreedLastComesFirst) {
   EXPECT_EQ(pool.allocate(), 5);
 }
 
-TEST(BlockPool, HintTakesTheFreeNeighbourFirst) {
+TEST(BlockPool, P4_a_hint_takes_the_free_neighbour_first) {
   BlockPool pool(8);
   take(pool, 8);
   for (BlockId id : {3, 6, 1}) pool.free(id);
@@ -78,14 +78,14 @@ TEST(BlockPool, HintAtTheLastBlockHasNoNeighbour) {
   EXPECT_EQ(pool.allocate(1), 0);
 }
 
-TEST(BlockPool, RunsAreConsecutiveWherePossible) {
+TEST(BlockPool, P4_runs_are_consecutive_where_possible) {
   BlockPool pool(10);
   EXPECT_THAT(take(pool, 3), ElementsAre(0, 1, 2));
   EXPECT_THAT(take(pool, 2, 6), ElementsAre(7, 8));
   EXPECT_THAT(take(pool, 5, 2), ElementsAre(3, 4, 5, 6, 9));
 }
 
-TEST(BlockPool, AllocationThatDoesNotFitLeavesThePoolAsItWas) {
+TEST(BlockPool, P9_an_allocation_that_does_not_fit_leaves_the_pool_as_it_was) {
   BlockPool pool(4);
   const std::vector<BlockId> held = take(pool, 2);
   std::vector<BlockId> out(3, 77);
@@ -94,6 +94,35 @@ TEST(BlockPool, AllocationThatDoesNotFitLeavesThePoolAsItWas) {
   EXPECT_THAT(out, ElementsAre(77, 77, 77));
   EXPECT_TRUE(check(pool, held));
   EXPECT_EQ(pool.allocate(), 2);
+}
+
+TEST(BlockPool, P4_cached_blocks_are_reused_last_and_least_recently_used_first) {
+  BlockPool pool(6);
+  std::vector<BlockId> evicted;
+  pool.on_evict([&](BlockId id) {
+    EXPECT_FALSE(pool.is_cached(id));
+    evicted.push_back(id);
+  });
+  take(pool, 6);
+  for (const BlockId id : {0, 1, 2, 3}) ASSERT_TRUE(pool.set_cached(id, true));
+  for (const BlockId id : {2, 4, 0, 3, 5, 1}) ASSERT_TRUE(pool.free(id));
+  EXPECT_EQ(pool.free_count(), 6);
+  EXPECT_EQ(pool.stats().free, 2);
+  EXPECT_EQ(pool.stats().cached, 4);
+  // A cached neighbour is no reason to forget it while others are free.
+  EXPECT_EQ(pool.allocate(1), 5);
+  EXPECT_EQ(pool.allocate(), 4);
+  EXPECT_TRUE(evicted.empty());
+  // Used again, 2 goes behind the others; 3 is not worth keeping any more.
+  ASSERT_TRUE(pool.add_reference(2));
+  ASSERT_TRUE(pool.free(2));
+  ASSERT_TRUE(pool.set_cached(3, false));
+  EXPECT_EQ(pool.allocate(), 3);
+  EXPECT_THAT(take(pool, 3), ElementsAre(0, 1, 2));
+  EXPECT_THAT(evicted, ElementsAre(0, 1, 2));
+  EXPECT_EQ(pool.stats().evictions, 3U);
+  EXPECT_EQ(pool.allocate(), kNoBlock);
+  EXPECT_TRUE(check(pool, {0, 1, 2, 3, 4, 5}));
 }
 
 TEST(BlockPool, SharedBlockIsFreedByItsLastOwner) {

@@ -14,7 +14,7 @@ using ::testing::ElementsAreArray;
 
 std::vector<BlockId> ids(const BlockTable& table) { return {table.block_ids().begin(), table.block_ids().end()}; }
 
-TEST(BlockTable, FiveTokensAtBlockSizeFourTakeTwoBlocks) {
+TEST(BlockTable, P6_five_tokens_at_block_size_four_take_two_blocks) {
   BlockPool pool(8);
   BlockTable table(pool, 4);
   EXPECT_TRUE(table.ensure_capacity(5));
@@ -32,7 +32,7 @@ TEST(BlockTable, EnsureCapacityIsIdempotentAndNeverShrinks) {
   EXPECT_EQ(table.num_blocks(), 5);
 }
 
-TEST(BlockTable, GetIsNoneOutOfRange) {
+TEST(BlockTable, P6_get_is_none_out_of_range) {
   BlockPool pool(4);
   BlockTable table(pool, 4);
   ASSERT_TRUE(table.ensure_capacity(8));
@@ -41,7 +41,7 @@ TEST(BlockTable, GetIsNoneOutOfRange) {
   EXPECT_EQ(table.get(-1), std::nullopt);
 }
 
-TEST(BlockTable, FailedGrowthChangesNothing) {
+TEST(BlockTable, P9_failed_growth_changes_nothing) {
   BlockPool pool(3);
   BlockTable table(pool, 4);
   ASSERT_TRUE(table.ensure_capacity(4));
@@ -57,7 +57,7 @@ TEST(BlockTable, HugeTokenCountDoesNotFitAndDoesNotWrap) {
   EXPECT_EQ(table.num_blocks(), 0);
 }
 
-TEST(BlockTable, SequenceThatGrowsAloneLiesInOneRun) {
+TEST(BlockTable, P4_a_sequence_that_grows_alone_lies_in_one_run) {
   BlockPool pool(64);
   BlockTable table(pool, 16);
   for (int tokens = 1; tokens <= 1024; ++tokens) ASSERT_TRUE(table.ensure_capacity(tokens));
@@ -77,7 +77,7 @@ TEST(BlockTable, TwoSequencesThatGrowInTurnsKeepTheirNeighboursWhereFree) {
   EXPECT_THAT(ids(second), ElementsAre(8, 9, 10, 11));
 }
 
-TEST(BlockTable, TruncateGivesBackTailBlocksOnly) {
+TEST(BlockTable, P18_truncate_gives_back_tail_blocks_only) {
   BlockPool pool(8);
   BlockTable table(pool, 4);
   ASSERT_TRUE(table.ensure_capacity(20));
@@ -104,12 +104,66 @@ TEST(BlockTable, AppendTakesOverTheCallersReference) {
   BlockPool pool(2);
   BlockTable first(pool, 4), second(pool, 4);
   ASSERT_TRUE(first.ensure_capacity(4));
-  pool.add_reference(0);
+  ASSERT_TRUE(pool.add_reference(0));
   second.append(0);
   first.truncate(0);
   EXPECT_EQ(pool.references(0), 1);
   second.truncate(0);
   EXPECT_EQ(pool.references(0), 0);
+}
+
+TEST(BlockTable, ReleaseBeforeGivesBackLeadingBlocksAndKeepsTheirEntries) {
+  BlockPool pool(8);
+  BlockTable table(pool, 4);
+  ASSERT_TRUE(table.ensure_capacity(20));
+  table.release_before(3);
+  EXPECT_EQ(table.first_held(), 0);
+  table.release_before(11);
+  EXPECT_THAT(ids(table), ElementsAre(kNoBlock, kNoBlock, 2, 3, 4));
+  EXPECT_EQ(table.first_held(), 2);
+  EXPECT_EQ(table.get(1), std::nullopt);
+  EXPECT_EQ(table.get(2), 2);
+  EXPECT_EQ(table.num_blocks(), 5);
+  EXPECT_EQ(table.token_capacity(), 20);
+  EXPECT_EQ(table.num_runs(), 1);
+  EXPECT_EQ(pool.free_count(), 5);
+  table.release_before(-5);
+  table.release_before(1000);
+  EXPECT_EQ(table.first_held(), 5);
+  EXPECT_EQ(pool.free_count(), 8);
+  ASSERT_TRUE(table.ensure_capacity(24));
+  EXPECT_NE(table.get(5), std::nullopt);
+  table.truncate(8);
+  EXPECT_EQ(table.first_held(), 2);
+  EXPECT_EQ(pool.free_count(), 8);
+}
+
+TEST(BlockTable, AppendOfNoBlockCountsAsGivenBackAndReplaceSwapsReferences) {
+  BlockPool pool(4);
+  BlockTable table(pool, 4);
+  table.append(kNoBlock);
+  table.append(pool.allocate());
+  const BlockId other = pool.allocate();
+  EXPECT_EQ(table.first_held(), 1);
+  table.replace(1, other);
+  EXPECT_EQ(table.get(1), other);
+  EXPECT_EQ(pool.references(0), 0);
+  EXPECT_EQ(pool.references(other), 1);
+}
+
+TEST(BlockTableDeathTest, P3_wrong_counts_end_the_process) {
+  BlockPool pool(2);
+  BlockTable table(pool, 4);
+  ASSERT_TRUE(table.ensure_capacity(4));
+  EXPECT_DEATH(table.append(1), "block 1");  // not referenced
+  EXPECT_DEATH(table.append(kNoBlock), "behind a block that is held");
+  EXPECT_DEATH(table.replace(1, 0), "entry 1 of 1");
+  EXPECT_DEATH(
+      {
+        (void)pool.free(0);
+        table.truncate(0);
+      },
+      "block 0 is not in use");
 }
 
 TEST(BlockTable, MovingHandsOverTheBlocks) {
