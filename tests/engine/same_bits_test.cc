@@ -1,0 +1,199 @@
+// The engine on the real model code: the same bits whatever the chunk, company, threads, cache, forks and layout, for
+// every element type of the KV memory.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <random>
+
+#include "engine/engine_impl.h"
+#include "model/cpu_runner.h"
+#include "support/temp_file.h"
+#include "support/tiny_model.h"
+#include "support/tiny_vocab.h"
+
+namespace octavo {
+namespace {
+
+using test::TempFile;
+using test::TinyModel;
+
+struct Options {
+  KvLayout layout = KvLayout::kPaged;
+  int num_threads = 1;
+  int max_step_tokens = 512;
+  bool prefix_cache = true;
+};
+
+/// All that is bit-identical of a choice: tokens, their log-probabilities, and logits of the prompt where asked for.
+struct Bits {
+  std::vector<TokenId> tokens;
+  std::vector<float> floats;
+  int cached_tokens = 0;
+
+  friend bool operator==(const Bits& a, const Bits& b) {
+    return a.tokens == b.tokens && a.floats.size() == b.floats.size() &&
+           std::memcmp(a.floats.data(), b.floats.data(), a.floats.size() * sizeof(float)) == 0;
+  }
+};
+
+class RealEngine {
+ public:
+  RealEngine(const std::string& arch, KvType type, const Options& options)
+      : path_(TinyModel{.arch = arch, .layers = 6, .type = DType::kQ8_0}.bytes(), ".gguf") {
+    EngineParts parts;
+    parts.file = std::make_unique<const GgufFile>(GgufFile::open(path_.path()).value());
+    parts.threads = std::make_unique<ThreadPool>(options.num_threads);
+    parts.tokenizer = test::tiny_tokenizer(32);
+    auto runner = CpuRunner::load(*parts.file,
+                                  {.isa = supported_isa_levels().back(),
+                                   .kv_type = type,
+                                   .kv_layout = options.layout,
+                                   .kv_memory_bytes = 8U << 20,
+                                   .max_rows = options.max_step_tokens,
+                                   .max_seqs = 16,
+                                   .prefix_cache = options.prefix_cache},
+                                  *parts.threads);
+    parts.runner = std::move(runner).value();
+    parts.info.max_context = 1024;
+    parts.limits = {.max_step_tokens = options.max_step_tokens, .max_sequences = 16};
+    engine_ = EngineImpl::create(std::move(parts)).value();
+  }
+
+  /// Runs the requests together; gives the choices of all, in order.
+  std::vector<Bits> run(std::vector<Request> requests) {
+    std::map<std::pair<RequestId, std::uint32_t>, Bits> bits;
+    for (Request& request : requests) {
+      const auto id = engine_->submit(std::move(request), [&](const TokenEvent& event) {
+        Bits& own = bits[{event.request, event.choice}];
+        own.tokens.push_back(event.token);
+        own.floats.push_back(event.logprob);
+        own.cached_tokens = event.stats.cached_tokens;
+      });
+      EXPECT_TRUE(id) << id.error().message;
+    }
+    while (engine_->step()) EXPECT_TRUE(engine_->check_integrity());
+    std::vector<Bits> all;
+    for (auto& [key, own] : bits) all.push_back(std::move(own));
+    return all;
+  }
+  Bits run(const Request& request) { return run(std::vector{request}).at(0); }
+  /// With the logits of the prompt.
+  Bits run_with_logits(Request request) {
+    std::vector<float> logits;
+    request.on_prompt_logits = [&](int, std::span<const float> rows) {
+      logits.insert(logits.end(), rows.begin(), rows.end());
+    };
+    Bits bits = run(request);
+    bits.floats.insert(bits.floats.end(), logits.begin(), logits.end());
+    return bits;
+  }
+
+ private:
+  TempFile path_;
+  std::unique_ptr<EngineImpl> engine_;
+};
+
+Request some_request(int prompt_tokens, int max_tokens, unsigned seed) {
+  std::mt19937 random(seed);
+  Request request{.max_tokens = max_tokens, .ignore_eos = true};
+  for (int i = 0; i < prompt_tokens; ++i) request.tokens.push_back(static_cast<TokenId>(random() % 80));
+  request.sampling = {.temperature = 0.9F, .seed = seed};
+  return request;
+}
+
+class SameBits : public ::testing::TestWithParam<std::tuple<std::string, KvType>> {
+ protected:
+  static RealEngine engine(const Options& options = {}) {
+    return {std::get<0>(GetParam()), std::get<1>(GetParam()), options};
+  }
+};
+class SameBitsOfLayouts : public SameBits {};
+
+constexpr auto kName = [](const auto& instance) {
+  return std::get<0>(instance.param) + "_" + std::string(kv_type_name(std::get<1>(instance.param)));
+};
+INSTANTIATE_TEST_SUITE_P(Engine, SameBits,
+                         ::testing::Combine(::testing::Values("llama", "gemma3"),
+                                            ::testing::Values(KvType::kF32, KvType::kF16, KvType::kBF16,
+                                                              KvType::kQ8_0)),
+                         kName);
+// The contiguous layout has no elements with scales.
+INSTANTIATE_TEST_SUITE_P(Engine, SameBitsOfLayouts,
+                         ::testing::Combine(::testing::Values("llama", "gemma3"),
+                                            ::testing::Values(KvType::kF32, KvType::kF16, KvType::kBF16)),
+                         kName);
+
+TEST_P(SameBits, ChunkIsWhole) {
+  const Request request = some_request(150, 20, 1);
+  RealEngine whole = engine();
+  const Bits expected = whole.run_with_logits(request);
+  EXPECT_EQ(expected.floats.size(), 20U + 150 * 80);
+  for (const int chunk : {1, 7, 64}) {
+    RealEngine chunked = engine({.max_step_tokens = chunk});
+    EXPECT_EQ(chunked.run_with_logits(request), expected) << chunk;
+  }
+}
+
+TEST_P(SameBits, BatchIsAlone) {
+  const int lengths[] = {1, 37, 90, 16, 17};
+  std::vector<Request> requests;
+  for (const int length : lengths) requests.push_back(some_request(length, 30, static_cast<unsigned>(length)));
+  RealEngine batched = engine({.num_threads = 2, .max_step_tokens = 40});
+  const std::vector<Bits> together = batched.run(requests);
+  ASSERT_EQ(together.size(), requests.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    RealEngine alone = engine();
+    EXPECT_EQ(together[i], alone.run(requests[i])) << lengths[i];
+  }
+}
+
+TEST_P(SameBits, OneThreadIsTwo) {
+  const Request request = some_request(600, 20, 2);  // beyond a tile of attention, several times
+  RealEngine one = engine(), two = engine({.num_threads = 2});
+  EXPECT_EQ(one.run_with_logits(request), two.run_with_logits(request));
+}
+
+TEST_P(SameBits, CacheHitIsMiss) {
+  RealEngine cached = engine({.max_step_tokens = 100});
+  RealEngine cold = engine({.prefix_cache = false});
+  cached.run(some_request(200, 10, 3));
+  // The same prompt, and one that leaves it in the middle of a block.
+  Request other = some_request(200, 30, 4);
+  const Request first = some_request(200, 1, 3);
+  std::copy_n(first.tokens.begin(), 170, other.tokens.begin());
+  for (const Request& request : {some_request(200, 30, 3), other}) {
+    const Bits hit = cached.run(request);
+    EXPECT_GE(hit.cached_tokens, 160);
+    const Bits miss = cold.run(request);
+    EXPECT_EQ(miss.cached_tokens, 0);
+    EXPECT_EQ(hit, miss);
+  }
+}
+
+TEST_P(SameBits, ForkedIsWrittenTwice) {
+  Request request = some_request(53, 40, 5);
+  request.num_choices = 4;
+  RealEngine forked = engine({.num_threads = 2});
+  const std::vector<Bits> choices = forked.run(std::vector{request});
+  ASSERT_EQ(choices.size(), 4U);
+  EXPECT_NE(choices[0].tokens, choices[1].tokens);
+  request.num_choices = 1;
+  for (const Bits& choice : choices) {
+    RealEngine alone = engine({.prefix_cache = false});
+    EXPECT_EQ(alone.run(request), choice);
+    ++request.first_choice;
+  }
+}
+
+TEST_P(SameBitsOfLayouts, PagedIsContiguous) {
+  const Request request = some_request(150, 40, 6);
+  RealEngine paged = engine(), contiguous = engine({.layout = KvLayout::kContiguous});
+  EXPECT_EQ(contiguous.run_with_logits(request), paged.run_with_logits(request));
+  Request forked = some_request(20, 30, 7);  // one after the other, where there is one block
+  forked.num_choices = 3;
+  EXPECT_EQ(contiguous.run(std::vector{forked}), paged.run(std::vector{forked}));
+}
+
+}  // namespace
+}  // namespace octavo
