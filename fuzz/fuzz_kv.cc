@@ -57,6 +57,7 @@ PagedKvOptions options_of(Bytes& bytes) {
   options.longest_sequence = bytes.next();
   options.prefix_cache = bytes.below(8) != 0;
   if (bytes.below(4) == 0) {
+    options.layer_windows.push_back(0);  // without such a layer the hash must be a good one
     options.hasher = [](const BlockHash& parent, std::span<const std::byte> data) {
       std::uint64_t hash = parent.low;
       for (const std::byte b : data) hash = (hash * 31 + std::to_integer<std::uint64_t>(b)) % 7;  // collides a lot

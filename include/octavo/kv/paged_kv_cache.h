@@ -56,7 +56,7 @@ struct PagedKvOptions {
                                         // arena of memory_bytes, and is the longest sequence of the contiguous layout
   int longest_sequence = 0;             // tokens; 0: unknown. One of this length fits if any does
   bool prefix_cache = true;
-  BlockHasher hasher = {};  // empty: make_block_hasher()
+  BlockHasher hasher = {};  // empty: make_block_hasher(). If every layer has a window, a match relies on it
 };
 
 /// K or V of one position: element (head, d) is data[head * head_stride + d * dim_stride].
