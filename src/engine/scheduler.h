@@ -17,7 +17,7 @@
 //   left of the step and to what its windowed groups have room for. A prompt without rows so far looks for its prefix
 //   again when others have published.
 // - Sharing in windowed groups can leave a promise short for a while: blocks that a prompt gives back stay with others.
-//   Such a prompt gets fewer rows or none; if then no sequence could advance, the oldest takes blocks as a decode does.
+//   Such a prompt gets fewer rows. Should no sequence have room for any, the oldest takes blocks as a decode does.
 // No room is an outcome, not an error. A sequence whose max_cached exceeds the cache must not be added.
 #pragma once
 

@@ -363,6 +363,24 @@ TEST(Scheduler, WindowedPromptsAreAdmittedByWhatTheyHoldAtOneTime) {
   EXPECT_EQ(harness.scheduler().num_preemptions(), 0U);
 }
 
+TEST(Scheduler, WhereNoPromptHasRoomForARowTheOldestTakesTheBlocksOfTheYoungest) {
+  Harness harness({.max_step_tokens = 16, .max_sequences = 4}, {.num_blocks = 13, .windows = {6}});
+  harness.add(200, 3);
+  harness.step();
+  Sequence& younger = harness.add(100, 3);
+  EXPECT_THAT(harness.step(), ElementsAre(Pair(2, 16)));
+  const SequenceId thief = harness.kv().create_sequence();  // of blocks that were promised
+  ASSERT_TRUE(harness.kv().reserve(thief, 0, std::int64_t{4} * harness.pool().free_count()));
+  EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 8)));  // in the two blocks that the younger one held
+  EXPECT_FALSE(harness.is_running(younger));
+  EXPECT_EQ(harness.scheduler().num_preemptions(), 1U);
+  ASSERT_TRUE(harness.kv().drop_sequence(thief));
+  while (!harness.scheduler().empty()) {
+    ASSERT_FALSE(harness.step().empty());
+    ASSERT_TRUE(harness.intact());
+  }
+}
+
 TEST(Scheduler, ForksRunInTheSeatsThatTheirParentHeld) {
   Harness harness({.max_step_tokens = 16, .max_sequences = 3}, {.num_blocks = 16});
   Sequence& parent = harness.add(6, 4);
