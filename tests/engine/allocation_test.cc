@@ -42,10 +42,12 @@ namespace {
 using test::make_request;
 using test::TestEngine;
 
-// Runs prompts in chunks, decodes, preemptions and ends; gives the allocations made within steps.
+// Runs prompts in chunks, cached prefixes, forks, decodes, preemptions and ends; gives the allocations made within
+// steps.
 long allocations_in_steps(TestEngine& engine, long& num_tokens) {
   for (std::uint64_t i = 0; i < 8; ++i) {
     Request request = make_request(6 + static_cast<int>(i), 30, i);
+    request.num_choices = 1 + static_cast<int>(i % 3);
     request.sampling = {.temperature = 0.8F, .top_k = 20, .top_p = 0.9F, .min_p = 0.01F, .seed = i};
     const auto id = engine->submit(std::move(request), [&](const TokenEvent&) { ++num_tokens; });
     EXPECT_TRUE(id);
@@ -56,14 +58,20 @@ long allocations_in_steps(TestEngine& engine, long& num_tokens) {
 }
 
 TEST(EngineAllocations, StepsAllocateNothingAfterWarmUp) {
-  for (const int threads : {1, 2}) {
-    TestEngine engine(
-        {.runner = {.num_blocks = 20}, .max_context = 64, .num_threads = threads, .limits = {.max_step_tokens = 16}});
-    long num_tokens = 0;
-    allocations_in_steps(engine, num_tokens);
-    EXPECT_GT(engine->stats().preemptions, 0U);
-    EXPECT_EQ(allocations_in_steps(engine, num_tokens), 0);
-    EXPECT_EQ(num_tokens, 2 * 8 * 30);
+  for (const std::vector<int>& windows : {std::vector{0}, std::vector{0, 6}, std::vector{9}}) {
+    for (const int threads : {1, 2}) {
+      TestEngine engine({.runner = {.num_blocks = 20, .windows = windows},
+                         .max_context = 64,
+                         .num_threads = threads,
+                         .limits = {.max_step_tokens = 16}});
+      long num_tokens = 0;
+      allocations_in_steps(engine, num_tokens);
+      EXPECT_GT(engine->stats().preemptions, 0U);
+      EXPECT_EQ(allocations_in_steps(engine, num_tokens), 0);
+      EXPECT_EQ(num_tokens, 2 * 15 * 30);  // of 15 choices
+      EXPECT_GT(engine->stats().cached_tokens, 0U);
+      EXPECT_GT(engine->stats().kv.copies, 0U);
+    }
   }
 }
 
