@@ -85,7 +85,7 @@ void print_other_choices(std::span<const Answer> answers, TextOutput& output) {
 void log_stats(const EngineStats& stats, const Context& context) {
   context.log->info("{} steps, {} tokens computed, {} found in the prefix cache, {} preemptions", stats.steps,
                     stats.computed_tokens, stats.cached_tokens, stats.preemptions);
-  context.log->info("KV memory: {}", stats.kv.summary());
+  context.log->info("{}", stats.kv.summary());
 }
 
 Result<int> run(const RunOptions& options, Context& context) {

@@ -1,4 +1,6 @@
-"""Logits are the same bits however a prompt is cut into chunks and however many threads compute it."""
+"""Logits are the same bits however a prompt is cut into chunks and however many threads compute it; choices are the same
+in whatever memory and company."""
+import json
 import unittest
 
 import numpy as np
@@ -47,6 +49,28 @@ class SameBits(unittest.TestCase):
                 paged = support.logits(model, ids, "--kv-type", kv_type, "--kv-layout", "paged")
                 contiguous = support.logits(model, ids, "--kv-type", kv_type, "--kv-layout", "contiguous")
                 self.assertEqual(paged.tobytes(), contiguous.tobytes())
+
+    def choices(self, model, *args):
+        """Tokens and log-probabilities of every choice."""
+        out = json.loads(support.octavo_ok("run", "-m", model, "--raw", "-p", "Once upon a time there was", "-n", 40,
+                                           "--seed", 5, "--temp", 8, "--json", *args))
+        return [(choice["tokens"], choice["logprobs"]) for choice in (out if isinstance(out, list) else [out])]
+
+    def test_choices_are_the_same_in_any_memory(self):
+        for shape, window in (("tiny-llama", {}), ("tiny-gemma3", {"window": 19})):
+            model = support.tiny_model(shape, types=("Q4_1",), **window)
+            for kv_type in ("f32", "f16", "bf16", "q8_0"):
+                with self.subTest(shape=shape, kv_type=kv_type):
+                    args = ("--kv-type", kv_type, "--max-context", 128)
+                    expected = self.choices(model, "--choices", 4, *args)
+                    self.assertEqual(len(expected), 4)
+                    self.assertEqual(len({tuple(tokens) for tokens, _ in expected}), 4)
+                    self.assertTrue(self.choices(model, *args) == expected[:1])
+                    info = json.loads(support.octavo_ok("info", model, "--context", 128, "--kv-type", kv_type, "--json"))
+                    tight = info["memory"]["kv_bytes"]  # one sequence of 128 tokens: four of 60 do not fit
+                    for more in (("--kv-memory", tight), ("--no-prefix-cache", "--kv-memory", tight),
+                                 ("--threads", 1, "--chunk", 5), ("--block-size", 4)):
+                        self.assertTrue(self.choices(model, "--choices", 4, *args, *more) == expected, more)
 
     def test_block_size_changes_nothing(self):
         model = support.tiny_model("tiny-llama", types=("Q4_1",))
