@@ -25,7 +25,8 @@ struct FakeEngineState {
     info.max_context = 100;
   }
 
-  std::vector<std::string> answer = {"Hello", ", ", "world"};  // one piece of text a token; choice i begins with piece i
+  std::vector<std::string> answer = {"Hello", ", ",
+                                     "world"};  // one piece of text a token; choice i begins with piece i
   ModelInfo info;
   EngineStats stats;
   SamplingParams file_sampling{.temperature = -1};  // of the model's file; below 0: the file has none

@@ -101,8 +101,7 @@ TEST(Run, ChoicesArePrintedOneAfterTheOtherTheFirstWhileItIsMade) {
   EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "Hi", "--choices", "3"}), 0) << cli.err.str();
   EXPECT_EQ(cli.engine.requests.back().num_choices, 3);
   EXPECT_THAT(seen, testing::ElementsAre("", "Hello", "Hello, "));
-  EXPECT_EQ(cli.out.str(),
-            "Hello, world\n--- choice 2 of 3 ---\n, worldHello\n--- choice 3 of 3 ---\nworldHello, \n");
+  EXPECT_EQ(cli.out.str(), "Hello, world\n--- choice 2 of 3 ---\n, worldHello\n--- choice 3 of 3 ---\nworldHello, \n");
 }
 
 TEST(Run, JsonOfSeveralChoicesIsAnArray) {
