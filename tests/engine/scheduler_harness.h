@@ -1,0 +1,107 @@
+// A scheduler over integers alone, for tests of what it decides.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/scheduler.h"
+
+namespace octavo::test {
+
+struct Cache {
+  int num_blocks = 16;
+  int block_size = 4;
+  std::vector<int> windows = {0};
+  bool prefix_cache = false;
+};
+
+inline std::unique_ptr<PagedKvCache> make_cache(const Cache& cache) {
+  return std::move(PagedKvCache::create({.type = KvType::kF32,
+                                         .block_size = cache.block_size,
+                                         .num_kv_heads = 1,
+                                         .head_dim = 1,
+                                         .layer_windows = cache.windows,
+                                         .num_blocks = cache.num_blocks,
+                                         .prefix_cache = cache.prefix_cache}))
+      .value();
+}
+
+// A scheduler over integers alone: a step "computes" by complete() and, for a sequence that is up to date, by appending
+// a token. Ids count from 1.
+class Harness {
+ public:
+  Harness(const Scheduler::Limits& limits, const Cache& cache) : kv_(make_cache(cache)), scheduler_(limits, *kv_) {}
+
+  /// Prompts are all different, unless they are given the same first token.
+  Sequence& add(int prompt_tokens, int generated_tokens, int first_token = -1) {
+    auto sequence = std::make_unique<Sequence>();
+    sequence->id = next_id_++;
+    sequence->tokens.reserve(static_cast<std::size_t>(prompt_tokens + generated_tokens));
+    sequence->tokens.assign(static_cast<std::size_t>(prompt_tokens), 0);
+    sequence->tokens[0] = first_token >= 0 ? first_token : 1000 + static_cast<TokenId>(sequence->id);
+    sequence->prompt_tokens = prompt_tokens;
+    sequence->prompt_logits_from = prompt_tokens;
+    sequence->max_cached = prompt_tokens + generated_tokens - 1;
+    sequence->kv = kv_->create_sequence(sequence->max_cached);
+    scheduler_.add(*sequence);
+    return *sequences_.emplace(sequence->id, std::move(sequence)).first->second;
+  }
+
+  /// What the next step is to compute.
+  std::vector<ScheduledSequence> schedule() {
+    const auto view = scheduler_.schedule();
+    return {view.begin(), view.end()};
+  }
+  void complete(std::span<const ScheduledSequence> plan) {
+    scheduler_.complete();
+    for (const ScheduledSequence& planned : plan) {
+      Sequence& sequence = *planned.sequence;
+      if (sequence.num_uncomputed() != 0) continue;
+      if (sequence.num_tokens() == sequence.max_cached) {
+        remove(sequence);
+      } else {
+        sequence.tokens.push_back(0);
+      }
+    }
+  }
+  /// Runs a step; gives (id, number of tokens) in the plan's order.
+  std::vector<std::pair<RequestId, int>> step() {
+    const std::vector<ScheduledSequence> plan = schedule();
+    std::vector<std::pair<RequestId, int>> rows;
+    for (const ScheduledSequence& planned : plan) rows.emplace_back(planned.sequence->id, planned.num_tokens);
+    complete(plan);
+    return rows;
+  }
+
+  void remove(Sequence& sequence) {
+    scheduler_.remove(sequence);
+    EXPECT_TRUE(kv_->drop_sequence(sequence.kv));
+    sequences_.erase(sequence.id);
+  }
+
+  bool intact() const {
+    for (const auto& [id, sequence] : sequences_) {
+      if (sequence->num_computed != kv_->sequence_length(sequence->kv)) return false;
+    }
+    return kv_->check_integrity().has_value();
+  }
+  static bool is_running(const Sequence& sequence) { return sequence.state == Sequence::State::kRunning; }
+  int num_blocks(const Sequence& sequence) const { return kv_->table(sequence.kv, 0).num_blocks(); }
+
+  Scheduler& scheduler() { return scheduler_; }
+  PagedKvCache& kv() { return *kv_; }
+  const BlockPool& pool() const { return kv_->pool(0); }
+  const auto& sequences() const { return sequences_; }
+
+ private:
+  std::unique_ptr<PagedKvCache> kv_;
+  std::map<RequestId, std::unique_ptr<Sequence>> sequences_;
+  Scheduler scheduler_;
+  RequestId next_id_ = 1;
+};
+
+}  // namespace octavo::test

@@ -1,0 +1,165 @@
+// What the scheduler promises and to whom: cached prefixes, windows that give blocks back, seats of choices.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/scheduler_harness.h"
+
+namespace octavo {
+namespace {
+
+using test::Harness;
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+TEST(Scheduler, PromptBeginsBehindItsCachedPrefix) {
+  Harness harness({.max_step_tokens = 64, .max_sequences = 4}, {.num_blocks = 16, .prefix_cache = true});
+  harness.add(14, 2, 7);
+  EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 14)));
+  Sequence& same = harness.add(14, 2, 7);
+  const std::vector<ScheduledSequence> plan = harness.schedule();
+  ASSERT_EQ(plan.size(), 2U);
+  EXPECT_EQ(plan[1].sequence, &same);
+  EXPECT_EQ(plan[1].chunk.start, 12);
+  EXPECT_EQ(same.cached_tokens, 12);
+  EXPECT_TRUE(harness.intact());
+  harness.complete(plan);
+  EXPECT_EQ(harness.scheduler().num_cached_tokens(), 12U);
+  EXPECT_EQ(harness.scheduler().num_computed_tokens(), 14U + 1 + 2);
+}
+
+TEST(Scheduler, PromptWithoutRowsLooksAgainWhenOthersHavePublished) {
+  Harness harness({.max_step_tokens = 8, .max_sequences = 4}, {.num_blocks = 32, .prefix_cache = true});
+  harness.add(24, 4, 7);
+  Sequence& same = harness.add(24, 4, 7);
+  EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 8)));
+  EXPECT_TRUE(harness.is_running(same));
+  EXPECT_EQ(same.num_computed, 0);
+  EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 8)));
+  EXPECT_EQ(same.num_computed, 8);  // found while the first was still in its prefill
+  EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 8)));
+  EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 1), Pair(2, 4)));  // 20 of 24 tokens
+  EXPECT_TRUE(harness.intact());
+}
+
+TEST(Scheduler, BlocksFoundInTheCacheCountAsRoomOnceOnly) {
+  Harness harness({.max_step_tokens = 64, .max_sequences = 4}, {.num_blocks = 6, .prefix_cache = true});
+  Sequence& first = harness.add(12, 2, 7);  // 3 blocks, 4 in the end
+  harness.step();
+  harness.remove(first);
+  harness.add(10, 2, 9);
+  harness.step();                          // 3 free blocks are left, all cached
+  Sequence& same = harness.add(16, 5, 7);  // attaches 3, needs 1, and 1 to grow
+  EXPECT_THAT(harness.step(), ElementsAre(Pair(2, 1)));
+  EXPECT_FALSE(harness.is_running(same));
+  EXPECT_EQ(same.num_computed, 0);
+  EXPECT_EQ(harness.num_blocks(same), 0);  // it let go of what it attached
+  EXPECT_TRUE(harness.intact());
+  harness.step();
+  EXPECT_TRUE(harness.is_running(same));
+  EXPECT_EQ(same.cached_tokens, 12);
+}
+
+TEST(Scheduler, PromisedBlocksAreNotTakenByDecodes) {
+  Harness harness({.max_step_tokens = 4, .max_sequences = 4}, {.num_blocks = 8});
+  Sequence& reader = harness.add(16, 4);
+  Sequence& decoder = harness.add(3, 20);
+  while (reader.num_computed < 16) {
+    ASSERT_FALSE(harness.step().empty());
+    ASSERT_TRUE(harness.intact());
+  }
+  EXPECT_EQ(harness.scheduler().num_preemptions(), 0U);
+  EXPECT_TRUE(harness.is_running(decoder));
+}
+
+TEST(Scheduler, LongPromptRunsInAWindowedPoolSmallerThanItself) {
+  Harness harness({.max_step_tokens = 32, .max_sequences = 4}, {.num_blocks = 5, .windows = {6}});
+  Sequence& sequence = harness.add(100, 3);
+  std::vector<int> chunks;
+  while (sequence.num_computed < 100) {
+    const std::vector<std::pair<RequestId, int>> rows = harness.step();
+    ASSERT_EQ(rows.size(), 1U);
+    chunks.push_back(rows[0].second);
+    ASSERT_TRUE(harness.intact());
+  }
+  EXPECT_EQ(chunks.front(), 20);                       // all five blocks
+  EXPECT_THAT(chunks, testing::Each(testing::Ge(4)));  // two blocks of the window stay, three move on
+  EXPECT_LE(harness.pool().total_count() - harness.pool().free_count(), 2);
+}
+
+TEST(Scheduler, WindowedPromptsAreAdmittedByWhatTheyHoldAtOneTime) {
+  // Each holds at most 6 - 1 + 8 positions, in 4 blocks.
+  Harness harness({.max_step_tokens = 8, .max_sequences = 4}, {.num_blocks = 9, .windows = {6}});
+  Sequence& first = harness.add(200, 3);
+  Sequence& second = harness.add(200, 3);
+  Sequence& third = harness.add(200, 3);
+  harness.step();
+  EXPECT_TRUE(harness.is_running(first));
+  EXPECT_TRUE(harness.is_running(second)) << "it is not asked for 50 blocks";
+  EXPECT_FALSE(harness.is_running(third));
+  while (!harness.scheduler().empty()) {
+    ASSERT_FALSE(harness.step().empty());
+    ASSERT_TRUE(harness.intact());
+  }
+  EXPECT_EQ(harness.scheduler().num_preemptions(), 0U);
+}
+
+TEST(Scheduler, WhereNoPromptHasRoomForARowTheOldestTakesTheBlocksOfTheYoungest) {
+  Harness harness({.max_step_tokens = 16, .max_sequences = 4}, {.num_blocks = 13, .windows = {6}});
+  harness.add(200, 3);
+  harness.step();
+  Sequence& younger = harness.add(100, 3);
+  EXPECT_THAT(harness.step(), ElementsAre(Pair(2, 16)));
+  const SequenceId thief = harness.kv().create_sequence();  // of blocks that were promised
+  ASSERT_TRUE(harness.kv().reserve(thief, 0, std::int64_t{4} * harness.pool().free_count()));
+  EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 8)));  // in the two blocks that the younger one held
+  EXPECT_FALSE(harness.is_running(younger));
+  EXPECT_EQ(harness.scheduler().num_preemptions(), 1U);
+  ASSERT_TRUE(harness.kv().drop_sequence(thief));
+  while (!harness.scheduler().empty()) {
+    ASSERT_FALSE(harness.step().empty());
+    ASSERT_TRUE(harness.intact());
+  }
+}
+
+TEST(Scheduler, ForksRunInTheSeatsThatTheirParentHeld) {
+  Harness harness({.max_step_tokens = 16, .max_sequences = 3}, {.num_blocks = 16});
+  Sequence& parent = harness.add(6, 4);
+  parent.num_forks = 0;
+  harness.remove(parent);
+  auto sequence = std::make_unique<Sequence>();
+  Sequence child;
+  for (Sequence* s : {sequence.get(), &child}) {
+    s->id = 1;
+    s->tokens.reserve(10);
+    s->tokens.assign(6, 1);
+    s->prompt_tokens = s->prompt_logits_from = 6;
+    s->max_cached = 9;
+    s->kv = harness.kv().create_sequence(9);
+  }
+  sequence->num_forks = 1;
+  child.choice = 1;
+  harness.scheduler().add(*sequence);
+  Sequence& other = harness.add(5, 4);
+  Sequence& late = harness.add(5, 4);
+  harness.schedule();
+  EXPECT_TRUE(harness.is_running(other));
+  EXPECT_FALSE(harness.is_running(late)) << "two seats are the first request's";
+  harness.scheduler().complete();
+  harness.scheduler().fork(*sequence, child);
+  EXPECT_EQ(child.num_computed, 6);
+  EXPECT_EQ(harness.scheduler().num_running(), 3);
+  for (Sequence* s : {sequence.get(), &child, &other}) s->tokens.push_back(1);
+  const std::vector<ScheduledSequence> plan = harness.schedule();
+  ASSERT_EQ(plan.size(), 3U);
+  EXPECT_EQ(plan[1].sequence, &child) << "choices go in their order";
+  EXPECT_EQ(harness.scheduler().copies().size(), 1U) << "the block that both write into is copied once";
+  harness.scheduler().complete();
+  EXPECT_TRUE(harness.kv().check_integrity());
+  for (Sequence* s : {sequence.get(), &child}) {
+    harness.scheduler().remove(*s);
+    EXPECT_TRUE(harness.kv().drop_sequence(s->kv));
+  }
+}
+
+}  // namespace
+}  // namespace octavo
