@@ -2,6 +2,7 @@
 #include <limits>
 #include <new>
 
+#include "base/error.h"
 #include "engine/engine_impl.h"
 
 namespace octavo {
@@ -16,7 +17,9 @@ Result<RequestId> EngineImpl::submit(Request request, TokenCallback on_event) {
   } catch (const std::bad_alloc&) {
     if (ActiveRequest* active = find(id)) {
       for (const Choice& choice : active->choices) {
-        if (choice.active) (void)kv().drop_sequence(choice.sequence.kv);
+        if (!choice.active) continue;
+        const KvResult<void> dropped = kv().drop_sequence(choice.sequence.kv);
+        OCTAVO_CHECK(dropped.has_value(), "{}", describe(dropped.error()));
       }
       requests_.erase(id);
     }
