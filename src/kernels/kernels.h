@@ -54,19 +54,22 @@ enum class KOrder : uint8_t {
   kTokenMajor,  // [block_size][head_dim]: as V; turned round a vector of tokens at a time
 };
 
-/// The K and V of one layer: blocks of `block_size` tokens, each block [kv_heads][head_bytes], a head being
+/// The K and V of one layer: blocks of `block_size` tokens, each block [kv_heads][head_bytes], a head being, where token_stride is head_dim,
 ///     K       in k_order
 ///     V       [block_size][head_dim], v_offset bytes after K
-///     K scale [ceil(head_dim / 32)][block_size]      IEEE halfs, q8_0 only, which is dimension-major and without gaps
-///     V scale [block_size][ceil(head_dim / 32)]
+///     K scale [ceil(head_dim / 32)][block_size]      IEEE halfs, q8_0 only, right behind V
+///     V scale [ceil(head_dim / 32)][block_size]
+/// q8_0 is dimension-major in pairs, for integer products: K is [ceil(head_dim / 2)][block_size][2].
 /// The contiguous layout is one block as long as the cache's capacity, token-major, with all V after all K.
 struct KvLayer {
   uint8_t* data;
   size_t block_bytes;  // from one block of this layer to the next
   size_t head_bytes;   // from one head of a block to the next
-  size_t v_offset;
+  ptrdiff_t v_offset;
+  size_t token_bytes;  // K and V of one token and head, scales included
   KOrder k_order;
   int block_size, num_kv_heads, head_dim;
+  int token_stride;  // elements from one token to the next in V and in token-major K; head_dim where heads lie apart
 };
 
 /// Dimensions of a head that share a q8_0 scale.
@@ -75,35 +78,46 @@ inline constexpr int kKvScaleDims = 32;
 /// Writes the K and V of one token, [kv_heads][head_dim] each, rounded to the cache's type.
 using WriteKvFn = void (*)(const KvLayer& kv, int32_t block, int token_in_block, const float* k, const float* v);
 
-/// Attention is cut into splits of this many positions, at multiples of it, whatever the batch; each split is
-/// summed on its own and the splits are merged in the order of their positions.
-inline constexpr int kSplitTokens = 256;
+/// Attention is cut into tiles of this many positions, at multiples of it, whatever the batch: each tile has a softmax
+/// of its own, and tiles are merged in the order of their positions.
+inline constexpr int kTileTokens = 256;
 /// Largest head_dim.
 inline constexpr int kMaxHeadDim = 512;
-/// Queries (rows times heads of one KV head group) that share each loaded K and V.
+/// Queries of one item at most: they share the tiles of K and V that the item loads.
+inline constexpr int kMaxItemQueries = 128;
+/// Queries whose sums are in registers at the same time: these share each vector of K and V.
 inline constexpr int kMaxTileQueries = 8;
 
-/// One item of attention work: up to kMaxTileQueries queries of one KV head, over splits split_begin .. split_end.
-/// Query i belongs to row (first_query + i) / group of the sequence's rows in this step and to head
-/// kv_head * group + (first_query + i) % group; its position is first_position + its row, and it sees the positions
-/// from max(0, position - window + 1) to its own.
-struct AttentionItem {
-  const int32_t* blocks;  // the sequence's block table
-  int32_t num_blocks;
-  const float* q;  // first row of the sequence, [rows][num_heads][head_dim], scaled already
-  float* out;      // as q; written when the item covers all splits of its queries
-  float* partial;  // else: [splits][num_queries][head_dim + 2] (o, max, sum), at the item's first split
-  int32_t first_query, num_queries;
-  int32_t first_position;
-  int32_t kv_head, group, num_heads;
-  int32_t window;  // 0: none
-  int32_t split_begin, split_end;
+/// A row of the step with one query head of each KV head's group, and the positions begin <= p < end that it sees.
+struct AttentionQuery {
+  const float* q;  // [head_dim], scaled already; the head of KV head 0's group
+  float* out;      // [head_dim]
+  int32_t begin, end;
 };
-using AttentionFn = void (*)(const KvLayer& kv, const AttentionItem& item);
 
-/// Merges `num_splits` partial results of `num_queries` queries, at partial [splits][num_queries][head_dim + 2], in
-/// order, and writes the queries' outputs as the item that covers them would.
-using MergeSplitsFn = void (*)(const AttentionItem& item, int head_dim, int num_splits);
+/// One item of attention work: queries of one KV head over the positions begin .. end, which hold all that its queries
+/// see, or whole tiles of it. The queries may belong to several sequences that share these blocks.
+struct AttentionItem {
+  const int32_t* blocks;          // block of position p: blocks[p / block_size]
+  const AttentionQuery* queries;  // [num_queries]
+  float* partial;                 // null: outputs are written. Else [tiles][num_queries][head_dim + 2]: o, max, sum
+  int32_t num_queries, kv_head;
+  int32_t head_stride;  // floats from the query heads of one KV head to those of the next, in q and out
+  int32_t begin, end;
+};
+
+/// Floats of scratch that an AttentionFn needs, for one thread.
+constexpr int64_t attention_scratch_floats(int head_dim) {
+  return (int64_t)(kMaxItemQueries + kMaxTileQueries) * (head_dim + 2);
+}
+
+/// `next` is the item that this thread will likely do next, or null: its first tile is prefetched.
+using AttentionFn = void (*)(const KvLayer& kv, const AttentionItem& item, const AttentionItem* next, float* scratch);
+
+/// Takes a query's results of consecutive tiles, `partials` [num_tiles] at `stride` floats, into its state of earlier
+/// ones, [head_dim + 2] (`first`: there is none). `out` non-null: these were the last, and the output is written.
+using MergeTilesFn = void (*)(const float* partials, int64_t stride, int num_tiles, int head_dim, bool first,
+                              float* state, float* out);
 
 /// Index of WriteKvFn and AttentionFn tables; the order of octavo::KvType.
 inline constexpr int kNumKvTypes = 4;
@@ -113,7 +127,7 @@ struct KernelTable {
   DecodeRowFn decode_row[kNumDTypes];
   WriteKvFn write_kv[kNumKvTypes];
   AttentionFn attention[kNumKvTypes];
-  MergeSplitsFn merge_splits;
+  MergeTilesFn merge_tiles;
 
   /// int8 form of x[0 .. n), n a multiple of 32.
   void (*quantize_row)(const float* x, int64_t n, const QuantizedRow& out);

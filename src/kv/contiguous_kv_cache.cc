@@ -228,11 +228,13 @@ KvLayer ContiguousKvCache::layer() const {
   return {.data = memory_->buffer.data(),
           .block_bytes = static_cast<std::size_t>(options_.num_kv_heads) * head_bytes,
           .head_bytes = head_bytes,
-          .v_offset = memory_->buffer.size() / 2,
+          .v_offset = static_cast<std::ptrdiff_t>(memory_->buffer.size() / 2),
+          .token_bytes = 2 * token_bytes(),
           .k_order = KOrder::kTokenMajor,
           .block_size = capacity_,
           .num_kv_heads = options_.num_kv_heads,
-          .head_dim = options_.head_dim};
+          .head_dim = options_.head_dim,
+          .token_stride = options_.head_dim};
 }
 
 }  // namespace octavo

@@ -17,13 +17,20 @@ std::size_t element_bytes(KvType type) {
   return 0;
 }
 
+/// Bytes of K of one head and block; q8_0 pads to pairs of dimensions.
+std::size_t k_bytes(const KvShape& shape) {
+  const auto dim = static_cast<std::size_t>(shape.head_dim);
+  const std::size_t stored = shape.type == KvType::kQ8_0 ? (dim + 1) / 2 * 2 : dim;
+  return stored * static_cast<std::size_t>(shape.block_size) * element_bytes(shape.type);
+}
+
 }  // namespace
 
 std::size_t KvShape::head_bytes() const {
   const auto dim = static_cast<std::size_t>(head_dim), tokens = static_cast<std::size_t>(block_size);
   const std::size_t scales =
       type == KvType::kQ8_0 ? (dim + kKvScaleDims - 1) / kKvScaleDims * sizeof(std::uint16_t) : 0;
-  return 2 * tokens * (dim * element_bytes(type) + scales);  // K and V
+  return k_bytes(*this) + tokens * (dim * element_bytes(type) + 2 * scales);
 }
 
 int KvShape::num_layers() const { return std::accumulate(group_layers.begin(), group_layers.end(), 0); }
@@ -56,12 +63,13 @@ Result<KvStorage> KvStorage::create(const KvShape& shape, std::span<const int> n
       layers.push_back({.data = next,
                         .block_bytes = layer_block_bytes,
                         .head_bytes = shape.head_bytes(),
-                        .v_offset = element_bytes(shape.type) * static_cast<std::size_t>(shape.head_dim) *
-                                    static_cast<std::size_t>(shape.block_size),
+                        .v_offset = static_cast<std::ptrdiff_t>(k_bytes(shape)),
+                        .token_bytes = shape.head_bytes() / static_cast<std::size_t>(shape.block_size),
                         .k_order = KOrder::kDimMajor,
                         .block_size = shape.block_size,
                         .num_kv_heads = shape.num_kv_heads,
-                        .head_dim = shape.head_dim});
+                        .head_dim = shape.head_dim,
+                        .token_stride = shape.head_dim});
       next += static_cast<std::size_t>(storage.num_blocks(group)) * layer_block_bytes;
     }
   }

@@ -198,6 +198,8 @@ SequenceId PagedKvCache::create_sequence(std::int64_t reserve_tokens) {
   return id;
 }
 
+bool PagedKvCache::has_sequence(SequenceId id) const { return impl_->find(id) != nullptr; }
+
 KvResult<void> PagedKvCache::drop_sequence(SequenceId id) {
   if (impl_->sequences.erase(id) == 0) return std::unexpected(SequenceNotFound{id});
   return {};

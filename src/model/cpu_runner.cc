@@ -94,7 +94,7 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const GgufFile& file, const C
   runner->max_rows_ = options.max_rows;
   runner->transformer_ =
       std::make_unique<Transformer>(runner->config_, runner->weights_, *runner->kv_, kernel_table(options.isa), pool,
-                                    options.max_rows, runner->max_context_);
+                                    options.max_rows);
   return runner;
 }
 

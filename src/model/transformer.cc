@@ -32,7 +32,7 @@ bool wants_int8(std::span<const Product> products) {
 }  // namespace
 
 Transformer::Transformer(const ModelConfig& config, const Weights& weights, PagedKvCache& kv,
-                         const KernelTable& kernels, ThreadPool& pool, int max_rows, int max_context)
+                         const KernelTable& kernels, ThreadPool& pool, int max_rows)
     : config_(config),
       weights_(weights),
       kv_(kv.storage()),
@@ -47,7 +47,11 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, Page
     for (std::size_t i = 0; i < group.layers.size(); ++i)
       places_[static_cast<std::size_t>(group.layers[i])] = {g, static_cast<int>(i)};
     windows_.push_back(group.window);
-    plans_.emplace_back(config, pool.num_threads(), max_context, act_.q.data(), act_.attended.data());
+    plans_.emplace_back(AttentionPlan::Shape{.num_heads = config.num_heads,
+                                             .num_kv_heads = config.num_kv_heads,
+                                             .head_dim = config.head_dim,
+                                             .max_rows = max_rows},
+                        pool.num_threads());
   }
   row_sequence_.reserve(static_cast<std::size_t>(max_rows));
 }
@@ -58,11 +62,28 @@ void Transformer::forward(const Batch& batch) {
     const auto i = static_cast<std::size_t>(s);
     row_sequence_.insert(row_sequence_.end(), static_cast<std::size_t>(batch.seq_begin[i + 1] - batch.seq_begin[i]), s);
   }
-  for (std::size_t g = 0; g < plans_.size(); ++g)
-    plans_[g].build(batch, static_cast<int>(g), windows_[g]);
+  plan_attention(batch);
   compute_angles(batch);
   embed(batch);
   for (int i = 0; i < config_.num_layers; ++i) layer(batch, i);
+}
+
+void Transformer::plan_attention(const Batch& batch) {
+  const std::ptrdiff_t row_floats = config_.q_width();
+  for (std::size_t g = 0; g < plans_.size(); ++g) {
+    const Batch::Group& tables = batch.groups[g];
+    attention_sequences_.clear();
+    for (int s = 0; s < batch.num_seqs(); ++s) {
+      const auto i = static_cast<std::size_t>(s);
+      const std::int32_t row = batch.seq_begin[i], *ids = tables.block_ids.data();
+      attention_sequences_.push_back({.blocks = {ids + tables.block_begin[i], ids + tables.block_begin[i + 1]},
+                                      .q = act_.q.data() + row * row_floats,
+                                      .out = act_.attended.data() + row * row_floats,
+                                      .first_position = batch.positions[static_cast<std::size_t>(row)],
+                                      .num_rows = batch.seq_begin[i + 1] - row});
+    }
+    plans_[g].build(attention_sequences_, windows_[g], kv_.shape().block_size);
+  }
 }
 
 void Transformer::compute_angles(const Batch& batch) {
@@ -176,13 +197,8 @@ void Transformer::finish_qkv(int index, std::int64_t row, std::int32_t block, st
 }
 
 void Transformer::attend(int group, const KvLayer& kv) {
-  const AttentionPlan& plan = plans_[static_cast<std::size_t>(group)];
-  const AttentionFn attention = kernels_.attention[static_cast<std::size_t>(kv_.shape().type)];
-  pool_.for_ranges(plan.items().size(), 1, [&](std::size_t begin, std::size_t end, int) {
-    for (std::size_t i = begin; i < end; ++i) attention(kv, plan.items()[i]);
-  });
-  for (const AttentionPlan::Merge& merge : plan.merges())
-    kernels_.merge_splits(merge.item, config_.head_dim, merge.num_splits);
+  plans_[static_cast<std::size_t>(group)].run(kv, kernels_.attention[static_cast<std::size_t>(kv_.shape().type)],
+                                              kernels_.merge_tiles, pool_);
 }
 
 void Transformer::norm_rows(const float* x, const float* weight, int rows, bool quantize) {

@@ -7,9 +7,9 @@
 #include <span>
 
 #include "base/thread_pool.h"
+#include "kv/attention_plan.h"
 #include "kv/kv_storage.h"
 #include "model/activations.h"
-#include "model/attention_plan.h"
 #include "model/batch.h"
 #include "model/weights.h"
 #include "octavo/kv/paged_kv_cache.h"
@@ -26,7 +26,7 @@ class Transformer {
  public:
   /// All references must outlive it.
   Transformer(const ModelConfig& config, const Weights& weights, PagedKvCache& kv, const KernelTable& kernels,
-              ThreadPool& pool, int max_rows, int max_context);
+              ThreadPool& pool, int max_rows);
 
   /// Runs all layers; the residual stream of every row is left in place for logits().
   void forward(const Batch& batch);
@@ -40,6 +40,7 @@ class Transformer {
   };
 
   void embed(const Batch& batch);
+  void plan_attention(const Batch& batch);
   void compute_angles(const Batch& batch);
   void layer(const Batch& batch, int index);
   void attention_block(const Batch& batch, int index);
@@ -65,10 +66,11 @@ class Transformer {
   const KernelTable& kernels_;
   ThreadPool& pool_;
   Activations act_;
-  std::vector<Place> places_;         // [num_layers]
-  std::vector<int> windows_;          // [groups] as in PagedKvCache::Group
-  std::vector<AttentionPlan> plans_;  // [groups]
-  std::vector<double> frequencies_;   // [head_dim / 2] radians a position, layers without a window
+  std::vector<Place> places_;                           // [num_layers]
+  std::vector<int> windows_;                            // [groups] as in PagedKvCache::Group
+  std::vector<AttentionPlan> plans_;                    // [groups]
+  std::vector<AttentionSequence> attention_sequences_;  // of the batch, while plans are built
+  std::vector<double> frequencies_;                     // [head_dim / 2] radians a position, layers without a window
   std::vector<double> local_frequencies_;
   std::vector<std::int32_t> row_sequence_;  // [rows] sequence of each row of the batch
 };

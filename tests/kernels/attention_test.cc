@@ -31,9 +31,12 @@ class Case {
     const int num_blocks = (s.length + s.block_size - 1) / s.block_size;
     const std::size_t element = s.kv_type == kF32 ? 4 : s.kv_type == kQ8_0 ? 1 : 2;
     const std::size_t scales = s.kv_type == kQ8_0 ? 4U * ((s.head_dim + 31) / 32) * s.block_size : 0;
-    layer_.head_bytes = 2 * element * s.head_dim * s.block_size + scales;
+    const std::size_t k_dims = s.kv_type == kQ8_0 ? s.head_dim + s.head_dim % 2 : s.head_dim;
+    layer_.head_bytes = element * (k_dims + s.head_dim) * s.block_size + scales;
     layer_.block_bytes = layer_.head_bytes * s.kv_heads;
-    layer_.v_offset = element * s.head_dim * s.block_size;
+    layer_.v_offset = static_cast<std::ptrdiff_t>(element * k_dims * s.block_size);
+    layer_.token_bytes = layer_.head_bytes / s.block_size;
+    layer_.token_stride = s.head_dim;
     layer_.k_order = s.k_order;
     layer_.block_size = s.block_size;
     layer_.num_kv_heads = s.kv_heads;
@@ -58,50 +61,70 @@ class Case {
   }
 
   int num_heads() const { return s_.kv_heads * s_.group; }
-  int num_splits() const { return (s_.length + kSplitTokens - 1) / kSplitTokens; }
+  int num_tiles() const { return (s_.length + kTileTokens - 1) / kTileTokens; }
 
-  AttentionItem item(float* out, int kv_head, int first_query, int num_queries) const {
-    return {.blocks = blocks_.data(),
-            .num_blocks = static_cast<int>(blocks_.size()),
-            .q = q_.data(),
-            .out = out,
-            .partial = nullptr,
-            .first_query = first_query,
-            .num_queries = num_queries,
-            .first_position = s_.length - s_.rows,
-            .kv_head = kv_head,
-            .group = s_.group,
-            .num_heads = num_heads(),
-            .window = s_.window,
-            .split_begin = 0,
-            .split_end = num_splits()};
+  /// Queries of rows first / group .. as the kernel takes them, for KV head 0; `out` as q.
+  std::vector<AttentionQuery> queries(float* out, int first, int count) const {
+    std::vector<AttentionQuery> queries;
+    for (int i = first; i < first + count; ++i) {
+      const int row = i / s_.group, position = s_.length - s_.rows + row;
+      const std::size_t at = (static_cast<std::size_t>(row) * num_heads() + i % s_.group) * s_.head_dim;
+      queries.push_back({.q = q_.data() + at,
+                         .out = out + at,
+                         .begin = s_.window > 0 ? std::max(0, position - s_.window + 1) : 0,
+                         .end = position + 1});
+    }
+    return queries;
   }
 
-  /// All queries, `tile` at a time.
-  std::vector<float> run(int tile) const {
+  AttentionItem item(const std::vector<AttentionQuery>& queries, int kv_head) const {
+    return {.blocks = blocks_.data(),
+            .queries = queries.data(),
+            .partial = nullptr,
+            .num_queries = static_cast<int>(queries.size()),
+            .kv_head = kv_head,
+            .head_stride = s_.group * s_.head_dim,
+            .begin = queries.front().begin,
+            .end = queries.back().end};
+  }
+
+  /// All queries, so many an item.
+  std::vector<float> run(int num_queries) const {
     std::vector<float> out(q_.size(), std::numeric_limits<float>::quiet_NaN());
+    std::vector<float> scratch(attention_scratch_floats(s_.head_dim));
     for (int head = 0; head < s_.kv_heads; ++head)
-      for (int first = 0; first < s_.rows * s_.group; first += tile)
-        kernels_.attention[s_.kv_type](layer_,
-                                       item(out.data(), head, first, std::min(tile, s_.rows * s_.group - first)));
+      for (int first = 0; first < s_.rows * s_.group; first += num_queries) {
+        const auto some = queries(out.data(), first, std::min(num_queries, s_.rows * s_.group - first));
+        const AttentionItem work = item(some, head);
+        kernels_.attention[s_.kv_type](layer_, work, &work, scratch.data());
+      }
     return out;
   }
 
-  /// Each split by itself, then merged.
-  std::vector<float> run_split(int tile) const {
+  /// Each tile by itself, last one first; then merged, `at_once` tiles at a time.
+  std::vector<float> run_tiles(int num_queries, int at_once) const {
     std::vector<float> out(q_.size(), std::numeric_limits<float>::quiet_NaN());
-    std::vector<float> partial(static_cast<std::size_t>(num_splits()) * tile * (s_.head_dim + 2));
+    const std::size_t state = s_.head_dim + 2;
+    std::vector<float> partial(static_cast<std::size_t>(num_tiles()) * num_queries * state), merged(state);
+    std::vector<float> scratch(attention_scratch_floats(s_.head_dim));
     for (int head = 0; head < s_.kv_heads; ++head)
-      for (int first = 0; first < s_.rows * s_.group; first += tile) {
-        AttentionItem work = item(out.data(), head, first, std::min(tile, s_.rows * s_.group - first));
-        for (int split = num_splits() - 1; split >= 0; --split) {
-          work.partial = partial.data() + static_cast<std::size_t>(split) * work.num_queries * (s_.head_dim + 2);
-          work.split_begin = split;
-          work.split_end = split + 1;
-          kernels_.attention[s_.kv_type](layer_, work);
+      for (int first = 0; first < s_.rows * s_.group; first += num_queries) {
+        const auto some = queries(out.data(), first, std::min(num_queries, s_.rows * s_.group - first));
+        const std::size_t stride = some.size() * state;
+        const AttentionItem whole = item(some, head);
+        for (int tile = num_tiles() - 1; tile >= whole.begin / kTileTokens; --tile) {
+          AttentionItem work = whole;
+          work.begin = std::max(whole.begin, tile * kTileTokens);
+          work.end = std::min(whole.end, (tile + 1) * kTileTokens);
+          work.partial = partial.data() + tile * stride;
+          if (work.begin < work.end) kernels_.attention[s_.kv_type](layer_, work, nullptr, scratch.data());
         }
-        work.partial = partial.data();
-        kernels_.merge_splits(work, s_.head_dim, num_splits());
+        const int begin = whole.begin / kTileTokens, end = (whole.end - 1) / kTileTokens + 1;
+        for (std::size_t i = 0; i < some.size(); ++i)
+          for (int tile = begin; tile < end; tile += at_once)
+            kernels_.merge_tiles(partial.data() + tile * stride + i * state, static_cast<std::int64_t>(stride),
+                                 std::min(at_once, end - tile), s_.head_dim, tile == begin, merged.data(),
+                                 tile + at_once >= end ? some[i].out + head * whole.head_stride : nullptr);
       }
     return out;
   }
@@ -155,6 +178,8 @@ const Shape kShapes[] = {
     {.block_size = 4, .group = 2, .length = 50, .rows = 5},
     {.block_size = 1, .group = 1, .head_dim = 6, .length = 21, .rows = 21},
     {.block_size = 256, .group = 8, .length = 290, .rows = 6},
+    {.group = 1, .head_dim = 96, .length = 1100, .rows = 40},
+    {.kv_heads = 1, .group = 3, .head_dim = 33, .length = 270, .rows = 2},
 };
 constexpr double kBounds[] = {2e-3, 1.5e-2, 3e-2, 1e-5};  // by element type: f16, bf16, q8_0, f32
 
@@ -163,34 +188,38 @@ TEST_P(Attention, EqualsDoublePrecisionForEveryElementType) {
     for (const int type : {kF16, kBF16, kQ8_0, kF32}) {
       shape.kv_type = type;
       const Case c(kernels(), shape, random);
-      const std::vector<float> got = c.run(kMaxTileQueries);
+      const std::vector<float> got = c.run(kMaxItemQueries);
       const std::vector<double> expected = c.reference();
       for (std::size_t i = 0; i < got.size(); ++i)
         ASSERT_NEAR(got[i], expected[i], kBounds[type]) << "length " << shape.length << " type " << type << " at " << i;
     }
 }
 
-TEST_P(Attention, BitsDoNotDependOnTheTileOfQueries) {
+TEST_P(Attention, BitsDoNotDependOnWhichQueriesShareAnItem) {
   for (Shape shape : kShapes)
     for (const int type : {kF16, kBF16, kQ8_0, kF32}) {
       shape.kv_type = type;
       const Case c(kernels(), shape, random);
-      const std::vector<float> whole = c.run(kMaxTileQueries);
-      for (const int tile : {1, 3, 5, 7}) {
-        const std::vector<float> tiles = c.run(tile);
-        ASSERT_EQ(std::memcmp(whole.data(), tiles.data(), whole.size() * sizeof(float)), 0)
-            << "length " << shape.length << " type " << type << " tile " << tile;
+      const std::vector<float> whole = c.run(kMaxItemQueries);
+      for (const int count : {1, 3, 5, 7, 8, 21}) {
+        const std::vector<float> parts = c.run(count);
+        ASSERT_EQ(std::memcmp(whole.data(), parts.data(), whole.size() * sizeof(float)), 0)
+            << "length " << shape.length << " type " << type << " queries " << count;
       }
     }
 }
 
-TEST_P(Attention, MergedSplitsHaveTheBitsOfOneItem) {
+TEST_P(Attention, MergedTilesHaveTheBitsOfOneItem) {
   for (Shape shape : kShapes)
-    for (const int type : {kF16, kF32}) {
+    for (const int type : {kF16, kQ8_0, kF32}) {
       shape.kv_type = type;
       const Case c(kernels(), shape, random);
-      const std::vector<float> whole = c.run(kMaxTileQueries), split = c.run_split(kMaxTileQueries);
-      ASSERT_EQ(std::memcmp(whole.data(), split.data(), whole.size() * sizeof(float)), 0) << "length " << shape.length;
+      const std::vector<float> whole = c.run(kMaxTileQueries);
+      for (const int at_once : {1, 2, 100}) {
+        const std::vector<float> tiles = c.run_tiles(kMaxTileQueries, at_once);
+        ASSERT_EQ(std::memcmp(whole.data(), tiles.data(), whole.size() * sizeof(float)), 0)
+            << "length " << shape.length << " type " << type << " merged " << at_once << " at once";
+      }
     }
 }
 

@@ -45,6 +45,8 @@ class BatchedKvView {
   int position(int slot) const { return slots_[static_cast<std::size_t>(slot)].position; }
   /// Cut to `position` tokens.
   KvSlot kv_for_slot(int slot) const;
+  /// As it was given.
+  const KvSlot& given(int slot) const { return slots_[static_cast<std::size_t>(slot)]; }
   int num_kv_heads() const { return num_kv_heads_; }
   int head_dim() const { return head_dim_; }
 

@@ -113,6 +113,7 @@ class PagedKvCache {
   /// Room for the bookkeeping of `reserve_tokens` tokens is taken now, so that growing up to it allocates no memory.
   SequenceId create_sequence(std::int64_t reserve_tokens = 0);
   /// Gives every block back. SequenceNotFound.
+  bool has_sequence(SequenceId id) const;
   KvResult<void> drop_sequence(SequenceId id);
   /// Blocks for n tokens in every group; all or nothing; never shrinks. SequenceNotFound, OutOfMemory,
   /// PositionOutOfRange: a negative number.

@@ -70,11 +70,9 @@ template <KvElement E>
 inline KvHead<typename Kv<E>::Element> kv_head(const KvLayer& kv, int32_t block, int head) {
   using Element = typename Kv<E>::Element;
   const uint8_t* base = kv.data + (size_t)block * kv.block_bytes + (size_t)head * kv.head_bytes;
-  const size_t elements = (size_t)kv.head_dim * (size_t)kv.block_size;
-  const Element* k = (const Element*)base;
-  const uint16_t* scales = (const uint16_t*)(k + 2 * elements);
-  return {k, (const Element*)(base + kv.v_offset), scales,
-          scales + (size_t)scale_groups_of(kv.head_dim) * (size_t)kv.block_size};
+  const Element* v = (const Element*)(base + kv.v_offset);
+  const uint16_t* scales = (const uint16_t*)(v + (size_t)kv.head_dim * (size_t)kv.block_size);
+  return {(const Element*)base, v, scales, scales + (size_t)scale_groups_of(kv.head_dim) * (size_t)kv.block_size};
 }
 
 /// int8 of one head's vector and its scales, one a kKvScaleDims dimensions.
@@ -105,31 +103,36 @@ void write_kv(const KvLayer& kv, int32_t block, int token, const float* k, const
   using Element = typename Kv<E>::Element;
   constexpr int kPart = 64;  // dimensions converted at a time; a multiple of kKvScaleDims
   const int bs = kv.block_size;
-  const int groups = scale_groups_of(kv.head_dim);
   for (int head = 0; head < kv.num_kv_heads; ++head) {
     const KvHead<Element> at = kv_head<E>(kv, block, head);
     Element* k_out = (Element*)at.k;
-    Element* v_out = (Element*)at.v + (size_t)token * (size_t)kv.head_dim;
+    Element* v_out = (Element*)at.v + (size_t)token * (size_t)kv.token_stride;
     for (int d = 0; d < kv.head_dim; d += kPart) {
       const int count = kv.head_dim - d < kPart ? kv.head_dim - d : kPart;
       const float* k_in = k + (size_t)head * (size_t)kv.head_dim + d;
       const float* v_in = v + (size_t)head * (size_t)kv.head_dim + d;
       Element part[kPart];
       if constexpr (E == KvElement::kQ8_0) {
-        uint16_t scales[kPart / kKvScaleDims];
-        uint16_t* v_scale = (uint16_t*)at.v_scale + token * groups + d / kKvScaleDims;
-        quantize_head(v_in, count, v_out + d, v_scale);
-        quantize_head(k_in, count, part, scales);
-        for (int g = 0; g * kKvScaleDims < count; ++g)
-          ((uint16_t*)at.k_scale)[(d / kKvScaleDims + g) * bs + token] = scales[g];
+        uint16_t k_scales[kPart / kKvScaleDims], v_scales[kPart / kKvScaleDims];
+        quantize_head(v_in, count, v_out + d, v_scales);
+        quantize_head(k_in, count, part, k_scales);
+        for (int g = 0; g * kKvScaleDims < count; ++g) {
+          ((uint16_t*)at.k_scale)[(d / kKvScaleDims + g) * bs + token] = k_scales[g];
+          ((uint16_t*)at.v_scale)[(d / kKvScaleDims + g) * bs + token] = v_scales[g];
+        }
       } else {
         Kv<E>::convert(v_in, count, v_out + d);
         Kv<E>::convert(k_in, count, part);
       }
-      const bool by_token = kv.k_order == KOrder::kTokenMajor;
-      const size_t first = by_token ? (size_t)token * (size_t)kv.head_dim : (size_t)token;
-      const size_t stride = by_token ? 1 : (size_t)bs;
-      for (int i = 0; i < count; ++i) k_out[first + (size_t)(d + i) * stride] = part[i];
+      if constexpr (E == KvElement::kQ8_0) {
+        for (int i = 0; i < count; ++i)
+          k_out[2 * ((size_t)((d + i) / 2) * (size_t)bs + (size_t)token) + (size_t)(i % 2)] = part[i];
+      } else {
+        const bool by_token = kv.k_order == KOrder::kTokenMajor;
+        const size_t first = (size_t)token * (by_token ? (size_t)kv.token_stride : 1);
+        const size_t stride = by_token ? 1 : (size_t)bs;
+        for (int i = 0; i < count; ++i) k_out[first + (size_t)(d + i) * stride] = part[i];
+      }
     }
   }
 }

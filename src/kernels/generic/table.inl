@@ -26,7 +26,7 @@ constexpr KernelTable make_table() {
                      DType::kQ8_0, DType::kQ2_K, DType::kQ3_K, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ4_NL,
                      DType::kIQ4_XS, DType::kTQ1_0, DType::kTQ2_0, DType::kMXFP4, DType::kQ1_0>(table);
   set_kv_kernels<KvElement::kF16, KvElement::kBF16, KvElement::kQ8_0, KvElement::kF32>(table);
-  table.merge_splits = &merge_splits;
+  table.merge_tiles = &merge_tiles;
   table.quantize_row = &quantize_row;
   table.rms_norm = &rms_norm;
   table.add = &add;

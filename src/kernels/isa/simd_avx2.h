@@ -104,6 +104,7 @@ inline I32 i32_shl(I32 a) {
 }
 inline F32 i32_to_f32(I32 a) { return _mm256_cvtepi32_ps(a); }
 inline I32 f32_round(F32 a) { return _mm256_cvtps_epi32(a); }
+inline I32 f32_as_i32(F32 a) { return _mm256_castps_si256(a); }
 inline F32 i32_as_f32(I32 a) { return _mm256_castsi256_ps(a); }
 inline void i32_store_i8(int8_t* p, I32 v) {
   const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
@@ -159,7 +160,23 @@ inline I32 dot_wide(I32 acc, U8 w, U8 a) {
 }
 #endif
 
-inline void prefetch(const void* p) { _mm_prefetch((const char*)p, _MM_HINT_T0); }
+using I16 = __m256i;
+inline I16 i16_widen(const int8_t* p) { return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)p)); }
+inline I16 i16_broadcast2(const int16_t* p) {
+  int32_t pair;
+  __builtin_memcpy(&pair, p, 4);
+  return _mm256_set1_epi32(pair);
+}
+#ifdef OCTAVO_AVX_VNNI
+inline I32 dot_pairs(I32 acc, I16 a, I16 b) { return _mm256_dpwssd_avx_epi32(acc, a, b); }
+#else
+inline I32 dot_pairs(I32 acc, I16 a, I16 b) { return _mm256_add_epi32(acc, _mm256_madd_epi16(a, b)); }
+#endif
+
+// Inlined before the compiler asks what a call of it changes: it sees no effect in a prefetch and would drop the call.
+__attribute__((always_inline)) inline void prefetch(const void* p) { _mm_prefetch((const char*)p, _MM_HINT_T0); }
+// Into the second-level cache only.
+__attribute__((always_inline)) inline void prefetch_far(const void* p) { _mm_prefetch((const char*)p, _MM_HINT_T1); }
 
 }  // namespace
 }  // namespace octavo

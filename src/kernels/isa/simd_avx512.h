@@ -74,6 +74,7 @@ inline I32 i32_shl(I32 a) {
 }
 inline F32 i32_to_f32(I32 a) { return _mm512_cvtepi32_ps(a); }
 inline I32 f32_round(F32 a) { return _mm512_cvtps_epi32(a); }
+inline I32 f32_as_i32(F32 a) { return _mm512_castps_si512(a); }
 inline F32 i32_as_f32(I32 a) { return _mm512_castsi512_ps(a); }
 inline void i32_store_i8(int8_t* p, I32 v) { _mm_storeu_si128((__m128i*)p, _mm512_cvtepi32_epi8(v)); }
 inline int32_t i32_sum(I32 a) { return _mm512_reduce_add_epi32(a); }
@@ -109,7 +110,19 @@ inline U8 u8_broadcast4(const int8_t* p) {
 inline I32 dot_small(I32 acc, U8 w, U8 a) { return _mm512_dpbusd_epi32(acc, w, a); }
 inline I32 dot_wide(I32 acc, U8 w, U8 a) { return _mm512_dpbusd_epi32(acc, w, a); }
 
-inline void prefetch(const void* p) { _mm_prefetch((const char*)p, _MM_HINT_T0); }
+using I16 = __m512i;
+inline I16 i16_widen(const int8_t* p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i*)p)); }
+inline I16 i16_broadcast2(const int16_t* p) {
+  int32_t pair;
+  __builtin_memcpy(&pair, p, 4);
+  return _mm512_set1_epi32(pair);
+}
+inline I32 dot_pairs(I32 acc, I16 a, I16 b) { return _mm512_dpwssd_epi32(acc, a, b); }
+
+// Inlined before the compiler asks what a call of it changes: it sees no effect in a prefetch and would drop the call.
+__attribute__((always_inline)) inline void prefetch(const void* p) { _mm_prefetch((const char*)p, _MM_HINT_T0); }
+// Into the second-level cache only.
+__attribute__((always_inline)) inline void prefetch_far(const void* p) { _mm_prefetch((const char*)p, _MM_HINT_T1); }
 
 }  // namespace
 }  // namespace octavo

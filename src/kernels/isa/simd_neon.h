@@ -99,6 +99,7 @@ inline I32 i32_shl(I32 a) {
 }
 inline F32 i32_to_f32(I32 a) { return vcvtq_f32_s32(a); }
 inline I32 f32_round(F32 a) { return vcvtnq_s32_f32(a); }
+inline I32 f32_as_i32(F32 a) { return vreinterpretq_s32_f32(a); }
 inline F32 i32_as_f32(I32 a) { return vreinterpretq_f32_s32(a); }
 inline void i32_store_i8(int8_t* p, I32 v) {
   const int16x4_t words = vmovn_s32(v);
@@ -136,7 +137,20 @@ inline I32 dot_wide(I32 acc, U8 w, U8 a) {
   return vdotq_s32(acc, vreinterpretq_s8_u8(veorq_u8(w, vdupq_n_u8(0x80))), vreinterpretq_s8_u8(a));
 }
 
-inline void prefetch(const void* p) { __builtin_prefetch(p); }
+using I16 = int16x8_t;
+inline I16 i16_widen(const int8_t* p) { return vmovl_s8(vld1_s8(p)); }
+inline I16 i16_broadcast2(const int16_t* p) {
+  int32_t pair;
+  __builtin_memcpy(&pair, p, 4);
+  return vreinterpretq_s16_s32(vdupq_n_s32(pair));
+}
+inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
+  const int32x4_t low = vmull_s16(vget_low_s16(a), vget_low_s16(b)), high = vmull_high_s16(a, b);
+  return vaddq_s32(acc, vpaddq_s32(low, high));
+}
+
+__attribute__((always_inline)) inline void prefetch(const void* p) { __builtin_prefetch(p); }
+__attribute__((always_inline)) inline void prefetch_far(const void* p) { __builtin_prefetch(p, 0, 2); }
 
 }  // namespace
 }  // namespace octavo

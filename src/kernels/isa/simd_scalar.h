@@ -131,6 +131,11 @@ inline F32 i32_to_f32(I32 a) {
 inline I32 f32_round(F32 a) {
   return each<I32>([&](int i) { return (int32_t)__builtin_rintf(a.v[i]); });
 }
+inline I32 f32_as_i32(F32 a) {
+  I32 r;
+  __builtin_memcpy(&r, &a, sizeof(r));
+  return r;
+}
 inline F32 i32_as_f32(I32 a) {
   F32 r;
   __builtin_memcpy(&r, &a, sizeof(r));
@@ -228,7 +233,30 @@ inline I32 dot_wide(I32 acc, U8 w, U8 a) {
   return acc;
 }
 
+/// Two int16 a lane: what dot_pairs multiplies.
+struct I16 {
+  int16_t v[kLanes * 2];
+};
+/// 2 * kLanes bytes, each widened.
+inline I16 i16_widen(const int8_t* p) {
+  I16 r;
+  for (int i = 0; i < kLanes * 2; ++i) r.v[i] = p[i];
+  return r;
+}
+/// The pair at p in every lane.
+inline I16 i16_broadcast2(const int16_t* p) {
+  I16 r;
+  for (int i = 0; i < kLanes * 2; ++i) r.v[i] = p[i % 2];
+  return r;
+}
+/// acc + the two products of each lane.
+inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
+  for (int i = 0; i < kLanes * 2; ++i) acc.v[i / 2] += (int32_t)a.v[i] * b.v[i];
+  return acc;
+}
+
 inline void prefetch(const void*) {}
+inline void prefetch_far(const void*) {}
 
 }  // namespace
 }  // namespace octavo

@@ -1,0 +1,217 @@
+// Batched decode attention against what the machine can do: how close it comes to the larger of
+//     the time a plain loop takes to read the same blocks in the same order, and
+//     its multiply-adds at the machine's peak of fused multiply-adds,
+// all three timed in turn in one run, on the same threads.
+//
+//     bench_attention [--threads N] [--isa NAME] [--rounds N] [--quick] [--filter TEXT]
+//
+// One line a case, Markdown. `loaded` is counted by the plan: K and V bytes that are read from memory, once for all
+// readers of a tile.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <iostream>
+#include <numeric>
+#include <random>
+
+#include "base/aligned_buffer.h"
+#include "base/cpu_info.h"
+#include "base/thread_pool.h"
+#include "bench/machine.h"
+#include "kernels/dispatch.h"
+#include "kv/attention_plan.h"
+#include "octavo/kv/types.h"
+
+namespace octavo::bench {
+namespace {
+
+constexpr int kBlockSize = 16, kKvHeads = 4;
+// The layers of a model follow one another, so a layer's keys and values are not in the caches when their turn comes:
+// as many layers are timed in turn as make up this many bytes, as far as the arena holds them.
+constexpr std::size_t kColdBytes = std::size_t{512} << 20;
+
+struct Case {
+  int depth, batch, head_dim, group;
+  KvType type;
+  bool scattered;
+  int shared = 0;  // leading tokens that all sequences share
+};
+
+std::string name_of(const Case& c) {
+  std::string name = fmt::format("{} · {} · {} · {} · {} · {}", c.depth, c.batch, c.head_dim, c.group,
+                                 kv_type_name(c.type), c.scattered ? "scattered" : "in order");
+  if (c.shared > 0) name += fmt::format(" · {} shared", c.shared);
+  return name;
+}
+
+std::vector<Case> cases(bool quick) {
+  std::vector<Case> all;
+  const std::vector<int> depths = quick ? std::vector{300} : std::vector{512, 4096, 32768};
+  for (const int depth : depths)
+    for (const int batch : {1, 16})
+      for (const bool scattered : {false, true})
+        for (const KvType type : {KvType::kF16, KvType::kQ8_0})
+          for (const int head_dim : {64, 128})
+            for (const int group : {1, 3, 4, 8}) all.push_back({depth, batch, head_dim, group, type, scattered});
+  for (const KvType type : {KvType::kF16, KvType::kQ8_0})
+    for (const int head_dim : {64, 128})
+      for (const int group : {1, 3, 4, 8})
+        all.push_back({quick ? 700 : 4096 + 512, 16, head_dim, group, type, false, quick ? 512 : 4096});
+  return all;
+}
+
+/// The arena of one layer, block tables and queries of a case.
+class Setup {
+ public:
+  Setup(const Case& c, AlignedBuffer<std::uint8_t>& arena) : c_(c) {
+    const std::size_t dim = static_cast<std::size_t>(c.head_dim), element = c.type == KvType::kQ8_0 ? 1 : 2;
+    const std::size_t scales = c.type == KvType::kQ8_0 ? dim / kKvScaleDims * 2 : 0;
+    kv_ = {.data = arena.data(),
+           .block_bytes = kKvHeads * 2 * kBlockSize * (dim * element + scales),
+           .head_bytes = 2 * kBlockSize * (dim * element + scales),
+           .v_offset = static_cast<std::ptrdiff_t>(dim * element * kBlockSize),
+           .token_bytes = 2 * (dim * element + scales),
+           .k_order = KOrder::kDimMajor,
+           .block_size = kBlockSize,
+           .num_kv_heads = kKvHeads,
+           .head_dim = c.head_dim,
+           .token_stride = c.head_dim};
+    const int blocks = (c.depth + kBlockSize - 1) / kBlockSize, shared = c.shared / kBlockSize;
+    std::vector<std::int32_t> ids(static_cast<std::size_t>(shared + c.batch * (blocks - shared)));
+    std::iota(ids.begin(), ids.end(), 0);
+    if (c.scattered) std::shuffle(ids.begin(), ids.end(), std::mt19937(7));
+    const std::size_t layer_bytes = ids.size() * kv_.block_bytes;
+    OCTAVO_CHECK(layer_bytes <= arena.size(), "{} blocks", ids.size());
+    for (std::size_t i = 0; i < std::max<std::size_t>(1, std::min(arena.size(), kColdBytes) / layer_bytes); ++i) {
+      layers_.push_back(kv_);
+      layers_.back().data = arena.data() + i * layer_bytes;
+    }
+    const std::size_t row = static_cast<std::size_t>(kKvHeads * c.group * c.head_dim);
+    q_.resize(row * static_cast<std::size_t>(c.batch));
+    out_.resize(q_.size());
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal(0.0F, 0.1F);
+    for (float& x : q_) x = normal(random);
+    for (int s = 0; s < c.batch; ++s) {
+      std::vector<std::int32_t>& table = tables_.emplace_back(ids.begin(), ids.begin() + shared);
+      const auto own = ids.begin() + shared + s * (blocks - shared);
+      table.insert(table.end(), own, own + (blocks - shared));
+    }
+    for (int s = 0; s < c.batch; ++s) {
+      const std::size_t at = row * static_cast<std::size_t>(s);
+      sequences_.push_back({.blocks = tables_[static_cast<std::size_t>(s)],
+                            .q = q_.data() + at,
+                            .out = out_.data() + at,
+                            .first_position = c.depth - 1,
+                            .num_rows = 1});
+    }
+    // What a plain loop reads: every block once, in the order of the tables.
+    read_order_.assign(ids.begin(), ids.end());
+  }
+
+  std::span<const KvLayer> layers() const { return layers_; }
+  std::span<const AttentionSequence> sequences() const { return sequences_; }
+  std::span<const std::int32_t> read_order() const { return read_order_; }
+  std::uint64_t read_bytes() const { return layers_.size() * read_order_.size() * kv_.block_bytes; }
+  double multiply_adds() const {
+    return 2.0 * static_cast<double>(layers_.size()) * c_.depth * c_.batch * kKvHeads * c_.group * c_.head_dim;
+  }
+
+ private:
+  Case c_;
+  KvLayer kv_{};
+  std::vector<KvLayer> layers_;
+  std::vector<std::vector<std::int32_t>> tables_;
+  std::vector<std::int32_t> read_order_;
+  std::vector<float> q_, out_;
+  std::vector<AttentionSequence> sequences_;
+};
+
+struct Figures {
+  double read_rate = 0, peak = 0, seconds = 0;  // bytes/s, multiply-adds/s
+};
+
+template <class F>
+double time_of(F f) {
+  const auto start = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+  return values[values.size() / 2];
+}
+
+/// The three, one after the other, `rounds` times; medians.
+Figures measure(const Setup& setup, AttentionPlan& plan, const KernelTable& kernels, KvType type, Machine& machine,
+                ThreadPool& pool, int rounds) {
+  const auto t = static_cast<std::size_t>(type);
+  std::vector<double> read, peak, attention;
+  for (int round = 0; round <= rounds; ++round) {
+    const double read_s = time_of([&] {
+      for (const KvLayer& kv : setup.layers()) machine.read_blocks(kv.data, kv.block_bytes, setup.read_order());
+    });
+    const double fma_rate = machine.multiply_adds_per_second();
+    const double attention_s = time_of([&] {
+      const ThreadPool::Step step(pool);
+      for (const KvLayer& kv : setup.layers()) plan.run(kv, kernels.attention[t], kernels.merge_tiles, pool);
+    });
+    if (round == 0) continue;  // page tables and caches warm up
+    read.push_back(static_cast<double>(setup.read_bytes()) / read_s);
+    peak.push_back(fma_rate);
+    attention.push_back(attention_s);
+  }
+  return {median(read), median(peak), median(attention)};
+}
+
+int run(int argc, char** argv) {
+  int threads = 0, rounds = 9;
+  std::string isa = "auto", filter;
+  bool quick = false;
+  CLI::App app("Times batched decode attention against a plain read loop and the peak of multiply-adds.");
+  app.add_option("--threads", threads, "Threads; default: usable CPUs");
+  app.add_option("--isa", isa, "Instruction set, as for octavo");
+  app.add_option("--rounds", rounds, "Rounds of each case; medians are shown");
+  app.add_option("--filter", filter, "Only cases whose name contains this");
+  app.add_flag("--quick", quick, "Small sizes: does it run?");
+  CLI11_PARSE(app, argc, argv);
+  const Result<IsaLevel> level = parse_isa(isa);
+  if (!level) return std::cerr << level.error().message << '\n', 2;
+  ThreadPool pool(threads > 0 ? threads : usable_cpus());
+  Machine machine(*level, pool);
+  AlignedBuffer<std::uint8_t> arena(quick ? std::size_t{64} << 20
+                                          : std::size_t{32768 / kBlockSize} * 16 * kKvHeads * 2 * kBlockSize * 128 * 2);
+  // Valid as halfs between 1/2 and 1 and as bytes.
+  for (std::size_t i = 0; i < arena.size(); ++i)
+    arena[i] =
+        static_cast<std::uint8_t>(i % 2 == 0 ? i * 131 >> 3 : 0x38 + (i >> 1) * 7 % 4 + ((i >> 4) * 5 % 2) * 128);
+  fmt::print("{}, {} threads, {}\n\n", cpu_model_name(), pool.num_threads(), isa_name(*level));
+  fmt::print(
+      "depth · batch · head_dim · GQA · type · blocks | loaded MB | read GB/s | attention GB/s | bound by | time / "
+      "bound\n");
+  fmt::print("---|---:|---:|---:|---|---:\n");
+  for (const Case& c : cases(quick)) {
+    if (name_of(c).find(filter) == std::string::npos) continue;
+    const Setup setup(c, arena);
+    AttentionPlan plan(
+        {.num_heads = kKvHeads * c.group, .num_kv_heads = kKvHeads, .head_dim = c.head_dim, .max_rows = 16},
+        pool.num_threads());
+    plan.build(setup.sequences(), 0, kBlockSize);
+    const Figures f = measure(setup, plan, kernel_table(*level), c.type, machine, pool, rounds);
+    const std::uint64_t layer_bytes = plan.kv_bytes_loaded(setup.layers()[0]);
+    const auto loaded = static_cast<double>(layer_bytes * setup.layers().size());
+    const double by_memory = loaded / f.read_rate, by_compute = setup.multiply_adds() / f.peak;
+    fmt::print("{} | {:.1f} | {:.1f} | {:.1f} | {} | {:.2f}\n", name_of(c), static_cast<double>(layer_bytes) / 1e6,
+               f.read_rate / 1e9, loaded / f.seconds / 1e9, by_memory > by_compute ? "memory" : "multiply-adds",
+               f.seconds / std::max(by_memory, by_compute));
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace octavo::bench
+
+int main(int argc, char** argv) { return octavo::bench::run(argc, argv); }

@@ -1,0 +1,295 @@
+// First half of attention over a tile: scores of a few queries, q times K, masked to what each query sees.
+//
+// A vector holds the scores of kLanes consecutive tokens, so a score is a sum over d in one lane: its order is the same
+// for every number of queries, layout and instruction set. Several vectors of tokens are in flight at once, because one
+// chain of multiply-adds would wait for its own latency.
+#pragma once
+
+#include "kernels/generic/elementwise.inl"
+#include "kernels/generic/kv_elements.inl"
+
+namespace octavo {
+namespace {
+
+inline constexpr float kNoScore = -__builtin_inff();
+
+template <int N>
+using Scores = float[N][kTileTokens];
+
+/// What N queries see of a tile.
+template <int N>
+struct TileView {
+  int begin, end;                // positions of whole vectors around all that any query sees
+  int shared_begin, shared_end;  // positions that all queries see
+  int lo[N], hi[N];              // positions that query i sees; lo == hi: none
+};
+
+/// Vectors of tokens whose scores are summed side by side: enough chains to hide the latency of multiply-add, few
+/// enough for the level's registers. q8_0 has two sums a score.
+template <KvElement E, int N>
+constexpr int score_vectors_at_once() {
+  constexpr int registers = kLanes == 8 ? 16 : 32;
+  constexpr int sums = registers / 2 / (E == KvElement::kQ8_0 ? 2 : 1);
+  return N * 4 <= sums || N <= 2 ? 4 : N * 2 <= sums ? 2 : 1;
+}
+
+inline float half_value(const uint16_t* half) {
+  float lanes[kLanes];
+  f32_store(lanes, f32_load_f16_n(half, 1));
+  return lanes[0];
+}
+
+/// Memory that will be read after this tile: one KV head of some blocks, brought into the second-level cache line by
+/// line in the order of addresses, at the rate at which the tile at hand is used up.
+struct Ahead {
+  const uint8_t* data = nullptr;  // the head in block 0
+  size_t block_bytes = 0, head_bytes = 0;
+  const int32_t *block = nullptr, *end_block = nullptr;
+  const uint8_t *at = nullptr, *end = nullptr;  // lines of the block under way
+  ptrdiff_t step = 0;                           // 0 when nothing is left
+
+  __attribute__((noinline)) void next_block() {
+    if (block == end_block) {
+      step = 0;
+      end = at + 1;
+      return;
+    }
+    at = data + (size_t)*block++ * block_bytes;
+    end = at + head_bytes;
+    step = 64;
+  }
+  template <int N>
+  __attribute__((always_inline)) void fetch() {
+    if (at >= end) next_block();
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) prefetch_far(at + i * step);
+    at += N * step;
+  }
+};
+
+/// Where T vectors of K begin.
+template <class Element, int T>
+struct KVectors {
+  const Element* k[T];         // dimension d (q8_0: dimensions 2 d and 2 d + 1) at k + d * stride
+  const uint16_t* k_scale[T];  // q8_0: of dimensions 32 g .. at k_scale + g * scale_stride
+  size_t stride, scale_stride;
+};
+
+/// N queries, dimension by dimension: one address for all.
+template <KvElement E, int N>
+struct Queries {
+  float q[kMaxHeadDim][N];
+
+  Queries(const float* const (&from)[N], int head_dim) {
+    for (int d = 0; d < head_dim; ++d)
+      for (int i = 0; i < N; ++i) q[d][i] = from[i][d];
+  }
+};
+
+/// For q8_0: int16 in runs of kKvScaleDims dimensions, so that scores are sums of integer products. Their rounding,
+/// 2^-16 of a run's largest, is far below that of K.
+template <int N>
+struct Queries<KvElement::kQ8_0, N> {
+  int16_t q[kMaxHeadDim / 2][N][2];
+  float scale[kMaxHeadDim / kKvScaleDims][N];
+
+  Queries(const float* const (&from)[N], int head_dim) {
+    for (int i = 0; i < N; ++i)
+      for (int begin = 0, g = 0; begin < head_dim; begin += kKvScaleDims, ++g)
+        round_run(from[i] + begin, head_dim - begin < kKvScaleDims ? head_dim - begin : kKvScaleDims, i, g);
+  }
+
+ private:
+  void round_run(const float* x, int count, int i, int g) {
+    float values[kKvScaleDims] = {};
+    __builtin_memcpy(values, x, (size_t)count * sizeof(float));
+    F32 magnitude = f32_zero();
+    for (int d = 0; d < kKvScaleDims; d += kLanes) magnitude = f32_max(magnitude, f32_abs(f32_load(values + d)));
+    const float top = f32_max_of(magnitude);
+    scale[g][i] = top / 32767.0F;
+    // 1.5 * 2^23: adding it rounds, and leaves the integer in the low bits.
+    const F32 factor = f32_set(top > 0 ? 32767.0F / top : 0.0F), to_integer = f32_set(12582912.0F);
+    for (int d = 0; d < kKvScaleDims; d += kLanes)
+      f32_store(values + d, f32_add(f32_mul(f32_load(values + d), factor), to_integer));
+    for (int d = 0; d < count; ++d)
+      __builtin_memcpy(&q[(g * kKvScaleDims + d) / 2][i][d % 2], values + d, sizeof(int16_t));
+    if (count % 2 != 0) q[(g * kKvScaleDims + count) / 2][i][1] = 0;
+  }
+};
+
+/// s[i][t] = the sum over d of q[d][i] * k[t][d], d ascending.
+template <KvElement E, int N, int T>
+inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVectors<typename Kv<E>::Element, T>& from,
+                          Ahead& lines_ahead, F32 (&s)[N][T]) {
+  constexpr int kBytes = kLanes * (int)sizeof(typename Kv<E>::Element);
+  constexpr int kDimsPerLine = kBytes >= 64 ? 1 : 64 / kBytes;
+  const typename Kv<E>::Element* k[T];
+  F32 acc[N][T];
+  for (int t = 0; t < T; ++t) {
+    k[t] = from.k[t];
+    for (int i = 0; i < N; ++i) acc[i][t] = f32_zero();
+  }
+  const auto add = [&](int d) __attribute__((always_inline)) {
+#pragma GCC unroll 8
+    for (int t = 0; t < T; ++t) {
+      const F32 values = Kv<E>::load(k[t]);
+      k[t] += from.stride;
+#pragma GCC unroll 8
+      for (int i = 0; i < N; ++i) acc[i][t] = f32_fma(f32_set(queries.q[d][i]), values, acc[i][t]);
+    }
+  };
+  Ahead ahead = lines_ahead;
+  int d = 0;
+  for (; d + kDimsPerLine <= head_dim; d += kDimsPerLine) {
+#pragma GCC unroll 8
+    for (int u = 0; u < kDimsPerLine; ++u) add(d + u);
+    ahead.fetch<T>();
+  }
+  for (; d < head_dim; ++d) add(d);
+  lines_ahead = ahead;
+  for (int t = 0; t < T; ++t)
+    for (int i = 0; i < N; ++i) s[i][t] = acc[i][t];
+}
+
+/// The same for q8_0: each run of kKvScaleDims dimensions is a sum of integers, exact in any order, before the scales
+/// are applied.
+template <int N, int T>
+inline void score_vectors(const Queries<KvElement::kQ8_0, N>& queries, int head_dim, const KVectors<int8_t, T>& from,
+                          Ahead& lines_ahead, F32 (&s)[N][T]) {
+  constexpr int kPairsPerLine = 64 / (2 * kLanes);
+  static_assert(kKvScaleDims / 2 % kPairsPerLine == 0);
+  const int8_t* k[T];
+  for (int t = 0; t < T; ++t) {
+    k[t] = from.k[t];
+    for (int i = 0; i < N; ++i) s[i][t] = f32_zero();
+  }
+  Ahead ahead = lines_ahead;
+  const int pairs = (head_dim + 1) / 2;
+  for (int pair = 0, g = 0; pair < pairs; ++g) {
+    const int end = pair + kKvScaleDims / 2 < pairs ? pair + kKvScaleDims / 2 : pairs;
+    I32 sum[N][T];
+    for (int i = 0; i < N; ++i)
+      for (int t = 0; t < T; ++t) sum[i][t] = i32_zero();
+    for (; pair < end; ++pair) {
+#pragma GCC unroll 8
+      for (int t = 0; t < T; ++t) {
+        const I16 values = i16_widen(k[t]);
+        k[t] += from.stride;
+#pragma GCC unroll 8
+        for (int i = 0; i < N; ++i) sum[i][t] = dot_pairs(sum[i][t], values, i16_broadcast2(queries.q[pair][i]));
+      }
+      if (pair % kPairsPerLine == 0) ahead.fetch<T>();
+    }
+    for (int t = 0; t < T; ++t) {
+      const F32 scale = f32_load_f16(from.k_scale[t] + (size_t)g * from.scale_stride);
+      for (int i = 0; i < N; ++i)
+        s[i][t] = f32_fma(i32_to_f32(sum[i][t]), f32_mul(scale, f32_set(queries.scale[g][i])), s[i][t]);
+    }
+  }
+  lines_ahead = ahead;
+}
+
+/// Scores of T vectors of tokens from `position`, each vector within one block.
+template <KvElement E, int N, int T>
+inline void scores_in_blocks(const KvLayer& kv, const AttentionItem& item, const Queries<E, N>& q, int position,
+                             Ahead& ahead, F32 (&s)[N][T]) {
+  using Element = typename Kv<E>::Element;
+  KVectors<Element, T> from;
+  constexpr int kDims = E == KvElement::kQ8_0 ? 2 : 1;  // that lie side by side
+  from.scale_stride = (size_t)kv.block_size;
+  from.stride = kDims * from.scale_stride;
+  int block = position / kv.block_size, token = position % kv.block_size;
+  for (int t = 0; t < T; ++t) {
+    const KvHead<Element> at = kv_head<E>(kv, item.blocks[block], item.kv_head);
+    from.k[t] = at.k + kDims * token;
+    from.k_scale[t] = at.k_scale + token;
+    token += kLanes;
+    if (token == kv.block_size) token = 0, ++block;
+  }
+  score_vectors(q, kv.head_dim, from, ahead, s);
+}
+
+/// K of one token, element by element, into lane `lane` of k[d] (q8_0: of the pairs of dimensions).
+template <KvElement E>
+inline void gather_k(const KvLayer& kv, const typename Kv<E>::Element* head, int token, int lane,
+                     typename Kv<E>::Element* k) {
+  const size_t dim = (size_t)kv.head_dim, bs = (size_t)kv.block_size;
+  if constexpr (E == KvElement::kQ8_0) {
+    for (size_t pair = 0; pair < (dim + 1) / 2; ++pair)
+      __builtin_memcpy(k + 2 * (pair * kLanes + (size_t)lane), head + 2 * (pair * bs + (size_t)token), 2);
+  } else {
+    const bool by_token = kv.k_order == KOrder::kTokenMajor;
+    const auto* from = head + (size_t)token * (by_token ? (size_t)kv.token_stride : 1);
+    const size_t step = by_token ? 1 : bs;
+    for (size_t d = 0; d < dim; ++d) k[d * kLanes + (size_t)lane] = from[d * step];
+  }
+}
+
+/// Scores of kLanes tokens whose K is not one vector a dimension, because a block is shorter than that or K lies token
+/// by token: gathered first. Tokens from item.end on read as zero; the caller masks them.
+template <KvElement E, int N>
+__attribute__((noinline)) void scores_gathered(const KvLayer& kv, const AttentionItem& item, const Queries<E, N>& q,
+                                               int position, F32 (&s)[N][1]) {
+  using Element = typename Kv<E>::Element;
+  Element k[kMaxHeadDim * kLanes];
+  uint16_t scales[kMaxHeadDim / kKvScaleDims][kLanes];
+  __builtin_memset(k, 0, sizeof(Element) * (size_t)(kv.head_dim + 1) / 2 * 2 * kLanes);
+  __builtin_memset(scales, 0, sizeof(scales));
+  const int count = item.end - position < kLanes ? item.end - position : kLanes;
+  for (int lane = 0; lane < count; ++lane) {
+    const int token = (position + lane) % kv.block_size;
+    const auto at = kv_head<E>(kv, item.blocks[(position + lane) / kv.block_size], item.kv_head);
+    gather_k<E>(kv, at.k, token, lane, k);
+    if constexpr (E == KvElement::kQ8_0) {
+      for (int g = 0; g < scale_groups_of(kv.head_dim); ++g)
+        scales[g][lane] = at.k_scale[(size_t)g * (size_t)kv.block_size + (size_t)token];
+    }
+  }
+  constexpr size_t kStride = (E == KvElement::kQ8_0 ? 2 : 1) * kLanes;
+  Ahead none;
+  score_vectors(q, kv.head_dim, KVectors<Element, 1>{{k}, {scales[0]}, kStride, kLanes}, none, s);
+}
+
+/// Stores T vectors of scores, masked where a query does not see all of them, and keeps the largest.
+template <int N, int T>
+inline void store_scores(const TileView<N>& view, int position, const F32 (&s)[N][T], Scores<N>& scores,
+                         F32 (&top)[N]) {
+  const bool all_seen = position >= view.shared_begin && position + T * kLanes <= view.shared_end;
+  for (int i = 0; i < N; ++i)
+    for (int t = 0; t < T; ++t) {
+      const int at = position + t * kLanes;
+      F32 seen = s[i][t];
+      if (!all_seen) seen = f32_select(lanes_between(view.lo[i] - at, view.hi[i] - at), seen, f32_set(kNoScore));
+      top[i] = f32_max(top[i], seen);
+      f32_store(scores[i] + (at - view.begin), seen);
+    }
+}
+
+/// Scores of a tile; top[i] holds query i's largest.
+template <KvElement E, int N>
+inline void tile_scores(const KvLayer& kv, const AttentionItem& item, const Queries<E, N>& q, const TileView<N>& view,
+                        Ahead& ahead, Scores<N>& scores, F32 (&top)[N]) {
+  for (int i = 0; i < N; ++i) top[i] = f32_set(kNoScore);
+  int position = view.begin;
+  if (kv.k_order == KOrder::kDimMajor && kv.block_size >= kLanes) {
+    constexpr int kVectors = score_vectors_at_once<E, N>();
+    for (; position + kVectors * kLanes <= view.end; position += kVectors * kLanes) {
+      F32 s[N][kVectors];
+      scores_in_blocks<E, N, kVectors>(kv, item, q, position, ahead, s);
+      store_scores<N, kVectors>(view, position, s, scores, top);
+    }
+    for (; position < view.end; position += kLanes) {
+      F32 s[N][1];
+      scores_in_blocks<E, N, 1>(kv, item, q, position, ahead, s);
+      store_scores<N, 1>(view, position, s, scores, top);
+    }
+  }
+  for (; position < view.end; position += kLanes) {
+    F32 s[N][1];
+    scores_gathered<E, N>(kv, item, q, position, s);
+    store_scores<N, 1>(view, position, s, scores, top);
+  }
+}
+
+}  // namespace
+}  // namespace octavo

@@ -1,0 +1,157 @@
+// Second half of attention over a tile: weights times V.
+//
+// A vector holds consecutive dimensions of one token; each dimension is summed over tokens in ascending order. A query
+// adds only tokens that it sees: a weight of zero would not keep the NaN of a token that it does not see away.
+#pragma once
+
+#include "kernels/generic/attention_scores.inl"
+
+namespace octavo {
+namespace {
+
+/// Vectors of dimensions that are summed side by side for N queries.
+template <KvElement E, int N>
+constexpr int value_vectors_at_once() {
+  constexpr int kRegisters = kLanes == 8 ? 16 : 32;
+  constexpr int most = kRegisters == 32 ? (N <= 3 ? 8 : N == 4 ? 4 : 2) : (N == 1 ? 8 : N == 2 ? 4 : N <= 4 ? 2 : 1);
+  constexpr int in_scale = kKvScaleDims / kLanes;  // a pass over V has one scale a token
+  return E == KvElement::kQ8_0 && in_scale < most ? in_scale : most;
+}
+
+/// Adds weight times V of tokens begin .. end to sums[i][j], t ascending; J vectors of dimensions from d, of the last
+/// of which `lanes` are there (all, if Full). Weight of query i and position p: weights[i][p - first].
+template <KvElement E, int N, int J, bool Full>
+__attribute__((always_inline)) inline void add_values(const KvLayer& kv, const AttentionItem& item,
+                                                      const float (*weights)[kTileTokens], int first, int begin,
+                                                      int end, int d, int lanes, Ahead& lines_ahead,
+                                                      F32 (&sums)[N][J]) {
+  using Element = typename Kv<E>::Element;
+  constexpr int kBytes = J * kLanes * (int)sizeof(Element);
+  const size_t row = (size_t)kv.token_stride;
+  F32 acc[N][J];
+  for (int i = 0; i < N; ++i)
+    for (int j = 0; j < J; ++j) acc[i][j] = sums[i][j];
+  Ahead ahead = lines_ahead;
+  const float* w = weights[0] + (begin - first);
+  int block = begin / kv.block_size, token = begin % kv.block_size;
+  for (int left = end - begin; left > 0; ++block, token = 0) {
+    const Element* v = kv_head<E>(kv, item.blocks[block], item.kv_head).v + (size_t)token * row + d;
+    const int here = kv.block_size - token < left ? kv.block_size - token : left;
+    left -= here;
+    for (int t = 0; t < here; ++t, ++w, v += row) {
+      F32 weight[N];
+#pragma GCC unroll 8
+      for (int i = 0; i < N; ++i) weight[i] = f32_set(w[i * kTileTokens]);
+#pragma GCC unroll 8
+      for (int j = 0; j < J; ++j) {
+        const F32 values = Full ? Kv<E>::load(v + j * kLanes) : Kv<E>::load_n(v + j * kLanes, lanes);
+#pragma GCC unroll 8
+        for (int i = 0; i < N; ++i) acc[i][j] = f32_fma(weight[i], values, acc[i][j]);
+      }
+      if constexpr (kBytes >= 64) {
+        ahead.fetch<kBytes / 64>();
+      } else if (t % (64 / kBytes) == 0) {
+        ahead.fetch<1>();
+      }
+    }
+  }
+  lines_ahead = ahead;
+  for (int i = 0; i < N; ++i)
+    for (int j = 0; j < J; ++j) sums[i][j] = acc[i][j];
+}
+
+/// The same for one query, and positions that not all see.
+template <KvElement E, int J, bool Full>
+__attribute__((noinline)) void add_values_alone(const KvLayer& kv, const AttentionItem& item, const float* weights,
+                                                int first, int begin, int end, int d, int lanes, F32 (&sums)[J]) {
+  Ahead none;
+  add_values<E, 1, J, Full>(kv, item, (const float(*)[kTileTokens])weights, first, begin, end, d, lanes, none,
+                            (F32(&)[1][J])sums);
+}
+
+/// J vectors of o from dimension d: weights times V over all that the queries see. Positions that all see share their
+/// loads; each query's others come before and after, in order.
+template <KvElement E, int N, int J, bool Full>
+inline void sum_values(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view, const Scores<N>& weights,
+                       Ahead& ahead, int d, int lanes, float* const (&o)[N]) {
+  F32 sums[N][J];
+  const int shared_begin = view.shared_begin, shared_end = view.shared_end;
+  for (int i = 0; i < N; ++i) {
+    for (int j = 0; j < J; ++j) sums[i][j] = f32_zero();
+    const int end = view.hi[i] < shared_begin ? view.hi[i] : shared_begin;
+    if (view.lo[i] < end)
+      add_values_alone<E, J, Full>(kv, item, weights[i], view.begin, view.lo[i], end, d, lanes, sums[i]);
+  }
+  add_values<E, N, J, Full>(kv, item, weights, view.begin, shared_begin, shared_end, d, lanes, ahead, sums);
+  for (int i = 0; i < N; ++i) {
+    const int begin = view.lo[i] > shared_end ? view.lo[i] : shared_end;
+    if (begin < view.hi[i])
+      add_values_alone<E, J, Full>(kv, item, weights[i], view.begin, begin, view.hi[i], d, lanes, sums[i]);
+    for (int j = 0; j < J; ++j) {
+      float* to = o[i] + d + j * kLanes;
+      if (Full)
+        f32_store(to, sums[i][j]);
+      else
+        f32_store_n(to, sums[i][j], lanes);
+    }
+  }
+}
+
+/// The dimensions from `begin` to `end` of o, as many vectors at once as there are and fit.
+template <KvElement E, int N, int J = value_vectors_at_once<E, N>()>
+inline void sum_dimensions(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view,
+                           const Scores<N>& weights, Ahead& ahead, int begin, int end, float* const (&o)[N]) {
+  int d = begin;
+  for (; d + J * kLanes <= end; d += J * kLanes)
+    sum_values<E, N, J, true>(kv, item, view, weights, ahead, d, kLanes, o);
+  if constexpr (J > 1) {
+    sum_dimensions<E, N, J / 2>(kv, item, view, weights, ahead, d, end, o);
+  } else if (d < end) {
+    sum_values<E, N, 1, false>(kv, item, view, weights, ahead, d, end - d, o);
+  }
+}
+
+/// Weights times the V scales of one group of dimensions.
+template <int N>
+inline void scale_weights(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view,
+                          const Scores<N>& weights, int group, Scores<N>& scaled) {
+  for (int position = view.begin; position < view.end; position += kLanes) {
+    float scales[kLanes] = {};
+    const int count = item.end - position < kLanes ? item.end - position : kLanes;
+    const int block = position / kv.block_size, token = position % kv.block_size;
+    if (token + kLanes <= kv.block_size) {
+      const auto at = kv_head<KvElement::kQ8_0>(kv, item.blocks[block], item.kv_head);
+      f32_store(scales, f32_load_f16(at.v_scale + (size_t)group * (size_t)kv.block_size + token));
+    } else {
+      for (int lane = 0; lane < count; ++lane) {
+        const int p = position + lane;
+        const auto at = kv_head<KvElement::kQ8_0>(kv, item.blocks[p / kv.block_size], item.kv_head);
+        scales[lane] = half_value(at.v_scale + (size_t)group * (size_t)kv.block_size + p % kv.block_size);
+      }
+    }
+    const F32 scale = f32_load(scales);
+    for (int i = 0; i < N; ++i) {
+      const int at = position - view.begin;
+      f32_store(scaled[i] + at, f32_mul(f32_load(weights[i] + at), scale));
+    }
+  }
+}
+
+/// o[i] = weights of query i times the tile's V.
+template <KvElement E, int N>
+inline void tile_values(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view, const Scores<N>& weights,
+                        Ahead& ahead, float* const (&o)[N]) {
+  if constexpr (E == KvElement::kQ8_0) {
+    for (int d = 0; d < kv.head_dim; d += kKvScaleDims) {
+      Scores<N> scaled;
+      scale_weights<N>(kv, item, view, weights, d / kKvScaleDims, scaled);
+      const int end = d + kKvScaleDims < kv.head_dim ? d + kKvScaleDims : kv.head_dim;
+      sum_dimensions<E, N>(kv, item, view, scaled, ahead, d, end, o);
+    }
+  } else {
+    sum_dimensions<E, N>(kv, item, view, weights, ahead, 0, kv.head_dim, o);
+  }
+}
+
+}  // namespace
+}  // namespace octavo

@@ -1,0 +1,104 @@
+// The attention work of one step over the layers of one group: which queries meet which positions, cut into pieces that
+// threads claim.
+//
+// Made once a step from block tables and counts, then run on every layer of the group. How the work is cut never
+// changes a result (kernels.h: tiles at absolute positions, merged in their order); it only feeds the threads and the
+// caches:
+// - A sequence with many query rows (a chunk of a prompt) is cut by queries; each piece walks all of its positions.
+// - One with few rows (a decode) is cut by tiles of positions, a thread taking a tile through all heads, because blocks
+//   lie head after head; the tiles' results are merged afterwards.
+// - Sequences whose tables begin with the same blocks read a tile together, once, as far as all their rows see all of
+// it.
+//
+// Scratch does not grow with depth: what does not fit is done in rounds. Owned by the model's transformer or by a
+// BatchedAttention; one thread at a time, which shares the work out over its pool.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/thread_pool.h"
+#include "kernels/kernels.h"
+
+namespace octavo {
+
+/// Query rows of one sequence, [num_rows, num_heads, head_dim], at consecutive positions.
+struct AttentionSequence {
+  std::span<const std::int32_t> blocks;  // the table; entries that no row sees may be anything
+  const float* q;                        // scaled already
+  float* out;
+  int first_position, num_rows;
+};
+
+class AttentionPlan {
+ public:
+  struct Shape {
+    int num_heads, num_kv_heads, head_dim;
+    int max_rows;  // of one step
+  };
+  AttentionPlan(const Shape& shape, int num_threads);
+
+  /// Plans a step. A row sees `window` positions up to its own; 0: all. `block_size` in tokens. Blocks must outlive the
+  /// plan's runs; every row sees at least its own position.
+  void build(std::span<const AttentionSequence> sequences, int window, int block_size);
+
+  /// Computes all outputs of one layer.
+  void run(const KvLayer& kv, AttentionFn attention, MergeTilesFn merge, ThreadPool& pool);
+
+  /// Bytes of K and V that one run loads from a layer: a tile once for all that read it together.
+  std::uint64_t kv_bytes_loaded(const KvLayer& kv) const;
+  std::uint64_t scratch_bytes() const { return partials_.size_bytes() + states_.size_bytes() + scratch_.size_bytes(); }
+
+ private:
+  // Queries that read the positions begin .. end together.
+  struct Unit {
+    const std::int32_t* blocks;
+    int first_query, num_queries;
+    int begin, end;
+    bool direct;  // begin .. end is all that the queries see: outputs are written at once, without merging
+  };
+  // A sequence whose rows are few: cut by tiles.
+  struct Seq {
+    const AttentionSequence* given;
+    int num_queries, begin, end;  // positions that any of its rows sees
+    int first_query = 0;
+    int full_begin = 0, full_end = 0;  // tiles that each of its rows sees all of
+    int tiles_as_before = 0;           // leading tiles whose blocks are also those of the sequence before it
+  };
+
+  bool is_cut_by_tiles(const AttentionSequence& sequence, int window) const;
+  void add_queries(const AttentionSequence& sequence, int window);
+  void add_direct_units(const AttentionSequence& sequence, int window);
+  void sort_sequences(int window, int block_size);
+  void add_tile_units();
+  void add_shared_units(std::size_t first_seq, std::size_t end_seq);
+  void add_run(std::size_t first_seq, std::size_t end_seq, int tile);
+
+  int first_tile_of(int round) const { return first_tile_ + round * tiles_per_round_; }
+  std::size_t count_claims(int round);
+  AttentionItem item(int round, std::size_t unit, std::size_t claim_of_unit);
+  void run_round(int round, const KvLayer& kv, AttentionFn attention, ThreadPool& pool);
+  void run_claims(int round, std::size_t begin, std::size_t end, std::size_t next, const KvLayer& kv,
+                  AttentionFn attention, float* scratch);
+  void merge(int round, std::size_t seq, int head, MergeTilesFn merge_tiles);
+
+  const Shape shape_;
+  const int group_;         // query heads of a KV head
+  const int state_floats_;  // of one query: o, max, sum
+  const int num_threads_;
+  std::vector<Seq> seqs_;                // cut by tiles; neighbours share leading blocks
+  std::vector<AttentionQuery> queries_;  // those of seqs_ first, in order
+  std::vector<Unit> units_;
+  std::vector<std::size_t> open_unit_;  // [seqs_] the last unit whose first sequence it is
+  int num_tile_queries_ = 0;            // of seqs_
+  int first_tile_ = 0, end_tile_ = 0;   // of all seqs_
+  int tiles_per_round_ = 1, num_rounds_ = 0;
+  std::vector<std::size_t> claims_before_;  // [units + 1] of the round that runs; a claim is a unit's tile and KV head
+  AlignedBuffer<float> partials_;           // [tiles of a round][kv_heads][tile queries][head_dim + 2]
+  AlignedBuffer<float> states_;             // [kv_heads][tile queries][head_dim + 2] merged so far
+  AlignedBuffer<float> scratch_;            // [threads]
+};
+
+}  // namespace octavo
