@@ -74,6 +74,7 @@ class RealEngine {
     }
     while (engine_->step()) EXPECT_TRUE(engine_->check_integrity());
     std::vector<Bits> all;
+    all.reserve(bits.size());
     for (auto& [key, own] : bits) all.push_back(std::move(own));
     return all;
   }

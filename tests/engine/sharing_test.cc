@@ -127,8 +127,10 @@ TEST(Sharing, RequestForPromptLogitsComputesEveryRow) {
 TEST(Sharing, PreemptedSequenceAttachesAgainToWhatIsStillCached) {
   TestEngine engine({.runner = {.num_blocks = 12}, .max_context = 48});
   std::vector<std::pair<RequestId, Request>> submitted;
-  for (std::uint64_t i = 0; i < 4; ++i)
-    submitted.emplace_back(engine.submit(make_request(6, 30, i)), make_request(6, 30, i));
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    const Request request = make_request(6, 30, i);
+    submitted.emplace_back(engine.submit(request), request);
+  }
   engine->run();
   EXPECT_GT(engine->stats().preemptions, 0U);
   EXPECT_GT(engine->stats().cached_tokens, 0U);
