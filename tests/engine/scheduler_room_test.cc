@@ -15,7 +15,7 @@ TEST(Scheduler, PromptBeginsBehindItsCachedPrefix) {
   Harness harness({.max_step_tokens = 64, .max_sequences = 4}, {.num_blocks = 16, .prefix_cache = true});
   harness.add(14, 2, 7);
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 14)));
-  Sequence const& same = harness.add(14, 2, 7);
+  const Sequence& same = harness.add(14, 2, 7);
   const std::vector<ScheduledSequence> plan = harness.schedule();
   ASSERT_EQ(plan.size(), 2U);
   EXPECT_EQ(plan[1].sequence, &same);
@@ -30,7 +30,7 @@ TEST(Scheduler, PromptBeginsBehindItsCachedPrefix) {
 TEST(Scheduler, PromptWithoutRowsLooksAgainWhenOthersHavePublished) {
   Harness harness({.max_step_tokens = 8, .max_sequences = 4}, {.num_blocks = 32, .prefix_cache = true});
   harness.add(24, 4, 7);
-  Sequence const& same = harness.add(24, 4, 7);
+  const Sequence& same = harness.add(24, 4, 7);
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 8)));
   EXPECT_TRUE(harness.is_running(same));
   EXPECT_EQ(same.num_computed, 0);
@@ -48,7 +48,7 @@ TEST(Scheduler, BlocksFoundInTheCacheCountAsRoomOnceOnly) {
   harness.remove(first);
   harness.add(10, 2, 9);
   harness.step();                                // 3 free blocks are left, all cached
-  Sequence const& same = harness.add(16, 5, 7);  // attaches 3, needs 1, and 1 to grow
+  const Sequence& same = harness.add(16, 5, 7);  // attaches 3, needs 1, and 1 to grow
   EXPECT_THAT(harness.step(), ElementsAre(Pair(2, 1)));
   EXPECT_FALSE(harness.is_running(same));
   EXPECT_EQ(same.num_computed, 0);
@@ -61,8 +61,8 @@ TEST(Scheduler, BlocksFoundInTheCacheCountAsRoomOnceOnly) {
 
 TEST(Scheduler, PromisedBlocksAreNotTakenByDecodes) {
   Harness harness({.max_step_tokens = 4, .max_sequences = 4}, {.num_blocks = 8});
-  Sequence const& reader = harness.add(16, 4);
-  Sequence const& decoder = harness.add(3, 20);
+  const Sequence& reader = harness.add(16, 4);
+  const Sequence& decoder = harness.add(3, 20);
   while (reader.num_computed < 16) {
     ASSERT_FALSE(harness.step().empty());
     ASSERT_TRUE(harness.intact());
@@ -73,7 +73,7 @@ TEST(Scheduler, PromisedBlocksAreNotTakenByDecodes) {
 
 TEST(Scheduler, LongPromptRunsInAWindowedPoolSmallerThanItself) {
   Harness harness({.max_step_tokens = 32, .max_sequences = 4}, {.num_blocks = 5, .windows = {6}});
-  Sequence const& sequence = harness.add(100, 3);
+  const Sequence& sequence = harness.add(100, 3);
   std::vector<int> chunks;
   while (sequence.num_computed < 100) {
     const std::vector<std::pair<RequestId, int>> rows = harness.step();
@@ -89,9 +89,9 @@ TEST(Scheduler, LongPromptRunsInAWindowedPoolSmallerThanItself) {
 TEST(Scheduler, WindowedPromptsAreAdmittedByWhatTheyHoldAtOneTime) {
   // Each holds at most 6 - 1 + 8 positions, in 4 blocks.
   Harness harness({.max_step_tokens = 8, .max_sequences = 4}, {.num_blocks = 9, .windows = {6}});
-  Sequence const& first = harness.add(200, 3);
-  Sequence const& second = harness.add(200, 3);
-  Sequence const& third = harness.add(200, 3);
+  const Sequence& first = harness.add(200, 3);
+  const Sequence& second = harness.add(200, 3);
+  const Sequence& third = harness.add(200, 3);
   harness.step();
   EXPECT_TRUE(harness.is_running(first));
   EXPECT_TRUE(harness.is_running(second)) << "it is not asked for 50 blocks";
@@ -107,7 +107,7 @@ TEST(Scheduler, WhereNoPromptHasRoomForARowTheOldestTakesTheBlocksOfTheYoungest)
   Harness harness({.max_step_tokens = 16, .max_sequences = 4}, {.num_blocks = 13, .windows = {6}});
   harness.add(200, 3);
   harness.step();
-  Sequence const& younger = harness.add(100, 3);
+  const Sequence& younger = harness.add(100, 3);
   EXPECT_THAT(harness.step(), ElementsAre(Pair(2, 16)));
   const SequenceId thief = harness.kv().create_sequence();  // of blocks that were promised
   ASSERT_TRUE(harness.kv().reserve(thief, 0, std::int64_t{4} * harness.pool().free_count()));
@@ -140,7 +140,7 @@ TEST(Scheduler, ForksRunInTheSeatsThatTheirParentHeld) {
   child.choice = 1;
   harness.scheduler().add(*sequence);
   Sequence& other = harness.add(5, 4);
-  Sequence const& late = harness.add(5, 4);
+  const Sequence& late = harness.add(5, 4);
   harness.schedule();
   EXPECT_TRUE(harness.is_running(other));
   EXPECT_FALSE(harness.is_running(late)) << "two seats are the first request's";

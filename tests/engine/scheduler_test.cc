@@ -79,7 +79,7 @@ TEST(Scheduler, EveryAdmittedSequenceAdvancesEvenWhenStepsAreSmall) {
 TEST(Scheduler, WaitsAtAdmissionUntilAllItsTokensAndOneBlockFit) {
   Harness harness({.max_step_tokens = 64, .max_sequences = 4}, {.num_blocks = 4});
   Sequence& first = harness.add(8, 4);  // 2 blocks now, 3 in the end
-  Sequence const& second = harness.add(8, 8);
+  const Sequence& second = harness.add(8, 8);
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 8)));
   EXPECT_TRUE(harness.is_running(first));
   EXPECT_FALSE(harness.is_running(second));  // 2 blocks are free, it asks for 3
@@ -105,8 +105,8 @@ TEST(Scheduler, YoungerShortPromptDoesNotOvertakeAtAdmission) {
 
 TEST(Scheduler, SequenceThatCannotGrowPreemptsTheYoungest) {
   Harness harness({.max_step_tokens = 64, .max_sequences = 4}, {.num_blocks = 5});
-  Sequence const& first = harness.add(4, 13);
-  Sequence const& second = harness.add(4, 13);
+  const Sequence& first = harness.add(4, 13);
+  const Sequence& second = harness.add(4, 13);
   EXPECT_EQ(harness.step().size(), 2U);  // one block each, one spare each
   EXPECT_EQ(harness.step().size(), 2U);  // two blocks each
   while (harness.scheduler().num_preemptions() == 0) ASSERT_FALSE(harness.step().empty());
@@ -128,7 +128,7 @@ TEST(Scheduler, YoungestThatCannotGrowGoesItself) {
   Harness harness({.max_step_tokens = 64, .max_sequences = 4}, {.num_blocks = 4});
   harness.add(4, 5);  // grows into a second block, the last free one
   harness.add(2, 3);  // stays within one
-  Sequence const& youngest = harness.add(4, 5);
+  const Sequence& youngest = harness.add(4, 5);
   EXPECT_EQ(harness.step().size(), 3U);
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 1), Pair(2, 1)));
   EXPECT_FALSE(harness.is_running(youngest));
