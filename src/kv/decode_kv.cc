@@ -54,7 +54,7 @@ void decode_q8_0(const KvLayer& kv, BlockId block, int slot, float* key, float* 
   for (int head = 0; head < kv.num_kv_heads; ++head, key += dim, value += dim) {
     const std::uint8_t* const k = head_data(kv, block, head);
     const std::uint8_t* const v = k + kv.v_offset;
-    const std::uint8_t* const scales = v + dim * size;
+    const std::uint8_t* const scales = v + (dim * size + 1) / 2 * 2;
     for (std::size_t d = 0; d < dim; ++d) {
       const std::size_t at = d / kKvScaleDims * size + token;
       key[d] = static_cast<float>(load<std::int8_t>(k, 2 * (d / 2 * size + token) + d % 2)) *

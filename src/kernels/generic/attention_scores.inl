@@ -226,7 +226,8 @@ inline void gather_k(const KvLayer& kv, const typename Kv<E>::Element* head, int
 }
 
 /// Scores of kLanes tokens whose K is not one vector a dimension, because a block is shorter than that or K lies token
-/// by token: gathered first. Tokens from item.end on read as zero; the caller masks them.
+/// by token: gathered first. Tokens outside the item read as zero, without a look at their
+/// blocks, which may be gone; the caller masks them.
 template <KvElement E, int N>
 __attribute__((noinline)) void scores_gathered(const KvLayer& kv, const AttentionItem& item, const Queries<E, N>& q,
                                                int position, F32 (&s)[N][1]) {
@@ -235,8 +236,9 @@ __attribute__((noinline)) void scores_gathered(const KvLayer& kv, const Attentio
   uint16_t scales[kMaxHeadDim / kKvScaleDims][kLanes];
   __builtin_memset(k, 0, sizeof(Element) * (size_t)(kv.head_dim + 1) / 2 * 2 * kLanes);
   __builtin_memset(scales, 0, sizeof(scales));
-  const int count = item.end - position < kLanes ? item.end - position : kLanes;
-  for (int lane = 0; lane < count; ++lane) {
+  const int first = item.begin > position ? item.begin - position : 0;
+  const int end = item.end - position < kLanes ? item.end - position : kLanes;
+  for (int lane = first; lane < end; ++lane) {
     const int token = (position + lane) % kv.block_size;
     const auto at = kv_head<E>(kv, item.blocks[(position + lane) / kv.block_size], item.kv_head);
     gather_k<E>(kv, at.k, token, lane, k);

@@ -117,16 +117,15 @@ inline void scale_weights(const KvLayer& kv, const AttentionItem& item, const Ti
                           const Scores<N>& weights, int group, Scores<N>& scaled) {
   for (int position = view.begin; position < view.end; position += kLanes) {
     float scales[kLanes] = {};
-    const int count = item.end - position < kLanes ? item.end - position : kLanes;
     const int block = position / kv.block_size, token = position % kv.block_size;
     if (token + kLanes <= kv.block_size) {
       const auto at = kv_head<KvElement::kQ8_0>(kv, item.blocks[block], item.kv_head);
       f32_store(scales, f32_load_f16(at.v_scale + (size_t)group * (size_t)kv.block_size + token));
     } else {
-      for (int lane = 0; lane < count; ++lane) {
-        const int p = position + lane;
+      const int end = item.end < position + kLanes ? item.end : position + kLanes;
+      for (int p = item.begin > position ? item.begin : position; p < end; ++p) {
         const auto at = kv_head<KvElement::kQ8_0>(kv, item.blocks[p / kv.block_size], item.kv_head);
-        scales[lane] = half_value(at.v_scale + (size_t)group * (size_t)kv.block_size + p % kv.block_size);
+        scales[p - position] = half_value(at.v_scale + (size_t)group * (size_t)kv.block_size + p % kv.block_size);
       }
     }
     const F32 scale = f32_load(scales);

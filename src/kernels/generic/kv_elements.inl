@@ -71,7 +71,8 @@ inline KvHead<typename Kv<E>::Element> kv_head(const KvLayer& kv, int32_t block,
   using Element = typename Kv<E>::Element;
   const uint8_t* base = kv.data + (size_t)block * kv.block_bytes + (size_t)head * kv.head_bytes;
   const Element* v = (const Element*)(base + kv.v_offset);
-  const uint16_t* scales = (const uint16_t*)(v + (size_t)kv.head_dim * (size_t)kv.block_size);
+  // Halfs: behind an odd number of bytes a byte is left out.
+  const uint16_t* scales = (const uint16_t*)(v + ((size_t)kv.head_dim * (size_t)kv.block_size + 1) / 2 * 2);
   return {(const Element*)base, v, scales, scales + (size_t)scale_groups_of(kv.head_dim) * (size_t)kv.block_size};
 }
 
