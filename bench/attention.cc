@@ -3,7 +3,7 @@
 //     its multiply-adds at the machine's peak of fused multiply-adds,
 // all three timed in turn in one run, on the same threads.
 //
-//     bench_attention [--threads N] [--isa NAME] [--rounds N] [--quick] [--filter TEXT]
+//     bench_attention [--threads N] [--isa NAME] [--rounds N] [--quick] [--token-major] [--filter TEXT]
 //
 // One line a case, Markdown. `loaded` is counted by the plan: K and V bytes that are read from memory, once for all
 // readers of a tile.
@@ -64,7 +64,7 @@ std::vector<Case> cases(bool quick) {
 /// The arena of one layer, block tables and queries of a case.
 class Setup {
  public:
-  Setup(const Case& c, AlignedBuffer<std::uint8_t>& arena) : c_(c) {
+  Setup(const Case& c, KOrder k_order, AlignedBuffer<std::uint8_t>& arena) : c_(c) {
     const std::size_t dim = static_cast<std::size_t>(c.head_dim), element = c.type == KvType::kQ8_0 ? 1 : 2;
     const std::size_t scales = c.type == KvType::kQ8_0 ? dim / kKvScaleDims * 2 : 0;
     kv_ = {.data = arena.data(),
@@ -72,7 +72,7 @@ class Setup {
            .head_bytes = 2 * kBlockSize * (dim * element + scales),
            .v_offset = static_cast<std::ptrdiff_t>(dim * element * kBlockSize),
            .token_bytes = 2 * (dim * element + scales),
-           .k_order = KOrder::kDimMajor,
+           .k_order = k_order,
            .block_size = kBlockSize,
            .num_kv_heads = kKvHeads,
            .head_dim = c.head_dim,
@@ -169,12 +169,14 @@ Figures measure(const Setup& setup, AttentionPlan& plan, const KernelTable& kern
 int run(int argc, char** argv) {
   int threads = 0, rounds = 9;
   std::string isa = "auto", filter;
-  bool quick = false;
+  bool quick = false, token_major = false;
   CLI::App app("Times batched decode attention against a plain read loop and the peak of multiply-adds.");
-  app.add_option("--threads", threads, "Threads; default: usable CPUs");
+  app.add_option("--threads", threads, "Threads; default: usable CPUs")->check(CLI::PositiveNumber);
   app.add_option("--isa", isa, "Instruction set, as for octavo");
-  app.add_option("--rounds", rounds, "Rounds of each case; medians are shown");
+  app.add_option("--rounds", rounds, "Rounds of each case; medians are shown")->check(CLI::PositiveNumber);
   app.add_option("--filter", filter, "Only cases whose name contains this");
+  app.add_flag("--token-major", token_major,
+               "K by token instead of by dimension, as in the contiguous layout; not q8_0");
   app.add_flag("--quick", quick, "Small sizes: does it run?");
   CLI11_PARSE(app, argc, argv);
   const Result<IsaLevel> level = parse_isa(isa);
@@ -194,7 +196,8 @@ int run(int argc, char** argv) {
   fmt::print("---|---:|---:|---:|---|---:\n");
   for (const Case& c : cases(quick)) {
     if (name_of(c).find(filter) == std::string::npos) continue;
-    const Setup setup(c, arena);
+    if (token_major && c.type == KvType::kQ8_0) continue;
+    const Setup setup(c, token_major ? KOrder::kTokenMajor : KOrder::kDimMajor, arena);
     AttentionPlan plan(
         {.num_heads = kKvHeads * c.group, .num_kv_heads = kKvHeads, .head_dim = c.head_dim, .max_rows = 16},
         pool.num_threads());

@@ -57,9 +57,10 @@ enum class KOrder : uint8_t {
 /// The K and V of one layer: blocks of `block_size` tokens, each block [kv_heads][head_bytes], a head being, where token_stride is head_dim,
 ///     K       in k_order
 ///     V       [block_size][head_dim], v_offset bytes after K
-///     K scale [ceil(head_dim / 32)][block_size]      IEEE halfs, q8_0 only, behind V at an even address
+///     K scale [ceil(head_dim / 32)][block_size]      IEEE halfs, q8_0 only, behind V
 ///     V scale [ceil(head_dim / 32)][block_size]
-/// q8_0 is dimension-major in pairs, for integer products: K is [ceil(head_dim / 2)][block_size][2].
+/// q8_0 lies in pairs, for integer products: K is [ceil(head_dim / 2)][block_size][2 dimensions], V is
+/// [ceil(block_size / 2)][head_dim][2 tokens].
 /// The contiguous layout is one block as long as the cache's capacity, token-major, with all V after all K.
 struct KvLayer {
   uint8_t* data;

@@ -45,8 +45,8 @@ void decode_heads(const KvLayer& kv, BlockId block, int slot, float* key, float*
   }
 }
 
-// Bytes times the scale of their kKvScaleDims dimensions; K in pairs of dimensions, the scales behind V (kernels.h,
-// KvLayer).
+// Bytes times the scale of their kKvScaleDims dimensions; K in pairs of dimensions, V in pairs of tokens, the scales
+// behind V (kernels.h, KvLayer).
 void decode_q8_0(const KvLayer& kv, BlockId block, int slot, float* key, float* value) {
   const auto dim = static_cast<std::size_t>(kv.head_dim), size = static_cast<std::size_t>(kv.block_size);
   const auto token = static_cast<std::size_t>(slot);
@@ -54,12 +54,12 @@ void decode_q8_0(const KvLayer& kv, BlockId block, int slot, float* key, float* 
   for (int head = 0; head < kv.num_kv_heads; ++head, key += dim, value += dim) {
     const std::uint8_t* const k = head_data(kv, block, head);
     const std::uint8_t* const v = k + kv.v_offset;
-    const std::uint8_t* const scales = v + (dim * size + 1) / 2 * 2;
+    const std::uint8_t* const scales = v + (size + 1) / 2 * 2 * dim;
     for (std::size_t d = 0; d < dim; ++d) {
       const std::size_t at = d / kKvScaleDims * size + token;
       key[d] = static_cast<float>(load<std::int8_t>(k, 2 * (d / 2 * size + token) + d % 2)) *
                f16_to_f32(load<std::uint16_t>(scales, at));
-      value[d] = static_cast<float>(load<std::int8_t>(v, token * dim + d)) *
+      value[d] = static_cast<float>(load<std::int8_t>(v, 2 * (token / 2 * dim + d) + token % 2)) *
                  f16_to_f32(load<std::uint16_t>(scales, groups * size + at));
     }
   }

@@ -28,10 +28,10 @@ std::size_t k_bytes(const KvShape& shape) {
 
 std::size_t KvShape::head_bytes() const {
   const auto dim = static_cast<std::size_t>(head_dim), tokens = static_cast<std::size_t>(block_size);
-  const std::size_t v_bytes = tokens * dim * element_bytes(type);
-  if (type != KvType::kQ8_0) return k_bytes(*this) + v_bytes;
+  if (type != KvType::kQ8_0) return k_bytes(*this) + tokens * dim * element_bytes(type);
+  const std::size_t v_bytes = (tokens + 1) / 2 * 2 * dim;                         // pairs of tokens
   const std::size_t scales = tokens * ((dim + kKvScaleDims - 1) / kKvScaleDims);  // of K, and as many of V
-  return k_bytes(*this) + (v_bytes + 1) / 2 * 2 + 2 * scales * sizeof(std::uint16_t);
+  return k_bytes(*this) + v_bytes + 2 * scales * sizeof(std::uint16_t);
 }
 
 int KvShape::num_layers() const { return std::accumulate(group_layers.begin(), group_layers.end(), 0); }

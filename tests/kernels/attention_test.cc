@@ -32,8 +32,8 @@ class Case {
     const std::size_t element = s.kv_type == kF32 ? 4 : s.kv_type == kQ8_0 ? 1 : 2;
     const std::size_t scales = s.kv_type == kQ8_0 ? 4U * ((s.head_dim + 31) / 32) * s.block_size : 0;
     const std::size_t k_dims = s.kv_type == kQ8_0 ? s.head_dim + s.head_dim % 2 : s.head_dim;
-    const std::size_t v_bytes = element * s.head_dim * s.block_size;
-    layer_.head_bytes = element * k_dims * s.block_size + (v_bytes + v_bytes % 2) + scales;
+    const std::size_t v_tokens = s.kv_type == kQ8_0 ? s.block_size + s.block_size % 2 : s.block_size;
+    layer_.head_bytes = element * (k_dims * s.block_size + s.head_dim * v_tokens) + scales;
     layer_.block_bytes = layer_.head_bytes * s.kv_heads;
     layer_.v_offset = static_cast<std::ptrdiff_t>(element * k_dims * s.block_size);
     layer_.token_bytes = layer_.head_bytes / s.block_size;

@@ -33,6 +33,13 @@ constexpr int score_vectors_at_once() {
   return N * 4 <= sums || N <= 2 ? 4 : N * 2 <= sums ? 2 : 1;
 }
 
+/// The first n bytes, the others 0.
+inline I16 i16_widen_n(const int8_t* p, int n) {
+  int8_t bytes[2 * kLanes] = {};
+  __builtin_memcpy(bytes, p, (size_t)n);
+  return i16_widen(bytes);
+}
+
 inline float half_value(const uint16_t* half) {
   float lanes[kLanes];
   f32_store(lanes, f32_load_f16_n(half, 1));

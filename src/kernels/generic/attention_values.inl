@@ -111,28 +111,121 @@ inline void sum_dimensions(const KvLayer& kv, const AttentionItem& item, const T
   }
 }
 
-/// Weights times the V scales of one group of dimensions.
+/// Weights times the V scales of one run of dimensions, as int16 of the query's largest, and what they are worth.
 template <int N>
-inline void scale_weights(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view,
-                          const Scores<N>& weights, int group, Scores<N>& scaled) {
+struct IntWeights {
+  int16_t w[N][kTileTokens];
+  float scale[N];
+};
+
+/// V scales of the tile's tokens; 0 where the item does not see them.
+template <int N>
+inline void load_v_scales(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view, int group,
+                          float* scales) {
   for (int position = view.begin; position < view.end; position += kLanes) {
-    float scales[kLanes] = {};
     const int block = position / kv.block_size, token = position % kv.block_size;
-    if (token + kLanes <= kv.block_size) {
+    const bool inside = position >= item.begin && position + kLanes <= item.end;
+    float* out = scales + (position - view.begin);
+    if (inside && token + kLanes <= kv.block_size) {
       const auto at = kv_head<KvElement::kQ8_0>(kv, item.blocks[block], item.kv_head);
-      f32_store(scales, f32_load_f16(at.v_scale + (size_t)group * (size_t)kv.block_size + token));
-    } else {
-      const int end = item.end < position + kLanes ? item.end : position + kLanes;
-      for (int p = item.begin > position ? item.begin : position; p < end; ++p) {
-        const auto at = kv_head<KvElement::kQ8_0>(kv, item.blocks[p / kv.block_size], item.kv_head);
-        scales[p - position] = half_value(at.v_scale + (size_t)group * (size_t)kv.block_size + p % kv.block_size);
+      f32_store(out, f32_load_f16(at.v_scale + (size_t)group * (size_t)kv.block_size + token));
+      continue;
+    }
+    for (int p = position; p < position + kLanes; ++p) {
+      out[p - position] = 0;
+      if (p < item.begin || p >= item.end) continue;
+      const auto at = kv_head<KvElement::kQ8_0>(kv, item.blocks[p / kv.block_size], item.kv_head);
+      out[p - position] = half_value(at.v_scale + (size_t)group * (size_t)kv.block_size + p % kv.block_size);
+    }
+  }
+}
+
+/// What a query does not see weighs 0, which no integer makes anything of; its scale is left out by selection.
+template <int N>
+inline void round_weights(const TileView<N>& view, const Scores<N>& weights, const float* scales, IntWeights<N>& out) {
+  const int count = view.end - view.begin;
+  for (int i = 0; i < N; ++i) {
+    float products[kTileTokens];
+    const bool sees_all = view.lo[i] <= view.begin && view.hi[i] >= view.end;
+    F32 top = f32_zero();
+    for (int t = 0; t < count; t += kLanes) {
+      F32 product = f32_mul(f32_load(weights[i] + t), f32_load(scales + t));
+      if (!sees_all) {
+        const int at = view.begin + t;
+        product = f32_select(lanes_between(view.lo[i] - at, view.hi[i] - at), product, f32_zero());
+      }
+      f32_store(products + t, product);
+      top = f32_max(top, product);
+    }
+    const float largest = f32_max_of(top);
+    out.scale[i] = largest / 32767.0F;
+    const F32 factor = f32_set(largest > 0 ? 32767.0F / largest : 0.0F);
+    for (int t = 0; t < count; t += kLanes)
+      i32_store_i16(out.w[i] + t, f32_round(f32_mul(f32_load(products + t), factor)));
+  }
+}
+
+/// J vectors of o from dimension d: integer sums over pairs of tokens.
+template <int N, int J, bool Full>
+inline void sum_pairs(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view,
+                      const IntWeights<N>& weights, Ahead& lines_ahead, int d, int lanes, float* const (&o)[N]) {
+  constexpr int kBytes = J * kLanes * 2;
+  const size_t row = 2 * (size_t)kv.head_dim;
+  const int step = kv.block_size > 1 ? 2 : 1;  // a block of one token has a pair with nothing in it
+  const int end = view.end < item.end ? view.end : item.end;
+  I32 sums[N][J];
+  for (int i = 0; i < N; ++i)
+    for (int j = 0; j < J; ++j) sums[i][j] = i32_zero();
+  Ahead ahead = lines_ahead;
+  int position = (view.begin > item.begin ? view.begin : item.begin) / step * step;
+  while (position < end) {
+    const int block = position / kv.block_size, token = position % kv.block_size;
+    const int here = kv.block_size - token < end - position ? kv.block_size - token : end - position;
+    const int8_t* v =
+        kv_head<KvElement::kQ8_0>(kv, item.blocks[block], item.kv_head).v + (size_t)(token / 2) * row + 2 * (size_t)d;
+    const int16_t* w = weights.w[0] + (position - view.begin);
+    position += here;
+    for (int t = 0; t < here; t += step, w += step, v += row) {
+      I16 weight[N];
+#pragma GCC unroll 8
+      for (int i = 0; i < N; ++i) {
+        int16_t pair[2] = {w[i * kTileTokens], 0};
+        weight[i] = i16_broadcast2(step == 2 ? w + i * kTileTokens : pair);
+      }
+#pragma GCC unroll 8
+      for (int j = 0; j < J; ++j) {
+        const I16 values = Full ? i16_widen(v + 2 * j * kLanes) : i16_widen_n(v, 2 * lanes);
+#pragma GCC unroll 8
+        for (int i = 0; i < N; ++i) sums[i][j] = dot_pairs(sums[i][j], values, weight[i]);
+      }
+      if constexpr (kBytes >= 64) {
+        ahead.fetch<kBytes / 64>();
+      } else if (t / 2 % (64 / kBytes) == 0) {
+        ahead.fetch<1>();
       }
     }
-    const F32 scale = f32_load(scales);
-    for (int i = 0; i < N; ++i) {
-      const int at = position - view.begin;
-      f32_store(scaled[i] + at, f32_mul(f32_load(weights[i] + at), scale));
+  }
+  lines_ahead = ahead;
+  for (int i = 0; i < N; ++i)
+    for (int j = 0; j < J; ++j) {
+      const F32 value = f32_mul(i32_to_f32(sums[i][j]), f32_set(weights.scale[i]));
+      if (Full)
+        f32_store(o[i] + d + j * kLanes, value);
+      else
+        f32_store_n(o[i] + d + j * kLanes, value, lanes);
     }
+}
+
+/// The dimensions from `begin` to `end` of o, which share scales.
+template <int N, int J = value_vectors_at_once<KvElement::kQ8_0, N>()>
+inline void sum_pairs_of_run(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view,
+                             const IntWeights<N>& weights, Ahead& ahead, int begin, int end, float* const (&o)[N]) {
+  int d = begin;
+  for (; d + J * kLanes <= end; d += J * kLanes) sum_pairs<N, J, true>(kv, item, view, weights, ahead, d, kLanes, o);
+  if constexpr (J > 1) {
+    sum_pairs_of_run<N, J / 2>(kv, item, view, weights, ahead, d, end, o);
+  } else if (d < end) {
+    sum_pairs<N, 1, false>(kv, item, view, weights, ahead, d, end - d, o);
   }
 }
 
@@ -142,10 +235,12 @@ inline void tile_values(const KvLayer& kv, const AttentionItem& item, const Tile
                         Ahead& ahead, float* const (&o)[N]) {
   if constexpr (E == KvElement::kQ8_0) {
     for (int d = 0; d < kv.head_dim; d += kKvScaleDims) {
-      Scores<N> scaled;
-      scale_weights<N>(kv, item, view, weights, d / kKvScaleDims, scaled);
+      float scales[kTileTokens];
+      IntWeights<N> rounded;
+      load_v_scales<N>(kv, item, view, d / kKvScaleDims, scales);
+      round_weights<N>(view, weights, scales, rounded);
       const int end = d + kKvScaleDims < kv.head_dim ? d + kKvScaleDims : kv.head_dim;
-      sum_dimensions<E, N>(kv, item, view, scaled, ahead, d, end, o);
+      sum_pairs_of_run<N>(kv, item, view, rounded, ahead, d, end, o);
     }
   } else {
     sum_dimensions<E, N>(kv, item, view, weights, ahead, 0, kv.head_dim, o);

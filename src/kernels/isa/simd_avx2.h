@@ -110,6 +110,9 @@ inline void i32_store_i8(int8_t* p, I32 v) {
   const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
   _mm_storel_epi64((__m128i*)p, _mm_packs_epi16(words, words));
 }
+inline void i32_store_i16(int16_t* p, I32 v) {
+  _mm_storeu_si128((__m128i*)p, _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1)));
+}
 inline int32_t i32_sum(I32 a) {
   const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
   const __m128i two = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4E));

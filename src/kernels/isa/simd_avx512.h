@@ -77,6 +77,7 @@ inline I32 f32_round(F32 a) { return _mm512_cvtps_epi32(a); }
 inline I32 f32_as_i32(F32 a) { return _mm512_castps_si512(a); }
 inline F32 i32_as_f32(I32 a) { return _mm512_castsi512_ps(a); }
 inline void i32_store_i8(int8_t* p, I32 v) { _mm_storeu_si128((__m128i*)p, _mm512_cvtepi32_epi8(v)); }
+inline void i32_store_i16(int16_t* p, I32 v) { _mm256_storeu_si256((__m256i*)p, _mm512_cvtepi32_epi16(v)); }
 inline int32_t i32_sum(I32 a) { return _mm512_reduce_add_epi32(a); }
 
 inline U8 u8_load(const uint8_t* p) { return _mm512_loadu_si512(p); }

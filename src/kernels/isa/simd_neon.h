@@ -106,6 +106,7 @@ inline void i32_store_i8(int8_t* p, I32 v) {
   const int8x8_t bytes = vmovn_s16(vcombine_s16(words, words));
   __builtin_memcpy(p, &bytes, 4);
 }
+inline void i32_store_i16(int16_t* p, I32 v) { vst1_s16(p, vmovn_s32(v)); }
 inline int32_t i32_sum(I32 a) { return vaddvq_s32(a); }
 
 inline U8 u8_load(const uint8_t* p) { return vld1q_u8(p); }

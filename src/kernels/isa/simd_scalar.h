@@ -144,6 +144,9 @@ inline F32 i32_as_f32(I32 a) {
 inline void i32_store_i8(int8_t* p, I32 a) {
   for (int i = 0; i < kLanes; ++i) p[i] = (int8_t)a.v[i];
 }
+inline void i32_store_i16(int16_t* p, I32 a) {
+  for (int i = 0; i < kLanes; ++i) p[i] = (int16_t)a.v[i];
+}
 inline int32_t i32_sum(I32 a) { return (a.v[0] + a.v[2]) + (a.v[1] + a.v[3]); }
 
 inline float widen_f16(uint16_t h) {
