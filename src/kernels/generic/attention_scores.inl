@@ -58,7 +58,7 @@ struct Ahead {
   __attribute__((noinline)) void next_block() {
     if (block == end_block) {
       step = 0;
-      end = at + 1;
+      end = (const uint8_t*)UINTPTR_MAX;
       return;
     }
     at = data + (size_t)*block++ * block_bytes;
