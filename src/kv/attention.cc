@@ -40,9 +40,11 @@ Result<Dims> check_shape(const AttentionOptions& options, int num_kv_heads, int 
 
 /// A slot's length as positions; empty ones give zeros, or an error.
 Result<int> check_length(std::size_t slot, std::int64_t length, int num_rows, const AttentionOptions& options) {
+  if (length < 0) return fail("slot {}: found {} positions, expected at least 0", slot, length);
+  if (num_rows < 1) return fail("slot {}: found {} query rows, expected at least 1", slot, num_rows);
   if (length == 0 && options.zeros_for_empty) return 0;
   if (length == 0) return fail("slot {}: found no keys and values, expected at least 1 position", slot);
-  if (num_rows < 1 || num_rows > length)
+  if (num_rows > length)
     return fail("slot {}: found {} query rows, expected 1 to {}, its positions", slot, num_rows, length);
   if (length > std::numeric_limits<int>::max())
     return fail("slot {}: found {} positions, expected at most {}", slot, length, std::numeric_limits<int>::max());
@@ -221,9 +223,11 @@ int BatchedAttention::num_threads() const { return impl_->pool.num_threads(); }
 std::string BatchedAttention::isa() const { return std::string(isa_name(impl_->isa)); }
 
 void BatchedKvView::add_owned(std::vector<float> keys, std::vector<float> values, int position) {
-  const auto& own_keys = owned_.emplace_back(std::make_unique<std::vector<float>>(std::move(keys)));
-  const auto& own_values = owned_.emplace_back(std::make_unique<std::vector<float>>(std::move(values)));
+  auto own_keys = std::make_unique<std::vector<float>>(std::move(keys));
+  auto own_values = std::make_unique<std::vector<float>>(std::move(values));
   slots_.push_back({.keys = *own_keys, .values = *own_values, .position = position});
+  owned_.push_back(std::move(own_keys));
+  owned_.push_back(std::move(own_values));
 }
 
 KvSlot BatchedKvView::kv_for_slot(int slot) const {

@@ -1,0 +1,254 @@
+// How attention is cut into work, with a kernel that only keeps the books: every query meets every position that it
+// sees exactly once, whatever is shared and in however many rounds; and loads are counted as they happen.
+#include "kv/attention_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <vector>
+
+#include "kernels/dispatch.h"
+
+namespace octavo {
+namespace {
+
+constexpr std::size_t kTokenBytes = 10;
+
+/// What the kernel saw; KvLayer::data points to it.
+struct Books {
+  std::mutex mutex;
+  std::map<std::pair<const float*, int>, std::vector<int>> times_met;  // [query, KV head][position]
+  std::uint64_t tokens_loaded = 0;                                     // of all KV heads
+  int items = 0;
+  std::map<int, int> loads_of_block;  // tokens loaded by block
+};
+
+/// Instead of attention: the mean of the positions that a query sees, as a softmax state of equal weights.
+void keep_books(const KvLayer& kv, const AttentionItem& item, const AttentionItem* next, float*) {
+  Books& books = *reinterpret_cast<Books*>(kv.data);
+  const std::scoped_lock lock(books.mutex);
+  ++books.items;
+  books.tokens_loaded += static_cast<std::uint64_t>(item.end - item.begin);
+  for (int p = item.begin; p < item.end; ++p) ++books.loads_of_block[item.blocks[p / kv.block_size]];
+  EXPECT_LE(item.num_queries, kMaxItemQueries);
+  if (next != nullptr) {
+    EXPECT_LT(next->begin, next->end);
+  }
+  for (int i = 0; i < item.num_queries; ++i) {
+    const AttentionQuery& query = item.queries[i];
+    std::vector<int>& met = books.times_met[{query.q, item.kv_head}];
+    const int begin = std::max(item.begin, query.begin), end = std::min(item.end, query.end);
+    if (met.size() < static_cast<std::size_t>(query.end)) met.resize(static_cast<std::size_t>(query.end));
+    double sum = 0;
+    for (int p = begin; p < end; ++p) {
+      ++met[static_cast<std::size_t>(p)];
+      sum += p;
+    }
+    float* out = query.out + item.kv_head * item.head_stride;
+    if (item.partial != nullptr) {
+      EXPECT_EQ(item.begin / kTileTokens, (item.end - 1) / kTileTokens);
+      float* state = item.partial + static_cast<std::ptrdiff_t>(i) * (kv.head_dim + 2);
+      std::fill_n(state, kv.head_dim, static_cast<float>(sum));
+      state[kv.head_dim] = begin < end ? 0 : -std::numeric_limits<float>::infinity();
+      state[kv.head_dim + 1] = static_cast<float>(end - begin);
+    } else {
+      std::fill_n(out, kv.head_dim, static_cast<float>(sum / (end - begin)));
+    }
+  }
+}
+
+struct Rows {
+  std::vector<std::int32_t> blocks;
+  int first_position, num_rows;
+};
+
+struct Outcome {
+  std::uint64_t bytes, tokens_loaded;
+  std::map<int, int> loads_of_block;
+  int items;
+};
+
+/// Plans and runs, and checks that every query met what it sees once, and that its result came from all of it.
+Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& sequences, int window, int block_size,
+                 int threads) {
+  Books books;
+  const auto row = static_cast<std::size_t>(shape.num_heads * shape.head_dim);
+  std::size_t num_rows = 0;
+  for (const Rows& s : sequences) num_rows += static_cast<std::size_t>(s.num_rows);
+  std::vector<float> q(num_rows * row), out(num_rows * row, -1);
+  std::vector<AttentionSequence> given;
+  num_rows = 0;
+  for (const Rows& s : sequences) {
+    given.push_back({.blocks = s.blocks,
+                     .q = q.data() + num_rows * row,
+                     .out = out.data() + num_rows * row,
+                     .first_position = s.first_position,
+                     .num_rows = s.num_rows});
+    num_rows += static_cast<std::size_t>(s.num_rows);
+  }
+  const KvLayer kv{.data = reinterpret_cast<std::uint8_t*>(&books),
+                   .block_bytes = 0,
+                   .head_bytes = 0,
+                   .v_offset = 0,
+                   .token_bytes = kTokenBytes,
+                   .k_order = KOrder::kDimMajor,
+                   .block_size = block_size,
+                   .num_kv_heads = shape.num_kv_heads,
+                   .head_dim = shape.head_dim,
+                   .token_stride = shape.head_dim};
+  AttentionPlan plan(shape, threads);
+  ThreadPool pool(threads);
+  plan.build(given, window, block_size);
+  const ThreadPool::Step step(pool);
+  plan.run(kv, keep_books, kernel_table(IsaLevel::kScalar).merge_tiles, pool);
+
+  const int group = shape.num_heads / shape.num_kv_heads;
+  for (const AttentionSequence& s : given)
+    for (int i = 0; i < s.num_rows * shape.num_heads; ++i) {
+      const int end = s.first_position + i / shape.num_heads + 1, begin = window > 0 ? std::max(0, end - window) : 0;
+      const int head = i % shape.num_heads;
+      // A query is known by the head of KV head 0's group.
+      const float* key = s.q + static_cast<std::ptrdiff_t>(i - head + head % group) * shape.head_dim;
+      std::vector<int> expected(static_cast<std::size_t>(end), 0);
+      std::fill(expected.begin() + begin, expected.end(), 1);
+      EXPECT_EQ((books.times_met[{key, head / group}]), expected) << "row " << i / shape.num_heads << " head " << head;
+      const double mean = (begin + end - 1) / 2.0;
+      EXPECT_NEAR(s.out[static_cast<std::ptrdiff_t>(i) * shape.head_dim], mean, 1e-3 * end);
+    }
+  return {.bytes = plan.kv_bytes_loaded(kv),
+          .tokens_loaded = books.tokens_loaded,
+          .loads_of_block = books.loads_of_block,
+          .items = books.items};
+}
+
+/// `count` block ids from `first` on.
+std::vector<std::int32_t> blocks_from(int first, int count) {
+  std::vector<std::int32_t> blocks(static_cast<std::size_t>(count));
+  std::iota(blocks.begin(), blocks.end(), first);
+  return blocks;
+}
+
+/// A decode row at the end of `length` tokens: blocks 0 .. shared - 1, then blocks of its own from `first_own` on.
+Rows decode_row(int length, int block_size, int shared, int first_own) {
+  std::vector<std::int32_t> blocks = blocks_from(0, shared);
+  const std::vector<std::int32_t> own = blocks_from(first_own, (length + block_size - 1) / block_size - shared);
+  blocks.insert(blocks.end(), own.begin(), own.end());
+  return {std::move(blocks), length - 1, 1};
+}
+
+TEST(AttentionPlan, EveryQueryMeetsEveryPositionOnce) {
+  for (const int window : {0, 1, 200, 700})
+    for (const int threads : {1, 3}) {
+      SCOPED_TRACE(::testing::Message() << window << ' ' << threads);
+      std::vector<Rows> sequences = {decode_row(1, 16, 0, 1000),    decode_row(300, 16, 0, 1100),
+                                     decode_row(900, 16, 40, 1200), decode_row(2000, 16, 40, 1300),
+                                     decode_row(641, 16, 40, 1500), decode_row(256, 16, 16, 1600)};
+      sequences.push_back({blocks_from(0, 60), 900, 60});     // a chunk behind shared blocks
+      sequences.push_back({blocks_from(2000, 20), 0, 320});   // a whole prompt
+      sequences.push_back({blocks_from(2100, 40), 600, 5});   // few rows
+      sequences.push_back({blocks_from(2000, 20), 300, 10});  // of another prompt's blocks
+      const Outcome outcome =
+          run_plan({.num_heads = 6, .num_kv_heads = 2, .head_dim = 3, .max_rows = 401}, sequences, window, 16, threads);
+      EXPECT_EQ(outcome.bytes, outcome.tokens_loaded * kTokenBytes);
+    }
+}
+
+// 16 rows of 32 heads, 9000 tokens deep, are more partial results than scratch holds.
+TEST(AttentionPlan, DeepContextsAreDoneInRoundsWithinTheSameScratch) {
+  const AttentionPlan::Shape shape{.num_heads = 32, .num_kv_heads = 4, .head_dim = 62, .max_rows = 16};
+  const std::uint64_t scratch = AttentionPlan(shape, 2).scratch_bytes();
+  const std::uint64_t partials =
+      std::uint64_t{(9000 + kTileTokens - 1) / kTileTokens} * 16 * 32 * (62 + 2) * sizeof(float);
+  ASSERT_GT(partials, 2 * scratch);  // two rounds would not do
+  std::vector<Rows> shared, apart;
+  for (int s = 0; s < 16; ++s) {
+    shared.push_back(decode_row(9000 - 500 * (s % 5), 64, s < 8 ? 90 : 60, 1000 * (s + 1)));
+    apart.push_back(decode_row(9000 - 500 * (s % 5), 64, 0, 1000 * (s + 1)));
+  }
+  for (const std::vector<Rows>& sequences : {shared, apart}) {
+    const Outcome outcome = run_plan(shape, sequences, 0, 64, 2);
+    EXPECT_EQ(outcome.bytes, outcome.tokens_loaded * kTokenBytes);
+  }
+}
+
+TEST(AttentionPlan, ABlockOfSeveralSequencesIsLoadedOnceUpToItsLastWholeTile) {
+  const AttentionPlan::Shape shape{.num_heads = 2, .num_kv_heads = 1, .head_dim = 2, .max_rows = 4};
+  // 600 tokens are shared: two tiles of 256, and 88 tokens of a third, which each reads for itself.
+  const std::vector<Rows> sequences = {decode_row(620, 4, 150, 1000), decode_row(700, 4, 150, 2000),
+                                       decode_row(1000, 4, 150, 3000)};
+  const Outcome outcome = run_plan(shape, sequences, 0, 4, 1);
+  for (int block = 0; block < 150; ++block)
+    EXPECT_EQ(outcome.loads_of_block.at(block), block * 4 < 2 * kTileTokens ? 4 : 12) << block;
+  EXPECT_EQ(outcome.tokens_loaded, 2 * kTileTokens + 3 * 88 + 20 + 100 + 400);
+  EXPECT_EQ(outcome.bytes, outcome.tokens_loaded * kTokenBytes);
+}
+
+TEST(AttentionPlan, NestedPrefixesAreLoadedOnceEach) {
+  const AttentionPlan::Shape shape{.num_heads = 1, .num_kv_heads = 1, .head_dim = 2, .max_rows = 8};
+  // All share 2 tiles; the first three and the last two share 2 and 1 tiles more.
+  std::vector<Rows> sequences;
+  const int depth[] = {4, 4, 4, 3, 3};
+  for (int s = 0; s < 5; ++s) {
+    std::vector<std::int32_t> blocks = blocks_from(0, 2 * 16);
+    const std::vector<std::int32_t> middle = blocks_from(s < 3 ? 100 : 200, (depth[s] - 2) * 16);
+    const std::vector<std::int32_t> own = blocks_from(1000 * (s + 1), 20);
+    blocks.insert(blocks.end(), middle.begin(), middle.end());
+    blocks.insert(blocks.end(), own.begin(), own.end());
+    sequences.push_back({blocks, depth[s] * kTileTokens + 300, 1});
+  }
+  std::swap(sequences[0], sequences[4]);  // the order in which they are given does not matter
+  const Outcome outcome = run_plan(shape, sequences, 0, 16, 2);
+  EXPECT_EQ(outcome.tokens_loaded, (2 + 2 + 1) * kTileTokens + 5 * 301);
+}
+
+// No more queries than one item holds are read together, and a chunk of more rows than that reads by itself.
+TEST(AttentionPlan, AtMostOneItemsQueriesShareALoad) {
+  const AttentionPlan::Shape shape{.num_heads = 16, .num_kv_heads = 1, .head_dim = 2, .max_rows = 16};
+  std::vector<Rows> sequences;
+  for (int s = 0; s < 16; ++s) sequences.push_back(decode_row(513, 16, 32, 1000 * (s + 1)));
+  const Outcome outcome = run_plan(shape, sequences, 0, 16, 1);
+  static_assert(16 * 16 == 2 * kMaxItemQueries);
+  EXPECT_EQ(outcome.tokens_loaded, 2 * 512 + 16);
+}
+
+TEST(AttentionPlan, WindowsSkipWhatLiesBeforeThem) {
+  const AttentionPlan::Shape shape{.num_heads = 1, .num_kv_heads = 1, .head_dim = 1, .max_rows = 4};
+  // Blocks that left the window are not there.
+  std::vector<Rows> sequences = {decode_row(1000, 16, 0, 100), decode_row(1000, 16, 0, 200)};
+  for (Rows& rows : sequences) std::fill_n(rows.blocks.begin(), 1000 / 16 - 20, -1);
+  const Outcome outcome = run_plan(shape, sequences, 300, 16, 1);
+  EXPECT_FALSE(outcome.loads_of_block.contains(-1));
+  EXPECT_EQ(outcome.tokens_loaded, 600);
+}
+
+TEST(AttentionPlan, APlanIsBuiltAnewFromStepToStep) {
+  const AttentionPlan::Shape shape{.num_heads = 2, .num_kv_heads = 2, .head_dim = 4, .max_rows = 8};
+  AttentionPlan plan(shape, 2);
+  const std::uint64_t scratch = plan.scratch_bytes();
+  const KvLayer kv{.data = nullptr,
+                   .block_bytes = 0,
+                   .head_bytes = 0,
+                   .v_offset = 0,
+                   .token_bytes = kTokenBytes,
+                   .k_order = KOrder::kDimMajor,
+                   .block_size = 16,
+                   .num_kv_heads = 2,
+                   .head_dim = 4,
+                   .token_stride = 4};
+  for (const int length : {3000, 1, 100000, 300}) {
+    const Rows rows = decode_row(length, 16, 0, 0);
+    const AttentionSequence one{
+        .blocks = rows.blocks, .q = nullptr, .out = nullptr, .first_position = length - 1, .num_rows = 1};
+    plan.build({&one, 1}, 0, 16);
+    EXPECT_EQ(plan.kv_bytes_loaded(kv), static_cast<std::uint64_t>(length) * 2 * kTokenBytes);
+  }
+  plan.build({}, 0, 16);
+  EXPECT_EQ(plan.kv_bytes_loaded(kv), 0);
+  EXPECT_EQ(plan.scratch_bytes(), scratch);
+}
+
+}  // namespace
+}  // namespace octavo
