@@ -23,30 +23,29 @@ std::optional<std::string> read_first_line(const std::string& path) {
 }
 
 /// The cgroup v2 folder of this process ("0::/path" in /proc/self/cgroup), or the root.
-std::string cgroup_folder() {
-  std::ifstream file("/proc/self/cgroup");
+std::string cgroup_folder(const SystemFolders& folders) {
+  std::ifstream file(folders.proc + "/self/cgroup");
   for (std::string line; std::getline(file, line);)
-    if (line.starts_with("0::")) return "/sys/fs/cgroup" + line.substr(3);
-  return "/sys/fs/cgroup";
+    if (line.starts_with("0::")) return folders.cgroup + line.substr(3);
+  return folders.cgroup;
 }
 
-/// Calls `visit(text of name)` for the process's cgroup and each of its parents that has such a file.
+/// Calls `visit(folder)` for the process's cgroup and each of its parents: the tightest limit of all of them counts.
 template <class Visit>
-void visit_cgroup_files(std::string_view name, Visit visit) {
-  constexpr std::string_view kRoot = "/sys/fs/cgroup";
-  std::string folder = cgroup_folder();
-  while (folder.size() >= kRoot.size()) {
-    if (auto text = read_first_line(folder + "/" + std::string(name))) visit(*text);
+void visit_cgroups(const SystemFolders& folders, Visit visit) {
+  std::string folder = cgroup_folder(folders);
+  while (folder.size() >= folders.cgroup.size()) {
+    visit(folder);
     const std::size_t slash = folder.find_last_of('/');
-    if (slash == std::string::npos || folder == kRoot) break;
+    if (slash == std::string::npos || folder == folders.cgroup) break;
     folder.resize(slash);
   }
 }
 
-double cgroup_cpu_quota() {
+double cgroup_cpu_quota(const SystemFolders& folders) {
   double quota = std::numeric_limits<double>::infinity();
-  visit_cgroup_files("cpu.max", [&](const std::string& text) {
-    std::istringstream in(text);
+  visit_cgroups(folders, [&](const std::string& folder) {
+    std::istringstream in(read_first_line(folder + "/cpu.max").value_or(""));
     std::string limit;
     double period = 0;
     if ((in >> limit >> period) && limit != "max" && period > 0) quota = std::min(quota, std::stod(limit) / period);
@@ -54,10 +53,30 @@ double cgroup_cpu_quota() {
   return quota;
 }
 
-std::uint64_t read_u64(const std::string& text) {
-  std::istringstream in(text);
+/// None: no number, such as "max", or no such file.
+std::optional<std::uint64_t> read_u64(const std::optional<std::string>& text) {
+  std::istringstream in(text.value_or(""));
   std::uint64_t value = 0;
-  return (in >> value) ? value : std::numeric_limits<std::uint64_t>::max();
+  return (in >> value) ? std::optional(value) : std::nullopt;
+}
+
+/// The number behind `name` in a file of lines "name number".
+std::optional<std::uint64_t> read_field(const std::string& path, std::string_view name) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(name)) return read_u64(line.substr(name.size()));
+  return std::nullopt;
+}
+
+/// What a cgroup may still take; none where it has no limit.
+std::optional<std::uint64_t> cgroup_free_bytes(const std::string& folder) {
+  const auto limit = read_u64(read_first_line(folder + "/memory.max"));
+  const auto used = read_u64(read_first_line(folder + "/memory.current"));
+  if (!limit || !used) return std::nullopt;
+  // Pages of files that were read, such as a model's, count as used until somebody needs the memory.
+  const std::uint64_t droppable = read_field(folder + "/memory.stat", "inactive_file ").value_or(0);
+  const std::uint64_t held = *used - std::min(*used, droppable);
+  return *limit - std::min(*limit, held);
 }
 
 }  // namespace
@@ -105,12 +124,12 @@ Result<IsaLevel> parse_isa(std::string_view name) {
   return level;
 }
 
-int usable_cpus() {
+int usable_cpus(const SystemFolders& folders) {
   cpu_set_t set;
   CPU_ZERO(&set);
   int cpus = 1;
   if (::sched_getaffinity(0, sizeof(set), &set) == 0) cpus = std::max(1, CPU_COUNT(&set));
-  const double quota = cgroup_cpu_quota();
+  const double quota = cgroup_cpu_quota(folders);
   if (std::isfinite(quota)) cpus = std::min(cpus, std::max(1, static_cast<int>(std::ceil(quota))));
   return cpus;
 }
@@ -125,19 +144,12 @@ std::string cpu_model_name() {
   return "unknown";
 }
 
-std::uint64_t available_memory_bytes() {
+std::uint64_t available_memory_bytes(const SystemFolders& folders) {
   std::uint64_t available = std::numeric_limits<std::uint64_t>::max();
-  std::ifstream file("/proc/meminfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("MemAvailable:")) available = read_u64(line.substr(13)) * 1024;
-  // A cgroup's limit and its current use are both files of one folder; the tightest folder counts.
-  std::vector<std::uint64_t> limits;
-  visit_cgroup_files("memory.max", [&](const std::string& text) { limits.push_back(read_u64(text)); });
-  std::vector<std::uint64_t> used;
-  visit_cgroup_files("memory.current", [&](const std::string& text) { used.push_back(read_u64(text)); });
-  for (std::size_t i = 0; i < std::min(limits.size(), used.size()); ++i)
-    if (limits[i] != std::numeric_limits<std::uint64_t>::max())
-      available = std::min(available, limits[i] > used[i] ? limits[i] - used[i] : 0);
+  if (const auto kib = read_field(folders.proc + "/meminfo", "MemAvailable:")) available = *kib * 1024;
+  visit_cgroups(folders, [&](const std::string& folder) {
+    if (const auto free = cgroup_free_bytes(folder)) available = std::min(available, *free);
+  });
   return available;
 }
 

@@ -26,13 +26,20 @@ std::vector<IsaLevel> supported_isa_levels();
 /// "auto" gives the strongest level; a name gives that level. Errors: unknown name, level the processor lacks.
 Result<IsaLevel> parse_isa(std::string_view name);
 
+/// Where the system tells about itself; tests name folders of their own.
+struct SystemFolders {
+  std::string proc = "/proc";
+  std::string cgroup = "/sys/fs/cgroup";  // version 2
+};
+
 /// CPUs this process may use: the smaller of its affinity mask and its cgroup's quota, at least 1.
-int usable_cpus();
+int usable_cpus(const SystemFolders& folders = {});
 
 /// The processor's brand string, for reports; "unknown" when it has none.
 std::string cpu_model_name();
 
-/// Bytes of memory that can still be taken: the system's available memory, within the cgroup's limit.
-std::uint64_t available_memory_bytes();
+/// Bytes of memory that can still be taken: the system's available memory, within the limits of the process's cgroup
+/// and of those around it. File pages that the kernel can drop count as free.
+std::uint64_t available_memory_bytes(const SystemFolders& folders = {});
 
 }  // namespace octavo

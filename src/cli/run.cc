@@ -58,6 +58,11 @@ boost::json::object to_json(const Answer& answer, const ModelInfo& info, std::ui
         {"total_s", stats.total_s},
         {"tokens_per_s", speed.tokens_per_s},
         {"gb_per_s", speed.gb_per_s}}},
+      {"memory",
+       {{"weight_bytes", info.weight_bytes},
+        {"kv_arena_bytes", info.kv_arena_bytes},
+        {"kv_bytes_per_token", info.kv_bytes_per_token},
+        {"max_context", info.max_context}}},
   };
 }
 
@@ -141,8 +146,8 @@ void add_run_command(CLI::App& app, Context& context, Action& action) {
   add_sampling_options(*command, options->sampling);
   command->add_flag("--raw", options->raw, "Continue the text as it is, without the chat template");
   command->add_flag("--json", options->json,
-                    "Print one JSON object at the end: text, tokens, logprobs, finish_reason, seed, timings;\n"
-                    "of several choices an array of them");
+                    "Print one JSON object at the end: text, tokens, logprobs, finish_reason, seed, timings,\n"
+                    "memory; of several choices an array of them");
   add_engine_options(*command, options->engine, context);
   command->callback([options, prompt, &context, &action] {
     options->has_prompt = prompt->count() > 0;

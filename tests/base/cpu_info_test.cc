@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -36,6 +38,80 @@ TEST(CpuInfo, CountsAndSizesArePlausible) {
   EXPECT_LE(usable_cpus(), static_cast<int>(std::thread::hardware_concurrency()));
   EXPECT_GT(available_memory_bytes(), std::uint64_t{1} << 20);
   EXPECT_FALSE(cpu_model_name().empty());
+}
+
+/// A system of a test's own, told in files: 1000 KiB are available, and the process is in the cgroup /outer/inner.
+class FakeSystem : public testing::Test {
+ protected:
+  FakeSystem() {
+    write("proc/meminfo", "MemTotal:        4000 kB\nMemFree:          500 kB\nMemAvailable:    1000 kB\n");
+    write("proc/self/cgroup", "1:cpu:/elsewhere\n0::/outer/inner\n");
+    write("cgroup/outer/inner/memory.max", "max\n");
+    write("cgroup/outer/inner/memory.current", "999999999\n");
+  }
+  ~FakeSystem() override { std::filesystem::remove_all(root_); }
+
+  void write(const std::string& name, const std::string& text) {
+    const std::filesystem::path path = root_ / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  void limit(const std::string& cgroup, const std::string& max, const std::string& current) {
+    write("cgroup/" + cgroup + "/memory.max", max);
+    write("cgroup/" + cgroup + "/memory.current", current);
+  }
+  SystemFolders folders() const { return {.proc = (root_ / "proc").string(), .cgroup = (root_ / "cgroup").string()}; }
+  std::uint64_t available() const { return available_memory_bytes(folders()); }
+
+ private:
+  std::filesystem::path root_ =
+      std::filesystem::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+TEST_F(FakeSystem, WithoutALimitTheSystemsAvailableMemoryCounts) { EXPECT_EQ(available(), 1000U * 1024); }
+
+TEST_F(FakeSystem, TheTightestLimitOfTheProcessesCgroupsCounts) {
+  limit("outer/inner", "700000\n", "100000\n");
+  EXPECT_EQ(available(), 600000U);
+  limit("outer", "900000\n", "500000\n");
+  EXPECT_EQ(available(), 400000U);
+  limit("", "300000\n", "0\n");
+  EXPECT_EQ(available(), 300000U);
+  limit("other", "5\n", "0\n");
+  EXPECT_EQ(available(), 300000U);
+}
+
+TEST_F(FakeSystem, ALimitThatIsLooserThanTheMachineChangesNothing) {
+  limit("outer", "1000000000000\n", "5\n");
+  EXPECT_EQ(available(), 1000U * 1024);
+}
+
+TEST_F(FakeSystem, ACgroupThatIsFullHasNothingLeft) {
+  limit("outer/inner", "700000\n", "700001\n");
+  EXPECT_EQ(available(), 0U);
+}
+
+TEST_F(FakeSystem, PagesOfFilesThatCanBeDroppedCountAsFree) {
+  limit("outer/inner", "700000\n", "650000\n");
+  write("cgroup/outer/inner/memory.stat", "anon 50000\nactive_file 7\ninactive_file 500000\nslab 3\n");
+  EXPECT_EQ(available(), 550000U);
+  write("cgroup/outer/inner/memory.stat", "inactive_file 650001\n");
+  EXPECT_EQ(available(), 700000U);
+}
+
+TEST_F(FakeSystem, AFolderWithHalfItsFilesOrNoneSaysNothing) {
+  write("cgroup/outer/memory.max", "5\n");
+  EXPECT_EQ(available(), 1000U * 1024);
+  write("cgroup/outer/memory.current", "no number\n");
+  EXPECT_EQ(available(), 1000U * 1024);
+}
+
+TEST_F(FakeSystem, ACpuQuotaBoundsTheThreads) {
+  const int all = usable_cpus(folders());
+  write("cgroup/outer/cpu.max", "50000 100000\n");
+  EXPECT_EQ(usable_cpus(folders()), 1);
+  write("cgroup/outer/cpu.max", "max 100000\n");
+  EXPECT_EQ(usable_cpus(folders()), all);
 }
 
 }  // namespace
