@@ -146,12 +146,14 @@ TEST(AttentionPlan, EveryQueryMeetsEveryPositionOnce) {
       std::vector<Rows> sequences = {decode_row(1, 16, 0, 1000),    decode_row(300, 16, 0, 1100),
                                      decode_row(900, 16, 40, 1200), decode_row(2000, 16, 40, 1300),
                                      decode_row(641, 16, 40, 1500), decode_row(256, 16, 16, 1600)};
+      // Forks of one another that end at different places of the same tile, without blocks of their own.
+      for (const int length : {500, 512, 520}) sequences.push_back(decode_row(length, 16, (length + 15) / 16, 0));
       sequences.push_back({blocks_from(0, 60), 900, 60});     // a chunk behind shared blocks
       sequences.push_back({blocks_from(2000, 20), 0, 320});   // a whole prompt
       sequences.push_back({blocks_from(2100, 40), 600, 5});   // few rows
       sequences.push_back({blocks_from(2000, 20), 300, 10});  // of another prompt's blocks
       const Outcome outcome =
-          run_plan({.num_heads = 6, .num_kv_heads = 2, .head_dim = 3, .max_rows = 401}, sequences, window, 16, threads);
+          run_plan({.num_heads = 6, .num_kv_heads = 2, .head_dim = 3, .max_rows = 404}, sequences, window, 16, threads);
       EXPECT_EQ(outcome.bytes, outcome.tokens_loaded * kTokenBytes);
     }
 }

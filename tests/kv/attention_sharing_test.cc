@@ -263,10 +263,10 @@ class RandomTables {
  private:
   int pick(int low, int high) { return std::uniform_int_distribution(low, high)(random_); }
 
-  // A fork of an earlier one, cut at a random depth, or a new one; then a tail of its own.
+  // A fork of an earlier one, cut at a random depth, or a new one; then a tail of its own, or none.
   void add_slot() {
     static constexpr int kTails[] = {1, 20, 256, 700};
-    const int tail = pick(1, kTails[pick(0, 3)]);
+    int tail = pick(1, kTails[pick(0, 3)]);
     SlotData slot;
     SequenceId id = 0;
     int shared = 0;
@@ -275,6 +275,7 @@ class RandomTables {
       shared = pick(0, slots_[parent].length);
       if (pick(0, 1) == 0) shared = shared / 256 * 256;
       shared = std::min(shared, 1200);
+      if (shared > 0 && pick(0, 3) == 0) tail = 0;
       slot = make_slot(shape_, shared + tail, random_, pick_rows(shared + tail));
       std::ranges::copy(tokens_of(shape_, slots_[parent].keys, 0, shared), slot.keys.begin());
       std::ranges::copy(tokens_of(shape_, slots_[parent].values, 0, shared), slot.values.begin());
@@ -284,7 +285,7 @@ class RandomTables {
       slot = make_slot(shape_, tail, random_, pick_rows(tail));
       id = cache_->create_sequence();
     }
-    write_tokens(*cache_, id, shape_, slot, shared, slot.length);
+    if (tail > 0) write_tokens(*cache_, id, shape_, slot, shared, slot.length);
     rows_.push_back({id, slot.num_rows});
     slots_.push_back(std::move(slot));
   }
