@@ -3,10 +3,12 @@
 
     compare_logits.py MODEL.gguf --ids 1,2,3 --logits ours.npy [--cache FOLDER]
 
-Prints JSON: max_abs_error over all logits, mean_kl (oracle || ours, in nats, averaged over positions), mean_nll of
-both and their relative difference, top1_agreement (share of positions with the same most likely token).
+Prints JSON: max_abs_error over all logits, mean_kl and p99_kl (oracle || ours, in nats, mean and 99th percentile over
+positions), mean_nll of both and their relative difference, top1_agreement (share of positions with the same most
+likely token).
 `--cache` keeps the oracle's final hidden rows (small) by content of model and ids, because they take longest.
-Needs: numpy, gguf. As a module: `compare(reference, ours, ids)` and `oracle_logits(model_path, ids, cache)`.
+Needs: numpy, gguf. As a module: `compare(reference, ours, ids)` and `oracle_logits(model_path, ids, cache)`; where
+the reference is not the oracle, `SavedLogits(array)`.
 """
 import argparse
 import hashlib
@@ -38,6 +40,16 @@ class OracleLogits:
         return self.hidden[begin:end] @ self.output_matrix.T
 
 
+class SavedLogits:
+    """Logits that somebody wrote, as a reference: float32 [num_tokens, vocab_size], perhaps a mapped file."""
+
+    def __init__(self, array):
+        self.array, self.shape = array, array.shape
+
+    def rows(self, begin, end):
+        return self.array[begin:end]
+
+
 def load_output_matrix(model_path):
     """Only the output matrix, dequantized; much cheaper than a whole oracle.Model."""
     reader = oracle.gguf.GGUFReader(model_path)
@@ -64,11 +76,11 @@ def oracle_logits(model_path, ids, cache=None):
 
 
 def compare(reference, ours, ids, num_rows=None):
-    """reference: OracleLogits; ours: float32 [len(ids), vocab_size]; num_rows: only the first of them."""
+    """reference: OracleLogits or SavedLogits; ours: float32 [len(ids), vocab_size]; num_rows: only the first rows."""
     num_rows = num_rows or len(ids)
     if tuple(ours.shape) != (len(ids), reference.shape[1]):
         raise ValueError(f"logits have shape {tuple(ours.shape)}, expected {(len(ids), reference.shape[1])}")
-    max_error, kl, agree, nll_oracle, nll_ours = 0.0, 0.0, 0, 0.0, 0.0
+    max_error, kl, agree, nll_reference, nll_ours = 0.0, np.zeros(num_rows), 0, 0.0, 0.0
     for begin in range(0, num_rows, ROWS_AT_ONCE):
         end = min(begin + ROWS_AT_ONCE, num_rows)
         a, b = reference.rows(begin, end).astype(np.float64), np.asarray(ours[begin:end], np.float64)
@@ -77,15 +89,16 @@ def compare(reference, ours, ids, num_rows=None):
         max_error = max(max_error, float(np.abs(a - b).max()))
         agree += int((a.argmax(-1) == b.argmax(-1)).sum())
         a, b = oracle.log_softmax(a), oracle.log_softmax(b)
-        kl += float((np.exp(a) * (a - b)).sum())
+        kl[begin:end] = (np.exp(a) * (a - b)).sum(-1)
         for row in range(begin, min(end, num_rows - 1)):  # the last token has no successor
-            nll_oracle -= a[row - begin, ids[row + 1]]
+            nll_reference -= a[row - begin, ids[row + 1]]
             nll_ours -= b[row - begin, ids[row + 1]]
-    out = {"max_abs_error": max_error, "mean_kl": kl / num_rows, "top1_agreement": agree / num_rows}
+    out = {"max_abs_error": max_error, "mean_kl": float(kl.mean()), "p99_kl": float(np.quantile(kl, 0.99)),
+           "top1_agreement": agree / num_rows}
     if num_rows > 1:
-        out["mean_nll_oracle"] = float(nll_oracle / (num_rows - 1))
+        out["mean_nll_reference"] = float(nll_reference / (num_rows - 1))
         out["mean_nll"] = float(nll_ours / (num_rows - 1))
-        out["nll_relative_difference"] = abs(out["mean_nll"] / out["mean_nll_oracle"] - 1)
+        out["nll_relative_difference"] = abs(out["mean_nll"] / out["mean_nll_reference"] - 1)
     return out
 
 

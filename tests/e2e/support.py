@@ -12,6 +12,7 @@ import tempfile
 
 import numpy as np
 
+import dequantize_model
 import synth_model
 
 OCTAVO = os.environ["OCTAVO"]
@@ -79,9 +80,23 @@ def tiny_model(shape, **options):
     return path
 
 
+def float_model(model):
+    """A model with its weights as f16, made on first use."""
+    source = pathlib.Path(dequantize_model.__file__).read_bytes()
+    path = TEST_DATA / "float" / f"{model.stem}-{hashlib.sha256(source).hexdigest()[:16]}.gguf"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        dequantize_model.dequantize_model(model, path)
+    return path
+
+
+def english_text():
+    return (SOURCE_DATA / "text" / "english.txt").read_text(encoding="utf-8")
+
+
 def english_ids(model, count):
     """The first tokens of our English text."""
-    ids = tokenize(model, (SOURCE_DATA / "text" / "english.txt").read_text(encoding="utf-8"))
+    ids = tokenize(model, english_text())
     if len(ids) < count:
         raise AssertionError(f"the English text has {len(ids)} tokens for {model.name}, expected at least {count}")
     return ids[:count]

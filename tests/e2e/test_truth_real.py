@@ -23,7 +23,7 @@ class RealModel:
         for num_rows, max_kl in ((SHORT, self.max_kl_short), (LONG, self.max_kl_long)):
             result = compare_logits.compare(reference, ours, ids, num_rows)
             print(f"{self.model.name}, {num_rows} tokens: KL {result['mean_kl']:.2e} (at most {max_kl:.1e}), "
-                  f"NLL {result['mean_nll']:.4f} against {result['mean_nll_oracle']:.4f}, "
+                  f"NLL {result['mean_nll']:.4f} against {result['mean_nll_reference']:.4f}, "
                   f"same top token {100 * result['top1_agreement']:.1f} %")
             self.assertLessEqual(result["mean_kl"], max_kl)
             self.assertLessEqual(result["nll_relative_difference"], MAX_NLL_DIFFERENCE)
