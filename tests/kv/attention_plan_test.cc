@@ -210,6 +210,7 @@ TEST(AttentionPlan, NestedPrefixesAreLoadedOnceEach) {
 TEST(AttentionPlan, AtMostOneItemsQueriesShareALoad) {
   const AttentionPlan::Shape shape{.num_heads = 16, .num_kv_heads = 1, .head_dim = 2, .max_rows = 16};
   std::vector<Rows> sequences;
+  sequences.reserve(16);
   for (int s = 0; s < 16; ++s) sequences.push_back(decode_row(513, 16, 32, 1000 * (s + 1)));
   const Outcome outcome = run_plan(shape, sequences, 0, 16, 1);
   static_assert(16 * 16 == 2 * kMaxItemQueries);
