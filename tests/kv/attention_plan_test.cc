@@ -206,7 +206,7 @@ TEST(AttentionPlan, NestedPrefixesAreLoadedOnceEach) {
   EXPECT_EQ(outcome.tokens_loaded, (2 + 2 + 1) * kTileTokens + 5 * 301);
 }
 
-// No more queries than one item holds are read together, and a chunk of more rows than that reads by itself.
+// No more queries than one item holds are read together.
 TEST(AttentionPlan, AtMostOneItemsQueriesShareALoad) {
   const AttentionPlan::Shape shape{.num_heads = 16, .num_kv_heads = 1, .head_dim = 2, .max_rows = 16};
   std::vector<Rows> sequences;
