@@ -64,9 +64,9 @@ struct Request {
   int max_tokens = 0;                     // tokens to generate at most; 0: until the end of the context
   bool ignore_eos = false;                // go on after an end token
   std::vector<TokenId> stop_tokens = {};  // further tokens that end the answer
-  /// Answers to make of the one prompt, 1 to kMaxChoices and to the engine's max_sequences. The prompt is computed once;
-  /// each choice then goes on alone and ends with an event of its own. Choice i is drawn as index first_choice + i: it
-  /// is the same answer that a request of one choice with that first_choice gets.
+  /// Answers to make of the one prompt, 1 to kMaxChoices and to the engine's max_sequences. The prompt is computed
+  /// once; each choice then goes on alone and ends with an event of its own. Choice i is drawn as index first_choice +
+  /// i: it is the same answer that a request of one choice with that first_choice gets.
   int num_choices = 1;
   std::uint32_t first_choice = 0;
   /// Who may share: requests of different domains never find each other's tokens in the prefix cache.

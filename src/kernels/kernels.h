@@ -54,7 +54,8 @@ enum class KOrder : uint8_t {
   kTokenMajor,  // [block_size][head_dim]: as V; turned round a vector of tokens at a time
 };
 
-/// The K and V of one layer: blocks of `block_size` tokens, each block [kv_heads][head_bytes], a head being, where token_stride is head_dim,
+/// The K and V of one layer: blocks of `block_size` tokens, each block [kv_heads][head_bytes], a head being, where
+/// token_stride is head_dim,
 ///     K       in k_order
 ///     V       [block_size][head_dim], v_offset bytes after K
 ///     K scale [ceil(head_dim / 32)][block_size]      IEEE halfs, q8_0 only, behind V

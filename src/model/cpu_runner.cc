@@ -92,9 +92,8 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const GgufFile& file, const C
   std::unique_ptr<CpuRunner> runner(new CpuRunner(std::move(config), std::move(weights), std::move(kv)));
   runner->max_context_ = static_cast<int>(std::min<std::int64_t>(wanted_context, fitting));
   runner->max_rows_ = options.max_rows;
-  runner->transformer_ =
-      std::make_unique<Transformer>(runner->config_, runner->weights_, *runner->kv_, kernel_table(options.isa), pool,
-                                    options.max_rows);
+  runner->transformer_ = std::make_unique<Transformer>(runner->config_, runner->weights_, *runner->kv_,
+                                                       kernel_table(options.isa), pool, options.max_rows);
   return runner;
 }
 
