@@ -66,6 +66,7 @@ std::string KvStats::summary() const {
 Result<void> PagedKvCache::Impl::check_group(int g) const {
   const GroupBooks& books = *groups[static_cast<std::size_t>(g)];
   std::vector<std::span<const BlockId>> tables;
+  tables.reserve(sequences.size());
   for (const auto& [id, sequence] : sequences)
     tables.push_back(sequence.groups[static_cast<std::size_t>(g)].table.block_ids());
   if (const auto result = books.pool.check_integrity(tables); !result)

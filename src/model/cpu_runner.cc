@@ -35,8 +35,9 @@ Result<void> check_widths(const ModelConfig& config, const Weights& weights) {
 
 /// How far each layer of a model looks back, [num_layers] tokens; 0: all.
 std::vector<int> layer_windows(const ModelConfig& config) {
-  std::vector<int> windows;
-  for (int i = 0; i < config.num_layers; ++i) windows.push_back(config.is_windowed(i) ? config.window : 0);
+  std::vector<int> windows(static_cast<std::size_t>(config.num_layers));
+  for (int i = 0; i < config.num_layers; ++i)
+    windows[static_cast<std::size_t>(i)] = config.is_windowed(i) ? config.window : 0;
   return windows;
 }
 

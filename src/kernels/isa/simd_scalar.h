@@ -243,7 +243,7 @@ struct I16 {
 /// 2 * kLanes bytes, each widened.
 inline I16 i16_widen(const int8_t* p) {
   I16 r;
-  for (int i = 0; i < kLanes * 2; ++i) r.v[i] = p[i];
+  for (int i = 0; i < kLanes * 2; ++i) r.v[i] = p[i];  // NOLINT(bugprone-signed-char-misuse): numbers, not characters
   return r;
 }
 /// The pair at p in every lane.
