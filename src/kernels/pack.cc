@@ -213,19 +213,19 @@ void write_quads(DType type, const BlockTarget& t, std::uint8_t* out) {
 template <class Block>
 void pack_quantized(const Tensor& source, std::int64_t panel, std::uint8_t* packed) {
   const PackedBlock layout = packed_block(source.type);
-  std::uint8_t* quads = packed;
-  std::uint8_t* scales = packed + panel_scale_offset(source.type, source.cols);
+  const std::int64_t num_blocks = source.cols / layout.block;
   const std::int64_t first = panel * kPanelRows;
   const int rows = static_cast<int>(std::min<std::int64_t>(kPanelRows, source.rows - first));
   BlockTarget target{};
-  for (std::int64_t b = 0; b < source.cols / layout.block; ++b) {
-    target.scales = scales + b * layout.scale_bytes;
+  for (std::int64_t b = 0; b < num_blocks; ++b) {
+    const BlockPlace place = place_of_block(source.type, num_blocks, b);
+    target.scales = packed + place.scales;
     for (int row = 0; row < rows; ++row) {
       Block block;
       std::memcpy(&block, source.row(first + row) + static_cast<std::size_t>(b) * sizeof(Block), sizeof(Block));
       take(block, row, target);
     }
-    write_quads(source.type, target, quads + b * layout.quad_bytes);
+    write_quads(source.type, target, packed + place.quads);
   }
 }
 

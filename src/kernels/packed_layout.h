@@ -2,12 +2,14 @@
 //
 // A panel holds 16 rows. Four consecutive weights of one row are a quad; a plane stores the same quad of all 16
 // rows next to each other (64 bytes when a weight takes a byte), so one broadcast of four activations meets 16
-// outputs and nothing is summed across lanes. A panel is all quads of its K blocks, then all scales:
+// outputs and nothing is summed across lanes. A panel is read from its first byte to its last, as one stream: K blocks
+// in ascending order, in units of as many as it takes for their scales to be whole cache lines:
 //
-//     quads  [num_blocks][quad_bytes]     in planes of 8, 4, 2 or 1 bits (see PlaneLayout)
-//     scales [num_blocks][scale_bytes]    each field as 16 values, one a row
+//     quads  [blocks of the unit][quad_bytes]     in planes of 8, 4, 2 or 1 bits (see pack.cc)
+//     scales [blocks of the unit][scale_bytes]    each field as 16 values, one a row
 //
-// The bytes are those of the file, in another order, but for padding of the last panel and to cache lines.
+// The last unit has the blocks that are left. The bytes are those of the file, in another order, but for padding of the
+// last panel and to cache lines.
 // Plain floats lie as [cols][16]. Plain header: kernels of every instruction set include it, so its functions have
 // internal linkage: no unit may hand its code to another.
 #pragma once
@@ -58,11 +60,26 @@ static inline constexpr bool is_plain_float(DType type) {
   return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16;
 }
 
-/// Offset of the scales in a panel, and bytes from one panel to the next.
-static inline constexpr size_t panel_scale_offset(DType type, int64_t cols) {
-  const PackedBlock block = packed_block(type);
-  return (size_t)(cols / block.block) * (size_t)block.quad_bytes;
+/// K blocks of a unit: scales of so many are whole cache lines.
+static inline constexpr int unit_blocks(DType type) {
+  const int odd = packed_block(type).scale_bytes % 64;
+  return odd == 0 ? 1 : odd % 32 == 0 ? 2 : 4;
 }
+
+/// Where the parts of a K block lie in its panel of `num_blocks`, in bytes.
+struct BlockPlace {
+  size_t quads, scales;
+};
+static inline constexpr BlockPlace place_of_block(DType type, int64_t num_blocks, int64_t block) {
+  const PackedBlock b = packed_block(type);
+  const int64_t unit = unit_blocks(type), first = block / unit * unit;
+  const int64_t count = num_blocks - first < unit ? num_blocks - first : unit;
+  const int64_t begin = first * (b.quad_bytes + b.scale_bytes);
+  return {(size_t)(begin + (block - first) * b.quad_bytes),
+          (size_t)(begin + count * b.quad_bytes + (block - first) * b.scale_bytes)};
+}
+
+/// Bytes from one panel to the next.
 static inline constexpr size_t panel_bytes(DType type, int64_t cols) {
   const PackedBlock block = packed_block(type);
   const size_t bytes = (size_t)(cols / block.block) * (size_t)(block.quad_bytes + block.scale_bytes);

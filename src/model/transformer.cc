@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/pack.h"
+#include "kernels/packed_layout.h"
 #include "model/model_runner.h"
 
 namespace octavo {
@@ -12,8 +12,6 @@ namespace {
 
 // Rows whose small operations are one claim: fewer than this are not worth another thread's wake-up.
 constexpr std::size_t kRowGrain = 4;
-// Rows that meet a run of panels before the next run: their activations stay in the second-level cache.
-constexpr std::int64_t kRowBlock = 64;
 
 std::vector<double> rope_frequencies(const ModelConfig& c, double base, double scale, const float* factors) {
   std::vector<double> frequencies(static_cast<std::size_t>(c.head_dim / 2));
@@ -231,24 +229,7 @@ void Transformer::add_residual(const float* post_norm, int rows) {
 }
 
 void Transformer::multiply(std::span<const Product> products, const float* x, std::int64_t cols, int rows) {
-  const ActivationRows view = act_.int8.view(x, cols);
-  std::int64_t total = 0;
-  for (const Product& p : products) total += num_panels(p.weight->rows);
-  // About eight claims a thread, so that none waits long for the last; at most as many panels as caches hold.
-  const std::int64_t fair = total / (8 * pool_.num_threads());
-  const auto grain = static_cast<std::size_t>(std::clamp<std::int64_t>(fair, 1, 16));
-  pool_.for_ranges(static_cast<std::size_t>(total), grain, [&](std::size_t begin, std::size_t end, int) {
-    std::int64_t first = 0;  // number of the product's first panel
-    for (const Product& p : products) {
-      const std::int64_t panels = num_panels(p.weight->rows);
-      const std::int64_t from = std::max(static_cast<std::int64_t>(begin) - first, std::int64_t{0});
-      const std::int64_t to = std::min(static_cast<std::int64_t>(end) - first, panels);
-      const MatmulFn matmul = kernels_.matmul[dtype_index(p.weight->type)];
-      for (std::int64_t row = 0; row < rows && from < to; row += kRowBlock)
-        matmul(*p.weight, view, from, to, row, std::min<std::int64_t>(row + kRowBlock, rows), p.y, p.weight->rows);
-      first += panels;
-    }
-  });
+  octavo::multiply(products, act_.int8.view(x, cols), rows, kernels_, pool_);
 }
 
 std::span<const float> Transformer::logits(std::span<const std::int32_t> rows) {

@@ -11,16 +11,11 @@
 #include "kv/kv_storage.h"
 #include "model/activations.h"
 #include "model/batch.h"
+#include "model/multiply.h"
 #include "model/weights.h"
 #include "octavo/kv/paged_kv_cache.h"
 
 namespace octavo {
-
-/// One product of the step's rows with a weight matrix: y[row][output] at y + row * weight->rows.
-struct Product {
-  const PackedMatrix* weight;
-  float* y;
-};
 
 class Transformer {
  public:
@@ -57,7 +52,7 @@ class Transformer {
   void quantize_rows(const float* x, std::int64_t cols, int rows);
   /// x += post_norm(h), or x += h where there is no such norm.
   void add_residual(const float* post_norm, int rows);
-  /// All products of the same rows in one parallel region.
+  /// Products of the rows of x, [rows, cols], whose int8 form was made last.
   void multiply(std::span<const Product> products, const float* x, std::int64_t cols, int rows);
 
   const ModelConfig& config_;

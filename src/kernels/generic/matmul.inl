@@ -56,35 +56,40 @@ inline void add_group(const U8 (&q)[8], const F32* scale, const F32* offset, int
   }
 }
 
-// With few rows the weights come from memory, once: each is asked for this far ahead, which no hardware prefetcher
-// does across pages. The scales lie within the same bytes.
+// With few rows the weights come from memory, once: each line is asked for this far ahead, which no hardware prefetcher
+// does across pages.
 inline constexpr int kStreamingRows = 2;
 inline constexpr int kPrefetchBytes = 3072;
 
+/// Asks for share `part` of `parts` of a unit's lines.
 template <DType T>
-inline void prefetch_group(const uint8_t* quads, int g) {
+inline void prefetch_share(const uint8_t* unit, int part, int parts) {
   constexpr PackedBlock kB = packed_block(T);
-  constexpr int kGroups = kB.block / 32;
-  constexpr int kBytes = (kB.quad_bytes + kB.scale_bytes) / kGroups;
-  for (int line = 0; line < kBytes; line += 64) prefetch(quads + g * kBytes + line + kPrefetchBytes);
+  constexpr int kLines = unit_blocks(T) * (kB.quad_bytes + kB.scale_bytes) / 64;
+  const uint8_t* from = unit + kPrefetchBytes + part * kLines / parts * 64;
+  for (int line = 0; line < (kLines + parts - 1) / parts; ++line) prefetch(from + line * 64);
 }
 
 template <DType T, int R>
 inline void dot_tile(const uint8_t* panel, int64_t cols, int h, const ActRow (&x)[R], F32 (&acc)[R]) {
   constexpr PackedBlock kB = packed_block(T);
-  const uint8_t* quads = panel + h * kRowBytes;
-  const uint8_t* scales = panel + panel_scale_offset(T, cols);
-  for (int64_t k = 0; k < cols; k += kB.block) {
-    F32 scale[scale_groups<T>()], offset[scale_groups<T>()];
-    Weights<T>::scales(scales, h, scale, offset);
-    for (int g = 0; g < kB.block / 32; ++g) {
-      U8 q[8];
-      Weights<T>::quads(quads, g, q);
-      if constexpr (R <= kStreamingRows) prefetch_group<T>(quads, g);
-      add_group<T, R>(q, scale, offset, g, k + g * 32, x, acc);
+  constexpr int kUnit = unit_blocks(T), kGroups = kB.block / 32;
+  const uint8_t* unit = panel;
+  for (int64_t k = 0; k < cols; k += kUnit * kB.block) {
+    const int64_t left = (cols - k) / kB.block;
+    const int blocks = left < kUnit ? (int)left : kUnit;
+    const uint8_t* scales = unit + blocks * kB.quad_bytes;
+    for (int b = 0; b < blocks; ++b) {
+      F32 scale[scale_groups<T>()], offset[scale_groups<T>()];
+      Weights<T>::scales(scales + b * kB.scale_bytes, h, scale, offset);
+      for (int g = 0; g < kGroups; ++g) {
+        U8 q[8];
+        Weights<T>::quads(unit + b * kB.quad_bytes + h * kRowBytes, g, q);
+        if constexpr (R <= kStreamingRows) prefetch_share<T>(unit, b * kGroups + g, kUnit * kGroups);
+        add_group<T, R>(q, scale, offset, g, k + b * kB.block + g * 32, x, acc);
+      }
     }
-    quads += kB.quad_bytes;
-    scales += kB.scale_bytes;
+    unit += kUnit * (kB.quad_bytes + kB.scale_bytes);
   }
 }
 
@@ -185,10 +190,10 @@ void decode_row(const PackedMatrix& w, int64_t row, float* y) {
   if constexpr (is_plain_float(T)) {
     for (int64_t k = 0; k < w.cols; ++k) y[k] = lane_of(load_plain<T>(panel, k * kPanelRows + h * kLanes), lane);
   } else {
-    const uint8_t* scales = panel + panel_scale_offset(T, w.cols);
-    for (int64_t b = 0; b < w.cols / kB.block; ++b)
-      decode_block<T>(panel + h * kRowBytes + b * kB.quad_bytes, scales + b * kB.scale_bytes, h, lane,
-                      y + b * kB.block);
+    for (int64_t b = 0; b < w.cols / kB.block; ++b) {
+      const BlockPlace place = place_of_block(T, w.cols / kB.block, b);
+      decode_block<T>(panel + place.quads + h * kRowBytes, panel + place.scales, h, lane, y + b * kB.block);
+    }
   }
 }
 
