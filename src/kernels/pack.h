@@ -15,7 +15,8 @@ inline std::int64_t num_panels(std::int64_t rows) { return (rows + kPanelRows - 
 /// Bytes of a packed matrix. Equal to the file's but for padding.
 std::size_t packed_bytes(DType type, std::int64_t rows, std::int64_t cols);
 
-/// Packs panels `begin` .. `end` of `source`; `packed` is where panel 0 of the matrix begins. Rows of padding are zero.
+/// Packs panels `begin` .. `end` of `source` to `packed`, one after another; every byte of them is written. Rows of
+/// padding have scales of zero.
 void pack_panels(const Tensor& source, std::int64_t begin, std::int64_t end, std::uint8_t* packed);
 
 }  // namespace octavo

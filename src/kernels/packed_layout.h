@@ -5,7 +5,7 @@
 // outputs and nothing is summed across lanes. A panel is read from its first byte to its last, as one stream: K blocks
 // in ascending order, in units of as many as it takes for their scales to be whole cache lines:
 //
-//     quads  [blocks of the unit][quad_bytes]     in planes of 8, 4, 2 or 1 bits (see pack.cc)
+//     quads  [blocks of the unit][quad_bytes]     in planes of 8, 4, 2 or 1 bits (see pack_block.h)
 //     scales [blocks of the unit][scale_bytes]    each field as 16 values, one a row
 //
 // The last unit has the blocks that are left. The bytes are those of the file, in another order, but for padding of the

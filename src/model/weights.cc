@@ -142,7 +142,8 @@ void WeightLoader::load(Weights& w, ThreadPool& pool, const Weights::Progress& p
     const Tensor& source = m.source->tensor;
     const auto panels = static_cast<std::size_t>(num_panels(source.rows));
     pool.for_ranges(panels, 8, [&](std::size_t begin, std::size_t end, int) {
-      pack_panels(source, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end), bytes);
+      pack_panels(source, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end),
+                  bytes + begin * panel_bytes(source.type, source.cols));
     });
     file_.file().release(m.source->offset, source.data.size());
     m.target->data = bytes;

@@ -1,0 +1,126 @@
+// What packing is made of: a K block of 16 rows as vectors of 32-bit words, one word a row, and the moves of bits that
+// turn the planes of the file's formats into packed ones.
+//
+// A quad, four neighbouring weights of a row, never leaves its 32-bit word in any format (but for the bits of Q5_0,
+// Q5_1 and Q1_0). So rows are read word by word, turned round so that the same word of all rows is one vector of 64
+// bytes, as the packed planes have them, and bits are moved for 16 rows at once. In a plane quads are in ascending
+// order, 8 / bits of them share a vector; but a vector of nibbles holds the quads j and j + 4 of 32 weights. Internal
+// to src/kernels/pack*.cc; pure functions.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/packed_layout.h"
+
+namespace octavo {
+
+/// The same K block of the rows of a panel: where each row's bytes begin. Rows of padding point at zeros.
+using BlockRows = std::array<const std::uint8_t*, kPanelRows>;
+
+/// Packs one K block: all bytes of its quads and of its scales are written.
+using PackBlockFn = void(const BlockRows& rows, std::uint8_t* quads, std::uint8_t* scales);
+
+// Blocks of 32 weights (pack_small.cc).
+PackBlockFn pack_q4_0, pack_q4_1, pack_q5_0, pack_q5_1, pack_q8_0, pack_iq4_nl, pack_mxfp4;
+// Blocks of 256 weights with scales of their own inside (pack_k.cc).
+PackBlockFn pack_q2_k, pack_q3_k, pack_q4_k, pack_q5_k, pack_q6_k, pack_iq4_xs;
+// Ternary and 1-bit weights (pack_low_bit.cc).
+PackBlockFn pack_tq1_0, pack_tq2_0, pack_q1_0;
+
+/// The same 32-bit word of each row.
+typedef std::uint32_t Words __attribute__((vector_size(4 * kPanelRows)));
+
+inline void store_words(std::uint8_t* out, const Words& words) { std::memcpy(out, &words, sizeof(words)); }
+
+/// N words of every row from byte `offset` on. Four words of four rows are turned round in registers at a time.
+template <int N>
+inline void load_words(const BlockRows& rows, int offset, Words (&words)[N]) {
+  static_assert(N % 4 == 0);
+  typedef std::uint32_t Four __attribute__((vector_size(16)));
+  for (int row = 0; row < kPanelRows; row += 4)
+    for (int n = 0; n < N; n += 4) {
+      Four in[4];
+      for (int i = 0; i < 4; ++i) std::memcpy(&in[i], rows[row + i] + offset + 4 * n, sizeof(Four));
+      const Four ab01 = __builtin_shufflevector(in[0], in[1], 0, 4, 1, 5);
+      const Four ab23 = __builtin_shufflevector(in[0], in[1], 2, 6, 3, 7);
+      const Four cd01 = __builtin_shufflevector(in[2], in[3], 0, 4, 1, 5);
+      const Four cd23 = __builtin_shufflevector(in[2], in[3], 2, 6, 3, 7);
+      const Four out[4] = {
+          __builtin_shufflevector(ab01, cd01, 0, 1, 4, 5), __builtin_shufflevector(ab01, cd01, 2, 3, 6, 7),
+          __builtin_shufflevector(ab23, cd23, 0, 1, 4, 5), __builtin_shufflevector(ab23, cd23, 2, 3, 6, 7)};
+      for (int i = 0; i < 4; ++i)
+        std::memcpy(reinterpret_cast<std::uint8_t*>(&words[n + i]) + 4 * row, &out[i], sizeof(Four));
+    }
+}
+
+/// One word of every row, where four would reach beyond the block.
+inline void load_word(const BlockRows& rows, int offset, Words& words) {
+  for (int row = 0; row < kPanelRows; ++row)
+    std::memcpy(reinterpret_cast<std::uint8_t*>(&words) + 4 * row, rows[row] + offset, 4);
+}
+
+/// The 16-bit field at `offset` of every row.
+inline void copy_halves(const BlockRows& rows, int offset, std::uint8_t* out) {
+  for (int row = 0; row < kPanelRows; ++row) std::memcpy(out + 2 * row, rows[row] + offset, 2);
+}
+
+/// The low and the high half of each word, as two fields of 16-bit values.
+inline void store_halves(const Words& words, std::uint8_t* low, std::uint8_t* high) {
+  for (int row = 0; row < kPanelRows; ++row) {
+    const std::uint32_t word = words[row];
+    const auto l = static_cast<std::uint16_t>(word), h = static_cast<std::uint16_t>(word >> 16);
+    std::memcpy(low + 2 * row, &l, 2);
+    std::memcpy(high + 2 * row, &h, 2);
+  }
+}
+
+/// The four bytes of each word, as four fields of 16 bytes.
+inline void store_bytes(const Words& words, std::uint8_t* out) {
+  for (int row = 0; row < kPanelRows; ++row)
+    for (int i = 0; i < 4; ++i) out[i * kPanelRows + row] = static_cast<std::uint8_t>(words[row] >> (8 * i));
+}
+
+/// Each byte of N words is N fields of 8 / N bits: field j of word i goes to field i of word j. Where a byte of the
+/// file holds the same weight of N groups, a byte of a packed plane holds the same weight of N quads of one group.
+template <int N>
+inline void turn_fields(Words* words, int stride = 1) {
+  for (int step = N / 2, shift = 4; step > 0; step /= 2, shift /= 2) {
+    const std::uint32_t low = 0xFFFFFFFFU / ((1U << shift) + 1);  // of each 2 * shift bits the lower ones
+    for (int i = 0; i < N; ++i) {
+      if ((i & step) != 0) continue;
+      Words &a = words[i * stride], &b = words[(i + step) * stride];
+      const Words moved = (a >> shift ^ b) & low;
+      b ^= moved;
+      a ^= moved << shift;
+    }
+  }
+}
+
+/// A word whose bit i belongs to weight i: afterwards bit j of byte c belongs to weight c of quad j.
+inline void turn_bits(Words& word) {
+  constexpr struct {
+    int shift;
+    std::uint32_t mask;
+  } kSteps[] = {{14, 0x0000CCCC}, {7, 0x00AA00AA}, {2, 0x0C0C0C0C}, {1, 0x22222222}};
+  for (const auto& step : kSteps) {  // each exchanges two bits of the number of a bit; together 4 j + c becomes 8 c + j
+    const Words moved = (word >> step.shift ^ word) & step.mask;
+    word ^= moved ^ moved << step.shift;
+  }
+}
+
+/// A plane of two bits a weight of Q2_K, Q3_K, Q6_K and TQ2_0: words 8 h .. 8 h + 7 hold groups 4 h .. 4 h + 3.
+inline void pack_pairs(const BlockRows& rows, int offset, std::uint8_t* quads) {
+  Words words[16];
+  load_words(rows, offset, words);
+  for (int i = 0; i < 16; i += 4) {
+    turn_fields<4>(&words[i]);
+    const int half = i / 8, vector = i / 4 % 2;  // of the two that a group has
+    for (int group = 0; group < 4; ++group)
+      store_words(quads + 64 * (2 * (4 * half + group) + vector), words[i + group]);
+  }
+}
+
+}  // namespace octavo
