@@ -58,7 +58,7 @@ class Matrices {
   }
 
   std::size_t bytes() const { return bytes_; }
-  std::span<const PackedMatrix> all() const { return matrices_; }
+  std::span<const WeightMatrix> all() const { return matrices_; }
   const AlignedBuffer<std::uint8_t>& data() const { return data_; }
 
  private:
@@ -73,7 +73,7 @@ class Matrices {
 
   std::size_t bytes_;
   AlignedBuffer<std::uint8_t> data_;
-  std::vector<PackedMatrix> matrices_;
+  std::vector<WeightMatrix> matrices_;
 };
 
 void run_type(const std::string& name, const Options& options, const KernelTable& kernels, ThreadPool& pool,
@@ -88,6 +88,7 @@ void run_type(const std::string& name, const Options& options, const KernelTable
   AlignedBuffer<float> x(static_cast<std::size_t>(most) * static_cast<std::size_t>(options.cols));
   AlignedBuffer<float> y(static_cast<std::size_t>(most) * static_cast<std::size_t>(options.outputs));
   QuantizedRows int8(most, options.cols);
+  PanelScratch scratch;  // the matrices are packed
   std::mt19937 random(2);
   std::normal_distribution<float> normal;
   for (float& v : std::span(x.data(), x.size())) v = normal(random);
@@ -101,12 +102,13 @@ void run_type(const std::string& name, const Options& options, const KernelTable
         static_cast<std::size_t>(std::clamp(4e9 / operations, 1.0, 1.0 * static_cast<double>(matrices.all().size())));
     for (int round = 0; round < options.rounds; ++round) {
       const ThreadPool::Step step(pool);
-      best = std::min(best, seconds([&] {
-                              for (std::size_t i = 0; i < repeats; ++i) {
-                                const Product product{&matrices.all()[next++ % matrices.all().size()], y.data()};
-                                multiply({&product, 1}, int8.view(x.data(), options.cols), rows, kernels, pool);
-                              }
-                            }) / static_cast<double>(repeats));
+      best =
+          std::min(best, seconds([&] {
+                           for (std::size_t i = 0; i < repeats; ++i) {
+                             const Product product{&matrices.all()[next++ % matrices.all().size()], y.data()};
+                             multiply({&product, 1}, int8.view(x.data(), options.cols), rows, kernels, scratch, pool);
+                           }
+                         }) / static_cast<double>(repeats));
       read = std::min(read, seconds([&] { machine.read_blocks(matrices.data().data(), kPiece, pieces); }) /
                                 static_cast<double>(pieces.size() * kPiece));
     }

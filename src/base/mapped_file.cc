@@ -49,6 +49,13 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
+void MappedFile::prefetch(std::size_t offset, std::size_t size) const {
+  if (offset >= size_) return;
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t begin = offset / page * page, end = offset + std::min(size, size_ - offset);
+  ::madvise(const_cast<std::byte*>(data_) + begin, end - begin, MADV_WILLNEED);
+}
+
 void MappedFile::release(std::size_t offset, std::size_t size) const {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t begin = (offset + page - 1) / page * page;

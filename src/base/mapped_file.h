@@ -24,6 +24,9 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   const std::filesystem::path& path() const { return path_; }
 
+  /// Tells the system that [offset, offset + size), as far as the file goes, will soon be read.
+  void prefetch(std::size_t offset, std::size_t size) const;
+
   /// Tells the system that [offset, offset + size) will not be read again, so its pages can go.
   void release(std::size_t offset, std::size_t size) const;
 

@@ -22,13 +22,13 @@ Result<void> check_options(const CpuRunnerOptions& options, const ModelConfig& c
 
 /// Every weight type works on rows that are whole blocks; int8 activations on whole blocks of 32.
 Result<void> check_widths(const ModelConfig& config, const Weights& weights) {
-  const auto check = [&](const PackedMatrix& m, std::string_view what) -> Result<void> {
+  const auto check = [&](const WeightMatrix& m, std::string_view what) -> Result<void> {
     if (is_plain_float(m.type) || m.cols % kActBlock == 0) return {};
     return fail("{}: rows of {} weights ({}) do not divide into blocks of {}", config.name, m.cols, what, kActBlock);
   };
   OCTAVO_TRY_VOID(check(weights.output, "output"));
   for (const LayerWeights& w : weights.layers)
-    for (const PackedMatrix* m : {&w.q, &w.k, &w.v, &w.o, &w.gate, &w.up, &w.down})
+    for (const WeightMatrix* m : {&w.q, &w.k, &w.v, &w.o, &w.gate, &w.up, &w.down})
       OCTAVO_TRY_VOID(check(*m, "of a layer"));
   return {};
 }
@@ -78,7 +78,8 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const GgufFile& file, const C
                                                    ThreadPool& pool) {
   OCTAVO_TRY(ModelConfig config, ModelConfig::load(file));
   OCTAVO_TRY_VOID(check_options(options, config));
-  OCTAVO_TRY(Weights weights, Weights::load(file, config, pool, [&](std::uint64_t done, std::uint64_t total) {
+  OCTAVO_TRY(Weights weights,
+             Weights::load(file, config, options.repack, pool, [&](std::uint64_t done, std::uint64_t total) {
                if (options.on_load_progress) options.on_load_progress({done, total});
              }));
   OCTAVO_TRY_VOID(check_widths(config, weights));

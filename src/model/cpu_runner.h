@@ -24,6 +24,7 @@ struct CpuRunnerOptions {
   int max_rows = 512;                 // rows of one step
   int max_seqs = 256;                 // sequences of one step
   bool prefix_cache = true;
+  bool repack = true;  // else weights stay in the mapped file, which must outlive the runner
   std::function<void(const LoadProgress&)> on_load_progress = {};
 };
 
@@ -43,6 +44,7 @@ class CpuRunner final : public ModelRunner {
   /// Tokens one sequence may have: the least of the model's, the option's and what the KV memory holds.
   int max_context() const { return max_context_; }
   std::uint64_t weight_bytes() const { return weights_.total_bytes(); }
+  std::uint64_t mapped_weight_bytes() const { return weights_.mapped_bytes(); }
   std::uint64_t weight_bytes_per_token() const { return weights_.bytes_per_token(); }
   std::uint64_t kv_bytes_per_token() const;
   std::uint64_t kv_arena_bytes() const { return kv_->arena_bytes(); }

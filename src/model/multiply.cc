@@ -14,21 +14,24 @@ constexpr std::int64_t kRowBlock = 64;
 }  // namespace
 
 void multiply(std::span<const Product> products, const ActivationRows& x, int rows, const KernelTable& kernels,
-              ThreadPool& pool) {
+              PanelScratch& scratch, ThreadPool& pool) {
   std::int64_t total = 0;
   for (const Product& p : products) total += num_panels(p.weight->rows);
   // About eight claims a thread, so that none waits long for the last; at most as many panels as caches hold.
   const std::int64_t fair = total / (8 * pool.num_threads());
   const auto grain = static_cast<std::size_t>(std::clamp<std::int64_t>(fair, 1, 16));
-  pool.for_ranges(static_cast<std::size_t>(total), grain, [&](std::size_t begin, std::size_t end, int) {
+  pool.for_ranges(static_cast<std::size_t>(total), grain, [&](std::size_t begin, std::size_t end, int worker) {
     std::int64_t first = 0;  // number of the product's first panel
     for (const Product& p : products) {
       const std::int64_t panels = num_panels(p.weight->rows);
       const std::int64_t from = std::max(static_cast<std::int64_t>(begin) - first, std::int64_t{0});
       const std::int64_t to = std::min(static_cast<std::int64_t>(end) - first, panels);
       const MatmulFn matmul = kernels.matmul[dtype_index(p.weight->type)];
-      for (std::int64_t row = 0; row < rows && from < to; row += kRowBlock)
-        matmul(*p.weight, x, from, to, row, std::min<std::int64_t>(row + kRowBlock, rows), p.y, p.weight->rows);
+      scratch.for_runs(*p.weight, from, to, worker, [&](const PackedMatrix& run, std::int64_t first_panel) {
+        for (std::int64_t row = 0; row < rows; row += kRowBlock)
+          matmul(run, x, 0, num_panels(run.rows), row, std::min<std::int64_t>(row + kRowBlock, rows),
+                 p.y + first_panel * kPanelRows, p.weight->rows);
+      });
       first += panels;
     }
   });

@@ -7,16 +7,17 @@
 
 #include "base/thread_pool.h"
 #include "kernels/kernels.h"
+#include "model/weight_matrix.h"
 
 namespace octavo {
 
 struct Product {
-  const PackedMatrix* weight;
+  const WeightMatrix* weight;
   float* y;  // [rows, weight->rows]
 };
 
 /// All products of the same rows in one parallel region.
 void multiply(std::span<const Product> products, const ActivationRows& x, int rows, const KernelTable& kernels,
-              ThreadPool& pool);
+              PanelScratch& scratch, ThreadPool& pool);
 
 }  // namespace octavo

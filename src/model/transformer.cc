@@ -37,6 +37,7 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, Page
       kernels_(kernels),
       pool_(pool),
       act_(config, max_rows, kMaxLogitRows),
+      scratch_(weights.make_scratch(pool.num_threads())),
       frequencies_(rope_frequencies(config, config.rope_base, config.rope_scale, weights.rope_factors)) {
   if (config.window > 0) local_frequencies_ = rope_frequencies(config, config.rope_base_local, 1.0, nullptr);
   places_.resize(static_cast<std::size_t>(config.num_layers));
@@ -102,12 +103,11 @@ void Transformer::compute_angles(const Batch& batch) {
 }
 
 void Transformer::embed(const Batch& batch) {
-  const DecodeRowFn decode = kernels_.decode_row[dtype_index(weights_.embedding.type)];
   const float scale = std::sqrt(static_cast<float>(config_.width));
-  pool_.for_ranges(batch.tokens.size(), kRowGrain, [&](std::size_t begin, std::size_t end, int) {
+  pool_.for_ranges(batch.tokens.size(), kRowGrain, [&](std::size_t begin, std::size_t end, int worker) {
     for (std::size_t row = begin; row < end; ++row) {
       float* x = act_.x.data() + row * static_cast<std::size_t>(config_.width);
-      decode(weights_.embedding, batch.tokens[row], x);
+      scratch_.decode_row(kernels_, weights_.embedding, batch.tokens[row], worker, x);
       if (config_.arch->scale_embedding) kernels_.scale(x, scale, config_.width);
     }
   });
@@ -229,7 +229,7 @@ void Transformer::add_residual(const float* post_norm, int rows) {
 }
 
 void Transformer::multiply(std::span<const Product> products, const float* x, std::int64_t cols, int rows) {
-  octavo::multiply(products, act_.int8.view(x, cols), rows, kernels_, pool_);
+  octavo::multiply(products, act_.int8.view(x, cols), rows, kernels_, scratch_, pool_);
 }
 
 std::span<const float> Transformer::logits(std::span<const std::int32_t> rows) {

@@ -61,6 +61,7 @@ class Transformer {
   const KernelTable& kernels_;
   ThreadPool& pool_;
   Activations act_;
+  PanelScratch scratch_;
   std::vector<Place> places_;                           // [num_layers]
   std::vector<int> windows_;                            // [groups] as in PagedKvCache::Group
   std::vector<AttentionPlan> plans_;                    // [groups]

@@ -21,12 +21,14 @@ class WeightLoader {
   WeightLoader(const GgufFile& file, const ModelConfig& config) : file_(file), config_(config) {}
 
   Result<void> list(Weights& w);
-  void load(Weights& w, ThreadPool& pool, const Weights::Progress& progress);
+  void load_vectors(Weights& w) const;
+  void pack_matrices(Weights& w, ThreadPool& pool, const RepackProgress& progress) const;
+  void map_matrices(Weights& w) const;
 
  private:
   struct Matrix {
     const GgufTensor* source;
-    PackedMatrix* target;
+    WeightMatrix* target;
   };
   struct Vector {
     const GgufTensor* source;
@@ -34,7 +36,7 @@ class WeightLoader {
   };
 
   Result<const GgufTensor*> find(const std::string& name, std::int64_t rows, std::int64_t cols, Presence presence);
-  Result<void> matrix(const std::string& name, std::int64_t rows, std::int64_t cols, PackedMatrix& target);
+  Result<void> matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightMatrix& target);
   Result<void> vector(const std::string& name, std::int64_t size, Presence presence, const float*& target);
   Result<void> list_attention(const std::string& prefix, LayerWeights& w);
   Result<void> list_feed_forward(const std::string& prefix, LayerWeights& w);
@@ -61,9 +63,9 @@ Result<const GgufTensor*> WeightLoader::find(const std::string& name, std::int64
   return tensor;
 }
 
-Result<void> WeightLoader::matrix(const std::string& name, std::int64_t rows, std::int64_t cols, PackedMatrix& target) {
+Result<void> WeightLoader::matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightMatrix& target) {
   OCTAVO_TRY(const GgufTensor* tensor, find(name, rows, cols, Presence::kRequired));
-  target = {tensor->tensor.type, rows, cols, nullptr};
+  target = {.type = tensor->tensor.type, .rows = rows, .cols = cols};
   matrices_.push_back({tensor, &target});
   return {};
 }
@@ -121,14 +123,11 @@ Result<void> WeightLoader::list(Weights& w) {
   return check_all_used();
 }
 
-void WeightLoader::load(Weights& w, ThreadPool& pool, const Weights::Progress& progress) {
-  std::size_t matrix_bytes = 0, vector_floats = 0;
-  for (const Matrix& m : matrices_) matrix_bytes += packed_bytes(m.target->type, m.target->rows, m.target->cols);
+void WeightLoader::load_vectors(Weights& w) const {
+  std::size_t num_floats = 0;
   for (const Vector& v : vectors_)
-    vector_floats += rounded_up(static_cast<std::size_t>(v.source->tensor.cols), kVectorAlign);
-  w.matrices_ = AlignedBuffer<std::uint8_t>(matrix_bytes);
-  w.vectors_ = AlignedBuffer<float>(vector_floats);
-
+    num_floats += rounded_up(static_cast<std::size_t>(v.source->tensor.cols), kVectorAlign);
+  w.vectors_ = AlignedBuffer<float>(num_floats);
   float* floats = w.vectors_.data();
   for (const Vector& v : vectors_) {
     const auto size = static_cast<std::size_t>(v.source->tensor.cols);
@@ -136,39 +135,55 @@ void WeightLoader::load(Weights& w, ThreadPool& pool, const Weights::Progress& p
     *v.target = floats;
     floats += rounded_up(size, kVectorAlign);
   }
-  std::uint8_t* bytes = w.matrices_.data();
-  std::uint64_t done = 0;
-  for (const Matrix& m : matrices_) {
-    const Tensor& source = m.source->tensor;
-    const auto panels = static_cast<std::size_t>(num_panels(source.rows));
-    pool.for_ranges(panels, 8, [&](std::size_t begin, std::size_t end, int) {
-      pack_panels(source, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end),
-                  bytes + begin * panel_bytes(source.type, source.cols));
-    });
-    file_.file().release(m.source->offset, source.data.size());
-    m.target->data = bytes;
-    const std::size_t size = packed_bytes(source.type, source.rows, source.cols);
-    bytes += size;
-    done += size;
-    if (progress) progress(done, matrix_bytes);
-  }
-  if (config_.tied_output) w.output = w.embedding;
 }
 
-Result<Weights> Weights::load(const GgufFile& file, const ModelConfig& config, ThreadPool& pool,
-                              const Progress& progress) {
+void WeightLoader::pack_matrices(Weights& w, ThreadPool& pool, const RepackProgress& progress) const {
+  std::size_t bytes = 0;
+  for (const Matrix& m : matrices_) bytes += packed_bytes(m.target->type, m.target->rows, m.target->cols);
+  w.matrices_ = AlignedBuffer<std::uint8_t>::with_huge_pages(bytes);
+  std::uint8_t* panels = w.matrices_.data();
+  std::vector<RepackJob> jobs;
+  for (const Matrix& m : matrices_) {
+    jobs.push_back({.source = m.source->tensor, .offset = m.source->offset, .panels = panels});
+    m.target->panels = panels;
+    panels += packed_bytes(m.target->type, m.target->rows, m.target->cols);
+  }
+  repack(std::move(jobs), file_.file(), pool, progress);
+  file_.file().release(0, file_.file_bytes());  // the vectors', and pages that pieces share
+}
+
+void WeightLoader::map_matrices(Weights& w) const {
+  for (const Matrix& m : matrices_) {
+    m.target->file = m.source->tensor.data.data();
+    w.mapped_bytes_ += m.source->tensor.data.size();
+    w.largest_panel_bytes_ = std::max(w.largest_panel_bytes_, panel_bytes(m.target->type, m.target->cols));
+  }
+}
+
+Result<Weights> Weights::load(const GgufFile& file, const ModelConfig& config, bool repack, ThreadPool& pool,
+                              const RepackProgress& progress) {
   Weights weights;
   WeightLoader loader(file, config);
   OCTAVO_TRY_VOID(loader.list(weights));
-  loader.load(weights, pool, progress);
+  loader.load_vectors(weights);
+  if (repack) {
+    loader.pack_matrices(weights, pool, progress);
+  } else {
+    loader.map_matrices(weights);
+  }
+  if (config.tied_output) weights.output = weights.embedding;
   return weights;
 }
 
 std::uint64_t Weights::bytes_per_token() const {
-  const std::size_t embedding_bytes = packed_bytes(embedding.type, embedding.rows, embedding.cols);
-  const bool tied = output.data == embedding.data;
+  const bool tied = output.panels == embedding.panels && output.file == embedding.file;
+  const std::uint64_t embedding_bytes = embedding.bytes();
   return tied ? total_bytes()
-              : total_bytes() - embedding_bytes + embedding_bytes / static_cast<std::size_t>(embedding.rows);
+              : total_bytes() - embedding_bytes + embedding_bytes / static_cast<std::uint64_t>(embedding.rows);
+}
+
+PanelScratch Weights::make_scratch(int num_threads) const {
+  return mapped_bytes_ == 0 ? PanelScratch() : PanelScratch(largest_panel_bytes_, num_threads);
 }
 
 }  // namespace octavo

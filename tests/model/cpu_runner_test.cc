@@ -210,6 +210,23 @@ TEST_P(CpuRunnerTest, TheContiguousLayoutGivesTheSameBits) {
   }
 }
 
+TEST_P(CpuRunnerTest, WeightsLeftInTheFileGiveTheSameBits) {
+  const std::vector<std::int32_t> tokens = some_tokens(70, 6);
+  for (const bool tied : {true, false}) {
+    TinyModel recipe = model();
+    recipe.tied = tied;
+    Loaded packed = load(recipe, options(), 2);
+    CpuRunnerOptions mapped_options = options();
+    mapped_options.repack = false;
+    Loaded mapped = load(recipe, mapped_options, 3);
+    const std::vector<float> expected = read(packed, tokens, tokens.size(), blocks_from(0, 5));
+    for (const std::size_t chunk : {1, 33})
+      EXPECT_TRUE(same_bits(expected, read(mapped, tokens, chunk, blocks_from(0, 5)))) << "chunk " << chunk;
+    EXPECT_EQ(packed.runner->mapped_weight_bytes(), 0U);
+    EXPECT_GT(mapped.runner->mapped_weight_bytes(), mapped.runner->weight_bytes() * 9 / 10);
+  }
+}
+
 TEST_P(CpuRunnerTest, ACopiedBlockStandsForTheOneItCameFrom) {
   Loaded l = load(model(), options());
   const std::vector<std::int32_t> tokens = some_tokens(20, 4);

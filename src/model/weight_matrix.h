@@ -1,0 +1,72 @@
+// A weight matrix as the model holds it, and its panels as products read them.
+//
+// Matrices are packed at load, or they stay as they are in the mapped file and each thread packs the panels that it is
+// about to use into a scratch of its own: the same panels, so the same bits. Weights own the panels, the mapped file
+// owns the rest; both are read by all threads. A PanelScratch belongs to the transformer; a thread uses its own part.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/aligned_buffer.h"
+#include "kernels/kernels.h"
+#include "kernels/pack.h"
+
+namespace octavo {
+
+struct WeightMatrix {
+  DType type = DType::kF32;
+  std::int64_t rows = 0, cols = 0;       // outputs, inputs
+  const std::uint8_t* panels = nullptr;  // packed; nullptr: not packed at load
+  const std::byte* file = nullptr;       // as in the file, if not packed at load
+
+  std::uint64_t bytes() const {
+    return panels != nullptr ? packed_bytes(type, rows, cols)
+                             : *dtype_bytes(type, static_cast<std::uint64_t>(rows * cols));
+  }
+};
+
+class PanelScratch {
+ public:
+  /// For matrices that are packed already: no memory.
+  PanelScratch() = default;
+  /// For matrices whose panels have at most `largest_panel_bytes`.
+  PanelScratch(std::size_t largest_panel_bytes, int num_threads);
+
+  /// Calls use(run, first) for panels `begin` .. `end` of w, in order, a run at a time: `run` is a matrix of these
+  /// panels alone, `first` the number of its first panel in w. It is valid during the call.
+  template <class Use>
+  void for_runs(const WeightMatrix& w, std::int64_t begin, std::int64_t end, int worker, const Use& use) {
+    if (begin >= end) return;
+    const std::size_t stride = panel_bytes(w.type, w.cols);
+    if (w.panels != nullptr) {
+      use(matrix_of(w, begin, end, w.panels + static_cast<std::size_t>(begin) * stride), begin);
+      return;
+    }
+    const auto most = std::max<std::int64_t>(1, static_cast<std::int64_t>(kRunBytes / stride));
+    for (; begin < end; begin += most) {
+      const std::int64_t until = std::min(begin + most, end);
+      use(matrix_of(w, begin, until, pack(w, begin, until, worker)), begin);
+    }
+  }
+
+  /// Decodes row `row` of w into y[0 .. cols).
+  void decode_row(const KernelTable& kernels, const WeightMatrix& w, std::int64_t row, int worker, float* y);
+
+  std::size_t size_bytes() const { return memory_.size_bytes(); }
+
+ private:
+  // A part of the second-level cache: packed there, used from there, the rows of a step beside it.
+  static constexpr std::size_t kRunBytes = std::size_t{256} << 10;
+
+  static PackedMatrix matrix_of(const WeightMatrix& w, std::int64_t begin, std::int64_t end, const std::uint8_t* data) {
+    return {w.type, std::min(end * kPanelRows, w.rows) - begin * kPanelRows, w.cols, data};
+  }
+  const std::uint8_t* pack(const WeightMatrix& w, std::int64_t begin, std::int64_t end, int worker);
+  std::uint8_t* part_of(int worker) { return memory_.data() + static_cast<std::size_t>(worker) * part_bytes_; }
+
+  std::size_t part_bytes_ = 0;  // of one thread
+  AlignedBuffer<std::uint8_t> memory_;
+};
+
+}  // namespace octavo
