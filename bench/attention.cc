@@ -18,8 +18,8 @@
 #include "base/aligned_buffer.h"
 #include "base/cpu_info.h"
 #include "base/thread_pool.h"
-#include "bench/machine.h"
 #include "kernels/dispatch.h"
+#include "kernels/machine.h"
 #include "kv/attention_plan.h"
 #include "octavo/kv/types.h"
 

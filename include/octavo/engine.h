@@ -116,6 +116,21 @@ struct ChatMessage {
   std::string content;  // never parsed for control tokens
 };
 
+/// What some of a model's matrices take: multiply-adds of one token with quantized weights and with plain floats, and
+/// the file's bytes.
+struct MatrixWork {
+  std::uint64_t int8_multiply_adds = 0;
+  std::uint64_t float_multiply_adds = 0;
+  std::uint64_t bytes = 0;
+};
+/// What attention takes in the layers that look back equally far.
+struct AttentionWork {
+  int num_layers = 0;
+  int window = 0;                         // tokens that a row sees, its own included; 0: all before it
+  std::uint64_t kv_bytes = 0;             // keys and values of one token, in all these layers
+  std::uint64_t float_multiply_adds = 0;  // of one row with one token that it sees, in all these layers
+};
+
 /// What was loaded.
 struct ModelInfo {
   std::string name;  // general.name
@@ -127,6 +142,9 @@ struct ModelInfo {
   std::uint64_t weight_bytes_per_token = 0;  // weights read to compute one token alone
   std::uint64_t kv_bytes_per_token = 0;
   std::uint64_t kv_arena_bytes = 0;
+  MatrixWork layer_work;   // of every token
+  MatrixWork output_work;  // of a token whose logits are needed
+  std::vector<AttentionWork> attention_work;
   int num_threads = 0;
   std::string isa;
 };

@@ -50,6 +50,7 @@ int run_cli(int argc, const char* const* argv, Context& context) {
   Action action;
   add_run_command(app, context, action);
   add_chat_command(app, context, action);
+  add_bench_command(app, context, action);
   add_info_command(app, context, action);
   add_tokenize_command(app, context, action);
   add_logits_command(app, context, action);

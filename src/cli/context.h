@@ -8,9 +8,11 @@
 #include <iosfwd>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "octavo/engine.h"
+#include "octavo/machine.h"
 
 namespace octavo::cli {
 
@@ -31,6 +33,7 @@ struct Context {
   bool err_is_terminal = false;
   std::filesystem::path cache_folder;  // $XDG_CACHE_HOME or ~/.cache; empty if neither is known
   std::function<Result<std::unique_ptr<Engine>>(EngineOptions)> load_engine;
+  std::function<Result<MachineLimits>(int num_threads, std::string_view isa)> measure_machine;
   std::shared_ptr<spdlog::logger> log;  // to stderr
 };
 

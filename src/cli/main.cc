@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "octavo/engine.h"
+#include "octavo/machine.h"
 
 namespace {
 
@@ -35,6 +36,7 @@ int main(int argc, char** argv) {
       .err_is_terminal = ::isatty(STDERR_FILENO) == 1,
       .cache_folder = cache_folder(),
       .load_engine = octavo::Engine::load,
+      .measure_machine = octavo::measure_machine,
       .log = log,
   };
   return octavo::cli::run_cli(argc, argv, context);

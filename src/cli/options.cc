@@ -80,6 +80,13 @@ CLI::Option* add_integer(CLI::App& app, const std::string& name, int& value, int
       [&value](std::int64_t v) { value = static_cast<int>(v); }, description);
 }
 
+CLI::Option* add_integers(CLI::App& app, const std::string& name, std::vector<int>& values, int low, int high,
+                          const std::string& description) {
+  return add_parsed(
+      app, name, "N,...", [=](const std::string& text) { return parse_integers(text, low, high); },
+      [&values](const std::vector<int>& list) { values = list; }, description);
+}
+
 void add_model_option(CLI::App& app, std::string& model) {
   app.add_option("-m,--model", model, "GGUF file; without it the default model, SmolLM2-135M-Instruct")
       ->type_name("FILE");

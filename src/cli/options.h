@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/context.h"
 #include "octavo/engine.h"
@@ -14,6 +15,10 @@ namespace octavo::cli {
 /// An integer option from `low` to `high`.
 CLI::Option* add_integer(CLI::App& app, const std::string& name, int& value, int low, int high,
                          const std::string& description);
+
+/// A list of them, separated by commas.
+CLI::Option* add_integers(CLI::App& app, const std::string& name, std::vector<int>& values, int low, int high,
+                          const std::string& description);
 
 /// -m, --model.
 void add_model_option(CLI::App& app, std::string& model);

@@ -42,6 +42,17 @@ Result<std::int64_t> parse_integer(std::string_view text, std::int64_t low, std:
   return value;
 }
 
+Result<std::vector<int>> parse_integers(std::string_view text, int low, int high) {
+  std::vector<int> values;
+  while (true) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    OCTAVO_TRY(const std::int64_t value, parse_integer(text.substr(0, comma), low, high));
+    values.push_back(static_cast<int>(value));
+    if (comma == text.size()) return values;
+    text.remove_prefix(comma + 1);
+  }
+}
+
 Result<std::uint64_t> parse_u64(std::string_view text) {
   std::uint64_t value = 0;
   if (!parse_whole(text, value))

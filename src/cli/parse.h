@@ -14,6 +14,8 @@ namespace octavo::cli {
 
 /// A decimal integer from `low` to `high`.
 Result<std::int64_t> parse_integer(std::string_view text, std::int64_t low, std::int64_t high);
+/// One or more of them, separated by commas.
+Result<std::vector<int>> parse_integers(std::string_view text, int low, int high);
 Result<std::uint64_t> parse_u64(std::string_view text);
 /// A finite number from `low` to `high`.
 Result<float> parse_real(std::string_view text, float low, float high);

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "engine/engine_impl.h"
+#include "engine/model_work.h"
 #include "model/cpu_runner.h"
 
 namespace octavo {
@@ -30,7 +31,7 @@ Result<void> check_options(const EngineOptions& options) {
   return check_range("max_sequences", options.max_sequences, 1, kMaxStepTokens);
 }
 
-ModelInfo info_of(const CpuRunner& runner, IsaLevel isa, int num_threads) {
+ModelInfo info_of(const GgufFile& file, const CpuRunner& runner, KvType kv_type, IsaLevel isa, int num_threads) {
   return {.name = runner.config().name,
           .architecture = std::string(runner.config().arch->name),
           .vocab_size = runner.vocab_size(),
@@ -40,6 +41,9 @@ ModelInfo info_of(const CpuRunner& runner, IsaLevel isa, int num_threads) {
           .weight_bytes_per_token = runner.weight_bytes_per_token(),
           .kv_bytes_per_token = runner.kv_bytes_per_token(),
           .kv_arena_bytes = runner.kv_arena_bytes(),
+          .layer_work = layer_work(file),
+          .output_work = output_work(file),
+          .attention_work = attention_work(runner.config(), kv_type),
           .num_threads = num_threads,
           .isa = std::string(isa_name(isa))};
 }
@@ -67,7 +71,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
                                         .prefix_cache = options.prefix_cache,
                                         .on_load_progress = std::move(options.on_load_progress)};
   OCTAVO_TRY(std::unique_ptr<CpuRunner> runner, CpuRunner::load(*parts.file, runner_options, *parts.threads));
-  parts.info = info_of(*runner, isa, parts.threads->num_threads());
+  parts.info = info_of(*parts.file, *runner, options.kv_type, isa, parts.threads->num_threads());
   parts.runner = std::move(runner);
   return EngineImpl::create(std::move(parts));
 }

@@ -146,6 +146,14 @@ struct KernelTable {
   /// Rotates one head by angles whose cosines and sines are given, [head_dim / 2] each (Su et al. 2021).
   void (*rope_neighbours)(float* x, const float* cosines, const float* sines, int64_t head_dim);
   void (*rope_halves)(float* x, const float* cosines, const float* sines, int64_t head_dim);
+
+  /// What the level can do at most (kernels/machine.h). Reads whole lines of 64 bytes, asking for memory `ahead` bytes
+  /// before its turn (0: not at all; it need not be there); the result depends on all that was read.
+  uint64_t (*probe_read)(const uint8_t* data, size_t bytes, size_t ahead);
+  /// `rounds` of products in registers, of bytes with int32 sums and of floats; operands are [16], 1 to 127. They give
+  /// the number of multiply-adds done and a result that depends on all of them.
+  int64_t (*probe_int8)(int64_t rounds, const int8_t* operands, int32_t* result);
+  int64_t (*probe_float)(int64_t rounds, const int8_t* operands, float* result);
 };
 
 }  // namespace octavo

@@ -131,6 +131,12 @@ struct CliRun {
   std::ostringstream out, err;
   bool err_is_terminal = false;
   std::filesystem::path cache_folder;
+  MachineLimits machine{.cpu = "fake",
+                        .isa = "scalar",
+                        .num_threads = 1,
+                        .read_bytes_per_s = 1e10,
+                        .int8_ops_per_s = 1e11,
+                        .float_ops_per_s = 1e10};
   int code = -1;
 
   int run(std::vector<std::string> args, const std::string& input = "") {
@@ -149,6 +155,7 @@ struct CliRun {
           engine.options = std::move(options);
           return std::make_unique<FakeEngine>(engine);
         },
+        .measure_machine = [this](int, std::string_view) -> Result<MachineLimits> { return machine; },
         .log = std::make_shared<spdlog::logger>("octavo", std::make_shared<spdlog::sinks::ostream_sink_st>(err))};
     context.log->set_level(spdlog::level::warn);
     std::vector<const char*> argv = {"octavo"};

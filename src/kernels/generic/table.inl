@@ -35,6 +35,9 @@ constexpr KernelTable make_table() {
   table.gelu_mul = &gelu_mul;
   table.rope_neighbours = &rope_neighbours;
   table.rope_halves = &rope_halves;
+  table.probe_read = &probe_read;
+  table.probe_int8 = &probe_int8;
+  table.probe_float = &probe_float;
   return table;
 }
 

@@ -1,0 +1,25 @@
+// What the machine at hand can do at most, to compare measured speed with: the limits of `octavo bench`.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "octavo/result.h"
+
+namespace octavo {
+
+/// Rates of all threads together. A multiply-add is two operations.
+struct MachineLimits {
+  std::string cpu;  // the processor's brand string
+  std::string isa;  // the level whose instructions were timed
+  int num_threads = 0;
+  double read_bytes_per_s = 0;  // of memory larger than the caches
+  double int8_ops_per_s = 0;    // products of bytes summed in int32
+  double float_ops_per_s = 0;   // fused multiply-adds of float32
+};
+
+/// Measures for about a second, with 256 MiB of memory and threads of its own (0: every CPU this process may use).
+/// Medians of several runs. Errors: an `isa` that is unknown or that the processor lacks, no memory, no threads.
+Result<MachineLimits> measure_machine(int num_threads, std::string_view isa);
+
+}  // namespace octavo

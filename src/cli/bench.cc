@@ -1,0 +1,174 @@
+// octavo bench: how fast this machine reads prompts and writes answers with a model, and how near that is to its
+// limits.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <ostream>
+
+#include "base/cpu_info.h"
+#include "cli/bench_options.h"
+#include "cli/bench_plot.h"
+#include "cli/bench_report.h"
+#include "cli/bench_runs.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/parse.h"
+#include "cli/progress.h"
+#include "gguf/gguf_file.h"
+#include "model/cpu_runner.h"
+
+namespace octavo::cli {
+namespace {
+
+constexpr int kWarmUpTokens = 8;
+
+/// The rows in their order: prefill, decode, by depth, then by size.
+std::vector<BenchCase> ordinary_cases(const BenchOptions& options) {
+  std::vector<BenchCase> cases;
+  for (const int depth : options.depths)
+    for (const int prompt : options.prompts)
+      if (prompt > 0) cases.push_back({.is_prefill = true, .prompt = prompt, .depth = depth});
+  for (const int depth : options.depths)
+    for (const int gen : options.gens)
+      for (const int batch : options.batches)
+        if (gen > 0) cases.push_back({.is_prefill = false, .gen = gen, .batch = batch, .depth = depth});
+  return cases;
+}
+
+std::vector<BenchCase> shared_cases(const BenchOptions& options) {
+  std::vector<BenchCase> cases;
+  if (options.shared_prefix == 0) return cases;
+  for (const int prompt : options.prompts)
+    for (const int batch : options.batches)
+      if (prompt > 0)
+        cases.push_back({.is_prefill = true, .prompt = prompt, .batch = batch, .shared = options.shared_prefix});
+  for (const int gen : options.gens)
+    for (const int batch : options.batches)
+      if (gen > 0) cases.push_back({.is_prefill = false, .gen = gen, .batch = batch, .shared = options.shared_prefix});
+  return cases;
+}
+
+/// The context, the number of sequences and the KV memory that the largest case takes, where the options leave them
+/// open. Errors: the model's context or the machine's memory is too small.
+Result<void> make_room(std::span<const BenchCase> cases, EngineOptions& options) {
+  OCTAVO_TRY(const GgufFile file, GgufFile::open(options.model_path));
+  OCTAVO_TRY(const ModelConfig config, ModelConfig::load(file));
+  int longest = 0;
+  std::uint64_t kv_bytes = 0;
+  for (const BenchCase& c : cases) {
+    const int tokens = longest_sequence(c, options.max_step_tokens);
+    longest = std::max(longest, tokens);
+    options.max_sequences = std::max(options.max_sequences, c.batch);
+    // A step's rows are held beside a window of them.
+    const KvNeed need = kv_need(config, options.kv_type, options.block_size, tokens + options.max_step_tokens);
+    kv_bytes = std::max(kv_bytes, static_cast<std::uint64_t>(c.batch) * need.bytes);
+  }
+  const int context = options.max_context != 0 ? options.max_context : config.context_length;
+  if (longest > context)
+    return fail("{}: found a context of {} tokens, expected {} for these depths and lengths", config.name, context,
+                longest);
+  if (options.max_context == 0) options.max_context = longest;
+  if (options.kv_memory_bytes != 0 || options.kv_layout == KvLayout::kContiguous) return {};
+  const std::uint64_t free_bytes = available_memory_bytes();
+  if (kv_bytes + file.file_bytes() > free_bytes)
+    return fail("{}: found {} of free memory, expected {} for the weights and {} for the KV cache of the largest test",
+                config.name, format_bytes(free_bytes), format_bytes(file.file_bytes()), format_bytes(kv_bytes));
+  options.kv_memory_bytes = kv_bytes;
+  return {};
+}
+
+/// A short form of a case, so that caches, clocks and page tables are as they will be.
+BenchCase warm_up(BenchCase c) {
+  c.depth = 0;
+  c.prompt = std::min(c.prompt, 512);
+  c.gen = std::min(c.gen, kWarmUpTokens);
+  return c;
+}
+
+/// Measures `cases` round by round, so that a machine that slows down slows all of them, and adds them to the report.
+/// False after Ctrl-C.
+Result<bool> measure(std::span<const BenchCase> cases, const BenchOptions& options, bool prefix_cache,
+                     const InterruptGuard& guard, Context& context, BenchReport& report) {
+  if (cases.empty()) return true;
+  EngineOptions engine_options = options.engine;
+  engine_options.prefix_cache = prefix_cache;
+  OCTAVO_TRY(engine_options.model_path, resolve_model(options.model, context));
+  OCTAVO_TRY_VOID(make_room(cases, engine_options));
+  const int max_step_tokens = engine_options.max_step_tokens;
+  report.model_file = engine_options.model_path.filename().string();
+  OCTAVO_TRY(const auto engine, load_engine(std::move(engine_options), options.model, context));
+  report.model = engine->info();
+  OCTAVO_TRY(BenchRunner runner, BenchRunner::create(*engine, max_step_tokens, guard));
+  const std::size_t first_row = report.rows.size(), rounds = static_cast<std::size_t>(options.repeat);
+  for (const BenchCase& c : cases) report.rows.push_back({.c = c});
+  ProgressBar bar(context.err, context.err_is_terminal, "measuring");
+  for (std::size_t done = 0; done < cases.size() * (rounds + 1); ++done) {
+    bar.update(done, cases.size() * (rounds + 1));
+    const bool is_warm_up = done < cases.size();
+    const BenchCase& c = cases[done % cases.size()];
+    OCTAVO_TRY(const std::optional<BenchRun> run, runner.run(is_warm_up ? warm_up(c) : c));
+    if (!run) return false;
+    if (!is_warm_up) report.rows[first_row + done % cases.size()].runs.push_back(*run);
+  }
+  return true;
+}
+
+Result<void> write_plot(const std::string& path, const BenchReport& report) {
+  std::ofstream file(path, std::ios::binary);
+  if (!file) return fail("{}: cannot open: {}", path, std::strerror(errno));
+  file << to_svg(report);
+  file.close();
+  if (!file) return fail("{}: cannot write", path);
+  return {};
+}
+
+Result<int> bench(const BenchOptions& options, Context& context) {
+  const InterruptGuard guard;
+  BenchReport report{.machine = {},
+                     .model = {},
+                     .model_file = {},
+                     .kv_type = std::string(kv_type_name(options.engine.kv_type)),
+                     .kv_layout = options.engine.kv_layout == KvLayout::kPaged ? "paged" : "contiguous",
+                     .rows = {}};
+  OCTAVO_TRY(report.machine, context.measure_machine(options.engine.num_threads, options.engine.isa));
+  OCTAVO_TRY(const bool done, measure(ordinary_cases(options), options, false, guard, context, report));
+  if (!done) return kInterrupted;
+  OCTAVO_TRY(const bool done_shared, measure(shared_cases(options), options, true, guard, context, report));
+  if (!done_shared) return kInterrupted;
+  context.out << to_text(report, options.format) << std::flush;
+  if (options.format != BenchFormat::kMarkdown)  // the table has them below it
+    for (const std::string& line : warnings(report)) context.log->warn("{}", line);
+  if (!options.plot.empty()) OCTAVO_TRY_VOID(write_plot(options.plot, report));
+  if (!context.out) return fail("cannot write to the standard output");
+  return kDone;
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, Context& context, Action& action) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* command = app.add_subcommand("bench", "Measures how fast a model reads and writes on this machine");
+  command->footer(
+      "Lists are separated by commas; every combination is a row. The machine's own limits are measured first: "
+      "reading\n"
+      "memory, byte products, float multiply-adds, with the same threads and instruction set. GB/s counts what must "
+      "be\n"
+      "read: the weights once a step, and the keys and values that its rows see. GOPS counts int8 and float "
+      "operations.\n"
+      "\"of memory\" and \"of compute\" are the machine's least time for those over the time taken.\n"
+      "Every sequence of every run has its own random tokens, and the prefix cache is off. The depth of a prefill is\n"
+      "rounded up to whole steps (--chunk).\n\n"
+      "Examples:\n"
+      "  octavo bench\n"
+      "  octavo bench -m model.gguf --prompt 128,512 --gen 64 --batch 1,2,4,8,16,32 --plot curve.svg\n"
+      "  octavo bench --prompt 0 --gen 64 --batch 1 --depth 0,1024,4096 --format json\n"
+      "  octavo bench --batch 16 --shared-prefix 2048");
+  add_bench_options(*command, *options, context);
+  command->callback([options, &context, &action] {
+    complete_bench_options(*options);
+    action = [options, &context] { return bench(*options, context); };
+  });
+}
+
+}  // namespace octavo::cli

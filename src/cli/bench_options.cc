@@ -1,0 +1,54 @@
+#include "cli/bench_options.h"
+
+#include <algorithm>
+#include <map>
+
+#include "cli/options.h"
+
+namespace octavo::cli {
+namespace {
+
+constexpr int kMaxTokens = 1 << 24;
+constexpr int kMaxBatch = 4096;
+constexpr int kMaxRepeats = 10000;
+
+void add_format_option(CLI::App& app, BenchFormat& format) {
+  const std::map<std::string, BenchFormat> names = {
+      {"md", BenchFormat::kMarkdown}, {"csv", BenchFormat::kCsv}, {"json", BenchFormat::kJson}};
+  app.add_option_function<std::string>(
+         "--format", [&format, names](const std::string& name) { format = names.at(name); },
+         "md (default): a table in Markdown; csv; json: one object with machine, model and results")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"md", "csv", "json"}));
+}
+
+}  // namespace
+
+void add_bench_options(CLI::App& app, BenchOptions& options, Context& context) {
+  add_model_option(app, options.model);
+  add_integers(app, "--prompt", options.prompts, 0, kMaxTokens,
+               "Tokens of a prefill; 0 leaves prefill out; default 512");
+  add_integers(app, "--gen", options.gens, 0, kMaxTokens,
+               "Tokens that each sequence decodes; 0 leaves decode out; default 128");
+  add_integers(app, "--batch", options.batches, 1, kMaxBatch,
+               "Sequences that decode together; default 1,8,32, and 1 for the contiguous layout");
+  add_integers(app, "--depth", options.depths, 0, kMaxTokens,
+               "Tokens of each sequence that are there before the clock starts; default 0");
+  add_integer(app, "--shared-prefix", options.shared_prefix, 1, kMaxTokens,
+              "Also measure sequences that begin with N tokens in common, found in the prefix cache");
+  add_integer(app, "--repeat", options.repeat, 1, kMaxRepeats, "Runs of each test; the median is shown; default 5");
+  add_format_option(app, options.format);
+  app.add_option("--plot", options.plot, "Draw the figures into this file, as SVG")->type_name("FILE");
+  add_engine_options(app, options.engine, context);
+}
+
+void complete_bench_options(BenchOptions& options) {
+  const bool contiguous = options.engine.kv_layout == KvLayout::kContiguous;
+  if (options.batches.empty()) options.batches = contiguous ? std::vector{1} : std::vector{1, 8, 32};
+  if (contiguous && std::ranges::max(options.batches) > 1)
+    throw CLI::ValidationError("--batch", "the contiguous layout has one sequence at a time");
+  if (options.shared_prefix > 0 && (contiguous || !options.engine.prefix_cache))
+    throw CLI::ValidationError("--shared-prefix", "needs the paged layout and its prefix cache");
+}
+
+}  // namespace octavo::cli

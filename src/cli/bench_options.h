@@ -1,0 +1,33 @@
+// What `octavo bench` is asked to measure. Filled while the arguments are parsed.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/context.h"
+#include "octavo/engine.h"
+
+namespace octavo::cli {
+
+enum class BenchFormat : std::uint8_t { kMarkdown, kCsv, kJson };
+
+struct BenchOptions {
+  EngineOptions engine;
+  std::string model;
+  std::vector<int> prompts = {512};  // tokens of a prefill; 0: none
+  std::vector<int> gens = {128};     // tokens that each sequence decodes; 0: none
+  std::vector<int> batches = {};     // sequences that decode together; empty: the layout's default
+  std::vector<int> depths = {0};     // tokens that are there before the clock starts
+  int shared_prefix = 0;             // tokens that all sequences begin with, in rows of their own; 0: no such rows
+  int repeat = 5;
+  BenchFormat format = BenchFormat::kMarkdown;
+  std::string plot;  // file; empty: none
+};
+
+void add_bench_options(CLI::App& app, BenchOptions& options, Context& context);
+
+/// Once all are parsed: fills in what depends on others. Throws CLI::ValidationError where two exclude each other.
+void complete_bench_options(BenchOptions& options);
+
+}  // namespace octavo::cli

@@ -1,0 +1,46 @@
+// The figures of `octavo bench` and their three forms: Markdown, CSV, JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/bench_options.h"
+#include "cli/bench_runs.h"
+
+namespace octavo::cli {
+
+/// One row: a case with all its measurements, at least one.
+struct BenchRow {
+  BenchCase c;
+  std::vector<BenchRun> runs = {};
+};
+
+/// The figures of a row; rates by the median of its times.
+struct BenchFigures {
+  double tokens_per_s = 0;
+  double spread = 0;                           // of the rates: (highest - lowest) / median; 0 for a single run
+  double gb_per_s = 0;                         // 10^9 bytes that had to be read
+  double gops = 0;                             // 10^9 int8 and float operations
+  double memory_share = 0, compute_share = 0;  // of the machine's rates: least time over time taken
+  double share = 0;                            // the larger: how near this is to the machine's limit
+  bool bound_by_memory = false;
+};
+BenchFigures figures_of(const BenchRow& row, const MachineLimits& machine);
+
+/// Rows whose rates differ by more than this are not to be trusted.
+inline constexpr double kWidestSpread = 0.10;
+
+struct BenchReport {
+  MachineLimits machine;
+  ModelInfo model;
+  std::string model_file;
+  std::string kv_type, kv_layout;
+  std::vector<BenchRow> rows;
+};
+
+std::string to_text(const BenchReport& report, BenchFormat format);
+
+/// What to think of the figures, one line each: rows that spread too much. Empty: nothing.
+std::vector<std::string> warnings(const BenchReport& report);
+
+}  // namespace octavo::cli

@@ -1,0 +1,59 @@
+#include "cli/bench_work.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace octavo::cli {
+namespace {
+
+/// Tokens seen by rows at positions first .. first + count - 1, added up; a window of 0 is none.
+double tokens_seen(int first, int count, int window) {
+  const double rows = count;
+  if (window == 0) return rows * (first + 1) + rows * (rows - 1) / 2;
+  const int growing = std::clamp(window - first - 1, 0, count);  // rows that see all before them, and fewer than window
+  return tokens_seen(first, growing, 0) + (rows - growing) * window;
+}
+
+}  // namespace
+
+Work& Work::operator+=(const Work& other) {
+  bytes += other.bytes;
+  int8_ops += other.int8_ops;
+  float_ops += other.float_ops;
+  return *this;
+}
+
+Work step_work(const ModelInfo& info, std::span<const SequenceRows> sequences, int num_shared) {
+  Work work;
+  double rows = 0, logit_rows = 0;
+  for (const SequenceRows& s : sequences) {
+    rows += s.num_rows;
+    logit_rows += s.logits ? 1 : 0;
+  }
+  const std::uint64_t unread = logit_rows > 0 ? 0 : info.output_work.bytes;
+  work.bytes = static_cast<double>(info.weight_bytes_per_token - std::min(unread, info.weight_bytes_per_token));
+  work.int8_ops = 2 * (rows * static_cast<double>(info.layer_work.int8_multiply_adds) +
+                       logit_rows * static_cast<double>(info.output_work.int8_multiply_adds));
+  work.float_ops = 2 * (rows * static_cast<double>(info.layer_work.float_multiply_adds) +
+                        logit_rows * static_cast<double>(info.output_work.float_multiply_adds));
+  for (const AttentionWork& layers : info.attention_work) {
+    int shared_begin = num_shared;
+    for (const SequenceRows& s : sequences) {
+      const int end = s.first_row + s.num_rows;
+      const int begin = layers.window == 0 ? 0 : std::max(0, s.first_row + 1 - layers.window);
+      shared_begin = std::min(shared_begin, begin);
+      work.bytes += static_cast<double>(layers.kv_bytes) * std::max(0, end - std::max(begin, num_shared));
+      work.float_ops +=
+          2 * static_cast<double>(layers.float_multiply_adds) * tokens_seen(s.first_row, s.num_rows, layers.window);
+    }
+    work.bytes += static_cast<double>(layers.kv_bytes) * (num_shared - shared_begin);
+  }
+  return work;
+}
+
+LeastTime least_time(const Work& work, const MachineLimits& machine) {
+  return {.memory_s = work.bytes / machine.read_bytes_per_s,
+          .compute_s = work.int8_ops / machine.int8_ops_per_s + work.float_ops / machine.float_ops_per_s};
+}
+
+}  // namespace octavo::cli

@@ -1,0 +1,49 @@
+#include "engine/model_work.h"
+
+#include <algorithm>
+
+#include "model/cpu_runner.h"
+
+namespace octavo {
+namespace {
+
+void add(const Tensor& matrix, MatrixWork& work) {
+  const auto weights = static_cast<std::uint64_t>(matrix.rows) * static_cast<std::uint64_t>(matrix.cols);
+  const bool plain = dtype_info(matrix.type).block_elements == 1;
+  (plain ? work.float_multiply_adds : work.int8_multiply_adds) += weights;
+  work.bytes += matrix.data.size();
+}
+
+}  // namespace
+
+MatrixWork layer_work(const GgufFile& file) {
+  MatrixWork work;
+  for (const GgufTensor& tensor : file.tensors())
+    if (tensor.name.starts_with("blk.") && tensor.dims.size() > 1) add(tensor.tensor, work);
+  return work;
+}
+
+MatrixWork output_work(const GgufFile& file) {
+  MatrixWork work;
+  const GgufTensor* output = file.find_tensor("output.weight");
+  if (output == nullptr) output = file.find_tensor("token_embd.weight");  // tied
+  if (output != nullptr) add(output->tensor, work);
+  return work;
+}
+
+std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_type) {
+  const std::uint64_t layer_kv_bytes =
+      kv_need(config, kv_type, kDefaultBlockSize, 1).bytes_per_token / static_cast<std::uint64_t>(config.num_layers);
+  std::vector<AttentionWork> all;
+  for (int layer = 0; layer < config.num_layers; ++layer) {
+    const int window = config.is_windowed(layer) ? config.window : 0;
+    auto same = std::ranges::find(all, window, &AttentionWork::window);
+    if (same == all.end()) same = all.insert(all.end(), {.window = window});
+    same->num_layers += 1;
+    same->kv_bytes += layer_kv_bytes;
+    same->float_multiply_adds += 2 * static_cast<std::uint64_t>(config.q_width());  // scores, and sums of values
+  }
+  return all;
+}
+
+}  // namespace octavo

@@ -1,0 +1,45 @@
+// What the machine at hand can do at most, by loops of the very level and threads that are compared with it: reading
+// memory, byte products, float multiply-adds.
+//
+// Owned by who measures, used by the thread that drives its pool. What the public interface offers of it is in
+// octavo/machine.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/cpu_info.h"
+#include "base/thread_pool.h"
+#include "kernels/kernels.h"
+
+namespace octavo {
+
+class Machine {
+ public:
+  /// The processor must support `level`.
+  Machine(IsaLevel level, ThreadPool& pool);
+
+  /// Reads blocks of `block_bytes` (a multiple of 64) at data + id * block_bytes, each once, in order, by a plain loop;
+  /// threads claim runs of blocks.
+  void read_blocks(const std::uint8_t* data, std::size_t block_bytes, std::span<const std::int32_t> ids);
+
+  /// Bytes a second that all threads together read of `memory`, once, by the better of a plain loop and one that
+  /// prefetches. Memory larger than the caches, or it is these that are measured.
+  double bytes_per_second(std::span<const std::uint8_t> memory);
+
+  /// Multiply-adds a second of all threads together, in registers: about ten milliseconds. Of floats, and of bytes with
+  /// sums of int32.
+  double multiply_adds_per_second();
+  double byte_multiply_adds_per_second();
+
+ private:
+  template <class Probe>
+  double rate_of(Probe probe);
+
+  const KernelTable& kernels_;
+  ThreadPool& pool_;
+  std::uint64_t sink_ = 0;  // keeps results alive
+};
+
+}  // namespace octavo
