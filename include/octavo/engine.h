@@ -46,6 +46,9 @@ struct EngineOptions {
   int max_step_tokens = 512;  // rows computed in one step at most; longer prompts are read in chunks
   int max_sequences = 256;    // sequences that advance in one step at most
   bool prefix_cache = true;   // prompts that begin alike share memory and work; never changes an answer
+  /// Weights are brought into the order that the processor wants, in memory of this process. Without it they stay in
+  /// the file, whose pages all processes share, and are brought into order each time they are used: slower, same answer.
+  bool repack = true;
   std::function<void(const LoadProgress&)> on_load_progress = {};  // called on the loading thread
 };
 
@@ -139,6 +142,7 @@ struct ModelInfo {
   int num_layers = 0;
   int max_context = 0;  // in force: the smallest of the model's, the option's and what the KV budget can hold
   std::uint64_t weight_bytes = 0;
+  std::uint64_t mapped_weight_bytes = 0;     // of these: in the file's pages, not in memory of this process
   std::uint64_t weight_bytes_per_token = 0;  // weights read to compute one token alone
   std::uint64_t kv_bytes_per_token = 0;
   std::uint64_t kv_arena_bytes = 0;

@@ -70,6 +70,8 @@ void print_memory(const MemoryNeed& need, std::ostream& out) {
                      format_bytes(need.kv_bytes), format_bytes(need.kv_bytes_per_token));
   out << fmt::format("  {:<22}{:>12}  and scratch memory of some tens of MiB\n", "together",
                      format_bytes(need.weight_bytes + need.kv_bytes));
+  out << fmt::format("  {:<22}{:>12}  and the file's pages, which processes share: {}\n", "with --no-repack",
+                     format_bytes(need.unmapped_weight_bytes + need.kv_bytes), format_bytes(need.mapped_weight_bytes));
 }
 
 boost::json::array groups_to_json(const std::vector<WeightGroup>& groups, std::uint64_t total) {
@@ -120,7 +122,11 @@ boost::json::object to_json(const InfoReport& report) {
                      {"kv_type", kv_type_name(need.kv_type)},
                      {"kv_bytes_per_token", need.kv_bytes_per_token},
                      {"kv_bytes", need.kv_bytes},
-                     {"total_bytes", need.weight_bytes + need.kv_bytes}};
+                     {"total_bytes", need.weight_bytes + need.kv_bytes},
+                     {"no_repack",
+                      {{"weight_bytes", need.unmapped_weight_bytes},
+                       {"mapped_weight_bytes", need.mapped_weight_bytes},
+                       {"total_bytes", need.unmapped_weight_bytes + need.kv_bytes}}}};
   }
   return out;
 }

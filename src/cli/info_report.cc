@@ -54,10 +54,12 @@ void count_weights(const GgufFile& file, InfoReport& report) {
   }
 }
 
-MemoryNeed estimate_memory(const ModelConfig& config, std::uint64_t weight_bytes, const InfoOptions& options) {
+MemoryNeed estimate_memory(const ModelConfig& config, const WeightNeed& weights, const InfoOptions& options) {
   MemoryNeed need{.context = options.context == 0 ? config.context_length : options.context,
                   .kv_type = options.kv_type,
-                  .weight_bytes = weight_bytes};
+                  .weight_bytes = weights.packed_bytes + weights.vector_bytes,
+                  .unmapped_weight_bytes = weights.vector_bytes,
+                  .mapped_weight_bytes = weights.mapped_bytes};
   const KvNeed kv = kv_need(config, options.kv_type, options.block_size, need.context);
   need.kv_bytes_per_token = kv.bytes_per_token;
   need.kv_bytes = kv.bytes;
@@ -89,7 +91,7 @@ Result<InfoReport> make_info_report(const GgufFile& file, const InfoOptions& opt
   count_weights(file, report);
   if (file.tensors().empty()) return report;
   OCTAVO_TRY(report.config, ModelConfig::load(file));
-  report.memory = estimate_memory(*report.config, report.weight_bytes, options);
+  report.memory = estimate_memory(*report.config, weight_need(file), options);
   return report;
 }
 

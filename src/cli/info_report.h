@@ -35,7 +35,9 @@ struct VocabularyInfo {
 struct MemoryNeed {
   int context = 0;
   KvType kv_type = KvType::kF16;
-  std::uint64_t weight_bytes = 0;
+  std::uint64_t weight_bytes = 0;           // repacked
+  std::uint64_t unmapped_weight_bytes = 0;  // with --no-repack: beside the file's pages
+  std::uint64_t mapped_weight_bytes = 0;    // with --no-repack: of the file's pages, which processes share
   std::uint64_t kv_bytes_per_token = 0;
   std::uint64_t kv_bytes = 0;  // of one sequence as long as the context, in whole blocks; windowed layers keep their
                                // window and a step

@@ -128,6 +128,9 @@ void add_engine_options(CLI::App& app, EngineOptions& options, Context& context)
   app.add_flag_callback(
       "--no-prefix-cache", [&options] { options.prefix_cache = false; },
       "Compute every prompt from its beginning; changes speed and memory, never the answer");
+  app.add_flag_callback(
+      "--no-repack", [&options] { options.repack = false; },
+      "Leave weights in the file's pages, which processes share; less memory, slower, never another answer");
   add_integer(app, "--max-context", options.max_context, 1, kMaxContext,
               "Tokens of prompt and answer together at most; default: what the model was trained for");
   add_integer(app, "--chunk", options.max_step_tokens, 1, kMaxChunk,
@@ -187,8 +190,9 @@ Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::st
   OCTAVO_TRY(auto engine, context.load_engine(std::move(options)));
   bar.clear();
   const ModelInfo& info = engine->info();
-  context.log->info("model: {} ({}), {} of weights, {} threads, isa {}", info.name, info.architecture,
-                    format_bytes(info.weight_bytes), info.num_threads, info.isa);
+  context.log->info("model: {} ({}), {} of weights{}, {} threads, isa {}", info.name, info.architecture,
+                    format_bytes(info.weight_bytes), info.mapped_weight_bytes > 0 ? " in the file's pages" : "",
+                    info.num_threads, info.isa);
   context.log->info("context: {} tokens, KV cache of {}, {} a token", info.max_context,
                     format_bytes(info.kv_arena_bytes), format_bytes(info.kv_bytes_per_token));
   return engine;

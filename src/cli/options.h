@@ -23,8 +23,9 @@ CLI::Option* add_integers(CLI::App& app, const std::string& name, std::vector<in
 /// -m, --model.
 void add_model_option(CLI::App& app, std::string& model);
 
-/// --threads, --isa, --kv-type, --kv-layout, --block-size, --kv-memory, --no-prefix-cache, --max-context and --chunk
-/// into `options`, and --log-level into the context's log.
+/// --threads, --isa, --kv-type, --kv-layout, --block-size, --kv-memory, --no-prefix-cache, --no-repack, --max-context
+/// and
+/// --chunk into `options`, and --log-level into the context's log.
 void add_engine_options(CLI::App& app, EngineOptions& options, Context& context);
 void add_kv_type_option(CLI::App& app, KvType& type);
 void add_log_level_option(CLI::App& app, Context& context);

@@ -60,6 +60,7 @@ boost::json::object to_json(const Answer& answer, const ModelInfo& info, std::ui
         {"gb_per_s", speed.gb_per_s}}},
       {"memory",
        {{"weight_bytes", info.weight_bytes},
+        {"mapped_weight_bytes", info.mapped_weight_bytes},
         {"kv_arena_bytes", info.kv_arena_bytes},
         {"kv_bytes_per_token", info.kv_bytes_per_token},
         {"max_context", info.max_context}}},

@@ -38,6 +38,7 @@ ModelInfo info_of(const GgufFile& file, const CpuRunner& runner, KvType kv_type,
           .num_layers = runner.config().num_layers,
           .max_context = runner.max_context(),
           .weight_bytes = runner.weight_bytes(),
+          .mapped_weight_bytes = runner.mapped_weight_bytes(),
           .weight_bytes_per_token = runner.weight_bytes_per_token(),
           .kv_bytes_per_token = runner.kv_bytes_per_token(),
           .kv_arena_bytes = runner.kv_arena_bytes(),
@@ -69,6 +70,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
                                         .max_rows = options.max_step_tokens,
                                         .max_seqs = options.max_sequences,
                                         .prefix_cache = options.prefix_cache,
+                                        .repack = options.repack,
                                         .on_load_progress = std::move(options.on_load_progress)};
   OCTAVO_TRY(std::unique_ptr<CpuRunner> runner, CpuRunner::load(*parts.file, runner_options, *parts.threads));
   parts.info = info_of(*parts.file, *runner, options.kv_type, isa, parts.threads->num_threads());

@@ -60,6 +60,11 @@ Result<std::unique_ptr<PagedKvCache>> make_kv(const ModelConfig& config, const C
 
 }  // namespace
 
+std::uint64_t default_kv_memory(std::uint64_t available_bytes, std::uint64_t mapped_weight_bytes) {
+  const std::uint64_t left = available_bytes - std::min(available_bytes, mapped_weight_bytes);
+  return std::max(left / 2, available_bytes / 8);
+}
+
 KvNeed kv_need(const ModelConfig& config, KvType type, int block_size, std::int64_t num_tokens) {
   const std::vector<int> windows = layer_windows(config);
   const KvShape layer{.type = type,
@@ -85,7 +90,9 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const GgufFile& file, const C
   OCTAVO_TRY_VOID(check_widths(config, weights));
 
   const int wanted_context = options.max_context != 0 ? options.max_context : config.context_length;
-  const std::uint64_t budget = options.kv_memory_bytes != 0 ? options.kv_memory_bytes : available_memory_bytes() / 2;
+  const std::uint64_t budget = options.kv_memory_bytes != 0
+                                   ? options.kv_memory_bytes
+                                   : default_kv_memory(available_memory_bytes(), weights.mapped_bytes());
   OCTAVO_TRY(std::unique_ptr<PagedKvCache> kv, make_kv(config, options, wanted_context, budget));
   const std::int64_t fitting = kv->max_sequence_tokens();
   if (options.max_context > fitting)

@@ -62,6 +62,11 @@ class CpuRunner final : public ModelRunner {
   std::vector<std::int32_t> logit_rows_;  // of the last forward
 };
 
+/// The KV memory that is taken unless it is named: half of what the weights leave. Packed weights are in memory
+/// already; mapped ones will want their pages. Where these do not fit anyway the file is read again and again, and the
+/// cache gets an eighth.
+std::uint64_t default_kv_memory(std::uint64_t available_bytes, std::uint64_t mapped_weight_bytes);
+
 /// Memory that the paged KV cache of a model takes, in bytes.
 struct KvNeed {
   std::uint64_t bytes_per_token = 0;  // in every layer

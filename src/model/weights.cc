@@ -15,6 +15,20 @@ std::size_t rounded_up(std::size_t n, std::size_t to) { return (n + to - 1) / to
 
 }  // namespace
 
+WeightNeed weight_need(const GgufFile& file) {
+  WeightNeed need;
+  for (const GgufTensor& tensor : file.tensors()) {
+    const Tensor& t = tensor.tensor;
+    if (t.rows == 1) {
+      need.vector_bytes += sizeof(float) * rounded_up(static_cast<std::size_t>(t.cols), kVectorAlign);
+    } else {
+      need.packed_bytes += packed_bytes(t.type, t.rows, t.cols);
+      need.mapped_bytes += t.data.size();
+    }
+  }
+  return need;
+}
+
 /// First lists what the model needs and checks it, so that a wrong file is refused before memory is taken; then loads.
 class WeightLoader {
  public:

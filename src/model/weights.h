@@ -29,6 +29,14 @@ struct LayerWeights {
   const float* post_ffn_norm = nullptr;   // [width]
 };
 
+/// Memory that a model's weights take, in bytes; vectors are kept as floats.
+struct WeightNeed {
+  std::uint64_t packed_bytes = 0;  // matrices in panels
+  std::uint64_t mapped_bytes = 0;  // the same matrices left in the file
+  std::uint64_t vector_bytes = 0;
+};
+WeightNeed weight_need(const GgufFile& file);
+
 class Weights {
  public:
   /// Checks every tensor's presence and shape; then packs the matrices on all threads and gives the file's pages back,

@@ -94,6 +94,21 @@ TEST(Info, MemoryGrowsWithContextAndKvType) {
   EXPECT_EQ(kv({"--context", "16", "--kv-type", "q8_0"}), std::pair(68, 68 * 16));
 }
 
+TEST(Info, MemoryIsToldForRepackedWeightsAndForThoseLeftInTheFile) {
+  const TempFile file(small_model().bytes());
+  CliRun cli;
+  const auto memory = json_of(cli, {file.string(), "--context", "16"}).at("memory").as_object();
+  const auto number = [](const boost::json::value& value) { return value.to_number<std::uint64_t>(); };
+  const std::uint64_t matrices = 680 + 2304 + 4096 + 3456, vectors = 512, kv = 128 * 16;
+  const auto& no_repack = memory.at("no_repack");
+  EXPECT_EQ(number(no_repack.at("mapped_weight_bytes")), matrices);
+  EXPECT_EQ(number(no_repack.at("weight_bytes")), vectors);
+  EXPECT_EQ(number(no_repack.at("total_bytes")), vectors + kv);
+  // The embedding has 10 rows, of the 16 of a panel; the other matrices are whole panels.
+  EXPECT_EQ(number(memory.at("weight_bytes")), matrices - 680 + 680 * 16 / 10 + vectors);
+  EXPECT_EQ(number(memory.at("total_bytes")), number(memory.at("weight_bytes")) + kv);
+}
+
 TEST(Info, WindowedLayersNeedNoMoreThanTheirWindowAndAStep) {
   // 5 layers look back 24 tokens, the sixth looks at all; 2 heads of 32 dimensions, K and V, 2 bytes each.
   const TempFile file(test::TinyModel{.arch = "gemma3", .layers = 6, .window = 24}.bytes());

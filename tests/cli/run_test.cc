@@ -81,6 +81,7 @@ TEST(Run, WithoutASeedARandomOneIsDrawnAndLogged) {
 TEST(Run, JsonIsOneObject) {
   CliRun cli;
   cli.engine.info.weight_bytes = 11;
+  cli.engine.info.mapped_weight_bytes = 10;
   cli.engine.info.kv_arena_bytes = 12;
   cli.engine.info.kv_bytes_per_token = 13;
   EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "-n", "2", "--seed", "18446744073709551615", "--json"}), 0);
@@ -95,9 +96,11 @@ TEST(Run, JsonIsOneObject) {
   const auto& timings = json.at("timings").as_object();
   EXPECT_EQ(timings.at("time_to_first_token_s").as_double(), 0.5);
   EXPECT_EQ(timings.at("tokens_per_s").as_double(), 0.5);
-  EXPECT_EQ(json.at("memory"),
-            (boost::json::object{
-                {"weight_bytes", 11}, {"kv_arena_bytes", 12}, {"kv_bytes_per_token", 13}, {"max_context", 100}}));
+  EXPECT_EQ(json.at("memory"), (boost::json::object{{"weight_bytes", 11},
+                                                    {"mapped_weight_bytes", 10},
+                                                    {"kv_arena_bytes", 12},
+                                                    {"kv_bytes_per_token", 13},
+                                                    {"max_context", 100}}));
 }
 
 TEST(Run, ChoicesArePrintedOneAfterTheOtherTheFirstWhileItIsMade) {

@@ -275,6 +275,13 @@ TEST(CpuRunner, TheKvMemoryIsAHardBudget) {
   EXPECT_THAT(error_of({}, {.kv_memory_bytes = 100}), HasSubstr("100 bytes holds no block"));
 }
 
+TEST(CpuRunner, TheDefaultKvMemoryLeavesRoomForMappedWeights) {
+  EXPECT_EQ(default_kv_memory(1000, 0), 500U);
+  EXPECT_EQ(default_kv_memory(1000, 600), 200U);
+  EXPECT_EQ(default_kv_memory(1000, 900), 125U);
+  EXPECT_EQ(default_kv_memory(1000, 5000), 125U);
+}
+
 TEST(CpuRunner, AnExplicitContextThatCannotFitIsRefusedAnImplicitOneIsClamped) {
   EXPECT_THAT(error_of({}, {.kv_memory_bytes = 100000, .max_context = 1000}), HasSubstr("holds 192"));
   EXPECT_EQ(load({}, {.kv_memory_bytes = 100000}).runner->max_context(), 192);
