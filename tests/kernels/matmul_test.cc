@@ -208,13 +208,6 @@ TEST_P(Matmul, RowsDecodeToTheReferenceWeights) {
   }
 }
 
-TEST(Pack, PackedBytesAreAtMostTwoPercentOverTheFile) {
-  for (const DType type : kAllDTypes) {
-    const double file = static_cast<double>(*dtype_bytes(type, 49152 * 768));
-    EXPECT_LE(static_cast<double>(packed_bytes(type, 49152, 768)), 1.02 * file) << dtype_info(type).name;
-  }
-}
-
 class Quantize : public KernelTest {};
 OCTAVO_FOR_EACH_LEVEL(Quantize);
 

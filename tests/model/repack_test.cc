@@ -1,0 +1,148 @@
+// Repacking a file: the panels, the progress, and the pages of the map that are given back on the way.
+#include "model/repack.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "base/aligned_buffer.h"
+#include "kernels/pack.h"
+#include "support/temp_file.h"
+
+namespace octavo::test {
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+/// A file of Q8_0 matrices, one behind the other, with some bytes before each.
+class MatrixFile {
+ public:
+  struct Shape {
+    std::int64_t rows, cols;
+  };
+  static constexpr std::uint64_t kGap = 96;
+
+  explicit MatrixFile(const std::vector<Shape>& shapes)
+      : path_(content(shapes)), file_(*MappedFile::open(path_.path())) {
+    std::uint64_t offset = 0;
+    for (const Shape& shape : shapes) {
+      offset += kGap;
+      Tensor source{.type = DType::kQ8_0, .rows = shape.rows, .cols = shape.cols, .data = {}};
+      source.data = file_.bytes().subspan(offset, static_cast<std::size_t>(shape.rows) * source.row_bytes());
+      sources_.push_back({source, offset});
+      offset += source.data.size();
+      panels_.emplace_back(packed_bytes(source.type, source.rows, source.cols));
+    }
+  }
+
+  /// Jobs in the opposite order: the order of the file must not depend on it.
+  std::vector<RepackJob> jobs() {
+    std::vector<RepackJob> jobs;
+    for (std::size_t i = sources_.size(); i-- > 0;)
+      jobs.push_back({sources_[i].first, sources_[i].second, panels_[i].data()});
+    return jobs;
+  }
+  const MappedFile& file() const { return file_; }
+  std::uint64_t bytes() const {
+    std::uint64_t sum = 0;
+    for (const auto& [source, offset] : sources_) sum += source.data.size();
+    return sum;
+  }
+
+  void expect_packed() const {
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      const Tensor& source = sources_[i].first;
+      AlignedBuffer<std::uint8_t> expected(panels_[i].size());
+      pack_panels(source, 0, num_panels(source.rows), expected.data());
+      EXPECT_TRUE(std::ranges::equal(expected.span(), panels_[i].span())) << "matrix " << i;
+    }
+  }
+
+ private:
+  static std::string content(const std::vector<Shape>& shapes) {
+    std::size_t size = 0;
+    for (const Shape& shape : shapes) size += kGap + static_cast<std::size_t>(shape.rows * shape.cols / 32 * 34);
+    std::string bytes(size, '\0');
+    std::mt19937 random(3);
+    for (char& c : bytes) c = static_cast<char>(random());
+    return bytes;
+  }
+
+  TempFile path_;
+  MappedFile file_;
+  std::vector<std::pair<Tensor, std::uint64_t>> sources_;
+  std::vector<AlignedBuffer<std::uint8_t>> panels_;
+};
+
+/// Bytes of files' pages that this process has in memory.
+std::uint64_t resident_file_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (word == "RssFile:") {
+      std::uint64_t kib = 0;
+      status >> kib;
+      return kib * 1024;
+    }
+  throw std::runtime_error("no RssFile in /proc/self/status");
+}
+
+TEST(Repack, PacksEveryMatrixWhateverTheNumberOfThreads) {
+  for (const int threads : {1, 2, 5}) {
+    // Less than a panel; some panels; several pieces with a rest; a row longer than a piece.
+    MatrixFile matrices({{5, 64}, {100, 320}, {1037, 4096}, {20, 1 << 21}});
+    ThreadPool pool(threads);
+    repack(matrices.jobs(), matrices.file(), pool, {});
+    matrices.expect_packed();
+  }
+}
+
+TEST(Repack, NothingToPackIsDoneAtOnce) {
+  const TempFile path("x");
+  const MappedFile file = *MappedFile::open(path.path());
+  ThreadPool pool(2);
+  repack({}, file, pool, {});
+}
+
+TEST(Repack, ProgressGrowsByThePieceOnTheCallingThread) {
+  MatrixFile matrices({{4096, 4096}, {512, 512}});  // 17 MiB in one matrix
+  for (const int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    std::vector<std::uint64_t> seen;
+    repack(matrices.jobs(), matrices.file(), pool,
+           [&, caller = std::this_thread::get_id()](std::uint64_t done, std::uint64_t total) {
+             EXPECT_EQ(std::this_thread::get_id(), caller);
+             EXPECT_EQ(total, matrices.bytes());
+             seen.push_back(done);
+           });
+    EXPECT_TRUE(std::ranges::is_sorted(seen));
+    EXPECT_EQ(seen.back(), matrices.bytes());
+    if (threads == 1) {
+      ASSERT_GE(seen.size(), 17U);
+      EXPECT_LE(seen.front(), kMiB);
+      for (std::size_t i = 1; i < seen.size(); ++i) EXPECT_LE(seen[i] - seen[i - 1], kMiB);
+    }
+  }
+}
+
+TEST(Repack, PagesOfTheMapAreGivenBackOnTheWay) {
+  MatrixFile matrices({{16384, 4096}, {4096, 4096}});  // 68 MiB and 17 MiB
+  constexpr int kThreads = 2;
+  ThreadPool pool(kThreads);
+  const std::uint64_t before = resident_file_bytes();
+  std::uint64_t most = 0;
+  repack(matrices.jobs(), matrices.file(), pool,
+         [&](std::uint64_t, std::uint64_t) { most = std::max(most, resident_file_bytes()); });
+  // A piece a thread, and the pages at the ends of pieces that are done.
+  EXPECT_LE(most, before + (kThreads + 8) * kMiB);
+  EXPECT_GT(matrices.bytes(), 80 * kMiB);
+  // The measure sees a map that is read and kept.
+  matrices.expect_packed();
+  EXPECT_GT(resident_file_bytes(), before + 80 * kMiB);
+}
+
+}  // namespace
+}  // namespace octavo::test
