@@ -8,30 +8,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/act_tiles.h"
 #include "tensor/dtype_id.h"
 
 namespace octavo {
 
-/// Activations are quantized in blocks of this many.
-inline constexpr int kActBlock = 32;
-
-/// Rows of activations: floats, and their int8 form for quantized weights. Row r of `x` begins at x + r * cols;
-/// the other arrays likewise with their own lengths.
+/// Rows of activations: floats for plain float weights, and their int8 form for quantized ones.
 struct ActivationRows {
   int64_t cols;
-  const float* x;       // [rows][cols]; what plain float weights meet
-  const int8_t* q;      // [rows][cols], -127 .. 127
-  const float* scale;   // [rows][cols / 32]   x is about q * scale
-  const float* sum32;   // [rows][cols / 32]   scale times the sum of the block's q
-  const float* sum16;   // [rows][cols / 16]   the same for each half of a block
-  const int32_t* bias;  // [rows][cols / 32]   what the level's byte products of eight-bit weights begin with
-};
-
-/// Where quantize_row puts one row; the arrays of ActivationRows.
-struct QuantizedRow {
-  int8_t* q;
-  float *scale, *sum32, *sum16;
-  int32_t* bias;
+  const float* x;        // [rows][cols]
+  const uint8_t* tiles;  // int8 form (kernels/act_tiles.h)
 };
 
 /// A weight matrix in packed panels (kernels/packed_layout.h).
@@ -42,7 +28,8 @@ struct PackedMatrix {
 };
 
 /// y[r][n] = sum over k of w[n][k] x[r][k], for rows row_begin..row_end of x and the outputs of panels
-/// panel_begin..panel_end of w; row r of y begins at y + r * ldy. K is summed in ascending order.
+/// panel_begin..panel_end of w; row r of y begins at y + r * ldy. Both ends of the rows are ends of tiles
+/// (act_tiles.h). K is summed in ascending order.
 using MatmulFn = void (*)(const PackedMatrix& w, const ActivationRows& x, int64_t panel_begin, int64_t panel_end,
                           int64_t row_begin, int64_t row_end, float* y, int64_t ldy);
 
@@ -110,7 +97,8 @@ struct AttentionItem {
 
 /// Floats of scratch that an AttentionFn needs, for one thread.
 constexpr int64_t attention_scratch_floats(int head_dim) {
-  return (int64_t)(kMaxItemQueries + kMaxTileQueries) * (head_dim + 2);
+  return (int64_t)(kMaxItemQueries + kMaxTileQueries) * (head_dim + 2) +  // states, results of a tile
+         (int64_t)2 * kTileTokens * head_dim;                             // K and V of a tile as floats
 }
 
 /// `next` is the item that this thread will likely do next, or null: its first tile is prefetched.
@@ -131,8 +119,10 @@ struct KernelTable {
   AttentionFn attention[kNumKvTypes];
   MergeTilesFn merge_tiles;
 
+  /// Rows of a tile of activations: 4 or 8.
+  int tile_rows;
   /// int8 form of x[0 .. n), n a multiple of 32.
-  void (*quantize_row)(const float* x, int64_t n, const QuantizedRow& out);
+  void (*quantize_row)(const float* x, int64_t n, const ActSlot& out);
   /// y = x / sqrt(mean(x^2) + eps) * weight. x and y may be the same.
   void (*rms_norm)(const float* x, const float* weight, int64_t n, float eps, float* y);
   /// x += y.

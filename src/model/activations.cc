@@ -9,32 +9,10 @@ std::size_t product(int a, int b) { return static_cast<std::size_t>(a) * static_
 
 }  // namespace
 
-QuantizedRows::QuantizedRows(int max_rows, int max_cols)
-    : q_(product(max_rows, max_cols)),
-      scale_(product(max_rows, max_cols / 32 + 1)),
-      sum32_(scale_.size()),
-      sum16_(2 * scale_.size()),
-      bias_(scale_.size()) {}
+QuantizedRows::QuantizedRows(int max_rows, int max_cols, int tile_rows)
+    : tile_rows_(tile_rows), tiles_(static_cast<std::size_t>(max_rows) * act_row_bytes(max_cols)) {}
 
-QuantizedRow QuantizedRows::row(std::int64_t row, std::int64_t cols) {
-  return {.q = q_.data() + row * cols,
-          .scale = scale_.data() + row * (cols / 32),
-          .sum32 = sum32_.data() + row * (cols / 32),
-          .sum16 = sum16_.data() + row * (cols / 16),
-          .bias = bias_.data() + row * (cols / 32)};
-}
-
-ActivationRows QuantizedRows::view(const float* x, std::int64_t cols) const {
-  return {.cols = cols,
-          .x = x,
-          .q = q_.data(),
-          .scale = scale_.data(),
-          .sum32 = sum32_.data(),
-          .sum16 = sum16_.data(),
-          .bias = bias_.data()};
-}
-
-Activations::Activations(const ModelConfig& c, int max_rows, int max_logit_rows)
+Activations::Activations(const ModelConfig& c, int max_rows, int max_logit_rows, int tile_rows)
     : x(product(max_rows, c.width)),
       h(product(max_rows, c.width)),
       q(product(max_rows, c.q_width())),
@@ -43,7 +21,7 @@ Activations::Activations(const ModelConfig& c, int max_rows, int max_logit_rows)
       attended(product(max_rows, c.q_width())),
       gate(product(max_rows, c.ffn_width)),
       up(product(max_rows, c.ffn_width)),
-      int8(max_rows, std::max({c.width, c.q_width(), c.ffn_width})),
+      int8(max_rows, std::max({c.width, c.q_width(), c.ffn_width}), tile_rows),
       cosines(product(max_rows, c.head_dim / 2)),
       sines(product(max_rows, c.head_dim / 2)),
       local_cosines(c.window > 0 ? cosines.size() : 0),

@@ -9,25 +9,29 @@
 
 namespace octavo {
 
-/// The int8 form of rows of activations, for weights that are quantized.
+/// The int8 form of rows of activations, for weights that are quantized: kernels/act_tiles.h.
 class QuantizedRows {
  public:
   QuantizedRows() = default;
-  QuantizedRows(int max_rows, int max_cols);
+  /// `tile_rows`: of the kernels that read them.
+  QuantizedRows(int max_rows, int max_cols, int tile_rows);
 
-  /// Where row `row` of a matrix of `cols` columns goes.
-  QuantizedRow row(std::int64_t row, std::int64_t cols);
+  /// Where row `row` of a matrix of `rows` x `cols` goes.
+  ActSlot slot(std::int64_t row, std::int64_t rows, std::int64_t cols) {
+    return act_slot(tiles_.data(), cols, row, rows, tile_rows_);
+  }
   /// All rows, with the floats `x` that they were made from.
-  ActivationRows view(const float* x, std::int64_t cols) const;
+  ActivationRows view(const float* x, std::int64_t cols) const {
+    return {.cols = cols, .x = x, .tiles = tiles_.data()};
+  }
 
  private:
-  AlignedBuffer<std::int8_t> q_;
-  AlignedBuffer<float> scale_, sum32_, sum16_;
-  AlignedBuffer<std::int32_t> bias_;
+  int tile_rows_ = 1;
+  AlignedBuffer<std::uint8_t> tiles_;
 };
 
 struct Activations {
-  Activations(const ModelConfig& config, int max_rows, int max_logit_rows);
+  Activations(const ModelConfig& config, int max_rows, int max_logit_rows, int tile_rows);
 
   AlignedBuffer<float> x;         // [rows, width]      the residual stream
   AlignedBuffer<float> h;         // [rows, width]      normed input of a sub-layer, or its output

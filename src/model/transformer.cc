@@ -36,7 +36,7 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, Page
       kv_(kv.storage()),
       kernels_(kernels),
       pool_(pool),
-      act_(config, max_rows, kMaxLogitRows),
+      act_(config, max_rows, kMaxLogitRows, kernels.tile_rows),
       scratch_(weights.make_scratch(pool.num_threads())),
       frequencies_(rope_frequencies(config, config.rope_base, config.rope_scale, weights.rope_factors)) {
   if (config.window > 0) local_frequencies_ = rope_frequencies(config, config.rope_base_local, 1.0, nullptr);
@@ -144,7 +144,7 @@ void Transformer::feed_forward_block(const LayerWeights& w, int rows) {
     for (auto row = static_cast<std::int64_t>(begin); row < static_cast<std::int64_t>(end); ++row) {
       float* gate = act_.gate.data() + row * width;
       activate(gate, act_.up.data() + row * width, width, gate);
-      if (quantize) kernels_.quantize_row(gate, width, act_.int8.row(row, width));
+      if (quantize) kernels_.quantize_row(gate, width, act_.int8.slot(row, rows, width));
     }
   });
   const Product down{&w.down, act_.h.data()};
@@ -205,7 +205,7 @@ void Transformer::norm_rows(const float* x, const float* weight, int rows, bool 
     for (auto row = static_cast<std::int64_t>(begin); row < static_cast<std::int64_t>(end); ++row) {
       float* h = act_.h.data() + row * width;
       kernels_.rms_norm(x + row * width, weight, width, config_.rms_epsilon, h);
-      if (quantize) kernels_.quantize_row(h, width, act_.int8.row(row, width));
+      if (quantize) kernels_.quantize_row(h, width, act_.int8.slot(row, rows, width));
     }
   });
 }
@@ -213,7 +213,7 @@ void Transformer::norm_rows(const float* x, const float* weight, int rows, bool 
 void Transformer::quantize_rows(const float* x, std::int64_t cols, int rows) {
   pool_.for_ranges(static_cast<std::size_t>(rows), kRowGrain, [&](std::size_t begin, std::size_t end, int) {
     for (auto row = static_cast<std::int64_t>(begin); row < static_cast<std::int64_t>(end); ++row)
-      kernels_.quantize_row(x + row * cols, cols, act_.int8.row(row, cols));
+      kernels_.quantize_row(x + row * cols, cols, act_.int8.slot(row, rows, cols));
   });
 }
 

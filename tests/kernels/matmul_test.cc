@@ -103,41 +103,58 @@ class MatrixMaker {
 };
 
 struct Rows {
-  std::vector<float> x, scale, sum32, sum16;
-  std::vector<std::int8_t> q;
-  std::vector<std::int32_t> bias;
-  ActivationRows view;
+  std::int64_t cols, num_rows;
+  int tile_rows;
+  std::vector<float> x;
+  std::vector<std::uint8_t> tiles;
+
+  ActivationRows view() const { return {cols, x.data(), tiles.data()}; }
+
+  /// Field `index` of row `row`'s block: its place in an ActTile<1>.
+  template <class T>
+  T field(std::int64_t row, std::int64_t block, std::size_t index) const {
+    const ActSlot at = act_slot(nullptr, cols, row, num_rows, tile_rows);
+    std::size_t offset =
+        (reinterpret_cast<std::uintptr_t>(at.tile)) + static_cast<std::size_t>(block * at.rows) * sizeof(ActTile<1>);
+    offset += static_cast<std::size_t>(at.rows) * (kActBlock + index * 4) + static_cast<std::size_t>(at.row) * 4;
+    T value;
+    std::memcpy(&value, tiles.data() + offset, sizeof(T));
+    return value;
+  }
+  int q(std::int64_t row, std::int64_t k) const {
+    const ActSlot at = act_slot(nullptr, cols, row, num_rows, tile_rows);
+    const std::size_t offset = reinterpret_cast<std::uintptr_t>(at.tile) +
+                               static_cast<std::size_t>(k / kActBlock * at.rows) * sizeof(ActTile<1>) +
+                               static_cast<std::size_t>(at.row * kActBlock + k % kActBlock);
+    return static_cast<std::int8_t>(tiles[offset]);
+  }
+  float scale(std::int64_t row, std::int64_t block) const { return field<float>(row, block, 0); }
 };
 
 Rows quantized(const KernelTable& kernels, std::vector<float> x, std::int64_t cols) {
-  Rows r;
-  const auto n = static_cast<std::int64_t>(x.size());
-  r.x = std::move(x);
-  r.q.resize(r.x.size());
-  r.scale.resize(r.x.size() / 32 + 1);
-  r.sum32.resize(r.x.size() / 32 + 1);
-  r.sum16.resize(r.x.size() / 16 + 1);
-  r.bias.resize(r.scale.size());
-  if (cols % 32 == 0)
-    kernels.quantize_row(r.x.data(), n, {r.q.data(), r.scale.data(), r.sum32.data(), r.sum16.data(), r.bias.data()});
-  r.view = {cols, r.x.data(), r.q.data(), r.scale.data(), r.sum32.data(), r.sum16.data(), r.bias.data()};
+  Rows r{cols, static_cast<std::int64_t>(x.size()) / cols, kernels.tile_rows, std::move(x), {}};
+  r.tiles.resize(static_cast<std::size_t>(r.num_rows) * act_row_bytes(cols) + 1);
+  for (std::int64_t row = 0; row < r.num_rows && cols % kActBlock == 0; ++row)
+    kernels.quantize_row(r.x.data() + row * cols, cols,
+                         act_slot(r.tiles.data(), cols, row, r.num_rows, kernels.tile_rows));
   return r;
 }
 
 /// What the weights meet: the floats, or the quantized activations multiplied out.
-double activation(const Rows& r, bool plain, std::size_t i) {
-  return plain ? r.x[i] : static_cast<double>(r.q[i]) * r.scale[i / 32];
+double activation(const Rows& r, bool plain, std::int64_t row, std::int64_t k) {
+  if (plain) return r.x[static_cast<std::size_t>(row * r.cols + k)];
+  return static_cast<double>(r.q(row, k)) * r.scale(row, k / kActBlock);
 }
 
 void expect_product(const KernelTable& kernels, const Matrix& m, const Rows& x, std::int64_t rows) {
   const std::int64_t n = m.tensor.rows, cols = m.tensor.cols;
   std::vector<float> y(static_cast<std::size_t>(rows * n), kNaN);
-  kernels.matmul[dtype_index(m.tensor.type)](m.packed, x.view, 0, num_panels(n), 0, rows, y.data(), n);
+  kernels.matmul[dtype_index(m.tensor.type)](m.packed, x.view(), 0, num_panels(n), 0, rows, y.data(), n);
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t out = 0; out < n; ++out) {
       double sum = 0, magnitude = 0;
       for (std::int64_t k = 0; k < cols; ++k) {
-        const double a = activation(x, is_plain_float(m.tensor.type), static_cast<std::size_t>(row * cols + k));
+        const double a = activation(x, is_plain_float(m.tensor.type), row, k);
         const double product = a * m.weights[static_cast<std::size_t>(out * cols + k)];
         sum += product;
         magnitude += std::fabs(product);
@@ -179,16 +196,24 @@ TEST_P(Matmul, PlainFloatsTakeAnyNumberOfColumns) {
 TEST_P(Matmul, BitsOfARowDoNotDependOnItsCompany) {
   MatrixMaker maker(random);
   for (const DType type : kAllDTypes) {
-    const std::int64_t cols = 512, outputs = 48, rows = 13;
+    const std::int64_t cols = 512, outputs = 48, rows = 15;  // tiles of 8, 4, 2 and 1, or of 4, 4, 4, 2 and 1
     const Matrix m = maker.make(type, outputs, cols);
-    const Rows x = quantized(kernels(), normal(rows * cols), cols);
+    const std::vector<float> values = normal(rows * cols);
+    const Rows x = quantized(kernels(), values, cols);
     const MatmulFn matmul = kernels().matmul[dtype_index(type)];
-    std::vector<float> whole(rows * outputs, kNaN), pieces(rows * outputs, kNaN);
-    matmul(m.packed, x.view, 0, 3, 0, rows, whole.data(), outputs);
-    for (std::int64_t row = 0; row < rows; ++row)
-      for (std::int64_t panel = 0; panel < 3; ++panel)
-        matmul(m.packed, x.view, panel, panel + 1, row, row + 1, pieces.data(), outputs);
-    EXPECT_EQ(std::memcmp(whole.data(), pieces.data(), whole.size() * sizeof(float)), 0) << dtype_info(type).name;
+    std::vector<float> whole(rows * outputs, kNaN), tiles(rows * outputs, kNaN), alone(rows * outputs, kNaN);
+    matmul(m.packed, x.view(), 0, 3, 0, rows, whole.data(), outputs);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const RowTile tile = tile_of_row(row, rows, kernels().tile_rows);
+      const Rows one = quantized(kernels(), {values.begin() + row * cols, values.begin() + (row + 1) * cols}, cols);
+      for (std::int64_t panel = 0; panel < 3; ++panel) {
+        if (tile.first == row)
+          matmul(m.packed, x.view(), panel, panel + 1, row, row + tile.rows, tiles.data(), outputs);
+        matmul(m.packed, one.view(), panel, panel + 1, 0, 1, alone.data() + row * outputs, outputs);
+      }
+    }
+    EXPECT_EQ(std::memcmp(whole.data(), tiles.data(), whole.size() * sizeof(float)), 0) << dtype_info(type).name;
+    EXPECT_EQ(std::memcmp(whole.data(), alone.data(), whole.size() * sizeof(float)), 0) << dtype_info(type).name;
   }
 }
 
@@ -212,22 +237,46 @@ class Quantize : public KernelTest {};
 OCTAVO_FOR_EACH_LEVEL(Quantize);
 
 TEST_P(Quantize, ErrorIsAtMostHalfAStepAndSumsAreExact) {
-  const std::vector<float> x = normal(1024, 3.0F);
-  const Rows r = quantized(kernels(), x, 1024);
-  for (std::size_t i = 0; i < x.size(); ++i)
-    ASSERT_NEAR(r.q[i] * r.scale[i / 32], x[i], 0.5001F * r.scale[i / 32]) << i;
-  for (std::size_t b = 0; b < x.size() / 16; ++b) {
-    int sum = 0;
-    for (std::size_t i = 0; i < 16; ++i) sum += r.q[16 * b + i];
-    ASSERT_EQ(r.sum16[b], static_cast<float>(sum) * r.scale[b / 2]);
-  }
+  const std::int64_t cols = 64, rows = 15;
+  const Rows r = quantized(kernels(), normal(rows * cols, 3.0F), cols);
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t block = 0; block < cols / kActBlock; ++block) {
+      int sums[2] = {};
+      for (std::int64_t i = 0; i < kActBlock; ++i) {
+        const std::int64_t k = block * kActBlock + i;
+        const int q = r.q(row, k);
+        ASSERT_NEAR(static_cast<float>(q) * r.scale(row, block), r.x[static_cast<std::size_t>(row * cols + k)],
+                    0.5001F * r.scale(row, block));
+        sums[i / 16] += q;
+      }
+      const float d = r.scale(row, block);
+      ASSERT_EQ(r.field<float>(row, block, 1), d * static_cast<float>(sums[0] + sums[1]));
+      ASSERT_EQ(r.field<float>(row, block, 2), d * static_cast<float>(sums[0]));
+      ASSERT_EQ(r.field<float>(row, block, 3), d * static_cast<float>(sums[1]));
+      ASSERT_EQ(r.field<std::int32_t>(row, block, 4), -(sums[0] + sums[1]));
+      ASSERT_EQ(r.field<std::int32_t>(row, block, 5), -sums[0]);
+      ASSERT_EQ(r.field<std::int32_t>(row, block, 6), -sums[1]);
+    }
 }
 
 TEST_P(Quantize, ZerosAndDenormalsGiveZeros) {
   std::vector<float> x(64, 0.0F);
   x[40] = 1e-42F;
   const Rows r = quantized(kernels(), x, 64);
-  for (const std::int8_t q : r.q) EXPECT_EQ(q, 0);
+  for (std::int64_t k = 0; k < 64; ++k) EXPECT_EQ(r.q(0, k), 0);
+}
+
+TEST(ActTiles, EveryRowHasAPlaceOfItsOwnAndTilesFollowOneAnother) {
+  for (const int tile_rows : {4, 8})
+    for (std::int64_t rows = 1; rows < 40; ++rows) {
+      std::int64_t next = 0;
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const RowTile tile = tile_of_row(row, rows, tile_rows);
+        if (row == next) next = tile.first + tile.rows;
+        EXPECT_TRUE(tile.first <= row && row < tile.first + tile.rows && tile.first + tile.rows == next);
+        EXPECT_TRUE(tile.rows <= tile_rows && (tile.rows & (tile.rows - 1)) == 0 && next <= rows);
+      }
+    }
 }
 
 }  // namespace

@@ -7,58 +7,61 @@
 namespace octavo {
 namespace {
 
-/// One row of activations, as the inner loops read it.
-struct ActRow {
-  const float* x;
-  const int8_t* q;
-  const float* scale;
-  const float* sum32;
-  const float* sum16;
-  const int32_t* bias;
-};
-
-inline ActRow act_row(const ActivationRows& a, int64_t row) {
-  return {a.x + row * a.cols,
-          a.q + row * a.cols,
-          a.scale + row * (a.cols / 32),
-          a.sum32 + row * (a.cols / 32),
-          a.sum16 + row * (a.cols / 16),
-          a.bias + row * (a.cols / 32)};
-}
-
-template <bool Wide>
-inline I32 dot_quads(I32 sum, const U8* q, const int8_t* a, int num_quads) {
-  for (int j = 0; j < num_quads; ++j) {
-    const U8 activations = u8_broadcast4(a + 4 * j);
-    sum = Wide ? dot_wide(sum, q[j], activations) : dot_small(sum, q[j], activations);
-  }
-  return sum;
-}
-
-/// acc[r] += the 32 weights of group g of a block times row r's activations k .. k + 31.
+/// What the sums of products of group part `part` begin with: weights are bytes less kZero.
 template <DType T, int R>
-inline void add_group(const U8 (&q)[8], const F32* scale, const F32* offset, int g, int64_t k, const ActRow (&x)[R],
+inline I32 first_sum(const ActTile<R>& x, int part, int r) {
+  using W = Weights<T>;
+  constexpr int kOffset = W::kWide ? kWideBias : W::kZero;
+  if constexpr (kOffset == 0) return i32_zero();
+  constexpr int kShift = __builtin_ctz(kOffset == 0 ? 1 : kOffset);
+  static_assert(kOffset == 0 || kOffset == 1 << kShift);
+  return i32_shl<kShift>(i32_set(W::kGroup == 32 ? x.minus_sum32[r] : x.minus_sum16[part][r]));
+}
+
+/// dot[r] = the weights q times row r, over one scale group. Rows are in the inner loop: their sums are independent of
+/// each other, and a sum waits for its own last product.
+template <DType T, int R>
+inline void dot_group(const U8* q, const ActTile<R>& x, int part, I32 (&dot)[R]) {
+  using W = Weights<T>;
+  constexpr int kQuads = W::kGroup / kQuad;
+  const int first = part * W::kGroup;
+  for (int r = 0; r < R; ++r) dot[r] = first_sum<T, R>(x, part, r);
+  if constexpr (W::kWide) {
+    for (int j = 0; j < kQuads; ++j)
+      for (int r = 0; r < R; ++r) dot[r] = dot_wide(dot[r], q[j], u8_broadcast4(&x.q[r][first + j * kQuad]));
+  } else {
+    constexpr int kRun = small_sum_run(W::kMaxByte) < kQuads ? small_sum_run(W::kMaxByte) : kQuads;
+    for (int j = 0; j < kQuads; j += kRun) {
+      SmallSum sum[R];
+      for (int r = 0; r < R; ++r) sum[r] = small_sum_of(dot[r]);
+      for (int i = j; i < j + kRun; ++i)
+        for (int r = 0; r < R; ++r) sum[r] = add_products(sum[r], q[i], u8_broadcast4(&x.q[r][first + i * kQuad]));
+      for (int r = 0; r < R; ++r) dot[r] = small_sum_end(sum[r], dot[r]);
+    }
+  }
+}
+
+/// acc[r] += the 32 weights of group g of a block times row r's activations.
+template <DType T, int R>
+inline void add_group(const U8 (&q)[8], const F32* scale, const F32* minimum, int g, const ActTile<R>& x,
                       F32 (&acc)[R]) {
   using W = Weights<T>;
   constexpr int kParts = 32 / W::kGroup;  // scale groups within the 32
   for (int part = 0; part < kParts; ++part) {
     const int s = scale_groups<T>() == 1 ? 0 : g * kParts + part;
+    I32 dot[R];
+    dot_group<T, R>(q + part * (8 / kParts), x, part, dot);
     for (int r = 0; r < R; ++r) {
-      const I32 start = W::kWide ? i32_set(x[r].bias[k / 32]) : i32_zero();
-      const I32 dot = dot_quads<W::kWide>(start, q + part * (8 / kParts), x[r].q + k + part * W::kGroup, 8 / kParts);
-      const F32 d = f32_mul(scale[s], f32_set(x[r].scale[k / 32]));
-      acc[r] = f32_fma(i32_to_f32(dot), d, acc[r]);
-      if constexpr (W::kHasOffset) {
-        const float sum = kParts == 1 ? x[r].sum32[k / 32] : x[r].sum16[k / 16 + part];
-        acc[r] = f32_fma(offset[s], f32_set(sum), acc[r]);
-      }
+      const F32 d = f32_mul(scale[s], f32_set(x.scale[r]));
+      acc[r] = f32_fma(i32_to_f32(dot[r]), d, acc[r]);
+      if constexpr (W::kHasMin)
+        acc[r] = f32_fma(minimum[s], f32_set(kParts == 1 ? x.sum32[r] : x.sum16[part][r]), acc[r]);
     }
   }
 }
 
-// With few rows the weights come from memory, once: each line is asked for this far ahead, which no hardware prefetcher
-// does across pages.
-inline constexpr int kStreamingRows = 2;
+// The first time that rows meet a panel its weights come from memory: each line is asked for this far ahead, which no
+// hardware prefetcher does across pages.
 inline constexpr int kPrefetchBytes = 3072;
 
 /// Asks for share `part` of `parts` of a unit's lines.
@@ -70,23 +73,22 @@ inline void prefetch_share(const uint8_t* unit, int part, int parts) {
   for (int line = 0; line < (kLines + parts - 1) / parts; ++line) prefetch(from + line * 64);
 }
 
-template <DType T, int R>
-inline void dot_tile(const uint8_t* panel, int64_t cols, int h, const ActRow (&x)[R], F32 (&acc)[R]) {
+template <DType T, int R, bool Prefetch>
+inline void dot_tile(const uint8_t* panel, int64_t cols, int h, const ActTile<R>* x, F32 (&acc)[R]) {
   constexpr PackedBlock kB = packed_block(T);
   constexpr int kUnit = unit_blocks(T), kGroups = kB.block / 32;
   const uint8_t* unit = panel;
-  for (int64_t k = 0; k < cols; k += kUnit * kB.block) {
-    const int64_t left = (cols - k) / kB.block;
+  for (int64_t left = cols / kB.block; left > 0; left -= kUnit) {
     const int blocks = left < kUnit ? (int)left : kUnit;
     const uint8_t* scales = unit + blocks * kB.quad_bytes;
     for (int b = 0; b < blocks; ++b) {
-      F32 scale[scale_groups<T>()], offset[scale_groups<T>()];
-      Weights<T>::scales(scales + b * kB.scale_bytes, h, scale, offset);
+      F32 scale[scale_groups<T>()], minimum[scale_groups<T>()];
+      Weights<T>::scales(scales + b * kB.scale_bytes, h, scale, minimum);
       for (int g = 0; g < kGroups; ++g) {
         U8 q[8];
         Weights<T>::quads(unit + b * kB.quad_bytes + h * kRowBytes, g, q);
-        if constexpr (R <= kStreamingRows) prefetch_share<T>(unit, b * kGroups + g, kUnit * kGroups);
-        add_group<T, R>(q, scale, offset, g, k + b * kB.block + g * 32, x, acc);
+        if constexpr (Prefetch) prefetch_share<T>(unit, b * kGroups + g, kUnit * kGroups);
+        add_group<T, R>(q, scale, minimum, g, *x++, acc);
       }
     }
     unit += kUnit * (kB.quad_bytes + kB.scale_bytes);
@@ -101,27 +103,25 @@ inline F32 load_plain(const uint8_t* p, int64_t element) {
 }
 
 template <DType T, int R>
-inline void dot_tile_plain(const uint8_t* panel, int64_t cols, int h, const ActRow (&x)[R], F32 (&acc)[R]) {
+inline void dot_tile_plain(const uint8_t* panel, int64_t cols, int h, const float* x, F32 (&acc)[R]) {
   for (int64_t k = 0; k < cols; ++k) {
     const F32 w = load_plain<T>(panel, k * kPanelRows + h * kLanes);
-    for (int r = 0; r < R; ++r) acc[r] = f32_fma(w, f32_set(x[r].x[k]), acc[r]);
+    for (int r = 0; r < R; ++r) acc[r] = f32_fma(w, f32_set(x[r * cols + k]), acc[r]);
   }
 }
 
-/// Rows row .. row + R of y for kLanes outputs from `output`.
-template <DType T, int R>
+/// Rows row .. row + R of y for half h of a panel's outputs.
+template <DType T, int R, bool Prefetch>
 inline void tile(const uint8_t* panel, const PackedMatrix& w, const ActivationRows& a, int h, int64_t output,
                  int64_t row, float* y, int64_t ldy) {
-  ActRow x[R];
   F32 acc[R];
-  for (int r = 0; r < R; ++r) {
-    x[r] = act_row(a, row + r);
-    acc[r] = f32_zero();
-  }
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) acc[r] = f32_zero();
   if constexpr (is_plain_float(T)) {
-    dot_tile_plain<T, R>(panel, w.cols, h, x, acc);
+    dot_tile_plain<T, R>(panel, w.cols, h, a.x + row * a.cols, acc);
   } else {
-    dot_tile<T, R>(panel, w.cols, h, x, acc);
+    const uint8_t* x = a.tiles + (size_t)row * act_row_bytes(a.cols);
+    dot_tile<T, R, Prefetch>(panel, w.cols, h, (const ActTile<R>*)x, acc);
   }
   const int64_t left = w.rows - output;
   for (int r = 0; r < R; ++r) {
@@ -134,24 +134,38 @@ inline void tile(const uint8_t* panel, const PackedMatrix& w, const ActivationRo
   }
 }
 
+/// The tiles of a panel's half, largest first, as act_tiles.h cuts rows. Only the first finds the weights in memory.
+template <DType T>
+inline void panel_half(const uint8_t* panel, const PackedMatrix& w, const ActivationRows& a, int h, int64_t output,
+                       int64_t row, int64_t row_end, float* y, int64_t ldy) {
+  if (row + kTileRows <= row_end) {
+    tile<T, kTileRows, true>(panel, w, a, h, output, row, y, ldy);
+    row += kTileRows;
+  }
+  for (; row + kTileRows <= row_end; row += kTileRows) tile<T, kTileRows, false>(panel, w, a, h, output, row, y, ldy);
+  if constexpr (kTileRows > 4) {
+    if (row + 4 <= row_end) {
+      tile<T, 4, true>(panel, w, a, h, output, row, y, ldy);
+      row += 4;
+    }
+  }
+  if (row + 2 <= row_end) {
+    tile<T, 2, true>(panel, w, a, h, output, row, y, ldy);
+    row += 2;
+  }
+  if (row < row_end) tile<T, 1, true>(panel, w, a, h, output, row, y, ldy);
+}
+
 template <DType T>
 void matmul(const PackedMatrix& w, const ActivationRows& a, int64_t panel_begin, int64_t panel_end, int64_t row_begin,
             int64_t row_end, float* y, int64_t ldy) {
   const size_t stride = panel_bytes(T, w.cols);
-  for (int64_t p = panel_begin; p < panel_end; ++p) {
-    const uint8_t* panel = w.data + (size_t)p * stride;
+  for (int64_t p = panel_begin; p < panel_end; ++p)
     for (int h = 0; h < kPanelRows / kLanes; ++h) {
       const int64_t output = p * kPanelRows + h * kLanes;
       if (output >= w.rows) break;
-      int64_t row = row_begin;
-      for (; row + kTileRows <= row_end; row += kTileRows) tile<T, kTileRows>(panel, w, a, h, output, row, y, ldy);
-      if constexpr (kTileRows > 4) {
-        for (; row + 4 <= row_end; row += 4) tile<T, 4>(panel, w, a, h, output, row, y, ldy);
-      }
-      for (; row + 2 <= row_end; row += 2) tile<T, 2>(panel, w, a, h, output, row, y, ldy);
-      for (; row < row_end; ++row) tile<T, 1>(panel, w, a, h, output, row, y, ldy);
+      panel_half<T>(w.data + (size_t)p * stride, w, a, h, output, row_begin, row_end, y, ldy);
     }
-  }
 }
 
 inline float lane_of(F32 v, int lane) {
@@ -166,8 +180,8 @@ inline void decode_block(const uint8_t* quads, const uint8_t* scales, int h, int
   using W = Weights<T>;
   constexpr int kGroups = scale_groups<T>();
   constexpr int kPerScale = packed_block(T).block / kGroups;
-  F32 scale[kGroups], offset[kGroups];
-  W::scales(scales, h, scale, offset);
+  F32 scale[kGroups], minimum[kGroups];
+  W::scales(scales, h, scale, minimum);
   for (int g = 0; g < packed_block(T).block / 32; ++g) {
     U8 q[8];
     W::quads(quads, g, q);
@@ -176,7 +190,7 @@ inline void decode_block(const uint8_t* quads, const uint8_t* scales, int h, int
       const int s = (g * 32 + i) / kPerScale;
       const float d = lane_of(scale[s], lane);
       const float byte = (float)bytes[i / kQuad * kRowBytes + i % kQuad];
-      y[g * 32 + i] = W::kWide ? d * (byte - 128.0F) : d * byte + lane_of(offset[s], lane);
+      y[g * 32 + i] = W::kHasMin ? d * byte + lane_of(minimum[s], lane) : d * (byte - (W::kWide ? 128.0F : W::kZero));
     }
   }
 }

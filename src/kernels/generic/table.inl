@@ -27,6 +27,7 @@ constexpr KernelTable make_table() {
                      DType::kIQ4_XS, DType::kTQ1_0, DType::kTQ2_0, DType::kMXFP4, DType::kQ1_0>(table);
   set_kv_kernels<KvElement::kF16, KvElement::kBF16, KvElement::kQ8_0, KvElement::kF32>(table);
   table.merge_tiles = &merge_tiles;
+  table.tile_rows = kTileRows;
   table.quantize_row = &quantize_row;
   table.rms_norm = &rms_norm;
   table.add = &add;

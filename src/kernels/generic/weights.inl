@@ -1,10 +1,9 @@
 // How each quantized type's packed panels become bytes and scales in registers.
 //
-// Weights<T>::quads gives the bytes of 32 weights of kLanes rows (eight quads); Weights<T>::scales gives, for each
-// group of kGroup weights of a block, `scale` and `offset` such that the sum of weight times activation over the group
-// is scale * dot(bytes, q) + offset * sum(q), all times the activations' own scale. Types whose bytes take all eight
-// bits are wide: dot_wide is used, which adds 128 to each weight where the instruction set wants it unsigned; the
-// activations' `bias` takes that away again, in integers.
+// Weights<T>::quads gives the bytes of 32 weights of kLanes rows (eight quads), at most kMaxByte each;
+// Weights<T>::scales gives, for each group of kGroup weights of a block, `scale` and, for types that have one
+// (kHasMin), `minimum`, such that a weight is scale * (byte - kZero) + minimum. What kZero takes away is integers.
+// Types whose bytes take all eight bits are wide, a weight being scale * (byte - 128): dot_wide is for them.
 #pragma once
 
 #include "kernels/packed_layout.h"
@@ -70,41 +69,44 @@ inline I32 low_bits(I32 a, int mask) { return i32_and(a, i32_set(mask)); }
 template <DType T>
 struct Weights;
 
-// w = d (q - Zero), 32 to a block.
-template <int Zero>
+// w = d (q - Zero), q at most MaxByte, 32 to a block.
+template <int Zero, int MaxByte>
 struct OneScale {
   static constexpr int kGroup = 32;
   static constexpr bool kWide = false;
-  static constexpr bool kHasOffset = true;
-  static void scales(const uint8_t* s, int h, F32* scale, F32* offset) {
-    scale[0] = half_field(s, h);
-    offset[0] = times(scale[0], (float)-Zero);
-  }
+  static constexpr bool kHasMin = false;
+  static constexpr int kZero = Zero;
+  static constexpr int kMaxByte = MaxByte;
+  static void scales(const uint8_t* s, int h, F32* scale, F32*) { scale[0] = half_field(s, h); }
 };
-// w = d q + m, 32 to a block.
+// w = d q + m, q at most MaxByte, 32 to a block.
+template <int MaxByte>
 struct ScaleAndMin {
   static constexpr int kGroup = 32;
   static constexpr bool kWide = false;
-  static constexpr bool kHasOffset = true;
-  static void scales(const uint8_t* s, int h, F32* scale, F32* offset) {
+  static constexpr bool kHasMin = true;
+  static constexpr int kZero = 0;
+  static constexpr int kMaxByte = MaxByte;
+  static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) {
     scale[0] = half_field(s, h);
-    offset[0] = half_field(s + 32, h);
+    minimum[0] = half_field(s + 32, h);
   }
 };
 // w = d (byte - 128), 32 to a block.
 struct WideScale {
   static constexpr int kGroup = 32;
   static constexpr bool kWide = true;
-  static constexpr bool kHasOffset = false;
+  static constexpr bool kHasMin = false;
+  static constexpr int kZero = 0;
   static void scales(const uint8_t* s, int h, F32* scale, F32*) { scale[0] = half_field(s, h); }
 };
 
 template <>
-struct Weights<DType::kQ4_0> : OneScale<8> {
+struct Weights<DType::kQ4_0> : OneScale<8, 15> {
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { nibbles(p, g, q); }
 };
 template <>
-struct Weights<DType::kQ4_1> : ScaleAndMin {
+struct Weights<DType::kQ4_1> : ScaleAndMin<15> {
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { nibbles(p, g, q); }
 };
 
@@ -115,11 +117,11 @@ inline void fifth_bit_quads(const uint8_t* p, const uint8_t* high, int g, U8 (&q
   merge(q, fifth);
 }
 template <>
-struct Weights<DType::kQ5_0> : OneScale<16> {
+struct Weights<DType::kQ5_0> : OneScale<16, 31> {
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { fifth_bit_quads(p, p + 256, g, q); }
 };
 template <>
-struct Weights<DType::kQ5_1> : ScaleAndMin {
+struct Weights<DType::kQ5_1> : ScaleAndMin<31> {
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { fifth_bit_quads(p, p + 256, g, q); }
 };
 template <>
@@ -142,7 +144,8 @@ template <>
 struct Weights<DType::kIQ4_XS> {
   static constexpr int kGroup = 32;
   static constexpr bool kWide = true;
-  static constexpr bool kHasOffset = false;
+  static constexpr bool kHasMin = false;
+  static constexpr int kZero = 0;
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { iq4_quads(p, g, q); }
   // fields: d, 4 of low nibbles (two groups each), 2 of high pairs (four groups each)
   static void scales(const uint8_t* s, int h, F32* scale, F32*) {
@@ -160,26 +163,27 @@ struct Weights<DType::kIQ4_XS> {
   }
 };
 
-// E2M1 values, doubled and plus 12; the scale is 2^(e - 128).
-alignas(16) inline constexpr uint8_t kMxfp4Bytes[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
+// E2M1 values, doubled and plus 16; the scale is 2^(e - 128).
+alignas(16) inline constexpr uint8_t kMxfp4Bytes[16] = {16, 17, 18, 19, 20, 22, 24, 28, 16, 15, 14, 13, 12, 10, 8, 4};
 template <>
 struct Weights<DType::kMXFP4> {
   static constexpr int kGroup = 32;
   static constexpr bool kWide = false;
-  static constexpr bool kHasOffset = true;
+  static constexpr bool kHasMin = false;
+  static constexpr int kZero = 16;
+  static constexpr int kMaxByte = 28;
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) {
     nibbles(p, g, q);
     for (int j = 0; j < 8; ++j) q[j] = u8_lookup(kMxfp4Bytes, q[j]);
   }
   // Two factors that are normal numbers, so that the smallest scales are right as well.
-  static void scales(const uint8_t* s, int h, F32* scale, F32* offset) {
+  static void scales(const uint8_t* s, int h, F32* scale, F32*) {
     const I32 e = byte_field(s, 0, h);
     const I32 half = i32_shr<1>(e);
     const I32 rest = i32_add(half, low_bits(e, 1));
     const F32 a = i32_as_f32(i32_shl<23>(i32_add(half, i32_set(63))));
     const F32 b = i32_as_f32(i32_shl<23>(i32_add(rest, i32_set(63))));
     scale[0] = f32_mul(a, b);
-    offset[0] = times(scale[0], -12.0F);
   }
 };
 
@@ -187,16 +191,18 @@ template <>
 struct Weights<DType::kQ2_K> {
   static constexpr int kGroup = 16;
   static constexpr bool kWide = false;
-  static constexpr bool kHasOffset = true;
+  static constexpr bool kHasMin = true;
+  static constexpr int kZero = 0;
+  static constexpr int kMaxByte = 3;
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { pairs<0>(p, g, q); }
   // fields: d, dmin, 16 of (scale, minimum) nibbles
-  static void scales(const uint8_t* s, int h, F32* scale, F32* offset) {
+  static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) {
     const F32 d = half_field(s, h);
     const F32 dmin = times(half_field(s + 32, h), -1.0F);
     for (int i = 0; i < 16; ++i) {
       const I32 both = byte_field(s + 64, i, h);
       scale[i] = f32_mul(d, i32_to_f32(low_bits(both, 15)));
-      offset[i] = f32_mul(dmin, i32_to_f32(i32_shr<4>(both)));
+      minimum[i] = f32_mul(dmin, i32_to_f32(i32_shr<4>(both)));
     }
   }
 };
@@ -204,7 +210,9 @@ template <>
 struct Weights<DType::kQ3_K> {
   static constexpr int kGroup = 16;
   static constexpr bool kWide = false;
-  static constexpr bool kHasOffset = true;
+  static constexpr bool kHasMin = false;
+  static constexpr int kZero = 4;
+  static constexpr int kMaxByte = 7;
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) {
     pairs<0>(p, g, q);
     U8 third[8];
@@ -212,7 +220,7 @@ struct Weights<DType::kQ3_K> {
     merge(q, third);
   }
   // fields: d, 8 of low nibbles (groups i and i + 8), 4 of high pairs (groups i, i + 4, i + 8, i + 12)
-  static void scales(const uint8_t* s, int h, F32* scale, F32* offset) {
+  static void scales(const uint8_t* s, int h, F32* scale, F32*) {
     const F32 d = half_field(s, h);
     for (int i = 0; i < 8; ++i) {
       const I32 low = byte_field(s + 32, i, h);
@@ -224,12 +232,11 @@ struct Weights<DType::kQ3_K> {
       scale[i] = f32_mul(d, i32_to_f32(s0));
       scale[i + 8] = f32_mul(d, i32_to_f32(s1));
     }
-    for (int i = 0; i < 16; ++i) offset[i] = times(scale[i], -4.0F);
   }
 };
 
 // fields: d, dmin, 8 of (scale, minimum) low nibbles, 4 of high pairs: scale and minimum of groups 2i and 2i + 1
-inline void k4_scales(const uint8_t* s, int h, F32* scale, F32* offset) {
+inline void k4_scales(const uint8_t* s, int h, F32* scale, F32* minimum) {
   const F32 d = half_field(s, h);
   const F32 dmin = times(half_field(s + 32, h), -1.0F);
   for (int i = 0; i < 8; ++i) {
@@ -238,30 +245,36 @@ inline void k4_scales(const uint8_t* s, int h, F32* scale, F32* offset) {
     const I32 hs = i % 2 == 0 ? i32_shl<4>(low_bits(high, 3)) : i32_and(high, i32_set(0x30));
     const I32 hm = i % 2 == 0 ? i32_shl<2>(low_bits(high, 12)) : i32_shr<2>(i32_and(high, i32_set(0xC0)));
     scale[i] = f32_mul(d, i32_to_f32(i32_or(low_bits(low, 15), hs)));
-    offset[i] = f32_mul(dmin, i32_to_f32(i32_or(i32_shr<4>(low), hm)));
+    minimum[i] = f32_mul(dmin, i32_to_f32(i32_or(i32_shr<4>(low), hm)));
   }
 }
 template <>
 struct Weights<DType::kQ4_K> {
   static constexpr int kGroup = 32;
   static constexpr bool kWide = false;
-  static constexpr bool kHasOffset = true;
+  static constexpr bool kHasMin = true;
+  static constexpr int kZero = 0;
+  static constexpr int kMaxByte = 15;
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { nibbles(p, g, q); }
-  static void scales(const uint8_t* s, int h, F32* scale, F32* offset) { k4_scales(s, h, scale, offset); }
+  static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) { k4_scales(s, h, scale, minimum); }
 };
 template <>
 struct Weights<DType::kQ5_K> {
   static constexpr int kGroup = 32;
   static constexpr bool kWide = false;
-  static constexpr bool kHasOffset = true;
+  static constexpr bool kHasMin = true;
+  static constexpr int kZero = 0;
+  static constexpr int kMaxByte = 31;
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { fifth_bit_quads(p, p + 2048, g, q); }
-  static void scales(const uint8_t* s, int h, F32* scale, F32* offset) { k4_scales(s, h, scale, offset); }
+  static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) { k4_scales(s, h, scale, minimum); }
 };
 template <>
 struct Weights<DType::kQ6_K> {
   static constexpr int kGroup = 16;
   static constexpr bool kWide = false;
-  static constexpr bool kHasOffset = true;
+  static constexpr bool kHasMin = false;
+  static constexpr int kZero = 32;
+  static constexpr int kMaxByte = 63;
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) {
     nibbles(p, g, q);
     U8 high[8];
@@ -269,17 +282,14 @@ struct Weights<DType::kQ6_K> {
     merge(q, high);
   }
   // fields: d, 16 of signed scales
-  static void scales(const uint8_t* s, int h, F32* scale, F32* offset) {
+  static void scales(const uint8_t* s, int h, F32* scale, F32*) {
     const F32 d = half_field(s, h);
-    for (int i = 0; i < 16; ++i) {
-      scale[i] = f32_mul(d, f32_load_i8((const int8_t*)s + 32 + i * 16 + h * kLanes));
-      offset[i] = times(scale[i], -32.0F);
-    }
+    for (int i = 0; i < 16; ++i) scale[i] = f32_mul(d, f32_load_i8((const int8_t*)s + 32 + i * 16 + h * kLanes));
   }
 };
 
 template <>
-struct Weights<DType::kTQ1_0> : OneScale<1> {
+struct Weights<DType::kTQ1_0> : OneScale<1, 2> {
   // Vector v of a block holds quads 5v .. 5v + 4 as base-3 digits; the last one quads 60 .. 63.
   template <int I>
   static U8 quad(const uint8_t* p) {
@@ -311,12 +321,12 @@ struct Weights<DType::kTQ1_0> : OneScale<1> {
   }
 };
 template <>
-struct Weights<DType::kTQ2_0> : OneScale<1> {
+struct Weights<DType::kTQ2_0> : OneScale<1, 2> {
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { pairs<0>(p, g, q); }
 };
 // Bytes are 0 or 2, so that d (byte - 1) is the weight.
 template <>
-struct Weights<DType::kQ1_0> : OneScale<1> {
+struct Weights<DType::kQ1_0> : OneScale<1, 2> {
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { bits<1>(p, g, q); }
 };
 

@@ -92,6 +92,7 @@ inline I32 i32_zero() { return _mm256_setzero_si256(); }
 inline I32 i32_set(int32_t x) { return _mm256_set1_epi32(x); }
 inline I32 i32_load_u8(const uint8_t* p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)p)); }
 inline I32 i32_add(I32 a, I32 b) { return _mm256_add_epi32(a, b); }
+inline I32 i32_sub(I32 a, I32 b) { return _mm256_sub_epi32(a, b); }
 inline I32 i32_and(I32 a, I32 b) { return _mm256_and_si256(a, b); }
 inline I32 i32_or(I32 a, I32 b) { return _mm256_or_si256(a, b); }
 template <int N>
@@ -101,6 +102,10 @@ inline I32 i32_shr(I32 a) {
 template <int N>
 inline I32 i32_shl(I32 a) {
   return _mm256_slli_epi32(a, N);
+}
+template <int N>
+inline I32 i32_sar(I32 a) {
+  return _mm256_srai_epi32(a, N);
 }
 inline F32 i32_to_f32(I32 a) { return _mm256_cvtepi32_ps(a); }
 inline I32 f32_round(F32 a) { return _mm256_cvtps_epi32(a); }
@@ -150,12 +155,27 @@ inline U8 u8_broadcast4(const int8_t* p) {
 #ifdef OCTAVO_AVX_VNNI
 inline I32 dot_small(I32 acc, U8 w, U8 a) { return _mm256_dpbusd_avx_epi32(acc, w, a); }
 inline I32 dot_wide(I32 acc, U8 w, U8 a) { return _mm256_dpbusd_avx_epi32(acc, w, a); }
+using SmallSum = I32;
+constexpr int small_sum_run(int) { return 8; }
+inline SmallSum small_sum_of(I32 start) { return start; }
+inline SmallSum add_products(SmallSum sum, U8 w, U8 a) { return dot_small(sum, w, a); }
+inline I32 small_sum_end(SmallSum sum, I32) { return sum; }
 #else
 inline I32 add_pairs(I32 acc, __m256i words) {
   return _mm256_add_epi32(acc, _mm256_madd_epi16(words, _mm256_set1_epi16(1)));
 }
 // maddubs saturates at 16 bits: weights up to 127 are safe, since 2 * 127 * 127 < 2^15.
 inline I32 dot_small(I32 acc, U8 w, U8 a) { return add_pairs(acc, _mm256_maddubs_epi16(w, a)); }
+// A product of two pairs is at most 2 * 127 * max_byte.
+using SmallSum = __m256i;  // 16 bits a pair
+constexpr int small_sum_run(int max_byte) {
+  int run = 8;
+  while (run * 2 * 127 * max_byte > 32767) run /= 2;
+  return run;
+}
+inline SmallSum small_sum_of(I32) { return _mm256_setzero_si256(); }
+inline SmallSum add_products(SmallSum sum, U8 w, U8 a) { return _mm256_add_epi16(sum, _mm256_maddubs_epi16(w, a)); }
+inline I32 small_sum_end(SmallSum sum, I32 start) { return add_pairs(start, sum); }
 // Eight-bit weights: the magnitude (up to 128) meets the activation (up to 127) that took over the weight's sign.
 inline I32 dot_wide(I32 acc, U8 w, U8 a) {
   const __m256i s = _mm256_xor_si256(w, _mm256_set1_epi8((char)0x80));

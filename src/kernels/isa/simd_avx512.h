@@ -62,6 +62,7 @@ inline I32 i32_zero() { return _mm512_setzero_si512(); }
 inline I32 i32_set(int32_t x) { return _mm512_set1_epi32(x); }
 inline I32 i32_load_u8(const uint8_t* p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)p)); }
 inline I32 i32_add(I32 a, I32 b) { return _mm512_add_epi32(a, b); }
+inline I32 i32_sub(I32 a, I32 b) { return _mm512_sub_epi32(a, b); }
 inline I32 i32_and(I32 a, I32 b) { return _mm512_and_si512(a, b); }
 inline I32 i32_or(I32 a, I32 b) { return _mm512_or_si512(a, b); }
 template <int N>
@@ -71,6 +72,10 @@ inline I32 i32_shr(I32 a) {
 template <int N>
 inline I32 i32_shl(I32 a) {
   return _mm512_slli_epi32(a, N);
+}
+template <int N>
+inline I32 i32_sar(I32 a) {
+  return _mm512_srai_epi32(a, N);
 }
 inline F32 i32_to_f32(I32 a) { return _mm512_cvtepi32_ps(a); }
 inline I32 f32_round(F32 a) { return _mm512_cvtps_epi32(a); }
@@ -110,6 +115,12 @@ inline U8 u8_broadcast4(const int8_t* p) {
 }
 inline I32 dot_small(I32 acc, U8 w, U8 a) { return _mm512_dpbusd_epi32(acc, w, a); }
 inline I32 dot_wide(I32 acc, U8 w, U8 a) { return _mm512_dpbusd_epi32(acc, w, a); }
+
+using SmallSum = I32;
+constexpr int small_sum_run(int) { return 8; }
+inline SmallSum small_sum_of(I32 start) { return start; }
+inline SmallSum add_products(SmallSum sum, U8 w, U8 a) { return dot_small(sum, w, a); }
+inline I32 small_sum_end(SmallSum sum, I32) { return sum; }
 
 using I16 = __m512i;
 inline I16 i16_widen(const int8_t* p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i*)p)); }

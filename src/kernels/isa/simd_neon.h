@@ -138,6 +138,12 @@ inline I32 dot_wide(I32 acc, U8 w, U8 a) {
   return vdotq_s32(acc, vreinterpretq_s8_u8(veorq_u8(w, vdupq_n_u8(0x80))), vreinterpretq_s8_u8(a));
 }
 
+using SmallSum = I32;
+constexpr int small_sum_run(int) { return 8; }
+inline SmallSum small_sum_of(I32 start) { return start; }
+inline SmallSum add_products(SmallSum sum, U8 w, U8 a) { return dot_small(sum, w, a); }
+inline I32 small_sum_end(SmallSum sum, I32) { return sum; }
+
 using I16 = int16x8_t;
 inline I16 i16_widen(const int8_t* p) { return vmovl_s8(vld1_s8(p)); }
 inline I16 i16_broadcast2(const int16_t* p) {

@@ -229,6 +229,13 @@ inline I32 dot_small(I32 acc, U8 w, U8 a) {
   for (int i = 0; i < kLanes * 4; ++i) acc.v[i / 4] += (int32_t)w.v[i] * (int8_t)a.v[i];
   return acc;
 }
+/// Sums of the four products of each lane, w unsigned up to `max_byte`, a signed: some levels sum in fewer bits, so
+/// that a sum takes small_sum_run(max_byte) products at most before small_sum_end adds it to where it began. Exact.
+using SmallSum = I32;
+constexpr int small_sum_run(int /*max_byte*/) { return 8; }
+inline SmallSum small_sum_of(I32 start) { return start; }
+inline SmallSum add_products(SmallSum sum, U8 w, U8 a) { return dot_small(sum, w, a); }
+inline I32 small_sum_end(SmallSum sum, I32 /*start*/) { return sum; }
 /// acc + the four products of each lane for any byte w = weight + 128. Where kWideBias is 128 the products are those
 /// of w itself, and the caller takes 128 times the sum of a away; where it is 0, those of the weight.
 inline I32 dot_wide(I32 acc, U8 w, U8 a) {

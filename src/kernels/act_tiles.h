@@ -1,0 +1,57 @@
+// How the int8 form of a step's rows lies in memory: in the tiles of rows that a matrix kernel multiplies together, so
+// that all of a tile is found from one address with constant offsets.
+//
+// `rows` rows make tiles of `tile_rows` (a level's own number), and of 4, 2 and 1 for those that are left over. Tiles
+// lie one after another; a tile is ActTile<rows of the tile>, one for each 32 columns. Plain header: kernels of every
+// instruction set include it, so its functions have internal linkage.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace octavo {
+
+/// Activations are quantized in blocks of this many.
+inline constexpr int kActBlock = 32;
+
+/// 32 columns of R rows.
+template <int R>
+struct ActTile {
+  int8_t q[R][kActBlock];     // -127 .. 127
+  float scale[R];             // x is about q * scale
+  float sum32[R];             // scale times the sum of q
+  float sum16[2][R];          // the same for each half
+  int32_t minus_sum32[R];     // minus the sum of q: what sums of products begin with where weights have an offset
+  int32_t minus_sum16[2][R];  // the same for each half
+};
+
+/// Bytes of a row's share in its tile.
+static inline constexpr size_t act_row_bytes(int64_t cols) { return (size_t)(cols / kActBlock) * sizeof(ActTile<1>); }
+
+/// The tile that has row `row`, of `rows` in all.
+struct RowTile {
+  int64_t first;
+  int rows;
+};
+static inline constexpr RowTile tile_of_row(int64_t row, int64_t rows, int tile_rows) {
+  int64_t first = rows / tile_rows * tile_rows;
+  if (row < first) return {row / tile_rows * tile_rows, tile_rows};
+  for (int size = tile_rows / 2; size > 1; size /= 2) {
+    if (first + size > rows) continue;
+    if (row < first + size) return {first, size};
+    first += size;
+  }
+  return {first, 1};
+}
+
+/// Where a row goes: its own part of each ActTile<rows> from `tile`.
+struct ActSlot {
+  uint8_t* tile;
+  int rows, row;
+};
+static inline constexpr ActSlot act_slot(uint8_t* tiles, int64_t cols, int64_t row, int64_t rows, int tile_rows) {
+  const RowTile tile = tile_of_row(row, rows, tile_rows);
+  return {tiles + (size_t)tile.first * act_row_bytes(cols), tile.rows, (int)(row - tile.first)};
+}
+
+}  // namespace octavo
