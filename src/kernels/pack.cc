@@ -58,7 +58,8 @@ struct PanelRows {
 
 /// Asks for bytes `offset` .. `offset + bytes` of the next panel, which lies behind this one: 16 rows side by side are
 /// more streams than the hardware follows.
-void prefetch_share(const PanelRows& rows, std::size_t offset, std::size_t bytes) {
+__attribute__((always_inline)) inline void prefetch_share(const PanelRows& rows, std::size_t offset,
+                                                          std::size_t bytes) {
   const std::byte* from = rows.first + kPanelRows * rows.row_bytes + offset;
   for (std::size_t line = 0; line < bytes; line += kCacheLineBytes) __builtin_prefetch(from + line);
 }
