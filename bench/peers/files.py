@@ -1,0 +1,109 @@
+"""The files that are compared, how each is made, and what is measured on it."""
+import pathlib
+import subprocess
+import sys
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+class Row(NamedTuple):
+    """What is timed. A goal is a ratio to llama.cpp; None: none is set."""
+
+    kind: str  # prefill, decode
+    tokens: int  # of the prompt, or made by each sequence
+    batch: int = 1
+    depth: int = 0
+    goal: float | None = None
+    avx2_goal: float | None = None
+
+    @property
+    def name(self):
+        if self.batch > 1:
+            return f"{self.batch} sequences"
+        return f"{self.kind} {self.tokens}" + (f" at depth {self.depth}" if self.depth else "")
+
+
+class File(NamedTuple):
+    key: str
+    title: str
+    rows: tuple
+    synthetic: tuple = ()  # arguments of tools/synth_model.py
+    octavo_reads: str = ""  # another file's key: what Octavo reads while llama.cpp reads this one
+    large: bool = False  # one round of it is enough
+
+
+def batched(goal=None):
+    return Row("decode", 64, batch=32, depth=32, goal=goal)
+
+
+# llama.cpp has no kernels for rows of weights in Q4_1, Q1_0 or TQ2_0 that take several rows of activations at once;
+# the copy in Q4_0 is the same model in its best form. That is what the AVX2 goals are set against.
+FILES = (
+    File("default", "SmolLM2-135M Q4_1 (the default model)",
+         (Row("prefill", 512, goal=8), Row("decode", 128, goal=2.2), batched(6),
+          Row("decode", 64, depth=4096, goal=2.4))),
+    File("default-q4_0", "SmolLM2-135M Q4_0 copy",
+         (Row("prefill", 512, avx2_goal=1.5), Row("decode", 128, avx2_goal=1.3), batched(),
+          Row("decode", 64, depth=4096))),
+    File("default-against-q4_0", "SmolLM2-135M: Octavo's Q4_1 against llama.cpp's Q4_0",
+         (Row("prefill", 512, goal=2), Row("decode", 128, goal=1.8), batched(2.5),
+          Row("decode", 64, depth=4096)), octavo_reads="default"),
+    File("gemma", "Gemma-3-270M Q4_K_M", (Row("prefill", 512, goal=2.2), Row("decode", 64, goal=1.7), batched())),
+    File("qwen3-0.6b-q4_k", "Qwen3-0.6B shape, Q4_K",
+         (Row("prefill", 256, goal=2.5), Row("decode", 64, goal=1.5), batched()),
+         ("--shape", "qwen3-0.6b", "--type", "Q4_K")),
+    File("qwen3-0.6b-q8_0", "Qwen3-0.6B shape, Q8_0", (Row("prefill", 256), Row("decode", 64), batched()),
+         ("--shape", "qwen3-0.6b", "--type", "Q8_0")),
+    File("qwen3-1.7b-q1_0", "Qwen3-1.7B shape, Q1_0",
+         (Row("prefill", 256, goal=5, avx2_goal=2.5), Row("decode", 64, goal=2.5, avx2_goal=1.5)),
+         ("--shape", "qwen3-1.7b", "--type", "Q1_0", "--embd-type", "Q1_0")),
+    File("qwen3-1.7b-tq2_0", "Qwen3-1.7B shape, TQ2_0, embedding Q6_K", (Row("prefill", 256), Row("decode", 64)),
+         ("--shape", "qwen3-1.7b", "--type", "TQ2_0", "--embd-type", "Q6_K")),
+    File("llama-3.2-1b-q4_k", "Llama-3.2-1B shape, Q4_K", (Row("prefill", 256), Row("decode", 64)),
+         ("--shape", "llama-3.2-1b", "--type", "Q4_K")),
+    File("qwen3-8b-q1_0", "Qwen3-8B shape, Q1_0", (Row("prefill", 128, goal=5), Row("decode", 32, goal=2.5)),
+         ("--shape", "qwen3-8b", "--type", "Q1_0", "--embd-type", "Q1_0"), large=True),
+    File("qwen3-8b-q4_k", "Qwen3-8B shape, Q4_K", (Row("prefill", 128), Row("decode", 32)),
+         ("--shape", "qwen3-8b", "--type", "Q4_K"), large=True),
+)
+
+
+class Models:
+    """Where the files are; those that can be made are, once."""
+
+    def __init__(self, folder, llama_cpp, default_model, gemma):
+        self.folder, self.llama_cpp = folder, llama_cpp
+        self.given = {"default": default_model, "gemma": gemma}
+
+    def path(self, file):
+        """The file of llama.cpp."""
+        if file.key in self.given:
+            path = self.given[file.key]
+            if not path.exists():
+                raise SystemExit(f"{path}: not there; scripts/setup --test fetches it")
+            return path
+        name = "default-q4_0" if file.octavo_reads else file.key
+        path = self.folder / f"{name}.gguf"
+        if not path.exists():
+            self.make(file, path)
+        return path
+
+    def octavo_path(self, file):
+        return self.given[file.octavo_reads] if file.octavo_reads else self.path(file)
+
+    def make(self, file, path):
+        print(f"making {path}", file=sys.stderr)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(".partial.gguf")
+        if file.synthetic:
+            vocabulary = self.llama_cpp / "source/models/ggml-vocab-qwen2.gguf"
+            command = [sys.executable, ROOT / "tools/synth_model.py", partial, *file.synthetic,
+                       "--vocab-from", vocabulary]
+        else:
+            command = [self.llama_cpp / "bin/llama-quantize", "--allow-requantize", self.given["default"], partial,
+                       "Q4_0"]
+        done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{' '.join(map(str, command))}:\n{done.stdout[-1000:]}{done.stderr[-1000:]}")
+        partial.rename(path)
