@@ -10,8 +10,8 @@ namespace octavo {
 
 /// Rates of all threads together. A multiply-add is two operations.
 struct MachineLimits {
-  std::string cpu;  // the processor's brand string
-  std::string isa;  // the level whose instructions were timed
+  std::string cpu = {};  // the processor's brand string
+  std::string isa = {};  // the level whose instructions were timed
   int num_threads = 0;
   double read_bytes_per_s = 0;  // of memory larger than the caches
   double int8_ops_per_s = 0;    // products of bytes summed in int32

@@ -47,6 +47,8 @@ void complete_bench_options(BenchOptions& options) {
   if (options.batches.empty()) options.batches = contiguous ? std::vector{1} : std::vector{1, 8, 32};
   if (contiguous && std::ranges::max(options.batches) > 1)
     throw CLI::ValidationError("--batch", "the contiguous layout has one sequence at a time");
+  if (std::ranges::max(options.batches) >= options.engine.max_step_tokens)
+    throw CLI::ValidationError("--batch", "needs steps of more rows than sequences: raise --chunk");
   if (options.shared_prefix > 0 && (contiguous || !options.engine.prefix_cache))
     throw CLI::ValidationError("--shared-prefix", "needs the paged layout and its prefix cache");
 }

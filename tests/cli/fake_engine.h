@@ -131,6 +131,7 @@ struct CliRun {
   std::ostringstream out, err;
   bool err_is_terminal = false;
   std::filesystem::path cache_folder;
+  std::function<Result<std::unique_ptr<Engine>>(EngineOptions)> load_engine;  // if set, instead of a FakeEngine
   MachineLimits machine{.cpu = "fake",
                         .isa = "scalar",
                         .num_threads = 1,
@@ -151,6 +152,7 @@ struct CliRun {
         .err_is_terminal = err_is_terminal,
         .cache_folder = cache_folder,
         .load_engine = [this](EngineOptions options) -> Result<std::unique_ptr<Engine>> {
+          if (load_engine) return load_engine(std::move(options));
           if (options.on_load_progress) options.on_load_progress({.done_bytes = 1, .total_bytes = 2});
           engine.options = std::move(options);
           return std::make_unique<FakeEngine>(engine);

@@ -12,6 +12,13 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+TEST(Parse, ListsOfIntegersAreSeparatedByCommas) {
+  EXPECT_EQ(parse_integers("7", 0, 9).value(), std::vector{7});
+  EXPECT_EQ(parse_integers("0,9,4", 0, 9).value(), (std::vector{0, 9, 4}));
+  for (const char* wrong : {"", ",", "1,", ",1", "1,,2", "1 2", "1, 2", "10", "-1", "x"})
+    EXPECT_FALSE(parse_integers(wrong, 0, 9)) << wrong;
+}
+
 TEST(ParseSize, UnitsOf1024AndOf1000AndPlainBytes) {
   EXPECT_EQ(parse_size("4GiB"), std::uint64_t{4} << 30);
   EXPECT_EQ(parse_size("512MiB"), std::uint64_t{512} << 20);
