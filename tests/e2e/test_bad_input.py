@@ -12,6 +12,7 @@ COMMANDS = {
     "chat": lambda model: ("chat", "-m", model),
     "tokenize": lambda model: ("tokenize", "-m", model, "Hello"),
     "logits": lambda model: ("logits", "-m", model, "--ids", "1,2"),
+    "logits from the map": lambda model: ("logits", "-m", model, "--ids", "1,2", "--no-repack"),
 }
 
 
@@ -60,7 +61,7 @@ class BadFile(unittest.TestCase):
         content = support.SMOLLM2.read_bytes()
         for size in (1, 4, 23, 24, 100, 5000, 400_000, 1_500_000, len(content) // 2, len(content) - 1):
             with self.subTest(size=size):
-                self.refuse(self.file(content[:size]), commands=("info", "logits"))
+                self.refuse(self.file(content[:size]), commands=("info", "logits", "logits from the map"))
 
     def test_counts_that_no_file_could_hold(self):
         for tensors, keys in ((1 << 62, 0), (0, 1 << 62), ((1 << 64) - 1, (1 << 64) - 1)):
@@ -68,11 +69,11 @@ class BadFile(unittest.TestCase):
 
     def test_unsupported_architecture_is_named_with_those_that_are(self):
         model = self.patched(b"general.architecture" + struct.pack("<IQ", 8, 5) + b"llama", b"llama", b"mamba")
-        self.refuse(model, "mamba", "llama", "qwen2", "qwen3", "gemma3", commands=("run", "logits"))
+        self.refuse(model, "mamba", "llama", "qwen2", "qwen3", "gemma3", commands=("run", "logits", "logits from the map"))
 
     def test_missing_metadata_is_named(self):
         model = self.patched(b"llama.block_count", b"block_count", b"block_xxxxx")
-        self.refuse(model, "llama.block_count", commands=("run", "logits"))
+        self.refuse(model, "llama.block_count", commands=("run", "logits", "logits from the map"))
 
     def patched(self, context, old, new):
         content = support.SMOLLM2.read_bytes()

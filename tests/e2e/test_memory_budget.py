@@ -1,9 +1,14 @@
-"""--kv-memory is a hard budget: the arena keeps it to the byte, and the process takes what docs/kv_memory.md says."""
+"""--kv-memory is a hard budget: the arena keeps it to the byte, and the process takes what docs/kv_memory.md and
+docs/loading.md say."""
 import json
 import os
+import pathlib
 import re
 import resource
+import shutil
 import subprocess
+import tempfile
+import time
 import unittest
 
 import support
@@ -12,6 +17,9 @@ MIB = 1 << 20
 # Beyond weights and KV memory: the program, tokenizer, activations of 512 rows, logits of 64 rows, two threads.
 SCRATCH_BYTES = 32 * MIB
 SCRATCH_BYTES_PER_WORD = 512  # of the vocabulary
+# While weights are packed, beyond the packed ones: the program, a piece of the file a thread, the words.
+LOADING_BYTES = 32 * MIB
+LOADING_BYTES_PER_WORD = 256
 
 
 def run_json(model, *args, prompt="Hello"):
@@ -27,7 +35,7 @@ def mem_available():
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:"))
 
 
-def peak_resident_bytes(*args):
+def peak_resident_bytes(*args, exit_code=0):
     """The process's most resident bytes at any time, mapped files' pages included, and what it says on stderr."""
     process = subprocess.Popen([support.OCTAVO, *map(str, args)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                text=True)
@@ -35,12 +43,31 @@ def peak_resident_bytes(*args):
         stderr = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
+    if process.returncode != exit_code:
         raise AssertionError(stderr)
     peak = usage.ru_maxrss * 1024
     # Linux counts what this process held when it started the other one; it must not be that.
     assert peak > resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return peak, stderr
+
+
+def peak_private_bytes(*args):
+    """The most of the process's memory that is its own, not pages of files, as often as it could be looked at."""
+    process = subprocess.Popen([support.OCTAVO, *map(str, args)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               text=True)
+    status = pathlib.Path(f"/proc/{process.pid}/status")
+    peak = samples = 0
+    while process.poll() is None:
+        found = re.search(r"RssAnon:\s+(\d+) kB", status.read_text(encoding="ascii"))
+        if found:
+            peak = max(peak, int(found[1]) * 1024)
+            samples += 1
+        time.sleep(0.001)
+    with process.stderr:
+        if process.returncode != 0:
+            raise AssertionError(process.stderr.read())
+    assert samples > 20, samples
+    return peak
 
 
 class Arena(unittest.TestCase):
@@ -100,13 +127,10 @@ class Process(unittest.TestCase):
         if layout == "paged":
             blocks, cached = map(int, re.search(r"(\d+) blocks, 0 in use, (\d+) cached", stderr).groups())
             self.assertGreaterEqual(cached, 0.9 * blocks)  # the prompt did fill the arena
-        # While weights are packed, the pages of the tensor at work are there too: before there is any KV memory.
-        largest_tensor = next(part["bytes"] for part in report["by_part"] if part["part"] == "embedding")
-        bound = (memory["weight_bytes"] + max(budget, largest_tensor) + SCRATCH_BYTES
+        bound = (memory["weight_bytes"] + budget + SCRATCH_BYTES
                  + SCRATCH_BYTES_PER_WORD * report["vocabulary"]["tokens"])
         print(f"{model.name}, {layout}: at most {peak / MIB:.1f} MiB resident, bound {bound / MIB:.1f}: weights "
-              f"{memory['weight_bytes'] / MIB:.1f}, KV {budget / MIB:.1f}, largest tensor "
-              f"{largest_tensor / MIB:.1f}")
+              f"{memory['weight_bytes'] / MIB:.1f}, KV {budget / MIB:.1f}")
         self.assertLessEqual(peak, bound)
         self.assertGreater(peak, memory["weight_bytes"] + 0.8 * memory["kv_bytes"])  # the measure sees both
 
@@ -118,6 +142,80 @@ class Process(unittest.TestCase):
 
     def test_resident_memory_with_a_large_vocabulary(self):
         self.check(support.GEMMA3)
+
+
+@unittest.skipIf(support.SANITIZED, "sanitizers take memory of their own")
+class Loading(unittest.TestCase):
+    """What loading takes by itself: these calls end when the weights are packed, before there is any KV memory."""
+
+    def check(self, model):
+        report = info(model)
+        packed, words = report["memory"]["weight_bytes"], report["vocabulary"]["tokens"]
+        context = report["shape"]["context_length"]
+        self.assertLessEqual(packed, 1.02 * report["weight_bytes"])
+        peak, stderr = peak_resident_bytes("run", "-m", model, "-p", "Hello", "--threads", 2, "--max-context", context,
+                                           "--kv-memory", "2MiB", exit_code=1)
+        self.assertIn(f"max_context is {context} tokens", stderr)
+        bound = packed + LOADING_BYTES + LOADING_BYTES_PER_WORD * words
+        print(f"{model.name}: at most {peak / MIB:.1f} MiB resident, bound {bound / MIB:.1f}: packed weights "
+              f"{packed / MIB:.1f}")
+        self.assertLessEqual(peak, bound)
+        self.assertGreater(peak, packed)
+
+    def test_packing_keeps_no_pages_of_the_file_default_model(self):
+        self.check(support.SMOLLM2)
+
+    def test_packing_keeps_no_pages_of_the_file_one_large_matrix(self):
+        self.check(support.GEMMA3)
+
+    def test_a_file_that_is_refused_takes_no_memory_for_weights(self):
+        limit = 64 * MIB
+
+        def run(model, *args):
+            return subprocess.run([support.OCTAVO, "run", "-m", model, "-p", "Hello", "--threads", "2", *args],
+                                  capture_output=True, text=True, check=False,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)))
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "short.gguf")
+            shutil.copyfile(support.SMOLLM2, path)
+            os.truncate(path, path.stat().st_size - 1)
+            for args in ((), ("--no-repack",)):
+                done = run(path, *args)
+                self.assertEqual(done.returncode, 1)
+                self.assertRegex(done.stderr, f"{path}: truncated: tensor")
+        # The whole file does not fit.
+        done = run(support.SMOLLM2)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no memory left", done.stderr)
+
+
+@unittest.skipIf(support.SANITIZED, "sanitizers take memory of their own")
+class NoRepack(unittest.TestCase):
+    def check(self, model):
+        report = info(model, "--context", 256)
+        args = ("run", "-m", model, "--raw", "-n", 8, "-p", "Hello", "--threads", 2, "--max-context", 256,
+                "--kv-memory", report["memory"]["kv_bytes"])
+        bound = (report["memory"]["no_repack"]["total_bytes"] + SCRATCH_BYTES
+                 + SCRATCH_BYTES_PER_WORD * report["vocabulary"]["tokens"])
+        own = peak_private_bytes(*args, "--no-repack")
+        print(f"{model.name}: with --no-repack at most {own / MIB:.1f} MiB of its own, bound {bound / MIB:.1f}; "
+              f"{report['memory']['no_repack']['mapped_weight_bytes'] / MIB:.1f} in the file")
+        self.assertLessEqual(own, bound)
+        # The measure sees weights that are in memory.
+        self.assertGreater(peak_private_bytes(*args), report["memory"]["weight_bytes"])
+
+    def test_what_the_process_has_for_itself_is_small(self):
+        self.check(support.SMOLLM2)
+
+    def test_what_the_process_has_for_itself_is_small_with_a_large_vocabulary(self):
+        self.check(support.GEMMA3)
+
+    def test_the_report_tells_where_the_weights_are(self):
+        memory = run_json(support.SMOLLM2, "--no-repack", "--kv-memory", "32MiB")["memory"]
+        need = info(support.SMOLLM2)["memory"]["no_repack"]
+        self.assertEqual(memory["mapped_weight_bytes"], need["mapped_weight_bytes"])
+        self.assertEqual(memory["weight_bytes"], need["mapped_weight_bytes"] + need["weight_bytes"])
 
 
 if __name__ == "__main__":

@@ -41,6 +41,17 @@ class SameBits(unittest.TestCase):
     def test_biases_and_float_weights(self):
         self.check(support.tiny_model("tiny-qwen2", types=("F16", "F32", "BF16")))
 
+    def test_weights_left_in_the_file_change_nothing(self):
+        every_type = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "IQ4_NL", "MXFP4", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K",
+                      "IQ4_XS", "TQ1_0", "TQ2_0", "Q1_0", "F16", "BF16", "F32")
+        models = [support.tiny_model("tiny-llama", types=every_type[i : i + 7]) for i in (0, 7, 12)]
+        for model in (*models, support.tiny_model("tiny-gemma3", types=("Q4_K", "Q6_K")), support.SMOLLM2):
+            ids = support.english_ids(model, NUM_IDS // 2)
+            packed = support.logits(model, ids)
+            for args in ((), ("--threads", 3, "--chunk", 7), ("--threads", 1, "--chunk", 1)):
+                with self.subTest(model=model.name, args=args):
+                    self.assertEqual(packed.tobytes(), support.logits(model, ids, "--no-repack", *args).tobytes())
+
     def test_the_contiguous_layout_changes_nothing(self):
         model = support.tiny_model("tiny-gemma3", types=("Q4_1",))
         ids = support.english_ids(model, NUM_IDS)

@@ -141,6 +141,17 @@ class Run(unittest.TestCase):
         self.assertRegex(last, r"tokens/s")
         self.assertRegex(last, r"GB/s")
 
+    def test_loading_shows_a_bar_that_moves_evenly_and_goes(self):
+        terminal = Terminal("run", "-m", support.GEMMA3, "--raw", "-p", "Hello", "--temp", 0, "-n", 1)
+        self.assertEqual(terminal.finish(), 0)
+        percents = [int(p) for p in re.findall(r"loading gemma\S* \[[#.]{30}\] +(\d+) %", terminal.screen)]
+        self.assertEqual(percents, sorted(percents))
+        self.assertEqual(percents[-1], 100)
+        # Two thirds of this file are one matrix.
+        self.assertLessEqual(max(b - a for a, b in zip([0, *percents], percents)), 20)
+        last_bar = terminal.screen.rindex("100 %")
+        self.assertIn("\r\x1b[K", terminal.screen[last_bar:])
+
     def test_ctrl_c_ends_it(self):
         terminal = Terminal("run", "-m", support.SMOLLM2, "--raw", "-p", "Count: 1, 2, 3,", "--temp", 0)
         terminal.wait_for(r"\d, \d")
