@@ -1,6 +1,7 @@
 // Matrix times rows of activations: tiles of kLanes outputs by up to kTileRows rows, K in ascending order.
 #pragma once
 
+#include "kernels/generic/matmul_low_bit.inl"
 #include "kernels/generic/weights.inl"
 #include "kernels/kernels.h"
 
@@ -60,10 +61,6 @@ inline void add_group(const U8 (&q)[8], const F32* scale, const F32* minimum, in
   }
 }
 
-// The first time that rows meet a panel its weights come from memory: each line is asked for this far ahead, which no
-// hardware prefetcher does across pages.
-inline constexpr int kPrefetchBytes = 3072;
-
 /// Asks for share `part` of `parts` of a unit's lines.
 template <DType T>
 inline void prefetch_share(const uint8_t* unit, int part, int parts) {
@@ -120,8 +117,12 @@ inline void tile(const uint8_t* panel, const PackedMatrix& w, const ActivationRo
   if constexpr (is_plain_float(T)) {
     dot_tile_plain<T, R>(panel, w.cols, h, a.x + row * a.cols, acc);
   } else {
-    const uint8_t* x = a.tiles + (size_t)row * act_row_bytes(a.cols);
-    dot_tile<T, R, Prefetch>(panel, w.cols, h, (const ActTile<R>*)x, acc);
+    const auto* x = (const ActTile<R>*)(a.tiles + (size_t)row * act_row_bytes(a.cols));
+    if constexpr (is_low_bit(T)) {
+      dot_tile_low_bit<T, R>(panel, w.cols, h, x, acc);
+    } else {
+      dot_tile<T, R, Prefetch>(panel, w.cols, h, x, acc);
+    }
   }
   const int64_t left = w.rows - output;
   for (int r = 0; r < R; ++r) {
@@ -206,7 +207,12 @@ void decode_row(const PackedMatrix& w, int64_t row, float* y) {
   } else {
     for (int64_t b = 0; b < w.cols / kB.block; ++b) {
       const BlockPlace place = place_of_block(T, w.cols / kB.block, b);
-      decode_block<T>(panel + place.quads + h * kRowBytes, panel + place.scales, h, lane, y + b * kB.block);
+      const uint8_t *quads = panel + place.quads, *scales = panel + place.scales;
+      if constexpr (is_low_bit(T)) {
+        decode_low_bit_block<T>(quads, scales, (int)(row % kPanelRows), y + b * kB.block);
+      } else {
+        decode_block<T>(quads + h * kRowBytes, scales, h, lane, y + b * kB.block);
+      }
     }
   }
 }

@@ -14,6 +14,10 @@ namespace {
 
 constexpr int kRowBytes = kQuad * kLanes;  // bytes of one quad of kLanes rows
 
+// The first time that rows meet a panel its weights come from memory: each line is asked for this far ahead, which no
+// hardware prefetcher does across pages.
+inline constexpr int kPrefetchBytes = 3072;
+
 template <int Shift>
 inline U8 move_bits(U8 v, int mask) {
   if constexpr (Shift > 0) return u8_shl<Shift>(v, mask);
@@ -288,53 +292,10 @@ struct Weights<DType::kQ6_K> {
   }
 };
 
-template <>
-struct Weights<DType::kTQ1_0> : OneScale<1, 2> {
-  // Vector v of a block holds quads 5v .. 5v + 4 as base-3 digits; the last one quads 60 .. 63.
-  template <int I>
-  static U8 quad(const uint8_t* p) {
-    constexpr int kPow3[5] = {1, 3, 9, 27, 81};
-    return u8_trit<kPow3[I % 5]>(u8_load(p + I / 5 * 64));
-  }
-  template <int G>
-  static void quads_of(const uint8_t* p, U8 (&q)[8]) {
-    q[0] = quad<8 * G>(p);
-    q[1] = quad<8 * G + 1>(p);
-    q[2] = quad<8 * G + 2>(p);
-    q[3] = quad<8 * G + 3>(p);
-    q[4] = quad<8 * G + 4>(p);
-    q[5] = quad<8 * G + 5>(p);
-    q[6] = quad<8 * G + 6>(p);
-    q[7] = quad<8 * G + 7>(p);
-  }
-  static void quads(const uint8_t* p, int g, U8 (&q)[8]) {
-    switch (g) {
-      case 0: return quads_of<0>(p, q);
-      case 1: return quads_of<1>(p, q);
-      case 2: return quads_of<2>(p, q);
-      case 3: return quads_of<3>(p, q);
-      case 4: return quads_of<4>(p, q);
-      case 5: return quads_of<5>(p, q);
-      case 6: return quads_of<6>(p, q);
-      default: return quads_of<7>(p, q);
-    }
-  }
-};
-template <>
-struct Weights<DType::kTQ2_0> : OneScale<1, 2> {
-  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { pairs<0>(p, g, q); }
-};
-// Bytes are 0 or 2, so that d (byte - 1) is the weight.
-template <>
-struct Weights<DType::kQ1_0> : OneScale<1, 2> {
-  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { bits<1>(p, g, q); }
-};
-
-/// Scale groups of one block; types with one scale a block (ternary, 1-bit) use it for all.
+/// Scale groups of one block.
 template <DType T>
 constexpr int scale_groups() {
-  constexpr bool kOneForAll = T == DType::kTQ1_0 || T == DType::kTQ2_0 || T == DType::kQ1_0;
-  return kOneForAll ? 1 : packed_block(T).block / Weights<T>::kGroup;
+  return packed_block(T).block / Weights<T>::kGroup;
 }
 
 }  // namespace

@@ -138,15 +138,14 @@ inline U8 u8_shl(U8 a, int byte) {
 inline U8 u8_lookup(const uint8_t* table, U8 index) {
   return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)table)), index);
 }
-template <int Pow3>
-inline U8 u8_trit(U8 a) {
-  const __m256i low = _mm256_set1_epi16(255), three = _mm256_set1_epi16(3), power = _mm256_set1_epi16(Pow3);
-  const __m256i even = _mm256_and_si256(_mm256_mullo_epi16(_mm256_and_si256(a, low), power), low);
-  const __m256i odd = _mm256_and_si256(_mm256_mullo_epi16(_mm256_srli_epi16(a, 8), power), low);
-  const __m256i even_digit = _mm256_srli_epi16(_mm256_mullo_epi16(even, three), 8);
-  const __m256i odd_digit = _mm256_andnot_si256(low, _mm256_mullo_epi16(odd, three));
-  return _mm256_or_si256(even_digit, odd_digit);
+// 3 x is 256 or more from 86 on, 512 or more from 171 on.
+inline constexpr int kTritShift = 0;
+inline U8 u8_trit(U8 x) {
+  const __m256i one = _mm256_set1_epi8(1);
+  const __m256i some = _mm256_min_epu8(_mm256_subs_epu8(x, _mm256_set1_epi8(85)), one);
+  return _mm256_add_epi8(some, _mm256_min_epu8(_mm256_subs_epu8(x, _mm256_set1_epi8((char)170)), one));
 }
+inline U8 u8_triple(U8 x) { return _mm256_add_epi8(x, _mm256_add_epi8(x, x)); }
 inline U8 u8_broadcast4(const int8_t* p) {
   int32_t word;
   __builtin_memcpy(&word, p, 4);
@@ -160,6 +159,7 @@ constexpr int small_sum_run(int) { return 8; }
 inline SmallSum small_sum_of(I32 start) { return start; }
 inline SmallSum add_products(SmallSum sum, U8 w, U8 a) { return dot_small(sum, w, a); }
 inline I32 small_sum_end(SmallSum sum, I32) { return sum; }
+inline constexpr bool kAnyByte = true;
 #else
 inline I32 add_pairs(I32 acc, __m256i words) {
   return _mm256_add_epi32(acc, _mm256_madd_epi16(words, _mm256_set1_epi16(1)));
@@ -176,6 +176,7 @@ constexpr int small_sum_run(int max_byte) {
 inline SmallSum small_sum_of(I32) { return _mm256_setzero_si256(); }
 inline SmallSum add_products(SmallSum sum, U8 w, U8 a) { return _mm256_add_epi16(sum, _mm256_maddubs_epi16(w, a)); }
 inline I32 small_sum_end(SmallSum sum, I32 start) { return add_pairs(start, sum); }
+inline constexpr bool kAnyByte = false;
 // Eight-bit weights: the magnitude (up to 128) meets the activation (up to 127) that took over the weight's sign.
 inline I32 dot_wide(I32 acc, U8 w, U8 a) {
   const __m256i s = _mm256_xor_si256(w, _mm256_set1_epi8((char)0x80));

@@ -99,15 +99,13 @@ inline U8 u8_shl(U8 a, int byte) {
 inline U8 u8_lookup(const uint8_t* table, U8 index) {
   return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i*)table)), index);
 }
-template <int Pow3>
-inline U8 u8_trit(U8 a) {
-  const __m512i low = _mm512_set1_epi16(255), three = _mm512_set1_epi16(3), power = _mm512_set1_epi16(Pow3);
-  const __m512i even = _mm512_and_si512(_mm512_mullo_epi16(_mm512_and_si512(a, low), power), low);
-  const __m512i odd = _mm512_and_si512(_mm512_mullo_epi16(_mm512_srli_epi16(a, 8), power), low);
-  const __m512i even_digit = _mm512_srli_epi16(_mm512_mullo_epi16(even, three), 8);
-  const __m512i odd_digit = _mm512_andnot_si512(low, _mm512_mullo_epi16(odd, three));
-  return _mm512_or_si512(even_digit, odd_digit);
+// 64 times the digit: (x + x / 2) / 2 has it in its upper two bits. u is max(x - 1, 0); averages round up.
+inline constexpr int kTritShift = 6;
+inline U8 u8_trit(U8 x) {
+  const U8 u = _mm512_subs_epu8(x, _mm512_set1_epi8(1));
+  return u8_mask(_mm512_avg_epu8(u, _mm512_avg_epu8(u, _mm512_setzero_si512())), 0xC0);
 }
+inline U8 u8_triple(U8 x) { return _mm512_add_epi8(x, _mm512_add_epi8(x, x)); }
 inline U8 u8_broadcast4(const int8_t* p) {
   int32_t word;
   __builtin_memcpy(&word, p, 4);
@@ -121,6 +119,7 @@ constexpr int small_sum_run(int) { return 8; }
 inline SmallSum small_sum_of(I32 start) { return start; }
 inline SmallSum add_products(SmallSum sum, U8 w, U8 a) { return dot_small(sum, w, a); }
 inline I32 small_sum_end(SmallSum sum, I32) { return sum; }
+inline constexpr bool kAnyByte = true;
 
 using I16 = __m512i;
 inline I16 i16_widen(const int8_t* p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i*)p)); }

@@ -87,6 +87,7 @@ inline I32 i32_load_u8(const uint8_t* p) {
   return vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(vmovl_u8(bytes))));
 }
 inline I32 i32_add(I32 a, I32 b) { return vaddq_s32(a, b); }
+inline I32 i32_sub(I32 a, I32 b) { return vsubq_s32(a, b); }
 inline I32 i32_and(I32 a, I32 b) { return vandq_s32(a, b); }
 inline I32 i32_or(I32 a, I32 b) { return vorrq_s32(a, b); }
 template <int N>
@@ -96,6 +97,11 @@ inline I32 i32_shr(I32 a) {
 template <int N>
 inline I32 i32_shl(I32 a) {
   return vshlq_n_s32(a, N);
+}
+template <int N>
+inline I32 i32_sar(I32 a) {
+  if constexpr (N == 0) return a;
+  return vshlq_s32(a, vdupq_n_s32(-N));
 }
 inline F32 i32_to_f32(I32 a) { return vcvtq_f32_s32(a); }
 inline I32 f32_round(F32 a) { return vcvtnq_s32_f32(a); }
@@ -121,13 +127,13 @@ inline U8 u8_shl(U8 a, int byte) {
   return u8_mask(vshlq_n_u8(a, N), byte);
 }
 inline U8 u8_lookup(const uint8_t* table, U8 index) { return vqtbl1q_u8(vld1q_u8(table), index); }
-template <int Pow3>
-inline U8 u8_trit(U8 a) {
-  const U8 digit = vmulq_u8(a, vdupq_n_u8(Pow3));
-  const uint8x8_t three = vdup_n_u8(3);
-  return vcombine_u8(vshrn_n_u16(vmull_u8(vget_low_u8(digit), three), 8),
-                     vshrn_n_u16(vmull_u8(vget_high_u8(digit), three), 8));
+// 3 x is 256 or more from 86 on, 512 or more from 171 on; comparisons give -1.
+inline constexpr int kTritShift = 0;
+inline U8 u8_trit(U8 x) {
+  const U8 more = vaddq_u8(vcgtq_u8(x, vdupq_n_u8(85)), vcgtq_u8(x, vdupq_n_u8(170)));
+  return vreinterpretq_u8_s8(vnegq_s8(vreinterpretq_s8_u8(more)));
 }
+inline U8 u8_triple(U8 x) { return vaddq_u8(x, vaddq_u8(x, x)); }
 inline U8 u8_broadcast4(const int8_t* p) {
   uint32_t word;
   __builtin_memcpy(&word, p, 4);
@@ -143,6 +149,7 @@ constexpr int small_sum_run(int) { return 8; }
 inline SmallSum small_sum_of(I32 start) { return start; }
 inline SmallSum add_products(SmallSum sum, U8 w, U8 a) { return dot_small(sum, w, a); }
 inline I32 small_sum_end(SmallSum sum, I32) { return sum; }
+inline constexpr bool kAnyByte = false;  // bytes are signed
 
 using I16 = int16x8_t;
 inline I16 i16_widen(const int8_t* p) { return vmovl_s8(vld1_s8(p)); }

@@ -110,6 +110,9 @@ inline I32 i32_load_u8(const uint8_t* p) {
 inline I32 i32_add(I32 a, I32 b) {
   return each<I32>([&](int i) { return (int32_t)((uint32_t)a.v[i] + (uint32_t)b.v[i]); });
 }
+inline I32 i32_sub(I32 a, I32 b) {
+  return each<I32>([&](int i) { return (int32_t)((uint32_t)a.v[i] - (uint32_t)b.v[i]); });
+}
 inline I32 i32_and(I32 a, I32 b) {
   return each<I32>([&](int i) { return a.v[i] & b.v[i]; });
 }
@@ -123,6 +126,11 @@ inline I32 i32_shr(I32 a) {
 template <int N>
 inline I32 i32_shl(I32 a) {
   return each<I32>([&](int i) { return (int32_t)((uint32_t)a.v[i] << N); });
+}
+/// Shifted right with the sign.
+template <int N>
+inline I32 i32_sar(I32 a) {
+  return each<I32>([&](int i) { return a.v[i] >> N; });
 }
 inline F32 i32_to_f32(I32 a) {
   return each<F32>([&](int i) { return (float)a.v[i]; });
@@ -215,10 +223,13 @@ inline U8 u8_shl(U8 a, int byte) {
 inline U8 u8_lookup(const uint8_t* table, U8 index) {
   return each_byte([&](int i) { return table[index.v[i]]; });
 }
-/// The base-3 digit (0, 1, 2) of a TQ1_0 byte whose place is Pow3.
-template <int Pow3>
-inline U8 u8_trit(U8 a) {
-  return each_byte([&](int i) { return (uint8_t)(a.v[i] * Pow3) * 3 >> 8; });
+/// The first base-3 digit (0, 1, 2) of a TQ1_0 byte, times 2^kTritShift; u8_triple leaves the others.
+inline constexpr int kTritShift = 0;
+inline U8 u8_trit(U8 x) {
+  return each_byte([&](int i) { return 3 * x.v[i] >> 8; });
+}
+inline U8 u8_triple(U8 x) {
+  return each_byte([&](int i) { return 3 * x.v[i]; });
 }
 /// The same four bytes in every lane.
 inline U8 u8_broadcast4(const int8_t* p) {
@@ -236,6 +247,8 @@ constexpr int small_sum_run(int /*max_byte*/) { return 8; }
 inline SmallSum small_sum_of(I32 start) { return start; }
 inline SmallSum add_products(SmallSum sum, U8 w, U8 a) { return dot_small(sum, w, a); }
 inline I32 small_sum_end(SmallSum sum, I32 /*start*/) { return sum; }
+/// Whether add_products takes any byte as w, not only those up to 127, and small_sum_run is as long for them.
+inline constexpr bool kAnyByte = true;
 /// acc + the four products of each lane for any byte w = weight + 128. Where kWideBias is 128 the products are those
 /// of w itself, and the caller takes 128 times the sum of a away; where it is 0, those of the weight.
 inline I32 dot_wide(I32 acc, U8 w, U8 a) {
