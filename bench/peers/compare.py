@@ -139,7 +139,12 @@ def main():
     all_figures = [report.figures(*d, avx2=args.isa == "avx2") for d in done]
     if not all_figures:
         raise SystemExit("nothing was measured: --files and --rows leave no row")
-    lines = [*report.machine_lines([r for d in done for r in d[2]]), "", *report.table(all_figures)]
+    by_file = {}
+    for file, _, rounds in done:
+        if not file.octavo_reads:
+            by_file.setdefault(file.title, []).extend(rounds)
+    lines = [*report.machine_lines([r for d in done for r in d[2]]), "", *report.table(all_figures), "",
+             "Loading, medians:", "", *report.load_table(by_file)]
     print(*lines, sep="\n")
     if args.write:
         name = "peers_avx2" if args.isa == "avx2" else "peers"

@@ -1,7 +1,6 @@
 """One measurement of a row by each program: tokens/s."""
 import json
 import subprocess
-import time
 
 BATCHED_CONTEXT = 8192  # of llama-batched-bench
 
@@ -27,12 +26,12 @@ def llama_cpp(binaries, model, row, threads):
 
 
 def octavo(program, model, row, threads, isa):
-    """Also what the machine could do at most in that run, and the machine; the wall time shows how long loading is."""
+    """Also what the machine could do at most in that run, the machine, and how long loading took."""
     prompt, gen = (row.tokens, 0) if row.kind == "prefill" else (0, row.tokens)
-    begin = time.monotonic()
     out = json.loads(run([program, "bench", "-m", model, "--threads", threads, "--isa", isa, "--repeat", "1",
                           "--prompt", prompt, "--gen", gen, "--batch", row.batch, "--depth", row.depth,
                           "--format", "json"]))
     result = out["results"][0]
     return {"octavo": result["tokens_per_s"], "limit": result["tokens_per_s"] / result["share"],
-            "bound": result["limit"], "machine": out["machine"], "octavo_wall_s": time.monotonic() - begin}
+            "bound": result["limit"], "machine": out["machine"], "load_s": out["model"]["load_s"],
+            "weight_bytes": out["model"]["weight_bytes"]}

@@ -70,6 +70,15 @@ def machine_lines(rounds):
             f"{span('int8_gops')} int8 GOPS, {span('float_gflops')} float GFLOPS."]
 
 
+def load_table(rounds_by_file):
+    """How long Octavo takes from opening a file to a model that is ready; the file may be in the page cache."""
+    lines = ["| file | weights, MB | ready in, s |", "|---|--:|--:|"]
+    for title, rounds in rounds_by_file.items():
+        seconds = statistics.median(r["load_s"] for r in rounds)
+        lines.append(f"| {title} | {rounds[0]['weight_bytes'] / 1e6:.0f} | {seconds:.2f} |")
+    return lines
+
+
 def replace_section(path, name, lines):
     """Puts lines between the marks of a section of a Markdown file."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"

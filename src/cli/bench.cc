@@ -2,6 +2,7 @@
 // limits.
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <ostream>
@@ -97,7 +98,9 @@ Result<bool> measure(std::span<const BenchCase> cases, const BenchOptions& optio
   OCTAVO_TRY_VOID(make_room(cases, engine_options));
   const int max_step_tokens = engine_options.max_step_tokens;
   report.model_file = engine_options.model_path.filename().string();
+  const auto start = std::chrono::steady_clock::now();
   OCTAVO_TRY(const auto engine, load_engine(std::move(engine_options), options.model, context));
+  report.load_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report.model = engine->info();
   OCTAVO_TRY(BenchRunner runner, BenchRunner::create(*engine, max_step_tokens, guard));
   const std::size_t first_row = report.rows.size(), rounds = static_cast<std::size_t>(options.repeat);

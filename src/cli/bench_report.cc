@@ -25,8 +25,9 @@ std::string machine_line(const MachineLimits& m) {
 
 std::string to_markdown(const BenchReport& report) {
   std::string out = machine_line(report.machine);
-  out += fmt::format("{} ({}), {} of weights, KV {} {}\n\n", escaped(report.model.name), report.model.architecture,
-                     format_bytes(report.model.weight_bytes), report.kv_type, report.kv_layout);
+  out += fmt::format("{} ({}), {} of weights, loaded in {:.2f} s, KV {} {}\n\n", escaped(report.model.name),
+                     report.model.architecture, format_bytes(report.model.weight_bytes), report.load_s, report.kv_type,
+                     report.kv_layout);
   out +=
       "| test | prompt | gen | batch | depth | shared | tokens/s | spread | GB/s | of memory | GOPS | of compute | "
       "limit |\n"
@@ -97,6 +98,7 @@ std::string to_json(const BenchReport& report) {
                                                       {"name", to_valid_utf8(report.model.name)},
                                                       {"architecture", report.model.architecture},
                                                       {"weight_bytes", report.model.weight_bytes},
+                                                      {"load_s", report.load_s},
                                                       {"kv_type", report.kv_type},
                                                       {"kv_layout", report.kv_layout}}},
                                                     {"results", std::move(results)}}) +

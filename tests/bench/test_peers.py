@@ -50,6 +50,10 @@ class Writing(unittest.TestCase):
         lines = report.table(self.figures)
         self.assertEqual({line.count("|") for line in lines}, {10})
 
+    def test_loading_is_told_by_file_in_megabytes_and_seconds(self):
+        loads = [{"load_s": s, "weight_bytes": 5_000_000} for s in (0.5, 0.25, 2.0)]
+        self.assertEqual(report.load_table({"a file": loads})[-1], "| a file | 5 | 0.50 |")
+
     def test_the_drawing_is_well_formed(self):
         root = xml.etree.ElementTree.fromstring(report.drawing(self.figures, "Octavo & others"))
         self.assertTrue(root.tag.endswith("svg"))

@@ -167,6 +167,7 @@ TEST_F(Bench, MoreKvMemoryThanThereIsIsRefusedWithNumbers) {
 TEST_F(Bench, FormatsSayTheSame) {
   ASSERT_EQ(run({"--prompt", "8", "--gen", "0", "--repeat", "2", "--format", "json"}), 0);
   EXPECT_EQ(json().at("machine").as_object().at("read_gb_per_s").to_number<double>(), 10);
+  EXPECT_GE(json().at("model").as_object().at("load_s").to_number<double>(), 0);
   for (const char* key : {"test", "prompt", "gen", "batch", "depth", "tokens_per_s", "spread", "gb_per_s", "gops"})
     EXPECT_TRUE(result(0).contains(key)) << key;
   ASSERT_EQ(run({"--prompt", "8", "--gen", "0", "--repeat", "2", "--format", "csv"}), 0);
