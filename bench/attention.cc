@@ -183,8 +183,8 @@ int run(int argc, char** argv) {
   if (!level) return std::cerr << level.error().message << '\n', 2;
   ThreadPool pool(threads > 0 ? threads : usable_cpus());
   Machine machine(*level, pool);
-  AlignedBuffer<std::uint8_t> arena(quick ? std::size_t{64} << 20
-                                          : std::size_t{32768 / kBlockSize} * 16 * kKvHeads * 2 * kBlockSize * 128 * 2);
+  auto arena = AlignedBuffer<std::uint8_t>::with_huge_pages(
+      quick ? std::size_t{64} << 20 : std::size_t{32768 / kBlockSize} * 16 * kKvHeads * 2 * kBlockSize * 128 * 2);
   // Valid as halfs between 1/2 and 1 and as bytes.
   for (std::size_t i = 0; i < arena.size(); ++i)
     arena[i] =

@@ -10,7 +10,7 @@ namespace octavo {
 namespace {
 
 // Partial results of a round: enough tiles for all threads, few enough to stay in the caches.
-constexpr std::size_t kRoundFloats = std::size_t{1} << 19;
+constexpr std::size_t kRoundFloats = std::size_t{1} << 20;
 // Queries of one piece of a chunk: they share what they load, and leave pieces for other threads.
 constexpr int kDirectQueries = 64;
 // Merging less than this is not worth another thread's wake-up.
@@ -64,6 +64,7 @@ void AttentionPlan::build(std::span<const AttentionSequence> sequences, int wind
   num_rounds_ = std::max(1, (end_tile_ - first_tile_ + tiles_per_round_ - 1) / tiles_per_round_);
   for (const AttentionSequence& s : sequences)
     if (!is_cut_by_tiles(s, window)) add_direct_units(s, window);
+  std::ranges::stable_partition(units_, [](const Unit& unit) { return unit.num_queries > kMaxTileQueries; });
 }
 
 bool AttentionPlan::is_cut_by_tiles(const AttentionSequence& s, int window) const {
@@ -167,17 +168,35 @@ void AttentionPlan::add_run(std::size_t first_seq, std::size_t end_seq, int tile
   units_.push_back({seq.given->blocks.data(), seq.first_query, num_queries, begin, end, false});
 }
 
-std::size_t AttentionPlan::count_claims(int round) {
+void AttentionPlan::count_claims(int round) {
   const int round_begin = first_tile_of(round), round_end = first_tile_of(round + 1);
   claims_before_.assign(1, 0);
+  std::size_t by_many = 0;
   for (const Unit& unit : units_) {
     int tiles = round == 0 ? 1 : 0;
     if (!unit.direct)
       tiles = std::min(tiles_up_to(unit.end), round_end) - std::max(unit.begin / kTileTokens, round_begin);
     claims_before_.push_back(claims_before_.back() +
                              static_cast<std::size_t>(std::max(0, tiles) * shape_.num_kv_heads));
+    if (unit.num_queries > kMaxTileQueries) by_many = claims_before_.back();
   }
-  return claims_before_.back();
+  const auto heads = static_cast<std::size_t>(shape_.num_kv_heads), threads = static_cast<std::size_t>(num_threads_);
+  const std::size_t by_few = claims_before_.back() - by_many;
+  const std::size_t runs = (by_few - std::min(by_few, 2 * threads * heads)) / heads;
+  tickets_ = {.by_many = by_many, .runs = runs, .singles = by_few - runs * heads, .run_claims = heads};
+}
+
+std::pair<std::size_t, std::size_t> AttentionPlan::Tickets::claims_of(std::size_t ticket) const {
+  const auto run = [&](std::size_t r) { return std::pair(by_many + r * run_claims, by_many + (r + 1) * run_claims); };
+  const std::size_t mixed = by_many + runs - runs / 4;
+  if (ticket < mixed) {
+    const auto by_many_before = [&](std::size_t t) { return (t * by_many + mixed - 1) / mixed; };
+    const std::size_t before = by_many_before(ticket);
+    return by_many_before(ticket + 1) > before ? std::pair(before, before + 1) : run(ticket - before);
+  }
+  if (ticket < by_many + runs) return run(ticket - by_many);
+  const std::size_t first = by_many + runs * run_claims + (ticket - by_many - runs);
+  return {first, first + 1};
 }
 
 AttentionItem AttentionPlan::item(int round, std::size_t unit_index, std::size_t claim_of_unit) {
@@ -224,23 +243,19 @@ void AttentionPlan::run_claims(int round, std::size_t begin, std::size_t end, st
   }
 }
 
-// A thread takes its next claim before it works on the one at hand, whose end prefetches what comes next.
+// A thread takes its next ticket before it works on the one at hand, whose end prefetches what comes next.
 void AttentionPlan::run_round(int round, const KvLayer& kv, AttentionFn attention, ThreadPool& pool) {
-  const auto heads = static_cast<std::size_t>(shape_.num_kv_heads), threads = static_cast<std::size_t>(num_threads_);
   const auto scratch_floats = static_cast<std::size_t>(attention_scratch_floats(shape_.head_dim));
-  const std::size_t claims = count_claims(round);
-  // All heads of a tile at a time, towards the end one, so that no thread waits long for another.
-  const std::size_t singles = std::min(claims, 2 * threads * heads), runs = (claims - singles) / heads;
-  const auto first_of = [&](std::size_t ticket) {
-    return ticket < runs ? ticket * heads : std::min(claims, runs * heads + (ticket - runs));
-  };
+  count_claims(round);
   std::atomic<std::size_t> next_ticket{0};
-  pool.for_ranges(threads, 1, [&](std::size_t, std::size_t, int worker) {
+  pool.for_ranges(static_cast<std::size_t>(num_threads_), 1, [&](std::size_t, std::size_t, int worker) {
     float* scratch = scratch_.data() + static_cast<std::size_t>(worker) * scratch_floats;
     std::size_t ticket = next_ticket.fetch_add(1, std::memory_order_relaxed);
-    while (first_of(ticket) < claims) {
+    while (ticket < tickets_.count()) {
       const std::size_t next = next_ticket.fetch_add(1, std::memory_order_relaxed);
-      run_claims(round, first_of(ticket), first_of(ticket + 1), first_of(next), kv, attention, scratch);
+      const auto [begin, end] = tickets_.claims_of(ticket);
+      const std::size_t following = next < tickets_.count() ? tickets_.claims_of(next).first : claims_before_.back();
+      run_claims(round, begin, end, following, kv, attention, scratch);
       ticket = next;
     }
   });

@@ -8,7 +8,8 @@
 // - One with few rows (a decode) is cut by tiles of positions, a thread taking a tile through all heads, because blocks
 //   lie head after head; the tiles' results are merged afterwards.
 // - Sequences whose tables begin with the same blocks read a tile together, once, as far as all their rows see all of
-// it.
+//   it.
+// - Pieces with many queries keep the processor busy, those with few the memory; threads get a mixture of both.
 //
 // Scratch does not grow with depth: what does not fit is done in rounds. Owned by the model's transformer or by a
 // BatchedAttention; one thread at a time, which shares the work out over its pool.
@@ -16,6 +17,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/aligned_buffer.h"
@@ -68,6 +70,18 @@ class AttentionPlan {
     int tiles_as_before = 0;           // leading tiles whose blocks are also those of the sequence before it
   };
 
+  // How threads take a round's claims. A ticket of units with many queries is one claim; of the others it is a tile
+  // through all heads, which lie one after the other, and towards the end one claim, so that no thread waits long.
+  struct Tickets {
+    std::size_t by_many = 0;     // claims of units with more than kMaxTileQueries, which come first
+    std::size_t runs = 0;        // tickets of `run_claims` claims; three quarters are spread evenly among those
+    std::size_t singles = 0;     // tickets of one claim, at the end
+    std::size_t run_claims = 1;  // KV heads
+
+    std::size_t count() const { return by_many + runs + singles; }
+    std::pair<std::size_t, std::size_t> claims_of(std::size_t ticket) const;  // first, end
+  };
+
   bool is_cut_by_tiles(const AttentionSequence& sequence, int window) const;
   void add_queries(const AttentionSequence& sequence, int window);
   void add_direct_units(const AttentionSequence& sequence, int window);
@@ -77,7 +91,7 @@ class AttentionPlan {
   void add_run(std::size_t first_seq, std::size_t end_seq, int tile);
 
   int first_tile_of(int round) const { return first_tile_ + round * tiles_per_round_; }
-  std::size_t count_claims(int round);
+  void count_claims(int round);
   AttentionItem item(int round, std::size_t unit, std::size_t claim_of_unit);
   void run_round(int round, const KvLayer& kv, AttentionFn attention, ThreadPool& pool);
   void run_claims(int round, std::size_t begin, std::size_t end, std::size_t next, const KvLayer& kv,
@@ -96,6 +110,7 @@ class AttentionPlan {
   int first_tile_ = 0, end_tile_ = 0;   // of all seqs_
   int tiles_per_round_ = 1, num_rounds_ = 0;
   std::vector<std::size_t> claims_before_;  // [units + 1] of the round that runs; a claim is a unit's tile and KV head
+  Tickets tickets_;                         // of the round that runs
   AlignedBuffer<float> partials_;           // [tiles of a round][kv_heads][tile queries][head_dim + 2]
   AlignedBuffer<float> states_;             // [kv_heads][tile queries][head_dim + 2] merged so far
   AlignedBuffer<float> scratch_;            // [threads]

@@ -52,7 +52,8 @@ Result<KvStorage> KvStorage::create(const KvShape& shape, std::span<const int> n
   for (int group = 0; group < shape.num_groups(); ++group)
     storage.arena_bytes_ += static_cast<std::uint64_t>(storage.num_blocks(group)) * shape.group_block_bytes(group);
   try {
-    storage.arena_ = AlignedBuffer<std::uint8_t>(static_cast<std::size_t>(storage.arena_bytes_));
+    // Attention prefetches over page borders: with small pages it waits for translations, one in 64 lines.
+    storage.arena_ = AlignedBuffer<std::uint8_t>::with_huge_pages(static_cast<std::size_t>(storage.arena_bytes_));
   } catch (const std::bad_alloc&) {
     return fail("no memory for a KV arena of {} bytes", storage.arena_bytes_);
   }

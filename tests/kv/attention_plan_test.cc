@@ -160,10 +160,10 @@ TEST(AttentionPlan, EveryQueryMeetsEveryPositionOnce) {
 
 // 16 rows of 32 heads, 9000 tokens deep, are more partial results than scratch holds.
 TEST(AttentionPlan, DeepContextsAreDoneInRoundsWithinTheSameScratch) {
-  const AttentionPlan::Shape shape{.num_heads = 32, .num_kv_heads = 4, .head_dim = 62, .max_rows = 16};
+  const AttentionPlan::Shape shape{.num_heads = 32, .num_kv_heads = 4, .head_dim = 254, .max_rows = 16};
   const std::uint64_t scratch = AttentionPlan(shape, 2).scratch_bytes();
   const std::uint64_t partials =
-      std::uint64_t{(9000 + kTileTokens - 1) / kTileTokens} * 16 * 32 * (62 + 2) * sizeof(float);
+      std::uint64_t{(9000 + kTileTokens - 1) / kTileTokens} * 16 * 32 * (254 + 2) * sizeof(float);
   ASSERT_GT(partials, 2 * scratch);  // two rounds would not do
   std::vector<Rows> shared, apart;
   for (int s = 0; s < 16; ++s) {

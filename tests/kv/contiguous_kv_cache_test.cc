@@ -257,9 +257,9 @@ TEST(ContiguousKvCache, G2_initial_capacity_0_works) {
 }
 
 TEST(ContiguousKvCache, G2_growth_copies_only_what_was_written) {
-  // Large enough that growing takes fresh pages from the system, which hold zeros.
+  // 32 MiB: so large that growing takes fresh pages from the system, which hold zeros, whatever was freed before.
   ContiguousKvCache cache =
-      make({.batch = 2, .num_kv_heads = 2, .head_dim = 64, .initial_capacity = 4096, .max_seq_len = 8192});
+      make({.batch = 2, .num_kv_heads = 2, .head_dim = 128, .initial_capacity = 4096, .max_seq_len = 8192});
   constexpr std::byte kMark{0xAB};
   std::ranges::fill(cache.raw_keys(), kMark);
   std::ranges::fill(cache.raw_values(), kMark);

@@ -6,7 +6,7 @@
 // order, and one that a query does not see is no part of its result.
 #pragma once
 
-#include "kernels/generic/attention_values.inl"
+#include "kernels/generic/attention_tile_copy.inl"
 
 namespace octavo {
 namespace {
@@ -120,39 +120,49 @@ inline bool view_tile(const AttentionItem& item, const AttentionQuery* queries, 
   return lowest < highest;
 }
 
+/// A tile's positions and where its K and V lie: in the cache, or in a copy whose positions count from the tile.
+struct TileSource {
+  KvLayer kv;
+  AttentionItem at;  // blocks, kv_head, begin and end in positions of the source
+  int first = 0;     // what is subtracted from a position
+};
+
 /// Results of N queries over one tile, at part[i].
 template <KvElement E, int N>
-void attend_tile(const KvLayer& kv, const AttentionItem& item, const AttentionQuery* queries, int tile, Ahead& ahead,
-                 float* part) {
+void attend_tile(const TileSource& from, const AttentionItem& item, const AttentionQuery* queries, int tile,
+                 Ahead& ahead, float* part) {
+  const int head_dim = from.kv.head_dim;
   float* parts[N];
-  for (int i = 0; i < N; ++i) parts[i] = part + (size_t)i * (size_t)(kv.head_dim + 2);
+  for (int i = 0; i < N; ++i) parts[i] = part + (size_t)i * (size_t)(head_dim + 2);
   TileView<N> view;
   if (!view_tile<N>(item, queries, tile, view)) {
-    for (int i = 0; i < N; ++i) max_of(parts[i], kv.head_dim) = kNoScore;
+    for (int i = 0; i < N; ++i) max_of(parts[i], head_dim) = kNoScore;
     return;
   }
-  const float* from[N];
-  for (int i = 0; i < N; ++i) from[i] = queries[i].q + (size_t)item.kv_head * (size_t)item.head_stride;
-  const Queries<E, N> q(from, kv.head_dim);
+  view.shift(from.first);
+  const float* q_of[N];
+  for (int i = 0; i < N; ++i) q_of[i] = queries[i].q + (size_t)item.kv_head * (size_t)item.head_stride;
+  const Queries<E, N> q(q_of, head_dim);
   Scores<N> scores;
   F32 top[N];
-  tile_scores<E, N>(kv, item, q, view, ahead, scores, top);
-  tile_weights<N>(view, top, scores, parts, kv.head_dim);
-  tile_values<E, N>(kv, item, view, scores, ahead, parts);
+  tile_scores<E, N>(from.kv, from.at, q, view, ahead, scores, top);
+  tile_weights<N>(view, top, scores, parts, head_dim);
+  tile_values<E, N>(from.kv, from.at, view, scores, ahead, parts);
+  ahead.fetch_rest();
 }
 
 template <KvElement E>
-inline void attend_queries(const KvLayer& kv, const AttentionItem& item, const AttentionQuery* queries, int count,
+inline void attend_queries(const TileSource& from, const AttentionItem& item, const AttentionQuery* queries, int count,
                            int tile, Ahead& ahead, float* part) {
   switch (count) {
-    case 1: return attend_tile<E, 1>(kv, item, queries, tile, ahead, part);
-    case 2: return attend_tile<E, 2>(kv, item, queries, tile, ahead, part);
-    case 3: return attend_tile<E, 3>(kv, item, queries, tile, ahead, part);
-    case 4: return attend_tile<E, 4>(kv, item, queries, tile, ahead, part);
-    case 5: return attend_tile<E, 5>(kv, item, queries, tile, ahead, part);
-    case 6: return attend_tile<E, 6>(kv, item, queries, tile, ahead, part);
-    case 7: return attend_tile<E, 7>(kv, item, queries, tile, ahead, part);
-    default: return attend_tile<E, 8>(kv, item, queries, tile, ahead, part);
+    case 1: return attend_tile<E, 1>(from, item, queries, tile, ahead, part);
+    case 2: return attend_tile<E, 2>(from, item, queries, tile, ahead, part);
+    case 3: return attend_tile<E, 3>(from, item, queries, tile, ahead, part);
+    case 4: return attend_tile<E, 4>(from, item, queries, tile, ahead, part);
+    case 5: return attend_tile<E, 5>(from, item, queries, tile, ahead, part);
+    case 6: return attend_tile<E, 6>(from, item, queries, tile, ahead, part);
+    case 7: return attend_tile<E, 7>(from, item, queries, tile, ahead, part);
+    default: return attend_tile<E, 8>(from, item, queries, tile, ahead, part);
   }
 }
 
@@ -171,39 +181,60 @@ inline Ahead tile_ahead(const KvLayer& kv, const AttentionItem* item, int tile, 
   return ahead;
 }
 
+/// Where the tile at `tile` is read from by `groups` passes; a copy is made in `floats` if that pays.
+template <KvElement E>
+inline TileSource tile_source(const KvLayer& kv, const AttentionItem& item, int tile, int groups, float* floats) {
+  if constexpr (E != KvElement::kQ8_0) {
+    if (copy_pays<E>(kv, groups)) {
+      TileSource source{copy_layer(kv.head_dim, floats), item, tile};
+      copy_tile<E>(kv, item, tile, source.kv);
+      source.at.blocks = kCopyBlockIds;
+      source.at.kv_head = 0;
+      source.at.begin = item.begin > tile ? item.begin - tile : 0;
+      source.at.end = item.end - tile < kTileTokens ? item.end - tile : kTileTokens;
+      return source;
+    }
+  }
+  return {kv, item, 0};
+}
+
 template <KvElement E>
 void attention(const KvLayer& kv, const AttentionItem& item, const AttentionItem* next, float* scratch) {
-  const int state_floats = kv.head_dim + 2;
+  const size_t state_floats = (size_t)kv.head_dim + 2;
   float* const states = scratch;
-  float* const parts = scratch + (size_t)kMaxItemQueries * (size_t)state_floats;
+  float* const parts = states + (size_t)kMaxItemQueries * state_floats;
+  float* const copied = parts + (size_t)kMaxTileQueries * state_floats;
   if (item.partial == nullptr)
-    for (int i = 0; i < item.num_queries; ++i)
-      max_of(states + (size_t)i * (size_t)state_floats, kv.head_dim) = kNoScore;
+    for (int i = 0; i < item.num_queries; ++i) max_of(states + (size_t)i * state_floats, kv.head_dim) = kNoScore;
   float* partial = item.partial;
+  const int groups = (item.num_queries + kMaxTileQueries - 1) / kMaxTileQueries;
   for (int tile = item.begin / kTileTokens * kTileTokens; tile < item.end; tile += kTileTokens) {
     const bool last_tile = tile + kTileTokens >= item.end;
     const AttentionItem* following = last_tile ? next : &item;
     const int following_tile = !last_tile        ? tile + kTileTokens
                                : next != nullptr ? next->begin / kTileTokens * kTileTokens
                                                  : 0;
-    const int groups = (item.num_queries + kMaxTileQueries - 1) / kMaxTileQueries;
+    const TileSource source = tile_source<E>(kv, item, tile, groups, copied);
     for (int group = 0; group < groups; ++group) {
       const int first = group * kMaxTileQueries, left = item.num_queries - first;
       const int count = left < kMaxTileQueries ? left : kMaxTileQueries;
       Ahead ahead = tile_ahead(kv, following, following_tile, group, groups);
-      float* part = partial != nullptr ? partial + (size_t)first * (size_t)state_floats : parts;
-      attend_queries<E>(kv, item, item.queries + first, count, tile, ahead, part);
+      float* part = partial != nullptr ? partial + (size_t)first * state_floats : parts;
+      const AttentionQuery* queries = item.queries + first;
+      if (source.at.blocks == kCopyBlockIds)
+        attend_queries<KvElement::kF32>(source, item, queries, count, tile, ahead, part);
+      else
+        attend_queries<E>(source, item, queries, count, tile, ahead, part);
       if (partial != nullptr) continue;
       for (int i = 0; i < count; ++i)
-        merge_into(states + (size_t)(first + i) * (size_t)state_floats, parts + (size_t)i * (size_t)state_floats,
-                   kv.head_dim);
+        merge_into(states + (size_t)(first + i) * state_floats, parts + (size_t)i * state_floats, kv.head_dim);
     }
-    if (partial != nullptr) partial += (size_t)item.num_queries * (size_t)state_floats;
+    if (partial != nullptr) partial += (size_t)item.num_queries * state_floats;
   }
   if (item.partial != nullptr) return;
   const size_t head = (size_t)item.kv_head * (size_t)item.head_stride;
   for (int i = 0; i < item.num_queries; ++i)
-    write_output(states + (size_t)i * (size_t)state_floats, kv.head_dim, item.queries[i].out + head);
+    write_output(states + (size_t)i * state_floats, kv.head_dim, item.queries[i].out + head);
 }
 
 void merge_tiles(const float* partials, int64_t stride, int num_tiles, int head_dim, bool first, float* state,

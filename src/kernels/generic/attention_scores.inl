@@ -22,15 +22,20 @@ struct TileView {
   int begin, end;                // positions of whole vectors around all that any query sees
   int shared_begin, shared_end;  // positions that all queries see
   int lo[N], hi[N];              // positions that query i sees; lo == hi: none
+
+  /// Counts positions from `first`, a multiple of kLanes.
+  void shift(int first) {
+    begin -= first, end -= first, shared_begin -= first, shared_end -= first;
+    for (int i = 0; i < N; ++i) lo[i] -= first, hi[i] -= first;
+  }
 };
 
 /// Vectors of tokens whose scores are summed side by side: enough chains to hide the latency of multiply-add, few
-/// enough for the level's registers. q8_0 has two sums a score.
-template <KvElement E, int N>
+/// enough for the level's registers.
+template <int N>
 constexpr int score_vectors_at_once() {
-  constexpr int registers = kLanes == 8 ? 16 : 32;
-  constexpr int sums = registers / 2 / (E == KvElement::kQ8_0 ? 2 : 1);
-  return N * 4 <= sums || N <= 2 ? 4 : N * 2 <= sums ? 2 : 1;
+  constexpr int kRegisters = kLanes == 8 ? 16 : 32;
+  return N * 4 <= kRegisters - 4 ? 4 : N * 2 <= kRegisters / 2 ? 2 : 1;
 }
 
 /// The first n bytes, the others 0.
@@ -72,6 +77,9 @@ struct Ahead {
     for (int i = 0; i < N; ++i) prefetch_far(at + i * step);
     at += N * step;
   }
+  void fetch_rest() {
+    while (step != 0 || block != end_block) fetch<1>();
+  }
 };
 
 /// Where T vectors of K begin.
@@ -82,14 +90,16 @@ struct KVectors {
   size_t stride, scale_stride;
 };
 
-/// N queries, dimension by dimension: one address for all.
+/// Elements from one query to the next: no power of two, so that their lines do not fall into the same sets of a cache.
+inline constexpr int kQueryStride = kMaxHeadDim + 32;
+
+/// N queries side by side: one address for all.
 template <KvElement E, int N>
 struct Queries {
-  float q[kMaxHeadDim][N];
+  float q[N][kQueryStride];
 
   Queries(const float* const (&from)[N], int head_dim) {
-    for (int d = 0; d < head_dim; ++d)
-      for (int i = 0; i < N; ++i) q[d][i] = from[i][d];
+    for (int i = 0; i < N; ++i) __builtin_memcpy(q[i], from[i], (size_t)head_dim * sizeof(float));
   }
 };
 
@@ -97,30 +107,26 @@ struct Queries {
 /// 2^-16 of a run's largest, is far below that of K.
 template <int N>
 struct Queries<KvElement::kQ8_0, N> {
-  int16_t q[kMaxHeadDim / 2][N][2];
-  float scale[kMaxHeadDim / kKvScaleDims][N];
+  int16_t q[N][kQueryStride];  // zeros up to a whole run
+  float scale[N][kMaxHeadDim / kKvScaleDims];
 
   Queries(const float* const (&from)[N], int head_dim) {
     for (int i = 0; i < N; ++i)
-      for (int begin = 0, g = 0; begin < head_dim; begin += kKvScaleDims, ++g)
-        round_run(from[i] + begin, head_dim - begin < kKvScaleDims ? head_dim - begin : kKvScaleDims, i, g);
+      for (int begin = 0; begin < head_dim; begin += kKvScaleDims)
+        round_run(from[i] + begin, head_dim - begin, i, begin);
   }
 
  private:
-  void round_run(const float* x, int count, int i, int g) {
+  void round_run(const float* x, int count, int i, int begin) {
     float values[kKvScaleDims] = {};
-    __builtin_memcpy(values, x, (size_t)count * sizeof(float));
+    __builtin_memcpy(values, x, (size_t)(count < kKvScaleDims ? count : kKvScaleDims) * sizeof(float));
     F32 magnitude = f32_zero();
     for (int d = 0; d < kKvScaleDims; d += kLanes) magnitude = f32_max(magnitude, f32_abs(f32_load(values + d)));
     const float top = f32_max_of(magnitude);
-    scale[g][i] = top / 32767.0F;
-    // 1.5 * 2^23: adding it rounds, and leaves the integer in the low bits.
-    const F32 factor = f32_set(top > 0 ? 32767.0F / top : 0.0F), to_integer = f32_set(12582912.0F);
+    scale[i][begin / kKvScaleDims] = top / 32767.0F;
+    const F32 factor = f32_set(top > 0 ? 32767.0F / top : 0.0F);
     for (int d = 0; d < kKvScaleDims; d += kLanes)
-      f32_store(values + d, f32_add(f32_mul(f32_load(values + d), factor), to_integer));
-    for (int d = 0; d < count; ++d)
-      __builtin_memcpy(&q[(g * kKvScaleDims + d) / 2][i][d % 2], values + d, sizeof(int16_t));
-    if (count % 2 != 0) q[(g * kKvScaleDims + count) / 2][i][1] = 0;
+      i32_store_i16(q[i] + begin + d, f32_round(f32_mul(f32_load(values + d), factor)));
   }
 };
 
@@ -142,7 +148,7 @@ inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVec
       const F32 values = Kv<E>::load(k[t]);
       k[t] += from.stride;
 #pragma GCC unroll 8
-      for (int i = 0; i < N; ++i) acc[i][t] = f32_fma(f32_set(queries.q[d][i]), values, acc[i][t]);
+      for (int i = 0; i < N; ++i) acc[i][t] = f32_fma(f32_set(queries.q[i][d]), values, acc[i][t]);
     }
   };
   Ahead ahead = lines_ahead;
@@ -159,12 +165,11 @@ inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVec
 }
 
 /// The same for q8_0: each run of kKvScaleDims dimensions is a sum of integers, exact in any order, before the scales
-/// are applied.
+/// are applied. Three quarters of the lines ahead are fetched with the products, the others in round_weights.
 template <int N, int T>
 inline void score_vectors(const Queries<KvElement::kQ8_0, N>& queries, int head_dim, const KVectors<int8_t, T>& from,
                           Ahead& lines_ahead, F32 (&s)[N][T]) {
   constexpr int kPairsPerLine = 64 / (2 * kLanes);
-  static_assert(kKvScaleDims / 2 % kPairsPerLine == 0);
   const int8_t* k[T];
   for (int t = 0; t < T; ++t) {
     k[t] = from.k[t];
@@ -183,14 +188,16 @@ inline void score_vectors(const Queries<KvElement::kQ8_0, N>& queries, int head_
         const I16 values = i16_widen(k[t]);
         k[t] += from.stride;
 #pragma GCC unroll 8
-        for (int i = 0; i < N; ++i) sum[i][t] = dot_pairs(sum[i][t], values, i16_broadcast2(queries.q[pair][i]));
+        for (int i = 0; i < N; ++i) sum[i][t] = dot_pairs(sum[i][t], values, i16_broadcast2(queries.q[i] + 2 * pair));
       }
-      if (pair % kPairsPerLine == 0) ahead.fetch<T>();
+      if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 4 != 3) ahead.fetch<T>();
     }
     for (int t = 0; t < T; ++t) {
       const F32 scale = f32_load_f16(from.k_scale[t] + (size_t)g * from.scale_stride);
-      for (int i = 0; i < N; ++i)
-        s[i][t] = f32_fma(i32_to_f32(sum[i][t]), f32_mul(scale, f32_set(queries.scale[g][i])), s[i][t]);
+      for (int i = 0; i < N; ++i) {
+        const F32 run_scale = f32_mul(scale, f32_set(queries.scale[i][g]));
+        s[i][t] = f32_fma(i32_to_f32(sum[i][t]), run_scale, s[i][t]);
+      }
     }
   }
   lines_ahead = ahead;
@@ -281,7 +288,7 @@ inline void tile_scores(const KvLayer& kv, const AttentionItem& item, const Quer
   for (int i = 0; i < N; ++i) top[i] = f32_set(kNoScore);
   int position = view.begin;
   if (kv.k_order == KOrder::kDimMajor && kv.block_size >= kLanes) {
-    constexpr int kVectors = score_vectors_at_once<E, N>();
+    constexpr int kVectors = score_vectors_at_once<N>();
     for (; position + kVectors * kLanes <= view.end; position += kVectors * kLanes) {
       F32 s[N][kVectors];
       scores_in_blocks<E, N, kVectors>(kv, item, q, position, ahead, s);

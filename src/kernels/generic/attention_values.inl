@@ -9,12 +9,11 @@
 namespace octavo {
 namespace {
 
-/// Vectors of dimensions that are summed side by side for N queries.
+/// Vectors of dimensions that are summed side by side for N queries; of q8_0 those that share a scale at most.
 template <KvElement E, int N>
 constexpr int value_vectors_at_once() {
-  constexpr int kRegisters = kLanes == 8 ? 16 : 32;
-  constexpr int most = kRegisters == 32 ? (N <= 3 ? 8 : N == 4 ? 4 : 2) : (N == 1 ? 8 : N == 2 ? 4 : N <= 4 ? 2 : 1);
-  constexpr int in_scale = kKvScaleDims / kLanes;  // a pass over V has one scale a token
+  constexpr int most = kLanes == 8 ? (N == 1 ? 8 : N <= 3 ? 4 : N == 4 ? 2 : 1) : (N <= 3 ? 8 : N == 4 ? 4 : 2);
+  constexpr int in_scale = kKvScaleDims / kLanes;
   return E == KvElement::kQ8_0 && in_scale < most ? in_scale : most;
 }
 
@@ -114,7 +113,7 @@ inline void sum_dimensions(const KvLayer& kv, const AttentionItem& item, const T
 /// Weights times the V scales of one run of dimensions, as int16 of the query's largest, and what they are worth.
 template <int N>
 struct IntWeights {
-  int16_t w[N][kTileTokens];
+  int16_t w[N][2 * kTileTokens];  // in pairs of tokens; a block of one token has a pair with nothing in it
   float scale[N];
 };
 
@@ -140,69 +139,88 @@ inline void load_v_scales(const KvLayer& kv, const AttentionItem& item, const Ti
   }
 }
 
-/// What a query does not see weighs 0, which no integer makes anything of; its scale is left out by selection.
+/// Lines that are prefetched for each vector of weights of q8_0: about a quarter of a tile's, spread over the queries;
+/// the others go with the products. All with the products would leave the memory idle while weights are rounded.
 template <int N>
-inline void round_weights(const TileView<N>& view, const Scores<N>& weights, const float* scales, IntWeights<N>& out) {
+__attribute__((always_inline)) inline void fetch_by_weights(Ahead& ahead, int t) {
+  if constexpr (N <= 3) {
+    ahead.fetch<N == 1 ? 2 : 1>();
+  } else if (t / kLanes % (N < 8 ? 2 : 4) == 0) {
+    ahead.fetch<1>();
+  }
+}
+
+/// Weights of query i times scales, of kLanes tokens from t. What the query does not see weighs 0, which no integer
+/// makes anything of; its scale is left out by selection.
+template <int N>
+inline F32 scaled_weight(const TileView<N>& view, const Scores<N>& weights, const float* scales, bool sees_all, int i,
+                         int t) {
+  const F32 product = f32_mul(f32_load(weights[i] + t), f32_load(scales + t));
+  if (sees_all) return product;
+  const int at = view.begin + t;
+  return f32_select(lanes_between(view.lo[i] - at, view.hi[i] - at), product, f32_zero());
+}
+
+template <int N>
+inline void round_weights(const TileView<N>& view, const Scores<N>& weights, const float* scales, bool pairs,
+                          Ahead& lines_ahead, IntWeights<N>& out) {
   const int count = view.end - view.begin;
+  Ahead ahead = lines_ahead;
   for (int i = 0; i < N; ++i) {
-    float products[kTileTokens];
     const bool sees_all = view.lo[i] <= view.begin && view.hi[i] >= view.end;
     F32 top = f32_zero();
     for (int t = 0; t < count; t += kLanes) {
-      F32 product = f32_mul(f32_load(weights[i] + t), f32_load(scales + t));
-      if (!sees_all) {
-        const int at = view.begin + t;
-        product = f32_select(lanes_between(view.lo[i] - at, view.hi[i] - at), product, f32_zero());
-      }
-      f32_store(products + t, product);
-      top = f32_max(top, product);
+      top = f32_max(top, scaled_weight<N>(view, weights, scales, sees_all, i, t));
+      fetch_by_weights<N>(ahead, t);
     }
     const float largest = f32_max_of(top);
     out.scale[i] = largest / 32767.0F;
     const F32 factor = f32_set(largest > 0 ? 32767.0F / largest : 0.0F);
-    for (int t = 0; t < count; t += kLanes)
-      i32_store_i16(out.w[i] + t, f32_round(f32_mul(f32_load(products + t), factor)));
+    for (int t = 0; t < count; t += kLanes) {
+      const F32 product = scaled_weight<N>(view, weights, scales, sees_all, i, t);
+      i32_store_i16(out.w[i] + t, f32_round(f32_mul(product, factor)));
+      fetch_by_weights<N>(ahead, t);
+    }
+    for (int t = pairs ? -1 : count - 1; t >= 0; --t) {
+      out.w[i][2 * t] = out.w[i][t];
+      out.w[i][2 * t + 1] = 0;
+    }
   }
+  lines_ahead = ahead;
 }
 
 /// J vectors of o from dimension d: integer sums over pairs of tokens.
 template <int N, int J, bool Full>
 inline void sum_pairs(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view,
                       const IntWeights<N>& weights, Ahead& lines_ahead, int d, int lanes, float* const (&o)[N]) {
-  constexpr int kBytes = J * kLanes * 2;
+  constexpr int kPairsPerLine = J * kLanes * 2 >= 64 ? 1 : 64 / (J * kLanes * 2);
   const size_t row = 2 * (size_t)kv.head_dim;
-  const int step = kv.block_size > 1 ? 2 : 1;  // a block of one token has a pair with nothing in it
+  const int tokens = kv.block_size > 1 ? 2 : 1;  // of a pair
   const int end = view.end < item.end ? view.end : item.end;
   I32 sums[N][J];
   for (int i = 0; i < N; ++i)
     for (int j = 0; j < J; ++j) sums[i][j] = i32_zero();
   Ahead ahead = lines_ahead;
-  int position = (view.begin > item.begin ? view.begin : item.begin) / step * step;
+  int position = (view.begin > item.begin ? view.begin : item.begin) / tokens * tokens;
+  const int16_t* w = weights.w[0] + (position - view.begin) / tokens * 2;
   while (position < end) {
-    const int block = position / kv.block_size, token = position % kv.block_size;
-    const int here = kv.block_size - token < end - position ? kv.block_size - token : end - position;
+    const int block = position / kv.block_size, first = position % kv.block_size / tokens;
+    const int left = end - block * kv.block_size;
+    const int end_pair = ((left < kv.block_size ? left : kv.block_size) + tokens - 1) / tokens;
     const int8_t* v =
-        kv_head<KvElement::kQ8_0>(kv, item.blocks[block], item.kv_head).v + (size_t)(token / 2) * row + 2 * (size_t)d;
-    const int16_t* w = weights.w[0] + (position - view.begin);
-    position += here;
-    for (int t = 0; t < here; t += step, w += step, v += row) {
+        kv_head<KvElement::kQ8_0>(kv, item.blocks[block], item.kv_head).v + (size_t)first * row + 2 * (size_t)d;
+    position = (block + 1) * kv.block_size;
+    for (int pair = first; pair < end_pair; ++pair, w += 2, v += row) {
       I16 weight[N];
 #pragma GCC unroll 8
-      for (int i = 0; i < N; ++i) {
-        int16_t pair[2] = {w[i * kTileTokens], 0};
-        weight[i] = i16_broadcast2(step == 2 ? w + i * kTileTokens : pair);
-      }
+      for (int i = 0; i < N; ++i) weight[i] = i16_broadcast2(w + i * 2 * kTileTokens);
 #pragma GCC unroll 8
       for (int j = 0; j < J; ++j) {
         const I16 values = Full ? i16_widen(v + 2 * j * kLanes) : i16_widen_n(v, 2 * lanes);
 #pragma GCC unroll 8
         for (int i = 0; i < N; ++i) sums[i][j] = dot_pairs(sums[i][j], values, weight[i]);
       }
-      if constexpr (kBytes >= 64) {
-        ahead.fetch<kBytes / 64>();
-      } else if (t / 2 % (64 / kBytes) == 0) {
-        ahead.fetch<1>();
-      }
+      if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 4 != 3) ahead.fetch<1>();
     }
   }
   lines_ahead = ahead;
@@ -238,7 +256,7 @@ inline void tile_values(const KvLayer& kv, const AttentionItem& item, const Tile
       float scales[kTileTokens];
       IntWeights<N> rounded;
       load_v_scales<N>(kv, item, view, d / kKvScaleDims, scales);
-      round_weights<N>(view, weights, scales, rounded);
+      round_weights<N>(view, weights, scales, kv.block_size > 1, ahead, rounded);
       const int end = d + kKvScaleDims < kv.head_dim ? d + kKvScaleDims : kv.head_dim;
       sum_pairs_of_run<N>(kv, item, view, rounded, ahead, d, end, o);
     }
