@@ -255,8 +255,19 @@ TEST(CpuRunner, AMissingTensorIsNamed) {
 }
 
 TEST(CpuRunner, AWrongShapeIsNamedWithBothShapes) {
-  EXPECT_THAT(error_of({.transposed = {"blk.0.ffn_down.weight"}}),
-              HasSubstr("blk.0.ffn_down.weight has 96 rows of 64, expected 64 rows of 96"));
+  for (const bool repack : {true, false})
+    EXPECT_THAT(error_of({.transposed = {"blk.0.ffn_down.weight"}}, {.repack = repack}),
+                HasSubstr("blk.0.ffn_down.weight has 96 rows of 64, expected 64 rows of 96"));
+}
+
+TEST(CpuRunner, AFileCutShortIsRefusedWhenItIsOpened) {
+  const std::string bytes = TinyModel{}.bytes();
+  for (const std::size_t missing : {1, 64, 5000}) {
+    const TempFile path(std::string_view(bytes).substr(0, bytes.size() - missing), ".gguf");
+    const auto file = GgufFile::open(path.path());
+    ASSERT_FALSE(file) << missing;
+    EXPECT_THAT(file.error().message, HasSubstr("truncated"));
+  }
 }
 
 TEST(CpuRunner, ATensorOfAnotherArchitectureIsRefused) {
