@@ -15,6 +15,18 @@ void pack_nibbles(const BlockRows& rows, int offset, std::uint8_t* quads) {
   for (int i = 0; i < 32; ++i) store_words(quads + 64 * i, words[i]);
 }
 
+/// A plane of two bits a weight: words 8 h .. 8 h + 7 hold groups 4 h .. 4 h + 3.
+void pack_pairs(const BlockRows& rows, int offset, std::uint8_t* quads) {
+  Words words[16];
+  load_words(rows, offset, words);
+  for (int i = 0; i < 16; i += 4) {
+    turn_fields<4>(&words[i]);
+    const int half = i / 8, vector = i / 4 % 2;  // of the two that a group has
+    for (int group = 0; group < 4; ++group)
+      store_words(quads + 64 * (2 * (4 * half + group) + vector), words[i + group]);
+  }
+}
+
 /// One bit a weight: 8 words hold all groups.
 void pack_bits(const BlockRows& rows, int offset, std::uint8_t* quads) {
   Words words[8];
