@@ -96,7 +96,7 @@ def escaped(text):
 
 def drawing(all_figures, title):
     """SVG: a bar for each ratio, a mark at its goal, a line at 1."""
-    left, width, bar, top = 420, 460, 20, 60
+    left, width, bar, top = 530, 460, 20, 60
     height = top + bar * len(all_figures) + 30
     most = max(max(f.ratio, (f.wanted or 0) / f.llama_cpp) for f in all_figures) * 1.12
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 20}" height="{height}" '
