@@ -77,6 +77,7 @@ struct Ahead {
     for (int i = 0; i < N; ++i) prefetch_far(at + i * step);
     at += N * step;
   }
+  /// What the loops did not come to, so that no block is left to be waited for.
   void fetch_rest() {
     while (step != 0 || block != end_block) fetch<1>();
   }

@@ -50,9 +50,7 @@ struct Kv<KvElement::kBF16> {
 
 template <>
 struct Kv<KvElement::kQ8_0> {
-  using Element = int8_t;
-  static F32 load(const Element* p) { return f32_load_i8(p); }
-  static F32 load_n(const Element* p, int n) { return f32_load_i8_n(p, n); }
+  using Element = int8_t;  // multiplied as integers, never as one float
 };
 
 inline int scale_groups_of(int head_dim) { return (head_dim + kKvScaleDims - 1) / kKvScaleDims; }
