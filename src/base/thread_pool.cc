@@ -80,12 +80,18 @@ void ThreadPool::run(const Region& region) {
   }
 }
 
+// Where the body wants to know, a piece is claimed before the one at hand is done; not at the end, where others may be
+// free to take it sooner.
 void ThreadPool::work(int worker) {
   const Region region = region_;
-  for (;;) {
-    const std::size_t begin = next_item_.fetch_add(region.grain, std::memory_order_relaxed);
-    if (begin >= region.num_items) return;
-    region.call(region.body, begin, std::min(begin + region.grain, region.num_items), worker);
+  const std::size_t reserve = region.grain * static_cast<std::size_t>(2 * num_threads_);
+  std::size_t begin = next_item_.fetch_add(region.grain, std::memory_order_relaxed);
+  while (begin < region.num_items) {
+    const bool ahead = region.looks_ahead && next_item_.load(std::memory_order_relaxed) + reserve <= region.num_items;
+    const std::size_t known = ahead ? next_item_.fetch_add(region.grain, std::memory_order_relaxed) : region.num_items;
+    region.call(region.body, begin, std::min(begin + region.grain, region.num_items), std::min(known, region.num_items),
+                worker);
+    begin = ahead ? known : next_item_.fetch_add(region.grain, std::memory_order_relaxed);
   }
 }
 

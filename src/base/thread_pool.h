@@ -40,27 +40,37 @@ class ThreadPool {
 
   /// Calls `body(begin, end, worker)` over [0, num_items) in pieces of `grain` items, in any order,
   /// on all workers; returns when all is done. What is computed must not depend on the split.
+  /// A `body(begin, end, next, worker)` is told where its worker's next piece begins, to prefetch for it; num_items:
+  /// not known, or there is none.
   template <class Body>
   void for_ranges(std::size_t num_items, std::size_t grain, const Body& body) {
     if (num_items == 0) return;
     if (num_threads_ == 1 || num_items <= grain) {
-      body(std::size_t{0}, num_items, 0);
+      invoke<Body>(&body, 0, num_items, num_items, 0);
       return;
     }
-    run({&invoke<Body>, static_cast<const void*>(&body), num_items, grain});
+    run({&invoke<Body>, static_cast<const void*>(&body), num_items, grain, kLooksAhead<Body>});
   }
 
  private:
   struct Region {
-    void (*call)(const void* body, std::size_t begin, std::size_t end, int worker) = nullptr;
+    void (*call)(const void* body, std::size_t begin, std::size_t end, std::size_t next, int worker) = nullptr;
     const void* body = nullptr;
     std::size_t num_items = 0;
     std::size_t grain = 1;
+    bool looks_ahead = false;
   };
 
   template <class Body>
-  static void invoke(const void* body, std::size_t begin, std::size_t end, int worker) {
-    (*static_cast<const Body*>(body))(begin, end, worker);
+  static constexpr bool kLooksAhead = std::is_invocable_v<const Body&, std::size_t, std::size_t, std::size_t, int>;
+
+  template <class Body>
+  static void invoke(const void* body, std::size_t begin, std::size_t end, std::size_t next, int worker) {
+    if constexpr (kLooksAhead<Body>) {
+      (*static_cast<const Body*>(body))(begin, end, next, worker);
+    } else {
+      (*static_cast<const Body*>(body))(begin, end, worker);
+    }
   }
 
   void run(const Region& region);

@@ -26,7 +26,6 @@ Activations::Activations(const ModelConfig& c, int max_rows, int max_logit_rows,
       sines(product(max_rows, c.head_dim / 2)),
       local_cosines(c.window > 0 ? cosines.size() : 0),
       local_sines(c.window > 0 ? cosines.size() : 0),
-      logit_h(product(max_logit_rows, c.width)),
       logits(product(max_logit_rows, c.vocab_size)) {}
 
 }  // namespace octavo

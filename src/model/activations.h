@@ -44,8 +44,7 @@ struct Activations {
   AlignedBuffer<float> cosines, sines;              // [rows, head_dim / 2] of layers without a window
   AlignedBuffer<float> local_cosines, local_sines;  // of windowed layers
 
-  AlignedBuffer<float> logit_h;  // [logit rows, width]
-  AlignedBuffer<float> logits;   // [logit rows, vocab_size]
+  AlignedBuffer<float> logits;  // [logit rows, vocab_size]
 };
 
 }  // namespace octavo

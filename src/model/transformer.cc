@@ -10,8 +10,9 @@
 namespace octavo {
 namespace {
 
-// Rows whose small operations are one claim: fewer than this are not worth another thread's wake-up.
-constexpr std::size_t kRowGrain = 4;
+// Rows whose small operations are one claim: fewer are not worth another thread's wake-up, and two threads in one tile
+// of activations (at most eight rows) would write the same cache lines.
+constexpr std::size_t kRowGrain = 8;
 
 std::vector<double> rope_frequencies(const ModelConfig& c, double base, double scale, const float* factors) {
   std::vector<double> frequencies(static_cast<std::size_t>(c.head_dim / 2));
@@ -22,10 +23,7 @@ std::vector<double> rope_frequencies(const ModelConfig& c, double base, double s
   return frequencies;
 }
 
-bool wants_int8(std::span<const Product> products) {
-  return std::any_of(products.begin(), products.end(),
-                     [](const Product& p) { return !is_plain_float(p.weight->type); });
-}
+bool is_quantized(const WeightMatrix& w) { return !is_plain_float(w.type); }
 
 }  // namespace
 
@@ -64,6 +62,7 @@ void Transformer::forward(const Batch& batch) {
   plan_attention(batch);
   compute_angles(batch);
   embed(batch);
+  for_rows(batch.num_rows(), [&](std::int64_t row, int) { norm_row(attention_norm(0), row, row, batch.num_rows()); });
   for (int i = 0; i < config_.num_layers; ++i) layer(batch, i);
 }
 
@@ -94,28 +93,30 @@ void Transformer::compute_angles(const Batch& batch) {
       sines[row * half + i] = static_cast<float>(std::sin(angle));
     }
   };
-  pool_.for_ranges(batch.tokens.size(), kRowGrain, [&](std::size_t begin, std::size_t end, int) {
-    for (std::size_t row = begin; row < end; ++row) {
-      fill(frequencies_, row, act_.cosines.data(), act_.sines.data());
-      if (config_.window > 0) fill(local_frequencies_, row, act_.local_cosines.data(), act_.local_sines.data());
-    }
+  for_rows(batch.num_rows(), [&](std::int64_t row, int) {
+    fill(frequencies_, static_cast<std::size_t>(row), act_.cosines.data(), act_.sines.data());
+    if (config_.window > 0)
+      fill(local_frequencies_, static_cast<std::size_t>(row), act_.local_cosines.data(), act_.local_sines.data());
   });
 }
 
 void Transformer::embed(const Batch& batch) {
   const float scale = std::sqrt(static_cast<float>(config_.width));
-  pool_.for_ranges(batch.tokens.size(), kRowGrain, [&](std::size_t begin, std::size_t end, int worker) {
-    for (std::size_t row = begin; row < end; ++row) {
-      float* x = act_.x.data() + row * static_cast<std::size_t>(config_.width);
-      scratch_.decode_row(kernels_, weights_.embedding, batch.tokens[row], worker, x);
-      if (config_.arch->scale_embedding) kernels_.scale(x, scale, config_.width);
-    }
+  for_rows(batch.num_rows(), [&](std::int64_t row, int worker) {
+    float* x = act_.x.data() + row * config_.width;
+    scratch_.decode_row(kernels_, weights_.embedding, batch.tokens[static_cast<std::size_t>(row)], worker, x);
+    if (config_.arch->scale_embedding) kernels_.scale(x, scale, config_.width);
   });
+}
+
+Transformer::Norm Transformer::attention_norm(int layer) const {
+  const LayerWeights& w = weights_.layers[static_cast<std::size_t>(layer)];
+  return {w.attn_norm, is_quantized(w.q) || is_quantized(w.k) || is_quantized(w.v)};
 }
 
 void Transformer::layer(const Batch& batch, int index) {
   attention_block(batch, index);
-  feed_forward_block(weights_.layers[static_cast<std::size_t>(index)], batch.num_rows());
+  feed_forward_block(index, batch.num_rows());
 }
 
 void Transformer::attention_block(const Batch& batch, int index) {
@@ -123,47 +124,49 @@ void Transformer::attention_block(const Batch& batch, int index) {
   const Place place = places_[static_cast<std::size_t>(index)];
   const int rows = batch.num_rows();
   const std::array<Product, 3> qkv = {{{&w.q, act_.q.data()}, {&w.k, act_.k.data()}, {&w.v, act_.v.data()}}};
-  norm_rows(act_.x.data(), w.attn_norm, rows, wants_int8(qkv));
   multiply(qkv, act_.h.data(), config_.width, rows);
   write_cache(batch, index);
   attend(place.group, kv_.layer(place.group, place.layer));
+  if (is_quantized(w.o))
+    for_rows(rows, [&](std::int64_t row, int) { quantize(act_.attended.data(), config_.q_width(), row, rows); });
   const Product o{&w.o, act_.h.data()};
-  if (!is_plain_float(w.o.type)) quantize_rows(act_.attended.data(), config_.q_width(), rows);
   multiply({&o, 1}, act_.attended.data(), config_.q_width(), rows);
-  add_residual(w.post_attn_norm, rows);
+  const Norm ffn_norm{w.ffn_norm, is_quantized(w.gate) || is_quantized(w.up)};
+  for_rows(rows, [&](std::int64_t row, int) {
+    add_residual(w.post_attn_norm, row);
+    norm_row(ffn_norm, row, row, rows);
+  });
 }
 
-void Transformer::feed_forward_block(const LayerWeights& w, int rows) {
+void Transformer::feed_forward_block(int index, int rows) {
+  const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
   const std::array<Product, 2> gate_up = {{{&w.gate, act_.gate.data()}, {&w.up, act_.up.data()}}};
-  norm_rows(act_.x.data(), w.ffn_norm, rows, wants_int8(gate_up));
   multiply(gate_up, act_.h.data(), config_.width, rows);
   const auto activate = config_.arch->activation == Activation::kSilu ? kernels_.silu_mul : kernels_.gelu_mul;
   const auto width = static_cast<std::int64_t>(config_.ffn_width);
-  const bool quantize = !is_plain_float(w.down.type);
-  pool_.for_ranges(static_cast<std::size_t>(rows), kRowGrain, [&](std::size_t begin, std::size_t end, int) {
-    for (auto row = static_cast<std::int64_t>(begin); row < static_cast<std::int64_t>(end); ++row) {
-      float* gate = act_.gate.data() + row * width;
-      activate(gate, act_.up.data() + row * width, width, gate);
-      if (quantize) kernels_.quantize_row(gate, width, act_.int8.slot(row, rows, width));
-    }
+  for_rows(rows, [&](std::int64_t row, int) {
+    float* gate = act_.gate.data() + row * width;
+    activate(gate, act_.up.data() + row * width, width, gate);
+    if (is_quantized(w.down)) quantize(act_.gate.data(), width, row, rows);
   });
   const Product down{&w.down, act_.h.data()};
   multiply({&down, 1}, act_.gate.data(), width, rows);
-  add_residual(w.post_ffn_norm, rows);
+  for_rows(rows, [&](std::int64_t row, int) {
+    add_residual(w.post_ffn_norm, row);
+    if (index + 1 < config_.num_layers) norm_row(attention_norm(index + 1), row, row, rows);
+  });
 }
 
 void Transformer::write_cache(const Batch& batch, int index) {
   const Place place = places_[static_cast<std::size_t>(index)];
   const Batch::Group& tables = batch.groups[static_cast<std::size_t>(place.group)];
   const int block_size = kv_.layer(place.group, place.layer).block_size;
-  pool_.for_ranges(batch.tokens.size(), kRowGrain, [&](std::size_t begin, std::size_t end, int) {
-    for (std::size_t row = begin; row < end; ++row) {
-      const auto s = static_cast<std::size_t>(row_sequence_[row]);
-      const int position = batch.positions[row];
-      const std::int32_t block =
-          tables.block_ids[static_cast<std::size_t>(tables.block_begin[s] + position / block_size)];
-      finish_qkv(index, static_cast<std::int64_t>(row), block, position % block_size);
-    }
+  for_rows(batch.num_rows(), [&](std::int64_t row, int) {
+    const auto i = static_cast<std::size_t>(row);
+    const int position = batch.positions[i];
+    const int first_block = tables.block_begin[static_cast<std::size_t>(row_sequence_[i])];
+    const std::int32_t block = tables.block_ids[static_cast<std::size_t>(first_block + position / block_size)];
+    finish_qkv(index, row, block, position % block_size);
   });
 }
 
@@ -199,32 +202,27 @@ void Transformer::attend(int group, const KvLayer& kv) {
                                               kernels_.merge_tiles, pool_);
 }
 
-void Transformer::norm_rows(const float* x, const float* weight, int rows, bool quantize) {
-  const auto width = static_cast<std::int64_t>(config_.width);
-  pool_.for_ranges(static_cast<std::size_t>(rows), kRowGrain, [&](std::size_t begin, std::size_t end, int) {
-    for (auto row = static_cast<std::int64_t>(begin); row < static_cast<std::int64_t>(end); ++row) {
-      float* h = act_.h.data() + row * width;
-      kernels_.rms_norm(x + row * width, weight, width, config_.rms_epsilon, h);
-      if (quantize) kernels_.quantize_row(h, width, act_.int8.slot(row, rows, width));
-    }
-  });
+void Transformer::norm_row(const Norm& norm, std::int64_t x_row, std::int64_t row, int rows) {
+  const std::int64_t width = config_.width;
+  kernels_.rms_norm(act_.x.data() + x_row * width, norm.weight, width, config_.rms_epsilon,
+                    act_.h.data() + row * width);
+  if (norm.quantize) quantize(act_.h.data(), config_.width, row, rows);
 }
 
-void Transformer::quantize_rows(const float* x, std::int64_t cols, int rows) {
-  pool_.for_ranges(static_cast<std::size_t>(rows), kRowGrain, [&](std::size_t begin, std::size_t end, int) {
-    for (auto row = static_cast<std::int64_t>(begin); row < static_cast<std::int64_t>(end); ++row)
-      kernels_.quantize_row(x + row * cols, cols, act_.int8.slot(row, rows, cols));
-  });
+void Transformer::quantize(const float* x, std::int64_t cols, std::int64_t row, int rows) {
+  kernels_.quantize_row(x + row * cols, cols, act_.int8.slot(row, rows, cols));
 }
 
-void Transformer::add_residual(const float* post_norm, int rows) {
-  const auto width = static_cast<std::int64_t>(config_.width);
-  pool_.for_ranges(static_cast<std::size_t>(rows), kRowGrain, [&](std::size_t begin, std::size_t end, int) {
-    for (auto row = static_cast<std::int64_t>(begin); row < static_cast<std::int64_t>(end); ++row) {
-      float* h = act_.h.data() + row * width;
-      if (post_norm != nullptr) kernels_.rms_norm(h, post_norm, width, config_.rms_epsilon, h);
-      kernels_.add(act_.x.data() + row * width, h, width);
-    }
+void Transformer::add_residual(const float* post_norm, std::int64_t row) {
+  float* h = act_.h.data() + row * config_.width;
+  if (post_norm != nullptr) kernels_.rms_norm(h, post_norm, config_.width, config_.rms_epsilon, h);
+  kernels_.add(act_.x.data() + row * config_.width, h, config_.width);
+}
+
+template <class Body>
+void Transformer::for_rows(int rows, const Body& body) {
+  pool_.for_ranges(static_cast<std::size_t>(rows), kRowGrain, [&](std::size_t begin, std::size_t end, int worker) {
+    for (std::size_t row = begin; row < end; ++row) body(static_cast<std::int64_t>(row), worker);
   });
 }
 
@@ -233,15 +231,11 @@ void Transformer::multiply(std::span<const Product> products, const float* x, st
 }
 
 std::span<const float> Transformer::logits(std::span<const std::int32_t> rows) {
-  const auto width = static_cast<std::size_t>(config_.width);
   const int count = static_cast<int>(rows.size());
   OCTAVO_CHECK(count <= kMaxLogitRows, "{} rows of logits", count);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const float* x = act_.x.data() + static_cast<std::size_t>(rows[i]) * width;
-    std::copy_n(x, width, act_.logit_h.data() + i * width);
-  }
+  const Norm norm{weights_.output_norm, is_quantized(weights_.output)};
+  for_rows(count, [&](std::int64_t i, int) { norm_row(norm, rows[static_cast<std::size_t>(i)], i, count); });
   const Product output{&weights_.output, act_.logits.data()};
-  norm_rows(act_.logit_h.data(), weights_.output_norm, count, wants_int8({&output, 1}));
   multiply({&output, 1}, act_.h.data(), config_.width, count);
   return {act_.logits.data(), rows.size() * static_cast<std::size_t>(config_.vocab_size)};
 }

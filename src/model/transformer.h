@@ -33,13 +33,19 @@ class Transformer {
   struct Place {  // where a layer's KV lies
     int group, layer;
   };
+  struct Norm {  // of a sub-layer's input
+    const float* weight;
+    bool quantize;  // for a matrix that meets it in int8
+  };
+
+  Norm attention_norm(int layer) const;
 
   void embed(const Batch& batch);
   void plan_attention(const Batch& batch);
   void compute_angles(const Batch& batch);
   void layer(const Batch& batch, int index);
   void attention_block(const Batch& batch, int index);
-  void feed_forward_block(const LayerWeights& w, int rows);
+  void feed_forward_block(int index, int rows);
 
   /// QKV of one row, ready for attention: biases, norms of heads, rotary positions, the scale of scores; K and V go
   /// to the cache.
@@ -47,11 +53,14 @@ class Transformer {
   void write_cache(const Batch& batch, int index);
   void attend(int group, const KvLayer& kv);
 
-  /// h = norm(x) in floats and, where a product wants it, in int8.
-  void norm_rows(const float* x, const float* weight, int rows, bool quantize);
-  void quantize_rows(const float* x, std::int64_t cols, int rows);
+  /// Row `row` of h = norm(row `x_row` of x), of `rows` in all, in floats and, where a product wants it, in int8.
+  void norm_row(const Norm& norm, std::int64_t x_row, std::int64_t row, int rows);
+  void quantize(const float* x, std::int64_t cols, std::int64_t row, int rows);
   /// x += post_norm(h), or x += h where there is no such norm.
-  void add_residual(const float* post_norm, int rows);
+  void add_residual(const float* post_norm, std::int64_t row);
+  /// Calls body(row, worker) for each row, on all threads.
+  template <class Body>
+  void for_rows(int rows, const Body& body);
   /// Products of the rows of x, [rows, cols], whose int8 form was made last.
   void multiply(std::span<const Product> products, const float* x, std::int64_t cols, int rows);
 

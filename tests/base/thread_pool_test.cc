@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -35,6 +36,29 @@ TEST_P(ThreadPoolOf, ARegionVisitsEachItemOnce) {
   EXPECT_EQ(pool.num_threads(), GetParam());
   for (const std::size_t num_items : {0, 1, 2, 3, 7, 64, 1000})
     for (const std::size_t grain : {1, 2, 16, 1000}) expect_exact(pool, num_items, grain);
+}
+
+TEST_P(ThreadPoolOf, APieceIsToldWhereItsWorkersNextPieceBegins) {
+  ThreadPool pool(GetParam());
+  const ThreadPool::Step step(pool);
+  constexpr std::size_t kItems = 1001, kGrain = 10;
+  std::vector<std::size_t> told(static_cast<std::size_t>(GetParam()), kItems);  // by each worker's piece before
+  std::size_t num_told = 0, wrong = 0, visited = 0;
+  std::mutex mutex;
+  pool.for_ranges(kItems, kGrain, [&](std::size_t begin, std::size_t end, std::size_t next, int worker) {
+    const std::scoped_lock lock(mutex);
+    std::size_t& expected = told[static_cast<std::size_t>(worker)];
+    if (expected != kItems && begin != expected) ++wrong;
+    expected = next;
+    num_told += next != kItems ? 1 : 0;
+    visited += end - begin;
+  });
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(visited, kItems);
+  for (const std::size_t next : told) EXPECT_EQ(next, kItems) << "a worker had a piece less than it was told";
+  if (GetParam() == 2 || GetParam() == 3) {
+    EXPECT_GE(num_told, kItems / kGrain / 2);
+  }
 }
 
 TEST_P(ThreadPoolOf, ManyShortRegionsInAStepEndInTime) {

@@ -61,30 +61,31 @@ inline void add_group(const U8 (&q)[8], const F32* scale, const F32* minimum, in
   }
 }
 
-/// Asks for share `part` of `parts` of a unit's lines.
+/// Asks for share `part` of `parts` of what lies ahead of a unit.
 template <DType T>
-inline void prefetch_share(const uint8_t* unit, int part, int parts) {
+inline void prefetch_share(const uint8_t* ahead, int part, int parts) {
   constexpr PackedBlock kB = packed_block(T);
-  constexpr int kLines = unit_blocks(T) * (kB.quad_bytes + kB.scale_bytes) / 64;
-  const uint8_t* from = unit + kPrefetchBytes + part * kLines / parts * 64;
+  constexpr int kLines = (unit_blocks(T) * (kB.quad_bytes + kB.scale_bytes) / 64 + kPasses - 1) / kPasses;
+  const uint8_t* from = ahead + part * kLines / parts * 64;
   for (int line = 0; line < (kLines + parts - 1) / parts; ++line) prefetch(from + line * 64);
 }
 
 template <DType T, int R, bool Prefetch>
-inline void dot_tile(const uint8_t* panel, int64_t cols, int h, const ActTile<R>* x, F32 (&acc)[R]) {
+inline void dot_tile(const WeightStream& stream, int64_t cols, int h, const ActTile<R>* x, F32 (&acc)[R]) {
   constexpr PackedBlock kB = packed_block(T);
   constexpr int kUnit = unit_blocks(T), kGroups = kB.block / 32;
-  const uint8_t* unit = panel;
+  const uint8_t* unit = stream.panel;
   for (int64_t left = cols / kB.block; left > 0; left -= kUnit) {
     const int blocks = left < kUnit ? (int)left : kUnit;
     const uint8_t* scales = unit + blocks * kB.quad_bytes;
+    const uint8_t* ahead = Prefetch ? stream.ahead((size_t)(unit - stream.panel), h) : nullptr;
     for (int b = 0; b < blocks; ++b) {
       F32 scale[scale_groups<T>()], minimum[scale_groups<T>()];
       Weights<T>::scales(scales + b * kB.scale_bytes, h, scale, minimum);
       for (int g = 0; g < kGroups; ++g) {
         U8 q[8];
         Weights<T>::quads(unit + b * kB.quad_bytes + h * kRowBytes, g, q);
-        if constexpr (Prefetch) prefetch_share<T>(unit, b * kGroups + g, kUnit * kGroups);
+        if constexpr (Prefetch) prefetch_share<T>(ahead, b * kGroups + g, kUnit * kGroups);
         add_group<T, R>(q, scale, minimum, g, *x++, acc);
       }
     }
@@ -99,29 +100,31 @@ inline F32 load_plain(const uint8_t* p, int64_t element) {
   if constexpr (T == DType::kBF16) return f32_load_bf16((const uint16_t*)p + element);
 }
 
-template <DType T, int R>
-inline void dot_tile_plain(const uint8_t* panel, int64_t cols, int h, const float* x, F32 (&acc)[R]) {
+template <DType T, int R, bool Prefetch>
+inline void dot_tile_plain(const WeightStream& stream, int64_t cols, int h, const float* x, F32 (&acc)[R]) {
+  constexpr int kColumnBytes = packed_block(T).scale_bytes, kColumnsAtOnce = 64 / kColumnBytes * kPasses;
   for (int64_t k = 0; k < cols; ++k) {
-    const F32 w = load_plain<T>(panel, k * kPanelRows + h * kLanes);
+    const F32 w = load_plain<T>(stream.panel, k * kPanelRows + h * kLanes);
+    if (Prefetch && k % kColumnsAtOnce == 0) prefetch(stream.ahead((size_t)k * kColumnBytes, h));
     for (int r = 0; r < R; ++r) acc[r] = f32_fma(w, f32_set(x[r * cols + k]), acc[r]);
   }
 }
 
-/// Rows row .. row + R of y for half h of a panel's outputs.
+/// Rows row .. row + R of y for vector h of a panel's outputs.
 template <DType T, int R, bool Prefetch>
-inline void tile(const uint8_t* panel, const PackedMatrix& w, const ActivationRows& a, int h, int64_t output,
+inline void tile(const WeightStream& stream, const PackedMatrix& w, const ActivationRows& a, int h, int64_t output,
                  int64_t row, float* y, int64_t ldy) {
   F32 acc[R];
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) acc[r] = f32_zero();
   if constexpr (is_plain_float(T)) {
-    dot_tile_plain<T, R>(panel, w.cols, h, a.x + row * a.cols, acc);
+    dot_tile_plain<T, R, Prefetch>(stream, w.cols, h, a.x + row * a.cols, acc);
   } else {
     const auto* x = (const ActTile<R>*)(a.tiles + (size_t)row * act_row_bytes(a.cols));
     if constexpr (is_low_bit(T)) {
-      dot_tile_low_bit<T, R>(panel, w.cols, h, x, acc);
+      dot_tile_low_bit<T, R>(stream.panel, w.cols, h, x, acc);
     } else {
-      dot_tile<T, R, Prefetch>(panel, w.cols, h, x, acc);
+      dot_tile<T, R, Prefetch>(stream, w.cols, h, x, acc);
     }
   }
   const int64_t left = w.rows - output;
@@ -135,38 +138,41 @@ inline void tile(const uint8_t* panel, const PackedMatrix& w, const ActivationRo
   }
 }
 
-/// The tiles of a panel's half, largest first, as act_tiles.h cuts rows. Only the first finds the weights in memory.
+/// The tiles of rows over vector h of a panel's outputs, largest first, as act_tiles.h cuts rows. Only the first finds
+/// the weights in memory.
 template <DType T>
-inline void panel_half(const uint8_t* panel, const PackedMatrix& w, const ActivationRows& a, int h, int64_t output,
+inline void panel_pass(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a, int h, int64_t output,
                        int64_t row, int64_t row_end, float* y, int64_t ldy) {
   if (row + kTileRows <= row_end) {
-    tile<T, kTileRows, true>(panel, w, a, h, output, row, y, ldy);
+    tile<T, kTileRows, true>(s, w, a, h, output, row, y, ldy);
     row += kTileRows;
   }
-  for (; row + kTileRows <= row_end; row += kTileRows) tile<T, kTileRows, false>(panel, w, a, h, output, row, y, ldy);
+  for (; row + kTileRows <= row_end; row += kTileRows) tile<T, kTileRows, false>(s, w, a, h, output, row, y, ldy);
   if constexpr (kTileRows > 4) {
     if (row + 4 <= row_end) {
-      tile<T, 4, true>(panel, w, a, h, output, row, y, ldy);
+      tile<T, 4, true>(s, w, a, h, output, row, y, ldy);
       row += 4;
     }
   }
   if (row + 2 <= row_end) {
-    tile<T, 2, true>(panel, w, a, h, output, row, y, ldy);
+    tile<T, 2, true>(s, w, a, h, output, row, y, ldy);
     row += 2;
   }
-  if (row < row_end) tile<T, 1, true>(panel, w, a, h, output, row, y, ldy);
+  if (row < row_end) tile<T, 1, true>(s, w, a, h, output, row, y, ldy);
 }
 
 template <DType T>
 void matmul(const PackedMatrix& w, const ActivationRows& a, int64_t panel_begin, int64_t panel_end, int64_t row_begin,
             int64_t row_end, float* y, int64_t ldy) {
   const size_t stride = panel_bytes(T, w.cols);
-  for (int64_t p = panel_begin; p < panel_end; ++p)
-    for (int h = 0; h < kPanelRows / kLanes; ++h) {
+  const uint8_t* end = w.data + (size_t)panel_end * stride;
+  for (int64_t p = panel_begin; p < panel_end; ++p) {
+    const WeightStream stream{w.data + (size_t)p * stride, stride, end, w.next != nullptr ? w.next : end};
+    for (int h = 0; h < kPasses; ++h) {
       const int64_t output = p * kPanelRows + h * kLanes;
-      if (output >= w.rows) break;
-      panel_half<T>(w.data + (size_t)p * stride, w, a, h, output, row_begin, row_end, y, ldy);
+      if (output < w.rows) panel_pass<T>(stream, w, a, h, output, row_begin, row_end, y, ldy);
     }
+  }
 }
 
 inline float lane_of(F32 v, int lane) {

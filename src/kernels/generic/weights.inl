@@ -6,6 +6,7 @@
 // Types whose bytes take all eight bits are wide, a weight being scale * (byte - 128): dot_wide is for them.
 #pragma once
 
+#include "kernels/generic/weight_stream.inl"
 #include "kernels/packed_layout.h"
 #include "tensor/quant_blocks.h"
 
@@ -13,10 +14,6 @@ namespace octavo {
 namespace {
 
 constexpr int kRowBytes = kQuad * kLanes;  // bytes of one quad of kLanes rows
-
-// The first time that rows meet a panel its weights come from memory: each line is asked for this far ahead, which no
-// hardware prefetcher does across pages.
-inline constexpr int kPrefetchBytes = 3072;
 
 template <int Shift>
 inline U8 move_bits(U8 v, int mask) {
