@@ -122,7 +122,7 @@ inline void tile(const WeightStream& stream, const PackedMatrix& w, const Activa
   } else {
     const auto* x = (const ActTile<R>*)(a.tiles + (size_t)row * act_row_bytes(a.cols));
     if constexpr (is_low_bit(T)) {
-      dot_tile_low_bit<T, R>(stream.panel, w.cols, h, x, acc);
+      dot_tile_low_bit<T, R, Prefetch>(stream, w.cols, h, x, acc);
     } else {
       dot_tile<T, R, Prefetch>(stream, w.cols, h, x, acc);
     }

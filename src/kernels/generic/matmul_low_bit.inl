@@ -30,9 +30,10 @@ template <int R>
 struct LowBitBlock {
   const uint8_t* quads;
   const ActTile<R>* x;
+  const uint8_t* ahead;  // what to ask for while the block is read, or the block itself
 
-  /// Asks for vector `vector` of the block that is some way ahead.
-  void ask(int vector) const { prefetch(quads + kPrefetchBytes + vector * 64); }
+  /// Asks for vector `vector` of what lies ahead.
+  void ask(int vector) const { prefetch(ahead + vector * 64 / kPasses); }
   U8 load(int vector) const { return u8_load(quads + vector * 64); }
 };
 
@@ -213,18 +214,20 @@ inline void dot_block(const LowBitBlock<R>& b, F32 (&sum)[R]) {
 }
 
 /// acc[r] = kLanes outputs of half h of a panel, times row r.
-template <DType T, int R>
-inline void dot_tile_low_bit(const uint8_t* panel, int64_t cols, int h, const ActTile<R>* x, F32 (&acc)[R]) {
+template <DType T, int R, bool Prefetch>
+inline void dot_tile_low_bit(const WeightStream& stream, int64_t cols, int h, const ActTile<R>* x, F32 (&acc)[R]) {
   constexpr PackedBlock kB = packed_block(T);
   constexpr int kUnit = unit_blocks(T);
-  const uint8_t* unit = panel;
+  const uint8_t* unit = stream.panel;
+  const auto ahead_of = [&](const uint8_t* at) { return Prefetch ? stream.ahead((size_t)(at - stream.panel), h) : at; };
   for (int64_t left = cols / kB.block; left > 0; left -= kUnit) {
     const int blocks = left < kUnit ? (int)left : kUnit;
     const uint8_t* scales = unit + blocks * kB.quad_bytes;
-    prefetch(scales + kPrefetchBytes);
+    prefetch(ahead_of(scales));
     for (int b = 0; b < blocks; ++b, x += kB.block / kActBlock) {
       F32 sum[R];
-      dot_block<T, R>({unit + b * kB.quad_bytes + h * kRowBytes, x}, sum);
+      const uint8_t* quads = unit + b * kB.quad_bytes;
+      dot_block<T, R>({quads + h * kRowBytes, x, ahead_of(quads)}, sum);
       const F32 d = half_field(scales + b * kB.scale_bytes, h);
       for (int r = 0; r < R; ++r) acc[r] = f32_fma(d, sum[r], acc[r]);
     }
