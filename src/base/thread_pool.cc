@@ -43,7 +43,9 @@ constexpr int kSpinsBeforeYield = 1 << 12;
 }  // namespace
 
 ThreadPool::ThreadPool(int num_threads)
-    : num_threads_(std::max(1, num_threads)), oversubscribed_(num_threads_ > usable_cpus()) {
+    : num_threads_(std::max(1, num_threads)),
+      oversubscribed_(num_threads_ > usable_cpus()),
+      shares_(static_cast<std::size_t>(num_threads_)) {
   threads_.reserve(static_cast<std::size_t>(num_threads_ - 1));
   for (int worker = 1; worker < num_threads_; ++worker) threads_.emplace_back([this, worker] { worker_main(worker); });
 }
@@ -66,7 +68,13 @@ ThreadPool::Step::~Step() {
 
 void ThreadPool::run(const Region& region) {
   region_ = region;
-  next_item_.store(0, std::memory_order_relaxed);
+  const std::size_t pieces = (region.num_items + region.grain - 1) / region.grain;
+  std::size_t first = 0;
+  for (std::size_t w = 0; w < shares_.size(); ++w) {
+    shares_[w].next_piece.store(first, std::memory_order_relaxed);
+    first = pieces * (w + 1) / shares_.size();
+    shares_[w].end_piece = first;
+  }
   num_running_.store(num_threads_ - 1, std::memory_order_relaxed);
   epoch_.fetch_add(1, std::memory_order_release);
   epoch_.notify_all();
@@ -80,18 +88,16 @@ void ThreadPool::run(const Region& region) {
   }
 }
 
-// Where the body wants to know, a piece is claimed before the one at hand is done; not at the end, where others may be
-// free to take it sooner.
 void ThreadPool::work(int worker) {
   const Region region = region_;
-  const std::size_t reserve = region.grain * static_cast<std::size_t>(2 * num_threads_);
-  std::size_t begin = next_item_.fetch_add(region.grain, std::memory_order_relaxed);
-  while (begin < region.num_items) {
-    const bool ahead = region.looks_ahead && next_item_.load(std::memory_order_relaxed) + reserve <= region.num_items;
-    const std::size_t known = ahead ? next_item_.fetch_add(region.grain, std::memory_order_relaxed) : region.num_items;
-    region.call(region.body, begin, std::min(begin + region.grain, region.num_items), std::min(known, region.num_items),
-                worker);
-    begin = ahead ? known : next_item_.fetch_add(region.grain, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < shares_.size(); ++i) {
+    Share& share = shares_[(static_cast<std::size_t>(worker) + i) % shares_.size()];
+    for (;;) {
+      const std::size_t piece = share.next_piece.fetch_add(1, std::memory_order_relaxed);
+      if (piece >= share.end_piece) break;
+      const std::size_t begin = piece * region.grain;
+      region.call(region.body, begin, std::min(begin + region.grain, region.num_items), worker);
+    }
   }
 }
 

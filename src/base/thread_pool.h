@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <thread>
-#include <type_traits>
 #include <vector>
 
 namespace octavo {
@@ -38,39 +37,37 @@ class ThreadPool {
     std::uint32_t saved_mxcsr_;
   };
 
-  /// Calls `body(begin, end, worker)` over [0, num_items) in pieces of `grain` items, in any order,
-  /// on all workers; returns when all is done. What is computed must not depend on the split.
-  /// A `body(begin, end, next, worker)` is told where its worker's next piece begins, to prefetch for it; num_items:
-  /// not known, or there is none.
+  /// Calls `body(begin, end, worker)` over [0, num_items) in pieces of `grain` items, on all workers; returns when all
+  /// is done. Each worker has a share of consecutive pieces and takes them in order; who is done takes what others
+  /// have left. So each reads memory of its own, which two that take turns would get at half the rate. What is computed
+  /// must not depend on the split.
   template <class Body>
   void for_ranges(std::size_t num_items, std::size_t grain, const Body& body) {
     if (num_items == 0) return;
     if (num_threads_ == 1 || num_items <= grain) {
-      invoke<Body>(&body, 0, num_items, num_items, 0);
+      body(std::size_t{0}, num_items, 0);
       return;
     }
-    run({&invoke<Body>, static_cast<const void*>(&body), num_items, grain, kLooksAhead<Body>});
+    run({&invoke<Body>, static_cast<const void*>(&body), num_items, grain});
   }
 
  private:
   struct Region {
-    void (*call)(const void* body, std::size_t begin, std::size_t end, std::size_t next, int worker) = nullptr;
+    void (*call)(const void* body, std::size_t begin, std::size_t end, int worker) = nullptr;
     const void* body = nullptr;
     std::size_t num_items = 0;
     std::size_t grain = 1;
-    bool looks_ahead = false;
+  };
+
+  /// The pieces of a worker's share that nobody has taken yet.
+  struct alignas(64) Share {
+    std::atomic<std::size_t> next_piece{0};
+    std::size_t end_piece = 0;
   };
 
   template <class Body>
-  static constexpr bool kLooksAhead = std::is_invocable_v<const Body&, std::size_t, std::size_t, std::size_t, int>;
-
-  template <class Body>
-  static void invoke(const void* body, std::size_t begin, std::size_t end, std::size_t next, int worker) {
-    if constexpr (kLooksAhead<Body>) {
-      (*static_cast<const Body*>(body))(begin, end, next, worker);
-    } else {
-      (*static_cast<const Body*>(body))(begin, end, worker);
-    }
+  static void invoke(const void* body, std::size_t begin, std::size_t end, int worker) {
+    (*static_cast<const Body*>(body))(begin, end, worker);
   }
 
   void run(const Region& region);
@@ -81,8 +78,8 @@ class ThreadPool {
   const int num_threads_;
   const bool oversubscribed_;  // more workers than CPUs: give the CPU away while waiting
   Region region_;
+  std::vector<Share> shares_;                        // [num_threads]
   alignas(64) std::atomic<std::uint32_t> epoch_{0};  // odd or even does not matter; a change starts a region
-  alignas(64) std::atomic<std::size_t> next_item_{0};
   alignas(64) std::atomic<int> num_running_{0};
   alignas(64) std::atomic<bool> spinning_{false};
   std::atomic<bool> stop_{false};

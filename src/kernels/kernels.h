@@ -25,7 +25,6 @@ struct PackedMatrix {
   DType type;
   int64_t rows, cols;  // outputs, inputs
   const uint8_t* data;
-  const uint8_t* next = nullptr;  // what the thread will read after a product's last panel, if known: prefetched
 };
 
 /// y[r][n] = sum over k of w[n][k] x[r][k], for rows row_begin..row_end of x and the outputs of panels

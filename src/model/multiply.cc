@@ -17,17 +17,6 @@ std::int64_t row_block(std::int64_t cols, int tile_rows) {
   return std::max<std::int64_t>(1, tiles) * tile_rows;
 }
 
-/// Where panel `item` of all products lies; null if there is none in memory.
-const std::uint8_t* panel_address(std::span<const Product> products, std::int64_t item) {
-  for (const Product& p : products) {
-    const std::int64_t panels = num_panels(p.weight->rows);
-    if (item < panels && p.weight->panels != nullptr)
-      return p.weight->panels + static_cast<std::size_t>(item) * panel_bytes(p.weight->type, p.weight->cols);
-    item -= panels;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 void multiply(std::span<const Product> products, const ActivationRows& x, int rows, const KernelTable& kernels,
@@ -38,25 +27,21 @@ void multiply(std::span<const Product> products, const ActivationRows& x, int ro
   // About eight claims a thread, so that none waits long for the last; at most as many panels as caches hold.
   const std::int64_t fair = total / (8 * pool.num_threads());
   const auto grain = static_cast<std::size_t>(std::clamp<std::int64_t>(fair, 1, 16));
-  const auto claim = [&](std::size_t begin, std::size_t end, std::size_t next, int worker) {
+  pool.for_ranges(static_cast<std::size_t>(total), grain, [&](std::size_t begin, std::size_t end, int worker) {
     std::int64_t first = 0;  // number of the product's first panel
     for (const Product& p : products) {
       const std::int64_t panels = num_panels(p.weight->rows);
       const std::int64_t from = std::max(static_cast<std::int64_t>(begin) - first, std::int64_t{0});
       const std::int64_t to = std::min(static_cast<std::int64_t>(end) - first, panels);
       const MatmulFn matmul = kernels.matmul[dtype_index(p.weight->type)];
-      const auto done = static_cast<std::size_t>(first + std::max(from, to));
-      const std::uint8_t* following = panel_address(products, static_cast<std::int64_t>(done < end ? done : next));
-      scratch.for_runs(*p.weight, from, to, worker, [&](PackedMatrix run, std::int64_t first_panel) {
-        run.next = following;
+      scratch.for_runs(*p.weight, from, to, worker, [&](const PackedMatrix& run, std::int64_t first_panel) {
         for (std::int64_t row = 0; row < rows; row += block)
           matmul(run, x, 0, num_panels(run.rows), row, std::min<std::int64_t>(row + block, rows),
                  p.y + first_panel * kPanelRows, p.weight->rows);
       });
       first += panels;
     }
-  };
-  pool.for_ranges(static_cast<std::size_t>(total), grain, claim);
+  });
 }
 
 }  // namespace octavo

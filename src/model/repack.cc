@@ -53,8 +53,9 @@ void repack(std::vector<RepackJob> jobs, const MappedFile& file, ThreadPool& poo
   for (const Piece& piece : pieces) total += piece.bytes();
   if (!jobs.empty()) file.prefetch(jobs.front().offset, kAheadBytes);
   std::atomic<std::uint64_t> done = 0;
-  pool.for_ranges(pieces.size(), 1, [&](std::size_t begin, std::size_t end, int worker) {
-    for (std::size_t i = begin; i < end; ++i) {
+  std::atomic<std::size_t> next = 0;  // in the file's order, whoever is free: a disk likes one place to read at
+  pool.for_ranges(static_cast<std::size_t>(pool.num_threads()), 1, [&](std::size_t, std::size_t, int worker) {
+    for (std::size_t i = next.fetch_add(1); i < pieces.size(); i = next.fetch_add(1)) {
       pack_piece(pieces[i], file);
       const std::uint64_t now = done.fetch_add(pieces[i].bytes(), std::memory_order_relaxed) + pieces[i].bytes();
       if (worker == 0 && progress) progress(now, total);  // worker 0 is the calling thread

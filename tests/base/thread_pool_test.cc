@@ -38,26 +38,32 @@ TEST_P(ThreadPoolOf, ARegionVisitsEachItemOnce) {
     for (const std::size_t grain : {1, 2, 16, 1000}) expect_exact(pool, num_items, grain);
 }
 
-TEST_P(ThreadPoolOf, APieceIsToldWhereItsWorkersNextPieceBegins) {
+TEST_P(ThreadPoolOf, AWorkerTakesItsShareInOrderAndThenWhatOthersLeft) {
   ThreadPool pool(GetParam());
   const ThreadPool::Step step(pool);
-  constexpr std::size_t kItems = 1001, kGrain = 10;
-  std::vector<std::size_t> told(static_cast<std::size_t>(GetParam()), kItems);  // by each worker's piece before
-  std::size_t num_told = 0, wrong = 0, visited = 0;
+  constexpr std::size_t kItems = 1001, kGrain = 10, kPieces = 101;
+  const auto workers = static_cast<std::size_t>(GetParam());
+  const auto share_of = [&](std::size_t begin) {
+    std::size_t share = 0;
+    while (begin / kGrain >= kPieces * (share + 1) / workers) ++share;
+    return share;
+  };
+  std::vector<std::vector<std::size_t>> taken(workers);
   std::mutex mutex;
-  pool.for_ranges(kItems, kGrain, [&](std::size_t begin, std::size_t end, std::size_t next, int worker) {
+  pool.for_ranges(kItems, kGrain, [&](std::size_t begin, std::size_t, int worker) {
     const std::scoped_lock lock(mutex);
-    std::size_t& expected = told[static_cast<std::size_t>(worker)];
-    if (expected != kItems && begin != expected) ++wrong;
-    expected = next;
-    num_told += next != kItems ? 1 : 0;
-    visited += end - begin;
+    taken[static_cast<std::size_t>(worker)].push_back(begin);
   });
-  EXPECT_EQ(wrong, 0);
-  EXPECT_EQ(visited, kItems);
-  for (const std::size_t next : told) EXPECT_EQ(next, kItems) << "a worker had a piece less than it was told";
-  if (GetParam() == 2 || GetParam() == 3) {
-    EXPECT_GE(num_told, kItems / kGrain / 2);
+  for (std::size_t w = 0; w < workers; ++w) {
+    std::size_t before = 0;
+    for (std::size_t i = 0; i < taken[w].size(); ++i) {
+      const std::size_t distance = (share_of(taken[w][i]) + workers - w) % workers;  // from its own share
+      EXPECT_GE(distance, before) << "worker " << w << " went back to an earlier share";
+      if (i > 0 && distance == before) {
+        EXPECT_GT(taken[w][i], taken[w][i - 1]);
+      }
+      before = distance;
+    }
   }
 }
 

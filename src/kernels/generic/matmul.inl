@@ -165,9 +165,8 @@ template <DType T>
 void matmul(const PackedMatrix& w, const ActivationRows& a, int64_t panel_begin, int64_t panel_end, int64_t row_begin,
             int64_t row_end, float* y, int64_t ldy) {
   const size_t stride = panel_bytes(T, w.cols);
-  const uint8_t* end = w.data + (size_t)panel_end * stride;
   for (int64_t p = panel_begin; p < panel_end; ++p) {
-    const WeightStream stream{w.data + (size_t)p * stride, stride, end, w.next != nullptr ? w.next : end};
+    const WeightStream stream{w.data + (size_t)p * stride, stride};
     for (int h = 0; h < kPasses; ++h) {
       const int64_t output = p * kPanelRows + h * kLanes;
       if (output < w.rows) panel_pass<T>(stream, w, a, h, output, row_begin, row_end, y, ldy);
