@@ -2,8 +2,6 @@
 
 #include "base/error.h"
 
-#include "base/error.h"
-
 namespace octavo {
 
 BatchBuilder::BatchBuilder(const PagedKvCache& kv, const Scheduler::Limits& limits) : kv_(kv) {
