@@ -47,7 +47,8 @@ struct EngineOptions {
   int max_sequences = 256;    // sequences that advance in one step at most
   bool prefix_cache = true;   // prompts that begin alike share memory and work; never changes an answer
   /// Weights are brought into the order that the processor wants, in memory of this process. Without it they stay in
-  /// the file, whose pages all processes share, and are brought into order each time they are used: slower, same answer.
+  /// the file, whose pages all processes share, and are brought into order each time they are used: slower, same
+  /// answer.
   bool repack = true;
   std::function<void(const LoadProgress&)> on_load_progress = {};  // called on the loading thread
 };
