@@ -109,6 +109,7 @@ std::string to_json(const BenchReport& report) {
 
 BenchFigures figures_of(const BenchRow& row, const MachineLimits& machine) {
   std::vector<const BenchRun*> by_rate;
+  by_rate.reserve(row.runs.size());
   for (const BenchRun& run : row.runs) by_rate.push_back(&run);
   const auto rate = [](const BenchRun* run) { return run->tokens / run->seconds; };
   std::ranges::sort(by_rate, {}, rate);

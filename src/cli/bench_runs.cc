@@ -166,6 +166,7 @@ Result<BenchRun> BenchRunner::decode(const BenchCase& c) {
 Work BenchRunner::decode_work(const BenchCase& c) const {
   Work work;
   std::vector<SequenceRows> rows;
+  rows.reserve(sequences_.size());
   for (const Sequence& s : sequences_)
     rows.push_back({.first_row = s.prompt + s.made - 1, .num_rows = 1, .logits = true});
   for (int i = 0; i < c.gen; ++i) {

@@ -1,7 +1,5 @@
 #include "kernels/machine.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -39,12 +37,7 @@ double median(std::vector<double> values) {
 
 /// Memory that is really there, in large pages where the system has them: fewer translations, up to a fifth faster.
 AlignedBuffer<std::uint8_t> make_memory(ThreadPool& pool) {
-  AlignedBuffer<std::uint8_t> memory(kMeasuredBytes);
-  constexpr std::uintptr_t kHugePage = std::uintptr_t{1} << 21;
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
-  const std::uintptr_t aligned = (begin + kHugePage - 1) / kHugePage * kHugePage;
-  // A hint: where it is refused, ordinary pages are measured.
-  (void)::madvise(reinterpret_cast<void*>(aligned), begin + memory.size() - aligned, MADV_HUGEPAGE);
+  auto memory = AlignedBuffer<std::uint8_t>::with_huge_pages(kMeasuredBytes);
   pool.for_ranges(memory.size() / kPieceBytes, 1, [&](std::size_t from, std::size_t to, int) {
     std::memset(memory.data() + from * kPieceBytes, 1, (to - from) * kPieceBytes);
   });
