@@ -33,13 +33,14 @@ void multiply(std::span<const Product> products, const ActivationRows& x, int ro
       const std::int64_t panels = num_panels(p.weight->rows);
       const std::int64_t from = std::max(static_cast<std::int64_t>(begin) - first, std::int64_t{0});
       const std::int64_t to = std::min(static_cast<std::int64_t>(end) - first, panels);
+      first += panels;
+      if (from >= to) continue;
       const MatmulFn matmul = kernels.matmul[dtype_index(p.weight->type)];
       scratch.for_runs(*p.weight, from, to, worker, [&](const PackedMatrix& run, std::int64_t first_panel) {
         for (std::int64_t row = 0; row < rows; row += block)
           matmul(run, x, 0, num_panels(run.rows), row, std::min<std::int64_t>(row + block, rows),
                  p.y + first_panel * kPanelRows, p.weight->rows);
       });
-      first += panels;
     }
   });
 }

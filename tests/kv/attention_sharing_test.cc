@@ -128,12 +128,18 @@ std::vector<SlotData> slots_with_prefix(const AttentionShape& shape, int shared,
   return slots;
 }
 
+/// An empty cache with room for the prefix once and each slot's own tokens.
+std::unique_ptr<PagedKvCache> cache_for(const AttentionShape& shape, KvType type, int shared,
+                                        std::span<const SlotData> slots) {
+  std::int64_t num_tokens = shared;
+  for (const SlotData& slot : slots) num_tokens += slot.length - shared + 32;
+  return make_paged(shape, type, 16, num_tokens);
+}
+
 /// The same by forks of one sequence that holds the prefix.
 PagedSlots forked_slots(const AttentionShape& shape, KvType type, int shared, std::span<const SlotData> slots) {
   PagedSlots forked;
-  std::int64_t num_tokens = shared;
-  for (const SlotData& slot : slots) num_tokens += slot.length - shared + 32;
-  forked.cache = make_paged(shape, type, 16, num_tokens);
+  forked.cache = cache_for(shape, type, shared, slots);
   const SequenceId origin = forked.cache->create_sequence();
   write_tokens(*forked.cache, origin, shape, slots[0], 0, shared);
   for (const SlotData& slot : slots) {
@@ -146,9 +152,7 @@ PagedSlots forked_slots(const AttentionShape& shape, KvType type, int shared, st
 /// The same by the prefix cache: the first slot publishes, the others attach what they find.
 PagedSlots attached_slots(const AttentionShape& shape, KvType type, int shared, std::span<const SlotData> slots) {
   PagedSlots attached;
-  std::int64_t num_tokens = shared;
-  for (const SlotData& slot : slots) num_tokens += slot.length - shared + 32;
-  attached.cache = make_paged(shape, type, 16, num_tokens);
+  attached.cache = cache_for(shape, type, shared, slots);
   for (std::size_t s = 0; s < slots.size(); ++s) {
     std::vector<TokenId> tokens(static_cast<std::size_t>(slots[s].length), static_cast<TokenId>(s));
     std::iota(tokens.begin(), tokens.begin() + shared, 1000);

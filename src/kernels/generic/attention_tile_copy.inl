@@ -74,7 +74,7 @@ __attribute__((noinline)) void copy_tile(const KvLayer& kv, const AttentionItem&
 /// Whether `groups` passes over a tile are faster with a copy. Writing it takes as long as widening it four times.
 template <KvElement E>
 inline bool copy_pays(const KvLayer& kv, int groups) {
-  if (E == KvElement::kQ8_0 || groups < 2) return false;
+  if (groups < 2) return false;
   if (kv.k_order == KOrder::kTokenMajor || kv.block_size < kLanes) return true;
   return E != KvElement::kF32 && groups > 5;
 }

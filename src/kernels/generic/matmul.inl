@@ -72,25 +72,18 @@ inline void prefetch_share(const uint8_t* ahead, int part, int parts) {
 
 template <DType T, int R, bool Prefetch>
 inline void dot_tile(const WeightStream& stream, int64_t cols, int h, const ActTile<R>* x, F32 (&acc)[R]) {
-  constexpr PackedBlock kB = packed_block(T);
-  constexpr int kUnit = unit_blocks(T), kGroups = kB.block / 32;
-  const uint8_t* unit = stream.panel;
-  for (int64_t left = cols / kB.block; left > 0; left -= kUnit) {
-    const int blocks = left < kUnit ? (int)left : kUnit;
-    const uint8_t* scales = unit + blocks * kB.quad_bytes;
+  constexpr int kUnit = unit_blocks(T), kGroups = packed_block(T).block / 32;
+  for_blocks<T>(stream.panel, cols, [&](const uint8_t* unit, int b, const uint8_t* quads, const uint8_t* scales) {
     const uint8_t* ahead = Prefetch ? stream.ahead((size_t)(unit - stream.panel), h) : nullptr;
-    for (int b = 0; b < blocks; ++b) {
-      F32 scale[scale_groups<T>()], minimum[scale_groups<T>()];
-      Weights<T>::scales(scales + b * kB.scale_bytes, h, scale, minimum);
-      for (int g = 0; g < kGroups; ++g) {
-        U8 q[8];
-        Weights<T>::quads(unit + b * kB.quad_bytes + h * kRowBytes, g, q);
-        if constexpr (Prefetch) prefetch_share<T>(ahead, b * kGroups + g, kUnit * kGroups);
-        add_group<T, R>(q, scale, minimum, g, *x++, acc);
-      }
+    F32 scale[scale_groups<T>()], minimum[scale_groups<T>()];
+    Weights<T>::scales(scales, h, scale, minimum);
+    for (int g = 0; g < kGroups; ++g) {
+      U8 q[8];
+      Weights<T>::quads(quads + h * kRowBytes, g, q);
+      if constexpr (Prefetch) prefetch_share<T>(ahead, b * kGroups + g, kUnit * kGroups);
+      add_group<T, R>(q, scale, minimum, g, *x++, acc);
     }
-    unit += kUnit * (kB.quad_bytes + kB.scale_bytes);
-  }
+  });
 }
 
 template <DType T>

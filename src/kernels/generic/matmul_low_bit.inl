@@ -216,23 +216,15 @@ inline void dot_block(const LowBitBlock<R>& b, F32 (&sum)[R]) {
 /// acc[r] = kLanes outputs of half h of a panel, times row r.
 template <DType T, int R, bool Prefetch>
 inline void dot_tile_low_bit(const WeightStream& stream, int64_t cols, int h, const ActTile<R>* x, F32 (&acc)[R]) {
-  constexpr PackedBlock kB = packed_block(T);
-  constexpr int kUnit = unit_blocks(T);
-  const uint8_t* unit = stream.panel;
   const auto ahead_of = [&](const uint8_t* at) { return Prefetch ? stream.ahead((size_t)(at - stream.panel), h) : at; };
-  for (int64_t left = cols / kB.block; left > 0; left -= kUnit) {
-    const int blocks = left < kUnit ? (int)left : kUnit;
-    const uint8_t* scales = unit + blocks * kB.quad_bytes;
-    prefetch(ahead_of(scales));
-    for (int b = 0; b < blocks; ++b, x += kB.block / kActBlock) {
-      F32 sum[R];
-      const uint8_t* quads = unit + b * kB.quad_bytes;
-      dot_block<T, R>({quads + h * kRowBytes, x, ahead_of(quads)}, sum);
-      const F32 d = half_field(scales + b * kB.scale_bytes, h);
-      for (int r = 0; r < R; ++r) acc[r] = f32_fma(d, sum[r], acc[r]);
-    }
-    unit += kUnit * (kB.quad_bytes + kB.scale_bytes);
-  }
+  for_blocks<T>(stream.panel, cols, [&](const uint8_t*, int b, const uint8_t* quads, const uint8_t* scales) {
+    if (b == 0) prefetch(ahead_of(scales));  // the unit's are one line
+    F32 sum[R];
+    dot_block<T, R>({quads + h * kRowBytes, x, ahead_of(quads)}, sum);
+    const F32 d = half_field(scales, h);
+    for (int r = 0; r < R; ++r) acc[r] = f32_fma(d, sum[r], acc[r]);
+    x += packed_block(T).block / kActBlock;
+  });
 }
 
 /// Weights of row `row` of a panel, one block of K, into y.

@@ -26,5 +26,19 @@ struct WeightStream {
   }
 };
 
+/// Calls body(unit, b, quads, scales) for each K block of a panel: block `b` of the unit of blocks at `unit`.
+template <DType T, class Body>
+__attribute__((always_inline)) inline void for_blocks(const uint8_t* panel, int64_t cols, const Body& body) {
+  constexpr PackedBlock kB = packed_block(T);
+  constexpr int kUnit = unit_blocks(T);
+  const uint8_t* unit = panel;
+  for (int64_t left = cols / kB.block; left > 0; left -= kUnit) {
+    const int blocks = left < kUnit ? (int)left : kUnit;
+    const uint8_t* scales = unit + blocks * kB.quad_bytes;
+    for (int b = 0; b < blocks; ++b) body(unit, b, unit + b * kB.quad_bytes, scales + b * kB.scale_bytes);
+    unit += kUnit * (kB.quad_bytes + kB.scale_bytes);
+  }
+}
+
 }  // namespace
 }  // namespace octavo

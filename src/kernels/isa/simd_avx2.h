@@ -78,10 +78,6 @@ inline F32 f32_load_bf16_n(const uint16_t* p, int n) {
   uint16_t full[kLanes];
   return f32_load_bf16(copy_n(full, p, n));
 }
-inline F32 f32_load_i8_n(const int8_t* p, int n) {
-  int8_t full[kLanes];
-  return f32_load_i8(copy_n(full, p, n));
-}
 inline void f32_store_f16_n(uint16_t* p, F32 v, int n) {
   uint16_t full[kLanes];
   _mm_storeu_si128((__m128i*)full, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
@@ -154,11 +150,6 @@ inline U8 u8_broadcast4(const int8_t* p) {
 #ifdef OCTAVO_AVX_VNNI
 inline I32 dot_small(I32 acc, U8 w, U8 a) { return _mm256_dpbusd_avx_epi32(acc, w, a); }
 inline I32 dot_wide(I32 acc, U8 w, U8 a) { return _mm256_dpbusd_avx_epi32(acc, w, a); }
-using SmallSum = I32;
-constexpr int small_sum_run(int) { return 8; }
-inline SmallSum small_sum_of(I32 start) { return start; }
-inline SmallSum add_products(SmallSum sum, U8 w, U8 a) { return dot_small(sum, w, a); }
-inline I32 small_sum_end(SmallSum sum, I32) { return sum; }
 inline constexpr bool kAnyByte = true;
 #else
 inline I32 add_pairs(I32 acc, __m256i words) {
@@ -204,3 +195,7 @@ __attribute__((always_inline)) inline void prefetch_far(const void* p) { _mm_pre
 
 }  // namespace
 }  // namespace octavo
+
+#ifdef OCTAVO_AVX_VNNI
+#include "kernels/isa/small_sum_int32.h"
+#endif

@@ -51,9 +51,6 @@ inline F32 f32_load_bf16_n(const uint16_t* p, int n) { return widen_bf16(_mm256_
 inline F32 f32_load_i8(const int8_t* p) {
   return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i*)p)));
 }
-inline F32 f32_load_i8_n(const int8_t* p, int n) {
-  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(first_lanes(n), p)));
-}
 inline void f32_store_f16_n(uint16_t* p, F32 v, int n) {
   _mm256_mask_storeu_epi16(p, first_lanes(n), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
@@ -114,11 +111,6 @@ inline U8 u8_broadcast4(const int8_t* p) {
 inline I32 dot_small(I32 acc, U8 w, U8 a) { return _mm512_dpbusd_epi32(acc, w, a); }
 inline I32 dot_wide(I32 acc, U8 w, U8 a) { return _mm512_dpbusd_epi32(acc, w, a); }
 
-using SmallSum = I32;
-constexpr int small_sum_run(int) { return 8; }
-inline SmallSum small_sum_of(I32 start) { return start; }
-inline SmallSum add_products(SmallSum sum, U8 w, U8 a) { return dot_small(sum, w, a); }
-inline I32 small_sum_end(SmallSum sum, I32) { return sum; }
 inline constexpr bool kAnyByte = true;
 
 using I16 = __m512i;
@@ -137,3 +129,5 @@ __attribute__((always_inline)) inline void prefetch_far(const void* p) { _mm_pre
 
 }  // namespace
 }  // namespace octavo
+
+#include "kernels/isa/small_sum_int32.h"

@@ -58,12 +58,11 @@ inline F32 f32_select(Mask m, F32 a, F32 b) { return vbslq_f32(m, a, b); }
 
 inline F32 f32_load_f16(const uint16_t* p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
 inline F32 f32_load_bf16(const uint16_t* p) { return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16)); }
-inline F32 f32_load_i8_n(const int8_t* p, int n) {
+inline F32 f32_load_i8(const int8_t* p) {
   int8_t full[8] = {};
-  for (int i = 0; i < n; ++i) full[i] = p[i];
+  __builtin_memcpy(full, p, kLanes);
   return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vld1_s8(full)))));
 }
-inline F32 f32_load_i8(const int8_t* p) { return f32_load_i8_n(p, kLanes); }
 inline F32 f32_load_f16_n(const uint16_t* p, int n) {
   uint16_t full[kLanes];
   return f32_load_f16(copy_n(full, p, n));
@@ -144,11 +143,6 @@ inline I32 dot_wide(I32 acc, U8 w, U8 a) {
   return vdotq_s32(acc, vreinterpretq_s8_u8(veorq_u8(w, vdupq_n_u8(0x80))), vreinterpretq_s8_u8(a));
 }
 
-using SmallSum = I32;
-constexpr int small_sum_run(int) { return 8; }
-inline SmallSum small_sum_of(I32 start) { return start; }
-inline SmallSum add_products(SmallSum sum, U8 w, U8 a) { return dot_small(sum, w, a); }
-inline I32 small_sum_end(SmallSum sum, I32) { return sum; }
 inline constexpr bool kAnyByte = false;  // bytes are signed
 
 using I16 = int16x8_t;
@@ -168,3 +162,5 @@ __attribute__((always_inline)) inline void prefetch_far(const void* p) { __built
 
 }  // namespace
 }  // namespace octavo
+
+#include "kernels/isa/small_sum_int32.h"

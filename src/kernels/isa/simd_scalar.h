@@ -191,12 +191,11 @@ inline F32 f32_load_f16_n(const uint16_t* p, int n) {
 inline F32 f32_load_bf16_n(const uint16_t* p, int n) {
   return each<F32>([=](int i) { return i < n ? widen_bf16(p[i]) : 0.0F; });
 }
-inline F32 f32_load_i8_n(const int8_t* p, int n) {
-  return each<F32>([=](int i) { return i < n ? (float)p[i] : 0.0F; });
-}
 inline F32 f32_load_f16(const uint16_t* p) { return f32_load_f16_n(p, kLanes); }
 inline F32 f32_load_bf16(const uint16_t* p) { return f32_load_bf16_n(p, kLanes); }
-inline F32 f32_load_i8(const int8_t* p) { return f32_load_i8_n(p, kLanes); }
+inline F32 f32_load_i8(const int8_t* p) {
+  return each<F32>([=](int i) { return (float)p[i]; });
+}
 inline void f32_store_f16_n(uint16_t* p, F32 a, int n) {
   for (int i = 0; i < n; ++i) p[i] = narrow_f16(a.v[i]);
 }
@@ -240,13 +239,6 @@ inline I32 dot_small(I32 acc, U8 w, U8 a) {
   for (int i = 0; i < kLanes * 4; ++i) acc.v[i / 4] += (int32_t)w.v[i] * (int8_t)a.v[i];
   return acc;
 }
-/// Sums of the four products of each lane, w unsigned up to `max_byte`, a signed: some levels sum in fewer bits, so
-/// that a sum takes small_sum_run(max_byte) products at most before small_sum_end adds it to where it began. Exact.
-using SmallSum = I32;
-constexpr int small_sum_run(int /*max_byte*/) { return 8; }
-inline SmallSum small_sum_of(I32 start) { return start; }
-inline SmallSum add_products(SmallSum sum, U8 w, U8 a) { return dot_small(sum, w, a); }
-inline I32 small_sum_end(SmallSum sum, I32 /*start*/) { return sum; }
 /// Whether add_products takes any byte as w, not only those up to 127, and small_sum_run is as long for them.
 inline constexpr bool kAnyByte = true;
 /// acc + the four products of each lane for any byte w = weight + 128. Where kWideBias is 128 the products are those
@@ -283,3 +275,5 @@ inline void prefetch_far(const void*) {}
 
 }  // namespace
 }  // namespace octavo
+
+#include "kernels/isa/small_sum_int32.h"
