@@ -6,7 +6,8 @@
 //     (*engine)->submit(std::move(request), [](const octavo::TokenEvent& event) { std::cout << event.text; });
 //     (*engine)->run();
 //
-// One thread drives an Engine at a time (submit, cancel, step, run). The library never prints, never
+// Any thread may submit, cancel, drain and ask for stats; one thread at a time drives the engine (step, run, run_until)
+// and calls the callbacks. octavo/token_stream.h has requests whose events are pulled. The library never prints, never
 // exits and reads no environment variable.
 #pragma once
 
@@ -16,11 +17,14 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "octavo/kv/paged_kv_cache.h"
+#include "octavo/kv/prefill.h"
 #include "octavo/kv/types.h"
 #include "octavo/result.h"
 
@@ -46,6 +50,13 @@ struct EngineOptions {
   int max_step_tokens = 512;  // rows computed in one step at most; longer prompts are read in chunks
   int max_sequences = 256;    // sequences that advance in one step at most
   bool prefix_cache = true;   // prompts that begin alike share memory and work; never changes an answer
+  /// A step is filled up to this predicted time, in milliseconds, where somebody waits for the next token. 0: steps are
+  /// bounded by max_step_tokens alone, for one user who wants throughput; loading then measures nothing.
+  double itl_target_ms = 50;
+  /// Who gets a step's time: prompts before answers, answers and then prompts, or answers as long as there are any (a
+  /// prompt that has waited long goes all the same). Never changes an answer.
+  PrefillPriority policy = PrefillPriority::kInterleaved;
+  int max_queued = 1024;  // requests that wait for their first row; one more is refused as kQueueFull. 0: no bound
   /// Weights are brought into the order that the processor wants, in memory of this process. Without it they stay in
   /// the file, whose pages all processes share, and are brought into order each time they are used: slower, same
   /// answer.
@@ -60,19 +71,36 @@ struct SamplingParams {
   float top_p = 1.0F;        // keep the fewest tokens whose probabilities sum to at least this
   float min_p = 0.0F;        // drop tokens less likely than this share of the most likely one
   std::uint64_t seed = 0;    // draws are keyed by (seed, choice index, position, draw): same seed, same tokens
+  /// Before all cuts, in this order: repetition_penalty divides the positive logits of tokens in the prompt and the
+  /// answer, and multiplies the negative ones; frequency_penalty is subtracted once for each time that the token stands
+  /// in the answer, presence_penalty once if it does; logit_bias is added.
+  float repetition_penalty = 1.0F;  // above 0; 1: none
+  float frequency_penalty = 0.0F;   // -2 to 2
+  float presence_penalty = 0.0F;    // -2 to 2
+  std::vector<std::pair<TokenId, float>> logit_bias = {};
 };
 
 struct Request {
   std::vector<TokenId> tokens = {};  // the prompt; at least one token
   SamplingParams sampling = {};
   int max_tokens = 0;                     // tokens to generate at most; 0: until the end of the context
+  int min_tokens = 0;                     // before this many, neither an end token nor a stop token is drawn
   bool ignore_eos = false;                // go on after an end token
   std::vector<TokenId> stop_tokens = {};  // further tokens that end the answer
+  /// Texts that end the answer; neither they nor what follows is shown. What may become one is held back.
+  std::vector<std::string> stop = {};
   /// Answers to make of the one prompt, 1 to kMaxChoices and to the engine's max_sequences. The prompt is computed
   /// once; each choice then goes on alone and ends with an event of its own. Choice i is drawn as index first_choice +
   /// i: it is the same answer that a request of one choice with that first_choice gets.
   int num_choices = 1;
   std::uint32_t first_choice = 0;
+  /// Likeliest tokens to report beside each drawn one, with their log-probabilities: 0 to kMaxTopLogprobs.
+  int top_logprobs = 0;
+  /// The higher, the earlier; requests of one priority go by age. Every kStepsPerPriority steps of waiting count like
+  /// one more, so that none waits for ever. -kMaxPriority to kMaxPriority.
+  int priority = 0;
+  /// Seconds from submit after which it ends as kDeadline, whatever it has made. 0: none.
+  double deadline_s = 0;
   /// Who may share: requests of different domains never find each other's tokens in the prefix cache.
   std::string cache_domain = {};
   /// If set: called with the logits of every prompt row, in order, at most 64 rows a call:
@@ -82,17 +110,33 @@ struct Request {
 };
 
 inline constexpr int kMaxChoices = 128;
+inline constexpr int kMaxTopLogprobs = 20;
+inline constexpr int kMaxPriority = 1000;
+inline constexpr int kStepsPerPriority = 256;
 
-enum class FinishReason : std::uint8_t { kNone, kStop, kLength, kContext, kCancelled };
-std::string_view finish_reason_name(FinishReason reason);  // "", "stop", "length", "context", "cancelled"
+enum class FinishReason : std::uint8_t { kNone, kStop, kLength, kContext, kCancelled, kDeadline, kFailed };
+/// "", "stop", "length", "context", "cancelled", "deadline", "failed"
+std::string_view finish_reason_name(FinishReason reason);
 
-/// What a finished choice of a request cost.
+/// What a finished choice of a request cost, and where its time went: total_s is the sum of queued, prefill, decode and
+/// stalled time.
 struct RequestStats {
   int prompt_tokens = 0;
-  int cached_tokens = 0;  // of the prompt: found in the prefix cache when it was first admitted, so not computed
+  int cached_tokens = 0;  // of the prompt: computed by others, before or meanwhile
   int generated_tokens = 0;
+  int preemptions = 0;               // times it gave memory back, to go on later
   double time_to_first_token_s = 0;  // from submit to the first token
   double total_s = 0;                // from submit to the end
+  double queued_s = 0;               // before the first step that it was admitted to
+  double prefill_s = 0;              // steps that computed rows of its prompt, or computed lost ones again
+  double decode_s = 0;               // steps that computed its next token
+  double stalled_s = 0;  // admitted, but without a row: others had the step, it was preempted, or another request
+                         // computed what it needs as well
+};
+
+struct TokenLogprob {
+  TokenId token = -1;
+  float logprob = 0;
 };
 
 /// One step of an answer. `text` is whole UTF-8 characters: a partial character waits for its rest; bytes that never
@@ -102,7 +146,8 @@ struct TokenEvent {
   RequestId request = 0;
   std::uint32_t choice = 0;  // first_choice .. first_choice + num_choices - 1
   TokenId token = -1;
-  float logprob = 0;           // natural log of the token's probability before any cut, at temperature 1
+  float logprob = 0;  // natural log of the token's probability before any cut, at temperature 1
+  std::span<const TokenLogprob> top_logprobs = {};  // likeliest first, as many as asked for
   std::string_view text = {};  // valid during the callback; control tokens and the token of a kStop have none
   std::string_view bytes = {};
   FinishReason finish = FinishReason::kNone;
@@ -154,13 +199,23 @@ struct ModelInfo {
   std::string isa;
 };
 
-/// What an engine has done since it was loaded, and how full its memory is.
+/// What an engine has done since it was loaded, what it is doing, and how full its memory is.
 struct EngineStats {
   KvStats kv;
+  int waiting = 0;  // sequences that wait for memory or a seat, preempted ones too
+  int running = 0;  // sequences that advance
   std::uint64_t steps = 0;
-  std::uint64_t computed_tokens = 0;  // rows that went through the model
-  std::uint64_t cached_tokens = 0;    // found in the prefix cache instead
-  std::uint64_t preemptions = 0;      // sequences that gave their memory back and were computed again
+  std::uint64_t computed_tokens = 0;   // rows that went through the model
+  std::uint64_t prompt_tokens = 0;     // of requests that were admitted
+  std::uint64_t cached_tokens = 0;     // found in the prefix cache instead of being computed
+  std::uint64_t generated_tokens = 0;  // that callers were given
+  std::uint64_t preemptions = 0;       // times a sequence gave memory back, to go on later
+  std::uint64_t preempted_blocks = 0;  // blocks given back so
+  std::uint64_t finished = 0;          // choices that ended, for whatever reason
+  // Steps that had a prediction (itl_target_ms is not 0), in seconds
+  double step_s = 0, predicted_step_s = 0;  // sums
+  double step_error_s = 0;                  // sum of |real - predicted|
+  double last_step_s = 0, last_predicted_step_s = 0;
 };
 
 class Engine {
@@ -173,16 +228,19 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   virtual const ModelInfo& info() const = 0;
+  /// Any thread. While another thread is inside a step: as of the end of the step before it, or a little earlier.
   virtual EngineStats stats() const = 0;
 
-  /// Takes a request. Errors: no tokens, a token outside the vocabulary, sampling values out of range, a prompt
-  /// that leaves no room in the context, max_tokens beyond that room (0 takes what there is), more choices than can
-  /// advance in one step. `on_event` is called by step() and cancel(), on their thread; it may submit and cancel, must
+  /// Takes a request; any thread. Errors: no tokens, a token outside the vocabulary, values out of range, a prompt
+  /// that leaves no room in the context and max_tokens beyond that room (kContextOverflow; 0 takes what there is), more
+  /// choices than can advance in one step, too many requests waiting (kQueueFull), after drain() (kDraining).
+  /// `on_event` is called by step() and cancel(), on their thread, never by two at once; it may submit and cancel, must
   /// not throw, and a step() in it does nothing.
   virtual Result<RequestId> submit(Request request, TokenCallback on_event) = 0;
 
   /// Ends a request: the blocks of all its choices are free, then each choice that had not ended gets its last event
-  /// (kCancelled), at once. Unknown ids are ignored.
+  /// (kCancelled). Any thread: at once where no other thread is inside a step, else before the next step computes
+  /// anything. Unknown ids are ignored.
   virtual void cancel(RequestId id) = 0;
 
   /// Computes one step of all requests together. False when there is nothing to do.
@@ -193,6 +251,12 @@ class Engine {
     while (step()) {
     }
   }
+  /// Steps, and sleeps while there is nothing to do, until `stop` is asked for (requests that are under way stay as
+  /// they are), or after drain() the last request has ended.
+  virtual void run_until(std::stop_token stop) = 0;
+
+  /// From now on submit() refuses; what was taken goes on. Any thread; does not wait.
+  virtual void drain() = 0;
 
   virtual Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const = 0;
   /// The bytes of the tokens; control tokens give their text.

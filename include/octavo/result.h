@@ -4,15 +4,26 @@
 // throws across its public border, never prints and never exits.
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <string>
 #include <utility>
 
 namespace octavo {
 
+/// What a caller may do about an error, where that is more than showing it.
+enum class ErrorKind : std::uint8_t {
+  kOther,
+  kContextOverflow,  // a prompt, or a prompt and max_tokens, beyond the context
+  kQueueFull,        // as many requests wait as may; later there is room again
+  kDraining,         // no further request is taken
+  kOutOfMemory,      // the system has no memory to take a request
+};
+
 /// What went wrong: the file, key, offset or field; what was found; what was expected.
 struct Error {
-  std::string message;
+  std::string message = {};
+  ErrorKind kind = ErrorKind::kOther;
 };
 
 template <class T>

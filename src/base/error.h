@@ -13,6 +13,12 @@ template <class... Args>
   return std::unexpected(Error{fmt::format(format, std::forward<Args>(args)...)});
 }
 
+/// The same, of a kind that callers tell apart.
+template <class... Args>
+[[nodiscard]] std::unexpected<Error> fail_as(ErrorKind kind, fmt::format_string<Args...> format, Args&&... args) {
+  return std::unexpected(Error{fmt::format(format, std::forward<Args>(args)...), kind});
+}
+
 /// Ends the process with the condition and its place: a state that only a bug of ours can cause.
 [[noreturn]] void check_failed(const char* condition, const char* file, int line, const std::string& message);
 

@@ -106,6 +106,7 @@ void add_log_level_option(CLI::App& app, Context& context) {
 }
 
 void add_engine_options(CLI::App& app, EngineOptions& options, Context& context) {
+  options.itl_target_ms = 0;  // one user, who wants the whole answer soon: steps are as large as is efficient
   add_integer(app, "--threads", options.num_threads, 1, kMaxThreads, "Threads that compute; default: usable CPUs");
   add_parsed(
       app, "--isa", "NAME", check_isa, [&options](const std::string& name) { options.isa = name; },

@@ -1,6 +1,6 @@
 // A request from submit() to the last event of its last choice: its sequences, and what turns drawn tokens into events.
 //
-// Owned by the engine; only the thread that drives the engine may touch it.
+// Made by the thread that submits; from then on only the thread that drives the engine may touch it.
 #pragma once
 
 #include <algorithm>
@@ -25,10 +25,13 @@ struct Choice {
 
   Sequence sequence;
   bool active = false;           // has a sequence in the KV cache; its last event is not out
-  bool owes_last_event = false;  // cancelled, and the caller does not know it yet
+  bool owes_last_event = false;  // ended by force, and the caller does not know it yet
   StreamDecoder decoder;
   std::string text, bytes;  // what the current event shows
-  std::optional<Clock::time_point> first_token;
+
+  // Where the time went. What is left of the time between the first and the last is stalled.
+  std::optional<Clock::time_point> first_step, first_token;  // the beginning of that step; the token's moment
+  Clock::duration in_prefill{}, in_decode{};                 // steps in which it had rows of the kind
 
   int num_generated() const { return sequence.num_tokens() - sequence.prompt_tokens; }
 };
@@ -45,6 +48,7 @@ struct ActiveRequest {
   std::function<void(int, std::span<const float>)> on_prompt_logits;
   TokenCallback on_event;
   Choice::Clock::time_point submitted;
+  std::optional<Choice::Clock::time_point> deadline;
   std::vector<Choice> choices;  // the first one reads the prompt, the others fork from it; never grows
   int num_active = 0;           // choices; at 0 the request is kept until the end of the step
 
@@ -52,6 +56,8 @@ struct ActiveRequest {
   std::uint32_t choice_index(const Choice& choice) const {
     return first_choice + static_cast<std::uint32_t>(choice.sequence.choice);
   }
+  /// Of a choice that has just ended.
+  RequestStats stats_of(const Choice& choice) const;
 };
 
 }  // namespace octavo

@@ -6,21 +6,6 @@
 #include "base/error.h"
 
 namespace octavo {
-namespace {
-
-double seconds(Choice::Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
-
-RequestStats stats_of(const ActiveRequest& request, const Choice& choice) {
-  const Choice::Clock::time_point now = Choice::Clock::now();
-  return {.prompt_tokens = choice.sequence.prompt_tokens,
-          .cached_tokens = std::max(0, choice.sequence.cached_tokens),
-          .generated_tokens = choice.num_generated(),
-          .time_to_first_token_s = choice.first_token ? seconds(*choice.first_token - request.submitted) : 0,
-          .total_s = seconds(now - request.submitted)};
-}
-
-}  // namespace
-
 Result<std::unique_ptr<EngineImpl>> EngineImpl::create(EngineParts parts) {
   const std::int64_t capacity =
       std::min<std::int64_t>(parts.info.max_context, parts.runner->kv().max_sequence_tokens());
@@ -33,17 +18,22 @@ Result<std::unique_ptr<EngineImpl>> EngineImpl::create(EngineParts parts) {
 EngineImpl::EngineImpl(EngineParts parts)
     : parts_(std::move(parts)),
       num_drawable_(std::min(parts_.runner->vocab_size(), parts_.tokenizer->vocab_size())),
-      scheduler_(parts_.limits, kv()),
+      cost_(parts_.info.attention_work),
+      scheduler_(parts_.limits, kv(), parts_.limits.step_ms > 0 ? &cost_ : nullptr),
       builder_(kv(), scheduler_.limits()) {
   for (int i = 0; i < parts_.threads->num_threads(); ++i) scratches_.emplace_back(parts_.runner->vocab_size());
   draws_.reserve(static_cast<std::size_t>(scheduler_.limits().max_sequences));
 }
 
-bool EngineImpl::step() {
-  if (busy_ || scheduler_.empty()) return false;
-  busy_ = true;
+bool EngineImpl::advance() {
+  const auto start = Choice::Clock::now();
+  const bool heard = take_inbox();
+  const bool expired = end_expired(start);
+  if (scheduler_.empty()) return heard || expired;
   const std::span<const ScheduledSequence> plan = scheduler_.schedule();
+  count_queue();
   builder_.build(plan, scheduler_.copies());
+  const double predicted_ms = cost_.predict_ms(scheduler_.work());
   {
     const ThreadPool::Step workers(*parts_.threads);
     parts_.runner->forward(builder_.batch());
@@ -51,10 +41,10 @@ bool EngineImpl::step() {
     plan_draws(plan);
     read_logits(plan);
   }
+  attribute_time(plan);
   for (const Draw& draw : draws_) append(*draw.request, *draw.choice, draw.token);
   for (const ScheduledSequence& planned : plan) end_without_draw(*planned.sequence);
-  ++num_steps_;
-  end_step();
+  observe_step(start, predicted_ms);
   return true;
 }
 
@@ -130,6 +120,7 @@ void EngineImpl::deliver_prompt_logits(std::span<const ScheduledSequence> plan, 
 void EngineImpl::append(ActiveRequest& request, Choice& choice, const SampledToken& sampled) {
   if (!choice.active) return;  // cancelled by a callback of this step
   choice.sequence.tokens.push_back(sampled.token);
+  ++counts_.generated_tokens;
   if (!choice.first_token) choice.first_token = Choice::Clock::now();
   const FinishReason finish = finish_reason(request, choice, sampled.token);
   choice.text.clear();
@@ -167,22 +158,19 @@ FinishReason EngineImpl::finish_reason(const ActiveRequest& request, const Choic
   return choice.num_generated() == request.max_generated ? request.at_limit : FinishReason::kNone;
 }
 
-void EngineImpl::cancel(RequestId id) {
-  ActiveRequest* request = find(id);
-  if (request == nullptr) return;
-  const bool outermost = !std::exchange(busy_, true);
-  for (Choice& choice : request->choices) {
+/// Ends all its choices: the blocks of all are free before the first caller hears of it.
+void EngineImpl::end_request(ActiveRequest& request, FinishReason reason) {
+  for (Choice& choice : request.choices) {
     if (!choice.active) continue;
-    retire(*request, choice);
+    retire(request, choice);
     choice.owes_last_event = true;
   }
-  for (Choice& choice : request->choices) {
+  for (Choice& choice : request.choices) {
     if (!std::exchange(choice.owes_last_event, false)) continue;
     // Not through choice.text: the caller may be a callback that still looks at it.
     const StreamDecoder::Piece held_back = choice.decoder.flush();
-    emit(*request, choice, {.text = held_back.text, .bytes = held_back.bytes, .finish = FinishReason::kCancelled});
+    emit(request, choice, {.text = held_back.text, .bytes = held_back.bytes, .finish = reason});
   }
-  if (outermost) end_step();
 }
 
 // Takes a choice out of everything before its last event goes out, so that its blocks are free by then.
@@ -191,7 +179,9 @@ void EngineImpl::retire(ActiveRequest& request, Choice& choice) {
   const KvResult<void> dropped = kv().drop_sequence(choice.sequence.kv);
   OCTAVO_CHECK(dropped.has_value(), "{}", describe(dropped.error()));
   choice.active = false;
+  ++counts_.finished;
   if (--request.num_active > 0) return;
+  if (request.deadline) deadlines_.erase({*request.deadline, request.id});
   const auto it = requests_.find(request.id);
   retired_.push_back(std::move(it->second));
   requests_.erase(it);
@@ -200,17 +190,8 @@ void EngineImpl::retire(ActiveRequest& request, Choice& choice) {
 void EngineImpl::emit(ActiveRequest& request, Choice& choice, TokenEvent event) {
   event.request = request.id;
   event.choice = request.choice_index(choice);
-  if (!choice.active) event.stats = stats_of(request, choice);
+  if (!choice.active) event.stats = request.stats_of(choice);
   if (request.on_event) request.on_event(event);
-}
-
-void EngineImpl::end_step() {
-#ifdef OCTAVO_INTEGRITY_CHECKS
-  const Result<void> intact = check_integrity();
-  OCTAVO_CHECK(intact.has_value(), "{}", intact.error().message);
-#endif
-  retired_.clear();
-  busy_ = false;
 }
 
 ActiveRequest* EngineImpl::find(RequestId id) {
@@ -218,16 +199,9 @@ ActiveRequest* EngineImpl::find(RequestId id) {
   return it == requests_.end() ? nullptr : it->second.get();
 }
 
-EngineStats EngineImpl::stats() const {
-  return {.kv = kv().stats(),
-          .steps = num_steps_,
-          .computed_tokens = scheduler_.num_computed_tokens(),
-          .cached_tokens = scheduler_.num_cached_tokens(),
-          .preemptions = scheduler_.num_preemptions()};
-}
-
 Result<void> EngineImpl::check_integrity() const {
   OCTAVO_TRY_VOID(kv().check_integrity());
+  OCTAVO_TRY_VOID(scheduler_.check_integrity());
   for (const auto& [id, request] : requests_) {
     for (const Choice& choice : request->choices) {
       if (choice.active) OCTAVO_TRY_VOID(check_sequence(choice.sequence));
@@ -244,9 +218,9 @@ Result<void> EngineImpl::check_sequence(const Sequence& sequence) const {
                   sequence.num_computed, length, group);
     }
     const int held = kv().table(sequence.kv, group).num_blocks();
-    if (sequence.state != Sequence::State::kRunning && held != 0) {
-      return fail("request {}, choice {}: waits and holds {} blocks of group {}", sequence.id, sequence.choice, held,
-                  group);
+    if (sequence.num_computed == 0 && sequence.state != Sequence::State::kRunning && held != 0) {
+      return fail("request {}, choice {}: holds {} blocks of group {} with nothing in them", sequence.id,
+                  sequence.choice, held, group);
     }
   }
   return {};

@@ -1,19 +1,26 @@
 // The engine behind the public interface: the life of a request, from submit() to its last event.
 //
 // step() is the one loop that every user of the library runs: schedule, build, forward, commit, sample, append, emit.
-// It works on any ModelRunner; engine/load.cc puts the real one in. One thread drives it at a time. Callbacks run on
-// that thread inside step() or cancel(); they may submit and cancel, must not throw, and a step() within them does
-// nothing.
+// It works on any ModelRunner; engine/load.cc puts the real one in. One thread drives it at a time (Driving), and
+// everything but the inbox and the last statistics belongs to that thread. Callbacks run on it; they may submit and
+// cancel, must not throw, and a step() within them does nothing.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <span>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/thread_pool.h"
 #include "engine/active_request.h"
 #include "engine/batch_builder.h"
+#include "engine/cost_model.h"
+#include "engine/inbox.h"
 #include "engine/sampling_defaults.h"
 #include "engine/scheduler.h"
 #include "gguf/gguf_file.h"
@@ -31,6 +38,7 @@ struct EngineParts {
   ModelInfo info;  // max_context: the model's and the options'; the engine lowers it to what the KV memory holds
   SamplingDefaults sampling_defaults;
   Scheduler::Limits limits;
+  int max_queued = 0;  // requests that were never admitted; 0: no bound
 };
 
 class EngineImpl final : public Engine {
@@ -43,6 +51,10 @@ class EngineImpl final : public Engine {
   Result<RequestId> submit(Request request, TokenCallback on_event) override;
   void cancel(RequestId id) override;
   bool step() override;
+  void run_until(std::stop_token stop) override;
+  void drain() override;
+  /// Times a few steps on made-up tokens, for the cost model: before the first request.
+  void calibrate();
 
   Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override;
   std::string detokenize(std::span<const TokenId> tokens) const override;
@@ -62,14 +74,33 @@ class EngineImpl final : public Engine {
     SampledToken token;
   };
 
+  /// Held by the thread that drives the engine, from the outermost call until it returns.
+  class Driving;
+
   explicit EngineImpl(EngineParts parts);
+
+  // engine_drive.cc
+  bool is_driving() const { return driver_.load() == std::this_thread::get_id(); }
+  bool advance();
+  bool take_inbox();
+  bool end_expired(Choice::Clock::time_point now);
+  void end_request(ActiveRequest& request, FinishReason reason);
+  void attribute_time(std::span<const ScheduledSequence> plan);
+  void observe_step(Choice::Clock::time_point start, double predicted_ms);
+  void count_queue();
+  void publish_stats();
+  EngineStats current_stats() const;
+  bool is_drained();
+  double time_step(Sequence& sequence, int depth, int rows);
 
   // submit.cc
   Result<int> check_request(const Request& request) const;
   Result<void> check_choices(const Request& request) const;
+  Result<void> check_limits(const Request& request) const;
   std::unique_ptr<ActiveRequest> make_active(RequestId id, Request request, TokenCallback on_event,
                                              int max_generated) const;
-  void take_in(std::unique_ptr<ActiveRequest> request);
+  bool hand_over(std::unique_ptr<ActiveRequest>& request);
+  bool take_in(std::unique_ptr<ActiveRequest>& request);
 
   PagedKvCache& kv() const { return parts_.runner->kv(); }
   void plan_draws(std::span<const ScheduledSequence> plan);
@@ -82,21 +113,33 @@ class EngineImpl final : public Engine {
   FinishReason finish_reason(const ActiveRequest& request, const Choice& choice, TokenId token) const;
   void retire(ActiveRequest& request, Choice& choice);
   void emit(ActiveRequest& request, Choice& choice, TokenEvent event);
-  void end_step();
   ActiveRequest* find(RequestId id);
   Result<void> check_sequence(const Sequence& sequence) const;
 
   EngineParts parts_;
   int num_drawable_;  // the smaller of the model's and the tokenizer's vocabulary: padding is never drawn
+  CostModel cost_;
   Scheduler scheduler_;
   BatchBuilder builder_;
   std::vector<SamplerScratch> scratches_;  // [threads]
   std::vector<Draw> draws_;                // of this step, by row
   std::map<RequestId, std::unique_ptr<ActiveRequest>> requests_;
   std::vector<std::unique_ptr<ActiveRequest>> retired_;  // kept while the step's plan points to them
-  RequestId next_id_ = 1;
-  std::uint64_t num_steps_ = 0;
-  bool busy_ = false;  // inside step() or cancel(), where callbacks run
+  std::set<std::pair<Choice::Clock::time_point, RequestId>> deadlines_;
+  EngineStats counts_;                   // what is counted here; the rest is asked for
+  Choice::Clock::time_point last_mark_;  // when the last step's tokens were drawn
+  Inbox::Contents taken_;                // scratch of take_inbox()
+
+  mutable std::mutex drive_mutex_;        // of Driving
+  std::atomic<std::thread::id> driver_;   // who holds it; no thread: nobody
+  std::atomic<bool> is_looping_ = false;  // some thread is in run_until()
+  std::atomic<RequestId> next_id_ = 1;
+  std::atomic<int> num_queued_ = 0;  // requests that were never admitted, those in the inbox included
+  int queued_known_ = 0;             // of these, as the scheduler had them when it was last asked
+  Inbox inbox_;
+  mutable std::mutex stats_mutex_;
+  EngineStats last_stats_;
+  Choice::Clock::time_point last_stats_time_;
 };
 
 }  // namespace octavo

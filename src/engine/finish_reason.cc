@@ -10,6 +10,8 @@ std::string_view finish_reason_name(FinishReason reason) {
     case FinishReason::kLength: return "length";
     case FinishReason::kContext: return "context";
     case FinishReason::kCancelled: return "cancelled";
+    case FinishReason::kDeadline: return "deadline";
+    case FinishReason::kFailed: return "failed";
   }
   OCTAVO_CHECK(false, "finish reason {}", static_cast<int>(reason));
 }

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 constexpr int kMaxStepTokens = 65536;  // rows; activations of all of them are held
+constexpr double kMaxTargetMs = 60'000;
 
 Result<void> check_range(std::string_view field, int value, int low, int high) {
   if (value >= low && value <= high) return {};
@@ -28,6 +29,10 @@ Result<void> check_options(const EngineOptions& options) {
   }
   OCTAVO_TRY_VOID(check_range("max_context", options.max_context, 0, std::numeric_limits<int>::max()));
   OCTAVO_TRY_VOID(check_range("max_step_tokens", options.max_step_tokens, 1, kMaxStepTokens));
+  OCTAVO_TRY_VOID(check_range("max_queued", options.max_queued, 0, std::numeric_limits<int>::max()));
+  if (!(options.itl_target_ms >= 0 && options.itl_target_ms <= kMaxTargetMs)) {
+    return fail("itl_target_ms: found {}, expected 0 (no target) to {}", options.itl_target_ms, kMaxTargetMs);
+  }
   return check_range("max_sequences", options.max_sequences, 1, kMaxStepTokens);
 }
 
@@ -59,7 +64,11 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   parts.tokenizer = std::make_unique<const Tokenizer>(std::move(tokenizer));
   OCTAVO_TRY(parts.sampling_defaults, SamplingDefaults::read(*parts.file));
   parts.threads = std::make_unique<ThreadPool>(options.num_threads == 0 ? usable_cpus() : options.num_threads);
-  parts.limits = {.max_step_tokens = options.max_step_tokens, .max_sequences = options.max_sequences};
+  parts.limits = {.max_step_tokens = options.max_step_tokens,
+                  .max_sequences = options.max_sequences,
+                  .step_ms = options.itl_target_ms,
+                  .policy = options.policy};
+  parts.max_queued = options.max_queued;
 
   const CpuRunnerOptions runner_options{.isa = isa,
                                         .kv_type = options.kv_type,
@@ -75,7 +84,9 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY(std::unique_ptr<CpuRunner> runner, CpuRunner::load(*parts.file, runner_options, *parts.threads));
   parts.info = info_of(*parts.file, *runner, options.kv_type, isa, parts.threads->num_threads());
   parts.runner = std::move(runner);
-  return EngineImpl::create(std::move(parts));
+  OCTAVO_TRY(std::unique_ptr<EngineImpl> engine, EngineImpl::create(std::move(parts)));
+  if (options.itl_target_ms > 0) engine->calibrate();
+  return engine;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // How many blocks the scheduler may give to whom.
 #include <algorithm>
 
+#include "base/error.h"
 #include "engine/scheduler.h"
 
 namespace octavo {
@@ -11,15 +12,12 @@ std::int64_t blocks_touched(std::int64_t num_positions, std::int64_t block_size)
   return num_positions <= 0 ? 0 : (num_positions + block_size - 2) / block_size + 1;
 }
 
-int num_held(const BlockTable& table) { return table.num_blocks() - table.first_held(); }
+}  // namespace
 
-/// Blocks that nobody else holds: those that become free when the sequence gives them back.
 int num_held_alone(const BlockTable& table, const BlockPool& pool) {
   const std::span<const BlockId> held = table.block_ids().subspan(static_cast<std::size_t>(table.first_held()));
   return static_cast<int>(std::ranges::count_if(held, [&](BlockId id) { return pool.references(id) == 1; }));
 }
-
-}  // namespace
 
 int Scheduler::blocks_for(std::int64_t num_tokens) const {
   const std::int64_t block_size = kv_.block_size();
@@ -56,15 +54,38 @@ int Scheduler::room(int group) const {
   return std::max(0, kv_.pool(group).free_count() - promised_[static_cast<std::size_t>(group)]);
 }
 
-bool Scheduler::has_room_to_start(const Sequence& sequence) const {
-  const bool grows = blocks_for(sequence.max_cached) > blocks_for(sequence.num_tokens());
-  // Each choice will write into a block of its own.
-  const int spare = sequence.num_forks > 0 ? sequence.seats() : grows ? 1 : 0;
-  for (int group = 0; group < kv_.num_groups(); ++group) {
-    const int most = kv_.pool(group).total_count() - num_held(kv_.table(sequence.kv, group));
-    if (std::min(promised_to(sequence, group) + spare, most) > room(group)) return false;
-  }
+/// For `needed_`.
+bool Scheduler::has_room() const {
+  for (int group = 0; group < kv_.num_groups(); ++group)
+    if (needed_[static_cast<std::size_t>(group)] > room(group)) return false;
   return true;
+}
+
+/// `needed_`: what a sequence takes to compute its tokens up to `end`.
+void Scheduler::need_blocks(const Sequence& sequence, int end) {
+  for (int group = 0; group < kv_.num_groups(); ++group)
+    needed_[static_cast<std::size_t>(group)] = kv_.blocks_needed(sequence.kv, group, sequence.num_computed, end);
+}
+
+Result<void> Scheduler::check_integrity() const {
+  int taken = 0, known = 0, queued = 0, holding = 0;
+  for (const Sequence* sequence : running_) taken += sequence->seats();
+  for (const Sequence* sequence : waiting_) {
+    known += sequence->seats();
+    queued += sequence->was_admitted ? 0 : 1;
+    holding += sequence->num_computed > 0 ? 1 : 0;
+  }
+  if (taken != seats_taken_ || taken + known != seats_known_ || taken > limits_.max_sequences) {
+    return fail("scheduler: found {} seats taken of {} and {} known, it counts {} and {}", taken, limits_.max_sequences,
+                taken + known, seats_taken_, seats_known_);
+  }
+  if (queued != num_queued_ || holding != num_holding_) {
+    return fail("scheduler: found {} sequences never admitted and {} that wait with blocks, it counts {} and {}",
+                queued, holding, num_queued_, num_holding_);
+  }
+  if (!std::ranges::is_sorted(running_, {}, &Sequence::rank) || !std::ranges::is_sorted(waiting_, {}, &Sequence::rank))
+    return fail("scheduler: sequences are not in order of rank");
+  return {};
 }
 
 /// Rows of a running prompt that this step has room for, in its budget and in every group.

@@ -1,30 +1,53 @@
 // Taking a request in: what is checked before any memory is given to it.
 #include <limits>
 #include <new>
+#include <utility>
 
 #include "base/error.h"
 #include "engine/engine_impl.h"
 
 namespace octavo {
+namespace {
+
+constexpr double kLongestDeadline = 1e6;  // seconds; more than a week
+
+}  // namespace
 
 Result<RequestId> EngineImpl::submit(Request request, TokenCallback on_event) {
   OCTAVO_TRY(const int max_generated, check_request(request));
   OCTAVO_TRY_VOID(check_choices(request));
+  OCTAVO_TRY_VOID(check_limits(request));
+  if (inbox_.is_closed()) return fail_as(ErrorKind::kDraining, "the engine is draining: it takes no further request");
+  if (++num_queued_ > parts_.max_queued && parts_.max_queued > 0) {
+    --num_queued_;
+    return fail_as(ErrorKind::kQueueFull, "found {} requests waiting, expected fewer than {}", parts_.max_queued,
+                   parts_.max_queued);
+  }
   const RequestId id = next_id_++;
   try {
-    take_in(make_active(id, std::move(request), std::move(on_event), max_generated));
-    return id;
+    std::unique_ptr<ActiveRequest> active = make_active(id, std::move(request), std::move(on_event), max_generated);
+    if (hand_over(active)) return id;
+    --num_queued_;
+    if (inbox_.is_closed()) return fail_as(ErrorKind::kDraining, "the engine is draining: it takes no further request");
   } catch (const std::bad_alloc&) {
-    if (ActiveRequest* active = find(id)) {
-      for (const Choice& choice : active->choices) {
-        if (!choice.active) continue;
-        const KvResult<void> dropped = kv().drop_sequence(choice.sequence.kv);
-        OCTAVO_CHECK(dropped.has_value(), "{}", describe(dropped.error()));
-      }
-      requests_.erase(id);
-    }
-    return fail("out of memory while taking a request");
+    --num_queued_;
   }
+  return fail_as(ErrorKind::kOutOfMemory, "out of memory while taking a request");
+}
+
+/// Takes it in, or leaves it where the thread that drives the engine finds it. False: there is no memory, or no further
+/// request is taken.
+bool EngineImpl::hand_over(std::unique_ptr<ActiveRequest>& request) {
+  if (is_driving()) return take_in(request);
+  if (!is_looping_) {
+    const std::unique_lock lock(drive_mutex_, std::try_to_lock);
+    if (lock) {
+      const bool taken = !inbox_.is_closed() && take_in(request);
+      inbox_.wake();
+      return taken;
+    }
+  }
+  return inbox_.put(request);
 }
 
 namespace {
@@ -47,8 +70,10 @@ Result<int> EngineImpl::check_request(const Request& request) const {
   if (request.tokens.empty()) return fail("tokens: found none, expected at least one");
   const std::size_t longest = static_cast<std::size_t>(generates ? context - 1 : context);
   if (request.tokens.size() > longest) {
-    return fail("tokens: found a prompt of {} tokens, expected at most {}: the context holds {}", request.tokens.size(),
-                longest, context);
+    return fail_as(ErrorKind::kContextOverflow,
+                   "tokens: found a prompt of {} tokens, expected at most {}: the context "
+                   "holds {}",
+                   request.tokens.size(), longest, context);
   }
   OCTAVO_TRY_VOID(check_tokens("tokens", request.tokens, parts_.runner->vocab_size()));
   OCTAVO_TRY_VOID(check_tokens("stop_tokens", request.stop_tokens, parts_.runner->vocab_size()));
@@ -59,8 +84,9 @@ Result<int> EngineImpl::check_request(const Request& request) const {
   if (!generates) return 0;
   const int room = context - static_cast<int>(request.tokens.size());
   if (request.max_tokens < 0 || request.max_tokens > room) {
-    return fail("max_tokens: found {} after a prompt of {} tokens, expected 0 to {}: the context holds {}",
-                request.max_tokens, request.tokens.size(), room, context);
+    const ErrorKind kind = request.max_tokens < 0 ? ErrorKind::kOther : ErrorKind::kContextOverflow;
+    return fail_as(kind, "max_tokens: found {} after a prompt of {} tokens, expected 0 to {}: the context holds {}",
+                   request.max_tokens, request.tokens.size(), room, context);
   }
   return request.max_tokens == 0 ? room : request.max_tokens;
 }
@@ -82,11 +108,25 @@ Result<void> EngineImpl::check_choices(const Request& request) const {
   return {};
 }
 
+Result<void> EngineImpl::check_limits(const Request& request) const {
+  if (request.priority < -kMaxPriority || request.priority > kMaxPriority) {
+    return fail("priority: found {}, expected {} to {}", request.priority, -kMaxPriority, kMaxPriority);
+  }
+  if (!(request.deadline_s >= 0 && request.deadline_s <= kLongestDeadline)) {
+    return fail("deadline_s: found {}, expected 0 (none) to {} seconds", request.deadline_s, kLongestDeadline);
+  }
+  return {};
+}
+
 std::unique_ptr<ActiveRequest> EngineImpl::make_active(RequestId id, Request request, TokenCallback on_event,
                                                        int max_generated) const {
   auto active = std::make_unique<ActiveRequest>();
   active->id = id;
   active->submitted = Choice::Clock::now();
+  if (request.deadline_s > 0) {
+    const std::chrono::duration<double> time(request.deadline_s);
+    active->deadline = active->submitted + std::chrono::duration_cast<Choice::Clock::duration>(time);
+  }
   active->sampling = request.sampling;
   active->max_generated = max_generated;
   active->at_limit = request.max_tokens == 0 ? FinishReason::kContext : FinishReason::kLength;
@@ -105,6 +145,7 @@ std::unique_ptr<ActiveRequest> EngineImpl::make_active(RequestId id, Request req
         active->choices.emplace_back(*parts_.tokenizer, known ? std::optional(last) : std::nullopt).sequence;
     sequence.id = id;
     sequence.choice = i;
+    sequence.priority = request.priority;
     sequence.cache_domain = active->cache_domain;
     sequence.prompt_tokens = static_cast<int>(request.tokens.size());
     sequence.samples = max_generated != 0;
@@ -115,20 +156,44 @@ std::unique_ptr<ActiveRequest> EngineImpl::make_active(RequestId id, Request req
     // All room is taken now: steps do not allocate.
     sequence.tokens.reserve(request.tokens.size() + static_cast<std::size_t>(max_generated));
     sequence.tokens = request.tokens;
+    if (i == 0) {
+      sequence.hash_blocks(BlockHasher(kv().hasher()), kv().block_size());  // a copy: others hash as well
+    } else {
+      sequence.chain.reserve(static_cast<std::size_t>(sequence.max_cached / kv().block_size() + 1));
+      sequence.chain = active->choices.front().sequence.chain;
+    }
   }
   return active;
 }
 
-void EngineImpl::take_in(std::unique_ptr<ActiveRequest> request) {
-  const std::size_t all = requests_.size() + retired_.size() + 1;
-  if (retired_.capacity() < all) retired_.reserve(2 * all);
-  ActiveRequest& active = *requests_.emplace(request->id, std::move(request)).first->second;
-  for (Choice& choice : active.choices) {
-    choice.sequence.kv = kv().create_sequence(choice.sequence.max_cached);
-    choice.active = true;
-    ++active.num_active;
+/// False, and the request stays with the caller, if there is no memory for it.
+bool EngineImpl::take_in(std::unique_ptr<ActiveRequest>& request) {
+  ActiveRequest& active = *request;
+  const bool has_deadline = active.deadline.has_value();
+  try {
+    const std::size_t all = requests_.size() + retired_.size() + 1;
+    if (retired_.capacity() < all) retired_.reserve(2 * all);
+    for (Choice& choice : active.choices) {
+      choice.sequence.kv = kv().create_sequence(choice.sequence.max_cached);
+      choice.active = true;
+      ++active.num_active;
+    }
+    if (has_deadline) deadlines_.emplace(*active.deadline, active.id);
+    const auto place = requests_.try_emplace(active.id).first;
+    scheduler_.add(active.choices.front().sequence);
+    place->second = std::move(request);
+  } catch (const std::bad_alloc&) {
+    for (Choice& choice : active.choices) {
+      if (!std::exchange(choice.active, false)) continue;
+      const KvResult<void> dropped = kv().drop_sequence(choice.sequence.kv);
+      OCTAVO_CHECK(dropped.has_value(), "{}", describe(dropped.error()));
+    }
+    requests_.erase(active.id);
+    if (has_deadline) deadlines_.erase({*active.deadline, active.id});
+    return false;
   }
-  scheduler_.add(active.choices.front().sequence);
+  ++queued_known_;
+  return true;
 }
 
 }  // namespace octavo

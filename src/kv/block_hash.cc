@@ -77,4 +77,10 @@ BlockHash BlockChain::next(const BlockHasher& hasher, const BlockHash& parent, s
   return hasher(parent, std::as_bytes(block));
 }
 
+void BlockChain::extend(const BlockHasher& hasher, int block_size, std::span<const TokenId> tokens) {
+  const auto size = static_cast<std::size_t>(block_size);
+  for (std::size_t i = hashes_.size(); (i + 1) * size <= tokens.size(); ++i)
+    hashes_.push_back(next(hasher, parent(i), tokens.subspan(i * size, size)));
+}
+
 }  // namespace octavo

@@ -26,6 +26,9 @@ struct SequenceState {
   std::vector<GroupState> groups;
   BlockHash root;                // of the chain
   std::vector<BlockHash> chain;  // of its leading blocks, all of which are published (where held)
+
+  /// It holds its leading blocks that are published, and nothing else.
+  bool is_all_published(int block_size) const;
 };
 
 struct PagedKvCache::Impl {
@@ -60,6 +63,7 @@ struct PagedKvCache::Impl {
   std::uint64_t hits = 0, misses = 0, copies = 0;
   std::vector<BlockCopy> made;  // scratch of reserve() without a list
   std::vector<int> runs;        // [groups] scratch of match()
+  BlockChain chain;             // scratch of callers that give no chain
 
   SequenceState* find(SequenceId id);
   const SequenceState* find(SequenceId id) const;
@@ -80,8 +84,8 @@ struct PagedKvCache::Impl {
   KvResult<BlockId> find_written(SequenceId id, int layer, std::int64_t position) const;
   bool is_visible(const GroupState& state, int g, int layer_index, std::int64_t position) const;
   void truncate_group(GroupState& state, int g, std::int64_t num_tokens);
-  int match(SequenceState& sequence, std::span<const TokenId> tokens);
-  void attach(SequenceState& sequence, int num_blocks);
+  int match(const SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& known);
+  void attach(SequenceState& sequence, const BlockChain& known, int num_blocks);
   bool publish_block(SequenceState& sequence, int index, const BlockHash& hash, std::span<const TokenId> tokens);
   int first_needed_block(int g, std::int64_t num_tokens) const;
 

@@ -6,21 +6,39 @@
 
 namespace octavo {
 
-// Leading blocks of `tokens` that can be attached; their hashes, and some more, are put into the sequence's chain.
-int PagedKvCache::Impl::match(SequenceState& sequence, std::span<const TokenId> tokens) {
+bool SequenceState::is_all_published(int block_size) const {
+  return std::ranges::all_of(groups, [&](const GroupState& state) {
+    return static_cast<std::size_t>(state.table.num_blocks()) == chain.size() &&
+           state.length == static_cast<std::int64_t>(chain.size()) * block_size;
+  });
+}
+
+const BlockHasher& PagedKvCache::hasher() const { return impl_->options.hasher; }
+
+bool PagedKvCache::is_published(const BlockHash& hash) const {
+  if (!impl_->publishes()) return false;
+  const auto group = static_cast<std::size_t>(std::max(0, impl_->global_group));
+  return impl_->groups[group]->prefix->find_hash(hash) != kNoBlock;
+}
+
+// Leading blocks of `tokens` that the sequence, which is_all_published(), holds or can attach.
+int PagedKvCache::Impl::match(const SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& known) {
   const auto size = static_cast<std::size_t>(block_size);
-  const std::size_t most = (tokens.size() - 1) / size;
-  std::ranges::fill(runs, 0);  // blocks found in a row up to here, in every group
-  int longest = 0;
+  const std::size_t held = sequence.chain.size();
+  const std::size_t most = std::min((tokens.size() - 1) / size, known.size());
+  auto longest = static_cast<int>(held);
   BlockId before = kNoBlock;  // the group's without a window
-  for (std::size_t i = 0; i < most; ++i) {
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const BlockTable& table = sequence.groups[g].table;
+    runs[g] = table.num_blocks() - table.first_held();  // blocks held or found in a row up to here
+    if (groups[g]->group.window == 0 && held > 0) before = table.block_ids()[held - 1];
+  }
+  for (std::size_t i = held; i < most; ++i) {
     const std::span<const TokenId> block = tokens.subspan(i * size, size);
-    const BlockHash parent = i == 0 ? sequence.root : sequence.chain.back();
-    const BlockHash hash = BlockChain::next(options.hasher, parent, block);
     bool complete = true;
     BlockId next = kNoBlock;
     for (std::size_t g = 0; g < groups.size(); ++g) {
-      const BlockId found = groups[g]->prefix->find(hash, parent, block, before);
+      const BlockId found = groups[g]->prefix->find(known.hashes()[i], known.parent(i), block, before);
       if (groups[g]->group.window == 0) {
         if (found == kNoBlock) return longest;
         next = found;
@@ -29,31 +47,35 @@ int PagedKvCache::Impl::match(SequenceState& sequence, std::span<const TokenId> 
       const int first = first_needed_block(static_cast<int>(g), static_cast<std::int64_t>((i + 1) * size));
       complete &= runs[g] >= static_cast<int>(i) + 1 - first;
     }
-    sequence.chain.push_back(hash);
     before = next;
     if (complete) longest = static_cast<int>(i) + 1;
   }
   return longest;
 }
 
-// Takes references on the matched blocks. No block is allocated meanwhile, so none of them can be evicted.
-void PagedKvCache::Impl::attach(SequenceState& sequence, int num_blocks) {
+// Takes references on the matched blocks behind those that it holds. No block is allocated meanwhile, so none of them
+// can be evicted.
+void PagedKvCache::Impl::attach(SequenceState& sequence, const BlockChain& known, int num_blocks) {
+  const auto held = static_cast<int>(sequence.chain.size());
   const std::int64_t length = static_cast<std::int64_t>(num_blocks) * block_size;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     GroupState& state = sequence.groups[g];
     const int first = first_needed_block(static_cast<int>(g), length);
-    for (int i = 0; i < num_blocks; ++i) {
+    state.table.release_before(static_cast<std::int64_t>(first) * block_size);
+    for (int i = held; i < num_blocks; ++i) {
       BlockId block = kNoBlock;
       if (i >= first) {
-        block = groups[g]->prefix->find_hash(sequence.chain[static_cast<std::size_t>(i)]);  // what match() found
+        block = groups[g]->prefix->find_hash(known.hashes()[static_cast<std::size_t>(i)]);  // what match() found
         const KvResult<void> shared = groups[g]->pool.add_reference(block);
         OCTAVO_CHECK(shared.has_value(), "{}", describe(shared.error()));
       }
       state.table.append(block);
     }
-    state.visible.assign(static_cast<std::size_t>(num_blocks), block_size);
+    state.visible.resize(static_cast<std::size_t>(num_blocks), block_size);
     state.length = length;
   }
+  const std::span<const BlockHash> hashes = known.hashes().first(static_cast<std::size_t>(num_blocks));
+  sequence.chain.assign(hashes.begin(), hashes.end());
 }
 
 KvResult<int> PagedKvCache::attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
@@ -62,15 +84,25 @@ KvResult<int> PagedKvCache::attach_prefix(SequenceId id, std::span<const TokenId
   for (const GroupState& state : sequence->groups)
     if (state.table.num_blocks() != 0) return std::unexpected(PositionOutOfRange{id, 0});
   if (!impl_->publishes() || tokens.empty()) return 0;
-  sequence->root = BlockChain::root(impl_->options.hasher, domain);
-  sequence->chain.clear();
-  const int matched = impl_->match(*sequence, tokens);
-  sequence->chain.resize(static_cast<std::size_t>(matched));
-  impl_->attach(*sequence, matched);
-  const auto size = static_cast<std::uint64_t>(block_size());
-  impl_->hits += static_cast<std::uint64_t>(matched) * size;
-  impl_->misses += ((tokens.size() - 1) / size - static_cast<std::uint64_t>(matched)) * size;
-  return matched * block_size();
+  impl_->chain = BlockChain(hasher(), domain);
+  impl_->chain.extend(hasher(), block_size(), tokens.first(tokens.size() - 1));
+  return extend_prefix(id, tokens, impl_->chain);
+}
+
+KvResult<int> PagedKvCache::extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
+  SequenceState* sequence = impl_->find(id);
+  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
+  if (!impl_->publishes() || tokens.empty()) return 0;
+  const std::size_t held = sequence->chain.size();
+  if (!sequence->is_all_published(block_size()) || (held > 0 && sequence->root != chain.root_hash())) return 0;
+  const auto matched = static_cast<std::size_t>(impl_->match(*sequence, tokens, chain));
+  sequence->root = chain.root_hash();
+  if (matched > held) impl_->attach(*sequence, chain, static_cast<int>(matched));
+  const auto size = static_cast<std::size_t>(block_size());
+  const std::size_t most = std::max(matched, (tokens.size() - 1) / size);
+  impl_->hits += (matched - held) * size;
+  if (held == 0) impl_->misses += (most - matched) * size;
+  return static_cast<int>((matched - held) * size);
 }
 
 // Publishes one block in every group, first in the one without a window. False if it stays private somewhere: other
@@ -102,6 +134,15 @@ bool PagedKvCache::Impl::publish_block(SequenceState& sequence, int index, const
 }
 
 KvResult<void> PagedKvCache::publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
+  const SequenceState* sequence = impl_->find(id);
+  if (sequence != nullptr && impl_->publishes()) {
+    impl_->chain = BlockChain(hasher(), domain);
+    impl_->chain.extend(hasher(), block_size(), tokens);
+  }
+  return publish(id, tokens, impl_->chain);
+}
+
+KvResult<void> PagedKvCache::publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
   SequenceState* sequence = impl_->find(id);
   if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
   if (!impl_->publishes()) return {};
@@ -110,15 +151,13 @@ KvResult<void> PagedKvCache::publish(SequenceId id, std::span<const TokenId> tok
   if (static_cast<std::int64_t>(tokens.size()) < length)
     return std::unexpected(DimMismatch{static_cast<std::size_t>(length), tokens.size()});
   const auto size = static_cast<std::size_t>(block_size());
-  const std::size_t num_full = static_cast<std::size_t>(length) / size;
+  const std::size_t num_full = std::min(static_cast<std::size_t>(length) / size, chain.size());
   if (sequence->chain.size() >= num_full) return {};
-  const BlockHash root = BlockChain::root(impl_->options.hasher, domain);
-  if (root != sequence->root) sequence->chain.clear();
-  sequence->root = root;
+  if (chain.root_hash() != sequence->root) sequence->chain.clear();
+  sequence->root = chain.root_hash();
   for (std::size_t i = sequence->chain.size(); i < num_full; ++i) {
-    const std::span<const TokenId> block = tokens.subspan(i * size, size);
-    const BlockHash hash = BlockChain::next(impl_->options.hasher, i == 0 ? root : sequence->chain.back(), block);
-    if (!impl_->publish_block(*sequence, static_cast<int>(i), hash, block)) break;
+    const BlockHash& hash = chain.hashes()[i];
+    if (!impl_->publish_block(*sequence, static_cast<int>(i), hash, tokens.subspan(i * size, size))) break;
     sequence->chain.push_back(hash);
   }
   return {};

@@ -53,6 +53,8 @@ class BenchEngine final : public Engine {
     running_.push_back({++last_id_, static_cast<int>(request.tokens.size()), request.max_tokens, std::move(on_event)});
     return last_id_;
   }
+  void run_until(std::stop_token) override { run(); }
+  void drain() override {}
   void cancel(RequestId id) override {
     std::erase_if(running_, [&](const Running& r) { return r.id == id; });
   }

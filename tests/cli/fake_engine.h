@@ -53,6 +53,8 @@ class FakeEngine final : public Engine {
     active_ = true;
     return RequestId{1};
   }
+  void run_until(std::stop_token) override { run(); }
+  void drain() override {}
   void cancel(RequestId) override {
     if (!active_) return;
     ++state_.num_cancelled;

@@ -34,19 +34,22 @@ inline std::unique_ptr<PagedKvCache> make_cache(const Cache& cache) {
 // a token. Ids count from 1.
 class Harness {
  public:
-  Harness(const Scheduler::Limits& limits, const Cache& cache) : kv_(make_cache(cache)), scheduler_(limits, *kv_) {}
+  Harness(const Scheduler::Limits& limits, const Cache& cache, const CostModel* cost = nullptr)
+      : kv_(make_cache(cache)), scheduler_(limits, *kv_, cost) {}
 
   /// Prompts are all different, unless they are given the same first token.
-  Sequence& add(int prompt_tokens, int generated_tokens, int first_token = -1) {
+  Sequence& add(int prompt_tokens, int generated_tokens, int first_token = -1, int priority = 0) {
     auto sequence = std::make_unique<Sequence>();
     sequence->id = next_id_++;
     sequence->tokens.reserve(static_cast<std::size_t>(prompt_tokens + generated_tokens));
     sequence->tokens.assign(static_cast<std::size_t>(prompt_tokens), 0);
     sequence->tokens[0] = first_token >= 0 ? first_token : 1000 + static_cast<TokenId>(sequence->id);
     sequence->prompt_tokens = prompt_tokens;
+    sequence->priority = priority;
     sequence->prompt_logits_from = prompt_tokens;
     sequence->max_cached = prompt_tokens + generated_tokens - 1;
     sequence->kv = kv_->create_sequence(sequence->max_cached);
+    sequence->hash_blocks(kv_->hasher(), kv_->block_size());
     scheduler_.add(*sequence);
     return *sequences_.emplace(sequence->id, std::move(sequence)).first->second;
   }
@@ -87,7 +90,7 @@ class Harness {
     for (const auto& [id, sequence] : sequences_) {
       if (sequence->num_computed != kv_->sequence_length(sequence->kv)) return false;
     }
-    return kv_->check_integrity().has_value();
+    return kv_->check_integrity().has_value() && scheduler_.check_integrity().has_value();
   }
   static bool is_running(const Sequence& sequence) { return sequence.state == Sequence::State::kRunning; }
   int num_blocks(const Sequence& sequence) const { return kv_->table(sequence.kv, 0).num_blocks(); }

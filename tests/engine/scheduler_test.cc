@@ -103,7 +103,7 @@ TEST(Scheduler, YoungerShortPromptDoesNotOvertakeAtAdmission) {
   EXPECT_EQ(harness.scheduler().num_waiting(), 2);
 }
 
-TEST(Scheduler, SequenceThatCannotGrowPreemptsTheYoungest) {
+TEST(Scheduler, SequenceThatCannotGrowTakesTailBlocksOfTheYoungest) {
   Harness harness({.max_step_tokens = 64, .max_sequences = 4}, {.num_blocks = 5});
   const Sequence& first = harness.add(4, 13);
   const Sequence& second = harness.add(4, 13);
@@ -112,16 +112,19 @@ TEST(Scheduler, SequenceThatCannotGrowPreemptsTheYoungest) {
   while (harness.scheduler().num_preemptions() == 0) ASSERT_FALSE(harness.step().empty());
   EXPECT_TRUE(harness.is_running(first));
   EXPECT_FALSE(harness.is_running(second));
-  EXPECT_EQ(second.num_computed, 0);
-  EXPECT_EQ(harness.num_blocks(second), 0);
-  const int kept = second.num_tokens();
-  EXPECT_GT(kept, 4);
+  EXPECT_EQ(second.num_computed, 8);  // of three blocks one was needed, and two are kept
+  EXPECT_EQ(harness.num_blocks(second), 2);
+  EXPECT_EQ(harness.scheduler().num_preempted_blocks(), 0U);
+  const int tokens = second.num_tokens();
   EXPECT_TRUE(harness.intact());
   while (!harness.is_running(second)) {
     ASSERT_FALSE(harness.step().empty());
     if (harness.sequences().size() == 1) break;
   }
-  EXPECT_THAT(harness.step(), ElementsAre(Pair(2, kept)));  // computed anew in one go
+  EXPECT_EQ(second.num_tokens(), tokens);
+  EXPECT_EQ(second.num_computed, 4);  // meanwhile the first took one more
+  EXPECT_EQ(harness.scheduler().num_preempted_blocks(), 1U);
+  EXPECT_THAT(harness.step(), ElementsAre(Pair(2, tokens - 4)));  // what it lost, in one go
 }
 
 TEST(Scheduler, YoungestThatCannotGrowGoesItself) {

@@ -165,12 +165,23 @@ class PagedKvCache {
   /// 1 tokens; gives its length in tokens. A windowed group needs only the blocks of its last window. Gives 0 without a
   /// prefix cache. SequenceNotFound; PositionOutOfRange: the sequence holds blocks.
   KvResult<int> attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
+  /// The same for a sequence that may hold blocks already, all of them full and published: goes on behind them. Gives
+  /// the number of tokens attached now; 0 as well where it holds anything else. `chain` has the hashes of the leading
+  /// full blocks of `tokens`. SequenceNotFound.
+  KvResult<int> extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
+  /// Some block is published under `hash`, in the group without a window if there is one: worth an extend_prefix().
+  bool is_published(const BlockHash& hash) const;
+  /// What hashes the blocks; empty without a prefix cache. For use at the same time as others: a copy.
+  const BlockHasher& hasher() const;
   /// Makes the full blocks of a sequence findable that are written in every layer and not yet published. `tokens` are
   /// the sequence's, as many as written at least. A block whose contents somebody else has published meanwhile is given
   /// back for that one. Blocks behind one that cannot be published (its hash belongs to other contents, or it was
   /// published in another domain) stay private. Does nothing without a prefix cache. SequenceNotFound; DimMismatch:
   /// fewer tokens than are written.
   KvResult<void> publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
+  /// The same without hashing: `chain` has the hashes of the leading full blocks of `tokens`; those behind its end stay
+  /// private.
+  KvResult<void> publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
 
   // The books
   /// The sequence's table; CHECKs the id.

@@ -37,12 +37,33 @@ using BlockHasher = std::function<BlockHash(const BlockHash& parent, std::span<c
 /// SipHash-2-4 with 128-bit results under a random key. Error: the system gives no random bytes.
 Result<BlockHasher> make_block_hasher();
 
-/// The chain of a sequence: what a block is looked up and published under.
+/// The chain of a sequence: what its blocks are looked up and published under. A plain value; hashing with a copy of a
+/// hasher needs no lock.
 class BlockChain {
  public:
   /// The first link: `domain` names who shares, such as an API key; equal domains see each other's blocks.
   static BlockHash root(const BlockHasher& hasher, std::string_view domain);
   static BlockHash next(const BlockHasher& hasher, const BlockHash& parent, std::span<const TokenId> block);
+
+  /// An empty chain, of the default domain of no hasher.
+  BlockChain() = default;
+  BlockChain(const BlockHasher& hasher, std::string_view domain) : root_(root(hasher, domain)) {}
+
+  /// Adds the hashes of the full blocks of `tokens` that it lacks. `tokens` begin as they did at earlier calls.
+  void extend(const BlockHasher& hasher, int block_size, std::span<const TokenId> tokens);
+  /// Keeps room for the hashes of that many blocks, so that extend() up to it does not allocate memory.
+  void reserve(std::size_t num_blocks) { hashes_.reserve(num_blocks); }
+  void clear() { hashes_.clear(); }
+
+  const BlockHash& root_hash() const { return root_; }
+  std::span<const BlockHash> hashes() const { return hashes_; }
+  std::size_t size() const { return hashes_.size(); }
+  /// What block `index` follows: the hash before it, or the root.
+  const BlockHash& parent(std::size_t index) const { return index == 0 ? root_ : hashes_[index - 1]; }
+
+ private:
+  BlockHash root_;
+  std::vector<BlockHash> hashes_;
 };
 
 class PrefixCache {

@@ -1,0 +1,41 @@
+// A request whose events are pulled by the thread that wants them, instead of being pushed into a callback.
+//
+//     auto stream = octavo::TokenStream::submit(*engine, std::move(request));    // another thread is in run_until()
+//     while (const octavo::TokenEvent* event = (*stream)->next()) std::cout << event->text;
+//
+// One thread pulls; the engine's thread fills. Destroying a stream cancels what is left of its request.
+#pragma once
+
+#include <memory>
+
+#include "octavo/engine.h"
+
+namespace octavo {
+
+class TokenStream {
+ public:
+  /// Errors: those of Engine::submit. The engine must outlive the stream.
+  static Result<std::unique_ptr<TokenStream>> submit(Engine& engine, Request request);
+  ~TokenStream();
+  TokenStream(const TokenStream&) = delete;
+  TokenStream& operator=(const TokenStream&) = delete;
+
+  RequestId id() const;
+
+  /// The next event, which is valid until the next call; null once the last event of the last choice was given. Waits:
+  /// some other thread must drive the engine.
+  const TokenEvent* next();
+  /// The same without waiting: null also where there is none yet. For a thread that drives the engine itself.
+  const TokenEvent* try_next();
+  /// The last event was given.
+  bool done() const;
+
+ private:
+  struct Queue;
+  TokenStream(Engine& engine, std::shared_ptr<Queue> queue);
+
+  Engine* engine_;
+  std::shared_ptr<Queue> queue_;  // shared with the callback, which may outlive the stream
+};
+
+}  // namespace octavo

@@ -1,0 +1,112 @@
+#include "engine/cost_model.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace octavo {
+namespace {
+
+// Units that make the features of a typical step about as large as its rows: the fit's sweeps converge quickly then.
+constexpr double kBytesUnit = 1e6, kMacsUnit = 1e6;
+
+constexpr double kKept = 0.9;       // of a bin's older steps, at each new one: it looks back on about ten
+constexpr double kFollow = 0.2;     // of the newest step in slowdown_
+constexpr double kMaxSlowdown = 8;  // what a step was off by beyond that is no news about the next
+constexpr double kMinMs = 0.05;     // errors count relative to the step's time, from here on
+constexpr int kSweeps = 40;         // of coordinate descent, from the costs of the step before
+constexpr double kRidge = 1e-6;     // share of the diagonal: two features that go together share their cost
+
+/// Tokens seen by rows at positions first .. first + count - 1, added up; a window of 0 is none.
+double tokens_seen(double first, double count, double window) {
+  if (window == 0) return count * (first + 1) + count * (count - 1) / 2;
+  const double growing = std::clamp(window - first - 1, 0.0, count);  // rows that see all before them
+  return tokens_seen(first, growing, 0) + (count - growing) * window;
+}
+
+}  // namespace
+
+StepWork& StepWork::operator+=(const StepWork& other) {
+  rows += other.rows;
+  logit_rows += other.logit_rows;
+  kv_bytes += other.kv_bytes;
+  attention_macs += other.attention_macs;
+  return *this;
+}
+
+StepWork CostModel::work(int first_row, int num_rows, int logits) const {
+  StepWork work{.rows = static_cast<double>(num_rows), .logit_rows = static_cast<double>(logits)};
+  const double end = static_cast<double>(first_row) + num_rows;
+  for (const AttentionWork& layers : attention_) {
+    const double begin = layers.window == 0 ? 0 : std::max(0, first_row + 1 - layers.window);
+    work.kv_bytes += static_cast<double>(layers.kv_bytes) * (end - begin);
+    work.attention_macs +=
+        static_cast<double>(layers.float_multiply_adds) * tokens_seen(first_row, num_rows, layers.window);
+  }
+  return work;
+}
+
+CostModel::Features CostModel::features(const StepWork& work) {
+  return {1, work.rows, work.logit_rows, work.kv_bytes / kBytesUnit, work.attention_macs / kMacsUnit};
+}
+
+// Rows by powers of two; attention by powers of eight of its multiply-adds a row.
+std::size_t CostModel::bin_of(const StepWork& work) {
+  const auto rows = static_cast<std::uint64_t>(std::max(1.0, work.rows));
+  const auto depth = static_cast<std::uint64_t>(work.attention_macs / std::max(1.0, work.rows) / kMacsUnit);
+  const std::size_t row_bin = std::min<std::size_t>(std::bit_width(rows - 1), kRowBins - 1);
+  const std::size_t depth_bin = std::min<std::size_t>((std::bit_width(depth) + 2) / 3, kAttentionBins - 1);
+  return row_bin * kAttentionBins + depth_bin;
+}
+
+double CostModel::fitted_ms(const StepWork& work) const {
+  const Features x = features(work);
+  double ms = 0;
+  for (std::size_t i = 0; i < kNumCosts; ++i) ms += costs_[i] * x[i];
+  return ms;
+}
+
+double CostModel::predict_ms(const StepWork& work) const { return slowdown_ * fitted_ms(work); }
+
+void CostModel::observe(const StepWork& work, double ms) {
+  const double before = fitted_ms(work);
+  const Features x = features(work);
+  const double scale = std::max(ms, kMinMs);
+  Sums& bin = bins_[bin_of(work)];
+  for (std::size_t i = 0; i < kNumCosts; ++i) {
+    for (std::size_t j = 0; j < kNumCosts; ++j)
+      bin.products[i][j] = kKept * bin.products[i][j] + x[i] / scale * x[j] / scale;
+    bin.targets[i] = kKept * bin.targets[i] + x[i] / scale * ms / scale;
+  }
+  fit();
+  if (!observed_ || before <= 0) {
+    observed_ = true;
+    return;
+  }
+  const double off = std::clamp(ms / before, 1 / kMaxSlowdown, kMaxSlowdown);
+  slowdown_ = std::clamp((1 - kFollow) * slowdown_ + kFollow * off, 1 / kMaxSlowdown, kMaxSlowdown);
+}
+
+// Non-negative least squares by coordinate descent (Franc, Hlavac, Navara 2005): each cost in turn takes its best
+// value, at least 0, with the others as they are.
+void CostModel::fit() {
+  Sums sums;
+  for (const Sums& bin : bins_) {
+    for (std::size_t i = 0; i < kNumCosts; ++i) {
+      for (std::size_t j = 0; j < kNumCosts; ++j) sums.products[i][j] += bin.products[i][j];
+      sums.targets[i] += bin.targets[i];
+    }
+  }
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    for (std::size_t i = 0; i < kNumCosts; ++i) {
+      const double diagonal = sums.products[i][i];
+      if (diagonal <= 0) continue;
+      double residual = sums.targets[i];
+      for (std::size_t j = 0; j < kNumCosts; ++j) residual -= sums.products[i][j] * costs_[j];
+      costs_[i] = std::max(0.0, costs_[i] + (residual - kRidge * diagonal * costs_[i]) / (diagonal * (1 + kRidge)));
+    }
+  }
+}
+
+}  // namespace octavo

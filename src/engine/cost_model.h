@@ -1,0 +1,69 @@
+// How long a step takes: predicted from counts, fitted to the steps that were timed.
+//
+// The time is a sum of non-negative costs: of a step, of a row, of a row of logits, of a byte of keys and values read,
+// and of a multiply-add of attention. What was timed is kept in bins by the number of rows and by the share of
+// attention; a bin forgets its own old steps only. So a long time of decode steps does not wash out what a prompt's
+// chunk costs, though it says nothing of it. On top of the fit lies one factor that follows the last steps quickly: a
+// machine that others use as well is slower in everything at once.
+//
+// Owned by the engine; only the thread that drives it may call it. Nothing allocates after construction.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "octavo/engine.h"
+
+namespace octavo {
+
+/// What a step computes, in counts.
+struct StepWork {
+  double rows = 0;
+  double logit_rows = 0;
+  double kv_bytes = 0;        // keys and values read, in all layers; once a sequence
+  double attention_macs = 0;  // multiply-adds of rows with the tokens that they see, in all layers
+
+  StepWork& operator+=(const StepWork& other);
+  friend StepWork operator+(StepWork a, const StepWork& b) { return a += b; }
+};
+
+class CostModel {
+ public:
+  /// `attention`: of the model (ModelInfo::attention_work).
+  explicit CostModel(std::vector<AttentionWork> attention) : attention_(std::move(attention)) {}
+
+  /// Of `num_rows` rows of one sequence, the first at position `first_row`; `logits`: of how many logits are wanted.
+  StepWork work(int first_row, int num_rows, int logits) const;
+
+  /// Milliseconds, at least 0. Before anything was observed: 0.
+  double predict_ms(const StepWork& work) const;
+  void observe(const StepWork& work, double ms);
+
+  /// The machine of the last steps against what the fit says: 1 is as fitted, 2 half as fast.
+  double slowdown() const { return slowdown_; }
+
+ private:
+  static constexpr std::size_t kNumCosts = 5;
+  using Features = std::array<double, kNumCosts>;
+  /// Sums of weighted products: the normal equations of least squares.
+  struct Sums {
+    std::array<std::array<double, kNumCosts>, kNumCosts> products = {};
+    Features targets = {};
+  };
+  static constexpr std::size_t kRowBins = 12, kAttentionBins = 4;
+
+  static Features features(const StepWork& work);
+  static std::size_t bin_of(const StepWork& work);
+  double fitted_ms(const StepWork& work) const;
+  void fit();
+
+  std::vector<AttentionWork> attention_;
+  std::array<Sums, kRowBins * kAttentionBins> bins_ = {};
+  Features costs_ = {};  // milliseconds a unit of each feature
+  double slowdown_ = 1;
+  bool observed_ = false;
+};
+
+}  // namespace octavo

@@ -1,0 +1,183 @@
+// Who may do what to an engine, and when: threads, the inbox, deadlines, statistics.
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "engine/engine_impl.h"
+
+namespace octavo {
+namespace {
+
+using Clock = Choice::Clock;
+
+// How old the statistics may be that another thread sees while steps are computed.
+constexpr auto kStatsAge = std::chrono::milliseconds(20);
+
+double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+}  // namespace
+
+class EngineImpl::Driving {
+ public:
+  explicit Driving(EngineImpl& engine) : engine_(engine), lock_(engine.drive_mutex_) { begin(); }
+  Driving(EngineImpl& engine, std::try_to_lock_t tried) : engine_(engine), lock_(engine.drive_mutex_, tried) {
+    if (lock_) begin();
+  }
+  ~Driving() {
+    if (lock_) end();
+  }
+  Driving(const Driving&) = delete;
+  Driving& operator=(const Driving&) = delete;
+  explicit operator bool() const { return lock_.owns_lock(); }
+
+ private:
+  void begin() { engine_.driver_ = std::this_thread::get_id(); }
+  void end() {
+#ifdef OCTAVO_INTEGRITY_CHECKS
+    const Result<void> intact = engine_.check_integrity();
+    OCTAVO_CHECK(intact.has_value(), "{}", intact.error().message);
+#endif
+    engine_.retired_.clear();
+    engine_.count_queue();
+    engine_.publish_stats();
+    engine_.driver_ = std::thread::id();
+  }
+
+  EngineImpl& engine_;
+  std::unique_lock<std::mutex> lock_;
+};
+
+bool EngineImpl::step() {
+  if (is_driving()) return false;  // a callback
+  const Driving driving(*this);
+  return advance();
+}
+
+void EngineImpl::run_until(std::stop_token stop) {
+  if (is_driving()) return;  // a callback
+  is_looping_ = true;
+  while (!stop.stop_requested()) {
+    if (step()) continue;
+    if (is_drained()) break;
+    inbox_.wait(stop);
+  }
+  is_looping_ = false;
+}
+
+void EngineImpl::drain() { inbox_.close(); }
+
+// Under the lock: a request that was taken in at once, and not through the inbox, is seen.
+bool EngineImpl::is_drained() {
+  const Driving driving(*this);
+  return inbox_.is_drained() && scheduler_.empty();
+}
+
+void EngineImpl::cancel(RequestId id) {
+  if (is_driving()) {
+    ActiveRequest* request = find(id);
+    if (request != nullptr) return end_request(*request, FinishReason::kCancelled);
+    return inbox_.put_cancel(id);  // it may lie there
+  }
+  const Driving driving(*this, std::try_to_lock);
+  if (!driving) return inbox_.put_cancel(id);
+  take_inbox();
+  if (ActiveRequest* request = find(id)) end_request(*request, FinishReason::kCancelled);
+  inbox_.wake();  // what was taken out of it is not ended by this: run_until() must not sleep on
+}
+
+/// True if there was something.
+bool EngineImpl::take_inbox() {
+  inbox_.take(taken_);
+  if (taken_.empty()) return false;
+  for (std::unique_ptr<ActiveRequest>& request : taken_.requests) {
+    if (take_in(request)) continue;
+    --num_queued_;
+    for (Choice& choice : request->choices) emit(*request, choice, {.finish = FinishReason::kFailed});
+  }
+  taken_.requests.clear();
+  for (std::size_t i = 0; i < taken_.cancels.size(); ++i)
+    if (ActiveRequest* request = find(taken_.cancels[i])) end_request(*request, FinishReason::kCancelled);
+  taken_.cancels.clear();
+  return true;
+}
+
+/// True if a deadline had passed.
+bool EngineImpl::end_expired(Clock::time_point now) {
+  bool any = false;
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    const RequestId id = deadlines_.begin()->second;
+    ActiveRequest* request = find(id);
+    OCTAVO_CHECK(request != nullptr, "a deadline of request {}", id);
+    end_request(*request, FinishReason::kDeadline);
+    any = true;
+  }
+  return any;
+}
+
+// The time from one step's tokens to the next one's belongs to those that had rows in it.
+void EngineImpl::attribute_time(std::span<const ScheduledSequence> plan) {
+  const Clock::time_point now = Clock::now();
+  for (const auto& [sequence, num_tokens, chunk] : plan) {
+    ActiveRequest* request = find(sequence->id);
+    if (request == nullptr) continue;  // cancelled by a callback of this step
+    Choice& choice = request->choices[static_cast<std::size_t>(sequence->choice)];
+    const Clock::time_point begin = std::max(last_mark_, request->submitted);
+    if (!choice.first_step) choice.first_step = begin;
+    (chunk.size() > 0 ? choice.in_prefill : choice.in_decode) += now - begin;
+  }
+  for (const Draw& draw : draws_) {  // those that forked in this step share the past of the first
+    if (draw.choice->first_step) continue;
+    draw.choice->first_step = draw.request->choices.front().first_step;
+    draw.choice->in_prefill = draw.request->choices.front().in_prefill;
+  }
+  last_mark_ = now;
+}
+
+void EngineImpl::observe_step(Clock::time_point start, double predicted_ms) {
+  ++counts_.steps;
+  if (parts_.limits.step_ms <= 0) return;
+  const double real = seconds(Clock::now() - start), predicted = predicted_ms / 1000;
+  cost_.observe(scheduler_.work(), real * 1000);
+  counts_.step_s += real;
+  counts_.predicted_step_s += predicted;
+  counts_.step_error_s += std::abs(real - predicted);
+  counts_.last_step_s = real;
+  counts_.last_predicted_step_s = predicted;
+}
+
+/// Requests that were admitted, or ended before, make room in the queue.
+void EngineImpl::count_queue() {
+  const int now = scheduler_.num_queued();
+  num_queued_ -= queued_known_ - now;
+  queued_known_ = now;
+}
+
+void EngineImpl::publish_stats() {
+  const Clock::time_point now = Clock::now();
+  if (!scheduler_.empty() && now - last_stats_time_ < kStatsAge) return;
+  const std::lock_guard lock(stats_mutex_);
+  last_stats_ = current_stats();
+  last_stats_time_ = now;
+}
+
+EngineStats EngineImpl::current_stats() const {
+  EngineStats stats = counts_;
+  stats.kv = kv().stats();
+  stats.waiting = scheduler_.num_waiting();
+  stats.running = scheduler_.num_running();
+  stats.computed_tokens = scheduler_.num_computed_tokens();
+  stats.prompt_tokens = scheduler_.num_prompt_tokens();
+  stats.cached_tokens = scheduler_.num_cached_tokens();
+  stats.preemptions = scheduler_.num_preemptions();
+  stats.preempted_blocks = scheduler_.num_preempted_blocks();
+  return stats;
+}
+
+EngineStats EngineImpl::stats() const {
+  if (is_driving()) return current_stats();
+  if (const std::unique_lock lock(drive_mutex_, std::try_to_lock); lock) return current_stats();
+  const std::lock_guard lock(stats_mutex_);
+  return last_stats_;
+}
+
+}  // namespace octavo

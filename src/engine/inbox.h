@@ -1,0 +1,88 @@
+// What other threads ask of an engine while one drives it: requests to take in, requests to end.
+//
+// put() may be called from any thread; take() by the thread that drives the engine.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "engine/active_request.h"
+
+namespace octavo {
+
+class Inbox {
+ public:
+  struct Contents {
+    std::vector<std::unique_ptr<ActiveRequest>> requests;
+    std::vector<RequestId> cancels;
+    bool empty() const { return requests.empty() && cancels.empty(); }
+  };
+
+  /// False, and the request stays with the caller, after close().
+  bool put(std::unique_ptr<ActiveRequest>& request) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (closed_) return false;
+      contents_.requests.push_back(std::move(request));
+    }
+    filled_.notify_all();
+    return true;
+  }
+  void put_cancel(RequestId id) {
+    {
+      const std::lock_guard lock(mutex_);
+      contents_.cancels.push_back(id);
+    }
+    filled_.notify_all();
+  }
+  /// No further request is taken; cancels are.
+  void close() {
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    filled_.notify_all();
+  }
+  bool is_closed() const {
+    const std::lock_guard lock(mutex_);
+    return closed_;
+  }
+  /// Closed, and all that came before was taken.
+  bool is_drained() const {
+    const std::lock_guard lock(mutex_);
+    return closed_ && contents_.requests.empty();
+  }
+
+  /// Everything, into `taken`, which is empty.
+  void take(Contents& taken) {
+    const std::lock_guard lock(mutex_);
+    std::swap(contents_, taken);
+  }
+
+  /// Ends one wait(), now or to come.
+  void wake() {
+    {
+      const std::lock_guard lock(mutex_);
+      woken_ = true;
+    }
+    filled_.notify_all();
+  }
+  /// Sleeps until there is something, it is closed, somebody wakes it, or `stop` is asked for.
+  void wait(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    filled_.wait(lock, stop, [&] { return !contents_.empty() || closed_ || woken_; });
+    woken_ = false;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable_any filled_;
+  Contents contents_;
+  bool closed_ = false, woken_ = false;
+};
+
+}  // namespace octavo

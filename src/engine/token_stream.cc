@@ -1,0 +1,92 @@
+#include "octavo/token_stream.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace octavo {
+namespace {
+
+/// An event with its own copies of what it shows.
+struct StoredEvent {
+  explicit StoredEvent(const TokenEvent& from)
+      : event(from),
+        text(from.text),
+        bytes(from.bytes),
+        top_logprobs(from.top_logprobs.begin(), from.top_logprobs.end()) {}
+
+  const TokenEvent* view() {
+    event.text = text;
+    event.bytes = bytes;
+    event.top_logprobs = top_logprobs;
+    return &event;
+  }
+
+  TokenEvent event;
+  std::string text, bytes;
+  std::vector<TokenLogprob> top_logprobs;
+};
+
+}  // namespace
+
+struct TokenStream::Queue {
+  std::mutex mutex;
+  std::condition_variable filled;
+  std::deque<StoredEvent> events;
+  StoredEvent current{TokenEvent{}};  // the puller's
+  RequestId id = 0;
+  int choices_left = 0;  // whose last event was not pulled
+
+  const TokenEvent* pop() {
+    current = std::move(events.front());
+    events.pop_front();
+    if (current.event.finish != FinishReason::kNone) --choices_left;
+    return current.view();
+  }
+};
+
+TokenStream::TokenStream(Engine& engine, std::shared_ptr<Queue> queue) : engine_(&engine), queue_(std::move(queue)) {}
+
+Result<std::unique_ptr<TokenStream>> TokenStream::submit(Engine& engine, Request request) {
+  auto queue = std::make_shared<Queue>();
+  queue->choices_left = request.num_choices;
+  const Result<RequestId> id = engine.submit(std::move(request), [queue](const TokenEvent& event) {
+    {
+      const std::lock_guard lock(queue->mutex);
+      queue->events.emplace_back(event);
+    }
+    queue->filled.notify_one();
+  });
+  if (!id) return std::unexpected(id.error());
+  queue->id = *id;
+  return std::unique_ptr<TokenStream>(new TokenStream(engine, std::move(queue)));
+}
+
+TokenStream::~TokenStream() {
+  if (!done()) engine_->cancel(id());
+}
+
+RequestId TokenStream::id() const { return queue_->id; }
+
+const TokenEvent* TokenStream::next() {
+  std::unique_lock lock(queue_->mutex);
+  if (queue_->choices_left == 0) return nullptr;
+  queue_->filled.wait(lock, [&] { return !queue_->events.empty(); });
+  return queue_->pop();
+}
+
+const TokenEvent* TokenStream::try_next() {
+  const std::lock_guard lock(queue_->mutex);
+  return queue_->events.empty() ? nullptr : queue_->pop();
+}
+
+bool TokenStream::done() const {
+  const std::lock_guard lock(queue_->mutex);
+  return queue_->choices_left == 0;
+}
+
+}  // namespace octavo
