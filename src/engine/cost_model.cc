@@ -11,7 +11,7 @@ namespace {
 // Units that make the features of a typical step about as large as its rows: the fit's sweeps converge quickly then.
 constexpr double kBytesUnit = 1e6, kMacsUnit = 1e6;
 
-constexpr double kKept = 0.9;       // of a bin's older steps, at each new one: it looks back on about ten
+constexpr double kKept = 0.97;      // of a bin's older steps, at each new one: it looks back on about thirty
 constexpr double kFollow = 0.2;     // of the newest step in slowdown_
 constexpr double kMaxSlowdown = 8;  // what a step was off by beyond that is no news about the next
 constexpr double kMinMs = 0.05;     // errors count relative to the step's time, from here on

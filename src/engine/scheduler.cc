@@ -70,6 +70,7 @@ std::span<const ScheduledSequence> Scheduler::schedule() {
   attach_published();
   count_promises();
   schedule_by_policy();
+  if (plan_.empty()) admit();  // decodes that could not grow have stepped aside
   if (plan_.empty() && !running_.empty()) schedule_best();
   OCTAVO_CHECK(!plan_.empty() || empty(), "{} sequences wait and none can run", waiting_.size());
   return plan_;
@@ -89,6 +90,7 @@ void Scheduler::begin_step() {
 }
 
 void Scheduler::schedule_by_policy() {
+  if (is_urgent()) admit();  // before those of lower priority have rows, and cannot give way any more
   if (limits_.policy == PrefillPriority::kPrefillFirst) {
     schedule_decodes(true, false);
     admit();
@@ -99,6 +101,13 @@ void Scheduler::schedule_by_policy() {
     admit();
     schedule_prompts();
   }
+}
+
+/// Somebody waits who has a higher priority than somebody that runs.
+bool Scheduler::is_urgent() const {
+  return !waiting_.empty() && std::ranges::any_of(running_, [&](const Sequence* running) {
+    return running->priority < waiting_.front()->priority;
+  });
 }
 
 void Scheduler::complete() {

@@ -95,6 +95,7 @@ class Scheduler {
   // scheduler.cc: the step
   void begin_step();
   void schedule_by_policy();
+  bool is_urgent() const;
   void schedule_decodes(bool only_aged, bool within_time);
   bool schedule_decode(Sequence& sequence);
   void commit(Sequence& sequence, int end);

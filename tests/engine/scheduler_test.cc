@@ -188,7 +188,11 @@ RC_GTEST_PROP(Scheduler, EverySequenceEndsAndEveryBlockIsAccountedFor, ()) {
   const int num_blocks = *rc::gen::inRange(2, 20);
   const int window = *rc::gen::inRange(1, 40);
   const auto windows = *rc::gen::elementOf(std::vector<std::vector<int>>{{0}, {0, window}, {window}});
-  const Scheduler::Limits limits{.max_step_tokens = *rc::gen::inRange(1, 20), .max_sequences = *rc::gen::inRange(1, 8)};
+  const Scheduler::Limits limits{
+      .max_step_tokens = *rc::gen::inRange(1, 20),
+      .max_sequences = *rc::gen::inRange(1, 8),
+      .policy = *rc::gen::element(PrefillPriority::kPrefillFirst, PrefillPriority::kInterleaved,
+                                  PrefillPriority::kDecodePriority)};
   Harness harness(limits, {.num_blocks = num_blocks,
                            .block_size = block_size,
                            .windows = windows,
@@ -213,7 +217,7 @@ RC_GTEST_PROP(Scheduler, EverySequenceEndsAndEveryBlockIsAccountedFor, ()) {
   };
   for (const auto& [prompt, generated, first_token] : arrivals) {
     if (prompt + generated - 1 > harness.kv().max_sequence_tokens()) continue;
-    harness.add(prompt, generated, first_token);
+    harness.add(prompt, generated, first_token, generated % 5 - 2);
     for (int i = 0; i < gap; ++i) step();
   }
   while (!harness.scheduler().empty()) step();

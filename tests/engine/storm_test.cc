@@ -28,7 +28,11 @@ TestEngineOptions random_options() {
   options.runner.prefix_cache = *rc::gen::weightedElement<bool>({{4, true}, {1, false}});
   options.max_context = 64;
   options.num_threads = *rc::gen::inRange(1, 3);
-  options.limits = {.max_step_tokens = *rc::gen::inRange(1, 40), .max_sequences = *rc::gen::inRange(1, 10)};
+  options.limits = {.max_step_tokens = *rc::gen::inRange(1, 40),
+                    .max_sequences = *rc::gen::inRange(1, 10),
+                    .step_ms = *rc::gen::element(0.0, 0.005, 0.05),  // about what a step of the fake model takes
+                    .policy = *rc::gen::element(PrefillPriority::kPrefillFirst, PrefillPriority::kInterleaved,
+                                                PrefillPriority::kDecodePriority)};
   return options;
 }
 
@@ -42,6 +46,7 @@ Request random_request(const Action& action, int context, int seats) {
   std::copy_n(common.tokens.begin(), same, request.tokens.begin());
   request.cache_domain = action.shared % 5 == 0 ? "another" : "";
   request.num_choices = action.shared % 7 < 3 ? 1 + static_cast<int>(action.shared / 7) % std::min(4, seats) : 1;
+  request.priority = static_cast<int>(action.shared % 13) / 4 - 1;
   request.first_choice = action.shared % 11 == 0 ? 1000 : 0;
   return request;
 }

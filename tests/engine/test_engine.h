@@ -19,6 +19,7 @@ struct TestEngineOptions {
   int num_threads = 2;
   Scheduler::Limits limits = {};
   SamplingDefaults sampling_defaults = {};
+  int max_queued = 0;
 };
 
 /// One choice's answer.
@@ -45,6 +46,7 @@ class TestEngine {
     parts.info.max_context = options.max_context;
     parts.info.vocab_size = options.runner.vocab_size;
     parts.limits = options.limits;
+    parts.max_queued = options.max_queued;
     parts.sampling_defaults = options.sampling_defaults;
     Result<std::unique_ptr<EngineImpl>> engine = EngineImpl::create(std::move(parts));
     if (!engine) throw std::runtime_error(engine.error().message);

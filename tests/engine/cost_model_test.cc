@@ -1,0 +1,122 @@
+#include "engine/cost_model.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace octavo {
+namespace {
+
+const std::vector<AttentionWork> kLayers = {
+    {.num_layers = 30, .window = 0, .kv_bytes = 23'040, .float_multiply_adds = 34'560}};
+
+/// A machine whose steps cost exactly this.
+struct Machine {
+  double step = 3, row = 0.45, logit_row = 0.1, megabyte = 0.03, megamac = 0.02, speed = 1;
+
+  double ms(const StepWork& work) const {
+    return (step + row * work.rows + logit_row * work.logit_rows + megabyte * work.kv_bytes / 1e6 +
+            megamac * work.attention_macs / 1e6) /
+           speed;
+  }
+};
+
+StepWork step_of(const CostModel& model, int decodes, int depth, int chunk, int chunk_begin) {
+  StepWork work;
+  for (int i = 0; i < decodes; ++i) work += model.work(depth, 1, 1);
+  if (chunk > 0) work += model.work(chunk_begin, chunk, 0);
+  return work;
+}
+
+void expect_close(const CostModel& model, const Machine& machine, const StepWork& work, double share) {
+  EXPECT_NEAR(model.predict_ms(work), machine.ms(work), share * machine.ms(work))
+      << work.rows << " rows, " << work.attention_macs << " multiply-adds of attention";
+}
+
+/// Steps of all kinds, in a random order.
+void observe_many(CostModel& model, const Machine& machine, int count, double noise = 0) {
+  std::mt19937 random(7);
+  std::uniform_int_distribution<int> decodes(0, 32), depth(1, 4000), chunk(0, 300);
+  std::uniform_real_distribution<double> error(-noise, noise);
+  for (int i = 0; i < count; ++i) {
+    const StepWork work = step_of(model, decodes(random), depth(random), chunk(random) + 1, depth(random));
+    model.observe(work, machine.ms(work) * (1 + error(random)));
+  }
+}
+
+TEST(CostModel, CountsWhatRowsSeeAndReadInEveryKindOfLayer) {
+  const CostModel model({{.num_layers = 2, .window = 0, .kv_bytes = 100, .float_multiply_adds = 10},
+                         {.num_layers = 4, .window = 8, .kv_bytes = 1, .float_multiply_adds = 1}});
+  const StepWork work = model.work(10, 3, 1);
+  EXPECT_EQ(work.rows, 3);
+  EXPECT_EQ(work.logit_rows, 1);
+  EXPECT_EQ(work.kv_bytes, 100 * 13 + 1 * (13 - 3));                      // positions 0 to 12, and 3 to 12
+  EXPECT_EQ(work.attention_macs, 10 * (11 + 12 + 13) + 1 * (8 + 8 + 8));  // tokens seen by each row
+  EXPECT_EQ(model.work(5, 4, 0).attention_macs, 10 * (6 + 7 + 8 + 9) + (6 + 7 + 8 + 8));
+}
+
+TEST(CostModel, PredictsNothingBeforeItHasSeenAStep) {
+  const CostModel model(kLayers);
+  EXPECT_EQ(model.predict_ms(model.work(0, 100, 1)), 0);
+}
+
+TEST(CostModel, FindsTheCostsOfAMachineThatIsLinear) {
+  CostModel model(kLayers);
+  const Machine machine;
+  observe_many(model, machine, 400);
+  for (const int depth : {1, 500, 3000})
+    for (const int decodes : {0, 1, 8, 32})
+      for (const int chunk : {16, 64, 256})
+        expect_close(model, machine, step_of(model, decodes, depth, chunk, depth), 0.05);
+}
+
+TEST(CostModel, NoiseOfATenthLeavesItWithinATenth) {
+  CostModel model(kLayers);
+  const Machine machine;
+  observe_many(model, machine, 600, 0.1);
+  for (const int chunk : {16, 64, 256}) expect_close(model, machine, step_of(model, 8, 500, chunk, 1000), 0.1);
+}
+
+TEST(CostModel, LongDecodingDoesNotWashOutWhatAChunkCosts) {
+  CostModel model(kLayers);
+  const Machine machine;
+  observe_many(model, machine, 200);
+  for (int depth = 100; depth < 3000; ++depth) {
+    const StepWork work = step_of(model, 8, depth, 0, 0);
+    model.observe(work, machine.ms(work));
+  }
+  expect_close(model, machine, step_of(model, 8, 3000, 128, 0), 0.15);
+}
+
+TEST(CostModel, FollowsAMachineThatBecomesSlowerWithinAFewSteps) {
+  CostModel model(kLayers);
+  Machine machine;
+  observe_many(model, machine, 200);
+  machine.speed = 0.5;
+  for (int i = 0; i < 15; ++i) {
+    const StepWork work = step_of(model, 8, 500 + i, 0, 0);
+    model.observe(work, machine.ms(work));
+  }
+  EXPECT_GT(model.slowdown(), 1.1);
+  expect_close(model, machine, step_of(model, 8, 515, 0, 0), 0.15);
+  EXPECT_GT(model.predict_ms(step_of(model, 8, 515, 128, 0)), 0.5 * machine.ms(step_of(model, 8, 515, 128, 0)))
+      << "chunks, too, are taken to be slower, though none was seen since";
+}
+
+TEST(CostModel, NeverPredictsLessForMore) {
+  CostModel model(kLayers);
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> ms(0.1, 100);
+  for (int i = 0; i < 200; ++i) model.observe(model.work(i, 1 + i % 64, i % 2), ms(random));  // no machine is like that
+  double before = 0;
+  for (int rows = 1; rows <= 512; ++rows) {
+    const double now = model.predict_ms(model.work(100, rows, 0));
+    EXPECT_TRUE(std::isfinite(now));
+    EXPECT_GE(now, before);
+    before = now;
+  }
+}
+
+}  // namespace
+}  // namespace octavo

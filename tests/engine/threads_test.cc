@@ -1,0 +1,278 @@
+// An engine that one thread drives while others submit, cancel, pull and look: and what it says about each request.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include "engine/test_engine.h"
+#include "octavo/token_stream.h"
+
+namespace octavo {
+namespace {
+
+using namespace std::chrono_literals;
+using test::Answer;
+using test::make_request;
+using test::reference_answer;
+using test::TestEngine;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// A thread in run_until() as long as this lives.
+class Driver {
+ public:
+  explicit Driver(TestEngine& engine) : thread_([&engine](const std::stop_token& stop) { engine->run_until(stop); }) {}
+  void join() { thread_.join(); }
+
+ private:
+  std::jthread thread_;
+};
+
+Answer pull(TokenStream& stream) {
+  Answer answer;
+  while (const TokenEvent* event = stream.next()) {
+    if (event->token >= 0) {
+      answer.tokens.push_back(event->token);
+      answer.logprobs.push_back(event->logprob);
+    }
+    if (event->finish == FinishReason::kNone) continue;
+    answer.finish = event->finish;
+    answer.stats = event->stats;
+    ++answer.num_last_events;
+  }
+  return answer;
+}
+
+TEST(Threads, ManySubmitAndPullWhileOneDrives) {
+  TestEngine engine({.runner = {.num_blocks = 60}});
+  Driver driver(engine);
+  std::vector<std::jthread> clients;
+  std::atomic<int> wrong = 0;
+  for (std::uint64_t client = 0; client < 6; ++client) {
+    clients.emplace_back([&, client] {
+      for (std::uint64_t i = 0; i < 20; ++i) {
+        const Request request = make_request(1 + static_cast<int>((client * 7 + i) % 40), 12, client * 100 + i);
+        auto stream = TokenStream::submit(*engine, request);
+        if (!stream || !pull(**stream).same_tokens(reference_answer(request, 32))) ++wrong;
+      }
+    });
+  }
+  clients.clear();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_TRUE(engine.all_blocks_free());
+}
+
+TEST(Threads, CancelFromOutsideEndsARequestInAnyState) {
+  TestEngine engine({.runner = {.num_blocks = 40}, .limits = {.max_step_tokens = 8}});
+  Driver driver(engine);
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    auto stream = TokenStream::submit(*engine, make_request(60, 100, i));
+    ASSERT_TRUE(stream);
+    for (std::uint64_t events = 0; events < i % 4; ++events) ASSERT_NE((*stream)->next(), nullptr);
+    engine->cancel((*stream)->id());
+    const Answer answer = pull(**stream);
+    EXPECT_EQ(answer.num_last_events, 1);
+  }
+  EXPECT_TRUE(engine.all_blocks_free());
+}
+
+TEST(Threads, AbandonedStreamCancelsItsRequest) {
+  TestEngine engine({.runner = {.num_blocks = 40}});
+  Driver driver(engine);
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    auto stream = TokenStream::submit(*engine, make_request(20, 120, i));
+    ASSERT_TRUE(stream);
+    if (i % 2 == 0) (*stream)->next();
+  }
+  for (int waited = 0; engine->stats().finished < 20 && waited < 1000; ++waited)
+    std::this_thread::sleep_for(5ms);
+  EXPECT_EQ(engine->stats().finished, 20U);
+  EXPECT_TRUE(engine.all_blocks_free());
+}
+
+TEST(Threads, StreamIsPulledByTheThreadThatDrivesAsWell) {
+  TestEngine engine;
+  const Request request = make_request(9, 7);
+  auto stream = TokenStream::submit(*engine, request);
+  ASSERT_TRUE(stream);
+  EXPECT_EQ((*stream)->try_next(), nullptr);
+  EXPECT_FALSE((*stream)->done());
+  std::vector<TokenId> tokens;
+  while (!(*stream)->done()) {
+    engine->step();
+    while (const TokenEvent* event = (*stream)->try_next()) tokens.push_back(event->token);
+  }
+  EXPECT_EQ(tokens, reference_answer(request, 32).tokens);
+  EXPECT_EQ((*stream)->next(), nullptr);
+}
+
+TEST(Threads, StatsCanBeReadAtAnyTime) {
+  TestEngine engine({.runner = {.num_blocks = 60}});
+  Driver driver(engine);
+  std::jthread reader([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      const EngineStats stats = engine->stats();
+      ASSERT_EQ(stats.kv.blocks_free + stats.kv.blocks_cached + stats.kv.blocks_referenced, stats.kv.blocks_total);
+    }
+  });
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    auto stream = TokenStream::submit(*engine, make_request(20, 20, i));
+    ASSERT_TRUE(stream);
+    pull(**stream);
+  }
+  reader.request_stop();
+  reader.join();
+  EXPECT_EQ(engine->stats().generated_tokens, 600U);
+  EXPECT_EQ(engine->stats().prompt_tokens, 600U);
+  EXPECT_EQ(engine->stats().finished, 30U);
+}
+
+TEST(Drain, RefusesWhatComesFinishesWhatRunsAndThenReturns) {
+  TestEngine engine;
+  const Request request = make_request(20, 50);
+  auto stream = TokenStream::submit(*engine, request);
+  ASSERT_TRUE(stream);
+  engine->drain();
+  const auto refused = engine->submit(make_request(3, 3), {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kDraining);
+  Driver driver(engine);
+  EXPECT_TRUE(pull(**stream).same_tokens(reference_answer(request, 32)));
+  driver.join();  // it returns by itself
+}
+
+TEST(Drain, OfAnIdleEngineReturnsAtOnce) {
+  TestEngine engine;
+  Driver driver(engine);
+  std::this_thread::sleep_for(20ms);
+  engine->drain();
+  driver.join();
+}
+
+TEST(RunUntil, StopLeavesRequestsAsTheyAre) {
+  TestEngine engine({.runner = {.num_blocks = 60}});
+  const Request request = make_request(20, 150);
+  auto stream = TokenStream::submit(*engine, request);
+  ASSERT_TRUE(stream);
+  std::stop_source stop;
+  stop.request_stop();
+  engine->run_until(stop.get_token());
+  EXPECT_FALSE((*stream)->done());
+  engine->run();
+  EXPECT_TRUE(pull(**stream).same_tokens(reference_answer(request, 32)));
+}
+
+TEST(QueueBound, OneMoreIsRefusedUntilSomebodyIsAdmitted) {
+  TestEngine engine({.limits = {.max_sequences = 1}, .max_queued = 2});
+  const RequestId first = engine.submit(make_request(5, 3));
+  engine.submit(make_request(5, 3));
+  const auto refused = engine->submit(make_request(5, 3), {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kQueueFull);
+  EXPECT_THAT(refused.error().message, HasSubstr("2 requests"));
+  engine->step();  // the first is admitted
+  engine.submit(make_request(5, 3));
+  EXPECT_FALSE(engine->submit(make_request(5, 3), {}));
+  engine->run();
+  EXPECT_EQ(engine.answer(first).finish, FinishReason::kLength);
+  EXPECT_TRUE(engine->submit(make_request(5, 3), {}));
+}
+
+TEST(QueueBound, CancelledRequestsLeaveTheQueue) {
+  TestEngine engine({.limits = {.max_sequences = 1}, .max_queued = 2});
+  engine.submit(make_request(5, 3));
+  const RequestId second = engine.submit(make_request(5, 3));
+  engine->cancel(second);
+  EXPECT_TRUE(engine->submit(make_request(5, 3), {}));
+  engine->run();
+}
+
+TEST(Deadline, EndsARequestWhereverItIs) {
+  for (const int steps : {0, 2, 8}) {
+    TestEngine engine({.limits = {.max_step_tokens = 8}});
+    Request request = make_request(30, 100);
+    request.deadline_s = 0.02;
+    const RequestId id = engine.submit(request);
+    for (int i = 0; i < steps; ++i) engine->step();
+    std::this_thread::sleep_for(25ms);
+    EXPECT_TRUE(engine->step());
+    EXPECT_EQ(engine.answer(id).finish, FinishReason::kDeadline) << steps;
+    EXPECT_EQ(engine.answer(id).num_last_events, 1);
+    EXPECT_TRUE(engine.all_blocks_free());
+    EXPECT_FALSE(engine->step());
+  }
+}
+
+TEST(Deadline, ThatIsNotReachedChangesNothing) {
+  TestEngine engine;
+  Request request = make_request(10, 10);
+  request.deadline_s = 1000;
+  EXPECT_TRUE(engine.run(request).same_tokens(reference_answer(request, 32)));
+}
+
+TEST(Deadline, OutOfRangeIsRefused) {
+  TestEngine engine;
+  Request request = make_request(10, 10);
+  for (const double seconds : {-1.0, 1e9, std::nan("")}) {
+    request.deadline_s = seconds;
+    EXPECT_THAT(engine.refusal(request), HasSubstr("deadline_s: found"));
+  }
+}
+
+TEST(PriorityOfRequests, OutOfRangeIsRefused) {
+  TestEngine engine;
+  Request request = make_request(10, 10);
+  request.priority = 1001;
+  EXPECT_THAT(engine.refusal(request), AllOf(HasSubstr("priority: found 1001"), HasSubstr("-1000 to 1000")));
+}
+
+TEST(Explained, EachRequestSaysWhereItsTimeWent) {
+  TestEngine engine({.runner = {.num_blocks = 12}, .max_context = 48, .limits = {.max_step_tokens = 8}});
+  std::vector<RequestId> ids;
+  for (std::uint64_t i = 0; i < 4; ++i) ids.push_back(engine.submit(make_request(20, 20, i)));
+  engine->run();
+  int preemptions = 0;
+  for (const RequestId id : ids) {
+    const RequestStats& stats = engine.answer(id).stats;
+    EXPECT_EQ(stats.prompt_tokens, 20);
+    EXPECT_EQ(stats.generated_tokens, 20);
+    EXPECT_GT(stats.prefill_s, 0);
+    EXPECT_GT(stats.decode_s, 0);
+    EXPECT_NEAR(stats.queued_s + stats.prefill_s + stats.decode_s + stats.stalled_s, stats.total_s, 1e-3);
+    EXPECT_LE(stats.time_to_first_token_s, stats.total_s);
+    preemptions += stats.preemptions;
+  }
+  EXPECT_GT(engine.answer(ids.back()).stats.queued_s, engine.answer(ids.front()).stats.queued_s);
+  EXPECT_EQ(static_cast<std::uint64_t>(preemptions), engine->stats().preemptions);
+}
+
+TEST(Explained, ForksHaveThePastOfTheirPrompt) {
+  TestEngine engine({.limits = {.max_step_tokens = 8}});
+  Request request = make_request(40, 5);
+  request.num_choices = 3;
+  const RequestId id = engine.submit(request);
+  engine->run();
+  for (int i = 0; i < 3; ++i) EXPECT_GT(engine.answer(id, i).stats.prefill_s, 0) << i;
+}
+
+TEST(Explained, StepsHaveAPredictionWhereThereIsATarget) {
+  TestEngine engine({.limits = {.step_ms = 50}});
+  engine.runner().let_read_anything(true);
+  engine->calibrate();
+  engine.runner().let_read_anything(false);
+  engine.run(make_request(40, 30));
+  const EngineStats stats = engine->stats();
+  EXPECT_EQ(stats.steps, 30U);
+  EXPECT_GT(stats.step_s, 0);
+  EXPECT_GT(stats.predicted_step_s, 0);
+  EXPECT_GT(stats.last_step_s, 0);
+  EXPECT_GE(stats.step_error_s, std::abs(stats.step_s - stats.predicted_step_s) - 1e-9);
+  EXPECT_TRUE(engine.all_blocks_free());
+  EXPECT_EQ(stats.kv.blocks_cached, 17) << "calibration leaves nothing behind";  // 69 tokens in blocks of 4
+}
+
+}  // namespace
+}  // namespace octavo
