@@ -127,18 +127,22 @@ bool Scheduler::schedule_chunk(Sequence& sequence, int max_rows) {
   return true;
 }
 
-// Nothing is planned, so whatever runs is a prompt without room for a row: the best rank takes it from the worst.
+// Nothing is planned, so whatever runs is a prompt without room for a row: the best rank takes it from the worst. Where
+// a better rank waits and holds what is missing, it is that one's turn.
 void Scheduler::schedule_best() {
-  Sequence& best = *running_.front();
   claims_.clear();
-  int rows = rows_that_fit(best);
+  int rows = 0;
   while (rows == 0) {
-    Sequence* victim = victim_for(best, false, nullptr);
-    OCTAVO_CHECK(victim != nullptr, "sequence {} has no room though it is alone", best.id);
-    give_all(*victim);
-    count_promises();
+    if (running_.empty()) admit();
+    OCTAVO_CHECK(!running_.empty(), "{} sequences wait and none can run", waiting_.size());
+    Sequence& best = *running_.front();
     rows = rows_that_fit(best);
+    if (rows > 0) break;
+    Sequence* victim = victim_for(best, false, nullptr);
+    victim != nullptr ? give_all(*victim) : set_aside(best);
+    count_promises();
   }
+  Sequence& best = *running_.front();
   const bool scheduled = schedule_chunk(best, rows);
   OCTAVO_CHECK(scheduled, "sequence {} yields to nobody", best.id);
 }
