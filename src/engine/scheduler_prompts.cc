@@ -139,6 +139,7 @@ void Scheduler::schedule_best() {
     rows = rows_that_fit(best);
     if (rows > 0) break;
     Sequence* victim = victim_for(best, false, nullptr);
+    OCTAVO_CHECK(victim != nullptr || !waiting_.empty(), "sequence {} has no room though it is alone", best.id);
     victim != nullptr ? give_all(*victim) : set_aside(best);
     count_promises();
   }
