@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "sampler/softmax.h"
+#include "sampler/top_tokens.h"
 
 namespace octavo {
 namespace {
@@ -18,6 +19,20 @@ std::size_t bucket_of(float max, float logit) {
   return static_cast<std::size_t>(std::min((max - logit) * kBucketsPerNat, static_cast<float>(kNumBuckets - 1)));
 }
 
+Result<void> check_penalty(std::string_view field, float penalty) {
+  if (penalty >= -2 && penalty <= 2) return {};
+  return fail("{}: found {}, expected -2 to 2", field, penalty);
+}
+
+// The log of the sum of exp over all of a row, padding included, given what that is without the padding.
+double log_total_with(std::span<const float> padding, double log_total) {
+  if (padding.empty()) return log_total;
+  const float max = max_logit(padding);
+  const double log_padding = max + std::log(softmax_total(padding, max));
+  const double larger = std::max(log_total, log_padding);
+  return larger + std::log(std::exp(log_total - larger) + std::exp(log_padding - larger));
+}
+
 }  // namespace
 
 Result<void> check_sampling_params(const SamplingParams& params) {
@@ -27,11 +42,18 @@ Result<void> check_sampling_params(const SamplingParams& params) {
   if (params.top_k < 0) return fail("top_k: found {}, expected at least 0 (0 keeps all tokens)", params.top_k);
   if (!(params.top_p >= 0 && params.top_p <= 1)) return fail("top_p: found {}, expected 0 to 1", params.top_p);
   if (!(params.min_p >= 0 && params.min_p <= 1)) return fail("min_p: found {}, expected 0 to 1", params.min_p);
+  if (!(std::isfinite(params.repetition_penalty) && params.repetition_penalty > 0)) {
+    return fail("repetition_penalty: found {}, expected a finite number above 0", params.repetition_penalty);
+  }
+  OCTAVO_TRY_VOID(check_penalty("frequency_penalty", params.frequency_penalty));
+  OCTAVO_TRY_VOID(check_penalty("presence_penalty", params.presence_penalty));
+  for (const auto& [token, bias] : params.logit_bias) {
+    if (!(bias >= -100 && bias <= 100)) return fail("logit_bias[{}]: found {}, expected -100 to 100", token, bias);
+  }
   return {};
 }
 
-SamplerScratch::SamplerScratch(int vocab_size) {
-  OCTAVO_CHECK(vocab_size >= 1, "vocabulary of {}", vocab_size);
+SamplerScratch::SamplerScratch(int vocab_size) : adjuster(vocab_size) {
   const auto size = static_cast<std::size_t>(vocab_size);
   weights.resize(size);
   kept_weights.resize(size);
@@ -41,28 +63,28 @@ SamplerScratch::SamplerScratch(int vocab_size) {
   chunk_sums.resize((size + kSumChunk - 1) / kSumChunk);
 }
 
-// One call of sample(): the row, its softmax, and how far down the order of likelihood its tokens are kept.
+// One draw: the row, its softmax, and how far down the order of likelihood its tokens are kept.
 class RowSampler {
  public:
-  RowSampler(std::span<const float> logits, int num_tokens, SamplerScratch& scratch)
-      : row_(logits),
-        logits_(logits.first(static_cast<std::size_t>(num_tokens))),
+  RowSampler(std::span<const float> logits, SamplerScratch& scratch)
+      : logits_(logits),
         scratch_(scratch),
         weights_(std::span(scratch.weights).first(logits_.size())),
-        max_(max_logit(logits_)) {
-    softmax_weights(logits_, max_, 1.0F, weights_);
-    total_ = sum_chunks(weights_, {});
+        max_(max_logit(logits_)) {}
+
+  /// The row that `scratch` adjusts, or `logits` where there is nothing to adjust.
+  static std::span<const float> adjusted(std::span<const float> logits, const SamplingParams& params,
+                                         const DrawContext& context, SamplerScratch& scratch) {
+    return LogitAdjuster::changes(params, context) ? scratch.adjuster.adjust(logits, params, context) : logits;
   }
 
   TokenId most_likely() const {
     const auto is_max = [this](float logit) { return finite_logit(logit) == max_; };
     return static_cast<TokenId>(std::ranges::find_if(logits_, is_max) - logits_.begin());
   }
-
-  void cut_top_k(int k);
-  void cut_top_p(float p);
   TokenId draw(const SamplingParams& params, double u);
-  float logprob(TokenId token) const;
+  /// The log of the sum of exp(logit).
+  double log_total() const { return max_ + std::log(weighed_ ? total_ : softmax_total(logits_, max_)); }
 
  private:
   using Candidate = SamplerScratch::Candidate;
@@ -73,18 +95,27 @@ class RowSampler {
   }
   Candidate candidate(std::size_t i) const { return {finite_logit(logits_[i]), static_cast<TokenId>(i)}; }
   bool kept(std::size_t i) const { return !more_likely(last_kept_, candidate(i)); }
+  void weigh();
+  void cut_top_k(int k);
+  void cut_top_p(float p);
   void gather_bucket(std::size_t bucket);
   TokenId draw_weighted(std::span<const float> weights, double u) const;
 
-  std::span<const float> row_;     // with the padding
-  std::span<const float> logits_;  // what may be drawn
+  std::span<const float> logits_;
   SamplerScratch& scratch_;
-  std::span<float> weights_;
+  std::span<float> weights_;  // at temperature 1, once weighed
   float max_;
-  double total_ = 0;  // of weights_
+  bool weighed_ = false;
+  double total_ = 0;  // of weights_, once weighed
   // A cut is the last token it keeps, so that cuts nest and no list of survivors is needed.
   Candidate last_kept_ = {-std::numeric_limits<float>::infinity(), std::numeric_limits<TokenId>::max()};
 };
+
+void RowSampler::weigh() {
+  softmax_weights(logits_, max_, 1.0F, weights_);
+  total_ = sum_chunks(weights_, {});
+  weighed_ = true;
+}
 
 // Candidates kept so far that lie in `bucket`, to scratch_.boundary.
 void RowSampler::gather_bucket(std::size_t bucket) {
@@ -157,6 +188,10 @@ TokenId RowSampler::draw_weighted(std::span<const float> weights, double u) cons
 }
 
 TokenId RowSampler::draw(const SamplingParams& params, double u) {
+  const bool cuts = params.top_k > 0 || params.top_p < 1 || params.min_p > 0;
+  if (cuts || params.temperature == 1) weigh();
+  cut_top_k(params.top_k);
+  cut_top_p(params.top_p);
   const bool all = std::isinf(last_kept_.logit) && params.min_p == 0;
   if (all && params.temperature == 1) return draw_weighted(weights_, u);
   if (all) {
@@ -175,34 +210,21 @@ TokenId RowSampler::draw(const SamplingParams& params, double u) {
   return scratch_.kept_ids[static_cast<std::size_t>(draw_weighted(weights, u))];
 }
 
-float RowSampler::logprob(TokenId token) const {
-  double log_total = max_ + std::log(total_);
-  const std::span<const float> padding = row_.subspan(logits_.size());
-  if (!padding.empty()) {
-    const float padding_max = max_logit(padding);
-    const std::span<float> weights = std::span(scratch_.kept_weights).first(padding.size());
-    softmax_weights(padding, padding_max, 1.0F, weights);
-    const double log_padding = padding_max + std::log(sum_chunks(weights, {}));
-    const double larger = std::max(log_total, log_padding);
-    log_total = larger + std::log(std::exp(log_total - larger) + std::exp(log_padding - larger));
-  }
-  return static_cast<float>(finite_logit(logits_[static_cast<std::size_t>(token)]) - log_total);
-}
-
 SampledToken sample(std::span<const float> logits, int num_tokens, const SamplingParams& params, const DrawKey& key,
-                    SamplerScratch& scratch) {
+                    SamplerScratch& scratch, const DrawContext& context, std::span<TokenLogprob> top) {
   OCTAVO_CHECK(num_tokens >= 1 && static_cast<std::size_t>(num_tokens) <= logits.size(), "{} of {} tokens", num_tokens,
                logits.size());
-  RowSampler row(logits, num_tokens, scratch);
-  TokenId token = 0;
-  if (params.temperature == 0 || params.top_k == 1) {
-    token = row.most_likely();
-  } else {
-    row.cut_top_k(params.top_k);
-    row.cut_top_p(params.top_p);
-    token = row.draw(params, uniform(key));
-  }
-  return {.token = token, .logprob = row.logprob(token)};
+  const std::span<const float> row = logits.first(static_cast<std::size_t>(num_tokens));
+  const std::span<const float> drawn_row = RowSampler::adjusted(row, params, context, scratch);
+  RowSampler sampler(drawn_row, scratch);
+  const bool greedy = params.temperature == 0 || params.top_k == 1;
+  const TokenId token = greedy ? sampler.most_likely() : sampler.draw(params, uniform(key));
+  const bool untouched = drawn_row.data() == row.data();
+  const double log_total = log_total_with(logits.subspan(row.size()),
+                                          untouched ? sampler.log_total() : RowSampler(row, scratch).log_total());
+  find_top_tokens(row, log_total, top);
+  return {.token = token,
+          .logprob = static_cast<float>(finite_logit(row[static_cast<std::size_t>(token)]) - log_total)};
 }
 
 }  // namespace octavo

@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::size_t kLanes = 16;  // independent accumulators, so that the compiler can use vectors without reordering
 
+// A difference that only the smallest float, a forbidden token, has from a logit of a model. A huge temperature would
+// bring it back to where exp() is above 0.
+constexpr float kForbidden = -1e38F;
+
 // exp(x) for -104 <= x <= 0 by Cody and Waite's reduction x = n ln 2 + r and a Taylor polynomial of degree 6 (|r| <=
 // 0.35). Not std::exp: a loop over this one becomes vector code, and the C library's choice of code does not enter.
 inline float exp_of_negative(float x) {
@@ -47,8 +51,9 @@ float max_logit(std::span<const float> logits) {
 void softmax_weights(std::span<const float> logits, float max, float temperature, std::span<float> weights) {
   // Two loops, because GCC 12 turns each into vector code but not the two in one.
   for (std::size_t i = 0; i < logits.size(); ++i) {
-    const float x = (finite_logit(logits[i]) - max) / temperature;
-    weights[i] = x > -104.0F ? x : -104.0F;
+    const float difference = finite_logit(logits[i]) - max;
+    const float x = difference / temperature;
+    weights[i] = x > -104.0F && difference > kForbidden ? x : -104.0F;
   }
   for (float& weight : weights.first(logits.size())) weight = exp_of_negative(weight);
 }
@@ -67,6 +72,17 @@ double sum_chunks(std::span<const float> weights, std::span<double> chunks) {
     for (const float lane : lanes) sum += lane;
     if (chunk < chunks.size()) chunks[chunk] = sum;
     total += sum;
+  }
+  return total;
+}
+
+double softmax_total(std::span<const float> logits, float max) {
+  float weights[kSumChunk];  // stays in the first cache
+  double total = 0;
+  for (std::size_t begin = 0; begin < logits.size(); begin += kSumChunk) {
+    const std::span<const float> part = logits.subspan(begin, std::min(kSumChunk, logits.size() - begin));
+    softmax_weights(part, max, 1.0F, weights);
+    total += sum_chunks(std::span(weights).first(part.size()), {});
   }
   return total;
 }

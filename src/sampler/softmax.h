@@ -20,12 +20,15 @@ inline float finite_logit(float logit) {
 float max_logit(std::span<const float> logits);
 
 /// weights[i] = exp((finite_logit(logits[i]) - max) / temperature), for max >= every logit and temperature > 0;
-/// relative error below 3e-7, and 0 from e^-88 down.
+/// relative error below 3e-7, and 0 from e^-88 down. The smallest float below a larger max weighs 0 at any temperature.
 void softmax_weights(std::span<const float> logits, float max, float temperature, std::span<float> weights);
 
 /// Elements that sum_chunks adds up at a time.
 inline constexpr std::size_t kSumChunk = 256;
 /// The sum of `weights`; with room for it, chunks[c] gets the sum of elements c * kSumChunk and on.
 double sum_chunks(std::span<const float> weights, std::span<double> chunks);
+
+/// The sum of softmax_weights at temperature 1, as sum_chunks gives it, without keeping the weights.
+double softmax_total(std::span<const float> logits, float max);
 
 }  // namespace octavo

@@ -244,6 +244,18 @@ TEST(Sampler, ParametersOutOfRangeNameFieldFoundAndExpected) {
   EXPECT_THAT(message({.top_p = 1.5F}), AllOf(HasSubstr("top_p"), HasSubstr("1.5"), HasSubstr("0 to 1")));
   EXPECT_THAT(message({.top_p = kNan}), HasSubstr("top_p"));
   EXPECT_THAT(message({.min_p = -0.5F}), AllOf(HasSubstr("min_p"), HasSubstr("-0.5")));
+  EXPECT_EQ(message({.repetition_penalty = 0.1F, .frequency_penalty = -2, .presence_penalty = 2}), "");
+  EXPECT_EQ(message({.logit_bias = {{3, -100.0F}, {3, 100.0F}}}), "");
+  for (const float penalty : {0.0F, -1.0F, kNan, kInf}) {
+    EXPECT_THAT(message({.repetition_penalty = penalty}), HasSubstr("repetition_penalty: found"));
+  }
+  for (const float penalty : {-2.1F, 2.1F, kNan, -kInf}) {
+    EXPECT_THAT(message({.frequency_penalty = penalty}), AllOf(HasSubstr("frequency_penalty"), HasSubstr("-2 to 2")));
+    EXPECT_THAT(message({.presence_penalty = penalty}), AllOf(HasSubstr("presence_penalty"), HasSubstr("-2 to 2")));
+  }
+  for (const float bias : {-100.5F, 101.0F, kNan, kInf}) {
+    EXPECT_THAT(message({.logit_bias = {{0, 1.0F}, {7, bias}}}), AllOf(HasSubstr("logit_bias[7]"), HasSubstr("100")));
+  }
 }
 
 RC_GTEST_PROP(Sampler, ATighterCutKeepsASubset, ()) {

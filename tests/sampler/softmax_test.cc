@@ -66,5 +66,22 @@ TEST(Softmax, MaximumIsFoundAtEveryPlace) {
   EXPECT_EQ(max_logit(std::vector<float>(40, -kInf)), -kMax);
 }
 
+TEST(Softmax, TheTotalAloneHasTheBitsOfTheSumOfTheWeights) {
+  for (const std::size_t size : {1U, 15U, 256U, 257U, 5000U}) {
+    std::vector<float> logits(size), weights(size);
+    for (std::size_t i = 0; i < size; ++i) logits[i] = static_cast<float>(i * 7919 % 1009) / 50 - 9;
+    const float max = max_logit(logits);
+    softmax_weights(logits, max, 1.0F, weights);
+    EXPECT_EQ(softmax_total(logits, max), sum_chunks(weights, {})) << size;
+  }
+}
+
+TEST(Softmax, TheSmallestFloatWeighsNothingAtAnyTemperature) {
+  const std::vector<float> logits = {-std::numeric_limits<float>::max(), 0, -1};
+  std::vector<float> weights(3);
+  softmax_weights(logits, 0, 3e38F, weights);
+  EXPECT_EQ(weights, (std::vector<float>{0, 1, 1}));
+}
+
 }  // namespace
 }  // namespace octavo
