@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "engine/sequence.h"
+#include "engine/stop_matcher.h"
 #include "octavo/engine.h"
+#include "sampler/logit_adjust.h"
 #include "tokenizer/tokenizer.h"
 
 namespace octavo {
@@ -21,13 +23,16 @@ struct Choice {
   using Clock = std::chrono::steady_clock;
 
   /// `previous` is the prompt's last token, if the tokenizer knows it.
-  Choice(const Tokenizer& tokenizer, std::optional<TokenId> previous) : decoder(tokenizer, previous) {}
+  Choice(const Tokenizer& tokenizer, std::optional<TokenId> previous, const StopTexts& stop)
+      : decoder(tokenizer, previous), stop_matcher(stop) {}
 
   Sequence sequence;
   bool active = false;           // has a sequence in the KV cache; its last event is not out
   bool owes_last_event = false;  // ended by force, and the caller does not know it yet
   StreamDecoder decoder;
-  std::string text, bytes;  // what the current event shows
+  StopMatcher stop_matcher;                // what the decoder gives passes through it
+  std::string text, bytes;                 // what the current event shows
+  std::vector<TokenLogprob> top_logprobs;  // of the last token drawn, as many as are asked for
 
   // Where the time went. What is left of the time between the first and the last is stalled.
   std::optional<Clock::time_point> first_step, first_token;  // the beginning of that step; the token's moment
@@ -43,6 +48,9 @@ struct ActiveRequest {
   FinishReason at_limit = FinishReason::kLength;  // why an answer ends there
   bool ignore_eos = false;
   std::vector<TokenId> stop_tokens;
+  StopTexts stop;
+  int min_generated = 0;               // tokens of a choice before anything in its text or a token of these ends it
+  std::vector<TokenId> ending_tokens;  // end tokens and stop_tokens, where min_generated is above 0
   std::uint32_t first_choice = 0;
   std::string cache_domain;
   std::function<void(int, std::span<const float>)> on_prompt_logits;
@@ -53,6 +61,16 @@ struct ActiveRequest {
   int num_active = 0;           // choices; at 0 the request is kept until the end of the step
 
   bool stops_at(TokenId token) const { return std::ranges::find(stop_tokens, token) != stop_tokens.end(); }
+  /// What the choice's next token depends on, beside its logits.
+  DrawContext draw_context(const Choice& choice) const {
+    return {.tokens = choice.sequence.tokens,
+            .prompt_tokens = choice.sequence.prompt_tokens,
+            .forbidden = choice.num_generated() < min_generated ? ending_tokens : std::span<const TokenId>()};
+  }
+  /// What may be shown now that the decoder gave `piece`. A stop text counts from after the first min_generated tokens.
+  StreamDecoder::Piece passed_on(Choice& choice, const StreamDecoder::Piece& piece) const {
+    return choice.num_generated() <= min_generated ? piece : choice.stop_matcher.push(piece);
+  }
   std::uint32_t choice_index(const Choice& choice) const {
     return first_choice + static_cast<std::uint32_t>(choice.sequence.choice);
   }

@@ -21,6 +21,9 @@ EngineImpl::EngineImpl(EngineParts parts)
       cost_(parts_.info.attention_work),
       scheduler_(parts_.limits, kv(), parts_.limits.step_ms > 0 ? &cost_ : nullptr),
       builder_(kv(), scheduler_.limits()) {
+  for (TokenId token = 0; token < num_drawable_; ++token) {
+    if (parts_.tokenizer->is_end_of_generation(token)) end_tokens_.push_back(token);
+  }
   for (int i = 0; i < parts_.threads->num_threads(); ++i) scratches_.emplace_back(parts_.runner->vocab_size());
   draws_.reserve(static_cast<std::size_t>(scheduler_.limits().max_sequences));
 }
@@ -95,7 +98,8 @@ void EngineImpl::sample_rows(std::size_t first_row, std::size_t num_rows, std::s
                         .choice = draw.request->choice_index(*draw.choice),
                         .position = static_cast<std::uint32_t>(draw.choice->sequence.num_tokens())};
       draw.token = sample(logits.subspan((draw.row - first_row) * vocab_size, vocab_size), num_drawable_, params, key,
-                          scratches_[static_cast<std::size_t>(worker)]);
+                          scratches_[static_cast<std::size_t>(worker)], draw.request->draw_context(*draw.choice),
+                          draw.choice->top_logprobs);
     }
   });
 }
@@ -122,7 +126,7 @@ void EngineImpl::append(ActiveRequest& request, Choice& choice, const SampledTok
   choice.sequence.tokens.push_back(sampled.token);
   ++counts_.generated_tokens;
   if (!choice.first_token) choice.first_token = Choice::Clock::now();
-  const FinishReason finish = finish_reason(request, choice, sampled.token);
+  FinishReason finish = finish_reason(request, choice, sampled.token);
   choice.text.clear();
   choice.bytes.clear();
   const auto show = [&](const StreamDecoder::Piece& piece) {
@@ -130,14 +134,14 @@ void EngineImpl::append(ActiveRequest& request, Choice& choice, const SampledTok
     choice.bytes.append(piece.bytes);
   };
   const bool shown = finish != FinishReason::kStop && !parts_.tokenizer->is_control(sampled.token);
-  if (shown) show(choice.decoder.push(sampled.token));
-  if (finish != FinishReason::kNone) {
-    show(choice.decoder.flush());
-    retire(request, choice);
-  }
+  if (shown) show(request.passed_on(choice, choice.decoder.push(sampled.token)));
+  if (finish != FinishReason::kNone) show(choice.stop_matcher.finish(choice.decoder.flush()));
+  if (choice.stop_matcher.matched()) finish = FinishReason::kStop;
+  if (finish != FinishReason::kNone) retire(request, choice);
   emit(request, choice,
        {.token = sampled.token,
         .logprob = sampled.logprob,
+        .top_logprobs = choice.top_logprobs,
         .text = choice.text,
         .bytes = choice.bytes,
         .finish = finish});
@@ -168,7 +172,7 @@ void EngineImpl::end_request(ActiveRequest& request, FinishReason reason) {
   for (Choice& choice : request.choices) {
     if (!std::exchange(choice.owes_last_event, false)) continue;
     // Not through choice.text: the caller may be a callback that still looks at it.
-    const StreamDecoder::Piece held_back = choice.decoder.flush();
+    const StreamDecoder::Piece held_back = choice.stop_matcher.finish(choice.decoder.flush());
     emit(request, choice, {.text = held_back.text, .bytes = held_back.bytes, .finish = reason});
   }
 }

@@ -97,6 +97,7 @@ class EngineImpl final : public Engine {
   Result<int> check_request(const Request& request) const;
   Result<void> check_choices(const Request& request) const;
   Result<void> check_limits(const Request& request) const;
+  Result<void> check_endings(const Request& request, int max_generated) const;
   std::unique_ptr<ActiveRequest> make_active(RequestId id, Request request, TokenCallback on_event,
                                              int max_generated) const;
   bool hand_over(std::unique_ptr<ActiveRequest>& request);
@@ -118,6 +119,7 @@ class EngineImpl final : public Engine {
 
   EngineParts parts_;
   int num_drawable_;  // the smaller of the model's and the tokenizer's vocabulary: padding is never drawn
+  std::vector<TokenId> end_tokens_;
   CostModel cost_;
   Scheduler scheduler_;
   BatchBuilder builder_;

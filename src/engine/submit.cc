@@ -16,6 +16,7 @@ constexpr double kLongestDeadline = 1e6;  // seconds; more than a week
 Result<RequestId> EngineImpl::submit(Request request, TokenCallback on_event) {
   OCTAVO_TRY(const int max_generated, check_request(request));
   OCTAVO_TRY_VOID(check_choices(request));
+  OCTAVO_TRY_VOID(check_endings(request, max_generated));
   OCTAVO_TRY_VOID(check_limits(request));
   if (inbox_.is_closed()) return fail_as(ErrorKind::kDraining, "the engine is draining: it takes no further request");
   if (++num_queued_ > parts_.max_queued && parts_.max_queued > 0) {
@@ -61,6 +62,18 @@ Result<void> check_tokens(std::string_view field, std::span<const TokenId> token
   return {};
 }
 
+Result<void> check_logit_bias(std::span<const std::pair<TokenId, float>> bias, int vocab_size) {
+  if (bias.size() > static_cast<std::size_t>(vocab_size)) {
+    return fail("logit_bias: found {} entries, expected at most one a token: {}", bias.size(), vocab_size);
+  }
+  for (const auto& [token, value] : bias) {
+    if (token < 0 || token >= vocab_size) {
+      return fail("logit_bias: found token {}, expected a token id from 0 to {}", token, vocab_size - 1);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 /// The number of tokens to generate at most.
@@ -78,6 +91,7 @@ Result<int> EngineImpl::check_request(const Request& request) const {
   OCTAVO_TRY_VOID(check_tokens("tokens", request.tokens, parts_.runner->vocab_size()));
   OCTAVO_TRY_VOID(check_tokens("stop_tokens", request.stop_tokens, parts_.runner->vocab_size()));
   OCTAVO_TRY_VOID(check_sampling_params(request.sampling));
+  OCTAVO_TRY_VOID(check_logit_bias(request.sampling.logit_bias, parts_.runner->vocab_size()));
   if (!generates && !request.on_prompt_logits) {
     return fail("max_tokens: found -1 (generate nothing) without on_prompt_logits, expected at least 0");
   }
@@ -118,6 +132,18 @@ Result<void> EngineImpl::check_limits(const Request& request) const {
   return {};
 }
 
+Result<void> EngineImpl::check_endings(const Request& request, int max_generated) const {
+  OCTAVO_TRY_VOID(StopTexts::check("stop", request.stop));
+  if (request.min_tokens < 0 || request.min_tokens > max_generated) {
+    return fail("min_tokens: found {}, expected 0 to {}: the answer ends there", request.min_tokens, max_generated);
+  }
+  const int most = std::min(kMaxTopLogprobs, num_drawable_);
+  if (request.top_logprobs < 0 || request.top_logprobs > most) {
+    return fail("top_logprobs: found {}, expected 0 to {}", request.top_logprobs, most);
+  }
+  return {};
+}
+
 std::unique_ptr<ActiveRequest> EngineImpl::make_active(RequestId id, Request request, TokenCallback on_event,
                                                        int max_generated) const {
   auto active = std::make_unique<ActiveRequest>();
@@ -132,6 +158,12 @@ std::unique_ptr<ActiveRequest> EngineImpl::make_active(RequestId id, Request req
   active->at_limit = request.max_tokens == 0 ? FinishReason::kContext : FinishReason::kLength;
   active->ignore_eos = request.ignore_eos;
   active->stop_tokens = std::move(request.stop_tokens);
+  active->stop = StopTexts(std::move(request.stop));
+  active->min_generated = request.min_tokens;
+  if (request.min_tokens > 0) {
+    active->ending_tokens = end_tokens_;
+    active->ending_tokens.insert(active->ending_tokens.end(), active->stop_tokens.begin(), active->stop_tokens.end());
+  }
   active->first_choice = request.first_choice;
   active->cache_domain = std::move(request.cache_domain);
   active->on_prompt_logits = std::move(request.on_prompt_logits);
@@ -141,8 +173,10 @@ std::unique_ptr<ActiveRequest> EngineImpl::make_active(RequestId id, Request req
   const bool known = last < parts_.tokenizer->vocab_size();  // not a row of the model's padding
   active->choices.reserve(static_cast<std::size_t>(request.num_choices));
   for (int i = 0; i < request.num_choices; ++i) {
-    Sequence& sequence =
-        active->choices.emplace_back(*parts_.tokenizer, known ? std::optional(last) : std::nullopt).sequence;
+    Choice& choice =
+        active->choices.emplace_back(*parts_.tokenizer, known ? std::optional(last) : std::nullopt, active->stop);
+    choice.top_logprobs.resize(static_cast<std::size_t>(request.top_logprobs));
+    Sequence& sequence = choice.sequence;
     sequence.id = id;
     sequence.choice = i;
     sequence.priority = request.priority;

@@ -49,6 +49,14 @@ long allocations_in_steps(TestEngine& engine, long& num_tokens) {
     Request request = make_request(6 + static_cast<int>(i), 30, i);
     request.num_choices = 1 + static_cast<int>(i % 3);
     request.sampling = {.temperature = 0.8F, .top_k = 20, .top_p = 0.9F, .min_p = 0.01F, .seed = i};
+    if (i % 2 == 0) {
+      request.sampling.repetition_penalty = 1.1F;
+      request.sampling.presence_penalty = 0.5F;
+      request.sampling.logit_bias = {{3, -100.0F}, {4, 1.0F}};
+      request.top_logprobs = 5;
+      request.min_tokens = 10;
+      request.stop = {"\u20AC\u20AC\u20AC", "never in it"};
+    }
     const auto id = engine->submit(std::move(request), [&](const TokenEvent&) { ++num_tokens; });
     EXPECT_TRUE(id);
   }

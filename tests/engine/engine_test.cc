@@ -132,8 +132,12 @@ TEST(Engine, IgnoreEosGoesOnAfterAnEndToken) {
 
 TEST(Engine, StopTokensEndTheAnswerEvenWithIgnoreEos) {
   TestEngine engine({.runner = {.edit = scripted({10, 11, 12, 13})}});
-  const Answer answer =
-      engine.run({.tokens = {10}, .sampling = {.temperature = 0}, .ignore_eos = true, .stop_tokens = {20, 12}});
+  Request request;
+  request.tokens = {10};
+  request.sampling.temperature = 0;
+  request.ignore_eos = true;
+  request.stop_tokens = {20, 12};
+  const Answer answer = engine.run(std::move(request));
   EXPECT_THAT(answer.tokens, ElementsAre(11, 12));
   EXPECT_EQ(answer.finish, FinishReason::kStop);
   EXPECT_EQ(answer.text, "G");

@@ -121,7 +121,8 @@ inline Answer reference_answer(const Request& request, int vocab_size, std::span
     const DrawKey key{.seed = request.sampling.seed,
                       .choice = request.first_choice + static_cast<std::uint32_t>(choice),
                       .position = static_cast<std::uint32_t>(tokens.size())};
-    const SampledToken sampled = sample(logits, vocab_size, request.sampling, key, scratch);
+    const DrawContext context{.tokens = tokens, .prompt_tokens = static_cast<int>(request.tokens.size())};
+    const SampledToken sampled = sample(logits, vocab_size, request.sampling, key, scratch, context);
     tokens.push_back(sampled.token);
     answer.tokens.push_back(sampled.token);
     answer.logprobs.push_back(sampled.logprob);

@@ -1,0 +1,109 @@
+#include "engine/stop_matcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tokenizer/utf8.h"
+
+namespace octavo {
+namespace {
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const Utf8Step step = next_utf8_step(text);
+    if (step.kind != Utf8Step::Kind::kCharacter) return false;
+    text.remove_prefix(step.length);
+  }
+  return true;
+}
+
+// The bytes at the front of `bytes` that the first `text_bytes` of its shown form stand for. A character's rest that
+// has not arrived is no part of `bytes`, so what is incomplete at their end was shown as U+FFFD.
+std::size_t source_bytes(std::string_view bytes, std::size_t text_bytes) {
+  std::size_t source = 0;
+  for (std::size_t text = 0; text < text_bytes;) {
+    const Utf8Step step = next_utf8_step(bytes.substr(source));
+    source += step.length;
+    text += step.kind == Utf8Step::Kind::kCharacter ? step.length : kReplacementCharacter.size();
+  }
+  return source;
+}
+
+// How much of `text` matches after a byte that follows `matched` bytes of it.
+std::uint16_t next_matched(const std::string& text, std::span<const std::uint16_t> borders, std::uint16_t matched,
+                           char byte) {
+  while (matched > 0 && text[matched] != byte) matched = borders[matched - 1U];
+  return text[matched] == byte ? static_cast<std::uint16_t>(matched + 1) : std::uint16_t{0};
+}
+
+}  // namespace
+
+StopTexts::StopTexts(std::vector<std::string> texts) {
+  for (std::string& text : texts) {
+    std::vector<std::uint16_t> borders(text.size());
+    for (std::size_t i = 1; i < text.size(); ++i) borders[i] = next_matched(text, borders, borders[i - 1], text[i]);
+    longest_ = std::max(longest_, text.size());
+    patterns_.push_back({.text = std::move(text), .borders = std::move(borders)});
+  }
+}
+
+Result<void> StopTexts::check(std::string_view field, std::span<const std::string> texts) {
+  if (texts.size() > kMaxStopTexts)
+    return fail("{}: found {} texts, expected at most {}", field, texts.size(), kMaxStopTexts);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (texts[i].empty() || texts[i].size() > kMaxStopTextBytes) {
+      return fail("{}[{}]: found {} bytes, expected 1 to {}", field, i, texts[i].size(), kMaxStopTextBytes);
+    }
+    if (!is_utf8(texts[i])) return fail("{}[{}]: found bytes that are not UTF-8, expected text", field, i);
+  }
+  return {};
+}
+
+StopMatcher::StopMatcher(const StopTexts& stop) : stop_(&stop), num_matched_(stop.patterns_.size()) {
+  if (num_matched_.empty()) return;
+  constexpr std::size_t kPieceBytes = 256;  // longer ones are rare, and make room once
+  text_.reserve(2 * stop.longest_ + kPieceBytes);
+  bytes_.reserve(2 * stop.longest_ + kPieceBytes);
+}
+
+// The longest pattern that is complete with this byte, in bytes; 0: none.
+std::size_t StopMatcher::advance(char byte) {
+  std::size_t complete = 0;
+  for (std::size_t i = 0; i < num_matched_.size(); ++i) {
+    const auto& [text, borders] = stop_->patterns_[i];
+    num_matched_[i] = next_matched(text, borders, num_matched_[i], byte);
+    if (num_matched_[i] == text.size()) complete = std::max(complete, text.size());
+  }
+  return complete;
+}
+
+StopMatcher::Piece StopMatcher::show(std::size_t text_bytes) {
+  shown_text_ = text_bytes;
+  shown_bytes_ = source_bytes(bytes_, text_bytes);
+  return {.text = std::string_view(text_).substr(0, shown_text_),
+          .bytes = std::string_view(bytes_).substr(0, shown_bytes_)};
+}
+
+StopMatcher::Piece StopMatcher::push(const Piece& piece) {
+  if (num_matched_.empty()) return piece;
+  text_.erase(0, std::exchange(shown_text_, 0));
+  bytes_.erase(0, std::exchange(shown_bytes_, 0));
+  if (matched_) return {};
+  text_ += piece.text;
+  bytes_ += piece.bytes;
+  for (std::size_t i = text_.size() - piece.text.size(); i < text_.size(); ++i) {
+    const std::size_t complete = advance(text_[i]);
+    if (complete == 0) continue;
+    matched_ = true;
+    return show(i + 1 - complete);
+  }
+  return show(text_.size() - std::ranges::max(num_matched_));
+}
+
+StopMatcher::Piece StopMatcher::finish(const Piece& piece) {
+  const Piece shown = push(piece);
+  if (num_matched_.empty() || matched_) return shown;
+  return show(text_.size());
+}
+
+}  // namespace octavo
