@@ -73,11 +73,11 @@ struct SamplingParams {
   std::uint64_t seed = 0;    // draws are keyed by (seed, choice index, position, draw): same seed, same tokens
   /// Before all cuts, in this order: repetition_penalty divides the positive logits of tokens in the prompt and the
   /// answer, and multiplies the negative ones; frequency_penalty is subtracted once for each time that the token stands
-  /// in the answer, presence_penalty once if it does; logit_bias is added.
-  float repetition_penalty = 1.0F;  // above 0; 1: none
-  float frequency_penalty = 0.0F;   // -2 to 2
-  float presence_penalty = 0.0F;    // -2 to 2
-  std::vector<std::pair<TokenId, float>> logit_bias = {};
+  /// in the answer, presence_penalty once if it does; logit_bias is added, and one of -100 forbids the token.
+  float repetition_penalty = 1.0F;                         // above 0; 1: none
+  float frequency_penalty = 0.0F;                          // -2 to 2
+  float presence_penalty = 0.0F;                           // -2 to 2
+  std::vector<std::pair<TokenId, float>> logit_bias = {};  // each -100 to 100
 };
 
 struct Request {
@@ -87,7 +87,9 @@ struct Request {
   int min_tokens = 0;                     // before this many, neither an end token nor a stop token is drawn
   bool ignore_eos = false;                // go on after an end token
   std::vector<TokenId> stop_tokens = {};  // further tokens that end the answer
-  /// Texts that end the answer; neither they nor what follows is shown. What may become one is held back.
+  /// Texts that end the answer (at most 16, each UTF-8 of 1 to 1024 bytes); neither they nor what follows is shown.
+  /// What may become one is held back. The first to be complete counts, of those the longest; not what the first
+  /// min_tokens tokens show.
   std::vector<std::string> stop = {};
   /// Answers to make of the one prompt, 1 to kMaxChoices and to the engine's max_sequences. The prompt is computed
   /// once; each choice then goes on alone and ends with an event of its own. Choice i is drawn as index first_choice +
@@ -148,7 +150,7 @@ struct TokenEvent {
   TokenId token = -1;
   float logprob = 0;  // natural log of the token's probability before any cut, at temperature 1
   std::span<const TokenLogprob> top_logprobs = {};  // likeliest first, as many as asked for
-  std::string_view text = {};  // valid during the callback; control tokens and the token of a kStop have none
+  std::string_view text = {};  // valid during the callback; control tokens and a token that is a kStop have none
   std::string_view bytes = {};
   FinishReason finish = FinishReason::kNone;
   RequestStats stats = {};  // set with `finish`

@@ -14,6 +14,7 @@ struct ChatOptions {
   EngineOptions engine;
   SamplingFlags sampling;
   std::string model, system;
+  std::vector<std::string> stop;
   int max_tokens = 0;
 };
 
@@ -92,6 +93,7 @@ class Chat {
     }
     request.max_tokens = options_.max_tokens == 0 ? 0 : std::min(options_.max_tokens, room);
     request.sampling = sampling_;
+    request.stop = options_.stop;
     TextOutput output(context_.out, context_.out_is_terminal);
     OCTAVO_TRY(Answer answer,
                generate(*engine_, std::move(request), [&](std::string_view text) { return output.write(text); }));
@@ -140,6 +142,7 @@ void add_chat_command(CLI::App& app, Context& context, Action& action) {
   add_integer(*command, "-n,--max-tokens", options->max_tokens, 1, std::numeric_limits<int>::max(),
               "Tokens of each answer at most; default: until the model ends it or the context is full");
   add_sampling_options(*command, options->sampling);
+  add_stop_option(*command, options->stop);
   add_engine_options(*command, options->engine, context);
   command->callback([options, &context, &action] { action = [options, &context] { return chat(*options, context); }; });
 }

@@ -148,9 +148,25 @@ void add_sampling_options(CLI::App& app, SamplingFlags& flags) {
       [&flags](std::int64_t v) { flags.top_k = static_cast<int>(v); }, "Keep the N most likely tokens; 0: all");
   add_real(app, "--top-p", flags.top_p, 0, 1, "Keep the fewest tokens whose probabilities sum to at least this");
   add_real(app, "--min-p", flags.min_p, 0, 1, "Drop tokens less likely than this share of the most likely one");
+  add_real(app, "--repeat-penalty", flags.repetition_penalty, 0.01F, 100,
+           "Make tokens of the prompt and the answer less likely: above 1; default 1, no change");
+  add_real(app, "--presence-penalty", flags.presence_penalty, -2, 2,
+           "Taken from the logits of tokens that the answer has already; default 0");
+  add_real(app, "--frequency-penalty", flags.frequency_penalty, -2, 2,
+           "Taken from them once for each time that the answer has the token; default 0");
   add_parsed(
       app, "--seed", "N", [](const std::string& text) { return parse_u64(text); },
       [&flags](std::uint64_t v) { flags.seed = v; }, "Same seed, same answer; default: a random one");
+}
+
+void add_stop_option(CLI::App& app, std::vector<std::string>& stop) {
+  const auto not_empty = [](const std::string& text) {
+    return text.empty() ? std::string("expected at least one character") : std::string();
+  };
+  app.add_option("--stop", stop, "End the answer before this text; may be given up to 16 times")
+      ->type_name("TEXT")
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(not_empty, ""));
 }
 
 SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine, const Context& context) {
@@ -161,6 +177,9 @@ SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine
   params.top_k = flags.top_k.value_or(params.top_k);
   params.top_p = flags.top_p.value_or(params.top_p);
   params.min_p = flags.min_p.value_or(params.min_p);
+  params.repetition_penalty = flags.repetition_penalty.value_or(params.repetition_penalty);
+  params.presence_penalty = flags.presence_penalty.value_or(params.presence_penalty);
+  params.frequency_penalty = flags.frequency_penalty.value_or(params.frequency_penalty);
   if (flags.seed) {
     params.seed = *flags.seed;
   } else {

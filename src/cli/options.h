@@ -33,10 +33,13 @@ void add_log_level_option(CLI::App& app, Context& context);
 /// Sampling asked for on the command line; what is not asked for comes from the model's file.
 struct SamplingFlags {
   std::optional<float> temperature, top_p, min_p;
+  std::optional<float> repetition_penalty, presence_penalty, frequency_penalty;
   std::optional<int> top_k;
   std::optional<std::uint64_t> seed;
 };
 void add_sampling_options(CLI::App& app, SamplingFlags& flags);
+/// --stop, as often as there are texts that end the answer.
+void add_stop_option(CLI::App& app, std::vector<std::string>& stop);
 
 /// The file's settings, then temperature 0.7; over them the flags. Without --seed a random one, which is logged.
 SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine, const Context& context);

@@ -3,6 +3,8 @@
 #include <boost/json.hpp>
 #include <ostream>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/generate.h"
@@ -20,7 +22,9 @@ struct RunOptions {
   bool has_prompt = false;
   bool raw = false;
   bool json = false;
+  std::vector<std::string> stop;
   int max_tokens = 0;
+  int min_tokens = 0;
   int num_choices = 1;
 };
 
@@ -101,6 +105,8 @@ Result<int> run(const RunOptions& options, Context& context) {
   OCTAVO_TRY(request.tokens, prompt_tokens(options, prompt, *engine));
   if (request.tokens.empty()) return fail("the prompt is empty");
   request.max_tokens = options.max_tokens;
+  request.min_tokens = options.min_tokens;
+  request.stop = options.stop;
   request.num_choices = options.num_choices;
   request.sampling = resolve_sampling(options.sampling, *engine, context);
   const std::uint64_t seed = request.sampling.seed;
@@ -142,9 +148,12 @@ void add_run_command(CLI::App& app, Context& context, Action& action) {
   prompt->excludes(file);
   add_integer(*command, "-n,--max-tokens", options->max_tokens, 1, std::numeric_limits<int>::max(),
               "Tokens of the answer at most; default: until the model ends it or the context is full");
+  add_integer(*command, "--min-tokens", options->min_tokens, 0, std::numeric_limits<int>::max(),
+              "Tokens that the answer has at least, before the model or a stop text may end it; default 0");
   add_integer(*command, "--choices", options->num_choices, 1, kMaxChoices,
               "Answers to make of the one prompt, printed one after the other; default 1");
   add_sampling_options(*command, options->sampling);
+  add_stop_option(*command, options->stop);
   command->add_flag("--raw", options->raw, "Continue the text as it is, without the chat template");
   command->add_flag("--json", options->json,
                     "Print one JSON object at the end: text, tokens, logprobs, finish_reason, seed, timings,\n"

@@ -72,10 +72,9 @@ class RowSampler {
         weights_(std::span(scratch.weights).first(logits_.size())),
         max_(max_logit(logits_)) {}
 
-  /// The row that `scratch` adjusts, or `logits` where there is nothing to adjust.
   static std::span<const float> adjusted(std::span<const float> logits, const SamplingParams& params,
                                          const DrawContext& context, SamplerScratch& scratch) {
-    return LogitAdjuster::changes(params, context) ? scratch.adjuster.adjust(logits, params, context) : logits;
+    return scratch.adjuster.adjust(logits, params, context);
   }
 
   TokenId most_likely() const {
@@ -215,13 +214,21 @@ SampledToken sample(std::span<const float> logits, int num_tokens, const Samplin
   OCTAVO_CHECK(num_tokens >= 1 && static_cast<std::size_t>(num_tokens) <= logits.size(), "{} of {} tokens", num_tokens,
                logits.size());
   const std::span<const float> row = logits.first(static_cast<std::size_t>(num_tokens));
-  const std::span<const float> drawn_row = RowSampler::adjusted(row, params, context, scratch);
-  RowSampler sampler(drawn_row, scratch);
   const bool greedy = params.temperature == 0 || params.top_k == 1;
-  const TokenId token = greedy ? sampler.most_likely() : sampler.draw(params, uniform(key));
-  const bool untouched = drawn_row.data() == row.data();
-  const double log_total = log_total_with(logits.subspan(row.size()),
-                                          untouched ? sampler.log_total() : RowSampler(row, scratch).log_total());
+  const auto pick = [&](RowSampler& from) { return greedy ? from.most_likely() : from.draw(params, uniform(key)); };
+  RowSampler untouched(row, scratch);
+  bool adjusts = LogitAdjuster::changes(params, context);
+  if (adjusts && greedy && !LogitAdjuster::changes(params, {})) {
+    adjusts = std::ranges::find(context.forbidden, untouched.most_likely()) != context.forbidden.end();
+  }
+  TokenId token = 0;
+  if (adjusts) {
+    RowSampler adjusted(RowSampler::adjusted(row, params, context, scratch), scratch);
+    token = pick(adjusted);
+  } else {
+    token = pick(untouched);
+  }
+  const double log_total = log_total_with(logits.subspan(row.size()), untouched.log_total());
   find_top_tokens(row, log_total, top);
   return {.token = token,
           .logprob = static_cast<float>(finite_logit(row[static_cast<std::size_t>(token)]) - log_total)};

@@ -26,6 +26,16 @@ TEST(Chat, TheConversationGrowsWithEachTurn) {
               testing::ElementsAre("system: Be brief.", "user: one", "assistant: Hello, world", "user: two"));
 }
 
+TEST(Chat, EveryAnswerHasTheStopTextsAndPenaltiesOfTheFlags) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"chat", "-m", "m", "--stop", "User:", "--repeat-penalty", "1.5"}, "one\ntwo\n"), 0);
+  ASSERT_EQ(cli.engine.requests.size(), 2U);
+  for (const Request& request : cli.engine.requests) {
+    EXPECT_EQ(request.stop, std::vector<std::string>{"User:"});
+    EXPECT_EQ(request.sampling.repetition_penalty, 1.5F);
+  }
+}
+
 TEST(Chat, ResetForgetsAllButTheSystemMessage) {
   CliRun cli;
   EXPECT_EQ(cli.run({"chat", "-m", "m", "--system", "S"}, "one\n/reset\ntwo\n"), 0);

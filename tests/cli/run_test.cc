@@ -68,6 +68,29 @@ TEST(Run, SamplingIsTheFlagsThenTheFilesThenTemperature07) {
   EXPECT_EQ(cli.engine.requests.back().sampling.min_p, 0.05F);
 }
 
+TEST(Run, PenaltiesAreTheFlags) {
+  CliRun cli;
+  cli.run({"run", "-m", "m", "-p", "x"});
+  EXPECT_EQ(cli.engine.requests.back().sampling.repetition_penalty, 1);
+  EXPECT_EQ(cli.engine.requests.back().sampling.presence_penalty, 0);
+  EXPECT_EQ(cli.engine.requests.back().sampling.frequency_penalty, 0);
+  cli.run({"run", "-m", "m", "-p", "x", "--repeat-penalty", "1.25", "--presence-penalty", "-0.5", "--frequency-penalty",
+           "0.75"});
+  EXPECT_EQ(cli.engine.requests.back().sampling.repetition_penalty, 1.25F);
+  EXPECT_EQ(cli.engine.requests.back().sampling.presence_penalty, -0.5F);
+  EXPECT_EQ(cli.engine.requests.back().sampling.frequency_penalty, 0.75F);
+}
+
+TEST(Run, StopTextsAndMinTokensReachTheRequest) {
+  CliRun cli;
+  cli.run({"run", "-m", "m", "-p", "x"});
+  EXPECT_TRUE(cli.engine.requests.back().stop.empty());
+  EXPECT_EQ(cli.engine.requests.back().min_tokens, 0);
+  cli.run({"run", "-m", "m", "--stop", "\n\n", "-p", "x", "--stop", "a, b", "--min-tokens", "3"});
+  EXPECT_EQ(cli.engine.requests.back().stop, (std::vector<std::string>{"\n\n", "a, b"}));
+  EXPECT_EQ(cli.engine.requests.back().min_tokens, 3);
+}
+
 TEST(Run, WithoutASeedARandomOneIsDrawnAndLogged) {
   CliRun cli;
   cli.run({"run", "-m", "m", "-p", "x", "--log-level", "info"});

@@ -77,6 +77,25 @@ class Run(unittest.TestCase):
         self.assertEqual(result["finish_reason"], "stop")
         self.assertNotIn("<|im_end|>", result["text"])
 
+    def test_a_stop_text_ends_the_answer_before_it(self):
+        args = ("run", "--raw", "-p", "1, 2, 3, 4,", "--temp", 0, "-n", 24, "--json")
+        whole = json.loads(support.octavo_ok(*args))["text"]
+        stop = whole[7:12]  # across tokens
+        result = json.loads(support.octavo_ok(*args, "--stop", "not in it", "--stop", stop))
+        self.assertEqual(result["text"], whole[:whole.index(stop)])
+        self.assertEqual(result["finish_reason"], "stop")
+        held = json.loads(support.octavo_ok(*args, "--stop", whole[-3:] + "not there"))
+        self.assertEqual((held["text"], held["finish_reason"]), (whole, "length"))
+        late = json.loads(support.octavo_ok(*args, "--stop", stop, "--min-tokens", 24))
+        self.assertEqual(late["text"], whole)
+
+    def test_a_repeat_penalty_breaks_a_repetition(self):
+        args = ("run", "--raw", "-p", "yes yes yes yes yes yes yes", "--temp", 0, "-n", 12, "--json")
+        plain = json.loads(support.octavo_ok(*args))["tokens"]
+        penalized = json.loads(support.octavo_ok(*args, "--repeat-penalty", 3))["tokens"]
+        self.assertLess(len(set(plain)), 4)
+        self.assertGreater(len(set(penalized)), 8)
+
     def test_the_context_ends_the_answer(self):
         result = json.loads(support.octavo_ok("run", "--raw", "-p", "1, 2, 3, 4,", "--temp", 0, "--max-context", 32,
                                               "--json"))
