@@ -87,8 +87,7 @@ TEST(Threads, AbandonedStreamCancelsItsRequest) {
     ASSERT_TRUE(stream);
     if (i % 2 == 0) (*stream)->next();
   }
-  for (int waited = 0; engine->stats().finished < 20 && waited < 1000; ++waited)
-    std::this_thread::sleep_for(5ms);
+  for (int waited = 0; engine->stats().finished < 20 && waited < 1000; ++waited) std::this_thread::sleep_for(5ms);
   EXPECT_EQ(engine->stats().finished, 20U);
   EXPECT_TRUE(engine.all_blocks_free());
 }
