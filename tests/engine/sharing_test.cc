@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "engine/test_engine.h"
 
 namespace octavo {
@@ -81,6 +84,29 @@ TEST(Sharing, ManyRequestsForOneDocumentComputeItLittleMoreThanOnce) {
     EXPECT_TRUE(engine.answer(id).same_tokens(reference_answer(request, 32))) << "request " << id;
   }
   EXPECT_LT(engine->stats().computed_tokens, 2U * 100 + 12 * (4 + 4 + 2));  // 12 x 104 + 24 without sharing
+}
+
+TEST(Sharing, OwnerThatEndsInItsPrefillLeavesItsWaitersWhatItComputed) {
+  for (const bool expires : {false, true}) {
+    TestEngine engine({.limits = {.max_step_tokens = 16}});
+    Request owner = make_shared(60, 62, 4, 1);
+    if (expires) owner.deadline_s = 0.005;
+    const Request second = make_shared(60, 62, 4, 2), third = make_shared(60, 63, 4, 3);
+    const RequestId a = engine.submit(owner), b = engine.submit(second), c = engine.submit(third);
+    engine->step();
+    engine->step();
+    if (expires) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(6));
+    } else {
+      engine->cancel(a);
+    }
+    engine->run();
+    EXPECT_EQ(engine.answer(a).finish, expires ? FinishReason::kDeadline : FinishReason::kCancelled);
+    EXPECT_TRUE(engine.answer(b).same_tokens(reference_answer(second, 32)));
+    EXPECT_TRUE(engine.answer(c).same_tokens(reference_answer(third, 32)));
+    // The document once, of the two that are left their own tokens, at most a block more each, and three decode rows.
+    EXPECT_LE(engine->stats().computed_tokens, 60U + 2 + 3 + 2 * 4 + 2 * 3);
+  }
 }
 
 TEST(Sharing, DomainsDoNotSeeEachOther) {

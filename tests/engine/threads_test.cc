@@ -92,6 +92,47 @@ TEST(Threads, AbandonedStreamCancelsItsRequest) {
   EXPECT_TRUE(engine.all_blocks_free());
 }
 
+// Prompts that begin alike, memory for few of them, clients that go away in the middle: every answer, as far as it
+// went, is the one given alone.
+TEST(Threads, StormFromManyClientsChangesNoAnswer) {
+  for (const PrefillPriority policy :
+       {PrefillPriority::kPrefillFirst, PrefillPriority::kInterleaved, PrefillPriority::kDecodePriority}) {
+    TestEngine engine({.runner = {.num_blocks = 45, .windows = {0, 12}},
+                       .limits = {.max_step_tokens = 24, .max_sequences = 12, .step_ms = 0.02, .policy = policy}});
+    std::atomic<int> wrong = 0;
+    {
+      std::optional<Driver> driver(std::in_place, engine);
+      std::vector<std::jthread> clients;
+      for (std::uint64_t client = 0; client < 4; ++client) {
+        clients.emplace_back([&, client] {
+          for (std::uint64_t i = 0; i < 40; ++i) {
+            const std::uint64_t key = test::mix(client * 1000 + i);
+            Request request = make_request(1 + static_cast<int>(key % 120), 1 + static_cast<int>(key / 128 % 40), key);
+            const Request common = make_request(120, 1, 55);
+            std::copy_n(common.tokens.begin(), std::min<std::size_t>(request.tokens.size(), key / 7 % 120),
+                        request.tokens.begin());
+            request.priority = static_cast<int>(key % 3);
+            auto stream = TokenStream::submit(*engine, request);
+            if (!stream) return void(++wrong);
+            if (key % 5 == 0) engine->cancel((*stream)->id());
+            if (key % 7 == 0) continue;  // hangs up
+            const Answer answer = pull(**stream);
+            const std::vector<TokenId> expected = reference_answer(request, 32, engine.runner().windows()).tokens;
+            const bool same = std::ranges::equal(answer.tokens, std::span(expected).first(answer.tokens.size()));
+            const bool whole = answer.finish == FinishReason::kCancelled || answer.tokens.size() == expected.size();
+            if (!same || !whole || answer.num_last_events != 1) ++wrong;
+          }
+        });
+      }
+    }
+    engine->run();
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(engine->stats().finished, 160U);
+    EXPECT_TRUE(engine.all_blocks_free());
+    EXPECT_TRUE(engine->check_integrity());
+  }
+}
+
 TEST(Threads, StreamIsPulledByTheThreadThatDrivesAsWell) {
   TestEngine engine;
   const Request request = make_request(9, 7);
