@@ -4,7 +4,7 @@
 
 #include <atomic>
 #include <chrono>
-#include <mutex>
+#include <optional>
 #include <thread>
 
 #include "engine/test_engine.h"
@@ -165,6 +165,8 @@ TEST(Threads, StatsCanBeReadAtAnyTime) {
   }
   reader.request_stop();
   reader.join();
+  engine->drain();
+  driver.join();  // the last event comes from within a step
   EXPECT_EQ(engine->stats().generated_tokens, 600U);
   EXPECT_EQ(engine->stats().prompt_tokens, 600U);
   EXPECT_EQ(engine->stats().finished, 30U);
