@@ -18,6 +18,7 @@ Result<std::unique_ptr<EngineImpl>> EngineImpl::create(EngineParts parts) {
 EngineImpl::EngineImpl(EngineParts parts)
     : parts_(std::move(parts)),
       num_drawable_(std::min(parts_.runner->vocab_size(), parts_.tokenizer->vocab_size())),
+      hasher_(kv().hasher()),
       cost_(parts_.info.attention_work),
       scheduler_(parts_.limits, kv(), parts_.limits.step_ms > 0 ? &cost_ : nullptr),
       builder_(kv(), scheduler_.limits()) {

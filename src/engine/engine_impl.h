@@ -120,6 +120,7 @@ class EngineImpl final : public Engine {
   EngineParts parts_;
   int num_drawable_;  // the smaller of the model's and the tokenizer's vocabulary: padding is never drawn
   std::vector<TokenId> end_tokens_;
+  const BlockHasher hasher_;  // the KV cache's; never used itself, so that any thread may copy it
   CostModel cost_;
   Scheduler scheduler_;
   BatchBuilder builder_;

@@ -191,7 +191,7 @@ std::unique_ptr<ActiveRequest> EngineImpl::make_active(RequestId id, Request req
     sequence.tokens.reserve(request.tokens.size() + static_cast<std::size_t>(max_generated));
     sequence.tokens = request.tokens;
     if (i == 0) {
-      sequence.hash_blocks(BlockHasher(kv().hasher()), kv().block_size());  // a copy: others hash as well
+      sequence.hash_blocks(BlockHasher(hasher_), kv().block_size());  // a copy: others hash as well
     } else {
       sequence.chain.reserve(static_cast<std::size_t>(sequence.max_cached / kv().block_size() + 1));
       sequence.chain = active->choices.front().sequence.chain;

@@ -171,7 +171,8 @@ class PagedKvCache {
   KvResult<int> extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
   /// Some block is published under `hash`, in the group without a window if there is one: worth an extend_prefix().
   bool is_published(const BlockHash& hash) const;
-  /// What hashes the blocks; empty without a prefix cache. For use at the same time as others: a copy.
+  /// What hashes the blocks; empty without a prefix cache. A copy of it may hash at the same time, if it was made while
+  /// nobody used this one.
   const BlockHasher& hasher() const;
   /// Makes the full blocks of a sequence findable that are written in every layer and not yet published. `tokens` are
   /// the sequence's, as many as written at least. A block whose contents somebody else has published meanwhile is given
