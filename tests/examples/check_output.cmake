@@ -1,5 +1,5 @@
-# Runs PROGRAM: it must end with 0 and print what the regular expressions of EXPECTED (joined by "@") match, in order.
-execute_process(COMMAND ${PROGRAM} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+# Runs PROGRAM with ARGUMENT, if there is one: it must end with 0 and print what the regular expressions of EXPECTED (joined by "@") match, in order.
+execute_process(COMMAND ${PROGRAM} ${ARGUMENT} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE errors)
 message("${output}${errors}")
 if(NOT code EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} ended with ${code}")
