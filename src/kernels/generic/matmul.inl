@@ -70,17 +70,21 @@ inline void prefetch_share(const uint8_t* ahead, int part, int parts) {
   for (int line = 0; line < (kLines + parts - 1) / parts; ++line) prefetch(from + line * 64);
 }
 
-template <DType T, int R, bool Prefetch>
-inline void dot_tile(const WeightStream& stream, int64_t cols, int h, const ActTile<R>* x, F32 (&acc)[R]) {
-  constexpr int kUnit = unit_blocks(T), kGroups = packed_block(T).block / 32;
+/// acc[r] = kLanes outputs of half h of a panel, times row r.
+template <DType T, int R, class Stream>
+inline void dot_tile(Stream stream, int64_t cols, int h, const ActTile<R>* x, F32 (&acc)[R]) {
+  constexpr PackedBlock kB = packed_block(T);
+  constexpr int kUnit = unit_blocks(T), kGroups = kB.block / 32;
   for_blocks<T>(stream.panel, cols, [&](const uint8_t* unit, int b, const uint8_t* quads, const uint8_t* scales) {
-    const uint8_t* ahead = Prefetch ? stream.ahead((size_t)(unit - stream.panel), h) : nullptr;
     F32 scale[scale_groups<T>()], minimum[scale_groups<T>()];
     Weights<T>::scales(scales, h, scale, minimum);
     for (int g = 0; g < kGroups; ++g) {
       U8 q[8];
       Weights<T>::quads(quads + h * kRowBytes, g, q);
-      if constexpr (Prefetch) prefetch_share<T>(ahead, b * kGroups + g, kUnit * kGroups);
+      if constexpr (Stream::kShared)
+        stream.read((kB.quad_bytes + kB.scale_bytes) / kGroups);
+      else
+        prefetch_share<T>(stream.ahead((size_t)(unit - stream.panel), h), b * kGroups + g, kUnit * kGroups);
       add_group<T, R>(q, scale, minimum, g, *x++, acc);
     }
   });
@@ -104,8 +108,8 @@ inline void dot_tile_plain(const WeightStream& stream, int64_t cols, int h, cons
 }
 
 /// Rows row .. row + R of y for vector h of a panel's outputs.
-template <DType T, int R, bool Prefetch>
-inline void tile(const WeightStream& stream, const PackedMatrix& w, const ActivationRows& a, int h, int64_t output,
+template <DType T, int R, bool Prefetch, class Stream>
+inline void tile(const Stream& stream, const PackedMatrix& w, const ActivationRows& a, int h, int64_t output,
                  int64_t row, float* y, int64_t ldy) {
   F32 acc[R];
 #pragma GCC unroll 8
@@ -117,7 +121,7 @@ inline void tile(const WeightStream& stream, const PackedMatrix& w, const Activa
     if constexpr (is_low_bit(T)) {
       dot_tile_low_bit<T, R, Prefetch>(stream, w.cols, h, x, acc);
     } else {
-      dot_tile<T, R, Prefetch>(stream, w.cols, h, x, acc);
+      dot_tile<T, R>(stream, w.cols, h, x, acc);
     }
   }
   const int64_t left = w.rows - output;
@@ -131,16 +135,32 @@ inline void tile(const WeightStream& stream, const PackedMatrix& w, const Activa
   }
 }
 
-/// The tiles of rows over vector h of a panel's outputs, largest first, as act_tiles.h cuts rows. Only the first finds
-/// the weights in memory.
+/// Tiles of kTileRows rows, `tiles` of them from row `row`.
 template <DType T>
-inline void panel_pass(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a, int h, int64_t output,
-                       int64_t row, int64_t row_end, float* y, int64_t ldy) {
-  if (row + kTileRows <= row_end) {
+inline void whole_tiles(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a, int h, int64_t output,
+                        int64_t row, int64_t tiles, float* y, int64_t ldy) {
+  constexpr bool kSharesStream = !is_plain_float(T) && !is_low_bit(T);
+  if (!kSharesStream || tiles == 1) {
     tile<T, kTileRows, true>(s, w, a, h, output, row, y, ldy);
     row += kTileRows;
   }
-  for (; row + kTileRows <= row_end; row += kTileRows) tile<T, kTileRows, false>(s, w, a, h, output, row, y, ldy);
+  if (tiles == 1) return;
+  if constexpr (kSharesStream) {
+    for (int64_t t = 0; t < tiles; ++t, row += kTileRows)
+      tile<T, kTileRows, true>(SharedStream(s, h * tiles + t, kPasses * tiles), w, a, h, output, row, y, ldy);
+  } else {
+    for (int64_t t = 1; t < tiles; ++t, row += kTileRows) tile<T, kTileRows, false>(s, w, a, h, output, row, y, ldy);
+  }
+}
+
+/// The tiles of rows over vector h of a panel's outputs, largest first, as act_tiles.h cuts rows.
+template <DType T>
+inline void panel_pass(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a, int h, int64_t output,
+                       int64_t row, int64_t row_end, float* y, int64_t ldy) {
+  if (const int64_t tiles = (row_end - row) / kTileRows; tiles > 0) {
+    whole_tiles<T>(s, w, a, h, output, row, tiles, y, ldy);
+    row += tiles * kTileRows;
+  }
   if constexpr (kTileRows > 4) {
     if (row + 4 <= row_end) {
       tile<T, 4, true>(s, w, a, h, output, row, y, ldy);

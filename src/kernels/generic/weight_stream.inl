@@ -15,6 +15,7 @@ inline constexpr int kPasses = kPanelRows / kLanes;  // over a panel, one for ea
 
 /// The panel at hand. What lies behind it is what its thread will read next, as long as the thread has work.
 struct WeightStream {
+  static constexpr bool kShared = false;
   const uint8_t* panel;
   size_t panel_bytes;
 
@@ -23,6 +24,26 @@ struct WeightStream {
   const uint8_t* ahead(size_t offset, int pass) const {
     if constexpr (kPasses == 1) return panel + offset + kPrefetchBytes;
     return panel + panel_bytes + ((size_t)pass * panel_bytes + offset) / kPasses;
+  }
+};
+
+/// The same for one of several passes over a panel: each asks for its part of the next panel, at the rate at which it
+/// reads the present one. Were the first pass to ask for all of it, it would wait for the memory, which then is idle
+/// while the others multiply.
+struct SharedStream {
+  static constexpr bool kShared = true;
+  const uint8_t* panel;
+  const uint8_t* next;      // line to ask for
+  size_t bytes_due = 0;     // read since the last line was asked for
+  size_t bytes_for_a_line;  // read between two of them
+
+  SharedStream(const WeightStream& s, int64_t pass, int64_t passes)
+      : panel(s.panel),
+        next(s.panel + s.panel_bytes + (size_t)pass * s.panel_bytes / (size_t)passes),
+        bytes_for_a_line(64 * (size_t)passes) {}
+
+  __attribute__((always_inline)) void read(size_t bytes) {
+    for (bytes_due += bytes; bytes_due >= bytes_for_a_line; bytes_due -= bytes_for_a_line, next += 64) prefetch(next);
   }
 };
 
