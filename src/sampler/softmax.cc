@@ -5,6 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 
+// A vocabulary is a long row: the loader takes the clone for the widest vectors that the processor has. Each does the
+// same operations in the same order, none of them fused, so all give the same bits. Not under sanitizers, whose runtime
+// is not ready when the loader chooses.
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+#define OCTAVO_VECTOR_CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
+#else
+#define OCTAVO_VECTOR_CLONES
+#endif
+
 namespace octavo {
 namespace {
 
@@ -34,6 +44,7 @@ inline float exp_of_negative(float x) {
 
 }  // namespace
 
+OCTAVO_VECTOR_CLONES
 float max_logit(std::span<const float> logits) {
   float lanes[kLanes];
   std::ranges::fill(lanes, -std::numeric_limits<float>::max());
@@ -48,6 +59,7 @@ float max_logit(std::span<const float> logits) {
   return *std::ranges::max_element(lanes);
 }
 
+OCTAVO_VECTOR_CLONES
 void softmax_weights(std::span<const float> logits, float max, float temperature, std::span<float> weights) {
   // Two loops, because GCC 12 turns each into vector code but not the two in one.
   for (std::size_t i = 0; i < logits.size(); ++i) {
@@ -58,6 +70,7 @@ void softmax_weights(std::span<const float> logits, float max, float temperature
   for (float& weight : weights.first(logits.size())) weight = exp_of_negative(weight);
 }
 
+OCTAVO_VECTOR_CLONES
 double sum_chunks(std::span<const float> weights, std::span<double> chunks) {
   double total = 0;
   for (std::size_t begin = 0, chunk = 0; begin < weights.size(); begin += kSumChunk, ++chunk) {
