@@ -42,19 +42,27 @@ inline void dot_group(const U8* q, const ActTile<R>& x, int part, I32 (&dot)[R])
   }
 }
 
-/// acc[r] += the 32 weights of group g of a block times row r's activations.
+/// acc[r] += the 32 weights of group g of a block times row r's activations. Where halves of the 32 have scales of
+/// their own, they are added up before the scale of the activations, common to both, comes in.
 template <DType T, int R>
 inline void add_group(const U8 (&q)[8], const F32* scale, const F32* minimum, int g, const ActTile<R>& x,
                       F32 (&acc)[R]) {
   using W = Weights<T>;
   constexpr int kParts = 32 / W::kGroup;  // scale groups within the 32
+  F32 sum[R];
+#pragma GCC unroll 2
   for (int part = 0; part < kParts; ++part) {
     const int s = scale_groups<T>() == 1 ? 0 : g * kParts + part;
     I32 dot[R];
     dot_group<T, R>(q + part * (8 / kParts), x, part, dot);
     for (int r = 0; r < R; ++r) {
-      const F32 d = f32_mul(scale[s], f32_set(x.scale[r]));
-      acc[r] = f32_fma(i32_to_f32(dot[r]), d, acc[r]);
+      if constexpr (kParts == 1) {
+        acc[r] = f32_fma(i32_to_f32(dot[r]), f32_mul(scale[s], f32_set(x.scale[r])), acc[r]);
+      } else {
+        const F32 v = i32_to_f32(dot[r]);
+        sum[r] = part == 0 ? f32_mul(v, scale[s]) : f32_fma(v, scale[s], sum[r]);
+        if (part == kParts - 1) acc[r] = f32_fma(sum[r], f32_set(x.scale[r]), acc[r]);
+      }
       if constexpr (W::kHasMin)
         acc[r] = f32_fma(minimum[s], f32_set(kParts == 1 ? x.sum32[r] : x.sum16[part][r]), acc[r]);
     }

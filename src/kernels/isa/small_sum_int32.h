@@ -9,7 +9,10 @@ namespace {
 using SmallSum = I32;
 constexpr int small_sum_run(int /*max_byte*/) { return 8; }
 inline SmallSum small_sum_of(I32 start) { return start; }
-inline SmallSum add_products(SmallSum sum, U8 w, U8 a) { return dot_small(sum, w, a); }
+template <class Bytes>  // U8, or where its four bytes are
+inline SmallSum add_products(SmallSum sum, U8 w, Bytes a) {
+  return dot_small(sum, w, a);
+}
 inline I32 small_sum_end(SmallSum sum, I32 /*start*/) { return sum; }
 
 }  // namespace
