@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 namespace octavo {
@@ -53,6 +55,23 @@ TEST(Softmax, SumsMatchFloat64WhateverTheLength) {
     for (const double chunk : chunks) of_chunks += chunk;
     EXPECT_EQ(total, of_chunks);
   }
+}
+
+// Figures of the code without vectors wider than SSE2: the loader's choice of wider ones must not change a bit.
+TEST(Softmax, BitsAreTheSameOnEveryProcessor) {
+  std::vector<float> logits(49152), weights(logits.size());
+  std::uint32_t random = 1;
+  for (float& logit : logits) {
+    random = random * 1664525 + 1013904223;
+    logit = static_cast<float>((random >> 8) % 2000) / 100.0F;
+  }
+  const float max = max_logit(logits);
+  softmax_weights(logits, max, 1.0F, weights);
+  std::uint32_t hash = 0;
+  for (const float weight : weights) hash = hash * 31 + std::bit_cast<std::uint32_t>(weight);
+  EXPECT_EQ(max, 19.99F);
+  EXPECT_EQ(hash, 0xE1ECF7E8U);
+  EXPECT_EQ(sum_chunks(weights, {}), 2410.5795650201617);
 }
 
 TEST(Softmax, MaximumIsFoundAtEveryPlace) {
