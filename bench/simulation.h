@@ -47,7 +47,7 @@ struct StepFormula {
   double row = 0.2;
   double logit_row = 0.06;
   double kv_megabyte = 0.04;  // read, at 25 GB/s
-  double mega_macs = 0.01;    // of attention, at 100 G multiply-adds/s
+  double mega_macs = 0.006;   // of attention, at 170 G multiply-adds/s
   double noise = 0.05;        // standard deviation of the logarithm
 };
 

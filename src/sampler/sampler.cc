@@ -78,8 +78,11 @@ class RowSampler {
   }
 
   TokenId most_likely() const {
-    const auto is_max = [this](float logit) { return finite_logit(logit) == max_; };
-    return static_cast<TokenId>(std::ranges::find_if(logits_, is_max) - logits_.begin());
+    // Piece by piece, because a maximum is found in vector code and a place is not.
+    std::size_t begin = 0;
+    while (max_logit(logits_.subspan(begin, std::min(kSumChunk, logits_.size() - begin))) != max_) begin += kSumChunk;
+    while (finite_logit(logits_[begin]) != max_) ++begin;
+    return static_cast<TokenId>(begin);
   }
   TokenId draw(const SamplingParams& params, double u);
   /// The log of the sum of exp(logit).
