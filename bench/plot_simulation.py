@@ -23,7 +23,8 @@ def main():
     args = parser.parse_args()
     with open(args.csv, newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["requests"] == "all"]
-    matplotlib.rcParams["svg.hashsalt"] = "octavo"  # the same figures give the same file
+    matplotlib.rcParams.update({"svg.hashsalt": "octavo",  # the same figures give the same file
+                                "svg.fonttype": "none", "font.family": "sans-serif"})
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6))
     for axis, (column, title) in zip(axes, PANELS):
         for policy, colour in COLOURS.items():

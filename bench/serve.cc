@@ -215,7 +215,7 @@ int differences(const std::vector<Recorded>& answers, const std::vector<Recorded
 }
 
 void memory(const Options& options, Verdict& verdict) {
-  constexpr int kBlocks = 64, kPrompt = 440, kAnswer = 60;
+  constexpr int kBlocks = 64, kPrompt = 300, kAnswer = 200;
   EngineOptions small = engine_options(options);
   small.kv_memory_bytes = kv_bytes(options, kBlocks);
   const auto engine = load(small);

@@ -1,6 +1,6 @@
 // Compares the scheduler's policies on thousands of made-up requests, in seconds (simulation.h says how).
 //
-//     bench_simulate [--requests 10000] [--rates 1,2,2.5] [--format md|csv]
+//     bench_simulate [--requests 10000] [--rates 1,1.5,2] [--format md|csv]
 //
 // For each rate of arrivals and policy: time to the first token and between tokens, in milliseconds on the virtual
 // clock. Then the same with a tenth of the requests preferred, both kinds apart. plot_simulation.py draws the CSV.
@@ -21,7 +21,7 @@ using octavo::bench::SimulatedOutcome;
 struct Options {
   octavo::bench::LoadShape load;
   octavo::bench::SimulationOptions engine;
-  std::vector<double> rates = {1, 2, 2.5, 3};
+  std::vector<double> rates = {1, 1.5, 2, 2.2};
   std::string format = "md";
 };
 
