@@ -1,0 +1,30 @@
+// An error as OpenAI's interface tells it: an HTTP status and the fields of the error object.
+#pragma once
+
+#include <expected>
+#include <string>
+
+#include "octavo/result.h"
+
+namespace octavo::server {
+
+struct ApiError {
+  int status = 500;                            // HTTP
+  std::string message = {};                    // what was found and what was expected
+  std::string type = "invalid_request_error";  // or authentication_error, server_error, ...
+  std::string param = {};                      // the field of the request; empty: null in the JSON
+  std::string code = {};                       // such as context_length_exceeded; empty: null in the JSON
+  int retry_after_s = 0;                       // 0: no Retry-After header
+};
+
+template <class T>
+using ApiResult = std::expected<T, ApiError>;
+
+/// An engine's error in these terms: kContextOverflow is 400 context_length_exceeded, kQueueFull 429, kDraining 503
+/// (both with Retry-After), kOutOfMemory 503, all else 400.
+ApiError to_api_error(const Error& error);
+
+/// {"error": {"message", "type", "param", "code"}}
+std::string error_body(const ApiError& error);
+
+}  // namespace octavo::server

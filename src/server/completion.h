@@ -1,0 +1,94 @@
+// Between HTTP and the engine: what a client's JSON asks for as engine requests, and the engine's events as the bytes
+// that the client gets. Pure functions of their input; no I/O.
+//
+// parse_* are called on a worker thread (they tokenize); a CompletionResponse is used by one thread, the I/O thread.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "octavo/engine.h"
+#include "server/api_error.h"
+
+namespace octavo::server {
+
+/// What the server serves; the same for all calls.
+struct ServedModel {
+  std::string id;            // as in /v1/models
+  std::int64_t created = 0;  // seconds since 1970
+  SamplingParams sampling_defaults = {};
+};
+
+/// A TokenEvent that owns what it points to, so that it can leave the engine's callback.
+struct OwnedEvent {
+  OwnedEvent() = default;
+  explicit OwnedEvent(const TokenEvent& event)
+      : choice(event.choice),
+        token(event.token),
+        logprob(event.logprob),
+        top_logprobs(event.top_logprobs.begin(), event.top_logprobs.end()),
+        text(event.text),
+        bytes(event.bytes),
+        finish(event.finish),
+        stats(event.stats) {}
+
+  std::uint32_t choice = 0;
+  TokenId token = -1;
+  float logprob = 0;
+  std::vector<TokenLogprob> top_logprobs = {};
+  std::string text = {};
+  std::string bytes = {};
+  FinishReason finish = FinishReason::kNone;
+  RequestStats stats = {};
+};
+
+/// One call of /v1/completions or /v1/chat/completions, parsed.
+struct CompletionCall {
+  bool is_chat = false;
+  bool stream = false;
+  bool include_usage = false;             // stream_options.include_usage
+  bool echo = false;                      // completions: the answer begins with the prompt
+  bool return_token_ids = false;          // extension
+  int n = 1;                              // choices of each prompt
+  int num_logprobs = -1;                  // -1: none asked for; 0: the drawn token's alone
+  std::vector<Request> requests = {};     // one a prompt; without cache_domain's key part, which the server adds
+  std::vector<std::string> prompts = {};  // text of each prompt, where echo needs it
+  std::string user_cache_salt = {};       // cache_salt; the server joins it with the key's domain
+};
+
+ApiResult<CompletionCall> parse_completion(const boost::json::object& body, const Engine& engine,
+                                           const ServedModel& model);
+ApiResult<CompletionCall> parse_chat_completion(const boost::json::object& body, const Engine& engine,
+                                                const ServedModel& model);
+
+/// What goes back for one call. `call` outlives it; the requests in it may have been moved from (what is needed of them
+/// is copied in the constructor).
+class CompletionResponse {
+ public:
+  CompletionResponse(const CompletionCall& call, const ServedModel& model, std::string id, std::int64_t created);
+  ~CompletionResponse();
+  CompletionResponse(const CompletionResponse&) = delete;
+  CompletionResponse& operator=(const CompletionResponse&) = delete;
+
+  /// Streamed calls: the SSE bytes to send now, "data: {...}\n\n" as often as needed; empty if there is nothing to say
+  /// yet. Other calls: always empty; the event is kept.
+  std::string on_event(std::size_t prompt_index, const OwnedEvent& event);
+  /// All choices of all prompts have ended.
+  bool done() const;
+  /// Some choice ended as kFailed, or the server gives up: the error event of a stream ("data: {"error": ...}\n\n").
+  std::string fail(const ApiError& error);
+  /// After done(). Streamed: what is left to say (the usage chunk if asked for) and "data: [DONE]\n\n". Else the whole
+  /// JSON body.
+  std::string finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace octavo::server
