@@ -80,7 +80,11 @@ class CompletionResponse {
   std::string on_event(std::size_t prompt_index, const OwnedEvent& event);
   /// All choices of all prompts have ended.
   bool done() const;
-  /// Some choice ended as kFailed, or the server gives up: the error event of a stream ("data: {"error": ...}\n\n").
+  /// Why the call cannot be answered, or null: a choice ended as kFailed, kCancelled or kDeadline. A call that is not
+  /// streamed is answered with it; of a streamed one on_event() has given the error event.
+  const ApiError* error() const;
+  /// The server gives up on a streamed call: the error event ("data: {"error": ...}\n\n"), the last bytes of the
+  /// stream.
   std::string fail(const ApiError& error);
   /// After done(). Streamed: what is left to say (the usage chunk if asked for) and "data: [DONE]\n\n". Else the whole
   /// JSON body.
