@@ -187,6 +187,7 @@ struct ModelInfo {
   std::string name;  // general.name
   std::string architecture;
   int vocab_size = 0;
+  int num_tokens = 0;  // ids that have a text: the tokenizer's, where the model pads its vocabulary beyond them
   int num_layers = 0;
   int max_context = 0;  // in force: the smallest of the model's, the option's and what the KV budget can hold
   std::uint64_t weight_bytes = 0;

@@ -1,4 +1,5 @@
 // Putting an engine together: the file, its words, the threads, the model.
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <new>
@@ -83,6 +84,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
                                         .on_load_progress = std::move(options.on_load_progress)};
   OCTAVO_TRY(std::unique_ptr<CpuRunner> runner, CpuRunner::load(*parts.file, runner_options, *parts.threads));
   parts.info = info_of(*parts.file, *runner, options.kv_type, isa, parts.threads->num_threads());
+  parts.info.num_tokens = std::min(parts.info.vocab_size, parts.tokenizer->vocab_size());
   parts.runner = std::move(runner);
   OCTAVO_TRY(std::unique_ptr<EngineImpl> engine, EngineImpl::create(std::move(parts)));
   if (options.itl_target_ms > 0) engine->calibrate();

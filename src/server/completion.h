@@ -47,18 +47,28 @@ struct OwnedEvent {
   RequestStats stats = {};
 };
 
+class PromptLogprobs;
+
+/// What the answer needs of a prompt whose Request has gone to the engine.
+struct CallPrompt {
+  TokenId last_token = -1;                        // which the answer's first token follows
+  std::vector<TokenId> tokens = {};               // with echo or return_token_ids
+  std::string text = {};                          // with echo
+  std::shared_ptr<PromptLogprobs> logprobs = {};  // with echo and logprobs: its request fills it, see prompt_logprobs.h
+};
+
 /// One call of /v1/completions or /v1/chat/completions, parsed.
 struct CompletionCall {
   bool is_chat = false;
   bool stream = false;
-  bool include_usage = false;             // stream_options.include_usage
-  bool echo = false;                      // completions: the answer begins with the prompt
-  bool return_token_ids = false;          // extension
-  int n = 1;                              // choices of each prompt
-  int num_logprobs = -1;                  // -1: none asked for; 0: the drawn token's alone
-  std::vector<Request> requests = {};     // one a prompt; without cache_domain's key part, which the server adds
-  std::vector<std::string> prompts = {};  // text of each prompt, where echo needs it
-  std::string user_cache_salt = {};       // cache_salt; the server joins it with the key's domain
+  bool include_usage = false;            // stream_options.include_usage
+  bool echo = false;                     // completions: the answer begins with the prompt
+  bool return_token_ids = false;         // extension
+  int n = 1;                             // choices of each prompt
+  int num_logprobs = -1;                 // -1: none asked for; 0: the drawn token's alone
+  std::vector<Request> requests = {};    // one a prompt; without cache_domain, which the server sets
+  std::vector<CallPrompt> prompts = {};  // beside each request
+  std::string user_cache_salt = {};      // cache_salt; the server joins it with the key's domain
 };
 
 ApiResult<CompletionCall> parse_completion(const boost::json::object& body, const Engine& engine,
@@ -66,11 +76,12 @@ ApiResult<CompletionCall> parse_completion(const boost::json::object& body, cons
 ApiResult<CompletionCall> parse_chat_completion(const boost::json::object& body, const Engine& engine,
                                                 const ServedModel& model);
 
-/// What goes back for one call. `call` outlives it; the requests in it may have been moved from (what is needed of them
-/// is copied in the constructor).
+/// What goes back for one call. `call` and `engine`, which gives tokens their texts, outlive it; the requests in `call`
+/// may have been moved from.
 class CompletionResponse {
  public:
-  CompletionResponse(const CompletionCall& call, const ServedModel& model, std::string id, std::int64_t created);
+  CompletionResponse(const CompletionCall& call, const Engine& engine, const ServedModel& model, std::string id,
+                     std::int64_t created);
   ~CompletionResponse();
   CompletionResponse(const CompletionResponse&) = delete;
   CompletionResponse& operator=(const CompletionResponse&) = delete;
