@@ -1,0 +1,201 @@
+#include "server/openai_logprobs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "server/json_writer.h"
+#include "server/prompt_logprobs.h"
+#include "tokenizer/utf8.h"
+
+namespace octavo::server {
+namespace {
+
+/// Characters that begin in `bytes`.
+std::size_t count_characters(std::string_view bytes) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(bytes, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+void append_bytes(std::string& out, std::string_view bytes) {
+  out += "\"bytes\":[";
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    fmt::format_to(std::back_inserter(out), "{}{}", i == 0 ? "" : ",", static_cast<unsigned char>(bytes[i]));
+  }
+  out += ']';
+}
+
+void append_chat_token(std::string& out, std::string_view text, float logprob) {
+  append_json_field(out, "token", token_name(text, true));
+  out += ",\"logprob\":";
+  append_json_logprob(out, logprob);
+  out += ',';
+  append_bytes(out, text);
+}
+
+void separate(std::string& elements) {
+  if (!elements.empty()) elements += ',';
+}
+
+}  // namespace
+
+std::string token_name(std::string_view bytes, bool is_chat) {
+  std::string name;
+  bool is_text = true;
+  for (std::size_t i = 0; i < bytes.size();) {
+    const Utf8Step step = next_utf8_step(bytes.substr(i));
+    if (step.kind == Utf8Step::Kind::kCharacter) {
+      name.append(bytes, i, step.length);
+    } else {
+      is_text = false;
+      for (const char c : bytes.substr(i, step.length)) {
+        fmt::format_to(std::back_inserter(name), "\\x{:02x}", static_cast<unsigned char>(c));
+      }
+    }
+    i += step.length;
+  }
+  return is_text || is_chat ? name : "bytes:" + name;
+}
+
+// A word may lose its leading space at the start of a text, so the text of a token is what it adds to the one before.
+std::string AnswerLogprobs::text_after(TokenId previous, TokenId token) const {
+  if (previous < 0) return engine_.detokenize({&token, 1});
+  const TokenId both[] = {previous, token};
+  return engine_.detokenize(both).substr(engine_.detokenize({&previous, 1}).size());
+}
+
+// Its text counts only where control tokens are parsed; of an ordinary token it makes no difference.
+bool AnswerLogprobs::is_control(TokenId token, std::string_view text) const {
+  const auto is_token = [&](bool parse_special) {
+    const auto tokens = engine_.tokenize(text, {.add_special = false, .parse_special = parse_special});
+    return tokens && tokens->size() == 1 && tokens->front() == token;
+  };
+  return is_token(true) && !is_token(false);
+}
+
+void AnswerLogprobs::add_prompt(const CallPrompt& prompt) {
+  const std::size_t num_bytes = engine_.detokenize(prompt.tokens).size();
+  // Tokens that the text does not spell, such as BOS, take no room in it.
+  const std::size_t unspelled = num_bytes - std::min(num_bytes, prompt.text.size());
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < prompt.tokens.size(); ++i) {
+    Entry entry{.previous = i == 0 ? -1 : prompt.tokens[i - 1],
+                .token = prompt.tokens[i],
+                .text = {},
+                .logprob = {},
+                .top = {},
+                .offset = num_characters_};
+    entry.text = text_after(entry.previous, entry.token);
+    if (i > 0) {
+      const std::span<const TokenLogprob> top = prompt.logprobs->top(i);
+      entry.logprob = prompt.logprobs->logprob(i);
+      entry.top.assign(top.begin(), top.end());
+    }
+    const std::size_t hidden = std::min(entry.text.size(), unspelled - std::min(unspelled, begin));
+    num_characters_ += count_characters(std::string_view(entry.text).substr(hidden));
+    begin += entry.text.size();
+    write(entry);
+  }
+}
+
+void AnswerLogprobs::add(const OwnedEvent& event) {
+  if (event.token >= 0) push(event);
+  num_shown_ += event.bytes.size();
+  const bool ended = event.finish != FinishReason::kNone;
+  const bool cut = event.finish == FinishReason::kStop;
+  while (!pending_.empty()) {
+    const Entry& entry = pending_.front();
+    const bool shown = cut ? entry.begin < num_shown_ : ended || entry.end <= num_shown_;
+    if (!shown) break;
+    write(entry);
+    pending_.pop_front();
+  }
+}
+
+void AnswerLogprobs::push(const OwnedEvent& event) {
+  Entry entry{.previous = previous_,
+              .token = event.token,
+              .text = text_after(previous_, event.token),
+              .logprob = event.logprob,
+              .top = event.top_logprobs,
+              .offset = num_characters_,
+              .begin = num_bytes_};
+  // Control tokens are not shown in an answer.
+  const bool shown = !event.bytes.empty() || !is_control(event.token, entry.text);
+  if (shown) {
+    num_bytes_ += entry.text.size();
+    num_characters_ += count_characters(entry.text);
+  }
+  entry.end = num_bytes_;
+  previous_ = event.token;
+  pending_.push_back(std::move(entry));
+}
+
+void AnswerLogprobs::write(const Entry& entry) {
+  ++num_written_;
+  if (is_chat_) {
+    write_chat(entry);
+  } else {
+    write_completion(entry);
+  }
+}
+
+void AnswerLogprobs::write_chat(const Entry& entry) {
+  separate(content_);
+  content_ += '{';
+  append_chat_token(content_, entry.text, entry.logprob.value_or(0));
+  content_ += ",\"top_logprobs\":[";
+  for (std::size_t i = 0; i < entry.top.size(); ++i) {
+    content_ += i == 0 ? "{" : ",{";
+    append_chat_token(content_, text_after(entry.previous, entry.top[i].token), entry.top[i].logprob);
+    content_ += '}';
+  }
+  content_ += "]}";
+}
+
+void AnswerLogprobs::write_completion(const Entry& entry) {
+  for (std::string* elements : {&tokens_, &logprobs_, &top_, &offsets_}) separate(*elements);
+  append_json_string(tokens_, token_name(entry.text, false));
+  offsets_ += std::to_string(entry.offset);
+  if (entry.logprob) {
+    append_json_logprob(logprobs_, *entry.logprob);
+    append_alternatives(entry);
+  } else {
+    logprobs_ += "null";
+    top_ += "null";
+  }
+}
+
+// An object by name, so two tokens that read alike are one: the likelier. The drawn token is always among them.
+void AnswerLogprobs::append_alternatives(const Entry& entry) {
+  std::vector<std::string> names;
+  const auto append = [&](std::string name, float logprob) {
+    if (std::ranges::find(names, name) != names.end()) return;
+    if (!names.empty()) top_ += ',';
+    append_json_string(top_, name);
+    top_ += ':';
+    append_json_logprob(top_, logprob);
+    names.push_back(std::move(name));
+  };
+  top_ += '{';
+  for (const TokenLogprob& other : entry.top) {
+    append(token_name(text_after(entry.previous, other.token), false), other.logprob);
+  }
+  append(token_name(entry.text, false), *entry.logprob);
+  top_ += '}';
+}
+
+void AnswerLogprobs::take(std::string& out) {
+  if (is_chat_) {
+    out += "{\"content\":[" + content_ + "],\"refusal\":null}";
+  } else {
+    out += "{\"text_offset\":[" + offsets_ + "],\"token_logprobs\":[" + logprobs_ + "],\"tokens\":[" + tokens_ +
+           "],\"top_logprobs\":[" + top_ + "]}";
+  }
+  for (std::string* elements : {&content_, &tokens_, &logprobs_, &top_, &offsets_}) elements->clear();
+  num_written_ = 0;
+}
+
+}  // namespace octavo::server

@@ -1,0 +1,70 @@
+// Log-probabilities of one answer in the shapes of /v1/chat/completions and /v1/completions.
+//
+// A token is reported when all of its text has been shown, so that what a stop text holds back or cuts off does not
+// show up here. One object an answer, used by one thread; the engine, which gives tokens their texts, outlives it.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "octavo/engine.h"
+#include "server/completion.h"
+
+namespace octavo::server {
+
+/// How log-probabilities spell a token. Bytes that are no whole character are written as \xNN; in a completion such a
+/// token begins with "bytes:" too, as OpenAI writes it.
+std::string token_name(std::string_view bytes, bool is_chat);
+
+class AnswerLogprobs {
+ public:
+  /// `previous` is the prompt's last token.
+  AnswerLogprobs(const Engine& engine, bool is_chat, TokenId previous)
+      : engine_(engine), is_chat_(is_chat), previous_(previous) {}
+
+  /// The echoed prompt, before all events; completions only.
+  void add_prompt(const CallPrompt& prompt);
+  void add(const OwnedEvent& event);
+  /// There is nothing to report.
+  bool empty() const { return num_written_ == 0; }
+  /// Appends the JSON object of what is to be reported since the last call.
+  void take(std::string& out);
+
+ private:
+  struct Entry {
+    TokenId previous;  // the token before it; -1: none
+    TokenId token;
+    std::string text;
+    std::optional<float> logprob;  // none for a text's first token
+    std::vector<TokenLogprob> top;
+    std::size_t offset = 0;  // characters before it
+    std::size_t begin = 0;   // bytes of the answer before it
+    std::size_t end = 0;     // bytes of the answer up to its end
+  };
+
+  std::string text_after(TokenId previous, TokenId token) const;
+  bool is_control(TokenId token, std::string_view text) const;
+  void push(const OwnedEvent& event);
+  void write(const Entry& entry);
+  void write_chat(const Entry& entry);
+  void write_completion(const Entry& entry);
+  void append_alternatives(const Entry& entry);
+
+  const Engine& engine_;
+  bool is_chat_;
+  TokenId previous_;
+  std::size_t num_bytes_ = 0;       // of the answer's tokens so far
+  std::size_t num_shown_ = 0;       // of these, given to the client
+  std::size_t num_characters_ = 0;  // of these, and of the echoed prompt
+  std::deque<Entry> pending_;
+  std::size_t num_written_ = 0;
+  std::string content_;                            // chat: elements of the array
+  std::string tokens_, logprobs_, top_, offsets_;  // completions: elements of each array
+};
+
+}  // namespace octavo::server

@@ -1,0 +1,220 @@
+#include "server/openai_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+#include "server/prompt_logprobs.h"
+
+namespace octavo::server {
+namespace {
+
+namespace json = boost::json;
+
+constexpr int kMaxInt = std::numeric_limits<int>::max();
+constexpr int kDefaultMaxTokens = 16;  // of a completion, as OpenAI documents
+
+void check_model(JsonFields& fields, const ServedModel& model) {
+  const auto name = fields.string("model");
+  if (!name || *name == model.id) return;  // who names none means the only one
+  fields.refuse({.status = 404,
+                 .message = fmt::format("model: found {}, expected {}: no other model is served here",
+                                        describe(json::value(*name)), describe(json::value(model.id))),
+                 .param = "model",
+                 .code = "model_not_found"});
+}
+
+void read_streaming(JsonFields& fields, CompletionCall& call) {
+  call.stream = fields.boolean("stream", false);
+  const json::object* options = fields.object("stream_options");
+  if (options == nullptr) return;
+  if (!call.stream) {
+    return fields.refuse(
+        invalid_value("stream_options", "stream_options: found an object, expected none where stream is not true"));
+  }
+  JsonFields inner(*options, "stream_options.");
+  call.include_usage = inner.boolean("include_usage", false);
+  if (inner.boolean("continuous_usage_stats", false)) {
+    inner.refuse(unsupported("stream_options.continuous_usage_stats",
+                             "stream_options.continuous_usage_stats: this server reports usage at the end"));
+  }
+  if (inner.failed()) fields.refuse(*inner.error());
+}
+
+/// What completions and chats have in common: all but prompts, max_tokens and logprobs.
+void read_common(JsonFields& fields, const Engine& engine, const ServedModel& model, CompletionCall& call,
+                 Request& request) {
+  check_model(fields, model);
+  refuse_unsupported(fields);
+  read_streaming(fields, call);
+  read_sampling(fields, engine.info(), model, request);
+  call.n = request.num_choices;
+  call.return_token_ids = fields.boolean("return_token_ids", false);
+  if (const auto salt = fields.string("cache_salt")) {
+    if (salt->empty()) {
+      fields.refuse(invalid_value("cache_salt", "cache_salt: found an empty string, expected at least one character"));
+    }
+    call.user_cache_salt = *salt;
+  }
+}
+
+/// How long an answer may get.
+struct Length {
+  std::optional<int> asked = {};
+  std::string field = "max_tokens";  // the name that the client used
+  int otherwise = 0;                 // where the client sets no limit; 0: until the end of the context
+};
+
+/// Request::max_tokens after a prompt. OpenAI's words for prompts and limits beyond the context, with both numbers.
+ApiResult<int> max_tokens_after(const std::vector<TokenId>& prompt, const Length& length, int context,
+                                const std::string& param) {
+  const auto overflow = [&](std::string message) {
+    return std::unexpected(
+        ApiError{.status = 400, .message = std::move(message), .param = param, .code = "context_length_exceeded"});
+  };
+  const bool generates = length.asked != 0;
+  const std::int64_t room = std::int64_t{context} - static_cast<std::int64_t>(prompt.size());
+  if (room < (generates ? 1 : 0)) {
+    return overflow(
+        fmt::format("This model's maximum context length is {} tokens. However, your {} resulted in {} "
+                    "tokens. Please reduce the length of the {}.",
+                    context, param, prompt.size(), param));
+  }
+  if (!generates) return -1;
+  if (length.asked && *length.asked > room) {
+    return overflow(fmt::format(
+        "This model's maximum context length is {} tokens. However, you requested {} tokens "
+        "({} in the {}, {} in the completion). Please reduce the length of the {} or "
+        "completion.",
+        context, prompt.size() + static_cast<std::size_t>(*length.asked), prompt.size(), param, *length.asked, param));
+  }
+  if (length.asked) return *length.asked;
+  return length.otherwise == 0 ? 0 : std::min(length.otherwise, static_cast<int>(room));
+}
+
+ApiResult<void> check_lengths(const Length& length, const Request& request) {
+  if (length.asked && request.min_tokens > *length.asked) {
+    return std::unexpected(invalid_value("min_tokens", fmt::format("min_tokens: found {}, expected at most {}, {}",
+                                                                   request.min_tokens, length.field, *length.asked)));
+  }
+  if (length.asked == 0 && request.num_choices > 1) {
+    return std::unexpected(
+        invalid_value("n", fmt::format("n: found {}, expected 1 where {} is 0", request.num_choices, length.field)));
+  }
+  return {};
+}
+
+/// Logits of the prompt are asked for where their log-probabilities are echoed, and where nothing is generated: the
+/// engine takes no other request without an answer.
+void ask_for_prompt_logits(CompletionCall& call, CallPrompt& prompt, Request& request, const ModelInfo& info) {
+  if (call.echo && call.num_logprobs >= 0) {
+    prompt.logprobs = std::make_shared<PromptLogprobs>(request.tokens, info.num_tokens, call.num_logprobs);
+    request.on_prompt_logits = [logprobs = prompt.logprobs, vocab_size = info.vocab_size](
+                                   int first_position, std::span<const float> logits) {
+      logprobs->add_rows(first_position, vocab_size, logits);
+    };
+  } else if (request.max_tokens == -1) {
+    request.on_prompt_logits = [](int, std::span<const float>) {};
+  }
+}
+
+void add_prompt(CompletionCall& call, RawPrompt raw, Request request, const Engine& engine) {
+  CallPrompt prompt;
+  prompt.last_token = raw.tokens.back();
+  if (call.echo) prompt.text = raw.text ? std::move(*raw.text) : engine.detokenize(raw.tokens);
+  if (call.echo || call.return_token_ids) prompt.tokens = raw.tokens;
+  request.tokens = std::move(raw.tokens);
+  ask_for_prompt_logits(call, prompt, request, engine.info());
+  call.prompts.push_back(std::move(prompt));
+  call.requests.push_back(std::move(request));
+}
+
+Length read_completion_length(JsonFields& fields) {
+  Length length{.otherwise = kDefaultMaxTokens};
+  if (const auto asked = fields.integer("max_tokens", 0, kMaxInt)) length.asked = static_cast<int>(*asked);
+  return length;
+}
+
+// max_completion_tokens is the newer name of max_tokens.
+Length read_chat_length(JsonFields& fields) {
+  Length length;
+  for (const char* name : {"max_tokens", "max_completion_tokens"}) {
+    const auto asked = fields.integer(name, 1, kMaxInt);
+    if (!asked) continue;
+    if (length.asked && *length.asked != *asked) {
+      fields.refuse(
+          invalid_value(name, fmt::format("{}: found {} beside {} {}, expected one of them: they are the same", name,
+                                          *asked, length.field, *length.asked)));
+    }
+    length = {.asked = static_cast<int>(*asked), .field = name};
+  }
+  return length;
+}
+
+// logprobs: true, and how many alternatives beside each token.
+int read_chat_logprobs(JsonFields& fields) {
+  const bool wanted = fields.boolean("logprobs", false);
+  const auto top = fields.integer("top_logprobs", 0, kMaxTopLogprobs);
+  if (top && *top > 0 && !wanted) {
+    fields.refuse(invalid_value("top_logprobs",
+                                fmt::format("top_logprobs: found {}, expected none where logprobs is not true", *top)));
+  }
+  return wanted ? static_cast<int>(top.value_or(0)) : -1;
+}
+
+}  // namespace
+
+ApiResult<CompletionCall> parse_completion(const json::object& body, const Engine& engine, const ServedModel& model) {
+  JsonFields fields(body);
+  CompletionCall call;
+  Request request;
+  read_common(fields, engine, model, call, request);
+  const Length length = read_completion_length(fields);
+  call.echo = fields.boolean("echo", false);
+  call.num_logprobs = static_cast<int>(fields.integer("logprobs", 0, kMaxTopLogprobs).value_or(-1));
+  request.top_logprobs = std::max(0, call.num_logprobs);
+  if (fields.failed()) return std::unexpected(*fields.error());
+  OCTAVO_TRY_VOID(check_lengths(length, request));
+
+  OCTAVO_TRY(std::vector<RawPrompt> prompts, read_prompts(body, engine));
+  if (prompts.size() * static_cast<std::size_t>(call.n) > static_cast<std::size_t>(kMaxAnswersOfCall)) {
+    return std::unexpected(
+        invalid_value("prompt", fmt::format("prompt: found {} prompts with an n of {}, expected at most {} answers",
+                                            prompts.size(), call.n, kMaxAnswersOfCall)));
+  }
+  const bool seeded = fields.find("seed") != nullptr;
+  for (RawPrompt& prompt : prompts) {
+    OCTAVO_TRY(request.max_tokens, max_tokens_after(prompt.tokens, length, engine.info().max_context, "prompt"));
+    add_prompt(call, std::move(prompt), request, engine);
+    if (!seeded) ++request.sampling.seed;  // prompts that are equal get answers of their own
+  }
+  return call;
+}
+
+ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const Engine& engine,
+                                                const ServedModel& model) {
+  JsonFields fields(body);
+  CompletionCall call{.is_chat = true};
+  Request request;
+  read_common(fields, engine, model, call, request);
+  const Length length = read_chat_length(fields);
+  call.num_logprobs = read_chat_logprobs(fields);
+  request.top_logprobs = std::max(0, call.num_logprobs);
+  // The templates that are known read no further variables, so that whatever stands here changes nothing.
+  fields.object("chat_template_kwargs");
+  if (fields.boolean("echo", false)) fields.refuse(unsupported("echo", "echo: a chat's messages are not echoed"));
+  if (fields.failed()) return std::unexpected(*fields.error());
+  OCTAVO_TRY_VOID(check_lengths(length, request));
+
+  OCTAVO_TRY(const std::vector<ChatMessage> messages, read_messages(body));
+  auto tokens = engine.apply_chat_template(messages);
+  if (!tokens) return std::unexpected(invalid_value("messages", tokens.error().message));
+  OCTAVO_TRY(request.max_tokens, max_tokens_after(*tokens, length, engine.info().max_context, "messages"));
+  add_prompt(call, {.tokens = std::move(*tokens), .text = {}}, std::move(request), engine);
+  return call;
+}
+
+}  // namespace octavo::server

@@ -1,0 +1,286 @@
+// The answer of a call, as a stream of events or as one body. A chunk is written straight into the bytes that go out.
+#include <fmt/format.h>
+
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "server/completion.h"
+#include "server/json_writer.h"
+#include "server/openai_logprobs.h"
+
+namespace octavo::server {
+namespace {
+
+/// One answer to one prompt.
+struct Answer {
+  std::optional<AnswerLogprobs> logprobs = {};
+  std::string text = {};             // of a call that is not streamed
+  std::vector<TokenId> tokens = {};  // with return_token_ids: what is still to be sent
+  bool began = false;
+  FinishReason finish = FinishReason::kNone;
+};
+
+/// "stop" and "length" are the only ends that clients know.
+std::string_view finish_name(FinishReason finish) { return finish == FinishReason::kStop ? "stop" : "length"; }
+
+std::optional<ApiError> error_of(FinishReason finish) {
+  switch (finish) {
+    case FinishReason::kDeadline:
+      return ApiError{.status = 408,
+                      .message = "The request did not end before its deadline.",
+                      .type = "timeout_error",
+                      .code = "deadline_exceeded"};
+    case FinishReason::kCancelled:
+      return ApiError{.status = 503,
+                      .message = "The server ended the request before its answer was complete.",
+                      .type = "server_error",
+                      .code = "cancelled",
+                      .retry_after_s = 1};
+    case FinishReason::kFailed:
+      return ApiError{.status = 500,
+                      .message = "The request failed inside the server.",
+                      .type = "server_error",
+                      .code = "internal_error"};
+    default: return std::nullopt;
+  }
+}
+
+std::string error_event(const ApiError& error) { return "data: " + error_body(error) + "\n\n"; }
+
+}  // namespace
+
+struct CompletionResponse::State {
+  const CompletionCall& call;
+  std::string head;                  // of each chunk or of the body, up to what differs
+  std::vector<Answer> answers = {};  // [prompts, n]
+  std::size_t num_ended = 0;
+  std::int64_t prompt_tokens = 0, cached_tokens = 0, generated_tokens = 0;
+  bool prompt_ids_sent = false;  // chat: once a stream
+  std::optional<ApiError> error = {};
+
+  const CallPrompt& prompt_of(std::size_t index) const {
+    return call.prompts[index / static_cast<std::size_t>(call.n)];
+  }
+  void end(Answer& answer, bool is_first_choice, const OwnedEvent& event);
+  void keep(std::size_t index, Answer& answer, const OwnedEvent& event);
+  void stream(std::size_t index, Answer& answer, const OwnedEvent& event, std::string& out);
+  void begin_stream(std::size_t index, Answer& answer, std::string& out);
+  void begin_chunk(std::size_t index, std::string& out) const;
+  void end_chunk(std::string_view finish, std::string& out, bool with_prompt_ids = false) const;
+  void append_text(std::string_view text, std::string& out) const;
+  void append_prompt_ids(std::size_t index, std::string& out) const;
+  void append_logprobs(Answer& answer, std::string& out) const;
+  void append_token_ids(Answer& answer, std::string& out) const;
+  void append_usage(std::string& out) const;
+  void append_choice(std::size_t index, std::string& out);
+  std::string usage_chunk() const;
+  std::string body();
+};
+
+CompletionResponse::CompletionResponse(const CompletionCall& call, const Engine& engine, const ServedModel& model,
+                                       std::string id, std::int64_t created)
+    : state_(std::make_unique<State>(State{.call = call, .head = {}})) {
+  const std::string_view object = !call.is_chat ? "text_completion"
+                                  : call.stream ? "chat.completion.chunk"
+                                                : "chat.completion";
+  std::string& head = state_->head;
+  if (call.stream) head += "data: ";
+  head += '{';
+  append_json_field(head, "id", id);
+  head += ',';
+  append_json_field(head, "object", object);
+  fmt::format_to(std::back_inserter(head), ",\"created\":{},", created);
+  append_json_field(head, "model", model.id);
+  head += ",\"choices\":[";
+
+  state_->answers.resize(call.prompts.size() * static_cast<std::size_t>(call.n));
+  if (call.num_logprobs < 0) return;
+  for (std::size_t i = 0; i < state_->answers.size(); ++i) {
+    state_->answers[i].logprobs.emplace(engine, call.is_chat, state_->prompt_of(i).last_token);
+  }
+}
+
+CompletionResponse::~CompletionResponse() = default;
+
+bool CompletionResponse::done() const { return state_->num_ended == state_->answers.size(); }
+
+const ApiError* CompletionResponse::error() const { return state_->error ? &*state_->error : nullptr; }
+
+std::string CompletionResponse::fail(const ApiError& error) {
+  if (!state_->error) state_->error = error;
+  return error_event(error);
+}
+
+std::string CompletionResponse::on_event(std::size_t prompt_index, const OwnedEvent& event) {
+  State& state = *state_;
+  const std::size_t index = prompt_index * static_cast<std::size_t>(state.call.n) + event.choice;
+  Answer& answer = state.answers[index];
+  std::string out;
+  if (event.finish != FinishReason::kNone) state.end(answer, event.choice == 0, event);
+  if (state.error) return out;  // a client that was told of it expects nothing more
+  if (std::optional<ApiError> error = error_of(event.finish)) {
+    state.error = std::move(error);
+    return state.call.stream ? error_event(*state.error) : out;
+  }
+  if (answer.logprobs && state.call.echo && !answer.began) answer.logprobs->add_prompt(state.prompt_of(index));
+  if (state.call.return_token_ids && event.token >= 0) answer.tokens.push_back(event.token);
+  if (state.call.stream) {
+    state.stream(index, answer, event, out);
+  } else {
+    state.keep(index, answer, event);
+  }
+  return out;
+}
+
+std::string CompletionResponse::finish() {
+  const State& state = *state_;
+  if (!state.call.stream) return state_->body();
+  return (state.call.include_usage ? state.usage_chunk() : std::string()) + "data: [DONE]\n\n";
+}
+
+// The prompt is counted once, though all its choices report it.
+void CompletionResponse::State::end(Answer& answer, bool is_first_choice, const OwnedEvent& event) {
+  answer.finish = event.finish;
+  ++num_ended;
+  generated_tokens += event.stats.generated_tokens;
+  if (!is_first_choice) return;
+  prompt_tokens += event.stats.prompt_tokens;
+  cached_tokens += event.stats.cached_tokens;
+}
+
+void CompletionResponse::State::keep(std::size_t index, Answer& answer, const OwnedEvent& event) {
+  if (!std::exchange(answer.began, true) && call.echo) answer.text = prompt_of(index).text;
+  if (answer.logprobs) answer.logprobs->add(event);
+  answer.text += event.text;
+}
+
+void CompletionResponse::State::begin_chunk(std::size_t index, std::string& out) const {
+  out += head;
+  fmt::format_to(std::back_inserter(out), "{{\"index\":{},", index);
+}
+
+void CompletionResponse::State::end_chunk(std::string_view finish, std::string& out, bool with_prompt_ids) const {
+  out += ",\"finish_reason\":";
+  if (finish.empty()) {
+    out += "null";
+  } else {
+    append_json_string(out, finish);
+  }
+  out += call.include_usage ? "}],\"usage\":null" : "}]";
+  if (with_prompt_ids) append_prompt_ids(0, out);
+  out += "}\n\n";
+}
+
+void CompletionResponse::State::append_logprobs(Answer& answer, std::string& out) const {
+  out += ",\"logprobs\":";
+  if (answer.logprobs && !answer.logprobs->empty()) {
+    answer.logprobs->take(out);
+  } else {
+    out += "null";
+  }
+}
+
+void CompletionResponse::State::append_text(std::string_view text, std::string& out) const {
+  if (call.is_chat) out += "\"delta\":{";
+  append_json_field(out, call.is_chat ? "content" : "text", text);
+  if (call.is_chat) out += '}';
+}
+
+void CompletionResponse::State::append_prompt_ids(std::size_t index, std::string& out) const {
+  if (!call.return_token_ids) return;
+  out += ",\"prompt_token_ids\":";
+  append_json_ids(out, prompt_of(index).tokens);
+}
+
+void CompletionResponse::State::append_token_ids(Answer& answer, std::string& out) const {
+  if (!call.return_token_ids) return;
+  out += ",\"token_ids\":";
+  append_json_ids(out, answer.tokens);
+  answer.tokens.clear();
+}
+
+// What is streamed of an event. Nothing, where it shows nothing: the token's text waits for more of a character or may
+// become a stop text.
+void CompletionResponse::State::stream(std::size_t index, Answer& answer, const OwnedEvent& event, std::string& out) {
+  if (!std::exchange(answer.began, true)) begin_stream(index, answer, out);
+  if (answer.logprobs) answer.logprobs->add(event);
+  const bool ended = event.finish != FinishReason::kNone;
+  const bool has_logprobs = answer.logprobs && !answer.logprobs->empty();
+  const bool shows = !event.text.empty() || has_logprobs || (ended && !answer.tokens.empty());
+  // The end of a chat's answer is a chunk of its own, with an empty delta; a completion's may have text.
+  if (shows || (ended && !call.is_chat)) {
+    begin_chunk(index, out);
+    append_text(event.text, out);
+    append_logprobs(answer, out);
+    append_token_ids(answer, out);
+    end_chunk(ended && !call.is_chat ? finish_name(event.finish) : "", out);
+  }
+  if (!ended || !call.is_chat) return;
+  begin_chunk(index, out);
+  out += "\"delta\":{},\"logprobs\":null";
+  end_chunk(finish_name(event.finish), out);
+}
+
+// The chunk before all text: whose answer it is in a chat, the echoed prompt in a completion.
+void CompletionResponse::State::begin_stream(std::size_t index, Answer& answer, std::string& out) {
+  if (!call.is_chat && !call.echo && !call.return_token_ids) return;
+  begin_chunk(index, out);
+  if (call.is_chat) {
+    out += "\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"logprobs\":null";
+  } else {
+    append_text(prompt_of(index).text, out);
+    append_logprobs(answer, out);
+    append_prompt_ids(index, out);
+    append_token_ids(answer, out);
+  }
+  // Of a chat the ids stand beside the choices, once.
+  end_chunk({}, out, call.is_chat && !std::exchange(prompt_ids_sent, true));
+}
+
+void CompletionResponse::State::append_usage(std::string& out) const {
+  fmt::format_to(std::back_inserter(out),
+                 "\"usage\":{{\"prompt_tokens\":{},\"completion_tokens\":{},\"total_tokens\":{},"
+                 "\"prompt_tokens_details\":{{\"cached_tokens\":{}}}}}",
+                 prompt_tokens, generated_tokens, prompt_tokens + generated_tokens, cached_tokens);
+}
+
+std::string CompletionResponse::State::usage_chunk() const {
+  std::string out = head + "],";
+  append_usage(out);
+  out += "}\n\n";
+  return out;
+}
+
+void CompletionResponse::State::append_choice(std::size_t index, std::string& out) {
+  Answer& answer = answers[index];
+  fmt::format_to(std::back_inserter(out), "{{\"index\":{},", index);
+  if (call.is_chat) {
+    out += "\"message\":{\"role\":\"assistant\",";
+    append_json_field(out, "content", answer.text);
+    out += ",\"refusal\":null}";
+  } else {
+    append_json_field(out, "text", answer.text);
+  }
+  append_logprobs(answer, out);
+  if (!call.is_chat) append_prompt_ids(index, out);
+  append_token_ids(answer, out);
+  out += ',';
+  append_json_field(out, "finish_reason", finish_name(answer.finish));
+  out += '}';
+}
+
+std::string CompletionResponse::State::body() {
+  std::string out = head;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (i > 0) out += ',';
+    append_choice(i, out);
+  }
+  out += "],";
+  append_usage(out);
+  if (call.is_chat) append_prompt_ids(0, out);
+  out += '}';
+  return out;
+}
+
+}  // namespace octavo::server

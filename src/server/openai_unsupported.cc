@@ -1,0 +1,122 @@
+// What clients may ask for and do not get. A request that needs one of these is refused: an answer without the feature
+// would look as if it had been made with it.
+#include <algorithm>
+#include <array>
+#include <boost/json/value.hpp>
+
+#include "server/openai_request.h"
+
+namespace octavo::server {
+namespace {
+
+namespace json = boost::json;
+
+struct Unsupported {
+  std::string_view name;
+  std::string_view what;
+  double neutral = 0;  // the number that asks for nothing
+};
+
+constexpr std::array kUnsupported = {
+    Unsupported{"suffix", "text after the insertion"},
+    Unsupported{"audio", "audio answers"},
+    Unsupported{"prediction", "predicted outputs"},
+    Unsupported{"web_search_options", "web search"},
+    Unsupported{"functions", "function calls"},
+    Unsupported{"chat_template", "a chat template in the request"},
+    Unsupported{"documents", "documents beside the messages"},
+    Unsupported{"continue_final_message", "continuing the last message"},
+    Unsupported{"prompt_logprobs", "this form of the prompt's log-probabilities (echo with logprobs has them)"},
+    Unsupported{"truncate_prompt_tokens", "cutting the prompt"},
+    Unsupported{"use_beam_search", "beam search"},
+    Unsupported{"length_penalty", "beam search", 1},
+    Unsupported{"logits_processors", "logits processors"},
+    Unsupported{"structured_outputs", "structured output"},
+    Unsupported{"guided_json", "structured output"},
+    Unsupported{"guided_regex", "structured output"},
+    Unsupported{"guided_choice", "structured output"},
+    Unsupported{"guided_grammar", "structured output"},
+    Unsupported{"json_schema", "structured output"},
+    Unsupported{"grammar", "structured output"},
+    Unsupported{"typical_p", "this sampler", 1},
+    Unsupported{"mirostat", "this sampler"},
+    Unsupported{"dry_multiplier", "this sampler"},
+    Unsupported{"xtc_probability", "this sampler"},
+};
+
+bool asks_for_nothing(const json::value& value, double neutral) {
+  if (const bool* flag = value.if_bool()) return !*flag;
+  if (const json::string* text = value.if_string()) return text->empty();
+  if (const json::array* array = value.if_array()) return array->empty();
+  if (const json::object* object = value.if_object()) return object->empty();
+  return value.is_number() && value.to_number<double>() == neutral;
+}
+
+void refuse_tools(JsonFields& fields) {
+  const json::value* choice = fields.find("tool_choice");
+  const json::string* mode = choice == nullptr ? nullptr : choice->if_string();
+  if (mode != nullptr && *mode == "none") return;
+  if (const json::value* tools = fields.find("tools"); tools != nullptr && !asks_for_nothing(*tools, 0)) {
+    return fields.refuse(unsupported("tools",
+                                     "tools: this server cannot call tools; leave them out, or set "
+                                     "tool_choice to \"none\""));
+  }
+  if (choice != nullptr && (mode == nullptr || *mode != "auto")) {
+    fields.refuse(unsupported("tool_choice", "tool_choice: found " + describe(*choice) +
+                                                 ", expected \"none\": this server cannot call tools"));
+  }
+}
+
+void refuse_response_format(JsonFields& fields) {
+  const json::object* format = fields.object("response_format");
+  if (format == nullptr) return;
+  JsonFields inner(*format, "response_format.");
+  const auto type = inner.string("type");
+  if (inner.failed()) return fields.refuse(*inner.error());
+  if (type && *type == "text") return;
+  const std::string found = type ? "the type \"" + std::string(*type) + "\"" : "no type";
+  fields.refuse(unsupported(
+      "response_format",
+      "response_format: found " + found + ", expected the type \"text\": this server has no structured output"));
+}
+
+// With as many candidates as answers, best_of chooses nothing.
+void refuse_best_of(JsonFields& fields) {
+  const auto best_of = fields.integer("best_of", 1, kMaxChoices);
+  if (!best_of) return;
+  const json::value* n = fields.find("n");
+  if (*best_of == (n == nullptr ? 1 : as_integer(*n).value_or(1))) return;
+  fields.refuse(unsupported("best_of", "best_of: found " + std::to_string(*best_of) +
+                                           ", expected the value of n: this server does not rank answers"));
+}
+
+void refuse_modalities(JsonFields& fields) {
+  const json::value* modalities = fields.find("modalities");
+  if (modalities == nullptr) return;
+  const json::array* array = modalities->if_array();
+  const auto is_text = [](const json::value& value) { return value.is_string() && value.get_string() == "text"; };
+  if (array != nullptr && std::ranges::all_of(*array, is_text)) return;
+  fields.refuse(unsupported("modalities", "modalities: expected [\"text\"]: this server has no other output"));
+}
+
+}  // namespace
+
+void refuse_unsupported(JsonFields& fields) {
+  for (const Unsupported& feature : kUnsupported) {
+    const json::value* value = fields.find(feature.name);
+    if (value == nullptr || asks_for_nothing(*value, feature.neutral)) continue;
+    fields.refuse(unsupported(std::string(feature.name), std::string(feature.name) + ": this server does not support " +
+                                                             std::string(feature.what)));
+  }
+  if (!fields.boolean("add_generation_prompt", true)) {
+    fields.refuse(
+        unsupported("add_generation_prompt",
+                    "add_generation_prompt: found false, expected true: an answer begins as the assistant's"));
+  }
+  refuse_tools(fields);
+  refuse_response_format(fields);
+  refuse_best_of(fields);
+  refuse_modalities(fields);
+}
+
+}  // namespace octavo::server
