@@ -44,12 +44,14 @@ int run_cli(int argc, const char* const* argv, Context& context) {
       "Examples:\n"
       "  octavo run -p \"Why is the sky blue?\"\n"
       "  octavo chat -m model.gguf\n"
+      "  octavo serve -m model.gguf --port 8080\n"
       "  octavo info model.gguf --context 8192");
   app.set_version_flag("--version", "octavo " OCTAVO_VERSION, "Print the version");
   app.require_subcommand(0, 1);
   Action action;
   add_run_command(app, context, action);
   add_chat_command(app, context, action);
+  add_serve_command(app, context, action);
   add_bench_command(app, context, action);
   add_info_command(app, context, action);
   add_tokenize_command(app, context, action);

@@ -10,6 +10,7 @@ namespace octavo::cli {
 
 void add_run_command(CLI::App& app, Context& context, Action& action);
 void add_chat_command(CLI::App& app, Context& context, Action& action);
+void add_serve_command(CLI::App& app, Context& context, Action& action);
 void add_bench_command(CLI::App& app, Context& context, Action& action);
 void add_info_command(CLI::App& app, Context& context, Action& action);
 void add_tokenize_command(CLI::App& app, Context& context, Action& action);

@@ -1,0 +1,200 @@
+// octavo serve: an OpenAI-compatible server.
+#include <sys/resource.h>
+
+#include <csignal>
+#include <ostream>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/parse.h"
+#include "server/server.h"
+
+namespace octavo::cli {
+namespace {
+
+constexpr int kMaxPort = 65535;
+constexpr int kMaxCount = 1 << 30;
+constexpr int kMaxSeconds = 86400;
+constexpr std::uint64_t kMaxHeaderBytes = 1U << 20;
+
+struct ServeOptions {
+  EngineOptions engine;
+  server::ServerOptions server;
+  std::string model, key_file;
+  std::string access_log = "-";
+  int port = 8080;
+  int max_connections = 4096;
+  int max_json_depth = 32;
+};
+
+/// An idle connection costs a descriptor, and systems allow 1024 unless asked.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+Result<void> fill_in(ServeOptions& options) {
+  server::ServerOptions& server = options.server;
+  server.port = static_cast<std::uint16_t>(options.port);
+  server.max_connections = static_cast<std::size_t>(options.max_connections);
+  server.service.max_json_depth = static_cast<std::size_t>(options.max_json_depth);
+  server.service.version = OCTAVO_VERSION;
+  if (server.tls_certificate.empty() != server.tls_key.empty()) return fail("--tls-cert and --tls-key need each other");
+  if (!options.key_file.empty()) {
+    OCTAVO_TRY(server.service.keys, server::ApiKeys::read(options.key_file));
+  }
+  if (options.access_log != "off") {
+    OCTAVO_TRY(server.service.access_log, server::make_access_logger(options.access_log));
+  }
+  return {};
+}
+
+Result<int> serve(ServeOptions options, Context& context) {
+  OCTAVO_TRY_VOID(fill_in(options));
+  raise_descriptor_limit();
+  std::signal(SIGPIPE, SIG_IGN);  // a log that nobody reads any more is no reason to end
+  std::string url;
+  options.server.on_ready = [&] { context.err << "octavo: ready at " << url << '\n' << std::flush; };
+  OCTAVO_TRY(const auto server, server::Server::create(options.server, [&] {
+               return load_engine(options.engine, options.model, context);
+             }));
+  url = server->url();
+  context.err << "octavo: listening at " << url << '\n' << std::flush;
+  OCTAVO_TRY_VOID(server->run());
+  return kDone;
+}
+
+CLI::Option* add_seconds(CLI::App& app, const std::string& name, std::chrono::milliseconds& value,
+                         const std::string& description) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [&value, name](const std::string& text) {
+            const auto seconds = parse_real(text, 0, kMaxSeconds);
+            if (!seconds) throw CLI::ValidationError(name, seconds.error().message);
+            value = std::chrono::milliseconds(static_cast<std::int64_t>(double{*seconds} * 1000));
+          },
+          description)
+      ->type_name("SECONDS");
+}
+
+CLI::Option* add_size(CLI::App& app, const std::string& name, std::size_t& value, std::uint64_t low, std::uint64_t high,
+                      const std::string& description) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [&value, name, low, high](const std::string& text) {
+            const auto bytes = parse_size(text);
+            if (!bytes) throw CLI::ValidationError(name, bytes.error().message);
+            if (*bytes < low || *bytes > high)
+              throw CLI::ValidationError(
+                  name, fmt::format("found '{}', expected {} to {}", text, format_bytes(low), format_bytes(high)));
+            value = static_cast<std::size_t>(*bytes);
+          },
+          description)
+      ->type_name("SIZE");
+}
+
+void add_network_options(CLI::App& app, ServeOptions& options) {
+  server::ServerOptions& server = options.server;
+  app.add_option("--host", server.host, "Address to listen at; default: 127.0.0.1, this machine alone")
+      ->type_name("ADDRESS");
+  add_integer(app, "--port", options.port, 0, kMaxPort, "Port; default 8080; 0: a free one, which is printed");
+  app.add_option("--tls-cert", server.tls_certificate, "PEM file with the certificate chain: serve https")
+      ->type_name("FILE");
+  app.add_option("--tls-key", server.tls_key, "PEM file with its private key")->type_name("FILE");
+  app.add_option("--api-key-file", options.key_file, "Only who has a key of this file may call; one a line")
+      ->type_name("FILE");
+  app.add_option("--cors-origin", server.service.cors_origins,
+                 "Let pages of this origin call, or of every one: *; may be repeated; default: none")
+      ->type_name("ORIGIN")
+      ->take_all();
+}
+
+void add_limit_options(CLI::App& app, ServeOptions& options) {
+  server::HttpLimits& limits = options.server.limits;
+  add_integer(app, "--max-connections", options.max_connections, 1, kMaxCount, "Open at once; default 4096");
+  add_integer(app, "--max-requests-per-connection", limits.max_requests, 1, kMaxCount, "Then it is closed; 10000");
+  add_size(app, "--max-header-size", limits.max_header_bytes, 256, kMaxHeaderBytes, "Of a request; default 16KiB");
+  add_size(app, "--max-body-size", limits.max_body_bytes, 1, std::uint64_t{1} << 30, "Of a request; default 8MiB");
+  add_size(app, "--max-unsent-size", limits.max_unsent_bytes, 4096, std::uint64_t{1} << 30,
+           "Made for a client that does not read on; then it is cut off; default 1MiB");
+  add_integer(app, "--max-json-depth", options.max_json_depth, 1, 1024, "Levels of nesting; default 32");
+  add_seconds(app, "--read-timeout", limits.read_timeout, "From a request's first byte to its last; default 30");
+  add_seconds(app, "--write-timeout", limits.write_timeout, "Without the client taking a byte; default 30");
+  add_seconds(app, "--idle-timeout", limits.idle_timeout, "Of a connection between requests; default 75");
+}
+
+void add_scheduling_options(CLI::App& app, ServeOptions& options) {
+  app.add_option_function<std::string>(
+         "--itl-target-ms",
+         [&options](const std::string& text) {
+           const auto ms = parse_real(text, 0, 60'000);
+           if (!ms) throw CLI::ValidationError("--itl-target-ms", ms.error().message);
+           options.engine.itl_target_ms = double{*ms};
+         },
+         "Time between tokens that long prompts must not exceed; default 50; 0: none")
+      ->type_name("MS");
+  const std::map<std::string, PrefillPriority> policies = {{"prefill-first", PrefillPriority::kPrefillFirst},
+                                                           {"interleaved", PrefillPriority::kInterleaved},
+                                                           {"decode-priority", PrefillPriority::kDecodePriority}};
+  app.add_option_function<std::string>(
+         "--policy",
+         [&options, policies](const std::string& name) {
+           const auto found = policies.find(name);
+           if (found == policies.end())
+             throw CLI::ValidationError(
+                 "--policy", fmt::format("found '{}', expected prefill-first, interleaved or decode-priority", name));
+           options.engine.policy = found->second;
+         },
+         "Who gets a step's time: prefill-first, interleaved (default), decode-priority")
+      ->type_name("NAME");
+  add_integer(app, "--max-queued", options.engine.max_queued, 0, kMaxCount,
+              "Requests that wait; one more is refused; default 1024; 0: no bound");
+  add_integer(app, "--max-sequences", options.engine.max_sequences, 1, 4096, "That advance in one step; default 256");
+}
+
+void add_operation_options(CLI::App& app, ServeOptions& options) {
+  server::ServerOptions& server = options.server;
+  app.add_option("--served-model-name", server.service.model_name, "The model's id; default: its name, as a slug")
+      ->type_name("NAME");
+  app.add_flag("--shared-cache", server.service.shared_cache,
+               "API keys share the prefix cache: faster, but the time of an answer tells what others asked");
+  add_seconds(app, "--drain-timeout", server.drain_timeout, "On SIGTERM, for requests that run; default 30");
+  add_seconds(app, "--stall-timeout", server.service.stall_timeout,
+              "/ready fails when the engine has finished no step for so long; default 30; 0: never");
+  app.add_option("--access-log", options.access_log, "One line of JSON a request; default -: standard output; or off")
+      ->type_name("FILE");
+  app.add_flag("--log-prompts", server.service.log_prompts, "The access log has the requests' bodies as well");
+}
+
+}  // namespace
+
+void add_serve_command(CLI::App& app, Context& context, Action& action) {
+  auto options = std::make_shared<ServeOptions>();
+  CLI::App* command = app.add_subcommand("serve", "Serves the model over HTTP, as OpenAI's API");
+  command->footer(
+      "POST /v1/chat/completions, /v1/completions, /tokenize, /detokenize; GET /v1/models, /health, /ready, /metrics,\n"
+      "/version; / is a page to chat on. docs/server.md describes them.\n"
+      "SIGTERM and Ctrl-C finish what runs, then end it; a second one ends it at once.\n"
+      "A file for --config has lines such as: port = 8080\n\n"
+      "Examples:\n"
+      "  octavo serve\n"
+      "  octavo serve -m model.gguf --host 0.0.0.0 --api-key-file keys.txt --kv-memory 4GiB\n"
+      "  curl http://127.0.0.1:8080/v1/completions -H 'Content-Type: application/json' \\\n"
+      "    -d '{\"prompt\": \"Once upon a time\", \"max_tokens\": 20}'");
+  add_model_option(*command, options->model);
+  add_network_options(*command, *options);
+  add_operation_options(*command, *options);
+  add_scheduling_options(*command, *options);
+  add_limit_options(*command, *options);
+  add_engine_options(*command, options->engine, context);
+  command->set_config("--config", "", "Options from this file, by the same names; the command line goes first")
+      ->type_name("FILE");
+  command->callback(
+      [options, &context, &action] { action = [options, &context] { return serve(*options, context); }; });
+}
+
+}  // namespace octavo::cli

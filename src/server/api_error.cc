@@ -1,0 +1,55 @@
+#include "server/api_error.h"
+
+#include <boost/json.hpp>
+
+#include "server/text.h"
+
+namespace octavo::server {
+namespace {
+
+constexpr int kRetryAfterS = 1;
+
+boost::json::value text_or_null(const std::string& text) {
+  if (text.empty()) return nullptr;
+  return boost::json::value(valid_utf8(text));
+}
+
+}  // namespace
+
+ApiError to_api_error(const Error& error) {
+  switch (error.kind) {
+    case ErrorKind::kContextOverflow:
+      return {.status = 400, .message = error.message, .code = "context_length_exceeded"};
+    case ErrorKind::kQueueFull:
+      return {.status = 429,
+              .message = error.message,
+              .type = "rate_limit_error",
+              .code = "queue_full",
+              .retry_after_s = kRetryAfterS};
+    case ErrorKind::kDraining:
+      return {.status = 503,
+              .message = error.message,
+              .type = "server_error",
+              .code = "shutting_down",
+              .retry_after_s = kRetryAfterS};
+    case ErrorKind::kOutOfMemory:
+      return {.status = 503,
+              .message = error.message,
+              .type = "server_error",
+              .code = "out_of_memory",
+              .retry_after_s = kRetryAfterS};
+    case ErrorKind::kOther: break;
+  }
+  return {.status = 400, .message = error.message};
+}
+
+std::string error_body(const ApiError& error) {
+  const boost::json::object body = {{"error",
+                                     {{"message", valid_utf8(error.message)},
+                                      {"type", error.type},
+                                      {"param", text_or_null(error.param)},
+                                      {"code", text_or_null(error.code)}}}};
+  return boost::json::serialize(body);
+}
+
+}  // namespace octavo::server

@@ -1,0 +1,232 @@
+#include "server/completion_handler.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "server/json_body.h"
+#include "server/run_on.h"
+
+namespace octavo::server {
+namespace {
+
+constexpr std::string_view kDeadlineHeader = "X-Request-Timeout";
+constexpr double kMaxDeadlineS = 1e6;
+
+ApiError shutting_down() {
+  return {.status = 503,
+          .message = "the server shut down before the answer was complete",
+          .type = "server_error",
+          .code = "shutting_down",
+          .retry_after_s = 1};
+}
+
+/// Seconds, or 0 where the header is not there.
+ApiResult<double> deadline_of(const HttpRequest& request) {
+  const auto header = request.find(kDeadlineHeader);
+  if (header == request.end()) return 0.0;
+  const std::string_view text(header->value().data(), header->value().size());
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0) || seconds > kMaxDeadlineS)
+    return std::unexpected(
+        ApiError{.status = 400,
+                 .message = fmt::format("{}: found '{}', expected seconds above 0", kDeadlineHeader, text),
+                 .param = std::string(kDeadlineHeader)});
+  return seconds;
+}
+
+double seconds_between(Clock::time_point begin, Clock::time_point end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+}  // namespace
+
+CompletionHandler::CompletionHandler(Service& service, Exchange& exchange, Engine& engine)
+    : service_(service), exchange_(exchange), connection_(exchange.connection), engine_(engine) {
+  queue_ = std::make_shared<EventQueue>(service.mailbox_, [this](std::size_t waiting_bytes) {
+    if (connection_.writing() && waiting_bytes > connection_.limits().max_unsent_bytes) {
+      connection_.close();
+    } else {
+      connection_.wake().notify();
+    }
+  });
+  service_.active_.insert(this);
+  connection_.set_on_hang_up([this] { cancel(); });
+}
+
+CompletionHandler::~CompletionHandler() {
+  connection_.set_on_hang_up(nullptr);
+  service_.active_.erase(this);
+  queue_->close();
+  cancel();
+}
+
+void CompletionHandler::cancel() {
+  if (num_open_ == 0) return;
+  for (const RequestId id : requests_) engine_.cancel(id);
+  requests_.clear();
+}
+
+void CompletionHandler::abort() {
+  aborted_ = true;
+  cancel();
+  connection_.wake().notify();
+}
+
+asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(bool is_chat) {
+  const std::string body = std::move(exchange_.request.body());
+  const std::size_t max_depth = service_.options_.max_json_depth;
+  auto work = [&body, is_chat, max_depth, this]() -> ApiResult<CompletionCall> {
+    const auto object = parse_json_object(body, max_depth);
+    if (!object) return std::unexpected(object.error());
+    return is_chat ? parse_chat_completion(*object, engine_, *service_.model_)
+                   : parse_completion(*object, engine_, *service_.model_);
+  };
+  co_return co_await run_on(service_.worker_, work);
+}
+
+ApiResult<void> CompletionHandler::complete(CompletionCall& call) const {
+  const ApiResult<double> deadline = deadline_of(exchange_.request);
+  if (!deadline) return std::unexpected(deadline.error());
+  std::string domain = service_.options_.shared_cache ? "" : exchange_.key_name;
+  if (!call.user_cache_salt.empty()) domain += '\n' + call.user_cache_salt;
+  for (Request& request : call.requests) {
+    request.cache_domain = domain;
+    if (*deadline > 0 && (request.deadline_s == 0 || *deadline < request.deadline_s)) request.deadline_s = *deadline;
+  }
+  return {};
+}
+
+ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
+  num_choices_ = static_cast<std::size_t>(call.n);
+  first_choice_ = call.requests.front().first_choice;
+  progress_.assign(call.requests.size() * num_choices_, {});
+  counted_.assign(call.requests.size(), false);
+  for (std::size_t i = 0; i < call.requests.size(); ++i) {
+    auto id = engine_.submit(std::move(call.requests[i]),
+                             [queue = queue_, i](const TokenEvent& event) { queue->push(i, event); });
+    if (!id) return std::unexpected(to_api_error(id.error()));
+    requests_.push_back(*id);
+    num_open_ += num_choices_;
+  }
+  return {};
+}
+
+asio::awaitable<void> CompletionHandler::run(bool is_chat) {
+  ApiResult<CompletionCall> call = co_await parse(is_chat);
+  if (connection_.hung_up()) {
+    exchange_.record.status = 499;
+    co_return;
+  }
+  ApiResult<void> ready;
+  if (call) {
+    ready = complete(*call);
+  } else {
+    ready = std::unexpected(std::move(call.error()));
+  }
+  std::optional<CompletionResponse> response;
+  if (ready) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    response.emplace(*call, engine_, *service_.model_, (is_chat ? "chatcmpl-" : "cmpl-") + service_.make_id(),
+                     std::chrono::duration_cast<std::chrono::seconds>(now).count());
+    ready = submit(*call);
+  }
+  if (!ready) {
+    cancel();
+    co_await service_.send(exchange_, to_response(ready.error()));
+    co_return;
+  }
+  exchange_.record.streamed = call->stream;
+  if (call->stream) {
+    co_await answer_stream(*response);
+  } else {
+    co_await answer_whole(*response);
+  }
+}
+
+std::string CompletionHandler::take_events(CompletionResponse& response) {
+  queue_->take(items_);
+  std::string out;
+  for (const EventQueue::Item& item : items_) {
+    observe(item);
+    out += response.on_event(item.prompt_index, item.event);
+  }
+  return out;
+}
+
+void CompletionHandler::observe(const EventQueue::Item& item) {
+  AccessRecord& record = exchange_.record;
+  const OwnedEvent& event = item.event;
+  const std::size_t choice = event.choice - first_choice_;
+  Progress& progress = progress_[item.prompt_index * num_choices_ + choice];
+  if (event.token >= 0) {
+    if (progress.last_token == Clock::time_point{}) {
+      const double seconds = seconds_between(exchange_.begin, item.at);
+      service_.metrics_.observe_first_token(seconds);
+      if (record.time_to_first_token_s < 0) record.time_to_first_token_s = seconds;
+    } else {
+      service_.metrics_.observe_between_tokens(seconds_between(progress.last_token, item.at));
+    }
+    progress.last_token = item.at;
+  }
+  if (event.finish == FinishReason::kNone) return;
+  --num_open_;
+  service_.metrics_.observe_finished(event.finish, event.stats);
+  record.finish_reason = finish_reason_name(event.finish);
+  record.generated_tokens = std::max<std::int64_t>(record.generated_tokens, 0) + event.stats.generated_tokens;
+  if (counted_[item.prompt_index]) return;
+  counted_[item.prompt_index] = true;
+  record.prompt_tokens = std::max<std::int64_t>(record.prompt_tokens, 0) + event.stats.prompt_tokens;
+  record.cached_tokens = std::max<std::int64_t>(record.cached_tokens, 0) + event.stats.cached_tokens;
+}
+
+asio::awaitable<void> CompletionHandler::answer_whole(CompletionResponse& response) {
+  while (!response.done() && response.error() == nullptr && !aborted_ && !connection_.hung_up()) {
+    take_events(response);
+    if (items_.empty()) co_await connection_.wake().wait();
+  }
+  if (aborted_) {
+    co_await service_.send(exchange_, to_response(shutting_down()));
+  } else if (response.error() != nullptr) {
+    const HttpResponse refused = to_response(*response.error());
+    cancel();
+    co_await service_.send(exchange_, refused);
+  } else if (response.done()) {
+    HttpResponse whole;
+    whole.body = response.finish();
+    co_await service_.send(exchange_, std::move(whole));
+  } else {
+    exchange_.record.status = 499;
+  }
+}
+
+asio::awaitable<void> CompletionHandler::answer_stream(CompletionResponse& response) {
+  HttpResponse head{.content_type = "text/event-stream; charset=utf-8"};
+  head.headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}};
+  service_.add_headers(exchange_, head);
+  exchange_.record.status = 200;
+  bool connected = co_await connection_.begin_stream(head);
+  bool ended = false;
+  while (connected && !ended) {
+    std::string out = take_events(response);
+    if (response.error() != nullptr) {
+      ended = true;
+    } else if (response.done()) {
+      out += response.finish();
+      ended = true;
+    } else if (aborted_) {
+      out += response.fail(shutting_down());
+      ended = true;
+    }
+    if (ended || !out.empty()) {
+      connected = co_await connection_.write_stream(out, ended);
+    } else if (connection_.hung_up()) {
+      connected = false;
+    } else {
+      co_await connection_.wake().wait();
+    }
+  }
+  if (!connected) exchange_.record.status = 499;
+}
+
+}  // namespace octavo::server

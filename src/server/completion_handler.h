@@ -1,0 +1,61 @@
+// One call of /v1/completions or /v1/chat/completions, from its body to the last byte of its answer. Whatever ends it,
+// the engine's requests end with it.
+//
+// Lives in the coroutine that answers; the I/O thread.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/completion.h"
+#include "server/event_queue.h"
+#include "server/service.h"
+
+namespace octavo::server {
+
+class CompletionHandler {
+ public:
+  CompletionHandler(Service& service, Exchange& exchange, Engine& engine);
+  ~CompletionHandler();
+  CompletionHandler(const CompletionHandler&) = delete;
+  CompletionHandler& operator=(const CompletionHandler&) = delete;
+
+  asio::awaitable<void> run(bool is_chat);
+  /// The server is giving up: an error ends the answer.
+  void abort();
+
+ private:
+  /// What is known of one choice while it is made.
+  struct Progress {
+    Clock::time_point last_token = {};
+  };
+
+  asio::awaitable<ApiResult<CompletionCall>> parse(bool is_chat);
+  /// The parts of the requests that the server knows and the body does not: who shares, how long.
+  ApiResult<void> complete(CompletionCall& call) const;
+  ApiResult<void> submit(CompletionCall& call);
+  asio::awaitable<void> answer_whole(CompletionResponse& response);
+  asio::awaitable<void> answer_stream(CompletionResponse& response);
+  /// Takes what came from the engine; the bytes to send of a streamed call.
+  std::string take_events(CompletionResponse& response);
+  void observe(const EventQueue::Item& item);
+  void cancel();
+
+  Service& service_;
+  Exchange& exchange_;
+  HttpConnection& connection_;
+  Engine& engine_;
+  std::shared_ptr<EventQueue> queue_;
+  std::vector<EventQueue::Item> items_;
+  std::vector<RequestId> requests_;
+  std::vector<Progress> progress_;  // [prompt][choice]
+  std::vector<bool> counted_;       // [prompt]: its tokens are in the record
+  std::size_t num_choices_ = 1;     // of each prompt
+  std::uint32_t first_choice_ = 0;
+  std::size_t num_open_ = 0;  // choices that have not ended
+  bool aborted_ = false;
+};
+
+}  // namespace octavo::server

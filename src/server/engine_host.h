@@ -1,0 +1,65 @@
+// The engine and its thread: loads it, then drives it in Engine::run_until. Owned by the server; the I/O thread calls,
+// except where noted.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "base/error.h"
+#include "octavo/engine.h"
+
+namespace octavo::server {
+
+using LoadEngine = std::function<Result<std::unique_ptr<Engine>>()>;
+
+class EngineHost {
+ public:
+  enum class State : std::uint8_t { kLoading, kServing, kFailed, kEnded };
+
+  /// `on_change` is called on the engine's thread, after state() has changed.
+  EngineHost(LoadEngine load, std::function<void()> on_change)
+      : load_(std::move(load)), on_change_(std::move(on_change)) {}
+  ~EngineHost() { stop(); }
+
+  void start();
+  /// Stops at the end of the step that is under way, and waits for that; so does a load that is under way.
+  void stop();
+
+  State state() const { return state_.load(std::memory_order_acquire); }  // any thread
+  /// From kServing on; null before.
+  Engine* engine() const { return state() == State::kLoading ? nullptr : engine_.get(); }
+  /// Of kFailed: why it could not be loaded.
+  const Error& error() const { return error_; }
+
+ private:
+  void run(const std::stop_token& stop);
+  void change(State state);
+
+  LoadEngine load_;
+  std::function<void()> on_change_;
+  std::unique_ptr<Engine> engine_;  // written before state_ leaves kLoading
+  Error error_;
+  std::atomic<State> state_{State::kLoading};
+  std::jthread thread_;
+};
+
+/// Whether the engine gets on: it has finished a step, or had nothing to do, within a set time.
+class ProgressWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+  explicit ProgressWatch(std::chrono::milliseconds limit) : limit_(limit) {}
+
+  void update(const EngineStats& stats, Clock::time_point now);
+  bool stalled(Clock::time_point now) const { return limit_.count() > 0 && now - last_progress_ > limit_; }
+
+ private:
+  std::chrono::milliseconds limit_;
+  std::uint64_t steps_ = 0;
+  Clock::time_point last_progress_ = Clock::time_point::max() - std::chrono::hours(24);
+};
+
+}  // namespace octavo::server

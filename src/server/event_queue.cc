@@ -1,0 +1,65 @@
+#include "server/event_queue.h"
+
+#include <boost/asio/post.hpp>
+
+namespace octavo::server {
+
+void Mailbox::post(std::shared_ptr<EventQueue> queue) {
+  {
+    const std::lock_guard lock(mutex_);
+    ready_.push_back(std::move(queue));
+    if (scheduled_) return;
+    scheduled_ = true;
+  }
+  boost::asio::post(io_, [this] { deliver(); });
+}
+
+void Mailbox::deliver() {
+  {
+    const std::lock_guard lock(mutex_);
+    delivering_.swap(ready_);
+    scheduled_ = false;
+  }
+  for (const auto& queue : delivering_) queue->notify();
+  delivering_.clear();
+  on_wake_();
+}
+
+void EventQueue::push(std::size_t prompt_index, const TokenEvent& event) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    items_.push_back({prompt_index, std::chrono::steady_clock::now(), OwnedEvent(event)});
+    num_bytes_ += sizeof(Item) + event.text.size() + event.bytes.size() + event.top_logprobs.size_bytes();
+    if (posted_) return;
+    posted_ = true;
+  }
+  mailbox_.post(shared_from_this());
+}
+
+void EventQueue::take(std::vector<Item>& items) {
+  items.clear();
+  const std::lock_guard lock(mutex_);
+  items.swap(items_);
+  num_bytes_ = 0;
+}
+
+void EventQueue::close() {
+  std::vector<Item> dropped;
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  on_ready_ = nullptr;
+  dropped.swap(items_);
+}
+
+void EventQueue::notify() {
+  std::size_t num_bytes = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    posted_ = false;
+    num_bytes = num_bytes_;
+  }
+  if (on_ready_) on_ready_(num_bytes);  // set and cleared by this thread only
+}
+
+}  // namespace octavo::server

@@ -1,0 +1,70 @@
+// Token events on their way from the engine's thread to the I/O thread. Pushing is cheap and never waits for the I/O
+// thread: however many events come before that thread wakes up, they cost it one wake-up.
+//
+// An EventQueue belongs to one call. It is shared by the call and the engine's callbacks, which may outlive the call.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "server/completion.h"
+
+namespace octavo::server {
+
+class EventQueue;
+
+/// The queues that have something for the I/O thread.
+class Mailbox {
+ public:
+  /// `on_wake` is called on the I/O thread after each round of events. Both must outlive the mailbox.
+  Mailbox(boost::asio::io_context& io, std::function<void()> on_wake) : io_(io), on_wake_(std::move(on_wake)) {}
+
+  void post(std::shared_ptr<EventQueue> queue);  // any thread
+
+ private:
+  void deliver();  // the I/O thread
+
+  boost::asio::io_context& io_;
+  std::function<void()> on_wake_;
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<EventQueue>> ready_;
+  std::vector<std::shared_ptr<EventQueue>> delivering_;  // the I/O thread's
+  bool scheduled_ = false;
+};
+
+class EventQueue : public std::enable_shared_from_this<EventQueue> {
+ public:
+  struct Item {
+    std::size_t prompt_index;
+    std::chrono::steady_clock::time_point at;
+    OwnedEvent event;
+  };
+
+  /// `on_ready` is called on the I/O thread when there is something to take, with the bytes that wait.
+  EventQueue(Mailbox& mailbox, std::function<void(std::size_t)> on_ready)
+      : mailbox_(mailbox), on_ready_(std::move(on_ready)) {}
+
+  void push(std::size_t prompt_index, const TokenEvent& event);  // the engine's callback
+  /// All that wait, in order; `items` is overwritten. The I/O thread, as for the rest.
+  void take(std::vector<Item>& items);
+  /// From now on events are dropped and on_ready is not called.
+  void close();
+  void notify();
+
+ private:
+  Mailbox& mailbox_;
+  std::function<void(std::size_t)> on_ready_;
+  std::mutex mutex_;
+  std::vector<Item> items_;
+  std::size_t num_bytes_ = 0;
+  bool posted_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace octavo::server

@@ -1,0 +1,245 @@
+#include "server/http_connection.h"
+
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/rfc7230.hpp>
+
+namespace octavo::server {
+namespace {
+
+constexpr std::size_t kReadBytes = 4096;
+constexpr std::chrono::seconds kLingerTime{2};
+constexpr std::size_t kJoinBytes = 16U << 10;  // a body up to this is sent in one piece with its head
+
+}  // namespace
+
+HttpResponse to_response(const ApiError& error) {
+  HttpResponse response{.status = error.status, .body = error_body(error)};
+  if (error.retry_after_s > 0) response.headers.emplace_back("Retry-After", std::to_string(error.retry_after_s));
+  if (error.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  return response;
+}
+
+HttpConnection::HttpConnection(std::unique_ptr<Transport> transport, const HttpLimits& limits,
+                               asio::any_io_executor executor)
+    : transport_(std::move(transport)),
+      limits_(limits),
+      wake_(executor),
+      room_(executor),
+      overdue_(Clock::now() + limits.read_timeout) {}
+
+asio::awaitable<bool> HttpConnection::handshake() { co_return co_await transport_->handshake(); }
+
+asio::awaitable<void> HttpConnection::read_loop() {
+  // The header must fit, whole, before the parser takes it.
+  const std::size_t max_bytes = limits_.max_header_bytes + kReadBytes;
+  while (!closed_) {
+    if (phase_ == Phase::kLingering) in_.clear();
+    if (in_.size() >= max_bytes) {
+      co_await room_.wait();
+      continue;
+    }
+    // The buffer may be parsed while the read is under way: it goes into memory of its own.
+    char buffer[kReadBytes];
+    const std::size_t count = co_await transport_->read_some(asio::buffer(buffer));
+    if (count == 0) break;
+    in_.append(buffer, count);
+    wake_.notify();
+  }
+  end();
+}
+
+void HttpConnection::end() {
+  if (ended_) return;
+  ended_ = true;
+  if (on_hang_up_) on_hang_up_();
+  wake_.notify();
+}
+
+void HttpConnection::enter(Phase phase) {
+  phase_ = phase;
+  timed_out_ = false;
+  const Clock::time_point now = Clock::now();
+  switch (phase) {
+    case Phase::kIdle: overdue_ = now + limits_.idle_timeout; break;
+    case Phase::kReading: overdue_ = now + limits_.read_timeout; break;
+    case Phase::kAnswering: overdue_ = Clock::time_point::max(); break;
+    case Phase::kWriting: overdue_ = now + limits_.write_timeout; break;
+    case Phase::kLingering: overdue_ = now + kLingerTime; break;
+  }
+}
+
+void HttpConnection::tick(Clock::time_point now) {
+  if (closed_ || now < overdue_) return;
+  if (phase_ == Phase::kReading && num_requests_ > 0) {
+    timed_out_ = true;  // read_request() answers it
+    overdue_ = Clock::time_point::max();
+    wake_.notify();
+  } else {
+    close();
+  }
+}
+
+void HttpConnection::close_if_idle() {
+  if (busy()) return;
+  keep_alive_ = false;
+  close();
+}
+
+void HttpConnection::close() {
+  if (closed_) return;
+  closed_ = true;
+  transport_->close();
+  room_.notify();
+  end();
+}
+
+ApiError HttpConnection::to_error(boost::system::error_code error) const {
+  if (error == http::error::header_limit)
+    return {.status = 431, .message = fmt::format("the header is longer than {} bytes", limits_.max_header_bytes)};
+  if (error == http::error::body_limit)
+    return {.status = 413, .message = fmt::format("the body is longer than {} bytes", limits_.max_body_bytes)};
+  return {.status = 400, .message = fmt::format("this is no HTTP request: {}", error.message())};
+}
+
+std::optional<ApiError> HttpConnection::parse(http::request_parser<http::string_body>& parser) {
+  std::size_t used = 0;
+  while (used < in_.size() && !parser.is_done()) {
+    boost::system::error_code error;
+    const std::size_t count = parser.put(asio::buffer(in_.data() + used, in_.size() - used), error);
+    used += count;
+    if (error && error != http::error::need_more) return to_error(error);
+    if (count == 0) break;
+  }
+  const bool was_full = in_.size() >= limits_.max_header_bytes;
+  in_.erase(0, used);
+  if (was_full) room_.notify();
+  return std::nullopt;
+}
+
+asio::awaitable<std::optional<ApiError>> HttpConnection::take_head(
+    const http::request_parser<http::string_body>& parser, const HeadCheck& check) {
+  version_ = parser.get().version();
+  if (!parser.keep_alive()) keep_alive_ = false;
+  std::optional<ApiError> refused = check(parser.get());
+  const bool waits = boost::beast::iequals(parser.get()[http::field::expect], "100-continue");
+  if (!refused && waits && !parser.is_done()) {
+    co_await write("HTTP/1.1 100 Continue\r\n\r\n");
+    enter(Phase::kReading);
+  }
+  co_return refused;
+}
+
+asio::awaitable<std::optional<Received>> HttpConnection::read_request(const HeadCheck& check) {
+  http::request_parser<http::string_body> parser;
+  parser.eager(true);
+  parser.header_limit(static_cast<std::uint32_t>(limits_.max_header_bytes));
+  parser.body_limit(limits_.max_body_bytes);
+  enter(Phase::kIdle);
+  bool checked = false;
+  std::optional<ApiError> problem;
+  for (;;) {
+    if (!in_.empty()) {
+      if (phase_ == Phase::kIdle) {
+        enter(Phase::kReading);
+        if (++num_requests_ >= limits_.max_requests) keep_alive_ = false;
+      }
+      problem = parse(parser);
+      if (!problem && parser.is_header_done() && !checked) {
+        checked = true;
+        problem = co_await take_head(parser, check);
+      }
+    }
+    if (timed_out_)
+      problem = {.status = 408,
+                 .message = fmt::format("the request did not arrive whole within {} ms", limits_.read_timeout.count()),
+                 .code = "request_timeout"};
+    if (problem || parser.is_done()) break;
+    if (ended_ || closed_) co_return std::nullopt;
+    co_await wake_.wait();
+  }
+  if (!parser.is_done()) keep_alive_ = false;  // what follows is the rest of this request, not a next one
+  enter(Phase::kAnswering);
+  co_return Received{.request = parser.release(), .error = std::move(problem)};
+}
+
+std::string HttpConnection::head_of(const HttpResponse& response) const {
+  const std::string_view reason = http::obsolete_reason(static_cast<http::status>(response.status));
+  std::string head = fmt::format("HTTP/1.{} {} {}\r\n", version_ == 10 ? 0 : 1, response.status, reason);
+  if (!response.content_type.empty()) head += "Content-Type: " + response.content_type + "\r\n";
+  for (const auto& [name, value] : response.headers) head += name + ": " + value + "\r\n";
+  if (!keep_alive_) {
+    head += "Connection: close\r\n";
+  } else if (version_ == 10) {
+    head += "Connection: keep-alive\r\n";
+  }
+  return head;
+}
+
+asio::awaitable<bool> HttpConnection::respond(const HttpResponse& response, bool head_only) {
+  std::string head = head_of(response);
+  if (response.status != 204) head += fmt::format("Content-Length: {}\r\n", response.body.size());
+  head += "\r\n";
+  if (head_only) co_return co_await write(head);
+  if (response.body.size() <= kJoinBytes) {
+    head += response.body;
+    co_return co_await write(head);
+  }
+  if (!co_await write(head)) co_return false;
+  co_return co_await write(response.body);
+}
+
+asio::awaitable<bool> HttpConnection::begin_stream(const HttpResponse& response) {
+  if (version_ == 10) keep_alive_ = false;  // its end is the connection's
+  std::string head = head_of(response);
+  if (version_ != 10) head += "Transfer-Encoding: chunked\r\n";
+  head += "\r\n";
+  co_return co_await write(head);
+}
+
+asio::awaitable<bool> HttpConnection::write_stream(std::string_view bytes, bool is_last) {
+  if (version_ == 10) co_return co_await write(bytes);
+  frame_.clear();
+  if (!bytes.empty()) {
+    fmt::format_to(std::back_inserter(frame_), "{:x}\r\n", bytes.size());
+    frame_ += bytes;
+    frame_ += "\r\n";
+  }
+  if (is_last) frame_ += "0\r\n\r\n";
+  co_return co_await write(frame_);
+}
+
+asio::awaitable<bool> HttpConnection::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    if (ended_ || closed_) co_return false;
+    enter(Phase::kWriting);
+    const std::size_t count = co_await transport_->write_some(asio::buffer(bytes.data(), bytes.size()));
+    if (count == 0) {
+      close();
+      co_return false;
+    }
+    bytes_written_ += count;
+    bytes.remove_prefix(count);
+  }
+  enter(Phase::kAnswering);
+  co_return true;
+}
+
+asio::awaitable<void> HttpConnection::linger_and_close() {
+  if (!closed_ && !ended_) {
+    // Closing a socket with unread bytes resets the connection, and the client may lose the answer.
+    enter(Phase::kLingering);
+    in_.clear();
+    room_.notify();
+    co_await transport_->finish_writing();
+    while (!ended_ && !closed_) co_await wake_.wait();
+  }
+  close();
+}
+
+std::string HttpConnection::peer() const {
+  boost::system::error_code error;
+  const Tcp::endpoint endpoint = transport_->socket().remote_endpoint(error);
+  return error ? std::string("unknown") : endpoint.address().to_string();
+}
+
+}  // namespace octavo::server

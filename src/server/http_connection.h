@@ -1,0 +1,134 @@
+// HTTP/1.1 on one connection: reads requests within limits and time-outs, writes answers whole or in chunks, and
+// notices at any time that the client has hung up.
+//
+// The I/O thread. Two coroutines use it: read_loop(), which always has a read under way, so that the end of the
+// connection is seen also while an answer is being made; and the owner's, which reads requests and writes answers, and
+// which Signal wakes. Shared by the two.
+#pragma once
+
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/api_error.h"
+#include "server/signal.h"
+#include "server/transport.h"
+
+namespace octavo::server {
+
+namespace http = boost::beast::http;
+using Clock = std::chrono::steady_clock;
+using HttpRequest = http::request<http::string_body>;
+
+struct HttpLimits {
+  std::size_t max_header_bytes = 16U << 10;
+  std::size_t max_body_bytes = 8U << 20;
+  std::size_t max_unsent_bytes = 1U << 20;  // made for a reader that does not keep up; beyond it the reader is cut off
+  int max_requests = 10'000;                // on one connection
+  std::chrono::milliseconds idle_timeout{75'000};   // between requests
+  std::chrono::milliseconds read_timeout{30'000};   // from a request's first byte to its last
+  std::chrono::milliseconds write_timeout{30'000};  // without the client taking a byte
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body = {};
+  std::vector<std::pair<std::string, std::string>> headers = {};
+};
+
+/// An error as an answer, with its Retry-After.
+HttpResponse to_response(const ApiError& error);
+
+/// A request as far as it was read; `error` says why it is refused.
+struct Received {
+  HttpRequest request;
+  std::optional<ApiError> error = {};
+};
+
+class HttpConnection {
+ public:
+  /// Looks at a request's head before its body is read; an error refuses it.
+  using HeadCheck = std::function<std::optional<ApiError>(const HttpRequest&)>;
+
+  HttpConnection(std::unique_ptr<Transport> transport, const HttpLimits& limits, asio::any_io_executor executor);
+
+  /// Runs until the connection ends; whoever spawns it keeps the connection alive meanwhile.
+  asio::awaitable<void> read_loop();
+  asio::awaitable<bool> handshake();
+
+  /// The next request; none: the connection is at its end. One that is refused must be answered like any other.
+  asio::awaitable<std::optional<Received>> read_request(const HeadCheck& check);
+
+  /// Writes a whole answer. False: the client is gone, as for the others that write.
+  asio::awaitable<bool> respond(const HttpResponse& response, bool head_only = false);
+  /// Begins an answer of unknown length.
+  asio::awaitable<bool> begin_stream(const HttpResponse& head);
+  asio::awaitable<bool> write_stream(std::string_view bytes, bool is_last);
+
+  /// Gives the client time to read what was written, then closes.
+  asio::awaitable<void> linger_and_close();
+  void close();
+
+  bool hung_up() const { return ended_; }
+  bool closed() const { return closed_; }
+  /// The client has not taken all of what it was given.
+  bool writing() const { return phase_ == Phase::kWriting; }
+  /// A request on it is being read or answered.
+  bool busy() const { return phase_ != Phase::kIdle || !in_.empty(); }
+  bool had_request() const { return num_requests_ > 0; }
+  /// The connection may be used for a further request.
+  bool may_continue() const { return keep_alive_ && !ended_ && !closed_; }
+  /// The answer to the current request is the connection's last.
+  void stop_after_this() { keep_alive_ = false; }
+  Signal& wake() { return wake_; }
+  /// Called once, when the client hangs up.
+  void set_on_hang_up(std::function<void()> callback) { on_hang_up_ = std::move(callback); }
+  std::string peer() const;
+  std::uint64_t bytes_written() const { return bytes_written_; }
+  const HttpLimits& limits() const { return limits_; }
+
+  /// Several times a second: acts on what is overdue.
+  void tick(Clock::time_point now);
+  /// The server is shutting down: ends it, if it waits for a request that has not begun.
+  void close_if_idle();
+
+ private:
+  enum class Phase : std::uint8_t { kIdle, kReading, kAnswering, kWriting, kLingering };
+
+  void enter(Phase phase);
+  void end();
+  /// Feeds what was received to the parser.
+  std::optional<ApiError> parse(http::request_parser<http::string_body>& parser);
+  /// After the head was parsed: the check, and the go-ahead that a client with a long body may wait for.
+  asio::awaitable<std::optional<ApiError>> take_head(const http::request_parser<http::string_body>& parser,
+                                                     const HeadCheck& check);
+  ApiError to_error(boost::system::error_code error) const;
+  asio::awaitable<bool> write(std::string_view bytes);
+  std::string head_of(const HttpResponse& response) const;
+
+  std::unique_ptr<Transport> transport_;
+  const HttpLimits& limits_;
+  Signal wake_, room_;  // room_: of in_, for read_loop
+  std::function<void()> on_hang_up_;
+  std::string in_;  // received and not parsed
+  std::string frame_;
+  Clock::time_point overdue_;  // when the phase has lasted too long
+  Phase phase_ = Phase::kReading;
+  int num_requests_ = 0;
+  unsigned version_ = 11;  // of the current request
+  std::uint64_t bytes_written_ = 0;
+  bool keep_alive_ = true;
+  bool ended_ = false;      // the client closed, or the connection broke
+  bool closed_ = false;     // by us
+  bool timed_out_ = false;  // the phase has
+};
+
+}  // namespace octavo::server

@@ -1,0 +1,43 @@
+// What /metrics tells: counts and histograms of the server's requests, and the engine's own figures. Names are vLLM's
+// with the prefix octavo:, so that dashboards need a search and replace at most; docs/server.md lists them.
+//
+// Owned by the server; the I/O thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "octavo/engine.h"
+
+namespace octavo::server {
+
+class Metrics {
+ public:
+  Metrics();
+  ~Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  /// Once the model is loaded, before any observation of the engine's work: the label model_name.
+  void set_model(const std::string& id);
+
+  void count_http(std::string_view route, int status);
+  void set_connections(std::size_t count);
+  void observe_first_token(double seconds);
+  void observe_between_tokens(double seconds);
+  /// A choice has ended.
+  void observe_finished(FinishReason reason, const RequestStats& stats);
+  /// Steps since the last call. Of several only the last one's time is known; the others count as their mean.
+  void observe_steps(const EngineStats& stats);
+
+  /// Prometheus text, version 0.0.4. `stats` is null until the model is loaded.
+  std::string text(const EngineStats* stats) const;
+  static constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace octavo::server

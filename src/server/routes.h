@@ -1,0 +1,41 @@
+// Which paths there are, and by which methods. Pure.
+#pragma once
+
+#include <boost/beast/http/verb.hpp>
+#include <cstdint>
+#include <expected>
+#include <string_view>
+
+#include "server/api_error.h"
+
+namespace octavo::server {
+
+enum class Route : std::uint8_t {
+  kChatPage,
+  kHealth,
+  kReady,
+  kMetrics,
+  kVersion,
+  kModels,
+  kModel,
+  kTokenize,
+  kDetokenize,
+  kCompletions,
+  kChatCompletions,
+  kEmbeddings,
+};
+
+struct RouteMatch {
+  Route route;
+  std::string_view pattern;   // the path as metrics name it, without a client's text in it
+  std::string_view argument;  // of kModel: the id; a view of the target
+  bool is_post;
+  bool needs_key;
+};
+
+/// `target` is a request's, with its query. Errors: 404, 405; a HEAD is a GET.
+ApiResult<RouteMatch> find_route(boost::beast::http::verb method, std::string_view target);
+/// "GET, HEAD" or "POST": of a 405's Allow header; empty for an unknown path.
+std::string_view allowed_methods(std::string_view target);
+
+}  // namespace octavo::server

@@ -1,0 +1,204 @@
+#include "server/server.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <csignal>
+
+namespace octavo::server {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{100};
+constexpr std::chrono::milliseconds kAcceptPause{100};  // after an accept that failed, for want of descriptors
+// While draining: a connection whose request may be on its way, and an answer that the client may still be reading.
+constexpr std::chrono::milliseconds kDrainGrace{1000};
+
+constexpr std::string_view kTooMany =
+    "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\nConnection: close\r\n"
+    "Content-Length: 112\r\n\r\n"
+    R"({"error":{"message":"too many connections","type":"server_error","param":null,"code":"too_many_connections"}} )";
+
+}  // namespace
+
+Server::Server(ServerOptions options, LoadEngine load)
+    : options_(std::move(options)),
+      host_(std::move(load), [this] { asio::post(io_, [this] { on_engine_change(); }); }),
+      service_(options_.service, io_, host_),
+      acceptor_(io_),
+      signals_(io_),
+      ticker_(io_) {}
+
+Server::~Server() { host_.stop(); }
+
+Result<std::unique_ptr<Server>> Server::create(ServerOptions options, LoadEngine load) {
+  auto server = std::unique_ptr<Server>(new Server(std::move(options), std::move(load)));
+  OCTAVO_TRY_VOID(server->open());
+  return server;
+}
+
+Result<void> Server::open() {
+  if (!options_.tls_certificate.empty()) {
+    OCTAVO_TRY(tls_, make_tls_context(options_.tls_certificate, options_.tls_key));
+  }
+  boost::system::error_code error;
+  Tcp::resolver resolver(io_);
+  const auto found = resolver.resolve(options_.host, std::to_string(options_.port), Tcp::resolver::passive, error);
+  if (error || found.empty()) return fail("{}: unknown address: {}", options_.host, error.message());
+  const Tcp::endpoint endpoint = found.begin()->endpoint();
+  acceptor_.open(endpoint.protocol(), error);
+  if (!error) acceptor_.set_option(Tcp::acceptor::reuse_address(true), error);
+  if (!error) acceptor_.bind(endpoint, error);
+  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+  if (!error) acceptor_.non_blocking(true, error);
+  if (error) return fail("{}:{}: cannot listen: {}", options_.host, options_.port, error.message());
+  return {};
+}
+
+std::string Server::url() const {
+  const Tcp::endpoint endpoint = acceptor_.local_endpoint();
+  const std::string address = endpoint.address().to_string();
+  return fmt::format("{}://{}:{}", tls_ ? "https" : "http", endpoint.address().is_v6() ? "[" + address + "]" : address,
+                     endpoint.port());
+}
+
+Result<void> Server::run() {
+  if (options_.handle_signals) {
+    signals_.add(SIGTERM);
+    signals_.add(SIGINT);
+    signals_.async_wait([this](boost::system::error_code error, int) {
+      if (error) return;
+      signals_.clear();  // the default action again: a second one ends the process
+      begin_drain();
+    });
+  }
+  host_.start();
+  asio::co_spawn(io_, accept_loop(), asio::detached);
+  asio::co_spawn(io_, tick_loop(), asio::detached);
+  io_.run();  // until no coroutine is left
+  host_.stop();
+  if (error_) return std::unexpected(*error_);
+  return {};
+}
+
+void Server::drain() {
+  asio::post(io_, [this] { begin_drain(); });
+}
+
+void Server::on_engine_change() {
+  switch (host_.state()) {
+    case EngineHost::State::kServing:
+      service_.set_loaded();
+      if (draining_) host_.engine()->drain();
+      if (options_.on_ready) options_.on_ready();
+      break;
+    case EngineHost::State::kFailed:
+      error_ = host_.error();
+      begin_drain();
+      for (const auto& connection : connections_) connection->close();
+      break;
+    default: break;
+  }
+}
+
+asio::awaitable<void> Server::accept_loop() {
+  while (acceptor_.is_open()) {
+    boost::system::error_code error;
+    Tcp::socket socket = co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, error));
+    if (!error) {
+      start(std::move(socket));
+    } else if (acceptor_.is_open()) {
+      asio::steady_timer pause(io_, kAcceptPause);
+      co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
+    }
+  }
+}
+
+void Server::start(Tcp::socket socket) {
+  boost::system::error_code ignored;
+  if (connections_.size() >= options_.max_connections) {
+    socket.non_blocking(true, ignored);
+    socket.write_some(asio::buffer(kTooMany), ignored);
+    return;
+  }
+  socket.set_option(Tcp::no_delay(true), ignored);
+  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  auto transport = tls_ ? make_tls_transport(std::move(socket), *tls_) : make_plain_transport(std::move(socket));
+  auto connection = std::make_shared<HttpConnection>(std::move(transport), options_.limits, io_.get_executor());
+  connections_.insert(connection);
+  service_.metrics().set_connections(connections_.size());
+  asio::co_spawn(io_, serve(connection), [this, connection](const std::exception_ptr&) {
+    connection->close();
+    connections_.erase(connection);
+    service_.metrics().set_connections(connections_.size());
+    if (draining_ && connections_.empty()) finish();
+  });
+}
+
+asio::awaitable<void> Server::serve(std::shared_ptr<HttpConnection> connection) {
+  if (!co_await connection->handshake()) co_return;
+  asio::co_spawn(io_, connection->read_loop(), [connection](const std::exception_ptr& error) {
+    if (error) connection->close();
+  });
+  while (co_await service_.serve_one(*connection))
+    if (!connection->may_continue()) break;
+  co_await connection->linger_and_close();
+}
+
+asio::awaitable<void> Server::tick_loop() {
+  while (!finished_) {
+    boost::system::error_code ignored;
+    ticker_.expires_after(kTick);
+    co_await ticker_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    const Clock::time_point now = Clock::now();
+    for (const auto& connection : connections_) connection->tick(now);
+    service_.tick(now);
+    if (draining_) drain_further(now);
+  }
+}
+
+/// Clients that were let in before the port closes get an answer, if only that the server is shutting down.
+void Server::take_waiting_connections() {
+  for (;;) {
+    boost::system::error_code error;
+    Tcp::socket socket(io_);
+    acceptor_.accept(socket, error);
+    if (error) return;
+    start(std::move(socket));
+  }
+}
+
+void Server::begin_drain() {
+  if (draining_) return;
+  draining_ = true;
+  drain_begin_ = Clock::now();
+  service_.set_draining();
+  take_waiting_connections();
+  boost::system::error_code ignored;
+  acceptor_.close(ignored);
+  if (Engine* engine = host_.engine()) engine->drain();
+  for (const auto& connection : connections_) {
+    if (connection->had_request()) connection->close_if_idle();
+    connection->stop_after_this();
+  }
+  if (connections_.empty()) finish();
+}
+
+void Server::drain_further(Clock::time_point now) {
+  if (now - drain_begin_ > kDrainGrace)
+    for (const auto& connection : connections_) connection->close_if_idle();
+  if (now - drain_begin_ > options_.drain_timeout && !aborted_) {
+    aborted_ = true;
+    service_.abort_all();
+  }
+  if (now - drain_begin_ > options_.drain_timeout + kDrainGrace)
+    for (const auto& connection : connections_) connection->close();
+}
+
+void Server::finish() {
+  finished_ = true;
+  ticker_.cancel();
+  boost::system::error_code ignored;
+  signals_.cancel(ignored);
+}
+
+}  // namespace octavo::server

@@ -1,0 +1,262 @@
+#include "server/service.h"
+
+#include <algorithm>
+#include <boost/beast/core/string.hpp>
+#include <boost/json.hpp>
+
+#include "server/chat_page.h"
+#include "server/completion_handler.h"
+#include "server/run_on.h"
+#include "server/text.h"
+#include "server/tokenize_handler.h"
+
+namespace octavo::server {
+namespace {
+
+constexpr int kRetryAfterS = 1;
+constexpr std::size_t kMaxRequestId = 128;
+
+ApiError unavailable(std::string message, std::string code) {
+  return {.status = 503,
+          .message = std::move(message),
+          .type = "server_error",
+          .code = std::move(code),
+          .retry_after_s = kRetryAfterS};
+}
+
+std::string text_of(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+boost::json::object model_object(const ServedModel& model, const ModelInfo& info) {
+  return {{"id", model.id},
+          {"object", "model"},
+          {"created", model.created},
+          {"owned_by", "octavo"},
+          {"max_model_len", info.max_context}};
+}
+
+bool is_json(std::string_view content_type) {
+  return boost::beast::iequals(content_type.substr(0, content_type.find_first_of("; \t")), "application/json");
+}
+
+}  // namespace
+
+Service::Service(ServiceOptions options, asio::io_context& io, EngineHost& host)
+    : options_(std::move(options)),
+      host_(host),
+      mailbox_(io, [this] { sample_steps(); }),
+      progress_(options_.stall_timeout),
+      random_(std::random_device{}()) {}
+
+Service::~Service() = default;
+
+void Service::set_loaded() {
+  const Engine& engine = *host_.engine();
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  model_ = ServedModel{.id = options_.model_name.empty() ? slug(engine.info().name) : options_.model_name,
+                       .created = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
+                       .sampling_defaults = engine.default_sampling({})};
+  metrics_.set_model(model_->id);
+}
+
+void Service::sample_steps() {
+  if (model_) metrics_.observe_steps(host_.engine()->stats());
+}
+
+void Service::tick(Clock::time_point now) {
+  if (!model_) return;
+  const EngineStats stats = host_.engine()->stats();
+  metrics_.observe_steps(stats);
+  progress_.update(stats, now);
+}
+
+void Service::abort_all() {
+  const std::vector<CompletionHandler*> handlers(active_.begin(), active_.end());
+  for (CompletionHandler* handler : handlers) handler->abort();
+}
+
+std::string Service::make_id() { return fmt::format("{:016x}", random_()); }
+
+std::optional<ApiError> Service::not_ready(Clock::time_point now) const {
+  if (draining_) return unavailable("the server is shutting down", "shutting_down");
+  if (!model_) return unavailable("the model is being loaded", "loading");
+  if (progress_.stalled(now))
+    return unavailable(fmt::format("the engine has work, but has finished no step for more than {} ms",
+                                   options_.stall_timeout.count()),
+                       "stalled");
+  return std::nullopt;
+}
+
+std::optional<ApiError> Service::check_key(const HttpRequest& request) const {
+  if (options_.keys.empty()) return std::nullopt;
+  if (options_.keys.find(request[http::field::authorization])) return std::nullopt;
+  return ApiError{.status = 401,
+                  .message = "no valid API key was given, expected the header Authorization: Bearer KEY",
+                  .type = "authentication_error",
+                  .code = "invalid_api_key"};
+}
+
+std::optional<ApiError> Service::check_head(const HttpRequest& request) {
+  if (request.method() == http::verb::options && !options_.cors_origins.empty()) return std::nullopt;
+  auto match = find_route(request.method(), request.target());
+  if (!match) return std::move(match.error());
+  if (match->needs_key)
+    if (auto error = check_key(request)) return error;
+  if (match->is_post && !is_json(request[http::field::content_type]))
+    return ApiError{.status = 415,
+                    .message = fmt::format("found the content type '{}', expected application/json",
+                                           text_of(request[http::field::content_type])),
+                    .code = "unsupported_media_type"};
+  return std::nullopt;
+}
+
+void Service::add_headers(const Exchange& exchange, HttpResponse& response) const {
+  const HttpRequest& request = exchange.request;
+  response.headers.emplace_back("X-Request-Id", exchange.record.id);
+  if (response.status == 405) response.headers.emplace_back("Allow", allowed_methods(request.target()));
+  if (options_.cors_origins.empty()) return;
+  const std::string origin = text_of(request[http::field::origin]);
+  if (origin.empty()) return;
+  const bool any = std::ranges::find(options_.cors_origins, "*") != options_.cors_origins.end();
+  if (!any && std::ranges::find(options_.cors_origins, origin) == options_.cors_origins.end()) return;
+  response.headers.emplace_back("Access-Control-Allow-Origin", any ? "*" : origin);
+  response.headers.emplace_back("Vary", "Origin");
+}
+
+HttpResponse Service::preflight(const HttpRequest& request) const {
+  HttpResponse response{.status = 204, .content_type = {}};
+  response.headers = {{"Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS"},
+                      {"Access-Control-Allow-Headers", "Authorization, Content-Type, X-Request-Id, X-Request-Timeout"},
+                      {"Access-Control-Max-Age", "3600"},
+                      {"Allow", std::string(allowed_methods(request.target()))}};
+  return response;
+}
+
+asio::awaitable<bool> Service::serve_one(HttpConnection& connection) {
+  std::optional<Received> received =
+      co_await connection.read_request([this](const HttpRequest& request) { return check_head(request); });
+  if (!received) co_return false;
+  if (draining_) connection.stop_after_this();
+  Exchange exchange{.connection = connection, .request = std::move(received->request), .begin = Clock::now()};
+  AccessRecord& record = exchange.record;
+  record.peer = connection.peer();
+  record.method = text_of(exchange.request.method_string());
+  record.path = valid_utf8(exchange.request.target());
+  record.id = text_of(exchange.request["X-Request-Id"]);
+  const auto printable = [](char c) { return c > ' ' && c <= '~'; };
+  if (record.id.empty() || record.id.size() > kMaxRequestId || !std::ranges::all_of(record.id, printable))
+    record.id = make_id();
+  const std::uint64_t written_before = connection.bytes_written();
+  bool failed = false;
+  try {
+    if (received->error) {
+      co_await send(exchange, to_response(*received->error));
+    } else {
+      co_await answer(exchange);
+    }
+  } catch (const std::exception&) {  // no memory, in all likelihood
+    failed = true;
+  }
+  if (failed && connection.bytes_written() == written_before) {
+    co_await send(exchange, to_response({.status = 500,
+                                         .message = "the server could not answer this request",
+                                         .type = "server_error",
+                                         .code = "internal_error"}));
+  } else if (failed) {
+    connection.close();
+  }
+  record.response_bytes = connection.bytes_written() - written_before;
+  log(exchange);
+  co_return true;
+}
+
+asio::awaitable<void> Service::send(Exchange& exchange, HttpResponse response) {
+  add_headers(exchange, response);
+  exchange.record.status = response.status;
+  const bool head_only = exchange.request.method() == http::verb::head;
+  if (!co_await exchange.connection.respond(response, head_only)) exchange.record.status = 499;
+}
+
+asio::awaitable<void> Service::answer(Exchange& exchange) {
+  const HttpRequest& request = exchange.request;
+  if (request.method() == http::verb::options) {
+    co_await send(exchange, preflight(request));
+    co_return;
+  }
+  const ApiResult<RouteMatch> match = find_route(request.method(), request.target());
+  if (!options_.keys.empty()) exchange.key_name = options_.keys.find(request[http::field::authorization]).value_or("");
+  exchange.record.key = exchange.key_name;
+  if (match->is_post) {
+    co_await answer_post(exchange, match->route);
+  } else {
+    co_await send(exchange, get(*match, Clock::now()));
+  }
+}
+
+asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
+  if (!model_) {
+    co_await send(exchange, to_response(unavailable("the model is being loaded", "loading")));
+    co_return;
+  }
+  Engine& engine = *host_.engine();
+  if (options_.log_prompts) exchange.record.prompt = valid_utf8(exchange.request.body());
+  if (route == Route::kCompletions || route == Route::kChatCompletions) {
+    CompletionHandler handler(*this, exchange, engine);
+    co_await handler.run(route == Route::kChatCompletions);
+    co_return;
+  }
+  if (route == Route::kEmbeddings) {
+    co_await send(exchange, to_response({.status = 501,
+                                         .message = fmt::format("{} is not a model for embeddings", model_->id),
+                                         .code = "unsupported_model"}));
+    co_return;
+  }
+  TokenizeCall call{.is_detokenize = route == Route::kDetokenize,
+                    .body = std::move(exchange.request.body()),
+                    .max_json_depth = options_.max_json_depth};
+  const ApiResult<std::string> body =
+      co_await run_on(worker_, [&engine, call = std::move(call)] { return answer_tokenize(call, engine); });
+  co_await send(exchange, body ? HttpResponse{.body = *body} : to_response(body.error()));
+}
+
+HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) const {
+  const auto json = [](const boost::json::object& object) {
+    return HttpResponse{.body = boost::json::serialize(object)};
+  };
+  switch (match.route) {
+    case Route::kChatPage: {
+      HttpResponse page{.content_type = "text/html; charset=utf-8", .body = std::string(chat_page())};
+      page.headers = {{"Cache-Control", "no-cache"}, {"X-Content-Type-Options", "nosniff"}};
+      return page;
+    }
+    case Route::kHealth: return json({{"status", "ok"}});
+    case Route::kReady:
+      if (const auto error = not_ready(now)) return to_response(*error);
+      return json({{"status", "ready"}});
+    case Route::kMetrics: {
+      EngineStats stats;
+      if (model_) stats = host_.engine()->stats();
+      return {.content_type = std::string(Metrics::kContentType), .body = metrics_.text(model_ ? &stats : nullptr)};
+    }
+    case Route::kVersion: return json({{"version", options_.version}});
+    default: break;
+  }
+  if (!model_) return to_response(unavailable("the model is being loaded", "loading"));
+  const boost::json::object model = model_object(*model_, host_.engine()->info());
+  if (match.route == Route::kModels) return json({{"object", "list"}, {"data", boost::json::array{model}}});
+  if (match.argument == model_->id) return json(model);
+  return to_response({.status = 404,
+                      .message = fmt::format("there is no model '{}', only '{}'", match.argument, model_->id),
+                      .param = "model",
+                      .code = "model_not_found"});
+}
+
+void Service::log(Exchange& exchange) {
+  AccessRecord& record = exchange.record;
+  const auto match = find_route(exchange.request.method(), exchange.request.target());
+  metrics_.count_http(match ? match->pattern : "other", record.status);
+  if (!options_.access_log) return;
+  record.duration_s = std::chrono::duration<double>(Clock::now() - exchange.begin).count();
+  options_.access_log->info("{}", to_json_line(record, std::chrono::system_clock::now()));
+}
+
+}  // namespace octavo::server

@@ -1,0 +1,99 @@
+// What the server answers: one request to one answer, whatever the connection does before and after. Knows the routes,
+// the keys, the model and the engine.
+//
+// Owned by the server; the I/O thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "server/access_log.h"
+#include "server/api_keys.h"
+#include "server/completion.h"
+#include "server/engine_host.h"
+#include "server/event_queue.h"
+#include "server/http_connection.h"
+#include "server/metrics.h"
+#include "server/routes.h"
+
+namespace octavo::server {
+
+class CompletionHandler;
+
+struct ServiceOptions {
+  std::string version = {};                    // of the program
+  std::string model_name = {};                 // empty: the model's own name as a slug
+  ApiKeys keys = {};                           // none: everybody may call
+  bool shared_cache = false;                   // keys share the prefix cache
+  std::vector<std::string> cors_origins = {};  // "*": every one
+  std::size_t max_json_depth = 32;
+  std::chrono::milliseconds stall_timeout{30'000};  // without a step although there is work; 0: never not ready
+  bool log_prompts = false;
+  std::shared_ptr<spdlog::logger> access_log = {};  // null: none
+};
+
+/// One request and what becomes of it.
+struct Exchange {
+  HttpConnection& connection;
+  HttpRequest request;
+  std::string key_name = {};  // of the API key; empty where there are none
+  Clock::time_point begin = {};
+  AccessRecord record = {};
+};
+
+class Service {
+ public:
+  Service(ServiceOptions options, asio::io_context& io, EngineHost& host);
+  ~Service();
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  /// Reads one request from the connection and answers it. False: there was none, the connection is at its end.
+  asio::awaitable<bool> serve_one(HttpConnection& connection);
+
+  /// The model is loaded.
+  void set_loaded();
+  void set_draining() { draining_ = true; }
+  /// Ends all completions with an error: the time for draining is over.
+  void abort_all();
+  /// Several times a second.
+  void tick(Clock::time_point now);
+  Metrics& metrics() { return metrics_; }
+
+ private:
+  friend class CompletionHandler;
+  struct Head;  // of a request, looked at before its body is read
+
+  std::optional<ApiError> check_head(const HttpRequest& request);
+  std::optional<ApiError> check_key(const HttpRequest& request) const;
+  asio::awaitable<void> answer(Exchange& exchange);
+  asio::awaitable<void> answer_post(Exchange& exchange, Route route);
+  asio::awaitable<void> send(Exchange& exchange, HttpResponse response);
+  HttpResponse get(const RouteMatch& match, Clock::time_point now) const;
+  HttpResponse preflight(const HttpRequest& request) const;
+  /// Why no request would be served now, if so.
+  std::optional<ApiError> not_ready(Clock::time_point now) const;
+  void add_headers(const Exchange& exchange, HttpResponse& response) const;
+  void log(Exchange& exchange);
+  std::string make_id();
+  void sample_steps();
+
+  const ServiceOptions options_;
+  EngineHost& host_;
+  Metrics metrics_;
+  Mailbox mailbox_;
+  ProgressWatch progress_;
+  std::optional<ServedModel> model_;  // once it is loaded
+  std::unordered_set<CompletionHandler*> active_;
+  std::mt19937_64 random_;
+  bool draining_ = false;
+  asio::thread_pool worker_{1};  // parses, applies templates, tokenizes; joined before all else goes
+};
+
+}  // namespace octavo::server

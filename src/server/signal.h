@@ -1,0 +1,35 @@
+// Wakes a coroutine of the I/O thread. What woke it is for the coroutine to look up: it checks its conditions, and
+// waits only where none of them holds. One thread; one coroutine waits at a time.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace octavo::server {
+
+namespace asio = boost::asio;
+
+class Signal {
+ public:
+  explicit Signal(const asio::any_io_executor& executor) : timer_(executor, asio::steady_timer::time_point::max()) {}
+
+  void notify() {
+    notified_ = true;
+    timer_.cancel();
+  }
+
+  /// Returns at once if notify() was called since the last wait.
+  asio::awaitable<void> wait() {
+    boost::system::error_code ignored;  // a cancelled wait is the notification
+    while (!notified_) co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    notified_ = false;
+  }
+
+ private:
+  asio::steady_timer timer_;  // never expires: a wait on it is a wait for cancel()
+  bool notified_ = false;
+};
+
+}  // namespace octavo::server

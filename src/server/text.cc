@@ -1,0 +1,33 @@
+#include "server/text.h"
+
+#include "tokenizer/utf8.h"
+
+namespace octavo::server {
+
+std::string valid_utf8(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const Utf8Step step = next_utf8_step(bytes);
+    out += step.kind == Utf8Step::Kind::kCharacter ? bytes.substr(0, step.length) : kReplacementCharacter;
+    bytes.remove_prefix(step.length);
+  }
+  return out;
+}
+
+std::string slug(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || upper;
+    if (kept) {
+      out += upper ? static_cast<char>(c - 'A' + 'a') : c;
+    } else if (!out.empty() && out.back() != '-') {
+      out += '-';
+    }
+  }
+  while (out.ends_with('-')) out.pop_back();
+  return out.empty() ? "model" : out;
+}
+
+}  // namespace octavo::server

@@ -1,0 +1,21 @@
+// POST /tokenize and POST /detokenize, in vLLM's shapes. Pure; on a worker thread.
+#pragma once
+
+#include <string>
+
+#include "octavo/engine.h"
+#include "server/api_error.h"
+
+namespace octavo::server {
+
+struct TokenizeCall {
+  bool is_detokenize = false;
+  std::string body = {};
+  std::size_t max_json_depth = 0;
+};
+
+/// {"prompt": TEXT, "add_special_tokens": true} or {"messages": [...]} -> {"count", "max_model_len", "tokens"};
+/// {"tokens": [...]} -> {"prompt": TEXT}. The body of the answer.
+ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const Engine& engine);
+
+}  // namespace octavo::server

@@ -1,0 +1,107 @@
+#include "server/transport.h"
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace octavo::server {
+namespace {
+
+class PlainTransport final : public Transport {
+ public:
+  explicit PlainTransport(Tcp::socket socket) : socket_(std::move(socket)) {}
+
+  const Tcp::socket& socket() const override { return socket_; }
+  asio::awaitable<bool> handshake() override { co_return true; }
+
+  asio::awaitable<std::size_t> read_some(asio::mutable_buffer buffer) override {
+    boost::system::error_code error;
+    const std::size_t count =
+        co_await socket_.async_read_some(buffer, asio::redirect_error(asio::use_awaitable, error));
+    co_return error ? 0 : count;
+  }
+  asio::awaitable<std::size_t> write_some(asio::const_buffer buffer) override {
+    boost::system::error_code error;
+    const std::size_t count =
+        co_await socket_.async_write_some(buffer, asio::redirect_error(asio::use_awaitable, error));
+    co_return error ? 0 : count;
+  }
+  asio::awaitable<void> finish_writing() override {
+    boost::system::error_code ignored;
+    socket_.shutdown(Tcp::socket::shutdown_send, ignored);
+    co_return;
+  }
+  void close() override {
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+  }
+
+ private:
+  Tcp::socket socket_;
+};
+
+class TlsTransport final : public Transport {
+ public:
+  TlsTransport(Tcp::socket socket, asio::ssl::context& context) : stream_(std::move(socket), context) {}
+
+  const Tcp::socket& socket() const override { return stream_.next_layer(); }
+  asio::awaitable<bool> handshake() override {
+    boost::system::error_code error;
+    co_await stream_.async_handshake(asio::ssl::stream_base::server, asio::redirect_error(asio::use_awaitable, error));
+    co_return !error;
+  }
+  asio::awaitable<std::size_t> read_some(asio::mutable_buffer buffer) override {
+    boost::system::error_code error;
+    const std::size_t count =
+        co_await stream_.async_read_some(buffer, asio::redirect_error(asio::use_awaitable, error));
+    co_return error ? 0 : count;
+  }
+  asio::awaitable<std::size_t> write_some(asio::const_buffer buffer) override {
+    boost::system::error_code error;
+    const std::size_t count =
+        co_await stream_.async_write_some(buffer, asio::redirect_error(asio::use_awaitable, error));
+    co_return error ? 0 : count;
+  }
+  /// Without TLS's close alert, for which Asio would read beside the read that is under way: a response's own framing
+  /// tells where it ends.
+  asio::awaitable<void> finish_writing() override {
+    boost::system::error_code ignored;
+    stream_.next_layer().shutdown(Tcp::socket::shutdown_send, ignored);
+    co_return;
+  }
+  void close() override {
+    boost::system::error_code ignored;
+    stream_.next_layer().close(ignored);
+  }
+
+ private:
+  asio::ssl::stream<Tcp::socket> stream_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_plain_transport(Tcp::socket socket) {
+  return std::make_unique<PlainTransport>(std::move(socket));
+}
+
+std::unique_ptr<Transport> make_tls_transport(Tcp::socket socket, asio::ssl::context& context) {
+  return std::make_unique<TlsTransport>(std::move(socket), context);
+}
+
+Result<std::unique_ptr<asio::ssl::context>> make_tls_context(const std::string& certificate_file,
+                                                             const std::string& key_file) {
+  auto context = std::make_unique<asio::ssl::context>(asio::ssl::context::tls_server);
+  boost::system::error_code error;
+  context->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
+                       asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1 |
+                       asio::ssl::context::single_dh_use);
+  SSL_CTX_set_mode(context->native_handle(), SSL_MODE_RELEASE_BUFFERS);  // an idle connection holds no record buffers
+  context->use_certificate_chain_file(certificate_file, error);
+  if (error) return fail("{}: cannot use it as a PEM certificate chain: {}", certificate_file, error.message());
+  context->use_private_key_file(key_file, asio::ssl::context::pem, error);
+  if (error)
+    return fail("{}: cannot use it as the PEM private key of {}: {}", key_file, certificate_file, error.message());
+  return context;
+}
+
+}  // namespace octavo::server

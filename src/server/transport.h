@@ -1,0 +1,43 @@
+// A connection's bytes, plain or encrypted. Owned by an HttpConnection; the I/O thread. One read and one write may be
+// under way at the same time.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <cstddef>
+#include <memory>
+
+#include "base/error.h"
+
+namespace octavo::server {
+
+namespace asio = boost::asio;
+using Tcp = asio::ip::tcp;
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  virtual const Tcp::socket& socket() const = 0;
+  /// Before all else. Plain connections have none.
+  virtual asio::awaitable<bool> handshake() = 0;
+  /// At least one byte; 0: the peer closed, or the connection broke.
+  virtual asio::awaitable<std::size_t> read_some(asio::mutable_buffer buffer) = 0;
+  virtual asio::awaitable<std::size_t> write_some(asio::const_buffer buffer) = 0;
+  /// No more will be written; the peer sees the end after what was.
+  virtual asio::awaitable<void> finish_writing() = 0;
+  /// At once; reads and writes under way return 0.
+  virtual void close() = 0;
+};
+
+std::unique_ptr<Transport> make_plain_transport(Tcp::socket socket);
+/// `context` must outlive it.
+std::unique_ptr<Transport> make_tls_transport(Tcp::socket socket, asio::ssl::context& context);
+
+/// TLS 1.2 or newer with the certificate chain and the key of two PEM files. Errors name the file.
+Result<std::unique_ptr<asio::ssl::context>> make_tls_context(const std::string& certificate_file,
+                                                             const std::string& key_file);
+
+}  // namespace octavo::server
