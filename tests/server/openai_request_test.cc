@@ -1,0 +1,369 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json/parse.hpp>
+
+#include "server/completion.h"
+#include "server/text_engine.h"
+
+namespace octavo::server {
+namespace {
+
+using test::TextEngine;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+const ServedModel kModel{.id = "text", .created = 1, .sampling_defaults = {.temperature = 0.5F, .top_k = 7}};
+
+class OpenAiRequest : public ::testing::Test {
+ protected:
+  ApiResult<CompletionCall> completion(const std::string& fields) {
+    return parse_completion(boost::json::parse("{" + fields + "}").as_object(), engine_, kModel);
+  }
+  ApiResult<CompletionCall> chat(const std::string& fields) {
+    return parse_chat_completion(boost::json::parse("{" + fields + "}").as_object(), engine_, kModel);
+  }
+  /// The one request of a completion with this prompt and these fields.
+  Request request(const std::string& fields) {
+    auto call = completion(R"("prompt": "ab")" + (fields.empty() ? "" : ", " + fields));
+    EXPECT_TRUE(call.has_value()) << fields << ": " << call.error().message;
+    return call ? call->requests.at(0) : Request{};
+  }
+  ApiError completion_error(const std::string& fields) {
+    const auto call = completion(R"("prompt": "ab", )" + fields);
+    EXPECT_FALSE(call.has_value()) << fields;
+    return call ? ApiError{.status = 200} : call.error();
+  }
+  ApiError chat_error(const std::string& fields) {
+    const auto call = chat(fields);
+    EXPECT_FALSE(call.has_value()) << fields;
+    return call ? ApiError{.status = 200} : call.error();
+  }
+  std::string chat_prompt(const std::string& messages) {
+    const auto call = chat(R"("messages": )" + messages);
+    EXPECT_TRUE(call.has_value()) << messages << ": " << call.error().message;
+    return call ? engine_.detokenize(call->requests.at(0).tokens) : "";
+  }
+
+  TextEngine engine_;
+};
+
+const std::string kUser = R"("messages": [{"role": "user", "content": "hi"}])";
+
+TEST_F(OpenAiRequest, TakesAPromptInEachOfItsForms) {
+  const auto tokens = [&](const std::string& prompt) {
+    std::vector<std::vector<TokenId>> all;
+    const auto call = completion(R"("prompt": )" + prompt);
+    EXPECT_TRUE(call.has_value()) << prompt;
+    if (call) {
+      for (const Request& request : call->requests) all.push_back(request.tokens);
+    }
+    return all;
+  };
+  EXPECT_THAT(tokens(R"("ab")"), ElementsAre(ElementsAre('a', 'b')));
+  EXPECT_THAT(tokens(R"(["ab", "c"])"), ElementsAre(ElementsAre('a', 'b'), ElementsAre('c')));
+  EXPECT_THAT(tokens("[5, 6]"), ElementsAre(ElementsAre(5, 6)));
+  EXPECT_THAT(tokens("[[5, 6], [7]]"), ElementsAre(ElementsAre(5, 6), ElementsAre(7)));
+  EXPECT_THAT(tokens(R"("a<end>")"), ElementsAre(ElementsAre('a', TextEngine::kEnd)));
+}
+
+TEST_F(OpenAiRequest, AddsBosToTextButNotToIds) {
+  engine_.adds_bos = true;
+  EXPECT_THAT(completion(R"("prompt": "a")")->requests[0].tokens, ElementsAre(TextEngine::kBos, 'a'));
+  EXPECT_THAT(completion(R"("prompt": [97])")->requests[0].tokens, ElementsAre(97));
+}
+
+TEST_F(OpenAiRequest, RefusesPromptsThatAreNone) {
+  for (const std::string prompt :
+       {"5", "true", "{}", "[]", R"("")", "[[]]", "[5, \"a\"]", "[\"a\", 5]", "[[5], [true]]", "[-1]", "[1.5]", "[264]",
+        "[99999999999999999999]", "[null]", "[\"a\", \"\"]"}) {
+    const auto call = completion(R"("prompt": )" + prompt);
+    ASSERT_FALSE(call.has_value()) << prompt;
+    EXPECT_EQ(call.error().status, 400) << prompt;
+    EXPECT_THAT(call.error().param, HasSubstr("prompt")) << prompt;
+    EXPECT_THAT(call.error().message, HasSubstr("expected")) << prompt;
+  }
+  const ApiError missing = completion(R"("n": 1)").error();
+  EXPECT_EQ(missing.code, "missing_required_parameter");
+  EXPECT_EQ(missing.param, "prompt");
+}
+
+TEST_F(OpenAiRequest, ReadsMessagesOfTextAndOfParts) {
+  EXPECT_EQ(chat_prompt(R"([{"role": "user", "content": "hi"}])"), "<bos>user:hi;");
+  EXPECT_EQ(chat_prompt(R"([{"role": "developer", "content": "be brief"}, {"role": "user", "content": [
+                            {"type": "text", "text": "one"}, {"type": "text", "text": "two"}]}])"),
+            "<bos>system:be brief;user:one\ntwo;");
+  EXPECT_EQ(chat_prompt(R"([{"role": "user", "content": "a", "name": "x"}, {"role": "assistant", "content": "b",
+                            "tool_calls": []}, {"role": "user", "content": []}])"),
+            "<bos>user:a;assistant:b;user:;");
+}
+
+TEST_F(OpenAiRequest, RefusesMessagesThatItCannotRead) {
+  const auto param = [&](const std::string& messages) { return chat_error(R"("messages": )" + messages).param; };
+  EXPECT_EQ(param("null"), "messages");
+  EXPECT_EQ(param("[]"), "messages");
+  EXPECT_EQ(param("\"hi\""), "messages");
+  EXPECT_EQ(param("[\"hi\"]"), "messages[0]");
+  EXPECT_EQ(param(R"([{"content": "hi"}])"), "messages[0].role");
+  EXPECT_EQ(param(R"([{"role": 5, "content": "hi"}])"), "messages[0].role");
+  EXPECT_EQ(param(R"([{"role": "tool", "content": "hi"}])"), "messages[0].role");
+  EXPECT_EQ(param(R"([{"role": "user"}])"), "messages[0].content");
+  EXPECT_EQ(param(R"([{"role": "user", "content": 5}])"), "messages[0].content");
+  EXPECT_EQ(param(R"([{"role": "user", "content": ["hi"]}])"), "messages[0].content[0]");
+  EXPECT_EQ(param(R"([{"role": "user", "content": [{"text": "hi"}]}])"), "messages[0].content[0]");
+  EXPECT_EQ(param(R"([{"role": "user", "content": [{"type": "text"}]}])"), "messages[0].content[0]");
+  EXPECT_EQ(param(R"([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}])"),
+            "messages[0].content[0]");
+  EXPECT_EQ(param(R"([{"role": "assistant", "content": "x", "tool_calls": [{"id": "1"}]}])"), "messages[0].tool_calls");
+}
+
+TEST_F(OpenAiRequest, SamplingDefaultsAreTheModelsOwn) {
+  const SamplingParams sampling = request("").sampling;
+  EXPECT_EQ(sampling.temperature, 0.5F);
+  EXPECT_EQ(sampling.top_k, 7);
+  EXPECT_EQ(sampling.top_p, 1);
+  EXPECT_EQ(request(R"("temperature": null)").sampling.temperature, 0.5F);
+}
+
+TEST_F(OpenAiRequest, ReadsEverySamplingField) {
+  const Request found = request(
+      R"("temperature": 0, "top_p": 0.9, "top_k": 5, "min_p": 0.1, "seed": 42, "repetition_penalty": 1.5,
+         "frequency_penalty": -2, "presence_penalty": 2, "logit_bias": {"5": -100, "6": 1.5}, "n": 3, "min_tokens": 2,
+         "ignore_eos": true, "stop": ["x", "yz"], "stop_token_ids": [8, 9], "deadline_s": 2.5)");
+  EXPECT_EQ(found.sampling.temperature, 0);
+  EXPECT_EQ(found.sampling.top_p, 0.9F);
+  EXPECT_EQ(found.sampling.top_k, 5);
+  EXPECT_EQ(found.sampling.min_p, 0.1F);
+  EXPECT_EQ(found.sampling.seed, 42);
+  EXPECT_EQ(found.sampling.repetition_penalty, 1.5F);
+  EXPECT_EQ(found.sampling.frequency_penalty, -2);
+  EXPECT_EQ(found.sampling.presence_penalty, 2);
+  EXPECT_THAT(found.sampling.logit_bias, ElementsAre(Pair(5, -100), Pair(6, 1.5F)));
+  EXPECT_EQ(found.num_choices, 3);
+  EXPECT_EQ(found.min_tokens, 2);
+  EXPECT_TRUE(found.ignore_eos);
+  EXPECT_THAT(found.stop, ElementsAre("x", "yz"));
+  EXPECT_THAT(found.stop_tokens, ElementsAre(8, 9));
+  EXPECT_EQ(found.deadline_s, 2.5);
+}
+
+TEST_F(OpenAiRequest, AcceptsTheOtherNamesThatClientsSend) {
+  EXPECT_EQ(request(R"("repeat_penalty": 1.25)").sampling.repetition_penalty, 1.25F);
+  EXPECT_EQ(request(R"("repeat_penalty": 1.25, "repetition_penalty": 1.25)").sampling.repetition_penalty, 1.25F);
+  EXPECT_EQ(completion_error(R"("repeat_penalty": 1.25, "repetition_penalty": 1.5)").param, "repeat_penalty");
+  EXPECT_EQ(request(R"("top_k": -1)").sampling.top_k, 0);
+  EXPECT_EQ(request(R"("top_k": 5.0)").sampling.top_k, 5);
+  EXPECT_THAT(request(R"("stop": "x")").stop, ElementsAre("x"));
+}
+
+// vLLM's clients, who invented the field, send the lower number for what is to go earlier.
+TEST_F(OpenAiRequest, TheLowerThePriorityTheEarlier) {
+  EXPECT_EQ(request(R"("priority": 5)").priority, -5);
+  EXPECT_EQ(request(R"("priority": -5)").priority, 5);
+  EXPECT_EQ(request("").priority, 0);
+}
+
+TEST_F(OpenAiRequest, AnySixtyFourBitIntegerIsASeedAndNoneIsRandom) {
+  EXPECT_EQ(request(R"("seed": -1)").sampling.seed, ~std::uint64_t{0});
+  EXPECT_EQ(request(R"("seed": 18446744073709551615)").sampling.seed, ~std::uint64_t{0});
+  EXPECT_NE(request("").sampling.seed, request("").sampling.seed);
+  EXPECT_EQ(completion_error(R"("seed": 1.5)").param, "seed");
+}
+
+TEST_F(OpenAiRequest, EqualPromptsHaveSeedsOfTheirOwnUnlessOneIsGiven) {
+  const auto drawn = completion(R"("prompt": ["a", "a"])");
+  EXPECT_NE(drawn->requests[0].sampling.seed, drawn->requests[1].sampling.seed);
+  const auto given = completion(R"("prompt": ["a", "a"], "seed": 3)");
+  EXPECT_EQ(given->requests[0].sampling.seed, 3);
+  EXPECT_EQ(given->requests[1].sampling.seed, 3);
+}
+
+struct BadField {
+  const char* fields;
+  const char* param;
+};
+
+class OpenAiBadField : public OpenAiRequest, public ::testing::WithParamInterface<BadField> {};
+
+TEST_P(OpenAiBadField, IsRefusedWithItsNameAndWhatWasFound) {
+  const ApiError error = completion_error(GetParam().fields);
+  EXPECT_EQ(error.status, 400);
+  EXPECT_EQ(error.type, "invalid_request_error");
+  EXPECT_EQ(error.param, GetParam().param);
+  EXPECT_THAT(error.code, ::testing::AnyOf("invalid_type", "invalid_value"));
+  EXPECT_THAT(error.message, AllOf(HasSubstr("found"), HasSubstr("expected")));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fields, OpenAiBadField,
+    ::testing::Values(
+        BadField{R"("temperature": 2.5)", "temperature"}, BadField{R"("temperature": -0.1)", "temperature"},
+        BadField{R"("temperature": "1")", "temperature"}, BadField{R"("temperature": 1e999)", "temperature"},
+        BadField{R"("top_p": 1.1)", "top_p"}, BadField{R"("top_p": [])", "top_p"}, BadField{R"("top_k": -2)", "top_k"},
+        BadField{R"("top_k": 1.5)", "top_k"}, BadField{R"("top_k": 3000000000)", "top_k"},
+        BadField{R"("min_p": 2)", "min_p"}, BadField{R"("presence_penalty": 2.1)", "presence_penalty"},
+        BadField{R"("frequency_penalty": -3)", "frequency_penalty"},
+        BadField{R"("repetition_penalty": 0)", "repetition_penalty"},
+        BadField{R"("repetition_penalty": -1)", "repetition_penalty"}, BadField{R"("n": 0)", "n"},
+        BadField{R"("n": 129)", "n"}, BadField{R"("n": true)", "n"}, BadField{R"("n": "2")", "n"},
+        BadField{R"("max_tokens": -1)", "max_tokens"}, BadField{R"("max_tokens": "5")", "max_tokens"},
+        BadField{R"("min_tokens": -1)", "min_tokens"}, BadField{R"("min_tokens": 6, "max_tokens": 5)", "min_tokens"},
+        BadField{R"("max_tokens": 0, "n": 2)", "n"}, BadField{R"("ignore_eos": 1)", "ignore_eos"},
+        BadField{R"("stream": "yes")", "stream"}, BadField{R"("stream_options": {})", "stream_options"},
+        BadField{R"("stream": true, "stream_options": 5)", "stream_options"},
+        BadField{R"("stream": true, "stream_options": {"include_usage": 1})", "stream_options.include_usage"},
+        BadField{R"("stop": 5)", "stop"}, BadField{R"("stop": "")", "stop"}, BadField{R"("stop": [5])", "stop[0]"},
+        BadField{R"("stop": ["a", ""])", "stop"},
+        BadField{R"("stop": ["a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a"])", "stop"},
+        BadField{R"("stop_token_ids": 5)", "stop_token_ids"},
+        BadField{R"("stop_token_ids": [264])", "stop_token_ids[0]"}, BadField{R"("logit_bias": [])", "logit_bias"},
+        BadField{R"("logit_bias": {"x": 1})", "logit_bias"}, BadField{R"("logit_bias": {"264": 1})", "logit_bias"},
+        BadField{R"("logit_bias": {"-1": 1})", "logit_bias"}, BadField{R"("logit_bias": {"5": 101})", "logit_bias.5"},
+        BadField{R"("logit_bias": {"5": "a"})", "logit_bias.5"}, BadField{R"("logprobs": true)", "logprobs"},
+        BadField{R"("logprobs": 21)", "logprobs"}, BadField{R"("echo": 1)", "echo"},
+        BadField{R"("priority": 1001)", "priority"}, BadField{R"("deadline_s": 0)", "deadline_s"},
+        BadField{R"("cache_salt": "")", "cache_salt"}, BadField{R"("cache_salt": 5)", "cache_salt"},
+        BadField{R"("return_token_ids": "x")", "return_token_ids"}, BadField{R"("model": 5)", "model"}));
+
+class OpenAiUnsupported : public OpenAiRequest, public ::testing::WithParamInterface<BadField> {};
+
+TEST_P(OpenAiUnsupported, IsRefusedNotIgnored) {
+  const ApiError error = chat_error(kUser + ", " + GetParam().fields);
+  EXPECT_EQ(error.status, 400);
+  EXPECT_EQ(error.param, GetParam().param);
+  EXPECT_EQ(error.code, "unsupported_parameter");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Features, OpenAiUnsupported,
+    ::testing::Values(
+        BadField{R"("tools": [{"type": "function"}])", "tools"},
+        BadField{R"("tools": [{"type": "function"}], "tool_choice": "auto")", "tools"},
+        BadField{R"("tool_choice": "required")", "tool_choice"},
+        BadField{R"("tool_choice": {"type": "function"})", "tool_choice"},
+        BadField{R"("functions": [{"name": "f"}])", "functions"},
+        BadField{R"("response_format": {"type": "json_object"})", "response_format"},
+        BadField{R"("response_format": {"type": "json_schema"})", "response_format"},
+        BadField{R"("best_of": 3)", "best_of"}, BadField{R"("suffix": "x")", "suffix"},
+        BadField{R"("audio": {"voice": "x"})", "audio"}, BadField{R"("modalities": ["text", "audio"])", "modalities"},
+        BadField{R"("guided_json": {"type": "object"})", "guided_json"},
+        BadField{R"("grammar": "root ::= x")", "grammar"}, BadField{R"("mirostat": 2)", "mirostat"},
+        BadField{R"("typical_p": 0.5)", "typical_p"}, BadField{R"("use_beam_search": true)", "use_beam_search"},
+        BadField{R"("add_generation_prompt": false)", "add_generation_prompt"},
+        BadField{R"("continue_final_message": true)", "continue_final_message"}, BadField{R"("echo": true)", "echo"}));
+
+TEST_F(OpenAiRequest, FieldsThatAskForNothingAndUnknownOnesAreLetPass) {
+  const auto call = chat(kUser + R"(, "tools": [], "tool_choice": "none", "functions": null, "best_of": 1, "suffix": "",
+      "response_format": {"type": "text"}, "modalities": ["text"], "mirostat": 0, "typical_p": 1.0, "audio": null,
+      "user": "me", "metadata": {"a": "b"}, "store": true, "service_tier": "auto", "parallel_tool_calls": false,
+      "chat_template_kwargs": {"enable_thinking": false}, "what_is_this": [1, {"two": 3}])");
+  EXPECT_TRUE(call.has_value()) << call.error().message;
+  EXPECT_TRUE(chat(kUser + R"(, "tools": [{"type": "function"}], "tool_choice": "none")").has_value());
+  EXPECT_TRUE(chat(kUser + R"(, "n": 2, "best_of": 2)").has_value());
+}
+
+TEST_F(OpenAiRequest, AnotherModelIsNotFound) {
+  const ApiError error = completion_error(R"("model": "gpt-4")");
+  EXPECT_EQ(error.status, 404);
+  EXPECT_EQ(error.code, "model_not_found");
+  EXPECT_THAT(error.message, AllOf(HasSubstr("gpt-4"), HasSubstr("text")));
+  EXPECT_TRUE(completion(R"("prompt": "a", "model": "text")").has_value());
+}
+
+TEST_F(OpenAiRequest, ACompletionHasSixteenTokensUnlessToldAndAChatTheContext) {
+  EXPECT_EQ(request("").max_tokens, 16);
+  EXPECT_EQ(request(R"("max_tokens": 5)").max_tokens, 5);
+  EXPECT_EQ(chat(kUser)->requests[0].max_tokens, 0);
+  EXPECT_EQ(chat(kUser + R"(, "max_tokens": 5)")->requests[0].max_tokens, 5);
+  EXPECT_EQ(chat(kUser + R"(, "max_completion_tokens": 6)")->requests[0].max_tokens, 6);
+  EXPECT_EQ(chat_error(kUser + R"(, "max_tokens": 5, "max_completion_tokens": 6)").param, "max_completion_tokens");
+  EXPECT_EQ(chat_error(kUser + R"(, "max_tokens": 0)").param, "max_tokens");
+}
+
+TEST_F(OpenAiRequest, AnImplicitLimitIsClampedToTheContext) {
+  const auto call = completion(R"("prompt": ")" + std::string(95, 'a') + R"(")");
+  EXPECT_EQ(call->requests.at(0).max_tokens, 5);
+}
+
+TEST_F(OpenAiRequest, OverflowOfTheContextNamesBothNumbers) {
+  const auto too_long = completion(R"("prompt": ")" + std::string(100, 'a') + R"(")");
+  ASSERT_FALSE(too_long.has_value());
+  EXPECT_EQ(too_long.error().code, "context_length_exceeded");
+  EXPECT_EQ(too_long.error().param, "prompt");
+  EXPECT_THAT(too_long.error().message, AllOf(HasSubstr("maximum context length is 100"), HasSubstr("100 tokens")));
+
+  const ApiError limit = completion_error(R"("max_tokens": 99)");
+  EXPECT_EQ(limit.code, "context_length_exceeded");
+  EXPECT_THAT(limit.message, AllOf(HasSubstr("is 100 tokens"), HasSubstr("requested 101"), HasSubstr("2 in the prompt"),
+                                   HasSubstr("99 in the completion")));
+  EXPECT_EQ(request(R"("max_tokens": 98)").max_tokens, 98);
+  EXPECT_EQ(completion_error(R"("max_tokens": 2147483647)").code, "context_length_exceeded");
+  EXPECT_EQ(chat_error(kUser + R"(, "max_tokens": 1000)").param, "messages");
+}
+
+TEST_F(OpenAiRequest, MaxTokensZeroGeneratesNothing) {
+  const Request found = request(R"("max_tokens": 0)");
+  EXPECT_EQ(found.max_tokens, -1);
+  EXPECT_TRUE(found.on_prompt_logits);  // without which the engine takes no such request
+  EXPECT_TRUE(completion(R"("max_tokens": 0, "prompt": ")" + std::string(100, 'a') + R"(")").has_value());
+}
+
+TEST_F(OpenAiRequest, LogprobsHaveTheirShapesOwnFields) {
+  EXPECT_EQ(completion(R"("prompt": "a")")->num_logprobs, -1);
+  EXPECT_EQ(completion(R"("prompt": "a", "logprobs": 0)")->num_logprobs, 0);
+  EXPECT_EQ(request(R"("logprobs": 5)").top_logprobs, 5);
+  EXPECT_EQ(chat(kUser)->num_logprobs, -1);
+  EXPECT_EQ(chat(kUser + R"(, "logprobs": false)")->num_logprobs, -1);
+  EXPECT_EQ(chat(kUser + R"(, "logprobs": true)")->num_logprobs, 0);
+  EXPECT_EQ(chat(kUser + R"(, "logprobs": true, "top_logprobs": 20)")->requests[0].top_logprobs, 20);
+  EXPECT_EQ(chat_error(kUser + R"(, "top_logprobs": 3)").param, "top_logprobs");
+  EXPECT_EQ(chat_error(kUser + R"(, "logprobs": true, "top_logprobs": 21)").param, "top_logprobs");
+  EXPECT_EQ(chat_error(kUser + R"(, "logprobs": 3)").param, "logprobs");
+}
+
+TEST_F(OpenAiRequest, PromptLogitsAreWantedForEchoWithLogprobsOnly) {
+  EXPECT_FALSE(request(R"("echo": true)").on_prompt_logits);
+  EXPECT_FALSE(request(R"("logprobs": 1)").on_prompt_logits);
+  EXPECT_TRUE(request(R"("echo": true, "logprobs": 1)").on_prompt_logits);
+  EXPECT_TRUE(completion(R"("prompt": "a", "echo": true, "logprobs": 0)")->prompts[0].logprobs != nullptr);
+}
+
+TEST_F(OpenAiRequest, AnEchoedPromptIsTheTextThatWasSent) {
+  engine_.adds_bos = true;
+  EXPECT_EQ(completion(R"("prompt": "a<end>b", "echo": true)")->prompts[0].text, "a<end>b");
+  EXPECT_EQ(completion(R"("prompt": [97, 258], "echo": true)")->prompts[0].text, "aHello");
+  EXPECT_EQ(completion(R"("prompt": "a")")->prompts[0].text, "");
+}
+
+TEST_F(OpenAiRequest, TheAnswersOfOneCallAreBounded) {
+  std::string many = R"("prompt": ["a")";
+  for (int i = 1; i < 9; ++i) many += R"(, "a")";
+  EXPECT_EQ(completion(many + R"(], "n": 128)").error().param, "prompt");
+  EXPECT_TRUE(completion(R"("prompt": ["a", "a", "a", "a", "a", "a", "a", "a"], "n": 128)").has_value());
+}
+
+TEST_F(OpenAiRequest, StreamingAndItsOptions) {
+  EXPECT_FALSE(completion(R"("prompt": "a")")->stream);
+  EXPECT_TRUE(completion(R"("prompt": "a", "stream": true)")->stream);
+  EXPECT_FALSE(completion(R"("prompt": "a", "stream": true)")->include_usage);
+  EXPECT_TRUE(completion(R"("prompt": "a", "stream": true, "stream_options": {"include_usage": true})")->include_usage);
+}
+
+TEST_F(OpenAiRequest, ASaltIsHandedOn) {
+  EXPECT_EQ(completion(R"("prompt": "a", "cache_salt": "s")")->user_cache_salt, "s");
+  EXPECT_THAT(completion(R"("prompt": "a")")->user_cache_salt, IsEmpty());
+}
+
+TEST_F(OpenAiRequest, AMessageShowsLongValuesShortenedBetweenCharacters) {
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += "\xC3\xA4";
+  const ApiError error = completion_error(R"("temperature": "x)" + text + R"(")");
+  EXPECT_THAT(error.message, HasSubstr("\xC3\xA4...\""));
+  EXPECT_LT(error.message.size(), 150);
+}
+
+}  // namespace
+}  // namespace octavo::server

@@ -1,0 +1,75 @@
+// An engine that knows tokens and texts and computes nothing: for tests of what stands between JSON and the engine.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "octavo/engine.h"
+
+namespace octavo::test {
+
+/// Token i < 256 is byte i; then come the words below. kBos and kEnd are control tokens.
+class TextEngine final : public Engine {
+ public:
+  static constexpr TokenId kBos = 256, kEnd = 257, kHello = 258, kWorld = 259, kSmileBegin = 260, kSmileEnd = 261,
+                           kGrin = 262, kAgain = 263;
+  static constexpr std::array<std::string_view, 8> kWords = {
+      "<bos>", "<end>", "Hello", " world", "\xF0\x9F", "\x98\x80", "\xF0\x9F\x98\x80", "Hello"};
+
+  TextEngine() {
+    info_.name = "Text";
+    info_.max_context = 100;
+    info_.num_tokens = 256 + static_cast<int>(kWords.size());
+    info_.vocab_size = info_.num_tokens + 2;  // padded
+  }
+
+  const ModelInfo& info() const override { return info_; }
+  EngineStats stats() const override { return {}; }
+  Result<RequestId> submit(Request, TokenCallback) override { return std::unexpected(Error{"computes nothing"}); }
+  void cancel(RequestId) override {}
+  bool step() override { return false; }
+  void run_until(std::stop_token) override {}
+  void drain() override {}
+
+  /// One token a byte; BOS before it all, if asked for.
+  Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override {
+    std::vector<TokenId> tokens;
+    if (options.add_special && adds_bos) tokens.push_back(kBos);
+    while (!text.empty()) {
+      TokenId id = static_cast<unsigned char>(text.front());
+      if (options.parse_special && text.starts_with("<bos>")) id = kBos;
+      if (options.parse_special && text.starts_with("<end>")) id = kEnd;
+      tokens.push_back(id);
+      text.remove_prefix(bytes_of(id).size());
+    }
+    return tokens;
+  }
+  std::string detokenize(std::span<const TokenId> tokens) const override {
+    std::string text;
+    for (const TokenId id : tokens) text += bytes_of(id);
+    return text;
+  }
+  /// BOS, then "role:content;" of each message.
+  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages) const override {
+    std::vector<TokenId> tokens = {kBos};
+    for (const ChatMessage& message : messages) {
+      for (const char c : message.role + ":" + message.content + ";") tokens.push_back(static_cast<unsigned char>(c));
+    }
+    return tokens;
+  }
+  SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
+
+  bool adds_bos = false;
+
+ private:
+  static std::string bytes_of(TokenId id) {
+    return id < 256 ? std::string(1, static_cast<char>(id))
+                    : std::string(kWords.at(static_cast<std::size_t>(id - 256)));
+  }
+
+  ModelInfo info_;
+};
+
+}  // namespace octavo::test
