@@ -14,7 +14,7 @@ namespace octavo::server {
 
 /// What is known of a request in the end. Counts below 0 and empty texts are left out.
 struct AccessRecord {
-  std::string id, peer, key, method, path, finish_reason, prompt;
+  std::string id = {}, peer = {}, key = {}, method = {}, path = {}, finish_reason = {}, prompt = {};
   int status = 0;  // 499: the client hung up before an answer
   std::uint64_t response_bytes = 0;
   double duration_s = 0;

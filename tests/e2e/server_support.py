@@ -1,0 +1,149 @@
+"""A server under test: started on a free port, stopped at the end; plain HTTP and server-sent events from it."""
+import contextlib
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+import support
+
+
+class Server:
+    """`octavo serve` with these arguments; a context manager."""
+
+    def __init__(self, *args, model=support.SMOLLM2, wait_ready=True, env=None):
+        self.log = tempfile.TemporaryFile("w+")
+        self.access = tempfile.TemporaryFile("w+")
+        command = [support.OCTAVO, "serve", "-m", str(model), "--port", "0", *map(str, args)]
+        self.process = subprocess.Popen(command, stdout=self.access, stderr=self.log, env={**os.environ, **(env or {})})
+        self.url = self.wait_for_line(r"listening at (\S+)")
+        self.host, self.port = re.match(r"https?://(.*):(\d+)$", self.url).groups()
+        self.port = int(self.port)
+        if wait_ready:
+            self.wait_for_line(r"ready at (\S+)")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.log.close()
+        self.access.close()
+
+    def messages(self):
+        return os.pread(self.log.fileno(), 1 << 20, 0).decode()
+
+    def access_log(self):
+        return [json.loads(line) for line in os.pread(self.access.fileno(), 1 << 24, 0).decode().splitlines()]
+
+    def wait_for_line(self, pattern, timeout=support.TIMEOUT_S):
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            if match := re.search(pattern, self.messages()):
+                return match.group(1)
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.01)
+        raise AssertionError(f"no line '{pattern}' from the server (exit code {self.process.poll()}):\n{self.messages()}")
+
+    def stop(self, timeout=60):
+        """SIGTERM, then its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout)
+
+    def request(self, method, path, body=None, headers=None, timeout=support.TIMEOUT_S):
+        """(status, headers, body as text); a body that is no string is sent as JSON."""
+        headers = dict(headers or {})
+        if body is not None and not isinstance(body, (str, bytes)):
+            body = json.dumps(body)
+        if body is not None:
+            headers.setdefault("Content-Type", "application/json")
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+        with contextlib.closing(connection):
+            connection.request(method, path, body, headers)
+            response = connection.getresponse()
+            return response.status, response.headers, response.read().decode()
+
+    def get(self, path, **kwargs):
+        return self.request("GET", path, **kwargs)
+
+    def post(self, path, body, **kwargs):
+        """The answer's JSON; it must be a 200."""
+        status, _, text = self.request("POST", path, body, **kwargs)
+        if status != 200:
+            raise AssertionError(f"{path}: status {status}: {text[:500]}")
+        return json.loads(text)
+
+    def complete(self, prompt, **fields):
+        return self.post("/v1/completions", {"prompt": prompt, "temperature": 0, **fields})
+
+    def stream(self, prompt, **fields):
+        """The chunks of a streamed completion as they come."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=support.TIMEOUT_S)
+        with contextlib.closing(connection):
+            body = json.dumps({"prompt": prompt, "temperature": 0, "stream": True, **fields})
+            connection.request("POST", "/v1/completions", body, {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            if response.status != 200:
+                raise AssertionError(f"status {response.status}: {response.read().decode()[:500]}")
+            for line in response:
+                if line.startswith(b"data: ") and line.strip() != b"data: [DONE]":
+                    yield json.loads(line[6:])
+
+    def open_stream(self, prompt, **fields):
+        """A socket on which a streamed completion was asked for; nothing was read."""
+        body = json.dumps({"prompt": prompt, "temperature": 0, "stream": True, "ignore_eos": True, **fields}).encode()
+        client = socket.create_connection((self.host, self.port))
+        client.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                       b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        return client
+
+    def metrics(self):
+        """Name (with labels, except the model's) -> value."""
+        status, _, text = self.get("/metrics")
+        if status != 200:
+            raise AssertionError(f"/metrics: status {status}")
+        values = {}
+        for line in text.splitlines():
+            if not line.startswith("#") and line:
+                name, value = line.rsplit(" ", 1)
+                name = re.sub(r'model_name="[^"]*",?', "", name).replace("{}", "").replace(",}", "}")
+                values[name] = float(value)
+        return values
+
+    def metric(self, name):
+        return self.metrics()[f"octavo:{name}"]
+
+    def wait_until(self, condition, timeout=30):
+        end = time.monotonic() + timeout
+        while not condition():
+            if time.monotonic() > end:
+                raise AssertionError(f"waited {timeout} s in vain; metrics: {self.metrics()}")
+            time.sleep(0.005)
+
+    def resident_bytes(self):
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmRSS:"))
+
+
+def in_threads(function, arguments):
+    """Results of the calls, made at the same time, in order."""
+    results = [None] * len(arguments)
+
+    def call(i):
+        results[i] = function(arguments[i])
+
+    threads = [threading.Thread(target=call, args=(i,)) for i in range(len(arguments))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results

@@ -1,0 +1,370 @@
+"""octavo serve as its operators meet it: start, readiness, drain, limits, hang-ups, keys, TLS, metrics, configuration."""
+import json
+import pathlib
+import random
+import signal
+import socket
+import ssl
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.request
+
+import support
+from server_support import Server, in_threads
+
+MIB = 1 << 20
+PATIENCE = 10 if support.SANITIZED else 1
+
+
+def tiny():
+    return support.tiny_model("tiny-qwen3")
+
+
+def long_text(words):
+    rng = random.Random(1)
+    return " ".join(rng.choice(("red", "green", "blue", "one", "two", "three")) for _ in range(words))
+
+
+def reset(client):
+    """Closes a connection with a reset, as a client that crashes does."""
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
+
+
+class Start(unittest.TestCase):
+    def test_a_taken_port_is_an_error(self):
+        with Server(model=tiny()) as server:
+            done = support.octavo("serve", "-m", tiny(), "--port", server.port)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"127.0.0.1:{server.port}: cannot listen: ", done.stderr)
+
+    def test_a_model_that_is_not_there_is_an_error(self):
+        done = support.octavo("serve", "-m", "/nowhere/model.gguf", "--port", 0)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("/nowhere/model.gguf", done.stderr)
+
+    def test_it_listens_at_this_machine_alone_unless_told(self):
+        with Server(model=tiny()) as server:
+            self.assertTrue(server.url.startswith("http://127.0.0.1:"))
+            table = pathlib.Path(f"/proc/{server.process.pid}/net/tcp").read_text(encoding="ascii")
+        addresses = [line.split()[1] for line in table.splitlines()[1:] if line.split()[3] == "0A"]
+        self.assertIn(f"0100007F:{server.port:04X}", addresses)
+
+    def test_options_come_from_a_file_and_the_command_line_goes_first(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "octavo.conf")
+            path.write_text('served-model-name = "from-file"\nmax-body-size = 1KiB\nmax-queued = 5\nlog-prompts = true\n',
+                            encoding="utf-8")
+            with Server("--config", path, "--max-body-size", "2KiB", model=tiny()) as server:
+                self.assertEqual(json.loads(server.get("/v1/models")[2])["data"][0]["id"], "from-file")
+                self.assertEqual(server.request("POST", "/tokenize", {"prompt": "x" * 1500})[0], 200)
+                self.assertEqual(server.request("POST", "/tokenize", {"prompt": "x" * 2500})[0], 413)
+                self.assertIn("prompt", server.access_log()[1])
+            path.write_text("no-such-option = 1\n", encoding="utf-8")
+            done = support.octavo("serve", "--config", path, "-m", tiny(), "--port", 0)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("no-such-option", done.stderr)
+
+
+class Operation(unittest.TestCase):
+    def test_health_ready_version_metrics_and_models(self):
+        with Server(model=tiny()) as server:
+            self.assertEqual(server.get("/health")[0], 200)
+            self.assertEqual(server.get("/ready")[0], 200)
+            self.assertIn("version", json.loads(server.get("/version")[2]))
+            server.complete("a b c", max_tokens=5, ignore_eos=True)
+            metrics = server.metrics()
+            for name in ("num_requests_running", "num_requests_waiting", "kv_cache_usage_perc", "num_preemptions_total",
+                         "prefix_cache_queries_total", "prefix_cache_hits_total", "prompt_tokens_total",
+                         "time_to_first_token_seconds_count", "inter_token_latency_seconds_count",
+                         "request_queue_time_seconds_count", "e2e_request_latency_seconds_count",
+                         "step_time_seconds_count", "predicted_step_time_seconds_count", "computed_tokens_total",
+                         "shared_tokens_total"):
+                self.assertIn(f"octavo:{name}", metrics)
+            self.assertEqual(metrics["octavo:generation_tokens_total"], 5)
+            self.assertEqual(metrics["octavo:inter_token_latency_seconds_count"], 4)
+            models = json.loads(server.get("/v1/models")[2])
+            status, _, text = server.get("/v1/models/" + models["data"][0]["id"])
+            self.assertEqual((status, json.loads(text)), (200, models["data"][0]))
+
+    def test_each_request_is_one_line_of_the_access_log_without_its_prompt(self):
+        with Server(model=tiny()) as server:
+            server.complete("a secret", max_tokens=3, ignore_eos=True)
+            server.get("/health")
+            server.get("/nothing")
+            completion, health, nothing = server.access_log()
+        self.assertEqual((completion["path"], completion["status"], completion["generated_tokens"]),
+                         ("/v1/completions", 200, 3))
+        self.assertGreater(completion["prompt_tokens"], 0)
+        self.assertGreater(completion["time_to_first_token_ms"], 0)
+        self.assertNotIn("secret", json.dumps(completion))
+        self.assertEqual((health["path"], health["status"]), ("/health", 200))
+        self.assertEqual(nothing["status"], 404)
+
+    def test_a_log_that_nobody_reads_does_not_stop_the_server(self):
+        command = [support.OCTAVO, "serve", "-m", str(tiny()), "--port", "0"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                url = process.stderr.readline().split()[-1]
+                while "ready" not in process.stderr.readline():
+                    pass
+                for _ in range(1500):  # a pipe takes 64 KiB
+                    with urllib.request.urlopen(url + "/health", timeout=10) as answer:
+                        self.assertEqual(answer.status, 200)
+            finally:
+                process.kill()
+
+    def test_the_same_seed_gives_the_same_text_alone_and_among_others(self):
+        with Server() as server:
+            def ask(i):
+                seed = 7 if i == 0 else 100 + i
+                prompt = "The weather today is" if i == 0 else long_text(50 + i)
+                return server.post("/v1/completions", {"prompt": prompt, "seed": seed, "temperature": 0.9,
+                                                       "max_tokens": 48})["choices"][0]["text"]
+            alone = ask(0)
+            among = in_threads(ask, [3, 0, 5, 0, 8, 9])
+            self.assertEqual(among[1], alone)
+            self.assertEqual(among[3], alone)
+
+
+class Drain(unittest.TestCase):
+    def test_what_runs_is_finished_and_the_exit_code_is_0(self):
+        with Server() as server:
+            chunks = server.stream("Once", max_tokens=100, ignore_eos=True)
+            next(chunks)
+            server.process.send_signal(signal.SIGTERM)
+            rest = list(chunks)
+            self.assertEqual(rest[-1]["choices"][0]["finish_reason"], "length")
+            self.assertEqual(server.process.wait(30), 0)
+
+    def test_new_requests_are_refused_while_draining(self):
+        with Server() as server:
+            waiting = socket.create_connection((server.host, server.port))
+            chunks = server.stream("Once", max_tokens=400, ignore_eos=True)
+            next(chunks)
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(0.2)
+            with self.assertRaises(OSError):
+                socket.create_connection((server.host, server.port)).close()
+            waiting.sendall(b"GET /ready HTTP/1.1\r\nHost: x\r\n\r\n")
+            self.assertIn(b"503 Service Unavailable", waiting.recv(4096))
+            list(chunks)
+            self.assertEqual(server.process.wait(30), 0)
+
+    def test_the_time_for_it_is_bounded(self):
+        with Server("--drain-timeout", 0.3) as server:
+            chunks = server.stream("Once", max_tokens=5000, ignore_eos=True)
+            next(chunks)
+            server.process.send_signal(signal.SIGTERM)
+            begin = time.monotonic()
+            self.assertIn("error", list(chunks)[-1])
+            self.assertEqual(server.process.wait(30), 0)
+            self.assertLess(time.monotonic() - begin, 3 * PATIENCE)
+
+    def test_a_second_signal_ends_it_at_once(self):
+        with Server() as server:
+            chunks = server.stream("Once", max_tokens=5000, ignore_eos=True)
+            next(chunks)
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(0.3)
+            self.assertIsNone(server.process.poll())
+            server.process.send_signal(signal.SIGTERM)
+            self.assertEqual(server.process.wait(2), -signal.SIGTERM)
+
+
+class HangUp(unittest.TestCase):
+    def assert_free(self, server, within):
+        """No block is in use within so many seconds; what a look at the metrics takes is allowed for."""
+        begin = time.monotonic()
+        server.wait_until(lambda: server.metric("kv_blocks_referenced") == 0)
+        self.assertLess(time.monotonic() - begin, within * PATIENCE)
+
+    def test_while_an_answer_is_made(self):
+        with Server() as server:
+            for end in (socket.socket.close, reset):
+                client = server.open_stream("Once", max_tokens=5000)
+                server.wait_until(lambda: server.metric("num_requests_running") == 1)
+                end(client)
+                self.assert_free(server, 0.2)
+
+    def test_in_the_middle_of_a_prefill(self):
+        with Server("--chunk", 64) as server:
+            client = server.open_stream(long_text(6000), max_tokens=5)
+            server.wait_until(lambda: server.metric("kv_blocks_referenced") > 0)
+            self.assertEqual(server.metric("generation_tokens_total"), 0)
+            client.close()
+            self.assert_free(server, 0.2)
+            self.assertEqual(server.metric("generation_tokens_total"), 0)
+
+    def test_in_the_queue(self):
+        with Server("--max-sequences", 1) as server:
+            first = server.open_stream("Once", max_tokens=5000)
+            server.wait_until(lambda: server.metric("num_requests_running") == 1)
+            second = server.open_stream("Twice", max_tokens=5)
+            server.wait_until(lambda: server.metric("num_requests_waiting") == 1)
+            second.close()
+            server.wait_until(lambda: server.metric("num_requests_waiting") == 0)
+            self.assertEqual(server.metric("num_requests_running"), 1)
+            first.close()
+            self.assert_free(server, 0.2)
+
+    def test_many_at_random_leave_memory_flat_and_no_block_in_use(self):
+        rng = random.Random(3)
+        plans = [(rng.random() < 1 / 3, rng.random() * 0.05, rng.randint(1, 20), rng.randint(1, 60)) for _ in range(500)]
+
+        def ask(plan):
+            hangs_up, after, tokens, words = plan
+            with server.open_stream(long_text(words), max_tokens=tokens) as client:
+                if hangs_up:
+                    time.sleep(after)
+                    return True
+                received = b""
+                while not received.endswith(b"0\r\n\r\n"):
+                    piece = client.recv(65536)
+                    if not piece:
+                        return False
+                    received += piece
+                return b"[DONE]" in received
+
+        with Server("--access-log", "off", "--kv-memory", "16MiB", model=tiny()) as server:
+            sizes = []
+            for _ in range(3):
+                for i in range(0, len(plans), 50):
+                    self.assertTrue(all(in_threads(ask, plans[i:i + 50])))
+                sizes.append(server.resident_bytes())
+            self.assert_free(server, 1)
+            self.assertEqual(server.metric("num_requests_running") + server.metric("num_requests_waiting"), 0)
+            self.assertLess(sizes[2] - sizes[0], 8 * MIB)
+
+
+class Limits(unittest.TestCase):
+    def test_a_full_queue_is_429_with_retry_after(self):
+        with Server("--max-queued", 1, "--max-sequences", 1) as server:
+            first = server.open_stream("Once", max_tokens=5000)
+            server.wait_until(lambda: server.metric("num_requests_running") == 1)
+            second = server.open_stream("Twice", max_tokens=5)
+            server.wait_until(lambda: server.metric("num_requests_waiting") == 1)
+            status, headers, text = server.request("POST", "/v1/completions", {"prompt": "a", "max_tokens": 1})
+            self.assertEqual(status, 429)
+            self.assertGreater(int(headers["Retry-After"]), 0)
+            self.assertIn("message", json.loads(text)["error"])
+            first.close()
+            second.close()
+
+    def test_a_context_overflow_names_both_numbers(self):
+        with Server("--max-context", 100) as server:
+            status, _, text = server.request("POST", "/v1/completions", {"prompt": [1] * 90, "max_tokens": 20})
+            error = json.loads(text)["error"]
+            self.assertEqual((status, error["code"]), (400, "context_length_exceeded"))
+            self.assertIn("100", error["message"])
+            self.assertIn("20", error["message"])
+
+    def test_a_deadline_ends_a_request(self):
+        with Server() as server:
+            begin = time.monotonic()
+            status, _, _ = server.request("POST", "/v1/completions", {"prompt": "a", "max_tokens": 5000,
+                                                                       "ignore_eos": True},
+                                          headers={"X-Request-Timeout": "0.3"})
+            self.assertEqual(status, 408)
+            self.assertLess(time.monotonic() - begin, 2 * PATIENCE)
+
+    def test_a_reader_that_stops_reading_is_cut_off(self):
+        with Server("--write-timeout", 1, "--max-unsent-size", "64KiB") as server:
+            lazy = socket.socket()
+            lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            lazy.connect((server.host, server.port))
+            body = json.dumps({"prompt": "a", "n": 64, "max_tokens": 2000, "ignore_eos": True, "stream": True,
+                               "logprobs": 5}).encode()
+            lazy.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                         b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+            server.wait_until(lambda: server.metric("num_requests_running") == 64)
+            self.assertEqual(len(list(server.stream("b", max_tokens=5, ignore_eos=True))), 5)
+            server.wait_until(lambda: server.metric("kv_blocks_referenced") == 0, timeout=60 * PATIENCE)
+            lazy.close()
+
+    def test_a_thousand_idle_streams_cost_less_than_64_mib(self):
+        with Server("--max-sequences", 1) as server:
+            first = server.open_stream("Once", max_tokens=8000)
+            server.wait_until(lambda: server.metric("num_requests_running") == 1)
+            before = server.resident_bytes()
+            clients = [server.open_stream("Hello there", max_tokens=5) for _ in range(1000)]
+            heads = [client.recv(4096) for client in clients]
+            self.assertTrue(all(head.startswith(b"HTTP/1.1 200 OK") for head in heads))
+            cost = server.resident_bytes() - before
+            print(f"1000 idle streams: {cost / MIB:.1f} MiB")
+            for client in [first, *clients]:
+                client.close()
+            server.wait_until(lambda: server.metric("kv_blocks_referenced") == 0)
+        if not support.SANITIZED:
+            self.assertLess(cost, 64 * MIB)
+
+
+class Safety(unittest.TestCase):
+    def test_keys_are_asked_for_and_do_not_share_their_cache(self):
+        with tempfile.TemporaryDirectory() as folder:
+            keys = pathlib.Path(folder, "keys")
+            keys.write_text("# two users\nfirst-key\nsecond-key\n", encoding="ascii")
+            prompt = support.english_text()[:2000]
+
+            def cached(server, key):
+                answer = server.post("/v1/completions", {"prompt": prompt, "max_tokens": 1},
+                                     headers={"Authorization": f"Bearer {key}"})
+                return answer["usage"]["prompt_tokens_details"]["cached_tokens"]
+
+            with Server("--api-key-file", keys) as server:
+                self.assertEqual(server.request("POST", "/v1/completions", {"prompt": "a"})[0], 401)
+                self.assertEqual(server.get("/v1/models", headers={"Authorization": "Bearer first-keys"})[0], 401)
+                self.assertEqual(server.get("/health")[0], 200)
+                self.assertEqual(cached(server, "first-key"), 0)
+                self.assertGreater(cached(server, "first-key"), 100)
+                self.assertEqual(cached(server, "second-key"), 0)
+                self.assertNotIn("first-key", json.dumps(server.access_log()))
+            with Server("--api-key-file", keys, "--shared-cache") as server:
+                cached(server, "first-key")
+                self.assertGreater(cached(server, "second-key"), 100)
+
+    def test_tls(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cert, key = pathlib.Path(folder, "cert.pem"), pathlib.Path(folder, "key.pem")
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj",
+                            "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert],
+                           check=True, capture_output=True)
+            with Server("--tls-cert", cert, "--tls-key", key, model=tiny()) as server:
+                self.assertTrue(server.url.startswith("https://"))
+                context = ssl.create_default_context(cafile=cert)
+                body = json.dumps({"prompt": "a", "max_tokens": 20, "stream": True}).encode()
+                request = urllib.request.Request(server.url + "/v1/completions", body,
+                                                 {"Content-Type": "application/json"})
+                with urllib.request.urlopen(request, context=context, timeout=30) as answer:
+                    self.assertTrue(answer.read().endswith(b"data: [DONE]\n\n"))
+                with self.assertRaises(OSError):
+                    server.get("/health", timeout=5)  # not encrypted
+                old = ssl.create_default_context(cafile=cert)
+                old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_1
+                with self.assertRaises(OSError):
+                    urllib.request.urlopen(server.url + "/health", context=old, timeout=5).close()
+                self.assertEqual(server.stop(), 0)
+            done = support.octavo("serve", "-m", tiny(), "--port", 0, "--tls-cert", key, "--tls-key", key)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("key.pem", done.stderr)
+
+    def test_garbage_does_not_hurt(self):
+        rng = random.Random(5)
+        with Server(model=tiny()) as server:
+            pieces = [b"POST /v1/completions HTTP/1.1\r\n", b"Content-Length: ", b"99999999999999999999\r\n", b"\r\n",
+                      b"Transfer-Encoding: chunked\r\n", b"ffffffffffffffff\r\n", b"Content-Type: application/json\r\n",
+                      b"GET / HTTP/9.9\r\n", b"\x00\xff\xfe", b"{\"prompt\": \"\\ud800\"}", b"Expect: 100-continue\r\n"]
+            for _ in range(300):
+                with socket.create_connection((server.host, server.port)) as client:
+                    client.sendall(b"".join(rng.choice(pieces) for _ in range(rng.randint(1, 12))))
+                    if rng.random() < 0.5:
+                        client.shutdown(socket.SHUT_WR)
+            self.assertEqual(server.get("/ready")[0], 200)
+            server.complete("a", max_tokens=2)
+
+
+if __name__ == "__main__":
+    unittest.main()

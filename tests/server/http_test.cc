@@ -1,0 +1,209 @@
+// HTTP: what is refused and how, limits and time-outs, connections that are used again.
+#include <gmock/gmock.h>
+
+#include "server/test_client.h"
+
+namespace octavo::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr const char* kSmallCompletion = R"({"prompt": "a", "max_tokens": 2})";
+
+using Http = ServerTest;
+
+TEST_F(Http, AnUnknownPathIs404WithAnErrorObject) {
+  start_ready();
+  const std::string answer = ask(get("/nothing"));
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 404 Not Found\r\n"));
+  EXPECT_THAT(answer, HasSubstr(R"({"error":{"message":"there is no /nothing","type":"invalid_request_error")"));
+}
+
+TEST_F(Http, AWrongMethodIs405WithAllow) {
+  start_ready();
+  const std::string answer = ask(get("/v1/completions"));
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 405"));
+  EXPECT_THAT(answer, HasSubstr("\r\nAllow: POST\r\n"));
+  EXPECT_THAT(ask("DELETE /v1/models HTTP/1.1\r\nHost: x\r\n\r\n"), HasSubstr("\r\nAllow: GET, HEAD\r\n"));
+}
+
+TEST_F(Http, ABodyThatIsNotJsonIs415) {
+  start_ready();
+  EXPECT_THAT(
+      ask("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}"),
+      StartsWith("HTTP/1.1 415"));
+}
+
+TEST_F(Http, AHeadIsAGetWithoutABody) {
+  start_ready();
+  TestClient client(port_);
+  client.send("HEAD /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  const std::string answer = client.read_to_end();
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_TRUE(answer.ends_with("\r\n\r\n"));
+}
+
+TEST_F(Http, AConnectionIsUsedForManyRequestsAlsoPipelinedOnes) {
+  start_ready();
+  TestClient client(port_);
+  client.send(get("/health") + post("/v1/completions", kSmallCompletion) + get("/version"));
+  EXPECT_THAT(client.read_answer(), HasSubstr(R"({"status":"ok"})"));
+  EXPECT_THAT(client.read_answer(), HasSubstr("word word "));
+  EXPECT_THAT(client.read_answer(), HasSubstr("\"version\""));
+  client.send(get("/health"));
+  EXPECT_THAT(client.read_answer(), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(Http, AConnectionEndsAfterItsRequests) {
+  options_.limits.max_requests = 2;
+  start_ready();
+  TestClient client(port_);
+  client.send(get("/health"));
+  EXPECT_THAT(client.read_answer(), Not(HasSubstr("Connection: close")));
+  client.send(get("/health"));
+  EXPECT_THAT(client.read_answer(), HasSubstr("Connection: close"));
+  EXPECT_TRUE(client.at_end());
+}
+
+TEST_F(Http, AClientOfHttp10GetsItsStreamUnframedAndTheEndOfTheConnection) {
+  start_ready();
+  TestClient client(port_);
+  const std::string body = R"({"prompt": "a", "max_tokens": 2, "stream": true})";
+  client.send(
+      fmt::format("POST /v1/completions HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
+                  body.size(), body));
+  const std::string answer = client.read_to_end();
+  EXPECT_THAT(answer, StartsWith("HTTP/1.0 200 OK\r\n"));
+  EXPECT_THAT(answer, Not(HasSubstr("chunked")));
+  EXPECT_TRUE(answer.ends_with("data: [DONE]\n\n"));
+}
+
+TEST_F(Http, ABodyMayComeInChunks) {
+  start_ready();
+  TestClient client(port_);
+  client.send(
+      "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n10\r\n{\"prompt\": \"a\", \"\r\n");
+  client.send("10\r\nmax_tokens\": 2 }\r\n0\r\n\r\n");
+  EXPECT_THAT(client.read_answer(), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(Http, AClientThatWaitsForTheGoAheadGetsIt) {
+  start_ready();
+  TestClient client(port_);
+  client.send(
+      "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n"
+      "Content-Length: 32\r\n\r\n");
+  EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  client.send(kSmallCompletion);
+  EXPECT_THAT(client.read_answer(), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(Http, ALongBodyIsRefusedBeforeItIsRead) {
+  options_.limits.max_body_bytes = 1000;
+  start_ready();
+  TestClient client(port_);
+  client.send(
+      "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1001\r\n\r\n{");
+  EXPECT_THAT(client.read_answer(), StartsWith("HTTP/1.1 413"));
+  EXPECT_TRUE(client.at_end());
+}
+
+TEST_F(Http, ALongBodyInChunksIsRefused) {
+  options_.limits.max_body_bytes = 1000;
+  start_ready();
+  TestClient client(port_);
+  client.send(
+      "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n3e9\r\n" +
+      std::string(1001, ' '));
+  EXPECT_THAT(client.read_answer(), StartsWith("HTTP/1.1 413"));
+}
+
+TEST_F(Http, ALongHeaderIs431) {
+  options_.limits.max_header_bytes = 1000;
+  start_ready();
+  EXPECT_THAT(ask("GET /health HTTP/1.1\r\nX: " + std::string(2000, 'x')), StartsWith("HTTP/1.1 431"));
+}
+
+TEST_F(Http, GarbageIs400AndTheEndOfTheConnection) {
+  start_ready();
+  TestClient client(port_);
+  client.send("\x16\x03\x01 hello\r\n\r\n");
+  EXPECT_THAT(client.read_to_end(), StartsWith("HTTP/1.1 400"));
+}
+
+TEST_F(Http, ASlowSenderIs408) {
+  options_.limits.read_timeout = 200ms;
+  start_ready();
+  TestClient client(port_);
+  client.send(
+      "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{");
+  EXPECT_THAT(client.read_to_end(), StartsWith("HTTP/1.1 408"));
+}
+
+TEST_F(Http, AnIdleConnectionIsClosed) {
+  options_.limits.idle_timeout = 200ms;
+  start_ready();
+  TestClient fresh(port_);
+  EXPECT_TRUE(fresh.at_end());
+  TestClient used(port_);
+  used.send(get("/health"));
+  used.read_answer();
+  EXPECT_TRUE(used.at_end());
+}
+
+TEST_F(Http, MoreConnectionsThanAllowedAreToldSo) {
+  options_.max_connections = 2;
+  start_ready();
+  TestClient one(port_), two(port_);
+  one.send(get("/health"));
+  one.read_answer();
+  two.send(get("/health"));
+  two.read_answer();
+  TestClient three(port_);
+  const std::string answer = three.read_to_end();
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 503"));
+  const std::size_t body = answer.find("\r\n\r\n") + 4;
+  EXPECT_THAT(answer, HasSubstr(fmt::format("Content-Length: {}\r\n", answer.size() - body)));
+  two.close();
+  EXPECT_TRUE(eventually([this] { return ask(get("/health")).starts_with("HTTP/1.1 200"); }));
+}
+
+TEST_F(Http, DeepJsonIsRefused) {
+  options_.service.max_json_depth = 5;
+  start_ready();
+  const std::string answer = ask(post("/v1/completions", R"({"prompt": [[[[[[1]]]]]]})"));
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(answer, HasSubstr("deeper than 5"));
+}
+
+TEST_F(Http, BrokenJsonIsRefusedWithThePlace) {
+  start_ready();
+  const std::string answer = ask(post("/v1/completions", R"({"prompt": "a", )"));
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(answer, HasSubstr("byte"));
+  EXPECT_THAT(ask(post("/v1/completions", "[1]")), HasSubstr("no JSON object"));
+}
+
+TEST_F(Http, OtherOriginsAreLetInOnlyWhereConfigured) {
+  start_ready();
+  EXPECT_THAT(ask(get("/health", "Origin: http://a.example\r\n")), Not(HasSubstr("Access-Control")));
+  EXPECT_THAT(ask("OPTIONS /v1/models HTTP/1.1\r\nHost: x\r\nOrigin: http://a.example\r\n\r\n"),
+              StartsWith("HTTP/1.1 405"));
+}
+
+TEST_F(Http, AConfiguredOriginIsLetIn) {
+  options_.service.cors_origins = {"http://a.example"};
+  start_ready();
+  EXPECT_THAT(ask(get("/health", "Origin: http://a.example\r\n")),
+              HasSubstr("\r\nAccess-Control-Allow-Origin: http://a.example\r\n"));
+  EXPECT_THAT(ask(get("/health", "Origin: http://b.example\r\n")), Not(HasSubstr("Access-Control-Allow-Origin")));
+  EXPECT_THAT(ask("OPTIONS /v1/models HTTP/1.1\r\nHost: x\r\nOrigin: http://a.example\r\n\r\n"),
+              StartsWith("HTTP/1.1 204"));
+}
+
+}  // namespace
+}  // namespace octavo::test

@@ -1,0 +1,263 @@
+// The life of a server: loading, serving, hang-ups, slow readers, overload, draining.
+#include <gmock/gmock.h>
+
+#include "server/test_client.h"
+
+namespace octavo::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::string completion(int max_tokens, bool stream, const std::string& more = "") {
+  return post("/v1/completions",
+              fmt::format(R"({{"prompt": "abc", "max_tokens": {}, "stream": {}{}}})", max_tokens, stream, more));
+}
+
+using Life = ServerTest;
+
+TEST_F(Life, ThePortIsOpenWhileTheModelIsLoaded) {
+  std::atomic<bool> go = false;
+  start([&]() -> Result<std::unique_ptr<Engine>> {
+    while (!go) std::this_thread::sleep_for(1ms);
+    return std::make_unique<ScriptedEngine>(script_);
+  });
+  EXPECT_THAT(ask(get("/health")), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(ask(get("/ready")), StartsWith("HTTP/1.1 503"));
+  EXPECT_THAT(ask(get("/metrics")), StartsWith("HTTP/1.1 200"));
+  const std::string refused = ask(completion(1, false));
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 503"));
+  EXPECT_THAT(refused, HasSubstr("\r\nRetry-After: "));
+  go = true;
+  EXPECT_TRUE(eventually([this] { return ask(get("/ready")).starts_with("HTTP/1.1 200"); }));
+  EXPECT_THAT(ask(completion(1, false)), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(Life, AModelThatCannotBeLoadedEndsTheServer) {
+  start([]() -> Result<std::unique_ptr<Engine>> { return fail("model.gguf: not there"); });
+  const Result<void> result = result_.get();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message, "model.gguf: not there");
+}
+
+TEST_F(Life, ModelsAreListedByTheirSlug) {
+  start_ready();
+  EXPECT_THAT(ask(get("/v1/models")), HasSubstr(R"("id":"scripted-engine-1","object":"model")"));
+  EXPECT_THAT(ask(get("/v1/models/scripted-engine-1")), StartsWith("HTTP/1.1 200"));
+  const std::string other = ask(get("/v1/models/other"));
+  EXPECT_THAT(other, StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(other, HasSubstr("model_not_found"));
+}
+
+TEST_F(Life, TokensAreStreamedAsTheyAreMade) {
+  script_.held = true;
+  start_ready();
+  TestClient client(port_);
+  client.send(completion(3, true));
+  const std::string head = client.read_until("\r\n\r\n");
+  EXPECT_THAT(head, StartsWith("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream"));
+  EXPECT_THAT(head, HasSubstr("Transfer-Encoding: chunked"));
+  script_.held = false;
+  const std::string body = client.read_until("0\r\n\r\n");
+  EXPECT_THAT(body, HasSubstr("\"text\":\"word \""));
+  EXPECT_THAT(body, HasSubstr("data: [DONE]\n\n"));
+}
+
+TEST_F(Life, AHangUpEndsAStreamWithin100Ms) {
+  start_ready();
+  TestClient client(port_);
+  client.send(completion(9000, true));
+  client.read_until("word");
+  client.close();
+  std::this_thread::sleep_for(100ms);
+  EXPECT_EQ(script_.num_cancelled, 1);
+}
+
+TEST_F(Life, AHangUpEndsWhatWaitsWithin100Ms) {
+  script_.held = true;  // nothing has been answered yet
+  start_ready();
+  for (const bool stream : {false, true}) {
+    for (const bool reset : {false, true}) {
+      const int before = script_.num_cancelled;
+      TestClient client(port_);
+      client.send(completion(9000, stream));
+      ASSERT_TRUE(eventually([this] { return script_.num_running == 1; }));
+      reset ? client.reset() : client.close();
+      std::this_thread::sleep_for(100ms);
+      EXPECT_EQ(script_.num_cancelled, before + 1);
+      EXPECT_EQ(script_.num_running, 0);
+    }
+  }
+}
+
+TEST_F(Life, AReaderThatStopsReadingIsCutOffWithoutHoldingTheOthers) {
+  script_.piece = std::string(2000, 'x');
+  script_.step_time = 100us;
+  options_.limits.max_unsent_bytes = 100'000;
+  start_ready();
+  TestClient lazy(port_, 4096);
+  lazy.send(completion(9999, true));  // 20 MB, more than the system's buffers take
+  ASSERT_TRUE(eventually([this] { return script_.num_running == 1; }));
+  TestClient other(port_);
+  other.send(completion(100, true));
+  EXPECT_THAT(other.read_until("0\r\n\r\n"), HasSubstr("[DONE]"));
+  EXPECT_TRUE(eventually([this] { return script_.num_cancelled == 1; }));
+}
+
+TEST_F(Life, AReaderThatTakesNothingForTooLongIsCutOff) {
+  script_.piece = std::string(20'000, 'x');
+  options_.limits.max_unsent_bytes = 1 << 30;
+  options_.limits.write_timeout = 200ms;
+  start_ready();
+  TestClient lazy(port_, 4096);
+  lazy.send(completion(9999, true));
+  EXPECT_TRUE(eventually([this] { return script_.num_cancelled == 1; }));
+}
+
+TEST_F(Life, AFullQueueIs429) {
+  script_.held = true;
+  script_.max_queued = 1;
+  start_ready();
+  TestClient first(port_);
+  first.send(completion(2, true));
+  ASSERT_TRUE(eventually([this] { return script_.num_running == 1; }));
+  const std::string answer = ask(completion(2, false));
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 429"));
+  EXPECT_THAT(answer, HasSubstr("\r\nRetry-After: "));
+}
+
+TEST_F(Life, ACallWhosePromptsDoNotAllFitLeavesNoneBehind) {
+  script_.held = true;
+  script_.max_queued = 2;
+  start_ready();
+  EXPECT_THAT(ask(post("/v1/completions", R"({"prompt": ["a", "b", "c"], "max_tokens": 5})")),
+              StartsWith("HTTP/1.1 429"));
+  EXPECT_EQ(script_.num_running, 0);
+}
+
+TEST_F(Life, ReadyFailsWhileTheEngineMakesNoStepAlthoughItHasWork) {
+  options_.service.stall_timeout = 300ms;
+  start_ready();
+  EXPECT_THAT(ask(get("/ready")), StartsWith("HTTP/1.1 200"));
+  script_.held = true;
+  TestClient client(port_);
+  client.send(completion(2, true));
+  EXPECT_TRUE(eventually([this] { return ask(get("/ready")).starts_with("HTTP/1.1 503"); }));
+  script_.held = false;
+  client.read_until("[DONE]");
+  EXPECT_TRUE(eventually([this] { return ask(get("/ready")).starts_with("HTTP/1.1 200"); }));
+}
+
+TEST_F(Life, DrainingFinishesWhatRuns) {
+  script_.held = true;
+  start_ready();
+  TestClient client(port_), idle(port_);
+  idle.send(get("/health"));
+  idle.read_answer();
+  client.send(completion(50, true));
+  ASSERT_TRUE(eventually([this] { return script_.num_running == 1; }));
+  server_->drain();
+  EXPECT_TRUE(idle.at_end());
+  script_.held = false;
+  EXPECT_THAT(client.read_to_end(), HasSubstr("[DONE]"));
+  EXPECT_TRUE(result_.get());
+  EXPECT_EQ(script_.num_cancelled, 0);
+}
+
+TEST_F(Life, WhileDrainingAConnectionThatWasLetInGetsAnAnswer) {
+  script_.held = true;
+  start_ready();
+  TestClient running(port_), fresh(port_);
+  running.send(completion(50, true));
+  ASSERT_TRUE(eventually([this] { return script_.num_running == 1; }));
+  server_->drain();
+  std::this_thread::sleep_for(50ms);
+  fresh.send(completion(1, false));
+  const std::string answer = fresh.read_to_end();
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 503"));
+  EXPECT_THAT(answer, HasSubstr("Retry-After"));
+}
+
+TEST_F(Life, AfterTheDrainTimeoutWhatRunsEndsWithAnError) {
+  options_.drain_timeout = 200ms;
+  script_.held = true;
+  start_ready();
+  TestClient streamed(port_), whole(port_);
+  streamed.send(completion(50, true));
+  whole.send(completion(50, false));
+  ASSERT_TRUE(eventually([this] { return script_.num_running == 2; }));
+  server_->drain();
+  EXPECT_THAT(streamed.read_to_end(), HasSubstr("data: {\"error\""));
+  EXPECT_THAT(whole.read_to_end(), StartsWith("HTTP/1.1 503"));
+  EXPECT_TRUE(result_.get());
+}
+
+TEST_F(Life, ADeadlineMayComeAsAHeader) {
+  start_ready();
+  ask(post("/v1/completions", R"({"prompt": "a", "max_tokens": 1})", "X-Request-Timeout: 2.5\r\n"));
+  {
+    const std::lock_guard lock(script_.mutex);
+    ASSERT_EQ(script_.requests.size(), 1U);
+    EXPECT_EQ(script_.requests[0].deadline_s, 2.5);
+  }
+  for (const char* wrong : {"0", "-1", "soon", "1e9", "nan"})
+    EXPECT_THAT(ask(post("/v1/completions", R"({"prompt": "a"})", fmt::format("X-Request-Timeout: {}\r\n", wrong))),
+                StartsWith("HTTP/1.1 400"));
+}
+
+TEST_F(Life, WithoutAKeyNothingOfTheModelIsSeen) {
+  options_.service.keys = *server::ApiKeys::parse("# mine\nsecret\nother\n", "keys");
+  start_ready();
+  EXPECT_THAT(ask(get("/health")), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(ask(get("/v1/models")), StartsWith("HTTP/1.1 401"));
+  EXPECT_THAT(ask(get("/v1/models", "Authorization: Bearer wrong\r\n")), StartsWith("HTTP/1.1 401"));
+  EXPECT_THAT(ask(get("/v1/models", "Authorization: Bearer secret\r\n")), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(Life, EachKeyAndEachSaltHasItsOwnCache) {
+  options_.service.keys = *server::ApiKeys::parse("one\ntwo\n", "keys");
+  start_ready();
+  const std::string body = R"({"prompt": "a", "max_tokens": 1})";
+  ask(post("/v1/completions", body, "Authorization: Bearer one\r\n"));
+  ask(post("/v1/completions", body, "Authorization: Bearer one\r\n"));
+  ask(post("/v1/completions", body, "Authorization: Bearer two\r\n"));
+  ask(post("/v1/completions", R"({"prompt": "a", "max_tokens": 1, "cache_salt": "s"})",
+           "Authorization: Bearer one\r\n"));
+  const std::lock_guard lock(script_.mutex);
+  ASSERT_EQ(script_.requests.size(), 4U);
+  EXPECT_EQ(script_.requests[0].cache_domain, script_.requests[1].cache_domain);
+  EXPECT_NE(script_.requests[0].cache_domain, script_.requests[2].cache_domain);
+  EXPECT_NE(script_.requests[0].cache_domain, script_.requests[3].cache_domain);
+  EXPECT_THAT(script_.requests[0].cache_domain, Not(HasSubstr("one")));
+}
+
+TEST_F(Life, MetricsTellWhatWasServed) {
+  start_ready();
+  ask(completion(5, false));
+  TestClient client(port_);
+  client.send(get("/metrics"));
+  const std::string text = client.read_answer();
+  EXPECT_THAT(text, HasSubstr("octavo:time_to_first_token_seconds_count{model_name=\"scripted-engine-1\"} 1"));
+  EXPECT_THAT(text, HasSubstr("octavo:inter_token_latency_seconds_count{model_name=\"scripted-engine-1\"} 4"));
+  EXPECT_THAT(text, HasSubstr("octavo:request_success_total"));
+  EXPECT_THAT(text, HasSubstr("octavo:num_requests_running{model_name=\"scripted-engine-1\"} 0"));
+  EXPECT_THAT(text, HasSubstr("octavo:http_requests_total{route=\"/v1/completions\",status=\"200\"} 1"));
+}
+
+TEST_F(Life, TokenizeAndBack) {
+  start_ready();
+  EXPECT_THAT(ask(post("/tokenize", R"({"prompt": "ab"})")),
+              HasSubstr(R"("count":2,"max_model_len":10000,"tokens":[97,98])"));
+  EXPECT_THAT(ask(post("/tokenize", R"({"messages": [{"role": "user", "content": "a"}]})")), HasSubstr("[97]"));
+  EXPECT_THAT(ask(post("/detokenize", R"({"tokens": [97, 98]})")), HasSubstr(R"({"prompt":"ab"})"));
+  EXPECT_THAT(ask(post("/detokenize", R"({"tokens": [256]})")), StartsWith("HTTP/1.1 400"));
+}
+
+TEST_F(Life, EmbeddingsAreRefusedWith501) {
+  start_ready();
+  EXPECT_THAT(ask(post("/v1/embeddings", R"({"input": "a"})")), StartsWith("HTTP/1.1 501"));
+}
+
+}  // namespace
+}  // namespace octavo::test

@@ -1,0 +1,161 @@
+// The server's parts that need no connection: keys, routes, the access log, event queues, what counts as progress.
+#include <gmock/gmock.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/json.hpp>
+#include <thread>
+
+#include "server/access_log.h"
+#include "server/api_keys.h"
+#include "server/engine_host.h"
+#include "server/event_queue.h"
+#include "server/http_connection.h"
+#include "server/json_body.h"
+#include "server/metrics.h"
+#include "server/routes.h"
+#include "server/text.h"
+
+namespace octavo::test {
+namespace {
+
+using boost::beast::http::verb;
+using ::testing::HasSubstr;
+using namespace server;
+using namespace std::chrono_literals;
+
+TEST(ApiKeys, SkipCommentsAndEmptyLines) {
+  const auto keys = ApiKeys::parse("# comment\n\n  one \r\ntwo", "f");
+  ASSERT_TRUE(keys) << keys.error().message;
+  EXPECT_TRUE(keys->find("Bearer one"));
+  EXPECT_TRUE(keys->find("bearer two"));
+  EXPECT_FALSE(keys->find("Bearer three"));
+  EXPECT_FALSE(keys->find("one"));
+  EXPECT_FALSE(keys->find(""));
+  EXPECT_FALSE(keys->find("Bearer # comment"));
+  EXPECT_NE(keys->find("Bearer one"), keys->find("Bearer two"));
+}
+
+TEST(ApiKeys, AFileWithoutAKeyOrWithABrokenOneIsRefused) {
+  EXPECT_THAT(ApiKeys::parse("# nothing\n", "f").error().message, HasSubstr("f: found no key"));
+  EXPECT_THAT(ApiKeys::parse("ok\na b\n", "f").error().message, HasSubstr("f:2: "));
+  EXPECT_THAT(ApiKeys::read("/nowhere/keys").error().message, HasSubstr("/nowhere/keys"));
+}
+
+TEST(Routes, AQueryIsNoPartOfThePath) {
+  EXPECT_EQ(find_route(verb::get, "/health?x=1")->route, Route::kHealth);
+  EXPECT_EQ(find_route(verb::get, "/")->route, Route::kChatPage);
+  EXPECT_EQ(find_route(verb::get, "/v1/models/a/b")->argument, "a/b");
+  EXPECT_EQ(find_route(verb::get, "/v1/models/")->argument, "");
+}
+
+TEST(Routes, WhatIsWrongIsToldApart) {
+  EXPECT_EQ(find_route(verb::get, "/health/").error().status, 404);
+  EXPECT_EQ(find_route(verb::get, "").error().status, 404);
+  EXPECT_EQ(find_route(verb::get, "*").error().status, 404);
+  EXPECT_EQ(find_route(verb::post, "/health").error().status, 405);
+  EXPECT_EQ(find_route(verb::unknown, "/v1/completions").error().status, 405);
+}
+
+TEST(AccessLog, ALineIsOneJsonObject) {
+  AccessRecord record{.id = "a\"b", .peer = "127.0.0.1", .method = "POST", .path = "/v1/completions"};
+  record.status = 200;
+  record.duration_s = 0.0125;
+  record.prompt_tokens = 7;
+  const auto line = boost::json::parse(to_json_line(record, std::chrono::system_clock::time_point(1500ms)));
+  EXPECT_EQ(line.at("time"), "1970-01-01T00:00:01.500Z");
+  EXPECT_EQ(line.at("id"), "a\"b");
+  EXPECT_EQ(line.at("duration_ms"), 12.5);
+  EXPECT_EQ(line.at("prompt_tokens"), 7);
+  EXPECT_FALSE(line.as_object().contains("generated_tokens"));
+  EXPECT_FALSE(line.as_object().contains("prompt"));
+}
+
+TEST(Text, BytesThatAreNoUtf8BecomeReplacementCharacters) {
+  EXPECT_EQ(valid_utf8("a\xFF\xC3\xA9\xE2\x82"), "a\xEF\xBF\xBD\xC3\xA9\xEF\xBF\xBD");
+}
+
+TEST(Text, ASlugIsFitForAUrl) {
+  EXPECT_EQ(slug("SmolLM2 135M  Instruct!"), "smollm2-135m-instruct");
+  EXPECT_EQ(slug("gemma-3_1.5"), "gemma-3_1.5");
+  EXPECT_EQ(slug("///"), "model");
+}
+
+TEST(JsonBody, WhatFollowsTheObjectIsRefused) {
+  EXPECT_TRUE(parse_json_object(R"({"a": 1} )", 4));
+  EXPECT_FALSE(parse_json_object(R"({"a": 1} {})", 4));
+  EXPECT_FALSE(parse_json_object("", 4));
+  EXPECT_FALSE(parse_json_object("{\"a\": \"\xFF\"}", 4));
+  EXPECT_EQ(parse_json_object("[[[[[]]]]]", 4).error().code, "too_deep");
+}
+
+TEST(EventQueue, ManyEventsCostOneWakeUp) {
+  boost::asio::io_context io;
+  int num_wakes = 0, num_ready = 0;
+  Mailbox mailbox(io, [&] { ++num_wakes; });
+  const auto one = std::make_shared<EventQueue>(mailbox, [&](std::size_t) { ++num_ready; });
+  const auto two = std::make_shared<EventQueue>(mailbox, [&](std::size_t) { ++num_ready; });
+  std::thread engine([&] {
+    for (int i = 0; i < 100; ++i) {
+      one->push(0, {.token = i, .text = "x"});
+      two->push(1, {.token = i, .text = "y"});
+    }
+  });
+  engine.join();
+  io.run();
+  EXPECT_EQ(num_wakes, 1);
+  EXPECT_EQ(num_ready, 2);
+  std::vector<EventQueue::Item> items;
+  one->take(items);
+  ASSERT_EQ(items.size(), 100U);
+  EXPECT_EQ(items[99].event.token, 99);
+  one->push(0, {.token = 7});
+  io.restart();
+  io.run();
+  EXPECT_EQ(num_ready, 3);
+}
+
+TEST(EventQueue, AClosedOneTakesNothingAndTellsNobody) {
+  boost::asio::io_context io;
+  int num_ready = 0;
+  Mailbox mailbox(io, [] {});
+  const auto queue = std::make_shared<EventQueue>(mailbox, [&](std::size_t) { ++num_ready; });
+  queue->push(0, {.token = 1});
+  queue->close();
+  queue->push(0, {.token = 2});
+  io.run();
+  EXPECT_EQ(num_ready, 0);
+}
+
+TEST(Progress, AnEngineIsStalledOnlyWhileItHasWork) {
+  ProgressWatch watch(1000ms);
+  const Clock::time_point start{};
+  EngineStats stats;
+  watch.update(stats, start);
+  watch.update(stats, start + 10s);
+  EXPECT_FALSE(watch.stalled(start + 10s));
+  stats.waiting = 1;
+  watch.update(stats, start + 10500ms);
+  EXPECT_FALSE(watch.stalled(start + 10900ms));
+  EXPECT_TRUE(watch.stalled(start + 11100ms));
+  stats.steps = 1;
+  watch.update(stats, start + 11200ms);
+  EXPECT_FALSE(watch.stalled(start + 11300ms));
+}
+
+TEST(Metrics, StepsBetweenTwoLooksCountAsTheirMean) {
+  Metrics metrics;
+  metrics.set_model("m");
+  EngineStats stats;
+  stats.steps = 3;
+  stats.step_s = 0.012 + 0.012 + 0.15;
+  stats.last_step_s = 0.15;
+  metrics.observe_steps(stats);
+  metrics.observe_steps(stats);
+  const std::string text = metrics.text(&stats);
+  EXPECT_THAT(text, HasSubstr("octavo:step_time_seconds_count{model_name=\"m\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("octavo:step_time_seconds_bucket{model_name=\"m\",le=\"0.01\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("octavo:step_time_seconds_bucket{model_name=\"m\",le=\"0.02\"} 2\n"));
+}
+
+}  // namespace
+}  // namespace octavo::test

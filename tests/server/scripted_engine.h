@@ -1,0 +1,165 @@
+// An engine without a model that answers from a thread, as the real one does: every step gives each request its next
+// token. Tests hold it, count what it was asked, and see what was cancelled.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "octavo/engine.h"
+
+namespace octavo::test {
+
+/// Shared by a test and the engines it makes; all of it may be used from any thread.
+struct EngineScript {
+  std::chrono::microseconds step_time{200};
+  std::string piece = "word ";  // the text of every token
+  std::size_t max_queued = 1000;
+  std::atomic<bool> held = false;  // no step is made while this is set
+  std::atomic<int> num_submitted = 0, num_cancelled = 0, num_running = 0;
+  std::mutex mutex;
+  std::vector<Request> requests;  // as submitted; under the mutex
+};
+
+class ScriptedEngine final : public Engine {
+ public:
+  explicit ScriptedEngine(EngineScript& script) : script_(script) {
+    info_.name = "Scripted Engine 1";
+    info_.vocab_size = info_.num_tokens = 256;
+    info_.max_context = 10'000;
+  }
+
+  const ModelInfo& info() const override { return info_; }
+  EngineStats stats() const override {
+    const std::lock_guard lock(mutex_);
+    EngineStats stats;
+    stats.running = static_cast<int>(active_.size());
+    stats.steps = num_steps_;
+    stats.kv.blocks_total = 100;
+    stats.kv.blocks_referenced = stats.running;
+    return stats;
+  }
+
+  Result<RequestId> submit(Request request, TokenCallback on_event) override {
+    const std::lock_guard lock(mutex_);
+    if (draining_) return fail_as(ErrorKind::kDraining, "draining");
+    if (active_.size() >= script_.max_queued) return fail_as(ErrorKind::kQueueFull, "the queue is full");
+    ++script_.num_submitted;
+    ++script_.num_running;
+    {
+      const std::lock_guard script_lock(script_.mutex);
+      script_.requests.push_back(request);
+    }
+    const RequestId id = ++last_id_;
+    active_[id] = {.request = std::move(request), .on_event = std::move(on_event), .num_tokens = 0};
+    changed_.notify_all();
+    return id;
+  }
+
+  void cancel(RequestId id) override {
+    std::unique_lock lock(mutex_);
+    const auto found = active_.find(id);
+    if (found == active_.end()) return;
+    ++script_.num_cancelled;
+    end(lock, found, -1, FinishReason::kCancelled);
+  }
+
+  bool step() override {
+    std::this_thread::sleep_for(script_.step_time);
+    if (script_.held) return true;
+    std::unique_lock lock(mutex_);
+    ++num_steps_;
+    std::vector<RequestId> ids;
+    for (const auto& [id, active] : active_) ids.push_back(id);
+    for (const RequestId id : ids) {
+      const auto found = active_.find(id);
+      if (found != active_.end()) advance(lock, found);
+    }
+    return !active_.empty();
+  }
+
+  void run_until(std::stop_token stop) override {
+    while (!stop.stop_requested()) {
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, stop, [this] { return draining_ || !active_.empty(); });
+        if (draining_ && active_.empty()) return;
+      }
+      step();
+    }
+  }
+  void drain() override {
+    const std::lock_guard lock(mutex_);
+    draining_ = true;
+    changed_.notify_all();
+  }
+
+  /// One token a byte.
+  Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions&) const override {
+    std::vector<TokenId> tokens;
+    for (const char c : text) tokens.push_back(static_cast<unsigned char>(c));
+    return tokens;
+  }
+  std::string detokenize(std::span<const TokenId> tokens) const override { return {tokens.begin(), tokens.end()}; }
+  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages) const override {
+    std::string text;
+    for (const ChatMessage& message : messages) text += message.content;
+    return tokenize(text, {});
+  }
+  SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
+
+ private:
+  struct Active {
+    Request request;
+    TokenCallback on_event;
+    int num_tokens;
+  };
+  using Place = std::map<RequestId, Active>::iterator;
+
+  void advance(std::unique_lock<std::mutex>& lock, Place place) {
+    Active& active = place->second;
+    ++active.num_tokens;
+    const int max_tokens = active.request.max_tokens == 0 ? 1000 : active.request.max_tokens;
+    if (active.num_tokens >= max_tokens) return end(lock, place, 'w', FinishReason::kLength);
+    emit(active, 'w', FinishReason::kNone);
+  }
+  void end(std::unique_lock<std::mutex>& lock, Place place, TokenId token, FinishReason reason) {
+    const Active active = std::move(place->second);
+    active_.erase(place);
+    --script_.num_running;
+    lock.unlock();  // as in the real engine, a callback may call the engine
+    emit(active, token, reason);
+    lock.lock();
+  }
+  void emit(const Active& active, TokenId token, FinishReason reason) const {
+    TokenEvent event{.token = token, .logprob = -0.5F, .finish = reason};
+    if (token >= 0) event.text = event.bytes = script_.piece;
+    event.stats = {.prompt_tokens = static_cast<int>(active.request.tokens.size()),
+                   .generated_tokens = active.num_tokens,
+                   .total_s = 0.5};
+    for (int choice = 0; choice < active.request.num_choices; ++choice) {
+      event.choice = active.request.first_choice + static_cast<std::uint32_t>(choice);
+      active.on_event(event);
+    }
+  }
+
+  EngineScript& script_;
+  ModelInfo info_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::map<RequestId, Active> active_;
+  RequestId last_id_ = 0;
+  std::uint64_t num_steps_ = 0;
+  bool draining_ = false;
+};
+
+}  // namespace octavo::test
