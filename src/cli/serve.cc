@@ -191,6 +191,7 @@ void add_serve_command(CLI::App& app, Context& context, Action& action) {
   add_scheduling_options(*command, *options);
   add_limit_options(*command, *options);
   add_engine_options(*command, options->engine, context);
+  options->engine.itl_target_ms = EngineOptions{}.itl_target_ms;  // several users: not the other commands' default
   command->set_config("--config", "", "Options from this file, by the same names; the command line goes first")
       ->type_name("FILE");
   command->callback(

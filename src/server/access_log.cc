@@ -7,10 +7,10 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <unistd.h>
 
-#include <boost/json.hpp>
 #include <chrono>
-#include <cmath>
 #include <ctime>
+
+#include "server/json_writer.h"
 
 namespace octavo::server {
 namespace {
@@ -54,28 +54,38 @@ std::string iso_time(std::chrono::system_clock::time_point time) {
   return fmt::format("{}.{:03}Z", text, ms % 1000);
 }
 
-double rounded_ms(double seconds) { return std::round(seconds * 1e6) / 1e3; }
-
 }  // namespace
 
 std::string to_json_line(const AccessRecord& record, std::chrono::system_clock::time_point time) {
-  boost::json::object line = {{"time", iso_time(time)},
-                              {"id", record.id},
-                              {"peer", record.peer},
-                              {"method", record.method},
-                              {"path", record.path},
-                              {"status", record.status},
-                              {"bytes", record.response_bytes},
-                              {"duration_ms", rounded_ms(record.duration_s)}};
-  if (!record.key.empty()) line["key"] = record.key;
-  if (record.streamed) line["streamed"] = true;
-  if (record.prompt_tokens >= 0) line["prompt_tokens"] = record.prompt_tokens;
-  if (record.cached_tokens >= 0) line["cached_tokens"] = record.cached_tokens;
-  if (record.generated_tokens >= 0) line["generated_tokens"] = record.generated_tokens;
-  if (record.time_to_first_token_s >= 0) line["time_to_first_token_ms"] = rounded_ms(record.time_to_first_token_s);
-  if (!record.finish_reason.empty()) line["finish_reason"] = record.finish_reason;
-  if (!record.prompt.empty()) line["prompt"] = record.prompt;
-  return boost::json::serialize(line);
+  std::string line = fmt::format("{{\"time\":\"{}\",", iso_time(time));
+  const auto text = [&line](std::string_view name, std::string_view value) {
+    if (value.empty()) return;
+    append_json_field(line, name, value);
+    line += ',';
+  };
+  const auto count = [&line](std::string_view name, std::int64_t value) {
+    if (value >= 0) fmt::format_to(std::back_inserter(line), "\"{}\":{},", name, value);
+  };
+  const auto milliseconds = [&line](std::string_view name, double seconds) {
+    if (seconds >= 0) fmt::format_to(std::back_inserter(line), "\"{}\":{:.3f},", name, seconds * 1000);
+  };
+  text("id", record.id);
+  text("peer", record.peer);
+  text("key", record.key);
+  text("method", record.method);
+  text("path", record.path);
+  count("status", record.status);
+  count("bytes", static_cast<std::int64_t>(record.response_bytes));
+  milliseconds("duration_ms", record.duration_s);
+  if (record.streamed) line += "\"streamed\":true,";
+  count("prompt_tokens", record.prompt_tokens);
+  count("cached_tokens", record.cached_tokens);
+  count("generated_tokens", record.generated_tokens);
+  milliseconds("time_to_first_token_ms", record.time_to_first_token_s);
+  text("finish_reason", record.finish_reason);
+  text("prompt", record.prompt);
+  line.back() = '}';
+  return line;
 }
 
 Result<std::shared_ptr<spdlog::logger>> make_access_logger(const std::string& path) {

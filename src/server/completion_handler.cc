@@ -133,7 +133,7 @@ asio::awaitable<void> CompletionHandler::run(bool is_chat) {
   }
   if (!ready) {
     cancel();
-    co_await service_.send(exchange_, to_response(ready.error()));
+    co_await service_.refuse(exchange_, ready.error());
     co_return;
   }
   exchange_.record.streamed = call->stream;
@@ -186,15 +186,16 @@ asio::awaitable<void> CompletionHandler::answer_whole(CompletionResponse& respon
     if (items_.empty()) co_await connection_.wake().wait();
   }
   if (aborted_) {
-    co_await service_.send(exchange_, to_response(shutting_down()));
+    const ApiError error = shutting_down();
+    co_await service_.refuse(exchange_, error);
   } else if (response.error() != nullptr) {
-    const HttpResponse refused = to_response(*response.error());
+    const ApiError error = *response.error();
     cancel();
-    co_await service_.send(exchange_, refused);
+    co_await service_.refuse(exchange_, error);
   } else if (response.done()) {
     HttpResponse whole;
     whole.body = response.finish();
-    co_await service_.send(exchange_, std::move(whole));
+    co_await service_.send(exchange_, whole);
   } else {
     exchange_.record.status = 499;
   }

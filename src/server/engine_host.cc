@@ -36,7 +36,7 @@ void EngineHost::run(const std::stop_token& stop) {
 
 void ProgressWatch::update(const EngineStats& stats, Clock::time_point now) {
   const bool has_work = stats.running + stats.waiting > 0;
-  if (has_work && stats.steps == steps_) return;
+  if (last_progress_ && has_work && stats.steps == steps_) return;
   steps_ = stats.steps;
   last_progress_ = now;
 }

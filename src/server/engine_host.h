@@ -54,12 +54,14 @@ class ProgressWatch {
   explicit ProgressWatch(std::chrono::milliseconds limit) : limit_(limit) {}
 
   void update(const EngineStats& stats, Clock::time_point now);
-  bool stalled(Clock::time_point now) const { return limit_.count() > 0 && now - last_progress_ > limit_; }
+  bool stalled(Clock::time_point now) const {
+    return limit_.count() > 0 && last_progress_ && now - *last_progress_ > limit_;
+  }
 
  private:
   std::chrono::milliseconds limit_;
   std::uint64_t steps_ = 0;
-  Clock::time_point last_progress_ = Clock::time_point::max() - std::chrono::hours(24);
+  std::optional<Clock::time_point> last_progress_;  // none before the first update
 };
 
 }  // namespace octavo::server

@@ -22,7 +22,6 @@ void Mailbox::deliver() {
   }
   for (const auto& queue : delivering_) queue->notify();
   delivering_.clear();
-  on_wake_();
 }
 
 void EventQueue::push(std::size_t prompt_index, const TokenEvent& event) {

@@ -4,7 +4,6 @@
 // An EventQueue belongs to one call. It is shared by the call and the engine's callbacks, which may outlive the call.
 #pragma once
 
-#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <cstddef>
@@ -22,8 +21,7 @@ class EventQueue;
 /// The queues that have something for the I/O thread.
 class Mailbox {
  public:
-  /// `on_wake` is called on the I/O thread after each round of events. Both must outlive the mailbox.
-  Mailbox(boost::asio::io_context& io, std::function<void()> on_wake) : io_(io), on_wake_(std::move(on_wake)) {}
+  explicit Mailbox(boost::asio::io_context& io) : io_(io) {}
 
   void post(std::shared_ptr<EventQueue> queue);  // any thread
 
@@ -31,7 +29,6 @@ class Mailbox {
   void deliver();  // the I/O thread
 
   boost::asio::io_context& io_;
-  std::function<void()> on_wake_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<EventQueue>> ready_;
   std::vector<std::shared_ptr<EventQueue>> delivering_;  // the I/O thread's

@@ -13,10 +13,15 @@ constexpr std::chrono::milliseconds kAcceptPause{100};  // after an accept that 
 // While draining: a connection whose request may be on its way, and an answer that the client may still be reading.
 constexpr std::chrono::milliseconds kDrainGrace{1000};
 
-constexpr std::string_view kTooMany =
-    "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\nConnection: close\r\n"
-    "Content-Length: 112\r\n\r\n"
-    R"({"error":{"message":"too many connections","type":"server_error","param":null,"code":"too_many_connections"}} )";
+/// Without a look at the request, for a connection that is not let in.
+std::string too_many_connections() {
+  const std::string body = error_body(
+      {.status = 503, .message = "too many connections", .type = "server_error", .code = "too_many_connections"});
+  return fmt::format(
+      "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\n"
+      "Connection: close\r\nContent-Length: {}\r\n\r\n{}",
+      body.size(), body);
+}
 
 }  // namespace
 
@@ -117,7 +122,7 @@ void Server::start(Tcp::socket socket) {
   boost::system::error_code ignored;
   if (connections_.size() >= options_.max_connections) {
     socket.non_blocking(true, ignored);
-    socket.write_some(asio::buffer(kTooMany), ignored);
+    socket.write_some(asio::buffer(too_many_connections()), ignored);
     return;
   }
   socket.set_option(Tcp::no_delay(true), ignored);

@@ -43,7 +43,7 @@ bool is_json(std::string_view content_type) {
 Service::Service(ServiceOptions options, asio::io_context& io, EngineHost& host)
     : options_(std::move(options)),
       host_(host),
-      mailbox_(io, [this] { sample_steps(); }),
+      mailbox_(io),
       progress_(options_.stall_timeout),
       random_(std::random_device{}()) {}
 
@@ -56,10 +56,6 @@ void Service::set_loaded() {
                        .created = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
                        .sampling_defaults = engine.default_sampling({})};
   metrics_.set_model(model_->id);
-}
-
-void Service::sample_steps() {
-  if (model_) metrics_.observe_steps(host_.engine()->stats());
 }
 
 void Service::tick(Clock::time_point now) {
@@ -132,8 +128,8 @@ HttpResponse Service::preflight(const HttpRequest& request) const {
 }
 
 asio::awaitable<bool> Service::serve_one(HttpConnection& connection) {
-  std::optional<Received> received =
-      co_await connection.read_request([this](const HttpRequest& request) { return check_head(request); });
+  const HttpConnection::HeadCheck check = [this](const HttpRequest& request) { return check_head(request); };
+  std::optional<Received> received = co_await connection.read_request(check);
   if (!received) co_return false;
   if (draining_) connection.stop_after_this();
   Exchange exchange{.connection = connection, .request = std::move(received->request), .begin = Clock::now()};
@@ -149,7 +145,7 @@ asio::awaitable<bool> Service::serve_one(HttpConnection& connection) {
   bool failed = false;
   try {
     if (received->error) {
-      co_await send(exchange, to_response(*received->error));
+      co_await refuse(exchange, *received->error);
     } else {
       co_await answer(exchange);
     }
@@ -157,10 +153,11 @@ asio::awaitable<bool> Service::serve_one(HttpConnection& connection) {
     failed = true;
   }
   if (failed && connection.bytes_written() == written_before) {
-    co_await send(exchange, to_response({.status = 500,
-                                         .message = "the server could not answer this request",
-                                         .type = "server_error",
-                                         .code = "internal_error"}));
+    const ApiError error{.status = 500,
+                         .message = "the server could not answer this request",
+                         .type = "server_error",
+                         .code = "internal_error"};
+    co_await refuse(exchange, error);
   } else if (failed) {
     connection.close();
   }
@@ -169,17 +166,26 @@ asio::awaitable<bool> Service::serve_one(HttpConnection& connection) {
   co_return true;
 }
 
-asio::awaitable<void> Service::send(Exchange& exchange, HttpResponse response) {
+// GCC 12 evaluates both branches of a conditional expression within co_await's operand, and destroys some temporaries
+// of it twice: here and elsewhere, what is awaited is called with named values.
+asio::awaitable<void> Service::send(Exchange& exchange, HttpResponse& response) {
   add_headers(exchange, response);
   exchange.record.status = response.status;
   const bool head_only = exchange.request.method() == http::verb::head;
-  if (!co_await exchange.connection.respond(response, head_only)) exchange.record.status = 499;
+  const bool sent = co_await exchange.connection.respond(response, head_only);
+  if (!sent) exchange.record.status = 499;
+}
+
+asio::awaitable<void> Service::refuse(Exchange& exchange, const ApiError& error) {
+  HttpResponse response = to_response(error);
+  co_await send(exchange, response);
 }
 
 asio::awaitable<void> Service::answer(Exchange& exchange) {
   const HttpRequest& request = exchange.request;
   if (request.method() == http::verb::options) {
-    co_await send(exchange, preflight(request));
+    HttpResponse response = preflight(request);
+    co_await send(exchange, response);
     co_return;
   }
   const ApiResult<RouteMatch> match = find_route(request.method(), request.target());
@@ -188,13 +194,15 @@ asio::awaitable<void> Service::answer(Exchange& exchange) {
   if (match->is_post) {
     co_await answer_post(exchange, match->route);
   } else {
-    co_await send(exchange, get(*match, Clock::now()));
+    HttpResponse response = get(*match, Clock::now());
+    co_await send(exchange, response);
   }
 }
 
 asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
   if (!model_) {
-    co_await send(exchange, to_response(unavailable("the model is being loaded", "loading")));
+    const ApiError error = unavailable("the model is being loaded", "loading");
+    co_await refuse(exchange, error);
     co_return;
   }
   Engine& engine = *host_.engine();
@@ -205,17 +213,24 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
     co_return;
   }
   if (route == Route::kEmbeddings) {
-    co_await send(exchange, to_response({.status = 501,
-                                         .message = fmt::format("{} is not a model for embeddings", model_->id),
-                                         .code = "unsupported_model"}));
+    const ApiError error{.status = 501,
+                         .message = fmt::format("{} is not a model for embeddings", model_->id),
+                         .code = "unsupported_model"};
+    co_await refuse(exchange, error);
     co_return;
   }
-  TokenizeCall call{.is_detokenize = route == Route::kDetokenize,
-                    .body = std::move(exchange.request.body()),
-                    .max_json_depth = options_.max_json_depth};
-  const ApiResult<std::string> body =
-      co_await run_on(worker_, [&engine, call = std::move(call)] { return answer_tokenize(call, engine); });
-  co_await send(exchange, body ? HttpResponse{.body = *body} : to_response(body.error()));
+  const TokenizeCall call{.is_detokenize = route == Route::kDetokenize,
+                          .body = std::move(exchange.request.body()),
+                          .max_json_depth = options_.max_json_depth};
+  auto work = [&engine, &call] { return answer_tokenize(call, engine); };
+  const ApiResult<std::string> body = co_await run_on(worker_, work);
+  if (!body) {
+    co_await refuse(exchange, body.error());
+    co_return;
+  }
+  HttpResponse response;
+  response.body = *body;
+  co_await send(exchange, response);
 }
 
 HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) const {

@@ -68,13 +68,13 @@ class Service {
 
  private:
   friend class CompletionHandler;
-  struct Head;  // of a request, looked at before its body is read
 
   std::optional<ApiError> check_head(const HttpRequest& request);
   std::optional<ApiError> check_key(const HttpRequest& request) const;
   asio::awaitable<void> answer(Exchange& exchange);
   asio::awaitable<void> answer_post(Exchange& exchange, Route route);
-  asio::awaitable<void> send(Exchange& exchange, HttpResponse response);
+  asio::awaitable<void> send(Exchange& exchange, HttpResponse& response);
+  asio::awaitable<void> refuse(Exchange& exchange, const ApiError& error);
   HttpResponse get(const RouteMatch& match, Clock::time_point now) const;
   HttpResponse preflight(const HttpRequest& request) const;
   /// Why no request would be served now, if so.
@@ -82,7 +82,6 @@ class Service {
   void add_headers(const Exchange& exchange, HttpResponse& response) const;
   void log(Exchange& exchange);
   std::string make_id();
-  void sample_steps();
 
   const ServiceOptions options_;
   EngineHost& host_;

@@ -85,7 +85,7 @@ TEST_F(Http, ABodyMayComeInChunks) {
   TestClient client(port_);
   client.send(
       "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-      "Transfer-Encoding: chunked\r\n\r\n10\r\n{\"prompt\": \"a\", \"\r\n");
+      "Transfer-Encoding: chunked\r\n\r\n11\r\n{\"prompt\": \"a\", \"\r\n");
   client.send("10\r\nmax_tokens\": 2 }\r\n0\r\n\r\n");
   EXPECT_THAT(client.read_answer(), StartsWith("HTTP/1.1 200"));
 }

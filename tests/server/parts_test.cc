@@ -45,7 +45,7 @@ TEST(Routes, AQueryIsNoPartOfThePath) {
   EXPECT_EQ(find_route(verb::get, "/health?x=1")->route, Route::kHealth);
   EXPECT_EQ(find_route(verb::get, "/")->route, Route::kChatPage);
   EXPECT_EQ(find_route(verb::get, "/v1/models/a/b")->argument, "a/b");
-  EXPECT_EQ(find_route(verb::get, "/v1/models/")->argument, "");
+  EXPECT_EQ(find_route(verb::get, "/v1/models/").error().status, 404);
 }
 
 TEST(Routes, WhatIsWrongIsToldApart) {
@@ -90,8 +90,8 @@ TEST(JsonBody, WhatFollowsTheObjectIsRefused) {
 
 TEST(EventQueue, ManyEventsCostOneWakeUp) {
   boost::asio::io_context io;
-  int num_wakes = 0, num_ready = 0;
-  Mailbox mailbox(io, [&] { ++num_wakes; });
+  int num_ready = 0;
+  Mailbox mailbox(io);
   const auto one = std::make_shared<EventQueue>(mailbox, [&](std::size_t) { ++num_ready; });
   const auto two = std::make_shared<EventQueue>(mailbox, [&](std::size_t) { ++num_ready; });
   std::thread engine([&] {
@@ -101,8 +101,7 @@ TEST(EventQueue, ManyEventsCostOneWakeUp) {
     }
   });
   engine.join();
-  io.run();
-  EXPECT_EQ(num_wakes, 1);
+  EXPECT_EQ(io.run(), 1U);  // handlers
   EXPECT_EQ(num_ready, 2);
   std::vector<EventQueue::Item> items;
   one->take(items);
@@ -117,7 +116,7 @@ TEST(EventQueue, ManyEventsCostOneWakeUp) {
 TEST(EventQueue, AClosedOneTakesNothingAndTellsNobody) {
   boost::asio::io_context io;
   int num_ready = 0;
-  Mailbox mailbox(io, [] {});
+  Mailbox mailbox(io);
   const auto queue = std::make_shared<EventQueue>(mailbox, [&](std::size_t) { ++num_ready; });
   queue->push(0, {.token = 1});
   queue->close();

@@ -14,8 +14,8 @@
 #include <string>
 #include <thread>
 
-#include "server/server.h"
 #include "server/scripted_engine.h"
+#include "server/server.h"
 
 namespace octavo::test {
 
