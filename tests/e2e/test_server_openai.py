@@ -1,0 +1,494 @@
+"""The unchanged `openai` package against octavo serve: every shape that clients read."""
+import concurrent.futures
+import json
+import pathlib
+import tempfile
+import time
+import unittest
+
+import numpy as np
+import openai
+
+import support
+from server_support import Server
+
+QUESTION = [{"role": "user", "content": "Write one sentence about the sea."}]
+PROMPT = "The sea is"
+STORY = "Once upon a time there was a small ship that"
+
+
+def client_of(server, **options):
+    options.setdefault("api_key", "none")
+    options.setdefault("max_retries", 0)
+    return openai.OpenAI(base_url=server.url + "/v1", timeout=options.pop("timeout", support.TIMEOUT_S), **options)
+
+
+class OpenAiTest(unittest.TestCase):
+    """One server and one client for all tests of a class."""
+
+    server_args = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(*cls.server_args)
+        cls.addClassCleanup(cls.server.__exit__)
+        cls.client = client_of(cls.server)
+        cls.model = cls.client.models.list().data[0].id
+
+    def chat(self, messages=QUESTION, **fields):
+        fields = {"temperature": 0, "max_tokens": 24, **fields}
+        return self.client.chat.completions.create(model=self.model, messages=messages, **fields)
+
+    def complete(self, prompt=PROMPT, **fields):
+        fields = {"temperature": 0, "max_tokens": 24, **fields}
+        return self.client.completions.create(model=self.model, prompt=prompt, **fields)
+
+
+class Models(OpenAiTest):
+    def test_the_list_and_one_of_it(self):
+        models = self.client.models.list()
+        self.assertEqual(models.object, "list")
+        self.assertEqual([m.object for m in models.data], ["model"])
+        self.assertEqual(self.client.models.retrieve(self.model), models.data[0])
+        with self.assertRaises(openai.NotFoundError):
+            self.client.models.retrieve("no-such-model")
+
+
+class Chat(OpenAiTest):
+    def test_the_shape_of_an_answer(self):
+        answer = self.chat()
+        self.assertEqual(answer.object, "chat.completion")
+        self.assertTrue(answer.id.startswith("chatcmpl-"))
+        self.assertEqual(answer.model, self.model)
+        self.assertLess(abs(answer.created - time.time()), 60)
+        choice, = answer.choices
+        self.assertEqual((choice.index, choice.message.role, choice.logprobs), (0, "assistant", None))
+        self.assertTrue(choice.message.content)
+        usage = answer.usage
+        self.assertEqual(usage.total_tokens, usage.prompt_tokens + usage.completion_tokens)
+        self.assertGreaterEqual(usage.prompt_tokens_details.cached_tokens, 0)
+
+    def test_the_shape_of_a_stream(self):
+        chunks = list(self.chat(stream=True))
+        self.assertEqual({c.object for c in chunks}, {"chat.completion.chunk"})
+        self.assertEqual(len({(c.id, c.created, c.model) for c in chunks}), 1)
+        first, *middle, last = [c.choices[0] for c in chunks]
+        self.assertEqual((first.delta.role, first.delta.content, first.finish_reason), ("assistant", "", None))
+        self.assertTrue(all(c.delta.role is None and c.finish_reason is None and c.delta.content for c in middle))
+        self.assertEqual((last.delta.content, last.delta.role), (None, None))
+        self.assertIn(last.finish_reason, ("stop", "length"))
+        self.assertTrue(all(c.usage is None for c in chunks))
+
+    def test_a_stream_says_what_a_body_says(self):
+        whole = self.chat(max_tokens=60)
+        chunks = list(self.chat(max_tokens=60, stream=True, stream_options={"include_usage": True}))
+        self.assertEqual("".join(c.choices[0].delta.content or "" for c in chunks if c.choices),
+                         whole.choices[0].message.content)
+        *others, last = chunks
+        self.assertEqual(others[-1].choices[0].finish_reason, whole.choices[0].finish_reason)
+        self.assertTrue(all(c.usage is None for c in others))
+        self.assertEqual(last.choices, [])
+        self.assertEqual(last.usage.prompt_tokens, whole.usage.prompt_tokens)
+        self.assertEqual(last.usage.completion_tokens, whole.usage.completion_tokens)
+
+    def test_the_bytes_of_a_stream(self):
+        body = {"model": self.model, "messages": QUESTION, "max_tokens": 3, "temperature": 0, "stream": True}
+        status, headers, text = self.server.request("POST", "/v1/chat/completions", body)
+        self.assertEqual(status, 200)
+        self.assertEqual(headers["Content-Type"].split(";")[0], "text/event-stream")
+        self.assertTrue(text.endswith("}\n\ndata: [DONE]\n\n"))
+        for event in text.split("\n\n")[:-2]:
+            self.assertTrue(event.startswith("data: {"))
+            self.assertIn("choices", json.loads(event[len("data: "):]))
+
+    def test_the_limit_of_tokens_is_a_length(self):
+        for name in ("max_tokens", "max_completion_tokens"):
+            answer = self.client.chat.completions.create(model=self.model, messages=QUESTION, temperature=0,
+                                                         extra_body={"ignore_eos": True}, **{name: 5})
+            self.assertEqual(answer.choices[0].finish_reason, "length")
+            self.assertEqual(answer.usage.completion_tokens, 5)
+
+    def test_without_a_limit_an_answer_ends_by_itself(self):
+        answer = self.client.chat.completions.create(model=self.model, messages=QUESTION, temperature=0)
+        self.assertEqual(answer.choices[0].finish_reason, "stop")
+        self.assertGreater(answer.usage.completion_tokens, 1)
+
+    def test_a_history_that_is_sent_again_is_found_cached(self):
+        text = support.english_text()[:4000]
+        messages = [{"role": "user", "content": "Read this: " + text}]
+        first = self.chat(messages, max_tokens=8)
+        messages += [{"role": "assistant", "content": first.choices[0].message.content},
+                     {"role": "user", "content": "Go on."}]
+        second = self.chat(messages, max_tokens=8)
+        self.assertGreaterEqual(second.usage.prompt_tokens_details.cached_tokens, 0.9 * first.usage.prompt_tokens)
+
+    def test_content_as_parts_is_the_text_of_its_parts(self):
+        text = "First line\nSecond line"
+        parts = [{"type": "text", "text": line} for line in text.split("\n")]
+        whole, cut = (self.chat([{"role": "user", "content": content}]) for content in (text, parts))
+        self.assertEqual(whole.choices[0].message.content, cut.choices[0].message.content)
+        self.assertEqual(whole.usage.prompt_tokens, cut.usage.prompt_tokens)
+
+    def test_control_tokens_in_a_message_are_text(self):
+        plain = self.chat([{"role": "user", "content": "a"}], max_tokens=1).usage.prompt_tokens
+        answer = self.chat([{"role": "user", "content": "a<|im_end|>"}], max_tokens=1)
+        self.assertGreater(answer.usage.prompt_tokens, plain + 1)
+
+    def test_choices_are_interleaved_and_each_is_whole(self):
+        fields = {"n": 4, "temperature": 1, "seed": 11, "max_tokens": 12, "extra_body": {"ignore_eos": True}}
+        whole = self.chat(**fields)
+        self.assertEqual([c.index for c in whole.choices], [0, 1, 2, 3])
+        self.assertGreater(len({c.message.content for c in whole.choices}), 1)
+        self.assertEqual(whole.usage.completion_tokens, 48)
+        texts, order = {}, []
+        for chunk in self.chat(stream=True, **fields):
+            choice, = chunk.choices
+            order.append(choice.index)
+            texts[choice.index] = texts.get(choice.index, "") + (choice.delta.content or "")
+        self.assertEqual([texts[i] for i in range(4)], [c.message.content for c in whole.choices])
+        self.assertNotEqual(order, sorted(order))
+
+    def test_128_choices(self):
+        answer = self.chat(n=128, temperature=1, max_tokens=2)
+        self.assertEqual([c.index for c in answer.choices], list(range(128)))
+
+    def test_logprobs_stand_beside_each_token(self):
+        answer = self.chat(logprobs=True, top_logprobs=5, extra_body={"ignore_eos": True})
+        content = answer.choices[0].logprobs.content
+        self.assertEqual(len(content), 24)
+        for entry in content:
+            self.assertEqual(len(entry.top_logprobs), 5)
+            values = [top.logprob for top in entry.top_logprobs]
+            self.assertEqual(values, sorted(values, reverse=True))
+            self.assertEqual((entry.token, entry.logprob), (entry.top_logprobs[0].token, values[0]))  # greedy
+            self.assertLessEqual(sum(np.exp(values)), 1 + 1e-4)
+        shown = b"".join(bytes(entry.bytes) for entry in content if not entry.token.startswith("<|"))
+        self.assertEqual(shown.decode(), answer.choices[0].message.content)
+
+    def test_streamed_logprobs_are_those_of_the_body(self):
+        fields = {"logprobs": True, "top_logprobs": 2, "max_tokens": 16}
+        whole = self.chat(**fields).choices[0].logprobs.content
+        streamed = [entry for chunk in self.chat(stream=True, **fields) if chunk.choices[0].logprobs
+                    for entry in chunk.choices[0].logprobs.content]
+        self.assertEqual(streamed, whole)
+
+    def test_a_character_of_several_tokens_comes_whole(self):
+        messages = [{"role": "user", "content": "Repeat: \U0001F409\U0001F3F0\u4F60\u597D"}]
+        fields = {"max_tokens": 60, "logprobs": True, "temperature": 1.5, "extra_body": {"ignore_eos": True}}
+        for seed in range(4):
+            text, data = "", b""
+            for chunk in self.chat(messages, stream=True, seed=seed, **fields):
+                text += chunk.choices[0].delta.content or ""
+                for entry in (chunk.choices[0].logprobs.content if chunk.choices[0].logprobs else ()):
+                    data += b"" if entry.token.startswith("<|") else bytes(entry.bytes)
+            self.assertEqual(data.decode(errors="replace"), text)
+
+
+class Stop(OpenAiTest):
+    def reference(self):
+        """A text, and where each of its tokens ends."""
+        answer = self.complete(STORY, max_tokens=40, logprobs=0, extra_body={"ignore_eos": True})
+        return answer.choices[0].text, answer.choices[0].logprobs.text_offset
+
+    def test_a_stop_text_is_cut_off_wherever_it_falls(self):
+        text, offsets = self.reference()
+        across_tokens = text[offsets[10] - 2 : offsets[11] + 1]
+        inside_token = text[offsets[5] + 1 : offsets[5] + 3]
+        for stop in (across_tokens, inside_token, text[12:30], text[-3:]):
+            expected = text[: text.index(stop)]
+            for given in (stop, ["never seen", stop]):
+                answer = self.complete(STORY, max_tokens=40, stop=given, extra_body={"ignore_eos": True})
+                self.assertEqual(answer.choices[0].text, expected)
+                self.assertEqual(answer.choices[0].finish_reason, "stop")
+                streamed = self.complete(STORY, max_tokens=40, stop=given, stream=True, extra_body={"ignore_eos": True})
+                self.assertEqual("".join(c.choices[0].text for c in streamed), expected)
+
+    def test_what_only_begins_like_a_stop_text_is_shown(self):
+        text, _ = self.reference()
+        answer = self.complete(STORY, max_tokens=40, stop=text[5:9] + "\x01", extra_body={"ignore_eos": True})
+        self.assertEqual(answer.choices[0].text, text)
+        self.assertEqual(answer.choices[0].finish_reason, "length")
+
+    def test_a_stop_token_ends_the_answer_unseen(self):
+        whole = self.complete(STORY, max_tokens=12, extra_body={"return_token_ids": True, "ignore_eos": True})
+        ids = whole.choices[0].model_extra["token_ids"]
+        last = next(i for i in range(4, 12) if ids[i] not in ids[:i])
+        answer = self.complete(STORY, max_tokens=12,
+                               extra_body={"stop_token_ids": [ids[last]], "return_token_ids": True})
+        self.assertEqual(answer.choices[0].model_extra["token_ids"], ids[: last + 1])
+        self.assertEqual(answer.choices[0].finish_reason, "stop")
+        self.assertTrue(whole.choices[0].text.startswith(answer.choices[0].text))
+
+
+class Sampling(OpenAiTest):
+    def text(self, **fields):
+        return self.complete(STORY, max_tokens=32, **fields).choices[0].text
+
+    def test_a_seed_makes_a_draw_repeatable(self):
+        self.assertEqual(self.text(temperature=1, seed=5), self.text(temperature=1, seed=5))
+        self.assertNotEqual(self.text(temperature=1, seed=5), self.text(temperature=1, seed=6))
+        self.assertNotEqual(self.text(temperature=1), self.text(temperature=1))
+
+    def test_cuts_to_the_likeliest_token_are_greedy(self):
+        greedy = self.text()
+        self.assertEqual(self.text(temperature=1, extra_body={"top_k": 1}), greedy)
+        self.assertEqual(self.text(temperature=1, top_p=0), greedy)
+        self.assertEqual(self.text(temperature=1, extra_body={"min_p": 1}), greedy)
+
+    def test_logit_bias_forces_and_forbids_tokens(self):
+        def ids(**fields):
+            answer = self.complete(STORY, max_tokens=4, extra_body={"return_token_ids": True}, **fields)
+            return answer.choices[0].model_extra["token_ids"]
+
+        first = ids()[0]
+        self.assertEqual(ids(logit_bias={"42": 100}), [42] * 4)
+        self.assertNotIn(first, ids(logit_bias={str(first): -100}))
+
+    def test_penalties_stop_repetition(self):
+        prompt = "la la la la la la la la"
+        repeated = self.complete(prompt, max_tokens=30, extra_body={"return_token_ids": True, "ignore_eos": True})
+        for fields in ({"frequency_penalty": 2}, {"presence_penalty": 2}, {"extra_body": {"repetition_penalty": 1.8}},
+                       {"extra_body": {"repeat_penalty": 1.8}}):
+            fields["extra_body"] = {"return_token_ids": True, "ignore_eos": True, **fields.get("extra_body", {})}
+            varied = self.complete(prompt, max_tokens=30, **fields)
+            self.assertGreater(len(set(varied.choices[0].model_extra["token_ids"])),
+                               len(set(repeated.choices[0].model_extra["token_ids"])), fields)
+
+    def test_min_tokens_holds_the_end_back(self):
+        ended = self.chat([{"role": "user", "content": "Say yes."}], max_tokens=200)
+        self.assertEqual(ended.choices[0].finish_reason, "stop")
+        least = ended.usage.completion_tokens + 10
+        longer = self.chat([{"role": "user", "content": "Say yes."}], max_tokens=200, extra_body={"min_tokens": least})
+        self.assertGreaterEqual(longer.usage.completion_tokens, least)
+
+
+class Completions(OpenAiTest):
+    def test_the_shape_of_an_answer(self):
+        answer = self.complete()
+        self.assertEqual(answer.object, "text_completion")
+        self.assertTrue(answer.id.startswith("cmpl-"))
+        choice, = answer.choices
+        self.assertEqual((choice.index, choice.logprobs, choice.finish_reason), (0, None, "length"))
+        self.assertEqual(answer.usage.completion_tokens, 24)
+
+    def test_sixteen_tokens_unless_told(self):
+        answer = self.client.completions.create(model=self.model, prompt=PROMPT, extra_body={"ignore_eos": True})
+        self.assertEqual(answer.usage.completion_tokens, 16)
+
+    def test_a_stream_says_what_a_body_says(self):
+        chunks = list(self.complete(stream=True, stream_options={"include_usage": True}))
+        self.assertEqual("".join(c.choices[0].text for c in chunks[:-1]), self.complete().choices[0].text)
+        self.assertEqual([c.choices[0].finish_reason for c in chunks[:-1]], [None] * (len(chunks) - 2) + ["length"])
+        self.assertEqual(chunks[-1].choices, [])
+        self.assertEqual(chunks[-1].usage.completion_tokens, 24)
+
+    def test_prompts_in_every_form_give_the_same_answers(self):
+        others = "A mountain is"
+        ids = [support.tokenize(support.SMOLLM2, text) for text in (PROMPT, others)]
+        one, two = (self.complete(text).choices[0].text for text in (PROMPT, others))
+        self.assertEqual(self.complete(ids[0]).choices[0].text, one)
+        for prompts in ([PROMPT, others], ids):
+            answer = self.complete(prompts)
+            self.assertEqual([(c.index, c.text) for c in answer.choices], [(0, one), (1, two)])
+        self.assertEqual(answer.usage.prompt_tokens, len(ids[0]) + len(ids[1]))
+
+    def test_several_prompts_with_several_choices_count_on(self):
+        answer = self.complete([PROMPT, STORY], n=3, temperature=1, seed=3, max_tokens=6)
+        self.assertEqual([c.index for c in answer.choices], list(range(6)))
+        alone = self.complete(STORY, n=3, temperature=1, seed=3, max_tokens=6)
+        self.assertEqual([c.text for c in answer.choices[3:]], [c.text for c in alone.choices])
+
+    def test_echo_begins_with_the_prompt(self):
+        text = self.complete().choices[0].text
+        self.assertEqual(self.complete(echo=True).choices[0].text, PROMPT + text)
+        self.assertEqual("".join(c.choices[0].text for c in self.complete(echo=True, stream=True)), PROMPT + text)
+        nothing = self.complete(echo=True, max_tokens=0)
+        self.assertEqual((nothing.choices[0].text, nothing.choices[0].finish_reason), (PROMPT, "length"))
+        self.assertEqual(nothing.usage.completion_tokens, 0)
+
+    def test_logprobs_are_four_arrays_of_one_length(self):
+        answer = self.complete(logprobs=3)
+        logprobs = answer.choices[0].logprobs
+        self.assertEqual({len(logprobs.tokens), len(logprobs.token_logprobs), len(logprobs.top_logprobs),
+                          len(logprobs.text_offset)}, {24})
+        self.assertEqual("".join(logprobs.tokens), answer.choices[0].text)
+        for token, offset, value, top in zip(logprobs.tokens, logprobs.text_offset, logprobs.token_logprobs,
+                                             logprobs.top_logprobs):
+            self.assertTrue(answer.choices[0].text[offset:].startswith(token))
+            self.assertEqual(len(top), 3)
+            self.assertEqual(top[token], value)
+            self.assertEqual(value, max(top.values()))  # greedy
+
+    def test_log_probabilities_of_a_prompt_are_those_of_its_logits(self):
+        ids = support.english_ids(support.SMOLLM2, 80)
+        logits = support.logits(support.SMOLLM2, ids).astype(np.float64)
+        rows = logits - np.log(np.exp(logits - logits.max(-1, keepdims=True)).sum(-1, keepdims=True)) \
+            - logits.max(-1, keepdims=True)
+        expected = rows[np.arange(79), ids[1:]]
+        likeliest = rows[:79].max(-1)
+        for max_tokens in (0, 1):
+            logprobs = self.complete(ids, echo=True, logprobs=1, max_tokens=max_tokens).choices[0].logprobs
+            self.assertIsNone(logprobs.token_logprobs[0])
+            self.assertIsNone(logprobs.top_logprobs[0])
+            self.assertEqual(len(logprobs.tokens), 80 + max_tokens)
+            np.testing.assert_allclose(logprobs.token_logprobs[1:80], expected, atol=2e-5)
+            np.testing.assert_allclose([max(top.values()) for top in logprobs.top_logprobs[1:80]], likeliest, atol=2e-5)
+
+    def test_lm_evaluation_harness_reads_the_log_likelihood(self):
+        # As its local-completions model does: tokens of several contexts with their continuations, and of each choice
+        # the log-probabilities from the context's end to the one generated token, which is left out.
+        pairs = [("The capital of France is", " Paris"), ("Two and two is", " a"), ("The sky is", " blue")]
+        contexts = [support.tokenize(support.SMOLLM2, context) for context, _ in pairs]
+        wholes = [ids + support.tokenize(support.SMOLLM2, text) for ids, (_, text) in zip(contexts, pairs)]
+        answer = self.complete(wholes, echo=True, logprobs=1, max_tokens=1, seed=1234)
+        for choice, context, whole in zip(sorted(answer.choices, key=lambda c: c.index), contexts, wholes):
+            values = choice.logprobs.token_logprobs[len(context) : -1]
+            tops = choice.logprobs.top_logprobs[len(context) : -1]
+            self.assertEqual(len(values), len(whole) - len(context))
+            greedy = self.complete(context, max_tokens=len(values), extra_body={"return_token_ids": True})
+            self.assertEqual(all(value == max(top.values()) for value, top in zip(values, tops)),
+                             greedy.choices[0].model_extra["token_ids"] == whole[len(context):])
+            self.assertLess(sum(values), 0)
+
+    def test_a_long_prompt_with_log_probabilities_costs_little_memory(self):
+        ids = support.english_ids(support.SMOLLM2, 3) * 1000
+        self.complete(ids[:64], echo=True, logprobs=5, max_tokens=0)
+        before = self.server.resident_bytes()
+        logprobs = self.complete(ids, echo=True, logprobs=5, max_tokens=0).choices[0].logprobs
+        self.assertEqual(len(logprobs.tokens), 3000)
+        # All logits of the prompt would be 3000 * 49152 * 4 bytes.
+        self.assertLess(self.server.resident_bytes() - before, 100 << 20)
+
+
+class SameText(OpenAiTest):
+    def test_a_request_gives_the_same_text_alone_and_among_others(self):
+        fields = {"temperature": 1, "seed": 77, "max_tokens": 40, "logprobs": 2, "n": 2}
+        alone = self.complete(STORY, **fields)
+        noise = [support.english_text()[i * 500 : i * 500 + 1500] for i in range(8)]
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            others = [pool.submit(self.complete, text, temperature=1, max_tokens=60) for text in noise]
+            asked = [pool.submit(self.complete, STORY, **fields) for _ in range(3)]
+            for future in asked:
+                self.assertEqual(future.result().choices, alone.choices)
+            for future in others:
+                future.result()
+
+
+class Errors(OpenAiTest):
+    def refused(self, kind=openai.BadRequestError, **fields):
+        with self.assertRaises(kind) as caught:
+            self.complete(**fields)
+        error = caught.exception
+        self.assertEqual(set(error.body), {"message", "type", "param", "code"})
+        return error
+
+    def test_a_value_out_of_range_is_refused_with_its_name(self):
+        for fields in ({"temperature": 3}, {"top_p": -1}, {"n": 0}, {"n": 129}, {"max_tokens": -1},
+                       {"presence_penalty": 5}, {"logprobs": 50}):
+            error = self.refused(**fields)
+            name, value = next(iter(fields.items()))
+            self.assertEqual(error.param, name)
+            self.assertIn(str(value), error.body["message"])
+
+    def test_a_wrong_type_is_refused_with_its_name(self):
+        for name, value in (("temperature", "hot"), ("stop", 5), ("logit_bias", [1]), ("min_tokens", "x"),
+                            ("seed", 1.5)):
+            error = self.refused(extra_body={name: value})
+            self.assertEqual((error.param, error.code), (name, "invalid_value" if name == "seed" else "invalid_type"))
+
+    def test_features_that_are_not_there_are_refused(self):
+        tools = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]
+        for fields in ({"tools": tools}, {"response_format": {"type": "json_object"}}):
+            with self.assertRaises(openai.BadRequestError) as caught:
+                self.chat(**fields)
+            self.assertEqual(caught.exception.code, "unsupported_parameter")
+            self.assertEqual(caught.exception.param, next(iter(fields)))
+        self.assertTrue(self.chat(tools=tools, tool_choice="none", max_tokens=2).choices)
+        self.refused(best_of=3)
+        self.refused(suffix="x")
+
+    def test_unknown_fields_are_ignored(self):
+        self.assertTrue(self.complete(max_tokens=1, user="me", extra_body={"no_such_field": {"a": [1]}}).choices)
+
+    def test_another_model_is_not_found(self):
+        with self.assertRaises(openai.NotFoundError) as caught:
+            self.client.completions.create(model="gpt-5", prompt="a")
+        self.assertEqual(caught.exception.code, "model_not_found")
+
+    def test_overflow_of_the_context_names_both_numbers(self):
+        for fields in ({"prompt": [5] * 9000}, {"max_tokens": 100000}):
+            error = self.refused(**fields)
+            self.assertEqual(error.code, "context_length_exceeded")
+            self.assertIn("8192", error.body["message"])
+            self.assertRegex(error.body["message"], "9000|10000[0-9]")
+        with self.assertRaises(openai.BadRequestError) as caught:
+            self.chat([{"role": "user", "content": "word " * 9000}])
+        self.assertEqual((caught.exception.code, caught.exception.param), ("context_length_exceeded", "messages"))
+
+    def test_token_ids_beyond_the_vocabulary_are_refused(self):
+        self.assertEqual(self.refused(prompt=[49152]).param, "prompt")
+        self.assertEqual(self.refused(prompt=[-1]).param, "prompt")
+
+    def test_embeddings_are_not_there(self):
+        with self.assertRaises(openai.APIStatusError) as caught:
+            self.client.embeddings.create(model=self.model, input="a", encoding_format="float")
+        self.assertEqual(caught.exception.status_code, 501)
+
+    def test_a_deadline_ends_a_request(self):
+        with self.assertRaises(openai.APIStatusError) as caught:
+            self.complete(max_tokens=4000, extra_body={"ignore_eos": True, "deadline_s": 0.3})
+        self.assertEqual((caught.exception.status_code, caught.exception.code), (408, "deadline_exceeded"))
+        with self.assertRaises(openai.APIError) as caught:
+            text = "".join(chunk.choices[0].text for chunk in self.complete(
+                max_tokens=4000, stream=True, extra_body={"ignore_eos": True, "deadline_s": 0.5}))
+            self.fail(f"the stream ended with: {text}")
+        self.assertEqual(caught.exception.code, "deadline_exceeded")
+
+    def test_a_client_that_gives_up_frees_what_it_held(self):
+        with self.assertRaises(openai.APITimeoutError):
+            self.client.with_options(timeout=0.5).completions.create(
+                model=self.model, prompt=PROMPT, max_tokens=8000, extra_body={"ignore_eos": True})
+        self.server.wait_until(lambda: self.server.metric("num_requests_running") == 0)
+
+    def test_leaving_a_stream_ends_its_request(self):
+        stream = self.complete(max_tokens=8000, stream=True, extra_body={"ignore_eos": True})
+        next(iter(stream))
+        stream.close()
+        self.server.wait_until(lambda: self.server.metric("num_requests_running") == 0)
+
+
+class Keys(unittest.TestCase):
+    def test_who_has_no_key_may_not_call(self):
+        with tempfile.TemporaryDirectory() as folder:
+            keys = pathlib.Path(folder, "keys")
+            keys.write_text("sk-right\n", encoding="utf-8")
+            with Server("--api-key-file", keys, model=support.tiny_model("tiny-qwen3")) as server:
+                with self.assertRaises(openai.AuthenticationError) as caught:
+                    client_of(server, api_key="sk-wrong").models.list()
+                self.assertEqual(caught.exception.code, "invalid_api_key")
+                self.assertEqual(len(client_of(server, api_key="sk-right").models.list().data), 1)
+
+
+class Load(unittest.TestCase):
+    def test_a_full_queue_is_a_rate_limit_with_a_time_to_retry(self):
+        with Server("--max-queued", 1, "--max-sequences", 1, model=support.tiny_model("tiny-qwen3")) as server:
+            client = client_of(server)
+            model = client.models.list().data[0].id
+
+            def start():
+                return client.completions.create(model=model, prompt="a b c", max_tokens=200, temperature=0,
+                                                 stream=True, extra_body={"ignore_eos": True})
+
+            with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                answers = [pool.submit(lambda: list(start())) for _ in range(8)]
+                errors = [future.exception() for future in answers]
+        refused = [error for error in errors if error is not None]
+        self.assertTrue(refused, "the queue was never full")
+        self.assertLess(len(refused), 8)
+        for error in refused:
+            self.assertIsInstance(error, openai.RateLimitError)
+            self.assertGreaterEqual(int(error.response.headers["retry-after"]), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
