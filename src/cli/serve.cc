@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/config_file.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "server/server.h"
@@ -192,8 +193,7 @@ void add_serve_command(CLI::App& app, Context& context, Action& action) {
   add_limit_options(*command, *options);
   add_engine_options(*command, options->engine, context);
   options->engine.itl_target_ms = EngineOptions{}.itl_target_ms;  // several users: not the other commands' default
-  command->set_config("--config", "", "Options from this file, by the same names; the command line goes first")
-      ->type_name("FILE");
+  add_config_option(*command);
   command->callback(
       [options, &context, &action] { action = [options, &context] { return serve(*options, context); }; });
 }

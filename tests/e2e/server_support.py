@@ -127,7 +127,7 @@ class Server:
         while not condition():
             if time.monotonic() > end:
                 raise AssertionError(f"waited {timeout} s in vain; metrics: {self.metrics()}")
-            time.sleep(0.005)
+            time.sleep(0.01)
 
     def resident_bytes(self):
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:

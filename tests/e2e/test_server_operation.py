@@ -132,18 +132,17 @@ class Operation(unittest.TestCase):
 
 class Drain(unittest.TestCase):
     def test_what_runs_is_finished_and_the_exit_code_is_0(self):
-        with Server() as server:
+        with Server("--drain-timeout", 300) as server:
             chunks = server.stream("Once", max_tokens=100, ignore_eos=True)
             next(chunks)
             server.process.send_signal(signal.SIGTERM)
             rest = list(chunks)
             self.assertEqual(rest[-1]["choices"][0]["finish_reason"], "length")
-            self.assertEqual(server.process.wait(30), 0)
+            self.assertEqual(server.process.wait(60), 0)
 
     def test_new_requests_are_refused_while_draining(self):
-        with Server() as server:
-            waiting = socket.create_connection((server.host, server.port))
-            chunks = server.stream("Once", max_tokens=400, ignore_eos=True)
+        with Server() as server, socket.create_connection((server.host, server.port)) as waiting:
+            chunks = server.stream("Once", max_tokens=200, ignore_eos=True)
             next(chunks)
             server.process.send_signal(signal.SIGTERM)
             time.sleep(0.2)
@@ -152,7 +151,8 @@ class Drain(unittest.TestCase):
             waiting.sendall(b"GET /ready HTTP/1.1\r\nHost: x\r\n\r\n")
             self.assertIn(b"503 Service Unavailable", waiting.recv(4096))
             list(chunks)
-            self.assertEqual(server.process.wait(30), 0)
+            waiting.close()
+            self.assertEqual(server.process.wait(60), 0)
 
     def test_the_time_for_it_is_bounded(self):
         with Server("--drain-timeout", 0.3) as server:
@@ -177,10 +177,12 @@ class Drain(unittest.TestCase):
 
 class HangUp(unittest.TestCase):
     def assert_free(self, server, within):
-        """No block is in use within so many seconds; what a look at the metrics takes is allowed for."""
+        """No block is in use within so many seconds and the step that was under way."""
         begin = time.monotonic()
         server.wait_until(lambda: server.metric("kv_blocks_referenced") == 0)
-        self.assertLess(time.monotonic() - begin, within * PATIENCE)
+        took, metrics = time.monotonic() - begin, server.metrics()
+        steps = metrics["octavo:step_time_seconds_sum"] / metrics["octavo:step_time_seconds_count"]
+        self.assertLess(took, within * PATIENCE + 3 * steps)
 
     def test_while_an_answer_is_made(self):
         with Server() as server:
@@ -272,18 +274,19 @@ class Limits(unittest.TestCase):
             self.assertLess(time.monotonic() - begin, 2 * PATIENCE)
 
     def test_a_reader_that_stops_reading_is_cut_off(self):
-        with Server("--write-timeout", 1, "--max-unsent-size", "64KiB") as server:
-            lazy = socket.socket()
+        with Server("--write-timeout", 1, "--max-unsent-size", "64KiB", model=tiny()) as server, \
+                socket.socket() as lazy:
             lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             lazy.connect((server.host, server.port))
-            body = json.dumps({"prompt": "a", "n": 64, "max_tokens": 2000, "ignore_eos": True, "stream": True,
+            body = json.dumps({"prompt": "a", "n": 64, "max_tokens": 1000, "ignore_eos": True, "stream": True,
                                "logprobs": 5}).encode()
             lazy.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
                          b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
             server.wait_until(lambda: server.metric("num_requests_running") == 64)
             self.assertEqual(len(list(server.stream("b", max_tokens=5, ignore_eos=True))), 5)
             server.wait_until(lambda: server.metric("kv_blocks_referenced") == 0, timeout=60 * PATIENCE)
-            lazy.close()
+            self.assertNotIn('octavo:request_success_total{finished_reason="length"}',
+                             {k for k, v in server.metrics().items() if v > 1})
 
     def test_a_thousand_idle_streams_cost_less_than_64_mib(self):
         with Server("--max-sequences", 1) as server:

@@ -1,0 +1,45 @@
+#include "cli/config_file.h"
+
+#include <fmt/format.h>
+
+namespace octavo::cli {
+namespace {
+
+// CLI11 reads configuration files for a program as a whole, not for one of its commands.
+void apply(CLI::App& command, const std::string& path, const CLI::ConfigItem& item) {
+  const auto wrong = [&](const std::string& message) {
+    return CLI::ValidationError("--config", fmt::format("{}: {}: {}", path, item.fullname(), message));
+  };
+  CLI::Option* option = item.parents.empty() ? command.get_option_no_throw("--" + item.name) : nullptr;
+  if (option == nullptr || item.name == "config" || item.name == "help") throw wrong("there is no such option");
+  if (option->count() > 0) return;  // the command line's
+  try {
+    if (option->get_expected_max() == 0) {
+      option->add_result(option->get_flag_value(item.name, CLI::ConfigTOML().to_flag(item)));
+    } else {
+      option->add_result(item.inputs);
+    }
+    option->run_callback();
+  } catch (const CLI::ParseError& error) {
+    throw wrong(error.what());
+  }
+}
+
+}  // namespace
+
+void add_config_option(CLI::App& command) {
+  command
+      .add_option_function<std::string>(
+          "--config",
+          [&command](const std::string& path) {
+            try {
+              for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_file(path)) apply(command, path, item);
+            } catch (const CLI::FileError& error) {
+              throw CLI::ValidationError("--config", error.what());
+            }
+          },
+          "Options from this file, by the same names; the command line goes first")
+      ->type_name("FILE");
+}
+
+}  // namespace octavo::cli
