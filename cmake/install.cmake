@@ -21,7 +21,6 @@ octavo_install_set(Engine gguf tokenizer model sampler engine)
 set_target_properties(octavo_engine PROPERTIES EXPORT_NAME octavo)
 add_library(Octavo::octavo ALIAS octavo_engine)  # the same name for who has us as a subdirectory
 
-install(TARGETS octavo RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/octavo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/OctavoConfig.cmake.in OctavoConfig.cmake
   INSTALL_DESTINATION ${package_dir})

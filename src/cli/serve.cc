@@ -103,9 +103,11 @@ void add_network_options(CLI::App& app, ServeOptions& options) {
   app.add_option("--host", server.host, "Address to listen at; default: 127.0.0.1, this machine alone")
       ->type_name("ADDRESS");
   add_integer(app, "--port", options.port, 0, kMaxPort, "Port; default 8080; 0: a free one, which is printed");
-  app.add_option("--tls-cert", server.tls_certificate, "PEM file with the certificate chain: serve https")
-      ->type_name("FILE");
-  app.add_option("--tls-key", server.tls_key, "PEM file with its private key")->type_name("FILE");
+  CLI::Option* certificate =
+      app.add_option("--tls-cert", server.tls_certificate, "PEM file with the certificate chain: serve https");
+  CLI::Option* key = app.add_option("--tls-key", server.tls_key, "PEM file with its private key");
+  certificate->type_name("FILE")->needs(key);
+  key->type_name("FILE")->needs(certificate);
   app.add_option("--api-key-file", options.key_file, "Only who has a key of this file may call; one a line")
       ->type_name("FILE");
   app.add_option("--cors-origin", server.service.cors_origins,

@@ -14,7 +14,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr const char* kCommands[] = {"run", "chat", "info", "tokenize", "logits"};
+constexpr const char* kCommands[] = {"run", "chat", "serve", "info", "tokenize", "logits"};
 
 TEST(Usage, NoCommandPrintsHelpAndIsWrong) {
   CliRun cli;
@@ -77,6 +77,12 @@ TEST(Usage, WrongArgumentsAreOneLineAndExitCode2) {
       {"chat", "words"},
       {"info", "a", "b"},
       {"info", "a", "--context", "-5"},
+      {"serve", "--port", "70000"},
+      {"serve", "--read-timeout", "-1"},
+      {"serve", "--policy", "fair"},
+      {"serve", "--max-body-size", "1TiB"},
+      {"serve", "--tls-cert", "cert.pem"},
+      {"serve", "--config", "/nowhere/octavo.conf"},
       {"tokenize", "text", "--decode", "1"},
       {"tokenize", "text", "--ids", "--json"},
       {"logits"},

@@ -15,7 +15,7 @@ GREEDY = ("--temp", 0, "-n", 12)
 class Help(unittest.TestCase):
     def test_every_command_explains_itself(self):
         top = support.octavo_ok("--help")
-        for command in ("run", "chat", "info", "tokenize", "logits"):
+        for command in ("run", "chat", "serve", "info", "tokenize", "logits"):
             self.assertIn(command, top)
             text = support.octavo_ok(command, "--help")
             self.assertIn("--help", text)

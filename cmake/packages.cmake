@@ -1,0 +1,32 @@
+# `cpack -G DEB` makes a Debian package of the program with its service, whose libraries are Debian's; `cpack -G TGZ` a
+# folder that runs wherever it is put, with its libraries beside it.
+set(CPACK_PACKAGE_VENDOR "Octavo")
+set(CPACK_PACKAGE_CONTACT "Octavo's maintainers <maintainers@octavo.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/packages_of_generator.cmake)
+set(CPACK_COMPONENTS_ALL program libraries service)  # each generator takes its own
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION misc)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/conffiles)
+
+# The loader looks beside the program first, also for what its libraries need: DT_RPATH, not DT_RUNPATH.
+set_target_properties(octavo PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/octavo")
+target_link_options(octavo PRIVATE -Wl,--disable-new-dtags)
+install(TARGETS octavo RUNTIME_DEPENDENCY_SET octavo_libraries
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+# The C and C++ libraries belong to the system: older ones than those of the build do not run it either way.
+install(RUNTIME_DEPENDENCY_SET octavo_libraries
+  PRE_EXCLUDE_REGEXES [[^lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|asan|ubsan|tsan)\.so]] [[^ld-linux]]
+  LIBRARY DESTINATION lib/octavo COMPONENT libraries EXCLUDE_FROM_ALL)
+install(FILES LICENSE docs/server.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program EXCLUDE_FROM_ALL)
+install(FILES packaging/octavo.service DESTINATION lib/systemd/system COMPONENT service EXCLUDE_FROM_ALL)
+install(FILES packaging/octavo.conf DESTINATION /etc/octavo COMPONENT service EXCLUDE_FROM_ALL)
+include(CPack)
