@@ -110,11 +110,19 @@ asio::awaitable<void> Server::accept_loop() {
     boost::system::error_code error;
     Tcp::socket socket = co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, error));
     if (!error) {
-      start(std::move(socket));
+      start_or_drop(std::move(socket));
     } else if (acceptor_.is_open()) {
       asio::steady_timer pause(io_, kAcceptPause);
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
     }
+  }
+}
+
+/// Where there is no memory for a further connection, it is closed and the others go on.
+void Server::start_or_drop(Tcp::socket socket) {
+  try {
+    start(std::move(socket));
+  } catch (const std::exception&) {  // the socket is closed with what held it
   }
 }
 
@@ -131,12 +139,18 @@ void Server::start(Tcp::socket socket) {
   auto connection = std::make_shared<HttpConnection>(std::move(transport), options_.limits, io_.get_executor());
   connections_.insert(connection);
   service_.metrics().set_connections(connections_.size());
-  asio::co_spawn(io_, serve(connection), [this, connection](const std::exception_ptr&) {
+  const auto on_end = [this, connection](const std::exception_ptr&) {
     connection->close();
     connections_.erase(connection);
     service_.metrics().set_connections(connections_.size());
     if (draining_ && connections_.empty()) finish();
-  });
+  };
+  try {
+    asio::co_spawn(io_, serve(connection), on_end);
+  } catch (...) {
+    connections_.erase(connection);
+    throw;
+  }
 }
 
 asio::awaitable<void> Server::serve(std::shared_ptr<HttpConnection> connection) {
@@ -168,7 +182,7 @@ void Server::take_waiting_connections() {
     Tcp::socket socket(io_);
     acceptor_.accept(socket, error);
     if (error) return;
-    start(std::move(socket));
+    start_or_drop(std::move(socket));
   }
 }
 

@@ -52,6 +52,7 @@ class Server {
   asio::awaitable<void> serve(std::shared_ptr<HttpConnection> connection);
   asio::awaitable<void> tick_loop();
   void start(Tcp::socket socket);
+  void start_or_drop(Tcp::socket socket);
   void take_waiting_connections();
   void on_engine_change();
   void begin_drain();

@@ -52,7 +52,7 @@ Service::~Service() = default;
 void Service::set_loaded() {
   const Engine& engine = *host_.engine();
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  model_ = ServedModel{.id = options_.model_name.empty() ? slug(engine.info().name) : options_.model_name,
+  model_ = ServedModel{.id = options_.model_name.empty() ? slug(engine.info().name) : valid_utf8(options_.model_name),
                        .created = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
                        .sampling_defaults = engine.default_sampling({})};
   metrics_.set_model(model_->id);
