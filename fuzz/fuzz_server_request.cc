@@ -1,0 +1,103 @@
+// Any body as a completion and as a chat: it is refused in words, or becomes requests that the engine may take, and the
+// answer to them is JSON whatever the tokens are.
+#include <boost/json/parse.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "server/completion.h"
+#include "server/json_body.h"
+#include "server/prompt_logprobs.h"
+#include "server/text_engine.h"
+
+namespace {
+
+using namespace octavo;
+using namespace octavo::server;
+
+constexpr std::size_t kMaxDepth = 32;
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+bool is_json(std::string_view text) {
+  boost::system::error_code error;
+  boost::json::parse(text, error);
+  return !error;
+}
+
+void check_events(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t end = bytes.find("\n\n");
+    require(bytes.starts_with("data: ") && end != std::string_view::npos);
+    const std::string_view event = bytes.substr(6, end - 6);
+    require(event == "[DONE]" || is_json(event));
+    bytes.remove_prefix(end + 2);
+  }
+}
+
+void check_requests(const CompletionCall& call, const Engine& engine) {
+  require(!call.requests.empty() && call.requests.size() == call.prompts.size());
+  require(call.n >= 1 && call.n <= kMaxChoices);
+  for (const Request& request : call.requests) {
+    require(!request.tokens.empty() && request.num_choices == call.n);
+    for (const TokenId token : request.tokens) require(token >= 0 && token < engine.info().num_tokens);
+    const auto length = static_cast<std::int64_t>(request.tokens.size()) + std::max(0, request.max_tokens);
+    require(length <= engine.info().max_context);
+    if (request.on_prompt_logits) {
+      const std::vector<float> logits(request.tokens.size() * static_cast<std::size_t>(engine.info().vocab_size));
+      request.on_prompt_logits(0, logits);
+    }
+  }
+}
+
+/// Two events for each choice, whose tokens are taken from the input.
+void answer(const CompletionCall& call, const Engine& engine, const ServedModel& model, std::string_view input) {
+  CompletionResponse response(call, engine, model, "id", 1);
+  std::size_t next = 0;
+  for (std::size_t prompt = 0; prompt < call.prompts.size(); ++prompt) {
+    for (int choice = 0; choice < call.n; ++choice) {
+      for (const FinishReason finish : {FinishReason::kNone, FinishReason::kStop}) {
+        OwnedEvent event;
+        event.choice = static_cast<std::uint32_t>(choice);
+        event.token = (static_cast<unsigned char>(input[next++ % input.size()]) * 7) % engine.info().num_tokens;
+        event.top_logprobs.assign(static_cast<std::size_t>(std::max(0, call.num_logprobs)), {.token = event.token});
+        event.finish = finish;
+        check_events(response.on_event(prompt, event));
+      }
+    }
+  }
+  require(response.done());
+  const std::string last = response.finish();
+  if (call.stream) {
+    check_events(last);
+  } else {
+    require(is_json(last));
+  }
+}
+
+void check(const ApiResult<CompletionCall>& call, const Engine& engine, const ServedModel& model,
+           std::string_view input) {
+  if (!call) {
+    require(call.error().status >= 400 && !call.error().message.empty() && is_json(error_body(call.error())));
+    return;
+  }
+  check_requests(*call, engine);
+  answer(*call, engine, model, input);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const test::TextEngine engine;
+  static const ServedModel model{.id = "text"};
+  const std::string input(reinterpret_cast<const char*>(data), size);
+  const auto body = parse_json_object(input, kMaxDepth);
+  if (!body) return 0;
+  check(parse_completion(*body, engine, model), engine, model, input);
+  check(parse_chat_completion(*body, engine, model), engine, model, input);
+  return 0;
+}
