@@ -52,7 +52,8 @@ class Server:
             if self.process.poll() is not None:
                 break
             time.sleep(0.01)
-        raise AssertionError(f"no line '{pattern}' from the server (exit code {self.process.poll()}):\n{self.messages()}")
+        code = self.process.poll()
+        raise AssertionError(f"no line '{pattern}' from the server (exit code {code}):\n{self.messages()}")
 
     def stop(self, timeout=60):
         """SIGTERM, then its exit code."""

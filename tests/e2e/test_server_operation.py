@@ -1,4 +1,4 @@
-"""octavo serve as its operators meet it: start, readiness, drain, limits, hang-ups, keys, TLS, metrics, configuration."""
+"""octavo serve as its operators meet it: start, readiness, drain, limits, hang-ups, keys, TLS, metrics, settings."""
 import json
 import pathlib
 import random
@@ -56,8 +56,8 @@ class Start(unittest.TestCase):
     def test_options_come_from_a_file_and_the_command_line_goes_first(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "octavo.conf")
-            path.write_text('served-model-name = "from-file"\nmax-body-size = 1KiB\nmax-queued = 5\nlog-prompts = true\n',
-                            encoding="utf-8")
+            path.write_text('served-model-name = "from-file"\nmax-body-size = 1KiB\nmax-queued = 5\n'
+                            'log-prompts = true\n', encoding="utf-8")
             with Server("--config", path, "--max-body-size", "2KiB", model=tiny()) as server:
                 self.assertEqual(json.loads(server.get("/v1/models")[2])["data"][0]["id"], "from-file")
                 self.assertEqual(server.request("POST", "/tokenize", {"prompt": "x" * 1500})[0], 200)
@@ -215,7 +215,8 @@ class HangUp(unittest.TestCase):
 
     def test_many_at_random_leave_memory_flat_and_no_block_in_use(self):
         rng = random.Random(3)
-        plans = [(rng.random() < 1 / 3, rng.random() * 0.05, rng.randint(1, 20), rng.randint(1, 60)) for _ in range(500)]
+        plans = [(rng.random() < 1 / 3, rng.random() * 0.05, rng.randint(1, 20), rng.randint(1, 60))
+                 for _ in range(500)]
 
         def ask(plan):
             hangs_up, after, tokens, words = plan
