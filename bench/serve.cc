@@ -273,6 +273,7 @@ void storm(const Options& options, Verdict& verdict) {
   constexpr int kBlocks = 320;
   EngineOptions small = engine_options(options);
   small.kv_memory_bytes = kv_bytes(options, kBlocks);
+  small.max_queued = 0;  // they come faster than they are served
   const auto engine = load(small);
   const std::vector<Request> requests = make_storm(options.storm_requests, engine->info().vocab_size);
   // All of the arena and of the scratch memory is touched before resident memory is looked at.
@@ -311,8 +312,10 @@ void storm(const Options& options, Verdict& verdict) {
   verdict.must(different == 0, "answers differ");
   verdict.must(std::ranges::all_of(answers, &Recorded::ended), "a request never ended");
   verdict.must(stats.kv.blocks_referenced == 0, "blocks are free at the end");
+  // Scratch memory is touched as far as the largest step so far: a first quarter of few requests says nothing.
+  constexpr std::size_t kMany = 400;
   constexpr double kFlatMib = 16;  // allocators keep pages of requests that were large
-  verdict.must(grown_mib <= kFlatMib, "resident memory is flat");
+  verdict.must(requests.size() < kMany || grown_mib <= kFlatMib, "resident memory is flat");
 }
 
 // --- scheduler ---

@@ -262,7 +262,7 @@ class Engine {
   virtual void drain() = 0;
 
   virtual Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const = 0;
-  /// The bytes of the tokens; control tokens give their text.
+  /// The bytes of the tokens; control tokens give their text, ids that the vocabulary lacks nothing.
   virtual std::string detokenize(std::span<const TokenId> tokens) const = 0;
   /// The prompt of a conversation, ending where the assistant begins. Error: the model's template is missing or
   /// unknown.

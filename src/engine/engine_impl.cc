@@ -235,7 +235,13 @@ Result<std::vector<TokenId>> EngineImpl::tokenize(std::string_view text, const T
   return parts_.tokenizer->encode(text, options);
 }
 
-std::string EngineImpl::detokenize(std::span<const TokenId> tokens) const { return parts_.tokenizer->decode(tokens); }
+std::string EngineImpl::detokenize(std::span<const TokenId> tokens) const {
+  const auto is_known = [&](TokenId id) { return id >= 0 && id < parts_.tokenizer->vocab_size(); };
+  if (std::ranges::all_of(tokens, is_known)) return parts_.tokenizer->decode(tokens);
+  std::vector<TokenId> known;
+  std::ranges::copy_if(tokens, std::back_inserter(known), is_known);
+  return parts_.tokenizer->decode(known);
+}
 
 Result<std::vector<TokenId>> EngineImpl::apply_chat_template(std::span<const ChatMessage> messages) const {
   return parts_.tokenizer->apply_chat_template(messages);

@@ -88,7 +88,7 @@ TEST(Usage, WrongArgumentsAreOneLineAndExitCode2) {
       {"logits"},
       {"logits", "--ids", "1,x"},
       {"logits", "--ids", ""},
-      {"serve"},
+      {"server"},
   };
   for (const auto& args : wrong) {
     CliRun cli;

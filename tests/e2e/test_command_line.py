@@ -90,11 +90,11 @@ class Run(unittest.TestCase):
         self.assertEqual(late["text"], whole)
 
     def test_a_repeat_penalty_breaks_a_repetition(self):
-        args = ("run", "--raw", "-p", "yes yes yes yes yes yes yes", "--temp", 0, "-n", 12, "--json")
+        args = ("run", "--raw", "-p", "1, 2, 3, 4,", "--temp", 0, "-n", 12, "--json")
         plain = json.loads(support.octavo_ok(*args))["tokens"]
-        penalized = json.loads(support.octavo_ok(*args, "--repeat-penalty", 3))["tokens"]
-        self.assertLess(len(set(plain)), 4)
-        self.assertGreater(len(set(penalized)), 8)
+        penalized = json.loads(support.octavo_ok(*args, "--repeat-penalty", 1000))["tokens"]
+        self.assertLess(len(set(plain)), len(plain), "the comma comes again")
+        self.assertEqual(len(set(penalized)), len(penalized))
 
     def test_the_context_ends_the_answer(self):
         result = json.loads(support.octavo_ok("run", "--raw", "-p", "1, 2, 3, 4,", "--temp", 0, "--max-context", 32,

@@ -361,5 +361,11 @@ TEST(Engine, RequestsThatCannotBeServedAreRefusedWithTheNumbers) {
   EXPECT_EQ(engine.run(make_request(30, 20)).finish, FinishReason::kLength);
 }
 
+TEST(Engine, DetokenizesIdsBeyondTheVocabularyToNothing) {
+  TestEngine engine;
+  const std::vector<TokenId> some = {3, -1, 4, 32, 1 << 30, 5};
+  EXPECT_EQ(engine->detokenize(some), engine->detokenize(std::vector<TokenId>{3, 4, 5}));
+}
+
 }  // namespace
 }  // namespace octavo

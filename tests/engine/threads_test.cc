@@ -61,6 +61,8 @@ TEST(Threads, ManySubmitAndPullWhileOneDrives) {
     });
   }
   clients.clear();
+  engine->drain();
+  driver.join();  // the last event comes from within a step
   EXPECT_EQ(wrong, 0);
   EXPECT_TRUE(engine.all_blocks_free());
 }
@@ -76,6 +78,8 @@ TEST(Threads, CancelFromOutsideEndsARequestInAnyState) {
     const Answer answer = pull(**stream);
     EXPECT_EQ(answer.num_last_events, 1);
   }
+  engine->drain();
+  driver.join();
   EXPECT_TRUE(engine.all_blocks_free());
 }
 
@@ -87,7 +91,8 @@ TEST(Threads, AbandonedStreamCancelsItsRequest) {
     ASSERT_TRUE(stream);
     if (i % 2 == 0) (*stream)->next();
   }
-  for (int waited = 0; engine->stats().finished < 20 && waited < 1000; ++waited) std::this_thread::sleep_for(5ms);
+  engine->drain();
+  driver.join();
   EXPECT_EQ(engine->stats().finished, 20U);
   EXPECT_TRUE(engine.all_blocks_free());
 }
@@ -166,7 +171,7 @@ TEST(Threads, StatsCanBeReadAtAnyTime) {
   reader.request_stop();
   reader.join();
   engine->drain();
-  driver.join();  // the last event comes from within a step
+  driver.join();
   EXPECT_EQ(engine->stats().generated_tokens, 600U);
   EXPECT_EQ(engine->stats().prompt_tokens, 600U);
   EXPECT_EQ(engine->stats().finished, 30U);
