@@ -80,7 +80,7 @@ ApiResult<CompletionCall> parse_chat_completion(const boost::json::object& body,
 /// may have been moved from.
 class CompletionResponse {
  public:
-  CompletionResponse(const CompletionCall& call, const Engine& engine, const ServedModel& model, std::string id,
+  CompletionResponse(const CompletionCall& call, const Engine& engine, const ServedModel& model, std::string_view id,
                      std::int64_t created);
   ~CompletionResponse();
   CompletionResponse(const CompletionResponse&) = delete;

@@ -20,7 +20,7 @@ HttpResponse to_response(const ApiError& error) {
 }
 
 HttpConnection::HttpConnection(std::unique_ptr<Transport> transport, const HttpLimits& limits,
-                               asio::any_io_executor executor)
+                               const asio::any_io_executor& executor)
     : transport_(std::move(transport)),
       limits_(limits),
       wake_(executor),
@@ -166,7 +166,7 @@ std::string HttpConnection::head_of(const HttpResponse& response) const {
   const std::string_view reason = http::obsolete_reason(static_cast<http::status>(response.status));
   std::string head = fmt::format("HTTP/1.{} {} {}\r\n", version_ == 10 ? 0 : 1, response.status, reason);
   if (!response.content_type.empty()) head += "Content-Type: " + response.content_type + "\r\n";
-  for (const auto& [name, value] : response.headers) head += name + ": " + value + "\r\n";
+  for (const auto& [name, value] : response.headers) head += fmt::format("{}: {}\r\n", name, value);
   if (!keep_alive_) {
     head += "Connection: close\r\n";
   } else if (version_ == 10) {

@@ -58,7 +58,7 @@ class HttpConnection {
   /// Looks at a request's head before its body is read; an error refuses it.
   using HeadCheck = std::function<std::optional<ApiError>(const HttpRequest&)>;
 
-  HttpConnection(std::unique_ptr<Transport> transport, const HttpLimits& limits, asio::any_io_executor executor);
+  HttpConnection(std::unique_ptr<Transport> transport, const HttpLimits& limits, const asio::any_io_executor& executor);
 
   /// Runs until the connection ends; whoever spawns it keeps the connection alive meanwhile.
   asio::awaitable<void> read_loop();

@@ -79,7 +79,7 @@ struct CompletionResponse::State {
 };
 
 CompletionResponse::CompletionResponse(const CompletionCall& call, const Engine& engine, const ServedModel& model,
-                                       std::string id, std::int64_t created)
+                                       std::string_view id, std::int64_t created)
     : state_(std::make_unique<State>(State{.call = call, .head = {}})) {
   const std::string_view object = !call.is_chat ? "text_completion"
                                   : call.stream ? "chat.completion.chunk"

@@ -122,7 +122,8 @@ asio::awaitable<void> Server::accept_loop() {
 void Server::start_or_drop(Tcp::socket socket) {
   try {
     start(std::move(socket));
-  } catch (const std::exception&) {  // the socket is closed with what held it
+  } catch (const std::exception&) {
+    return;  // the socket is closed with what held it
   }
 }
 
