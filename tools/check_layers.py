@@ -22,7 +22,8 @@ ALLOWED = {
     "model": {"public", "base", "tensor", "gguf", "kernels", "kv"},
     "sampler": {"public", "base", "tensor", "kernels"},
     "engine": {"public", "base", "tensor", "gguf", "tokenizer", "kernels", "kv", "model", "sampler"},
-    "server": {"public", "base", "tokenizer"},
+    # sampler: a prompt's log-probabilities are those of drawn tokens, reduced by the same functions.
+    "server": {"public", "base", "tokenizer", "sampler"},
     # model: `octavo info` says what a file will need in memory, which its hyperparameters tell without loading it.
     "cli": {"public", "base", "tensor", "gguf", "tokenizer", "model", "engine", "server"},
 }

@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 
 #include "cli/parse.h"
+#include "tokenizer/utf8.h"
 
 namespace octavo::cli {
 namespace {

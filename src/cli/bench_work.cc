@@ -3,19 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "engine/model_work.h"
+
 namespace octavo::cli {
-namespace {
-
-/// Tokens seen by rows at positions first .. first + count - 1, added up; a window of 0 is none.
-double tokens_seen(int first, int count, int window) {
-  const double rows = count;
-  if (window == 0) return rows * (first + 1) + rows * (rows - 1) / 2;
-  const int growing = std::clamp(window - first - 1, 0, count);  // rows that see all before them, and fewer than window
-  return tokens_seen(first, growing, 0) + (rows - growing) * window;
-}
-
-}  // namespace
-
 Work& Work::operator+=(const Work& other) {
   bytes += other.bytes;
   int8_ops += other.int8_ops;

@@ -6,6 +6,7 @@
 #include "cli/info_report.h"
 #include "cli/options.h"
 #include "cli/parse.h"
+#include "tokenizer/utf8.h"
 
 namespace octavo::cli {
 namespace {

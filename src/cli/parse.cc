@@ -112,16 +112,6 @@ Result<std::vector<TokenId>> parse_ids(std::string_view text) {
   return ids;
 }
 
-std::string to_valid_utf8(std::string_view bytes) {
-  std::string out;
-  while (!bytes.empty()) {
-    const Utf8Step step = next_utf8_step(bytes);
-    out += step.kind == Utf8Step::Kind::kCharacter ? bytes.substr(0, step.length) : kReplacementCharacter;
-    bytes.remove_prefix(step.length);
-  }
-  return out;
-}
-
 std::string escaped(std::string_view bytes) {
   std::string out;
   while (!bytes.empty()) {

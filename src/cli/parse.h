@@ -28,9 +28,6 @@ std::string format_bytes(std::uint64_t bytes);
 /// Token ids separated by commas, spaces or both; at least one.
 Result<std::vector<TokenId>> parse_ids(std::string_view text);
 
-/// The text as valid UTF-8: each maximal ill-formed part becomes U+FFFD.
-std::string to_valid_utf8(std::string_view bytes);
-
 /// For one line of a terminal or a table: valid UTF-8, with \n, \t, \\ and \xNN for what would not be seen.
 std::string escaped(std::string_view bytes);
 

@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/parse.h"
+#include "tokenizer/utf8.h"
 
 namespace octavo::cli {
 namespace {

@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/utf8.h"
 
 namespace octavo::cli {
 namespace {

@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace octavo {
-namespace {
-
-double seconds(Choice::Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
-
-}  // namespace
 
 RequestStats ActiveRequest::stats_of(const Choice& choice) const {
   const Choice::Clock::time_point now = Choice::Clock::now();

@@ -18,6 +18,10 @@
 
 namespace octavo {
 
+inline double seconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
 /// One of the answers to a request's prompt.
 struct Choice {
   using Clock = std::chrono::steady_clock;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "engine/model_work.h"
+
 namespace octavo {
 namespace {
 
@@ -17,13 +19,6 @@ constexpr double kMaxSlowdown = 8;  // what a step was off by beyond that is no 
 constexpr double kMinMs = 0.05;     // errors count relative to the step's time, from here on
 constexpr int kSweeps = 40;         // of coordinate descent, from the costs of the step before
 constexpr double kRidge = 1e-6;     // share of the diagonal: two features that go together share their cost
-
-/// Tokens seen by rows at positions first .. first + count - 1, added up; a window of 0 is none.
-double tokens_seen(double first, double count, double window) {
-  if (window == 0) return count * (first + 1) + count * (count - 1) / 2;
-  const double growing = std::clamp(window - first - 1, 0.0, count);  // rows that see all before them
-  return tokens_seen(first, growing, 0) + (count - growing) * window;
-}
 
 }  // namespace
 

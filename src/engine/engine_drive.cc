@@ -13,8 +13,6 @@ using Clock = Choice::Clock;
 // How old the statistics may be that another thread sees while steps are computed.
 constexpr auto kStatsAge = std::chrono::milliseconds(20);
 
-double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
-
 }  // namespace
 
 class EngineImpl::Driving {

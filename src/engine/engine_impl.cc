@@ -6,6 +6,7 @@
 #include "base/error.h"
 
 namespace octavo {
+
 Result<std::unique_ptr<EngineImpl>> EngineImpl::create(EngineParts parts) {
   const std::int64_t capacity =
       std::min<std::int64_t>(parts.info.max_context, parts.runner->kv().max_sequence_tokens());

@@ -46,4 +46,11 @@ std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_t
   return all;
 }
 
+double tokens_seen(int first, int count, int window) {
+  const double rows = count;
+  if (window == 0) return rows * (first + 1.0) + rows * (rows - 1) / 2;
+  const int growing = std::clamp(window - first - 1, 0, count);  // rows that see all before them, and fewer than window
+  return tokens_seen(first, growing, 0) + (rows - growing) * window;
+}
+
 }  // namespace octavo

@@ -16,4 +16,7 @@ MatrixWork output_work(const GgufFile& file);
 /// One entry for each distance that layers look back.
 std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_type);
 
+/// Tokens that rows at positions first .. first + count - 1 see, added up; a window of 0 is none.
+double tokens_seen(int first, int count, int window);
+
 }  // namespace octavo

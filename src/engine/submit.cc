@@ -11,6 +11,8 @@ namespace {
 
 constexpr double kLongestDeadline = 1e6;  // seconds; more than a week
 
+auto draining() { return fail_as(ErrorKind::kDraining, "the engine is draining: it takes no further request"); }
+
 }  // namespace
 
 Result<RequestId> EngineImpl::submit(Request request, TokenCallback on_event) {
@@ -18,7 +20,7 @@ Result<RequestId> EngineImpl::submit(Request request, TokenCallback on_event) {
   OCTAVO_TRY_VOID(check_choices(request));
   OCTAVO_TRY_VOID(check_endings(request, max_generated));
   OCTAVO_TRY_VOID(check_limits(request));
-  if (inbox_.is_closed()) return fail_as(ErrorKind::kDraining, "the engine is draining: it takes no further request");
+  if (inbox_.is_closed()) return draining();
   if (++num_queued_ > parts_.max_queued && parts_.max_queued > 0) {
     --num_queued_;
     return fail_as(ErrorKind::kQueueFull, "found {} requests waiting, expected fewer than {}", parts_.max_queued,
@@ -29,7 +31,7 @@ Result<RequestId> EngineImpl::submit(Request request, TokenCallback on_event) {
     std::unique_ptr<ActiveRequest> active = make_active(id, std::move(request), std::move(on_event), max_generated);
     if (hand_over(active)) return id;
     --num_queued_;
-    if (inbox_.is_closed()) return fail_as(ErrorKind::kDraining, "the engine is draining: it takes no further request");
+    if (inbox_.is_closed()) return draining();
   } catch (const std::bad_alloc&) {
     --num_queued_;
   }

@@ -1,8 +1,7 @@
 #include "server/api_error.h"
+#include "tokenizer/utf8.h"
 
 #include <boost/json.hpp>
-
-#include "server/text.h"
 
 namespace octavo::server {
 namespace {
@@ -11,7 +10,7 @@ constexpr int kRetryAfterS = 1;
 
 boost::json::value text_or_null(const std::string& text) {
   if (text.empty()) return nullptr;
-  return boost::json::value(valid_utf8(text));
+  return boost::json::value(to_valid_utf8(text));
 }
 
 }  // namespace
@@ -45,7 +44,7 @@ ApiError to_api_error(const Error& error) {
 
 std::string error_body(const ApiError& error) {
   const boost::json::object body = {{"error",
-                                     {{"message", valid_utf8(error.message)},
+                                     {{"message", to_valid_utf8(error.message)},
                                       {"type", error.type},
                                       {"param", text_or_null(error.param)},
                                       {"code", text_or_null(error.code)}}}};

@@ -9,6 +9,7 @@
 #include "server/run_on.h"
 #include "server/text.h"
 #include "server/tokenize_handler.h"
+#include "tokenizer/utf8.h"
 
 namespace octavo::server {
 namespace {
@@ -52,9 +53,10 @@ Service::~Service() = default;
 void Service::set_loaded() {
   const Engine& engine = *host_.engine();
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  model_ = ServedModel{.id = options_.model_name.empty() ? slug(engine.info().name) : valid_utf8(options_.model_name),
-                       .created = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
-                       .sampling_defaults = engine.default_sampling({})};
+  model_ =
+      ServedModel{.id = options_.model_name.empty() ? slug(engine.info().name) : to_valid_utf8(options_.model_name),
+                  .created = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
+                  .sampling_defaults = engine.default_sampling({})};
   metrics_.set_model(model_->id);
 }
 
@@ -136,7 +138,7 @@ asio::awaitable<bool> Service::serve_one(HttpConnection& connection) {
   AccessRecord& record = exchange.record;
   record.peer = connection.peer();
   record.method = text_of(exchange.request.method_string());
-  record.path = valid_utf8(exchange.request.target());
+  record.path = to_valid_utf8(exchange.request.target());
   record.id = text_of(exchange.request["X-Request-Id"]);
   const auto printable = [](char c) { return c > ' ' && c <= '~'; };
   if (record.id.empty() || record.id.size() > kMaxRequestId || !std::ranges::all_of(record.id, printable))
@@ -206,7 +208,7 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
     co_return;
   }
   Engine& engine = *host_.engine();
-  if (options_.log_prompts) exchange.record.prompt = valid_utf8(exchange.request.body());
+  if (options_.log_prompts) exchange.record.prompt = to_valid_utf8(exchange.request.body());
   if (route == Route::kCompletions || route == Route::kChatCompletions) {
     CompletionHandler handler(*this, exchange, engine);
     co_await handler.run(route == Route::kChatCompletions);

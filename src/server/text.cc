@@ -1,19 +1,6 @@
 #include "server/text.h"
 
-#include "tokenizer/utf8.h"
-
 namespace octavo::server {
-
-std::string valid_utf8(std::string_view bytes) {
-  std::string out;
-  out.reserve(bytes.size());
-  while (!bytes.empty()) {
-    const Utf8Step step = next_utf8_step(bytes);
-    out += step.kind == Utf8Step::Kind::kCharacter ? bytes.substr(0, step.length) : kReplacementCharacter;
-    bytes.remove_prefix(step.length);
-  }
-  return out;
-}
 
 std::string slug(std::string_view name) {
   std::string out;

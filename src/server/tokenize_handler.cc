@@ -7,7 +7,7 @@
 #include "server/json_body.h"
 #include "server/json_fields.h"
 #include "server/openai_request.h"
-#include "server/text.h"
+#include "tokenizer/utf8.h"
 
 namespace octavo::server {
 namespace {
@@ -47,7 +47,7 @@ ApiResult<std::string> detokenize(const boost::json::object& body, const Engine&
                                                                  describe(value), engine.info().num_tokens - 1)));
     tokens.push_back(static_cast<TokenId>(*id));
   }
-  return boost::json::serialize(boost::json::object{{"prompt", valid_utf8(engine.detokenize(tokens))}});
+  return boost::json::serialize(boost::json::object{{"prompt", to_valid_utf8(engine.detokenize(tokens))}});
 }
 
 }  // namespace

@@ -7,49 +7,21 @@
 namespace octavo::server {
 namespace {
 
-class PlainTransport final : public Transport {
- public:
-  explicit PlainTransport(Tcp::socket socket) : socket_(std::move(socket)) {}
+using TlsStream = asio::ssl::stream<Tcp::socket>;
 
-  const Tcp::socket& socket() const override { return socket_; }
+Tcp::socket& socket_of(Tcp::socket& stream) { return stream; }
+const Tcp::socket& socket_of(const Tcp::socket& stream) { return stream; }
+Tcp::socket& socket_of(TlsStream& stream) { return stream.next_layer(); }
+const Tcp::socket& socket_of(const TlsStream& stream) { return stream.next_layer(); }
+
+template <class Stream>
+class StreamTransport : public Transport {
+ public:
+  explicit StreamTransport(Stream stream) : stream_(std::move(stream)) {}
+
+  const Tcp::socket& socket() const override { return socket_of(stream_); }
   asio::awaitable<bool> handshake() override { co_return true; }
 
-  asio::awaitable<std::size_t> read_some(asio::mutable_buffer buffer) override {
-    boost::system::error_code error;
-    const std::size_t count =
-        co_await socket_.async_read_some(buffer, asio::redirect_error(asio::use_awaitable, error));
-    co_return error ? 0 : count;
-  }
-  asio::awaitable<std::size_t> write_some(asio::const_buffer buffer) override {
-    boost::system::error_code error;
-    const std::size_t count =
-        co_await socket_.async_write_some(buffer, asio::redirect_error(asio::use_awaitable, error));
-    co_return error ? 0 : count;
-  }
-  asio::awaitable<void> finish_writing() override {
-    boost::system::error_code ignored;
-    socket_.shutdown(Tcp::socket::shutdown_send, ignored);
-    co_return;
-  }
-  void close() override {
-    boost::system::error_code ignored;
-    socket_.close(ignored);
-  }
-
- private:
-  Tcp::socket socket_;
-};
-
-class TlsTransport final : public Transport {
- public:
-  TlsTransport(Tcp::socket socket, asio::ssl::context& context) : stream_(std::move(socket), context) {}
-
-  const Tcp::socket& socket() const override { return stream_.next_layer(); }
-  asio::awaitable<bool> handshake() override {
-    boost::system::error_code error;
-    co_await stream_.async_handshake(asio::ssl::stream_base::server, asio::redirect_error(asio::use_awaitable, error));
-    co_return !error;
-  }
   asio::awaitable<std::size_t> read_some(asio::mutable_buffer buffer) override {
     boost::system::error_code error;
     const std::size_t count =
@@ -66,22 +38,34 @@ class TlsTransport final : public Transport {
   /// tells where it ends.
   asio::awaitable<void> finish_writing() override {
     boost::system::error_code ignored;
-    stream_.next_layer().shutdown(Tcp::socket::shutdown_send, ignored);
+    socket_of(stream_).shutdown(Tcp::socket::shutdown_send, ignored);
     co_return;
   }
   void close() override {
     boost::system::error_code ignored;
-    stream_.next_layer().close(ignored);
+    socket_of(stream_).close(ignored);
   }
 
- private:
-  asio::ssl::stream<Tcp::socket> stream_;
+ protected:
+  Stream stream_;
+};
+
+class TlsTransport final : public StreamTransport<TlsStream> {
+ public:
+  TlsTransport(Tcp::socket socket, asio::ssl::context& context)
+      : StreamTransport(TlsStream(std::move(socket), context)) {}
+
+  asio::awaitable<bool> handshake() override {
+    boost::system::error_code error;
+    co_await stream_.async_handshake(asio::ssl::stream_base::server, asio::redirect_error(asio::use_awaitable, error));
+    co_return !error;
+  }
 };
 
 }  // namespace
 
 std::unique_ptr<Transport> make_plain_transport(Tcp::socket socket) {
-  return std::make_unique<PlainTransport>(std::move(socket));
+  return std::make_unique<StreamTransport<Tcp::socket>>(std::move(socket));
 }
 
 std::unique_ptr<Transport> make_tls_transport(Tcp::socket socket, asio::ssl::context& context) {

@@ -92,6 +92,17 @@ Utf8Step next_utf8_step(std::string_view bytes) {
   return {kCharacter, rule.length};
 }
 
+std::string to_valid_utf8(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const Utf8Step step = next_utf8_step(bytes);
+    out += step.kind == Utf8Step::Kind::kCharacter ? bytes.substr(0, step.length) : kReplacementCharacter;
+    bytes.remove_prefix(step.length);
+  }
+  return out;
+}
+
 RepairedText repair_utf8(std::string_view bytes) {
   RepairedText repaired;
   repaired.text.reserve(bytes.size());

@@ -33,6 +33,9 @@ struct Utf8Step {
 /// Reads one step from `bytes`, which is not empty (Unicode 15, section 3.9, "substitution of maximal subparts").
 Utf8Step next_utf8_step(std::string_view bytes);
 
+/// The text as valid UTF-8: each maximal ill-formed part, and an end within a character, becomes U+FFFD.
+std::string to_valid_utf8(std::string_view bytes);
+
 /// Text that a byte-level BPE vocabulary can be asked for: every byte is part of a character.
 struct RepairedText {
   std::string text;

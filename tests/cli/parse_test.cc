@@ -73,11 +73,6 @@ TEST(ParseIds, CommasAndSpacesSeparate) {
   for (const char* text : {"", " , ", "1,x", "-1", "1;2", "2147483648"}) EXPECT_FALSE(parse_ids(text)) << text;
 }
 
-TEST(Text, BrokenUtf8BecomesReplacementCharacters) {
-  EXPECT_EQ(to_valid_utf8("a\xFFz\xE2\x82"), "a\uFFFDz\uFFFD");
-  EXPECT_EQ(to_valid_utf8("Gr\u00FC\u00DFe"), "Gr\u00FC\u00DFe");
-}
-
 TEST(Text, EscapedShowsWhatATerminalWouldObey) {
   EXPECT_EQ(escaped("a\n\t\\\x1b[31m\x7f"), "a\\n\\t\\\\\\x1b[31m\\x7f");
   EXPECT_EQ(escaped("\u00FC \xC2\x9B \xFF"), "\u00FC \\xc2\\x9b \\xff");

@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "engine/stop_reference.h"
 #include "engine/test_engine.h"
 
 namespace octavo {
 namespace {
 
 using test::Answer;
+using test::cut_before_stop;
 using test::make_request;
 using test::reference_answer;
 using test::TestEngine;
@@ -26,18 +28,6 @@ Request make_ascii_request(int prompt_tokens, int max_tokens, std::uint64_t seed
 Answer answer_of(const Request& request) {
   TestEngine engine;
   return engine.run(request);
-}
-
-// "Find in the whole text", see stop_matcher_test.cc.
-std::string cut_before_stop(const std::string& text, const std::vector<std::string>& stop) {
-  for (std::size_t end = 1; end <= text.size(); ++end) {
-    std::size_t longest = 0;
-    for (const std::string& candidate : stop) {
-      if (std::string_view(text).substr(0, end).ends_with(candidate)) longest = std::max(longest, candidate.size());
-    }
-    if (longest > 0) return text.substr(0, end - longest);
-  }
-  return text;
 }
 
 TEST(Endings, AStopTextEndsTheAnswerBeforeItWhereverTokensMeet) {

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 
+#include "engine/stop_reference.h"
 #include "support/tiny_vocab.h"
 #include "tokenizer/utf8.h"
 
 namespace octavo {
 namespace {
 
+using test::cut_before_stop;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -35,18 +37,6 @@ Shown show(const std::vector<std::string>& stop, const std::vector<std::string>&
   add(matcher.finish({}));
   shown.matched = matcher.matched();
   return shown;
-}
-
-// "Find in the whole text": the stop text that is complete first, of those the longest.
-std::string cut_before_stop(const std::string& text, const std::vector<std::string>& stop) {
-  for (std::size_t end = 1; end <= text.size(); ++end) {
-    std::size_t longest = 0;
-    for (const std::string& candidate : stop) {
-      if (std::string_view(text).substr(0, end).ends_with(candidate)) longest = std::max(longest, candidate.size());
-    }
-    if (longest > 0) return text.substr(0, end - longest);
-  }
-  return text;
 }
 
 TEST(StopMatcher, WithoutStopTextsEveryPiecePassesAsItIs) {

@@ -70,10 +70,6 @@ TEST(AccessLog, ALineIsOneJsonObject) {
   EXPECT_FALSE(line.as_object().contains("prompt"));
 }
 
-TEST(Text, BytesThatAreNoUtf8BecomeReplacementCharacters) {
-  EXPECT_EQ(valid_utf8("a\xFF\xC3\xA9\xE2\x82"), "a\xEF\xBF\xBD\xC3\xA9\xEF\xBF\xBD");
-}
-
 TEST(Text, ASlugIsFitForAUrl) {
   EXPECT_EQ(slug("SmolLM2 135M  Instruct!"), "smollm2-135m-instruct");
   EXPECT_EQ(slug("gemma-3_1.5"), "gemma-3_1.5");

@@ -55,5 +55,11 @@ TEST(Utf8Step, EveryCodePointIsOneCharacter) {
   }
 }
 
+TEST(Utf8, BytesThatAreNoUtf8BecomeReplacementCharacters) {
+  EXPECT_EQ(to_valid_utf8("a\xFF\xC3\xA9\xE2\x82"), "a\xEF\xBF\xBD\xC3\xA9\xEF\xBF\xBD");
+  EXPECT_EQ(to_valid_utf8("a\xFFz\xE2\x82"), "a\uFFFDz\uFFFD");
+  EXPECT_EQ(to_valid_utf8("Gr\u00FC\u00DFe"), "Gr\u00FC\u00DFe");
+}
+
 }  // namespace
 }  // namespace octavo::test
