@@ -17,6 +17,7 @@ constexpr int kMaxPort = 65535;
 constexpr int kMaxCount = 1 << 30;
 constexpr int kMaxSeconds = 86400;
 constexpr std::uint64_t kMaxHeaderBytes = 1U << 20;
+constexpr std::uint64_t kMaxHeldBytes = std::uint64_t{1} << 50;
 
 struct ServeOptions {
   EngineOptions engine;
@@ -124,6 +125,10 @@ void add_limit_options(CLI::App& app, ServeOptions& options) {
   add_size(app, "--max-body-size", limits.max_body_bytes, 1, std::uint64_t{1} << 30, "Of a request; default 8MiB");
   add_size(app, "--max-unsent-size", limits.max_unsent_bytes, 4096, std::uint64_t{1} << 30,
            "Made for a client that does not read on; then it is cut off; default 1MiB");
+  add_size(app, "--max-answer-size", options.server.service.max_answer_bytes, 1024, kMaxHeldBytes,
+           "Held of one answer that is not streamed; default 64MiB");
+  add_size(app, "--max-held-size", options.server.service.max_held_bytes, 1024, kMaxHeldBytes,
+           "Of all of these together; default 512MiB");
   add_integer(app, "--max-json-depth", options.max_json_depth, 1, 1024, "Levels of nesting; default 32");
   add_seconds(app, "--read-timeout", limits.read_timeout, "From a request's first byte to its last; default 30");
   add_seconds(app, "--write-timeout", limits.write_timeout, "Without the client taking a byte; default 30");

@@ -22,6 +22,7 @@ struct ServedModel {
   std::string id;            // as in /v1/models
   std::int64_t created = 0;  // seconds since 1970
   SamplingParams sampling_defaults = {};
+  std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer; see answer_size.h
 };
 
 /// A TokenEvent that owns what it points to, so that it can leave the engine's callback.
@@ -51,7 +52,8 @@ class PromptLogprobs;
 
 /// What the answer needs of a prompt whose Request has gone to the engine.
 struct CallPrompt {
-  TokenId last_token = -1;                        // which the answer's first token follows
+  TokenId last_token = -1;  // which the answer's first token follows
+  std::size_t num_tokens = 0;
   std::vector<TokenId> tokens = {};               // with echo or return_token_ids
   std::string text = {};                          // with echo
   std::shared_ptr<PromptLogprobs> logprobs = {};  // with echo and logprobs: its request fills it, see prompt_logprobs.h
@@ -62,6 +64,7 @@ struct CompletionCall {
   bool is_chat = false;
   bool stream = false;
   bool include_usage = false;            // stream_options.include_usage
+  bool continuous_usage = false;         // extension: stream_options.continuous_usage_stats beside it
   bool echo = false;                     // completions: the answer begins with the prompt
   bool return_token_ids = false;         // extension
   int n = 1;                             // choices of each prompt
@@ -89,6 +92,8 @@ class CompletionResponse {
   /// Streamed calls: the SSE bytes to send now, "data: {...}\n\n" as often as needed; empty if there is nothing to say
   /// yet. Other calls: always empty; the event is kept.
   std::string on_event(std::size_t prompt_index, const OwnedEvent& event);
+  /// Of a call that is not streamed: bytes of the answer that are held.
+  std::size_t held_bytes() const;
   /// All choices of all prompts have ended.
   bool done() const;
   /// Why the call cannot be answered, or null: a choice ended as kFailed, kCancelled or kDeadline. A call that is not

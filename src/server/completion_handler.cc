@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "server/answer_size.h"
 #include "server/json_body.h"
 #include "server/run_on.h"
 
@@ -57,6 +58,7 @@ CompletionHandler::CompletionHandler(Service& service, Exchange& exchange, Engin
 CompletionHandler::~CompletionHandler() {
   connection_.set_on_hang_up(nullptr);
   service_.active_.erase(this);
+  service_.held_bytes_ -= held_bytes_;
   queue_->close();
   cancel();
 }
@@ -114,7 +116,7 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
 
 asio::awaitable<void> CompletionHandler::run(bool is_chat) {
   ApiResult<CompletionCall> call = co_await parse(is_chat);
-  if (connection_.hung_up()) {
+  if (call && connection_.hung_up()) {
     exchange_.record.status = 499;
     co_return;
   }
@@ -180,16 +182,33 @@ void CompletionHandler::observe(const EventQueue::Item& item) {
   record.cached_tokens = std::max<std::int64_t>(record.cached_tokens, 0) + event.stats.cached_tokens;
 }
 
+std::optional<ApiError> CompletionHandler::hold(std::uint64_t num_bytes) {
+  service_.held_bytes_ += num_bytes - held_bytes_;
+  held_bytes_ = num_bytes;
+  const ServiceOptions& options = service_.options_;
+  if (num_bytes > options.max_answer_bytes) return answer_too_large(num_bytes, options.max_answer_bytes);
+  if (service_.held_bytes_ <= options.max_held_bytes) return std::nullopt;
+  return ApiError{.status = 503,
+                  .message = fmt::format("answers under way take {} bytes, and this server holds at most {}: ask for a "
+                                         "stream, or later",
+                                         service_.held_bytes_, options.max_held_bytes),
+                  .type = "server_error",
+                  .code = "out_of_memory",
+                  .retry_after_s = 1};
+}
+
 asio::awaitable<void> CompletionHandler::answer_whole(CompletionResponse& response) {
-  while (!response.done() && response.error() == nullptr && !aborted_ && !connection_.hung_up()) {
+  std::optional<ApiError> too_large;
+  while (!response.done() && response.error() == nullptr && !too_large && !aborted_ && !connection_.hung_up()) {
     take_events(response);
-    if (items_.empty()) co_await connection_.wake().wait();
+    too_large = hold(response.held_bytes());
+    if (items_.empty() && !too_large) co_await connection_.wake().wait();
   }
   if (aborted_) {
     const ApiError error = shutting_down();
     co_await service_.refuse(exchange_, error);
-  } else if (response.error() != nullptr) {
-    const ApiError error = *response.error();
+  } else if (response.error() != nullptr || too_large) {
+    const ApiError error = too_large ? *too_large : *response.error();
     cancel();
     co_await service_.refuse(exchange_, error);
   } else if (response.done()) {
@@ -219,10 +238,10 @@ asio::awaitable<void> CompletionHandler::answer_stream(CompletionResponse& respo
       out += response.fail(shutting_down());
       ended = true;
     }
-    if (ended || !out.empty()) {
-      connected = co_await connection_.write_stream(out, ended);
-    } else if (connection_.hung_up()) {
+    if (connection_.hung_up()) {
       connected = false;
+    } else if (ended || !out.empty()) {
+      connected = co_await connection_.write_stream(out, ended);
     } else {
       co_await connection_.wake().wait();
     }

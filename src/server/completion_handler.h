@@ -4,7 +4,9 @@
 // Lives in the coroutine that answers; the I/O thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +39,8 @@ class CompletionHandler {
   ApiResult<void> complete(CompletionCall& call) const;
   ApiResult<void> submit(CompletionCall& call);
   asio::awaitable<void> answer_whole(CompletionResponse& response);
+  /// Counts what is held of an answer that is made whole; an error ends it.
+  std::optional<ApiError> hold(std::uint64_t num_bytes);
   asio::awaitable<void> answer_stream(CompletionResponse& response);
   /// Takes what came from the engine; the bytes to send of a streamed call.
   std::string take_events(CompletionResponse& response);
@@ -54,7 +58,8 @@ class CompletionHandler {
   std::vector<bool> counted_;       // [prompt]: its tokens are in the record
   std::size_t num_choices_ = 1;     // of each prompt
   std::uint32_t first_choice_ = 0;
-  std::size_t num_open_ = 0;  // choices that have not ended
+  std::size_t num_open_ = 0;      // choices that have not ended
+  std::uint64_t held_bytes_ = 0;  // as counted by the service
   bool aborted_ = false;
 };
 

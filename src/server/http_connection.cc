@@ -1,5 +1,6 @@
 #include "server/http_connection.h"
 
+#include <algorithm>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/rfc7230.hpp>
 
@@ -10,12 +11,27 @@ constexpr std::size_t kReadBytes = 4096;
 constexpr std::chrono::seconds kLingerTime{2};
 constexpr std::size_t kJoinBytes = 16U << 10;  // a body up to this is sent in one piece with its head
 
+/// What this server and one before it might read differently (RFC 9112, 3.2 and 6.1).
+std::optional<ApiError> find_ambiguity(const HttpRequest& request) {
+  const std::size_t num_hosts = request.count(http::field::host);
+  if (num_hosts > 1 || (num_hosts == 0 && request.version() == 11))
+    return ApiError{.status = 400, .message = fmt::format("found {} Host headers, expected one", num_hosts)};
+  const auto coding = request.find(http::field::transfer_encoding);
+  if (coding != request.end() && !boost::beast::iequals(coding->value(), "chunked"))
+    return ApiError{.status = 501,
+                    .message = fmt::format("found the transfer coding '{}', expected chunked or none",
+                                           std::string(coding->value()))};
+  return std::nullopt;
+}
+
 }  // namespace
 
 HttpResponse to_response(const ApiError& error) {
   HttpResponse response{.status = error.status, .body = error_body(error)};
   if (error.retry_after_s > 0) response.headers.emplace_back("Retry-After", std::to_string(error.retry_after_s));
   if (error.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  // OpenAI's clients repeat what ended with a 408 unless they are told not to.
+  if (error.code == "deadline_exceeded") response.headers.emplace_back("X-Should-Retry", "false");
   return response;
 }
 
@@ -33,8 +49,11 @@ asio::awaitable<void> HttpConnection::read_loop() {
   // The header must fit, whole, before the parser takes it.
   const std::size_t max_bytes = limits_.max_header_bytes + kReadBytes;
   while (!closed_) {
-    if (phase_ == Phase::kLingering) in_.clear();
-    if (in_.size() >= max_bytes) {
+    if (phase_ == Phase::kLingering) drop_parsed(num_unparsed());
+    if (phase_ == Phase::kAnswering || phase_ == Phase::kWriting) {
+      // The end of the connection is seen only behind all that comes before it: reading goes on, up to a bound.
+      if (num_unparsed() > limits_.max_header_bytes + limits_.max_body_bytes) co_return close();
+    } else if (num_unparsed() >= max_bytes) {
       co_await room_.wait();
       continue;
     }
@@ -46,6 +65,14 @@ asio::awaitable<void> HttpConnection::read_loop() {
     wake_.notify();
   }
   end();
+}
+
+/// At a cost that does not depend on what follows it.
+void HttpConnection::drop_parsed(std::size_t count) {
+  in_begin_ += count;
+  if (in_begin_ < in_.size() / 2) return;
+  in_.erase(0, in_begin_);
+  in_begin_ = 0;
 }
 
 void HttpConnection::end() {
@@ -61,6 +88,7 @@ void HttpConnection::enter(Phase phase) {
   const Clock::time_point now = Clock::now();
   switch (phase) {
     case Phase::kIdle: overdue_ = now + limits_.idle_timeout; break;
+    case Phase::kHandshake:
     case Phase::kReading: overdue_ = now + limits_.read_timeout; break;
     case Phase::kAnswering: overdue_ = Clock::time_point::max(); break;
     case Phase::kWriting: overdue_ = now + limits_.write_timeout; break;
@@ -70,7 +98,7 @@ void HttpConnection::enter(Phase phase) {
 
 void HttpConnection::tick(Clock::time_point now) {
   if (closed_ || now < overdue_) return;
-  if (phase_ == Phase::kReading && num_requests_ > 0) {
+  if (phase_ == Phase::kReading) {
     timed_out_ = true;  // read_request() answers it
     overdue_ = Clock::time_point::max();
     wake_.notify();
@@ -102,16 +130,14 @@ ApiError HttpConnection::to_error(boost::system::error_code error) const {
 }
 
 std::optional<ApiError> HttpConnection::parse(http::request_parser<http::string_body>& parser) {
-  std::size_t used = 0;
-  while (used < in_.size() && !parser.is_done()) {
+  const bool was_full = num_unparsed() >= limits_.max_header_bytes;
+  while (num_unparsed() > 0 && !parser.is_done()) {
     boost::system::error_code error;
-    const std::size_t count = parser.put(asio::buffer(in_.data() + used, in_.size() - used), error);
-    used += count;
+    const std::size_t count = parser.put(asio::buffer(in_.data() + in_begin_, num_unparsed()), error);
+    drop_parsed(count);
     if (error && error != http::error::need_more) return to_error(error);
     if (count == 0) break;
   }
-  const bool was_full = in_.size() >= limits_.max_header_bytes;
-  in_.erase(0, used);
   if (was_full) room_.notify();
   return std::nullopt;
 }
@@ -120,6 +146,10 @@ asio::awaitable<std::optional<ApiError>> HttpConnection::take_head(
     const http::request_parser<http::string_body>& parser, const HeadCheck& check) {
   version_ = parser.get().version();
   if (!parser.keep_alive()) keep_alive_ = false;
+  if (auto ambiguous = find_ambiguity(parser.get())) {
+    keep_alive_ = false;  // where this request ends is not known
+    co_return ambiguous;
+  }
   std::optional<ApiError> refused = check(parser.get());
   const bool waits = boost::beast::iequals(parser.get()[http::field::expect], "100-continue");
   if (!refused && waits && !parser.is_done()) {
@@ -138,7 +168,9 @@ asio::awaitable<std::optional<Received>> HttpConnection::read_request(const Head
   bool checked = false;
   std::optional<ApiError> problem;
   for (;;) {
-    if (!in_.empty()) {
+    // Some clients end a body with an empty line that is no part of it (RFC 9112, 2.2).
+    if (phase_ == Phase::kIdle) drop_parsed(std::min(in_.find_first_not_of("\r\n", in_begin_), in_.size()) - in_begin_);
+    if (num_unparsed() > 0) {
       if (phase_ == Phase::kIdle) {
         enter(Phase::kReading);
         if (++num_requests_ >= limits_.max_requests) keep_alive_ = false;
@@ -159,6 +191,7 @@ asio::awaitable<std::optional<Received>> HttpConnection::read_request(const Head
   }
   if (!parser.is_done()) keep_alive_ = false;  // what follows is the rest of this request, not a next one
   enter(Phase::kAnswering);
+  room_.notify();
   co_return Received{.request = parser.release(), .error = std::move(problem)};
 }
 
@@ -210,7 +243,7 @@ asio::awaitable<bool> HttpConnection::write_stream(std::string_view bytes, bool 
 
 asio::awaitable<bool> HttpConnection::write(std::string_view bytes) {
   while (!bytes.empty()) {
-    if (ended_ || closed_) co_return false;
+    if (closed_) co_return false;
     enter(Phase::kWriting);
     const std::size_t count = co_await transport_->write_some(asio::buffer(bytes.data(), bytes.size()));
     if (count == 0) {
@@ -228,9 +261,8 @@ asio::awaitable<void> HttpConnection::linger_and_close() {
   if (!closed_ && !ended_) {
     // Closing a socket with unread bytes resets the connection, and the client may lose the answer.
     enter(Phase::kLingering);
-    in_.clear();
     room_.notify();
-    co_await transport_->finish_writing();
+    co_await transport_->finish_writing();  // until tick() closes it
     while (!ended_ && !closed_) co_await wake_.wait();
   }
   close();

@@ -29,11 +29,11 @@ using HttpRequest = http::request<http::string_body>;
 
 struct HttpLimits {
   std::size_t max_header_bytes = 16U << 10;
-  std::size_t max_body_bytes = 8U << 20;
+  std::size_t max_body_bytes = 8U << 20;    // with a header: also what a client may send behind a pending request
   std::size_t max_unsent_bytes = 1U << 20;  // made for a reader that does not keep up; beyond it the reader is cut off
   int max_requests = 10'000;                // on one connection
   std::chrono::milliseconds idle_timeout{75'000};   // between requests
-  std::chrono::milliseconds read_timeout{30'000};   // from a request's first byte to its last
+  std::chrono::milliseconds read_timeout{30'000};   // from a request's first byte to its last; of a TLS handshake
   std::chrono::milliseconds write_timeout{30'000};  // without the client taking a byte
 };
 
@@ -77,12 +77,13 @@ class HttpConnection {
   asio::awaitable<void> linger_and_close();
   void close();
 
+  /// It sends no more: it has left, as far as a server can tell. What is written all the same may still be read.
   bool hung_up() const { return ended_; }
   bool closed() const { return closed_; }
   /// The client has not taken all of what it was given.
   bool writing() const { return phase_ == Phase::kWriting; }
   /// A request on it is being read or answered.
-  bool busy() const { return phase_ != Phase::kIdle || !in_.empty(); }
+  bool busy() const { return phase_ > Phase::kIdle || num_unparsed() > 0; }
   bool had_request() const { return num_requests_ > 0; }
   /// The connection may be used for a further request.
   bool may_continue() const { return keep_alive_ && !ended_ && !closed_; }
@@ -101,8 +102,10 @@ class HttpConnection {
   void close_if_idle();
 
  private:
-  enum class Phase : std::uint8_t { kIdle, kReading, kAnswering, kWriting, kLingering };
+  enum class Phase : std::uint8_t { kHandshake, kIdle, kReading, kAnswering, kWriting, kLingering };
 
+  std::size_t num_unparsed() const { return in_.size() - in_begin_; }
+  void drop_parsed(std::size_t count);
   void enter(Phase phase);
   void end();
   /// Feeds what was received to the parser.
@@ -118,10 +121,11 @@ class HttpConnection {
   const HttpLimits& limits_;
   Signal wake_, room_;  // room_: of in_, for read_loop
   std::function<void()> on_hang_up_;
-  std::string in_;  // received and not parsed
+  std::string in_;  // received; what is not parsed begins at in_begin_
+  std::size_t in_begin_ = 0;
   std::string frame_;
   Clock::time_point overdue_;  // when the phase has lasted too long
-  Phase phase_ = Phase::kReading;
+  Phase phase_ = Phase::kHandshake;
   int num_requests_ = 0;
   unsigned version_ = 11;  // of the current request
   std::uint64_t bytes_written_ = 0;

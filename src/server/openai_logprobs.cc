@@ -189,10 +189,19 @@ void AnswerLogprobs::append_alternatives(const Entry& entry) {
 
 void AnswerLogprobs::take(std::string& out) {
   if (is_chat_) {
-    out += "{\"content\":[" + content_ + "],\"refusal\":null}";
+    out += "{\"content\":[";
+    out += content_;
+    out += "],\"refusal\":null}";
   } else {
-    out += "{\"text_offset\":[" + offsets_ + "],\"token_logprobs\":[" + logprobs_ + "],\"tokens\":[" + tokens_ +
-           "],\"top_logprobs\":[" + top_ + "]}";
+    const std::pair<std::string_view, const std::string&> arrays[] = {{"{\"text_offset\":[", offsets_},
+                                                                      {"],\"token_logprobs\":[", logprobs_},
+                                                                      {"],\"tokens\":[", tokens_},
+                                                                      {"],\"top_logprobs\":[", top_}};
+    for (const auto& [begin, elements] : arrays) {
+      out += begin;
+      out += elements;
+    }
+    out += "]}";
   }
   for (std::string* elements : {&content_, &tokens_, &logprobs_, &top_, &offsets_}) elements->clear();
   num_written_ = 0;

@@ -32,6 +32,10 @@ class AnswerLogprobs {
   void add(const OwnedEvent& event);
   /// There is nothing to report.
   bool empty() const { return num_written_ == 0; }
+  /// Bytes of what is to be reported.
+  std::size_t held_bytes() const {
+    return content_.size() + tokens_.size() + logprobs_.size() + top_.size() + offsets_.size();
+  }
   /// Appends the JSON object of what is to be reported since the last call.
   void take(std::string& out);
 

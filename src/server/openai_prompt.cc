@@ -72,6 +72,10 @@ ApiResult<std::string> read_role(JsonFields& fields, const std::string& name) {
   if (fields.failed()) return std::unexpected(*fields.error());
   if (role && (*role == "system" || *role == "user" || *role == "assistant")) return std::string(*role);
   if (role && *role == "developer") return std::string("system");  // OpenAI's newer name for it
+  if (role && (*role == "tool" || *role == "function"))
+    return std::unexpected(unsupported(name + ".role", fmt::format("{}.role: found {}, expected system, developer, "
+                                                                   "user or assistant: this server cannot call tools",
+                                                                   name, describe(json::value(*role)))));
   const std::string found = role ? describe(json::value(*role)) : "none";
   return std::unexpected(invalid_value(
       name + ".role", fmt::format("{}.role: found {}, expected system, developer, user or assistant", name, found)));
@@ -91,6 +95,7 @@ ApiResult<ChatMessage> read_message(const json::value& value, const std::string&
   }
   const json::value* content = fields.find("content");
   if (content == nullptr) {
+    if (message.role == "assistant") return message;  // it may have said nothing
     return std::unexpected(invalid_value(name + ".content", name + ".content: found none, expected a string or an "
                                                                    "array of content parts"));
   }

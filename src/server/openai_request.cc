@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "server/answer_size.h"
 #include "server/prompt_logprobs.h"
 
 namespace octavo::server {
@@ -37,10 +38,8 @@ void read_streaming(JsonFields& fields, CompletionCall& call) {
   }
   JsonFields inner(*options, "stream_options.");
   call.include_usage = inner.boolean("include_usage", false);
-  if (inner.boolean("continuous_usage_stats", false)) {
-    inner.refuse(unsupported("stream_options.continuous_usage_stats",
-                             "stream_options.continuous_usage_stats: this server reports usage at the end"));
-  }
+  const bool continuous = inner.boolean("continuous_usage_stats", false);  // vLLM's; without usage it means nothing
+  call.continuous_usage = call.include_usage && continuous;
   if (inner.failed()) fields.refuse(*inner.error());
 }
 
@@ -124,6 +123,7 @@ void ask_for_prompt_logits(CompletionCall& call, CallPrompt& prompt, Request& re
 void add_prompt(CompletionCall& call, RawPrompt raw, Request request, const Engine& engine) {
   CallPrompt prompt;
   prompt.last_token = raw.tokens.back();
+  prompt.num_tokens = raw.tokens.size();
   if (call.echo) prompt.text = raw.text ? std::move(*raw.text) : engine.detokenize(raw.tokens);
   if (call.echo || call.return_token_ids) prompt.tokens = raw.tokens;
   request.tokens = std::move(raw.tokens);
@@ -186,8 +186,11 @@ ApiResult<CompletionCall> parse_completion(const json::object& body, const Engin
                                             prompts.size(), call.n, kMaxAnswersOfCall)));
   }
   const bool seeded = fields.find("seed") != nullptr;
+  AnswerSize size(call);
   for (RawPrompt& prompt : prompts) {
     OCTAVO_TRY(request.max_tokens, max_tokens_after(prompt.tokens, length, engine.info().max_context, "prompt"));
+    size.add(prompt.tokens.size(), static_cast<std::uint64_t>(std::max(0, request.max_tokens)));
+    if (auto error = check_answer_size(size, model.max_answer_bytes)) return std::unexpected(std::move(*error));
     add_prompt(call, std::move(prompt), request, engine);
     if (!seeded) ++request.sampling.seed;  // prompts that are equal get answers of their own
   }
@@ -213,6 +216,9 @@ ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const 
   auto tokens = engine.apply_chat_template(messages);
   if (!tokens) return std::unexpected(invalid_value("messages", tokens.error().message));
   OCTAVO_TRY(request.max_tokens, max_tokens_after(*tokens, length, engine.info().max_context, "messages"));
+  AnswerSize size(call);
+  size.add(tokens->size(), static_cast<std::uint64_t>(request.max_tokens));
+  if (auto error = check_answer_size(size, model.max_answer_bytes)) return std::unexpected(std::move(*error));
   add_prompt(call, {.tokens = std::move(*tokens), .text = {}}, std::move(request), engine);
   return call;
 }

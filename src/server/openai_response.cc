@@ -17,6 +17,7 @@ struct Answer {
   std::optional<AnswerLogprobs> logprobs = {};
   std::string text = {};             // of a call that is not streamed
   std::vector<TokenId> tokens = {};  // with return_token_ids: what is still to be sent
+  std::size_t num_tokens = 0;        // that were generated
   bool began = false;
   FinishReason finish = FinishReason::kNone;
 };
@@ -55,6 +56,7 @@ struct CompletionResponse::State {
   std::string head;                  // of each chunk or of the body, up to what differs
   std::vector<Answer> answers = {};  // [prompts, n]
   std::size_t num_ended = 0;
+  std::size_t held_bytes = 0;
   std::int64_t prompt_tokens = 0, cached_tokens = 0, generated_tokens = 0;
   bool prompt_ids_sent = false;  // chat: once a stream
   std::optional<ApiError> error = {};
@@ -67,7 +69,7 @@ struct CompletionResponse::State {
   void stream(std::size_t index, Answer& answer, const OwnedEvent& event, std::string& out);
   void begin_stream(std::size_t index, Answer& answer, std::string& out);
   void begin_chunk(std::size_t index, std::string& out) const;
-  void end_chunk(std::string_view finish, std::string& out, bool with_prompt_ids = false) const;
+  void end_chunk(std::size_t index, std::string_view finish, std::string& out, bool with_prompt_ids = false) const;
   void append_text(std::string_view text, std::string& out) const;
   void append_prompt_ids(std::size_t index, std::string& out) const;
   void append_logprobs(Answer& answer, std::string& out) const;
@@ -103,6 +105,8 @@ CompletionResponse::CompletionResponse(const CompletionCall& call, const Engine&
 
 CompletionResponse::~CompletionResponse() = default;
 
+std::size_t CompletionResponse::held_bytes() const { return state_->held_bytes; }
+
 bool CompletionResponse::done() const { return state_->num_ended == state_->answers.size(); }
 
 const ApiError* CompletionResponse::error() const { return state_->error ? &*state_->error : nullptr; }
@@ -124,6 +128,7 @@ std::string CompletionResponse::on_event(std::size_t prompt_index, const OwnedEv
     return state.call.stream ? error_event(*state.error) : out;
   }
   if (answer.logprobs && state.call.echo && !answer.began) answer.logprobs->add_prompt(state.prompt_of(index));
+  if (event.token >= 0) ++answer.num_tokens;
   if (state.call.return_token_ids && event.token >= 0) answer.tokens.push_back(event.token);
   if (state.call.stream) {
     state.stream(index, answer, event, out);
@@ -150,9 +155,13 @@ void CompletionResponse::State::end(Answer& answer, bool is_first_choice, const 
 }
 
 void CompletionResponse::State::keep(std::size_t index, Answer& answer, const OwnedEvent& event) {
+  const auto size_of = [&answer] { return answer.text.size() + (answer.logprobs ? answer.logprobs->held_bytes() : 0); };
+  // What add_prompt() wrote is counted as well: until then nothing of this answer was.
+  const std::size_t size_before = answer.began ? size_of() : 0;
   if (!std::exchange(answer.began, true) && call.echo) answer.text = prompt_of(index).text;
   if (answer.logprobs) answer.logprobs->add(event);
   answer.text += event.text;
+  held_bytes += size_of() - size_before;
 }
 
 void CompletionResponse::State::begin_chunk(std::size_t index, std::string& out) const {
@@ -160,14 +169,23 @@ void CompletionResponse::State::begin_chunk(std::size_t index, std::string& out)
   fmt::format_to(std::back_inserter(out), "{{\"index\":{},", index);
 }
 
-void CompletionResponse::State::end_chunk(std::string_view finish, std::string& out, bool with_prompt_ids) const {
+void CompletionResponse::State::end_chunk(std::size_t index, std::string_view finish, std::string& out,
+                                          bool with_prompt_ids) const {
   out += ",\"finish_reason\":";
   if (finish.empty()) {
     out += "null";
   } else {
     append_json_string(out, finish);
   }
-  out += call.include_usage ? "}],\"usage\":null" : "}]";
+  out += "}]";
+  if (call.continuous_usage) {  // as vLLM counts: of this choice
+    const std::size_t num_prompt = prompt_of(index).num_tokens, num_tokens = answers[index].num_tokens;
+    fmt::format_to(std::back_inserter(out),
+                   ",\"usage\":{{\"prompt_tokens\":{},\"completion_tokens\":{},\"total_tokens\":{}}}", num_prompt,
+                   num_tokens, num_prompt + num_tokens);
+  } else if (call.include_usage) {
+    out += ",\"usage\":null";
+  }
   if (with_prompt_ids) append_prompt_ids(0, out);
   out += "}\n\n";
 }
@@ -214,12 +232,12 @@ void CompletionResponse::State::stream(std::size_t index, Answer& answer, const 
     append_text(event.text, out);
     append_logprobs(answer, out);
     append_token_ids(answer, out);
-    end_chunk(ended && !call.is_chat ? finish_name(event.finish) : "", out);
+    end_chunk(index, ended && !call.is_chat ? finish_name(event.finish) : "", out);
   }
   if (!ended || !call.is_chat) return;
   begin_chunk(index, out);
   out += "\"delta\":{},\"logprobs\":null";
-  end_chunk(finish_name(event.finish), out);
+  end_chunk(index, finish_name(event.finish), out);
 }
 
 // The chunk before all text: whose answer it is in a chat, the echoed prompt in a completion.
@@ -235,7 +253,7 @@ void CompletionResponse::State::begin_stream(std::size_t index, Answer& answer, 
     append_token_ids(answer, out);
   }
   // Of a chat the ids stand beside the choices, once.
-  end_chunk({}, out, call.is_chat && !std::exchange(prompt_ids_sent, true));
+  end_chunk(index, {}, out, call.is_chat && !std::exchange(prompt_ids_sent, true));
 }
 
 void CompletionResponse::State::append_usage(std::string& out) const {
@@ -272,9 +290,12 @@ void CompletionResponse::State::append_choice(std::size_t index, std::string& ou
 
 std::string CompletionResponse::State::body() {
   std::string out = head;
+  out.reserve(held_bytes + held_bytes / 8);  // and escapes, and what stands around each choice
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (i > 0) out += ',';
     append_choice(i, out);
+    answers[i].logprobs.reset();  // what is written need not be held beside it
+    std::string().swap(answers[i].text);
   }
   out += "],";
   append_usage(out);

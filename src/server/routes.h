@@ -4,6 +4,7 @@
 #include <boost/beast/http/verb.hpp>
 #include <cstdint>
 #include <expected>
+#include <string>
 #include <string_view>
 
 #include "server/api_error.h"
@@ -27,13 +28,14 @@ enum class Route : std::uint8_t {
 
 struct RouteMatch {
   Route route;
-  std::string_view pattern;   // the path as metrics name it, without a client's text in it
-  std::string_view argument;  // of kModel: the id; a view of the target
+  std::string_view pattern;  // the path as metrics name it, without a client's text in it
+  std::string argument;      // of kModel: the id, with its percent-escapes decoded; it may have slashes and any bytes
   bool is_post;
   bool needs_key;
 };
 
-/// `target` is a request's, with its query. Errors: 404, 405; a HEAD is a GET.
+/// `target` is a request's, a path or a whole URL, with its query. Errors: 400 (an escape that is none), 404, 405; a
+/// HEAD is a GET.
 ApiResult<RouteMatch> find_route(boost::beast::http::verb method, std::string_view target);
 /// "GET, HEAD" or "POST": of a 405's Allow header; empty for an unknown path.
 std::string_view allowed_methods(std::string_view target);

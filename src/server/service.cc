@@ -56,7 +56,8 @@ void Service::set_loaded() {
   model_ =
       ServedModel{.id = options_.model_name.empty() ? slug(engine.info().name) : to_valid_utf8(options_.model_name),
                   .created = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
-                  .sampling_defaults = engine.default_sampling({})};
+                  .sampling_defaults = engine.default_sampling({}),
+                  .max_answer_bytes = options_.max_answer_bytes};
   metrics_.set_model(model_->id);
 }
 

@@ -33,6 +33,8 @@ struct ServiceOptions {
   bool shared_cache = false;                   // keys share the prefix cache
   std::vector<std::string> cors_origins = {};  // "*": every one
   std::size_t max_json_depth = 32;
+  std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer that is not streamed
+  std::uint64_t max_held_bytes = std::uint64_t{512} << 20;   // of all of these together
   std::chrono::milliseconds stall_timeout{30'000};  // without a step although there is work; 0: never not ready
   bool log_prompts = false;
   std::shared_ptr<spdlog::logger> access_log = {};  // null: none
@@ -90,6 +92,7 @@ class Service {
   ProgressWatch progress_;
   std::optional<ServedModel> model_;  // once it is loaded
   std::unordered_set<CompletionHandler*> active_;
+  std::uint64_t held_bytes_ = 0;  // by answers that are made whole
   std::mt19937_64 random_;
   bool draining_ = false;
   asio::thread_pool worker_{1};  // parses, applies templates, tokenizes; joined before all else goes

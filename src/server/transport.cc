@@ -34,11 +34,8 @@ class StreamTransport : public Transport {
         co_await stream_.async_write_some(buffer, asio::redirect_error(asio::use_awaitable, error));
     co_return error ? 0 : count;
   }
-  /// Without TLS's close alert, for which Asio would read beside the read that is under way: a response's own framing
-  /// tells where it ends.
   asio::awaitable<void> finish_writing() override {
-    boost::system::error_code ignored;
-    socket_of(stream_).shutdown(Tcp::socket::shutdown_send, ignored);
+    shut_down_socket();
     co_return;
   }
   void close() override {
@@ -47,6 +44,11 @@ class StreamTransport : public Transport {
   }
 
  protected:
+  void shut_down_socket() {
+    boost::system::error_code ignored;
+    socket_of(stream_).shutdown(Tcp::socket::shutdown_send, ignored);
+  }
+
   Stream stream_;
 };
 
@@ -60,6 +62,25 @@ class TlsTransport final : public StreamTransport<TlsStream> {
     co_await stream_.async_handshake(asio::ssl::stream_base::server, asio::redirect_error(asio::use_awaitable, error));
     co_return !error;
   }
+  /// A read that is under way goes on, for the stream lets one of the two read at a time.
+  asio::awaitable<void> finish_writing() override {
+    finishing_ = true;
+    boost::system::error_code ignored;
+    co_await stream_.async_shutdown(asio::redirect_error(asio::use_awaitable, ignored));
+    shut_down_socket();
+  }
+  /// A peer that goes on sending after our alert is an error to OpenSSL. What it sends is taken off the socket all the
+  /// same, undeciphered: closing a socket with unread bytes would reset the connection.
+  asio::awaitable<std::size_t> read_some(asio::mutable_buffer buffer) override {
+    std::size_t count = co_await StreamTransport::read_some(buffer);
+    boost::system::error_code error;
+    if (count == 0 && finishing_)
+      count = co_await stream_.next_layer().async_read_some(buffer, asio::redirect_error(asio::use_awaitable, error));
+    co_return error ? 0 : count;
+  }
+
+ private:
+  bool finishing_ = false;
 };
 
 }  // namespace
@@ -80,6 +101,8 @@ Result<std::unique_ptr<asio::ssl::context>> make_tls_context(const std::string& 
                        asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1 |
                        asio::ssl::context::single_dh_use);
   SSL_CTX_set_mode(context->native_handle(), SSL_MODE_RELEASE_BUFFERS);  // an idle connection holds no record buffers
+  // Clients resume with tickets, which they keep themselves.
+  SSL_CTX_set_session_cache_mode(context->native_handle(), SSL_SESS_CACHE_OFF);
   context->use_certificate_chain_file(certificate_file, error);
   if (error) return fail("{}: cannot use it as a PEM certificate chain: {}", certificate_file, error.message());
   context->use_private_key_file(key_file, asio::ssl::context::pem, error);

@@ -23,10 +23,11 @@ class Transport {
   virtual const Tcp::socket& socket() const = 0;
   /// Before all else. Plain connections have none.
   virtual asio::awaitable<bool> handshake() = 0;
-  /// At least one byte; 0: the peer closed, or the connection broke.
+  /// At least one byte; 0: the peer closed, or the connection broke. After finish_writing() the bytes mean nothing.
   virtual asio::awaitable<std::size_t> read_some(asio::mutable_buffer buffer) = 0;
   virtual asio::awaitable<std::size_t> write_some(asio::const_buffer buffer) = 0;
-  /// No more will be written; the peer sees the end after what was.
+  /// No more will be written; the peer sees the end after what was. Encrypted: sends the close alert and waits for the
+  /// peer's, until close().
   virtual asio::awaitable<void> finish_writing() = 0;
   /// At once; reads and writes under way return 0.
   virtual void close() = 0;

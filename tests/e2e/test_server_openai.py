@@ -54,6 +54,17 @@ class Models(OpenAiTest):
             self.client.models.retrieve("no-such-model")
 
 
+    def test_an_id_with_slashes_is_found_however_a_client_writes_it(self):
+        name = "org/n\u00e4me 1"
+        with Server("--served-model-name", name, model=support.tiny_model("tiny-qwen3")) as server:
+            client = client_of(server)
+            self.assertEqual(client.models.list().data[0].id, name)
+            self.assertEqual(client.models.retrieve(name).id, name)
+            for path in ("org/n%C3%A4me%201", "org%2Fn%c3%a4me%201"):
+                self.assertEqual(server.get("/v1/models/" + path)[0], 200, path)
+            self.assertEqual(client.completions.create(model=name, prompt="a", max_tokens=1).model, name)
+
+
 class Chat(OpenAiTest):
     def test_the_shape_of_an_answer(self):
         answer = self.chat()
@@ -358,6 +369,74 @@ class Completions(OpenAiTest):
         self.assertEqual(len(logprobs.tokens), 3000)
         # All logits of the prompt would be 3000 * 49152 * 4 bytes.
         self.assertLess(self.server.resident_bytes() - before, 100 << 20)
+
+
+class Clients(OpenAiTest):
+    """Bodies as programs send them, by hand."""
+
+    def answer(self, path, body, status=200):
+        found, headers, text = self.server.request("POST", path, body)
+        self.assertEqual(found, status, text)
+        return headers, text
+
+    def test_every_field_that_openai_lets_be_null_may_be(self):
+        def nulls(names):
+            return dict.fromkeys(names.split())
+
+        chat = nulls("audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens "
+                     "metadata modalities n parallel_tool_calls prediction presence_penalty reasoning_effort "
+                     "response_format seed service_tier stop store stream stream_options temperature tool_choice tools "
+                     "top_logprobs top_p user verbosity web_search_options")
+        messages = [{"role": "developer", "content": "Be brief."}, *QUESTION,
+                    {"role": "assistant", "content": None, "refusal": None, "audio": None, "tool_calls": None},
+                    {"role": "user", "content": "", "name": "me"}]
+        self.answer("/v1/chat/completions", {**chat, "model": self.model, "messages": messages, "max_tokens": 2})
+        completion = nulls("best_of echo frequency_penalty logit_bias logprobs max_tokens n presence_penalty seed stop "
+                           "stream stream_options suffix temperature top_p user")
+        self.answer("/v1/completions", {**completion, "model": self.model, "prompt": PROMPT})
+
+    def test_vllms_benchmark(self):
+        body = {"model": self.model, "prompt": PROMPT, "temperature": 0.0, "repetition_penalty": 1.0, "max_tokens": 5,
+                "logprobs": None, "stream": True, "ignore_eos": True,
+                "stream_options": {"include_usage": True, "continuous_usage_stats": True}}
+        _, text = self.answer("/v1/completions", body)
+        *chunks, last = [json.loads(event[6:]) for event in text.split("\n\n")[:-2]]
+        self.assertEqual([c["usage"]["completion_tokens"] for c in chunks][-1], 5)
+        self.assertEqual({c["usage"]["prompt_tokens"] for c in chunks}, {last["usage"]["prompt_tokens"]})
+        self.assertEqual((last["choices"], last["usage"]["completion_tokens"]), ([], 5))
+
+    def test_chat_front_ends(self):
+        common = {"model": self.model, "messages": QUESTION, "max_tokens": 2, "user": "u"}
+        for more in ({"stream": True, "stream_options": {"include_usage": True}, "params": {}, "tool_ids": [],
+                      "features": {"web_search": False}, "session_id": "x", "background_tasks": {"title": True}},
+                     {"n": 1, "stream": False, "parallel_tool_calls": True, "metadata": {"a": "b"}, "store": False,
+                      "service_tier": "auto", "tools": [], "response_format": {"type": "text"}, "functions": None},
+                     {"stop": None, "extra_body": {}, "max_retries": 0, "drop_params": True, "stream_options": None}):
+            self.answer("/v1/chat/completions", {**common, **more})
+
+    def test_a_client_is_told_not_to_repeat_what_missed_its_deadline(self):
+        body = {"prompt": PROMPT, "max_tokens": 4000, "ignore_eos": True, "deadline_s": 0.2}
+        headers, _ = self.answer("/v1/completions", body, status=408)
+        self.assertEqual(headers["X-Should-Retry"], "false")
+        before = self.server.metric("request_success_total{finished_reason=\"deadline\"}")
+        with self.assertRaises(openai.APIStatusError):
+            self.client.with_options(max_retries=2).completions.create(model=self.model, prompt=PROMPT,
+                                                                       max_tokens=4000, extra_body=body)
+        self.assertEqual(self.server.metric("request_success_total{finished_reason=\"deadline\"}"), before + 1)
+
+    def test_strings_of_any_characters_and_none_that_are_not(self):
+        for prompt in ("a\0b", "\U0001F409", "\uFFFF", " "):
+            self.answer("/v1/completions", {"prompt": prompt, "max_tokens": 1})
+        for body in ('{"prompt": "\\ud800"}', b'{"prompt": "\xff"}', '{"prompt": "a", "temperature": NaN}'):
+            _, text = self.answer("/v1/completions", body, status=400)
+            self.assertEqual(json.loads(text)["error"]["code"], "invalid_json")
+
+    def test_an_answer_too_large_to_hold_is_refused_with_both_figures(self):
+        body = {"prompt": PROMPT, "n": 128, "max_tokens": 8000, "logprobs": 20}
+        _, text = self.answer("/v1/completions", body, status=400)
+        error = json.loads(text)["error"]
+        self.assertEqual(error["code"], "answer_too_large")
+        self.assertRegex(error["message"], "about [0-9]{9} bytes.* at most 67108864 ")
 
 
 class SameText(OpenAiTest):

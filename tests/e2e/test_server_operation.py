@@ -4,7 +4,6 @@ import pathlib
 import random
 import signal
 import socket
-import ssl
 import struct
 import subprocess
 import tempfile
@@ -329,31 +328,6 @@ class Safety(unittest.TestCase):
             with Server("--api-key-file", keys, "--shared-cache") as server:
                 cached(server, "first-key")
                 self.assertGreater(cached(server, "second-key"), 100)
-
-    def test_tls(self):
-        with tempfile.TemporaryDirectory() as folder:
-            cert, key = pathlib.Path(folder, "cert.pem"), pathlib.Path(folder, "key.pem")
-            subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj",
-                            "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert],
-                           check=True, capture_output=True)
-            with Server("--tls-cert", cert, "--tls-key", key, model=tiny()) as server:
-                self.assertTrue(server.url.startswith("https://"))
-                context = ssl.create_default_context(cafile=cert)
-                body = json.dumps({"prompt": "a", "max_tokens": 20, "stream": True}).encode()
-                request = urllib.request.Request(server.url + "/v1/completions", body,
-                                                 {"Content-Type": "application/json"})
-                with urllib.request.urlopen(request, context=context, timeout=30) as answer:
-                    self.assertTrue(answer.read().endswith(b"data: [DONE]\n\n"))
-                with self.assertRaises(OSError):
-                    server.get("/health", timeout=5)  # not encrypted
-                old = ssl.create_default_context(cafile=cert)
-                old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_1
-                with self.assertRaises(OSError):
-                    urllib.request.urlopen(server.url + "/health", context=old, timeout=5).close()
-                self.assertEqual(server.stop(), 0)
-            done = support.octavo("serve", "-m", tiny(), "--port", 0, "--tls-cert", key, "--tls-key", key)
-            self.assertEqual(done.returncode, 1)
-            self.assertIn("key.pem", done.stderr)
 
     def test_garbage_does_not_hurt(self):
         rng = random.Random(5)

@@ -2,6 +2,8 @@
 import os
 import pathlib
 import re
+import shlex
+import shutil
 import subprocess
 import tempfile
 import time
@@ -20,9 +22,10 @@ def run(*command, env=None):
     return done.stdout
 
 
-def serves(program):
-    """The program loads a model and answers."""
-    command = [str(program), "serve", "-m", str(MODEL), "--port", "0", "--access-log", "off"]
+def serves(program, *args):
+    """The program loads a model and answers; with these arguments, or some of ours."""
+    args = args or ("serve", "-m", MODEL, "--port", 0, "--access-log", "off")
+    command = [str(program), *map(str, args)]
     with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stderr=log, env=PLAIN) as process:
         try:
             for _ in range(6000):
@@ -75,6 +78,54 @@ class Packages(unittest.TestCase):
         self.assertFalse((place / "usr/lib/octavo").exists())
         self.assertFalse((place / "usr/include").exists())
         self.assertTrue(serves(place / "usr/bin/octavo"))
+
+    def installed(self):
+        """A root of its own into which dpkg has installed the package, beside all that this machine has."""
+        root = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        state = root / "var/lib/dpkg"
+        for name in ("info", "updates", "triggers"):
+            (state / name).mkdir(parents=True)
+        # dpkg compares the dependencies with what is installed here; it warns of file lists that are not there.
+        shutil.copy("/var/lib/dpkg/status", state / "status")
+        run("dpkg", f"--root={root}", "--install", self.package)
+        return root
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root may install")
+    def test_dpkg_installs_it_with_its_dependencies_and_keeps_the_settings(self):
+        root = self.installed()
+        self.assertEqual(run("dpkg-query", f"--admindir={root}/var/lib/dpkg", "--show",
+                             "--showformat=${db:Status-Abbrev}", "octavo"), "ii ")
+        settings = root / "etc/octavo/octavo.conf"
+        self.assertEqual(oct(settings.stat().st_mode & 0o777), oct(0o644))
+        settings.write_text("port = 1\n", encoding="ascii")
+        run("dpkg", f"--root={root}", "--install", self.package)
+        self.assertEqual(settings.read_text(encoding="ascii"), "port = 1\n")
+        run("dpkg", f"--root={root}", "--remove", "octavo")
+        self.assertFalse((root / "usr/bin/octavo").exists())
+        self.assertTrue(settings.exists())
+        run("dpkg", f"--root={root}", "--purge", "octavo")
+        self.assertFalse(settings.exists())
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root may install")
+    def test_the_command_of_the_service_serves(self):
+        root = self.installed()
+        unit = (root / "usr/lib/systemd/system/octavo.service").read_text(encoding="ascii")
+        program, *args = shlex.split(re.search(r"^ExecStart=(.*)$", unit, re.MULTILINE).group(1))
+        self.assertEqual((program, args), ("/usr/bin/octavo", ["serve", "--config", "/etc/octavo/octavo.conf"]))
+        settings = root / "etc/octavo/octavo.conf"
+        settings.write_text(f'model = "{MODEL}"\nport = 0\n', encoding="utf-8")
+        self.assertTrue(serves(f"{root}{program}", "serve", "--config", settings))
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not here")
+    def test_systemd_finds_nothing_wrong_with_the_unit(self):
+        place = self.folder / "unit"
+        run("dpkg-deb", "--extract", self.package, place)
+        unit = place / "usr/lib/systemd/system/octavo.service"
+        unit.write_text(unit.read_text(encoding="ascii").replace("=/usr/bin/octavo ", f"={place}/usr/bin/octavo "),
+                        encoding="ascii")
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True,
+                              check=False)
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
 
     def test_the_settings_of_the_service_are_options_of_the_program(self):
         place = self.folder / "settings"

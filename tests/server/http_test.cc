@@ -80,6 +80,47 @@ TEST_F(Http, AClientOfHttp10GetsItsStreamUnframedAndTheEndOfTheConnection) {
   EXPECT_TRUE(answer.ends_with("data: [DONE]\n\n"));
 }
 
+TEST_F(Http, ARequestMayComeAfterEmptyLines) {
+  start_ready();
+  TestClient client(port_);
+  client.send("\r\n" + post("/v1/completions", kSmallCompletion) + "\r\n" + get("/health"));
+  EXPECT_THAT(client.read_answer(), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(client.read_answer(), HasSubstr(R"({"status":"ok"})"));
+}
+
+TEST_F(Http, ARequestThatServersMayReadDifferentlyIsRefused) {
+  start_ready();
+  const auto refusal = [this](const std::string& head) {
+    TestClient client(port_);
+    client.send(head + "\r\n" + get("/version"));
+    const std::string answer = client.read_to_end();
+    EXPECT_THAT(answer, Not(HasSubstr("\"version\""))) << head;  // what follows is not taken for a request
+    return answer.substr(0, 12);
+  };
+  const std::string tokenize = "POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+  EXPECT_EQ(refusal("GET /health HTTP/1.1\r\n"), "HTTP/1.1 400");
+  EXPECT_EQ(refusal("GET /health HTTP/1.1\r\nHost: x\r\nHost: y\r\n"), "HTTP/1.1 400");
+  EXPECT_EQ(refusal(tokenize + "Transfer-Encoding: identity\r\n"), "HTTP/1.1 501");
+  EXPECT_EQ(refusal(tokenize + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n"), "HTTP/1.1 501");
+  EXPECT_EQ(refusal(tokenize + "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n"), "HTTP/1.1 400");
+  EXPECT_EQ(refusal(tokenize + "Content-Length: 2\r\nContent-Length: 3\r\n"), "HTTP/1.1 400");
+  EXPECT_THAT(ask("GET /health HTTP/1.0\r\n\r\n"), StartsWith("HTTP/1.0 200"));
+}
+
+TEST_F(Http, AClientThatSendsNoMoreGetsItsAnswerUnlessItIsGenerated) {
+  start_ready();
+  const auto answer = [this](const std::string& request) {
+    TestClient client(port_);
+    client.send(request);
+    client.end_sending();
+    return client.read_to_end();
+  };
+  EXPECT_THAT(answer(get("/health")), HasSubstr(R"({"status":"ok"})"));
+  EXPECT_THAT(answer(post("/v1/completions", "{}")), StartsWith("HTTP/1.1 400"));
+  script_.held = true;
+  EXPECT_EQ(answer(post("/v1/completions", kSmallCompletion)), "");
+}
+
 TEST_F(Http, ABodyMayComeInChunks) {
   start_ready();
   TestClient client(port_);

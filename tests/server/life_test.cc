@@ -91,6 +91,87 @@ TEST_F(Life, AHangUpEndsWhatWaitsWithin100Ms) {
   }
 }
 
+TEST_F(Life, AHangUpBehindManyPipelinedRequestsIsNoticedWithin100Ms) {
+  script_.held = true;
+  start_ready();
+  std::string many;
+  while (many.size() < 200'000) many += get("/health");  // more than fits into the system's buffers
+  for (const bool reset : {false, true}) {
+    const int before = script_.num_cancelled;
+    TestClient client(port_);
+    client.send(completion(9000, false) + many);
+    ASSERT_TRUE(eventually([this] { return script_.num_running == 1; }));
+    std::this_thread::sleep_for(20ms);
+    reset ? client.reset() : client.close();
+    std::this_thread::sleep_for(100ms);
+    EXPECT_EQ(script_.num_cancelled, before + 1);
+    EXPECT_EQ(script_.num_running, 0);
+  }
+}
+
+TEST_F(Life, WhoSendsMoreThanARequestBehindAPendingOneIsCutOff) {
+  options_.limits.max_body_bytes = 50'000;
+  script_.held = true;
+  start_ready();
+  TestClient client(port_);
+  client.send(completion(9000, false));
+  ASSERT_TRUE(eventually([this] { return script_.num_running == 1; }));
+  client.send(post("/tokenize", std::string(49'000, ' ')));
+  std::this_thread::sleep_for(50ms);
+  EXPECT_EQ(script_.num_cancelled, 0);
+  client.send(std::string(20'000, ' '));
+  EXPECT_TRUE(eventually([this] { return script_.num_cancelled == 1; }));
+}
+
+TEST_F(Life, ManyPipelinedRequestsAreAllAnswered) {
+  start_ready();
+  TestClient client(port_);
+  constexpr int kCount = 3000;
+  std::string many;
+  for (int i = 0; i < kCount; ++i) many += get("/health");
+  std::thread sender([&] { client.send(many); });
+  for (int i = 0; i < kCount; ++i) ASSERT_THAT(client.read_answer(), StartsWith("HTTP/1.1 200")) << i;
+  sender.join();
+}
+
+TEST_F(Life, AnAnswerThatGrowsTooLargeToHoldIsEndedAndAStreamIsNot) {
+  script_.piece = std::string(100, 'x');
+  options_.service.max_answer_bytes = 2000;
+  start_ready();
+  EXPECT_THAT(ask(completion(16, false)), StartsWith("HTTP/1.1 200"));
+  const std::string refused = ask(completion(50, false));
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(refused, HasSubstr("answer_too_large"));
+  EXPECT_THAT(refused, HasSubstr("at most 2000"));
+  EXPECT_EQ(script_.num_running, 0);
+  TestClient client(port_);
+  client.send(completion(50, true));
+  EXPECT_THAT(client.read_until("0\r\n\r\n"), HasSubstr("[DONE]"));
+}
+
+TEST_F(Life, AllAnswersThatAreHeldShareALimit) {
+  script_.piece = std::string(100, 'x');
+  options_.service.max_held_bytes = 20'000;
+  script_.step_time = 5ms;
+  start_ready();
+  std::vector<std::unique_ptr<TestClient>> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(std::make_unique<TestClient>(port_));
+    clients.back()->send(completion(100, false));  // 10 kB each
+  }
+  int num_refused = 0;
+  for (const auto& client : clients) {
+    const std::string answer = client->read_answer();
+    if (answer.starts_with("HTTP/1.1 200")) continue;
+    ++num_refused;
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 503"));
+    EXPECT_THAT(answer, HasSubstr("\r\nRetry-After: "));
+    EXPECT_THAT(answer, HasSubstr("out_of_memory"));
+  }
+  EXPECT_GE(num_refused, 2);
+  EXPECT_THAT(ask(completion(100, false)), StartsWith("HTTP/1.1 200"));  // what they held is free again
+}
+
 TEST_F(Life, AReaderThatStopsReadingIsCutOffWithoutHoldingTheOthers) {
   script_.piece = std::string(2000, 'x');
   script_.step_time = 100us;

@@ -101,6 +101,22 @@ TEST_F(OpenAiRequest, ReadsMessagesOfTextAndOfParts) {
             "<bos>user:a;assistant:b;user:;");
 }
 
+TEST_F(OpenAiRequest, AnAssistantMayHaveSaidNothing) {
+  EXPECT_EQ(chat_prompt(R"([{"role": "assistant", "content": null, "refusal": null, "tool_calls": null}])"),
+            "<bos>assistant:;");
+  EXPECT_EQ(chat_prompt(R"([{"role": "assistant"}, {"role": "user", "content": "", "name": "me"}])"),
+            "<bos>assistant:;user:;");
+}
+
+TEST_F(OpenAiRequest, ToolsInAHistoryAreRefusedAsTools) {
+  for (const char* message :
+       {R"({"role": "tool", "tool_call_id": "1", "content": "x"})", R"({"role": "function", "content": "x"})",
+        R"({"role": "assistant", "content": null, "tool_calls": [{"id": "1"}]})",
+        R"({"role": "assistant", "content": null, "function_call": {"name": "f"}})"}) {
+    EXPECT_EQ(chat_error(std::string(R"("messages": [)") + message + "]").code, "unsupported_parameter") << message;
+  }
+}
+
 TEST_F(OpenAiRequest, RefusesMessagesThatItCannotRead) {
   const auto param = [&](const std::string& messages) { return chat_error(R"("messages": )" + messages).param; };
   EXPECT_EQ(param("null"), "messages");
@@ -111,6 +127,7 @@ TEST_F(OpenAiRequest, RefusesMessagesThatItCannotRead) {
   EXPECT_EQ(param(R"([{"role": 5, "content": "hi"}])"), "messages[0].role");
   EXPECT_EQ(param(R"([{"role": "tool", "content": "hi"}])"), "messages[0].role");
   EXPECT_EQ(param(R"([{"role": "user"}])"), "messages[0].content");
+  EXPECT_EQ(param(R"([{"role": "system", "content": null}])"), "messages[0].content");
   EXPECT_EQ(param(R"([{"role": "user", "content": 5}])"), "messages[0].content");
   EXPECT_EQ(param(R"([{"role": "user", "content": ["hi"]}])"), "messages[0].content[0]");
   EXPECT_EQ(param(R"([{"role": "user", "content": [{"text": "hi"}]}])"), "messages[0].content[0]");
@@ -251,6 +268,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{R"("audio": {"voice": "x"})", "audio"}, BadField{R"("modalities": ["text", "audio"])", "modalities"},
         BadField{R"("guided_json": {"type": "object"})", "guided_json"},
         BadField{R"("grammar": "root ::= x")", "grammar"}, BadField{R"("mirostat": 2)", "mirostat"},
+        BadField{R"("include_stop_str_in_output": true)", "include_stop_str_in_output"},
+        BadField{R"("bad_words": ["x"])", "bad_words"}, BadField{R"("allowed_token_ids": [1])", "allowed_token_ids"},
         BadField{R"("typical_p": 0.5)", "typical_p"}, BadField{R"("use_beam_search": true)", "use_beam_search"},
         BadField{R"("add_generation_prompt": false)", "add_generation_prompt"},
         BadField{R"("continue_final_message": true)", "continue_final_message"}, BadField{R"("echo": true)", "echo"}));
@@ -345,11 +364,62 @@ TEST_F(OpenAiRequest, TheAnswersOfOneCallAreBounded) {
   EXPECT_TRUE(completion(R"("prompt": ["a", "a", "a", "a", "a", "a", "a", "a"], "n": 128)").has_value());
 }
 
+TEST_F(OpenAiRequest, EveryFieldMayBeNull) {
+  EXPECT_TRUE(chat(kUser + R"(, "model": null, "audio": null, "frequency_penalty": null, "function_call": null,
+      "functions": null, "logit_bias": null, "logprobs": null, "max_completion_tokens": null, "max_tokens": null,
+      "metadata": null, "modalities": null, "n": null, "parallel_tool_calls": null, "prediction": null,
+      "presence_penalty": null, "reasoning_effort": null, "response_format": null, "seed": null, "service_tier": null,
+      "stop": null, "store": null, "stream": null, "stream_options": null, "temperature": null, "tool_choice": null,
+      "tools": null, "top_logprobs": null, "top_p": null, "user": null, "web_search_options": null)"));
+  EXPECT_TRUE(completion(R"("prompt": "a", "model": null, "best_of": null, "echo": null, "frequency_penalty": null,
+      "logit_bias": null, "logprobs": null, "max_tokens": null, "n": null, "presence_penalty": null, "seed": null,
+      "stop": null, "stream": null, "stream_options": null, "suffix": null, "temperature": null, "top_p": null,
+      "user": null)"));
+}
+
+TEST_F(OpenAiRequest, AnAnswerTooLargeToHoldIsRefusedBeforeItIsMade) {
+  ServedModel model = kModel;
+  model.max_answer_bytes = 60'000;
+  const auto parse = [&](const std::string& fields, bool is_chat) {
+    const auto body = boost::json::parse("{" + fields + "}").as_object();
+    return is_chat ? parse_chat_completion(body, engine_, model) : parse_completion(body, engine_, model);
+  };
+  const std::string many = R"(, "n": 128, "max_tokens": 50, "logprobs": )";
+  const auto refused = parse(R"("prompt": "a")" + many + "20", false);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, 400);
+  EXPECT_EQ(refused.error().code, "answer_too_large");
+  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("about 2912000 bytes"), HasSubstr("at most 60000")));
+  EXPECT_EQ(parse(kUser + many + R"(true, "top_logprobs": 1)", true).error().code, "answer_too_large");
+  EXPECT_TRUE(parse(kUser + many + R"(true, "top_logprobs": 1, "stream": true)", true));
+  EXPECT_TRUE(parse(R"("prompt": "a", "n": 128, "max_tokens": 50)", false));
+  EXPECT_TRUE(parse(kUser + R"(, "n": 128, "logprobs": true)", true));  // no limit asked for: watched as it grows
+}
+
+TEST_F(OpenAiRequest, EchoedPromptsCountAlsoInAStream) {
+  ServedModel model = kModel;
+  model.max_answer_bytes = 60'000;
+  const std::string prompt(80, 'a');
+  const auto parse = [&](int num_prompts) {
+    std::string fields = R"({"echo": true, "logprobs": 20, "max_tokens": 1, "stream": true, "prompt": [")" + prompt;
+    for (int i = 1; i < num_prompts; ++i) fields += R"(", ")" + prompt;
+    return parse_completion(boost::json::parse(fields + "\"]}").as_object(), engine_, model);
+  };
+  EXPECT_TRUE(parse(1));
+  EXPECT_EQ(parse(2).error().code, "answer_too_large");
+}
+
 TEST_F(OpenAiRequest, StreamingAndItsOptions) {
   EXPECT_FALSE(completion(R"("prompt": "a")")->stream);
   EXPECT_TRUE(completion(R"("prompt": "a", "stream": true)")->stream);
   EXPECT_FALSE(completion(R"("prompt": "a", "stream": true)")->include_usage);
   EXPECT_TRUE(completion(R"("prompt": "a", "stream": true, "stream_options": {"include_usage": true})")->include_usage);
+  const auto continuous = [&](const std::string& options) {
+    return completion(R"("prompt": "a", "stream": true, "stream_options": )" + options)->continuous_usage;
+  };
+  EXPECT_TRUE(continuous(R"({"include_usage": true, "continuous_usage_stats": true})"));
+  EXPECT_FALSE(continuous(R"({"include_usage": true})"));
+  EXPECT_FALSE(continuous(R"({"continuous_usage_stats": true})"));
 }
 
 TEST_F(OpenAiRequest, ASaltIsHandedOn) {

@@ -162,6 +162,33 @@ TEST_F(OpenAiResponse, UsageIsTheLastChunkIfAskedForAndNullBefore) {
       R"({"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"prompt_tokens_details":{"cached_tokens":4}})");
 }
 
+TEST_F(OpenAiResponse, ContinuousUsageCountsEachChoiceInEachChunk) {
+  open_completion(R"(, "n": 2, "stream": true,
+                   "stream_options": {"include_usage": true, "continuous_usage_stats": true})");
+  const auto usage = [](const std::vector<json::object>& events) { return json::serialize(events.back().at("usage")); };
+  EXPECT_EQ(usage(send(token('x', "x"))), R"({"prompt_tokens":2,"completion_tokens":1,"total_tokens":3})");
+  EXPECT_EQ(usage(send(token('y', "y"))), R"({"prompt_tokens":2,"completion_tokens":2,"total_tokens":4})");
+  EXPECT_EQ(usage(send(token('z', "z", 1))), R"({"prompt_tokens":2,"completion_tokens":1,"total_tokens":3})");
+  open_chat(R"(, "stream": true, "stream_options": {"include_usage": true, "continuous_usage_stats": true})");
+  const auto events = send(token('x', "x"));
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[1].at("usage").at("completion_tokens"), 1);
+}
+
+TEST_F(OpenAiResponse, WhatIsHeldOfABodyIsItsTextAndItsLogprobs) {
+  open_completion(R"(, "n": 2)");
+  send(token('x', "x"));
+  send(token('y', "yes", 1));
+  EXPECT_EQ(response_->held_bytes(), 4U);
+  open_completion(R"(, "logprobs": 1)");
+  send(token('x', "x"));
+  send(last('y', "y", FinishReason::kLength));
+  const std::size_t held = response_->held_bytes();
+  const std::string logprobs = json::serialize(choice(body()).at("logprobs"));
+  EXPECT_GT(held, 40U);
+  EXPECT_LT(held, logprobs.size());
+}
+
 TEST_F(OpenAiResponse, WithoutTheOptionAStreamSaysNothingOfUsage) {
   open_chat(R"(, "stream": true)");
   for (const json::object& event : send(last('i', "i", FinishReason::kStop))) EXPECT_FALSE(event.contains("usage"));

@@ -48,6 +48,24 @@ TEST(Routes, AQueryIsNoPartOfThePath) {
   EXPECT_EQ(find_route(verb::get, "/v1/models/").error().status, 404);
 }
 
+TEST(Routes, AModelsIdIsPercentDecodedAndMayHaveSlashes) {
+  const auto id = [](std::string_view path) { return find_route(verb::get, path)->argument; };
+  EXPECT_EQ(id("/v1/models/org/name"), "org/name");
+  EXPECT_EQ(id("/v1/models/org%2Fname?x=%2F"), "org/name");
+  EXPECT_EQ(id("/v1/models/na%c3%Afve%20%25"), "na\xC3\xAFve %");
+  for (const char* broken : {"/v1/models/a%", "/v1/models/a%2", "/v1/models/%g0", "/v1/models/%-1"}) {
+    const ApiError error = find_route(verb::get, broken).error();
+    EXPECT_EQ(error.status, 400) << broken;
+    EXPECT_EQ(error.param, "model");
+  }
+}
+
+TEST(Routes, ATargetMayBeAWholeUrl) {
+  EXPECT_EQ(find_route(verb::get, "http://host:8080/health?x")->route, Route::kHealth);
+  EXPECT_EQ(find_route(verb::get, "https://host")->route, Route::kChatPage);
+  EXPECT_EQ(find_route(verb::get, "/v1/models/http://a/b")->argument, "http://a/b");
+}
+
 TEST(Routes, WhatIsWrongIsToldApart) {
   EXPECT_EQ(find_route(verb::get, "/health/").error().status, 404);
   EXPECT_EQ(find_route(verb::get, "").error().status, 404);

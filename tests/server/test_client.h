@@ -73,6 +73,7 @@ class TestClient {
   std::string read_to_end() { return read_until("no server sends this"); }
   bool at_end() { return in_.empty() && !read_more(); }
   void close() { socket_.close(); }
+  void end_sending() { socket_.shutdown(server::Tcp::socket::shutdown_send); }
   void reset() {
     socket_.set_option(boost::asio::socket_base::linger(true, 0));
     socket_.close();
