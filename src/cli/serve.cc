@@ -1,6 +1,7 @@
 // octavo serve: an OpenAI-compatible server.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 #include <ostream>
 
@@ -43,6 +44,8 @@ Result<void> fill_in(ServeOptions& options) {
   server.max_connections = static_cast<std::size_t>(options.max_connections);
   server.service.max_json_depth = static_cast<std::size_t>(options.max_json_depth);
   server.service.version = OCTAVO_VERSION;
+  const int seats = options.engine.kv_layout == KvLayout::kContiguous ? 1 : options.engine.max_sequences;
+  server.service.max_choices = std::min(kMaxChoices, seats);
   if (server.tls_certificate.empty() != server.tls_key.empty()) return fail("--tls-cert and --tls-key need each other");
   if (!options.key_file.empty()) {
     OCTAVO_TRY(server.service.keys, server::ApiKeys::read(options.key_file));

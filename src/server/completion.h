@@ -22,6 +22,7 @@ struct ServedModel {
   std::string id;            // as in /v1/models
   std::int64_t created = 0;  // seconds since 1970
   SamplingParams sampling_defaults = {};
+  int max_choices = kMaxChoices;                             // of one prompt, as many as can advance in one step
   std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer; see answer_size.h
 };
 

@@ -94,16 +94,22 @@ ApiResult<int> max_tokens_after(const std::vector<TokenId>& prompt, const Length
   return length.otherwise == 0 ? 0 : std::min(length.otherwise, static_cast<int>(room));
 }
 
-ApiResult<void> check_lengths(const Length& length, const Request& request) {
-  if (length.asked && request.min_tokens > *length.asked) {
-    return std::unexpected(invalid_value("min_tokens", fmt::format("min_tokens: found {}, expected at most {}, {}",
-                                                                   request.min_tokens, length.field, *length.asked)));
-  }
-  if (length.asked == 0 && request.num_choices > 1) {
-    return std::unexpected(
-        invalid_value("n", fmt::format("n: found {}, expected 1 where {} is 0", request.num_choices, length.field)));
-  }
-  return {};
+ApiResult<void> check_choices(const Length& length, const Request& request) {
+  if (length.asked != 0 || request.num_choices == 1) return {};
+  return std::unexpected(
+      invalid_value("n", fmt::format("n: found {}, expected 1 where {} is 0", request.num_choices, length.field)));
+}
+
+/// Request::max_tokens for a prompt of so many tokens, and whether the answer can have the tokens that it must.
+ApiResult<void> set_length(Request& request, const std::vector<TokenId>& prompt, const Length& length, int context,
+                           const std::string& param) {
+  OCTAVO_TRY(request.max_tokens, max_tokens_after(prompt, length, context, param));
+  const int room = context - static_cast<int>(prompt.size());
+  const int most = request.max_tokens == 0 ? room : std::max(0, request.max_tokens);
+  if (request.min_tokens <= most) return {};
+  return std::unexpected(invalid_value(
+      "min_tokens",
+      fmt::format("min_tokens: found {}, expected at most {}, where the answer ends", request.min_tokens, most)));
 }
 
 /// Logits of the prompt are asked for where their log-probabilities are echoed, and where nothing is generated: the
@@ -177,7 +183,7 @@ ApiResult<CompletionCall> parse_completion(const json::object& body, const Engin
   call.num_logprobs = static_cast<int>(fields.integer("logprobs", 0, kMaxTopLogprobs).value_or(-1));
   request.top_logprobs = std::max(0, call.num_logprobs);
   if (fields.failed()) return std::unexpected(*fields.error());
-  OCTAVO_TRY_VOID(check_lengths(length, request));
+  OCTAVO_TRY_VOID(check_choices(length, request));
 
   OCTAVO_TRY(std::vector<RawPrompt> prompts, read_prompts(body, engine));
   if (prompts.size() * static_cast<std::size_t>(call.n) > static_cast<std::size_t>(kMaxAnswersOfCall)) {
@@ -188,7 +194,7 @@ ApiResult<CompletionCall> parse_completion(const json::object& body, const Engin
   const bool seeded = fields.find("seed") != nullptr;
   AnswerSize size(call);
   for (RawPrompt& prompt : prompts) {
-    OCTAVO_TRY(request.max_tokens, max_tokens_after(prompt.tokens, length, engine.info().max_context, "prompt"));
+    OCTAVO_TRY_VOID(set_length(request, prompt.tokens, length, engine.info().max_context, "prompt"));
     size.add(prompt.tokens.size(), static_cast<std::uint64_t>(std::max(0, request.max_tokens)));
     if (auto error = check_answer_size(size, model.max_answer_bytes)) return std::unexpected(std::move(*error));
     add_prompt(call, std::move(prompt), request, engine);
@@ -210,12 +216,12 @@ ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const 
   fields.object("chat_template_kwargs");
   if (fields.boolean("echo", false)) fields.refuse(unsupported("echo", "echo: a chat's messages are not echoed"));
   if (fields.failed()) return std::unexpected(*fields.error());
-  OCTAVO_TRY_VOID(check_lengths(length, request));
+  OCTAVO_TRY_VOID(check_choices(length, request));
 
   OCTAVO_TRY(const std::vector<ChatMessage> messages, read_messages(body));
   auto tokens = engine.apply_chat_template(messages);
   if (!tokens) return std::unexpected(invalid_value("messages", tokens.error().message));
-  OCTAVO_TRY(request.max_tokens, max_tokens_after(*tokens, length, engine.info().max_context, "messages"));
+  OCTAVO_TRY_VOID(set_length(request, *tokens, length, engine.info().max_context, "messages"));
   AnswerSize size(call);
   size.add(tokens->size(), static_cast<std::uint64_t>(request.max_tokens));
   if (auto error = check_answer_size(size, model.max_answer_bytes)) return std::unexpected(std::move(*error));

@@ -143,7 +143,7 @@ void read_sampling(JsonFields& fields, const ModelInfo& info, const ServedModel&
   sampling.presence_penalty = fields.number("presence_penalty", defaults.presence_penalty, -2, 2);
   sampling.logit_bias = read_logit_bias(fields, info.num_tokens);
 
-  request.num_choices = fields.integer("n", 1, 1, kMaxChoices);
+  request.num_choices = fields.integer("n", 1, 1, model.max_choices);
   request.min_tokens = fields.integer("min_tokens", 0, 0, kMaxInt);
   request.ignore_eos = fields.boolean("ignore_eos", false);
   request.stop = read_stop(fields);

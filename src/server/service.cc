@@ -57,6 +57,7 @@ void Service::set_loaded() {
       ServedModel{.id = options_.model_name.empty() ? slug(engine.info().name) : to_valid_utf8(options_.model_name),
                   .created = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
                   .sampling_defaults = engine.default_sampling({}),
+                  .max_choices = options_.max_choices,
                   .max_answer_bytes = options_.max_answer_bytes};
   metrics_.set_model(model_->id);
 }
@@ -118,13 +119,17 @@ void Service::add_headers(const Exchange& exchange, HttpResponse& response) cons
   const bool any = std::ranges::find(options_.cors_origins, "*") != options_.cors_origins.end();
   if (!any && std::ranges::find(options_.cors_origins, origin) == options_.cors_origins.end()) return;
   response.headers.emplace_back("Access-Control-Allow-Origin", any ? "*" : origin);
+  response.headers.emplace_back("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, X-Should-Retry");
   response.headers.emplace_back("Vary", "Origin");
 }
 
 HttpResponse Service::preflight(const HttpRequest& request) const {
   HttpResponse response{.status = 204, .content_type = {}};
+  // Clients add headers of their own to tell what they are. No header does more here than the origin's pages may do.
+  std::string headers = text_of(request[http::field::access_control_request_headers]);
+  if (headers.empty()) headers = "Authorization, Content-Type, X-Request-Id, X-Request-Timeout";
   response.headers = {{"Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS"},
-                      {"Access-Control-Allow-Headers", "Authorization, Content-Type, X-Request-Id, X-Request-Timeout"},
+                      {"Access-Control-Allow-Headers", std::move(headers)},
                       {"Access-Control-Max-Age", "3600"},
                       {"Allow", std::string(allowed_methods(request.target()))}};
   return response;

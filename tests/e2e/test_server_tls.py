@@ -1,4 +1,4 @@
-"""octavo serve with TLS: certificates, versions, the handshake's time limit, the close alert, what a connection costs."""
+"""octavo serve with TLS: certificates, versions, the handshake's time limit, the close alert, what it costs."""
 import contextlib
 import http.client
 import json

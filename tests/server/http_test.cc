@@ -242,8 +242,11 @@ TEST_F(Http, AConfiguredOriginIsLetIn) {
   EXPECT_THAT(ask(get("/health", "Origin: http://a.example\r\n")),
               HasSubstr("\r\nAccess-Control-Allow-Origin: http://a.example\r\n"));
   EXPECT_THAT(ask(get("/health", "Origin: http://b.example\r\n")), Not(HasSubstr("Access-Control-Allow-Origin")));
-  EXPECT_THAT(ask("OPTIONS /v1/models HTTP/1.1\r\nHost: x\r\nOrigin: http://a.example\r\n\r\n"),
-              StartsWith("HTTP/1.1 204"));
+  const std::string preflight = ask(
+      "OPTIONS /v1/models HTTP/1.1\r\nHost: x\r\nOrigin: http://a.example\r\n"
+      "Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization,x-stainless-lang\r\n\r\n");
+  EXPECT_THAT(preflight, StartsWith("HTTP/1.1 204"));
+  EXPECT_THAT(preflight, HasSubstr("\r\nAccess-Control-Allow-Headers: authorization,x-stainless-lang\r\n"));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <boost/json/parse.hpp>
 
 #include "server/completion.h"
@@ -228,6 +230,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{R"("n": 129)", "n"}, BadField{R"("n": true)", "n"}, BadField{R"("n": "2")", "n"},
         BadField{R"("max_tokens": -1)", "max_tokens"}, BadField{R"("max_tokens": "5")", "max_tokens"},
         BadField{R"("min_tokens": -1)", "min_tokens"}, BadField{R"("min_tokens": 6, "max_tokens": 5)", "min_tokens"},
+        BadField{R"("min_tokens": 17)", "min_tokens"}, BadField{R"("min_tokens": 1, "max_tokens": 0)", "min_tokens"},
         BadField{R"("max_tokens": 0, "n": 2)", "n"}, BadField{R"("ignore_eos": 1)", "ignore_eos"},
         BadField{R"("stream": "yes")", "stream"}, BadField{R"("stream_options": {})", "stream_options"},
         BadField{R"("stream": true, "stream_options": 5)", "stream_options"},
@@ -394,6 +397,18 @@ TEST_F(OpenAiRequest, AnAnswerTooLargeToHoldIsRefusedBeforeItIsMade) {
   EXPECT_TRUE(parse(kUser + many + R"(true, "top_logprobs": 1, "stream": true)", true));
   EXPECT_TRUE(parse(R"("prompt": "a", "n": 128, "max_tokens": 50)", false));
   EXPECT_TRUE(parse(kUser + R"(, "n": 128, "logprobs": true)", true));  // no limit asked for: watched as it grows
+}
+
+TEST_F(OpenAiRequest, ChoicesAreAsManyAsCanAdvanceTogether) {
+  ServedModel model = kModel;
+  model.max_choices = 4;
+  const auto parse = [&](int n) {
+    return parse_completion(boost::json::parse(fmt::format(R"({{"prompt": "a", "n": {}}})", n)).as_object(), engine_,
+                            model);
+  };
+  EXPECT_TRUE(parse(4));
+  EXPECT_EQ(parse(5).error().param, "n");
+  EXPECT_THAT(parse(5).error().message, HasSubstr("from 1 to 4"));
 }
 
 TEST_F(OpenAiRequest, EchoedPromptsCountAlsoInAStream) {
