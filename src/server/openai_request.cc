@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "server/answer_size.h"
 #include "server/prompt_logprobs.h"
+#include "tokenizer/utf8.h"
 
 namespace octavo::server {
 namespace {
@@ -130,7 +131,8 @@ void add_prompt(CompletionCall& call, RawPrompt raw, Request request, const Engi
   CallPrompt prompt;
   prompt.last_token = raw.tokens.back();
   prompt.num_tokens = raw.tokens.size();
-  if (call.echo) prompt.text = raw.text ? std::move(*raw.text) : engine.detokenize(raw.tokens);
+  // Ids may spell parts of characters, which no JSON can hold.
+  if (call.echo) prompt.text = raw.text ? std::move(*raw.text) : to_valid_utf8(engine.detokenize(raw.tokens));
   if (call.echo || call.return_token_ids) prompt.tokens = raw.tokens;
   request.tokens = std::move(raw.tokens);
   ask_for_prompt_logits(call, prompt, request, engine.info());

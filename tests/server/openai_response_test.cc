@@ -378,6 +378,15 @@ TEST_F(OpenAiResponse, EchoBeginsWithThePromptAndItsLogprobs) {
   EXPECT_EQ(logprobs.at("top_logprobs").at(2).as_object().size(), 2);  // the likeliest and the one that stands there
 }
 
+TEST_F(OpenAiResponse, AnEchoedPartOfACharacterIsAReplacementAndInLogprobsItsBytes) {
+  const std::string fields = R"({"prompt": [72, 260], "echo": true, "logprobs": 0, "max_tokens": 1})";
+  open(parse_completion(json::parse(fields).as_object(), engine_, kModel), "cmpl-1");
+  send(last('x', "x", FinishReason::kLength));
+  const json::object answer = choice(body());
+  EXPECT_EQ(answer.at("text"), "H\xEF\xBF\xBDx");
+  EXPECT_EQ(json::serialize(answer.at("logprobs").at("tokens")), R"(["H","bytes:\\xf0\\x9f","x"])");
+}
+
 TEST_F(OpenAiResponse, EchoWithoutAnAnswerIsThePrompt) {
   open_completion(R"(, "echo": true, "logprobs": 0, "max_tokens": 0)");
   call_.requests[0].on_prompt_logits(0, std::vector<float>(2 * static_cast<std::size_t>(engine_.info().vocab_size), 0));
