@@ -67,7 +67,11 @@ __attribute__((always_inline)) inline void prefetch_share(const PanelRows& rows,
 void pack_quantized(PackBlockFn& pack_block, DType type, std::int64_t cols, const PanelRows& rows,
                     std::uint8_t* packed) {
   const std::int64_t num_blocks = cols / packed_block(type).block;
+  if (num_blocks == 0) return;
   const auto block_bytes = static_cast<std::size_t>(dtype_info(type).block_bytes);
+  // The last unit's padding lies before its quads.
+  const std::int64_t last_unit = (num_blocks - 1) / unit_blocks(type) * unit_blocks(type);
+  std::memset(packed + place_of_block(type, num_blocks, last_unit).quads - kCacheLineBytes, 0, kCacheLineBytes);
   for (std::int64_t b = 0; b < num_blocks; ++b) {
     const BlockPlace place = place_of_block(type, num_blocks, b);
     prefetch_share(rows, b * kPanelRows * block_bytes, kPanelRows * block_bytes);
@@ -110,10 +114,12 @@ void pack_panels(const Tensor& source, std::int64_t begin, std::int64_t end, std
     const PanelRows rows{.first = source.row(first),
                          .row_bytes = source.row_bytes(),
                          .rows = static_cast<int>(std::min<std::int64_t>(kPanelRows, source.rows - first))};
-    if (stride >= kCacheLineBytes) std::memset(packed + stride - kCacheLineBytes, 0, kCacheLineBytes);  // the padding
     if (pack_block != nullptr) {
       pack_quantized(*pack_block, source.type, source.cols, rows, packed);
-    } else if (source.type == DType::kF32) {
+      continue;
+    }
+    if (stride >= kCacheLineBytes) std::memset(packed + stride - kCacheLineBytes, 0, kCacheLineBytes);  // the padding
+    if (source.type == DType::kF32) {
       pack_plain<4>(source.cols, rows, packed);
     } else {
       pack_plain<2>(source.cols, rows, packed);

@@ -5,13 +5,13 @@
 // outputs and nothing is summed across lanes. A panel is read from its first byte to its last, as one stream: K blocks
 // in ascending order, in units of as many as it takes for their scales to be whole cache lines:
 //
+//     scales [blocks of the unit][scale_bytes]    each field as 16 values, one a row; padded to whole cache lines
 //     quads  [blocks of the unit][quad_bytes]     in planes of 8, 4, 2 or 1 bits (see pack_block.h)
-//     scales [blocks of the unit][scale_bytes]    each field as 16 values, one a row
 //
-// The last unit has the blocks that are left. The bytes are those of the file, in another order, but for padding of the
-// last panel and to cache lines.
-// Plain floats lie as [cols][16]. Plain header: kernels of every instruction set include it, so its functions have
-// internal linkage: no unit may hand its code to another.
+// Scales come first because they are wanted first: nothing is read ahead of the stream. The last unit has the blocks
+// that are left. The bytes are those of the file, in another order, but for padding of the last panel and to cache
+// lines. Plain floats lie as [cols][16]. Plain header: kernels of every instruction set include it, so its functions
+// have internal linkage: no unit may hand its code to another.
 #pragma once
 
 #include <stddef.h>
@@ -66,6 +66,11 @@ static inline constexpr int unit_blocks(DType type) {
   return odd == 0 ? 1 : odd % 32 == 0 ? 2 : 4;
 }
 
+/// Bytes before the quads of a unit of `blocks`.
+static inline constexpr int64_t unit_scale_bytes(DType type, int64_t blocks) {
+  return (blocks * packed_block(type).scale_bytes + 63) / 64 * 64;
+}
+
 /// Where the parts of a K block lie in its panel of `num_blocks`, in bytes.
 struct BlockPlace {
   size_t quads, scales;
@@ -75,8 +80,8 @@ static inline constexpr BlockPlace place_of_block(DType type, int64_t num_blocks
   const int64_t unit = unit_blocks(type), first = block / unit * unit;
   const int64_t count = num_blocks - first < unit ? num_blocks - first : unit;
   const int64_t begin = first * (b.quad_bytes + b.scale_bytes);
-  return {(size_t)(begin + (block - first) * b.quad_bytes),
-          (size_t)(begin + count * b.quad_bytes + (block - first) * b.scale_bytes)};
+  return {(size_t)(begin + unit_scale_bytes(type, count) + (block - first) * b.quad_bytes),
+          (size_t)(begin + (block - first) * b.scale_bytes)};
 }
 
 /// Bytes from one panel to the next.

@@ -69,13 +69,17 @@ inline void add_group(const U8 (&q)[8], const F32* scale, const F32* minimum, in
   }
 }
 
-/// Asks for share `part` of `parts` of what lies ahead of a unit.
-template <DType T>
-inline void prefetch_share(const uint8_t* ahead, int part, int parts) {
+/// Asks for share `part` of `parts` of what lies ahead of the unit at byte `offset` of the panel.
+template <DType T, int R>
+inline void prefetch_share(const WeightStream& stream, size_t offset, int h, int part, int parts) {
   constexpr PackedBlock kB = packed_block(T);
   constexpr int kLines = (unit_blocks(T) * (kB.quad_bytes + kB.scale_bytes) / 64 + kPasses - 1) / kPasses;
-  const uint8_t* from = ahead + part * kLines / parts * 64;
-  for (int line = 0; line < (kLines + parts - 1) / parts; ++line) prefetch(from + line * 64);
+  constexpr bool kFar = kPasses == 1 && R == 1 && kB.quad_bytes == kB.block * kPanelRows;  // bytes, and one row
+  const uint8_t* from = stream.ahead(offset, h, kFar ? kPrefetchFarBytes : kPrefetchBytes) + part * kLines / parts * 64;
+  for (int line = 0; line < (kLines + parts - 1) / parts; ++line) {
+    if constexpr (kFar) prefetch_far(from + line * 64);
+    if constexpr (!kFar) prefetch(from + line * 64);
+  }
 }
 
 /// acc[r] = kLanes outputs of half h of a panel, times row r.
@@ -92,7 +96,7 @@ inline void dot_tile(Stream stream, int64_t cols, int h, const ActTile<R>* x, F3
       if constexpr (Stream::kShared)
         stream.read((kB.quad_bytes + kB.scale_bytes) / kGroups);
       else
-        prefetch_share<T>(stream.ahead((size_t)(unit - stream.panel), h), b * kGroups + g, kUnit * kGroups);
+        prefetch_share<T, R>(stream, (size_t)(unit - stream.panel), h, b * kGroups + g, kUnit * kGroups);
       add_group<T, R>(q, scale, minimum, g, *x++, acc);
     }
   });

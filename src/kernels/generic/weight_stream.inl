@@ -10,7 +10,10 @@
 namespace octavo {
 namespace {
 
-inline constexpr int kPrefetchBytes = 3072;
+inline constexpr int kPrefetchBytes = 5120;
+// Where a line takes little work, the processor itself is some lines ahead, and has loads of its own waiting: lines are
+// asked for into the second-level cache, which has more room for requests.
+inline constexpr int kPrefetchFarBytes = 3072;
 inline constexpr int kPasses = kPanelRows / kLanes;  // over a panel, one for each vector of its outputs
 
 /// The panel at hand. What lies behind it is what its thread will read next, as long as the thread has work.
@@ -21,8 +24,8 @@ struct WeightStream {
 
   /// What to ask for while byte `offset` of the panel is read in pass `pass`. Where a panel takes several passes, the
   /// first alone would wait for memory and the others leave it idle: they share the next panel.
-  const uint8_t* ahead(size_t offset, int pass) const {
-    if constexpr (kPasses == 1) return panel + offset + kPrefetchBytes;
+  const uint8_t* ahead(size_t offset, int pass, int lead = kPrefetchBytes) const {
+    if constexpr (kPasses == 1) return panel + offset + lead;
     return panel + panel_bytes + ((size_t)pass * panel_bytes + offset) / kPasses;
   }
 };
@@ -55,8 +58,8 @@ __attribute__((always_inline)) inline void for_blocks(const uint8_t* panel, int6
   const uint8_t* unit = panel;
   for (int64_t left = cols / kB.block; left > 0; left -= kUnit) {
     const int blocks = left < kUnit ? (int)left : kUnit;
-    const uint8_t* scales = unit + blocks * kB.quad_bytes;
-    for (int b = 0; b < blocks; ++b) body(unit, b, unit + b * kB.quad_bytes, scales + b * kB.scale_bytes);
+    const uint8_t* quads = unit + unit_scale_bytes(T, blocks);
+    for (int b = 0; b < blocks; ++b) body(unit, b, quads + b * kB.quad_bytes, unit + b * kB.scale_bytes);
     unit += kUnit * (kB.quad_bytes + kB.scale_bytes);
   }
 }
