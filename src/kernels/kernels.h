@@ -123,6 +123,8 @@ struct KernelTable {
   int tile_rows;
   /// int8 form of x[0 .. n), n a multiple of 32.
   void (*quantize_row)(const float* x, int64_t n, const ActSlot& out);
+  /// The same of one block of 32 columns for `count` rows of a tile, x + r * stride, from the slot's row on.
+  void (*quantize_column)(const float* x, int64_t stride, int count, const ActSlot& out);
   /// y = x / sqrt(mean(x^2) + eps) * weight. x and y may be the same.
   void (*rms_norm)(const float* x, const float* weight, int64_t n, float eps, float* y);
   /// x += y.

@@ -237,7 +237,7 @@ class Quantize : public KernelTest {};
 OCTAVO_FOR_EACH_LEVEL(Quantize);
 
 TEST_P(Quantize, ErrorIsAtMostHalfAStepAndSumsAreExact) {
-  const std::int64_t cols = 64, rows = 15;
+  const std::int64_t cols = 224, rows = 15;  // blocks go by fours and threes
   const Rows r = quantized(kernels(), normal(rows * cols, 3.0F), cols);
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t block = 0; block < cols / kActBlock; ++block) {
@@ -257,6 +257,20 @@ TEST_P(Quantize, ErrorIsAtMostHalfAStepAndSumsAreExact) {
       ASSERT_EQ(r.field<std::int32_t>(row, block, 5), -sums[0]);
       ASSERT_EQ(r.field<std::int32_t>(row, block, 6), -sums[1]);
     }
+}
+
+TEST_P(Quantize, AColumnOfATileHasTheBitsOfItsRows) {
+  const std::int64_t cols = 96, rows = 15;  // tiles of 8 or 4, 2 and 1
+  const Rows by_rows = quantized(kernels(), normal(rows * cols), cols);
+  Rows by_columns = by_rows;
+  std::ranges::fill(by_columns.tiles, std::uint8_t{0});
+  for (std::int64_t row = 0; row < rows; row += tile_of_row(row, rows, kernels().tile_rows).rows)
+    for (std::int64_t block = 0; block < cols / kActBlock; ++block) {
+      ActSlot slot = act_slot(by_columns.tiles.data(), cols, row, rows, kernels().tile_rows);
+      slot.tile += static_cast<std::size_t>(block * slot.rows) * sizeof(ActTile<1>);
+      kernels().quantize_column(by_rows.x.data() + row * cols + block * kActBlock, cols, slot.rows, slot);
+    }
+  EXPECT_EQ(by_columns.tiles, by_rows.tiles);
 }
 
 TEST_P(Quantize, ZerosAndDenormalsGiveZeros) {

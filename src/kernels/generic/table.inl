@@ -29,6 +29,7 @@ constexpr KernelTable make_table() {
   table.merge_tiles = &merge_tiles;
   table.tile_rows = kTileRows;
   table.quantize_row = &quantize_row;
+  table.quantize_column = &quantize_column;
   table.rms_norm = &rms_norm;
   table.add = &add;
   table.scale = &scale;

@@ -34,6 +34,13 @@ inline F32 f32_min(F32 a, F32 b) { return _mm512_min_ps(a, b); }
 inline F32 f32_abs(F32 a) { return _mm512_abs_ps(a); }
 inline float f32_sum(F32 a) { return _mm512_reduce_add_ps(a); }
 inline float f32_max_of(F32 a) { return _mm512_reduce_max_ps(a); }
+inline void f32_max_of_each(const F32 (&v)[4], float (&out)[4]) {
+  const F32 a = _mm512_max_ps(_mm512_unpacklo_ps(v[0], v[1]), _mm512_unpackhi_ps(v[0], v[1]));
+  const F32 b = _mm512_max_ps(_mm512_unpacklo_ps(v[2], v[3]), _mm512_unpackhi_ps(v[2], v[3]));
+  const F32 c = _mm512_max_ps(_mm512_shuffle_ps(a, b, 0x44), _mm512_shuffle_ps(a, b, 0xEE));
+  const __m256 d = _mm256_max_ps(_mm512_castps512_ps256(c), _mm512_extractf32x8_ps(c, 1));
+  _mm_storeu_ps(out, _mm_max_ps(_mm256_castps256_ps128(d), _mm256_extractf128_ps(d, 1)));
+}
 inline Mask lanes_between(int lo, int hi) {
   const I32 i = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   return _mm512_cmpge_epi32_mask(i, _mm512_set1_epi32(lo)) & _mm512_cmplt_epi32_mask(i, _mm512_set1_epi32(hi));
@@ -81,6 +88,13 @@ inline F32 i32_as_f32(I32 a) { return _mm512_castsi512_ps(a); }
 inline void i32_store_i8(int8_t* p, I32 v) { _mm_storeu_si128((__m128i*)p, _mm512_cvtepi32_epi8(v)); }
 inline void i32_store_i16(int16_t* p, I32 v) { _mm256_storeu_si256((__m256i*)p, _mm512_cvtepi32_epi16(v)); }
 inline int32_t i32_sum(I32 a) { return _mm512_reduce_add_epi32(a); }
+inline void i32_sum_of_each(const I32 (&v)[4], int32_t (&out)[4]) {
+  const I32 a = _mm512_add_epi32(_mm512_unpacklo_epi32(v[0], v[1]), _mm512_unpackhi_epi32(v[0], v[1]));
+  const I32 b = _mm512_add_epi32(_mm512_unpacklo_epi32(v[2], v[3]), _mm512_unpackhi_epi32(v[2], v[3]));
+  const I32 c = _mm512_add_epi32(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+  const __m256i d = _mm256_add_epi32(_mm512_castsi512_si256(c), _mm512_extracti64x4_epi64(c, 1));
+  _mm_storeu_si128((__m128i*)out, _mm_add_epi32(_mm256_castsi256_si128(d), _mm256_extracti128_si256(d, 1)));
+}
 
 inline U8 u8_load(const uint8_t* p) { return _mm512_loadu_si512(p); }
 inline U8 u8_mask(U8 a, int byte) { return _mm512_and_si512(a, _mm512_set1_epi8((char)byte)); }

@@ -48,6 +48,9 @@ inline F32 f32_min(F32 a, F32 b) { return vminq_f32(a, b); }
 inline F32 f32_abs(F32 a) { return vabsq_f32(a); }
 inline float f32_sum(F32 a) { return vaddvq_f32(a); }
 inline float f32_max_of(F32 a) { return vmaxvq_f32(a); }
+inline void f32_max_of_each(const F32 (&v)[4], float (&out)[4]) {
+  vst1q_f32(out, vpmaxq_f32(vpmaxq_f32(v[0], v[1]), vpmaxq_f32(v[2], v[3])));
+}
 inline Mask lanes_between(int lo, int hi) {
   const int32_t numbers[kLanes] = {0, 1, 2, 3};
   const I32 i = vld1q_s32(numbers);
@@ -113,6 +116,9 @@ inline void i32_store_i8(int8_t* p, I32 v) {
 }
 inline void i32_store_i16(int16_t* p, I32 v) { vst1_s16(p, vmovn_s32(v)); }
 inline int32_t i32_sum(I32 a) { return vaddvq_s32(a); }
+inline void i32_sum_of_each(const I32 (&v)[4], int32_t (&out)[4]) {
+  vst1q_s32(out, vpaddq_s32(vpaddq_s32(v[0], v[1]), vpaddq_s32(v[2], v[3])));
+}
 
 inline U8 u8_load(const uint8_t* p) { return vld1q_u8(p); }
 inline U8 u8_mask(U8 a, int byte) { return vandq_u8(a, vdupq_n_u8((uint8_t)byte)); }

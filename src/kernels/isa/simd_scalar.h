@@ -83,6 +83,13 @@ inline F32 f32_abs(F32 a) {
   return each<F32>([&](int i) { return __builtin_fabsf(a.v[i]); });
 }
 inline float f32_sum(F32 a) { return (a.v[0] + a.v[2]) + (a.v[1] + a.v[3]); }
+/// The largest lane of each of four vectors.
+inline void f32_max_of_each(const F32 (&v)[4], float (&out)[4]) {
+  for (int i = 0; i < 4; ++i) {
+    out[i] = v[i].v[0];
+    for (int lane = 1; lane < kLanes; ++lane) out[i] = v[i].v[lane] > out[i] ? v[i].v[lane] : out[i];
+  }
+}
 inline float f32_max_of(F32 a) {
   float m = a.v[0];
   for (int i = 1; i < kLanes; ++i) m = a.v[i] > m ? a.v[i] : m;
@@ -156,6 +163,10 @@ inline void i32_store_i16(int16_t* p, I32 a) {
   for (int i = 0; i < kLanes; ++i) p[i] = (int16_t)a.v[i];
 }
 inline int32_t i32_sum(I32 a) { return (a.v[0] + a.v[2]) + (a.v[1] + a.v[3]); }
+/// The sum of the lanes of each of four vectors.
+inline void i32_sum_of_each(const I32 (&v)[4], int32_t (&out)[4]) {
+  for (int i = 0; i < 4; ++i) out[i] = i32_sum(v[i]);
+}
 
 inline float widen_f16(uint16_t h) {
   const uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = (uint32_t)h >> 10 & 31, fraction = h & 1023U;
