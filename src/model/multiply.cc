@@ -17,6 +17,12 @@ std::int64_t row_block(std::int64_t cols, int tile_rows) {
   return std::max<std::int64_t>(1, tiles) * tile_rows;
 }
 
+/// About eight claims a thread, so that none waits long for the last; at most as many panels as caches hold, and few
+/// where each takes long.
+std::size_t panels_of_a_claim(std::int64_t total, int rows, const ThreadPool& pool) {
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(total / (8 * pool.num_threads()), 1, rows > 64 ? 4 : 16));
+}
+
 }  // namespace
 
 void multiply(std::span<const Product> products, const ActivationRows& x, int rows, const KernelTable& kernels,
@@ -24,9 +30,7 @@ void multiply(std::span<const Product> products, const ActivationRows& x, int ro
   const std::int64_t block = row_block(x.cols, kernels.tile_rows);
   std::int64_t total = 0;
   for (const Product& p : products) total += num_panels(p.weight->rows);
-  // About eight claims a thread, so that none waits long for the last; at most as many panels as caches hold.
-  const std::int64_t fair = total / (8 * pool.num_threads());
-  const auto grain = static_cast<std::size_t>(std::clamp<std::int64_t>(fair, 1, 16));
+  const std::size_t grain = panels_of_a_claim(total, rows, pool);
   pool.for_ranges(static_cast<std::size_t>(total), grain, [&](std::size_t begin, std::size_t end, int worker) {
     std::int64_t first = 0;  // number of the product's first panel
     for (const Product& p : products) {
@@ -42,6 +46,96 @@ void multiply(std::span<const Product> products, const ActivationRows& x, int ro
                  p.y + first_panel * kPanelRows, p.weight->rows);
       });
     }
+  });
+}
+
+namespace {
+
+/// One thread's part of a gated product: runs of pairs of panels of both matrices.
+class GatedPart {
+ public:
+  GatedPart(const GatedProduct& product, const ActivationRows& x, const KernelTable& kernels, PanelScratch& scratch,
+            int worker, std::span<float> floats, int rows)
+      : product_(product),
+        x_(x),
+        kernels_(kernels),
+        scratch_(scratch),
+        worker_(worker),
+        gate_(floats.first(floats.size() / 2)),
+        up_(floats.last(floats.size() / 2)),
+        rows_(rows) {}
+
+  void run(std::int64_t pair, std::int64_t pair_end, std::int64_t row, std::int64_t row_end) const {
+    const std::int64_t columns = (pair_end - pair) * kPairColumns;
+    multiply_run(*product_.gate, pair, pair_end, row, row_end, gate_.data());
+    multiply_run(*product_.up, pair, pair_end, row, row_end, up_.data());
+    float* out = gate_.data() + row * columns;
+    product_.activate(out, up_.data() + row * columns, (row_end - row) * columns, out);
+    if (product_.out != nullptr) copy_out(pair, columns, row, row_end);
+    if (product_.int8 != nullptr) quantize(pair, columns, row, row_end);
+  }
+
+ private:
+  void copy_out(std::int64_t pair, std::int64_t columns, std::int64_t row, std::int64_t row_end) const {
+    const std::int64_t width = product_.gate->rows, first = pair * kPairColumns;
+    for (; row < row_end; ++row)
+      std::copy_n(gate_.data() + row * columns, std::min(columns, width - first), product_.out + row * width + first);
+  }
+
+  void quantize(std::int64_t pair, std::int64_t columns, std::int64_t row, std::int64_t row_end) const {
+    int count = 0;  // rows of the step that lie in one tile
+    for (; row < row_end; row += count) {
+      const auto slot_of = [&](std::int64_t block) {
+        return product_.int8->slot(row, rows_, product_.gate->rows, pair + block);
+      };
+      const ActSlot slot = slot_of(0);
+      count = static_cast<int>(std::min<std::int64_t>(slot.rows - slot.row, row_end - row));
+      const float* x = gate_.data() + row * columns;
+      if (count == 1) {
+        kernels_.quantize_row(x, columns, slot);
+      } else {
+        for (std::int64_t block = 0; block < columns / kActBlock; ++block)
+          kernels_.quantize_column(x + block * kActBlock, columns, count, slot_of(block));
+      }
+    }
+  }
+
+  /// y[row .. row_end)[columns] = the outputs of pairs of panels.
+  void multiply_run(const WeightMatrix& w, std::int64_t pair, std::int64_t pair_end, std::int64_t row,
+                    std::int64_t row_end, float* y) const {
+    const std::int64_t begin = 2 * pair, end = std::min(2 * pair_end, num_panels(w.rows));
+    const MatmulFn matmul = kernels_.matmul[dtype_index(w.type)];
+    scratch_.for_runs(w, begin, end, worker_, [&](const PackedMatrix& run, std::int64_t first) {
+      matmul(run, x_, 0, num_panels(run.rows), row, row_end, y + (first - begin) * kPanelRows,
+             (pair_end - pair) * kPairColumns);
+    });
+  }
+
+  const GatedProduct& product_;
+  const ActivationRows& x_;
+  const KernelTable& kernels_;
+  PanelScratch& scratch_;
+  int worker_;
+  std::span<float> gate_, up_;  // [rows][columns of a run]
+  int rows_;
+};
+
+}  // namespace
+
+void multiply_gated(const GatedProduct& product, const ActivationRows& x, int rows, const KernelTable& kernels,
+                    PanelScratch& scratch, std::span<float> floats, ThreadPool& pool) {
+  const std::int64_t pairs = (num_panels(product.gate->rows) + 1) / 2;
+  const std::int64_t block = row_block(x.cols, kernels.tile_rows);
+  const std::size_t grain = (panels_of_a_claim(4 * pairs, rows, pool) + 3) / 4;
+  const std::int64_t run = std::max(1, kRowsOfAPair / rows);
+  const std::size_t part_floats = floats.size() / static_cast<std::size_t>(pool.num_threads());
+  pool.for_ranges(static_cast<std::size_t>(pairs), grain, [&](std::size_t begin, std::size_t end, int worker) {
+    const auto own = floats.subspan(static_cast<std::size_t>(worker) * part_floats, part_floats);
+    const GatedPart part(product, x, kernels, scratch, worker, own, rows);
+    for (std::int64_t row = 0; row < rows; row += block)
+      for (auto pair = static_cast<std::int64_t>(begin); pair < static_cast<std::int64_t>(end); pair += run)
+        part.run(pair, std::min<std::int64_t>(pair + run, static_cast<std::int64_t>(end)), row,
+                 std::min<std::int64_t>(row + block, rows));
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/kernels.h"
+#include "model/activations.h"
 #include "model/weight_matrix.h"
 
 namespace octavo {
@@ -19,5 +20,29 @@ struct Product {
 /// All products of the same rows in one parallel region.
 void multiply(std::span<const Product> products, const ActivationRows& x, int rows, const KernelTable& kernels,
               PanelScratch& scratch, ThreadPool& pool);
+
+/// How a gated feed-forward begins: out = activation(gate x) * (up x), [rows, gate->rows].
+struct GatedProduct {
+  const WeightMatrix *gate, *up;  // of one shape
+  void (*activate)(const float* gate, const float* up, std::int64_t n, float* out);
+  float* out;           // as floats; null: not wanted
+  QuantizedRows* int8;  // in int8; null: not wanted
+};
+
+/// Two panels of outputs are a block of the next product's activations.
+inline constexpr std::int64_t kPairColumns = 2 * kPanelRows;
+static_assert(kPairColumns == kActBlock);
+/// A thread computes one pair of panels at a time for this many rows and more, several pairs for fewer, so that it
+/// changes seldom from one matrix to the other while weights come from memory.
+inline constexpr int kRowsOfAPair = 64;
+/// Floats that a thread needs for multiply_gated.
+constexpr std::int64_t gated_scratch_floats(int max_rows) {
+  return 2 * kPairColumns * (max_rows > kRowsOfAPair ? max_rows : kRowsOfAPair);
+}
+
+/// Both products, the activation and the int8 form in one parallel region: what a thread has computed it finishes while
+/// that is in its caches. `floats` holds gated_scratch_floats() for each thread.
+void multiply_gated(const GatedProduct& product, const ActivationRows& x, int rows, const KernelTable& kernels,
+                    PanelScratch& scratch, std::span<float> floats, ThreadPool& pool);
 
 }  // namespace octavo

@@ -34,7 +34,7 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, Page
       kv_(kv.storage()),
       kernels_(kernels),
       pool_(pool),
-      act_(config, max_rows, kMaxLogitRows, kernels.tile_rows),
+      act_(config, max_rows, kMaxLogitRows, kernels.tile_rows, pool.num_threads()),
       scratch_(weights.make_scratch(pool.num_threads())),
       frequencies_(rope_frequencies(config, config.rope_base, config.rope_scale, weights.rope_factors)) {
   if (config.window > 0) local_frequencies_ = rope_frequencies(config, config.rope_base_local, 1.0, nullptr);
@@ -140,17 +140,16 @@ void Transformer::attention_block(const Batch& batch, int index) {
 
 void Transformer::feed_forward_block(int index, int rows) {
   const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
-  const std::array<Product, 2> gate_up = {{{&w.gate, act_.gate.data()}, {&w.up, act_.up.data()}}};
-  multiply(gate_up, act_.h.data(), config_.width, rows);
-  const auto activate = config_.arch->activation == Activation::kSilu ? kernels_.silu_mul : kernels_.gelu_mul;
-  const auto width = static_cast<std::int64_t>(config_.ffn_width);
-  for_rows(rows, [&](std::int64_t row, int) {
-    float* gate = act_.gate.data() + row * width;
-    activate(gate, act_.up.data() + row * width, width, gate);
-    if (is_quantized(w.down)) quantize(act_.gate.data(), width, row, rows);
-  });
+  const bool int8 = is_quantized(w.down);
+  multiply_gated({.gate = &w.gate,
+                  .up = &w.up,
+                  .activate = config_.arch->activation == Activation::kSilu ? kernels_.silu_mul : kernels_.gelu_mul,
+                  .out = int8 ? nullptr : act_.gated.data(),
+                  .int8 = int8 ? &act_.gated_int8 : nullptr},
+                 act_.int8.view(act_.h.data(), config_.width), rows, kernels_, scratch_, act_.pairs.span(), pool_);
   const Product down{&w.down, act_.h.data()};
-  multiply({&down, 1}, act_.gate.data(), width, rows);
+  octavo::multiply({&down, 1}, act_.gated_int8.view(act_.gated.data(), config_.ffn_width), rows, kernels_, scratch_,
+                   pool_);
   for_rows(rows, [&](std::int64_t row, int) {
     add_residual(w.post_ffn_norm, row);
     if (index + 1 < config_.num_layers) norm_row(attention_norm(index + 1), row, row, rows);
