@@ -102,11 +102,14 @@ void ThreadPool::work(int worker) {
 }
 
 std::uint32_t ThreadPool::wait_for_region(std::uint32_t seen) {
+  bool was_in_step = false;
   for (int spins = 0;; ++spins) {
     const std::uint32_t epoch = epoch_.load(std::memory_order_acquire);
     if (epoch != seen) return epoch;
-    const bool keep_spinning = spins < kSpinsBeforeYield || spinning_.load(std::memory_order_relaxed);
-    if (!keep_spinning) {
+    const bool in_step = spinning_.load(std::memory_order_relaxed);
+    if (was_in_step && !in_step) spins = 0;  // the next step may follow at once: to wake up takes as long as this
+    was_in_step = in_step;
+    if (!in_step && spins >= kSpinsBeforeYield) {
       epoch_.wait(seen, std::memory_order_acquire);
     } else if (oversubscribed_ || spins > kSpinsBeforeYield) {
       std::this_thread::yield();
