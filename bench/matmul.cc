@@ -3,7 +3,8 @@
 //
 //     bench_matmul [--types Q4_1,Q8_0] [--rows 1,2,4,8] [--cols 2048] [--outputs 2048] [--threads N] [--isa NAME]
 //
-// One line a case, Markdown. Weights are cold: as many matrices are used in turn as exceed the caches.
+// One line a case, Markdown; without --rows the whole curve from 1 to 512, which plot_matmul.py draws. Weights are
+// cold: as many matrices are used in turn as exceed the caches.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -45,7 +46,7 @@ class Matrices {
  public:
   Matrices(DType type, const Options& options) : bytes_(packed_bytes(type, options.outputs, options.cols)) {
     const std::size_t count = std::max<std::size_t>(1, kColdBytes / bytes_);
-    data_ = AlignedBuffer<std::uint8_t>(count * bytes_);
+    data_ = AlignedBuffer<std::uint8_t>::with_huge_pages(count * bytes_);  // as a model's weights
     std::mt19937 random(1);
     const auto words = data_.size() / 4;
     for (std::size_t i = 0; i < words; ++i) {
