@@ -11,10 +11,24 @@ namespace octavo {
 namespace {
 
 inline constexpr int kPrefetchBytes = 5120;
-// Where a line takes little work, the processor itself is some lines ahead, and has loads of its own waiting: lines are
-// asked for into the second-level cache, which has more room for requests.
-inline constexpr int kPrefetchFarBytes = 3072;
 inline constexpr int kPasses = kPanelRows / kLanes;  // over a panel, one for each vector of its outputs
+
+/// How far ahead of R rows of weights of type T lines are asked for, and into which cache.
+struct PrefetchLead {
+  int bytes;
+  bool far;  // into the second-level cache, which has room for more requests than the first
+};
+/// Found by trial with AVX-512 (docs/kernels.md). Bytes, which need no unpacking, are read faster than the first-level
+/// cache has room for requests; one row of them is so little work that the processor's own window reaches far ahead.
+template <DType T, int R>
+constexpr PrefetchLead prefetch_lead() {
+  constexpr bool kBytes = packed_block(T).quad_bytes == packed_block(T).block * kPanelRows;
+  if (kPasses > 1) return {kPrefetchBytes, false};
+  if (kBytes && R == 1) return {3072, true};
+  if (kBytes && R >= 4) return {7168, true};
+  if ((T == DType::kQ5_0 || T == DType::kQ4_K || T == DType::kQ6_K) && R == 1) return {8192, true};
+  return {kPrefetchBytes, false};
+}
 
 /// The panel at hand. What lies behind it is what its thread will read next, as long as the thread has work.
 struct WeightStream {
