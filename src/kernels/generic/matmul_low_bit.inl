@@ -14,8 +14,6 @@
 namespace octavo {
 namespace {
 
-constexpr bool is_low_bit(DType type) { return type == DType::kQ1_0 || type == DType::kTQ1_0 || type == DType::kTQ2_0; }
-
 /// Calls f with 0 .. N - 1 as constants.
 template <int N, int I = 0, class F>
 __attribute__((always_inline)) inline void for_constants(const F& f) {
@@ -73,6 +71,7 @@ constexpr int field_shift(int bit) { return kAnyByte || bit < 4 ? bit : bit - 4;
 // LowBit<T>::field is weight k of a row of a block whose words of four bytes begin at `word`, 64 bytes apart.
 //
 // LowBit<T>::block calls finish<G>(dot) with the fields of each group G times the rows; a Q1_0 field is twice the bit.
+// Inlined by name: a call would keep sums in memory.
 
 template <DType T>
 struct LowBit;
@@ -81,7 +80,7 @@ struct LowBit;
 template <>
 struct LowBit<DType::kQ1_0> {
   template <int R, class Finish>
-  static void block(const LowBitBlock<R>& b, const Finish& finish) {
+  __attribute__((always_inline)) static void block(const LowBitBlock<R>& b, const Finish& finish) {
     for (int i = 0; i < 4; ++i) b.ask(i);
     for_constants<4>([&]<int G>() {
       LowBitSums<R> low, sum;
@@ -112,7 +111,7 @@ struct LowBit<DType::kQ1_0> {
 template <>
 struct LowBit<DType::kTQ2_0> {
   template <int R, class Finish>
-  static void block(const LowBitBlock<R>& b, const Finish& finish) {
+  __attribute__((always_inline)) static void block(const LowBitBlock<R>& b, const Finish& finish) {
     for_constants<8>([&]<int G>() {
       b.ask(2 * G);
       b.ask(2 * G + 1);
@@ -162,7 +161,7 @@ struct LowBit<DType::kTQ1_0> {
   };
 
   template <int R, class Finish>
-  static void block(const LowBitBlock<R>& b, const Finish& finish) {
+  __attribute__((always_inline)) static void block(const LowBitBlock<R>& b, const Finish& finish) {
     U8 x[8];
     for (int i = 0; i < 8; ++i) {
       b.ask(i);
@@ -177,7 +176,7 @@ struct LowBit<DType::kTQ1_0> {
   }
 
   template <int R, class Finish>
-  static void last_groups(const LowBitBlock<R>& b, const Finish& finish) {
+  __attribute__((always_inline)) static void last_groups(const LowBitBlock<R>& b, const Finish& finish) {
     U8 x[5];
     for (int i = 0; i < 5; ++i) {
       b.ask(8 + i);
@@ -203,14 +202,22 @@ struct LowBit<DType::kTQ1_0> {
 
 /// sum[r] = the block's weights, for a scale of one, times row r.
 template <DType T, int R>
-inline void dot_block(const LowBitBlock<R>& b, F32 (&sum)[R]) {
-  LowBit<T>::block(b, [&]<int G>(const I32(&dot)[R]) {
+__attribute__((always_inline)) inline void dot_block(const LowBitBlock<R>& b, F32 (&sum)[R]) {
+  constexpr bool kOneScale = activation_span(T) == packed_block(T).block;
+  I32 total[R];
+  LowBit<T>::block(b, [&]<int G>(const I32(&dot)[R]) __attribute__((always_inline)) {
     for (int r = 0; r < R; ++r) {
-      const F32 scale = f32_set(b.x[G].scale[r]);
-      const F32 v = i32_to_f32(i32_add(dot[r], i32_set(b.x[G].minus_sum32[r])));
-      sum[r] = G == 0 ? f32_mul(v, scale) : f32_fma(v, scale, sum[r]);
+      const I32 group = i32_add(dot[r], i32_set(b.x[G].minus_sum32[r]));
+      if constexpr (kOneScale) {
+        total[r] = G == 0 ? group : i32_add(total[r], group);
+      } else {
+        const F32 v = i32_to_f32(group), scale = f32_set(b.x[G].scale[r]);
+        sum[r] = G == 0 ? f32_mul(v, scale) : f32_fma(v, scale, sum[r]);
+      }
     }
   });
+  if constexpr (kOneScale)
+    for (int r = 0; r < R; ++r) sum[r] = f32_mul(i32_to_f32(total[r]), f32_set(b.x[0].scale[r]));
 }
 
 /// acc[r] = kLanes outputs of half h of a panel, times row r.
