@@ -45,9 +45,9 @@ std::string name_of(const Case& c) {
   return name;
 }
 
-std::vector<Case> cases(bool quick) {
+std::vector<Case> cases(bool quick, bool warm) {
   std::vector<Case> all;
-  const std::vector<int> depths = quick ? std::vector{300} : std::vector{512, 4096, 32768};
+  const std::vector<int> depths = quick ? std::vector{300} : warm ? std::vector{512} : std::vector{512, 4096, 32768};
   for (const int depth : depths)
     for (const int batch : {1, 16})
       for (const bool scattered : {false, true})
@@ -64,7 +64,7 @@ std::vector<Case> cases(bool quick) {
 /// The arena of one layer, block tables and queries of a case.
 class Setup {
  public:
-  Setup(const Case& c, KOrder k_order, AlignedBuffer<std::uint8_t>& arena) : c_(c) {
+  Setup(const Case& c, KOrder k_order, AlignedBuffer<std::uint8_t>& arena, bool warm) : c_(c) {
     const std::size_t dim = static_cast<std::size_t>(c.head_dim), element = c.type == KvType::kQ8_0 ? 1 : 2;
     const std::size_t scales = c.type == KvType::kQ8_0 ? dim / kKvScaleDims * 2 : 0;
     kv_ = {.data = arena.data(),
@@ -83,9 +83,10 @@ class Setup {
     if (c.scattered) std::shuffle(ids.begin(), ids.end(), std::mt19937(7));
     const std::size_t layer_bytes = ids.size() * kv_.block_bytes;
     OCTAVO_CHECK(layer_bytes <= arena.size(), "{} blocks", ids.size());
-    for (std::size_t i = 0; i < std::max<std::size_t>(1, std::min(arena.size(), kColdBytes) / layer_bytes); ++i) {
+    const std::size_t num_layers = std::max<std::size_t>(1, std::min(arena.size(), kColdBytes) / layer_bytes);
+    for (std::size_t i = 0; i < num_layers; ++i) {
       layers_.push_back(kv_);
-      layers_.back().data = arena.data() + i * layer_bytes;
+      if (!warm) layers_.back().data += i * layer_bytes;
     }
     const std::size_t row = static_cast<std::size_t>(kKvHeads * c.group * c.head_dim);
     q_.resize(row * static_cast<std::size_t>(c.batch));
@@ -169,7 +170,7 @@ Figures measure(const Setup& setup, AttentionPlan& plan, const KernelTable& kern
 int run(int argc, char** argv) {
   int threads = 0, rounds = 9;
   std::string isa = "auto", filter;
-  bool quick = false, token_major = false;
+  bool quick = false, token_major = false, warm = false;
   CLI::App app("Times batched decode attention against a plain read loop and the peak of multiply-adds.");
   app.add_option("--threads", threads, "Threads; default: usable CPUs")->check(CLI::PositiveNumber);
   app.add_option("--isa", isa, "Instruction set, as for octavo");
@@ -177,6 +178,7 @@ int run(int argc, char** argv) {
   app.add_option("--filter", filter, "Only cases whose name contains this");
   app.add_flag("--token-major", token_major,
                "K by token instead of by dimension, as in the contiguous layout; not q8_0");
+  app.add_flag("--warm", warm, "One small layer again and again: what computing takes when nothing comes from memory");
   app.add_flag("--quick", quick, "Small sizes: does it run?");
   CLI11_PARSE(app, argc, argv);
   const Result<IsaLevel> level = parse_isa(isa);
@@ -191,13 +193,14 @@ int run(int argc, char** argv) {
         static_cast<std::uint8_t>(i % 2 == 0 ? i * 131 >> 3 : 0x38 + (i >> 1) * 7 % 4 + ((i >> 4) * 5 % 2) * 128);
   fmt::print("{}, {} threads, {}\n\n", cpu_model_name(), pool.num_threads(), isa_name(*level));
   fmt::print(
-      "depth · batch · head_dim · GQA · type · blocks | loaded MB | read GB/s | attention GB/s | bound by | time / "
+      "depth · batch · head_dim · GQA · type · blocks | loaded MB | read GB/s | attention GB/s | G multiply-adds/s, "
+      "peak | bound by | time / "
       "bound\n");
-  fmt::print("---|---:|---:|---:|---|---:\n");
-  for (const Case& c : cases(quick)) {
+  fmt::print("---|---:|---:|---:|---:|---|---:\n");
+  for (const Case& c : cases(quick, warm)) {
     if (name_of(c).find(filter) == std::string::npos) continue;
     if (token_major && c.type == KvType::kQ8_0) continue;
-    const Setup setup(c, token_major ? KOrder::kTokenMajor : KOrder::kDimMajor, arena);
+    const Setup setup(c, token_major ? KOrder::kTokenMajor : KOrder::kDimMajor, arena, warm);
     AttentionPlan plan(
         {.num_heads = kKvHeads * c.group, .num_kv_heads = kKvHeads, .head_dim = c.head_dim, .max_rows = 16},
         pool.num_threads());
@@ -206,9 +209,10 @@ int run(int argc, char** argv) {
     const std::uint64_t layer_bytes = plan.kv_bytes_loaded(setup.layers()[0]);
     const auto loaded = static_cast<double>(layer_bytes * setup.layers().size());
     const double by_memory = loaded / f.read_rate, by_compute = setup.multiply_adds() / f.peak;
-    fmt::print("{} | {:.1f} | {:.1f} | {:.1f} | {} | {:.2f}\n", name_of(c), static_cast<double>(layer_bytes) / 1e6,
-               f.read_rate / 1e9, loaded / f.seconds / 1e9, by_memory > by_compute ? "memory" : "multiply-adds",
-               f.seconds / std::max(by_memory, by_compute));
+    fmt::print("{} | {:.1f} | {:.1f} | {:.1f} | {:.1f}, {:.1f} | {} | {:.2f}\n", name_of(c),
+               static_cast<double>(layer_bytes) / 1e6, f.read_rate / 1e9, loaded / f.seconds / 1e9,
+               setup.multiply_adds() / f.seconds / 1e9, f.peak / 1e9,
+               by_memory > by_compute ? "memory" : "multiply-adds", f.seconds / std::max(by_memory, by_compute));
     std::fflush(stdout);
   }
   return 0;

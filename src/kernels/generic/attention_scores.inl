@@ -31,10 +31,11 @@ struct TileView {
 };
 
 /// Vectors of tokens whose scores are summed side by side: enough chains to hide the latency of multiply-add, few
-/// enough for the level's registers.
-template <int N>
+/// enough for the level's registers. q8_0 needs two registers for each, the sum of a run and that of all.
+template <KvElement E, int N>
 constexpr int score_vectors_at_once() {
   constexpr int kRegisters = kLanes == 8 ? 16 : 32;
+  if (E == KvElement::kQ8_0) return N * 8 <= kRegisters - 8 ? 4 : N * 4 <= kRegisters - 8 ? 2 : 1;
   return N * 4 <= kRegisters - 4 ? 4 : N * 2 <= kRegisters / 2 ? 2 : 1;
 }
 
@@ -289,7 +290,7 @@ inline void tile_scores(const KvLayer& kv, const AttentionItem& item, const Quer
   for (int i = 0; i < N; ++i) top[i] = f32_set(kNoScore);
   int position = view.begin;
   if (kv.k_order == KOrder::kDimMajor && kv.block_size >= kLanes) {
-    constexpr int kVectors = score_vectors_at_once<N>();
+    constexpr int kVectors = score_vectors_at_once<E, N>();
     for (; position + kVectors * kLanes <= view.end; position += kVectors * kLanes) {
       F32 s[N][kVectors];
       scores_in_blocks<E, N, kVectors>(kv, item, q, position, ahead, s);

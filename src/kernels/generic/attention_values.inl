@@ -195,21 +195,20 @@ inline void sum_pairs(const KvLayer& kv, const AttentionItem& item, const TileVi
                       const IntWeights<N>& weights, Ahead& lines_ahead, int d, int lanes, float* const (&o)[N]) {
   constexpr int kPairsPerLine = J * kLanes * 2 >= 64 ? 1 : 64 / (J * kLanes * 2);
   const size_t row = 2 * (size_t)kv.head_dim;
-  const int tokens = kv.block_size > 1 ? 2 : 1;  // of a pair
+  const int pair_shift = kv.block_size > 1 ? 1 : 0;  // tokens of a pair, as a power of 2
   const int end = view.end < item.end ? view.end : item.end;
   I32 sums[N][J];
   for (int i = 0; i < N; ++i)
     for (int j = 0; j < J; ++j) sums[i][j] = i32_zero();
   Ahead ahead = lines_ahead;
-  int position = (view.begin > item.begin ? view.begin : item.begin) / tokens * tokens;
-  const int16_t* w = weights.w[0] + (position - view.begin) / tokens * 2;
-  while (position < end) {
-    const int block = position / kv.block_size, first = position % kv.block_size / tokens;
+  const int position = (view.begin > item.begin ? view.begin : item.begin) >> pair_shift << pair_shift;
+  const int16_t* w = weights.w[0] + ((position - view.begin) >> pair_shift) * 2;
+  int first = position % kv.block_size >> pair_shift;
+  for (int block = position / kv.block_size; block * kv.block_size < end; ++block, first = 0) {
     const int left = end - block * kv.block_size;
-    const int end_pair = ((left < kv.block_size ? left : kv.block_size) + tokens - 1) / tokens;
+    const int end_pair = ((left < kv.block_size ? left : kv.block_size) + pair_shift) >> pair_shift;
     const int8_t* v =
         kv_head<KvElement::kQ8_0>(kv, item.blocks[block], item.kv_head).v + (size_t)first * row + 2 * (size_t)d;
-    position = (block + 1) * kv.block_size;
     for (int pair = first; pair < end_pair; ++pair, w += 2, v += row) {
       I16 weight[N];
 #pragma GCC unroll 8
