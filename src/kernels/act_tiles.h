@@ -11,19 +11,18 @@
 
 namespace octavo {
 
-/// Columns of an ActTile.
+/// Activations are quantized in blocks of this many.
 inline constexpr int kActBlock = 32;
 
 /// 32 columns of R rows.
 template <int R>
 struct ActTile {
-  int8_t q[R][kActBlock];      // -127 .. 127
-  float scale[R];              // x is about q * scale; the same in several blocks where they share it
-  float sum32[R];              // scale times the sum of q
-  int32_t minus_sum32[R];      // minus the sum of q: what sums of products begin with where weights have an offset
-  int32_t minus_sum16[2][R];   // the same for each half
-  int16_t minus_halves[R][2];  // and both halves as a pair; this and the next only where 256 columns share a scale
-  int16_t minus_blocks[R][2];  // of every other block: minus the sums of the block before it and of itself
+  int8_t q[R][kActBlock];     // -127 .. 127
+  float scale[R];             // x is about q * scale
+  float sum32[R];             // scale times the sum of q
+  float sum16[2][R];          // the same for each half
+  int32_t minus_sum32[R];     // minus the sum of q: what sums of products begin with where weights have an offset
+  int32_t minus_sum16[2][R];  // the same for each half
 };
 
 /// Bytes of a row's share in its tile.

@@ -121,11 +121,9 @@ struct KernelTable {
 
   /// Rows of a tile of activations: 4 or 8.
   int tile_rows;
-  /// int8 form of x[0 .. n), where `span` values share a scale: 32 or 256 (activation_span of packed_layout.h); n is a
-  /// multiple of it.
-  void (*quantize_row)(const float* x, int64_t n, int span, const ActSlot& out);
-  /// The same of one block of 32 columns, with scales of its own, for `count` rows of a tile, x + r * stride, from the
-  /// slot's row on.
+  /// int8 form of x[0 .. n), n a multiple of 32.
+  void (*quantize_row)(const float* x, int64_t n, const ActSlot& out);
+  /// The same of one block of 32 columns for `count` rows of a tile, x + r * stride, from the slot's row on.
   void (*quantize_column)(const float* x, int64_t stride, int count, const ActSlot& out);
   /// y = x / sqrt(mean(x^2) + eps) * weight. x and y may be the same.
   void (*rms_norm)(const float* x, const float* weight, int64_t n, float eps, float* y);

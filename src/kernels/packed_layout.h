@@ -60,18 +60,6 @@ static inline constexpr bool is_plain_float(DType type) {
   return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16;
 }
 
-/// Weights of one bit or one of three values, with kernels of their own.
-static inline constexpr bool is_low_bit(DType type) {
-  return type == DType::kQ1_0 || type == DType::kTQ1_0 || type == DType::kTQ2_0;
-}
-
-/// Activations that share a scale when they meet weights of this type: as many as lie in a block of 32 or of 256, whose
-/// groups of weights have integer scales, so that a whole block is summed in integers. 1-bit weights, in blocks of 128,
-/// meet blocks of 32. 0 for plain floats, which meet floats. Types that meet the same activations take the longest.
-static inline constexpr int activation_span(DType type) {
-  return is_plain_float(type) ? 0 : packed_block(type).block == 256 ? 256 : 32;
-}
-
 /// K blocks of a unit: scales of so many are whole cache lines.
 static inline constexpr int unit_blocks(DType type) {
   const int odd = packed_block(type).scale_bytes % 64;

@@ -12,8 +12,7 @@ std::size_t product(int a, int b) { return static_cast<std::size_t>(a) * static_
 }  // namespace
 
 QuantizedRows::QuantizedRows(int max_rows, int max_cols, int tile_rows)
-    : tile_rows_(tile_rows),
-      tiles_(AlignedBuffer<std::uint8_t>::zeroed(static_cast<std::size_t>(max_rows) * act_row_bytes(max_cols))) {}
+    : tile_rows_(tile_rows), tiles_(static_cast<std::size_t>(max_rows) * act_row_bytes(max_cols)) {}
 
 Activations::Activations(const ModelConfig& c, int max_rows, int max_logit_rows, int tile_rows, int num_threads)
     : x(product(max_rows, c.width)),

@@ -92,7 +92,7 @@ class GatedPart {
       count = static_cast<int>(std::min<std::int64_t>(slot.rows - slot.row, row_end - row));
       const float* x = gate_.data() + row * columns;
       if (count == 1) {
-        kernels_.quantize_row(x, columns, kActBlock, slot);
+        kernels_.quantize_row(x, columns, slot);
       } else {
         for (std::int64_t block = 0; block < columns / kActBlock; ++block)
           kernels_.quantize_column(x + block * kActBlock, columns, count, slot_of(block));

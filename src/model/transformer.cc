@@ -23,12 +23,7 @@ std::vector<double> rope_frequencies(const ModelConfig& c, double base, double s
   return frequencies;
 }
 
-/// How activations that all of these multiply are quantized: so many share a scale, 0 for not at all.
-int span_for(std::initializer_list<const WeightMatrix*> readers) {
-  int span = 0;
-  for (const WeightMatrix* w : readers) span = std::max(span, activation_span(w->type));
-  return span;
-}
+bool is_quantized(const WeightMatrix& w) { return !is_plain_float(w.type); }
 
 }  // namespace
 
@@ -116,7 +111,7 @@ void Transformer::embed(const Batch& batch) {
 
 Transformer::Norm Transformer::attention_norm(int layer) const {
   const LayerWeights& w = weights_.layers[static_cast<std::size_t>(layer)];
-  return {w.attn_norm, span_for({&w.q, &w.k, &w.v})};
+  return {w.attn_norm, is_quantized(w.q) || is_quantized(w.k) || is_quantized(w.v)};
 }
 
 void Transformer::layer(const Batch& batch, int index) {
@@ -132,13 +127,11 @@ void Transformer::attention_block(const Batch& batch, int index) {
   multiply(qkv, act_.h.data(), config_.width, rows);
   write_cache(batch, index);
   attend(place.group, kv_.layer(place.group, place.layer));
-  if (const int span = span_for({&w.o}); span > 0)
-    for_rows(rows, [&](std::int64_t row, int) {
-      quantize(act_.attended.data(), config_.q_width(), span, row, rows, act_.int8);
-    });
+  if (is_quantized(w.o))
+    for_rows(rows, [&](std::int64_t row, int) { quantize(act_.attended.data(), config_.q_width(), row, rows); });
   const Product o{&w.o, act_.h.data()};
   multiply({&o, 1}, act_.attended.data(), config_.q_width(), rows);
-  const Norm ffn_norm{w.ffn_norm, span_for({&w.gate, &w.up})};
+  const Norm ffn_norm{w.ffn_norm, is_quantized(w.gate) || is_quantized(w.up)};
   for_rows(rows, [&](std::int64_t row, int) {
     add_residual(w.post_attn_norm, row);
     norm_row(ffn_norm, row, row, rows);
@@ -147,18 +140,13 @@ void Transformer::attention_block(const Batch& batch, int index) {
 
 void Transformer::feed_forward_block(int index, int rows) {
   const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
-  const int span = span_for({&w.down});
-  const bool blocks = span == kActBlock;  // which one region makes; a longer span needs whole rows
+  const bool int8 = is_quantized(w.down);
   multiply_gated({.gate = &w.gate,
                   .up = &w.up,
                   .activate = config_.arch->activation == Activation::kSilu ? kernels_.silu_mul : kernels_.gelu_mul,
-                  .out = blocks ? nullptr : act_.gated.data(),
-                  .int8 = blocks ? &act_.gated_int8 : nullptr},
+                  .out = int8 ? nullptr : act_.gated.data(),
+                  .int8 = int8 ? &act_.gated_int8 : nullptr},
                  act_.int8.view(act_.h.data(), config_.width), rows, kernels_, scratch_, act_.pairs.span(), pool_);
-  if (span > kActBlock)
-    for_rows(rows, [&](std::int64_t row, int) {
-      quantize(act_.gated.data(), config_.ffn_width, span, row, rows, act_.gated_int8);
-    });
   const Product down{&w.down, act_.h.data()};
   octavo::multiply({&down, 1}, act_.gated_int8.view(act_.gated.data(), config_.ffn_width), rows, kernels_, scratch_,
                    pool_);
@@ -217,12 +205,11 @@ void Transformer::norm_row(const Norm& norm, std::int64_t x_row, std::int64_t ro
   const std::int64_t width = config_.width;
   kernels_.rms_norm(act_.x.data() + x_row * width, norm.weight, width, config_.rms_epsilon,
                     act_.h.data() + row * width);
-  if (norm.span > 0) quantize(act_.h.data(), config_.width, norm.span, row, rows, act_.int8);
+  if (norm.quantize) quantize(act_.h.data(), config_.width, row, rows);
 }
 
-void Transformer::quantize(const float* x, std::int64_t cols, int span, std::int64_t row, int rows,
-                           QuantizedRows& out) {
-  kernels_.quantize_row(x + row * cols, cols, span, out.slot(row, rows, cols));
+void Transformer::quantize(const float* x, std::int64_t cols, std::int64_t row, int rows) {
+  kernels_.quantize_row(x + row * cols, cols, act_.int8.slot(row, rows, cols));
 }
 
 void Transformer::add_residual(const float* post_norm, std::int64_t row) {
@@ -245,7 +232,7 @@ void Transformer::multiply(std::span<const Product> products, const float* x, st
 std::span<const float> Transformer::logits(std::span<const std::int32_t> rows) {
   const int count = static_cast<int>(rows.size());
   OCTAVO_CHECK(count <= kMaxLogitRows, "{} rows of logits", count);
-  const Norm norm{weights_.output_norm, span_for({&weights_.output})};
+  const Norm norm{weights_.output_norm, is_quantized(weights_.output)};
   for_rows(count, [&](std::int64_t i, int) { norm_row(norm, rows[static_cast<std::size_t>(i)], i, count); });
   const Product output{&weights_.output, act_.logits.data()};
   multiply({&output, 1}, act_.h.data(), config_.width, count);

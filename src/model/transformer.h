@@ -35,7 +35,7 @@ class Transformer {
   };
   struct Norm {  // of a sub-layer's input
     const float* weight;
-    int span;  // of its int8 form: so many share a scale; 0: what it meets are floats
+    bool quantize;  // for a matrix that meets it in int8
   };
 
   Norm attention_norm(int layer) const;
@@ -55,7 +55,7 @@ class Transformer {
 
   /// Row `row` of h = norm(row `x_row` of x), of `rows` in all, in floats and, where a product wants it, in int8.
   void norm_row(const Norm& norm, std::int64_t x_row, std::int64_t row, int rows);
-  void quantize(const float* x, std::int64_t cols, int span, std::int64_t row, int rows, QuantizedRows& out);
+  void quantize(const float* x, std::int64_t cols, std::int64_t row, int rows);
   /// x += post_norm(h), or x += h where there is no such norm.
   void add_residual(const float* post_norm, std::int64_t row);
   /// Calls body(row, worker) for each row, on all threads.

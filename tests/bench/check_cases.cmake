@@ -5,10 +5,10 @@ message("${output}${errors}")
 if(NOT code EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} ended with ${code}")
 endif()
-# depth · batch · head_dim · GQA · type · blocks | MB | GB/s | GB/s | bound by | ratio
+# depth · batch · head_dim · GQA · type · blocks | MB | GB/s | GB/s | multiply-adds/s, peak | bound by | ratio
 set(number "[0-9]+[.][0-9]+")
 string(REGEX MATCHALL
-  "\n[0-9]+ · [0-9]+ · [0-9]+ · [0-9]+ · [a-z0-9_]+ · (in order|scattered)[a-z0-9 ·]* [|] ${number} [|] ${number} [|] ${number} [|] (memory|multiply-adds) [|] ${number}"
+  "\n[0-9]+ · [0-9]+ · [0-9]+ · [0-9]+ · [a-z0-9_]+ · (in order|scattered)[a-z0-9 ·]* [|] ${number} [|] ${number} [|] ${number} [|] ${number}, ${number} [|] (memory|multiply-adds) [|] ${number}"
   rows "${output}")
 list(TRANSFORM rows REPLACE " [|].*" "" OUTPUT_VARIABLE names)
 list(REMOVE_DUPLICATES names)

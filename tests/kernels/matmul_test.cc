@@ -1,6 +1,5 @@
 // Matrix kernels of every weight type against the reference decoding and double precision.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -132,14 +131,11 @@ struct Rows {
   float scale(std::int64_t row, std::int64_t block) const { return field<float>(row, block, 0); }
 };
 
-using Pair = std::array<std::int16_t, 2>;
-
-/// `span`: of the int8 form; 0 for none.
-Rows quantized(const KernelTable& kernels, std::vector<float> x, std::int64_t cols, int span) {
+Rows quantized(const KernelTable& kernels, std::vector<float> x, std::int64_t cols) {
   Rows r{cols, static_cast<std::int64_t>(x.size()) / cols, kernels.tile_rows, std::move(x), {}};
   r.tiles.resize(static_cast<std::size_t>(r.num_rows) * act_row_bytes(cols) + 1);
-  for (std::int64_t row = 0; row < r.num_rows && span > 0; ++row)
-    kernels.quantize_row(r.x.data() + row * cols, cols, span,
+  for (std::int64_t row = 0; row < r.num_rows && cols % kActBlock == 0; ++row)
+    kernels.quantize_row(r.x.data() + row * cols, cols,
                          act_slot(r.tiles.data(), cols, row, r.num_rows, kernels.tile_rows));
   return r;
 }
@@ -173,7 +169,7 @@ TEST_P(Matmul, EveryTypeEqualsTheReferenceProduct) {
   for (const DType type : kAllDTypes) {
     const std::int64_t cols = 512, outputs = 37, rows = 15;  // a partial panel; tiles of 8, 4, 2 and 1
     const Matrix m = maker.make(type, outputs, cols);
-    expect_product(kernels(), m, quantized(kernels(), normal(rows * cols), cols, activation_span(type)), rows);
+    expect_product(kernels(), m, quantized(kernels(), normal(rows * cols), cols), rows);
   }
 }
 
@@ -185,24 +181,15 @@ TEST_P(Matmul, ExtremeBytesDoNotSaturate) {
       const Matrix m = maker.make(type, outputs, cols, fill);
       std::vector<float> x(rows * cols);
       for (std::size_t i = 0; i < x.size(); ++i) x[i] = i < 256 ? 1.0F : i < 512 ? -1.0F : i % 2 == 0 ? 1.0F : -1.0F;
-      expect_product(kernels(), m, quantized(kernels(), x, cols, activation_span(type)), rows);
+      expect_product(kernels(), m, quantized(kernels(), x, cols), rows);
     }
-}
-
-TEST_P(Matmul, RowsOfAnyWidthMeetTheirScales) {
-  MatrixMaker maker(random);
-  for (const DType type : {DType::kQ2_K, DType::kQ4_K, DType::kQ6_K}) {
-    const std::int64_t cols = 65536 + 512, outputs = 3, rows = 17;  // wider than scales are decoded ahead for
-    const Matrix m = maker.make(type, outputs, cols);
-    expect_product(kernels(), m, quantized(kernels(), normal(rows * cols), cols, activation_span(type)), rows);
-  }
 }
 
 TEST_P(Matmul, PlainFloatsTakeAnyNumberOfColumns) {
   MatrixMaker maker(random);
   for (const DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
     const Matrix m = maker.make(type, 5, 7);
-    expect_product(kernels(), m, quantized(kernels(), normal(3 * 7), 7, activation_span(type)), 3);
+    expect_product(kernels(), m, quantized(kernels(), normal(3 * 7), 7), 3);
   }
 }
 
@@ -212,15 +199,13 @@ TEST_P(Matmul, BitsOfARowDoNotDependOnItsCompany) {
     const std::int64_t cols = 512, outputs = 48, rows = 15;  // tiles of 8, 4, 2 and 1, or of 4, 4, 4, 2 and 1
     const Matrix m = maker.make(type, outputs, cols);
     const std::vector<float> values = normal(rows * cols);
-    const int span = activation_span(type);
-    const Rows x = quantized(kernels(), values, cols, span);
+    const Rows x = quantized(kernels(), values, cols);
     const MatmulFn matmul = kernels().matmul[dtype_index(type)];
     std::vector<float> whole(rows * outputs, kNaN), tiles(rows * outputs, kNaN), alone(rows * outputs, kNaN);
     matmul(m.packed, x.view(), 0, 3, 0, rows, whole.data(), outputs);
     for (std::int64_t row = 0; row < rows; ++row) {
       const RowTile tile = tile_of_row(row, rows, kernels().tile_rows);
-      const Rows one =
-          quantized(kernels(), {values.begin() + row * cols, values.begin() + (row + 1) * cols}, cols, span);
+      const Rows one = quantized(kernels(), {values.begin() + row * cols, values.begin() + (row + 1) * cols}, cols);
       for (std::int64_t panel = 0; panel < 3; ++panel) {
         if (tile.first == row)
           matmul(m.packed, x.view(), panel, panel + 1, row, row + tile.rows, tiles.data(), outputs);
@@ -252,55 +237,31 @@ class Quantize : public KernelTest {};
 OCTAVO_FOR_EACH_LEVEL(Quantize);
 
 TEST_P(Quantize, ErrorIsAtMostHalfAStepAndSumsAreExact) {
-  const std::int64_t rows = 15;
-  for (const auto& [span, cols] : {std::pair{32, 224}, std::pair{256, 512}}) {  // blocks of 32 go by fours and threes
-    const Rows r = quantized(kernels(), normal(rows * cols, 3.0F), cols, span);
-    for (std::int64_t row = 0; row < rows; ++row) {
-      int before = 0;
-      for (std::int64_t block = 0; block < cols / kActBlock; ++block) {
-        int sums[2] = {};
-        const float d = r.scale(row, block);
-        for (std::int64_t i = 0; i < kActBlock; ++i) {
-          const std::int64_t k = block * kActBlock + i;
-          const int q = r.q(row, k);
-          ASSERT_NEAR(static_cast<float>(q) * d, r.x[static_cast<std::size_t>(row * cols + k)], 0.5001F * d);
-          sums[i / 16] += q;
-        }
-        const int sum = sums[0] + sums[1];
-        ASSERT_EQ(r.field<float>(row, block, 1), d * static_cast<float>(sum));
-        ASSERT_EQ(r.field<std::int32_t>(row, block, 2), -sum);
-        ASSERT_EQ(r.field<std::int32_t>(row, block, 3), -sums[0]);
-        ASSERT_EQ(r.field<std::int32_t>(row, block, 4), -sums[1]);
-        if (span == 256) {
-          const auto halves = r.field<Pair>(row, block, 5), blocks = r.field<Pair>(row, block, 6);
-          ASSERT_EQ(halves, (Pair{static_cast<std::int16_t>(-sums[0]), static_cast<std::int16_t>(-sums[1])}));
-          ASSERT_EQ(blocks[0], block % 2 == 1 ? -before : 0);
-          ASSERT_EQ(blocks[1], -sum);
-        }
-        before = sum;
+  const std::int64_t cols = 224, rows = 15;  // blocks go by fours and threes
+  const Rows r = quantized(kernels(), normal(rows * cols, 3.0F), cols);
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t block = 0; block < cols / kActBlock; ++block) {
+      int sums[2] = {};
+      for (std::int64_t i = 0; i < kActBlock; ++i) {
+        const std::int64_t k = block * kActBlock + i;
+        const int q = r.q(row, k);
+        ASSERT_NEAR(static_cast<float>(q) * r.scale(row, block), r.x[static_cast<std::size_t>(row * cols + k)],
+                    0.5001F * r.scale(row, block));
+        sums[i / 16] += q;
       }
+      const float d = r.scale(row, block);
+      ASSERT_EQ(r.field<float>(row, block, 1), d * static_cast<float>(sums[0] + sums[1]));
+      ASSERT_EQ(r.field<float>(row, block, 2), d * static_cast<float>(sums[0]));
+      ASSERT_EQ(r.field<float>(row, block, 3), d * static_cast<float>(sums[1]));
+      ASSERT_EQ(r.field<std::int32_t>(row, block, 4), -(sums[0] + sums[1]));
+      ASSERT_EQ(r.field<std::int32_t>(row, block, 5), -sums[0]);
+      ASSERT_EQ(r.field<std::int32_t>(row, block, 6), -sums[1]);
     }
-  }
-}
-
-TEST_P(Quantize, ASpanHasOneScaleAndItsLargestValueIs127) {
-  const std::int64_t cols = 512;
-  for (const int span : {32, 256}) {
-    const Rows r = quantized(kernels(), normal(cols, 3.0F), cols, span);
-    for (std::int64_t begin = 0; begin < cols; begin += span) {
-      int largest = 0;
-      for (std::int64_t k = begin; k < begin + span; ++k) {
-        largest = std::max(largest, std::abs(r.q(0, k)));
-        ASSERT_EQ(r.scale(0, k / kActBlock), r.scale(0, begin / kActBlock));
-      }
-      ASSERT_EQ(largest, 127);
-    }
-  }
 }
 
 TEST_P(Quantize, AColumnOfATileHasTheBitsOfItsRows) {
   const std::int64_t cols = 96, rows = 15;  // tiles of 8 or 4, 2 and 1
-  const Rows by_rows = quantized(kernels(), normal(rows * cols), cols, 32);
+  const Rows by_rows = quantized(kernels(), normal(rows * cols), cols);
   Rows by_columns = by_rows;
   std::ranges::fill(by_columns.tiles, std::uint8_t{0});
   for (std::int64_t row = 0; row < rows; row += tile_of_row(row, rows, kernels().tile_rows).rows)
@@ -315,7 +276,7 @@ TEST_P(Quantize, AColumnOfATileHasTheBitsOfItsRows) {
 TEST_P(Quantize, ZerosAndDenormalsGiveZeros) {
   std::vector<float> x(64, 0.0F);
   x[40] = 1e-42F;
-  const Rows r = quantized(kernels(), x, 64, 32);
+  const Rows r = quantized(kernels(), x, 64);
   for (std::int64_t k = 0; k < 64; ++k) EXPECT_EQ(r.q(0, k), 0);
 }
 

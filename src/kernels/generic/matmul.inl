@@ -1,8 +1,4 @@
 // Matrix times rows of activations: tiles of kLanes outputs by up to kTileRows rows, K in ascending order.
-//
-// A kernel is one function. What it is made of is inlined by name, with one exception: left to the compiler, which has
-// a budget for a whole unit, some of it becomes calls, whose sums go through memory (a ternary kernel took 2.7 times as
-// long).
 #pragma once
 
 #include "kernels/generic/matmul_low_bit.inl"
@@ -26,7 +22,7 @@ inline I32 first_sum(const ActTile<R>& x, int part, int r) {
 /// dot[r] = the weights q times row r, over one scale group. Rows are in the inner loop: their sums are independent of
 /// each other, and a sum waits for its own last product.
 template <DType T, int R>
-__attribute__((always_inline)) inline void dot_group(const U8* q, const ActTile<R>& x, int part, I32 (&dot)[R]) {
+inline void dot_group(const U8* q, const ActTile<R>& x, int part, I32 (&dot)[R]) {
   using W = Weights<T>;
   constexpr int kQuads = W::kGroup / kQuad;
   const int first = part * W::kGroup;
@@ -46,51 +42,31 @@ __attribute__((always_inline)) inline void dot_group(const U8* q, const ActTile<
   }
 }
 
-/// acc[r] += a block of 32 weights times row r's activations.
+/// acc[r] += the 32 weights of group g of a block times row r's activations. Where halves of the 32 have scales of
+/// their own, they are added up before the scale of the activations, common to both, comes in.
 template <DType T, int R>
-__attribute__((always_inline)) inline void add_block(const U8 (&q)[8], F32 scale, F32 minimum, const ActTile<R>& x,
-                                                     F32 (&acc)[R]) {
-  I32 dot[R];
-  dot_group<T, R>(q, x, 0, dot);
-  for (int r = 0; r < R; ++r) {
-    acc[r] = f32_fma(i32_to_f32(dot[r]), f32_mul(scale, f32_set(x.scale[r])), acc[r]);
-    if constexpr (Weights<T>::kHasMin) acc[r] = f32_fma(minimum, f32_set(x.sum32[r]), acc[r]);
-  }
-}
-
-/// total[r] += 32 weights of a block of 256, of its groups from `group` on, times row r's activations; for a d of 1 and
-/// no minimum.
-template <DType T, class Scales, int R>
-__attribute__((always_inline)) inline void add_to_total(const U8 (&q)[8], const Scales& scales, int group,
-                                                        const ActTile<R>& x, I32 (&total)[R]) {
-  constexpr int kParts = 32 / Weights<T>::kGroup;
+inline void add_group(const U8 (&q)[8], const F32* scale, const F32* minimum, int g, const ActTile<R>& x,
+                      F32 (&acc)[R]) {
+  using W = Weights<T>;
+  constexpr int kParts = 32 / W::kGroup;  // scale groups within the 32
+  F32 sum[R];
 #pragma GCC unroll 2
   for (int part = 0; part < kParts; ++part) {
+    const int s = scale_groups<T>() == 1 ? 0 : g * kParts + part;
     I32 dot[R];
     dot_group<T, R>(q + part * (8 / kParts), x, part, dot);
-    const I32 s = scales.scale(group + part);
-    for (int r = 0; r < R; ++r) total[r] = i32_add(total[r], i32_mul(dot[r], s));
-  }
-}
-
-/// acc[r] += a block of 256 whose products are `total`; x is its first tile.
-template <DType T, class Scales, int R>
-__attribute__((always_inline)) inline void add_total(const Scales& s, const I32 (&total)[R], const ActTile<R>* x,
-                                                     F32 (&acc)[R]) {
-  if constexpr (Weights<T>::kHasMin) {
-    I32 minima[R];
-    for (int r = 0; r < R; ++r) minima[r] = i32_zero();
-    for (int i = 0; i < Scales::kGroups / 2; ++i) {
-      const I16 pair = s.minima(i);
-      for (int r = 0; r < R; ++r) {
-        const int16_t* sums = Weights<T>::kGroup == 32 ? x[2 * i + 1].minus_blocks[r] : x[i].minus_halves[r];
-        minima[r] = dot_pairs(minima[r], pair, i16_broadcast2(sums));
+    for (int r = 0; r < R; ++r) {
+      if constexpr (kParts == 1) {
+        acc[r] = f32_fma(i32_to_f32(dot[r]), f32_mul(scale[s], f32_set(x.scale[r])), acc[r]);
+      } else {
+        const F32 v = i32_to_f32(dot[r]);
+        sum[r] = part == 0 ? f32_mul(v, scale[s]) : f32_fma(v, scale[s], sum[r]);
+        if (part == kParts - 1) acc[r] = f32_fma(sum[r], f32_set(x.scale[r]), acc[r]);
       }
+      if constexpr (W::kHasMin)
+        acc[r] = f32_fma(minimum[s], f32_set(kParts == 1 ? x.sum32[r] : x.sum16[part][r]), acc[r]);
     }
-    for (int r = 0; r < R; ++r)
-      acc[r] = f32_fma(i32_to_f32(minima[r]), f32_mul(s.dmin(), f32_set(x->scale[r])), acc[r]);
   }
-  for (int r = 0; r < R; ++r) acc[r] = f32_fma(i32_to_f32(total[r]), f32_mul(s.d(), f32_set(x->scale[r])), acc[r]);
 }
 
 /// Asks for share `part` of `parts` of what lies ahead of the unit at byte `offset` of the panel.
@@ -106,50 +82,23 @@ inline void prefetch_share(const WeightStream& stream, size_t offset, int h, int
   }
 }
 
-/// acc[r] += a block of 256 weights with these scales, times the rows of the tiles from x; quads(g, q) gives 32 of
-/// them.
-template <DType T, class Scales, int R, class Quads>
-__attribute__((always_inline)) inline void add_scaled_block(const Scales& scales, const Quads& quads,
-                                                            const ActTile<R>* x, F32 (&acc)[R]) {
-  constexpr int kTiles = 256 / kActBlock;
-  I32 total[R];
-  for (int r = 0; r < R; ++r) total[r] = i32_zero();
-  for (int g = 0; g < kTiles; ++g) {
-    U8 q[8];
-    quads(g, q);
-    add_to_total<T>(q, scales, g * (Scales::kGroups / kTiles), x[g], total);
-  }
-  add_total<T>(scales, total, x, acc);
-}
-
 /// acc[r] = kLanes outputs of half h of a panel, times row r.
 template <DType T, int R, class Stream>
-__attribute__((always_inline)) inline void dot_tile(Stream stream, int64_t cols, int h, const ActTile<R>* x,
-                                                    F32 (&acc)[R]) {
+inline void dot_tile(Stream stream, int64_t cols, int h, const ActTile<R>* x, F32 (&acc)[R]) {
   constexpr PackedBlock kB = packed_block(T);
-  constexpr int kUnit = unit_blocks(T), kTiles = kB.block / kActBlock;
+  constexpr int kUnit = unit_blocks(T), kGroups = kB.block / 32;
   for_blocks<T>(stream.panel, cols, [&](const uint8_t* unit, int b, const uint8_t* quads, const uint8_t* scales) {
-    const auto quads_of = [&](int g, U8(&q)[8]) {
+    F32 scale[scale_groups<T>()], minimum[scale_groups<T>()];
+    Weights<T>::scales(scales, h, scale, minimum);
+    for (int g = 0; g < kGroups; ++g) {
+      U8 q[8];
       Weights<T>::quads(quads + h * kRowBytes, g, q);
       if constexpr (Stream::kShared)
-        stream.read((kB.quad_bytes + kB.scale_bytes) / kTiles);
+        stream.read((kB.quad_bytes + kB.scale_bytes) / kGroups);
       else
-        prefetch_share<T, R>(stream, (size_t)(unit - stream.panel), h, b * kTiles + g, kUnit * kTiles);
-    };
-    if constexpr (!has_group_scales<T>()) {
-      F32 scale, minimum;
-      Weights<T>::scales(scales, h, &scale, &minimum);
-      U8 q[8];
-      quads_of(0, q);
-      add_block<T, R>(q, scale, minimum, *x, acc);
-    } else if constexpr (Stream::kShared) {
-      add_scaled_block<T>(*stream.scales++, quads_of, x, acc);
-    } else {
-      GroupScales<scale_groups<T>()> own;
-      Weights<T>::scales(scales, h, own);
-      add_scaled_block<T>(own, quads_of, x, acc);
+        prefetch_share<T, R>(stream, (size_t)(unit - stream.panel), h, b * kGroups + g, kUnit * kGroups);
+      add_group<T, R>(q, scale, minimum, g, *x++, acc);
     }
-    x += kTiles;
   });
 }
 
@@ -199,36 +148,10 @@ __attribute__((always_inline)) inline void tile(const Stream& stream, const Pack
   }
 }
 
-/// Blocks of 256 that a panel may have for its scales to be decoded ahead: what they take of the stack is bounded.
-constexpr int64_t kMostDecodedBlocks = 256;
-
-/// The scales of a panel's blocks, decoded once for several tiles of rows.
-template <DType T>
-struct PanelScales {
-  using Scales = StoredGroupScales<scale_groups<T>()>;
-  Scales of_block[kMostDecodedBlocks];
-
-  PanelScales(const uint8_t* panel, int64_t cols, int h) {
-    Scales* out = of_block;
-    for_blocks<T>(panel, cols, [&](const uint8_t*, int, const uint8_t*, const uint8_t* scales) {
-      Weights<T>::scales(scales, h, *out++);
-    });
-  }
-};
-
-/// A shared stream with the scales of its blocks.
-template <class Scales>
-struct DecodedStream : SharedStream {
-  const Scales* scales;
-
-  DecodedStream(const SharedStream& s, const Scales* of_blocks) : SharedStream(s), scales(of_blocks) {}
-};
-
 /// Tiles of kTileRows rows, `tiles` of them from row `row`.
 template <DType T>
-__attribute__((always_inline)) inline void whole_tiles(const WeightStream& s, const PackedMatrix& w,
-                                                       const ActivationRows& a, int h, int64_t output, int64_t row,
-                                                       int64_t tiles, float* y, int64_t ldy) {
+inline void whole_tiles(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a, int h, int64_t output,
+                        int64_t row, int64_t tiles, float* y, int64_t ldy) {
   constexpr bool kSharesStream = !is_plain_float(T) && !is_low_bit(T);
   if (!kSharesStream || tiles == 1) {
     tile<T, kTileRows, true>(s, w, a, h, output, row, y, ldy);
@@ -243,25 +166,10 @@ __attribute__((always_inline)) inline void whole_tiles(const WeightStream& s, co
   }
 }
 
-/// The same for weights in blocks of 256. A function of its own: beside tiles of fewer rows its registers do not
-/// suffice.
-template <DType T>
-  requires(has_group_scales<T>())
-__attribute__((noinline)) void whole_tiles(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a, int h,
-                                           int64_t output, int64_t row, int64_t tiles, float* y, int64_t ldy) {
-  if (tiles == 1) return tile<T, kTileRows, true>(s, w, a, h, output, row, y, ldy);
-  const PanelScales<T> scales(s.panel, w.cols, h);
-  for (int64_t t = 0; t < tiles; ++t, row += kTileRows) {
-    const DecodedStream stream(SharedStream(s, h * tiles + t, kPasses * tiles), scales.of_block);
-    tile<T, kTileRows, true>(stream, w, a, h, output, row, y, ldy);
-  }
-}
-
 /// The tiles of rows over vector h of a panel's outputs, largest first, as act_tiles.h cuts rows.
 template <DType T>
-__attribute__((always_inline)) inline void panel_pass(const WeightStream& s, const PackedMatrix& w,
-                                                      const ActivationRows& a, int h, int64_t output, int64_t row,
-                                                      int64_t row_end, float* y, int64_t ldy) {
+inline void panel_pass(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a, int h, int64_t output,
+                       int64_t row, int64_t row_end, float* y, int64_t ldy) {
   if (const int64_t tiles = (row_end - row) / kTileRows; tiles > 0) {
     whole_tiles<T>(s, w, a, h, output, row, tiles, y, ldy);
     row += tiles * kTileRows;
@@ -282,12 +190,6 @@ __attribute__((always_inline)) inline void panel_pass(const WeightStream& s, con
 template <DType T>
 void matmul(const PackedMatrix& w, const ActivationRows& a, int64_t panel_begin, int64_t panel_end, int64_t row_begin,
             int64_t row_end, float* y, int64_t ldy) {
-  if constexpr (has_group_scales<T>()) {
-    if (w.cols > 256 * kMostDecodedBlocks && row_end - row_begin > kTileRows) {  // tile by tile
-      matmul<T>(w, a, panel_begin, panel_end, row_begin, row_begin + kTileRows, y, ldy);
-      return matmul<T>(w, a, panel_begin, panel_end, row_begin + kTileRows, row_end, y, ldy);
-    }
-  }
   const size_t stride = panel_bytes(T, w.cols);
   for (int64_t p = panel_begin; p < panel_end; ++p) {
     const WeightStream stream{w.data + (size_t)p * stride, stride};
@@ -304,25 +206,6 @@ inline float lane_of(F32 v, int lane) {
   return lanes[lane];
 }
 
-/// Of a block's groups, as floats.
-template <DType T>
-inline void float_scales(const uint8_t* scales, int h, F32* scale, F32* minimum) {
-  if constexpr (has_group_scales<T>()) {
-    GroupScales<scale_groups<T>()> s;
-    Weights<T>::scales(scales, h, s);
-    const int16_t low[2] = {-1, 0}, high[2] = {0, -1};
-    for (int i = 0; i < scale_groups<T>(); ++i) {
-      scale[i] = f32_mul(s.d(), i32_to_f32(s.scale(i)));
-      if constexpr (Weights<T>::kHasMin) {
-        const I32 minus = dot_pairs(i32_zero(), s.minima(i / 2), i16_broadcast2(i % 2 == 0 ? low : high));
-        minimum[i] = f32_mul(s.dmin(), i32_to_f32(minus));
-      }
-    }
-  } else {
-    Weights<T>::scales(scales, h, scale, minimum);
-  }
-}
-
 /// Weights of row `lane` of half h, one block of K, into y.
 template <DType T>
 inline void decode_block(const uint8_t* quads, const uint8_t* scales, int h, int lane, float* y) {
@@ -330,7 +213,7 @@ inline void decode_block(const uint8_t* quads, const uint8_t* scales, int h, int
   constexpr int kGroups = scale_groups<T>();
   constexpr int kPerScale = packed_block(T).block / kGroups;
   F32 scale[kGroups], minimum[kGroups];
-  float_scales<T>(scales, h, scale, minimum);
+  W::scales(scales, h, scale, minimum);
   for (int g = 0; g < packed_block(T).block / 32; ++g) {
     U8 q[8];
     W::quads(quads, g, q);

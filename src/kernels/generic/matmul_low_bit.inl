@@ -14,6 +14,8 @@
 namespace octavo {
 namespace {
 
+constexpr bool is_low_bit(DType type) { return type == DType::kQ1_0 || type == DType::kTQ1_0 || type == DType::kTQ2_0; }
+
 /// Calls f with 0 .. N - 1 as constants.
 template <int N, int I = 0, class F>
 __attribute__((always_inline)) inline void for_constants(const F& f) {
@@ -71,7 +73,7 @@ constexpr int field_shift(int bit) { return kAnyByte || bit < 4 ? bit : bit - 4;
 // LowBit<T>::field is weight k of a row of a block whose words of four bytes begin at `word`, 64 bytes apart.
 //
 // LowBit<T>::block calls finish<G>(dot) with the fields of each group G times the rows; a Q1_0 field is twice the bit.
-// Inlined by name: a call would keep sums in memory.
+// All of it is inlined by name: the unit has outgrown the compiler's budget for that, and a call keeps sums in memory.
 
 template <DType T>
 struct LowBit;
@@ -203,21 +205,13 @@ struct LowBit<DType::kTQ1_0> {
 /// sum[r] = the block's weights, for a scale of one, times row r.
 template <DType T, int R>
 __attribute__((always_inline)) inline void dot_block(const LowBitBlock<R>& b, F32 (&sum)[R]) {
-  constexpr bool kOneScale = activation_span(T) == packed_block(T).block;
-  I32 total[R];
   LowBit<T>::block(b, [&]<int G>(const I32(&dot)[R]) __attribute__((always_inline)) {
     for (int r = 0; r < R; ++r) {
-      const I32 group = i32_add(dot[r], i32_set(b.x[G].minus_sum32[r]));
-      if constexpr (kOneScale) {
-        total[r] = G == 0 ? group : i32_add(total[r], group);
-      } else {
-        const F32 v = i32_to_f32(group), scale = f32_set(b.x[G].scale[r]);
-        sum[r] = G == 0 ? f32_mul(v, scale) : f32_fma(v, scale, sum[r]);
-      }
+      const F32 scale = f32_set(b.x[G].scale[r]);
+      const F32 v = i32_to_f32(i32_add(dot[r], i32_set(b.x[G].minus_sum32[r])));
+      sum[r] = G == 0 ? f32_mul(v, scale) : f32_fma(v, scale, sum[r]);
     }
   });
-  if constexpr (kOneScale)
-    for (int r = 0; r < R; ++r) sum[r] = f32_mul(i32_to_f32(total[r]), f32_set(b.x[0].scale[r]));
 }
 
 /// acc[r] = kLanes outputs of half h of a panel, times row r.

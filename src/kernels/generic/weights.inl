@@ -4,7 +4,6 @@
 // Weights<T>::scales gives, for each group of kGroup weights of a block, `scale` and, for types that have one
 // (kHasMin), `minimum`, such that a weight is scale * (byte - kZero) + minimum. What kZero takes away is integers.
 // Types whose bytes take all eight bits are wide, a weight being scale * (byte - 128): dot_wide is for them.
-// In blocks of 256 a group's scale and minimum are integers times the block's: see GroupScales.
 #pragma once
 
 #include "kernels/generic/weight_stream.inl"
@@ -64,55 +63,12 @@ inline void merge(U8 (&q)[8], const U8 (&more)[8]) {
 }
 
 inline F32 half_field(const uint8_t* scales, int h) { return f32_load_f16((const uint16_t*)scales + h * kLanes); }
+inline F32 times(F32 a, float b) { return f32_mul(a, f32_set(b)); }
 inline I32 byte_field(const uint8_t* scales, int field, int h) { return i32_load_u8(scales + field * 16 + h * kLanes); }
 inline I32 low_bits(I32 a, int mask) { return i32_and(a, i32_set(mask)); }
 
 template <DType T>
 struct Weights;
-
-/// Scales of a block of 256 in `Groups` groups: a weight is d * scale * (byte - kZero) - dmin * minimum, with integers
-/// of at most eight bits, so that a block's sum of scale * byte * activation fits an int32. Minima are in pairs, of two
-/// groups each; types without have no dmin either.
-template <int Groups>
-struct GroupScales {
-  static constexpr int kGroups = Groups;
-
-  void set_d(F32 v) { d_ = v; }
-  void set_dmin(F32 v) { dmin_ = v; }
-  void set_scale(int group, I32 v) { scale_[group] = v; }
-  void set_minima(int pair, I32 low, I32 high) { minima_[pair] = i32_as_i16(i32_or(low, i32_shl<16>(high))); }
-  F32 d() const { return d_; }
-  F32 dmin() const { return dmin_; }
-  I32 scale(int group) const { return scale_[group]; }
-  I16 minima(int pair) const { return minima_[pair]; }
-
- private:
-  F32 d_, dmin_;
-  I32 scale_[Groups];
-  I16 minima_[Groups / 2];
-};
-
-/// The same in as little memory as it takes.
-template <int Groups>
-struct StoredGroupScales {
-  static constexpr int kGroups = Groups;
-
-  void set_d(F32 v) { f32_store(d_, v); }
-  void set_dmin(F32 v) { f32_store(dmin_, v); }
-  void set_scale(int group, I32 v) { i32_store_i8(scale_[group], v); }
-  void set_minima(int pair, I32 low, I32 high) {
-    i32_store_i16((int16_t*)minima_[pair], i32_or(low, i32_shl<8>(high)));
-  }
-  F32 d() const { return f32_load(d_); }
-  F32 dmin() const { return f32_load(dmin_); }
-  I32 scale(int group) const { return i32_load_i8(scale_[group]); }
-  I16 minima(int pair) const { return i16_widen(minima_[pair][0]); }
-
- private:
-  float d_[kLanes], dmin_[kLanes];
-  int8_t scale_[Groups][kLanes];
-  int8_t minima_[Groups / 2][kLanes][2];
-};
 
 // w = d (q - Zero), q at most MaxByte, 32 to a block.
 template <int Zero, int MaxByte>
@@ -193,16 +149,17 @@ struct Weights<DType::kIQ4_XS> {
   static constexpr int kZero = 0;
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { iq4_quads(p, g, q); }
   // fields: d, 4 of low nibbles (two groups each), 2 of high pairs (four groups each)
-  template <class Out>
-  static void scales(const uint8_t* s, int h, Out& out) {
-    out.set_d(half_field(s, h));
+  static void scales(const uint8_t* s, int h, F32* scale, F32*) {
+    const F32 d = half_field(s, h);
     for (int i = 0; i < 4; ++i) {
       const I32 low = byte_field(s + 32, i, h);
       const I32 high = byte_field(s + 96, i / 2, h);
       const I32 h0 = i % 2 == 0 ? i32_shl<4>(low_bits(high, 3)) : i32_and(high, i32_set(0x30));
       const I32 h1 = i % 2 == 0 ? i32_shl<2>(low_bits(high, 12)) : i32_shr<2>(i32_and(high, i32_set(0xC0)));
-      out.set_scale(2 * i, i32_add(i32_or(low_bits(low, 15), h0), i32_set(-32)));
-      out.set_scale(2 * i + 1, i32_add(i32_or(i32_shr<4>(low), h1), i32_set(-32)));
+      const I32 s0 = i32_add(i32_or(low_bits(low, 15), h0), i32_set(-32));
+      const I32 s1 = i32_add(i32_or(i32_shr<4>(low), h1), i32_set(-32));
+      scale[2 * i] = f32_mul(d, i32_to_f32(s0));
+      scale[2 * i + 1] = f32_mul(d, i32_to_f32(s1));
     }
   }
 };
@@ -240,15 +197,13 @@ struct Weights<DType::kQ2_K> {
   static constexpr int kMaxByte = 3;
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { pairs<0>(p, g, q); }
   // fields: d, dmin, 16 of (scale, minimum) nibbles
-  template <class Out>
-  static void scales(const uint8_t* s, int h, Out& out) {
-    out.set_d(half_field(s, h));
-    out.set_dmin(half_field(s + 32, h));
-    for (int i = 0; i < 16; i += 2) {
-      const I32 a = byte_field(s + 64, i, h), b = byte_field(s + 64, i + 1, h);
-      out.set_scale(i, low_bits(a, 15));
-      out.set_scale(i + 1, low_bits(b, 15));
-      out.set_minima(i / 2, i32_shr<4>(a), i32_shr<4>(b));
+  static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) {
+    const F32 d = half_field(s, h);
+    const F32 dmin = times(half_field(s + 32, h), -1.0F);
+    for (int i = 0; i < 16; ++i) {
+      const I32 both = byte_field(s + 64, i, h);
+      scale[i] = f32_mul(d, i32_to_f32(low_bits(both, 15)));
+      minimum[i] = f32_mul(dmin, i32_to_f32(i32_shr<4>(both)));
     }
   }
 };
@@ -266,33 +221,32 @@ struct Weights<DType::kQ3_K> {
     merge(q, third);
   }
   // fields: d, 8 of low nibbles (groups i and i + 8), 4 of high pairs (groups i, i + 4, i + 8, i + 12)
-  template <class Out>
-  static void scales(const uint8_t* s, int h, Out& out) {
-    out.set_d(half_field(s, h));
-    for (int i = 0; i < 16; ++i) out.set_scale(i, group_scale(s, i, h));
-  }
-  static I32 group_scale(const uint8_t* s, int i, int h) {
-    const I32 low = byte_field(s + 32, i % 8, h), high = byte_field(s + 160, i % 4, h);
-    const I32 nibble = i < 8 ? low_bits(low, 15) : i32_shr<4>(low);
-    const I32 pair = i < 4    ? i32_shl<4>(low_bits(high, 3))
-                     : i < 8  ? i32_shl<2>(low_bits(high, 12))
-                     : i < 12 ? low_bits(high, 0x30)
-                              : i32_shr<2>(low_bits(high, 0xC0));
-    return i32_add(i32_or(nibble, pair), i32_set(-32));
+  static void scales(const uint8_t* s, int h, F32* scale, F32*) {
+    const F32 d = half_field(s, h);
+    for (int i = 0; i < 8; ++i) {
+      const I32 low = byte_field(s + 32, i, h);
+      const I32 high = byte_field(s + 160, i % 4, h);
+      const I32 h0 = i < 4 ? i32_shl<4>(low_bits(high, 3)) : i32_shl<2>(low_bits(high, 12));
+      const I32 h1 = i < 4 ? i32_and(high, i32_set(0x30)) : i32_shr<2>(i32_and(high, i32_set(0xC0)));
+      const I32 s0 = i32_add(i32_or(low_bits(low, 15), h0), i32_set(-32));
+      const I32 s1 = i32_add(i32_or(i32_shr<4>(low), h1), i32_set(-32));
+      scale[i] = f32_mul(d, i32_to_f32(s0));
+      scale[i + 8] = f32_mul(d, i32_to_f32(s1));
+    }
   }
 };
 
 // fields: d, dmin, 8 of (scale, minimum) low nibbles, 4 of high pairs: scale and minimum of groups 2i and 2i + 1
-template <class Out>
-inline void k4_scales(const uint8_t* s, int h, Out& out) {
-  out.set_d(half_field(s, h));
-  out.set_dmin(half_field(s + 32, h));
-  for (int i = 0; i < 8; i += 2) {
-    const I32 a = byte_field(s + 64, i, h), b = byte_field(s + 64, i + 1, h), high = byte_field(s + 192, i / 2, h);
-    out.set_scale(i, i32_or(low_bits(a, 15), i32_shl<4>(low_bits(high, 3))));
-    out.set_scale(i + 1, i32_or(low_bits(b, 15), low_bits(high, 0x30)));
-    out.set_minima(i / 2, i32_or(i32_shr<4>(a), i32_shl<2>(low_bits(high, 12))),
-                   i32_or(i32_shr<4>(b), i32_shr<2>(low_bits(high, 0xC0))));
+inline void k4_scales(const uint8_t* s, int h, F32* scale, F32* minimum) {
+  const F32 d = half_field(s, h);
+  const F32 dmin = times(half_field(s + 32, h), -1.0F);
+  for (int i = 0; i < 8; ++i) {
+    const I32 low = byte_field(s + 64, i, h);
+    const I32 high = byte_field(s + 192, i / 2, h);
+    const I32 hs = i % 2 == 0 ? i32_shl<4>(low_bits(high, 3)) : i32_and(high, i32_set(0x30));
+    const I32 hm = i % 2 == 0 ? i32_shl<2>(low_bits(high, 12)) : i32_shr<2>(i32_and(high, i32_set(0xC0)));
+    scale[i] = f32_mul(d, i32_to_f32(i32_or(low_bits(low, 15), hs)));
+    minimum[i] = f32_mul(dmin, i32_to_f32(i32_or(i32_shr<4>(low), hm)));
   }
 }
 template <>
@@ -303,10 +257,7 @@ struct Weights<DType::kQ4_K> {
   static constexpr int kZero = 0;
   static constexpr int kMaxByte = 15;
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { nibbles(p, g, q); }
-  template <class Out>
-  static void scales(const uint8_t* s, int h, Out& out) {
-    k4_scales(s, h, out);
-  }
+  static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) { k4_scales(s, h, scale, minimum); }
 };
 template <>
 struct Weights<DType::kQ5_K> {
@@ -316,10 +267,7 @@ struct Weights<DType::kQ5_K> {
   static constexpr int kZero = 0;
   static constexpr int kMaxByte = 31;
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { fifth_bit_quads(p, p + 2048, g, q); }
-  template <class Out>
-  static void scales(const uint8_t* s, int h, Out& out) {
-    k4_scales(s, h, out);
-  }
+  static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) { k4_scales(s, h, scale, minimum); }
 };
 template <>
 struct Weights<DType::kQ6_K> {
@@ -335,10 +283,9 @@ struct Weights<DType::kQ6_K> {
     merge(q, high);
   }
   // fields: d, 16 of signed scales
-  template <class Out>
-  static void scales(const uint8_t* s, int h, Out& out) {
-    out.set_d(half_field(s, h));
-    for (int i = 0; i < 16; ++i) out.set_scale(i, i32_load_i8((const int8_t*)s + 32 + i * 16 + h * kLanes));
+  static void scales(const uint8_t* s, int h, F32* scale, F32*) {
+    const F32 d = half_field(s, h);
+    for (int i = 0; i < 16; ++i) scale[i] = f32_mul(d, f32_load_i8((const int8_t*)s + 32 + i * 16 + h * kLanes));
   }
 };
 
@@ -346,12 +293,6 @@ struct Weights<DType::kQ6_K> {
 template <DType T>
 constexpr int scale_groups() {
   return packed_block(T).block / Weights<T>::kGroup;
-}
-
-/// Whether a block's groups have integer scales.
-template <DType T>
-constexpr bool has_group_scales() {
-  return packed_block(T).block == 256 && !is_low_bit(T);
 }
 
 }  // namespace

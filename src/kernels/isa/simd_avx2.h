@@ -73,6 +73,9 @@ inline F32 f32_load_bf16(const uint16_t* p) {
   const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i*)p));
   return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
 }
+inline F32 f32_load_i8(const int8_t* p) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i*)p)));
+}
 inline F32 f32_load_f16_n(const uint16_t* p, int n) {
   uint16_t full[kLanes];
   return f32_load_f16(copy_n(full, p, n));
@@ -89,11 +92,9 @@ inline void f32_store_f16_n(uint16_t* p, F32 v, int n) {
 
 inline I32 i32_zero() { return _mm256_setzero_si256(); }
 inline I32 i32_set(int32_t x) { return _mm256_set1_epi32(x); }
-inline I32 i32_load_i8(const int8_t* p) { return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i*)p)); }
 inline I32 i32_load_u8(const uint8_t* p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)p)); }
 inline I32 i32_add(I32 a, I32 b) { return _mm256_add_epi32(a, b); }
 inline I32 i32_sub(I32 a, I32 b) { return _mm256_sub_epi32(a, b); }
-inline I32 i32_mul(I32 a, I32 b) { return _mm256_mullo_epi32(a, b); }
 inline I32 i32_and(I32 a, I32 b) { return _mm256_and_si256(a, b); }
 inline I32 i32_or(I32 a, I32 b) { return _mm256_or_si256(a, b); }
 template <int N>
@@ -185,7 +186,6 @@ inline I32 dot_wide(I32 acc, U8 w, U8 a) {
 #endif
 
 using I16 = __m256i;
-inline I16 i32_as_i16(I32 a) { return a; }
 inline I16 i16_widen(const int8_t* p) { return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)p)); }
 inline I16 i16_broadcast2(const int16_t* p) {
   int32_t pair;

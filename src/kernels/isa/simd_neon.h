@@ -61,6 +61,11 @@ inline F32 f32_select(Mask m, F32 a, F32 b) { return vbslq_f32(m, a, b); }
 
 inline F32 f32_load_f16(const uint16_t* p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
 inline F32 f32_load_bf16(const uint16_t* p) { return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16)); }
+inline F32 f32_load_i8(const int8_t* p) {
+  int8_t full[8] = {};
+  __builtin_memcpy(full, p, kLanes);
+  return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vld1_s8(full)))));
+}
 inline F32 f32_load_f16_n(const uint16_t* p, int n) {
   uint16_t full[kLanes];
   return f32_load_f16(copy_n(full, p, n));
@@ -77,11 +82,6 @@ inline void f32_store_f16_n(uint16_t* p, F32 v, int n) {
 
 inline I32 i32_zero() { return vdupq_n_s32(0); }
 inline I32 i32_set(int32_t x) { return vdupq_n_s32(x); }
-inline I32 i32_load_i8(const int8_t* p) {
-  int8_t full[8] = {};
-  __builtin_memcpy(full, p, kLanes);
-  return vmovl_s16(vget_low_s16(vmovl_s8(vld1_s8(full))));
-}
 inline I32 i32_load_u8(const uint8_t* p) {
   uint32_t word;
   __builtin_memcpy(&word, p, 4);
@@ -90,7 +90,6 @@ inline I32 i32_load_u8(const uint8_t* p) {
 }
 inline I32 i32_add(I32 a, I32 b) { return vaddq_s32(a, b); }
 inline I32 i32_sub(I32 a, I32 b) { return vsubq_s32(a, b); }
-inline I32 i32_mul(I32 a, I32 b) { return vmulq_s32(a, b); }
 inline I32 i32_and(I32 a, I32 b) { return vandq_s32(a, b); }
 inline I32 i32_or(I32 a, I32 b) { return vorrq_s32(a, b); }
 template <int N>
@@ -153,7 +152,6 @@ inline I32 dot_wide(I32 acc, U8 w, U8 a) {
 inline constexpr bool kAnyByte = false;  // bytes are signed
 
 using I16 = int16x8_t;
-inline I16 i32_as_i16(I32 a) { return vreinterpretq_s16_s32(a); }
 inline I16 i16_widen(const int8_t* p) { return vmovl_s8(vld1_s8(p)); }
 inline I16 i16_broadcast2(const int16_t* p) {
   int32_t pair;

@@ -111,9 +111,6 @@ inline I32 i32_set(int32_t x) {
   return each<I32>([=](int) { return x; });
 }
 inline I32 i32_zero() { return i32_set(0); }
-inline I32 i32_load_i8(const int8_t* p) {
-  return each<I32>([=](int i) { return (int32_t)p[i]; });
-}
 inline I32 i32_load_u8(const uint8_t* p) {
   return each<I32>([=](int i) { return (int32_t)p[i]; });
 }
@@ -122,10 +119,6 @@ inline I32 i32_add(I32 a, I32 b) {
 }
 inline I32 i32_sub(I32 a, I32 b) {
   return each<I32>([&](int i) { return (int32_t)((uint32_t)a.v[i] - (uint32_t)b.v[i]); });
-}
-/// The low 32 bits.
-inline I32 i32_mul(I32 a, I32 b) {
-  return each<I32>([&](int i) { return (int32_t)((uint32_t)a.v[i] * (uint32_t)b.v[i]); });
 }
 inline I32 i32_and(I32 a, I32 b) {
   return each<I32>([&](int i) { return a.v[i] & b.v[i]; });
@@ -211,6 +204,9 @@ inline F32 f32_load_bf16_n(const uint16_t* p, int n) {
 }
 inline F32 f32_load_f16(const uint16_t* p) { return f32_load_f16_n(p, kLanes); }
 inline F32 f32_load_bf16(const uint16_t* p) { return f32_load_bf16_n(p, kLanes); }
+inline F32 f32_load_i8(const int8_t* p) {
+  return each<F32>([=](int i) { return (float)p[i]; });
+}
 inline void f32_store_f16_n(uint16_t* p, F32 a, int n) {
   for (int i = 0; i < n; ++i) p[i] = narrow_f16(a.v[i]);
 }
@@ -267,12 +263,6 @@ inline I32 dot_wide(I32 acc, U8 w, U8 a) {
 struct I16 {
   int16_t v[kLanes * 2];
 };
-/// Each lane's low half first.
-inline I16 i32_as_i16(I32 a) {
-  I16 r;
-  __builtin_memcpy(&r, &a, sizeof(r));
-  return r;
-}
 /// 2 * kLanes bytes, each widened.
 inline I16 i16_widen(const int8_t* p) {
   I16 r;
