@@ -3,6 +3,7 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <type_traits>
 
 namespace octavo::server {
 namespace {
@@ -10,16 +11,19 @@ namespace {
 using TlsStream = asio::ssl::stream<Tcp::socket>;
 
 Tcp::socket& socket_of(Tcp::socket& stream) { return stream; }
-const Tcp::socket& socket_of(const Tcp::socket& stream) { return stream; }
 Tcp::socket& socket_of(TlsStream& stream) { return stream.next_layer(); }
-const Tcp::socket& socket_of(const TlsStream& stream) { return stream.next_layer(); }
 
 template <class Stream>
 class StreamTransport : public Transport {
  public:
   explicit StreamTransport(Stream stream) : stream_(std::move(stream)) {}
 
-  const Tcp::socket& socket() const override { return socket_of(stream_); }
+  const Tcp::socket& socket() const override {
+    if constexpr (std::is_same_v<Stream, Tcp::socket>)
+      return stream_;
+    else
+      return stream_.next_layer();
+  }
   asio::awaitable<bool> handshake() override { co_return true; }
 
   asio::awaitable<std::size_t> read_some(asio::mutable_buffer buffer) override {
