@@ -6,6 +6,7 @@
 #include "engine/model_work.h"
 
 namespace octavo::cli {
+
 Work& Work::operator+=(const Work& other) {
   bytes += other.bytes;
   int8_ops += other.int8_ops;

@@ -10,7 +10,6 @@
 #include "cli/generate.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/parse.h"
 #include "tokenizer/utf8.h"
 
 namespace octavo::cli {

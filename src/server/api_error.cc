@@ -1,7 +1,8 @@
 #include "server/api_error.h"
-#include "tokenizer/utf8.h"
 
 #include <boost/json.hpp>
+
+#include "tokenizer/utf8.h"
 
 namespace octavo::server {
 namespace {
