@@ -174,10 +174,11 @@ struct MatrixWork {
   std::uint64_t float_multiply_adds = 0;
   std::uint64_t bytes = 0;
 };
-/// What attention takes in the layers that look back equally far.
+/// What attention takes in the layers that look back equally far. The last layer has an entry of its own.
 struct AttentionWork {
   int num_layers = 0;
   int window = 0;                         // tokens that a row sees, its own included; 0: all before it
+  bool only_logit_rows = false;           // the last layer: rows whose logits are not needed only leave K and V there
   std::uint64_t kv_bytes = 0;             // keys and values of one token, in all these layers
   std::uint64_t float_multiply_adds = 0;  // of one row with one token that it sees, in all these layers
 };
@@ -196,7 +197,7 @@ struct ModelInfo {
   std::uint64_t kv_bytes_per_token = 0;
   std::uint64_t kv_arena_bytes = 0;
   MatrixWork layer_work;   // of every token
-  MatrixWork output_work;  // of a token whose logits are needed
+  MatrixWork output_work;  // of a token whose logits are needed: of the last layer all but K and V, and the output
   std::vector<AttentionWork> attention_work;
   int num_threads = 0;
   std::string isa;

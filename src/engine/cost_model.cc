@@ -32,12 +32,12 @@ StepWork& StepWork::operator+=(const StepWork& other) {
 
 StepWork CostModel::work(int first_row, int num_rows, int logits) const {
   StepWork work{.rows = static_cast<double>(num_rows), .logit_rows = static_cast<double>(logits)};
-  const double end = static_cast<double>(first_row) + num_rows;
   for (const AttentionWork& layers : attention_) {
-    const double begin = layers.window == 0 ? 0 : std::max(0, first_row + 1 - layers.window);
-    work.kv_bytes += static_cast<double>(layers.kv_bytes) * (end - begin);
-    work.attention_macs +=
-        static_cast<double>(layers.float_multiply_adds) * tokens_seen(first_row, num_rows, layers.window);
+    const auto [first, count] = attending_rows(layers, {first_row, num_rows}, logits);
+    if (count == 0) continue;
+    const double begin = layers.window == 0 ? 0 : std::max(0, first + 1 - layers.window);
+    work.kv_bytes += static_cast<double>(layers.kv_bytes) * (static_cast<double>(first) + count - begin);
+    work.attention_macs += static_cast<double>(layers.float_multiply_adds) * tokens_seen(first, count, layers.window);
   }
   return work;
 }

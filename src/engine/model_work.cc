@@ -1,6 +1,9 @@
 #include "engine/model_work.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
 
 #include "model/cpu_runner.h"
 
@@ -14,17 +17,27 @@ void add(const Tensor& matrix, MatrixWork& work) {
   work.bytes += matrix.data.size();
 }
 
-}  // namespace
-
-MatrixWork layer_work(const GgufFile& file) {
+/// Matrices of layers that all rows go through, or the others.
+MatrixWork matrices_of_layers(const GgufFile& file, const ModelConfig& config, bool all_rows) {
+  const std::string last = fmt::format("blk.{}.", config.num_layers - 1);
+  const std::string k = last + "attn_k.weight", v = last + "attn_v.weight";
   MatrixWork work;
-  for (const GgufTensor& tensor : file.tensors())
-    if (tensor.name.starts_with("blk.") && tensor.dims.size() > 1) add(tensor.tensor, work);
+  for (const GgufTensor& tensor : file.tensors()) {
+    if (!tensor.name.starts_with("blk.") || tensor.dims.size() < 2) continue;
+    const bool of_all = !tensor.name.starts_with(last) || tensor.name == k || tensor.name == v;
+    if (of_all == all_rows) add(tensor.tensor, work);
+  }
   return work;
 }
 
-MatrixWork output_work(const GgufFile& file) {
-  MatrixWork work;
+}  // namespace
+
+MatrixWork layer_work(const GgufFile& file, const ModelConfig& config) {
+  return matrices_of_layers(file, config, true);
+}
+
+MatrixWork output_work(const GgufFile& file, const ModelConfig& config) {
+  MatrixWork work = matrices_of_layers(file, config, false);
   const GgufTensor* output = file.find_tensor("output.weight");
   if (output == nullptr) output = file.find_tensor("token_embd.weight");  // tied
   if (output != nullptr) add(output->tensor, work);
@@ -37,13 +50,19 @@ std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_t
   std::vector<AttentionWork> all;
   for (int layer = 0; layer < config.num_layers; ++layer) {
     const int window = config.is_windowed(layer) ? config.window : 0;
-    auto same = std::ranges::find(all, window, &AttentionWork::window);
-    if (same == all.end()) same = all.insert(all.end(), {.window = window});
+    const bool last = layer + 1 == config.num_layers;
+    auto same = last ? all.end() : std::ranges::find(all, window, &AttentionWork::window);
+    if (same == all.end()) same = all.insert(all.end(), {.window = window, .only_logit_rows = last});
     same->num_layers += 1;
     same->kv_bytes += layer_kv_bytes;
     same->float_multiply_adds += 2 * static_cast<std::uint64_t>(config.q_width());  // scores, and sums of values
   }
   return all;
+}
+
+RowRange attending_rows(const AttentionWork& layers, RowRange rows, int num_logits) {
+  if (!layers.only_logit_rows) return rows;
+  return {.first = rows.first + rows.count - num_logits, .count = num_logits};
 }
 
 double tokens_seen(int first, int count, int window) {

@@ -108,14 +108,12 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const GgufFile& file, const C
 
 void CpuRunner::forward(const Batch& batch) {
   OCTAVO_CHECK(batch.num_rows() <= max_rows_, "{} rows, room for {}", batch.num_rows(), max_rows_);
-  logit_rows_.assign(batch.logit_rows.begin(), batch.logit_rows.end());
   kv_->make_copies(batch.copies);
   transformer_->forward(batch);
 }
 
 std::span<const float> CpuRunner::logits(int first, int count) {
-  const auto rows = std::span<const std::int32_t>(logit_rows_);
-  return transformer_->logits(rows.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
+  return transformer_->logits(first, count);
 }
 
 std::uint64_t CpuRunner::kv_bytes_per_token() const { return kv_->storage().shape().bytes_per_token(); }

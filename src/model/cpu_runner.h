@@ -59,7 +59,6 @@ class CpuRunner final : public ModelRunner {
   int max_context_ = 0;
   int max_rows_ = 0;
   std::unique_ptr<Transformer> transformer_;
-  std::vector<std::int32_t> logit_rows_;  // of the last forward
 };
 
 /// The KV memory that is taken unless it is named: half of what the weights leave. Packed weights are in memory

@@ -51,6 +51,7 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, Page
                         pool.num_threads());
   }
   row_sequence_.reserve(static_cast<std::size_t>(max_rows));
+  attention_sequences_.reserve(static_cast<std::size_t>(max_rows));
 }
 
 void Transformer::forward(const Batch& batch) {
@@ -63,25 +64,42 @@ void Transformer::forward(const Batch& batch) {
   compute_angles(batch);
   embed(batch);
   for_rows(batch.num_rows(), [&](std::int64_t row, int) { norm_row(attention_norm(0), row, row, batch.num_rows()); });
-  for (int i = 0; i < config_.num_layers; ++i) layer(batch, i);
+  for (int i = 0; i + 1 < config_.num_layers; ++i) layer(batch, i);
+  last_layer(batch);
 }
 
 void Transformer::plan_attention(const Batch& batch) {
-  const std::ptrdiff_t row_floats = config_.q_width();
   for (std::size_t g = 0; g < plans_.size(); ++g) {
-    const Batch::Group& tables = batch.groups[g];
     attention_sequences_.clear();
-    for (int s = 0; s < batch.num_seqs(); ++s) {
-      const auto i = static_cast<std::size_t>(s);
-      const std::int32_t row = batch.seq_begin[i], *ids = tables.block_ids.data();
-      attention_sequences_.push_back({.blocks = {ids + tables.block_begin[i], ids + tables.block_begin[i + 1]},
-                                      .q = act_.q.data() + row * row_floats,
-                                      .out = act_.attended.data() + row * row_floats,
-                                      .first_position = batch.positions[static_cast<std::size_t>(row)],
-                                      .num_rows = batch.seq_begin[i + 1] - row});
-    }
+    for (std::size_t s = 0; s + 1 < batch.seq_begin.size(); ++s)
+      add_attention(batch, g, batch.seq_begin[s], batch.seq_begin[s], batch.seq_begin[s + 1] - batch.seq_begin[s]);
     plans_[g].build(attention_sequences_, windows_[g], kv_.shape().block_size);
   }
+}
+
+void Transformer::plan_attention_of(const Batch& batch, std::size_t group, std::span<const std::int32_t> rows) {
+  attention_sequences_.clear();
+  const auto sequence_of = [&](std::size_t i) { return row_sequence_[static_cast<std::size_t>(rows[i])]; };
+  for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
+    for (end = begin + 1; end < rows.size() && sequence_of(end) == sequence_of(begin);) {
+      if (rows[end] != rows[end - 1] + 1) break;
+      ++end;
+    }
+    add_attention(batch, group, rows[begin], static_cast<std::int64_t>(begin), static_cast<int>(end - begin));
+  }
+  plans_[group].build(attention_sequences_, windows_[group], kv_.shape().block_size);
+}
+
+void Transformer::add_attention(const Batch& batch, std::size_t group, std::int32_t batch_row, std::int64_t row,
+                                int num_rows) {
+  const Batch::Group& tables = batch.groups[group];
+  const auto s = static_cast<std::size_t>(row_sequence_[static_cast<std::size_t>(batch_row)]);
+  const std::int32_t* ids = tables.block_ids.data();
+  attention_sequences_.push_back({.blocks = {ids + tables.block_begin[s], ids + tables.block_begin[s + 1]},
+                                  .q = act_.q.data() + row * config_.q_width(),
+                                  .out = act_.attended.data() + row * config_.q_width(),
+                                  .first_position = batch.positions[static_cast<std::size_t>(batch_row)],
+                                  .num_rows = num_rows});
 }
 
 void Transformer::compute_angles(const Batch& batch) {
@@ -115,17 +133,51 @@ Transformer::Norm Transformer::attention_norm(int layer) const {
 }
 
 void Transformer::layer(const Batch& batch, int index) {
-  attention_block(batch, index);
-  feed_forward_block(index, batch.num_rows());
-}
-
-void Transformer::attention_block(const Batch& batch, int index) {
   const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
-  const Place place = places_[static_cast<std::size_t>(index)];
   const int rows = batch.num_rows();
   const std::array<Product, 3> qkv = {{{&w.q, act_.q.data()}, {&w.k, act_.k.data()}, {&w.v, act_.v.data()}}};
   multiply(qkv, act_.h.data(), config_.width, rows);
-  write_cache(batch, index);
+  for_rows(rows, [&](std::int64_t row, int) {
+    finish_q(index, row, row);
+    write_kv(batch, index, row);
+  });
+  attention_block(index, rows);
+  feed_forward_block(index, rows);
+}
+
+// Nobody sees more of the last layer than the rows whose logits are wanted: of the others it needs K and V. That is
+// nearly the whole layer of a prompt.
+void Transformer::last_layer(const Batch& batch) {
+  const int index = config_.num_layers - 1;
+  const int kept = static_cast<int>(batch.logit_rows.size());
+  if (kept == batch.num_rows()) return layer(batch, index);
+  const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
+  const std::array<Product, 2> kv = {{{&w.k, act_.k.data()}, {&w.v, act_.v.data()}}};
+  multiply(kv, act_.h.data(), config_.width, batch.num_rows());
+  for_rows(batch.num_rows(), [&](std::int64_t row, int) { write_kv(batch, index, row); });
+  if (kept == 0) return;
+  keep_rows(batch.logit_rows);
+  for_rows(kept, [&](std::int64_t row, int) { norm_row(attention_norm(index), row, row, kept); });
+  const Product q{&w.q, act_.q.data()};
+  multiply({&q, 1}, act_.h.data(), config_.width, kept);
+  for_rows(kept, [&](std::int64_t row, int) { finish_q(index, row, batch.logit_rows[static_cast<std::size_t>(row)]); });
+  plan_attention_of(batch, static_cast<std::size_t>(places_[static_cast<std::size_t>(index)].group), batch.logit_rows);
+  attention_block(index, kept);
+  feed_forward_block(index, kept);
+}
+
+void Transformer::keep_rows(std::span<const std::int32_t> rows) {
+  const auto width = static_cast<std::size_t>(config_.width);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto from = static_cast<std::size_t>(rows[i]);
+    OCTAVO_CHECK(from >= i && (i == 0 || rows[i] > rows[i - 1]), "row {} is out of order", from);
+    if (from != i) std::copy_n(act_.x.data() + from * width, width, act_.x.data() + i * width);
+  }
+}
+
+void Transformer::attention_block(int index, int rows) {
+  const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
+  const Place place = places_[static_cast<std::size_t>(index)];
   attend(place.group, kv_.layer(place.group, place.layer));
   if (is_quantized(w.o))
     for_rows(rows, [&](std::int64_t row, int) { quantize(act_.attended.data(), config_.q_width(), row, rows); });
@@ -156,44 +208,43 @@ void Transformer::feed_forward_block(int index, int rows) {
   });
 }
 
-void Transformer::write_cache(const Batch& batch, int index) {
-  const Place place = places_[static_cast<std::size_t>(index)];
-  const Batch::Group& tables = batch.groups[static_cast<std::size_t>(place.group)];
-  const int block_size = kv_.layer(place.group, place.layer).block_size;
-  for_rows(batch.num_rows(), [&](std::int64_t row, int) {
-    const auto i = static_cast<std::size_t>(row);
-    const int position = batch.positions[i];
-    const int first_block = tables.block_begin[static_cast<std::size_t>(row_sequence_[i])];
-    const std::int32_t block = tables.block_ids[static_cast<std::size_t>(first_block + position / block_size)];
-    finish_qkv(index, row, block, position % block_size);
-  });
+void Transformer::finish_q(int index, std::int64_t row, std::int64_t batch_row) {
+  const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
+  float* q = act_.q.data() + row * config_.q_width();
+  if (w.q_bias != nullptr) kernels_.add(q, w.q_bias, config_.q_width());
+  turn_heads(index, batch_row, w.q_norm, config_.num_heads, q);
+  kernels_.scale(q, config_.attention_scale, config_.q_width());
 }
 
-void Transformer::finish_qkv(int index, std::int64_t row, std::int32_t block, std::int32_t token_in_block) {
+void Transformer::write_kv(const Batch& batch, int index, std::int64_t row) {
   const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
-  const Place place = places_[static_cast<std::size_t>(index)];
-  const int dim = config_.head_dim;
-  float* q = act_.q.data() + row * config_.q_width();
   float* k = act_.k.data() + row * config_.kv_width();
   float* v = act_.v.data() + row * config_.kv_width();
-  if (w.q_bias != nullptr) kernels_.add(q, w.q_bias, config_.q_width());
   if (w.k_bias != nullptr) kernels_.add(k, w.k_bias, config_.kv_width());
   if (w.v_bias != nullptr) kernels_.add(v, w.v_bias, config_.kv_width());
+  turn_heads(index, row, w.k_norm, config_.num_kv_heads, k);
+  const Place place = places_[static_cast<std::size_t>(index)];
+  const KvLayer layer = kv_.layer(place.group, place.layer);
+  const Batch::Group& tables = batch.groups[static_cast<std::size_t>(place.group)];
+  const auto i = static_cast<std::size_t>(row);
+  const int position = batch.positions[i];
+  const int first_block = tables.block_begin[static_cast<std::size_t>(row_sequence_[i])];
+  const std::int32_t block = tables.block_ids[static_cast<std::size_t>(first_block + position / layer.block_size)];
+  kernels_.write_kv[static_cast<std::size_t>(kv_.shape().type)](layer, block, position % layer.block_size, k, v);
+}
+
+void Transformer::turn_heads(int index, std::int64_t batch_row, const float* norm, int num_heads, float* heads) {
+  const int dim = config_.head_dim;
   const bool local = config_.is_windowed(index);
-  const std::int64_t angles = row * (dim / 2);
+  const std::int64_t angles = batch_row * (dim / 2);
   const float* cosines = (local ? act_.local_cosines : act_.cosines).data() + angles;
   const float* sines = (local ? act_.local_sines : act_.sines).data() + angles;
   const auto rope =
       config_.arch->rope_pairs == RopePairs::kNeighbours ? kernels_.rope_neighbours : kernels_.rope_halves;
-  const auto finish_head = [&](float* head, const float* norm) {
+  for (float* head = heads; head != heads + num_heads * dim; head += dim) {
     if (norm != nullptr) kernels_.rms_norm(head, norm, dim, config_.rms_epsilon, head);
     rope(head, cosines, sines, dim);
-  };
-  for (int head = 0; head < config_.num_heads; ++head) finish_head(q + head * dim, w.q_norm);
-  for (int head = 0; head < config_.num_kv_heads; ++head) finish_head(k + head * dim, w.k_norm);
-  kernels_.scale(q, config_.attention_scale, config_.q_width());
-  const auto kv_type = static_cast<std::size_t>(kv_.shape().type);
-  kernels_.write_kv[kv_type](kv_.layer(place.group, place.layer), block, token_in_block, k, v);
+  }
 }
 
 void Transformer::attend(int group, const KvLayer& kv) {
@@ -229,14 +280,13 @@ void Transformer::multiply(std::span<const Product> products, const float* x, st
   octavo::multiply(products, act_.int8.view(x, cols), rows, kernels_, scratch_, pool_);
 }
 
-std::span<const float> Transformer::logits(std::span<const std::int32_t> rows) {
-  const int count = static_cast<int>(rows.size());
+std::span<const float> Transformer::logits(int first, int count) {
   OCTAVO_CHECK(count <= kMaxLogitRows, "{} rows of logits", count);
   const Norm norm{weights_.output_norm, is_quantized(weights_.output)};
-  for_rows(count, [&](std::int64_t i, int) { norm_row(norm, rows[static_cast<std::size_t>(i)], i, count); });
+  for_rows(count, [&](std::int64_t i, int) { norm_row(norm, first + i, i, count); });
   const Product output{&weights_.output, act_.logits.data()};
   multiply({&output, 1}, act_.h.data(), config_.width, count);
-  return {act_.logits.data(), rows.size() * static_cast<std::size_t>(config_.vocab_size)};
+  return {act_.logits.data(), static_cast<std::size_t>(count) * static_cast<std::size_t>(config_.vocab_size)};
 }
 
 }  // namespace octavo

@@ -23,11 +23,11 @@ class Transformer {
   Transformer(const ModelConfig& config, const Weights& weights, PagedKvCache& kv, const KernelTable& kernels,
               ThreadPool& pool, int max_rows);
 
-  /// Runs all layers; the residual stream of every row is left in place for logits().
+  /// Runs all layers; the residual stream of the batch's logit rows is left in place for logits().
   void forward(const Batch& batch);
 
-  /// Logits of `rows` (at most kMaxLogitRows), [rows.size(), vocab_size].
-  std::span<const float> logits(std::span<const std::int32_t> rows);
+  /// Logits of the batch's logit_rows[first .. first + count), at most kMaxLogitRows, [count, vocab_size].
+  std::span<const float> logits(int first, int count);
 
  private:
   struct Place {  // where a layer's KV lies
@@ -41,16 +41,29 @@ class Transformer {
   Norm attention_norm(int layer) const;
 
   void embed(const Batch& batch);
-  void plan_attention(const Batch& batch);
   void compute_angles(const Batch& batch);
+  /// Of all rows, for every group.
+  void plan_attention(const Batch& batch);
+  /// Of some rows of the batch, ascending, for one group; rows[i] is row i of q and of the output.
+  void plan_attention_of(const Batch& batch, std::size_t group, std::span<const std::int32_t> rows);
+  /// Rows of one sequence, from `batch_row` of the batch and `row` of q on.
+  void add_attention(const Batch& batch, std::size_t group, std::int32_t batch_row, std::int64_t row, int num_rows);
+
   void layer(const Batch& batch, int index);
-  void attention_block(const Batch& batch, int index);
+  void last_layer(const Batch& batch);
+  /// Row i of the residual stream becomes what row rows[i] was.
+  void keep_rows(std::span<const std::int32_t> rows);
+  /// From K and V in the cache to the normed input of the feed-forward block; and from there to the next layer's.
+  void attention_block(int index, int rows);
   void feed_forward_block(int index, int rows);
 
-  /// QKV of one row, ready for attention: biases, norms of heads, rotary positions, the scale of scores; K and V go
-  /// to the cache.
-  void finish_qkv(int index, std::int64_t row, std::int32_t block, std::int32_t token_in_block);
-  void write_cache(const Batch& batch, int index);
+  /// Row `row` of q, which is `batch_row` of the batch, ready for attention: bias, norms of heads, rotary positions,
+  /// the scale of scores.
+  void finish_q(int index, std::int64_t row, std::int64_t batch_row);
+  /// K and V of a row, likewise, into the cache.
+  void write_kv(const Batch& batch, int index, std::int64_t row);
+  /// Norm, if there is one, and rotary position of each head.
+  void turn_heads(int index, std::int64_t batch_row, const float* norm, int num_heads, float* heads);
   void attend(int group, const KvLayer& kv);
 
   /// Row `row` of h = norm(row `x_row` of x), of `rows` in all, in floats and, where a product wants it, in int8.

@@ -250,17 +250,24 @@ TEST(BenchWork, CountsWeightsOnceAStepAndWindowsAndSharedTokens) {
   info.layer_work = {.int8_multiply_adds = 7, .float_multiply_adds = 2, .bytes = 800};
   info.output_work = {.int8_multiply_adds = 3, .bytes = 200};
   info.attention_work = {{.num_layers = 1, .kv_bytes = 10, .float_multiply_adds = 1},
-                         {.num_layers = 1, .window = 4, .kv_bytes = 10, .float_multiply_adds = 1}};
+                         {.num_layers = 1, .window = 4, .kv_bytes = 10, .float_multiply_adds = 1},
+                         {.num_layers = 1, .only_logit_rows = true, .kv_bytes = 10, .float_multiply_adds = 1}};
   // Rows at positions 2, 3, 4, 5: they see 3 + 4 + 5 + 6 tokens, and 3 + 4 + 4 + 4 in the window.
   const cli::SequenceRows prefill{.first_row = 2, .num_rows = 4};
   const cli::Work one = cli::step_work(info, {&prefill, 1});
   EXPECT_DOUBLE_EQ(one.bytes, 800 + 10 * 6 + 10 * 6);
   EXPECT_DOUBLE_EQ(one.int8_ops, 2 * 4 * 7);
   EXPECT_DOUBLE_EQ(one.float_ops, 2 * (4 * 2 + 18 + 15));
+  // With logits of the last row, which sees 6 tokens in the last layer as well.
+  const cli::SequenceRows whole{.first_row = 2, .num_rows = 4, .logits = true};
+  const cli::Work with_logits = cli::step_work(info, {&whole, 1});
+  EXPECT_DOUBLE_EQ(with_logits.bytes, 1000 + 3 * 10 * 6);
+  EXPECT_DOUBLE_EQ(with_logits.int8_ops, 2 * (4 * 7 + 3));
+  EXPECT_DOUBLE_EQ(with_logits.float_ops, one.float_ops + 2 * 6);
   // Two sequences that decode at position 9 and share their first 8 tokens.
   const std::vector<cli::SequenceRows> two(2, {.first_row = 9, .num_rows = 1, .logits = true});
   const cli::Work shared = cli::step_work(info, two, 8);
-  EXPECT_DOUBLE_EQ(shared.bytes, 1000 + 10 * (8 + 2 + 2) + 10 * (2 + 2 + 2));
+  EXPECT_DOUBLE_EQ(shared.bytes, 1000 + 2 * 10 * (8 + 2 + 2) + 10 * (2 + 2 + 2));
   EXPECT_DOUBLE_EQ(shared.int8_ops, 2 * (2 * 7 + 2 * 3));
 }
 

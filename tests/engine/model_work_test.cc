@@ -24,21 +24,28 @@ struct Loaded {
 // Width 64, 4 query heads and 2 KV heads of 32 dimensions, 96 hidden units, 80 tokens, 2 layers.
 constexpr std::uint64_t kLayerWeights = 64 * 128 + 2 * 64 * 64 + 128 * 64 + 3 * 64 * 96;
 
-TEST(ModelWork, MatricesOfLayersAndTheOutputAreCountedByTheirWeights) {
+// All rows go through the first layer and through K and V of the last.
+constexpr std::uint64_t kAllRows = kLayerWeights + 2 * 64 * 64, kLogitRows = kLayerWeights - 2 * 64 * 64 + 80 * 64;
+
+TEST(ModelWork, MatricesAreCountedByTheirWeightsForTheRowsThatMeetThem) {
   const Loaded quantized({.type = DType::kQ8_0});
-  const MatrixWork layers = layer_work(quantized.file()), output = output_work(quantized.file());
-  EXPECT_EQ(layers.int8_multiply_adds, 2 * kLayerWeights);
+  const auto config = ModelConfig::load(quantized.file());
+  ASSERT_TRUE(config) << config.error().message;
+  const MatrixWork layers = layer_work(quantized.file(), *config), output = output_work(quantized.file(), *config);
+  EXPECT_EQ(layers.int8_multiply_adds, kAllRows);
   EXPECT_EQ(layers.float_multiply_adds, 0U);
-  EXPECT_EQ(layers.bytes, 2 * kLayerWeights / 32 * 34);
-  EXPECT_EQ(output.int8_multiply_adds, 80U * 64U);
-  EXPECT_EQ(output.bytes, 80U * 64U / 32U * 34U);
+  EXPECT_EQ(layers.bytes, kAllRows / 32 * 34);
+  EXPECT_EQ(output.int8_multiply_adds, kLogitRows);
+  EXPECT_EQ(output.bytes, kLogitRows / 32 * 34);
 }
 
 TEST(ModelWork, PlainFloatsAreFloatWork) {
   const Loaded floats({.tied = false});
-  EXPECT_EQ(layer_work(floats.file()).float_multiply_adds, 2 * kLayerWeights);
-  EXPECT_EQ(layer_work(floats.file()).int8_multiply_adds, 0U);
-  EXPECT_EQ(output_work(floats.file()).float_multiply_adds, 80U * 64U);
+  const auto config = ModelConfig::load(floats.file());
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(layer_work(floats.file(), *config).float_multiply_adds, kAllRows);
+  EXPECT_EQ(layer_work(floats.file(), *config).int8_multiply_adds, 0U);
+  EXPECT_EQ(output_work(floats.file(), *config).float_multiply_adds, kLogitRows);
 }
 
 TEST(ModelWork, AttentionIsCountedForEachDistanceThatLayersLookBack) {
@@ -46,11 +53,15 @@ TEST(ModelWork, AttentionIsCountedForEachDistanceThatLayersLookBack) {
   const auto config = ModelConfig::load(llama.file());
   ASSERT_TRUE(config) << config.error().message;
   const std::vector<AttentionWork> all = attention_work(*config, KvType::kF16);
-  ASSERT_EQ(all.size(), 1U);
-  EXPECT_EQ(all[0].num_layers, 2);
-  EXPECT_EQ(all[0].window, 0);
-  EXPECT_EQ(all[0].kv_bytes, 2U * 2 * 64 * 2);          // layers, K and V, dimensions, bytes
-  EXPECT_EQ(all[0].float_multiply_adds, 2U * 2 * 128);  // layers, scores and values, dimensions
+  ASSERT_EQ(all.size(), 2U);
+  for (const AttentionWork& layers : all) {
+    EXPECT_EQ(layers.num_layers, 1);
+    EXPECT_EQ(layers.window, 0);
+    EXPECT_EQ(layers.kv_bytes, 2U * 64 * 2);          // K and V, dimensions, bytes
+    EXPECT_EQ(layers.float_multiply_adds, 2U * 128);  // scores and values, dimensions
+  }
+  EXPECT_FALSE(all[0].only_logit_rows);
+  EXPECT_TRUE(all[1].only_logit_rows);
 
   const Loaded gemma({.arch = "gemma3", .layers = 6});
   const auto windowed = ModelConfig::load(gemma.file());
@@ -61,6 +72,14 @@ TEST(ModelWork, AttentionIsCountedForEachDistanceThatLayersLookBack) {
   EXPECT_EQ(two[0].num_layers, 5);
   EXPECT_EQ(two[1].window, 0);
   EXPECT_EQ(two[1].num_layers, 1);
+  EXPECT_TRUE(two[1].only_logit_rows);
+}
+
+TEST(ModelWork, InTheLastLayerOnlyRowsWhoseLogitsAreNeededAttend) {
+  const RowRange chunk{.first = 10, .count = 6};
+  const RowRange all = attending_rows({}, chunk, 2), last = attending_rows({.only_logit_rows = true}, chunk, 2);
+  EXPECT_EQ(std::pair(all.first, all.count), std::pair(10, 6));
+  EXPECT_EQ(std::pair(last.first, last.count), std::pair(14, 2));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <numeric>
 
 #include "support/temp_file.h"
@@ -59,14 +60,16 @@ struct Rows {
   std::vector<std::int32_t> blocks;
 };
 
-/// Logits of all rows of a step, [rows][vocab].
-std::vector<float> step(Loaded& l, const std::vector<Rows>& sequences) {
+/// Logits of the rows of a step that `wanted` names (all, if there is none), [rows][vocab].
+std::vector<float> step(
+    Loaded& l, const std::vector<Rows>& sequences,
+    const std::function<bool(int row)>& wanted = [](int) { return true; }) {
   Batch batch;
   batch.groups.resize(static_cast<std::size_t>(l.runner->kv().num_groups()));
   batch.clear();
   for (const Rows& s : sequences) {
     for (std::size_t i = 0; i < s.tokens.size(); ++i) {
-      batch.logit_rows.push_back(batch.num_rows());
+      if (wanted(batch.num_rows())) batch.logit_rows.push_back(batch.num_rows());
       batch.tokens.push_back(s.tokens[i]);
       batch.positions.push_back(s.position + static_cast<int>(i));
     }
@@ -80,8 +83,9 @@ std::vector<float> step(Loaded& l, const std::vector<Rows>& sequences) {
   const ThreadPool::Step workers(*l.pool);
   l.runner->forward(batch);
   std::vector<float> logits;
-  for (int first = 0; first < batch.num_rows(); first += kMaxLogitRows) {
-    const std::span<const float> part = l.runner->logits(first, std::min(kMaxLogitRows, batch.num_rows() - first));
+  const int count = static_cast<int>(batch.logit_rows.size());
+  for (int first = 0; first < count; first += kMaxLogitRows) {
+    const std::span<const float> part = l.runner->logits(first, std::min(kMaxLogitRows, count - first));
     logits.insert(logits.end(), part.begin(), part.end());
   }
   return logits;
@@ -144,6 +148,40 @@ TEST_P(CpuRunnerTest, AnyChunkGivesTheSameBits) {
     const std::vector<float> whole = read(l, tokens, tokens.size(), blocks_from(0, 10));
     for (const std::size_t chunk : {1, 7, 64})
       EXPECT_TRUE(same_bits(whole, read(l, tokens, chunk, blocks_from(0, 10)))) << "chunk " << chunk;
+  }
+}
+
+// The last layer is computed for these rows only; K and V of the others must be there all the same.
+TEST_P(CpuRunnerTest, LogitsOfSomeRowsHaveTheBitsTheyHaveAmongAll) {
+  for (const int layers :
+       {1, 6, 7}) {  // gemma3 looks back 24 tokens in its first and seventh, all the way in its sixth
+    TinyModel recipe = model();
+    recipe.layers = layers;
+    Loaded l = load(recipe, options(), 2);
+    const std::vector<Rows> before = {{some_tokens(70, 1), 0, blocks_from(0, 20)},
+                                      {some_tokens(9, 2), 0, blocks_from(20, 20)}};
+    const std::vector<Rows> chunks = {{some_tokens(150, 3), 70, blocks_from(0, 20)},
+                                      {some_tokens(1, 4), 9, blocks_from(20, 20)},
+                                      {some_tokens(33, 5), 0, blocks_from(40, 20)}};
+    const std::vector<Rows> after = {{some_tokens(1, 6), 220, blocks_from(0, 20)},
+                                     {some_tokens(1, 7), 33, blocks_from(40, 20)}};
+    step(l, before);
+    const std::vector<float> all = step(l, chunks), expected_after = step(l, after);
+    const std::function<bool(int)> choices[] = {
+        [](int) { return false; },
+        [](int row) { return row == 149 || row == 150 || row == 183; },  // the last of each sequence
+        [](int row) { return row % 3 == 1 || (row > 40 && row < 90); },
+        [](int row) { return row != 7; },
+    };
+    for (const auto& wanted : choices) {
+      step(l, before, [](int) { return false; });
+      const std::vector<float> some = step(l, chunks, wanted);
+      std::vector<float> expected;
+      for (int row = 0; row < 184; ++row)
+        if (wanted(row)) expected.insert(expected.end(), all.begin() + row * 80, all.begin() + (row + 1) * 80);
+      EXPECT_TRUE(same_bits(expected, some)) << layers << " layers";
+      EXPECT_TRUE(same_bits(expected_after, step(l, after))) << layers << " layers";
+    }
   }
 }
 
