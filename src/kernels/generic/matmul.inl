@@ -50,6 +50,7 @@ inline void add_group(const U8 (&q)[8], const F32* scale, const F32* minimum, in
   using W = Weights<T>;
   constexpr int kParts = 32 / W::kGroup;  // scale groups within the 32
   F32 sum[R];
+  for (int r = 0; r < R; ++r) sum[r] = f32_zero();  // GCC 12 for 64-bit ARM reads it before the first part sets it
 #pragma GCC unroll 2
   for (int part = 0; part < kParts; ++part) {
     const int s = scale_groups<T>() == 1 ? 0 : g * kParts + part;
