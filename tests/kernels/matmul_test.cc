@@ -167,7 +167,7 @@ void expect_product(const KernelTable& kernels, const Matrix& m, const Rows& x, 
 TEST_P(Matmul, EveryTypeEqualsTheReferenceProduct) {
   MatrixMaker maker(random);
   for (const DType type : kAllDTypes) {
-    const std::int64_t cols = 512, outputs = 37, rows = 15;  // a partial panel; tiles of 8, 4, 2 and 1
+    const std::int64_t cols = 512, outputs = 37, rows = 23;  // a partial panel; tiles of 8, 8, 4, 2 and 1
     const Matrix m = maker.make(type, outputs, cols);
     expect_product(kernels(), m, quantized(kernels(), normal(rows * cols), cols), rows);
   }
@@ -193,28 +193,44 @@ TEST_P(Matmul, PlainFloatsTakeAnyNumberOfColumns) {
   }
 }
 
+/// The product of all rows, of each tile of them and of each row alone: the same bytes.
+void expect_same_bits(const KernelTable& kernels, const Matrix& m, const std::vector<float>& values) {
+  const std::int64_t cols = m.tensor.cols, outputs = m.tensor.rows, panels = num_panels(outputs);
+  const Rows x = quantized(kernels, values, cols);
+  const std::int64_t rows = x.num_rows;
+  const auto size = static_cast<std::size_t>(rows * outputs);
+  const MatmulFn matmul = kernels.matmul[dtype_index(m.tensor.type)];
+  std::vector<float> whole(size, kNaN), tiles(size, kNaN), alone(size, kNaN);
+  matmul(m.packed, x.view(), 0, panels, 0, rows, whole.data(), outputs);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const RowTile tile = tile_of_row(row, rows, kernels.tile_rows);
+    const Rows one = quantized(kernels, {values.begin() + row * cols, values.begin() + (row + 1) * cols}, cols);
+    for (std::int64_t panel = 0; panel < panels; ++panel) {
+      if (tile.first == row) matmul(m.packed, x.view(), panel, panel + 1, row, row + tile.rows, tiles.data(), outputs);
+      matmul(m.packed, one.view(), panel, panel + 1, 0, 1, alone.data() + row * outputs, outputs);
+    }
+  }
+  EXPECT_EQ(std::memcmp(whole.data(), tiles.data(), size * sizeof(float)), 0) << dtype_info(m.tensor.type).name;
+  EXPECT_EQ(std::memcmp(whole.data(), alone.data(), size * sizeof(float)), 0) << dtype_info(m.tensor.type).name;
+}
+
 TEST_P(Matmul, BitsOfARowDoNotDependOnItsCompany) {
   MatrixMaker maker(random);
   for (const DType type : kAllDTypes) {
-    const std::int64_t cols = 512, outputs = 48, rows = 15;  // tiles of 8, 4, 2 and 1, or of 4, 4, 4, 2 and 1
+    const std::int64_t cols = 512, outputs = 48, rows = 23;  // tiles of 8, 8, 4, 2 and 1, or five of 4, 2 and 1
     const Matrix m = maker.make(type, outputs, cols);
-    const std::vector<float> values = normal(rows * cols);
-    const Rows x = quantized(kernels(), values, cols);
-    const MatmulFn matmul = kernels().matmul[dtype_index(type)];
-    std::vector<float> whole(rows * outputs, kNaN), tiles(rows * outputs, kNaN), alone(rows * outputs, kNaN);
-    matmul(m.packed, x.view(), 0, 3, 0, rows, whole.data(), outputs);
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const RowTile tile = tile_of_row(row, rows, kernels().tile_rows);
-      const Rows one = quantized(kernels(), {values.begin() + row * cols, values.begin() + (row + 1) * cols}, cols);
-      for (std::int64_t panel = 0; panel < 3; ++panel) {
-        if (tile.first == row)
-          matmul(m.packed, x.view(), panel, panel + 1, row, row + tile.rows, tiles.data(), outputs);
-        matmul(m.packed, one.view(), panel, panel + 1, 0, 1, alone.data() + row * outputs, outputs);
-      }
-    }
-    EXPECT_EQ(std::memcmp(whole.data(), tiles.data(), whole.size() * sizeof(float)), 0) << dtype_info(type).name;
-    EXPECT_EQ(std::memcmp(whole.data(), alone.data(), whole.size() * sizeof(float)), 0) << dtype_info(type).name;
+    expect_same_bits(kernels(), m, normal(rows * cols));
   }
+}
+
+TEST_P(Matmul, BitsOfARowDoNotDependOnItsCompanyWhereItsScalesAreTooManyToBeKept) {
+  MatrixMaker maker(random);
+  for (const DType type : kAllDTypes)
+    for (const std::int64_t blocks : {64, 65}) {  // of 256: as many as are decoded ahead, and one more
+      const std::int64_t cols = blocks * 256, outputs = 16, rows = 16;
+      const Matrix m = maker.make(type, outputs, cols);
+      expect_same_bits(kernels(), m, normal(rows * cols));
+    }
 }
 
 TEST_P(Matmul, RowsDecodeToTheReferenceWeights) {

@@ -1,4 +1,7 @@
 // Matrix times rows of activations: tiles of kLanes outputs by up to kTileRows rows, K in ascending order.
+//
+// A kernel is one function, but for the tiles of K-quants: what it is made of is inlined by name. Left to the compiler,
+// which has a budget for a whole unit, some of it becomes calls, whose sums go through memory.
 #pragma once
 
 #include "kernels/generic/matmul_low_bit.inl"
@@ -22,7 +25,7 @@ inline I32 first_sum(const ActTile<R>& x, int part, int r) {
 /// dot[r] = the weights q times row r, over one scale group. Rows are in the inner loop: their sums are independent of
 /// each other, and a sum waits for its own last product.
 template <DType T, int R>
-inline void dot_group(const U8* q, const ActTile<R>& x, int part, I32 (&dot)[R]) {
+__attribute__((always_inline)) inline void dot_group(const U8* q, const ActTile<R>& x, int part, I32 (&dot)[R]) {
   using W = Weights<T>;
   constexpr int kQuads = W::kGroup / kQuad;
   const int first = part * W::kGroup;
@@ -45,8 +48,8 @@ inline void dot_group(const U8* q, const ActTile<R>& x, int part, I32 (&dot)[R])
 /// acc[r] += the 32 weights of group g of a block times row r's activations. Where halves of the 32 have scales of
 /// their own, they are added up before the scale of the activations, common to both, comes in.
 template <DType T, int R>
-inline void add_group(const U8 (&q)[8], const F32* scale, const F32* minimum, int g, const ActTile<R>& x,
-                      F32 (&acc)[R]) {
+__attribute__((always_inline)) inline void add_group(const U8 (&q)[8], const F32* scale, const F32* minimum, int g,
+                                                     const ActTile<R>& x, F32 (&acc)[R]) {
   using W = Weights<T>;
   constexpr int kParts = 32 / W::kGroup;  // scale groups within the 32
   F32 sum[R];
@@ -85,12 +88,18 @@ inline void prefetch_share(const WeightStream& stream, size_t offset, int h, int
 
 /// acc[r] = kLanes outputs of half h of a panel, times row r.
 template <DType T, int R, class Stream>
-inline void dot_tile(Stream stream, int64_t cols, int h, const ActTile<R>* x, F32 (&acc)[R]) {
+__attribute__((always_inline)) inline void dot_tile(Stream stream, int64_t cols, int h, const ActTile<R>* x,
+                                                    F32 (&acc)[R]) {
   constexpr PackedBlock kB = packed_block(T);
   constexpr int kUnit = unit_blocks(T), kGroups = kB.block / 32;
   for_blocks<T>(stream.panel, cols, [&](const uint8_t* unit, int b, const uint8_t* quads, const uint8_t* scales) {
-    F32 scale[scale_groups<T>()], minimum[scale_groups<T>()];
-    Weights<T>::scales(scales, h, scale, minimum);
+    BlockScales<T> own;
+    const BlockScales<T>* block = &own;
+    if constexpr (Stream::kDecoded) {
+      block = stream.scales++;
+    } else {
+      Weights<T>::scales(scales, h, own.scale, own.minimum);
+    }
     for (int g = 0; g < kGroups; ++g) {
       U8 q[8];
       Weights<T>::quads(quads + h * kRowBytes, g, q);
@@ -98,7 +107,7 @@ inline void dot_tile(Stream stream, int64_t cols, int h, const ActTile<R>* x, F3
         stream.read((kB.quad_bytes + kB.scale_bytes) / kGroups);
       else
         prefetch_share<T, R>(stream, (size_t)(unit - stream.panel), h, b * kGroups + g, kUnit * kGroups);
-      add_group<T, R>(q, scale, minimum, g, *x++, acc);
+      add_group<T, R>(q, block->scale, block->minimum, g, *x++, acc);
     }
   });
 }
@@ -151,8 +160,9 @@ __attribute__((always_inline)) inline void tile(const Stream& stream, const Pack
 
 /// Tiles of kTileRows rows, `tiles` of them from row `row`.
 template <DType T>
-inline void whole_tiles(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a, int h, int64_t output,
-                        int64_t row, int64_t tiles, float* y, int64_t ldy) {
+__attribute__((always_inline)) inline void whole_tiles(const WeightStream& s, const PackedMatrix& w,
+                                                       const ActivationRows& a, int h, int64_t output, int64_t row,
+                                                       int64_t tiles, float* y, int64_t ldy) {
   constexpr bool kSharesStream = !is_plain_float(T) && !is_low_bit(T);
   if (!kSharesStream || tiles == 1) {
     tile<T, kTileRows, true>(s, w, a, h, output, row, y, ldy);
@@ -167,10 +177,28 @@ inline void whole_tiles(const WeightStream& s, const PackedMatrix& w, const Acti
   }
 }
 
+/// The same where several tiles share a panel's decoded scales. A function of its own: beside tiles of fewer rows its
+/// registers do not suffice.
+template <DType T>
+  requires(decodes_scales_once<T>())
+__attribute__((noinline)) void whole_tiles(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a, int h,
+                                           int64_t output, int64_t row, int64_t tiles, float* y, int64_t ldy) {
+  if (tiles == 1 || w.cols > PanelScales<T>::kMostCols) {
+    for (int64_t t = 0; t < tiles; ++t, row += kTileRows) tile<T, kTileRows, true>(s, w, a, h, output, row, y, ldy);
+    return;
+  }
+  const PanelScales<T> scales(s.panel, w.cols, h);
+  for (int64_t t = 0; t < tiles; ++t, row += kTileRows) {
+    const DecodedStream<T> stream(SharedStream(s, h * tiles + t, kPasses * tiles), scales.of_block);
+    tile<T, kTileRows, true>(stream, w, a, h, output, row, y, ldy);
+  }
+}
+
 /// The tiles of rows over vector h of a panel's outputs, largest first, as act_tiles.h cuts rows.
 template <DType T>
-inline void panel_pass(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a, int h, int64_t output,
-                       int64_t row, int64_t row_end, float* y, int64_t ldy) {
+__attribute__((always_inline)) inline void panel_pass(const WeightStream& s, const PackedMatrix& w,
+                                                      const ActivationRows& a, int h, int64_t output, int64_t row,
+                                                      int64_t row_end, float* y, int64_t ldy) {
   if (const int64_t tiles = (row_end - row) / kTileRows; tiles > 0) {
     whole_tiles<T>(s, w, a, h, output, row, tiles, y, ldy);
     row += tiles * kTileRows;

@@ -32,7 +32,7 @@ constexpr PrefetchLead prefetch_lead() {
 
 /// The panel at hand. What lies behind it is what its thread will read next, as long as the thread has work.
 struct WeightStream {
-  static constexpr bool kShared = false;
+  static constexpr bool kShared = false, kDecoded = false;
   const uint8_t* panel;
   size_t panel_bytes;
 
@@ -48,7 +48,7 @@ struct WeightStream {
 /// reads the present one. Were the first pass to ask for all of it, it would wait for the memory, which then is idle
 /// while the others multiply.
 struct SharedStream {
-  static constexpr bool kShared = true;
+  static constexpr bool kShared = true, kDecoded = false;
   const uint8_t* panel;
   const uint8_t* next;      // line to ask for
   size_t bytes_due = 0;     // read since the last line was asked for

@@ -295,5 +295,49 @@ constexpr int scale_groups() {
   return packed_block(T).block / Weights<T>::kGroup;
 }
 
+/// What Weights<T>::scales makes of one block.
+template <DType T>
+struct BlockScales {
+  F32 scale[scale_groups<T>()], minimum[scale_groups<T>()];
+};
+template <DType T>
+  requires(!Weights<T>::kHasMin)
+struct BlockScales<T> {
+  F32 scale[scale_groups<T>()];
+  static constexpr F32* minimum = nullptr;
+};
+
+/// Whether several tiles of rows share a block's decoded scales: where they are more than an f16 or two a row, to be
+/// put together from packed integers.
+template <DType T>
+constexpr bool decodes_scales_once() {
+  return packed_block(T).scale_bytes > 2 * 2 * kPanelRows;
+}
+
+/// The scales of a panel's blocks for vector h of its outputs, decoded once for several tiles of rows.
+template <DType T>
+struct PanelScales {
+  static constexpr int64_t kMostBlocks = 64;  // bounds what they take of the stack: 64 KiB with AVX-512
+  static constexpr int64_t kMostCols = kMostBlocks * packed_block(T).block;
+  BlockScales<T> of_block[kMostBlocks];
+
+  PanelScales(const uint8_t* panel, int64_t cols, int h) {
+    BlockScales<T>* out = of_block;
+    for_blocks<T>(panel, cols, [&](const uint8_t*, int, const uint8_t*, const uint8_t* scales) {
+      Weights<T>::scales(scales, h, out->scale, out->minimum);
+      ++out;
+    });
+  }
+};
+
+/// A shared stream, and the decoded scales of the blocks as it comes to them.
+template <DType T>
+struct DecodedStream : SharedStream {
+  static constexpr bool kDecoded = true;
+  const BlockScales<T>* scales;
+
+  DecodedStream(const SharedStream& s, const BlockScales<T>* of_blocks) : SharedStream(s), scales(of_blocks) {}
+};
+
 }  // namespace
 }  // namespace octavo
