@@ -1,7 +1,7 @@
 // Matrix times rows of activations: tiles of kLanes outputs by up to kTileRows rows, K in ascending order.
 //
-// A kernel is one function, but for the tiles of K-quants: what it is made of is inlined by name. Left to the compiler,
-// which has a budget for a whole unit, some of it becomes calls, whose sums go through memory.
+// What a kernel is made of is inlined by name. Left to the compiler, which has a budget for a whole unit, some of it
+// becomes calls, whose sums go through memory.
 #pragma once
 
 #include "kernels/generic/matmul_low_bit.inl"
@@ -32,14 +32,16 @@ __attribute__((always_inline)) inline void dot_group(const U8* q, const ActTile<
   for (int r = 0; r < R; ++r) dot[r] = first_sum<T, R>(x, part, r);
   if constexpr (W::kWide) {
     for (int j = 0; j < kQuads; ++j)
-      for (int r = 0; r < R; ++r) dot[r] = dot_wide(dot[r], q[j], u8_broadcast4(&x.q[r][first + j * kQuad]));
+      for (int r = 0; r < R; ++r)
+        dot[r] = keep_chain<R>(dot_wide(dot[r], q[j], u8_broadcast4(&x.q[r][first + j * kQuad])));
   } else {
     constexpr int kRun = small_sum_run(W::kMaxByte) < kQuads ? small_sum_run(W::kMaxByte) : kQuads;
     for (int j = 0; j < kQuads; j += kRun) {
       SmallSum sum[R];
       for (int r = 0; r < R; ++r) sum[r] = small_sum_of(dot[r]);
       for (int i = j; i < j + kRun; ++i)
-        for (int r = 0; r < R; ++r) sum[r] = add_products(sum[r], q[i], u8_broadcast4(&x.q[r][first + i * kQuad]));
+        for (int r = 0; r < R; ++r)
+          sum[r] = keep_chain<R>(add_products(sum[r], q[i], u8_broadcast4(&x.q[r][first + i * kQuad])));
       for (int r = 0; r < R; ++r) dot[r] = small_sum_end(sum[r], dot[r]);
     }
   }
@@ -120,7 +122,8 @@ inline F32 load_plain(const uint8_t* p, int64_t element) {
 }
 
 template <DType T, int R, bool Prefetch>
-inline void dot_tile_plain(const WeightStream& stream, int64_t cols, int h, const float* x, F32 (&acc)[R]) {
+__attribute__((always_inline)) inline void dot_tile_plain(const WeightStream& stream, int64_t cols, int h,
+                                                          const float* x, F32 (&acc)[R]) {
   constexpr int kColumnBytes = packed_block(T).scale_bytes, kColumnsAtOnce = 64 / kColumnBytes * kPasses;
   for (int64_t k = 0; k < cols; ++k) {
     const F32 w = load_plain<T>(stream.panel, k * kPanelRows + h * kLanes);
@@ -158,40 +161,39 @@ __attribute__((always_inline)) inline void tile(const Stream& stream, const Pack
   }
 }
 
-/// Tiles of kTileRows rows, `tiles` of them from row `row`.
+/// Tiles of kTileRows rows, `tiles` of them from row `row`. One alone reads ahead in its stream; several share that.
 template <DType T>
 __attribute__((always_inline)) inline void whole_tiles(const WeightStream& s, const PackedMatrix& w,
                                                        const ActivationRows& a, int h, int64_t output, int64_t row,
                                                        int64_t tiles, float* y, int64_t ldy) {
-  constexpr bool kSharesStream = !is_plain_float(T) && !is_low_bit(T);
-  if (!kSharesStream || tiles == 1) {
+  const int64_t row_end = row + tiles * kTileRows;
+  int64_t pass = h * tiles;  // of kPasses * tiles over the panel
+  if constexpr (is_plain_float(T) || is_low_bit(T)) {
     tile<T, kTileRows, true>(s, w, a, h, output, row, y, ldy);
-    row += kTileRows;
-  }
-  if (tiles == 1) return;
-  if constexpr (kSharesStream) {
-    for (int64_t t = 0; t < tiles; ++t, row += kTileRows)
-      tile<T, kTileRows, true>(SharedStream(s, h * tiles + t, kPasses * tiles), w, a, h, output, row, y, ldy);
+    while ((row += kTileRows) < row_end) tile<T, kTileRows, false>(s, w, a, h, output, row, y, ldy);
+  } else if constexpr (decodes_scales_once<T>()) {
+    if (tiles > 1 && w.cols <= PanelScales<T>::kMostCols) {
+      const PanelScales<T> scales(s.panel, w.cols, h);
+      for (; row < row_end; row += kTileRows)
+        tile<T, kTileRows, true>(DecodedStream<T>(SharedStream(s, pass++, kPasses * tiles), scales.of_block), w, a, h,
+                                 output, row, y, ldy);
+    }
+    for (; row < row_end; row += kTileRows) tile<T, kTileRows, true>(s, w, a, h, output, row, y, ldy);
+  } else if (tiles == 1) {
+    tile<T, kTileRows, true>(s, w, a, h, output, row, y, ldy);
   } else {
-    for (int64_t t = 1; t < tiles; ++t, row += kTileRows) tile<T, kTileRows, false>(s, w, a, h, output, row, y, ldy);
+    for (; row < row_end; row += kTileRows)
+      tile<T, kTileRows, true>(SharedStream(s, pass++, kPasses * tiles), w, a, h, output, row, y, ldy);
   }
 }
 
-/// The same where several tiles share a panel's decoded scales. A function of its own: beside tiles of fewer rows its
-/// registers do not suffice.
+/// The same as a function of its own, for types whose tiles are long: beside those of fewer rows GCC 12 keeps sums of
+/// TQ1_0, and addresses of K-quants, in memory.
 template <DType T>
-  requires(decodes_scales_once<T>())
-__attribute__((noinline)) void whole_tiles(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a, int h,
-                                           int64_t output, int64_t row, int64_t tiles, float* y, int64_t ldy) {
-  if (tiles == 1 || w.cols > PanelScales<T>::kMostCols) {
-    for (int64_t t = 0; t < tiles; ++t, row += kTileRows) tile<T, kTileRows, true>(s, w, a, h, output, row, y, ldy);
-    return;
-  }
-  const PanelScales<T> scales(s.panel, w.cols, h);
-  for (int64_t t = 0; t < tiles; ++t, row += kTileRows) {
-    const DecodedStream<T> stream(SharedStream(s, h * tiles + t, kPasses * tiles), scales.of_block);
-    tile<T, kTileRows, true>(stream, w, a, h, output, row, y, ldy);
-  }
+__attribute__((noinline)) void whole_tiles_apart(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a,
+                                                 int h, int64_t output, int64_t row, int64_t tiles, float* y,
+                                                 int64_t ldy) {
+  whole_tiles<T>(s, w, a, h, output, row, tiles, y, ldy);
 }
 
 /// The tiles of rows over vector h of a panel's outputs, largest first, as act_tiles.h cuts rows.
@@ -200,7 +202,11 @@ __attribute__((always_inline)) inline void panel_pass(const WeightStream& s, con
                                                       const ActivationRows& a, int h, int64_t output, int64_t row,
                                                       int64_t row_end, float* y, int64_t ldy) {
   if (const int64_t tiles = (row_end - row) / kTileRows; tiles > 0) {
-    whole_tiles<T>(s, w, a, h, output, row, tiles, y, ldy);
+    if constexpr (is_low_bit(T) || decodes_scales_once<T>()) {
+      whole_tiles_apart<T>(s, w, a, h, output, row, tiles, y, ldy);
+    } else {
+      whole_tiles<T>(s, w, a, h, output, row, tiles, y, ldy);
+    }
     row += tiles * kTileRows;
   }
   if constexpr (kTileRows > 4) {

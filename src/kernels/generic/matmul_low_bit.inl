@@ -48,7 +48,7 @@ struct LowBitSums {
   }
   /// Adds the products of fields w with the activations of quad `quad`.
   void add(U8 w, const ActTile<R>& x, int quad) {
-    for (int r = 0; r < R; ++r) sum[r] = add_products(sum[r], w, u8_broadcast4(&x.q[r][quad * kQuad]));
+    for (int r = 0; r < R; ++r) sum[r] = keep_chain<R>(add_products(sum[r], w, u8_broadcast4(&x.q[r][quad * kQuad])));
   }
   I32 total(int r) const { return small_sum_end(sum[r], start[r]); }
   /// Adds twice what `other` has.

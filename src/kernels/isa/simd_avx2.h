@@ -177,6 +177,12 @@ constexpr int small_sum_run(int max_byte) {
 inline SmallSum small_sum_of(I32) { return _mm256_setzero_si256(); }
 inline SmallSum add_products(SmallSum sum, U8 w, U8 a) { return _mm256_add_epi16(sum, _mm256_maddubs_epi16(w, a)); }
 inline I32 small_sum_end(SmallSum sum, I32 start) { return add_pairs(start, sum); }
+// GCC 12 turns a chain of additions into a tree: where four rows have chains, their 32 products go through memory.
+template <int Chains>
+inline __m256i keep_chain(__m256i sum) {
+  if constexpr (Chains >= 4) asm("" : "+x"(sum));
+  return sum;
+}
 inline constexpr bool kAnyByte = false;
 // Eight-bit weights: the magnitude (up to 128) meets the activation (up to 127) that took over the weight's sign.
 inline I32 dot_wide(I32 acc, U8 w, U8 a) {
