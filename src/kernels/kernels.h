@@ -86,10 +86,17 @@ struct AttentionQuery {
 
 /// One item of attention work: queries of one KV head over the positions begin .. end, which hold all that its queries
 /// see, or whole tiles of it. The queries may belong to several sequences that share these blocks.
+///
+/// What becomes of a tile's results, o[head_dim], max and sum of each query: with `partial` they are left there, for
+/// MergeTilesFn. Otherwise tiles are merged and outputs are written, of a query whose last position is among the
+/// item's; with `states` the item's tiles are only some of its queries', who meet the others in items before and after
+/// it.
 struct AttentionItem {
   const int32_t* blocks;          // block of position p: blocks[p / block_size]
   const AttentionQuery* queries;  // [num_queries]
-  float* partial;                 // null: outputs are written. Else [tiles][num_queries][head_dim + 2]: o, max, sum
+  float* partial;                 // [tiles][num_queries][head_dim + 2], or null
+  float* states;                  // [num_queries][head_dim + 2] merged so far, or null
+  bool resumes;                   // `states` hold the results of positions before begin
   int32_t num_queries, kv_head;
   int32_t head_stride;  // floats from the query heads of one KV head to those of the next, in q and out
   int32_t begin, end;

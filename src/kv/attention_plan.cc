@@ -1,8 +1,9 @@
 #include "kv/attention_plan.h"
 
 #include <algorithm>
-#include <atomic>
+#include <functional>
 #include <limits>
+#include <tuple>
 
 #include "base/error.h"
 
@@ -11,8 +12,10 @@ namespace {
 
 // Partial results of a round: enough tiles for all threads, few enough to stay in the caches.
 constexpr std::size_t kRoundFloats = std::size_t{1} << 20;
-// Queries of one piece of a chunk: they share what they load, and leave pieces for other threads.
-constexpr int kDirectQueries = 64;
+// Queries of one piece of a chunk share what they load. More of them gain little (their states leave the first-level
+// cache); fewer, where threads would be without a few pieces each, but not fewer than a copy of a tile pays for.
+constexpr int kPieceQueries = 96, kMinPieceQueries = 48;
+constexpr int kPiecesPerThread = 4;
 // Merging less than this is not worth another thread's wake-up.
 constexpr std::size_t kMergeGrainFloats = 8192;
 
@@ -36,8 +39,7 @@ AttentionPlan::AttentionPlan(const Shape& shape, int num_threads)
                         static_cast<std::size_t>(state_floats_);
   partials_ = AlignedBuffer<float>(std::max(one_tile, kRoundFloats));
   states_ = AlignedBuffer<float>(one_tile);
-  scratch_ = AlignedBuffer<float>(static_cast<std::size_t>(attention_scratch_floats(shape.head_dim)) *
-                                  static_cast<std::size_t>(num_threads));
+  scratch_ = AlignedBuffer<float>(thread_floats() * static_cast<std::size_t>(num_threads));
   queries_.reserve(static_cast<std::size_t>(shape.max_rows * group_));
 }
 
@@ -52,6 +54,7 @@ void AttentionPlan::build(std::span<const AttentionSequence> sequences, int wind
                        .begin = first_seen(s.first_position, window),
                        .end = s.first_position + s.num_rows});
   sort_sequences(window, block_size);
+  keep_whole(sequences, window);
   for (Seq& seq : seqs_) {
     seq.first_query = static_cast<int>(queries_.size());
     add_queries(*seq.given, window);
@@ -64,7 +67,14 @@ void AttentionPlan::build(std::span<const AttentionSequence> sequences, int wind
   num_rounds_ = std::max(1, (end_tile_ - first_tile_ + tiles_per_round_ - 1) / tiles_per_round_);
   for (const AttentionSequence& s : sequences)
     if (!is_cut_by_tiles(s, window)) add_direct_units(s, window);
-  std::ranges::stable_partition(units_, [](const Unit& unit) { return unit.num_queries > kMaxTileQueries; });
+  for (const Seq& seq : whole_) {
+    const auto first = static_cast<int>(queries_.size());
+    add_queries(*seq.given, window);
+    units_.push_back({seq.given->blocks.data(), first, seq.num_queries, seq.begin, seq.end, Cut::kHeadRange});
+  }
+  const auto rest = std::ranges::stable_partition(
+      units_, [](const Unit& unit) { return unit.num_queries > kMaxTileQueries && unit.cut != Cut::kHeadRange; });
+  std::ranges::stable_partition(rest, [](const Unit& unit) { return unit.cut == Cut::kHeadRange; });
 }
 
 bool AttentionPlan::is_cut_by_tiles(const AttentionSequence& s, int window) const {
@@ -87,15 +97,47 @@ void AttentionPlan::add_direct_units(const AttentionSequence& s, int window) {
   auto first = static_cast<int>(queries_.size());
   add_queries(s, window);
   const auto end = static_cast<int>(queries_.size());
-  for (; first < end; first += kDirectQueries) {
-    const int count = std::min(kDirectQueries, end - first);
+  int piece = kPieceQueries;
+  while (piece > kMinPieceQueries &&
+         (end - first + piece - 1) / piece * shape_.num_kv_heads < kPiecesPerThread * num_threads_)
+    piece /= 2;
+  for (; first < end; first += piece) {
+    const int count = std::min(piece, end - first);
     units_.push_back({.blocks = s.blocks.data(),
                       .first_query = first,
                       .num_queries = count,
                       .begin = queries_[static_cast<std::size_t>(first)].begin,
                       .end = queries_[static_cast<std::size_t>(first + count - 1)].end,
-                      .direct = true});
+                      .cut = Cut::kHeads});
   }
+}
+
+// Sequences that share nothing are left to one thread each, longest first, while what remains can keep the others busy
+// for as long.
+void AttentionPlan::keep_whole(std::span<const AttentionSequence> sequences, int window) {
+  const auto cost = [&](int rows, int begin,
+                        int end) {  // reading a token takes about as long as eight queries' products
+    return static_cast<std::int64_t>(end - begin) * (kMaxTileQueries + rows * group_);
+  };
+  const auto cost_of = [&](const Seq& seq) { return cost(seq.num_queries / group_, seq.begin, seq.end); };
+  std::int64_t left = 0;
+  for (const AttentionSequence& s : sequences)
+    left += cost(s.num_rows, first_seen(s.first_position, window), s.first_position + s.num_rows);
+  whole_.clear();
+  for (std::size_t i = 0; i < seqs_.size(); ++i)
+    if (seqs_[i].tiles_as_before == 0 && (i + 1 == seqs_.size() || seqs_[i + 1].tiles_as_before == 0) &&
+        seqs_[i].num_queries <= kMaxItemQueries)
+      whole_.push_back(seqs_[i]);
+  std::ranges::sort(whole_, std::greater{}, cost_of);
+  std::size_t kept = 0;
+  for (const Seq& seq : whole_) {
+    if (num_threads_ > 1 && cost_of(seq) * num_threads_ > left - cost_of(seq)) continue;
+    left -= cost_of(seq);
+    whole_[kept++] = seq;
+  }
+  whole_.erase(whole_.begin() + static_cast<std::ptrdiff_t>(kept), whole_.end());
+  std::erase_if(seqs_,
+                [&](const Seq& seq) { return std::ranges::find(whole_, seq.given, &Seq::given) != whole_.end(); });
 }
 
 // Sequences whose tables begin alike become neighbours.
@@ -125,7 +167,7 @@ void AttentionPlan::add_tile_units() {
       add_shared_units(first, end);
     } else {
       const Seq& seq = seqs_[first];
-      units_.push_back({seq.given->blocks.data(), seq.first_query, seq.num_queries, seq.begin, seq.end, false});
+      units_.push_back({seq.given->blocks.data(), seq.first_query, seq.num_queries, seq.begin, seq.end, Cut::kTiles});
     }
   }
   for (const Seq& seq : seqs_) {
@@ -165,53 +207,69 @@ void AttentionPlan::add_run(std::size_t first_seq, std::size_t end_seq, int tile
     return;
   }
   open_unit_[first_seq] = units_.size();
-  units_.push_back({seq.given->blocks.data(), seq.first_query, num_queries, begin, end, false});
+  units_.push_back({seq.given->blocks.data(), seq.first_query, num_queries, begin, end, Cut::kTiles});
+}
+
+int AttentionPlan::heads_of_range(const Unit& unit) const {
+  return std::min(shape_.num_kv_heads, kMaxItemQueries / unit.num_queries);
 }
 
 void AttentionPlan::count_claims(int round) {
   const int round_begin = first_tile_of(round), round_end = first_tile_of(round + 1);
+  tickets_ = {};
   claims_before_.assign(1, 0);
-  std::size_t by_many = 0;
+  std::size_t few = 0;
   for (const Unit& unit : units_) {
-    int tiles = round == 0 ? 1 : 0;
-    if (!unit.direct)
-      tiles = std::min(tiles_up_to(unit.end), round_end) - std::max(unit.begin / kTileTokens, round_begin);
-    claims_before_.push_back(claims_before_.back() +
-                             static_cast<std::size_t>(std::max(0, tiles) * shape_.num_kv_heads));
-    if (unit.num_queries > kMaxTileQueries) by_many = claims_before_.back();
+    int claims = round == 0 ? shape_.num_kv_heads : 0;
+    if (unit.cut == Cut::kHeadRange && round == 0)
+      claims = (shape_.num_kv_heads + heads_of_range(unit) - 1) / heads_of_range(unit);
+    if (unit.cut == Cut::kTiles)
+      claims =
+          std::max(0, std::min(tiles_up_to(unit.end), round_end) - std::max(unit.begin / kTileTokens, round_begin)) *
+          shape_.num_kv_heads;
+    const auto count = static_cast<std::size_t>(claims);
+    claims_before_.push_back(claims_before_.back() + count);
+    (unit.cut == Cut::kHeadRange          ? tickets_.ranges
+     : unit.num_queries > kMaxTileQueries ? tickets_.by_many
+                                          : few) += count;
   }
   const auto heads = static_cast<std::size_t>(shape_.num_kv_heads), threads = static_cast<std::size_t>(num_threads_);
-  const std::size_t by_few = claims_before_.back() - by_many;
-  const std::size_t runs = (by_few - std::min(by_few, 2 * threads * heads)) / heads;
-  tickets_ = {.by_many = by_many, .runs = runs, .singles = by_few - runs * heads, .run_claims = heads};
+  tickets_.runs = (few - std::min(few, 2 * threads * heads)) / heads;
+  tickets_.singles = few - tickets_.runs * heads;
+  tickets_.run_claims = heads;
 }
 
+// Claims of many queries are spread evenly among the ranges and three quarters of the runs.
 std::pair<std::size_t, std::size_t> AttentionPlan::Tickets::claims_of(std::size_t ticket) const {
-  const auto run = [&](std::size_t r) { return std::pair(by_many + r * run_claims, by_many + (r + 1) * run_claims); };
-  const std::size_t mixed = by_many + runs - runs / 4;
+  const auto other = [&](std::size_t i) {
+    const std::size_t first = by_many + (i < ranges ? i : ranges + (i - ranges) * run_claims);
+    return std::pair(first, first + (i < ranges ? 1 : run_claims));
+  };
+  const std::size_t mixed = by_many + ranges + runs - runs / 4;
   if (ticket < mixed) {
     const auto by_many_before = [&](std::size_t t) { return (t * by_many + mixed - 1) / mixed; };
     const std::size_t before = by_many_before(ticket);
-    return by_many_before(ticket + 1) > before ? std::pair(before, before + 1) : run(ticket - before);
+    return by_many_before(ticket + 1) > before ? std::pair(before, before + 1) : other(ticket - before);
   }
-  if (ticket < by_many + runs) return run(ticket - by_many);
-  const std::size_t first = by_many + runs * run_claims + (ticket - by_many - runs);
+  if (ticket < by_many + ranges + runs) return other(ticket - by_many);
+  const std::size_t first = by_many + ranges + runs * run_claims + (ticket - by_many - ranges - runs);
   return {first, first + 1};
 }
 
-AttentionItem AttentionPlan::item(int round, std::size_t unit_index, std::size_t claim_of_unit) {
-  const Unit& unit = units_[unit_index];
+AttentionItem AttentionPlan::item(int round, const Unit& unit, std::size_t claim_of_unit) {
   const auto heads = static_cast<std::size_t>(shape_.num_kv_heads);
   const auto head = static_cast<int>(claim_of_unit % heads);
   AttentionItem item{.blocks = unit.blocks,
                      .queries = queries_.data() + unit.first_query,
                      .partial = nullptr,
+                     .states = nullptr,
+                     .resumes = false,
                      .num_queries = unit.num_queries,
                      .kv_head = head,
                      .head_stride = group_ * shape_.head_dim,
                      .begin = unit.begin,
                      .end = unit.end};
-  if (unit.direct) return item;
+  if (unit.cut == Cut::kHeads) return item;
   const int tile = std::max(unit.begin / kTileTokens, first_tile_of(round)) + static_cast<int>(claim_of_unit / heads);
   item.begin = std::max(unit.begin, tile * kTileTokens);
   item.end = std::min(unit.end, (tile + 1) * kTileTokens);
@@ -222,41 +280,60 @@ AttentionItem AttentionPlan::item(int round, std::size_t unit_index, std::size_t
   return item;
 }
 
-// `next` is the claim that follows claim end - 1 on this thread.
-void AttentionPlan::run_claims(int round, std::size_t begin, std::size_t end, std::size_t next, const KvLayer& kv,
-                               AttentionFn attention, float* scratch) {
-  const auto item_of = [&](std::size_t claim) {
-    const auto unit =
-        static_cast<std::size_t>(std::ranges::upper_bound(claims_before_, claim) - claims_before_.begin());
-    return item(round, unit - 1, claim - claims_before_[unit - 1]);
-  };
-  AttentionItem current = item_of(begin);
-  for (std::size_t claim = begin; claim < end; ++claim) {
-    const std::size_t following = claim + 1 < end ? claim + 1 : next;
-    if (following >= claims_before_.back()) {
-      attention(kv, current, nullptr, scratch);
-      continue;
-    }
-    const AttentionItem after = item_of(following);
-    attention(kv, current, &after, scratch);
-    current = after;
+// The walk's next tile and head; behind the last one the walk has left the range.
+AttentionItem AttentionPlan::item_of_range(const Unit& unit, std::size_t claim_of_unit, Walk& walk) {
+  const int heads = heads_of_range(unit), first_head = static_cast<int>(claim_of_unit) * heads;
+  if (!walk.in_range) walk.tile = unit.begin / kTileTokens, walk.head = first_head;
+  const int begin = std::max(unit.begin, walk.tile * kTileTokens);
+  const int end = std::min(unit.end, (walk.tile + 1) * kTileTokens);
+  const std::ptrdiff_t before = static_cast<std::ptrdiff_t>(walk.head - first_head) * unit.num_queries;
+  const AttentionItem item{.blocks = unit.blocks,
+                           .queries = queries_.data() + unit.first_query,
+                           .partial = nullptr,
+                           .states = walk.states + before * state_floats_,
+                           .resumes = begin > unit.begin,
+                           .num_queries = unit.num_queries,
+                           .kv_head = walk.head,
+                           .head_stride = group_ * shape_.head_dim,
+                           .begin = begin,
+                           .end = end};
+  walk.in_range = true;
+  if (++walk.head == std::min(first_head + heads, shape_.num_kv_heads)) {
+    walk.head = first_head;
+    ++walk.tile;
+    walk.in_range = end < unit.end;
   }
+  return item;
 }
 
-// A thread takes its next ticket before it works on the one at hand, whose end prefetches what comes next.
+std::optional<AttentionItem> AttentionPlan::next_item(int round, std::atomic<std::size_t>& next_ticket, Walk& walk) {
+  if (walk.claim == walk.end_claim) {
+    const std::size_t ticket = next_ticket.fetch_add(1, std::memory_order_relaxed);
+    if (ticket >= tickets_.count()) return std::nullopt;
+    std::tie(walk.claim, walk.end_claim) = tickets_.claims_of(ticket);
+  }
+  const auto above = std::ranges::upper_bound(claims_before_, walk.claim) - claims_before_.begin();
+  const auto index = static_cast<std::size_t>(above) - 1;
+  const Unit& unit = units_[index];
+  const std::size_t claim_of_unit = walk.claim - claims_before_[index];
+  const AttentionItem next =
+      unit.cut == Cut::kHeadRange ? item_of_range(unit, claim_of_unit, walk) : item(round, unit, claim_of_unit);
+  if (!walk.in_range) ++walk.claim;
+  return next;
+}
+
+// A thread knows its next item before it works on the one at hand, whose end prefetches what comes next.
 void AttentionPlan::run_round(int round, const KvLayer& kv, AttentionFn attention, ThreadPool& pool) {
-  const auto scratch_floats = static_cast<std::size_t>(attention_scratch_floats(shape_.head_dim));
   count_claims(round);
   std::atomic<std::size_t> next_ticket{0};
   pool.for_ranges(static_cast<std::size_t>(num_threads_), 1, [&](std::size_t, std::size_t, int worker) {
-    float* scratch = scratch_.data() + static_cast<std::size_t>(worker) * scratch_floats;
-    std::size_t ticket = next_ticket.fetch_add(1, std::memory_order_relaxed);
-    while (ticket < tickets_.count()) {
-      const std::size_t next = next_ticket.fetch_add(1, std::memory_order_relaxed);
-      const auto [begin, end] = tickets_.claims_of(ticket);
-      const std::size_t following = next < tickets_.count() ? tickets_.claims_of(next).first : claims_before_.back();
-      run_claims(round, begin, end, following, kv, attention, scratch);
-      ticket = next;
+    float* scratch = scratch_.data() + static_cast<std::size_t>(worker) * thread_floats();
+    Walk walk{.states = scratch + attention_scratch_floats(shape_.head_dim)};
+    std::optional<AttentionItem> item = next_item(round, next_ticket, walk);
+    while (item) {
+      const std::optional<AttentionItem> next = next_item(round, next_ticket, walk);
+      attention(kv, *item, next ? &*next : nullptr, scratch);
+      item = next;
     }
   });
 }
@@ -288,13 +365,15 @@ void AttentionPlan::merge(int round, std::size_t seq_index, int head, MergeTiles
                        static_cast<std::size_t>(head) * queries * state_floats;
   float* states = states_.data() + static_cast<std::size_t>(head) * queries * state_floats;
   const bool first = first_tile == seq.begin / kTileTokens, last = end_tile == tiles_up_to(seq.end);
-  for (int i = seq.first_query; i < seq.first_query + seq.num_queries; ++i) {
-    const std::size_t at = static_cast<std::size_t>(i) * state_floats;
-    float* out =
-        queries_[static_cast<std::size_t>(i)].out + static_cast<std::ptrdiff_t>(head) * group_ * shape_.head_dim;
-    merge_tiles(plane + at, static_cast<std::int64_t>(stride), end_tile - first_tile, shape_.head_dim, first,
-                states + at, last ? out : nullptr);
-  }
+  // Tile by tile: a tile's results of all queries lie one after the other, and the states stay in the cache.
+  for (int tile = first_tile; tile < end_tile; ++tile, plane += stride)
+    for (int i = seq.first_query; i < seq.first_query + seq.num_queries; ++i) {
+      const std::size_t at = static_cast<std::size_t>(i) * state_floats;
+      float* out =
+          queries_[static_cast<std::size_t>(i)].out + static_cast<std::ptrdiff_t>(head) * group_ * shape_.head_dim;
+      merge_tiles(plane + at, 0, 1, shape_.head_dim, first && tile == first_tile, states + at,
+                  last && tile + 1 == end_tile ? out : nullptr);
+    }
 }
 
 std::uint64_t AttentionPlan::kv_bytes_loaded(const KvLayer& kv) const {

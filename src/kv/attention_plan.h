@@ -5,8 +5,10 @@
 // changes a result (kernels.h: tiles at absolute positions, merged in their order); it only feeds the threads and the
 // caches:
 // - A sequence with many query rows (a chunk of a prompt) is cut by queries; each piece walks all of its positions.
-// - One with few rows (a decode) is cut by tiles of positions, a thread taking a tile through all heads, because blocks
-//   lie head after head; the tiles' results are merged afterwards.
+// - One with few rows (a decode) goes tile by tile through all heads, because blocks lie head after head. Where there
+// is
+//   enough other work for all threads, one thread does all its tiles and merges as it goes; otherwise threads share
+//   them and the tiles' results are merged afterwards.
 // - Sequences whose tables begin with the same blocks read a tile together, once, as far as all their rows see all of
 //   it.
 // - Pieces with many queries keep the processor busy, those with few the memory; threads get a mixture of both.
@@ -15,7 +17,9 @@
 // BatchedAttention; one thread at a time, which shares the work out over its pool.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -54,14 +58,20 @@ class AttentionPlan {
   std::uint64_t scratch_bytes() const { return partials_.size_bytes() + states_.size_bytes() + scratch_.size_bytes(); }
 
  private:
+  // How a unit becomes claims, of which a thread takes one at a time.
+  enum class Cut : std::uint8_t {
+    kHeads,      // a claim is a KV head: begin .. end is all that the queries see
+    kHeadRange,  // the same of several heads, tile by tile through all of them
+    kTiles,      // a claim is a tile and KV head, whose results are merged afterwards
+  };
   // Queries that read the positions begin .. end together.
   struct Unit {
     const std::int32_t* blocks;
     int first_query, num_queries;
     int begin, end;
-    bool direct;  // begin .. end is all that the queries see: outputs are written at once, without merging
+    Cut cut;
   };
-  // A sequence whose rows are few: cut by tiles.
+  // A sequence whose rows are few.
   struct Seq {
     const AttentionSequence* given;
     int num_queries, begin, end;  // positions that any of its rows sees
@@ -70,32 +80,47 @@ class AttentionPlan {
     int tiles_as_before = 0;           // leading tiles whose blocks are also those of the sequence before it
   };
 
-  // How threads take a round's claims. A ticket of units with many queries is one claim; of the others it is a tile
-  // through all heads, which lie one after the other, and towards the end one claim, so that no thread waits long.
+  // How threads take a round's claims. A ticket of units with many queries, or of a range of heads, is one claim; of
+  // the others it is a tile through all heads, which lie one after the other, and towards the end one claim, so that no
+  // thread waits long.
   struct Tickets {
     std::size_t by_many = 0;     // claims of units with more than kMaxTileQueries, which come first
-    std::size_t runs = 0;        // tickets of `run_claims` claims; three quarters are spread evenly among those
+    std::size_t ranges = 0;      // claims of kHeadRange, which follow
+    std::size_t runs = 0;        // tickets of `run_claims` claims
     std::size_t singles = 0;     // tickets of one claim, at the end
     std::size_t run_claims = 1;  // KV heads
 
-    std::size_t count() const { return by_many + runs + singles; }
+    std::size_t count() const { return by_many + ranges + runs + singles; }
     std::pair<std::size_t, std::size_t> claims_of(std::size_t ticket) const;  // first, end
+  };
+
+  // Where a thread is in its work.
+  struct Walk {
+    float* states;                         // [kMaxItemQueries][head_dim + 2] of a range of heads
+    std::size_t claim = 0, end_claim = 0;  // of its ticket
+    int tile = 0, head = 0;                // of a range of heads: the next item
+    bool in_range = false;
   };
 
   bool is_cut_by_tiles(const AttentionSequence& sequence, int window) const;
   void add_queries(const AttentionSequence& sequence, int window);
   void add_direct_units(const AttentionSequence& sequence, int window);
   void sort_sequences(int window, int block_size);
+  void keep_whole(std::span<const AttentionSequence> sequences, int window);
   void add_tile_units();
   void add_shared_units(std::size_t first_seq, std::size_t end_seq);
   void add_run(std::size_t first_seq, std::size_t end_seq, int tile);
 
+  std::size_t thread_floats() const {
+    return static_cast<std::size_t>(attention_scratch_floats(shape_.head_dim) + kMaxItemQueries * state_floats_);
+  }
   int first_tile_of(int round) const { return first_tile_ + round * tiles_per_round_; }
   void count_claims(int round);
-  AttentionItem item(int round, std::size_t unit, std::size_t claim_of_unit);
+  int heads_of_range(const Unit& unit) const;
+  AttentionItem item(int round, const Unit& unit, std::size_t claim_of_unit);
+  AttentionItem item_of_range(const Unit& unit, std::size_t claim_of_unit, Walk& walk);
+  std::optional<AttentionItem> next_item(int round, std::atomic<std::size_t>& next_ticket, Walk& walk);
   void run_round(int round, const KvLayer& kv, AttentionFn attention, ThreadPool& pool);
-  void run_claims(int round, std::size_t begin, std::size_t end, std::size_t next, const KvLayer& kv,
-                  AttentionFn attention, float* scratch);
   void merge(int round, std::size_t seq, int head, MergeTilesFn merge_tiles);
 
   const Shape shape_;
@@ -103,6 +128,7 @@ class AttentionPlan {
   const int state_floats_;  // of one query: o, max, sum
   const int num_threads_;
   std::vector<Seq> seqs_;                // cut by tiles; neighbours share leading blocks
+  std::vector<Seq> whole_;               // not cut; longest first
   std::vector<AttentionQuery> queries_;  // those of seqs_ first, in order
   std::vector<Unit> units_;
   std::vector<std::size_t> open_unit_;  // [seqs_] the last unit whose first sequence it is
@@ -113,7 +139,7 @@ class AttentionPlan {
   Tickets tickets_;                         // of the round that runs
   AlignedBuffer<float> partials_;           // [tiles of a round][kv_heads][tile queries][head_dim + 2]
   AlignedBuffer<float> states_;             // [kv_heads][tile queries][head_dim + 2] merged so far
-  AlignedBuffer<float> scratch_;            // [threads]
+  AlignedBuffer<float> scratch_;            // [threads] the kernel's, then states of a range of heads
 };
 
 }  // namespace octavo

@@ -82,6 +82,8 @@ class Case {
     return {.blocks = blocks_.data(),
             .queries = queries.data(),
             .partial = nullptr,
+            .states = nullptr,
+            .resumes = false,
             .num_queries = static_cast<int>(queries.size()),
             .kv_head = kv_head,
             .head_stride = s_.group * s_.head_dim,

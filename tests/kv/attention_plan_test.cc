@@ -47,6 +47,19 @@ void keep_books(const KvLayer& kv, const AttentionItem& item, const AttentionIte
       ++met[static_cast<std::size_t>(p)];
       sum += p;
     }
+    if (item.states != nullptr) {  // the sum, how many, and that all before have been met
+      EXPECT_EQ(item.begin / kTileTokens, (item.end - 1) / kTileTokens);
+      EXPECT_EQ(item.resumes, item.begin > item.queries[0].begin);
+      float* state = item.states + static_cast<std::ptrdiff_t>(i) * (kv.head_dim + 2);
+      if (!item.resumes) state[0] = state[1] = 0;
+      sum += state[0];
+      state[0] = static_cast<float>(sum);
+      state[1] += static_cast<float>(std::max(0, end - begin));
+      EXPECT_EQ(std::count(met.begin() + query.begin, met.begin() + std::max(end, query.begin), 0), 0);
+      if (item.end >= query.end)
+        std::fill_n(query.out + item.kv_head * item.head_stride, kv.head_dim, static_cast<float>(sum / state[1]));
+      continue;
+    }
     float* out = query.out + item.kv_head * item.head_stride;
     if (item.partial != nullptr) {
       EXPECT_EQ(item.begin / kTileTokens, (item.end - 1) / kTileTokens);

@@ -127,13 +127,18 @@ struct TileSource {
   int first = 0;     // what is subtracted from a position
 };
 
-/// Results of N queries over one tile, at part[i].
+/// Where the results of queries over one tile go.
+struct TileParts {
+  float* of[kMaxTileQueries];
+};
+
+/// Results of N queries over one tile, at part.of[i].
 template <KvElement E, int N>
 void attend_tile(const TileSource& from, const AttentionItem& item, const AttentionQuery* queries, int tile,
-                 Ahead& ahead, float* part) {
+                 Ahead& ahead, const TileParts& part) {
   const int head_dim = from.kv.head_dim;
   float* parts[N];
-  for (int i = 0; i < N; ++i) parts[i] = part + (size_t)i * (size_t)(head_dim + 2);
+  for (int i = 0; i < N; ++i) parts[i] = part.of[i];
   TileView<N> view;
   if (!view_tile<N>(item, queries, tile, view)) {
     for (int i = 0; i < N; ++i) max_of(parts[i], head_dim) = kNoScore;
@@ -153,7 +158,7 @@ void attend_tile(const TileSource& from, const AttentionItem& item, const Attent
 
 template <KvElement E>
 inline void attend_queries(const TileSource& from, const AttentionItem& item, const AttentionQuery* queries, int count,
-                           int tile, Ahead& ahead, float* part) {
+                           int tile, Ahead& ahead, const TileParts& part) {
   switch (count) {
     case 1: return attend_tile<E, 1>(from, item, queries, tile, ahead, part);
     case 2: return attend_tile<E, 2>(from, item, queries, tile, ahead, part);
@@ -198,15 +203,25 @@ inline TileSource tile_source(const KvLayer& kv, const AttentionItem& item, int 
   return {kv, item, 0};
 }
 
+/// Rows of q, or of the output, that will be needed after the pass at hand. Rows of one head lie far apart, so no
+/// prefetching of the processor's brings them.
+template <class Float>
+inline void prefetch_rows(const AttentionQuery* queries, int count, Float* AttentionQuery::* row, size_t head,
+                          int head_dim) {
+  for (int i = 0; i < count; ++i)
+    for (int d = 0; d < head_dim; d += 64 / (int)sizeof(float)) prefetch(queries[i].*row + head + d);
+}
+
 template <KvElement E>
 void attention(const KvLayer& kv, const AttentionItem& item, const AttentionItem* next, float* scratch) {
   const size_t state_floats = (size_t)kv.head_dim + 2;
-  float* const states = scratch;
-  float* const parts = states + (size_t)kMaxItemQueries * state_floats;
+  float* const states = item.states != nullptr ? item.states : scratch;
+  float* const parts = scratch + (size_t)kMaxItemQueries * state_floats;
   float* const copied = parts + (size_t)kMaxTileQueries * state_floats;
-  if (item.partial == nullptr)
+  if (item.partial == nullptr && !item.resumes)
     for (int i = 0; i < item.num_queries; ++i) max_of(states + (size_t)i * state_floats, kv.head_dim) = kNoScore;
   float* partial = item.partial;
+  const size_t head = (size_t)item.kv_head * (size_t)item.head_stride;  // in q and out
   const int groups = (item.num_queries + kMaxTileQueries - 1) / kMaxTileQueries;
   for (int tile = item.begin / kTileTokens * kTileTokens; tile < item.end; tile += kTileTokens) {
     const bool last_tile = tile + kTileTokens >= item.end;
@@ -219,22 +234,35 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionItem
       const int first = group * kMaxTileQueries, left = item.num_queries - first;
       const int count = left < kMaxTileQueries ? left : kMaxTileQueries;
       Ahead ahead = tile_ahead(kv, following, following_tile, group, groups);
-      float* part = partial != nullptr ? partial + (size_t)first * state_floats : parts;
+      float* const state = states + (size_t)first * state_floats;
+      TileParts part;
+      for (int i = 0; i < count; ++i) {
+        const size_t at = (size_t)i * state_floats;
+        const bool is_first = partial == nullptr && max_of(state + at, kv.head_dim) == kNoScore;
+        part.of[i] = partial != nullptr ? partial + (size_t)first * state_floats + at
+                     : is_first         ? state + at
+                                        : parts + at;
+      }
       const AttentionQuery* queries = item.queries + first;
+      const int after = left - count < kMaxTileQueries ? left - count : kMaxTileQueries;
+      prefetch_rows(queries + count, after, &AttentionQuery::q, head, kv.head_dim);
+      if (item.partial == nullptr && tile + kTileTokens >= item.end)
+        prefetch_rows(queries, count, &AttentionQuery::out, head, kv.head_dim);
       if (source.at.blocks == kCopyBlockIds)
         attend_queries<KvElement::kF32>(source, item, queries, count, tile, ahead, part);
       else
         attend_queries<E>(source, item, queries, count, tile, ahead, part);
       if (partial != nullptr) continue;
       for (int i = 0; i < count; ++i)
-        merge_into(states + (size_t)(first + i) * state_floats, parts + (size_t)i * state_floats, kv.head_dim);
+        if (float* into = state + (size_t)i * state_floats; into != part.of[i])
+          merge_into(into, part.of[i], kv.head_dim);
     }
     if (partial != nullptr) partial += (size_t)item.num_queries * state_floats;
   }
   if (item.partial != nullptr) return;
-  const size_t head = (size_t)item.kv_head * (size_t)item.head_stride;
   for (int i = 0; i < item.num_queries; ++i)
-    write_output(states + (size_t)i * state_floats, kv.head_dim, item.queries[i].out + head);
+    if (const AttentionQuery& query = item.queries[i]; item.begin < query.end && query.end <= item.end)
+      write_output(states + (size_t)i * state_floats, kv.head_dim, query.out + head);
 }
 
 void merge_tiles(const float* partials, int64_t stride, int num_tiles, int head_dim, bool first, float* state,

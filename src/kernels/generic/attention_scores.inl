@@ -101,7 +101,10 @@ struct Queries {
   float q[N][kQueryStride];
 
   Queries(const float* const (&from)[N], int head_dim) {
-    for (int i = 0; i < N; ++i) __builtin_memcpy(q[i], from[i], (size_t)head_dim * sizeof(float));
+    for (int i = 0; i < N; ++i)
+      for_vectors(
+          head_dim, [&](int64_t d) { f32_store(q[i] + d, f32_load(from[i] + d)); },
+          [&](int64_t d, int n) { f32_store_n(q[i] + d, f32_load_n(from[i] + d, n), n); });
   }
 };
 
@@ -113,15 +116,18 @@ struct Queries<KvElement::kQ8_0, N> {
   float scale[N][kMaxHeadDim / kKvScaleDims];
 
   Queries(const float* const (&from)[N], int head_dim) {
-    for (int i = 0; i < N; ++i)
-      for (int begin = 0; begin < head_dim; begin += kKvScaleDims)
-        round_run(from[i] + begin, head_dim - begin, i, begin);
+    for (int i = 0; i < N; ++i) {
+      int begin = 0;
+      for (; begin + kKvScaleDims <= head_dim; begin += kKvScaleDims) round_run(from[i] + begin, i, begin);
+      if (begin == head_dim) continue;
+      float rest[kKvScaleDims] = {};
+      __builtin_memcpy(rest, from[i] + begin, (size_t)(head_dim - begin) * sizeof(float));
+      round_run(rest, i, begin);
+    }
   }
 
  private:
-  void round_run(const float* x, int count, int i, int begin) {
-    float values[kKvScaleDims] = {};
-    __builtin_memcpy(values, x, (size_t)(count < kKvScaleDims ? count : kKvScaleDims) * sizeof(float));
+  void round_run(const float* values, int i, int begin) {
     F32 magnitude = f32_zero();
     for (int d = 0; d < kKvScaleDims; d += kLanes) magnitude = f32_max(magnitude, f32_abs(f32_load(values + d)));
     const float top = f32_max_of(magnitude);

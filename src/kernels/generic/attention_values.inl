@@ -121,8 +121,9 @@ struct IntWeights {
 template <int N>
 inline void load_v_scales(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view, int group,
                           float* scales) {
+  int block = view.begin / kv.block_size, token = view.begin % kv.block_size - kLanes;  // of the vector before
   for (int position = view.begin; position < view.end; position += kLanes) {
-    const int block = position / kv.block_size, token = position % kv.block_size;
+    for (token += kLanes; token >= kv.block_size; token -= kv.block_size) ++block;
     const bool inside = position >= item.begin && position + kLanes <= item.end;
     float* out = scales + (position - view.begin);
     if (inside && token + kLanes <= kv.block_size) {
