@@ -32,7 +32,8 @@ AttentionPlan::AttentionPlan(const Shape& shape, int num_threads)
     : shape_(shape),
       group_(shape.num_heads / shape.num_kv_heads),
       state_floats_(shape.head_dim + 2),
-      num_threads_(num_threads) {
+      num_threads_(num_threads),
+      shares_(static_cast<std::size_t>(num_threads) + 1) {
   OCTAVO_CHECK(shape.head_dim <= kMaxHeadDim && shape.num_heads % shape.num_kv_heads == 0,
                "{} dimensions, {} / {} heads", shape.head_dim, shape.num_heads, shape.num_kv_heads);
   const auto one_tile = static_cast<std::size_t>(shape.max_rows) * static_cast<std::size_t>(shape.num_heads) *
@@ -115,29 +116,25 @@ void AttentionPlan::add_direct_units(const AttentionSequence& s, int window) {
 // Sequences that share nothing are left to one thread each, longest first, while what remains can keep the others busy
 // for as long.
 void AttentionPlan::keep_whole(std::span<const AttentionSequence> sequences, int window) {
-  const auto cost = [&](int rows, int begin,
-                        int end) {  // reading a token takes about as long as eight queries' products
-    return static_cast<std::int64_t>(end - begin) * (kMaxTileQueries + rows * group_);
-  };
-  const auto cost_of = [&](const Seq& seq) { return cost(seq.num_queries / group_, seq.begin, seq.end); };
+  // Reading a token takes about as long as the products of eight queries.
+  const auto cost = [](int tokens, int queries) { return std::int64_t{tokens} * (kMaxTileQueries + queries); };
+  const auto cost_of = [&](const Seq* seq) { return cost(seq->end - seq->begin, seq->num_queries); };
   std::int64_t left = 0;
   for (const AttentionSequence& s : sequences)
-    left += cost(s.num_rows, first_seen(s.first_position, window), s.first_position + s.num_rows);
-  whole_.clear();
+    left += cost(s.first_position + s.num_rows - first_seen(s.first_position, window), s.num_rows * group_);
+  alone_.clear();
   for (std::size_t i = 0; i < seqs_.size(); ++i)
-    if (seqs_[i].tiles_as_before == 0 && (i + 1 == seqs_.size() || seqs_[i + 1].tiles_as_before == 0) &&
-        seqs_[i].num_queries <= kMaxItemQueries)
-      whole_.push_back(seqs_[i]);
-  std::ranges::sort(whole_, std::greater{}, cost_of);
-  std::size_t kept = 0;
-  for (const Seq& seq : whole_) {
+    if (seqs_[i].tiles_as_before == 0 && (i + 1 == seqs_.size() || seqs_[i + 1].tiles_as_before == 0))
+      alone_.push_back(&seqs_[i]);
+  std::ranges::sort(alone_, std::greater{}, cost_of);
+  whole_.clear();
+  for (Seq* seq : alone_) {
     if (num_threads_ > 1 && cost_of(seq) * num_threads_ > left - cost_of(seq)) continue;
     left -= cost_of(seq);
-    whole_[kept++] = seq;
+    whole_.push_back(*seq);
+    seq->whole = true;
   }
-  whole_.erase(whole_.begin() + static_cast<std::ptrdiff_t>(kept), whole_.end());
-  std::erase_if(seqs_,
-                [&](const Seq& seq) { return std::ranges::find(whole_, seq.given, &Seq::given) != whole_.end(); });
+  std::erase_if(seqs_, [](const Seq& seq) { return seq.whole; });
 }
 
 // Sequences whose tables begin alike become neighbours.
@@ -306,9 +303,33 @@ AttentionItem AttentionPlan::item_of_range(const Unit& unit, std::size_t claim_o
   return item;
 }
 
-std::optional<AttentionItem> AttentionPlan::next_item(int round, std::atomic<std::size_t>& next_ticket, Walk& walk) {
+// Each thread has a share of consecutive tickets, then takes what others have left, then those of one claim.
+// Two threads that took turns would each get memory at a lower rate.
+void AttentionPlan::share_tickets() {
+  const std::size_t shared = tickets_.count() - tickets_.singles, threads = shares_.size() - 1;
+  for (std::size_t w = 0; w < threads; ++w) {
+    shares_[w].next.store(shared * w / threads, std::memory_order_relaxed);
+    shares_[w].end = shared * (w + 1) / threads;
+  }
+  shares_[threads].next.store(shared, std::memory_order_relaxed);
+  shares_[threads].end = tickets_.count();
+}
+
+// tickets_.count() when all are taken.
+std::size_t AttentionPlan::next_ticket(int worker) {
+  const std::size_t threads = shares_.size() - 1;
+  for (std::size_t i = 0; i <= threads; ++i) {
+    Share& share = shares_[i == threads ? threads : (static_cast<std::size_t>(worker) + i) % threads];
+    if (share.next.load(std::memory_order_relaxed) >= share.end) continue;
+    const std::size_t ticket = share.next.fetch_add(1, std::memory_order_relaxed);
+    if (ticket < share.end) return ticket;
+  }
+  return tickets_.count();
+}
+
+std::optional<AttentionItem> AttentionPlan::next_item(int round, int worker, Walk& walk) {
   if (walk.claim == walk.end_claim) {
-    const std::size_t ticket = next_ticket.fetch_add(1, std::memory_order_relaxed);
+    const std::size_t ticket = next_ticket(worker);
     if (ticket >= tickets_.count()) return std::nullopt;
     std::tie(walk.claim, walk.end_claim) = tickets_.claims_of(ticket);
   }
@@ -325,13 +346,13 @@ std::optional<AttentionItem> AttentionPlan::next_item(int round, std::atomic<std
 // A thread knows its next item before it works on the one at hand, whose end prefetches what comes next.
 void AttentionPlan::run_round(int round, const KvLayer& kv, AttentionFn attention, ThreadPool& pool) {
   count_claims(round);
-  std::atomic<std::size_t> next_ticket{0};
+  share_tickets();
   pool.for_ranges(static_cast<std::size_t>(num_threads_), 1, [&](std::size_t, std::size_t, int worker) {
     float* scratch = scratch_.data() + static_cast<std::size_t>(worker) * thread_floats();
     Walk walk{.states = scratch + attention_scratch_floats(shape_.head_dim)};
-    std::optional<AttentionItem> item = next_item(round, next_ticket, walk);
+    std::optional<AttentionItem> item = next_item(round, worker, walk);
     while (item) {
-      const std::optional<AttentionItem> next = next_item(round, next_ticket, walk);
+      const std::optional<AttentionItem> next = next_item(round, worker, walk);
       attention(kv, *item, next ? &*next : nullptr, scratch);
       item = next;
     }
@@ -365,15 +386,13 @@ void AttentionPlan::merge(int round, std::size_t seq_index, int head, MergeTiles
                        static_cast<std::size_t>(head) * queries * state_floats;
   float* states = states_.data() + static_cast<std::size_t>(head) * queries * state_floats;
   const bool first = first_tile == seq.begin / kTileTokens, last = end_tile == tiles_up_to(seq.end);
-  // Tile by tile: a tile's results of all queries lie one after the other, and the states stay in the cache.
-  for (int tile = first_tile; tile < end_tile; ++tile, plane += stride)
-    for (int i = seq.first_query; i < seq.first_query + seq.num_queries; ++i) {
-      const std::size_t at = static_cast<std::size_t>(i) * state_floats;
-      float* out =
-          queries_[static_cast<std::size_t>(i)].out + static_cast<std::ptrdiff_t>(head) * group_ * shape_.head_dim;
-      merge_tiles(plane + at, 0, 1, shape_.head_dim, first && tile == first_tile, states + at,
-                  last && tile + 1 == end_tile ? out : nullptr);
-    }
+  for (int i = seq.first_query; i < seq.first_query + seq.num_queries; ++i) {
+    const std::size_t at = static_cast<std::size_t>(i) * state_floats;
+    float* out =
+        queries_[static_cast<std::size_t>(i)].out + static_cast<std::ptrdiff_t>(head) * group_ * shape_.head_dim;
+    merge_tiles(plane + at, static_cast<std::int64_t>(stride), end_tile - first_tile, shape_.head_dim, first,
+                states + at, last ? out : nullptr);
+  }
 }
 
 std::uint64_t AttentionPlan::kv_bytes_loaded(const KvLayer& kv) const {

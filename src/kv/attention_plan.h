@@ -78,6 +78,7 @@ class AttentionPlan {
     int first_query = 0;
     int full_begin = 0, full_end = 0;  // tiles that each of its rows sees all of
     int tiles_as_before = 0;           // leading tiles whose blocks are also those of the sequence before it
+    bool whole = false;                // one thread does all of it
   };
 
   // How threads take a round's claims. A ticket of units with many queries, or of a range of heads, is one claim; of
@@ -92,6 +93,12 @@ class AttentionPlan {
 
     std::size_t count() const { return by_many + ranges + runs + singles; }
     std::pair<std::size_t, std::size_t> claims_of(std::size_t ticket) const;  // first, end
+  };
+
+  // Tickets that nobody has taken yet.
+  struct alignas(64) Share {
+    std::atomic<std::size_t> next{0};
+    std::size_t end = 0;
   };
 
   // Where a thread is in its work.
@@ -119,7 +126,9 @@ class AttentionPlan {
   int heads_of_range(const Unit& unit) const;
   AttentionItem item(int round, const Unit& unit, std::size_t claim_of_unit);
   AttentionItem item_of_range(const Unit& unit, std::size_t claim_of_unit, Walk& walk);
-  std::optional<AttentionItem> next_item(int round, std::atomic<std::size_t>& next_ticket, Walk& walk);
+  void share_tickets();
+  std::size_t next_ticket(int worker);
+  std::optional<AttentionItem> next_item(int round, int worker, Walk& walk);
   void run_round(int round, const KvLayer& kv, AttentionFn attention, ThreadPool& pool);
   void merge(int round, std::size_t seq, int head, MergeTilesFn merge_tiles);
 
@@ -129,6 +138,7 @@ class AttentionPlan {
   const int num_threads_;
   std::vector<Seq> seqs_;                // cut by tiles; neighbours share leading blocks
   std::vector<Seq> whole_;               // not cut; longest first
+  std::vector<Seq*> alone_;              // those of seqs_ that share nothing, while a plan is built
   std::vector<AttentionQuery> queries_;  // those of seqs_ first, in order
   std::vector<Unit> units_;
   std::vector<std::size_t> open_unit_;  // [seqs_] the last unit whose first sequence it is
@@ -137,6 +147,7 @@ class AttentionPlan {
   int tiles_per_round_ = 1, num_rounds_ = 0;
   std::vector<std::size_t> claims_before_;  // [units + 1] of the round that runs; a claim is a unit's tile and KV head
   Tickets tickets_;                         // of the round that runs
+  std::vector<Share> shares_;               // [threads] and what all take last
   AlignedBuffer<float> partials_;           // [tiles of a round][kv_heads][tile queries][head_dim + 2]
   AlignedBuffer<float> states_;             // [kv_heads][tile queries][head_dim + 2] merged so far
   AlignedBuffer<float> scratch_;            // [threads] the kernel's, then states of a range of heads

@@ -104,6 +104,27 @@ class Case {
     return out;
   }
 
+  /// Item after item of a tile each, whose results are kept in states.
+  std::vector<float> run_in_turn(int num_queries) const {
+    std::vector<float> out(q_.size(), std::numeric_limits<float>::quiet_NaN());
+    std::vector<float> states(static_cast<std::size_t>(num_queries) * (s_.head_dim + 2), -1);
+    std::vector<float> scratch(attention_scratch_floats(s_.head_dim));
+    for (int head = 0; head < s_.kv_heads; ++head)
+      for (int first = 0; first < s_.rows * s_.group; first += num_queries) {
+        const auto some = queries(out.data(), first, std::min(num_queries, s_.rows * s_.group - first));
+        const AttentionItem whole = item(some, head);
+        for (int tile = whole.begin / kTileTokens; tile * kTileTokens < whole.end; ++tile) {
+          AttentionItem work = whole;
+          work.begin = std::max(whole.begin, tile * kTileTokens);
+          work.end = std::min(whole.end, (tile + 1) * kTileTokens);
+          work.states = states.data();
+          work.resumes = work.begin > whole.begin;
+          kernels_.attention[s_.kv_type](layer_, work, nullptr, scratch.data());
+        }
+      }
+    return out;
+  }
+
   /// Each tile by itself, last one first; then merged, `at_once` tiles at a time.
   std::vector<float> run_tiles(int num_queries, int at_once) const {
     std::vector<float> out(q_.size(), std::numeric_limits<float>::quiet_NaN());
@@ -222,6 +243,20 @@ TEST_P(Attention, MergedTilesHaveTheBitsOfOneItem) {
         const std::vector<float> tiles = c.run_tiles(kMaxTileQueries, at_once);
         ASSERT_EQ(std::memcmp(whole.data(), tiles.data(), whole.size() * sizeof(float)), 0)
             << "length " << shape.length << " type " << type << " merged " << at_once << " at once";
+      }
+    }
+}
+
+TEST_P(Attention, TilesInTurnHaveTheBitsOfOneItem) {
+  for (Shape shape : kShapes)
+    for (const int type : {kF16, kBF16, kQ8_0, kF32}) {
+      shape.kv_type = type;
+      const Case c(kernels(), shape, random);
+      const std::vector<float> whole = c.run(kMaxItemQueries);
+      for (const int count : {1, 8, 21}) {
+        const std::vector<float> tiles = c.run_in_turn(count);
+        ASSERT_EQ(std::memcmp(whole.data(), tiles.data(), whole.size() * sizeof(float)), 0)
+            << "length " << shape.length << " type " << type << " queries " << count;
       }
     }
 }

@@ -22,7 +22,7 @@ struct Books {
   std::mutex mutex;
   std::map<std::pair<const float*, int>, std::vector<int>> times_met;  // [query, KV head][position]
   std::uint64_t tokens_loaded = 0;                                     // of all KV heads
-  int items = 0;
+  int items = 0, partial_items = 0;
   std::map<int, int> loads_of_block;  // tokens loaded by block
 };
 
@@ -62,6 +62,7 @@ void keep_books(const KvLayer& kv, const AttentionItem& item, const AttentionIte
     }
     float* out = query.out + item.kv_head * item.head_stride;
     if (item.partial != nullptr) {
+      if (i == 0) ++books.partial_items;
       EXPECT_EQ(item.begin / kTileTokens, (item.end - 1) / kTileTokens);
       float* state = item.partial + static_cast<std::ptrdiff_t>(i) * (kv.head_dim + 2);
       std::fill_n(state, kv.head_dim, static_cast<float>(sum));
@@ -81,7 +82,7 @@ struct Rows {
 struct Outcome {
   std::uint64_t bytes, tokens_loaded;
   std::map<int, int> loads_of_block;
-  int items;
+  int items, partial_items;
 };
 
 /// Plans and runs, and checks that every query met what it sees once, and that its result came from all of it.
@@ -134,7 +135,8 @@ Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& seq
   return {.bytes = plan.kv_bytes_loaded(kv),
           .tokens_loaded = books.tokens_loaded,
           .loads_of_block = books.loads_of_block,
-          .items = books.items};
+          .items = books.items,
+          .partial_items = books.partial_items};
 }
 
 /// `count` block ids from `first` on.
@@ -186,6 +188,34 @@ TEST(AttentionPlan, DeepContextsAreDoneInRoundsWithinTheSameScratch) {
   for (const std::vector<Rows>& sequences : {shared, apart}) {
     const Outcome outcome = run_plan(shape, sequences, 0, 64, 2);
     EXPECT_EQ(outcome.bytes, outcome.tokens_loaded * kTokenBytes);
+  }
+}
+
+// Results of tiles go through memory only where threads share a sequence.
+TEST(AttentionPlan, SequencesAreWholeWhileOthersKeepTheThreadsBusy) {
+  const AttentionPlan::Shape shape{.num_heads = 4, .num_kv_heads = 2, .head_dim = 2, .max_rows = 16};
+  std::vector<Rows> sequences;
+  for (int s = 0; s < 16; ++s) sequences.push_back(decode_row(4 * kTileTokens, 16, 0, 1000 * s));
+  EXPECT_EQ(run_plan(shape, sequences, 0, 16, 1).partial_items, 0);
+  EXPECT_EQ(run_plan(shape, sequences, 0, 16, 2).partial_items, 2 * 4 * 2);  // the last two: tiles and KV heads
+  EXPECT_EQ(run_plan(shape, sequences, 0, 16, 20).partial_items, 16 * 4 * 2);
+  sequences.resize(1);
+  EXPECT_EQ(run_plan(shape, sequences, 0, 16, 2).partial_items, 4 * 2);
+  // The threads share a long one, which keeps them busy while one of them has the short one.
+  sequences.push_back(decode_row(40 * kTileTokens, 16, 0, 1000));
+  EXPECT_EQ(run_plan(shape, sequences, 0, 16, 2).partial_items, 40 * 2);
+}
+
+// More heads than one thread keeps states of at once.
+TEST(AttentionPlan, ManyHeadsAreWholeInRanges) {
+  const AttentionPlan::Shape shape{.num_heads = 160, .num_kv_heads = 40, .head_dim = 3, .max_rows = 16};
+  std::vector<Rows> sequences;
+  for (int s = 0; s < 8; ++s) sequences.push_back(decode_row(700 + 50 * s, 16, 0, 1000 * s));
+  static_assert(40 * 4 > kMaxItemQueries);
+  for (const int threads : {1, 3}) {
+    const Outcome outcome = run_plan(shape, sequences, 0, 16, threads);
+    EXPECT_EQ(outcome.tokens_loaded, (8 * 700 + 50 * 28) * 40);
+    EXPECT_LT(outcome.partial_items, outcome.items);
   }
 }
 

@@ -245,7 +245,7 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionItem
       }
       const AttentionQuery* queries = item.queries + first;
       const int after = left - count < kMaxTileQueries ? left - count : kMaxTileQueries;
-      prefetch_rows(queries + count, after, &AttentionQuery::q, head, kv.head_dim);
+      if (item.partial == nullptr) prefetch_rows(queries + count, after, &AttentionQuery::q, head, kv.head_dim);
       if (item.partial == nullptr && tile + kTileTokens >= item.end)
         prefetch_rows(queries, count, &AttentionQuery::out, head, kv.head_dim);
       if (source.at.blocks == kCopyBlockIds)
