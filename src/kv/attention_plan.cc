@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <tuple>
 
 #include "base/error.h"
 
@@ -16,12 +15,8 @@ constexpr std::size_t kRoundFloats = std::size_t{1} << 20;
 // cache); fewer, where threads would be without a few pieces each, but not fewer than a copy of a tile pays for.
 constexpr int kPieceQueries = 96, kMinPieceQueries = 48;
 constexpr int kPiecesPerThread = 4;
-// Merging less than this is not worth another thread's wake-up.
-constexpr std::size_t kMergeGrainFloats = 8192;
 
 constexpr std::size_t kNoUnit = std::numeric_limits<std::size_t>::max();
-
-int tiles_up_to(int position) { return (position + kTileTokens - 1) / kTileTokens; }
 
 /// The first position that a row sees.
 int first_seen(int position, int window) { return window > 0 ? std::max(0, position - window + 1) : 0; }
@@ -205,200 +200,6 @@ void AttentionPlan::add_run(std::size_t first_seq, std::size_t end_seq, int tile
   }
   open_unit_[first_seq] = units_.size();
   units_.push_back({seq.given->blocks.data(), seq.first_query, num_queries, begin, end, Cut::kTiles});
-}
-
-int AttentionPlan::heads_of_range(const Unit& unit) const {
-  return std::min(shape_.num_kv_heads, kMaxItemQueries / unit.num_queries);
-}
-
-void AttentionPlan::count_claims(int round) {
-  const int round_begin = first_tile_of(round), round_end = first_tile_of(round + 1);
-  tickets_ = {};
-  claims_before_.assign(1, 0);
-  std::size_t few = 0;
-  for (const Unit& unit : units_) {
-    int claims = round == 0 ? shape_.num_kv_heads : 0;
-    if (unit.cut == Cut::kHeadRange && round == 0)
-      claims = (shape_.num_kv_heads + heads_of_range(unit) - 1) / heads_of_range(unit);
-    if (unit.cut == Cut::kTiles)
-      claims =
-          std::max(0, std::min(tiles_up_to(unit.end), round_end) - std::max(unit.begin / kTileTokens, round_begin)) *
-          shape_.num_kv_heads;
-    const auto count = static_cast<std::size_t>(claims);
-    claims_before_.push_back(claims_before_.back() + count);
-    (unit.cut == Cut::kHeadRange          ? tickets_.ranges
-     : unit.num_queries > kMaxTileQueries ? tickets_.by_many
-                                          : few) += count;
-  }
-  const auto heads = static_cast<std::size_t>(shape_.num_kv_heads), threads = static_cast<std::size_t>(num_threads_);
-  tickets_.runs = (few - std::min(few, 2 * threads * heads)) / heads;
-  tickets_.singles = few - tickets_.runs * heads;
-  tickets_.run_claims = heads;
-}
-
-// Claims of many queries are spread evenly among the ranges and three quarters of the runs.
-std::pair<std::size_t, std::size_t> AttentionPlan::Tickets::claims_of(std::size_t ticket) const {
-  const auto other = [&](std::size_t i) {
-    const std::size_t first = by_many + (i < ranges ? i : ranges + (i - ranges) * run_claims);
-    return std::pair(first, first + (i < ranges ? 1 : run_claims));
-  };
-  const std::size_t mixed = by_many + ranges + runs - runs / 4;
-  if (ticket < mixed) {
-    const auto by_many_before = [&](std::size_t t) { return (t * by_many + mixed - 1) / mixed; };
-    const std::size_t before = by_many_before(ticket);
-    return by_many_before(ticket + 1) > before ? std::pair(before, before + 1) : other(ticket - before);
-  }
-  if (ticket < by_many + ranges + runs) return other(ticket - by_many);
-  const std::size_t first = by_many + ranges + runs * run_claims + (ticket - by_many - ranges - runs);
-  return {first, first + 1};
-}
-
-AttentionItem AttentionPlan::item(int round, const Unit& unit, std::size_t claim_of_unit) {
-  const auto heads = static_cast<std::size_t>(shape_.num_kv_heads);
-  const auto head = static_cast<int>(claim_of_unit % heads);
-  AttentionItem item{.blocks = unit.blocks,
-                     .queries = queries_.data() + unit.first_query,
-                     .partial = nullptr,
-                     .states = nullptr,
-                     .resumes = false,
-                     .num_queries = unit.num_queries,
-                     .kv_head = head,
-                     .head_stride = group_ * shape_.head_dim,
-                     .begin = unit.begin,
-                     .end = unit.end};
-  if (unit.cut == Cut::kHeads) return item;
-  const int tile = std::max(unit.begin / kTileTokens, first_tile_of(round)) + static_cast<int>(claim_of_unit / heads);
-  item.begin = std::max(unit.begin, tile * kTileTokens);
-  item.end = std::min(unit.end, (tile + 1) * kTileTokens);
-  const auto plane = static_cast<std::size_t>((tile - first_tile_of(round)) * shape_.num_kv_heads + head);
-  item.partial = partials_.data() +
-                 (plane * static_cast<std::size_t>(num_tile_queries_) + static_cast<std::size_t>(unit.first_query)) *
-                     static_cast<std::size_t>(state_floats_);
-  return item;
-}
-
-// The walk's next tile and head; behind the last one the walk has left the range.
-AttentionItem AttentionPlan::item_of_range(const Unit& unit, std::size_t claim_of_unit, Walk& walk) {
-  const int heads = heads_of_range(unit), first_head = static_cast<int>(claim_of_unit) * heads;
-  if (!walk.in_range) walk.tile = unit.begin / kTileTokens, walk.head = first_head;
-  const int begin = std::max(unit.begin, walk.tile * kTileTokens);
-  const int end = std::min(unit.end, (walk.tile + 1) * kTileTokens);
-  const std::ptrdiff_t before = static_cast<std::ptrdiff_t>(walk.head - first_head) * unit.num_queries;
-  const AttentionItem item{.blocks = unit.blocks,
-                           .queries = queries_.data() + unit.first_query,
-                           .partial = nullptr,
-                           .states = walk.states + before * state_floats_,
-                           .resumes = begin > unit.begin,
-                           .num_queries = unit.num_queries,
-                           .kv_head = walk.head,
-                           .head_stride = group_ * shape_.head_dim,
-                           .begin = begin,
-                           .end = end};
-  walk.in_range = true;
-  if (++walk.head == std::min(first_head + heads, shape_.num_kv_heads)) {
-    walk.head = first_head;
-    ++walk.tile;
-    walk.in_range = end < unit.end;
-  }
-  return item;
-}
-
-// Each thread has a share of consecutive tickets, then takes what others have left, then those of one claim.
-// Two threads that took turns would each get memory at a lower rate.
-void AttentionPlan::share_tickets() {
-  const std::size_t shared = tickets_.count() - tickets_.singles, threads = shares_.size() - 1;
-  for (std::size_t w = 0; w < threads; ++w) {
-    shares_[w].next.store(shared * w / threads, std::memory_order_relaxed);
-    shares_[w].end = shared * (w + 1) / threads;
-  }
-  shares_[threads].next.store(shared, std::memory_order_relaxed);
-  shares_[threads].end = tickets_.count();
-}
-
-// tickets_.count() when all are taken.
-std::size_t AttentionPlan::next_ticket(int worker) {
-  const std::size_t threads = shares_.size() - 1;
-  for (std::size_t i = 0; i <= threads; ++i) {
-    Share& share = shares_[i == threads ? threads : (static_cast<std::size_t>(worker) + i) % threads];
-    if (share.next.load(std::memory_order_relaxed) >= share.end) continue;
-    const std::size_t ticket = share.next.fetch_add(1, std::memory_order_relaxed);
-    if (ticket < share.end) return ticket;
-  }
-  return tickets_.count();
-}
-
-std::optional<AttentionItem> AttentionPlan::next_item(int round, int worker, Walk& walk) {
-  if (walk.claim == walk.end_claim) {
-    const std::size_t ticket = next_ticket(worker);
-    if (ticket >= tickets_.count()) return std::nullopt;
-    std::tie(walk.claim, walk.end_claim) = tickets_.claims_of(ticket);
-  }
-  const auto above = std::ranges::upper_bound(claims_before_, walk.claim) - claims_before_.begin();
-  const auto index = static_cast<std::size_t>(above) - 1;
-  const Unit& unit = units_[index];
-  const std::size_t claim_of_unit = walk.claim - claims_before_[index];
-  const AttentionItem next =
-      unit.cut == Cut::kHeadRange ? item_of_range(unit, claim_of_unit, walk) : item(round, unit, claim_of_unit);
-  if (!walk.in_range) ++walk.claim;
-  return next;
-}
-
-// A thread knows its next item before it works on the one at hand, whose end prefetches what comes next.
-void AttentionPlan::run_round(int round, const KvLayer& kv, AttentionFn attention, ThreadPool& pool) {
-  count_claims(round);
-  share_tickets();
-  pool.for_ranges(static_cast<std::size_t>(num_threads_), 1, [&](std::size_t, std::size_t, int worker) {
-    float* scratch = scratch_.data() + static_cast<std::size_t>(worker) * thread_floats();
-    Walk walk{.states = scratch + attention_scratch_floats(shape_.head_dim)};
-    std::optional<AttentionItem> item = next_item(round, worker, walk);
-    while (item) {
-      const std::optional<AttentionItem> next = next_item(round, worker, walk);
-      attention(kv, *item, next ? &*next : nullptr, scratch);
-      item = next;
-    }
-  });
-}
-
-void AttentionPlan::run(const KvLayer& kv, AttentionFn attention, MergeTilesFn merge_tiles, ThreadPool& pool) {
-  const auto heads = static_cast<std::size_t>(shape_.num_kv_heads);
-  for (int round = 0; round < num_rounds_; ++round) {
-    run_round(round, kv, attention, pool);
-    const int tiles = std::min(tiles_per_round_, end_tile_ - first_tile_of(round));
-    const auto query_floats = static_cast<std::size_t>(std::max(1, tiles) * state_floats_ * group_);
-    const std::size_t grain = std::max<std::size_t>(1, kMergeGrainFloats / query_floats);
-    pool.for_ranges(seqs_.size() * heads, grain, [&](std::size_t begin, std::size_t end, int) {
-      for (std::size_t task = begin; task < end; ++task)
-        merge(round, task / heads, static_cast<int>(task % heads), merge_tiles);
-    });
-  }
-}
-
-// Takes a round's results of one sequence and head into its queries' states; the last round's become outputs.
-void AttentionPlan::merge(int round, std::size_t seq_index, int head, MergeTilesFn merge_tiles) {
-  const Seq& seq = seqs_[seq_index];
-  const int first_tile = std::max(seq.begin / kTileTokens, first_tile_of(round));
-  const int end_tile = std::min(tiles_up_to(seq.end), first_tile_of(round + 1));
-  if (first_tile >= end_tile) return;
-  const auto state_floats = static_cast<std::size_t>(state_floats_),
-             queries = static_cast<std::size_t>(num_tile_queries_);
-  const std::size_t stride = static_cast<std::size_t>(shape_.num_kv_heads) * queries * state_floats;
-  const float* plane = partials_.data() + static_cast<std::size_t>(first_tile - first_tile_of(round)) * stride +
-                       static_cast<std::size_t>(head) * queries * state_floats;
-  float* states = states_.data() + static_cast<std::size_t>(head) * queries * state_floats;
-  const bool first = first_tile == seq.begin / kTileTokens, last = end_tile == tiles_up_to(seq.end);
-  for (int i = seq.first_query; i < seq.first_query + seq.num_queries; ++i) {
-    const std::size_t at = static_cast<std::size_t>(i) * state_floats;
-    float* out =
-        queries_[static_cast<std::size_t>(i)].out + static_cast<std::ptrdiff_t>(head) * group_ * shape_.head_dim;
-    merge_tiles(plane + at, static_cast<std::int64_t>(stride), end_tile - first_tile, shape_.head_dim, first,
-                states + at, last ? out : nullptr);
-  }
-}
-
-std::uint64_t AttentionPlan::kv_bytes_loaded(const KvLayer& kv) const {
-  std::uint64_t tokens = 0;
-  for (const Unit& unit : units_) tokens += static_cast<std::uint64_t>(unit.end - unit.begin);
-  return tokens * static_cast<std::uint64_t>(shape_.num_kv_heads) * kv.token_bytes;
 }
 
 }  // namespace octavo

@@ -109,6 +109,7 @@ class AttentionPlan {
     bool in_range = false;
   };
 
+  // Making a plan (attention_plan.cc).
   bool is_cut_by_tiles(const AttentionSequence& sequence, int window) const;
   void add_queries(const AttentionSequence& sequence, int window);
   void add_direct_units(const AttentionSequence& sequence, int window);
@@ -118,9 +119,11 @@ class AttentionPlan {
   void add_shared_units(std::size_t first_seq, std::size_t end_seq);
   void add_run(std::size_t first_seq, std::size_t end_seq, int tile);
 
+  // Running it (attention_plan_run.cc).
   std::size_t thread_floats() const {
     return static_cast<std::size_t>(attention_scratch_floats(shape_.head_dim) + kMaxItemQueries * state_floats_);
   }
+  static int tiles_up_to(int position) { return (position + kTileTokens - 1) / kTileTokens; }
   int first_tile_of(int round) const { return first_tile_ + round * tiles_per_round_; }
   void count_claims(int round);
   int heads_of_range(const Unit& unit) const;

@@ -112,9 +112,7 @@ void CpuRunner::forward(const Batch& batch) {
   transformer_->forward(batch);
 }
 
-std::span<const float> CpuRunner::logits(int first, int count) {
-  return transformer_->logits(first, count);
-}
+std::span<const float> CpuRunner::logits(int first, int count) { return transformer_->logits(first, count); }
 
 std::uint64_t CpuRunner::kv_bytes_per_token() const { return kv_->storage().shape().bytes_per_token(); }
 
