@@ -122,7 +122,7 @@ inline U8 u8_triple(U8 x) { return _mm512_add_epi8(x, _mm512_add_epi8(x, x)); }
 struct Bytes4 {
   const int8_t* bytes;
 
-  operator U8() const {
+  operator U8() const {  // NOLINT(google-explicit-constructor): it is what other levels have a U8 for
     int32_t word;
     __builtin_memcpy(&word, bytes, 4);
     return _mm512_set1_epi32(word);
