@@ -1,7 +1,7 @@
 // Matrix times rows of activations: tiles of kLanes outputs by up to kTileRows rows, K in ascending order.
 //
-// What a kernel is made of is inlined by name. Left to the compiler, which has a budget for a whole unit, some of it
-// becomes calls, whose sums go through memory.
+// What a kernel is made of is inlined by name (OCTAVO_KERNEL_PART of the level). Left to the compiler, which has a
+// budget for a whole unit, some of it becomes calls, whose sums go through memory.
 #pragma once
 
 #include "kernels/generic/matmul_low_bit.inl"
@@ -25,7 +25,7 @@ inline I32 first_sum(const ActTile<R>& x, int part, int r) {
 /// dot[r] = the weights q times row r, over one scale group. Rows are in the inner loop: their sums are independent of
 /// each other, and a sum waits for its own last product.
 template <DType T, int R>
-__attribute__((always_inline)) inline void dot_group(const U8* q, const ActTile<R>& x, int part, I32 (&dot)[R]) {
+OCTAVO_KERNEL_PART void dot_group(const U8* q, const ActTile<R>& x, int part, I32 (&dot)[R]) {
   using W = Weights<T>;
   constexpr int kQuads = W::kGroup / kQuad;
   const int first = part * W::kGroup;
@@ -50,8 +50,8 @@ __attribute__((always_inline)) inline void dot_group(const U8* q, const ActTile<
 /// acc[r] += the 32 weights of group g of a block times row r's activations. Where halves of the 32 have scales of
 /// their own, they are added up before the scale of the activations, common to both, comes in.
 template <DType T, int R>
-__attribute__((always_inline)) inline void add_group(const U8 (&q)[8], const F32* scale, const F32* minimum, int g,
-                                                     const ActTile<R>& x, F32 (&acc)[R]) {
+OCTAVO_KERNEL_PART void add_group(const U8 (&q)[8], const F32* scale, const F32* minimum, int g, const ActTile<R>& x,
+                                  F32 (&acc)[R]) {
   using W = Weights<T>;
   constexpr int kParts = 32 / W::kGroup;  // scale groups within the 32
   F32 sum[R];
@@ -90,8 +90,7 @@ inline void prefetch_share(const WeightStream& stream, size_t offset, int h, int
 
 /// acc[r] = kLanes outputs of half h of a panel, times row r.
 template <DType T, int R, class Stream>
-__attribute__((always_inline)) inline void dot_tile(Stream stream, int64_t cols, int h, const ActTile<R>* x,
-                                                    F32 (&acc)[R]) {
+OCTAVO_KERNEL_PART void dot_tile(Stream stream, int64_t cols, int h, const ActTile<R>* x, F32 (&acc)[R]) {
   constexpr PackedBlock kB = packed_block(T);
   constexpr int kUnit = unit_blocks(T), kGroups = kB.block / 32;
   for_blocks<T>(stream.panel, cols, [&](const uint8_t* unit, int b, const uint8_t* quads, const uint8_t* scales) {
@@ -122,8 +121,7 @@ inline F32 load_plain(const uint8_t* p, int64_t element) {
 }
 
 template <DType T, int R, bool Prefetch>
-__attribute__((always_inline)) inline void dot_tile_plain(const WeightStream& stream, int64_t cols, int h,
-                                                          const float* x, F32 (&acc)[R]) {
+OCTAVO_KERNEL_PART void dot_tile_plain(const WeightStream& stream, int64_t cols, int h, const float* x, F32 (&acc)[R]) {
   constexpr int kColumnBytes = packed_block(T).scale_bytes, kColumnsAtOnce = 64 / kColumnBytes * kPasses;
   for (int64_t k = 0; k < cols; ++k) {
     const F32 w = load_plain<T>(stream.panel, k * kPanelRows + h * kLanes);
@@ -135,8 +133,8 @@ __attribute__((always_inline)) inline void dot_tile_plain(const WeightStream& st
 /// Rows row .. row + R of y for vector h of a panel's outputs. Always inlined: as a function of its own GCC 12 keeps a
 /// part of its addresses on the stack, and 32 rows of Q8_0 take 1.15 times as long.
 template <DType T, int R, bool Prefetch, class Stream>
-__attribute__((always_inline)) inline void tile(const Stream& stream, const PackedMatrix& w, const ActivationRows& a,
-                                                int h, int64_t output, int64_t row, float* y, int64_t ldy) {
+OCTAVO_KERNEL_PART void tile(const Stream& stream, const PackedMatrix& w, const ActivationRows& a, int h,
+                             int64_t output, int64_t row, float* y, int64_t ldy) {
   F32 acc[R];
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) acc[r] = f32_zero();
@@ -163,9 +161,8 @@ __attribute__((always_inline)) inline void tile(const Stream& stream, const Pack
 
 /// Tiles of kTileRows rows, `tiles` of them from row `row`. One alone reads ahead in its stream; several share that.
 template <DType T>
-__attribute__((always_inline)) inline void whole_tiles(const WeightStream& s, const PackedMatrix& w,
-                                                       const ActivationRows& a, int h, int64_t output, int64_t row,
-                                                       int64_t tiles, float* y, int64_t ldy) {
+OCTAVO_KERNEL_PART void whole_tiles(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a, int h,
+                                    int64_t output, int64_t row, int64_t tiles, float* y, int64_t ldy) {
   const int64_t row_end = row + tiles * kTileRows;
   int64_t pass = h * tiles;  // of kPasses * tiles over the panel
   if constexpr (is_plain_float(T) || is_low_bit(T)) {
@@ -198,9 +195,8 @@ __attribute__((noinline)) void whole_tiles_apart(const WeightStream& s, const Pa
 
 /// The tiles of rows over vector h of a panel's outputs, largest first, as act_tiles.h cuts rows.
 template <DType T>
-__attribute__((always_inline)) inline void panel_pass(const WeightStream& s, const PackedMatrix& w,
-                                                      const ActivationRows& a, int h, int64_t output, int64_t row,
-                                                      int64_t row_end, float* y, int64_t ldy) {
+OCTAVO_KERNEL_PART void panel_pass(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a, int h,
+                                   int64_t output, int64_t row, int64_t row_end, float* y, int64_t ldy) {
   if (const int64_t tiles = (row_end - row) / kTileRows; tiles > 0) {
     if constexpr (is_low_bit(T) || decodes_scales_once<T>()) {
       whole_tiles_apart<T>(s, w, a, h, output, row, tiles, y, ldy);

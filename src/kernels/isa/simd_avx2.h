@@ -14,6 +14,8 @@ using I32 = __m256i;
 using U8 = __m256i;
 using Mask = __m256;
 
+/// What pieces of a product are declared with.
+#define OCTAVO_KERNEL_PART __attribute__((always_inline)) inline
 inline constexpr int kLanes = 8;
 inline constexpr int kTileRows = 4;
 #ifdef OCTAVO_AVX_VNNI

@@ -13,6 +13,8 @@ using I32 = __m512i;
 using U8 = __m512i;
 using Mask = __mmask16;
 
+/// What pieces of a product are declared with.
+#define OCTAVO_KERNEL_PART __attribute__((always_inline)) inline
 inline constexpr int kLanes = 16;
 inline constexpr int kTileRows = 8;
 inline constexpr int kWideBias = 128;
