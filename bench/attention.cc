@@ -21,6 +21,7 @@
 #include "kernels/dispatch.h"
 #include "kernels/machine.h"
 #include "kv/attention_plan.h"
+#include "kv/kv_element.h"
 #include "octavo/kv/types.h"
 
 namespace octavo::bench {
@@ -51,10 +52,10 @@ std::vector<Case> cases(bool quick, bool warm) {
   for (const int depth : depths)
     for (const int batch : {1, 16})
       for (const bool scattered : {false, true})
-        for (const KvType type : {KvType::kF16, KvType::kQ8_0})
+        for (const KvType type : {KvType::kI16, KvType::kF16, KvType::kQ8_0})
           for (const int head_dim : {64, 128})
             for (const int group : {1, 3, 4, 8}) all.push_back({depth, batch, head_dim, group, type, scattered});
-  for (const KvType type : {KvType::kF16, KvType::kQ8_0})
+  for (const KvType type : {KvType::kI16, KvType::kF16, KvType::kQ8_0})
     for (const int head_dim : {64, 128})
       for (const int group : {1, 3, 4, 8})
         all.push_back({quick ? 700 : 4096 + 512, 16, head_dim, group, type, false, quick ? 512 : 4096});
@@ -65,8 +66,8 @@ std::vector<Case> cases(bool quick, bool warm) {
 class Setup {
  public:
   Setup(const Case& c, KOrder k_order, AlignedBuffer<std::uint8_t>& arena, bool warm) : c_(c) {
-    const std::size_t dim = static_cast<std::size_t>(c.head_dim), element = c.type == KvType::kQ8_0 ? 1 : 2;
-    const std::size_t scales = c.type == KvType::kQ8_0 ? dim / kKvScaleDims * 2 : 0;
+    const std::size_t dim = static_cast<std::size_t>(c.head_dim), element = element_bytes(c.type);
+    const std::size_t scales = 2 * scales_per_head(c.type, c.head_dim);
     kv_ = {.data = arena.data(),
            .block_bytes = kKvHeads * 2 * kBlockSize * (dim * element + scales),
            .head_bytes = 2 * kBlockSize * (dim * element + scales),
@@ -199,7 +200,7 @@ int run(int argc, char** argv) {
   fmt::print("---|---:|---:|---:|---:|---|---:\n");
   for (const Case& c : cases(quick, warm)) {
     if (name_of(c).find(filter) == std::string::npos) continue;
-    if (token_major && c.type == KvType::kQ8_0) continue;
+    if (token_major && scale_dims(c.type) > 0) continue;
     const Setup setup(c, token_major ? KOrder::kTokenMajor : KOrder::kDimMajor, arena, warm);
     AttentionPlan plan(
         {.num_heads = kKvHeads * c.group, .num_kv_heads = kKvHeads, .head_dim = c.head_dim, .max_rows = 16},

@@ -29,7 +29,7 @@ import compare_logits
 import dequantize_model
 
 REFERENCE = "f32"
-KV_TYPES = ("f16", "bf16", "q8_0")
+KV_TYPES = ("i16", "f16", "bf16", "q8_0")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TEXTS = (ROOT / "tests" / "data" / "text" / "english.txt", ROOT / "LICENSE")
 

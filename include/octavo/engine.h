@@ -42,7 +42,7 @@ struct EngineOptions {
   std::filesystem::path model_path = {};  // a GGUF file
   int num_threads = 0;                    // 0: every CPU this process may use
   std::string isa = "auto";  // auto, scalar, avx2, avxvnni, avx512vnni, neon; an unsupported one is an error
-  KvType kv_type = KvType::kF16;
+  KvType kv_type = kDefaultKvType;
   KvLayout kv_layout = KvLayout::kPaged;  // contiguous: one sequence at a time, others wait; no q8_0
   int block_size = 16;                    // tokens in a KV block of the paged layout: a power of two, 1 to 256
   std::uint64_t kv_memory_bytes = 0;      // hard budget of the KV arena; 0: half of what is free after loading

@@ -34,7 +34,7 @@ struct VocabularyInfo {
 /// Memory at a context, in bytes.
 struct MemoryNeed {
   int context = 0;
-  KvType kv_type = KvType::kF16;
+  KvType kv_type = kDefaultKvType;
   std::uint64_t weight_bytes = 0;           // repacked
   std::uint64_t unmapped_weight_bytes = 0;  // with --no-repack: beside the file's pages
   std::uint64_t mapped_weight_bytes = 0;    // with --no-repack: of the file's pages, which processes share
@@ -59,7 +59,7 @@ struct InfoReport {
 
 struct InfoOptions {
   int context = 0;  // 0: what the model was trained for
-  KvType kv_type = KvType::kF16;
+  KvType kv_type = kDefaultKvType;
   int block_size = 16;
 };
 

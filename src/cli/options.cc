@@ -95,7 +95,7 @@ void add_model_option(CLI::App& app, std::string& model) {
 void add_kv_type_option(CLI::App& app, KvType& type) {
   add_parsed(
       app, "--kv-type", "TYPE", [](const std::string& text) { return parse_kv_type(text); },
-      [&type](KvType v) { type = v; }, "Element type of the KV cache: f16 (default), bf16, q8_0, f32");
+      [&type](KvType v) { type = v; }, "Element type of the KV cache: i16 (default), f16, bf16, q8_0, f32");
 }
 
 void add_log_level_option(CLI::App& app, Context& context) {

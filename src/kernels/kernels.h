@@ -45,11 +45,12 @@ enum class KOrder : uint8_t {
 /// token_stride is head_dim,
 ///     K       in k_order
 ///     V       [block_size][head_dim], v_offset bytes after K
-///     K scale [ceil(head_dim / 32)][block_size]      IEEE halfs, q8_0 only, behind V
-///     V scale [ceil(head_dim / 32)][block_size]
-/// q8_0 lies in pairs, for integer products: K is [ceil(head_dim / 2)][block_size][2 dimensions], V is
+///     K scale [ceil(head_dim / run)][block_size]     IEEE halfs, q8_0 and i16 only, behind V
+///     V scale [ceil(head_dim / run)][block_size]     run: kQ8ScaleDims or kI16ScaleDims
+/// q8_0 and i16 lie in pairs, for integer products: K is [ceil(head_dim / 2)][block_size][2 dimensions], V is
 /// [ceil(block_size / 2)][head_dim][2 tokens].
-/// The contiguous layout is one block as long as the cache's capacity, token-major, with all V after all K.
+/// The contiguous layout is one block as long as the cache's capacity, token-major, with all V after all K. Scales of
+/// i16 lie behind each token's elements there, and so between them.
 struct KvLayer {
   uint8_t* data;
   size_t block_bytes;  // from one block of this layer to the next
@@ -61,8 +62,11 @@ struct KvLayer {
   int token_stride;  // elements from one token to the next in V and in token-major K; head_dim where heads lie apart
 };
 
-/// Dimensions of a head that share a q8_0 scale.
-inline constexpr int kKvScaleDims = 32;
+/// Dimensions of a head that share a scale, in q8_0 and i16.
+inline constexpr int kQ8ScaleDims = 32, kI16ScaleDims = 64;
+/// The scale of q8_0 is that of an integer of 1. The scale of i16, too small for a half, is that of this integer, which
+/// the largest of its dimensions becomes: 14 bits, so that 64 products with 14 more stay within 32.
+inline constexpr int kI16One = 1 << 13;
 
 /// Writes the K and V of one token, [kv_heads][head_dim] each, rounded to the cache's type.
 using WriteKvFn = void (*)(const KvLayer& kv, int32_t block, int token_in_block, const float* k, const float* v);
@@ -105,7 +109,7 @@ struct AttentionItem {
 /// Floats of scratch that an AttentionFn needs, for one thread.
 constexpr int64_t attention_scratch_floats(int head_dim) {
   return (int64_t)(kMaxItemQueries + kMaxTileQueries) * (head_dim + 2) +  // states, results of a tile
-         (int64_t)2 * kTileTokens * head_dim;                             // K and V of a tile as floats
+         (int64_t)2 * kTileTokens * (head_dim + 1);                       // a copy of K and V of a tile
 }
 
 /// `next` is the item that this thread will likely do next, or null: its first tile is prefetched.
@@ -117,7 +121,7 @@ using MergeTilesFn = void (*)(const float* partials, int64_t stride, int num_til
                               float* state, float* out);
 
 /// Index of WriteKvFn and AttentionFn tables; the order of octavo::KvType.
-inline constexpr int kNumKvTypes = 4;
+inline constexpr int kNumKvTypes = 5;
 
 struct KernelTable {
   MatmulFn matmul[kNumDTypes];

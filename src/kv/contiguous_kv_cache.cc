@@ -10,13 +10,19 @@
 #include "base/error.h"
 #include "kernels/dispatch.h"
 #include "kernels/kernels.h"
+#include "kv/kv_element.h"
 
 namespace octavo {
 namespace {
 
-// Bytes of one position of one head, K or V; at most 2^33.
+// Elements of one position of one head, K or V; of i16 the scales, which are halfs, lie behind the dimensions.
+std::ptrdiff_t position_elements(const ContiguousKvOptions& options) {
+  return options.head_dim + static_cast<std::ptrdiff_t>(scales_per_head(options.type, options.head_dim));
+}
+
+// Their bytes, at most 2^34.
 std::size_t bytes_per_token(const ContiguousKvOptions& options) {
-  return static_cast<std::size_t>(options.head_dim) * (options.type == KvType::kF32 ? 4 : 2);
+  return static_cast<std::size_t>(position_elements(options)) * element_bytes(options.type);
 }
 
 // Bytes of `capacity` positions, K and V; false if an address cannot count them.
@@ -30,7 +36,7 @@ bool total_bytes(const ContiguousKvOptions& options, int capacity, std::size_t& 
 
 Result<void> check_options(const ContiguousKvOptions& options) {
   if (options.type == KvType::kQ8_0)
-    return fail("a contiguous KV cache has elements of f32, f16 or bf16, found {}", kv_type_name(options.type));
+    return fail("a contiguous KV cache has elements of i16, f16, bf16 or f32, found {}", kv_type_name(options.type));
   const std::pair<const char*, int> counts[] = {{"batch", options.batch},
                                                 {"num_kv_heads", options.num_kv_heads},
                                                 {"head_dim", options.head_dim},
@@ -47,7 +53,7 @@ Result<void> check_options(const ContiguousKvOptions& options) {
 struct ContiguousKvCache::Memory {
   // Both are chosen once: every level rounds alike, so the fastest one writes.
   const KernelTable& kernels = kernel_table(supported_isa_levels().back());
-  AlignedBuffer<std::uint8_t> buffer;  // [K, V][batch][kv_heads][capacity][head_dim]
+  AlignedBuffer<std::uint8_t> buffer;  // [K, V][batch][kv_heads][capacity][position_elements]
 };
 
 ContiguousKvCache::ContiguousKvCache(const ContiguousKvOptions& options)
@@ -209,7 +215,7 @@ std::span<std::byte> ContiguousKvCache::raw_values() {
 Result<ContiguousKvView> ContiguousKvCache::get_kv() const {
   if (is_empty()) return fail("cache is empty");
   const std::byte* keys = std::as_bytes(memory_->buffer.span()).data();
-  const std::ptrdiff_t head_stride = std::ptrdiff_t{capacity_} * options_.head_dim;
+  const std::ptrdiff_t position_stride = position_elements(options_), head_stride = capacity_ * position_stride;
   return ContiguousKvView{.type = options_.type,
                           .keys = keys,
                           .values = keys + memory_->buffer.size() / 2,
@@ -220,7 +226,7 @@ Result<ContiguousKvView> ContiguousKvCache::get_kv() const {
                           .lengths = lengths_,
                           .row_stride = options_.num_kv_heads * head_stride,
                           .head_stride = head_stride,
-                          .position_stride = options_.head_dim};
+                          .position_stride = position_stride};
 }
 
 KvLayer ContiguousKvCache::layer() const {
@@ -234,7 +240,7 @@ KvLayer ContiguousKvCache::layer() const {
           .block_size = capacity_,
           .num_kv_heads = options_.num_kv_heads,
           .head_dim = options_.head_dim,
-          .token_stride = options_.head_dim};
+          .token_stride = static_cast<int>(position_elements(options_))};
 }
 
 }  // namespace octavo

@@ -1,7 +1,9 @@
 #include "kv/decode_kv.h"
 
 #include <cstring>
+#include <utility>
 
+#include "kv/kv_element.h"
 #include "tensor/dequantize.h"
 
 namespace octavo {
@@ -45,23 +47,37 @@ void decode_heads(const KvLayer& kv, BlockId block, int slot, float* key, float*
   }
 }
 
-// Bytes times the scale of their kKvScaleDims dimensions; K in pairs of dimensions, V in pairs of tokens, the scales
-// behind V (kernels.h, KvLayer).
-void decode_q8_0(const KvLayer& kv, BlockId block, int slot, float* key, float* value) {
+// Integers times the scale of their dimensions; K in pairs of dimensions, V in pairs of tokens, the scales behind V
+// (kernels.h, KvLayer). `unit` is what an integer of 1 is worth, times the scale.
+template <class T>
+void decode_pairs(const KvLayer& kv, KvType type, float unit, BlockId block, int slot, float* key, float* value) {
   const auto dim = static_cast<std::size_t>(kv.head_dim), size = static_cast<std::size_t>(kv.block_size);
-  const auto token = static_cast<std::size_t>(slot);
-  const std::size_t groups = (dim + kKvScaleDims - 1) / kKvScaleDims;
+  const auto token = static_cast<std::size_t>(slot), run = static_cast<std::size_t>(scale_dims(type));
+  const std::size_t groups = scales_per_head(type, kv.head_dim);
   for (int head = 0; head < kv.num_kv_heads; ++head, key += dim, value += dim) {
     const std::uint8_t* const k = head_data(kv, block, head);
     const std::uint8_t* const v = k + kv.v_offset;
-    const std::uint8_t* const scales = v + (size + 1) / 2 * 2 * dim;
+    const std::uint8_t* const scales = v + (size + 1) / 2 * 2 * dim * sizeof(T);
     for (std::size_t d = 0; d < dim; ++d) {
-      const std::size_t at = d / kKvScaleDims * size + token;
-      key[d] = static_cast<float>(load<std::int8_t>(k, 2 * (d / 2 * size + token) + d % 2)) *
-               f16_to_f32(load<std::uint16_t>(scales, at));
-      value[d] = static_cast<float>(load<std::int8_t>(v, 2 * (token / 2 * dim + d) + token % 2)) *
-                 f16_to_f32(load<std::uint16_t>(scales, groups * size + at));
+      const std::size_t at = d / run * size + token;
+      key[d] = static_cast<float>(load<T>(k, 2 * (d / 2 * size + token) + d % 2)) *
+               (f16_to_f32(load<std::uint16_t>(scales, at)) * unit);
+      value[d] = static_cast<float>(load<T>(v, 2 * (token / 2 * dim + d) + token % 2)) *
+                 (f16_to_f32(load<std::uint16_t>(scales, groups * size + at)) * unit);
     }
+  }
+}
+
+// The same of the contiguous layout: a token's integers, then its scales.
+void decode_i16_by_token(const KvLayer& kv, int slot, BlockId block, float* key, float* value) {
+  const auto dim = static_cast<std::size_t>(kv.head_dim);
+  const std::size_t row = static_cast<std::size_t>(slot) * static_cast<std::size_t>(kv.token_stride);
+  for (int head = 0; head < kv.num_kv_heads; ++head) {
+    const std::uint8_t* const k = head_data(kv, block, head);
+    for (const auto& [from, to] : {std::pair{k, &key}, std::pair{k + kv.v_offset, &value}})
+      for (std::size_t d = 0; d < dim; ++d)
+        *(*to)++ = static_cast<float>(load<std::int16_t>(from, row + d)) *
+                   (f16_to_f32(load<std::uint16_t>(from, row + dim + d / kI16ScaleDims)) / kI16One);
   }
 }
 
@@ -72,7 +88,13 @@ void decode_kv(const KvLayer& kv, KvType type, BlockId block, int slot, float* k
     case KvType::kF32: decode_heads<float>(kv, block, slot, key, value, [](float x) { return x; }); return;
     case KvType::kF16: decode_heads<std::uint16_t>(kv, block, slot, key, value, f16_to_f32); return;
     case KvType::kBF16: decode_heads<std::uint16_t>(kv, block, slot, key, value, bf16_to_f32); return;
-    case KvType::kQ8_0: decode_q8_0(kv, block, slot, key, value); return;
+    case KvType::kQ8_0: decode_pairs<std::int8_t>(kv, type, 1.0F, block, slot, key, value); return;
+    case KvType::kI16:
+      if (kv.k_order == KOrder::kTokenMajor)
+        decode_i16_by_token(kv, slot, block, key, value);
+      else
+        decode_pairs<std::int16_t>(kv, type, 1.0F / kI16One, block, slot, key, value);
+      return;
   }
 }
 

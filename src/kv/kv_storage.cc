@@ -4,23 +4,15 @@
 #include <new>
 #include <numeric>
 
+#include "kv/kv_element.h"
+
 namespace octavo {
 namespace {
 
-std::size_t element_bytes(KvType type) {
-  switch (type) {
-    case KvType::kF32: return 4;
-    case KvType::kQ8_0: return 1;
-    case KvType::kF16:
-    case KvType::kBF16: return 2;
-  }
-  return 0;
-}
-
-/// Bytes of K of one head and block; q8_0 pads to pairs of dimensions.
+/// Bytes of K of one head and block; types with scales pad to pairs of dimensions.
 std::size_t k_bytes(const KvShape& shape) {
   const auto dim = static_cast<std::size_t>(shape.head_dim);
-  const std::size_t stored = shape.type == KvType::kQ8_0 ? (dim + 1) / 2 * 2 : dim;
+  const std::size_t stored = scale_dims(shape.type) > 0 ? (dim + 1) / 2 * 2 : dim;
   return stored * static_cast<std::size_t>(shape.block_size) * element_bytes(shape.type);
 }
 
@@ -28,9 +20,9 @@ std::size_t k_bytes(const KvShape& shape) {
 
 std::size_t KvShape::head_bytes() const {
   const auto dim = static_cast<std::size_t>(head_dim), tokens = static_cast<std::size_t>(block_size);
-  if (type != KvType::kQ8_0) return k_bytes(*this) + tokens * dim * element_bytes(type);
-  const std::size_t v_bytes = (tokens + 1) / 2 * 2 * dim;                         // pairs of tokens
-  const std::size_t scales = tokens * ((dim + kKvScaleDims - 1) / kKvScaleDims);  // of K, and as many of V
+  if (scale_dims(type) == 0) return k_bytes(*this) + tokens * dim * element_bytes(type);
+  const std::size_t v_bytes = (tokens + 1) / 2 * 2 * dim * element_bytes(type);  // pairs of tokens
+  const std::size_t scales = tokens * scales_per_head(type, head_dim);           // of K, and as many of V
   return k_bytes(*this) + v_bytes + 2 * scales * sizeof(std::uint16_t);
 }
 
@@ -81,7 +73,6 @@ Result<KvStorage> KvStorage::create(const KvShape& shape, std::span<const int> n
 Result<KvStorage> KvStorage::create_contiguous(const KvShape& shape) {
   KvStorage storage;
   storage.shape_ = shape;
-  storage.arena_bytes_ = shape.block_bytes();
   storage.num_blocks_.assign(shape.group_layers.size(), 1);
   for (const int count : shape.group_layers) {
     std::vector<ContiguousKvCache>& caches = storage.caches_.emplace_back();
@@ -93,6 +84,9 @@ Result<KvStorage> KvStorage::create_contiguous(const KvShape& shape) {
                                                                      .head_dim = shape.head_dim,
                                                                      .initial_capacity = 0,
                                                                      .max_seq_len = shape.block_size}));
+      storage.arena_bytes_ += std::uint64_t{cache.layer().token_bytes} *
+                              static_cast<std::uint64_t>(shape.num_kv_heads) *
+                              static_cast<std::uint64_t>(shape.block_size);
       layers.push_back(cache.layer());
       caches.push_back(std::move(cache));
     }

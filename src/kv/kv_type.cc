@@ -11,8 +11,11 @@ struct KvTypeName {
   KvType type;
   std::string_view name;
 };
-constexpr std::array<KvTypeName, 4> kNames = {
-    {{KvType::kF16, "f16"}, {KvType::kBF16, "bf16"}, {KvType::kQ8_0, "q8_0"}, {KvType::kF32, "f32"}}};
+constexpr std::array<KvTypeName, 5> kNames = {{{KvType::kI16, "i16"},
+                                               {KvType::kF16, "f16"},
+                                               {KvType::kBF16, "bf16"},
+                                               {KvType::kQ8_0, "q8_0"},
+                                               {KvType::kF32, "f32"}}};
 
 }  // namespace
 
@@ -27,7 +30,7 @@ Result<KvType> parse_kv_type(std::string_view name) {
   for (const KvTypeName& row : kNames) {
     if (row.name == name) return row.type;
   }
-  return fail("KV type: found \"{}\", expected f16, bf16, q8_0 or f32", name);
+  return fail("KV type: found \"{}\", expected i16, f16, bf16, q8_0 or f32", name);
 }
 
 }  // namespace octavo

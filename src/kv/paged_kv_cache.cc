@@ -76,7 +76,7 @@ Result<KvStorage> make_paged(const PagedKvOptions& options, const KvShape& shape
 /// includes.
 Result<KvStorage> make_contiguous(const PagedKvOptions& options, KvShape shape, std::span<PagedKvCache::Group> groups) {
   if (options.type == KvType::kQ8_0)
-    return fail("a contiguous KV layout has elements of f32, f16 or bf16, found {}", kv_type_name(options.type));
+    return fail("a contiguous KV layout has elements of i16, f16, bf16 or f32, found {}", kv_type_name(options.type));
   std::int64_t tokens = std::numeric_limits<int>::max();
   if (options.max_tokens != 0) tokens = std::min(tokens, options.max_tokens);
   if (options.num_blocks != 0) {

@@ -16,7 +16,7 @@ namespace octavo {
 
 struct CpuRunnerOptions {
   IsaLevel isa = IsaLevel::kScalar;
-  KvType kv_type = KvType::kF16;
+  KvType kv_type = kDefaultKvType;
   KvLayout kv_layout = KvLayout::kPaged;
   int block_size = 16;                // tokens: a power of two, 1 to 256
   std::uint64_t kv_memory_bytes = 0;  // 0: half of what is free after loading

@@ -88,8 +88,9 @@ TEST(Info, MemoryGrowsWithContextAndKvType) {
     const auto memory = json_of(cli, args).at("memory").as_object();
     return std::pair(memory.at("kv_bytes_per_token").to_number<int>(), memory.at("kv_bytes").to_number<int>());
   };
-  EXPECT_EQ(kv({}), std::pair(128, 128 * 256));                    // the trained context
-  EXPECT_EQ(kv({"--context", "100"}), std::pair(128, 128 * 112));  // in whole blocks
+  EXPECT_EQ(kv({}), std::pair(132, 132 * 256));                    // the trained context
+  EXPECT_EQ(kv({"--context", "100"}), std::pair(132, 132 * 112));  // in whole blocks
+  EXPECT_EQ(kv({"--context", "16", "--kv-type", "f16"}), std::pair(128, 128 * 16));
   EXPECT_EQ(kv({"--context", "16", "--kv-type", "f32"}), std::pair(256, 256 * 16));
   EXPECT_EQ(kv({"--context", "16", "--kv-type", "q8_0"}), std::pair(68, 68 * 16));
 }
@@ -99,7 +100,7 @@ TEST(Info, MemoryIsToldForRepackedWeightsAndForThoseLeftInTheFile) {
   CliRun cli;
   const auto memory = json_of(cli, {file.string(), "--context", "16"}).at("memory").as_object();
   const auto number = [](const boost::json::value& value) { return value.to_number<std::uint64_t>(); };
-  const std::uint64_t matrices = 680 + 2304 + 4096 + 3456, vectors = 512, kv = 128 * 16;
+  const std::uint64_t matrices = 680 + 2304 + 4096 + 3456, vectors = 512, kv = 132 * 16;
   const auto& no_repack = memory.at("no_repack");
   EXPECT_EQ(number(no_repack.at("mapped_weight_bytes")), matrices);
   EXPECT_EQ(number(no_repack.at("weight_bytes")), vectors);
@@ -110,17 +111,18 @@ TEST(Info, MemoryIsToldForRepackedWeightsAndForThoseLeftInTheFile) {
 }
 
 TEST(Info, WindowedLayersNeedNoMoreThanTheirWindowAndAStep) {
-  // 5 layers look back 24 tokens, the sixth looks at all; 2 heads of 32 dimensions, K and V, 2 bytes each.
+  // 5 layers look back 24 tokens, the sixth looks at all; 2 heads of 32 dimensions, K and V, 2 bytes each and a
+  // scale of 2.
   const TempFile file(test::TinyModel{.arch = "gemma3", .layers = 6, .window = 24}.bytes());
   CliRun cli;
   const auto kv_bytes = [&](const char* context) {
     const auto memory = json_of(cli, {file.string(), "--context", context}).at("memory").as_object();
-    EXPECT_EQ(memory.at("kv_bytes_per_token").to_number<int>(), 6 * 256);
+    EXPECT_EQ(memory.at("kv_bytes_per_token").to_number<int>(), 6 * 264);
     return memory.at("kv_bytes").to_number<int>();
   };
-  EXPECT_EQ(kv_bytes("160"), 160 * 6 * 256);
+  EXPECT_EQ(kv_bytes("160"), 160 * 6 * 264);
   // 24 + 512 tokens in blocks of 16, and the two blocks that these begin and end in.
-  EXPECT_EQ(kv_bytes("1024"), (1024 + 5 * (34 + 2) * 16) * 256);
+  EXPECT_EQ(kv_bytes("1024"), (1024 + 5 * (34 + 2) * 16) * 264);
 }
 
 TEST(Info, TheTableShowsTheSame) {

@@ -34,12 +34,12 @@ class KvQuality:
 
 class SmolLm2(KvQuality, unittest.TestCase):
     model = support.SMOLLM2
-    max_kl = {"f16": 1.1e-6, "bf16": 7e-5, "q8_0": 1e-3}
+    max_kl = {"i16": 1.1e-6, "f16": 1.1e-6, "bf16": 7e-5, "q8_0": 1e-3}
 
 
 class Gemma3(KvQuality, unittest.TestCase):
     model = support.GEMMA3
-    max_kl = {"f16": 1e-6, "bf16": 6e-5, "q8_0": 1e-3}
+    max_kl = {"i16": 1e-6, "f16": 1e-6, "bf16": 6e-5, "q8_0": 1e-3}
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ def peak_private_bytes(*args):
 
 class Arena(unittest.TestCase):
     def test_one_group_gets_every_block_that_fits(self):
-        for kv_type in ("f32", "f16", "q8_0"):
+        for kv_type in ("f32", "i16", "f16", "q8_0"):
             block_bytes = 16 * info(support.SMOLLM2, "--kv-type", kv_type)["memory"]["kv_bytes_per_token"]
             for budget in (block_bytes, 2 * block_bytes - 1, 10_000_019):
                 with self.subTest(kv_type=kv_type, budget=budget):

@@ -27,7 +27,7 @@ class SameBits(unittest.TestCase):
         self.check(support.SMOLLM2)
 
     def test_every_kv_type(self):
-        for kv_type in ("f32", "bf16", "q8_0"):
+        for kv_type in ("f32", "f16", "bf16", "q8_0"):
             self.check(support.tiny_model("tiny-llama", types=("Q4_1",)), "--kv-type", kv_type)
 
     def test_every_instruction_set(self):
@@ -55,7 +55,7 @@ class SameBits(unittest.TestCase):
     def test_the_contiguous_layout_changes_nothing(self):
         model = support.tiny_model("tiny-gemma3", types=("Q4_1",))
         ids = support.english_ids(model, NUM_IDS)
-        for kv_type in ("f32", "f16", "bf16"):
+        for kv_type in ("f32", "f16", "bf16", "i16"):
             with self.subTest(kv_type=kv_type):
                 paged = support.logits(model, ids, "--kv-type", kv_type, "--kv-layout", "paged")
                 contiguous = support.logits(model, ids, "--kv-type", kv_type, "--kv-layout", "contiguous")
@@ -70,7 +70,7 @@ class SameBits(unittest.TestCase):
     def test_choices_are_the_same_in_any_memory(self):
         for shape, window in (("tiny-llama", {}), ("tiny-gemma3", {"window": 19})):
             model = support.tiny_model(shape, types=("Q4_1",), **window)
-            for kv_type in ("f32", "f16", "bf16", "q8_0"):
+            for kv_type in ("f32", "f16", "bf16", "q8_0", "i16"):
                 with self.subTest(shape=shape, kv_type=kv_type):
                     args = ("--kv-type", kv_type, "--max-context", 128)
                     expected = self.choices(model, "--choices", 4, *args)

@@ -89,7 +89,7 @@ class QuantizedWeights(Truth):
 
     def test_every_kv_type(self):
         model = support.tiny_model("tiny-qwen3", types=("Q8_0",))
-        for kv_type in ("f32", "f16", "bf16", "q8_0"):
+        for kv_type in ("f32", "f16", "bf16", "q8_0", "i16"):
             with self.subTest(kv=kv_type):
                 self.check_close(model, "--kv-type", kv_type)
 

@@ -33,7 +33,7 @@ TEST(EngineLoad, FilesThatAreNoModelsAreErrorsThatNameThem) {
 }
 
 TEST(EngineLoad, NamesOfKvTypesGoThereAndBack) {
-  for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kQ8_0, KvType::kF32}) {
+  for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kQ8_0, KvType::kF32, KvType::kI16}) {
     const auto parsed = parse_kv_type(kv_type_name(type));
     ASSERT_TRUE(parsed);
     EXPECT_EQ(*parsed, type);

@@ -10,7 +10,11 @@
 namespace octavo {
 namespace {
 
-constexpr int kF16 = 0, kBF16 = 1, kQ8_0 = 2, kF32 = 3;
+constexpr int kF16 = 0, kBF16 = 1, kQ8_0 = 2, kF32 = 3, kI16 = 4;
+constexpr int kAllTypes[] = {kF16, kBF16, kQ8_0, kF32, kI16};
+
+/// Dimensions of a head that share a scale; 0: a type without scales.
+int run_of(int kv_type) { return kv_type == kQ8_0 ? 32 : kv_type == kI16 ? 64 : 0; }
 
 struct Shape {
   int kv_type = kF32;
@@ -30,14 +34,20 @@ class Case {
   Case(const KernelTable& kernels, const Shape& s, std::mt19937& random) : kernels_(kernels), s_(s) {
     const int num_blocks = (s.length + s.block_size - 1) / s.block_size;
     const std::size_t element = s.kv_type == kF32 ? 4 : s.kv_type == kQ8_0 ? 1 : 2;
-    const std::size_t scales = s.kv_type == kQ8_0 ? 4U * ((s.head_dim + 31) / 32) * s.block_size : 0;
-    const std::size_t k_dims = s.kv_type == kQ8_0 ? s.head_dim + s.head_dim % 2 : s.head_dim;
-    const std::size_t v_tokens = s.kv_type == kQ8_0 ? s.block_size + s.block_size % 2 : s.block_size;
-    layer_.head_bytes = element * (k_dims * s.block_size + s.head_dim * v_tokens) + scales;
+    const int run = run_of(s.kv_type), scales = run > 0 ? (s.head_dim + run - 1) / run : 0;
+    if (s.k_order == KOrder::kTokenMajor) {  // scales, if any, behind a token's elements
+      layer_.token_stride = s.head_dim + scales;
+      layer_.v_offset = static_cast<std::ptrdiff_t>(element * layer_.token_stride * s.block_size);
+      layer_.head_bytes = 2 * static_cast<std::size_t>(layer_.v_offset);
+    } else {
+      const std::size_t k_dims = run > 0 ? s.head_dim + s.head_dim % 2 : s.head_dim;
+      const std::size_t v_tokens = run > 0 ? s.block_size + s.block_size % 2 : s.block_size;
+      layer_.token_stride = s.head_dim;
+      layer_.v_offset = static_cast<std::ptrdiff_t>(element * k_dims * s.block_size);
+      layer_.head_bytes = element * (k_dims * s.block_size + s.head_dim * v_tokens) + 4U * scales * s.block_size;
+    }
     layer_.block_bytes = layer_.head_bytes * s.kv_heads;
-    layer_.v_offset = static_cast<std::ptrdiff_t>(element * k_dims * s.block_size);
     layer_.token_bytes = layer_.head_bytes / s.block_size;
-    layer_.token_stride = s.head_dim;
     layer_.k_order = s.k_order;
     layer_.block_size = s.block_size;
     layer_.num_kv_heads = s.kv_heads;
@@ -205,11 +215,11 @@ const Shape kShapes[] = {
     {.group = 1, .head_dim = 96, .length = 1100, .rows = 40},
     {.kv_heads = 1, .group = 3, .head_dim = 33, .length = 270, .rows = 2},
 };
-constexpr double kBounds[] = {2e-3, 1.5e-2, 3e-2, 1e-5};  // by element type: f16, bf16, q8_0, f32
+constexpr double kBounds[] = {2e-3, 1.5e-2, 3e-2, 1e-5, 1e-3};  // by element type, in the order of kAllTypes
 
 TEST_P(Attention, EqualsDoublePrecisionForEveryElementType) {
   for (Shape shape : kShapes)
-    for (const int type : {kF16, kBF16, kQ8_0, kF32}) {
+    for (const int type : kAllTypes) {
       shape.kv_type = type;
       const Case c(kernels(), shape, random);
       const std::vector<float> got = c.run(kMaxItemQueries);
@@ -221,7 +231,7 @@ TEST_P(Attention, EqualsDoublePrecisionForEveryElementType) {
 
 TEST_P(Attention, BitsDoNotDependOnWhichQueriesShareAnItem) {
   for (Shape shape : kShapes)
-    for (const int type : {kF16, kBF16, kQ8_0, kF32}) {
+    for (const int type : kAllTypes) {
       shape.kv_type = type;
       const Case c(kernels(), shape, random);
       const std::vector<float> whole = c.run(kMaxItemQueries);
@@ -235,7 +245,7 @@ TEST_P(Attention, BitsDoNotDependOnWhichQueriesShareAnItem) {
 
 TEST_P(Attention, MergedTilesHaveTheBitsOfOneItem) {
   for (Shape shape : kShapes)
-    for (const int type : {kF16, kQ8_0, kF32}) {
+    for (const int type : {kF16, kQ8_0, kF32, kI16}) {
       shape.kv_type = type;
       const Case c(kernels(), shape, random);
       const std::vector<float> whole = c.run(kMaxTileQueries);
@@ -249,7 +259,7 @@ TEST_P(Attention, MergedTilesHaveTheBitsOfOneItem) {
 
 TEST_P(Attention, TilesInTurnHaveTheBitsOfOneItem) {
   for (Shape shape : kShapes)
-    for (const int type : {kF16, kBF16, kQ8_0, kF32}) {
+    for (const int type : kAllTypes) {
       shape.kv_type = type;
       const Case c(kernels(), shape, random);
       const std::vector<float> whole = c.run(kMaxItemQueries);
@@ -263,7 +273,7 @@ TEST_P(Attention, TilesInTurnHaveTheBitsOfOneItem) {
 
 TEST_P(Attention, BitsDoNotDependOnTheOrderOfK) {
   for (const Shape& shape : kShapes)
-    for (const int type : {kF16, kBF16, kF32}) {
+    for (const int type : {kF16, kBF16, kF32, kI16}) {
       Shape by_dim = shape, by_token = shape;
       by_dim.kv_type = by_token.kv_type = type;
       by_token.k_order = KOrder::kTokenMajor;
@@ -278,7 +288,7 @@ TEST_P(Attention, BitsDoNotDependOnTheOrderOfK) {
 }
 
 TEST_P(Attention, BitsDoNotDependOnTheBlockSize) {
-  for (const int type : {kF16, kBF16, kQ8_0, kF32}) {
+  for (const int type : kAllTypes) {
     std::vector<float> first;
     for (const int block_size : {16, 1, 2, 4, 8, 32, 64, 128, 256}) {
       random.seed(7);  // the same K, V and queries

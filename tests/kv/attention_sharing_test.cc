@@ -195,7 +195,8 @@ TEST(BatchedAttention, A8_shared_prefixes_have_the_bits_of_copies_written_one_by
 }
 
 std::uint64_t bytes_per_token(const AttentionShape& shape, KvType type) {
-  const int dim = shape.head_dim, scales = type == KvType::kQ8_0 ? 2 * ((dim + 31) / 32) : 0;
+  const int dim = shape.head_dim, run = type == KvType::kQ8_0 ? 32 : type == KvType::kI16 ? 64 : 0;
+  const int scales = run > 0 ? 2 * ((dim + run - 1) / run) : 0;
   const int element = type == KvType::kF32 ? 4 : type == KvType::kQ8_0 ? 1 : 2;
   return static_cast<std::uint64_t>(2 * shape.num_kv_heads * (dim * element + scales));
 }
@@ -206,7 +207,7 @@ TEST(BatchedAttention, A9_a_prefix_of_16_sequences_is_loaded_once_and_each_tail_
   std::vector<int> tails(16);
   for (int s = 0; s < 16; ++s) tails[static_cast<std::size_t>(s)] = 1 + 37 * s;
   const auto tail_tokens = static_cast<std::uint64_t>(std::accumulate(tails.begin(), tails.end(), 0));
-  for (const KvType type : {KvType::kF16, KvType::kQ8_0})
+  for (const KvType type : {KvType::kF16, KvType::kQ8_0, KvType::kI16})
     for (const int group : {1, 3, 4, 8}) {
       SCOPED_TRACE(::testing::Message() << kv_type_name(type) << ' ' << group << ":1");
       const AttentionShape shape{.num_kv_heads = 2, .group = group, .head_dim = 32};
@@ -230,7 +231,7 @@ TEST(BatchedAttention, A9_each_byte_of_the_callers_memory_is_loaded_once) {
   BatchedAttention attention = make_attention();
   decode(attention, make_view(shape, slots), queries, shape.options());
   EXPECT_EQ(attention.kv_bytes_loaded(), 1301 * bytes_per_token(shape, KvType::kF32));
-  for (const KvType type : {KvType::kF32, KvType::kBF16}) {
+  for (const KvType type : {KvType::kF32, KvType::kBF16, KvType::kI16}) {
     decode(attention, make_contiguous(shape, type, slots), queries, shape.options());
     EXPECT_EQ(attention.kv_bytes_loaded(), 1301 * bytes_per_token(shape, type));
   }

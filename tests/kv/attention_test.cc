@@ -7,17 +7,19 @@ namespace octavo {
 namespace {
 
 /// Largest errors for keys, values and queries of unit variance, by element type: against what was written, and
-/// against what the cache holds of it. f16 and bf16 are decoded exactly; with q8_0, queries and weights are integers.
+/// against what the cache holds of it. f16 and bf16 are decoded exactly; with q8_0 and i16, queries and weights are
+/// integers.
 double bound_of_type(KvType type) {
   switch (type) {
     case KvType::kF32: return 1e-5;
     case KvType::kF16: return 2e-3;
     case KvType::kBF16: return 1.5e-2;
     case KvType::kQ8_0: return 3e-2;
+    case KvType::kI16: return 1e-3;
   }
   return 0;
 }
-double bound_of_kernel(KvType type) { return type == KvType::kQ8_0 ? 2e-4 : 1e-5; }
+double bound_of_kernel(KvType type) { return type == KvType::kQ8_0 || type == KvType::kI16 ? 2e-4 : 1e-5; }
 
 TEST(BatchedAttention, A1_each_slot_attends_to_its_own_keys_and_values) {
   const AttentionShape shape{.num_kv_heads = 2, .group = 3, .head_dim = 64};

@@ -28,7 +28,8 @@ ContiguousKvCache make(const ContiguousKvOptions& options = kSmall) {
   return std::move(*cache);
 }
 
-// The value that the tests put at a place; exact in every element type.
+constexpr float kLargestValue = 127;
+// The value that the tests put at a place; exact in every element type without scales.
 float value_at(bool is_value, int row, int head, int position, int d) {
   return static_cast<float>(((row * 5 + head) * 7 + position) % 16 * 8 + d % 8) * (is_value ? -1.0F : 1.0F);
 }
@@ -85,7 +86,10 @@ float element(const ContiguousKvView& view, bool is_value, int row, int head, in
   }
   std::uint16_t bits = 0;
   std::memcpy(&bits, data + at * 2, sizeof bits);
-  return view.type == KvType::kF16 ? f16_to_f32(bits) : bf16_to_f32(bits);
+  if (view.type != KvType::kI16) return view.type == KvType::kF16 ? f16_to_f32(bits) : bf16_to_f32(bits);
+  std::uint16_t scale = 0;
+  std::memcpy(&scale, data + (at - d + view.head_dim + d / 64) * 2, sizeof scale);
+  return static_cast<float>(static_cast<std::int16_t>(bits)) * f16_to_f32(scale) * 0x1p-13F;
 }
 
 // Every written position of every row holds what value_at() says.
@@ -97,7 +101,8 @@ void expect_contents(const ContiguousKvCache& cache) {
       for (int position = 0; position < view->lengths[static_cast<std::size_t>(row)]; ++position)
         for (int d = 0; d < view->head_dim; ++d)
           for (const bool is_value : {false, true})
-            ASSERT_EQ(element(*view, is_value, row, head, position, d), value_at(is_value, row, head, position, d))
+            ASSERT_NEAR(element(*view, is_value, row, head, position, d), value_at(is_value, row, head, position, d),
+                        view->type == KvType::kI16 ? kLargestValue * 0x1p-13F : 0)
                 << "row " << row << " head " << head << " position " << position << " d " << d;
 }
 
@@ -184,7 +189,7 @@ TEST(ContiguousKvCache, T11_G4_reading_an_empty_cache_is_an_error) {
 }
 
 TEST(ContiguousKvCache, T12_G3_the_fused_update_gives_the_same_views) {
-  for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kBF16}) {
+  for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kI16}) {
     ContiguousKvOptions options = kSmall;
     options.type = type;
     ContiguousKvCache plain = make(options), fused = make(options);
@@ -423,7 +428,7 @@ TEST(ContiguousKvCache, KernelsSeeOneBlockARow) {
 RC_GTEST_PROP(ContiguousKvCacheProperty, HoldsWhatWasAppendedLast, ()) {
   std::minstd_rand random(*rc::gen::inRange(1U, 1U << 30));
   const auto draw = [&](int end) { return static_cast<int>(random() % static_cast<unsigned>(end)); };
-  const ContiguousKvOptions options{.type = std::array{KvType::kF32, KvType::kF16, KvType::kBF16}[random() % 3],
+  const ContiguousKvOptions options{.type = std::array{KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kI16}[random() % 4],
                                     .batch = 1 + draw(3),
                                     .num_kv_heads = 1 + draw(3),
                                     .head_dim = 1 + draw(70),

@@ -284,7 +284,7 @@ TEST(PagedKvCache, P12_f32_is_read_without_copying_through_strides) {
 }
 
 TEST(PagedKvCache, P12_views_are_of_f32_only_and_copies_of_every_type) {
-  for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kQ8_0}) {
+  for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kQ8_0, KvType::kI16}) {
     PagedKvOptions options = small();
     options.type = type;
     const auto cache = make_cache(options);
@@ -496,7 +496,7 @@ TEST(PagedKvCache, ContiguousLayoutIsOneSequenceInOneBlock) {
   ASSERT_TRUE(cache->truncate(id, 10));
   EXPECT_EQ(cache->sequence_length(id), 10);
   options.type = KvType::kQ8_0;
-  EXPECT_THAT(PagedKvCache::create(options).error().message, HasSubstr("f32, f16 or bf16, found q8_0"));
+  EXPECT_THAT(PagedKvCache::create(options).error().message, HasSubstr("i16, f16, bf16 or f32, found q8_0"));
 }
 
 TEST(PagedKvCacheDeathTest, CommittingWhatWasNotReservedIsABug) {

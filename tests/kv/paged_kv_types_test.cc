@@ -91,22 +91,22 @@ TEST(PagedKvCache, P15_bf16_errs_by_2_to_minus_9_of_the_next_power_of_two) {
   }
 }
 
-TEST(PagedKvCache, P15_q8_0_errs_by_half_a_step_of_its_32_dimensions) {
+// `error` is the bound as a share of the largest of the `run` dimensions that have a scale in common.
+void expect_error_of_runs(KvType type, KvLayout layout, std::size_t run, float error) {
   for (const Shape& shape : kShapes) {
     const auto count = static_cast<std::size_t>(shape.heads * shape.dim);
     const auto dim = static_cast<std::size_t>(shape.dim);
     for (const float top : {-3.0F, 6.0F, 15.0F}) {
       const std::vector<float> key = random_floats(count, top - 10, top, 3),
                                value = random_floats(count, top - 4, top, 4);
-      const Stored got = store(KvType::kQ8_0, KvLayout::kPaged, shape.block_size, shape.heads, shape.dim, key, value);
+      const Stored got = store(type, layout, shape.block_size, shape.heads, shape.dim, key, value);
       const auto check = [&](const std::vector<float>& given, const std::vector<float>& found) {
         for (std::size_t head = 0; head < count; head += dim) {
-          for (std::size_t begin = 0; begin < dim; begin += 32) {
-            const std::size_t end = std::min(dim, begin + 32);
+          for (std::size_t begin = 0; begin < dim; begin += run) {
+            const std::size_t end = std::min(dim, begin + run);
             float largest = 0;
             for (std::size_t d = begin; d < end; ++d) largest = std::max(largest, std::abs(given[head + d]));
-            const float step = f16_to_f32(f32_to_f16(largest / 127));
-            const float bound = step * 0.5001F;  // half, and what the test's own arithmetic rounds
+            const float bound = largest * error * 1.001F;  // the scale itself is rounded
             for (std::size_t d = begin; d < end; ++d)
               ASSERT_LE(std::abs(found[head + d] - given[head + d]), bound) << given[head + d] << " of " << largest;
           }
@@ -116,6 +116,21 @@ TEST(PagedKvCache, P15_q8_0_errs_by_half_a_step_of_its_32_dimensions) {
       check(value, got.value);
     }
   }
+}
+
+TEST(PagedKvCache, P15_q8_0_errs_by_half_a_step_of_its_32_dimensions) {
+  expect_error_of_runs(KvType::kQ8_0, KvLayout::kPaged, 32, 0.5F / 127);
+}
+
+TEST(PagedKvCache, P15_i16_errs_by_2_to_minus_14_of_the_largest_of_its_64_dimensions) {
+  for (const KvLayout layout : {KvLayout::kPaged, KvLayout::kContiguous})
+    expect_error_of_runs(KvType::kI16, layout, 64, 0x1p-14F);
+}
+
+TEST(PagedKvCache, P15_i16_holds_values_beyond_its_range_at_its_largest) {
+  const Stored got = store(KvType::kI16, KvLayout::kPaged, 16, 1, 3, {1e9F, -1e9F, kLargestHalf}, {0, 70'000, -70'000});
+  EXPECT_EQ(got.key, (std::vector<float>{kLargestHalf, -kLargestHalf, kLargestHalf}));
+  EXPECT_EQ(got.value, (std::vector<float>{0, kLargestHalf, -kLargestHalf}));
 }
 
 // The example of the origin's documentation: two layers, four heads of 64, eight pages.

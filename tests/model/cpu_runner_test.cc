@@ -135,7 +135,7 @@ bool same_bits(std::span<const float> a, std::span<const float> b) {
 class CpuRunnerTest : public ::testing::TestWithParam<std::string> {
  protected:
   TinyModel model() const { return {.arch = GetParam(), .layers = 6, .type = DType::kQ8_0}; }
-  static CpuRunnerOptions options(KvType kv_type = KvType::kF16) {
+  static CpuRunnerOptions options(KvType kv_type = kDefaultKvType) {
     return {.isa = supported_isa_levels().back(), .kv_type = kv_type};
   }
 };
@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(Architectures, CpuRunnerTest, ::testing::Values("llama"
 
 TEST_P(CpuRunnerTest, AnyChunkGivesTheSameBits) {
   const std::vector<std::int32_t> tokens = some_tokens(150, 1);
-  for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kQ8_0, KvType::kF32}) {
+  for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kQ8_0, KvType::kF32, KvType::kI16}) {
     Loaded l = load(model(), options(type));
     const std::vector<float> whole = read(l, tokens, tokens.size(), blocks_from(0, 10));
     for (const std::size_t chunk : {1, 7, 64})
@@ -236,7 +236,7 @@ TEST_P(CpuRunnerTest, ScatteredBlocksAndOtherBlockSizesGiveTheSameBits) {
 
 TEST_P(CpuRunnerTest, TheContiguousLayoutGivesTheSameBits) {
   const std::vector<std::int32_t> tokens = some_tokens(300, 5);
-  for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kF32}) {
+  for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kF32, KvType::kI16}) {
     Loaded paged = load(model(), options(type));
     CpuRunnerOptions contiguous_options = options(type);
     contiguous_options.kv_layout = KvLayout::kContiguous;
@@ -341,8 +341,8 @@ TEST(CpuRunner, TheContiguousLayoutIsOneBlockWithinTheBudget) {
   const Loaded l = load({}, {.kv_layout = KvLayout::kContiguous, .kv_memory_bytes = 100000});
   ASSERT_EQ(l.runner->kv().num_groups(), 1);
   EXPECT_EQ(l.runner->kv().group(0).num_blocks, 1);
-  // 512 bytes a token, and a third layer's worth while one of the two grows
-  EXPECT_EQ(l.runner->max_context(), 100000 / 768);
+  // 528 bytes a token, and a third layer's worth while one of the two grows
+  EXPECT_EQ(l.runner->max_context(), 100000 / 792);
   EXPECT_LE(l.runner->kv_arena_bytes(), 100000U);
   EXPECT_THAT(error_of({}, {.kv_type = KvType::kQ8_0, .kv_layout = KvLayout::kContiguous}), HasSubstr("found q8_0"));
 }

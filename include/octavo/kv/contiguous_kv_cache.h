@@ -1,6 +1,7 @@
 // A growing contiguous KV cache of one layer: what an engine without pages uses, and the oracle of the paged one.
 //
-// K and V lie as [batch, kv_heads, capacity, head_dim] each, all V behind all K, in one allocation that nobody clears.
+// K and V lie as [batch, kv_heads, capacity, head_dim] each, all V behind all K, in one allocation that nobody clears; of
+// i16 each position's scales, IEEE halfs, follow its dimensions.
 // The capacity doubles up to a maximum; growing copies only what was written (and moves the memory, so views end
 // there), an append touches only the new positions. Each row of the batch has a length of its own.
 //
@@ -20,7 +21,7 @@ namespace octavo {
 struct KvLayer;  // src/kernels/kernels.h
 
 struct ContiguousKvOptions {
-  KvType type = KvType::kF32;  // f32, f16 or bf16
+  KvType type = KvType::kF32;  // any but q8_0
   int batch = 1;
   int num_kv_heads = 0;
   int head_dim = 0;
@@ -29,7 +30,8 @@ struct ContiguousKvOptions {
 };
 
 /// K and V of all positions so far, without copying: element (row, head, position, d) lies at
-/// (row * row_stride + head * head_stride + position * position_stride + d) elements of `type`. What lies behind a
+/// (row * row_stride + head * head_stride + position * position_stride + d) elements of `type`. Of i16 the scale of
+/// dimension d lies d / 64 elements behind the position's last; the element is worth 2^-13 of it. What lies behind a
 /// row's own length is no data. Valid until the cache grows or goes.
 struct ContiguousKvView {
   KvType type;
@@ -41,7 +43,7 @@ struct ContiguousKvView {
 
 class ContiguousKvCache {
  public:
-  /// Room for min(initial_capacity, max_seq_len) tokens. Errors: an element type with scales (q8_0), counts below 1,
+  /// Room for min(initial_capacity, max_seq_len) tokens. Errors: elements of q8_0, counts below 1,
   /// a maximum of more bytes than an address counts, no memory.
   static Result<ContiguousKvCache> create(const ContiguousKvOptions& options);
   ~ContiguousKvCache();
@@ -60,7 +62,7 @@ class ContiguousKvCache {
 
   /// Error: "cache is empty" while no row holds a token.
   Result<ContiguousKvView> get_kv() const;
-  /// The whole buffers, [batch, kv_heads, capacity, head_dim] of the cache's type; for callers that write themselves
+  /// The whole buffers, [batch, kv_heads, capacity, head_dim] of the cache's type, strides as in get_kv(); for callers that write themselves
   /// and then say so with increment(). Valid until the cache grows.
   std::span<std::byte> raw_keys();
   std::span<std::byte> raw_values();

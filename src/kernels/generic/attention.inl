@@ -35,16 +35,18 @@ inline constexpr float kLog2E = 1.44269504F;
 inline float& max_of(float* state, int head_dim) { return state[head_dim]; }
 inline float& sum_of(float* state, int head_dim) { return state[head_dim + 1]; }
 
-/// Scores become weights exp(score - max).
-template <int N>
-inline void tile_weights(const TileView<N>& view, const F32 (&top)[N], Scores<N>& scores, float* const (&part)[N],
-                         int head_dim) {
+/// Scores become weights exp(score - max). They count in units of the query.
+template <KvElement E, int N>
+inline void tile_weights(const TileView<N>& view, const Queries<E, N>& q, const F32 (&top)[N], Scores<N>& scores,
+                         float* const (&part)[N], int head_dim) {
   for (int i = 0; i < N; ++i) {
-    const float max = f32_max_of(top[i]);
+    float max = f32_max_of(top[i]), unit = kLog2E;
+    if constexpr (kInPairs<E>) unit *= q.unit[i];
+    const F32 scale = f32_set(unit), offset = f32_set(-max * unit);
+    if constexpr (kInPairs<E>) max *= q.unit[i];
     max_of(part[i], head_dim) = max;
     sum_of(part[i], head_dim) = 0;
     if (view.lo[i] == view.hi[i]) continue;
-    const F32 scale = f32_set(kLog2E), offset = f32_set(-max * kLog2E);
     F32 total[2] = {f32_zero(), f32_zero()};
     const int count = view.end - view.begin;
     int t = 0;
@@ -151,7 +153,7 @@ void attend_tile(const TileSource& from, const AttentionItem& item, const Attent
   Scores<N> scores;
   F32 top[N];
   tile_scores<E, N>(from.kv, from.at, q, view, ahead, scores, top);
-  tile_weights<N>(view, top, scores, parts, head_dim);
+  tile_weights<E, N>(view, q, top, scores, parts, head_dim);
   tile_values<E, N>(from.kv, from.at, view, scores, ahead, parts);
   ahead.fetch_rest();
 }
@@ -189,18 +191,14 @@ inline Ahead tile_ahead(const KvLayer& kv, const AttentionItem* item, int tile, 
 /// Where the tile at `tile` is read from by `groups` passes; a copy is made in `floats` if that pays.
 template <KvElement E>
 inline TileSource tile_source(const KvLayer& kv, const AttentionItem& item, int tile, int groups, float* floats) {
-  if constexpr (E != KvElement::kQ8_0) {
-    if (copy_pays<E>(kv, groups)) {
-      TileSource source{copy_layer(kv.head_dim, floats), item, tile};
-      copy_tile<E>(kv, item, tile, source.kv);
-      source.at.blocks = kCopyBlockIds;
-      source.at.kv_head = 0;
-      source.at.begin = item.begin > tile ? item.begin - tile : 0;
-      source.at.end = item.end - tile < kTileTokens ? item.end - tile : kTileTokens;
-      return source;
-    }
-  }
-  return {kv, item, 0};
+  if (!copy_pays<E>(kv, groups)) return {kv, item, 0};
+  TileSource source{copy_layer<E>(kv.head_dim, floats), item, tile};
+  copy_tile<E>(kv, item, tile, source.kv);
+  source.at.blocks = kCopyBlockIds;
+  source.at.kv_head = 0;
+  source.at.begin = item.begin > tile ? item.begin - tile : 0;
+  source.at.end = item.end - tile < kTileTokens ? item.end - tile : kTileTokens;
+  return source;
 }
 
 /// Rows of q, or of the output, that will be needed after the pass at hand. Rows of one head lie far apart, so no
@@ -249,7 +247,7 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionItem
       if (item.partial == nullptr && tile + kTileTokens >= item.end)
         prefetch_rows(queries, count, &AttentionQuery::out, head, kv.head_dim);
       if (source.at.blocks == kCopyBlockIds)
-        attend_queries<KvElement::kF32>(source, item, queries, count, tile, ahead, part);
+        attend_queries<kCopyElement<E>>(source, item, queries, count, tile, ahead, part);
       else
         attend_queries<E>(source, item, queries, count, tile, ahead, part);
       if (partial != nullptr) continue;

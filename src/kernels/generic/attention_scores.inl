@@ -31,26 +31,28 @@ struct TileView {
 };
 
 /// Vectors of tokens whose scores are summed side by side: enough chains to hide the latency of multiply-add, few
-/// enough for the level's registers. q8_0 needs two registers for each, the sum of a run and that of all.
+/// enough for the level's registers. q8_0 needs two registers for each, the sum of a run and that of all; runs of i16
+/// are long, and the sum of all may wait in memory.
 template <KvElement E, int N>
 constexpr int score_vectors_at_once() {
   constexpr int kRegisters = kLanes == 8 ? 16 : 32;
   if (E == KvElement::kQ8_0) return N * 8 <= kRegisters - 8 ? 4 : N * 4 <= kRegisters - 8 ? 2 : 1;
+  if (E == KvElement::kI16) return N * 4 <= kRegisters / 2 ? 4 : N * 2 <= kRegisters / 2 ? 2 : 1;
   return N * 4 <= kRegisters - 4 ? 4 : N * 2 <= kRegisters / 2 ? 2 : 1;
 }
 
-/// The first n bytes, the others 0.
-inline I16 i16_widen_n(const int8_t* p, int n) {
-  int8_t bytes[2 * kLanes] = {};
-  __builtin_memcpy(bytes, p, (size_t)n);
-  return i16_widen(bytes);
+/// The first n elements, the others 0.
+template <KvElement E>
+inline I16 load_pairs_n(const typename Kv<E>::Element* p, int n) {
+  typename Kv<E>::Element elements[2 * kLanes] = {};
+  __builtin_memcpy(elements, p, (size_t)n * sizeof(elements[0]));
+  return Kv<E>::load_pairs(elements);
 }
 
-inline float half_value(const uint16_t* half) {
-  float lanes[kLanes];
-  f32_store(lanes, f32_load_f16_n(half, 1));
-  return lanes[0];
-}
+/// Lines of 8 that are prefetched with products of pairs; the others are while weights are rounded, which takes a third
+/// of the time of q8_0 and less of i16. Memory must not rest meanwhile.
+template <KvElement E>
+inline constexpr int kProductLines = E == KvElement::kQ8_0 ? 6 : 7;
 
 /// Memory that will be read after this tile: one KV head of some blocks, brought into the second-level cache line by
 /// line in the order of addresses, at the rate at which the tile at hand is used up.
@@ -87,13 +89,23 @@ struct Ahead {
 /// Where T vectors of K begin.
 template <class Element, int T>
 struct KVectors {
-  const Element* k[T];         // dimension d (q8_0: dimensions 2 d and 2 d + 1) at k + d * stride
-  const uint16_t* k_scale[T];  // q8_0: of dimensions 32 g .. at k_scale + g * scale_stride
+  const Element* k[T];         // dimension d (in pairs: dimensions 2 d and 2 d + 1) at k + d * stride
+  const uint16_t* k_scale[T];  // in pairs: of run g at k_scale + g * scale_stride
   size_t stride, scale_stride;
 };
 
 /// Elements from one query to the next: no power of two, so that their lines do not fall into the same sets of a cache.
 inline constexpr int kQueryStride = kMaxHeadDim + 32;
+
+/// What makes int16 of `count` values of which `top` is the largest magnitude and `sum` the sum of all, such that the
+/// sum of their products with integers up to kTop stays below 2^31; 0 if all are 0.
+template <KvElement E>
+inline float int_factor(float top, float sum, int count) {
+  if (!(top > 0)) return 0;
+  const float by_top = 32767.0F / top;
+  const float by_sum = ((float)((1U << 31) / Kv<E>::kTop) - (float)count) / sum;  // rounding adds half for each
+  return by_top < by_sum ? by_top : by_sum;
+}
 
 /// N queries side by side: one address for all.
 template <KvElement E, int N>
@@ -108,33 +120,45 @@ struct Queries {
   }
 };
 
-/// For q8_0: int16 in runs of kKvScaleDims dimensions, so that scores are sums of integer products. Their rounding,
-/// 2^-16 of a run's largest, is far below that of K.
-template <int N>
-struct Queries<KvElement::kQ8_0, N> {
+/// For elements in pairs: int16, so that scores are sums of integer products. One factor for all of a query: its
+/// largest becomes at most 2^15 - 1, and the magnitudes of a run add up to what 32 bits hold of products with kTop. The
+/// rounding, about 2^-15 of the largest, is below that of K.
+template <KvElement E, int N>
+  requires(kInPairs<E>)
+struct Queries<E, N> {
   int16_t q[N][kQueryStride];  // zeros up to a whole run
-  float scale[N][kMaxHeadDim / kKvScaleDims];
+  float unit[N];               // what a score of 1 is worth
 
   Queries(const float* const (&from)[N], int head_dim) {
     for (int i = 0; i < N; ++i) {
-      int begin = 0;
-      for (; begin + kKvScaleDims <= head_dim; begin += kKvScaleDims) round_run(from[i] + begin, i, begin);
-      if (begin == head_dim) continue;
-      float rest[kKvScaleDims] = {};
-      __builtin_memcpy(rest, from[i] + begin, (size_t)(head_dim - begin) * sizeof(float));
-      round_run(rest, i, begin);
+      const float factor = factor_of(from[i], head_dim);
+      unit[i] = factor > 0 ? Kv<E>::kUnit / factor : 1.0F;
+      const F32 all = f32_set(factor);
+      for_vectors(
+          head_dim, [&](int64_t d) { i32_store_i16(q[i] + d, f32_round(f32_mul(f32_load(from[i] + d), all))); },
+          [&](int64_t d, int n) { i32_store_i16(q[i] + d, f32_round(f32_mul(f32_load_n(from[i] + d, n), all))); });
+      for (int d = (head_dim + kLanes - 1) / kLanes * kLanes; d % Kv<E>::kScaleDims != 0; ++d) q[i][d] = 0;
     }
   }
 
  private:
-  void round_run(const float* values, int i, int begin) {
-    F32 magnitude = f32_zero();
-    for (int d = 0; d < kKvScaleDims; d += kLanes) magnitude = f32_max(magnitude, f32_abs(f32_load(values + d)));
-    const float top = f32_max_of(magnitude);
-    scale[i][begin / kKvScaleDims] = top / 32767.0F;
-    const F32 factor = f32_set(top > 0 ? 32767.0F / top : 0.0F);
-    for (int d = 0; d < kKvScaleDims; d += kLanes)
-      i32_store_i16(q[i] + begin + d, f32_round(f32_mul(f32_load(values + d), factor)));
+  static float factor_of(const float* values, int head_dim) {
+    float top = 0, run_sum = 0;
+    for (int begin = 0; begin < head_dim; begin += Kv<E>::kScaleDims) {
+      const int count = head_dim - begin < Kv<E>::kScaleDims ? head_dim - begin : Kv<E>::kScaleDims;
+      F32 magnitude = f32_zero(), sum = f32_zero();
+      const auto take = [&](F32 v) {
+        magnitude = f32_max(magnitude, f32_abs(v));
+        sum = f32_add(sum, f32_abs(v));
+      };
+      for_vectors(
+          count, [&](int64_t d) { take(f32_load(values + begin + d)); },
+          [&](int64_t d, int n) { take(f32_load_n(values + begin + d, n)); });
+      const float run_top = f32_max_of(magnitude), total = f32_sum(sum);
+      top = run_top > top ? run_top : top;
+      run_sum = total > run_sum ? total : run_sum;
+    }
+    return int_factor<E>(top, run_sum, Kv<E>::kScaleDims);
   }
 };
 
@@ -172,43 +196,63 @@ inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVec
     for (int i = 0; i < N; ++i) s[i][t] = acc[i][t];
 }
 
-/// The same for q8_0: each run of kKvScaleDims dimensions is a sum of integers, exact in any order, before the scales
-/// are applied. Three quarters of the lines ahead are fetched with the products, the others in round_weights.
-template <int N, int T>
-inline void score_vectors(const Queries<KvElement::kQ8_0, N>& queries, int head_dim, const KVectors<int8_t, T>& from,
-                          Ahead& lines_ahead, F32 (&s)[N][T]) {
-  constexpr int kPairsPerLine = 64 / (2 * kLanes);
-  const int8_t* k[T];
+/// Integer sums of the products of pairs first .. end, which lie in one run of kScaleDims dimensions; k moves on.
+/// kProductLines of every 8 lines ahead are fetched meanwhile, the others in round_weights. A function of its own, so
+/// that all registers are there for these sums and none for the scores.
+template <KvElement E, int N, int T>
+__attribute__((noinline)) void sum_run(const Queries<E, N>& queries, int first, int end, size_t stride,
+                                       const typename Kv<E>::Element* (&from)[T], Ahead& lines_ahead,
+                                       I32 (&sums)[N][T]) {
+  constexpr int kPairsPerLine = 64 / (2 * kLanes * (int)sizeof(typename Kv<E>::Element));
+  const typename Kv<E>::Element* k[T];
+  I32 sum[N][T];
+#pragma GCC unroll 8
+  for (int t = 0; t < T; ++t) {
+    k[t] = from[t];
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) sum[i][t] = i32_zero();
+  }
+  Ahead ahead = lines_ahead;
+  for (int pair = first; pair < end; ++pair) {
+#pragma GCC unroll 8
+    for (int t = 0; t < T; ++t) {
+      const I16 values = Kv<E>::load_pairs(k[t]);
+      k[t] += stride;
+#pragma GCC unroll 8
+      for (int i = 0; i < N; ++i) sum[i][t] = dot_pairs(sum[i][t], values, i16_broadcast2(queries.q[i] + 2 * pair));
+    }
+    if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 8 < kProductLines<E>) ahead.fetch<T>();
+  }
+  lines_ahead = ahead;
+#pragma GCC unroll 8
+  for (int t = 0; t < T; ++t) {
+    from[t] = k[t];
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) sums[i][t] = sum[i][t];
+  }
+}
+
+/// The same in pairs: each run of kScaleDims dimensions is a sum of integers, exact in any order, before the scale of K
+/// is applied. s counts in the queries' units.
+template <KvElement E, int N, int T>
+  requires(kInPairs<E>)
+inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVectors<typename Kv<E>::Element, T>& from,
+                          Ahead& ahead, F32 (&s)[N][T]) {
+  const typename Kv<E>::Element* k[T];
   for (int t = 0; t < T; ++t) {
     k[t] = from.k[t];
     for (int i = 0; i < N; ++i) s[i][t] = f32_zero();
   }
-  Ahead ahead = lines_ahead;
+  constexpr int kRunPairs = Kv<E>::kScaleDims / 2;
   const int pairs = (head_dim + 1) / 2;
-  for (int pair = 0, g = 0; pair < pairs; ++g) {
-    const int end = pair + kKvScaleDims / 2 < pairs ? pair + kKvScaleDims / 2 : pairs;
-    I32 sum[N][T];
-    for (int i = 0; i < N; ++i)
-      for (int t = 0; t < T; ++t) sum[i][t] = i32_zero();
-    for (; pair < end; ++pair) {
-#pragma GCC unroll 8
-      for (int t = 0; t < T; ++t) {
-        const I16 values = i16_widen(k[t]);
-        k[t] += from.stride;
-#pragma GCC unroll 8
-        for (int i = 0; i < N; ++i) sum[i][t] = dot_pairs(sum[i][t], values, i16_broadcast2(queries.q[i] + 2 * pair));
-      }
-      if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 4 != 3) ahead.fetch<T>();
-    }
+  for (int first = 0, g = 0; first < pairs; first += kRunPairs, ++g) {
+    I32 sums[N][T];
+    sum_run<E, N, T>(queries, first, first + kRunPairs < pairs ? first + kRunPairs : pairs, from.stride, k, ahead, sums);
     for (int t = 0; t < T; ++t) {
       const F32 scale = f32_load_f16(from.k_scale[t] + (size_t)g * from.scale_stride);
-      for (int i = 0; i < N; ++i) {
-        const F32 run_scale = f32_mul(scale, f32_set(queries.scale[i][g]));
-        s[i][t] = f32_fma(i32_to_f32(sum[i][t]), run_scale, s[i][t]);
-      }
+      for (int i = 0; i < N; ++i) s[i][t] = f32_fma(i32_to_f32(sums[i][t]), scale, s[i][t]);
     }
   }
-  lines_ahead = ahead;
 }
 
 /// Scores of T vectors of tokens from `position`, each vector within one block.
@@ -217,7 +261,7 @@ inline void scores_in_blocks(const KvLayer& kv, const AttentionItem& item, const
                              Ahead& ahead, F32 (&s)[N][T]) {
   using Element = typename Kv<E>::Element;
   KVectors<Element, T> from;
-  constexpr int kDims = E == KvElement::kQ8_0 ? 2 : 1;  // that lie side by side
+  constexpr int kDims = kInPairs<E> ? 2 : 1;  // that lie side by side
   from.scale_stride = (size_t)kv.block_size;
   from.stride = kDims * from.scale_stride;
   int block = position / kv.block_size, token = position % kv.block_size;
@@ -231,14 +275,14 @@ inline void scores_in_blocks(const KvLayer& kv, const AttentionItem& item, const
   score_vectors(q, kv.head_dim, from, ahead, s);
 }
 
-/// K of one token, element by element, into lane `lane` of k[d] (q8_0: of the pairs of dimensions).
+/// K of one token, element by element, into lane `lane` of k[d] (in pairs: of two dimensions).
 template <KvElement E>
 inline void gather_k(const KvLayer& kv, const typename Kv<E>::Element* head, int token, int lane,
                      typename Kv<E>::Element* k) {
   const size_t dim = (size_t)kv.head_dim, bs = (size_t)kv.block_size;
-  if constexpr (E == KvElement::kQ8_0) {
+  if constexpr (kInPairs<E>) {
     for (size_t pair = 0; pair < (dim + 1) / 2; ++pair)
-      __builtin_memcpy(k + 2 * (pair * kLanes + (size_t)lane), head + 2 * (pair * bs + (size_t)token), 2);
+      __builtin_memcpy(k + 2 * (pair * kLanes + (size_t)lane), head + 2 * (pair * bs + (size_t)token), 2 * sizeof(*k));
   } else {
     const bool by_token = kv.k_order == KOrder::kTokenMajor;
     const auto* from = head + (size_t)token * (by_token ? (size_t)kv.token_stride : 1);
@@ -255,7 +299,7 @@ __attribute__((noinline)) void scores_gathered(const KvLayer& kv, const Attentio
                                                int position, F32 (&s)[N][1]) {
   using Element = typename Kv<E>::Element;
   Element k[kMaxHeadDim * kLanes];
-  uint16_t scales[kMaxHeadDim / kKvScaleDims][kLanes];
+  uint16_t scales[kMaxHeadDim / kQ8ScaleDims][kLanes];
   __builtin_memset(k, 0, sizeof(Element) * (size_t)(kv.head_dim + 1) / 2 * 2 * kLanes);
   __builtin_memset(scales, 0, sizeof(scales));
   const int first = item.begin > position ? item.begin - position : 0;
@@ -264,12 +308,12 @@ __attribute__((noinline)) void scores_gathered(const KvLayer& kv, const Attentio
     const int token = (position + lane) % kv.block_size;
     const auto at = kv_head<E>(kv, item.blocks[(position + lane) / kv.block_size], item.kv_head);
     gather_k<E>(kv, at.k, token, lane, k);
-    if constexpr (E == KvElement::kQ8_0) {
-      for (int g = 0; g < scale_groups_of(kv.head_dim); ++g)
+    if constexpr (kInPairs<E>) {
+      for (int g = 0; g < scale_groups_of<E>(kv.head_dim); ++g)
         scales[g][lane] = at.k_scale[(size_t)g * (size_t)kv.block_size + (size_t)token];
     }
   }
-  constexpr size_t kStride = (E == KvElement::kQ8_0 ? 2 : 1) * kLanes;
+  constexpr size_t kStride = (kInPairs<E> ? 2 : 1) * kLanes;
   Ahead none;
   score_vectors(q, kv.head_dim, KVectors<Element, 1>{{k}, {scales[0]}, kStride, kLanes}, none, s);
 }

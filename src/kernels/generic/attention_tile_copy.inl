@@ -1,8 +1,9 @@
-// A tile of K and V as floats, made once for many queries.
+// A tile of K and V as the products want it, made once for many queries: floats, or integers in pairs.
 //
 // Widening takes turns with multiply-adds, and turning token-major K round takes longer than they do, so an item whose
 // queries do not fit into the registers at once would pay for either again and again. The copy holds the same values in
-// blocks of its own, so that what is computed from it has the same bits.
+// blocks of its own, so that what is computed from it has the same bits. Integers in pairs are read in place; only the
+// contiguous layout, which has them token by token, is copied.
 #pragma once
 
 #include "kernels/generic/attention_values.inl"
@@ -16,12 +17,19 @@ inline constexpr int kCopyBlocks = kTileTokens / kCopyBlock;
 inline constexpr int32_t kCopyBlockIds[] = {0, 1, 2, 3, 4, 5, 6, 7};
 static_assert(kCopyBlocks == sizeof(kCopyBlockIds) / sizeof(int32_t) && kCopyBlock % kLanes == 0);
 
+template <KvElement E>
+inline constexpr KvElement kCopyElement = kInPairs<E> ? E : KvElement::kF32;
+
+template <KvElement E>
 inline KvLayer copy_layer(int head_dim, float* floats) {
-  const size_t half = (size_t)kCopyBlock * (size_t)head_dim * sizeof(float);
+  const size_t dims = (size_t)head_dim, element = sizeof(typename Kv<kCopyElement<E>>::Element);
+  const size_t k_bytes = (size_t)kCopyBlock * (kInPairs<E> ? (dims + 1) / 2 * 2 : dims) * element;
+  size_t v_bytes = (size_t)kCopyBlock * dims * element;
+  if constexpr (kInPairs<E>) v_bytes += 2 * (size_t)(kCopyBlock * scale_groups_of<E>(head_dim)) * sizeof(uint16_t);
   KvLayer copy{};
   copy.data = (uint8_t*)floats;
-  copy.block_bytes = copy.head_bytes = 2 * half;
-  copy.v_offset = (ptrdiff_t)half;
+  copy.block_bytes = copy.head_bytes = k_bytes + v_bytes;
+  copy.v_offset = (ptrdiff_t)k_bytes;
   copy.k_order = KOrder::kDimMajor;
   copy.block_size = kCopyBlock;
   copy.num_kv_heads = 1;
@@ -53,6 +61,7 @@ inline void copy_k(const KvLayer& kv, const AttentionItem& item, int position, f
 
 /// What the item sees of the tile at `tile`, into `copy`, whose positions count from the tile.
 template <KvElement E>
+  requires(!kInPairs<E>)
 __attribute__((noinline)) void copy_tile(const KvLayer& kv, const AttentionItem& item, int tile, const KvLayer& copy) {
   const int begin = tile > item.begin ? tile : item.begin;
   const int end = tile + kTileTokens < item.end ? tile + kTileTokens : item.end;
@@ -71,9 +80,38 @@ __attribute__((noinline)) void copy_tile(const KvLayer& kv, const AttentionItem&
   }
 }
 
+/// The same of integers in pairs, from the contiguous layout, where scales lie behind each token's elements.
+template <KvElement E>
+  requires(kInPairs<E>)
+__attribute__((noinline)) void copy_tile(const KvLayer& kv, const AttentionItem& item, int tile, const KvLayer& copy) {
+  using Element = typename Kv<E>::Element;
+  const size_t dims = (size_t)kv.head_dim, groups = (size_t)scale_groups_of<E>(kv.head_dim);
+  const int begin = tile > item.begin ? tile : item.begin;
+  const int end = tile + kTileTokens < item.end ? tile + kTileTokens : item.end;
+  if (end - begin < kTileTokens) __builtin_memset(copy.data, 0, kCopyBlocks * copy.block_bytes);
+  for (int p = begin; p < end; ++p) {
+    const auto from = kv_head<E>(kv, item.blocks[p / kv.block_size], item.kv_head);
+    const size_t row = (size_t)(p % kv.block_size) * (size_t)kv.token_stride;
+    const Element *k = from.k + row, *v = from.v + row;
+    const auto to = kv_head<E>(copy, (p - tile) / kCopyBlock, 0);
+    const size_t slot = (size_t)((p - tile) % kCopyBlock);
+    Element* const k_out = (Element*)to.k + 2 * slot;
+    Element* const v_out = (Element*)to.v + 2 * (slot / 2 * dims) + slot % 2;
+    for (size_t d = 0; d < dims; ++d) {
+      k_out[d / 2 * 2 * (size_t)kCopyBlock + d % 2] = k[d];
+      v_out[2 * d] = v[d];
+    }
+    for (size_t g = 0; g < groups; ++g) {
+      __builtin_memcpy((uint16_t*)to.k_scale + g * (size_t)kCopyBlock + slot, k + dims + g, sizeof(uint16_t));
+      __builtin_memcpy((uint16_t*)to.v_scale + g * (size_t)kCopyBlock + slot, v + dims + g, sizeof(uint16_t));
+    }
+  }
+}
+
 /// Whether `groups` passes over a tile are faster with a copy. Writing it takes as long as widening it four times.
 template <KvElement E>
 inline bool copy_pays(const KvLayer& kv, int groups) {
+  if (kInPairs<E>) return kv.k_order == KOrder::kTokenMajor;
   if (groups < 2) return false;
   if (kv.k_order == KOrder::kTokenMajor || kv.block_size < kLanes) return true;
   return E != KvElement::kF32 && groups > 5;

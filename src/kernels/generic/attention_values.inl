@@ -9,12 +9,12 @@
 namespace octavo {
 namespace {
 
-/// Vectors of dimensions that are summed side by side for N queries; of q8_0 those that share a scale at most.
+/// Vectors of dimensions that are summed side by side for N queries; in pairs those that share a scale at most.
 template <KvElement E, int N>
 constexpr int value_vectors_at_once() {
   constexpr int most = kLanes == 8 ? (N == 1 ? 8 : N <= 3 ? 4 : N == 4 ? 2 : 1) : (N <= 3 ? 8 : N == 4 ? 4 : 2);
-  constexpr int in_scale = kKvScaleDims / kLanes;
-  return E == KvElement::kQ8_0 && in_scale < most ? in_scale : most;
+  if constexpr (kInPairs<E>) return Kv<E>::kScaleDims / kLanes < most ? Kv<E>::kScaleDims / kLanes : most;
+  return most;
 }
 
 /// Adds weight times V of tokens begin .. end to sums[i][j], t ascending; J vectors of dimensions from d, of the last
@@ -110,7 +110,7 @@ inline void sum_dimensions(const KvLayer& kv, const AttentionItem& item, const T
   }
 }
 
-/// Weights times the V scales of one run of dimensions, as int16 of the query's largest, and what they are worth.
+/// Weights times the V scales of one run of dimensions, as int16, and what one is worth.
 template <int N>
 struct IntWeights {
   int16_t w[N][2 * kTileTokens];  // in pairs of tokens; a block of one token has a pair with nothing in it
@@ -118,7 +118,7 @@ struct IntWeights {
 };
 
 /// V scales of the tile's tokens; 0 where the item does not see them.
-template <int N>
+template <KvElement E, int N>
 inline void load_v_scales(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view, int group,
                           float* scales) {
   int block = view.begin / kv.block_size, token = view.begin % kv.block_size - kLanes;  // of the vector before
@@ -127,26 +127,27 @@ inline void load_v_scales(const KvLayer& kv, const AttentionItem& item, const Ti
     const bool inside = position >= item.begin && position + kLanes <= item.end;
     float* out = scales + (position - view.begin);
     if (inside && token + kLanes <= kv.block_size) {
-      const auto at = kv_head<KvElement::kQ8_0>(kv, item.blocks[block], item.kv_head);
+      const auto at = kv_head<E>(kv, item.blocks[block], item.kv_head);
       f32_store(out, f32_load_f16(at.v_scale + (size_t)group * (size_t)kv.block_size + token));
       continue;
     }
     for (int p = position; p < position + kLanes; ++p) {
       out[p - position] = 0;
       if (p < item.begin || p >= item.end) continue;
-      const auto at = kv_head<KvElement::kQ8_0>(kv, item.blocks[p / kv.block_size], item.kv_head);
+      const auto at = kv_head<E>(kv, item.blocks[p / kv.block_size], item.kv_head);
       out[p - position] = half_value(at.v_scale + (size_t)group * (size_t)kv.block_size + p % kv.block_size);
     }
   }
 }
 
-/// Lines that are prefetched for each vector of weights of q8_0: about a quarter of a tile's, spread over the queries;
-/// the others go with the products. All with the products would leave the memory idle while weights are rounded.
-template <int N>
+/// Lines that are prefetched for each vector of weights: those of a tile that do not go with the products
+/// (kProductLines), spread over the queries.
+template <KvElement E, int N>
 __attribute__((always_inline)) inline void fetch_by_weights(Ahead& ahead, int t) {
-  if constexpr (N <= 3) {
-    ahead.fetch<N == 1 ? 2 : 1>();
-  } else if (t / kLanes % (N < 8 ? 2 : 4) == 0) {
+  constexpr int kOfOne = E == KvElement::kQ8_0 ? 2 : 4;  // with one query
+  if constexpr (N < 2 * kOfOne) {
+    ahead.fetch<(kOfOne + N / 2) / N == 0 ? 1 : (kOfOne + N / 2) / N>();
+  } else if (t / kLanes % (N < 4 * kOfOne ? 2 : 4) == 0) {
     ahead.fetch<1>();
   }
 }
@@ -162,25 +163,27 @@ inline F32 scaled_weight(const TileView<N>& view, const Scores<N>& weights, cons
   return f32_select(lanes_between(view.lo[i] - at, view.hi[i] - at), product, f32_zero());
 }
 
-template <int N>
+template <KvElement E, int N>
 inline void round_weights(const TileView<N>& view, const Scores<N>& weights, const float* scales, bool pairs,
                           Ahead& lines_ahead, IntWeights<N>& out) {
   const int count = view.end - view.begin;
   Ahead ahead = lines_ahead;
   for (int i = 0; i < N; ++i) {
     const bool sees_all = view.lo[i] <= view.begin && view.hi[i] >= view.end;
-    F32 top = f32_zero();
+    F32 top = f32_zero(), sum = f32_zero();
     for (int t = 0; t < count; t += kLanes) {
-      top = f32_max(top, scaled_weight<N>(view, weights, scales, sees_all, i, t));
-      fetch_by_weights<N>(ahead, t);
+      const F32 product = scaled_weight<N>(view, weights, scales, sees_all, i, t);
+      top = f32_max(top, product);
+      sum = f32_add(sum, product);
+      fetch_by_weights<E, N>(ahead, t);
     }
-    const float largest = f32_max_of(top);
-    out.scale[i] = largest / 32767.0F;
-    const F32 factor = f32_set(largest > 0 ? 32767.0F / largest : 0.0F);
+    const float one = int_factor<E>(f32_max_of(top), f32_sum(sum), kTileTokens);
+    out.scale[i] = one > 0 ? Kv<E>::kUnit / one : 0.0F;
+    const F32 factor = f32_set(one);
     for (int t = 0; t < count; t += kLanes) {
       const F32 product = scaled_weight<N>(view, weights, scales, sees_all, i, t);
       i32_store_i16(out.w[i] + t, f32_round(f32_mul(product, factor)));
-      fetch_by_weights<N>(ahead, t);
+      fetch_by_weights<E, N>(ahead, t);
     }
     for (int t = pairs ? -1 : count - 1; t >= 0; --t) {
       out.w[i][2 * t] = out.w[i][t];
@@ -191,10 +194,11 @@ inline void round_weights(const TileView<N>& view, const Scores<N>& weights, con
 }
 
 /// J vectors of o from dimension d: integer sums over pairs of tokens.
-template <int N, int J, bool Full>
+template <KvElement E, int N, int J, bool Full>
 inline void sum_pairs(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view,
                       const IntWeights<N>& weights, Ahead& lines_ahead, int d, int lanes, float* const (&o)[N]) {
-  constexpr int kPairsPerLine = J * kLanes * 2 >= 64 ? 1 : 64 / (J * kLanes * 2);
+  constexpr int kBytes = J * kLanes * 2 * (int)sizeof(typename Kv<E>::Element);
+  constexpr int kLines = kBytes >= 64 ? kBytes / 64 : 1, kPairsPerLine = kBytes >= 64 ? 1 : 64 / kBytes;
   const size_t row = 2 * (size_t)kv.head_dim;
   const int pair_shift = kv.block_size > 1 ? 1 : 0;  // tokens of a pair, as a power of 2
   const int end = view.end < item.end ? view.end : item.end;
@@ -208,19 +212,18 @@ inline void sum_pairs(const KvLayer& kv, const AttentionItem& item, const TileVi
   for (int block = position / kv.block_size; block * kv.block_size < end; ++block, first = 0) {
     const int left = end - block * kv.block_size;
     const int end_pair = ((left < kv.block_size ? left : kv.block_size) + pair_shift) >> pair_shift;
-    const int8_t* v =
-        kv_head<KvElement::kQ8_0>(kv, item.blocks[block], item.kv_head).v + (size_t)first * row + 2 * (size_t)d;
+    const auto* v = kv_head<E>(kv, item.blocks[block], item.kv_head).v + (size_t)first * row + 2 * (size_t)d;
     for (int pair = first; pair < end_pair; ++pair, w += 2, v += row) {
       I16 weight[N];
 #pragma GCC unroll 8
       for (int i = 0; i < N; ++i) weight[i] = i16_broadcast2(w + i * 2 * kTileTokens);
 #pragma GCC unroll 8
       for (int j = 0; j < J; ++j) {
-        const I16 values = Full ? i16_widen(v + 2 * j * kLanes) : i16_widen_n(v, 2 * lanes);
+        const I16 values = Full ? Kv<E>::load_pairs(v + 2 * j * kLanes) : load_pairs_n<E>(v, 2 * lanes);
 #pragma GCC unroll 8
         for (int i = 0; i < N; ++i) sums[i][j] = dot_pairs(sums[i][j], values, weight[i]);
       }
-      if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 4 != 3) ahead.fetch<1>();
+      if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 8 < kProductLines<E>) ahead.fetch<kLines>();
     }
   }
   lines_ahead = ahead;
@@ -235,15 +238,16 @@ inline void sum_pairs(const KvLayer& kv, const AttentionItem& item, const TileVi
 }
 
 /// The dimensions from `begin` to `end` of o, which share scales.
-template <int N, int J = value_vectors_at_once<KvElement::kQ8_0, N>()>
+template <KvElement E, int N, int J = value_vectors_at_once<E, N>()>
 inline void sum_pairs_of_run(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view,
                              const IntWeights<N>& weights, Ahead& ahead, int begin, int end, float* const (&o)[N]) {
   int d = begin;
-  for (; d + J * kLanes <= end; d += J * kLanes) sum_pairs<N, J, true>(kv, item, view, weights, ahead, d, kLanes, o);
+  for (; d + J * kLanes <= end; d += J * kLanes)
+    sum_pairs<E, N, J, true>(kv, item, view, weights, ahead, d, kLanes, o);
   if constexpr (J > 1) {
-    sum_pairs_of_run<N, J / 2>(kv, item, view, weights, ahead, d, end, o);
+    sum_pairs_of_run<E, N, J / 2>(kv, item, view, weights, ahead, d, end, o);
   } else if (d < end) {
-    sum_pairs<N, 1, false>(kv, item, view, weights, ahead, d, end - d, o);
+    sum_pairs<E, N, 1, false>(kv, item, view, weights, ahead, d, end - d, o);
   }
 }
 
@@ -251,14 +255,15 @@ inline void sum_pairs_of_run(const KvLayer& kv, const AttentionItem& item, const
 template <KvElement E, int N>
 inline void tile_values(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view, const Scores<N>& weights,
                         Ahead& ahead, float* const (&o)[N]) {
-  if constexpr (E == KvElement::kQ8_0) {
-    for (int d = 0; d < kv.head_dim; d += kKvScaleDims) {
+  if constexpr (kInPairs<E>) {
+    constexpr int kRun = Kv<E>::kScaleDims;
+    for (int d = 0; d < kv.head_dim; d += kRun) {
       float scales[kTileTokens];
       IntWeights<N> rounded;
-      load_v_scales<N>(kv, item, view, d / kKvScaleDims, scales);
-      round_weights<N>(view, weights, scales, kv.block_size > 1, ahead, rounded);
-      const int end = d + kKvScaleDims < kv.head_dim ? d + kKvScaleDims : kv.head_dim;
-      sum_pairs_of_run<N>(kv, item, view, rounded, ahead, d, end, o);
+      load_v_scales<E, N>(kv, item, view, d / kRun, scales);
+      round_weights<E, N>(view, weights, scales, kv.block_size > 1, ahead, rounded);
+      const int end = d + kRun < kv.head_dim ? d + kRun : kv.head_dim;
+      sum_pairs_of_run<E, N>(kv, item, view, rounded, ahead, d, end, o);
     }
   } else {
     sum_dimensions<E, N>(kv, item, view, weights, ahead, 0, kv.head_dim, o);

@@ -1,12 +1,13 @@
 // Element types of the KV cache: how a token's K and V are written and how vectors of them are read.
 #pragma once
 
+#include "kernels/generic/elementwise.inl"
 #include "kernels/kernels.h"
 
 namespace octavo {
 namespace {
 
-enum class KvElement { kF16, kBF16, kQ8_0, kF32 };  // the order of octavo::KvType
+enum class KvElement { kF16, kBF16, kQ8_0, kF32, kI16 };  // the order of octavo::KvType
 
 template <KvElement E>
 struct Kv;
@@ -48,12 +49,40 @@ struct Kv<KvElement::kBF16> {
   }
 };
 
+/// Elements that are multiplied as integers, never as one float: int16 in pairs, whose sums over a run of kScaleDims
+/// dimensions are exact.
 template <>
 struct Kv<KvElement::kQ8_0> {
-  using Element = int8_t;  // multiplied as integers, never as one float
+  using Element = int8_t;
+  static constexpr int kScaleDims = kQ8ScaleDims, kTop = 127;
+  static constexpr float kUnit = 1;  // what an element of 1 is worth, times its scale
+  static I16 load_pairs(const Element* p) { return i16_widen(p); }
+  /// The scale that is stored for a run whose largest magnitude is `top`.
+  static float scale_of(float top) { return top / (float)kTop; }
 };
 
-inline int scale_groups_of(int head_dim) { return (head_dim + kKvScaleDims - 1) / kKvScaleDims; }
+template <>
+struct Kv<KvElement::kI16> {
+  using Element = int16_t;
+  static constexpr int kScaleDims = kI16ScaleDims, kTop = kI16One + kI16One / 1024;  // the scale may be rounded down
+  static constexpr float kUnit = 1.0F / (float)kI16One;
+  static I16 load_pairs(const Element* p) { return i16_load(p); }
+  static float scale_of(float top) { return top; }
+};
+
+template <KvElement E>
+inline constexpr bool kInPairs = E == KvElement::kQ8_0 || E == KvElement::kI16;
+
+template <KvElement E>
+inline int scale_groups_of(int head_dim) {
+  return (head_dim + Kv<E>::kScaleDims - 1) / Kv<E>::kScaleDims;
+}
+
+inline float half_value(const uint16_t* half) {
+  float lanes[kLanes];
+  f32_store(lanes, f32_load_f16_n(half, 1));
+  return lanes[0];
+}
 
 /// Where one KV head of a block keeps its parts.
 template <class Element>
@@ -69,45 +98,66 @@ inline KvHead<typename Kv<E>::Element> kv_head(const KvLayer& kv, int32_t block,
   using Element = typename Kv<E>::Element;
   const uint8_t* base = kv.data + (size_t)block * kv.block_bytes + (size_t)head * kv.head_bytes;
   const Element* v = (const Element*)(base + kv.v_offset);
-  if constexpr (E == KvElement::kQ8_0) {
+  if constexpr (kInPairs<E>) {
     const size_t tokens = (size_t)kv.block_size;
     const uint16_t* scales = (const uint16_t*)(v + (tokens + 1) / 2 * 2 * (size_t)kv.head_dim);
-    return {(const Element*)base, v, scales, scales + (size_t)scale_groups_of(kv.head_dim) * tokens};
+    return {(const Element*)base, v, scales, scales + (size_t)scale_groups_of<E>(kv.head_dim) * tokens};
   } else {
     return {(const Element*)base, v, nullptr, nullptr};
   }
 }
 
-/// int8 of up to kKvScaleDims dimensions, and their scale.
-inline void quantize_head(const float* x, int n, int8_t* out, uint16_t* scale) {
-  float top = 0;
-  for (int i = 0; i < n; ++i) {
-    const float magnitude = __builtin_fabsf(x[i]);
-    top = magnitude > top ? magnitude : top;
-  }
-  const float largest_scale = 65504.0F;
-  f32_store_f16_n(scale, f32_set(top / 127.0F < largest_scale ? top / 127.0F : largest_scale), 1);
-  float lanes[kLanes];
-  f32_store(lanes, f32_load_f16_n(scale, 1));
-  const float d = lanes[0];  // the scale as it will be read
-  for (int i = 0; i < n; ++i) {
-    const float v = d > 0 ? x[i] / d : 0.0F;
-    const float clamped = v < -127.0F ? -127.0F : v > 127.0F ? 127.0F : v;
-    out[i] = (int8_t)(int32_t)__builtin_rintf(clamped);
-  }
+/// The first kLanes elements of a run as integers, narrowed; of fewer than that, what is there.
+inline void store_narrow(int8_t* out, I32 v) { i32_store_i8(out, v); }
+inline void store_narrow(int16_t* out, I32 v) { i32_store_i16(out, v); }
+
+/// Integers of the n <= kScaleDims dimensions at x, and their scale. `out` has room for whole vectors.
+template <KvElement E>
+inline void quantize_run(const float* x, int n, typename Kv<E>::Element* out, uint16_t* scale) {
+  F32 magnitude = f32_zero();
+  for_vectors(
+      n, [&](int64_t i) { magnitude = f32_max(magnitude, f32_abs(f32_load(x + i))); },
+      [&](int64_t i, int count) { magnitude = f32_max(magnitude, f32_abs(f32_load_n(x + i, count))); });
+  const float wanted = Kv<E>::scale_of(f32_max_of(magnitude)), largest_half = 65504.0F;
+  f32_store_f16_n(scale, f32_set(wanted < largest_half ? wanted : largest_half), 1);
+  const float unit = half_value(scale) * Kv<E>::kUnit;  // with the scale as it will be read
+  const F32 factor = f32_set(unit > 0 ? 1.0F / unit : 0.0F), top = f32_set((float)Kv<E>::kTop);
+  const auto rounded = [&](F32 v) {
+    const F32 scaled = f32_mul(v, factor);
+    return f32_round(f32_max(f32_min(scaled, top), f32_sub(f32_zero(), top)));
+  };
+  for_vectors(
+      n, [&](int64_t i) { store_narrow(out + i, rounded(f32_load(x + i))); },
+      [&](int64_t i, int count) { store_narrow(out + i, rounded(f32_load_n(x + i, count))); });
 }
 
 /// One head of a token in pairs: K of dimensions, V of tokens.
-inline void write_pairs(const KvLayer& kv, const KvHead<int8_t>& at, int token, const float* k, const float* v) {
-  int8_t part[kKvScaleDims];
+template <KvElement E>
+inline void write_pairs(const KvLayer& kv, const KvHead<typename Kv<E>::Element>& at, int token, const float* k,
+                        const float* v) {
+  using Element = typename Kv<E>::Element;
+  Element part[Kv<E>::kScaleDims];
   const size_t tokens = (size_t)kv.block_size, slot = (size_t)token, dims = (size_t)kv.head_dim;
-  for (int begin = 0, g = 0; begin < kv.head_dim; begin += kKvScaleDims, ++g) {
-    const int count = kv.head_dim - begin < kKvScaleDims ? kv.head_dim - begin : kKvScaleDims;
+  Element* const k_out = (Element*)at.k + 2 * slot;
+  Element* const v_out = (Element*)at.v + 2 * (slot / 2 * dims) + slot % 2;
+  for (int begin = 0, g = 0; begin < kv.head_dim; begin += Kv<E>::kScaleDims, ++g) {
+    const int count = kv.head_dim - begin < Kv<E>::kScaleDims ? kv.head_dim - begin : Kv<E>::kScaleDims;
     const size_t first = (size_t)begin;
-    quantize_head(k + begin, count, part, (uint16_t*)at.k_scale + (size_t)g * tokens + slot);
-    for (size_t i = 0; i < (size_t)count; ++i) ((int8_t*)at.k)[2 * ((first + i) / 2 * tokens + slot) + i % 2] = part[i];
-    quantize_head(v + begin, count, part, (uint16_t*)at.v_scale + (size_t)g * tokens + slot);
-    for (size_t i = 0; i < (size_t)count; ++i) ((int8_t*)at.v)[2 * (slot / 2 * dims + first + i) + slot % 2] = part[i];
+    quantize_run<E>(k + begin, count, part, (uint16_t*)at.k_scale + (size_t)g * tokens + slot);
+    for (size_t i = 0; i < (size_t)count; ++i) k_out[2 * ((first + i) / 2 * tokens) + i % 2] = part[i];
+    quantize_run<E>(v + begin, count, part, (uint16_t*)at.v_scale + (size_t)g * tokens + slot);
+    for (size_t i = 0; i < (size_t)count; ++i) v_out[2 * (first + i)] = part[i];
+  }
+}
+
+/// One head of a token of the contiguous layout: elements, then scales.
+template <KvElement E>
+inline void write_token(const KvLayer& kv, typename Kv<E>::Element* out, const float* x) {
+  typename Kv<E>::Element part[Kv<E>::kScaleDims];
+  for (int begin = 0, g = 0; begin < kv.head_dim; begin += Kv<E>::kScaleDims, ++g) {
+    const int count = kv.head_dim - begin < Kv<E>::kScaleDims ? kv.head_dim - begin : Kv<E>::kScaleDims;
+    quantize_run<E>(x + begin, count, part, (uint16_t*)(out + kv.head_dim + g));
+    __builtin_memcpy(out + begin, part, (size_t)count * sizeof(part[0]));
   }
 }
 
@@ -132,10 +182,15 @@ inline void write_floats(const KvLayer& kv, const KvHead<typename Kv<E>::Element
 template <KvElement E>
 void write_kv(const KvLayer& kv, int32_t block, int token, const float* k, const float* v) {
   for (int head = 0; head < kv.num_kv_heads; ++head, k += kv.head_dim, v += kv.head_dim) {
-    if constexpr (E == KvElement::kQ8_0) {
-      write_pairs(kv, kv_head<E>(kv, block, head), token, k, v);
+    const auto at = kv_head<E>(kv, block, head);
+    if constexpr (!kInPairs<E>) {
+      write_floats<E>(kv, at, token, k, v);
+    } else if (kv.k_order == KOrder::kDimMajor) {
+      write_pairs<E>(kv, at, token, k, v);
     } else {
-      write_floats<E>(kv, kv_head<E>(kv, block, head), token, k, v);
+      const size_t row = (size_t)token * (size_t)kv.token_stride;
+      write_token<E>(kv, (typename Kv<E>::Element*)at.k + row, k);
+      write_token<E>(kv, (typename Kv<E>::Element*)at.v + row, v);
     }
   }
 }

@@ -141,15 +141,26 @@ inline I32 dot_wide(I32 acc, U8 w, Bytes4 a) { return dot_small(acc, w, a); }
 inline constexpr bool kAnyByte = true;
 
 using I16 = __m512i;
+inline I16 i16_load(const int16_t* p) { return _mm512_loadu_si512(p); }
 inline I16 i16_widen(const int8_t* p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i*)p)); }
-inline I16 i16_broadcast2(const int16_t* p) {
-  int32_t pair;
-  __builtin_memcpy(&pair, p, 4);
-  return _mm512_set1_epi32(pair);
-}
+/// A pair that every lane meets; products can take it from memory, as Bytes4.
+struct Pair16 {
+  const int16_t* pair;
+
+  operator I16() const {  // NOLINT(google-explicit-constructor): it is what other levels have an I16 for
+    int32_t word;
+    __builtin_memcpy(&word, pair, 4);
+    return _mm512_set1_epi32(word);
+  }
+};
+inline Pair16 i16_broadcast2(const int16_t* p) { return {p}; }
 /// Not by its intrinsic: of that GCC 12 copies every sum before it adds to it, and spills half of them.
 inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
   asm("vpdpwssd %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b));
+  return acc;
+}
+inline I32 dot_pairs(I32 acc, I16 a, Pair16 b) {
+  asm("vpdpwssd %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(a), "m"(*(const int16_t(*)[2])b.pair));
   return acc;
 }
 

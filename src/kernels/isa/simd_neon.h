@@ -154,6 +154,7 @@ inline I32 dot_wide(I32 acc, U8 w, U8 a) {
 inline constexpr bool kAnyByte = false;  // bytes are signed
 
 using I16 = int16x8_t;
+inline I16 i16_load(const int16_t* p) { return vld1q_s16(p); }
 inline I16 i16_widen(const int8_t* p) { return vmovl_s8(vld1_s8(p)); }
 inline I16 i16_broadcast2(const int16_t* p) {
   int32_t pair;

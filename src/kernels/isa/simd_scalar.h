@@ -266,6 +266,11 @@ inline I32 dot_wide(I32 acc, U8 w, U8 a) {
 struct I16 {
   int16_t v[kLanes * 2];
 };
+inline I16 i16_load(const int16_t* p) {
+  I16 r;
+  __builtin_memcpy(r.v, p, sizeof r.v);
+  return r;
+}
 /// 2 * kLanes bytes, each widened.
 inline I16 i16_widen(const int8_t* p) {
   I16 r;

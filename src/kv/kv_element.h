@@ -1,0 +1,33 @@
+// What an element type of the KV cache takes in memory (the layout: kernels.h, KvLayer).
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/kernels.h"
+#include "octavo/kv/types.h"
+
+namespace octavo {
+
+constexpr std::size_t element_bytes(KvType type) {
+  switch (type) {
+    case KvType::kF32: return 4;
+    case KvType::kQ8_0: return 1;
+    case KvType::kF16:
+    case KvType::kBF16:
+    case KvType::kI16: return 2;
+  }
+  return 0;
+}
+
+/// Dimensions of a head that share a scale; 0: a type without scales.
+constexpr int scale_dims(KvType type) {
+  return type == KvType::kQ8_0 ? kQ8ScaleDims : type == KvType::kI16 ? kI16ScaleDims : 0;
+}
+
+/// Scales of one token's K, or V, of one head.
+constexpr std::size_t scales_per_head(KvType type, int head_dim) {
+  const int dims = scale_dims(type);
+  return dims == 0 ? 0 : static_cast<std::size_t>((head_dim + dims - 1) / dims);
+}
+
+}  // namespace octavo
