@@ -116,14 +116,13 @@ constexpr auto kName = [](const auto& instance) {
 };
 INSTANTIATE_TEST_SUITE_P(Engine, SameBits,
                          ::testing::Combine(::testing::Values("llama", "gemma3"),
-                                            ::testing::Values(KvType::kF32, KvType::kF16, KvType::kBF16,
-                                                              KvType::kQ8_0, KvType::kI16)),
+                                            ::testing::Values(KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kQ8_0,
+                                                              KvType::kI16)),
                          kName);
 // The contiguous layout has no q8_0.
 INSTANTIATE_TEST_SUITE_P(Engine, SameBitsOfLayouts,
                          ::testing::Combine(::testing::Values("llama", "gemma3"),
-                                            ::testing::Values(KvType::kF32, KvType::kF16, KvType::kBF16,
-                                                              KvType::kI16)),
+                                            ::testing::Values(KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kI16)),
                          kName);
 
 TEST_P(SameBits, ChunkIsWhole) {

@@ -20,8 +20,7 @@
 
 namespace octavo {
 
-inline constexpr KvType kAllKvTypes[] = {KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kQ8_0,
-                                         KvType::kI16};
+inline constexpr KvType kAllKvTypes[] = {KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kQ8_0, KvType::kI16};
 
 struct AttentionShape {
   int num_kv_heads = 2;

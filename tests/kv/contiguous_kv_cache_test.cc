@@ -428,12 +428,13 @@ TEST(ContiguousKvCache, KernelsSeeOneBlockARow) {
 RC_GTEST_PROP(ContiguousKvCacheProperty, HoldsWhatWasAppendedLast, ()) {
   std::minstd_rand random(*rc::gen::inRange(1U, 1U << 30));
   const auto draw = [&](int end) { return static_cast<int>(random() % static_cast<unsigned>(end)); };
-  const ContiguousKvOptions options{.type = std::array{KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kI16}[random() % 4],
-                                    .batch = 1 + draw(3),
-                                    .num_kv_heads = 1 + draw(3),
-                                    .head_dim = 1 + draw(70),
-                                    .initial_capacity = draw(5),
-                                    .max_seq_len = 1 + draw(40)};
+  const ContiguousKvOptions options{
+      .type = std::array{KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kI16}[random() % 4],
+      .batch = 1 + draw(3),
+      .num_kv_heads = 1 + draw(3),
+      .head_dim = 1 + draw(70),
+      .initial_capacity = draw(5),
+      .max_seq_len = 1 + draw(40)};
   ContiguousKvCache cache = make(options);
   std::vector<int> lengths(static_cast<std::size_t>(options.batch), 0);
   for (int call = 0; call < 30; ++call) {

@@ -128,9 +128,10 @@ TEST(PagedKvCache, P15_i16_errs_by_2_to_minus_14_of_the_largest_of_its_64_dimens
 }
 
 TEST(PagedKvCache, P15_i16_holds_values_beyond_its_range_at_its_largest) {
-  const Stored got = store(KvType::kI16, KvLayout::kPaged, 16, 1, 3, {1e9F, -1e9F, kLargestHalf}, {0, 70'000, -70'000});
-  EXPECT_EQ(got.key, (std::vector<float>{kLargestHalf, -kLargestHalf, kLargestHalf}));
-  EXPECT_EQ(got.value, (std::vector<float>{0, kLargestHalf, -kLargestHalf}));
+  const Stored got = store(KvType::kI16, KvLayout::kPaged, 16, 1, 3, {1e9F, -1e9F, 1000}, {0, 70'000, -70'000});
+  const float largest = kLargestHalf * (1 + 0x1p-10F);  // the largest scale, and an integer that its rounding allows
+  EXPECT_EQ(got.key, (std::vector<float>{largest, -largest, 125 * (kLargestHalf / 8192)}));
+  EXPECT_EQ(got.value, (std::vector<float>{0, largest, -largest}));
 }
 
 // The example of the origin's documentation: two layers, four heads of 64, eight pages.

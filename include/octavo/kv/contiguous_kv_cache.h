@@ -1,9 +1,9 @@
 // A growing contiguous KV cache of one layer: what an engine without pages uses, and the oracle of the paged one.
 //
-// K and V lie as [batch, kv_heads, capacity, head_dim] each, all V behind all K, in one allocation that nobody clears; of
-// i16 each position's scales, IEEE halfs, follow its dimensions.
-// The capacity doubles up to a maximum; growing copies only what was written (and moves the memory, so views end
-// there), an append touches only the new positions. Each row of the batch has a length of its own.
+// K and V lie as [batch, kv_heads, capacity, head_dim] each, all V behind all K, in one allocation that nobody clears;
+// of i16 each position's scales, IEEE halfs, follow its dimensions. The capacity doubles up to a maximum; growing
+// copies only what was written (and moves the memory, so views end there), an append touches only the new positions.
+// Each row of the batch has a length of its own.
 //
 // Owned by whoever created it; one thread at a time.
 #pragma once
@@ -62,8 +62,8 @@ class ContiguousKvCache {
 
   /// Error: "cache is empty" while no row holds a token.
   Result<ContiguousKvView> get_kv() const;
-  /// The whole buffers, [batch, kv_heads, capacity, head_dim] of the cache's type, strides as in get_kv(); for callers that write themselves
-  /// and then say so with increment(). Valid until the cache grows.
+  /// The whole buffers, [batch, kv_heads, capacity, head_dim] of the cache's type, strides as in get_kv(); for callers
+  /// that write themselves and then say so with increment(). Valid until the cache grows.
   std::span<std::byte> raw_keys();
   std::span<std::byte> raw_values();
 

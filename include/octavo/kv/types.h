@@ -25,8 +25,8 @@ inline constexpr int kDefaultBlockSize = 16;  // tokens
 inline constexpr int kMaxBlockSize = 256;     // tokens; block sizes are powers of two
 
 /// Element type of the KV cache. Rounding errors, relative to the value: f16 2^-11 (in its normal range), bf16 2^-8;
-/// q8_0 has an IEEE half scale per token and 32 dimensions, and errs by at most 1/254 of the largest of them. i16 has one
-/// per token and 64 dimensions for integers of 14 bits, and errs by at most 2^-14 of the largest of them.
+/// q8_0 has an IEEE half scale per token and 32 dimensions, and errs by at most 1/254 of the largest of them. i16 has
+/// one per token and 64 dimensions for integers of 14 bits, and errs by at most 2^-14 of the largest of them.
 enum class KvType : std::uint8_t { kF16, kBF16, kQ8_0, kF32, kI16 };
 
 /// What an engine takes unless told otherwise: as many bytes as f16, half its error, and products of integers.

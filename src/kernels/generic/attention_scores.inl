@@ -49,10 +49,11 @@ inline I16 load_pairs_n(const typename Kv<E>::Element* p, int n) {
   return Kv<E>::load_pairs(elements);
 }
 
-/// Lines of 8 that are prefetched with products of pairs; the others are while weights are rounded, which takes a third
-/// of the time of q8_0 and less of i16. Memory must not rest meanwhile.
+/// Lines of 4 that are prefetched with products of pairs. The others of q8_0 are while weights are rounded, which takes
+/// a third of the time: memory must not rest meanwhile. i16 has twice the lines, and so enough of them with the
+/// products.
 template <KvElement E>
-inline constexpr int kProductLines = E == KvElement::kQ8_0 ? 6 : 7;
+inline constexpr int kProductLines = E == KvElement::kQ8_0 ? 3 : 4;
 
 /// Memory that will be read after this tile: one KV head of some blocks, brought into the second-level cache line by
 /// line in the order of addresses, at the rate at which the tile at hand is used up.
@@ -97,14 +98,13 @@ struct KVectors {
 /// Elements from one query to the next: no power of two, so that their lines do not fall into the same sets of a cache.
 inline constexpr int kQueryStride = kMaxHeadDim + 32;
 
-/// What makes int16 of `count` values of which `top` is the largest magnitude and `sum` the sum of all, such that the
-/// sum of their products with integers up to kTop stays below 2^31; 0 if all are 0.
-template <KvElement E>
-inline float int_factor(float top, float sum, int count) {
-  if (!(top > 0)) return 0;
-  const float by_top = 32767.0F / top;
-  const float by_sum = ((float)((1U << 31) / Kv<E>::kTop) - (float)count) / sum;  // rounding adds half for each
-  return by_top < by_sum ? by_top : by_sum;
+/// What becomes the largest int16 when `kCount` values are rounded to integers of which `top` is the largest magnitude
+/// and `sum` the sum of all: so much that the sum of their products with integers up to kTop stays below 2^31.
+template <KvElement E, int kCount>
+inline float int16_top(float top, float sum) {
+  constexpr float kSumTop = (float)((1U << 31) / Kv<E>::kTop) - (float)kCount;  // rounding adds half for each
+  const float by_sum = sum * (32767.0F / kSumTop);
+  return top > by_sum ? top : by_sum;
 }
 
 /// N queries side by side: one address for all.
@@ -131,9 +131,9 @@ struct Queries<E, N> {
 
   Queries(const float* const (&from)[N], int head_dim) {
     for (int i = 0; i < N; ++i) {
-      const float factor = factor_of(from[i], head_dim);
-      unit[i] = factor > 0 ? Kv<E>::kUnit / factor : 1.0F;
-      const F32 all = f32_set(factor);
+      const float top = top_of(from[i], head_dim);
+      unit[i] = top > 0 ? top * (Kv<E>::kUnit / 32767.0F) : 1.0F;
+      const F32 all = f32_set(top > 0 ? 32767.0F / top : 0.0F);
       for_vectors(
           head_dim, [&](int64_t d) { i32_store_i16(q[i] + d, f32_round(f32_mul(f32_load(from[i] + d), all))); },
           [&](int64_t d, int n) { i32_store_i16(q[i] + d, f32_round(f32_mul(f32_load_n(from[i] + d, n), all))); });
@@ -142,8 +142,8 @@ struct Queries<E, N> {
   }
 
  private:
-  static float factor_of(const float* values, int head_dim) {
-    float top = 0, run_sum = 0;
+  static float top_of(const float* values, int head_dim) {
+    float top = 0;
     for (int begin = 0; begin < head_dim; begin += Kv<E>::kScaleDims) {
       const int count = head_dim - begin < Kv<E>::kScaleDims ? head_dim - begin : Kv<E>::kScaleDims;
       F32 magnitude = f32_zero(), sum = f32_zero();
@@ -154,11 +154,10 @@ struct Queries<E, N> {
       for_vectors(
           count, [&](int64_t d) { take(f32_load(values + begin + d)); },
           [&](int64_t d, int n) { take(f32_load_n(values + begin + d, n)); });
-      const float run_top = f32_max_of(magnitude), total = f32_sum(sum);
-      top = run_top > top ? run_top : top;
-      run_sum = total > run_sum ? total : run_sum;
+      const float of_run = int16_top<E, Kv<E>::kScaleDims>(f32_max_of(magnitude), f32_sum(sum));
+      top = of_run > top ? of_run : top;
     }
-    return int_factor<E>(top, run_sum, Kv<E>::kScaleDims);
+    return top;
   }
 };
 
@@ -197,7 +196,7 @@ inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVec
 }
 
 /// Integer sums of the products of pairs first .. end, which lie in one run of kScaleDims dimensions; k moves on.
-/// kProductLines of every 8 lines ahead are fetched meanwhile, the others in round_weights. A function of its own, so
+/// kProductLines of every 4 lines ahead are fetched meanwhile, the others in round_weights. A function of its own, so
 /// that all registers are there for these sums and none for the scores.
 template <KvElement E, int N, int T>
 __attribute__((noinline)) void sum_run(const Queries<E, N>& queries, int first, int end, size_t stride,
@@ -221,7 +220,7 @@ __attribute__((noinline)) void sum_run(const Queries<E, N>& queries, int first, 
 #pragma GCC unroll 8
       for (int i = 0; i < N; ++i) sum[i][t] = dot_pairs(sum[i][t], values, i16_broadcast2(queries.q[i] + 2 * pair));
     }
-    if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 8 < kProductLines<E>) ahead.fetch<T>();
+    if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 4 < kProductLines<E>) ahead.fetch<T>();
   }
   lines_ahead = ahead;
 #pragma GCC unroll 8
@@ -247,7 +246,8 @@ inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVec
   const int pairs = (head_dim + 1) / 2;
   for (int first = 0, g = 0; first < pairs; first += kRunPairs, ++g) {
     I32 sums[N][T];
-    sum_run<E, N, T>(queries, first, first + kRunPairs < pairs ? first + kRunPairs : pairs, from.stride, k, ahead, sums);
+    sum_run<E, N, T>(queries, first, first + kRunPairs < pairs ? first + kRunPairs : pairs, from.stride, k, ahead,
+                     sums);
     for (int t = 0; t < T; ++t) {
       const F32 scale = f32_load_f16(from.k_scale[t] + (size_t)g * from.scale_stride);
       for (int i = 0; i < N; ++i) s[i][t] = f32_fma(i32_to_f32(sums[i][t]), scale, s[i][t]);

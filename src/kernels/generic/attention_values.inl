@@ -143,11 +143,11 @@ inline void load_v_scales(const KvLayer& kv, const AttentionItem& item, const Ti
 /// Lines that are prefetched for each vector of weights: those of a tile that do not go with the products
 /// (kProductLines), spread over the queries.
 template <KvElement E, int N>
-__attribute__((always_inline)) inline void fetch_by_weights(Ahead& ahead, int t) {
-  constexpr int kOfOne = E == KvElement::kQ8_0 ? 2 : 4;  // with one query
-  if constexpr (N < 2 * kOfOne) {
-    ahead.fetch<(kOfOne + N / 2) / N == 0 ? 1 : (kOfOne + N / 2) / N>();
-  } else if (t / kLanes % (N < 4 * kOfOne ? 2 : 4) == 0) {
+__attribute__((always_inline)) inline void fetch_by_weights([[maybe_unused]] Ahead& ahead, [[maybe_unused]] int t) {
+  if constexpr (kProductLines<E> == 4) {  // all of them do
+  } else if constexpr (N <= 3) {
+    ahead.fetch<N == 1 ? 2 : 1>();
+  } else if (t / kLanes % (N < 8 ? 2 : 4) == 0) {
     ahead.fetch<1>();
   }
 }
@@ -177,9 +177,9 @@ inline void round_weights(const TileView<N>& view, const Scores<N>& weights, con
       sum = f32_add(sum, product);
       fetch_by_weights<E, N>(ahead, t);
     }
-    const float one = int_factor<E>(f32_max_of(top), f32_sum(sum), kTileTokens);
-    out.scale[i] = one > 0 ? Kv<E>::kUnit / one : 0.0F;
-    const F32 factor = f32_set(one);
+    const float largest = int16_top<E, kTileTokens>(f32_max_of(top), f32_sum(sum));
+    out.scale[i] = largest * (Kv<E>::kUnit / 32767.0F);
+    const F32 factor = f32_set(largest > 0 ? 32767.0F / largest : 0.0F);
     for (int t = 0; t < count; t += kLanes) {
       const F32 product = scaled_weight<N>(view, weights, scales, sees_all, i, t);
       i32_store_i16(out.w[i] + t, f32_round(f32_mul(product, factor)));
@@ -223,7 +223,7 @@ inline void sum_pairs(const KvLayer& kv, const AttentionItem& item, const TileVi
 #pragma GCC unroll 8
         for (int i = 0; i < N; ++i) sums[i][j] = dot_pairs(sums[i][j], values, weight[i]);
       }
-      if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 8 < kProductLines<E>) ahead.fetch<kLines>();
+      if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 4 < kProductLines<E>) ahead.fetch<kLines>();
     }
   }
   lines_ahead = ahead;
@@ -242,8 +242,7 @@ template <KvElement E, int N, int J = value_vectors_at_once<E, N>()>
 inline void sum_pairs_of_run(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view,
                              const IntWeights<N>& weights, Ahead& ahead, int begin, int end, float* const (&o)[N]) {
   int d = begin;
-  for (; d + J * kLanes <= end; d += J * kLanes)
-    sum_pairs<E, N, J, true>(kv, item, view, weights, ahead, d, kLanes, o);
+  for (; d + J * kLanes <= end; d += J * kLanes) sum_pairs<E, N, J, true>(kv, item, view, weights, ahead, d, kLanes, o);
   if constexpr (J > 1) {
     sum_pairs_of_run<E, N, J / 2>(kv, item, view, weights, ahead, d, end, o);
   } else if (d < end) {

@@ -144,9 +144,12 @@ inline void write_pairs(const KvLayer& kv, const KvHead<typename Kv<E>::Element>
     const int count = kv.head_dim - begin < Kv<E>::kScaleDims ? kv.head_dim - begin : Kv<E>::kScaleDims;
     const size_t first = (size_t)begin;
     quantize_run<E>(k + begin, count, part, (uint16_t*)at.k_scale + (size_t)g * tokens + slot);
-    for (size_t i = 0; i < (size_t)count; ++i) k_out[2 * ((first + i) / 2 * tokens) + i % 2] = part[i];
+    size_t i = 0;
+    for (; i + 2 <= (size_t)count; i += 2)
+      __builtin_memcpy(k_out + (first + i) * tokens, part + i, 2 * sizeof(part[0]));
+    if (i < (size_t)count) k_out[(first + i) * tokens] = part[i];
     quantize_run<E>(v + begin, count, part, (uint16_t*)at.v_scale + (size_t)g * tokens + slot);
-    for (size_t i = 0; i < (size_t)count; ++i) v_out[2 * (first + i)] = part[i];
+    for (i = 0; i < (size_t)count; ++i) v_out[2 * (first + i)] = part[i];
   }
 }
 

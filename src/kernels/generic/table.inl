@@ -25,8 +25,7 @@ constexpr KernelTable make_table() {
   set_matrix_kernels<DType::kF32, DType::kF16, DType::kBF16, DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1,
                      DType::kQ8_0, DType::kQ2_K, DType::kQ3_K, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ4_NL,
                      DType::kIQ4_XS, DType::kTQ1_0, DType::kTQ2_0, DType::kMXFP4, DType::kQ1_0>(table);
-  set_kv_kernels<KvElement::kF16, KvElement::kBF16, KvElement::kQ8_0, KvElement::kF32,
-                 KvElement::kI16>(table);
+  set_kv_kernels<KvElement::kF16, KvElement::kBF16, KvElement::kQ8_0, KvElement::kF32, KvElement::kI16>(table);
   table.merge_tiles = &merge_tiles;
   table.tile_rows = kTileRows;
   table.quantize_row = &quantize_row;
