@@ -37,6 +37,30 @@ TEST(BatchedAttention, A1_each_slot_attends_to_its_own_keys_and_values) {
   }
 }
 
+// Every product of a score, and then of an output, has the largest magnitude that there is: integer sums come as near
+// to 2^31 as they can.
+TEST(BatchedAttention, A1_sums_of_the_largest_products_do_not_overflow) {
+  for (const int head_dim : {64, 96, 128}) {
+    const AttentionShape shape{.num_kv_heads = 1, .group = 3, .head_dim = head_dim};
+    std::vector<SlotData> slots = make_slots(shape, std::vector{512, 700});
+    for (SlotData& slot : slots) {
+      std::ranges::fill(slot.queries, 0.5F);
+      for (std::size_t i = 0; i < slot.keys.size(); ++i) {
+        const bool is_near = i / static_cast<std::size_t>(head_dim) % 5 != 2;
+        slot.keys[i] = is_near ? 3.0F : -3.0F;
+        slot.values[i] = is_near ? -2.0F : 2.0F;
+      }
+    }
+    for (const KvType type : kAllKvTypes)
+      for (const IsaLevel level : supported_isa_levels()) {
+        SCOPED_TRACE(::testing::Message() << kv_type_name(type) << ' ' << isa_name(level) << ' ' << head_dim);
+        const PagedSlots paged(shape, type, 16, slots);
+        BatchedAttention attention = make_attention(2, isa_name(level));
+        for (const float out : decode(attention, paged, queries_of(slots), shape.options())) EXPECT_NEAR(out, -2, 2e-3);
+      }
+  }
+}
+
 TEST(BatchedAttention, A1_reads_the_layer_it_is_asked_for) {
   const AttentionShape shape{.num_kv_heads = 1, .group = 2, .head_dim = 8};
   // Layers of two groups, so that the layers of a group are not numbered one after the other.
