@@ -318,9 +318,9 @@ TEST(CpuRunner, ATensorOfAnotherArchitectureIsRefused) {
 TEST(CpuRunner, TheKvMemoryIsAHardBudget) {
   const Loaded l = load({}, {.kv_memory_bytes = 1000000});
   EXPECT_LE(l.runner->kv_arena_bytes(), 1000000U);
-  // 2 layers, 2 heads, K and V, 32 dimensions of 2 bytes
-  EXPECT_EQ(l.runner->kv_bytes_per_token(), 512U);
-  EXPECT_EQ(l.runner->kv_arena_bytes(), 1000000U / (512 * 16) * (512 * 16));
+  // 2 layers, 2 heads, K and V, 32 dimensions of 2 bytes and a scale of 2
+  EXPECT_EQ(l.runner->kv_bytes_per_token(), 528U);
+  EXPECT_EQ(l.runner->kv_arena_bytes(), 1000000U / (528 * 16) * (528 * 16));
   EXPECT_THAT(error_of({}, {.kv_memory_bytes = 100}), HasSubstr("100 bytes holds no block"));
 }
 
@@ -332,8 +332,8 @@ TEST(CpuRunner, TheDefaultKvMemoryLeavesRoomForMappedWeights) {
 }
 
 TEST(CpuRunner, AnExplicitContextThatCannotFitIsRefusedAnImplicitOneIsClamped) {
-  EXPECT_THAT(error_of({}, {.kv_memory_bytes = 100000, .max_context = 1000}), HasSubstr("holds 192"));
-  EXPECT_EQ(load({}, {.kv_memory_bytes = 100000}).runner->max_context(), 192);
+  EXPECT_THAT(error_of({}, {.kv_memory_bytes = 100000, .max_context = 1000}), HasSubstr("holds 176"));
+  EXPECT_EQ(load({}, {.kv_memory_bytes = 100000}).runner->max_context(), 176);
   EXPECT_THAT(error_of({}, {.max_context = 2000}), HasSubstr("max_context is 2000, expected 1 to 1024"));
 }
 
