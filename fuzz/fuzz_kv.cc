@@ -45,7 +45,7 @@ constexpr int kMaxTokens = 64;
 
 PagedKvOptions options_of(Bytes& bytes) {
   const int shape = bytes.next();
-  PagedKvOptions options{.type = static_cast<KvType>((shape ^ shape >> 5) % 5),
+  PagedKvOptions options{.type = static_cast<KvType>(shape % 5),
                          .layout = (shape & 0x1C) == 0x1C ? KvLayout::kContiguous : KvLayout::kPaged,
                          .block_size = 1 << (shape >> 5),
                          .num_kv_heads = 1 + bytes.below(2),

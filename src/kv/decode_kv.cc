@@ -69,7 +69,7 @@ void decode_pairs(const KvLayer& kv, KvType type, float unit, BlockId block, int
 }
 
 // The same of the contiguous layout: a token's integers, then its scales.
-void decode_i16_by_token(const KvLayer& kv, int slot, BlockId block, float* key, float* value) {
+void decode_i16_by_token(const KvLayer& kv, BlockId block, int slot, float* key, float* value) {
   const auto dim = static_cast<std::size_t>(kv.head_dim);
   const std::size_t row = static_cast<std::size_t>(slot) * static_cast<std::size_t>(kv.token_stride);
   for (int head = 0; head < kv.num_kv_heads; ++head) {
@@ -91,7 +91,7 @@ void decode_kv(const KvLayer& kv, KvType type, BlockId block, int slot, float* k
     case KvType::kQ8_0: decode_pairs<std::int8_t>(kv, type, 1.0F, block, slot, key, value); return;
     case KvType::kI16:
       if (kv.k_order == KOrder::kTokenMajor)
-        decode_i16_by_token(kv, slot, block, key, value);
+        decode_i16_by_token(kv, block, slot, key, value);
       else
         decode_pairs<std::int16_t>(kv, type, 1.0F / kI16One, block, slot, key, value);
       return;

@@ -91,8 +91,9 @@ TEST(PagedKvCache, P15_bf16_errs_by_2_to_minus_9_of_the_next_power_of_two) {
   }
 }
 
-// `error` is the bound as a share of the largest of the `run` dimensions that have a scale in common.
-void expect_error_of_runs(KvType type, KvLayout layout, std::size_t run, float error) {
+// Of the `run` dimensions that have a scale in common, the largest is the integer `top_integer`; the half that is
+// stored is the scale of the integer `one`.
+void expect_half_a_step(KvType type, KvLayout layout, std::size_t run, float top_integer, float one) {
   for (const Shape& shape : kShapes) {
     const auto count = static_cast<std::size_t>(shape.heads * shape.dim);
     const auto dim = static_cast<std::size_t>(shape.dim);
@@ -106,7 +107,8 @@ void expect_error_of_runs(KvType type, KvLayout layout, std::size_t run, float e
             const std::size_t end = std::min(dim, begin + run);
             float largest = 0;
             for (std::size_t d = begin; d < end; ++d) largest = std::max(largest, std::abs(given[head + d]));
-            const float bound = largest * error * 1.001F;  // the scale itself is rounded
+            const float step = f16_to_f32(f32_to_f16(largest / (top_integer / one))) / one;
+            const float bound = step * 0.5001F;  // half, and what the test's own arithmetic rounds
             for (std::size_t d = begin; d < end; ++d)
               ASSERT_LE(std::abs(found[head + d] - given[head + d]), bound) << given[head + d] << " of " << largest;
           }
@@ -119,12 +121,12 @@ void expect_error_of_runs(KvType type, KvLayout layout, std::size_t run, float e
 }
 
 TEST(PagedKvCache, P15_q8_0_errs_by_half_a_step_of_its_32_dimensions) {
-  expect_error_of_runs(KvType::kQ8_0, KvLayout::kPaged, 32, 0.5F / 127);
+  expect_half_a_step(KvType::kQ8_0, KvLayout::kPaged, 32, 127, 1);
 }
 
 TEST(PagedKvCache, P15_i16_errs_by_2_to_minus_14_of_the_largest_of_its_64_dimensions) {
   for (const KvLayout layout : {KvLayout::kPaged, KvLayout::kContiguous})
-    expect_error_of_runs(KvType::kI16, layout, 64, 0x1p-14F);
+    expect_half_a_step(KvType::kI16, layout, 64, 8192, 8192);
 }
 
 TEST(PagedKvCache, P15_i16_holds_values_beyond_its_range_at_its_largest) {

@@ -29,7 +29,7 @@ inline constexpr int kMaxBlockSize = 256;     // tokens; block sizes are powers 
 /// one per token and 64 dimensions for integers of 14 bits, and errs by at most 2^-14 of the largest of them.
 enum class KvType : std::uint8_t { kF16, kBF16, kQ8_0, kF32, kI16 };
 
-/// What an engine takes unless told otherwise: as many bytes as f16, half its error, and products of integers.
+/// What an engine takes unless told otherwise: 1.6 % more bytes than f16, and products of integers.
 inline constexpr KvType kDefaultKvType = KvType::kI16;
 
 /// "f16", "bf16", "q8_0", "f32", "i16", and back.

@@ -40,11 +40,11 @@ template <KvElement E, int N>
 inline void tile_weights(const TileView<N>& view, const Queries<E, N>& q, const F32 (&top)[N], Scores<N>& scores,
                          float* const (&part)[N], int head_dim) {
   for (int i = 0; i < N; ++i) {
-    float max = f32_max_of(top[i]), unit = kLog2E;
-    if constexpr (kInPairs<E>) unit *= q.unit[i];
-    const F32 scale = f32_set(unit), offset = f32_set(-max * unit);
-    if constexpr (kInPairs<E>) max *= q.unit[i];
-    max_of(part[i], head_dim) = max;
+    const float max = f32_max_of(top[i]);
+    float unit = 1;
+    if constexpr (kInPairs<E>) unit = q.unit[i];
+    const F32 scale = f32_set(kLog2E * unit), offset = f32_set(-max * (kLog2E * unit));
+    max_of(part[i], head_dim) = max * unit;
     sum_of(part[i], head_dim) = 0;
     if (view.lo[i] == view.hi[i]) continue;
     F32 total[2] = {f32_zero(), f32_zero()};

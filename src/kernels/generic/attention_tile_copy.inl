@@ -95,12 +95,7 @@ __attribute__((noinline)) void copy_tile(const KvLayer& kv, const AttentionItem&
     const Element *k = from.k + row, *v = from.v + row;
     const auto to = kv_head<E>(copy, (p - tile) / kCopyBlock, 0);
     const size_t slot = (size_t)((p - tile) % kCopyBlock);
-    Element* const k_out = (Element*)to.k + 2 * slot;
-    Element* const v_out = (Element*)to.v + 2 * (slot / 2 * dims) + slot % 2;
-    for (size_t d = 0; d < dims; ++d) {
-      k_out[d / 2 * 2 * (size_t)kCopyBlock + d % 2] = k[d];
-      v_out[2 * d] = v[d];
-    }
+    place_pairs<E>(copy, to, slot, 0, dims, k, v);
     for (size_t g = 0; g < groups; ++g) {
       __builtin_memcpy((uint16_t*)to.k_scale + g * (size_t)kCopyBlock + slot, k + dims + g, sizeof(uint16_t));
       __builtin_memcpy((uint16_t*)to.v_scale + g * (size_t)kCopyBlock + slot, v + dims + g, sizeof(uint16_t));

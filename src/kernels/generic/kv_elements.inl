@@ -107,7 +107,7 @@ inline KvHead<typename Kv<E>::Element> kv_head(const KvLayer& kv, int32_t block,
   }
 }
 
-/// The first kLanes elements of a run as integers, narrowed; of fewer than that, what is there.
+/// kLanes integers as elements.
 inline void store_narrow(int8_t* out, I32 v) { i32_store_i8(out, v); }
 inline void store_narrow(int16_t* out, I32 v) { i32_store_i16(out, v); }
 
@@ -131,25 +131,32 @@ inline void quantize_run(const float* x, int n, typename Kv<E>::Element* out, ui
       [&](int64_t i, int count) { store_narrow(out + i, rounded(f32_load_n(x + i, count))); });
 }
 
-/// One head of a token in pairs: K of dimensions, V of tokens.
+/// Puts elements first .. first + count of one head of a token where they lie in pairs: K of dimensions, V of tokens.
+template <KvElement E>
+inline void place_pairs(const KvLayer& kv, const KvHead<typename Kv<E>::Element>& at, size_t slot, size_t first,
+                        size_t count, const typename Kv<E>::Element* k, const typename Kv<E>::Element* v) {
+  using Element = typename Kv<E>::Element;
+  const size_t tokens = (size_t)kv.block_size, dims = (size_t)kv.head_dim;
+  Element* const k_out = (Element*)at.k + 2 * slot + first * tokens;
+  Element* const v_out = (Element*)at.v + 2 * (slot / 2 * dims + first) + slot % 2;
+  size_t i = 0;
+  for (; i + 2 <= count; i += 2) __builtin_memcpy(k_out + i * tokens, k + i, 2 * sizeof(Element));
+  if (i < count) k_out[i * tokens] = k[i];
+  for (i = 0; i < count; ++i) v_out[2 * i] = v[i];
+}
+
+/// One head of a token in pairs.
 template <KvElement E>
 inline void write_pairs(const KvLayer& kv, const KvHead<typename Kv<E>::Element>& at, int token, const float* k,
                         const float* v) {
-  using Element = typename Kv<E>::Element;
-  Element part[Kv<E>::kScaleDims];
-  const size_t tokens = (size_t)kv.block_size, slot = (size_t)token, dims = (size_t)kv.head_dim;
-  Element* const k_out = (Element*)at.k + 2 * slot;
-  Element* const v_out = (Element*)at.v + 2 * (slot / 2 * dims) + slot % 2;
+  typename Kv<E>::Element k_part[Kv<E>::kScaleDims], v_part[Kv<E>::kScaleDims];
+  const size_t slot = (size_t)token;
   for (int begin = 0, g = 0; begin < kv.head_dim; begin += Kv<E>::kScaleDims, ++g) {
     const int count = kv.head_dim - begin < Kv<E>::kScaleDims ? kv.head_dim - begin : Kv<E>::kScaleDims;
-    const size_t first = (size_t)begin;
-    quantize_run<E>(k + begin, count, part, (uint16_t*)at.k_scale + (size_t)g * tokens + slot);
-    size_t i = 0;
-    for (; i + 2 <= (size_t)count; i += 2)
-      __builtin_memcpy(k_out + (first + i) * tokens, part + i, 2 * sizeof(part[0]));
-    if (i < (size_t)count) k_out[(first + i) * tokens] = part[i];
-    quantize_run<E>(v + begin, count, part, (uint16_t*)at.v_scale + (size_t)g * tokens + slot);
-    for (i = 0; i < (size_t)count; ++i) v_out[2 * (first + i)] = part[i];
+    const size_t scale = (size_t)g * (size_t)kv.block_size + slot;
+    quantize_run<E>(k + begin, count, k_part, (uint16_t*)at.k_scale + scale);
+    quantize_run<E>(v + begin, count, v_part, (uint16_t*)at.v_scale + scale);
+    place_pairs<E>(kv, at, slot, (size_t)begin, (size_t)count, k_part, v_part);
   }
 }
 

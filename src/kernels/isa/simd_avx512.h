@@ -119,12 +119,12 @@ inline U8 u8_trit(U8 x) {
   return u8_mask(_mm512_avg_epu8(u, _mm512_avg_epu8(u, _mm512_setzero_si512())), 0xC0);
 }
 inline U8 u8_triple(U8 x) { return _mm512_add_epi8(x, _mm512_add_epi8(x, x)); }
-/// Four bytes that every lane meets. A product can take them from memory itself; GCC 12 makes two instructions of it
-/// when asked by intrinsics, and fewer products are in flight.
+/// Four bytes, or two int16, that every lane meets. A product can take them from memory itself; GCC 12 makes two
+/// instructions of it when asked by intrinsics, and fewer products are in flight.
 struct Bytes4 {
-  const int8_t* bytes;
+  const void* bytes;
 
-  operator U8() const {  // NOLINT(google-explicit-constructor): it is what other levels have a U8 for
+  operator __m512i() const {  // NOLINT(google-explicit-constructor): it is what other levels have a U8 or an I16 for
     int32_t word;
     __builtin_memcpy(&word, bytes, 4);
     return _mm512_set1_epi32(word);
@@ -143,24 +143,14 @@ inline constexpr bool kAnyByte = true;
 using I16 = __m512i;
 inline I16 i16_load(const int16_t* p) { return _mm512_loadu_si512(p); }
 inline I16 i16_widen(const int8_t* p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i*)p)); }
-/// A pair that every lane meets; products can take it from memory, as Bytes4.
-struct Pair16 {
-  const int16_t* pair;
-
-  operator I16() const {  // NOLINT(google-explicit-constructor): it is what other levels have an I16 for
-    int32_t word;
-    __builtin_memcpy(&word, pair, 4);
-    return _mm512_set1_epi32(word);
-  }
-};
-inline Pair16 i16_broadcast2(const int16_t* p) { return {p}; }
+inline Bytes4 i16_broadcast2(const int16_t* p) { return {p}; }
 /// Not by its intrinsic: of that GCC 12 copies every sum before it adds to it, and spills half of them.
 inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
   asm("vpdpwssd %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b));
   return acc;
 }
-inline I32 dot_pairs(I32 acc, I16 a, Pair16 b) {
-  asm("vpdpwssd %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(a), "m"(*(const int16_t(*)[2])b.pair));
+inline I32 dot_pairs(I32 acc, I16 a, Bytes4 b) {
+  asm("vpdpwssd %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(a), "m"(*(const int16_t(*)[2])b.bytes));
   return acc;
 }
 
