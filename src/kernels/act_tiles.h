@@ -23,6 +23,7 @@ struct ActTile {
   float sum16[2][R];          // the same for each half
   int32_t minus_sum32[R];     // minus the sum of q: what sums of products begin with where weights have an offset
   int32_t minus_sum16[2][R];  // the same for each half
+  int32_t sum_pair[R];        // a pair of halves: 8 times the sum of q in the upper, 2^15 less that in the lower
 };
 
 /// Bytes of a row's share in its tile.

@@ -77,6 +77,7 @@ void pack_quantized(PackBlockFn& pack_block, DType type, std::int64_t cols, cons
     prefetch_share(rows, b * kPanelRows * block_bytes, kPanelRows * block_bytes);
     pack_block(rows.at(static_cast<std::size_t>(b) * block_bytes), packed + place.quads, packed + place.scales);
   }
+  if (has_integer_scales(type)) unite_q4_1_scales(packed, num_blocks);
 }
 
 /// Elements of 4 bytes: [16][cols] becomes [cols][16]. Of 2 bytes: a word holds two columns.

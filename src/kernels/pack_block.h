@@ -25,6 +25,8 @@ using PackBlockFn = void(const BlockRows& rows, std::uint8_t* quads, std::uint8_
 
 // Blocks of 32 weights (pack_small.cc).
 PackBlockFn pack_q4_0, pack_q4_1, pack_q5_0, pack_q5_1, pack_q8_0, pack_iq4_nl, pack_mxfp4;
+/// Turns scales and minimums of a packed panel into integers in units of its rows, which it writes behind its blocks.
+void unite_q4_1_scales(std::uint8_t* panel, std::int64_t num_blocks);
 // Blocks of 256 weights with scales of their own inside (pack_k.cc).
 PackBlockFn pack_q2_k, pack_q3_k, pack_q4_k, pack_q5_k, pack_q6_k, pack_iq4_xs;
 // Ternary and 1-bit weights (pack_low_bit.cc).

@@ -1,5 +1,7 @@
 // Blocks of 32 weights with one scale, or a scale and a minimum. Their nibbles already share a byte as packed ones do,
 // the quads j and j + 4.
+#include <limits>
+
 #include "kernels/pack_block.h"
 #include "tensor/quant_blocks.h"
 
@@ -19,7 +21,58 @@ void pack_fifth_bits(const BlockRows& rows, int offset, std::uint8_t* plane) {
   store_words(plane, bits);
 }
 
+typedef float Floats __attribute__((vector_size(4 * kPanelRows)));
+typedef std::int32_t Ints __attribute__((vector_size(4 * kPanelRows)));
+
+/// Halfs of 16 rows, of which those that are not finite are marked. (Vectors go by reference: how they are passed by
+/// value depends on the instruction set.)
+void load_halves(const std::uint8_t* from, Floats& values, Ints& not_finite) {
+  typedef std::uint16_t Halves __attribute__((vector_size(2 * kPanelRows)));
+  Halves halves;
+  std::memcpy(&halves, from, sizeof(halves));
+  const Words h = __builtin_convertvector(halves, Words);
+  not_finite |= (h & 0x7C00) == 0x7C00;
+  // The exponent as it stands is 112 too small: so are those of halfs below the normal ones.
+  values = reinterpret_cast<Floats>((h & 0x7FFF) << 13 | (h & 0x8000) << 16) * 0x1p112F;
+}
+
+void raise_to(Floats& largest, const Floats& x) {
+  const Floats magnitude = x < 0 ? -x : x;
+  largest = largest < magnitude ? magnitude : largest;
+}
+
+void round(const Floats& x, Ints& out) {
+  const float no_fraction = 0x1.8p23F;  // floats so large have none
+  out = __builtin_convertvector(x + no_fraction - no_fraction, Ints);
+}
+
 }  // namespace
+
+void unite_q4_1_scales(std::uint8_t* panel, std::int64_t num_blocks) {
+  constexpr PackedBlock kBlock = packed_block(DType::kQ4_1);
+  constexpr int kBlockBytes = kBlock.quad_bytes + kBlock.scale_bytes;
+  static_assert(unit_blocks(DType::kQ4_1) == 1);
+  const auto scales_of = [&](std::int64_t b) { return panel + b * kBlockBytes; };
+  Floats d, m, largest{};
+  Ints not_finite{};
+  for (std::int64_t b = 0; b < num_blocks; ++b) {
+    load_halves(scales_of(b), d, not_finite);
+    load_halves(scales_of(b) + 32, m, not_finite);
+    raise_to(largest, d);
+    raise_to(largest, d + m * 0.125F);
+  }
+  const Floats inverse = largest > 0 ? 32760 / largest : Floats{};
+  for (std::int64_t b = 0; b < num_blocks; ++b) {
+    load_halves(scales_of(b), d, not_finite);
+    load_halves(scales_of(b) + 32, m, not_finite);
+    Ints s, t;
+    round(d * inverse, s);
+    round(m * 0.125F * inverse + __builtin_convertvector(s, Floats), t);
+    store_words(scales_of(b), reinterpret_cast<Words>((s & 0xFFFF) | t << 16));
+  }
+  const Floats unit = not_finite != 0 ? Floats{} + std::numeric_limits<float>::quiet_NaN() : largest / 32760;
+  std::memcpy(panel + num_blocks * kBlockBytes, &unit, sizeof(unit));
+}
 
 void pack_q4_0(const BlockRows& rows, std::uint8_t* quads, std::uint8_t* scales) {
   copy_halves(rows, offsetof(BlockQ4_0, d), scales);

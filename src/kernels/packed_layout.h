@@ -10,8 +10,17 @@
 //
 // Scales come first because they are wanted first: nothing is read ahead of the stream. The last unit has the blocks
 // that are left. The bytes are those of the file, in another order, but for padding of the last panel and to cache
-// lines. Plain floats lie as [cols][16]. Plain header: kernels of every instruction set include it, so its functions
-// have internal linkage: no unit may hand its code to another.
+// lines, and for Q4_1. Plain floats lie as [cols][16]. Plain header: kernels of every instruction set include it, so
+// its functions have internal linkage: no unit may hand its code to another.
+//
+// Q4_1, where a weight is d q + m, has no halfs but integers: its scales field is [16] pairs of int16 (s, t), and
+// behind the last unit come 16 floats u, one a row, with
+//
+//     d = u s,  m = 8 u (t - s), so that a weight is u (s (q - 8) + 8 t)
+//
+// The sum of 32 products with q - 8 and the sum of the activations are int16 too, and one instruction multiplies and
+// adds two pairs of those: a multiply-add of floats less for every 32 products. u is 1/32760 of the row's largest d or
+// d + m / 8, so that s and t are as exact as the halfs of blocks near the largest.
 #pragma once
 
 #include <stddef.h>
@@ -84,11 +93,19 @@ static inline constexpr BlockPlace place_of_block(DType type, int64_t num_blocks
           (size_t)(begin + (block - first) * b.scale_bytes)};
 }
 
-/// Bytes from one panel to the next.
-static inline constexpr size_t panel_bytes(DType type, int64_t cols) {
+/// Whether a block's scale and minimum are a pair of integers in units of its row.
+static inline constexpr bool has_integer_scales(DType type) { return type == DType::kQ4_1; }
+
+/// Where a panel's blocks end, in bytes; there the units of its rows are.
+static inline constexpr size_t place_of_units(DType type, int64_t cols) {
   const PackedBlock block = packed_block(type);
   const size_t bytes = (size_t)(cols / block.block) * (size_t)(block.quad_bytes + block.scale_bytes);
   return (bytes + 63) / 64 * 64;
+}
+
+/// Bytes from one panel to the next.
+static inline constexpr size_t panel_bytes(DType type, int64_t cols) {
+  return place_of_units(type, cols) + (has_integer_scales(type) ? kPanelRows * sizeof(float) : 0);
 }
 
 }  // namespace octavo

@@ -23,6 +23,26 @@ std::size_t panels_of_a_claim(std::int64_t total, int rows, const ThreadPool& po
   return static_cast<std::size_t>(std::clamp<std::int64_t>(total / (8 * pool.num_threads()), 1, rows > 64 ? 4 : 16));
 }
 
+// Fewer rows are done with a panel before the next has come from memory.
+constexpr int kMinPartRows = 64;
+
+/// Shares a product out by rows and by columns. Threads that have rows of their own, the same in every region of a
+/// step, find them in their own caches; those of a few rows share the weights instead, which then are read once.
+/// Calls body(begin, end, row, row_end, worker) for ranges of `total` panels or pairs and of rows.
+template <class Body>
+void for_parts(std::int64_t total, std::size_t grain, int rows, int tile_rows, ThreadPool& pool, const Body& body) {
+  const std::int64_t parts = std::clamp(rows / kMinPartRows, 1, pool.num_threads());
+  const std::int64_t part_rows = (rows + parts * tile_rows - 1) / (parts * tile_rows) * tile_rows;
+  pool.for_ranges(static_cast<std::size_t>(parts * total), grain, [&](std::size_t from, std::size_t to, int worker) {
+    for (auto begin = static_cast<std::int64_t>(from); begin < static_cast<std::int64_t>(to);) {
+      const std::int64_t part = begin / total, end = std::min(static_cast<std::int64_t>(to), (part + 1) * total);
+      const std::int64_t row = part * part_rows, row_end = std::min<std::int64_t>(row + part_rows, rows);
+      if (row < row_end) body(begin - part * total, end - part * total, row, row_end, worker);
+      begin = end;
+    }
+  });
+}
+
 }  // namespace
 
 void multiply(std::span<const Product> products, const ActivationRows& x, int rows, const KernelTable& kernels,
@@ -31,22 +51,22 @@ void multiply(std::span<const Product> products, const ActivationRows& x, int ro
   std::int64_t total = 0;
   for (const Product& p : products) total += num_panels(p.weight->rows);
   const std::size_t grain = panels_of_a_claim(total, rows, pool);
-  pool.for_ranges(static_cast<std::size_t>(total), grain, [&](std::size_t begin, std::size_t end, int worker) {
-    std::int64_t first = 0;  // number of the product's first panel
-    for (const Product& p : products) {
-      const std::int64_t panels = num_panels(p.weight->rows);
-      const std::int64_t from = std::max(static_cast<std::int64_t>(begin) - first, std::int64_t{0});
-      const std::int64_t to = std::min(static_cast<std::int64_t>(end) - first, panels);
-      first += panels;
-      if (from >= to) continue;
-      const MatmulFn matmul = kernels.matmul[dtype_index(p.weight->type)];
-      scratch.for_runs(*p.weight, from, to, worker, [&](const PackedMatrix& run, std::int64_t first_panel) {
-        for (std::int64_t row = 0; row < rows; row += block)
-          matmul(run, x, 0, num_panels(run.rows), row, std::min<std::int64_t>(row + block, rows),
-                 p.y + first_panel * kPanelRows, p.weight->rows);
-      });
-    }
-  });
+  for_parts(total, grain, rows, kernels.tile_rows, pool,
+            [&](std::int64_t begin, std::int64_t end, std::int64_t first_row, std::int64_t row_end, int worker) {
+              std::int64_t first = 0;  // number of the product's first panel
+              for (const Product& p : products) {
+                const std::int64_t panels = num_panels(p.weight->rows);
+                const std::int64_t from = std::max(begin - first, std::int64_t{0}), to = std::min(end - first, panels);
+                first += panels;
+                if (from >= to) continue;
+                const MatmulFn matmul = kernels.matmul[dtype_index(p.weight->type)];
+                scratch.for_runs(*p.weight, from, to, worker, [&](const PackedMatrix& run, std::int64_t first_panel) {
+                  for (std::int64_t row = first_row; row < row_end; row += block)
+                    matmul(run, x, 0, num_panels(run.rows), row, std::min(row + block, row_end),
+                           p.y + first_panel * kPanelRows, p.weight->rows);
+                });
+              }
+            });
 }
 
 namespace {
@@ -129,14 +149,14 @@ void multiply_gated(const GatedProduct& product, const ActivationRows& x, int ro
   const std::size_t grain = (panels_of_a_claim(4 * pairs, rows, pool) + 3) / 4;
   const std::int64_t run = std::max(1, kRowsOfAPair / rows);
   const std::size_t part_floats = floats.size() / static_cast<std::size_t>(pool.num_threads());
-  pool.for_ranges(static_cast<std::size_t>(pairs), grain, [&](std::size_t begin, std::size_t end, int worker) {
-    const auto own = floats.subspan(static_cast<std::size_t>(worker) * part_floats, part_floats);
-    const GatedPart part(product, x, kernels, scratch, worker, own, rows);
-    for (std::int64_t row = 0; row < rows; row += block)
-      for (auto pair = static_cast<std::int64_t>(begin); pair < static_cast<std::int64_t>(end); pair += run)
-        part.run(pair, std::min<std::int64_t>(pair + run, static_cast<std::int64_t>(end)), row,
-                 std::min<std::int64_t>(row + block, rows));
-  });
+  for_parts(pairs, grain, rows, kernels.tile_rows, pool,
+            [&](std::int64_t begin, std::int64_t end, std::int64_t row, std::int64_t row_end, int worker) {
+              const auto own = floats.subspan(static_cast<std::size_t>(worker) * part_floats, part_floats);
+              const GatedPart part(product, x, kernels, scratch, worker, own, rows);
+              for (; row < row_end; row += block)
+                for (std::int64_t pair = begin; pair < end; pair += run)
+                  part.run(pair, std::min(pair + run, end), row, std::min(row + block, row_end));
+            });
 }
 
 }  // namespace octavo

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "kernels/kernel_test.h"
 #include "tensor/dequantize.h"
+#include "tensor/quant_blocks.h"
 
 namespace octavo {
 namespace {
@@ -34,7 +36,7 @@ std::vector<int> half_offsets(DType type) {
 struct Matrix {
   Tensor tensor;
   std::vector<std::byte> bytes;
-  std::vector<float> weights;  // [rows][cols], decoded by the reference
+  std::vector<float> weights;  // [rows][cols], decoded by the reference; of Q4_1 with scales as they are packed
   std::vector<std::uint8_t> storage;
   PackedMatrix packed;
 };
@@ -56,11 +58,29 @@ class MatrixMaker {
     m.tensor = {type, rows, cols, m.bytes};
     m.weights.resize(static_cast<std::size_t>(rows * cols));
     dequantize(type, m.bytes.data(), m.weights);
+    for (std::int64_t row = 0; has_integer_scales(type) && row < rows; ++row)
+      round_scales(reinterpret_cast<const BlockQ4_1*>(m.bytes.data()) + row * (cols / 32),
+                   std::span(m.weights).subspan(static_cast<std::size_t>(row * cols), static_cast<std::size_t>(cols)));
     pack(m);
     return m;
   }
 
  private:
+  /// w = d q + m, where d and m / 8 are rounded to multiples of the row's unit.
+  static void round_scales(const BlockQ4_1* blocks, std::span<float> weights) {
+    double unit = 0;
+    for (std::size_t b = 0; b < weights.size() / 32; ++b) {
+      const double d = f16_to_f32(blocks[b].d), m = f16_to_f32(blocks[b].m);
+      unit = std::max({unit, std::fabs(d) / 32760, std::fabs(d + m / 8) / 32760});
+    }
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const double d = f16_to_f32(blocks[i / 32].d), m = f16_to_f32(blocks[i / 32].m);
+      const double q = std::round((weights[i] - m) / d);
+      const double rounded = std::nearbyint(d / unit) * unit * q + std::nearbyint(m / (8 * unit)) * 8 * unit;
+      EXPECT_NEAR(rounded, weights[i], 11.5 * unit);  // half a unit for each q, half of eight units for m
+      weights[i] = static_cast<float>(rounded);
+    }
+  }
   std::byte fill_byte(Fill fill) {
     if (fill == Fill::kZeros) return std::byte{0};
     return fill == Fill::kOnes ? std::byte{255} : static_cast<std::byte>(random_() & 255);
@@ -272,6 +292,9 @@ TEST_P(Quantize, ErrorIsAtMostHalfAStepAndSumsAreExact) {
       ASSERT_EQ(r.field<std::int32_t>(row, block, 4), -(sums[0] + sums[1]));
       ASSERT_EQ(r.field<std::int32_t>(row, block, 5), -sums[0]);
       ASSERT_EQ(r.field<std::int32_t>(row, block, 6), -sums[1]);
+      const auto pair = r.field<std::uint32_t>(row, block, 7);
+      const int eight_sums = 8 * (sums[0] + sums[1]);
+      ASSERT_EQ(pair, (static_cast<std::uint32_t>(eight_sums) << 16) + 32768 - static_cast<std::uint32_t>(eight_sums));
     }
 }
 

@@ -7,11 +7,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <vector>
 
 #include "kernels/pack_block.h"
+#include "tensor/dequantize.h"
+#include "tensor/quant_blocks.h"
+#include "tensor/tensor.h"
 
 namespace octavo {
 namespace {
@@ -60,7 +65,8 @@ TEST(Pack, PaddingIsRowsToAPanelAndBytesToACacheLine) {
       const std::uint64_t whole_rows = file_bytes(type, {16 * panels, shape.cols});
       const std::uint64_t packed = packed_bytes(type, shape.rows, shape.cols);
       EXPECT_GE(packed, whole_rows) << name_of(type, shape);
-      EXPECT_LE(packed, whole_rows + 63 * static_cast<std::uint64_t>(panels)) << name_of(type, shape);
+      const int added = has_integer_scales(type) ? 64 : 63;  // a float for each row
+      EXPECT_LE(packed, whole_rows + static_cast<std::uint64_t>(added * panels)) << name_of(type, shape);
       EXPECT_EQ(packed / static_cast<std::uint64_t>(panels) % 64, 0U) << name_of(type, shape);
     }
 }
@@ -132,6 +138,36 @@ TEST_P(PackType, RowsOfPaddingAreThoseOfZeros) {
   std::ranges::copy(bytes.bytes(), padded.begin());
   const Tensor whole{.type = GetParam(), .rows = 48, .cols = cols(), .data = padded};
   EXPECT_EQ(packed(source, 0, 3, 0x55), packed(whole, 0, 3, 0x55));
+}
+
+TEST(Pack, ScalesOfQ4_1AreIntegersInUnitsOfTheirRow) {
+  // Row r: blocks of (d, m) = (1 + r, -8 (1 + r)) and a quarter of it, the first of which is the largest.
+  constexpr int kRows = 5;
+  std::vector<BlockQ4_1> blocks(2 * kRows);
+  for (int row = 0; row < kRows; ++row)
+    for (int i = 0; i < 2; ++i) {
+      const float d = static_cast<float>(1 + row) / static_cast<float>(1 + 3 * i);
+      blocks[static_cast<std::size_t>(2 * row + i)] = {.d = f32_to_f16(d), .m = f32_to_f16(-8 * d), .qs = {}};
+    }
+  blocks[2 * 3].m = f32_to_f16(std::numeric_limits<float>::infinity());
+  blocks[2 * 4] = blocks[2 * 4 + 1] = {};
+  const std::vector<std::uint8_t> panel =
+      packed({.type = DType::kQ4_1, .rows = kRows, .cols = 64, .data = std::as_bytes(std::span(blocks))}, 0, 1, 0);
+  for (int row = 0; row < kPanelRows; ++row) {
+    float unit;
+    std::memcpy(&unit, panel.data() + place_of_units(DType::kQ4_1, 64) + 4 * row, 4);
+    if (row == 3) {
+      EXPECT_TRUE(std::isnan(unit)) << "of a row that is not finite";
+    } else {
+      EXPECT_FLOAT_EQ(unit, row < 3 ? static_cast<float>(1 + row) / 32760 : 0.0F) << row;
+    }
+    for (int i = 0; row < 3 && i < 2; ++i) {
+      std::int16_t pair[2];
+      std::memcpy(pair, panel.data() + place_of_block(DType::kQ4_1, 2, i).scales + 4 * row, 4);
+      EXPECT_EQ(pair[0], i == 0 ? 32760 : 8190) << row;
+      EXPECT_EQ(pair[1], 0) << row;  // d (q - 8) has no more to it
+    }
+  }
 }
 
 TEST(Pack, TurnedBitsOfAWordLieByQuad) {

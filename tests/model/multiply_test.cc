@@ -1,4 +1,5 @@
-// A gated product gives the bits of its parts: two products, the activation, the int8 form.
+// Products give the bits of one kernel's call however they are shared out; a gated product those of its parts: two
+// products, the activation, the int8 form.
 #include "model/multiply.h"
 
 #include <gtest/gtest.h>
@@ -102,6 +103,31 @@ TEST_P(GatedProductOf, HasTheBitsOfItsPartsForAnyRowsThreadsAndWidth) {
         expect_bits_of_the_parts(gate.packed, up.packed, rows, threads);
         expect_bits_of_the_parts(gate.mapped, up.mapped, rows, threads);
       }
+    }
+  }
+}
+
+TEST_P(GatedProductOf, PartsOfRowsAndColumnsHaveTheBitsOfTheWholeProduct) {
+  const KernelTable& kernels = kernel_table(GetParam());
+  const Weight a(DType::kQ8_0, 80, 1), b(DType::kQ4_0, 40, 2);
+  for (const int rows : {1, 63, 64, 127, 128, 131, 300}) {
+    make_input(rows);
+    const auto whole = [&](const WeightMatrix& w) {
+      std::vector<float> y(static_cast<std::size_t>(rows * w.rows));
+      kernels.matmul[dtype_index(w.type)]({w.type, w.rows, w.cols, w.panels}, input(), 0, num_panels(w.rows), 0, rows,
+                                          y.data(), w.rows);
+      return y;
+    };
+    const std::vector<float> wanted_a = whole(a.packed), wanted_b = whole(b.packed);
+    for (const int threads : {1, 2, 3, 5}) {
+      ThreadPool pool(threads);
+      const ThreadPool::Step step(pool);
+      PanelScratch scratch(panel_bytes(DType::kQ8_0, kCols), threads);
+      std::vector<float> found_a(wanted_a.size(), -1), found_b(wanted_b.size(), -1);
+      const std::array<Product, 2> products = {{{&a.packed, found_a.data()}, {&b.packed, found_b.data()}}};
+      multiply(products, input(), rows, kernels, scratch, pool);
+      EXPECT_EQ(found_a, wanted_a) << rows << " rows, " << threads << " threads";
+      EXPECT_EQ(found_b, wanted_b) << rows << " rows, " << threads << " threads";
     }
   }
 }

@@ -15,11 +15,15 @@ namespace {
 template <DType T, int R>
 inline I32 first_sum(const ActTile<R>& x, int part, int r) {
   using W = Weights<T>;
-  constexpr int kOffset = W::kWide ? kWideBias : W::kZero;
-  if constexpr (kOffset == 0) return i32_zero();
-  constexpr int kShift = __builtin_ctz(kOffset == 0 ? 1 : kOffset);
-  static_assert(kOffset == 0 || kOffset == 1 << kShift);
-  return i32_shl<kShift>(i32_set(W::kGroup == 32 ? x.minus_sum32[r] : x.minus_sum16[part][r]));
+  if constexpr (has_integer_scales(T)) {
+    return i32_set(x.sum_pair[r]);
+  } else {
+    constexpr int kOffset = W::kWide ? kWideBias : W::kZero;
+    if constexpr (kOffset == 0) return i32_zero();
+    constexpr int kShift = __builtin_ctz(kOffset == 0 ? 1 : kOffset);
+    static_assert(kOffset == 0 || kOffset == 1 << kShift);
+    return i32_shl<kShift>(i32_set(W::kGroup == 32 ? x.minus_sum32[r] : x.minus_sum16[part][r]));
+  }
 }
 
 /// dot[r] = the weights q times row r, over one scale group. Rows are in the inner loop: their sums are independent of
@@ -75,6 +79,16 @@ OCTAVO_KERNEL_PART void add_group(const U8 (&q)[8], const F32* scale, const F32*
   }
 }
 
+/// acc[r] += the 32 weights of a block times row r's activations, in units of the weights' row: products of q - 8 and
+/// the sum of the activations are one pair of integers, the block's scales another.
+template <DType T, int R>
+OCTAVO_KERNEL_PART void add_pairs(const U8 (&q)[8], I16 scales, const ActTile<R>& x, F32 (&acc)[R]) {
+  I32 dot[R];
+  dot_group<T, R>(q, x, 0, dot);
+  for (int r = 0; r < R; ++r)
+    acc[r] = f32_fma(i32_to_f32(dot_pairs(i32_zero(), i16_pair_of(dot[r]), scales)), f32_set(x.scale[r]), acc[r]);
+}
+
 /// Asks for share `part` of `parts` of what lies ahead of the unit at byte `offset` of the panel.
 template <DType T, int R>
 inline void prefetch_share(const WeightStream& stream, size_t offset, int h, int part, int parts) {
@@ -98,7 +112,7 @@ OCTAVO_KERNEL_PART void dot_tile(Stream stream, int64_t cols, int h, const ActTi
     const BlockScales<T>* block = &own;
     if constexpr (Stream::kDecoded) {
       block = stream.scales++;
-    } else {
+    } else if constexpr (!has_integer_scales(T)) {
       Weights<T>::scales(scales, h, own.scale, own.minimum);
     }
     for (int g = 0; g < kGroups; ++g) {
@@ -108,7 +122,11 @@ OCTAVO_KERNEL_PART void dot_tile(Stream stream, int64_t cols, int h, const ActTi
         stream.read((kB.quad_bytes + kB.scale_bytes) / kGroups);
       else
         prefetch_share<T, R>(stream, (size_t)(unit - stream.panel), h, b * kGroups + g, kUnit * kGroups);
-      add_group<T, R>(q, block->scale, block->minimum, g, *x++, acc);
+      if constexpr (has_integer_scales(T)) {
+        add_pairs<T, R>(q, Weights<T>::pairs(scales, h), *x++, acc);
+      } else {
+        add_group<T, R>(q, block->scale, block->minimum, g, *x++, acc);
+      }
     }
   });
 }
@@ -147,6 +165,10 @@ OCTAVO_KERNEL_PART void tile(const Stream& stream, const PackedMatrix& w, const 
     } else {
       dot_tile<T, R>(stream, w.cols, h, x, acc);
     }
+  }
+  if constexpr (has_integer_scales(T)) {
+    const F32 unit = f32_load((const float*)(stream.panel + place_of_units(T, w.cols)) + h * kLanes);
+    for (int r = 0; r < R; ++r) acc[r] = f32_mul(acc[r], unit);
   }
   const int64_t left = w.rows - output;
   for (int r = 0; r < R; ++r) {
@@ -258,6 +280,18 @@ inline void decode_block(const uint8_t* quads, const uint8_t* scales, int h, int
   }
 }
 
+/// The same where scales are integers in units of the row.
+template <DType T>
+inline void decode_integer_block(const uint8_t* quads, const uint8_t* scales, int lane, float unit, float* y) {
+  int16_t pair[2];
+  __builtin_memcpy(pair, scales + lane * 4, 4);
+  U8 q[8];
+  Weights<T>::quads(quads, 0, q);
+  const uint8_t* bytes = (const uint8_t*)q + lane % kLanes * kQuad;
+  for (int i = 0; i < 32; ++i)
+    y[i] = unit * (float)(pair[0] * (bytes[i / kQuad * kRowBytes + i % kQuad] - 8) + 8 * pair[1]);
+}
+
 /// Decodes one row: its panel neighbours are decoded with it and dropped.
 template <DType T>
 void decode_row(const PackedMatrix& w, int64_t row, float* y) {
@@ -272,6 +306,10 @@ void decode_row(const PackedMatrix& w, int64_t row, float* y) {
       const uint8_t *quads = panel + place.quads, *scales = panel + place.scales;
       if constexpr (is_low_bit(T)) {
         decode_low_bit_block<T>(quads, scales, (int)(row % kPanelRows), y + b * kB.block);
+      } else if constexpr (has_integer_scales(T)) {
+        const int of_panel = (int)(row % kPanelRows);
+        const float unit = ((const float*)(panel + place_of_units(T, w.cols)))[of_panel];
+        decode_integer_block<T>(quads + h * kRowBytes, scales, of_panel, unit, y + b * kB.block);
       } else {
         decode_block<T>(quads + h * kRowBytes, scales, h, lane, y + b * kB.block);
       }

@@ -32,7 +32,7 @@ __attribute__((always_inline)) inline void quantize_blocks(const float* x, int64
       totals[k / 16][i] = i32_add(totals[k / 16][i], v);
     }
   }
-  int32_t sums[3][4], minus[3][4];  // of all 32, and of each half
+  int32_t sums[3][4], integers[4][4];  // sums of all 32, and of each half; ActTile's integers
   i32_sum_of_each(totals[0], sums[1]);
   i32_sum_of_each(totals[1], sums[2]);
   for (int i = 0; i < 4; ++i) sums[0][i] = sums[1][i] + sums[2][i];
@@ -41,16 +41,17 @@ __attribute__((always_inline)) inline void quantize_blocks(const float* x, int64
   for (int f = 0; f < 3; ++f)
     for (int i = 0; i < 4; ++i) fields[1 + f][i] = d[i] * (float)sums[f][i];
   for (int f = 0; f < 3; ++f)
-    for (int i = 0; i < 4; ++i) minus[f][i] = -sums[f][i];
+    for (int i = 0; i < 4; ++i) integers[f][i] = -sums[f][i];
+  for (int i = 0; i < 4; ++i) integers[3][i] = sums[0][i] * (8 * 65536 - 8) + 32768;
   const int rows = out.rows;
   float* floats = (float*)(out.tile + rows * kActBlock) + out.row;
   for (int f = 0; f < 4; ++f, floats += rows)
     for (int i = 0; i < Count; ++i)
       *(float*)((uint8_t*)(floats + i * row_step) + (size_t)i * tile_bytes) = fields[f][i];
-  int32_t* integers = (int32_t*)floats;
-  for (int f = 0; f < 3; ++f, integers += rows)
+  int32_t* words = (int32_t*)floats;
+  for (int f = 0; f < 4; ++f, words += rows)
     for (int i = 0; i < Count; ++i)
-      *(int32_t*)((uint8_t*)(integers + i * row_step) + (size_t)i * tile_bytes) = minus[f][i];
+      *(int32_t*)((uint8_t*)(words + i * row_step) + (size_t)i * tile_bytes) = integers[f][i];
 }
 
 inline void quantize_rest(const float* x, int64_t x_step, const ActSlot& out, size_t tile_bytes, int row_step,
@@ -75,7 +76,7 @@ void quantize_column(const float* x, int64_t stride, int count, const ActSlot& o
   quantize_rest(x, stride, at, 0, 1, count);
 }
 
-static_assert(sizeof(ActTile<1>) == kActBlock + 7 * 4 && sizeof(ActTile<8>) == 8 * sizeof(ActTile<1>));
+static_assert(sizeof(ActTile<1>) == kActBlock + 8 * 4 && sizeof(ActTile<8>) == 8 * sizeof(ActTile<1>));
 
 }  // namespace
 }  // namespace octavo

@@ -80,6 +80,14 @@ struct OneScale {
   static constexpr int kMaxByte = MaxByte;
   static void scales(const uint8_t* s, int h, F32* scale, F32*) { scale[0] = half_field(s, h); }
 };
+// w = u (s (q - 8) + 8 t), 32 to a block: packed_layout.h. The sum of 32 products with q - 8 has 16 bits.
+struct IntegerScales {
+  static constexpr int kGroup = 32;
+  static constexpr bool kWide = false;
+  static constexpr int kMaxByte = 15;
+  /// Pairs (s, t).
+  static I16 pairs(const uint8_t* s, int h) { return i16_load((const int16_t*)s + 2 * h * kLanes); }
+};
 // w = d q + m, q at most MaxByte, 32 to a block.
 template <int MaxByte>
 struct ScaleAndMin {
@@ -107,7 +115,7 @@ struct Weights<DType::kQ4_0> : OneScale<8, 15> {
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { nibbles(p, g, q); }
 };
 template <>
-struct Weights<DType::kQ4_1> : ScaleAndMin<15> {
+struct Weights<DType::kQ4_1> : IntegerScales {
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { nibbles(p, g, q); }
 };
 
@@ -301,7 +309,10 @@ struct BlockScales {
   F32 scale[scale_groups<T>()], minimum[scale_groups<T>()];
 };
 template <DType T>
-  requires(!Weights<T>::kHasMin)
+  requires(has_integer_scales(T))
+struct BlockScales<T> {};  // they are read as they are multiplied
+template <DType T>
+  requires(!has_integer_scales(T) && !Weights<T>::kHasMin)
 struct BlockScales<T> {
   F32 scale[scale_groups<T>()];
   static constexpr F32* minimum = nullptr;

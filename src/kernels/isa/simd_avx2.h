@@ -194,6 +194,7 @@ inline I32 dot_wide(I32 acc, U8 w, U8 a) {
 #endif
 
 using I16 = __m256i;
+inline I16 i16_pair_of(I32 a) { return _mm256_xor_si256(a, _mm256_set1_epi32(0x8000)); }
 inline I16 i16_load(const int16_t* p) { return _mm256_loadu_si256((const __m256i*)p); }
 inline I16 i16_widen(const int8_t* p) { return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)p)); }
 inline I16 i16_broadcast2(const int16_t* p) {

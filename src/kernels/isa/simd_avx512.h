@@ -141,6 +141,7 @@ inline I32 dot_wide(I32 acc, U8 w, Bytes4 a) { return dot_small(acc, w, a); }
 inline constexpr bool kAnyByte = true;
 
 using I16 = __m512i;
+inline I16 i16_pair_of(I32 a) { return _mm512_xor_si512(a, _mm512_set1_epi32(0x8000)); }
 inline I16 i16_load(const int16_t* p) { return _mm512_loadu_si512(p); }
 inline I16 i16_widen(const int8_t* p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i*)p)); }
 inline Bytes4 i16_broadcast2(const int16_t* p) { return {p}; }

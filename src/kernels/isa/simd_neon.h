@@ -161,6 +161,7 @@ inline I16 i16_broadcast2(const int16_t* p) {
   __builtin_memcpy(&pair, p, 4);
   return vreinterpretq_s16_s32(vdupq_n_s32(pair));
 }
+inline I16 i16_pair_of(I32 a) { return vreinterpretq_s16_s32(veorq_s32(a, vdupq_n_s32(0x8000))); }
 inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
   const int32x4_t low = vmull_s16(vget_low_s16(a), vget_low_s16(b)), high = vmull_high_s16(a, b);
   return vaddq_s32(acc, vpaddq_s32(low, high));

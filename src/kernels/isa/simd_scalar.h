@@ -283,6 +283,15 @@ inline I16 i16_broadcast2(const int16_t* p) {
   for (int i = 0; i < kLanes * 2; ++i) r.v[i] = p[i % 2];
   return r;
 }
+/// Each lane as two int16, the sign of the lower one turned round.
+inline I16 i16_pair_of(I32 a) {
+  I16 r;
+  for (int i = 0; i < kLanes; ++i) {
+    r.v[2 * i] = (int16_t)((a.v[i] & 0xFFFF) - 0x8000);
+    r.v[2 * i + 1] = (int16_t)(a.v[i] >> 16);
+  }
+  return r;
+}
 /// acc + the two products of each lane.
 inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
   for (int i = 0; i < kLanes * 2; ++i) acc.v[i / 2] += (int32_t)a.v[i] * b.v[i];
