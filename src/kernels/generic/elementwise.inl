@@ -39,18 +39,20 @@ inline void for_vectors(int64_t n, Full full, Rest rest) {
 }
 
 void rms_norm(const float* x, const float* weight, int64_t n, float eps, float* y) {
-  F32 squares = f32_zero();
-  for_vectors(
-      n,
-      [&](int64_t i) {
-        const F32 v = f32_load(x + i);
-        squares = f32_fma(v, v, squares);
-      },
-      [&](int64_t i, int count) {
-        const F32 v = f32_load_n(x + i, count);
-        squares = f32_fma(v, v, squares);
-      });
-  const F32 factor = f32_set(1.0F / __builtin_sqrtf(f32_sum(squares) / (float)n + eps));
+  F32 squares[4];  // one would wait for itself
+  for (F32& s : squares) s = f32_zero();
+  int64_t k = 0;
+  for (; k + 4 * kLanes <= n; k += 4 * kLanes)
+    for (int j = 0; j < 4; ++j) {
+      const F32 v = f32_load(x + k + j * kLanes);
+      squares[j] = f32_fma(v, v, squares[j]);
+    }
+  for (; k < n; k += kLanes) {
+    const F32 v = f32_load_n(x + k, n - k < kLanes ? (int)(n - k) : kLanes);
+    squares[0] = f32_fma(v, v, squares[0]);
+  }
+  const F32 all = f32_add(f32_add(squares[0], squares[1]), f32_add(squares[2], squares[3]));
+  const F32 factor = f32_set(1.0F / __builtin_sqrtf(f32_sum(all) / (float)n + eps));
   for_vectors(
       n, [&](int64_t i) { f32_store(y + i, f32_mul(f32_mul(f32_load(x + i), factor), f32_load(weight + i))); },
       [&](int64_t i, int c) {

@@ -6,21 +6,39 @@
 namespace octavo {
 namespace {
 
-/// `Count` blocks of 32 values, at most four, so that lanes are added up for four at once: block i is x + i * x_step,
-/// row `row + i * row_step` of the tile i * tile_bytes behind out.tile.
-template <int Count>
-__attribute__((always_inline)) inline void quantize_blocks(const float* x, int64_t x_step, const ActSlot& out,
-                                                           size_t tile_bytes, int row_step) {
+/// How blocks follow each other.
+enum class Blocks {
+  kOfARow,     // columns of one row, in one tile after another
+  kOfAColumn,  // the same columns of rows of one tile
+};
+
+/// What ActTile has beside the bytes of q, of four blocks at a time.
+struct FourFields {
+  typedef float Floats __attribute__((vector_size(16)));
+  typedef int32_t Ints __attribute__((vector_size(16)));
+  Floats scale, sum32, sum16[2];
+  Ints minus_sum32, minus_sum16[2], sum_pair;
+};
+
+/// `Count` blocks of 32 values, at most four, so that lanes are added up for four at once: block i is x + i * x_step.
+template <Blocks B, int Count>
+__attribute__((always_inline)) inline void quantize_blocks(const float* x, int64_t x_step, const ActSlot& out) {
+  const int rows = out.rows, row_step = B == Blocks::kOfAColumn ? 1 : 0;
+  const size_t tile_bytes = B == Blocks::kOfARow ? (size_t)rows * sizeof(ActTile<1>) : 0;
   F32 largest[4];
   for (int i = 0; i < 4; ++i) {
-    largest[i] = f32_zero();
+    largest[i] = f32_set(1e-30F);  // of less the inverse would overflow
     for (int k = 0; i < Count && k < kActBlock; k += kLanes)
       largest[i] = f32_max(largest[i], f32_abs(f32_load(x + i * x_step + k)));
   }
-  float top[4], d[4], inverse[4];
+  float top[4], inverse[4];
   f32_max_of_each(largest, top);
-  for (int i = 0; i < 4; ++i) d[i] = top[i] / 127.0F;
-  for (int i = 0; i < 4; ++i) inverse[i] = 127.0F / (top[i] > 1e-30F ? top[i] : 127e30F);  // less would overflow
+  FourFields fields;
+  FourFields::Floats tops;
+  __builtin_memcpy(&tops, top, sizeof(top));
+  fields.scale = tops / 127.0F;
+  const FourFields::Floats inverses = 127.0F / tops;
+  __builtin_memcpy(inverse, &inverses, sizeof(inverse));
   I32 totals[2][4];
   for (int i = 0; i < 4; ++i) {
     totals[0][i] = totals[1][i] = i32_zero();
@@ -32,48 +50,46 @@ __attribute__((always_inline)) inline void quantize_blocks(const float* x, int64
       totals[k / 16][i] = i32_add(totals[k / 16][i], v);
     }
   }
-  int32_t sums[3][4], integers[4][4];  // sums of all 32, and of each half; ActTile's integers
-  i32_sum_of_each(totals[0], sums[1]);
-  i32_sum_of_each(totals[1], sums[2]);
-  for (int i = 0; i < 4; ++i) sums[0][i] = sums[1][i] + sums[2][i];
-  float fields[4][4];  // ActTile's floats
-  for (int i = 0; i < 4; ++i) fields[0][i] = d[i];
-  for (int f = 0; f < 3; ++f)
-    for (int i = 0; i < 4; ++i) fields[1 + f][i] = d[i] * (float)sums[f][i];
-  for (int f = 0; f < 3; ++f)
-    for (int i = 0; i < 4; ++i) integers[f][i] = -sums[f][i];
-  for (int i = 0; i < 4; ++i) integers[3][i] = sums[0][i] * (8 * 65536 - 8) + 32768;
-  const int rows = out.rows;
-  float* floats = (float*)(out.tile + rows * kActBlock) + out.row;
-  for (int f = 0; f < 4; ++f, floats += rows)
-    for (int i = 0; i < Count; ++i)
-      *(float*)((uint8_t*)(floats + i * row_step) + (size_t)i * tile_bytes) = fields[f][i];
-  int32_t* words = (int32_t*)floats;
-  for (int f = 0; f < 4; ++f, words += rows)
-    for (int i = 0; i < Count; ++i)
-      *(int32_t*)((uint8_t*)(words + i * row_step) + (size_t)i * tile_bytes) = integers[f][i];
+  FourFields::Ints sum[2];
+  for (int half = 0; half < 2; ++half) {
+    int32_t sums[4];
+    i32_sum_of_each(totals[half], sums);
+    __builtin_memcpy(&sum[half], sums, sizeof(sums));
+    fields.sum16[half] = fields.scale * __builtin_convertvector(sum[half], FourFields::Floats);
+    fields.minus_sum16[half] = -sum[half];
+  }
+  const FourFields::Ints all = sum[0] + sum[1];
+  fields.sum32 = fields.scale * __builtin_convertvector(all, FourFields::Floats);
+  fields.minus_sum32 = -all;
+  fields.sum_pair = all * (8 * 65536 - 8) + 32768;
+  const auto* from = (const uint8_t*)&fields;
+  uint8_t* to = out.tile + rows * kActBlock + (size_t)out.row * 4;
+  for (int f = 0; f < 8; ++f, from += 16, to += (size_t)rows * 4) {
+    if constexpr (B == Blocks::kOfAColumn) __builtin_memcpy(to, from, Count * 4);
+    for (int i = 0; B == Blocks::kOfARow && i < Count; ++i)
+      __builtin_memcpy(to + (size_t)i * tile_bytes, from + (size_t)i * 4, 4);
+  }
 }
 
-inline void quantize_rest(const float* x, int64_t x_step, const ActSlot& out, size_t tile_bytes, int row_step,
-                          int count) {
-  if (count == 1) quantize_blocks<1>(x, x_step, out, tile_bytes, row_step);
-  if (count == 2) quantize_blocks<2>(x, x_step, out, tile_bytes, row_step);
-  if (count == 3) quantize_blocks<3>(x, x_step, out, tile_bytes, row_step);
+template <Blocks B>
+inline void quantize_rest(const float* x, int64_t x_step, const ActSlot& out, int count) {
+  if (count == 1) quantize_blocks<B, 1>(x, x_step, out);
+  if (count == 2) quantize_blocks<B, 2>(x, x_step, out);
+  if (count == 3) quantize_blocks<B, 3>(x, x_step, out);
 }
 
 void quantize_row(const float* x, int64_t n, const ActSlot& out) {
-  const size_t block_bytes = (size_t)out.rows * sizeof(ActTile<1>);
   ActSlot at = out;
   int64_t left = n / kActBlock;
-  for (; left >= 4; left -= 4, x += 4 * kActBlock, at.tile += 4 * block_bytes)
-    quantize_blocks<4>(x, kActBlock, at, block_bytes, 0);
-  quantize_rest(x, kActBlock, at, block_bytes, 0, (int)left);
+  for (; left >= 4; left -= 4, x += 4 * kActBlock, at.tile += 4 * (size_t)out.rows * sizeof(ActTile<1>))
+    quantize_blocks<Blocks::kOfARow, 4>(x, kActBlock, at);
+  quantize_rest<Blocks::kOfARow>(x, kActBlock, at, (int)left);
 }
 
 void quantize_column(const float* x, int64_t stride, int count, const ActSlot& out) {
   ActSlot at = out;
-  for (; count >= 4; count -= 4, x += 4 * stride, at.row += 4) quantize_blocks<4>(x, stride, at, 0, 1);
-  quantize_rest(x, stride, at, 0, 1, count);
+  for (; count >= 4; count -= 4, x += 4 * stride, at.row += 4) quantize_blocks<Blocks::kOfAColumn, 4>(x, stride, at);
+  quantize_rest<Blocks::kOfAColumn>(x, stride, at, count);
 }
 
 static_assert(sizeof(ActTile<1>) == kActBlock + 8 * 4 && sizeof(ActTile<8>) == 8 * sizeof(ActTile<1>));
