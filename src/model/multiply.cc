@@ -23,8 +23,8 @@ std::size_t panels_of_a_claim(std::int64_t total, int rows, const ThreadPool& po
   return static_cast<std::size_t>(std::clamp<std::int64_t>(total / (8 * pool.num_threads()), 1, rows > 64 ? 4 : 16));
 }
 
-// Fewer rows are done with a panel before the next has come from memory.
-constexpr int kMinPartRows = 64;
+// Each part reads all weights; with so many rows that is a byte in four cycles of a core, which many of them can get.
+constexpr int kMinPartRows = 128;
 
 /// Shares a product out by rows and by columns. Threads that have rows of their own, the same in every region of a
 /// step, find them in their own caches; those of a few rows share the weights instead, which then are read once.
