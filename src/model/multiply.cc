@@ -26,17 +26,26 @@ std::size_t panels_of_a_claim(std::int64_t total, int rows, const ThreadPool& po
 // Each part reads all weights; with so many rows that is a byte in four cycles of a core, which many of them can get.
 constexpr int kMinPartRows = 128;
 
-/// Shares a product out by rows and by columns. Threads that have rows of their own, the same in every region of a
-/// step, find them in their own caches; those of a few rows share the weights instead, which then are read once.
-/// Calls body(begin, end, row, row_end, worker) for ranges of `total` panels or pairs and of rows.
+/// How the rows of a product are shared out. Threads that have rows of their own, the same in every region of a step,
+/// find them in their own caches; those of a few rows share the weights instead, which then are read once.
+struct RowParts {
+  std::int64_t count, rows_of_each, rows;
+
+  /// `packed`: weights that lie in the file are packed as they are read, once for all rows.
+  RowParts(bool packed, int all_rows, int tile_rows, const ThreadPool& pool)
+      : count(packed ? std::clamp(all_rows / kMinPartRows, 1, pool.num_threads()) : 1),
+        rows_of_each((all_rows + count * tile_rows - 1) / (count * tile_rows) * tile_rows),
+        rows(all_rows) {}
+};
+
+/// Calls body(begin, end, row, row_end, worker) for ranges of `total` panels or pairs and of the rows of a part.
 template <class Body>
-void for_parts(std::int64_t total, std::size_t grain, int rows, int tile_rows, ThreadPool& pool, const Body& body) {
-  const std::int64_t parts = std::clamp(rows / kMinPartRows, 1, pool.num_threads());
-  const std::int64_t part_rows = (rows + parts * tile_rows - 1) / (parts * tile_rows) * tile_rows;
-  pool.for_ranges(static_cast<std::size_t>(parts * total), grain, [&](std::size_t from, std::size_t to, int worker) {
+void for_parts(std::int64_t total, std::size_t grain, const RowParts& parts, ThreadPool& pool, const Body& body) {
+  const auto items = static_cast<std::size_t>(parts.count * total);
+  pool.for_ranges(items, grain, [&](std::size_t from, std::size_t to, int worker) {
     for (auto begin = static_cast<std::int64_t>(from); begin < static_cast<std::int64_t>(to);) {
       const std::int64_t part = begin / total, end = std::min(static_cast<std::int64_t>(to), (part + 1) * total);
-      const std::int64_t row = part * part_rows, row_end = std::min<std::int64_t>(row + part_rows, rows);
+      const std::int64_t row = part * parts.rows_of_each, row_end = std::min(row + parts.rows_of_each, parts.rows);
       if (row < row_end) body(begin - part * total, end - part * total, row, row_end, worker);
       begin = end;
     }
@@ -51,7 +60,8 @@ void multiply(std::span<const Product> products, const ActivationRows& x, int ro
   std::int64_t total = 0;
   for (const Product& p : products) total += num_panels(p.weight->rows);
   const std::size_t grain = panels_of_a_claim(total, rows, pool);
-  for_parts(total, grain, rows, kernels.tile_rows, pool,
+  const bool packed = std::ranges::all_of(products, [](const Product& p) { return p.weight->panels != nullptr; });
+  for_parts(total, grain, RowParts(packed, rows, kernels.tile_rows, pool), pool,
             [&](std::int64_t begin, std::int64_t end, std::int64_t first_row, std::int64_t row_end, int worker) {
               std::int64_t first = 0;  // number of the product's first panel
               for (const Product& p : products) {
@@ -149,7 +159,8 @@ void multiply_gated(const GatedProduct& product, const ActivationRows& x, int ro
   const std::size_t grain = (panels_of_a_claim(4 * pairs, rows, pool) + 3) / 4;
   const std::int64_t run = std::max(1, kRowsOfAPair / rows);
   const std::size_t part_floats = floats.size() / static_cast<std::size_t>(pool.num_threads());
-  for_parts(pairs, grain, rows, kernels.tile_rows, pool,
+  const bool packed = product.gate->panels != nullptr && product.up->panels != nullptr;
+  for_parts(pairs, grain, RowParts(packed, rows, kernels.tile_rows, pool), pool,
             [&](std::int64_t begin, std::int64_t end, std::int64_t row, std::int64_t row_end, int worker) {
               const auto own = floats.subspan(static_cast<std::size_t>(worker) * part_floats, part_floats);
               const GatedPart part(product, x, kernels, scratch, worker, own, rows);
