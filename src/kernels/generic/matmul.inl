@@ -282,12 +282,12 @@ inline void decode_block(const uint8_t* quads, const uint8_t* scales, int h, int
 
 /// The same where scales are integers in units of the row.
 template <DType T>
-inline void decode_integer_block(const uint8_t* quads, const uint8_t* scales, int lane, float unit, float* y) {
+inline void decode_integer_block(const uint8_t* quads, const uint8_t* scales, int h, int lane, float unit, float* y) {
   int16_t pair[2];
-  __builtin_memcpy(pair, scales + lane * 4, 4);
+  __builtin_memcpy(pair, scales + (h * kLanes + lane) * 4, 4);
   U8 q[8];
   Weights<T>::quads(quads, 0, q);
-  const uint8_t* bytes = (const uint8_t*)q + lane % kLanes * kQuad;
+  const uint8_t* bytes = (const uint8_t*)q + lane * kQuad;
   for (int i = 0; i < 32; ++i)
     y[i] = unit * (float)(pair[0] * (bytes[i / kQuad * kRowBytes + i % kQuad] - 8) + 8 * pair[1]);
 }
@@ -297,7 +297,7 @@ template <DType T>
 void decode_row(const PackedMatrix& w, int64_t row, float* y) {
   constexpr PackedBlock kB = packed_block(T);
   const uint8_t* panel = w.data + (size_t)(row / kPanelRows) * panel_bytes(T, w.cols);
-  const int lane = (int)(row % kPanelRows) % kLanes, h = (int)(row % kPanelRows) / kLanes;
+  const int of_panel = (int)(row % kPanelRows), lane = of_panel % kLanes, h = of_panel / kLanes;
   if constexpr (is_plain_float(T)) {
     for (int64_t k = 0; k < w.cols; ++k) y[k] = lane_of(load_plain<T>(panel, k * kPanelRows + h * kLanes), lane);
   } else {
@@ -305,11 +305,10 @@ void decode_row(const PackedMatrix& w, int64_t row, float* y) {
       const BlockPlace place = place_of_block(T, w.cols / kB.block, b);
       const uint8_t *quads = panel + place.quads, *scales = panel + place.scales;
       if constexpr (is_low_bit(T)) {
-        decode_low_bit_block<T>(quads, scales, (int)(row % kPanelRows), y + b * kB.block);
+        decode_low_bit_block<T>(quads, scales, of_panel, y + b * kB.block);
       } else if constexpr (has_integer_scales(T)) {
-        const int of_panel = (int)(row % kPanelRows);
         const float unit = ((const float*)(panel + place_of_units(T, w.cols)))[of_panel];
-        decode_integer_block<T>(quads + h * kRowBytes, scales, of_panel, unit, y + b * kB.block);
+        decode_integer_block<T>(quads + h * kRowBytes, scales, h, lane, unit, y + b * kB.block);
       } else {
         decode_block<T>(quads + h * kRowBytes, scales, h, lane, y + b * kB.block);
       }
