@@ -112,8 +112,14 @@ constexpr int64_t attention_scratch_floats(int head_dim) {
          (int64_t)2 * kTileTokens * (head_dim + 1);                       // a copy of K and V of a tile
 }
 
-/// `next` is the item that this thread will likely do next, or null: its first tile is prefetched.
-using AttentionFn = void (*)(const KvLayer& kv, const AttentionItem& item, const AttentionItem* next, float* scratch);
+/// What this thread will likely read after an item, and fetches while it works on the item's last tile: `num_heads`
+/// neighbouring KV heads of some blocks.
+struct AttentionAhead {
+  const int32_t* blocks = nullptr;
+  int32_t num_blocks = 0, first_head = 0, num_heads = 0;
+};
+
+using AttentionFn = void (*)(const KvLayer& kv, const AttentionItem& item, const AttentionAhead& next, float* scratch);
 
 /// Takes a query's results of consecutive tiles, `partials` [num_tiles] at `stride` floats, into its state of earlier
 /// ones, [head_dim + 2] (`first`: there is none). `out` non-null: these were the last, and the output is written.

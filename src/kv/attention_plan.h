@@ -5,10 +5,9 @@
 // changes a result (kernels.h: tiles at absolute positions, merged in their order); it only feeds the threads and the
 // caches:
 // - A sequence with many query rows (a chunk of a prompt) is cut by queries; each piece walks all of its positions.
-// - One with few rows (a decode) goes tile by tile through all heads, because blocks lie head after head. Where there
-// is
-//   enough other work for all threads, one thread does all its tiles and merges as it goes; otherwise threads share
-//   them and the tiles' results are merged afterwards.
+// - One with few rows (a decode) goes tile by tile through all heads, because blocks lie head after head. Where
+//   there is enough other work for all threads, one thread does all its tiles and merges as it goes; otherwise threads
+//   share them and the tiles' results are merged afterwards.
 // - Sequences whose tables begin with the same blocks read a tile together, once, as far as all their rows see all of
 //   it.
 // - Pieces with many queries keep the processor busy, those with few the memory; threads get a mixture of both.
@@ -109,6 +108,17 @@ class AttentionPlan {
     bool in_range = false;
   };
 
+  // Items of neighbouring heads over the same positions. Their blocks are fetched in the order of addresses, through
+  // all these heads, while a thread works on the stretch before.
+  struct Stretch {
+    AttentionItem first;
+    int num_heads;
+    std::ptrdiff_t head_floats;  // from where one head's results go to where the next one's do
+
+    AttentionItem item(int i) const;
+    AttentionAhead share(int part, int parts, int block_size) const;  // of the blocks of its first tile
+  };
+
   // Making a plan (attention_plan.cc).
   bool is_cut_by_tiles(const AttentionSequence& sequence, int window) const;
   void add_queries(const AttentionSequence& sequence, int window);
@@ -127,11 +137,12 @@ class AttentionPlan {
   int first_tile_of(int round) const { return first_tile_ + round * tiles_per_round_; }
   void count_claims(int round);
   int heads_of_range(const Unit& unit) const;
-  AttentionItem item(int round, const Unit& unit, std::size_t claim_of_unit);
-  AttentionItem item_of_range(const Unit& unit, std::size_t claim_of_unit, Walk& walk);
+  int heads_of_stretch(const Unit& unit, const KvLayer& kv) const;
+  Stretch stretch(int round, const Unit& unit, std::size_t claim_of_unit, int max_heads);
+  Stretch stretch_of_range(const Unit& unit, std::size_t claim_of_unit, int max_heads, Walk& walk);
   void share_tickets();
   std::size_t next_ticket(int worker);
-  std::optional<AttentionItem> next_item(int round, int worker, Walk& walk);
+  std::optional<Stretch> next_stretch(int round, int worker, const KvLayer& kv, Walk& walk);
   void run_round(int round, const KvLayer& kv, AttentionFn attention, ThreadPool& pool);
   void merge(int round, std::size_t seq, int head, MergeTilesFn merge_tiles);
 

@@ -8,6 +8,12 @@ namespace {
 
 // Merging less than this is not worth another thread's wake-up.
 constexpr std::size_t kMergeGrainFloats = 8192;
+// Few queries wait for memory, which gives most when asked in the order of addresses. More of them wait for their own
+// products, and gain by what they fetch being small: one head, which the second-level cache holds twice even where
+// another process has half of it.
+constexpr int kFewQueries = 4;
+// K and V of a stretch, of which the second-level cache holds two.
+constexpr std::size_t kStretchBytes = std::size_t{512} << 10;
 
 }  // namespace
 
@@ -57,54 +63,83 @@ std::pair<std::size_t, std::size_t> AttentionPlan::Tickets::claims_of(std::size_
   return {first, first + 1};
 }
 
-AttentionItem AttentionPlan::item(int round, const Unit& unit, std::size_t claim_of_unit) {
-  const auto heads = static_cast<std::size_t>(shape_.num_kv_heads);
-  const auto head = static_cast<int>(claim_of_unit % heads);
-  AttentionItem item{.blocks = unit.blocks,
-                     .queries = queries_.data() + unit.first_query,
-                     .partial = nullptr,
-                     .states = nullptr,
-                     .resumes = false,
-                     .num_queries = unit.num_queries,
-                     .kv_head = head,
-                     .head_stride = group_ * shape_.head_dim,
-                     .begin = unit.begin,
-                     .end = unit.end};
-  if (unit.cut == Cut::kHeads) return item;
-  const int tile = std::max(unit.begin / kTileTokens, first_tile_of(round)) + static_cast<int>(claim_of_unit / heads);
-  item.begin = std::max(unit.begin, tile * kTileTokens);
-  item.end = std::min(unit.end, (tile + 1) * kTileTokens);
-  const auto plane = static_cast<std::size_t>((tile - first_tile_of(round)) * shape_.num_kv_heads + head);
-  item.partial = partials_.data() +
-                 (plane * static_cast<std::size_t>(num_tile_queries_) + static_cast<std::size_t>(unit.first_query)) *
-                     static_cast<std::size_t>(state_floats_);
+AttentionItem AttentionPlan::Stretch::item(int i) const {
+  AttentionItem item = first;
+  item.kv_head += i;
+  if (item.partial != nullptr) item.partial += i * head_floats;
+  if (item.states != nullptr) item.states += i * head_floats;
   return item;
 }
 
-// The walk's next tile and head; behind the last one the walk has left the range.
-AttentionItem AttentionPlan::item_of_range(const Unit& unit, std::size_t claim_of_unit, Walk& walk) {
+AttentionAhead AttentionPlan::Stretch::share(int part, int parts, int block_size) const {
+  const int end = std::min(first.end, (first.begin / kTileTokens + 1) * kTileTokens);
+  const int first_block = first.begin / block_size, count = (end - 1) / block_size + 1 - first_block;
+  const int from = count * part / parts, to = count * (part + 1) / parts;
+  return {.blocks = first.blocks + first_block + from,
+          .num_blocks = to - from,
+          .first_head = first.kv_head,
+          .num_heads = num_heads};
+}
+
+int AttentionPlan::heads_of_stretch(const Unit& unit, const KvLayer& kv) const {
+  if (unit.num_queries > kFewQueries) return 1;
+  return static_cast<int>(std::max<std::size_t>(1, kStretchBytes / (kTileTokens * kv.token_bytes)));
+}
+
+AttentionPlan::Stretch AttentionPlan::stretch(int round, const Unit& unit, std::size_t claim_of_unit, int max_heads) {
+  const auto heads = static_cast<std::size_t>(shape_.num_kv_heads);
+  const auto head = static_cast<int>(claim_of_unit % heads);
+  Stretch s{.first = {.blocks = unit.blocks,
+                      .queries = queries_.data() + unit.first_query,
+                      .partial = nullptr,
+                      .states = nullptr,
+                      .resumes = false,
+                      .num_queries = unit.num_queries,
+                      .kv_head = head,
+                      .head_stride = group_ * shape_.head_dim,
+                      .begin = unit.begin,
+                      .end = unit.end},
+            .num_heads = 1,
+            .head_floats = static_cast<std::ptrdiff_t>(num_tile_queries_) * state_floats_};
+  if (unit.cut == Cut::kHeads) return s;
+  const int tile = std::max(unit.begin / kTileTokens, first_tile_of(round)) + static_cast<int>(claim_of_unit / heads);
+  s.first.begin = std::max(unit.begin, tile * kTileTokens);
+  s.first.end = std::min(unit.end, (tile + 1) * kTileTokens);
+  s.first.partial = partials_.data() + ((tile - first_tile_of(round)) * shape_.num_kv_heads + head) * s.head_floats +
+                    static_cast<std::ptrdiff_t>(unit.first_query) * state_floats_;
+  s.num_heads = std::min(max_heads, shape_.num_kv_heads - head);
+  return s;
+}
+
+// The walk's next tile and heads; behind the last ones the walk has left the range.
+AttentionPlan::Stretch AttentionPlan::stretch_of_range(const Unit& unit, std::size_t claim_of_unit, int max_heads,
+                                                       Walk& walk) {
   const int heads = heads_of_range(unit), first_head = static_cast<int>(claim_of_unit) * heads;
+  const int end_head = std::min(first_head + heads, shape_.num_kv_heads);
   if (!walk.in_range) walk.tile = unit.begin / kTileTokens, walk.head = first_head;
   const int begin = std::max(unit.begin, walk.tile * kTileTokens);
   const int end = std::min(unit.end, (walk.tile + 1) * kTileTokens);
-  const std::ptrdiff_t before = static_cast<std::ptrdiff_t>(walk.head - first_head) * unit.num_queries;
-  const AttentionItem item{.blocks = unit.blocks,
-                           .queries = queries_.data() + unit.first_query,
-                           .partial = nullptr,
-                           .states = walk.states + before * state_floats_,
-                           .resumes = begin > unit.begin,
-                           .num_queries = unit.num_queries,
-                           .kv_head = walk.head,
-                           .head_stride = group_ * shape_.head_dim,
-                           .begin = begin,
-                           .end = end};
+  const std::ptrdiff_t head_floats = static_cast<std::ptrdiff_t>(unit.num_queries) * state_floats_;
+  const Stretch s{.first = {.blocks = unit.blocks,
+                            .queries = queries_.data() + unit.first_query,
+                            .partial = nullptr,
+                            .states = walk.states + (walk.head - first_head) * head_floats,
+                            .resumes = begin > unit.begin,
+                            .num_queries = unit.num_queries,
+                            .kv_head = walk.head,
+                            .head_stride = group_ * shape_.head_dim,
+                            .begin = begin,
+                            .end = end},
+                  .num_heads = std::min(max_heads, end_head - walk.head),
+                  .head_floats = head_floats};
   walk.in_range = true;
-  if (++walk.head == std::min(first_head + heads, shape_.num_kv_heads)) {
+  walk.head += s.num_heads;
+  if (walk.head == end_head) {
     walk.head = first_head;
     ++walk.tile;
     walk.in_range = end < unit.end;
   }
-  return item;
+  return s;
 }
 
 // Each thread has a share of consecutive tickets, then takes what others have left, then those of one claim.
@@ -131,7 +166,8 @@ std::size_t AttentionPlan::next_ticket(int worker) {
   return tickets_.count();
 }
 
-std::optional<AttentionItem> AttentionPlan::next_item(int round, int worker, Walk& walk) {
+std::optional<AttentionPlan::Stretch> AttentionPlan::next_stretch(int round, int worker, const KvLayer& kv,
+                                                                  Walk& walk) {
   if (walk.claim == walk.end_claim) {
     const std::size_t ticket = next_ticket(worker);
     if (ticket >= tickets_.count()) return std::nullopt;
@@ -141,24 +177,30 @@ std::optional<AttentionItem> AttentionPlan::next_item(int round, int worker, Wal
   const auto index = static_cast<std::size_t>(above) - 1;
   const Unit& unit = units_[index];
   const std::size_t claim_of_unit = walk.claim - claims_before_[index];
-  const AttentionItem next =
-      unit.cut == Cut::kHeadRange ? item_of_range(unit, claim_of_unit, walk) : item(round, unit, claim_of_unit);
-  if (!walk.in_range) ++walk.claim;
+  if (unit.cut == Cut::kHeadRange) {
+    const Stretch next = stretch_of_range(unit, claim_of_unit, heads_of_stretch(unit, kv), walk);
+    if (!walk.in_range) ++walk.claim;
+    return next;
+  }
+  const int left = static_cast<int>(walk.end_claim - walk.claim);
+  const Stretch next = stretch(round, unit, claim_of_unit, std::min(left, heads_of_stretch(unit, kv)));
+  walk.claim += static_cast<std::size_t>(next.num_heads);
   return next;
 }
 
-// A thread knows its next item before it works on the one at hand, whose end prefetches what comes next.
+// A thread knows its next stretch before it works on the one at hand, of which each item fetches a share of it.
 void AttentionPlan::run_round(int round, const KvLayer& kv, AttentionFn attention, ThreadPool& pool) {
   count_claims(round);
   share_tickets();
   pool.for_ranges(static_cast<std::size_t>(num_threads_), 1, [&](std::size_t, std::size_t, int worker) {
     float* scratch = scratch_.data() + static_cast<std::size_t>(worker) * thread_floats();
     Walk walk{.states = scratch + attention_scratch_floats(shape_.head_dim)};
-    std::optional<AttentionItem> item = next_item(round, worker, walk);
-    while (item) {
-      const std::optional<AttentionItem> next = next_item(round, worker, walk);
-      attention(kv, *item, next ? &*next : nullptr, scratch);
-      item = next;
+    std::optional<Stretch> at = next_stretch(round, worker, kv, walk);
+    while (at) {
+      const std::optional<Stretch> next = next_stretch(round, worker, kv, walk);
+      for (int i = 0; i < at->num_heads; ++i)
+        attention(kv, at->item(i), next ? next->share(i, at->num_heads, kv.block_size) : AttentionAhead{}, scratch);
+      at = next;
     }
   });
 }

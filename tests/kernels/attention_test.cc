@@ -109,7 +109,8 @@ class Case {
       for (int first = 0; first < s_.rows * s_.group; first += num_queries) {
         const auto some = queries(out.data(), first, std::min(num_queries, s_.rows * s_.group - first));
         const AttentionItem work = item(some, head);
-        kernels_.attention[s_.kv_type](layer_, work, &work, scratch.data());
+        const AttentionAhead next{work.blocks, (work.end - 1) / layer_.block_size + 1, 0, s_.kv_heads};
+        kernels_.attention[s_.kv_type](layer_, work, next, scratch.data());
       }
     return out;
   }
@@ -129,7 +130,7 @@ class Case {
           work.end = std::min(whole.end, (tile + 1) * kTileTokens);
           work.states = states.data();
           work.resumes = work.begin > whole.begin;
-          kernels_.attention[s_.kv_type](layer_, work, nullptr, scratch.data());
+          kernels_.attention[s_.kv_type](layer_, work, {}, scratch.data());
         }
       }
     return out;
@@ -151,7 +152,7 @@ class Case {
           work.begin = std::max(whole.begin, tile * kTileTokens);
           work.end = std::min(whole.end, (tile + 1) * kTileTokens);
           work.partial = partial.data() + tile * stride;
-          if (work.begin < work.end) kernels_.attention[s_.kv_type](layer_, work, nullptr, scratch.data());
+          if (work.begin < work.end) kernels_.attention[s_.kv_type](layer_, work, {}, scratch.data());
         }
         const int begin = whole.begin / kTileTokens, end = (whole.end - 1) / kTileTokens + 1;
         for (std::size_t i = 0; i < some.size(); ++i)

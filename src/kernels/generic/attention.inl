@@ -173,18 +173,22 @@ inline void attend_queries(const TileSource& from, const AttentionItem& item, co
   }
 }
 
-/// Share `part` of `parts` of the blocks in the tile at `tile` of an item; of none, if it is null.
-inline Ahead tile_ahead(const KvLayer& kv, const AttentionItem* item, int tile, int part, int parts) {
+/// The item's blocks in the tile at `tile`.
+inline AttentionAhead blocks_of_tile(const KvLayer& kv, const AttentionItem& item, int tile) {
+  const int begin = (tile > item.begin ? tile : item.begin) / kv.block_size;
+  const int last = (tile + kTileTokens < item.end ? tile + kTileTokens : item.end) - 1;
+  return {item.blocks + begin, last / kv.block_size + 1 - begin, item.kv_head, 1};
+}
+
+/// Share `part` of `parts` of the blocks that come next.
+inline Ahead share_of(const KvLayer& kv, const AttentionAhead& next, int part, int parts) {
   Ahead ahead;
-  if (item == nullptr || kv.k_order == KOrder::kTokenMajor) return ahead;
-  const int begin = (tile > item->begin ? tile : item->begin) / kv.block_size;
-  const int last = (tile + kTileTokens < item->end ? tile + kTileTokens : item->end) - 1;
-  const int count = last / kv.block_size + 1 - begin;
-  ahead.data = kv.data + (size_t)item->kv_head * kv.head_bytes;
+  if (kv.k_order == KOrder::kTokenMajor) return ahead;
+  ahead.data = kv.data + (size_t)next.first_head * kv.head_bytes;
   ahead.block_bytes = kv.block_bytes;
-  ahead.head_bytes = kv.head_bytes;
-  ahead.block = item->blocks + begin + count * part / parts;
-  ahead.end_block = item->blocks + begin + count * (part + 1) / parts;
+  ahead.part_bytes = (size_t)next.num_heads * kv.head_bytes;
+  ahead.block = next.blocks + next.num_blocks * part / parts;
+  ahead.end_block = next.blocks + next.num_blocks * (part + 1) / parts;
   return ahead;
 }
 
@@ -211,7 +215,7 @@ inline void prefetch_rows(const AttentionQuery* queries, int count, Float* Atten
 }
 
 template <KvElement E>
-void attention(const KvLayer& kv, const AttentionItem& item, const AttentionItem* next, float* scratch) {
+void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhead& next, float* scratch) {
   const size_t state_floats = (size_t)kv.head_dim + 2;
   float* const states = item.states != nullptr ? item.states : scratch;
   float* const parts = scratch + (size_t)kMaxItemQueries * state_floats;
@@ -222,16 +226,13 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionItem
   const size_t head = (size_t)item.kv_head * (size_t)item.head_stride;  // in q and out
   const int groups = (item.num_queries + kMaxTileQueries - 1) / kMaxTileQueries;
   for (int tile = item.begin / kTileTokens * kTileTokens; tile < item.end; tile += kTileTokens) {
-    const bool last_tile = tile + kTileTokens >= item.end;
-    const AttentionItem* following = last_tile ? next : &item;
-    const int following_tile = !last_tile        ? tile + kTileTokens
-                               : next != nullptr ? next->begin / kTileTokens * kTileTokens
-                                                 : 0;
+    const AttentionAhead following =
+        tile + kTileTokens < item.end ? blocks_of_tile(kv, item, tile + kTileTokens) : next;
     const TileSource source = tile_source<E>(kv, item, tile, groups, copied);
     for (int group = 0; group < groups; ++group) {
       const int first = group * kMaxTileQueries, left = item.num_queries - first;
       const int count = left < kMaxTileQueries ? left : kMaxTileQueries;
-      Ahead ahead = tile_ahead(kv, following, following_tile, group, groups);
+      Ahead ahead = share_of(kv, following, group, groups);
       float* const state = states + (size_t)first * state_floats;
       TileParts part;
       for (int i = 0; i < count; ++i) {

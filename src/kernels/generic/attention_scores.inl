@@ -31,13 +31,11 @@ struct TileView {
 };
 
 /// Vectors of tokens whose scores are summed side by side: enough chains to hide the latency of multiply-add, few
-/// enough for the level's registers. q8_0 needs two registers for each, the sum of a run and that of all; runs of i16
-/// are long, and the sum of all may wait in memory.
+/// enough for the level's registers, in which pairs keep the queries' dimensions at hand too.
 template <KvElement E, int N>
 constexpr int score_vectors_at_once() {
   constexpr int kRegisters = kLanes == 8 ? 16 : 32;
-  if (E == KvElement::kQ8_0) return N * 8 <= kRegisters - 8 ? 4 : N * 4 <= kRegisters - 8 ? 2 : 1;
-  if (E == KvElement::kI16) return N * 4 <= kRegisters / 2 ? 4 : N * 2 <= kRegisters / 2 ? 2 : 1;
+  if (kInPairs<E>) return N <= kRegisters / 32 ? 8 : N * 4 <= kRegisters / 2 ? 4 : N * 2 <= kRegisters / 2 ? 2 : 1;
   return N * 4 <= kRegisters - 4 ? 4 : N * 2 <= kRegisters / 2 ? 2 : 1;
 }
 
@@ -55,11 +53,12 @@ inline I16 load_pairs_n(const typename Kv<E>::Element* p, int n) {
 template <KvElement E>
 inline constexpr int kProductLines = E == KvElement::kQ8_0 ? 3 : 4;
 
-/// Memory that will be read after this tile: one KV head of some blocks, brought into the second-level cache line by
-/// line in the order of addresses, at the rate at which the tile at hand is used up.
+/// Memory that will be read after this tile: a part of some blocks, brought into the caches line by line in the
+/// order of addresses, at the rate at which the tile at hand is used up. It is more than the first-level cache holds,
+/// and yet asked for there: Zen 5 drops more of the requests for the second level alone when they come in bursts.
 struct Ahead {
-  const uint8_t* data = nullptr;  // the head in block 0
-  size_t block_bytes = 0, head_bytes = 0;
+  const uint8_t* data = nullptr;  // the part of block 0
+  size_t block_bytes = 0, part_bytes = 0;
   const int32_t *block = nullptr, *end_block = nullptr;
   const uint8_t *at = nullptr, *end = nullptr;  // lines of the block under way
   ptrdiff_t step = 0;                           // 0 when nothing is left
@@ -71,14 +70,14 @@ struct Ahead {
       return;
     }
     at = data + (size_t)*block++ * block_bytes;
-    end = at + head_bytes;
+    end = at + part_bytes;
     step = 64;
   }
   template <int N>
   __attribute__((always_inline)) void fetch() {
     if (at >= end) next_block();
 #pragma GCC unroll 8
-    for (int i = 0; i < N; ++i) prefetch_far(at + i * step);
+    for (int i = 0; i < N; ++i) prefetch(at + i * step);
     at += N * step;
   }
   /// What the loops did not come to, so that no block is left to be waited for.
@@ -98,12 +97,19 @@ struct KVectors {
 /// Elements from one query to the next: no power of two, so that their lines do not fall into the same sets of a cache.
 inline constexpr int kQueryStride = kMaxHeadDim + 32;
 
+/// What the magnitudes of kCount integers may add up to, so that their products with integers up to kTop stay below
+/// 2^31, and whether 16-bit integers can exceed it.
+template <KvElement E, int kCount>
+inline constexpr float kSumTop = (float)((1U << 31) / Kv<E>::kTop) - (float)kCount;  // rounding adds half for each
+template <KvElement E, int kCount>
+inline constexpr bool kSumBounds = kSumTop<E, kCount> < 32767.0F * (float)kCount;
+
 /// What becomes the largest int16 when `kCount` values are rounded to integers of which `top` is the largest magnitude
 /// and `sum` the sum of all: so much that the sum of their products with integers up to kTop stays below 2^31.
 template <KvElement E, int kCount>
 inline float int16_top(float top, float sum) {
-  constexpr float kSumTop = (float)((1U << 31) / Kv<E>::kTop) - (float)kCount;  // rounding adds half for each
-  const float by_sum = sum * (32767.0F / kSumTop);
+  if (!kSumBounds<E, kCount>) return top;
+  const float by_sum = sum * (32767.0F / kSumTop<E, kCount>);
   return top > by_sum ? top : by_sum;
 }
 
@@ -161,6 +167,13 @@ struct Queries<E, N> {
   }
 };
 
+/// acc + a * b, in a loop over N queries. With as many of them as there can be, GCC 12 runs out of registers unless
+/// told which one to overwrite; with fewer it does better unsaid.
+template <int N>
+OCTAVO_KERNEL_PART F32 add_product(F32 acc, F32 a, F32 b) {
+  return N == kMaxTileQueries ? f32_add_product(acc, a, b) : f32_fma(a, b, acc);
+}
+
 /// s[i][t] = the sum over d of q[d][i] * k[t][d], d ascending.
 template <KvElement E, int N, int T>
 inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVectors<typename Kv<E>::Element, T>& from,
@@ -179,7 +192,7 @@ inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVec
       const F32 values = Kv<E>::load(k[t]);
       k[t] += from.stride;
 #pragma GCC unroll 8
-      for (int i = 0; i < N; ++i) acc[i][t] = f32_fma(f32_set(queries.q[i][d]), values, acc[i][t]);
+      for (int i = 0; i < N; ++i) acc[i][t] = add_product<N>(acc[i][t], f32_set(queries.q[i][d]), values);
     }
   };
   Ahead ahead = lines_ahead;
@@ -195,64 +208,60 @@ inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVec
     for (int i = 0; i < N; ++i) s[i][t] = acc[i][t];
 }
 
-/// Integer sums of the products of pairs first .. end, which lie in one run of kScaleDims dimensions; k moves on.
-/// kProductLines of every 4 lines ahead are fetched meanwhile, the others in round_weights. A function of its own, so
-/// that all registers are there for these sums and none for the scores.
+/// Adds what run `run` of kScaleDims dimensions, of `num_pairs` pairs in all, gives to s: a sum of integers, exact in
+/// any order, times the scale of K. kProductLines of every 4 lines ahead are fetched meanwhile, the others in
+/// round_weights. A function of its own, so that all registers are there for the integers and none for the scores.
 template <KvElement E, int N, int T>
-__attribute__((noinline)) void sum_run(const Queries<E, N>& queries, int first, int end, size_t stride,
-                                       const typename Kv<E>::Element* (&from)[T], Ahead& lines_ahead,
-                                       I32 (&sums)[N][T]) {
+__attribute__((noinline)) void add_run(const Queries<E, N>& queries, const KVectors<typename Kv<E>::Element, T>& from,
+                                       int run, int num_pairs, Ahead& lines_ahead, F32 (&s)[N][T]) {
+  constexpr int kRunPairs = Kv<E>::kScaleDims / 2;
   constexpr int kPairsPerLine = 64 / (2 * kLanes * (int)sizeof(typename Kv<E>::Element));
+  const int first = run * kRunPairs, end = first + kRunPairs < num_pairs ? first + kRunPairs : num_pairs;
+  const size_t stride = from.stride;
   const typename Kv<E>::Element* k[T];
   I32 sum[N][T];
 #pragma GCC unroll 8
   for (int t = 0; t < T; ++t) {
-    k[t] = from[t];
+    k[t] = from.k[t] + (size_t)first * stride;
 #pragma GCC unroll 8
     for (int i = 0; i < N; ++i) sum[i][t] = i32_zero();
   }
   Ahead ahead = lines_ahead;
   for (int pair = first; pair < end; ++pair) {
+    I16 q[N];  // one load for all T
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) q[i] = i16_broadcast2(queries.q[i] + 2 * pair);
 #pragma GCC unroll 8
     for (int t = 0; t < T; ++t) {
       const I16 values = Kv<E>::load_pairs(k[t]);
       k[t] += stride;
 #pragma GCC unroll 8
-      for (int i = 0; i < N; ++i) sum[i][t] = dot_pairs(sum[i][t], values, i16_broadcast2(queries.q[i] + 2 * pair));
+      for (int i = 0; i < N; ++i) sum[i][t] = dot_pairs(sum[i][t], values, q[i]);
     }
     if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 4 < kProductLines<E>) ahead.fetch<T>();
   }
   lines_ahead = ahead;
 #pragma GCC unroll 8
-  for (int t = 0; t < T; ++t) {
-    from[t] = k[t];
+  for (int t = 0; t < T; ++t)
 #pragma GCC unroll 8
-    for (int i = 0; i < N; ++i) sums[i][t] = sum[i][t];
+    for (int i = 0; i < N; ++i) keep_in_register(sum[i][t]);
+#pragma GCC unroll 8
+  for (int t = 0; t < T; ++t) {
+    const F32 scale = f32_load_f16(from.k_scale[t] + (size_t)run * from.scale_stride);
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) s[i][t] = f32_fma(i32_to_f32(sum[i][t]), scale, s[i][t]);
   }
 }
 
-/// The same in pairs: each run of kScaleDims dimensions is a sum of integers, exact in any order, before the scale of K
-/// is applied. s counts in the queries' units.
+/// The same in pairs. s counts in the queries' units.
 template <KvElement E, int N, int T>
   requires(kInPairs<E>)
 inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVectors<typename Kv<E>::Element, T>& from,
                           Ahead& ahead, F32 (&s)[N][T]) {
-  const typename Kv<E>::Element* k[T];
-  for (int t = 0; t < T; ++t) {
-    k[t] = from.k[t];
+  for (int t = 0; t < T; ++t)
     for (int i = 0; i < N; ++i) s[i][t] = f32_zero();
-  }
-  constexpr int kRunPairs = Kv<E>::kScaleDims / 2;
-  const int pairs = (head_dim + 1) / 2;
-  for (int first = 0, g = 0; first < pairs; first += kRunPairs, ++g) {
-    I32 sums[N][T];
-    sum_run<E, N, T>(queries, first, first + kRunPairs < pairs ? first + kRunPairs : pairs, from.stride, k, ahead,
-                     sums);
-    for (int t = 0; t < T; ++t) {
-      const F32 scale = f32_load_f16(from.k_scale[t] + (size_t)g * from.scale_stride);
-      for (int i = 0; i < N; ++i) s[i][t] = f32_fma(i32_to_f32(sums[i][t]), scale, s[i][t]);
-    }
-  }
+  for (int run = 0; run < scale_groups_of<E>(head_dim); ++run)
+    add_run<E, N, T>(queries, from, run, (head_dim + 1) / 2, ahead, s);
 }
 
 /// Scores of T vectors of tokens from `position`, each vector within one block.

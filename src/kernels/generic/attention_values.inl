@@ -45,7 +45,7 @@ __attribute__((always_inline)) inline void add_values(const KvLayer& kv, const A
       for (int j = 0; j < J; ++j) {
         const F32 values = Full ? Kv<E>::load(v + j * kLanes) : Kv<E>::load_n(v + j * kLanes, lanes);
 #pragma GCC unroll 8
-        for (int i = 0; i < N; ++i) acc[i][j] = f32_fma(weight[i], values, acc[i][j]);
+        for (int i = 0; i < N; ++i) acc[i][j] = add_product<N>(acc[i][j], weight[i], values);
       }
       if constexpr (kBytes >= 64) {
         ahead.fetch<kBytes / 64>();
@@ -140,16 +140,13 @@ inline void load_v_scales(const KvLayer& kv, const AttentionItem& item, const Ti
   }
 }
 
-/// Lines that are prefetched for each vector of weights: those of a tile that do not go with the products
-/// (kProductLines), spread over the queries.
-template <KvElement E, int N>
-__attribute__((always_inline)) inline void fetch_by_weights([[maybe_unused]] Ahead& ahead, [[maybe_unused]] int t) {
-  if constexpr (kProductLines<E> == 4) {  // all of them do
-  } else if constexpr (N <= 3) {
-    ahead.fetch<N == 1 ? 2 : 1>();
-  } else if (t / kLanes % (N < 8 ? 2 : 4) == 0) {
-    ahead.fetch<1>();
-  }
+/// Lines that are prefetched for each vector of tokens while the weights of `count` of N queries are rounded: those of
+/// a tile that do not go with the products (kProductLines), spread over the queries.
+template <KvElement E>
+constexpr int lines_by_weights(int n, int count) {
+  if (kProductLines<E> == 4) return 0;  // all of them do
+  if (n <= 4) return n == 1 || n == 4 ? 2 : n;
+  return n == 8 || count < 4 ? 1 : 2;
 }
 
 /// Weights of query i times scales, of kLanes tokens from t. What the query does not see weighs 0, which no integer
@@ -163,34 +160,64 @@ inline F32 scaled_weight(const TileView<N>& view, const Scores<N>& weights, cons
   return f32_select(lanes_between(view.lo[i] - at, view.hi[i] - at), product, f32_zero());
 }
 
-template <KvElement E, int N>
-inline void round_weights(const TileView<N>& view, const Scores<N>& weights, const float* scales, bool pairs,
-                          Ahead& lines_ahead, IntWeights<N>& out) {
+/// Queries first .. first + C side by side: each waits for the largest of its own.
+template <KvElement E, int N, int C>
+inline void round_some_weights(const TileView<N>& view, const Scores<N>& weights, const float* scales, int first,
+                               Ahead& lines_ahead, IntWeights<N>& out) {
   const int count = view.end - view.begin;
   Ahead ahead = lines_ahead;
-  for (int i = 0; i < N; ++i) {
-    const bool sees_all = view.lo[i] <= view.begin && view.hi[i] >= view.end;
-    F32 top = f32_zero(), sum = f32_zero();
-    for (int t = 0; t < count; t += kLanes) {
-      const F32 product = scaled_weight<N>(view, weights, scales, sees_all, i, t);
-      top = f32_max(top, product);
-      sum = f32_add(sum, product);
-      fetch_by_weights<E, N>(ahead, t);
+  bool sees_all = true;
+  F32 top[C], sum[C], factor[C];
+#pragma GCC unroll 4
+  for (int c = 0; c < C; ++c) {
+    sees_all = sees_all && view.lo[first + c] <= view.begin && view.hi[first + c] >= view.end;
+    top[c] = sum[c] = f32_zero();
+  }
+  for (int t = 0; t < count; t += kLanes) {
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) {
+      const F32 product = scaled_weight<N>(view, weights, scales, sees_all, first + c, t);
+      top[c] = f32_max(top[c], product);
+      if constexpr (kSumBounds<E, kTileTokens>) sum[c] = f32_add(sum[c], product);
     }
-    const float largest = int16_top<E, kTileTokens>(f32_max_of(top), f32_sum(sum));
-    out.scale[i] = largest * (Kv<E>::kUnit / 32767.0F);
-    const F32 factor = f32_set(largest > 0 ? 32767.0F / largest : 0.0F);
-    for (int t = 0; t < count; t += kLanes) {
-      const F32 product = scaled_weight<N>(view, weights, scales, sees_all, i, t);
-      i32_store_i16(out.w[i] + t, f32_round(f32_mul(product, factor)));
-      fetch_by_weights<E, N>(ahead, t);
+    ahead.fetch<lines_by_weights<E>(N, C)>();
+  }
+#pragma GCC unroll 4
+  for (int c = 0; c < C; ++c) {
+    const float largest = int16_top<E, kTileTokens>(f32_max_of(top[c]), f32_sum(sum[c]));
+    out.scale[first + c] = largest * (Kv<E>::kUnit / 32767.0F);
+    factor[c] = f32_set(largest > 0 ? 32767.0F / largest : 0.0F);
+  }
+  for (int t = 0; t < count; t += kLanes) {
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) {
+      const F32 product = scaled_weight<N>(view, weights, scales, sees_all, first + c, t);
+      i32_store_i16(out.w[first + c] + t, f32_round(f32_mul(product, factor[c])));
     }
-    for (int t = pairs ? -1 : count - 1; t >= 0; --t) {
+    ahead.fetch<lines_by_weights<E>(N, C)>();
+  }
+  lines_ahead = ahead;
+}
+
+template <KvElement E, int N>
+inline void round_weights(const TileView<N>& view, const Scores<N>& weights, const float* scales, bool pairs,
+                          Ahead& ahead, IntWeights<N>& out) {
+  int first = 0;
+  for (; first + 4 <= N; first += 4) round_some_weights<E, N, 4>(view, weights, scales, first, ahead, out);
+  if constexpr (N % 4 != 0) round_some_weights<E, N, N % 4>(view, weights, scales, first, ahead, out);
+  if (pairs) return;
+  for (int i = 0; i < N; ++i)
+    for (int t = view.end - view.begin - 1; t >= 0; --t) {
       out.w[i][2 * t] = out.w[i][t];
       out.w[i][2 * t + 1] = 0;
     }
-  }
-  lines_ahead = ahead;
+}
+
+/// Sums that each query and vector of dimensions has, of pairs of tokens in turn: enough chains to hide the latency of
+/// a product.
+template <int N, int J>
+constexpr int pair_sums_at_once() {
+  return N * J >= 8 ? 1 : N * J >= 4 ? 2 : 4;
 }
 
 /// J vectors of o from dimension d: integer sums over pairs of tokens.
@@ -202,9 +229,11 @@ inline void sum_pairs(const KvLayer& kv, const AttentionItem& item, const TileVi
   const size_t row = 2 * (size_t)kv.head_dim;
   const int pair_shift = kv.block_size > 1 ? 1 : 0;  // tokens of a pair, as a power of 2
   const int end = view.end < item.end ? view.end : item.end;
-  I32 sums[N][J];
-  for (int i = 0; i < N; ++i)
-    for (int j = 0; j < J; ++j) sums[i][j] = i32_zero();
+  constexpr int kSums = pair_sums_at_once<N, J>();
+  I32 sums[kSums][N][J];
+  for (int s = 0; s < kSums; ++s)
+    for (int i = 0; i < N; ++i)
+      for (int j = 0; j < J; ++j) sums[s][i][j] = i32_zero();
   Ahead ahead = lines_ahead;
   const int position = (view.begin > item.begin ? view.begin : item.begin) >> pair_shift << pair_shift;
   const int16_t* w = weights.w[0] + ((position - view.begin) >> pair_shift) * 2;
@@ -213,7 +242,7 @@ inline void sum_pairs(const KvLayer& kv, const AttentionItem& item, const TileVi
     const int left = end - block * kv.block_size;
     const int end_pair = ((left < kv.block_size ? left : kv.block_size) + pair_shift) >> pair_shift;
     const auto* v = kv_head<E>(kv, item.blocks[block], item.kv_head).v + (size_t)first * row + 2 * (size_t)d;
-    for (int pair = first; pair < end_pair; ++pair, w += 2, v += row) {
+    const auto add = [&](int pair, int s) __attribute__((always_inline)) {
       I16 weight[N];
 #pragma GCC unroll 8
       for (int i = 0; i < N; ++i) weight[i] = i16_broadcast2(w + i * 2 * kTileTokens);
@@ -221,15 +250,25 @@ inline void sum_pairs(const KvLayer& kv, const AttentionItem& item, const TileVi
       for (int j = 0; j < J; ++j) {
         const I16 values = Full ? Kv<E>::load_pairs(v + 2 * j * kLanes) : load_pairs_n<E>(v, 2 * lanes);
 #pragma GCC unroll 8
-        for (int i = 0; i < N; ++i) sums[i][j] = dot_pairs(sums[i][j], values, weight[i]);
+        for (int i = 0; i < N; ++i) sums[s][i][j] = dot_pairs(sums[s][i][j], values, weight[i]);
       }
       if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 4 < kProductLines<E>) ahead.fetch<kLines>();
-    }
+      w += 2;
+      v += row;
+    };
+    int pair = first;
+    for (; pair + kSums <= end_pair; pair += kSums)
+#pragma GCC unroll 4
+      for (int s = 0; s < kSums; ++s) add(pair + s, s);
+    for (; kSums > 1 && pair < end_pair; ++pair) add(pair, 0);
   }
+  for (int s = 1; s < kSums; ++s)
+    for (int i = 0; i < N; ++i)
+      for (int j = 0; j < J; ++j) sums[0][i][j] = i32_add(sums[0][i][j], sums[s][i][j]);
   lines_ahead = ahead;
   for (int i = 0; i < N; ++i)
     for (int j = 0; j < J; ++j) {
-      const F32 value = f32_mul(i32_to_f32(sums[i][j]), f32_set(weights.scale[i]));
+      const F32 value = f32_mul(i32_to_f32(sums[0][i][j]), f32_set(weights.scale[i]));
       if (Full)
         f32_store(o[i] + d + j * kLanes, value);
       else

@@ -31,6 +31,11 @@ inline F32 f32_sub(F32 a, F32 b) { return _mm512_sub_ps(a, b); }
 inline F32 f32_mul(F32 a, F32 b) { return _mm512_mul_ps(a, b); }
 inline F32 f32_div(F32 a, F32 b) { return _mm512_div_ps(a, b); }
 inline F32 f32_fma(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
+/// Not by its intrinsic: of many such GCC 12 overwrites factors and moves sums about, with spills.
+inline F32 f32_add_product(F32 acc, F32 a, F32 b) {
+  asm("vfmadd231ps %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b));
+  return acc;
+}
 inline F32 f32_max(F32 a, F32 b) { return _mm512_max_ps(a, b); }
 inline F32 f32_min(F32 a, F32 b) { return _mm512_min_ps(a, b); }
 inline F32 f32_abs(F32 a) { return _mm512_abs_ps(a); }
@@ -155,9 +160,10 @@ inline I32 dot_pairs(I32 acc, I16 a, Bytes4 b) {
   return acc;
 }
 
+inline void keep_in_register(I32& v) { asm("" : "+v"(v)); }
+
 // Inlined before the compiler asks what a call of it changes: it sees no effect in a prefetch and would drop the call.
 __attribute__((always_inline)) inline void prefetch(const void* p) { _mm_prefetch((const char*)p, _MM_HINT_T0); }
-// Into the second-level cache only.
 __attribute__((always_inline)) inline void prefetch_far(const void* p) { _mm_prefetch((const char*)p, _MM_HINT_T1); }
 
 }  // namespace

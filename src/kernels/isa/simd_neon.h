@@ -45,6 +45,7 @@ inline F32 f32_sub(F32 a, F32 b) { return vsubq_f32(a, b); }
 inline F32 f32_mul(F32 a, F32 b) { return vmulq_f32(a, b); }
 inline F32 f32_div(F32 a, F32 b) { return vdivq_f32(a, b); }
 inline F32 f32_fma(F32 a, F32 b, F32 c) { return vfmaq_f32(c, a, b); }
+inline F32 f32_add_product(F32 acc, F32 a, F32 b) { return vfmaq_f32(acc, a, b); }
 inline F32 f32_max(F32 a, F32 b) { return vmaxq_f32(a, b); }
 inline F32 f32_min(F32 a, F32 b) { return vminq_f32(a, b); }
 inline F32 f32_abs(F32 a) { return vabsq_f32(a); }
@@ -166,6 +167,7 @@ inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
   const int32x4_t low = vmull_s16(vget_low_s16(a), vget_low_s16(b)), high = vmull_high_s16(a, b);
   return vaddq_s32(acc, vpaddq_s32(low, high));
 }
+inline void keep_in_register(I32& v) { asm("" : "+w"(v)); }
 
 __attribute__((always_inline)) inline void prefetch(const void* p) { __builtin_prefetch(p); }
 __attribute__((always_inline)) inline void prefetch_far(const void* p) { __builtin_prefetch(p, 0, 2); }

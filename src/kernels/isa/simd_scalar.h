@@ -76,6 +76,8 @@ inline F32 f32_div(F32 a, F32 b) {
 inline F32 f32_fma(F32 a, F32 b, F32 c) {
   return each<F32>([&](int i) { return a.v[i] * b.v[i] + c.v[i]; });
 }
+/// acc + a * b, as f32_fma; for loops whose sums fill the registers.
+inline F32 f32_add_product(F32 acc, F32 a, F32 b) { return f32_fma(a, b, acc); }
 inline F32 f32_max(F32 a, F32 b) {
   return each<F32>([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; });
 }
@@ -297,7 +299,11 @@ inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
   for (int i = 0; i < kLanes * 2; ++i) acc.v[i / 2] += (int32_t)a.v[i] * b.v[i];
   return acc;
 }
+/// Says that a sum is in a register once the loop that made it is left. Without it GCC 12 moves all of them from
+/// register to register in each round of that loop, for the sake of what comes after it.
+inline void keep_in_register(I32&) {}
 
+/// Asks for a line of memory: into the caches, or into the second-level cache only.
 inline void prefetch(const void*) {}
 inline void prefetch_far(const void*) {}
 
