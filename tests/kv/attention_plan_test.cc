@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "kernels/dispatch.h"
@@ -23,20 +24,21 @@ struct Books {
   std::map<std::pair<const float*, int>, std::vector<int>> times_met;  // [query, KV head][position]
   std::uint64_t tokens_loaded = 0;                                     // of all KV heads
   int items = 0, partial_items = 0;
-  std::map<int, int> loads_of_block;  // tokens loaded by block
+  std::map<int, int> loads_of_block;           // tokens loaded by block
+  std::map<std::pair<int, int>, int> fetches;  // by block and KV head, ahead of their turn
 };
 
 /// Instead of attention: the mean of the positions that a query sees, as a softmax state of equal weights.
-void keep_books(const KvLayer& kv, const AttentionItem& item, const AttentionItem* next, float*) {
+void keep_books(const KvLayer& kv, const AttentionItem& item, const AttentionAhead& next, float*) {
   Books& books = *reinterpret_cast<Books*>(kv.data);
   const std::scoped_lock lock(books.mutex);
   ++books.items;
   books.tokens_loaded += static_cast<std::uint64_t>(item.end - item.begin);
   for (int p = item.begin; p < item.end; ++p) ++books.loads_of_block[item.blocks[p / kv.block_size]];
   EXPECT_LE(item.num_queries, kMaxItemQueries);
-  if (next != nullptr) {
-    EXPECT_LT(next->begin, next->end);
-  }
+  EXPECT_LE(next.first_head + next.num_heads, kv.num_kv_heads);
+  for (const std::int32_t block : std::span(next.blocks, static_cast<std::size_t>(next.num_blocks)))
+    for (int head = 0; head < next.num_heads; ++head) ++books.fetches[{block, next.first_head + head}];
   for (int i = 0; i < item.num_queries; ++i) {
     const AttentionQuery& query = item.queries[i];
     std::vector<int>& met = books.times_met[{query.q, item.kv_head}];
@@ -82,12 +84,13 @@ struct Rows {
 struct Outcome {
   std::uint64_t bytes, tokens_loaded;
   std::map<int, int> loads_of_block;
+  std::map<std::pair<int, int>, int> fetches;
   int items, partial_items;
 };
 
 /// Plans and runs, and checks that every query met what it sees once, and that its result came from all of it.
 Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& sequences, int window, int block_size,
-                 int threads) {
+                 int threads, std::size_t token_bytes = kTokenBytes) {
   Books books;
   const auto row = static_cast<std::size_t>(shape.num_heads * shape.head_dim);
   std::size_t num_rows = 0;
@@ -107,7 +110,7 @@ Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& seq
                    .block_bytes = 0,
                    .head_bytes = 0,
                    .v_offset = 0,
-                   .token_bytes = kTokenBytes,
+                   .token_bytes = token_bytes,
                    .k_order = KOrder::kDimMajor,
                    .block_size = block_size,
                    .num_kv_heads = shape.num_kv_heads,
@@ -135,6 +138,7 @@ Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& seq
   return {.bytes = plan.kv_bytes_loaded(kv),
           .tokens_loaded = books.tokens_loaded,
           .loads_of_block = books.loads_of_block,
+          .fetches = books.fetches,
           .items = books.items,
           .partial_items = books.partial_items};
 }
@@ -216,6 +220,33 @@ TEST(AttentionPlan, ManyHeadsAreWholeInRanges) {
     const Outcome outcome = run_plan(shape, sequences, 0, 16, threads);
     EXPECT_EQ(outcome.tokens_loaded, (8 * 700 + 50 * 28) * 40);
     EXPECT_LT(outcome.partial_items, outcome.items);
+  }
+}
+
+// All but the first stretch: a tile of all heads, of as many as the caches hold (big tokens), or of one (many queries).
+TEST(AttentionPlan, WhatAThreadReadsNextIsFetchedOnce) {
+  struct Case {
+    int group;
+    std::size_t token_bytes;
+    int heads_of_first;
+  };
+  for (const Case& c : {Case{1, 256, 6}, Case{4, 256, 6}, Case{1, 512, 4}, Case{1, 1 << 20, 1}, Case{5, 256, 1}}) {
+    SCOPED_TRACE(::testing::Message() << c.group << ' ' << c.token_bytes);
+    const AttentionPlan::Shape shape{.num_heads = 6 * c.group, .num_kv_heads = 6, .head_dim = 2, .max_rows = 3};
+    std::vector<Rows> sequences;
+    for (int s = 0; s < 3; ++s) sequences.push_back(decode_row(1000, 16, 0, 100 * s));
+    const Outcome outcome = run_plan(shape, sequences, 0, 16, 1, c.token_bytes);
+    std::size_t not_fetched = 0;
+    for (const Rows& s : sequences)
+      for (const std::int32_t block : s.blocks)
+        for (int head = 0; head < 6; ++head) {
+          const auto found = outcome.fetches.find({block, head});
+          if (found == outcome.fetches.end())
+            ++not_fetched;
+          else
+            EXPECT_EQ(found->second, 1) << "block " << block << " head " << head;
+        }
+    EXPECT_EQ(not_fetched, static_cast<std::size_t>(kTileTokens / 16 * c.heads_of_first));
   }
 }
 
