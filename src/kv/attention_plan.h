@@ -106,6 +106,7 @@ class AttentionPlan {
     std::size_t claim = 0, end_claim = 0;  // of its ticket
     int tile = 0, head = 0;                // of a range of heads: the next item
     bool in_range = false;
+    bool started = false;  // nothing fetches a thread's first stretch ahead, so it is short
   };
 
   // Items of neighbouring heads over the same positions. Their blocks are fetched in the order of addresses, through

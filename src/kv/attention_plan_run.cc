@@ -41,7 +41,7 @@ void AttentionPlan::count_claims(int round) {
                                           : few) += count;
   }
   const auto heads = static_cast<std::size_t>(shape_.num_kv_heads), threads = static_cast<std::size_t>(num_threads_);
-  tickets_.runs = (few - std::min(few, 2 * threads * heads)) / heads;
+  tickets_.runs = (few - std::min(few, threads * heads)) / heads;
   tickets_.singles = few - tickets_.runs * heads;
   tickets_.run_claims = heads;
 }
@@ -177,13 +177,15 @@ std::optional<AttentionPlan::Stretch> AttentionPlan::next_stretch(int round, int
   const auto index = static_cast<std::size_t>(above) - 1;
   const Unit& unit = units_[index];
   const std::size_t claim_of_unit = walk.claim - claims_before_[index];
+  const int max_heads = walk.started ? heads_of_stretch(unit, kv) : 1;
+  walk.started = true;
   if (unit.cut == Cut::kHeadRange) {
-    const Stretch next = stretch_of_range(unit, claim_of_unit, heads_of_stretch(unit, kv), walk);
+    const Stretch next = stretch_of_range(unit, claim_of_unit, max_heads, walk);
     if (!walk.in_range) ++walk.claim;
     return next;
   }
   const int left = static_cast<int>(walk.end_claim - walk.claim);
-  const Stretch next = stretch(round, unit, claim_of_unit, std::min(left, heads_of_stretch(unit, kv)));
+  const Stretch next = stretch(round, unit, claim_of_unit, std::min(left, max_heads));
   walk.claim += static_cast<std::size_t>(next.num_heads);
   return next;
 }
