@@ -35,7 +35,7 @@ struct TileView {
 template <KvElement E, int N>
 constexpr int score_vectors_at_once() {
   constexpr int kRegisters = kLanes == 8 ? 16 : 32;
-  if (kInPairs<E>) return N <= kRegisters / 32 ? 8 : N * 4 <= kRegisters / 2 ? 4 : N * 2 <= kRegisters / 2 ? 2 : 1;
+  if (kInPairs<E>) return N * 4 <= kRegisters / 2 ? 4 : N * 2 <= kRegisters / 2 ? 2 : 1;
   return N * 4 <= kRegisters - 4 ? 4 : N * 2 <= kRegisters / 2 ? 2 : 1;
 }
 
@@ -93,6 +93,18 @@ struct KVectors {
   const uint16_t* k_scale[T];  // in pairs: of run g at k_scale + g * scale_stride
   size_t stride, scale_stride;
 };
+
+/// Fetches as many lines as T vectors of K take up, kProductLines of every 4. One or two queries leave memory no time
+/// for T lines at once: it would drop some.
+template <KvElement E, int N, int T>
+OCTAVO_KERNEL_PART void fetch_by_pairs(Ahead& ahead, int pair) {
+  constexpr int kPairsPerLine = 64 / (2 * kLanes * (int)sizeof(typename Kv<E>::Element));
+  if constexpr (N <= 2 && T % kPairsPerLine == 0) {
+    if (pair % 4 < kProductLines<E>) ahead.fetch<T / kPairsPerLine>();
+  } else {
+    if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 4 < kProductLines<E>) ahead.fetch<T>();
+  }
+}
 
 /// Elements from one query to the next: no power of two, so that their lines do not fall into the same sets of a cache.
 inline constexpr int kQueryStride = kMaxHeadDim + 32;
@@ -215,7 +227,6 @@ template <KvElement E, int N, int T>
 __attribute__((noinline)) void add_run(const Queries<E, N>& queries, const KVectors<typename Kv<E>::Element, T>& from,
                                        int run, int num_pairs, Ahead& lines_ahead, F32 (&s)[N][T]) {
   constexpr int kRunPairs = Kv<E>::kScaleDims / 2;
-  constexpr int kPairsPerLine = 64 / (2 * kLanes * (int)sizeof(typename Kv<E>::Element));
   const int first = run * kRunPairs, end = first + kRunPairs < num_pairs ? first + kRunPairs : num_pairs;
   const size_t stride = from.stride;
   const typename Kv<E>::Element* k[T];
@@ -238,7 +249,7 @@ __attribute__((noinline)) void add_run(const Queries<E, N>& queries, const KVect
 #pragma GCC unroll 8
       for (int i = 0; i < N; ++i) sum[i][t] = dot_pairs(sum[i][t], values, q[i]);
     }
-    if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 4 < kProductLines<E>) ahead.fetch<T>();
+    fetch_by_pairs<E, N, T>(ahead, pair);
   }
   lines_ahead = ahead;
 #pragma GCC unroll 8
