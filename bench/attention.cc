@@ -187,7 +187,8 @@ int run(int argc, char** argv) {
   ThreadPool pool(threads > 0 ? threads : usable_cpus());
   Machine machine(*level, pool);
   auto arena = AlignedBuffer<std::uint8_t>::with_huge_pages(
-      quick ? std::size_t{64} << 20 : std::size_t{32768 / kBlockSize} * 16 * kKvHeads * 2 * kBlockSize * 128 * 2);
+      quick ? std::size_t{64} << 20
+            : std::size_t{32768} * 16 * kKvHeads * 2 * (128 * 2 + 2 * scales_per_head(KvType::kI16, 128)));
   // Valid as halfs between 1/2 and 1 and as bytes.
   for (std::size_t i = 0; i < arena.size(); ++i)
     arena[i] =
