@@ -12,7 +12,7 @@ namespace {
 // Partial results of a round: enough tiles for all threads, few enough to stay in the caches.
 constexpr std::size_t kRoundFloats = std::size_t{1} << 20;
 // Queries of one piece of a chunk share what they load. More of them gain little (their states leave the first-level
-// cache); fewer, where threads would be without a few pieces each, but not fewer than a copy of a tile pays for.
+// cache); fewer, where threads would be without a few pieces each, but not so few that each is mostly loading.
 constexpr int kPieceQueries = 96, kMinPieceQueries = 48;
 constexpr int kPiecesPerThread = 4;
 

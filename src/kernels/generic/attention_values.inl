@@ -164,6 +164,7 @@ inline F32 scaled_weight(const TileView<N>& view, const Scores<N>& weights, cons
 template <KvElement E, int N, int C>
 inline void round_some_weights(const TileView<N>& view, const Scores<N>& weights, const float* scales, int first,
                                Ahead& lines_ahead, IntWeights<N>& out) {
+  constexpr int kLines = lines_by_weights<E>(N, C);
   const int count = view.end - view.begin;
   Ahead ahead = lines_ahead;
   bool sees_all = true;
@@ -180,7 +181,7 @@ inline void round_some_weights(const TileView<N>& view, const Scores<N>& weights
       top[c] = f32_max(top[c], product);
       if constexpr (kSumBounds<E, kTileTokens>) sum[c] = f32_add(sum[c], product);
     }
-    ahead.fetch<lines_by_weights<E>(N, C)>();
+    if constexpr (kLines > 0) ahead.fetch<kLines>();
   }
 #pragma GCC unroll 4
   for (int c = 0; c < C; ++c) {
@@ -194,7 +195,7 @@ inline void round_some_weights(const TileView<N>& view, const Scores<N>& weights
       const F32 product = scaled_weight<N>(view, weights, scales, sees_all, first + c, t);
       i32_store_i16(out.w[first + c] + t, f32_round(f32_mul(product, factor[c])));
     }
-    ahead.fetch<lines_by_weights<E>(N, C)>();
+    if constexpr (kLines > 0) ahead.fetch<kLines>();
   }
   lines_ahead = ahead;
 }
