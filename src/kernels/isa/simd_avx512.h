@@ -124,7 +124,7 @@ inline U8 u8_trit(U8 x) {
   return u8_mask(_mm512_avg_epu8(u, _mm512_avg_epu8(u, _mm512_setzero_si512())), 0xC0);
 }
 inline U8 u8_triple(U8 x) { return _mm512_add_epi8(x, _mm512_add_epi8(x, x)); }
-/// Four bytes, or two int16, that every lane meets. A product can take them from memory itself; GCC 12 makes two
+/// Four bytes that every lane meets. A product can take them from memory itself; GCC 12 makes two
 /// instructions of it when asked by intrinsics, and fewer products are in flight.
 struct Bytes4 {
   const void* bytes;
@@ -149,14 +149,10 @@ using I16 = __m512i;
 inline I16 i16_pair_of(I32 a) { return _mm512_xor_si512(a, _mm512_set1_epi32(0x8000)); }
 inline I16 i16_load(const int16_t* p) { return _mm512_loadu_si512(p); }
 inline I16 i16_widen(const int8_t* p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i*)p)); }
-inline Bytes4 i16_broadcast2(const int16_t* p) { return {p}; }
+inline I16 i16_broadcast2(const int16_t* p) { return Bytes4{p}; }
 /// Not by its intrinsic: of that GCC 12 copies every sum before it adds to it, and spills half of them.
 inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
   asm("vpdpwssd %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b));
-  return acc;
-}
-inline I32 dot_pairs(I32 acc, I16 a, Bytes4 b) {
-  asm("vpdpwssd %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(a), "m"(*(const int16_t(*)[2])b.bytes));
   return acc;
 }
 
