@@ -112,11 +112,16 @@ constexpr int64_t attention_scratch_floats(int head_dim) {
          (int64_t)2 * kTileTokens * (head_dim + 1);                       // a copy of K and V of a tile
 }
 
-/// What this thread will likely read after an item, and fetches while it works on the item's last tile: `num_heads`
-/// neighbouring KV heads of some blocks.
+/// What this thread will likely read after an item, and fetches while it works on the item's last tile, evenly over its
+/// passes: neighbouring KV heads of some blocks, part after part.
 struct AttentionAhead {
-  const int32_t* blocks = nullptr;
-  int32_t num_blocks = 0, first_head = 0, num_heads = 0;
+  struct Part {
+    const int32_t* blocks;
+    int32_t num_blocks, first_head, num_heads;
+  };
+  static constexpr int kMaxParts = 4;
+  Part parts[kMaxParts];
+  int32_t num_parts = 0;
 };
 
 using AttentionFn = void (*)(const KvLayer& kv, const AttentionItem& item, const AttentionAhead& next, float* scratch);

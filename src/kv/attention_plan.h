@@ -26,6 +26,7 @@
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
 #include "kernels/kernels.h"
+#include "kv/attention_stretch.h"
 
 namespace octavo {
 
@@ -109,17 +110,6 @@ class AttentionPlan {
     bool started = false;  // nothing fetches a thread's first stretch ahead, so it is short
   };
 
-  // Items of neighbouring heads over the same positions. Their blocks are fetched in the order of addresses, through
-  // all these heads, while a thread works on the stretch before.
-  struct Stretch {
-    AttentionItem first;
-    int num_heads;
-    std::ptrdiff_t head_floats;  // from where one head's results go to where the next one's do
-
-    AttentionItem item(int i) const;
-    AttentionAhead share(int part, int parts, int block_size) const;  // of the blocks of its first tile
-  };
-
   // Making a plan (attention_plan.cc).
   bool is_cut_by_tiles(const AttentionSequence& sequence, int window) const;
   void add_queries(const AttentionSequence& sequence, int window);
@@ -139,11 +129,13 @@ class AttentionPlan {
   void count_claims(int round);
   int heads_of_range(const Unit& unit) const;
   int heads_of_stretch(const Unit& unit, const KvLayer& kv) const;
-  Stretch stretch(int round, const Unit& unit, std::size_t claim_of_unit, int max_heads);
-  Stretch stretch_of_range(const Unit& unit, std::size_t claim_of_unit, int max_heads, Walk& walk);
+  AttentionItem item_of(const Unit& unit, int head, int begin_tile, int end_tile) const;
+  AttentionStretch stretch(int round, const Unit& unit, std::size_t claim_of_unit, int max_heads);
+  AttentionStretch stretch_of_range(const Unit& unit, std::size_t claim_of_unit, int max_heads, Walk& walk) const;
   void share_tickets();
   std::size_t next_ticket(int worker);
-  std::optional<Stretch> next_stretch(int round, int worker, const KvLayer& kv, Walk& walk);
+  std::size_t bytes_meanwhile(const AttentionItem& item, const KvLayer& kv) const;
+  std::optional<AttentionStretch> next_stretch(int round, int worker, const KvLayer& kv, Walk& walk);
   void run_round(int round, const KvLayer& kv, AttentionFn attention, ThreadPool& pool);
   void merge(int round, std::size_t seq, int head, MergeTilesFn merge_tiles);
 

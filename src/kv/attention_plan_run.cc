@@ -12,9 +12,11 @@ constexpr std::size_t kMergeGrainFloats = 8192;
 // products, and gain by what they fetch being small: one head, which the second-level cache holds twice even where
 // another process has half of it.
 constexpr int kFewQueries = 4;
-// K and V of a stretch at most: two of them about fill a second-level cache of 1 MiB. Whole blocks go through it faster
-// than parts of them: four heads of 128 dimensions of i16, a little more than half of it, gave 46 GB/s, three 36.
-constexpr std::size_t kStretchBytes = std::size_t{640} << 10;
+// An item of that many queries has time for more than it must fetch while memory is still the bound of a step. Fewer
+// queries have no such time. More are bound by their products, which fetching more than they need slows down.
+constexpr int kMostQueriesAhead = 2 * kMaxTileQueries;
+// Bytes that memory gives a core for each multiply-add, where a core has one or two vectors of them a cycle.
+constexpr double kBytesPerMultiplyAdd = 0.25;
 
 }  // namespace
 
@@ -64,81 +66,55 @@ std::pair<std::size_t, std::size_t> AttentionPlan::Tickets::claims_of(std::size_
   return {first, first + 1};
 }
 
-AttentionItem AttentionPlan::Stretch::item(int i) const {
-  AttentionItem item = first;
-  item.kv_head += i;
-  if (item.partial != nullptr) item.partial += i * head_floats;
-  if (item.states != nullptr) item.states += i * head_floats;
-  return item;
-}
-
-AttentionAhead AttentionPlan::Stretch::share(int part, int parts, int block_size) const {
-  const int end = std::min(first.end, (first.begin / kTileTokens + 1) * kTileTokens);
-  const int first_block = first.begin / block_size, count = (end - 1) / block_size + 1 - first_block;
-  const int from = count * part / parts, to = count * (part + 1) / parts;
-  return {.blocks = first.blocks + first_block + from,
-          .num_blocks = to - from,
-          .first_head = first.kv_head,
-          .num_heads = num_heads};
-}
-
 int AttentionPlan::heads_of_stretch(const Unit& unit, const KvLayer& kv) const {
   if (unit.num_queries > kFewQueries) return 1;
   return static_cast<int>(std::max<std::size_t>(1, kStretchBytes / (kTileTokens * kv.token_bytes)));
 }
 
-AttentionPlan::Stretch AttentionPlan::stretch(int round, const Unit& unit, std::size_t claim_of_unit, int max_heads) {
+// What the unit sees of some tiles.
+AttentionItem AttentionPlan::item_of(const Unit& unit, int head, int begin_tile, int end_tile) const {
+  return {.blocks = unit.blocks,
+          .queries = queries_.data() + unit.first_query,
+          .partial = nullptr,
+          .states = nullptr,
+          .resumes = false,
+          .num_queries = unit.num_queries,
+          .kv_head = head,
+          .head_stride = group_ * shape_.head_dim,
+          .begin = std::max(unit.begin, begin_tile * kTileTokens),
+          .end = std::min(unit.end, end_tile * kTileTokens)};
+}
+
+AttentionStretch AttentionPlan::stretch(int round, const Unit& unit, std::size_t claim_of_unit, int max_heads) {
   const auto heads = static_cast<std::size_t>(shape_.num_kv_heads);
   const auto head = static_cast<int>(claim_of_unit % heads);
-  Stretch s{.first = {.blocks = unit.blocks,
-                      .queries = queries_.data() + unit.first_query,
-                      .partial = nullptr,
-                      .states = nullptr,
-                      .resumes = false,
-                      .num_queries = unit.num_queries,
-                      .kv_head = head,
-                      .head_stride = group_ * shape_.head_dim,
-                      .begin = unit.begin,
-                      .end = unit.end},
-            .num_heads = 1,
-            .head_floats = static_cast<std::ptrdiff_t>(num_tile_queries_) * state_floats_};
-  if (unit.cut == Cut::kHeads) return s;
+  if (unit.cut == Cut::kHeads) return {.first = item_of(unit, head, 0, tiles_up_to(unit.end))};
   const int tile = std::max(unit.begin / kTileTokens, first_tile_of(round)) + static_cast<int>(claim_of_unit / heads);
-  s.first.begin = std::max(unit.begin, tile * kTileTokens);
-  s.first.end = std::min(unit.end, (tile + 1) * kTileTokens);
+  AttentionStretch s{.first = item_of(unit, head, tile, tile + 1),
+                     .num_heads = std::min(max_heads, shape_.num_kv_heads - head),
+                     .head_floats = static_cast<std::ptrdiff_t>(num_tile_queries_) * state_floats_};
   s.first.partial = partials_.data() + ((tile - first_tile_of(round)) * shape_.num_kv_heads + head) * s.head_floats +
                     static_cast<std::ptrdiff_t>(unit.first_query) * state_floats_;
-  s.num_heads = std::min(max_heads, shape_.num_kv_heads - head);
   return s;
 }
 
 // The walk's next tile and heads; behind the last ones the walk has left the range.
-AttentionPlan::Stretch AttentionPlan::stretch_of_range(const Unit& unit, std::size_t claim_of_unit, int max_heads,
-                                                       Walk& walk) {
+AttentionStretch AttentionPlan::stretch_of_range(const Unit& unit, std::size_t claim_of_unit, int max_heads,
+                                                 Walk& walk) const {
   const int heads = heads_of_range(unit), first_head = static_cast<int>(claim_of_unit) * heads;
   const int end_head = std::min(first_head + heads, shape_.num_kv_heads);
   if (!walk.in_range) walk.tile = unit.begin / kTileTokens, walk.head = first_head;
-  const int begin = std::max(unit.begin, walk.tile * kTileTokens);
-  const int end = std::min(unit.end, (walk.tile + 1) * kTileTokens);
-  const std::ptrdiff_t head_floats = static_cast<std::ptrdiff_t>(unit.num_queries) * state_floats_;
-  const Stretch s{.first = {.blocks = unit.blocks,
-                            .queries = queries_.data() + unit.first_query,
-                            .partial = nullptr,
-                            .states = walk.states + (walk.head - first_head) * head_floats,
-                            .resumes = begin > unit.begin,
-                            .num_queries = unit.num_queries,
-                            .kv_head = walk.head,
-                            .head_stride = group_ * shape_.head_dim,
-                            .begin = begin,
-                            .end = end},
-                  .num_heads = std::min(max_heads, end_head - walk.head),
-                  .head_floats = head_floats};
+  AttentionStretch s{.first = item_of(unit, walk.head, walk.tile, walk.tile + 1),
+                     .num_heads = std::min(max_heads, end_head - walk.head),
+                     .head_floats = static_cast<std::ptrdiff_t>(unit.num_queries) * state_floats_};
+  s.first.states = walk.states + (walk.head - first_head) * s.head_floats;
+  s.first.resumes = s.first.begin > unit.begin;
   walk.in_range = true;
   walk.head += s.num_heads;
   if (walk.head == end_head) {
     walk.head = first_head;
     ++walk.tile;
-    walk.in_range = end < unit.end;
+    walk.in_range = s.first.end < unit.end;
   }
   return s;
 }
@@ -167,8 +143,7 @@ std::size_t AttentionPlan::next_ticket(int worker) {
   return tickets_.count();
 }
 
-std::optional<AttentionPlan::Stretch> AttentionPlan::next_stretch(int round, int worker, const KvLayer& kv,
-                                                                  Walk& walk) {
+std::optional<AttentionStretch> AttentionPlan::next_stretch(int round, int worker, const KvLayer& kv, Walk& walk) {
   if (walk.claim == walk.end_claim) {
     const std::size_t ticket = next_ticket(worker);
     if (ticket >= tickets_.count()) return std::nullopt;
@@ -181,29 +156,49 @@ std::optional<AttentionPlan::Stretch> AttentionPlan::next_stretch(int round, int
   const int max_heads = walk.started ? heads_of_stretch(unit, kv) : 1;
   walk.started = true;
   if (unit.cut == Cut::kHeadRange) {
-    const Stretch next = stretch_of_range(unit, claim_of_unit, max_heads, walk);
+    const AttentionStretch next = stretch_of_range(unit, claim_of_unit, max_heads, walk);
     if (!walk.in_range) ++walk.claim;
     return next;
   }
   const int left = static_cast<int>(walk.end_claim - walk.claim);
-  const Stretch next = stretch(round, unit, claim_of_unit, std::min(left, max_heads));
+  const AttentionStretch next = stretch(round, unit, claim_of_unit, std::min(left, max_heads));
   walk.claim += static_cast<std::size_t>(next.num_heads);
   return next;
 }
 
-// A thread knows its next stretch before it works on the one at hand, of which each item fetches a share of it.
+// What an item fetches though it need not: what memory gives while its last tile is computed, but no more than that
+// tile's own bytes in each pass over it, because the kernel fetches no faster.
+std::size_t AttentionPlan::bytes_meanwhile(const AttentionItem& item, const KvLayer& kv) const {
+  if (item.num_queries <= kMaxTileQueries || item.num_queries > kMostQueriesAhead) return 0;
+  const auto queries = static_cast<std::size_t>(item.num_queries), passes = (queries - 1) / kMaxTileQueries + 1;
+  const int last_tile = (item.end - 1) / kTileTokens * kTileTokens;
+  const auto tokens = static_cast<std::size_t>(item.end - std::max(item.begin, last_tile));
+  const double multiply_adds = 2.0 * static_cast<double>(queries * tokens) * shape_.head_dim;
+  return std::min(static_cast<std::size_t>(multiply_adds * kBytesPerMultiplyAdd), passes * tokens * kv.token_bytes);
+}
+
+// A thread knows its next stretches before it works on the one at hand, of which each item fetches a share of them.
 void AttentionPlan::run_round(int round, const KvLayer& kv, AttentionFn attention, ThreadPool& pool) {
   count_claims(round);
   share_tickets();
   pool.for_ranges(static_cast<std::size_t>(num_threads_), 1, [&](std::size_t, std::size_t, int worker) {
     float* scratch = scratch_.data() + static_cast<std::size_t>(worker) * thread_floats();
     Walk walk{.states = scratch + attention_scratch_floats(shape_.head_dim)};
-    std::optional<Stretch> at = next_stretch(round, worker, kv, walk);
-    while (at) {
-      const std::optional<Stretch> next = next_stretch(round, worker, kv, walk);
-      for (int i = 0; i < at->num_heads; ++i)
-        attention(kv, at->item(i), next ? next->share(i, at->num_heads, kv.block_size) : AttentionAhead{}, scratch);
-      at = next;
+    StretchQueue queue(kv);
+    const auto claim = [&] {
+      const std::optional<AttentionStretch> next = next_stretch(round, worker, kv, walk);
+      if (next) queue.push(*next);
+      return next.has_value();
+    };
+    claim();
+    while (!queue.empty()) {
+      const AttentionStretch at = queue.pop();
+      for (int i = 0; i < at.num_heads; ++i) {
+        const AttentionItem item = at.item(i);
+        const std::size_t bytes = bytes_meanwhile(item, kv);
+        while (queue.wants_more(bytes) && claim());
+        attention(kv, item, queue.fetch(i, at.num_heads, bytes), scratch);
+      }
     }
   });
 }

@@ -109,7 +109,7 @@ class Case {
       for (int first = 0; first < s_.rows * s_.group; first += num_queries) {
         const auto some = queries(out.data(), first, std::min(num_queries, s_.rows * s_.group - first));
         const AttentionItem work = item(some, head);
-        const AttentionAhead next{work.blocks, (work.end - 1) / layer_.block_size + 1, 0, s_.kv_heads};
+        const AttentionAhead next{{{work.blocks, (work.end - 1) / layer_.block_size + 1, 0, s_.kv_heads}}, 1};
         kernels_.attention[s_.kv_type](layer_, work, next, scratch.data());
       }
     return out;

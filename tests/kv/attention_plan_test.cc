@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Books {
   int items = 0, partial_items = 0;
   std::map<int, int> loads_of_block;           // tokens loaded by block
   std::map<std::pair<int, int>, int> fetches;  // by block and KV head, ahead of their turn
+  int far_fetches = 0;                         // items that fetch for more than the stretch after them
 };
 
 /// Instead of attention: the mean of the positions that a query sees, as a softmax state of equal weights.
@@ -36,9 +38,12 @@ void keep_books(const KvLayer& kv, const AttentionItem& item, const AttentionAhe
   books.tokens_loaded += static_cast<std::uint64_t>(item.end - item.begin);
   for (int p = item.begin; p < item.end; ++p) ++books.loads_of_block[item.blocks[p / kv.block_size]];
   EXPECT_LE(item.num_queries, kMaxItemQueries);
-  EXPECT_LE(next.first_head + next.num_heads, kv.num_kv_heads);
-  for (const std::int32_t block : std::span(next.blocks, static_cast<std::size_t>(next.num_blocks)))
-    for (int head = 0; head < next.num_heads; ++head) ++books.fetches[{block, next.first_head + head}];
+  if (next.num_parts > 1) ++books.far_fetches;
+  for (const AttentionAhead::Part& part : std::span(next.parts, static_cast<std::size_t>(next.num_parts))) {
+    EXPECT_LE(part.first_head + part.num_heads, kv.num_kv_heads);
+    for (const std::int32_t block : std::span(part.blocks, static_cast<std::size_t>(part.num_blocks)))
+      for (int head = 0; head < part.num_heads; ++head) ++books.fetches[{block, part.first_head + head}];
+  }
   for (int i = 0; i < item.num_queries; ++i) {
     const AttentionQuery& query = item.queries[i];
     std::vector<int>& met = books.times_met[{query.q, item.kv_head}];
@@ -85,7 +90,7 @@ struct Outcome {
   std::uint64_t bytes, tokens_loaded;
   std::map<int, int> loads_of_block;
   std::map<std::pair<int, int>, int> fetches;
-  int items, partial_items;
+  int far_fetches, items, partial_items;
 };
 
 /// Plans and runs, and checks that every query met what it sees once, and that its result came from all of it.
@@ -139,6 +144,7 @@ Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& seq
           .tokens_loaded = books.tokens_loaded,
           .loads_of_block = books.loads_of_block,
           .fetches = books.fetches,
+          .far_fetches = books.far_fetches,
           .items = books.items,
           .partial_items = books.partial_items};
 }
@@ -223,8 +229,22 @@ TEST(AttentionPlan, ManyHeadsAreWholeInRanges) {
   }
 }
 
-// All but the first head's tile, whether the heads of a tile go together, as many as the caches hold (big tokens), or
-// each by itself (many queries).
+/// Every block of every KV head is fetched once before it is read, except those of one thread's first head's tile.
+void expect_fetched_once(const Outcome& outcome, const std::vector<Rows>& sequences, int num_kv_heads) {
+  std::set<std::pair<int, int>> not_fetched;
+  for (const Rows& s : sequences)
+    for (const std::int32_t block : s.blocks)
+      for (int head = 0; head < num_kv_heads; ++head) {
+        const auto found = outcome.fetches.find({block, head});
+        if (found == outcome.fetches.end())
+          not_fetched.insert({block, head});
+        else
+          EXPECT_EQ(found->second, 1) << "block " << block << " head " << head;
+      }
+  EXPECT_EQ(not_fetched.size(), std::size_t{kTileTokens / 16});
+}
+
+// Whether the heads of a tile go together, as many as the caches hold (big tokens), or each by itself (many queries).
 TEST(AttentionPlan, WhatAThreadReadsNextIsFetchedOnce) {
   struct Case {
     int group;
@@ -236,17 +256,22 @@ TEST(AttentionPlan, WhatAThreadReadsNextIsFetchedOnce) {
     std::vector<Rows> sequences;
     for (int s = 0; s < 3; ++s) sequences.push_back(decode_row(1000, 16, 0, 100 * s));
     const Outcome outcome = run_plan(shape, sequences, 0, 16, 1, c.token_bytes);
-    std::size_t not_fetched = 0;
-    for (const Rows& s : sequences)
-      for (const std::int32_t block : s.blocks)
-        for (int head = 0; head < 6; ++head) {
-          const auto found = outcome.fetches.find({block, head});
-          if (found == outcome.fetches.end())
-            ++not_fetched;
-          else
-            EXPECT_EQ(found->second, 1) << "block " << block << " head " << head;
-        }
-    EXPECT_EQ(not_fetched, std::size_t{kTileTokens / 16});
+    expect_fetched_once(outcome, sequences, 6);
+    EXPECT_EQ(outcome.far_fetches, 0);
+  }
+}
+
+// Sequences that share a prefix: between 9 and 16 queries of a tile have time to fetch what is read several stretches
+// later, so that memory does not rest.
+TEST(AttentionPlan, ItemsThatTakeLongForTheirBytesFetchFurtherAhead) {
+  for (const int num_sequences : {8, 9, 16, 17}) {
+    SCOPED_TRACE(num_sequences);
+    const AttentionPlan::Shape shape{.num_heads = 4, .num_kv_heads = 4, .head_dim = 4, .max_rows = num_sequences};
+    std::vector<Rows> sequences;
+    for (int s = 0; s < num_sequences; ++s) sequences.push_back(decode_row(2048 + 512, 16, 128, 1000 + 100 * s));
+    const Outcome outcome = run_plan(shape, sequences, 0, 16, 1, 16);
+    expect_fetched_once(outcome, sequences, 4);
+    EXPECT_EQ(outcome.far_fetches > 0, num_sequences == 9 || num_sequences == 16) << outcome.far_fetches;
   }
 }
 

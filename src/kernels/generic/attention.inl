@@ -6,6 +6,7 @@
 // order, and one that a query does not see is no part of its result.
 #pragma once
 
+#include "kernels/generic/attention_merge.inl"
 #include "kernels/generic/attention_tile_copy.inl"
 
 namespace octavo {
@@ -30,10 +31,6 @@ inline F32 f32_exp2_of_negative(F32 x) {
 }
 
 inline constexpr float kLog2E = 1.44269504F;
-
-/// A query's result over some positions: o[head_dim], then the largest score and the sum of weights.
-inline float& max_of(float* state, int head_dim) { return state[head_dim]; }
-inline float& sum_of(float* state, int head_dim) { return state[head_dim + 1]; }
 
 /// Scores become weights exp(score - max). They count in units of the query.
 template <KvElement E, int N>
@@ -64,36 +61,6 @@ inline void tile_weights(const TileView<N>& view, const Queries<E, N>& q, const 
     }
     sum_of(part[i], head_dim) = f32_sum(f32_add(total[0], total[1]));
   }
-}
-
-/// `state` takes in what later positions gave; the first result is taken as it is.
-inline void merge_into(float* state, const float* part, int head_dim) {
-  const float later = part[head_dim];
-  if (later == kNoScore) return;  // the query saw none of those positions
-  if (max_of(state, head_dim) == kNoScore) {
-    __builtin_memcpy(state, part, (size_t)(head_dim + 2) * sizeof(float));
-    return;
-  }
-  const float earlier = max_of(state, head_dim);
-  const float max = later > earlier ? later : earlier;
-  const float a = exp_of(earlier - max), b = exp_of(later - max);
-  const F32 a_all = f32_set(a), b_all = f32_set(b);
-  for_vectors(
-      head_dim,
-      [&](int64_t d) { f32_store(state + d, f32_fma(f32_load(part + d), b_all, f32_mul(f32_load(state + d), a_all))); },
-      [&](int64_t d, int n) {
-        const F32 scaled = f32_mul(f32_load_n(state + d, n), a_all);
-        f32_store_n(state + d, f32_fma(f32_load_n(part + d, n), b_all, scaled), n);
-      });
-  max_of(state, head_dim) = max;
-  sum_of(state, head_dim) = sum_of(state, head_dim) * a + part[head_dim + 1] * b;
-}
-
-inline void write_output(const float* state, int head_dim, float* out) {
-  const F32 inverse = f32_set(1.0F / state[head_dim + 1]);
-  for_vectors(
-      head_dim, [&](int64_t d) { f32_store(out + d, f32_mul(f32_load(state + d), inverse)); },
-      [&](int64_t d, int n) { f32_store_n(out + d, f32_mul(f32_load_n(state + d, n), inverse), n); });
 }
 
 /// What the queries see of the tile at `tile`, cut to the item; false if nothing.
@@ -177,18 +144,8 @@ inline void attend_queries(const TileSource& from, const AttentionItem& item, co
 inline AttentionAhead blocks_of_tile(const KvLayer& kv, const AttentionItem& item, int tile) {
   const int begin = (tile > item.begin ? tile : item.begin) / kv.block_size;
   const int last = (tile + kTileTokens < item.end ? tile + kTileTokens : item.end) - 1;
-  return {item.blocks + begin, last / kv.block_size + 1 - begin, item.kv_head, 1};
-}
-
-/// Share `part` of `parts` of the blocks that come next.
-inline Ahead share_of(const KvLayer& kv, const AttentionAhead& next, int part, int parts) {
-  Ahead ahead;
-  if (kv.k_order == KOrder::kTokenMajor) return ahead;
-  ahead.data = kv.data + (size_t)next.first_head * kv.head_bytes;
-  ahead.block_bytes = kv.block_bytes;
-  ahead.part_bytes = (size_t)next.num_heads * kv.head_bytes;
-  ahead.block = next.blocks + next.num_blocks * part / parts;
-  ahead.end_block = next.blocks + next.num_blocks * (part + 1) / parts;
+  AttentionAhead ahead;
+  ahead.parts[ahead.num_parts++] = {item.blocks + begin, last / kv.block_size + 1 - begin, item.kv_head, 1};
   return ahead;
 }
 
@@ -214,6 +171,11 @@ inline void prefetch_rows(const AttentionQuery* queries, int count, Float* Atten
     for (int d = 0; d < head_dim; d += 64 / (int)sizeof(float)) prefetch(queries[i].*row + head + d);
 }
 
+/// Results of earlier tiles have pushed those that will be written out of the caches.
+inline void prefetch_to_write(const float* floats, size_t count) {
+  for (size_t i = 0; i < count; i += 64 / sizeof(float)) __builtin_prefetch(floats + i, 1);
+}
+
 template <KvElement E>
 void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhead& next, float* scratch) {
   const size_t state_floats = (size_t)kv.head_dim + 2;
@@ -228,11 +190,13 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
   for (int tile = item.begin / kTileTokens * kTileTokens; tile < item.end; tile += kTileTokens) {
     const AttentionAhead following =
         tile + kTileTokens < item.end ? blocks_of_tile(kv, item, tile + kTileTokens) : next;
+    AheadBlocks blocks_ahead(kv, following);
     const TileSource source = tile_source<E>(kv, item, tile, groups, copied);
     for (int group = 0; group < groups; ++group) {
       const int first = group * kMaxTileQueries, left = item.num_queries - first;
       const int count = left < kMaxTileQueries ? left : kMaxTileQueries;
-      Ahead ahead = share_of(kv, following, group, groups);
+      blocks_ahead.begin_share(group, groups);
+      Ahead ahead(blocks_ahead);
       float* const state = states + (size_t)first * state_floats;
       TileParts part;
       for (int i = 0; i < count; ++i) {
@@ -242,6 +206,7 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
                      : is_first         ? state + at
                                         : parts + at;
       }
+      if (partial != nullptr) prefetch_to_write(part.of[0], (size_t)count * state_floats);
       const AttentionQuery* queries = item.queries + first;
       const int after = left - count < kMaxTileQueries ? left - count : kMaxTileQueries;
       if (item.partial == nullptr) prefetch_rows(queries + count, after, &AttentionQuery::q, head, kv.head_dim);
@@ -262,13 +227,6 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
   for (int i = 0; i < item.num_queries; ++i)
     if (const AttentionQuery& query = item.queries[i]; item.begin < query.end && query.end <= item.end)
       write_output(states + (size_t)i * state_floats, kv.head_dim, query.out + head);
-}
-
-void merge_tiles(const float* partials, int64_t stride, int num_tiles, int head_dim, bool first, float* state,
-                 float* out) {
-  if (first) max_of(state, head_dim) = kNoScore;
-  for (int tile = 0; tile < num_tiles; ++tile) merge_into(state, partials + tile * stride, head_dim);
-  if (out != nullptr) write_output(state, head_dim, out);
 }
 
 }  // namespace

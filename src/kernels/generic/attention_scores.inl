@@ -5,6 +5,7 @@
 // chain of multiply-adds would wait for its own latency.
 #pragma once
 
+#include "kernels/generic/attention_ahead.inl"
 #include "kernels/generic/elementwise.inl"
 #include "kernels/generic/kv_elements.inl"
 
@@ -52,39 +53,6 @@ inline I16 load_pairs_n(const typename Kv<E>::Element* p, int n) {
 /// products.
 template <KvElement E>
 inline constexpr int kProductLines = E == KvElement::kQ8_0 ? 3 : 4;
-
-/// Memory that will be read after this tile: a part of some blocks, brought into the caches line by line in the
-/// order of addresses, at the rate at which the tile at hand is used up. It is more than the first-level cache holds,
-/// and yet asked for there: Zen 5 drops more of the requests for the second level alone when they come in bursts.
-struct Ahead {
-  const uint8_t* data = nullptr;  // the part of block 0
-  size_t block_bytes = 0, part_bytes = 0;
-  const int32_t *block = nullptr, *end_block = nullptr;
-  const uint8_t *at = nullptr, *end = nullptr;  // lines of the block under way
-  ptrdiff_t step = 0;                           // 0 when nothing is left
-
-  __attribute__((noinline)) void next_block() {
-    if (block == end_block) {
-      step = 0;
-      end = (const uint8_t*)UINTPTR_MAX;
-      return;
-    }
-    at = data + (size_t)*block++ * block_bytes;
-    end = at + part_bytes;
-    step = 64;
-  }
-  template <int N>
-  __attribute__((always_inline)) void fetch() {
-    if (at >= end) next_block();
-#pragma GCC unroll 8
-    for (int i = 0; i < N; ++i) prefetch(at + i * step);
-    at += N * step;
-  }
-  /// What the loops did not come to, so that no block is left to be waited for.
-  void fetch_rest() {
-    while (step != 0 || block != end_block) fetch<1>();
-  }
-};
 
 /// Where T vectors of K begin.
 template <class Element, int T>
@@ -186,6 +154,12 @@ OCTAVO_KERNEL_PART F32 add_product(F32 acc, F32 a, F32 b) {
   return N == kMaxTileQueries ? f32_add_product(acc, a, b) : f32_fma(a, b, acc);
 }
 
+/// Of such sums, behind their loop.
+template <int N>
+OCTAVO_KERNEL_PART void keep_sum(F32& sum) {
+  if constexpr (N == kMaxTileQueries) keep_in_register(sum);
+}
+
 /// s[i][t] = the sum over d of q[d][i] * k[t][d], d ascending.
 template <KvElement E, int N, int T>
 inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVectors<typename Kv<E>::Element, T>& from,
@@ -216,6 +190,10 @@ inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVec
   }
   for (; d < head_dim; ++d) add(d);
   lines_ahead = ahead;
+#pragma GCC unroll 8
+  for (int t = 0; t < T; ++t)
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) keep_sum<N>(acc[i][t]);
   for (int t = 0; t < T; ++t)
     for (int i = 0; i < N; ++i) s[i][t] = acc[i][t];
 }

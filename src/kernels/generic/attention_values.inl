@@ -55,6 +55,10 @@ __attribute__((always_inline)) inline void add_values(const KvLayer& kv, const A
     }
   }
   lines_ahead = ahead;
+#pragma GCC unroll 8
+  for (int i = 0; i < N; ++i)
+#pragma GCC unroll 8
+    for (int j = 0; j < J; ++j) keep_sum<N>(acc[i][j]);
   for (int i = 0; i < N; ++i)
     for (int j = 0; j < J; ++j) sums[i][j] = acc[i][j];
 }

@@ -214,6 +214,7 @@ inline I32 dot_pairs(I32 acc, I16 a, I16 b) { return _mm256_add_epi32(acc, _mm25
 #endif
 
 inline void keep_in_register(I32& v) { asm("" : "+x"(v)); }
+inline void keep_in_register(F32& v) { asm("" : "+x"(v)); }
 
 // Inlined before the compiler asks what a call of it changes: it sees no effect in a prefetch and would drop the call.
 __attribute__((always_inline)) inline void prefetch(const void* p) { _mm_prefetch((const char*)p, _MM_HINT_T0); }

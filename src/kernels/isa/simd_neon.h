@@ -168,6 +168,7 @@ inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
   return vaddq_s32(acc, vpaddq_s32(low, high));
 }
 inline void keep_in_register(I32& v) { asm("" : "+w"(v)); }
+inline void keep_in_register(F32& v) { asm("" : "+w"(v)); }
 
 __attribute__((always_inline)) inline void prefetch(const void* p) { __builtin_prefetch(p); }
 __attribute__((always_inline)) inline void prefetch_far(const void* p) { __builtin_prefetch(p, 0, 2); }

@@ -302,6 +302,7 @@ inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
 /// Says that a sum is in a register once the loop that made it is left. Without it GCC 12 moves all of them from
 /// register to register in each round of that loop, for the sake of what comes after it.
 inline void keep_in_register(I32&) {}
+inline void keep_in_register(F32&) {}
 
 /// Asks for a line of memory: into the caches, or into the second-level cache only.
 inline void prefetch(const void*) {}

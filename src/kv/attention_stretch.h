@@ -1,0 +1,61 @@
+// What a thread of an AttentionPlan has claimed: stretches of items, and how far the memory of those that come next has
+// been asked for.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "kernels/kernels.h"
+
+namespace octavo {
+
+/// Items of neighbouring heads over the same positions. Their blocks are fetched in the order of addresses, through
+/// all these heads, while a thread works on what it does before.
+struct AttentionStretch {
+  AttentionItem first;
+  int num_heads = 1;
+  std::ptrdiff_t head_floats = 0;  // from where one head's results go to where the next one's do
+
+  AttentionItem item(int i) const;
+  /// Blocks of its first tile; an item fetches its further ones itself.
+  AttentionAhead::Part first_tile(int block_size) const;
+  bool is_one_tile() const { return first.end <= (first.begin / kTileTokens + 1) * kTileTokens; }
+};
+
+/// The stretches that a thread does next. Memory has a steady rate, work has not: many queries of a tile take long for
+/// few bytes, a few take no time for as many. So while it works on many, a thread fetches what it reads several
+/// stretches later, as far as a cache holds it.
+class StretchQueue {
+ public:
+  explicit StretchQueue(const KvLayer& kv) : kv_(kv) {}
+
+  /// Whether an item that can fetch `bytes` has a use for one more stretch.
+  bool wants_more(std::size_t bytes) const;
+  void push(const AttentionStretch& stretch);
+  bool empty() const { return count_ == 0; }
+  AttentionStretch pop();
+
+  /// What the item with share `part` of `parts` of the work before the first stretch fetches: its share of that
+  /// stretch at least, and up to `bytes` more of all, none of it twice.
+  AttentionAhead fetch(int part, int parts, std::size_t bytes);
+
+ private:
+  struct Waiting {
+    AttentionStretch stretch;
+    AttentionAhead::Part left;  // of its first tile, not yet fetched
+    std::size_t bytes = 0;      // of its first tile
+  };
+  std::size_t block_bytes(const AttentionAhead::Part& part) const;
+
+  const KvLayer& kv_;
+  std::array<Waiting, AttentionAhead::kMaxParts> waiting_{};  // first to last
+  std::size_t count_ = 0;
+  std::size_t bytes_ = 0, fetched_ = 0;  // of all that wait
+};
+
+/// K and V of a stretch at most, and of what is fetched ahead: two of them about fill a second-level cache of 1 MiB.
+/// Whole blocks go through it faster than parts of them: four heads of 128 dimensions of i16, a little more than half
+/// of it, gave 46 GB/s, three 36.
+inline constexpr std::size_t kStretchBytes = std::size_t{640} << 10;
+
+}  // namespace octavo
