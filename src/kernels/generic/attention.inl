@@ -6,7 +6,6 @@
 // order, and one that a query does not see is no part of its result.
 #pragma once
 
-#include "kernels/generic/attention_merge.inl"
 #include "kernels/generic/attention_tile_copy.inl"
 
 namespace octavo {
@@ -31,6 +30,10 @@ inline F32 f32_exp2_of_negative(F32 x) {
 }
 
 inline constexpr float kLog2E = 1.44269504F;
+
+/// A query's result over some positions: o[head_dim], then the largest score and the sum of weights.
+inline float& max_of(float* state, int head_dim) { return state[head_dim]; }
+inline float& sum_of(float* state, int head_dim) { return state[head_dim + 1]; }
 
 /// Scores become weights exp(score - max). They count in units of the query.
 template <KvElement E, int N>
@@ -61,6 +64,36 @@ inline void tile_weights(const TileView<N>& view, const Queries<E, N>& q, const 
     }
     sum_of(part[i], head_dim) = f32_sum(f32_add(total[0], total[1]));
   }
+}
+
+/// `state` takes in what later positions gave; the first result is taken as it is.
+inline void merge_into(float* state, const float* part, int head_dim) {
+  const float later = part[head_dim];
+  if (later == kNoScore) return;  // the query saw none of those positions
+  if (max_of(state, head_dim) == kNoScore) {
+    __builtin_memcpy(state, part, (size_t)(head_dim + 2) * sizeof(float));
+    return;
+  }
+  const float earlier = max_of(state, head_dim);
+  const float max = later > earlier ? later : earlier;
+  const float a = exp_of(earlier - max), b = exp_of(later - max);
+  const F32 a_all = f32_set(a), b_all = f32_set(b);
+  for_vectors(
+      head_dim,
+      [&](int64_t d) { f32_store(state + d, f32_fma(f32_load(part + d), b_all, f32_mul(f32_load(state + d), a_all))); },
+      [&](int64_t d, int n) {
+        const F32 scaled = f32_mul(f32_load_n(state + d, n), a_all);
+        f32_store_n(state + d, f32_fma(f32_load_n(part + d, n), b_all, scaled), n);
+      });
+  max_of(state, head_dim) = max;
+  sum_of(state, head_dim) = sum_of(state, head_dim) * a + part[head_dim + 1] * b;
+}
+
+inline void write_output(const float* state, int head_dim, float* out) {
+  const F32 inverse = f32_set(1.0F / state[head_dim + 1]);
+  for_vectors(
+      head_dim, [&](int64_t d) { f32_store(out + d, f32_mul(f32_load(state + d), inverse)); },
+      [&](int64_t d, int n) { f32_store_n(out + d, f32_mul(f32_load_n(state + d, n), inverse), n); });
 }
 
 /// What the queries see of the tile at `tile`, cut to the item; false if nothing.
@@ -227,6 +260,13 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
   for (int i = 0; i < item.num_queries; ++i)
     if (const AttentionQuery& query = item.queries[i]; item.begin < query.end && query.end <= item.end)
       write_output(states + (size_t)i * state_floats, kv.head_dim, query.out + head);
+}
+
+void merge_tiles(const float* partials, int64_t stride, int num_tiles, int head_dim, bool first, float* state,
+                 float* out) {
+  if (first) max_of(state, head_dim) = kNoScore;
+  for (int tile = 0; tile < num_tiles; ++tile) merge_into(state, partials + tile * stride, head_dim);
+  if (out != nullptr) write_output(state, head_dim, out);
 }
 
 }  // namespace
