@@ -61,20 +61,22 @@ void multiply(std::span<const Product> products, const ActivationRows& x, int ro
   for (const Product& p : products) total += num_panels(p.weight->rows);
   const std::size_t grain = panels_of_a_claim(total, rows, pool);
   const bool packed = std::ranges::all_of(products, [](const Product& p) { return p.weight->panels != nullptr; });
+  const auto multiply_panels = [&](const Product& p, std::int64_t begin, std::int64_t end, std::int64_t first_row,
+                                   std::int64_t row_end, int worker) {
+    const MatmulFn matmul = kernels.matmul[dtype_index(p.weight->type)];
+    scratch.for_runs(*p.weight, begin, end, worker, [&](const PackedMatrix& run, std::int64_t first_panel) {
+      for (std::int64_t row = first_row; row < row_end; row += block)
+        matmul(run, x, 0, num_panels(run.rows), row, std::min(row + block, row_end), p.y + first_panel * kPanelRows,
+               p.weight->rows);
+    });
+  };
   for_parts(total, grain, RowParts(packed, rows, kernels.tile_rows, pool), pool,
             [&](std::int64_t begin, std::int64_t end, std::int64_t first_row, std::int64_t row_end, int worker) {
-              std::int64_t first = 0;  // number of the product's first panel
-              for (const Product& p : products) {
+              for (const Product& p : products) {  // begin and end count from its first panel
                 const std::int64_t panels = num_panels(p.weight->rows);
-                const std::int64_t from = std::max(begin - first, std::int64_t{0}), to = std::min(end - first, panels);
-                first += panels;
-                if (from >= to) continue;
-                const MatmulFn matmul = kernels.matmul[dtype_index(p.weight->type)];
-                scratch.for_runs(*p.weight, from, to, worker, [&](const PackedMatrix& run, std::int64_t first_panel) {
-                  for (std::int64_t row = first_row; row < row_end; row += block)
-                    matmul(run, x, 0, num_panels(run.rows), row, std::min(row + block, row_end),
-                           p.y + first_panel * kPanelRows, p.weight->rows);
-                });
+                multiply_panels(p, std::max(begin, std::int64_t{0}), std::min(end, panels), first_row, row_end, worker);
+                begin -= panels;
+                end -= panels;
               }
             });
 }
