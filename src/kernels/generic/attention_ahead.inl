@@ -50,7 +50,7 @@ struct Ahead {
   Ahead() = default;  // nothing
   explicit Ahead(AheadBlocks& from) : blocks(&from), end(nullptr) {}
 
-  __attribute__((noinline)) void next_block() {
+  __attribute__((noinline, cold)) void next_block() {
     const AheadBlocks::Lines lines = blocks->next();
     if (lines.begin != nullptr) at = lines.begin;
     end = lines.end;
