@@ -193,11 +193,10 @@ void AttentionPlan::run_round(int round, const KvLayer& kv, AttentionFn attentio
     claim();
     while (!queue.empty()) {
       const AttentionStretch at = queue.pop();
+      const std::size_t bytes = bytes_meanwhile(at.first, kv);  // the same for each of its heads
       for (int i = 0; i < at.num_heads; ++i) {
-        const AttentionItem item = at.item(i);
-        const std::size_t bytes = bytes_meanwhile(item, kv);
         while (queue.wants_more(bytes) && claim());
-        attention(kv, item, queue.fetch(i, at.num_heads, bytes), scratch);
+        attention(kv, at.item(i), queue.fetch(i, at.num_heads, bytes), scratch);
       }
     }
   });

@@ -195,18 +195,17 @@ inline TileSource tile_source(const KvLayer& kv, const AttentionItem& item, int 
   return source;
 }
 
+/// Inlined for the reason that `prefetch` is.
+__attribute__((always_inline)) inline void prefetch_floats(const float* floats, size_t count) {
+  for (size_t i = 0; i < count; i += 64 / sizeof(float)) prefetch(floats + i);
+}
+
 /// Rows of q, or of the output, that will be needed after the pass at hand. Rows of one head lie far apart, so no
 /// prefetching of the processor's brings them.
 template <class Float>
 inline void prefetch_rows(const AttentionQuery* queries, int count, Float* AttentionQuery::* row, size_t head,
                           int head_dim) {
-  for (int i = 0; i < count; ++i)
-    for (int d = 0; d < head_dim; d += 64 / (int)sizeof(float)) prefetch(queries[i].*row + head + d);
-}
-
-/// Results of earlier tiles have pushed those that will be written out of the caches.
-inline void prefetch_to_write(const float* floats, size_t count) {
-  for (size_t i = 0; i < count; i += 64 / sizeof(float)) __builtin_prefetch(floats + i, 1);
+  for (int i = 0; i < count; ++i) prefetch_floats(queries[i].*row + head, (size_t)head_dim);
 }
 
 template <KvElement E>
@@ -239,7 +238,8 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
                      : is_first         ? state + at
                                         : parts + at;
       }
-      if (partial != nullptr) prefetch_to_write(part.of[0], (size_t)count * state_floats);
+      // Results of earlier tiles have pushed those that will be written out of the caches.
+      if (partial != nullptr) prefetch_floats(part.of[0], (size_t)count * state_floats);
       const AttentionQuery* queries = item.queries + first;
       const int after = left - count < kMaxTileQueries ? left - count : kMaxTileQueries;
       if (item.partial == nullptr) prefetch_rows(queries + count, after, &AttentionQuery::q, head, kv.head_dim);

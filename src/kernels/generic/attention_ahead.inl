@@ -17,7 +17,7 @@ class AheadBlocks {
   AheadBlocks(const KvLayer& kv, const AttentionAhead& ahead) : kv_(kv), ahead_(ahead) {
     if (kv.k_order == KOrder::kTokenMajor) return;  // a block is a whole sequence
     for (int i = 0; i < ahead.num_parts; ++i) heads_ += ahead.parts[i].num_blocks * ahead.parts[i].num_heads;
-    left_ = end_ = heads_;
+    left_ = heads_;
   }
   void begin_share(int share, int shares) { end_ = (int)((int64_t)heads_ * (shares - 1 - share) / shares); }
 
