@@ -35,35 +35,45 @@ inline constexpr float kLog2E = 1.44269504F;
 inline float& max_of(float* state, int head_dim) { return state[head_dim]; }
 inline float& sum_of(float* state, int head_dim) { return state[head_dim + 1]; }
 
-/// Scores become weights exp(score - max). They count in units of the query.
+/// Vectors of weights that are made side by side, to hide the latency of one.
+inline constexpr int kWeightVectors = kLanes == 8 ? 2 : 8;
+
+/// W vectors of scores become weights, of which every second one adds to the same sum.
+template <int W>
+inline void weigh(float* scores, F32 scale, F32 offset, F32 (&sums)[2]) {
+  F32 weights[W];
+#pragma GCC unroll 8
+  for (int j = 0; j < W; ++j) weights[j] = f32_exp2_of_negative(f32_fma(f32_load(scores + j * kLanes), scale, offset));
+#pragma GCC unroll 8
+  for (int j = 0; j < W; ++j) {
+    f32_store(scores + j * kLanes, weights[j]);
+    sums[j % 2] = f32_add(sums[j % 2], weights[j]);
+  }
+}
+
+/// Scores become weights exp(score - max). They count in units of the query. Sums across lanes are waited for once,
+/// for all queries.
 template <KvElement E, int N>
 inline void tile_weights(const TileView<N>& view, const Queries<E, N>& q, const F32 (&top)[N], Scores<N>& scores,
                          float* const (&part)[N], int head_dim) {
+  float max[N];
+  F32 sum[N];
+  for (int i = 0; i < N; ++i) max[i] = f32_max_of(top[i]);
+  const int count = view.end - view.begin;
   for (int i = 0; i < N; ++i) {
-    const float max = f32_max_of(top[i]);
     float unit = 1;
     if constexpr (kInPairs<E>) unit = q.unit[i];
-    const F32 scale = f32_set(kLog2E * unit), offset = f32_set(-max * (kLog2E * unit));
-    max_of(part[i], head_dim) = max * unit;
-    sum_of(part[i], head_dim) = 0;
-    if (view.lo[i] == view.hi[i]) continue;
-    F32 total[2] = {f32_zero(), f32_zero()};
-    const int count = view.end - view.begin;
-    int t = 0;
-    for (; t + 2 * kLanes <= count; t += 2 * kLanes)
-      for (int j = 0; j < 2; ++j) {
-        float* at = scores[i] + t + j * kLanes;
-        const F32 weight = f32_exp2_of_negative(f32_fma(f32_load(at), scale, offset));
-        f32_store(at, weight);
-        total[j] = f32_add(total[j], weight);
-      }
-    for (; t < count; t += kLanes) {
-      const F32 weight = f32_exp2_of_negative(f32_fma(f32_load(scores[i] + t), scale, offset));
-      f32_store(scores[i] + t, weight);
-      total[0] = f32_add(total[0], weight);
-    }
-    sum_of(part[i], head_dim) = f32_sum(f32_add(total[0], total[1]));
+    const F32 scale = f32_set(kLog2E * unit), offset = f32_set(-max[i] * (kLog2E * unit));
+    max_of(part[i], head_dim) = max[i] * unit;
+    F32 sums[2] = {f32_zero(), f32_zero()};
+    int t = view.lo[i] == view.hi[i] ? count : 0;
+    for (; t + kWeightVectors * kLanes <= count; t += kWeightVectors * kLanes)
+      weigh<kWeightVectors>(scores[i] + t, scale, offset, sums);
+    for (; t + 2 * kLanes <= count; t += 2 * kLanes) weigh<2>(scores[i] + t, scale, offset, sums);
+    if (t < count) weigh<1>(scores[i] + t, scale, offset, sums);
+    sum[i] = f32_add(sums[0], sums[1]);
   }
+  for (int i = 0; i < N; ++i) sum_of(part[i], head_dim) = f32_sum(sum[i]);
 }
 
 /// `state` takes in what later positions gave; the first result is taken as it is.

@@ -21,8 +21,8 @@ class AheadBlocks {
   }
   void begin_share(int share, int shares) { end_ = (int)((int64_t)heads_ * (shares - 1 - share) / shares); }
 
-  /// The next block; nothing when the share is used up.
-  Lines next() {
+  /// The next block; nothing when the share is used up. Rare: compiled apart from the loops over products.
+  __attribute__((noinline, cold)) Lines next() {
     if (left_ <= end_) return {nullptr, kNoEnd};
     while (block_ == ahead_.parts[part_].num_blocks) ++part_, block_ = 0;
     const AttentionAhead::Part& part = ahead_.parts[part_];
@@ -39,38 +39,59 @@ class AheadBlocks {
   int part_ = 0, block_ = 0;
 };
 
+/// The same address, some cycles later: those of a multiplication.
+OCTAVO_KERNEL_PART const uint8_t* times_one(const uint8_t* at) {
+  uintptr_t one = 1;
+  asm("" : "+r"(one));  // the compiler must not know
+  return (const uint8_t*)((uintptr_t)at * one);
+}
+
 /// Their lines, brought into the caches in the order of addresses, at the rate at which the tile at hand is used up.
 /// They are more than the first-level cache holds, and yet asked for there: Zen 5 drops more of the requests for the
 /// second level alone when they come in bursts.
 struct Ahead {
   AheadBlocks* blocks = nullptr;
   const uint8_t *at = nullptr, *end = kNoEnd;  // lines of the block under way
-  ptrdiff_t step = 0;                          // 0 when nothing is left
+  size_t step = 0;                             // 0 when nothing is left
 
   Ahead() = default;  // nothing
   explicit Ahead(AheadBlocks& from) : blocks(&from), end(nullptr) {}
 
-  __attribute__((noinline, cold)) void next_block() {
+  /// N lines. `Spaced`: none sooner than a multiplication after the one before it. A processor that waits for a value
+  /// goes on with what does not depend on it, and asks for the lines of many rounds of a loop within a few cycles; what
+  /// it cannot keep account of it drops. Spaced requests take less time than memory does, but more than loops that do
+  /// not wait for memory have.
+  template <int N, bool Spaced>
+  __attribute__((always_inline)) void fetch() {
+    if (at >= end) next_block();
+    if (Spaced && step == 0) return;
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) {
+      prefetch(at);
+      at = Spaced ? times_one(at + step) : at + step;
+    }
+  }
+  /// What the loops did not come to, so that no block is left to be waited for.
+  void fetch_rest() {
+    if (blocks == nullptr) return;
+    do fetch<1, true>();
+    while (step != 0);
+  }
+
+ private:
+  // Inlined, with the one call in it returning in registers: a member that is called by address lives in memory.
+  __attribute__((always_inline)) void next_block() {
     const AheadBlocks::Lines lines = blocks->next();
     if (lines.begin != nullptr) at = lines.begin;
     end = lines.end;
     step = lines.begin != nullptr ? 64 : 0;
   }
-
-  template <int N>
-  __attribute__((always_inline)) void fetch() {
-    if (at >= end) next_block();
-#pragma GCC unroll 8
-    for (int i = 0; i < N; ++i) prefetch(at + i * step);
-    at += N * step;
-  }
-  /// What the loops did not come to, so that no block is left to be waited for.
-  void fetch_rest() {
-    if (blocks == nullptr) return;
-    do fetch<1>();
-    while (step != 0);
-  }
 };
+
+/// Whether N queries' products wait for memory more than for their own units. Integers of 16 bits are as many bytes as
+/// halfs, and multiplied twice as fast.
+template <KvElement E, int N>
+inline constexpr bool kSpacedFetch = N <= 4 || E == KvElement::kI16;
 
 }  // namespace
 }  // namespace octavo

@@ -37,6 +37,7 @@ __attribute__((always_inline)) inline void add_values(const KvLayer& kv, const A
     const Element* v = kv_head<E>(kv, item.blocks[block], item.kv_head).v + (size_t)token * row + d;
     const int here = kv.block_size - token < left ? kv.block_size - token : left;
     left -= here;
+#pragma GCC unroll 2
     for (int t = 0; t < here; ++t, ++w, v += row) {
       F32 weight[N];
 #pragma GCC unroll 8
@@ -48,9 +49,9 @@ __attribute__((always_inline)) inline void add_values(const KvLayer& kv, const A
         for (int i = 0; i < N; ++i) acc[i][j] = add_product<N>(acc[i][j], weight[i], values);
       }
       if constexpr (kBytes >= 64) {
-        ahead.fetch<kBytes / 64>();
+        ahead.fetch<kBytes / 64, kSpacedFetch<E, N>>();
       } else if (t % (64 / kBytes) == 0) {
-        ahead.fetch<1>();
+        ahead.fetch<1, kSpacedFetch<E, N>>();
       }
     }
   }
@@ -185,7 +186,7 @@ inline void round_some_weights(const TileView<N>& view, const Scores<N>& weights
       top[c] = f32_max(top[c], product);
       if constexpr (kSumBounds<E, kTileTokens>) sum[c] = f32_add(sum[c], product);
     }
-    if constexpr (kLines > 0) ahead.fetch<kLines>();
+    if constexpr (kLines > 0) ahead.fetch<kLines, kSpacedFetch<E, N>>();
   }
 #pragma GCC unroll 4
   for (int c = 0; c < C; ++c) {
@@ -199,7 +200,7 @@ inline void round_some_weights(const TileView<N>& view, const Scores<N>& weights
       const F32 product = scaled_weight<N>(view, weights, scales, sees_all, first + c, t);
       i32_store_i16(out.w[first + c] + t, f32_round(f32_mul(product, factor[c])));
     }
-    if constexpr (kLines > 0) ahead.fetch<kLines>();
+    if constexpr (kLines > 0) ahead.fetch<kLines, kSpacedFetch<E, N>>();
   }
   lines_ahead = ahead;
 }
@@ -257,7 +258,8 @@ inline void sum_pairs(const KvLayer& kv, const AttentionItem& item, const TileVi
 #pragma GCC unroll 8
         for (int i = 0; i < N; ++i) sums[s][i][j] = dot_pairs(sums[s][i][j], values, weight[i]);
       }
-      if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 4 < kProductLines<E>) ahead.fetch<kLines>();
+      if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 4 < kProductLines<E>)
+        ahead.fetch<kLines, kSpacedFetch<E, N>>();
       w += 2;
       v += row;
     };
