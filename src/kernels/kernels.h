@@ -126,10 +126,17 @@ struct AttentionAhead {
 
 using AttentionFn = void (*)(const KvLayer& kv, const AttentionItem& item, const AttentionAhead& next, float* scratch);
 
-/// Takes a query's results of consecutive tiles, `partials` [num_tiles] at `stride` floats, into its state of earlier
-/// ones, [head_dim + 2] (`first`: there is none). `out` non-null: these were the last, and the output is written.
-using MergeTilesFn = void (*)(const float* partials, int64_t stride, int num_tiles, int head_dim, bool first,
-                              float* state, float* out);
+/// Results that queries of one KV head have of consecutive tiles, to be taken into their states of earlier ones.
+struct TileMerge {
+  const float* partials;          // [num_tiles][num_queries][head_dim + 2], `stride` floats from tile to tile
+  float* states;                  // [num_queries][head_dim + 2]
+  const AttentionQuery* queries;  // whose outputs are written, because no more tiles follow; null: some do
+  int64_t stride;
+  ptrdiff_t head;  // KV head's first float in a query's out
+  int32_t num_tiles, num_queries, head_dim;
+  bool first;  // there are no earlier tiles, and nothing in states
+};
+using MergeTilesFn = void (*)(const TileMerge& merge);
 
 /// Index of WriteKvFn and AttentionFn tables; the order of octavo::KvType.
 inline constexpr int kNumKvTypes = 5;

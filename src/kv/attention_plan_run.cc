@@ -42,11 +42,22 @@ void AttentionPlan::count_claims(int round) {
     (unit.cut == Cut::kHeadRange          ? tickets_.ranges
      : unit.num_queries > kMaxTileQueries ? tickets_.by_many
                                           : few) += count;
+    if (unit.cut == Cut::kTiles && unit.num_queries > kMaxTileQueries) tickets_.by_tiles += count;
   }
   const auto heads = static_cast<std::size_t>(shape_.num_kv_heads), threads = static_cast<std::size_t>(num_threads_);
   tickets_.runs = (few - std::min(few, threads * heads)) / heads;
   tickets_.singles = few - tickets_.runs * heads;
   tickets_.run_claims = heads;
+  tickets_.share_heads = std::max<std::size_t>(1, heads / threads);
+}
+
+// The i-th that is taken: some heads of all tiles, then the next heads of all of them; then pieces of prompts.
+std::size_t AttentionPlan::Tickets::claim_of_many(std::size_t i) const {
+  if (i >= by_tiles) return i;
+  const std::size_t heads = run_claims, tiles = by_tiles / heads;
+  const std::size_t first_head = i / (tiles * share_heads) * share_heads;
+  const std::size_t some_heads = std::min(share_heads, heads - first_head), of_these = i - first_head * tiles;
+  return of_these / some_heads * heads + first_head + of_these % some_heads;
 }
 
 // Claims of many queries are spread evenly among the ranges and three quarters of the runs.
@@ -59,7 +70,9 @@ std::pair<std::size_t, std::size_t> AttentionPlan::Tickets::claims_of(std::size_
   if (ticket < mixed) {
     const auto by_many_before = [&](std::size_t t) { return (t * by_many + mixed - 1) / mixed; };
     const std::size_t before = by_many_before(ticket);
-    return by_many_before(ticket + 1) > before ? std::pair(before, before + 1) : other(ticket - before);
+    if (by_many_before(ticket + 1) == before) return other(ticket - before);
+    const std::size_t claim = claim_of_many(before);
+    return {claim, claim + 1};
   }
   if (ticket < by_many + ranges + runs) return other(ticket - by_many);
   const std::size_t first = by_many + ranges + runs * run_claims + (ticket - by_many - ranges - runs);
@@ -211,7 +224,7 @@ void AttentionPlan::run(const KvLayer& kv, AttentionFn attention, MergeTilesFn m
     const std::size_t grain = std::max<std::size_t>(1, kMergeGrainFloats / query_floats);
     pool.for_ranges(seqs_.size() * heads, grain, [&](std::size_t begin, std::size_t end, int) {
       for (std::size_t task = begin; task < end; ++task)
-        merge(round, task / heads, static_cast<int>(task % heads), merge_tiles);
+        merge(round, task % seqs_.size(), static_cast<int>(task / seqs_.size()), merge_tiles);
     });
   }
 }
@@ -225,17 +238,18 @@ void AttentionPlan::merge(int round, std::size_t seq_index, int head, MergeTiles
   const auto state_floats = static_cast<std::size_t>(state_floats_),
              queries = static_cast<std::size_t>(num_tile_queries_);
   const std::size_t stride = static_cast<std::size_t>(shape_.num_kv_heads) * queries * state_floats;
-  const float* plane = partials_.data() + static_cast<std::size_t>(first_tile - first_tile_of(round)) * stride +
-                       static_cast<std::size_t>(head) * queries * state_floats;
-  float* states = states_.data() + static_cast<std::size_t>(head) * queries * state_floats;
-  const bool first = first_tile == seq.begin / kTileTokens, last = end_tile == tiles_up_to(seq.end);
-  for (int i = seq.first_query; i < seq.first_query + seq.num_queries; ++i) {
-    const std::size_t at = static_cast<std::size_t>(i) * state_floats;
-    float* out =
-        queries_[static_cast<std::size_t>(i)].out + static_cast<std::ptrdiff_t>(head) * group_ * shape_.head_dim;
-    merge_tiles(plane + at, static_cast<std::int64_t>(stride), end_tile - first_tile, shape_.head_dim, first,
-                states + at, last ? out : nullptr);
-  }
+  const bool last = end_tile == tiles_up_to(seq.end);
+  const std::size_t at = (static_cast<std::size_t>(head) * queries + static_cast<std::size_t>(seq.first_query)) *
+                         state_floats;  // in a tile's results, and in states
+  merge_tiles({.partials = partials_.data() + static_cast<std::size_t>(first_tile - first_tile_of(round)) * stride + at,
+               .states = states_.data() + at,
+               .queries = last ? queries_.data() + seq.first_query : nullptr,
+               .stride = static_cast<std::int64_t>(stride),
+               .head = static_cast<std::ptrdiff_t>(head) * group_ * shape_.head_dim,
+               .num_tiles = end_tile - first_tile,
+               .num_queries = seq.num_queries,
+               .head_dim = shape_.head_dim,
+               .first = first_tile == seq.begin / kTileTokens});
 }
 
 std::uint64_t AttentionPlan::kv_bytes_loaded(const KvLayer& kv) const {

@@ -140,7 +140,8 @@ class Case {
   std::vector<float> run_tiles(int num_queries, int at_once) const {
     std::vector<float> out(q_.size(), std::numeric_limits<float>::quiet_NaN());
     const std::size_t state = s_.head_dim + 2;
-    std::vector<float> partial(static_cast<std::size_t>(num_tiles()) * num_queries * state), merged(state);
+    std::vector<float> partial(static_cast<std::size_t>(num_tiles()) * num_queries * state),
+        states(num_queries * state);
     std::vector<float> scratch(attention_scratch_floats(s_.head_dim));
     for (int head = 0; head < s_.kv_heads; ++head)
       for (int first = 0; first < s_.rows * s_.group; first += num_queries) {
@@ -155,11 +156,16 @@ class Case {
           if (work.begin < work.end) kernels_.attention[s_.kv_type](layer_, work, {}, scratch.data());
         }
         const int begin = whole.begin / kTileTokens, end = (whole.end - 1) / kTileTokens + 1;
-        for (std::size_t i = 0; i < some.size(); ++i)
-          for (int tile = begin; tile < end; tile += at_once)
-            kernels_.merge_tiles(partial.data() + tile * stride + i * state, static_cast<std::int64_t>(stride),
-                                 std::min(at_once, end - tile), s_.head_dim, tile == begin, merged.data(),
-                                 tile + at_once >= end ? some[i].out + head * whole.head_stride : nullptr);
+        for (int tile = begin; tile < end; tile += at_once)
+          kernels_.merge_tiles({.partials = partial.data() + tile * stride,
+                                .states = states.data(),
+                                .queries = tile + at_once >= end ? some.data() : nullptr,
+                                .stride = static_cast<std::int64_t>(stride),
+                                .head = static_cast<std::ptrdiff_t>(head) * whole.head_stride,
+                                .num_tiles = std::min(at_once, end - tile),
+                                .num_queries = static_cast<std::int32_t>(some.size()),
+                                .head_dim = s_.head_dim,
+                                .first = tile == begin});
       }
     return out;
   }

@@ -272,11 +272,20 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
       write_output(states + (size_t)i * state_floats, kv.head_dim, query.out + head);
 }
 
-void merge_tiles(const float* partials, int64_t stride, int num_tiles, int head_dim, bool first, float* state,
-                 float* out) {
-  if (first) max_of(state, head_dim) = kNoScore;
-  for (int tile = 0; tile < num_tiles; ++tile) merge_into(state, partials + tile * stride, head_dim);
-  if (out != nullptr) write_output(state, head_dim, out);
+// A query's results of different tiles lie so far apart that no prefetching of the processor's brings them. Behind each
+// lies that of the query which is merged next, mostly: by this call or the one that follows.
+void merge_tiles(const TileMerge& merge) {
+  const size_t state_floats = (size_t)merge.head_dim + 2;
+  for (int i = 0; i < merge.num_queries; ++i) {
+    float* const state = merge.states + (size_t)i * state_floats;
+    const float* part = merge.partials + (size_t)i * state_floats;
+    if (merge.first) max_of(state, merge.head_dim) = kNoScore;
+    for (int tile = 0; tile < merge.num_tiles; ++tile, part += merge.stride) {
+      prefetch_floats(part + state_floats, state_floats);
+      merge_into(state, part, merge.head_dim);
+    }
+    if (merge.queries != nullptr) write_output(state, merge.head_dim, merge.queries[i].out + merge.head);
+  }
 }
 
 }  // namespace
