@@ -28,6 +28,7 @@ struct Books {
   std::map<int, int> loads_of_block;           // tokens loaded by block
   std::map<std::pair<int, int>, int> fetches;  // by block and KV head, ahead of their turn
   int far_fetches = 0;                         // items that fetch for more than the stretch after them
+  std::vector<int> heads_of_many;              // KV heads of tiles with many queries, as they were computed
 };
 
 /// Instead of attention: the mean of the positions that a query sees, as a softmax state of equal weights.
@@ -39,6 +40,7 @@ void keep_books(const KvLayer& kv, const AttentionItem& item, const AttentionAhe
   for (int p = item.begin; p < item.end; ++p) ++books.loads_of_block[item.blocks[p / kv.block_size]];
   EXPECT_LE(item.num_queries, kMaxItemQueries);
   if (next.num_parts > 1) ++books.far_fetches;
+  if (item.partial != nullptr && item.num_queries > kMaxTileQueries) books.heads_of_many.push_back(item.kv_head);
   for (const AttentionAhead::Part& part : std::span(next.parts, static_cast<std::size_t>(next.num_parts))) {
     EXPECT_LE(part.first_head + part.num_heads, kv.num_kv_heads);
     for (const std::int32_t block : std::span(part.blocks, static_cast<std::size_t>(part.num_blocks)))
@@ -91,11 +93,13 @@ struct Outcome {
   std::map<int, int> loads_of_block;
   std::map<std::pair<int, int>, int> fetches;
   int far_fetches, items, partial_items;
+  std::vector<int> heads_of_many;
 };
 
-/// Plans and runs, and checks that every query met what it sees once, and that its result came from all of it.
+/// Plans and runs, and checks that every query met what it sees once, and that its result came from all of it. With
+/// `in_turn` one thread does what each of the others would do, one after the other.
 Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& sequences, int window, int block_size,
-                 int threads, std::size_t token_bytes = kTokenBytes) {
+                 int threads, std::size_t token_bytes = kTokenBytes, bool in_turn = false) {
   Books books;
   const auto row = static_cast<std::size_t>(shape.num_heads * shape.head_dim);
   std::size_t num_rows = 0;
@@ -122,7 +126,7 @@ Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& seq
                    .head_dim = shape.head_dim,
                    .token_stride = shape.head_dim};
   AttentionPlan plan(shape, threads);
-  ThreadPool pool(threads);
+  ThreadPool pool(in_turn ? 1 : threads);
   plan.build(given, window, block_size);
   const ThreadPool::Step step(pool);
   plan.run(kv, keep_books, kernel_table(IsaLevel::kScalar).merge_tiles, pool);
@@ -146,7 +150,8 @@ Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& seq
           .fetches = books.fetches,
           .far_fetches = books.far_fetches,
           .items = books.items,
-          .partial_items = books.partial_items};
+          .partial_items = books.partial_items,
+          .heads_of_many = books.heads_of_many};
 }
 
 /// `count` block ids from `first` on.
@@ -181,6 +186,22 @@ TEST(AttentionPlan, EveryQueryMeetsEveryPositionOnce) {
           run_plan({.num_heads = 6, .num_kv_heads = 2, .head_dim = 3, .max_rows = 404}, sequences, window, 16, threads);
       EXPECT_EQ(outcome.bytes, outcome.tokens_loaded * kTokenBytes);
     }
+}
+
+TEST(AttentionPlan, AThreadHasTheSameHeadsOfAllTilesOfASharedPrefix) {
+  std::vector<Rows> sequences;
+  for (int s = 0; s < 12; ++s) sequences.push_back(decode_row(2600 + 40 * s, 16, 160, 1000 * (s + 1)));
+  for (const auto& [heads, threads] :
+       std::vector<std::pair<int, int>>{{4, 2}, {4, 3}, {8, 3}, {3, 2}, {2, 4}, {4, 1}}) {
+    SCOPED_TRACE(::testing::Message() << heads << " heads, " << threads << " threads");
+    const AttentionPlan::Shape shape{.num_heads = heads, .num_kv_heads = heads, .head_dim = 3, .max_rows = 12};
+    const std::vector<int> order = run_plan(shape, sequences, 0, 16, threads, kTokenBytes, true).heads_of_many;
+    ASSERT_EQ(order.size(), static_cast<std::size_t>(10 * heads));
+    const int together = std::max(1, heads / threads);
+    EXPECT_TRUE(std::ranges::is_sorted(order, {}, [&](int head) { return head / together; }));
+    for (std::size_t i = 0; i + 1 < static_cast<std::size_t>(10 * together); ++i)  // each tile's side by side
+      EXPECT_EQ(order[i + 1], (order[i] + 1) % together);
+  }
 }
 
 // 16 rows of 32 heads, 9000 tokens deep, are more partial results than scratch holds.

@@ -273,7 +273,8 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
 }
 
 // A query's results of different tiles lie so far apart that no prefetching of the processor's brings them. Behind each
-// lies that of the query which is merged next, mostly: by this call or the one that follows.
+// lies that of the query which is merged next, by this call or mostly by the following one; behind the last, a request
+// for nothing, which does nothing.
 void merge_tiles(const TileMerge& merge) {
   const size_t state_floats = (size_t)merge.head_dim + 2;
   for (int i = 0; i < merge.num_queries; ++i) {

@@ -79,7 +79,7 @@ struct Ahead {
   }
 
  private:
-  // Inlined, with the one call in it returning in registers: a member that is called by address lives in memory.
+  // Inlined, so that these members can stay in registers: a function called with their address has them in memory.
   __attribute__((always_inline)) void next_block() {
     const AheadBlocks::Lines lines = blocks->next();
     if (lines.begin != nullptr) at = lines.begin;
