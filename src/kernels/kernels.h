@@ -80,6 +80,8 @@ inline constexpr int kMaxHeadDim = 512;
 inline constexpr int kMaxItemQueries = 128;
 /// Queries whose sums are in registers at the same time: these share each vector of K and V.
 inline constexpr int kMaxTileQueries = 8;
+/// Queries that wait for memory, at most; more of them wait for their own products.
+inline constexpr int kFewQueries = 4;
 
 /// A row of the step with one query head of each KV head's group, and the positions begin <= p < end that it sees.
 struct AttentionQuery {

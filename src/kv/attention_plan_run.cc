@@ -8,10 +8,6 @@ namespace {
 
 // Merging less than this is not worth another thread's wake-up.
 constexpr std::size_t kMergeGrainFloats = 8192;
-// Few queries wait for memory, which gives most when asked in the order of addresses. More of them wait for their own
-// products, and gain by what they fetch being small: one head, which the second-level cache holds twice even where
-// another process has half of it.
-constexpr int kFewQueries = 4;
 // An item of that many queries has time for more than it must fetch while memory is still the bound of a step. Fewer
 // queries have no such time. More are bound by their products, which fetching more than they need slows down.
 constexpr int kMostQueriesAhead = 2 * kMaxTileQueries;
@@ -39,10 +35,9 @@ void AttentionPlan::count_claims(int round) {
           shape_.num_kv_heads;
     const auto count = static_cast<std::size_t>(claims);
     claims_before_.push_back(claims_before_.back() + count);
-    (unit.cut == Cut::kHeadRange          ? tickets_.ranges
-     : unit.num_queries > kMaxTileQueries ? tickets_.by_many
-                                          : few) += count;
-    if (unit.cut == Cut::kTiles && unit.num_queries > kMaxTileQueries) tickets_.by_tiles += count;
+    const bool many = unit.num_queries > kMaxTileQueries;
+    (unit.cut == Cut::kHeadRange ? tickets_.ranges : many ? tickets_.by_many : few) += count;
+    if (many && unit.cut == Cut::kTiles) tickets_.by_tiles += count;
   }
   const auto heads = static_cast<std::size_t>(shape_.num_kv_heads), threads = static_cast<std::size_t>(num_threads_);
   tickets_.runs = (few - std::min(few, threads * heads)) / heads;
@@ -79,6 +74,8 @@ std::pair<std::size_t, std::size_t> AttentionPlan::Tickets::claims_of(std::size_
   return {first, first + 1};
 }
 
+// Memory gives most when asked in the order of addresses. Queries that wait for their own products gain by what they
+// fetch being small: one head, which the second-level cache holds twice even where another process has half of it.
 int AttentionPlan::heads_of_stretch(const Unit& unit, const KvLayer& kv) const {
   if (unit.num_queries > kFewQueries) return 1;
   return static_cast<int>(std::max<std::size_t>(1, kStretchBytes / (kTileTokens * kv.token_bytes)));

@@ -38,7 +38,8 @@ inline float& sum_of(float* state, int head_dim) { return state[head_dim + 1]; }
 /// Vectors of weights that are made side by side, to hide the latency of one.
 inline constexpr int kWeightVectors = kLanes == 8 ? 2 : 8;
 
-/// W vectors of scores become weights, of which every second one adds to the same sum.
+/// W vectors of scores become weights. Every second one adds to the same sum, so that a query's sum has the same bits
+/// however many vectors are made at once, and wherever the first of those that others see lies.
 template <int W>
 inline void weigh(float* scores, F32 scale, F32 offset, F32 (&sums)[2]) {
   F32 weights[W];

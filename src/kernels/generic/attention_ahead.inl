@@ -73,7 +73,6 @@ struct Ahead {
   }
   /// What the loops did not come to, so that no block is left to be waited for.
   void fetch_rest() {
-    if (blocks == nullptr) return;
     do fetch<1, true>();
     while (step != 0);
   }
@@ -91,7 +90,7 @@ struct Ahead {
 /// Whether N queries' products wait for memory more than for their own units. Integers of 16 bits are as many bytes as
 /// halfs, and multiplied twice as fast.
 template <KvElement E, int N>
-inline constexpr bool kSpacedFetch = N <= 4 || E == KvElement::kI16;
+inline constexpr bool kSpacedFetch = N <= kFewQueries || E == KvElement::kI16;
 
 }  // namespace
 }  // namespace octavo
