@@ -13,20 +13,23 @@ namespace {
 
 static_assert(kTileTokens % (8 * kLanes) == 0);
 
-/// 2^x for x <= 0, relative error 1e-7 (minimax of degree 5 on [-1/2, 1/2]); 0 at -127 and below. Between -126 and -127
-/// it is off, but still below 2^-125, which no sum that holds a 1 can feel.
+/// Weights below 2^kLeastExponent are 0. No sum that holds a 1 can feel them, and times a half, 2^-24 or more, all
+/// others stay normal: a processor takes many times as long over subnormal numbers.
+inline constexpr float kLeastExponent = -100.0F;
+
+/// 2^x for x <= 0, relative error 1e-7 (minimax of degree 5 on [-1/2, 1/2]); 0 below kLeastExponent.
 inline F32 f32_exp2_of_negative(F32 x) {
   const F32 to_integer = f32_set(12582912.0F);  // 1.5 * 2^23: adding it rounds, and leaves the integer in the low bits
-  const F32 y = f32_max(x, f32_set(-127.0F));
-  const F32 shifted = f32_add(y, to_integer);
-  const F32 f = f32_sub(y, f32_sub(shifted, to_integer));
+  const F32 shifted = f32_add(x, to_integer);
+  const F32 f = f32_sub(x, f32_sub(shifted, to_integer));
   F32 p = f32_set(1.32647273e-3F);
   p = f32_fma(p, f, f32_set(9.67151299e-3F));
   p = f32_fma(p, f, f32_set(5.55073358e-2F));
   p = f32_fma(p, f, f32_set(2.40222424e-1F));
   p = f32_fma(p, f, f32_set(6.93147004e-1F));
   p = f32_fma(p, f, f32_set(1.0F));
-  return i32_as_f32(i32_add(f32_as_i32(p), i32_shl<23>(f32_as_i32(shifted))));
+  const F32 power = i32_as_f32(i32_add(f32_as_i32(p), i32_shl<23>(f32_as_i32(shifted))));
+  return f32_select(f32_less(x, f32_set(kLeastExponent)), f32_zero(), power);
 }
 
 inline constexpr float kLog2E = 1.44269504F;
@@ -77,6 +80,9 @@ inline void tile_weights(const TileView<N>& view, const Queries<E, N>& q, const 
   for (int i = 0; i < N; ++i) sum_of(part[i], head_dim) = f32_sum(sum[i]);
 }
 
+/// What a result counts whose largest score lies this far, <= 0, from the largest of all: 0 where a weight is 0.
+inline float merging_weight(float distance) { return distance * kLog2E < kLeastExponent ? 0.0F : exp_of(distance); }
+
 /// `state` takes in what later positions gave; the first result is taken as it is.
 inline void merge_into(float* state, const float* part, int head_dim) {
   const float later = part[head_dim];
@@ -87,7 +93,7 @@ inline void merge_into(float* state, const float* part, int head_dim) {
   }
   const float earlier = max_of(state, head_dim);
   const float max = later > earlier ? later : earlier;
-  const float a = exp_of(earlier - max), b = exp_of(later - max);
+  const float a = merging_weight(earlier - max), b = merging_weight(later - max);
   const F32 a_all = f32_set(a), b_all = f32_set(b);
   for_vectors(
       head_dim,
