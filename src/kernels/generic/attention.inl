@@ -55,13 +55,17 @@ inline void weigh(float* scores, F32 scale, F32 offset, F32 (&sums)[2]) {
   }
 }
 
+/// Lines that are fetched for each query while its weights are made, so that memory does not rest.
+inline constexpr int kWeightLines = 8;
+
 /// Scores become weights exp(score - max). They count in units of the query. Sums across lanes are waited for once,
 /// for all queries.
 template <KvElement E, int N>
-inline void tile_weights(const TileView<N>& view, const Queries<E, N>& q, const F32 (&top)[N], Scores<N>& scores,
-                         float* const (&part)[N], int head_dim) {
+inline void tile_weights(const TileView<N>& view, const Queries<E, N>& q, const F32 (&top)[N], Ahead& lines_ahead,
+                         Scores<N>& scores, float* const (&part)[N], int head_dim) {
   float max[N];
   F32 sum[N];
+  Ahead ahead = lines_ahead;
   for (int i = 0; i < N; ++i) max[i] = f32_max_of(top[i]);
   const int count = view.end - view.begin;
   for (int i = 0; i < N; ++i) {
@@ -75,8 +79,10 @@ inline void tile_weights(const TileView<N>& view, const Queries<E, N>& q, const 
       weigh<kWeightVectors>(scores[i] + t, scale, offset, sums);
     for (; t + 2 * kLanes <= count; t += 2 * kLanes) weigh<2>(scores[i] + t, scale, offset, sums);
     if (t < count) weigh<1>(scores[i] + t, scale, offset, sums);
+    fetch_lines<E, N, kWeightLines>(ahead);
     sum[i] = f32_add(sums[0], sums[1]);
   }
+  lines_ahead = ahead;
   for (int i = 0; i < N; ++i) sum_of(part[i], head_dim) = f32_sum(sum[i]);
 }
 
@@ -170,7 +176,7 @@ void attend_tile(const TileSource& from, const AttentionItem& item, const Attent
   Scores<N> scores;
   F32 top[N];
   tile_scores<E, N>(from.kv, from.at, q, view, ahead, scores, top);
-  tile_weights<E, N>(view, q, top, scores, parts, head_dim);
+  tile_weights<E, N>(view, q, top, ahead, scores, parts, head_dim);
   tile_values<E, N>(from.kv, from.at, view, scores, ahead, parts);
   ahead.fetch_rest();
 }

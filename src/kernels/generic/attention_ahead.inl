@@ -29,14 +29,21 @@ class AheadBlocks {
     const uint8_t* begin =
         kv_.data + (size_t)part.blocks[block_++] * kv_.block_bytes + (size_t)part.first_head * kv_.head_bytes;
     left_ -= part.num_heads;
+    to_last_ = last_ != nullptr ? last_ - begin : 0;
+    last_ = begin;
     return {begin, begin + (size_t)part.num_heads * kv_.head_bytes};
   }
+
+  /// From the block handed out last to the one before it; 0 if there was none.
+  ptrdiff_t to_last() const { return to_last_; }
 
  private:
   const KvLayer& kv_;
   const AttentionAhead& ahead_;
   int heads_ = 0, left_ = 0, end_ = 0;  // of blocks: all, left, left after this share
   int part_ = 0, block_ = 0;
+  const uint8_t* last_ = nullptr;  // the block that was handed out last
+  ptrdiff_t to_last_ = 0;
 };
 
 /// The same address, some cycles later: those of a multiplication.
@@ -60,20 +67,21 @@ struct Ahead {
   /// N lines. `Spaced`: none sooner than a multiplication after the one before it. A processor that waits for a value
   /// goes on with what does not depend on it, and asks for the lines of many rounds of a loop within a few cycles; what
   /// it cannot keep account of it drops. Spaced requests take less time than memory does, but more than loops that do
-  /// not wait for memory have.
-  template <int N, bool Spaced>
+  /// not wait for memory have. `Again`: each line a second time, a block later, should it have been dropped.
+  template <int N, bool Spaced, bool Again>
   __attribute__((always_inline)) void fetch() {
     if (at >= end) next_block();
     if (Spaced && step == 0) return;
 #pragma GCC unroll 8
     for (int i = 0; i < N; ++i) {
       prefetch(at);
+      if (Again) prefetch(at + blocks->to_last());
       at = Spaced ? times_one(at + step) : at + step;
     }
   }
   /// What the loops did not come to, so that no block is left to be waited for.
   void fetch_rest() {
-    do fetch<1, true>();
+    do fetch<1, true, false>();
     while (step != 0);
   }
 
@@ -91,6 +99,18 @@ struct Ahead {
 /// halfs, and multiplied twice as fast.
 template <KvElement E, int N>
 inline constexpr bool kSpacedFetch = N <= kFewQueries || E == KvElement::kI16;
+
+/// Whether their loops are so much faster than memory that requests are dropped although they are spaced. Elsewhere a
+/// second request costs more than it saves.
+template <KvElement E, int N>
+inline constexpr bool kFetchAgain =
+    E == KvElement::kI16 ? kLanes == 16 && N > kFewQueries : E == KvElement::kQ8_0&& N == 1;
+
+/// N lines, as suits the loops over Q queries.
+template <KvElement E, int Q, int N>
+OCTAVO_KERNEL_PART void fetch_lines(Ahead& ahead) {
+  ahead.fetch<N, kSpacedFetch<E, Q>, kFetchAgain<E, Q>>();
+}
 
 }  // namespace
 }  // namespace octavo

@@ -68,9 +68,9 @@ template <KvElement E, int N, int T>
 OCTAVO_KERNEL_PART void fetch_by_pairs(Ahead& ahead, int pair) {
   constexpr int kPairsPerLine = 64 / (2 * kLanes * (int)sizeof(typename Kv<E>::Element));
   if constexpr (N <= 2 && T % kPairsPerLine == 0) {
-    if (pair % 4 < kProductLines<E>) ahead.fetch<T / kPairsPerLine, kSpacedFetch<E, N>>();
+    if (pair % 4 < kProductLines<E>) fetch_lines<E, N, T / kPairsPerLine>(ahead);
   } else {
-    if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 4 < kProductLines<E>) ahead.fetch<T, kSpacedFetch<E, N>>();
+    if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 4 < kProductLines<E>) fetch_lines<E, N, T>(ahead);
   }
 }
 
@@ -186,7 +186,7 @@ inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVec
   for (; d + kDimsPerLine <= head_dim; d += kDimsPerLine) {
 #pragma GCC unroll 8
     for (int u = 0; u < kDimsPerLine; ++u) add(d + u);
-    ahead.fetch<T, kSpacedFetch<E, N>>();
+    fetch_lines<E, N, T>(ahead);
   }
   for (; d < head_dim; ++d) add(d);
   lines_ahead = ahead;

@@ -49,9 +49,9 @@ __attribute__((always_inline)) inline void add_values(const KvLayer& kv, const A
         for (int i = 0; i < N; ++i) acc[i][j] = add_product<N>(acc[i][j], weight[i], values);
       }
       if constexpr (kBytes >= 64) {
-        ahead.fetch<kBytes / 64, kSpacedFetch<E, N>>();
+        fetch_lines<E, N, kBytes / 64>(ahead);
       } else if (t % (64 / kBytes) == 0) {
-        ahead.fetch<1, kSpacedFetch<E, N>>();
+        fetch_lines<E, N, 1>(ahead);
       }
     }
   }
@@ -150,7 +150,7 @@ inline void load_v_scales(const KvLayer& kv, const AttentionItem& item, const Ti
 template <KvElement E>
 constexpr int lines_by_weights(int n, int count) {
   if (kProductLines<E> == 4) return 0;  // all of them do
-  if (n <= 4) return n == 1 || n == 4 ? 2 : n;
+  if (n <= 4) return 2;
   return n == 8 || count < 4 ? 1 : 2;
 }
 
@@ -186,7 +186,7 @@ inline void round_some_weights(const TileView<N>& view, const Scores<N>& weights
       top[c] = f32_max(top[c], product);
       if constexpr (kSumBounds<E, kTileTokens>) sum[c] = f32_add(sum[c], product);
     }
-    if constexpr (kLines > 0) ahead.fetch<kLines, kSpacedFetch<E, N>>();
+    if constexpr (kLines > 0) fetch_lines<E, N, kLines>(ahead);
   }
 #pragma GCC unroll 4
   for (int c = 0; c < C; ++c) {
@@ -200,7 +200,7 @@ inline void round_some_weights(const TileView<N>& view, const Scores<N>& weights
       const F32 product = scaled_weight<N>(view, weights, scales, sees_all, first + c, t);
       i32_store_i16(out.w[first + c] + t, f32_round(f32_mul(product, factor[c])));
     }
-    if constexpr (kLines > 0) ahead.fetch<kLines, kSpacedFetch<E, N>>();
+    if constexpr (kLines > 0) fetch_lines<E, N, kLines>(ahead);
   }
   lines_ahead = ahead;
 }
@@ -258,8 +258,7 @@ inline void sum_pairs(const KvLayer& kv, const AttentionItem& item, const TileVi
 #pragma GCC unroll 8
         for (int i = 0; i < N; ++i) sums[s][i][j] = dot_pairs(sums[s][i][j], values, weight[i]);
       }
-      if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 4 < kProductLines<E>)
-        ahead.fetch<kLines, kSpacedFetch<E, N>>();
+      if (pair % kPairsPerLine == 0 && pair / kPairsPerLine % 4 < kProductLines<E>) fetch_lines<E, N, kLines>(ahead);
       w += 2;
       v += row;
     };
