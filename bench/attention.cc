@@ -65,7 +65,7 @@ std::vector<Case> cases(bool quick, bool warm) {
 /// The arena of one layer, block tables and queries of a case.
 class Setup {
  public:
-  Setup(const Case& c, KOrder k_order, AlignedBuffer<std::uint8_t>& arena, bool warm) : c_(c) {
+  Setup(const Case& c, KOrder k_order, WriteKvFn write_kv, AlignedBuffer<std::uint8_t>& arena, bool warm) : c_(c) {
     const std::size_t dim = static_cast<std::size_t>(c.head_dim), element = element_bytes(c.type);
     const std::size_t scales = 2 * scales_per_head(c.type, c.head_dim);
     kv_ = {.data = arena.data(),
@@ -89,6 +89,7 @@ class Setup {
       layers_.push_back(kv_);
       if (!warm) layers_.back().data += i * layer_bytes;
     }
+    fill(write_kv, (warm ? 1 : num_layers) * ids.size());
     const std::size_t row = static_cast<std::size_t>(kKvHeads * c.group * c.head_dim);
     q_.resize(row * static_cast<std::size_t>(c.batch));
     out_.resize(q_.size());
@@ -121,6 +122,22 @@ class Setup {
   }
 
  private:
+  /// Keys and values of a standard normal distribution: some blocks are written, the others are their copies.
+  void fill(WriteKvFn write_kv, std::size_t num_blocks) {
+    const std::size_t written = std::min<std::size_t>(num_blocks, 64);
+    std::mt19937 random(2);
+    std::normal_distribution<float> normal;
+    std::vector<float> k(static_cast<std::size_t>(kKvHeads * c_.head_dim)), v(k.size());
+    for (std::size_t block = 0; block < written; ++block)
+      for (int token = 0; token < kBlockSize; ++token) {
+        for (float& x : k) x = normal(random);
+        for (float& x : v) x = normal(random);
+        write_kv(kv_, static_cast<std::int32_t>(block), token, k.data(), v.data());
+      }
+    for (std::size_t block = written; block < num_blocks; ++block)
+      std::memcpy(kv_.data + block * kv_.block_bytes, kv_.data + block % written * kv_.block_bytes, kv_.block_bytes);
+  }
+
   Case c_;
   KvLayer kv_{};
   std::vector<KvLayer> layers_;
@@ -189,10 +206,6 @@ int run(int argc, char** argv) {
   auto arena = AlignedBuffer<std::uint8_t>::with_huge_pages(
       quick ? std::size_t{64} << 20
             : std::size_t{32768} * 16 * kKvHeads * 2 * (128 * 2 + 2 * scales_per_head(KvType::kI16, 128)));
-  // Valid as halfs between 1/2 and 1 and as bytes.
-  for (std::size_t i = 0; i < arena.size(); ++i)
-    arena[i] =
-        static_cast<std::uint8_t>(i % 2 == 0 ? i * 131 >> 3 : 0x38 + (i >> 1) * 7 % 4 + ((i >> 4) * 5 % 2) * 128);
   fmt::print("{}, {} threads, {}\n\n", cpu_model_name(), pool.num_threads(), isa_name(*level));
   fmt::print(
       "depth · batch · head_dim · GQA · type · blocks | loaded MB | read GB/s | attention GB/s | G multiply-adds/s, "
@@ -202,12 +215,14 @@ int run(int argc, char** argv) {
   for (const Case& c : cases(quick, warm)) {
     if (name_of(c).find(filter) == std::string::npos) continue;
     if (token_major && scale_dims(c.type) > 0) continue;
-    const Setup setup(c, token_major ? KOrder::kTokenMajor : KOrder::kDimMajor, arena, warm);
+    const KernelTable& kernels = kernel_table(*level);
+    const Setup setup(c, token_major ? KOrder::kTokenMajor : KOrder::kDimMajor,
+                      kernels.write_kv[static_cast<std::size_t>(c.type)], arena, warm);
     AttentionPlan plan(
         {.num_heads = kKvHeads * c.group, .num_kv_heads = kKvHeads, .head_dim = c.head_dim, .max_rows = 16},
         pool.num_threads());
     plan.build(setup.sequences(), 0, kBlockSize);
-    const Figures f = measure(setup, plan, kernel_table(*level), c.type, machine, pool, rounds);
+    const Figures f = measure(setup, plan, kernels, c.type, machine, pool, rounds);
     const std::uint64_t layer_bytes = plan.kv_bytes_loaded(setup.layers()[0]);
     const auto loaded = static_cast<double>(layer_bytes * setup.layers().size());
     const double by_memory = loaded / f.read_rate, by_compute = setup.multiply_adds() / f.peak;
