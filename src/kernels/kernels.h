@@ -126,6 +126,15 @@ struct AttentionAhead {
   int32_t num_parts = 0;
 };
 
+/// The item's blocks in the tile at position `tile`, of its KV head. Always inlined: both a level's kernels and code
+/// for every processor use it.
+[[gnu::always_inline]] constexpr AttentionAhead::Part blocks_of_tile(const AttentionItem& item, int tile,
+                                                                     int block_size) {
+  const int begin = (tile > item.begin ? tile : item.begin) / block_size;
+  const int last = (tile + kTileTokens < item.end ? tile + kTileTokens : item.end) - 1;
+  return {item.blocks + begin, last / block_size + 1 - begin, item.kv_head, 1};
+}
+
 using AttentionFn = void (*)(const KvLayer& kv, const AttentionItem& item, const AttentionAhead& next, float* scratch);
 
 /// Results that queries of one KV head have of consecutive tiles, to be taken into their states of earlier ones.

@@ -14,12 +14,9 @@ AttentionItem AttentionStretch::item(int i) const {
 }
 
 AttentionAhead::Part AttentionStretch::first_tile(int block_size) const {
-  const int end = std::min(first.end, (first.begin / kTileTokens + 1) * kTileTokens);
-  const int first_block = first.begin / block_size;
-  return {.blocks = first.blocks + first_block,
-          .num_blocks = (end - 1) / block_size + 1 - first_block,
-          .first_head = first.kv_head,
-          .num_heads = num_heads};
+  AttentionAhead::Part part = blocks_of_tile(first, first.begin / kTileTokens * kTileTokens, block_size);
+  part.num_heads = num_heads;
+  return part;
 }
 
 std::size_t StretchQueue::block_bytes(const AttentionAhead::Part& part) const {

@@ -196,15 +196,6 @@ inline void attend_queries(const TileSource& from, const AttentionItem& item, co
   }
 }
 
-/// The item's blocks in the tile at `tile`.
-inline AttentionAhead blocks_of_tile(const KvLayer& kv, const AttentionItem& item, int tile) {
-  const int begin = (tile > item.begin ? tile : item.begin) / kv.block_size;
-  const int last = (tile + kTileTokens < item.end ? tile + kTileTokens : item.end) - 1;
-  AttentionAhead ahead;
-  ahead.parts[ahead.num_parts++] = {item.blocks + begin, last / kv.block_size + 1 - begin, item.kv_head, 1};
-  return ahead;
-}
-
 /// Where the tile at `tile` is read from by `groups` passes; a copy is made in `floats` if that pays.
 template <KvElement E>
 inline TileSource tile_source(const KvLayer& kv, const AttentionItem& item, int tile, int groups, float* floats) {
@@ -243,8 +234,9 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
   const size_t head = (size_t)item.kv_head * (size_t)item.head_stride;  // in q and out
   const int groups = (item.num_queries + kMaxTileQueries - 1) / kMaxTileQueries;
   for (int tile = item.begin / kTileTokens * kTileTokens; tile < item.end; tile += kTileTokens) {
-    const AttentionAhead following =
-        tile + kTileTokens < item.end ? blocks_of_tile(kv, item, tile + kTileTokens) : next;
+    const AttentionAhead following = tile + kTileTokens < item.end
+                                         ? AttentionAhead{{blocks_of_tile(item, tile + kTileTokens, kv.block_size)}, 1}
+                                         : next;
     AheadBlocks blocks_ahead(kv, following);
     const TileSource source = tile_source<E>(kv, item, tile, groups, copied);
     for (int group = 0; group < groups; ++group) {

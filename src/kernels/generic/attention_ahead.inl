@@ -70,6 +70,7 @@ struct Ahead {
   /// not wait for memory have. `Again`: each line a second time, a block later, should it have been dropped.
   template <int N, bool Spaced, bool Again>
   __attribute__((always_inline)) void fetch() {
+    static_assert(Spaced || !Again, "only spaced requests stop where no block is left");
     if (at >= end) next_block();
     if (Spaced && step == 0) return;
 #pragma GCC unroll 8
@@ -100,11 +101,11 @@ struct Ahead {
 template <KvElement E, int N>
 inline constexpr bool kSpacedFetch = N <= kFewQueries || E == KvElement::kI16;
 
-/// Whether their loops are so much faster than memory that requests are dropped although they are spaced. Elsewhere a
-/// second request costs more than it saves.
+/// Whether their loops are so much faster than memory that requests are dropped although they are spaced: those of i16
+/// are with vectors of 16 lanes. Elsewhere a second request costs more than it saves.
 template <KvElement E, int N>
 inline constexpr bool kFetchAgain =
-    E == KvElement::kI16 ? kLanes == 16 && N > kFewQueries : E == KvElement::kQ8_0&& N == 1;
+    E == KvElement::kI16 ? (kLanes == 16 && N > kFewQueries) : (E == KvElement::kQ8_0 && N == 1);
 
 /// N lines, as suits the loops over Q queries.
 template <KvElement E, int Q, int N>
