@@ -201,6 +201,7 @@ int run(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   const Result<IsaLevel> level = parse_isa(isa);
   if (!level) return std::cerr << level.error().message << '\n', 2;
+  const KernelTable& kernels = kernel_table(*level);
   ThreadPool pool(threads > 0 ? threads : usable_cpus());
   Machine machine(*level, pool);
   auto arena = AlignedBuffer<std::uint8_t>::with_huge_pages(
@@ -215,7 +216,6 @@ int run(int argc, char** argv) {
   for (const Case& c : cases(quick, warm)) {
     if (name_of(c).find(filter) == std::string::npos) continue;
     if (token_major && scale_dims(c.type) > 0) continue;
-    const KernelTable& kernels = kernel_table(*level);
     const Setup setup(c, token_major ? KOrder::kTokenMajor : KOrder::kDimMajor,
                       kernels.write_kv[static_cast<std::size_t>(c.type)], arena, warm);
     AttentionPlan plan(

@@ -17,7 +17,8 @@ static_assert(kTileTokens % (8 * kLanes) == 0);
 /// others stay normal: a processor takes many times as long over subnormal numbers.
 inline constexpr float kLeastExponent = -100.0F;
 
-/// 2^x for x <= 0, relative error 1e-7 (minimax of degree 5 on [-1/2, 1/2]); 0 below kLeastExponent.
+/// 2^x for x <= 0, relative error 1e-7 (minimax of degree 5 on [-1/2, 1/2]); 0 from kLeastExponent down, and where x is
+/// not a number, whose bits would make a weight of any size.
 inline F32 f32_exp2_of_negative(F32 x) {
   const F32 to_integer = f32_set(12582912.0F);  // 1.5 * 2^23: adding it rounds, and leaves the integer in the low bits
   const F32 shifted = f32_add(x, to_integer);
@@ -29,7 +30,7 @@ inline F32 f32_exp2_of_negative(F32 x) {
   p = f32_fma(p, f, f32_set(6.93147004e-1F));
   p = f32_fma(p, f, f32_set(1.0F));
   const F32 power = i32_as_f32(i32_add(f32_as_i32(p), i32_shl<23>(f32_as_i32(shifted))));
-  return f32_select(f32_less(x, f32_set(kLeastExponent)), f32_zero(), power);
+  return f32_select(f32_less(f32_set(kLeastExponent), x), power, f32_zero());
 }
 
 inline constexpr float kLog2E = 1.44269504F;
