@@ -234,6 +234,9 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
   float* partial = item.partial;
   const size_t head = (size_t)item.kv_head * (size_t)item.head_stride;  // in q and out
   const int groups = (item.num_queries + kMaxTileQueries - 1) / kMaxTileQueries;
+  // Two passes are as long as each other, so that each has time for its half of what is fetched. More of them have time
+  // enough, and as many queries at once as there can be are fastest.
+  const int pass_queries = groups == 2 ? (item.num_queries + 1) / 2 : kMaxTileQueries;
   for (int tile = item.begin / kTileTokens * kTileTokens; tile < item.end; tile += kTileTokens) {
     const AttentionAhead following = tile + kTileTokens < item.end
                                          ? AttentionAhead{{blocks_of_tile(item, tile + kTileTokens, kv.block_size)}, 1}
@@ -241,8 +244,8 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
     AheadBlocks blocks_ahead(kv, following);
     const TileSource source = tile_source<E>(kv, item, tile, groups, copied);
     for (int group = 0; group < groups; ++group) {
-      const int first = group * kMaxTileQueries, left = item.num_queries - first;
-      const int count = left < kMaxTileQueries ? left : kMaxTileQueries;
+      const int first = group * pass_queries, left = item.num_queries - first;
+      const int count = left < pass_queries ? left : pass_queries;
       blocks_ahead.begin_share(group, groups);
       Ahead ahead(blocks_ahead);
       float* const state = states + (size_t)first * state_floats;
@@ -257,7 +260,7 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
       // Results of earlier tiles have pushed those that will be written out of the caches.
       if (partial != nullptr) prefetch_floats(part.of[0], (size_t)count * state_floats);
       const AttentionQuery* queries = item.queries + first;
-      const int after = left - count < kMaxTileQueries ? left - count : kMaxTileQueries;
+      const int after = left - count < pass_queries ? left - count : pass_queries;
       if (item.partial == nullptr) prefetch_rows(queries + count, after, &AttentionQuery::q, head, kv.head_dim);
       if (item.partial == nullptr && tile + kTileTokens >= item.end)
         prefetch_rows(queries, count, &AttentionQuery::out, head, kv.head_dim);

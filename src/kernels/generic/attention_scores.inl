@@ -37,7 +37,8 @@ template <KvElement E, int N>
 constexpr int score_vectors_at_once() {
   constexpr int kRegisters = kLanes == 8 ? 16 : 32;
   if (kInPairs<E>) return N * 4 <= kRegisters / 2 ? 4 : N * 2 <= kRegisters / 2 ? 2 : 1;
-  return N * 4 <= kRegisters - 4 ? 4 : N * 2 <= kRegisters / 2 ? 2 : 1;
+  constexpr int kMostSums = kRegisters == 16 ? 12 : 20;  // more, and GCC 12 keeps some of them in memory
+  return N * 4 <= kMostSums ? 4 : N * 2 <= kRegisters / 2 ? 2 : 1;
 }
 
 /// The first n elements, the others 0.
