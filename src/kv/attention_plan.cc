@@ -68,6 +68,12 @@ void AttentionPlan::build(std::span<const AttentionSequence> sequences, int wind
     add_queries(*seq.given, window);
     units_.push_back({seq.given->blocks.data(), first, seq.num_queries, seq.begin, seq.end, Cut::kHeadRange});
   }
+  tokens_ = query_tokens_ = 0;
+  for (const Unit& unit : units_) {
+    const auto tokens = static_cast<std::uint64_t>(unit.end - unit.begin);
+    tokens_ += tokens;
+    query_tokens_ += tokens * static_cast<std::uint64_t>(unit.num_queries);
+  }
   const auto rest = std::ranges::stable_partition(
       units_, [](const Unit& unit) { return unit.num_queries > kMaxTileQueries && unit.cut != Cut::kHeadRange; });
   std::ranges::stable_partition(rest, [](const Unit& unit) { return unit.cut == Cut::kHeadRange; });

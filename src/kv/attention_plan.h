@@ -93,6 +93,7 @@ class AttentionPlan {
     std::size_t singles = 0;      // tickets of one claim, at the end
     std::size_t run_claims = 1;   // KV heads
     std::size_t share_heads = 1;  // of these, whose tiles a thread's share has
+    bool some_few = false;        // units with no more than kMaxTileQueries are among them
 
     std::size_t count() const { return by_many + ranges + runs + singles; }
     std::pair<std::size_t, std::size_t> claims_of(std::size_t ticket) const;  // first, end
@@ -138,6 +139,7 @@ class AttentionPlan {
   AttentionStretch stretch_of_range(const Unit& unit, std::size_t claim_of_unit, int max_heads, Walk& walk) const;
   void share_tickets();
   std::size_t next_ticket(int worker);
+  bool fetches_far(const KvLayer& kv) const;
   std::size_t bytes_meanwhile(const AttentionItem& item, const KvLayer& kv) const;
   std::optional<AttentionStretch> next_stretch(int round, int worker, const KvLayer& kv, Walk& walk);
   void run_round(int round, const KvLayer& kv, AttentionFn attention, ThreadPool& pool);
@@ -152,9 +154,10 @@ class AttentionPlan {
   std::vector<Seq*> alone_;              // those of seqs_ that share nothing, while a plan is built
   std::vector<AttentionQuery> queries_;  // those of seqs_ first, in order
   std::vector<Unit> units_;
-  std::vector<std::size_t> open_unit_;  // [seqs_] the last unit whose first sequence it is
-  int num_tile_queries_ = 0;            // of seqs_
-  int first_tile_ = 0, end_tile_ = 0;   // of all seqs_
+  std::vector<std::size_t> open_unit_;           // [seqs_] the last unit whose first sequence it is
+  std::uint64_t tokens_ = 0, query_tokens_ = 0;  // of all units: positions, and those times queries
+  int num_tile_queries_ = 0;                     // of seqs_
+  int first_tile_ = 0, end_tile_ = 0;            // of all seqs_
   int tiles_per_round_ = 1, num_rounds_ = 0;
   std::vector<std::size_t> claims_before_;  // [units + 1] of the round that runs; a claim is a unit's tile and KV head
   Tickets tickets_;                         // of the round that runs

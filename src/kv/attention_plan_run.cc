@@ -8,11 +8,10 @@ namespace {
 
 // Merging less than this is not worth another thread's wake-up.
 constexpr std::size_t kMergeGrainFloats = 8192;
-// An item of that many queries has time for more than it must fetch while memory is still the bound of a step. Fewer
-// queries have no such time. More are bound by their products, which fetching more than they need slows down.
-constexpr int kMostQueriesAhead = 2 * kMaxTileQueries;
 // Bytes that memory gives a core for each multiply-add, where a core has one or two vectors of them a cycle.
 constexpr double kBytesPerMultiplyAdd = 0.25;
+// Where a step needs fewer of these, its products are so much the bound that fetching more than it must slows it down.
+constexpr double kBytesNeeded = 0.65;
 
 }  // namespace
 
@@ -38,6 +37,7 @@ void AttentionPlan::count_claims(int round) {
     const bool many = unit.num_queries > kMaxTileQueries;
     (unit.cut == Cut::kHeadRange ? tickets_.ranges : many ? tickets_.by_many : few) += count;
     if (many && unit.cut == Cut::kTiles) tickets_.by_tiles += count;
+    if (!many && count > 0) tickets_.some_few = true;
   }
   const auto heads = static_cast<std::size_t>(shape_.num_kv_heads), threads = static_cast<std::size_t>(num_threads_);
   tickets_.runs = (few - std::min(few, threads * heads)) / heads;
@@ -176,10 +176,18 @@ std::optional<AttentionStretch> AttentionPlan::next_stretch(int round, int worke
   return next;
 }
 
+// Items of more than kMaxTileQueries take long for their bytes, those of fewer take no time for as many. Where a step
+// has both, and needs memory about as long as products, the former fetch for the latter.
+bool AttentionPlan::fetches_far(const KvLayer& kv) const {
+  const double multiply_adds = 2.0 * static_cast<double>(query_tokens_) * shape_.head_dim;
+  const double bytes = static_cast<double>(tokens_) * static_cast<double>(kv.token_bytes);
+  return tickets_.some_few && bytes >= kBytesNeeded * kBytesPerMultiplyAdd * multiply_adds;
+}
+
 // What an item fetches though it need not: what memory gives while its last tile is computed, but no more than that
 // tile's own bytes in each pass over it, because the kernel fetches no faster.
 std::size_t AttentionPlan::bytes_meanwhile(const AttentionItem& item, const KvLayer& kv) const {
-  if (item.num_queries <= kMaxTileQueries || item.num_queries > kMostQueriesAhead) return 0;
+  if (item.num_queries <= kMaxTileQueries || !fetches_far(kv)) return 0;
   const auto queries = static_cast<std::size_t>(item.num_queries), passes = (queries - 1) / kMaxTileQueries + 1;
   const int last_tile = (item.end - 1) / kTileTokens * kTileTokens;
   const auto tokens = static_cast<std::size_t>(item.end - std::max(item.begin, last_tile));
@@ -250,9 +258,7 @@ void AttentionPlan::merge(int round, std::size_t seq_index, int head, MergeTiles
 }
 
 std::uint64_t AttentionPlan::kv_bytes_loaded(const KvLayer& kv) const {
-  std::uint64_t tokens = 0;
-  for (const Unit& unit : units_) tokens += static_cast<std::uint64_t>(unit.end - unit.begin);
-  return tokens * static_cast<std::uint64_t>(shape_.num_kv_heads) * kv.token_bytes;
+  return tokens_ * static_cast<std::uint64_t>(shape_.num_kv_heads) * kv.token_bytes;
 }
 
 }  // namespace octavo

@@ -271,7 +271,7 @@ TEST(AttentionPlan, WhatAThreadReadsNextIsFetchedOnce) {
     int group;
     std::size_t token_bytes;
   };
-  for (const Case& c : {Case{1, 256}, Case{4, 256}, Case{1, 512}, Case{1, 1 << 20}, Case{5, 256}}) {
+  for (const Case& c : {Case{1, 256}, Case{4, 256}, Case{1, 512}, Case{1, 1 << 20}, Case{5, 256}, Case{12, 4}}) {
     SCOPED_TRACE(::testing::Message() << c.group << ' ' << c.token_bytes);
     const AttentionPlan::Shape shape{.num_heads = 6 * c.group, .num_kv_heads = 6, .head_dim = 2, .max_rows = 3};
     std::vector<Rows> sequences;
@@ -282,18 +282,20 @@ TEST(AttentionPlan, WhatAThreadReadsNextIsFetchedOnce) {
   }
 }
 
-// Sequences that share a prefix: between 9 and 16 queries of a tile have time to fetch what is read several stretches
-// later, so that memory does not rest.
+// Sequences that share a prefix: more than 8 queries of a tile have time to fetch what is read several stretches later,
+// so that memory does not rest, unless products are what the whole step waits for (small tokens). Where all items have
+// as many, the test above finds that none does.
 TEST(AttentionPlan, ItemsThatTakeLongForTheirBytesFetchFurtherAhead) {
-  for (const int num_sequences : {8, 9, 16, 17}) {
-    SCOPED_TRACE(num_sequences);
-    const AttentionPlan::Shape shape{.num_heads = 4, .num_kv_heads = 4, .head_dim = 4, .max_rows = num_sequences};
-    std::vector<Rows> sequences;
-    for (int s = 0; s < num_sequences; ++s) sequences.push_back(decode_row(2048 + 512, 16, 128, 1000 + 100 * s));
-    const Outcome outcome = run_plan(shape, sequences, 0, 16, 1, 16);
-    expect_fetched_once(outcome, sequences, 4);
-    EXPECT_EQ(outcome.far_fetches > 0, num_sequences == 9 || num_sequences == 16) << outcome.far_fetches;
-  }
+  for (const int num_sequences : {8, 9, 16, 17, 40})
+    for (const std::size_t token_bytes : {16, 4}) {
+      SCOPED_TRACE(::testing::Message() << num_sequences << ' ' << token_bytes);
+      const AttentionPlan::Shape shape{.num_heads = 4, .num_kv_heads = 4, .head_dim = 4, .max_rows = num_sequences};
+      std::vector<Rows> sequences;
+      for (int s = 0; s < num_sequences; ++s) sequences.push_back(decode_row(2048 + 512, 16, 128, 1000 + 100 * s));
+      const Outcome outcome = run_plan(shape, sequences, 0, 16, 1, token_bytes);
+      expect_fetched_once(outcome, sequences, 4);
+      EXPECT_EQ(outcome.far_fetches > 0, num_sequences > 8 && token_bytes == 16) << outcome.far_fetches;
+    }
 }
 
 TEST(AttentionPlan, ABlockOfSeveralSequencesIsLoadedOnceUpToItsLastWholeTile) {
