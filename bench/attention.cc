@@ -3,7 +3,8 @@
 //     its multiply-adds at the machine's peak of fused multiply-adds,
 // all three timed in turn in one run, on the same threads.
 //
-//     bench_attention [--threads N] [--isa NAME] [--rounds N] [--quick] [--token-major] [--filter TEXT]
+//     bench_attention [--threads N] [--isa NAME] [--rounds N] [--quick] [--warm] [--token-major] [--filter TEXT]
+//                     [--head-dims N,...] [--groups N,...]
 //
 // One line a case, Markdown. `loaded` is counted by the plan: K and V bytes that are read from memory, once for all
 // readers of a tile.
@@ -14,6 +15,7 @@
 #include <iostream>
 #include <numeric>
 #include <random>
+#include <span>
 
 #include "base/aligned_buffer.h"
 #include "base/cpu_info.h"
@@ -46,18 +48,18 @@ std::string name_of(const Case& c) {
   return name;
 }
 
-std::vector<Case> cases(bool quick, bool warm) {
+std::vector<Case> cases(bool quick, bool warm, std::span<const int> head_dims, std::span<const int> groups) {
   std::vector<Case> all;
   const std::vector<int> depths = quick ? std::vector{300} : warm ? std::vector{512} : std::vector{512, 4096, 32768};
   for (const int depth : depths)
     for (const int batch : {1, 16})
       for (const bool scattered : {false, true})
         for (const KvType type : {KvType::kI16, KvType::kF16, KvType::kQ8_0})
-          for (const int head_dim : {64, 128})
-            for (const int group : {1, 3, 4, 8}) all.push_back({depth, batch, head_dim, group, type, scattered});
+          for (const int head_dim : head_dims)
+            for (const int group : groups) all.push_back({depth, batch, head_dim, group, type, scattered});
   for (const KvType type : {KvType::kI16, KvType::kF16, KvType::kQ8_0})
-    for (const int head_dim : {64, 128})
-      for (const int group : {1, 3, 4, 8})
+    for (const int head_dim : head_dims)
+      for (const int group : groups)
         all.push_back({quick ? 700 : 4096 + 512, 16, head_dim, group, type, false, quick ? 512 : 4096});
   return all;
 }
@@ -189,11 +191,14 @@ int run(int argc, char** argv) {
   int threads = 0, rounds = 9;
   std::string isa = "auto", filter;
   bool quick = false, token_major = false, warm = false;
+  std::vector<int> head_dims{64, 128}, groups{1, 3, 4, 8};
   CLI::App app("Times batched decode attention against a plain read loop and the peak of multiply-adds.");
   app.add_option("--threads", threads, "Threads; default: usable CPUs")->check(CLI::PositiveNumber);
   app.add_option("--isa", isa, "Instruction set, as for octavo");
   app.add_option("--rounds", rounds, "Rounds of each case; medians are shown")->check(CLI::PositiveNumber);
   app.add_option("--filter", filter, "Only cases whose name contains this");
+  app.add_option("--head-dims", head_dims, "Dimensions of a head")->delimiter(',')->check(CLI::Range(1, kMaxHeadDim));
+  app.add_option("--groups", groups, "Query heads of a KV head")->delimiter(',')->check(CLI::PositiveNumber);
   app.add_flag("--token-major", token_major,
                "K by token instead of by dimension, as in the contiguous layout; not q8_0");
   app.add_flag("--warm", warm, "One small layer again and again: what computing takes when nothing comes from memory");
@@ -204,16 +209,18 @@ int run(int argc, char** argv) {
   const KernelTable& kernels = kernel_table(*level);
   ThreadPool pool(threads > 0 ? threads : usable_cpus());
   Machine machine(*level, pool);
+  const int most_dims = std::ranges::max(head_dims);
   auto arena = AlignedBuffer<std::uint8_t>::with_huge_pages(
       quick ? std::size_t{64} << 20
-            : std::size_t{32768} * 16 * kKvHeads * 2 * (128 * 2 + 2 * scales_per_head(KvType::kI16, 128)));
+            : std::size_t{32768} * 16 * kKvHeads * 4 *
+                  (static_cast<std::size_t>(most_dims) + scales_per_head(KvType::kI16, most_dims)));
   fmt::print("{}, {} threads, {}\n\n", cpu_model_name(), pool.num_threads(), isa_name(*level));
   fmt::print(
       "depth · batch · head_dim · GQA · type · blocks | loaded MB | read GB/s | attention GB/s | G multiply-adds/s, "
       "peak | bound by | time / "
       "bound\n");
   fmt::print("---|---:|---:|---:|---:|---|---:\n");
-  for (const Case& c : cases(quick, warm)) {
+  for (const Case& c : cases(quick, warm, head_dims, groups)) {
     if (name_of(c).find(filter) == std::string::npos) continue;
     if (token_major && scale_dims(c.type) > 0) continue;
     const Setup setup(c, token_major ? KOrder::kTokenMajor : KOrder::kDimMajor,
