@@ -182,6 +182,28 @@ void attend_tile(const TileSource& from, const AttentionItem& item, const Attent
   ahead.fetch_rest();
 }
 
+/// How many of the `left` queries that have not met a tile go over it side by side: as many as there can be, except
+/// that
+/// - two passes are as long as each other, so that each has time for its half of what is fetched;
+/// - with 16 registers five to seven queries of q8_0 are faster in two passes, and three or four beside eight. Those of
+///   i16, twice as many bytes, rather wait for memory once.
+template <KvElement E>
+constexpr int queries_of_pass(int left) {
+  constexpr int kMost = kMaxTileQueries;
+  if (left <= kFewQueries) return left;
+  if (kSmallPasses<E>) return 3;
+  if (kLanes != 8) return left <= kMost ? left : left <= 2 * kMost ? (left + 1) / 2 : kMost;
+  if (left < kMost) return E == KvElement::kQ8_0 ? (left + 1) / 2 : left;
+  return left > kMost && left < 2 * kMost ? 4 : kMost;
+}
+
+template <KvElement E>
+constexpr int passes_over_tile(int queries) {
+  int passes = 0;
+  for (; queries > 0; queries -= queries_of_pass<E>(queries)) ++passes;
+  return passes;
+}
+
 template <KvElement E>
 inline void attend_queries(const TileSource& from, const AttentionItem& item, const AttentionQuery* queries, int count,
                            int tile, Ahead& ahead, const TileParts& part) {
@@ -190,17 +212,22 @@ inline void attend_queries(const TileSource& from, const AttentionItem& item, co
     case 2: return attend_tile<E, 2>(from, item, queries, tile, ahead, part);
     case 3: return attend_tile<E, 3>(from, item, queries, tile, ahead, part);
     case 4: return attend_tile<E, 4>(from, item, queries, tile, ahead, part);
-    case 5: return attend_tile<E, 5>(from, item, queries, tile, ahead, part);
-    case 6: return attend_tile<E, 6>(from, item, queries, tile, ahead, part);
-    case 7: return attend_tile<E, 7>(from, item, queries, tile, ahead, part);
-    default: return attend_tile<E, 8>(from, item, queries, tile, ahead, part);
+    default: break;
+  }
+  if constexpr (!kSmallPasses<E>) {
+    switch (count) {
+      case 5: return attend_tile<E, 5>(from, item, queries, tile, ahead, part);
+      case 6: return attend_tile<E, 6>(from, item, queries, tile, ahead, part);
+      case 7: return attend_tile<E, 7>(from, item, queries, tile, ahead, part);
+      default: return attend_tile<E, 8>(from, item, queries, tile, ahead, part);
+    }
   }
 }
 
-/// Where the tile at `tile` is read from by `groups` passes; a copy is made in `floats` if that pays.
+/// Where the tile at `tile` is read from by `passes`; a copy is made in `floats` if that pays.
 template <KvElement E>
-inline TileSource tile_source(const KvLayer& kv, const AttentionItem& item, int tile, int groups, float* floats) {
-  if (!copy_pays<E>(kv, groups)) return {kv, item, 0};
+inline TileSource tile_source(const KvLayer& kv, const AttentionItem& item, int tile, int passes, float* floats) {
+  if (!copy_pays<E>(kv, passes)) return {kv, item, 0};
   TileSource source{copy_layer<E>(kv.head_dim, floats), item, tile};
   copy_tile<E>(kv, item, tile, source.kv);
   source.at.blocks = kCopyBlockIds;
@@ -233,20 +260,17 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
     for (int i = 0; i < item.num_queries; ++i) max_of(states + (size_t)i * state_floats, kv.head_dim) = kNoScore;
   float* partial = item.partial;
   const size_t head = (size_t)item.kv_head * (size_t)item.head_stride;  // in q and out
-  const int groups = (item.num_queries + kMaxTileQueries - 1) / kMaxTileQueries;
-  // Two passes are as long as each other, so that each has time for its half of what is fetched. More of them have time
-  // enough, and as many queries at once as there can be are fastest.
-  const int pass_queries = groups == 2 ? (item.num_queries + 1) / 2 : kMaxTileQueries;
+  const int passes = passes_over_tile<E>(item.num_queries);
   for (int tile = item.begin / kTileTokens * kTileTokens; tile < item.end; tile += kTileTokens) {
     const AttentionAhead following = tile + kTileTokens < item.end
                                          ? AttentionAhead{{blocks_of_tile(item, tile + kTileTokens, kv.block_size)}, 1}
                                          : next;
     AheadBlocks blocks_ahead(kv, following);
-    const TileSource source = tile_source<E>(kv, item, tile, groups, copied);
-    for (int group = 0; group < groups; ++group) {
-      const int first = group * pass_queries, left = item.num_queries - first;
-      const int count = left < pass_queries ? left : pass_queries;
-      blocks_ahead.begin_share(group, groups);
+    const TileSource source = tile_source<E>(kv, item, tile, passes, copied);
+    for (int first = 0, count = 0; first < item.num_queries; first += count) {
+      const int left = item.num_queries - first;
+      count = queries_of_pass<E>(left);
+      blocks_ahead.begin_share(left - count, item.num_queries);
       Ahead ahead(blocks_ahead);
       float* const state = states + (size_t)first * state_floats;
       TileParts part;
@@ -260,7 +284,7 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
       // Results of earlier tiles have pushed those that will be written out of the caches.
       if (partial != nullptr) prefetch_floats(part.of[0], (size_t)count * state_floats);
       const AttentionQuery* queries = item.queries + first;
-      const int after = left - count < pass_queries ? left - count : pass_queries;
+      const int after = queries_of_pass<E>(left - count);
       if (item.partial == nullptr) prefetch_rows(queries + count, after, &AttentionQuery::q, head, kv.head_dim);
       if (item.partial == nullptr && tile + kTileTokens >= item.end)
         prefetch_rows(queries, count, &AttentionQuery::out, head, kv.head_dim);

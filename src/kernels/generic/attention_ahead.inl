@@ -19,7 +19,8 @@ class AheadBlocks {
     for (int i = 0; i < ahead.num_parts; ++i) heads_ += ahead.parts[i].num_blocks * ahead.parts[i].num_heads;
     left_ = heads_;
   }
-  void begin_share(int share, int shares) { end_ = (int)((int64_t)heads_ * (shares - 1 - share) / shares); }
+  /// A pass begins, behind which so many of so many queries are left: what is theirs is left to them.
+  void begin_share(int queries_left, int queries) { end_ = (int)((int64_t)heads_ * queries_left / queries); }
 
   /// The next block; nothing when the share is used up. Rare: compiled apart from the loops over products.
   __attribute__((noinline, cold)) Lines next() {
@@ -97,15 +98,16 @@ struct Ahead {
 };
 
 /// Whether N queries' products wait for memory more than for their own units. Integers of 16 bits are as many bytes as
-/// halfs, and multiplied twice as fast.
+/// halfs, and multiplied twice as fast; those of 8 bits are half as many.
 template <KvElement E, int N>
-inline constexpr bool kSpacedFetch = N <= kFewQueries || E == KvElement::kI16;
+inline constexpr bool kSpacedFetch = E == KvElement::kI16 || (E == KvElement::kQ8_0 ? N <= kFewQueries : N <= 7);
 
-/// Whether their loops are so much faster than memory that requests are dropped although they are spaced: those of i16
-/// are with vectors of 16 lanes. Elsewhere a second request costs more than it saves.
+/// Whether requests are dropped although they are spaced, because loops are much faster than memory or, with more than
+/// a few queries, wait for neither of both for long. With vectors of 8 lanes, and elsewhere, a second request costs
+/// more than it saves.
 template <KvElement E, int N>
 inline constexpr bool kFetchAgain =
-    E == KvElement::kI16 ? (kLanes == 16 && N > kFewQueries) : (E == KvElement::kQ8_0 && N == 1);
+    E == KvElement::kQ8_0 ? N == 1 : kLanes == 16 && N > kFewQueries&& kSpacedFetch<E, N>;
 
 /// N lines, as suits the loops over Q queries.
 template <KvElement E, int Q, int N>

@@ -41,6 +41,12 @@ constexpr int score_vectors_at_once() {
   return N * 4 <= kMostSums ? 4 : N * 2 <= kRegisters / 2 ? 2 : 1;
 }
 
+/// Vectors of 8 lanes come with 16 registers. The sums of three queries fit into them with what they are made of, in
+/// chains enough to hide a multiply-add's latency; more queries have fewer chains, or sums in memory. Integers in pairs
+/// have their sums in memory anyway between runs of dimensions.
+template <KvElement E>
+inline constexpr bool kSmallPasses = kLanes == 8 && !kInPairs<E>;
+
 /// The first n elements, the others 0.
 template <KvElement E>
 inline I16 load_pairs_n(const typename Kv<E>::Element* p, int n) {

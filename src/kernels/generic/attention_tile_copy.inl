@@ -103,15 +103,15 @@ __attribute__((noinline)) void copy_tile(const KvLayer& kv, const AttentionItem&
   }
 }
 
-/// Whether `groups` passes over a tile are faster with a copy. Writing it takes as long as widening it four times on
+/// Whether that many passes over a tile are faster with a copy. Writing it takes as long as widening it four times on
 /// Zen 4; on Zen 5, where widening takes no multiply-add's slot, it costs an eighth of six passes and a thirtieth of
-/// sixteen.
+/// sixteen. Passes of three queries read it so often that its bytes, twice as many, cost more than widening does.
 template <KvElement E>
-inline bool copy_pays(const KvLayer& kv, int groups) {
+inline bool copy_pays(const KvLayer& kv, int passes) {
   if (kInPairs<E>) return kv.k_order == KOrder::kTokenMajor;
-  if (groups < 2) return false;
+  if (passes < 2) return false;
   if (kv.k_order == KOrder::kTokenMajor || kv.block_size < kLanes) return true;
-  return E != KvElement::kF32 && groups > 10;
+  return E != KvElement::kF32 && passes > 10 && !kSmallPasses<E>;
 }
 
 }  // namespace
