@@ -107,7 +107,7 @@ inline constexpr bool kSpacedFetch = E == KvElement::kI16 || (E == KvElement::kQ
 /// more than it saves.
 template <KvElement E, int N>
 inline constexpr bool kFetchAgain =
-    E == KvElement::kQ8_0 ? N == 1 : kLanes == 16 && N > kFewQueries&& kSpacedFetch<E, N>;
+    E == KvElement::kQ8_0 ? N == 1 : (kLanes == 16 && N > kFewQueries && kSpacedFetch<E, N>);
 
 /// N lines, as suits the loops over Q queries.
 template <KvElement E, int Q, int N>

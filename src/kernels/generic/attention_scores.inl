@@ -42,8 +42,8 @@ constexpr int score_vectors_at_once() {
 }
 
 /// Vectors of 8 lanes come with 16 registers. The sums of three queries fit into them with what they are made of, in
-/// chains enough to hide a multiply-add's latency; more queries have fewer chains, or sums in memory. Integers in pairs
-/// have their sums in memory anyway between runs of dimensions.
+/// chains enough to hide a multiply-add's latency; more queries have fewer chains, or sums in memory. Products of pairs
+/// are half as many, and up to eight queries at once are faster.
 template <KvElement E>
 inline constexpr bool kSmallPasses = kLanes == 8 && !kInPairs<E>;
 
