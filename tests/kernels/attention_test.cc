@@ -28,6 +28,7 @@ struct Shape {
   int window = 0;
   float q_scale = 1;  // the standard deviation of a score
   KOrder k_order = KOrder::kDimMajor;
+  std::uint8_t unwritten = 0xFF;  // what memory holds that nobody wrote: NaN in every type
 };
 
 /// A sequence's K, V and queries, in the cache and as plain floats. Blocks lie in shuffled order.
@@ -54,8 +55,7 @@ class Case {
     layer_.block_size = s.block_size;
     layer_.num_kv_heads = s.kv_heads;
     layer_.head_dim = s.head_dim;
-    // Memory that nobody wrote holds NaN in every type: it must never reach a result.
-    arena_.assign(layer_.block_bytes * (num_blocks + 2), 0xFF);
+    arena_.assign(layer_.block_bytes * (num_blocks + 2), s.unwritten);
     layer_.data = arena_.data();
     blocks_.resize(num_blocks);
     std::iota(blocks_.begin(), blocks_.end(), 1);
@@ -290,6 +290,24 @@ TEST_P(Attention, ScoresFarApartMakeNoSubnormalNumbers) {
       std::feclearexcept(FE_UNDERFLOW);
       c.run(kMaxTileQueries);
       EXPECT_FALSE(std::fetestexcept(FE_UNDERFLOW)) << "type " << type << " deviation " << deviation;
+    }
+}
+
+// Largest integers, and large numbers, in lanes that are masked afterwards.
+TEST_P(Attention, MemoryThatNobodyWroteReachesNoResult) {
+  for (Shape shape : kShapes)
+    for (const int type : kAllTypes) {
+      shape.kv_type = type;
+      shape.unwritten = 0xFF;
+      random.seed(9);
+      const std::vector<float> expected = Case(kernels(), shape, random).run(kMaxTileQueries);
+      for (const std::uint8_t unwritten : {std::uint8_t{0x7F}, std::uint8_t{0x80}}) {
+        shape.unwritten = unwritten;
+        random.seed(9);
+        const std::vector<float> got = Case(kernels(), shape, random).run(kMaxTileQueries);
+        ASSERT_EQ(std::memcmp(expected.data(), got.data(), got.size() * sizeof(float)), 0)
+            << "length " << shape.length << " type " << type << " unwritten " << int{unwritten};
+      }
     }
 }
 

@@ -294,9 +294,11 @@ inline I16 i16_pair_of(I32 a) {
   }
   return r;
 }
-/// acc + the two products of each lane.
+/// acc + the two products of each lane. Wraps, as the instructions of other levels do: a lane behind a row's last token
+/// multiplies what memory holds there, before it is masked.
 inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
-  for (int i = 0; i < kLanes * 2; ++i) acc.v[i / 2] += (int32_t)a.v[i] * b.v[i];
+  for (int i = 0; i < kLanes * 2; ++i)
+    acc.v[i / 2] = (int32_t)((uint32_t)acc.v[i / 2] + (uint32_t)((int32_t)a.v[i] * b.v[i]));
   return acc;
 }
 /// Says that a sum is in a register once the loop that made it is left. Without it GCC 12 moves all of them from
