@@ -187,7 +187,7 @@ bool AttentionPlan::fetches_far(const KvLayer& kv) const {
 // What an item fetches though it need not: what memory gives while its last tile is computed, but no more than that
 // tile's own bytes in each pass over it, because the kernel fetches no faster.
 std::size_t AttentionPlan::bytes_meanwhile(const AttentionItem& item, const KvLayer& kv) const {
-  if (item.num_queries <= kMaxTileQueries || !fetches_far(kv)) return 0;
+  if (item.num_queries <= kMaxTileQueries) return 0;
   const auto queries = static_cast<std::size_t>(item.num_queries), passes = (queries - 1) / kMaxTileQueries + 1;
   const int last_tile = (item.end - 1) / kTileTokens * kTileTokens;
   const auto tokens = static_cast<std::size_t>(item.end - std::max(item.begin, last_tile));
@@ -199,6 +199,7 @@ std::size_t AttentionPlan::bytes_meanwhile(const AttentionItem& item, const KvLa
 void AttentionPlan::run_round(int round, const KvLayer& kv, AttentionFn attention, ThreadPool& pool) {
   count_claims(round);
   share_tickets();
+  const bool far = fetches_far(kv);
   pool.for_ranges(static_cast<std::size_t>(num_threads_), 1, [&](std::size_t, std::size_t, int worker) {
     float* scratch = scratch_.data() + static_cast<std::size_t>(worker) * thread_floats();
     Walk walk{.states = scratch + attention_scratch_floats(shape_.head_dim)};
@@ -211,7 +212,7 @@ void AttentionPlan::run_round(int round, const KvLayer& kv, AttentionFn attentio
     claim();
     while (!queue.empty()) {
       const AttentionStretch at = queue.pop();
-      const std::size_t bytes = bytes_meanwhile(at.first, kv);  // the same for each of its heads
+      const std::size_t bytes = far ? bytes_meanwhile(at.first, kv) : 0;  // the same for each of its heads
       for (int i = 0; i < at.num_heads; ++i) {
         while (queue.wants_more(bytes) && claim());
         attention(kv, at.item(i), queue.fetch(i, at.num_heads, bytes), scratch);
