@@ -47,10 +47,18 @@ ThreadPool::ThreadPool(int num_threads)
       oversubscribed_(num_threads_ > usable_cpus()),
       shares_(static_cast<std::size_t>(num_threads_)) {
   threads_.reserve(static_cast<std::size_t>(num_threads_ - 1));
-  for (int worker = 1; worker < num_threads_; ++worker) threads_.emplace_back([this, worker] { worker_main(worker); });
+  try {
+    for (int worker = 1; worker < num_threads_; ++worker)
+      threads_.emplace_back([this, worker] { worker_main(worker); });
+  } catch (...) {
+    stop_workers();
+    throw;
+  }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { stop_workers(); }
+
+void ThreadPool::stop_workers() {
   stop_.store(true, std::memory_order_relaxed);
   epoch_.fetch_add(1, std::memory_order_release);
   epoch_.notify_all();

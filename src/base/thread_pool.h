@@ -14,9 +14,13 @@
 
 namespace octavo {
 
+/// More than any machine has use for: what options are checked against.
+inline constexpr int kMaxThreads = 1024;
+
 class ThreadPool {
  public:
-  /// `num_threads` workers in all, the caller among them; at least 1.
+  /// `num_threads` workers in all, the caller among them; at least 1. Throws std::system_error where the system refuses
+  /// one, and leaves none behind.
   explicit ThreadPool(int num_threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -73,6 +77,7 @@ class ThreadPool {
   void run(const Region& region);
   void work(int worker);
   void worker_main(int worker);
+  void stop_workers();
   std::uint32_t wait_for_region(std::uint32_t seen);
 
   const int num_threads_;

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/cpu_info.h"
+#include "base/thread_pool.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
 
@@ -14,7 +15,6 @@ namespace octavo::cli {
 namespace {
 
 constexpr std::string_view kDefaultModel = "octavo/models/SmolLM2-135M-Instruct.Q4_1.gguf";
-constexpr int kMaxThreads = 1024;
 constexpr int kMaxContext = 1 << 30;
 constexpr int kMaxChunk = 1 << 16;
 

@@ -12,7 +12,6 @@
 namespace octavo {
 namespace {
 
-constexpr int kMaxThreads = 1024;
 constexpr int kMaxStepTokens = 65536;  // rows; activations of all of them are held
 constexpr double kMaxTargetMs = 60'000;
 

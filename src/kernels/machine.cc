@@ -26,7 +26,6 @@ constexpr std::size_t kMeasuredBytes = std::size_t{256} << 20;  // larger than t
 constexpr std::int64_t kProbeRounds = 1 << 20;
 constexpr std::array<std::int8_t, 16> kOperands = {3, 1, 5, 7, 2, 9, 4, 6, 11, 8, 13, 10, 15, 12, 17, 14};
 constexpr int kRepeats = 7;
-constexpr int kMaxThreads = 1024;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <system_error>
 
 #include "base/cpu_info.h"
 #include "base/error.h"
@@ -51,6 +52,19 @@ Result<int> check_length(std::size_t slot, std::int64_t length, int num_rows, co
   return static_cast<int>(length);
 }
 
+/// Positions of a slot in a layer, whose oldest ones that its rows see may have been given back.
+Result<int> check_slot(const PagedKvCache& cache, int layer, std::size_t s, const ChunkRows& slot, int window,
+                       const AttentionOptions& options) {
+  if (!cache.has_sequence(slot.id)) return fail("slot {}: {}", s, describe(SequenceNotFound{slot.id}));
+  OCTAVO_TRY(const int length, check_length(s, cache.layer_length(slot.id, layer), slot.num_rows, options));
+  const int begin = window == 0 ? 0 : std::max(0, length - slot.num_rows + 1 - window);
+  const std::int64_t held = cache.table(slot.id, cache.group_of_layer(layer)).first_held();
+  if (length > 0 && begin / cache.block_size() < held)
+    return fail("slot {}: found keys and values from position {} on, expected from {}: commit() comes after attention",
+                s, held * cache.block_size(), begin);
+  return length;
+}
+
 }  // namespace
 
 struct BatchedAttention::Impl {
@@ -88,6 +102,7 @@ struct BatchedAttention::Impl {
   }
 
   void run(const Dims& dims, std::size_t num_rows, const KvLayer& kv, KvType type, int window) {
+    if (sequences.empty()) return;
     AttentionPlan& attention = plan_for(dims, num_rows);
     attention.build(sequences, window, kv.block_size);
     const ThreadPool::Step step(pool);
@@ -110,8 +125,13 @@ struct BatchedAttention::Impl {
 
 Result<BatchedAttention> BatchedAttention::create(int num_threads, const std::string& isa) {
   OCTAVO_TRY(const IsaLevel level, parse_isa(isa));
-  if (num_threads < 0) return fail("num_threads: found {}, expected at least 0", num_threads);
-  return BatchedAttention(std::make_unique<Impl>(level, num_threads == 0 ? usable_cpus() : num_threads));
+  if (num_threads < 0 || num_threads > kMaxThreads)
+    return fail("num_threads: found {}, expected 0 to {}", num_threads, kMaxThreads);
+  try {
+    return BatchedAttention(std::make_unique<Impl>(level, num_threads == 0 ? usable_cpus() : num_threads));
+  } catch (const std::system_error& error) {  // the system refuses another thread
+    return fail("num_threads: found {}, starting threads: {}", num_threads, error.what());
+  }
 }
 
 BatchedAttention::BatchedAttention(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -137,10 +157,12 @@ Result<void> BatchedAttention::chunk(const PagedKvCache& cache, int layer, std::
              check_shape(options, cache.num_kv_heads(), cache.head_dim(), num_rows, queries.size(), out.size()));
   const int g = cache.group_of_layer(layer);
   const PagedKvCache::Group& group = cache.group(g);
+  // What left the group's window is not there to be seen.
+  const int window =
+      group.window > 0 && (options.window == 0 || options.window > group.window) ? group.window : options.window;
   std::vector<int> lengths;
   for (std::size_t s = 0; s < slots.size(); ++s) {
-    if (!cache.has_sequence(slots[s].id)) return fail("slot {}: {}", s, describe(SequenceNotFound{slots[s].id}));
-    OCTAVO_TRY(const int length, check_length(s, cache.sequence_length(slots[s].id, g), slots[s].num_rows, options));
+    OCTAVO_TRY(const int length, check_slot(cache, layer, s, slots[s], window, options));
     lengths.push_back(length);
   }
   impl_->begin(queries, options.scale, out);
@@ -149,9 +171,6 @@ Result<void> BatchedAttention::chunk(const PagedKvCache& cache, int layer, std::
     impl_->add(cache.table(slots[s].id, g).block_ids(), first_float, out.data(), lengths[s], slots[s].num_rows);
     first_float += static_cast<std::size_t>(slots[s].num_rows) * dims.row_floats();
   }
-  // What left the group's window is not there to be seen.
-  const int window =
-      group.window > 0 && (options.window == 0 || options.window > group.window) ? group.window : options.window;
   const auto index = static_cast<int>(std::ranges::find(group.layers, layer) - group.layers.begin());
   impl_->run(dims, num_rows, cache.storage().layer(g, index), cache.type(), window);
   return {};
@@ -171,7 +190,7 @@ Result<void> BatchedAttention::decode(const ContiguousKvCache& cache, std::span<
   for (std::size_t row = 0; row < num_rows; ++row)
     impl_->add(std::span(impl_->batch_rows).subspan(row, 1), row * dims.row_floats(), out.data(),
                cache.length(static_cast<int>(row)), 1);
-  if (!impl_->sequences.empty()) impl_->run(dims, num_rows, cache.layer(), cache.type(), options.window);
+  impl_->run(dims, num_rows, cache.layer(), cache.type(), options.window);
   return {};
 }
 

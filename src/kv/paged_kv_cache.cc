@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <new>
 
 #include "base/cpu_info.h"
 #include "kernels/dispatch.h"
@@ -99,7 +100,7 @@ Result<KvStorage> make_contiguous(const PagedKvOptions& options, KvShape shape, 
 PagedKvCache::PagedKvCache() = default;
 PagedKvCache::~PagedKvCache() = default;
 
-Result<std::unique_ptr<PagedKvCache>> PagedKvCache::create(const PagedKvOptions& options) {
+Result<std::unique_ptr<PagedKvCache>> PagedKvCache::create(const PagedKvOptions& options) try {
   OCTAVO_TRY_VOID(check_options(options));
   std::vector<Group> groups = make_groups(options.layer_windows);
   const KvShape shape = make_shape(options, groups);
@@ -125,6 +126,9 @@ Result<std::unique_ptr<PagedKvCache>> PagedKvCache::create(const PagedKvOptions&
   }
   if (paged && options.prefix_cache) impl.make_prefix_caches();
   return cache;
+} catch (const std::bad_alloc&) {
+  return fail("no memory for the books of the KV cache: an arena of {} bytes or {} blocks", options.memory_bytes,
+              options.num_blocks);
 }
 
 // What can be attached begins in the group without a window, so that a windowed block goes when the block of the same

@@ -139,6 +139,23 @@ void PagedKvCache::Impl::update_length(GroupState& state, int g) const {
   }
 }
 
+std::int64_t PagedKvCache::layer_length(SequenceId id, int layer) const {
+  const SequenceState* sequence = impl_->find(id);
+  if (sequence == nullptr || layer < 0 || layer >= num_layers()) return 0;
+  const auto [g, layer_index] = impl_->layer_places[static_cast<std::size_t>(layer)];
+  const GroupState& state = sequence->groups[static_cast<std::size_t>(g)];
+  const WrittenBits& written = impl_->groups[static_cast<std::size_t>(g)]->written;
+  std::int64_t length = state.length;
+  while (length < state.table.token_capacity()) {
+    const auto index = static_cast<std::size_t>(length / block_size());
+    const int known = static_cast<int>(length % block_size()), seen = state.visible[index];
+    const int leading = written.leading_of_layer(state.table.block_ids()[index], layer_index, known, seen);
+    length = static_cast<std::int64_t>(index) * block_size() + leading;
+    if (leading < block_size()) break;
+  }
+  return length;
+}
+
 void PagedKvCache::commit(SequenceId id, std::int64_t end) {
   SequenceState* sequence = impl_->find(id);
   OCTAVO_CHECK(sequence != nullptr, "sequence {}", id);

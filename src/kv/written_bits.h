@@ -66,16 +66,19 @@ class WrittenBits {
     std::memcpy(row(to, 0), row(from, 0), static_cast<std::size_t>(num_layers_) * row_bytes_);
   }
 
-  /// Leading slots that are written in every layer; the first `known` of them are known to be.
+  /// Leading slots that are written in a layer, at most `most`; the first `known` of them are known to be.
+  int leading_of_layer(BlockId block, int layer, int known, int most) const {
+    const std::uint8_t* const bits = row(block, layer);
+    int slots = known / 8 * 8;
+    while (slots < most && bits[slots / 8] == 0xFF) slots += 8;
+    if (slots < most) slots += std::countr_one(bits[slots / 8]);
+    return std::min(most, slots);
+  }
+  /// The same of every layer.
   int leading(BlockId block, int known = 0) const {
     int least = block_size_;
-    for (int layer = 0; layer < num_layers_ && least > known; ++layer) {
-      const std::uint8_t* const bits = row(block, layer);
-      int slots = known / 8 * 8;
-      while (slots < least && bits[slots / 8] == 0xFF) slots += 8;
-      if (slots < least) slots += std::countr_one(bits[slots / 8]);
-      least = std::min(least, slots);
-    }
+    for (int layer = 0; layer < num_layers_ && least > known; ++layer)
+      least = leading_of_layer(block, layer, known, least);
     return least;
   }
   /// Slots up to the last one that is written in any layer.

@@ -1,10 +1,15 @@
 #include "base/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstddef>
+#include <cstdlib>
+#include <fstream>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -100,6 +105,25 @@ TEST(ThreadPool, TheCallerWorksToo) {
 TEST(ThreadPool, CanBeMadeAndDestroyedWithoutWork) {
   for (int i = 0; i < 20; ++i) ThreadPool pool(4);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their own memory has no room in a limit
+TEST(ThreadPoolDeathTest, AThreadThatTheSystemRefusesIsAnExceptionAndLeavesNoneBehind) {
+  const auto limited = [] {
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t bytes = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + (rlim_t{256} << 20);
+    const rlimit limit{bytes, bytes};
+    if (::setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(1);
+    try {
+      const ThreadPool pool(kMaxThreads);
+    } catch (const std::system_error&) {
+      std::_Exit(0);
+    }
+    std::_Exit(2);
+  };
+  EXPECT_EXIT(limited(), testing::ExitedWithCode(0), "");
+}
+#endif
 
 TEST(ThreadPool, LessThanOneThreadIsOne) {
   ThreadPool pool(0);

@@ -220,6 +220,7 @@ const Shape kShapes[] = {
     {.block_size = 32, .group = 2, .length = 513, .rows = 9, .window = 512},
     {.block_size = 4, .group = 2, .length = 50, .rows = 5},
     {.block_size = 1, .group = 1, .head_dim = 6, .length = 21, .rows = 21},
+    {.block_size = 4, .kv_heads = 1, .group = 2, .head_dim = 512, .length = 40, .rows = 2},
     {.block_size = 256, .group = 8, .length = 290, .rows = 6},
     {.group = 1, .head_dim = 96, .length = 1100, .rows = 40},
     {.kv_heads = 1, .group = 3, .head_dim = 33, .length = 270, .rows = 2},

@@ -104,6 +104,7 @@ TEST(BatchedAttention, A5_errors_of_a_slot_name_it_and_both_lengths) {
 TEST(BatchedAttention, A5_an_unknown_isa_and_a_negative_number_of_threads_are_refused) {
   EXPECT_THAT(BatchedAttention::create(1, "mmx").error().message, HasSubstr("mmx"));
   EXPECT_THAT(BatchedAttention::create(-1).error().message, HasSubstr("num_threads: found -1"));
+  EXPECT_THAT(BatchedAttention::create(1025).error().message, HasSubstr("found 1025, expected 0 to 1024"));
 }
 
 TEST(BatchedAttention, A6_a_slot_without_keys_and_values_is_an_error_unless_zeros_are_wanted) {

@@ -83,7 +83,7 @@ TEST(BatchedAttention, A1_reads_the_layer_it_is_asked_for) {
 }
 
 class EveryShape : public ::testing::TestWithParam<int> {};  // head_dim
-INSTANTIATE_TEST_SUITE_P(BatchedAttention, EveryShape, ::testing::Values(1, 6, 33, 64, 80, 96, 128, 256));
+INSTANTIATE_TEST_SUITE_P(BatchedAttention, EveryShape, ::testing::Values(1, 6, 33, 64, 80, 96, 128, 256, 512));
 
 // Every element type, block size and level: within the bounds, and the same bits for every block size.
 TEST_P(EveryShape, A2_A7_groups_of_1_to_16_are_within_the_bounds_of_every_element_type) {

@@ -332,6 +332,8 @@ TEST(PagedKvCache, P14_length_counts_what_is_written_in_every_layer) {
   EXPECT_EQ(cache->sequence_length(id), 0);
   ASSERT_TRUE(write_number(*cache, id, 0, 0, 1));
   EXPECT_EQ(cache->sequence_length(id), 0);
+  EXPECT_EQ(cache->layer_length(id, 0), 1);
+  EXPECT_EQ(cache->layer_length(id, 1), 0);
   EXPECT_EQ(cache->token_capacity(id), 4);
   ASSERT_TRUE(write_number(*cache, id, 1, 0, 1));
   EXPECT_EQ(cache->sequence_length(id), 1);
@@ -340,6 +342,18 @@ TEST(PagedKvCache, P14_length_counts_what_is_written_in_every_layer) {
   EXPECT_EQ(cache->sequence_length(id), 1);
   for (const int layer : {1, 0}) ASSERT_TRUE(write_number(*cache, id, layer, 1, 1));
   EXPECT_EQ(cache->sequence_length(id), 3);  // up to what was behind the gap
+  for (std::int64_t position = 3; position < 9; ++position) ASSERT_TRUE(write_number(*cache, id, 1, position, 1));
+  EXPECT_EQ(cache->sequence_length(id), 3);
+  EXPECT_EQ(cache->layer_length(id, 0), 3);
+  EXPECT_EQ(cache->layer_length(id, 1), 9);  // two blocks further
+  EXPECT_EQ(cache->layer_length(id, 2), 0);
+  const SequenceId child = *cache->fork(id);
+  ASSERT_TRUE(cache->truncate(child, 6));
+  EXPECT_EQ(cache->layer_length(child, 1), 6);  // in a block of which the other sequence sees more
+  EXPECT_EQ(cache->layer_length(id, 1), 9);
+  EXPECT_EQ(cache->layer_length(77, 0), 0);
+  EXPECT_EQ(cache->layer_length(id, 3), 0);
+  EXPECT_EQ(cache->layer_length(id, -1), 0);
   EXPECT_EQ(cache->sequence_length(77), 0);
   EXPECT_EQ(cache->token_capacity(77), 0);
   EXPECT_EQ(cache->sequence_length(id, 2), 0);

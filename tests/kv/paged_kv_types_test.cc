@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <random>
 
 #include "kv/kv_values.h"
@@ -91,6 +93,19 @@ TEST(PagedKvCache, P15_bf16_errs_by_2_to_minus_9_of_the_next_power_of_two) {
   }
 }
 
+TEST(PagedKvCache, P15_f32_and_bf16_keep_infinities_and_what_is_not_a_number) {
+  const auto of_bits = [](std::uint32_t bits) { return std::bit_cast<float>(bits); };
+  const std::vector<float> key = {INFINITY, -INFINITY, of_bits(0x7F800001), of_bits(0x7FFFFFFF), of_bits(0xFFFFFFFF)};
+  for (const KvType type : {KvType::kF32, KvType::kBF16}) {
+    const Stored got = store(type, KvLayout::kPaged, 16, 1, 5, key, key);
+    for (const std::vector<float>& found : {got.key, got.value}) {
+      EXPECT_EQ(found[0], INFINITY);
+      EXPECT_EQ(found[1], -INFINITY);
+      for (const std::size_t i : {2, 3, 4}) EXPECT_TRUE(std::isnan(found[i])) << kv_type_name(type) << i;
+    }
+  }
+}
+
 // Of the `run` dimensions that have a scale in common, the largest is the integer `top_integer`; the half that is
 // stored is the scale of the integer `one`.
 void expect_half_a_step(KvType type, KvLayout layout, std::size_t run, float top_integer, float one) {
@@ -127,6 +142,27 @@ TEST(PagedKvCache, P15_q8_0_errs_by_half_a_step_of_its_32_dimensions) {
 TEST(PagedKvCache, P15_i16_errs_by_2_to_minus_14_of_the_largest_of_its_64_dimensions) {
   for (const KvLayout layout : {KvLayout::kPaged, KvLayout::kContiguous})
     expect_half_a_step(KvType::kI16, layout, 64, 8192, 8192);
+}
+
+// Where the scale is a subnormal half, it is a multiple of 2^-24.
+TEST(PagedKvCache, P15_small_values_err_by_half_a_step_of_a_scale_that_reaches_them) {
+  struct Integers {
+    KvType type;
+    float top, one;  // the largest integer, and the one that is the scale
+  };
+  for (const auto& [type, top_integer, one] : {Integers{KvType::kQ8_0, 127, 1}, {KvType::kI16, 8192, 8192}}) {
+    for (float top = -8; top > -40; top -= 0.37F) {
+      const std::vector<float> key = random_floats(32, top - 3, top, 6);
+      float largest = 0;
+      for (const float x : key) largest = std::max(largest, std::abs(x));
+      const float step = (largest * one / top_integer * (1 + 0x1p-11F) + 0x1p-24F) / one;
+      const Stored got = store(type, KvLayout::kPaged, 16, 1, 32, key, key);
+      for (std::size_t i = 0; i < key.size(); ++i) {
+        ASSERT_LE(std::abs(got.key[i] - key[i]), step * 0.5001F) << kv_type_name(type) << ' ' << key[i];
+        ASSERT_LE(std::abs(got.value[i] - key[i]), step * 0.5001F) << kv_type_name(type) << ' ' << key[i];
+      }
+    }
+  }
 }
 
 TEST(PagedKvCache, P15_i16_holds_values_beyond_its_range_at_its_largest) {

@@ -1,9 +1,20 @@
 // Attention over KV memory, for somebody who has their own engine: the same plan and kernels as Octavo's own steps.
 //
-// A slot is a sequence with one query row (decode) or several (a chunk: its last rows, causal). Queries and results are
-// [rows, num_heads, head_dim], slot after slot. A query head h reads KV head h / (num_heads / num_kv_heads). The bits
-// of a row's result depend on its own keys and values only: not on the other slots, the number of threads, the layout,
-// the block size, nor on which blocks are shared; positions that slots share (equal blocks) are loaded once for all.
+// A slot is a sequence with one query row (decode) or several (a chunk: its last rows, causal). Its length is that of
+// the layer (PagedKvCache::layer_length), so that a transformer writes and attends layer by layer, and commits then:
+//
+//     for (int layer = 0; layer < num_layers; ++layer) {
+//       ...                                                        // q, k, v of position p
+//       cache->write_kv(id, layer, p, k, v);
+//       attention.decode(*cache, layer, {&id, 1}, q, options, out);
+//     }
+//     cache->commit(id, p + 1);                                    // windows give back what the next row does not see
+//
+// Queries and results are [rows, num_heads, head_dim], slot after slot. A query head h reads KV head h / (num_heads /
+// num_kv_heads); head_dim is at most 512. The bits of a row's result depend on its own keys and values only: not on the
+// other slots, the number of threads, the layout, the block size, nor on which blocks are shared. What slots share
+// (equal blocks) is loaded once for all that go over it together: whole tiles of 256 positions, and up to 128 rows
+// times query heads of a KV head.
 //
 // Online softmax (Milakov and Gimelshein 2018; Dao et al. 2022), in tiles at fixed positions that are merged in order.
 // One thread drives it at a time; it has a pool of its own.
@@ -71,9 +82,10 @@ class BatchedAttention {
   BatchedAttention(BatchedAttention&&) noexcept;
   BatchedAttention& operator=(BatchedAttention&&) noexcept;
 
-  /// One query row a slot, at the slot's last position. `queries` and `out` are [slots, num_heads, head_dim]. Errors
-  /// name the slot and both lengths: heads or dimensions that are 0 or no multiple, a wrong number of queries, K or V
-  /// too short, a slot with no KV; an unknown sequence or layer. An empty batch gives an empty result.
+  /// One query row a slot, at the last position that is written in the layer. `queries` and `out` are [slots,
+  /// num_heads, head_dim]. Errors name the slot and both lengths: heads or dimensions that are 0 or no multiple, a
+  /// wrong number of queries, K or V too short, a slot with no KV, positions that left the group's window and were
+  /// given back; an unknown sequence or layer. An empty batch gives an empty result.
   Result<void> decode(const PagedKvCache& cache, int layer, std::span<const SequenceId> slots,
                       std::span<const float> queries, const AttentionOptions& options, std::span<float> out);
   Result<void> decode(const BatchedKvView& view, std::span<const float> queries, const AttentionOptions& options,

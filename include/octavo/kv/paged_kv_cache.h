@@ -120,6 +120,9 @@ class PagedKvCache {
   KvResult<void> ensure_capacity(SequenceId id, std::int64_t num_tokens);
   /// Leading positions that are written in every layer of the group; those that left its window count. 0: unknown id.
   std::int64_t sequence_length(SequenceId id, int group = 0) const;
+  /// Leading positions that are written in a layer: the length of its group, or more while later layers of the same
+  /// positions are not written yet. 0: unknown id or layer.
+  std::int64_t layer_length(SequenceId id, int layer) const;
   /// Tokens that the blocks span; 0 for an unknown id.
   std::int64_t token_capacity(SequenceId id, int group = 0) const;
   /// A new sequence with the same contents that shares every block. A write to a shared block copies it first.
@@ -155,8 +158,9 @@ class PagedKvCache {
   KvResult<void> reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>* copies = nullptr);
   /// Free blocks that reserve() of the same positions would take, in a group. 0 for an unknown id or group.
   int blocks_needed(SequenceId id, int group, std::int64_t first, std::int64_t end) const;
-  /// Positions up to `end` are written in all layers; the next one written is `end`. Windowed groups give back blocks
-  /// that positions from `end` on do not see. CHECKs that what it says was written had been reserved.
+  /// Positions up to `end` are written in all layers, and attention of their rows is done; the next one written is
+  /// `end`. Windowed groups give back blocks that positions from `end` on do not see: nothing else does, so that
+  /// somebody who calls write_kv() calls commit() too. CHECKs that what it says was written had been reserved.
   void commit(SequenceId id, std::int64_t end);
   void make_copies(std::span<const BlockCopy> copies);
 

@@ -52,7 +52,7 @@ struct PrefillChunk {
   int start = 0, end = 0;           // positions in the prompt, end exclusive
   int index = 0;                    // chunks before it
   bool is_last = false;             // it ends the prompt
-  int overlap = 0;                  // leading tokens of it that the chunk before ended with
+  int overlap = 0;                  // leading tokens that were handed out, or skipped, before
 
   int size() const { return end - start; }
 };

@@ -85,8 +85,8 @@ class PrefixCache {
   /// Makes a referenced block findable; from now on it is immutable. Gives the block that is findable under the hash:
   /// `block`, or the one that was there already with the same contents, which the caller should use instead (its
   /// reference is the caller's to take). kNoBlock if another content has the same hash, or a chained cache does not
-  /// know `parent_block` under `parent`: the block stays private. Errors: a block that is not referenced, a wrong
-  /// number of tokens.
+  /// know `parent_block` under `parent`: the block stays private. One that was published under another hash is
+  /// unpublished first. Errors: a block that is not referenced, a wrong number of tokens.
   KvResult<BlockId> publish(BlockId block, const BlockHash& hash, const BlockHash& parent,
                             std::span<const TokenId> tokens, BlockId parent_block = kNoBlock);
 

@@ -305,7 +305,8 @@ __attribute__((noinline)) void scores_gathered(const KvLayer& kv, const Attentio
   using Element = typename Kv<E>::Element;
   Element k[kMaxHeadDim * kLanes];
   uint16_t scales[kMaxHeadDim / kQ8ScaleDims][kLanes];
-  __builtin_memset(k, 0, sizeof(Element) * (size_t)(kv.head_dim + 1) / 2 * 2 * kLanes);
+  const size_t dims = (size_t)(kv.head_dim + 1) / 2 * 2;  // products in pairs read one more
+  __builtin_memset(k, 0, dims * kLanes * sizeof(Element));
   __builtin_memset(scales, 0, sizeof(scales));
   const int first = item.begin > position ? item.begin - position : 0;
   const int end = item.end - position < kLanes ? item.end - position : kLanes;

@@ -44,7 +44,8 @@ struct Kv<KvElement::kBF16> {
     for (int i = 0; i < n; ++i) {
       uint32_t bits;
       __builtin_memcpy(&bits, x + i, 4);
-      out[i] = (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+      const bool is_nan = (bits & 0x7FFFFFFF) > 0x7F800000;  // rounding would carry into the exponent, or the sign
+      out[i] = (uint16_t)(is_nan ? bits >> 16 | 0x40 : (bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
     }
   }
 };
@@ -118,8 +119,10 @@ inline void quantize_run(const float* x, int n, typename Kv<E>::Element* out, ui
   for_vectors(
       n, [&](int64_t i) { magnitude = f32_max(magnitude, f32_abs(f32_load(x + i))); },
       [&](int64_t i, int count) { magnitude = f32_max(magnitude, f32_abs(f32_load_n(x + i, count))); });
-  const float wanted = Kv<E>::scale_of(f32_max_of(magnitude)), largest_half = 65504.0F;
+  const float largest = f32_max_of(magnitude), wanted = Kv<E>::scale_of(largest), largest_half = 65504.0F;
   f32_store_f16_n(scale, f32_set(wanted < largest_half ? wanted : largest_half), 1);
+  // A subnormal half may be rounded down by so much that the largest value is out of its reach.
+  if (wanted < largest_half && largest > half_value(scale) * Kv<E>::kUnit * ((float)Kv<E>::kTop + 0.5F)) ++*scale;
   const float unit = half_value(scale) * Kv<E>::kUnit;  // with the scale as it will be read
   const F32 factor = f32_set(unit > 0 ? 1.0F / unit : 0.0F), top = f32_set((float)Kv<E>::kTop);
   const auto rounded = [&](F32 v) {
