@@ -20,6 +20,7 @@ namespace octavo {
 class BlockPool {
  public:
   /// Ids 0 .. capacity - 1, all free; capacity may be 0. Without a hint a fresh pool hands them out in ascending order.
+  /// CHECKs the capacity.
   explicit BlockPool(int capacity);
 
   /// A free block with one reference, or kNoBlock when none is free. `hint` is the block that the caller's new one will

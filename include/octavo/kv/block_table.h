@@ -2,7 +2,8 @@
 //
 // Holds one reference to each of its blocks and gives them back when it goes. The pool must outlive it. Only the thread
 // that uses the pool may call it. A sliding window gives its leading blocks back: their entries stay, as kNoBlock, so
-// that an index is always a position divided by the block size.
+// that an index is always a position divided by the block size. CHECKs what only a bug of the caller's can give it:
+// negative numbers of tokens, blocks that are not in use.
 #pragma once
 
 #include <optional>

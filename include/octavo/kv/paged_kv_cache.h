@@ -112,8 +112,8 @@ class PagedKvCache {
   // Sequences
   /// Room for the bookkeeping of `reserve_tokens` tokens is taken now, so that growing up to it allocates no memory.
   SequenceId create_sequence(std::int64_t reserve_tokens = 0);
-  /// Gives every block back. SequenceNotFound.
   bool has_sequence(SequenceId id) const;
+  /// Gives every block back. SequenceNotFound.
   KvResult<void> drop_sequence(SequenceId id);
   /// Blocks for n tokens in every group; all or nothing; never shrinks. SequenceNotFound, OutOfMemory,
   /// PositionOutOfRange: a negative number.
@@ -162,6 +162,7 @@ class PagedKvCache {
   /// `end`. Windowed groups give back blocks that positions from `end` on do not see: nothing else does, so that
   /// somebody who calls write_kv() calls commit() too. CHECKs that what it says was written had been reserved.
   void commit(SequenceId id, std::int64_t end);
+  /// Copies that reserve() has listed; CHECKs their blocks.
   void make_copies(std::span<const BlockCopy> copies);
 
   // Sharing
