@@ -243,6 +243,31 @@ TEST_P(Matmul, BitsOfARowDoNotDependOnItsCompany) {
   }
 }
 
+TEST_P(Matmul, ARowThatIsNotFiniteDoesNotTouchTheOthers) {
+  MatrixMaker maker(random);
+  constexpr float kInf = std::numeric_limits<float>::infinity(), kMost = std::numeric_limits<float>::max();
+  for (const DType type : kAllDTypes) {
+    const std::int64_t cols = 512, outputs = 16, rows = 4, broken = 1;
+    const Matrix m = maker.make(type, outputs, cols);
+    std::vector<float> x = normal(rows * cols);
+    const auto product = [&] {
+      std::vector<float> y(rows * outputs);
+      const Rows r = quantized(kernels(), x, cols);
+      kernels().matmul[dtype_index(type)](m.packed, r.view(), 0, num_panels(outputs), 0, rows, y.data(), outputs);
+      return y;
+    };
+    const std::vector<float> before = product();
+    const float values[] = {kNaN, kMost, kInf, -kMost, -kInf, 1, -kNaN};  // a run of NaN, then all of them
+    for (std::int64_t k = 0; k < cols; ++k) x[broken * cols + k] = k < 64 ? kNaN : values[k % 7];
+    const std::vector<float> after = product();
+    for (std::int64_t row = 0; row < rows; ++row) {
+      if (row == broken) continue;
+      const std::size_t begin = static_cast<std::size_t>(row * outputs);
+      EXPECT_EQ(std::memcmp(&before[begin], &after[begin], outputs * sizeof(float)), 0) << dtype_info(type).name;
+    }
+  }
+}
+
 TEST_P(Matmul, BitsOfARowDoNotDependOnItsCompanyWhereItsScalesAreTooManyToBeKept) {
   MatrixMaker maker(random);
   for (const DType type : kAllDTypes)

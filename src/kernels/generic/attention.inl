@@ -113,7 +113,12 @@ inline void merge_into(float* state, const float* part, int head_dim) {
   sum_of(state, head_dim) = sum_of(state, head_dim) * a + part[head_dim + 1] * b;
 }
 
+/// Where no score was above -inf there is no mean of values: NaN, and not what `state` holds of somebody else's.
 inline void write_output(const float* state, int head_dim, float* out) {
+  if (state[head_dim] == kNoScore) {
+    for (int d = 0; d < head_dim; ++d) out[d] = __builtin_nanf("");
+    return;
+  }
   const F32 inverse = f32_set(1.0F / state[head_dim + 1]);
   for_vectors(
       head_dim, [&](int64_t d) { f32_store(out + d, f32_mul(f32_load(state + d), inverse)); },

@@ -273,7 +273,7 @@ inline void scores_in_blocks(const KvLayer& kv, const AttentionItem& item, const
   for (int t = 0; t < T; ++t) {
     const KvHead<Element> at = kv_head<E>(kv, item.blocks[block], item.kv_head);
     from.k[t] = at.k + kDims * token;
-    from.k_scale[t] = at.k_scale + token;
+    if constexpr (kInPairs<E>) from.k_scale[t] = at.k_scale + token;
     token += kLanes;
     if (token == kv.block_size) token = 0, ++block;
   }

@@ -12,12 +12,14 @@ enum class Blocks {
   kOfAColumn,  // the same columns of rows of one tile
 };
 
-/// What ActTile has beside the bytes of q, of four blocks at a time.
+/// What ActTile has beside the bytes of q, of four blocks at a time. Sums are unsigned where they are computed with: of
+/// values that are not finite, whose bytes mean nothing, they wrap.
 struct FourFields {
   typedef float Floats __attribute__((vector_size(16)));
   typedef int32_t Ints __attribute__((vector_size(16)));
+  typedef uint32_t Words __attribute__((vector_size(16)));
   Floats scale, sum32, sum16[2];
-  Ints minus_sum32, minus_sum16[2], sum_pair;
+  Words minus_sum32, minus_sum16[2], sum_pair;
 };
 
 /// `Count` blocks of 32 values, at most four, so that lanes are added up for four at once: block i is x + i * x_step.
@@ -50,18 +52,18 @@ __attribute__((always_inline)) inline void quantize_blocks(const float* x, int64
       totals[k / 16][i] = i32_add(totals[k / 16][i], v);
     }
   }
-  FourFields::Ints sum[2];
+  FourFields::Words sum[2];
   for (int half = 0; half < 2; ++half) {
     int32_t sums[4];
     i32_sum_of_each(totals[half], sums);
     __builtin_memcpy(&sum[half], sums, sizeof(sums));
-    fields.sum16[half] = fields.scale * __builtin_convertvector(sum[half], FourFields::Floats);
+    fields.sum16[half] = fields.scale * __builtin_convertvector((FourFields::Ints)sum[half], FourFields::Floats);
     fields.minus_sum16[half] = -sum[half];
   }
-  const FourFields::Ints all = sum[0] + sum[1];
-  fields.sum32 = fields.scale * __builtin_convertvector(all, FourFields::Floats);
+  const FourFields::Words all = sum[0] + sum[1];
+  fields.sum32 = fields.scale * __builtin_convertvector((FourFields::Ints)all, FourFields::Floats);
   fields.minus_sum32 = -all;
-  fields.sum_pair = all * (8 * 65536 - 8) + 32768;
+  fields.sum_pair = all * (8U * 65536 - 8) + 32768;
   const auto* from = (const uint8_t*)&fields;
   uint8_t* to = out.tile + rows * kActBlock + (size_t)out.row * 4;
   for (int f = 0; f < 8; ++f, from += 16, to += (size_t)rows * 4) {

@@ -147,9 +147,12 @@ inline I32 i32_sar(I32 a) {
 inline F32 i32_to_f32(I32 a) {
   return each<F32>([&](int i) { return (float)a.v[i]; });
 }
-/// Nearest integer, ties to even; the values are small.
+/// Nearest integer, ties to even; the values are small. Of others and of NaN something, here as on x86.
 inline I32 f32_round(F32 a) {
-  return each<I32>([&](int i) { return (int32_t)__builtin_rintf(a.v[i]); });
+  return each<I32>([&](int i) {
+    const float r = __builtin_rintf(a.v[i]);
+    return r >= -0x1p31F && r < 0x1p31F ? (int32_t)r : INT32_MIN;
+  });
 }
 inline I32 f32_as_i32(F32 a) {
   I32 r;
@@ -167,7 +170,10 @@ inline void i32_store_i8(int8_t* p, I32 a) {
 inline void i32_store_i16(int16_t* p, I32 a) {
   for (int i = 0; i < kLanes; ++i) p[i] = (int16_t)a.v[i];
 }
-inline int32_t i32_sum(I32 a) { return (a.v[0] + a.v[2]) + (a.v[1] + a.v[3]); }
+inline int32_t i32_sum(I32 a) {
+  const uint32_t even = (uint32_t)a.v[0] + (uint32_t)a.v[2], odd = (uint32_t)a.v[1] + (uint32_t)a.v[3];
+  return (int32_t)(even + odd);
+}
 /// The sum of the lanes of each of four vectors.
 inline void i32_sum_of_each(const I32 (&v)[4], int32_t (&out)[4]) {
   for (int i = 0; i < 4; ++i) out[i] = i32_sum(v[i]);
@@ -250,9 +256,12 @@ inline U8 u8_triple(U8 x) {
 inline U8 u8_broadcast4(const int8_t* p) {
   return each_byte([=](int i) { return p[i % 4]; });
 }
-/// acc + the four products of each lane; w unsigned up to 127, a signed.
+/// a + b, which wraps as the instructions of other levels do.
+inline int32_t wrapping_sum(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
+/// acc + the four products of each lane; w unsigned up to 127, a signed. Wraps: where activations are not finite, acc
+/// may begin anywhere.
 inline I32 dot_small(I32 acc, U8 w, U8 a) {
-  for (int i = 0; i < kLanes * 4; ++i) acc.v[i / 4] += (int32_t)w.v[i] * (int8_t)a.v[i];
+  for (int i = 0; i < kLanes * 4; ++i) acc.v[i / 4] = wrapping_sum(acc.v[i / 4], (int32_t)w.v[i] * (int8_t)a.v[i]);
   return acc;
 }
 /// Whether add_products takes any byte as w, not only those up to 127, and small_sum_run is as long for them.
@@ -260,7 +269,8 @@ inline constexpr bool kAnyByte = true;
 /// acc + the four products of each lane for any byte w = weight + 128. Where kWideBias is 128 the products are those
 /// of w itself, and the caller takes 128 times the sum of a away; where it is 0, those of the weight.
 inline I32 dot_wide(I32 acc, U8 w, U8 a) {
-  for (int i = 0; i < kLanes * 4; ++i) acc.v[i / 4] += ((int32_t)w.v[i] - 128) * (int8_t)a.v[i];
+  for (int i = 0; i < kLanes * 4; ++i)
+    acc.v[i / 4] = wrapping_sum(acc.v[i / 4], ((int32_t)w.v[i] - 128) * (int8_t)a.v[i]);
   return acc;
 }
 
@@ -297,8 +307,7 @@ inline I16 i16_pair_of(I32 a) {
 /// acc + the two products of each lane. Wraps, as the instructions of other levels do: a lane behind a row's last token
 /// multiplies what memory holds there, before it is masked.
 inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
-  for (int i = 0; i < kLanes * 2; ++i)
-    acc.v[i / 2] = (int32_t)((uint32_t)acc.v[i / 2] + (uint32_t)((int32_t)a.v[i] * b.v[i]));
+  for (int i = 0; i < kLanes * 2; ++i) acc.v[i / 2] = wrapping_sum(acc.v[i / 2], (int32_t)a.v[i] * b.v[i]);
   return acc;
 }
 /// Says that a sum is in a register once the loop that made it is left. Without it GCC 12 moves all of them from
