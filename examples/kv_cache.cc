@@ -1,15 +1,18 @@
 // A toy engine on Octavo's KV memory, without Octavo's models: what somebody with an engine of their own would write.
 //
-// Its "model" projects a token and its position to queries, keys and values by a fixed formula; memory and attention
-// are real. Shown: writing a prompt's K and V layer by layer, batched decode that reads pages in place, a prompt that
-// finds the blocks of an earlier one, a fork whose first write copies a block, truncation, the books, and the growing
+// Its model is a transformer of two layers, the second with a sliding window, whose weights are drawn at random; a
+// layer's keys and values come from the attention of the layer before, as in any model. Shown: a step that goes layer
+// by layer, the same for prompts and for a batch of decodes; attention that reads pages in place; a prompt that finds
+// the blocks of an earlier one; a fork whose first write copies a block; truncation; the books; and the growing
 // contiguous cache as a drop-in with the same bits. Exit code 1 if any of it is not as stated.
 #include <octavo/kv.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -19,11 +22,15 @@ using octavo::SequenceId;
 using octavo::TokenId;
 
 constexpr int kNumLayers = 2;
+constexpr int kWindow = 32;  // tokens that the second layer looks back
 constexpr int kNumHeads = 4;
 constexpr int kNumKvHeads = 2;
-constexpr int kHeadDim = 64;
+constexpr int kHeadDim = 32;
 constexpr int kKvWidth = kNumKvHeads * kHeadDim;
-constexpr int kQueryWidth = kNumHeads * kHeadDim;
+constexpr int kWidth = kNumHeads * kHeadDim;  // of a row of queries, and of the hidden state
+constexpr int kVocabulary = 500;
+
+using Rows = std::vector<float>;  // [rows][width]
 
 void require(bool condition, const std::string& what) {
   if (condition) return;
@@ -41,16 +48,64 @@ auto must(Result result) {
   if constexpr (!std::is_void_v<typename Result::value_type>) return std::move(*result);
 }
 
-// Projections: what = 0 keys, 1 values, 2 queries.
-void project(int what, int layer, TokenId token, int position, std::span<float> out) {
-  for (std::size_t i = 0; i < out.size(); ++i)
-    out[i] = std::sin(0.37F * static_cast<float>(token) + 0.11F * static_cast<float>(position) +
-                      1.7F * static_cast<float>(what * kNumLayers + layer) + 0.29F * static_cast<float>(i));
-}
+// Random weights: [out_width][kWidth].
+class Matrix {
+ public:
+  Matrix(int out_width, std::mt19937& random) : weights_(static_cast<std::size_t>(out_width * kWidth)) {
+    std::normal_distribution<float> normal(0, 1 / std::sqrt(static_cast<float>(kWidth)));
+    for (float& weight : weights_) weight = normal(random);
+  }
+
+  std::span<const float> row(int i) const {
+    return std::span(weights_).subspan(static_cast<std::size_t>(i) * kWidth, kWidth);
+  }
+  // [rows][kWidth] to [rows][out_width]; a row's bits do not depend on the others.
+  Rows times(std::span<const float> in) const {
+    Rows out;
+    for (; !in.empty(); in = in.subspan(kWidth))
+      for (int i = 0; i < static_cast<int>(weights_.size()) / kWidth; ++i)
+        out.push_back(std::inner_product(row(i).begin(), row(i).end(), in.begin(), 0.0F));
+    return out;
+  }
+
+ private:
+  std::vector<float> weights_;
+};
+
+struct Model {
+  struct Layer {
+    Matrix queries, keys, values;
+  };
+  std::mt19937 random{1};
+  Matrix embedding{kVocabulary, random}, output{kVocabulary, random};
+  std::vector<Layer> layers;
+
+  Model() {
+    for (int i = 0; i < kNumLayers; ++i)
+      layers.push_back({.queries = {kWidth, random}, .keys = {kKvWidth, random}, .values = {kKvWidth, random}});
+  }
+
+  // Tokens from a position on: [tokens][kWidth].
+  Rows embed(std::span<const TokenId> tokens, int position) const {
+    Rows hidden;
+    for (const TokenId token : tokens) {
+      for (int i = 0; i < kWidth; ++i)
+        hidden.push_back(12 * embedding.row(token)[static_cast<std::size_t>(i)] +  // a standard deviation of 1
+                         std::sin(static_cast<float>(position) / static_cast<float>(1 + i)));
+      ++position;
+    }
+    return hidden;
+  }
+  // The likeliest token behind one row.
+  TokenId next(std::span<const float> hidden) const {
+    const Rows logits = output.times(hidden);
+    return static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+  }
+};
 
 struct Sequence {
   SequenceId id = 0;
-  std::vector<TokenId> tokens;
+  std::vector<TokenId> tokens;  // the cache holds those that were computed, in front
 };
 
 class ToyEngine {
@@ -59,68 +114,67 @@ class ToyEngine {
       : cache_(must(octavo::PagedKvCache::create({.type = octavo::KvType::kF16,
                                                   .num_kv_heads = kNumKvHeads,
                                                   .head_dim = kHeadDim,
-                                                  .layer_windows = std::vector<int>(kNumLayers, 0),
+                                                  .layer_windows = {0, kWindow},
                                                   .num_blocks = 32}))),
         attention_(must(octavo::BatchedAttention::create(2))) {}
 
+  const Model& model() const { return model_; }
   octavo::PagedKvCache& cache() { return *cache_; }
   octavo::BatchedAttention& attention() { return attention_; }
-
-  // Reads a prompt; gives the sequence and how many of its tokens were found in the cache.
-  std::pair<Sequence, int> read(const std::vector<TokenId>& prompt, std::string_view domain) {
-    Sequence sequence{cache_->create_sequence(), prompt};
-    const int found = must(cache_->attach_prefix(sequence.id, prompt, domain));
-    write(sequence, found);
-    must(cache_->publish(sequence.id, prompt, domain));
-    return {sequence, found};
-  }
-
-  // Writes K and V of the tokens from `first` on, all positions of a layer at once.
-  void write(const Sequence& sequence, int first) {
-    const int count = static_cast<int>(sequence.tokens.size()) - first;
-    std::vector<float> keys(static_cast<std::size_t>(count * kKvWidth)), values(keys.size());
-    for (int layer = 0; layer < kNumLayers; ++layer) {
-      for (int i = 0; i < count; ++i) {
-        const TokenId token = sequence.tokens[static_cast<std::size_t>(first + i)];
-        const auto at = static_cast<std::size_t>(i * kKvWidth);
-        project(0, layer, token, first + i, std::span(keys).subspan(at, kKvWidth));
-        project(1, layer, token, first + i, std::span(values).subspan(at, kKvWidth));
-      }
-      must(cache_->write_kv(sequence.id, layer, first, keys, values, count));
-    }
-  }
-
-  // Attention of the last token of every sequence over its own past, summed over layers: [sequences][kQueryWidth].
-  std::vector<float> attend(std::span<const Sequence> batch) {
-    std::vector<SequenceId> slots;
-    for (const Sequence& sequence : batch) slots.push_back(sequence.id);
-    std::vector<float> queries(batch.size() * kQueryWidth), out(queries.size()), sum(queries.size());
-    for (int layer = 0; layer < kNumLayers; ++layer) {
-      for (std::size_t i = 0; i < batch.size(); ++i)
-        project(2, layer, batch[i].tokens.back(), static_cast<int>(batch[i].tokens.size()) - 1,
-                std::span(queries).subspan(i * kQueryWidth, kQueryWidth));
-      must(attention_.decode(*cache_, layer, slots, queries, options(), out));
-      for (std::size_t i = 0; i < out.size(); ++i) sum[i] += out[i];
-    }
-    return sum;
-  }
-
-  // One token more for every sequence.
-  void decode(std::span<Sequence> batch) {
-    const std::vector<float> hidden = attend(batch);
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      const auto row = std::span(hidden).subspan(i * kQueryWidth, kQueryWidth);
-      const float sum = std::accumulate(row.begin(), row.end(), 0.0F);
-      batch[i].tokens.push_back(static_cast<TokenId>(std::abs(sum) * 1000) % 997);
-      write(batch[i], static_cast<int>(batch[i].tokens.size()) - 1);
-    }
-  }
-
   static octavo::AttentionOptions options() {
     return {.num_heads = kNumHeads, .scale = 1.0F / std::sqrt(static_cast<float>(kHeadDim))};
   }
 
+  // Reads a prompt and adds the token behind it; gives the sequence and how many tokens were found in the cache.
+  std::pair<Sequence, int> read(const std::vector<TokenId>& prompt, std::string_view domain) {
+    Sequence sequence{cache_->create_sequence(), prompt};
+    const int found = must(cache_->attach_prefix(sequence.id, prompt, domain));
+    step({&sequence, 1}, domain);
+    return {std::move(sequence), found};
+  }
+
+  // Computes what the cache does not hold yet, whole prompts or single tokens, and adds one token to every sequence.
+  void step(std::span<Sequence> batch, std::string_view domain) {
+    Rows hidden;
+    std::vector<octavo::ChunkRows> slots;
+    for (const Sequence& sequence : batch) {
+      const auto first = static_cast<std::size_t>(cache_->sequence_length(sequence.id));
+      const Rows rows = model_.embed(std::span(sequence.tokens).subspan(first), static_cast<int>(first));
+      hidden.insert(hidden.end(), rows.begin(), rows.end());
+      slots.push_back({sequence.id, static_cast<int>(sequence.tokens.size() - first)});
+    }
+    for (int layer = 0; layer < kNumLayers; ++layer) run_layer(layer, slots, hidden);
+
+    auto row = hidden.begin();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      Sequence& sequence = batch[i];
+      // In this order: what is full is findable before the window gives it back.
+      must(cache_->publish(sequence.id, sequence.tokens, domain));
+      cache_->commit(sequence.id, static_cast<std::int64_t>(sequence.tokens.size()));
+      row += slots[i].num_rows * kWidth;
+      sequence.tokens.push_back(model_.next({row - kWidth, row}));
+    }
+  }
+
  private:
+  // Keys and values of all rows first, then attention over them and what the cache holds.
+  void run_layer(int layer, std::span<const octavo::ChunkRows> slots, Rows& hidden) {
+    const Model::Layer& weights = model_.layers[static_cast<std::size_t>(layer)];
+    const Rows queries = weights.queries.times(hidden);
+    const Rows keys = weights.keys.times(hidden), values = weights.values.times(hidden);
+    std::size_t at = 0;
+    for (const auto& [id, num_rows] : slots) {
+      const auto count = static_cast<std::size_t>(num_rows * kKvWidth);
+      must(cache_->write_kv(id, layer, cache_->layer_length(id, layer), std::span(keys).subspan(at, count),
+                            std::span(values).subspan(at, count), num_rows));
+      at += count;
+    }
+    Rows mixed(hidden.size());
+    must(attention_.chunk(*cache_, layer, slots, queries, options(), mixed));
+    for (std::size_t i = 0; i < hidden.size(); ++i) hidden[i] += mixed[i];
+  }
+
+  Model model_;
   std::unique_ptr<octavo::PagedKvCache> cache_;
   octavo::BatchedAttention attention_;
 };
@@ -132,33 +186,26 @@ void print_stats(ToyEngine& engine, const char* when) {
 std::vector<TokenId> prompt_of(int shared, int own, int salt) {
   std::vector<TokenId> tokens(static_cast<std::size_t>(shared));
   std::iota(tokens.begin(), tokens.end(), 1);
-  for (int i = 0; i < own; ++i) tokens.push_back(500 + salt * 50 + i);
+  for (int i = 0; i < own; ++i) tokens.push_back(100 + salt * 50 + i);
   return tokens;
 }
 
 void show_sharing(ToyEngine& engine) {
-  const auto [first, first_found] = engine.read(prompt_of(40, 10, 0), "alice");
-  const auto [second, second_found] = engine.read(prompt_of(40, 7, 1), "alice");
-  const auto [stranger, stranger_found] = engine.read(prompt_of(40, 7, 1), "bob");
+  auto [first, first_found] = engine.read(prompt_of(40, 10, 0), "alice");
+  auto [second, second_found] = engine.read(prompt_of(40, 7, 1), "alice");
+  auto [stranger, stranger_found] = engine.read(prompt_of(40, 7, 1), "bob");
   std::printf("tokens found in cache: %d, %d and, in another domain, %d\n", first_found, second_found, stranger_found);
   require(first_found == 0 && second_found == 32 && stranger_found == 0, "two blocks of 16 shared in one domain");
   print_stats(engine, "three prompts:");
 
-  std::vector<Sequence> batch{first, second, stranger};
-  const std::vector<float> out = engine.attend(batch);
-  const std::uint64_t bytes = engine.attention().kv_bytes_loaded();
-  std::printf("one decode read %llu bytes of K and V a layer\n", static_cast<unsigned long long>(bytes));
-  const auto row = [&](std::size_t i) {
-    return std::vector(out.begin() + static_cast<std::ptrdiff_t>(i * kQueryWidth),
-                       out.begin() + static_cast<std::ptrdiff_t>((i + 1) * kQueryWidth));
-  };
-  require(row(1) == row(2), "what was found in the cache gives the bits of what was computed");
-  require(engine.attend(std::span(batch).first(1)) == row(0), "alone as in a batch");
-
-  for (int step = 0; step < 8; ++step) engine.decode(batch);
-  require(batch[1].tokens == batch[2].tokens, "the same answer with and without a cache hit");
+  std::vector<Sequence> batch{first, second};
+  for (int i = 0; i < 8; ++i) engine.step(batch, "alice");
+  std::printf("the last layer of a step read %llu bytes of K and V\n",
+              static_cast<unsigned long long>(engine.attention().kv_bytes_loaded()));
+  for (int i = 0; i < 8; ++i) engine.step({&stranger, 1}, "bob");
+  require(batch[1].tokens == stranger.tokens, "found and in a batch, or computed and alone: the same answer");
   print_stats(engine, "8 tokens each:");
-  for (const Sequence& sequence : batch) must(engine.cache().drop_sequence(sequence.id));
+  for (const Sequence& sequence : {batch[0], batch[1], stranger}) must(engine.cache().drop_sequence(sequence.id));
   print_stats(engine, "all dropped:");
 }
 
@@ -166,13 +213,14 @@ void show_fork(ToyEngine& engine) {
   std::vector<Sequence> branches{engine.read(prompt_of(0, 20, 3), "alice").first};
   branches.push_back({must(engine.cache().fork(branches[0].id)), branches[0].tokens});
   require(engine.cache().stats().copies == 0, "a fork copies nothing");
-  branches[1].tokens.back() = 7;  // the branches part here: at the last token of the prompt
-  engine.write(branches[1], 19);
-  require(engine.cache().stats().copies == 1, "the first write to a shared block copies that block");
-  for (int step = 0; step < 4; ++step) engine.decode(branches);
+  branches[1].tokens.back() = 7;  // the branches part here, with a token that a sampler could have drawn
+  engine.step(branches, "alice");
+  const std::uint64_t copies = engine.cache().stats().copies;
+  require(copies == 2, "the first write to a shared block copies that block, in each group of layers");
+  for (int i = 0; i < 4; ++i) engine.step(branches, "alice");
   require(branches[0].tokens != branches[1].tokens, "two branches");
-  std::printf("a fork and its origin after 4 tokens: %llu block copied, first 16 tokens shared\n",
-              static_cast<unsigned long long>(engine.cache().stats().copies));
+  std::printf("a fork and its origin after 5 tokens: %llu blocks copied, first 16 tokens shared\n",
+              static_cast<unsigned long long>(copies));
 
   must(engine.cache().truncate(branches[0].id, 16));
   std::printf("truncated to %lld tokens, room for %lld\n",
@@ -182,7 +230,7 @@ void show_fork(ToyEngine& engine) {
   must(engine.cache().check_integrity());
 }
 
-// The same keys and values in one growing piece of memory.
+// The first layer's keys and values in one growing piece of memory.
 void show_contiguous(ToyEngine& engine) {
   const Sequence sequence = engine.read(prompt_of(0, 30, 5), "alice").first;
   auto contiguous = must(octavo::ContiguousKvCache::create({.type = octavo::KvType::kF16,
@@ -190,14 +238,15 @@ void show_contiguous(ToyEngine& engine) {
                                                             .head_dim = kHeadDim,
                                                             .initial_capacity = 4,
                                                             .max_seq_len = 64}));
-  std::vector<float> key(kKvWidth), value(kKvWidth), query(kQueryWidth), paged(kQueryWidth), plain(kQueryWidth);
-  for (int position = 0; position < 30; ++position) {
-    project(0, 0, sequence.tokens[static_cast<std::size_t>(position)], position, key);
-    project(1, 0, sequence.tokens[static_cast<std::size_t>(position)], position, value);
-    must(contiguous.update_row(0, key, value, 1));
-  }
-  project(2, 0, sequence.tokens.back(), 29, query);
-  must(engine.attention().decode(engine.cache(), 0, std::span(&sequence.id, 1), query, ToyEngine::options(), paged));
+  const Model::Layer& weights = engine.model().layers[0];
+  const Rows hidden = engine.model().embed(std::span(sequence.tokens).first(30), 0);
+  const Rows keys = weights.keys.times(hidden), values = weights.values.times(hidden);
+  for (std::size_t at = 0; at < keys.size(); at += kKvWidth)
+    must(contiguous.update_row(0, std::span(keys).subspan(at, kKvWidth), std::span(values).subspan(at, kKvWidth), 1));
+
+  const Rows query = weights.queries.times(std::span(hidden).last(kWidth));
+  Rows paged(kWidth), plain(kWidth);
+  must(engine.attention().decode(engine.cache(), 0, {&sequence.id, 1}, query, ToyEngine::options(), paged));
   must(engine.attention().decode(contiguous, query, ToyEngine::options(), plain));
   require(paged == plain, "pages and contiguous memory give the same bits");
   std::printf("contiguous cache of %d tokens, capacity %d: same bits as the pages\n", contiguous.seq_len(),

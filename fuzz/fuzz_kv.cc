@@ -1,45 +1,19 @@
 // Arbitrary operations on the public KV memory: a paged cache of a shape that the first bytes choose, and a bare pool
-// with its prefix cache. Whatever is asked, the books must agree after every operation, and a value that can be read
-// must be one that was written there: values tell their layer and position.
+// with its prefix cache. Whatever is asked, the books must agree after every operation, a value that can be read must
+// be one that was written there (values tell their layer and position), and attention must be what follows from the
+// values that can be read.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <span>
 #include <vector>
 
+#include "fuzz_attention.h"
+#include "fuzz_bytes.h"
 #include "octavo/kv/paged_kv_cache.h"
 
 namespace octavo {
 namespace {
-
-#define FUZZ_CHECK(condition)  \
-  do {                         \
-    if (!(condition)) abort(); \
-  } while (false)
-
-class Bytes {
- public:
-  explicit Bytes(std::span<const std::uint8_t> data) : data_(data) {}
-  bool empty() const { return data_.empty(); }
-  int next() {
-    if (data_.empty()) return 0;
-    const int byte = data_.front();
-    data_ = data_.subspan(1);
-    return byte;
-  }
-  int below(int limit) { return next() % limit; }
-  /// Mostly small; now and then of any size.
-  std::int64_t number() {
-    const int byte = next();
-    if (byte < 240) return byte % 48;
-    std::uint64_t wide = 0;
-    for (int i = 0; i < 8; ++i) wide = wide << 8 | static_cast<std::uint64_t>(next());
-    return static_cast<std::int64_t>(wide);
-  }
-
- private:
-  std::span<const std::uint8_t> data_;
-};
 
 constexpr int kMaxTokens = 64;
 
@@ -116,6 +90,70 @@ class CacheFuzzer {
     (void)cache_.read_kv(sequence, layer, position);
   }
 
+  // Several slots in one call, some with several rows.
+  void attend(int layer) {
+    AttentionOptions options{.num_heads = cache_.num_kv_heads() * bytes_.below(4) + (bytes_.below(32) == 0 ? 1 : 0),
+                             .scale = 0.001F,
+                             .window = bytes_.below(3) == 0 ? static_cast<int>(bytes_.number()) : 0,
+                             .zeros_for_empty = bytes_.below(2) == 0};
+    std::vector<ChunkRows> slots(static_cast<std::size_t>(bytes_.below(5)));
+    int rows = 0;
+    for (ChunkRows& slot : slots) {
+      slot = {id(), bytes_.below(6)};
+      rows += slot.num_rows;
+    }
+    const std::size_t row_floats = static_cast<std::size_t>(options.num_heads * cache_.head_dim());
+    const std::size_t odd = bytes_.below(32) == 0 ? 1 : 0;
+    const std::vector<float> queries = fuzz_queries(bytes_, static_cast<std::size_t>(rows) * row_floats + odd);
+    std::vector<float> out(queries.size());
+    if (!fuzz_attention(bytes_).chunk(cache_, layer, slots, queries, options, out)) return;
+    std::size_t row = 0;
+    for (const ChunkRows& slot : slots)
+      for (int i = 0; i < slot.num_rows; ++i, row += row_floats)
+        check_row(slot, layer, i, options, std::span(queries).subspan(row, row_floats),
+                  std::span(out).subspan(row, row_floats));
+  }
+
+  void check_row(const ChunkRows& slot, int layer, int row, const AttentionOptions& options,
+                 std::span<const float> query, std::span<const float> got) const {
+    const int end = std::max(0, static_cast<int>(cache_.layer_length(slot.id, layer)) - slot.num_rows + row + 1);
+    const int group_window = cache_.group(cache_.group_of_layer(layer)).window;
+    int first = 0;
+    for (const int window : {options.window, group_window})
+      if (window > 0) first = std::max(first, end - window);
+    const auto read = [&](int position, std::span<float> key, std::span<float> value) {
+      FUZZ_CHECK(cache_.read_kv(slot.id, layer, position, key, value).has_value());
+    };
+    const bool is_empty = cache_.layer_length(slot.id, layer) == 0;
+    check_near(
+        got,
+        attention_row(query, options, cache_.num_kv_heads(), cache_.head_dim(), first, is_empty ? first : end, read),
+        cache_.type());
+  }
+
+  // With hashes made beforehand, as an engine that finds prefixes while others publish.
+  void share_by_chain(SequenceId sequence, std::int64_t count, int domain) {
+    if (!cache_.hasher()) return;
+    const std::vector<TokenId> text = tokens(count);
+    BlockChain chain(cache_.hasher(), domain < 0 ? "a" : "b");
+    chain.extend(cache_.hasher(), cache_.block_size(), std::span(text).first(text.size() / (1 + bytes_.below(2))));
+    if (bytes_.below(2) == 0) {
+      (void)cache_.publish(sequence, text, chain);
+    } else {
+      const std::int64_t before = cache_.sequence_length(sequence);
+      const KvResult<int> found = cache_.extend_prefix(sequence, text, chain);
+      FUZZ_CHECK(!found || *found == 0 || cache_.sequence_length(sequence) == before + *found);
+    }
+  }
+
+  void ask(SequenceId sequence, std::int64_t first) {
+    (void)cache_.blocks_needed(sequence, bytes_.below(4) - 1, first, bytes_.number());
+    (void)cache_.token_capacity(sequence, bytes_.below(4) - 1);
+    (void)cache_.sequence_length(sequence, bytes_.below(4) - 1);
+    FUZZ_CHECK(cache_.utilization() >= 0 && cache_.utilization() <= 1);
+    FUZZ_CHECK(cache_.max_sequence_tokens() >= 0);
+  }
+
   void step(SequenceId sequence) {
     std::int64_t first = cache_.sequence_length(sequence);
     for (int g = 0; g < cache_.num_groups(); ++g) first = std::min(first, cache_.sequence_length(sequence, g));
@@ -130,13 +168,14 @@ class CacheFuzzer {
     cache_.commit(sequence, end);
   }
 
+  // The last few stay.
+  void remember(SequenceId id) {
+    if (id > first_id_ + 8) (void)cache_.drop_sequence(first_id_++);
+  }
+
   void operation() {
-    const int kind = bytes_.below(12);
-    if (kind == 0) {
-      next_id_ = cache_.create_sequence(std::min<std::int64_t>(bytes_.number(), 1000)) + 1;
-      if (next_id_ > first_id_ + 8) (void)cache_.drop_sequence(first_id_++);
-      return;
-    }
+    const int kind = bytes_.below(16);
+    if (kind == 0) return remember(cache_.create_sequence(std::min<std::int64_t>(bytes_.number(), 1000)));
     const SequenceId sequence = id();
     const int layer = bytes_.below(cache_.num_layers() + 2) - 1;
     const std::int64_t position = bytes_.number();
@@ -151,13 +190,20 @@ class CacheFuzzer {
       case 8: return (void)cache_.ensure_capacity(sequence, position);
       case 9: return (void)cache_.fork_into(sequence, id());
       case 10: return (void)cache_.drop_sequence(sequence);
+      case 11:
+        if (const KvResult<SequenceId> branch = cache_.fork(sequence)) remember(*branch);
+        return;
+      case 12:
+      case 13: return attend(layer);
+      case 14: return share_by_chain(sequence, position, layer);
+      case 15: return ask(sequence, position);
       default: return (void)cache_.reserve(sequence, position, bytes_.number());
     }
   }
 
   PagedKvCache& cache_;
   Bytes& bytes_;
-  SequenceId first_id_ = 0, next_id_ = 0;
+  SequenceId first_id_ = 0;
 };
 
 // The pool and the prefix cache on their own, with ids and hashes that need not make sense.

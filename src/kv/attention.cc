@@ -15,6 +15,9 @@
 namespace octavo {
 namespace {
 
+// Kernels count on behind a position, by less than two tiles.
+constexpr int kMaxPositions = std::numeric_limits<int>::max() - 2 * kTileTokens + 1;
+
 /// What a call is about, checked against the lengths that it gave.
 struct Dims {
   int num_heads, num_kv_heads, head_dim;
@@ -47,8 +50,8 @@ Result<int> check_length(std::size_t slot, std::int64_t length, int num_rows, co
   if (length == 0) return fail("slot {}: found no keys and values, expected at least 1 position", slot);
   if (num_rows > length)
     return fail("slot {}: found {} query rows, expected 1 to {}, its positions", slot, num_rows, length);
-  if (length > std::numeric_limits<int>::max())
-    return fail("slot {}: found {} positions, expected at most {}", slot, length, std::numeric_limits<int>::max());
+  if (length > kMaxPositions)
+    return fail("slot {}: found {} positions, expected at most {}", slot, length, kMaxPositions);
   return static_cast<int>(length);
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "octavo/kv/types.h"
 
 namespace octavo {
 namespace {
@@ -125,7 +126,7 @@ void AttentionPlan::keep_whole(std::span<const AttentionSequence> sequences, int
     left += cost(s.first_position + s.num_rows - first_seen(s.first_position, window), s.num_rows * group_);
   alone_.clear();
   for (std::size_t i = 0; i < seqs_.size(); ++i)
-    if (seqs_[i].tiles_as_before == 0 && (i + 1 == seqs_.size() || seqs_[i + 1].tiles_as_before == 0))
+    if (!seqs_[i].shares_with_last() && (i + 1 == seqs_.size() || !seqs_[i + 1].shares_with_last()))
       alone_.push_back(&seqs_[i]);
   std::ranges::sort(alone_, std::greater{}, cost_of);
   whole_.clear();
@@ -138,21 +139,37 @@ void AttentionPlan::keep_whole(std::span<const AttentionSequence> sequences, int
   std::erase_if(seqs_, [](const Seq& seq) { return seq.whole; });
 }
 
-// Sequences whose tables begin alike become neighbours.
+// Sequences that have blocks in common become neighbours. What lies before a window may have been given back, so tables
+// are compared where all of those compared have blocks: sequences are taken together as long as there is such a place.
 void AttentionPlan::sort_sequences(int window, int block_size) {
-  std::ranges::sort(seqs_, [](const Seq& a, const Seq& b) {
-    return std::ranges::lexicographical_compare(a.given->blocks, b.given->blocks);
-  });
-  for (std::size_t i = 0; i < seqs_.size(); ++i) {
-    Seq& seq = seqs_[i];
-    const int last_row = seq.end - 1;
-    seq.full_begin = tiles_up_to(first_seen(last_row, window));
+  const auto first_block = [&](const Seq& seq) { return seq.begin / block_size; };
+  if (window > 0) std::ranges::sort(seqs_, {}, first_block);
+  for (std::size_t first = 0, end = 0; first < seqs_.size(); first = end) {
+    int least_end = std::numeric_limits<int>::max();
+    for (end = first; end < seqs_.size() && first_block(seqs_[end]) < least_end; ++end)
+      least_end = std::min(least_end, (seqs_[end].end - 1) / block_size + 1);
+    sort_by_blocks(std::span(seqs_).subspan(first, end - first), first_block(seqs_[end - 1]), window, block_size);
+  }
+}
+
+// All of them have a block at entry `common`.
+void AttentionPlan::sort_by_blocks(std::span<Seq> seqs, int common, int window, int block_size) {
+  const auto behind = [&](const Seq& seq) { return seq.given->blocks.subspan(static_cast<std::size_t>(common)); };
+  std::ranges::sort(
+      seqs, [&](const Seq& a, const Seq& b) { return std::ranges::lexicographical_compare(behind(a), behind(b)); });
+  for (std::size_t i = 0; i < seqs.size(); ++i) {
+    Seq& seq = seqs[i];
+    seq.full_begin = tiles_up_to(first_seen(seq.end - 1, window));
     seq.full_end = (seq.given->first_position + 1) / kTileTokens;
-    seq.tiles_as_before = 0;
+    seq.shared_begin = seq.shared_end = 0;
     if (i == 0) continue;
-    const std::span<const std::int32_t> before = seqs_[i - 1].given->blocks, blocks = seq.given->blocks;
-    const auto equal = std::ranges::mismatch(before, blocks).in2 - blocks.begin();
-    seq.tiles_as_before = static_cast<int>(equal * block_size / kTileTokens);
+    const std::span<const std::int32_t> before = seqs[i - 1].given->blocks, blocks = seq.given->blocks;
+    const auto equal = std::ranges::mismatch(behind(seqs[i - 1]), behind(seq)).in2 - behind(seq).begin();
+    if (equal == 0) continue;
+    auto first = static_cast<std::size_t>(common);
+    while (first > 0 && blocks[first - 1] == before[first - 1] && blocks[first - 1] != kNoBlock) --first;
+    seq.shared_begin = tiles_up_to(static_cast<int>(first) * block_size);
+    seq.shared_end = static_cast<int>((common + equal) * block_size / kTileTokens);
   }
 }
 
@@ -160,7 +177,7 @@ void AttentionPlan::add_tile_units() {
   first_tile_ = seqs_.empty() ? 0 : std::numeric_limits<int>::max();
   end_tile_ = 0;
   for (std::size_t first = 0, end = 0; first < seqs_.size(); first = end) {
-    for (end = first + 1; end < seqs_.size() && seqs_[end].tiles_as_before > 0;) ++end;
+    for (end = first + 1; end < seqs_.size() && seqs_[end].shares_with_last();) ++end;
     if (end - first > 1) {
       add_shared_units(first, end);
     } else {
@@ -184,7 +201,7 @@ void AttentionPlan::add_shared_units(std::size_t first_seq, std::size_t end_seq)
     for (std::size_t begin = first_seq, end = first_seq; begin < end_seq; begin = end) {
       int queries = seqs_[begin].num_queries;
       for (end = begin + 1; end < end_seq; ++end) {
-        const bool together = seqs_[end].tiles_as_before > tile && reads_all(seqs_[end - 1], tile) &&
+        const bool together = seqs_[end].shares_tile(tile) && reads_all(seqs_[end - 1], tile) &&
                               reads_all(seqs_[end], tile) && queries + seqs_[end].num_queries <= kMaxItemQueries;
         if (!together) break;
         queries += seqs_[end].num_queries;

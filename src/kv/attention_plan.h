@@ -77,8 +77,12 @@ class AttentionPlan {
     int num_queries, begin, end;  // positions that any of its rows sees
     int first_query = 0;
     int full_begin = 0, full_end = 0;  // tiles that each of its rows sees all of
-    int tiles_as_before = 0;           // leading tiles whose blocks are also those of the sequence before it
-    bool whole = false;                // one thread does all of it
+    // Tiles whose blocks are also those of the sequence before it
+    int shared_begin = 0, shared_end = 0;
+    bool whole = false;  // one thread does all of it
+
+    bool shares_tile(int tile) const { return shared_begin <= tile && tile < shared_end; }
+    bool shares_with_last() const { return shared_begin < shared_end; }
   };
 
   // How threads take a round's claims. A ticket of units with many queries, or of a range of heads, is one claim; of
@@ -120,6 +124,7 @@ class AttentionPlan {
   void add_queries(const AttentionSequence& sequence, int window);
   void add_direct_units(const AttentionSequence& sequence, int window);
   void sort_sequences(int window, int block_size);
+  void sort_by_blocks(std::span<Seq> seqs, int common, int window, int block_size);
   void keep_whole(std::span<const AttentionSequence> sequences, int window);
   void add_tile_units();
   void add_shared_units(std::size_t first_seq, std::size_t end_seq);

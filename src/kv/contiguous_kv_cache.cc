@@ -35,6 +35,7 @@ bool total_bytes(const ContiguousKvOptions& options, int capacity, std::size_t& 
 }
 
 Result<void> check_options(const ContiguousKvOptions& options) {
+  OCTAVO_TRY_VOID(check_type(options.type));
   if (options.type == KvType::kQ8_0)
     return fail("a contiguous KV cache has elements of i16, f16, bf16 or f32, found {}", kv_type_name(options.type));
   const std::pair<const char*, int> counts[] = {{"batch", options.batch},

@@ -12,10 +12,16 @@ std::int64_t blocks_for(std::int64_t num_tokens, int block_size) {
   return num_tokens / block_size + (num_tokens % block_size != 0 ? 1 : 0);
 }
 
+/// More than 64 bits count: the largest number.
 std::uint64_t bytes_of(const KvShape& shape, std::span<const std::int64_t> blocks) {
   std::uint64_t bytes = 0;
-  for (int g = 0; g < shape.num_groups(); ++g)
-    bytes += static_cast<std::uint64_t>(blocks[static_cast<std::size_t>(g)]) * shape.group_block_bytes(g);
+  for (int g = 0; g < shape.num_groups(); ++g) {
+    std::uint64_t of_group = 0;
+    const auto count = static_cast<std::uint64_t>(blocks[static_cast<std::size_t>(g)]);
+    if (__builtin_mul_overflow(count, std::uint64_t{shape.group_block_bytes(g)}, &of_group) ||
+        __builtin_add_overflow(bytes, of_group, &bytes))
+      return std::numeric_limits<std::uint64_t>::max();
+  }
   return bytes;
 }
 

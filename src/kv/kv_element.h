@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "base/error.h"
 #include "kernels/kernels.h"
 #include "octavo/kv/types.h"
 
@@ -17,6 +18,12 @@ constexpr std::size_t element_bytes(KvType type) {
     case KvType::kI16: return 2;
   }
   return 0;
+}
+
+/// Error: a number that no type has.
+inline Result<void> check_type(KvType type) {
+  if (static_cast<int>(type) < kNumKvTypes) return {};
+  return fail("KV type: found number {}, expected i16, f16, bf16, q8_0 or f32", static_cast<int>(type));
 }
 
 /// Dimensions of a head that share a scale; 0: a type without scales.

@@ -27,6 +27,9 @@ struct Describe {
   std::string operator()(const WrongElementType& e) const {
     return fmt::format("wrong element type: found {}, expected {}", kv_type_name(e.actual), kv_type_name(e.expected));
   }
+  std::string operator()(const MemoryRefused& e) const {
+    return fmt::format("the system has no memory for keys and values of {} tokens", e.tokens);
+  }
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "kv/kv_storage.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <numeric>
@@ -84,14 +85,29 @@ Result<KvStorage> KvStorage::create_contiguous(const KvShape& shape) {
                                                                      .head_dim = shape.head_dim,
                                                                      .initial_capacity = 0,
                                                                      .max_seq_len = shape.block_size}));
-      storage.arena_bytes_ += std::uint64_t{cache.layer().token_bytes} *
-                              static_cast<std::uint64_t>(shape.num_kv_heads) *
-                              static_cast<std::uint64_t>(shape.block_size);
       layers.push_back(cache.layer());
       caches.push_back(std::move(cache));
     }
   }
+  for (int group = 0; group < shape.num_groups(); ++group) storage.arena_bytes_ += storage.block_bytes(group);
   return storage;
+}
+
+std::uint64_t KvStorage::block_bytes(int group) const {
+  if (!is_contiguous()) return shape_.group_block_bytes(group);
+  std::uint64_t bytes = 0;
+  for (const ContiguousKvCache& cache : caches_[static_cast<std::size_t>(group)])
+    bytes += std::uint64_t{cache.layer().token_bytes} * static_cast<std::uint64_t>(shape_.num_kv_heads) *
+             static_cast<std::uint64_t>(shape_.block_size);
+  return bytes;
+}
+
+// Of the layer that has grown least: where memory ran out, those before it may have grown.
+int KvStorage::block_capacity() const {
+  int capacity = shape_.block_size;
+  for (const std::vector<KvLayer>& layers : layers_)
+    for (const KvLayer& layer : layers) capacity = std::min(capacity, layer.block_size);
+  return capacity;
 }
 
 bool KvStorage::grow(int num_written, int num_tokens) {

@@ -46,7 +46,7 @@ class KvStorage {
   /// The arena with `num_blocks` blocks of each group, at least 1. Error: there is no memory.
   static Result<KvStorage> create(const KvShape& shape, std::span<const int> num_blocks);
   /// The contiguous layout: one block of shape.block_size tokens in every group; the memory is taken as the sequence
-  /// grows. Error: an element type with scales.
+  /// grows. Error: q8_0.
   static Result<KvStorage> create_contiguous(const KvShape& shape);
 
   const KvShape& shape() const { return shape_; }
@@ -55,8 +55,11 @@ class KvStorage {
   /// Bytes of KV memory: the arena, or what the growing caches take at their longest.
   std::uint64_t arena_bytes() const { return arena_bytes_; }
 
+  /// Bytes of one block of a group, all its layers.
+  std::uint64_t block_bytes(int group) const;
+
   /// Tokens that a block has memory for: all of its tokens, or what the growing caches have grown to.
-  int block_capacity() const { return layers_.front().front().block_size; }
+  int block_capacity() const;
   /// Grows the contiguous layout to `num_tokens` tokens at least, of which the first `num_written` are kept. False
   /// where there is no memory; what was written stays.
   bool grow(int num_written, int num_tokens);

@@ -8,6 +8,7 @@
 #include "base/cpu_info.h"
 #include "kernels/dispatch.h"
 #include "kv/kv_budget.h"
+#include "kv/kv_element.h"
 #include "kv/paged_kv_impl.h"
 
 namespace octavo {
@@ -17,6 +18,9 @@ constexpr int kMaxKvHeads = 65'536;  // with kMaxHeadDim and kMaxLayers: no prod
 constexpr std::size_t kMaxLayers = 65'536;
 
 Result<void> check_options(const PagedKvOptions& o) {
+  OCTAVO_TRY_VOID(check_type(o.type));
+  if (o.layout != KvLayout::kPaged && o.layout != KvLayout::kContiguous)
+    return fail("layout is number {}, expected kPaged or kContiguous", static_cast<int>(o.layout));
   if (o.num_kv_heads < 1 || o.num_kv_heads > kMaxKvHeads)
     return fail("num_kv_heads is {}, expected 1 to {}", o.num_kv_heads, kMaxKvHeads);
   if (o.head_dim < 1 || o.head_dim > kMaxHeadDim)
@@ -127,8 +131,8 @@ Result<std::unique_ptr<PagedKvCache>> PagedKvCache::create(const PagedKvOptions&
   if (paged && options.prefix_cache) impl.make_prefix_caches();
   return cache;
 } catch (const std::bad_alloc&) {
-  return fail("no memory for the books of the KV cache: an arena of {} bytes or {} blocks", options.memory_bytes,
-              options.num_blocks);
+  if (options.num_blocks == 0) return fail("no memory for the books of a KV cache of {} bytes", options.memory_bytes);
+  return fail("no memory for the books of a KV cache of {} blocks", options.num_blocks);
 }
 
 // What can be attached begins in the group without a window, so that a windowed block goes when the block of the same
@@ -183,8 +187,7 @@ const SequenceState* PagedKvCache::Impl::find(SequenceId id) const {
 }
 
 SequenceId PagedKvCache::create_sequence(std::int64_t reserve_tokens) {
-  const SequenceId id = impl_->next_id++;
-  SequenceState& sequence = impl_->sequences[id];
+  SequenceState sequence;  // known once it is whole
   sequence.groups.reserve(impl_->groups.size());
   // A table has an entry for every block of the sequence, held or not. A sequence is no longer than the pool of the
   // group without a window; without such a group it has no limit, but what is kept for it has.
@@ -199,7 +202,8 @@ SequenceId PagedKvCache::create_sequence(std::int64_t reserve_tokens) {
     state.visible.reserve(entries);
   }
   if (impl_->publishes()) sequence.chain.reserve(entries);
-  return id;
+  impl_->sequences.emplace(impl_->next_id, std::move(sequence));
+  return impl_->next_id++;
 }
 
 bool PagedKvCache::has_sequence(SequenceId id) const { return impl_->find(id) != nullptr; }
@@ -239,6 +243,11 @@ KvResult<void> PagedKvCache::fork_into(SequenceId from, SequenceId to) {
   if (child == nullptr) return std::unexpected(SequenceNotFound{to});
   for (const GroupState& state : child->groups)
     if (state.table.num_blocks() != 0) return std::unexpected(PositionOutOfRange{to, 0});
+  for (std::size_t g = 0; g < parent->groups.size(); ++g) {  // what can fail, before any reference is taken
+    child->groups[g].table.reserve_ids(parent->groups[g].table.token_capacity());
+    child->groups[g].visible.reserve(parent->groups[g].visible.size());
+  }
+  child->chain.reserve(parent->chain.size());
   for (std::size_t g = 0; g < parent->groups.size(); ++g) {
     GroupState& state = child->groups[g];
     for (const BlockId block : parent->groups[g].table.block_ids()) {

@@ -35,8 +35,7 @@ KvStats PagedKvCache::stats() const {
     stats.blocks_cached += pool_stats.cached;
     stats.blocks_referenced += pool_stats.referenced;
     stats.evictions += pool_stats.evictions;
-    stats.referenced_bytes +=
-        static_cast<std::uint64_t>(pool_stats.referenced) * impl_->storage.shape().group_block_bytes(g);
+    stats.referenced_bytes += static_cast<std::uint64_t>(pool_stats.referenced) * impl_->storage.block_bytes(g);
   }
   std::int64_t held = 0, runs = 0;
   for (const auto& [id, sequence] : impl_->sequences) {

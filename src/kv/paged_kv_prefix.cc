@@ -58,6 +58,11 @@ int PagedKvCache::Impl::match(const SequenceState& sequence, std::span<const Tok
 void PagedKvCache::Impl::attach(SequenceState& sequence, const BlockChain& known, int num_blocks) {
   const auto held = static_cast<int>(sequence.chain.size());
   const std::int64_t length = static_cast<std::int64_t>(num_blocks) * block_size;
+  for (GroupState& state : sequence.groups) {  // what can fail, before any reference is taken
+    state.table.reserve_ids(length);
+    state.visible.reserve(static_cast<std::size_t>(num_blocks));
+  }
+  sequence.chain.reserve(static_cast<std::size_t>(num_blocks));
   for (std::size_t g = 0; g < groups.size(); ++g) {
     GroupState& state = sequence.groups[g];
     const int first = first_needed_block(static_cast<int>(g), length);
@@ -86,7 +91,11 @@ KvResult<int> PagedKvCache::attach_prefix(SequenceId id, std::span<const TokenId
   if (!impl_->publishes() || tokens.empty()) return 0;
   impl_->chain = BlockChain(hasher(), domain);
   impl_->chain.extend(hasher(), block_size(), tokens.first(tokens.size() - 1));
-  return extend_prefix(id, tokens, impl_->chain);
+  const KvResult<int> found = extend_prefix(id, tokens, impl_->chain);
+  const auto size = static_cast<std::size_t>(block_size());
+  impl_->hits += static_cast<std::uint64_t>(*found);
+  impl_->misses += (tokens.size() - 1) / size * size - static_cast<std::size_t>(*found);
+  return found;
 }
 
 KvResult<int> PagedKvCache::extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
@@ -99,9 +108,6 @@ KvResult<int> PagedKvCache::extend_prefix(SequenceId id, std::span<const TokenId
   sequence->root = chain.root_hash();
   if (matched > held) impl_->attach(*sequence, chain, static_cast<int>(matched));
   const auto size = static_cast<std::size_t>(block_size());
-  const std::size_t most = std::max(matched, (tokens.size() - 1) / size);
-  impl_->hits += (matched - held) * size;
-  if (held == 0) impl_->misses += (most - matched) * size;
   return static_cast<int>((matched - held) * size);
 }
 

@@ -5,6 +5,14 @@
 #include "kv/paged_kv_impl.h"
 
 namespace octavo {
+namespace {
+
+/// So that the next push_back() or resize() up to `size` cannot fail; as rarely as these would do it.
+void make_room(auto& vector, std::size_t size) {
+  if (vector.capacity() < size) vector.reserve(std::max(size, 2 * vector.capacity()));
+}
+
+}  // namespace
 
 PagedKvCache::Impl::Needed PagedKvCache::Impl::needed(const SequenceState& sequence, int g, std::int64_t first,
                                                       std::int64_t end) const {
@@ -49,6 +57,8 @@ bool PagedKvCache::Impl::grow_memory(std::int64_t end) {
 
 void PagedKvCache::Impl::extend(GroupState& state, int g, std::int64_t num_tokens) {
   const int held = state.table.num_blocks();
+  // What can fail for want of memory comes before any block is taken.
+  make_room(state.visible, static_cast<std::size_t>(held + state.table.blocks_missing(num_tokens)));
   const bool grown = state.table.ensure_capacity(num_tokens);
   OCTAVO_CHECK(grown, "{} tokens in group {}", num_tokens, g);
   WrittenBits& written = groups[static_cast<std::size_t>(g)]->written;
@@ -82,6 +92,7 @@ void PagedKvCache::Impl::make_private(GroupState& state, int g, int index, std::
 void PagedKvCache::Impl::make_writable(GroupState& state, int g, std::int64_t first, std::int64_t end,
                                        std::vector<BlockCopy>& list) {
   const std::int64_t held_end = std::min<std::int64_t>((end - 1) / block_size + 1, state.table.num_blocks());
+  make_room(list, list.size() + static_cast<std::size_t>(std::max<std::int64_t>(0, held_end - first / block_size)));
   for (std::int64_t i = first / block_size; i < held_end; ++i) make_private(state, g, static_cast<int>(i), list);
   extend(state, g, end);
 }
@@ -92,7 +103,7 @@ KvResult<void> PagedKvCache::Impl::reserve_groups(SequenceId id, SequenceState& 
                                                   std::vector<BlockCopy>* list) {
   for (int g = first_group; g < end_group; ++g)
     if (const auto room = check_room(id, sequence, g, first, end); !room) return room;
-  if (!grow_memory(end)) return std::unexpected(OutOfMemory{first_group, 1, 0});
+  if (!grow_memory(end)) return std::unexpected(MemoryRefused{end});
   const std::int64_t kept = std::min(first / block_size, static_cast<std::int64_t>(sequence.chain.size()));
   sequence.chain.resize(static_cast<std::size_t>(kept));
   made.clear();
@@ -119,6 +130,7 @@ KvResult<void> PagedKvCache::ensure_capacity(SequenceId id, std::int64_t num_tok
     const int missing = sequence->groups[static_cast<std::size_t>(g)].table.blocks_missing(num_tokens);
     if (missing > pool(g).free_count()) return std::unexpected(OutOfMemory{g, missing, pool(g).free_count()});
   }
+  if (!impl_->grow_memory(num_tokens)) return std::unexpected(MemoryRefused{num_tokens});
   for (int g = 0; g < num_groups(); ++g) impl_->extend(sequence->groups[static_cast<std::size_t>(g)], g, num_tokens);
   return {};
 }
@@ -166,7 +178,8 @@ void PagedKvCache::commit(SequenceId id, std::int64_t end) {
       const std::int64_t index = position / block_size();
       const BlockId block = state.table.block_ids()[static_cast<std::size_t>(index)];
       const std::int64_t until = std::min((index + 1) * block_size(), end);
-      OCTAVO_CHECK(pool(g).references(block) == 1 && !pool(g).is_cached(block),
+      OCTAVO_CHECK(pool(g).references(block) == 1 && !pool(g).is_cached(block) &&
+                       state.visible[static_cast<std::size_t>(index)] == block_size(),
                    "position {} of sequence {} was not reserved", position, id);
       impl_->groups[static_cast<std::size_t>(g)]->written.set_all(block, static_cast<int>(position % block_size()),
                                                                   static_cast<int>(until - index * block_size()));

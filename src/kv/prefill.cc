@@ -94,8 +94,15 @@ PrefillChunk PrefillScheduler::hand_out(int room) {
   return chunk;
 }
 
+bool PrefillScheduler::has_handed_out(const PrefillChunk& chunk) const {
+  return chunk.start >= 0 && chunk.end >= chunk.start && chunk.end <= handed_out_ &&
+         chunk.tokens.data() == tokens_.data() + chunk.start &&
+         chunk.tokens.size() == static_cast<std::size_t>(chunk.end - chunk.start);
+}
+
 void PrefillScheduler::retract(const PrefillChunk& chunk) {
-  OCTAVO_CHECK(chunk.index == next_index_ - 1 && chunk.end == handed_out_ && chunk.start + chunk.overlap >= computed_,
+  OCTAVO_CHECK(has_handed_out(chunk) && chunk.index == next_index_ - 1 && chunk.end == handed_out_ &&
+                   chunk.start + chunk.overlap >= computed_,
                "chunk {} of positions {} to {} is not the last one out: that is {}, ending at {}, computed {}",
                chunk.index, chunk.start, chunk.end, next_index_ - 1, handed_out_, computed_);
   handed_out_ = chunk.start + chunk.overlap;
@@ -106,7 +113,7 @@ void PrefillScheduler::retract(const PrefillChunk& chunk) {
 }
 
 void PrefillScheduler::complete(const PrefillChunk& chunk) {
-  OCTAVO_CHECK(chunk.start + chunk.overlap == computed_ && chunk.end > computed_ && chunk.end <= handed_out_,
+  OCTAVO_CHECK(has_handed_out(chunk) && chunk.start + chunk.overlap == computed_ && chunk.end > computed_,
                "chunk {} of positions {} to {} is not the first one out: {} computed, {} handed out", chunk.index,
                chunk.start, chunk.end, computed_, handed_out_);
   computed_ = chunk.end;

@@ -349,6 +349,25 @@ TEST(AttentionPlan, WindowsSkipWhatLiesBeforeThem) {
   EXPECT_EQ(outcome.tokens_loaded, 600);
 }
 
+TEST(AttentionPlan, WindowsShareWhatAllOfThemStillHave) {
+  const AttentionPlan::Shape shape{.num_heads = 1, .num_kv_heads = 1, .head_dim = 1, .max_rows = 8};
+  // Pairs with common blocks but for the last, of which each has given back what its window of 600 has passed; the
+  // pairs' windows overlap without common blocks, and a fifth sequence lies far behind them.
+  std::vector<Rows> sequences;
+  for (const auto& [length, first_block] : {std::pair{1500, 0}, {1700, 200}, {1530, 0}, {1650, 200}, {9000, 400}}) {
+    Rows rows = decode_row(length, 16, 0, first_block);
+    rows.blocks.back() = 5000 + length;
+    std::fill_n(rows.blocks.begin(), (length - 600) / 16, -1);
+    sequences.push_back(rows);
+  }
+  const Outcome outcome = run_plan(shape, sequences, 600, 16, 1);
+  EXPECT_FALSE(outcome.loads_of_block.contains(-1));
+  // Tiles 4 (1024 to 1279) of the first pair, and 5 of the second, which sees 1100 and later.
+  EXPECT_EQ(outcome.loads_of_block.at(1024 / 16), 16);
+  EXPECT_EQ(outcome.loads_of_block.at(200 + 1280 / 16), 16);
+  EXPECT_EQ(outcome.tokens_loaded, 5 * 600 - 2 * 256);
+}
+
 TEST(AttentionPlan, APlanIsBuiltAnewFromStepToStep) {
   const AttentionPlan::Shape shape{.num_heads = 2, .num_kv_heads = 2, .head_dim = 4, .max_rows = 8};
   AttentionPlan plan(shape, 2);

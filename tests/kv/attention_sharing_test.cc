@@ -224,6 +224,51 @@ TEST(BatchedAttention, A9_a_prefix_of_16_sequences_is_loaded_once_and_each_tail_
     }
 }
 
+/// Positions loaded where each tile that several see all of is read once, and each by itself what it sees of others.
+int positions_of_tiles(std::span<const SlotData> slots, int shared, int window) {
+  int positions = 0;
+  for (int tile = 0; tile < 100; ++tile) {
+    bool read = false;
+    for (const SlotData& slot : slots) {
+      const int begin = std::max(tile * 256, slot.length - window), end = std::min((tile + 1) * 256, slot.length);
+      const bool together = end - begin == 256 && end <= shared;
+      if (begin < end && !(together && read)) positions += end - begin;
+      read |= together;
+    }
+  }
+  return positions;
+}
+
+// Sequences of different lengths have given back different blocks; what all still see is read once.
+TEST(BatchedAttention, A9_windows_of_different_lengths_load_what_they_share_once) {
+  const AttentionShape shape{.num_kv_heads = 2, .group = 2, .head_dim = 32};
+  constexpr int kShared = 2048, kWindow = 1024;
+  std::vector<int> tails(16);
+  for (int s = 0; s < 16; ++s) tails[static_cast<std::size_t>(s)] = 1 + 16 * s;
+  const std::vector<SlotData> slots = slots_with_prefix(shape, kShared, tails);
+  const std::vector<float> queries = queries_of(slots);
+  PagedSlots forked;
+  forked.cache = make_paged(shape, KvType::kF16, 16, kShared + 16 * 320, kWindow);
+  const SequenceId origin = forked.cache->create_sequence();
+  write_tokens(*forked.cache, origin, shape, slots[0], 0, kShared);
+  forked.cache->commit(origin, kShared);
+  for (const SlotData& slot : slots) {
+    forked.ids.push_back(*forked.cache->fork(origin));
+    write_tokens(*forked.cache, forked.ids.back(), shape, slot, kShared, slot.length);
+    forked.cache->commit(forked.ids.back(), slot.length - 1);
+  }
+  ASSERT_LT(forked.cache->table(forked.ids[0], 0).first_held(), forked.cache->table(forked.ids[15], 0).first_held());
+  for (const int threads : {1, 2}) {
+    BatchedAttention attention = make_attention(threads);
+    const std::vector<float> got = decode(attention, forked, queries, shape.options());
+    EXPECT_EQ(attention.kv_bytes_loaded(), static_cast<std::uint64_t>(positions_of_tiles(slots, kShared, kWindow)) *
+                                               bytes_per_token(shape, KvType::kF16));
+    const PagedSlots copies(shape, KvType::kF16, 16, slots);
+    EXPECT_TRUE(same_bits(decode(attention, copies, queries, shape.options(kWindow)), got));
+    EXPECT_EQ(attention.kv_bytes_loaded(), 16 * kWindow * bytes_per_token(shape, KvType::kF16));
+  }
+}
+
 TEST(BatchedAttention, A9_each_byte_of_the_callers_memory_is_loaded_once) {
   const AttentionShape shape{.num_kv_heads = 3, .group = 5, .head_dim = 33};
   const std::vector<SlotData> slots = make_slots(shape, std::vector{1, 300, 1000});

@@ -122,7 +122,7 @@ TEST_P(EveryShape, A3_pages_views_and_contiguous_caches_give_the_same_bits) {
     SCOPED_TRACE(isa_name(level));
     BatchedAttention attention = make_attention(2, isa_name(level));
     EXPECT_EQ(attention.isa(), isa_name(level));
-    for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kBF16}) {
+    for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kI16}) {
       const std::vector<float> paged = decode(attention, PagedSlots(shape, type, 16, slots), queries, shape.options());
       EXPECT_TRUE(same_bits(decode(attention, make_contiguous(shape, type, slots), queries, shape.options()), paged))
           << kv_type_name(type);
@@ -137,7 +137,7 @@ TEST(BatchedAttention, A3_the_contiguous_layout_of_the_paged_cache_has_the_same_
   const AttentionShape shape{.head_dim = 80};
   const std::vector<SlotData> slots = make_slots(shape, std::vector{333});
   BatchedAttention attention = make_attention();
-  for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kBF16}) {
+  for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kI16}) {
     const auto cache = make_cache({.type = type,
                                    .layout = KvLayout::kContiguous,
                                    .num_kv_heads = shape.num_kv_heads,

@@ -17,6 +17,21 @@ inline std::unique_ptr<PagedKvCache> make_cache(const PagedKvOptions& options) {
   return cache ? std::move(*cache) : nullptr;
 }
 
+/// Four tokens a block, two layers that see everything, two heads of three dimensions.
+inline PagedKvOptions small(int num_blocks = 8) {
+  return {.type = KvType::kF32,
+          .block_size = 4,
+          .num_kv_heads = 2,
+          .head_dim = 3,
+          .layer_windows = {0, 0},
+          .num_blocks = num_blocks};
+}
+
+inline void expect_intact(const PagedKvCache& cache) {
+  const Result<void> intact = cache.check_integrity();
+  EXPECT_TRUE(intact) << intact.error().message;
+}
+
 /// [num_kv_heads * head_dim] floats that tell from which number, and where, they come.
 inline std::vector<float> kv_of(const PagedKvCache& cache, float x) {
   std::vector<float> values(static_cast<std::size_t>(cache.num_kv_heads() * cache.head_dim()));

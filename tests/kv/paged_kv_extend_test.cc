@@ -38,11 +38,6 @@ void compute(PagedKvCache& cache, SequenceId id, int end, std::span<const TokenI
   ASSERT_TRUE(cache.publish(id, tokens, chain_of(cache, tokens)));
 }
 
-void expect_intact(const PagedKvCache& cache) {
-  const Result<void> intact = cache.check_integrity();
-  EXPECT_TRUE(intact) << intact.error().message;
-}
-
 TEST(PagedKvCache, P17_extends_behind_what_it_computed_itself) {
   const auto cache = make_cache(shape({0, 0}));
   const std::vector<TokenId> tokens = text(21);

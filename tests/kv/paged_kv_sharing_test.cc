@@ -26,11 +26,6 @@ std::vector<TokenId> text(int length, TokenId first = 1) {
   return tokens;
 }
 
-void expect_intact(const PagedKvCache& cache) {
-  const Result<void> intact = cache.check_integrity();
-  EXPECT_TRUE(intact) << intact.error().message;
-}
-
 /// A sequence of `length` tokens, written in steps and published, that is given back at once.
 void leave_in_cache(PagedKvCache& cache, std::span<const TokenId> tokens, std::string_view domain = "") {
   const SequenceId id = cache.create_sequence();

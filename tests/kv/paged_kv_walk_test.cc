@@ -19,6 +19,7 @@ constexpr int kMaxTokens = 40;  // positions a walk writes
 
 struct WalkShape {
   const char* name;
+  KvType type;
   int block_size;
   int num_blocks;
   std::vector<int> layer_windows;
@@ -47,7 +48,7 @@ struct ModelSequence {
 class Walk {
  public:
   explicit Walk(const WalkShape& shape, unsigned seed) : shape_(shape), random_(seed) {
-    cache_ = *PagedKvCache::create({.type = KvType::kF32,
+    cache_ = *PagedKvCache::create({.type = shape.type,
                                     .block_size = shape.block_size,
                                     .num_kv_heads = 1,
                                     .head_dim = 2,
@@ -199,9 +200,8 @@ class Walk {
           ASSERT_EQ(read.has_value(), position >= gone && expected != positions.end())
               << "layer " << layer << " position " << position;
           if (!read) continue;
-          const float x = expected->second;
-          ASSERT_TRUE(key[0] == x && key[1] == x + 1 && value[0] == -x && value[1] == 2 * x)
-              << "layer " << layer << " position " << position << ": found " << key[0] << ", expected " << x;
+          const std::array found{key[0], key[1], value[0], value[1]};
+          ASSERT_EQ(found, stored(expected->second)) << "layer " << layer << " position " << position;
         }
       }
     }
@@ -262,11 +262,23 @@ class Walk {
     }
   }
 
+  // Two numbers each of a key and a value that stand for x, and that the type stores as they are.
+  std::array<float, 4> stored(float x) const {
+    const auto folded = [x](int modulus) { return static_cast<float>(1 + static_cast<int>(x) % modulus); };
+    switch (shape_.type) {
+      case KvType::kF32: return {x, x + 1, -x, 2 * x};
+      case KvType::kBF16: return {folded(251), folded(251) / 2, -folded(251), folded(251) / 4};
+      case KvType::kQ8_0: return {127 * folded(2039), -64 * folded(2039), -127 * folded(2039), 32 * folded(2039)};
+      default: return {folded(2039), folded(2039) / 2, -folded(2039), folded(2039) / 4};
+    }
+  }
+
   KvResult<void> put(SequenceId id, int layer, std::int64_t position, std::span<const float> xs) {
     std::vector<float> keys, values;
     for (const float x : xs) {
-      keys.insert(keys.end(), {x, x + 1});
-      values.insert(values.end(), {-x, 2 * x});
+      const std::array<float, 4> numbers = stored(x);
+      keys.insert(keys.end(), {numbers[0], numbers[1]});
+      values.insert(values.end(), {numbers[2], numbers[3]});
     }
     return cache_->write_kv(id, layer, position, keys, values, static_cast<int>(xs.size()));
   }
@@ -465,13 +477,14 @@ TEST_P(PagedKvCacheWalk, P20_random_walk_agrees_with_a_simple_model) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, PagedKvCacheWalk,
-                         ::testing::Values(WalkShape{"BlocksOf1", 1, 60, {0}, 100'000},
-                                           WalkShape{"BlocksOf2", 2, 30, {0, 0}, 200'000},
-                                           WalkShape{"BlocksOf4", 4, 14, {0, 0}, 250'000},
-                                           WalkShape{"BlocksOf8", 8, 9, {0}, 100'000},
-                                           WalkShape{"Windowed", 2, 26, {7, 0}, 200'000},
-                                           WalkShape{"WindowedBlocksOf4", 4, 14, {0, 6}, 100'000},
-                                           WalkShape{"AllWindowed", 2, 22, {5}, 50'000}),
+                         ::testing::Values(WalkShape{"BlocksOf1", KvType::kF32, 1, 60, {0}, 100'000},
+                                           WalkShape{"BlocksOf2", KvType::kF16, 2, 30, {0, 0}, 200'000},
+                                           WalkShape{"BlocksOf4", KvType::kF32, 4, 14, {0, 0}, 200'000},
+                                           WalkShape{"BlocksOf8", KvType::kI16, 8, 9, {0}, 100'000},
+                                           WalkShape{"BlocksOf16", KvType::kQ8_0, 16, 7, {0, 0}, 100'000},
+                                           WalkShape{"Windowed", KvType::kBF16, 2, 26, {7, 0}, 150'000},
+                                           WalkShape{"WindowedBlocksOf4", KvType::kI16, 4, 14, {0, 6}, 100'000},
+                                           WalkShape{"AllWindowed", KvType::kF32, 2, 22, {5}, 50'000}),
                          [](const auto& given) { return given.param.name; });
 
 }  // namespace

@@ -3,11 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
-#include <numeric>
-#include <random>
 #include <type_traits>
+
+#include "kv/prefill_cases.h"
 
 namespace octavo {
 namespace {
@@ -17,33 +16,6 @@ using ::testing::HasSubstr;
 
 // A scheduler has no memory of its own: it can be copied as bytes.
 static_assert(std::is_trivially_copyable_v<PrefillScheduler>);
-
-std::vector<TokenId> prompt_of(int num_tokens) {
-  std::vector<TokenId> tokens(static_cast<std::size_t>(num_tokens));
-  std::iota(tokens.begin(), tokens.end(), 1000);
-  return tokens;
-}
-
-PrefillScheduler make(std::span<const TokenId> tokens, const PrefillConfig& config) {
-  Result<PrefillScheduler> scheduler = PrefillScheduler::create(tokens, config);
-  if (!scheduler) throw std::runtime_error(scheduler.error().message);
-  return *scheduler;
-}
-
-std::vector<PrefillChunk> plan_of(std::span<const TokenId> tokens, const PrefillConfig& config) {
-  const Result<PrefillPlan> plan = PrefillPlan::create(tokens, config);
-  if (!plan) throw std::runtime_error(plan.error().message);
-  return {plan->chunks().begin(), plan->chunks().end()};
-}
-
-// "0-512": positions of a chunk.
-std::string range(const PrefillChunk& chunk) { return std::to_string(chunk.start) + "-" + std::to_string(chunk.end); }
-
-std::vector<std::string> ranges(std::span<const TokenId> tokens, const PrefillConfig& config) {
-  std::vector<std::string> result;
-  for (const PrefillChunk& chunk : plan_of(tokens, config)) result.push_back(range(chunk));
-  return result;
-}
 
 // P for a chunk (computed at once), Y for a yield, D for the start of decoding, up to the first D.
 std::string trace(std::span<const TokenId> tokens, const PrefillConfig& config, bool decode_waiting = true) {
@@ -317,6 +289,12 @@ TEST(PrefillDeathTest, C6_chunks_are_completed_in_order_and_taken_back_in_revers
   const PrefillChunk first = next_chunk(scheduler), second = next_chunk(scheduler);
   EXPECT_DEATH(scheduler.complete(second), "not the first one out");
   EXPECT_DEATH(scheduler.retract(first), "not the last one out");
+  PrefillChunk changed = first;
+  changed.end = 7;
+  EXPECT_DEATH(scheduler.complete(changed), "not the first one out");
+  changed = second;
+  changed.start -= 5, changed.overlap += 5;
+  EXPECT_DEATH(scheduler.retract(changed), "not the last one out");
   scheduler.complete(first);
   EXPECT_DEATH(scheduler.complete(first), "not the first one out");
   scheduler.complete(second);
@@ -356,99 +334,6 @@ TEST(Prefill, C7_what_cannot_be_estimated_is_refused) {
   EXPECT_THAT(estimate_prefill_memory(most, most, most).error().message, HasSubstr("64 bits"));
   EXPECT_EQ(estimate_prefill_memory(most, most, 1)->full_bytes,
             static_cast<std::uint64_t>(most) * static_cast<std::uint64_t>(most) * 4);
-}
-
-PrefillConfig any_config() {
-  const int chunk = *rc::gen::inRange(1, 20);
-  return PrefillConfig(chunk)
-      .with_overlap(*rc::gen::inRange(0, chunk))
-      .with_max_yields(*rc::gen::inRange(0, 4))
-      .with_priority(*rc::gen::element(PrefillPriority::kPrefillFirst, PrefillPriority::kInterleaved,
-                                       PrefillPriority::kDecodePriority));
-}
-
-RC_GTEST_PROP(PrefillProperty, C2_C3_a_plan_covers_the_prompt_exactly_but_for_the_overlap, ()) {
-  const std::vector<TokenId> tokens = prompt_of(*rc::gen::inRange(0, 200));
-  const PrefillConfig config = any_config();
-  int covered = 0;
-  for (const PrefillChunk& chunk : plan_of(tokens, config)) {
-    RC_ASSERT(chunk.start == std::max(0, covered - config.overlap));
-    RC_ASSERT(chunk.overlap == covered - chunk.start);
-    RC_ASSERT(chunk.end > covered);  // not wholly inside the one before
-    RC_ASSERT(chunk.size() <= config.chunk_size);
-    RC_ASSERT(chunk.is_last == (chunk.end == static_cast<int>(tokens.size())));
-    RC_ASSERT(chunk.is_last || chunk.size() == config.chunk_size);
-    RC_ASSERT(chunk.tokens.front() == tokens[static_cast<std::size_t>(chunk.start)]);
-    covered = chunk.end;
-  }
-  RC_ASSERT(covered == static_cast<int>(tokens.size()));
-}
-
-RC_GTEST_PROP(PrefillProperty, C4_without_limits_the_chunks_handed_out_are_the_plan, ()) {
-  const std::vector<TokenId> tokens = prompt_of(*rc::gen::inRange(0, 200));
-  const PrefillConfig config = any_config();
-  const std::vector<PrefillChunk> plan = plan_of(tokens, config);
-  PrefillScheduler scheduler = make(tokens, config);
-  std::size_t handed_out = 0;
-  for (;;) {
-    RC_ASSERT(scheduler.total_chunks() == static_cast<int>(plan.size()));
-    const PrefillAction action = scheduler.next_action();
-    if (action.kind == PrefillAction::kStartDecode) break;
-    if (action.kind == PrefillAction::kYieldToDecode) continue;
-    RC_ASSERT(handed_out < plan.size());
-    RC_ASSERT(range(action.chunk) == range(plan[handed_out]));
-    RC_ASSERT(action.chunk.index == plan[handed_out].index);
-    RC_ASSERT(action.chunk.is_last == plan[handed_out].is_last);
-    ++handed_out;
-  }
-  RC_ASSERT(handed_out == plan.size());
-}
-
-// Any order of calls: progress never goes back, the chunks that are out lie one behind the other, and in the end every
-// token was computed once (but for the overlap).
-RC_GTEST_PROP(PrefillProperty, C4_C6_any_order_of_calls_computes_each_token_once, ()) {
-  const std::vector<TokenId> tokens = prompt_of(*rc::gen::inRange(1, 100));
-  PrefillScheduler scheduler = make(tokens, any_config());
-  std::minstd_rand random(*rc::gen::inRange(1U, 1U << 30));
-  const auto draw = [&](int first, int end) {
-    return first + static_cast<int>(random() % static_cast<unsigned>(end - first));
-  };
-  std::vector<PrefillChunk> out;
-  std::vector<int> computed(tokens.size(), 0);
-  const auto complete_first = [&] {
-    const PrefillChunk chunk = out.front();
-    for (int p = chunk.start + chunk.overlap; p < chunk.end; ++p) ++computed[static_cast<std::size_t>(p)];
-    scheduler.complete(chunk);
-    out.erase(out.begin());
-  };
-  for (int calls = 0; !scheduler.is_complete(); ++calls) {
-    RC_ASSERT(calls < 10000);
-    const int before = scheduler.num_computed();
-    const int what = draw(0, 8);
-    if (what == 0 && !out.empty()) {
-      scheduler.retract(out.back());
-      out.pop_back();
-    } else if (what <= 2 && !out.empty()) {
-      complete_first();
-    } else if (what == 3 && out.empty()) {
-      const int to = draw(before, std::min(before + 10, scheduler.total_tokens()) + 1);
-      RC_ASSERT(scheduler.skip_to(to).has_value());
-      for (int p = before; p < to; ++p) ++computed[static_cast<std::size_t>(p)];
-    } else {
-      const int room = draw(0, 25);
-      const PrefillAction action = scheduler.next_action(room, draw(0, 2) == 0);
-      if (action.kind == PrefillAction::kPrefill) {
-        RC_ASSERT(action.chunk.size() <= room);
-        RC_ASSERT(action.chunk.start + action.chunk.overlap == (out.empty() ? before : out.back().end));
-        out.push_back(action.chunk);
-      } else if (action.kind == PrefillAction::kStartDecode) {
-        RC_ASSERT(!out.empty() && out.back().is_last);
-      }
-    }
-    RC_ASSERT(scheduler.num_computed() >= before);
-    RC_ASSERT(scheduler.total_chunks() >= static_cast<int>(out.size()));
-  }
-  RC_ASSERT(std::ranges::all_of(computed, [](int count) { return count == 1; }));
 }
 
 }  // namespace

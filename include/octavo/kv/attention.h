@@ -34,7 +34,8 @@ namespace octavo {
 struct AttentionOptions {
   int num_heads = 0;             // query heads: a multiple of the KV heads
   float scale = 0;               // of scores; taken as given, usually 1 / sqrt(head_dim)
-  int window = 0;                // positions that a query sees, its own included; 0: all before it
+  int window = 0;                // positions that a query sees, its own included; 0: all before it. A paged cache's
+                                 // group has one too, the narrower counts
   bool zeros_for_empty = false;  // a slot without any KV gives zeros; otherwise it is an error
 };
 
@@ -98,9 +99,10 @@ class BatchedAttention {
   Result<void> chunk(const PagedKvCache& cache, int layer, std::span<const ChunkRows> slots,
                      std::span<const float> queries, const AttentionOptions& options, std::span<float> out);
 
-  /// Bytes of K and V that the last call loaded from the cache; what several readers share counts once.
+  /// Bytes of K and V that the last call had to load, by its plan; what several readers share counts once, and so does
+  /// what is gone over again while it is in the processor's caches.
   std::uint64_t kv_bytes_loaded() const;
-  /// Bytes of scratch memory held; does not grow with depth.
+  /// Bytes of scratch memory held for tiles and what is merged of them; grows with the rows of a call, not with depth.
   std::uint64_t scratch_bytes() const;
   int num_threads() const;
   std::string isa() const;

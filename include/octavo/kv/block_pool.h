@@ -25,7 +25,7 @@ class BlockPool {
 
   /// A free block with one reference, or kNoBlock when none is free. `hint` is the block that the caller's new one will
   /// follow: its neighbour hint + 1 is taken if it is free and not cached, because consecutive ids are consecutive
-  /// memory and are read twice as fast as scattered ones. Otherwise the uncached block freed last (it is the warmest in
+  /// memory and are read faster than scattered ones. Otherwise the uncached block freed last (it is the warmest in
   /// cache); when all free blocks are cached, the one that was freed first, whose contents are forgotten (on_evict).
   BlockId allocate(BlockId hint = kNoBlock);
 

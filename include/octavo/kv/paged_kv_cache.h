@@ -115,7 +115,7 @@ class PagedKvCache {
   bool has_sequence(SequenceId id) const;
   /// Gives every block back. SequenceNotFound.
   KvResult<void> drop_sequence(SequenceId id);
-  /// Blocks for n tokens in every group; all or nothing; never shrinks. SequenceNotFound, OutOfMemory,
+  /// Blocks for n tokens in every group; all or nothing; never shrinks. SequenceNotFound, OutOfMemory, MemoryRefused,
   /// PositionOutOfRange: a negative number.
   KvResult<void> ensure_capacity(SequenceId id, std::int64_t num_tokens);
   /// Leading positions that are written in every layer of the group; those that left its window count. 0: unknown id.
@@ -140,7 +140,7 @@ class PagedKvCache {
   /// Keys and values of `num_positions` positions from `position` on: [num_positions][num_kv_heads][head_dim] each.
   /// Gaps are allowed; with num_positions below 1 the arrays are empty and nothing is written. Grows the sequence in
   /// the layer's group, copies shared blocks. In this order: DimMismatch of the keys, of the values, SequenceNotFound,
-  /// LayerOutOfRange, PositionOutOfRange (negative, or it left the window), OutOfMemory.
+  /// LayerOutOfRange, PositionOutOfRange (negative, or it left the window), OutOfMemory, MemoryRefused.
   KvResult<void> write_kv(SequenceId id, int layer, std::int64_t position, std::span<const float> keys,
                           std::span<const float> values, int num_positions = 1);
   /// Views without copying, of element type f32; valid until the next change of the cache. SequenceNotFound,
@@ -154,13 +154,14 @@ class PagedKvCache {
   /// Makes positions first .. end - 1 writable: takes missing blocks and private copies of shared ones (a published
   /// block with one owner is unpublished instead). All or nothing over all groups. The copies are appended to `copies`,
   /// and the caller makes them in that order before it writes; without `copies` they are made here. SequenceNotFound,
-  /// PositionOutOfRange (negative, end before first, or it left a window), OutOfMemory.
+  /// PositionOutOfRange (negative, end before first, or it left a window), OutOfMemory, MemoryRefused.
   KvResult<void> reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>* copies = nullptr);
   /// Free blocks that reserve() of the same positions would take, in a group. 0 for an unknown id or group.
   int blocks_needed(SequenceId id, int group, std::int64_t first, std::int64_t end) const;
   /// Positions up to `end` are written in all layers, and attention of their rows is done; the next one written is
   /// `end`. Windowed groups give back blocks that positions from `end` on do not see: nothing else does, so that
-  /// somebody who calls write_kv() calls commit() too. CHECKs that what it says was written had been reserved.
+  /// somebody who calls write_kv() calls commit() too. CHECKs that the blocks of what it says was written had been
+  /// reserved.
   void commit(SequenceId id, std::int64_t end);
   /// Copies that reserve() has listed; CHECKs their blocks.
   void make_copies(std::span<const BlockCopy> copies);
@@ -183,7 +184,8 @@ class PagedKvCache {
   /// the sequence's, as many as written at least. A block whose contents somebody else has published meanwhile is given
   /// back for that one. Blocks behind one that cannot be published (its hash belongs to other contents, or it was
   /// published in another domain) stay private. Does nothing without a prefix cache. SequenceNotFound; DimMismatch:
-  /// fewer tokens than are written.
+  /// fewer tokens than are written. Where write_kv() filled the blocks, before commit(): what a window has given back
+  /// by then cannot be found.
   KvResult<void> publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
   /// The same without hashing: `chain` has the hashes of the leading full blocks of `tokens`; those behind its end stay
   /// private.

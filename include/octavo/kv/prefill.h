@@ -112,6 +112,7 @@ class PrefillScheduler {
   PrefillScheduler(std::span<const TokenId> tokens, const PrefillConfig& config) : tokens_(tokens), config_(config) {}
   bool must_yield(int room, bool decode_waiting) const;
   PrefillChunk hand_out(int room);
+  bool has_handed_out(const PrefillChunk& chunk) const;
 
   std::span<const TokenId> tokens_;
   PrefillConfig config_;

@@ -70,9 +70,12 @@ struct BlockNotInUse {  // freed already, or never allocated
 struct WrongElementType {  // the call needs another one
   KvType expected, actual;
 };
+struct MemoryRefused {  // the contiguous layout could not grow to so many tokens: the system has no memory
+  std::int64_t tokens;
+};
 
 using KvError = std::variant<SequenceNotFound, OutOfMemory, PositionOutOfRange, DimMismatch, LayerOutOfRange,
-                             BlockOutOfRange, BlockNotInUse, WrongElementType>;
+                             BlockOutOfRange, BlockNotInUse, WrongElementType, MemoryRefused>;
 /// One line with the error's numbers.
 std::string describe(const KvError& error);
 
