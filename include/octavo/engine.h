@@ -73,7 +73,8 @@ struct SamplingParams {
   std::uint64_t seed = 0;    // draws are keyed by (seed, choice index, position, draw): same seed, same tokens
   /// Before all cuts, in this order: repetition_penalty divides the positive logits of tokens in the prompt and the
   /// answer, and multiplies the negative ones; frequency_penalty is subtracted once for each time that the token stands
-  /// in the answer, presence_penalty once if it does; logit_bias is added, and one of -100 forbids the token.
+  /// in the answer, presence_penalty once if it does; logit_bias is added, and one of -100 forbids the token
+  /// as long as any other is left.
   float repetition_penalty = 1.0F;                         // above 0; 1: none
   float frequency_penalty = 0.0F;                          // -2 to 2
   float presence_penalty = 0.0F;                           // -2 to 2
@@ -84,16 +85,18 @@ struct Request {
   std::vector<TokenId> tokens = {};  // the prompt; at least one token
   SamplingParams sampling = {};
   int max_tokens = 0;                     // tokens to generate at most; 0: until the end of the context
-  int min_tokens = 0;                     // before this many, neither an end token nor a stop token is drawn
+  int min_tokens = 0;                     // before this many, neither an end token nor a stop token is drawn, as long
+                                          // as any other is left
   bool ignore_eos = false;                // go on after an end token
   std::vector<TokenId> stop_tokens = {};  // further tokens that end the answer
   /// Texts that end the answer (at most 16, each UTF-8 of 1 to 1024 bytes); neither they nor what follows is shown.
-  /// What may become one is held back. The first to be complete counts, of those the longest; not what the first
-  /// min_tokens tokens show.
+  /// What may become one is held back. The first to be complete counts, of those the longest; not one that is
+  /// complete within the first min_tokens tokens.
   std::vector<std::string> stop = {};
-  /// Answers to make of the one prompt, 1 to kMaxChoices and to the engine's max_sequences. The prompt is computed
-  /// once; each choice then goes on alone and ends with an event of its own. Choice i is drawn as index first_choice +
-  /// i: it is the same answer that a request of one choice with that first_choice gets.
+  /// Answers to make of the one prompt, 1 to kMaxChoices and to as many as advance in one step (max_sequences, and no
+  /// more than max_step_tokens). The prompt is computed once; each choice then goes on alone and ends with an event of
+  /// its own. Choice i is drawn as index first_choice + i: it is the same answer that a request of one choice with that
+  /// first_choice gets.
   int num_choices = 1;
   std::uint32_t first_choice = 0;
   /// Likeliest tokens to report beside each drawn one, with their log-probabilities: 0 to kMaxTopLogprobs.
@@ -107,7 +110,7 @@ struct Request {
   std::string cache_domain = {};
   /// If set: called with the logits of every prompt row, in order, at most 64 rows a call:
   /// (position of the first row, float32 [num_rows, vocab_size]). With it max_tokens may be -1: generate nothing. All
-  /// of the prompt is computed then, whatever is cached.
+  /// of the prompt is computed then, whatever is cached. It must not throw.
   std::function<void(int first_position, std::span<const float> logits)> on_prompt_logits = {};
 };
 
@@ -126,7 +129,7 @@ struct RequestStats {
   int prompt_tokens = 0;
   int cached_tokens = 0;  // of the prompt: computed by others, before or meanwhile
   int generated_tokens = 0;
-  int preemptions = 0;               // times it gave memory back, to go on later
+  int preemptions = 0;               // times it stopped for want of memory, to go on later
   double time_to_first_token_s = 0;  // from submit to the first token
   double total_s = 0;                // from submit to the end
   double queued_s = 0;               // before the first step that it was admitted to
@@ -190,7 +193,7 @@ struct ModelInfo {
   int vocab_size = 0;
   int num_tokens = 0;  // ids that have a text: the tokenizer's, where the model pads its vocabulary beyond them
   int num_layers = 0;
-  int max_context = 0;  // in force: the smallest of the model's, the option's and what the KV budget can hold
+  int max_context = 0;  // in force: the option's; without one the model's, or what the KV budget can hold
   std::uint64_t weight_bytes = 0;
   std::uint64_t mapped_weight_bytes = 0;     // of these: in the file's pages, not in memory of this process
   std::uint64_t weight_bytes_per_token = 0;  // weights read to compute one token alone
@@ -205,16 +208,17 @@ struct ModelInfo {
 
 /// What an engine has done since it was loaded, what it is doing, and how full its memory is.
 struct EngineStats {
-  KvStats kv;
+  KvStats kv;  // hits and misses are of admitted prompts: what others computed of them, and what they looked for in
+               // vain
   int waiting = 0;  // sequences that wait for memory or a seat, preempted ones too
   int running = 0;  // sequences that advance
   std::uint64_t steps = 0;
   std::uint64_t computed_tokens = 0;   // rows that went through the model
   std::uint64_t prompt_tokens = 0;     // of requests that were admitted
-  std::uint64_t cached_tokens = 0;     // found in the prefix cache instead of being computed
+  std::uint64_t cached_tokens = 0;     // of these: computed by others, before or meanwhile
   std::uint64_t generated_tokens = 0;  // that callers were given
-  std::uint64_t preemptions = 0;       // times a sequence gave memory back, to go on later
-  std::uint64_t preempted_blocks = 0;  // blocks given back so
+  std::uint64_t preemptions = 0;       // times a sequence stopped for want of memory, to go on later
+  std::uint64_t preempted_blocks = 0;  // blocks that others took from such sequences
   std::uint64_t finished = 0;          // choices that ended, for whatever reason
   // Steps that had a prediction (itl_target_ms is not 0), in seconds
   double step_s = 0, predicted_step_s = 0;  // sums
@@ -224,9 +228,11 @@ struct EngineStats {
 
 class Engine {
  public:
-  /// Loads a model and takes its memory. Errors name the file and what is wrong with it.
+  /// Loads a model and takes its memory. Errors name the file and what is wrong with it, or the option. What
+  /// on_load_progress throws comes out of here.
   static Result<std::unique_ptr<Engine>> load(EngineOptions options);
 
+  /// No thread may be inside a call. Requests that have not ended get no further event.
   virtual ~Engine() = default;
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -244,10 +250,11 @@ class Engine {
 
   /// Ends a request: the blocks of all its choices are free, then each choice that had not ended gets its last event
   /// (kCancelled). Any thread: at once where no other thread is inside a step, else before the next step computes
-  /// anything. Unknown ids are ignored.
+  /// anything; of several calls at the same time one may do it for the others. Unknown ids are ignored.
   virtual void cancel(RequestId id) = 0;
 
-  /// Computes one step of all requests together. False when there is nothing to do.
+  /// Computes one step of all requests together. False when there is nothing to do. Where the system has no memory for
+  /// a step, the requests that it was for end as kFailed.
   virtual bool step() = 0;
 
   /// Steps until every request is done.

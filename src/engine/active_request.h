@@ -71,9 +71,14 @@ struct ActiveRequest {
             .prompt_tokens = choice.sequence.prompt_tokens,
             .forbidden = choice.num_generated() < min_generated ? ending_tokens : std::span<const TokenId>()};
   }
-  /// What may be shown now that the decoder gave `piece`. A stop text counts from after the first min_generated tokens.
+  /// What may be shown now that the decoder gave `piece`. A stop text counts that is complete after the first
+  /// min_generated tokens.
   StreamDecoder::Piece passed_on(Choice& choice, const StreamDecoder::Piece& piece) const {
-    return choice.num_generated() <= min_generated ? piece : choice.stop_matcher.push(piece);
+    return choice.stop_matcher.push(piece, choice.num_generated() > min_generated);
+  }
+  /// What was held back, now that nothing follows.
+  StreamDecoder::Piece rest_of(Choice& choice) const {
+    return choice.stop_matcher.finish(choice.decoder.flush(), choice.num_generated() > min_generated);
   }
   std::uint32_t choice_index(const Choice& choice) const {
     return first_choice + static_cast<std::uint32_t>(choice.sequence.choice);

@@ -18,6 +18,11 @@ BatchBuilder::BatchBuilder(const PagedKvCache& kv, const Scheduler::Limits& limi
   for (Batch::Group& group : batch_.groups) group.block_begin.reserve(sequences + 1);
 }
 
+void BatchBuilder::reserve_tables(std::size_t num_blocks) {
+  for (Batch::Group& group : batch_.groups)
+    if (group.block_ids.capacity() < num_blocks) group.block_ids.reserve(2 * num_blocks);
+}
+
 void BatchBuilder::build(std::span<const ScheduledSequence> plan, std::span<const BlockCopy> copies) {
   batch_.clear();
   batch_.copies.assign(copies.begin(), copies.end());

@@ -23,6 +23,10 @@ class BatchBuilder {
   /// Makes room for steps within `limits`. The cache, whose tables it copies, must outlive it.
   BatchBuilder(const PagedKvCache& kv, const Scheduler::Limits& limits);
 
+  /// Takes room for tables of `num_blocks` blocks in each group, so that build() of sequences that have no more does
+  /// not allocate.
+  void reserve_tables(std::size_t num_blocks);
+
   /// Fills batch() and logit_rows() for `plan`: planned sequences in order, the rows of each in order. Logits are asked
   /// for where a token is drawn and for prompt rows whose logits are wanted.
   void build(std::span<const ScheduledSequence> plan, std::span<const BlockCopy> copies);

@@ -45,8 +45,21 @@ class EngineImpl::Driving {
   std::unique_lock<std::mutex> lock_;
 };
 
+// Says that the inbox will be looked at again: from before its thread waits for the lock until after it lets go.
+class EngineImpl::Listening {
+ public:
+  explicit Listening(EngineImpl& engine) : count_(engine.num_listening_) { ++count_; }
+  ~Listening() { --count_; }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+ private:
+  std::atomic<int>& count_;
+};
+
 bool EngineImpl::step() {
   if (is_driving()) return false;  // a callback
+  const Listening listening(*this);
   const Driving driving(*this);
   return advance();
 }
@@ -71,16 +84,28 @@ bool EngineImpl::is_drained() {
 }
 
 void EngineImpl::cancel(RequestId id) {
+  if (id == 0 || id >= next_id_) return;  // nobody's yet
   if (is_driving()) {
     ActiveRequest* request = find(id);
     if (request != nullptr) return end_request(*request, FinishReason::kCancelled);
     return inbox_.put_cancel(id);  // it may lie there
   }
+  inbox_.put_cancel(id);
+  while (inbox_.has_cancels()) {
+    if (hear_inbox()) continue;
+    if (num_listening_ > 0) return;  // a step, after which the next one hears it, or a cancel(), which looks again
+    std::this_thread::yield();       // the lock is held for a moment: statistics, or a request handed over
+  }
+}
+
+/// False where another thread drives the engine.
+bool EngineImpl::hear_inbox() {
+  const Listening listening(*this);
   const Driving driving(*this, std::try_to_lock);
-  if (!driving) return inbox_.put_cancel(id);
+  if (!driving) return false;
   take_inbox();
-  if (ActiveRequest* request = find(id)) end_request(*request, FinishReason::kCancelled);
-  inbox_.wake();  // what was taken out of it is not ended by this: run_until() must not sleep on
+  inbox_.wake();  // requests taken out of it are not ended by this: run_until() must not sleep on
+  return true;
 }
 
 /// True if there was something.
@@ -112,14 +137,16 @@ bool EngineImpl::end_expired(Clock::time_point now) {
   return any;
 }
 
-// The time from one step's tokens to the next one's belongs to those that had rows in it.
-void EngineImpl::attribute_time(std::span<const ScheduledSequence> plan) {
+// The time from one step's tokens to the next one's belongs to those that had rows in it, but for what passed between
+// the two calls.
+void EngineImpl::attribute_time(std::span<const ScheduledSequence> plan, Clock::time_point start) {
   const Clock::time_point now = Clock::now();
+  const Clock::duration idle = start - last_end_;
   for (const auto& [sequence, num_tokens, chunk] : plan) {
     ActiveRequest* request = find(sequence->id);
     if (request == nullptr) continue;  // cancelled by a callback of this step
     Choice& choice = request->choices[static_cast<std::size_t>(sequence->choice)];
-    const Clock::time_point begin = std::max(last_mark_, request->submitted);
+    const Clock::time_point begin = std::max(last_mark_ + idle, request->submitted);
     if (!choice.first_step) choice.first_step = begin;
     (chunk.size() > 0 ? choice.in_prefill : choice.in_decode) += now - begin;
   }
@@ -166,6 +193,8 @@ EngineStats EngineImpl::current_stats() const {
   stats.computed_tokens = scheduler_.num_computed_tokens();
   stats.prompt_tokens = scheduler_.num_prompt_tokens();
   stats.cached_tokens = scheduler_.num_cached_tokens();
+  stats.kv.hits = stats.cached_tokens;
+  stats.kv.misses = scheduler_.num_looked_for_tokens() - stats.cached_tokens;
   stats.preemptions = scheduler_.num_preemptions();
   stats.preempted_blocks = scheduler_.num_preempted_blocks();
   return stats;

@@ -1,6 +1,7 @@
 #include "engine/engine_impl.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/error.h"
@@ -13,7 +14,9 @@ Result<std::unique_ptr<EngineImpl>> EngineImpl::create(EngineParts parts) {
   if (capacity < 2) return fail("KV memory: found room for {} tokens, expected at least 2", capacity);
   parts.info.max_context = static_cast<int>(capacity);
   parts.limits.max_step_tokens = std::min(parts.limits.max_step_tokens, parts.runner->max_rows());
-  return std::unique_ptr<EngineImpl>(new EngineImpl(std::move(parts)));
+  auto engine = std::unique_ptr<EngineImpl>(new EngineImpl(std::move(parts)));
+  engine->publish_stats();
+  return engine;
 }
 
 EngineImpl::EngineImpl(EngineParts parts)
@@ -35,21 +38,44 @@ bool EngineImpl::advance() {
   const bool heard = take_inbox();
   const bool expired = end_expired(start);
   if (scheduler_.empty()) return heard || expired;
-  const std::span<const ScheduledSequence> plan = scheduler_.schedule();
+  const std::span<const ScheduledSequence> plan = schedule();
   count_queue();
-  builder_.build(plan, scheduler_.copies());
+  if (plan.empty()) return true;
   const double predicted_ms = cost_.predict_ms(scheduler_.work());
-  {
-    const ThreadPool::Step workers(*parts_.threads);
-    parts_.runner->forward(builder_.batch());
-    scheduler_.complete();
-    plan_draws(plan);
-    read_logits(plan);
-  }
-  attribute_time(plan);
+  if (!compute(plan)) return true;
+  attribute_time(plan, start);
   for (const Draw& draw : draws_) append(*draw.request, *draw.choice, draw.token);
   for (const ScheduledSequence& planned : plan) end_without_draw(*planned.sequence);
   observe_step(start, predicted_ms);
+  last_end_ = Choice::Clock::now();
+  return true;
+}
+
+/// Empty where the system has no memory for the step: then those that ran have ended, and others go on.
+std::span<const ScheduledSequence> EngineImpl::schedule() {
+  try {
+    return scheduler_.schedule();
+  } catch (const std::bad_alloc&) {
+    while (!scheduler_.running().empty()) end_request(*find(scheduler_.running().front()->id), FinishReason::kFailed);
+    return {};
+  }
+}
+
+/// The step's rows, and what is drawn from them. False where the system has no memory for them: then those who had rows
+/// have ended, and others go on.
+bool EngineImpl::compute(std::span<const ScheduledSequence> plan) {
+  const ThreadPool::Step workers(*parts_.threads);
+  try {
+    builder_.build(plan, scheduler_.copies());
+    parts_.runner->forward(builder_.batch());
+  } catch (const std::bad_alloc&) {
+    for (const ScheduledSequence& planned : plan)
+      if (ActiveRequest* request = find(planned.sequence->id)) end_request(*request, FinishReason::kFailed);
+    return false;
+  }
+  scheduler_.complete();
+  plan_draws(plan);
+  read_logits(plan);
   return true;
 }
 
@@ -137,7 +163,7 @@ void EngineImpl::append(ActiveRequest& request, Choice& choice, const SampledTok
   };
   const bool shown = finish != FinishReason::kStop && !parts_.tokenizer->is_control(sampled.token);
   if (shown) show(request.passed_on(choice, choice.decoder.push(sampled.token)));
-  if (finish != FinishReason::kNone) show(choice.stop_matcher.finish(choice.decoder.flush()));
+  if (finish != FinishReason::kNone) show(request.rest_of(choice));
   if (choice.stop_matcher.matched()) finish = FinishReason::kStop;
   if (finish != FinishReason::kNone) retire(request, choice);
   emit(request, choice,
@@ -174,7 +200,7 @@ void EngineImpl::end_request(ActiveRequest& request, FinishReason reason) {
   for (Choice& choice : request.choices) {
     if (!std::exchange(choice.owes_last_event, false)) continue;
     // Not through choice.text: the caller may be a callback that still looks at it.
-    const StreamDecoder::Piece held_back = choice.stop_matcher.finish(choice.decoder.flush());
+    const StreamDecoder::Piece held_back = request.rest_of(choice);
     emit(request, choice, {.text = held_back.text, .bytes = held_back.bytes, .finish = reason});
   }
 }
@@ -188,6 +214,7 @@ void EngineImpl::retire(ActiveRequest& request, Choice& choice) {
   ++counts_.finished;
   if (--request.num_active > 0) return;
   if (request.deadline) deadlines_.erase({*request.deadline, request.id});
+  num_table_blocks_ -= table_blocks(request);
   const auto it = requests_.find(request.id);
   retired_.push_back(std::move(it->second));
   requests_.erase(it);

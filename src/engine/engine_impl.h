@@ -76,6 +76,7 @@ class EngineImpl final : public Engine {
 
   /// Held by the thread that drives the engine, from the outermost call until it returns.
   class Driving;
+  class Listening;
 
   explicit EngineImpl(EngineParts parts);
 
@@ -85,7 +86,8 @@ class EngineImpl final : public Engine {
   bool take_inbox();
   bool end_expired(Choice::Clock::time_point now);
   void end_request(ActiveRequest& request, FinishReason reason);
-  void attribute_time(std::span<const ScheduledSequence> plan);
+  bool hear_inbox();
+  void attribute_time(std::span<const ScheduledSequence> plan, Choice::Clock::time_point start);
   void observe_step(Choice::Clock::time_point start, double predicted_ms);
   void count_queue();
   void publish_stats();
@@ -101,9 +103,12 @@ class EngineImpl final : public Engine {
   std::unique_ptr<ActiveRequest> make_active(RequestId id, Request request, TokenCallback on_event,
                                              int max_generated) const;
   bool hand_over(std::unique_ptr<ActiveRequest>& request);
+  std::size_t table_blocks(const ActiveRequest& request) const;
   bool take_in(std::unique_ptr<ActiveRequest>& request);
 
   PagedKvCache& kv() const { return parts_.runner->kv(); }
+  std::span<const ScheduledSequence> schedule();
+  bool compute(std::span<const ScheduledSequence> plan);
   void plan_draws(std::span<const ScheduledSequence> plan);
   void read_logits(std::span<const ScheduledSequence> plan);
   void deliver_prompt_logits(std::span<const ScheduledSequence> plan, std::span<const LogitRow> rows,
@@ -128,13 +133,16 @@ class EngineImpl final : public Engine {
   std::vector<Draw> draws_;                // of this step, by row
   std::map<RequestId, std::unique_ptr<ActiveRequest>> requests_;
   std::vector<std::unique_ptr<ActiveRequest>> retired_;  // kept while the step's plan points to them
+  std::size_t num_table_blocks_ = 0;                     // of all requests
   std::set<std::pair<Choice::Clock::time_point, RequestId>> deadlines_;
   EngineStats counts_;                   // what is counted here; the rest is asked for
   Choice::Clock::time_point last_mark_;  // when the last step's tokens were drawn
+  Choice::Clock::time_point last_end_;   // when it was over, the callbacks behind it included
   Inbox::Contents taken_;                // scratch of take_inbox()
 
   mutable std::mutex drive_mutex_;        // of Driving
   std::atomic<std::thread::id> driver_;   // who holds it; no thread: nobody
+  std::atomic<int> num_listening_ = 0;    // threads that look at the inbox again before they leave the engine alone
   std::atomic<bool> is_looping_ = false;  // some thread is in run_until()
   std::atomic<RequestId> next_id_ = 1;
   std::atomic<int> num_queued_ = 0;  // requests that were never admitted, those in the inbox included

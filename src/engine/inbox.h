@@ -39,6 +39,10 @@ class Inbox {
     }
     filled_.notify_all();
   }
+  bool has_cancels() const {
+    const std::lock_guard lock(mutex_);
+    return !contents_.cancels.empty();
+  }
   /// No further request is taken; cancels are.
   void close() {
     {

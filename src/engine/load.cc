@@ -7,6 +7,7 @@
 
 #include "engine/engine_impl.h"
 #include "engine/model_work.h"
+#include "kv/kv_element.h"
 #include "model/cpu_runner.h"
 
 namespace octavo {
@@ -27,7 +28,11 @@ Result<void> check_options(const EngineOptions& options) {
   if (!std::has_single_bit(static_cast<unsigned>(options.block_size))) {
     return fail("block_size: found {}, expected a power of two from 1 to {}", options.block_size, kMaxBlockSize);
   }
+  OCTAVO_TRY_VOID(check_type(options.kv_type));
+  OCTAVO_TRY_VOID(check_range("kv_layout", static_cast<int>(options.kv_layout), 0, 1));
+  OCTAVO_TRY_VOID(check_range("policy", static_cast<int>(options.policy), 0, 2));
   OCTAVO_TRY_VOID(check_range("max_context", options.max_context, 0, std::numeric_limits<int>::max()));
+  if (options.max_context == 1) return fail("max_context: found 1, expected 0 (the model's) or at least 2");
   OCTAVO_TRY_VOID(check_range("max_step_tokens", options.max_step_tokens, 1, kMaxStepTokens));
   OCTAVO_TRY_VOID(check_range("max_queued", options.max_queued, 0, std::numeric_limits<int>::max()));
   if (!(options.itl_target_ms >= 0 && options.itl_target_ms <= kMaxTargetMs)) {

@@ -2,6 +2,8 @@
 #include "engine/scheduler.h"
 
 #include <algorithm>
+#include <new>
+#include <variant>
 
 #include "base/error.h"
 
@@ -28,6 +30,7 @@ Scheduler::Scheduler(const Limits& limits, PagedKvCache& kv, const CostModel* co
   promised_.resize(groups);
   needed_.resize(groups);
   missing_.resize(groups);
+  failed_room_.resize(groups);
 }
 
 void Scheduler::add(Sequence& sequence) {
@@ -124,6 +127,7 @@ void Scheduler::commit(Sequence& sequence, int end) {
   while (sequence.num_computed < end) {
     const int left_in_block = block_size - sequence.num_computed % block_size;
     sequence.num_computed += std::min(left_in_block, end - sequence.num_computed);
+    sequence.furthest = std::max(sequence.furthest, sequence.num_computed);
     kv_.commit(sequence.kv, sequence.num_computed);
     if (sequence.num_computed % block_size != 0 || !kv_.hasher()) continue;
     sequence.chain.extend(kv_.hasher(), block_size, sequence.tokens);
@@ -150,6 +154,7 @@ void Scheduler::fork(Sequence& parent, Sequence& child) {
 
 void Scheduler::reserve(const Sequence& sequence, int end) {
   const KvResult<void> reserved = kv_.reserve(sequence.kv, sequence.num_computed, end, &copies_);
+  if (!reserved && std::holds_alternative<MemoryRefused>(reserved.error())) throw std::bad_alloc();
   OCTAVO_CHECK(reserved.has_value(), "sequence {}: {}", sequence.id, describe(reserved.error()));
 }
 

@@ -57,7 +57,8 @@ class Scheduler {
   /// Forgets a sequence that it was given. The caller drops its sequence in the cache.
   void remove(Sequence& sequence);
 
-  /// The next step; empty only when there is no sequence. Its blocks are reserved. Valid until the next call.
+  /// The next step; empty only when there is no sequence. Its blocks are reserved. Valid until the next call. Throws
+  /// std::bad_alloc where the system has no memory: what runs must be removed before the next call.
   std::span<const ScheduledSequence> schedule();
   /// Copies of blocks that the step makes before it writes.
   std::span<const BlockCopy> copies() const { return copies_; }
@@ -75,6 +76,7 @@ class Scheduler {
 
   bool empty() const { return waiting_.empty() && running_.empty(); }
   const Limits& limits() const { return limits_; }
+  std::span<Sequence* const> running() const { return running_; }
   int num_waiting() const { return static_cast<int>(waiting_.size()); }
   int num_running() const { return static_cast<int>(running_.size()); }
   /// Sequences that never ran yet.
@@ -83,7 +85,10 @@ class Scheduler {
   std::uint64_t num_preempted_blocks() const { return num_preempted_blocks_; }
   std::uint64_t num_computed_tokens() const { return num_computed_tokens_; }
   std::uint64_t num_prompt_tokens() const { return num_prompt_tokens_; }
+  /// Of these, found computed by others.
   std::uint64_t num_cached_tokens() const { return num_cached_tokens_; }
+  /// Of these, looked for in the prefix cache.
+  std::uint64_t num_looked_for_tokens() const { return num_looked_for_tokens_; }
 
  private:
   /// Who computes a block in this step.
@@ -109,6 +114,7 @@ class Scheduler {
   bool failed_before(const Sequence& sequence) const;
   bool has_room_to_start(const Sequence& sequence);
   void begin_prefill(Sequence& sequence);
+  void count_cached(Sequence& sequence);
   int extend_prefix(Sequence& sequence);
 
   // scheduler_prompts.cc
@@ -165,11 +171,11 @@ class Scheduler {
   int num_holding_ = 0;  // waiting sequences that hold blocks
   // The last admission that found no room, and what there was then: until something changes it finds none again.
   const Sequence* failed_ = nullptr;
-  int failed_room_ = 0;
+  std::vector<int> failed_room_;  // [groups]
   std::uint64_t failed_publications_ = 0;
   std::uint64_t publications_ = 0;
   std::uint64_t num_preemptions_ = 0, num_preempted_blocks_ = 0;
-  std::uint64_t num_computed_tokens_ = 0, num_prompt_tokens_ = 0, num_cached_tokens_ = 0;
+  std::uint64_t num_computed_tokens_ = 0, num_prompt_tokens_ = 0, num_cached_tokens_ = 0, num_looked_for_tokens_ = 0;
 };
 
 /// Keeps a list of sequences in order of rank.

@@ -16,7 +16,8 @@ void Scheduler::admit() {
 }
 
 // A new sequence attaches first and counts then: a cached block that is found lessens what is needed, and what is free
-// with it. One that goes on has blocks to lose, and looks for more once it runs.
+// with it. One that goes on has blocks to lose, and attaches to more once there is room for it: what it lost may still
+// be cached, and would make way for the blocks that it takes.
 bool Scheduler::start(Sequence& sequence) {
   if (failed_before(sequence)) return false;
   const bool is_holding = sequence.num_computed > 0;
@@ -29,21 +30,21 @@ bool Scheduler::start(Sequence& sequence) {
     }
     failed_ = &sequence;
     failed_publications_ = publications_;
-    failed_room_ = 0;
-    for (int group = 0; group < kv_.num_groups(); ++group) failed_room_ += room(group);
+    for (int group = 0; group < kv_.num_groups(); ++group) failed_room_[static_cast<std::size_t>(group)] = room(group);
     return false;
   }
   if (is_holding) --num_holding_;
+  if (is_holding && extend_prefix(sequence) > 0) count_promises();
   begin_prefill(sequence);
   return true;
 }
 
-/// Nothing that could help has changed since it last found no room.
+/// Nothing that could help has changed since it last found no room. Those that must give way to it grow in every step.
 bool Scheduler::failed_before(const Sequence& sequence) const {
-  if (failed_ != &sequence || failed_publications_ != publications_ || running_.empty()) return false;
-  int now = 0;
-  for (int group = 0; group < kv_.num_groups(); ++group) now += room(group);
-  return now <= failed_room_;
+  if (failed_ != &sequence || failed_publications_ != publications_ || running_.empty() || is_urgent()) return false;
+  for (int group = 0; group < kv_.num_groups(); ++group)
+    if (room(group) > failed_room_[static_cast<std::size_t>(group)]) return false;
+  return true;
 }
 
 /// There is room for all that it has not computed and for it to grow, or others make it.
@@ -65,10 +66,11 @@ void Scheduler::begin_prefill(Sequence& sequence) {
   sequence.prefill = *prefill;
   const Result<void> skipped = sequence.prefill->skip_to(sequence.num_computed);
   OCTAVO_CHECK(skipped.has_value(), "{}", skipped.error().message);
-  num_cached_tokens_ += static_cast<std::uint64_t>(sequence.num_computed);
+  count_cached(sequence);
   if (!sequence.was_admitted) {
     num_prompt_tokens_ += static_cast<std::uint64_t>(sequence.prompt_tokens);
-    sequence.cached_tokens = sequence.num_computed;
+    const int most = (sequence.prompt_tokens - 1) / kv_.block_size() * kv_.block_size();
+    if (sequence.may_use_cache() && kv_.hasher()) num_looked_for_tokens_ += static_cast<std::uint64_t>(most);
     --num_queued_;
   }
   sequence.was_admitted = true;
@@ -76,6 +78,14 @@ void Scheduler::begin_prefill(Sequence& sequence) {
   sequence.state = Sequence::State::kRunning;
   seats_taken_ += sequence.seats();
   add_promises(sequence, 1);
+}
+
+/// Counts what it has attached to of its prompt, but for what it has had itself before a preemption.
+void Scheduler::count_cached(Sequence& sequence) {
+  const int found = std::max(0, std::min(sequence.num_computed, sequence.prompt_tokens) - sequence.furthest);
+  sequence.cached_tokens += found;
+  num_cached_tokens_ += static_cast<std::uint64_t>(found);
+  sequence.furthest = std::max(sequence.furthest, sequence.num_computed);
 }
 
 /// Attaches to what others have computed of its tokens, behind what it holds; the number found, which counts as

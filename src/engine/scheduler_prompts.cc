@@ -18,9 +18,7 @@ void Scheduler::attach_published() {
     if (attached == 0) continue;
     const Result<void> skipped = sequence->prefill->skip_to(sequence->num_computed);
     OCTAVO_CHECK(skipped.has_value(), "{}", skipped.error().message);
-    num_cached_tokens_ += static_cast<std::uint64_t>(attached);
-    const bool of_prompt = sequence->num_preemptions == 0;  // later it may be what it had computed itself
-    if (of_prompt) sequence->cached_tokens += attached;
+    count_cached(*sequence);
   }
 }
 

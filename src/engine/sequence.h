@@ -52,6 +52,7 @@ struct Sequence {
   bool was_admitted = false;                // it ran once
   std::uint64_t planned_in_step = 0;        // the last step in which it had rows
   int steps_waited = 0;                     // steps in a row in which it was running, could have had rows and got none
+  int furthest = 0;                         // the most tokens that were ever in the cache: it has had these itself
   int cached_tokens = 0;                    // of the prompt, computed by others
   int num_preemptions = 0;
 

@@ -72,7 +72,9 @@ std::size_t StopMatcher::advance(char byte) {
   for (std::size_t i = 0; i < num_matched_.size(); ++i) {
     const auto& [text, borders] = stop_->patterns_[i];
     num_matched_[i] = next_matched(text, borders, num_matched_[i], byte);
-    if (num_matched_[i] == text.size()) complete = std::max(complete, text.size());
+    if (num_matched_[i] < text.size()) continue;
+    complete = std::max(complete, text.size());
+    num_matched_[i] = borders.back();  // another one may overlap with it
   }
   return complete;
 }
@@ -84,7 +86,7 @@ StopMatcher::Piece StopMatcher::show(std::size_t text_bytes) {
           .bytes = std::string_view(bytes_).substr(0, shown_bytes_)};
 }
 
-StopMatcher::Piece StopMatcher::push(const Piece& piece) {
+StopMatcher::Piece StopMatcher::push(const Piece& piece, bool counts) {
   if (num_matched_.empty()) return piece;
   text_.erase(0, std::exchange(shown_text_, 0));
   bytes_.erase(0, std::exchange(shown_bytes_, 0));
@@ -93,15 +95,15 @@ StopMatcher::Piece StopMatcher::push(const Piece& piece) {
   bytes_ += piece.bytes;
   for (std::size_t i = text_.size() - piece.text.size(); i < text_.size(); ++i) {
     const std::size_t complete = advance(text_[i]);
-    if (complete == 0) continue;
+    if (complete == 0 || !counts) continue;
     matched_ = true;
     return show(i + 1 - complete);
   }
   return show(text_.size() - std::ranges::max(num_matched_));
 }
 
-StopMatcher::Piece StopMatcher::finish(const Piece& piece) {
-  const Piece shown = push(piece);
+StopMatcher::Piece StopMatcher::finish(const Piece& piece, bool counts) {
+  const Piece shown = push(piece, counts);
   if (num_matched_.empty() || matched_) return shown;
   return show(text_.size());
 }

@@ -202,6 +202,12 @@ std::unique_ptr<ActiveRequest> EngineImpl::make_active(RequestId id, Request req
   return active;
 }
 
+/// Blocks in the tables of its choices, at their longest, in each group.
+std::size_t EngineImpl::table_blocks(const ActiveRequest& request) const {
+  const int blocks = request.choices.front().sequence.max_cached / kv().block_size() + 1;
+  return request.choices.size() * static_cast<std::size_t>(blocks);
+}
+
 /// False, and the request stays with the caller, if there is no memory for it.
 bool EngineImpl::take_in(std::unique_ptr<ActiveRequest>& request) {
   ActiveRequest& active = *request;
@@ -209,6 +215,7 @@ bool EngineImpl::take_in(std::unique_ptr<ActiveRequest>& request) {
   try {
     const std::size_t all = requests_.size() + retired_.size() + 1;
     if (retired_.capacity() < all) retired_.reserve(2 * all);
+    builder_.reserve_tables(num_table_blocks_ + table_blocks(active));
     for (Choice& choice : active.choices) {
       choice.sequence.kv = kv().create_sequence(choice.sequence.max_cached);
       choice.active = true;
@@ -228,6 +235,7 @@ bool EngineImpl::take_in(std::unique_ptr<ActiveRequest>& request) {
     if (has_deadline) deadlines_.erase({*active.deadline, active.id});
     return false;
   }
+  num_table_blocks_ += table_blocks(active);
   ++queued_known_;
   return true;
 }

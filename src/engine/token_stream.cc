@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,12 +41,27 @@ struct TokenStream::Queue {
   StoredEvent current{TokenEvent{}};  // the puller's
   RequestId id = 0;
   int choices_left = 0;  // whose last event was not pulled
+  bool is_cut = false;   // the system had no memory for an event: there are no further ones
 
+  /// The engine's thread. Nothing may be thrown into a step, which has the tokens of other requests still to hand out.
+  void push(const TokenEvent& event) noexcept {
+    if (is_cut) return;
+    try {
+      events.emplace_back(event);
+    } catch (const std::bad_alloc&) {
+      is_cut = true;
+    }
+  }
   const TokenEvent* pop() {
     current = std::move(events.front());
     events.pop_front();
     if (current.event.finish != FinishReason::kNone) --choices_left;
     return current.view();
+  }
+  /// The last event of a stream that was cut.
+  void fail() {
+    current = StoredEvent(TokenEvent{.request = id, .text = {}, .finish = FinishReason::kFailed});
+    choices_left = 0;
   }
 };
 
@@ -57,7 +73,7 @@ Result<std::unique_ptr<TokenStream>> TokenStream::submit(Engine& engine, Request
   const Result<RequestId> id = engine.submit(std::move(request), [queue](const TokenEvent& event) {
     {
       const std::lock_guard lock(queue->mutex);
-      queue->events.emplace_back(event);
+      queue->push(event);
     }
     queue->filled.notify_one();
   });
@@ -75,13 +91,20 @@ RequestId TokenStream::id() const { return queue_->id; }
 const TokenEvent* TokenStream::next() {
   std::unique_lock lock(queue_->mutex);
   if (queue_->choices_left == 0) return nullptr;
-  queue_->filled.wait(lock, [&] { return !queue_->events.empty(); });
-  return queue_->pop();
+  queue_->filled.wait(lock, [&] { return !queue_->events.empty() || queue_->is_cut; });
+  lock.unlock();
+  return try_next();
 }
 
 const TokenEvent* TokenStream::try_next() {
-  const std::lock_guard lock(queue_->mutex);
-  return queue_->events.empty() ? nullptr : queue_->pop();
+  {
+    const std::lock_guard lock(queue_->mutex);
+    if (!queue_->events.empty()) return queue_->pop();
+    if (!queue_->is_cut || queue_->choices_left == 0) return nullptr;
+    queue_->fail();
+  }
+  engine_->cancel(id());  // without the lock, which the callback of its end takes
+  return queue_->current.view();
 }
 
 bool TokenStream::done() const {

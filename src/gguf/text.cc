@@ -54,4 +54,21 @@ std::string quote(std::string_view text) {
   return out;
 }
 
+std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t size = utf8_sequence_size(text);
+    const auto lead = static_cast<std::uint8_t>(text[0]);
+    const bool is_c1 = size == 2 && lead == 0xC2 && static_cast<std::uint8_t>(text[1]) < 0xA0;
+    const std::size_t shown = std::max<std::size_t>(size, 1);
+    if (size == 0 || lead < 0x20 || lead == 0x7F || is_c1) {
+      for (const char byte : text.substr(0, shown)) out += fmt::format("\\x{:02X}", static_cast<std::uint8_t>(byte));
+    } else {
+      out += text.substr(0, shown);
+    }
+    text.remove_prefix(shown);
+  }
+  return out;
+}
+
 }  // namespace octavo

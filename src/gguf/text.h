@@ -13,4 +13,7 @@ bool is_valid_utf8(std::string_view text);
 /// put control sequences into a message.
 std::string quote(std::string_view text);
 
+/// The text with control characters and bytes that are not UTF-8 as \xNN, for names that people read.
+std::string printable(std::string_view text);
+
 }  // namespace octavo

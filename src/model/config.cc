@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "gguf/text.h"
+
 namespace octavo {
 namespace {
 
@@ -124,13 +126,46 @@ Result<void> load_rope(const GgufFile& file, const KeyReader& keys, ModelConfig&
     config.rope_base = arch.default_rope_base;
   }
   config.rope_base_local = arch.local_rope_base;
-  if (!keys.has("rope.scaling.type")) return {};
-  OCTAVO_TRY(const std::string_view scaling, file.get_string(keys.key("rope.scaling.type")));
-  if (scaling == "none") return {};
-  if (scaling != "linear")
-    return fail("{}: {} is '{}', supported are: none, linear", file.path().string(), keys.key("rope.scaling.type"),
-                scaling);
-  OCTAVO_TRY(config.rope_scale, keys.positive("rope.scaling.factor"));
+  if (arch.local_rope_base != 0 && keys.has("rope.freq_base_swa")) {
+    OCTAVO_TRY(config.rope_base_local, keys.positive("rope.freq_base_swa"));
+  }
+  // Without a type a factor is linear; the key before it was scale_linear.
+  const char* factor = keys.has("rope.scaling.factor") ? "rope.scaling.factor" : "rope.scale_linear";
+  if (keys.has("rope.scaling.type")) {
+    OCTAVO_TRY(const std::string_view scaling, file.get_string(keys.key("rope.scaling.type")));
+    if (scaling == "none") return {};
+    if (scaling != "linear")
+      return fail("{}: {} is {}, supported are: none, linear", file.path().string(), keys.key("rope.scaling.type"),
+                  quote(scaling));
+    factor = "rope.scaling.factor";
+  } else if (!keys.has(factor)) {
+    return {};
+  }
+  OCTAVO_TRY(config.rope_scale, keys.positive(factor));
+  return {};
+}
+
+// Keys that change what a model computes, and of which we know only the value that changes nothing.
+Result<void> refuse_unknown_mathematics(const GgufFile& file, const KeyReader& keys) {
+  struct Factor {
+    std::string_view suffix;
+    float neutral;
+  };
+  constexpr Factor kFactors[] = {
+      {"final_logit_softcapping", 0}, {"attn_logit_softcapping", 0}, {"attention.scale", 0},         {"logit_scale", 1},
+      {"residual_scale", 1},          {"embedding_scale", 1},        {"rope.scaling.attn_factor", 1}};
+  for (const auto& [suffix, neutral] : kFactors) {
+    if (!keys.has(suffix)) continue;
+    OCTAVO_TRY(const float value, file.get_f32(keys.key(suffix)));
+    if (value != neutral && value != 0)
+      return fail("{}: {} is {}, expected {}: this is not supported", file.path().string(), keys.key(suffix), value,
+                  neutral);
+  }
+  if (!keys.has("attention.causal")) return {};
+  OCTAVO_TRY(const bool causal, file.get_bool(keys.key("attention.causal")));
+  if (!causal)
+    return fail("{}: {} is false, expected true: this is not supported", file.path().string(),
+                keys.key("attention.causal"));
   return {};
 }
 
@@ -180,12 +215,13 @@ Result<ModelConfig> ModelConfig::load(const GgufFile& file) {
   OCTAVO_TRY(const std::string_view arch_name, file.get_string("general.architecture"));
   config.arch = find_architecture(arch_name);
   if (config.arch == nullptr)
-    return fail("{}: architecture '{}' is not supported; supported are: {}", file.path().string(), arch_name,
+    return fail("{}: architecture {} is not supported; supported are: {}", file.path().string(), quote(arch_name),
                 supported_architectures());
   const KeyReader keys(file, arch_name);
   config.name = file.path().stem().string();
   if (file.find("general.name") != nullptr) {
-    OCTAVO_TRY(config.name, file.get_string("general.name"));
+    OCTAVO_TRY(const std::string_view name, file.get_string("general.name"));
+    config.name = printable(name);
   }
   if (keys.has("expert_count")) {
     OCTAVO_TRY(const std::uint64_t experts, file.get_u64(keys.key("expert_count")));
@@ -206,6 +242,7 @@ Result<ModelConfig> ModelConfig::load(const GgufFile& file) {
   OCTAVO_TRY_VOID(load_heads(file, keys, config));
   OCTAVO_TRY_VOID(load_rope(file, keys, config));
   OCTAVO_TRY_VOID(load_window(file, keys, config));
+  OCTAVO_TRY_VOID(refuse_unknown_mathematics(file, keys));
   const bool by_width = config.arch->width_scale_layers != 0 && config.num_layers == config.arch->width_scale_layers;
   config.attention_scale =
       1.0F / std::sqrt(static_cast<float>(by_width ? config.width / config.num_heads : config.head_dim));

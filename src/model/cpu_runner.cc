@@ -8,23 +8,24 @@
 namespace octavo {
 namespace {
 
-Result<void> check_options(const CpuRunnerOptions& options, const ModelConfig& config) {
+Result<void> check_options(const CpuRunnerOptions& options, const GgufFile& file, const ModelConfig& config) {
   OCTAVO_CHECK(options.max_rows >= 1 && options.max_seqs >= 1, "{} rows, {} sequences", options.max_rows,
                options.max_seqs);
   if (options.max_context < 0 || options.max_context > config.context_length)
     return fail("max_context is {}, expected 1 to {}, what the model was trained for (0: that)", options.max_context,
                 config.context_length);
   if (config.head_dim > kMaxHeadDim)
-    return fail("{}: heads of {} dimensions are not supported, the most is {}", config.name, config.head_dim,
+    return fail("{}: heads of {} dimensions are not supported, the most is {}", file.path().string(), config.head_dim,
                 kMaxHeadDim);
   return {};
 }
 
 /// Every weight type works on rows that are whole blocks; int8 activations on whole blocks of 32.
-Result<void> check_widths(const ModelConfig& config, const Weights& weights) {
+Result<void> check_widths(const GgufFile& file, const Weights& weights) {
   const auto check = [&](const WeightMatrix& m, std::string_view what) -> Result<void> {
     if (is_plain_float(m.type) || m.cols % kActBlock == 0) return {};
-    return fail("{}: rows of {} weights ({}) do not divide into blocks of {}", config.name, m.cols, what, kActBlock);
+    return fail("{}: rows of {} weights ({}) do not divide into blocks of {}", file.path().string(), m.cols, what,
+                kActBlock);
   };
   OCTAVO_TRY_VOID(check(weights.output, "output"));
   for (const LayerWeights& w : weights.layers)
@@ -82,12 +83,12 @@ KvNeed kv_need(const ModelConfig& config, KvType type, int block_size, std::int6
 Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const GgufFile& file, const CpuRunnerOptions& options,
                                                    ThreadPool& pool) {
   OCTAVO_TRY(ModelConfig config, ModelConfig::load(file));
-  OCTAVO_TRY_VOID(check_options(options, config));
+  OCTAVO_TRY_VOID(check_options(options, file, config));
   OCTAVO_TRY(Weights weights,
              Weights::load(file, config, options.repack, pool, [&](std::uint64_t done, std::uint64_t total) {
                if (options.on_load_progress) options.on_load_progress({done, total});
              }));
-  OCTAVO_TRY_VOID(check_widths(config, weights));
+  OCTAVO_TRY_VOID(check_widths(file, weights));
 
   const int wanted_context = options.max_context != 0 ? options.max_context : config.context_length;
   const std::uint64_t budget = options.kv_memory_bytes != 0

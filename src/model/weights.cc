@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "gguf/text.h"
 #include "kernels/pack.h"
 #include "tensor/dequantize.h"
 
@@ -117,8 +118,8 @@ Result<void> WeightLoader::list_feed_forward(const std::string& prefix, LayerWei
 Result<void> WeightLoader::check_all_used() const {
   for (const GgufTensor& tensor : file_.tensors())
     if (!used_.contains(tensor.name))
-      return fail("{}: tensor {} is not part of architecture {} as Octavo knows it", file_.path().string(), tensor.name,
-                  config_.arch->name);
+      return fail("{}: tensor {} is not part of architecture {} as Octavo knows it", file_.path().string(),
+                  quote(tensor.name), config_.arch->name);
   return {};
 }
 

@@ -53,6 +53,22 @@ std::optional<ChatTemplate> ChatTemplate::recognize(std::string_view jinja) {
   return result;
 }
 
+Result<ChatTemplate> ChatTemplate::load(const GgufFile& file) {
+  constexpr std::string_view kKey = "tokenizer.chat_template";
+  constexpr std::string_view kWayRound = "octavo run --raw gives the text to the model as it is";
+  const auto jinja = file.get_string(kKey);
+  if (!jinja) {
+    return fail("{}: {} is missing, so this model has no form for a conversation; {}", file.path().string(), kKey,
+                kWayRound);
+  }
+  std::optional<ChatTemplate> known = recognize(*jinja);
+  if (!known) {
+    return fail("{}: {} is not a template that Octavo knows (it knows ChatML); {}", file.path().string(), kKey,
+                kWayRound);
+  }
+  return std::move(*known);
+}
+
 std::vector<PromptPart> ChatTemplate::render(std::span<const ChatMessage> messages) const {
   std::vector<PromptPart> parts;
   if (default_system_ && !messages.empty() && messages.front().role != "system") {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gguf/gguf_file.h"
 #include "octavo/engine.h"
 
 namespace octavo {
@@ -26,6 +27,8 @@ class ChatTemplate {
  public:
   /// Nothing if the template is none of the known ones.
   static std::optional<ChatTemplate> recognize(std::string_view jinja);
+  /// A file's. Errors: it has none, or none of the known ones.
+  static Result<ChatTemplate> load(const GgufFile& file);
 
   /// The prompt of a conversation, ending where the assistant begins.
   std::vector<PromptPart> render(std::span<const ChatMessage> messages) const;

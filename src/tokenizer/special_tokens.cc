@@ -16,6 +16,7 @@ std::uint32_t SpecialTokens::child(std::uint32_t node, std::uint8_t byte) const 
 
 void SpecialTokens::add(std::string_view text, TokenId id) {
   OCTAVO_CHECK(!text.empty());
+  if (text.size() > kMaxBytes) return;
   starts_[static_cast<std::uint8_t>(text.front())] = true;
   std::uint32_t node = 0;
   for (const char c : text) {

@@ -23,7 +23,11 @@ struct Fragment {
 
 class SpecialTokens {
  public:
-  /// Adds a token; `text` is not empty.
+  /// Each place of a text may be compared with so many bytes. Real vocabularies have about 100 at most; without a bound
+  /// a file's one long token would make time grow with the text times its length.
+  static constexpr std::size_t kMaxBytes = 256;
+
+  /// Adds a token; `text` is not empty. One that is longer than kMaxBytes is never found.
   void add(std::string_view text, TokenId id);
 
   /// Cuts `text` into fragments, in order. Fragments point into `text`.

@@ -17,7 +17,6 @@ namespace octavo {
 
 namespace {
 
-constexpr std::string_view kTemplateKey = "tokenizer.chat_template";
 constexpr std::string_view kAddBosKey = "tokenizer.ggml.add_bos_token";
 constexpr std::string_view kAddEosKey = "tokenizer.ggml.add_eos_token";
 constexpr std::string_view kAddSpacePrefixKey = "tokenizer.ggml.add_space_prefix";
@@ -65,11 +64,9 @@ struct Tokenizer::Impl {
   bool add_eos = false;
   bool add_space_prefix = false;
   std::string file;
-  bool has_template = false;
-  std::optional<ChatTemplate> chat_template;
+  Result<ChatTemplate> chat_template;  // why there is none, where none is asked for
 
   Result<void> read_flags(const GgufFile& gguf, bool default_add_bos);
-  void read_chat_template(const GgufFile& gguf);
   void collect_special_tokens();
   const SpecialTokens& special(bool parse_special) const { return parse_special ? all_special : user_defined; }
   Result<void> encode_fragments(std::span<const Fragment> fragments, std::vector<TokenId>& ids) const;
@@ -113,9 +110,8 @@ Result<Tokenizer> Tokenizer::load(const GgufFile& file) {
                                           .all_special = {},
                                           .user_defined = {},
                                           .file = file.path().string(),
-                                          .chat_template = {}});
+                                          .chat_template = ChatTemplate::load(file)});
   OCTAVO_TRY_VOID(impl->read_flags(file, default_add_bos));
-  impl->read_chat_template(file);
   impl->collect_special_tokens();
   return Tokenizer(std::move(impl));
 }
@@ -133,12 +129,6 @@ Result<void> Tokenizer::Impl::read_flags(const GgufFile& gguf, bool default_add_
     return fail("{}: tokenizer.ggml.eos_token_id is missing, but {} asks for EOS", file, kAddEosKey);
   }
   return {};
-}
-
-void Tokenizer::Impl::read_chat_template(const GgufFile& gguf) {
-  const auto jinja = gguf.get_string(kTemplateKey);
-  has_template = jinja.has_value();
-  if (has_template) chat_template = ChatTemplate::recognize(*jinja);
 }
 
 void Tokenizer::Impl::collect_special_tokens() {
@@ -238,15 +228,7 @@ std::optional<TokenId> Tokenizer::bos() const { return impl_->vocab.bos(); }
 std::optional<TokenId> Tokenizer::eos() const { return impl_->vocab.eos(); }
 
 Result<std::vector<TokenId>> Tokenizer::apply_chat_template(std::span<const ChatMessage> messages) const {
-  constexpr std::string_view kWayRound = "use --raw to give the text to the model as it is";
-  if (!impl_->has_template) {
-    return fail("{}: {} is missing, so this model has no form for a conversation; {}", impl_->file, kTemplateKey,
-                kWayRound);
-  }
-  if (!impl_->chat_template) {
-    return fail("{}: {} is not a template that Octavo knows (it knows ChatML); {}", impl_->file, kTemplateKey,
-                kWayRound);
-  }
+  if (!impl_->chat_template) return std::unexpected(impl_->chat_template.error());
   if (messages.empty()) return fail("a conversation needs at least one message");
 
   // Special tokens come from the template's text alone. What stands between two of them, be it the template's or a

@@ -120,6 +120,18 @@ TEST(Endings, BeforeMinTokensNeitherAnEndTokenNorAStopTokenIsDrawnAndNoStopTextC
   EXPECT_GT(ended_early, 20);
 }
 
+// The last of them may leave a part of a character: what it shows at the end is no stop text either.
+TEST(Endings, NorDoesOneInWhatTheFirstMinTokensTokensLeaveBehind) {
+  Request request = make_request(3, 1);
+  request.sampling = {.temperature = 0, .logit_bias = {{test::kTinyEuro[0], 100.0F}}};
+  request.stop = {"\uFFFD"};
+  EXPECT_EQ(answer_of(request).finish, FinishReason::kStop);
+  request.min_tokens = 1;
+  const Answer shown = answer_of(request);
+  EXPECT_EQ(shown.finish, FinishReason::kLength);
+  EXPECT_EQ(shown.text, "\uFFFD");
+}
+
 TEST(Endings, PenaltiesAndBiasesGiveTheReferencesAnswerInCompanyAndThroughPreemption) {
   TestEngine engine({.runner = {.num_blocks = 16}, .max_context = 64, .limits = {.max_step_tokens = 8}});
   std::vector<Request> requests;

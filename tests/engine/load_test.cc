@@ -24,6 +24,11 @@ TEST(EngineLoad, OptionsOutOfRangeNameFieldFoundAndExpected) {
   EXPECT_THAT(refusal({.max_step_tokens = 0}), HasSubstr("max_step_tokens: found 0"));
   EXPECT_THAT(refusal({.max_sequences = 0}), HasSubstr("max_sequences: found 0"));
   EXPECT_THAT(refusal({.isa = "sse9"}), HasSubstr("sse9"));
+  EXPECT_THAT(refusal({.max_context = 1}), AllOf(HasSubstr("max_context: found 1"), HasSubstr("at least 2")));
+  EXPECT_THAT(refusal({.kv_type = static_cast<KvType>(99)}),
+              AllOf(HasSubstr("KV type: found number 99"), HasSubstr("i16")));
+  EXPECT_THAT(refusal({.kv_layout = static_cast<KvLayout>(9)}), HasSubstr("kv_layout: found 9, expected 0 to 1"));
+  EXPECT_THAT(refusal({.policy = static_cast<PrefillPriority>(3)}), HasSubstr("policy: found 3, expected 0 to 2"));
 }
 
 TEST(EngineLoad, FilesThatAreNoModelsAreErrorsThatNameThem) {

@@ -135,6 +135,25 @@ TEST(Priority, NewcomerOfHigherPriorityTakesMemoryOfLower) {
   }
 }
 
+TEST(Priority, NewcomerIsAdmittedOnceThoseOfLowerHoldEnough) {
+  Harness harness({.max_step_tokens = 64, .max_sequences = 4}, {.num_blocks = 10});
+  const Sequence& low = harness.add(4, 33);
+  const RequestId equal = harness.add(1, 8, -1, 1).id;
+  harness.step();
+  const Sequence& high = harness.add(36, 4, -1, 1);
+  while (harness.sequences().contains(equal)) {
+    EXPECT_FALSE(Harness::is_running(high));
+    harness.step();
+  }
+  harness.step();
+  EXPECT_TRUE(Harness::is_running(high));
+  EXPECT_FALSE(Harness::is_running(low));
+  while (!harness.scheduler().empty()) {
+    harness.step();
+    ASSERT_TRUE(harness.intact());
+  }
+}
+
 TEST(TimeBudget, ChunkIsCutInWholeBlocksToWhatTheTargetLeaves) {
   const CostModel cost = make_cost();
   Harness harness({.max_step_tokens = 512, .max_sequences = 8, .step_ms = 50}, {.num_blocks = 256}, &cost);

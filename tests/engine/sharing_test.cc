@@ -150,20 +150,58 @@ TEST(Sharing, RequestForPromptLogitsComputesEveryRow) {
   EXPECT_TRUE(answer.same_tokens(reference_answer(make_request(30, 5), 32)));
 }
 
+// Its tail went to a request of higher priority that was gone before it had written all of it.
 TEST(Sharing, PreemptedSequenceAttachesAgainToWhatIsStillCached) {
-  TestEngine engine({.runner = {.num_blocks = 12}, .max_context = 48});
-  std::vector<std::pair<RequestId, Request>> submitted;
-  for (std::uint64_t i = 0; i < 4; ++i) {
-    const Request request = make_request(6, 30, i);
-    submitted.emplace_back(engine.submit(request), request);
-  }
+  TestEngine engine({.runner = {.num_blocks = 8}, .max_context = 32, .limits = {.max_step_tokens = 8}});
+  const Request request = make_request(24, 8);
+  const RequestId low = engine.submit(request);
+  for (int i = 0; i < 3; ++i) engine->step();
+  Request urgent = make_request(20, 4, 2);
+  urgent.priority = 1;
+  const RequestId high = engine.submit(urgent);
+  engine->step();
+  EXPECT_GT(engine->stats().preempted_blocks, 1U);
+  engine->cancel(high);
   engine->run();
-  EXPECT_GT(engine->stats().preemptions, 0U);
-  EXPECT_GT(engine->stats().cached_tokens, 0U);
-  for (const auto& [id, request] : submitted) {
-    EXPECT_TRUE(engine.answer(id).same_tokens(reference_answer(request, 32))) << "request " << id;
-    EXPECT_EQ(engine.answer(id).stats.cached_tokens, 0) << "of its prompt nothing was there before it";
+  EXPECT_EQ(engine->stats().computed_tokens, 24U + 8 + 7) << "nothing twice";
+  EXPECT_EQ(engine->stats().cached_tokens, 0U) << "nobody else computed anything of it";
+  EXPECT_TRUE(engine.answer(low).same_tokens(reference_answer(request, 32)));
+  EXPECT_EQ(engine.answer(low).stats.cached_tokens, 0);
+}
+
+// Every row is one of a prompt, and none is computed twice where no block was taken: what a request did not compute,
+// others did, also where it was set aside in the middle.
+TEST(Sharing, WhatOthersComputedIsCountedOnceThroughPreemptions) {
+  int set_aside = 0;
+  for (std::uint64_t run = 0; run < 300; ++run) {
+    const auto number = [run](std::uint64_t i, std::uint64_t below) {
+      return static_cast<int>(test::mix(run * 100 + i) % below);
+    };
+    TestEngine engine({.runner = {.num_blocks = 16 + number(0, 10)},
+                       .max_context = 60,
+                       .limits = {.max_step_tokens = 4 + 4 * number(1, 3)}});
+    std::vector<RequestId> ids;
+    int prompt_tokens = 0, cached_tokens = 0;
+    std::uint64_t looked_for = 0;
+    for (std::uint64_t i = 0; i < 5; ++i) {
+      Request request = make_request(20 + number(10 * i + 2, 30), 1, i % 2 == 0 ? 1 : 10 + i);
+      request.priority = number(10 * i + 3, 6);
+      prompt_tokens += static_cast<int>(request.tokens.size());
+      looked_for += (request.tokens.size() - 1) / 4 * 4;
+      ids.push_back(engine.submit(request));
+      for (int steps = number(10 * i + 4, 3); steps > 0; --steps) engine->step();
+    }
+    engine->run();
+    for (const RequestId id : ids) cached_tokens += engine.answer(id).stats.cached_tokens;
+    const EngineStats stats = engine->stats();
+    EXPECT_EQ(stats.cached_tokens, static_cast<std::uint64_t>(cached_tokens)) << run;
+    EXPECT_EQ(stats.kv.hits, stats.cached_tokens) << run;
+    EXPECT_EQ(stats.kv.hits + stats.kv.misses, looked_for) << "once a prompt, however often it is looked for";
+    if (stats.preempted_blocks > 0) continue;
+    set_aside += static_cast<int>(stats.preemptions);
+    EXPECT_EQ(static_cast<int>(stats.computed_tokens) + cached_tokens, prompt_tokens) << run;
   }
+  EXPECT_GT(set_aside, 0);
 }
 
 TEST(Sharing, SharedBlocksMakeRoomForMoreSequences) {

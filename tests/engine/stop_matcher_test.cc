@@ -75,6 +75,17 @@ TEST(StopMatcher, OverlapsWithItselfAreFound) {
   EXPECT_EQ(show({"abac"}, {"ab", "ab", "ac"}).text, "ab");
 }
 
+TEST(StopMatcher, WhatIsCompleteBeforeItCountsIsShownAndWhatIsCompleteLaterIsNot) {
+  const StopTexts stop({"aba"});
+  StopMatcher matcher(stop);
+  std::string shown(matcher.push({.text = "xaba", .bytes = "xaba"}, false).text);
+  EXPECT_FALSE(matcher.matched());
+  EXPECT_EQ(shown, "xab") << "the last one may begin another";
+  shown += matcher.push({.text = "bay", .bytes = "bay"}).text;  // complete now, and begun before
+  EXPECT_TRUE(matcher.matched());
+  EXPECT_EQ(shown, "xab");
+}
+
 TEST(StopMatcher, AfterAMatchNothingMoreIsShown) {
   const StopTexts texts({"x"});
   StopMatcher matcher(texts);

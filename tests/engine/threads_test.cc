@@ -177,6 +177,16 @@ TEST(Threads, StatsCanBeReadAtAnyTime) {
   EXPECT_EQ(engine->stats().finished, 30U);
 }
 
+TEST(Threads, StatsWithinTheFirstStepKnowTheMemory) {
+  EngineStats seen;
+  std::function<void()> look;
+  TestEngine engine({.runner = {.num_blocks = 60, .before_forward = [&] { std::jthread(look).join(); }}});
+  look = [&] { seen = engine->stats(); };
+  engine.run(make_request(5, 1));
+  EXPECT_EQ(seen.kv.blocks_total, 60);
+  EXPECT_EQ(seen.kv.arena_bytes, engine->stats().kv.arena_bytes);
+}
+
 TEST(Drain, RefusesWhatComesFinishesWhatRunsAndThenReturns) {
   TestEngine engine;
   const Request request = make_request(20, 50);
@@ -294,6 +304,25 @@ TEST(Explained, EachRequestSaysWhereItsTimeWent) {
   }
   EXPECT_GT(engine.answer(ids.back()).stats.queued_s, engine.answer(ids.front()).stats.queued_s);
   EXPECT_EQ(static_cast<std::uint64_t>(preemptions), engine->stats().preemptions);
+}
+
+TEST(Explained, TimeBetweenCallsIsNobodysStep) {
+  TestEngine engine;
+  const auto timed = [](const auto& call) {
+    const auto begin = std::chrono::steady_clock::now();
+    call();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  const RequestId id = engine.submit(make_request(9, 4));
+  std::this_thread::sleep_for(30ms);
+  const double prefill = timed([&] { engine->step(); });
+  std::this_thread::sleep_for(30ms);
+  const double decode = timed([&] { engine->run(); });
+  const RequestStats& stats = engine.answer(id).stats;
+  EXPECT_GE(stats.queued_s, 0.03);
+  EXPECT_LE(stats.prefill_s, prefill);
+  EXPECT_LE(stats.decode_s, prefill + decode);  // the callbacks of a step count for the next one
+  EXPECT_GE(stats.stalled_s, 0.03 - 1e-6);
 }
 
 TEST(Explained, ForksHaveThePastOfTheirPrompt) {

@@ -66,6 +66,36 @@ TEST(ModelConfig, AContradictionNamesBothSides) {
   EXPECT_THAT(error_of(with("llama.expert_count", 8U)), HasSubstr("mixtures of experts"));
 }
 
+TEST(ModelConfig, KeysThatChangeTheMathematicsAreFollowedOrRefused) {
+  const auto with = [](const char* arch, auto key, auto value) {
+    return TinyModel{.arch = arch, .extra = [=](GgufWriter& writer) { writer.add(key, value); }};
+  };
+  EXPECT_EQ(load({.arch = "gemma3"})->rope_base_local, 10000.0);
+  EXPECT_EQ(load(with("gemma3", "gemma3.rope.freq_base_swa", 77.0F))->rope_base_local, 77.0);
+  EXPECT_THAT(error_of(with("gemma3", "gemma3.rope.freq_base_swa", "x")), HasSubstr("gemma3.rope.freq_base_swa"));
+  EXPECT_EQ(load({})->rope_scale, 1.0);
+  EXPECT_EQ(load(with("llama", "llama.rope.scaling.factor", 8.0F))->rope_scale, 8.0);
+  EXPECT_EQ(load(with("llama", "llama.rope.scale_linear", 8.0F))->rope_scale, 8.0);
+  for (const char* suffix : {"final_logit_softcapping", "attn_logit_softcapping", "attention.scale", "logit_scale",
+                             "residual_scale", "embedding_scale", "rope.scaling.attn_factor"}) {
+    const std::string key = std::string("llama.") + suffix;
+    EXPECT_THAT(error_of(with("llama", key, 30.0F)), HasSubstr(key + " is 30, expected")) << suffix;
+    EXPECT_EQ(error_of(with("llama", key, 0.0F)), "no error") << suffix;
+  }
+  EXPECT_THAT(error_of(with("llama", "llama.attention.causal", false)), HasSubstr("llama.attention.causal is false"));
+  EXPECT_EQ(error_of(with("llama", "llama.attention.causal", true)), "no error");
+}
+
+TEST(ModelConfig, WordsOfAFileCannotSteerATerminal) {
+  const auto with = [](auto key, auto value, std::set<std::string> without) {
+    return TinyModel{.without = std::move(without), .extra = [=](GgufWriter& writer) { writer.add(key, value); }};
+  };
+  EXPECT_EQ(load(with("general.name", "a\x1b[2J\xC2\x9B\xFF\u00E9\n", {"general.name"}))->name,
+            "a\\x1B[2J\\xC2\\x9B\\xFF\u00E9\\x0A");
+  EXPECT_THAT(error_of({.arch = "a\x1b[2J\n"}), HasSubstr("'a\\x1b[2J\\x0a' is not supported"));
+  EXPECT_THAT(error_of(with("llama.rope.scaling.type", "\x1b\n", {})), HasSubstr("'\\x1b\\x0a', supported are"));
+}
+
 TEST(ModelConfig, AnUnknownArchitectureIsNamedWithThoseThatAreKnown) {
   EXPECT_THAT(error_of({.arch = "rwkv7"}), HasSubstr("'rwkv7' is not supported; supported are: llama, qwen2"));
 }

@@ -312,7 +312,7 @@ TEST(CpuRunner, ATensorOfAnotherArchitectureIsRefused) {
   const TinyModel model{.extra = [](GgufWriter& writer) {
     writer.add_tensor("blk.0.ssm_in.weight", {4}, DType::kF32, std::string(16, '\0'));
   }};
-  EXPECT_THAT(error_of(model), HasSubstr("blk.0.ssm_in.weight is not part of architecture llama"));
+  EXPECT_THAT(error_of(model), HasSubstr("'blk.0.ssm_in.weight' is not part of architecture llama"));
 }
 
 TEST(CpuRunner, TheKvMemoryIsAHardBudget) {

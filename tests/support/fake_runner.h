@@ -64,6 +64,7 @@ class FakeRunner final : public ModelRunner {
     int max_rows = 512;
     /// Changes the logits of a row, given the row's own token.
     std::function<void(std::int32_t token, std::span<float> logits)> edit = {};
+    std::function<void()> before_forward = {};  // may throw
   };
 
   explicit FakeRunner(Options options) : options_(std::move(options)) {
@@ -92,6 +93,7 @@ class FakeRunner final : public ModelRunner {
   int max_rows() const override { return options_.max_rows; }
 
   void forward(const Batch& batch) override {
+    if (options_.before_forward) options_.before_forward();
     require(batch.num_rows() >= 1 && batch.num_rows() <= options_.max_rows, "number of rows");
     require(batch.groups.size() == slots_.size(), "number of groups");
     require(batch.seq_begin.size() == batch.kv_len.size() + 1, "seq_begin");

@@ -51,6 +51,20 @@ TEST(SpecialTokens, TextWithoutAnyIsOneFragment) {
   EXPECT_EQ(pieces_of(tokens, "a<x>"), (Pieces{{-1, "a"}, {7, "<x>"}}));
 }
 
+TEST(SpecialTokens, ATokenThatIsTooLongIsNotFoundAndCostsNothing) {
+  SpecialTokens tokens;
+  const std::string longest(SpecialTokens::kMaxBytes, 'a'), text(2 * SpecialTokens::kMaxBytes + 1, 'a');
+  tokens.add(longest + "a", 1);
+  EXPECT_EQ(pieces_of(tokens, text), (Pieces{{-1, text}}));
+  tokens.add(longest, 2);
+  EXPECT_EQ(pieces_of(tokens, text), (Pieces{{2, longest}, {2, longest}, {-1, "a"}}));
+  // 10^12 comparisons, were it looked for.
+  SpecialTokens hostile;
+  hostile.add(std::string(1'000'000, 'a'), 1);
+  const std::string much(1'000'000, 'a');
+  EXPECT_EQ(hostile.split(much).size(), 1U);
+}
+
 RC_GTEST_PROP(SpecialTokensProperty, SplitEqualsSearchingOneTokenAfterAnother, ()) {
   // Two letters only, so that tokens overlap often.
   const auto word = [](int max) {
