@@ -55,6 +55,7 @@ std::vector<BenchCase> shared_cases(const BenchOptions& options) {
 Result<void> make_room(std::span<const BenchCase> cases, EngineOptions& options) {
   OCTAVO_TRY(const GgufFile file, GgufFile::open(options.model_path));
   OCTAVO_TRY(const ModelConfig config, ModelConfig::load(file));
+  const std::string path = options.model_path.string();
   int longest = 0;
   std::uint64_t kv_bytes = 0;
   for (const BenchCase& c : cases) {
@@ -67,14 +68,13 @@ Result<void> make_room(std::span<const BenchCase> cases, EngineOptions& options)
   }
   const int context = options.max_context != 0 ? options.max_context : config.context_length;
   if (longest > context)
-    return fail("{}: found a context of {} tokens, expected {} for these depths and lengths", config.name, context,
-                longest);
+    return fail("{}: found a context of {} tokens, expected {} for these depths and lengths", path, context, longest);
   if (options.max_context == 0) options.max_context = longest;
   if (options.kv_memory_bytes != 0 || options.kv_layout == KvLayout::kContiguous) return {};
   const std::uint64_t free_bytes = available_memory_bytes();
   if (kv_bytes + file.file_bytes() > free_bytes)
     return fail("{}: found {} of free memory, expected {} for the weights and {} for the KV cache of the largest test",
-                config.name, format_bytes(free_bytes), format_bytes(file.file_bytes()), format_bytes(kv_bytes));
+                path, format_bytes(free_bytes), format_bytes(file.file_bytes()), format_bytes(kv_bytes));
   options.kv_memory_bytes = kv_bytes;
   return {};
 }

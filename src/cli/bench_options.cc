@@ -38,11 +38,15 @@ void add_bench_options(CLI::App& app, BenchOptions& options, Context& context) {
               "Also measure sequences that begin with N tokens in common, found in the prefix cache");
   add_integer(app, "--repeat", options.repeat, 1, kMaxRepeats, "Runs of each test; the median is shown; default 5");
   add_format_option(app, options.format);
-  app.add_option("--plot", options.plot, "Draw the figures into this file, as SVG")->type_name("FILE");
+  app.add_option("--plot", options.plot, "Draw the figures into this file, as SVG")
+      ->check(refuse_empty)
+      ->type_name("FILE");
   add_engine_options(app, options.engine, context);
 }
 
 void complete_bench_options(BenchOptions& options) {
+  if (std::ranges::max(options.prompts) == 0 && std::ranges::max(options.gens) == 0)
+    throw CLI::ValidationError("--prompt", "nothing is left to measure where --gen is 0 as well");
   const bool contiguous = options.engine.kv_layout == KvLayout::kContiguous;
   if (options.batches.empty()) options.batches = contiguous ? std::vector{1} : std::vector{1, 8, 32};
   if (contiguous && std::ranges::max(options.batches) > 1)

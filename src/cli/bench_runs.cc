@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "cli/generate.h"
+
 namespace octavo::cli {
 namespace {
 
@@ -55,7 +57,7 @@ Result<RandomTokens> RandomTokens::create(const Engine& engine) {
   for (std::size_t tries = 0; tries < 4 * kTokenSample && tokens.ordinary_.size() < kTokenSample; ++tries)
     if (const TokenId token = any(tokens.random_); is_ordinary(engine, token)) tokens.ordinary_.push_back(token);
   if (tokens.ordinary_.empty())
-    return fail("{}: found no ordinary token among {} of its vocabulary", engine.info().name, 4 * kTokenSample);
+    return fail("found no ordinary token among {} of the model's vocabulary", 4 * kTokenSample);
   return tokens;
 }
 
@@ -80,6 +82,7 @@ Result<std::optional<BenchRun>> BenchRunner::run(const BenchCase& c) {
     return fail("{}: sequences of {} tokens each gave their KV memory back while they were measured; it has {} bytes",
                 c.batch, longest_sequence(c, max_step_tokens_), engine_.info().kv_arena_bytes);
   if (!run) return std::unexpected(run.error());
+  if (failed_) OCTAVO_TRY_VOID(check_not_failed(FinishReason::kFailed));
   return *run;
 }
 
@@ -87,6 +90,7 @@ Result<std::optional<BenchRun>> BenchRunner::run(const BenchCase& c) {
 Result<void> BenchRunner::submit(const BenchCase& c, int own_tokens, int max_tokens) {
   sequences_.assign(static_cast<std::size_t>(c.batch), {});
   num_begun_ = num_ended_ = 0;
+  failed_ = false;
   num_made_ = 0;
   const std::vector<TokenId> shared = tokens_.take(c.shared);
   for (Sequence& sequence : sequences_) {
@@ -99,7 +103,9 @@ Result<void> BenchRunner::submit(const BenchCase& c, int own_tokens, int max_tok
         if (sequence.made++ == 0) ++num_begun_;
         ++num_made_;
       }
-      if (event.finish != FinishReason::kNone) ++num_ended_;
+      if (event.finish == FinishReason::kNone) return;
+      ++num_ended_;
+      if (event.finish == FinishReason::kFailed) failed_ = true;
     }));
   }
   return {};

@@ -116,6 +116,7 @@ class Chat {
 };
 
 Result<int> chat(const ChatOptions& options, Context& context) {
+  OCTAVO_TRY_VOID(check_chat_template(options.model, context));
   OCTAVO_TRY(auto engine, load_engine(options.engine, options.model, context));
   return Chat(options, std::move(engine), context).loop();
 }

@@ -6,6 +6,11 @@
 
 namespace octavo::cli {
 
+Result<void> check_not_failed(FinishReason finish) {
+  if (finish != FinishReason::kFailed) return {};
+  return fail("out of memory: the system had none left for the request, which has ended");
+}
+
 Result<std::vector<Answer>> generate_choices(Engine& engine, Request request,
                                              const std::function<bool(std::size_t, std::string_view)>& on_text) {
   const std::uint32_t first_choice = request.first_choice;
@@ -33,6 +38,7 @@ Result<std::vector<Answer>> generate_choices(Engine& engine, Request request,
   }
   OCTAVO_CHECK(num_left == 0, "the engine ran out of work before the request's end");
   for (Answer& answer : answers) {
+    OCTAVO_TRY_VOID(check_not_failed(answer.finish));
     answer.interrupted = interrupted && answer.finish == FinishReason::kCancelled;
     answer.output_closed = output_closed;
   }

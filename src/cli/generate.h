@@ -21,8 +21,11 @@ struct Answer {
   bool output_closed = false;  // on_text gave false
 };
 
+/// Error: the system had no memory for the request.
+Result<void> check_not_failed(FinishReason finish);
+
 /// Runs `request` to its end and gives the answers of its choices. `on_text` gets each piece of text with the choice it
-/// belongs to, counted from 0; false stops the request, as Ctrl-C does.
+/// belongs to, counted from 0; false stops the request, as Ctrl-C does. Errors: what submit() refuses, no memory.
 Result<std::vector<Answer>> generate_choices(Engine& engine, Request request,
                                              const std::function<bool(std::size_t, std::string_view)>& on_text);
 /// The same for a request of one choice.

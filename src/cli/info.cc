@@ -163,7 +163,9 @@ void add_info_command(CLI::App& app, Context& context, Action& action) {
       "  octavo info model.gguf\n"
       "  octavo info model.gguf --context 32768 --kv-type q8_0\n"
       "  octavo info model.gguf --json");
-  command->add_option("MODEL", options->model, "GGUF file; without it the default model")->option_text(" ");
+  command->add_option("MODEL", options->model, "GGUF file; without it the default model")
+      ->check(refuse_empty)
+      ->option_text(" ");
   add_integer(*command, "--context", options->info.context, 1, 1 << 30,
               "Tokens to reckon with; default: what the model was trained for");
   add_kv_type_option(*command, options->info.kv_type);

@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 #include <optional>
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/generate.h"
 #include "cli/npy.h"
 #include "cli/options.h"
 #include "cli/parse.h"
@@ -55,8 +57,12 @@ std::vector<TokenLogprob> most_likely(std::span<const float> row) {
 struct Summary {
   double nll_sum = 0;  // of ids[1..]
   std::vector<TokenLogprob> top;
+  std::optional<std::size_t> not_finite;  // the first position with such a logit
 
   void add(std::span<const TokenId> ids, std::size_t position, std::span<const float> row) {
+    // There is no likeliest among them, and JSON has no such numbers.
+    if (!not_finite && !std::ranges::all_of(row, [](float x) { return std::isfinite(x); })) not_finite = position;
+    if (not_finite) return;
     if (position + 1 == ids.size()) {
       top = most_likely(row);
     } else {
@@ -87,6 +93,10 @@ void print_table(const Summary& summary, std::size_t num_ids, const Engine& engi
 }
 
 Result<int> logits(const LogitsOptions& options, Context& context) {
+  OCTAVO_TRY(const std::filesystem::path model, resolve_model(options.model, context));
+  std::error_code ignored;
+  if (!options.out.empty() && std::filesystem::equivalent(options.out, model, ignored))
+    return fail("--out: {} is the model itself, expected another file", options.out);
   OCTAVO_TRY(const auto engine, load_engine(options.engine, options.model, context));
   const auto vocab_size = static_cast<std::size_t>(engine->info().vocab_size);
   Request request;
@@ -99,15 +109,18 @@ Result<int> logits(const LogitsOptions& options, Context& context) {
       summary.add(options.ids, static_cast<std::size_t>(first_position) + r, rows.subspan(r * vocab_size, vocab_size));
     if (npy) npy->append(rows);
   };
-  bool done = false;
-  OCTAVO_TRY_VOID(
-      engine->submit(std::move(request), [&](const TokenEvent& event) { done = event.finish != FinishReason::kNone; }));
+  FinishReason finish = FinishReason::kNone;
+  OCTAVO_TRY_VOID(engine->submit(std::move(request), [&](const TokenEvent& event) { finish = event.finish; }));
   if (!options.out.empty()) {
     OCTAVO_TRY(npy, NpyWriter::create(options.out, options.ids.size(), vocab_size));
   }
   engine->run();
-  OCTAVO_CHECK(done, "the engine ran out of work before the request's end");
+  OCTAVO_CHECK(finish != FinishReason::kNone, "the engine ran out of work before the request's end");
+  OCTAVO_TRY_VOID(check_not_failed(finish));
   if (npy) OCTAVO_TRY_VOID(npy->finish());
+  if (summary.not_finite)
+    return fail("{}: found logits that are not finite after id {} (row {} from 0){}", model.string(),
+                options.ids[*summary.not_finite], *summary.not_finite, npy ? "; the file has all rows" : "");
   if (options.json) {
     print_json(summary, options.ids.size(), context.out);
   } else if (options.out.empty()) {
@@ -125,7 +138,8 @@ void add_logits_command(CLI::App& app, Context& context, Action& action) {
   command->footer(
       "Row i holds the logits after id i: float32 [number of ids, vocabulary size]. The ids are taken as they are, no\n"
       "BOS is added. JSON: num_tokens, mean_nll (of all ids but the first, in nats; absent for one id) and top, the\n"
-      "20 most likely tokens after the last id as [id, log-probability].\n\n"
+      "20 most likely tokens after the last id as [id, log-probability]. Logits that are NaN or infinite are an error\n"
+      "(exit code 1, no JSON); the file is written all the same.\n\n"
       "Examples:\n"
       "  octavo logits --ids 1,2,3\n"
       "  octavo logits -m model.gguf --ids 1,2,3 --out logits.npy --json\n"
@@ -142,7 +156,9 @@ void add_logits_command(CLI::App& app, Context& context, Action& action) {
           "Token ids, separated by commas or spaces")
       ->type_name("IDS")
       ->required();
-  command->add_option("--out", options->out, "Write the logits to this file, in NumPy's format")->type_name("FILE");
+  command->add_option("--out", options->out, "Write the logits to this file, in NumPy's format")
+      ->check(refuse_empty)
+      ->type_name("FILE");
   command->add_flag("--json", options->json, "Print one JSON object");
   add_engine_options(*command, options->engine, context);
   command->callback(

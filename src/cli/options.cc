@@ -10,6 +10,8 @@
 #include "base/thread_pool.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
+#include "gguf/gguf_file.h"
+#include "tokenizer/chat_template.h"
 
 namespace octavo::cli {
 namespace {
@@ -58,6 +60,13 @@ Result<int> parse_block_size(const std::string& text) {
   return static_cast<int>(*value);
 }
 
+/// To the engine 0 is the default.
+Result<std::uint64_t> parse_kv_memory(const std::string& text) {
+  OCTAVO_TRY(const std::uint64_t bytes, parse_size(text));
+  if (bytes == 0) return fail("found '{}', expected more than 0 bytes", text);
+  return bytes;
+}
+
 Result<KvLayout> parse_kv_layout(const std::string& text) {
   if (text == "paged") return KvLayout::kPaged;
   if (text == "contiguous") return KvLayout::kContiguous;
@@ -87,8 +96,11 @@ CLI::Option* add_integers(CLI::App& app, const std::string& name, std::vector<in
       [&values](const std::vector<int>& list) { values = list; }, description);
 }
 
+std::string refuse_empty(const std::string& text) { return text.empty() ? "found an empty value" : ""; }
+
 void add_model_option(CLI::App& app, std::string& model) {
   app.add_option("-m,--model", model, "GGUF file; without it the default model, SmolLM2-135M-Instruct")
+      ->check(refuse_empty)
       ->type_name("FILE");
 }
 
@@ -123,8 +135,7 @@ void add_engine_options(CLI::App& app, EngineOptions& options, Context& context)
       throw CLI::ValidationError("--block-size", "the contiguous layout has no blocks");
   });
   add_parsed(
-      app, "--kv-memory", "SIZE", [](const std::string& text) { return parse_size(text); },
-      [&options](std::uint64_t bytes) { options.kv_memory_bytes = bytes; },
+      app, "--kv-memory", "SIZE", parse_kv_memory, [&options](std::uint64_t bytes) { options.kv_memory_bytes = bytes; },
       "Memory for the KV cache, such as 512MiB or 4GiB; default: half of what is free after loading");
   app.add_flag_callback(
       "--no-prefix-cache", [&options] { options.prefix_cache = false; },
@@ -196,11 +207,19 @@ Result<std::filesystem::path> resolve_model(const std::string& named, const Cont
   if (context.cache_folder.empty())
     return fail("the default model's folder is unknown: set HOME or XDG_CACHE_HOME, or name a model with -m");
   std::filesystem::path path = context.cache_folder / kDefaultModel;
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored))
+  std::error_code error;
+  const bool is_there = std::filesystem::exists(path, error);
+  if (error) return fail("{}: cannot look for the default model: {}", path.string(), error.message());
+  if (!is_there)
     return fail("{}: the default model is not there; fetch it with scripts/setup, or name a model with -m",
                 path.string());
   return path;
+}
+
+Result<void> check_chat_template(const std::string& model, const Context& context) {
+  OCTAVO_TRY(const std::filesystem::path path, resolve_model(model, context));
+  if (const auto file = GgufFile::open(path)) OCTAVO_TRY_VOID(ChatTemplate::load(*file));
+  return {};
 }
 
 Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::string& model, Context& context) {

@@ -20,6 +20,10 @@ CLI::Option* add_integer(CLI::App& app, const std::string& name, int& value, int
 CLI::Option* add_integers(CLI::App& app, const std::string& name, std::vector<int>& values, int low, int high,
                           const std::string& description);
 
+/// For the check of an option whose value names something: an empty one is more likely a variable that nobody set than
+/// a wish for the default, which may be less safe.
+std::string refuse_empty(const std::string& text);
+
 /// -m, --model.
 void add_model_option(CLI::App& app, std::string& model);
 
@@ -44,8 +48,13 @@ void add_stop_option(CLI::App& app, std::vector<std::string>& stop);
 /// The file's settings, then temperature 0.7; over them the flags. Without --seed a random one, which is logged.
 SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine, const Context& context);
 
-/// The model to use: the named one, or the default model. Error: none was named and the default is not there.
+/// The model to use: the named one, or the default model. Error: none was named and the default is not there, or
+/// the system does not say.
 Result<std::filesystem::path> resolve_model(const std::string& named, const Context& context);
+
+/// Error: the model has no chat template that is known. Before it is loaded, which may take long; loading tells what
+/// else is wrong with the file.
+Result<void> check_chat_template(const std::string& model, const Context& context);
 
 /// Loads the engine, with a progress bar on a terminal, and logs what was loaded.
 Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::string& model, Context& context);

@@ -99,6 +99,7 @@ void log_stats(const EngineStats& stats, const Context& context) {
 }
 
 Result<int> run(const RunOptions& options, Context& context) {
+  if (!options.raw) OCTAVO_TRY_VOID(check_chat_template(options.model, context));
   OCTAVO_TRY(const std::string prompt, read_prompt(options, context));
   OCTAVO_TRY(const auto engine, load_engine(options.engine, options.model, context));
   Request request;
@@ -144,7 +145,8 @@ void add_run_command(CLI::App& app, Context& context, Action& action) {
       "  octavo run -p Hello --json");
   add_model_option(*command, options->model);
   CLI::Option* prompt = command->add_option("-p,--prompt", options->prompt, "The prompt")->option_text("TEXT");
-  CLI::Option* file = command->add_option("-f,--file", options->file, "A file with the prompt")->option_text("FILE");
+  CLI::Option* file = command->add_option("-f,--file", options->file, "A file with the prompt");
+  file->check(refuse_empty)->option_text("FILE");
   prompt->excludes(file);
   add_integer(*command, "-n,--max-tokens", options->max_tokens, 1, std::numeric_limits<int>::max(),
               "Tokens of the answer at most; default: until the model ends it or the context is full");

@@ -46,6 +46,7 @@ Result<void> fill_in(ServeOptions& options) {
   server.service.version = OCTAVO_VERSION;
   const int seats = options.engine.kv_layout == KvLayout::kContiguous ? 1 : options.engine.max_sequences;
   server.service.max_choices = std::min(kMaxChoices, seats);
+  server.service.max_queued = static_cast<std::size_t>(options.engine.max_queued);
   if (server.tls_certificate.empty() != server.tls_key.empty()) return fail("--tls-cert and --tls-key need each other");
   if (!options.key_file.empty()) {
     OCTAVO_TRY(server.service.keys, server::ApiKeys::read(options.key_file));
@@ -72,12 +73,12 @@ Result<int> serve(ServeOptions options, Context& context) {
 }
 
 CLI::Option* add_seconds(CLI::App& app, const std::string& name, std::chrono::milliseconds& value,
-                         const std::string& description) {
+                         const std::string& description, float least = 0) {
   return app
       .add_option_function<std::string>(
           name,
-          [&value, name](const std::string& text) {
-            const auto seconds = parse_real(text, 0, kMaxSeconds);
+          [&value, name, least](const std::string& text) {
+            const auto seconds = parse_real(text, least, kMaxSeconds);
             if (!seconds) throw CLI::ValidationError(name, seconds.error().message);
             value = std::chrono::milliseconds(static_cast<std::int64_t>(double{*seconds} * 1000));
           },
@@ -105,14 +106,16 @@ CLI::Option* add_size(CLI::App& app, const std::string& name, std::size_t& value
 void add_network_options(CLI::App& app, ServeOptions& options) {
   server::ServerOptions& server = options.server;
   app.add_option("--host", server.host, "Address to listen at; default: 127.0.0.1, this machine alone")
+      ->check(refuse_empty)
       ->type_name("ADDRESS");
   add_integer(app, "--port", options.port, 0, kMaxPort, "Port; default 8080; 0: a free one, which is printed");
   CLI::Option* certificate =
       app.add_option("--tls-cert", server.tls_certificate, "PEM file with the certificate chain: serve https");
   CLI::Option* key = app.add_option("--tls-key", server.tls_key, "PEM file with its private key");
-  certificate->type_name("FILE")->needs(key);
-  key->type_name("FILE")->needs(certificate);
+  certificate->check(refuse_empty)->type_name("FILE")->needs(key);
+  key->check(refuse_empty)->type_name("FILE")->needs(certificate);
   app.add_option("--api-key-file", options.key_file, "Only who has a key of this file may call; one a line")
+      ->check(refuse_empty)
       ->type_name("FILE");
   app.add_option("--cors-origin", server.service.cors_origins,
                  "Let pages of this origin call, or of every one: *; may be repeated; default: none")
@@ -133,9 +136,11 @@ void add_limit_options(CLI::App& app, ServeOptions& options) {
   add_size(app, "--max-held-size", options.server.service.max_held_bytes, 1024, kMaxHeldBytes,
            "Of all of these together; default 512MiB");
   add_integer(app, "--max-json-depth", options.max_json_depth, 1, 1024, "Levels of nesting; default 32");
-  add_seconds(app, "--read-timeout", limits.read_timeout, "From a request's first byte to its last; default 30");
-  add_seconds(app, "--write-timeout", limits.write_timeout, "Without the client taking a byte; default 30");
-  add_seconds(app, "--idle-timeout", limits.idle_timeout, "Of a connection between requests; default 75");
+  constexpr float kLeast = 0.001F;
+  add_seconds(app, "--read-timeout", limits.read_timeout, "From a request's first byte to its last; default 30",
+              kLeast);
+  add_seconds(app, "--write-timeout", limits.write_timeout, "Without the client taking a byte; default 30", kLeast);
+  add_seconds(app, "--idle-timeout", limits.idle_timeout, "Of a connection between requests; default 75", kLeast);
 }
 
 void add_scheduling_options(CLI::App& app, ServeOptions& options) {
@@ -177,6 +182,7 @@ void add_operation_options(CLI::App& app, ServeOptions& options) {
   add_seconds(app, "--stall-timeout", server.service.stall_timeout,
               "/ready fails when the engine has finished no step for so long; default 30; 0: never");
   app.add_option("--access-log", options.access_log, "One line of JSON a request; default -: standard output; or off")
+      ->check(refuse_empty)
       ->type_name("FILE");
   app.add_flag("--log-prompts", server.service.log_prompts, "The access log has the requests' bodies as well");
 }

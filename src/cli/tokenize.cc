@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/parse.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/utf8.h"
@@ -30,8 +31,9 @@ Result<int> print_decoded(const TokenizeOptionsOf& options, const Tokenizer& tok
   if (options.json) {
     context.out << boost::json::serialize(boost::json::value{{"text", to_valid_utf8(text)}}) << '\n' << std::flush;
   } else {
-    context.out << text << '\n' << std::flush;
+    context.out << (context.out_is_terminal ? terminal_safe(text) : text) << '\n' << std::flush;
   }
+  if (!context.out) return fail("cannot write to the standard output");
   return kDone;
 }
 

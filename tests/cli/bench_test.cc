@@ -26,6 +26,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 /// Runs `octavo bench` on a BenchEngine. The model's file is real, because the memory is planned by it.
 class Bench : public ::testing::Test {
@@ -154,13 +155,15 @@ TEST_F(Bench, TheContextIsWhatTheLargestRowNeeds) {
   ASSERT_EQ(run({"--prompt", "100", "--gen", "0", "--depth", "600", "--repeat", "1"}), 0) << cli.err.str();
   EXPECT_EQ(record.options.max_context, 1024 + 100 + 1);
   EXPECT_EQ(run({"--prompt", "8000", "--depth", "600", "--repeat", "1"}), 1);
-  EXPECT_THAT(cli.err.str(), AllOf(HasSubstr("found a context of 8192 tokens"), HasSubstr("expected 9025")));
+  EXPECT_THAT(cli.err.str(), AllOf(StartsWith("octavo: " + model.string() + ": found a context of 8192 tokens"),
+                                   HasSubstr("expected 9025")));
 }
 
 TEST_F(Bench, MoreKvMemoryThanThereIsIsRefusedWithNumbers) {
   model.write(test::TinyModel{.layers = 16, .context = 1'000'000}.bytes());
   EXPECT_EQ(run({"--prompt", "0", "--gen", "900000", "--batch", "500", "--kv-type", "f32", "--repeat", "1"}), 1);
-  EXPECT_THAT(cli.err.str(), AllOf(HasSubstr("of free memory"), HasSubstr("TiB for the KV cache")));
+  EXPECT_THAT(cli.err.str(), AllOf(HasSubstr("of free memory"), StartsWith("octavo: " + model.string() + ": "),
+                                   HasSubstr("TiB for the KV cache")));
   EXPECT_EQ(record.num_loads, 0);
 }
 

@@ -4,12 +4,15 @@
 #include <csignal>
 
 #include "cli/fake_engine.h"
+#include "support/gguf_writer.h"
+#include "support/temp_file.h"
 
 namespace octavo {
 namespace {
 
 using test::CliRun;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 std::vector<std::string> contents(const std::vector<ChatMessage>& messages) {
   std::vector<std::string> out;
@@ -24,6 +27,29 @@ TEST(Chat, TheConversationGrowsWithEachTurn) {
   ASSERT_EQ(cli.engine.conversations.size(), 2U);
   EXPECT_THAT(contents(cli.engine.conversations[1]),
               testing::ElementsAre("system: Be brief.", "user: one", "assistant: Hello, world", "user: two"));
+}
+
+TEST(Chat, AModelWithoutAKnownTemplateIsRefusedBeforeItIsLoadedOrAskedAnything) {
+  const test::TempFile none(test::GgufWriter().bytes(), ".gguf");
+  const test::TempFile unknown(test::GgufWriter().add("tokenizer.chat_template", std::string("{{ messages }}")).bytes(),
+                               ".gguf");
+  for (const auto& [file, message] : {std::pair(&none, "is missing"), std::pair(&unknown, "that Octavo knows")}) {
+    for (const std::string command : {"chat", "run"}) {
+      CliRun cli;
+      int num_loads = 0;
+      cli.load_engine = [&](const EngineOptions&) -> Result<std::unique_ptr<Engine>> {
+        ++num_loads;
+        return std::unexpected(Error{"loaded"});
+      };
+      EXPECT_EQ(cli.run({command, "-m", file->string()}, "hello\n"), 1);
+      EXPECT_THAT(cli.err.str(), StartsWith("octavo: " + file->string() + ": tokenizer.chat_template"));
+      EXPECT_THAT(cli.err.str(), HasSubstr(message));
+      EXPECT_EQ(num_loads, 0);
+      EXPECT_TRUE(cli.in.good());  // nothing was read
+    }
+    CliRun cli;
+    EXPECT_EQ(cli.run({"run", "--raw", "-m", file->string()}, "hello\n"), 0) << cli.err.str();
+  }
 }
 
 TEST(Chat, EveryAnswerHasTheStopTextsAndPenaltiesOfTheFlags) {

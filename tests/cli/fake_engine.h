@@ -31,7 +31,8 @@ struct FakeEngineState {
   EngineStats stats;
   SamplingParams file_sampling{.temperature = -1};  // of the model's file; below 0: the file has none
   std::function<void(int)> on_token;                // called before token i is made
-  EngineOptions options;                            // of the last load
+  std::function<float(int, int)> logit = [](int i, int j) { return static_cast<float>(i + j); };  // j of row i
+  EngineOptions options;                                                                          // of the last load
   std::vector<Request> requests;
   std::vector<std::vector<ChatMessage>> conversations;
   int num_cancelled = 0;
@@ -107,13 +108,13 @@ class FakeEngine final : public Engine {
       on_event_(event);
     }
   }
-  /// Logit j of row i is i + j, two rows a call.
+  /// Two rows a call.
   bool give_logits(const Request& request) {
     const int num_rows = static_cast<int>(request.tokens.size());
     for (int first = 0; first < num_rows; first += 2) {
       std::vector<float> rows;
       for (int i = first; i < std::min(first + 2, num_rows); ++i)
-        for (int j = 0; j < state_.info.vocab_size; ++j) rows.push_back(static_cast<float>(i + j));
+        for (int j = 0; j < state_.info.vocab_size; ++j) rows.push_back(state_.logit(i, j));
       request.on_prompt_logits(first, rows);
     }
     emit({.request = 1}, FinishReason::kLength);

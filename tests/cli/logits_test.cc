@@ -3,6 +3,7 @@
 
 #include <boost/json.hpp>
 #include <cmath>
+#include <limits>
 
 #include "cli/fake_engine.h"
 #include "cli/npy.h"
@@ -57,6 +58,23 @@ TEST(Logits, WithoutOutAndJsonATableIsPrinted) {
   EXPECT_EQ(cli.run({"logits", "-m", "m", "--ids", "0,1"}), 0);
   EXPECT_THAT(cli.out.str(), HasSubstr("tokens     2\nmean nll   "));
   EXPECT_THAT(cli.out.str(), HasSubstr("      3  -0.4402  \\x03\n"));
+}
+
+TEST(Logits, ThoseThatAreNotFiniteAreAnErrorThatNamesTheRowAndTheFileHasThem) {
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                          -std::numeric_limits<float>::infinity()}) {
+    CliRun cli;
+    cli.engine.logit = [bad](int i, int j) { return i >= 1 && j == 2 ? bad : 0.0F; };
+    for (const char* format : {"--json", "--no-prefix-cache"}) {  // an object, a table
+      EXPECT_EQ(cli.run({"logits", "-m", "m", "--ids", "3,1,2", format}), 1);
+      EXPECT_EQ(cli.out.str(), "");
+      EXPECT_THAT(cli.err.str(), HasSubstr("m: found logits that are not finite after id 1 (row 1 from 0)\n"));
+    }
+    const test::TempFile file("", ".npy");
+    EXPECT_EQ(cli.run({"logits", "-m", "m", "--ids", "3,1,2", "--out", file.string()}), 1);
+    EXPECT_THAT(cli.err.str(), HasSubstr("the file has all rows"));
+    EXPECT_EQ(std::filesystem::file_size(file.path()), cli::npy_header(3, 4).size() + 3 * 4 * sizeof(float));
+  }
 }
 
 TEST(Logits, RefusedIdsAndUnwritableFilesAreErrors) {

@@ -12,6 +12,7 @@ using test::CliRun;
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 constexpr const char* kCommands[] = {"run", "chat", "serve", "info", "tokenize", "logits"};
@@ -30,7 +31,7 @@ TEST(Usage, HelpIsDoneEverywhereAndHasExamples) {
   for (const char* command : kCommands) {
     EXPECT_EQ(cli.run({command, "--help"}), 0) << command;
     EXPECT_THAT(cli.out.str(), AllOf(HasSubstr("Examples:"), HasSubstr(std::string("octavo ") + command))) << command;
-    EXPECT_THAT(cli.out.str(), testing::Not(HasSubstr("Excludes"))) << command;
+    EXPECT_THAT(cli.out.str(), Not(HasSubstr("Excludes"))) << command;
     EXPECT_EQ(cli.err.str(), "") << command;
   }
 }
@@ -83,11 +84,27 @@ TEST(Usage, WrongArgumentsAreOneLineAndExitCode2) {
       {"serve", "--max-body-size", "1TiB"},
       {"serve", "--tls-cert", "cert.pem"},
       {"serve", "--config", "/nowhere/octavo.conf"},
+      {"serve", "--config", "/"},
+      {"serve", "--host", ""},
+      {"serve", "--api-key-file", ""},
+      {"serve", "--tls-cert", "", "--tls-key", ""},
+      {"serve", "--read-timeout", "0"},
+      {"serve", "--access-log", ""},
+      {"serve", "--config", ""},
+      {"run", "-p", "x", "-m", ""},
+      {"run", "-f", ""},
+      {"run", "-p", "x", "--kv-memory", "0"},
+      {"run", "-p", "x", "--kv-memory", "0GiB"},
+      {"info", ""},
+      {"bench", "--prompt", "0", "--gen", "0"},
+      {"bench", "--prompt", "0,0", "--gen", "0", "--shared-prefix", "16"},
+      {"bench", "--plot", ""},
       {"tokenize", "text", "--decode", "1"},
       {"tokenize", "text", "--ids", "--json"},
       {"logits"},
       {"logits", "--ids", "1,x"},
       {"logits", "--ids", ""},
+      {"logits", "--ids", "1", "--out", ""},
       {"server"},
   };
   for (const auto& args : wrong) {
@@ -151,6 +168,13 @@ TEST(Usage, TheDefaultModelIsInTheCacheFolderOrTheErrorNamesTheSetUp) {
   EXPECT_EQ(cli.run({"run", "-p", "x"}), 0) << cli.err.str();
   EXPECT_EQ(cli.engine.options.model_path, model);
   std::filesystem::remove_all(folder);
+}
+
+TEST(Usage, ACacheFolderThatCannotBeReadIsNotAModelThatIsNotThere) {
+  CliRun cli;
+  cli.cache_folder = "/" + std::string(300, 'x');  // also root, who may read any folder, is refused this one
+  EXPECT_EQ(cli.run({"run", "-p", "x"}), 1);
+  EXPECT_THAT(cli.err.str(), AllOf(HasSubstr("File name too long"), Not(HasSubstr("is not there"))));
 }
 
 }  // namespace
