@@ -1,10 +1,13 @@
 #include "server/completion_handler.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 
 #include "server/answer_size.h"
 #include "server/json_body.h"
+#include "server/json_fields.h"
 #include "server/run_on.h"
 
 namespace octavo::server {
@@ -19,6 +22,13 @@ ApiError shutting_down() {
           .type = "server_error",
           .code = "shutting_down",
           .retry_after_s = 1};
+}
+
+ApiError no_memory() {
+  return {.status = 500,
+          .message = "The server had no memory left for the answer.",
+          .type = "server_error",
+          .code = "internal_error"};
 }
 
 /// Seconds, or 0 where the header is not there.
@@ -70,7 +80,7 @@ void CompletionHandler::cancel() {
 }
 
 void CompletionHandler::abort() {
-  aborted_ = true;
+  given_up_ = shutting_down();
   cancel();
   connection_.wake().notify();
 }
@@ -79,6 +89,8 @@ asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(bool is_chat
   const std::string body = std::move(exchange_.request.body());
   const std::size_t max_depth = service_.options_.max_json_depth;
   auto work = [&body, is_chat, max_depth, this]() -> ApiResult<CompletionCall> {
+    // Behind the bodies of others a client may lose patience: where many do, those who wait would wait for nothing.
+    if (connection_.hung_up()) return std::unexpected(ApiError{});
     const auto object = parse_json_object(body, max_depth);
     if (!object) return std::unexpected(object.error());
     return is_chat ? parse_chat_completion(*object, engine_, *service_.model_)
@@ -90,6 +102,11 @@ asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(bool is_chat
 ApiResult<void> CompletionHandler::complete(CompletionCall& call) const {
   const ApiResult<double> deadline = deadline_of(exchange_.request);
   if (!deadline) return std::unexpected(deadline.error());
+  // To try again later would never help.
+  if (const std::size_t most = service_.options_.max_queued; most > 0 && call.requests.size() > most)
+    return std::unexpected(
+        invalid_value("prompt", fmt::format("prompt: found {} prompts, expected at most {}: so many requests may wait",
+                                            call.requests.size(), most)));
   std::string domain = service_.options_.shared_cache ? "" : exchange_.key_name;
   if (!call.user_cache_salt.empty()) domain += '\n' + call.user_cache_salt;
   for (Request& request : call.requests) {
@@ -116,7 +133,7 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
 
 asio::awaitable<void> CompletionHandler::run(bool is_chat) {
   ApiResult<CompletionCall> call = co_await parse(is_chat);
-  if (call && connection_.hung_up()) {
+  if (connection_.hung_up()) {  // perhaps nothing was parsed
     exchange_.record.status = 499;
     co_return;
   }
@@ -147,7 +164,7 @@ asio::awaitable<void> CompletionHandler::run(bool is_chat) {
 }
 
 std::string CompletionHandler::take_events(CompletionResponse& response) {
-  queue_->take(items_);
+  if (!queue_->take(items_)) given_up_ = no_memory();
   std::string out;
   for (const EventQueue::Item& item : items_) {
     observe(item);
@@ -199,13 +216,14 @@ std::optional<ApiError> CompletionHandler::hold(std::uint64_t num_bytes) {
 
 asio::awaitable<void> CompletionHandler::answer_whole(CompletionResponse& response) {
   std::optional<ApiError> too_large;
-  while (!response.done() && response.error() == nullptr && !too_large && !aborted_ && !connection_.hung_up()) {
+  while (!response.done() && response.error() == nullptr && !too_large && !given_up_ && !connection_.hung_up()) {
     take_events(response);
     too_large = hold(response.held_bytes());
     if (items_.empty() && !too_large) co_await connection_.wake().wait();
   }
-  if (aborted_) {
-    const ApiError error = shutting_down();
+  if (given_up_) {
+    const ApiError error = *given_up_;
+    cancel();
     co_await service_.refuse(exchange_, error);
   } else if (response.error() != nullptr || too_large) {
     const ApiError error = too_large ? *too_large : *response.error();
@@ -234,8 +252,8 @@ asio::awaitable<void> CompletionHandler::answer_stream(CompletionResponse& respo
     } else if (response.done()) {
       out += response.finish();
       ended = true;
-    } else if (aborted_) {
-      out += response.fail(shutting_down());
+    } else if (given_up_) {
+      out += response.fail(*given_up_);
       ended = true;
     }
     if (connection_.hung_up()) {

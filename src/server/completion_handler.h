@@ -58,9 +58,9 @@ class CompletionHandler {
   std::vector<bool> counted_;       // [prompt]: its tokens are in the record
   std::size_t num_choices_ = 1;     // of each prompt
   std::uint32_t first_choice_ = 0;
-  std::size_t num_open_ = 0;      // choices that have not ended
-  std::uint64_t held_bytes_ = 0;  // as counted by the service
-  bool aborted_ = false;
+  std::size_t num_open_ = 0;               // choices that have not ended
+  std::uint64_t held_bytes_ = 0;           // as counted by the service
+  std::optional<ApiError> given_up_ = {};  // why the server ends the answer, if it does
 };
 
 }  // namespace octavo::server

@@ -5,13 +5,11 @@
 namespace octavo::server {
 
 void Mailbox::post(std::shared_ptr<EventQueue> queue) {
-  {
-    const std::lock_guard lock(mutex_);
-    ready_.push_back(std::move(queue));
-    if (scheduled_) return;
-    scheduled_ = true;
-  }
+  const std::lock_guard lock(mutex_);
+  ready_.push_back(std::move(queue));
+  if (scheduled_) return;
   boost::asio::post(io_, [this] { deliver(); });
+  scheduled_ = true;
 }
 
 void Mailbox::deliver() {
@@ -24,23 +22,31 @@ void Mailbox::deliver() {
   delivering_.clear();
 }
 
-void EventQueue::push(std::size_t prompt_index, const TokenEvent& event) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (closed_) return;
-    items_.push_back({prompt_index, std::chrono::steady_clock::now(), OwnedEvent(event)});
-    num_bytes_ += sizeof(Item) + event.text.size() + event.bytes.size() + event.top_logprobs.size_bytes();
-    if (posted_) return;
-    posted_ = true;
+void EventQueue::push(std::size_t prompt_index, const TokenEvent& event) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return;
+  try {
+    if (!lost_) {
+      items_.push_back({prompt_index, std::chrono::steady_clock::now(), OwnedEvent(event)});
+      num_bytes_ += sizeof(Item) + event.text.size() + event.bytes.size() + event.top_logprobs.size_bytes();
+    }
+  } catch (const std::exception&) {
+    lost_ = true;
   }
-  mailbox_.post(shared_from_this());
+  try {
+    if (!posted_) mailbox_.post(shared_from_this());
+    posted_ = true;
+  } catch (const std::exception&) {
+    lost_ = true;  // the next event tries again
+  }
 }
 
-void EventQueue::take(std::vector<Item>& items) {
+bool EventQueue::take(std::vector<Item>& items) {
   items.clear();
   const std::lock_guard lock(mutex_);
   items.swap(items_);
   num_bytes_ = 0;
+  return !lost_;
 }
 
 void EventQueue::close() {

@@ -47,9 +47,12 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   EventQueue(Mailbox& mailbox, std::function<void(std::size_t)> on_ready)
       : mailbox_(mailbox), on_ready_(std::move(on_ready)) {}
 
-  void push(std::size_t prompt_index, const TokenEvent& event);  // the engine's callback
-  /// All that wait, in order; `items` is overwritten. The I/O thread, as for the rest.
-  void take(std::vector<Item>& items);
+  /// The engine's callback, which must not throw: an event that the system has no memory for is lost, and those after
+  /// it.
+  void push(std::size_t prompt_index, const TokenEvent& event) noexcept;
+  /// All that wait, in order; `items` is overwritten. False: behind them events are lost. The I/O thread, as for the
+  /// rest.
+  bool take(std::vector<Item>& items);
   /// From now on events are dropped and on_ready is not called.
   void close();
   void notify();
@@ -61,6 +64,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   std::vector<Item> items_;
   std::size_t num_bytes_ = 0;
   bool posted_ = false;
+  bool lost_ = false;
   bool closed_ = false;
 };
 

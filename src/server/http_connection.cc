@@ -7,7 +7,6 @@
 namespace octavo::server {
 namespace {
 
-constexpr std::size_t kReadBytes = 4096;
 constexpr std::chrono::seconds kLingerTime{2};
 constexpr std::size_t kJoinBytes = 16U << 10;  // a body up to this is sent in one piece with its head
 
@@ -46,14 +45,12 @@ HttpConnection::HttpConnection(std::unique_ptr<Transport> transport, const HttpL
 asio::awaitable<bool> HttpConnection::handshake() { co_return co_await transport_->handshake(); }
 
 asio::awaitable<void> HttpConnection::read_loop() {
-  // The header must fit, whole, before the parser takes it.
-  const std::size_t max_bytes = limits_.max_header_bytes + kReadBytes;
   while (!closed_) {
     if (phase_ == Phase::kLingering) drop_parsed(num_unparsed());
     if (phase_ == Phase::kAnswering || phase_ == Phase::kWriting) {
       // The end of the connection is seen only behind all that comes before it: reading goes on, up to a bound.
       if (num_unparsed() > limits_.max_header_bytes + limits_.max_body_bytes) co_return close();
-    } else if (num_unparsed() >= max_bytes) {
+    } else if (num_unparsed() >= max_unparsed()) {
       co_await room_.wait();
       continue;
     }
@@ -139,6 +136,11 @@ std::optional<ApiError> HttpConnection::parse(http::request_parser<http::string_
     if (count == 0) break;
   }
   if (was_full) room_.notify();
+  // Nothing more is read, and the parser waits for more: for the end of a chunk's size line, or of the trailer.
+  if (!parser.is_done() && num_unparsed() >= max_unparsed())
+    return ApiError{.status = 400,
+                    .message = fmt::format("a line of the chunked body, or its trailer, is longer than {} bytes",
+                                           limits_.max_header_bytes)};
   return std::nullopt;
 }
 

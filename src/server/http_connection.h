@@ -6,6 +6,7 @@
 // which Signal wakes. Shared by the two.
 #pragma once
 
+#include <atomic>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <chrono>
@@ -77,7 +78,8 @@ class HttpConnection {
   asio::awaitable<void> linger_and_close();
   void close();
 
-  /// It sends no more: it has left, as far as a server can tell. What is written all the same may still be read.
+  /// It sends no more: it has left, as far as a server can tell. What is written all the same may still be read. Any
+  /// thread.
   bool hung_up() const { return ended_; }
   bool closed() const { return closed_; }
   /// The client has not taken all of what it was given.
@@ -102,9 +104,12 @@ class HttpConnection {
   void close_if_idle();
 
  private:
+  static constexpr std::size_t kReadBytes = 4096;
   enum class Phase : std::uint8_t { kHandshake, kIdle, kReading, kAnswering, kWriting, kLingering };
 
   std::size_t num_unparsed() const { return in_.size() - in_begin_; }
+  /// As many as are held of a request that is read. The header must fit, whole, before the parser takes it.
+  std::size_t max_unparsed() const { return limits_.max_header_bytes + kReadBytes; }
   void drop_parsed(std::size_t count);
   void enter(Phase phase);
   void end();
@@ -130,9 +135,9 @@ class HttpConnection {
   unsigned version_ = 11;  // of the current request
   std::uint64_t bytes_written_ = 0;
   bool keep_alive_ = true;
-  bool ended_ = false;      // the client closed, or the connection broke
-  bool closed_ = false;     // by us
-  bool timed_out_ = false;  // the phase has
+  std::atomic<bool> ended_ = false;  // the client closed, or the connection broke
+  bool closed_ = false;              // by us
+  bool timed_out_ = false;           // the phase has
 };
 
 }  // namespace octavo::server

@@ -13,12 +13,6 @@
 namespace octavo::server {
 namespace {
 
-/// Characters that begin in `bytes`.
-std::size_t count_characters(std::string_view bytes) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(bytes, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
 void append_bytes(std::string& out, std::string_view bytes) {
   out += "\"bytes\":[";
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -59,6 +53,17 @@ std::string token_name(std::string_view bytes, bool is_chat) {
   return is_text || is_chat ? name : "bytes:" + name;
 }
 
+void CharacterCount::add(std::string_view bytes) {
+  if (!begun_.empty()) --value_;
+  const std::string text = begun_ + std::string(bytes);
+  begun_.clear();
+  for (std::size_t i = 0; i < text.size(); ++value_) {
+    const Utf8Step step = next_utf8_step(std::string_view(text).substr(i));
+    if (step.kind == Utf8Step::Kind::kIncomplete) begun_ = text.substr(i);
+    i += step.length;
+  }
+}
+
 // A word may lose its leading space at the start of a text, so the text of a token is what it adds to the one before.
 std::string AnswerLogprobs::text_after(TokenId previous, TokenId token) const {
   if (previous < 0) return engine_.detokenize({&token, 1});
@@ -86,7 +91,7 @@ void AnswerLogprobs::add_prompt(const CallPrompt& prompt) {
                 .text = {},
                 .logprob = {},
                 .top = {},
-                .offset = num_characters_};
+                .offset = num_characters_.value()};
     entry.text = text_after(entry.previous, entry.token);
     if (i > 0) {
       const std::span<const TokenLogprob> top = prompt.logprobs->top(i);
@@ -94,10 +99,11 @@ void AnswerLogprobs::add_prompt(const CallPrompt& prompt) {
       entry.top.assign(top.begin(), top.end());
     }
     const std::size_t hidden = std::min(entry.text.size(), unspelled - std::min(unspelled, begin));
-    num_characters_ += count_characters(std::string_view(entry.text).substr(hidden));
+    num_characters_.add(std::string_view(entry.text).substr(hidden));
     begin += entry.text.size();
     write(entry);
   }
+  num_characters_.cut();
 }
 
 void AnswerLogprobs::add(const OwnedEvent& event) {
@@ -120,13 +126,13 @@ void AnswerLogprobs::push(const OwnedEvent& event) {
               .text = text_after(previous_, event.token),
               .logprob = event.logprob,
               .top = event.top_logprobs,
-              .offset = num_characters_,
+              .offset = num_characters_.value(),
               .begin = num_bytes_};
   // Control tokens are not shown in an answer.
   const bool shown = !event.bytes.empty() || !is_control(event.token, entry.text);
   if (shown) {
     num_bytes_ += entry.text.size();
-    num_characters_ += count_characters(entry.text);
+    num_characters_.add(entry.text);
   }
   entry.end = num_bytes_;
   previous_ = event.token;

@@ -21,6 +21,20 @@ namespace octavo::server {
 /// token begins with "bytes:" too, as OpenAI writes it.
 std::string token_name(std::string_view bytes, bool is_chat);
 
+/// Characters of a text that comes in pieces, as a client gets it: what is no character counts as the U+FFFD for it.
+class CharacterCount {
+ public:
+  void add(std::string_view bytes);
+  /// What follows is decoded on its own, not as the rest of a character that was begun.
+  void cut() { begun_.clear(); }
+  /// Those that have begun.
+  std::size_t value() const { return value_; }
+
+ private:
+  std::string begun_;  // a character's first bytes, counted already; at most 3
+  std::size_t value_ = 0;
+};
+
 class AnswerLogprobs {
  public:
   /// `previous` is the prompt's last token.
@@ -46,7 +60,7 @@ class AnswerLogprobs {
     std::string text;
     std::optional<float> logprob;  // none for a text's first token
     std::vector<TokenLogprob> top;
-    std::size_t offset = 0;  // characters before it
+    std::size_t offset = 0;  // characters that begin before it
     std::size_t begin = 0;   // bytes of the answer before it
     std::size_t end = 0;     // bytes of the answer up to its end
   };
@@ -62,9 +76,9 @@ class AnswerLogprobs {
   const Engine& engine_;
   bool is_chat_;
   TokenId previous_;
-  std::size_t num_bytes_ = 0;       // of the answer's tokens so far
-  std::size_t num_shown_ = 0;       // of these, given to the client
-  std::size_t num_characters_ = 0;  // of these, and of the echoed prompt
+  std::size_t num_bytes_ = 0;      // of the answer's tokens so far
+  std::size_t num_shown_ = 0;      // of these, given to the client
+  CharacterCount num_characters_;  // of these, and of the echoed prompt
   std::deque<Entry> pending_;
   std::size_t num_written_ = 0;
   std::string content_;                            // chat: elements of the array

@@ -1,6 +1,7 @@
 // What is to be continued: the prompts of a completion, the messages of a chat.
 #include <fmt/format.h>
 
+#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <utility>
 
@@ -53,14 +54,16 @@ ApiResult<std::string> join_parts(const json::array& parts, const std::string& n
     const auto type = fields.string("type");
     if (fields.failed()) return std::unexpected(*fields.error());
     if (!type) return std::unexpected(invalid_value(place, place + ": found no type, expected \"text\""));
-    if (*type != "text") {
+    if (*type != "text" && *type != "refusal") {  // an assistant's refusal is text as well
       return std::unexpected(
           unsupported(place, fmt::format("{}: found the type {}, expected \"text\": this server reads text only", place,
-                                         describe(json::value(*type)))));
+                                         json::serialize(json::value(*type)))));
     }
-    const auto part_text = fields.string("text");
+    const auto part_text = fields.string(*type);
     if (fields.failed()) return std::unexpected(*fields.error());
-    if (!part_text) return std::unexpected(invalid_value(place, place + ": found no text, expected the field text"));
+    if (!part_text)
+      return std::unexpected(
+          invalid_value(place, fmt::format("{}: found no {}, expected the field {}", place, *type, *type)));
     if (i > 0) text += '\n';
     text += *part_text;
   }

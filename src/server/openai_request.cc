@@ -19,16 +19,6 @@ namespace json = boost::json;
 constexpr int kMaxInt = std::numeric_limits<int>::max();
 constexpr int kDefaultMaxTokens = 16;  // of a completion, as OpenAI documents
 
-void check_model(JsonFields& fields, const ServedModel& model) {
-  const auto name = fields.string("model");
-  if (!name || *name == model.id) return;  // who names none means the only one
-  fields.refuse({.status = 404,
-                 .message = fmt::format("model: found {}, expected {}: no other model is served here",
-                                        describe(json::value(*name)), describe(json::value(model.id))),
-                 .param = "model",
-                 .code = "model_not_found"});
-}
-
 void read_streaming(JsonFields& fields, CompletionCall& call) {
   call.stream = fields.boolean("stream", false);
   const json::object* options = fields.object("stream_options");
@@ -174,6 +164,16 @@ int read_chat_logprobs(JsonFields& fields) {
 }
 
 }  // namespace
+
+void check_model(JsonFields& fields, const ServedModel& model) {
+  const auto name = fields.string("model");
+  if (!name || *name == model.id) return;  // who names none means the only one
+  fields.refuse({.status = 404,
+                 .message = fmt::format("model: found {}, expected {}: no other model is served here",
+                                        describe(json::value(*name)), describe(json::value(model.id))),
+                 .param = "model",
+                 .code = "model_not_found"});
+}
 
 ApiResult<CompletionCall> parse_completion(const json::object& body, const Engine& engine, const ServedModel& model) {
   JsonFields fields(body);

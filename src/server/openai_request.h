@@ -23,6 +23,9 @@ inline constexpr std::size_t kMaxStopTokens = 1024;
 inline constexpr std::size_t kMaxLogitBias = 1024;
 inline constexpr double kMaxDeadlineS = 86400;
 
+/// Refuses a `model` that is not the one that is served.
+void check_model(JsonFields& fields, const ServedModel& model);
+
 /// Fields that OpenAI, vLLM or llama.cpp know and that ask for what Octavo cannot do: refused, unless their value asks
 /// for nothing.
 void refuse_unsupported(JsonFields& fields);

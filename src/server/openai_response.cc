@@ -40,7 +40,7 @@ std::optional<ApiError> error_of(FinishReason finish) {
                       .retry_after_s = 1};
     case FinishReason::kFailed:
       return ApiError{.status = 500,
-                      .message = "The request failed inside the server.",
+                      .message = "The server had no memory left for the request.",
                       .type = "server_error",
                       .code = "internal_error"};
     default: return std::nullopt;

@@ -1,5 +1,7 @@
 // What clients may ask for and do not get. A request that needs one of these is refused: an answer without the feature
 // would look as if it had been made with it.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <boost/json/value.hpp>
@@ -22,7 +24,6 @@ constexpr std::array kUnsupported = {
     Unsupported{"audio", "audio answers"},
     Unsupported{"prediction", "predicted outputs"},
     Unsupported{"web_search_options", "web search"},
-    Unsupported{"functions", "function calls"},
     Unsupported{"chat_template", "a chat template in the request"},
     Unsupported{"documents", "documents beside the messages"},
     Unsupported{"continue_final_message", "continuing the last message"},
@@ -39,12 +40,26 @@ constexpr std::array kUnsupported = {
     Unsupported{"guided_regex", "structured output"},
     Unsupported{"guided_choice", "structured output"},
     Unsupported{"guided_grammar", "structured output"},
+    Unsupported{"guided_decoding", "structured output"},
+    Unsupported{"structural_tag", "structured output"},
+    Unsupported{"regex", "structured output"},
+    Unsupported{"ebnf", "structured output"},
     Unsupported{"json_schema", "structured output"},
     Unsupported{"grammar", "structured output"},
     Unsupported{"typical_p", "this sampler", 1},
     Unsupported{"mirostat", "this sampler"},
     Unsupported{"dry_multiplier", "this sampler"},
     Unsupported{"xtc_probability", "this sampler"},
+    Unsupported{"mirostat_mode", "this sampler"},
+    Unsupported{"tfs_z", "this sampler", 1},
+    Unsupported{"top_a", "this sampler"},
+    Unsupported{"top_n_sigma", "this sampler", -1},
+    Unsupported{"dynatemp_range", "this sampler"},
+    Unsupported{"epsilon_cutoff", "this sampler"},
+    Unsupported{"eta_cutoff", "this sampler"},
+    Unsupported{"samplers", "an order of samplers"},
+    Unsupported{"prompt_embeds", "prompts of embeddings"},
+    Unsupported{"return_tokens_as_token_ids", "ids in place of texts (return_token_ids has them beside)"},
 };
 
 bool asks_for_nothing(const json::value& value, double neutral) {
@@ -55,18 +70,21 @@ bool asks_for_nothing(const json::value& value, double neutral) {
   return value.is_number() && value.to_number<double>() == neutral;
 }
 
-void refuse_tools(JsonFields& fields) {
-  const json::value* choice = fields.find("tool_choice");
+// `name` and `choice_name`: tools and tool_choice, or what they were called before.
+void refuse_tools(JsonFields& fields, std::string_view name, std::string_view choice_name) {
+  const json::value* choice = fields.find(choice_name);
   const json::string* mode = choice == nullptr ? nullptr : choice->if_string();
   if (mode != nullptr && *mode == "none") return;
-  if (const json::value* tools = fields.find("tools"); tools != nullptr && !asks_for_nothing(*tools, 0)) {
-    return fields.refuse(unsupported("tools",
-                                     "tools: this server cannot call tools; leave them out, or set "
-                                     "tool_choice to \"none\""));
+  if (const json::value* tools = fields.find(name); tools != nullptr && !asks_for_nothing(*tools, 0)) {
+    return fields.refuse(
+        unsupported(std::string(name), fmt::format("{}: this server cannot call tools; leave them out, or set {} to "
+                                                   "\"none\"",
+                                                   name, choice_name)));
   }
   if (choice != nullptr && (mode == nullptr || *mode != "auto")) {
-    fields.refuse(unsupported("tool_choice", "tool_choice: found " + describe(*choice) +
-                                                 ", expected \"none\": this server cannot call tools"));
+    fields.refuse(unsupported(
+        std::string(choice_name),
+        fmt::format("{}: found {}, expected \"none\": this server cannot call tools", choice_name, describe(*choice))));
   }
 }
 
@@ -116,7 +134,11 @@ void refuse_unsupported(JsonFields& fields) {
         unsupported("add_generation_prompt",
                     "add_generation_prompt: found false, expected true: an answer begins as the assistant's"));
   }
-  refuse_tools(fields);
+  for (const std::string_view name : {"skip_special_tokens", "add_special_tokens"})
+    if (!fields.boolean(name, true))
+      fields.refuse(unsupported(std::string(name), fmt::format("{}: found false, expected true", name)));
+  refuse_tools(fields, "tools", "tool_choice");
+  refuse_tools(fields, "functions", "function_call");
   refuse_response_format(fields);
   refuse_best_of(fields);
   refuse_modalities(fields);

@@ -230,7 +230,7 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
   const TokenizeCall call{.is_detokenize = route == Route::kDetokenize,
                           .body = std::move(exchange.request.body()),
                           .max_json_depth = options_.max_json_depth};
-  auto work = [&engine, &call] { return answer_tokenize(call, engine); };
+  auto work = [&engine, &call, this] { return answer_tokenize(call, engine, *model_); };
   const ApiResult<std::string> body = co_await run_on(worker_, work);
   if (!body) {
     co_await refuse(exchange, body.error());

@@ -52,9 +52,12 @@ ApiResult<std::string> detokenize(const boost::json::object& body, const Engine&
 
 }  // namespace
 
-ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const Engine& engine) {
+ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const Engine& engine, const ServedModel& model) {
   const auto body = parse_json_object(call.body, call.max_json_depth);
   if (!body) return std::unexpected(body.error());
+  JsonFields fields(*body);
+  check_model(fields, model);
+  if (fields.failed()) return std::unexpected(*fields.error());
   if (call.is_detokenize) return detokenize(*body, engine);
   const auto tokens = tokens_of(*body, engine);
   if (!tokens) return std::unexpected(tokens.error());

@@ -5,6 +5,7 @@
 
 #include "octavo/engine.h"
 #include "server/api_error.h"
+#include "server/completion.h"
 
 namespace octavo::server {
 
@@ -15,7 +16,7 @@ struct TokenizeCall {
 };
 
 /// {"prompt": TEXT, "add_special_tokens": true} or {"messages": [...]} -> {"count", "max_model_len", "tokens"};
-/// {"tokens": [...]} -> {"prompt": TEXT}. The body of the answer.
-ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const Engine& engine);
+/// {"tokens": [...]} -> {"prompt": TEXT}. The body of the answer. Error 404: `model` names another one.
+ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const Engine& engine, const ServedModel& model);
 
 }  // namespace octavo::server

@@ -107,6 +107,8 @@ Result<std::unique_ptr<asio::ssl::context>> make_tls_context(const std::string& 
   SSL_CTX_set_mode(context->native_handle(), SSL_MODE_RELEASE_BUFFERS);  // an idle connection holds no record buffers
   // Clients resume with tickets, which they keep themselves.
   SSL_CTX_set_session_cache_mode(context->native_handle(), SSL_SESS_CACHE_OFF);
+  // An encrypted key is an error, and nobody is asked for its passphrase.
+  context->set_password_callback([](std::size_t, asio::ssl::context::password_purpose) { return std::string(); });
   context->use_certificate_chain_file(certificate_file, error);
   if (error) return fail("{}: cannot use it as a PEM certificate chain: {}", certificate_file, error.message());
   context->use_private_key_file(key_file, asio::ssl::context::pem, error);

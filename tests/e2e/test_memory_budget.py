@@ -160,8 +160,9 @@ class Loading(unittest.TestCase):
         packed, words = report["memory"]["weight_bytes"], report["vocabulary"]["tokens"]
         context = report["shape"]["context_length"]
         self.assertLessEqual(packed, 1.02 * report["weight_bytes"])
-        peak, stderr = peak_resident_bytes("run", "-m", model, "-p", "Hello", "--threads", 2, "--max-context", context,
-                                           "--kv-memory", "2MiB", exit_code=1)
+        # Raw, as a chat template that is not known is refused before any weight is read.
+        peak, stderr = peak_resident_bytes("run", "-m", model, "--raw", "-p", "Hello", "--threads", 2, "--max-context",
+                                           context, "--kv-memory", "2MiB", exit_code=1)
         self.assertIn(f"max_context is {context} tokens", stderr)
         bound = packed + LOADING_BYTES + LOADING_BYTES_PER_WORD * words
         print(f"{model.name}: at most {peak / MIB:.1f} MiB resident, bound {bound / MIB:.1f}: packed weights "
@@ -195,6 +196,22 @@ class Loading(unittest.TestCase):
         done = run(support.SMOLLM2)
         self.assertEqual(done.returncode, 1)
         self.assertIn("no memory left", done.stderr)
+
+
+@unittest.skipIf(support.SANITIZED, "sanitizers take memory of their own")
+class NoMemoryForAStep(unittest.TestCase):
+    def test_the_request_ends_with_an_error(self):
+        # The contiguous layout takes 46,080 bytes a token as the prompt is read; weights and the program fit.
+        prompt = " ".join(["word"] * 3000)
+        limit = 300 * MIB
+        for command in (("run", "--raw", "-n", 4, "-p", prompt), ("bench", "--prompt", 3000, "--gen", 0, "--repeat", 1)):
+            done = subprocess.run(
+                [support.OCTAVO, *map(str, command), "--kv-layout", "contiguous", "--kv-type", "f32", "--kv-memory",
+                 "400MiB", "--threads", "2"], capture_output=True, text=True, check=False,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("out of memory: the system had none left for the request", done.stderr)
+            self.assertNotIn("internal error", done.stderr)
 
 
 @unittest.skipIf(support.SANITIZED, "sanitizers take memory of their own")

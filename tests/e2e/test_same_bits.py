@@ -27,7 +27,7 @@ class SameBits(unittest.TestCase):
         self.check(support.SMOLLM2)
 
     def test_every_kv_type(self):
-        for kv_type in ("f32", "f16", "bf16", "q8_0"):
+        for kv_type in ("i16", "f32", "f16", "bf16", "q8_0"):
             self.check(support.tiny_model("tiny-llama", types=("Q4_1",)), "--kv-type", kv_type)
 
     def test_every_instruction_set(self):

@@ -62,10 +62,21 @@ class Start(unittest.TestCase):
                 self.assertEqual(server.request("POST", "/tokenize", {"prompt": "x" * 1500})[0], 200)
                 self.assertEqual(server.request("POST", "/tokenize", {"prompt": "x" * 2500})[0], 413)
                 self.assertIn("prompt", server.access_log()[1])
-            path.write_text("no-such-option = 1\n", encoding="utf-8")
-            done = support.octavo("serve", "--config", path, "-m", tiny(), "--port", 0)
-            self.assertEqual(done.returncode, 2)
-            self.assertIn("no-such-option", done.stderr)
+            path.write_text('cors-origin = "https://a.example"\nmax-queued = 2\ncors-origin = "https://b.example"\n',
+                            encoding="utf-8")
+            with Server("--config", path, model=tiny()) as server:
+                for origin in ("https://a.example", "https://b.example"):
+                    headers = server.request("GET", "/v1/models", headers={"Origin": origin})[1]
+                    self.assertEqual(headers["Access-Control-Allow-Origin"], origin)
+                # More prompts than may wait would be refused however often they are sent again.
+                status, _, body = server.request("POST", "/v1/completions", {"prompt": ["a", "b", "c"], "max_tokens": 1})
+                self.assertEqual(status, 400)
+                self.assertIn("found 3 prompts, expected at most 2", json.loads(body)["error"]["message"])
+            for wrong in ("no-such-option = 1\n", "port = 1\nmax-queued = 2\nport = 2\n"):
+                path.write_text(wrong, encoding="utf-8")
+                done = support.octavo("serve", "--config", path, "-m", tiny(), "--port", 0)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(wrong.split(" ", maxsplit=1)[0], done.stderr)
 
 
 class Operation(unittest.TestCase):

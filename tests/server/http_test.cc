@@ -116,7 +116,7 @@ TEST_F(Http, AClientThatSendsNoMoreGetsItsAnswerUnlessItIsGenerated) {
     return client.read_to_end();
   };
   EXPECT_THAT(answer(get("/health")), HasSubstr(R"({"status":"ok"})"));
-  EXPECT_THAT(answer(post("/v1/completions", "{}")), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(answer(post("/tokenize", "{}")), StartsWith("HTTP/1.1 400"));
   script_.held = true;
   EXPECT_EQ(answer(post("/v1/completions", kSmallCompletion)), "");
 }
@@ -161,6 +161,24 @@ TEST_F(Http, ALongBodyInChunksIsRefused) {
       "Transfer-Encoding: chunked\r\n\r\n3e9\r\n" +
       std::string(1001, ' '));
   EXPECT_THAT(client.read_answer(), StartsWith("HTTP/1.1 413"));
+}
+
+TEST_F(Http, AChunkWithALongExtensionOrTrailerIsRefusedAtOnce) {
+  options_.limits.max_header_bytes = 1000;
+  start_ready();
+  const std::string head =
+      "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n";
+  const std::string many(50'000, 'x');
+  for (const std::string& body : {"1;" + many + "\r\n{\r\n", "0\r\nX: " + many + "\r\n\r\n"}) {
+    TestClient client(port_);
+    client.send(head + body);
+    const std::string answer = client.read_answer();
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 400"));
+    EXPECT_THAT(answer, HasSubstr("longer than 1000 bytes"));
+    EXPECT_THAT(answer, HasSubstr("Connection: close"));
+    EXPECT_TRUE(client.at_end());
+  }
 }
 
 TEST_F(Http, ALongHeaderIs431) {

@@ -91,6 +91,44 @@ TEST_F(Life, AHangUpEndsWhatWaitsWithin100Ms) {
   }
 }
 
+TEST_F(Life, WhoHangsUpBeforeItsBodyIsParsedCostsNothing) {
+  script_.held = script_.tokenizing_held = true;
+  start_ready();
+  TestClient first(port_);
+  first.send(completion(1, false));
+  ASSERT_TRUE(eventually([this] { return script_.num_tokenized == 1; }));
+  for (const bool stream : {false, true}) {
+    TestClient(port_).send(completion(1, stream));  // closed at once
+    TestClient half(port_);
+    half.send(completion(1, stream));
+    half.end_sending();
+    for (int i = 0; i < 3; ++i) ask(get("/health"));  // by then the server has seen what came before
+  }
+  TestClient last(port_);
+  last.send(completion(1, false));
+  script_.held = script_.tokenizing_held = false;
+  EXPECT_THAT(first.read_answer(), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(last.read_answer(), StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(script_.num_tokenized, 2);
+  EXPECT_EQ(script_.num_submitted, 2);
+}
+
+TEST_F(Life, AnAnswerThatThereIsNoMemoryForEndsAndTheServerGoesOn) {
+  start_ready();
+  for (const bool stream : {false, true}) {
+    const int before = script_.num_cancelled;
+    script_.too_long = true;
+    TestClient client(port_);
+    client.send(completion(9000, stream));
+    const std::string answer = stream ? client.read_until("0\r\n\r\n") : client.read_answer();
+    EXPECT_THAT(answer, StartsWith(stream ? "HTTP/1.1 200" : "HTTP/1.1 500"));
+    EXPECT_THAT(answer, HasSubstr("had no memory left for the answer"));
+    EXPECT_TRUE(eventually([&] { return script_.num_cancelled == before + 1; }));
+    script_.too_long = false;
+    EXPECT_THAT(ask(completion(3, false)), StartsWith("HTTP/1.1 200"));
+  }
+}
+
 TEST_F(Life, AHangUpBehindManyPipelinedRequestsIsNoticedWithin100Ms) {
   script_.held = true;
   start_ready();
@@ -333,6 +371,19 @@ TEST_F(Life, TokenizeAndBack) {
   EXPECT_THAT(ask(post("/tokenize", R"({"messages": [{"role": "user", "content": "a"}]})")), HasSubstr("[97]"));
   EXPECT_THAT(ask(post("/detokenize", R"({"tokens": [97, 98]})")), HasSubstr(R"({"prompt":"ab"})"));
   EXPECT_THAT(ask(post("/detokenize", R"({"tokens": [256]})")), StartsWith("HTTP/1.1 400"));
+}
+
+TEST_F(Life, TokensOfAnotherModelAreNotFound) {
+  start_ready();
+  for (const std::string body : {R"("prompt": "a")", R"("messages": [{"role": "user", "content": "a"}])"}) {
+    EXPECT_THAT(ask(post("/tokenize", R"({"model": "scripted-engine-1", )" + body + "}")), StartsWith("HTTP/1.1 200"));
+    const std::string answer = ask(post("/tokenize", R"({"model": "gpt-4", )" + body + "}"));
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 404"));
+    EXPECT_THAT(answer, HasSubstr(R"("code":"model_not_found")"));
+  }
+  EXPECT_THAT(ask(post("/detokenize", R"({"model": null, "tokens": [97]})")), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(ask(post("/detokenize", R"({"model": "gpt-4", "tokens": [97]})")), StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(ask(post("/detokenize", R"({"model": 4, "tokens": [97]})")), StartsWith("HTTP/1.1 400"));
 }
 
 TEST_F(Life, EmbeddingsAreRefusedWith501) {

@@ -265,6 +265,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{R"("tool_choice": "required")", "tool_choice"},
         BadField{R"("tool_choice": {"type": "function"})", "tool_choice"},
         BadField{R"("functions": [{"name": "f"}])", "functions"},
+        BadField{R"("function_call": {"name": "f"})", "function_call"}, BadField{R"("regex": "a+")", "regex"},
+        BadField{R"("ebnf": "root ::= x")", "ebnf"}, BadField{R"("top_n_sigma": 1)", "top_n_sigma"},
+        BadField{R"("mirostat_mode": 2)", "mirostat_mode"}, BadField{R"("tfs_z": 0.9)", "tfs_z"},
+        BadField{R"("samplers": ["top_k"])", "samplers"},
+        BadField{R"("skip_special_tokens": false)", "skip_special_tokens"},
         BadField{R"("response_format": {"type": "json_object"})", "response_format"},
         BadField{R"("response_format": {"type": "json_schema"})", "response_format"},
         BadField{R"("best_of": 3)", "best_of"}, BadField{R"("suffix": "x")", "suffix"},
@@ -284,6 +289,7 @@ TEST_F(OpenAiRequest, FieldsThatAskForNothingAndUnknownOnesAreLetPass) {
       "chat_template_kwargs": {"enable_thinking": false}, "what_is_this": [1, {"two": 3}])");
   EXPECT_TRUE(call.has_value()) << call.error().message;
   EXPECT_TRUE(chat(kUser + R"(, "tools": [{"type": "function"}], "tool_choice": "none")").has_value());
+  EXPECT_TRUE(chat(kUser + R"(, "functions": [{"name": "f"}], "function_call": "none")").has_value());
   EXPECT_TRUE(chat(kUser + R"(, "n": 2, "best_of": 2)").has_value());
 }
 

@@ -387,6 +387,32 @@ TEST_F(OpenAiResponse, AnEchoedPartOfACharacterIsAReplacementAndInLogprobsItsByt
   EXPECT_EQ(json::serialize(answer.at("logprobs").at("tokens")), R"(["H","bytes:\\xf0\\x9f","x"])");
 }
 
+TEST_F(OpenAiResponse, OffsetsCountTheReplacementsOfWhatIsNoCharacter) {
+  open_completion(R"(, "logprobs": 0)");
+  const std::string replacement = "\xEF\xBF\xBD";
+  response_->on_event(0, token(0x80, replacement));  // alone
+  response_->on_event(0, token('a', "a"));
+  response_->on_event(0, token(0xF0, ""));                // begins a character,
+  response_->on_event(0, token(0x9F, ""));                // goes on,
+  response_->on_event(0, token('b', replacement + "b"));  // and does not end it
+  response_->on_event(0, token(TextEngine::kSmileBegin, ""));
+  response_->on_event(0, token(TextEngine::kSmileEnd, "\xF0\x9F\x98\x80"));
+  response_->on_event(0, last('c', "c", FinishReason::kLength));
+  EXPECT_EQ(json::serialize(choice(body()).at("logprobs").at("text_offset")), "[0,1,2,3,3,4,5,5]");
+}
+
+TEST_F(OpenAiResponse, OffsetsOfAnEchoedPromptAreThoseOfItsText) {
+  // Half a character, the other half; then a half that the answer's bytes cannot complete: they are decoded alone.
+  const std::string fields = R"({"prompt": [260, 261, 72, 260], "echo": true, "logprobs": 0, "max_tokens": 2})";
+  open(parse_completion(json::parse(fields).as_object(), engine_, kModel), "cmpl-1");
+  const std::string replacement = "\xEF\xBF\xBD";
+  response_->on_event(0, token(0x98, replacement));
+  response_->on_event(0, last('x', "x", FinishReason::kLength));
+  const json::object answer = choice(body());
+  EXPECT_EQ(answer.at("text"), json::value("\xF0\x9F\x98\x80H" + replacement + replacement + "x"));
+  EXPECT_EQ(json::serialize(answer.at("logprobs").at("text_offset")), "[0,1,1,2,3,4]");
+}
+
 TEST_F(OpenAiResponse, EchoWithoutAnAnswerIsThePrompt) {
   open_completion(R"(, "echo": true, "logprobs": 0, "max_tokens": 0)");
   call_.requests[0].on_prompt_logits(0, std::vector<float>(2 * static_cast<std::size_t>(engine_.info().vocab_size), 0));

@@ -24,7 +24,10 @@ struct EngineScript {
   std::chrono::microseconds step_time{200};
   std::string piece = "word ";  // the text of every token
   std::size_t max_queued = 1000;
-  std::atomic<bool> held = false;  // no step is made while this is set
+  std::atomic<bool> too_long = false;         // the text of every token is more than memory can hold
+  std::atomic<bool> held = false;             // no step is made while this is set
+  std::atomic<bool> tokenizing_held = false;  // no text is tokenized while this is set
+  std::atomic<int> num_tokenized = 0;         // texts, those that wait included
   std::atomic<int> num_submitted = 0, num_cancelled = 0, num_running = 0;
   std::mutex mutex;
   std::vector<Request> requests;  // as submitted; under the mutex
@@ -105,6 +108,8 @@ class ScriptedEngine final : public Engine {
 
   /// One token a byte.
   Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions&) const override {
+    ++script_.num_tokenized;
+    while (script_.tokenizing_held) std::this_thread::sleep_for(script_.step_time);
     std::vector<TokenId> tokens;
     for (const char c : text) tokens.push_back(static_cast<unsigned char>(c));
     return tokens;
@@ -143,6 +148,7 @@ class ScriptedEngine final : public Engine {
   void emit(const Active& active, TokenId token, FinishReason reason) const {
     TokenEvent event{.token = token, .logprob = -0.5F, .finish = reason};
     if (token >= 0) event.text = event.bytes = script_.piece;
+    if (token >= 0 && script_.too_long) event.text = {script_.piece.data(), std::string::npos - 1};
     event.stats = {.prompt_tokens = static_cast<int>(active.request.tokens.size()),
                    .generated_tokens = active.num_tokens,
                    .total_s = 0.5};
