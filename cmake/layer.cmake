@@ -1,8 +1,11 @@
-# octavo_layer(NAME SOURCES files... DEPENDS layers... LINK libraries...)
+include(${CMAKE_CURRENT_LIST_DIR}/precompiled.cmake)
+
+# octavo_layer(NAME SOURCES files... DEPENDS layers... LINK libraries... PRECOMPILE headers...)
 # A layer of the design: a static library octavo_NAME that sees the layers below it. Who builds against an installed
-# Octavo gets the public headers and the language standard, but none of our flags (cmake/install.cmake).
+# Octavo gets the public headers and the language standard, but none of our flags (cmake/install.cmake). Headers to
+# precompile are those of libraries that take long to read; a layer without any shares the standard ones.
 function(octavo_layer name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK;PRECOMPILE" ${ARGN})
   add_library(octavo_${name} STATIC ${ARG_SOURCES})
   add_library(Octavo::${name} ALIAS octavo_${name})
   target_link_libraries(octavo_${name} PUBLIC $<BUILD_INTERFACE:octavo_flags> Threads::Threads)
@@ -13,14 +16,30 @@ function(octavo_layer name)
     target_link_libraries(octavo_${name} PUBLIC octavo_${layer})
   endforeach()
   target_link_libraries(octavo_${name} PUBLIC ${ARG_LINK})
+  if(ARG_PRECOMPILE)
+    octavo_precompile(octavo_${name} ${ARG_PRECOMPILE})
+  else()
+    octavo_precompile_shared(octavo_${name} standard_headers LIBRARY)
+  endif()
 endfunction()
 
-# octavo_test(NAME SOURCES files... LINK libraries...)
+# Tests are compiled oftener than they run: full optimization of them is not worth its time.
+function(octavo_test_flags target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
+# octavo_test(NAME SOURCES files... LINK libraries... PRECOMPILE headers...)
 # A GoogleTest program test_NAME whose every test case is a CTest test. Models for tests are in the folder that the
 # environment variable OCTAVO_TEST_DATA names.
 function(octavo_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PRECOMPILE" ${ARGN})
   add_executable(test_${name} ${ARG_SOURCES})
+  octavo_test_flags(test_${name})
+  if(ARG_PRECOMPILE)
+    octavo_precompile(test_${name} ${octavo_test_headers} ${ARG_PRECOMPILE})
+  else()
+    octavo_precompile_shared(test_${name} test_headers EXECUTABLE ${octavo_test_headers})
+  endif()
   target_link_libraries(test_${name} PRIVATE octavo_flags ${ARG_LINK} GTest::gmock GTest::gtest_main)
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(test_${name} PRIVATE OCTAVO_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
