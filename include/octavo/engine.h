@@ -81,6 +81,15 @@ struct SamplingParams {
   std::vector<std::pair<TokenId, float>> logit_bias = {};  // each -100 to 100
 };
 
+/// How far a prompt that is being read has come.
+struct PromptProgress {
+  int prompt_tokens = 0;    // all of them
+  int cached_tokens = 0;    // of these: computed by others, before or meanwhile
+  int computed_tokens = 0;  // whose keys and values are there, the cached ones included; fewer than before where others
+                            // took the memory, or all
+  double seconds = 0;       // since the first step with rows of it
+};
+
 struct Request {
   std::vector<TokenId> tokens = {};  // the prompt; at least one token
   SamplingParams sampling = {};
@@ -112,6 +121,10 @@ struct Request {
   /// (position of the first row, float32 [num_rows, vocab_size]). With it max_tokens may be -1: generate nothing. All
   /// of the prompt is computed then, whatever is cached. It must not throw.
   std::function<void(int first_position, std::span<const float> logits)> on_prompt_logits = {};
+  /// If set: called after a step in which the prompt has come further, once a step at most and not while it waits to
+  /// begin; last when all of it is computed, before the first token's event. It may submit and cancel; it must not
+  /// throw.
+  std::function<void(const PromptProgress&)> on_prompt_progress = {};
 };
 
 inline constexpr int kMaxChoices = 128;

@@ -58,6 +58,7 @@ struct ActiveRequest {
   std::uint32_t first_choice = 0;
   std::string cache_domain;
   std::function<void(int, std::span<const float>)> on_prompt_logits;
+  std::function<void(const PromptProgress&)> on_prompt_progress;
   TokenCallback on_event;
   Choice::Clock::time_point submitted;
   std::optional<Choice::Clock::time_point> deadline;

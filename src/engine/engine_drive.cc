@@ -158,6 +158,22 @@ void EngineImpl::attribute_time(std::span<const ScheduledSequence> plan, Clock::
   last_mark_ = now;
 }
 
+/// Also of prompts without rows in this step: others may have computed some of their tokens.
+void EngineImpl::tell_progress() {
+  for (std::size_t i = 0; i < scheduler_.running().size(); ++i) {  // a callback may cancel
+    Sequence& sequence = *scheduler_.running()[i];
+    const int computed = std::min(sequence.num_computed, sequence.prompt_tokens);
+    if (sequence.progress_told == sequence.prompt_tokens || sequence.progress_told == computed) continue;
+    sequence.progress_told = computed;
+    const ActiveRequest& request = *find(sequence.id);
+    const auto& first_step = request.choices.front().first_step;
+    request.on_prompt_progress({.prompt_tokens = sequence.prompt_tokens,
+                                .cached_tokens = sequence.cached_tokens,
+                                .computed_tokens = computed,
+                                .seconds = first_step ? seconds(last_mark_ - *first_step) : 0});
+  }
+}
+
 void EngineImpl::observe_step(Clock::time_point start, double predicted_ms) {
   ++counts_.steps;
   if (parts_.limits.step_ms <= 0) return;

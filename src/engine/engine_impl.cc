@@ -44,6 +44,7 @@ bool EngineImpl::advance() {
   const double predicted_ms = cost_.predict_ms(scheduler_.work());
   if (!compute(plan)) return true;
   attribute_time(plan, start);
+  tell_progress();
   for (const Draw& draw : draws_) append(*draw.request, *draw.choice, draw.token);
   for (const ScheduledSequence& planned : plan) end_without_draw(*planned.sequence);
   observe_step(start, predicted_ms);

@@ -88,6 +88,7 @@ class EngineImpl final : public Engine {
   void end_request(ActiveRequest& request, FinishReason reason);
   bool hear_inbox();
   void attribute_time(std::span<const ScheduledSequence> plan, Choice::Clock::time_point start);
+  void tell_progress();
   void observe_step(Choice::Clock::time_point start, double predicted_ms);
   void count_queue();
   void publish_stats();

@@ -42,7 +42,8 @@ struct Sequence {
   int num_computed = 0;        // leading tokens whose K and V are in the cache
   bool samples = true;         // a token is drawn after the last one
   int prompt_logits_from = 0;  // logits of prompt positions from here on are wanted; prompt_tokens: none
-  int num_forks = 0;           // choices that will fork from it when its prompt is computed; until then they hold seats
+  int progress_told = -1;  // computed tokens of the prompt that its caller was told of; prompt_tokens: no more to tell
+  int num_forks = 0;       // choices that will fork from it when its prompt is computed; until then they hold seats
 
   State state = State::kIdle;
   Rank rank;                                // set when it is added

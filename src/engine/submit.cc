@@ -169,6 +169,7 @@ std::unique_ptr<ActiveRequest> EngineImpl::make_active(RequestId id, Request req
   active->first_choice = request.first_choice;
   active->cache_domain = std::move(request.cache_domain);
   active->on_prompt_logits = std::move(request.on_prompt_logits);
+  active->on_prompt_progress = std::move(request.on_prompt_progress);
   active->on_event = std::move(on_event);
 
   const TokenId last = request.tokens.back();
@@ -186,6 +187,7 @@ std::unique_ptr<ActiveRequest> EngineImpl::make_active(RequestId id, Request req
     sequence.prompt_tokens = static_cast<int>(request.tokens.size());
     sequence.samples = max_generated != 0;
     sequence.prompt_logits_from = active->on_prompt_logits && i == 0 ? 0 : sequence.prompt_tokens;
+    sequence.progress_told = active->on_prompt_progress && i == 0 ? -1 : sequence.prompt_tokens;
     sequence.num_forks = i == 0 ? request.num_choices - 1 : 0;
     // The last token that is generated is never fed back.
     sequence.max_cached = sequence.prompt_tokens + std::max(0, max_generated - 1);

@@ -17,6 +17,7 @@ using test::TestEngine;
 // Runs prompts in chunks, cached prefixes, forks, decodes, preemptions and ends; gives the allocations made within
 // steps.
 long allocations_in_steps(TestEngine& engine, long& num_tokens) {
+  int num_told = 0;
   for (std::uint64_t i = 0; i < 8; ++i) {
     Request request = make_request(6 + static_cast<int>(i), 30, i % 4);  // two of each begin alike
     request.num_choices = 1 + static_cast<int>(i % 3);
@@ -27,6 +28,7 @@ long allocations_in_steps(TestEngine& engine, long& num_tokens) {
       request.sampling.logit_bias = {{3, -100.0F}, {4, 1.0F}};
       request.top_logprobs = 5;
       request.min_tokens = 10;
+      request.on_prompt_progress = [&](const PromptProgress& progress) { num_told += progress.computed_tokens > 0; };
       request.stop = {"\u20AC\u20AC\u20AC", "never in it"};
     }
     const auto id = engine->submit(std::move(request), [&](const TokenEvent&) { ++num_tokens; });
@@ -34,7 +36,9 @@ long allocations_in_steps(TestEngine& engine, long& num_tokens) {
   }
   const long before = num_allocations.load();
   engine->run();
-  return num_allocations.load() - before;
+  const long made = num_allocations.load() - before;
+  EXPECT_GT(num_told, 0);
+  return made;
 }
 
 TEST(EngineAllocations, StepsAllocateNothingAfterWarmUp) {
