@@ -43,7 +43,7 @@ Result<Bpe> Bpe::create(const Vocab& vocab, std::span<const std::string_view> me
                         : merge.right < 0 ? right
                                           : std::string_view(joined)));
     }
-    if (!vocab.is_control(merge.merged)) bpe.merges_.push_back(merge);
+    if (vocab.is_ordinary(merge.merged)) bpe.merges_.push_back(merge);
   }
   bpe.build_pairs(vocab.size());
   if (ignore_merges) {
@@ -51,7 +51,7 @@ Result<Bpe> Bpe::create(const Vocab& vocab, std::span<const std::string_view> me
     for (TokenId id = 0; id < vocab.size(); ++id) {
       bytes.clear();
       // Words are looked up as the vocabulary writes them, so only texts in the byte alphabet can be one.
-      if (vocab.is_control(id) || !alphabet.decode(vocab.text(id), bytes)) continue;
+      if (!vocab.is_ordinary(id) || !alphabet.decode(vocab.text(id), bytes)) continue;
       bpe.whole_words_.emplace(bytes, id);
     }
   }

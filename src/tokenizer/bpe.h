@@ -31,7 +31,7 @@ class Bpe {
 
   /// `merges` are the entries of tokenizer.ggml.merges, "left right", best first. Error: an entry that is not two
   /// texts, or that names or makes a text that is no token; it names `file`, the key and the entry. A merge that would
-  /// make a control token is left out.
+  /// make a token that is not an ordinary one is left out.
   static Result<Bpe> create(const Vocab& vocab, std::span<const std::string_view> merges, bool ignore_merges,
                             std::string_view file);
 

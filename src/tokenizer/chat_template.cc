@@ -61,6 +61,10 @@ Result<ChatTemplate> ChatTemplate::load(const GgufFile& file) {
     return fail("{}: {} is missing, so this model has no form for a conversation; {}", file.path().string(), kKey,
                 kWayRound);
   }
+  if (jinja->size() > kMaxBytes) {
+    return fail("{}: {} has {} bytes, expected at most {}; {}", file.path().string(), kKey, jinja->size(), kMaxBytes,
+                kWayRound);
+  }
   std::optional<ChatTemplate> known = recognize(*jinja);
   if (!known) {
     return fail("{}: {} is not a template that Octavo knows (it knows ChatML); {}", file.path().string(), kKey,

@@ -25,9 +25,12 @@ struct PromptPart {
 
 class ChatTemplate {
  public:
+  /// A template may have so many bytes; real ones have some ten thousand at most.
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
+
   /// Nothing if the template is none of the known ones.
   static std::optional<ChatTemplate> recognize(std::string_view jinja);
-  /// A file's. Errors: it has none, or none of the known ones.
+  /// A file's. Errors: it has none, one that is too long, or none of the known ones.
   static Result<ChatTemplate> load(const GgufFile& file);
 
   /// The prompt of a conversation, ending where the assistant begins.

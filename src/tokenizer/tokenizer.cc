@@ -10,6 +10,7 @@
 #include "tokenizer/pretokenize.h"
 #include "tokenizer/special_tokens.h"
 #include "tokenizer/spm.h"
+#include "tokenizer/template_tokens.h"
 #include "tokenizer/utf8.h"
 #include "tokenizer/vocab.h"
 
@@ -59,7 +60,7 @@ struct Tokenizer::Impl {
   Vocab vocab;
   std::variant<ByteLevelBpe, Spm> algorithm;
   SpecialTokens all_special;   // control and user-defined tokens
-  SpecialTokens user_defined;  // those that are looked for in any text
+  SpecialTokens user_defined;  // those of them that are looked for in any text, a message's content as well
   bool add_bos = false;
   bool add_eos = false;
   bool add_space_prefix = false;
@@ -94,6 +95,7 @@ Result<ByteLevelBpe> load_byte_level_bpe(const GgufFile& file, const Vocab& voca
 
 Result<Tokenizer> Tokenizer::load(const GgufFile& file) {
   OCTAVO_TRY(Vocab vocab, Vocab::load(file));
+  reserve_template_tokens(file, vocab);
   bool default_add_bos = false;
   std::optional<std::variant<ByteLevelBpe, Spm>> algorithm;
   if (vocab.model() == TokenizerModel::kBpe) {
@@ -135,7 +137,7 @@ void Tokenizer::Impl::collect_special_tokens() {
   for (TokenId id = 0; id < vocab.size(); ++id) {
     if (!vocab.is_control(id) && !vocab.is_user_defined(id)) continue;
     all_special.add(vocab.text(id), id);
-    if (!vocab.is_control(id)) user_defined.add(vocab.text(id), id);
+    if (vocab.is_ordinary(id)) user_defined.add(vocab.text(id), id);
   }
 }
 

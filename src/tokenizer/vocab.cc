@@ -214,7 +214,7 @@ TokenId Vocab::find(std::string_view text) const {
 
 TokenId Vocab::find_ordinary(std::string_view text) const {
   const TokenId id = find(text);
-  return id < 0 || is_control(id) ? -1 : id;
+  return id < 0 || !is_ordinary(id) ? -1 : id;
 }
 
 }  // namespace octavo

@@ -43,10 +43,13 @@ class Vocab {
 
   bool is_control(TokenId id) const { return has(id, kControl | kUnknown); }
   bool is_user_defined(TokenId id) const { return has(id, kUserDefined); }
+  /// Tokens that ordinary text may become: all but control, unknown and reserved ones.
+  bool is_ordinary(TokenId id) const { return !has(id, kControl | kUnknown | kReserved); }
+  /// From now on the token is no ordinary one, whatever its type (template_tokens.h).
+  void reserve(TokenId id) { attributes_[static_cast<std::size_t>(id)] |= kReserved; }
   bool is_end_of_generation(TokenId id) const { return has(id, kEndOfGeneration); }
 
-  /// The token with this text; -1 if there is none. find_ordinary() leaves out control and unknown tokens, so that
-  /// ordinary text can never become one of them.
+  /// The token with this text; -1 if there is none. find_ordinary() gives ordinary tokens only.
   TokenId find(std::string_view text) const;
   TokenId find_ordinary(std::string_view text) const;
 
@@ -61,6 +64,7 @@ class Vocab {
     kUserDefined = 4,
     kByte = 8,
     kEndOfGeneration = 16,
+    kReserved = 32,  // for those who write the template
   };
 
   Vocab() = default;

@@ -1,0 +1,27 @@
+// Tokens that only a chat template may write: its role markers, and the ends of turns and answers.
+//
+// Converters often give these the type of a user-defined token, which is looked for in any text; then a chat message
+// could end its own turn and begin another's. So a token that the template's own text becomes is reserved for it,
+// whatever its type: content never becomes it, neither whole nor by merging, and the text of a raw completion does.
+// Words and white space are not reserved, since content is made of them. Free functions, any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gguf/gguf_file.h"
+#include "tokenizer/vocab.h"
+
+namespace octavo {
+
+/// The texts that a Jinja source can write: those between its tags and the string literals inside them, in their order.
+/// The name of a field, as in message['role'], is none.
+std::vector<std::string> template_literals(std::string_view jinja);
+
+/// Reserves the tokens of `vocab` that the templates of the file (tokenizer.chat_template and those with a name behind
+/// that) write, and those that end an answer. A marker that is put together around a role, '<|' + message['role'] +
+/// '|>', counts as written with each of the usual roles.
+void reserve_template_tokens(const GgufFile& file, Vocab& vocab);
+
+}  // namespace octavo
