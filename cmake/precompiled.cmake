@@ -1,4 +1,4 @@
-# Precompiled headers: reading the standard library, Boost, CLI11 and GoogleTest again in every unit was most of the
+# Precompiled headers: reading the standard library, Boost and GoogleTest again in every unit was most of the
 # build. A unit still includes all that it uses: clang-tidy, and a build with OCTAVO_PRECOMPILED_HEADERS=OFF, read it
 # without them.
 option(OCTAVO_PRECOMPILED_HEADERS "Read the libraries' headers once a layer instead of once a unit" ON)

@@ -1,5 +1,7 @@
 // octavo bench: how fast this machine reads prompts and writes answers with a model, and how near that is to its
 // limits.
+#include <spdlog/logger.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -149,29 +151,26 @@ Result<int> bench(const BenchOptions& options, Context& context) {
 
 }  // namespace
 
-void add_bench_command(CLI::App& app, Context& context, Action& action) {
+void add_bench_command(Program& program, Context& context) {
   auto options = std::make_shared<BenchOptions>();
-  CLI::App* command = app.add_subcommand("bench", "Measures how fast a model reads and writes on this machine");
-  command->footer(
-      "Lists are separated by commas; every combination is a row. The machine's own limits are measured first: "
-      "reading\n"
-      "memory, byte products, float multiply-adds, with the same threads and instruction set. GB/s counts what must "
-      "be\n"
-      "read: the weights once a step, and the keys and values that its rows see. GOPS counts int8 and float "
-      "operations.\n"
-      "\"of memory\" and \"of compute\" are the machine's least time for those over the time taken.\n"
-      "Every sequence of every run has its own random tokens, and the prefix cache is off. The depth of a prefill is\n"
+  Command& command = program.add_command("bench", "Measures how fast a model reads and writes on this machine");
+  command.footer(
+      "Lists are separated by commas; every combination is a row. The machine's own\n"
+      "limits are measured first: reading memory, byte products, float multiply-adds,\n"
+      "with the same threads and instruction set. GB/s counts what must be read: the\n"
+      "weights once a step, and the keys and values that its rows see. GOPS counts\n"
+      "int8 and float operations. \"of memory\" and \"of compute\" are the machine's\n"
+      "least time for those over the time taken. Every sequence of every run has its\n"
+      "own random tokens, and the prefix cache is off. The depth of a prefill is\n"
       "rounded up to whole steps (--chunk).\n\n"
       "Examples:\n"
       "  octavo bench\n"
-      "  octavo bench -m model.gguf --prompt 128,512 --gen 64 --batch 1,2,4,8,16,32 --plot curve.svg\n"
+      "  octavo bench model.gguf --prompt 128,512 --gen 64 --batch 1,8,32 --plot x.svg\n"
       "  octavo bench --prompt 0 --gen 64 --batch 1 --depth 0,1024,4096 --format json\n"
       "  octavo bench --batch 16 --shared-prefix 2048");
-  add_bench_options(*command, *options, context);
-  command->callback([options, &context, &action] {
-    complete_bench_options(*options);
-    action = [options, &context] { return bench(*options, context); };
-  });
+  add_bench_options(command, *options, context);
+  command.on_parsed([options] { return complete_bench_options(*options); });
+  command.action([options, &context] { return bench(*options, context); });
 }
 
 }  // namespace octavo::cli

@@ -1,7 +1,6 @@
 #include "cli/bench_options.h"
 
 #include <algorithm>
-#include <map>
 
 #include "cli/options.h"
 
@@ -12,19 +11,17 @@ constexpr int kMaxTokens = 1 << 24;
 constexpr int kMaxBatch = 4096;
 constexpr int kMaxRepeats = 10000;
 
-void add_format_option(CLI::App& app, BenchFormat& format) {
-  const std::map<std::string, BenchFormat> names = {
+void add_format_option(Command& app, BenchFormat& format) {
+  const std::vector<std::pair<std::string, BenchFormat>> formats = {
       {"md", BenchFormat::kMarkdown}, {"csv", BenchFormat::kCsv}, {"json", BenchFormat::kJson}};
-  app.add_option_function<std::string>(
-         "--format", [&format, names](const std::string& name) { format = names.at(name); },
-         "md (default): a table in Markdown; csv; json: one object with machine, model and results")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"md", "csv", "json"}));
+  add_choice(
+      app, "--format", "FORMAT", formats, [&format](BenchFormat f) { format = f; },
+      "md (default): a table in Markdown; csv; json: one object with machine, model and results");
 }
 
 }  // namespace
 
-void add_bench_options(CLI::App& app, BenchOptions& options, Context& context) {
+void add_bench_options(Command& app, BenchOptions& options, Context& context) {
   add_model_option(app, options.model);
   add_integers(app, "--prompt", options.prompts, 0, kMaxTokens,
                "Tokens of a prefill; 0 leaves prefill out; default 512");
@@ -44,17 +41,18 @@ void add_bench_options(CLI::App& app, BenchOptions& options, Context& context) {
   add_engine_options(app, options.engine, context);
 }
 
-void complete_bench_options(BenchOptions& options) {
+Result<void> complete_bench_options(BenchOptions& options) {
   if (std::ranges::max(options.prompts) == 0 && std::ranges::max(options.gens) == 0)
-    throw CLI::ValidationError("--prompt", "nothing is left to measure where --gen is 0 as well");
+    return fail("--prompt: nothing is left to measure where --gen is 0 as well");
   const bool contiguous = options.engine.kv_layout == KvLayout::kContiguous;
   if (options.batches.empty()) options.batches = contiguous ? std::vector{1} : std::vector{1, 8, 32};
   if (contiguous && std::ranges::max(options.batches) > 1)
-    throw CLI::ValidationError("--batch", "the contiguous layout has one sequence at a time");
+    return fail("--batch: the contiguous layout has one sequence at a time");
   if (std::ranges::max(options.batches) >= options.engine.max_step_tokens)
-    throw CLI::ValidationError("--batch", "needs steps of more rows than sequences: raise --chunk");
+    return fail("--batch: needs steps of more rows than sequences: raise --chunk");
   if (options.shared_prefix > 0 && (contiguous || !options.engine.prefix_cache))
-    throw CLI::ValidationError("--shared-prefix", "needs the paged layout and its prefix cache");
+    return fail("--shared-prefix: needs the paged layout and its prefix cache");
+  return {};
 }
 
 }  // namespace octavo::cli

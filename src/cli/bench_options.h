@@ -1,10 +1,10 @@
 // What `octavo bench` is asked to measure. Filled while the arguments are parsed.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/command_line.h"
 #include "cli/context.h"
 #include "octavo/engine.h"
 
@@ -25,9 +25,9 @@ struct BenchOptions {
   std::string plot;  // file; empty: none
 };
 
-void add_bench_options(CLI::App& app, BenchOptions& options, Context& context);
+void add_bench_options(Command& app, BenchOptions& options, Context& context);
 
-/// Once all are parsed: fills in what depends on others. Throws CLI::ValidationError where two exclude each other.
-void complete_bench_options(BenchOptions& options);
+/// Once all are parsed: fills in what depends on others. Error: two exclude each other.
+Result<void> complete_bench_options(BenchOptions& options);
 
 }  // namespace octavo::cli

@@ -1,9 +1,13 @@
 // octavo chat: a conversation, line by line.
+#include <spdlog/logger.h>
+
+#include <array>
 #include <ostream>
 
 #include "cli/commands.h"
 #include "cli/generate.h"
 #include "cli/line_reader.h"
+#include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/output.h"
 
@@ -19,10 +23,13 @@ struct ChatOptions {
 };
 
 constexpr std::string_view kHelp =
-    "/reset   forget the conversation (the system message stays)\n"
-    "/quit    leave; so does Ctrl-D, or Ctrl-C twice at an empty prompt\n"
-    "/help    this list\n"
-    "Ctrl-C   stop the answer\n";
+    "  /reset   forget the conversation (the system message stays)\n"
+    "  /quit    leave; so do /exit, /bye, Ctrl-D, and Ctrl-C twice at an empty prompt\n"
+    "  /help    this list\n"
+    "  Ctrl-C   stop the answer\n";
+
+/// What a line may be that is for the chat itself.
+const std::array<std::string, 6> kCommands = {"/reset", "/quit", "/exit", "/bye", "/help", "/?"};
 
 class Chat {
  public:
@@ -49,7 +56,7 @@ class Chat {
         continue;
       }
       interrupted_before = false;
-      if (line.text == "/quit") return kDone;
+      if (line.text == "/quit" || line.text == "/exit" || line.text == "/bye") return kDone;
       OCTAVO_TRY_VOID(take(line.text));
       if (!context_.out) return fail("cannot write to the standard output");
     }
@@ -63,13 +70,13 @@ class Chat {
 
   Result<void> take(const std::string& line) {
     if (line.find_first_not_of(" \t") == std::string::npos) return {};
-    if (line == "/help") {
+    if (line == "/help" || line == "/?") {
       context_.out << kHelp << std::flush;
     } else if (line == "/reset") {
       reset();
       if (interactive_) context_.out << "(the conversation is forgotten)" << '\n' << std::flush;
     } else if (line.starts_with('/') && line.find(' ') == std::string::npos) {
-      note("unknown command " + line + "; /help lists the commands");
+      note("unknown command " + line + did_you_mean(line, kCommands) + "; /help lists the commands");
     } else {
       return answer(line);
     }
@@ -123,29 +130,28 @@ Result<int> chat(const ChatOptions& options, Context& context) {
 
 }  // namespace
 
-void add_chat_command(CLI::App& app, Context& context, Action& action) {
+void add_chat_command(Program& program, Context& context) {
   auto options = std::make_shared<ChatOptions>();
-  CLI::App* command = app.add_subcommand("chat", "Talks with the model, line by line");
-  command->footer(
-      "On a terminal lines can be edited and called back with the arrow keys. Otherwise each line of standard input\n"
-      "is a message, so that a conversation can be a script.\n\n"
-      "Within the chat:\n"
-      "  /reset   forget the conversation (the system message stays)\n"
-      "  /quit    leave; so does Ctrl-D, or Ctrl-C twice at an empty prompt\n"
-      "  /help    the list of commands\n"
-      "  Ctrl-C   stop the answer\n\n"
+  Command& command = program.add_command("chat", "Talks with the model, line by line");
+  command.footer(
+      "On a terminal lines can be edited and called back with the arrow keys.\n"
+      "Otherwise each line of standard input is a message, so that a conversation can\n"
+      "be a script.\n\n"
+      "Within the chat:\n" +
+      std::string(kHelp) +
+      "\n"
       "Examples:\n"
       "  octavo chat\n"
-      "  octavo chat -m model.gguf --system \"Answer in one sentence.\"\n"
-      "  printf 'My name is Ada.\\nWhat is my name?\\n' | octavo chat --temp 0");
-  add_model_option(*command, options->model);
-  command->add_option("--system", options->system, "The system message")->type_name("TEXT");
-  add_integer(*command, "-n,--max-tokens", options->max_tokens, 1, std::numeric_limits<int>::max(),
+      "  octavo chat model.gguf --system \"Answer in one sentence.\"\n"
+      "  printf 'I am Ada.\\nWho am I?\\n' | octavo chat --temp 0");
+  add_model_option(command, options->model);
+  command.add_option("--system", options->system, "The system message");
+  add_integer(command, "-n,--max-tokens", options->max_tokens, 1, std::numeric_limits<int>::max(),
               "Tokens of each answer at most; default: until the model ends it or the context is full");
-  add_sampling_options(*command, options->sampling);
-  add_stop_option(*command, options->stop);
-  add_engine_options(*command, options->engine, context);
-  command->callback([options, &context, &action] { action = [options, &context] { return chat(*options, context); }; });
+  add_sampling_options(command, options->sampling);
+  add_stop_option(command, options->stop);
+  add_engine_options(command, options->engine, context);
+  command.action([options, &context] { return chat(*options, context); });
 }
 
 }  // namespace octavo::cli

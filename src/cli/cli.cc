@@ -1,77 +1,58 @@
 #include "cli/cli.h"
 
+#include <algorithm>
+#include <exception>
 #include <new>
 #include <ostream>
+#include <string>
+#include <vector>
 
+#include "cli/command_help.h"
+#include "cli/command_parser.h"
 #include "cli/commands.h"
 
 namespace octavo::cli {
 namespace {
 
-/// The command that the arguments chose, or the program itself.
-const CLI::App& chosen(const CLI::App& app) {
-  const auto commands = app.get_subcommands();
-  return commands.empty() ? app : *commands.front();
+int report(const Error& error, int code, Context& context) {
+  context.err << "octavo: " << error.message << '\n' << std::flush;
+  return code;
 }
 
-int report_usage(const CLI::App& app, const CLI::ParseError& error, Context& context) {
-  const CLI::App& command = chosen(app);
-  const std::string name = &command == &app ? "octavo" : "octavo " + command.get_name();
-  context.err << "octavo: " << error.what() << "; " << name << " --help shows what is possible" << '\n' << std::flush;
-  return kWrongUsage;
-}
-
-int perform(const Action& action, Context& context) {
+int perform(const Command& command, Context& context) {
   try {
-    const Result<int> code = action();
-    if (code) return *code;
-    context.err << "octavo: " << code.error().message << '\n' << std::flush;
+    const Result<int> code = command.perform();
+    return code ? *code : report(code.error(), kFailed, context);
   } catch (const std::bad_alloc&) {
-    context.err << "octavo: out of memory" << '\n' << std::flush;
+    return report({"out of memory"}, kFailed, context);
   } catch (const std::exception& error) {
-    context.err << "octavo: " << error.what() << '\n' << std::flush;
+    return report({error.what()}, kFailed, context);
   }
-  return kFailed;
 }
 
 }  // namespace
 
 int run_cli(int argc, const char* const* argv, Context& context) {
-  CLI::App app("Runs GGUF language models on the CPU.", "octavo");
-  app.footer(
-      "Each command has its own help: octavo run --help\n"
-      "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 ended by Ctrl-C\n\n"
-      "Examples:\n"
-      "  octavo run -p \"Why is the sky blue?\"\n"
-      "  octavo chat -m model.gguf\n"
-      "  octavo serve -m model.gguf --port 8080\n"
-      "  octavo info model.gguf --context 8192");
-  app.set_version_flag("--version", "octavo " OCTAVO_VERSION, "Print the version");
-  app.require_subcommand(0, 1);
-  Action action;
-  add_run_command(app, context, action);
-  add_chat_command(app, context, action);
-  add_serve_command(app, context, action);
-  add_bench_command(app, context, action);
-  add_info_command(app, context, action);
-  add_tokenize_command(app, context, action);
-  add_logits_command(app, context, action);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    context.out << app.help() << std::flush;  // of the command, if one was chosen
-    return kDone;
-  } catch (const CLI::CallForVersion& version) {
-    context.out << version.what() << '\n' << std::flush;
-    return kDone;
-  } catch (const CLI::ParseError& error) {
-    return report_usage(app, error, context);
+  Program program;
+  add_run_command(program, context);
+  add_chat_command(program, context);
+  add_serve_command(program, context);
+  add_info_command(program, context);
+  add_tokenize_command(program, context);
+  add_logits_command(program, context);
+  add_bench_command(program, context);
+  const std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
+  const Result<Invocation> invocation = parse_arguments(program, args);
+  if (!invocation) return report(invocation.error(), kWrongUsage, context);
+  switch (invocation->kind) {
+    case Invocation::Kind::kNothing: context.err << help_of(program) << std::flush; return kWrongUsage;
+    case Invocation::Kind::kVersion: context.out << "octavo " OCTAVO_VERSION << '\n' << std::flush; return kDone;
+    case Invocation::Kind::kHelp:
+      context.out << (invocation->command == nullptr ? help_of(program) : help_of(*invocation->command)) << std::flush;
+      return kDone;
+    case Invocation::Kind::kCommand: break;
   }
-  if (!action) {
-    context.err << app.help() << std::flush;
-    return kWrongUsage;
-  }
-  return perform(action, context);
+  return perform(*invocation->command, context);
 }
 
 }  // namespace octavo::cli

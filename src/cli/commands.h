@@ -1,19 +1,18 @@
-// The commands, each in a file of its own: adds itself to the program and, once chosen by the arguments, sets `action`.
-// Everything given by reference must live until the action has run.
+// The commands, each in a file of its own: adds itself to the program, with its options and what it does.
+// Everything given by reference must live until the command has been performed.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
+#include "cli/command_line.h"
 #include "cli/context.h"
 
 namespace octavo::cli {
 
-void add_run_command(CLI::App& app, Context& context, Action& action);
-void add_chat_command(CLI::App& app, Context& context, Action& action);
-void add_serve_command(CLI::App& app, Context& context, Action& action);
-void add_bench_command(CLI::App& app, Context& context, Action& action);
-void add_info_command(CLI::App& app, Context& context, Action& action);
-void add_tokenize_command(CLI::App& app, Context& context, Action& action);
-void add_logits_command(CLI::App& app, Context& context, Action& action);
+void add_run_command(Program& program, Context& context);
+void add_chat_command(Program& program, Context& context);
+void add_serve_command(Program& program, Context& context);
+void add_bench_command(Program& program, Context& context);
+void add_info_command(Program& program, Context& context);
+void add_tokenize_command(Program& program, Context& context);
+void add_logits_command(Program& program, Context& context);
 
 }  // namespace octavo::cli

@@ -1,67 +1,44 @@
 #include "cli/config_file.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <filesystem>
-#include <vector>
 
+#include "cli/arguments.h"
+#include "cli/nearest.h"
 #include "cli/options.h"
 
 namespace octavo::cli {
 namespace {
 
-// CLI11 reads configuration files for a program as a whole, not for one of its commands.
-void apply(CLI::App& command, const std::string& path, const CLI::ConfigItem& item) {
-  const auto wrong = [&](const std::string& message) {
-    return CLI::ValidationError("--config", fmt::format("{}: {}: {}", path, item.fullname(), message));
-  };
-  CLI::Option* option = item.parents.empty() ? command.get_option_no_throw("--" + item.name) : nullptr;
-  if (option == nullptr || item.name == "config" || item.name == "help") throw wrong("there is no such option");
+Result<void> apply(Command& command, const FileEntry& entry) {
+  Option* option = command.find_option("--" + entry.name);
+  if (option == nullptr || entry.name == "config" || entry.name == "help") {
+    std::vector<std::string> names;
+    for (const Option& known : command.options()) names.push_back(known.name().substr(2));
+    return fail("there is no such option{}", did_you_mean(entry.name, names));
+  }
   // Wrong in the file, also where the command line goes first.
-  if (const int most = std::max(option->get_items_expected_max(), 1); std::ssize(item.inputs) > most)
-    throw wrong(fmt::format("found {} values, expected {}", item.inputs.size(), most));
-  if (option->count() > 0) return;  // the command line's
-  try {
-    if (option->get_expected_max() == 0) {
-      option->add_result(option->get_flag_value(item.name, CLI::ConfigTOML().to_flag(item)));
-    } else {
-      option->add_result(item.inputs);
-    }
-    option->run_callback();
-  } catch (const CLI::ParseError& error) {
-    throw wrong(error.what());
-  }
-}
-
-// Each name once, with all that the file gives it, wherever that stands.
-std::vector<CLI::ConfigItem> joined(const std::vector<CLI::ConfigItem>& items) {
-  std::vector<CLI::ConfigItem> all;
-  for (const CLI::ConfigItem& item : items) {
-    const auto same = std::ranges::find_if(all, [&](const auto& other) { return other.fullname() == item.fullname(); });
-    if (same == all.end()) {
-      all.push_back(item);
-    } else {
-      same->inputs.insert(same->inputs.end(), item.inputs.begin(), item.inputs.end());
-    }
-  }
-  return all;
+  if (!option->is_repeatable() && entry.values.size() != 1)
+    return fail("found {} values, expected 1", entry.values.size());
+  if (option->count() > 0) return {};  // the command line's
+  option->give_from_file(entry.values);
+  return option->take_given();
 }
 
 }  // namespace
 
-void add_config_option(CLI::App& command) {
+void add_config_option(Command& command) {
   command
-      .add_option_function<std::string>(
+      .add_option_function(
           "--config",
-          [&command](const std::string& path) {
-            if (std::filesystem::is_directory(path))
-              throw CLI::ValidationError("--config", path + ": found a directory, expected a file");
-            try {
-              for (const CLI::ConfigItem& item : joined(CLI::ConfigTOML().from_file(path))) apply(command, path, item);
-            } catch (const CLI::FileError& error) {
-              throw CLI::ValidationError("--config", error.what());
-            }
+          [&command](const std::string& path) -> Result<void> {
+            std::error_code ignored;
+            if (std::filesystem::is_directory(path, ignored))
+              return fail("{}: found a directory, expected a file", path);
+            OCTAVO_TRY(const std::vector<FileEntry> entries, read_options_file(path));
+            for (const FileEntry& entry : entries)
+              if (const auto applied = apply(command, entry); !applied)
+                return fail("{}: {}: {}", path, entry.name, applied.error().message);
+            return {};
           },
           "Options from this file, by the same names; the command line goes first")
       ->check(refuse_empty)

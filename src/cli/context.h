@@ -1,8 +1,6 @@
 // What a command works with: the streams, the way to an engine, the log. Made by main(), or by a test with its own.
 #pragma once
 
-#include <spdlog/logger.h>
-
 #include <filesystem>
 #include <functional>
 #include <iosfwd>
@@ -11,8 +9,13 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "cli/standard_input.h"
 #include "octavo/engine.h"
 #include "octavo/machine.h"
+
+namespace spdlog {
+class logger;  // <spdlog/logger.h> takes long to compile: files that log include it
+}
 
 namespace octavo::cli {
 
@@ -28,10 +31,12 @@ struct Context {
   std::istream& in;
   std::ostream& out;
   std::ostream& err;
+  std::function<PipedInput()> await_piped_input = {};  // of `in`; none: nothing is piped
   bool in_is_terminal = false;
   bool out_is_terminal = false;
   bool err_is_terminal = false;
   std::filesystem::path cache_folder;  // $XDG_CACHE_HOME or ~/.cache; empty if neither is known
+  std::filesystem::path program;       // the file of this program; empty if it is not known
   std::function<Result<std::unique_ptr<Engine>>(EngineOptions)> load_engine;
   std::function<Result<MachineLimits>(int num_threads, std::string_view isa)> measure_machine;
   std::shared_ptr<spdlog::logger> log;  // to stderr

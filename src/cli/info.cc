@@ -151,26 +151,40 @@ Result<int> info(const InfoCommandOptions& options, Context& context) {
   return kDone;
 }
 
+/// Here a word can be nothing but the model's file, whatever the file is.
+Result<void> take_only_word(Command& command, const Option& model, std::string& path) {
+  const std::vector<std::string>& words = command.words();
+  if (words.empty()) return {};
+  if (words.size() > 1 || model.count() > 0)
+    return fail("found '{}' beside '{}', expected one file", words.back(), model.count() > 0 ? path : words.front());
+  if (words.front().empty()) return fail("MODEL.gguf: found an empty name");
+  path = words.front();
+  return {};
+}
+
 }  // namespace
 
-void add_info_command(CLI::App& app, Context& context, Action& action) {
+void add_info_command(Program& program, Context& context) {
   auto options = std::make_shared<InfoCommandOptions>();
-  CLI::App* command = app.add_subcommand("info", "Shows what is in a file and what it needs in memory");
-  command->footer(
-      "Reads the file's directory only, so it is quick for any size. Works on files that hold a vocabulary only.\n"
-      "The KV cache is that of one sequence as long as the context.\n\n"
+  Command& command = program.add_command("info", "Shows what is in a file and what it needs in memory");
+  command.footer(
+      "Reads the file's directory only, so it is quick for any size. Works on files\n"
+      "that hold a vocabulary only. The KV cache is that of one sequence as long as\n"
+      "the context.\n\n"
       "Examples:\n"
       "  octavo info model.gguf\n"
       "  octavo info model.gguf --context 32768 --kv-type q8_0\n"
       "  octavo info model.gguf --json");
-  command->add_option("MODEL", options->model, "GGUF file; without it the default model")
-      ->check(refuse_empty)
-      ->option_text(" ");
-  add_integer(*command, "--context", options->info.context, 1, 1 << 30,
+  const Option* model = command.add_option("-m,--model", options->model, "GGUF file; default: SmolLM2-135M-Instruct")
+                            ->check(refuse_empty)
+                            ->type_name("FILE");
+  command.accept_words("[MODEL.gguf]");
+  command.on_parsed([options, model, &command] { return take_only_word(command, *model, options->model); });
+  add_integer(command, "-c,--context,--max-context,--ctx-size", options->info.context, 1, 1 << 30,
               "Tokens to reckon with; default: what the model was trained for");
-  add_kv_type_option(*command, options->info.kv_type);
-  command->add_flag("--json", options->json, "Print one JSON object");
-  command->callback([options, &context, &action] { action = [options, &context] { return info(*options, context); }; });
+  add_kv_type_option(command, options->info.kv_type);
+  command.add_flag("--json", options->json, "Print one JSON object");
+  command.action([options, &context] { return info(*options, context); });
 }
 
 }  // namespace octavo::cli

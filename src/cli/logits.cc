@@ -132,37 +132,31 @@ Result<int> logits(const LogitsOptions& options, Context& context) {
 
 }  // namespace
 
-void add_logits_command(CLI::App& app, Context& context, Action& action) {
+void add_logits_command(Program& program, Context& context) {
   auto options = std::make_shared<LogitsOptions>();
-  CLI::App* command = app.add_subcommand("logits", "Computes the logits of given token ids");
-  command->footer(
-      "Row i holds the logits after id i: float32 [number of ids, vocabulary size]. The ids are taken as they are, no\n"
-      "BOS is added. JSON: num_tokens, mean_nll (of all ids but the first, in nats; absent for one id) and top, the\n"
-      "20 most likely tokens after the last id as [id, log-probability]. Logits that are NaN or infinite are an error\n"
-      "(exit code 1, no JSON); the file is written all the same.\n\n"
+  Command& command = program.add_command("logits", "Computes the logits of given token ids");
+  command.footer(
+      "Row i holds the logits after id i: float32 [number of ids, vocabulary size].\n"
+      "The ids are taken as they are, no BOS is added. JSON: num_tokens, mean_nll (of\n"
+      "all ids but the first, in nats; absent for one id) and top, the 20 most likely\n"
+      "tokens after the last id as [id, log-probability]. Logits that are NaN or\n"
+      "infinite are an error (exit code 1, no JSON); the file is written all the same.\n\n"
       "Examples:\n"
       "  octavo logits --ids 1,2,3\n"
-      "  octavo logits -m model.gguf --ids 1,2,3 --out logits.npy --json\n"
+      "  octavo logits model.gguf --ids 1,2,3 --out logits.npy --json\n"
       "  octavo logits --ids \"$(octavo tokenize --ids 'Hello, world')\" --json");
-  add_model_option(*command, options->model);
-  command
-      ->add_option_function<std::string>(
-          "--ids",
-          [options](const std::string& text) {
-            auto ids = parse_ids(text);
-            if (!ids) throw CLI::ValidationError("--ids", ids.error().message);
-            options->ids = std::move(*ids);
-          },
-          "Token ids, separated by commas or spaces")
-      ->type_name("IDS")
+  add_model_option(command, options->model);
+  add_parsed(
+      command, "--ids", "IDS", [](const std::string& text) { return parse_ids(text); },
+      [options](std::vector<TokenId> ids) { options->ids = std::move(ids); },
+      "Token ids, separated by commas or spaces")
       ->required();
-  command->add_option("--out", options->out, "Write the logits to this file, in NumPy's format")
+  command.add_option("--out", options->out, "Write the logits to this file, in NumPy's format")
       ->check(refuse_empty)
       ->type_name("FILE");
-  command->add_flag("--json", options->json, "Print one JSON object");
-  add_engine_options(*command, options->engine, context);
-  command->callback(
-      [options, &context, &action] { action = [options, &context] { return logits(*options, context); }; });
+  command.add_flag("--json", options->json, "Print one JSON object");
+  add_engine_options(command, options->engine, context);
+  command.action([options, &context] { return logits(*options, context); });
 }
 
 }  // namespace octavo::cli

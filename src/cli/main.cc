@@ -1,7 +1,9 @@
 // The program: real streams, the real engine. Everything else is in cli.cc and one file per command.
+#include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <iostream>
 
@@ -19,6 +21,15 @@ std::filesystem::path cache_folder() {
   return {};
 }
 
+/// How long a pipe may be silent before a prompt that came with it is answered alone: enough for a program that starts
+/// or asks a network, and bearable where an idle pipe was inherited.
+constexpr std::chrono::seconds kPipePatience{3};
+
+std::filesystem::path program_file() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -31,10 +42,12 @@ int main(int argc, char** argv) {
       .in = std::cin,
       .out = std::cout,
       .err = std::cerr,
+      .await_piped_input = [] { return octavo::cli::await_piped_input(STDIN_FILENO, kPipePatience); },
       .in_is_terminal = ::isatty(STDIN_FILENO) == 1,
       .out_is_terminal = ::isatty(STDOUT_FILENO) == 1,
       .err_is_terminal = ::isatty(STDERR_FILENO) == 1,
       .cache_folder = cache_folder(),
+      .program = program_file(),
       .load_engine = octavo::Engine::load,
       .measure_machine = octavo::measure_machine,
       .log = log,

@@ -1,13 +1,19 @@
 #include "cli/options.h"
 
+#include <fmt/ranges.h>
+#include <spdlog/logger.h>
+
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
+#include <istream>
 #include <random>
 
 #include "base/cpu_info.h"
 #include "base/thread_pool.h"
+#include "cli/nearest.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
 #include "gguf/gguf_file.h"
@@ -17,41 +23,24 @@ namespace octavo::cli {
 namespace {
 
 constexpr std::string_view kDefaultModel = "octavo/models/SmolLM2-135M-Instruct.Q4_1.gguf";
+constexpr std::size_t kMaxTextBytes = std::size_t{256} << 20;
 constexpr int kMaxContext = 1 << 30;
 constexpr int kMaxChunk = 1 << 16;
 
-/// An option whose text `parse` turns into a value, or refuses with a message.
-template <class Parse, class Store>
-CLI::Option* add_parsed(CLI::App& app, const std::string& name, const std::string& type, Parse parse, Store store,
-                        const std::string& description) {
-  const std::string shown = name.substr(name.find(',') + 1);
-  CLI::Option* option = app.add_option_function<std::string>(
-      name,
-      [parse, store, shown](const std::string& text) {
-        auto value = parse(text);
-        if (!value) throw CLI::ValidationError(shown, value.error().message);
-        store(*value);
-      },
-      description);
-  return option->type_name(type);
-}
-
-void add_real(CLI::App& app, const std::string& name, std::optional<float>& value, float low, float high,
+void add_real(Command& app, const std::string& name, std::optional<float>& value, float low, float high,
               const std::string& description) {
   add_parsed(
       app, name, "NUMBER", [=](const std::string& text) { return parse_real(text, low, high); },
       [&value](float v) { value = v; }, description);
 }
 
-Result<std::string> check_isa(const std::string& name) {
-  std::string names = "auto";
+std::vector<std::pair<std::string, std::string>> isa_choices() {
+  std::vector<std::pair<std::string, std::string>> choices = {{"auto", "auto"}};
   for (int i = 0; i < kNumIsaLevels; ++i) {
-    const std::string_view level = isa_name(static_cast<IsaLevel>(i));
-    if (name == level) return name;
-    names += ", " + std::string(level);
+    const std::string level(isa_name(static_cast<IsaLevel>(i)));
+    choices.emplace_back(level, level);
   }
-  if (name == "auto") return name;
-  return fail("found '{}', expected one of {}", name, names);
+  return choices;
 }
 
 Result<int> parse_block_size(const std::string& text) {
@@ -67,30 +56,48 @@ Result<std::uint64_t> parse_kv_memory(const std::string& text) {
   return bytes;
 }
 
-Result<KvLayout> parse_kv_layout(const std::string& text) {
-  if (text == "paged") return KvLayout::kPaged;
-  if (text == "contiguous") return KvLayout::kContiguous;
-  return fail("found '{}', expected paged or contiguous", text);
+/// All of `in`. Error: it cannot be read, or has more than kMaxTextBytes.
+Result<std::string> read_all(std::istream& in, const std::string& name) {
+  std::string text;
+  std::vector<char> piece(1 << 16);
+  while (in) {
+    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
+    if (text.size() > kMaxTextBytes) return fail("{}: found more than {} of text", name, format_bytes(kMaxTextBytes));
+  }
+  if (in.bad()) return fail("{}: cannot read: {}", name, std::strerror(errno));
+  return text;
 }
 
-Result<spdlog::level::level_enum> parse_log_level(const std::string& text) {
-  for (const auto level :
-       {spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err, spdlog::level::off})
-    if (text == spdlog::level::to_string_view(level).data()) return level;
-  return fail("found '{}', expected one of debug, info, warning, error, off", text);
+/// scripts/setup of the source tree that the program was built in, if it is still there: the program lies a few folders
+/// below it. An installed program has none.
+std::filesystem::path find_setup_script(const std::filesystem::path& program) {
+  std::error_code ignored;
+  std::filesystem::path folder = program.parent_path();
+  for (int level = 0; level < 4 && folder.has_relative_path(); ++level, folder = folder.parent_path())
+    if (std::filesystem::is_regular_file(folder / "scripts/setup", ignored)) return folder / "scripts/setup";
+  return {};
+}
+
+bool begins_as_gguf(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  std::array<char, 4> magic{};
+  return std::ifstream(path, std::ios::binary).read(magic.data(), magic.size()) &&
+         std::string_view(magic.data(), magic.size()) == "GGUF";
 }
 
 }  // namespace
 
-CLI::Option* add_integer(CLI::App& app, const std::string& name, int& value, int low, int high,
-                         const std::string& description) {
+Option* add_integer(Command& app, const std::string& name, int& value, int low, int high,
+                    const std::string& description) {
   return add_parsed(
       app, name, "N", [=](const std::string& text) { return parse_integer(text, low, high); },
       [&value](std::int64_t v) { value = static_cast<int>(v); }, description);
 }
 
-CLI::Option* add_integers(CLI::App& app, const std::string& name, std::vector<int>& values, int low, int high,
-                          const std::string& description) {
+Option* add_integers(Command& app, const std::string& name, std::vector<int>& values, int low, int high,
+                     const std::string& description) {
   return add_parsed(
       app, name, "N,...", [=](const std::string& text) { return parse_integers(text, low, high); },
       [&values](const std::vector<int>& list) { values = list; }, description);
@@ -98,41 +105,80 @@ CLI::Option* add_integers(CLI::App& app, const std::string& name, std::vector<in
 
 std::string refuse_empty(const std::string& text) { return text.empty() ? "found an empty value" : ""; }
 
-void add_model_option(CLI::App& app, std::string& model) {
-  app.add_option("-m,--model", model, "GGUF file; without it the default model, SmolLM2-135M-Instruct")
-      ->check(refuse_empty)
-      ->type_name("FILE");
+Result<std::size_t> find_choice(const std::string& text, std::span<const std::string> words) {
+  const auto found = std::ranges::find(words, text);
+  if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
+  return fail("found '{}', expected one of {}{}", text, fmt::join(words, ", "), did_you_mean(text, words));
 }
 
-void add_kv_type_option(CLI::App& app, KvType& type) {
-  add_parsed(
-      app, "--kv-type", "TYPE", [](const std::string& text) { return parse_kv_type(text); },
-      [&type](KvType v) { type = v; }, "Element type of the KV cache: i16 (default), f16, bf16, q8_0, f32");
+bool names_model(const std::string& word) { return word.ends_with(".gguf") || begins_as_gguf(word); }
+
+void add_model_option(Command& app, std::string& model, std::string_view words_shown, std::vector<std::string>& words) {
+  const Option* option = app.add_option("-m,--model", model, "GGUF file; default: SmolLM2-135M-Instruct")
+                             ->check(refuse_empty)
+                             ->type_name("FILE");
+  app.accept_words(words_shown);
+  app.on_parsed([&app, &model, &words, option]() -> Result<void> {
+    words = app.words();
+    const bool is_named = option->count() > 0 && !option->is_from_file();
+    if (words.empty() || is_named || !names_model(words.front())) return {};
+    model = words.front();
+    words.erase(words.begin());
+    return {};
+  });
 }
 
-void add_log_level_option(CLI::App& app, Context& context) {
-  add_parsed(
-      app, "--log-level", "LEVEL", parse_log_level,
+void add_model_option(Command& app, std::string& model) {
+  const auto words = std::make_shared<std::vector<std::string>>();
+  add_model_option(app, model, "[MODEL.gguf]", *words);
+  app.on_parsed([words]() -> Result<void> {
+    if (words->empty()) return {};
+    return fail("found the word '{}', expected at most one, the name of a GGUF file", words->front());
+  });
+}
+
+void add_kv_type_option(Command& app, KvType& type) {
+  std::vector<std::pair<std::string, KvType>> choices;
+  for (const KvType t : {KvType::kI16, KvType::kF16, KvType::kBF16, KvType::kQ8_0, KvType::kF32})
+    choices.emplace_back(kv_type_name(t), t);
+  add_choice(
+      app, "--kv-type", "TYPE", choices, [&type](KvType v) { type = v; },
+      "Element type of the KV cache: i16 (default), f16, bf16, q8_0, f32");
+}
+
+void add_log_level_option(Command& app, Context& context) {
+  const std::vector<std::pair<std::string, spdlog::level::level_enum>> levels = {{"debug", spdlog::level::debug},
+                                                                                 {"info", spdlog::level::info},
+                                                                                 {"warning", spdlog::level::warn},
+                                                                                 {"error", spdlog::level::err},
+                                                                                 {"off", spdlog::level::off}};
+  app.group("General");
+  add_choice(
+      app, "--log-level", "LEVEL", levels,
       [&context](spdlog::level::level_enum level) { context.log->set_level(level); },
       "What is logged to standard error: debug, info, warning (default), error, off");
 }
 
-void add_engine_options(CLI::App& app, EngineOptions& options, Context& context) {
+void add_engine_options(Command& app, EngineOptions& options, Context& context) {
   options.itl_target_ms = 0;  // one user, who wants the whole answer soon: steps are as large as is efficient
-  add_integer(app, "--threads", options.num_threads, 1, kMaxThreads, "Threads that compute; default: usable CPUs");
-  add_parsed(
-      app, "--isa", "NAME", check_isa, [&options](const std::string& name) { options.isa = name; },
+  app.group("Engine");
+  add_integer(app, "-t,--threads", options.num_threads, 1, kMaxThreads, "Threads that compute; default: usable CPUs");
+  add_choice(
+      app, "--isa", "NAME", isa_choices(), [&options](const std::string& name) { options.isa = name; },
       "Instruction set: auto (default), scalar, avx2, avxvnni, avx512vnni, neon");
   add_kv_type_option(app, options.kv_type);
-  add_parsed(
-      app, "--kv-layout", "LAYOUT", parse_kv_layout, [&options](KvLayout v) { options.kv_layout = v; },
+  const std::vector<std::pair<std::string, KvLayout>> layouts = {{"paged", KvLayout::kPaged},
+                                                                 {"contiguous", KvLayout::kContiguous}};
+  add_choice(
+      app, "--kv-layout", "LAYOUT", layouts, [&options](KvLayout v) { options.kv_layout = v; },
       "Where the KV cache lies: paged (default), or contiguous: one growing piece; changes memory, never the answer");
-  CLI::Option* block_size = add_parsed(
+  const Option* block_size = add_parsed(
       app, "--block-size", "N", parse_block_size, [&options](int size) { options.block_size = size; },
       "Tokens in a KV block of the paged layout: a power of two up to 256; default 16");
-  app.parse_complete_callback([&options, block_size] {
+  app.on_parsed([&options, block_size]() -> Result<void> {
     if (options.kv_layout == KvLayout::kContiguous && block_size->count() > 0)
-      throw CLI::ValidationError("--block-size", "the contiguous layout has no blocks");
+      return fail("--block-size: the contiguous layout has no blocks");
+    return {};
   });
   add_parsed(
       app, "--kv-memory", "SIZE", parse_kv_memory, [&options](std::uint64_t bytes) { options.kv_memory_bytes = bytes; },
@@ -143,15 +189,16 @@ void add_engine_options(CLI::App& app, EngineOptions& options, Context& context)
   app.add_flag_callback(
       "--no-repack", [&options] { options.repack = false; },
       "Leave weights in the file's pages, which processes share; less memory, slower, never another answer");
-  add_integer(app, "--max-context", options.max_context, 1, kMaxContext,
+  add_integer(app, "-c,--max-context,--ctx-size", options.max_context, 1, kMaxContext,
               "Tokens of prompt and answer together at most; default: what the model was trained for");
   add_integer(app, "--chunk", options.max_step_tokens, 1, kMaxChunk,
               "Tokens read in one step at most; changes speed, never the answer; default 512");
   add_log_level_option(app, context);
 }
 
-void add_sampling_options(CLI::App& app, SamplingFlags& flags) {
-  add_real(app, "--temp", flags.temperature, 0, 100,
+void add_sampling_options(Command& app, SamplingFlags& flags) {
+  app.group("Sampling");
+  add_real(app, "--temp,--temperature", flags.temperature, 0, 100,
            "Temperature; 0 takes the most likely token; default: the file's, else 0.7");
   add_parsed(
       app, "--top-k", "N",
@@ -170,14 +217,11 @@ void add_sampling_options(CLI::App& app, SamplingFlags& flags) {
       [&flags](std::uint64_t v) { flags.seed = v; }, "Same seed, same answer; default: a random one");
 }
 
-void add_stop_option(CLI::App& app, std::vector<std::string>& stop) {
+void add_stop_option(Command& app, std::vector<std::string>& stop) {
   const auto not_empty = [](const std::string& text) {
     return text.empty() ? std::string("expected at least one character") : std::string();
   };
-  app.add_option("--stop", stop, "End the answer before this text; may be given up to 16 times")
-      ->type_name("TEXT")
-      ->allow_extra_args(false)
-      ->check(CLI::Validator(not_empty, ""));
+  app.add_option("--stop", stop, "End the answer before this text; may be given up to 16 times")->check(not_empty);
 }
 
 SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine, const Context& context) {
@@ -210,10 +254,15 @@ Result<std::filesystem::path> resolve_model(const std::string& named, const Cont
   std::error_code error;
   const bool is_there = std::filesystem::exists(path, error);
   if (error) return fail("{}: cannot look for the default model: {}", path.string(), error.message());
-  if (!is_there)
-    return fail("{}: the default model is not there; fetch it with scripts/setup, or name a model with -m",
-                path.string());
-  return path;
+  if (is_there) return path;
+  if (const std::filesystem::path setup = find_setup_script(context.program); !setup.empty())
+    return fail("{}: the default model is not there; fetch it with {}, or name a GGUF file with -m", path.string(),
+                setup.string());
+  return fail(
+      "{}: the default model is not there; name a GGUF file (octavo run model.gguf \"Hello\", or -m model.gguf), or "
+      "put "
+      "{} into that folder",
+      path.string(), path.filename().string());
 }
 
 Result<void> check_chat_template(const std::string& model, const Context& context) {
@@ -241,17 +290,13 @@ Result<std::string> read_text(const std::string& path, Context& context) {
   if (path.empty()) {
     if (context.in_is_terminal)
       context.err << "octavo: reading from standard input, Ctrl-D ends it" << '\n' << std::flush;
-    std::string text{std::istreambuf_iterator<char>(context.in), {}};
-    if (context.in.bad()) return fail("cannot read the standard input");
-    return text;
+    return read_all(context.in, "the standard input");
   }
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return fail("{}: is a directory, expected a file", path);
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail("{}: cannot open: {}", path, std::strerror(errno));
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) return fail("{}: cannot read: {}", path, std::strerror(errno));
-  return text;
+  return read_all(file, path);
 }
 
 }  // namespace octavo::cli

@@ -1,38 +1,75 @@
 // Options that several commands share, each declared once, checked while parsing: a wrong value is wrong usage.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <filesystem>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "cli/command_line.h"
 #include "cli/context.h"
 #include "octavo/engine.h"
 
 namespace octavo::cli {
 
+/// An option whose text `parse` turns into a value, which `store` takes, or refuses with a message.
+template <class Parse, class Store>
+Option* add_parsed(Command& app, std::string_view names, std::string_view type, Parse parse, Store store,
+                   std::string_view description) {
+  const auto take = [parse, store](const std::string& text) -> Result<void> {
+    auto value = parse(text);
+    if (!value) return std::unexpected(std::move(value.error()));
+    store(std::move(*value));
+    return {};
+  };
+  return app.add_option_function(names, take, description)->type_name(type);
+}
+
+/// The index of `text` among `words`. Error: it is none of them; names all, and the nearest.
+Result<std::size_t> find_choice(const std::string& text, std::span<const std::string> words);
+
+/// An option that takes one of some words; each stands for a value.
+template <class T, class Store>
+Option* add_choice(Command& app, std::string_view names, std::string_view type,
+                   const std::vector<std::pair<std::string, T>>& choices, Store store, std::string_view description) {
+  std::vector<std::string> words;
+  for (const auto& [word, value] : choices) words.push_back(word);
+  const auto parse = [choices, words](const std::string& text) -> Result<T> {
+    OCTAVO_TRY(const std::size_t index, find_choice(text, words));
+    return choices[index].second;
+  };
+  return add_parsed(app, names, type, parse, store, description);
+}
 /// An integer option from `low` to `high`.
-CLI::Option* add_integer(CLI::App& app, const std::string& name, int& value, int low, int high,
-                         const std::string& description);
+Option* add_integer(Command& app, const std::string& name, int& value, int low, int high,
+                    const std::string& description);
 
 /// A list of them, separated by commas.
-CLI::Option* add_integers(CLI::App& app, const std::string& name, std::vector<int>& values, int low, int high,
-                          const std::string& description);
+Option* add_integers(Command& app, const std::string& name, std::vector<int>& values, int low, int high,
+                     const std::string& description);
 
 /// For the check of an option whose value names something: an empty one is more likely a variable that nobody set than
 /// a wish for the default, which may be less safe.
 std::string refuse_empty(const std::string& text);
 
-/// -m, --model.
-void add_model_option(CLI::App& app, std::string& model);
+/// Whether a word among the arguments means a model's file: it ends in .gguf, or names a file that begins as GGUF does.
+bool names_model(const std::string& word);
+/// -m, --model. Without it the first word is the model's file, if names_model() holds of it; `words` gets the others.
+/// `words_shown`: how help writes all of them.
+void add_model_option(Command& app, std::string& model, std::string_view words_shown, std::vector<std::string>& words);
+/// The same for a command that takes no other words.
+void add_model_option(Command& app, std::string& model);
 
 /// --threads, --isa, --kv-type, --kv-layout, --block-size, --kv-memory, --no-prefix-cache, --no-repack, --max-context
-/// and
-/// --chunk into `options`, and --log-level into the context's log.
-void add_engine_options(CLI::App& app, EngineOptions& options, Context& context);
-void add_kv_type_option(CLI::App& app, KvType& type);
-void add_log_level_option(CLI::App& app, Context& context);
+/// and --chunk into `options`, and --log-level into the context's log.
+void add_engine_options(Command& app, EngineOptions& options, Context& context);
+void add_kv_type_option(Command& app, KvType& type);
+void add_log_level_option(Command& app, Context& context);
 
 /// Sampling asked for on the command line; what is not asked for comes from the model's file.
 struct SamplingFlags {
@@ -41,9 +78,9 @@ struct SamplingFlags {
   std::optional<int> top_k;
   std::optional<std::uint64_t> seed;
 };
-void add_sampling_options(CLI::App& app, SamplingFlags& flags);
+void add_sampling_options(Command& app, SamplingFlags& flags);
 /// --stop, as often as there are texts that end the answer.
-void add_stop_option(CLI::App& app, std::vector<std::string>& stop);
+void add_stop_option(Command& app, std::vector<std::string>& stop);
 
 /// The file's settings, then temperature 0.7; over them the flags. Without --seed a random one, which is logged.
 SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine, const Context& context);
@@ -59,7 +96,8 @@ Result<void> check_chat_template(const std::string& model, const Context& contex
 /// Loads the engine, with a progress bar on a terminal, and logs what was loaded.
 Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::string& model, Context& context);
 
-/// Everything that can be read from `path`, or from the standard input if it is empty.
+/// Everything that can be read from `path`, or from the standard input if it is empty. Error: more than 256 MiB, which
+/// is no prompt.
 Result<std::string> read_text(const std::string& path, Context& context);
 
 }  // namespace octavo::cli

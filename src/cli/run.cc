@@ -1,4 +1,7 @@
 // octavo run: one prompt, one answer or several, streamed.
+#include <fmt/ranges.h>
+#include <spdlog/logger.h>
+
 #include <algorithm>
 #include <boost/json.hpp>
 #include <ostream>
@@ -10,6 +13,7 @@
 #include "cli/generate.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/prompt.h"
 #include "tokenizer/utf8.h"
 
 namespace octavo::cli {
@@ -18,8 +22,9 @@ namespace {
 struct RunOptions {
   EngineOptions engine;
   SamplingFlags sampling;
-  std::string model, prompt, file;
-  bool has_prompt = false;
+  std::string model, system, prompt;
+  PromptSources sources;
+  std::vector<std::string> words;  // beside the options: the prompt
   bool raw = false;
   bool json = false;
   std::vector<std::string> stop;
@@ -28,19 +33,12 @@ struct RunOptions {
   int num_choices = 1;
 };
 
-Result<std::string> read_prompt(const RunOptions& options, Context& context) {
-  if (options.has_prompt) return options.prompt;
-  OCTAVO_TRY(std::string text, read_text(options.file, context));
-  // A text file ends with a newline that is not meant; more than one is.
-  if (text.ends_with('\n')) text.pop_back();
-  if (text.ends_with('\r')) text.pop_back();
-  return text;
-}
-
 Result<std::vector<TokenId>> prompt_tokens(const RunOptions& options, const std::string& prompt, const Engine& engine) {
   if (options.raw) return engine.tokenize(prompt, {});
-  const ChatMessage message{.role = "user", .content = prompt};
-  return engine.apply_chat_template({&message, 1});
+  std::vector<ChatMessage> messages;
+  if (!options.system.empty()) messages.push_back({.role = "system", .content = options.system});
+  messages.push_back({.role = "user", .content = prompt});
+  return engine.apply_chat_template(messages);
 }
 
 boost::json::object to_json(const Answer& answer, const ModelInfo& info, std::uint64_t seed) {
@@ -100,7 +98,8 @@ void log_stats(const EngineStats& stats, const Context& context) {
 
 Result<int> run(const RunOptions& options, Context& context) {
   if (!options.raw) OCTAVO_TRY_VOID(check_chat_template(options.model, context));
-  OCTAVO_TRY(const std::string prompt, read_prompt(options, context));
+  OCTAVO_TRY(const std::string prompt, read_prompt(options.sources, context));
+  if (prompt.empty()) return fail("the prompt is empty; give it as words, with -p, with -f, or pipe it in");
   OCTAVO_TRY(const auto engine, load_engine(options.engine, options.model, context));
   Request request;
   OCTAVO_TRY(request.tokens, prompt_tokens(options, prompt, *engine));
@@ -129,42 +128,63 @@ Result<int> run(const RunOptions& options, Context& context) {
   return std::ranges::any_of(answers, &Answer::interrupted) ? kInterrupted : kDone;
 }
 
+void add_prompt_options(Command& command, RunOptions& options) {
+  add_model_option(command, options.model, "[MODEL.gguf] [PROMPT...]", options.words);
+  const Option* prompt = command.add_option("-p,--prompt", options.prompt, "The prompt, if it is not given as words");
+  command
+      .add_option("-f,--file", options.sources.file,
+                  "A file with the prompt, or with what the prompt is about; -: standard input")
+      ->check(refuse_empty)
+      ->type_name("FILE");
+  command.add_option("--system", options.system, "The system message");
+  command.add_flag("--raw", options.raw, "Continue the text as it is, without the chat template");
+  command.on_parsed([&options, prompt]() -> Result<void> {
+    if (options.raw && !options.system.empty()) return fail("--system needs the chat template: leave out --raw");
+    if (prompt->count() > 0) {
+      options.sources.text = options.prompt;
+      if (!options.words.empty())
+        return fail("found the word '{}' beside --prompt, expected one prompt", options.words[0]);
+    } else if (!options.words.empty()) {
+      options.sources.text = fmt::format("{}", fmt::join(options.words, " "));
+    }
+    return {};
+  });
+}
+
 }  // namespace
 
-void add_run_command(CLI::App& app, Context& context, Action& action) {
+void add_run_command(Program& program, Context& context) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* command = app.add_subcommand("run", "Answers one prompt");
-  command->footer(
-      "The prompt comes from -p, from -f or from standard input (one newline at its end is dropped). It is put\n"
-      "into the model's chat template, unless --raw is given: then the model continues the text.\n"
-      "Ctrl-C ends the answer; the exit code is then 130.\n\n"
+  Command& command = program.add_command("run", "Answers one prompt");
+  command.footer(
+      "The first word is the model if it ends in .gguf or names a GGUF file; the others\n"
+      "are the prompt. With -m every word belongs to the prompt.\n"
+      "Text that is piped in comes first, then the text of -f, then the prompt, with a\n"
+      "blank line between them. Next to a prompt, a pipe that gives nothing for 3 s is\n"
+      "left alone; -f - waits for it. Without a prompt all comes from standard input.\n"
+      "It is put into the model's chat template, unless --raw is given: then the model\n"
+      "continues the text. Ctrl-C ends the answer; the exit code is then 130.\n\n"
       "Examples:\n"
-      "  octavo run -p \"Why is the sky blue?\"\n"
-      "  octavo run -m model.gguf -f question.txt -n 200 --temp 0\n"
+      "  octavo run \"Why is the sky blue?\"\n"
+      "  octavo run model.gguf \"Write a haiku.\" -n 40 --temp 0\n"
+      "  cat notes.txt | octavo run \"Sum this up:\"\n"
+      "  octavo run -f report.txt -p \"Which figures are given?\" --system \"Be brief.\"\n"
       "  echo \"Once upon a time\" | octavo run --raw --seed 7\n"
-      "  octavo run -p Hello --json");
-  add_model_option(*command, options->model);
-  CLI::Option* prompt = command->add_option("-p,--prompt", options->prompt, "The prompt")->option_text("TEXT");
-  CLI::Option* file = command->add_option("-f,--file", options->file, "A file with the prompt");
-  file->check(refuse_empty)->option_text("FILE");
-  prompt->excludes(file);
-  add_integer(*command, "-n,--max-tokens", options->max_tokens, 1, std::numeric_limits<int>::max(),
+      "  octavo run Hello --json");
+  add_prompt_options(command, *options);
+  add_integer(command, "-n,--max-tokens", options->max_tokens, 1, std::numeric_limits<int>::max(),
               "Tokens of the answer at most; default: until the model ends it or the context is full");
-  add_integer(*command, "--min-tokens", options->min_tokens, 0, std::numeric_limits<int>::max(),
+  add_integer(command, "--min-tokens", options->min_tokens, 0, std::numeric_limits<int>::max(),
               "Tokens that the answer has at least, before the model or a stop text may end it; default 0");
-  add_integer(*command, "--choices", options->num_choices, 1, kMaxChoices,
+  add_integer(command, "--choices", options->num_choices, 1, kMaxChoices,
               "Answers to make of the one prompt, printed one after the other; default 1");
-  add_sampling_options(*command, options->sampling);
-  add_stop_option(*command, options->stop);
-  command->add_flag("--raw", options->raw, "Continue the text as it is, without the chat template");
-  command->add_flag("--json", options->json,
-                    "Print one JSON object at the end: text, tokens, logprobs, finish_reason, seed, timings,\n"
-                    "memory; of several choices an array of them");
-  add_engine_options(*command, options->engine, context);
-  command->callback([options, prompt, &context, &action] {
-    options->has_prompt = prompt->count() > 0;
-    action = [options, &context] { return run(*options, context); };
-  });
+  command.add_flag("--json", options->json,
+                   "Print one JSON object at the end: text, tokens, logprobs, finish_reason, seed, timings, memory; of "
+                   "several choices an array of them");
+  add_sampling_options(command, options->sampling);
+  add_stop_option(command, options->stop);
+  add_engine_options(command, options->engine, context);
+  command.action([options, &context] { return run(*options, context); });
 }
 
 }  // namespace octavo::cli

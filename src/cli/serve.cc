@@ -72,46 +72,37 @@ Result<int> serve(ServeOptions options, Context& context) {
   return kDone;
 }
 
-CLI::Option* add_seconds(CLI::App& app, const std::string& name, std::chrono::milliseconds& value,
-                         const std::string& description, float least = 0) {
-  return app
-      .add_option_function<std::string>(
-          name,
-          [&value, name, least](const std::string& text) {
-            const auto seconds = parse_real(text, least, kMaxSeconds);
-            if (!seconds) throw CLI::ValidationError(name, seconds.error().message);
-            value = std::chrono::milliseconds(static_cast<std::int64_t>(double{*seconds} * 1000));
-          },
-          description)
-      ->type_name("SECONDS");
+Option* add_seconds(Command& app, std::string_view names, std::chrono::milliseconds& value,
+                    std::string_view description, float least = 0) {
+  return add_parsed(
+      app, names, "SECONDS", [least](const std::string& text) { return parse_real(text, least, kMaxSeconds); },
+      [&value](float seconds) { value = std::chrono::milliseconds(static_cast<std::int64_t>(double{seconds} * 1000)); },
+      description);
 }
 
-CLI::Option* add_size(CLI::App& app, const std::string& name, std::size_t& value, std::uint64_t low, std::uint64_t high,
-                      const std::string& description) {
-  return app
-      .add_option_function<std::string>(
-          name,
-          [&value, name, low, high](const std::string& text) {
-            const auto bytes = parse_size(text);
-            if (!bytes) throw CLI::ValidationError(name, bytes.error().message);
-            if (*bytes < low || *bytes > high)
-              throw CLI::ValidationError(
-                  name, fmt::format("found '{}', expected {} to {}", text, format_bytes(low), format_bytes(high)));
-            value = static_cast<std::size_t>(*bytes);
-          },
-          description)
-      ->type_name("SIZE");
+Option* add_size(Command& app, std::string_view names, std::size_t& value, std::uint64_t low, std::uint64_t high,
+                 std::string_view description) {
+  const auto parse = [low, high](const std::string& text) -> Result<std::uint64_t> {
+    OCTAVO_TRY(const std::uint64_t bytes, parse_size(text));
+    if (bytes < low || bytes > high)
+      return fail("found '{}', expected {} to {}", text, format_bytes(low), format_bytes(high));
+    return bytes;
+  };
+  return add_parsed(
+      app, names, "SIZE", parse, [&value](std::uint64_t bytes) { value = static_cast<std::size_t>(bytes); },
+      description);
 }
 
-void add_network_options(CLI::App& app, ServeOptions& options) {
+void add_network_options(Command& app, ServeOptions& options) {
+  app.group("Network");
   server::ServerOptions& server = options.server;
   app.add_option("--host", server.host, "Address to listen at; default: 127.0.0.1, this machine alone")
       ->check(refuse_empty)
       ->type_name("ADDRESS");
   add_integer(app, "--port", options.port, 0, kMaxPort, "Port; default 8080; 0: a free one, which is printed");
-  CLI::Option* certificate =
+  Option* certificate =
       app.add_option("--tls-cert", server.tls_certificate, "PEM file with the certificate chain: serve https");
-  CLI::Option* key = app.add_option("--tls-key", server.tls_key, "PEM file with its private key");
+  Option* key = app.add_option("--tls-key", server.tls_key, "PEM file with its private key");
   certificate->check(refuse_empty)->type_name("FILE")->needs(key);
   key->check(refuse_empty)->type_name("FILE")->needs(certificate);
   app.add_option("--api-key-file", options.key_file, "Only who has a key of this file may call; one a line")
@@ -119,11 +110,11 @@ void add_network_options(CLI::App& app, ServeOptions& options) {
       ->type_name("FILE");
   app.add_option("--cors-origin", server.service.cors_origins,
                  "Let pages of this origin call, or of every one: *; may be repeated; default: none")
-      ->type_name("ORIGIN")
-      ->take_all();
+      ->type_name("ORIGIN");
 }
 
-void add_limit_options(CLI::App& app, ServeOptions& options) {
+void add_limit_options(Command& app, ServeOptions& options) {
+  app.group("Limits");
   server::HttpLimits& limits = options.server.limits;
   add_integer(app, "--max-connections", options.max_connections, 1, kMaxCount, "Open at once; default 4096");
   add_integer(app, "--max-requests-per-connection", limits.max_requests, 1, kMaxCount, "Then it is closed; 10000");
@@ -143,36 +134,26 @@ void add_limit_options(CLI::App& app, ServeOptions& options) {
   add_seconds(app, "--idle-timeout", limits.idle_timeout, "Of a connection between requests; default 75", kLeast);
 }
 
-void add_scheduling_options(CLI::App& app, ServeOptions& options) {
-  app.add_option_function<std::string>(
-         "--itl-target-ms",
-         [&options](const std::string& text) {
-           const auto ms = parse_real(text, 0, 60'000);
-           if (!ms) throw CLI::ValidationError("--itl-target-ms", ms.error().message);
-           options.engine.itl_target_ms = double{*ms};
-         },
-         "Time between tokens that long prompts must not exceed; default 50; 0: none")
-      ->type_name("MS");
-  const std::map<std::string, PrefillPriority> policies = {{"prefill-first", PrefillPriority::kPrefillFirst},
-                                                           {"interleaved", PrefillPriority::kInterleaved},
-                                                           {"decode-priority", PrefillPriority::kDecodePriority}};
-  app.add_option_function<std::string>(
-         "--policy",
-         [&options, policies](const std::string& name) {
-           const auto found = policies.find(name);
-           if (found == policies.end())
-             throw CLI::ValidationError(
-                 "--policy", fmt::format("found '{}', expected prefill-first, interleaved or decode-priority", name));
-           options.engine.policy = found->second;
-         },
-         "Who gets a step's time: prefill-first, interleaved (default), decode-priority")
-      ->type_name("NAME");
+void add_scheduling_options(Command& app, ServeOptions& options) {
+  app.group("Scheduling");
+  add_parsed(
+      app, "--itl-target-ms", "MS", [](const std::string& text) { return parse_real(text, 0, 60'000); },
+      [&options](float ms) { options.engine.itl_target_ms = double{ms}; },
+      "Time between tokens that long prompts must not exceed; default 50; 0: none");
+  const std::vector<std::pair<std::string, PrefillPriority>> policies = {
+      {"prefill-first", PrefillPriority::kPrefillFirst},
+      {"interleaved", PrefillPriority::kInterleaved},
+      {"decode-priority", PrefillPriority::kDecodePriority}};
+  add_choice(
+      app, "--policy", "NAME", policies, [&options](PrefillPriority policy) { options.engine.policy = policy; },
+      "Who gets a step's time: prefill-first, interleaved (default), decode-priority");
   add_integer(app, "--max-queued", options.engine.max_queued, 0, kMaxCount,
               "Requests that wait; one more is refused; default 1024; 0: no bound");
   add_integer(app, "--max-sequences", options.engine.max_sequences, 1, 4096, "That advance in one step; default 256");
 }
 
-void add_operation_options(CLI::App& app, ServeOptions& options) {
+void add_operation_options(Command& app, ServeOptions& options) {
+  app.group("Operation");
   server::ServerOptions& server = options.server;
   app.add_option("--served-model-name", server.service.model_name, "The model's id; default: its name, as a slug")
       ->type_name("NAME");
@@ -189,29 +170,28 @@ void add_operation_options(CLI::App& app, ServeOptions& options) {
 
 }  // namespace
 
-void add_serve_command(CLI::App& app, Context& context, Action& action) {
+void add_serve_command(Program& program, Context& context) {
   auto options = std::make_shared<ServeOptions>();
-  CLI::App* command = app.add_subcommand("serve", "Serves the model over HTTP, as OpenAI's API");
-  command->footer(
-      "POST /v1/chat/completions, /v1/completions, /tokenize, /detokenize; GET /v1/models, /health, /ready, /metrics,\n"
-      "/version; / is a page to chat on. docs/server.md describes them.\n"
-      "SIGTERM and Ctrl-C finish what runs, then end it; a second one ends it at once.\n"
-      "A file for --config has lines such as: port = 8080\n\n"
+  Command& command = program.add_command("serve", "Serves the model over HTTP: a page to chat on, OpenAI's API");
+  command.footer(
+      "POST /v1/chat/completions, /v1/completions, /tokenize, /detokenize;\n"
+      "GET /v1/models, /health, /ready, /metrics, /version; / is a page to chat on.\n"
+      "docs/server.md describes them. SIGTERM and Ctrl-C finish what runs, then end it;\n"
+      "a second one ends it at once. A file for --config has lines such as: port = 8080\n\n"
       "Examples:\n"
       "  octavo serve\n"
-      "  octavo serve -m model.gguf --host 0.0.0.0 --api-key-file keys.txt --kv-memory 4GiB\n"
-      "  curl http://127.0.0.1:8080/v1/completions -H 'Content-Type: application/json' \\\n"
+      "  octavo serve model.gguf --host 0.0.0.0 --api-key-file keys --kv-memory 4GiB\n"
+      "  curl localhost:8080/v1/completions -H 'Content-Type: application/json' \\\n"
       "    -d '{\"prompt\": \"Once upon a time\", \"max_tokens\": 20}'");
-  add_model_option(*command, options->model);
-  add_network_options(*command, *options);
-  add_operation_options(*command, *options);
-  add_scheduling_options(*command, *options);
-  add_limit_options(*command, *options);
-  add_engine_options(*command, options->engine, context);
+  add_model_option(command, options->model);
+  add_network_options(command, *options);
+  add_operation_options(command, *options);
+  add_scheduling_options(command, *options);
+  add_limit_options(command, *options);
+  add_engine_options(command, options->engine, context);
   options->engine.itl_target_ms = EngineOptions{}.itl_target_ms;  // several users: not the other commands' default
-  add_config_option(*command);
-  command->callback(
-      [options, &context, &action] { action = [options, &context] { return serve(*options, context); }; });
+  add_config_option(command);
+  command.action([options, &context] { return serve(*options, context); });
 }
 
 }  // namespace octavo::cli

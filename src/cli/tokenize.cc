@@ -13,8 +13,8 @@ namespace octavo::cli {
 namespace {
 
 struct TokenizeOptionsOf {
-  std::string model, text, decode;
-  bool has_text = false;
+  std::string model, decode;
+  std::vector<std::string> words;  // at most one: the text
   bool has_decode = false;
   bool ids_only = false;
   bool no_special = false;
@@ -39,7 +39,7 @@ Result<int> print_decoded(const TokenizeOptionsOf& options, const Tokenizer& tok
 
 void print_ids(const std::vector<TokenId>& ids, std::ostream& out) {
   std::string line;
-  for (const TokenId id : ids) line += (line.empty() ? "" : " ") + std::to_string(id);
+  for (const TokenId id : ids) line += fmt::format("{}{}", line.empty() ? "" : " ", id);
   out << line << '\n';
 }
 
@@ -56,9 +56,11 @@ Result<int> tokenize(const TokenizeOptionsOf& options, Context& context) {
   OCTAVO_TRY(const Tokenizer tokenizer, Tokenizer::load(file));
   if (options.has_decode) return print_decoded(options, tokenizer, context);
 
-  std::string text = options.text;
-  if (!options.has_text) {
+  std::string text;
+  if (options.words.empty()) {
     OCTAVO_TRY(text, read_text("", context));
+  } else {
+    text = options.words.front();
   }
   OCTAVO_TRY(const auto ids, tokenizer.encode(text, {.add_special = !options.no_special, .parse_special = true}));
   if (options.json) {
@@ -75,32 +77,35 @@ Result<int> tokenize(const TokenizeOptionsOf& options, Context& context) {
 
 }  // namespace
 
-void add_tokenize_command(CLI::App& app, Context& context, Action& action) {
+void add_tokenize_command(Program& program, Context& context) {
   auto options = std::make_shared<TokenizeOptionsOf>();
-  CLI::App* command = app.add_subcommand("tokenize", "Shows the tokens of a text, or the text of tokens");
-  command->footer(
-      "Without TEXT the text is read from standard input, every byte of it. Control tokens written in the text become\n"
-      "those tokens. Works on files that hold a vocabulary only.\n\n"
+  Command& command = program.add_command("tokenize", "Shows the tokens of a text, or the text of tokens");
+  command.footer(
+      "TEXT is one word for the shell: put it in quotes. Without it the text is read\n"
+      "from standard input, every byte of it. Control tokens written in the text become\n"
+      "those tokens. Works on files that hold a vocabulary only.\n"
+      "The first word is the model if it ends in .gguf or names a GGUF file; with -m\n"
+      "every word is text.\n\n"
       "Examples:\n"
       "  octavo tokenize \"Hello, world\"\n"
-      "  octavo tokenize -m vocab.gguf --ids --no-special < text.txt\n"
+      "  octavo tokenize vocab.gguf --ids --no-special < text.txt\n"
       "  octavo tokenize --decode 19556,28,905");
-  add_model_option(*command, options->model);
-  CLI::Option* text = command->add_option("TEXT", options->text, "The text; default: standard input");
-  text->option_text(" ");
-  CLI::Option* decode = command->add_option("--decode", options->decode, "Token ids to turn into text, as in 1,2,3");
-  decode->option_text("IDS")->excludes(text);
-  CLI::Option* ids = command->add_flag("--ids", options->ids_only, "Print ids alone, separated by spaces");
-  ids->option_text(" ");
-  command->add_flag("--no-special", options->no_special, "Add no BOS or EOS");
-  command->add_flag("--json", options->json, "Print one JSON object: ids and pieces, or text")
-      ->option_text(" ")
-      ->excludes(ids);
-  command->callback([options, text, decode, &context, &action] {
-    options->has_text = text->count() > 0;
+  add_model_option(command, options->model, "[MODEL.gguf] [TEXT]", options->words);
+  Option* decode = command.add_option("--decode", options->decode, "Token ids to turn into text, as in 1,2,3");
+  decode->type_name("IDS");
+  Option* ids = command.add_flag("--ids", options->ids_only, "Print ids alone, separated by spaces");
+  command.add_flag("--no-special", options->no_special, "Add no BOS or EOS");
+  command.add_flag("--json", options->json, "Print one JSON object: ids and pieces, or text")->excludes(ids);
+  command.on_parsed([options, decode]() -> Result<void> {
     options->has_decode = decode->count() > 0;
-    action = [options, &context] { return tokenize(*options, context); };
+    if (options->words.size() > 1)
+      return fail("found the words '{}' and '{}', expected one text: put it in quotes", options->words[0],
+                  options->words[1]);
+    if (options->has_decode && !options->words.empty())
+      return fail("found the text '{}' beside --decode, expected one of them", options->words[0]);
+    return {};
   });
+  command.action([options, &context] { return tokenize(*options, context); });
 }
 
 }  // namespace octavo::cli

@@ -75,10 +75,19 @@ TEST(Chat, QuitLeavesAndHelpLists) {
   for (const char* command : {"/reset", "/quit", "/help", "Ctrl-C"}) EXPECT_THAT(cli.out.str(), HasSubstr(command));
 }
 
+TEST(Chat, ByeAndExitLeaveAsWell) {
+  for (const std::string word : {"/bye", "/exit"}) {
+    CliRun cli;
+    EXPECT_EQ(cli.run({"chat", "-m", "m"}, word + "\nnever\n"), 0);
+    EXPECT_TRUE(cli.engine.conversations.empty());
+    EXPECT_EQ(cli.err.str(), "");
+  }
+}
+
 TEST(Chat, UnknownCommandsAreNotSentToTheModel) {
   CliRun cli;
   EXPECT_EQ(cli.run({"chat", "-m", "m"}, "/rest\n/etc is a folder\n"), 0);
-  EXPECT_THAT(cli.err.str(), HasSubstr("unknown command /rest; /help"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("unknown command /rest; did you mean /reset?; /help"));
   ASSERT_EQ(cli.engine.conversations.size(), 1U);
   EXPECT_EQ(cli.engine.conversations[0][0].content, "/etc is a folder");
 }

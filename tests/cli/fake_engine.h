@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
 #include <deque>
@@ -133,7 +134,8 @@ struct CliRun {
   std::istringstream in;
   std::ostringstream out, err;
   bool err_is_terminal = false;
-  std::filesystem::path cache_folder;
+  std::filesystem::path cache_folder, program;
+  cli::PipedInput piped_input = cli::PipedInput::kThere;
   std::function<Result<std::unique_ptr<Engine>>(EngineOptions)> load_engine;  // if set, instead of a FakeEngine
   MachineLimits machine{.cpu = "fake",
                         .isa = "scalar",
@@ -152,8 +154,10 @@ struct CliRun {
         .in = in,
         .out = out,
         .err = err,
+        .await_piped_input = [this] { return piped_input; },
         .err_is_terminal = err_is_terminal,
         .cache_folder = cache_folder,
+        .program = program,
         .load_engine = [this](EngineOptions options) -> Result<std::unique_ptr<Engine>> {
           if (load_engine) return load_engine(std::move(options));
           if (options.on_load_progress) options.on_load_progress({.done_bytes = 1, .total_bytes = 2});

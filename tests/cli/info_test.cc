@@ -125,6 +125,15 @@ TEST(Info, WindowedLayersNeedNoMoreThanTheirWindowAndAStep) {
   EXPECT_EQ(kv_bytes("1024"), (1024 + 5 * (34 + 2) * 16) * 264);
 }
 
+TEST(Info, TheFileIsAWordOrFollowsM) {
+  const TempFile file(small_model().bytes());
+  CliRun cli;
+  EXPECT_EQ(json_of(cli, {"-m", file.string(), "-c", "32"}).at("memory").at("context").as_int64(), 32);
+  EXPECT_EQ(json_of(cli, {file.string(), "-c", "32"}).at("memory").at("context").as_int64(), 32);
+  EXPECT_EQ(cli.run({"info", "-m", file.string(), "other.gguf"}), 2);
+  EXPECT_THAT(cli.err.str(), HasSubstr("found 'other.gguf' beside '" + file.string() + "', expected one file"));
+}
+
 TEST(Info, TheTableShowsTheSame) {
   const TempFile file(small_model().bytes());
   CliRun cli;

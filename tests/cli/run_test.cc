@@ -45,6 +45,35 @@ TEST(Run, ThePromptComesFromAFileOrStandardInputWithoutItsLastNewline) {
   EXPECT_EQ(cli.engine.conversations.back()[0].content, "two\nlines\n");
 }
 
+TEST(Run, WordsAreThePrompt) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"Hello"}, "Hello"},
+      {{"Why is", "the", "sky", "-n", "1", "blue?"}, "Why is the sky blue?"},
+      {{"[INST] a, b [/INST]"}, "[INST] a, b [/INST]"},  // not a list
+      {{"[1,2]"}, "[1,2]"},
+      {{"chat"}, "chat"},  // not a command
+      {{"-"}, "-"},
+      {{"--", "-5", "apples", "--"}, "-5 apples --"},
+      {{"name.gguf is a file"}, "name.gguf is a file"},
+  };
+  for (const auto& [words, prompt] : cases) {
+    CliRun cli;
+    std::vector<std::string> args = {"run", "-m", "m"};
+    args.insert(args.end(), words.begin(), words.end());
+    ASSERT_EQ(cli.run(args), 0) << cli.err.str();
+    EXPECT_EQ(cli.engine.conversations.back()[0].content, prompt);
+  }
+}
+
+TEST(Run, TheSystemMessageComesBeforeThePrompt) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"run", "-m", "m", "Hi", "--system", "Be brief."}), 0) << cli.err.str();
+  const std::vector<ChatMessage>& messages = cli.engine.conversations.back();
+  ASSERT_EQ(messages.size(), 2U);
+  EXPECT_EQ(messages[0].role + ": " + messages[0].content, "system: Be brief.");
+  EXPECT_EQ(messages[1].content, "Hi");
+}
+
 TEST(Run, AFileThatCannotBeReadIsAnError) {
   CliRun cli;
   EXPECT_EQ(cli.run({"run", "-m", "m", "-f", "/no/such/prompt"}), 1);

@@ -74,6 +74,23 @@ TEST_F(Tokenize, JsonIsOneObjectOfValidText) {
   EXPECT_EQ(boost::json::parse(cli_.out.str()).at("text").as_string(), "\uFFFDA");
 }
 
+TEST_F(Tokenize, TheFirstWordIsTheModelIfItLooksLikeOneAndNoneIsNamed) {
+  const TempFile named(vocabulary(), ".gguf");
+  EXPECT_EQ(cli_.run({"tokenize", named.string(), "--ids", "AB"}), 0) << cli_.err.str();
+  EXPECT_EQ(cli_.out.str(), "0 1 2\n");
+  EXPECT_EQ(cli_.run({"tokenize", "--ids", named.string()}, "B"), 0) << cli_.err.str();
+  EXPECT_EQ(cli_.out.str(), "0 2\n");
+  EXPECT_EQ(cli_.run({"tokenize", file_.string(), "--ids", "A"}), 0) << cli_.err.str();  // by its first bytes
+  EXPECT_EQ(cli_.out.str(), "0 1\n");
+  EXPECT_EQ(run({"--ids", "B"}), 0);
+  EXPECT_EQ(cli_.out.str(), "0 2\n");
+}
+
+TEST_F(Tokenize, TextsThatBeginWithADashStandAfterTwo) {
+  EXPECT_EQ(run({"--ids", "--no-special", "--", "B"}), 0) << cli_.err.str();
+  EXPECT_EQ(cli_.out.str(), "2\n");
+}
+
 TEST_F(Tokenize, IdsOutsideTheVocabularyAreRefused) {
   EXPECT_EQ(run({"--decode", "5"}), 1);
   EXPECT_THAT(cli_.err.str(), HasSubstr("found the id 5, expected 0 to 4"));

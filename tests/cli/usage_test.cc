@@ -2,6 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
 #include "cli/fake_engine.h"
 #include "support/temp_file.h"
 
@@ -12,10 +17,27 @@ using test::CliRun;
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr const char* kCommands[] = {"run", "chat", "serve", "info", "tokenize", "logits"};
+constexpr const char* kCommands[] = {"run", "chat", "serve", "info", "tokenize", "logits", "bench"};
+
+/// Makes every engine fail to load, with the file that it was asked for; `serve` then ends.
+void refuse_to_load(CliRun& cli) {
+  cli.load_engine = [](const EngineOptions& options) -> Result<std::unique_ptr<Engine>> {
+    return std::unexpected(Error{"cannot load " + options.model_path.string()});
+  };
+}
+
+/// The lines of a text that have more characters than a terminal has columns.
+std::vector<std::string> wide_lines(const std::string& text, std::size_t columns = 80) {
+  std::vector<std::string> wide;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (line.size() > columns) wide.push_back(line);
+  return wide;
+}
 
 TEST(Usage, NoCommandPrintsHelpAndIsWrong) {
   CliRun cli;
@@ -27,13 +49,46 @@ TEST(Usage, NoCommandPrintsHelpAndIsWrong) {
 TEST(Usage, HelpIsDoneEverywhereAndHasExamples) {
   CliRun cli;
   EXPECT_EQ(cli.run({"--help"}), 0);
-  EXPECT_THAT(cli.out.str(), AllOf(HasSubstr("Exit codes"), HasSubstr("octavo run -p")));
+  EXPECT_THAT(cli.out.str(), AllOf(HasSubstr("Exit codes"), HasSubstr("octavo run \"Why")));
+  EXPECT_THAT(wide_lines(cli.out.str()), IsEmpty());
+  EXPECT_LE(std::ranges::count(cli.out.str(), '\n'), 24) << "more than a terminal shows";
   for (const char* command : kCommands) {
     EXPECT_EQ(cli.run({command, "--help"}), 0) << command;
     EXPECT_THAT(cli.out.str(), AllOf(HasSubstr("Examples:"), HasSubstr(std::string("octavo ") + command))) << command;
-    EXPECT_THAT(cli.out.str(), Not(HasSubstr("Excludes"))) << command;
+    EXPECT_THAT(cli.out.str(), HasSubstr(std::string("Usage: octavo ") + command + " [OPTIONS]"));
+    EXPECT_THAT(wide_lines(cli.out.str()), IsEmpty()) << command;
     EXPECT_EQ(cli.err.str(), "") << command;
   }
+}
+
+TEST(Usage, HelpIsAWordAsWell) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"run", "--help"}), 0);
+  const std::string help = cli.out.str();
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"help", "run"}, {"--help", "run"}, {"run", "-h"}, {"run", "Hello", "--help"}}) {
+    EXPECT_EQ(cli.run(args), 0);
+    EXPECT_EQ(cli.out.str(), help);
+  }
+  EXPECT_EQ(cli.run({"help"}), 0);
+  EXPECT_THAT(cli.out.str(), HasSubstr("Commands:"));
+  EXPECT_EQ(cli.run({"help", "serv"}), 2);
+  EXPECT_THAT(cli.err.str(), HasSubstr("there is no command 'serv'; did you mean serve?"));
+}
+
+TEST(Usage, HelpListsOptionsInGroups) {
+  CliRun cli;
+  cli.run({"serve", "--help"});
+  std::size_t last = 0;
+  for (const char* title : {"Options:\n", "Network:\n", "Operation:\n", "Scheduling:\n", "Limits:\n", "Engine:\n",
+                            "General:\n", "Examples:\n"}) {
+    const std::size_t at = cli.out.str().find(std::string("\n") + title);
+    ASSERT_NE(at, std::string::npos) << title;
+    EXPECT_GT(at, last) << title;
+    last = at;
+  }
+  EXPECT_THAT(cli.out.str(), HasSubstr("\n  -m, --model FILE          GGUF file"));
+  EXPECT_THAT(cli.out.str(), HasSubstr("\n      --port N              Port; default 8080"));
 }
 
 TEST(Usage, VersionIsOneLine) {
@@ -48,7 +103,10 @@ TEST(Usage, WrongArgumentsAreOneLineAndExitCode2) {
       {"--fly"},
       {"run", "--fly"},
       {"run", "-p"},
-      {"run", "-p", "x", "-f", "y"},
+      {"run", "-p", "x", "words"},
+      {"run", "x", "--raw", "--system", "y"},
+      {"run", "x", "--raw=perhaps"},
+      {"run", "x", "--threads", "1", "--threads", "2"},
       {"run", "-p", "x", "-n", "0"},
       {"run", "-p", "x", "-n", "many"},
       {"run", "-p", "x", "-n", "99999999999"},
@@ -76,6 +134,13 @@ TEST(Usage, WrongArgumentsAreOneLineAndExitCode2) {
       {"run", "-p", "x", "--chunk", "0"},
       {"run", "-p", "x", "--log-level", "loud"},
       {"chat", "words"},
+      {"serve", "words"},
+      {"bench", "words"},
+      {"logits", "words", "--ids", "1"},
+      {"chat", "-m", "a.gguf", "b.gguf"},
+      {"info", "-m", "a", "b"},
+      {"tokenize", "two", "words"},
+      {"help", "fly"},
       {"info", "a", "b"},
       {"info", "a", "--context", "-5"},
       {"serve", "--port", "70000"},
@@ -127,6 +192,122 @@ TEST(Usage, WrongValuesNameTheOptionWhatWasFoundAndWhatIsExpected) {
   cli.run({"run", "-p", "x", "--kv-memory", "4G"});
   EXPECT_THAT(cli.err.str(), AllOf(HasSubstr("--kv-memory"), HasSubstr("'4G'"), HasSubstr("4GiB")));
   EXPECT_THAT(cli.err.str(), HasSubstr("octavo run --help"));
+  cli.run({"run", "x", "-n"});
+  EXPECT_THAT(cli.err.str(), StartsWith("octavo: --max-tokens: found no value, expected N; "));
+  cli.run({"run", "x", "-t", "1", "--threads", "2"});
+  EXPECT_THAT(cli.err.str(), StartsWith("octavo: --threads: found 2 values, expected one; "));
+  cli.run({"logits"});
+  EXPECT_THAT(cli.err.str(), StartsWith("octavo: --ids IDS is missing; "));
+  cli.run({"serve", "--tls-cert", "x"});
+  EXPECT_THAT(cli.err.str(), StartsWith("octavo: --tls-cert needs --tls-key; "));
+  cli.run({"tokenize", "x", "--ids", "--json"});
+  EXPECT_THAT(cli.err.str(), StartsWith("octavo: --json and --ids exclude each other; "));
+}
+
+TEST(Usage, AnUnknownWordOrOptionNamesTheNearestKnownOne) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"cht"}, "there is no command 'cht'; did you mean chat?"},
+      {{"server"}, "there is no command 'server'; did you mean serve?"},
+      {{"tok"}, "there is no command 'tok'; did you mean tokenize?"},
+      {{"fly"}, "there is no command 'fly'; octavo --help"},
+      {{"model.gguf"}, "did you mean octavo run \"model.gguf\"?"},
+      {{"Why is it so?"}, "did you mean octavo run \"Why is it so?\"?"},
+      {{"--threads", "1", "run"}, "there is no option --threads before a command"},
+      {{"run", "x", "--thread", "1"}, "there is no option --thread; did you mean --threads?"},
+      {{"run", "x", "--max-token=3"}, "there is no option --max-token; did you mean --max-tokens?"},
+      {{"run", "x", "--sede", "1"}, "there is no option --sede; did you mean --seed?"},
+      {{"run", "x", "--repeat", "1"}, "there is no option --repeat; did you mean --repeat-penalty?"},
+      {{"run", "x", "--kv-type", "q8"}, "f16, bf16, q8_0, f32; did you mean q8_0?"},
+      {{"run", "x", "--isa", "avx-2"}, "did you mean avx2?"},
+      {{"run", "x", "--kv-layout", "page"}, "did you mean paged?"},
+      {{"run", "x", "--log-level", "warn"}, "did you mean warning?"},
+      {{"serve", "--policy", "prefil-first"}, "did you mean prefill-first?"},
+      {{"bench", "--format", "jsn"}, "did you mean json?"},
+      {{"run", "- is a dash"}, "there is no option - is a dash; words that begin with - stand after --; "},
+  };
+  for (const auto& [args, message] : cases) {
+    CliRun cli;
+    EXPECT_EQ(cli.run(args), 2);
+    EXPECT_THAT(cli.err.str(), HasSubstr(message));
+  }
+}
+
+TEST(Usage, TheFirstUnknownOptionIsNamedWhateverFollows) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"tokenize", "--threads", "1", "-m", "m", "--fly", "Hello"}), 2);
+  EXPECT_THAT(cli.err.str(), StartsWith("octavo: there is no option --threads; "));
+  EXPECT_EQ(cli.run({"tokenize", "one", "two", "three"}), 2);
+  EXPECT_THAT(cli.err.str(), HasSubstr("found the words 'one' and 'two'"));
+}
+
+TEST(Usage, OptionsHaveTheNamesThatOtherProgramsGiveThem) {
+  CliRun cli;
+  ASSERT_EQ(cli.run({"run", "x", "-m", "m", "-t", "3", "-c", "50", "--temperature", "0.25"}), 0) << cli.err.str();
+  EXPECT_EQ(cli.engine.options.num_threads, 3);
+  EXPECT_EQ(cli.engine.options.max_context, 50);
+  EXPECT_EQ(cli.engine.requests.back().sampling.temperature, 0.25F);
+  ASSERT_EQ(cli.run({"chat", "-m", "m", "--ctx-size", "60", "--temp", "0.5"}, "hello\n"), 0) << cli.err.str();
+  EXPECT_EQ(cli.engine.options.max_context, 60);
+  EXPECT_EQ(cli.engine.requests.back().sampling.temperature, 0.5F);
+}
+
+TEST(Usage, ValuesMayStandBehindAnEqualsSignAlsoEmptyOnes) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"run", "x", "--model=m", "--threads=3", "-n2", "--no-repack=false"}), 0) << cli.err.str();
+  EXPECT_EQ(cli.engine.options.num_threads, 3);
+  EXPECT_EQ(cli.engine.requests.back().max_tokens, 2);
+  EXPECT_TRUE(cli.engine.options.repack);
+  EXPECT_EQ(cli.run({"run", "--model=", "-n", "2", "x"}), 2);
+  EXPECT_THAT(cli.err.str(), HasSubstr("--model: found an empty value"));
+}
+
+TEST(Usage, TheModelIsTheFirstWordIfItLooksLikeOneOrFollowsM) {
+  const test::TempFile gguf("GGUF...", ".bin");
+  const auto model_of = [](std::vector<std::string> args) {
+    CliRun cli;
+    EXPECT_EQ(cli.run(std::move(args), "hello\n"), 0) << cli.err.str();
+    return cli.engine.options.model_path.string();
+  };
+  for (const std::string command : {"run", "chat"}) {
+    EXPECT_EQ(model_of({command, "a.gguf"}), "a.gguf");
+    EXPECT_EQ(model_of({command, gguf.string()}), gguf.string());
+    EXPECT_EQ(model_of({command, "-n", "1", "a.gguf"}), "a.gguf");
+  }
+  EXPECT_EQ(model_of({"logits", "a.gguf", "--ids", "1"}), "a.gguf");
+  EXPECT_EQ(model_of({"run", "a.gguf", "Hello"}), "a.gguf");
+  EXPECT_EQ(model_of({"run", "-m", "b.gguf", "a.gguf"}), "b.gguf");  // a prompt
+  CliRun cli;
+  refuse_to_load(cli);
+  EXPECT_EQ(cli.run({"serve", "/nowhere/a.gguf", "--port", "0"}), 1);
+  EXPECT_THAT(cli.err.str(), HasSubstr("/nowhere/a.gguf"));
+  EXPECT_EQ(cli.run({"bench", "/nowhere/a.gguf", "--threads", "1"}), 1);
+  EXPECT_THAT(cli.err.str(), HasSubstr("/nowhere/a.gguf"));
+  EXPECT_EQ(cli.run({"chat", "words"}), 2);
+  EXPECT_THAT(cli.err.str(), HasSubstr("found the word 'words', expected at most one, the name of a GGUF file"));
+}
+
+TEST(Usage, AFileOfOptionsGoesAfterTheCommandLine) {
+  const test::TempFile file("# settings\nmodel = \"/nowhere/file.gguf\"\nno-repack = true\nport = 0\n");
+  CliRun cli;
+  refuse_to_load(cli);
+  EXPECT_EQ(cli.run({"serve", "--config", file.string()}), 1);
+  EXPECT_THAT(cli.err.str(), HasSubstr("/nowhere/file.gguf"));
+  for (const std::vector<std::string>& named :
+       {std::vector<std::string>{"/nowhere/word.gguf"}, {"-m", "/nowhere/word.gguf"}}) {
+    std::vector<std::string> args = {"serve", "--config", file.string()};
+    args.insert(args.end(), named.begin(), named.end());
+    EXPECT_EQ(cli.run(args), 1);
+    EXPECT_THAT(cli.err.str(), HasSubstr("/nowhere/word.gguf"));
+  }
+  for (const auto& [line, message] :
+       {std::pair("prt = 1", "prt: there is no such option; did you mean port?"),
+        std::pair("port = 1, 2", "port: found 2 values, expected 1"),
+        std::pair("no-repack = perhaps", "--no-repack: found 'perhaps', expected true or false"),
+        std::pair("[server]\nport = 1", "there is no such option")}) {
+    const test::TempFile wrong(std::string(line) + "\n");
+    EXPECT_EQ(cli.run({"serve", "--config", wrong.string()}), 2) << line;
+    EXPECT_THAT(cli.err.str(), AllOf(HasSubstr(wrong.string()), HasSubstr(message)));
+  }
 }
 
 TEST(Usage, EngineOptionsReachTheEngine) {
@@ -150,12 +331,28 @@ TEST(Usage, EngineOptionsReachTheEngine) {
   EXPECT_EQ(contiguous.engine.options.kv_layout, KvLayout::kContiguous);
 }
 
-TEST(Usage, TheDefaultModelIsInTheCacheFolderOrTheErrorNamesTheSetUp) {
+TEST(Usage, AMissingDefaultModelIsAnErrorThatSaysWhatToDoWhereTheProgramIs) {
+  const auto tree = std::filesystem::temp_directory_path() / "octavo-source-tree-test";
+  std::filesystem::create_directories(tree / "scripts");
+  std::ofstream(tree / "scripts/setup") << "x";
   CliRun cli;
   cli.cache_folder = "/no/such/cache";
-  EXPECT_EQ(cli.run({"run", "-p", "x"}), 1);
+  cli.program = tree / "build/release/octavo";
+  EXPECT_EQ(cli.run({"run", "x"}), 1);
   EXPECT_THAT(cli.err.str(), AllOf(HasSubstr("/no/such/cache/octavo/models/SmolLM2-135M-Instruct.Q4_1.gguf"),
-                                   HasSubstr("scripts/setup")));
+                                   HasSubstr("fetch it with " + (tree / "scripts/setup").string())));
+  std::filesystem::remove_all(tree);
+  for (const char* installed : {"", "/usr/bin/octavo", "/octavo"}) {
+    cli.program = installed;
+    EXPECT_EQ(cli.run({"run", "x"}), 1);
+    EXPECT_THAT(cli.err.str(),
+                AllOf(HasSubstr("/no/such/cache/octavo/models/SmolLM2-135M-Instruct.Q4_1.gguf"),
+                      HasSubstr("octavo run model.gguf \"Hello\", or -m model.gguf"), Not(HasSubstr("scripts/setup"))));
+  }
+}
+
+TEST(Usage, TheDefaultModelIsInTheCacheFolder) {
+  CliRun cli;
   cli.cache_folder.clear();
   EXPECT_EQ(cli.run({"run", "-p", "x"}), 1);
   EXPECT_THAT(cli.err.str(), HasSubstr("XDG_CACHE_HOME"));

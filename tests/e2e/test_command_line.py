@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import time
@@ -182,12 +183,80 @@ class Tokenize(unittest.TestCase):
             self.assertTrue(support.tokenize(support.TEST_DATA / f"ggml-vocab-{name}.gguf", "Hello world"))
 
 
+class FirstMinutes(unittest.TestCase):
+    """As somebody would try it who has read nothing."""
+
+    TURN = ("<|im_start|>system\n{}<|im_end|>\n<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n")
+    SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
+
+    def prompt_tokens(self, user, system=SYSTEM):
+        return len(support.tokenize(support.SMOLLM2, self.TURN.format(system, user)))
+
+    def test_words_are_the_prompt_and_the_model_may_be_the_first(self):
+        flagged = json.loads(support.octavo_ok("run", "-m", support.SMOLLM2, "-p", "Say hello", "--json", *GREEDY))
+        for words in (("Say hello",), ("Say", "hello"), (support.SMOLLM2, "Say hello"), (support.SMOLLM2, "Say", "hello")):
+            result = json.loads(support.octavo_ok("run", *words, "--json", *GREEDY))
+            self.assertEqual(result["tokens"], flagged["tokens"])
+        self.assertEqual(support.octavo_ok("tokenize", support.GEMMA3, "--ids", "Hello"),
+                         support.octavo_ok("tokenize", "-m", support.GEMMA3, "--ids", "Hello"))
+        self.assertEqual(support.octavo_ok("info", "-m", support.GEMMA3), support.octavo_ok("info", support.GEMMA3))
+        self.assertTrue(support.octavo_ok("chat", support.SMOLLM2, *GREEDY, stdin="Say hello\n/bye\n").strip())
+
+    def test_a_document_that_is_piped_in_is_part_of_the_prompt(self):
+        document, question = "Ada wrote the first program.\nIt was 1843.", "Sum this up:"
+        result = json.loads(support.octavo_ok("run", question, "--json", *GREEDY, stdin=document + "\n"))
+        self.assertEqual(result["prompt_tokens"], self.prompt_tokens(f"{document}\n\n{question}"))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "document.txt")
+            path.write_text(document + "\n")
+            of_file = json.loads(support.octavo_ok("run", "-f", path, "-p", question, "--json", *GREEDY))
+        self.assertEqual(of_file["tokens"], result["tokens"])
+
+    def test_an_input_that_is_no_text_changes_nothing(self):
+        args = [support.OCTAVO, "run", "Say hello", "--json", *map(str, GREEDY)]
+        alone = json.loads(support.octavo_ok(*args[1:]))
+        for options in ({"stdin": subprocess.DEVNULL}, {"preexec_fn": lambda: os.close(0)}):
+            done = subprocess.run(args, capture_output=True, text=True, timeout=support.TIMEOUT_S, check=True, **options)
+            self.assertEqual(json.loads(done.stdout)["tokens"], alone["tokens"])
+            self.assertEqual(done.stderr, "")
+
+    def test_an_idle_pipe_that_was_inherited_does_not_stop_the_answer(self):
+        process = subprocess.Popen([support.OCTAVO, "run", "Say hello", *map(str, GREEDY)], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        answer, notes = process.stdout.read(), process.stderr.read()  # nothing is ever written to it
+        for stream in (process.stdin, process.stdout, process.stderr):
+            stream.close()
+        self.assertEqual(process.wait(timeout=support.TIMEOUT_S), 0)
+        self.assertTrue(answer.strip())
+        self.assertIn("nothing has come from standard input", notes)
+
+    def test_a_system_message_takes_the_place_of_the_templates(self):
+        result = json.loads(support.octavo_ok("run", "Hi", "--system", "Answer in French.", "--json", *GREEDY))
+        self.assertEqual(result["prompt_tokens"], self.prompt_tokens("Hi", system="Answer in French."))
+
+    def test_slips_are_answered_with_what_may_have_been_meant(self):
+        for args, meant in ((("rnu", "Hello"), "run"), (("run", "Hello", "--max-token", 3), "--max-tokens"),
+                            (("run", "Hello", "--kv-type", "q8"), "q8_0")):
+            done = support.octavo(*args)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"did you mean {meant}?", done.stderr)
+
+
 class DefaultModel(unittest.TestCase):
     def test_without_m_a_missing_default_model_is_an_error_that_names_the_setup_script(self):
         with tempfile.TemporaryDirectory() as empty:
             done = support.octavo("run", "-p", "Hello", env={"XDG_CACHE_HOME": empty})
         self.assertEqual(done.returncode, 1)
         self.assertIn("scripts/setup", done.stderr)
+
+    def test_an_installed_program_says_how_to_name_a_model(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(shutil.copy(support.OCTAVO, folder))
+            done = subprocess.run([program, "run", "Hello"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  env={**os.environ, "XDG_CACHE_HOME": folder}, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('octavo run model.gguf "Hello"', done.stderr)
+        self.assertNotIn("scripts/setup", done.stderr)
 
 
 if __name__ == "__main__":

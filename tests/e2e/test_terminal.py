@@ -126,13 +126,36 @@ class Chat(unittest.TestCase):
         terminal.send("/quit\r")
         self.assertEqual(terminal.finish(), 0)
 
+    def test_bye_leaves_and_a_slip_is_answered_with_the_command(self):
+        terminal, at = self.start()
+        terminal.send("/rest\r")
+        at = self.prompt(terminal, terminal.wait_for(r"did you mean /reset\?", at))
+        terminal.send("/bye\r")
+        self.assertEqual(terminal.finish(), 0)
+
     def test_end_of_input_quits(self):
         terminal, _ = self.start()
         terminal.send("\x04")
         self.assertEqual(terminal.finish(), 0)
 
 
+class Help(unittest.TestCase):
+    def test_the_program_alone_fits_a_terminal(self):
+        terminal = Terminal()
+        self.assertEqual(terminal.finish(), 2)
+        lines = terminal.screen.splitlines()
+        self.assertLess(len(lines), 25)
+        self.assertLessEqual(max(map(len, lines)), 80)
+        self.assertIn("octavo run", terminal.screen)
+
+
 class Run(unittest.TestCase):
+    def test_a_prompt_in_words_is_answered_at_once_in_a_terminal(self):
+        terminal = Terminal("run", "Say hello", "--temp", 0, "-n", 8)
+        self.assertEqual(terminal.finish(), 0)
+        self.assertRegex(terminal.screen, r"tokens/s")
+        self.assertNotIn("standard input", terminal.screen)
+
     def test_closes_with_one_line_of_figures(self):
         terminal = Terminal("run", "-m", support.SMOLLM2, "--raw", "-p", "The capital of France is", "--temp", 0, "-n", 8)
         self.assertEqual(terminal.finish(), 0)
