@@ -1,4 +1,8 @@
 # Read by CPack for each generator: what goes into which package.
+if(NOT "${CPACK_OCTAVO_ISA_LEVELS}" STREQUAL "${CPACK_OCTAVO_ALL_ISA_LEVELS}")
+  message(FATAL_ERROR "A package is for any processor, but this build has only ${CPACK_OCTAVO_ISA_LEVELS}: "
+    "configure it with -DOCTAVO_ISA_LEVELS=all")
+endif()
 if(CPACK_GENERATOR STREQUAL "DEB")
   set(CPACK_COMPONENTS_ALL program service)
 else()

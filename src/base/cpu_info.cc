@@ -13,7 +13,20 @@
 namespace octavo {
 namespace {
 
-constexpr std::array<std::string_view, kNumIsaLevels> kIsaNames = {"scalar", "avx2", "avxvnni", "avx512vnni", "neon"};
+/// The levels whose kernels are in this build; src/kernels/dispatch.cc has a row for each.
+constexpr std::array<bool, kNumIsaLevels> kBuilt = {OCTAVO_HAS_SCALAR, OCTAVO_HAS_AVX2, OCTAVO_HAS_AVXVNNI,
+                                                    OCTAVO_HAS_AVX512VNNI, OCTAVO_HAS_NEON};
+constexpr std::string_view kHowToBuild = "configure it with -DOCTAVO_ISA_LEVELS=all for every level";
+
+bool contains(const std::vector<IsaLevel>& levels, IsaLevel level) {
+  return std::find(levels.begin(), levels.end(), level) != levels.end();
+}
+
+std::string names_of(const std::vector<IsaLevel>& levels) {
+  std::string names;
+  for (const IsaLevel level : levels) names += (names.empty() ? "" : ", ") + std::string(isa_name(level));
+  return names;
+}
 
 std::optional<std::string> read_first_line(const std::string& path) {
   std::ifstream file(path);
@@ -83,44 +96,43 @@ std::optional<std::uint64_t> cgroup_free_bytes(const std::string& folder) {
 
 std::string_view isa_name(IsaLevel level) { return kIsaNames[static_cast<std::size_t>(level)]; }
 
-bool isa_supported(IsaLevel level) {
-#if defined(__x86_64__)
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
-  switch (level) {
-    case IsaLevel::kScalar: return true;
-    case IsaLevel::kAvx2: return avx2;
-    case IsaLevel::kAvxVnni: return avx2 && __builtin_cpu_supports("avxvnni");
-    case IsaLevel::kAvx512Vnni:
-      return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-             __builtin_cpu_supports("avx512vnni");
-    case IsaLevel::kNeon: return false;
-  }
-  return false;
-#elif defined(__aarch64__)
-  return level == IsaLevel::kScalar || level == IsaLevel::kNeon;
-#else
-  return level == IsaLevel::kScalar;
-#endif
+std::vector<IsaLevel> IsaLevels::usable() const {
+  std::vector<IsaLevel> both;
+  for (const IsaLevel level : built)
+    if (contains(processor, level)) both.push_back(level);
+  return both;
 }
 
-std::vector<IsaLevel> supported_isa_levels() {
-  std::vector<IsaLevel> levels;
-  for (int i = 0; i < kNumIsaLevels; ++i)
-    if (const auto level = static_cast<IsaLevel>(i); isa_supported(level)) levels.push_back(level);
+IsaLevels isa_levels() {
+  IsaLevels levels;
+  for (int i = 0; i < kNumIsaLevels; ++i) {
+    const auto level = static_cast<IsaLevel>(i);
+    if (kBuilt[static_cast<std::size_t>(i)]) levels.built.push_back(level);
+    if (processor_has(level)) levels.processor.push_back(level);
+  }
   return levels;
 }
 
-Result<IsaLevel> parse_isa(std::string_view name) {
-  const std::vector<IsaLevel> supported = supported_isa_levels();
-  if (name == "auto") return supported.back();
-  std::string names;
-  for (const IsaLevel level : supported) names += (names.empty() ? "" : ", ") + std::string(isa_name(level));
+bool isa_supported(IsaLevel level) { return kBuilt[static_cast<std::size_t>(level)] && processor_has(level); }
+
+std::vector<IsaLevel> supported_isa_levels() { return isa_levels().usable(); }
+
+Result<IsaLevel> parse_isa(std::string_view name, const IsaLevels& levels) {
+  const std::vector<IsaLevel> usable = levels.usable();
+  if (name == "auto") {
+    if (!usable.empty()) return usable.back();
+    return fail("this build has the instruction sets: {}, and this processor: {}; {}", names_of(levels.built),
+                names_of(levels.processor), kHowToBuild);
+  }
   const auto found = std::find(kIsaNames.begin(), kIsaNames.end(), name);
-  if (found == kIsaNames.end()) return fail("unknown instruction set '{}'; this processor has: {}", name, names);
+  if (found == kIsaNames.end()) return fail("unknown instruction set '{}'; here there are: {}", name, names_of(usable));
   const auto level = static_cast<IsaLevel>(found - kIsaNames.begin());
-  if (!isa_supported(level))
-    return fail("instruction set '{}' is not supported by this processor, which has: {}", name, names);
+  if (!contains(levels.processor, level))
+    return fail("instruction set '{}' is not supported by this processor, which has: {}", name,
+                names_of(levels.processor));
+  if (!contains(levels.built, level))
+    return fail("instruction set '{}' is not in this build, which has: {}; {}", name, names_of(levels.built),
+                kHowToBuild);
   return level;
 }
 

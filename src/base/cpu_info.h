@@ -7,24 +7,32 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/isa_level.h"
 
 namespace octavo {
-
-/// Instruction-set levels that kernels are compiled for, weakest first within an architecture.
-enum class IsaLevel : std::uint8_t { kScalar, kAvx2, kAvxVnni, kAvx512Vnni, kNeon };
-inline constexpr int kNumIsaLevels = 5;
 
 /// The name used on the command line: scalar, avx2, avxvnni, avx512vnni, neon.
 std::string_view isa_name(IsaLevel level);
 
-/// True if the processor and the system can run code of this level.
+/// Levels of this build and of the processor at hand, weakest first; tests name levels of their own.
+struct IsaLevels {
+  std::vector<IsaLevel> built;      // those with kernels, by OCTAVO_ISA_LEVELS when the build was configured
+  std::vector<IsaLevel> processor;  // those that the processor and the system can run
+
+  /// Those that are both: empty if a build for another processor was brought here.
+  std::vector<IsaLevel> usable() const;
+};
+IsaLevels isa_levels();
+
+/// True if this build has the level and the processor and the system can run it.
 bool isa_supported(IsaLevel level);
 
-/// Levels this processor can run, weakest first; never empty (scalar always runs).
+/// isa_levels().usable(). With all levels built it is never empty: scalar always runs.
 std::vector<IsaLevel> supported_isa_levels();
 
-/// "auto" gives the strongest level; a name gives that level. Errors: unknown name, level the processor lacks.
-Result<IsaLevel> parse_isa(std::string_view name);
+/// "auto" gives the strongest usable level; a name gives that level. Errors: an unknown name, a level that the
+/// processor lacks, one that was not built, and "auto" where no level is usable.
+Result<IsaLevel> parse_isa(std::string_view name, const IsaLevels& levels = isa_levels());
 
 /// Where the system tells about itself; tests name folders of their own.
 struct SystemFolders {

@@ -52,13 +52,15 @@ Result<void> check_options(const ContiguousKvOptions& options) {
 }  // namespace
 
 struct ContiguousKvCache::Memory {
-  // Both are chosen once: every level rounds alike, so the fastest one writes.
-  const KernelTable& kernels = kernel_table(supported_isa_levels().back());
+  const KernelTable& kernels;
   AlignedBuffer<std::uint8_t> buffer;  // [K, V][batch][kv_heads][capacity][position_elements]
 };
 
+// Every level rounds alike, so the fastest one writes; create() has made sure that there is one.
 ContiguousKvCache::ContiguousKvCache(const ContiguousKvOptions& options)
-    : options_(options), lengths_(static_cast<std::size_t>(options.batch)), memory_(std::make_unique<Memory>()) {}
+    : options_(options),
+      lengths_(static_cast<std::size_t>(options.batch)),
+      memory_(new Memory{.kernels = kernel_table(supported_isa_levels().back()), .buffer = {}}) {}
 ContiguousKvCache::~ContiguousKvCache() = default;
 ContiguousKvCache::ContiguousKvCache(ContiguousKvCache&&) noexcept = default;
 ContiguousKvCache& ContiguousKvCache::operator=(ContiguousKvCache&&) noexcept = default;
@@ -70,6 +72,7 @@ Result<ContiguousKvCache> ContiguousKvCache::create(const ContiguousKvOptions& o
     return fail("contiguous KV cache: {} rows of {} heads of {} dimensions over {} tokens are too many to address",
                 options.batch, options.num_kv_heads, options.head_dim, options.max_seq_len);
   try {
+    OCTAVO_TRY_VOID(parse_isa("auto"));
     ContiguousKvCache cache(options);
     OCTAVO_TRY_VOID(cache.grow(std::min(options.initial_capacity, options.max_seq_len)));
     return cache;

@@ -106,6 +106,7 @@ PagedKvCache::~PagedKvCache() = default;
 
 Result<std::unique_ptr<PagedKvCache>> PagedKvCache::create(const PagedKvOptions& options) try {
   OCTAVO_TRY_VOID(check_options(options));
+  OCTAVO_TRY(const IsaLevel fastest, parse_isa("auto"));
   std::vector<Group> groups = make_groups(options.layer_windows);
   const KvShape shape = make_shape(options, groups);
   const bool paged = options.layout == KvLayout::kPaged;
@@ -115,7 +116,7 @@ Result<std::unique_ptr<PagedKvCache>> PagedKvCache::create(const PagedKvOptions&
   cache->impl_ = std::make_unique<Impl>(options, std::move(storage));
   Impl& impl = *cache->impl_;
   impl.block_size = impl.storage.shape().block_size;
-  impl.write_token = kernel_table(supported_isa_levels().back()).write_kv[static_cast<std::size_t>(options.type)];
+  impl.write_token = kernel_table(fastest).write_kv[static_cast<std::size_t>(options.type)];
   impl.layer_places.resize(options.layer_windows.size());
   impl.runs.resize(groups.size());
   if (paged && options.prefix_cache && !impl.options.hasher) {

@@ -33,6 +33,33 @@ TEST(CpuInfo, UnknownAndMissingLevelsAreErrorsThatListTheOthers) {
   }
 }
 
+// A build with OCTAVO_ISA_LEVELS=native has one level.
+TEST(CpuInfo, ALevelThatWasNotBuiltIsAnErrorThatSaysHowToBuildIt) {
+  const IsaLevels levels{.built = {IsaLevel::kAvx512Vnni},
+                         .processor = {IsaLevel::kScalar, IsaLevel::kAvx2, IsaLevel::kAvx512Vnni}};
+  EXPECT_EQ(parse_isa("auto", levels), IsaLevel::kAvx512Vnni);
+  EXPECT_EQ(parse_isa("avx512vnni", levels), IsaLevel::kAvx512Vnni);
+  EXPECT_EQ(parse_isa("avx2", levels).error().message,
+            "instruction set 'avx2' is not in this build, which has: avx512vnni; configure it with "
+            "-DOCTAVO_ISA_LEVELS=all for every level");
+  EXPECT_EQ(parse_isa("neon", levels).error().message,
+            "instruction set 'neon' is not supported by this processor, which has: scalar, avx2, avx512vnni");
+  EXPECT_EQ(parse_isa("sse9", levels).error().message, "unknown instruction set 'sse9'; here there are: avx512vnni");
+}
+
+TEST(CpuInfo, ABuildForAnotherProcessorIsAnErrorAndNoCrash) {
+  const IsaLevels levels{.built = {IsaLevel::kAvx512Vnni}, .processor = {IsaLevel::kScalar, IsaLevel::kAvx2}};
+  EXPECT_TRUE(levels.usable().empty());
+  EXPECT_EQ(parse_isa("auto", levels).error().message,
+            "this build has the instruction sets: avx512vnni, and this processor: scalar, avx2; configure it with "
+            "-DOCTAVO_ISA_LEVELS=all for every level");
+}
+
+TEST(CpuInfo, TheTestsBuildHasEveryLevelOfItsArchitecture) {
+  const IsaLevels levels = isa_levels();
+  for (const IsaLevel level : levels.processor) EXPECT_THAT(levels.built, testing::Contains(level));
+}
+
 TEST(CpuInfo, CountsAndSizesArePlausible) {
   EXPECT_GE(usable_cpus(), 1);
   EXPECT_LE(usable_cpus(), static_cast<int>(std::thread::hardware_concurrency()));

@@ -189,12 +189,14 @@ void attend_tile(const TileSource& from, const AttentionItem& item, const Attent
 
 /// How many of the `left` queries that have not met a tile go over it side by side: as many as there can be, except
 /// that
+/// - a level may take fewer (kPassQueries);
 /// - two passes are as long as each other, so that each has time for its half of what is fetched;
 /// - with 16 registers five to seven queries of q8_0 are faster in two passes, and three or four beside eight. Those of
 ///   i16, twice as many bytes, rather wait for memory once.
 template <KvElement E>
 constexpr int queries_of_pass(int left) {
   constexpr int kMost = kMaxTileQueries;
+  if (kPassQueries < kFewQueries) return left < kPassQueries ? left : kPassQueries;
   if (left <= kFewQueries) return left;
   if (kSmallPasses<E>) return 3;
   if (kLanes != 8) return left <= kMost ? left : left <= 2 * kMost ? (left + 1) / 2 : kMost;
@@ -215,11 +217,16 @@ inline void attend_queries(const TileSource& from, const AttentionItem& item, co
   switch (count) {
     case 1: return attend_tile<E, 1>(from, item, queries, tile, ahead, part);
     case 2: return attend_tile<E, 2>(from, item, queries, tile, ahead, part);
-    case 3: return attend_tile<E, 3>(from, item, queries, tile, ahead, part);
-    case 4: return attend_tile<E, 4>(from, item, queries, tile, ahead, part);
     default: break;
   }
-  if constexpr (!kSmallPasses<E>) {
+  if constexpr (kPassQueries >= kFewQueries) {
+    switch (count) {
+      case 3: return attend_tile<E, 3>(from, item, queries, tile, ahead, part);
+      case 4: return attend_tile<E, 4>(from, item, queries, tile, ahead, part);
+      default: break;
+    }
+  }
+  if constexpr (!kSmallPasses<E> && kPassQueries == kMaxTileQueries) {
     switch (count) {
       case 5: return attend_tile<E, 5>(from, item, queries, tile, ahead, part);
       case 6: return attend_tile<E, 6>(from, item, queries, tile, ahead, part);

@@ -17,6 +17,7 @@ using Mask = __mmask16;
 #define OCTAVO_KERNEL_PART __attribute__((always_inline)) inline
 inline constexpr int kLanes = 16;
 inline constexpr int kTileRows = 8;
+inline constexpr int kPassQueries = 8;  // query rows that attention takes over a tile at once, at most
 inline constexpr int kWideBias = 128;
 
 inline F32 f32_zero() { return _mm512_setzero_ps(); }

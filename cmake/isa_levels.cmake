@@ -1,0 +1,71 @@
+# Which instruction-set levels are built: OCTAVO_ISA_LEVELS, resolved into the list octavo_isa_levels. Their names are
+# those of src/base/isa_level.h, their flags in src/kernels/CMakeLists.txt. A level takes the compiler up to two minutes,
+# and one program runs one level: who builds only for this machine needs only its strongest. Packages and tests need all.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(octavo_all_isa_levels scalar avx2 avxvnni avx512vnni)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(octavo_all_isa_levels scalar neon)
+else()
+  set(octavo_all_isa_levels scalar)
+endif()
+set(OCTAVO_ISA_LEVELS all CACHE STRING
+  "Instruction sets to build kernels for: all, native (the strongest of this machine), or a list of names")
+
+# octavo_find_native_level(OUT): the level that `--isa auto` of a build with all of them would choose on this machine.
+# Asked at each configuration, because a build folder may have been made on another machine.
+function(octavo_find_native_level out)
+  if(CMAKE_CROSSCOMPILING)
+    message(FATAL_ERROR "OCTAVO_ISA_LEVELS=native means the machine that builds, but this build is for another: "
+      "name its levels, or all")
+  endif()
+  unset(octavo_native_ran CACHE)
+  unset(octavo_native_compiled CACHE)
+  try_run(octavo_native_ran octavo_native_compiled ${CMAKE_BINARY_DIR}/native_level
+    SOURCES ${PROJECT_SOURCE_DIR}/cmake/native_level.cc
+    CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${PROJECT_SOURCE_DIR}/src
+    COMPILE_OUTPUT_VARIABLE errors RUN_OUTPUT_VARIABLE level)
+  if(NOT octavo_native_compiled OR NOT octavo_native_ran EQUAL 0)
+    message(FATAL_ERROR "OCTAVO_ISA_LEVELS=native: the program that asks the processor did not compile and run; "
+      "name levels, or all\n${errors}")
+  endif()
+  set(${out} ${level} PARENT_SCOPE)
+endfunction()
+
+if(OCTAVO_ISA_LEVELS STREQUAL "all")
+  set(octavo_isa_levels ${octavo_all_isa_levels})
+elseif(OCTAVO_ISA_LEVELS STREQUAL "native")
+  octavo_find_native_level(octavo_isa_levels)
+else()
+  set(octavo_isa_levels ${OCTAVO_ISA_LEVELS})
+endif()
+list(LENGTH octavo_isa_levels octavo_num_isa_levels)
+foreach(level IN LISTS octavo_isa_levels)
+  if(NOT level IN_LIST octavo_all_isa_levels)
+    set(octavo_num_isa_levels 0)
+  endif()
+endforeach()
+if(octavo_num_isa_levels EQUAL 0)
+  list(JOIN octavo_all_isa_levels ", " names)
+  message(FATAL_ERROR "OCTAVO_ISA_LEVELS: found \"${OCTAVO_ISA_LEVELS}\", expected all, native or some of ${names}")
+endif()
+
+# octavo_tell_isa_levels(TARGET): OCTAVO_HAS_SCALAR, OCTAVO_HAS_AVX2, ...: 1 for the levels that are built, else 0.
+function(octavo_tell_isa_levels target)
+  foreach(level scalar avx2 avxvnni avx512vnni neon)
+    string(TOUPPER ${level} name)
+    if(level IN_LIST octavo_isa_levels)
+      target_compile_definitions(${target} PRIVATE OCTAVO_HAS_${name}=1)
+    else()
+      target_compile_definitions(${target} PRIVATE OCTAVO_HAS_${name}=0)
+    endif()
+  endforeach()
+endfunction()
+
+# octavo_need_all_isa_levels(WHO): ends the configuration unless all levels are built.
+function(octavo_need_all_isa_levels who)
+  foreach(level IN LISTS octavo_all_isa_levels)
+    if(NOT level IN_LIST octavo_isa_levels)
+      message(FATAL_ERROR "${who} OCTAVO_ISA_LEVELS=all, found \"${OCTAVO_ISA_LEVELS}\"")
+    endif()
+  endforeach()
+endfunction()

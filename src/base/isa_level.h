@@ -1,0 +1,43 @@
+// The instruction-set levels, and which of them a processor has.
+//
+// A header on its own: base/cpu_info.h asks it at run time, and CMake before it configures a build for this machine
+// (cmake/isa_levels.cmake), so that both decide alike. Any thread may call it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace octavo {
+
+/// Instruction-set levels that kernels are compiled for, weakest first within an architecture.
+enum class IsaLevel : std::uint8_t { kScalar, kAvx2, kAvxVnni, kAvx512Vnni, kNeon };
+inline constexpr int kNumIsaLevels = 5;
+
+/// The names used on the command line and by CMake, in the order of the levels.
+inline constexpr std::array<std::string_view, kNumIsaLevels> kIsaNames = {"scalar", "avx2", "avxvnni", "avx512vnni",
+                                                                          "neon"};
+
+/// True if the processor and the system can run code of this level.
+inline bool processor_has([[maybe_unused]] IsaLevel level) {
+#if defined(__x86_64__)
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  switch (level) {
+    case IsaLevel::kScalar: return true;
+    case IsaLevel::kAvx2: return avx2;
+    case IsaLevel::kAvxVnni: return avx2 && __builtin_cpu_supports("avxvnni");
+    case IsaLevel::kAvx512Vnni:
+      return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+             __builtin_cpu_supports("avx512vnni");
+    case IsaLevel::kNeon: return false;
+  }
+  return false;
+#elif defined(__aarch64__)
+  return level == IsaLevel::kScalar || level == IsaLevel::kNeon;
+#else
+  return level == IsaLevel::kScalar;
+#endif
+}
+
+}  // namespace octavo

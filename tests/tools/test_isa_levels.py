@@ -1,0 +1,67 @@
+"""OCTAVO_ISA_LEVELS: which kernels a build compiles, and what refuses a build that has not all of them."""
+import os
+import pathlib
+import platform
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+X86 = platform.machine() == "x86_64"
+ALL = ["avx2", "avx512vnni", "avxvnni", "scalar"] if X86 else ["neon", "scalar"]
+
+
+def strongest():
+    """This machine's strongest level, by the system's own list of what the processor has."""
+    if not X86:
+        return "neon"
+    flags = next(line for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags"))
+    flags = set(flags.split())
+    if not {"avx2", "fma", "f16c"} <= flags:
+        return "scalar"
+    if {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512_vnni"} <= flags:
+        return "avx512vnni"
+    return "avxvnni" if "avx_vnni" in flags else "avx2"
+
+
+class IsaLevels(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.build = pathlib.Path(folder.name)
+
+    def configure(self, *options):
+        return subprocess.run(["cmake", "-S", ROOT, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+                               f"-DCMAKE_CXX_COMPILER={os.environ['OCTAVO_CXX']}", "-DOCTAVO_BUILD_BENCH=OFF",
+                               "-DOCTAVO_BUILD_EXAMPLES=OFF", *options], capture_output=True, text=True, check=False)
+
+    def levels(self):
+        targets = subprocess.run(["ninja", "-C", self.build, "-t", "targets", "all"], capture_output=True, text=True,
+                                 check=True).stdout
+        units = [line.split(":")[0] for line in targets.splitlines() if "/isa/kernels_" in line]
+        return sorted(pathlib.Path(unit).name.removeprefix("kernels_").removesuffix(".cc.o") for unit in units)
+
+    def test_native_is_the_strongest_level_alone_and_no_package_is_made_of_it(self):
+        done = self.configure("-DOCTAVO_BUILD_TESTS=OFF", "-DOCTAVO_ISA_LEVELS=native")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.levels(), [strongest()])
+        packed = subprocess.run(["cpack", "--config", self.build / "CPackConfig.cmake", "-G", "TGZ"], cwd=self.build,
+                                capture_output=True, text=True, check=False)
+        self.assertNotEqual(packed.returncode, 0)
+        self.assertIn("OCTAVO_ISA_LEVELS=all", packed.stderr)
+
+        done = self.configure("-DOCTAVO_ISA_LEVELS=all")  # as scripts/test does in a folder that scripts/run made
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.levels(), ALL)
+
+    def test_tests_and_unknown_names_are_refused(self):
+        done = self.configure("-DOCTAVO_BUILD_TESTS=ON", "-DOCTAVO_ISA_LEVELS=scalar")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("OCTAVO_ISA_LEVELS=all", done.stderr)
+        done = self.configure("-DOCTAVO_BUILD_TESTS=OFF", "-DOCTAVO_ISA_LEVELS=sse9")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn('found "sse9"', done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
