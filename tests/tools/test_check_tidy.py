@@ -1,0 +1,90 @@
+"""clang-tidy over several files as one unit: findings are named, names given twice do not meet, clean units are kept."""
+import contextlib
+import io
+import json
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import check_tidy
+
+PROGRAM = os.environ.get("OCTAVO_CLANG_TIDY", "clang-tidy-19")
+CLEAN = "namespace octavo {\nint twice(int x) { return 2 * x; }\n}  // namespace octavo\n"
+ZERO_POINTER = "namespace octavo {\nint* nobody() { return 0; }\n}  // namespace octavo\n"
+
+
+class Units(unittest.TestCase):
+    def clash(self, a, b):
+        return check_tidy.clash(check_tidy.names_given(a), check_tidy.names_given(b))
+
+    def test_files_that_give_a_name_twice_are_kept_apart(self):
+        self.assertTrue(self.clash("struct Parser {\n", "class Parser : Base {\n"))
+        self.assertTrue(self.clash("bool is_word(char c) {\n", "template <class T>\nbool is_word(T c) {\n"))
+        self.assertTrue(self.clash("constexpr int kMost = 3;\n", "constexpr std::size_t kMost{4};\n"))
+        self.assertTrue(self.clash("constexpr int kTable[] = {1};\n", "const char* const kTable[2] = {};\n"))
+        self.assertTrue(self.clash("#define STEP 1\n", "#define STEP 2\n"))
+        self.assertTrue(self.clash("using Clock = std::chrono::steady_clock;\n", "using Clock = Fake;\n"))
+
+    def test_members_uses_and_equal_aliases_do_not_clash(self):
+        self.assertFalse(self.clash("int Reader::next() {\n  return count(1);\n", "int Writer::next() {\n  count(2);\n"))
+        self.assertFalse(self.clash("namespace octavo {\n", "namespace octavo {\n"))
+        self.assertFalse(self.clash("using tcp = asio::ip::tcp;\n", "using tcp = asio::ip::tcp;\n"))
+
+
+@unittest.skipUnless(shutil.which(PROGRAM), f"no {PROGRAM} here")
+class Tidy(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name).resolve()
+        (self.root / "src").mkdir()
+        (self.root / ".clang-tidy").write_text("Checks: '-*,modernize-use-nullptr'\nHeaderFilterRegex: '.*'\n")
+        environment = mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(self.root / "cache")})
+        environment.start()
+        self.addCleanup(environment.stop)
+
+    def check(self, **sources):
+        """(exit code, output) for src/NAME.cc with these texts."""
+        entries = []
+        for name, text in sources.items():
+            file = self.root / "src" / f"{name}.cc"
+            file.write_text(text)
+            entries.append({"directory": str(self.root), "file": str(file),
+                            "command": f"ccache c++ -O2 -include nowhere/pch.hxx -o {name}.o -c {file}"})
+        (self.root / "compile_commands.json").write_text(json.dumps(entries))
+        out = io.StringIO()
+        arguments = ["check_tidy.py", "--build", str(self.root), "--clang-tidy", PROGRAM, "--jobs", "1", str(self.root)]
+        with mock.patch.object(sys, "argv", arguments), contextlib.redirect_stdout(out):
+            return check_tidy.main(), out.getvalue()
+
+    def test_a_finding_in_one_of_several_files_is_reported_with_its_file(self):
+        code, out = self.check(a=CLEAN, b=ZERO_POINTER)
+        self.assertEqual(code, 1)
+        self.assertRegex(out, r"src/b\.cc:2:\d+: error: use nullptr")
+        self.assertIn("1 of 2 files are clean", out)
+        self.assertNotRegex(out, "suspicious|file not found")
+
+    def test_files_that_do_not_compile_together_are_read_alone(self):
+        # Each file is right; together the indented macro of one breaks the other.
+        code, out = self.check(a="  #define twice int\n", b=CLEAN)
+        self.assertEqual((code, "2 of 2 files are clean" in out), (0, True), out)
+        code, out = self.check(a="  #define twice int\n", b=CLEAN, c=ZERO_POINTER)
+        self.assertEqual((code, "2 of 3 files are clean" in out), (1, True), out)
+
+    def test_a_clean_unit_is_read_again_once_it_changes(self):
+        self.assertEqual(self.check(a=CLEAN, b=CLEAN.replace("twice", "double_of"))[0], 0)
+        with mock.patch.object(check_tidy.subprocess, "run", wraps=check_tidy.subprocess.run) as runs:
+            self.assertEqual(self.check(a=CLEAN, b=CLEAN.replace("twice", "double_of"))[0], 0)
+            self.assertFalse([call for call in runs.call_args_list if "--quiet" in call.args[0]])
+        self.assertEqual(self.check(a=CLEAN, b=ZERO_POINTER)[0], 1)
+
+    def test_processor_time_is_said(self):
+        self.assertRegex(self.check(a=CLEAN)[1], r"1 of 1 files are clean, \d+ s of processor time\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()
