@@ -125,12 +125,14 @@ void add_limit_options(Command& app, ServeOptions& options) {
   add_size(app, "--max-answer-size", options.server.service.max_answer_bytes, 1024, kMaxHeldBytes,
            "Held of one answer that is not streamed; default 64MiB");
   add_size(app, "--max-held-size", options.server.service.max_held_bytes, 1024, kMaxHeldBytes,
-           "Of all of these together; default 512MiB");
+           "Of all of these together, until they are written; default 512MiB");
   add_integer(app, "--max-json-depth", options.max_json_depth, 1, 1024, "Levels of nesting; default 32");
   constexpr float kLeast = 0.001F;
   add_seconds(app, "--read-timeout", limits.read_timeout, "From a request's first byte to its last; default 30",
               kLeast);
   add_seconds(app, "--write-timeout", limits.write_timeout, "Without the client taking a byte; default 30", kLeast);
+  add_size(app, "--min-write-rate", limits.min_write_rate, 0, std::uint64_t{1} << 30,
+           "Bytes a second that a client must take of an answer, but for --write-timeout; default 64KiB; 0: any");
   add_seconds(app, "--idle-timeout", limits.idle_timeout, "Of a connection between requests; default 75", kLeast);
 }
 
@@ -159,6 +161,8 @@ void add_operation_options(Command& app, ServeOptions& options) {
       ->type_name("NAME");
   app.add_flag("--shared-cache", server.service.shared_cache,
                "API keys share the prefix cache: faster, but the time of an answer tells what others asked");
+  add_seconds(app, "--keepalive-interval", server.service.keepalive_interval,
+              "A stream that waits says so this often; default 5; 0: never");
   add_seconds(app, "--drain-timeout", server.drain_timeout, "On SIGTERM, for requests that run; default 30");
   add_seconds(app, "--stall-timeout", server.service.stall_timeout,
               "/ready fails when the engine has finished no step for so long; default 30; 0: never");

@@ -20,6 +20,7 @@ std::uint64_t token_bytes(const CompletionCall& call) {
 
 constexpr std::string_view kAdvice =
     "ask for fewer choices, tokens or alternatives beside each token, for fewer prompts in a call, or for a stream";
+constexpr std::string_view kAdviceForAny = "ask for less in one call, or where tokens are generated for a stream";
 
 ApiError too_large(std::string message) {
   return {.status = 400, .message = std::move(message), .code = "answer_too_large"};
@@ -41,7 +42,7 @@ std::optional<ApiError> check_answer_size(const AnswerSize& size, std::uint64_t 
 
 ApiError answer_too_large(std::uint64_t bytes, std::uint64_t limit) {
   return too_large(fmt::format("the answer has reached {} bytes, and this server holds at most {} of one: {}", bytes,
-                               limit, kAdvice));
+                               limit, kAdviceForAny));
 }
 
 }  // namespace octavo::server

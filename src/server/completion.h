@@ -68,6 +68,7 @@ struct CompletionCall {
   bool continuous_usage = false;         // extension: stream_options.continuous_usage_stats beside it
   bool echo = false;                     // completions: the answer begins with the prompt
   bool return_token_ids = false;         // extension
+  bool return_progress = false;          // extension, of streams: llama.cpp's
   int n = 1;                             // choices of each prompt
   int num_logprobs = -1;                 // -1: none asked for; 0: the drawn token's alone
   std::vector<Request> requests = {};    // one a prompt; without cache_domain, which the server sets
@@ -93,6 +94,8 @@ class CompletionResponse {
   /// Streamed calls: the SSE bytes to send now, "data: {...}\n\n" as often as needed; empty if there is nothing to say
   /// yet. Other calls: always empty; the event is kept.
   std::string on_event(std::size_t prompt_index, const OwnedEvent& event);
+  /// Streamed calls that ask for it: how far a prompt has come, as an event; empty after an error.
+  std::string progress(std::size_t prompt_index, const PromptProgress& progress) const;
   /// Of a call that is not streamed: bytes of the answer that are held.
   std::size_t held_bytes() const;
   /// All choices of all prompts have ended.

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "server/answer_size.h"
 #include "server/json_body.h"
 #include "server/json_fields.h"
 #include "server/run_on.h"
@@ -15,14 +14,6 @@ namespace {
 
 constexpr std::string_view kDeadlineHeader = "X-Request-Timeout";
 constexpr double kMaxDeadlineS = 1e6;
-
-ApiError shutting_down() {
-  return {.status = 503,
-          .message = "the server shut down before the answer was complete",
-          .type = "server_error",
-          .code = "shutting_down",
-          .retry_after_s = 1};
-}
 
 ApiError no_memory() {
   return {.status = 500,
@@ -53,7 +44,7 @@ double seconds_between(Clock::time_point begin, Clock::time_point end) {
 }  // namespace
 
 CompletionHandler::CompletionHandler(Service& service, Exchange& exchange, Engine& engine)
-    : service_(service), exchange_(exchange), connection_(exchange.connection), engine_(engine) {
+    : service_(service), exchange_(exchange), connection_(exchange.connection), engine_(engine), held_(service.held_) {
   queue_ = std::make_shared<EventQueue>(service.mailbox_, [this](std::size_t waiting_bytes) {
     if (connection_.writing() && waiting_bytes > connection_.limits().max_unsent_bytes) {
       connection_.close();
@@ -68,21 +59,31 @@ CompletionHandler::CompletionHandler(Service& service, Exchange& exchange, Engin
 CompletionHandler::~CompletionHandler() {
   connection_.set_on_hang_up(nullptr);
   service_.active_.erase(this);
-  service_.held_bytes_ -= held_bytes_;
   queue_->close();
   cancel();
 }
 
-void CompletionHandler::cancel() {
+void CompletionHandler::cancel() noexcept {
   if (num_open_ == 0) return;
-  for (const RequestId id : requests_) engine_.cancel(id);
+  for (const RequestId id : requests_) {
+    if (service_.host_.failed()) break;  // it is driven no more
+    try {
+      engine_.cancel(id);
+    } catch (const std::exception&) {
+      service_.metrics_.count_failure();  // no memory to say so: it goes on to its end, unheard
+    }
+  }
   requests_.clear();
 }
 
-void CompletionHandler::abort() {
-  given_up_ = shutting_down();
+void CompletionHandler::abort(const ApiError& error) {
+  given_up_ = error;
   cancel();
   connection_.wake().notify();
+}
+
+void CompletionHandler::tick(Clock::time_point now) {
+  if (life_signs_ && life_signs_->is_due(now)) connection_.wake().notify();
 }
 
 asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(bool is_chat) {
@@ -121,7 +122,17 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
   first_choice_ = call.requests.front().first_choice;
   progress_.assign(call.requests.size() * num_choices_, {});
   counted_.assign(call.requests.size(), false);
+  if (call.stream) {
+    const ServiceOptions& options = service_.options_;
+    life_signs_.emplace(
+        call, LifeSigns::Intervals{.comment = options.keepalive_interval, .progress = options.progress_interval},
+        Clock::now());
+  }
   for (std::size_t i = 0; i < call.requests.size(); ++i) {
+    if (life_signs_)
+      call.requests[i].on_prompt_progress = [board = life_signs_->board(), i](const PromptProgress& progress) {
+        board->set(i, progress);
+      };
     auto id = engine_.submit(std::move(call.requests[i]),
                              [queue = queue_, i](const TokenEvent& event) { queue->push(i, event); });
     if (!id) return std::unexpected(to_api_error(id.error()));
@@ -168,6 +179,7 @@ std::string CompletionHandler::take_events(CompletionResponse& response) {
   std::string out;
   for (const EventQueue::Item& item : items_) {
     observe(item);
+    if (life_signs_) out += life_signs_->before_event(item.prompt_index, response);
     out += response.on_event(item.prompt_index, item.event);
   }
   return out;
@@ -199,26 +211,11 @@ void CompletionHandler::observe(const EventQueue::Item& item) {
   record.cached_tokens = std::max<std::int64_t>(record.cached_tokens, 0) + event.stats.cached_tokens;
 }
 
-std::optional<ApiError> CompletionHandler::hold(std::uint64_t num_bytes) {
-  service_.held_bytes_ += num_bytes - held_bytes_;
-  held_bytes_ = num_bytes;
-  const ServiceOptions& options = service_.options_;
-  if (num_bytes > options.max_answer_bytes) return answer_too_large(num_bytes, options.max_answer_bytes);
-  if (service_.held_bytes_ <= options.max_held_bytes) return std::nullopt;
-  return ApiError{.status = 503,
-                  .message = fmt::format("answers under way take {} bytes, and this server holds at most {}: ask for a "
-                                         "stream, or later",
-                                         service_.held_bytes_, options.max_held_bytes),
-                  .type = "server_error",
-                  .code = "out_of_memory",
-                  .retry_after_s = 1};
-}
-
 asio::awaitable<void> CompletionHandler::answer_whole(CompletionResponse& response) {
   std::optional<ApiError> too_large;
   while (!response.done() && response.error() == nullptr && !too_large && !given_up_ && !connection_.hung_up()) {
     take_events(response);
-    too_large = hold(response.held_bytes());
+    too_large = held_.hold(response.held_bytes());
     if (items_.empty() && !too_large) co_await connection_.wake().wait();
   }
   if (given_up_) {
@@ -232,6 +229,7 @@ asio::awaitable<void> CompletionHandler::answer_whole(CompletionResponse& respon
   } else if (response.done()) {
     HttpResponse whole;
     whole.body = response.finish();
+    whole.held = std::move(held_);
     co_await service_.send(exchange_, whole);
   } else {
     exchange_.record.status = 499;
@@ -255,11 +253,14 @@ asio::awaitable<void> CompletionHandler::answer_stream(CompletionResponse& respo
     } else if (given_up_) {
       out += response.fail(*given_up_);
       ended = true;
+    } else {
+      out += life_signs_->take(Clock::now(), response);
     }
     if (connection_.hung_up()) {
       connected = false;
     } else if (ended || !out.empty()) {
       connected = co_await connection_.write_stream(out, ended);
+      life_signs_->sent(Clock::now());
     } else {
       co_await connection_.wake().wait();
     }

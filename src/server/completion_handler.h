@@ -13,6 +13,7 @@
 
 #include "server/completion.h"
 #include "server/event_queue.h"
+#include "server/life_signs.h"
 #include "server/service.h"
 
 namespace octavo::server {
@@ -25,8 +26,10 @@ class CompletionHandler {
   CompletionHandler& operator=(const CompletionHandler&) = delete;
 
   asio::awaitable<void> run(bool is_chat);
-  /// The server is giving up: an error ends the answer.
-  void abort();
+  /// The server is giving up: the error ends the answer.
+  void abort(const ApiError& error);
+  /// Several times a second.
+  void tick(Clock::time_point now);
 
  private:
   /// What is known of one choice while it is made.
@@ -39,13 +42,11 @@ class CompletionHandler {
   ApiResult<void> complete(CompletionCall& call) const;
   ApiResult<void> submit(CompletionCall& call);
   asio::awaitable<void> answer_whole(CompletionResponse& response);
-  /// Counts what is held of an answer that is made whole; an error ends it.
-  std::optional<ApiError> hold(std::uint64_t num_bytes);
   asio::awaitable<void> answer_stream(CompletionResponse& response);
   /// Takes what came from the engine; the bytes to send of a streamed call.
   std::string take_events(CompletionResponse& response);
   void observe(const EventQueue::Item& item);
-  void cancel();
+  void cancel() noexcept;
 
   Service& service_;
   Exchange& exchange_;
@@ -59,7 +60,8 @@ class CompletionHandler {
   std::size_t num_choices_ = 1;     // of each prompt
   std::uint32_t first_choice_ = 0;
   std::size_t num_open_ = 0;               // choices that have not ended
-  std::uint64_t held_bytes_ = 0;           // as counted by the service
+  std::optional<LifeSigns> life_signs_;    // of a stream
+  HeldAnswer held_;                        // of an answer that is made whole
   std::optional<ApiError> given_up_ = {};  // why the server ends the answer, if it does
 };
 

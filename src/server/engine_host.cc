@@ -1,6 +1,13 @@
 #include "server/engine_host.h"
 
+#include <iterator>
+
 namespace octavo::server {
+namespace {
+
+constexpr std::size_t kMaxMessage = 500;
+
+}  // namespace
 
 void EngineHost::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
@@ -17,20 +24,37 @@ void EngineHost::change(State state) {
   on_change_();
 }
 
-void EngineHost::run(const std::stop_token& stop) {
+/// There may be no memory: the message has its room already.
+void EngineHost::fail_with(const char* begin, const char* why) noexcept {
+  error_.message.clear();
+  fmt::format_to_n(std::back_inserter(error_.message), kMaxMessage, "{}: {}", begin, why);
+  change(State::kFailed);
+}
+
+bool EngineHost::load() {
+  error_.message.reserve(kMaxMessage);
   try {
     auto engine = load_();
-    if (!engine) {
-      error_ = std::move(engine.error());
-      return change(State::kFailed);
+    if (engine) {
+      engine_ = std::move(*engine);
+      return true;
     }
-    engine_ = std::move(*engine);
+    error_ = std::move(engine.error());
+    change(State::kFailed);
   } catch (const std::exception& error) {
-    error_.message = fmt::format("cannot load the model: {}", error.what());
-    return change(State::kFailed);
+    fail_with("cannot load the model", error.what());
   }
+  return false;
+}
+
+void EngineHost::run(const std::stop_token& stop) {
+  if (!load()) return;
   change(State::kServing);
-  engine_->run_until(stop);
+  try {
+    engine_->run_until(stop);
+  } catch (const std::exception& error) {
+    return fail_with("the engine ended with an error", error.what());
+  }
   change(State::kEnded);
 }
 

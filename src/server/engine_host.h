@@ -1,5 +1,5 @@
-// The engine and its thread: loads it, then drives it in Engine::run_until. Owned by the server; the I/O thread calls,
-// except where noted.
+// The engine and its thread: loads it, then drives it in Engine::run_until, until that ends or throws. Owned by the
+// server; the I/O thread calls, except where noted.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ class EngineHost {
  public:
   enum class State : std::uint8_t { kLoading, kServing, kFailed, kEnded };
 
-  /// `on_change` is called on the engine's thread, after state() has changed.
+  /// `on_change` is called on the engine's thread, after state() has changed; it must not throw.
   EngineHost(LoadEngine load, std::function<void()> on_change)
       : load_(std::move(load)), on_change_(std::move(on_change)) {}
   ~EngineHost() { stop(); }
@@ -30,14 +30,18 @@ class EngineHost {
   void stop();
 
   State state() const { return state_.load(std::memory_order_acquire); }  // any thread
-  /// From kServing on; null before.
+  /// From kServing on; null before. After it has failed nothing but its destructor may be relied on.
   Engine* engine() const { return state() == State::kLoading ? nullptr : engine_.get(); }
-  /// Of kFailed: why it could not be loaded.
+  /// It could not be loaded, or has ended with an exception. Any thread.
+  bool failed() const { return state() == State::kFailed; }
+  /// Of kFailed: why.
   const Error& error() const { return error_; }
 
  private:
   void run(const std::stop_token& stop);
+  bool load();
   void change(State state);
+  void fail_with(const char* begin, const char* why) noexcept;
 
   LoadEngine load_;
   std::function<void()> on_change_;

@@ -88,7 +88,7 @@ void HttpConnection::enter(Phase phase) {
     case Phase::kHandshake:
     case Phase::kReading: overdue_ = now + limits_.read_timeout; break;
     case Phase::kAnswering: overdue_ = Clock::time_point::max(); break;
-    case Phase::kWriting: overdue_ = now + limits_.write_timeout; break;
+    case Phase::kWriting: overdue_ = now + patience_; break;
     case Phase::kLingering: overdue_ = now + kLingerTime; break;
   }
 }
@@ -210,7 +210,7 @@ std::string HttpConnection::head_of(const HttpResponse& response) const {
   return head;
 }
 
-asio::awaitable<bool> HttpConnection::respond(const HttpResponse& response, bool head_only) {
+asio::awaitable<bool> HttpConnection::respond(HttpResponse& response, bool head_only) {
   std::string head = head_of(response);
   if (response.status != 204) head += fmt::format("Content-Length: {}\r\n", response.body.size());
   head += "\r\n";
@@ -220,7 +220,7 @@ asio::awaitable<bool> HttpConnection::respond(const HttpResponse& response, bool
     co_return co_await write(head);
   }
   if (!co_await write(head)) co_return false;
-  co_return co_await write(response.body);
+  co_return co_await write_body(response);
 }
 
 asio::awaitable<bool> HttpConnection::begin_stream(const HttpResponse& response) {
@@ -240,20 +240,55 @@ asio::awaitable<bool> HttpConnection::write_stream(std::string_view bytes, bool 
     frame_ += "\r\n";
   }
   if (is_last) frame_ += "0\r\n\r\n";
-  co_return co_await write(frame_);
+  const bool written = co_await write(frame_);
+  if (is_last) std::string().swap(frame_);  // the connection may idle now
+  co_return written;
+}
+
+/// 0: the client is gone. A client loses patience_ while it is waited for, and gets it back with what it takes.
+asio::awaitable<std::size_t> HttpConnection::write_some(std::string_view bytes) {
+  if (closed_) co_return 0;
+  enter(Phase::kWriting);
+  const std::size_t count = co_await transport_->write_some(asio::buffer(bytes.data(), bytes.size()));
+  if (count == 0) close();
+  bytes_written_ += count;
+  const Clock::duration whole = limits_.write_timeout;
+  if (limits_.min_write_rate == 0) {
+    patience_ = whole;
+  } else {
+    const std::chrono::duration<double> earned(static_cast<double>(count) /
+                                               static_cast<double>(limits_.min_write_rate));
+    const std::chrono::duration<double> left = overdue_ - Clock::now() + earned;
+    patience_ = left < whole ? std::chrono::duration_cast<Clock::duration>(left) : whole;
+  }
+  co_return count;
 }
 
 asio::awaitable<bool> HttpConnection::write(std::string_view bytes) {
+  patience_ = limits_.write_timeout;
   while (!bytes.empty()) {
-    if (closed_) co_return false;
-    enter(Phase::kWriting);
-    const std::size_t count = co_await transport_->write_some(asio::buffer(bytes.data(), bytes.size()));
-    if (count == 0) {
-      close();
-      co_return false;
-    }
-    bytes_written_ += count;
+    const std::size_t count = co_await write_some(bytes);
+    if (count == 0) co_return false;
     bytes.remove_prefix(count);
+  }
+  enter(Phase::kAnswering);
+  co_return true;
+}
+
+/// What is written is given back when it is half of what is held: all that is copied for that is one body in sum.
+asio::awaitable<bool> HttpConnection::write_body(HttpResponse& response) {
+  patience_ = limits_.write_timeout;
+  std::string& body = response.body;
+  std::size_t begin = 0;
+  while (begin < body.size()) {
+    const std::string_view rest = std::string_view(body).substr(begin);
+    const std::size_t count = co_await write_some(rest);
+    if (count == 0) co_return false;
+    begin += count;
+    if (begin < kJoinBytes || begin < body.size() / 2) continue;
+    body = std::string(body, begin);
+    begin = 0;
+    response.held.set(body.size());
   }
   enter(Phase::kAnswering);
   co_return true;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "server/api_error.h"
+#include "server/held_answer.h"
 #include "server/signal.h"
 #include "server/transport.h"
 
@@ -36,6 +37,8 @@ struct HttpLimits {
   std::chrono::milliseconds idle_timeout{75'000};   // between requests
   std::chrono::milliseconds read_timeout{30'000};   // from a request's first byte to its last; of a TLS handshake
   std::chrono::milliseconds write_timeout{30'000};  // without the client taking a byte
+  std::uint64_t min_write_rate = 64U << 10;         // bytes a second that a client must take of what is there for it,
+                                                    // but for write_timeout in all; 0: any
 };
 
 struct HttpResponse {
@@ -43,6 +46,7 @@ struct HttpResponse {
   std::string content_type = "application/json";
   std::string body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
+  HeldAnswer held = {};  // counts the body
 };
 
 /// An error as an answer, with its Retry-After.
@@ -68,8 +72,9 @@ class HttpConnection {
   /// The next request; none: the connection is at its end. One that is refused must be answered like any other.
   asio::awaitable<std::optional<Received>> read_request(const HeadCheck& check);
 
-  /// Writes a whole answer. False: the client is gone, as for the others that write.
-  asio::awaitable<bool> respond(const HttpResponse& response, bool head_only = false);
+  /// Writes a whole answer, and gives back its memory as it goes. False: the client is gone, as for the others that
+  /// write.
+  asio::awaitable<bool> respond(HttpResponse& response, bool head_only = false);
   /// Begins an answer of unknown length.
   asio::awaitable<bool> begin_stream(const HttpResponse& head);
   asio::awaitable<bool> write_stream(std::string_view bytes, bool is_last);
@@ -120,6 +125,8 @@ class HttpConnection {
                                                      const HeadCheck& check);
   ApiError to_error(boost::system::error_code error) const;
   asio::awaitable<bool> write(std::string_view bytes);
+  asio::awaitable<bool> write_body(HttpResponse& response);
+  asio::awaitable<std::size_t> write_some(std::string_view bytes);
   std::string head_of(const HttpResponse& response) const;
 
   std::unique_ptr<Transport> transport_;
@@ -129,7 +136,8 @@ class HttpConnection {
   std::string in_;  // received; what is not parsed begins at in_begin_
   std::size_t in_begin_ = 0;
   std::string frame_;
-  Clock::time_point overdue_;  // when the phase has lasted too long
+  Clock::time_point overdue_;      // when the phase has lasted too long
+  Clock::duration patience_ = {};  // with a client that is slow to take what is written
   Phase phase_ = Phase::kHandshake;
   int num_requests_ = 0;
   unsigned version_ = 11;  // of the current request

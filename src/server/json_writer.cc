@@ -23,8 +23,7 @@ void append_escaped(std::string& out, char c) {
 
 }  // namespace
 
-void append_json_string(std::string& out, std::string_view text) {
-  out += '"';
+void append_json_escaped(std::string& out, std::string_view text) {
   std::size_t begin = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (!needs_escape(text[i])) continue;
@@ -33,6 +32,11 @@ void append_json_string(std::string& out, std::string_view text) {
     begin = i + 1;
   }
   out.append(text, begin);
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  append_json_escaped(out, text);
   out += '"';
 }
 

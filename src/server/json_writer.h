@@ -13,6 +13,9 @@ namespace octavo::server {
 /// A string with its quotes. `text` is valid UTF-8; control characters, quotes and backslashes are escaped.
 void append_json_string(std::string& out, std::string_view text);
 
+/// A part of a string, without quotes.
+void append_json_escaped(std::string& out, std::string_view text);
+
 /// `"name":` and the string.
 void append_json_field(std::string& out, std::string_view name, std::string_view text);
 

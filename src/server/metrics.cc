@@ -79,6 +79,8 @@ struct Metrics::State {
   prometheus::Registry registry;
   prometheus::Family<prometheus::Counter>* http_requests = nullptr;
   prometheus::Gauge* connections = nullptr;
+  prometheus::Gauge* held_bytes = nullptr;
+  prometheus::Counter* failures = nullptr;
   std::string model;
   // From set_model() on
   Histogram *first_token = nullptr, *between_tokens = nullptr, *end_to_end = nullptr, *queue = nullptr,
@@ -100,6 +102,16 @@ Metrics::Metrics() : state_(std::make_unique<State>()) {
                              .Help("Open connections")
                              .Register(state_->registry)
                              .Add({});
+  state_->held_bytes = &prometheus::BuildGauge()
+                            .Name("octavo:held_answer_bytes")
+                            .Help("Bytes of answers that are made whole, until they are written")
+                            .Register(state_->registry)
+                            .Add({});
+  state_->failures = &prometheus::BuildCounter()
+                          .Name("octavo:server_failures_total")
+                          .Help("Times the server had no memory to accept or to watch connections, and went on")
+                          .Register(state_->registry)
+                          .Add({});
 }
 
 Metrics::~Metrics() = default;
@@ -131,6 +143,9 @@ void Metrics::count_http(std::string_view route, int status) {
 }
 
 void Metrics::set_connections(std::size_t count) { state_->connections->Set(static_cast<double>(count)); }
+
+void Metrics::set_held_bytes(std::uint64_t bytes) { state_->held_bytes->Set(static_cast<double>(bytes)); }
+void Metrics::count_failure() noexcept { state_->failures->Increment(); }
 
 void Metrics::observe_first_token(double seconds) { state_->first_token->Observe(seconds); }
 void Metrics::observe_between_tokens(double seconds) { state_->between_tokens->Observe(seconds); }

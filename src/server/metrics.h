@@ -24,6 +24,9 @@ class Metrics {
 
   void count_http(std::string_view route, int status);
   void set_connections(std::size_t count);
+  void set_held_bytes(std::uint64_t bytes);
+  /// Something of the server's own failed for want of memory, and is tried again.
+  void count_failure() noexcept;
   void observe_first_token(double seconds);
   void observe_between_tokens(double seconds);
   /// A choice has ended.

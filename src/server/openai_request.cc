@@ -21,6 +21,7 @@ constexpr int kDefaultMaxTokens = 16;  // of a completion, as OpenAI documents
 
 void read_streaming(JsonFields& fields, CompletionCall& call) {
   call.stream = fields.boolean("stream", false);
+  call.return_progress = fields.boolean("return_progress", false) && call.stream;
   const json::object* options = fields.object("stream_options");
   if (options == nullptr) return;
   if (!call.stream) {

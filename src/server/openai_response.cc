@@ -1,6 +1,7 @@
 // The answer of a call, as a stream of events or as one body. A chunk is written straight into the bytes that go out.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -69,6 +70,7 @@ struct CompletionResponse::State {
   void stream(std::size_t index, Answer& answer, const OwnedEvent& event, std::string& out);
   void begin_stream(std::size_t index, Answer& answer, std::string& out);
   void begin_chunk(std::size_t index, std::string& out) const;
+  void end_choice(std::size_t index, std::string_view finish, std::string& out) const;
   void end_chunk(std::size_t index, std::string_view finish, std::string& out, bool with_prompt_ids = false) const;
   void append_text(std::string_view text, std::string& out) const;
   void append_prompt_ids(std::size_t index, std::string& out) const;
@@ -138,6 +140,22 @@ std::string CompletionResponse::on_event(std::size_t prompt_index, const OwnedEv
   return out;
 }
 
+// A choice that says nothing stands beside it: a chunk without choices would be taken for the one with the usage.
+std::string CompletionResponse::progress(std::size_t prompt_index, const PromptProgress& progress) const {
+  const State& state = *state_;
+  std::string out;
+  if (state.error) return out;
+  const std::size_t index = prompt_index * static_cast<std::size_t>(state.call.n);
+  state.begin_chunk(index, out);
+  out += state.call.is_chat ? R"("delta":{},"logprobs":null)" : R"("text":"","logprobs":null)";
+  state.end_choice(index, {}, out);
+  fmt::format_to(std::back_inserter(out),
+                 ",\"prompt_progress\":{{\"total\":{},\"cache\":{},\"processed\":{},\"time_ms\":{}}}}}\n\n",
+                 progress.prompt_tokens, progress.cached_tokens, progress.computed_tokens,
+                 std::llround(progress.seconds * 1000));
+  return out;
+}
+
 std::string CompletionResponse::finish() {
   const State& state = *state_;
   if (!state.call.stream) return state_->body();
@@ -169,8 +187,7 @@ void CompletionResponse::State::begin_chunk(std::size_t index, std::string& out)
   fmt::format_to(std::back_inserter(out), "{{\"index\":{},", index);
 }
 
-void CompletionResponse::State::end_chunk(std::size_t index, std::string_view finish, std::string& out,
-                                          bool with_prompt_ids) const {
+void CompletionResponse::State::end_choice(std::size_t index, std::string_view finish, std::string& out) const {
   out += ",\"finish_reason\":";
   if (finish.empty()) {
     out += "null";
@@ -186,6 +203,11 @@ void CompletionResponse::State::end_chunk(std::size_t index, std::string_view fi
   } else if (call.include_usage) {
     out += ",\"usage\":null";
   }
+}
+
+void CompletionResponse::State::end_chunk(std::size_t index, std::string_view finish, std::string& out,
+                                          bool with_prompt_ids) const {
+  end_choice(index, finish, out);
   if (with_prompt_ids) append_prompt_ids(0, out);
   out += "}\n\n";
 }

@@ -1,15 +1,20 @@
 #include "server/server.h"
 
+#include <netinet/tcp.h>
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <csignal>
+#include <thread>
 
 namespace octavo::server {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{100};
-constexpr std::chrono::milliseconds kAcceptPause{100};  // after an accept that failed, for want of descriptors
+constexpr std::chrono::milliseconds kPause{100};  // after a failure, for want of descriptors or of memory
+constexpr int kMaxUnsent = 128 << 10;             // bytes that the system keeps for a connection and has not sent
 // While draining: a connection whose request may be on its way, and an answer that the client may still be reading.
 constexpr std::chrono::milliseconds kDrainGrace{1000};
 
@@ -23,11 +28,66 @@ std::string too_many_connections() {
       body.size(), body);
 }
 
+/// Closes a connection that is not read any more though it has not ended.
+class Reader {
+ public:
+  explicit Reader(std::shared_ptr<HttpConnection> connection) : connection_(std::move(connection)) {}
+  Reader(Reader&&) = default;
+  Reader& operator=(Reader&&) = delete;
+  ~Reader() {
+    if (connection_ && !connection_->hung_up()) connection_->close();
+  }
+  HttpConnection& connection() const { return *connection_; }
+
+ private:
+  std::shared_ptr<HttpConnection> connection_;
+};
+
+asio::awaitable<void> read(Reader reader) { co_await reader.connection().read_loop(); }
+
 }  // namespace
+
+/// A flag that is set as long as a coroutine lives.
+class Server::Alive {
+ public:
+  explicit Alive(bool& flag) : flag_(&flag) { flag = true; }
+  Alive(Alive&& other) noexcept : flag_(std::exchange(other.flag_, nullptr)) {}
+  Alive& operator=(Alive&&) = delete;
+  ~Alive() {
+    if (flag_ != nullptr) *flag_ = false;
+  }
+
+ private:
+  bool* flag_;
+};
+
+/// A connection among those that are served, for as long as the coroutine that serves it lives.
+class Server::Guest {
+ public:
+  Guest(Server& server, std::shared_ptr<HttpConnection> connection)
+      : server_(server), connection_(std::move(connection)) {
+    server_.connections_.insert(connection_);
+    server_.service_.metrics().set_connections(server_.connections_.size());
+  }
+  Guest(Guest&&) = default;
+  Guest& operator=(Guest&&) = delete;
+  ~Guest() {
+    if (!connection_) return;
+    connection_->close();
+    server_.connections_.erase(connection_);
+    server_.service_.metrics().set_connections(server_.connections_.size());
+    if (server_.draining_ && server_.connections_.empty()) server_.finish();
+  }
+  const std::shared_ptr<HttpConnection>& connection() const { return connection_; }
+
+ private:
+  Server& server_;
+  std::shared_ptr<HttpConnection> connection_;
+};
 
 Server::Server(ServerOptions options, LoadEngine load)
     : options_(std::move(options)),
-      host_(std::move(load), [this] { asio::post(io_, [this] { on_engine_change(); }); }),
+      host_(std::move(load), [this] { announce_engine_change(); }),
       service_(options_.service, io_, host_),
       acceptor_(io_),
       signals_(io_),
@@ -77,9 +137,7 @@ Result<void> Server::run() {
     });
   }
   host_.start();
-  asio::co_spawn(io_, accept_loop(), asio::detached);
-  asio::co_spawn(io_, tick_loop(), asio::detached);
-  io_.run();  // until no coroutine is left
+  run_io();
   host_.stop();
   if (error_) return std::unexpected(*error_);
   return {};
@@ -89,8 +147,65 @@ void Server::drain() {
   asio::post(io_, [this] { begin_drain(); });
 }
 
+/// Until no coroutine is left. What throws here had no memory: it is counted, everything else goes on for a moment, and
+/// the loops that ended begin again.
+void Server::run_io() {
+  for (;;) {
+    loop_failed_ = false;
+    try {
+      start_loops();
+      io_.run();
+      if (!loop_failed_) return;
+    } catch (const std::exception&) {
+      loop_failed_ = true;
+    }
+    service_.metrics().count_failure();
+    pause_loops();
+  }
+}
+
+void Server::start_loops() {
+  if (!accepting_ && acceptor_.is_open()) start_loop(accept_loop(Alive(accepting_)));
+  if (!ticking_ && !finished_) start_loop(tick_loop(Alive(ticking_)));
+}
+
+void Server::start_loop(asio::awaitable<void> loop) {
+  asio::co_spawn(io_, std::move(loop), [this](const std::exception_ptr& error) {
+    if (!error) return;
+    loop_failed_ = true;
+    io_.stop();
+  });
+}
+
+/// Without a loop of its own, which might need memory.
+void Server::pause_loops() {
+  const auto work = asio::make_work_guard(io_);
+  const Clock::time_point end = Clock::now() + kPause;
+  io_.restart();
+  try {
+    io_.run_until(end);
+  } catch (const std::exception&) {
+    service_.metrics().count_failure();
+  }
+  if (io_.stopped()) {  // by the other loop
+    std::this_thread::sleep_until(end);
+    io_.restart();
+  }
+}
+
+/// On the engine's thread. Without memory for it the next tick sees the change.
+void Server::announce_engine_change() noexcept {
+  try {
+    asio::post(io_, [this] { on_engine_change(); });
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
 void Server::on_engine_change() {
-  switch (host_.state()) {
+  const EngineHost::State state = host_.state();
+  if (state == known_state_) return;
+  switch (state) {
     case EngineHost::State::kServing:
       service_.set_loaded();
       if (draining_) host_.engine()->drain();
@@ -99,20 +214,23 @@ void Server::on_engine_change() {
     case EngineHost::State::kFailed:
       error_ = host_.error();
       begin_drain();
+      service_.abort_all();
+      if (host_.engine() != nullptr) break;  // what is under way is answered with an error
       for (const auto& connection : connections_) connection->close();
       break;
     default: break;
   }
+  known_state_ = state;
 }
 
-asio::awaitable<void> Server::accept_loop() {
+asio::awaitable<void> Server::accept_loop(Alive /*alive*/) {
   while (acceptor_.is_open()) {
     boost::system::error_code error;
     Tcp::socket socket = co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, error));
     if (!error) {
       start_or_drop(std::move(socket));
     } else if (acceptor_.is_open()) {
-      asio::steady_timer pause(io_, kAcceptPause);
+      asio::steady_timer pause(io_, kPause);
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
     }
   }
@@ -123,7 +241,7 @@ void Server::start_or_drop(Tcp::socket socket) {
   try {
     start(std::move(socket));
   } catch (const std::exception&) {
-    return;  // the socket is closed with what held it
+    service_.metrics().count_failure();  // the socket is closed with what held it
   }
 }
 
@@ -136,44 +254,40 @@ void Server::start(Tcp::socket socket) {
   }
   socket.set_option(Tcp::no_delay(true), ignored);
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  // A slow reader then costs little in the system's memory, and is seen to be slow.
+  ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMaxUnsent, sizeof kMaxUnsent);
   auto transport = tls_ ? make_tls_transport(std::move(socket), *tls_) : make_plain_transport(std::move(socket));
   auto connection = std::make_shared<HttpConnection>(std::move(transport), options_.limits, io_.get_executor());
-  connections_.insert(connection);
-  service_.metrics().set_connections(connections_.size());
-  const auto on_end = [this, connection](const std::exception_ptr&) {
-    connection->close();
-    connections_.erase(connection);
-    service_.metrics().set_connections(connections_.size());
-    if (draining_ && connections_.empty()) finish();
-  };
-  try {
-    asio::co_spawn(io_, serve(connection), on_end);
-  } catch (...) {
-    connections_.erase(connection);
-    throw;
-  }
+  asio::co_spawn(io_, serve(Guest(*this, std::move(connection))), asio::detached);
 }
 
-asio::awaitable<void> Server::serve(std::shared_ptr<HttpConnection> connection) {
+asio::awaitable<void> Server::serve(Guest guest) {
+  const std::shared_ptr<HttpConnection>& connection = guest.connection();
   if (!co_await connection->handshake()) co_return;
-  asio::co_spawn(io_, connection->read_loop(), [connection](const std::exception_ptr& error) {
-    if (error) connection->close();
-  });
+  asio::co_spawn(io_, read(Reader(connection)), asio::detached);
   while (co_await service_.serve_one(*connection))
     if (!connection->may_continue()) break;
   co_await connection->linger_and_close();
 }
 
-asio::awaitable<void> Server::tick_loop() {
+asio::awaitable<void> Server::tick_loop(Alive /*alive*/) {
   while (!finished_) {
     boost::system::error_code ignored;
     ticker_.expires_after(kTick);
     co_await ticker_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-    const Clock::time_point now = Clock::now();
-    for (const auto& connection : connections_) connection->tick(now);
-    service_.tick(now);
-    if (draining_) drain_further(now);
+    try {
+      tick(Clock::now());
+    } catch (const std::exception&) {
+      service_.metrics().count_failure();
+    }
   }
+}
+
+void Server::tick(Clock::time_point now) {
+  on_engine_change();
+  for (const auto& connection : connections_) connection->tick(now);
+  if (draining_) drain_further(now);
+  service_.tick(now);
 }
 
 /// Clients that were let in before the port closes get an answer, if only that the server is shutting down.

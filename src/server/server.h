@@ -39,21 +39,33 @@ class Server {
 
   /// "http://127.0.0.1:8080"
   std::string url() const;
-  /// Loads and serves until drained. Error: the model cannot be loaded.
+  /// Loads and serves until drained. Errors: the model cannot be loaded; the engine ended with an exception, after
+  /// which requests that were under way have been answered with an error.
   Result<void> run();
   /// Takes no more connections, finishes what runs, then lets run() return. Any thread.
   void drain();
 
  private:
+  // What a coroutine owns goes with it however it ends. One that finds no memory to wait ends without a word: Asio
+  // destroys it and calls no handler.
+  class Alive;
+  class Guest;
+
   Server(ServerOptions options, LoadEngine load);
   Result<void> open();
 
-  asio::awaitable<void> accept_loop();
-  asio::awaitable<void> serve(std::shared_ptr<HttpConnection> connection);
-  asio::awaitable<void> tick_loop();
+  void run_io();
+  void start_loops();
+  void start_loop(asio::awaitable<void> loop);
+  void pause_loops();
+  asio::awaitable<void> accept_loop(Alive alive);
+  asio::awaitable<void> serve(Guest guest);
+  asio::awaitable<void> tick_loop(Alive alive);
+  void tick(Clock::time_point now);
   void start(Tcp::socket socket);
   void start_or_drop(Tcp::socket socket);
   void take_waiting_connections();
+  void announce_engine_change() noexcept;
   void on_engine_change();
   void begin_drain();
   void drain_further(Clock::time_point now);
@@ -68,6 +80,9 @@ class Server {
   asio::signal_set signals_;
   asio::steady_timer ticker_;
   std::unordered_set<std::shared_ptr<HttpConnection>> connections_;
+  EngineHost::State known_state_ = EngineHost::State::kLoading;  // of the engine, as was acted on
+  bool accepting_ = false, ticking_ = false;                     // the loops run
+  bool loop_failed_ = false;                                     // one has ended with an exception
   Clock::time_point drain_begin_ = {};
   bool draining_ = false;
   bool aborted_ = false;  // the time for draining is over

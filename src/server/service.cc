@@ -16,12 +16,21 @@ namespace {
 
 constexpr int kRetryAfterS = 1;
 constexpr std::size_t kMaxRequestId = 128;
+constexpr std::size_t kAlwaysHeld = 4096;  // bytes of an answer, such as an error, that is given whatever is held
 
 ApiError unavailable(std::string message, std::string code) {
   return {.status = 503,
           .message = std::move(message),
           .type = "server_error",
           .code = std::move(code),
+          .retry_after_s = kRetryAfterS};
+}
+
+ApiError engine_failed() {
+  return {.status = 503,
+          .message = "the engine has failed, and the server is going down",
+          .type = "server_error",
+          .code = "engine_failed",
           .retry_after_s = kRetryAfterS};
 }
 
@@ -46,6 +55,7 @@ Service::Service(ServiceOptions options, asio::io_context& io, EngineHost& host)
       host_(host),
       mailbox_(io),
       progress_(options_.stall_timeout),
+      held_({.answer_bytes = options_.max_answer_bytes, .all_bytes = options_.max_held_bytes}),
       random_(std::random_device{}()) {}
 
 Service::~Service() = default;
@@ -63,20 +73,25 @@ void Service::set_loaded() {
 }
 
 void Service::tick(Clock::time_point now) {
-  if (!model_) return;
+  for (CompletionHandler* handler : active_) handler->tick(now);
+  if (!model_ || host_.failed()) return;
   const EngineStats stats = host_.engine()->stats();
   metrics_.observe_steps(stats);
   progress_.update(stats, now);
 }
 
 void Service::abort_all() {
+  const ApiError error = host_.failed()
+                             ? engine_failed()
+                             : unavailable("the server shut down before the answer was complete", "shutting_down");
   const std::vector<CompletionHandler*> handlers(active_.begin(), active_.end());
-  for (CompletionHandler* handler : handlers) handler->abort();
+  for (CompletionHandler* handler : handlers) handler->abort(error);
 }
 
 std::string Service::make_id() { return fmt::format("{:016x}", random_()); }
 
 std::optional<ApiError> Service::not_ready(Clock::time_point now) const {
+  if (host_.failed()) return engine_failed();
   if (draining_) return unavailable("the server is shutting down", "shutting_down");
   if (!model_) return unavailable("the model is being loaded", "loading");
   if (progress_.stalled(now))
@@ -174,9 +189,24 @@ asio::awaitable<bool> Service::serve_one(HttpConnection& connection) {
   co_return true;
 }
 
+void Service::hold(HttpResponse& response) {
+  std::optional<ApiError> error;
+  if (response.held) {
+    error = response.held.hold(response.body.size());
+  } else {
+    response.held = HeldAnswer(held_);
+    error = response.held.hold_own(response.body.size());
+  }
+  if (!error || response.body.size() <= kAlwaysHeld) return;
+  response = to_response(*error);
+  response.held = HeldAnswer(held_);
+  response.held.set(response.body.size());
+}
+
 // GCC 12 evaluates both branches of a conditional expression within co_await's operand, and destroys some temporaries
 // of it twice: here and elsewhere, what is awaited is called with named values.
 asio::awaitable<void> Service::send(Exchange& exchange, HttpResponse& response) {
+  hold(response);
   add_headers(exchange, response);
   exchange.record.status = response.status;
   const bool head_only = exchange.request.method() == http::verb::head;
@@ -213,6 +243,11 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
     co_await refuse(exchange, error);
     co_return;
   }
+  if (host_.failed()) {
+    const ApiError error = engine_failed();
+    co_await refuse(exchange, error);
+    co_return;
+  }
   Engine& engine = *host_.engine();
   if (options_.log_prompts) exchange.record.prompt = to_valid_utf8(exchange.request.body());
   if (route == Route::kCompletions || route == Route::kChatCompletions) {
@@ -227,21 +262,27 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
     co_await refuse(exchange, error);
     co_return;
   }
-  const TokenizeCall call{.is_detokenize = route == Route::kDetokenize,
+  co_await answer_tokens(exchange, route == Route::kDetokenize);
+}
+
+asio::awaitable<void> Service::answer_tokens(Exchange& exchange, bool is_detokenize) {
+  const TokenizeCall call{.is_detokenize = is_detokenize,
                           .body = std::move(exchange.request.body()),
                           .max_json_depth = options_.max_json_depth};
-  auto work = [&engine, &call, this] { return answer_tokenize(call, engine, *model_); };
-  const ApiResult<std::string> body = co_await run_on(worker_, work);
+  HttpResponse response{.held = HeldAnswer(held_)};
+  const Engine& engine = *host_.engine();
+  auto work = [&] { return answer_tokenize(call, engine, *model_, response.held); };
+  ApiResult<std::string> body = co_await run_on(worker_, work);
   if (!body) {
+    response.held.set(0);
     co_await refuse(exchange, body.error());
     co_return;
   }
-  HttpResponse response;
-  response.body = *body;
+  response.body = std::move(*body);
   co_await send(exchange, response);
 }
 
-HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) const {
+HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
   const auto json = [](const boost::json::object& object) {
     return HttpResponse{.body = boost::json::serialize(object)};
   };
@@ -256,9 +297,11 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) const 
       if (const auto error = not_ready(now)) return to_response(*error);
       return json({{"status", "ready"}});
     case Route::kMetrics: {
+      const bool serves = model_ && !host_.failed();
       EngineStats stats;
-      if (model_) stats = host_.engine()->stats();
-      return {.content_type = std::string(Metrics::kContentType), .body = metrics_.text(model_ ? &stats : nullptr)};
+      if (serves) stats = host_.engine()->stats();
+      metrics_.set_held_bytes(held_.bytes());
+      return {.content_type = std::string(Metrics::kContentType), .body = metrics_.text(serves ? &stats : nullptr)};
     }
     case Route::kVersion: return json({{"version", options_.version}});
     default: break;

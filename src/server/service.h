@@ -18,6 +18,7 @@
 #include "server/completion.h"
 #include "server/engine_host.h"
 #include "server/event_queue.h"
+#include "server/held_answer.h"
 #include "server/http_connection.h"
 #include "server/metrics.h"
 #include "server/routes.h"
@@ -36,8 +37,10 @@ struct ServiceOptions {
   int max_choices = kMaxChoices;                             // of one prompt, as many as can advance in one step
   std::size_t max_queued = 0;                                // requests that may wait in the engine; 0: any number
   std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer that is not streamed
-  std::uint64_t max_held_bytes = std::uint64_t{512} << 20;   // of all of these together
-  std::chrono::milliseconds stall_timeout{30'000};  // without a step although there is work; 0: never not ready
+  std::uint64_t max_held_bytes = std::uint64_t{512} << 20;   // of all of these together, until they are written
+  std::chrono::milliseconds stall_timeout{30'000};     // without a step although there is work; 0: never not ready
+  std::chrono::milliseconds keepalive_interval{5000};  // a stream is silent no longer than this; 0: for any time
+  std::chrono::milliseconds progress_interval{250};    // between two reports of a prompt's progress
   bool log_prompts = false;
   std::shared_ptr<spdlog::logger> access_log = {};  // null: none
 };
@@ -64,7 +67,7 @@ class Service {
   /// The model is loaded.
   void set_loaded();
   void set_draining() { draining_ = true; }
-  /// Ends all completions with an error: the time for draining is over.
+  /// Ends all completions with an error: the time for draining is over, or the engine has failed.
   void abort_all();
   /// Several times a second.
   void tick(Clock::time_point now);
@@ -77,9 +80,12 @@ class Service {
   std::optional<ApiError> check_key(const HttpRequest& request) const;
   asio::awaitable<void> answer(Exchange& exchange);
   asio::awaitable<void> answer_post(Exchange& exchange, Route route);
+  asio::awaitable<void> answer_tokens(Exchange& exchange, bool is_detokenize);
+  /// Counts a body as held until it is written; one that is too much gives way to an error.
+  void hold(HttpResponse& response);
   asio::awaitable<void> send(Exchange& exchange, HttpResponse& response);
   asio::awaitable<void> refuse(Exchange& exchange, const ApiError& error);
-  HttpResponse get(const RouteMatch& match, Clock::time_point now) const;
+  HttpResponse get(const RouteMatch& match, Clock::time_point now);
   HttpResponse preflight(const HttpRequest& request) const;
   /// Why no request would be served now, if so.
   std::optional<ApiError> not_ready(Clock::time_point now) const;
@@ -94,7 +100,7 @@ class Service {
   ProgressWatch progress_;
   std::optional<ServedModel> model_;  // once it is loaded
   std::unordered_set<CompletionHandler*> active_;
-  std::uint64_t held_bytes_ = 0;  // by answers that are made whole
+  HeldBudget held_;  // of answers that are not streamed
   std::mt19937_64 random_;
   bool draining_ = false;
   asio::thread_pool worker_{1};  // parses, applies templates, tokenizes; joined before all else goes

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "server/json_body.h"
 #include "server/json_fields.h"
+#include "server/json_writer.h"
 #include "server/openai_request.h"
 #include "tokenizer/utf8.h"
 
@@ -13,6 +15,7 @@ namespace octavo::server {
 namespace {
 
 constexpr std::size_t kMaxTokens = std::size_t{1} << 20;
+constexpr std::size_t kPieceTokens = 4096;  // whose text is made at once
 
 ApiResult<std::vector<TokenId>> tokens_of(const boost::json::object& body, const Engine& engine) {
   JsonFields fields(body);
@@ -32,7 +35,7 @@ ApiResult<std::vector<TokenId>> tokens_of(const boost::json::object& body, const
   return std::move(*tokens);
 }
 
-ApiResult<std::string> detokenize(const boost::json::object& body, const Engine& engine) {
+ApiResult<std::vector<TokenId>> read_ids(const boost::json::object& body, const Engine& engine) {
   const JsonFields fields(body);
   const boost::json::value* list = fields.find("tokens");
   if (list == nullptr || !list->is_array())
@@ -40,6 +43,7 @@ ApiResult<std::string> detokenize(const boost::json::object& body, const Engine&
   if (list->get_array().size() > kMaxTokens)
     return std::unexpected(invalid_value("tokens", fmt::format("expected at most {} tokens", kMaxTokens)));
   std::vector<TokenId> tokens;
+  tokens.reserve(list->get_array().size());
   for (const boost::json::value& value : list->get_array()) {
     const auto id = as_integer(value);
     if (!id || *id < 0 || *id >= engine.info().num_tokens)
@@ -47,23 +51,61 @@ ApiResult<std::string> detokenize(const boost::json::object& body, const Engine&
                                                                  describe(value), engine.info().num_tokens - 1)));
     tokens.push_back(static_cast<TokenId>(*id));
   }
-  return boost::json::serialize(boost::json::object{{"prompt", to_valid_utf8(engine.detokenize(tokens))}});
+  return tokens;
+}
+
+/// Where the last character of some bytes begins, if it lacks bytes; else their end.
+std::size_t whole_characters(std::string_view bytes) {
+  for (std::size_t length = 1; length <= std::min<std::size_t>(3, bytes.size()); ++length) {
+    const std::string_view tail = bytes.substr(bytes.size() - length);
+    if (utf8_announced_length(tail.front()) > length && next_utf8_step(tail).kind == Utf8Step::Kind::kIncomplete)
+      return bytes.size() - length;
+  }
+  return bytes.size();
+}
+
+/// Piece by piece: a few million ids may be a text that is many times what an answer may take.
+ApiResult<std::string> detokenize(std::span<const TokenId> tokens, const Engine& engine, HeldAnswer& held) {
+  std::string out = R"({"prompt":")";
+  std::string bytes;  // not written yet: the beginning of a character
+  for (std::size_t begin = 0; begin < tokens.size(); begin += kPieceTokens) {
+    const std::size_t count = std::min(kPieceTokens, tokens.size() - begin);
+    // What a token's text is depends on the token before it.
+    const std::size_t before = begin > 0 ? 1 : 0;
+    const std::string piece = engine.detokenize(tokens.subspan(begin - before, count + before));
+    bytes += std::string_view(piece).substr(engine.detokenize(tokens.subspan(begin - before, before)).size());
+    const bool is_last = begin + count == tokens.size();
+    const std::size_t length = is_last ? bytes.size() : whole_characters(bytes);
+    append_json_escaped(out, to_valid_utf8(std::string_view(bytes).substr(0, length)));
+    bytes.erase(0, length);
+    if (auto error = held.hold(out.size())) return std::unexpected(std::move(*error));
+  }
+  out += "\"}";
+  return out;
+}
+
+ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, const Engine& engine, HeldAnswer& held) {
+  const std::size_t id_bytes = std::to_string(engine.info().num_tokens).size() + 1;
+  if (auto error = held.hold(tokens.size() * id_bytes)) return std::unexpected(std::move(*error));
+  std::string out =
+      fmt::format(R"({{"count":{},"max_model_len":{},"tokens":)", tokens.size(), engine.info().max_context);
+  append_json_ids(out, tokens);
+  out += '}';
+  return out;
 }
 
 }  // namespace
 
-ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const Engine& engine, const ServedModel& model) {
+ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const Engine& engine, const ServedModel& model,
+                                       HeldAnswer& held) {
   const auto body = parse_json_object(call.body, call.max_json_depth);
   if (!body) return std::unexpected(body.error());
   JsonFields fields(*body);
   check_model(fields, model);
   if (fields.failed()) return std::unexpected(*fields.error());
-  if (call.is_detokenize) return detokenize(*body, engine);
-  const auto tokens = tokens_of(*body, engine);
+  const auto tokens = call.is_detokenize ? read_ids(*body, engine) : tokens_of(*body, engine);
   if (!tokens) return std::unexpected(tokens.error());
-  return boost::json::serialize(boost::json::object{{"count", tokens->size()},
-                                                    {"max_model_len", engine.info().max_context},
-                                                    {"tokens", boost::json::array(tokens->begin(), tokens->end())}});
+  return call.is_detokenize ? detokenize(*tokens, engine, held) : list_tokens(*tokens, engine, held);
 }
 
 }  // namespace octavo::server

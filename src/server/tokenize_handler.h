@@ -6,6 +6,7 @@
 #include "octavo/engine.h"
 #include "server/api_error.h"
 #include "server/completion.h"
+#include "server/held_answer.h"
 
 namespace octavo::server {
 
@@ -16,7 +17,9 @@ struct TokenizeCall {
 };
 
 /// {"prompt": TEXT, "add_special_tokens": true} or {"messages": [...]} -> {"count", "max_model_len", "tokens"};
-/// {"tokens": [...]} -> {"prompt": TEXT}. The body of the answer. Error 404: `model` names another one.
-ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const Engine& engine, const ServedModel& model);
+/// {"tokens": [...]} -> {"prompt": TEXT}. The body of the answer, whose bytes `held` counts as they are made. Errors:
+/// 404, `model` names another one; the answer is too large to hold.
+ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const Engine& engine, const ServedModel& model,
+                                       HeldAnswer& held);
 
 }  // namespace octavo::server

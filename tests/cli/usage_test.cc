@@ -145,6 +145,8 @@ TEST(Usage, WrongArgumentsAreOneLineAndExitCode2) {
       {"info", "a", "--context", "-5"},
       {"serve", "--port", "70000"},
       {"serve", "--read-timeout", "-1"},
+      {"serve", "--min-write-rate", "fast"},
+      {"serve", "--keepalive-interval", "-1"},
       {"serve", "--policy", "fair"},
       {"serve", "--max-body-size", "1TiB"},
       {"serve", "--tls-cert", "cert.pem"},

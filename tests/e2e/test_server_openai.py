@@ -44,6 +44,49 @@ class OpenAiTest(unittest.TestCase):
         return self.client.completions.create(model=self.model, prompt=prompt, **fields)
 
 
+class Waiting(OpenAiTest):
+    """Streams that wait: one request holds the only seat."""
+
+    server_args = ("--max-sequences", 1, "--keepalive-interval", 0.1)
+
+    def test_comments_are_not_seen_by_the_package(self):
+        with self.server.open_stream("Once", max_tokens=8000) as holder, \
+                concurrent.futures.ThreadPoolExecutor() as threads:
+            self.server.wait_until(lambda: self.server.metric("num_requests_running") == 1)
+            streams = [threads.submit(lambda: list(self.chat(stream=True))),
+                       threads.submit(lambda: list(self.complete(stream=True)))]
+            self.server.wait_until(lambda: self.server.metric("num_requests_waiting") == 2)
+            with self.server.open_stream("Last", max_tokens=1) as last:
+                received = b""
+                while received.count(b": waiting\n\n") < 3:  # by then the two before it have had some
+                    received += last.recv(4096)
+                self.assertNotIn(b"data:", received)
+                holder.close()
+                chat, completion = (stream.result() for stream in streams)
+        self.assertEqual("".join(c.choices[0].delta.content or "" for c in chat), self.chat().choices[0].message.content)
+        self.assertEqual("".join(c.choices[0].text for c in completion), self.complete().choices[0].text)
+
+    def test_progress_is_told_if_asked_for(self):
+        prompt = support.english_text()[:8000]
+        for is_cached in (False, True):
+            chunks = list(self.complete(prompt, stream=True, max_tokens=3, stream_options={"include_usage": True},
+                                        extra_body={"return_progress": True, "ignore_eos": True}))
+            reports = [c.prompt_progress for c in chunks if hasattr(c, "prompt_progress")]
+            self.assertTrue(reports)
+            self.assertEqual(reports, [c.prompt_progress for c in chunks[:len(reports)]])  # before all text
+            total = chunks[-1].usage.prompt_tokens
+            self.assertEqual({r["total"] for r in reports}, {total})
+            for name in ("processed", "time_ms", "cache"):
+                values = [r[name] for r in reports]
+                self.assertEqual(values, sorted(values))
+            self.assertEqual(reports[-1]["processed"], total)
+            self.assertEqual(reports[-1]["cache"], chunks[-1].usage.prompt_tokens_details.cached_tokens)
+            self.assertEqual(reports[-1]["cache"] > 0, is_cached)
+            self.assertGreater(reports[-1]["time_ms"], 0)
+        plain = self.complete(prompt, stream=True)
+        self.assertFalse(any(hasattr(c, "prompt_progress") for c in plain))
+
+
 class Models(OpenAiTest):
     def test_the_list_and_one_of_it(self):
         models = self.client.models.list()

@@ -246,7 +246,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{R"("logprobs": 21)", "logprobs"}, BadField{R"("echo": 1)", "echo"},
         BadField{R"("priority": 1001)", "priority"}, BadField{R"("deadline_s": 0)", "deadline_s"},
         BadField{R"("cache_salt": "")", "cache_salt"}, BadField{R"("cache_salt": 5)", "cache_salt"},
-        BadField{R"("return_token_ids": "x")", "return_token_ids"}, BadField{R"("model": 5)", "model"}));
+        BadField{R"("return_token_ids": "x")", "return_token_ids"},
+        BadField{R"("return_progress": 1)", "return_progress"}, BadField{R"("model": 5)", "model"}));
 
 class OpenAiUnsupported : public OpenAiRequest, public ::testing::WithParamInterface<BadField> {};
 
@@ -441,6 +442,9 @@ TEST_F(OpenAiRequest, StreamingAndItsOptions) {
   EXPECT_TRUE(continuous(R"({"include_usage": true, "continuous_usage_stats": true})"));
   EXPECT_FALSE(continuous(R"({"include_usage": true})"));
   EXPECT_FALSE(continuous(R"({"continuous_usage_stats": true})"));
+  EXPECT_FALSE(completion(R"("prompt": "a", "stream": true)")->return_progress);
+  EXPECT_TRUE(completion(R"("prompt": "a", "stream": true, "return_progress": true)")->return_progress);
+  EXPECT_FALSE(completion(R"("prompt": "a", "return_progress": true)")->return_progress);  // of streams alone
 }
 
 TEST_F(OpenAiRequest, ASaltIsHandedOn) {

@@ -9,6 +9,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -22,11 +24,15 @@ namespace octavo::test {
 /// Shared by a test and the engines it makes; all of it may be used from any thread.
 struct EngineScript {
   std::chrono::microseconds step_time{200};
-  std::string piece = "word ";  // the text of every token
+  std::string piece = "word ";      // the text of every token
+  std::size_t bytes_per_token = 1;  // that detokenize() gives for an id
   std::size_t max_queued = 1000;
   std::atomic<bool> too_long = false;         // the text of every token is more than memory can hold
   std::atomic<bool> held = false;             // no step is made while this is set
   std::atomic<bool> tokenizing_held = false;  // no text is tokenized while this is set
+  std::atomic<int> prompt_tokens_read = -1;   // while not negative: so many of each prompt, and no token
+  std::atomic<bool> breaks = false;           // the next step throws
+  std::atomic<bool> stats_fail = false;       // stats() throws
   std::atomic<int> num_tokenized = 0;         // texts, those that wait included
   std::atomic<int> num_submitted = 0, num_cancelled = 0, num_running = 0;
   std::mutex mutex;
@@ -43,6 +49,7 @@ class ScriptedEngine final : public Engine {
 
   const ModelInfo& info() const override { return info_; }
   EngineStats stats() const override {
+    if (script_.stats_fail) throw std::bad_alloc();
     const std::lock_guard lock(mutex_);
     EngineStats stats;
     stats.running = static_cast<int>(active_.size());
@@ -78,9 +85,11 @@ class ScriptedEngine final : public Engine {
 
   bool step() override {
     std::this_thread::sleep_for(script_.step_time);
+    if (script_.breaks) throw std::runtime_error("a wheel is off");
     if (script_.held) return true;
     std::unique_lock lock(mutex_);
     ++num_steps_;
+    if (const int read = script_.prompt_tokens_read; read >= 0) return tell_progress(read);
     std::vector<RequestId> ids;
     for (const auto& [id, active] : active_) ids.push_back(id);
     for (const RequestId id : ids) {
@@ -114,7 +123,11 @@ class ScriptedEngine final : public Engine {
     for (const char c : text) tokens.push_back(static_cast<unsigned char>(c));
     return tokens;
   }
-  std::string detokenize(std::span<const TokenId> tokens) const override { return {tokens.begin(), tokens.end()}; }
+  std::string detokenize(std::span<const TokenId> tokens) const override {
+    std::string text;
+    for (const TokenId id : tokens) text.append(script_.bytes_per_token, static_cast<char>(id));
+    return text;
+  }
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages) const override {
     std::string text;
     for (const ChatMessage& message : messages) text += message.content;
@@ -130,6 +143,17 @@ class ScriptedEngine final : public Engine {
   };
   using Place = std::map<RequestId, Active>::iterator;
 
+  bool tell_progress(int read) const {
+    for (const auto& [id, active] : active_) {
+      const auto total = static_cast<int>(active.request.tokens.size());
+      if (active.request.on_prompt_progress)
+        active.request.on_prompt_progress({.prompt_tokens = total,
+                                           .cached_tokens = std::min(read, 2),
+                                           .computed_tokens = std::min(read, total),
+                                           .seconds = 0.5});
+    }
+    return true;
+  }
   void advance(std::unique_lock<std::mutex>& lock, Place place) {
     Active& active = place->second;
     ++active.num_tokens;

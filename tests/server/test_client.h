@@ -70,6 +70,14 @@ class TestClient {
     in_.erase(0, length);
     return answer;
   }
+  /// So many bytes, or all until the server closes; their number.
+  std::size_t read_bytes(std::size_t count) {
+    while (in_.size() < count)
+      if (!read_more()) break;
+    count = std::min(count, in_.size());
+    in_.erase(0, count);
+    return count;
+  }
   std::string read_to_end() { return read_until("no server sends this"); }
   bool at_end() { return in_.empty() && !read_more(); }
   void close() { socket_.close(); }

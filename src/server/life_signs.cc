@@ -1,0 +1,57 @@
+#include "server/life_signs.h"
+
+#include <fmt/format.h>
+
+namespace octavo::server {
+
+LifeSigns::LifeSigns(const CompletionCall& call, const Intervals& intervals, Clock::time_point now)
+    : call_(call),
+      intervals_(intervals),
+      board_(std::make_shared<PromptBoard>(call.prompts.size())),
+      told_(call.prompts.size(), -1) {
+  sent(now);
+  if (call.return_progress) next_progress_ = now;
+}
+
+void LifeSigns::sent(Clock::time_point now) {
+  if (intervals_.comment.count() > 0) next_comment_ = now + intervals_.comment;
+}
+
+std::string LifeSigns::take(Clock::time_point now, CompletionResponse& response) {
+  std::string out;
+  if (now >= next_progress_) {
+    next_progress_ = now + intervals_.progress;
+    for (std::size_t i = 0; i < told_.size(); ++i) out += report(i, response);
+  }
+  if (out.empty() && now >= next_comment_) out = comment();
+  return out;
+}
+
+std::string LifeSigns::before_event(std::size_t prompt, CompletionResponse& response) {
+  return call_.return_progress ? report(prompt, response) : std::string();
+}
+
+std::string LifeSigns::report(std::size_t prompt, CompletionResponse& response) {
+  const auto num_tokens = static_cast<int>(call_.prompts[prompt].num_tokens);
+  if (told_[prompt] == num_tokens) return {};
+  const PromptProgress progress = board_->get(prompt);
+  if (progress.prompt_tokens == 0 || progress.computed_tokens == told_[prompt]) return {};
+  told_[prompt] = progress.computed_tokens;
+  return response.progress(prompt, progress);
+}
+
+/// A line that begins with a colon is a comment in every reader of server-sent events.
+std::string LifeSigns::comment() const {
+  std::size_t total = 0, computed = 0;
+  bool begun = false;
+  for (std::size_t i = 0; i < told_.size(); ++i) {
+    const PromptProgress progress = board_->get(i);
+    total += call_.prompts[i].num_tokens;
+    computed += static_cast<std::size_t>(progress.computed_tokens);
+    begun |= progress.prompt_tokens > 0;
+  }
+  if (!begun || computed >= total) return ": waiting\n\n";
+  return fmt::format(": reading the prompt, {} of {} tokens\n\n", computed, total);
+}
+
+}  // namespace octavo::server

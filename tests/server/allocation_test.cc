@@ -1,0 +1,66 @@
+// A server without memory: whatever allocation fails, it goes on as soon as there is some.
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+
+#include "replaced_new.h"
+#include "server/test_client.h"
+
+namespace octavo::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+using ServingAllocations = ServerTest;
+
+/// A connection and a request on it, without an allocation on this side. What comes of it does not matter.
+void knock(unsigned short port) {
+  constexpr std::string_view kRequest = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const timeval limit{.tv_sec = 1, .tv_usec = 0};
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+    ::send(socket, kRequest.data(), kRequest.size(), MSG_NOSIGNAL);
+    char buffer[4096];
+    while (::recv(socket, buffer, sizeof buffer, 0) > 0) {
+    }
+  }
+  ::close(socket);
+}
+
+TEST_F(ServingAllocations, ConnectionsAreAcceptedAfterAnyAllocationThatFailed) {
+  options_.limits.idle_timeout = 500ms;
+  start_ready();
+  knock(port_);
+  int num_failed = 0;
+  for (long nth = 0; nth < 100; ++nth) {
+    allocations_left = nth;
+    knock(port_);
+    num_failed += allocations_left < 0 ? 1 : 0;
+    allocations_left = -1;
+    ASSERT_THAT(ask(get("/health")), StartsWith("HTTP/1.1 200")) << nth;
+  }
+  EXPECT_GT(num_failed, 20);
+  TestClient idle(port_);
+  EXPECT_TRUE(idle.at_end());  // closed by a tick
+}
+
+TEST_F(ServingAllocations, NothingIsLostByATimeWithoutAnyMemory) {
+  options_.limits.idle_timeout = 500ms;
+  start_ready();
+  out_of_memory = true;
+  for (int i = 0; i < 3; ++i) knock(port_);
+  out_of_memory = false;
+  EXPECT_TRUE(eventually([this] { return ask(get("/health")).starts_with("HTTP/1.1 200"); }));
+  EXPECT_THAT(ask(post("/v1/completions", R"({"prompt": "a", "max_tokens": 2})")), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(ask(get("/metrics")), testing::Not(HasSubstr("octavo:server_failures_total 0")));
+  TestClient idle(port_);
+  EXPECT_TRUE(idle.at_end());
+}
+
+}  // namespace
+}  // namespace octavo::test

@@ -1,0 +1,191 @@
+// What clients are sent: how much of it is held, for how long, and what a stream says while there is nothing to say.
+#include <gmock/gmock.h>
+
+#include "server/test_client.h"
+
+namespace octavo::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::string completion(int max_tokens, bool stream, const std::string& more = "") {
+  return post("/v1/completions",
+              fmt::format(R"({{"prompt": "abc", "max_tokens": {}, "stream": {}{}}})", max_tokens, stream, more));
+}
+
+std::string detokenize(int num_tokens) {
+  std::string ids = "97";
+  for (int i = 1; i < num_tokens; ++i) ids += ",97";
+  return post("/detokenize", R"({"tokens": [)" + ids + "]}");
+}
+
+class Written : public ServerTest {
+ protected:
+  double metric(const std::string& name) {
+    const std::string text = ask(get("/metrics"));
+    const std::size_t place = text.find("\n" + name);
+    return place == std::string::npos ? -1 : std::stod(text.substr(text.find(' ', place)));
+  }
+};
+
+TEST_F(Written, AnAnswerOfTokenizeOrDetokenizeIsNoLargerThanAllowed) {
+  options_.service.max_answer_bytes = 100'000;
+  script_.bytes_per_token = 100;
+  start_ready();
+  EXPECT_THAT(ask(detokenize(900)), StartsWith("HTTP/1.1 200"));
+  const std::string text = ask(detokenize(1001));
+  EXPECT_THAT(text, StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(text, HasSubstr("answer_too_large"));
+  EXPECT_THAT(ask(post("/tokenize", R"({"prompt": ")" + std::string(20'000, 'a') + "\"}")), StartsWith("HTTP/1.1 200"));
+  const std::string ids = ask(post("/tokenize", R"({"prompt": ")" + std::string(30'000, 'a') + "\"}"));
+  EXPECT_THAT(ids, StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(ids, HasSubstr("answer_too_large"));
+  EXPECT_EQ(metric("octavo:held_answer_bytes"), 0);
+}
+
+TEST_F(Written, ATextThatIsMadeInPiecesIsTheSameText) {
+  start_ready();
+  std::string ids = "[", text;
+  for (int i = 0; i < 5000; ++i) {  // characters of two bytes lie across the pieces
+    ids += i == 0 ? "97,195,164" : ",195,164";
+    text += i == 0 ? "a\xC3\xA4" : "\xC3\xA4";
+  }
+  const std::string answer = ask(post("/detokenize", "{\"tokens\": " + ids + ",195]}"));
+  EXPECT_THAT(answer, HasSubstr("\r\n\r\n{\"prompt\":\"" + text + "\xEF\xBF\xBD\"}"));
+}
+
+TEST_F(Written, AnAnswerIsHeldUntilItIsWritten) {
+  options_.service.max_held_bytes = 30'000'000;
+  script_.bytes_per_token = 10'000;
+  start_ready();
+  TestClient lazy(port_, 4096);
+  lazy.send(detokenize(2000));  // 20 MB, more than the system's buffers take
+  lazy.read_until("\r\n\r\n");
+  EXPECT_GE(metric("octavo:held_answer_bytes"), 10e6);
+  const std::string refused = ask(detokenize(2000));
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 503"));
+  EXPECT_THAT(refused, HasSubstr("out_of_memory"));
+  EXPECT_THAT(refused, HasSubstr("\r\nRetry-After: "));
+  lazy.close();
+  EXPECT_TRUE(eventually([this] { return metric("octavo:held_answer_bytes") < 1e5; }));
+  EXPECT_THAT(ask(detokenize(2000)), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(Written, ThePartOfAnAnswerThatIsWrittenIsNotHeld) {
+  script_.bytes_per_token = 10'000;
+  start_ready();
+  TestClient lazy(port_, 4096);
+  lazy.send(detokenize(2000));
+  lazy.read_bytes(16'000'000);
+  EXPECT_TRUE(eventually([this] { return metric("octavo:held_answer_bytes") < 5.1e6; }));
+}
+
+TEST_F(Written, WhatTheServerSaysItselfCountsTooAndErrorsAreAlwaysGiven) {
+  options_.service.max_held_bytes = 20'010'000;
+  script_.bytes_per_token = 10'000;
+  start_ready();
+  EXPECT_THAT(ask(get("/")), StartsWith("HTTP/1.1 200"));
+  TestClient lazy(port_, 4096);
+  lazy.send(detokenize(2000));
+  lazy.read_until("\r\n\r\n");
+  EXPECT_THAT(ask(get("/")), StartsWith("HTTP/1.1 503"));
+  EXPECT_THAT(ask(get("/health")), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(ask(get("/nothing")), StartsWith("HTTP/1.1 404"));
+  lazy.close();
+  EXPECT_TRUE(eventually([this] { return ask(get("/")).starts_with("HTTP/1.1 200"); }));
+}
+
+TEST_F(Written, AReaderThatIsTooSlowIsCutOff) {
+  script_.piece = std::string(40'000, 'x');
+  options_.limits.write_timeout = 2s;
+  options_.limits.min_write_rate = 20'000'000;
+  start_ready();
+  TestClient slow(port_, 4096);
+  slow.send(completion(1000, false));  // 40 MB
+  slow.read_until("\r\n\r\n");
+  // A megabyte a second: never for two seconds without a byte.
+  std::size_t taken = 0;
+  const auto end = std::chrono::steady_clock::now() + 30s;
+  while (std::chrono::steady_clock::now() < end) {
+    const std::size_t count = slow.read_bytes(10'000);
+    taken += count;
+    if (count < 10'000) break;
+    std::this_thread::sleep_for(10ms);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now(), end);
+  EXPECT_LT(taken, 30'000'000U);
+  EXPECT_TRUE(eventually([this] { return metric("octavo:held_answer_bytes") < 1e5; }));
+}
+
+TEST_F(Written, AReaderWhoWaitsForTheModelIsNotCutOff) {
+  options_.limits.write_timeout = 100ms;
+  options_.service.keepalive_interval = 0ms;
+  script_.held = true;
+  start_ready();
+  TestClient client(port_);
+  client.send(completion(3, true));
+  client.read_until("\r\n\r\n");
+  std::this_thread::sleep_for(500ms);
+  script_.held = false;
+  EXPECT_THAT(client.read_until("0\r\n\r\n"), HasSubstr("[DONE]"));
+}
+
+TEST_F(Written, AStreamThatWaitsIsNeverSilentForLong) {
+  options_.service.keepalive_interval = 50ms;
+  script_.held = true;
+  start_ready();
+  TestClient client(port_);
+  client.send(completion(3, true));
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(client.read_until("\n\n\r\n"), HasSubstr("\r\n: waiting\n\n\r\n"));
+  script_.prompt_tokens_read = 2;
+  script_.held = false;
+  EXPECT_THAT(client.read_until(": reading the prompt, 2 of 3 tokens\n\n"), Not(HasSubstr("data:")));
+  script_.prompt_tokens_read = -1;
+  EXPECT_THAT(client.read_until("0\r\n\r\n"), HasSubstr("[DONE]"));
+}
+
+TEST_F(Written, AStreamThatStallsBetweenTokensIsNeverSilentForLong) {
+  options_.service.keepalive_interval = 50ms;
+  script_.step_time = 5ms;
+  start_ready();
+  TestClient client(port_);
+  client.send(completion(5000, true));
+  client.read_until("word");
+  script_.held = true;
+  for (int i = 0; i < 2; ++i) client.read_until(": waiting\n\n");
+  EXPECT_EQ(script_.num_cancelled, 0);
+}
+
+TEST_F(Written, AnAnswerThatIsNotStreamedHasNoComments) {
+  options_.service.keepalive_interval = 20ms;
+  script_.held = true;
+  start_ready();
+  TestClient client(port_);
+  client.send(completion(3, false));
+  ASSERT_TRUE(eventually([this] { return script_.num_running == 1; }));
+  std::this_thread::sleep_for(300ms);
+  script_.held = false;
+  EXPECT_THAT(client.read_answer(), HasSubstr("\r\n\r\n{\"id\""));
+}
+
+TEST_F(Written, ProgressIsReportedIfAskedFor) {
+  options_.service.keepalive_interval = 0ms;
+  options_.service.progress_interval = 10ms;
+  script_.prompt_tokens_read = 2;
+  start_ready();
+  TestClient client(port_);
+  client.send(completion(3, true, R"(, "return_progress": true)"));
+  EXPECT_THAT(client.read_until("\n\n"),
+              HasSubstr(R"("prompt_progress":{"total":3,"cache":2,"processed":2,"time_ms":500})"));
+  script_.prompt_tokens_read = 3;
+  const std::string last = client.read_until("\n\n");
+  EXPECT_THAT(last, HasSubstr(R"("choices":[{"index":0,"text":"","logprobs":null,"finish_reason":null}])"));
+  EXPECT_THAT(last, HasSubstr(R"("processed":3,)"));
+  script_.prompt_tokens_read = -1;
+  EXPECT_THAT(client.read_until("0\r\n\r\n"), Not(HasSubstr("prompt_progress")));
+}
+
+}  // namespace
+}  // namespace octavo::test
