@@ -10,6 +10,7 @@
 #include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/parse.h"
 
 namespace octavo::cli {
 namespace {
@@ -33,8 +34,10 @@ const std::array<std::string, 6> kCommands = {"/reset", "/quit", "/exit", "/bye"
 
 class Chat {
  public:
-  Chat(const ChatOptions& options, std::unique_ptr<Engine> engine, Context& context)
+  /// `title`: how the model is called in the greeting.
+  Chat(const ChatOptions& options, std::string title, std::unique_ptr<Engine> engine, Context& context)
       : options_(options),
+        title_(std::move(title)),
         engine_(std::move(engine)),
         context_(context),
         sampling_(resolve_sampling(options.sampling, *engine_, context)),
@@ -43,7 +46,7 @@ class Chat {
   }
 
   Result<int> loop() {
-    if (interactive_) context_.out << engine_->info().name << ", /help for help" << '\n' << std::flush;
+    if (interactive_) context_.out << escaped(title_) << ", /help for help, /bye leaves\n" << std::flush;
     const std::unique_ptr<LineReader> reader = make_line_reader(context_);
     bool interrupted_before = false;
     for (;;) {
@@ -115,6 +118,7 @@ class Chat {
   void note(const std::string& text) { context_.err << "octavo: " << text << '\n' << std::flush; }
 
   const ChatOptions& options_;
+  const std::string title_;
   std::unique_ptr<Engine> engine_;
   Context& context_;
   SamplingParams sampling_;
@@ -124,8 +128,10 @@ class Chat {
 
 Result<int> chat(const ChatOptions& options, Context& context) {
   OCTAVO_TRY_VOID(check_chat_template(options.model, context));
+  OCTAVO_TRY(const std::filesystem::path file, resolve_model(options.model, context));
   OCTAVO_TRY(auto engine, load_engine(options.engine, options.model, context));
-  return Chat(options, std::move(engine), context).loop();
+  // People know the file's name; the one in the file is often that of a training run.
+  return Chat(options, file.stem().string(), std::move(engine), context).loop();
 }
 
 }  // namespace

@@ -85,6 +85,7 @@ class Chat(unittest.TestCase):
 
     def test_answers_and_quits(self):
         terminal, at = self.start("--temp", 0, "-n", 24)
+        self.assertIn("SmolLM2-135M-Instruct.Q4_1, /help for help", terminal.screen)  # the file's name
         terminal.send("What is the capital of France?\r")
         at = terminal.wait_for(r"\w\w", terminal.wait_for(r"\r\n", at))
         at = self.prompt(terminal, at)
