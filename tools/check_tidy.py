@@ -118,8 +118,8 @@ class Tidy:
             return ""
         done = subprocess.run([self.program, "--quiet", "--warnings-as-errors=*",
                                f"--config-file={self.root / '.clang-tidy'}",
-                               f"--header-filter={re.escape(str(self.root))}/(src|include)/.*", file, "--", *command],
-                              cwd=directory, capture_output=True, text=True, check=False)
+                               f"--header-filter={re.escape(str(self.root))}/(src|include)/.*\\.(h|cc)$", file, "--",
+                               *command], cwd=directory, capture_output=True, text=True, check=False)
         if done.returncode == 0:
             if key:
                 (self.cache / key).touch()

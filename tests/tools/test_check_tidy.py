@@ -68,6 +68,15 @@ class Tidy(unittest.TestCase):
         self.assertIn("1 of 2 files are clean", out)
         self.assertNotRegex(out, "suspicious|file not found")
 
+    def test_headers_are_read_and_kernel_bodies_are_not(self):
+        (self.root / "src" / "a.h").write_text("inline int* nobody() { return 0; }\n")
+        (self.root / "src" / "a.inl").write_text("inline int* nothing() { return 0; }\n")
+        code, out = self.check(a='#include "a.inl"\n' + CLEAN, b="int one() { return 1; }\n")
+        self.assertEqual(code, 0, out)
+        code, out = self.check(a='#include "a.h"\n' + CLEAN, b="int one() { return 1; }\n")
+        self.assertEqual(code, 1)
+        self.assertRegex(out, r"src/a\.h:1:\d+: error: use nullptr")
+
     def test_files_that_do_not_compile_together_are_read_alone(self):
         # Each file is right; together the indented macro of one breaks the other.
         code, out = self.check(a="  #define twice int\n", b=CLEAN)
