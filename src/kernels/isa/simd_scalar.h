@@ -11,8 +11,8 @@
 namespace octavo {
 namespace {
 
-/// What pieces of a product are declared with. Here by the compiler's judgement: inlined by name they take it twice as
-/// long, ten minutes under sanitizers, for code that nobody waits for.
+/// What pieces of a product are declared with. Here they are inlined by the compiler's judgement: by name they take it
+/// longer, for code that nobody waits for.
 #define OCTAVO_KERNEL_PART inline
 inline constexpr int kLanes = 4;     // 32-bit lanes of a vector; a U8 holds four bytes a lane
 inline constexpr int kTileRows = 4;  // rows of activations that the matrix kernels keep in registers
