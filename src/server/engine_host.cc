@@ -25,7 +25,7 @@ void EngineHost::change(State state) {
 }
 
 /// There may be no memory: the message has its room already.
-void EngineHost::fail_with(const char* begin, const char* why) noexcept {
+void EngineHost::fail_with(const char* begin, const char* why) {
   error_.message.clear();
   fmt::format_to_n(std::back_inserter(error_.message), kMaxMessage, "{}: {}", begin, why);
   change(State::kFailed);

@@ -41,7 +41,7 @@ class EngineHost {
   void run(const std::stop_token& stop);
   bool load();
   void change(State state);
-  void fail_with(const char* begin, const char* why) noexcept;
+  void fail_with(const char* begin, const char* why);
 
   LoadEngine load_;
   std::function<void()> on_change_;

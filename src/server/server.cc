@@ -28,6 +28,16 @@ std::string too_many_connections() {
       body.size(), body);
 }
 
+/// Where a destructor closes it. What throws there has closed the socket, and leaves a waiting coroutine to the
+/// time-outs.
+void close_quietly(HttpConnection& connection) noexcept {
+  try {
+    connection.close();
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
 /// Closes a connection that is not read any more though it has not ended.
 class Reader {
  public:
@@ -35,7 +45,7 @@ class Reader {
   Reader(Reader&&) = default;
   Reader& operator=(Reader&&) = delete;
   ~Reader() {
-    if (connection_ && !connection_->hung_up()) connection_->close();
+    if (connection_ && !connection_->hung_up()) close_quietly(*connection_);
   }
   HttpConnection& connection() const { return *connection_; }
 
@@ -72,11 +82,7 @@ class Server::Guest {
   Guest(Guest&&) = default;
   Guest& operator=(Guest&&) = delete;
   ~Guest() {
-    if (!connection_) return;
-    connection_->close();
-    server_.connections_.erase(connection_);
-    server_.service_.metrics().set_connections(server_.connections_.size());
-    if (server_.draining_ && server_.connections_.empty()) server_.finish();
+    if (connection_) server_.part_with(connection_);
   }
   const std::shared_ptr<HttpConnection>& connection() const { return connection_; }
 
@@ -288,6 +294,17 @@ void Server::tick(Clock::time_point now) {
   for (const auto& connection : connections_) connection->tick(now);
   if (draining_) drain_further(now);
   service_.tick(now);
+}
+
+void Server::part_with(const std::shared_ptr<HttpConnection>& connection) noexcept {
+  close_quietly(*connection);
+  try {
+    connections_.erase(connection);
+    service_.metrics().set_connections(connections_.size());
+    if (draining_ && connections_.empty()) finish();
+  } catch (const std::exception&) {
+    service_.metrics().count_failure();
+  }
 }
 
 /// Clients that were let in before the port closes get an answer, if only that the server is shutting down.

@@ -64,6 +64,7 @@ class Server {
   void tick(Clock::time_point now);
   void start(Tcp::socket socket);
   void start_or_drop(Tcp::socket socket);
+  void part_with(const std::shared_ptr<HttpConnection>& connection) noexcept;
   void take_waiting_connections();
   void announce_engine_change() noexcept;
   void on_engine_change();
