@@ -1,4 +1,7 @@
 // A whole file mapped read-only into memory. Owned by whoever opened it; safe to read from any thread.
+//
+// A page of the map that the file no longer has, because it was cut short or its disk fails, ends the process with
+// SIGBUS when it is touched. read() gives an error instead, so whatever is needed once is read.
 #pragma once
 
 #include <cstddef>
@@ -23,20 +26,24 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   const std::filesystem::path& path() const { return path_; }
+  /// When the file was last changed, as of opening it, in nanoseconds since 1970.
+  std::int64_t modified_ns() const { return modified_ns_; }
+
+  /// Copies [offset, offset + out.size()) of the file, without the map. Error: the file ends before that now, or cannot
+  /// be read.
+  Result<void> read(std::uint64_t offset, std::span<std::byte> out) const;
 
   /// Tells the system that [offset, offset + size), as far as the file goes, will soon be read.
   void prefetch(std::size_t offset, std::size_t size) const;
 
-  /// Tells the system that [offset, offset + size) will not be read again, so its pages can go.
-  void release(std::size_t offset, std::size_t size) const;
-
  private:
-  MappedFile(std::filesystem::path path, const std::byte* data, std::size_t size)
-      : path_(std::move(path)), data_(data), size_(size) {}
+  explicit MappedFile(std::filesystem::path path) : path_(std::move(path)) {}
 
   std::filesystem::path path_;
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
+  int fd_ = -1;
+  std::int64_t modified_ns_ = 0;
 };
 
 }  // namespace octavo

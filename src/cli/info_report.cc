@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "gguf/text.h"
 #include "model/cpu_runner.h"
 
 namespace octavo::cli {
@@ -14,7 +15,7 @@ constexpr std::array<std::string_view, 6> kPartNames = {"embedding", "attention"
 
 std::string string_or_empty(const GgufFile& file, std::string_view key) {
   const auto text = file.get_string(key);
-  return text ? std::string(*text) : std::string();
+  return text ? printable(*text) : std::string();
 }
 
 VocabularyInfo read_vocabulary(const GgufFile& file) {

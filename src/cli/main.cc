@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "cli/bus_error.h"
 #include "cli/cli.h"
 #include "octavo/engine.h"
 #include "octavo/machine.h"
@@ -33,6 +34,7 @@ std::filesystem::path program_file() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  octavo::cli::report_lost_files();
   std::ios::sync_with_stdio(false);
   std::cin.tie(nullptr);
   auto log = std::make_shared<spdlog::logger>("octavo", std::make_shared<spdlog::sinks::stderr_sink_st>());

@@ -1,9 +1,13 @@
 // Checked little-endian reads from a span of bytes, for the GGUF parser. One owner, one thread.
+//
+// The bytes need not be there yet: a load function is told how far they are about to be read.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,8 +21,12 @@ static_assert(std::endian::native == std::endian::little, "GGUF files are little
 
 class ByteReader {
  public:
-  /// `file` is the path for messages.
-  ByteReader(std::span<const std::byte> bytes, std::string file) : bytes_(bytes), file_(std::move(file)) {}
+  /// Brings the bytes before `end` into place. Error: it cannot.
+  using Load = std::function<Result<void>(std::uint64_t end)>;
+
+  /// `file` is the path for messages; without `load` all bytes are there.
+  ByteReader(std::span<const std::byte> bytes, std::string file, Load load)
+      : bytes_(bytes), file_(std::move(file)), load_(std::move(load)) {}
 
   std::uint64_t offset() const { return offset_; }
   std::uint64_t remaining() const { return bytes_.size() - offset_; }
@@ -33,9 +41,17 @@ class ByteReader {
     if (size > remaining())
       return fail("{}: truncated: {} at offset {} needs {} more bytes, {} remain", file_, context_, offset_, size,
                   remaining());
+    if (load_) OCTAVO_TRY_VOID(load_(offset_ + size));
     const auto taken = bytes_.subspan(offset_, size);
     offset_ += size;
     return taken;
+  }
+
+  /// At most `size` of the next bytes, as many as there are, to be looked at.
+  Result<std::span<const std::byte>> peek(std::uint64_t size) {
+    size = std::min(size, remaining());
+    if (load_) OCTAVO_TRY_VOID(load_(offset_ + size));
+    return bytes_.subspan(offset_, size);
   }
 
   /// The next value of a trivial type.
@@ -71,6 +87,7 @@ class ByteReader {
  private:
   std::span<const std::byte> bytes_;
   std::string file_;
+  Load load_;
   std::string context_ = "the header";
   std::uint64_t offset_ = 0;
 };

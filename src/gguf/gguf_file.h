@@ -2,7 +2,8 @@
 //
 // Every count, length and offset of the file is compared with the file's real size before anything
 // is allocated for it. Owned by the engine; immutable after open(), so any thread may read it.
-// Strings, names and tensor data are views into the mapped file and live as long as the GgufFile.
+// Strings, names and arrays are views into memory that the head of the file was read into, tensor data are views into
+// the mapped file; all live as long as the GgufFile. Opening never touches the map (base/mapped_file.h says why).
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "base/mapped_file.h"
+#include "gguf/file_head.h"
 #include "tensor/tensor.h"
 
 namespace octavo {
@@ -43,7 +45,7 @@ std::string_view gguf_type_name(GgufType type);
 
 struct GgufValue;
 
-/// An array: fixed-size elements stay in the mapped file and are decoded on demand.
+/// An array: fixed-size elements stay as they lie in the file and are decoded on demand.
 struct GgufArray {
   GgufType element_type = GgufType::kUint8;
   std::uint64_t size = 0;
@@ -70,7 +72,8 @@ struct GgufTensor {
 
 class GgufFile {
  public:
-  /// Maps and checks a whole file. Errors name the file and the offset, key or tensor.
+  /// Maps a file, reads its head and checks it. Errors name the file and the offset, key or tensor; a head of more than
+  /// FileHead::kMaxBytes is one.
   static Result<GgufFile> open(const std::filesystem::path& path);
 
   /// The same for bytes in memory, aligned to 8 or more and kept alive by the caller; `name` stands for the path in
@@ -80,6 +83,8 @@ class GgufFile {
   const std::filesystem::path& path() const { return path_; }
   const MappedFile& file() const { return map_.value(); }
   std::uint64_t file_bytes() const { return file_bytes_; }
+  /// Header, metadata and tensor directory, as they lie in the file.
+  std::span<const std::byte> head() const { return head_; }
   std::uint32_t version() const { return version_; }
   std::uint32_t alignment() const { return alignment_; }
 
@@ -111,6 +116,8 @@ class GgufFile {
 
   std::filesystem::path path_;
   std::optional<MappedFile> map_;
+  FileHead head_memory_;
+  std::span<const std::byte> head_;
   std::uint64_t file_bytes_ = 0;
   std::uint32_t version_ = 0;
   std::uint32_t alignment_ = 32;

@@ -58,8 +58,9 @@ std::string dims_text(std::span<const std::uint64_t> dims) {
 
 }  // namespace
 
-GgufParser::GgufParser(std::span<const std::byte> bytes, const std::filesystem::path& path)
-    : bytes_(bytes), reader_(bytes, path.string()) {
+GgufParser::GgufParser(std::span<const std::byte> bytes, std::span<const std::byte> head, ByteReader::Load load,
+                       const std::filesystem::path& path)
+    : bytes_(bytes), head_(head), reader_(head, path.string(), std::move(load)) {
   out_.path_ = path;
   out_.file_bytes_ = bytes.size();
 }
@@ -69,13 +70,15 @@ Result<GgufFile> GgufParser::parse() && {
   OCTAVO_TRY_VOID(parse_metadata());
   OCTAVO_TRY_VOID(parse_alignment());
   OCTAVO_TRY_VOID(parse_directory());
+  out_.head_ = head_.first(reader_.offset());
   OCTAVO_TRY_VOID(place_tensors());
   OCTAVO_TRY_VOID(check_overlap());
   return std::move(out_);
 }
 
 Result<void> GgufParser::parse_header() {
-  const std::string_view head(reinterpret_cast<const char*>(bytes_.data()), std::min<std::size_t>(bytes_.size(), 64));
+  OCTAVO_TRY(const auto first, reader_.peek(64));
+  const std::string_view head(reinterpret_cast<const char*>(first.data()), first.size());
   if (!head.starts_with("GGUF")) {
     if (std::string_view("GGUF").starts_with(head))
       return fail("{}: truncated: the file has {} bytes, the header of a GGUF file has 24", reader_.file(),

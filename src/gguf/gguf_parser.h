@@ -23,7 +23,10 @@ struct GgufLimits {
 
 class GgufParser {
  public:
-  GgufParser(std::span<const std::byte> bytes, const std::filesystem::path& path);
+  /// `head` is where the beginning of `bytes` is read, as `load` brings it there. Tensors' data will point into
+  /// `bytes`, which are not read.
+  GgufParser(std::span<const std::byte> bytes, std::span<const std::byte> head, ByteReader::Load load,
+             const std::filesystem::path& path);
 
   Result<GgufFile> parse() &&;
 
@@ -43,7 +46,7 @@ class GgufParser {
   Result<void> read_array(GgufArray& array, int depth);
   Result<void> check_bools(std::span<const std::byte> bytes, std::uint64_t offset) const;
 
-  std::span<const std::byte> bytes_;
+  std::span<const std::byte> bytes_, head_;
   ByteReader reader_;
   GgufFile out_;
   std::uint64_t num_tensors_ = 0;

@@ -61,6 +61,7 @@ std::string printable(std::string_view text) {
     const auto lead = static_cast<std::uint8_t>(text[0]);
     const bool is_c1 = size == 2 && lead == 0xC2 && static_cast<std::uint8_t>(text[1]) < 0xA0;
     const std::size_t shown = std::max<std::size_t>(size, 1);
+    if (out.size() + 4 * shown + 3 > kMaxShownBytes) return out + "...";
     if (size == 0 || lead < 0x20 || lead == 0x7F || is_c1) {
       for (const char byte : text.substr(0, shown)) out += fmt::format("\\x{:02X}", static_cast<std::uint8_t>(byte));
     } else {

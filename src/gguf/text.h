@@ -13,7 +13,11 @@ bool is_valid_utf8(std::string_view text);
 /// put control sequences into a message.
 std::string quote(std::string_view text);
 
-/// The text with control characters and bytes that are not UTF-8 as \xNN, for names that people read.
+/// Bytes of a name that is shown; real ones have a tenth of that.
+inline constexpr std::size_t kMaxShownBytes = 256;
+
+/// The text with control characters and bytes that are not UTF-8 as \xNN, for names that people read: at most
+/// kMaxShownBytes, and "..." where it was longer.
 std::string printable(std::string_view text);
 
 }  // namespace octavo

@@ -218,7 +218,7 @@ Result<ModelConfig> ModelConfig::load(const GgufFile& file) {
     return fail("{}: architecture {} is not supported; supported are: {}", file.path().string(), quote(arch_name),
                 supported_architectures());
   const KeyReader keys(file, arch_name);
-  config.name = file.path().stem().string();
+  config.name = printable(file.path().stem().string());
   if (file.find("general.name") != nullptr) {
     OCTAVO_TRY(const std::string_view name, file.get_string("general.name"));
     config.name = printable(name);

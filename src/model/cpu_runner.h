@@ -43,6 +43,7 @@ class CpuRunner final : public ModelRunner {
   const ModelConfig& config() const { return config_; }
   /// Tokens one sequence may have: the least of the model's, the option's and what the KV memory holds.
   int max_context() const { return max_context_; }
+  const ContentHash& content_hash() const { return weights_.content_hash(); }
   std::uint64_t weight_bytes() const { return weights_.total_bytes(); }
   std::uint64_t mapped_weight_bytes() const { return weights_.mapped_bytes(); }
   std::uint64_t weight_bytes_per_token() const { return weights_.bytes_per_token(); }

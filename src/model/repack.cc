@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
+#include <optional>
 
+#include "base/aligned_buffer.h"
 #include "kernels/pack.h"
 
 namespace octavo {
@@ -36,32 +39,75 @@ std::vector<Piece> cut(const std::vector<RepackJob>& jobs) {
   return pieces;
 }
 
-void pack_piece(const Piece& piece, const MappedFile& file) {
-  const Tensor& source = piece.job->source;
-  file.prefetch(piece.offset() + kAheadBytes, piece.bytes());
-  pack_panels(source, piece.begin, piece.end,
-              piece.job->panels + static_cast<std::size_t>(piece.begin) * panel_bytes(source.type, source.cols));
-  file.release(piece.offset(), piece.bytes());
-}
+/// Memory of one thread, and what becomes of the pieces that it takes.
+class Packer {
+ public:
+  Packer(const MappedFile& file, std::size_t largest_piece) : file_(file), buffer_(largest_piece) {}
+
+  Result<ContentHash> pack(const Piece& piece) {
+    const Tensor& source = piece.job->source;
+    file_.prefetch(piece.offset() + kAheadBytes, piece.bytes());
+    const std::span<std::byte> bytes = buffer_.span().first(piece.bytes());
+    OCTAVO_TRY_VOID(file_.read(piece.offset(), bytes));
+    const auto rows = static_cast<std::int64_t>(piece.row_of(piece.end) - piece.row_of(piece.begin));
+    pack_panels({.type = source.type, .rows = rows, .cols = source.cols, .data = bytes}, 0, piece.end - piece.begin,
+                piece.job->panels + static_cast<std::size_t>(piece.begin) * panel_bytes(source.type, source.cols));
+    return hash_of(bytes);
+  }
+
+ private:
+  const MappedFile& file_;
+  AlignedBuffer<std::byte> buffer_;
+};
+
+/// The first error of several threads; they all end soon after it.
+class FirstError {
+ public:
+  void set(Error error) {
+    const std::scoped_lock lock(mutex_);
+    if (!error_) error_ = std::move(error);
+    failed_ = true;
+  }
+  bool failed() const { return failed_; }
+  Error take() { return std::move(*error_); }
+
+ private:
+  std::atomic<bool> failed_ = false;
+  std::mutex mutex_;
+  std::optional<Error> error_;
+};
 
 }  // namespace
 
-void repack(std::vector<RepackJob> jobs, const MappedFile& file, ThreadPool& pool, const RepackProgress& progress) {
+Result<ContentHash> repack(std::vector<RepackJob> jobs, const MappedFile& file, ThreadPool& pool,
+                           const RepackProgress& progress) {
   std::ranges::sort(jobs, {}, &RepackJob::offset);
   const std::vector<Piece> pieces = cut(jobs);
   std::uint64_t total = 0;
-  for (const Piece& piece : pieces) total += piece.bytes();
+  std::size_t largest = 0;
+  for (const Piece& piece : pieces) {
+    total += piece.bytes();
+    largest = std::max(largest, piece.bytes());
+  }
   if (!jobs.empty()) file.prefetch(jobs.front().offset, kAheadBytes);
+  std::vector<Packer> packers;
+  for (int i = 0; i < pool.num_threads(); ++i) packers.emplace_back(file, largest);
+  std::vector<ContentHash> hashes(pieces.size());
+  FirstError error;
   std::atomic<std::uint64_t> done = 0;
   std::atomic<std::size_t> next = 0;  // in the file's order, whoever is free: a disk likes one place to read at
   pool.for_ranges(static_cast<std::size_t>(pool.num_threads()), 1, [&](std::size_t, std::size_t, int worker) {
-    for (std::size_t i = next.fetch_add(1); i < pieces.size(); i = next.fetch_add(1)) {
-      pack_piece(pieces[i], file);
+    for (std::size_t i = next.fetch_add(1); i < pieces.size() && !error.failed(); i = next.fetch_add(1)) {
+      Result<ContentHash> hash = packers[static_cast<std::size_t>(worker)].pack(pieces[i]);
+      if (!hash) return error.set(std::move(hash.error()));
+      hashes[i] = *hash;
       const std::uint64_t now = done.fetch_add(pieces[i].bytes(), std::memory_order_relaxed) + pieces[i].bytes();
       if (worker == 0 && progress) progress(now, total);  // worker 0 is the calling thread
     }
   });
+  if (error.failed()) return std::unexpected(error.take());
   if (progress) progress(total, total);
+  return hash_of(std::as_bytes(std::span(hashes)));
 }
 
 }  // namespace octavo

@@ -1,8 +1,8 @@
-// Packs the matrices of a mapped file into panels: once, at load, on all threads.
+// Packs the matrices of a file into panels: once, at load, on all threads.
 //
-// In the order of the file and in pieces of about a megabyte, of which any thread takes the next: the disk is read from
-// front to back, what comes next is asked for early, and a piece's pages of the map are given back as soon as it is
-// packed. So at any time the process holds what is packed so far and a piece a thread.
+// In the order of the file and in pieces of about a megabyte, of which any thread reads the next: the disk is read from
+// front to back, and what comes next is asked for early. At any time the process holds what is packed so far and a
+// piece a thread. The map is not touched, so a file that is cut short meanwhile is an error.
 #pragma once
 
 #include <functional>
@@ -10,6 +10,7 @@
 
 #include "base/mapped_file.h"
 #include "base/thread_pool.h"
+#include "model/content_hash.h"
 #include "tensor/tensor.h"
 
 namespace octavo {
@@ -24,7 +25,10 @@ struct RepackJob {
 /// Done of all bytes of the file's matrices.
 using RepackProgress = std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)>;
 
-/// `progress`, if set, is called on the calling thread, at least once for every piece that this thread packs.
-void repack(std::vector<RepackJob> jobs, const MappedFile& file, ThreadPool& pool, const RepackProgress& progress);
+/// `progress`, if set, is called on the calling thread, at least once for every piece that this thread packs. The
+/// result is a hash of all bytes that were packed, the same for any number of threads. Error: the file ends before it
+/// should, or cannot be read; panels are not complete then.
+Result<ContentHash> repack(std::vector<RepackJob> jobs, const MappedFile& file, ThreadPool& pool,
+                           const RepackProgress& progress);
 
 }  // namespace octavo

@@ -1,5 +1,7 @@
 #include "model/weights.h"
 
+#include <algorithm>
+#include <array>
 #include <set>
 
 #include "gguf/text.h"
@@ -10,6 +12,7 @@ namespace octavo {
 
 namespace {
 
+constexpr std::size_t kSampleBytes = 4096;  // of a matrix that stays in the file, for its hash
 constexpr std::size_t kVectorAlign = kCacheLineBytes / sizeof(float);
 
 std::size_t rounded_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
@@ -36,9 +39,10 @@ class WeightLoader {
   WeightLoader(const GgufFile& file, const ModelConfig& config) : file_(file), config_(config) {}
 
   Result<void> list(Weights& w);
-  void load_vectors(Weights& w) const;
-  void pack_matrices(Weights& w, ThreadPool& pool, const RepackProgress& progress) const;
-  void map_matrices(Weights& w) const;
+  // Each gives a hash of what it loads.
+  Result<ContentHash> load_vectors(Weights& w) const;
+  Result<ContentHash> pack_matrices(Weights& w, ThreadPool& pool, const RepackProgress& progress) const;
+  Result<ContentHash> map_matrices(Weights& w) const;
 
  private:
   struct Matrix {
@@ -138,21 +142,27 @@ Result<void> WeightLoader::list(Weights& w) {
   return check_all_used();
 }
 
-void WeightLoader::load_vectors(Weights& w) const {
+Result<ContentHash> WeightLoader::load_vectors(Weights& w) const {
   std::size_t num_floats = 0;
   for (const Vector& v : vectors_)
     num_floats += rounded_up(static_cast<std::size_t>(v.source->tensor.cols), kVectorAlign);
   w.vectors_ = AlignedBuffer<float>(num_floats);
   float* floats = w.vectors_.data();
+  std::vector<std::byte> bytes;
+  std::vector<ContentHash> hashes;
   for (const Vector& v : vectors_) {
     const auto size = static_cast<std::size_t>(v.source->tensor.cols);
-    dequantize(v.source->tensor.type, v.source->tensor.data.data(), std::span(floats, size));
+    bytes.resize(v.source->tensor.data.size());
+    OCTAVO_TRY_VOID(file_.file().read(v.source->offset, bytes));
+    hashes.push_back(hash_of(bytes));
+    dequantize(v.source->tensor.type, bytes.data(), std::span(floats, size));
     *v.target = floats;
     floats += rounded_up(size, kVectorAlign);
   }
+  return hash_of(std::as_bytes(std::span(hashes)));
 }
 
-void WeightLoader::pack_matrices(Weights& w, ThreadPool& pool, const RepackProgress& progress) const {
+Result<ContentHash> WeightLoader::pack_matrices(Weights& w, ThreadPool& pool, const RepackProgress& progress) const {
   std::size_t bytes = 0;
   for (const Matrix& m : matrices_) bytes += packed_bytes(m.target->type, m.target->rows, m.target->cols);
   w.matrices_ = AlignedBuffer<std::uint8_t>::with_huge_pages(bytes);
@@ -163,16 +173,22 @@ void WeightLoader::pack_matrices(Weights& w, ThreadPool& pool, const RepackProgr
     m.target->panels = panels;
     panels += packed_bytes(m.target->type, m.target->rows, m.target->cols);
   }
-  repack(std::move(jobs), file_.file(), pool, progress);
-  file_.file().release(0, file_.file_bytes());  // the vectors', and pages that pieces share
+  return repack(std::move(jobs), file_.file(), pool, progress);
 }
 
-void WeightLoader::map_matrices(Weights& w) const {
+Result<ContentHash> WeightLoader::map_matrices(Weights& w) const {
+  const MappedFile& file = file_.file();
+  std::vector<ContentHash> hashes = {{file_.file_bytes(), static_cast<std::uint64_t>(file.modified_ns())}};
+  std::array<std::byte, kSampleBytes> sample;
   for (const Matrix& m : matrices_) {
     m.target->file = m.source->tensor.data.data();
     w.mapped_bytes_ += m.source->tensor.data.size();
     w.largest_panel_bytes_ = std::max(w.largest_panel_bytes_, panel_bytes(m.target->type, m.target->cols));
+    const std::span<std::byte> first = std::span(sample).first(std::min(sample.size(), m.source->tensor.data.size()));
+    OCTAVO_TRY_VOID(file.read(m.source->offset, first));
+    hashes.push_back(hash_of(first));
   }
+  return hash_of(std::as_bytes(std::span(hashes)));
 }
 
 Result<Weights> Weights::load(const GgufFile& file, const ModelConfig& config, bool repack, ThreadPool& pool,
@@ -180,12 +196,11 @@ Result<Weights> Weights::load(const GgufFile& file, const ModelConfig& config, b
   Weights weights;
   WeightLoader loader(file, config);
   OCTAVO_TRY_VOID(loader.list(weights));
-  loader.load_vectors(weights);
-  if (repack) {
-    loader.pack_matrices(weights, pool, progress);
-  } else {
-    loader.map_matrices(weights);
-  }
+  OCTAVO_TRY(const ContentHash vectors, loader.load_vectors(weights));
+  OCTAVO_TRY(const ContentHash matrices,
+             repack ? loader.pack_matrices(weights, pool, progress) : loader.map_matrices(weights));
+  const std::array parts = {hash_of(file.head()), vectors, matrices};
+  weights.content_hash_ = hash_of(std::as_bytes(std::span(parts)));
   if (config.tied_output) weights.output = weights.embedding;
   return weights;
 }

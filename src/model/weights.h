@@ -39,9 +39,9 @@ WeightNeed weight_need(const GgufFile& file);
 
 class Weights {
  public:
-  /// Checks every tensor's presence and shape; then packs the matrices on all threads and gives the file's pages back,
-  /// or leaves them in the file, which must then outlive the result. Errors name the tensor: missing, of a wrong shape,
-  /// or not part of the architecture.
+  /// Checks every tensor's presence and shape; then packs the matrices on all threads, or leaves them in the file,
+  /// which must then outlive the result. Errors name the tensor: missing, of a wrong shape, or not part of the
+  /// architecture; or the file has become shorter than it was.
   static Result<Weights> load(const GgufFile& file, const ModelConfig& config, bool repack, ThreadPool& pool,
                               const RepackProgress& progress);
 
@@ -57,6 +57,10 @@ class Weights {
   /// Of the total: those that lie in the mapped file.
   std::uint64_t mapped_bytes() const { return mapped_bytes_; }
 
+  /// Of the file's head and of all bytes of all tensors. Of matrices that stay in the file only the first bytes of each
+  /// were read, so the file's size and the time of its last change stand for the rest.
+  const ContentHash& content_hash() const { return content_hash_; }
+
   /// What threads need to read the matrices.
   PanelScratch make_scratch(int num_threads) const;
 
@@ -66,6 +70,7 @@ class Weights {
   std::uint64_t mapped_bytes_ = 0;
   std::size_t largest_panel_bytes_ = 0;
   AlignedBuffer<float> vectors_;
+  ContentHash content_hash_;
 };
 
 }  // namespace octavo

@@ -38,12 +38,25 @@ TEST(MappedFile, CanBeMoved) {
   EXPECT_EQ(text_of(second), "two");
 }
 
-TEST(MappedFile, ReleasedBytesCanBeReadAgain) {
-  const std::string content(100'000, 'x');
-  const TempFile file(content);
+TEST(MappedFile, ReadsAnyRangeOfTheFile) {
+  const TempFile file("some bytes");
   const MappedFile mapped = *MappedFile::open(file.path());
-  mapped.release(10, 99'000);
-  EXPECT_EQ(text_of(mapped), content);
+  std::string text(5, '?');
+  ASSERT_TRUE(mapped.read(5, std::as_writable_bytes(std::span(text))));
+  EXPECT_EQ(text, "bytes");
+  EXPECT_TRUE(mapped.read(10, {}));
+}
+
+TEST(MappedFile, ReadingAFileThatWasCutShortIsAnErrorThatSaysSo) {
+  const TempFile file(std::string(100'000, 'x'));
+  const MappedFile mapped = *MappedFile::open(file.path());
+  std::filesystem::resize_file(file.path(), 60'000);
+  std::vector<std::byte> bytes(50'000);
+  EXPECT_TRUE(mapped.read(10'000, bytes));
+  const auto read = mapped.read(10'001, bytes);
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().message, AllOf(HasSubstr(file.string()), HasSubstr("was cut short while it was in use"),
+                                          HasSubstr("byte 60000"), HasSubstr("had 100000")));
 }
 
 TEST(MappedFile, AnyRangeCanBePrefetched) {

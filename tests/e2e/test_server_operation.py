@@ -1,7 +1,11 @@
 """octavo serve as its operators meet it: start, readiness, drain, limits, hang-ups, keys, TLS, metrics, settings."""
+import contextlib
+import http.client
 import json
+import os
 import pathlib
 import random
+import shutil
 import signal
 import socket
 import struct
@@ -44,6 +48,26 @@ class Start(unittest.TestCase):
         done = support.octavo("serve", "-m", "/nowhere/model.gguf", "--port", 0)
         self.assertEqual(done.returncode, 1)
         self.assertIn("/nowhere/model.gguf", done.stderr)
+
+    def test_a_model_that_is_cut_short_while_it_is_used_is_an_error(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model = pathlib.Path(folder, "model.gguf")
+            shutil.copyfile(tiny(), model)
+            with Server("--no-repack", "--isa", "scalar", model=model) as server:
+                os.truncate(model, 4096)
+                with contextlib.suppress(OSError, http.client.HTTPException):  # the process goes while it answers
+                    server.request("POST", "/v1/completions", {"prompt": "Hi", "max_tokens": 4})
+                self.assertEqual(server.process.wait(support.TIMEOUT_S), 1)
+                self.assertIn(f"octavo: {model}: the file was cut short or its disk failed while it was in use",
+                              server.messages())
+
+    def test_a_model_that_is_cut_short_behind_its_packing_does_not_matter(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model = pathlib.Path(folder, "model.gguf")
+            shutil.copyfile(tiny(), model)
+            with Server(model=model) as server:
+                os.truncate(model, 4096)
+                self.assertEqual(server.request("POST", "/v1/completions", {"prompt": "Hi", "max_tokens": 4})[0], 200)
 
     def test_it_listens_at_this_machine_alone_unless_told(self):
         with Server(model=tiny()) as server:

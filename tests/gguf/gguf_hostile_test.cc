@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <string>
@@ -199,6 +200,31 @@ TEST(GgufHostile, TensorsLieAlignedInsideTheFileAndApart) {
   EXPECT_THAT(at(std::uint64_t{1} << 63), HasSubstr("truncated: tensor 'second'"));
   EXPECT_THAT(at(~std::uint64_t{31}), HasSubstr("truncated: tensor 'second'"));
   EXPECT_THAT(at(32), HasSubstr("tensors 'first' and 'second' overlap"));
+}
+
+TEST(GgufHostile, AFileCutShortWhileItsHeadIsReadIsAnError) {
+  const TempFile file(std::string(3 << 20, 'x'));
+  const MappedFile mapped = *MappedFile::open(file.path());
+  FileHead head = *FileHead::reserve(mapped);
+  EXPECT_TRUE(head.load(mapped, 100));
+  std::filesystem::resize_file(file.path(), 2 << 20);
+  EXPECT_TRUE(head.load(mapped, 2000));
+  EXPECT_EQ(head.bytes()[1999], std::byte{'x'});
+  const auto loaded = head.load(mapped, (2 << 20) + 1);
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(loaded.error().message, AllOf(StartsWith(file.string()), HasSubstr("was cut short while it was in use")));
+}
+
+TEST(GgufHostile, AHeadBeyondTheBoundIsRefusedAndTakesNoMemory) {
+  const std::string bytes =
+      GgufWriter()
+          .add_raw("words", GgufType::kArray, GgufWriter::array_head(GgufType::kUint8, FileHead::kMaxBytes))
+          .bytes();
+  const TempFile file(bytes);
+  std::filesystem::resize_file(file.path(), FileHead::kMaxBytes + (1 << 20));  // sparse
+  const auto gguf = GgufFile::open(file.path());
+  ASSERT_FALSE(gguf);
+  EXPECT_THAT(gguf.error().message, HasSubstr("metadata and tensor directory have more than 268435456 bytes"));
 }
 
 TEST(GgufHostile, WhatIsNoFileAtAllIsRefused) {

@@ -26,5 +26,19 @@ TEST(Quoted, EscapesWhatATerminalWouldObeyAndCutsLongText) {
   EXPECT_EQ(quote(std::string(81, 'k')), "'" + std::string(80, 'k') + "...'");
 }
 
+TEST(Printable, EscapesControlCharactersAndBoundsTheName) {
+  EXPECT_EQ(printable("SmolLM2 \xC3\xA9"), "SmolLM2 \xC3\xA9");
+  EXPECT_EQ(printable("a\x1b[2J\xFF"), "a\\x1B[2J\\xFF");
+  for (const std::string& piece : {std::string("k"), std::string("\n"), std::string("\xE2\x82\xAC")}) {
+    std::string name;
+    for (int i = 0; i < 1'000'000; ++i) name += piece;
+    const std::string shown = printable(name);
+    EXPECT_LE(shown.size(), kMaxShownBytes);
+    EXPECT_GE(shown.size(), kMaxShownBytes - 16);
+    EXPECT_TRUE(is_valid_utf8(shown));
+    EXPECT_TRUE(shown.ends_with("..."));
+  }
+}
+
 }  // namespace
 }  // namespace octavo

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <numeric>
 
@@ -306,6 +308,43 @@ TEST(CpuRunner, AFileCutShortIsRefusedWhenItIsOpened) {
     ASSERT_FALSE(file) << missing;
     EXPECT_THAT(file.error().message, HasSubstr("truncated"));
   }
+}
+
+TEST(CpuRunner, AFileCutShortWhileItIsLoadedIsAnError) {
+  const TempFile path(TinyModel{}.bytes(), ".gguf");
+  const GgufFile file = *GgufFile::open(path.path());
+  ThreadPool pool(1);
+  const auto runner = CpuRunner::load(
+      file,
+      {.kv_memory_bytes = 8U << 20,
+       .on_load_progress = [&](const LoadProgress&) { std::filesystem::resize_file(path.path(), 100); }},
+      pool);
+  ASSERT_FALSE(runner);
+  EXPECT_THAT(runner.error().message, HasSubstr(path.string() + ": the file was cut short while it was in use"));
+}
+
+TEST(CpuRunner, ContentHashesTellModelsApart) {
+  const auto hash_of_model = [](const TinyModel& model, bool repack) {
+    return load(model, {.repack = repack}).runner->content_hash();
+  };
+  EXPECT_EQ(hash_of_model({}, true), hash_of_model({}, true));
+  for (const bool repack : {true, false}) {
+    EXPECT_NE(hash_of_model({}, repack), hash_of_model({.seed = 99}, repack));
+    EXPECT_NE(hash_of_model({}, repack), hash_of_model({.arch = "qwen3"}, repack));
+  }
+}
+
+TEST(CpuRunner, AFileThatWasChangedHasAnotherHashWhereItsWeightsStayInIt) {
+  const TempFile path(TinyModel{}.bytes(), ".gguf");
+  ThreadPool pool(1);
+  const auto hash = [&] {
+    const GgufFile file = *GgufFile::open(path.path());
+    return CpuRunner::load(file, {.kv_memory_bytes = 8U << 20, .repack = false}, pool).value()->content_hash();
+  };
+  const ContentHash before = hash();
+  EXPECT_EQ(hash(), before);
+  std::filesystem::last_write_time(path.path(), std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
+  EXPECT_NE(hash(), before);
 }
 
 TEST(CpuRunner, ATensorOfAnotherArchitectureIsRefused) {

@@ -1,9 +1,11 @@
-// Repacking a file: the panels, the progress, and the pages of the map that are given back on the way.
+// Repacking a file: the panels, the progress, the hash, and a file that changes on the way.
 #include "model/repack.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
@@ -95,7 +97,7 @@ TEST(Repack, PacksEveryMatrixWhateverTheNumberOfThreads) {
     // Less than a panel; some panels; several pieces with a rest; a row longer than a piece.
     MatrixFile matrices({{5, 64}, {100, 320}, {1037, 4096}, {20, 1 << 21}});
     ThreadPool pool(threads);
-    repack(matrices.jobs(), matrices.file(), pool, {});
+    ASSERT_TRUE(repack(matrices.jobs(), matrices.file(), pool, {}));
     matrices.expect_packed();
   }
 }
@@ -104,7 +106,7 @@ TEST(Repack, NothingToPackIsDoneAtOnce) {
   const TempFile path("x");
   const MappedFile file = *MappedFile::open(path.path());
   ThreadPool pool(2);
-  repack({}, file, pool, {});
+  EXPECT_TRUE(repack({}, file, pool, {}));
 }
 
 TEST(Repack, ProgressGrowsByThePieceOnTheCallingThread) {
@@ -112,12 +114,13 @@ TEST(Repack, ProgressGrowsByThePieceOnTheCallingThread) {
   for (const int threads : {1, 3}) {
     ThreadPool pool(threads);
     std::vector<std::uint64_t> seen;
-    repack(matrices.jobs(), matrices.file(), pool,
-           [&, caller = std::this_thread::get_id()](std::uint64_t done, std::uint64_t total) {
-             EXPECT_EQ(std::this_thread::get_id(), caller);
-             EXPECT_EQ(total, matrices.bytes());
-             seen.push_back(done);
-           });
+    const auto hash = repack(matrices.jobs(), matrices.file(), pool,
+                             [&, caller = std::this_thread::get_id()](std::uint64_t done, std::uint64_t total) {
+                               EXPECT_EQ(std::this_thread::get_id(), caller);
+                               EXPECT_EQ(total, matrices.bytes());
+                               seen.push_back(done);
+                             });
+    EXPECT_TRUE(hash);
     EXPECT_TRUE(std::ranges::is_sorted(seen));
     EXPECT_EQ(seen.back(), matrices.bytes());
     if (threads == 1) {
@@ -128,20 +131,52 @@ TEST(Repack, ProgressGrowsByThePieceOnTheCallingThread) {
   }
 }
 
-TEST(Repack, PagesOfTheMapAreGivenBackOnTheWay) {
+TEST(Repack, PagesOfTheMapAreNeverTouched) {
   MatrixFile matrices({{16384, 4096}, {4096, 4096}});  // 68 MiB and 17 MiB
-  constexpr int kThreads = 2;
-  ThreadPool pool(kThreads);
+  ThreadPool pool(2);
   const std::uint64_t before = resident_file_bytes();
-  std::uint64_t most = 0;
-  repack(matrices.jobs(), matrices.file(), pool,
-         [&](std::uint64_t, std::uint64_t) { most = std::max(most, resident_file_bytes()); });
-  // A piece a thread, and the pages at the ends of pieces that are done.
-  EXPECT_LE(most, before + (kThreads + 8) * kMiB);
+  ASSERT_TRUE(repack(matrices.jobs(), matrices.file(), pool, {}));
+  EXPECT_LE(resident_file_bytes(), before + 8 * kMiB);
   EXPECT_GT(matrices.bytes(), 80 * kMiB);
-  // The measure sees a map that is read and kept.
+  // The measure sees a map that is read.
   matrices.expect_packed();
   EXPECT_GT(resident_file_bytes(), before + 80 * kMiB);
+}
+
+TEST(Repack, AFileThatIsCutShortMeanwhileIsAnError) {
+  for (const int threads : {1, 3}) {
+    MatrixFile matrices({{4096, 4096}, {512, 512}});
+    ThreadPool pool(threads);
+    std::filesystem::resize_file(matrices.file().path(), 2 * kMiB);
+    std::uint64_t most = 0;
+    const auto hash = repack(matrices.jobs(), matrices.file(), pool,
+                             [&](std::uint64_t done, std::uint64_t) { most = std::max(most, done); });
+    ASSERT_FALSE(hash);
+    EXPECT_THAT(hash.error().message, testing::HasSubstr("was cut short while it was in use"));
+    EXPECT_LE(most, 2 * kMiB);
+  }
+}
+
+TEST(Repack, TheHashIsOfEveryByteAndOfNothingElse) {
+  const std::vector<MatrixFile::Shape> shapes = {{1037, 4096}, {5, 64}};
+  const auto hash_with = [](MatrixFile& matrices, int threads) {
+    ThreadPool pool(threads);
+    return *repack(matrices.jobs(), matrices.file(), pool, {});
+  };
+  MatrixFile matrices(shapes);
+  const ContentHash hash = hash_with(matrices, 1);
+  EXPECT_EQ(hash_with(matrices, 5), hash);
+  const auto change = [&](std::uint64_t offset) {
+    std::fstream file(matrices.file().path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(offset));
+    const auto byte = static_cast<char>(file.get() ^ 1);
+    file.seekp(static_cast<std::streamoff>(offset));
+    file.put(byte);
+  };
+  change(3);  // before the first matrix
+  EXPECT_EQ(hash_with(matrices, 2), hash);
+  change(MatrixFile::kGap + 3'000'000);
+  EXPECT_NE(hash_with(matrices, 2), hash);
 }
 
 }  // namespace

@@ -22,10 +22,11 @@ struct TinyModel {
   std::set<std::string> without = {};           // keys and tensors to leave out
   std::function<void(GgufWriter&)> extra = {};  // further keys and tensors
   std::set<std::string> transposed = {};        // tensors whose dimensions are swapped
+  unsigned seed = 17;                           // of the weights
 
   std::string bytes() const {
     GgufWriter writer;
-    std::mt19937 random(17);
+    std::mt19937 random(seed);
     write_metadata(writer);
     write_tensors(writer, random);
     if (extra) extra(writer);
