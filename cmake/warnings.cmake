@@ -4,6 +4,8 @@ add_library(octavo_flags INTERFACE)
 target_compile_options(octavo_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror=return-type -ffp-contract=off)
 target_include_directories(octavo_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+# The linker's hash of the program: what system_fingerprint knows a build by.
+target_link_options(octavo_flags INTERFACE -Wl,--build-id=sha1)
 if(OCTAVO_SANITIZE)
   target_compile_options(octavo_flags INTERFACE -fsanitize=${OCTAVO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(octavo_flags INTERFACE -fsanitize=${OCTAVO_SANITIZE})

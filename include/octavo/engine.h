@@ -59,7 +59,8 @@ struct EngineOptions {
   int max_queued = 1024;  // requests that wait for their first row; one more is refused as kQueueFull. 0: no bound
   /// Weights are brought into the order that the processor wants, in memory of this process. Without it they stay in
   /// the file, whose pages all processes share, and are brought into order each time they are used: slower, same
-  /// answer.
+  /// answer. The file must stay as it is then: touching a page that it no longer has raises SIGBUS, which ends a
+  /// process that does not handle it.
   bool repack = true;
   std::function<void(const LoadProgress&)> on_load_progress = {};  // called on the loading thread
 };
@@ -201,7 +202,12 @@ struct AttentionWork {
 
 /// What was loaded.
 struct ModelInfo {
-  std::string name;  // general.name
+  std::string name;         // general.name, at most 256 bytes; the file's name where it has none
+  std::string file_name;    // without folders
+  std::string file_hash;    // 32 hexadecimal digits: of all metadata and weights; without repack of the metadata, the
+                            // file's size and time, and the beginning of each matrix
+  std::string fingerprint;  // "fp_" and 16 digits: where it, the request and the seed are equal, tokens are. Of the
+                            // build, the C library, the instruction set, the file's hash and kv_type
   std::string architecture;
   int vocab_size = 0;
   int num_tokens = 0;  // ids that have a text: the tokenizer's, where the model pads its vocabulary beyond them

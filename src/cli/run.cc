@@ -48,6 +48,7 @@ boost::json::object to_json(const Answer& answer, const ModelInfo& info, std::ui
   boost::json::array logprobs(answer.logprobs.begin(), answer.logprobs.end());
   return {
       {"model", to_valid_utf8(info.name)},
+      {"system_fingerprint", info.fingerprint},
       {"text", answer.text},
       {"tokens", std::move(tokens)},
       {"logprobs", std::move(logprobs)},

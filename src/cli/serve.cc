@@ -157,7 +157,9 @@ void add_scheduling_options(Command& app, ServeOptions& options) {
 void add_operation_options(Command& app, ServeOptions& options) {
   app.group("Operation");
   server::ServerOptions& server = options.server;
-  app.add_option("--served-model-name", server.service.model_name, "The model's id; default: its name, as a slug")
+  app.add_option("--served-model-name", server.service.model_names,
+                 "The model's id; more of these are further names for it; default: its file's name, as a slug")
+      ->check(refuse_empty)
       ->type_name("NAME");
   app.add_flag("--shared-cache", server.service.shared_cache,
                "API keys share the prefix cache: faster, but the time of an answer tells what others asked");

@@ -31,7 +31,7 @@ namespace octavo {
 
 /// What an engine is made of. Members are destroyed last to first: a runner may refer to the pool and the file.
 struct EngineParts {
-  std::unique_ptr<const GgufFile> file;  // the tokenizer's and the runner's views point into it
+  std::unique_ptr<const GgufFile> file;  // the runner's views point into it; null if weights are packed
   std::unique_ptr<ThreadPool> threads;
   std::unique_ptr<const Tokenizer> tokenizer;
   std::unique_ptr<ModelRunner> runner;

@@ -6,7 +6,9 @@
 #include <system_error>
 
 #include "engine/engine_impl.h"
+#include "engine/fingerprint.h"
 #include "engine/model_work.h"
+#include "gguf/text.h"
 #include "kv/kv_element.h"
 #include "model/cpu_runner.h"
 
@@ -42,7 +44,11 @@ Result<void> check_options(const EngineOptions& options) {
 }
 
 ModelInfo info_of(const GgufFile& file, const CpuRunner& runner, KvType kv_type, IsaLevel isa, int num_threads) {
+  const std::string file_hash = hex_of(runner.content_hash());
   return {.name = runner.config().name,
+          .file_name = printable(file.path().filename().string()),
+          .file_hash = file_hash,
+          .fingerprint = system_fingerprint(isa_name(isa), kv_type_name(kv_type), file_hash),
           .architecture = std::string(runner.config().arch->name),
           .vocab_size = runner.vocab_size(),
           .num_layers = runner.config().num_layers,
@@ -90,6 +96,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   parts.info = info_of(*parts.file, *runner, options.kv_type, isa, parts.threads->num_threads());
   parts.info.num_tokens = std::min(parts.info.vocab_size, parts.tokenizer->vocab_size());
   parts.runner = std::move(runner);
+  if (options.repack) parts.file.reset();  // nothing reads it any more
   OCTAVO_TRY(std::unique_ptr<EngineImpl> engine, EngineImpl::create(std::move(parts)));
   if (options.itl_target_ms > 0) engine->calibrate();
   return engine;

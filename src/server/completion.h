@@ -4,6 +4,7 @@
 // parse_* are called on a worker thread (they tokenize); a CompletionResponse is used by one thread, the I/O thread.
 #pragma once
 
+#include <algorithm>
 #include <boost/json/object.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -19,11 +20,17 @@ namespace octavo::server {
 
 /// What the server serves; the same for all calls.
 struct ServedModel {
-  std::string id;            // as in /v1/models
-  std::int64_t created = 0;  // seconds since 1970
+  std::string id;                         // as in /v1/models
+  std::vector<std::string> aliases = {};  // further names that requests may call it by
+  std::string fingerprint = {};           // ModelInfo's
+  std::int64_t created = 0;               // seconds since 1970
   SamplingParams sampling_defaults = {};
   int max_choices = kMaxChoices;                             // of one prompt, as many as can advance in one step
   std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer; see answer_size.h
+
+  bool answers_to(std::string_view name) const {
+    return name == id || std::ranges::find(aliases, name) != aliases.end();
+  }
 };
 
 /// A TokenEvent that owns what it points to, so that it can leave the engine's callback.

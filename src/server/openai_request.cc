@@ -168,7 +168,7 @@ int read_chat_logprobs(JsonFields& fields) {
 
 void check_model(JsonFields& fields, const ServedModel& model) {
   const auto name = fields.string("model");
-  if (!name || *name == model.id) return;  // who names none means the only one
+  if (!name || model.answers_to(*name)) return;  // who names none means the only one
   fields.refuse({.status = 404,
                  .message = fmt::format("model: found {}, expected {}: no other model is served here",
                                         describe(json::value(*name)), describe(json::value(model.id))),

@@ -96,6 +96,8 @@ CompletionResponse::CompletionResponse(const CompletionCall& call, const Engine&
   append_json_field(head, "object", object);
   fmt::format_to(std::back_inserter(head), ",\"created\":{},", created);
   append_json_field(head, "model", model.id);
+  head += ',';
+  append_json_field(head, "system_fingerprint", model.fingerprint);
   head += ",\"choices\":[";
 
   state_->answers.resize(call.prompts.size() * static_cast<std::size_t>(call.n));

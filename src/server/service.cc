@@ -41,6 +41,7 @@ boost::json::object model_object(const ServedModel& model, const ModelInfo& info
           {"object", "model"},
           {"created", model.created},
           {"owned_by", "octavo"},
+          {"aliases", boost::json::array(model.aliases.begin(), model.aliases.end())},
           {"max_model_len", info.max_context}};
 }
 
@@ -64,11 +65,14 @@ void Service::set_loaded() {
   const Engine& engine = *host_.engine();
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   model_ =
-      ServedModel{.id = options_.model_name.empty() ? slug(engine.info().name) : to_valid_utf8(options_.model_name),
+      ServedModel{.id = options_.model_names.empty() ? model_id(engine.info()) : to_valid_utf8(options_.model_names[0]),
+                  .aliases = {},
+                  .fingerprint = engine.info().fingerprint,
                   .created = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
                   .sampling_defaults = engine.default_sampling({}),
                   .max_choices = options_.max_choices,
                   .max_answer_bytes = options_.max_answer_bytes};
+  model_->aliases = model_aliases(engine.info(), model_->id, options_.model_names);
   metrics_.set_model(model_->id);
 }
 
@@ -309,7 +313,7 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
   if (!model_) return to_response(unavailable("the model is being loaded", "loading"));
   const boost::json::object model = model_object(*model_, host_.engine()->info());
   if (match.route == Route::kModels) return json({{"object", "list"}, {"data", boost::json::array{model}}});
-  if (match.argument == model_->id) return json(model);
+  if (model_->answers_to(match.argument)) return json(model);
   return to_response({.status = 404,
                       .message = fmt::format("there is no model '{}', only '{}'", match.argument, model_->id),
                       .param = "model",

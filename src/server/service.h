@@ -29,7 +29,7 @@ class CompletionHandler;
 
 struct ServiceOptions {
   std::string version = {};                    // of the program
-  std::string model_name = {};                 // empty: the model's own name as a slug
+  std::vector<std::string> model_names = {};   // the first is the model's id; none: see model_id()
   ApiKeys keys = {};                           // none: everybody may call
   bool shared_cache = false;                   // keys share the prefix cache
   std::vector<std::string> cors_origins = {};  // "*": every one

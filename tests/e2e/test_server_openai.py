@@ -97,6 +97,25 @@ class Models(OpenAiTest):
             self.client.models.retrieve("no-such-model")
 
 
+    def test_the_id_is_the_files_name_and_the_model_answers_to_that_as_well(self):
+        self.assertEqual(self.model, "smollm2-135m-instruct.q4_1")
+        for name in ("SmolLM2-135M-Instruct.Q4_1.gguf", "SmolLM2-135M-Instruct.Q4_1"):
+            self.assertIn(name, self.client.models.list().data[0].aliases)
+            self.assertEqual(self.client.models.retrieve(name).id, self.model)
+            answer = self.client.completions.create(model=name, prompt="Hi", max_tokens=1)
+            self.assertEqual(answer.model, self.model)
+        with self.assertRaises(openai.NotFoundError):
+            self.client.completions.create(model="gpt-4o", prompt="Hi", max_tokens=1)
+
+    def test_it_answers_to_every_served_model_name(self):
+        names = ("first", "gpt-4o")
+        with Server("--served-model-name", names[0], "--served-model-name", names[1],
+                    model=support.tiny_model("tiny-qwen3")) as server:
+            client = client_of(server)
+            self.assertEqual(client.models.list().data[0].id, "first")
+            for name in names:
+                self.assertEqual(client.completions.create(model=name, prompt="Hi", max_tokens=1).model, "first")
+
     def test_an_id_with_slashes_is_found_however_a_client_writes_it(self):
         name = "org/n\u00e4me 1"
         with Server("--served-model-name", name, model=support.tiny_model("tiny-qwen3")) as server:
@@ -106,6 +125,37 @@ class Models(OpenAiTest):
             for path in ("org/n%C3%A4me%201", "org%2Fn%c3%a4me%201"):
                 self.assertEqual(server.get("/v1/models/" + path)[0], 200, path)
             self.assertEqual(client.completions.create(model=name, prompt="a", max_tokens=1).model, name)
+
+
+class Fingerprint(unittest.TestCase):
+    """Equal where tokens are equal, another where they need not be."""
+
+    def ask(self, *args, model=None, **fields):
+        body = {"prompt": "Hi", "max_tokens": 4, "seed": 1, **fields}
+        with Server(*args, model=model or support.tiny_model("tiny-qwen3")) as server:
+            status, _, text = server.request("POST", "/v1/completions", body)
+            self.assertEqual(status, 200, text)
+            answer = json.loads(text)
+            stream = server.request("POST", "/v1/chat/completions",
+                                    {"messages": QUESTION, "max_tokens": 3, "stream": True,
+                                     "stream_options": {"include_usage": True}})[2]
+            chunks = [json.loads(line[6:]) for line in stream.splitlines()
+                      if line.startswith("data: {")]
+            self.assertGreater(len(chunks), 2)
+            self.assertEqual({chunk["system_fingerprint"] for chunk in chunks}, {answer["system_fingerprint"]})
+            return answer["system_fingerprint"], answer["choices"][0]["text"]
+
+    def test_it_survives_a_restart_and_other_company(self):
+        first, text = self.ask()
+        self.assertRegex(first, "^fp_[0-9a-f]{16}$")
+        again, same = self.ask("--threads", 1, "--max-sequences", 3, "--chunk", 7, "--block-size", 32)
+        self.assertEqual((again, same), (first, text))
+
+    def test_it_changes_with_the_instruction_set_the_cache_and_the_file(self):
+        first, _ = self.ask()
+        other = [self.ask("--isa", "scalar")[0], self.ask("--kv-type", "f32")[0], self.ask("--no-repack")[0],
+                 self.ask(model=support.tiny_model("tiny-qwen3", seed=5))[0]]
+        self.assertEqual(len({first, *other}), 5, other)
 
 
 class Chat(OpenAiTest):

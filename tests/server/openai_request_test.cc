@@ -18,7 +18,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-const ServedModel kModel{.id = "text", .created = 1, .sampling_defaults = {.temperature = 0.5F, .top_k = 7}};
+const ServedModel kModel{
+    .id = "text", .aliases = {"Text.gguf"}, .created = 1, .sampling_defaults = {.temperature = 0.5F, .top_k = 7}};
 
 class OpenAiRequest : public ::testing::Test {
  protected:
@@ -300,6 +301,13 @@ TEST_F(OpenAiRequest, AnotherModelIsNotFound) {
   EXPECT_EQ(error.code, "model_not_found");
   EXPECT_THAT(error.message, AllOf(HasSubstr("gpt-4"), HasSubstr("text")));
   EXPECT_TRUE(completion(R"("prompt": "a", "model": "text")").has_value());
+}
+
+TEST_F(OpenAiRequest, TheModelAnswersToItsOtherNamesAsWell) {
+  EXPECT_TRUE(completion(R"("prompt": "a", "model": "text")"));
+  EXPECT_TRUE(completion(R"("prompt": "a", "model": "Text.gguf")"));
+  EXPECT_TRUE(chat(kUser + R"(, "model": "Text.gguf")"));
+  EXPECT_EQ(completion_error(R"("model": "Text")").code, "model_not_found");
 }
 
 TEST_F(OpenAiRequest, ACompletionHasSixteenTokensUnlessToldAndAChatTheContext) {

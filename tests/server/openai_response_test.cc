@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const ServedModel kModel{.id = "text", .created = 1};
+const ServedModel kModel{.id = "text", .fingerprint = "fp_1", .created = 1};
 
 /// The JSON of each event but [DONE], which must be the last if it is there.
 std::vector<json::object> events_of(const std::string& bytes) {
@@ -90,37 +90,41 @@ TEST_F(OpenAiResponse, AChatsBodyHasOpenAisShape) {
   EXPECT_FALSE(response_->done());
   EXPECT_EQ(response_->on_event(0, last(TextEngine::kEnd, "", FinishReason::kStop)), "");
   EXPECT_TRUE(response_->done());
-  EXPECT_EQ(json::serialize(body()),
-            R"({"id":"chatcmpl-1","object":"chat.completion","created":1234,"model":"text","choices":[{"index":0,)"
-            R"("message":{"role":"assistant","content":"H","refusal":null},"logprobs":null,"finish_reason":"stop"}],)"
-            R"("usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,)"
-            R"("prompt_tokens_details":{"cached_tokens":4}}})");
+  EXPECT_EQ(
+      json::serialize(body()),
+      R"({"id":"chatcmpl-1","object":"chat.completion","created":1234,"model":"text","system_fingerprint":"fp_1","choices":[{"index":0,)"
+      R"("message":{"role":"assistant","content":"H","refusal":null},"logprobs":null,"finish_reason":"stop"}],)"
+      R"("usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,)"
+      R"("prompt_tokens_details":{"cached_tokens":4}}})");
 }
 
 TEST_F(OpenAiResponse, ACompletionsBodyHasOpenAisShape) {
   open_completion("");
   response_->on_event(0, token('H', "H"));
   response_->on_event(0, last('i', "i", FinishReason::kLength));
-  EXPECT_EQ(json::serialize(body()),
-            R"({"id":"cmpl-1","object":"text_completion","created":1234,"model":"text","choices":[{"index":0,)"
-            R"("text":"Hi","logprobs":null,"finish_reason":"length"}],)"
-            R"("usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,)"
-            R"("prompt_tokens_details":{"cached_tokens":4}}})");
+  EXPECT_EQ(
+      json::serialize(body()),
+      R"({"id":"cmpl-1","object":"text_completion","created":1234,"model":"text","system_fingerprint":"fp_1","choices":[{"index":0,)"
+      R"("text":"Hi","logprobs":null,"finish_reason":"length"}],)"
+      R"("usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,)"
+      R"("prompt_tokens_details":{"cached_tokens":4}}})");
 }
 
 TEST_F(OpenAiResponse, AChatsStreamBeginsWithTheRoleAndEndsWithAnEmptyDelta) {
   open_chat(R"(, "stream": true)");
-  EXPECT_EQ(response_->on_event(0, token('H', "H")),
-            R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","choices":)"
-            R"([{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]})"
-            "\n\n"
-            R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","choices":)"
-            R"([{"index":0,"delta":{"content":"H"},"logprobs":null,"finish_reason":null}]})"
-            "\n\n");
-  EXPECT_EQ(response_->on_event(0, last(TextEngine::kEnd, "", FinishReason::kStop)),
-            R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","choices":)"
-            R"([{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}]})"
-            "\n\n");
+  EXPECT_EQ(
+      response_->on_event(0, token('H', "H")),
+      R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","system_fingerprint":"fp_1","choices":)"
+      R"([{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]})"
+      "\n\n"
+      R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","system_fingerprint":"fp_1","choices":)"
+      R"([{"index":0,"delta":{"content":"H"},"logprobs":null,"finish_reason":null}]})"
+      "\n\n");
+  EXPECT_EQ(
+      response_->on_event(0, last(TextEngine::kEnd, "", FinishReason::kStop)),
+      R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","system_fingerprint":"fp_1","choices":)"
+      R"([{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}]})"
+      "\n\n");
   EXPECT_TRUE(response_->done());
   EXPECT_EQ(response_->finish(), "data: [DONE]\n\n");
 }

@@ -19,6 +19,7 @@ namespace octavo::test {
 namespace {
 
 using boost::beast::http::verb;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using namespace server;
 using namespace std::chrono_literals;
@@ -92,6 +93,32 @@ TEST(Text, ASlugIsFitForAUrl) {
   EXPECT_EQ(slug("SmolLM2 135M  Instruct!"), "smollm2-135m-instruct");
   EXPECT_EQ(slug("gemma-3_1.5"), "gemma-3_1.5");
   EXPECT_EQ(slug("///"), "model");
+}
+
+ModelInfo named(const std::string& name, const std::string& file) {
+  ModelInfo info;
+  info.name = name;
+  info.file_name = file;
+  return info;
+}
+
+TEST(ModelNames, TheIdIsTheFilesNameUnlessThatSaysNothing) {
+  const auto id_of = [](const std::string& file) { return model_id(named("Llama 3", file)); };
+  EXPECT_EQ(id_of("SmolLM2-135M-Instruct.Q4_1.gguf"), "smollm2-135m-instruct.q4_1");
+  EXPECT_EQ(id_of("Qwen3-32B-Q8_0-00001-of-00003.gguf"), "qwen3-32b-q8_0");
+  EXPECT_EQ(id_of("Qwen3-00001-of-003.gguf"), "qwen3-00001-of-003");
+  for (const char* file : {"model.gguf", "ggml-model-Q4_0.gguf", "sha256-0123456789abcdef0123456789abcdef", "", ".gguf",
+                           "0123456789abcdef0123456789abcdef01234567", "Model-00001-of-00002.gguf"}) {
+    EXPECT_EQ(id_of(file), "llama-3") << file;
+  }
+  EXPECT_EQ(id_of("deadbeef.gguf"), "deadbeef");
+}
+
+TEST(ModelNames, ItAnswersToItsFilesNameAndToAllThatItWasGiven) {
+  const ModelInfo info = named("x", "Tiny.Q8_0.gguf");
+  EXPECT_THAT(model_aliases(info, "tiny.q8_0", {}), ElementsAre("Tiny.Q8_0", "Tiny.Q8_0.gguf"));
+  const std::vector<std::string> given = {"chat", "gpt-4o", "chat"};
+  EXPECT_THAT(model_aliases(info, "chat", given), ElementsAre("gpt-4o", "Tiny.Q8_0", "Tiny.Q8_0.gguf"));
 }
 
 TEST(JsonBody, WhatFollowsTheObjectIsRefused) {
