@@ -89,6 +89,7 @@ class ChatPage(unittest.TestCase):
         body = self.bodies()[-1]
         self.assertEqual({name: body.get(name) for name in ("temperature", "top_k", "seed", "max_tokens")},
                          {"temperature": 0.5, "top_k": 3, "seed": 7, "max_tokens": 4})
+        self.assertIs(body["return_progress"], True)
         self.assertNotIn("top_p", body)
         self.assertNotIn("min_p", body)
 
@@ -121,6 +122,23 @@ class ChatPage(unittest.TestCase):
                          HOSTILE)
         self.assertIsNone(self.browser.run("window.hacked"))
         self.assertEqual(self.browser.run("document.querySelectorAll('#log img, #log script').length"), 0)
+
+    def test_a_long_prompt_shows_how_far_it_has_come(self):
+        progress = {"total": 7500, "cache": 0, "processed": 4096, "time_ms": 20000}
+        chunks = [{"choices": [{"index": 0, "delta": {}}], "prompt_progress": progress},
+                  {"choices": [{"index": 0, "delta": {"content": "Well"}}]}]
+        first, second = (json.dumps(f": waiting\n\ndata: {json.dumps(chunk)}\n\n") for chunk in chunks)
+        self.browser.run(f"""fetch = async () => new Response(new ReadableStream({{start(stream) {{
+            const send = text => stream.enqueue(new TextEncoder().encode(text));
+            send({first});
+            window.go = () => {{ send({second}); stream.close(); }};
+        }}}}))""")
+        self.say("A long one.")
+        self.browser.wait_for("document.querySelector('article.writing .foot')?.textContent === "
+                              "'reading: 4096 of 7500 tokens'")
+        self.browser.run("go()")
+        text, _ = self.answer()
+        self.assertEqual(text, "Well")
 
     def test_an_error_is_shown_and_can_be_tried_again(self):
         self.set(max_tokens=1000000)
