@@ -134,7 +134,7 @@ TEST_F(OpenAiResponse, ProgressIsAnEventOfAChoiceThatSaysNothing) {
   const PromptProgress progress = {.prompt_tokens = 7500, .cached_tokens = 1024, .computed_tokens = 4096,
                                    .seconds = 12.3456};
   EXPECT_EQ(response_->progress(0, progress),
-            R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","choices":)"
+            R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","system_fingerprint":"fp_1","choices":)"
             R"([{"index":0,"delta":{},"logprobs":null,"finish_reason":null}],"usage":null,)"
             R"("prompt_progress":{"total":7500,"cache":1024,"processed":4096,"time_ms":12346}})"
             "\n\n");
