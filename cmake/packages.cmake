@@ -20,7 +20,8 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/conffiles)
 
 # The loader looks beside the program first, also for what its libraries need: DT_RPATH, not DT_RUNPATH.
-set_target_properties(octavo PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/octavo")
+# In the build folder as well: else CMake leaves room for it there, which the loader reads as the current folder.
+set_target_properties(octavo PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/octavo" BUILD_WITH_INSTALL_RPATH ON)
 target_link_options(octavo PRIVATE -Wl,--disable-new-dtags)
 install(TARGETS octavo RUNTIME_DEPENDENCY_SET octavo_libraries
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)

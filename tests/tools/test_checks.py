@@ -5,6 +5,7 @@ import subprocess
 import tempfile
 import unittest
 
+import check_hardening
 import check_isa_leaks
 import check_layers
 
@@ -50,6 +51,59 @@ class CheckLayers(unittest.TestCase):
     def test_a_folder_without_sources_fails(self):
         with tempfile.TemporaryDirectory() as empty:
             self.assertEqual(len(check_layers.check_tree(empty)), 1)
+
+
+class CheckHardening(unittest.TestCase):
+    SOURCE = """
+        #include <cstring>
+        #include <vector>
+        int main(int argc, char** argv) {
+          char text[64];
+          std::strcpy(text, argv[0]);
+          std::vector<int> numbers(5);
+          return numbers[static_cast<unsigned>(argc)] + text[argc];
+        }"""
+    FLAGS = {"-O2": None,
+             "-fstack-protector-strong": "-fno-stack-protector",
+             "-D_FORTIFY_SOURCE=2": "-D_FORTIFY_SOURCE=0",
+             "-D_GLIBCXX_ASSERTIONS": "-U_GLIBCXX_ASSERTIONS",
+             "-fPIE": "-fno-pie",
+             "-pie": "-no-pie",
+             "-Wl,-z,relro": "-Wl,-z,norelro",
+             "-Wl,-z,now": "-Wl,-z,lazy",
+             "-Wl,-z,noexecstack": "-Wl,-z,execstack"}
+
+    def problems(self, *instead, extra=()):
+        flags = [next((i for i in instead if i == off), on) for on, off in self.FLAGS.items()]
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "program")
+            subprocess.run([os.environ["OCTAVO_CXX"], "-x", "c++", "-U_FORTIFY_SOURCE", *flags, *extra, "-", "-o", path],
+                           input=self.SOURCE, text=True, check=True, stderr=subprocess.DEVNULL)
+            return check_hardening.problems_of_program("readelf", str(path))
+
+    def test_a_protected_program_passes(self):
+        self.assertEqual(self.problems(), [])
+
+    def test_each_protection_that_is_missing_is_named(self):
+        for off, name in (("-fno-stack-protector", "stack protector"), ("-D_FORTIFY_SOURCE=0", "checked copies"),
+                          ("-U_GLIBCXX_ASSERTIONS", "checked accesses"), ("-Wl,-z,norelro", "GNU_RELRO"),
+                          ("-Wl,-z,lazy", "BIND_NOW"), ("-Wl,-z,execstack", "executable stack")):
+            with self.subTest(off):
+                self.assertIn(name, " ".join(self.problems(off)))
+        self.assertEqual(self.problems(extra=("-Wl,-rpath,$ORIGIN/../lib",)), [])
+        self.assertIn("where it is started", " ".join(self.problems(extra=("-Wl,-rpath,::",))))
+        self.assertIn("position-independent", " ".join(self.problems("-fno-pie", "-no-pie")))
+
+    def test_an_object_without_marks_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "unit.o")
+            for flags, count in ((["-fcf-protection=none"], 2), (["-fcf-protection=branch"], 1),
+                                 (["-fcf-protection=full"], 0)):
+                compiled = subprocess.run([os.environ["OCTAVO_CXX"], "-x", "c++", *flags, "-c", "-", "-o", path],
+                                          input="int f() { return 1; }", text=True, check=False, capture_output=True)
+                if compiled.returncode != 0:
+                    self.skipTest("a processor without these marks")
+                self.assertEqual(len(check_hardening.problems_of_object("readelf", str(path))), count, flags)
 
 
 class CheckIsaLeaks(unittest.TestCase):
