@@ -1,9 +1,12 @@
 """The packages: what is in them, and that what is in them runs: from a folder of any name, with nothing set."""
+import ctypes
+import errno
 import os
 import pathlib
 import re
 import shlex
 import shutil
+import struct
 import subprocess
 import tempfile
 import time
@@ -22,11 +25,12 @@ def run(*command, env=None):
     return done.stdout
 
 
-def serves(program, *args):
+def serves(program, *args, preexec_fn=None):
     """The program loads a model and answers; with these arguments, or some of ours."""
     args = args or ("serve", "-m", MODEL, "--port", 0, "--access-log", "off")
     command = [str(program), *map(str, args)]
-    with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stderr=log, env=PLAIN) as process:
+    with tempfile.TemporaryFile("w+") as log, \
+            subprocess.Popen(command, stderr=log, env=PLAIN, preexec_fn=preexec_fn) as process:
         try:
             for _ in range(6000):
                 text = os.pread(log.fileno(), 1 << 16, 0).decode()
@@ -39,6 +43,69 @@ def serves(program, *args):
         finally:
             process.terminate()
     return False
+
+
+def system_calls(names):
+    """Numbers of system calls and of groups of them, as systemd knows these and the kernel's header those."""
+    header = pathlib.Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h").read_text(encoding="ascii")
+    numbers = {name: int(number) for name, number in re.findall(r"#define __NR_(\w+) (\d+)", header)}
+    found = set()
+    for name in names:
+        if name.startswith("@"):
+            members = [line.strip() for line in run("systemd-analyze", "syscall-filter", name).splitlines()[1:]]
+            found |= system_calls([member for member in members if member and not member.startswith("#")])
+        elif name in numbers:
+            found.add(numbers[name])
+    return found
+
+
+def allow_only(calls):
+    """From now on this process and its children get EPERM from all other system calls."""
+    def instruction(code, jump_true, jump_false, value):
+        return struct.pack("HBBI", code, jump_true, jump_false, value)
+
+    load, equal, give, allow, error = 0x20, 0x15, 0x06, 0x7FFF0000, 0x00050000
+    program = instruction(load, 0, 0, 0)  # the number of the call
+    for call in sorted(calls):
+        program += instruction(equal, 0, 1, call) + instruction(give, 0, 0, allow)
+    program += instruction(give, 0, 0, error | errno.EPERM)
+    buffer = ctypes.create_string_buffer(program, len(program))
+    filter_program = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(buffer))
+    libc = ctypes.CDLL(None, use_errno=True)
+    no_new_privileges, set_filter = 38, 22
+    for arguments in ((no_new_privileges, 1, 0, 0, 0), (set_filter, 2, filter_program, 0, 0)):
+        if libc.prctl(*arguments) != 0:
+            raise OSError(ctypes.get_errno(), "prctl")
+
+
+class Service(unittest.TestCase):
+    UNIT = pathlib.Path(__file__).parents[2] / "packaging/octavo.service"
+
+    def settings(self, name):
+        return re.findall(rf"^{name}=(.*)$", self.UNIT.read_text(encoding="ascii"), re.MULTILINE)
+
+    def test_its_memory_is_bounded_and_it_leaves_no_core(self):
+        (memory,) = self.settings("MemoryMax")
+        self.assertRegex(memory, r"^[5-9]\d%$")
+        self.assertEqual(self.settings("LimitCORE"), ["0"])
+        self.assertEqual(self.settings("SystemCallFilter"), ["@system-service", "~@privileged"])
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not here")
+    def test_systemd_finds_it_little_exposed(self):
+        run("systemd-analyze", "security", "--offline=true", "--threshold=20", self.UNIT)
+
+    @unittest.skipUnless(shutil.which("systemd-analyze") and os.uname().machine == "x86_64",
+                         "systemd-analyze is not here, or this is no x86-64")
+    def test_the_program_serves_with_the_system_calls_that_the_unit_leaves_it(self):
+        allowed, removed = self.settings("SystemCallFilter")
+        calls = system_calls([allowed]) - system_calls([removed.removeprefix("~")])
+        self.assertGreater(len(calls), 150)
+        self.assertTrue(serves(BUILD / "octavo", preexec_fn=lambda: allow_only(calls)))
+        (chown,) = system_calls(["chown"])
+        self.assertNotIn(chown, calls)
+        done = subprocess.run(["chown", "0", "/dev/null"], preexec_fn=lambda: allow_only(calls), capture_output=True,
+                              text=True, check=False)
+        self.assertIn("Operation not permitted", done.stderr)
 
 
 class Packages(unittest.TestCase):
