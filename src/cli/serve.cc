@@ -1,5 +1,7 @@
 // octavo serve: an OpenAI-compatible server.
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -24,9 +26,11 @@ struct ServeOptions {
   EngineOptions engine;
   server::ServerOptions server;
   std::string model, key_file;
+  std::vector<std::string> trusted_proxies;
   std::string access_log = "-";
   int port = 8080;
   int max_connections = 4096;
+  int max_connections_per_address = 0;
   int max_json_depth = 32;
 };
 
@@ -42,32 +46,60 @@ Result<void> fill_in(ServeOptions& options) {
   server::ServerOptions& server = options.server;
   server.port = static_cast<std::uint16_t>(options.port);
   server.max_connections = static_cast<std::size_t>(options.max_connections);
+  server.max_connections_per_client = static_cast<std::size_t>(options.max_connections_per_address);
   server.service.max_json_depth = static_cast<std::size_t>(options.max_json_depth);
   server.service.version = OCTAVO_VERSION;
   const int seats = options.engine.kv_layout == KvLayout::kContiguous ? 1 : options.engine.max_sequences;
   server.service.max_choices = std::min(kMaxChoices, seats);
   server.service.max_queued = static_cast<std::size_t>(options.engine.max_queued);
-  if (server.tls_certificate.empty() != server.tls_key.empty()) return fail("--tls-cert and --tls-key need each other");
+  if (server.tls.certificate_file.empty() != server.tls.key_file.empty())
+    return fail("--tls-cert and --tls-key need each other");
+  OCTAVO_TRY(server.service.proxies, server::TrustedProxies::parse(options.trusted_proxies));
   if (!options.key_file.empty()) {
-    OCTAVO_TRY(server.service.keys, server::ApiKeys::read(options.key_file));
+    OCTAVO_TRY(server.service.key_watch, server::KeyWatch::open(options.key_file));
+    server.service.keys = server.service.key_watch->first_keys();
   }
   if (options.access_log != "off") {
-    OCTAVO_TRY(server.service.access_log, server::make_access_logger(options.access_log));
+    OCTAVO_TRY(server.service.access_log,
+               server::LineWriter::open(options.access_log, {.is_private = server.service.log_prompts}));
   }
   return {};
+}
+
+/// A terminal that closes sends SIGHUP, and then the server must end; a service has none.
+bool has_terminal() {
+  const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+  if (terminal < 0) return false;
+  ::close(terminal);
+  return true;
+}
+
+/// Where the server listens, and what is unsafe about that.
+void say_addresses(const server::Server& server, Context& context) {
+  context.err << "octavo: listening at " << server.url() << '\n';
+  if (const std::string url = server.metrics_url(); !url.empty())
+    context.err << "octavo: metrics at " << url << "/metrics\n";
+  if (server.is_open_to_all())
+    context.err << "octavo: warning: everybody who can reach this address may use the server and read /metrics; "
+                   "with --api-key-file only those who have a key may\n";
+  context.err << std::flush;
 }
 
 Result<int> serve(ServeOptions options, Context& context) {
   OCTAVO_TRY_VOID(fill_in(options));
   raise_descriptor_limit();
   std::signal(SIGPIPE, SIG_IGN);  // a log that nobody reads any more is no reason to end
+  options.server.reopen_on_hangup = !has_terminal();
+  options.server.service.on_notice = [&context](const std::string& notice) {
+    context.err << "octavo: " << notice << '\n' << std::flush;
+  };
   std::string url;
   options.server.on_ready = [&] { context.err << "octavo: ready at " << url << '\n' << std::flush; };
   OCTAVO_TRY(const auto server, server::Server::create(options.server, [&] {
                return load_engine(options.engine, options.model, context);
              }));
   url = server->url();
-  context.err << "octavo: listening at " << url << '\n' << std::flush;
+  say_addresses(*server, context);
   OCTAVO_TRY_VOID(server->run());
   return kDone;
 }
@@ -93,6 +125,12 @@ Option* add_size(Command& app, std::string_view names, std::size_t& value, std::
       description);
 }
 
+/// For the check of an option: empty, or why its value is wrong.
+template <class T>
+std::string message_of(const Result<T>& result) {
+  return result ? std::string() : result.error().message;
+}
+
 void add_network_options(Command& app, ServeOptions& options) {
   app.group("Network");
   server::ServerOptions& server = options.server;
@@ -101,22 +139,40 @@ void add_network_options(Command& app, ServeOptions& options) {
       ->type_name("ADDRESS");
   add_integer(app, "--port", options.port, 0, kMaxPort, "Port; default 8080; 0: a free one, which is printed");
   Option* certificate =
-      app.add_option("--tls-cert", server.tls_certificate, "PEM file with the certificate chain: serve https");
-  Option* key = app.add_option("--tls-key", server.tls_key, "PEM file with its private key");
+      app.add_option("--tls-cert", server.tls.certificate_file, "PEM file with the certificate chain: serve https");
+  Option* key = app.add_option("--tls-key", server.tls.key_file, "PEM file with its private key");
   certificate->check(refuse_empty)->type_name("FILE")->needs(key);
   key->check(refuse_empty)->type_name("FILE")->needs(certificate);
-  app.add_option("--api-key-file", options.key_file, "Only who has a key of this file may call; one a line")
+  app.add_option("--api-key-file", options.key_file,
+                 "Only who has a key of this file may call; a line has a key, or a name and a key. It is read again "
+                 "when it changes")
       ->check(refuse_empty)
       ->type_name("FILE");
   app.add_option("--cors-origin", server.service.cors_origins,
                  "Let pages of this origin call, or of every one: *; may be repeated; default: none")
       ->type_name("ORIGIN");
+  app.add_option("--allowed-host", server.allowed_hosts,
+                 "A name that requests may have as their Host, or every one: *; may be repeated; default: localhost, "
+                 "127.0.0.1, [::1] and --host where only this machine can call and there are no keys, else every one")
+      ->check([](const std::string& text) { return message_of(server::HostList::of(std::span(&text, 1))); })
+      ->type_name("NAME");
+  add_parsed(
+      app, "--metrics-listen", "ADDRESS:PORT", server::parse_listen_address,
+      [&server](server::ListenAddress address) { server.metrics = std::move(address); },
+      "Serve /metrics here, without a key, and not beside the rest; default: beside the rest");
+  app.add_option("--trusted-proxy", options.trusted_proxies,
+                 "A proxy, or a network of them, whose X-Forwarded-For or Forwarded says where a request came from; "
+                 "may be repeated; default: none")
+      ->check([](const std::string& text) { return message_of(server::Network::parse(text)); })
+      ->type_name("NETWORK");
 }
 
 void add_limit_options(Command& app, ServeOptions& options) {
   app.group("Limits");
   server::HttpLimits& limits = options.server.limits;
   add_integer(app, "--max-connections", options.max_connections, 1, kMaxCount, "Open at once; default 4096");
+  add_integer(app, "--max-connections-per-address", options.max_connections_per_address, 0, kMaxCount,
+              "The same of one client, trusted proxies aside; default 0: any number");
   add_integer(app, "--max-requests-per-connection", limits.max_requests, 1, kMaxCount, "Then it is closed; 10000");
   add_size(app, "--max-header-size", limits.max_header_bytes, 256, kMaxHeaderBytes, "Of a request; default 16KiB");
   add_size(app, "--max-body-size", limits.max_body_bytes, 1, std::uint64_t{1} << 30, "Of a request; default 8MiB");

@@ -1,57 +1,44 @@
 #include "server/access_log.h"
 
-#include <limits.h>
-#include <poll.h>
-#include <spdlog/details/null_mutex.h>
-#include <spdlog/sinks/base_sink.h>
-#include <spdlog/sinks/basic_file_sink.h>
-#include <unistd.h>
+#include <fmt/format.h>
 
-#include <chrono>
-#include <ctime>
+#include <cstdint>
 
+#include "server/iso_time.h"
 #include "server/json_writer.h"
 
 namespace octavo::server {
 namespace {
 
-class PipeSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
- public:
-  explicit PipeSink(int descriptor) : descriptor_(descriptor) {}
+/// Characters that a terminal acts on, or that end a line for some readers: C1, U+2028 to U+202E, U+2066 to U+2069.
+bool is_control(std::uint32_t code) {
+  return (code >= 0x80 && code < 0xA0) || (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+}
 
- protected:
-  void sink_it_(const spdlog::details::log_msg& message) override {
-    spdlog::memory_buf_t line;
-    formatter_->format(message, line);
-    const char* data = line.data();
-    std::size_t left = line.size();
-    // A pipe that polls as writable takes PIPE_BUF bytes; a longer line goes in several pieces.
-    while (left > 0 && writable()) {
-      const ssize_t count = ::write(descriptor_, data, std::min<std::size_t>(left, PIPE_BUF));
-      if (count <= 0) return;
-      data += count;
-      left -= static_cast<std::size_t>(count);
+/// JSON lets DEL and all characters beyond ASCII stand as they are; these are escaped as well. `text` is valid UTF-8.
+void append_log_field(std::string& line, std::string_view name, std::string_view text) {
+  std::string field;
+  append_json_field(field, name, text);
+  const auto byte = [&field](std::size_t i) -> std::uint32_t {
+    return i < field.size() ? static_cast<unsigned char>(field[i]) : 0;
+  };
+  for (std::size_t i = 0; i < field.size(); ++i) {
+    std::uint32_t code = 0;
+    std::size_t length = 1;
+    if (byte(i) == 0xC2) {
+      code = byte(i + 1);
+      length = 2;
+    } else if (byte(i) == 0xE2) {
+      code = 0x2000 | (byte(i + 1) & 0x3F) << 6 | (byte(i + 2) & 0x3F);
+      length = 3;
+    }
+    if (byte(i) == 0x7F || is_control(code)) {
+      fmt::format_to(std::back_inserter(line), "\\u{:04x}", byte(i) == 0x7F ? 0x7F : code);
+      i += length - 1;
+    } else {
+      line += field[i];
     }
   }
-  void flush_() override {}
-
- private:
-  bool writable() const {
-    pollfd state{.fd = descriptor_, .events = POLLOUT, .revents = 0};
-    return ::poll(&state, 1, 0) == 1 && (state.revents & POLLOUT) != 0;
-  }
-
-  int descriptor_;
-};
-
-std::string iso_time(std::chrono::system_clock::time_point time) {
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
-  const std::time_t seconds = static_cast<std::time_t>(ms / 1000);
-  std::tm utc{};
-  ::gmtime_r(&seconds, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
-  return fmt::format("{}.{:03}Z", text, ms % 1000);
 }
 
 }  // namespace
@@ -60,7 +47,7 @@ std::string to_json_line(const AccessRecord& record, std::chrono::system_clock::
   std::string line = fmt::format("{{\"time\":\"{}\",", iso_time(time));
   const auto text = [&line](std::string_view name, std::string_view value) {
     if (value.empty()) return;
-    append_json_field(line, name, value);
+    append_log_field(line, name, value);
     line += ',';
   };
   const auto count = [&line](std::string_view name, std::int64_t value) {
@@ -71,6 +58,7 @@ std::string to_json_line(const AccessRecord& record, std::chrono::system_clock::
   };
   text("id", record.id);
   text("peer", record.peer);
+  text("client", record.client);
   text("key", record.key);
   text("method", record.method);
   text("path", record.path);
@@ -83,26 +71,11 @@ std::string to_json_line(const AccessRecord& record, std::chrono::system_clock::
   count("generated_tokens", record.generated_tokens);
   milliseconds("time_to_first_token_ms", record.time_to_first_token_s);
   text("finish_reason", record.finish_reason);
+  text("trace_id", record.trace_id);
+  text("parent_id", record.parent_id);
   text("prompt", record.prompt);
   line.back() = '}';
   return line;
-}
-
-Result<std::shared_ptr<spdlog::logger>> make_access_logger(const std::string& path) {
-  spdlog::sink_ptr sink;
-  if (path == "-") {
-    sink = std::make_shared<PipeSink>(STDOUT_FILENO);
-  } else {
-    try {
-      sink = std::make_shared<spdlog::sinks::basic_file_sink_st>(path);
-    } catch (const spdlog::spdlog_ex& error) {
-      return fail("{}: cannot open the access log: {}", path, error.what());
-    }
-  }
-  auto logger = std::make_shared<spdlog::logger>("access", std::move(sink));
-  logger->set_pattern("%v");
-  logger->flush_on(spdlog::level::info);
-  return logger;
 }
 
 }  // namespace octavo::server

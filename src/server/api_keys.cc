@@ -1,72 +1,111 @@
 #include "server/api_keys.h"
 
-#include <openssl/crypto.h>
-#include <openssl/sha.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
 
+#include <algorithm>
 #include <boost/beast/core/string.hpp>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
+
+#include "server/key_file.h"
 
 namespace octavo::server {
 namespace {
 
 constexpr std::size_t kNameDigits = 16;  // 64 bits
+constexpr std::string_view kSpace = " \t\r";
 
-std::array<unsigned char, 32> sha256(std::string_view text) {
-  std::array<unsigned char, 32> digest;
-  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+KeyDigest digest_of(std::string_view key, const KeySalt& salt) {
+  KeyDigest digest;
+  const unsigned char* done =
+      HMAC(EVP_sha256(), salt.data(), static_cast<int>(salt.size()), reinterpret_cast<const unsigned char*>(key.data()),
+           key.size(), digest.data(), nullptr);
+  OCTAVO_CHECK(done != nullptr, "HMAC-SHA-256 failed");
   return digest;
 }
 
+std::string name_of(const KeyDigest& digest) {
+  std::string name = "key-";
+  for (std::size_t i = 0; i < kNameDigits / 2; ++i) name += fmt::format("{:02x}", digest[i]);
+  return name;
+}
+
 std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
+  const std::size_t first = text.find_first_not_of(kSpace);
   if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+bool is_name(std::string_view text) {
+  const auto fits = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' ||
+           c == '_' || c == '@';
+  };
+  return text.size() <= ApiKeys::kMaxNameLength && std::ranges::all_of(text, fits);
 }
 
 }  // namespace
 
-Result<ApiKeys> ApiKeys::read(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail("{}: cannot open the file of API keys: {}", path.string(), std::strerror(errno));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) return fail("{}: cannot read the file of API keys", path.string());
-  return parse(text, path.string());
+KeySalt random_salt() {
+  KeySalt salt;
+  OCTAVO_CHECK(RAND_bytes(salt.data(), static_cast<int>(salt.size())) == 1, "the system gave no random bytes");
+  return salt;
 }
 
-Result<ApiKeys> ApiKeys::parse(std::string_view text, std::string_view source) {
+Result<ApiKeys> ApiKeys::read(const std::filesystem::path& path, const KeySalt& salt) {
+  OCTAVO_TRY(const std::string text, read_key_file(path));
+  return parse(text, path.string(), salt);
+}
+
+Result<ApiKeys> ApiKeys::parse(std::string_view text, std::string_view source, const KeySalt& salt) {
   ApiKeys keys;
+  keys.salt_ = salt;
   int number = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view key = trimmed(text.substr(0, end));
+    const std::string_view line = trimmed(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     ++number;
-    if (key.empty() || key.front() == '#') continue;
-    for (const char c : key)
-      if (c <= ' ' || c > '~')
-        return fail("{}:{}: found a character that no key has, expected printable ASCII without spaces", source,
-                    number);
-    keys.digests_.push_back(sha256(key));
+    if (line.empty() || line.front() == '#') continue;
+    OCTAVO_TRY_VOID(keys.add_line(line, source, number));
   }
   if (keys.empty()) return fail("{}: found no key, expected one a line", source);
   return keys;
 }
 
-std::optional<std::string> ApiKeys::find(std::string_view authorization) const {
+Result<void> ApiKeys::add_line(std::string_view line, std::string_view source, int number) {
+  const std::size_t space = line.find_first_of(kSpace);
+  const std::string_view name = space == std::string_view::npos ? std::string_view() : line.substr(0, space);
+  const std::string_view key = space == std::string_view::npos ? line : trimmed(line.substr(space));
+  if (!is_name(name))
+    return fail("{}:{}: found a name of {} characters before the key, expected at most {}, of letters, digits and -._@",
+                source, number, name.size(), kMaxNameLength);
+  for (const char c : key)
+    if (c <= ' ' || c > '~')
+      return fail("{}:{}: found a character that no key has, expected printable ASCII without spaces", source, number);
+  if (key.size() < kMinLength || key.size() > kMaxLength)
+    return fail("{}:{}: found a key of {} characters, expected {} to {}; `openssl rand -hex 32` makes one", source,
+                number, key.size(), kMinLength, kMaxLength);
+  const KeyDigest digest = digest_of(key, salt_);
+  const auto place = std::ranges::lower_bound(keys_, digest, {}, &ApiKey::digest);
+  if (place != keys_.end() && place->digest == digest)
+    return fail("{}:{}: found a key that stands in the file before, expected each once", source, number);
+  keys_.insert(place, {.digest = digest, .name = name.empty() ? name_of(digest) : std::string(name)});
+  return {};
+}
+
+const ApiKey* ApiKeys::find_digest(const KeyDigest& digest) const {
+  const auto place = std::ranges::lower_bound(keys_, digest, {}, &ApiKey::digest);
+  return place != keys_.end() && place->digest == digest ? &*place : nullptr;
+}
+
+const ApiKey* ApiKeys::find(std::string_view authorization) const {
   constexpr std::string_view kScheme = "Bearer ";
   if (authorization.size() < kScheme.size() || !boost::beast::iequals(authorization.substr(0, kScheme.size()), kScheme))
-    return std::nullopt;
-  const Digest digest = sha256(trimmed(authorization.substr(kScheme.size())));
-  bool found = false;
-  for (const Digest& known : digests_)
-    if (CRYPTO_memcmp(known.data(), digest.data(), digest.size()) == 0) found = true;
-  if (!found) return std::nullopt;
-  std::string name;
-  for (std::size_t i = 0; i < kNameDigits / 2; ++i) name += fmt::format("{:02x}", digest[i]);
-  return name;
+    return nullptr;
+  const std::string_view key = trimmed(authorization.substr(kScheme.size()));
+  if (key.size() > kMaxLength) return nullptr;
+  return find_digest(digest_of(key, salt_));
 }
 
 }  // namespace octavo::server

@@ -1,9 +1,11 @@
 // Who may call: keys of a file, one a line. Immutable; any thread.
+//
+// A key is held and compared as its HMAC-SHA-256 under a random salt of this process: neither memory nor the time that
+// a comparison takes tells of the key, and a name that was made from it cannot be guessed back, however short the key.
 #pragma once
 
 #include <array>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,24 +14,48 @@
 
 namespace octavo::server {
 
+using KeyDigest = std::array<unsigned char, 32>;
+using KeySalt = std::array<unsigned char, 32>;
+
+KeySalt random_salt();
+
+struct ApiKey {
+  KeyDigest digest = {};
+  /// Stands for the key where the key itself must not be seen (logs, cache domains): the name that the file gives it,
+  /// which several keys may share, or "key-" and the first digits of its digest.
+  std::string name = {};
+
+  bool operator==(const ApiKey&) const = default;
+};
+
 class ApiKeys {
  public:
+  static constexpr std::size_t kMinLength = 16;
+  static constexpr std::size_t kMaxLength = 512;
+  static constexpr std::size_t kMaxNameLength = 32;
+
   /// No keys: everybody may call.
   ApiKeys() = default;
-  /// One key a line; empty lines and lines that begin with # are skipped. Errors name the file and the line: no key at
-  /// all, characters that a header cannot hold.
-  static Result<ApiKeys> read(const std::filesystem::path& file);
-  static Result<ApiKeys> parse(std::string_view text, std::string_view source);
+  /// A line is a key, or a name, a space and the key; empty lines and lines that begin with # are skipped. Errors name
+  /// the file and the line and never show a key: no key at all, one that is too short or too long, characters that a
+  /// header cannot hold, the same key again. Keys that are read again with the same salt have the same digests.
+  static Result<ApiKeys> read(const std::filesystem::path& file, const KeySalt& salt = random_salt());
+  static Result<ApiKeys> parse(std::string_view text, std::string_view source, const KeySalt& salt = random_salt());
 
-  bool empty() const { return digests_.empty(); }
-  /// Of an Authorization header's value: "Bearer KEY". The name that stands for the key where the key itself must not
-  /// be seen (logs, cache domains): the first digits of its SHA-256. None: it is no key of the file. Takes as long for
-  /// a wrong key as for a right one.
-  std::optional<std::string> find(std::string_view authorization) const;
+  bool empty() const { return keys_.empty(); }
+  std::size_t size() const { return keys_.size(); }
+  /// Of an Authorization header's value: "Bearer KEY". Null: it is no key of the file.
+  const ApiKey* find(std::string_view authorization) const;
+  bool contains(const KeyDigest& digest) const { return find_digest(digest) != nullptr; }
+
+  bool operator==(const ApiKeys&) const = default;
 
  private:
-  using Digest = std::array<unsigned char, 32>;
-  std::vector<Digest> digests_;
+  Result<void> add_line(std::string_view line, std::string_view source, int number);
+  const ApiKey* find_digest(const KeyDigest& digest) const;
+
+  KeySalt salt_ = {};
+  std::vector<ApiKey> keys_;  // by digest
 };
 
 }  // namespace octavo::server

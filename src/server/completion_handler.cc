@@ -108,7 +108,7 @@ ApiResult<void> CompletionHandler::complete(CompletionCall& call) const {
     return std::unexpected(
         invalid_value("prompt", fmt::format("prompt: found {} prompts, expected at most {}: so many requests may wait",
                                             call.requests.size(), most)));
-  std::string domain = service_.options_.shared_cache ? "" : exchange_.key_name;
+  std::string domain = service_.options_.shared_cache ? "" : exchange_.key.name;
   if (!call.user_cache_salt.empty()) domain += '\n' + call.user_cache_salt;
   for (Request& request : call.requests) {
     request.cache_domain = domain;
@@ -175,10 +175,12 @@ asio::awaitable<void> CompletionHandler::run(bool is_chat) {
 }
 
 std::string CompletionHandler::take_events(CompletionResponse& response) {
+  const bool is_shown = !given_up_;  // else what comes is the end that cancel() made, and the client is told why
   if (!queue_->take(items_)) given_up_ = no_memory();
   std::string out;
   for (const EventQueue::Item& item : items_) {
     observe(item);
+    if (!is_shown) continue;
     if (life_signs_) out += life_signs_->before_event(item.prompt_index, response);
     out += response.on_event(item.prompt_index, item.event);
   }

@@ -26,10 +26,11 @@ class CompletionHandler {
   CompletionHandler& operator=(const CompletionHandler&) = delete;
 
   asio::awaitable<void> run(bool is_chat);
-  /// The server is giving up: the error ends the answer.
+  /// The server gives up: the error ends the answer.
   void abort(const ApiError& error);
   /// Several times a second.
   void tick(Clock::time_point now);
+  const ApiKey& key() const { return exchange_.key; }
 
  private:
   /// What is known of one choice while it is made.

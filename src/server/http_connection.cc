@@ -305,10 +305,4 @@ asio::awaitable<void> HttpConnection::linger_and_close() {
   close();
 }
 
-std::string HttpConnection::peer() const {
-  boost::system::error_code error;
-  const Tcp::endpoint endpoint = transport_->socket().remote_endpoint(error);
-  return error ? std::string("unknown") : endpoint.address().to_string();
-}
-
 }  // namespace octavo::server

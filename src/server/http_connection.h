@@ -99,7 +99,6 @@ class HttpConnection {
   Signal& wake() { return wake_; }
   /// Called once, when the client hangs up.
   void set_on_hang_up(std::function<void()> callback) { on_hang_up_ = std::move(callback); }
-  std::string peer() const;
   std::uint64_t bytes_written() const { return bytes_written_; }
   const HttpLimits& limits() const { return limits_; }
 

@@ -81,6 +81,7 @@ struct Metrics::State {
   prometheus::Gauge* connections = nullptr;
   prometheus::Gauge* held_bytes = nullptr;
   prometheus::Counter* failures = nullptr;
+  prometheus::Counter* dropped_log_lines = nullptr;
   std::string model;
   // From set_model() on
   Histogram *first_token = nullptr, *between_tokens = nullptr, *end_to_end = nullptr, *queue = nullptr,
@@ -112,6 +113,11 @@ Metrics::Metrics() : state_(std::make_unique<State>()) {
                           .Help("Times the server had no memory to accept or to watch connections, and went on")
                           .Register(state_->registry)
                           .Add({});
+  state_->dropped_log_lines = &prometheus::BuildCounter()
+                                   .Name("octavo:access_log_dropped_lines_total")
+                                   .Help("Lines of the access log that nobody took in time")
+                                   .Register(state_->registry)
+                                   .Add({});
 }
 
 Metrics::~Metrics() = default;
@@ -146,6 +152,11 @@ void Metrics::set_connections(std::size_t count) { state_->connections->Set(stat
 
 void Metrics::set_held_bytes(std::uint64_t bytes) { state_->held_bytes->Set(static_cast<double>(bytes)); }
 void Metrics::count_failure() noexcept { state_->failures->Increment(); }
+
+void Metrics::set_dropped_log_lines(std::uint64_t count) {
+  prometheus::Counter& counter = *state_->dropped_log_lines;
+  counter.Increment(static_cast<double>(count) - counter.Value());
+}
 
 void Metrics::observe_first_token(double seconds) { state_->first_token->Observe(seconds); }
 void Metrics::observe_between_tokens(double seconds) { state_->between_tokens->Observe(seconds); }

@@ -27,6 +27,8 @@ class Metrics {
   void set_held_bytes(std::uint64_t bytes);
   /// Something of the server's own failed for want of memory, and is tried again.
   void count_failure() noexcept;
+  /// Since the server began.
+  void set_dropped_log_lines(std::uint64_t count);
   void observe_first_token(double seconds);
   void observe_between_tokens(double seconds);
   /// A choice has ended.

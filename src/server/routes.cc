@@ -22,7 +22,7 @@ constexpr PathRoute kRoutes[] = {
     {.route = Route::kChatPage, .path = "/"},
     {.route = Route::kHealth, .path = "/health"},
     {.route = Route::kReady, .path = "/ready"},
-    {.route = Route::kMetrics, .path = "/metrics"},
+    {.route = Route::kMetrics, .path = "/metrics", .needs_key = true},
     {.route = Route::kVersion, .path = "/version"},
     {.route = Route::kModels, .path = "/v1/models", .needs_key = true},
     {.route = Route::kTokenize, .path = "/tokenize", .is_post = true, .needs_key = true},

@@ -13,15 +13,17 @@ namespace octavo::server {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{100};
-constexpr std::chrono::milliseconds kPause{100};  // after a failure, for want of descriptors or of memory
-constexpr int kMaxUnsent = 128 << 10;             // bytes that the system keeps for a connection and has not sent
+constexpr std::chrono::milliseconds kPause{100};    // after a failure, for want of descriptors or of memory
+constexpr int kMaxUnsent = 128 << 10;               // bytes that the system keeps for a connection and has not sent
+constexpr std::size_t kMaxMetricsConnections = 64;  // so that a full server can still be looked at
 // While draining: a connection whose request may be on its way, and an answer that the client may still be reading.
 constexpr std::chrono::milliseconds kDrainGrace{1000};
 
+constexpr std::string_view kOwnHosts[] = {"localhost", "127.0.0.1", "::1"};
+
 /// Without a look at the request, for a connection that is not let in.
-std::string too_many_connections() {
-  const std::string body = error_body(
-      {.status = 503, .message = "too many connections", .type = "server_error", .code = "too_many_connections"});
+std::string refusal(const ApiError& error) {
+  const std::string body = error_body(error);
   return fmt::format(
       "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\n"
       "Connection: close\r\nContent-Length: {}\r\n\r\n{}",
@@ -53,6 +55,21 @@ class Reader {
   std::shared_ptr<HttpConnection> connection_;
 };
 
+/// A connection's place among those of its listener.
+class Seat {
+ public:
+  Seat(Listener& listener, const Address& peer) : listener_(&listener), peer_(peer) {}
+  Seat(Seat&& other) noexcept : listener_(std::exchange(other.listener_, nullptr)), peer_(other.peer_) {}
+  Seat& operator=(Seat&&) = delete;
+  ~Seat() {
+    if (listener_ != nullptr) listener_->leave(peer_);
+  }
+
+ private:
+  Listener* listener_;
+  Address peer_;
+};
+
 asio::awaitable<void> read(Reader reader) { co_await reader.connection().read_loop(); }
 
 }  // namespace
@@ -74,8 +91,8 @@ class Server::Alive {
 /// A connection among those that are served, for as long as the coroutine that serves it lives.
 class Server::Guest {
  public:
-  Guest(Server& server, std::shared_ptr<HttpConnection> connection)
-      : server_(server), connection_(std::move(connection)) {
+  Guest(Server& server, std::shared_ptr<HttpConnection> connection, const Visitor& visitor, Seat seat)
+      : server_(server), connection_(std::move(connection)), visitor_(visitor), seat_(std::move(seat)) {
     server_.connections_.insert(connection_);
     server_.service_.metrics().set_connections(server_.connections_.size());
   }
@@ -85,18 +102,25 @@ class Server::Guest {
     if (connection_) server_.part_with(connection_);
   }
   const std::shared_ptr<HttpConnection>& connection() const { return connection_; }
+  const Visitor& visitor() const { return visitor_; }
 
  private:
   Server& server_;
   std::shared_ptr<HttpConnection> connection_;
+  Visitor visitor_;
+  Seat seat_;
 };
 
 Server::Server(ServerOptions options, LoadEngine load)
     : options_(std::move(options)),
       host_(std::move(load), [this] { announce_engine_change(); }),
       service_(options_.service, io_, host_),
-      acceptor_(io_),
+      listener_(io_, {.all = options_.max_connections,
+                      .per_client = options_.max_connections_per_client,
+                      .proxies = &options_.service.proxies}),
+      metrics_listener_(io_, {.all = kMaxMetricsConnections}),
       signals_(io_),
+      hangups_(io_),
       ticker_(io_) {}
 
 Server::~Server() { host_.stop(); }
@@ -108,29 +132,37 @@ Result<std::unique_ptr<Server>> Server::create(ServerOptions options, LoadEngine
 }
 
 Result<void> Server::open() {
-  if (!options_.tls_certificate.empty()) {
-    OCTAVO_TRY(tls_, make_tls_context(options_.tls_certificate, options_.tls_key));
+  if (!options_.tls.certificate_file.empty()) {
+    OCTAVO_TRY(tls_, TlsContext::make(options_.tls));
   }
-  boost::system::error_code error;
-  Tcp::resolver resolver(io_);
-  const auto found = resolver.resolve(options_.host, std::to_string(options_.port), Tcp::resolver::passive, error);
-  if (error || found.empty()) return fail("{}: unknown address: {}", options_.host, error.message());
-  const Tcp::endpoint endpoint = found.begin()->endpoint();
-  acceptor_.open(endpoint.protocol(), error);
-  if (!error) acceptor_.set_option(Tcp::acceptor::reuse_address(true), error);
-  if (!error) acceptor_.bind(endpoint, error);
-  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-  if (!error) acceptor_.non_blocking(true, error);
-  if (error) return fail("{}:{}: cannot listen: {}", options_.host, options_.port, error.message());
+  OCTAVO_TRY_VOID(listener_.open(options_.host, options_.port));
+  // Keys keep the pages of other sites out: a browser has none to send. Beyond this machine nobody but the operator
+  // knows the server's names.
+  const bool is_checked = !options_.allowed_hosts.empty() || (listener_.is_loopback() && options_.service.keys.empty());
+  OCTAVO_TRY(listener_.entrance().hosts, hosts_of(options_.host, is_checked));
+  if (!options_.metrics) return {};
+  OCTAVO_TRY_VOID(metrics_listener_.open(options_.metrics->host, options_.metrics->port));
+  OCTAVO_TRY(metrics_listener_.entrance().hosts, hosts_of(options_.metrics->host, metrics_listener_.is_loopback()));
+  metrics_listener_.entrance().metrics_alone = true;
+  listener_.entrance().has_metrics = false;
   return {};
 }
 
-std::string Server::url() const {
-  const Tcp::endpoint endpoint = acceptor_.local_endpoint();
-  const std::string address = endpoint.address().to_string();
-  return fmt::format("{}://{}:{}", tls_ ? "https" : "http", endpoint.address().is_v6() ? "[" + address + "]" : address,
-                     endpoint.port());
+Result<HostList> Server::hosts_of(const std::string& host, bool is_checked) const {
+  if (!is_checked) return HostList();
+  std::vector<std::string> names = options_.allowed_hosts;
+  names.insert(names.end(), std::begin(kOwnHosts), std::end(kOwnHosts));
+  names.push_back(host.substr(0, host.find('%')));  // without the zone
+  return HostList::of(names);
 }
+
+std::string Server::url() const { return fmt::format("{}://{}", tls_ ? "https" : "http", listener_.authority()); }
+
+std::string Server::metrics_url() const {
+  return options_.metrics ? fmt::format("{}://{}", tls_ ? "https" : "http", metrics_listener_.authority()) : "";
+}
+
+bool Server::is_open_to_all() const { return !listener_.is_loopback() && options_.service.keys.empty(); }
 
 Result<void> Server::run() {
   if (options_.handle_signals) {
@@ -141,6 +173,10 @@ Result<void> Server::run() {
       signals_.clear();  // the default action again: a second one ends the process
       begin_drain();
     });
+  }
+  if (options_.handle_signals && options_.reopen_on_hangup) {
+    hangups_.add(SIGHUP);
+    wait_for_hangup();
   }
   host_.start();
   run_io();
@@ -171,7 +207,9 @@ void Server::run_io() {
 }
 
 void Server::start_loops() {
-  if (!accepting_ && acceptor_.is_open()) start_loop(accept_loop(Alive(accepting_)));
+  for (Listener* listener : {&listener_, &metrics_listener_})
+    if (!listener->accepting() && listener->acceptor().is_open())
+      start_loop(accept_loop(*listener, Alive(listener->accepting())));
   if (!ticking_ && !finished_) start_loop(tick_loop(Alive(ticking_)));
 }
 
@@ -208,6 +246,14 @@ void Server::announce_engine_change() noexcept {
   }
 }
 
+void Server::wait_for_hangup() {
+  hangups_.async_wait([this](boost::system::error_code error, int) {
+    if (error) return;
+    if (options_.service.access_log) options_.service.access_log->reopen();
+    wait_for_hangup();
+  });
+}
+
 void Server::on_engine_change() {
   const EngineHost::State state = host_.state();
   if (state == known_state_) return;
@@ -229,13 +275,14 @@ void Server::on_engine_change() {
   known_state_ = state;
 }
 
-asio::awaitable<void> Server::accept_loop(Alive /*alive*/) {
-  while (acceptor_.is_open()) {
+asio::awaitable<void> Server::accept_loop(Listener& listener, Alive /*alive*/) {
+  Tcp::acceptor& acceptor = listener.acceptor();
+  while (acceptor.is_open()) {
     boost::system::error_code error;
-    Tcp::socket socket = co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, error));
+    Tcp::socket socket = co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, error));
     if (!error) {
-      start_or_drop(std::move(socket));
-    } else if (acceptor_.is_open()) {
+      start_or_drop(std::move(socket), listener);
+    } else if (acceptor.is_open()) {
       asio::steady_timer pause(io_, kPause);
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
     }
@@ -243,35 +290,39 @@ asio::awaitable<void> Server::accept_loop(Alive /*alive*/) {
 }
 
 /// Where there is no memory for a further connection, it is closed and the others go on.
-void Server::start_or_drop(Tcp::socket socket) {
+void Server::start_or_drop(Tcp::socket socket, Listener& listener) {
   try {
-    start(std::move(socket));
+    start(std::move(socket), listener);
   } catch (const std::exception&) {
     service_.metrics().count_failure();  // the socket is closed with what held it
   }
 }
 
-void Server::start(Tcp::socket socket) {
+void Server::start(Tcp::socket socket, Listener& listener) {
   boost::system::error_code ignored;
-  if (connections_.size() >= options_.max_connections) {
+  const Visitor visitor{.peer = normalized(socket.remote_endpoint(ignored).address()),
+                        .entrance = &listener.entrance()};
+  if (const auto error = listener.enter(visitor.peer)) {
     socket.non_blocking(true, ignored);
-    socket.write_some(asio::buffer(too_many_connections()), ignored);
+    socket.write_some(asio::buffer(refusal(*error)), ignored);
     return;
   }
+  Seat seat(listener, visitor.peer);
   socket.set_option(Tcp::no_delay(true), ignored);
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
   // A slow reader then costs little in the system's memory, and is seen to be slow.
   ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMaxUnsent, sizeof kMaxUnsent);
-  auto transport = tls_ ? make_tls_transport(std::move(socket), *tls_) : make_plain_transport(std::move(socket));
+  auto transport =
+      tls_ ? make_tls_transport(std::move(socket), tls_->context()) : make_plain_transport(std::move(socket));
   auto connection = std::make_shared<HttpConnection>(std::move(transport), options_.limits, io_.get_executor());
-  asio::co_spawn(io_, serve(Guest(*this, std::move(connection))), asio::detached);
+  asio::co_spawn(io_, serve(Guest(*this, std::move(connection), visitor, std::move(seat))), asio::detached);
 }
 
 asio::awaitable<void> Server::serve(Guest guest) {
   const std::shared_ptr<HttpConnection>& connection = guest.connection();
   if (!co_await connection->handshake()) co_return;
   asio::co_spawn(io_, read(Reader(connection)), asio::detached);
-  while (co_await service_.serve_one(*connection))
+  while (co_await service_.serve_one(*connection, guest.visitor()))
     if (!connection->may_continue()) break;
   co_await connection->linger_and_close();
 }
@@ -294,6 +345,7 @@ void Server::tick(Clock::time_point now) {
   for (const auto& connection : connections_) connection->tick(now);
   if (draining_) drain_further(now);
   service_.tick(now);
+  if (tls_) tls_->tick(now);
 }
 
 void Server::part_with(const std::shared_ptr<HttpConnection>& connection) noexcept {
@@ -312,9 +364,9 @@ void Server::take_waiting_connections() {
   for (;;) {
     boost::system::error_code error;
     Tcp::socket socket(io_);
-    acceptor_.accept(socket, error);
+    listener_.acceptor().accept(socket, error);
     if (error) return;
-    start_or_drop(std::move(socket));
+    start_or_drop(std::move(socket), listener_);
   }
 }
 
@@ -325,7 +377,8 @@ void Server::begin_drain() {
   service_.set_draining();
   take_waiting_connections();
   boost::system::error_code ignored;
-  acceptor_.close(ignored);
+  listener_.acceptor().close(ignored);
+  metrics_listener_.acceptor().close(ignored);
   if (Engine* engine = host_.engine()) engine->drain();
   for (const auto& connection : connections_) {
     if (connection->had_request()) connection->close_if_idle();
@@ -350,6 +403,7 @@ void Server::finish() {
   ticker_.cancel();
   boost::system::error_code ignored;
   signals_.cancel(ignored);
+  hangups_.cancel(ignored);
 }
 
 }  // namespace octavo::server

@@ -13,17 +13,25 @@
 #include "base/error.h"
 #include "server/engine_host.h"
 #include "server/http_connection.h"
+#include "server/listener.h"
 #include "server/service.h"
+#include "server/tls_context.h"
 
 namespace octavo::server {
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
-  std::uint16_t port = 8080;                       // 0: a free one
-  std::string tls_certificate = {}, tls_key = {};  // PEM files; both or none
+  std::uint16_t port = 8080;                  // 0: a free one
+  std::optional<ListenAddress> metrics = {};  // /metrics has an address of its own, where no key is asked for
+  /// Names that a request's Host may have beside this machine's own and `host`; "*": every one. None: where only this
+  /// machine can call and there are no keys, these two; elsewhere every one.
+  std::vector<std::string> allowed_hosts = {};
+  TlsOptions tls = {};  // plain HTTP where no certificate is named
   std::size_t max_connections = 4096;
+  std::size_t max_connections_per_client = 0;       // one address, or 64 bits of IPv6; 0: any number
   std::chrono::milliseconds drain_timeout{30'000};  // for what runs when the server is told to stop
   bool handle_signals = true;                       // SIGTERM and SIGINT drain; a second one ends the process
+  bool reopen_on_hangup = false;                    // SIGHUP: the access log was moved away
   HttpLimits limits = {};
   ServiceOptions service = {};
   std::function<void()> on_ready = {};  // the model is loaded; on run()'s thread
@@ -39,6 +47,10 @@ class Server {
 
   /// "http://127.0.0.1:8080"
   std::string url() const;
+  /// Of the address that /metrics has of its own; empty: it has none.
+  std::string metrics_url() const;
+  /// Other machines can call, and nobody needs a key.
+  bool is_open_to_all() const;
   /// Loads and serves until drained. Errors: the model cannot be loaded; the engine ended with an exception, after
   /// which requests that were under way have been answered with an error.
   Result<void> run();
@@ -54,35 +66,38 @@ class Server {
   Server(ServerOptions options, LoadEngine load);
   Result<void> open();
 
+  Result<HostList> hosts_of(const std::string& host, bool is_checked) const;
+
   void run_io();
   void start_loops();
   void start_loop(asio::awaitable<void> loop);
   void pause_loops();
-  asio::awaitable<void> accept_loop(Alive alive);
+  asio::awaitable<void> accept_loop(Listener& listener, Alive alive);
   asio::awaitable<void> serve(Guest guest);
   asio::awaitable<void> tick_loop(Alive alive);
   void tick(Clock::time_point now);
-  void start(Tcp::socket socket);
-  void start_or_drop(Tcp::socket socket);
+  void start(Tcp::socket socket, Listener& listener);
+  void start_or_drop(Tcp::socket socket, Listener& listener);
   void part_with(const std::shared_ptr<HttpConnection>& connection) noexcept;
   void take_waiting_connections();
   void announce_engine_change() noexcept;
   void on_engine_change();
+  void wait_for_hangup();
   void begin_drain();
   void drain_further(Clock::time_point now);
   void finish();
 
   const ServerOptions options_;
   asio::io_context io_{1};
-  std::unique_ptr<asio::ssl::context> tls_;
+  std::unique_ptr<TlsContext> tls_;
   EngineHost host_;
   Service service_;
-  Tcp::acceptor acceptor_;
-  asio::signal_set signals_;
+  Listener listener_, metrics_listener_;
+  asio::signal_set signals_, hangups_;
   asio::steady_timer ticker_;
   std::unordered_set<std::shared_ptr<HttpConnection>> connections_;
   EngineHost::State known_state_ = EngineHost::State::kLoading;  // of the engine, as was acted on
-  bool accepting_ = false, ticking_ = false;                     // the loops run
+  bool ticking_ = false;                                         // tick_loop() runs
   bool loop_failed_ = false;                                     // one has ended with an exception
   Clock::time_point drain_begin_ = {};
   bool draining_ = false;

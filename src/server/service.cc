@@ -9,6 +9,7 @@
 #include "server/run_on.h"
 #include "server/text.h"
 #include "server/tokenize_handler.h"
+#include "server/trace_context.h"
 #include "tokenizer/utf8.h"
 
 namespace octavo::server {
@@ -17,6 +18,7 @@ namespace {
 constexpr int kRetryAfterS = 1;
 constexpr std::size_t kMaxRequestId = 128;
 constexpr std::size_t kAlwaysHeld = 4096;  // bytes of an answer, such as an error, that is given whatever is held
+constexpr std::size_t kMaxShownHost = 100;
 
 ApiError unavailable(std::string message, std::string code) {
   return {.status = 503,
@@ -34,6 +36,12 @@ ApiError engine_failed() {
           .retry_after_s = kRetryAfterS};
 }
 
+ApiError wrong_key(std::string message) {
+  return {.status = 401, .message = std::move(message), .type = "authentication_error", .code = "invalid_api_key"};
+}
+
+ApiError key_revoked() { return wrong_key("the API key of this request is no longer valid"); }
+
 std::string text_of(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
 boost::json::object model_object(const ServedModel& model, const ModelInfo& info) {
@@ -45,6 +53,38 @@ boost::json::object model_object(const ServedModel& model, const ModelInfo& info
           {"max_model_len", info.max_context}};
 }
 
+std::optional<ApiError> check_host(const HttpRequest& request, const HostList& hosts) {
+  const auto field = request.find(http::field::host);
+  std::optional<std::string_view> host;
+  if (field != request.end()) host = std::string_view(field->value().data(), field->value().size());
+  const auto wrong = find_wrong_host(hosts, host, std::string_view(request.target().data(), request.target().size()));
+  if (!wrong) return std::nullopt;
+  return ApiError{.status = 403,
+                  .message = fmt::format("this server does not answer to the host '{}', expected localhost, 127.0.0.1, "
+                                         "[::1], its --host or a name given with --allowed-host",
+                                         wrong->substr(0, kMaxShownHost)),
+                  .code = "host_not_allowed"};
+}
+
+/// What an entrance has not, although there is such a route.
+std::optional<ApiError> check_entrance(const RouteMatch& match, const Entrance& entrance) {
+  const bool is_probe = match.route == Route::kHealth || match.route == Route::kReady;
+  const bool is_metrics = match.route == Route::kMetrics;
+  const bool is_there = entrance.metrics_alone ? is_probe || is_metrics : !is_metrics || entrance.has_metrics;
+  if (is_there) return std::nullopt;
+  return ApiError{.status = 404,
+                  .message = fmt::format("there is no {} at this address{}", match.pattern,
+                                         is_metrics ? ": it has its own, set with --metrics-listen" : ""),
+                  .code = "not_found"};
+}
+
+std::vector<std::string_view> lines_of(const HttpRequest& request, std::string_view name) {
+  std::vector<std::string_view> lines;
+  const auto [begin, end] = request.equal_range(name);
+  for (auto field = begin; field != end; ++field) lines.emplace_back(field->value().data(), field->value().size());
+  return lines;
+}
+
 bool is_json(std::string_view content_type) {
   return boost::beast::iequals(content_type.substr(0, content_type.find_first_of("; \t")), "application/json");
 }
@@ -54,6 +94,7 @@ bool is_json(std::string_view content_type) {
 Service::Service(ServiceOptions options, asio::io_context& io, EngineHost& host)
     : options_(std::move(options)),
       host_(host),
+      keys_(options_.keys),
       mailbox_(io),
       progress_(options_.stall_timeout),
       held_({.answer_bytes = options_.max_answer_bytes, .all_bytes = options_.max_held_bytes}),
@@ -77,6 +118,7 @@ void Service::set_loaded() {
 }
 
 void Service::tick(Clock::time_point now) {
+  take_notices();
   for (CompletionHandler* handler : active_) handler->tick(now);
   if (!model_ || host_.failed()) return;
   const EngineStats stats = host_.engine()->stats();
@@ -90,6 +132,28 @@ void Service::abort_all() {
                              : unavailable("the server shut down before the answer was complete", "shutting_down");
   const std::vector<CompletionHandler*> handlers(active_.begin(), active_.end());
   for (CompletionHandler* handler : handlers) handler->abort(error);
+}
+
+void Service::take_notices() {
+  std::vector<std::string> notices;
+  if (options_.key_watch) {
+    KeyWatch::News news = options_.key_watch->take();
+    if (news.keys) {
+      keys_ = std::move(*news.keys);
+      end_revoked();
+    }
+    notices.push_back(std::move(news.notice));
+  }
+  if (options_.access_log) notices.push_back(options_.access_log->take_notice());
+  if (!options_.on_notice) return;
+  for (const std::string& notice : notices)
+    if (!notice.empty()) options_.on_notice(notice);
+}
+
+void Service::end_revoked() {
+  const std::vector<CompletionHandler*> handlers(active_.begin(), active_.end());
+  for (CompletionHandler* handler : handlers)
+    if (!keys_.contains(handler->key().digest)) handler->abort(key_revoked());
 }
 
 std::string Service::make_id() { return fmt::format("{:016x}", random_()); }
@@ -106,19 +170,17 @@ std::optional<ApiError> Service::not_ready(Clock::time_point now) const {
 }
 
 std::optional<ApiError> Service::check_key(const HttpRequest& request) const {
-  if (options_.keys.empty()) return std::nullopt;
-  if (options_.keys.find(request[http::field::authorization])) return std::nullopt;
-  return ApiError{.status = 401,
-                  .message = "no valid API key was given, expected the header Authorization: Bearer KEY",
-                  .type = "authentication_error",
-                  .code = "invalid_api_key"};
+  if (keys_.empty() || keys_.find(request[http::field::authorization]) != nullptr) return std::nullopt;
+  return wrong_key("no valid API key was given, expected the header Authorization: Bearer KEY");
 }
 
-std::optional<ApiError> Service::check_head(const HttpRequest& request) {
+std::optional<ApiError> Service::check_head(const HttpRequest& request, const Entrance& entrance) {
+  if (auto error = check_host(request, entrance.hosts)) return error;
   if (request.method() == http::verb::options && !options_.cors_origins.empty()) return std::nullopt;
   auto match = find_route(request.method(), request.target());
   if (!match) return std::move(match.error());
-  if (match->needs_key)
+  if (auto error = check_entrance(*match, entrance)) return error;
+  if (match->needs_key && !entrance.metrics_alone)
     if (auto error = check_key(request)) return error;
   if (match->is_post && !is_json(request[http::field::content_type]))
     return ApiError{.status = 415,
@@ -154,20 +216,38 @@ HttpResponse Service::preflight(const HttpRequest& request) const {
   return response;
 }
 
-asio::awaitable<bool> Service::serve_one(HttpConnection& connection) {
-  const HttpConnection::HeadCheck check = [this](const HttpRequest& request) { return check_head(request); };
+void Service::begin_record(Exchange& exchange, const Address& peer) {
+  const HttpRequest& request = exchange.request;
+  AccessRecord& record = exchange.record;
+  exchange.client = peer;
+  if (options_.proxies.contains(peer))
+    exchange.client =
+        options_.proxies.find_client(peer, lines_of(request, "X-Forwarded-For"), lines_of(request, "Forwarded"));
+  record.peer = peer.to_string();
+  if (exchange.client != peer) record.client = exchange.client.to_string();
+  record.method = text_of(request.method_string());
+  record.path = to_valid_utf8(request.target());
+  record.id = text_of(request["X-Request-Id"]);
+  const auto printable = [](char c) { return c > ' ' && c <= '~'; };
+  if (record.id.empty() || record.id.size() > kMaxRequestId || !std::ranges::all_of(record.id, printable))
+    record.id = make_id();
+  const auto traces = lines_of(request, "traceparent");
+  if (traces.size() != 1) return;
+  if (const auto trace = parse_traceparent(traces.front())) {
+    record.trace_id = trace->trace_id;
+    record.parent_id = trace->parent_id;
+  }
+}
+
+asio::awaitable<bool> Service::serve_one(HttpConnection& connection, const Visitor& visitor) {
+  const HttpConnection::HeadCheck check = [this, &visitor](const HttpRequest& request) {
+    return check_head(request, *visitor.entrance);
+  };
   std::optional<Received> received = co_await connection.read_request(check);
   if (!received) co_return false;
   if (draining_) connection.stop_after_this();
   Exchange exchange{.connection = connection, .request = std::move(received->request), .begin = Clock::now()};
-  AccessRecord& record = exchange.record;
-  record.peer = connection.peer();
-  record.method = text_of(exchange.request.method_string());
-  record.path = to_valid_utf8(exchange.request.target());
-  record.id = text_of(exchange.request["X-Request-Id"]);
-  const auto printable = [](char c) { return c > ' ' && c <= '~'; };
-  if (record.id.empty() || record.id.size() > kMaxRequestId || !std::ranges::all_of(record.id, printable))
-    record.id = make_id();
+  begin_record(exchange, visitor.peer);
   const std::uint64_t written_before = connection.bytes_written();
   bool failed = false;
   try {
@@ -188,7 +268,7 @@ asio::awaitable<bool> Service::serve_one(HttpConnection& connection) {
   } else if (failed) {
     connection.close();
   }
-  record.response_bytes = connection.bytes_written() - written_before;
+  exchange.record.response_bytes = connection.bytes_written() - written_before;
   log(exchange);
   co_return true;
 }
@@ -231,9 +311,12 @@ asio::awaitable<void> Service::answer(Exchange& exchange) {
     co_return;
   }
   const ApiResult<RouteMatch> match = find_route(request.method(), request.target());
-  if (!options_.keys.empty()) exchange.key_name = options_.keys.find(request[http::field::authorization]).value_or("");
-  exchange.record.key = exchange.key_name;
-  if (match->is_post) {
+  if (const ApiKey* key = keys_.find(request[http::field::authorization])) exchange.key = *key;
+  exchange.record.key = exchange.key.name;
+  if (match->is_post && !keys_.empty() && exchange.key.name.empty()) {
+    const ApiError error = key_revoked();  // while its body came
+    co_await refuse(exchange, error);
+  } else if (match->is_post) {
     co_await answer_post(exchange, match->route);
   } else {
     HttpResponse response = get(*match, Clock::now());
@@ -304,6 +387,7 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
       const bool serves = model_ && !host_.failed();
       EngineStats stats;
       if (serves) stats = host_.engine()->stats();
+      if (options_.access_log) metrics_.set_dropped_log_lines(options_.access_log->num_dropped());
       metrics_.set_held_bytes(held_.bytes());
       return {.content_type = std::string(Metrics::kContentType), .body = metrics_.text(serves ? &stats : nullptr)};
     }
@@ -326,7 +410,7 @@ void Service::log(Exchange& exchange) {
   metrics_.count_http(match ? match->pattern : "other", record.status);
   if (!options_.access_log) return;
   record.duration_s = std::chrono::duration<double>(Clock::now() - exchange.begin).count();
-  options_.access_log->info("{}", to_json_line(record, std::chrono::system_clock::now()));
+  options_.access_log->write(to_json_line(record, std::chrono::system_clock::now()));
 }
 
 }  // namespace octavo::server

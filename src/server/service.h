@@ -6,6 +6,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <random>
@@ -18,8 +19,12 @@
 #include "server/completion.h"
 #include "server/engine_host.h"
 #include "server/event_queue.h"
+#include "server/forwarded.h"
 #include "server/held_answer.h"
 #include "server/http_connection.h"
+#include "server/key_watch.h"
+#include "server/line_writer.h"
+#include "server/listener.h"
 #include "server/metrics.h"
 #include "server/routes.h"
 
@@ -31,6 +36,8 @@ struct ServiceOptions {
   std::string version = {};                    // of the program
   std::vector<std::string> model_names = {};   // the first is the model's id; none: see model_id()
   ApiKeys keys = {};                           // none: everybody may call
+  std::shared_ptr<KeyWatch> key_watch = {};    // gives others in their place; null: they are never changed
+  TrustedProxies proxies = {};                 // whose word counts on where a request came from
   bool shared_cache = false;                   // keys share the prefix cache
   std::vector<std::string> cors_origins = {};  // "*": every one
   std::size_t max_json_depth = 32;
@@ -42,14 +49,16 @@ struct ServiceOptions {
   std::chrono::milliseconds keepalive_interval{5000};  // a stream is silent no longer than this; 0: for any time
   std::chrono::milliseconds progress_interval{250};    // between two reports of a prompt's progress
   bool log_prompts = false;
-  std::shared_ptr<spdlog::logger> access_log = {};  // null: none
+  std::shared_ptr<LineWriter> access_log = {};             // null: none
+  std::function<void(const std::string&)> on_notice = {};  // what the operator should read; the I/O thread
 };
 
 /// One request and what becomes of it.
 struct Exchange {
   HttpConnection& connection;
   HttpRequest request;
-  std::string key_name = {};  // of the API key; empty where there are none
+  Address client = {};  // who sent it, as far as trusted proxies tell; client_group() is who it counts as
+  ApiKey key = {};      // its name is empty where there are no keys
   Clock::time_point begin = {};
   AccessRecord record = {};
 };
@@ -62,7 +71,7 @@ class Service {
   Service& operator=(const Service&) = delete;
 
   /// Reads one request from the connection and answers it. False: there was none, the connection is at its end.
-  asio::awaitable<bool> serve_one(HttpConnection& connection);
+  asio::awaitable<bool> serve_one(HttpConnection& connection, const Visitor& visitor);
 
   /// The model is loaded.
   void set_loaded();
@@ -76,7 +85,7 @@ class Service {
  private:
   friend class CompletionHandler;
 
-  std::optional<ApiError> check_head(const HttpRequest& request);
+  std::optional<ApiError> check_head(const HttpRequest& request, const Entrance& entrance);
   std::optional<ApiError> check_key(const HttpRequest& request) const;
   asio::awaitable<void> answer(Exchange& exchange);
   asio::awaitable<void> answer_post(Exchange& exchange, Route route);
@@ -86,6 +95,12 @@ class Service {
   asio::awaitable<void> send(Exchange& exchange, HttpResponse& response);
   asio::awaitable<void> refuse(Exchange& exchange, const ApiError& error);
   HttpResponse get(const RouteMatch& match, Clock::time_point now);
+  /// Fills in what is known of a request before it is answered.
+  void begin_record(Exchange& exchange, const Address& peer);
+  /// Takes what the watched files have to tell.
+  void take_notices();
+  /// Ends what runs for keys that are valid no more.
+  void end_revoked();
   HttpResponse preflight(const HttpRequest& request) const;
   /// Why no request would be served now, if so.
   std::optional<ApiError> not_ready(Clock::time_point now) const;
@@ -95,6 +110,7 @@ class Service {
 
   const ServiceOptions options_;
   EngineHost& host_;
+  ApiKeys keys_;  // as they are now
   Metrics metrics_;
   Mailbox mailbox_;
   ProgressWatch progress_;

@@ -97,24 +97,4 @@ std::unique_ptr<Transport> make_tls_transport(Tcp::socket socket, asio::ssl::con
   return std::make_unique<TlsTransport>(std::move(socket), context);
 }
 
-Result<std::unique_ptr<asio::ssl::context>> make_tls_context(const std::string& certificate_file,
-                                                             const std::string& key_file) {
-  auto context = std::make_unique<asio::ssl::context>(asio::ssl::context::tls_server);
-  boost::system::error_code error;
-  context->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
-                       asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1 |
-                       asio::ssl::context::single_dh_use);
-  SSL_CTX_set_mode(context->native_handle(), SSL_MODE_RELEASE_BUFFERS);  // an idle connection holds no record buffers
-  // Clients resume with tickets, which they keep themselves.
-  SSL_CTX_set_session_cache_mode(context->native_handle(), SSL_SESS_CACHE_OFF);
-  // An encrypted key is an error, and nobody is asked for its passphrase.
-  context->set_password_callback([](std::size_t, asio::ssl::context::password_purpose) { return std::string(); });
-  context->use_certificate_chain_file(certificate_file, error);
-  if (error) return fail("{}: cannot use it as a PEM certificate chain: {}", certificate_file, error.message());
-  context->use_private_key_file(key_file, asio::ssl::context::pem, error);
-  if (error)
-    return fail("{}: cannot use it as the PEM private key of {}: {}", key_file, certificate_file, error.message());
-  return context;
-}
-
 }  // namespace octavo::server

@@ -37,8 +37,4 @@ std::unique_ptr<Transport> make_plain_transport(Tcp::socket socket);
 /// `context` must outlive it.
 std::unique_ptr<Transport> make_tls_transport(Tcp::socket socket, asio::ssl::context& context);
 
-/// TLS 1.2 or newer with the certificate chain and the key of two PEM files. Errors name the file.
-Result<std::unique_ptr<asio::ssl::context>> make_tls_context(const std::string& certificate_file,
-                                                             const std::string& key_file);
-
 }  // namespace octavo::server

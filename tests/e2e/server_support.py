@@ -17,11 +17,12 @@ import support
 class Server:
     """`octavo serve` with these arguments; a context manager."""
 
-    def __init__(self, *args, model=support.SMOLLM2, wait_ready=True, env=None):
+    def __init__(self, *args, model=support.SMOLLM2, wait_ready=True, env=None, start_new_session=False):
         self.log = tempfile.TemporaryFile("w+")
         self.access = tempfile.TemporaryFile("w+")
         command = [support.OCTAVO, "serve", "-m", str(model), "--port", "0", *map(str, args)]
-        self.process = subprocess.Popen(command, stdout=self.access, stderr=self.log, env={**os.environ, **(env or {})})
+        self.process = subprocess.Popen(command, stdout=self.access, stderr=self.log, env={**os.environ, **(env or {})},
+                                        start_new_session=start_new_session)
         self.url = self.wait_for_line(r"listening at (\S+)")
         self.host, self.port = re.match(r"https?://(.*):(\d+)$", self.url).groups()
         self.port = int(self.port)
@@ -41,8 +42,13 @@ class Server:
     def messages(self):
         return os.pread(self.log.fileno(), 1 << 20, 0).decode()
 
-    def access_log(self):
-        return [json.loads(line) for line in os.pread(self.access.fileno(), 1 << 24, 0).decode().splitlines()]
+    def access_log(self, num_lines=0):
+        """What is written, once it is so many lines: they are written behind the answers."""
+        def lines():
+            text = os.pread(self.access.fileno(), 1 << 24, 0).decode()
+            return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
+        self.wait_until(lambda: len(lines()) >= num_lines)
+        return lines()
 
     def wait_for_line(self, pattern, timeout=support.TIMEOUT_S):
         end = time.monotonic() + timeout
@@ -103,7 +109,7 @@ class Server:
         """A socket on which a streamed completion was asked for; nothing was read."""
         body = json.dumps({"prompt": prompt, "temperature": 0, "stream": True, "ignore_eos": True, **fields}).encode()
         client = socket.create_connection((self.host, self.port))
-        client.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        client.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                        b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         return client
 

@@ -633,12 +633,13 @@ class Keys(unittest.TestCase):
     def test_who_has_no_key_may_not_call(self):
         with tempfile.TemporaryDirectory() as folder:
             keys = pathlib.Path(folder, "keys")
-            keys.write_text("sk-right\n", encoding="utf-8")
+            keys.write_text("sk-right-right-right\n", encoding="utf-8")
+            keys.chmod(0o600)
             with Server("--api-key-file", keys, model=support.tiny_model("tiny-qwen3")) as server:
                 with self.assertRaises(openai.AuthenticationError) as caught:
-                    client_of(server, api_key="sk-wrong").models.list()
+                    client_of(server, api_key="sk-wrong-wrong-wrong").models.list()
                 self.assertEqual(caught.exception.code, "invalid_api_key")
-                self.assertEqual(len(client_of(server, api_key="sk-right").models.list().data), 1)
+                self.assertEqual(len(client_of(server, api_key="sk-right-right-right").models.list().data), 1)
 
 
 class Load(unittest.TestCase):

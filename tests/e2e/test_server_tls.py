@@ -90,7 +90,7 @@ class Serving(Tls):
 
 
 class Closing(Tls):
-    REQUEST = b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    REQUEST = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
     def test_the_end_of_a_connection_is_a_close_alert(self):
         with self.server() as server, self.connect(server) as client:
@@ -111,7 +111,7 @@ class Closing(Tls):
 
     def test_a_client_that_goes_on_sending_still_gets_its_answer(self):
         with self.server("--max-body-size", "1MiB") as server, self.connect(server) as client:
-            client.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            client.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                            b"Content-Length: %d\r\n\r\n" % (8 * MIB))
             for _ in range(4 * 16):
                 client.sendall(b" " * (MIB // 16))
@@ -121,7 +121,7 @@ class Closing(Tls):
         with self.server("--served-model-name", "tiny") as server:
             client = self.connect(server)
             body = json.dumps({"prompt": "a", "max_tokens": 1900, "ignore_eos": True, "n": 64}).encode()
-            client.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            client.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                            b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
             while 'octavo:num_requests_running{model_name="tiny"} 64' not in \
                     self.ask(server, "/metrics")[1]:
@@ -162,7 +162,7 @@ class Cost(Tls):
             before = server.resident_bytes()
             clients = [self.connect(server, context) for _ in range(200)]
             for client in clients:
-                client.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+                client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 self.assertTrue(client.recv(4096).startswith(b"HTTP/1.1 200"))
             cost = (server.resident_bytes() - before) / len(clients)
             print(f"an idle TLS connection: {cost / KIB:.1f} KiB")

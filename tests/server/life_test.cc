@@ -326,23 +326,23 @@ TEST_F(Life, ADeadlineMayComeAsAHeader) {
 }
 
 TEST_F(Life, WithoutAKeyNothingOfTheModelIsSeen) {
-  options_.service.keys = *server::ApiKeys::parse("# mine\nsecret\nother\n", "keys");
+  options_.service.keys = *server::ApiKeys::parse("# mine\nsecret-secret-secret\nother-other-other\n", "keys");
   start_ready();
   EXPECT_THAT(ask(get("/health")), StartsWith("HTTP/1.1 200"));
   EXPECT_THAT(ask(get("/v1/models")), StartsWith("HTTP/1.1 401"));
-  EXPECT_THAT(ask(get("/v1/models", "Authorization: Bearer wrong\r\n")), StartsWith("HTTP/1.1 401"));
-  EXPECT_THAT(ask(get("/v1/models", "Authorization: Bearer secret\r\n")), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(ask(get("/v1/models", "Authorization: Bearer wrong-wrong-wrong\r\n")), StartsWith("HTTP/1.1 401"));
+  EXPECT_THAT(ask(get("/v1/models", "Authorization: Bearer secret-secret-secret\r\n")), StartsWith("HTTP/1.1 200"));
 }
 
 TEST_F(Life, EachKeyAndEachSaltHasItsOwnCache) {
-  options_.service.keys = *server::ApiKeys::parse("one\ntwo\n", "keys");
+  options_.service.keys = *server::ApiKeys::parse("one-one-one-one-one\ntwo-two-two-two-two\n", "keys");
   start_ready();
   const std::string body = R"({"prompt": "a", "max_tokens": 1})";
-  ask(post("/v1/completions", body, "Authorization: Bearer one\r\n"));
-  ask(post("/v1/completions", body, "Authorization: Bearer one\r\n"));
-  ask(post("/v1/completions", body, "Authorization: Bearer two\r\n"));
+  ask(post("/v1/completions", body, "Authorization: Bearer one-one-one-one-one\r\n"));
+  ask(post("/v1/completions", body, "Authorization: Bearer one-one-one-one-one\r\n"));
+  ask(post("/v1/completions", body, "Authorization: Bearer two-two-two-two-two\r\n"));
   ask(post("/v1/completions", R"({"prompt": "a", "max_tokens": 1, "cache_salt": "s"})",
-           "Authorization: Bearer one\r\n"));
+           "Authorization: Bearer one-one-one-one-one\r\n"));
   const std::lock_guard lock(script_.mutex);
   ASSERT_EQ(script_.requests.size(), 4U);
   EXPECT_EQ(script_.requests[0].cache_domain, script_.requests[1].cache_domain);

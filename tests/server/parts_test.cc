@@ -1,12 +1,10 @@
-// The server's parts that need no connection: keys, routes, the access log, event queues, what counts as progress.
+// The server's parts that need no connection: routes, event queues, what counts as progress.
 #include <gmock/gmock.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/json.hpp>
 #include <thread>
 
-#include "server/access_log.h"
-#include "server/api_keys.h"
 #include "server/engine_host.h"
 #include "server/event_queue.h"
 #include "server/http_connection.h"
@@ -23,24 +21,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using namespace server;
 using namespace std::chrono_literals;
-
-TEST(ApiKeys, SkipCommentsAndEmptyLines) {
-  const auto keys = ApiKeys::parse("# comment\n\n  one \r\ntwo", "f");
-  ASSERT_TRUE(keys) << keys.error().message;
-  EXPECT_TRUE(keys->find("Bearer one"));
-  EXPECT_TRUE(keys->find("bearer two"));
-  EXPECT_FALSE(keys->find("Bearer three"));
-  EXPECT_FALSE(keys->find("one"));
-  EXPECT_FALSE(keys->find(""));
-  EXPECT_FALSE(keys->find("Bearer # comment"));
-  EXPECT_NE(keys->find("Bearer one"), keys->find("Bearer two"));
-}
-
-TEST(ApiKeys, AFileWithoutAKeyOrWithABrokenOneIsRefused) {
-  EXPECT_THAT(ApiKeys::parse("# nothing\n", "f").error().message, HasSubstr("f: found no key"));
-  EXPECT_THAT(ApiKeys::parse("ok\na b\n", "f").error().message, HasSubstr("f:2: "));
-  EXPECT_THAT(ApiKeys::read("/nowhere/keys").error().message, HasSubstr("/nowhere/keys"));
-}
 
 TEST(Routes, AQueryIsNoPartOfThePath) {
   EXPECT_EQ(find_route(verb::get, "/health?x=1")->route, Route::kHealth);
@@ -73,20 +53,6 @@ TEST(Routes, WhatIsWrongIsToldApart) {
   EXPECT_EQ(find_route(verb::get, "*").error().status, 404);
   EXPECT_EQ(find_route(verb::post, "/health").error().status, 405);
   EXPECT_EQ(find_route(verb::unknown, "/v1/completions").error().status, 405);
-}
-
-TEST(AccessLog, ALineIsOneJsonObject) {
-  AccessRecord record{.id = "a\"b", .peer = "127.0.0.1", .method = "POST", .path = "/v1/completions"};
-  record.status = 200;
-  record.duration_s = 0.0125;
-  record.prompt_tokens = 7;
-  const auto line = boost::json::parse(to_json_line(record, std::chrono::system_clock::time_point(1500ms)));
-  EXPECT_EQ(line.at("time"), "1970-01-01T00:00:01.500Z");
-  EXPECT_EQ(line.at("id"), "a\"b");
-  EXPECT_EQ(line.at("duration_ms"), 12.5);
-  EXPECT_EQ(line.at("prompt_tokens"), 7);
-  EXPECT_FALSE(line.as_object().contains("generated_tokens"));
-  EXPECT_FALSE(line.as_object().contains("prompt"));
 }
 
 TEST(Text, ASlugIsFitForAUrl) {

@@ -34,8 +34,8 @@ inline std::string post(const std::string& path, const std::string& body, const 
   return fmt::format("POST {} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{}\r\n{}",
                      path, body.size(), headers, body);
 }
-inline std::string get(const std::string& path, const std::string& headers = "") {
-  return "GET " + path + " HTTP/1.1\r\nHost: x\r\n" + headers + "\r\n";
+inline std::string get(const std::string& path, const std::string& headers = "", const std::string& host = "x") {
+  return "GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n" + headers + "\r\n";
 }
 
 class TestClient {
@@ -108,6 +108,7 @@ class ServerTest : public ::testing::Test {
   ServerTest() {
     options_.port = 0;
     options_.handle_signals = false;
+    options_.allowed_hosts = {"x"};  // as the requests below have it
   }
   ~ServerTest() override { stop(); }
 
@@ -117,9 +118,11 @@ class ServerTest : public ::testing::Test {
     auto server = server::Server::create(options_, std::move(load));
     ASSERT_TRUE(server) << server.error().message;
     server_ = std::move(*server);
-    const std::string url = server_->url();
-    port_ = static_cast<unsigned short>(std::stoi(url.substr(url.rfind(':') + 1)));
+    port_ = port_of(server_->url());
     result_ = std::async(std::launch::async, [this] { return server_->run(); });
+  }
+  static unsigned short port_of(const std::string& url) {
+    return static_cast<unsigned short>(std::stoi(url.substr(url.rfind(':') + 1)));
   }
   void start_ready() {
     start();
@@ -132,8 +135,9 @@ class ServerTest : public ::testing::Test {
     server_->drain();
     return result_.get();
   }
-  std::string ask(const std::string& request) {
-    TestClient client(port_);
+  std::string ask(const std::string& request) { return ask(request, port_); }
+  static std::string ask(const std::string& request, unsigned short port) {
+    TestClient client(port);
     client.send(request);
     return client.read_answer();
   }

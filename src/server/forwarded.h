@@ -1,0 +1,50 @@
+// Where a request came from before it passed proxies: X-Forwarded-For, and Forwarded (RFC 7239). Anybody can send these
+// headers, so they count only as far as the proxies that wrote them are known.
+//
+// Pure; any thread.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/address.h"
+
+namespace octavo::server {
+
+/// The hops that one header line names, in order; none where a hop has no address ("unknown", "_hidden", garbage).
+using Hops = std::vector<std::optional<Address>>;
+
+/// "203.0.113.7, [2001:db8::1]:4711": addresses, each with a port or without. Of a long list the last
+/// kMaxForwardedHops + 1.
+Hops parse_x_forwarded_for(std::string_view line);
+/// "for=203.0.113.7;proto=https, for=\"[2001:db8::1]:4711\"". A line that is not by the grammar is one hop of unknown
+/// address: behind an unfinished quotation nobody can say what a proxy wrote.
+Hops parse_forwarded(std::string_view line);
+
+inline constexpr std::size_t kMaxForwardedHops = 32;
+
+class TrustedProxies {
+ public:
+  /// Nobody is trusted.
+  TrustedProxies() = default;
+  static Result<TrustedProxies> parse(std::span<const std::string> networks);
+
+  bool contains(const Address& address) const;
+  /// Who sent a request that came from `peer` with these header lines: the last hop that is no trusted proxy, or the
+  /// first hop where all are. It is `peer` itself if that is no trusted proxy, if a hop before the answer is unknown,
+  /// if there are more than kMaxForwardedHops, and if both headers are there and disagree, for then the client wrote
+  /// one.
+  Address find_client(const Address& peer, std::span<const std::string_view> x_forwarded_for,
+                      std::span<const std::string_view> forwarded) const;
+
+ private:
+  using ParseLine = Hops (*)(std::string_view line);
+  std::optional<Address> walk(const Address& peer, std::span<const std::string_view> lines, ParseLine parse_line) const;
+
+  std::vector<Network> networks_;
+};
+
+}  // namespace octavo::server

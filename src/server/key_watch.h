@@ -1,0 +1,63 @@
+// A file of API keys that is read again when it changes, on a thread of its own: neither a slow disk nor busy workers
+// keep a revoked key alive. Owned by the service; take() from the I/O thread.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "server/api_keys.h"
+#include "server/key_file.h"
+
+namespace octavo::server {
+
+class KeyWatch {
+ public:
+  /// What has happened since the last look.
+  struct News {
+    std::optional<ApiKeys> keys = {};  // the file's, if they are others than before
+    std::string notice = {};           // for the operator; empty: nothing to say
+  };
+
+  /// Reads the file for the first time; keys() are those. A file that later cannot be used changes nothing: the keys
+  /// from before stay valid, and a notice says so.
+  static Result<std::unique_ptr<KeyWatch>> open(std::filesystem::path file,
+                                                std::chrono::milliseconds interval = kInterval);
+  ~KeyWatch();
+  KeyWatch(const KeyWatch&) = delete;
+  KeyWatch& operator=(const KeyWatch&) = delete;
+
+  /// As of open().
+  const ApiKeys& first_keys() const { return first_keys_; }
+  News take();
+
+ private:
+  static constexpr std::chrono::milliseconds kInterval{250};
+
+  KeyWatch(std::filesystem::path file, std::chrono::milliseconds interval, const KeySalt& salt, ApiKeys keys,
+           std::optional<FileStamp> stamp);
+  void run(const std::stop_token& stop);
+  void look();
+
+  const std::filesystem::path file_;
+  const std::chrono::milliseconds interval_;
+  const KeySalt salt_;
+  const ApiKeys first_keys_;
+  // The thread's
+  ApiKeys keys_;
+  std::optional<FileStamp> stamp_;
+  std::string complaint_;  // why the file as it is cannot be used; empty: it can
+  int num_reads_due_ = 0;
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  News news_;  // under the mutex
+  std::jthread thread_;
+};
+
+}  // namespace octavo::server

@@ -1,0 +1,81 @@
+// Lines of text to a file or to standard output, by a thread of its own: nobody who hands a line over waits for a disk
+// or for a reader. A line is written whole or not at all; one that a pipe took in part is finished before the next.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "base/error.h"
+
+namespace octavo::server {
+
+struct LineWriterOptions {
+  bool is_private = false;                         // nobody but the file's owner may read it
+  std::size_t max_queued_bytes = 8U << 20;         // that wait to be written; a line beyond is dropped
+  std::chrono::milliseconds retry_interval{1000};  // after a failure within a line
+};
+
+class LineWriter {
+ public:
+  /// Appends to a file, which is made with mode 0640 or, if private, 0600; "-": standard output. Errors: it cannot be
+  /// opened; it is there, is to be private, and others than its owner have rights to it.
+  static Result<std::unique_ptr<LineWriter>> open(const std::string& path, const LineWriterOptions& options = {});
+  /// To a descriptor that stays the caller's.
+  static Result<std::unique_ptr<LineWriter>> on_descriptor(int descriptor, const LineWriterOptions& options = {});
+  /// Writes what waits, as far as the reader takes it within a second.
+  ~LineWriter();
+  LineWriter(const LineWriter&) = delete;
+  LineWriter& operator=(const LineWriter&) = delete;
+
+  /// The line is without its line break. Where there is no room it is dropped and counted; before the next line that is
+  /// written stands {"time": ..., "dropped_lines": N}. Any thread, as for the rest.
+  void write(std::string line) noexcept;
+  /// Goes on in a new file of the same name: the old one was moved away. Not for standard output and descriptors.
+  void reopen();
+  std::uint64_t num_dropped() const { return num_dropped_; }
+  /// What the operator should read; empty: nothing new.
+  std::string take_notice();
+
+ private:
+  LineWriter(std::string path, int descriptor, int waker, const LineWriterOptions& options);
+  static Result<std::unique_ptr<LineWriter>> make(std::string path, int descriptor, const LineWriterOptions& options);
+  void run();
+  void reopen_file();
+  /// Makes line_ the next one. False: there is none.
+  bool take_line();
+  /// Writes a piece of line_. False: it failed, and a later attempt may not.
+  bool write_piece();
+  void drop_line();
+  /// Until something changes: room to write if that is waited for, a call from outside, or the time. False: no room.
+  bool wait(bool for_room, int timeout_ms);
+  void wake() noexcept;
+  void say(std::string notice);
+
+  const LineWriterOptions options_;
+  const std::string path_;  // empty: it cannot be opened again
+  const int waker_;         // an eventfd
+  // The thread's
+  int descriptor_;
+  bool is_file_;      // neither a pipe nor a terminal
+  std::string line_;  // the one that is being written, with its line break
+  std::size_t line_begin_ = 0;
+  std::uint64_t num_reported_ = 0;  // of the dropped lines
+
+  std::mutex mutex_;
+  std::deque<std::string> queue_;  // under the mutex; so are the next three
+  std::size_t queued_bytes_ = 0;
+  std::string notice_;
+  bool reopen_due_ = false;
+  std::atomic<std::uint64_t> num_dropped_ = 0;
+  std::atomic<bool> stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace octavo::server

@@ -1,0 +1,50 @@
+// The keys that seal TLS session tickets. A ticket opens its session's secrets to whoever has its key, so no key lives
+// long: each is followed by another, opens tickets for as long again, and is then gone for good.
+//
+// Owned by a TlsContext; the I/O thread.
+#pragma once
+
+#include <openssl/types.h>
+
+#include <array>
+#include <chrono>
+#include <optional>
+
+#include "base/error.h"
+
+namespace octavo::server {
+
+class TicketKeys {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::hours kInterval{12};
+
+  explicit TicketKeys(std::chrono::milliseconds interval) : interval_(interval) {}
+  ~TicketKeys();
+  TicketKeys(const TicketKeys&) = delete;
+  TicketKeys& operator=(const TicketKeys&) = delete;
+
+  /// From now on `context` seals and opens its tickets with these keys, which must outlive it. Error: OpenSSL has no
+  /// random bytes.
+  Result<void> attach(SSL_CTX* context, Clock::time_point now);
+  /// Now and then: renews the key when it is due. Without random bytes the old one stays until the next call.
+  void tick(Clock::time_point now);
+
+ private:
+  struct Key {
+    std::array<unsigned char, 16> name;
+    std::array<unsigned char, 32> cipher, mac;
+  };
+
+  static int on_ticket(SSL* connection, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
+                       EVP_MAC_CTX* mac, int is_new);
+  int seal(unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac) const;
+  int open(const unsigned char* name, const unsigned char* iv, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac) const;
+  bool renew(Clock::time_point now);
+
+  const std::chrono::milliseconds interval_;
+  Clock::time_point renewed_ = {};
+  std::optional<Key> current_, previous_;
+};
+
+}  // namespace octavo::server
