@@ -1,14 +1,11 @@
-// The beginning of a file, read into memory as far as it is asked for.
+// The beginning of a mapped file, read into memory as far as it is asked for.
 //
 // Parsing a mapped file in place would end the process if the file were cut short at that moment; reading gives an
-// error. Addresses are reserved once and never move, memory is taken as bytes arrive. Owned by the GgufFile; one
-// thread.
+// error. What is read takes the place of the file's pages in the map, so addresses stay and no further ones are needed.
+// One thread, while the GgufFile is opened; the copies belong to the map.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <span>
 
 #include "base/mapped_file.h"
 
@@ -20,25 +17,14 @@ class FileHead {
   /// its merges.
   static constexpr std::uint64_t kMaxBytes = std::uint64_t{256} << 20;
 
-  FileHead() = default;
-  /// Room for the beginning of `file`. Error: no addresses left.
-  static Result<FileHead> reserve(const MappedFile& file);
+  explicit FileHead(const MappedFile& file) : file_(file) {}
 
-  /// Reads the bytes before `end`, which lie in the file, as far as they are not there yet. Errors: they are more than
+  /// From now on the bytes of the map before `end`, which lie in the file, are a copy. Errors: they are more than
   /// kMaxBytes, or cannot be read.
-  Result<void> load(const MappedFile& file, std::uint64_t end);
-
-  /// As many as the file has. Those beyond what was loaded must not be touched.
-  std::span<const std::byte> bytes() const { return {memory_.get(), file_bytes_}; }
+  Result<void> load(std::uint64_t end);
 
  private:
-  struct Unmap {
-    std::size_t size;
-    void operator()(std::byte* data) const;
-  };
-
-  std::unique_ptr<std::byte, Unmap> memory_;
-  std::size_t file_bytes_ = 0;
+  const MappedFile& file_;
   std::uint64_t loaded_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "gguf/file_head.h"
 #include "gguf/gguf_parser.h"
 #include "gguf/text.h"
 
@@ -76,16 +77,15 @@ GgufValue gguf_array_element(const GgufArray& array, std::uint64_t index) {
 
 Result<GgufFile> GgufFile::open(const std::filesystem::path& path) {
   OCTAVO_TRY(auto map, MappedFile::open(path));
-  OCTAVO_TRY(FileHead head, FileHead::reserve(map));
-  const auto load = [&](std::uint64_t end) { return head.load(map, end); };
-  OCTAVO_TRY(GgufFile file, GgufParser(map.bytes(), head.bytes(), load, path).parse());
+  FileHead head(map);
+  const auto load = [&](std::uint64_t end) { return head.load(end); };
+  OCTAVO_TRY(GgufFile file, GgufParser(map.bytes(), load, path).parse());
   file.map_ = std::move(map);
-  file.head_memory_ = std::move(head);
   return file;
 }
 
 Result<GgufFile> GgufFile::parse(std::span<const std::byte> bytes, const std::filesystem::path& name) {
-  return GgufParser(bytes, bytes, {}, name).parse();
+  return GgufParser(bytes, {}, name).parse();
 }
 
 const GgufValue* GgufFile::find(std::string_view key) const {

@@ -2,8 +2,8 @@
 //
 // Every count, length and offset of the file is compared with the file's real size before anything
 // is allocated for it. Owned by the engine; immutable after open(), so any thread may read it.
-// Strings, names and arrays are views into memory that the head of the file was read into, tensor data are views into
-// the mapped file; all live as long as the GgufFile. Opening never touches the map (base/mapped_file.h says why).
+// Strings, names and tensor data are views into the mapped file and live as long as the GgufFile. Its head is a copy in
+// memory, so that opening touches no page of the file (base/mapped_file.h says why).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "base/mapped_file.h"
-#include "gguf/file_head.h"
 #include "tensor/tensor.h"
 
 namespace octavo {
@@ -116,7 +115,6 @@ class GgufFile {
 
   std::filesystem::path path_;
   std::optional<MappedFile> map_;
-  FileHead head_memory_;
   std::span<const std::byte> head_;
   std::uint64_t file_bytes_ = 0;
   std::uint32_t version_ = 0;

@@ -58,9 +58,8 @@ std::string dims_text(std::span<const std::uint64_t> dims) {
 
 }  // namespace
 
-GgufParser::GgufParser(std::span<const std::byte> bytes, std::span<const std::byte> head, ByteReader::Load load,
-                       const std::filesystem::path& path)
-    : bytes_(bytes), head_(head), reader_(head, path.string(), std::move(load)) {
+GgufParser::GgufParser(std::span<const std::byte> bytes, ByteReader::Load load, const std::filesystem::path& path)
+    : bytes_(bytes), reader_(bytes, path.string(), std::move(load)) {
   out_.path_ = path;
   out_.file_bytes_ = bytes.size();
 }
@@ -70,7 +69,7 @@ Result<GgufFile> GgufParser::parse() && {
   OCTAVO_TRY_VOID(parse_metadata());
   OCTAVO_TRY_VOID(parse_alignment());
   OCTAVO_TRY_VOID(parse_directory());
-  out_.head_ = head_.first(reader_.offset());
+  out_.head_ = bytes_.first(reader_.offset());
   OCTAVO_TRY_VOID(place_tensors());
   OCTAVO_TRY_VOID(check_overlap());
   return std::move(out_);

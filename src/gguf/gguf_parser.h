@@ -23,10 +23,9 @@ struct GgufLimits {
 
 class GgufParser {
  public:
-  /// `head` is where the beginning of `bytes` is read, as `load` brings it there. Tensors' data will point into
-  /// `bytes`, which are not read.
-  GgufParser(std::span<const std::byte> bytes, std::span<const std::byte> head, ByteReader::Load load,
-             const std::filesystem::path& path);
+  /// `load`, if set, is told how far `bytes` are about to be read. Tensors' data, which are not read, will point into
+  /// them.
+  GgufParser(std::span<const std::byte> bytes, ByteReader::Load load, const std::filesystem::path& path);
 
   Result<GgufFile> parse() &&;
 
@@ -46,7 +45,7 @@ class GgufParser {
   Result<void> read_array(GgufArray& array, int depth);
   Result<void> check_bools(std::span<const std::byte> bytes, std::uint64_t offset) const;
 
-  std::span<const std::byte> bytes_, head_;
+  std::span<const std::byte> bytes_;
   ByteReader reader_;
   GgufFile out_;
   std::uint64_t num_tensors_ = 0;
