@@ -274,6 +274,7 @@ void storm(const Options& options, Verdict& verdict) {
   EngineOptions small = engine_options(options);
   small.kv_memory_bytes = kv_bytes(options, kBlocks);
   small.max_queued = 0;  // they come faster than they are served
+  small.max_queued_tokens = 0;
   const auto engine = load(small);
   const std::vector<Request> requests = make_storm(options.storm_requests, engine->info().vocab_size);
   // All of the arena and of the scratch memory is touched before resident memory is looked at.

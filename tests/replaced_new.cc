@@ -8,6 +8,7 @@
 namespace octavo::test {
 
 std::atomic<long> num_allocations{0};
+std::atomic<long> num_allocated_bytes{0};
 std::atomic<long> allocations_left{-1};
 std::atomic<bool> out_of_memory{false};
 
@@ -15,6 +16,7 @@ namespace {
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
   num_allocations.fetch_add(1, std::memory_order_relaxed);
+  num_allocated_bytes.fetch_add(static_cast<long>(bytes), std::memory_order_relaxed);
   if (out_of_memory.load(std::memory_order_relaxed)) throw std::bad_alloc();
   if (allocations_left.load(std::memory_order_relaxed) >= 0 &&
       allocations_left.fetch_sub(1, std::memory_order_relaxed) == 0)

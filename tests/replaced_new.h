@@ -7,7 +7,8 @@
 namespace octavo::test {
 
 extern std::atomic<long> num_allocations;
-extern std::atomic<long> allocations_left;  // before one throws std::bad_alloc; below 0: none does
-extern std::atomic<bool> out_of_memory;     // all throw it
+extern std::atomic<long> num_allocated_bytes;  // of all of them, whether they were freed or not
+extern std::atomic<long> allocations_left;     // before one throws std::bad_alloc; below 0: none does
+extern std::atomic<bool> out_of_memory;        // all throw it
 
 }  // namespace octavo::test

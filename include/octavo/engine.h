@@ -26,6 +26,7 @@
 #include "octavo/kv/paged_kv_cache.h"
 #include "octavo/kv/prefill.h"
 #include "octavo/kv/types.h"
+#include "octavo/queue_bound.h"
 #include "octavo/result.h"
 
 namespace octavo {
@@ -56,7 +57,11 @@ struct EngineOptions {
   /// Who gets a step's time: prompts before answers, answers and then prompts, or answers as long as there are any (a
   /// prompt that has waited long goes all the same). Never changes an answer.
   PrefillPriority policy = PrefillPriority::kInterleaved;
-  int max_queued = 1024;  // requests that wait for their first row; one more is refused as kQueueFull. 0: no bound
+  /// Requests that were never admitted yet, and tokens of their prompts, a prompt counted once for each of its choices.
+  /// What goes beyond either is refused as kQueueFull, and what would alone, always, as a wrong request. 0: no bound.
+  /// One owner cannot take all of it (queue_bound.h).
+  int max_queued = 1024;
+  std::int64_t max_queued_tokens = std::int64_t{1} << 22;
   /// Weights are brought into the order that the processor wants, in memory of this process. Without it they stay in
   /// the file, whose pages all processes share, and are brought into order each time they are used: slower, same
   /// answer. The file must stay as it is then: touching a page that it no longer has raises SIGBUS, which ends a
@@ -114,6 +119,10 @@ struct Request {
   /// The higher, the earlier; requests of one priority go by age. Every kStepsPerPriority steps of waiting count like
   /// one more, so that none waits for ever. -kMaxPriority to kMaxPriority.
   int priority = 0;
+  /// Whose request it is: a name of at most kMaxOwnerBytes bytes. Seats, memory and the queue are shared fairly by
+  /// owner: a choice counts as kStepsPerSeat steps younger for every choice of the same owner that goes before it.
+  /// Empty: nobody's in particular; these count as one owner's, who may take all of the queue. Never changes an answer.
+  std::string owner = {};
   /// Seconds from submit after which it ends as kDeadline, whatever it has made. 0: none.
   double deadline_s = 0;
   /// Who may share: requests of different domains never find each other's tokens in the prefix cache.
@@ -132,6 +141,8 @@ inline constexpr int kMaxChoices = 128;
 inline constexpr int kMaxTopLogprobs = 20;
 inline constexpr int kMaxPriority = 1000;
 inline constexpr int kStepsPerPriority = 256;
+inline constexpr int kStepsPerSeat = 4096;
+inline constexpr std::size_t kMaxOwnerBytes = 256;
 
 enum class FinishReason : std::uint8_t { kNone, kStop, kLength, kContext, kCancelled, kDeadline, kFailed };
 /// "", "stop", "length", "context", "cancelled", "deadline", "failed"
@@ -143,7 +154,7 @@ struct RequestStats {
   int prompt_tokens = 0;
   int cached_tokens = 0;  // of the prompt: computed by others, before or meanwhile
   int generated_tokens = 0;
-  int preemptions = 0;               // times it stopped for want of memory, to go on later
+  int preemptions = 0;               // times it stopped to make room for others, to go on later
   double time_to_first_token_s = 0;  // from submit to the first token
   double total_s = 0;                // from submit to the end
   double queued_s = 0;               // before the first step that it was admitted to
@@ -236,7 +247,7 @@ struct EngineStats {
   std::uint64_t prompt_tokens = 0;     // of requests that were admitted
   std::uint64_t cached_tokens = 0;     // of these: computed by others, before or meanwhile
   std::uint64_t generated_tokens = 0;  // that callers were given
-  std::uint64_t preemptions = 0;       // times a sequence stopped for want of memory, to go on later
+  std::uint64_t preemptions = 0;       // times a sequence stopped to make room for others, to go on later
   std::uint64_t preempted_blocks = 0;  // blocks that others took from such sequences
   std::uint64_t finished = 0;          // choices that ended, for whatever reason
   // Steps that had a prediction (itl_target_ms is not 0), in seconds
@@ -262,7 +273,7 @@ class Engine {
 
   /// Takes a request; any thread. Errors: no tokens, a token outside the vocabulary, values out of range, a prompt
   /// that leaves no room in the context and max_tokens beyond that room (kContextOverflow; 0 takes what there is), more
-  /// choices than can advance in one step, too many requests waiting (kQueueFull), after drain() (kDraining).
+  /// choices than can advance in one step, too much waiting (kQueueFull), after drain() (kDraining).
   /// `on_event` is called by step() and cancel(), on their thread, never by two at once; it may submit and cancel, must
   /// not throw, and a step() in it does nothing.
   virtual Result<RequestId> submit(Request request, TokenCallback on_event) = 0;

@@ -1,19 +1,44 @@
 #include "engine/active_request.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace octavo {
 
-RequestStats ActiveRequest::stats_of(const Choice& choice) const {
+void Choice::begin(const ActiveRequest& request, int index) {
+  const Sequence& prompt = request.prompt;
+  Sequence begun{.id = prompt.id,
+                 .choice = index,
+                 .priority = prompt.priority,
+                 .tokens = std::move(sequence.tokens),
+                 .cache_domain = prompt.cache_domain,
+                 .owner = prompt.owner,
+                 .chain = std::move(sequence.chain),
+                 .prompt_tokens = prompt.prompt_tokens,
+                 .max_cached = prompt.max_cached,
+                 .prompt_logits_from = prompt.prompt_tokens,
+                 .progress_told = index == 0 ? prompt.progress_told : prompt.prompt_tokens};
+  begun.tokens.assign(prompt.tokens.begin(), prompt.tokens.end());
+  begun.chain = prompt.chain;
+  sequence = std::move(begun);
+  decoder.restart(request.last_token);
+  stop_matcher.restart(request.stop);
+  top_logprobs.resize(static_cast<std::size_t>(request.num_top_logprobs));
+  times = {};
+  owes_last_event = false;
+}
+
+RequestStats ActiveRequest::stats_of(const Sequence& sequence, const ChoiceTimes& times_of_it) const {
   const Choice::Clock::time_point now = Choice::Clock::now();
+  const auto& [first_step, first_token, in_prefill, in_decode] = times_of_it;
   const double total = seconds(now - submitted);
-  const double queued = choice.first_step ? std::max(0.0, seconds(*choice.first_step - submitted)) : total;
-  const double prefill = seconds(choice.in_prefill), decode = seconds(choice.in_decode);
-  return {.prompt_tokens = choice.sequence.prompt_tokens,
-          .cached_tokens = choice.sequence.cached_tokens,
-          .generated_tokens = choice.num_generated(),
-          .preemptions = choice.sequence.num_preemptions,
-          .time_to_first_token_s = choice.first_token ? seconds(*choice.first_token - submitted) : 0,
+  const double queued = first_step ? std::max(0.0, seconds(*first_step - submitted)) : total;
+  const double prefill = seconds(in_prefill), decode = seconds(in_decode);
+  return {.prompt_tokens = sequence.prompt_tokens,
+          .cached_tokens = sequence.cached_tokens,
+          .generated_tokens = sequence.num_tokens() - sequence.prompt_tokens,
+          .preemptions = sequence.num_preemptions,
+          .time_to_first_token_s = first_token ? seconds(*first_token - submitted) : 0,
           .total_s = total,
           .queued_s = queued,
           .prefill_s = prefill,

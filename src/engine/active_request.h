@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/queue_ledger.h"
 #include "engine/sequence.h"
 #include "engine/stop_matcher.h"
 #include "octavo/engine.h"
@@ -22,13 +24,25 @@ inline double seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-/// One of the answers to a request's prompt.
-struct Choice {
+/// Where a choice's time went. What is left between the first step and the end is stalled.
+struct ChoiceTimes {
   using Clock = std::chrono::steady_clock;
 
-  /// `previous` is the prompt's last token, if the tokenizer knows it.
-  Choice(const Tokenizer& tokenizer, std::optional<TokenId> previous, const StopTexts& stop)
-      : decoder(tokenizer, previous), stop_matcher(stop) {}
+  std::optional<Clock::time_point> first_step, first_token;  // the beginning of that step; the token's moment
+  Clock::duration in_prefill{}, in_decode{};                 // steps in which it had rows of the kind
+};
+
+struct ActiveRequest;
+
+/// One of the answers to a request's prompt, from the moment in which the prompt is computed.
+struct Choice {
+  using Clock = ChoiceTimes::Clock;
+
+  explicit Choice(const Tokenizer& tokenizer) : decoder(tokenizer) {
+    top_logprobs.reserve(static_cast<std::size_t>(kMaxTopLogprobs));
+  }
+  /// Becomes an answer to the request, in the memory that it has. It gets a sequence in the KV cache from its caller.
+  void begin(const ActiveRequest& request, int index);
 
   Sequence sequence;
   bool active = false;           // has a sequence in the KV cache; its last event is not out
@@ -37,10 +51,7 @@ struct Choice {
   StopMatcher stop_matcher;                // what the decoder gives passes through it
   std::string text, bytes;                 // what the current event shows
   std::vector<TokenLogprob> top_logprobs;  // of the last token drawn, as many as are asked for
-
-  // Where the time went. What is left of the time between the first and the last is stalled.
-  std::optional<Clock::time_point> first_step, first_token;  // the beginning of that step; the token's moment
-  Clock::duration in_prefill{}, in_decode{};                 // steps in which it had rows of the kind
+  ChoiceTimes times;
 
   int num_generated() const { return sequence.num_tokens() - sequence.prompt_tokens; }
 };
@@ -56,14 +67,21 @@ struct ActiveRequest {
   int min_generated = 0;               // tokens of a choice before anything in its text or a token of these ends it
   std::vector<TokenId> ending_tokens;  // end tokens and stop_tokens, where min_generated is above 0
   std::uint32_t first_choice = 0;
-  std::string cache_domain;
+  int num_top_logprobs = 0;
+  std::optional<TokenId> last_token;  // of the prompt, if the tokenizer knows it
+  std::string cache_domain, owner;
   std::function<void(int, std::span<const float>)> on_prompt_logits;
   std::function<void(const PromptProgress&)> on_prompt_progress;
   TokenCallback on_event;
   Choice::Clock::time_point submitted;
   std::optional<Choice::Clock::time_point> deadline;
-  std::vector<Choice> choices;  // the first one reads the prompt, the others fork from it; never grows
-  int num_active = 0;           // choices; at 0 the request is kept until the end of the step
+  QueueLedger::Place place;  // until it is admitted
+  Sequence prompt;           // read once; the choices fork from it
+  bool is_reading = false;   // the prompt has a sequence in the KV cache
+  ChoiceTimes times;         // of the prompt, which all choices share
+  /// [num_choices] null until the prompt is computed: what waits holds its prompt, and no more for many choices.
+  std::vector<std::unique_ptr<Choice>> choices;
+  int num_active = 0;  // choices that have not ended; at 0 the request is kept until the end of the step
 
   bool stops_at(TokenId token) const { return std::ranges::find(stop_tokens, token) != stop_tokens.end(); }
   /// What the choice's next token depends on, beside its logits.
@@ -81,11 +99,14 @@ struct ActiveRequest {
   StreamDecoder::Piece rest_of(Choice& choice) const {
     return choice.stop_matcher.finish(choice.decoder.flush(), choice.num_generated() > min_generated);
   }
-  std::uint32_t choice_index(const Choice& choice) const {
-    return first_choice + static_cast<std::uint32_t>(choice.sequence.choice);
-  }
-  /// Of a choice that has just ended.
-  RequestStats stats_of(const Choice& choice) const;
+  std::uint32_t choice_index(int choice) const { return first_choice + static_cast<std::uint32_t>(choice); }
+  std::uint32_t choice_index(const Choice& choice) const { return choice_index(choice.sequence.choice); }
+  /// Of a choice that has just ended, or of one that ends before its prompt is computed.
+  RequestStats stats_of(const Choice& choice) const { return stats_of(choice.sequence, choice.times); }
+  RequestStats stats_of_prompt() const { return stats_of(prompt, times); }
+
+ private:
+  RequestStats stats_of(const Sequence& sequence, const ChoiceTimes& times_of_it) const;
 };
 
 }  // namespace octavo

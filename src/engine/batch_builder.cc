@@ -37,10 +37,10 @@ void BatchBuilder::build(std::span<const ScheduledSequence> plan, std::span<cons
 void BatchBuilder::add_rows(int planned, const Sequence& sequence, int num_tokens) {
   const int end = sequence.num_computed + num_tokens;
   OCTAVO_CHECK(num_tokens >= 1 && end <= sequence.num_tokens(), "{} of {} tokens", end, sequence.num_tokens());
+  const int first_logits = end - sequence.num_logit_rows(end);
   for (int position = sequence.num_computed; position < end; ++position) {
     const bool draws = sequence.samples && position + 1 == sequence.num_tokens();
-    const bool wanted = position >= sequence.prompt_logits_from && position < sequence.prompt_tokens;
-    if (draws || wanted) {
+    if (position >= first_logits) {
       batch_.logit_rows.push_back(batch_.num_rows());
       logit_rows_.push_back({.planned = planned, .position = position, .draws = draws});
     }

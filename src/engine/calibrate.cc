@@ -12,13 +12,14 @@ using Clock = Choice::Clock;
 
 constexpr auto kLongest = std::chrono::milliseconds(250);  // after that no further step is begun
 
-/// A step to time: this many rows, the first at this position.
+/// A step to time: this many rows, the first at this position, and logits of that many.
 struct Probe {
-  int rows, depth;
+  int rows, depth, logit_rows = 1;
 };
-// The small ones first: a large model has time for these alone. Repeats, because a step may be disturbed.
-constexpr std::array kProbes = {Probe{1, 0},     Probe{16, 0}, Probe{1, 1024}, Probe{64, 0},
-                                Probe{64, 1024}, Probe{4, 0},  Probe{1, 1024}, Probe{128, 0}};
+// The small ones first: a large model has time for these alone. Repeats, because a step may be disturbed. One has many
+// rows of logits: where each step has one, what it costs cannot be told from what a step costs.
+constexpr std::array kProbes = {Probe{1, 0},     Probe{16, 0}, Probe{16, 0, 16}, Probe{1, 1024}, Probe{64, 0},
+                                Probe{64, 1024}, Probe{4, 0},  Probe{1, 1024},   Probe{128, 0}};
 
 }  // namespace
 
@@ -26,23 +27,25 @@ void EngineImpl::calibrate() {
   const int context = std::min(parts_.info.max_context, static_cast<int>(kv().max_sequence_tokens()));
   Sequence sequence;
   sequence.tokens.assign(static_cast<std::size_t>(context), 0);
-  sequence.prompt_tokens = sequence.prompt_logits_from = context;
+  sequence.prompt_tokens = context;
   const Clock::time_point begin = Clock::now();
   bool is_warm = false;
   for (const Probe& probe : kProbes) {
     const int rows = std::min({probe.rows, scheduler_.limits().max_step_tokens, context / 2});
     const int depth = std::min(probe.depth, context / 2);
     if (rows < 1) return;
+    const int logit_rows = std::min(probe.logit_rows, rows);
+    sequence.prompt_logits_from = depth + rows - logit_rows;
     if (!is_warm) time_step(sequence, 0, rows);  // the first one touches memory for the first time
     is_warm = true;
     const double ms = time_step(sequence, depth, rows);
-    if (ms > 0) cost_.observe(cost_.work(depth, rows, 1), ms);
+    if (ms > 0) cost_.observe(cost_.work(depth, rows, logit_rows), ms);
     if (Clock::now() - begin > kLongest) return;
   }
 }
 
 /// Milliseconds of a step of `rows` rows behind `depth` tokens whose keys and values are whatever the memory holds, and
-/// of one row of logits; 0 if the KV memory has no room for them. Nothing of it stays.
+/// of the rows of logits that it wants; 0 if the KV memory has no room for them. Nothing of it stays.
 double EngineImpl::time_step(Sequence& sequence, int depth, int rows) {
   sequence.kv = kv().create_sequence();
   sequence.num_computed = depth;

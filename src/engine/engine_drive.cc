@@ -35,8 +35,7 @@ class EngineImpl::Driving {
     const Result<void> intact = engine_.check_integrity();
     OCTAVO_CHECK(intact.has_value(), "{}", intact.error().message);
 #endif
-    engine_.retired_.clear();
-    engine_.count_queue();
+    engine_.clear_retired();
     engine_.publish_stats();
     engine_.driver_ = std::thread::id();
   }
@@ -114,8 +113,8 @@ bool EngineImpl::take_inbox() {
   if (taken_.empty()) return false;
   for (std::unique_ptr<ActiveRequest>& request : taken_.requests) {
     if (take_in(request)) continue;
-    --num_queued_;
-    for (Choice& choice : request->choices) emit(*request, choice, {.finish = FinishReason::kFailed});
+    request->place.leave();
+    emit_unbegun(*request, FinishReason::kFailed);
   }
   taken_.requests.clear();
   for (std::size_t i = 0; i < taken_.cancels.size(); ++i)
@@ -145,16 +144,15 @@ void EngineImpl::attribute_time(std::span<const ScheduledSequence> plan, Clock::
   for (const auto& [sequence, num_tokens, chunk] : plan) {
     ActiveRequest* request = find(sequence->id);
     if (request == nullptr) continue;  // cancelled by a callback of this step
-    Choice& choice = request->choices[static_cast<std::size_t>(sequence->choice)];
+    const bool is_prompt = sequence == &request->prompt;
+    ChoiceTimes& times =
+        is_prompt ? request->times : request->choices[static_cast<std::size_t>(sequence->choice)]->times;
     const Clock::time_point begin = std::max(last_mark_ + idle, request->submitted);
-    if (!choice.first_step) choice.first_step = begin;
-    (chunk.size() > 0 ? choice.in_prefill : choice.in_decode) += now - begin;
+    if (!times.first_step) times.first_step = begin;
+    (chunk.size() > 0 ? times.in_prefill : times.in_decode) += now - begin;
   }
-  for (const Draw& draw : draws_) {  // those that forked in this step share the past of the first
-    if (draw.choice->first_step) continue;
-    draw.choice->first_step = draw.request->choices.front().first_step;
-    draw.choice->in_prefill = draw.request->choices.front().in_prefill;
-  }
+  for (const Draw& draw : draws_)  // those that began in this step share the past of their prompt
+    if (draw.choice != nullptr && !draw.choice->times.first_step) draw.choice->times = draw.request->times;
   last_mark_ = now;
 }
 
@@ -166,7 +164,7 @@ void EngineImpl::tell_progress() {
     if (sequence.progress_told == sequence.prompt_tokens || sequence.progress_told == computed) continue;
     sequence.progress_told = computed;
     const ActiveRequest& request = *find(sequence.id);
-    const auto& first_step = request.choices.front().first_step;
+    const auto& first_step = request.times.first_step;
     request.on_prompt_progress({.prompt_tokens = sequence.prompt_tokens,
                                 .cached_tokens = sequence.cached_tokens,
                                 .computed_tokens = computed,
@@ -184,13 +182,6 @@ void EngineImpl::observe_step(Clock::time_point start, double predicted_ms) {
   counts_.step_error_s += std::abs(real - predicted);
   counts_.last_step_s = real;
   counts_.last_predicted_step_s = predicted;
-}
-
-/// Requests that were admitted, or ended before, make room in the queue.
-void EngineImpl::count_queue() {
-  const int now = scheduler_.num_queued();
-  num_queued_ -= queued_known_ - now;
-  queued_known_ = now;
 }
 
 void EngineImpl::publish_stats() {

@@ -24,8 +24,10 @@ EngineImpl::EngineImpl(EngineParts parts)
       num_drawable_(std::min(parts_.runner->vocab_size(), parts_.tokenizer->vocab_size())),
       hasher_(kv().hasher()),
       cost_(parts_.info.attention_work),
+      queue_(parts_.queue_bounds),
       scheduler_(parts_.limits, kv(), parts_.limits.step_ms > 0 ? &cost_ : nullptr),
-      builder_(kv(), scheduler_.limits()) {
+      builder_(kv(), scheduler_.limits()),
+      choice_pool_(*parts_.tokenizer) {
   for (TokenId token = 0; token < num_drawable_; ++token) {
     if (parts_.tokenizer->is_end_of_generation(token)) end_tokens_.push_back(token);
   }
@@ -39,13 +41,12 @@ bool EngineImpl::advance() {
   const bool expired = end_expired(start);
   if (scheduler_.empty()) return heard || expired;
   const std::span<const ScheduledSequence> plan = schedule();
-  count_queue();
   if (plan.empty()) return true;
   const double predicted_ms = cost_.predict_ms(scheduler_.work());
   if (!compute(plan)) return true;
   attribute_time(plan, start);
   tell_progress();
-  for (const Draw& draw : draws_) append(*draw.request, *draw.choice, draw.token);
+  for (const Draw& draw : draws_) append(draw);
   for (const ScheduledSequence& planned : plan) end_without_draw(*planned.sequence);
   observe_step(start, predicted_ms);
   last_end_ = Choice::Clock::now();
@@ -55,7 +56,9 @@ bool EngineImpl::advance() {
 /// Empty where the system has no memory for the step: then those that ran have ended, and others go on.
 std::span<const ScheduledSequence> EngineImpl::schedule() {
   try {
-    return scheduler_.schedule();
+    const std::span<const ScheduledSequence> plan = scheduler_.schedule();
+    for (const Sequence* admitted : scheduler_.newly_admitted()) find(admitted->id)->place.leave();
+    return plan;
   } catch (const std::bad_alloc&) {
     while (!scheduler_.running().empty()) end_request(*find(scheduler_.running().front()->id), FinishReason::kFailed);
     return {};
@@ -80,8 +83,8 @@ bool EngineImpl::compute(std::span<const ScheduledSequence> plan) {
   return true;
 }
 
-// One draw for each sequence that is up to date. Where that is the end of a prompt, the request's other choices fork
-// here: before any callback, which could end the sequence that they fork from.
+// One draw for each sequence that is up to date. Where that is the end of a prompt, the request's choices begin here:
+// before any callback, which could end the sequence that they fork from.
 void EngineImpl::plan_draws(std::span<const ScheduledSequence> plan) {
   draws_.clear();
   const std::span<const LogitRow> rows = builder_.logit_rows();
@@ -89,14 +92,15 @@ void EngineImpl::plan_draws(std::span<const ScheduledSequence> plan) {
     if (!rows[row].draws) continue;
     Sequence& sequence = *plan[static_cast<std::size_t>(rows[row].planned)].sequence;
     ActiveRequest& request = *find(sequence.id);
-    const auto draw = [&](Choice& choice) {
-      draws_.push_back({.row = row, .request = &request, .choice = &choice, .token = {}});
+    const auto draw = [&](Choice* choice) {
+      draws_.push_back({.row = row, .request = &request, .choice = choice, .token = {}});
     };
-    draw(request.choices[static_cast<std::size_t>(sequence.choice)]);
-    while (sequence.num_forks > 0) {
-      Choice& child = request.choices[request.choices.size() - static_cast<std::size_t>(sequence.num_forks)];
-      scheduler_.fork(sequence, child.sequence);
-      draw(child);
+    if (&sequence != &request.prompt) {
+      draw(request.choices[static_cast<std::size_t>(sequence.choice)].get());
+    } else if (begin_choices(request)) {
+      for (const std::unique_ptr<Choice>& choice : request.choices) draw(choice.get());
+    } else {
+      draw(nullptr);
     }
   }
 }
@@ -121,7 +125,7 @@ void EngineImpl::sample_rows(std::size_t first_row, std::size_t num_rows, std::s
   const std::span<Draw> draws(begin, end);
   parts_.threads->for_ranges(draws.size(), 1, [&](std::size_t from, std::size_t to, int worker) {
     for (Draw& draw : draws.subspan(from, to - from)) {
-      if (!draw.choice->active) continue;  // cancelled by a callback of this step
+      if (draw.choice == nullptr || !draw.choice->active) continue;  // cancelled by a callback of this step
       const SamplingParams& params = draw.request->sampling;
       const DrawKey key{.seed = params.seed,
                         .choice = draw.request->choice_index(*draw.choice),
@@ -150,11 +154,16 @@ void EngineImpl::deliver_prompt_logits(std::span<const ScheduledSequence> plan, 
   }
 }
 
-void EngineImpl::append(ActiveRequest& request, Choice& choice, const SampledToken& sampled) {
-  if (!choice.active) return;  // cancelled by a callback of this step
+void EngineImpl::append(const Draw& draw) {
+  ActiveRequest& request = *draw.request;
+  if (request.num_active == 0) return;  // cancelled by a callback of this step
+  if (draw.choice == nullptr) return end_request(request, FinishReason::kFailed);
+  Choice& choice = *draw.choice;
+  const SampledToken& sampled = draw.token;
+  if (!choice.active) return;  // ended by a callback of this step
   choice.sequence.tokens.push_back(sampled.token);
   ++counts_.generated_tokens;
-  if (!choice.first_token) choice.first_token = Choice::Clock::now();
+  if (!choice.times.first_token) choice.times.first_token = Choice::Clock::now();
   FinishReason finish = finish_reason(request, choice, sampled.token);
   choice.text.clear();
   choice.bytes.clear();
@@ -181,8 +190,7 @@ void EngineImpl::end_without_draw(Sequence& sequence) {
   if (sequence.samples || sequence.num_uncomputed() != 0) return;
   ActiveRequest* request = find(sequence.id);
   if (request == nullptr) return;  // cancelled by a callback of this step
-  retire(*request, request->choices.front());
-  emit(*request, request->choices.front(), {.finish = FinishReason::kLength});
+  end_request(*request, FinishReason::kLength);
 }
 
 FinishReason EngineImpl::finish_reason(const ActiveRequest& request, const Choice& choice, TokenId token) const {
@@ -193,39 +201,68 @@ FinishReason EngineImpl::finish_reason(const ActiveRequest& request, const Choic
 
 /// Ends all its choices: the blocks of all are free before the first caller hears of it.
 void EngineImpl::end_request(ActiveRequest& request, FinishReason reason) {
-  for (Choice& choice : request.choices) {
-    if (!choice.active) continue;
-    retire(request, choice);
-    choice.owes_last_event = true;
+  if (request.choices.front() == nullptr) {
+    drop_prompt(request);
+    count_ended(request, request.num_active);
+    return emit_unbegun(request, reason);
   }
-  for (Choice& choice : request.choices) {
-    if (!std::exchange(choice.owes_last_event, false)) continue;
+  for (const std::unique_ptr<Choice>& choice : request.choices) {
+    if (!choice->active) continue;
+    retire(request, *choice);
+    choice->owes_last_event = true;
+  }
+  for (const std::unique_ptr<Choice>& choice : request.choices) {
+    if (!std::exchange(choice->owes_last_event, false)) continue;
     // Not through choice.text: the caller may be a callback that still looks at it.
-    const StreamDecoder::Piece held_back = request.rest_of(choice);
-    emit(request, choice, {.text = held_back.text, .bytes = held_back.bytes, .finish = reason});
+    const StreamDecoder::Piece held_back = request.rest_of(*choice);
+    emit(request, *choice, {.text = held_back.text, .bytes = held_back.bytes, .finish = reason});
   }
 }
 
 // Takes a choice out of everything before its last event goes out, so that its blocks are free by then.
 void EngineImpl::retire(ActiveRequest& request, Choice& choice) {
   if (choice.sequence.state != Sequence::State::kIdle) scheduler_.remove(choice.sequence);
-  const KvResult<void> dropped = kv().drop_sequence(choice.sequence.kv);
-  OCTAVO_CHECK(dropped.has_value(), "{}", describe(dropped.error()));
+  drop_sequence(choice.sequence.kv);
+  num_table_blocks_ -= table_blocks(choice.sequence.max_cached);
   choice.active = false;
-  ++counts_.finished;
-  if (--request.num_active > 0) return;
+  count_ended(request, 1);
+}
+
+/// A request whose choices have all ended is not found any more.
+void EngineImpl::count_ended(ActiveRequest& request, int num_choices) {
+  counts_.finished += static_cast<std::uint64_t>(num_choices);
+  request.num_active -= num_choices;
+  if (request.num_active > 0) return;
+  request.place.leave();
   if (request.deadline) deadlines_.erase({*request.deadline, request.id});
-  num_table_blocks_ -= table_blocks(request);
   const auto it = requests_.find(request.id);
   retired_.push_back(std::move(it->second));
   requests_.erase(it);
 }
 
-void EngineImpl::emit(ActiveRequest& request, Choice& choice, TokenEvent event) {
+void EngineImpl::emit(ActiveRequest& request, const Choice& choice, TokenEvent event) {
   event.request = request.id;
   event.choice = request.choice_index(choice);
   if (!choice.active) event.stats = request.stats_of(choice);
   if (request.on_event) request.on_event(event);
+}
+
+/// The last events of choices whose prompt was never computed.
+void EngineImpl::emit_unbegun(ActiveRequest& request, FinishReason reason) {
+  if (!request.on_event) return;
+  for (int i = 0; i < static_cast<int>(request.choices.size()); ++i)
+    request.on_event({.request = request.id,
+                      .choice = request.choice_index(i),
+                      .finish = reason,
+                      .stats = request.stats_of_prompt()});
+}
+
+/// Nobody looks at them any more.
+void EngineImpl::clear_retired() {
+  for (const std::unique_ptr<ActiveRequest>& request : retired_)
+    for (std::unique_ptr<Choice>& choice : request->choices)
+      if (choice) choice_pool_.keep(std::move(choice));
+  retired_.clear();
 }
 
 ActiveRequest* EngineImpl::find(RequestId id) {
@@ -237,8 +274,9 @@ Result<void> EngineImpl::check_integrity() const {
   OCTAVO_TRY_VOID(kv().check_integrity());
   OCTAVO_TRY_VOID(scheduler_.check_integrity());
   for (const auto& [id, request] : requests_) {
-    for (const Choice& choice : request->choices) {
-      if (choice.active) OCTAVO_TRY_VOID(check_sequence(choice.sequence));
+    if (request->is_reading) OCTAVO_TRY_VOID(check_sequence(request->prompt));
+    for (const std::unique_ptr<Choice>& choice : request->choices) {
+      if (choice && choice->active) OCTAVO_TRY_VOID(check_sequence(choice->sequence));
     }
   }
   return {};

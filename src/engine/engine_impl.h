@@ -19,8 +19,10 @@
 #include "base/thread_pool.h"
 #include "engine/active_request.h"
 #include "engine/batch_builder.h"
+#include "engine/choice_pool.h"
 #include "engine/cost_model.h"
 #include "engine/inbox.h"
+#include "engine/queue_ledger.h"
 #include "engine/sampling_defaults.h"
 #include "engine/scheduler.h"
 #include "gguf/gguf_file.h"
@@ -38,7 +40,7 @@ struct EngineParts {
   ModelInfo info;  // max_context: the model's and the options'; the engine lowers it to what the KV memory holds
   SamplingDefaults sampling_defaults;
   Scheduler::Limits limits;
-  int max_queued = 0;  // requests that were never admitted; 0: no bound
+  QueueLedger::Bounds queue_bounds;  // of requests that were never admitted
 };
 
 class EngineImpl final : public Engine {
@@ -70,7 +72,7 @@ class EngineImpl final : public Engine {
   struct Draw {
     std::size_t row;  // of the builder's logit rows
     ActiveRequest* request;
-    Choice* choice;
+    Choice* choice;  // null: there was no memory for the request's choices
     SampledToken token;
   };
 
@@ -90,7 +92,6 @@ class EngineImpl final : public Engine {
   void attribute_time(std::span<const ScheduledSequence> plan, Choice::Clock::time_point start);
   void tell_progress();
   void observe_step(Choice::Clock::time_point start, double predicted_ms);
-  void count_queue();
   void publish_stats();
   EngineStats current_stats() const;
   bool is_drained();
@@ -104,8 +105,11 @@ class EngineImpl final : public Engine {
   std::unique_ptr<ActiveRequest> make_active(RequestId id, Request request, TokenCallback on_event,
                                              int max_generated) const;
   bool hand_over(std::unique_ptr<ActiveRequest>& request);
-  std::size_t table_blocks(const ActiveRequest& request) const;
+  std::size_t table_blocks(int num_tokens) const;
   bool take_in(std::unique_ptr<ActiveRequest>& request);
+  bool begin_choices(ActiveRequest& request);
+  void drop_prompt(ActiveRequest& request);
+  void drop_sequence(SequenceId id);
 
   PagedKvCache& kv() const { return parts_.runner->kv(); }
   std::span<const ScheduledSequence> schedule();
@@ -115,11 +119,14 @@ class EngineImpl final : public Engine {
   void deliver_prompt_logits(std::span<const ScheduledSequence> plan, std::span<const LogitRow> rows,
                              std::span<const float> logits);
   void sample_rows(std::size_t first_row, std::size_t num_rows, std::span<const float> logits);
-  void append(ActiveRequest& request, Choice& choice, const SampledToken& sampled);
+  void append(const Draw& draw);
   void end_without_draw(Sequence& sequence);
   FinishReason finish_reason(const ActiveRequest& request, const Choice& choice, TokenId token) const;
   void retire(ActiveRequest& request, Choice& choice);
-  void emit(ActiveRequest& request, Choice& choice, TokenEvent event);
+  void count_ended(ActiveRequest& request, int num_choices);
+  void emit(ActiveRequest& request, const Choice& choice, TokenEvent event);
+  static void emit_unbegun(ActiveRequest& request, FinishReason reason);
+  void clear_retired();
   ActiveRequest* find(RequestId id);
   Result<void> check_sequence(const Sequence& sequence) const;
 
@@ -128,13 +135,15 @@ class EngineImpl final : public Engine {
   std::vector<TokenId> end_tokens_;
   const BlockHasher hasher_;  // the KV cache's; never used itself, so that any thread may copy it
   CostModel cost_;
+  QueueLedger queue_;  // outlives the requests
   Scheduler scheduler_;
   BatchBuilder builder_;
+  ChoicePool choice_pool_;
   std::vector<SamplerScratch> scratches_;  // [threads]
   std::vector<Draw> draws_;                // of this step, by row
   std::map<RequestId, std::unique_ptr<ActiveRequest>> requests_;
   std::vector<std::unique_ptr<ActiveRequest>> retired_;  // kept while the step's plan points to them
-  std::size_t num_table_blocks_ = 0;                     // of all requests
+  std::size_t num_table_blocks_ = 0;                     // of all their sequences, each at its longest
   std::set<std::pair<Choice::Clock::time_point, RequestId>> deadlines_;
   EngineStats counts_;                   // what is counted here; the rest is asked for
   Choice::Clock::time_point last_mark_;  // when the last step's tokens were drawn
@@ -146,8 +155,6 @@ class EngineImpl final : public Engine {
   std::atomic<int> num_listening_ = 0;    // threads that look at the inbox again before they leave the engine alone
   std::atomic<bool> is_looping_ = false;  // some thread is in run_until()
   std::atomic<RequestId> next_id_ = 1;
-  std::atomic<int> num_queued_ = 0;  // requests that were never admitted, those in the inbox included
-  int queued_known_ = 0;             // of these, as the scheduler had them when it was last asked
   Inbox inbox_;
   mutable std::mutex stats_mutex_;
   EngineStats last_stats_;

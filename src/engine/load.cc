@@ -37,6 +37,9 @@ Result<void> check_options(const EngineOptions& options) {
   if (options.max_context == 1) return fail("max_context: found 1, expected 0 (the model's) or at least 2");
   OCTAVO_TRY_VOID(check_range("max_step_tokens", options.max_step_tokens, 1, kMaxStepTokens));
   OCTAVO_TRY_VOID(check_range("max_queued", options.max_queued, 0, std::numeric_limits<int>::max()));
+  if (options.max_queued_tokens < 0 || options.max_queued_tokens > QueueBound::kMost)
+    return fail("max_queued_tokens: found {}, expected 0 (no bound) to {}", options.max_queued_tokens,
+                QueueBound::kMost);
   if (!(options.itl_target_ms >= 0 && options.itl_target_ms <= kMaxTargetMs)) {
     return fail("itl_target_ms: found {}, expected 0 (no target) to {}", options.itl_target_ms, kMaxTargetMs);
   }
@@ -79,7 +82,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
                   .max_sequences = options.max_sequences,
                   .step_ms = options.itl_target_ms,
                   .policy = options.policy};
-  parts.max_queued = options.max_queued;
+  parts.queue_bounds = {.requests = {options.max_queued}, .tokens = {options.max_queued_tokens}};
 
   const CpuRunnerOptions runner_options{.isa = isa,
                                         .kv_type = options.kv_type,

@@ -13,6 +13,14 @@ void insert_by_rank(std::vector<Sequence*>& sequences, Sequence& sequence) {
   sequences.insert(std::ranges::upper_bound(sequences, sequence.rank, {}, &Sequence::rank), &sequence);
 }
 
+namespace {
+
+void sort_by_rank(std::vector<Sequence*>& sequences) {
+  if (!std::ranges::is_sorted(sequences, {}, &Sequence::rank)) std::ranges::sort(sequences, {}, &Sequence::rank);
+}
+
+}  // namespace
+
 Scheduler::Scheduler(const Limits& limits, PagedKvCache& kv, const CostModel* cost)
     : limits_(limits), kv_(kv), cost_(cost) {
   OCTAVO_CHECK(limits.max_step_tokens >= 1 && limits.max_sequences >= 1, "{} tokens, {} sequences",
@@ -23,6 +31,7 @@ Scheduler::Scheduler(const Limits& limits, PagedKvCache& kv, const CostModel* co
   const auto seats = static_cast<std::size_t>(limits_.max_sequences);
   const auto groups = static_cast<std::size_t>(kv.num_groups());
   running_.reserve(seats);
+  newly_admitted_.reserve(2 * seats + 1);  // could_have_seats() lets no more begin in a step
   prompts_.reserve(seats);
   plan_.reserve(seats);
   copies_.reserve(seats * groups);
@@ -44,12 +53,12 @@ void Scheduler::add(Sequence& sequence) {
   // A preempted sequence goes back here within a step, so there is always room for all.
   const auto all = static_cast<std::size_t>(seats_known_ + sequence.seats());
   if (waiting_.capacity() < all) waiting_.reserve(2 * all);
+  const std::int64_t head_start = std::int64_t{sequence.priority} * kStepsPerPriority;
+  sequence.own_rank = {
+      .virtual_arrival = static_cast<std::int64_t>(step_) - head_start, .id = sequence.id, .choice = sequence.choice};
+  owners_.add(sequence, all);
   seats_known_ += sequence.seats();
   sequence.state = Sequence::State::kWaiting;
-  const std::int64_t head_start = std::int64_t{sequence.priority} * kStepsPerPriority;
-  sequence.rank = {
-      .virtual_arrival = static_cast<std::int64_t>(step_) - head_start, .id = sequence.id, .choice = sequence.choice};
-  ++num_queued_;
   insert_by_rank(waiting_, sequence);
 }
 
@@ -61,8 +70,9 @@ void Scheduler::remove(Sequence& sequence) {
     seats_taken_ -= sequence.seats();
   } else {
     if (sequence.num_computed > 0) --num_holding_;
-    if (!sequence.was_admitted) --num_queued_;
   }
+  if (sequence.was_admitted) seats_begun_ -= sequence.seats();
+  owners_.remove(sequence);
   if (failed_ == &sequence) failed_ = nullptr;
   seats_known_ -= sequence.seats();
   sequence.state = Sequence::State::kIdle;
@@ -81,6 +91,11 @@ std::span<const ScheduledSequence> Scheduler::schedule() {
 
 void Scheduler::begin_step() {
   ++step_;
+  if (owners_.update_ranks(static_cast<std::int64_t>(step_))) {
+    sort_by_rank(running_);
+    sort_by_rank(waiting_);
+  }
+  newly_admitted_.clear();
   plan_.clear();
   prompts_.clear();
   copies_.clear();
@@ -106,10 +121,12 @@ void Scheduler::schedule_by_policy() {
   }
 }
 
-/// Somebody waits who has a higher priority than somebody that runs.
+/// Somebody waits who has a higher priority than somebody that runs, or a better rank than somebody of another owner.
 bool Scheduler::is_urgent() const {
-  return !waiting_.empty() && std::ranges::any_of(running_, [&](const Sequence* running) {
-    return running->priority < waiting_.front()->priority;
+  if (waiting_.empty()) return false;
+  const Sequence& best = *waiting_.front();
+  return std::ranges::any_of(running_, [&](const Sequence* running) {
+    return running->priority < best.priority || (running->share != best.share && running->rank > best.rank);
   });
 }
 
@@ -138,16 +155,34 @@ void Scheduler::commit(Sequence& sequence, int end) {
 }
 
 void Scheduler::fork(Sequence& parent, Sequence& child) {
+  OCTAVO_CHECK(parent.num_forks > 0, "sequence {} holds no seat for another", parent.id);
+  --parent.num_forks;  // the seat is the child's from now on
+  go_on(parent, child);
+}
+
+void Scheduler::replace(Sequence& parent, Sequence& child) {
+  OCTAVO_CHECK(parent.num_forks == 0, "sequence {} holds seats for {} others", parent.id, parent.num_forks);
+  running_.erase(std::ranges::find(running_, &parent));
+  go_on(parent, child);
+  owners_.remove(parent);
+  parent.state = Sequence::State::kIdle;
+}
+
+/// In a seat that is counted already.
+void Scheduler::go_on(const Sequence& parent, Sequence& child) {
   OCTAVO_CHECK(parent.state == Sequence::State::kRunning && child.state == Sequence::State::kIdle &&
-                   parent.num_forks > 0 && parent.num_uncomputed() == 0,
-               "{} forks, {} tokens not computed", parent.num_forks, parent.num_uncomputed());
+                   parent.num_uncomputed() == 0 && child.num_tokens() == parent.num_tokens(),
+               "{} tokens not computed of {}, {} are the child's", parent.num_uncomputed(), parent.num_tokens(),
+               child.num_tokens());
   const KvResult<void> forked = kv_.fork_into(parent.kv, child.kv);
   OCTAVO_CHECK(forked.has_value(), "{}", describe(forked.error()));
-  --parent.num_forks;  // the seat is the child's from now on
   child.num_computed = parent.num_computed;
+  child.furthest = parent.furthest;
   child.cached_tokens = parent.cached_tokens;
+  child.num_preemptions = parent.num_preemptions;
   child.was_admitted = true;
-  child.rank = {.virtual_arrival = parent.rank.virtual_arrival, .id = child.id, .choice = child.choice};
+  child.own_rank = {.virtual_arrival = parent.own_rank.virtual_arrival, .id = child.id, .choice = child.choice};
+  owners_.add_fork(parent, child);
   child.state = Sequence::State::kRunning;
   insert_by_rank(running_, child);
 }
@@ -161,8 +196,8 @@ void Scheduler::reserve(const Sequence& sequence, int end) {
 void Scheduler::plan(Sequence& sequence, int num_tokens, const PrefillChunk& chunk) {
   plan_.push_back({.sequence = &sequence, .num_tokens = num_tokens, .chunk = chunk});
   tokens_left_ -= num_tokens;
-  const bool draws = sequence.samples && num_tokens == sequence.num_uncomputed();
-  if (cost_ != nullptr) work_ += cost_->work(sequence.num_computed, num_tokens, draws ? 1 : 0);
+  const int logit_rows = sequence.num_logit_rows(sequence.num_computed + num_tokens);
+  if (cost_ != nullptr) work_ += cost_->work(sequence.num_computed, num_tokens, logit_rows);
   sequence.steps_waited = 0;
   sequence.planned_in_step = step_;
 }

@@ -2,11 +2,12 @@
 //
 // Owned by the engine; only the thread that drives it may call it. It also hands out KV blocks, because who may run is
 // a question of memory. docs/scheduling.md tells the rules in full; in short:
-// - Everything goes by rank (sequence.h): by age, and priority is a head start in age.
+// - Everything goes by rank (sequence.h): by age, priority is a head start in age, and what one's owner has already is
+//   the contrary (owner_shares.h).
 // - Admission (scheduler_admission.cc), in order of rank. A sequence attaches to the blocks of its prefix that are
 //   cached, then waits until the blocks of all its other tokens and one more (one more a choice) can be promised to it.
 //   A promise is kept free: decodes, other prompts and admissions do not touch it, so a prompt in chunks does not run
-//   out half way.
+//   out half way. Where all seats are taken, those of other owners with worse rank stand up for it.
 // - A step has a budget of rows, and of predicted milliseconds if there is a cost model. The policy says who gets it:
 //   prompts first, then decodes; decodes, then prompts; or decodes, and prompts only where none waits or they have
 //   aged.
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "engine/cost_model.h"
+#include "engine/owner_shares.h"
 #include "engine/sequence.h"
 #include "octavo/kv/paged_kv_cache.h"
 
@@ -67,9 +69,12 @@ class Scheduler {
   /// The step was computed: counts its tokens, and makes the blocks that became full findable.
   void complete();
 
-  /// Makes a choice of a sequence whose tokens are all computed: `child`, which has the same tokens and an empty
-  /// sequence of the cache, runs on from there in a seat that the parent held for it.
+  /// Makes a choice of a sequence whose tokens are all computed: `child`, which has the same tokens and owner and an
+  /// empty sequence of the cache with room for them, runs on from there in a seat that the parent held for it.
+  /// Allocates nothing.
   void fork(Sequence& parent, Sequence& child);
+  /// The same in the parent's own seat; the parent is no longer the scheduler's.
+  void replace(Sequence& parent, Sequence& child);
 
   /// Its lists are in order of rank, and its counts agree with them.
   Result<void> check_integrity() const;
@@ -79,8 +84,8 @@ class Scheduler {
   std::span<Sequence* const> running() const { return running_; }
   int num_waiting() const { return static_cast<int>(waiting_.size()); }
   int num_running() const { return static_cast<int>(running_.size()); }
-  /// Sequences that never ran yet.
-  int num_queued() const { return num_queued_; }
+  /// Sequences that the last schedule() admitted for the first time.
+  std::span<Sequence* const> newly_admitted() const { return newly_admitted_; }
   std::uint64_t num_preemptions() const { return num_preemptions_; }
   std::uint64_t num_preempted_blocks() const { return num_preempted_blocks_; }
   std::uint64_t num_computed_tokens() const { return num_computed_tokens_; }
@@ -104,12 +109,16 @@ class Scheduler {
   void schedule_decodes(bool only_aged, bool within_time);
   bool schedule_decode(Sequence& sequence);
   void commit(Sequence& sequence, int end);
+  void go_on(const Sequence& parent, Sequence& child);
   void reserve(const Sequence& sequence, int end);
   void plan(Sequence& sequence, int num_tokens, const PrefillChunk& chunk);
   bool in_time(const StepWork& more) const;
 
   // scheduler_admission.cc
   void admit();
+  bool could_have_seats(const Sequence& sequence) const;
+  bool take_seats(const Sequence& sequence);
+  Sequence* seat_victim(const Sequence& sequence, const Sequence* before) const;
   bool start(Sequence& sequence);
   bool failed_before(const Sequence& sequence) const;
   bool has_room_to_start(const Sequence& sequence);
@@ -151,6 +160,7 @@ class Scheduler {
   PrefillConfig prefill_config_;
   PagedKvCache& kv_;
   const CostModel* cost_;
+  OwnerShares owners_;              // of all sequences
   std::vector<Sequence*> waiting_;  // best rank first
   std::vector<Sequence*> running_;  // admitted; best rank first
   std::vector<Sequence*> prompts_;  // of this step, in the order in which they get rows
@@ -164,11 +174,12 @@ class Scheduler {
   std::uint64_t step_ = 0;
   int seats_known_ = 0;  // of all sequences
   int seats_taken_ = 0;  // of running ones
+  int seats_begun_ = 0;  // of these and of those that were set aside
   int tokens_left_ = 0;  // of this step
   double budget_ms_ = 0;
-  bool plans_prompts_ = false;  // this step has prompt rows
-  int num_queued_ = 0;
-  int num_holding_ = 0;  // waiting sequences that hold blocks
+  bool plans_prompts_ = false;             // this step has prompt rows
+  std::vector<Sequence*> newly_admitted_;  // in this step
+  int num_holding_ = 0;                    // waiting sequences that hold blocks
   // The last admission that found no room, and what there was then: until something changes it finds none again.
   const Sequence* failed_ = nullptr;
   std::vector<int> failed_room_;  // [groups]

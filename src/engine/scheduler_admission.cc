@@ -9,10 +9,41 @@ namespace octavo {
 void Scheduler::admit() {
   while (!waiting_.empty()) {
     Sequence& sequence = *waiting_.front();
-    if (seats_taken_ + sequence.seats() > limits_.max_sequences || !start(sequence)) return;
-    waiting_.erase(waiting_.begin());
+    if (!could_have_seats(sequence) || !start(sequence)) return;
+    waiting_.erase(waiting_.begin());  // those that made room have worse rank
     insert_by_rank(running_, sequence);
   }
+}
+
+/// There are seats enough, or others would stand up. A new one waits all the same where as many are set aside as there
+/// are seats: they keep memory, and whoever has many owners' names cannot begin any number of answers.
+bool Scheduler::could_have_seats(const Sequence& sequence) const {
+  if (!sequence.was_admitted && !running_.empty() && seats_begun_ + sequence.seats() > 2 * limits_.max_sequences)
+    return false;
+  int seats = limits_.max_sequences - seats_taken_;
+  const Sequence* victim = nullptr;
+  while (seats < sequence.seats() && (victim = seat_victim(sequence, victim)) != nullptr) seats += victim->seats();
+  return seats >= sequence.seats();
+}
+
+/// Sets sequences aside until there are seats enough; false where that cannot be.
+bool Scheduler::take_seats(const Sequence& sequence) {
+  while (seats_taken_ + sequence.seats() > limits_.max_sequences) {
+    Sequence* victim = seat_victim(sequence, nullptr);
+    if (victim == nullptr) return false;
+    set_aside(*victim);
+  }
+  return true;
+}
+
+/// The running sequence with the worst rank that has to stand up for one that waits, or the next one with a better rank
+/// than `before`; null if there is none. A sequence that has rows in this step already is none.
+Sequence* Scheduler::seat_victim(const Sequence& sequence, const Sequence* before) const {
+  for (auto it = running_.rbegin(); it != running_.rend() && (*it)->rank > sequence.rank; ++it) {
+    const bool considered = before != nullptr && (*it)->rank >= before->rank;
+    if (!considered && (*it)->share != sequence.share && (*it)->planned_in_step != step_) return *it;
+  }
+  return nullptr;
 }
 
 // A new sequence attaches first and counts then: a cached block that is found lessens what is needed, and what is free
@@ -23,7 +54,7 @@ bool Scheduler::start(Sequence& sequence) {
   const bool is_holding = sequence.num_computed > 0;
   const int attached = is_holding ? 0 : extend_prefix(sequence);
   if (attached > 0) count_promises();  // blocks of others may be shared now
-  if (!has_room_to_start(sequence)) {
+  if (!has_room_to_start(sequence) || !take_seats(sequence)) {
     if (attached > 0) {
       let_go(sequence);
       count_promises();
@@ -71,7 +102,8 @@ void Scheduler::begin_prefill(Sequence& sequence) {
     num_prompt_tokens_ += static_cast<std::uint64_t>(sequence.prompt_tokens);
     const int most = (sequence.prompt_tokens - 1) / kv_.block_size() * kv_.block_size();
     if (sequence.may_use_cache() && kv_.hasher()) num_looked_for_tokens_ += static_cast<std::uint64_t>(most);
-    --num_queued_;
+    seats_begun_ += sequence.seats();
+    newly_admitted_.push_back(&sequence);
   }
   sequence.was_admitted = true;
   sequence.steps_waited = 0;

@@ -16,8 +16,8 @@ bool is_running(const Sequence& sequence) { return sequence.state == Sequence::S
 /// Makes `needed_` blocks free and promised to nobody, or gives false. Others with worse rank give up the blocks that
 /// nobody else holds, worst first, no more than is needed. If that is not enough for a running sequence that must grow,
 /// they give up everything: what several of them share becomes free when the last one goes. For an admission only those
-/// give way that wait as well, or have a lower priority, and only if it is then admitted; where nothing runs they give
-/// up everything, too.
+/// give way that wait as well, have a lower priority or another owner, and only if it is then admitted; where nothing
+/// runs they give up everything, too.
 bool Scheduler::make_room(const Sequence& sequence, bool admits) {
   if (has_room()) return true;
   if (!admits || could_make_room(sequence)) {
@@ -57,7 +57,7 @@ Sequence* Scheduler::victim_for(const Sequence& sequence, bool admits, const Seq
     if (other.rank <= sequence.rank || other.planned_in_step == step_) return false;
     if (before != nullptr && other.rank >= before->rank) return false;
     if (!is_running(other)) return other.num_computed > 0;
-    return !admits || other.priority < sequence.priority;
+    return !admits || other.priority < sequence.priority || other.share != sequence.share;
   };
   const auto worst = [&](const std::vector<Sequence*>& sequences) -> Sequence* {
     for (auto it = sequences.rbegin(); it != sequences.rend() && (*it)->rank > sequence.rank; ++it)

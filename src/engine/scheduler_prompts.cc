@@ -87,8 +87,7 @@ bool Scheduler::schedule_prompt(Sequence& sequence) {
 int Scheduler::rows_in_time(const Sequence& sequence, int rows) const {
   if (budget_ms_ <= 0) return rows;
   const auto fits = [&](int count) {
-    const bool draws = sequence.samples && count == sequence.num_uncomputed();
-    return in_time(cost_->work(sequence.num_computed, count, draws ? 1 : 0));
+    return in_time(cost_->work(sequence.num_computed, count, sequence.num_logit_rows(sequence.num_computed + count)));
   };
   if (fits(rows)) return rows;
   int low = 0, high = rows;  // low fits, high does not

@@ -68,24 +68,24 @@ void Scheduler::need_blocks(const Sequence& sequence, int end) {
 }
 
 Result<void> Scheduler::check_integrity() const {
-  int taken = 0, known = 0, queued = 0, holding = 0;
+  int taken = 0, known = 0, begun = 0, holding = 0;
   for (const Sequence* sequence : running_) taken += sequence->seats();
   for (const Sequence* sequence : waiting_) {
     known += sequence->seats();
-    queued += sequence->was_admitted ? 0 : 1;
+    begun += sequence->was_admitted ? sequence->seats() : 0;
     holding += sequence->num_computed > 0 ? 1 : 0;
   }
   if (taken != seats_taken_ || taken + known != seats_known_ || taken > limits_.max_sequences) {
     return fail("scheduler: found {} seats taken of {} and {} known, it counts {} and {}", taken, limits_.max_sequences,
                 taken + known, seats_taken_, seats_known_);
   }
-  if (queued != num_queued_ || holding != num_holding_) {
-    return fail("scheduler: found {} sequences never admitted and {} that wait with blocks, it counts {} and {}",
-                queued, holding, num_queued_, num_holding_);
+  if (taken + begun != seats_begun_ || holding != num_holding_) {
+    return fail("scheduler: found {} seats begun and {} sequences that wait with blocks, it counts {} and {}",
+                taken + begun, holding, seats_begun_, num_holding_);
   }
   if (!std::ranges::is_sorted(running_, {}, &Sequence::rank) || !std::ranges::is_sorted(waiting_, {}, &Sequence::rank))
     return fail("scheduler: sequences are not in order of rank");
-  return {};
+  return owners_.check_integrity(running_.size() + waiting_.size());
 }
 
 /// Rows of a running prompt that this step has room for, in its budget and in every group.

@@ -5,6 +5,7 @@
 // it lost, is read in chunks that its PrefillScheduler hands out; after that it decodes, one token a step.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -16,10 +17,11 @@
 
 namespace octavo {
 
-/// Who goes first, in all that the scheduler decides: the lower. It never changes while a sequence lives.
+/// Who goes first, in all that the scheduler decides: the lower.
 struct Rank {
-  /// The step in which it came, less kStepsPerPriority for each degree of priority: so that waiting that long outweighs
-  /// one degree, and nobody waits for ever.
+  /// The step in which it came, less kStepsPerPriority for each degree of priority, and more by kStepsPerSeat for each
+  /// seat of its owner's sequences that go before it (owner_shares.h): so that waiting long enough outweighs both, and
+  /// nobody waits for ever.
   std::int64_t virtual_arrival = 0;
   RequestId id = 0;
   int choice = 0;
@@ -27,16 +29,24 @@ struct Rank {
   friend auto operator<=>(const Rank&, const Rank&) = default;
 };
 
+/// One owner's part in the scheduler's OwnerShares.
+struct OwnerShare {
+  int num_sequences = 0;
+  int seats_before = 0;           // scratch of update_ranks(), as the next
+  std::int64_t last_arrival = 0;  // virtual
+};
+
 struct Sequence {
   enum class State : std::uint8_t { kIdle, kWaiting, kRunning };  // idle: not with the scheduler
 
-  RequestId id = 0;             // of its request, ascending with arrival
-  int choice = 0;               // among the choices of its request
-  int priority = 0;             // the higher, the earlier
-  SequenceId kv = 0;            // in the runner's PagedKvCache
-  std::vector<TokenId> tokens;  // the prompt, then what was generated; must not move while the sequence is running
-  std::string_view cache_domain;
-  BlockChain chain;  // hashes of its full blocks; without a prefix cache none
+  RequestId id = 0;                  // of its request, ascending with arrival
+  int choice = 0;                    // among the choices of its request
+  int priority = 0;                  // the higher, the earlier
+  SequenceId kv = 0;                 // in the runner's PagedKvCache
+  std::vector<TokenId> tokens = {};  // the prompt, then what was generated; must not move while the sequence is running
+  std::string_view cache_domain = {};
+  std::string_view owner = {};
+  BlockChain chain = {};  // hashes of its full blocks; without a prefix cache none
   int prompt_tokens = 0;
   int max_cached = 0;          // tokens that will ever be in the cache at once
   int num_computed = 0;        // leading tokens whose K and V are in the cache
@@ -46,15 +56,18 @@ struct Sequence {
   int num_forks = 0;       // choices that will fork from it when its prompt is computed; until then they hold seats
 
   State state = State::kIdle;
-  Rank rank;                                // set when it is added
-  int priority_in_step = 0;                 // the best of its own and of those that wait for what it computes
-  std::optional<PrefillScheduler> prefill;  // while running: of `tokens` as they were at admission; none: forked
-  std::uint64_t publications_seen = 0;      // of the scheduler, when it last looked for its prefix
-  bool was_admitted = false;                // it ran once
-  std::uint64_t planned_in_step = 0;        // the last step in which it had rows
-  int steps_waited = 0;                     // steps in a row in which it was running, could have had rows and got none
-  int furthest = 0;                         // the most tokens that were ever in the cache: it has had these itself
-  int cached_tokens = 0;                    // of the prompt, computed by others
+  OwnerShare* share = nullptr;                   // of its owner; set when it is added
+  Rank own_rank = {};                            // set when it is added: as if its owner had nothing else
+  Rank rank = {};                                // may change between steps, when others come or go
+  bool is_ranked = false;                        // it has one
+  int priority_in_step = 0;                      // the best of its own and of those that wait for what it computes
+  std::optional<PrefillScheduler> prefill = {};  // while running: of `tokens` as they were at admission; none: forked
+  std::uint64_t publications_seen = 0;           // of the scheduler, when it last looked for its prefix
+  bool was_admitted = false;                     // it ran once
+  std::uint64_t planned_in_step = 0;             // the last step in which it had rows
+  int steps_waited = 0;   // steps in a row in which it was running, could have had rows and got none
+  int furthest = 0;       // the most tokens that were ever in the cache: it has had these itself
+  int cached_tokens = 0;  // of the prompt, computed by others
   int num_preemptions = 0;
 
   /// Hashes its blocks under its domain; for a sequence without tokens of an answer.
@@ -65,6 +78,12 @@ struct Sequence {
   bool in_prefill() const { return prefill && !prefill->is_complete(); }
   /// Rows whose logits are wanted must be computed, whatever is cached.
   bool may_use_cache() const { return prompt_logits_from >= prompt_tokens; }
+  /// How many of the rows of its tokens [num_computed, end) have their logits wanted: the last ones.
+  int num_logit_rows(int end) const {
+    const bool draws = samples && end == num_tokens();
+    const int of_prompt = std::min(end, prompt_tokens) - std::max(num_computed, prompt_logits_from);
+    return std::max(of_prompt, draws ? 1 : 0);
+  }
   /// Places in a step that it holds: its own, and those of the choices that will fork from it.
   int seats() const { return 1 + num_forks; }
 };

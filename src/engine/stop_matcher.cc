@@ -59,11 +59,20 @@ Result<void> StopTexts::check(std::string_view field, std::span<const std::strin
   return {};
 }
 
-StopMatcher::StopMatcher(const StopTexts& stop) : stop_(&stop), num_matched_(stop.patterns_.size()) {
-  if (num_matched_.empty()) return;
+StopMatcher::StopMatcher() {
   constexpr std::size_t kPieceBytes = 256;  // longer ones are rare, and make room once
-  text_.reserve(2 * stop.longest_ + kPieceBytes);
-  bytes_.reserve(2 * stop.longest_ + kPieceBytes);
+  num_matched_.reserve(kMaxStopTexts);
+  text_.reserve(2 * kMaxStopTextBytes + kPieceBytes);
+  bytes_.reserve(2 * kMaxStopTextBytes + kPieceBytes);
+}
+
+void StopMatcher::restart(const StopTexts& stop) {
+  stop_ = &stop;
+  num_matched_.assign(stop.patterns_.size(), 0);
+  text_.clear();
+  bytes_.clear();
+  shown_text_ = shown_bytes_ = 0;
+  matched_ = false;
 }
 
 // The longest pattern that is complete with this byte, in bytes; 0: none.

@@ -43,8 +43,12 @@ class StopMatcher {
  public:
   using Piece = StreamDecoder::Piece;
 
-  /// `stop` must outlive this and stay where it is. Without stop texts every piece passes as it is.
-  explicit StopMatcher(const StopTexts& stop);
+  /// Without stop texts every piece passes as it is. Takes the memory for any that pass StopTexts::check().
+  StopMatcher();
+  explicit StopMatcher(const StopTexts& stop) : StopMatcher() { restart(stop); }
+
+  /// Begins another answer. `stop` must outlive this and stay where it is.
+  void restart(const StopTexts& stop);
 
   /// Adds the answer's next piece and gives what may be shown by now: all but the longest end that begins a stop text.
   /// When one becomes complete, that is what stands before it, and later pieces are dropped. Where several are complete
@@ -60,7 +64,7 @@ class StopMatcher {
   std::size_t advance(char byte);
   Piece show(std::size_t text_bytes);
 
-  const StopTexts* stop_;
+  const StopTexts* stop_ = nullptr;
   std::vector<std::uint16_t> num_matched_;  // [patterns] bytes of each that the text ends with
   std::string text_, bytes_;                // shown by the last call, then held back
   std::size_t shown_text_ = 0, shown_bytes_ = 0;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kLongestDeadline = 1e6;  // seconds; more than a week
 
+auto out_of_memory() { return fail_as(ErrorKind::kOutOfMemory, "out of memory while taking a request"); }
 auto draining() { return fail_as(ErrorKind::kDraining, "the engine is draining: it takes no further request"); }
 
 }  // namespace
@@ -21,21 +22,18 @@ Result<RequestId> EngineImpl::submit(Request request, TokenCallback on_event) {
   OCTAVO_TRY_VOID(check_endings(request, max_generated));
   OCTAVO_TRY_VOID(check_limits(request));
   if (inbox_.is_closed()) return draining();
-  if (++num_queued_ > parts_.max_queued && parts_.max_queued > 0) {
-    --num_queued_;
-    return fail_as(ErrorKind::kQueueFull, "found {} requests waiting, expected fewer than {}", parts_.max_queued,
-                   parts_.max_queued);
-  }
   const RequestId id = next_id_++;
   try {
+    const auto num_tokens = static_cast<std::int64_t>(request.tokens.size()) * request.num_choices;
+    OCTAVO_TRY(QueueLedger::Place place, queue_.enter(request.owner, num_tokens));
     std::unique_ptr<ActiveRequest> active = make_active(id, std::move(request), std::move(on_event), max_generated);
+    active->place = std::move(place);
     if (hand_over(active)) return id;
-    --num_queued_;
     if (inbox_.is_closed()) return draining();
   } catch (const std::bad_alloc&) {
-    --num_queued_;
+    return out_of_memory();
   }
-  return fail_as(ErrorKind::kOutOfMemory, "out of memory while taking a request");
+  return out_of_memory();
 }
 
 /// Takes it in, or leaves it where the thread that drives the engine finds it. False: there is no memory, or no further
@@ -131,6 +129,8 @@ Result<void> EngineImpl::check_limits(const Request& request) const {
   if (!(request.deadline_s >= 0 && request.deadline_s <= kLongestDeadline)) {
     return fail("deadline_s: found {}, expected 0 (none) to {} seconds", request.deadline_s, kLongestDeadline);
   }
+  if (request.owner.size() > kMaxOwnerBytes)
+    return fail("owner: found {} bytes, expected at most {}", request.owner.size(), kMaxOwnerBytes);
   return {};
 }
 
@@ -168,78 +168,99 @@ std::unique_ptr<ActiveRequest> EngineImpl::make_active(RequestId id, Request req
   }
   active->first_choice = request.first_choice;
   active->cache_domain = std::move(request.cache_domain);
+  active->owner = std::move(request.owner);
   active->on_prompt_logits = std::move(request.on_prompt_logits);
   active->on_prompt_progress = std::move(request.on_prompt_progress);
   active->on_event = std::move(on_event);
 
-  const TokenId last = request.tokens.back();
-  const bool known = last < parts_.tokenizer->vocab_size();  // not a row of the model's padding
-  active->choices.reserve(static_cast<std::size_t>(request.num_choices));
-  for (int i = 0; i < request.num_choices; ++i) {
-    Choice& choice =
-        active->choices.emplace_back(*parts_.tokenizer, known ? std::optional(last) : std::nullopt, active->stop);
-    choice.top_logprobs.resize(static_cast<std::size_t>(request.top_logprobs));
-    Sequence& sequence = choice.sequence;
-    sequence.id = id;
-    sequence.choice = i;
-    sequence.priority = request.priority;
-    sequence.cache_domain = active->cache_domain;
-    sequence.prompt_tokens = static_cast<int>(request.tokens.size());
-    sequence.samples = max_generated != 0;
-    sequence.prompt_logits_from = active->on_prompt_logits && i == 0 ? 0 : sequence.prompt_tokens;
-    sequence.progress_told = active->on_prompt_progress && i == 0 ? -1 : sequence.prompt_tokens;
-    sequence.num_forks = i == 0 ? request.num_choices - 1 : 0;
-    // The last token that is generated is never fed back.
-    sequence.max_cached = sequence.prompt_tokens + std::max(0, max_generated - 1);
-    // All room is taken now: steps do not allocate.
-    sequence.tokens.reserve(request.tokens.size() + static_cast<std::size_t>(max_generated));
-    sequence.tokens = request.tokens;
-    if (i == 0) {
-      sequence.hash_blocks(BlockHasher(hasher_), kv().block_size());  // a copy: others hash as well
-    } else {
-      sequence.chain.reserve(static_cast<std::size_t>(sequence.max_cached / kv().block_size() + 1));
-      sequence.chain = active->choices.front().sequence.chain;
-    }
-  }
+  active->num_top_logprobs = request.top_logprobs;
+  if (request.tokens.back() < parts_.tokenizer->vocab_size())  // not a row of the model's padding
+    active->last_token = request.tokens.back();
+  active->choices.resize(static_cast<std::size_t>(request.num_choices));
+  active->num_active = request.num_choices;
+  Sequence& prompt = active->prompt;
+  prompt.id = id;
+  prompt.priority = request.priority;
+  prompt.cache_domain = active->cache_domain;
+  prompt.owner = active->owner;
+  prompt.tokens = std::move(request.tokens);
+  prompt.prompt_tokens = static_cast<int>(prompt.tokens.size());
+  prompt.samples = max_generated != 0;
+  prompt.prompt_logits_from = active->on_prompt_logits ? 0 : prompt.prompt_tokens;
+  prompt.progress_told = active->on_prompt_progress ? -1 : prompt.prompt_tokens;
+  prompt.num_forks = request.num_choices - 1;
+  // The last token that is generated is never fed back.
+  prompt.max_cached = prompt.prompt_tokens + std::max(0, max_generated - 1);
+  prompt.hash_blocks(BlockHasher(hasher_), kv().block_size());  // a copy: others hash as well
   return active;
 }
 
-/// Blocks in the tables of its choices, at their longest, in each group.
-std::size_t EngineImpl::table_blocks(const ActiveRequest& request) const {
-  const int blocks = request.choices.front().sequence.max_cached / kv().block_size() + 1;
-  return request.choices.size() * static_cast<std::size_t>(blocks);
+/// In the table of a sequence of that many tokens, in each group.
+std::size_t EngineImpl::table_blocks(int num_tokens) const {
+  return static_cast<std::size_t>(num_tokens / kv().block_size() + 1);
 }
 
 /// False, and the request stays with the caller, if there is no memory for it.
 bool EngineImpl::take_in(std::unique_ptr<ActiveRequest>& request) {
   ActiveRequest& active = *request;
   const bool has_deadline = active.deadline.has_value();
+  const std::size_t num_blocks = table_blocks(active.prompt.prompt_tokens);
   try {
     const std::size_t all = requests_.size() + retired_.size() + 1;
     if (retired_.capacity() < all) retired_.reserve(2 * all);
-    builder_.reserve_tables(num_table_blocks_ + table_blocks(active));
-    for (Choice& choice : active.choices) {
-      choice.sequence.kv = kv().create_sequence(choice.sequence.max_cached);
-      choice.active = true;
-      ++active.num_active;
-    }
+    builder_.reserve_tables(num_table_blocks_ + num_blocks);
+    active.prompt.kv = kv().create_sequence(active.prompt.prompt_tokens);
+    active.is_reading = true;
     if (has_deadline) deadlines_.emplace(*active.deadline, active.id);
     const auto place = requests_.try_emplace(active.id).first;
-    scheduler_.add(active.choices.front().sequence);
+    scheduler_.add(active.prompt);
     place->second = std::move(request);
   } catch (const std::bad_alloc&) {
-    for (Choice& choice : active.choices) {
-      if (!std::exchange(choice.active, false)) continue;
-      const KvResult<void> dropped = kv().drop_sequence(choice.sequence.kv);
-      OCTAVO_CHECK(dropped.has_value(), "{}", describe(dropped.error()));
-    }
+    if (std::exchange(active.is_reading, false)) drop_sequence(active.prompt.kv);
     requests_.erase(active.id);
     if (has_deadline) deadlines_.erase({*active.deadline, active.id});
     return false;
   }
-  num_table_blocks_ += table_blocks(active);
-  ++queued_known_;
+  num_table_blocks_ += num_blocks;
   return true;
+}
+
+/// The choices of a prompt that is computed. False: there is no memory for them, and none has begun.
+bool EngineImpl::begin_choices(ActiveRequest& request) {
+  const int num_tokens = request.prompt.max_cached;
+  const std::size_t num_blocks = table_blocks(num_tokens);
+  try {
+    builder_.reserve_tables(num_table_blocks_ + request.choices.size() * num_blocks);
+    for (std::size_t i = 0; i < request.choices.size(); ++i) {
+      std::unique_ptr<Choice> choice = choice_pool_.take(request, static_cast<int>(i), kv().block_size());
+      choice->sequence.kv = kv().create_sequence(num_tokens);
+      choice->active = true;
+      request.choices[i] = std::move(choice);
+    }
+  } catch (const std::bad_alloc&) {
+    for (std::unique_ptr<Choice>& choice : request.choices)
+      if (choice) drop_sequence(std::exchange(choice, nullptr)->sequence.kv);
+    return false;
+  }
+  num_table_blocks_ += request.choices.size() * num_blocks;
+  for (std::size_t i = 1; i < request.choices.size(); ++i)
+    scheduler_.fork(request.prompt, request.choices[i]->sequence);
+  scheduler_.replace(request.prompt, request.choices.front()->sequence);
+  drop_prompt(request);
+  return true;
+}
+
+/// It is read, or never will be.
+void EngineImpl::drop_prompt(ActiveRequest& request) {
+  if (!std::exchange(request.is_reading, false)) return;
+  if (request.prompt.state != Sequence::State::kIdle) scheduler_.remove(request.prompt);
+  drop_sequence(request.prompt.kv);
+  num_table_blocks_ -= table_blocks(request.prompt.prompt_tokens);
+}
+
+void EngineImpl::drop_sequence(SequenceId id) {
+  const KvResult<void> dropped = kv().drop_sequence(id);
+  OCTAVO_CHECK(dropped.has_value(), "{}", describe(dropped.error()));
 }
 
 }  // namespace octavo

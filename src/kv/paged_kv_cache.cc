@@ -188,29 +188,66 @@ const SequenceState* PagedKvCache::Impl::find(SequenceId id) const {
 }
 
 SequenceId PagedKvCache::create_sequence(std::int64_t reserve_tokens) {
-  SequenceState sequence;  // known once it is whole
-  sequence.groups.reserve(impl_->groups.size());
   // A table has an entry for every block of the sequence, held or not. A sequence is no longer than the pool of the
   // group without a window; without such a group it has no limit, but what is kept for it has.
   constexpr std::int64_t kMostReserved = std::int64_t{1} << 22;
   const std::int64_t limit =
       impl_->global_group < 0 ? kMostReserved : std::int64_t{group(impl_->global_group).num_blocks} * block_size();
   const std::int64_t tokens = std::clamp<std::int64_t>(reserve_tokens, 0, limit);
-  const auto entries = static_cast<std::size_t>((tokens + block_size() - 1) / block_size());
-  for (const auto& books : impl_->groups) {
-    GroupState& state = sequence.groups.emplace_back(BlockTable(books->pool, block_size()));
-    state.table.reserve_ids(tokens);
-    state.visible.reserve(entries);
+  const auto entries = SpareSequences::room_for(static_cast<std::size_t>((tokens + block_size() - 1) / block_size()));
+  if (SpareSequences::Node spare = impl_->spares.take(entries)) {
+    impl_->reserve_entries(spare.mapped(), entries);
+    spare.key() = impl_->next_id;
+    impl_->sequences.insert(std::move(spare));
+    return impl_->next_id++;
   }
-  if (impl_->publishes()) sequence.chain.reserve(entries);
+  SequenceState sequence;  // known once it is whole
+  sequence.groups.reserve(impl_->groups.size());
+  for (const auto& books : impl_->groups) sequence.groups.emplace_back(BlockTable(books->pool, block_size()));
+  impl_->reserve_entries(sequence, entries);
   impl_->sequences.emplace(impl_->next_id, std::move(sequence));
   return impl_->next_id++;
+}
+
+void PagedKvCache::Impl::reserve_entries(SequenceState& sequence, std::size_t entries) const {
+  for (GroupState& state : sequence.groups) {
+    state.table.reserve_ids(static_cast<std::int64_t>(entries) * block_size);
+    state.visible.reserve(entries);
+  }
+  if (publishes()) sequence.chain.reserve(entries);
+}
+
+void SpareSequences::keep(Node node) {
+  const std::size_t entries = room(node);
+  if (nodes_.size() == kMost || entries > kMostEntries - num_entries_) return;
+  num_entries_ += entries;
+  nodes_.push_back(std::move(node));
+}
+
+SpareSequences::Node SpareSequences::take(std::size_t entries) {
+  const auto found = std::ranges::find(nodes_, room_for(entries), room);
+  if (found == nodes_.end()) return {};
+  std::swap(*found, nodes_.back());
+  Node node = std::move(nodes_.back());
+  nodes_.pop_back();
+  num_entries_ -= room(node);
+  return node;
 }
 
 bool PagedKvCache::has_sequence(SequenceId id) const { return impl_->find(id) != nullptr; }
 
 KvResult<void> PagedKvCache::drop_sequence(SequenceId id) {
-  if (impl_->sequences.erase(id) == 0) return std::unexpected(SequenceNotFound{id});
+  SpareSequences::Node node = impl_->sequences.extract(id);
+  if (!node) return std::unexpected(SequenceNotFound{id});
+  SequenceState& sequence = node.mapped();
+  for (GroupState& state : sequence.groups) {
+    state.table.truncate(0);
+    state.visible.clear();
+    state.length = 0;
+  }
+  sequence.root = {};
+  sequence.chain.clear();
+  impl_->spares.keep(std::move(node));
   return {};
 }
 

@@ -3,6 +3,7 @@
 // and read), paged_kv_check.cc (stats, integrity).
 #pragma once
 
+#include <bit>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -29,6 +30,30 @@ struct SequenceState {
 
   /// It holds its leading blocks that are published, and nothing else.
   bool is_all_published(int block_size) const;
+};
+
+/// Sequences that were dropped, emptied: the next ones of about their size take over their memory, so that beginning a
+/// sequence allocates none where such a one has ended.
+class SpareSequences {
+ public:
+  using Node = std::unordered_map<SequenceId, SequenceState>::node_type;
+
+  SpareSequences() { nodes_.reserve(kMost); }
+  /// Entries that a sequence gets room for where somebody asks for `entries` blocks in each group: a power of two, so
+  /// that many are of one size.
+  static std::size_t room_for(std::size_t entries) { return std::bit_ceil(entries); }
+  /// Keeps a sequence that holds no block, unless enough are kept.
+  void keep(Node node);
+  /// One with room for as many entries; empty where there is none.
+  Node take(std::size_t entries);
+
+ private:
+  static constexpr std::size_t kMost = 512, kMostEntries = std::size_t{1} << 18;
+
+  static std::size_t room(const Node& node) { return std::bit_floor(node.mapped().groups.front().visible.capacity()); }
+
+  std::vector<Node> nodes_;
+  std::size_t num_entries_ = 0;  // of all
 };
 
 struct PagedKvCache::Impl {
@@ -58,6 +83,7 @@ struct PagedKvCache::Impl {
   int global_group = -1;                            // the one without a window; -1: all have one
   std::vector<std::pair<int, int>> layer_places;    // [layers] group, index in the group
   std::unordered_map<SequenceId, SequenceState> sequences;
+  SpareSequences spares;
   SequenceId next_id = 0;
   WriteKvFn write_token = nullptr;  // of the element type
   std::uint64_t hits = 0, misses = 0, copies = 0;
@@ -70,6 +96,7 @@ struct PagedKvCache::Impl {
   int num_layers() const { return static_cast<int>(layer_places.size()); }
 
   void make_prefix_caches();
+  void reserve_entries(SequenceState& sequence, std::size_t entries) const;
   bool publishes() const { return groups.front()->prefix != nullptr; }
   Needed needed(const SequenceState& sequence, int g, std::int64_t first, std::int64_t end) const;
   KvResult<void> check_room(SequenceId id, const SequenceState& sequence, int g, std::int64_t first,

@@ -21,6 +21,12 @@ class StreamDecoder {
   explicit StreamDecoder(const Tokenizer& tokenizer, std::optional<TokenId> previous = std::nullopt)
       : tokenizer_(&tokenizer), previous_(previous) {}
 
+  /// Begins another stream, in the same memory.
+  void restart(std::optional<TokenId> previous) {
+    previous_ = previous;
+    pending_.clear();
+  }
+
   /// Text and true bytes that became final; valid until the next call.
   struct Piece {
     std::string_view text;   // valid UTF-8; invalid sequences as U+FFFD (one per maximal subpart, as Unicode advises)

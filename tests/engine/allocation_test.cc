@@ -2,6 +2,8 @@
 // cannot be kept for want of memory: by letting it fail.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "engine/test_engine.h"
 #include "octavo/token_stream.h"
 #include "replaced_new.h"
@@ -9,7 +11,9 @@
 namespace octavo {
 namespace {
 
+using test::allocations_left;
 using test::make_request;
+using test::num_allocated_bytes;
 using test::num_allocations;
 using test::out_of_memory;
 using test::TestEngine;
@@ -57,6 +61,68 @@ TEST(EngineAllocations, StepsAllocateNothingAfterWarmUp) {
       EXPECT_GT(engine->stats().kv.copies, 0U);
     }
   }
+}
+
+/// Bytes that the engine takes for a request that waits.
+long bytes_of_waiting(int num_choices) {
+  TestEngine engine({.runner = {.num_blocks = 4096}, .max_context = 8000, .limits = {.max_sequences = 128}});
+  EXPECT_TRUE(engine->submit(make_request(4, 10, 1), {}));  // what the first one of all takes
+  Request request = make_request(4000, 100, 2);
+  request.num_choices = num_choices;
+  const long before = num_allocated_bytes.load();
+  EXPECT_TRUE(engine->submit(std::move(request), {}));
+  return num_allocated_bytes.load() - before;
+}
+
+TEST(EngineAllocations, WaitingForManyChoicesTakesNoMoreThanForOne) {
+  const long one = bytes_of_waiting(1), many = bytes_of_waiting(128);
+  EXPECT_LT(one, 100'000) << "of 4000 tokens, of which the caller has made the list";
+  EXPECT_LT(many - one, 128 * 64) << "places in lists, and nothing of the prompt";
+}
+
+/// The last events of a request with choices that begin in a step in which one allocation fails, and of another that
+/// runs beside it.
+struct Ends {
+  std::array<FinishReason, 4> choices = {};
+  FinishReason other = FinishReason::kNone;
+  int num_other = 0;
+  bool failed = false;
+};
+Ends ends_with_failed_allocation(long allocation) {
+  TestEngine engine({.runner = {.num_blocks = 40}, .max_context = 200});
+  Ends ends;
+  EXPECT_TRUE(engine->submit(make_request(6, 30, 1), [&](const TokenEvent& event) {
+    ++ends.num_other;
+    ends.other = event.finish;
+  }));
+  engine->step();
+  Request request = make_request(6, 30, 2);
+  request.num_choices = 4;
+  EXPECT_TRUE(engine->submit(std::move(request), [&](const TokenEvent& event) {
+    if (event.finish != FinishReason::kNone) ends.choices.at(event.choice) = event.finish;
+  }));
+  allocations_left = allocation;
+  engine->step();
+  ends.failed = allocations_left < 0;
+  allocations_left = -1;
+  EXPECT_TRUE(engine->check_integrity());
+  engine->run();
+  EXPECT_TRUE(engine.all_blocks_free());
+  return ends;
+}
+
+TEST(EngineAllocations, ChoicesThatFindNoMemoryAsTheyBeginEndTheirRequestAndNothingElse) {
+  int num_failures = 0;
+  for (bool failed = true; failed; num_failures += failed ? 1 : 0) {
+    const Ends ends = ends_with_failed_allocation(num_failures);
+    failed = ends.failed;
+    const FinishReason expected = failed ? FinishReason::kFailed : FinishReason::kLength;
+    for (const FinishReason finish : ends.choices) EXPECT_EQ(finish, expected) << "allocation " << num_failures;
+    EXPECT_EQ(ends.other, FinishReason::kLength) << "allocation " << num_failures;
+    EXPECT_EQ(ends.num_other, 30);
+    ASSERT_LT(num_failures, 1000);
+  }
+  EXPECT_GT(num_failures, 4);
 }
 
 TEST(EngineAllocations, AStreamWhoseEventsCannotBeKeptEndsAsFailedAndTheEngineGoesOn) {

@@ -37,8 +37,9 @@ class Harness {
   Harness(const Scheduler::Limits& limits, const Cache& cache, const CostModel* cost = nullptr)
       : kv_(make_cache(cache)), scheduler_(limits, *kv_, cost) {}
 
-  /// Prompts are all different, unless they are given the same first token.
-  Sequence& add(int prompt_tokens, int generated_tokens, int first_token = -1, int priority = 0) {
+  /// Prompts are all different, unless they are given the same first token. The owner's name must last.
+  Sequence& add(int prompt_tokens, int generated_tokens, int first_token = -1, int priority = 0,
+                std::string_view owner = {}, int num_forks = 0) {
     auto sequence = std::make_unique<Sequence>();
     sequence->id = next_id_++;
     sequence->tokens.reserve(static_cast<std::size_t>(prompt_tokens + generated_tokens));
@@ -46,6 +47,8 @@ class Harness {
     sequence->tokens[0] = first_token >= 0 ? first_token : 1000 + static_cast<TokenId>(sequence->id);
     sequence->prompt_tokens = prompt_tokens;
     sequence->priority = priority;
+    sequence->owner = owner;
+    sequence->num_forks = num_forks;
     sequence->prompt_logits_from = prompt_tokens;
     sequence->max_cached = prompt_tokens + generated_tokens - 1;
     sequence->kv = kv_->create_sequence(sequence->max_cached);

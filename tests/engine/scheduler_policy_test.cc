@@ -172,6 +172,21 @@ TEST(TimeBudget, WhereNobodyWaitsForATokenAStepMayTakeLonger) {
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 76)));  // 80 ms
 }
 
+TEST(TimeBudget, RowsOfAPromptWhoseLogitsAreWantedCountWithTheirLogits) {
+  CostModel cost({});  // a step 1 ms, a row 1 ms, a row of logits 3 ms
+  for (int i = 0; i < 50; ++i)
+    for (const auto& [rows, logits] : {std::pair{1, 1}, {4, 1}, {16, 16}, {64, 1}, {64, 64}, {200, 1}})
+      cost.observe(cost.work(0, rows, logits), 1.0 + rows + 3 * logits);
+  Harness harness({.max_step_tokens = 512, .max_sequences = 8, .step_ms = 50}, {.num_blocks = 256}, &cost);
+  harness.add(2, 100);
+  harness.step();
+  harness.add(300, 3).prompt_logits_from = 0;
+  // The step and the decode row take 5 ms. What is left has room for 11 rows with logits, 8 of them in whole blocks.
+  EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 1), Pair(2, 8)));
+  EXPECT_EQ(harness.scheduler().work().logit_rows, 9);
+  EXPECT_LE(cost.predict_ms(harness.scheduler().work()), 50);
+}
+
 TEST(TimeBudget, WhereDecodesAloneTakeLongerAPromptStillGetsABlockAStep) {
   const CostModel cost = make_cost();
   Harness harness({.max_step_tokens = 64, .max_sequences = 32, .step_ms = 5}, {.num_blocks = 256}, &cost);

@@ -47,6 +47,7 @@ Request random_request(const Action& action, int context, int seats) {
   request.cache_domain = action.shared % 5 == 0 ? "another" : "";
   request.num_choices = action.shared % 7 < 3 ? 1 + static_cast<int>(action.shared / 7) % std::min(4, seats) : 1;
   request.priority = static_cast<int>(action.shared % 13) / 4 - 1;
+  request.owner = std::string(action.shared / 2 % 4, 'o');  // one of four
   request.first_choice = action.shared % 11 == 0 ? 1000 : 0;
   return request;
 }

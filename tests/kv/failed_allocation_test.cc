@@ -13,6 +13,7 @@ namespace octavo {
 namespace {
 
 using test::allocations_left;
+using test::num_allocations;
 
 struct Call {
   const char* name;
@@ -79,6 +80,33 @@ TEST(FailedAllocation, OfAnyCallLeavesTheBooksInOrder) {
   for (const Call& call : calls())
     for (long allocation = 0; survives(call, allocation) && !::testing::Test::HasFailure(); ++allocation) ++failures;
   EXPECT_GE(failures, 16);
+}
+
+TEST(SpareSequences, BeginningOneOfAboutTheSizeOfADroppedOneAllocatesNothingAndFindsNothing) {
+  const std::vector<float> floats(36, 1.0F);
+  const auto cache = *PagedKvCache::create({.type = KvType::kF32,
+                                            .block_size = 4,
+                                            .num_kv_heads = 1,
+                                            .head_dim = 2,
+                                            .layer_windows = {0, 8},
+                                            .num_blocks = 64});
+  const SequenceId dropped = cache->create_sequence(200);
+  for (int layer = 0; layer < 2; ++layer) EXPECT_TRUE(cache->write_kv(dropped, layer, 0, floats, floats, 18));
+  cache->commit(dropped, 18);
+  ASSERT_TRUE(cache->drop_sequence(dropped));
+  const long before = num_allocations;
+  const SequenceId next = cache->create_sequence(150);
+  EXPECT_EQ(num_allocations, before);
+  EXPECT_NE(next, dropped);
+  EXPECT_FALSE(cache->has_sequence(dropped));
+  for (int group = 0; group < 2; ++group) {
+    EXPECT_EQ(cache->sequence_length(next, group), 0);
+    EXPECT_EQ(cache->token_capacity(next, group), 0);
+    EXPECT_EQ(cache->table(next, group).first_held(), 0);
+  }
+  std::vector<float> key(2), value(2);
+  EXPECT_FALSE(cache->read_kv(next, 0, 0, key, value));
+  EXPECT_TRUE(cache->check_integrity());
 }
 
 }  // namespace
