@@ -149,6 +149,12 @@ std::string check(const Tokenizer& tokenizer, std::string_view text, bool parse_
   streamed += decoder.flush().bytes;
   const std::string decoded = tokenizer.decode(*ids);
   require(streamed == decoded);
+  for (const std::size_t most : {ids->size(), ids->size() / 2}) {
+    const auto limited =
+        tokenizer.encode(text, {.add_special = false, .parse_special = parse_special, .max_tokens = most});
+    require(limited.has_value() == (most == 0 || ids->size() <= most));
+    require(!limited || *limited == *ids);
+  }
   return decoded;
 }
 

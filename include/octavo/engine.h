@@ -188,6 +188,8 @@ using TokenCallback = std::function<void(const TokenEvent&)>;
 struct TokenizeOptions {
   bool add_special = true;    // BOS/EOS as the file says, unless the text already begins with BOS
   bool parse_special = true;  // control tokens written in the text become those tokens
+  /// A text of more is refused as kContextOverflow, and costs no more than one of so many. 0: any number.
+  std::size_t max_tokens = 0;
 };
 
 struct ChatMessage {
@@ -302,9 +304,13 @@ class Engine {
   virtual Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const = 0;
   /// The bytes of the tokens; control tokens give their text, ids that the vocabulary lacks nothing.
   virtual std::string detokenize(std::span<const TokenId> tokens) const = 0;
-  /// The prompt of a conversation, ending where the assistant begins. Error: the model's template is missing or
-  /// unknown.
-  virtual Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages) const = 0;
+  /// The prompt of a conversation, ending where the assistant begins. Errors: the model's template is missing or
+  /// unknown; more tokens than `max_tokens`, if that is not 0 (as in TokenizeOptions).
+  virtual Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
+                                                           std::size_t max_tokens) const = 0;
+  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages) const {
+    return apply_chat_template(messages, 0);
+  }
   /// Sampling settings that the model's file asks for (general.sampling.*), over `defaults`.
   virtual SamplingParams default_sampling(SamplingParams defaults) const = 0;
 

@@ -310,8 +310,9 @@ std::string EngineImpl::detokenize(std::span<const TokenId> tokens) const {
   return parts_.tokenizer->decode(known);
 }
 
-Result<std::vector<TokenId>> EngineImpl::apply_chat_template(std::span<const ChatMessage> messages) const {
-  return parts_.tokenizer->apply_chat_template(messages);
+Result<std::vector<TokenId>> EngineImpl::apply_chat_template(std::span<const ChatMessage> messages,
+                                                             std::size_t max_tokens) const {
+  return parts_.tokenizer->apply_chat_template(messages, max_tokens);
 }
 
 SamplingParams EngineImpl::default_sampling(SamplingParams defaults) const {

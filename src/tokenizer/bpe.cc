@@ -89,6 +89,14 @@ std::uint32_t Bpe::rank(TokenId left, TokenId right) const {
   return pair == end || pair->right != right ? kNoRank : pair->rank;
 }
 
+bool Bpe::lacks_bytes() const {
+  for (unsigned byte = 0; byte < byte_tokens_.size(); ++byte) {
+    const bool never_in_utf8 = byte == 0xC0 || byte == 0xC1 || byte >= 0xF5;
+    if (byte_tokens_[byte] < 0 && !never_in_utf8) return true;
+  }
+  return false;
+}
+
 void Bpe::encode(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const {
   if (!whole_words_.empty()) {
     if (const auto entry = whole_words_.find(std::string(word)); entry != whole_words_.end()) {

@@ -104,8 +104,10 @@ struct FreeMatchContext {
   void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
 };
 
+}  // namespace
+
 /// What one thread needs to run patterns, with limits for a text of `size` bytes.
-struct Matcher {
+struct PreTokenizer::Matcher {
   explicit Matcher(std::size_t size)
       : data(pcre2_match_data_create(1, nullptr)), context(pcre2_match_context_create(nullptr)) {
     if (!data || !context) throw std::bad_alloc();
@@ -117,36 +119,6 @@ struct Matcher {
   std::unique_ptr<pcre2_match_data, FreeMatchData> data;
   std::unique_ptr<pcre2_match_context, FreeMatchContext> context;
 };
-
-/// Appends to `ends` the ends of matches and of the gaps between them, in text[begin, end).
-Result<void> cut(const pcre2_code* code, const Matcher& matcher, std::string_view text, std::uint32_t begin,
-                 std::uint32_t end, std::vector<std::uint32_t>& ends) {
-  const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data()) + begin;
-  const std::uint32_t size = end - begin;
-  std::uint32_t position = 0;
-  while (position < size) {
-    const int found =
-        pcre2_match(code, subject, size, position, PCRE2_NO_UTF_CHECK, matcher.data.get(), matcher.context.get());
-    if (found == PCRE2_ERROR_NOMATCH) {
-      ends.push_back(end);
-      return {};
-    }
-    if (found < 0) {
-      std::array<PCRE2_UCHAR, 128> message{};
-      pcre2_get_error_message(found, message.data(), message.size());
-      return fail("cutting text into words failed at byte {} of {}: {}", begin + position, text.size(),
-                  reinterpret_cast<const char*>(message.data()));
-    }
-    const PCRE2_SIZE* match = pcre2_get_ovector_pointer(matcher.data.get());
-    OCTAVO_CHECK(match[0] >= position && match[1] > match[0] && match[1] <= size);
-    if (match[0] > position) ends.push_back(begin + static_cast<std::uint32_t>(match[0]));
-    position = static_cast<std::uint32_t>(match[1]);
-    ends.push_back(begin + position);
-  }
-  return {};
-}
-
-}  // namespace
 
 void PreTokenizer::FreeCode::operator()(pcre2_real_code_8* code) const { pcre2_code_free(code); }
 
@@ -177,22 +149,54 @@ Result<PreTokenizer> PreTokenizer::create(std::string_view name) {
   return result;
 }
 
-Result<std::vector<std::uint32_t>> PreTokenizer::split(std::string_view text) const {
-  OCTAVO_CHECK(text.size() <= std::numeric_limits<std::uint32_t>::max());
-  if (text.empty()) return std::vector<std::uint32_t>{};
-  const Matcher matcher(text.size());
-  std::vector<std::uint32_t> pieces{static_cast<std::uint32_t>(text.size())};
-  for (const Code& stage : stages_) {
-    std::vector<std::uint32_t> ends;
-    ends.reserve(pieces.size());
-    std::uint32_t begin = 0;
-    for (const std::uint32_t end : pieces) {
-      OCTAVO_TRY_VOID(cut(stage.get(), matcher, text, begin, end, ends));
-      begin = end;
+// A stage's pieces, which are its matches and the gaps between them, are cut by the next stage.
+Result<bool> PreTokenizer::cut(std::size_t stage, const Matcher& matcher, std::string_view text, std::uint32_t begin,
+                               std::uint32_t end, const Visit& visit) const {
+  if (stage == stages_.size()) return visit(begin, end);
+  const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data()) + begin;
+  const std::uint32_t size = end - begin;
+  std::uint32_t position = 0;
+  while (position < size) {
+    const int found = pcre2_match(stages_[stage].get(), subject, size, position, PCRE2_NO_UTF_CHECK, matcher.data.get(),
+                                  matcher.context.get());
+    if (found == PCRE2_ERROR_NOMATCH) return cut(stage + 1, matcher, text, begin + position, end, visit);
+    if (found < 0) {
+      std::array<PCRE2_UCHAR, 128> message{};
+      pcre2_get_error_message(found, message.data(), message.size());
+      return fail("cutting text into words failed at byte {} of {}: {}", begin + position, text.size(),
+                  reinterpret_cast<const char*>(message.data()));
     }
-    pieces = std::move(ends);
+    const PCRE2_SIZE* match = pcre2_get_ovector_pointer(matcher.data.get());
+    OCTAVO_CHECK(match[0] >= position && match[1] > match[0] && match[1] <= size);
+    // The next stage's matches are written over these.
+    const auto match_begin = static_cast<std::uint32_t>(match[0]);
+    const auto match_end = static_cast<std::uint32_t>(match[1]);
+    if (match_begin > position) {
+      OCTAVO_TRY(const bool goes_on, cut(stage + 1, matcher, text, begin + position, begin + match_begin, visit));
+      if (!goes_on) return false;
+    }
+    OCTAVO_TRY(const bool goes_on, cut(stage + 1, matcher, text, begin + match_begin, begin + match_end, visit));
+    if (!goes_on) return false;
+    position = match_end;
   }
-  return pieces;
+  return true;
+}
+
+Result<void> PreTokenizer::for_each_word(std::string_view text, const Visit& visit) const {
+  OCTAVO_CHECK(text.size() <= std::numeric_limits<std::uint32_t>::max());
+  if (text.empty()) return {};
+  const Matcher matcher(text.size());
+  OCTAVO_TRY_VOID(cut(0, matcher, text, 0, static_cast<std::uint32_t>(text.size()), visit));
+  return {};
+}
+
+Result<std::vector<std::uint32_t>> PreTokenizer::split(std::string_view text) const {
+  std::vector<std::uint32_t> ends;
+  OCTAVO_TRY_VOID(for_each_word(text, [&ends](std::uint32_t, std::uint32_t end) {
+    ends.push_back(end);
+    return true;
+  }));
+  return ends;
 }
 
 }  // namespace octavo

@@ -5,7 +5,9 @@
 // Owned by the Tokenizer; immutable, any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -27,8 +29,14 @@ class PreTokenizer {
   /// BOS is added where the file has no tokenizer.ggml.add_bos_token.
   bool add_bos() const { return add_bos_; }
 
-  /// Ends of the words of `text`, in order; the last is the size of `text`, and every byte belongs to a word. `text` is
-  /// well-formed UTF-8 of less than 4 GiB. Error: PCRE2 met one of its limits.
+  /// Called with a word's begin and end; false: no further word is wanted.
+  using Visit = std::function<bool(std::uint32_t begin, std::uint32_t end)>;
+
+  /// Cuts `text` and shows each word as soon as it is known, so that one who stops early pays for what was seen only.
+  /// Words come in order, and every byte belongs to one. `text` is well-formed UTF-8 of less than 4 GiB. Error: PCRE2
+  /// met one of its limits.
+  Result<void> for_each_word(std::string_view text, const Visit& visit) const;
+  /// The words' ends; the last is the size of `text`.
   Result<std::vector<std::uint32_t>> split(std::string_view text) const;
 
  private:
@@ -36,8 +44,12 @@ class PreTokenizer {
     void operator()(pcre2_real_code_8* code) const;
   };
   using Code = std::unique_ptr<pcre2_real_code_8, FreeCode>;
+  struct Matcher;
 
   PreTokenizer() = default;
+  /// text[begin, end) by the stages from `stage` on. False: visit() wants no more.
+  Result<bool> cut(std::size_t stage, const Matcher& matcher, std::string_view text, std::uint32_t begin,
+                   std::uint32_t end, const Visit& visit) const;
   static Code compile(std::string_view pattern);
 
   std::vector<Code> stages_;  // each cuts the pieces of the one before

@@ -11,6 +11,7 @@
 #include "tokenizer/special_tokens.h"
 #include "tokenizer/spm.h"
 #include "tokenizer/template_tokens.h"
+#include "tokenizer/token_bound.h"
 #include "tokenizer/utf8.h"
 #include "tokenizer/vocab.h"
 
@@ -23,6 +24,13 @@ constexpr std::string_view kAddEosKey = "tokenizer.ggml.add_eos_token";
 constexpr std::string_view kAddSpacePrefixKey = "tokenizer.ggml.add_space_prefix";
 // Token and byte offsets are 32-bit; the space that becomes U+2581 grows by a factor of three, a broken byte too.
 constexpr std::size_t kMaxTextBytes = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) / 3 - 1;
+constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();  // of tokens
+// An overlong form of a character in a broken text, which is written back in its shortest.
+constexpr std::size_t kLongestOverlong = 4;
+
+std::unexpected<Error> too_many(std::size_t max_tokens) {
+  return fail_as(ErrorKind::kContextOverflow, "found more than {} tokens, expected at most as many", max_tokens);
+}
 
 struct ByteLevelBpe {
   PreTokenizer pre_tokenizer;
@@ -61,6 +69,7 @@ struct Tokenizer::Impl {
   std::variant<ByteLevelBpe, Spm> algorithm;
   SpecialTokens all_special;   // control and user-defined tokens
   SpecialTokens user_defined;  // those of them that are looked for in any text, a message's content as well
+  TokenBound bound;
   bool add_bos = false;
   bool add_eos = false;
   bool add_space_prefix = false;
@@ -70,9 +79,13 @@ struct Tokenizer::Impl {
   Result<void> read_flags(const GgufFile& gguf, bool default_add_bos);
   void collect_special_tokens();
   const SpecialTokens& special(bool parse_special) const { return parse_special ? all_special : user_defined; }
-  Result<void> encode_fragments(std::span<const Fragment> fragments, std::vector<TokenId>& ids) const;
-  Result<void> encode_bpe(const ByteLevelBpe& algorithm, std::string_view text, Bpe::Scratch& scratch,
-                          std::vector<TokenId>& ids) const;
+  /// The texts together are more than `max_tokens` tokens for certain.
+  bool are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const;
+  /// Each of these ends with an error at a cost that `max_tokens` bounds, once `ids` are more.
+  Result<void> encode_fragments(std::span<const Fragment> fragments, std::size_t max_tokens,
+                                std::vector<TokenId>& ids) const;
+  Result<void> encode_bpe(const ByteLevelBpe& algorithm, std::string_view text, std::size_t max_tokens,
+                          Bpe::Scratch& scratch, std::vector<TokenId>& ids) const;
   void add_bos_unless_there(std::vector<TokenId>& ids) const;
 };
 
@@ -107,10 +120,13 @@ Result<Tokenizer> Tokenizer::load(const GgufFile& file) {
     default_add_bos = true;
     algorithm = std::move(spm);
   }
+  const auto* bpe = std::get_if<ByteLevelBpe>(&*algorithm);
+  const TokenBound bound(vocab, bpe != nullptr && bpe->bpe.lacks_bytes());
   auto impl = std::make_unique<Impl>(Impl{.vocab = std::move(vocab),
                                           .algorithm = std::move(*algorithm),
                                           .all_special = {},
                                           .user_defined = {},
+                                          .bound = bound,
                                           .file = file.path().string(),
                                           .chat_template = ChatTemplate::load(file)});
   OCTAVO_TRY_VOID(impl->read_flags(file, default_add_bos));
@@ -141,35 +157,46 @@ void Tokenizer::Impl::collect_special_tokens() {
   }
 }
 
-Result<void> Tokenizer::Impl::encode_bpe(const ByteLevelBpe& bpe, std::string_view text, Bpe::Scratch& scratch,
-                                         std::vector<TokenId>& ids) const {
+bool Tokenizer::Impl::are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const {
+  std::size_t num_bytes = 0;
+  for (const std::string_view text : texts) num_bytes += text.size();
+  if (num_bytes / bound.longest() <= max_tokens) return false;
+  for (const std::string_view text : texts)
+    if (!is_valid_utf8(text)) num_bytes -= text.size() - text.size() / kLongestOverlong;
+  return num_bytes / bound.longest() > max_tokens;
+}
+
+Result<void> Tokenizer::Impl::encode_bpe(const ByteLevelBpe& bpe, std::string_view text, std::size_t max_tokens,
+                                         Bpe::Scratch& scratch, std::vector<TokenId>& ids) const {
   RepairedText repaired;
   if (!is_valid_utf8(text)) {
     repaired = repair_utf8(text);
     text = repaired.text;
   }
-  OCTAVO_TRY(const auto ends, repaired.has_surrogates ? bpe.pre_tokenizer.split(without_surrogates(repaired.text))
-                                                      : bpe.pre_tokenizer.split(text));
-  std::size_t begin = 0;
-  for (const std::uint32_t end : ends) {
+  if (bound.exceeds(text, max_tokens - ids.size())) return too_many(max_tokens);
+  const auto add_word = [&](std::uint32_t begin, std::uint32_t end) {
     bpe.bpe.encode(text.substr(begin, end - begin), scratch, ids);
-    begin = end;
-  }
-  return {};
+    return ids.size() <= max_tokens;
+  };
+  if (repaired.has_surrogates) return bpe.pre_tokenizer.for_each_word(without_surrogates(repaired.text), add_word);
+  return bpe.pre_tokenizer.for_each_word(text, add_word);
 }
 
-Result<void> Tokenizer::Impl::encode_fragments(std::span<const Fragment> fragments, std::vector<TokenId>& ids) const {
+Result<void> Tokenizer::Impl::encode_fragments(std::span<const Fragment> fragments, std::size_t max_tokens,
+                                               std::vector<TokenId>& ids) const {
   Bpe::Scratch scratch;
   bool after_special = true;  // the start counts as such
   for (const Fragment& fragment : fragments) {
     if (fragment.token >= 0) {
       ids.push_back(fragment.token);
     } else if (const auto* bpe = std::get_if<ByteLevelBpe>(&algorithm)) {
-      OCTAVO_TRY_VOID(encode_bpe(*bpe, fragment.text, scratch, ids));
+      OCTAVO_TRY_VOID(encode_bpe(*bpe, fragment.text, max_tokens, scratch, ids));
     } else {
       const std::string escaped = escape_spaces(fragment.text, add_space_prefix && after_special);
+      if (bound.exceeds(escaped, max_tokens - ids.size())) return too_many(max_tokens);
       std::get<Spm>(algorithm).encode(vocab, escaped, ids);
     }
+    if (ids.size() > max_tokens) return too_many(max_tokens);
     after_special = fragment.token >= 0;
   }
   return {};
@@ -190,12 +217,15 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const Toke
   if (text.size() > kMaxTextBytes) {
     return fail("the text has {} bytes; at most {} can be tokenized at once", text.size(), kMaxTextBytes);
   }
+  const std::size_t max_tokens = options.max_tokens == 0 ? kAnyNumber : options.max_tokens;
+  if (impl_->are_too_long({&text, 1}, max_tokens)) return too_many(max_tokens);
   std::vector<TokenId> ids;
-  OCTAVO_TRY_VOID(impl_->encode_fragments(impl_->special(options.parse_special).split(text), ids));
+  OCTAVO_TRY_VOID(impl_->encode_fragments(impl_->special(options.parse_special).split(text), max_tokens, ids));
   if (options.add_special) {
     impl_->add_bos_unless_there(ids);
     if (impl_->add_eos) ids.push_back(*impl_->vocab.eos());
   }
+  if (ids.size() > max_tokens) return too_many(max_tokens);
   return ids;
 }
 
@@ -229,9 +259,15 @@ bool Tokenizer::is_end_of_generation(TokenId id) const { return impl_->vocab.is_
 std::optional<TokenId> Tokenizer::bos() const { return impl_->vocab.bos(); }
 std::optional<TokenId> Tokenizer::eos() const { return impl_->vocab.eos(); }
 
-Result<std::vector<TokenId>> Tokenizer::apply_chat_template(std::span<const ChatMessage> messages) const {
+Result<std::vector<TokenId>> Tokenizer::apply_chat_template(std::span<const ChatMessage> messages,
+                                                            std::size_t max_tokens) const {
   if (!impl_->chat_template) return std::unexpected(impl_->chat_template.error());
   if (messages.empty()) return fail("a conversation needs at least one message");
+  if (max_tokens == 0) max_tokens = kAnyNumber;
+  if (messages.size() > max_tokens) return too_many(max_tokens);  // each is at least one
+  std::vector<std::string_view> contents;
+  for (const ChatMessage& message : messages) contents.emplace_back(message.content);
+  if (impl_->are_too_long(contents, max_tokens)) return too_many(max_tokens);
 
   // Special tokens come from the template's text alone. What stands between two of them, be it the template's or a
   // message's, is one run of text, so that words form across the seam as they did in training.
@@ -266,8 +302,9 @@ Result<std::vector<TokenId>> Tokenizer::apply_chat_template(std::span<const Chat
   }
   add_run(text.size());
   std::vector<TokenId> ids;
-  OCTAVO_TRY_VOID(impl_->encode_fragments(fragments, ids));
+  OCTAVO_TRY_VOID(impl_->encode_fragments(fragments, max_tokens, ids));
   impl_->add_bos_unless_there(ids);
+  if (ids.size() > max_tokens) return too_many(max_tokens);
   return ids;
 }
 

@@ -33,7 +33,8 @@ class Tokenizer {
   int vocab_size() const;
 
   /// Ids of `text`, which may hold any bytes. See TokenizeOptions for BOS/EOS and control tokens. Errors: text of 2 GiB
-  /// or more, or a limit of the pattern matcher, which bounded texts do not meet.
+  /// or more; more tokens than options.max_tokens (kContextOverflow); a limit of the pattern matcher, which bounded
+  /// texts do not meet.
   /// Byte-level vocabularies know characters only: a byte that is part of none counts as U+FFFD.
   Result<std::vector<TokenId>> encode(std::string_view text, const TokenizeOptions& options) const;
 
@@ -55,8 +56,9 @@ class Tokenizer {
   std::optional<TokenId> eos() const;
 
   /// Prompt of a conversation by the file's chat template; content is never parsed for control tokens. Errors: no
-  /// message; a template that is missing or unknown.
-  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages) const;
+  /// message; a template that is missing or unknown; more tokens than max_tokens (kContextOverflow), if that is not 0.
+  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
+                                                   std::size_t max_tokens = 0) const;
 
  private:
   struct Impl;

@@ -116,10 +116,12 @@ class ScriptedEngine final : public Engine {
   }
 
   /// One token a byte.
-  Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions&) const override {
+  Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override {
     ++script_.num_tokenized;
     while (script_.tokenizing_held) std::this_thread::sleep_for(script_.step_time);
     std::vector<TokenId> tokens;
+    if (options.max_tokens > 0 && text.size() > options.max_tokens)
+      return fail_as(ErrorKind::kContextOverflow, "too many tokens");
     for (const char c : text) tokens.push_back(static_cast<unsigned char>(c));
     return tokens;
   }
@@ -128,10 +130,11 @@ class ScriptedEngine final : public Engine {
     for (const TokenId id : tokens) text.append(script_.bytes_per_token, static_cast<char>(id));
     return text;
   }
-  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages) const override {
+  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
+                                                   std::size_t max_tokens) const override {
     std::string text;
     for (const ChatMessage& message : messages) text += message.content;
-    return tokenize(text, {});
+    return tokenize(text, {.max_tokens = max_tokens});
   }
   SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
 

@@ -4,8 +4,10 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "octavo/engine.h"
 
 namespace octavo::test {
@@ -44,7 +46,7 @@ class TextEngine final : public Engine {
       tokens.push_back(id);
       text.remove_prefix(bytes_of(id).size());
     }
-    return tokens;
+    return within(options.max_tokens, std::move(tokens));
   }
   std::string detokenize(std::span<const TokenId> tokens) const override {
     std::string text;
@@ -52,18 +54,23 @@ class TextEngine final : public Engine {
     return text;
   }
   /// BOS, then "role:content;" of each message.
-  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages) const override {
+  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
+                                                   std::size_t max_tokens) const override {
     std::vector<TokenId> tokens = {kBos};
     for (const ChatMessage& message : messages) {
       for (const char c : message.role + ":" + message.content + ";") tokens.push_back(static_cast<unsigned char>(c));
     }
-    return tokens;
+    return within(max_tokens, std::move(tokens));
   }
   SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
 
   bool adds_bos = false;
 
  private:
+  static Result<std::vector<TokenId>> within(std::size_t max_tokens, std::vector<TokenId> tokens) {
+    if (max_tokens > 0 && tokens.size() > max_tokens) return fail_as(ErrorKind::kContextOverflow, "too many tokens");
+    return tokens;
+  }
   static std::string bytes_of(TokenId id) {
     return id < 256 ? std::string(1, static_cast<char>(id))
                     : std::string(kWords.at(static_cast<std::size_t>(id - 256)));

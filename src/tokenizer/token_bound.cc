@@ -1,0 +1,52 @@
+#include "tokenizer/token_bound.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "tokenizer/byte_level.h"
+
+namespace octavo {
+
+TokenBound::TokenBound(const Vocab& vocab, bool gives_nothing) {
+  if (gives_nothing) {
+    longest_ = std::numeric_limits<std::size_t>::max();
+    longest_with_.fill(longest_);
+    return;
+  }
+  longest_with_.fill(1);
+  const ByteAlphabet alphabet;
+  std::string decoded;
+  for (TokenId id = 0; id < vocab.size(); ++id) {
+    decoded.clear();
+    const bool is_word = vocab.model() == TokenizerModel::kBpe && alphabet.decode(vocab.text(id), decoded);
+    if (is_word) add(decoded);
+    if (!is_word || vocab.is_control(id) || vocab.is_user_defined(id)) add(vocab.text(id));
+  }
+}
+
+void TokenBound::add(std::string_view token) {
+  if (token.empty()) return;
+  std::size_t& longest_of_byte = longest_with_[static_cast<unsigned char>(token.front())];
+  longest_of_byte = std::max(longest_of_byte, token.size());
+  longest_ = std::max(longest_, token.size());
+}
+
+// The fewest steps from the text's begin to its end, where a step from a place is at most as long as the longest token
+// that begins with the byte there.
+bool TokenBound::exceeds(std::string_view text, std::size_t max_tokens) const {
+  std::size_t num_steps = 0;
+  std::size_t end = 0;       // within num_steps steps
+  std::size_t farthest = 0;  // within one more
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t step = longest_with_[static_cast<unsigned char>(text[i])];
+    farthest = std::max(farthest, step >= text.size() - i ? text.size() : i + step);
+    if (i < end) continue;
+    if (++num_steps > max_tokens) return true;
+    end = farthest;
+    if (end == text.size()) return false;
+  }
+  return false;
+}
+
+}  // namespace octavo
