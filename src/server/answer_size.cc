@@ -11,11 +11,18 @@ constexpr std::uint64_t kTextBytes = 5;
 constexpr std::uint64_t kChatTokenBytes = 90, kChatAlternativeBytes = 70;
 constexpr std::uint64_t kCompletionTokenBytes = 50, kCompletionAlternativeBytes = 20;
 
-std::uint64_t token_bytes(const CompletionCall& call) {
-  if (call.num_logprobs < 0) return kTextBytes;
+constexpr std::uint64_t kIdBytes = 7;  // six digits and a comma
+
+// Beside an echoed prompt's text, its log-probabilities spell each token as one of a list and as a key of its
+// alternatives.
+constexpr std::uint64_t kSpellings = 3;
+
+/// Beside a token's text.
+std::uint64_t logprob_bytes(const CompletionCall& call) {
+  if (call.num_logprobs < 0) return 0;
   const auto num_alternatives = static_cast<std::uint64_t>(call.num_logprobs);
-  return kTextBytes + (call.is_chat ? kChatTokenBytes + num_alternatives * kChatAlternativeBytes
-                                    : kCompletionTokenBytes + num_alternatives * kCompletionAlternativeBytes);
+  return call.is_chat ? kChatTokenBytes + num_alternatives * kChatAlternativeBytes
+                      : kCompletionTokenBytes + num_alternatives * kCompletionAlternativeBytes;
 }
 
 constexpr std::string_view kAdvice =
@@ -28,10 +35,14 @@ ApiError too_large(std::string message) {
 
 }  // namespace
 
-void AnswerSize::add(std::uint64_t prompt_tokens, std::uint64_t max_tokens) {
-  std::uint64_t num_tokens = call_.stream ? 0 : max_tokens;
-  if (call_.echo) num_tokens += prompt_tokens;
-  bytes_ += num_tokens * static_cast<std::uint64_t>(call_.n) * token_bytes(call_);
+void AnswerSize::add(const EchoedPrompt& prompt, std::uint64_t max_tokens) {
+  const std::uint64_t num_made = call_.stream ? 0 : max_tokens;
+  std::uint64_t of_choice = num_made * (kTextBytes + logprob_bytes(call_));
+  if (call_.echo)
+    of_choice +=
+        prompt.num_bytes * (call_.num_logprobs < 0 ? 1 : kSpellings) + prompt.num_tokens * logprob_bytes(call_);
+  if (call_.return_token_ids && !call_.stream) of_choice += (prompt.num_tokens + num_made) * kIdBytes;
+  bytes_ += of_choice * static_cast<std::uint64_t>(call_.n);
 }
 
 std::optional<ApiError> check_answer_size(const AnswerSize& size, std::uint64_t limit) {

@@ -13,14 +13,19 @@
 
 namespace octavo::server {
 
-/// Bytes that an answer will take, on average. Sums that do not fit 64 bits cannot come up: each factor is bounded by a
-/// body's size, the context or kMaxChoices.
+struct EchoedPrompt {
+  std::uint64_t num_tokens = 0;
+  std::uint64_t num_bytes = 0;  // of its text as a JSON string, where it is echoed
+};
+
+/// Bytes that an answer will take: of what is echoed exactly, of what is made on average. Sums that do not fit 64 bits
+/// cannot come up: each factor is bounded by a body's size, the context or kMaxChoices.
 class AnswerSize {
  public:
   explicit AnswerSize(const CompletionCall& call) : call_(call) {}
 
   /// One prompt and what is made of it. `max_tokens` is the client's limit; 0: it set none.
-  void add(std::uint64_t prompt_tokens, std::uint64_t max_tokens);
+  void add(const EchoedPrompt& prompt, std::uint64_t max_tokens);
   std::uint64_t bytes() const { return bytes_; }
 
  private:

@@ -40,6 +40,18 @@ void append_json_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
+std::size_t json_string_bytes(std::string_view text) {
+  std::size_t num_bytes = text.size() + 2;
+  std::string escaped;
+  for (const char c : text) {
+    if (!needs_escape(c)) continue;
+    escaped.clear();
+    append_escaped(escaped, c);
+    num_bytes += escaped.size() - 1;
+  }
+  return num_bytes;
+}
+
 void append_json_field(std::string& out, std::string_view name, std::string_view text) {
   append_json_string(out, name);
   out += ':';

@@ -3,6 +3,7 @@
 // Free functions without state; any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -12,6 +13,9 @@ namespace octavo::server {
 
 /// A string with its quotes. `text` is valid UTF-8; control characters, quotes and backslashes are escaped.
 void append_json_string(std::string& out, std::string_view text);
+
+/// Bytes of the same.
+std::size_t json_string_bytes(std::string_view text);
 
 /// A part of a string, without quotes.
 void append_json_escaped(std::string& out, std::string_view text);

@@ -17,12 +17,14 @@ constexpr std::string_view kPromptForms =
     "a string, an array of strings, an array of token ids, or an array of arrays of token ids";
 
 ApiResult<RawPrompt> from_text(const json::string& text, const std::string& name, const Engine& engine) {
-  auto tokens = engine.tokenize(text, {.add_special = true, .parse_special = true});
-  if (!tokens) return std::unexpected(invalid_value("prompt", name + ": " + tokens.error().message));
+  const int context = engine.info().max_context;
+  auto tokens = engine.tokenize(
+      text, {.add_special = true, .parse_special = true, .max_tokens = static_cast<std::size_t>(context)});
+  if (!tokens) return std::unexpected(not_tokenized(tokens.error(), context, "prompt", name));
   if (tokens->empty()) {
     return std::unexpected(invalid_value("prompt", name + ": found an empty text, expected at least one token"));
   }
-  return RawPrompt{.tokens = std::move(*tokens), .text = std::string(text)};
+  return RawPrompt{.tokens = std::move(*tokens), .text = std::string_view(text)};
 }
 
 ApiResult<RawPrompt> from_ids(const json::array& ids, const std::string& name, int num_tokens) {
@@ -56,8 +58,8 @@ ApiResult<std::string> join_parts(const json::array& parts, const std::string& n
     if (!type) return std::unexpected(invalid_value(place, place + ": found no type, expected \"text\""));
     if (*type != "text" && *type != "refusal") {  // an assistant's refusal is text as well
       return std::unexpected(
-          unsupported(place, fmt::format("{}: found the type {}, expected \"text\": this server reads text only", place,
-                                         json::serialize(json::value(*type)))));
+          unsupported(place, fmt::format("{}: found {} as the type, expected \"text\": this server reads text only",
+                                         place, describe(json::value(*type)))));
     }
     const auto part_text = fields.string(*type);
     if (fields.failed()) return std::unexpected(*fields.error());
@@ -119,9 +121,33 @@ ApiError missing(const std::string& name, std::string_view expected) {
           .code = "missing_required_parameter"};
 }
 
+/// Before any of them is tokenized.
+ApiResult<void> check_number(std::size_t num_prompts, int n) {
+  const auto num_answers = static_cast<std::uint64_t>(num_prompts) * static_cast<std::uint64_t>(n);
+  if (num_answers <= static_cast<std::uint64_t>(kMaxAnswersOfCall)) return {};
+  return std::unexpected(
+      invalid_value("prompt", fmt::format("prompt: found {} prompts with an n of {}, expected at most {} answers",
+                                          num_prompts, n, kMaxAnswersOfCall)));
+}
+
 }  // namespace
 
-ApiResult<std::vector<RawPrompt>> read_prompts(const json::object& body, const Engine& engine) {
+ApiError context_overflow(int context, const std::string& param, std::string_view found) {
+  return {.status = 400,
+          .message = fmt::format("This model's maximum context length is {} tokens. However, your {} resulted in {}. "
+                                 "Please reduce the length of the {}.",
+                                 context, param, found, param),
+          .param = param,
+          .code = "context_length_exceeded"};
+}
+
+ApiError not_tokenized(const Error& error, int context, const std::string& param, const std::string& name) {
+  if (error.kind == ErrorKind::kContextOverflow)
+    return context_overflow(context, param, fmt::format("more than {} tokens", context));
+  return invalid_value(param, name + ": " + error.message);
+}
+
+ApiResult<std::vector<RawPrompt>> read_prompts(const json::object& body, int n, const Engine& engine) {
   const json::value* value = body.if_contains("prompt");
   if (value == nullptr || value->is_null()) return std::unexpected(missing("prompt", kPromptForms));
   std::vector<RawPrompt> prompts;
@@ -138,10 +164,7 @@ ApiResult<std::vector<RawPrompt>> read_prompts(const json::object& body, const E
     OCTAVO_TRY(prompts.emplace_back(), from_ids(*array, "prompt", num_tokens));
     return prompts;
   }
-  if (array->size() > static_cast<std::size_t>(kMaxAnswersOfCall)) {
-    return std::unexpected(invalid_value(
-        "prompt", fmt::format("prompt: found {} prompts, expected at most {}", array->size(), kMaxAnswersOfCall)));
-  }
+  OCTAVO_TRY_VOID(check_number(array->size(), n));
   for (std::size_t i = 0; i < array->size(); ++i) {
     const std::string name = fmt::format("prompt[{}]", i);
     const json::value& element = (*array)[i];

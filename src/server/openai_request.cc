@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "server/answer_size.h"
+#include "server/json_writer.h"
 #include "server/prompt_logprobs.h"
 #include "tokenizer/utf8.h"
 
@@ -48,6 +49,11 @@ void read_common(JsonFields& fields, const Engine& engine, const ServedModel& mo
     if (salt->empty()) {
       fields.refuse(invalid_value("cache_salt", "cache_salt: found an empty string, expected at least one character"));
     }
+    if (salt->size() > kMaxSaltBytes) {
+      fields.refuse(invalid_value(
+          "cache_salt", fmt::format("cache_salt: found {} bytes, expected at most {}", salt->size(), kMaxSaltBytes)));
+      return;
+    }
     call.user_cache_salt = *salt;
   }
 }
@@ -62,25 +68,20 @@ struct Length {
 /// Request::max_tokens after a prompt. OpenAI's words for prompts and limits beyond the context, with both numbers.
 ApiResult<int> max_tokens_after(const std::vector<TokenId>& prompt, const Length& length, int context,
                                 const std::string& param) {
-  const auto overflow = [&](std::string message) {
-    return std::unexpected(
-        ApiError{.status = 400, .message = std::move(message), .param = param, .code = "context_length_exceeded"});
-  };
   const bool generates = length.asked != 0;
   const std::int64_t room = std::int64_t{context} - static_cast<std::int64_t>(prompt.size());
   if (room < (generates ? 1 : 0)) {
-    return overflow(
-        fmt::format("This model's maximum context length is {} tokens. However, your {} resulted in {} "
-                    "tokens. Please reduce the length of the {}.",
-                    context, param, prompt.size(), param));
+    return std::unexpected(context_overflow(context, param, fmt::format("{} tokens", prompt.size())));
   }
   if (!generates) return -1;
   if (length.asked && *length.asked > room) {
-    return overflow(fmt::format(
+    std::string message = fmt::format(
         "This model's maximum context length is {} tokens. However, you requested {} tokens "
         "({} in the {}, {} in the completion). Please reduce the length of the {} or "
         "completion.",
-        context, prompt.size() + static_cast<std::size_t>(*length.asked), prompt.size(), param, *length.asked, param));
+        context, prompt.size() + static_cast<std::size_t>(*length.asked), prompt.size(), param, *length.asked, param);
+    return std::unexpected(
+        ApiError{.status = 400, .message = std::move(message), .param = param, .code = "context_length_exceeded"});
   }
   if (length.asked) return *length.asked;
   return length.otherwise == 0 ? 0 : std::min(length.otherwise, static_cast<int>(room));
@@ -118,15 +119,22 @@ void ask_for_prompt_logits(CompletionCall& call, CallPrompt& prompt, Request& re
   }
 }
 
-void add_prompt(CompletionCall& call, RawPrompt raw, Request request, const Engine& engine) {
-  CallPrompt prompt;
-  prompt.last_token = raw.tokens.back();
-  prompt.num_tokens = raw.tokens.size();
+/// What the answer says of a prompt itself.
+std::string text_to_echo(const CompletionCall& call, const RawPrompt& raw, const Engine& engine) {
+  if (!call.echo) return {};
   // Ids may spell parts of characters, which no JSON can hold.
-  if (call.echo) prompt.text = raw.text ? std::move(*raw.text) : to_valid_utf8(engine.detokenize(raw.tokens));
-  if (call.echo || call.return_token_ids) prompt.tokens = raw.tokens;
-  request.tokens = std::move(raw.tokens);
-  ask_for_prompt_logits(call, prompt, request, engine.info());
+  return raw.text ? std::string(*raw.text) : to_valid_utf8(engine.detokenize(raw.tokens));
+}
+
+void add_prompt(CompletionCall& call, std::vector<TokenId> tokens, std::string text, Request request,
+                const ModelInfo& info) {
+  CallPrompt prompt;
+  prompt.last_token = tokens.back();
+  prompt.num_tokens = tokens.size();
+  prompt.text = std::move(text);
+  if (call.echo || call.return_token_ids) prompt.tokens = tokens;
+  request.tokens = std::move(tokens);
+  ask_for_prompt_logits(call, prompt, request, info);
   call.prompts.push_back(std::move(prompt));
   call.requests.push_back(std::move(request));
 }
@@ -188,19 +196,16 @@ ApiResult<CompletionCall> parse_completion(const json::object& body, const Engin
   if (fields.failed()) return std::unexpected(*fields.error());
   OCTAVO_TRY_VOID(check_choices(length, request));
 
-  OCTAVO_TRY(std::vector<RawPrompt> prompts, read_prompts(body, engine));
-  if (prompts.size() * static_cast<std::size_t>(call.n) > static_cast<std::size_t>(kMaxAnswersOfCall)) {
-    return std::unexpected(
-        invalid_value("prompt", fmt::format("prompt: found {} prompts with an n of {}, expected at most {} answers",
-                                            prompts.size(), call.n, kMaxAnswersOfCall)));
-  }
+  OCTAVO_TRY(std::vector<RawPrompt> prompts, read_prompts(body, call.n, engine));
   const bool seeded = fields.find("seed") != nullptr;
   AnswerSize size(call);
   for (RawPrompt& prompt : prompts) {
     OCTAVO_TRY_VOID(set_length(request, prompt.tokens, length, engine.info().max_context, "prompt"));
-    size.add(prompt.tokens.size(), static_cast<std::uint64_t>(std::max(0, request.max_tokens)));
+    std::string text = text_to_echo(call, prompt, engine);
+    size.add({.num_tokens = prompt.tokens.size(), .num_bytes = json_string_bytes(text)},
+             static_cast<std::uint64_t>(std::max(0, request.max_tokens)));
     if (auto error = check_answer_size(size, model.max_answer_bytes)) return std::unexpected(std::move(*error));
-    add_prompt(call, std::move(prompt), request, engine);
+    add_prompt(call, std::move(prompt.tokens), std::move(text), request, engine.info());
     if (!seeded) ++request.sampling.seed;  // prompts that are equal get answers of their own
   }
   return call;
@@ -222,13 +227,14 @@ ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const 
   OCTAVO_TRY_VOID(check_choices(length, request));
 
   OCTAVO_TRY(const std::vector<ChatMessage> messages, read_messages(body));
-  auto tokens = engine.apply_chat_template(messages);
-  if (!tokens) return std::unexpected(invalid_value("messages", tokens.error().message));
-  OCTAVO_TRY_VOID(set_length(request, *tokens, length, engine.info().max_context, "messages"));
+  const int context = engine.info().max_context;
+  auto tokens = engine.apply_chat_template(messages, static_cast<std::size_t>(context));
+  if (!tokens) return std::unexpected(not_tokenized(tokens.error(), context, "messages", "messages"));
+  OCTAVO_TRY_VOID(set_length(request, *tokens, length, context, "messages"));
   AnswerSize size(call);
-  size.add(tokens->size(), static_cast<std::uint64_t>(request.max_tokens));
+  size.add({.num_tokens = tokens->size()}, static_cast<std::uint64_t>(request.max_tokens));
   if (auto error = check_answer_size(size, model.max_answer_bytes)) return std::unexpected(std::move(*error));
-  add_prompt(call, {.tokens = std::move(*tokens), .text = {}}, std::move(request), engine);
+  add_prompt(call, std::move(*tokens), {}, std::move(request), engine.info());
   return call;
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "octavo/engine.h"
@@ -22,6 +23,7 @@ inline constexpr std::size_t kMaxStopBytes = 1024;  // of one stop text
 inline constexpr std::size_t kMaxStopTokens = 1024;
 inline constexpr std::size_t kMaxLogitBias = 1024;
 inline constexpr double kMaxDeadlineS = 86400;
+inline constexpr std::size_t kMaxSaltBytes = 1024;
 
 /// Refuses a `model` that is not the one that is served.
 void check_model(JsonFields& fields, const ServedModel& model);
@@ -36,10 +38,16 @@ void read_sampling(JsonFields& fields, const ModelInfo& info, const ServedModel&
 /// One prompt of /v1/completions.
 struct RawPrompt {
   std::vector<TokenId> tokens;
-  std::optional<std::string> text;  // if it was given as text
+  std::optional<std::string_view> text;  // if it was given as text; in the body
 };
-/// `prompt` in each of its four forms: a text, ids, or an array of one of these. Texts are tokenized.
-ApiResult<std::vector<RawPrompt>> read_prompts(const boost::json::object& body, const Engine& engine);
+/// `prompt` in each of its four forms: a text, ids, or an array of one of these. Texts are tokenized, as far as they
+/// can fit the context. `n`: answers to each, of which a call can have kMaxAnswersOfCall.
+ApiResult<std::vector<RawPrompt>> read_prompts(const boost::json::object& body, int n, const Engine& engine);
+
+/// The 400 of a prompt that the context has no room for. `found`: how many tokens, in words. `param`: its field.
+ApiError context_overflow(int context, const std::string& param, std::string_view found);
+/// What a text's tokens or a conversation's are not, for want of room or for another reason.
+ApiError not_tokenized(const Error& error, int context, const std::string& param, const std::string& name);
 
 /// `messages`, with parts of text joined by line breaks.
 ApiResult<std::vector<ChatMessage>> read_messages(const boost::json::object& body);

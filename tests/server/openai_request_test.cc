@@ -439,6 +439,28 @@ TEST_F(OpenAiRequest, EchoedPromptsCountAlsoInAStream) {
   EXPECT_EQ(parse(2).error().code, "answer_too_large");
 }
 
+TEST_F(OpenAiRequest, AnEchoCountsTheBytesThatItIsWrittenIn) {
+  ServedModel model = kModel;
+  model.max_answer_bytes = 50'000;
+  const auto parse = [&](const std::string& prompt, const std::string& more) {
+    return parse_completion(
+        boost::json::parse(R"({"echo": true, "max_tokens": 1, "n": 100, "prompt": )" + prompt + more + "}").as_object(),
+        engine_, model);
+  };
+  std::string escapes, ids = "[258", plain(90, 'a');
+  for (int i = 0; i < 90; ++i) escapes += "\\u0001";  // one byte, which JSON writes as six
+  for (int i = 1; i < 90; ++i) ids += ", 258";        // "Hello"
+  EXPECT_TRUE(parse('"' + plain + '"', ""));
+  EXPECT_TRUE(parse(ids + "]", R"(, "stream": true)"));
+  for (const std::string stream : {"", R"(, "stream": true)"}) {
+    EXPECT_EQ(parse('"' + escapes + '"', stream).error().code, "answer_too_large") << stream;
+    // Each token is spelled in its list and among its alternatives as well.
+    EXPECT_EQ(parse('"' + plain + '"', R"(, "logprobs": 0)" + stream).error().code, "answer_too_large") << stream;
+  }
+  // Ids are in the answer as often as it has choices.
+  EXPECT_EQ(parse('"' + plain + '"', R"(, "return_token_ids": true)").error().code, "answer_too_large");
+}
+
 TEST_F(OpenAiRequest, StreamingAndItsOptions) {
   EXPECT_FALSE(completion(R"("prompt": "a")")->stream);
   EXPECT_TRUE(completion(R"("prompt": "a", "stream": true)")->stream);
@@ -458,6 +480,23 @@ TEST_F(OpenAiRequest, StreamingAndItsOptions) {
 TEST_F(OpenAiRequest, ASaltIsHandedOn) {
   EXPECT_EQ(completion(R"("prompt": "a", "cache_salt": "s")")->user_cache_salt, "s");
   EXPECT_THAT(completion(R"("prompt": "a")")->user_cache_salt, IsEmpty());
+}
+
+TEST_F(OpenAiRequest, ASaltHasABound) {
+  const auto salt = [](std::size_t size) { return R"("cache_salt": ")" + std::string(size, 's') + '"'; };
+  EXPECT_TRUE(completion(R"("prompt": "a", )" + salt(1024)));
+  const ApiError error = completion_error(salt(1025));
+  EXPECT_EQ(error.status, 400);
+  EXPECT_EQ(error.code, "invalid_value");
+  EXPECT_EQ(error.param, "cache_salt");
+  EXPECT_THAT(error.message, HasSubstr("found 1025 bytes, expected at most 1024"));
+}
+
+TEST_F(OpenAiRequest, AMessageShowsAPartsLongTypeShortened) {
+  const ApiError error =
+      chat_error(R"("messages": [{"role": "user", "content": [{"type": ")" + std::string(9000, 'x') + R"("}]}])");
+  EXPECT_EQ(error.code, "unsupported_parameter");
+  EXPECT_LT(error.message.size(), 200U);
 }
 
 TEST_F(OpenAiRequest, AMessageShowsLongValuesShortenedBetweenCharacters) {
