@@ -201,10 +201,10 @@ class Loading(unittest.TestCase):
 @unittest.skipIf(support.SANITIZED, "sanitizers take memory of their own")
 class NoMemoryForAStep(unittest.TestCase):
     def test_the_request_ends_with_an_error(self):
-        # The contiguous layout takes 46,080 bytes a token as the prompt is read; weights and the program fit.
-        prompt = " ".join(["word"] * 3000)
+        # The contiguous layout takes 46,080 bytes a token as the prompt is read; loading, with the file mapped, fits.
+        prompt = " ".join(["word"] * 6000)
         limit = 300 * MIB
-        for command in (("run", "--raw", "-n", 4, "-p", prompt), ("bench", "--prompt", 3000, "--gen", 0, "--repeat", 1)):
+        for command in (("run", "--raw", "-n", 4, "-p", prompt), ("bench", "--prompt", 6000, "--gen", 0, "--repeat", 1)):
             done = subprocess.run(
                 [support.OCTAVO, *map(str, command), "--kv-layout", "contiguous", "--kv-type", "f32", "--kv-memory",
                  "400MiB", "--threads", "2"], capture_output=True, text=True, check=False,
