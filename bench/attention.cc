@@ -193,7 +193,7 @@ int run(int argc, char** argv) {
   bool quick = false, token_major = false, warm = false;
   std::vector<int> head_dims{64, 128}, groups{1, 3, 4, 8};
   CLI::App app("Times batched decode attention against a plain read loop and the peak of multiply-adds.");
-  app.add_option("--threads", threads, "Threads; default: usable CPUs")->check(CLI::PositiveNumber);
+  app.add_option("--threads", threads, "Threads; default: physical cores")->check(CLI::PositiveNumber);
   app.add_option("--isa", isa, "Instruction set, as for octavo");
   app.add_option("--rounds", rounds, "Rounds of each case; medians are shown")->check(CLI::PositiveNumber);
   app.add_option("--filter", filter, "Only cases whose name contains this");
@@ -207,7 +207,7 @@ int run(int argc, char** argv) {
   const Result<IsaLevel> level = parse_isa(isa);
   if (!level) return std::cerr << level.error().message << '\n', 2;
   const KernelTable& kernels = kernel_table(*level);
-  ThreadPool pool(threads > 0 ? threads : usable_cpus());
+  ThreadPool pool(threads > 0 ? threads : default_threads());
   Machine machine(*level, pool);
   const int most_dims = std::ranges::max(head_dims);
   auto arena = AlignedBuffer<std::uint8_t>::with_huge_pages(

@@ -50,7 +50,7 @@ int run(int argc, char** argv) {
   app.add_option("--threads", threads)->check(CLI::Range(0, 1024));
   app.add_option("--regions", regions)->check(CLI::Range(100, 10'000'000));
   CLI11_PARSE(app, argc, argv);
-  ThreadPool pool(threads == 0 ? usable_cpus() : threads);
+  ThreadPool pool(threads == 0 ? default_threads() : threads);
   const auto workers = static_cast<std::size_t>(pool.num_threads());
   std::cout << fmt::format("{} threads, microseconds\n\n| region | 10 % below | median | 99 % below |\n", workers)
             << "|---|--:|--:|--:|\n";

@@ -145,7 +145,7 @@ int run(int argc, char** argv) {
     }
     types.push_back(*type);
   }
-  ThreadPool pool(options.threads == 0 ? usable_cpus() : options.threads);
+  ThreadPool pool(options.threads == 0 ? default_threads() : options.threads);
   Machine machine(*level, pool);
   std::cout << fmt::format("{} x {} weights, {} threads, {}\n\n", options.outputs, options.cols, pool.num_threads(),
                            isa_name(*level));

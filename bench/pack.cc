@@ -83,7 +83,7 @@ int run(int argc, char** argv) {
   app.add_option("--threads", options.threads)->check(CLI::Range(1, 1024));
   app.add_option("--rounds", options.rounds)->check(CLI::Range(1, 1000));
   CLI11_PARSE(app, argc, argv);
-  ThreadPool one(1), all(options.threads == 0 ? usable_cpus() : options.threads);
+  ThreadPool one(1), all(options.threads == 0 ? default_threads() : options.threads);
   std::cout << fmt::format("GB/s of the file's bytes; {} columns, {} MiB\n\n", options.cols, options.mib)
             << fmt::format(
                    "| type | packed, 1 thread | copied, 1 thread | packed, {0} threads | copied, {0} threads |\n",

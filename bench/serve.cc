@@ -373,7 +373,7 @@ int main(int argc, char** argv) {
   app.add_option("-m,--model", options.model, "GGUF file")->required();
   app.add_option("scenarios", options.scenarios, "shared, intruder, memory, storm, scheduler; all if none is named")
       ->check(CLI::IsMember({"shared", "intruder", "memory", "storm", "scheduler"}));
-  app.add_option("--threads", options.threads, "Threads that compute; default: usable CPUs")
+  app.add_option("--threads", options.threads, "Threads that compute; default: physical cores")
       ->check(CLI::Range(1, 1024));
   app.add_option("--itl-target-ms", options.itl_target_ms, "Time of a step")->check(CLI::Range(1.0, 1e4));
   app.add_option("--storm-requests", options.storm_requests, "default 2000")->check(CLI::Range(1, 1'000'000));

@@ -41,7 +41,8 @@ struct LoadProgress {
 
 struct EngineOptions {
   std::filesystem::path model_path = {};  // a GGUF file
-  int num_threads = 0;                    // 0: every CPU this process may use
+  int num_threads = 0;                    // 0: one for each physical core that this process may use, no more
+                                          // than its cgroup's quota rounded down
   std::string isa = "auto";  // auto, scalar, avx2, avxvnni, avx512vnni, neon; an unsupported one is an error
   KvType kv_type = kDefaultKvType;
   KvLayout kv_layout = KvLayout::kPaged;  // contiguous: one sequence at a time, others wait; no q8_0

@@ -18,7 +18,7 @@ struct MachineLimits {
   double float_ops_per_s = 0;   // fused multiply-adds of float32
 };
 
-/// Measures for about a second, with 256 MiB of memory and threads of its own (0: every CPU this process may use).
+/// Measures for about a second, with 256 MiB of memory and threads of its own (0: one for each physical core).
 /// Medians of several runs. Errors: an `isa` that is unknown or that the processor lacks, no memory, no threads.
 Result<MachineLimits> measure_machine(int num_threads, std::string_view isa);
 

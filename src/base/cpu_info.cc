@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <fstream>
 #include <limits>
 #include <optional>
-#include <sstream>
+#include <set>
+
+#include "base/cgroup.h"
+#include "base/system_file.h"
 
 namespace octavo {
 namespace {
@@ -28,68 +30,24 @@ std::string names_of(const std::vector<IsaLevel>& levels) {
   return names;
 }
 
-std::optional<std::string> read_first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
-  return line;
+/// The CPUs of the affinity mask; at least one.
+std::vector<int> affinity_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cpus;
+  if (::sched_getaffinity(0, sizeof(set), &set) == 0)
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  if (cpus.empty()) cpus.push_back(0);
+  return cpus;
 }
 
-/// The cgroup v2 folder of this process ("0::/path" in /proc/self/cgroup), or the root.
-std::string cgroup_folder(const SystemFolders& folders) {
-  std::ifstream file(folders.proc + "/self/cgroup");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("0::")) return folders.cgroup + line.substr(3);
-  return folders.cgroup;
-}
-
-/// Calls `visit(folder)` for the process's cgroup and each of its parents: the tightest limit of all of them counts.
-template <class Visit>
-void visit_cgroups(const SystemFolders& folders, Visit visit) {
-  std::string folder = cgroup_folder(folders);
-  while (folder.size() >= folders.cgroup.size()) {
-    visit(folder);
-    const std::size_t slash = folder.find_last_of('/');
-    if (slash == std::string::npos || folder == folders.cgroup) break;
-    folder.resize(slash);
-  }
-}
-
-double cgroup_cpu_quota(const SystemFolders& folders) {
-  double quota = std::numeric_limits<double>::infinity();
-  visit_cgroups(folders, [&](const std::string& folder) {
-    std::istringstream in(read_first_line(folder + "/cpu.max").value_or(""));
-    std::string limit;
-    double period = 0;
-    if ((in >> limit >> period) && limit != "max" && period > 0) quota = std::min(quota, std::stod(limit) / period);
-  });
-  return quota;
-}
-
-/// None: no number, such as "max", or no such file.
-std::optional<std::uint64_t> read_u64(const std::optional<std::string>& text) {
-  std::istringstream in(text.value_or(""));
-  std::uint64_t value = 0;
-  return (in >> value) ? std::optional(value) : std::nullopt;
-}
-
-/// The number behind `name` in a file of lines "name number".
-std::optional<std::uint64_t> read_field(const std::string& path, std::string_view name) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with(name)) return read_u64(line.substr(name.size()));
-  return std::nullopt;
-}
-
-/// What a cgroup may still take; none where it has no limit.
-std::optional<std::uint64_t> cgroup_free_bytes(const std::string& folder) {
-  const auto limit = read_u64(read_first_line(folder + "/memory.max"));
-  const auto used = read_u64(read_first_line(folder + "/memory.current"));
-  if (!limit || !used) return std::nullopt;
-  // Pages of files that were read, such as a model's, count as used until somebody needs the memory.
-  const std::uint64_t droppable = read_field(folder + "/memory.stat", "inactive_file ").value_or(0);
-  const std::uint64_t held = *used - std::min(*used, droppable);
-  return *limit - std::min(*limit, held);
+/// `count` CPUs or the whole ones of the cgroups' quota, whichever is less. A part of a CPU is none: all threads of a
+/// step wait for the one that the system has stopped until the quota's next period.
+int within_quota(int count, const SystemFolders& folders) {
+  const std::optional<double> quota = cgroup_cpu_quota(folders);
+  if (!quota || *quota >= count) return count;
+  return std::max(1, static_cast<int>(*quota));
 }
 
 }  // namespace
@@ -136,14 +94,23 @@ Result<IsaLevel> parse_isa(std::string_view name, const IsaLevels& levels) {
   return level;
 }
 
+int count_cores(std::span<const int> cpus, const SystemFolders& folders) {
+  std::set<std::string> cores;  // each by the list of its threads
+  for (const int cpu : cpus) {
+    const std::string folder = fmt::format("{}/cpu{}/topology", folders.cpu, cpu);
+    std::optional<std::string> threads = read_first_line(folder + "/core_cpus_list");
+    if (!threads) threads = read_first_line(folder + "/thread_siblings_list");  // its name before Linux 5.3
+    cores.insert(threads ? *threads : std::to_string(cpu));
+  }
+  return static_cast<int>(cores.size());
+}
+
 int usable_cpus(const SystemFolders& folders) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  int cpus = 1;
-  if (::sched_getaffinity(0, sizeof(set), &set) == 0) cpus = std::max(1, CPU_COUNT(&set));
-  const double quota = cgroup_cpu_quota(folders);
-  if (std::isfinite(quota)) cpus = std::min(cpus, std::max(1, static_cast<int>(std::ceil(quota))));
-  return cpus;
+  return within_quota(static_cast<int>(affinity_cpus().size()), folders);
+}
+
+int default_threads(const SystemFolders& folders) {
+  return within_quota(count_cores(affinity_cpus(), folders), folders);
 }
 
 std::string cpu_model_name() {
@@ -159,9 +126,7 @@ std::string cpu_model_name() {
 std::uint64_t available_memory_bytes(const SystemFolders& folders) {
   std::uint64_t available = std::numeric_limits<std::uint64_t>::max();
   if (const auto kib = read_field(folders.proc + "/meminfo", "MemAvailable:")) available = *kib * 1024;
-  visit_cgroups(folders, [&](const std::string& folder) {
-    if (const auto free = cgroup_free_bytes(folder)) available = std::min(available, *free);
-  });
+  if (const auto free = cgroup_free_memory(folders)) available = std::min(available, *free);
   return available;
 }
 

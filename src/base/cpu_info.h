@@ -1,7 +1,8 @@
-// What the processor at hand can do: instruction-set levels and the CPUs this process may use.
+// What the processor and the system at hand can do: instruction-set levels, CPUs and memory this process may use.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,11 +38,19 @@ Result<IsaLevel> parse_isa(std::string_view name, const IsaLevels& levels = isa_
 /// Where the system tells about itself; tests name folders of their own.
 struct SystemFolders {
   std::string proc = "/proc";
-  std::string cgroup = "/sys/fs/cgroup";  // version 2
+  std::string cgroup = "/sys/fs/cgroup";  // of version 1 the controllers' folders lie in it
+  std::string cpu = "/sys/devices/system/cpu";
 };
 
-/// CPUs this process may use: the smaller of its affinity mask and its cgroup's quota, at least 1.
+/// CPUs this process may use: those of its affinity mask, no more than its cgroups' quota rounded down; at least 1.
 int usable_cpus(const SystemFolders& folders = {});
+
+/// Physical cores that `cpus` belong to; a CPU of which the system tells nothing is one of its own.
+int count_cores(std::span<const int> cpus, const SystemFolders& folders = {});
+
+/// Threads to compute with unless somebody says otherwise: one for each physical core of the affinity mask, no more
+/// than the quota rounded down; at least 1. A core's second thread shares its arithmetic units and caches.
+int default_threads(const SystemFolders& folders = {});
 
 /// The processor's brand string, for reports; "unknown" when it has none.
 std::string cpu_model_name();

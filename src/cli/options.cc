@@ -162,7 +162,8 @@ void add_log_level_option(Command& app, Context& context) {
 void add_engine_options(Command& app, EngineOptions& options, Context& context) {
   options.itl_target_ms = 0;  // one user, who wants the whole answer soon: steps are as large as is efficient
   app.group("Engine");
-  add_integer(app, "-t,--threads", options.num_threads, 1, kMaxThreads, "Threads that compute; default: usable CPUs");
+  add_integer(app, "-t,--threads", options.num_threads, 1, kMaxThreads,
+              "Threads that compute; default: one for each physical core, within a container's quota");
   add_choice(
       app, "--isa", "NAME", isa_choices(), [&options](const std::string& name) { options.isa = name; },
       "Instruction set: auto (default), scalar, avx2, avxvnni, avx512vnni, neon");
@@ -281,7 +282,7 @@ Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::st
   context.log->info("model: {} ({}), {} of weights{}, {} threads, isa {}", info.name, info.architecture,
                     format_bytes(info.weight_bytes), info.mapped_weight_bytes > 0 ? " in the file's pages" : "",
                     info.num_threads, info.isa);
-  context.log->info("context: {} tokens, KV cache of {}, {} a token", info.max_context,
+  context.log->info("context: {} tokens, KV cache of up to {}, {} a token", info.max_context,
                     format_bytes(info.kv_arena_bytes), format_bytes(info.kv_bytes_per_token));
   return engine;
 }

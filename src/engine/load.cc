@@ -77,7 +77,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY(Tokenizer tokenizer, Tokenizer::load(*parts.file));
   parts.tokenizer = std::make_unique<const Tokenizer>(std::move(tokenizer));
   OCTAVO_TRY(parts.sampling_defaults, SamplingDefaults::read(*parts.file));
-  parts.threads = std::make_unique<ThreadPool>(options.num_threads == 0 ? usable_cpus() : options.num_threads);
+  parts.threads = std::make_unique<ThreadPool>(options.num_threads == 0 ? default_threads() : options.num_threads);
   parts.limits = {.max_step_tokens = options.max_step_tokens,
                   .max_sequences = options.max_sequences,
                   .step_ms = options.itl_target_ms,

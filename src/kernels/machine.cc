@@ -114,7 +114,7 @@ double Machine::byte_multiply_adds_per_second() {
 namespace {
 
 MachineLimits measure(int num_threads, IsaLevel level) {
-  ThreadPool pool(num_threads > 0 ? num_threads : usable_cpus());
+  ThreadPool pool(num_threads > 0 ? num_threads : default_threads());
   Machine machine(level, pool);
   const AlignedBuffer<std::uint8_t> memory = make_memory(pool);
   std::vector<double> read, bytes, floats;

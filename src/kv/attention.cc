@@ -131,7 +131,7 @@ Result<BatchedAttention> BatchedAttention::create(int num_threads, const std::st
   if (num_threads < 0 || num_threads > kMaxThreads)
     return fail("num_threads: found {}, expected 0 to {}", num_threads, kMaxThreads);
   try {
-    return BatchedAttention(std::make_unique<Impl>(level, num_threads == 0 ? usable_cpus() : num_threads));
+    return BatchedAttention(std::make_unique<Impl>(level, num_threads == 0 ? default_threads() : num_threads));
   } catch (const std::system_error& error) {  // the system refuses another thread
     return fail("num_threads: found {}, starting threads: {}", num_threads, error.what());
   }

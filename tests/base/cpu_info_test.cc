@@ -87,7 +87,9 @@ class FakeSystem : public testing::Test {
     write("cgroup/" + cgroup + "/memory.max", max);
     write("cgroup/" + cgroup + "/memory.current", current);
   }
-  SystemFolders folders() const { return {.proc = (root_ / "proc").string(), .cgroup = (root_ / "cgroup").string()}; }
+  SystemFolders folders() const {
+    return {.proc = (root_ / "proc").string(), .cgroup = (root_ / "cgroup").string(), .cpu = (root_ / "cpu").string()};
+  }
   std::uint64_t available() const { return available_memory_bytes(folders()); }
 
  private:
@@ -133,12 +135,70 @@ TEST_F(FakeSystem, AFolderWithHalfItsFilesOrNoneSaysNothing) {
   EXPECT_EQ(available(), 1000U * 1024);
 }
 
+TEST_F(FakeSystem, LimitsOfVersion1AreSeenTooWhereItIsMounted) {
+  write("proc/self/cgroup", "9:cpu,cpuacct:/job\n4:cpuset:/\n3:memory:/job/inner\n");
+  write("cgroup/memory/job/inner/memory.limit_in_bytes", "9223372036854771712\n");
+  write("cgroup/memory/job/inner/memory.usage_in_bytes", "650000\n");
+  EXPECT_EQ(available(), 1000U * 1024);
+  write("cgroup/memory/job/memory.limit_in_bytes", "700000\n");
+  write("cgroup/memory/job/memory.usage_in_bytes", "650000\n");
+  write("cgroup/memory/job/memory.stat", "inactive_file 9\ntotal_inactive_file 50000\n");
+  EXPECT_EQ(available(), 100000U);
+  // In a container its own group is the root, and the host's path is not there.
+  write("cgroup/memory/memory.limit_in_bytes", "30000\n");
+  write("cgroup/memory/memory.usage_in_bytes", "10000\n");
+  EXPECT_EQ(available(), 20000U);
+
+  const int all = usable_cpus(folders());
+  write("cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
+  write("cgroup/cpu/job/cpu.cfs_quota_us", "-1\n");
+  EXPECT_EQ(usable_cpus(folders()), all);
+  write("cgroup/cpu/job/cpu.cfs_quota_us", "150000\n");
+  EXPECT_EQ(usable_cpus(folders()), 1);
+}
+
 TEST_F(FakeSystem, ACpuQuotaBoundsTheThreads) {
   const int all = usable_cpus(folders());
   write("cgroup/outer/cpu.max", "50000 100000\n");
   EXPECT_EQ(usable_cpus(folders()), 1);
   write("cgroup/outer/cpu.max", "max 100000\n");
   EXPECT_EQ(usable_cpus(folders()), all);
+  write("cgroup/outer/cpu.max", "no number\n");
+  EXPECT_EQ(usable_cpus(folders()), all);
+}
+
+TEST_F(FakeSystem, AQuotaIsRoundedDownToWholeCpusBecauseThreadsOfAStepWaitForEachOther) {
+  if (usable_cpus(folders()) < 2) GTEST_SKIP() << "one CPU cannot be bounded";
+  write("cgroup/outer/cpu.max", "199999 100000\n");
+  EXPECT_EQ(usable_cpus(folders()), 1);
+  EXPECT_EQ(default_threads(folders()), 1);
+  write("cgroup/outer/cpu.max", "200000 100000\n");
+  EXPECT_EQ(usable_cpus(folders()), 2);
+  write("cgroup/outer/inner/cpu.max", "350000 100000\n");
+  EXPECT_EQ(usable_cpus(folders()), 2) << "the tightest counts";
+  write("cgroup/outer/inner/cpu.max", "120000 100000\n");
+  EXPECT_EQ(usable_cpus(folders()), 1);
+}
+
+TEST_F(FakeSystem, CoresAreCountedAndNotTheirThreads) {
+  // Four cores of two threads; 0 and 4, 1 and 5, and so on, belong together.
+  for (int cpu = 0; cpu < 8; ++cpu) {
+    const std::string pair = std::to_string(cpu % 4) + "," + std::to_string(cpu % 4 + 4) + "\n";
+    write("cpu/cpu" + std::to_string(cpu) + "/topology/" + (cpu < 6 ? "core_cpus_list" : "thread_siblings_list"), pair);
+  }
+  const auto cores = [&](std::vector<int> cpus) { return count_cores(cpus, folders()); };
+  EXPECT_EQ(cores({0, 1, 2, 3, 4, 5, 6, 7}), 4);
+  EXPECT_EQ(cores({0, 4}), 1) << "the affinity mask has one core alone";
+  EXPECT_EQ(cores({0, 1, 5}), 2);
+  EXPECT_EQ(cores({8, 9}), 2) << "nothing is known of these";
+}
+
+TEST_F(FakeSystem, ThereIsOneThreadForEachCoreByDefault) {
+  const int cpus = usable_cpus(folders());
+  EXPECT_EQ(default_threads(folders()), cpus) << "without a word on cores each CPU is one";
+  for (int cpu = 0; cpu < 1024; ++cpu) write("cpu/cpu" + std::to_string(cpu) + "/topology/core_cpus_list", "0-1023\n");
+  EXPECT_EQ(default_threads(folders()), 1);
+  EXPECT_EQ(usable_cpus(folders()), cpus);
 }
 
 }  // namespace

@@ -226,7 +226,7 @@ TEST(BatchedAttention, A4_the_result_does_not_depend_on_the_number_of_threads) {
   const int lengths[] = {1, 2000, 255, 600, 17};
   const std::vector<SlotData> slots = make_slots(shape, lengths);
   const std::vector<float> queries = queries_of(slots);
-  EXPECT_EQ(make_attention(0).num_threads(), usable_cpus());
+  EXPECT_EQ(make_attention(0).num_threads(), default_threads());
   for (const IsaLevel level : supported_isa_levels())
     for (const KvType type : kAllKvTypes) {
       SCOPED_TRACE(::testing::Message() << kv_type_name(type) << ' ' << isa_name(level));

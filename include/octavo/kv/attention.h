@@ -76,7 +76,7 @@ struct ChunkRows {
 
 class BatchedAttention {
  public:
-  /// `num_threads` 0: every CPU this process may use. `isa` as in octavo/engine.h. Error: an unknown or unsupported
+  /// `num_threads` 0: one for each physical core. `isa` as in octavo/engine.h. Error: an unknown or unsupported
   /// isa.
   static Result<BatchedAttention> create(int num_threads = 0, const std::string& isa = "auto");
   ~BatchedAttention();

@@ -1,0 +1,18 @@
+// What the control groups of this process allow it: the tightest limit of its own group and of those around it counts.
+// Version 2, and of version 1 where its controllers are mounted under their usual names.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace octavo {
+
+struct SystemFolders;  // base/cpu_info.h
+
+/// Processor time as a number of CPUs, such as 1.5; none: no limit.
+std::optional<double> cgroup_cpu_quota(const SystemFolders& folders);
+
+/// Bytes of memory that may still be taken; none: no limit. File pages that the kernel can drop count as free.
+std::optional<std::uint64_t> cgroup_free_memory(const SystemFolders& folders);
+
+}  // namespace octavo

@@ -1,0 +1,20 @@
+// Short files in which the system tells about itself: /proc, /sys.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace octavo {
+
+/// None: there is no such file, or it is empty.
+std::optional<std::string> read_first_line(const std::string& path);
+
+/// The number that a text begins with. None: no number, such as "max", or no text.
+std::optional<std::uint64_t> read_u64(const std::optional<std::string>& text);
+
+/// The number behind `name` in a file of lines "name number".
+std::optional<std::uint64_t> read_field(const std::string& path, std::string_view name);
+
+}  // namespace octavo
