@@ -47,7 +47,8 @@ struct EngineOptions {
   KvType kv_type = kDefaultKvType;
   KvLayout kv_layout = KvLayout::kPaged;  // contiguous: one sequence at a time, others wait; no q8_0
   int block_size = 16;                    // tokens in a KV block of the paged layout: a power of two, 1 to 256
-  std::uint64_t kv_memory_bytes = 0;      // hard budget of the KV arena; 0: half of what is free after loading
+  std::uint64_t kv_memory_bytes = 0;      // hard budget of the KV arena, whose memory is taken as it is needed; 0: half
+                                          // of what is free after loading. Never more than max_sequences can use
   int max_context = 0;        // tokens in one sequence, prompt and answer; 0: what the model was trained for
   int max_step_tokens = 512;  // rows computed in one step at most; longer prompts are read in chunks
   int max_sequences = 256;    // sequences that advance in one step at most
@@ -58,11 +59,11 @@ struct EngineOptions {
   /// Who gets a step's time: prompts before answers, answers and then prompts, or answers as long as there are any (a
   /// prompt that has waited long goes all the same). Never changes an answer.
   PrefillPriority policy = PrefillPriority::kInterleaved;
-  /// Requests that were never admitted yet, and tokens of their prompts, a prompt counted once for each of its choices.
-  /// What goes beyond either is refused as kQueueFull, and what would alone, always, as a wrong request. 0: no bound.
-  /// One owner cannot take all of it (queue_bound.h).
-  int max_queued = 1024;
-  std::int64_t max_queued_tokens = std::int64_t{1} << 22;
+  int max_queued = 1024;  // requests that wait for their first row; one more is refused as kQueueFull. 0: no bound
+  /// Seconds without work after which run_until() gives all KV memory back to the system, the prefix cache included; it
+  /// is taken again as it is needed. Memory of blocks without contents goes after 30 seconds. 0: the prefix cache
+  /// stays.
+  double idle_release_s = 600;
   /// Weights are brought into the order that the processor wants, in memory of this process. Without it they stay in
   /// the file, whose pages all processes share, and are brought into order each time they are used: slower, same
   /// answer. The file must stay as it is then: touching a page that it no longer has raises SIGBUS, which ends a
@@ -231,8 +232,8 @@ struct ModelInfo {
   std::uint64_t mapped_weight_bytes = 0;     // of these: in the file's pages, not in memory of this process
   std::uint64_t weight_bytes_per_token = 0;  // weights read to compute one token alone
   std::uint64_t kv_bytes_per_token = 0;
-  std::uint64_t kv_arena_bytes = 0;
-  MatrixWork layer_work;   // of every token
+  std::uint64_t kv_arena_bytes = 0;  // the most that the KV memory can grow to
+  MatrixWork layer_work;             // of every token
   MatrixWork output_work;  // of a token whose logits are needed: of the last layer all but K and V, and the output
   std::vector<AttentionWork> attention_work;
   int num_threads = 0;
@@ -301,6 +302,11 @@ class Engine {
 
   /// From now on submit() refuses; what was taken goes on. Any thread; does not wait.
   virtual void drain() = 0;
+
+  /// Gives KV memory that no request holds back to the system; with `cached` that of the prefix cache too, whose
+  /// contents are lost. run_until() does so by itself (EngineOptions::idle_release_s). Any thread; waits for the step
+  /// under way, and does nothing in a callback. Never changes an answer.
+  virtual void release_memory([[maybe_unused]] bool cached) {}  // an engine without KV memory has nothing to give
 
   virtual Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const = 0;
   /// The bytes of the tokens; control tokens give their text, ids that the vocabulary lacks nothing.

@@ -11,6 +11,8 @@
 namespace octavo::cli {
 namespace {
 
+constexpr int kLeastContext = 2;  // of an engine: a token of a prompt and one of an answer
+
 struct InfoCommandOptions {
   InfoOptions info;
   std::string model;
@@ -75,6 +77,35 @@ void print_memory(const MemoryNeed& need, std::ostream& out) {
                      format_bytes(need.unmapped_weight_bytes + need.kv_bytes), format_bytes(need.mapped_weight_bytes));
 }
 
+/// "the whole context of 8192 tokens fits", "the largest context that fits is 1200 of 8192 tokens: --max-context 1200".
+std::string fit_text(const MemoryHere& here, const ModelConfig& config, KvType type) {
+  if (here.context == config.context_length)
+    return fmt::format("the whole context of {} tokens fits", config.context_length);
+  const std::string with = fmt::format(" with a KV cache of {}", kv_type_name(type));
+  if (here.context < kLeastContext) return fmt::format("no context fits{}", with);
+  return fmt::format("the largest context that fits{} is {} of {} tokens: --max-context {}", with, here.context,
+                     config.context_length, here.context);
+}
+
+void print_here(const MemoryHere& here, const ModelConfig& config, KvType type, std::ostream& out) {
+  out << fmt::format("\nhere {} of memory are free: {}\n", format_bytes(here.available_bytes),
+                     fit_text(here, config, type));
+  out << fmt::format("  {:<22}{:>12}  half of what weights and scratch memory leave\n", "KV cache, unless told",
+                     format_bytes(here.kv_bytes));
+  if (here.context == config.context_length) return;
+  for (const ContextFit& fit : here.fits)
+    out << fmt::format("  {:<22}{:>12}  tokens\n", fmt::format("fits with {}", kv_type_name(fit.kv_type)), fit.tokens);
+}
+
+boost::json::object here_to_json(const MemoryHere& here) {
+  boost::json::object by_type;
+  for (const ContextFit& fit : here.fits) by_type[kv_type_name(fit.kv_type)] = fit.tokens;
+  return {{"available_bytes", here.available_bytes},
+          {"kv_bytes", here.kv_bytes},
+          {"largest_context", here.context},
+          {"largest_context_by_kv_type", std::move(by_type)}};
+}
+
 boost::json::array groups_to_json(const std::vector<WeightGroup>& groups, std::uint64_t total) {
   boost::json::array out;
   for (const WeightGroup& group : groups) {
@@ -129,6 +160,7 @@ boost::json::object to_json(const InfoReport& report) {
                        {"mapped_weight_bytes", need.mapped_weight_bytes},
                        {"total_bytes", need.unmapped_weight_bytes + need.kv_bytes}}}};
   }
+  if (report.here) out["here"] = here_to_json(*report.here);
   return out;
 }
 
@@ -145,6 +177,7 @@ Result<int> info(const InfoCommandOptions& options, Context& context) {
       print_groups("by part", report.by_part, report.weight_bytes, context.out);
     }
     if (report.memory) print_memory(*report.memory, context.out);
+    if (report.here) print_here(*report.here, *report.config, report.memory->kv_type, context.out);
     context.out.flush();
   }
   if (!context.out) return fail("cannot write to the standard output");
@@ -170,7 +203,9 @@ void add_info_command(Program& program, Context& context) {
   command.footer(
       "Reads the file's directory only, so it is quick for any size. Works on files\n"
       "that hold a vocabulary only. The KV cache is that of one sequence as long as\n"
-      "the context.\n\n"
+      "the context. The end tells what fits the memory that is free now, here or in\n"
+      "this container, if the KV cache takes half of what the weights leave, as it\n"
+      "does unless told (--kv-memory of the other commands).\n\n"
       "Examples:\n"
       "  octavo info model.gguf\n"
       "  octavo info model.gguf --context 32768 --kv-type q8_0\n"

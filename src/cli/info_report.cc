@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "base/cpu_info.h"
 #include "gguf/text.h"
 #include "model/cpu_runner.h"
 
@@ -12,6 +13,10 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kPartNames = {"embedding", "attention", "feed-forward",
                                                         "norms",     "output",    "other"};
+
+// Beside weights and KV cache a process takes at most this (docs/kv_memory.md).
+constexpr std::uint64_t kScratchBytes = std::uint64_t{32} << 20;
+constexpr std::uint64_t kScratchBytesPerWord = 512;  // of the vocabulary
 
 std::string string_or_empty(const GgufFile& file, std::string_view key) {
   const auto text = file.get_string(key);
@@ -67,6 +72,17 @@ MemoryNeed estimate_memory(const ModelConfig& config, const WeightNeed& weights,
   return need;
 }
 
+MemoryHere fit_memory(const ModelConfig& config, const MemoryNeed& need, std::uint64_t num_words,
+                      const InfoOptions& options) {
+  MemoryHere here{.available_bytes = options.available_bytes.value_or(available_memory_bytes())};
+  const std::uint64_t taken = need.weight_bytes + kScratchBytes + num_words * kScratchBytesPerWord;
+  here.kv_bytes = default_kv_memory(here.available_bytes - std::min(here.available_bytes, taken), 0);
+  for (const KvType type : {KvType::kI16, KvType::kF16, KvType::kBF16, KvType::kQ8_0, KvType::kF32})
+    here.fits.push_back({type, largest_context(config, type, options.block_size, here.kv_bytes)});
+  here.context = largest_context(config, options.kv_type, options.block_size, here.kv_bytes);
+  return here;
+}
+
 }  // namespace
 
 std::string_view part_name(Part part) { return kPartNames[static_cast<std::size_t>(part)]; }
@@ -93,6 +109,7 @@ Result<InfoReport> make_info_report(const GgufFile& file, const InfoOptions& opt
   if (file.tensors().empty()) return report;
   OCTAVO_TRY(report.config, ModelConfig::load(file));
   report.memory = estimate_memory(*report.config, weight_need(file), options);
+  report.here = fit_memory(*report.config, *report.memory, report.vocabulary.num_tokens, options);
   return report;
 }
 

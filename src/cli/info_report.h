@@ -43,6 +43,20 @@ struct MemoryNeed {
                                // window and a step
 };
 
+/// The largest context of one sequence with a type of KV cache, at most what the model was trained for.
+struct ContextFit {
+  KvType kv_type;
+  int tokens;
+};
+
+/// What fits the memory of the machine, or of the container, that is free now.
+struct MemoryHere {
+  std::uint64_t available_bytes = 0;
+  std::uint64_t kv_bytes = 0;  // that the KV cache gets unless told: half of what weights and scratch memory leave
+  int context = 0;             // the largest that fits that, with the type of KV cache asked for
+  std::vector<ContextFit> fits = {};  // of every type
+};
+
 struct InfoReport {
   std::string path, architecture, name;
   std::uint64_t file_bytes = 0;
@@ -55,12 +69,14 @@ struct InfoReport {
   std::uint64_t num_weights = 0;
   std::uint64_t weight_bytes = 0;
   std::optional<MemoryNeed> memory;
+  std::optional<MemoryHere> here;
 };
 
 struct InfoOptions {
   int context = 0;  // 0: what the model was trained for
   KvType kv_type = kDefaultKvType;
   int block_size = 16;
+  std::optional<std::uint64_t> available_bytes = {};  // none: ask the system
 };
 
 /// Errors: a file with tensors whose architecture or metadata is not supported.

@@ -97,7 +97,9 @@ Result<int> logits(const LogitsOptions& options, Context& context) {
   std::error_code ignored;
   if (!options.out.empty() && std::filesystem::equivalent(options.out, model, ignored))
     return fail("--out: {} is the model itself, expected another file", options.out);
-  OCTAVO_TRY(const auto engine, load_engine(options.engine, options.model, context));
+  EngineOptions engine_options = options.engine;
+  engine_options.max_sequences = 1;
+  OCTAVO_TRY(const auto engine, load_engine(std::move(engine_options), options.model, context));
   const auto vocab_size = static_cast<std::size_t>(engine->info().vocab_size);
   Request request;
   request.tokens = options.ids;

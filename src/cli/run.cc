@@ -101,7 +101,9 @@ Result<int> run(const RunOptions& options, Context& context) {
   if (!options.raw) OCTAVO_TRY_VOID(check_chat_template(options.model, context));
   OCTAVO_TRY(const std::string prompt, read_prompt(options.sources, context));
   if (prompt.empty()) return fail("the prompt is empty; give it as words, with -p, with -f, or pipe it in");
-  OCTAVO_TRY(const auto engine, load_engine(options.engine, options.model, context));
+  EngineOptions engine_options = options.engine;
+  engine_options.max_sequences = options.num_choices;  // its KV memory is no larger than what they can use
+  OCTAVO_TRY(const auto engine, load_engine(std::move(engine_options), options.model, context));
   Request request;
   OCTAVO_TRY(request.tokens, prompt_tokens(options, prompt, *engine));
   if (request.tokens.empty()) return fail("the prompt is empty");

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <ostream>
 
@@ -32,6 +33,7 @@ struct ServeOptions {
   int max_connections = 4096;
   int max_connections_per_address = 0;
   int max_json_depth = 32;
+  std::chrono::milliseconds idle_release{600'000};
 };
 
 /// An idle connection costs a descriptor, and systems allow 1024 unless asked.
@@ -46,7 +48,7 @@ Result<void> fill_in(ServeOptions& options) {
   server::ServerOptions& server = options.server;
   server.port = static_cast<std::uint16_t>(options.port);
   server.max_connections = static_cast<std::size_t>(options.max_connections);
-  server.max_connections_per_client = static_cast<std::size_t>(options.max_connections_per_address);
+  options.engine.idle_release_s = std::chrono::duration<double>(options.idle_release).count();
   server.service.max_json_depth = static_cast<std::size_t>(options.max_json_depth);
   server.service.version = OCTAVO_VERSION;
   const int seats = options.engine.kv_layout == KvLayout::kContiguous ? 1 : options.engine.max_sequences;
@@ -224,6 +226,9 @@ void add_operation_options(Command& app, ServeOptions& options) {
   add_seconds(app, "--drain-timeout", server.drain_timeout, "On SIGTERM, for requests that run; default 30");
   add_seconds(app, "--stall-timeout", server.service.stall_timeout,
               "/ready fails when the engine has finished no step for so long; default 30; 0: never");
+  add_seconds(app, "--idle-release", options.idle_release,
+              "Without a request for so long, the KV memory goes back to the system, with the prefix cache in it; what "
+              "holds nothing goes after 30 already; default 600; 0: the prefix cache stays");
   app.add_option("--access-log", options.access_log, "One line of JSON a request; default -: standard output; or off")
       ->check(refuse_empty)
       ->type_name("FILE");

@@ -66,12 +66,24 @@ bool EngineImpl::step() {
 void EngineImpl::run_until(std::stop_token stop) {
   if (is_driving()) return;  // a callback
   is_looping_ = true;
+  IdleRelease idle(parts_.idle);
   while (!stop.stop_requested()) {
-    if (step()) continue;
+    if (step()) {
+      idle.restart();
+      continue;
+    }
     if (is_drained()) break;
-    inbox_.wait(stop);
+    const IdleRelease::Due due = idle.due(Clock::now());
+    if (due != IdleRelease::Due::kNothing) release_memory(due == IdleRelease::Due::kAll);
+    inbox_.wait(stop, idle.next());
   }
   is_looping_ = false;
+}
+
+void EngineImpl::release_memory(bool cached) {
+  if (is_driving()) return;  // a callback: the step's blocks may be among the free ones already
+  const Driving driving(*this);
+  kv().release_memory(cached);
 }
 
 void EngineImpl::drain() { inbox_.close(); }

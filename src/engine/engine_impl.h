@@ -21,6 +21,7 @@
 #include "engine/batch_builder.h"
 #include "engine/choice_pool.h"
 #include "engine/cost_model.h"
+#include "engine/idle_release.h"
 #include "engine/inbox.h"
 #include "engine/queue_ledger.h"
 #include "engine/sampling_defaults.h"
@@ -40,7 +41,8 @@ struct EngineParts {
   ModelInfo info;  // max_context: the model's and the options'; the engine lowers it to what the KV memory holds
   SamplingDefaults sampling_defaults;
   Scheduler::Limits limits;
-  QueueLedger::Bounds queue_bounds;  // of requests that were never admitted
+  int max_queued = 0;  // requests that were never admitted; 0: no bound
+  IdleRelease::Times idle = {};
 };
 
 class EngineImpl final : public Engine {
@@ -55,6 +57,7 @@ class EngineImpl final : public Engine {
   bool step() override;
   void run_until(std::stop_token stop) override;
   void drain() override;
+  void release_memory(bool cached) override;
   /// Times a few steps on made-up tokens, for the cost model: before the first request.
   void calibrate();
 

@@ -3,9 +3,11 @@
 // put() may be called from any thread; take() by the thread that drives the engine.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <utility>
 #include <vector>
@@ -75,10 +77,15 @@ class Inbox {
     }
     filled_.notify_all();
   }
-  /// Sleeps until there is something, it is closed, somebody wakes it, or `stop` is asked for.
-  void wait(const std::stop_token& stop) {
+  /// Sleeps until there is something, it is closed, somebody wakes it, `stop` is asked for, or it is `until`, if given.
+  void wait(const std::stop_token& stop, std::optional<std::chrono::steady_clock::time_point> until) {
     std::unique_lock lock(mutex_);
-    filled_.wait(lock, stop, [&] { return !contents_.empty() || closed_ || woken_; });
+    const auto is_over = [&] { return !contents_.empty() || closed_ || woken_; };
+    if (until) {
+      filled_.wait_until(lock, stop, *until, is_over);
+    } else {
+      filled_.wait(lock, stop, is_over);
+    }
     woken_ = false;
   }
 

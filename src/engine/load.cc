@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kMaxStepTokens = 65536;  // rows; activations of all of them are held
 constexpr double kMaxTargetMs = 60'000;
+constexpr double kMaxIdleSeconds = 1e9;
 
 Result<void> check_range(std::string_view field, int value, int low, int high) {
   if (value >= low && value <= high) return {};
@@ -42,6 +43,9 @@ Result<void> check_options(const EngineOptions& options) {
                 QueueBound::kMost);
   if (!(options.itl_target_ms >= 0 && options.itl_target_ms <= kMaxTargetMs)) {
     return fail("itl_target_ms: found {}, expected 0 (no target) to {}", options.itl_target_ms, kMaxTargetMs);
+  }
+  if (!(options.idle_release_s >= 0 && options.idle_release_s <= kMaxIdleSeconds)) {
+    return fail("idle_release_s: found {}, expected 0 (never) to {}", options.idle_release_s, kMaxIdleSeconds);
   }
   return check_range("max_sequences", options.max_sequences, 1, kMaxStepTokens);
 }
@@ -82,7 +86,8 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
                   .max_sequences = options.max_sequences,
                   .step_ms = options.itl_target_ms,
                   .policy = options.policy};
-  parts.queue_bounds = {.requests = {options.max_queued}, .tokens = {options.max_queued_tokens}};
+  parts.max_queued = options.max_queued;
+  parts.idle.all = std::chrono::duration<double>(options.idle_release_s);
 
   const CpuRunnerOptions runner_options{.isa = isa,
                                         .kv_type = options.kv_type,
@@ -101,7 +106,10 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   parts.runner = std::move(runner);
   if (options.repack) parts.file.reset();  // nothing reads it any more
   OCTAVO_TRY(std::unique_ptr<EngineImpl> engine, EngineImpl::create(std::move(parts)));
-  if (options.itl_target_ms > 0) engine->calibrate();
+  if (options.itl_target_ms > 0) {
+    engine->calibrate();
+    engine->release_memory(true);  // that the made-up tokens have touched
+  }
   return engine;
 }
 

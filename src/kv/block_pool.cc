@@ -1,5 +1,8 @@
 #include "octavo/kv/block_pool.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/error.h"
 
 namespace octavo {
@@ -29,6 +32,7 @@ BlockPool::Stats BlockPool::stats() const {
           .free = num_free_,
           .cached = num_cached_,
           .referenced = total_count() - free_count(),
+          .resident = num_resident_,
           .evictions = num_evictions_};
 }
 
@@ -61,12 +65,13 @@ void BlockPool::put_into_ring(BlockId id) {
 BlockId BlockPool::allocate(BlockId hint) {
   if (free_count() == 0) return kNoBlock;
   const BlockId neighbour = hint == kNoBlock || !in_range(hint) ? kNoBlock : hint + 1;
-  const bool beside = in_range(neighbour) && references(neighbour) == 0 && !is_cached(neighbour);
+  const bool beside = in_range(neighbour) && is_free_and_uncached(neighbour);
   const bool evicts = !beside && num_free_ == 0;
   const BlockId id = beside ? neighbour : rings_[evicts ? kCached : kUncached].next;
   unlink(id);
   node(id).references = 1;
   node(id).cached = false;
+  if (!std::exchange(node(id).resident, true)) ++num_resident_;
   if (evicts) {
     ++num_evictions_;
     if (on_evict_) on_evict_(id);
@@ -117,6 +122,38 @@ KvResult<void> BlockPool::set_cached(BlockId id, bool cached) {
 
 bool BlockPool::is_cached(BlockId id) const { return in_range(id) && node(id).cached; }
 
+void BlockPool::evict_all() {
+  while (num_cached_ > 0) {
+    const BlockId id = rings_[kCached].next;
+    unlink(id);
+    node(id).cached = false;
+    put_into_ring(id);
+    ++num_evictions_;
+    if (on_evict_) on_evict_(id);
+  }
+}
+
+BlockPool::Run BlockPool::free_run(BlockId from) const {
+  while (from < total_count() && !is_free_and_uncached(from)) ++from;
+  BlockId end = from;
+  while (end < total_count() && is_free_and_uncached(end)) ++end;
+  return {.first = from, .count = end - from};
+}
+
+void BlockPool::give_back(Run run) {
+  for (BlockId id = run.first; id < run.first + run.count; ++id) {
+    OCTAVO_CHECK(in_range(id) && is_free_and_uncached(id), "block {}", id);
+    if (std::exchange(node(id).resident, false)) --num_resident_;
+  }
+}
+
+void BlockPool::sort_free() {
+  rings_[kUncached] = {.previous = sentinel(kUncached), .next = sentinel(kUncached)};
+  for (const bool resident : {true, false})
+    for (BlockId id = 0; id < total_count(); ++id)
+      if (is_free_and_uncached(id) && node(id).resident == resident) link_behind(id, rings_[kUncached].previous);
+}
+
 Result<void> BlockPool::check_ring(Ring ring, int expected_length) const {
   const char* name = ring == kCached ? "cached" : "free";
   int length = 0;
@@ -151,8 +188,11 @@ Result<void> BlockPool::check_integrity(std::span<const std::span<const BlockId>
   for (BlockId id = 0; id < total_count(); ++id) {
     const std::int32_t held = expected_[static_cast<std::size_t>(id)];
     if (references(id) != held) return fail("block {}: {} references, {} tables hold it", id, references(id), held);
+    if (held != 0 && !node(id).resident) return fail("block {} is in use without memory behind it", id);
     referenced += held != 0 ? 1 : 0;
   }
+  const auto resident = std::ranges::count_if(nodes_, &Node::resident);
+  if (resident != num_resident_) return fail("{} blocks have memory behind them, {} counted", resident, num_resident_);
   if (free_count() + referenced != total_count()) {
     return fail("{} free + {} cached + {} referenced blocks, the pool has {}", num_free_, num_cached_, referenced,
                 total_count());

@@ -208,6 +208,12 @@ Result<void> ContiguousKvCache::truncate(int row, int num_tokens) {
 
 void ContiguousKvCache::reset() { std::ranges::fill(lengths_, 0); }
 
+void ContiguousKvCache::release() {
+  reset();
+  memory_->buffer = {};
+  capacity_ = 0;
+}
+
 std::span<std::byte> ContiguousKvCache::raw_keys() {
   return std::as_writable_bytes(memory_->buffer.span().first(memory_->buffer.size() / 2));
 }

@@ -14,6 +14,7 @@ struct KvBudget {
   std::uint64_t bytes = 0;
   std::int64_t max_tokens = 0;  // no group gets more blocks than these need; 0: no limit
   int longest_sequence = 0;     // tokens; 0: unknown
+  int max_sequences = 0;        // 0: unknown. No windowed group gets more than twice what so many need
 };
 
 /// Rows of one step that a windowed group has room for beside its window.

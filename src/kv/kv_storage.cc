@@ -46,9 +46,10 @@ Result<KvStorage> KvStorage::create(const KvShape& shape, std::span<const int> n
     storage.arena_bytes_ += static_cast<std::uint64_t>(storage.num_blocks(group)) * shape.group_block_bytes(group);
   try {
     // Attention prefetches over page borders: with small pages it waits for translations, one in 64 lines.
-    storage.arena_ = AlignedBuffer<std::uint8_t>::with_huge_pages(static_cast<std::size_t>(storage.arena_bytes_));
+    storage.arena_ = PageMemory(static_cast<std::size_t>(storage.arena_bytes_));
   } catch (const std::bad_alloc&) {
-    return fail("no memory for a KV arena of {} bytes", storage.arena_bytes_);
+    return fail("no memory for a KV arena of {} bytes: the system's or the process's limits forbid so much",
+                storage.arena_bytes_);
   }
   const std::size_t layer_block_bytes = static_cast<std::size_t>(shape.num_kv_heads) * shape.head_bytes();
   std::uint8_t* next = storage.arena_.data();
@@ -123,6 +124,27 @@ bool KvStorage::grow(int num_written, int num_tokens) {
     }
   }
   return true;
+}
+
+void KvStorage::release(const std::uint8_t* begin, const std::uint8_t* end) {
+  if (begin == end) return;
+  arena_.release(static_cast<std::size_t>(begin - arena_.data()), static_cast<std::size_t>(end - arena_.data()));
+}
+
+void KvStorage::release_caches() {
+  for (std::size_t group = 0; group < caches_.size(); ++group) {
+    for (std::size_t i = 0; i < caches_[group].size(); ++i) {
+      caches_[group][i].release();
+      layers_[group][i] = caches_[group][i].layer();
+    }
+  }
+}
+
+std::uint64_t KvStorage::grown_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const std::vector<ContiguousKvCache>& caches : caches_)
+    for (const ContiguousKvCache& cache : caches) bytes += cache.bytes();
+  return bytes;
 }
 
 void KvStorage::copy_block(int group, std::int32_t from, std::int32_t to) {

@@ -6,6 +6,8 @@
 //
 //     group 0: layer 0 [block 0][block 1]... layer 1 [block 0]...   group 1: ...
 //
+// The system provides the arena's memory as blocks are first written, and takes back what release() names.
+//
 // Owned by PagedKvCache, which keeps the books of who holds which block; the kernels read and write it in place. One
 // thread at a time may change it; the threads of a step write different slots.
 #pragma once
@@ -14,8 +16,8 @@
 #include <span>
 #include <vector>
 
-#include "base/aligned_buffer.h"
 #include "base/error.h"
+#include "base/page_memory.h"
 #include "kernels/kernels.h"
 #include "octavo/kv/contiguous_kv_cache.h"
 #include "octavo/kv/types.h"
@@ -69,6 +71,16 @@ class KvStorage {
     return layers_[static_cast<std::size_t>(group)][static_cast<std::size_t>(index)];
   }
 
+  /// Gives memory of the arena back to the system: whole pages of [begin, end), which lies within it. It reads as zeros
+  /// until it is written again.
+  void release(const std::uint8_t* begin, const std::uint8_t* end);
+  /// Gives all memory of the growing caches back; nothing is written in them any more.
+  void release_caches();
+  /// Bytes that the growing caches have grown to; 0 of the arena.
+  std::uint64_t grown_bytes() const;
+  /// Bytes of the arena that are in memory, as the system says.
+  std::uint64_t arena_resident_bytes() const { return arena_.resident_bytes(); }
+
   /// Copies a block's contents in every layer of its group.
   void copy_block(int group, std::int32_t from, std::int32_t to);
 
@@ -78,7 +90,7 @@ class KvStorage {
   KvShape shape_;
   std::vector<int> num_blocks_;  // [groups]
   std::uint64_t arena_bytes_ = 0;
-  AlignedBuffer<std::uint8_t> arena_;
+  PageMemory arena_;
   std::vector<std::vector<KvLayer>> layers_;            // [group][layer of the group]
   std::vector<std::vector<ContiguousKvCache>> caches_;  // the same of the contiguous layout, else empty
 };

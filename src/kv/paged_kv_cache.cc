@@ -35,6 +35,7 @@ Result<void> check_options(const PagedKvOptions& o) {
   if (o.num_blocks < 0) return fail("num_blocks is {}, expected 0 (as many as fit) or more", o.num_blocks);
   if (o.max_tokens < 0) return fail("max_tokens is {}, expected 0 (no limit) or more", o.max_tokens);
   if (o.longest_sequence < 0) return fail("longest_sequence is {}, expected 0 (unknown) or more", o.longest_sequence);
+  if (o.max_sequences < 0) return fail("max_sequences is {}, expected 0 (unknown) or more", o.max_sequences);
   return {};
 }
 
@@ -68,7 +69,8 @@ Result<KvStorage> make_paged(const PagedKvOptions& options, const KvShape& shape
     OCTAVO_TRY(blocks, share_budget(shape, windows,
                                     {.bytes = options.memory_bytes,
                                      .max_tokens = options.max_tokens,
-                                     .longest_sequence = options.longest_sequence}));
+                                     .longest_sequence = options.longest_sequence,
+                                     .max_sequences = options.max_sequences}));
   } else if (static_cast<std::uint64_t>(options.num_blocks) >
              std::numeric_limits<std::uint64_t>::max() / shape.block_bytes()) {
     return fail("{} blocks of {} bytes are more than an address counts", options.num_blocks, shape.block_bytes());

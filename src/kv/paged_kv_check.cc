@@ -35,8 +35,11 @@ KvStats PagedKvCache::stats() const {
     stats.blocks_cached += pool_stats.cached;
     stats.blocks_referenced += pool_stats.referenced;
     stats.evictions += pool_stats.evictions;
+    if (!impl_->storage.is_contiguous())
+      stats.resident_bytes += static_cast<std::uint64_t>(pool_stats.resident) * impl_->storage.block_bytes(g);
     stats.referenced_bytes += static_cast<std::uint64_t>(pool_stats.referenced) * impl_->storage.block_bytes(g);
   }
+  stats.resident_bytes += impl_->storage.grown_bytes();
   std::int64_t held = 0, runs = 0;
   for (const auto& [id, sequence] : impl_->sequences) {
     std::int64_t tokens = 0;
@@ -55,10 +58,10 @@ KvStats PagedKvCache::stats() const {
 std::string KvStats::summary() const {
   const std::uint64_t looked_for = hits + misses;
   return fmt::format(
-      "KV memory {}: {} blocks, {} in use, {} cached, {} free; {} tokens; prefix hits {:.1f}% of {} tokens; {} "
+      "KV memory {} of {}: {} blocks, {} in use, {} cached, {} free; {} tokens; prefix hits {:.1f}% of {} tokens; {} "
       "evictions, {} copies; runs of {:.1f} blocks",
-      size_text(arena_bytes), blocks_total, blocks_referenced, blocks_cached, blocks_free, tokens,
-      looked_for == 0 ? 0.0 : 100.0 * static_cast<double>(hits) / static_cast<double>(looked_for), looked_for,
+      size_text(resident_bytes), size_text(arena_bytes), blocks_total, blocks_referenced, blocks_cached, blocks_free,
+      tokens, looked_for == 0 ? 0.0 : 100.0 * static_cast<double>(hits) / static_cast<double>(looked_for), looked_for,
       evictions, copies, mean_run_blocks);
 }
 

@@ -1,6 +1,6 @@
 // The books of PagedKvCache, shared by the files that implement it: paged_kv_cache.cc (making one, sequences),
 // paged_kv_steps.cc (reserve, commit, truncate, copies), paged_kv_prefix.cc (attach, publish), paged_kv_data.cc (write
-// and read), paged_kv_check.cc (stats, integrity).
+// and read), paged_kv_memory.cc (memory given back), paged_kv_check.cc (stats, integrity).
 #pragma once
 
 #include <bit>
@@ -102,6 +102,7 @@ struct PagedKvCache::Impl {
   KvResult<void> check_room(SequenceId id, const SequenceState& sequence, int g, std::int64_t first,
                             std::int64_t end) const;
   bool grow_memory(std::int64_t end);
+  void release_arena();
   KvResult<void> reserve_groups(SequenceId id, SequenceState& sequence, int first_group, int end_group,
                                 std::int64_t first, std::int64_t end, std::vector<BlockCopy>* list);
   void make_writable(GroupState& state, int g, std::int64_t first, std::int64_t end, std::vector<BlockCopy>& list);

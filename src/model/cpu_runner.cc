@@ -1,5 +1,8 @@
 #include "model/cpu_runner.h"
 
+#include <algorithm>
+
+#include "base/page_memory.h"
 #include "kernels/dispatch.h"
 #include "kernels/packed_layout.h"
 #include "kv/kv_budget.h"
@@ -56,6 +59,7 @@ Result<std::unique_ptr<PagedKvCache>> make_kv(const ModelConfig& config, const C
                                .memory_bytes = budget,
                                .max_tokens = max_tokens,
                                .longest_sequence = context,
+                               .max_sequences = options.max_seqs,
                                .prefix_cache = options.prefix_cache});
 }
 
@@ -80,6 +84,15 @@ KvNeed kv_need(const ModelConfig& config, KvType type, int block_size, std::int6
   return need;
 }
 
+int largest_context(const ModelConfig& config, KvType type, int block_size, std::uint64_t budget) {
+  int fits = 0, beyond = config.context_length + 1;
+  while (beyond - fits > 1) {
+    const int tried = fits + (beyond - fits) / 2;
+    (kv_need(config, type, block_size, tried).bytes <= budget ? fits : beyond) = tried;
+  }
+  return fits;
+}
+
 Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const GgufFile& file, const CpuRunnerOptions& options,
                                                    ThreadPool& pool) {
   OCTAVO_TRY(ModelConfig config, ModelConfig::load(file));
@@ -91,9 +104,10 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const GgufFile& file, const C
   OCTAVO_TRY_VOID(check_widths(file, weights));
 
   const int wanted_context = options.max_context != 0 ? options.max_context : config.context_length;
-  const std::uint64_t budget = options.kv_memory_bytes != 0
-                                   ? options.kv_memory_bytes
-                                   : default_kv_memory(available_memory_bytes(), weights.mapped_bytes());
+  const std::uint64_t budget =
+      options.kv_memory_bytes != 0
+          ? options.kv_memory_bytes
+          : PageMemory::allowed_bytes(default_kv_memory(available_memory_bytes(), weights.mapped_bytes()));
   OCTAVO_TRY(std::unique_ptr<PagedKvCache> kv, make_kv(config, options, wanted_context, budget));
   const std::int64_t fitting = kv->max_sequence_tokens();
   if (options.max_context > fitting)

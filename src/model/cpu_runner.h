@@ -19,7 +19,7 @@ struct CpuRunnerOptions {
   KvType kv_type = kDefaultKvType;
   KvLayout kv_layout = KvLayout::kPaged;
   int block_size = 16;                // tokens: a power of two, 1 to 256
-  std::uint64_t kv_memory_bytes = 0;  // 0: half of what is free after loading
+  std::uint64_t kv_memory_bytes = 0;  // 0: half of what is free after loading, or less where limits forbid so much
   int max_context = 0;                // tokens of one sequence; 0: what the model was trained for
   int max_rows = 512;                 // rows of one step
   int max_seqs = 256;                 // sequences of one step
@@ -30,7 +30,8 @@ struct CpuRunnerOptions {
 
 class CpuRunner final : public ModelRunner {
  public:
-  /// Loads the model and takes all memory it will ever use. Errors name the key, tensor or option.
+  /// Loads the model and takes all memory it will ever use, that of the KV cache as room only, which fills as it is
+  /// used. Errors name the key, tensor or option.
   static Result<std::unique_ptr<CpuRunner>> load(const GgufFile& file, const CpuRunnerOptions& options,
                                                  ThreadPool& pool);
 
@@ -73,5 +74,9 @@ struct KvNeed {
   std::uint64_t bytes = 0;            // of one sequence, in whole blocks; windowed layers keep their window and a step
 };
 KvNeed kv_need(const ModelConfig& config, KvType type, int block_size, std::int64_t num_tokens);
+
+/// The most tokens that one sequence may have within a KV memory of `budget` bytes; at most what the model was trained
+/// for.
+int largest_context(const ModelConfig& config, KvType type, int block_size, std::uint64_t budget);
 
 }  // namespace octavo

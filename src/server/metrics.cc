@@ -49,6 +49,8 @@ std::vector<Figure> figures(const EngineStats& stats) {
       {"octavo:kv_blocks_total", "KV blocks that there are", gauge, count(kv.blocks_total)},
       {"octavo:kv_blocks_referenced", "KV blocks that sequences hold", gauge, count(kv.blocks_referenced)},
       {"octavo:kv_blocks_cached", "KV blocks that only the prefix cache holds", gauge, count(kv.blocks_cached)},
+      {"octavo:kv_resident_bytes", "Memory that KV blocks have taken and not given back to the system", gauge,
+       count(kv.resident_bytes)},
       {"octavo:prefix_cache_queries_total", "Prompt tokens looked up in the prefix cache", counter,
        count(kv.hits + kv.misses)},
       {"octavo:prefix_cache_hits_total", "Prompt tokens found in the prefix cache", counter, count(kv.hits)},

@@ -125,6 +125,42 @@ TEST(Info, WindowedLayersNeedNoMoreThanTheirWindowAndAStep) {
   EXPECT_EQ(kv_bytes("1024"), (1024 + 5 * (34 + 2) * 16) * 264);
 }
 
+TEST(Info, TheLargestContextThatFitsHereIsTold) {
+  const TempFile file(small_model().bytes());
+  const auto opened = GgufFile::open(file.path());
+  ASSERT_TRUE(opened);
+  // Weights, 32 MiB of scratch memory; of the rest the KV cache gets half. 132 bytes a token of i16, 68 of q8_0.
+  const auto here = [&](std::uint64_t kv_bytes, KvType type = KvType::kI16) {
+    const std::uint64_t weights = cli::make_info_report(*opened, {})->memory->weight_bytes;
+    const std::uint64_t free = weights + (std::uint64_t{32} << 20) + 2 * kv_bytes;
+    return *cli::make_info_report(*opened, {.kv_type = type, .available_bytes = free})->here;
+  };
+  EXPECT_EQ(here(132 * 256).context, 256) << "what the model was trained for";
+  EXPECT_EQ(here(132 * 256).kv_bytes, 132U * 256);
+  EXPECT_EQ(here(std::uint64_t{1} << 40).context, 256);
+  const cli::MemoryHere small = here(132 * 112);
+  EXPECT_EQ(small.context, 112);
+  EXPECT_EQ(here(132 * 112 - 1).context, 96) << "in whole blocks";
+  EXPECT_EQ(here(132 * 112, KvType::kF32).context, 48);
+  ASSERT_EQ(small.fits.size(), 5U);
+  for (const cli::ContextFit& fit : small.fits) EXPECT_EQ(fit.tokens, here(132 * 112, fit.kv_type).context);
+  EXPECT_EQ(here(0).context, 0);
+  const auto nothing = cli::make_info_report(*opened, {.available_bytes = 1000});
+  EXPECT_EQ(nothing->here->context, 0);
+}
+
+TEST(Info, TheMemoryThatIsFreeHereIsSaidInASentenceAndInJson) {
+  const TempFile file(small_model().bytes());
+  CliRun cli;
+  const auto here = json_of(cli, {file.string()}).at("here").as_object();
+  EXPECT_GT(here.at("available_bytes").to_number<std::uint64_t>(), 0U);
+  EXPECT_EQ(here.at("largest_context").to_number<int>(), 256);
+  EXPECT_EQ(here.at("largest_context_by_kv_type").at("q8_0").to_number<int>(), 256);
+  EXPECT_EQ(cli.run({"info", file.string()}), 0) << cli.err.str();
+  EXPECT_THAT(cli.out.str(),
+              testing::ContainsRegex("here .* of memory are free: the whole context of 256 tokens fits"));
+}
+
 TEST(Info, TheFileIsAWordOrFollowsM) {
   const TempFile file(small_model().bytes());
   CliRun cli;

@@ -147,6 +147,7 @@ TEST(Usage, WrongArgumentsAreOneLineAndExitCode2) {
       {"serve", "--read-timeout", "-1"},
       {"serve", "--min-write-rate", "fast"},
       {"serve", "--keepalive-interval", "-1"},
+      {"serve", "--idle-release", "-1"},
       {"serve", "--policy", "fair"},
       {"serve", "--max-body-size", "1TiB"},
       {"serve", "--tls-cert", "cert.pem"},
@@ -339,6 +340,18 @@ TEST(Usage, EngineOptionsReachTheEngine) {
   CliRun contiguous;
   ASSERT_EQ(contiguous.run({"run", "-p", "x", "-m", "some.gguf", "--kv-layout", "contiguous"}), 0);
   EXPECT_EQ(contiguous.engine.options.kv_layout, KvLayout::kContiguous);
+}
+
+TEST(Usage, CommandsForOneUserLeaveTheKvMemoryNoLargerThanTheyCanUse) {
+  CliRun cli;
+  ASSERT_EQ(cli.run({"run", "-p", "x", "-m", "some.gguf"}), 0) << cli.err.str();
+  EXPECT_EQ(cli.engine.options.max_sequences, 1);
+  ASSERT_EQ(cli.run({"run", "-p", "x", "-m", "some.gguf", "--choices", "5"}), 0) << cli.err.str();
+  EXPECT_EQ(cli.engine.options.max_sequences, 5);
+  ASSERT_EQ(cli.run({"chat", "-m", "some.gguf"}, "hello\n"), 0) << cli.err.str();
+  EXPECT_EQ(cli.engine.options.max_sequences, 1);
+  ASSERT_EQ(cli.run({"logits", "-m", "some.gguf", "--ids", "1,2"}), 0) << cli.err.str();
+  EXPECT_EQ(cli.engine.options.max_sequences, 1);
 }
 
 TEST(Usage, AMissingDefaultModelIsAnErrorThatSaysWhatToDoWhereTheProgramIs) {

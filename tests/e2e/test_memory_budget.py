@@ -12,6 +12,7 @@ import time
 import unittest
 
 import support
+from server_support import Server
 
 MIB = 1 << 20
 # Beyond weights and KV memory: the program, tokenizer, activations of 512 rows, logits of 64 rows, two threads.
@@ -116,6 +117,22 @@ class Arena(unittest.TestCase):
         self.assertLessEqual(arena, 1.05 * max(before, mem_available()) / 2)  # others may free some meanwhile
         self.assertGreater(arena, 0)
 
+    def test_it_is_no_larger_than_what_the_context_can_use(self):
+        report = info(support.SMOLLM2)
+        block_bytes = 16 * report["memory"]["kv_bytes_per_token"]
+        memory = run_json(support.SMOLLM2, "--kv-memory", "1GiB")["memory"]
+        self.assertEqual(memory["max_context"], 8192)
+        self.assertEqual(memory["kv_arena_bytes"], report["memory"]["kv_bytes"] + block_bytes)
+        answers = run_json(support.SMOLLM2, "--kv-memory", "1GiB", "--choices", 2, "--max-context", 1000)
+        self.assertEqual(answers[0]["memory"]["kv_arena_bytes"], 2 * 1016 * block_bytes // 16)
+
+    def test_the_largest_context_that_info_tells_can_be_had(self):
+        here = info(support.SMOLLM2)["here"]
+        # Others may have taken memory meanwhile; half of it is more than they take.
+        context = max(2, here["largest_context"] // 2)
+        self.assertEqual(run_json(support.SMOLLM2, "--max-context", context)["memory"]["max_context"], context)
+        self.assertEqual(here["largest_context_by_kv_type"]["i16"], here["largest_context"])
+
 
 @unittest.skipIf(support.SANITIZED, "sanitizers take memory of their own")
 class Process(unittest.TestCase):
@@ -196,6 +213,41 @@ class Loading(unittest.TestCase):
         done = run(support.SMOLLM2)
         self.assertEqual(done.returncode, 1)
         self.assertIn("no memory left", done.stderr)
+
+
+@unittest.skipIf(support.SANITIZED, "sanitizers take memory of their own")
+class IdleServer(unittest.TestCase):
+    """The KV memory of a server grows as it is needed, and goes back to the system when nobody needs it."""
+
+    def resident(self, server):
+        return status_bytes(server.process.pid, "RssAnon")
+
+    def test_its_memory_grows_with_requests_and_is_given_back(self):
+        with Server("--kv-memory", "512MiB", "--kv-type", "f32", "--idle-release", 1) as server:
+            self.assertEqual(server.metric("kv_resident_bytes"), 0)  # calibration leaves nothing behind
+
+            def answer_of(seed):
+                prompt = [1 + (37 * seed + 11 * i) % 40_000 for i in range(800)]
+                return server.complete(prompt, max_tokens=4)["choices"][0]["text"]
+
+            answer_of(1)  # so that what a step needs beside KV memory is there
+            server.wait_until(lambda: server.metric("kv_resident_bytes") == 0, timeout=support.TIMEOUT_S)
+            before = self.resident(server)
+            used = 800 * 46_080
+            answer = answer_of(2)
+            # The most that there was, as it may have gone back by now.
+            self.assertGreater(status_bytes(server.process.pid, "VmHWM"), before + used)
+            server.wait_until(lambda: server.metric("kv_resident_bytes") == 0, timeout=support.TIMEOUT_S)
+            self.assertLess(self.resident(server), before + used // 4)
+            self.assertEqual(server.metric("kv_blocks_cached"), 0)
+            self.assertEqual(answer_of(2), answer)
+
+    def test_an_arena_as_large_as_half_the_machine_takes_no_memory_by_itself(self):
+        with Server() as server:
+            need = info(support.SMOLLM2)
+            bound = (need["memory"]["weight_bytes"] + SCRATCH_BYTES + SCRATCH_BYTES_PER_WORD * need["vocabulary"]["tokens"]
+                     + 256 * server.metric("kv_blocks_total"))
+            self.assertLess(self.resident(server), bound)
 
 
 @unittest.skipIf(support.SANITIZED, "sanitizers take memory of their own")

@@ -23,6 +23,7 @@ TEST(EngineLoad, OptionsOutOfRangeNameFieldFoundAndExpected) {
   EXPECT_THAT(refusal({.max_context = -5}), AllOf(HasSubstr("max_context"), HasSubstr("at least 0")));
   EXPECT_THAT(refusal({.max_step_tokens = 0}), HasSubstr("max_step_tokens: found 0"));
   EXPECT_THAT(refusal({.max_sequences = 0}), HasSubstr("max_sequences: found 0"));
+  EXPECT_THAT(refusal({.idle_release_s = -1}), AllOf(HasSubstr("idle_release_s: found -1"), HasSubstr("0 (never)")));
   EXPECT_THAT(refusal({.isa = "sse9"}), HasSubstr("sse9"));
   EXPECT_THAT(refusal({.max_context = 1}), AllOf(HasSubstr("max_context: found 1"), HasSubstr("at least 2")));
   EXPECT_THAT(refusal({.kv_type = static_cast<KvType>(99)}),

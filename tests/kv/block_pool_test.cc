@@ -180,6 +180,51 @@ TEST(BlockPool, IntegrityExplainsABlockHeldWithoutReference) {
   EXPECT_FALSE(check(pool, {4}));
 }
 
+TEST(BlockPool, MemoryIsBehindBlocksThatWereHandedOutUntilItIsGivenBack) {
+  BlockPool pool(8);
+  EXPECT_EQ(pool.stats().resident, 0);
+  std::vector<BlockId> held = take(pool, 5);
+  EXPECT_EQ(pool.stats().resident, 5);
+  for (const BlockId id : {3, 1, 2}) ASSERT_TRUE(pool.free(id));
+  EXPECT_EQ(pool.stats().resident, 5);
+  const BlockPool::Run low = pool.free_run(0), high = pool.free_run(low.first + low.count);
+  EXPECT_EQ(low.first, 1);
+  EXPECT_EQ(low.count, 3);
+  EXPECT_EQ(high.first, 5);
+  EXPECT_EQ(high.count, 3);
+  EXPECT_EQ(pool.free_run(8).count, 0);
+  pool.give_back({.first = 1, .count = 1});
+  pool.give_back(high);
+  EXPECT_EQ(pool.stats().resident, 4);
+  pool.sort_free();
+  held = {0, 4};
+  EXPECT_TRUE(check(pool, held));
+  EXPECT_EQ(pool.allocate(), 2) << "the lowest one with memory";
+  EXPECT_EQ(pool.stats().resident, 4);
+  EXPECT_EQ(pool.allocate(), 3);
+  EXPECT_EQ(pool.allocate(), 1);
+  EXPECT_EQ(pool.allocate(), 5);
+  EXPECT_EQ(pool.stats().resident, 6);
+}
+
+TEST(BlockPool, EvictAllGivesUpEveryFreeCachedBlockAndNoOther) {
+  BlockPool pool(5);
+  std::vector<BlockId> evicted;
+  pool.on_evict([&](BlockId id) { evicted.push_back(id); });
+  take(pool, 5);
+  for (const BlockId id : {0, 1, 2}) ASSERT_TRUE(pool.set_cached(id, true));
+  for (const BlockId id : {2, 0, 3}) ASSERT_TRUE(pool.free(id));
+  EXPECT_EQ(pool.free_run(0).first, 3) << "cached blocks are no part of a run";
+  EXPECT_EQ(pool.free_run(0).count, 1);
+  pool.evict_all();
+  EXPECT_THAT(evicted, ElementsAre(2, 0));
+  EXPECT_EQ(pool.stats().cached, 0);
+  EXPECT_EQ(pool.stats().free, 3);
+  EXPECT_EQ(pool.stats().evictions, 2U);
+  EXPECT_TRUE(pool.is_cached(1));
+  EXPECT_TRUE(check(pool, {1, 4}));
+}
+
 // A model without the ring: blocks in the order in which they would be handed out, and counts.
 struct PoolModel {
   std::deque<BlockId> order;

@@ -54,6 +54,18 @@ TEST(KvBudget, ALongestSequenceFitsIfAnySharingLetsIt) {
   EXPECT_LT(less[1], 2048);
 }
 
+TEST(KvBudget, AWindowedPoolGetsTwiceWhatTheSequencesNeedAtMost) {
+  const std::vector<int> windows = {512, 0};
+  // A sequence of 32768 tokens takes 66 and 2048 blocks.
+  KvBudget budget{
+      .bytes = std::uint64_t{1} << 40, .max_tokens = 32'784, .longest_sequence = 32'768, .max_sequences = 1};
+  EXPECT_THAT(*share_budget(shape_of({3, 1}), windows, budget), ElementsAre(2 * 66, 2049));
+  budget.max_sequences = 0;
+  EXPECT_THAT(*share_budget(shape_of({3, 1}), windows, budget), ElementsAre(2049, 2049));
+  budget = {.bytes = std::uint64_t{1} << 40, .max_tokens = 100, .longest_sequence = 50, .max_sequences = 2};
+  EXPECT_THAT(*share_budget(shape_of({3, 1}), windows, budget), ElementsAre(7, 7));
+}
+
 TEST(KvBudget, WhatAPoolAtItsLimitDoesNotTakeGoesToTheOthers) {
   const std::vector<int> windows = {64, 0};
   // Even weights would be 16 (4 windows are 16 blocks in both groups); the first comes to its limit with the second.

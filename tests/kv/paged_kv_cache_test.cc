@@ -332,9 +332,10 @@ TEST(PagedKvCache, P19_stats_count_blocks_tokens_and_bytes_and_say_so_in_a_line)
   EXPECT_EQ(stats.arena_bytes, 8U * 2 * 4 * 2 * 2 * 3 * 4);
   EXPECT_EQ(stats.referenced_bytes, 3U * 2 * 4 * 2 * 2 * 3 * 4);
   EXPECT_EQ(stats.mean_run_blocks, 1.5);
-  EXPECT_EQ(stats.summary(),
-            "KV memory 3.0 KiB: 8 blocks, 3 in use, 1 cached, 4 free; 9 tokens; prefix hits 50.0% of 16 tokens; 0 "
-            "evictions, 1 copies; runs of 1.5 blocks");
+  EXPECT_EQ(
+      stats.summary(),
+      "KV memory 1.5 KiB of 3.0 KiB: 8 blocks, 3 in use, 1 cached, 4 free; 9 tokens; prefix hits 50.0% of 16 tokens; 0 "
+      "evictions, 1 copies; runs of 1.5 blocks");
   ASSERT_TRUE(step_to(*cache, d, 20, 0));
   EXPECT_EQ(cache->stats().evictions, 1U);
 }

@@ -62,6 +62,7 @@ class Walk {
   }
 
   void operation() {
+    if (pick(100) == 0) return release();
     const int kind = pick(100);
     if (sequences_.empty() || kind < 8) return create();
     const SequenceId id = any();
@@ -442,6 +443,19 @@ class Walk {
     for (int g = 0; g < num_groups(); ++g) forget_written(id, g, before[static_cast<std::size_t>(g)], 0, 0);
   }
 
+  // Memory of free blocks goes back to the system, of cached ones too every other time: then they cannot be found.
+  void release() {
+    const bool cached = pick(2) == 0;
+    cache_->release_memory(cached);
+    ++outcomes["releases"];
+    for (int g = 0; g < num_groups() && cached; ++g) {
+      const std::map<BlockId, int> held = references(g);
+      const std::map<BlockId, Content> contents = contents_[static_cast<std::size_t>(g)];
+      for (const auto& [block, content] : contents)
+        if (!held.contains(block)) forget(g, block);
+    }
+  }
+
   void drop(SequenceId id) {
     touched_ = id;
     ASSERT_TRUE(cache_->drop_sequence(id));
@@ -472,7 +486,7 @@ TEST_P(PagedKvCacheWalk, P20_random_walk_agrees_with_a_simple_model) {
   }
   // Every kind of outcome was met many times.
   for (const char* outcome :
-       {"written", "steps", "forks", "truncations", "publications", "drops", "hits", "out of memory"})
+       {"written", "steps", "forks", "truncations", "publications", "drops", "hits", "out of memory", "releases"})
     EXPECT_GT(walk.outcomes[outcome], GetParam().operations / 1000) << outcome;
 }
 

@@ -3,11 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <numeric>
 
@@ -361,6 +364,64 @@ TEST(CpuRunner, TheKvMemoryIsAHardBudget) {
   EXPECT_EQ(l.runner->kv_bytes_per_token(), 528U);
   EXPECT_EQ(l.runner->kv_arena_bytes(), 1000000U / (528 * 16) * (528 * 16));
   EXPECT_THAT(error_of({}, {.kv_memory_bytes = 100}), HasSubstr("100 bytes holds no block"));
+}
+
+TEST(CpuRunner, TheKvMemoryIsNoLargerThanWhatItsSequencesCanUse) {
+  const std::uint64_t large = std::uint64_t{1} << 33;
+  const std::uint64_t block = std::uint64_t{528} * 16;
+  const Loaded one = load({}, {.kv_memory_bytes = large, .max_seqs = 1});
+  EXPECT_EQ(one.runner->kv_arena_bytes(), (1024 / 16 + 1) * block)
+      << "the context, and a block to copy one that is shared";
+  EXPECT_EQ(one.runner->max_context(), 1024);
+  EXPECT_EQ(load({}, {.kv_memory_bytes = large, .max_context = 100, .max_seqs = 3}).runner->kv_arena_bytes(),
+            (3 * 116 / 16 + 1) * block);
+}
+
+TEST(CpuRunner, TheLargestContextIsTheOneThatFits) {
+  for (const TinyModel& model : {TinyModel{}, TinyModel{.arch = "gemma3", .layers = 6, .window = 24}}) {
+    const Loaded any = load(model, {.kv_memory_bytes = 1 << 20});
+    for (const std::uint64_t budget : {std::uint64_t{20'000}, std::uint64_t{100'000}, std::uint64_t{300'001}}) {
+      const int fits = largest_context(any.runner->config(), KvType::kI16, 16, budget);
+      ASSERT_LT(fits, 1024) << budget;
+      if (fits == 0) continue;
+      EXPECT_EQ(
+          load(model, {.kv_type = KvType::kI16, .kv_memory_bytes = budget, .max_context = fits}).runner->max_context(),
+          fits);
+      EXPECT_GT(kv_need(any.runner->config(), KvType::kI16, 16, fits + 1).bytes, budget);
+    }
+    EXPECT_EQ(largest_context(any.runner->config(), KvType::kI16, 16, std::uint64_t{1} << 40), 1024);
+    EXPECT_EQ(largest_context(any.runner->config(), KvType::kI16, 16, 0), 0);
+  }
+}
+
+// In a process of its own, whose address space is bounded.
+void load_within_a_limit() {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlimit limit{.rlim_cur = pages * 4096 + (std::size_t{100} << 20), .rlim_max = RLIM_INFINITY};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  const TempFile path(TinyModel{}.bytes(), ".gguf");
+  const auto file = GgufFile::open(path.path());
+  ASSERT_TRUE(file);
+  ThreadPool pool(1);
+  const auto runner = CpuRunner::load(*file, {.max_seqs = 256}, pool);  // could use 140 MB
+  ASSERT_TRUE(runner) << runner.error().message;
+  ASSERT_LE((*runner)->kv_arena_bytes(), std::uint64_t{50} << 20);
+  ASSERT_EQ((*runner)->max_context(), 1024);
+  ASSERT_THAT(error_of({}, {.kv_memory_bytes = std::uint64_t{130} << 20, .max_seqs = 256}),
+              HasSubstr("no memory for a KV arena of "));
+}
+
+TEST(CpuRunnerDeathTest, TheDefaultKvMemoryIsLessWhereTheProcessMayNotHaveMore) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's own memory needs the address space";
+#endif
+  EXPECT_EXIT(
+      {
+        load_within_a_limit();
+        std::exit(testing::Test::HasFailure() ? 1 : 0);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST(CpuRunner, TheDefaultKvMemoryLeavesRoomForMappedWeights) {

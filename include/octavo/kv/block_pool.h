@@ -44,8 +44,24 @@ class BlockPool {
   /// Marks a block's contents as worth keeping, or not any more; of a referenced or a free cached block.
   KvResult<void> set_cached(BlockId id, bool cached);
   bool is_cached(BlockId id) const;
-  /// Called with the id of a cached block that allocate() is about to reuse; it is not cached any more.
+  /// Called with the id of a cached block whose contents are given up, by allocate() or evict_all(); it is not cached
+  /// any more.
   void on_evict(std::function<void(BlockId)> callback) { on_evict_ = std::move(callback); }
+
+  /// Gives up the contents of all free blocks, in the order in which allocate() would.
+  void evict_all();
+
+  // Memory behind the blocks. A block has some once it was handed out, until give_back() says otherwise
+  struct Run {
+    BlockId first = 0;
+    int count = 0;  // consecutive ids
+  };
+  /// The first run of free blocks that are not cached, from block `from` on, as long as it is; count 0: there is none.
+  Run free_run(BlockId from) const;
+  /// The memory of such a run is the system's again.
+  void give_back(Run run);
+  /// Orders the uncached free blocks as in a fresh pool, by id, but those with memory behind them first.
+  void sort_free();
 
   int free_count() const { return num_free_ + num_cached_; }  // includes cached blocks, which may be evicted
   int total_count() const { return static_cast<int>(nodes_.size()); }
@@ -57,6 +73,7 @@ class BlockPool {
     int free = 0;    // neither referenced nor cached
     int cached = 0;  // free, contents kept
     int referenced = 0;
+    int resident = 0;  // of all: have memory behind them
     std::uint64_t evictions = 0;
   };
   Stats stats() const;
@@ -73,6 +90,7 @@ class BlockPool {
     BlockId previous = 0, next = 0;  // valid while free
     std::int32_t references = 0;
     bool cached = false;
+    bool resident = false;  // has memory behind it
   };
   enum Ring : std::uint8_t { kUncached, kCached };
 
@@ -83,12 +101,14 @@ class BlockPool {
   void unlink(BlockId id);
   void link_behind(BlockId id, BlockId where);
   void put_into_ring(BlockId id);
+  bool is_free_and_uncached(BlockId id) const { return references(id) == 0 && !is_cached(id); }
   Result<void> check_ring(Ring ring, int expected_length) const;
 
   std::vector<Node> nodes_;
   Node rings_[2];
   int num_free_ = 0;    // uncached
   int num_cached_ = 0;  // free and cached
+  int num_resident_ = 0;
   std::uint64_t num_evictions_ = 0;
   std::function<void(BlockId)> on_evict_;
   mutable std::vector<std::int32_t> expected_;  // check_integrity's counts

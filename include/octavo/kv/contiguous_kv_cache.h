@@ -77,6 +77,8 @@ class ContiguousKvCache {
   Result<void> truncate(int row, int num_tokens);
   /// Length 0 in every row; the memory is kept.
   void reset();
+  /// The same without the memory: capacity 0.
+  void release();
 
   int length(int row) const { return has_row(row) ? lengths_[static_cast<std::size_t>(row)] : 0; }  // 0: no such row
   int seq_len() const;                                                                              // the longest row's

@@ -7,7 +7,8 @@
 //     octavo::SequenceId b = *cache->fork(a);                 // shares every block until one of the two writes
 //
 // Layers that look back equally far (`layer_windows`) form an attention group; a block id covers block_size tokens of
-// all layers of its group, and a sequence has one table a group. The arena is one allocation.
+// all layers of its group, and a sequence has one table a group. The arena is one allocation, whose memory the system
+// provides as blocks are written for the first time, and gets back from release_memory().
 //
 // Two ways to fill it. Somebody with their own engine calls write_kv() and read_kv(). Octavo's engine computes whole
 // steps on memory that it sees through storage(): reserve() before the step, commit() after it, publish() what became
@@ -55,6 +56,8 @@ struct PagedKvOptions {
   std::int64_t max_tokens = 0;          // tokens that all sequences together can ever use; 0: no such limit. Caps an
                                         // arena of memory_bytes, and is the longest sequence of the contiguous layout
   int longest_sequence = 0;             // tokens; 0: unknown. One of this length fits if any does
+  int max_sequences = 0;                // that there are at once; 0: unknown. Caps windowed groups at twice what these
+                                        // need at their longest: the rest is for prefixes that are kept
   bool prefix_cache = true;
   BlockHasher hasher = {};  // empty: make_block_hasher(). If every layer has a window, a match relies on it
 };
@@ -74,7 +77,8 @@ struct KvStats {
   std::uint64_t hits = 0, misses = 0;  // tokens that attach_prefix found, and looked for in vain
   std::uint64_t evictions = 0;         // cached blocks whose contents were given up
   std::uint64_t copies = 0;            // blocks copied on write
-  std::uint64_t arena_bytes = 0;       // the one allocation
+  std::uint64_t arena_bytes = 0;       // the one allocation: the most that there can be
+  std::uint64_t resident_bytes = 0;    // of blocks that were handed out and whose memory was not given back since
   std::uint64_t referenced_bytes = 0;  // of blocks that sequences hold
   double mean_run_blocks = 0;          // blocks that lie one after the other in memory, on average; 0: none held
   /// One line for people.
@@ -165,6 +169,11 @@ class PagedKvCache {
   void commit(SequenceId id, std::int64_t end);
   /// Copies that reserve() has listed; CHECKs their blocks.
   void make_copies(std::span<const BlockCopy> copies);
+
+  /// Gives memory of free blocks back to the system: of those that the prefix cache does not hold, in pieces of 2 MiB a
+  /// layer at least; with `cached` of all others too, whose contents are given up. Blocks have memory again when they
+  /// are written. Nothing changes for sequences. Takes no memory itself.
+  void release_memory(bool cached);
 
   // Sharing
   /// Attaches the longest cached run of full blocks that begins `tokens` to an empty sequence, at most tokens.size() -

@@ -1,0 +1,42 @@
+// Memory of whole pages, much of which may never be used: the system provides a page when it is first written, and
+// takes it back when told. An access just before or just behind it ends the process.
+//
+// Owned by one object; the threads that write it share it as they share any memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace octavo {
+
+class PageMemory {
+ public:
+  PageMemory() = default;
+  /// Room for `bytes` bytes that read as zeros, from a border of 2 MiB on, in pages of that size where the system has
+  /// them. Throws std::bad_alloc where the system's or the process's limits forbid so much.
+  explicit PageMemory(std::size_t bytes);
+  ~PageMemory();
+  PageMemory(PageMemory&& other) noexcept;
+  PageMemory& operator=(PageMemory&& other) noexcept;
+
+  std::uint8_t* data() { return data_; }
+  const std::uint8_t* data() const { return data_; }
+  std::size_t size() const { return size_; }
+
+  /// Gives the whole pages between two offsets back to the system; they read as zeros from now on.
+  void release(std::size_t begin, std::size_t end);
+  /// Bytes that are in memory now. Asks the system for every page.
+  std::size_t resident_bytes() const;
+
+  /// As much of `bytes` as the limits of the system and of the process allow, found by halving. Where that is not all
+  /// of it, half of what they allow is left to others.
+  static std::uint64_t allowed_bytes(std::uint64_t bytes);
+
+ private:
+  void* map_ = nullptr;  // with pages before and behind that nobody may touch
+  std::size_t map_bytes_ = 0;
+  std::uint8_t* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace octavo
