@@ -33,7 +33,7 @@ struct ServeOptions {
   int max_connections = 4096;
   int max_connections_per_address = 0;
   int max_json_depth = 32;
-  std::chrono::milliseconds idle_release{600'000};
+  int max_queued_tokens = static_cast<int>(EngineOptions{}.max_queued_tokens);
 };
 
 /// An idle connection costs a descriptor, and systems allow 1024 unless asked.
@@ -45,6 +45,7 @@ void raise_descriptor_limit() {
 }
 
 Result<void> fill_in(ServeOptions& options) {
+  options.engine.max_queued_tokens = options.max_queued_tokens;
   server::ServerOptions& server = options.server;
   server.port = static_cast<std::uint16_t>(options.port);
   server.max_connections = static_cast<std::size_t>(options.max_connections);
@@ -53,7 +54,8 @@ Result<void> fill_in(ServeOptions& options) {
   server.service.version = OCTAVO_VERSION;
   const int seats = options.engine.kv_layout == KvLayout::kContiguous ? 1 : options.engine.max_sequences;
   server.service.max_choices = std::min(kMaxChoices, seats);
-  server.service.max_queued = static_cast<std::size_t>(options.engine.max_queued);
+  server.service.max_queued = {options.engine.max_queued};
+  server.service.max_queued_tokens = {options.engine.max_queued_tokens};
   if (server.tls.certificate_file.empty() != server.tls.key_file.empty())
     return fail("--tls-cert and --tls-key need each other");
   OCTAVO_TRY(server.service.proxies, server::TrustedProxies::parse(options.trusted_proxies));
@@ -209,6 +211,10 @@ void add_scheduling_options(Command& app, ServeOptions& options) {
       "Who gets a step's time: prefill-first, interleaved (default), decode-priority");
   add_integer(app, "--max-queued", options.engine.max_queued, 0, kMaxCount,
               "Requests that wait; one more is refused; default 1024; 0: no bound");
+  add_integer(app, "--max-queued-tokens", options.max_queued_tokens, 0, kMaxCount,
+              "Tokens of their prompts, each counted for every answer to it; default 4194304; 0: no bound");
+  add_integer(app, "--max-client-priority", options.server.service.max_client_priority, 0, kMaxPriority,
+              "A request may ask for a priority of minus this; default 0: clients can only step back");
   add_integer(app, "--max-sequences", options.engine.max_sequences, 1, 4096, "That advance in one step; default 256");
 }
 

@@ -26,6 +26,7 @@ struct ServedModel {
   std::int64_t created = 0;               // seconds since 1970
   SamplingParams sampling_defaults = {};
   int max_choices = kMaxChoices;                             // of one prompt, as many as can advance in one step
+  int max_client_priority = 0;                               // the highest that a client may ask for
   std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer; see answer_size.h
 
   bool answers_to(std::string_view name) const {
@@ -78,7 +79,7 @@ struct CompletionCall {
   bool return_progress = false;          // extension, of streams: llama.cpp's
   int n = 1;                             // choices of each prompt
   int num_logprobs = -1;                 // -1: none asked for; 0: the drawn token's alone
-  std::vector<Request> requests = {};    // one a prompt; without cache_domain, which the server sets
+  std::vector<Request> requests = {};    // one a prompt; without cache_domain and owner, which the server sets
   std::vector<CallPrompt> prompts = {};  // beside each request
   std::string user_cache_salt = {};      // cache_salt; the server joins it with the key's domain
 };

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
+#include "server/address.h"
 #include "server/json_body.h"
 #include "server/json_fields.h"
 #include "server/run_on.h"
@@ -35,6 +37,38 @@ ApiResult<double> deadline_of(const HttpRequest& request) {
                  .message = fmt::format("{}: found '{}', expected seconds above 0", kDeadlineHeader, text),
                  .param = std::string(kDeadlineHeader)});
   return seconds;
+}
+
+/// Who is asking: with API keys the key, without them the address. What is shared fairly is shared between these.
+std::string client_of(const Exchange& exchange) {
+  return exchange.key.name.empty() ? "address " + client_group(exchange.client) : "key " + exchange.key.name;
+}
+
+/// The requests of a call that could not all wait at the same time, even if nothing else did: to try again later would
+/// never help.
+ApiResult<void> check_queue(const CompletionCall& call, const ServiceOptions& options) {
+  const QueueBound &requests = options.max_queued, &tokens = options.max_queued_tokens;
+  std::int64_t held = 0;
+  for (std::size_t i = 0; i < call.requests.size(); ++i) {
+    const auto before = static_cast<std::int64_t>(i);
+    if (!requests.has_room(before, 1) || !requests.is_fair(before, before, 1)) {
+      return std::unexpected(invalid_value(
+          "prompt",
+          fmt::format("prompt: found {} prompts, expected at most {}: so many requests of one client may wait",
+                      call.requests.size(), before)));
+    }
+    const auto more = static_cast<std::int64_t>(call.requests[i].tokens.size()) * call.n;
+    if (!tokens.has_room(held, more) || !tokens.is_fair(held, held, more)) {
+      return std::unexpected(invalid_value(
+          call.is_chat ? "messages" : "prompt",
+          fmt::format(
+              "found {} tokens in prompts, each counted for its {} answers, expected at most {} of one client: so "
+              "many may wait",
+              held + more, call.n, std::min(tokens.most, QueueBound::kOwnerFactor * (tokens.most - held)))));
+    }
+    held += more;
+  }
+  return {};
 }
 
 double seconds_between(Clock::time_point begin, Clock::time_point end) {
@@ -103,15 +137,13 @@ asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(bool is_chat
 ApiResult<void> CompletionHandler::complete(CompletionCall& call) const {
   const ApiResult<double> deadline = deadline_of(exchange_.request);
   if (!deadline) return std::unexpected(deadline.error());
-  // To try again later would never help.
-  if (const std::size_t most = service_.options_.max_queued; most > 0 && call.requests.size() > most)
-    return std::unexpected(
-        invalid_value("prompt", fmt::format("prompt: found {} prompts, expected at most {}: so many requests may wait",
-                                            call.requests.size(), most)));
+  if (auto fits = check_queue(call, service_.options_); !fits) return fits;
+  const std::string owner = client_of(exchange_);
   std::string domain = service_.options_.shared_cache ? "" : exchange_.key.name;
   if (!call.user_cache_salt.empty()) domain += '\n' + call.user_cache_salt;
   for (Request& request : call.requests) {
     request.cache_domain = domain;
+    request.owner = owner;
     if (*deadline > 0 && (request.deadline_s == 0 || *deadline < request.deadline_s)) request.deadline_s = *deadline;
   }
   return {};

@@ -56,7 +56,7 @@ std::vector<Figure> figures(const EngineStats& stats) {
       {"octavo:prefix_cache_hits_total", "Prompt tokens found in the prefix cache", counter, count(kv.hits)},
       {"octavo:prefix_cache_evictions_total", "Cached blocks whose contents were given up", counter,
        count(kv.evictions)},
-      {"octavo:num_preemptions_total", "Times a sequence stopped for want of memory, to go on later", counter,
+      {"octavo:num_preemptions_total", "Times a sequence stopped to make room for others, to go on later", counter,
        count(stats.preemptions)},
       {"octavo:preempted_blocks_total", "KV blocks that others took from such sequences", counter,
        count(stats.preempted_blocks)},

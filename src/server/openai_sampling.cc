@@ -149,7 +149,7 @@ void read_sampling(JsonFields& fields, const ModelInfo& info, const ServedModel&
   request.stop = read_stop(fields);
   request.stop_tokens = read_stop_tokens(fields, info.num_tokens);
   // As in vLLM, from where clients have the field, a lower number goes earlier; a Request's goes later.
-  request.priority = -fields.integer("priority", 0, -kMaxPriority, kMaxPriority);
+  request.priority = -fields.integer("priority", 0, -model.max_client_priority, kMaxPriority);
   if (const auto deadline = fields.number("deadline_s", 0.001, kMaxDeadlineS)) request.deadline_s = *deadline;
 }
 

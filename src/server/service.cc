@@ -112,6 +112,7 @@ void Service::set_loaded() {
                   .created = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
                   .sampling_defaults = engine.default_sampling({}),
                   .max_choices = options_.max_choices,
+                  .max_client_priority = options_.max_client_priority,
                   .max_answer_bytes = options_.max_answer_bytes};
   model_->aliases = model_aliases(engine.info(), model_->id, options_.model_names);
   metrics_.set_model(model_->id);

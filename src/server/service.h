@@ -42,7 +42,8 @@ struct ServiceOptions {
   std::vector<std::string> cors_origins = {};  // "*": every one
   std::size_t max_json_depth = 32;
   int max_choices = kMaxChoices;                             // of one prompt, as many as can advance in one step
-  std::size_t max_queued = 0;                                // requests that may wait in the engine; 0: any number
+  int max_client_priority = 0;                               // the highest that a client may ask for
+  QueueBound max_queued = {}, max_queued_tokens = {};        // the engine's: requests and tokens that may wait in it
   std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer that is not streamed
   std::uint64_t max_held_bytes = std::uint64_t{512} << 20;   // of all of these together, until they are written
   std::chrono::milliseconds stall_timeout{30'000};     // without a step although there is work; 0: never not ready

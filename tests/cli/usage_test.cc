@@ -149,6 +149,8 @@ TEST(Usage, WrongArgumentsAreOneLineAndExitCode2) {
       {"serve", "--keepalive-interval", "-1"},
       {"serve", "--idle-release", "-1"},
       {"serve", "--policy", "fair"},
+      {"serve", "--max-queued-tokens", "-1"},
+      {"serve", "--max-client-priority", "1001"},
       {"serve", "--max-body-size", "1TiB"},
       {"serve", "--tls-cert", "cert.pem"},
       {"serve", "--config", "/nowhere/octavo.conf"},

@@ -105,10 +105,10 @@ class Server:
                 if line.startswith(b"data: ") and line.strip() != b"data: [DONE]":
                     yield json.loads(line[6:])
 
-    def open_stream(self, prompt, **fields):
-        """A socket on which a streamed completion was asked for; nothing was read."""
+    def open_stream(self, prompt, address=None, **fields):
+        """A socket on which a streamed completion was asked for, from an address of this machine; nothing was read."""
         body = json.dumps({"prompt": prompt, "temperature": 0, "stream": True, "ignore_eos": True, **fields}).encode()
-        client = socket.create_connection((self.host, self.port))
+        client = socket.create_connection((self.host, self.port), source_address=address and (address, 0))
         client.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                        b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         return client

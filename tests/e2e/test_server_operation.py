@@ -291,6 +291,66 @@ class Limits(unittest.TestCase):
             first.close()
             second.close()
 
+    def test_a_queue_full_of_tokens_is_429_with_both_numbers(self):
+        with Server("--max-queued-tokens", 1000, "--max-sequences", 4) as server:
+            first = server.open_stream("Once", max_tokens=5000, n=4)
+            server.wait_until(lambda: server.metric("num_requests_running") == 4)
+            second = server.open_stream([1] * 600, max_tokens=5)
+            server.wait_until(lambda: server.metric("num_requests_waiting") == 1)
+            status, headers, text = server.request("POST", "/v1/completions", {"prompt": [1] * 600, "max_tokens": 1})
+            error = json.loads(text)["error"]
+            self.assertEqual((status, error["code"]), (429, "queue_full"))
+            self.assertGreater(int(headers["Retry-After"]), 0)
+            self.assertIn("600 tokens of prompts waiting and 600 more, expected at most 1000", error["message"])
+            status, _, text = server.request("POST", "/v1/completions", {"prompt": [1] * 400, "max_tokens": 1, "n": 3})
+            self.assertEqual(status, 400, "however often it comes again, it could not wait")
+            self.assertIn("found 1200 tokens", json.loads(text)["error"]["message"])
+            first.close()
+            second.close()
+
+    def test_one_address_leaves_others_a_place_in_the_queue(self):
+        with Server("--max-queued", 10, "--max-sequences", 2) as server:
+            clients = [server.open_stream("Once", max_tokens=5000) for _ in range(2)]
+            server.wait_until(lambda: server.metric("num_requests_running") == 2)
+            clients += [server.open_stream("Twice", max_tokens=5000) for _ in range(8)]
+            server.wait_until(lambda: server.metric("num_requests_waiting") == 8)
+            status, _, text = server.request("POST", "/v1/completions", {"prompt": "a", "max_tokens": 1})
+            self.assertEqual(status, 429)
+            self.assertIn("8 requests of one client waiting", json.loads(text)["error"]["message"])
+            # The other's first request goes before all but the first one of this address.
+            answered = server.open_stream("Thrice", address="127.0.0.2", max_tokens=1)
+            answered.settimeout(support.TIMEOUT_S)
+            received = b""
+            while b"[DONE]" not in received:
+                more = answered.recv(4096)
+                self.assertTrue(more, received)
+                received += more
+            self.assertTrue(received.startswith(b"HTTP/1.1 200"))
+            for client in (*clients, answered):
+                client.close()
+
+    def test_two_requests_for_many_answers_leave_a_seat_for_another_address(self):
+        with Server("--max-sequences", 8) as server:
+            greedy = [server.open_stream("Once", n=4, max_tokens=4000) for _ in range(2)]
+            server.wait_until(lambda: server.metric("num_requests_running") == 8)
+            other = server.open_stream("Once", address="127.0.0.2", max_tokens=4000)
+            server.wait_until(lambda: server.metric("num_preemptions_total") == 1)
+            server.wait_until(lambda: server.metric("num_requests_waiting") == 1)
+            self.assertEqual(server.metric("num_requests_running"), 8)
+            self.assertEqual(server.metric("preempted_blocks_total"), 0, "who stands up keeps its memory")
+            for client in (*greedy, other):
+                client.close()
+
+    def test_a_priority_ahead_of_others_is_for_whom_the_operator_lets(self):
+        def status_of(server, priority):
+            return server.request("POST", "/v1/completions",
+                                  {"prompt": "a", "max_tokens": 1, "priority": priority})[0]
+
+        with Server(model=tiny()) as server:
+            self.assertEqual([status_of(server, priority) for priority in (1000, 0, -1)], [200, 200, 400])
+        with Server("--max-client-priority", 7, model=tiny()) as server:
+            self.assertEqual([status_of(server, priority) for priority in (-7, -8)], [200, 400])
+
     def test_a_context_overflow_names_both_numbers(self):
         with Server("--max-context", 100) as server:
             status, _, text = server.request("POST", "/v1/completions", {"prompt": [1] * 90, "max_tokens": 20})
@@ -324,7 +384,7 @@ class Limits(unittest.TestCase):
                              {k for k, v in server.metrics().items() if v > 1})
 
     def test_a_thousand_idle_streams_cost_less_than_64_mib(self):
-        with Server("--max-sequences", 1) as server:
+        with Server("--max-sequences", 1, "--max-queued", 2000) as server:  # of which one address gets four fifths
             first = server.open_stream("Once", max_tokens=8000)
             server.wait_until(lambda: server.metric("num_requests_running") == 1)
             before = server.resident_bytes()

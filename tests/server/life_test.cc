@@ -255,6 +255,40 @@ TEST_F(Life, ACallWhosePromptsDoNotAllFitLeavesNoneBehind) {
   EXPECT_EQ(script_.num_running, 0);
 }
 
+TEST_F(Life, ACallThatCouldNeverWaitAsAWholeIsAWrongOne) {
+  options_.service.max_queued = {2};
+  options_.service.max_queued_tokens = {10};
+  start_ready();
+  const auto ask_for = [&](const std::string& fields) { return ask(post("/v1/completions", fields)); };
+  const std::string prompts = ask_for(R"({"prompt": ["a", "b", "c"], "max_tokens": 5})");
+  EXPECT_THAT(prompts, StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(prompts, HasSubstr("found 3 prompts, expected at most 2"));
+  const std::string tokens = ask_for(R"({"prompt": "abc", "n": 4, "max_tokens": 5})");
+  EXPECT_THAT(tokens, StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(tokens, HasSubstr("found 12 tokens in prompts, each counted for its 4 answers, expected at most 10"));
+  EXPECT_EQ(script_.num_submitted, 0);
+  EXPECT_THAT(ask_for(R"({"prompt": "abc", "n": 3, "max_tokens": 5})"), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(Life, RequestsBelongToTheirAddress) {
+  start_ready();
+  ask(completion(1, false));
+  EXPECT_EQ(script_.requests.at(0).owner, "address 127.0.0.1");
+}
+
+TEST_F(Life, WithKeysRequestsBelongToTheirKey) {
+  options_.service.keys = *server::ApiKeys::parse("one-one-one-one-one\ntwo-two-two-two-two\n", "keys");
+  start_ready();
+  for (const char* key : {"one-one-one-one-one", "two-two-two-two-two", "one-one-one-one-one"}) {
+    ask(post("/v1/completions", R"({"prompt": "abc", "max_tokens": 1})",
+             fmt::format("Authorization: Bearer {}\r\n", key)));
+  }
+  ASSERT_EQ(script_.requests.size(), 3U);
+  EXPECT_THAT(script_.requests[0].owner, StartsWith("key "));
+  EXPECT_EQ(script_.requests[0].owner, script_.requests[2].owner);
+  EXPECT_NE(script_.requests[0].owner, script_.requests[1].owner);
+}
+
 TEST_F(Life, ReadyFailsWhileTheEngineMakesNoStepAlthoughItHasWork) {
   options_.service.stall_timeout = 300ms;
   start_ready();

@@ -18,8 +18,11 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-const ServedModel kModel{
-    .id = "text", .aliases = {"Text.gguf"}, .created = 1, .sampling_defaults = {.temperature = 0.5F, .top_k = 7}};
+const ServedModel kModel{.id = "text",
+                         .aliases = {"Text.gguf"},
+                         .created = 1,
+                         .sampling_defaults = {.temperature = 0.5F, .top_k = 7},
+                         .max_client_priority = 5};
 
 class OpenAiRequest : public ::testing::Test {
  protected:
@@ -184,6 +187,15 @@ TEST_F(OpenAiRequest, TheLowerThePriorityTheEarlier) {
   EXPECT_EQ(request(R"("priority": 5)").priority, -5);
   EXPECT_EQ(request(R"("priority": -5)").priority, 5);
   EXPECT_EQ(request("").priority, 0);
+}
+
+TEST_F(OpenAiRequest, APriorityBeyondTheServersLimitIsRefusedWithTheLimit) {
+  EXPECT_THAT(completion_error(R"("priority": -6)").message,
+              HasSubstr("priority: found the number -6, expected an integer from -5 to 1000"));
+  const auto object = boost::json::parse(R"({"prompt": "ab", "priority": -1})").as_object();
+  const auto call = parse_completion(object, engine_, {.id = "text"});
+  ASSERT_FALSE(call) << "by default clients can only step back";
+  EXPECT_THAT(call.error().message, HasSubstr("priority: found the number -1, expected an integer from 0 to 1000"));
 }
 
 TEST_F(OpenAiRequest, AnySixtyFourBitIntegerIsASeedAndNoneIsRandom) {
