@@ -1,6 +1,6 @@
 // Any body as a completion and as a chat: it is refused in words, or becomes requests that the engine may take, and the
 // answer to them is JSON whatever the tokens are.
-#include <boost/json/parse.hpp>
+#include <boost/json.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -17,10 +17,28 @@ namespace {
 using namespace octavo;
 using namespace octavo::server;
 
-constexpr std::size_t kMaxDepth = 32;
+// Small, so that inputs of a few hundred bytes meet them.
+constexpr JsonLimits kLimits{
+    .max_members = 24, .max_table_members = 40, .max_key_bytes = 30, .max_memory_bytes = 20'000};
 
 void require(bool condition) {
   if (!condition) std::abort();
+}
+
+/// What was taken keeps to the limits.
+void check_limits(const boost::json::value& value, std::size_t depth, std::size_t& table_members, std::size_t& bytes) {
+  require(depth <= kLimits.max_depth);
+  bytes += sizeof value;
+  if (const auto* array = value.if_array())
+    for (const boost::json::value& element : *array) check_limits(element, depth + 1, table_members, bytes);
+  const auto* object = value.if_object();
+  if (object == nullptr) return;
+  require(object->size() <= kLimits.max_members);
+  if (object->size() > 18) table_members += object->size();  // Boost's bound of what it searches without a table
+  for (const boost::json::key_value_pair& member : *object) {
+    require(member.key().size() <= kLimits.max_key_bytes);
+    check_limits(member.value(), depth + 1, table_members, bytes);
+  }
 }
 
 bool is_json(std::string_view text) {
@@ -95,8 +113,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const test::TextEngine engine;
   static const ServedModel model{.id = "text"};
   const std::string input(reinterpret_cast<const char*>(data), size);
-  const auto body = parse_json_object(input, kMaxDepth);
-  if (!body) return 0;
+  const auto body = parse_json_object(input, kLimits);
+  if (!body) {
+    require(body.error().status == 400 && !body.error().message.empty() && is_json(error_body(body.error())));
+    return 0;
+  }
+  std::size_t table_members = 0, bytes = 0;
+  for (const boost::json::key_value_pair& member : *body) check_limits(member.value(), 2, table_members, bytes);
+  require(body->size() <= kLimits.max_members);
+  require(table_members <= kLimits.max_table_members && bytes <= kLimits.max_memory_bytes);
   check(parse_completion(*body, engine, model), engine, model, input);
   check(parse_chat_completion(*body, engine, model), engine, model, input);
   return 0;

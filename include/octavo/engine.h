@@ -59,11 +59,15 @@ struct EngineOptions {
   /// Who gets a step's time: prompts before answers, answers and then prompts, or answers as long as there are any (a
   /// prompt that has waited long goes all the same). Never changes an answer.
   PrefillPriority policy = PrefillPriority::kInterleaved;
-  int max_queued = 1024;  // requests that wait for their first row; one more is refused as kQueueFull. 0: no bound
   /// Seconds without work after which run_until() gives all KV memory back to the system, the prefix cache included; it
   /// is taken again as it is needed. Memory of blocks without contents goes after 30 seconds. 0: the prefix cache
   /// stays.
   double idle_release_s = 600;
+  /// Requests that were never admitted yet, and tokens of their prompts, a prompt counted once for each of its choices.
+  /// What goes beyond either is refused as kQueueFull, and what would alone, always, as a wrong request. 0: no bound.
+  /// One owner cannot take all of it (queue_bound.h).
+  int max_queued = 1024;
+  std::int64_t max_queued_tokens = std::int64_t{1} << 22;
   /// Weights are brought into the order that the processor wants, in memory of this process. Without it they stay in
   /// the file, whose pages all processes share, and are brought into order each time they are used: slower, same
   /// answer. The file must stay as it is then: touching a page that it no longer has raises SIGBUS, which ends a

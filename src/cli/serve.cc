@@ -33,7 +33,9 @@ struct ServeOptions {
   int max_connections = 4096;
   int max_connections_per_address = 0;
   int max_json_depth = 32;
+  std::chrono::milliseconds idle_release{600'000};
   int max_queued_tokens = static_cast<int>(EngineOptions{}.max_queued_tokens);
+  std::size_t max_received_bytes = 0;  // 0: not given
 };
 
 /// An idle connection costs a descriptor, and systems allow 1024 unless asked.
@@ -50,7 +52,17 @@ Result<void> fill_in(ServeOptions& options) {
   server.port = static_cast<std::uint16_t>(options.port);
   server.max_connections = static_cast<std::size_t>(options.max_connections);
   options.engine.idle_release_s = std::chrono::duration<double>(options.idle_release).count();
-  server.service.max_json_depth = static_cast<std::size_t>(options.max_json_depth);
+  server.max_connections_per_client = static_cast<std::size_t>(options.max_connections_per_address);
+  server.service.json.max_depth = static_cast<std::size_t>(options.max_json_depth);
+  // Token ids in JSON take up to five times their text.
+  server.service.json.max_memory_bytes =
+      std::max(server.service.json.max_memory_bytes, 8 * server.limits.max_body_bytes);
+  const std::uint64_t largest = server.limits.max_header_bytes + server.limits.max_body_bytes;
+  server.max_received_bytes =
+      options.max_received_bytes == 0 ? std::max(server.max_received_bytes, 2 * largest) : options.max_received_bytes;
+  if (server.max_received_bytes < largest)
+    return fail("--max-received-size: found {}, expected at least {}, what one request may take by --max-body-size",
+                format_bytes(server.max_received_bytes), format_bytes(largest));
   server.service.version = OCTAVO_VERSION;
   const int seats = options.engine.kv_layout == KvLayout::kContiguous ? 1 : options.engine.max_sequences;
   server.service.max_choices = std::min(kMaxChoices, seats);
@@ -180,6 +192,8 @@ void add_limit_options(Command& app, ServeOptions& options) {
   add_integer(app, "--max-requests-per-connection", limits.max_requests, 1, kMaxCount, "Then it is closed; 10000");
   add_size(app, "--max-header-size", limits.max_header_bytes, 256, kMaxHeaderBytes, "Of a request; default 16KiB");
   add_size(app, "--max-body-size", limits.max_body_bytes, 1, std::uint64_t{1} << 30, "Of a request; default 8MiB");
+  add_size(app, "--max-received-size", options.max_received_bytes, 1024, kMaxHeldBytes,
+           "Of requests that arrive or wait to be parsed, together; the largest is refused; default 256MiB");
   add_size(app, "--max-unsent-size", limits.max_unsent_bytes, 4096, std::uint64_t{1} << 30,
            "Made for a client that does not read on; then it is cut off; default 1MiB");
   add_size(app, "--max-answer-size", options.server.service.max_answer_bytes, 1024, kMaxHeldBytes,
@@ -187,6 +201,8 @@ void add_limit_options(Command& app, ServeOptions& options) {
   add_size(app, "--max-held-size", options.server.service.max_held_bytes, 1024, kMaxHeldBytes,
            "Of all of these together, until they are written; default 512MiB");
   add_integer(app, "--max-json-depth", options.max_json_depth, 1, 1024, "Levels of nesting; default 32");
+  add_integer(app, "--parse-threads", options.server.service.parse_threads, 1, 256,
+              "That read bodies and tokenize; default 2");
   constexpr float kLeast = 0.001F;
   add_seconds(app, "--read-timeout", limits.read_timeout, "From a request's first byte to its last; default 30",
               kLeast);

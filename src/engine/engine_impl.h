@@ -41,8 +41,8 @@ struct EngineParts {
   ModelInfo info;  // max_context: the model's and the options'; the engine lowers it to what the KV memory holds
   SamplingDefaults sampling_defaults;
   Scheduler::Limits limits;
-  int max_queued = 0;  // requests that were never admitted; 0: no bound
   IdleRelease::Times idle = {};
+  QueueLedger::Bounds queue_bounds;  // of requests that were never admitted
 };
 
 class EngineImpl final : public Engine {

@@ -86,8 +86,8 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
                   .max_sequences = options.max_sequences,
                   .step_ms = options.itl_target_ms,
                   .policy = options.policy};
-  parts.max_queued = options.max_queued;
   parts.idle.all = std::chrono::duration<double>(options.idle_release_s);
+  parts.queue_bounds = {.requests = {options.max_queued}, .tokens = {options.max_queued_tokens}};
 
   const CpuRunnerOptions runner_options{.isa = isa,
                                         .kv_type = options.kv_type,

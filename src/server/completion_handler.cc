@@ -1,12 +1,12 @@
 #include "server/completion_handler.h"
 
 #include <fmt/format.h>
+#include <openssl/sha.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
-#include "server/address.h"
 #include "server/json_body.h"
 #include "server/json_fields.h"
 #include "server/run_on.h"
@@ -39,11 +39,6 @@ ApiResult<double> deadline_of(const HttpRequest& request) {
   return seconds;
 }
 
-/// Who is asking: with API keys the key, without them the address. What is shared fairly is shared between these.
-std::string client_of(const Exchange& exchange) {
-  return exchange.key.name.empty() ? "address " + client_group(exchange.client) : "key " + exchange.key.name;
-}
-
 /// The requests of a call that could not all wait at the same time, even if nothing else did: to try again later would
 /// never help.
 ApiResult<void> check_queue(const CompletionCall& call, const ServiceOptions& options) {
@@ -69,6 +64,16 @@ ApiResult<void> check_queue(const CompletionCall& call, const ServiceOptions& op
     held += more;
   }
   return {};
+}
+
+/// Who shares: of a salt as short as of none, for each prompt has it. A key's name and a digest are never alike.
+std::string cache_domain(std::string key_name, std::string_view salt) {
+  if (salt.empty()) return key_name;
+  const std::string text = key_name + '\n' + std::string(salt);
+  std::string digest(SHA256_DIGEST_LENGTH, '\0');
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(),
+         reinterpret_cast<unsigned char*>(digest.data()));
+  return digest;
 }
 
 double seconds_between(Clock::time_point begin, Clock::time_point end) {
@@ -122,16 +127,18 @@ void CompletionHandler::tick(Clock::time_point now) {
 
 asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(bool is_chat) {
   const std::string body = std::move(exchange_.request.body());
-  const std::size_t max_depth = service_.options_.max_json_depth;
-  auto work = [&body, is_chat, max_depth, this]() -> ApiResult<CompletionCall> {
-    // Behind the bodies of others a client may lose patience: where many do, those who wait would wait for nothing.
-    if (connection_.hung_up()) return std::unexpected(ApiError{});
-    const auto object = parse_json_object(body, max_depth);
+  const std::size_t num_bytes = body.size();
+  const auto turn = co_await service_.wait_to_parse(exchange_, num_bytes, true);
+  if (!turn) co_return std::unexpected(turn.error());
+  // Behind the bodies of others a client may lose patience: where many do, those who wait would wait for nothing.
+  if (connection_.hung_up()) co_return std::unexpected(ApiError{});
+  auto work = [&body, is_chat, this]() -> ApiResult<CompletionCall> {
+    const auto object = parse_json_object(body, service_.options_.json);
     if (!object) return std::unexpected(object.error());
     return is_chat ? parse_chat_completion(*object, engine_, *service_.model_)
                    : parse_completion(*object, engine_, *service_.model_);
   };
-  co_return co_await run_on(service_.worker_, work);
+  co_return co_await run_on(service_.parse_queue_.threads(), work);
 }
 
 ApiResult<void> CompletionHandler::complete(CompletionCall& call) const {
@@ -139,8 +146,8 @@ ApiResult<void> CompletionHandler::complete(CompletionCall& call) const {
   if (!deadline) return std::unexpected(deadline.error());
   if (auto fits = check_queue(call, service_.options_); !fits) return fits;
   const std::string owner = client_of(exchange_);
-  std::string domain = service_.options_.shared_cache ? "" : exchange_.key.name;
-  if (!call.user_cache_salt.empty()) domain += '\n' + call.user_cache_salt;
+  const std::string domain =
+      cache_domain(service_.options_.shared_cache ? std::string() : exchange_.key.name, call.user_cache_salt);
   for (Request& request : call.requests) {
     request.cache_domain = domain;
     request.owner = owner;

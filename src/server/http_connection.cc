@@ -16,6 +16,11 @@ std::optional<ApiError> find_ambiguity(const HttpRequest& request) {
   if (num_hosts > 1 || (num_hosts == 0 && request.version() == 11))
     return ApiError{.status = 400, .message = fmt::format("found {} Host headers, expected one", num_hosts)};
   const auto coding = request.find(http::field::transfer_encoding);
+  if (coding != request.end() && request.version() < 11)
+    return ApiError{.status = 400,
+                    .message =
+                        "found a transfer coding in a request of HTTP/1.0, which has none: expected a "
+                        "Content-Length"};
   if (coding != request.end() && !boost::beast::iequals(coding->value(), "chunked"))
     return ApiError{.status = 501,
                     .message = fmt::format("found the transfer coding '{}', expected chunked or none",
@@ -34,23 +39,35 @@ HttpResponse to_response(const ApiError& error) {
   return response;
 }
 
-HttpConnection::HttpConnection(std::unique_ptr<Transport> transport, const HttpLimits& limits,
+ApiError too_much_received() {
+  return {.status = 503,
+          .message =
+              "requests that arrive take more memory than this server has for them, and this one the most: send "
+              "a smaller one, or try again later",
+          .type = "server_error",
+          .code = "out_of_memory",
+          .retry_after_s = 1};
+}
+
+HttpConnection::HttpConnection(std::unique_ptr<Transport> transport, const HttpLimits& limits, ReceivedBytes& received,
                                const asio::any_io_executor& executor)
     : transport_(std::move(transport)),
       limits_(limits),
       wake_(executor),
       room_(executor),
+      held_(received, [this] { give_up(); }),
       overdue_(Clock::now() + limits.read_timeout) {}
 
 asio::awaitable<bool> HttpConnection::handshake() { co_return co_await transport_->handshake(); }
 
 asio::awaitable<void> HttpConnection::read_loop() {
   while (!closed_) {
-    if (phase_ == Phase::kLingering) drop_parsed(num_unparsed());
-    if (phase_ == Phase::kAnswering || phase_ == Phase::kWriting) {
+    if (phase_ == Phase::kLingering || gave_up()) drop_parsed(num_unparsed());
+    const bool is_answering = phase_ == Phase::kAnswering || phase_ == Phase::kWriting;
+    if (is_answering && on_hang_up_) {
       // The end of the connection is seen only behind all that comes before it: reading goes on, up to a bound.
-      if (num_unparsed() > limits_.max_header_bytes + limits_.max_body_bytes) co_return close();
-    } else if (num_unparsed() >= max_unparsed()) {
+      if (num_unparsed() > limits_.max_pipelined_bytes) co_return close();
+    } else if (num_unparsed() >= (is_answering ? limits_.max_pipelined_bytes : max_unparsed())) {
       co_await room_.wait();
       continue;
     }
@@ -59,6 +76,7 @@ asio::awaitable<void> HttpConnection::read_loop() {
     const std::size_t count = co_await transport_->read_some(asio::buffer(buffer));
     if (count == 0) break;
     in_.append(buffer, count);
+    hold_body(body_bytes_);
     wake_.notify();
   }
   end();
@@ -72,6 +90,26 @@ void HttpConnection::drop_parsed(std::size_t count) {
   in_begin_ = 0;
 }
 
+void HttpConnection::hold_body(std::size_t num_bytes) {
+  body_bytes_ = num_bytes;
+  held_.set(in_.size() + body_bytes_);
+}
+
+// The request is refused by whoever has its body: read_request(), or the owner while it waits to take it. Else what was
+// sent behind it goes, and the connection with it.
+void HttpConnection::give_up() {
+  keep_alive_ = false;
+  const bool is_refused = phase_ <= Phase::kReading || (phase_ == Phase::kAnswering && body_bytes_ > 0);
+  std::string().swap(in_);
+  in_begin_ = 0;
+  body_bytes_ = 0;
+  if (is_refused) {
+    wake_.notify();
+  } else {
+    close();
+  }
+}
+
 void HttpConnection::end() {
   if (ended_) return;
   ended_ = true;
@@ -82,6 +120,10 @@ void HttpConnection::end() {
 void HttpConnection::enter(Phase phase) {
   phase_ = phase;
   timed_out_ = false;
+  if (phase == Phase::kIdle && num_unparsed() == 0) {
+    std::string().swap(in_);  // an idle connection holds nothing
+    in_begin_ = 0;
+  }
   const Clock::time_point now = Clock::now();
   switch (phase) {
     case Phase::kIdle: overdue_ = now + limits_.idle_timeout; break;
@@ -133,11 +175,11 @@ std::optional<ApiError> HttpConnection::parse(http::request_parser<http::string_
     const std::size_t count = parser.put(asio::buffer(in_.data() + in_begin_, num_unparsed()), error);
     drop_parsed(count);
     if (error && error != http::error::need_more) return to_error(error);
-    if (count == 0) break;
+    if (count == 0 || (parser.is_header_done() && !parser.eager())) break;
   }
   if (was_full) room_.notify();
   // Nothing more is read, and the parser waits for more: for the end of a chunk's size line, or of the trailer.
-  if (!parser.is_done() && num_unparsed() >= max_unparsed())
+  if (parser.eager() && !parser.is_done() && num_unparsed() >= max_unparsed())
     return ApiError{.status = 400,
                     .message = fmt::format("a line of the chunked body, or its trailer, is longer than {} bytes",
                                            limits_.max_header_bytes)};
@@ -163,11 +205,12 @@ asio::awaitable<std::optional<ApiError>> HttpConnection::take_head(
 
 asio::awaitable<std::optional<Received>> HttpConnection::read_request(const HeadCheck& check) {
   http::request_parser<http::string_body> parser;
-  parser.eager(true);
+  parser.eager(false);  // a body is read only once its head has been let in
   parser.header_limit(static_cast<std::uint32_t>(limits_.max_header_bytes));
   parser.body_limit(limits_.max_body_bytes);
   enter(Phase::kIdle);
-  bool checked = false;
+  hold_body(0);
+  room_.notify();
   std::optional<ApiError> problem;
   for (;;) {
     // Some clients end a body with an empty line that is no part of it (RFC 9112, 2.2).
@@ -178,15 +221,20 @@ asio::awaitable<std::optional<Received>> HttpConnection::read_request(const Head
         if (++num_requests_ >= limits_.max_requests) keep_alive_ = false;
       }
       problem = parse(parser);
-      if (!problem && parser.is_header_done() && !checked) {
-        checked = true;
+      if (!problem && parser.is_header_done() && !parser.eager()) {
+        parser.eager(true);
         problem = co_await take_head(parser, check);
+        if (!problem) problem = parse(parser);
       }
+      hold_body(parser.get().body().size());
     }
-    if (timed_out_)
+    if (gave_up()) {
+      problem = too_much_received();
+    } else if (timed_out_) {
       problem = {.status = 408,
                  .message = fmt::format("the request did not arrive whole within {} ms", limits_.read_timeout.count()),
                  .code = "request_timeout"};
+    }
     if (problem || parser.is_done()) break;
     if (ended_ || closed_) co_return std::nullopt;
     co_await wake_.wait();
@@ -194,7 +242,12 @@ asio::awaitable<std::optional<Received>> HttpConnection::read_request(const Head
   if (!parser.is_done()) keep_alive_ = false;  // what follows is the rest of this request, not a next one
   enter(Phase::kAnswering);
   room_.notify();
-  co_return Received{.request = parser.release(), .error = std::move(problem)};
+  Received received{.request = parser.release(), .error = std::move(problem)};
+  if (received.error) {
+    std::string().swap(received.request.body());  // nobody reads it
+    hold_body(0);
+  }
+  co_return std::move(received);
 }
 
 std::string HttpConnection::head_of(const HttpResponse& response) const {

@@ -20,6 +20,7 @@
 
 #include "server/api_error.h"
 #include "server/held_answer.h"
+#include "server/received_bytes.h"
 #include "server/signal.h"
 #include "server/transport.h"
 
@@ -31,7 +32,8 @@ using HttpRequest = http::request<http::string_body>;
 
 struct HttpLimits {
   std::size_t max_header_bytes = 16U << 10;
-  std::size_t max_body_bytes = 8U << 20;    // with a header: also what a client may send behind a pending request
+  std::size_t max_body_bytes = 8U << 20;
+  std::size_t max_pipelined_bytes = 64U << 10;  // what a client may send behind a request that is being answered
   std::size_t max_unsent_bytes = 1U << 20;  // made for a reader that does not keep up; beyond it the reader is cut off
   int max_requests = 10'000;                // on one connection
   std::chrono::milliseconds idle_timeout{75'000};   // between requests
@@ -52,6 +54,9 @@ struct HttpResponse {
 /// An error as an answer, with its Retry-After.
 HttpResponse to_response(const ApiError& error);
 
+/// The 503 of a request that is given up because too much was received at once (see received_bytes.h).
+ApiError too_much_received();
+
 /// A request as far as it was read; `error` says why it is refused.
 struct Received {
   HttpRequest request;
@@ -63,7 +68,8 @@ class HttpConnection {
   /// Looks at a request's head before its body is read; an error refuses it.
   using HeadCheck = std::function<std::optional<ApiError>(const HttpRequest&)>;
 
-  HttpConnection(std::unique_ptr<Transport> transport, const HttpLimits& limits, const asio::any_io_executor& executor);
+  HttpConnection(std::unique_ptr<Transport> transport, const HttpLimits& limits, ReceivedBytes& received,
+                 const asio::any_io_executor& executor);
 
   /// Runs until the connection ends; whoever spawns it keeps the connection alive meanwhile.
   asio::awaitable<void> read_loop();
@@ -87,6 +93,11 @@ class HttpConnection {
   /// thread.
   bool hung_up() const { return ended_; }
   bool closed() const { return closed_; }
+  /// It holds the most of too much that was received: while its request's body has not been taken, the request is to be
+  /// refused as too_much_received().
+  bool gave_up() const { return held_.gave_up(); }
+  /// The body of the current request is no longer held, or soon will not be.
+  void body_is_taken() { hold_body(0); }
   /// The client has not taken all of what it was given.
   bool writing() const { return phase_ == Phase::kWriting; }
   /// A request on it is being read or answered.
@@ -115,6 +126,8 @@ class HttpConnection {
   /// As many as are held of a request that is read. The header must fit, whole, before the parser takes it.
   std::size_t max_unparsed() const { return limits_.max_header_bytes + kReadBytes; }
   void drop_parsed(std::size_t count);
+  void hold_body(std::size_t num_bytes);
+  void give_up();
   void enter(Phase phase);
   void end();
   /// Feeds what was received to the parser.
@@ -134,6 +147,8 @@ class HttpConnection {
   std::function<void()> on_hang_up_;
   std::string in_;  // received; what is not parsed begins at in_begin_
   std::size_t in_begin_ = 0;
+  std::size_t body_bytes_ = 0;  // of the current request, as far as they are held
+  ReceivedBytes::Share held_;
   std::string frame_;
   Clock::time_point overdue_;      // when the phase has lasted too long
   Clock::duration patience_ = {};  // with a client that is slow to take what is written

@@ -84,6 +84,7 @@ struct Metrics::State {
   prometheus::Gauge* held_bytes = nullptr;
   prometheus::Counter* failures = nullptr;
   prometheus::Counter* dropped_log_lines = nullptr;
+  prometheus::Gauge* received = nullptr;
   std::string model;
   // From set_model() on
   Histogram *first_token = nullptr, *between_tokens = nullptr, *end_to_end = nullptr, *queue = nullptr,
@@ -105,6 +106,11 @@ Metrics::Metrics() : state_(std::make_unique<State>()) {
                              .Help("Open connections")
                              .Register(state_->registry)
                              .Add({});
+  state_->received = &prometheus::BuildGauge()
+                          .Name("octavo:http_received_bytes")
+                          .Help("Bytes of requests that were received and are not yet parsed")
+                          .Register(state_->registry)
+                          .Add({});
   state_->held_bytes = &prometheus::BuildGauge()
                             .Name("octavo:held_answer_bytes")
                             .Help("Bytes of answers that are made whole, until they are written")
@@ -151,6 +157,7 @@ void Metrics::count_http(std::string_view route, int status) {
 }
 
 void Metrics::set_connections(std::size_t count) { state_->connections->Set(static_cast<double>(count)); }
+void Metrics::set_received(std::uint64_t num_bytes) { state_->received->Set(static_cast<double>(num_bytes)); }
 
 void Metrics::set_held_bytes(std::uint64_t bytes) { state_->held_bytes->Set(static_cast<double>(bytes)); }
 void Metrics::count_failure() noexcept { state_->failures->Increment(); }

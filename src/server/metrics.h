@@ -4,6 +4,7 @@
 // Owned by the server; the I/O thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@ class Metrics {
 
   void count_http(std::string_view route, int status);
   void set_connections(std::size_t count);
+  void set_received(std::uint64_t num_bytes);
   void set_held_bytes(std::uint64_t bytes);
   /// Something of the server's own failed for want of memory, and is tried again.
   void count_failure() noexcept;

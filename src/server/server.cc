@@ -113,6 +113,7 @@ class Server::Guest {
 
 Server::Server(ServerOptions options, LoadEngine load)
     : options_(std::move(options)),
+      received_(options_.max_received_bytes),
       host_(std::move(load), [this] { announce_engine_change(); }),
       service_(options_.service, io_, host_),
       listener_(io_, {.all = options_.max_connections,
@@ -314,7 +315,8 @@ void Server::start(Tcp::socket socket, Listener& listener) {
   ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMaxUnsent, sizeof kMaxUnsent);
   auto transport =
       tls_ ? make_tls_transport(std::move(socket), tls_->context()) : make_plain_transport(std::move(socket));
-  auto connection = std::make_shared<HttpConnection>(std::move(transport), options_.limits, io_.get_executor());
+  auto connection =
+      std::make_shared<HttpConnection>(std::move(transport), options_.limits, received_, io_.get_executor());
   asio::co_spawn(io_, serve(Guest(*this, std::move(connection), visitor, std::move(seat))), asio::detached);
 }
 
@@ -344,6 +346,7 @@ void Server::tick(Clock::time_point now) {
   on_engine_change();
   for (const auto& connection : connections_) connection->tick(now);
   if (draining_) drain_further(now);
+  service_.metrics().set_received(received_.total());
   service_.tick(now);
   if (tls_) tls_->tick(now);
 }

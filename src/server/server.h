@@ -1,6 +1,6 @@
 // An OpenAI-compatible server: opens its port, loads a model, answers until it is told to stop.
 //
-// Three threads: run()'s, which does all I/O; the engine's; and a worker that parses and tokenizes. Owned by the
+// Three kinds of threads: run()'s, which does all I/O; the engine's; and a few that parse and tokenize. Owned by the
 // command that serves.
 #pragma once
 
@@ -33,6 +33,7 @@ struct ServerOptions {
   bool handle_signals = true;                       // SIGTERM and SIGINT drain; a second one ends the process
   bool reopen_on_hangup = false;                    // SIGHUP: the access log was moved away
   HttpLimits limits = {};
+  std::uint64_t max_received_bytes = std::uint64_t{256} << 20;  // by all connections, and not yet parsed
   ServiceOptions service = {};
   std::function<void()> on_ready = {};  // the model is loaded; on run()'s thread
 };
@@ -88,6 +89,7 @@ class Server {
   void finish();
 
   const ServerOptions options_;
+  ReceivedBytes received_;  // before the connections, which a coroutine of io_ may own
   asio::io_context io_{1};
   std::unique_ptr<TlsContext> tls_;
   EngineHost host_;

@@ -98,9 +98,14 @@ Service::Service(ServiceOptions options, asio::io_context& io, EngineHost& host)
       mailbox_(io),
       progress_(options_.stall_timeout),
       held_({.answer_bytes = options_.max_answer_bytes, .all_bytes = options_.max_held_bytes}),
-      random_(std::random_device{}()) {}
+      random_(std::random_device{}()),
+      parse_queue_(options_.parse_threads) {}
 
 Service::~Service() = default;
+
+std::string client_of(const Exchange& exchange) {
+  return exchange.key.name.empty() ? "address " + client_group(exchange.client) : "key " + exchange.key.name;
+}
 
 void Service::set_loaded() {
   const Engine& engine = *host_.engine();
@@ -350,17 +355,26 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
     co_await refuse(exchange, error);
     co_return;
   }
-  co_await answer_tokens(exchange, route == Route::kDetokenize);
+  const bool is_detokenize = route == Route::kDetokenize;
+  co_await answer_tokens(exchange, is_detokenize);
 }
 
 asio::awaitable<void> Service::answer_tokens(Exchange& exchange, bool is_detokenize) {
-  const TokenizeCall call{.is_detokenize = is_detokenize,
-                          .body = std::move(exchange.request.body()),
-                          .max_json_depth = options_.max_json_depth};
-  HttpResponse response{.held = HeldAnswer(held_)};
   const Engine& engine = *host_.engine();
-  auto work = [&] { return answer_tokenize(call, engine, *model_, response.held); };
-  ApiResult<std::string> body = co_await run_on(worker_, work);
+  HttpResponse response{.held = HeldAnswer(held_)};
+  ApiResult<std::string> body;
+  {
+    const TokenizeCall call{
+        .is_detokenize = is_detokenize, .body = std::move(exchange.request.body()), .json = options_.json};
+    const std::size_t num_bytes = call.body.size();
+    const auto turn = co_await wait_to_parse(exchange, num_bytes, false);
+    if (!turn) {
+      body = std::unexpected(turn.error());
+    } else if ((*turn)->has_begun()) {
+      auto work = [&] { return answer_tokenize(call, engine, *model_, response.held); };
+      body = co_await run_on(parse_queue_.threads(), work);
+    }
+  }
   if (!body) {
     response.held.set(0);
     co_await refuse(exchange, body.error());
@@ -368,6 +382,20 @@ asio::awaitable<void> Service::answer_tokens(Exchange& exchange, bool is_detoken
   }
   response.body = std::move(*body);
   co_await send(exchange, response);
+}
+
+asio::awaitable<ApiResult<std::unique_ptr<ParseQueue::Turn>>> Service::wait_to_parse(Exchange& exchange,
+                                                                                     std::size_t num_bytes,
+                                                                                     bool ends_with_hang_up) {
+  HttpConnection& connection = exchange.connection;
+  auto turn = std::make_unique<ParseQueue::Turn>(
+      parse_queue_, client_of(exchange), num_bytes, [&connection] { connection.wake().notify(); }, Clock::now());
+  while (!turn->has_begun() && !connection.gave_up() && !connection.closed() &&
+         !(ends_with_hang_up && connection.hung_up()))
+    co_await connection.wake().wait();
+  if (connection.gave_up()) co_return std::unexpected(too_much_received());
+  connection.body_is_taken();
+  co_return turn;
 }
 
 HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,10 +21,12 @@
 #include "server/forwarded.h"
 #include "server/held_answer.h"
 #include "server/http_connection.h"
+#include "server/json_body.h"
 #include "server/key_watch.h"
 #include "server/line_writer.h"
 #include "server/listener.h"
 #include "server/metrics.h"
+#include "server/parse_queue.h"
 #include "server/routes.h"
 
 namespace octavo::server {
@@ -40,7 +41,8 @@ struct ServiceOptions {
   TrustedProxies proxies = {};                 // whose word counts on where a request came from
   bool shared_cache = false;                   // keys share the prefix cache
   std::vector<std::string> cors_origins = {};  // "*": every one
-  std::size_t max_json_depth = 32;
+  JsonLimits json = {};
+  int parse_threads = 2;
   int max_choices = kMaxChoices;                             // of one prompt, as many as can advance in one step
   int max_client_priority = 0;                               // the highest that a client may ask for
   QueueBound max_queued = {}, max_queued_tokens = {};        // the engine's: requests and tokens that may wait in it
@@ -63,6 +65,9 @@ struct Exchange {
   Clock::time_point begin = {};
   AccessRecord record = {};
 };
+
+/// The client that what is shared fairly is shared between: with API keys the key, without them the address.
+std::string client_of(const Exchange& exchange);
 
 class Service {
  public:
@@ -91,6 +96,11 @@ class Service {
   asio::awaitable<void> answer(Exchange& exchange);
   asio::awaitable<void> answer_post(Exchange& exchange, Route route);
   asio::awaitable<void> answer_tokens(Exchange& exchange, bool is_detokenize);
+  /// Waits until a body of so many bytes may be parsed, which is done on parse_queue_'s threads while the turn lives.
+  /// Error: the connection gave it up. Where the client is gone the turn may not have begun: that of one who hung up,
+  /// if a hang-up is the end of it, and of one whose connection is closed.
+  asio::awaitable<ApiResult<std::unique_ptr<ParseQueue::Turn>>> wait_to_parse(Exchange& exchange, std::size_t num_bytes,
+                                                                              bool ends_with_hang_up);
   /// Counts a body as held until it is written; one that is too much gives way to an error.
   void hold(HttpResponse& response);
   asio::awaitable<void> send(Exchange& exchange, HttpResponse& response);
@@ -120,7 +130,7 @@ class Service {
   HeldBudget held_;  // of answers that are not streamed
   std::mt19937_64 random_;
   bool draining_ = false;
-  asio::thread_pool worker_{1};  // parses, applies templates, tokenizes; joined before all else goes
+  ParseQueue parse_queue_;  // its threads are joined before all else goes
 };
 
 }  // namespace octavo::server

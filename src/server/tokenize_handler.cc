@@ -17,21 +17,27 @@ namespace {
 constexpr std::size_t kMaxTokens = std::size_t{1} << 20;
 constexpr std::size_t kPieceTokens = 4096;  // whose text is made at once
 
+ApiError not_counted(const Error& error, const std::string& param, std::size_t most) {
+  if (error.kind != ErrorKind::kContextOverflow) return to_api_error(error);
+  return invalid_value(param, fmt::format("{}: found more than {} tokens, expected at most as many", param, most));
+}
+
 ApiResult<std::vector<TokenId>> tokens_of(const boost::json::object& body, const Engine& engine) {
   JsonFields fields(body);
+  const std::size_t most = std::max(kMaxCountedTokens, static_cast<std::size_t>(engine.info().max_context));
   if (fields.find("messages") != nullptr) {
     auto messages = read_messages(body);
     if (!messages) return std::unexpected(std::move(messages.error()));
-    auto tokens = engine.apply_chat_template(*messages);
-    if (!tokens) return std::unexpected(to_api_error(tokens.error()));
+    auto tokens = engine.apply_chat_template(*messages, most);
+    if (!tokens) return std::unexpected(not_counted(tokens.error(), "messages", most));
     return std::move(*tokens);
   }
   const auto text = fields.string("prompt");
   const bool add_special = fields.boolean("add_special_tokens", true);
   if (fields.failed()) return std::unexpected(*fields.error());
   if (!text) return std::unexpected(invalid_value("prompt", "expected 'prompt' (a string) or 'messages'"));
-  auto tokens = engine.tokenize(*text, {.add_special = add_special, .parse_special = true});
-  if (!tokens) return std::unexpected(to_api_error(tokens.error()));
+  auto tokens = engine.tokenize(*text, {.add_special = add_special, .parse_special = true, .max_tokens = most});
+  if (!tokens) return std::unexpected(not_counted(tokens.error(), "prompt", most));
   return std::move(*tokens);
 }
 
@@ -98,7 +104,7 @@ ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, const Engine
 
 ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const Engine& engine, const ServedModel& model,
                                        HeldAnswer& held) {
-  const auto body = parse_json_object(call.body, call.max_json_depth);
+  const auto body = parse_json_object(call.body, call.json);
   if (!body) return std::unexpected(body.error());
   JsonFields fields(*body);
   check_model(fields, model);

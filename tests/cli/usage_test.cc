@@ -152,6 +152,8 @@ TEST(Usage, WrongArgumentsAreOneLineAndExitCode2) {
       {"serve", "--max-queued-tokens", "-1"},
       {"serve", "--max-client-priority", "1001"},
       {"serve", "--max-body-size", "1TiB"},
+      {"serve", "--max-received-size", "1"},
+      {"serve", "--parse-threads", "0"},
       {"serve", "--tls-cert", "cert.pem"},
       {"serve", "--config", "/nowhere/octavo.conf"},
       {"serve", "--config", "/"},
@@ -215,6 +217,12 @@ TEST(Usage, WrongValuesNameTheOptionWhatWasFoundAndWhatIsExpected) {
   EXPECT_THAT(cli.err.str(), StartsWith("octavo: --tls-cert needs --tls-key; "));
   cli.run({"tokenize", "x", "--ids", "--json"});
   EXPECT_THAT(cli.err.str(), StartsWith("octavo: --json and --ids exclude each other; "));
+}
+
+TEST(Usage, OneRequestFitsIntoWhatAllMayTake) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"serve", "-m", "/nowhere/model.gguf", "--port", "0", "--max-received-size", "8MiB"}), 1);
+  EXPECT_THAT(cli.err.str(), HasSubstr("--max-received-size: found 8.0 MiB, expected at least 8.0 MiB"));
 }
 
 TEST(Usage, AnUnknownWordOrOptionNamesTheNearestKnownOne) {

@@ -21,6 +21,7 @@ struct TestEngineOptions {
   SamplingDefaults sampling_defaults = {};
   int max_queued = 0;
   IdleRelease::Times idle = {};
+  std::int64_t max_queued_tokens = 0;
 };
 
 /// One choice's answer.
@@ -47,8 +48,8 @@ class TestEngine {
     parts.info.max_context = options.max_context;
     parts.info.vocab_size = options.runner.vocab_size;
     parts.limits = options.limits;
-    parts.max_queued = options.max_queued;
     parts.idle = options.idle;
+    parts.queue_bounds = {.requests = {options.max_queued}, .tokens = {options.max_queued_tokens}};
     parts.sampling_defaults = options.sampling_defaults;
     Result<std::unique_ptr<EngineImpl>> engine = EngineImpl::create(std::move(parts));
     if (!engine) throw std::runtime_error(engine.error().message);

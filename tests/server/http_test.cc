@@ -107,6 +107,19 @@ TEST_F(Http, ARequestThatServersMayReadDifferentlyIsRefused) {
   EXPECT_THAT(ask("GET /health HTTP/1.0\r\n\r\n"), StartsWith("HTTP/1.0 200"));
 }
 
+TEST_F(Http, AChunkedBodyOfHttp10IsRefused) {
+  start_ready();
+  TestClient client(port_);
+  client.send(
+      "POST /tokenize HTTP/1.0\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
+      "Connection: keep-alive\r\n\r\n11\r\n{\"prompt\": \"abc\"}\r\n0\r\n\r\n" +
+      get("/version"));
+  const std::string answer = client.read_to_end();
+  EXPECT_THAT(answer, StartsWith("HTTP/1.0 400"));
+  EXPECT_THAT(answer, HasSubstr("found a transfer coding in a request of HTTP/1.0"));
+  EXPECT_THAT(answer, Not(HasSubstr("\"version\"")));
+}
+
 TEST_F(Http, AClientThatSendsNoMoreGetsItsAnswerUnlessItIsGenerated) {
   start_ready();
   const auto answer = [this](const std::string& request) {
@@ -232,7 +245,7 @@ TEST_F(Http, MoreConnectionsThanAllowedAreToldSo) {
 }
 
 TEST_F(Http, DeepJsonIsRefused) {
-  options_.service.max_json_depth = 5;
+  options_.service.json.max_depth = 5;
   start_ready();
   const std::string answer = ask(post("/v1/completions", R"({"prompt": [[[[[[1]]]]]]})"));
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 400"));

@@ -8,7 +8,6 @@
 #include "server/engine_host.h"
 #include "server/event_queue.h"
 #include "server/http_connection.h"
-#include "server/json_body.h"
 #include "server/metrics.h"
 #include "server/routes.h"
 #include "server/text.h"
@@ -85,14 +84,6 @@ TEST(ModelNames, ItAnswersToItsFilesNameAndToAllThatItWasGiven) {
   EXPECT_THAT(model_aliases(info, "tiny.q8_0", {}), ElementsAre("Tiny.Q8_0", "Tiny.Q8_0.gguf"));
   const std::vector<std::string> given = {"chat", "gpt-4o", "chat"};
   EXPECT_THAT(model_aliases(info, "chat", given), ElementsAre("gpt-4o", "Tiny.Q8_0", "Tiny.Q8_0.gguf"));
-}
-
-TEST(JsonBody, WhatFollowsTheObjectIsRefused) {
-  EXPECT_TRUE(parse_json_object(R"({"a": 1} )", 4));
-  EXPECT_FALSE(parse_json_object(R"({"a": 1} {})", 4));
-  EXPECT_FALSE(parse_json_object("", 4));
-  EXPECT_FALSE(parse_json_object("{\"a\": \"\xFF\"}", 4));
-  EXPECT_EQ(parse_json_object("[[[[[]]]]]", 4).error().code, "too_deep");
 }
 
 TEST(EventQueue, ManyEventsCostOneWakeUp) {

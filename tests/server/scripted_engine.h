@@ -27,9 +27,11 @@ struct EngineScript {
   std::string piece = "word ";      // the text of every token
   std::size_t bytes_per_token = 1;  // that detokenize() gives for an id
   std::size_t max_queued = 1000;
-  std::atomic<bool> too_long = false;         // the text of every token is more than memory can hold
-  std::atomic<bool> held = false;             // no step is made while this is set
+  std::atomic<bool> too_long = false;  // the text of every token is more than memory can hold
+  std::atomic<bool> held = false;      // no step is made while this is set
+  int context = 10'000;
   std::atomic<bool> tokenizing_held = false;  // no text is tokenized while this is set
+  std::size_t held_text_bytes = 0;            // but for shorter ones
   std::atomic<int> prompt_tokens_read = -1;   // while not negative: so many of each prompt, and no token
   std::atomic<bool> breaks = false;           // the next step throws
   std::atomic<bool> stats_fail = false;       // stats() throws
@@ -44,7 +46,7 @@ class ScriptedEngine final : public Engine {
   explicit ScriptedEngine(EngineScript& script) : script_(script) {
     info_.name = "Scripted Engine 1";
     info_.vocab_size = info_.num_tokens = 256;
-    info_.max_context = 10'000;
+    info_.max_context = script.context;
   }
 
   const ModelInfo& info() const override { return info_; }
@@ -118,7 +120,8 @@ class ScriptedEngine final : public Engine {
   /// One token a byte.
   Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override {
     ++script_.num_tokenized;
-    while (script_.tokenizing_held) std::this_thread::sleep_for(script_.step_time);
+    while (script_.tokenizing_held && text.size() >= script_.held_text_bytes)
+      std::this_thread::sleep_for(script_.step_time);
     std::vector<TokenId> tokens;
     if (options.max_tokens > 0 && text.size() > options.max_tokens)
       return fail_as(ErrorKind::kContextOverflow, "too many tokens");

@@ -81,6 +81,11 @@ class TestClient {
   std::string read_to_end() { return read_until("no server sends this"); }
   bool at_end() { return in_.empty() && !read_more(); }
   void close() { socket_.close(); }
+  /// Also while another thread sends.
+  void shut_down() {
+    boost::system::error_code ignored;
+    socket_.shutdown(server::Tcp::socket::shutdown_both, ignored);
+  }
   void end_sending() { socket_.shutdown(server::Tcp::socket::shutdown_send); }
   void reset() {
     socket_.set_option(boost::asio::socket_base::linger(true, 0));
@@ -140,6 +145,14 @@ class ServerTest : public ::testing::Test {
     TestClient client(port);
     client.send(request);
     return client.read_answer();
+  }
+
+  /// Of /metrics: bytes received and not yet parsed.
+  double received_metric() {
+    const std::string text = ask(get("/metrics"));
+    const std::string name = "\noctavo:http_received_bytes ";
+    const std::size_t place = text.find(name);
+    return place == std::string::npos ? -1 : std::stod(text.substr(place + name.size()));
   }
 
   EngineScript script_;

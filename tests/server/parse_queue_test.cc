@@ -1,0 +1,183 @@
+// Whose body is parsed next, and that nobody's stands in everybody's way.
+#include "server/parse_queue.h"
+
+#include <gmock/gmock.h>
+
+#include <memory>
+#include <optional>
+
+#include "server/test_client.h"
+
+namespace octavo::test {
+namespace {
+
+using server::ParseQueue;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr std::size_t kLarge = 8U << 20, kSmall = 2000;
+
+/// Turns by name, at moments that the test sets.
+class Turns {
+ public:
+  explicit Turns(int num_threads) : queue_(num_threads) {}
+
+  void add(const std::string& name, const std::string& client, std::size_t num_bytes) {
+    turns_[name] =
+        std::make_unique<ParseQueue::Turn>(queue_, client, num_bytes, [this, name] { begun_ += name + " "; }, now_);
+    if (turns_[name]->has_begun()) begun_ += name + " ";
+  }
+  void pass(std::chrono::seconds time) { now_ += time; }
+  void end(const std::string& name) { turns_.erase(name); }
+  /// Those that have begun since the last call, in order.
+  std::string begun() { return std::exchange(begun_, {}); }
+
+ private:
+  ParseQueue queue_;
+  ParseQueue::Clock::time_point now_ = {};
+  std::string begun_;
+  std::map<std::string, std::unique_ptr<ParseQueue::Turn>> turns_;
+};
+
+TEST(ParseQueue, LargeBodiesLeaveAThreadToSmallOnes) {
+  Turns turns(2);
+  turns.add("large", "a", kLarge);
+  turns.add("larger", "b", kLarge);
+  EXPECT_EQ(turns.begun(), "large ");
+  turns.add("small", "a", kSmall);
+  EXPECT_EQ(turns.begun(), "small ");
+  turns.end("small");
+  EXPECT_EQ(turns.begun(), "");
+  turns.end("large");
+  EXPECT_EQ(turns.begun(), "larger ");
+}
+
+TEST(ParseQueue, OneThreadTakesWhatThereIs) {
+  Turns turns(1);
+  turns.add("large", "a", kLarge);
+  EXPECT_EQ(turns.begun(), "large ");
+}
+
+TEST(ParseQueue, AClientWithManyBodiesTakesTurnsWithTheOthers) {
+  Turns turns(1);
+  for (const char* name : {"a1", "a2", "a3", "a4"}) turns.add(name, "a", kSmall);
+  turns.add("b1", "b", kSmall);
+  turns.add("c1", "c", kLarge);
+  turns.add("b2", "b", kSmall);
+  std::string order;
+  for (std::string next = turns.begun(); !next.empty(); next = turns.begun()) {
+    order += next;
+    turns.end(next.substr(0, 2));
+  }
+  EXPECT_EQ(order, "a1 b1 c1 a2 b2 a3 a4 ");
+}
+
+TEST(ParseQueue, AClientThatHoldsAThreadGoesBehindOneThatHoldsNone) {
+  Turns turns(3);
+  turns.add("a1", "a", kSmall);
+  turns.add("b1", "b", kSmall);
+  turns.add("b2", "b", kSmall);
+  turns.add("b3", "b", kSmall);
+  turns.add("a2", "a", kSmall);
+  turns.begun();
+  turns.end("a1");
+  EXPECT_EQ(turns.begun(), "a2 ");
+}
+
+TEST(ParseQueue, SmallBodiesPassAClientsLargeOneButNotForEver) {
+  Turns turns(1);
+  turns.add("first", "a", kSmall);
+  turns.add("large", "a", kLarge);
+  turns.pass(10s);
+  turns.add("soon", "a", kSmall);
+  turns.pass(60s);
+  turns.add("late", "a", kSmall);
+  EXPECT_EQ(turns.begun(), "first ");
+  turns.end("first");
+  EXPECT_EQ(turns.begun(), "soon ");
+  turns.end("soon");
+  EXPECT_EQ(turns.begun(), "large ");
+  turns.end("large");
+  EXPECT_EQ(turns.begun(), "late ");
+}
+
+TEST(ParseQueue, OneThatLeavesWhileItWaitsIsForgotten) {
+  Turns turns(1);
+  turns.add("first", "a", kSmall);
+  turns.add("second", "b", kSmall);
+  turns.add("third", "c", kSmall);
+  turns.end("second");
+  turns.begun();
+  turns.end("first");
+  EXPECT_EQ(turns.begun(), "third ");
+}
+
+using Parsing = ServerTest;
+
+std::string completion_of(std::size_t num_bytes) {
+  return post("/v1/completions", R"({"max_tokens": 1, "prompt": ")" + std::string(num_bytes, 'a') + "\"}");
+}
+
+TEST_F(Parsing, ASmallBodyIsAnsweredWhileALargeOneIsParsed) {
+  script_.context = 1 << 20;
+  script_.held_text_bytes = 100'000;
+  script_.tokenizing_held = true;
+  start_ready();
+  TestClient large(port_), other(port_);
+  large.send(completion_of(200'000));
+  ASSERT_TRUE(eventually([this] { return script_.num_tokenized == 1; }));
+  other.send(completion_of(300'000));
+  EXPECT_THAT(ask(completion_of(100)), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(ask(post("/tokenize", R"({"prompt": "abc"})")), StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(script_.num_tokenized, 3);  // the other large one waits behind the first
+  script_.tokenizing_held = false;
+  EXPECT_THAT(large.read_answer(), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(other.read_answer(), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(Parsing, ATextThatCannotFitIsRefusedAsSuch) {
+  start_ready();
+  const std::string refused = ask(completion_of(10'001));
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(refused, HasSubstr("maximum context length is 10000 tokens"));
+  EXPECT_THAT(refused, HasSubstr("resulted in more than 10000 tokens"));
+  EXPECT_THAT(refused, HasSubstr("context_length_exceeded"));
+  const std::string content(10'001, 'a');
+  const std::string chat =
+      ask(post("/v1/chat/completions", R"({"messages": [{"role": "user", "content": ")" + content + "\"}]}"));
+  EXPECT_THAT(chat, StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(chat, HasSubstr("resulted in more than 10000 tokens"));
+}
+
+TEST_F(Parsing, TokensAreCountedBeyondTheContextUpToABound) {
+  start_ready();
+  const auto count = [this](std::size_t num_bytes) {
+    return ask(post("/tokenize", "{\"prompt\": \"" + std::string(num_bytes, 'a') + "\"}"));
+  };
+  EXPECT_THAT(count(1U << 18), HasSubstr("\"count\":262144,"));
+  const std::string refused = count((1U << 18) + 1);
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(refused, HasSubstr("prompt: found more than 262144 tokens"));
+}
+
+TEST_F(Parsing, PromptsThatAreTooManyAreRefusedBeforeAnyIsTokenized) {
+  start_ready();
+  std::string prompts = "\"a\"";
+  for (int i = 1; i < 9; ++i) prompts += ", \"a\"";
+  EXPECT_THAT(ask(post("/v1/completions", R"({"n": 128, "prompt": [)" + prompts + "]}")), StartsWith("HTTP/1.1 400"));
+  EXPECT_EQ(script_.num_tokenized, 0);
+}
+
+TEST_F(Parsing, EveryRouteBoundsTheMembersOfItsObjects) {
+  start_ready();
+  std::string members = "\"k0\": 0";
+  for (int i = 1; i < 1025; ++i) members += fmt::format(", \"k{}\": 0", i);
+  for (const char* path : {"/v1/completions", "/v1/chat/completions", "/tokenize", "/detokenize"}) {
+    const std::string refused = ask(post(path, "{\"unknown\": {" + members + "}}"));
+    EXPECT_THAT(refused, StartsWith("HTTP/1.1 400")) << path;
+    EXPECT_THAT(refused, HasSubstr("an object of 1025 members")) << path;
+  }
+}
+
+}  // namespace
+}  // namespace octavo::test
