@@ -59,7 +59,7 @@ class Reader {
 class Seat {
  public:
   Seat(Listener& listener, const Address& peer) : listener_(&listener), peer_(peer) {}
-  Seat(Seat&& other) noexcept : listener_(std::exchange(other.listener_, nullptr)), peer_(other.peer_) {}
+  Seat(Seat&& other) noexcept : listener_(std::exchange(other.listener_, nullptr)), peer_(std::move(other.peer_)) {}
   Seat& operator=(Seat&&) = delete;
   ~Seat() {
     if (listener_ != nullptr) listener_->leave(peer_);
