@@ -131,13 +131,14 @@ TEST_F(OpenAiResponse, AChatsStreamBeginsWithTheRoleAndEndsWithAnEmptyDelta) {
 
 TEST_F(OpenAiResponse, ProgressIsAnEventOfAChoiceThatSaysNothing) {
   open_chat(R"(, "stream": true, "return_progress": true, "stream_options": {"include_usage": true}, "n": 2)");
-  const PromptProgress progress = {.prompt_tokens = 7500, .cached_tokens = 1024, .computed_tokens = 4096,
-                                   .seconds = 12.3456};
-  EXPECT_EQ(response_->progress(0, progress),
-            R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","system_fingerprint":"fp_1","choices":)"
-            R"([{"index":0,"delta":{},"logprobs":null,"finish_reason":null}],"usage":null,)"
-            R"("prompt_progress":{"total":7500,"cache":1024,"processed":4096,"time_ms":12346}})"
-            "\n\n");
+  const PromptProgress progress = {
+      .prompt_tokens = 7500, .cached_tokens = 1024, .computed_tokens = 4096, .seconds = 12.3456};
+  EXPECT_EQ(
+      response_->progress(0, progress),
+      R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","system_fingerprint":"fp_1","choices":)"
+      R"([{"index":0,"delta":{},"logprobs":null,"finish_reason":null}],"usage":null,)"
+      R"("prompt_progress":{"total":7500,"cache":1024,"processed":4096,"time_ms":12346}})"
+      "\n\n");
   const json::value two_prompts = json::parse(R"({"prompt": ["a", "b"], "n": 3, "stream": true})");
   open(parse_completion(two_prompts.as_object(), engine_, kModel), "cmpl-1");
   const json::object event = events_of(response_->progress(1, progress)).at(0);
