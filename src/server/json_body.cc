@@ -26,10 +26,12 @@ ApiError refused(std::string message, std::string code) {
 /// What basic_parser tells what it reads: counts it, and only then has it built. The names are basic_parser's.
 class BoundedBuilder {
  public:
+  // NOLINTBEGIN(readability-identifier-naming)
   static constexpr std::size_t max_object_size = json::object::max_size();
   static constexpr std::size_t max_array_size = json::array::max_size();
   static constexpr std::size_t max_key_size = json::string::max_size();
   static constexpr std::size_t max_string_size = json::string::max_size();
+  // NOLINTEND(readability-identifier-naming)
 
   explicit BoundedBuilder(const JsonLimits& limits) : limits_(limits) { stack_.reset(); }
 
