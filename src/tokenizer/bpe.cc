@@ -89,12 +89,10 @@ std::uint32_t Bpe::rank(TokenId left, TokenId right) const {
   return pair == end || pair->right != right ? kNoRank : pair->rank;
 }
 
-bool Bpe::lacks_bytes() const {
-  for (unsigned byte = 0; byte < byte_tokens_.size(); ++byte) {
-    const bool never_in_utf8 = byte == 0xC0 || byte == 0xC1 || byte >= 0xF5;
-    if (byte_tokens_[byte] < 0 && !never_in_utf8) return true;
-  }
-  return false;
+std::array<bool, 256> Bpe::silent_bytes() const {
+  std::array<bool, 256> silent{};
+  for (std::size_t byte = 0; byte < silent.size(); ++byte) silent[byte] = byte_tokens_[byte] < 0;
+  return silent;
 }
 
 void Bpe::encode(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const {

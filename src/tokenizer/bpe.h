@@ -35,8 +35,8 @@ class Bpe {
   static Result<Bpe> create(const Vocab& vocab, std::span<const std::string_view> merges, bool ignore_merges,
                             std::string_view file);
 
-  /// A byte that is part of characters has no token.
-  bool lacks_bytes() const;
+  /// Bytes that have no token, and so give none.
+  std::array<bool, 256> silent_bytes() const;
 
   /// Appends the tokens of `word`, which is less than 2 GiB of bytes. A byte that the vocabulary has no token for gives
   /// none, as in llama.cpp. Time is n log n in the word's length.

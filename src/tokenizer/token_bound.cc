@@ -1,19 +1,13 @@
 #include "tokenizer/token_bound.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 
 #include "tokenizer/byte_level.h"
 
 namespace octavo {
 
-TokenBound::TokenBound(const Vocab& vocab, bool gives_nothing) {
-  if (gives_nothing) {
-    longest_ = std::numeric_limits<std::size_t>::max();
-    longest_with_.fill(longest_);
-    return;
-  }
+TokenBound::TokenBound(const Vocab& vocab, const std::array<bool, 256>& silent) : silent_(silent) {
   longest_with_.fill(1);
   const ByteAlphabet alphabet;
   std::string decoded;
@@ -32,16 +26,26 @@ void TokenBound::add(std::string_view token) {
   longest_ = std::max(longest_, token.size());
 }
 
+std::size_t TokenBound::num_spoken(std::string_view text) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [this](char c) { return !silent_[static_cast<unsigned char>(c)]; }));
+}
+
 // The fewest steps from the text's begin to its end, where a step from a place is at most as long as the longest token
-// that begins with the byte there.
+// that begins with the byte there. Over a silent byte a step costs nothing.
 bool TokenBound::exceeds(std::string_view text, std::size_t max_tokens) const {
   std::size_t num_steps = 0;
   std::size_t end = 0;       // within num_steps steps
   std::size_t farthest = 0;  // within one more
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::size_t step = longest_with_[static_cast<unsigned char>(text[i])];
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const std::size_t step = longest_with_[byte];
     farthest = std::max(farthest, step >= text.size() - i ? text.size() : i + step);
     if (i < end) continue;
+    if (silent_[byte]) {
+      end = i + 1;
+      continue;
+    }
     if (++num_steps > max_tokens) return true;
     end = farthest;
     if (end == text.size()) return false;

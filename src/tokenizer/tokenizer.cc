@@ -1,5 +1,6 @@
 #include "tokenizer/tokenizer.h"
 
+#include <array>
 #include <limits>
 #include <utility>
 #include <variant>
@@ -25,8 +26,6 @@ constexpr std::string_view kAddSpacePrefixKey = "tokenizer.ggml.add_space_prefix
 // Token and byte offsets are 32-bit; the space that becomes U+2581 grows by a factor of three, a broken byte too.
 constexpr std::size_t kMaxTextBytes = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) / 3 - 1;
 constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();  // of tokens
-// An overlong form of a character in a broken text, which is written back in its shortest.
-constexpr std::size_t kLongestOverlong = 4;
 
 std::unexpected<Error> too_many(std::size_t max_tokens) {
   return fail_as(ErrorKind::kContextOverflow, "found more than {} tokens, expected at most as many", max_tokens);
@@ -121,7 +120,7 @@ Result<Tokenizer> Tokenizer::load(const GgufFile& file) {
     algorithm = std::move(spm);
   }
   const auto* bpe = std::get_if<ByteLevelBpe>(&*algorithm);
-  const TokenBound bound(vocab, bpe != nullptr && bpe->bpe.lacks_bytes());
+  const TokenBound bound(vocab, bpe == nullptr ? std::array<bool, 256>{} : bpe->bpe.silent_bytes());
   auto impl = std::make_unique<Impl>(Impl{.vocab = std::move(vocab),
                                           .algorithm = std::move(*algorithm),
                                           .all_special = {},
@@ -161,8 +160,11 @@ bool Tokenizer::Impl::are_too_long(std::span<const std::string_view> texts, std:
   std::size_t num_bytes = 0;
   for (const std::string_view text : texts) num_bytes += text.size();
   if (num_bytes / bound.longest() <= max_tokens) return false;
-  for (const std::string_view text : texts)
-    if (!is_valid_utf8(text)) num_bytes -= text.size() - text.size() / kLongestOverlong;
+  num_bytes = 0;
+  for (const std::string_view text : texts) {
+    // Repairing may make a text shorter, and what it makes of it may be silent.
+    if (is_valid_utf8(text)) num_bytes += bound.num_spoken(text);
+  }
   return num_bytes / bound.longest() > max_tokens;
 }
 

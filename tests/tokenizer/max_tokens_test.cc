@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <array>
+
 #include "tokenizer/golden_corpus.h"
 #include "tokenizer/pretokenize.h"
 #include "tokenizer/real_vocab.h"
@@ -87,11 +89,26 @@ TEST(MaxTokens, AnOverlongCharacterIsAsLongAsTheOneThatItStandsFor) {
   ASSERT_EQ(check_limits(tokenizer, text, {.add_special = false}), "");
 }
 
-TEST(MaxTokens, AByteWithoutATokenCountsForNothing) {
+/// As real ones do, it lacks some bytes: control characters, parts of rare characters.
+SmallVocab bpe_without_some_bytes() {
   SmallVocab vocab = small_bpe();
-  vocab.tokens['q'] = "unused";
-  EXPECT_EQ(loaded(vocab).encode(std::string(1000, 'q') + "hello", {.add_special = false, .max_tokens = 1})->size(),
-            1U);
+  for (const unsigned byte : {0x04U, 0x7AU, 0x84U, 0xF1U}) vocab.tokens[byte] = fmt::format("unused {}", byte);
+  return vocab;
+}
+
+TEST(MaxTokens, AByteWithoutATokenCountsForNothing) {
+  const Tokenizer tokenizer = loaded(bpe_without_some_bytes());
+  const std::string text = std::string(1000, 'z') + "hello" + std::string(1000, '\x04');
+  EXPECT_EQ(tokenizer.encode(text, {.add_special = false, .max_tokens = 1})->size(), 1U);
+  EXPECT_EQ(check_limits(tokenizer, text + "zhello\x04h", {.add_special = false}), "");
+}
+
+RC_GTEST_PROP(MaxTokensProperty, HoldWhereBytesHaveNoToken, (const std::vector<std::uint8_t>& choices, bool parse)) {
+  static const Tokenizer tokenizer = loaded(bpe_without_some_bytes());
+  constexpr std::string_view kPieces[] = {"hello", "z", "\x04", "\xC3\x84", "\xF1", " w", "<|im_end|>", "l"};
+  std::string text;
+  for (const std::uint8_t choice : choices) text += kPieces[choice % std::size(kPieces)];
+  RC_ASSERT(check_limits(tokenizer, text, {.add_special = false, .parse_special = parse}) == "");
 }
 
 TEST(TokenBound, CountsTheFewestTokensThatCanCoverAText) {
@@ -101,7 +118,8 @@ TEST(TokenBound, CountsTheFewestTokensThatCanCoverAText) {
   writer.add_array("tokenizer.ggml.tokens", vocab.tokens);
   writer.add_array("tokenizer.ggml.token_type", vocab.types);
   const TempFile file(writer.bytes(), ".gguf");
-  const TokenBound bound(*Vocab::load(*GgufFile::open(file.path())), false);
+  const Vocab loaded_vocab = *Vocab::load(*GgufFile::open(file.path()));
+  const TokenBound bound(loaded_vocab, {});
   EXPECT_EQ(bound.longest(), 13U);  // <|endoftext|>
   const std::string hellos = "hellohellohello";
   EXPECT_FALSE(bound.exceeds(hellos, 3));
@@ -109,6 +127,15 @@ TEST(TokenBound, CountsTheFewestTokensThatCanCoverAText) {
   EXPECT_TRUE(bound.exceeds("zzzz", 3));  // no token that begins with z is longer
   EXPECT_FALSE(bound.exceeds("zzzz", 4));
   EXPECT_FALSE(bound.exceeds("", 0));
+  // A vocabulary that lacks a few bytes bounds what has none of them, and what has, as if they were not there.
+  std::array<bool, 256> silent{};
+  silent['q'] = true;
+  const TokenBound with_silence(loaded_vocab, silent);
+  EXPECT_TRUE(with_silence.exceeds("zzzz", 3));
+  EXPECT_TRUE(with_silence.exceeds("qzqqzzqz", 3));
+  EXPECT_FALSE(with_silence.exceeds("qzqqzzqz", 4));
+  EXPECT_FALSE(with_silence.exceeds("qqqq", 0));
+  EXPECT_EQ(with_silence.num_spoken("qzqqzzqz"), 4U);
 }
 
 TEST(PreTokenizer, CutsNoFurtherThanItIsAsked) {
