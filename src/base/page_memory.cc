@@ -80,13 +80,22 @@ std::size_t PageMemory::resident_bytes() const {
   return bytes;
 }
 
+namespace {
+
+bool is_allowed(std::uint64_t bytes) {
+  try {
+    const PageMemory probe(bytes);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 std::uint64_t PageMemory::allowed_bytes(std::uint64_t bytes) {
   for (std::uint64_t tried = bytes; tried > 0; tried /= 2) {
-    try {
-      const PageMemory probe(tried);
-      return tried == bytes ? bytes : tried / 2;
-    } catch (const std::bad_alloc&) {
-    }
+    if (is_allowed(tried)) return tried == bytes ? bytes : tried / 2;
   }
   return 0;
 }

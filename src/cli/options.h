@@ -19,7 +19,7 @@ namespace octavo::cli {
 
 /// An option whose text `parse` turns into a value, which `store` takes, or refuses with a message.
 template <class Parse, class Store>
-Option* add_parsed(Command& app, std::string_view names, std::string_view type, Parse parse, Store store,
+Option* add_parsed(Command& app, std::string_view names, std::string_view type, const Parse& parse, const Store& store,
                    std::string_view description) {
   const auto take = [parse, store](const std::string& text) -> Result<void> {
     auto value = parse(text);
@@ -36,8 +36,10 @@ Result<std::size_t> find_choice(const std::string& text, std::span<const std::st
 /// An option that takes one of some words; each stands for a value.
 template <class T, class Store>
 Option* add_choice(Command& app, std::string_view names, std::string_view type,
-                   const std::vector<std::pair<std::string, T>>& choices, Store store, std::string_view description) {
+                   const std::vector<std::pair<std::string, T>>& choices, const Store& store,
+                   std::string_view description) {
   std::vector<std::string> words;
+  words.reserve(choices.size());
   for (const auto& [word, value] : choices) words.push_back(word);
   const auto parse = [choices, words](const std::string& text) -> Result<T> {
     OCTAVO_TRY(const std::size_t index, find_choice(text, words));

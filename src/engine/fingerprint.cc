@@ -19,6 +19,8 @@ namespace {
 constexpr std::string_view kGnu{"GNU\0", 4};
 
 std::span<const std::byte> memory_of(const dl_phdr_info& object, const ElfW(Phdr) & segment) {
+  // The loader tells addresses as numbers.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   return {reinterpret_cast<const std::byte*>(object.dlpi_addr + segment.p_vaddr), segment.p_memsz};
 }
 

@@ -91,6 +91,7 @@ Result<ContentHash> repack(std::vector<RepackJob> jobs, const MappedFile& file, 
   }
   if (!jobs.empty()) file.prefetch(jobs.front().offset, kAheadBytes);
   std::vector<Packer> packers;
+  packers.reserve(static_cast<std::size_t>(pool.num_threads()));
   for (int i = 0; i < pool.num_threads(); ++i) packers.emplace_back(file, largest);
   std::vector<ContentHash> hashes(pieces.size());
   FirstError error;
