@@ -1,6 +1,8 @@
 // What a command works with: the streams, the way to an engine, the log. Made by main(), or by a test with its own.
 #pragma once
 
+#include <spdlog/fwd.h>  // <spdlog/logger.h> takes long to compile: files that log include it
+
 #include <filesystem>
 #include <functional>
 #include <iosfwd>
@@ -12,10 +14,6 @@
 #include "cli/standard_input.h"
 #include "octavo/engine.h"
 #include "octavo/machine.h"
-
-namespace spdlog {
-class logger;  // <spdlog/logger.h> takes long to compile: files that log include it
-}
 
 namespace octavo::cli {
 
