@@ -77,6 +77,12 @@ struct Metrics::State {
   Histogram& histogram(const std::string& name, const std::string& help, const Histogram::BucketBoundaries& buckets) {
     return prometheus::BuildHistogram().Name(name).Help(help).Register(registry).Add({{"model_name", model}}, buckets);
   }
+  prometheus::Gauge& gauge(const std::string& name, const std::string& help) {
+    return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
+  }
+  prometheus::Counter& counter(const std::string& name, const std::string& help) {
+    return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
+  }
 
   prometheus::Registry registry;
   prometheus::Family<prometheus::Counter>* http_requests = nullptr;
@@ -97,35 +103,18 @@ struct Metrics::State {
 };
 
 Metrics::Metrics() : state_(std::make_unique<State>()) {
-  state_->http_requests = &prometheus::BuildCounter()
-                               .Name("octavo:http_requests_total")
-                               .Help("HTTP requests that were answered, by route and status")
-                               .Register(state_->registry);
-  state_->connections = &prometheus::BuildGauge()
-                             .Name("octavo:http_connections")
-                             .Help("Open connections")
-                             .Register(state_->registry)
-                             .Add({});
-  state_->received = &prometheus::BuildGauge()
-                          .Name("octavo:http_received_bytes")
-                          .Help("Bytes of requests that were received and are not yet parsed")
-                          .Register(state_->registry)
-                          .Add({});
-  state_->held_bytes = &prometheus::BuildGauge()
-                            .Name("octavo:held_answer_bytes")
-                            .Help("Bytes of answers that are made whole, until they are written")
-                            .Register(state_->registry)
-                            .Add({});
-  state_->failures = &prometheus::BuildCounter()
-                          .Name("octavo:server_failures_total")
-                          .Help("Times the server had no memory to accept or to watch connections, and went on")
-                          .Register(state_->registry)
-                          .Add({});
-  state_->dropped_log_lines = &prometheus::BuildCounter()
-                                   .Name("octavo:access_log_dropped_lines_total")
-                                   .Help("Lines of the access log that nobody took in time")
-                                   .Register(state_->registry)
-                                   .Add({});
+  State& s = *state_;
+  s.http_requests = &prometheus::BuildCounter()
+                         .Name("octavo:http_requests_total")
+                         .Help("HTTP requests that were answered, by route and status")
+                         .Register(s.registry);
+  s.connections = &s.gauge("octavo:http_connections", "Open connections");
+  s.received = &s.gauge("octavo:http_received_bytes", "Bytes of requests that were received and are not yet parsed");
+  s.held_bytes = &s.gauge("octavo:held_answer_bytes", "Bytes of answers that are made whole, until they are written");
+  s.failures = &s.counter("octavo:server_failures_total",
+                          "Times the server had no memory to accept or to watch connections, and went on");
+  s.dropped_log_lines =
+      &s.counter("octavo:access_log_dropped_lines_total", "Lines of the access log that nobody took in time");
 }
 
 Metrics::~Metrics() = default;

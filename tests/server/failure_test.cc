@@ -9,19 +9,15 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-std::string completion(bool stream) {
-  return post("/v1/completions", fmt::format(R"({{"prompt": "abc", "max_tokens": 9000, "stream": {}}})", stream));
-}
-
 using Failure = ServerTest;
 
 TEST_F(Failure, AnEngineThatThrowsEndsTheServerWithAnErrorAndItsClientsHearOfIt) {
   script_.held = true;
   start_ready();
   TestClient streamed(port_), whole(port_), fresh(port_);
-  streamed.send(completion(true));
+  streamed.send(completion(9000, true));
   streamed.read_until("\r\n\r\n");
-  whole.send(completion(false));
+  whole.send(completion(9000, false));
   ASSERT_TRUE(eventually([this] { return script_.num_running == 2; }));
   script_.breaks = true;
   const std::string refused = whole.read_answer();
@@ -41,11 +37,11 @@ TEST_F(Failure, AfterItNoRequestIsTakenAndMetricsAreStillTold) {
   script_.held = true;
   start_ready();
   TestClient running(port_), asks(port_), looks(port_);
-  running.send(completion(false));
+  running.send(completion(9000, false));
   ASSERT_TRUE(eventually([this] { return script_.num_running == 1; }));
   script_.breaks = true;
   running.read_answer();
-  asks.send(completion(false));
+  asks.send(completion(9000, false));
   looks.send(get("/metrics"));
   EXPECT_THAT(asks.read_answer(), HasSubstr("engine_failed"));
   EXPECT_THAT(looks.read_answer(), StartsWith("HTTP/1.1 200"));

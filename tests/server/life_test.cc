@@ -10,11 +10,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-std::string completion(int max_tokens, bool stream, const std::string& more = "") {
-  return post("/v1/completions",
-              fmt::format(R"({{"prompt": "abc", "max_tokens": {}, "stream": {}{}}})", max_tokens, stream, more));
-}
-
 using Life = ServerTest;
 
 TEST_F(Life, ThePortIsOpenWhileTheModelIsLoaded) {
@@ -140,7 +135,7 @@ TEST_F(Life, AHangUpBehindManyPipelinedRequestsIsNoticedWithin100Ms) {
     TestClient client(port_);
     client.send(completion(9000, false) + many);
     ASSERT_TRUE(eventually([this] { return script_.num_running == 1; }));
-    ASSERT_TRUE(eventually([&] { return received_metric() >= static_cast<double>(many.size()); }));
+    ASSERT_TRUE(eventually([&] { return metric("octavo:http_received_bytes") >= static_cast<double>(many.size()); }));
     EXPECT_EQ(script_.num_cancelled, before);
     reset ? client.reset() : client.close();
     std::this_thread::sleep_for(100ms);
@@ -156,7 +151,7 @@ TEST_F(Life, AClientThatSendsMuchBehindAPendingRequestIsCutOff) {
   client.send(completion(9000, false));
   ASSERT_TRUE(eventually([this] { return script_.num_running == 1; }));
   client.send(post("/tokenize", std::string(60'000, ' ')));
-  ASSERT_TRUE(eventually([this] { return received_metric() >= 60'000; }));
+  ASSERT_TRUE(eventually([this] { return metric("octavo:http_received_bytes") >= 60'000; }));
   EXPECT_EQ(script_.num_cancelled, 0);
   client.send(std::string(20'000, ' '));
   EXPECT_TRUE(eventually([this] { return script_.num_cancelled == 1; }));

@@ -136,7 +136,7 @@ TEST_F(Receiving, ABodyThatWaitsToBeParsedIsRefusedForOneThatArrives) {
   parsed.send(kSmall);
   ASSERT_TRUE(eventually([this] { return script_.num_tokenized == 1; }));
   waiting.send(head_of(150'000) + R"({"prompt": ")" + std::string(149'986, 'a') + "\"}");
-  ASSERT_TRUE(eventually([this] { return received_metric() >= 150'000; }));
+  ASSERT_TRUE(eventually([this] { return metric("octavo:http_received_bytes") >= 150'000; }));
   arriving.send(head_of(150'000) + R"({"prompt": ")" + std::string(100'000, 'a'));
   EXPECT_THAT(waiting.read_answer(), StartsWith("HTTP/1.1 503"));
   script_.tokenizing_held = false;
@@ -155,9 +155,9 @@ TEST_F(Receiving, RequestsWhoseAnswersNobodyReadsAreHeldToALittle) {
     } catch (const std::exception&) {  // cut off, or closed below
     }
   });
-  ASSERT_TRUE(eventually([this] { return received_metric() >= 60'000; }));
+  ASSERT_TRUE(eventually([this] { return metric("octavo:http_received_bytes") >= 60'000; }));
   for (int i = 0; i < 20; ++i) {
-    EXPECT_LE(received_metric(), 80'000) << i;
+    EXPECT_LE(metric("octavo:http_received_bytes"), 80'000) << i;
     std::this_thread::sleep_for(5ms);
   }
   stopped = true;
@@ -173,7 +173,7 @@ TEST_F(Receiving, WhatWasReceivedIsFreeOnceItIsParsed) {
   TestClient client(port_);
   client.send(post("/v1/completions", R"({"max_tokens": 5, "prompt": ")" + std::string(300'000, 'a') + "\"}"));
   ASSERT_TRUE(eventually([this] { return script_.num_running == 1; }));
-  EXPECT_TRUE(eventually([this] { return received_metric() < 10'000; }));
+  EXPECT_TRUE(eventually([this] { return metric("octavo:http_received_bytes") < 10'000; }));
 }
 
 }  // namespace

@@ -34,6 +34,10 @@ inline std::string post(const std::string& path, const std::string& body, const 
   return fmt::format("POST {} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{}\r\n{}",
                      path, body.size(), headers, body);
 }
+inline std::string completion(int max_tokens, bool stream, const std::string& more = "") {
+  return post("/v1/completions",
+              fmt::format(R"({{"prompt": "abc", "max_tokens": {}, "stream": {}{}}})", max_tokens, stream, more));
+}
 inline std::string get(const std::string& path, const std::string& headers = "", const std::string& host = "x") {
   return "GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n" + headers + "\r\n";
 }
@@ -147,12 +151,11 @@ class ServerTest : public ::testing::Test {
     return client.read_answer();
   }
 
-  /// Of /metrics: bytes received and not yet parsed.
-  double received_metric() {
+  /// A value of /metrics without labels; -1: it is not there.
+  double metric(const std::string& name) {
     const std::string text = ask(get("/metrics"));
-    const std::string name = "\noctavo:http_received_bytes ";
-    const std::size_t place = text.find(name);
-    return place == std::string::npos ? -1 : std::stod(text.substr(place + name.size()));
+    const std::size_t place = text.find("\n" + name + " ");
+    return place == std::string::npos ? -1 : std::stod(text.substr(place + name.size() + 2));
   }
 
   EngineScript script_;

@@ -10,25 +10,13 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-std::string completion(int max_tokens, bool stream, const std::string& more = "") {
-  return post("/v1/completions",
-              fmt::format(R"({{"prompt": "abc", "max_tokens": {}, "stream": {}{}}})", max_tokens, stream, more));
-}
-
 std::string detokenize(int num_tokens) {
   std::string ids = "97";
   for (int i = 1; i < num_tokens; ++i) ids += ",97";
   return post("/detokenize", R"({"tokens": [)" + ids + "]}");
 }
 
-class Written : public ServerTest {
- protected:
-  double metric(const std::string& name) {
-    const std::string text = ask(get("/metrics"));
-    const std::size_t place = text.find("\n" + name);
-    return place == std::string::npos ? -1 : std::stod(text.substr(text.find(' ', place)));
-  }
-};
+using Written = ServerTest;
 
 TEST_F(Written, AnAnswerOfTokenizeOrDetokenizeIsNoLargerThanAllowed) {
   options_.service.max_answer_bytes = 100'000;
