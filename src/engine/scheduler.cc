@@ -22,7 +22,7 @@ void sort_by_rank(std::vector<Sequence*>& sequences) {
 }  // namespace
 
 Scheduler::Scheduler(const Limits& limits, PagedKvCache& kv, const CostModel* cost)
-    : limits_(limits), kv_(kv), cost_(cost) {
+    : limits_(limits), kv_(kv), cost_(cost), turns_(limits.max_sequences) {
   OCTAVO_CHECK(limits.max_step_tokens >= 1 && limits.max_sequences >= 1, "{} tokens, {} sequences",
                limits.max_step_tokens, limits.max_sequences);
   // Every running sequence can then have a row in every step, so decodes cannot starve one another.
@@ -206,15 +206,17 @@ bool Scheduler::in_time(const StepWork& more) const {
   return budget_ms_ <= 0 || cost_->predict_ms(work_ + more) <= budget_ms_;
 }
 
-/// Decode rows, best rank first: of those that were passed over too often, or of all; as long as time is left, or all.
+/// Decode rows, best rank first: of those that were passed over too often, or of all whose turn it is; as long as time
+/// is left, or all.
 void Scheduler::schedule_decodes(bool only_aged, bool within_time) {
+  if (budget_ms_ > 0 && !only_aged) turns_.choose(running_, step_, work_, *cost_, budget_ms_);
   for (std::size_t i = 0; i < running_.size();) {
     Sequence& sequence = *running_[i];
     const bool skipped = sequence.in_prefill() || sequence.planned_in_step == step_ ||
                          (only_aged && sequence.steps_waited < kMaxStepsWaited);
     if (skipped) {
       ++i;
-    } else if (tokens_left_ == 0 ||
+    } else if (tokens_left_ == 0 || sequence.passed_in_step == step_ ||
                (within_time && budget_ms_ > 0 && !in_time(cost_->work(sequence.num_computed, 1, 1)))) {
       ++sequence.steps_waited;
       ++i;

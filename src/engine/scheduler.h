@@ -10,7 +10,7 @@
 //   out half way. Where all seats are taken, those of other owners with worse rank stand up for it.
 // - A step has a budget of rows, and of predicted milliseconds if there is a cost model. The policy says who gets it:
 //   prompts first, then decodes; decodes, then prompts; or decodes, and prompts only where none waits or they have
-//   aged.
+//   aged. Where decodes of several owners do not fit the time together, they take turns (decode_turns.h).
 // - Prompt rows (scheduler_prompts.cc): best priority and fewest uncomputed tokens first; one that was passed over
 //   kMaxStepsWaited times goes before all that were not. What a prompt computes it claims: another that needs the same
 //   block waits for it and attaches, and never computes it again. Claims are made anew in each step, so that they pass
@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "engine/cost_model.h"
+#include "engine/decode_turns.h"
 #include "engine/owner_shares.h"
 #include "engine/sequence.h"
 #include "octavo/kv/paged_kv_cache.h"
@@ -160,7 +161,8 @@ class Scheduler {
   PrefillConfig prefill_config_;
   PagedKvCache& kv_;
   const CostModel* cost_;
-  OwnerShares owners_;              // of all sequences
+  OwnerShares owners_;  // of all sequences
+  DecodeTurns turns_;
   std::vector<Sequence*> waiting_;  // best rank first
   std::vector<Sequence*> running_;  // admitted; best rank first
   std::vector<Sequence*> prompts_;  // of this step, in the order in which they get rows

@@ -32,6 +32,7 @@ struct Rank {
 /// One owner's part in the scheduler's OwnerShares.
 struct OwnerShare {
   int num_sequences = 0;
+  int turns = 0;                  // scratch of DecodeTurns
   int seats_before = 0;           // scratch of update_ranks(), as the next
   std::int64_t last_arrival = 0;  // virtual
 };
@@ -65,6 +66,8 @@ struct Sequence {
   std::uint64_t publications_seen = 0;           // of the scheduler, when it last looked for its prefix
   bool was_admitted = false;                     // it ran once
   std::uint64_t planned_in_step = 0;             // the last step in which it had rows
+  std::uint64_t passed_in_step = 0;              // the last step in which other owners had its turn (decode_turns.h)
+  int turn = 0;                                  // scratch of DecodeTurns: among its owner's rows
   int steps_waited = 0;   // steps in a row in which it was running, could have had rows and got none
   int furthest = 0;       // the most tokens that were ever in the cache: it has had these itself
   int cached_tokens = 0;  // of the prompt, computed by others
