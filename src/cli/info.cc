@@ -40,11 +40,14 @@ void print_head(const InfoReport& report, std::ostream& out) {
   line("architecture", escaped(report.architecture));
   if (report.config) {
     const ModelConfig& c = *report.config;
-    line("shape", fmt::format("{} layers, width {}, feed-forward {}, {} heads of {} ({} for keys and values)",
-                              c.num_layers, c.width, c.ffn_width, c.num_heads, c.head_dim, c.num_kv_heads));
+    const LayerShapes shapes = shapes_of_layers(c);
+    line("shape",
+         fmt::format("{} layers, width {}, feed-forward {}, {} heads of {} ({} for keys and values)", c.num_layers(),
+                     c.width, shapes.ffn_width, shapes.num_heads, shapes.head_dim, shapes.num_kv_heads));
     std::string context = fmt::format("{} tokens", c.context_length);
-    if (c.window > 0)
-      context += fmt::format("; windowed layers see {}, every layer {} all", c.window, c.arch->global_layer_every);
+    if (shapes.window > 0)
+      context += fmt::format("; {} of {} layers see all of it, the others the last {}", shapes.num_without_window,
+                             c.num_layers(), shapes.window);
     line("context", context);
     line("weights", fmt::format("{} in {}{}", format_count(report.num_weights), format_bytes(report.weight_bytes),
                                 c.tied_output ? "; the output matrix is the embedding" : ""));
@@ -122,10 +125,11 @@ boost::json::array groups_to_json(const std::vector<WeightGroup>& groups, std::u
 }
 
 boost::json::object config_to_json(const ModelConfig& config) {
-  return {{"num_layers", config.num_layers},         {"width", config.width},
-          {"ffn_width", config.ffn_width},           {"num_heads", config.num_heads},
-          {"num_kv_heads", config.num_kv_heads},     {"head_dim", config.head_dim},
-          {"context_length", config.context_length}, {"window", config.window},
+  const LayerShapes shapes = shapes_of_layers(config);
+  return {{"num_layers", config.num_layers()},       {"width", config.width},
+          {"ffn_width", shapes.ffn_width},           {"num_heads", shapes.num_heads},
+          {"num_kv_heads", shapes.num_kv_heads},     {"head_dim", shapes.head_dim},
+          {"context_length", config.context_length}, {"window", shapes.window},
           {"vocab_size", config.vocab_size},         {"tied_output", config.tied_output}};
 }
 

@@ -1,7 +1,6 @@
 #include "cli/info_report.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "base/cpu_info.h"
@@ -10,9 +9,6 @@
 
 namespace octavo::cli {
 namespace {
-
-constexpr std::array<std::string_view, 6> kPartNames = {"embedding", "attention", "feed-forward",
-                                                        "norms",     "output",    "other"};
 
 // Beside weights and KV cache a process takes at most this (docs/kv_memory.md).
 constexpr std::uint64_t kScratchBytes = std::uint64_t{32} << 20;
@@ -39,12 +35,12 @@ void add_tensor(WeightGroup& group, const GgufTensor& tensor) {
 
 void count_weights(const GgufFile& file, InfoReport& report) {
   std::map<DType, WeightGroup> by_type;
-  std::map<std::pair<Part, DType>, WeightGroup> by_part;
+  std::map<std::pair<ModelPart, DType>, WeightGroup> by_part;
   for (const GgufTensor& tensor : file.tensors()) {
-    const Part part = part_of_tensor(tensor.name);
+    const ModelPart part = part_of(tensor.name);
     add_tensor(by_type[tensor.tensor.type], tensor);
     WeightGroup& group = by_part[{part, tensor.tensor.type}];
-    group.part = part_name(part);
+    group.part = name_of(part);
     add_tensor(group, tensor);
     report.num_weights += static_cast<std::uint64_t>(tensor.tensor.rows * tensor.tensor.cols);
     report.weight_bytes += tensor.tensor.data.size();
@@ -52,7 +48,8 @@ void count_weights(const GgufFile& file, InfoReport& report) {
   const auto larger = [](const WeightGroup& a, const WeightGroup& b) { return a.bytes > b.bytes; };
   for (const auto& [type, group] : by_type) report.by_type.push_back(group);
   std::stable_sort(report.by_type.begin(), report.by_type.end(), larger);
-  for (Part part = Part::kEmbedding; part <= Part::kOther; part = static_cast<Part>(static_cast<int>(part) + 1)) {
+  for (ModelPart part = ModelPart::kEmbedding; part <= ModelPart::kOther;
+       part = static_cast<ModelPart>(static_cast<int>(part) + 1)) {
     const auto begin = static_cast<std::ptrdiff_t>(report.by_part.size());
     for (const auto& [key, group] : by_part)
       if (key.first == part) report.by_part.push_back(group);
@@ -85,15 +82,20 @@ MemoryHere fit_memory(const ModelConfig& config, const MemoryNeed& need, std::ui
 
 }  // namespace
 
-std::string_view part_name(Part part) { return kPartNames[static_cast<std::size_t>(part)]; }
-
-Part part_of_tensor(std::string_view name) {
-  if (name.find("norm") != std::string_view::npos) return Part::kNorms;
-  if (name.starts_with("token_embd")) return Part::kEmbedding;
-  if (name.starts_with("output")) return Part::kOutput;
-  if (name.find(".attn_") != std::string_view::npos) return Part::kAttention;
-  if (name.find(".ffn_") != std::string_view::npos) return Part::kFeedForward;
-  return Part::kOther;
+LayerShapes shapes_of_layers(const ModelConfig& config) {
+  LayerShapes shapes;
+  for (const LayerSpec& layer : config.layers) {
+    if (const auto* dense = std::get_if<DenseFfnSpec>(&layer.feed_forward))
+      shapes.ffn_width = std::max(shapes.ffn_width, dense->width);
+    const AttentionSpec* attention = layer.attention();
+    if (attention == nullptr) continue;
+    shapes.num_heads = std::max(shapes.num_heads, attention->num_heads);
+    shapes.num_kv_heads = std::max(shapes.num_kv_heads, attention->num_kv_heads);
+    shapes.head_dim = std::max(shapes.head_dim, attention->head_dim);
+    shapes.window = std::max(shapes.window, attention->window);
+    if (attention->window == 0) ++shapes.num_without_window;
+  }
+  return shapes;
 }
 
 Result<InfoReport> make_info_report(const GgufFile& file, const InfoOptions& options) {

@@ -8,14 +8,18 @@
 
 #include "gguf/gguf_file.h"
 #include "model/config.h"
+#include "model/model_part.h"
 #include "octavo/engine.h"
 
 namespace octavo::cli {
 
-/// What a tensor is for, by its name.
-enum class Part : std::uint8_t { kEmbedding, kAttention, kFeedForward, kNorms, kOutput, kOther };
-std::string_view part_name(Part part);
-Part part_of_tensor(std::string_view name);
+/// The layers of a model in short: each size is the largest of them.
+struct LayerShapes {
+  int ffn_width = 0, num_heads = 0, num_kv_heads = 0, head_dim = 0;
+  int window = 0;              // of the layers that have one; 0: none has
+  int num_without_window = 0;  // layers that look back all the way
+};
+LayerShapes shapes_of_layers(const ModelConfig& config);
 
 /// Some tensors together.
 struct WeightGroup {

@@ -1,61 +1,55 @@
 #include "engine/model_work.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <string>
 
 #include "model/cpu_runner.h"
 
 namespace octavo {
 namespace {
 
-void add(const Tensor& matrix, MatrixWork& work) {
+void add(const WeightMatrix& matrix, MatrixWork& work) {
   const auto weights = static_cast<std::uint64_t>(matrix.rows) * static_cast<std::uint64_t>(matrix.cols);
-  const bool plain = dtype_info(matrix.type).block_elements == 1;
-  (plain ? work.float_multiply_adds : work.int8_multiply_adds) += weights;
-  work.bytes += matrix.data.size();
+  (is_plain_float(matrix.type) ? work.float_multiply_adds : work.int8_multiply_adds) += weights;
+  work.bytes += *dtype_bytes(matrix.type, weights);
 }
 
 /// Matrices of layers that all rows go through, or the others.
-MatrixWork matrices_of_layers(const GgufFile& file, const ModelConfig& config, bool all_rows) {
-  const std::string last = fmt::format("blk.{}.", config.num_layers - 1);
-  const std::string k = last + "attn_k.weight", v = last + "attn_v.weight";
+MatrixWork matrices_of_layers(const ModelConfig& config, const Weights& weights, bool all_rows) {
+  const int last = config.last_layer_with_state();
   MatrixWork work;
-  for (const GgufTensor& tensor : file.tensors()) {
-    if (!tensor.name.starts_with("blk.") || tensor.dims.size() < 2) continue;
-    const bool of_all = !tensor.name.starts_with(last) || tensor.name == k || tensor.name == v;
-    if (of_all == all_rows) add(tensor.tensor, work);
-  }
+  for (int i = 0; i < config.num_layers(); ++i)
+    visit_matrices(weights.layers[static_cast<std::size_t>(i)], [&](const WeightMatrix& matrix, bool of_state) {
+      const bool of_all = i < last || (i == last && of_state);
+      if (of_all == all_rows) add(matrix, work);
+    });
   return work;
 }
 
 }  // namespace
 
-MatrixWork layer_work(const GgufFile& file, const ModelConfig& config) {
-  return matrices_of_layers(file, config, true);
+MatrixWork layer_work(const ModelConfig& config, const Weights& weights) {
+  return matrices_of_layers(config, weights, true);
 }
 
-MatrixWork output_work(const GgufFile& file, const ModelConfig& config) {
-  MatrixWork work = matrices_of_layers(file, config, false);
-  const GgufTensor* output = file.find_tensor("output.weight");
-  if (output == nullptr) output = file.find_tensor("token_embd.weight");  // tied
-  if (output != nullptr) add(output->tensor, work);
+MatrixWork output_work(const ModelConfig& config, const Weights& weights) {
+  MatrixWork work = matrices_of_layers(config, weights, false);
+  add(weights.output, work);
   return work;
 }
 
 std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_type) {
-  const std::uint64_t layer_kv_bytes =
-      kv_need(config, kv_type, kDefaultBlockSize, 1).bytes_per_token / static_cast<std::uint64_t>(config.num_layers);
   std::vector<AttentionWork> all;
-  for (int layer = 0; layer < config.num_layers; ++layer) {
-    const int window = config.is_windowed(layer) ? config.window : 0;
-    const bool last = layer + 1 == config.num_layers;
-    auto same = last ? all.end() : std::ranges::find(all, window, &AttentionWork::window);
-    if (same == all.end()) same = all.insert(all.end(), {.window = window, .only_logit_rows = last});
+  for (int i = 0; i < config.num_layers(); ++i) {
+    const AttentionSpec* attention = config.layer(i).attention();
+    if (attention == nullptr) continue;
+    const AttentionWork like{.window = attention->window, .only_logit_rows = i >= config.last_layer_with_state()};
+    auto same = std::ranges::find_if(all, [&](const AttentionWork& work) {
+      return work.window == like.window && work.only_logit_rows == like.only_logit_rows;
+    });
+    if (same == all.end()) same = all.insert(all.end(), like);
     same->num_layers += 1;
-    same->kv_bytes += layer_kv_bytes;
-    same->float_multiply_adds += 2 * static_cast<std::uint64_t>(config.q_width());  // scores, and sums of values
+    same->kv_bytes += kv_bytes_of_token(*attention, kv_type);
+    same->float_multiply_adds += 2 * static_cast<std::uint64_t>(attention->q_width());  // scores, and sums of values
   }
   return all;
 }

@@ -1,20 +1,20 @@
-// What computing a token takes, counted from a model's file: for ModelInfo, and so for estimates of speed.
+// The work that computing a token takes, counted from a model's weights: for ModelInfo, and so for estimates of speed.
 #pragma once
 
 #include <vector>
 
-#include "gguf/gguf_file.h"
-#include "model/config.h"
+#include "model/weights.h"
 #include "octavo/engine.h"
 
 namespace octavo {
 
-/// Of a file that the model layer has accepted: the matrices that every row goes through, and those that only rows
-/// whose logits are needed go through, which are the last layer's but K and V, and the output matrix (tied or not).
-MatrixWork layer_work(const GgufFile& file, const ModelConfig& config);
-MatrixWork output_work(const GgufFile& file, const ModelConfig& config);
+/// The matrices that every row goes through, and those that only rows whose logits are needed go through: behind the
+/// last layer that writes state, in that layer all but what its state takes, and the output matrix (tied or not).
+MatrixWork layer_work(const ModelConfig& config, const Weights& weights);
+MatrixWork output_work(const ModelConfig& config, const Weights& weights);
 
-/// One entry for each distance that layers look back, and one for the last layer.
+/// One entry for each distance that layers look back, and one each for those that only rows go through whose logits are
+/// needed.
 std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_type);
 
 /// Rows of a sequence at positions first .. first + count - 1.

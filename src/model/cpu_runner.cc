@@ -17,9 +17,12 @@ Result<void> check_options(const CpuRunnerOptions& options, const GgufFile& file
   if (options.max_context < 0 || options.max_context > config.context_length)
     return fail("max_context is {}, expected 1 to {}, what the model was trained for (0: that)", options.max_context,
                 config.context_length);
-  if (config.head_dim > kMaxHeadDim)
-    return fail("{}: heads of {} dimensions are not supported, the most is {}", file.path().string(), config.head_dim,
-                kMaxHeadDim);
+  for (const LayerSpec& layer : config.layers) {
+    const AttentionSpec* attention = layer.attention();
+    if (attention != nullptr && attention->head_dim > kMaxHeadDim)
+      return fail("{}: heads of {} dimensions are not supported, the most is {}", file.path().string(),
+                  attention->head_dim, kMaxHeadDim);
+  }
   return {};
 }
 
@@ -31,18 +34,32 @@ Result<void> check_widths(const GgufFile& file, const Weights& weights) {
                 kActBlock);
   };
   OCTAVO_TRY_VOID(check(weights.output, "output"));
+  Result<void> checked;
   for (const LayerWeights& w : weights.layers)
-    for (const WeightMatrix* m : {&w.q, &w.k, &w.v, &w.o, &w.gate, &w.up, &w.down})
-      OCTAVO_TRY_VOID(check(*m, "of a layer"));
-  return {};
+    visit_matrices(w, [&](const WeightMatrix& matrix, bool) {
+      if (checked) checked = check(matrix, "of a layer");
+    });
+  return checked;
 }
 
-/// How far each layer of a model looks back, [num_layers] tokens; 0: all.
-std::vector<int> layer_windows(const ModelConfig& config) {
-  std::vector<int> windows(static_cast<std::size_t>(config.num_layers));
-  for (int i = 0; i < config.num_layers; ++i)
-    windows[static_cast<std::size_t>(i)] = config.is_windowed(i) ? config.window : 0;
-  return windows;
+/// The attention of each layer that has keys and values of its own, in their order.
+std::vector<const AttentionSpec*> layers_with_kv(const ModelConfig& config) {
+  std::vector<const AttentionSpec*> layers;
+  for (const LayerSpec& layer : config.layers)
+    if (layer.writes_state()) layers.push_back(layer.attention());
+  OCTAVO_CHECK(!layers.empty(), "{} layers, none with keys and values", config.num_layers());
+  for (const AttentionSpec* layer : layers)
+    OCTAVO_CHECK(layer->num_kv_heads == layers[0]->num_kv_heads && layer->head_dim == layers[0]->head_dim,
+                 "the cache has one shape of heads");
+  return layers;
+}
+
+KvShape shape_of_layer(const AttentionSpec& attention, KvType type, int block_size) {
+  return {.type = type,
+          .block_size = block_size,
+          .num_kv_heads = attention.num_kv_heads,
+          .head_dim = attention.head_dim,
+          .group_layers = {1}};
 }
 
 Result<std::unique_ptr<PagedKvCache>> make_kv(const ModelConfig& config, const CpuRunnerOptions& options, int context,
@@ -50,12 +67,15 @@ Result<std::unique_ptr<PagedKvCache>> make_kv(const ModelConfig& config, const C
   const std::int64_t max_tokens = options.kv_layout == KvLayout::kContiguous
                                       ? context
                                       : (std::int64_t{context} + options.block_size) * options.max_seqs;
+  const std::vector<const AttentionSpec*> layers = layers_with_kv(config);
+  std::vector<int> windows(layers.size());
+  std::ranges::transform(layers, windows.begin(), &AttentionSpec::window);
   return PagedKvCache::create({.type = options.kv_type,
                                .layout = options.kv_layout,
                                .block_size = options.block_size,
-                               .num_kv_heads = config.num_kv_heads,
-                               .head_dim = config.head_dim,
-                               .layer_windows = layer_windows(config),
+                               .num_kv_heads = layers[0]->num_kv_heads,
+                               .head_dim = layers[0]->head_dim,
+                               .layer_windows = std::move(windows),
                                .memory_bytes = budget,
                                .max_tokens = max_tokens,
                                .longest_sequence = context,
@@ -71,17 +91,18 @@ std::uint64_t default_kv_memory(std::uint64_t available_bytes, std::uint64_t map
 }
 
 KvNeed kv_need(const ModelConfig& config, KvType type, int block_size, std::int64_t num_tokens) {
-  const std::vector<int> windows = layer_windows(config);
-  const KvShape layer{.type = type,
-                      .block_size = block_size,
-                      .num_kv_heads = config.num_kv_heads,
-                      .head_dim = config.head_dim,
-                      .group_layers = {1}};
-  KvNeed need{.bytes_per_token = windows.size() * layer.bytes_per_token()};
-  for (const int window : windows) {
-    need.bytes += static_cast<std::uint64_t>(blocks_of_sequence(num_tokens, window, block_size)) * layer.block_bytes();
+  KvNeed need;
+  for (const AttentionSpec* layer : layers_with_kv(config)) {
+    const KvShape shape = shape_of_layer(*layer, type, block_size);
+    const std::int64_t blocks = blocks_of_sequence(num_tokens, layer->window, block_size);
+    need.bytes_per_token += shape.bytes_per_token();
+    need.bytes += static_cast<std::uint64_t>(blocks) * shape.block_bytes();
   }
   return need;
+}
+
+std::uint64_t kv_bytes_of_token(const AttentionSpec& attention, KvType type) {
+  return shape_of_layer(attention, type, kDefaultBlockSize).bytes_per_token();
 }
 
 int largest_context(const ModelConfig& config, KvType type, int block_size, std::uint64_t budget) {

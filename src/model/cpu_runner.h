@@ -42,6 +42,7 @@ class CpuRunner final : public ModelRunner {
   std::span<const float> logits(int first, int count) override;
 
   const ModelConfig& config() const { return config_; }
+  const Weights& weights() const { return weights_; }
   /// Tokens one sequence may have: the least of the model's, the option's and what the KV memory holds.
   int max_context() const { return max_context_; }
   const ContentHash& content_hash() const { return weights_.content_hash(); }
@@ -74,6 +75,9 @@ struct KvNeed {
   std::uint64_t bytes = 0;            // of one sequence, in whole blocks; windowed layers keep their window and a step
 };
 KvNeed kv_need(const ModelConfig& config, KvType type, int block_size, std::int64_t num_tokens);
+
+/// Keys and values of one token in a layer that attends, in bytes.
+std::uint64_t kv_bytes_of_token(const AttentionSpec& attention, KvType type);
 
 /// The most tokens that one sequence may have within a KV memory of `budget` bytes; at most what the model was trained
 /// for.

@@ -7,7 +7,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/kernels.h"
-#include "model/activations.h"
+#include "model/quantized_rows.h"
 #include "model/weight_matrix.h"
 
 namespace octavo {

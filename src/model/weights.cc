@@ -6,6 +6,7 @@
 
 #include "gguf/text.h"
 #include "kernels/pack.h"
+#include "model/tensor_names.h"
 #include "tensor/dequantize.h"
 
 namespace octavo {
@@ -57,8 +58,10 @@ class WeightLoader {
   Result<const GgufTensor*> find(const std::string& name, std::int64_t rows, std::int64_t cols, Presence presence);
   Result<void> matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightMatrix& target);
   Result<void> vector(const std::string& name, std::int64_t size, Presence presence, const float*& target);
-  Result<void> list_attention(const std::string& prefix, LayerWeights& w);
-  Result<void> list_feed_forward(const std::string& prefix, LayerWeights& w);
+  Result<void> list_layer(int layer, LayerWeights& w);
+  Result<void> list_mixer(int layer, const AttentionSpec& spec, LayerWeights& w);
+  Result<void> list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w);
+  Result<void> list_rope_factors(Weights& w);
   Result<void> check_all_used() const;
 
   const GgufFile& file_;
@@ -73,11 +76,11 @@ Result<const GgufTensor*> WeightLoader::find(const std::string& name, std::int64
   const GgufTensor* tensor = presence == Presence::kAbsent ? nullptr : file_.find_tensor(name);
   if (tensor == nullptr) {
     if (presence != Presence::kRequired) return nullptr;
-    return fail("{}: no tensor {}, which architecture {} needs", file_.path().string(), name, config_.arch->name);
+    return fail("{}: no tensor {}, which architecture {} needs", file_.path().string(), name, config_.architecture);
   }
   if (tensor->tensor.rows != rows || tensor->tensor.cols != cols)
     return fail("{}: tensor {} has {} rows of {}, expected {} rows of {} by the metadata of {}", file_.path().string(),
-                name, tensor->tensor.rows, tensor->tensor.cols, rows, cols, config_.arch->name);
+                name, tensor->tensor.rows, tensor->tensor.cols, rows, cols, config_.architecture);
   used_.insert(tensor->name);
   return tensor;
 }
@@ -95,50 +98,69 @@ Result<void> WeightLoader::vector(const std::string& name, std::int64_t size, Pr
   return {};
 }
 
-Result<void> WeightLoader::list_attention(const std::string& prefix, LayerWeights& w) {
-  const ArchitectureInfo& arch = *config_.arch;
-  OCTAVO_TRY_VOID(vector(prefix + "attn_norm.weight", config_.width, Presence::kRequired, w.attn_norm));
-  OCTAVO_TRY_VOID(matrix(prefix + "attn_q.weight", config_.q_width(), config_.width, w.q));
-  OCTAVO_TRY_VOID(matrix(prefix + "attn_k.weight", config_.kv_width(), config_.width, w.k));
-  OCTAVO_TRY_VOID(matrix(prefix + "attn_v.weight", config_.kv_width(), config_.width, w.v));
-  OCTAVO_TRY_VOID(vector(prefix + "attn_q.bias", config_.q_width(), arch.qkv_bias, w.q_bias));
-  OCTAVO_TRY_VOID(vector(prefix + "attn_k.bias", config_.kv_width(), arch.qkv_bias, w.k_bias));
-  OCTAVO_TRY_VOID(vector(prefix + "attn_v.bias", config_.kv_width(), arch.qkv_bias, w.v_bias));
-  OCTAVO_TRY_VOID(vector(prefix + "attn_q_norm.weight", config_.head_dim, arch.qk_norm, w.q_norm));
-  OCTAVO_TRY_VOID(vector(prefix + "attn_k_norm.weight", config_.head_dim, arch.qk_norm, w.k_norm));
-  return matrix(prefix + "attn_output.weight", config_.width, config_.q_width(), w.o);
+Result<void> WeightLoader::list_mixer(int layer, const AttentionSpec& spec, LayerWeights& w) {
+  const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
+  AttentionWeights& a = w.mixer.emplace<AttentionWeights>();
+  OCTAVO_TRY_VOID(vector(name(tensor_names::kAttentionNorm), config_.width, Presence::kRequired, w.mixer_norm));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kQ), spec.q_width(), config_.width, a.q));
+  OCTAVO_TRY_VOID(vector(name(tensor_names::kQBias), spec.q_width(), spec.qkv_bias, a.q_bias));
+  OCTAVO_TRY_VOID(vector(name(tensor_names::kQNorm), spec.head_dim, spec.qk_norm, a.q_norm));
+  if (!spec.borrows_from) {
+    OCTAVO_TRY_VOID(matrix(name(tensor_names::kK), spec.kv_width(), config_.width, a.k));
+    OCTAVO_TRY_VOID(matrix(name(tensor_names::kV), spec.kv_width(), config_.width, a.v));
+    OCTAVO_TRY_VOID(vector(name(tensor_names::kKBias), spec.kv_width(), spec.qkv_bias, a.k_bias));
+    OCTAVO_TRY_VOID(vector(name(tensor_names::kVBias), spec.kv_width(), spec.qkv_bias, a.v_bias));
+    OCTAVO_TRY_VOID(vector(name(tensor_names::kKNorm), spec.head_dim, spec.qk_norm, a.k_norm));
+  }
+  return matrix(name(tensor_names::kAttentionOutput), config_.width, spec.q_width(), a.o);
 }
 
-Result<void> WeightLoader::list_feed_forward(const std::string& prefix, LayerWeights& w) {
-  const Presence post_norms = config_.arch->post_norms ? Presence::kRequired : Presence::kAbsent;
-  OCTAVO_TRY_VOID(vector(prefix + "post_attention_norm.weight", config_.width, post_norms, w.post_attn_norm));
-  OCTAVO_TRY_VOID(vector(prefix + "ffn_norm.weight", config_.width, Presence::kRequired, w.ffn_norm));
-  OCTAVO_TRY_VOID(matrix(prefix + "ffn_gate.weight", config_.ffn_width, config_.width, w.gate));
-  OCTAVO_TRY_VOID(matrix(prefix + "ffn_up.weight", config_.ffn_width, config_.width, w.up));
-  OCTAVO_TRY_VOID(matrix(prefix + "ffn_down.weight", config_.width, config_.ffn_width, w.down));
-  return vector(prefix + "post_ffw_norm.weight", config_.width, post_norms, w.post_ffn_norm);
+Result<void> WeightLoader::list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w) {
+  const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
+  DenseFfnWeights& f = w.feed_forward.emplace<DenseFfnWeights>();
+  OCTAVO_TRY_VOID(vector(name(tensor_names::kFfnNorm), config_.width, Presence::kRequired, w.ffn_norm));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kGate), spec.width, config_.width, f.gate));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kUp), spec.width, config_.width, f.up));
+  return matrix(name(tensor_names::kDown), config_.width, spec.width, f.down);
+}
+
+Result<void> WeightLoader::list_layer(int layer, LayerWeights& w) {
+  const LayerSpec& spec = config_.layer(layer);
+  OCTAVO_TRY_VOID(std::visit([&](const auto& mixer) { return list_mixer(layer, mixer, w); }, spec.mixer));
+  OCTAVO_TRY_VOID(std::visit([&](const auto& ffn) { return list_feed_forward(layer, ffn, w); }, spec.feed_forward));
+  const Presence post_norms = spec.post_norms ? Presence::kRequired : Presence::kAbsent;
+  OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, tensor_names::kPostAttentionNorm), config_.width, post_norms,
+                         w.post_mixer_norm));
+  return vector(tensor_names::of_layer(layer, tensor_names::kPostFfnNorm), config_.width, post_norms, w.post_ffn_norm);
+}
+
+/// One tensor for all layers whose positions it changes.
+Result<void> WeightLoader::list_rope_factors(Weights& w) {
+  for (const LayerSpec& layer : config_.layers) {
+    const AttentionSpec* attention = layer.attention();
+    if (attention == nullptr || attention->rope.factors == Presence::kAbsent) continue;
+    return vector(std::string(tensor_names::kRopeFactors), attention->rope.num_rotated / 2, attention->rope.factors,
+                  w.rope_factors);
+  }
+  return {};
 }
 
 Result<void> WeightLoader::check_all_used() const {
   for (const GgufTensor& tensor : file_.tensors())
     if (!used_.contains(tensor.name))
       return fail("{}: tensor {} is not part of architecture {} as Octavo knows it", file_.path().string(),
-                  quote(tensor.name), config_.arch->name);
+                  quote(tensor.name), config_.architecture);
   return {};
 }
 
 Result<void> WeightLoader::list(Weights& w) {
-  OCTAVO_TRY_VOID(matrix("token_embd.weight", config_.vocab_size, config_.width, w.embedding));
-  OCTAVO_TRY_VOID(vector("output_norm.weight", config_.width, Presence::kRequired, w.output_norm));
-  if (!config_.tied_output) OCTAVO_TRY_VOID(matrix("output.weight", config_.vocab_size, config_.width, w.output));
-  OCTAVO_TRY_VOID(vector("rope_freqs.weight", config_.head_dim / 2, config_.arch->rope_factors, w.rope_factors));
-  w.layers.resize(static_cast<std::size_t>(config_.num_layers));
-  for (int i = 0; i < config_.num_layers; ++i) {
-    const std::string prefix = fmt::format("blk.{}.", i);
-    LayerWeights& layer = w.layers[static_cast<std::size_t>(i)];
-    OCTAVO_TRY_VOID(list_attention(prefix, layer));
-    OCTAVO_TRY_VOID(list_feed_forward(prefix, layer));
-  }
+  const std::string embedding(tensor_names::kEmbedding), output(tensor_names::kOutput);
+  OCTAVO_TRY_VOID(matrix(embedding, config_.vocab_size, config_.width, w.embedding));
+  OCTAVO_TRY_VOID(vector(std::string(tensor_names::kOutputNorm), config_.width, Presence::kRequired, w.output_norm));
+  if (!config_.tied_output) OCTAVO_TRY_VOID(matrix(output, config_.vocab_size, config_.width, w.output));
+  OCTAVO_TRY_VOID(list_rope_factors(w));
+  w.layers.resize(config_.layers.size());
+  for (int i = 0; i < config_.num_layers(); ++i) OCTAVO_TRY_VOID(list_layer(i, w.layers[static_cast<std::size_t>(i)]));
   return check_all_used();
 }
 

@@ -1,7 +1,8 @@
 // A model's weights: matrices packed, or left in the mapped file (weight_matrix.h), vectors as floats. Owned by the
-// model runner, immutable after load(). Tensor names: gguf's naming (docs/adding_a_model.md).
+// model runner, immutable after load(). The names of tensors stand in tensor_names.h.
 #pragma once
 
+#include <variant>
 #include <vector>
 
 #include "base/aligned_buffer.h"
@@ -12,21 +13,31 @@
 
 namespace octavo {
 
-/// One transformer layer. Vectors are nullptr where the architecture has none.
+/// Of AttentionSpec. Vectors are nullptr where a model has none; k and v have no rows where a layer borrows.
+struct AttentionWeights {
+  WeightMatrix q, k, v;           // [q_width | kv_width, width]
+  const float* q_bias = nullptr;  // [q_width]
+  const float* k_bias = nullptr;  // [kv_width]
+  const float* v_bias = nullptr;  // [kv_width]
+  const float* q_norm = nullptr;  // [head_dim]
+  const float* k_norm = nullptr;  // [head_dim]
+  WeightMatrix o;                 // [width, q_width]
+};
+
+/// Of DenseFfnSpec.
+struct DenseFfnWeights {
+  WeightMatrix gate, up;  // [ffn width, width]
+  WeightMatrix down;      // [width, ffn width]
+};
+
+/// Of LayerSpec. Norms are [width]; nullptr: none.
 struct LayerWeights {
-  const float* attn_norm = nullptr;       // [width]
-  WeightMatrix q, k, v;                   // [q_width | kv_width, width]
-  const float* q_bias = nullptr;          // [q_width]
-  const float* k_bias = nullptr;          // [kv_width]
-  const float* v_bias = nullptr;          // [kv_width]
-  const float* q_norm = nullptr;          // [head_dim]
-  const float* k_norm = nullptr;          // [head_dim]
-  WeightMatrix o;                         // [width, q_width]
-  const float* post_attn_norm = nullptr;  // [width]
-  const float* ffn_norm = nullptr;        // [width]
-  WeightMatrix gate, up;                  // [ffn_width, width]
-  WeightMatrix down;                      // [width, ffn_width]
-  const float* post_ffn_norm = nullptr;   // [width]
+  const float* mixer_norm = nullptr;
+  std::variant<AttentionWeights> mixer;
+  const float* post_mixer_norm = nullptr;
+  const float* ffn_norm = nullptr;
+  std::variant<DenseFfnWeights> feed_forward;
+  const float* post_ffn_norm = nullptr;
 };
 
 /// Memory that a model's weights take, in bytes; vectors are kept as floats.
@@ -48,7 +59,7 @@ class Weights {
   WeightMatrix embedding;               // [vocab_size, width]
   WeightMatrix output;                  // [vocab_size, width]; the embedding itself when tied
   const float* output_norm = nullptr;   // [width]
-  const float* rope_factors = nullptr;  // [head_dim / 2]: frequencies are divided by these; nullptr: none
+  const float* rope_factors = nullptr;  // [num_rotated / 2]: frequencies are divided by these; nullptr: none
   std::vector<LayerWeights> layers;
 
   /// Bytes of all weights, and of those that one token alone reads (one row of the embedding).
@@ -72,5 +83,23 @@ class Weights {
   AlignedBuffer<float> vectors_;
   ContentHash content_hash_;
 };
+
+/// Calls visit(matrix, of_state) for each matrix of a layer; `of_state`: what it computes stays for later rows.
+template <class Visit>
+void visit_matrices(const AttentionWeights& w, const Visit& visit) {
+  visit(w.q, false);
+  if (w.k.rows > 0) visit(w.k, true);
+  if (w.v.rows > 0) visit(w.v, true);
+  visit(w.o, false);
+}
+template <class Visit>
+void visit_matrices(const DenseFfnWeights& w, const Visit& visit) {
+  for (const WeightMatrix* matrix : {&w.gate, &w.up, &w.down}) visit(*matrix, false);
+}
+template <class Visit>
+void visit_matrices(const LayerWeights& w, const Visit& visit) {
+  std::visit([&](const auto& mixer) { visit_matrices(mixer, visit); }, w.mixer);
+  std::visit([&](const auto& feed_forward) { visit_matrices(feed_forward, visit); }, w.feed_forward);
+}
 
 }  // namespace octavo

@@ -49,14 +49,13 @@ boost::json::object json_of(CliRun& cli, std::vector<std::string> args) {
 }
 
 TEST(Info, PartsAreToldByTheTensorsName) {
-  using cli::Part;
-  EXPECT_EQ(cli::part_of_tensor("token_embd.weight"), Part::kEmbedding);
-  EXPECT_EQ(cli::part_of_tensor("blk.3.attn_output.weight"), Part::kAttention);
-  EXPECT_EQ(cli::part_of_tensor("blk.3.attn_q_norm.weight"), Part::kNorms);
-  EXPECT_EQ(cli::part_of_tensor("blk.3.ffn_down.weight"), Part::kFeedForward);
-  EXPECT_EQ(cli::part_of_tensor("output_norm.weight"), Part::kNorms);
-  EXPECT_EQ(cli::part_of_tensor("output.weight"), Part::kOutput);
-  EXPECT_EQ(cli::part_of_tensor("rope_freqs.weight"), Part::kOther);
+  EXPECT_EQ(part_of("token_embd.weight"), ModelPart::kEmbedding);
+  EXPECT_EQ(part_of("blk.3.attn_output.weight"), ModelPart::kAttention);
+  EXPECT_EQ(part_of("blk.3.attn_q_norm.weight"), ModelPart::kNorms);
+  EXPECT_EQ(part_of("blk.3.ffn_down.weight"), ModelPart::kFeedForward);
+  EXPECT_EQ(part_of("output_norm.weight"), ModelPart::kNorms);
+  EXPECT_EQ(part_of("output.weight"), ModelPart::kOutput);
+  EXPECT_EQ(part_of("rope_freqs.weight"), ModelPart::kOther);
 }
 
 TEST(Info, JsonCountsWeightsByTypeAndPart) {

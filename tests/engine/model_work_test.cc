@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
+#include "support/temp_file.h"
 #include "support/tiny_model.h"
 
 namespace octavo {
@@ -11,14 +14,19 @@ namespace {
 using test::TinyModel;
 
 struct Loaded {
-  explicit Loaded(const TinyModel& model) : bytes(model.bytes()), aligned((bytes.size() + 7) / 8) {
-    std::memcpy(aligned.data(), bytes.data(), bytes.size());
+  explicit Loaded(const TinyModel& model) : path(model.bytes(), ".gguf") {
+    file.emplace(GgufFile::open(path.path()).value());
+    config = ModelConfig::load(*file).value();
+    weights = Weights::load(*file, config, true, pool, {}).value();
   }
-  GgufFile file() const {
-    return GgufFile::parse(std::as_bytes(std::span(aligned)).first(bytes.size()), "tiny").value();
-  }
-  std::string bytes;
-  std::vector<std::uint64_t> aligned;
+  MatrixWork of_all_rows() const { return layer_work(config, weights); }
+  MatrixWork of_logit_rows() const { return output_work(config, weights); }
+
+  test::TempFile path;
+  ThreadPool pool{1};
+  std::optional<GgufFile> file;
+  ModelConfig config;
+  Weights weights;
 };
 
 // Width 64, 4 query heads and 2 KV heads of 32 dimensions, 96 hidden units, 80 tokens, 2 layers.
@@ -29,9 +37,7 @@ constexpr std::uint64_t kAllRows = kLayerWeights + 2 * 64 * 64, kLogitRows = kLa
 
 TEST(ModelWork, MatricesAreCountedByTheirWeightsForTheRowsThatMeetThem) {
   const Loaded quantized({.type = DType::kQ8_0});
-  const auto config = ModelConfig::load(quantized.file());
-  ASSERT_TRUE(config) << config.error().message;
-  const MatrixWork layers = layer_work(quantized.file(), *config), output = output_work(quantized.file(), *config);
+  const MatrixWork layers = quantized.of_all_rows(), output = quantized.of_logit_rows();
   EXPECT_EQ(layers.int8_multiply_adds, kAllRows);
   EXPECT_EQ(layers.float_multiply_adds, 0U);
   EXPECT_EQ(layers.bytes, kAllRows / 32 * 34);
@@ -41,18 +47,13 @@ TEST(ModelWork, MatricesAreCountedByTheirWeightsForTheRowsThatMeetThem) {
 
 TEST(ModelWork, PlainFloatsAreFloatWork) {
   const Loaded floats({.tied = false});
-  const auto config = ModelConfig::load(floats.file());
-  ASSERT_TRUE(config) << config.error().message;
-  EXPECT_EQ(layer_work(floats.file(), *config).float_multiply_adds, kAllRows);
-  EXPECT_EQ(layer_work(floats.file(), *config).int8_multiply_adds, 0U);
-  EXPECT_EQ(output_work(floats.file(), *config).float_multiply_adds, kLogitRows);
+  EXPECT_EQ(floats.of_all_rows().float_multiply_adds, kAllRows);
+  EXPECT_EQ(floats.of_all_rows().int8_multiply_adds, 0U);
+  EXPECT_EQ(floats.of_logit_rows().float_multiply_adds, kLogitRows);
 }
 
 TEST(ModelWork, AttentionIsCountedForEachDistanceThatLayersLookBack) {
-  const Loaded llama({});
-  const auto config = ModelConfig::load(llama.file());
-  ASSERT_TRUE(config) << config.error().message;
-  const std::vector<AttentionWork> all = attention_work(*config, KvType::kF16);
+  const std::vector<AttentionWork> all = attention_work(Loaded({}).config, KvType::kF16);
   ASSERT_EQ(all.size(), 2U);
   for (const AttentionWork& layers : all) {
     EXPECT_EQ(layers.num_layers, 1);
@@ -63,16 +64,26 @@ TEST(ModelWork, AttentionIsCountedForEachDistanceThatLayersLookBack) {
   EXPECT_FALSE(all[0].only_logit_rows);
   EXPECT_TRUE(all[1].only_logit_rows);
 
-  const Loaded gemma({.arch = "gemma3", .layers = 6});
-  const auto windowed = ModelConfig::load(gemma.file());
-  ASSERT_TRUE(windowed) << windowed.error().message;
-  const std::vector<AttentionWork> two = attention_work(*windowed, KvType::kF16);
+  const std::vector<AttentionWork> two = attention_work(Loaded({.arch = "gemma3", .layers = 6}).config, KvType::kF16);
   ASSERT_EQ(two.size(), 2U);
   EXPECT_EQ(two[0].window, 24);
   EXPECT_EQ(two[0].num_layers, 5);
   EXPECT_EQ(two[1].window, 0);
   EXPECT_EQ(two[1].num_layers, 1);
   EXPECT_TRUE(two[1].only_logit_rows);
+}
+
+// A model whose last layers read the keys and values of earlier ones, as no file of a family does yet.
+TEST(ModelWork, LayersBehindTheLastThatWritesStateAreForLogitRowsOnly) {
+  Loaded loaded({.layers = 3});
+  loaded.config.layers[1].attention()->borrows_from = 0;
+  loaded.config.layers[2].attention()->borrows_from = 0;
+  EXPECT_EQ(loaded.config.last_layer_with_state(), 0);
+  EXPECT_EQ(loaded.of_all_rows().float_multiply_adds, 2U * 64 * 64) << "K and V of the first";
+  const std::vector<AttentionWork> all = attention_work(loaded.config, KvType::kF16);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_TRUE(all[0].only_logit_rows);
+  EXPECT_EQ(all[0].num_layers, 3);
 }
 
 TEST(ModelWork, InTheLastLayerOnlyRowsWhoseLogitsAreNeededAttend) {

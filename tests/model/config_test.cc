@@ -28,11 +28,14 @@ TEST(ModelConfig, ReadsEveryArchitecture) {
   for (const char* arch : {"llama", "qwen2", "qwen3", "gemma3"}) {
     const Result<ModelConfig> config = load({.arch = arch});
     ASSERT_TRUE(config) << config.error().message;
-    EXPECT_EQ(config->arch->name, arch);
-    EXPECT_EQ(config->head_dim, 32);
-    EXPECT_EQ(config->q_width(), 128);
+    EXPECT_EQ(config->architecture, arch);
     EXPECT_EQ(config->vocab_size, 80);
-    EXPECT_EQ(config->window, std::string(arch) == "gemma3" ? 24 : 0);
+    ASSERT_EQ(config->num_layers(), 2);
+    const AttentionSpec& attention = *config->layer(0).attention();
+    EXPECT_EQ(attention.head_dim, 32);
+    EXPECT_EQ(attention.q_width(), 128);
+    EXPECT_EQ(attention.window, std::string(arch) == "gemma3" ? 24 : 0);
+    EXPECT_EQ(config->last_layer_with_state(), 1);
     EXPECT_TRUE(config->tied_output);
   }
 }
@@ -40,7 +43,7 @@ TEST(ModelConfig, ReadsEveryArchitecture) {
 TEST(ModelConfig, Gemma3HasAGlobalLayerEverySixth) {
   const Result<ModelConfig> config = load({.arch = "gemma3", .layers = 12});
   ASSERT_TRUE(config);
-  for (int i = 0; i < 12; ++i) EXPECT_EQ(config->is_windowed(i), i != 5 && i != 11) << i;
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(config->layer(i).attention()->window > 0, i != 5 && i != 11) << i;
 }
 
 TEST(ModelConfig, AMissingKeyIsNamed) {
@@ -70,12 +73,13 @@ TEST(ModelConfig, KeysThatChangeTheMathematicsAreFollowedOrRefused) {
   const auto with = [](const char* arch, auto key, auto value) {
     return TinyModel{.arch = arch, .extra = [=](GgufWriter& writer) { writer.add(key, value); }};
   };
-  EXPECT_EQ(load({.arch = "gemma3"})->rope_base_local, 10000.0);
-  EXPECT_EQ(load(with("gemma3", "gemma3.rope.freq_base_swa", 77.0F))->rope_base_local, 77.0);
+  const auto first_rope = [](const TinyModel& model) { return load(model)->layer(0).attention()->rope; };
+  EXPECT_EQ(first_rope({.arch = "gemma3"}).base, 10000.0);
+  EXPECT_EQ(first_rope(with("gemma3", "gemma3.rope.freq_base_swa", 77.0F)).base, 77.0);
   EXPECT_THAT(error_of(with("gemma3", "gemma3.rope.freq_base_swa", "x")), HasSubstr("gemma3.rope.freq_base_swa"));
-  EXPECT_EQ(load({})->rope_scale, 1.0);
-  EXPECT_EQ(load(with("llama", "llama.rope.scaling.factor", 8.0F))->rope_scale, 8.0);
-  EXPECT_EQ(load(with("llama", "llama.rope.scale_linear", 8.0F))->rope_scale, 8.0);
+  EXPECT_EQ(first_rope({}).position_divisor, 1.0);
+  EXPECT_EQ(first_rope(with("llama", "llama.rope.scaling.factor", 8.0F)).position_divisor, 8.0);
+  EXPECT_EQ(first_rope(with("llama", "llama.rope.scale_linear", 8.0F)).position_divisor, 8.0);
   for (const char* suffix : {"final_logit_softcapping", "attn_logit_softcapping", "attention.scale", "logit_scale",
                              "residual_scale", "embedding_scale", "rope.scaling.attn_factor"}) {
     const std::string key = std::string("llama.") + suffix;

@@ -1,0 +1,28 @@
+#include "model/architectures/architectures.h"
+
+namespace octavo {
+namespace {
+
+struct Architecture {
+  std::string_view name;  // general.architecture
+  ReadArchitecture read;
+};
+
+constexpr Architecture kArchitectures[] = {
+    {"llama", read_llama}, {"qwen2", read_qwen2}, {"qwen3", read_qwen3}, {"gemma3", read_gemma3}};
+
+}  // namespace
+
+ReadArchitecture find_architecture(std::string_view name) {
+  for (const Architecture& row : kArchitectures)
+    if (row.name == name) return row.read;
+  return nullptr;
+}
+
+std::string supported_architectures() {
+  std::string names;
+  for (const Architecture& row : kArchitectures) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  return names;
+}
+
+}  // namespace octavo

@@ -1,0 +1,28 @@
+// The families of models: each is one function that reads a file's keys into the specs of its layers.
+//
+// A new family is a file in this folder and a row of the table in architectures.cc (docs/adding_a_model.md). Nothing
+// else asks for an architecture by name.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "model/architectures/model_keys.h"
+#include "model/config.h"
+
+namespace octavo {
+
+/// Fills config.layers, and of the rest what is the family's own. The sizes that all families have are read before.
+using ReadArchitecture = Result<void> (*)(const ModelKeys& keys, ModelConfig& config);
+
+Result<void> read_llama(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_qwen2(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_qwen3(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_gemma3(const ModelKeys& keys, ModelConfig& config);
+
+/// The function of a supported architecture; nullptr for others.
+ReadArchitecture find_architecture(std::string_view name);
+/// "llama, qwen2, ...", for error messages.
+std::string supported_architectures();
+
+}  // namespace octavo

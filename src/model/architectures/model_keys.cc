@@ -1,0 +1,145 @@
+#include "model/architectures/model_keys.h"
+
+#include <cmath>
+
+#include "gguf/text.h"
+
+namespace octavo {
+namespace {
+
+Result<void> read_heads(const ModelKeys& keys, const ModelConfig& config, AttentionSpec& attention) {
+  OCTAVO_TRY(attention.num_heads, keys.size("attention.head_count"));
+  OCTAVO_TRY(attention.num_kv_heads, keys.size_or("attention.head_count_kv", attention.num_heads));
+  if (attention.num_heads % attention.num_kv_heads != 0)
+    return fail("{}: {} is {}, not a multiple of {}, which is {}", keys.path(), keys.key("attention.head_count"),
+                attention.num_heads, keys.key("attention.head_count_kv"), attention.num_kv_heads);
+  if (!keys.has("attention.key_length") && config.width % attention.num_heads != 0)
+    return fail("{}: {} is missing and {} ({}) is not a multiple of the {} heads", keys.path(),
+                keys.key("attention.key_length"), keys.key("embedding_length"), config.width, attention.num_heads);
+  OCTAVO_TRY(attention.head_dim, keys.size_or("attention.key_length", config.width / attention.num_heads));
+  if (static_cast<std::int64_t>(attention.num_heads) * attention.head_dim > kMaxModelSize)
+    return fail("{}: {} is {} and {} is {}: their product is over {}", keys.path(), keys.key("attention.head_count"),
+                attention.num_heads, keys.key("attention.key_length"), attention.head_dim, kMaxModelSize);
+  OCTAVO_TRY(const int value_length, keys.size_or("attention.value_length", attention.head_dim));
+  if (value_length != attention.head_dim)
+    return fail("{}: {} is {}, expected {} as the keys", keys.path(), keys.key("attention.value_length"), value_length,
+                attention.head_dim);
+  if (attention.head_dim % 2 != 0)
+    return fail("{}: {} is {}, expected an even number", keys.path(), keys.key("attention.key_length"),
+                attention.head_dim);
+  attention.scale = 1.0F / std::sqrt(static_cast<float>(attention.head_dim));
+  return {};
+}
+
+/// The number that positions are divided by. Without a type a factor is linear; the key before it was scale_linear.
+Result<double> read_position_divisor(const ModelKeys& keys) {
+  std::string_view factor = keys.has("rope.scaling.factor") ? "rope.scaling.factor" : "rope.scale_linear";
+  if (keys.has("rope.scaling.type")) {
+    OCTAVO_TRY(const std::string_view scaling, keys.text("rope.scaling.type"));
+    if (scaling == "none") return 1.0;
+    if (scaling != "linear")
+      return fail("{}: {} is {}, supported are: none, linear", keys.path(), keys.key("rope.scaling.type"),
+                  quote(scaling));
+    factor = "rope.scaling.factor";
+  } else if (!keys.has(factor)) {
+    return 1.0;
+  }
+  return keys.positive(factor);
+}
+
+Result<void> read_rope(const ModelKeys& keys, const AttentionSpec& attention, std::optional<double> default_base,
+                       RopeSpec& rope) {
+  OCTAVO_TRY(rope.num_rotated, keys.size_or("rope.dimension_count", attention.head_dim));
+  if (rope.num_rotated != attention.head_dim)
+    return fail("{}: {} is {}, expected all {} dimensions of a head", keys.path(), keys.key("rope.dimension_count"),
+                rope.num_rotated, attention.head_dim);
+  if (keys.has("rope.freq_base") || !default_base) {
+    OCTAVO_TRY(rope.base, keys.positive("rope.freq_base"));
+  } else {
+    rope.base = *default_base;
+  }
+  OCTAVO_TRY(rope.position_divisor, read_position_divisor(keys));
+  return {};
+}
+
+}  // namespace
+
+std::string ModelKeys::key(std::string_view suffix) const { return fmt::format("{}.{}", architecture_, suffix); }
+
+bool ModelKeys::has(std::string_view suffix) const {
+  read_.emplace(suffix);
+  return file_.find(key(suffix)) != nullptr;
+}
+
+Result<int> ModelKeys::size(std::string_view suffix) const {
+  OCTAVO_TRY(const std::uint64_t value, file_.get_u64(key(suffix)));
+  if (value == 0 || value > kMaxModelSize)
+    return fail("{}: {} is {}, expected 1 to {}", path(), key(suffix), value, kMaxModelSize);
+  return static_cast<int>(value);
+}
+
+Result<int> ModelKeys::size_or(std::string_view suffix, int otherwise) const {
+  if (!has(suffix)) return otherwise;
+  return size(suffix);
+}
+
+Result<double> ModelKeys::positive(std::string_view suffix) const {
+  OCTAVO_TRY(const float value, file_.get_f32(key(suffix)));
+  if (!(value > 0) || !std::isfinite(value))
+    return fail("{}: {} is {}, expected a positive number", path(), key(suffix), value);
+  return static_cast<double>(value);
+}
+
+Result<double> ModelKeys::positive_or(std::string_view suffix, double otherwise) const {
+  if (!has(suffix)) return otherwise;
+  return positive(suffix);
+}
+
+Result<std::string_view> ModelKeys::text(std::string_view suffix) const { return file_.get_string(key(suffix)); }
+
+Result<void> ModelKeys::refuse_unread_mathematics() const {
+  struct Factor {
+    std::string_view suffix;
+    float neutral;
+  };
+  constexpr Factor kFactors[] = {
+      {"final_logit_softcapping", 0}, {"attn_logit_softcapping", 0}, {"attention.scale", 0},         {"logit_scale", 1},
+      {"residual_scale", 1},          {"embedding_scale", 1},        {"rope.scaling.attn_factor", 1}};
+  for (const auto& [suffix, neutral] : kFactors) {
+    if (read_.contains(suffix) || !has(suffix)) continue;
+    OCTAVO_TRY(const float value, file_.get_f32(key(suffix)));
+    if (value != neutral && value != 0)
+      return fail("{}: {} is {}, expected {}: this is not supported", path(), key(suffix), value, neutral);
+  }
+  if (has("attention.causal")) {
+    OCTAVO_TRY(const bool causal, file_.get_bool(key("attention.causal")));
+    if (!causal) return fail("{}: {} is false, expected true: this is not supported", path(), key("attention.causal"));
+  }
+  if (!read_.contains("expert_count") && has("expert_count")) {
+    OCTAVO_TRY(const std::uint64_t experts, file_.get_u64(key("expert_count")));
+    if (experts != 0)
+      return fail("{}: {} is {}: mixtures of experts are not supported", path(), key("expert_count"), experts);
+  }
+  return {};
+}
+
+Result<LayerSpec> read_dense_layer(const ModelKeys& keys, const ModelConfig& config,
+                                   std::optional<double> default_rope_base) {
+  AttentionSpec attention;
+  OCTAVO_TRY_VOID(read_heads(keys, config, attention));
+  OCTAVO_TRY_VOID(read_rope(keys, attention, default_rope_base, attention.rope));
+  DenseFfnSpec feed_forward;
+  OCTAVO_TRY(feed_forward.width, keys.size("feed_forward_length"));
+  return LayerSpec{.mixer = attention, .feed_forward = feed_forward};
+}
+
+Result<std::vector<LayerSpec>> read_equal_layers(const ModelKeys& keys, const LayerSpec& layer) {
+  OCTAVO_TRY(const int count, keys.size("block_count"));
+  const std::size_t num_tensors = keys.file().tensors().size();
+  if (static_cast<std::size_t>(count) > num_tensors)
+    return fail("{}: {} is {}, but the file has only {} tensors", keys.path(), keys.key("block_count"), count,
+                num_tensors);
+  return std::vector<LayerSpec>(static_cast<std::size_t>(count), layer);
+}
+
+}  // namespace octavo

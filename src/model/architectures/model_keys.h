@@ -1,0 +1,55 @@
+// The hyperparameters of a file, "ARCHITECTURE.suffix", read and checked; and the parts of a layer that families share.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "gguf/gguf_file.h"
+#include "model/config.h"
+
+namespace octavo {
+
+/// No size of a model comes near; it keeps every product of two within 64 bits.
+inline constexpr int kMaxModelSize = 1 << 24;
+
+/// Errors name the file, the key, what was found and what was expected. One thread at a time.
+class ModelKeys {
+ public:
+  /// Both must outlive it.
+  ModelKeys(const GgufFile& file, std::string_view architecture) : file_(file), architecture_(architecture) {}
+
+  const GgufFile& file() const { return file_; }
+  std::string path() const { return file_.path().string(); }
+  std::string key(std::string_view suffix) const;
+  /// True if the file has the key. Asking for it counts as reading it.
+  bool has(std::string_view suffix) const;
+
+  /// 1 to kMaxModelSize.
+  Result<int> size(std::string_view suffix) const;
+  Result<int> size_or(std::string_view suffix, int otherwise) const;
+  /// A finite number above 0.
+  Result<double> positive(std::string_view suffix) const;
+  Result<double> positive_or(std::string_view suffix, double otherwise) const;
+  Result<std::string_view> text(std::string_view suffix) const;
+
+  /// Of keys that change what a model computes, those that nobody has asked for must have the value that changes
+  /// nothing.
+  Result<void> refuse_unread_mathematics() const;
+
+ private:
+  const GgufFile& file_;
+  std::string_view architecture_;
+  mutable std::set<std::string, std::less<>> read_;  // suffixes
+};
+
+/// Heads, rotary positions and the feed-forward of a dense transformer's layer, as all files name them. The family sets
+/// what is its own. `default_rope_base`: where files in use leave rope.freq_base out; none: it must be there.
+Result<LayerSpec> read_dense_layer(const ModelKeys& keys, const ModelConfig& config,
+                                   std::optional<double> default_rope_base = {});
+
+/// `num_layers` layers, all alike.
+Result<std::vector<LayerSpec>> read_equal_layers(const ModelKeys& keys, const LayerSpec& layer);
+
+}  // namespace octavo

@@ -1,0 +1,13 @@
+// Qwen 2 and 2.5 (Yang et al., 2024).
+#include "model/architectures/architectures.h"
+
+namespace octavo {
+
+Result<void> read_qwen2(const ModelKeys& keys, ModelConfig& config) {
+  OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config));
+  layer.attention()->qkv_bias = Presence::kRequired;
+  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
+  return {};
+}
+
+}  // namespace octavo

@@ -1,0 +1,194 @@
+#include "model/attention_mixer.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+
+namespace octavo {
+namespace {
+
+bool is_quantized(const WeightMatrix& w) { return w.rows > 0 && !is_plain_float(w.type); }
+
+/// The largest of a size over the layers that attend.
+template <class Size>
+int largest(const ModelConfig& config, const Size& size) {
+  int most = 0;
+  for (const LayerSpec& layer : config.layers)
+    if (const AttentionSpec* attention = layer.attention()) most = std::max(most, size(*attention));
+  return most;
+}
+
+}  // namespace
+
+bool AttentionMixer::reads_int8(const AttentionWeights& w) {
+  return is_quantized(w.q) || is_quantized(w.k) || is_quantized(w.v);
+}
+
+int AttentionMixer::max_cols(const ModelConfig& config) {
+  return largest(config, std::mem_fn(&AttentionSpec::q_width));
+}
+
+AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights, PagedKvCache& kv,
+                               ComputeContext& context, ResidualStream& stream)
+    : config_(config),
+      context_(context),
+      stream_(stream),
+      kv_(kv.storage()),
+      layers_(config.layers.size()),
+      q_(context.make_rows(max_cols(config))),
+      attended_(context.make_rows(max_cols(config))),
+      k_(context.make_rows(largest(config, std::mem_fn(&AttentionSpec::kv_width)))),
+      v_(k_.size()) {
+  place_layers(kv);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const AttentionSpec* spec = config.layers[i].attention();
+    if (spec == nullptr) continue;
+    Layer& layer = layers_[i];
+    layer.spec = spec;
+    layer.weights = &std::get<AttentionWeights>(weights.layers[i].mixer);
+    if (spec->borrows_from) {
+      const Layer& lender = layers_[static_cast<std::size_t>(*spec->borrows_from)];
+      const int kept = lender.spec->window;  // tokens; blocks behind them are given back
+      OCTAVO_CHECK(kept == 0 || (spec->window > 0 && spec->window <= kept), "layer {} looks back {}, its lender {}", i,
+                   spec->window, kept);
+      layer.group = lender.group;
+      layer.index = lender.index;
+    }
+    layer.plan = find_plan(layer.group, spec->window, *spec);
+    layer.rope = find_rope(spec->rope, spec->rope.factors == Presence::kAbsent ? nullptr : weights.rope_factors);
+  }
+  sequences_.reserve(static_cast<std::size_t>(context.max_rows));
+}
+
+/// The cache counts the layers that write, in their order.
+void AttentionMixer::place_layers(const PagedKvCache& kv) {
+  std::vector<std::size_t> writers;
+  for (std::size_t i = 0; i < layers_.size(); ++i)
+    if (config_.layers[i].writes_state()) writers.push_back(i);
+  for (int g = 0; g < kv.num_groups(); ++g) {
+    const PagedKvCache::Group& group = kv.group(g);
+    for (std::size_t i = 0; i < group.layers.size(); ++i) {
+      Layer& layer = layers_[writers[static_cast<std::size_t>(group.layers[i])]];
+      layer.group = g;
+      layer.index = static_cast<int>(i);
+    }
+  }
+}
+
+std::size_t AttentionMixer::find_rope(const RopeSpec& spec, const float* factors) {
+  const auto known = std::ranges::find(ropes_, spec, &RopeTable::spec);
+  if (known != ropes_.end()) return static_cast<std::size_t>(known - ropes_.begin());
+  ropes_.emplace_back(spec, factors, context_);
+  return ropes_.size() - 1;
+}
+
+std::size_t AttentionMixer::find_plan(int group, int window, const AttentionSpec& spec) {
+  const AttentionPlan::Shape shape{.num_heads = spec.num_heads,
+                                   .num_kv_heads = spec.num_kv_heads,
+                                   .head_dim = spec.head_dim,
+                                   .max_rows = context_.max_rows};
+  for (std::size_t i = 0; i < plans_.size(); ++i) {
+    const AttentionPlan::Shape& known = plans_[i].shape;
+    if (plans_[i].group == group && plans_[i].window == window && known.num_heads == shape.num_heads &&
+        known.num_kv_heads == shape.num_kv_heads && known.head_dim == shape.head_dim)
+      return i;
+  }
+  plans_.push_back({group, window, shape, AttentionPlan(shape, context_.pool.num_threads())});
+  return plans_.size() - 1;
+}
+
+void AttentionMixer::plan(const StepRows& rows) {
+  const Batch& batch = rows.batch();
+  for (GroupPlan& plan : plans_) {
+    const Batch::Group& tables = batch.groups[static_cast<std::size_t>(plan.group)];
+    const std::int32_t* ids = tables.block_ids.data();
+    const std::int64_t width = std::int64_t{plan.shape.num_heads} * plan.shape.head_dim;
+    sequences_.clear();
+    rows.for_runs([&](std::int64_t first, int num_rows) {
+      const std::int64_t batch_row = rows.batch_row(first);
+      const auto s = static_cast<std::size_t>(rows.sequence_of(batch_row));
+      sequences_.push_back({.blocks = {ids + tables.block_begin[s], ids + tables.block_begin[s + 1]},
+                            .q = q_.data() + first * width,
+                            .out = attended_.data() + first * width,
+                            .first_position = batch.positions[static_cast<std::size_t>(batch_row)],
+                            .num_rows = num_rows});
+    });
+    plan.plan.build(sequences_, plan.window, kv_.shape().block_size);
+  }
+}
+
+void AttentionMixer::compute_angles(const Batch& batch) {
+  context_.for_rows(batch.num_rows(), [&](std::int64_t row, int) {
+    for (RopeTable& rope : ropes_) rope.fill(row, batch.positions[static_cast<std::size_t>(row)]);
+  });
+}
+
+void AttentionMixer::write_state(int index, const StepRows& rows) {
+  const Layer& layer = layers_[static_cast<std::size_t>(index)];
+  const std::array<Product, 2> products = {{{&layer.weights->k, k_.data()}, {&layer.weights->v, v_.data()}}};
+  context_.multiply(products, stream_.input(), rows.count());
+  context_.for_rows(rows.count(), [&](std::int64_t row, int) { write_kv(layer, rows, row); });
+}
+
+void AttentionMixer::run(int index, const StepRows& rows, bool state_written, const Epilogue& epilogue) {
+  const Layer& layer = layers_[static_cast<std::size_t>(index)];
+  const AttentionWeights& w = *layer.weights;
+  const int count = rows.count();
+  const bool writes = !layer.spec->borrows_from && !state_written;
+  const std::array<Product, 3> products = {{{&w.q, q_.data()}, {&w.k, k_.data()}, {&w.v, v_.data()}}};
+  context_.multiply(std::span(products).first(writes ? 3 : 1), stream_.input(), count);
+  context_.for_rows(count, [&](std::int64_t row, int) {
+    finish_q(layer, rows, row);
+    if (writes) write_kv(layer, rows, row);
+  });
+  attend(layer);
+  const std::int64_t width = layer.spec->q_width();
+  if (is_quantized(w.o))
+    context_.for_rows(count, [&](std::int64_t row, int) { stream_.quantize_row(attended_.data(), width, row, count); });
+  const Product output{&w.o, stream_.h()};
+  context_.multiply({&output, 1}, stream_.quantized(attended_.data(), width), count);
+  context_.for_rows(count, [&](std::int64_t row, int) { stream_.finish_row(epilogue, row, count); });
+}
+
+void AttentionMixer::finish_q(const Layer& layer, const StepRows& rows, std::int64_t row) {
+  const int width = layer.spec->q_width();
+  float* q = q_.data() + row * width;
+  if (layer.weights->q_bias != nullptr) context_.kernels.add(q, layer.weights->q_bias, width);
+  norm_and_turn(layer, rows.batch_row(row), layer.weights->q_norm, layer.spec->num_heads, q);
+  context_.kernels.scale(q, layer.spec->scale, width);
+}
+
+void AttentionMixer::write_kv(const Layer& layer, const StepRows& rows, std::int64_t row) {
+  const AttentionWeights& w = *layer.weights;
+  const int width = layer.spec->kv_width();
+  float* k = k_.data() + row * width;
+  float* v = v_.data() + row * width;
+  if (w.k_bias != nullptr) context_.kernels.add(k, w.k_bias, width);
+  if (w.v_bias != nullptr) context_.kernels.add(v, w.v_bias, width);
+  norm_and_turn(layer, row, w.k_norm, layer.spec->num_kv_heads, k);
+  const KvLayer kv = kv_.layer(layer.group, layer.index);
+  const Batch::Group& tables = rows.batch().groups[static_cast<std::size_t>(layer.group)];
+  const int position = rows.batch().positions[static_cast<std::size_t>(row)];
+  const int first_block = tables.block_begin[static_cast<std::size_t>(rows.sequence_of(row))];
+  const std::int32_t block = tables.block_ids[static_cast<std::size_t>(first_block + position / kv.block_size)];
+  context_.kernels.write_kv[static_cast<std::size_t>(kv_.shape().type)](kv, block, position % kv.block_size, k, v);
+}
+
+void AttentionMixer::norm_and_turn(const Layer& layer, std::int64_t batch_row, const float* norm, int num_heads,
+                                   float* heads) {
+  const int dim = layer.spec->head_dim;
+  const RopeTable& rope = ropes_[layer.rope];
+  for (float* head = heads; head != heads + num_heads * dim; head += dim) {
+    if (norm != nullptr) context_.kernels.rms_norm(head, norm, dim, config_.rms_epsilon, head);
+    rope.turn(context_.kernels, batch_row, head);
+  }
+}
+
+void AttentionMixer::attend(const Layer& layer) {
+  const auto type = static_cast<std::size_t>(kv_.shape().type);
+  plans_[layer.plan].plan.run(kv_.layer(layer.group, layer.index), context_.kernels.attention[type],
+                              context_.kernels.merge_tiles, context_.pool);
+}
+
+}  // namespace octavo

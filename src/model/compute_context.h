@@ -1,0 +1,44 @@
+// The kernels, threads and scratch memory that every part of a layer computes with.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/thread_pool.h"
+#include "kernels/kernels.h"
+#include "model/multiply.h"
+#include "model/weight_matrix.h"
+
+namespace octavo {
+
+/// Owned by the transformer, which its parts do not outlive. One thread calls it, inside a pool step.
+struct ComputeContext {
+  const KernelTable& kernels;
+  ThreadPool& pool;
+  PanelScratch scratch;
+  int max_rows;  // of one step
+
+  /// A buffer of rows: [max_rows, cols].
+  AlignedBuffer<float> make_rows(int cols) const {
+    return AlignedBuffer<float>(static_cast<std::size_t>(max_rows) * static_cast<std::size_t>(cols));
+  }
+  QuantizedRows make_quantized_rows(int cols) const { return {max_rows, cols, kernels.tile_rows}; }
+
+  /// Calls body(row, worker) for each row, on all threads.
+  template <class Body>
+  void for_rows(int rows, const Body& body) {
+    pool.for_ranges(static_cast<std::size_t>(rows), kRowGrain, [&](std::size_t begin, std::size_t end, int worker) {
+      for (std::size_t row = begin; row < end; ++row) body(static_cast<std::int64_t>(row), worker);
+    });
+  }
+  void multiply(std::span<const Product> products, const ActivationRows& x, int rows) {
+    octavo::multiply(products, x, rows, kernels, scratch, pool);
+  }
+
+ private:
+  // Rows whose small operations are one claim: fewer are not worth another thread's wake-up, and two threads in one
+  // tile of activations (at most eight rows) would write the same cache lines.
+  static constexpr std::size_t kRowGrain = 8;
+};
+
+}  // namespace octavo

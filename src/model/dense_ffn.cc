@@ -1,0 +1,39 @@
+#include "model/dense_ffn.h"
+
+#include <algorithm>
+
+namespace octavo {
+namespace {
+
+int largest_width(const ModelConfig& config) {
+  int most = 0;
+  for (const LayerSpec& layer : config.layers)
+    if (const auto* dense = std::get_if<DenseFfnSpec>(&layer.feed_forward)) most = std::max(most, dense->width);
+  return most;
+}
+
+}  // namespace
+
+DenseFfn::DenseFfn(const ModelConfig& config, ComputeContext& context, ResidualStream& stream)
+    : context_(context),
+      stream_(stream),
+      gated_(context.make_rows(largest_width(config))),
+      pairs_(static_cast<std::size_t>(context.pool.num_threads()) *
+             static_cast<std::size_t>(gated_scratch_floats(context.max_rows))),
+      gated_int8_(context.make_quantized_rows(largest_width(config))) {}
+
+void DenseFfn::run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, const Epilogue& epilogue) {
+  const bool int8 = !is_plain_float(w.down.type);
+  const KernelTable& kernels = context_.kernels;
+  multiply_gated({.gate = &w.gate,
+                  .up = &w.up,
+                  .activate = spec.activation == Activation::kSilu ? kernels.silu_mul : kernels.gelu_mul,
+                  .out = int8 ? nullptr : gated_.data(),
+                  .int8 = int8 ? &gated_int8_ : nullptr},
+                 stream_.input(), rows, kernels, context_.scratch, pairs_.span(), context_.pool);
+  const Product down{&w.down, stream_.h()};
+  context_.multiply({&down, 1}, gated_int8_.view(gated_.data(), spec.width), rows);
+  context_.for_rows(rows, [&](std::int64_t row, int) { stream_.finish_row(epilogue, row, rows); });
+}
+
+}  // namespace octavo

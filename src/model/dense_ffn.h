@@ -1,0 +1,31 @@
+// The dense feed-forward of a layer: down(activation(gate x) * (up x)).
+//
+// Owned by the transformer; one step uses it at a time.
+#pragma once
+
+#include "model/residual_stream.h"
+#include "model/weights.h"
+
+namespace octavo {
+
+class DenseFfn {
+ public:
+  /// Both references must outlive it.
+  DenseFfn(const ModelConfig& config, ComputeContext& context, ResidualStream& stream);
+
+  void run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, const Epilogue& epilogue);
+
+  /// True if a matrix wants the feed-forward's input in int8.
+  static bool reads_int8(const DenseFfnWeights& w) {
+    return !is_plain_float(w.gate.type) || !is_plain_float(w.up.type);
+  }
+
+ private:
+  ComputeContext& context_;
+  ResidualStream& stream_;
+  AlignedBuffer<float> gated_;  // [rows, width]  activation(gate) * up, where a product wants floats
+  AlignedBuffer<float> pairs_;  // [threads][gated_scratch_floats] (model/multiply.h)
+  QuantizedRows gated_int8_;
+};
+
+}  // namespace octavo

@@ -1,0 +1,64 @@
+// One layer of a model, described: its shapes and choices, grouped by part.
+//
+// An architecture (model/architectures/) reads a file's keys into specs. Weights, memory, the counting of work and the
+// forward pass walk them, and derive nothing a second time. A default is the common case, so that a new field costs no
+// edit where it is not set. Sizes are in elements.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+
+namespace octavo {
+
+enum class RopePairs : std::uint8_t { kNeighbours, kHalves };  // element 2i with 2i + 1, or i with i + num_rotated / 2
+enum class Activation : std::uint8_t { kSilu, kGeluTanh };
+enum class Presence : std::uint8_t { kAbsent, kOptional, kRequired };
+
+/// Rotary positions (Su et al., 2021): how the dimensions of a head turn with the position.
+struct RopeSpec {
+  RopePairs pairs = RopePairs::kHalves;
+  int num_rotated = 0;  // dimensions of a head that turn, from the first on: an even number
+  double base = 10000;
+  double position_divisor = 1;           // linear scaling
+  Presence factors = Presence::kAbsent;  // rope_freqs.weight, by which frequencies are divided (Llama 3)
+  bool operator==(const RopeSpec&) const = default;
+};
+
+/// Attention over the keys and values of earlier tokens, its heads in groups that share one head of them (Ainslie et
+/// al., 2023).
+struct AttentionSpec {
+  int num_heads = 0;
+  int num_kv_heads = 0;
+  int head_dim = 0;
+  int window = 0;   // tokens that a row sees, its own included; 0: all before it
+  float scale = 1;  // of scores
+  RopeSpec rope;
+  Presence qkv_bias = Presence::kAbsent;
+  Presence qk_norm = Presence::kAbsent;  // RMSNorm over each head of Q and K, before RoPE
+  std::optional<int> borrows_from = {};  // the earlier layer whose keys and values it reads; none: it has its own
+
+  int q_width() const { return num_heads * head_dim; }
+  int kv_width() const { return num_kv_heads * head_dim; }
+};
+
+/// down(activation(gate x) * (up x)): Shazeer, 2020.
+struct DenseFfnSpec {
+  int width = 0;
+  Activation activation = Activation::kSilu;
+};
+
+/// x += post_norm(mixer(norm x)); x += post_norm(feed_forward(norm x)).
+struct LayerSpec {
+  std::variant<AttentionSpec> mixer;
+  std::variant<DenseFfnSpec> feed_forward;
+  bool post_norms = false;  // norms of what the mixer and the feed-forward give, before their sums
+
+  /// The attention of a layer that has one; nullptr for other mixers.
+  const AttentionSpec* attention() const { return std::get_if<AttentionSpec>(&mixer); }
+  AttentionSpec* attention() { return std::get_if<AttentionSpec>(&mixer); }
+  /// It leaves something for the rows behind it, which must be computed for every row.
+  bool writes_state() const { return attention() != nullptr && !attention()->borrows_from; }
+};
+
+}  // namespace octavo

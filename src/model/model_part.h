@@ -1,0 +1,26 @@
+// The parts of a model, as `octavo info` counts weights.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace octavo {
+
+/// The part of a model that a tensor belongs to.
+enum class ModelPart : std::uint8_t { kEmbedding, kAttention, kFeedForward, kNorms, kOutput, kOther };
+inline std::string_view name_of(ModelPart part) {
+  constexpr std::array<std::string_view, 6> kNames = {"embedding", "attention", "feed-forward",
+                                                      "norms",     "output",    "other"};
+  return kNames[static_cast<std::size_t>(part)];
+}
+inline ModelPart part_of(std::string_view name) {
+  if (name.find("norm") != std::string_view::npos) return ModelPart::kNorms;
+  if (name.starts_with("token_embd")) return ModelPart::kEmbedding;
+  if (name.starts_with("output")) return ModelPart::kOutput;
+  if (name.find(".attn_") != std::string_view::npos) return ModelPart::kAttention;
+  if (name.find(".ffn_") != std::string_view::npos) return ModelPart::kFeedForward;
+  return ModelPart::kOther;
+}
+
+}  // namespace octavo

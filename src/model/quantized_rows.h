@@ -1,0 +1,34 @@
+// The int8 form of rows of activations, for weights that are quantized: kernels/act_tiles.h.
+//
+// Owned by the part that fills it; one step uses it at a time. Rows are rows of the step.
+#pragma once
+
+#include "base/aligned_buffer.h"
+#include "kernels/kernels.h"
+
+namespace octavo {
+
+class QuantizedRows {
+ public:
+  QuantizedRows() = default;
+  /// `tile_rows`: of the kernels that read them.
+  QuantizedRows(int max_rows, int max_cols, int tile_rows)
+      : tile_rows_(tile_rows), tiles_(static_cast<std::size_t>(max_rows) * act_row_bytes(max_cols)) {}
+
+  /// Where row `row` of a matrix of `rows` x `cols` goes, from block `block` of kActBlock columns on.
+  ActSlot slot(std::int64_t row, std::int64_t rows, std::int64_t cols, std::int64_t block = 0) {
+    ActSlot slot = act_slot(tiles_.data(), cols, row, rows, tile_rows_);
+    slot.tile += static_cast<std::size_t>(block * slot.rows) * sizeof(ActTile<1>);
+    return slot;
+  }
+  /// All rows, with the floats `x` that they were made from.
+  ActivationRows view(const float* x, std::int64_t cols) const {
+    return {.cols = cols, .x = x, .tiles = tiles_.data()};
+  }
+
+ private:
+  int tile_rows_ = 1;
+  AlignedBuffer<std::uint8_t> tiles_;
+};
+
+}  // namespace octavo

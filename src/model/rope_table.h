@@ -1,0 +1,34 @@
+// Cosines and sines of a step's positions, for the layers whose heads turn alike.
+//
+// Angles are made in float64, once a step. Owned by the mixer; the threads of a step fill different rows.
+#pragma once
+
+#include <vector>
+
+#include "model/compute_context.h"
+#include "model/layer_spec.h"
+
+namespace octavo {
+
+class RopeTable {
+ public:
+  /// `factors`: [num_rotated / 2], which frequencies are divided by; nullptr: none.
+  RopeTable(const RopeSpec& spec, const float* factors, const ComputeContext& context);
+
+  const RopeSpec& spec() const { return spec_; }
+  /// The angles of row `row` of the batch, at `position`.
+  void fill(std::int64_t row, int position);
+  /// Turns the first num_rotated dimensions of a head of that row.
+  void turn(const KernelTable& kernels, std::int64_t row, float* head) const {
+    const auto turn = spec_.pairs == RopePairs::kNeighbours ? kernels.rope_neighbours : kernels.rope_halves;
+    const std::int64_t angles = row * (spec_.num_rotated / 2);
+    turn(head, cosines_.data() + angles, sines_.data() + angles, spec_.num_rotated);
+  }
+
+ private:
+  RopeSpec spec_;
+  std::vector<double> frequencies_;       // [num_rotated / 2] radians a position
+  AlignedBuffer<float> cosines_, sines_;  // [rows, num_rotated / 2]
+};
+
+}  // namespace octavo

@@ -1,0 +1,56 @@
+// The rows that are under way in a step: first all of its batch, later only those whose logits are wanted.
+//
+// Owned by the transformer; its parts read it.
+#pragma once
+
+#include <vector>
+
+#include "model/batch.h"
+
+namespace octavo {
+
+class StepRows {
+ public:
+  explicit StepRows(int max_rows) { sequence_of_.reserve(static_cast<std::size_t>(max_rows)); }
+
+  /// The batch must stay as it is until the next call.
+  void begin(const Batch& batch);
+  /// From here on row i is the batch's row logit_rows[i].
+  void keep_logit_rows() { kept_ = true; }
+
+  const Batch& batch() const { return *batch_; }
+  int count() const { return kept_ ? static_cast<int>(batch_->logit_rows.size()) : batch_->num_rows(); }
+  std::int64_t batch_row(std::int64_t row) const {
+    return kept_ ? batch_->logit_rows[static_cast<std::size_t>(row)] : row;
+  }
+  int sequence_of(std::int64_t batch_row) const { return sequence_of_[static_cast<std::size_t>(batch_row)]; }
+
+  /// Calls visit(first, num_rows) for the rows under way, in order, in runs of one sequence at consecutive positions.
+  template <class Visit>
+  void for_runs(const Visit& visit) const {
+    for (std::int64_t begin = 0, end = 0; begin < count(); begin = end) {
+      const int sequence = sequence_of(batch_row(begin));
+      end = begin + 1;
+      while (end < count() && sequence_of(batch_row(end)) == sequence && batch_row(end) == batch_row(end - 1) + 1)
+        ++end;
+      visit(begin, static_cast<int>(end - begin));
+    }
+  }
+
+ private:
+  const Batch* batch_ = nullptr;
+  bool kept_ = false;
+  std::vector<std::int32_t> sequence_of_;  // [rows of the batch]
+};
+
+inline void StepRows::begin(const Batch& batch) {
+  batch_ = &batch;
+  kept_ = false;
+  sequence_of_.clear();
+  for (int s = 0; s < batch.num_seqs(); ++s) {
+    const auto i = static_cast<std::size_t>(s);
+    sequence_of_.insert(sequence_of_.end(), static_cast<std::size_t>(batch.seq_begin[i + 1] - batch.seq_begin[i]), s);
+  }
+}
+
+}  // namespace octavo

@@ -1,0 +1,29 @@
+// The names of a model's tensors in a file (gguf's naming: docs/gguf.md of ggml, gguf-py's constants.py).
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+namespace octavo::tensor_names {
+
+inline constexpr std::string_view kEmbedding = "token_embd.weight";
+inline constexpr std::string_view kOutput = "output.weight";
+inline constexpr std::string_view kOutputNorm = "output_norm.weight";
+inline constexpr std::string_view kRopeFactors = "rope_freqs.weight";
+
+// Of a layer, behind "blk.N.".
+inline constexpr std::string_view kAttentionNorm = "attn_norm.weight";
+inline constexpr std::string_view kQ = "attn_q.weight", kK = "attn_k.weight", kV = "attn_v.weight";
+inline constexpr std::string_view kQBias = "attn_q.bias", kKBias = "attn_k.bias", kVBias = "attn_v.bias";
+inline constexpr std::string_view kQNorm = "attn_q_norm.weight", kKNorm = "attn_k_norm.weight";
+inline constexpr std::string_view kAttentionOutput = "attn_output.weight";
+inline constexpr std::string_view kPostAttentionNorm = "post_attention_norm.weight";
+inline constexpr std::string_view kFfnNorm = "ffn_norm.weight";
+inline constexpr std::string_view kGate = "ffn_gate.weight", kUp = "ffn_up.weight", kDown = "ffn_down.weight";
+inline constexpr std::string_view kPostFfnNorm = "post_ffw_norm.weight";
+
+inline std::string of_layer(int layer, std::string_view name) { return fmt::format("blk.{}.{}", layer, name); }
+
+}  // namespace octavo::tensor_names

@@ -1,0 +1,153 @@
+// A transformer computed plainly: one sequence, all rows, float64, loops over the specs of its layers and nothing else.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+#include <numeric>
+#include <vector>
+
+#include "model/weights.h"
+
+namespace octavo::test {
+
+class PlainTransformer {
+ public:
+  using Row = std::vector<double>;
+  using Rows = std::vector<Row>;
+
+  /// Weights are those of a file in F32 that was not repacked. All must outlive it.
+  PlainTransformer(const ModelConfig& config, const Weights& weights) : config_(config), weights_(weights) {}
+
+  /// [tokens][vocab_size]
+  Rows logits(const std::vector<std::int32_t>& tokens) {
+    Rows x;
+    for (const std::int32_t token : tokens) {
+      x.push_back(row_of(weights_.embedding, token));
+      for (double& value : x.back()) value *= static_cast<double>(config_.embedding_scale);
+    }
+    for (int i = 0; i < config_.num_layers(); ++i) layer(i, x);
+    Rows out;
+    for (const Row& row : x) out.push_back(product(weights_.output, norm(row, weights_.output_norm)));
+    return out;
+  }
+
+ private:
+  static Row row_of(const WeightMatrix& w, std::int64_t row) {
+    std::vector<float> floats(static_cast<std::size_t>(w.cols));
+    std::memcpy(floats.data(), w.file + static_cast<std::size_t>(row * w.cols) * sizeof(float), floats.size() * 4);
+    return {floats.begin(), floats.end()};
+  }
+  static Row product(const WeightMatrix& w, const Row& x) {
+    Row y;
+    for (std::int64_t i = 0; i < w.rows; ++i) {
+      const Row weights = row_of(w, i);
+      y.push_back(std::inner_product(x.begin(), x.end(), weights.begin(), 0.0));
+    }
+    return y;
+  }
+  Row norm(Row x, const float* weight) const {
+    const double squares = std::inner_product(x.begin(), x.end(), x.begin(), 0.0);
+    const double root = std::sqrt(squares / static_cast<double>(x.size()) + static_cast<double>(config_.rms_epsilon));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = x[i] / root * static_cast<double>(weight[i]);
+    return x;
+  }
+  static void add(Row& x, const Row& y) {
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] += y[i];
+  }
+  static void add_bias(Row& x, const float* bias) {
+    for (std::size_t i = 0; bias != nullptr && i < x.size(); ++i) x[i] += static_cast<double>(bias[i]);
+  }
+
+  /// Each head normed, if there is a norm, and turned by its position.
+  void prepare_heads(const AttentionSpec& spec, const float* head_norm, std::size_t position, Row& heads) const {
+    const auto dim = static_cast<std::size_t>(spec.head_dim),
+               half = static_cast<std::size_t>(spec.rope.num_rotated / 2);
+    for (std::size_t begin = 0; begin < heads.size(); begin += dim) {
+      Row head(heads.begin() + static_cast<std::ptrdiff_t>(begin),
+               heads.begin() + static_cast<std::ptrdiff_t>(begin + dim));
+      if (head_norm != nullptr) head = norm(head, head_norm);
+      for (std::size_t i = 0; i < half; ++i) {
+        const bool neighbours = spec.rope.pairs == RopePairs::kNeighbours;
+        const std::size_t a = neighbours ? 2 * i : i, b = neighbours ? 2 * i + 1 : i + half;
+        double frequency = std::pow(spec.rope.base, -static_cast<double>(i) / static_cast<double>(half));
+        if (spec.rope.factors != Presence::kAbsent && weights_.rope_factors != nullptr)
+          frequency /= static_cast<double>(weights_.rope_factors[i]);
+        const double angle = static_cast<double>(position) / spec.rope.position_divisor * frequency;
+        const double first = head[a], second = head[b];
+        head[a] = first * std::cos(angle) - second * std::sin(angle);
+        head[b] = first * std::sin(angle) + second * std::cos(angle);
+      }
+      std::ranges::copy(head, heads.begin() + static_cast<std::ptrdiff_t>(begin));
+    }
+  }
+
+  static Row attend(const AttentionSpec& spec, const Row& q, const Rows& k, const Rows& v, std::size_t position) {
+    const auto dim = static_cast<std::size_t>(spec.head_dim);
+    const auto shared = static_cast<std::size_t>(spec.num_heads / spec.num_kv_heads);
+    const auto window = static_cast<std::size_t>(spec.window);
+    const std::size_t first = window == 0 || position < window ? 0 : position - window + 1;
+    Row out(q.size(), 0.0);
+    for (std::size_t head = 0; head < static_cast<std::size_t>(spec.num_heads); ++head) {
+      const std::size_t at = head * dim, kv_at = head / shared * dim;
+      Row scores;
+      for (std::size_t j = first; j <= position; ++j) {
+        double score = 0;
+        for (std::size_t d = 0; d < dim; ++d) score += q[at + d] * k[j][kv_at + d];
+        scores.push_back(std::exp(score * static_cast<double>(spec.scale)));
+      }
+      const double sum = std::accumulate(scores.begin(), scores.end(), 0.0);
+      for (std::size_t j = first; j <= position; ++j)
+        for (std::size_t d = 0; d < dim; ++d) out[at + d] += scores[j - first] / sum * v[j][kv_at + d];
+    }
+    return out;
+  }
+
+  static double activated(Activation activation, double x) {
+    if (activation == Activation::kSilu) return x / (1 + std::exp(-x));
+    return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+  }
+
+  void layer(int index, Rows& x) {
+    const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
+    const AttentionSpec& spec = *config_.layer(index).attention();
+    const auto& a = std::get<AttentionWeights>(w.mixer);
+    keys_.resize(weights_.layers.size());
+    values_.resize(weights_.layers.size());
+    Rows& k = keys_[static_cast<std::size_t>(spec.borrows_from.value_or(index))];
+    Rows& v = values_[static_cast<std::size_t>(spec.borrows_from.value_or(index))];
+    for (std::size_t position = 0; position < x.size() && !spec.borrows_from; ++position) {
+      const Row h = norm(x[position], w.mixer_norm);
+      k.push_back(product(a.k, h));
+      v.push_back(product(a.v, h));
+      add_bias(k.back(), a.k_bias);
+      add_bias(v.back(), a.v_bias);
+      prepare_heads(spec, a.k_norm, position, k.back());
+    }
+    for (std::size_t position = 0; position < x.size(); ++position) {
+      Row q = product(a.q, norm(x[position], w.mixer_norm));
+      add_bias(q, a.q_bias);
+      prepare_heads(spec, a.q_norm, position, q);
+      const Row mixed = product(a.o, attend(spec, q, k, v, position));
+      add(x[position], w.post_mixer_norm != nullptr ? norm(mixed, w.post_mixer_norm) : mixed);
+      const Row fed = feed_forward(index, norm(x[position], w.ffn_norm));
+      add(x[position], w.post_ffn_norm != nullptr ? norm(fed, w.post_ffn_norm) : fed);
+    }
+  }
+
+  Row feed_forward(int index, const Row& h) const {
+    const auto& f = std::get<DenseFfnWeights>(weights_.layers[static_cast<std::size_t>(index)].feed_forward);
+    const auto& spec = std::get<DenseFfnSpec>(config_.layer(index).feed_forward);
+    Row gated = product(f.gate, h);
+    const Row up = product(f.up, h);
+    for (std::size_t i = 0; i < gated.size(); ++i) gated[i] = activated(spec.activation, gated[i]) * up[i];
+    return product(f.down, gated);
+  }
+
+  const ModelConfig& config_;
+  const Weights& weights_;
+  std::vector<Rows> keys_, values_;  // [layers][positions]
+};
+
+}  // namespace octavo::test

@@ -1,0 +1,153 @@
+// The forward pass against a plain computation from the same specs: what files of today say, and what only specs can.
+#include "model/transformer.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+#include "kernels/dispatch.h"
+#include "model/model_runner.h"
+#include "model/plain_transformer.h"
+#include "support/temp_file.h"
+#include "support/tiny_model.h"
+
+namespace octavo::test {
+namespace {
+
+constexpr int kMaxTokens = 64;
+
+/// A tiny model whose specs `change` may alter behind its loading.
+class Model {
+ public:
+  explicit Model(const TinyModel& recipe, const std::function<void(ModelConfig&)>& change = {})
+      : path_(recipe.bytes(), ".gguf"), file_(GgufFile::open(path_.path()).value()) {
+    config_ = ModelConfig::load(file_).value();
+    if (change) change(config_);
+    weights_ = Weights::load(file_, config_, false, pool_, {}).value();
+    PagedKvOptions options{.type = KvType::kF32, .memory_bytes = 4U << 20};
+    for (const LayerSpec& layer : config_.layers) {
+      if (!layer.writes_state()) continue;
+      options.num_kv_heads = layer.attention()->num_kv_heads;
+      options.head_dim = layer.attention()->head_dim;
+      options.layer_windows.push_back(layer.attention()->window);
+    }
+    kv_ = PagedKvCache::create(options).value();
+    transformer_ =
+        std::make_unique<Transformer>(config_, weights_, *kv_, kernel_table(IsaLevel::kScalar), pool_, kMaxTokens);
+  }
+
+  /// Logits of the rows of `tokens` that `wanted` names, read `chunk` at a time, [rows][vocab_size].
+  std::vector<float> logits(const std::vector<std::int32_t>& tokens, std::size_t chunk,
+                            const std::function<bool(std::size_t)>& wanted) {
+    std::vector<float> all;
+    for (std::size_t begin = 0; begin < tokens.size(); begin += chunk) {
+      const std::size_t end = std::min(tokens.size(), begin + chunk);
+      Batch batch;
+      batch.groups.resize(static_cast<std::size_t>(kv_->num_groups()));
+      batch.clear();
+      for (std::size_t i = begin; i < end; ++i) {
+        if (wanted(i)) batch.logit_rows.push_back(batch.num_rows());
+        batch.tokens.push_back(tokens[i]);
+        batch.positions.push_back(static_cast<std::int32_t>(i));
+      }
+      batch.seq_begin.push_back(batch.num_rows());
+      batch.kv_len.push_back(static_cast<std::int32_t>(end));
+      for (Batch::Group& group : batch.groups) {
+        for (std::int32_t block = 0; block < kMaxTokens / kDefaultBlockSize; ++block) group.block_ids.push_back(block);
+        group.block_begin.push_back(static_cast<std::int32_t>(group.block_ids.size()));
+      }
+      const ThreadPool::Step workers(pool_);
+      transformer_->forward(batch);
+      const auto part = transformer_->logits(0, static_cast<int>(batch.logit_rows.size()));
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }
+
+  const ModelConfig& config() const { return config_; }
+  PlainTransformer plain() const { return {config_, weights_}; }
+
+ private:
+  TempFile path_;
+  GgufFile file_;
+  ThreadPool pool_{2};
+  ModelConfig config_;
+  Weights weights_;
+  std::unique_ptr<PagedKvCache> kv_;
+  std::unique_ptr<Transformer> transformer_;
+};
+
+std::vector<std::int32_t> some_tokens(int count) {
+  std::mt19937 random(5);
+  std::vector<std::int32_t> tokens(static_cast<std::size_t>(count));
+  for (std::int32_t& token : tokens) token = static_cast<std::int32_t>(random() % 80);
+  return tokens;
+}
+
+void expect_as_plain(Model& model) {
+  const std::vector<std::int32_t> tokens = some_tokens(50);
+  const PlainTransformer::Rows expected = model.plain().logits(tokens);
+  const std::vector<float> found = model.logits(tokens, 20, [](std::size_t) { return true; });
+  double largest = 0;
+  for (std::size_t row = 0; row < tokens.size(); ++row)
+    for (std::size_t i = 0; i < 80; ++i)
+      largest = std::max(largest, std::abs(expected[row][i] - static_cast<double>(found[row * 80 + i])));
+  EXPECT_LT(largest, 1e-3);
+  // Rows whose logits nobody wants change nothing, and a chunk neither.
+  const std::vector<float> last = model.logits(tokens, 7, [&](std::size_t i) { return i + 1 == tokens.size(); });
+  EXPECT_EQ(last, std::vector<float>(found.end() - 80, found.end()));
+}
+
+std::set<std::string> tensors_of(int layer, const std::vector<std::string>& names) {
+  std::set<std::string> all;
+  for (const std::string& name : names) all.insert("blk." + std::to_string(layer) + "." + name);
+  return all;
+}
+
+TEST(Transformer, EveryFamilyComputesWhatItsSpecsSay) {
+  for (const char* arch : {"llama", "qwen2", "qwen3", "gemma3"}) {
+    SCOPED_TRACE(arch);
+    Model model({.arch = arch, .layers = 7, .window = 9});
+    expect_as_plain(model);
+  }
+}
+
+TEST(Transformer, LayersThatBorrowKeysAndValuesReadTheLenders) {
+  std::set<std::string> without = tensors_of(2, {"attn_k.weight", "attn_v.weight"});
+  without.merge(tensors_of(3, {"attn_k.weight", "attn_v.weight"}));
+  Model model({.layers = 4, .without = without}, [](ModelConfig& config) {
+    config.layers[2].attention()->borrows_from = 0;
+    config.layers[3].attention()->borrows_from = 1;
+  });
+  EXPECT_EQ(model.config().last_layer_with_state(), 1);
+  expect_as_plain(model);
+}
+
+TEST(Transformer, ABorrowedLayerMayLieBetweenOthers) {
+  Model model({.layers = 3, .without = tensors_of(1, {"attn_k.weight", "attn_v.weight"})},
+              [](ModelConfig& config) { config.layers[1].attention()->borrows_from = 0; });
+  EXPECT_EQ(model.config().last_layer_with_state(), 2);
+  expect_as_plain(model);
+}
+
+TEST(Transformer, ALayerMayLookBackLessFarThanTheOneThatItBorrowsFrom) {
+  Model model({.layers = 2, .without = tensors_of(1, {"attn_k.weight", "attn_v.weight"})}, [](ModelConfig& config) {
+    config.layers[1].attention()->borrows_from = 0;
+    config.layers[1].attention()->window = 11;
+  });
+  expect_as_plain(model);
+}
+
+TEST(Transformer, LayersMayTurnDifferently) {
+  Model model({.layers = 3}, [](ModelConfig& config) {
+    config.layers[1].attention()->rope.base = 500.0;
+    config.layers[1].attention()->rope.position_divisor = 4.0;
+    config.layers[2].attention()->rope.num_rotated = 16;  // of 32 dimensions
+    config.layers[2].attention()->rope.pairs = RopePairs::kHalves;
+  });
+  expect_as_plain(model);
+}
+
+}  // namespace
+}  // namespace octavo::test
