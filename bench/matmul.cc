@@ -19,7 +19,7 @@
 #include "kernels/dispatch.h"
 #include "kernels/machine.h"
 #include "kernels/pack.h"
-#include "model/activations.h"
+#include "model/quantized_rows.h"
 #include "model/multiply.h"
 #include "tensor/dtype.h"
 

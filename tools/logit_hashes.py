@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/e2e")]
 KV_TYPES = ("i16", "f16", "bf16", "q8_0", "f32")
 CHUNKS, THREADS = (1, 7, 64, 512), (1, 2)
-NUM_IDS = 150
+NUM_IDS = 80
 
 
 def tiny_models():
