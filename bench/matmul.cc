@@ -19,8 +19,8 @@
 #include "kernels/dispatch.h"
 #include "kernels/machine.h"
 #include "kernels/pack.h"
-#include "model/quantized_rows.h"
 #include "model/multiply.h"
+#include "model/quantized_rows.h"
 #include "tensor/dtype.h"
 
 namespace octavo::bench {
