@@ -19,6 +19,7 @@ void DecodeTurns::choose(std::span<Sequence* const> running, std::uint64_t step,
   for (Sequence* sequence : rows_) sequence->turn = sequence->share->turns++;
   std::ranges::sort(rows_, {}, [](const Sequence* s) { return std::tuple(s->turn, s->planned_in_step, s->rank); });
   for (Sequence* sequence : rows_) {
+    if (sequence->planned_in_step == step) continue;  // `work` has it
     const StepWork with_row = work + cost.work(sequence->num_computed, 1, 1);
     if (sequence->turn > 0 && cost.predict_ms(with_row) > budget_ms) {
       sequence->passed_in_step = step;

@@ -9,7 +9,7 @@ namespace {
 
 void add(const WeightMatrix& matrix, MatrixWork& work) {
   const auto weights = static_cast<std::uint64_t>(matrix.rows) * static_cast<std::uint64_t>(matrix.cols);
-  (is_plain_float(matrix.type) ? work.float_multiply_adds : work.int8_multiply_adds) += weights;
+  (matrix.is_quantized() ? work.int8_multiply_adds : work.float_multiply_adds) += weights;
   work.bytes += *dtype_bytes(matrix.type, weights);
 }
 
@@ -38,11 +38,12 @@ MatrixWork output_work(const ModelConfig& config, const Weights& weights) {
 }
 
 std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_type) {
+  const int last = config.last_layer_with_state();
   std::vector<AttentionWork> all;
   for (int i = 0; i < config.num_layers(); ++i) {
     const AttentionSpec* attention = config.layer(i).attention();
     if (attention == nullptr) continue;
-    const AttentionWork like{.window = attention->window, .only_logit_rows = i >= config.last_layer_with_state()};
+    const AttentionWork like{.window = attention->window, .only_logit_rows = i >= last};
     auto same = std::ranges::find_if(all, [&](const AttentionWork& work) {
       return work.window == like.window && work.only_logit_rows == like.only_logit_rows;
     });

@@ -8,8 +8,6 @@
 namespace octavo {
 namespace {
 
-bool is_quantized(const WeightMatrix& w) { return w.rows > 0 && !is_plain_float(w.type); }
-
 /// The largest of a size over the layers that attend.
 template <class Size>
 int largest(const ModelConfig& config, const Size& size) {
@@ -22,7 +20,7 @@ int largest(const ModelConfig& config, const Size& size) {
 }  // namespace
 
 bool AttentionMixer::reads_int8(const AttentionWeights& w) {
-  return is_quantized(w.q) || is_quantized(w.k) || is_quantized(w.v);
+  return w.q.is_quantized() || w.k.is_quantized() || w.v.is_quantized();
 }
 
 int AttentionMixer::max_cols(const ModelConfig& config) {
@@ -144,7 +142,7 @@ void AttentionMixer::run(int index, const StepRows& rows, bool state_written, co
   });
   attend(layer);
   const std::int64_t width = layer.spec->q_width();
-  if (is_quantized(w.o))
+  if (w.o.is_quantized())
     context_.for_rows(count, [&](std::int64_t row, int) { stream_.quantize_row(attended_.data(), width, row, count); });
   const Product output{&w.o, stream_.h()};
   context_.multiply({&output, 1}, stream_.quantized(attended_.data(), width), count);

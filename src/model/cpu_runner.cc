@@ -29,7 +29,7 @@ Result<void> check_options(const CpuRunnerOptions& options, const GgufFile& file
 /// Every weight type works on rows that are whole blocks; int8 activations on whole blocks of 32.
 Result<void> check_widths(const GgufFile& file, const Weights& weights) {
   const auto check = [&](const WeightMatrix& m, std::string_view what) -> Result<void> {
-    if (is_plain_float(m.type) || m.cols % kActBlock == 0) return {};
+    if (!m.is_quantized() || m.cols % kActBlock == 0) return {};
     return fail("{}: rows of {} weights ({}) do not divide into blocks of {}", file.path().string(), m.cols, what,
                 kActBlock);
   };

@@ -23,7 +23,7 @@ DenseFfn::DenseFfn(const ModelConfig& config, ComputeContext& context, ResidualS
       gated_int8_(context.make_quantized_rows(largest_width(config))) {}
 
 void DenseFfn::run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, const Epilogue& epilogue) {
-  const bool int8 = !is_plain_float(w.down.type);
+  const bool int8 = w.down.is_quantized();
   const KernelTable& kernels = context_.kernels;
   multiply_gated({.gate = &w.gate,
                   .up = &w.up,

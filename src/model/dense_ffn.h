@@ -16,9 +16,7 @@ class DenseFfn {
   void run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, const Epilogue& epilogue);
 
   /// True if a matrix wants the feed-forward's input in int8.
-  static bool reads_int8(const DenseFfnWeights& w) {
-    return !is_plain_float(w.gate.type) || !is_plain_float(w.up.type);
-  }
+  static bool reads_int8(const DenseFfnWeights& w) { return w.gate.is_quantized() || w.up.is_quantized(); }
 
  private:
   ComputeContext& context_;

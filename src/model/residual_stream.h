@@ -29,7 +29,6 @@ class ResidualStream {
   /// `max_cols`: of the widest rows that are quantized here. The context must outlive it.
   ResidualStream(ComputeContext& context, int width, int max_cols, float epsilon);
 
-  int width() const { return width_; }
   float* x(std::int64_t row) { return x_.data() + row * width_; }
   /// [rows, width]
   float* h() { return h_.data(); }

@@ -86,7 +86,7 @@ void Transformer::norm_rows(const Norm& norm) {
 
 std::span<const float> Transformer::logits(int first, int count) {
   OCTAVO_CHECK(count <= kMaxLogitRows, "{} rows of logits", count);
-  const Norm norm{weights_.output_norm, !is_plain_float(weights_.output.type)};
+  const Norm norm{weights_.output_norm, weights_.output.is_quantized()};
   context_.for_rows(count, [&](std::int64_t i, int) { stream_.norm_row(norm, first + i, i, count); });
   const Product output{&weights_.output, logits_.data()};
   context_.multiply({&output, 1}, stream_.input(), count);

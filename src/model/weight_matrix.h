@@ -11,6 +11,7 @@
 #include "base/aligned_buffer.h"
 #include "kernels/kernels.h"
 #include "kernels/pack.h"
+#include "kernels/packed_layout.h"
 
 namespace octavo {
 
@@ -20,6 +21,8 @@ struct WeightMatrix {
   const std::uint8_t* panels = nullptr;  // packed; nullptr: not packed at load
   const std::byte* file = nullptr;       // as in the file, if not packed at load
 
+  /// Its products read activations in int8.
+  bool is_quantized() const { return !is_plain_float(type); }
   std::uint64_t bytes() const {
     return panels != nullptr ? packed_bytes(type, rows, cols)
                              : *dtype_bytes(type, static_cast<std::uint64_t>(rows * cols));

@@ -12,14 +12,7 @@ namespace octavo {
 namespace {
 
 using test::Harness;
-
-/// Steps cost 1 ms, and 1 ms a row.
-CostModel make_cost() {
-  CostModel cost({});
-  for (int i = 0; i < 50; ++i)
-    for (const int rows : {1, 4, 16, 64, 200}) cost.observe(cost.work(0, rows, 0), 1.0 + rows);
-  return cost;
-}
+using test::make_cost;
 
 struct Shared {
   /// The first owner's single answer, and `num_others` of another one, all decoding; 11 ms are ten rows.

@@ -12,6 +12,14 @@
 
 namespace octavo::test {
 
+/// Steps cost 1 ms, and 1 ms a row.
+inline CostModel make_cost() {
+  CostModel cost({});
+  for (int i = 0; i < 50; ++i)
+    for (const int rows : {1, 4, 16, 64, 200}) cost.observe(cost.work(0, rows, 0), 1.0 + rows);
+  return cost;
+}
+
 struct Cache {
   int num_blocks = 16;
   int block_size = 4;

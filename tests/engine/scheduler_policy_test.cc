@@ -8,17 +8,10 @@ namespace octavo {
 namespace {
 
 using test::Harness;
+using test::make_cost;
 using ::testing::ElementsAre;
 using ::testing::Pair;
 using Rows = std::vector<std::pair<RequestId, int>>;
-
-/// Steps cost 1 ms, and 1 ms a row.
-CostModel make_cost() {
-  CostModel cost({});
-  for (int i = 0; i < 50; ++i)
-    for (const int rows : {1, 4, 16, 64, 200}) cost.observe(cost.work(0, rows, 0), 1.0 + rows);
-  return cost;
-}
 
 /// One request decodes, then two prompts of 24 and 40 tokens come; each policy's first steps from then on.
 std::vector<Rows> trace(PrefillPriority policy, int steps) {
