@@ -11,6 +11,7 @@
 
 #include "base/cgroup.h"
 #include "base/system_file.h"
+#include "base/to_size.h"
 
 namespace octavo {
 namespace {
@@ -52,7 +53,7 @@ int within_quota(int count, const SystemFolders& folders) {
 
 }  // namespace
 
-std::string_view isa_name(IsaLevel level) { return kIsaNames[static_cast<std::size_t>(level)]; }
+std::string_view isa_name(IsaLevel level) { return kIsaNames[to_size(level)]; }
 
 std::vector<IsaLevel> IsaLevels::usable() const {
   std::vector<IsaLevel> both;
@@ -65,13 +66,13 @@ IsaLevels isa_levels() {
   IsaLevels levels;
   for (int i = 0; i < kNumIsaLevels; ++i) {
     const auto level = static_cast<IsaLevel>(i);
-    if (kBuilt[static_cast<std::size_t>(i)]) levels.built.push_back(level);
+    if (kBuilt[to_size(i)]) levels.built.push_back(level);
     if (processor_has(level)) levels.processor.push_back(level);
   }
   return levels;
 }
 
-bool isa_supported(IsaLevel level) { return kBuilt[static_cast<std::size_t>(level)] && processor_has(level); }
+bool isa_supported(IsaLevel level) { return kBuilt[to_size(level)] && processor_has(level); }
 
 std::vector<IsaLevel> supported_isa_levels() { return isa_levels().usable(); }
 

@@ -11,6 +11,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/to_size.h"
+
 namespace octavo {
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
@@ -22,7 +24,7 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   if (S_ISDIR(info.st_mode)) return fail("{}: is a directory, expected a file", path.string());
   if (!S_ISREG(info.st_mode)) return fail("{}: is not a regular file", path.string());
   if (info.st_size == 0) return fail("{}: the file is empty", path.string());
-  const auto size = static_cast<std::size_t>(info.st_size);
+  const auto size = to_size(info.st_size);
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd_, 0);
   if (data == MAP_FAILED) return fail("{}: cannot map {} bytes: {}", path.string(), size, std::strerror(errno));
   file.data_ = static_cast<const std::byte*>(data);
@@ -64,7 +66,7 @@ Result<void> MappedFile::read(std::uint64_t offset, std::span<std::byte> out) co
           "{}: the file was cut short while it was in use: it ends at or before byte {}, and had {} when it was "
           "opened",
           path_.string(), at, size_);
-    done += static_cast<std::size_t>(got);
+    done += to_size(got);
   }
   return {};
 }

@@ -10,11 +10,12 @@
 
 #include "base/aligned_buffer.h"
 #include "base/error.h"
+#include "base/to_size.h"
 
 namespace octavo {
 namespace {
 
-std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+std::size_t page_bytes() { return to_size(::sysconf(_SC_PAGESIZE)); }
 
 std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 

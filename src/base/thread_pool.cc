@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/cpu_info.h"
+#include "base/to_size.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -45,8 +46,8 @@ constexpr int kSpinsBeforeYield = 1 << 12;
 ThreadPool::ThreadPool(int num_threads)
     : num_threads_(std::max(1, num_threads)),
       oversubscribed_(num_threads_ > usable_cpus()),
-      shares_(static_cast<std::size_t>(num_threads_)) {
-  threads_.reserve(static_cast<std::size_t>(num_threads_ - 1));
+      shares_(to_size(num_threads_)) {
+  threads_.reserve(to_size(num_threads_ - 1));
   try {
     for (int worker = 1; worker < num_threads_; ++worker)
       threads_.emplace_back([this, worker] { worker_main(worker); });
@@ -99,7 +100,7 @@ void ThreadPool::run(const Region& region) {
 void ThreadPool::work(int worker) {
   const Region region = region_;
   for (std::size_t i = 0; i < shares_.size(); ++i) {
-    Share& share = shares_[(static_cast<std::size_t>(worker) + i) % shares_.size()];
+    Share& share = shares_[(to_size(worker) + i) % shares_.size()];
     for (;;) {
       const std::size_t piece = share.next_piece.fetch_add(1, std::memory_order_relaxed);
       if (piece >= share.end_piece) break;

@@ -10,6 +10,7 @@
 #include <ostream>
 
 #include "base/cpu_info.h"
+#include "base/to_size.h"
 #include "cli/bench_options.h"
 #include "cli/bench_plot.h"
 #include "cli/bench_report.h"
@@ -105,7 +106,7 @@ Result<bool> measure(std::span<const BenchCase> cases, const BenchOptions& optio
   report.load_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report.model = engine->info();
   OCTAVO_TRY(BenchRunner runner, BenchRunner::create(*engine, max_step_tokens, guard));
-  const std::size_t first_row = report.rows.size(), rounds = static_cast<std::size_t>(options.repeat);
+  const std::size_t first_row = report.rows.size(), rounds = to_size(options.repeat);
   for (const BenchCase& c : cases) report.rows.push_back({.c = c});
   ProgressBar bar(context.err, context.err_is_terminal, "measuring");
   for (std::size_t done = 0; done < cases.size() * (rounds + 1); ++done) {

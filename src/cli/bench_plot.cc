@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/to_size.h"
 #include "cli/parse.h"
 
 namespace octavo::cli {
@@ -45,8 +46,8 @@ Panel make_panel(const BenchReport& report, std::string_view test) {
   for (const BenchRow& row : report.rows)
     if (row.c.name() == test)
       for (std::size_t d = 0; d < kDimensions.size(); ++d) values[d].insert(kDimensions[d].of(row.c));
-  const auto x = static_cast<std::size_t>(
-      std::ranges::max_element(values, {}, [](const std::set<int>& s) { return s.size(); }) - values.begin());
+  const auto x =
+      to_size(std::ranges::max_element(values, {}, [](const std::set<int>& s) { return s.size(); }) - values.begin());
   Panel panel{.title = fmt::format("{}, tokens/s", test),
               .x_name = std::string(kDimensions[x].name),
               .curves = {},

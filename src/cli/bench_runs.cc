@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/to_size.h"
 #include "cli/generate.h"
 
 namespace octavo::cli {
@@ -63,7 +64,7 @@ Result<RandomTokens> RandomTokens::create(const Engine& engine) {
 
 std::vector<TokenId> RandomTokens::take(int count) {
   std::uniform_int_distribution<std::size_t> any(0, ordinary_.size() - 1);
-  std::vector<TokenId> tokens(static_cast<std::size_t>(count));
+  std::vector<TokenId> tokens(to_size(count));
   for (TokenId& token : tokens) token = ordinary_[any(random_)];
   return tokens;
 }
@@ -88,7 +89,7 @@ Result<std::optional<BenchRun>> BenchRunner::run(const BenchCase& c) {
 
 /// Requests of `own_tokens` tokens each, behind those that all share.
 Result<void> BenchRunner::submit(const BenchCase& c, int own_tokens, int max_tokens) {
-  sequences_.assign(static_cast<std::size_t>(c.batch), {});
+  sequences_.assign(to_size(c.batch), {});
   num_begun_ = num_ended_ = 0;
   failed_ = false;
   num_made_ = 0;
@@ -136,7 +137,7 @@ Work BenchRunner::prefill_work(const BenchCase& c, int first) const {
   std::vector<SequenceRows> step;
   int room = max_step_tokens_;
   for (int i = 0; i < c.batch; ++i) {
-    const int end = sequences_[static_cast<std::size_t>(i)].prompt;
+    const int end = sequences_[to_size(i)].prompt;
     for (int row = i == 0 ? first : std::max(first, c.shared), rows = 0; row < end; row += rows) {
       rows = std::min(room, end - row);
       step.push_back({.first_row = row, .num_rows = rows, .logits = row + rows == end});

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/to_size.h"
+
 namespace octavo::cli {
 namespace {
 
@@ -44,7 +46,7 @@ class MapLines {
       const ::ssize_t got = fd_ < 0 ? -1 : ::read(fd_, buffer_.data(), buffer_.size());
       if (got <= 0) return false;
       at_ = 0;
-      filled_ = static_cast<std::size_t>(got);
+      filled_ = to_size(got);
     }
     c = buffer_[at_++];
     return true;
@@ -72,7 +74,7 @@ void write_error(std::string_view text) {
   while (!text.empty()) {
     const ::ssize_t wrote = ::write(STDERR_FILENO, text.data(), text.size());
     if (wrote <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(wrote));
+    text.remove_prefix(to_size(wrote));
   }
 }
 

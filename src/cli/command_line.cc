@@ -4,6 +4,8 @@
 #include <iterator>
 #include <optional>
 
+#include "base/to_size.h"
+
 namespace octavo::cli {
 namespace {
 
@@ -101,7 +103,7 @@ bool Option::has_name(std::string_view name) const { return std::ranges::find(na
 
 void Command::group(std::string_view title) {
   const auto same = std::ranges::find(groups_, title, &Group::title);
-  group_ = static_cast<std::size_t>(same - groups_.begin());
+  group_ = to_size(same - groups_.begin());
   if (same == groups_.end()) groups_.push_back({.title = std::string(title)});
 }
 

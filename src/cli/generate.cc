@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/to_size.h"
 #include "cli/interrupt.h"
 
 namespace octavo::cli {
@@ -14,7 +15,7 @@ Result<void> check_not_failed(FinishReason finish) {
 Result<std::vector<Answer>> generate_choices(Engine& engine, Request request,
                                              const std::function<bool(std::size_t, std::string_view)>& on_text) {
   const std::uint32_t first_choice = request.first_choice;
-  std::vector<Answer> answers(static_cast<std::size_t>(std::max(request.num_choices, 1)));
+  std::vector<Answer> answers(to_size(std::max(request.num_choices, 1)));
   std::size_t num_left = answers.size();
   bool interrupted = false, output_closed = false;
   const InterruptGuard guard;

@@ -7,6 +7,8 @@
 #include <istream>
 #include <ostream>
 
+#include "base/to_size.h"
+
 namespace octavo::cli {
 namespace {
 
@@ -60,7 +62,7 @@ class EditLineReader final : public LineReader {
       return line;
     }
     line.kind = Line::Kind::kText;
-    line.text.assign(text, static_cast<std::size_t>(size));
+    line.text.assign(text, to_size(size));
     if (line.text.ends_with('\n')) line.text.pop_back();
     HistEvent event;
     if (!line.text.empty()) ::history(history_.get(), &event, H_ENTER, text);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <ostream>
 
+#include "base/to_size.h"
 #include "cli/commands.h"
 #include "cli/generate.h"
 #include "cli/npy.h"
@@ -43,7 +44,7 @@ std::vector<TokenLogprob> most_likely(std::span<const float> row) {
   std::vector<TokenId> order(row.size());
   std::iota(order.begin(), order.end(), 0);
   const std::size_t count = std::min(kTop, order.size());
-  const auto at = [&](TokenId id) { return row[static_cast<std::size_t>(id)]; };
+  const auto at = [&](TokenId id) { return row[to_size(id)]; };
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
                     [&](TokenId a, TokenId b) { return at(a) != at(b) ? at(a) > at(b) : a < b; });
   const double total = log_sum_exp(row);
@@ -66,7 +67,7 @@ struct Summary {
     if (position + 1 == ids.size()) {
       top = most_likely(row);
     } else {
-      nll_sum += log_sum_exp(row) - static_cast<double>(row[static_cast<std::size_t>(ids[position + 1])]);
+      nll_sum += log_sum_exp(row) - static_cast<double>(row[to_size(ids[position + 1])]);
     }
   }
   std::optional<double> mean_nll(std::size_t num_ids) const {
@@ -100,7 +101,7 @@ Result<int> logits(const LogitsOptions& options, Context& context) {
   EngineOptions engine_options = options.engine;
   engine_options.max_sequences = 1;
   OCTAVO_TRY(const auto engine, load_engine(std::move(engine_options), options.model, context));
-  const auto vocab_size = static_cast<std::size_t>(engine->info().vocab_size);
+  const auto vocab_size = to_size(engine->info().vocab_size);
   Request request;
   request.tokens = options.ids;
   request.max_tokens = -1;
@@ -108,7 +109,7 @@ Result<int> logits(const LogitsOptions& options, Context& context) {
   std::optional<NpyWriter> npy;
   request.on_prompt_logits = [&](int first_position, std::span<const float> rows) {
     for (std::size_t r = 0; r * vocab_size < rows.size(); ++r)
-      summary.add(options.ids, static_cast<std::size_t>(first_position) + r, rows.subspan(r * vocab_size, vocab_size));
+      summary.add(options.ids, to_size(first_position) + r, rows.subspan(r * vocab_size, vocab_size));
     if (npy) npy->append(rows);
   };
   FinishReason finish = FinishReason::kNone;

@@ -13,6 +13,7 @@
 
 #include "base/cpu_info.h"
 #include "base/thread_pool.h"
+#include "base/to_size.h"
 #include "cli/nearest.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
@@ -62,7 +63,7 @@ Result<std::string> read_all(std::istream& in, const std::string& name) {
   std::vector<char> piece(1 << 16);
   while (in) {
     in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
+    text.append(piece.data(), to_size(in.gcount()));
     if (text.size() > kMaxTextBytes) return fail("{}: found more than {} of text", name, format_bytes(kMaxTextBytes));
   }
   if (in.bad()) return fail("{}: cannot read: {}", name, std::strerror(errno));
@@ -107,7 +108,7 @@ std::string refuse_empty(const std::string& text) { return text.empty() ? "found
 
 Result<std::size_t> find_choice(const std::string& text, std::span<const std::string> words) {
   const auto found = std::ranges::find(words, text);
-  if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
+  if (found != words.end()) return to_size(found - words.begin());
   return fail("found '{}', expected one of {}{}", text, fmt::join(words, ", "), did_you_mean(text, words));
 }
 

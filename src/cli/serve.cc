@@ -8,6 +8,7 @@
 #include <csignal>
 #include <ostream>
 
+#include "base/to_size.h"
 #include "cli/commands.h"
 #include "cli/config_file.h"
 #include "cli/options.h"
@@ -50,10 +51,10 @@ Result<void> fill_in(ServeOptions& options) {
   options.engine.max_queued_tokens = options.max_queued_tokens;
   server::ServerOptions& server = options.server;
   server.port = static_cast<std::uint16_t>(options.port);
-  server.max_connections = static_cast<std::size_t>(options.max_connections);
+  server.max_connections = to_size(options.max_connections);
   options.engine.idle_release_s = std::chrono::duration<double>(options.idle_release).count();
-  server.max_connections_per_client = static_cast<std::size_t>(options.max_connections_per_address);
-  server.service.json.max_depth = static_cast<std::size_t>(options.max_json_depth);
+  server.max_connections_per_client = to_size(options.max_connections_per_address);
+  server.service.json.max_depth = to_size(options.max_json_depth);
   // Token ids in JSON take up to five times their text.
   server.service.json.max_memory_bytes =
       std::max(server.service.json.max_memory_bytes, 8 * server.limits.max_body_bytes);
@@ -136,9 +137,7 @@ Option* add_size(Command& app, std::string_view names, std::size_t& value, std::
       return fail("found '{}', expected {} to {}", text, format_bytes(low), format_bytes(high));
     return bytes;
   };
-  return add_parsed(
-      app, names, "SIZE", parse, [&value](std::uint64_t bytes) { value = static_cast<std::size_t>(bytes); },
-      description);
+  return add_parsed(app, names, "SIZE", parse, [&value](std::uint64_t bytes) { value = to_size(bytes); }, description);
 }
 
 /// For the check of an option: empty, or why its value is wrong.

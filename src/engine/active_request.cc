@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/to_size.h"
+
 namespace octavo {
 
 void Choice::begin(const ActiveRequest& request, int index) {
@@ -23,7 +25,7 @@ void Choice::begin(const ActiveRequest& request, int index) {
   sequence = std::move(begun);
   decoder.restart(request.last_token);
   stop_matcher.restart(request.stop);
-  top_logprobs.resize(static_cast<std::size_t>(request.num_top_logprobs));
+  top_logprobs.resize(to_size(request.num_top_logprobs));
   times = {};
   owes_last_event = false;
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/to_size.h"
 #include "engine/queue_ledger.h"
 #include "engine/sequence.h"
 #include "engine/stop_matcher.h"
@@ -38,9 +39,7 @@ struct ActiveRequest;
 struct Choice {
   using Clock = ChoiceTimes::Clock;
 
-  explicit Choice(const Tokenizer& tokenizer) : decoder(tokenizer) {
-    top_logprobs.reserve(static_cast<std::size_t>(kMaxTopLogprobs));
-  }
+  explicit Choice(const Tokenizer& tokenizer) : decoder(tokenizer) { top_logprobs.reserve(to_size(kMaxTopLogprobs)); }
   /// Becomes an answer to the request, in the memory that it has. It gets a sequence in the KV cache from its caller.
   void begin(const ActiveRequest& request, int index);
 

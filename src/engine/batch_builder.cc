@@ -1,19 +1,20 @@
 #include "engine/batch_builder.h"
 
 #include "base/error.h"
+#include "base/to_size.h"
 
 namespace octavo {
 
 BatchBuilder::BatchBuilder(const PagedKvCache& kv, const Scheduler::Limits& limits) : kv_(kv) {
-  const auto rows = static_cast<std::size_t>(limits.max_step_tokens);
-  const auto sequences = static_cast<std::size_t>(limits.max_sequences);
+  const auto rows = to_size(limits.max_step_tokens);
+  const auto sequences = to_size(limits.max_sequences);
   batch_.tokens.reserve(rows);
   batch_.positions.reserve(rows);
   batch_.logit_rows.reserve(rows);
   logit_rows_.reserve(rows);
   batch_.seq_begin.reserve(sequences + 1);
   batch_.kv_len.reserve(sequences);
-  batch_.groups.resize(static_cast<std::size_t>(kv.num_groups()));
+  batch_.groups.resize(to_size(kv.num_groups()));
   batch_.copies.reserve(sequences * batch_.groups.size());
   for (Batch::Group& group : batch_.groups) group.block_begin.reserve(sequences + 1);
 }
@@ -44,7 +45,7 @@ void BatchBuilder::add_rows(int planned, const Sequence& sequence, int num_token
       batch_.logit_rows.push_back(batch_.num_rows());
       logit_rows_.push_back({.planned = planned, .position = position, .draws = draws});
     }
-    batch_.tokens.push_back(sequence.tokens[static_cast<std::size_t>(position)]);
+    batch_.tokens.push_back(sequence.tokens[to_size(position)]);
     batch_.positions.push_back(position);
   }
   batch_.seq_begin.push_back(batch_.num_rows());
@@ -52,7 +53,7 @@ void BatchBuilder::add_rows(int planned, const Sequence& sequence, int num_token
 }
 
 void BatchBuilder::add_tables(const Sequence& sequence, int kv_len) {
-  const auto num_blocks = static_cast<std::size_t>((kv_len - 1) / kv_.block_size() + 1);
+  const auto num_blocks = to_size((kv_len - 1) / kv_.block_size() + 1);
   for (std::size_t g = 0; g < batch_.groups.size(); ++g) {
     Batch::Group& group = batch_.groups[g];
     const std::span<const BlockId> blocks = kv_.table(sequence.kv, static_cast<int>(g)).block_ids();

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "engine/engine_impl.h"
 
 namespace octavo {
@@ -26,7 +27,7 @@ constexpr std::array kProbes = {Probe{1, 0},     Probe{16, 0}, Probe{16, 0, 16},
 void EngineImpl::calibrate() {
   const int context = std::min(parts_.info.max_context, static_cast<int>(kv().max_sequence_tokens()));
   Sequence sequence;
-  sequence.tokens.assign(static_cast<std::size_t>(context), 0);
+  sequence.tokens.assign(to_size(context), 0);
   sequence.prompt_tokens = context;
   const Clock::time_point begin = Clock::now();
   bool is_warm = false;
@@ -53,7 +54,7 @@ double EngineImpl::time_step(Sequence& sequence, int depth, int rows) {
   double ms = 0;
   if (reserved) {
     const ScheduledSequence planned{.sequence = &sequence, .num_tokens = rows};
-    sequence.tokens.resize(static_cast<std::size_t>(depth + rows));
+    sequence.tokens.resize(to_size(depth + rows));
     builder_.build({&planned, 1}, {});
     const Clock::time_point start = Clock::now();
     {

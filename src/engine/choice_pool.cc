@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "base/to_size.h"
+
 namespace octavo {
 namespace {
 
@@ -16,7 +18,7 @@ std::size_t room_of(const std::unique_ptr<Choice>& choice) {
 
 std::unique_ptr<Choice> ChoicePool::take(const ActiveRequest& request, int choice, int block_size) {
   const std::vector<TokenId>& prompt = request.prompt.tokens;
-  const std::size_t room = std::bit_ceil(prompt.size() + static_cast<std::size_t>(request.max_generated));
+  const std::size_t room = std::bit_ceil(prompt.size() + to_size(request.max_generated));
   std::unique_ptr<Choice> taken;
   const auto found = std::ranges::find(spares_, room, room_of);
   if (found != spares_.end()) {
@@ -27,7 +29,7 @@ std::unique_ptr<Choice> ChoicePool::take(const ActiveRequest& request, int choic
     taken = std::make_unique<Choice>(tokenizer_);
   }
   taken->sequence.tokens.reserve(room);
-  taken->sequence.chain.reserve(room / static_cast<std::size_t>(block_size) + 1);
+  taken->sequence.chain.reserve(room / to_size(block_size) + 1);
   taken->begin(request, choice);
   return taken;
 }

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "base/to_size.h"
 #include "engine/cost_model.h"
 #include "engine/sequence.h"
 
@@ -19,7 +20,7 @@ namespace octavo {
 
 class DecodeTurns {
  public:
-  explicit DecodeTurns(int max_sequences) { rows_.reserve(static_cast<std::size_t>(max_sequences)); }
+  explicit DecodeTurns(int max_sequences) { rows_.reserve(to_size(max_sequences)); }
 
   /// Sets Sequence::passed_in_step = `step` in those of `running` that decode and wait in this step. `budget_ms`: of
   /// the whole step, in which `work` is planned already.

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "engine/engine_impl.h"
 
 namespace octavo {
@@ -157,8 +158,7 @@ void EngineImpl::attribute_time(std::span<const ScheduledSequence> plan, Clock::
     ActiveRequest* request = find(sequence->id);
     if (request == nullptr) continue;  // cancelled by a callback of this step
     const bool is_prompt = sequence == &request->prompt;
-    ChoiceTimes& times =
-        is_prompt ? request->times : request->choices[static_cast<std::size_t>(sequence->choice)]->times;
+    ChoiceTimes& times = is_prompt ? request->times : request->choices[to_size(sequence->choice)]->times;
     const Clock::time_point begin = std::max(last_mark_ + idle, request->submitted);
     if (!times.first_step) times.first_step = begin;
     (chunk.size() > 0 ? times.in_prefill : times.in_decode) += now - begin;

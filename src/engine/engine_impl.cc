@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/to_size.h"
 
 namespace octavo {
 
@@ -32,7 +33,7 @@ EngineImpl::EngineImpl(EngineParts parts)
     if (parts_.tokenizer->is_end_of_generation(token)) end_tokens_.push_back(token);
   }
   for (int i = 0; i < parts_.threads->num_threads(); ++i) scratches_.emplace_back(parts_.runner->vocab_size());
-  draws_.reserve(static_cast<std::size_t>(scheduler_.limits().max_sequences));
+  draws_.reserve(to_size(scheduler_.limits().max_sequences));
 }
 
 bool EngineImpl::advance() {
@@ -90,13 +91,13 @@ void EngineImpl::plan_draws(std::span<const ScheduledSequence> plan) {
   const std::span<const LogitRow> rows = builder_.logit_rows();
   for (std::size_t row = 0; row < rows.size(); ++row) {
     if (!rows[row].draws) continue;
-    Sequence& sequence = *plan[static_cast<std::size_t>(rows[row].planned)].sequence;
+    Sequence& sequence = *plan[to_size(rows[row].planned)].sequence;
     ActiveRequest& request = *find(sequence.id);
     const auto draw = [&](Choice* choice) {
       draws_.push_back({.row = row, .request = &request, .choice = choice, .token = {}});
     };
     if (&sequence != &request.prompt) {
-      draw(request.choices[static_cast<std::size_t>(sequence.choice)].get());
+      draw(request.choices[to_size(sequence.choice)].get());
     } else if (begin_choices(request)) {
       for (const std::unique_ptr<Choice>& choice : request.choices) draw(choice.get());
     } else {
@@ -119,7 +120,7 @@ void EngineImpl::read_logits(std::span<const ScheduledSequence> plan) {
 }
 
 void EngineImpl::sample_rows(std::size_t first_row, std::size_t num_rows, std::span<const float> logits) {
-  const auto vocab_size = static_cast<std::size_t>(parts_.runner->vocab_size());
+  const auto vocab_size = to_size(parts_.runner->vocab_size());
   const auto begin = std::ranges::lower_bound(draws_, first_row, {}, &Draw::row);
   const auto end = std::ranges::lower_bound(draws_, first_row + num_rows, {}, &Draw::row);
   const std::span<Draw> draws(begin, end);
@@ -130,18 +131,18 @@ void EngineImpl::sample_rows(std::size_t first_row, std::size_t num_rows, std::s
       const DrawKey key{.seed = params.seed,
                         .choice = draw.request->choice_index(*draw.choice),
                         .position = static_cast<std::uint32_t>(draw.choice->sequence.num_tokens())};
-      draw.token = sample(logits.subspan((draw.row - first_row) * vocab_size, vocab_size), num_drawable_, params, key,
-                          scratches_[static_cast<std::size_t>(worker)], draw.request->draw_context(*draw.choice),
-                          draw.choice->top_logprobs);
+      draw.token =
+          sample(logits.subspan((draw.row - first_row) * vocab_size, vocab_size), num_drawable_, params, key,
+                 scratches_[to_size(worker)], draw.request->draw_context(*draw.choice), draw.choice->top_logprobs);
     }
   });
 }
 
 void EngineImpl::deliver_prompt_logits(std::span<const ScheduledSequence> plan, std::span<const LogitRow> rows,
                                        std::span<const float> logits) {
-  const auto vocab_size = static_cast<std::size_t>(parts_.runner->vocab_size());
+  const auto vocab_size = to_size(parts_.runner->vocab_size());
   for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
-    Sequence& sequence = *plan[static_cast<std::size_t>(rows[begin].planned)].sequence;
+    Sequence& sequence = *plan[to_size(rows[begin].planned)].sequence;
     while (end < rows.size() && rows[end].planned == rows[begin].planned) ++end;
     const int first = rows[begin].position;
     const int last = std::min(rows[end - 1].position, sequence.prompt_tokens - 1);
@@ -149,8 +150,7 @@ void EngineImpl::deliver_prompt_logits(std::span<const ScheduledSequence> plan, 
     ActiveRequest* request = find(sequence.id);
     if (request == nullptr) continue;  // cancelled by a callback of this step
     sequence.prompt_logits_from = last + 1;
-    request->on_prompt_logits(
-        first, logits.subspan(begin * vocab_size, static_cast<std::size_t>(last - first + 1) * vocab_size));
+    request->on_prompt_logits(first, logits.subspan(begin * vocab_size, to_size(last - first + 1) * vocab_size));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/to_size.h"
 #include "model/cpu_runner.h"
 
 namespace octavo {
@@ -18,7 +19,7 @@ MatrixWork matrices_of_layers(const ModelConfig& config, const Weights& weights,
   const int last = config.last_layer_with_state();
   MatrixWork work;
   for (int i = 0; i < config.num_layers(); ++i)
-    visit_matrices(weights.layers[static_cast<std::size_t>(i)], [&](const WeightMatrix& matrix, bool of_state) {
+    visit_matrices(weights.layers[to_size(i)], [&](const WeightMatrix& matrix, bool of_state) {
       const bool of_all = i < last || (i == last && of_state);
       if (of_all == all_rows) add(matrix, work);
     });

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/to_size.h"
+
 namespace octavo {
 
 void OwnerShares::add(Sequence& sequence, std::size_t seats) {
@@ -73,7 +75,7 @@ Result<void> OwnerShares::check_integrity(std::size_t num_sequences) const {
     const auto found = std::ranges::count_if(sequences_, is_of_owner);
     if (found != share.num_sequences || found == 0)
       return fail("owners: found {} sequences of '{}', it counts {}", found, owner, share.num_sequences);
-    counted += static_cast<std::size_t>(found);
+    counted += to_size(found);
   }
   if (counted != num_sequences) return fail("owners: {} of {} sequences have one", counted, num_sequences);
   return {};

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/error.h"
+#include "base/to_size.h"
 
 namespace octavo {
 
@@ -28,14 +29,14 @@ Scheduler::Scheduler(const Limits& limits, PagedKvCache& kv, const CostModel* co
   // Every running sequence can then have a row in every step, so decodes cannot starve one another.
   limits_.max_sequences = std::min(limits.max_sequences, limits.max_step_tokens);
   prefill_config_ = PrefillConfig(limits.max_step_tokens).with_priority(limits.policy);
-  const auto seats = static_cast<std::size_t>(limits_.max_sequences);
-  const auto groups = static_cast<std::size_t>(kv.num_groups());
+  const auto seats = to_size(limits_.max_sequences);
+  const auto groups = to_size(kv.num_groups());
   running_.reserve(seats);
   newly_admitted_.reserve(2 * seats + 1);  // could_have_seats() lets no more begin in a step
   prompts_.reserve(seats);
   plan_.reserve(seats);
   copies_.reserve(seats * groups);
-  claims_.reserve(seats + static_cast<std::size_t>(limits.max_step_tokens));
+  claims_.reserve(seats + to_size(limits.max_step_tokens));
   promised_.resize(groups);
   needed_.resize(groups);
   missing_.resize(groups);
@@ -51,7 +52,7 @@ void Scheduler::add(Sequence& sequence) {
   OCTAVO_CHECK(!kv_.hasher() || static_cast<int>(sequence.chain.size()) == sequence.num_tokens() / kv_.block_size(),
                "{} hashes of {} tokens", sequence.chain.size(), sequence.num_tokens());
   // A preempted sequence goes back here within a step, so there is always room for all.
-  const auto all = static_cast<std::size_t>(seats_known_ + sequence.seats());
+  const auto all = to_size(seats_known_ + sequence.seats());
   if (waiting_.capacity() < all) waiting_.reserve(2 * all);
   const std::int64_t head_start = std::int64_t{sequence.priority} * kStepsPerPriority;
   sequence.own_rank = {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "engine/scheduler.h"
 
 namespace octavo {
@@ -61,7 +62,7 @@ bool Scheduler::start(Sequence& sequence) {
     }
     failed_ = &sequence;
     failed_publications_ = publications_;
-    for (int group = 0; group < kv_.num_groups(); ++group) failed_room_[static_cast<std::size_t>(group)] = room(group);
+    for (int group = 0; group < kv_.num_groups(); ++group) failed_room_[to_size(group)] = room(group);
     return false;
   }
   if (is_holding) --num_holding_;
@@ -74,7 +75,7 @@ bool Scheduler::start(Sequence& sequence) {
 bool Scheduler::failed_before(const Sequence& sequence) const {
   if (failed_ != &sequence || failed_publications_ != publications_ || running_.empty() || is_urgent()) return false;
   for (int group = 0; group < kv_.num_groups(); ++group)
-    if (room(group) > failed_room_[static_cast<std::size_t>(group)]) return false;
+    if (room(group) > failed_room_[to_size(group)]) return false;
   return true;
 }
 
@@ -86,7 +87,7 @@ bool Scheduler::has_room_to_start(const Sequence& sequence) {
   for (int group = 0; group < kv_.num_groups(); ++group) {
     const BlockTable& table = kv_.table(sequence.kv, group);
     const int most = kv_.pool(group).total_count() - (table.num_blocks() - table.first_held());
-    needed_[static_cast<std::size_t>(group)] = std::min(promised_to(sequence, group) + spare, most);
+    needed_[to_size(group)] = std::min(promised_to(sequence, group) + spare, most);
   }
   return make_room(sequence, true);
 }

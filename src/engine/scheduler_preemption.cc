@@ -2,12 +2,13 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "engine/scheduler.h"
 
 namespace octavo {
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
+std::size_t at(int index) { return to_size(index); }
 
 bool is_running(const Sequence& sequence) { return sequence.state == Sequence::State::kRunning; }
 

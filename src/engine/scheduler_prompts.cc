@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "engine/scheduler.h"
 
 namespace octavo {
@@ -12,7 +13,7 @@ void Scheduler::attach_published() {
   const int block_size = kv_.block_size();
   for (Sequence* sequence : running_) {
     if (!sequence->in_prefill() || sequence->publications_seen == publications_) continue;
-    const auto next = static_cast<std::size_t>(sequence->num_computed / block_size);
+    const auto next = to_size(sequence->num_computed / block_size);
     if (next >= sequence->chain.size() || !kv_.is_published(sequence->chain.hashes()[next])) continue;
     const int attached = extend_prefix(*sequence);
     if (attached == 0) continue;
@@ -44,7 +45,7 @@ void Scheduler::claim_begun_blocks() {
   const int block_size = kv_.block_size();
   for (Sequence* sequence : prompts_) {
     sequence->priority_in_step = sequence->priority;
-    const auto next = static_cast<std::size_t>(sequence->num_computed / block_size);
+    const auto next = to_size(sequence->num_computed / block_size);
     if (sequence->num_computed % block_size == 0 || next >= sequence->chain.size()) continue;
     claims_.push_back({.block = sequence->chain.hashes()[next], .owner = sequence});
   }
@@ -60,18 +61,17 @@ Sequence* Scheduler::owner_of_next_block(const Sequence& sequence) const {
   const int block_size = kv_.block_size();
   const int next = sequence.num_computed / block_size;
   const bool attaches = sequence.may_use_cache() && sequence.num_computed % block_size == 0 &&
-                        static_cast<std::size_t>(next) < sequence.chain.size() &&
-                        (next + 1) * block_size < sequence.num_tokens();
+                        to_size(next) < sequence.chain.size() && (next + 1) * block_size < sequence.num_tokens();
   if (!attaches) return nullptr;
-  const auto claim = std::ranges::find(claims_, sequence.chain.hashes()[static_cast<std::size_t>(next)], &Claim::block);
+  const auto claim = std::ranges::find(claims_, sequence.chain.hashes()[to_size(next)], &Claim::block);
   return claim == claims_.end() || claim->owner == &sequence ? nullptr : claim->owner;
 }
 
 /// The full blocks of its tokens up to `end`.
 void Scheduler::claim(Sequence& sequence, int end) {
   const int block_size = kv_.block_size();
-  const auto last = std::min(static_cast<std::size_t>((end + block_size - 1) / block_size), sequence.chain.size());
-  for (auto i = static_cast<std::size_t>(sequence.num_computed / block_size); i < last; ++i)
+  const auto last = std::min(to_size((end + block_size - 1) / block_size), sequence.chain.size());
+  for (auto i = to_size(sequence.num_computed / block_size); i < last; ++i)
     claims_.push_back({.block = sequence.chain.hashes()[i], .owner = &sequence});
 }
 

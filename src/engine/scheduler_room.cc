@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "engine/scheduler.h"
 
 namespace octavo {
@@ -15,7 +16,7 @@ std::int64_t blocks_touched(std::int64_t num_positions, std::int64_t block_size)
 }  // namespace
 
 int num_held_alone(const BlockTable& table, const BlockPool& pool) {
-  const std::span<const BlockId> held = table.block_ids().subspan(static_cast<std::size_t>(table.first_held()));
+  const std::span<const BlockId> held = table.block_ids().subspan(to_size(table.first_held()));
   return static_cast<int>(std::ranges::count_if(held, [&](BlockId id) { return pool.references(id) == 1; }));
 }
 
@@ -38,7 +39,7 @@ int Scheduler::promised_to(const Sequence& sequence, int group) const {
 
 void Scheduler::add_promises(const Sequence& sequence, int sign) {
   for (int group = 0; group < kv_.num_groups(); ++group) {
-    promised_[static_cast<std::size_t>(group)] += sign * promised_to(sequence, group);
+    promised_[to_size(group)] += sign * promised_to(sequence, group);
   }
 }
 
@@ -50,21 +51,19 @@ void Scheduler::count_promises() {
 }
 
 /// Free blocks that are promised to nobody.
-int Scheduler::room(int group) const {
-  return std::max(0, kv_.pool(group).free_count() - promised_[static_cast<std::size_t>(group)]);
-}
+int Scheduler::room(int group) const { return std::max(0, kv_.pool(group).free_count() - promised_[to_size(group)]); }
 
 /// For `needed_`.
 bool Scheduler::has_room() const {
   for (int group = 0; group < kv_.num_groups(); ++group)
-    if (needed_[static_cast<std::size_t>(group)] > room(group)) return false;
+    if (needed_[to_size(group)] > room(group)) return false;
   return true;
 }
 
 /// `needed_`: what a sequence takes to compute its tokens up to `end`.
 void Scheduler::need_blocks(const Sequence& sequence, int end) {
   for (int group = 0; group < kv_.num_groups(); ++group)
-    needed_[static_cast<std::size_t>(group)] = kv_.blocks_needed(sequence.kv, group, sequence.num_computed, end);
+    needed_[to_size(group)] = kv_.blocks_needed(sequence.kv, group, sequence.num_computed, end);
 }
 
 Result<void> Scheduler::check_integrity() const {
@@ -93,7 +92,7 @@ int Scheduler::rows_that_fit(const Sequence& sequence) const {
   const int first = sequence.num_computed, block_size = kv_.block_size();
   int end = first + std::min(sequence.num_uncomputed(), tokens_left_);
   for (int group = 0; group < kv_.num_groups(); ++group) {
-    const int of_others = promised_[static_cast<std::size_t>(group)] - promised_to(sequence, group);
+    const int of_others = promised_[to_size(group)] - promised_to(sequence, group);
     const int available = std::max(0, kv_.pool(group).free_count() - of_others);
     while (end > first) {
       const int excess = kv_.blocks_needed(sequence.kv, group, first, end) - available;

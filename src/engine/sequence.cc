@@ -1,11 +1,13 @@
 #include "engine/sequence.h"
 
+#include "base/to_size.h"
+
 namespace octavo {
 
 void Sequence::hash_blocks(const BlockHasher& hasher, int block_size) {
   if (!hasher) return;
   chain = BlockChain(hasher, cache_domain);
-  chain.reserve(tokens.size() / static_cast<std::size_t>(block_size));
+  chain.reserve(tokens.size() / to_size(block_size));
   chain.extend(hasher, block_size, tokens);
 }
 

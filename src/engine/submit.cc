@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "engine/engine_impl.h"
 
 namespace octavo {
@@ -63,7 +64,7 @@ Result<void> check_tokens(std::string_view field, std::span<const TokenId> token
 }
 
 Result<void> check_logit_bias(std::span<const std::pair<TokenId, float>> bias, int vocab_size) {
-  if (bias.size() > static_cast<std::size_t>(vocab_size)) {
+  if (bias.size() > to_size(vocab_size)) {
     return fail("logit_bias: found {} entries, expected at most one a token: {}", bias.size(), vocab_size);
   }
   for (const auto& [token, value] : bias) {
@@ -81,7 +82,7 @@ Result<int> EngineImpl::check_request(const Request& request) const {
   const int context = parts_.info.max_context;
   const bool generates = request.max_tokens != -1;
   if (request.tokens.empty()) return fail("tokens: found none, expected at least one");
-  const std::size_t longest = static_cast<std::size_t>(generates ? context - 1 : context);
+  const std::size_t longest = to_size(generates ? context - 1 : context);
   if (request.tokens.size() > longest) {
     return fail_as(ErrorKind::kContextOverflow,
                    "tokens: found a prompt of {} tokens, expected at most {}: the context "
@@ -176,7 +177,7 @@ std::unique_ptr<ActiveRequest> EngineImpl::make_active(RequestId id, Request req
   active->num_top_logprobs = request.top_logprobs;
   if (request.tokens.back() < parts_.tokenizer->vocab_size())  // not a row of the model's padding
     active->last_token = request.tokens.back();
-  active->choices.resize(static_cast<std::size_t>(request.num_choices));
+  active->choices.resize(to_size(request.num_choices));
   active->num_active = request.num_choices;
   Sequence& prompt = active->prompt;
   prompt.id = id;
@@ -196,9 +197,7 @@ std::unique_ptr<ActiveRequest> EngineImpl::make_active(RequestId id, Request req
 }
 
 /// In the table of a sequence of that many tokens, in each group.
-std::size_t EngineImpl::table_blocks(int num_tokens) const {
-  return static_cast<std::size_t>(num_tokens / kv().block_size() + 1);
-}
+std::size_t EngineImpl::table_blocks(int num_tokens) const { return to_size(num_tokens / kv().block_size() + 1); }
 
 /// False, and the request stays with the caller, if there is no memory for it.
 bool EngineImpl::take_in(std::unique_ptr<ActiveRequest>& request) {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "gguf/file_head.h"
 #include "gguf/gguf_parser.h"
 #include "gguf/text.h"
@@ -48,7 +49,7 @@ std::optional<T> as_integer(const GgufValue& value) {
 }  // namespace
 
 std::string_view gguf_type_name(GgufType type) {
-  const auto index = static_cast<std::size_t>(type);
+  const auto index = to_size(type);
   return index < kTypeNames.size() ? kTypeNames[index] : "unknown";
 }
 

@@ -8,6 +8,7 @@
 #include "base/cpu_info.h"
 #include "base/error.h"
 #include "base/thread_pool.h"
+#include "base/to_size.h"
 #include "kernels/dispatch.h"
 #include "kv/attention_plan.h"
 #include "kv/kv_storage.h"
@@ -21,7 +22,7 @@ constexpr int kMaxPositions = std::numeric_limits<int>::max() - 2 * kTileTokens 
 /// What a call is about, checked against the lengths that it gave.
 struct Dims {
   int num_heads, num_kv_heads, head_dim;
-  std::size_t row_floats() const { return static_cast<std::size_t>(num_heads) * static_cast<std::size_t>(head_dim); }
+  std::size_t row_floats() const { return to_size(num_heads) * to_size(head_dim); }
 };
 
 Result<Dims> check_shape(const AttentionOptions& options, int num_kv_heads, int head_dim, std::size_t num_rows,
@@ -109,7 +110,7 @@ struct BatchedAttention::Impl {
     AttentionPlan& attention = plan_for(dims, num_rows);
     attention.build(sequences, window, kv.block_size);
     const ThreadPool::Step step(pool);
-    attention.run(kv, kernels.attention[static_cast<std::size_t>(type)], kernels.merge_tiles, pool);
+    attention.run(kv, kernels.attention[to_size(type)], kernels.merge_tiles, pool);
     bytes_loaded += attention.kv_bytes_loaded(kv);
   }
 
@@ -155,7 +156,7 @@ Result<void> BatchedAttention::chunk(const PagedKvCache& cache, int layer, std::
                                      std::span<float> out) {
   if (layer < 0 || layer >= cache.num_layers()) return fail("{}", describe(LayerOutOfRange{layer, cache.num_layers()}));
   std::size_t num_rows = 0;
-  for (const ChunkRows& slot : slots) num_rows += static_cast<std::size_t>(std::max(0, slot.num_rows));
+  for (const ChunkRows& slot : slots) num_rows += to_size(std::max(0, slot.num_rows));
   OCTAVO_TRY(const Dims dims,
              check_shape(options, cache.num_kv_heads(), cache.head_dim(), num_rows, queries.size(), out.size()));
   const int g = cache.group_of_layer(layer);
@@ -172,7 +173,7 @@ Result<void> BatchedAttention::chunk(const PagedKvCache& cache, int layer, std::
   std::size_t first_float = 0;
   for (std::size_t s = 0; s < slots.size(); ++s) {
     impl_->add(cache.table(slots[s].id, g).block_ids(), first_float, out.data(), lengths[s], slots[s].num_rows);
-    first_float += static_cast<std::size_t>(slots[s].num_rows) * dims.row_floats();
+    first_float += to_size(slots[s].num_rows) * dims.row_floats();
   }
   const auto index = static_cast<int>(std::ranges::find(group.layers, layer) - group.layers.begin());
   impl_->run(dims, num_rows, cache.storage().layer(g, index), cache.type(), window);
@@ -181,12 +182,12 @@ Result<void> BatchedAttention::chunk(const PagedKvCache& cache, int layer, std::
 
 Result<void> BatchedAttention::decode(const ContiguousKvCache& cache, std::span<const float> queries,
                                       const AttentionOptions& options, std::span<float> out) {
-  const auto num_rows = static_cast<std::size_t>(cache.batch_size());
+  const auto num_rows = to_size(cache.batch_size());
   OCTAVO_TRY(const Dims dims,
              check_shape(options, cache.num_kv_heads(), cache.head_dim(), num_rows, queries.size(), out.size()));
   impl_->batch_rows.clear();
   for (int row = 0; row < cache.batch_size(); ++row) {
-    OCTAVO_TRY_VOID(check_length(static_cast<std::size_t>(row), cache.length(row), 1, options));
+    OCTAVO_TRY_VOID(check_length(to_size(row), cache.length(row), 1, options));
     impl_->batch_rows.push_back(row);
   }
   impl_->begin(queries, options.scale, out);
@@ -199,14 +200,14 @@ Result<void> BatchedAttention::decode(const ContiguousKvCache& cache, std::span<
 
 Result<void> BatchedAttention::decode(const BatchedKvView& view, std::span<const float> queries,
                                       const AttentionOptions& options, std::span<float> out) {
-  const auto num_slots = static_cast<std::size_t>(view.slot_count());
+  const auto num_slots = to_size(view.slot_count());
   OCTAVO_TRY(const Dims dims,
              check_shape(options, view.num_kv_heads(), view.head_dim(), num_slots, queries.size(), out.size()));
-  const std::size_t token = static_cast<std::size_t>(dims.num_kv_heads) * static_cast<std::size_t>(dims.head_dim);
+  const std::size_t token = to_size(dims.num_kv_heads) * to_size(dims.head_dim);
   for (std::size_t s = 0; s < num_slots; ++s) {
     const int position = view.position(static_cast<int>(s));
     OCTAVO_TRY_VOID(check_length(s, position, 1, options));
-    const std::size_t needed = static_cast<std::size_t>(position) * token;
+    const std::size_t needed = to_size(position) * token;
     const KvSlot given = view.given(static_cast<int>(s));
     if (given.keys.size() < needed)
       return fail("slot {}: found {} floats of keys, expected {}", s, given.keys.size(), needed);
@@ -223,10 +224,10 @@ Result<void> BatchedAttention::decode(const BatchedKvView& view, std::span<const
     const auto* values = reinterpret_cast<const std::uint8_t*>(slot.values.data());
     const KvLayer layer{.data = const_cast<std::uint8_t*>(keys),  // attention only reads
                         .block_bytes = slot.keys.size_bytes(),
-                        .head_bytes = static_cast<std::size_t>(dims.head_dim) * sizeof(float),
+                        .head_bytes = to_size(dims.head_dim) * sizeof(float),
                         .v_offset = static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(values) -
                                                                 reinterpret_cast<std::uintptr_t>(keys)),
-                        .token_bytes = 2 * static_cast<std::size_t>(dims.head_dim) * sizeof(float),
+                        .token_bytes = 2 * to_size(dims.head_dim) * sizeof(float),
                         .k_order = KOrder::kTokenMajor,
                         .block_size = slot.position,
                         .num_kv_heads = dims.num_kv_heads,
@@ -253,9 +254,8 @@ void BatchedKvView::add_owned(std::vector<float> keys, std::vector<float> values
 }
 
 KvSlot BatchedKvView::kv_for_slot(int slot) const {
-  const KvSlot& given = slots_[static_cast<std::size_t>(slot)];
-  const std::size_t floats = static_cast<std::size_t>(given.position) * static_cast<std::size_t>(num_kv_heads_) *
-                             static_cast<std::size_t>(head_dim_);
+  const KvSlot& given = slots_[to_size(slot)];
+  const std::size_t floats = to_size(given.position) * to_size(num_kv_heads_) * to_size(head_dim_);
   return {.keys = given.keys.first(std::min(floats, given.keys.size())),
           .values = given.values.first(std::min(floats, given.values.size())),
           .position = given.position};

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "octavo/kv/types.h"
 
 namespace octavo {
@@ -29,15 +30,14 @@ AttentionPlan::AttentionPlan(const Shape& shape, int num_threads)
       group_(shape.num_heads / shape.num_kv_heads),
       state_floats_(shape.head_dim + 2),
       num_threads_(num_threads),
-      shares_(static_cast<std::size_t>(num_threads) + 1) {
+      shares_(to_size(num_threads) + 1) {
   OCTAVO_CHECK(shape.head_dim <= kMaxHeadDim && shape.num_heads % shape.num_kv_heads == 0,
                "{} dimensions, {} / {} heads", shape.head_dim, shape.num_heads, shape.num_kv_heads);
-  const auto one_tile = static_cast<std::size_t>(shape.max_rows) * static_cast<std::size_t>(shape.num_heads) *
-                        static_cast<std::size_t>(state_floats_);
+  const auto one_tile = to_size(shape.max_rows) * to_size(shape.num_heads) * to_size(state_floats_);
   partials_ = AlignedBuffer<float>(std::max(one_tile, kRoundFloats));
   states_ = AlignedBuffer<float>(one_tile);
-  scratch_ = AlignedBuffer<float>(thread_floats() * static_cast<std::size_t>(num_threads));
-  queries_.reserve(static_cast<std::size_t>(shape.max_rows * group_));
+  scratch_ = AlignedBuffer<float>(thread_floats() * to_size(num_threads));
+  queries_.reserve(to_size(shape.max_rows * group_));
 }
 
 void AttentionPlan::build(std::span<const AttentionSequence> sequences, int window, int block_size) {
@@ -58,7 +58,7 @@ void AttentionPlan::build(std::span<const AttentionSequence> sequences, int wind
   }
   num_tile_queries_ = static_cast<int>(queries_.size());
   add_tile_units();
-  const auto tile_floats = static_cast<std::size_t>(num_tile_queries_ * shape_.num_kv_heads * state_floats_);
+  const auto tile_floats = to_size(num_tile_queries_ * shape_.num_kv_heads * state_floats_);
   tiles_per_round_ = seqs_.empty() ? 1 : static_cast<int>(partials_.size() / tile_floats);
   OCTAVO_CHECK(tiles_per_round_ >= 1, "{} queries", num_tile_queries_);
   num_rounds_ = std::max(1, (end_tile_ - first_tile_ + tiles_per_round_ - 1) / tiles_per_round_);
@@ -109,8 +109,8 @@ void AttentionPlan::add_direct_units(const AttentionSequence& s, int window) {
     units_.push_back({.blocks = s.blocks.data(),
                       .first_query = first,
                       .num_queries = count,
-                      .begin = queries_[static_cast<std::size_t>(first)].begin,
-                      .end = queries_[static_cast<std::size_t>(first + count - 1)].end,
+                      .begin = queries_[to_size(first)].begin,
+                      .end = queries_[to_size(first + count - 1)].end,
                       .cut = Cut::kHeads});
   }
 }
@@ -154,7 +154,7 @@ void AttentionPlan::sort_sequences(int window, int block_size) {
 
 // All of them have a block at entry `common`.
 void AttentionPlan::sort_by_blocks(std::span<Seq> seqs, int common, int window, int block_size) {
-  const auto behind = [&](const Seq& seq) { return seq.given->blocks.subspan(static_cast<std::size_t>(common)); };
+  const auto behind = [&](const Seq& seq) { return seq.given->blocks.subspan(to_size(common)); };
   std::ranges::sort(
       seqs, [&](const Seq& a, const Seq& b) { return std::ranges::lexicographical_compare(behind(a), behind(b)); });
   for (std::size_t i = 0; i < seqs.size(); ++i) {
@@ -166,7 +166,7 @@ void AttentionPlan::sort_by_blocks(std::span<Seq> seqs, int common, int window, 
     const std::span<const std::int32_t> before = seqs[i - 1].given->blocks, blocks = seq.given->blocks;
     const auto equal = std::ranges::mismatch(behind(seqs[i - 1]), behind(seq)).in2 - behind(seq).begin();
     if (equal == 0) continue;
-    auto first = static_cast<std::size_t>(common);
+    auto first = to_size(common);
     while (first > 0 && blocks[first - 1] == before[first - 1] && blocks[first - 1] != kNoBlock) --first;
     seq.shared_begin = tiles_up_to(static_cast<int>(first) * block_size);
     seq.shared_end = static_cast<int>((common + equal) * block_size / kTileTokens);

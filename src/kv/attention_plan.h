@@ -25,6 +25,7 @@
 
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
+#include "base/to_size.h"
 #include "kernels/kernels.h"
 #include "kv/attention_stretch.h"
 
@@ -132,7 +133,7 @@ class AttentionPlan {
 
   // Running it (attention_plan_run.cc).
   std::size_t thread_floats() const {
-    return static_cast<std::size_t>(attention_scratch_floats(shape_.head_dim) + kMaxItemQueries * state_floats_);
+    return to_size(attention_scratch_floats(shape_.head_dim) + kMaxItemQueries * state_floats_);
   }
   static int tiles_up_to(int position) { return (position + kTileTokens - 1) / kTileTokens; }
   int first_tile_of(int round) const { return first_tile_ + round * tiles_per_round_; }

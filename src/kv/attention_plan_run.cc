@@ -1,3 +1,4 @@
+#include "base/to_size.h"
 #include "kv/attention_plan.h"
 
 #include <algorithm>
@@ -32,14 +33,14 @@ void AttentionPlan::count_claims(int round) {
       claims =
           std::max(0, std::min(tiles_up_to(unit.end), round_end) - std::max(unit.begin / kTileTokens, round_begin)) *
           shape_.num_kv_heads;
-    const auto count = static_cast<std::size_t>(claims);
+    const auto count = to_size(claims);
     claims_before_.push_back(claims_before_.back() + count);
     const bool many = unit.num_queries > kMaxTileQueries;
     (unit.cut == Cut::kHeadRange ? tickets_.ranges : many ? tickets_.by_many : few) += count;
     if (many && unit.cut == Cut::kTiles) tickets_.by_tiles += count;
     if (!many && count > 0) tickets_.some_few = true;
   }
-  const auto heads = static_cast<std::size_t>(shape_.num_kv_heads), threads = static_cast<std::size_t>(num_threads_);
+  const auto heads = to_size(shape_.num_kv_heads), threads = to_size(num_threads_);
   tickets_.runs = (few - std::min(few, threads * heads)) / heads;
   tickets_.singles = few - tickets_.runs * heads;
   tickets_.run_claims = heads;
@@ -96,7 +97,7 @@ AttentionItem AttentionPlan::item_of(const Unit& unit, int head, int begin_tile,
 }
 
 AttentionStretch AttentionPlan::stretch(int round, const Unit& unit, std::size_t claim_of_unit, int max_heads) {
-  const auto heads = static_cast<std::size_t>(shape_.num_kv_heads);
+  const auto heads = to_size(shape_.num_kv_heads);
   const auto head = static_cast<int>(claim_of_unit % heads);
   if (unit.cut == Cut::kHeads) return {.first = item_of(unit, head, 0, tiles_up_to(unit.end))};
   const int tile = std::max(unit.begin / kTileTokens, first_tile_of(round)) + static_cast<int>(claim_of_unit / heads);
@@ -145,7 +146,7 @@ void AttentionPlan::share_tickets() {
 std::size_t AttentionPlan::next_ticket(int worker) {
   const std::size_t threads = shares_.size() - 1;
   for (std::size_t i = 0; i <= threads; ++i) {
-    Share& share = shares_[i == threads ? threads : (static_cast<std::size_t>(worker) + i) % threads];
+    Share& share = shares_[i == threads ? threads : (to_size(worker) + i) % threads];
     if (share.next.load(std::memory_order_relaxed) >= share.end) continue;
     const std::size_t ticket = share.next.fetch_add(1, std::memory_order_relaxed);
     if (ticket < share.end) return ticket;
@@ -160,7 +161,7 @@ std::optional<AttentionStretch> AttentionPlan::next_stretch(int round, int worke
     std::tie(walk.claim, walk.end_claim) = tickets_.claims_of(ticket);
   }
   const auto above = std::ranges::upper_bound(claims_before_, walk.claim) - claims_before_.begin();
-  const auto index = static_cast<std::size_t>(above) - 1;
+  const auto index = to_size(above) - 1;
   const Unit& unit = units_[index];
   const std::size_t claim_of_unit = walk.claim - claims_before_[index];
   const int max_heads = walk.started ? heads_of_stretch(unit, kv) : 1;
@@ -172,7 +173,7 @@ std::optional<AttentionStretch> AttentionPlan::next_stretch(int round, int worke
   }
   const int left = static_cast<int>(walk.end_claim - walk.claim);
   const AttentionStretch next = stretch(round, unit, claim_of_unit, std::min(left, max_heads));
-  walk.claim += static_cast<std::size_t>(next.num_heads);
+  walk.claim += to_size(next.num_heads);
   return next;
 }
 
@@ -188,11 +189,11 @@ bool AttentionPlan::fetches_far(const KvLayer& kv) const {
 // tile's own bytes in each pass over it, because the kernel fetches no faster.
 std::size_t AttentionPlan::bytes_meanwhile(const AttentionItem& item, const KvLayer& kv) const {
   if (item.num_queries <= kMaxTileQueries) return 0;
-  const auto queries = static_cast<std::size_t>(item.num_queries), passes = (queries - 1) / kMaxTileQueries + 1;
+  const auto queries = to_size(item.num_queries), passes = (queries - 1) / kMaxTileQueries + 1;
   const int last_tile = (item.end - 1) / kTileTokens * kTileTokens;
-  const auto tokens = static_cast<std::size_t>(item.end - std::max(item.begin, last_tile));
+  const auto tokens = to_size(item.end - std::max(item.begin, last_tile));
   const double multiply_adds = 2.0 * static_cast<double>(queries * tokens) * shape_.head_dim;
-  return std::min(static_cast<std::size_t>(multiply_adds * kBytesPerMultiplyAdd), passes * tokens * kv.token_bytes);
+  return std::min(to_size(multiply_adds * kBytesPerMultiplyAdd), passes * tokens * kv.token_bytes);
 }
 
 // A thread knows its next stretches before it works on the one at hand, of which each item fetches a share of them.
@@ -200,8 +201,8 @@ void AttentionPlan::run_round(int round, const KvLayer& kv, AttentionFn attentio
   count_claims(round);
   share_tickets();
   const bool far = fetches_far(kv);
-  pool.for_ranges(static_cast<std::size_t>(num_threads_), 1, [&](std::size_t, std::size_t, int worker) {
-    float* scratch = scratch_.data() + static_cast<std::size_t>(worker) * thread_floats();
+  pool.for_ranges(to_size(num_threads_), 1, [&](std::size_t, std::size_t, int worker) {
+    float* scratch = scratch_.data() + to_size(worker) * thread_floats();
     Walk walk{.states = scratch + attention_scratch_floats(shape_.head_dim)};
     StretchQueue queue(kv);
     const auto claim = [&] {
@@ -222,11 +223,11 @@ void AttentionPlan::run_round(int round, const KvLayer& kv, AttentionFn attentio
 }
 
 void AttentionPlan::run(const KvLayer& kv, AttentionFn attention, MergeTilesFn merge_tiles, ThreadPool& pool) {
-  const auto heads = static_cast<std::size_t>(shape_.num_kv_heads);
+  const auto heads = to_size(shape_.num_kv_heads);
   for (int round = 0; round < num_rounds_; ++round) {
     run_round(round, kv, attention, pool);
     const int tiles = std::min(tiles_per_round_, end_tile_ - first_tile_of(round));
-    const auto query_floats = static_cast<std::size_t>(std::max(1, tiles) * state_floats_ * group_);
+    const auto query_floats = to_size(std::max(1, tiles) * state_floats_ * group_);
     const std::size_t grain = std::max<std::size_t>(1, kMergeGrainFloats / query_floats);
     pool.for_ranges(seqs_.size() * heads, grain, [&](std::size_t begin, std::size_t end, int) {
       for (std::size_t task = begin; task < end; ++task)
@@ -241,13 +242,12 @@ void AttentionPlan::merge(int round, std::size_t seq_index, int head, MergeTiles
   const int first_tile = std::max(seq.begin / kTileTokens, first_tile_of(round));
   const int end_tile = std::min(tiles_up_to(seq.end), first_tile_of(round + 1));
   if (first_tile >= end_tile) return;
-  const auto state_floats = static_cast<std::size_t>(state_floats_),
-             queries = static_cast<std::size_t>(num_tile_queries_);
-  const std::size_t stride = static_cast<std::size_t>(shape_.num_kv_heads) * queries * state_floats;
+  const auto state_floats = to_size(state_floats_), queries = to_size(num_tile_queries_);
+  const std::size_t stride = to_size(shape_.num_kv_heads) * queries * state_floats;
   const bool last = end_tile == tiles_up_to(seq.end);
-  const std::size_t at = (static_cast<std::size_t>(head) * queries + static_cast<std::size_t>(seq.first_query)) *
-                         state_floats;  // in a tile's results, and in states
-  merge_tiles({.partials = partials_.data() + static_cast<std::size_t>(first_tile - first_tile_of(round)) * stride + at,
+  const std::size_t at =
+      (to_size(head) * queries + to_size(seq.first_query)) * state_floats;  // in a tile's results, and in states
+  merge_tiles({.partials = partials_.data() + to_size(first_tile - first_tile_of(round)) * stride + at,
                .states = states_.data() + at,
                .queries = last ? queries_.data() + seq.first_query : nullptr,
                .stride = static_cast<std::int64_t>(stride),

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/to_size.h"
+
 namespace octavo {
 
 AttentionItem AttentionStretch::item(int i) const {
@@ -20,7 +22,7 @@ AttentionAhead::Part AttentionStretch::first_tile(int block_size) const {
 }
 
 std::size_t StretchQueue::block_bytes(const AttentionAhead::Part& part) const {
-  return static_cast<std::size_t>(part.num_heads * kv_.block_size) * kv_.token_bytes;
+  return to_size(part.num_heads * kv_.block_size) * kv_.token_bytes;
 }
 
 // Nothing is fetched beyond a stretch of several tiles: it would not be there any more when they are done.
@@ -33,7 +35,7 @@ bool StretchQueue::wants_more(std::size_t bytes) const {
 void StretchQueue::push(const AttentionStretch& stretch) {
   Waiting& added = waiting_[count_++];
   added = {.stretch = stretch, .left = stretch.first_tile(kv_.block_size)};
-  added.bytes = static_cast<std::size_t>(added.left.num_blocks) * block_bytes(added.left);
+  added.bytes = to_size(added.left.num_blocks) * block_bytes(added.left);
   bytes_ += added.bytes;
 }
 
@@ -42,14 +44,14 @@ AttentionStretch StretchQueue::pop() {
   std::move(waiting_.begin() + 1, waiting_.begin() + static_cast<std::ptrdiff_t>(count_), waiting_.begin());
   --count_;
   bytes_ -= first.bytes;
-  fetched_ -= first.bytes - static_cast<std::size_t>(first.left.num_blocks) * block_bytes(first.left);
+  fetched_ -= first.bytes - to_size(first.left.num_blocks) * block_bytes(first.left);
   return first.stretch;
 }
 
 AttentionAhead StretchQueue::fetch(int part, int parts, std::size_t bytes) {
   AttentionAhead ahead;
   if (count_ == 0) return ahead;
-  const std::size_t share = waiting_[0].bytes * static_cast<std::size_t>(part + 1) / static_cast<std::size_t>(parts);
+  const std::size_t share = waiting_[0].bytes * to_size(part + 1) / to_size(parts);
   const std::size_t until = std::max(share, std::min(fetched_ + bytes, kStretchBytes));
   for (std::size_t i = 0; i < count_ && fetched_ < until; ++i) {
     AttentionAhead::Part& left = waiting_[i].left;
@@ -59,7 +61,7 @@ AttentionAhead StretchQueue::fetch(int part, int parts, std::size_t bytes) {
     taken.num_blocks = static_cast<std::int32_t>(std::min<std::size_t>(blocks, taken.num_blocks));
     left.blocks += taken.num_blocks;
     left.num_blocks -= taken.num_blocks;
-    fetched_ += static_cast<std::size_t>(taken.num_blocks) * each;
+    fetched_ += to_size(taken.num_blocks) * each;
     ahead.parts[ahead.num_parts++] = taken;
   }
   return ahead;

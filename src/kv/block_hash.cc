@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "octavo/kv/prefix_cache.h"
 
 namespace octavo {
@@ -78,7 +79,7 @@ BlockHash BlockChain::next(const BlockHasher& hasher, const BlockHash& parent, s
 }
 
 void BlockChain::extend(const BlockHasher& hasher, int block_size, std::span<const TokenId> tokens) {
-  const auto size = static_cast<std::size_t>(block_size);
+  const auto size = to_size(block_size);
   for (std::size_t i = hashes_.size(); (i + 1) * size <= tokens.size(); ++i)
     hashes_.push_back(next(hasher, parent(i), tokens.subspan(i * size, size)));
 }

@@ -4,23 +4,24 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/to_size.h"
 
 namespace octavo {
 
 BlockPool::BlockPool(int capacity) {
   OCTAVO_CHECK(capacity >= 0, "capacity {}", capacity);
-  nodes_.resize(static_cast<std::size_t>(capacity));
+  nodes_.resize(to_size(capacity));
   for (const Ring ring : {kUncached, kCached}) rings_[ring] = {.previous = sentinel(ring), .next = sentinel(ring)};
   for (BlockId id = 0; id < capacity; ++id) link_behind(id, rings_[kUncached].previous);
   num_free_ = capacity;
 }
 
 BlockPool::Node& BlockPool::node(BlockId id) {
-  return id < total_count() ? nodes_[static_cast<std::size_t>(id)] : rings_[id - total_count()];
+  return id < total_count() ? nodes_[to_size(id)] : rings_[id - total_count()];
 }
 
 const BlockPool::Node& BlockPool::node(BlockId id) const {
-  return id < total_count() ? nodes_[static_cast<std::size_t>(id)] : rings_[id - total_count()];
+  return id < total_count() ? nodes_[to_size(id)] : rings_[id - total_count()];
 }
 
 double BlockPool::utilization() const {
@@ -80,7 +81,7 @@ BlockId BlockPool::allocate(BlockId hint) {
 }
 
 bool BlockPool::allocate_run(std::span<BlockId> out, BlockId hint) {
-  if (out.size() > static_cast<std::size_t>(free_count())) return false;
+  if (out.size() > to_size(free_count())) return false;
   for (BlockId& id : out) id = hint = allocate(hint);
   return true;
 }
@@ -181,12 +182,12 @@ Result<void> BlockPool::check_integrity(std::span<const std::span<const BlockId>
     for (const BlockId id : table) {
       if (id == kNoBlock) continue;
       if (!in_range(id)) return fail("a table holds block {}, the pool has {} blocks", id, total_count());
-      ++expected_[static_cast<std::size_t>(id)];
+      ++expected_[to_size(id)];
     }
   }
   int referenced = 0;
   for (BlockId id = 0; id < total_count(); ++id) {
-    const std::int32_t held = expected_[static_cast<std::size_t>(id)];
+    const std::int32_t held = expected_[to_size(id)];
     if (references(id) != held) return fail("block {}: {} references, {} tables hold it", id, references(id), held);
     if (held != 0 && !node(id).resident) return fail("block {} is in use without memory behind it", id);
     referenced += held != 0 ? 1 : 0;

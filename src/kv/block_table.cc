@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/to_size.h"
 
 namespace octavo {
 namespace {
@@ -45,7 +46,7 @@ int BlockTable::blocks_for(std::int64_t num_tokens) const {
 
 std::optional<BlockId> BlockTable::get(int index) const {
   if (index < first_held_ || index >= num_blocks()) return std::nullopt;
-  return blocks_[static_cast<std::size_t>(index)];
+  return blocks_[to_size(index)];
 }
 
 int BlockTable::blocks_missing(std::int64_t num_tokens) const {
@@ -58,7 +59,7 @@ bool BlockTable::ensure_capacity(std::int64_t num_tokens) {
   if (missing > pool_->free_count()) return false;
   const BlockId last = blocks_.empty() ? kNoBlock : blocks_.back();
   const std::size_t held = blocks_.size();
-  blocks_.resize(held + static_cast<std::size_t>(missing));
+  blocks_.resize(held + to_size(missing));
   const bool taken = pool_->allocate_run(std::span(blocks_).subspan(held), last);
   OCTAVO_CHECK(taken, "{} blocks were free", missing);
   return true;
@@ -78,12 +79,12 @@ void BlockTable::replace(int index, BlockId id) {
   const std::optional<BlockId> old = get(index);
   OCTAVO_CHECK(old.has_value(), "entry {} of {}", index, num_blocks());
   OCTAVO_CHECK(pool_->references(id) >= 1, "block {}", id);
-  blocks_[static_cast<std::size_t>(index)] = id;
+  blocks_[to_size(index)] = id;
   give_back(*pool_, *old);
 }
 
 void BlockTable::truncate(std::int64_t num_tokens) {
-  const auto kept = static_cast<std::size_t>(blocks_for(num_tokens));
+  const auto kept = to_size(blocks_for(num_tokens));
   while (blocks_.size() > kept) {
     if (blocks_.back() != kNoBlock) give_back(*pool_, blocks_.back());
     blocks_.pop_back();
@@ -94,18 +95,16 @@ void BlockTable::truncate(std::int64_t num_tokens) {
 void BlockTable::release_before(std::int64_t position) {
   const std::int64_t gone = std::min<std::int64_t>(std::max<std::int64_t>(position, 0) / block_size_, num_blocks());
   for (; first_held_ < gone; ++first_held_) {
-    BlockId& id = blocks_[static_cast<std::size_t>(first_held_)];
+    BlockId& id = blocks_[to_size(first_held_)];
     give_back(*pool_, id);
     id = kNoBlock;
   }
 }
 
-void BlockTable::reserve_ids(std::int64_t num_tokens) {
-  blocks_.reserve(static_cast<std::size_t>(blocks_for(num_tokens)));
-}
+void BlockTable::reserve_ids(std::int64_t num_tokens) { blocks_.reserve(to_size(blocks_for(num_tokens))); }
 
 int BlockTable::num_runs() const {
-  const auto first = static_cast<std::size_t>(first_held_);
+  const auto first = to_size(first_held_);
   int runs = 0;
   for (std::size_t i = first; i < blocks_.size(); ++i) runs += i == first || blocks_[i] != blocks_[i - 1] + 1 ? 1 : 0;
   return runs;

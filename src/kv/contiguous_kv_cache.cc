@@ -8,6 +8,7 @@
 
 #include "base/aligned_buffer.h"
 #include "base/error.h"
+#include "base/to_size.h"
 #include "kernels/dispatch.h"
 #include "kernels/kernels.h"
 #include "kv/kv_element.h"
@@ -22,16 +23,16 @@ std::ptrdiff_t position_elements(const ContiguousKvOptions& options) {
 
 // Their bytes, at most 2^34.
 std::size_t bytes_per_token(const ContiguousKvOptions& options) {
-  return static_cast<std::size_t>(position_elements(options)) * element_bytes(options.type);
+  return to_size(position_elements(options)) * element_bytes(options.type);
 }
 
 // Bytes of `capacity` positions, K and V; false if an address cannot count them.
 bool total_bytes(const ContiguousKvOptions& options, int capacity, std::size_t& bytes) {
   bytes = 2 * bytes_per_token(options);
-  return !__builtin_mul_overflow(bytes, static_cast<std::size_t>(options.batch), &bytes) &&
-         !__builtin_mul_overflow(bytes, static_cast<std::size_t>(options.num_kv_heads), &bytes) &&
-         !__builtin_mul_overflow(bytes, static_cast<std::size_t>(capacity), &bytes) &&
-         bytes <= static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+  return !__builtin_mul_overflow(bytes, to_size(options.batch), &bytes) &&
+         !__builtin_mul_overflow(bytes, to_size(options.num_kv_heads), &bytes) &&
+         !__builtin_mul_overflow(bytes, to_size(capacity), &bytes) &&
+         bytes <= to_size(std::numeric_limits<std::ptrdiff_t>::max());
 }
 
 Result<void> check_options(const ContiguousKvOptions& options) {
@@ -59,7 +60,7 @@ struct ContiguousKvCache::Memory {
 // Every level rounds alike, so the fastest one writes; create() has made sure that there is one.
 ContiguousKvCache::ContiguousKvCache(const ContiguousKvOptions& options)
     : options_(options),
-      lengths_(static_cast<std::size_t>(options.batch)),
+      lengths_(to_size(options.batch)),
       memory_(new Memory{.kernels = kernel_table(supported_isa_levels().back()), .buffer = {}}) {}
 ContiguousKvCache::~ContiguousKvCache() = default;
 ContiguousKvCache::ContiguousKvCache(ContiguousKvCache&&) noexcept = default;
@@ -96,16 +97,16 @@ Result<void> ContiguousKvCache::grow(int capacity) {
   } catch (const std::bad_alloc&) {
     return fail("contiguous KV cache: no memory for {} tokens in {} bytes", capacity, bytes);
   }
-  const std::size_t old_stride = static_cast<std::size_t>(capacity_) * token_bytes();
-  const std::size_t new_stride = static_cast<std::size_t>(capacity) * token_bytes();
-  const auto heads = static_cast<std::size_t>(options_.num_kv_heads);
+  const std::size_t old_stride = to_size(capacity_) * token_bytes();
+  const std::size_t new_stride = to_size(capacity) * token_bytes();
+  const auto heads = to_size(options_.num_kv_heads);
   std::size_t matrix = 0;  // K of every row and head, then V
   for (int part = 0; part < 2; ++part)
     for (const int length : lengths_)
       for (std::size_t head = 0; head < heads; ++head, ++matrix)
         if (length > 0)  // no memory was ever taken where nothing was written
           std::memcpy(grown.data() + matrix * new_stride, memory_->buffer.data() + matrix * old_stride,
-                      static_cast<std::size_t>(length) * token_bytes());
+                      to_size(length) * token_bytes());
   memory_->buffer = std::move(grown);
   capacity_ = capacity;
   return {};
@@ -131,8 +132,8 @@ Result<void> ContiguousKvCache::check_values(std::span<const float> keys, std::s
   if (num_tokens < 0) return fail("contiguous KV cache: found {} new tokens, expected at least 0", num_tokens);
   // Below 2^63 wherever the tokens fit the cache (create() checked its maximum); where they do not, that is the error.
   if (num_tokens > options_.max_seq_len) return {};
-  const auto expected = static_cast<std::size_t>(num_rows) * static_cast<std::size_t>(options_.num_kv_heads) *
-                        static_cast<std::size_t>(num_tokens) * static_cast<std::size_t>(options_.head_dim);
+  const auto expected =
+      to_size(num_rows) * to_size(options_.num_kv_heads) * to_size(num_tokens) * to_size(options_.head_dim);
   for (const auto& [name, found] : {std::pair{"keys", keys.size()}, std::pair{"values", values.size()}})
     if (found != expected)
       return fail("contiguous KV cache: found {} {}, expected {} ({} rows of {} tokens, {} heads of {} dimensions)",
@@ -143,9 +144,9 @@ Result<void> ContiguousKvCache::check_values(std::span<const float> keys, std::s
 // Writes [num_tokens, kv_heads, head_dim] behind a row's length, which grows by them.
 void ContiguousKvCache::write_tokens(int row, const float* keys, const float* values, int num_tokens) {
   const KvLayer kv = layer();
-  const WriteKvFn write = memory_->kernels.write_kv[static_cast<std::size_t>(options_.type)];
+  const WriteKvFn write = memory_->kernels.write_kv[to_size(options_.type)];
   const auto values_per_token = static_cast<std::ptrdiff_t>(options_.num_kv_heads) * options_.head_dim;
-  int& length = lengths_[static_cast<std::size_t>(row)];
+  int& length = lengths_[to_size(row)];
   for (int token = 0; token < num_tokens; ++token, ++length)
     write(kv, row, length, keys + token * values_per_token, values + token * values_per_token);
 }
@@ -153,16 +154,16 @@ void ContiguousKvCache::write_tokens(int row, const float* keys, const float* va
 Result<void> ContiguousKvCache::update(std::span<const float> keys, std::span<const float> values, int num_tokens) {
   OCTAVO_TRY_VOID(check_values(keys, values, num_tokens, options_.batch));
   OCTAVO_TRY_VOID(make_room(seq_len(), num_tokens));
-  const WriteKvFn write = memory_->kernels.write_kv[static_cast<std::size_t>(options_.type)];
+  const WriteKvFn write = memory_->kernels.write_kv[to_size(options_.type)];
   // One head at a time, seen as a cache with a single head, in which the new tokens of `keys` lie one behind the other.
   KvLayer head = layer();
   head.num_kv_heads = 1;
   std::size_t at = 0;
   for (int row = 0; row < options_.batch; ++row) {
-    int& length = lengths_[static_cast<std::size_t>(row)];
-    head.data = layer().data + static_cast<std::size_t>(row) * head.block_bytes;
+    int& length = lengths_[to_size(row)];
+    head.data = layer().data + to_size(row) * head.block_bytes;
     for (int h = 0; h < options_.num_kv_heads; ++h, head.data += head.head_bytes)
-      for (int token = 0; token < num_tokens; ++token, at += static_cast<std::size_t>(options_.head_dim))
+      for (int token = 0; token < num_tokens; ++token, at += to_size(options_.head_dim))
         write(head, 0, length + token, keys.data() + at, values.data() + at);
     length += num_tokens;
   }
@@ -173,9 +174,9 @@ Result<void> ContiguousKvCache::update_fused(std::span<const float> keys, std::s
                                              int num_tokens) {
   OCTAVO_TRY_VOID(check_values(keys, values, num_tokens, options_.batch));
   OCTAVO_TRY_VOID(make_room(seq_len(), num_tokens));
-  const std::size_t per_row = keys.size() / static_cast<std::size_t>(options_.batch);
+  const std::size_t per_row = keys.size() / to_size(options_.batch);
   for (int row = 0; row < options_.batch; ++row) {
-    const std::size_t first = static_cast<std::size_t>(row) * per_row;
+    const std::size_t first = to_size(row) * per_row;
     write_tokens(row, keys.data() + first, values.data() + first, num_tokens);
   }
   return {};
@@ -194,7 +195,7 @@ Result<void> ContiguousKvCache::increment(int row, int num_tokens) {
   if (!has_row(row)) return fail("contiguous KV cache: found row {}, expected 0 to {}", row, options_.batch - 1);
   if (num_tokens < 0 || num_tokens > capacity_ - length(row))
     return fail("cache overflow: {} tokens and {} new ones in memory for {}", length(row), num_tokens, capacity_);
-  lengths_[static_cast<std::size_t>(row)] += num_tokens;
+  lengths_[to_size(row)] += num_tokens;
   return {};
 }
 
@@ -202,7 +203,7 @@ Result<void> ContiguousKvCache::truncate(int row, int num_tokens) {
   if (!has_row(row)) return fail("contiguous KV cache: found row {}, expected 0 to {}", row, options_.batch - 1);
   if (num_tokens < 0 || num_tokens > length(row))
     return fail("contiguous KV cache: cannot keep {} tokens of row {}, which has {}", num_tokens, row, length(row));
-  lengths_[static_cast<std::size_t>(row)] = num_tokens;
+  lengths_[to_size(row)] = num_tokens;
   return {};
 }
 
@@ -240,9 +241,9 @@ Result<ContiguousKvView> ContiguousKvCache::get_kv() const {
 }
 
 KvLayer ContiguousKvCache::layer() const {
-  const std::size_t head_bytes = static_cast<std::size_t>(capacity_) * token_bytes();
+  const std::size_t head_bytes = to_size(capacity_) * token_bytes();
   return {.data = memory_->buffer.data(),
-          .block_bytes = static_cast<std::size_t>(options_.num_kv_heads) * head_bytes,
+          .block_bytes = to_size(options_.num_kv_heads) * head_bytes,
           .head_bytes = head_bytes,
           .v_offset = static_cast<std::ptrdiff_t>(memory_->buffer.size() / 2),
           .token_bytes = 2 * token_bytes(),

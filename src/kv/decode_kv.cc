@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/to_size.h"
 #include "kv/kv_element.h"
 #include "tensor/dequantize.h"
 
@@ -15,15 +16,13 @@ struct Places {
 };
 
 Places places(const KvLayer& kv, int slot) {
-  const auto at = static_cast<std::size_t>(slot), dim = static_cast<std::size_t>(kv.head_dim);
+  const auto at = to_size(slot), dim = to_size(kv.head_dim);
   const bool by_token = kv.k_order == KOrder::kTokenMajor;
-  return {.k_first = by_token ? at * dim : at,
-          .k_stride = by_token ? 1 : static_cast<std::size_t>(kv.block_size),
-          .v_first = at * dim};
+  return {.k_first = by_token ? at * dim : at, .k_stride = by_token ? 1 : to_size(kv.block_size), .v_first = at * dim};
 }
 
 const std::uint8_t* head_data(const KvLayer& kv, BlockId block, int head) {
-  return kv.data + static_cast<std::size_t>(block) * kv.block_bytes + static_cast<std::size_t>(head) * kv.head_bytes;
+  return kv.data + to_size(block) * kv.block_bytes + to_size(head) * kv.head_bytes;
 }
 
 template <class T>
@@ -36,7 +35,7 @@ T load(const std::uint8_t* data, std::size_t index) {
 template <class T, class Decode>
 void decode_heads(const KvLayer& kv, BlockId block, int slot, float* key, float* value, Decode decode) {
   const Places at = places(kv, slot);
-  const auto dim = static_cast<std::size_t>(kv.head_dim);
+  const auto dim = to_size(kv.head_dim);
   for (int head = 0; head < kv.num_kv_heads; ++head, key += dim, value += dim) {
     const std::uint8_t* const k = head_data(kv, block, head);
     const std::uint8_t* const v = k + kv.v_offset;
@@ -51,8 +50,8 @@ void decode_heads(const KvLayer& kv, BlockId block, int slot, float* key, float*
 // (kernels.h, KvLayer). `unit` is what an integer of 1 is worth, times the scale.
 template <class T>
 void decode_pairs(const KvLayer& kv, KvType type, float unit, BlockId block, int slot, float* key, float* value) {
-  const auto dim = static_cast<std::size_t>(kv.head_dim), size = static_cast<std::size_t>(kv.block_size);
-  const auto token = static_cast<std::size_t>(slot), run = static_cast<std::size_t>(scale_dims(type));
+  const auto dim = to_size(kv.head_dim), size = to_size(kv.block_size);
+  const auto token = to_size(slot), run = to_size(scale_dims(type));
   const std::size_t groups = scales_per_head(type, kv.head_dim);
   for (int head = 0; head < kv.num_kv_heads; ++head, key += dim, value += dim) {
     const std::uint8_t* const k = head_data(kv, block, head);
@@ -70,8 +69,8 @@ void decode_pairs(const KvLayer& kv, KvType type, float unit, BlockId block, int
 
 // The same of the contiguous layout: a token's integers, then its scales.
 void decode_i16_by_token(const KvLayer& kv, BlockId block, int slot, float* key, float* value) {
-  const auto dim = static_cast<std::size_t>(kv.head_dim);
-  const std::size_t row = static_cast<std::size_t>(slot) * static_cast<std::size_t>(kv.token_stride);
+  const auto dim = to_size(kv.head_dim);
+  const std::size_t row = to_size(slot) * to_size(kv.token_stride);
   for (int head = 0; head < kv.num_kv_heads; ++head) {
     const std::uint8_t* const k = head_data(kv, block, head);
     for (const auto& [from, to] : {std::pair{k, &key}, std::pair{k + kv.v_offset, &value}})

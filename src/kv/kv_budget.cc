@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/to_size.h"
+
 namespace octavo {
 namespace {
 
@@ -17,7 +19,7 @@ std::uint64_t bytes_of(const KvShape& shape, std::span<const std::int64_t> block
   std::uint64_t bytes = 0;
   for (int g = 0; g < shape.num_groups(); ++g) {
     std::uint64_t of_group = 0;
-    const auto count = static_cast<std::uint64_t>(blocks[static_cast<std::size_t>(g)]);
+    const auto count = static_cast<std::uint64_t>(blocks[to_size(g)]);
     if (__builtin_mul_overflow(count, std::uint64_t{shape.group_block_bytes(g)}, &of_group) ||
         __builtin_add_overflow(bytes, of_group, &bytes))
       return std::numeric_limits<std::uint64_t>::max();

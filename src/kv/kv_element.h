@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "kernels/kernels.h"
 #include "octavo/kv/types.h"
 
@@ -34,7 +35,7 @@ constexpr int scale_dims(KvType type) {
 /// Scales of one token's K, or V, of one head.
 constexpr std::size_t scales_per_head(KvType type, int head_dim) {
   const int dims = scale_dims(type);
-  return dims == 0 ? 0 : static_cast<std::size_t>((head_dim + dims - 1) / dims);
+  return dims == 0 ? 0 : to_size((head_dim + dims - 1) / dims);
 }
 
 }  // namespace octavo

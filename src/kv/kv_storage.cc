@@ -5,6 +5,7 @@
 #include <new>
 #include <numeric>
 
+#include "base/to_size.h"
 #include "kv/kv_element.h"
 
 namespace octavo {
@@ -12,15 +13,15 @@ namespace {
 
 /// Bytes of K of one head and block; types with scales pad to pairs of dimensions.
 std::size_t k_bytes(const KvShape& shape) {
-  const auto dim = static_cast<std::size_t>(shape.head_dim);
+  const auto dim = to_size(shape.head_dim);
   const std::size_t stored = scale_dims(shape.type) > 0 ? (dim + 1) / 2 * 2 : dim;
-  return stored * static_cast<std::size_t>(shape.block_size) * element_bytes(shape.type);
+  return stored * to_size(shape.block_size) * element_bytes(shape.type);
 }
 
 }  // namespace
 
 std::size_t KvShape::head_bytes() const {
-  const auto dim = static_cast<std::size_t>(head_dim), tokens = static_cast<std::size_t>(block_size);
+  const auto dim = to_size(head_dim), tokens = to_size(block_size);
   if (scale_dims(type) == 0) return k_bytes(*this) + tokens * dim * element_bytes(type);
   const std::size_t v_bytes = (tokens + 1) / 2 * 2 * dim * element_bytes(type);  // pairs of tokens
   const std::size_t scales = tokens * scales_per_head(type, head_dim);           // of K, and as many of V
@@ -30,13 +31,10 @@ std::size_t KvShape::head_bytes() const {
 int KvShape::num_layers() const { return std::accumulate(group_layers.begin(), group_layers.end(), 0); }
 
 std::size_t KvShape::group_block_bytes(int group) const {
-  return static_cast<std::size_t>(group_layers[static_cast<std::size_t>(group)]) *
-         static_cast<std::size_t>(num_kv_heads) * head_bytes();
+  return to_size(group_layers[to_size(group)]) * to_size(num_kv_heads) * head_bytes();
 }
 
-std::size_t KvShape::block_bytes() const {
-  return static_cast<std::size_t>(num_layers()) * static_cast<std::size_t>(num_kv_heads) * head_bytes();
-}
+std::size_t KvShape::block_bytes() const { return to_size(num_layers()) * to_size(num_kv_heads) * head_bytes(); }
 
 Result<KvStorage> KvStorage::create(const KvShape& shape, std::span<const int> num_blocks) {
   KvStorage storage;
@@ -46,27 +44,27 @@ Result<KvStorage> KvStorage::create(const KvShape& shape, std::span<const int> n
     storage.arena_bytes_ += static_cast<std::uint64_t>(storage.num_blocks(group)) * shape.group_block_bytes(group);
   try {
     // Attention prefetches over page borders: with small pages it waits for translations, one in 64 lines.
-    storage.arena_ = PageMemory(static_cast<std::size_t>(storage.arena_bytes_));
+    storage.arena_ = PageMemory(to_size(storage.arena_bytes_));
   } catch (const std::bad_alloc&) {
     return fail("no memory for a KV arena of {} bytes: the system's or the process's limits forbid so much",
                 storage.arena_bytes_);
   }
-  const std::size_t layer_block_bytes = static_cast<std::size_t>(shape.num_kv_heads) * shape.head_bytes();
+  const std::size_t layer_block_bytes = to_size(shape.num_kv_heads) * shape.head_bytes();
   std::uint8_t* next = storage.arena_.data();
   for (int group = 0; group < shape.num_groups(); ++group) {
     std::vector<KvLayer>& layers = storage.layers_.emplace_back();
-    for (int i = 0; i < shape.group_layers[static_cast<std::size_t>(group)]; ++i) {
+    for (int i = 0; i < shape.group_layers[to_size(group)]; ++i) {
       layers.push_back({.data = next,
                         .block_bytes = layer_block_bytes,
                         .head_bytes = shape.head_bytes(),
                         .v_offset = static_cast<std::ptrdiff_t>(k_bytes(shape)),
-                        .token_bytes = shape.head_bytes() / static_cast<std::size_t>(shape.block_size),
+                        .token_bytes = shape.head_bytes() / to_size(shape.block_size),
                         .k_order = KOrder::kDimMajor,
                         .block_size = shape.block_size,
                         .num_kv_heads = shape.num_kv_heads,
                         .head_dim = shape.head_dim,
                         .token_stride = shape.head_dim});
-      next += static_cast<std::size_t>(storage.num_blocks(group)) * layer_block_bytes;
+      next += to_size(storage.num_blocks(group)) * layer_block_bytes;
     }
   }
   return storage;
@@ -97,7 +95,7 @@ Result<KvStorage> KvStorage::create_contiguous(const KvShape& shape) {
 std::uint64_t KvStorage::block_bytes(int group) const {
   if (!is_contiguous()) return shape_.group_block_bytes(group);
   std::uint64_t bytes = 0;
-  for (const ContiguousKvCache& cache : caches_[static_cast<std::size_t>(group)])
+  for (const ContiguousKvCache& cache : caches_[to_size(group)])
     bytes += std::uint64_t{cache.layer().token_bytes} * static_cast<std::uint64_t>(shape_.num_kv_heads) *
              static_cast<std::uint64_t>(shape_.block_size);
   return bytes;
@@ -128,7 +126,7 @@ bool KvStorage::grow(int num_written, int num_tokens) {
 
 void KvStorage::release(const std::uint8_t* begin, const std::uint8_t* end) {
   if (begin == end) return;
-  arena_.release(static_cast<std::size_t>(begin - arena_.data()), static_cast<std::size_t>(end - arena_.data()));
+  arena_.release(to_size(begin - arena_.data()), to_size(end - arena_.data()));
 }
 
 void KvStorage::release_caches() {
@@ -150,9 +148,9 @@ std::uint64_t KvStorage::grown_bytes() const {
 void KvStorage::copy_block(int group, std::int32_t from, std::int32_t to) {
   OCTAVO_CHECK(from >= 0 && from < num_blocks(group) && to >= 0 && to < num_blocks(group), "copy {} to {} of {}", from,
                to, num_blocks(group));
-  for (const KvLayer& layer : layers_[static_cast<std::size_t>(group)])
-    std::memcpy(layer.data + static_cast<std::size_t>(to) * layer.block_bytes,
-                layer.data + static_cast<std::size_t>(from) * layer.block_bytes, layer.block_bytes);
+  for (const KvLayer& layer : layers_[to_size(group)])
+    std::memcpy(layer.data + to_size(to) * layer.block_bytes, layer.data + to_size(from) * layer.block_bytes,
+                layer.block_bytes);
 }
 
 }  // namespace octavo

@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/page_memory.h"
+#include "base/to_size.h"
 #include "kernels/kernels.h"
 #include "octavo/kv/contiguous_kv_cache.h"
 #include "octavo/kv/types.h"
@@ -40,7 +41,7 @@ struct KvShape {
   std::size_t group_block_bytes(int group) const;
   /// Bytes of one block of every group: what block_size tokens of a sequence take.
   std::size_t block_bytes() const;
-  std::size_t bytes_per_token() const { return block_bytes() / static_cast<std::size_t>(block_size); }
+  std::size_t bytes_per_token() const { return block_bytes() / to_size(block_size); }
 };
 
 class KvStorage {
@@ -53,7 +54,7 @@ class KvStorage {
 
   const KvShape& shape() const { return shape_; }
   bool is_contiguous() const { return !caches_.empty(); }
-  int num_blocks(int group) const { return num_blocks_[static_cast<std::size_t>(group)]; }
+  int num_blocks(int group) const { return num_blocks_[to_size(group)]; }
   /// Bytes of KV memory: the arena, or what the growing caches take at their longest.
   std::uint64_t arena_bytes() const { return arena_bytes_; }
 
@@ -67,9 +68,7 @@ class KvStorage {
   bool grow(int num_written, int num_tokens);
 
   /// Layer `index` of a group, as the kernels see it.
-  const KvLayer& layer(int group, int index) const {
-    return layers_[static_cast<std::size_t>(group)][static_cast<std::size_t>(index)];
-  }
+  const KvLayer& layer(int group, int index) const { return layers_[to_size(group)][to_size(index)]; }
 
   /// Gives memory of the arena back to the system: whole pages of [begin, end), which lies within it. It reads as zeros
   /// until it is written again.

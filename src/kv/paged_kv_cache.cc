@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/cpu_info.h"
+#include "base/to_size.h"
 #include "kernels/dispatch.h"
 #include "kv/kv_budget.h"
 #include "kv/kv_element.h"
@@ -43,7 +44,7 @@ Result<void> check_options(const PagedKvOptions& o) {
 std::vector<PagedKvCache::Group> make_groups(std::span<const int> layer_windows) {
   std::vector<PagedKvCache::Group> groups;
   for (int layer = 0; layer < static_cast<int>(layer_windows.size()); ++layer) {
-    const int window = layer_windows[static_cast<std::size_t>(layer)];
+    const int window = layer_windows[to_size(layer)];
     auto group = std::ranges::find(groups, window, &PagedKvCache::Group::window);
     if (group == groups.end()) group = groups.insert(groups.end(), {.window = window, .layers = {}, .num_blocks = 0});
     group->layers.push_back(layer);
@@ -118,7 +119,7 @@ Result<std::unique_ptr<PagedKvCache>> PagedKvCache::create(const PagedKvOptions&
   cache->impl_ = std::make_unique<Impl>(options, std::move(storage));
   Impl& impl = *cache->impl_;
   impl.block_size = impl.storage.shape().block_size;
-  impl.write_token = kernel_table(fastest).write_kv[static_cast<std::size_t>(options.type)];
+  impl.write_token = kernel_table(fastest).write_kv[to_size(options.type)];
   impl.layer_places.resize(options.layer_windows.size());
   impl.runs.resize(groups.size());
   if (paged && options.prefix_cache && !impl.options.hasher) {
@@ -127,7 +128,7 @@ Result<std::unique_ptr<PagedKvCache>> PagedKvCache::create(const PagedKvOptions&
   for (Group& group : groups) {
     const int g = static_cast<int>(impl.groups.size());
     for (std::size_t i = 0; i < group.layers.size(); ++i)
-      impl.layer_places[static_cast<std::size_t>(group.layers[i])] = {g, static_cast<int>(i)};
+      impl.layer_places[to_size(group.layers[i])] = {g, static_cast<int>(i)};
     if (group.window == 0) impl.global_group = g;
     impl.groups.push_back(std::make_unique<Impl::GroupBooks>(std::move(group), impl.block_size));
   }
@@ -144,7 +145,7 @@ void PagedKvCache::Impl::make_prefix_caches() {
   for (const auto& books : groups)
     books->prefix = std::make_unique<PrefixCache>(books->pool, block_size, books->group.window == 0);
   if (global_group < 0) return;
-  groups[static_cast<std::size_t>(global_group)]->prefix->on_forget([this](const BlockHash& hash) {
+  groups[to_size(global_group)]->prefix->on_forget([this](const BlockHash& hash) {
     for (const auto& books : groups)
       if (books->group.window != 0) books->prefix->unpublish(books->prefix->find_hash(hash));
   });
@@ -158,11 +159,11 @@ KvType PagedKvCache::type() const { return impl_->options.type; }
 int PagedKvCache::num_groups() const { return static_cast<int>(impl_->groups.size()); }
 const PagedKvCache::Group& PagedKvCache::group(int group) const {
   OCTAVO_CHECK(group >= 0 && group < num_groups(), "group {} of {}", group, num_groups());
-  return impl_->groups[static_cast<std::size_t>(group)]->group;
+  return impl_->groups[to_size(group)]->group;
 }
 int PagedKvCache::group_of_layer(int layer) const {
   OCTAVO_CHECK(layer >= 0 && layer < num_layers(), "layer {} of {}", layer, num_layers());
-  return impl_->layer_places[static_cast<std::size_t>(layer)].first;
+  return impl_->layer_places[to_size(layer)].first;
 }
 std::uint64_t PagedKvCache::arena_bytes() const { return impl_->storage.arena_bytes(); }
 KvStorage& PagedKvCache::storage() { return impl_->storage; }
@@ -196,7 +197,7 @@ SequenceId PagedKvCache::create_sequence(std::int64_t reserve_tokens) {
   const std::int64_t limit =
       impl_->global_group < 0 ? kMostReserved : std::int64_t{group(impl_->global_group).num_blocks} * block_size();
   const std::int64_t tokens = std::clamp<std::int64_t>(reserve_tokens, 0, limit);
-  const auto entries = SpareSequences::room_for(static_cast<std::size_t>((tokens + block_size() - 1) / block_size()));
+  const auto entries = SpareSequences::room_for(to_size((tokens + block_size() - 1) / block_size()));
   if (SpareSequences::Node spare = impl_->spares.take(entries)) {
     impl_->reserve_entries(spare.mapped(), entries);
     spare.key() = impl_->next_id;
@@ -256,13 +257,13 @@ KvResult<void> PagedKvCache::drop_sequence(SequenceId id) {
 std::int64_t PagedKvCache::sequence_length(SequenceId id, int group) const {
   const SequenceState* sequence = impl_->find(id);
   if (sequence == nullptr || group < 0 || group >= num_groups()) return 0;
-  return sequence->groups[static_cast<std::size_t>(group)].length;
+  return sequence->groups[to_size(group)].length;
 }
 
 std::int64_t PagedKvCache::token_capacity(SequenceId id, int group) const {
   const SequenceState* sequence = impl_->find(id);
   if (sequence == nullptr || group < 0 || group >= num_groups()) return 0;
-  return sequence->groups[static_cast<std::size_t>(group)].table.token_capacity();
+  return sequence->groups[to_size(group)].table.token_capacity();
 }
 
 KvResult<SequenceId> PagedKvCache::fork(SequenceId id) {
@@ -308,12 +309,12 @@ KvResult<void> PagedKvCache::fork_into(SequenceId from, SequenceId to) {
 const BlockTable& PagedKvCache::table(SequenceId id, int group) const {
   const SequenceState* sequence = impl_->find(id);
   OCTAVO_CHECK(sequence != nullptr && group >= 0 && group < num_groups(), "sequence {}, group {}", id, group);
-  return sequence->groups[static_cast<std::size_t>(group)].table;
+  return sequence->groups[to_size(group)].table;
 }
 
 const BlockPool& PagedKvCache::pool(int group) const {
   OCTAVO_CHECK(group >= 0 && group < num_groups(), "group {} of {}", group, num_groups());
-  return impl_->groups[static_cast<std::size_t>(group)]->pool;
+  return impl_->groups[to_size(group)]->pool;
 }
 
 }  // namespace octavo

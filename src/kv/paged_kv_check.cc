@@ -1,6 +1,7 @@
 // PagedKvCache: what it says about itself, and whether it is true.
 #include <algorithm>
 
+#include "base/to_size.h"
 #include "kv/paged_kv_impl.h"
 
 namespace octavo {
@@ -66,11 +67,10 @@ std::string KvStats::summary() const {
 }
 
 Result<void> PagedKvCache::Impl::check_group(int g) const {
-  const GroupBooks& books = *groups[static_cast<std::size_t>(g)];
+  const GroupBooks& books = *groups[to_size(g)];
   std::vector<std::span<const BlockId>> tables;
   tables.reserve(sequences.size());
-  for (const auto& [id, sequence] : sequences)
-    tables.push_back(sequence.groups[static_cast<std::size_t>(g)].table.block_ids());
+  for (const auto& [id, sequence] : sequences) tables.push_back(sequence.groups[to_size(g)].table.block_ids());
   if (const auto result = books.pool.check_integrity(tables); !result)
     return fail("group {}: {}", g, result.error().message);
   if (!books.prefix) return {};
@@ -82,7 +82,7 @@ Result<void> PagedKvCache::Impl::check_group(int g) const {
     if (books.written.leading(block) != block_size)
       return fail("group {}: block {} is published with {} of {} slots written", g, block, books.written.leading(block),
                   block_size);
-    if (global_group >= 0 && groups[static_cast<std::size_t>(global_group)]->prefix->find_hash(*hash) == kNoBlock)
+    if (global_group >= 0 && groups[to_size(global_group)]->prefix->find_hash(*hash) == kNoBlock)
       return fail("group {}: block {} is published, the same tokens in group {} are not", g, block, global_group);
   }
   return {};
@@ -94,7 +94,7 @@ Result<void> PagedKvCache::Impl::check_sequence(SequenceId id, const SequenceSta
     const std::span<const BlockId> blocks = state.table.block_ids();
     if (state.visible.size() != blocks.size())
       return fail("sequence {}, group {}: {} blocks, {} limits", id, g, blocks.size(), state.visible.size());
-    const auto first = static_cast<std::size_t>(state.table.first_held());
+    const auto first = to_size(state.table.first_held());
     std::int64_t length = static_cast<std::int64_t>(first) * block_size;
     bool leads = true;
     for (std::size_t i = 0; i < blocks.size(); ++i) {

@@ -1,5 +1,6 @@
 // PagedKvCache: memory that goes back to the system.
 #include "base/aligned_buffer.h"
+#include "base/to_size.h"
 #include "kv/paged_kv_impl.h"
 
 namespace octavo {
@@ -10,7 +11,7 @@ namespace {
 BlockPool::Run next_run(const BlockPool& pool, BlockId from, std::size_t layer_block_bytes) {
   for (;;) {
     const BlockPool::Run run = pool.free_run(from);
-    const bool is_large = static_cast<std::size_t>(run.count) * layer_block_bytes >= kHugePageBytes;
+    const bool is_large = to_size(run.count) * layer_block_bytes >= kHugePageBytes;
     if (run.count == 0 || run.count == pool.total_count() || is_large) return run;
     from = run.first + run.count;
   }
@@ -28,12 +29,12 @@ void PagedKvCache::Impl::release_arena() {
       const KvLayer& layer = storage.layer(static_cast<int>(g), static_cast<int>(i));
       for (BlockPool::Run run = next_run(pool, 0, layer.block_bytes); run.count > 0;
            run = next_run(pool, run.first + run.count, layer.block_bytes)) {
-        const std::uint8_t* first = layer.data + static_cast<std::size_t>(run.first) * layer.block_bytes;
+        const std::uint8_t* first = layer.data + to_size(run.first) * layer.block_bytes;
         if (first != end) {
           storage.release(begin, end);
           begin = first;
         }
-        end = first + static_cast<std::size_t>(run.count) * layer.block_bytes;
+        end = first + to_size(run.count) * layer.block_bytes;
       }
     }
   }

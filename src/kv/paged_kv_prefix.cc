@@ -2,13 +2,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/to_size.h"
 #include "kv/paged_kv_impl.h"
 
 namespace octavo {
 
 bool SequenceState::is_all_published(int block_size) const {
   return std::ranges::all_of(groups, [&](const GroupState& state) {
-    return static_cast<std::size_t>(state.table.num_blocks()) == chain.size() &&
+    return to_size(state.table.num_blocks()) == chain.size() &&
            state.length == static_cast<std::int64_t>(chain.size()) * block_size;
   });
 }
@@ -17,13 +18,13 @@ const BlockHasher& PagedKvCache::hasher() const { return impl_->options.hasher; 
 
 bool PagedKvCache::is_published(const BlockHash& hash) const {
   if (!impl_->publishes()) return false;
-  const auto group = static_cast<std::size_t>(std::max(0, impl_->global_group));
+  const auto group = to_size(std::max(0, impl_->global_group));
   return impl_->groups[group]->prefix->find_hash(hash) != kNoBlock;
 }
 
 // Leading blocks of `tokens` that the sequence, which is_all_published(), holds or can attach.
 int PagedKvCache::Impl::match(const SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& known) {
-  const auto size = static_cast<std::size_t>(block_size);
+  const auto size = to_size(block_size);
   const std::size_t held = sequence.chain.size();
   const std::size_t most = std::min((tokens.size() - 1) / size, known.size());
   auto longest = static_cast<int>(held);
@@ -60,9 +61,9 @@ void PagedKvCache::Impl::attach(SequenceState& sequence, const BlockChain& known
   const std::int64_t length = static_cast<std::int64_t>(num_blocks) * block_size;
   for (GroupState& state : sequence.groups) {  // what can fail, before any reference is taken
     state.table.reserve_ids(length);
-    state.visible.reserve(static_cast<std::size_t>(num_blocks));
+    state.visible.reserve(to_size(num_blocks));
   }
-  sequence.chain.reserve(static_cast<std::size_t>(num_blocks));
+  sequence.chain.reserve(to_size(num_blocks));
   for (std::size_t g = 0; g < groups.size(); ++g) {
     GroupState& state = sequence.groups[g];
     const int first = first_needed_block(static_cast<int>(g), length);
@@ -70,16 +71,16 @@ void PagedKvCache::Impl::attach(SequenceState& sequence, const BlockChain& known
     for (int i = held; i < num_blocks; ++i) {
       BlockId block = kNoBlock;
       if (i >= first) {
-        block = groups[g]->prefix->find_hash(known.hashes()[static_cast<std::size_t>(i)]);  // what match() found
+        block = groups[g]->prefix->find_hash(known.hashes()[to_size(i)]);  // what match() found
         const KvResult<void> shared = groups[g]->pool.add_reference(block);
         OCTAVO_CHECK(shared.has_value(), "{}", describe(shared.error()));
       }
       state.table.append(block);
     }
-    state.visible.resize(static_cast<std::size_t>(num_blocks), block_size);
+    state.visible.resize(to_size(num_blocks), block_size);
     state.length = length;
   }
-  const std::span<const BlockHash> hashes = known.hashes().first(static_cast<std::size_t>(num_blocks));
+  const std::span<const BlockHash> hashes = known.hashes().first(to_size(num_blocks));
   sequence.chain.assign(hashes.begin(), hashes.end());
 }
 
@@ -92,9 +93,9 @@ KvResult<int> PagedKvCache::attach_prefix(SequenceId id, std::span<const TokenId
   impl_->chain = BlockChain(hasher(), domain);
   impl_->chain.extend(hasher(), block_size(), tokens.first(tokens.size() - 1));
   const KvResult<int> found = extend_prefix(id, tokens, impl_->chain);
-  const auto size = static_cast<std::size_t>(block_size());
+  const auto size = to_size(block_size());
   impl_->hits += static_cast<std::uint64_t>(*found);
-  impl_->misses += (tokens.size() - 1) / size * size - static_cast<std::size_t>(*found);
+  impl_->misses += (tokens.size() - 1) / size * size - to_size(*found);
   return found;
 }
 
@@ -104,10 +105,10 @@ KvResult<int> PagedKvCache::extend_prefix(SequenceId id, std::span<const TokenId
   if (!impl_->publishes() || tokens.empty()) return 0;
   const std::size_t held = sequence->chain.size();
   if (!sequence->is_all_published(block_size()) || (held > 0 && sequence->root != chain.root_hash())) return 0;
-  const auto matched = static_cast<std::size_t>(impl_->match(*sequence, tokens, chain));
+  const auto matched = to_size(impl_->match(*sequence, tokens, chain));
   sequence->root = chain.root_hash();
   if (matched > held) impl_->attach(*sequence, chain, static_cast<int>(matched));
-  const auto size = static_cast<std::size_t>(block_size());
+  const auto size = to_size(block_size());
   return static_cast<int>((matched - held) * size);
 }
 
@@ -115,15 +116,15 @@ KvResult<int> PagedKvCache::extend_prefix(SequenceId id, std::span<const TokenId
 // contents have its hash, or the block is known in another domain already.
 bool PagedKvCache::Impl::publish_block(SequenceState& sequence, int index, const BlockHash& hash,
                                        std::span<const TokenId> tokens) {
-  const BlockHash parent = index == 0 ? sequence.root : sequence.chain[static_cast<std::size_t>(index) - 1];
+  const BlockHash parent = index == 0 ? sequence.root : sequence.chain[to_size(index) - 1];
   const int num_groups = static_cast<int>(groups.size());
   for (int i = 0; i < num_groups; ++i) {
     const int g = global_group < 0 ? i : (global_group + i) % num_groups;
-    GroupBooks& books = *groups[static_cast<std::size_t>(g)];
-    BlockTable& table = sequence.groups[static_cast<std::size_t>(g)].table;
+    GroupBooks& books = *groups[to_size(g)];
+    BlockTable& table = sequence.groups[to_size(g)].table;
     const std::optional<BlockId> block = table.get(index);
     if (!block) continue;  // it left the window
-    const BlockId before = index == 0 ? kNoBlock : table.block_ids()[static_cast<std::size_t>(index) - 1];
+    const BlockId before = index == 0 ? kNoBlock : table.block_ids()[to_size(index) - 1];
     if (books.prefix->is_published(*block)) {
       if (books.prefix->find(hash, parent, tokens, before) != *block) return false;
       continue;
@@ -155,9 +156,9 @@ KvResult<void> PagedKvCache::publish(SequenceId id, std::span<const TokenId> tok
   std::int64_t length = std::numeric_limits<std::int64_t>::max();
   for (const GroupState& state : sequence->groups) length = std::min(length, state.length);
   if (static_cast<std::int64_t>(tokens.size()) < length)
-    return std::unexpected(DimMismatch{static_cast<std::size_t>(length), tokens.size()});
-  const auto size = static_cast<std::size_t>(block_size());
-  const std::size_t num_full = std::min(static_cast<std::size_t>(length) / size, chain.size());
+    return std::unexpected(DimMismatch{to_size(length), tokens.size()});
+  const auto size = to_size(block_size());
+  const std::size_t num_full = std::min(to_size(length) / size, chain.size());
   if (sequence->chain.size() >= num_full) return {};
   if (chain.root_hash() != sequence->root) sequence->chain.clear();
   sequence->root = chain.root_hash();

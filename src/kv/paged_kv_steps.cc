@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/to_size.h"
 #include "kv/paged_kv_impl.h"
 
 namespace octavo {
@@ -16,12 +17,12 @@ void make_room(auto& vector, std::size_t size) {
 
 PagedKvCache::Impl::Needed PagedKvCache::Impl::needed(const SequenceState& sequence, int g, std::int64_t first,
                                                       std::int64_t end) const {
-  const BlockTable& table = sequence.groups[static_cast<std::size_t>(g)].table;
-  const BlockPool& pool = groups[static_cast<std::size_t>(g)]->pool;
+  const BlockTable& table = sequence.groups[to_size(g)].table;
+  const BlockPool& pool = groups[to_size(g)]->pool;
   Needed blocks{.missing = table.blocks_missing(end), .copies = 0};
   const std::int64_t held_end = std::min<std::int64_t>((end - 1) / block_size + 1, table.num_blocks());
   for (std::int64_t i = std::max<std::int64_t>(first / block_size, table.first_held()); i < held_end; ++i)
-    blocks.copies += pool.references(table.block_ids()[static_cast<std::size_t>(i)]) > 1 ? 1 : 0;
+    blocks.copies += pool.references(table.block_ids()[to_size(i)]) > 1 ? 1 : 0;
   return blocks;
 }
 
@@ -35,10 +36,10 @@ int PagedKvCache::blocks_needed(SequenceId id, int group, std::int64_t first, st
 
 KvResult<void> PagedKvCache::Impl::check_room(SequenceId id, const SequenceState& sequence, int g, std::int64_t first,
                                               std::int64_t end) const {
-  const BlockTable& table = sequence.groups[static_cast<std::size_t>(g)].table;
+  const BlockTable& table = sequence.groups[to_size(g)].table;
   if (first / block_size < table.first_held()) return std::unexpected(PositionOutOfRange{id, first});  // given back
   const Needed blocks = needed(sequence, g, first, end);
-  const int num_free = groups[static_cast<std::size_t>(g)]->pool.free_count();
+  const int num_free = groups[to_size(g)]->pool.free_count();
   if (blocks.missing > num_free - blocks.copies) {
     const std::int64_t all = std::int64_t{blocks.missing} + blocks.copies;
     return std::unexpected(
@@ -58,22 +59,21 @@ bool PagedKvCache::Impl::grow_memory(std::int64_t end) {
 void PagedKvCache::Impl::extend(GroupState& state, int g, std::int64_t num_tokens) {
   const int held = state.table.num_blocks();
   // What can fail for want of memory comes before any block is taken.
-  make_room(state.visible, static_cast<std::size_t>(held + state.table.blocks_missing(num_tokens)));
+  make_room(state.visible, to_size(held + state.table.blocks_missing(num_tokens)));
   const bool grown = state.table.ensure_capacity(num_tokens);
   OCTAVO_CHECK(grown, "{} tokens in group {}", num_tokens, g);
-  WrittenBits& written = groups[static_cast<std::size_t>(g)]->written;
-  for (int i = held; i < state.table.num_blocks(); ++i)
-    written.clear_from(state.table.block_ids()[static_cast<std::size_t>(i)], 0);
-  state.visible.resize(static_cast<std::size_t>(state.table.num_blocks()), block_size);
+  WrittenBits& written = groups[to_size(g)]->written;
+  for (int i = held; i < state.table.num_blocks(); ++i) written.clear_from(state.table.block_ids()[to_size(i)], 0);
+  state.visible.resize(to_size(state.table.num_blocks()), block_size);
 }
 
 // Afterwards the sequence alone holds the block, nobody finds it, and what the sequence does not see is not written.
 void PagedKvCache::Impl::make_private(GroupState& state, int g, int index, std::vector<BlockCopy>& list) {
-  GroupBooks& books = *groups[static_cast<std::size_t>(g)];
+  GroupBooks& books = *groups[to_size(g)];
   const std::span<const BlockId> blocks = state.table.block_ids();
-  BlockId block = blocks[static_cast<std::size_t>(index)];
+  BlockId block = blocks[to_size(index)];
   if (books.pool.references(block) > 1) {
-    const BlockId before = index == 0 ? kNoBlock : blocks[static_cast<std::size_t>(index) - 1];
+    const BlockId before = index == 0 ? kNoBlock : blocks[to_size(index) - 1];
     const BlockId own = books.pool.allocate(before);
     OCTAVO_CHECK(own != kNoBlock, "a copy of block {} in group {}", block, g);
     books.written.copy(block, own);
@@ -84,7 +84,7 @@ void PagedKvCache::Impl::make_private(GroupState& state, int g, int index, std::
   } else if (books.prefix) {
     books.prefix->unpublish(block);
   }
-  std::int32_t& visible = state.visible[static_cast<std::size_t>(index)];
+  std::int32_t& visible = state.visible[to_size(index)];
   if (visible < block_size) books.written.clear_from(block, visible);
   visible = block_size;
 }
@@ -92,7 +92,7 @@ void PagedKvCache::Impl::make_private(GroupState& state, int g, int index, std::
 void PagedKvCache::Impl::make_writable(GroupState& state, int g, std::int64_t first, std::int64_t end,
                                        std::vector<BlockCopy>& list) {
   const std::int64_t held_end = std::min<std::int64_t>((end - 1) / block_size + 1, state.table.num_blocks());
-  make_room(list, list.size() + static_cast<std::size_t>(std::max<std::int64_t>(0, held_end - first / block_size)));
+  make_room(list, list.size() + to_size(std::max<std::int64_t>(0, held_end - first / block_size)));
   for (std::int64_t i = first / block_size; i < held_end; ++i) make_private(state, g, static_cast<int>(i), list);
   extend(state, g, end);
 }
@@ -105,10 +105,10 @@ KvResult<void> PagedKvCache::Impl::reserve_groups(SequenceId id, SequenceState& 
     if (const auto room = check_room(id, sequence, g, first, end); !room) return room;
   if (!grow_memory(end)) return std::unexpected(MemoryRefused{end});
   const std::int64_t kept = std::min(first / block_size, static_cast<std::int64_t>(sequence.chain.size()));
-  sequence.chain.resize(static_cast<std::size_t>(kept));
+  sequence.chain.resize(to_size(kept));
   made.clear();
   for (int g = first_group; g < end_group; ++g)
-    make_writable(sequence.groups[static_cast<std::size_t>(g)], g, first, end, list != nullptr ? *list : made);
+    make_writable(sequence.groups[to_size(g)], g, first, end, list != nullptr ? *list : made);
   for (const BlockCopy& copy : made) storage.copy_block(copy.group, copy.from, copy.to);
   return {};
 }
@@ -127,11 +127,11 @@ KvResult<void> PagedKvCache::ensure_capacity(SequenceId id, std::int64_t num_tok
   if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
   if (num_tokens < 0) return std::unexpected(PositionOutOfRange{id, num_tokens});
   for (int g = 0; g < num_groups(); ++g) {
-    const int missing = sequence->groups[static_cast<std::size_t>(g)].table.blocks_missing(num_tokens);
+    const int missing = sequence->groups[to_size(g)].table.blocks_missing(num_tokens);
     if (missing > pool(g).free_count()) return std::unexpected(OutOfMemory{g, missing, pool(g).free_count()});
   }
   if (!impl_->grow_memory(num_tokens)) return std::unexpected(MemoryRefused{num_tokens});
-  for (int g = 0; g < num_groups(); ++g) impl_->extend(sequence->groups[static_cast<std::size_t>(g)], g, num_tokens);
+  for (int g = 0; g < num_groups(); ++g) impl_->extend(sequence->groups[to_size(g)], g, num_tokens);
   return {};
 }
 
@@ -141,9 +141,9 @@ void PagedKvCache::make_copies(std::span<const BlockCopy> copies) {
 
 // The length only grows here; positions that left the window lie before it.
 void PagedKvCache::Impl::update_length(GroupState& state, int g) const {
-  const WrittenBits& written = groups[static_cast<std::size_t>(g)]->written;
+  const WrittenBits& written = groups[to_size(g)]->written;
   while (state.length < state.table.token_capacity()) {
-    const auto index = static_cast<std::size_t>(state.length / block_size);
+    const auto index = to_size(state.length / block_size);
     const int known = static_cast<int>(state.length % block_size);
     const int leading = std::min(written.leading(state.table.block_ids()[index], known), state.visible[index]);
     state.length = static_cast<std::int64_t>(index) * block_size + leading;
@@ -154,12 +154,12 @@ void PagedKvCache::Impl::update_length(GroupState& state, int g) const {
 std::int64_t PagedKvCache::layer_length(SequenceId id, int layer) const {
   const SequenceState* sequence = impl_->find(id);
   if (sequence == nullptr || layer < 0 || layer >= num_layers()) return 0;
-  const auto [g, layer_index] = impl_->layer_places[static_cast<std::size_t>(layer)];
-  const GroupState& state = sequence->groups[static_cast<std::size_t>(g)];
-  const WrittenBits& written = impl_->groups[static_cast<std::size_t>(g)]->written;
+  const auto [g, layer_index] = impl_->layer_places[to_size(layer)];
+  const GroupState& state = sequence->groups[to_size(g)];
+  const WrittenBits& written = impl_->groups[to_size(g)]->written;
   std::int64_t length = state.length;
   while (length < state.table.token_capacity()) {
-    const auto index = static_cast<std::size_t>(length / block_size());
+    const auto index = to_size(length / block_size());
     const int known = static_cast<int>(length % block_size()), seen = state.visible[index];
     const int leading = written.leading_of_layer(state.table.block_ids()[index], layer_index, known, seen);
     length = static_cast<std::int64_t>(index) * block_size() + leading;
@@ -172,17 +172,17 @@ void PagedKvCache::commit(SequenceId id, std::int64_t end) {
   SequenceState* sequence = impl_->find(id);
   OCTAVO_CHECK(sequence != nullptr, "sequence {}", id);
   for (int g = 0; g < num_groups(); ++g) {
-    GroupState& state = sequence->groups[static_cast<std::size_t>(g)];
+    GroupState& state = sequence->groups[to_size(g)];
     OCTAVO_CHECK(end <= state.table.token_capacity(), "{} tokens in room for {}", end, state.table.token_capacity());
     for (std::int64_t position = state.length; position < end;) {
       const std::int64_t index = position / block_size();
-      const BlockId block = state.table.block_ids()[static_cast<std::size_t>(index)];
+      const BlockId block = state.table.block_ids()[to_size(index)];
       const std::int64_t until = std::min((index + 1) * block_size(), end);
-      OCTAVO_CHECK(pool(g).references(block) == 1 && !pool(g).is_cached(block) &&
-                       state.visible[static_cast<std::size_t>(index)] == block_size(),
-                   "position {} of sequence {} was not reserved", position, id);
-      impl_->groups[static_cast<std::size_t>(g)]->written.set_all(block, static_cast<int>(position % block_size()),
-                                                                  static_cast<int>(until - index * block_size()));
+      OCTAVO_CHECK(
+          pool(g).references(block) == 1 && !pool(g).is_cached(block) && state.visible[to_size(index)] == block_size(),
+          "position {} of sequence {} was not reserved", position, id);
+      impl_->groups[to_size(g)]->written.set_all(block, static_cast<int>(position % block_size()),
+                                                 static_cast<int>(until - index * block_size()));
       position = until;
     }
     impl_->update_length(state, g);
@@ -192,15 +192,15 @@ void PagedKvCache::commit(SequenceId id, std::int64_t end) {
 
 // The first block of a group that the token after `num_tokens` tokens looks at.
 int PagedKvCache::Impl::first_needed_block(int g, std::int64_t num_tokens) const {
-  const int window = groups[static_cast<std::size_t>(g)]->group.window;
+  const int window = groups[to_size(g)]->group.window;
   return window == 0 ? 0 : static_cast<int>(std::max<std::int64_t>(0, num_tokens - window + 1) / block_size);
 }
 
 void PagedKvCache::Impl::truncate_group(GroupState& state, int g, std::int64_t num_tokens) {
   if (num_tokens >= state.table.token_capacity()) return;
-  GroupBooks& books = *groups[static_cast<std::size_t>(g)];
+  GroupBooks& books = *groups[to_size(g)];
   state.table.truncate(num_tokens);
-  state.visible.resize(static_cast<std::size_t>(state.table.num_blocks()));
+  state.visible.resize(to_size(state.table.num_blocks()));
   state.length = std::min(state.length, num_tokens);
   const int slot = static_cast<int>(num_tokens % block_size);
   if (slot == 0) return;
@@ -220,15 +220,14 @@ KvResult<void> PagedKvCache::truncate(SequenceId id, std::int64_t num_tokens) {
   if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
   if (num_tokens < 0) return std::unexpected(PositionOutOfRange{id, num_tokens});
   for (int g = 0; g < num_groups() && num_tokens != 0; ++g) {
-    const GroupState& state = sequence->groups[static_cast<std::size_t>(g)];
+    const GroupState& state = sequence->groups[to_size(g)];
     const bool cuts = num_tokens < state.table.token_capacity();
     if (cuts && impl_->first_needed_block(g, num_tokens) < state.table.first_held())
       return std::unexpected(PositionOutOfRange{id, std::max<std::int64_t>(0, num_tokens - group(g).window + 1)});
   }
-  for (int g = 0; g < num_groups(); ++g)
-    impl_->truncate_group(sequence->groups[static_cast<std::size_t>(g)], g, num_tokens);
+  for (int g = 0; g < num_groups(); ++g) impl_->truncate_group(sequence->groups[to_size(g)], g, num_tokens);
   const std::int64_t kept = std::min(num_tokens / block_size(), static_cast<std::int64_t>(sequence->chain.size()));
-  sequence->chain.resize(static_cast<std::size_t>(kept));
+  sequence->chain.resize(to_size(kept));
   return {};
 }
 

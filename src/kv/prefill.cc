@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/to_size.h"
 
 namespace octavo {
 
@@ -43,7 +44,7 @@ Result<PrefillPlan> PrefillPlan::create(std::span<const TokenId> tokens, const P
   OCTAVO_TRY(PrefillScheduler scheduler,
              PrefillScheduler::create(tokens, config.with_priority(PrefillPriority::kPrefillFirst)));
   PrefillPlan plan;
-  plan.chunks_.reserve(static_cast<std::size_t>(scheduler.total_chunks()));
+  plan.chunks_.reserve(to_size(scheduler.total_chunks()));
   for (PrefillAction action = scheduler.next_action(); action.kind == PrefillAction::kPrefill;
        action = scheduler.next_action())
     plan.chunks_.push_back(action.chunk);
@@ -52,7 +53,7 @@ Result<PrefillPlan> PrefillPlan::create(std::span<const TokenId> tokens, const P
 
 Result<PrefillScheduler> PrefillScheduler::create(std::span<const TokenId> tokens, const PrefillConfig& config) {
   OCTAVO_TRY_VOID(config.check());
-  if (tokens.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+  if (tokens.size() > to_size(std::numeric_limits<int>::max()))
     return fail("prefill: a prompt of {} tokens, expected at most {}", tokens.size(), std::numeric_limits<int>::max());
   return PrefillScheduler(tokens, config);
 }
@@ -80,13 +81,12 @@ PrefillAction PrefillScheduler::next_action(int max_tokens, bool decode_waiting)
 
 PrefillChunk PrefillScheduler::hand_out(int room) {
   const int size = std::min(room, total_tokens() - next_start_);
-  const PrefillChunk chunk{
-      .tokens = tokens_.subspan(static_cast<std::size_t>(next_start_), static_cast<std::size_t>(size)),
-      .start = next_start_,
-      .end = next_start_ + size,
-      .index = next_index_++,
-      .is_last = next_start_ + size == total_tokens(),
-      .overlap = handed_out_ - next_start_};
+  const PrefillChunk chunk{.tokens = tokens_.subspan(to_size(next_start_), to_size(size)),
+                           .start = next_start_,
+                           .end = next_start_ + size,
+                           .index = next_index_++,
+                           .is_last = next_start_ + size == total_tokens(),
+                           .overlap = handed_out_ - next_start_};
   handed_out_ = chunk.end;
   next_start_ = std::max(0, chunk.end - config_.overlap);
   owes_yield_ = true;
@@ -96,8 +96,7 @@ PrefillChunk PrefillScheduler::hand_out(int room) {
 
 bool PrefillScheduler::has_handed_out(const PrefillChunk& chunk) const {
   return chunk.start >= 0 && chunk.end >= chunk.start && chunk.end <= handed_out_ &&
-         chunk.tokens.data() == tokens_.data() + chunk.start &&
-         chunk.tokens.size() == static_cast<std::size_t>(chunk.end - chunk.start);
+         chunk.tokens.data() == tokens_.data() + chunk.start && chunk.tokens.size() == to_size(chunk.end - chunk.start);
 }
 
 void PrefillScheduler::retract(const PrefillChunk& chunk) {

@@ -4,15 +4,16 @@
 #include <bit>
 
 #include "base/error.h"
+#include "base/to_size.h"
 
 namespace octavo {
 
 PrefixCache::PrefixCache(BlockPool& pool, int block_size, bool chained)
     : pool_(pool), block_size_(block_size), chained_(chained) {
   OCTAVO_CHECK(block_size >= 1, "block size {}", block_size);
-  const auto blocks = static_cast<std::size_t>(pool.total_count());
+  const auto blocks = to_size(pool.total_count());
   entries_.resize(blocks);
-  tokens_.resize(blocks * static_cast<std::size_t>(block_size));
+  tokens_.resize(blocks * to_size(block_size));
   index_.assign(std::bit_ceil(2 * blocks + 1), kNoBlock);  // at most half full
   pool_.on_evict([this](BlockId block) { unpublish(block); });
 }
@@ -20,13 +21,13 @@ PrefixCache::PrefixCache(BlockPool& pool, int block_size, bool chained)
 PrefixCache::~PrefixCache() { pool_.on_evict({}); }
 
 std::span<TokenId> PrefixCache::tokens_of(BlockId block) {
-  const auto size = static_cast<std::size_t>(block_size_);
-  return std::span(tokens_).subspan(static_cast<std::size_t>(block) * size, size);
+  const auto size = to_size(block_size_);
+  return std::span(tokens_).subspan(to_size(block) * size, size);
 }
 
 std::span<const TokenId> PrefixCache::tokens_of(BlockId block) const {
-  const auto size = static_cast<std::size_t>(block_size_);
-  return std::span(tokens_).subspan(static_cast<std::size_t>(block) * size, size);
+  const auto size = to_size(block_size_);
+  return std::span(tokens_).subspan(to_size(block) * size, size);
 }
 
 BlockId PrefixCache::find_hash(const BlockHash& hash) const {
@@ -48,8 +49,7 @@ KvResult<BlockId> PrefixCache::publish(BlockId block, const BlockHash& hash, con
                                        std::span<const TokenId> tokens, BlockId parent_block) {
   if (block < 0 || block >= pool_.total_count()) return std::unexpected(BlockOutOfRange{block, pool_.total_count()});
   if (pool_.references(block) == 0) return std::unexpected(BlockNotInUse{block});
-  if (tokens.size() != static_cast<std::size_t>(block_size_))
-    return std::unexpected(DimMismatch{static_cast<std::size_t>(block_size_), tokens.size()});
+  if (tokens.size() != to_size(block_size_)) return std::unexpected(DimMismatch{to_size(block_size_), tokens.size()});
   if (find_hash(hash) != kNoBlock) return find(hash, parent, tokens, parent_block);
   unpublish(block);  // it may have been known under another hash
   const bool follows = chained_ && parent_block != kNoBlock;

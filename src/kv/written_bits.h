@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "base/to_size.h"
 #include "octavo/kv/types.h"
 
 namespace octavo {
@@ -20,8 +21,8 @@ class WrittenBits {
   WrittenBits(int num_blocks, int num_layers, int block_size)
       : num_layers_(num_layers),
         block_size_(block_size),
-        row_bytes_((static_cast<std::size_t>(block_size) + 7) / 8),
-        bits_(static_cast<std::size_t>(num_blocks) * static_cast<std::size_t>(num_layers) * row_bytes_) {}
+        row_bytes_((to_size(block_size) + 7) / 8),
+        bits_(to_size(num_blocks) * to_size(num_layers) * row_bytes_) {}
 
   bool test(BlockId block, int layer, int slot) const { return (row(block, layer)[slot / 8] >> (slot % 8) & 1) != 0; }
 
@@ -47,7 +48,7 @@ class WrittenBits {
   void clear_from(BlockId block, int first) {
     for (int layer = 0; layer < num_layers_; ++layer) {
       std::uint8_t* const bits = row(block, layer);
-      auto at = static_cast<std::size_t>(first) / 8;
+      auto at = to_size(first) / 8;
       if (first % 8 != 0) {
         bits[at] = static_cast<std::uint8_t>(bits[at] & ((1U << (first % 8)) - 1));
         ++at;
@@ -62,9 +63,7 @@ class WrittenBits {
     return false;
   }
 
-  void copy(BlockId from, BlockId to) {
-    std::memcpy(row(to, 0), row(from, 0), static_cast<std::size_t>(num_layers_) * row_bytes_);
-  }
+  void copy(BlockId from, BlockId to) { std::memcpy(row(to, 0), row(from, 0), to_size(num_layers_) * row_bytes_); }
 
   /// Leading slots that are written in a layer, at most `most`; the first `known` of them are known to be.
   int leading_of_layer(BlockId block, int layer, int known, int most) const {
@@ -94,8 +93,7 @@ class WrittenBits {
   std::uint8_t* row(BlockId block, int layer) { return bits_.data() + offset(block, layer); }
   const std::uint8_t* row(BlockId block, int layer) const { return bits_.data() + offset(block, layer); }
   std::size_t offset(BlockId block, int layer) const {
-    return (static_cast<std::size_t>(block) * static_cast<std::size_t>(num_layers_) + static_cast<std::size_t>(layer)) *
-           row_bytes_;
+    return (to_size(block) * to_size(num_layers_) + to_size(layer)) * row_bytes_;
   }
 
   int num_layers_;

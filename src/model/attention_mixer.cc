@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/to_size.h"
 
 namespace octavo {
 namespace {
@@ -46,7 +47,7 @@ AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights
     layer.spec = spec;
     layer.weights = &std::get<AttentionWeights>(weights.layers[i].mixer);
     if (spec->borrows_from) {
-      const Layer& lender = layers_[static_cast<std::size_t>(*spec->borrows_from)];
+      const Layer& lender = layers_[to_size(*spec->borrows_from)];
       const int kept = lender.spec->window;  // tokens; blocks behind them are given back
       OCTAVO_CHECK(kept == 0 || (spec->window > 0 && spec->window <= kept), "layer {} looks back {}, its lender {}", i,
                    spec->window, kept);
@@ -56,7 +57,7 @@ AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights
     layer.plan = find_plan(layer.group, spec->window, *spec);
     layer.rope = find_rope(spec->rope, spec->rope.factors == Presence::kAbsent ? nullptr : weights.rope_factors);
   }
-  sequences_.reserve(static_cast<std::size_t>(context.max_rows));
+  sequences_.reserve(to_size(context.max_rows));
 }
 
 /// The cache counts the layers that write, in their order.
@@ -67,7 +68,7 @@ void AttentionMixer::place_layers(const PagedKvCache& kv) {
   for (int g = 0; g < kv.num_groups(); ++g) {
     const PagedKvCache::Group& group = kv.group(g);
     for (std::size_t i = 0; i < group.layers.size(); ++i) {
-      Layer& layer = layers_[writers[static_cast<std::size_t>(group.layers[i])]];
+      Layer& layer = layers_[writers[to_size(group.layers[i])]];
       layer.group = g;
       layer.index = static_cast<int>(i);
     }
@@ -76,7 +77,7 @@ void AttentionMixer::place_layers(const PagedKvCache& kv) {
 
 std::size_t AttentionMixer::find_rope(const RopeSpec& spec, const float* factors) {
   const auto known = std::ranges::find(ropes_, spec, &RopeTable::spec);
-  if (known != ropes_.end()) return static_cast<std::size_t>(known - ropes_.begin());
+  if (known != ropes_.end()) return to_size(known - ropes_.begin());
   ropes_.emplace_back(spec, factors, context_);
   return ropes_.size() - 1;
 }
@@ -99,17 +100,17 @@ std::size_t AttentionMixer::find_plan(int group, int window, const AttentionSpec
 void AttentionMixer::plan(const StepRows& rows) {
   const Batch& batch = rows.batch();
   for (GroupPlan& plan : plans_) {
-    const Batch::Group& tables = batch.groups[static_cast<std::size_t>(plan.group)];
+    const Batch::Group& tables = batch.groups[to_size(plan.group)];
     const std::int32_t* ids = tables.block_ids.data();
     const std::int64_t width = std::int64_t{plan.shape.num_heads} * plan.shape.head_dim;
     sequences_.clear();
     rows.for_runs([&](std::int64_t first, int num_rows) {
       const std::int64_t batch_row = rows.batch_row(first);
-      const auto s = static_cast<std::size_t>(rows.sequence_of(batch_row));
+      const auto s = to_size(rows.sequence_of(batch_row));
       sequences_.push_back({.blocks = {ids + tables.block_begin[s], ids + tables.block_begin[s + 1]},
                             .q = q_.data() + first * width,
                             .out = attended_.data() + first * width,
-                            .first_position = batch.positions[static_cast<std::size_t>(batch_row)],
+                            .first_position = batch.positions[to_size(batch_row)],
                             .num_rows = num_rows});
     });
     plan.plan.build(sequences_, plan.window, kv_.shape().block_size);
@@ -118,19 +119,19 @@ void AttentionMixer::plan(const StepRows& rows) {
 
 void AttentionMixer::compute_angles(const Batch& batch) {
   context_.for_rows(batch.num_rows(), [&](std::int64_t row, int) {
-    for (RopeTable& rope : ropes_) rope.fill(row, batch.positions[static_cast<std::size_t>(row)]);
+    for (RopeTable& rope : ropes_) rope.fill(row, batch.positions[to_size(row)]);
   });
 }
 
 void AttentionMixer::write_state(int index, const StepRows& rows) {
-  const Layer& layer = layers_[static_cast<std::size_t>(index)];
+  const Layer& layer = layers_[to_size(index)];
   const std::array<Product, 2> products = {{{&layer.weights->k, k_.data()}, {&layer.weights->v, v_.data()}}};
   context_.multiply(products, stream_.input(), rows.count());
   context_.for_rows(rows.count(), [&](std::int64_t row, int) { write_kv(layer, rows, row); });
 }
 
 void AttentionMixer::run(int index, const StepRows& rows, bool state_written, const Epilogue& epilogue) {
-  const Layer& layer = layers_[static_cast<std::size_t>(index)];
+  const Layer& layer = layers_[to_size(index)];
   const AttentionWeights& w = *layer.weights;
   const int count = rows.count();
   const bool writes = !layer.spec->borrows_from && !state_written;
@@ -166,11 +167,11 @@ void AttentionMixer::write_kv(const Layer& layer, const StepRows& rows, std::int
   if (w.v_bias != nullptr) context_.kernels.add(v, w.v_bias, width);
   norm_and_turn(layer, row, w.k_norm, layer.spec->num_kv_heads, k);
   const KvLayer kv = kv_.layer(layer.group, layer.index);
-  const Batch::Group& tables = rows.batch().groups[static_cast<std::size_t>(layer.group)];
-  const int position = rows.batch().positions[static_cast<std::size_t>(row)];
-  const int first_block = tables.block_begin[static_cast<std::size_t>(rows.sequence_of(row))];
-  const std::int32_t block = tables.block_ids[static_cast<std::size_t>(first_block + position / kv.block_size)];
-  context_.kernels.write_kv[static_cast<std::size_t>(kv_.shape().type)](kv, block, position % kv.block_size, k, v);
+  const Batch::Group& tables = rows.batch().groups[to_size(layer.group)];
+  const int position = rows.batch().positions[to_size(row)];
+  const int first_block = tables.block_begin[to_size(rows.sequence_of(row))];
+  const std::int32_t block = tables.block_ids[to_size(first_block + position / kv.block_size)];
+  context_.kernels.write_kv[to_size(kv_.shape().type)](kv, block, position % kv.block_size, k, v);
 }
 
 void AttentionMixer::norm_and_turn(const Layer& layer, std::int64_t batch_row, const float* norm, int num_heads,
@@ -184,7 +185,7 @@ void AttentionMixer::norm_and_turn(const Layer& layer, std::int64_t batch_row, c
 }
 
 void AttentionMixer::attend(const Layer& layer) {
-  const auto type = static_cast<std::size_t>(kv_.shape().type);
+  const auto type = to_size(kv_.shape().type);
   plans_[layer.plan].plan.run(kv_.layer(layer.group, layer.index), context_.kernels.attention[type],
                               context_.kernels.merge_tiles, context_.pool);
 }

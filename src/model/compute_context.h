@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/thread_pool.h"
+#include "base/to_size.h"
 #include "kernels/kernels.h"
 #include "model/multiply.h"
 #include "model/weight_matrix.h"
@@ -19,15 +20,13 @@ struct ComputeContext {
   int max_rows;  // of one step
 
   /// A buffer of rows: [max_rows, cols].
-  AlignedBuffer<float> make_rows(int cols) const {
-    return AlignedBuffer<float>(static_cast<std::size_t>(max_rows) * static_cast<std::size_t>(cols));
-  }
+  AlignedBuffer<float> make_rows(int cols) const { return AlignedBuffer<float>(to_size(max_rows) * to_size(cols)); }
   QuantizedRows make_quantized_rows(int cols) const { return {max_rows, cols, kernels.tile_rows}; }
 
   /// Calls body(row, worker) for each row, on all threads.
   template <class Body>
   void for_rows(int rows, const Body& body) {
-    pool.for_ranges(static_cast<std::size_t>(rows), kRowGrain, [&](std::size_t begin, std::size_t end, int worker) {
+    pool.for_ranges(to_size(rows), kRowGrain, [&](std::size_t begin, std::size_t end, int worker) {
       for (std::size_t row = begin; row < end; ++row) body(static_cast<std::int64_t>(row), worker);
     });
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "gguf/gguf_file.h"
 #include "model/layer_spec.h"
 
@@ -27,7 +28,7 @@ struct ModelConfig {
   std::vector<LayerSpec> layers;
 
   int num_layers() const { return static_cast<int>(layers.size()); }
-  const LayerSpec& layer(int i) const { return layers[static_cast<std::size_t>(i)]; }
+  const LayerSpec& layer(int i) const { return layers[to_size(i)]; }
   /// Behind this layer nothing is written that later rows read, so only rows whose logits are wanted go on.
   int last_layer_with_state() const;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/to_size.h"
+
 namespace octavo {
 namespace {
 
@@ -18,8 +20,7 @@ DenseFfn::DenseFfn(const ModelConfig& config, ComputeContext& context, ResidualS
     : context_(context),
       stream_(stream),
       gated_(context.make_rows(largest_width(config))),
-      pairs_(static_cast<std::size_t>(context.pool.num_threads()) *
-             static_cast<std::size_t>(gated_scratch_floats(context.max_rows))),
+      pairs_(to_size(context.pool.num_threads()) * to_size(gated_scratch_floats(context.max_rows))),
       gated_int8_(context.make_quantized_rows(largest_width(config))) {}
 
 void DenseFfn::run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, const Epilogue& epilogue) {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/to_size.h"
+
 namespace octavo {
 
 /// The part of a model that a tensor belongs to.
@@ -12,7 +14,7 @@ enum class ModelPart : std::uint8_t { kEmbedding, kAttention, kFeedForward, kNor
 inline std::string_view name_of(ModelPart part) {
   constexpr std::array<std::string_view, 6> kNames = {"embedding", "attention", "feed-forward",
                                                       "norms",     "output",    "other"};
-  return kNames[static_cast<std::size_t>(part)];
+  return kNames[to_size(part)];
 }
 inline ModelPart part_of(std::string_view name) {
   if (name.find("norm") != std::string_view::npos) return ModelPart::kNorms;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/to_size.h"
 #include "kernels/pack.h"
 #include "tensor/dtype.h"
 
@@ -20,7 +21,7 @@ std::int64_t row_block(std::int64_t cols, int tile_rows) {
 /// About eight claims a thread, so that none waits long for the last; at most as many panels as caches hold, and few
 /// where each takes long.
 std::size_t panels_of_a_claim(std::int64_t total, int rows, const ThreadPool& pool) {
-  return static_cast<std::size_t>(std::clamp<std::int64_t>(total / (8 * pool.num_threads()), 1, rows > 64 ? 4 : 16));
+  return to_size(std::clamp<std::int64_t>(total / (8 * pool.num_threads()), 1, rows > 64 ? 4 : 16));
 }
 
 // Each part reads all weights; with so many rows that is a byte in four cycles of a core, which many of them can get.
@@ -41,7 +42,7 @@ struct RowParts {
 /// Calls body(begin, end, row, row_end, worker) for ranges of `total` panels or pairs and of the rows of a part.
 template <class Body>
 void for_parts(std::int64_t total, std::size_t grain, const RowParts& parts, ThreadPool& pool, const Body& body) {
-  const auto items = static_cast<std::size_t>(parts.count * total);
+  const auto items = to_size(parts.count * total);
   pool.for_ranges(items, grain, [&](std::size_t from, std::size_t to, int worker) {
     for (auto begin = static_cast<std::int64_t>(from); begin < static_cast<std::int64_t>(to);) {
       const std::int64_t part = begin / total, end = std::min(static_cast<std::int64_t>(to), (part + 1) * total);
@@ -160,11 +161,11 @@ void multiply_gated(const GatedProduct& product, const ActivationRows& x, int ro
   const std::int64_t block = row_block(x.cols, kernels.tile_rows);
   const std::size_t grain = (panels_of_a_claim(4 * pairs, rows, pool) + 3) / 4;
   const std::int64_t run = std::max(1, kRowsOfAPair / rows);
-  const std::size_t part_floats = floats.size() / static_cast<std::size_t>(pool.num_threads());
+  const std::size_t part_floats = floats.size() / to_size(pool.num_threads());
   const bool packed = product.gate->panels != nullptr && product.up->panels != nullptr;
   for_parts(pairs, grain, RowParts(packed, rows, kernels.tile_rows, pool), pool,
             [&](std::int64_t begin, std::int64_t end, std::int64_t row, std::int64_t row_end, int worker) {
-              const auto own = floats.subspan(static_cast<std::size_t>(worker) * part_floats, part_floats);
+              const auto own = floats.subspan(to_size(worker) * part_floats, part_floats);
               const GatedPart part(product, x, kernels, scratch, worker, own, rows);
               for (; row < row_end; row += block)
                 for (std::int64_t pair = begin; pair < end; pair += run)

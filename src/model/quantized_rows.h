@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/aligned_buffer.h"
+#include "base/to_size.h"
 #include "kernels/kernels.h"
 
 namespace octavo {
@@ -13,12 +14,12 @@ class QuantizedRows {
   QuantizedRows() = default;
   /// `tile_rows`: of the kernels that read them.
   QuantizedRows(int max_rows, int max_cols, int tile_rows)
-      : tile_rows_(tile_rows), tiles_(static_cast<std::size_t>(max_rows) * act_row_bytes(max_cols)) {}
+      : tile_rows_(tile_rows), tiles_(to_size(max_rows) * act_row_bytes(max_cols)) {}
 
   /// Where row `row` of a matrix of `rows` x `cols` goes, from block `block` of kActBlock columns on.
   ActSlot slot(std::int64_t row, std::int64_t rows, std::int64_t cols, std::int64_t block = 0) {
     ActSlot slot = act_slot(tiles_.data(), cols, row, rows, tile_rows_);
-    slot.tile += static_cast<std::size_t>(block * slot.rows) * sizeof(ActTile<1>);
+    slot.tile += to_size(block * slot.rows) * sizeof(ActTile<1>);
     return slot;
   }
   /// All rows, with the floats `x` that they were made from.

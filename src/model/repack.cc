@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/aligned_buffer.h"
+#include "base/to_size.h"
 #include "kernels/pack.h"
 
 namespace octavo {
@@ -20,9 +21,7 @@ struct Piece {
   const RepackJob* job;
   std::int64_t begin, end;
 
-  std::size_t row_of(std::int64_t panel) const {
-    return static_cast<std::size_t>(std::min(panel * kPanelRows, job->source.rows));
-  }
+  std::size_t row_of(std::int64_t panel) const { return to_size(std::min(panel * kPanelRows, job->source.rows)); }
   std::size_t offset() const { return job->offset + row_of(begin) * job->source.row_bytes(); }
   std::size_t bytes() const { return (row_of(end) - row_of(begin)) * job->source.row_bytes(); }
 };
@@ -51,7 +50,7 @@ class Packer {
     OCTAVO_TRY_VOID(file_.read(piece.offset(), bytes));
     const auto rows = static_cast<std::int64_t>(piece.row_of(piece.end) - piece.row_of(piece.begin));
     pack_panels({.type = source.type, .rows = rows, .cols = source.cols, .data = bytes}, 0, piece.end - piece.begin,
-                piece.job->panels + static_cast<std::size_t>(piece.begin) * panel_bytes(source.type, source.cols));
+                piece.job->panels + to_size(piece.begin) * panel_bytes(source.type, source.cols));
     return hash_of(bytes);
   }
 
@@ -91,15 +90,15 @@ Result<ContentHash> repack(std::vector<RepackJob> jobs, const MappedFile& file, 
   }
   if (!jobs.empty()) file.prefetch(jobs.front().offset, kAheadBytes);
   std::vector<Packer> packers;
-  packers.reserve(static_cast<std::size_t>(pool.num_threads()));
+  packers.reserve(to_size(pool.num_threads()));
   for (int i = 0; i < pool.num_threads(); ++i) packers.emplace_back(file, largest);
   std::vector<ContentHash> hashes(pieces.size());
   FirstError error;
   std::atomic<std::uint64_t> done = 0;
   std::atomic<std::size_t> next = 0;  // in the file's order, whoever is free: a disk likes one place to read at
-  pool.for_ranges(static_cast<std::size_t>(pool.num_threads()), 1, [&](std::size_t, std::size_t, int worker) {
+  pool.for_ranges(to_size(pool.num_threads()), 1, [&](std::size_t, std::size_t, int worker) {
     for (std::size_t i = next.fetch_add(1); i < pieces.size() && !error.failed(); i = next.fetch_add(1)) {
-      Result<ContentHash> hash = packers[static_cast<std::size_t>(worker)].pack(pieces[i]);
+      Result<ContentHash> hash = packers[to_size(worker)].pack(pieces[i]);
       if (!hash) return error.set(std::move(hash.error()));
       hashes[i] = *hash;
       const std::uint64_t now = done.fetch_add(pieces[i].bytes(), std::memory_order_relaxed) + pieces[i].bytes();

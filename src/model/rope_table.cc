@@ -2,11 +2,13 @@
 
 #include <cmath>
 
+#include "base/to_size.h"
+
 namespace octavo {
 
 RopeTable::RopeTable(const RopeSpec& spec, const float* factors, const ComputeContext& context)
     : spec_(spec),
-      frequencies_(static_cast<std::size_t>(spec.num_rotated / 2)),
+      frequencies_(to_size(spec.num_rotated / 2)),
       cosines_(context.make_rows(spec.num_rotated / 2)),
       sines_(context.make_rows(spec.num_rotated / 2)) {
   for (std::size_t i = 0; i < frequencies_.size(); ++i) {
@@ -17,7 +19,7 @@ RopeTable::RopeTable(const RopeSpec& spec, const float* factors, const ComputeCo
 }
 
 void RopeTable::fill(std::int64_t row, int position) {
-  const std::size_t first = static_cast<std::size_t>(row) * frequencies_.size();
+  const std::size_t first = to_size(row) * frequencies_.size();
   for (std::size_t i = 0; i < frequencies_.size(); ++i) {
     const double angle = position * frequencies_[i];
     cosines_.data()[first + i] = static_cast<float>(std::cos(angle));

@@ -5,13 +5,14 @@
 
 #include <vector>
 
+#include "base/to_size.h"
 #include "model/batch.h"
 
 namespace octavo {
 
 class StepRows {
  public:
-  explicit StepRows(int max_rows) { sequence_of_.reserve(static_cast<std::size_t>(max_rows)); }
+  explicit StepRows(int max_rows) { sequence_of_.reserve(to_size(max_rows)); }
 
   /// The batch must stay as it is until the next call.
   void begin(const Batch& batch);
@@ -20,10 +21,8 @@ class StepRows {
 
   const Batch& batch() const { return *batch_; }
   int count() const { return kept_ ? static_cast<int>(batch_->logit_rows.size()) : batch_->num_rows(); }
-  std::int64_t batch_row(std::int64_t row) const {
-    return kept_ ? batch_->logit_rows[static_cast<std::size_t>(row)] : row;
-  }
-  int sequence_of(std::int64_t batch_row) const { return sequence_of_[static_cast<std::size_t>(batch_row)]; }
+  std::int64_t batch_row(std::int64_t row) const { return kept_ ? batch_->logit_rows[to_size(row)] : row; }
+  int sequence_of(std::int64_t batch_row) const { return sequence_of_[to_size(batch_row)]; }
 
   /// Calls visit(first, num_rows) for the rows under way, in order, in runs of one sequence at consecutive positions.
   template <class Visit>
@@ -48,8 +47,8 @@ inline void StepRows::begin(const Batch& batch) {
   kept_ = false;
   sequence_of_.clear();
   for (int s = 0; s < batch.num_seqs(); ++s) {
-    const auto i = static_cast<std::size_t>(s);
-    sequence_of_.insert(sequence_of_.end(), static_cast<std::size_t>(batch.seq_begin[i + 1] - batch.seq_begin[i]), s);
+    const auto i = to_size(s);
+    sequence_of_.insert(sequence_of_.end(), to_size(batch.seq_begin[i + 1] - batch.seq_begin[i]), s);
   }
 }
 

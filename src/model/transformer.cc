@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "model/model_runner.h"
 
 namespace octavo {
@@ -17,7 +18,7 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, Page
       rows_(max_rows),
       attention_(config, weights, kv, context_, stream_),
       dense_ffn_(config, context_, stream_),
-      logits_(static_cast<std::size_t>(kMaxLogitRows) * static_cast<std::size_t>(config.vocab_size)) {}
+      logits_(to_size(kMaxLogitRows) * to_size(config.vocab_size)) {}
 
 // Behind the last layer that writes state nobody sees more than the rows whose logits are wanted, and of the others it
 // needs that layer's state alone. That is nearly the whole layer of a prompt.
@@ -45,14 +46,14 @@ void Transformer::embed(const Batch& batch) {
   context_.for_rows(batch.num_rows(), [&](std::int64_t row, int worker) {
     float* x = stream_.x(row);
     const KernelTable& kernels = context_.kernels;
-    context_.scratch.decode_row(kernels, weights_.embedding, batch.tokens[static_cast<std::size_t>(row)], worker, x);
+    context_.scratch.decode_row(kernels, weights_.embedding, batch.tokens[to_size(row)], worker, x);
     if (config_.embedding_scale != 1) kernels.scale(x, config_.embedding_scale, config_.width);
   });
 }
 
 void Transformer::layer(int index, bool state_written) {
   const LayerSpec& spec = config_.layer(index);
-  const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
+  const LayerWeights& w = weights_.layers[to_size(index)];
   const Epilogue behind_mixer{.post_norm = w.post_mixer_norm, .next = feed_forward_norm(index)};
   std::visit([&](const auto& mixer) { run_mixer(mixer, index, state_written, behind_mixer); }, spec.mixer);
   Epilogue behind_layer{.post_norm = w.post_ffn_norm};
@@ -65,17 +66,17 @@ void Transformer::run_mixer(const AttentionSpec&, int layer, bool state_written,
 }
 
 void Transformer::run_feed_forward(const DenseFfnSpec& spec, int layer, const Epilogue& epilogue) {
-  const LayerWeights& w = weights_.layers[static_cast<std::size_t>(layer)];
+  const LayerWeights& w = weights_.layers[to_size(layer)];
   dense_ffn_.run(spec, std::get<DenseFfnWeights>(w.feed_forward), rows_.count(), epilogue);
 }
 
 Norm Transformer::mixer_norm(int layer) const {
-  const LayerWeights& w = weights_.layers[static_cast<std::size_t>(layer)];
+  const LayerWeights& w = weights_.layers[to_size(layer)];
   return {.weight = w.mixer_norm, .quantize = AttentionMixer::reads_int8(std::get<AttentionWeights>(w.mixer))};
 }
 
 Norm Transformer::feed_forward_norm(int layer) const {
-  const LayerWeights& w = weights_.layers[static_cast<std::size_t>(layer)];
+  const LayerWeights& w = weights_.layers[to_size(layer)];
   return {.weight = w.ffn_norm, .quantize = DenseFfn::reads_int8(std::get<DenseFfnWeights>(w.feed_forward))};
 }
 
@@ -90,7 +91,7 @@ std::span<const float> Transformer::logits(int first, int count) {
   context_.for_rows(count, [&](std::int64_t i, int) { stream_.norm_row(norm, first + i, i, count); });
   const Product output{&weights_.output, logits_.data()};
   context_.multiply({&output, 1}, stream_.input(), count);
-  return {logits_.data(), static_cast<std::size_t>(count) * static_cast<std::size_t>(config_.vocab_size)};
+  return {logits_.data(), to_size(count) * to_size(config_.vocab_size)};
 }
 
 }  // namespace octavo

@@ -1,5 +1,7 @@
 #include "model/weight_matrix.h"
 
+#include "base/to_size.h"
+
 namespace octavo {
 namespace {
 
@@ -7,15 +9,14 @@ namespace {
 Tensor rows_of(const WeightMatrix& w, std::int64_t begin, std::int64_t count) {
   Tensor rows{.type = w.type, .rows = count, .cols = w.cols, .data = {}};
   const std::size_t row_bytes = rows.row_bytes();
-  rows.data = {w.file + static_cast<std::size_t>(begin) * row_bytes, static_cast<std::size_t>(count) * row_bytes};
+  rows.data = {w.file + to_size(begin) * row_bytes, to_size(count) * row_bytes};
   return rows;
 }
 
 }  // namespace
 
 PanelScratch::PanelScratch(std::size_t largest_panel_bytes, int num_threads)
-    : part_bytes_(std::max(largest_panel_bytes, kRunBytes)),
-      memory_(part_bytes_ * static_cast<std::size_t>(num_threads)) {}
+    : part_bytes_(std::max(largest_panel_bytes, kRunBytes)), memory_(part_bytes_ * to_size(num_threads)) {}
 
 const std::uint8_t* PanelScratch::pack(const WeightMatrix& w, std::int64_t begin, std::int64_t end, int worker) {
   std::uint8_t* packed = part_of(worker);

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/aligned_buffer.h"
+#include "base/to_size.h"
 #include "kernels/kernels.h"
 #include "kernels/pack.h"
 #include "kernels/packed_layout.h"
@@ -43,7 +44,7 @@ class PanelScratch {
     if (begin >= end) return;
     const std::size_t stride = panel_bytes(w.type, w.cols);
     if (w.panels != nullptr) {
-      use(matrix_of(w, begin, end, w.panels + static_cast<std::size_t>(begin) * stride), begin);
+      use(matrix_of(w, begin, end, w.panels + to_size(begin) * stride), begin);
       return;
     }
     const auto most = std::max<std::int64_t>(1, static_cast<std::int64_t>(kRunBytes / stride));
@@ -66,7 +67,7 @@ class PanelScratch {
     return {w.type, std::min(end * kPanelRows, w.rows) - begin * kPanelRows, w.cols, data};
   }
   const std::uint8_t* pack(const WeightMatrix& w, std::int64_t begin, std::int64_t end, int worker);
-  std::uint8_t* part_of(int worker) { return memory_.data() + static_cast<std::size_t>(worker) * part_bytes_; }
+  std::uint8_t* part_of(int worker) { return memory_.data() + to_size(worker) * part_bytes_; }
 
   std::size_t part_bytes_ = 0;  // of one thread
   AlignedBuffer<std::uint8_t> memory_;

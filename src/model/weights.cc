@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "base/to_size.h"
 #include "gguf/text.h"
 #include "kernels/pack.h"
 #include "model/tensor_names.h"
@@ -25,7 +26,7 @@ WeightNeed weight_need(const GgufFile& file) {
   for (const GgufTensor& tensor : file.tensors()) {
     const Tensor& t = tensor.tensor;
     if (t.rows == 1) {
-      need.vector_bytes += sizeof(float) * rounded_up(static_cast<std::size_t>(t.cols), kVectorAlign);
+      need.vector_bytes += sizeof(float) * rounded_up(to_size(t.cols), kVectorAlign);
     } else {
       need.packed_bytes += packed_bytes(t.type, t.rows, t.cols);
       need.mapped_bytes += t.data.size();
@@ -160,20 +161,19 @@ Result<void> WeightLoader::list(Weights& w) {
   if (!config_.tied_output) OCTAVO_TRY_VOID(matrix(output, config_.vocab_size, config_.width, w.output));
   OCTAVO_TRY_VOID(list_rope_factors(w));
   w.layers.resize(config_.layers.size());
-  for (int i = 0; i < config_.num_layers(); ++i) OCTAVO_TRY_VOID(list_layer(i, w.layers[static_cast<std::size_t>(i)]));
+  for (int i = 0; i < config_.num_layers(); ++i) OCTAVO_TRY_VOID(list_layer(i, w.layers[to_size(i)]));
   return check_all_used();
 }
 
 Result<ContentHash> WeightLoader::load_vectors(Weights& w) const {
   std::size_t num_floats = 0;
-  for (const Vector& v : vectors_)
-    num_floats += rounded_up(static_cast<std::size_t>(v.source->tensor.cols), kVectorAlign);
+  for (const Vector& v : vectors_) num_floats += rounded_up(to_size(v.source->tensor.cols), kVectorAlign);
   w.vectors_ = AlignedBuffer<float>(num_floats);
   float* floats = w.vectors_.data();
   std::vector<std::byte> bytes;
   std::vector<ContentHash> hashes;
   for (const Vector& v : vectors_) {
-    const auto size = static_cast<std::size_t>(v.source->tensor.cols);
+    const auto size = to_size(v.source->tensor.cols);
     bytes.resize(v.source->tensor.data.size());
     OCTAVO_TRY_VOID(file_.file().read(v.source->offset, bytes));
     hashes.push_back(hash_of(bytes));

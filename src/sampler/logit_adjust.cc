@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "sampler/softmax.h"
 
 namespace octavo {
@@ -23,8 +24,8 @@ bool has_penalty(const SamplingParams& params) {
 
 LogitAdjuster::LogitAdjuster(int vocab_size) {
   OCTAVO_CHECK(vocab_size >= 1, "vocabulary of {}", vocab_size);
-  row_.resize(static_cast<std::size_t>(vocab_size));
-  counts_.resize(static_cast<std::size_t>(vocab_size));
+  row_.resize(to_size(vocab_size));
+  counts_.resize(to_size(vocab_size));
 }
 
 bool LogitAdjuster::changes(const SamplingParams& params, const DrawContext& context) {
@@ -37,32 +38,32 @@ std::span<const float> LogitAdjuster::adjust(std::span<const float> logits, cons
   const std::span<float> row = std::span(row_).first(logits.size());
   std::ranges::copy(logits, row.begin());
   if (has_penalty(params)) penalize(row, params, context);
-  const auto in_row = [&row](TokenId token) { return static_cast<std::size_t>(token) < row.size(); };
+  const auto in_row = [&row](TokenId token) { return to_size(token) < row.size(); };
   for (const auto& [token, bias] : params.logit_bias) {
     if (!in_row(token)) continue;
-    float& logit = row[static_cast<std::size_t>(token)];
+    float& logit = row[to_size(token)];
     logit = bias <= kForbiddingBias ? kLowest : finite_logit(logit) + bias;
   }
   for (const TokenId token : context.forbidden) {
-    if (in_row(token)) row[static_cast<std::size_t>(token)] = kLowest;
+    if (in_row(token)) row[to_size(token)] = kLowest;
   }
   return row;
 }
 
 void LogitAdjuster::penalize(std::span<float> row, const SamplingParams& params, const DrawContext& context) {
-  const auto num_prompt = static_cast<std::size_t>(context.prompt_tokens);
+  const auto num_prompt = to_size(context.prompt_tokens);
   const std::span<const TokenId> answer = context.tokens.subspan(num_prompt);
   // What the answer's tokens cost needs their counts; a prompt of thousands is walked only if it matters.
   const std::span<const TokenId> walked = params.repetition_penalty == 1 ? answer : context.tokens;
-  const auto in_row = [&row](TokenId token) { return static_cast<std::size_t>(token) < row.size(); };
+  const auto in_row = [&row](TokenId token) { return to_size(token) < row.size(); };
   for (const TokenId token : answer) {
-    if (in_row(token)) ++counts_[static_cast<std::size_t>(token)];
+    if (in_row(token)) ++counts_[to_size(token)];
   }
   for (const TokenId token : walked) {
     if (!in_row(token)) continue;
-    std::uint32_t& count = counts_[static_cast<std::size_t>(token)];
+    std::uint32_t& count = counts_[to_size(token)];
     if (count == kPenalized) continue;
-    float& logit = row[static_cast<std::size_t>(token)];
+    float& logit = row[to_size(token)];
     logit = repeated(finite_logit(logit), params.repetition_penalty);
     if (count > 0) {
       logit -= params.frequency_penalty * static_cast<float>(count);
@@ -71,7 +72,7 @@ void LogitAdjuster::penalize(std::span<float> row, const SamplingParams& params,
     count = kPenalized;
   }
   for (const TokenId token : walked) {
-    if (in_row(token)) counts_[static_cast<std::size_t>(token)] = 0;
+    if (in_row(token)) counts_[to_size(token)] = 0;
   }
 }
 

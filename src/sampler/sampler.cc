@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/to_size.h"
 #include "sampler/softmax.h"
 #include "sampler/top_tokens.h"
 
@@ -16,7 +17,7 @@ constexpr float kBucketsPerNat = 64;
 constexpr int kNumBuckets = 4096;
 
 std::size_t bucket_of(float max, float logit) {
-  return static_cast<std::size_t>(std::min((max - logit) * kBucketsPerNat, static_cast<float>(kNumBuckets - 1)));
+  return to_size(std::min((max - logit) * kBucketsPerNat, static_cast<float>(kNumBuckets - 1)));
 }
 
 Result<void> check_penalty(std::string_view field, float penalty) {
@@ -54,7 +55,7 @@ Result<void> check_sampling_params(const SamplingParams& params) {
 }
 
 SamplerScratch::SamplerScratch(int vocab_size) : adjuster(vocab_size) {
-  const auto size = static_cast<std::size_t>(vocab_size);
+  const auto size = to_size(vocab_size);
   weights.resize(size);
   kept_weights.resize(size);
   kept_ids.resize(size);
@@ -129,7 +130,7 @@ void RowSampler::gather_bucket(std::size_t bucket) {
 }
 
 void RowSampler::cut_top_k(int k) {
-  if (k == 0 || static_cast<std::size_t>(k) >= logits_.size()) return;
+  if (k == 0 || to_size(k) >= logits_.size()) return;
   std::ranges::fill(scratch_.histogram, 0.0);
   for (const float logit : logits_) scratch_.histogram[bucket_of(max_, finite_logit(logit))] += 1;
   std::size_t bucket = 0;
@@ -159,7 +160,7 @@ void RowSampler::cut_top_p(float p) {
   std::ranges::sort(scratch_.boundary, more_likely);
   for (const Candidate& here : scratch_.boundary) {
     last_kept_ = here;
-    sum += weights_[static_cast<std::size_t>(here.id)];
+    sum += weights_[to_size(here.id)];
     if (sum >= target) break;
   }
 }
@@ -209,14 +210,13 @@ TokenId RowSampler::draw(const SamplingParams& params, double u) {
   }
   const std::span<float> weights = std::span(scratch_.kept_weights).first(count);
   softmax_weights(weights, max_, params.temperature, weights);
-  return scratch_.kept_ids[static_cast<std::size_t>(draw_weighted(weights, u))];
+  return scratch_.kept_ids[to_size(draw_weighted(weights, u))];
 }
 
 SampledToken sample(std::span<const float> logits, int num_tokens, const SamplingParams& params, const DrawKey& key,
                     SamplerScratch& scratch, const DrawContext& context, std::span<TokenLogprob> top) {
-  OCTAVO_CHECK(num_tokens >= 1 && static_cast<std::size_t>(num_tokens) <= logits.size(), "{} of {} tokens", num_tokens,
-               logits.size());
-  const std::span<const float> row = logits.first(static_cast<std::size_t>(num_tokens));
+  OCTAVO_CHECK(num_tokens >= 1 && to_size(num_tokens) <= logits.size(), "{} of {} tokens", num_tokens, logits.size());
+  const std::span<const float> row = logits.first(to_size(num_tokens));
   const bool greedy = params.temperature == 0 || params.top_k == 1;
   const auto pick = [&](RowSampler& from) { return greedy ? from.most_likely() : from.draw(params, uniform(key)); };
   RowSampler untouched(row, scratch);
@@ -233,8 +233,7 @@ SampledToken sample(std::span<const float> logits, int num_tokens, const Samplin
   }
   const double log_total = log_total_with(logits.subspan(row.size()), untouched.log_total());
   find_top_tokens(row, log_total, top);
-  return {.token = token,
-          .logprob = static_cast<float>(finite_logit(row[static_cast<std::size_t>(token)]) - log_total)};
+  return {.token = token, .logprob = static_cast<float>(finite_logit(row[to_size(token)]) - log_total)};
 }
 
 }  // namespace octavo

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/to_size.h"
+
 namespace octavo::server {
 namespace {
 
@@ -24,7 +26,7 @@ std::array<unsigned char, 16> bytes_of(const Address& address) {
 std::array<unsigned char, 16> masked(std::array<unsigned char, 16> bytes, int count) {
   for (int i = 0; i < 16; ++i) {
     const int kept = std::clamp(count - 8 * i, 0, 8);
-    bytes[static_cast<std::size_t>(i)] &= static_cast<unsigned char>(0xFF00 >> kept);
+    bytes[to_size(i)] &= static_cast<unsigned char>(0xFF00 >> kept);
   }
   return bytes;
 }

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/to_size.h"
 #include "server/json_body.h"
 #include "server/json_fields.h"
 #include "server/run_on.h"
@@ -157,7 +158,7 @@ ApiResult<void> CompletionHandler::complete(CompletionCall& call) const {
 }
 
 ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
-  num_choices_ = static_cast<std::size_t>(call.n);
+  num_choices_ = to_size(call.n);
   first_choice_ = call.requests.front().first_choice;
   progress_.assign(call.requests.size() * num_choices_, {});
   counted_.assign(call.requests.size(), false);

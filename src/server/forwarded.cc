@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstdint>
 
+#include "base/to_size.h"
+
 namespace octavo::server {
 namespace {
 
@@ -76,7 +78,7 @@ class ForwardedReader {
   void skip_space() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t"), rest_.size())); }
   std::string_view read_token() {
     const auto end = std::ranges::find_if_not(rest_, is_token_char);
-    const std::string_view token = rest_.substr(0, static_cast<std::size_t>(end - rest_.begin()));
+    const std::string_view token = rest_.substr(0, to_size(end - rest_.begin()));
     rest_.remove_prefix(token.size());
     return token;
   }

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/to_size.h"
+
 namespace octavo::server {
 namespace {
 
@@ -56,7 +58,7 @@ Result<std::string> read_key_file(const std::filesystem::path& path) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return fail("{}: cannot read the file of API keys: {}", name, std::strerror(errno));
     if (count == 0) break;
-    length += static_cast<std::size_t>(count);
+    length += to_size(count);
   }
   if (length > kMaxBytes)
     return fail("{}: expected a file of API keys of at most {} bytes, found more", name, kMaxBytes);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/to_size.h"
+
 namespace octavo::server {
 
 LifeSigns::LifeSigns(const CompletionCall& call, const Intervals& intervals, Clock::time_point now)
@@ -47,7 +49,7 @@ std::string LifeSigns::comment() const {
   for (std::size_t i = 0; i < told_.size(); ++i) {
     const PromptProgress progress = board_->get(i);
     total += call_.prompts[i].num_tokens;
-    computed += static_cast<std::size_t>(progress.computed_tokens);
+    computed += to_size(progress.computed_tokens);
     begun |= progress.prompt_tokens > 0;
   }
   if (!begun || computed >= total) return ": waiting\n\n";

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/to_size.h"
 #include "server/iso_time.h"
 
 namespace octavo::server {
@@ -175,7 +176,7 @@ bool LineWriter::write_piece() {
   const std::size_t size = is_file_ ? left : std::min<std::size_t>(left, PIPE_BUF);
   const ssize_t count = ::write(descriptor_, line_.data() + line_begin_, size);
   if (count >= 0) {
-    line_begin_ += static_cast<std::size_t>(count);
+    line_begin_ += to_size(count);
     return true;
   }
   if (errno == EINTR || errno == EAGAIN) return true;

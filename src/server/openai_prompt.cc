@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "server/openai_request.h"
 
 namespace octavo::server {
@@ -18,8 +19,7 @@ constexpr std::string_view kPromptForms =
 
 ApiResult<RawPrompt> from_text(const json::string& text, const std::string& name, const Engine& engine) {
   const int context = engine.info().max_context;
-  auto tokens = engine.tokenize(
-      text, {.add_special = true, .parse_special = true, .max_tokens = static_cast<std::size_t>(context)});
+  auto tokens = engine.tokenize(text, {.add_special = true, .parse_special = true, .max_tokens = to_size(context)});
   if (!tokens) return std::unexpected(not_tokenized(tokens.error(), context, "prompt", name));
   if (tokens->empty()) {
     return std::unexpected(invalid_value("prompt", name + ": found an empty text, expected at least one token"));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "server/answer_size.h"
 #include "server/json_writer.h"
 #include "server/prompt_logprobs.h"
@@ -79,7 +80,7 @@ ApiResult<int> max_tokens_after(const std::vector<TokenId>& prompt, const Length
         "This model's maximum context length is {} tokens. However, you requested {} tokens "
         "({} in the {}, {} in the completion). Please reduce the length of the {} or "
         "completion.",
-        context, prompt.size() + static_cast<std::size_t>(*length.asked), prompt.size(), param, *length.asked, param);
+        context, prompt.size() + to_size(*length.asked), prompt.size(), param, *length.asked, param);
     return std::unexpected(
         ApiError{.status = 400, .message = std::move(message), .param = param, .code = "context_length_exceeded"});
   }
@@ -228,7 +229,7 @@ ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const 
 
   OCTAVO_TRY(const std::vector<ChatMessage> messages, read_messages(body));
   const int context = engine.info().max_context;
-  auto tokens = engine.apply_chat_template(messages, static_cast<std::size_t>(context));
+  auto tokens = engine.apply_chat_template(messages, to_size(context));
   if (!tokens) return std::unexpected(not_tokenized(tokens.error(), context, "messages", "messages"));
   OCTAVO_TRY_VOID(set_length(request, *tokens, length, context, "messages"));
   AnswerSize size(call);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/to_size.h"
 #include "server/completion.h"
 #include "server/json_writer.h"
 #include "server/openai_logprobs.h"
@@ -62,9 +63,7 @@ struct CompletionResponse::State {
   bool prompt_ids_sent = false;  // chat: once a stream
   std::optional<ApiError> error = {};
 
-  const CallPrompt& prompt_of(std::size_t index) const {
-    return call.prompts[index / static_cast<std::size_t>(call.n)];
-  }
+  const CallPrompt& prompt_of(std::size_t index) const { return call.prompts[index / to_size(call.n)]; }
   void end(Answer& answer, bool is_first_choice, const OwnedEvent& event);
   void keep(std::size_t index, Answer& answer, const OwnedEvent& event);
   void stream(std::size_t index, Answer& answer, const OwnedEvent& event, std::string& out);
@@ -100,7 +99,7 @@ CompletionResponse::CompletionResponse(const CompletionCall& call, const Engine&
   append_json_field(head, "system_fingerprint", model.fingerprint);
   head += ",\"choices\":[";
 
-  state_->answers.resize(call.prompts.size() * static_cast<std::size_t>(call.n));
+  state_->answers.resize(call.prompts.size() * to_size(call.n));
   if (call.num_logprobs < 0) return;
   for (std::size_t i = 0; i < state_->answers.size(); ++i) {
     state_->answers[i].logprobs.emplace(engine, call.is_chat, state_->prompt_of(i).last_token);
@@ -122,7 +121,7 @@ std::string CompletionResponse::fail(const ApiError& error) {
 
 std::string CompletionResponse::on_event(std::size_t prompt_index, const OwnedEvent& event) {
   State& state = *state_;
-  const std::size_t index = prompt_index * static_cast<std::size_t>(state.call.n) + event.choice;
+  const std::size_t index = prompt_index * to_size(state.call.n) + event.choice;
   Answer& answer = state.answers[index];
   std::string out;
   if (event.finish != FinishReason::kNone) state.end(answer, event.choice == 0, event);
@@ -147,7 +146,7 @@ std::string CompletionResponse::progress(std::size_t prompt_index, const PromptP
   const State& state = *state_;
   std::string out;
   if (state.error) return out;
-  const std::size_t index = prompt_index * static_cast<std::size_t>(state.call.n);
+  const std::size_t index = prompt_index * to_size(state.call.n);
   state.begin_chunk(index, out);
   out += state.call.is_chat ? R"("delta":{},"logprobs":null)" : R"("text":"","logprobs":null)";
   state.end_choice(index, {}, out);

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/to_size.h"
+
 namespace octavo::server {
 namespace {
 
@@ -14,7 +16,7 @@ constexpr std::chrono::nanoseconds kPatiencePerByte{5000};
 
 }  // namespace
 
-ParseQueue::ParseQueue(int num_threads) : num_threads_(num_threads), threads_(static_cast<std::size_t>(num_threads)) {}
+ParseQueue::ParseQueue(int num_threads) : num_threads_(num_threads), threads_(to_size(num_threads)) {}
 
 ParseQueue::Turn::Turn(ParseQueue& queue, std::string client, std::size_t num_bytes, std::function<void()> on_begin,
                        Clock::time_point now)

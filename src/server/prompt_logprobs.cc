@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/to_size.h"
 #include "sampler/softmax.h"
 #include "sampler/top_tokens.h"
 
@@ -16,16 +17,16 @@ double log_sum_exp(std::span<const float> logits) {
 
 PromptLogprobs::PromptLogprobs(std::vector<TokenId> tokens, int num_tokens, int num_top)
     : tokens_(std::move(tokens)),
-      num_tokens_(static_cast<std::size_t>(num_tokens)),
-      num_top_(std::min(static_cast<std::size_t>(num_top), num_tokens_)),
+      num_tokens_(to_size(num_tokens)),
+      num_top_(std::min(to_size(num_top), num_tokens_)),
       logprobs_(tokens_.size()),
       top_(tokens_.size() * num_top_) {}
 
 void PromptLogprobs::add_rows(int first_position, int vocab_size, std::span<const float> logits) {
-  const auto width = static_cast<std::size_t>(vocab_size);
+  const auto width = to_size(vocab_size);
   // The row of a position is about the token behind it.
   for (std::size_t row = 0; (row + 1) * width <= logits.size(); ++row) {
-    const std::size_t position = static_cast<std::size_t>(first_position) + row + 1;
+    const std::size_t position = to_size(first_position) + row + 1;
     if (position >= tokens_.size()) return;
     add_row(position, logits.subspan(row * width, num_tokens_));
   }
@@ -33,7 +34,7 @@ void PromptLogprobs::add_rows(int first_position, int vocab_size, std::span<cons
 
 void PromptLogprobs::add_row(std::size_t position, std::span<const float> row) {
   const double log_total = log_sum_exp(row);
-  const float logit = finite_logit(row[static_cast<std::size_t>(tokens_[position])]);
+  const float logit = finite_logit(row[to_size(tokens_[position])]);
   logprobs_[position] = static_cast<float>(static_cast<double>(logit) - log_total);
   find_top_tokens(row, log_total, std::span(top_).subspan(position * num_top_, num_top_));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "base/to_size.h"
 #include "server/json_body.h"
 #include "server/json_fields.h"
 #include "server/json_writer.h"
@@ -24,7 +25,7 @@ ApiError not_counted(const Error& error, const std::string& param, std::size_t m
 
 ApiResult<std::vector<TokenId>> tokens_of(const boost::json::object& body, const Engine& engine) {
   JsonFields fields(body);
-  const std::size_t most = std::max(kMaxCountedTokens, static_cast<std::size_t>(engine.info().max_context));
+  const std::size_t most = std::max(kMaxCountedTokens, to_size(engine.info().max_context));
   if (fields.find("messages") != nullptr) {
     auto messages = read_messages(body);
     if (!messages) return std::unexpected(std::move(messages.error()));

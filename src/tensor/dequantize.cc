@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "tensor/quant_blocks.h"
 
 namespace octavo {
@@ -157,7 +158,7 @@ void decode(const BlockQ1_0& b, float* w) {
 
 template <class Block>
 void decode_blocks(const std::byte* blocks, std::span<float> out, int block_elements) {
-  for (std::size_t begin = 0; begin < out.size(); begin += static_cast<std::size_t>(block_elements)) {
+  for (std::size_t begin = 0; begin < out.size(); begin += to_size(block_elements)) {
     Block block;  // copied: a block's bytes need not be aligned for its 16-bit fields
     std::memcpy(&block, blocks, sizeof(Block));
     decode(block, out.data() + begin);
@@ -179,8 +180,7 @@ void decode_halfs(const std::byte* values, std::span<float> out, Convert convert
 
 void dequantize(DType type, const std::byte* blocks, std::span<float> out) {
   const int n = dtype_info(type).block_elements;
-  OCTAVO_CHECK(out.size() % static_cast<std::size_t>(n) == 0, "{} weights of type {}", out.size(),
-               dtype_info(type).name);
+  OCTAVO_CHECK(out.size() % to_size(n) == 0, "{} weights of type {}", out.size(), dtype_info(type).name);
   switch (type) {
     case DType::kF32:
       if (!out.empty()) std::memcpy(out.data(), blocks, out.size_bytes());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/to_size.h"
 
 namespace octavo {
 namespace {
@@ -34,7 +35,7 @@ int dtype_index(DType type) {
   check_failed("supported dtype", __FILE__, __LINE__, fmt::format("id {}", static_cast<std::uint32_t>(type)));
 }
 
-const DTypeInfo& dtype_info(DType type) { return kTable[static_cast<std::size_t>(dtype_index(type))]; }
+const DTypeInfo& dtype_info(DType type) { return kTable[to_size(dtype_index(type))]; }
 
 std::optional<DType> dtype_from_id(std::uint32_t id) {
   for (const DTypeInfo& row : kTable)

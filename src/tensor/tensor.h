@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/to_size.h"
 #include "tensor/dtype.h"
 
 namespace octavo {
@@ -18,9 +19,9 @@ struct Tensor {
 
   std::size_t row_bytes() const {
     const DTypeInfo& info = dtype_info(type);
-    return static_cast<std::size_t>(cols / info.block_elements * info.block_bytes);
+    return to_size(cols / info.block_elements * info.block_bytes);
   }
-  const std::byte* row(std::int64_t r) const { return data.data() + static_cast<std::size_t>(r) * row_bytes(); }
+  const std::byte* row(std::int64_t r) const { return data.data() + to_size(r) * row_bytes(); }
 };
 
 }  // namespace octavo

@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 
+#include "base/to_size.h"
 #include "gguf/text.h"
 #include "tokenizer/byte_level.h"
 
@@ -65,11 +66,11 @@ void Bpe::build_pairs(int vocab_size) {
   std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
     return std::tuple(merges_[a].left, merges_[a].right, a) < std::tuple(merges_[b].left, merges_[b].right, b);
   });
-  pairs_begin_.assign(static_cast<std::size_t>(vocab_size) + 1, 0);
+  pairs_begin_.assign(to_size(vocab_size) + 1, 0);
   pairs_.reserve(order.size());
   for (const std::uint32_t rank : order) {
     pairs_.push_back({merges_[rank].right, rank});
-    ++pairs_begin_[static_cast<std::size_t>(merges_[rank].left) + 1];
+    ++pairs_begin_[to_size(merges_[rank].left) + 1];
   }
   for (std::size_t i = 1; i < pairs_begin_.size(); ++i) pairs_begin_[i] += pairs_begin_[i - 1];
 
@@ -83,8 +84,8 @@ void Bpe::build_pairs(int vocab_size) {
 
 std::uint32_t Bpe::rank(TokenId left, TokenId right) const {
   if (left < 0 || right < 0) return kNoRank;
-  const auto begin = pairs_.begin() + pairs_begin_[static_cast<std::size_t>(left)];
-  const auto end = pairs_.begin() + pairs_begin_[static_cast<std::size_t>(left) + 1];
+  const auto begin = pairs_.begin() + pairs_begin_[to_size(left)];
+  const auto end = pairs_.begin() + pairs_begin_[to_size(left) + 1];
   const auto pair = std::lower_bound(begin, end, right, [](const Pair& p, TokenId id) { return p.right < id; });
   return pair == end || pair->right != right ? kNoRank : pair->rank;
 }
@@ -121,7 +122,7 @@ void Bpe::encode_short(std::string_view word, std::vector<TokenId>& out) const {
   while (size > 1) {
     const auto best = std::min_element(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(size) - 1);
     if (*best == kNoRank) break;
-    const auto i = static_cast<std::size_t>(best - ranks.begin());
+    const auto i = to_size(best - ranks.begin());
     tokens[i] = merges_[*best].merged;
     std::copy(tokens.begin() + i + 2, tokens.begin() + size, tokens.begin() + i + 1);
     std::copy(ranks.begin() + i + 2, ranks.begin() + size, ranks.begin() + i + 1);
@@ -136,9 +137,9 @@ void Bpe::encode_short(std::string_view word, std::vector<TokenId>& out) const {
 
 void Bpe::push_pair(std::int32_t left, Scratch& scratch) const {
   if (left < 0) return;
-  const Scratch::Symbol& symbol = scratch.symbols[static_cast<std::size_t>(left)];
+  const Scratch::Symbol& symbol = scratch.symbols[to_size(left)];
   if (symbol.next < 0) return;
-  const std::uint32_t pair_rank = rank(symbol.token, scratch.symbols[static_cast<std::size_t>(symbol.next)].token);
+  const std::uint32_t pair_rank = rank(symbol.token, scratch.symbols[to_size(symbol.next)].token);
   if (pair_rank == kNoRank) return;
   scratch.queue.push_back(std::uint64_t{pair_rank} << 32 | static_cast<std::uint32_t>(left));
   std::push_heap(scratch.queue.begin(), scratch.queue.end(), std::greater<>());
@@ -147,17 +148,17 @@ void Bpe::push_pair(std::int32_t left, Scratch& scratch) const {
 // A long word: a linked list of symbols and a queue of pairs, ordered by (rank, position). Entries whose symbols have
 // changed since are recognized by their tokens and dropped.
 void Bpe::encode_long(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const {
-  OCTAVO_CHECK(word.size() <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()));
+  OCTAVO_CHECK(word.size() <= to_size(std::numeric_limits<std::int32_t>::max()));
   auto& symbols = scratch.symbols;
   auto& queue = scratch.queue;
   const auto size = static_cast<std::int32_t>(word.size());
   symbols.clear();
   queue.clear();
   for (std::int32_t i = 0; i < size; ++i) {
-    const unsigned byte = byte_of(word[static_cast<std::size_t>(i)]);
+    const unsigned byte = byte_of(word[to_size(i)]);
     symbols.push_back({byte_tokens_[byte], i - 1, i + 1 < size ? i + 1 : -1});
     if (i + 1 == size) break;
-    const std::uint32_t pair_rank = byte_pairs_[byte * 256 + byte_of(word[static_cast<std::size_t>(i) + 1])];
+    const std::uint32_t pair_rank = byte_pairs_[byte * 256 + byte_of(word[to_size(i) + 1])];
     if (pair_rank != kNoRank) queue.push_back(std::uint64_t{pair_rank} << 32 | static_cast<std::uint32_t>(i));
   }
   std::make_heap(queue.begin(), queue.end(), std::greater<>());
@@ -167,19 +168,19 @@ void Bpe::encode_long(std::string_view word, Scratch& scratch, std::vector<Token
     const Merge& merge = merges_[queue.back() >> 32];
     const auto index = static_cast<std::int32_t>(queue.back() & 0xFFFFFFFFU);
     queue.pop_back();
-    Scratch::Symbol& left = symbols[static_cast<std::size_t>(index)];
+    Scratch::Symbol& left = symbols[to_size(index)];
     if (left.token != merge.left || left.next < 0) continue;
-    Scratch::Symbol& right = symbols[static_cast<std::size_t>(left.next)];
+    Scratch::Symbol& right = symbols[to_size(left.next)];
     if (right.token != merge.right) continue;
     left.token = merge.merged;
     left.next = right.next;
     right.token = -1;
-    if (left.next >= 0) symbols[static_cast<std::size_t>(left.next)].previous = index;
+    if (left.next >= 0) symbols[to_size(left.next)].previous = index;
     push_pair(left.previous, scratch);
     push_pair(index, scratch);
   }
-  for (std::int32_t i = 0; i >= 0; i = symbols[static_cast<std::size_t>(i)].next) {
-    const TokenId token = symbols[static_cast<std::size_t>(i)].token;
+  for (std::int32_t i = 0; i >= 0; i = symbols[to_size(i)].next) {
+    const TokenId token = symbols[to_size(i)].token;
     if (token >= 0) out.push_back(token);
   }
 }

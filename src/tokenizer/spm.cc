@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/to_size.h"
 #include "tokenizer/utf8.h"
 
 namespace octavo {
@@ -45,9 +46,9 @@ void Spm::cut_into_characters(Work& work) {
 
 void Spm::push_pair(Work& work, std::int32_t left) const {
   if (left < 0) return;
-  const Symbol& first = work.symbols[static_cast<std::size_t>(left)];
+  const Symbol& first = work.symbols[to_size(left)];
   if (first.next < 0) return;
-  const std::size_t length = std::size_t{first.length} + work.symbols[static_cast<std::size_t>(first.next)].length;
+  const std::size_t length = std::size_t{first.length} + work.symbols[to_size(first.next)].length;
   if (length > max_token_bytes_) return;
   const TokenId token = work.vocab.find_ordinary(work.text.substr(first.begin, length));
   if (token < 0) return;
@@ -62,29 +63,29 @@ void Spm::merge_all(Work& work) const {
     std::pop_heap(queue.begin(), queue.end(), worse);
     const Pair pair = queue.back();
     queue.pop_back();
-    Symbol& left = symbols[static_cast<std::size_t>(pair.left)];
+    Symbol& left = symbols[to_size(pair.left)];
     if (left.length == 0 || left.next < 0) continue;
-    Symbol& right = symbols[static_cast<std::size_t>(left.next)];
+    Symbol& right = symbols[to_size(left.next)];
     if (left.length + right.length != pair.length) continue;  // one of them has been merged since
     left.length = pair.length;
     left.token = pair.token;
     left.next = right.next;
     right.length = 0;
-    if (left.next >= 0) symbols[static_cast<std::size_t>(left.next)].previous = pair.left;
+    if (left.next >= 0) symbols[to_size(left.next)].previous = pair.left;
     push_pair(work, left.previous);
     push_pair(work, pair.left);
   }
 }
 
 void Spm::encode(const Vocab& vocab, std::string_view text, std::vector<TokenId>& out) const {
-  OCTAVO_CHECK(text.size() <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()));
+  OCTAVO_CHECK(text.size() <= to_size(std::numeric_limits<std::int32_t>::max()));
   if (text.empty()) return;
   Work work{vocab, text, {}, {}};
   cut_into_characters(work);
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(work.symbols.size()); ++i) push_pair(work, i);
   merge_all(work);
-  for (std::int32_t i = 0; i >= 0; i = work.symbols[static_cast<std::size_t>(i)].next) {
-    const Symbol& symbol = work.symbols[static_cast<std::size_t>(i)];
+  for (std::int32_t i = 0; i >= 0; i = work.symbols[to_size(i)].next) {
+    const Symbol& symbol = work.symbols[to_size(i)];
     if (symbol.token >= 0) {
       out.push_back(symbol.token);
       continue;

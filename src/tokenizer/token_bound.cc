@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/to_size.h"
 #include "tokenizer/byte_level.h"
 
 namespace octavo {
@@ -27,8 +28,7 @@ void TokenBound::add(std::string_view token) {
 }
 
 std::size_t TokenBound::num_spoken(std::string_view text) const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [this](char c) { return !silent_[static_cast<unsigned char>(c)]; }));
+  return to_size(std::ranges::count_if(text, [this](char c) { return !silent_[static_cast<unsigned char>(c)]; }));
 }
 
 // The fewest steps from the text's begin to its end, where a step from a place is at most as long as the longest token

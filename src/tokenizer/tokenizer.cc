@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/to_size.h"
 #include "gguf/text.h"
 #include "tokenizer/bpe.h"
 #include "tokenizer/chat_template.h"
@@ -24,7 +25,7 @@ constexpr std::string_view kAddBosKey = "tokenizer.ggml.add_bos_token";
 constexpr std::string_view kAddEosKey = "tokenizer.ggml.add_eos_token";
 constexpr std::string_view kAddSpacePrefixKey = "tokenizer.ggml.add_space_prefix";
 // Token and byte offsets are 32-bit; the space that becomes U+2581 grows by a factor of three, a broken byte too.
-constexpr std::size_t kMaxTextBytes = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) / 3 - 1;
+constexpr std::size_t kMaxTextBytes = to_size(std::numeric_limits<std::int32_t>::max()) / 3 - 1;
 constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();  // of tokens
 
 std::unexpected<Error> too_many(std::size_t max_tokens) {

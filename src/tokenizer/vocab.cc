@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/to_size.h"
 #include "gguf/text.h"
 #include "tokenizer/byte_level.h"
 #include "tokenizer/end_of_generation.h"
@@ -89,7 +90,7 @@ Result<Vocab> Vocab::load(const GgufFile& file) {
 Result<void> Vocab::read_texts(const GgufFile& file) {
   OCTAVO_TRY(const auto tokens, file.get_strings(kTokensKey));
   if (tokens.empty()) return fail("{}: {} is empty", file.path().string(), kTokensKey);
-  if (tokens.size() > static_cast<std::size_t>(std::numeric_limits<TokenId>::max())) {
+  if (tokens.size() > to_size(std::numeric_limits<TokenId>::max())) {
     return fail("{}: {} has {} tokens; at most {} can be numbered", file.path().string(), kTokensKey, tokens.size(),
                 std::numeric_limits<TokenId>::max());
   }
@@ -158,12 +159,12 @@ Result<void> Vocab::read_special_ids(const GgufFile& file) {
   OCTAVO_TRY(bos_, read_token_id(file, "tokenizer.ggml.bos_token_id", size()));
   OCTAVO_TRY(eos_, read_token_id(file, "tokenizer.ggml.eos_token_id", size()));
   OCTAVO_TRY(unknown_, read_token_id(file, "tokenizer.ggml.unknown_token_id", size()));
-  if (eos_) attributes_[static_cast<std::size_t>(*eos_)] |= kEndOfGeneration;
+  if (eos_) attributes_[to_size(*eos_)] |= kEndOfGeneration;
   for (const std::string_view key :
        {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id", "tokenizer.ggml.fim_pad_token_id",
         "tokenizer.ggml.fim_rep_token_id", "tokenizer.ggml.fim_sep_token_id"}) {
     OCTAVO_TRY(const auto id, read_token_id(file, key, size()));
-    if (id) attributes_[static_cast<std::size_t>(*id)] |= kEndOfGeneration;
+    if (id) attributes_[to_size(*id)] |= kEndOfGeneration;
   }
   return {};
 }

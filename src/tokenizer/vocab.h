@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "gguf/gguf_file.h"
 #include "octavo/engine.h"
 
@@ -35,18 +36,18 @@ class Vocab {
   int size() const { return static_cast<int>(texts_.size()); }
 
   /// As the file writes the token; "[EMPTY_<id>]" where it writes nothing.
-  std::string_view text(TokenId id) const { return texts_[static_cast<std::size_t>(id)]; }
+  std::string_view text(TokenId id) const { return texts_[to_size(id)]; }
   /// What the token stands for in decoded text.
-  std::string_view bytes(TokenId id) const { return bytes_[static_cast<std::size_t>(id)]; }
+  std::string_view bytes(TokenId id) const { return bytes_[to_size(id)]; }
   /// SPM only: pairs are merged in the order of their token's score, highest first.
-  float score(TokenId id) const { return scores_[static_cast<std::size_t>(id)]; }
+  float score(TokenId id) const { return scores_[to_size(id)]; }
 
   bool is_control(TokenId id) const { return has(id, kControl | kUnknown); }
   bool is_user_defined(TokenId id) const { return has(id, kUserDefined); }
   /// Tokens that ordinary text may become: all but control, unknown and reserved ones.
   bool is_ordinary(TokenId id) const { return !has(id, kControl | kUnknown | kReserved); }
   /// From now on the token is no ordinary one, whatever its type (template_tokens.h).
-  void reserve(TokenId id) { attributes_[static_cast<std::size_t>(id)] |= kReserved; }
+  void reserve(TokenId id) { attributes_[to_size(id)] |= kReserved; }
   bool is_end_of_generation(TokenId id) const { return has(id, kEndOfGeneration); }
 
   /// The token with this text; -1 if there is none. find_ordinary() gives ordinary tokens only.
@@ -75,7 +76,7 @@ class Vocab {
   void mark_known_texts();
   Result<void> decode_all(const GgufFile& file);
   void decode_text(const ByteAlphabet& alphabet, TokenId id, std::string& out) const;
-  bool has(TokenId id, int attributes) const { return (attributes_[static_cast<std::size_t>(id)] & attributes) != 0; }
+  bool has(TokenId id, int attributes) const { return (attributes_[to_size(id)] & attributes) != 0; }
 
   TokenizerModel model_ = TokenizerModel::kBpe;
   std::vector<char> text_arena_, byte_arena_;

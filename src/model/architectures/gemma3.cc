@@ -1,6 +1,7 @@
 // Gemma 3, text (Gemma Team, 2025): five layers with a window, then one that looks back all the way.
 #include <cmath>
 
+#include "base/to_size.h"
 #include "model/architectures/architectures.h"
 
 namespace octavo {
@@ -32,7 +33,7 @@ Result<void> read_gemma3(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(const double local_base, keys.positive_or("rope.freq_base_swa", kLocalRopeBase));
   for (int i = 0; i < config.num_layers(); ++i) {
     if ((i + 1) % kGlobalLayerEvery == 0) continue;
-    AttentionSpec& attention = *config.layers[static_cast<std::size_t>(i)].attention();
+    AttentionSpec& attention = *config.layers[to_size(i)].attention();
     attention.window = window;
     attention.rope.base = local_base;
     attention.rope.position_divisor = 1;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/to_size.h"
 #include "gguf/text.h"
 
 namespace octavo {
@@ -136,10 +137,10 @@ Result<LayerSpec> read_dense_layer(const ModelKeys& keys, const ModelConfig& con
 Result<std::vector<LayerSpec>> read_equal_layers(const ModelKeys& keys, const LayerSpec& layer) {
   OCTAVO_TRY(const int count, keys.size("block_count"));
   const std::size_t num_tensors = keys.file().tensors().size();
-  if (static_cast<std::size_t>(count) > num_tensors)
+  if (to_size(count) > num_tensors)
     return fail("{}: {} is {}, but the file has only {} tensors", keys.path(), keys.key("block_count"), count,
                 num_tensors);
-  return std::vector<LayerSpec>(static_cast<std::size_t>(count), layer);
+  return std::vector<LayerSpec>(to_size(count), layer);
 }
 
 }  // namespace octavo
