@@ -17,12 +17,12 @@
 #include <random>
 #include <span>
 
+#include "attention/attention_plan.h"
 #include "base/aligned_buffer.h"
 #include "base/cpu_info.h"
 #include "base/thread_pool.h"
 #include "kernels/dispatch.h"
 #include "kernels/machine.h"
-#include "kv/attention_plan.h"
 #include "kv/kv_element.h"
 #include "octavo/kv/types.h"
 

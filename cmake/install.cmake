@@ -16,10 +16,18 @@ function(octavo_install_set name)
   install(EXPORT Octavo${name}Targets NAMESPACE Octavo:: DESTINATION ${package_dir})
 endfunction()
 
-octavo_install_set(Kv base tensor kernels kv)
+# octavo_name_interface(LAYER NAME): the topmost layer of a set is what others link to, as Octavo::NAME; also those who
+# have us as a subdirectory.
+function(octavo_name_interface layer name)
+  set_target_properties(octavo_${layer} PROPERTIES EXPORT_NAME ${name})
+  add_library(Octavo::${name} ALIAS octavo_${layer})
+endfunction()
+
+octavo_install_set(Kv base tensor kernels kv attention)
+set_target_properties(octavo_kv PROPERTIES EXPORT_NAME kv_memory)
+octavo_name_interface(attention kv)
 octavo_install_set(Engine gguf tokenizer model sampler engine)
-set_target_properties(octavo_engine PROPERTIES EXPORT_NAME octavo)
-add_library(Octavo::octavo ALIAS octavo_engine)  # the same name for who has us as a subdirectory
+octavo_name_interface(engine octavo)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/octavo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/OctavoConfig.cmake.in OctavoConfig.cmake

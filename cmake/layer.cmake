@@ -7,7 +7,6 @@ include(${CMAKE_CURRENT_LIST_DIR}/precompiled.cmake)
 function(octavo_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK;PRECOMPILE" ${ARGN})
   add_library(octavo_${name} STATIC ${ARG_SOURCES})
-  add_library(Octavo::${name} ALIAS octavo_${name})
   target_link_libraries(octavo_${name} PUBLIC $<BUILD_INTERFACE:octavo_flags> Threads::Threads)
   target_compile_features(octavo_${name} PUBLIC cxx_std_23)
   target_include_directories(octavo_${name} PUBLIC

@@ -18,10 +18,11 @@ ALLOWED = {
     "gguf": {"public", "base", "tensor"},
     "kernels": {"public", "base", "tensor"},
     "kv": {"public", "base", "tensor", "kernels"},
+    "attention": {"public", "base", "tensor", "kernels", "kv"},
     "tokenizer": {"public", "base", "tensor", "gguf"},
-    "model": {"public", "base", "tensor", "gguf", "kernels", "kv"},
+    "model": {"public", "base", "tensor", "gguf", "kernels", "kv", "attention"},
     "sampler": {"public", "base", "tensor", "kernels"},
-    "engine": {"public", "base", "tensor", "gguf", "tokenizer", "kernels", "kv", "model", "sampler"},
+    "engine": {"public", "base", "tensor", "gguf", "tokenizer", "kernels", "kv", "attention", "model", "sampler"},
     # sampler: a prompt's log-probabilities are those of drawn tokens, reduced by the same functions.
     "server": {"public", "base", "tokenizer", "sampler"},
     # model: `octavo info` says what a file will need in memory, which its hyperparameters tell without loading it.

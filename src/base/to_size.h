@@ -6,9 +6,14 @@
 
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 
 namespace octavo {
 
-constexpr std::size_t to_size(std::integral auto value) { return static_cast<std::size_t>(value); }
+template <class T>
+  requires std::integral<T> || std::is_enum_v<T>
+constexpr std::size_t to_size(T value) {
+  return static_cast<std::size_t>(value);
+}
 
 }  // namespace octavo

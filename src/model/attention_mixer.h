@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "kv/attention_plan.h"
+#include "attention/attention_plan.h"
 #include "kv/kv_storage.h"
 #include "model/residual_stream.h"
 #include "model/rope_table.h"

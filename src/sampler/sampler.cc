@@ -17,7 +17,7 @@ constexpr float kBucketsPerNat = 64;
 constexpr int kNumBuckets = 4096;
 
 std::size_t bucket_of(float max, float logit) {
-  return to_size(std::min((max - logit) * kBucketsPerNat, static_cast<float>(kNumBuckets - 1)));
+  return static_cast<std::size_t>(std::min((max - logit) * kBucketsPerNat, static_cast<float>(kNumBuckets - 1)));
 }
 
 Result<void> check_penalty(std::string_view field, float penalty) {

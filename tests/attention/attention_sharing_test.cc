@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "kv/attention_cases.h"
+#include "attention/attention_cases.h"
 
 namespace octavo {
 namespace {

@@ -5,12 +5,12 @@
 #include <optional>
 #include <system_error>
 
+#include "attention/attention_plan.h"
 #include "base/cpu_info.h"
 #include "base/error.h"
 #include "base/thread_pool.h"
 #include "base/to_size.h"
 #include "kernels/dispatch.h"
-#include "kv/attention_plan.h"
 #include "kv/kv_storage.h"
 
 namespace octavo {

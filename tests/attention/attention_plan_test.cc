@@ -1,6 +1,6 @@
 // How attention is cut into work, with a kernel that only keeps the books: every query meets every position that it
 // sees exactly once, whatever is shared and in however many rounds; and loads are counted as they happen.
-#include "kv/attention_plan.h"
+#include "attention/attention_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -23,11 +23,11 @@
 #include <utility>
 #include <vector>
 
+#include "attention/attention_stretch.h"
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
 #include "base/to_size.h"
 #include "kernels/kernels.h"
-#include "kv/attention_stretch.h"
 
 namespace octavo {
 

@@ -1,4 +1,4 @@
-#include "kv/attention_plan.h"
+#include "attention/attention_plan.h"
 
 #include <algorithm>
 #include <functional>

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kv/attention_cases.h"
+#include "attention/attention_cases.h"
 
 namespace octavo {
 namespace {

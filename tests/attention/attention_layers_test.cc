@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kv/attention_cases.h"
+#include "attention/attention_cases.h"
 
 namespace octavo {
 namespace {

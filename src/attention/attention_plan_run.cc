@@ -1,5 +1,5 @@
+#include "attention/attention_plan.h"
 #include "base/to_size.h"
-#include "kv/attention_plan.h"
 
 #include <algorithm>
 #include <tuple>
@@ -193,7 +193,7 @@ std::size_t AttentionPlan::bytes_meanwhile(const AttentionItem& item, const KvLa
   const int last_tile = (item.end - 1) / kTileTokens * kTileTokens;
   const auto tokens = to_size(item.end - std::max(item.begin, last_tile));
   const double multiply_adds = 2.0 * static_cast<double>(queries * tokens) * shape_.head_dim;
-  return std::min(to_size(multiply_adds * kBytesPerMultiplyAdd), passes * tokens * kv.token_bytes);
+  return std::min(static_cast<std::size_t>(multiply_adds * kBytesPerMultiplyAdd), passes * tokens * kv.token_bytes);
 }
 
 // A thread knows its next stretches before it works on the one at hand, of which each item fetches a share of them.

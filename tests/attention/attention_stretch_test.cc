@@ -1,6 +1,6 @@
 // What a thread fetches of the stretches that wait for it: its share of the next one, more if there is time, none
 // twice, and no more than a cache holds.
-#include "kv/attention_stretch.h"
+#include "attention/attention_stretch.h"
 
 #include <gtest/gtest.h>
 

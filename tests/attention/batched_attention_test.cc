@@ -1,7 +1,7 @@
 // Batched attention over each kind of memory: shapes, element types, layouts, threads.
 #include <gtest/gtest.h>
 
-#include "kv/attention_cases.h"
+#include "attention/attention_cases.h"
 
 namespace octavo {
 namespace {

@@ -1,4 +1,4 @@
-#include "kv/attention_stretch.h"
+#include "attention/attention_stretch.h"
 
 #include <algorithm>
 #include <cstdint>
