@@ -46,7 +46,7 @@ constexpr int kSpinsBeforeYield = 1 << 12;
 ThreadPool::ThreadPool(int num_threads)
     : num_threads_(std::max(1, num_threads)),
       oversubscribed_(num_threads_ > usable_cpus()),
-      shares_(to_size(num_threads_)) {
+      portions_(to_size(num_threads_)) {
   threads_.reserve(to_size(num_threads_ - 1));
   try {
     for (int worker = 1; worker < num_threads_; ++worker)
@@ -79,10 +79,10 @@ void ThreadPool::run(const Region& region) {
   region_ = region;
   const std::size_t pieces = (region.num_items + region.grain - 1) / region.grain;
   std::size_t first = 0;
-  for (std::size_t w = 0; w < shares_.size(); ++w) {
-    shares_[w].next_piece.store(first, std::memory_order_relaxed);
-    first = pieces * (w + 1) / shares_.size();
-    shares_[w].end_piece = first;
+  for (std::size_t w = 0; w < portions_.size(); ++w) {
+    portions_[w].next_piece.store(first, std::memory_order_relaxed);
+    first = pieces * (w + 1) / portions_.size();
+    portions_[w].end_piece = first;
   }
   num_running_.store(num_threads_ - 1, std::memory_order_relaxed);
   epoch_.fetch_add(1, std::memory_order_release);
@@ -99,11 +99,11 @@ void ThreadPool::run(const Region& region) {
 
 void ThreadPool::work(int worker) {
   const Region region = region_;
-  for (std::size_t i = 0; i < shares_.size(); ++i) {
-    Share& share = shares_[(to_size(worker) + i) % shares_.size()];
+  for (std::size_t i = 0; i < portions_.size(); ++i) {
+    Portion& portion = portions_[(to_size(worker) + i) % portions_.size()];
     for (;;) {
-      const std::size_t piece = share.next_piece.fetch_add(1, std::memory_order_relaxed);
-      if (piece >= share.end_piece) break;
+      const std::size_t piece = portion.next_piece.fetch_add(1, std::memory_order_relaxed);
+      if (piece >= portion.end_piece) break;
       const std::size_t begin = piece * region.grain;
       region.call(region.body, begin, std::min(begin + region.grain, region.num_items), worker);
     }

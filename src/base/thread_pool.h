@@ -2,7 +2,7 @@
 //
 // Owned by the engine and passed by reference; one thread drives it at a time. Inside a step
 // (between begin_step and end_step) idle workers spin, so that a region costs about a
-// microsecond; outside they sleep in the kernel. Work is claimed in pieces, so a worker that
+// microsecond; outside they sleep in the kernel. Work is taken in pieces, so a worker that
 // the system has taken off its CPU does not hold the others.
 #pragma once
 
@@ -42,9 +42,9 @@ class ThreadPool {
   };
 
   /// Calls `body(begin, end, worker)` over [0, num_items) in pieces of `grain` items, on all workers; returns when all
-  /// is done. Each worker has a share of consecutive pieces and takes them in order; who is done takes what others
-  /// have left. So each reads memory of its own, which two that take turns would get at half the rate. What is computed
-  /// must not depend on the split.
+  /// is done. Each worker has a portion of consecutive pieces and takes them in order, then those that others have
+  /// left. So each reads memory of its own; two that read it by turns would get half the rate. The result must not
+  /// depend on the split.
   template <class Body>
   void for_ranges(std::size_t num_items, std::size_t grain, const Body& body) {
     if (num_items == 0) return;
@@ -63,8 +63,8 @@ class ThreadPool {
     std::size_t grain = 1;
   };
 
-  /// The pieces of a worker's share that nobody has taken yet.
-  struct alignas(64) Share {
+  /// The pieces of a worker's portion that nobody has taken yet.
+  struct alignas(64) Portion {
     std::atomic<std::size_t> next_piece{0};
     std::size_t end_piece = 0;
   };
@@ -83,7 +83,7 @@ class ThreadPool {
   const int num_threads_;
   const bool oversubscribed_;  // more workers than CPUs: give the CPU away while waiting
   Region region_;
-  std::vector<Share> shares_;                        // [num_threads]
+  std::vector<Portion> portions_;                    // [num_threads]
   alignas(64) std::atomic<std::uint32_t> epoch_{0};  // odd or even does not matter; a change starts a region
   alignas(64) std::atomic<int> num_running_{0};
   alignas(64) std::atomic<bool> spinning_{false};
