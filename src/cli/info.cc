@@ -61,12 +61,11 @@ void print_head(const InfoReport& report, std::ostream& out) {
                    vocabulary.pretokenizer.empty() ? "" : ", pre-tokenizer ", escaped(vocabulary.pretokenizer)));
 }
 
-void print_groups(std::string_view title, const std::vector<WeightGroup>& groups, std::uint64_t total,
-                  std::ostream& out) {
+void print_sums(std::string_view title, const std::vector<WeightSum>& sums, std::uint64_t total, std::ostream& out) {
   out << fmt::format("\n{:<14}{:<8}{:>8}{:>14}{:>12}{:>9}\n", title, "type", "tensors", "weights", "size", "share");
-  for (const WeightGroup& group : groups)
-    out << fmt::format("{:<14}{:<8}{:>8}{:>14}{:>12}{:>7.1f} %\n", group.part, dtype_info(group.type).name,
-                       group.num_tensors, group.num_weights, format_bytes(group.bytes), percent(group.bytes, total));
+  for (const WeightSum& sum : sums)
+    out << fmt::format("{:<14}{:<8}{:>8}{:>14}{:>12}{:>7.1f} %\n", sum.part, dtype_info(sum.type).name, sum.num_tensors,
+                       sum.num_weights, format_bytes(sum.bytes), percent(sum.bytes, total));
 }
 
 void print_memory(const MemoryNeed& need, std::ostream& out) {
@@ -109,16 +108,16 @@ boost::json::object here_to_json(const MemoryHere& here) {
           {"largest_context_by_kv_type", std::move(by_type)}};
 }
 
-boost::json::array groups_to_json(const std::vector<WeightGroup>& groups, std::uint64_t total) {
+boost::json::array sums_to_json(const std::vector<WeightSum>& sums, std::uint64_t total) {
   boost::json::array out;
-  for (const WeightGroup& group : groups) {
+  for (const WeightSum& sum : sums) {
     boost::json::object row;
-    if (!group.part.empty()) row["part"] = group.part;
-    row["type"] = dtype_info(group.type).name;
-    row["tensors"] = group.num_tensors;
-    row["weights"] = group.num_weights;
-    row["bytes"] = group.bytes;
-    row["share"] = percent(group.bytes, total) / 100;
+    if (!sum.part.empty()) row["part"] = sum.part;
+    row["type"] = dtype_info(sum.type).name;
+    row["tensors"] = sum.num_tensors;
+    row["weights"] = sum.num_weights;
+    row["bytes"] = sum.bytes;
+    row["share"] = percent(sum.bytes, total) / 100;
     out.push_back(std::move(row));
   }
   return out;
@@ -147,8 +146,8 @@ boost::json::object to_json(const InfoReport& report) {
         {"pre", to_valid_utf8(report.vocabulary.pretokenizer)}}},
       {"num_weights", report.num_weights},
       {"weight_bytes", report.weight_bytes},
-      {"by_type", groups_to_json(report.by_type, report.weight_bytes)},
-      {"by_part", groups_to_json(report.by_part, report.weight_bytes)},
+      {"by_type", sums_to_json(report.by_type, report.weight_bytes)},
+      {"by_part", sums_to_json(report.by_part, report.weight_bytes)},
   };
   if (report.config) out["shape"] = config_to_json(*report.config);
   if (report.memory) {
@@ -177,8 +176,8 @@ Result<int> info(const InfoCommandOptions& options, Context& context) {
   } else {
     print_head(report, context.out);
     if (!file.tensors().empty()) {
-      print_groups("by type", report.by_type, report.weight_bytes, context.out);
-      print_groups("by part", report.by_part, report.weight_bytes, context.out);
+      print_sums("by type", report.by_type, report.weight_bytes, context.out);
+      print_sums("by part", report.by_part, report.weight_bytes, context.out);
     }
     if (report.memory) print_memory(*report.memory, context.out);
     if (report.here) print_here(*report.here, *report.config, report.memory->kv_type, context.out);

@@ -26,33 +26,33 @@ VocabularyInfo read_vocabulary(const GgufFile& file) {
   return info;
 }
 
-void add_tensor(WeightGroup& group, const GgufTensor& tensor) {
-  group.type = tensor.tensor.type;
-  ++group.num_tensors;
-  group.num_weights += static_cast<std::uint64_t>(tensor.tensor.rows * tensor.tensor.cols);
-  group.bytes += tensor.tensor.data.size();
+void add_tensor(WeightSum& sum, const GgufTensor& tensor) {
+  sum.type = tensor.tensor.type;
+  ++sum.num_tensors;
+  sum.num_weights += static_cast<std::uint64_t>(tensor.tensor.rows * tensor.tensor.cols);
+  sum.bytes += tensor.tensor.data.size();
 }
 
 void count_weights(const GgufFile& file, InfoReport& report) {
-  std::map<DType, WeightGroup> by_type;
-  std::map<std::pair<ModelPart, DType>, WeightGroup> by_part;
+  std::map<DType, WeightSum> by_type;
+  std::map<std::pair<ModelPart, DType>, WeightSum> by_part;
   for (const GgufTensor& tensor : file.tensors()) {
     const ModelPart part = part_of(tensor.name);
     add_tensor(by_type[tensor.tensor.type], tensor);
-    WeightGroup& group = by_part[{part, tensor.tensor.type}];
-    group.part = name_of(part);
-    add_tensor(group, tensor);
+    WeightSum& sum = by_part[{part, tensor.tensor.type}];
+    sum.part = name_of(part);
+    add_tensor(sum, tensor);
     report.num_weights += static_cast<std::uint64_t>(tensor.tensor.rows * tensor.tensor.cols);
     report.weight_bytes += tensor.tensor.data.size();
   }
-  const auto larger = [](const WeightGroup& a, const WeightGroup& b) { return a.bytes > b.bytes; };
-  for (const auto& [type, group] : by_type) report.by_type.push_back(group);
+  const auto larger = [](const WeightSum& a, const WeightSum& b) { return a.bytes > b.bytes; };
+  for (const auto& [type, sum] : by_type) report.by_type.push_back(sum);
   std::stable_sort(report.by_type.begin(), report.by_type.end(), larger);
   for (ModelPart part = ModelPart::kEmbedding; part <= ModelPart::kOther;
        part = static_cast<ModelPart>(static_cast<int>(part) + 1)) {
     const auto begin = static_cast<std::ptrdiff_t>(report.by_part.size());
-    for (const auto& [key, group] : by_part)
-      if (key.first == part) report.by_part.push_back(group);
+    for (const auto& [key, sum] : by_part)
+      if (key.first == part) report.by_part.push_back(sum);
     std::stable_sort(report.by_part.begin() + begin, report.by_part.end(), larger);
   }
 }

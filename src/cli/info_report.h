@@ -22,7 +22,7 @@ struct LayerShapes {
 LayerShapes shapes_of_layers(const ModelConfig& config);
 
 /// Some tensors together.
-struct WeightGroup {
+struct WeightSum {
   std::string part;  // empty in the list by type
   DType type = DType::kF32;
   int num_tensors = 0;
@@ -68,8 +68,8 @@ struct InfoReport {
   std::size_t num_metadata = 0;
   VocabularyInfo vocabulary;
   std::optional<ModelConfig> config;  // absent for a vocabulary-only file
-  std::vector<WeightGroup> by_type;   // most bytes first
-  std::vector<WeightGroup> by_part;   // by part, then most bytes first
+  std::vector<WeightSum> by_type;     // most bytes first
+  std::vector<WeightSum> by_part;     // by part, then most bytes first
   std::uint64_t num_weights = 0;
   std::uint64_t weight_bytes = 0;
   std::optional<MemoryNeed> memory;
