@@ -257,7 +257,7 @@ void Server::wait_for_hangup() {
 
 void Server::on_engine_change() {
   const EngineHost::State state = host_.state();
-  if (state == known_state_) return;
+  if (state == last_engine_state_) return;
   switch (state) {
     case EngineHost::State::kServing:
       service_.set_loaded();
@@ -273,7 +273,7 @@ void Server::on_engine_change() {
       break;
     default: break;
   }
-  known_state_ = state;
+  last_engine_state_ = state;
 }
 
 asio::awaitable<void> Server::accept_loop(Listener& listener, Alive /*alive*/) {

@@ -98,9 +98,9 @@ class Server {
   asio::signal_set signals_, hangups_;
   asio::steady_timer ticker_;
   std::unordered_set<std::shared_ptr<HttpConnection>> connections_;
-  EngineHost::State known_state_ = EngineHost::State::kLoading;  // of the engine, as was acted on
-  bool ticking_ = false;                                         // tick_loop() runs
-  bool loop_failed_ = false;                                     // one has ended with an exception
+  EngineHost::State last_engine_state_ = EngineHost::State::kLoading;  // of the engine, as was acted on
+  bool ticking_ = false;                                               // tick_loop() runs
+  bool loop_failed_ = false;                                           // one has ended with an exception
   Clock::time_point drain_begin_ = {};
   bool draining_ = false;
   bool aborted_ = false;  // the time for draining is over
