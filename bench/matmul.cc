@@ -93,7 +93,7 @@ void run_type(DType type, const Options& options, const KernelTable& kernels, Th
   for (const int rows : options.rows) {
     for (int row = 0; row < rows; ++row)
       kernels.quantize_row(x.data() + std::int64_t{row} * options.cols, options.cols,
-                           int8.slot(row, rows, options.cols));
+                           int8.place(row, rows, options.cols));
     double best = 1e9, read = 1e9, peak = 0;
     std::size_t next = 0;
     const double operations = 2.0 * rows * options.cols * options.outputs;

@@ -1,4 +1,4 @@
-// How the int8 form of a step's rows lies in memory: in the tiles of rows that a matrix kernel multiplies together, so
+// How the int8 form of a step's rows lies in memory: in the row tiles that a matrix kernel multiplies together, so
 // that all of a tile is found from one address with constant offsets.
 //
 // `rows` rows make tiles of `tile_rows` (a level's own number), and of 4, 2 and 1 for those that are left over. Tiles
@@ -26,7 +26,7 @@ struct ActTile {
   int32_t sum_pair[R];        // a pair of halves: 8 times the sum of q in the upper, 2^15 less that in the lower
 };
 
-/// Bytes of a row's share in its tile.
+/// Bytes of a row in its tile.
 static inline constexpr size_t act_row_bytes(int64_t cols) { return (size_t)(cols / kActBlock) * sizeof(ActTile<1>); }
 
 /// The tile that has row `row`, of `rows` in all.
@@ -46,11 +46,11 @@ static inline constexpr RowTile tile_of_row(int64_t row, int64_t rows, int tile_
 }
 
 /// Where a row goes: its own part of each ActTile<rows> from `tile`.
-struct ActSlot {
+struct ActPlace {
   uint8_t* tile;
   int rows, row;
 };
-static inline constexpr ActSlot act_slot(uint8_t* tiles, int64_t cols, int64_t row, int64_t rows, int tile_rows) {
+static inline constexpr ActPlace act_place(uint8_t* tiles, int64_t cols, int64_t row, int64_t rows, int tile_rows) {
   const RowTile tile = tile_of_row(row, rows, tile_rows);
   return {tiles + (size_t)tile.first * act_row_bytes(cols), tile.rows, (int)(row - tile.first)};
 }

@@ -38,15 +38,15 @@ using DecodeRowFn = void (*)(const PackedMatrix& w, int64_t row, float* y);
 
 enum class KOrder : uint8_t {
   kDimMajor,    // [head_dim][block_size]: one vector holds consecutive tokens' values of a dimension
-  kTokenMajor,  // [block_size][head_dim]: as V; turned round a vector of tokens at a time
+  kTokenMajor,  // [block_size][head_dim]: as V; transposed a vector of tokens at a time
 };
 
 /// The K and V of one layer: blocks of `block_size` tokens, each block [kv_heads][head_bytes], a head being, where
 /// token_stride is head_dim,
 ///     K       in k_order
 ///     V       [block_size][head_dim], v_offset bytes after K
-///     K scale [ceil(head_dim / run)][block_size]     IEEE halfs, q8_0 and i16 only, behind V
-///     V scale [ceil(head_dim / run)][block_size]     run: kQ8ScaleDims or kI16ScaleDims
+///     K scale [ceil(head_dim / segment)][block_size]     IEEE halfs, q8_0 and i16 only, behind V
+///     V scale [ceil(head_dim / segment)][block_size]     segment: kQ8ScaleDims or kI16ScaleDims
 /// q8_0 and i16 lie in pairs, for integer products: K is [ceil(head_dim / 2)][block_size][2 dimensions], V is
 /// [ceil(block_size / 2)][head_dim][2 tokens].
 /// The contiguous layout is one block as long as the cache's capacity, token-major, with all V after all K. Scales of
@@ -62,7 +62,7 @@ struct KvLayer {
   int token_stride;  // elements from one token to the next in V and in token-major K; head_dim where heads lie apart
 };
 
-/// Dimensions of a head that share a scale, in q8_0 and i16.
+/// Dimensions of a segment, which share a scale, in q8_0 and i16.
 inline constexpr int kQ8ScaleDims = 32, kI16ScaleDims = 64;
 /// The scale of q8_0 is that of an integer of 1. The scale of i16, too small for a half, is that of this integer, which
 /// the largest of its dimensions becomes: 14 bits, so that 64 products with 14 more stay within 32.
@@ -83,9 +83,9 @@ inline constexpr int kMaxTileQueries = 8;
 /// Queries that wait for memory, at most; more of them wait for their own products.
 inline constexpr int kFewQueries = 4;
 
-/// A row of the step with one query head of each KV head's group, and the positions begin <= p < end that it sees.
+/// A row of the step with one query head of each KV head, and the positions begin <= p < end that it sees.
 struct AttentionQuery {
-  const float* q;  // [head_dim], scaled already; the head of KV head 0's group
+  const float* q;  // [head_dim], scaled already; the head that reads KV head 0
   float* out;      // [head_dim]
   int32_t begin, end;
 };
@@ -159,12 +159,12 @@ struct KernelTable {
   AttentionFn attention[kNumKvTypes];
   MergeTilesFn merge_tiles;
 
-  /// Rows of a tile of activations: 4 or 8.
+  /// Rows of a row tile: 4 or 8.
   int tile_rows;
   /// int8 form of x[0 .. n), n a multiple of 32.
-  void (*quantize_row)(const float* x, int64_t n, const ActSlot& out);
-  /// The same of one block of 32 columns for `count` rows of a tile, x + r * stride, from the slot's row on.
-  void (*quantize_column)(const float* x, int64_t stride, int count, const ActSlot& out);
+  void (*quantize_row)(const float* x, int64_t n, const ActPlace& out);
+  /// The same of one block of 32 columns for `count` rows of a row tile, x + r * stride, from the row of `out` on.
+  void (*quantize_column)(const float* x, int64_t stride, int count, const ActPlace& out);
   /// y = x / sqrt(mean(x^2) + eps) * weight. x and y may be the same.
   void (*rms_norm)(const float* x, const float* weight, int64_t n, float eps, float* y);
   /// x += y.

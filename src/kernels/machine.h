@@ -21,7 +21,7 @@ class Machine {
   Machine(IsaLevel level, ThreadPool& pool);
 
   /// Reads blocks of `block_bytes` (a multiple of 64) at data + id * block_bytes, each once, in order, by a plain loop;
-  /// threads claim runs of blocks.
+  /// threads take pieces of blocks.
   void read_blocks(const std::uint8_t* data, std::size_t block_bytes, std::span<const std::int32_t> ids);
 
   /// Bytes a second that all threads together read of `memory`, once, by the better of a plain loop and one that

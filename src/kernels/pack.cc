@@ -58,8 +58,8 @@ struct PanelRows {
 
 /// Asks for bytes `offset` .. `offset + bytes` of the next panel, which lies behind this one: 16 rows side by side are
 /// more streams than the hardware follows.
-__attribute__((always_inline)) inline void prefetch_share(const PanelRows& rows, std::size_t offset,
-                                                          std::size_t bytes) {
+__attribute__((always_inline)) inline void prefetch_portion(const PanelRows& rows, std::size_t offset,
+                                                            std::size_t bytes) {
   const std::byte* from = rows.first + kPanelRows * rows.row_bytes + offset;
   for (std::size_t line = 0; line < bytes; line += kCacheLineBytes) __builtin_prefetch(from + line);
 }
@@ -74,7 +74,7 @@ void pack_quantized(PackBlockFn& pack_block, DType type, std::int64_t cols, cons
   std::memset(packed + place_of_block(type, num_blocks, last_unit).quads - kCacheLineBytes, 0, kCacheLineBytes);
   for (std::int64_t b = 0; b < num_blocks; ++b) {
     const BlockPlace place = place_of_block(type, num_blocks, b);
-    prefetch_share(rows, b * kPanelRows * block_bytes, kPanelRows * block_bytes);
+    prefetch_portion(rows, b * kPanelRows * block_bytes, kPanelRows * block_bytes);
     pack_block(rows.at(static_cast<std::size_t>(b) * block_bytes), packed + place.quads, packed + place.scales);
   }
   if (has_integer_scales(type)) unite_q4_1_scales(packed, num_blocks);

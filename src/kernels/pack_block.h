@@ -1,8 +1,8 @@
 // What packing is made of: a K block of 16 rows as vectors of 32-bit words, one word a row, and the moves of bits that
-// turn the planes of the file's formats into packed ones.
+// make packed planes of the planes of the file's formats.
 //
 // A quad, four neighbouring weights of a row, never leaves its 32-bit word in any format (but for the bits of Q5_0,
-// Q5_1 and Q1_0). So rows are read word by word, turned round so that the same word of all rows is one vector of 64
+// Q5_1 and Q1_0). So rows are read word by word, transposed so that the same word of all rows is one vector of 64
 // bytes, as the packed planes have them, and bits are moved for 16 rows at once. In a plane quads are in ascending
 // order, 8 / bits of them share a vector; but a vector of nibbles holds the quads j and j + 4 of 32 weights. Internal
 // to src/kernels/pack*.cc; pure functions.
@@ -37,7 +37,7 @@ typedef std::uint32_t Words __attribute__((vector_size(4 * kPanelRows)));
 
 inline void store_words(std::uint8_t* out, const Words& words) { std::memcpy(out, &words, sizeof(words)); }
 
-/// N words of every row from byte `offset` on. Four words of four rows are turned round in registers at a time.
+/// N words of every row from byte `offset` on. Four words of four rows are transposed in registers at a time.
 template <int N>
 inline void load_words(const BlockRows& rows, int offset, Words (&words)[N]) {
   static_assert(N % 4 == 0);
@@ -85,10 +85,10 @@ inline void store_bytes(const Words& words, std::uint8_t* out) {
     for (int i = 0; i < 4; ++i) out[i * kPanelRows + row] = static_cast<std::uint8_t>(words[row] >> (8 * i));
 }
 
-/// Each byte of N words is N fields of 8 / N bits: field j of word i goes to field i of word j. Where a byte of the
-/// file holds the same weight of N groups, a byte of a packed plane holds the same weight of N quads of one group.
+/// Each byte of N words is N fields of 8 / N bits: field j of word i goes to field i of word j. A byte of the file
+/// holds the same weight of N activation blocks; a byte of a packed plane then holds that of N quads of one block.
 template <int N>
-inline void turn_fields(Words* words, int stride = 1) {
+inline void transpose_fields(Words* words, int stride = 1) {
   for (int step = N / 2, shift = 4; step > 0; step /= 2, shift /= 2) {
     const std::uint32_t low = 0xFFFFFFFFU / ((1U << shift) + 1);  // of each 2 * shift bits the lower ones
     for (int i = 0; i < N; ++i) {
@@ -102,7 +102,7 @@ inline void turn_fields(Words* words, int stride = 1) {
 }
 
 /// A word whose bit i belongs to weight i: afterwards bit j of byte c belongs to weight c of quad j.
-inline void turn_bits(Words& word) {
+inline void transpose_bits(Words& word) {
   constexpr struct {
     int shift;
     std::uint32_t mask;

@@ -33,8 +33,8 @@ void pack_q1_0(const BlockRows& rows, std::uint8_t* quads, std::uint8_t* scales)
   copy_halves(rows, offsetof(BlockQ1_0, d), scales);
   Words words[4];
   load_words(rows, offsetof(BlockQ1_0, qs), words);
-  for (Words& word : words) turn_bits(word);
-  turn_fields<4>(words);
+  for (Words& word : words) transpose_bits(word);
+  transpose_fields<4>(words);
   for (int i = 0; i < 4; ++i) store_words(quads + 64 * i, words[i]);
 }
 

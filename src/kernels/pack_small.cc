@@ -17,7 +17,7 @@ void copy_nibbles(const BlockRows& rows, int offset, std::uint8_t* quads) {
 void pack_fifth_bits(const BlockRows& rows, int offset, std::uint8_t* plane) {
   Words bits;
   load_word(rows, offset, bits);
-  turn_bits(bits);
+  transpose_bits(bits);
   store_words(plane, bits);
 }
 

@@ -104,7 +104,7 @@ void AttentionMixer::plan(const StepRows& rows) {
     const std::int32_t* ids = tables.block_ids.data();
     const std::int64_t width = std::int64_t{plan.shape.num_heads} * plan.shape.head_dim;
     sequences_.clear();
-    rows.for_runs([&](std::int64_t first, int num_rows) {
+    rows.for_ranges([&](std::int64_t first, int num_rows) {
       const std::int64_t batch_row = rows.batch_row(first);
       const auto s = to_size(rows.sequence_of(batch_row));
       sequences_.push_back({.blocks = {ids + tables.block_begin[s], ids + tables.block_begin[s + 1]},
@@ -154,7 +154,7 @@ void AttentionMixer::finish_q(const Layer& layer, const StepRows& rows, std::int
   const int width = layer.spec->q_width();
   float* q = q_.data() + row * width;
   if (layer.weights->q_bias != nullptr) context_.kernels.add(q, layer.weights->q_bias, width);
-  norm_and_turn(layer, rows.batch_row(row), layer.weights->q_norm, layer.spec->num_heads, q);
+  norm_and_rope(layer, rows.batch_row(row), layer.weights->q_norm, layer.spec->num_heads, q);
   context_.kernels.scale(q, layer.spec->scale, width);
 }
 
@@ -165,7 +165,7 @@ void AttentionMixer::write_kv(const Layer& layer, const StepRows& rows, std::int
   float* v = v_.data() + row * width;
   if (w.k_bias != nullptr) context_.kernels.add(k, w.k_bias, width);
   if (w.v_bias != nullptr) context_.kernels.add(v, w.v_bias, width);
-  norm_and_turn(layer, row, w.k_norm, layer.spec->num_kv_heads, k);
+  norm_and_rope(layer, row, w.k_norm, layer.spec->num_kv_heads, k);
   const KvLayer kv = kv_.layer(layer.group, layer.index);
   const Batch::Group& tables = rows.batch().groups[to_size(layer.group)];
   const int position = rows.batch().positions[to_size(row)];
@@ -174,13 +174,13 @@ void AttentionMixer::write_kv(const Layer& layer, const StepRows& rows, std::int
   context_.kernels.write_kv[to_size(kv_.shape().type)](kv, block, position % kv.block_size, k, v);
 }
 
-void AttentionMixer::norm_and_turn(const Layer& layer, std::int64_t batch_row, const float* norm, int num_heads,
+void AttentionMixer::norm_and_rope(const Layer& layer, std::int64_t batch_row, const float* norm, int num_heads,
                                    float* heads) {
   const int dim = layer.spec->head_dim;
   const RopeTable& rope = ropes_[layer.rope];
   for (float* head = heads; head != heads + num_heads * dim; head += dim) {
     if (norm != nullptr) context_.kernels.rms_norm(head, norm, dim, config_.rms_epsilon, head);
-    rope.turn(context_.kernels, batch_row, head);
+    rope.rotate(context_.kernels, batch_row, head);
   }
 }
 

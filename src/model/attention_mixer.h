@@ -59,7 +59,7 @@ class AttentionMixer {
   void finish_q(const Layer& layer, const StepRows& rows, std::int64_t row);
   void write_kv(const Layer& layer, const StepRows& rows, std::int64_t row);
   /// Norm, if there is one, and rotary position of each head.
-  void norm_and_turn(const Layer& layer, std::int64_t batch_row, const float* norm, int num_heads, float* heads);
+  void norm_and_rope(const Layer& layer, std::int64_t batch_row, const float* norm, int num_heads, float* heads);
   void attend(const Layer& layer);
 
   const ModelConfig& config_;

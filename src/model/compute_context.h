@@ -35,7 +35,7 @@ struct ComputeContext {
   }
 
  private:
-  // Rows whose small operations are one claim: fewer are not worth another thread's wake-up, and two threads in one
+  // Rows whose small operations are one piece: fewer are not worth another thread's wake-up, and two threads in one
   // tile of activations (at most eight rows) would write the same cache lines.
   static constexpr std::size_t kRowGrain = 8;
 };

@@ -20,7 +20,7 @@ DenseFfn::DenseFfn(const ModelConfig& config, ComputeContext& context, ResidualS
     : context_(context),
       stream_(stream),
       gated_(context.make_rows(largest_width(config))),
-      pairs_(to_size(context.pool.num_threads()) * to_size(gated_scratch_floats(context.max_rows))),
+      gated_scratch_(to_size(context.pool.num_threads()) * to_size(gated_scratch_floats(context.max_rows))),
       gated_int8_(context.make_quantized_rows(largest_width(config))) {}
 
 void DenseFfn::run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, const Epilogue& epilogue) {
@@ -31,7 +31,7 @@ void DenseFfn::run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows,
                   .activate = spec.activation == Activation::kSilu ? kernels.silu_mul : kernels.gelu_mul,
                   .out = int8 ? nullptr : gated_.data(),
                   .int8 = int8 ? &gated_int8_ : nullptr},
-                 stream_.input(), rows, kernels, context_.scratch, pairs_.span(), context_.pool);
+                 stream_.input(), rows, kernels, context_.scratch, gated_scratch_.span(), context_.pool);
   const Product down{&w.down, stream_.h()};
   context_.multiply({&down, 1}, gated_int8_.view(gated_.data(), spec.width), rows);
   context_.for_rows(rows, [&](std::int64_t row, int) { stream_.finish_row(epilogue, row, rows); });

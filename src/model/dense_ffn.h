@@ -21,8 +21,8 @@ class DenseFfn {
  private:
   ComputeContext& context_;
   ResidualStream& stream_;
-  AlignedBuffer<float> gated_;  // [rows, width]  activation(gate) * up, where a product wants floats
-  AlignedBuffer<float> pairs_;  // [threads][gated_scratch_floats] (model/multiply.h)
+  AlignedBuffer<float> gated_;          // [rows, width]  activation(gate) * up, where a product wants floats
+  AlignedBuffer<float> gated_scratch_;  // [threads][gated_scratch_floats] (model/multiply.h)
   QuantizedRows gated_int8_;
 };
 

@@ -11,22 +11,21 @@
 
 namespace octavo {
 
-enum class RopePairs : std::uint8_t { kNeighbours, kHalves };  // element 2i with 2i + 1, or i with i + num_rotated / 2
+enum class RopeLayout : std::uint8_t { kNeighbours, kHalves };  // element 2i with 2i + 1, or i with i + num_rotated / 2
 enum class Activation : std::uint8_t { kSilu, kGeluTanh };
 enum class Presence : std::uint8_t { kAbsent, kOptional, kRequired };
 
-/// Rotary positions (Su et al., 2021): how the dimensions of a head turn with the position.
+/// Rotary positions (Su et al., 2021): the rotation of a head's dimensions by the position.
 struct RopeSpec {
-  RopePairs pairs = RopePairs::kHalves;
-  int num_rotated = 0;  // dimensions of a head that turn, from the first on: an even number
+  RopeLayout layout = RopeLayout::kHalves;
+  int num_rotated = 0;  // dimensions of a head that are rotated, from the first on: an even number
   double base = 10000;
   double position_divisor = 1;           // linear scaling
   Presence factors = Presence::kAbsent;  // rope_freqs.weight, by which frequencies are divided (Llama 3)
   bool operator==(const RopeSpec&) const = default;
 };
 
-/// Attention over the keys and values of earlier tokens, its heads in groups that share one head of them (Ainslie et
-/// al., 2023).
+/// Attention over the keys and values of earlier tokens. Several query heads read one KV head (Ainslie et al., 2023).
 struct AttentionSpec {
   int num_heads = 0;
   int num_kv_heads = 0;

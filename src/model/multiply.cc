@@ -9,18 +9,18 @@
 namespace octavo {
 namespace {
 
-// Activations that meet a run of panels before the next rows do: they stay in the second-level cache.
+// Activations that meet a range of panels before the next rows do: they stay in the second-level cache.
 constexpr std::int64_t kRowBlockBytes = std::int64_t{256} << 10;
 
-/// Rows of such a block: whole tiles.
+/// Rows of such a block: whole row tiles.
 std::int64_t row_block(std::int64_t cols, int tile_rows) {
   const std::int64_t tiles = kRowBlockBytes / (static_cast<std::int64_t>(act_row_bytes(cols)) * tile_rows + 1);
   return std::max<std::int64_t>(1, tiles) * tile_rows;
 }
 
-/// About eight claims a thread, so that none waits long for the last; at most as many panels as caches hold, and few
+/// About eight pieces a thread, so that none waits long for the last; at most as many panels as caches hold, and few
 /// where each takes long.
-std::size_t panels_of_a_claim(std::int64_t total, int rows, const ThreadPool& pool) {
+std::size_t panels_of_a_piece(std::int64_t total, int rows, const ThreadPool& pool) {
   return to_size(std::clamp<std::int64_t>(total / (8 * pool.num_threads()), 1, rows > 64 ? 4 : 16));
 }
 
@@ -39,7 +39,8 @@ struct RowParts {
         rows(all_rows) {}
 };
 
-/// Calls body(begin, end, row, row_end, worker) for ranges of `total` panels or pairs and of the rows of a part.
+/// Calls body(begin, end, row, row_end, worker) for ranges of `total` panels (or of two panels each) and of the rows of
+/// a part.
 template <class Body>
 void for_parts(std::int64_t total, std::size_t grain, const RowParts& parts, ThreadPool& pool, const Body& body) {
   const auto items = to_size(parts.count * total);
@@ -60,14 +61,14 @@ void multiply(std::span<const Product> products, const ActivationRows& x, int ro
   const std::int64_t block = row_block(x.cols, kernels.tile_rows);
   std::int64_t total = 0;
   for (const Product& p : products) total += num_panels(p.weight->rows);
-  const std::size_t grain = panels_of_a_claim(total, rows, pool);
+  const std::size_t grain = panels_of_a_piece(total, rows, pool);
   const bool packed = std::ranges::all_of(products, [](const Product& p) { return p.weight->panels != nullptr; });
   const auto multiply_panels = [&](const Product& p, std::int64_t begin, std::int64_t end, std::int64_t first_row,
                                    std::int64_t row_end, int worker) {
     const MatmulFn matmul = kernels.matmul[dtype_index(p.weight->type)];
-    scratch.for_runs(*p.weight, begin, end, worker, [&](const PackedMatrix& run, std::int64_t first_panel) {
+    scratch.for_ranges(*p.weight, begin, end, worker, [&](const PackedMatrix& range, std::int64_t first_panel) {
       for (std::int64_t row = first_row; row < row_end; row += block)
-        matmul(run, x, 0, num_panels(run.rows), row, std::min(row + block, row_end), p.y + first_panel * kPanelRows,
+        matmul(range, x, 0, num_panels(range.rows), row, std::min(row + block, row_end), p.y + first_panel * kPanelRows,
                p.weight->rows);
     });
   };
@@ -84,7 +85,7 @@ void multiply(std::span<const Product> products, const ActivationRows& x, int ro
 
 namespace {
 
-/// One thread's part of a gated product: runs of pairs of panels of both matrices.
+/// One thread's part of a gated product: ranges of kGatedColumns outputs of both matrices, counted in these.
 class GatedPart {
  public:
   GatedPart(const GatedProduct& product, const ActivationRows& x, const KernelTable& kernels, PanelScratch& scratch,
@@ -98,49 +99,49 @@ class GatedPart {
         up_(floats.last(floats.size() / 2)),
         rows_(rows) {}
 
-  void run(std::int64_t pair, std::int64_t pair_end, std::int64_t row, std::int64_t row_end) const {
-    const std::int64_t columns = (pair_end - pair) * kPairColumns;
-    multiply_run(*product_.gate, pair, pair_end, row, row_end, gate_.data());
-    multiply_run(*product_.up, pair, pair_end, row, row_end, up_.data());
+  void run(std::int64_t gated, std::int64_t gated_end, std::int64_t row, std::int64_t row_end) const {
+    const std::int64_t columns = (gated_end - gated) * kGatedColumns;
+    multiply_range(*product_.gate, gated, gated_end, row, row_end, gate_.data());
+    multiply_range(*product_.up, gated, gated_end, row, row_end, up_.data());
     float* out = gate_.data() + row * columns;
     product_.activate(out, up_.data() + row * columns, (row_end - row) * columns, out);
-    if (product_.out != nullptr) copy_out(pair, columns, row, row_end);
-    if (product_.int8 != nullptr) quantize(pair, columns, row, row_end);
+    if (product_.out != nullptr) copy_out(gated, columns, row, row_end);
+    if (product_.int8 != nullptr) quantize(gated, columns, row, row_end);
   }
 
  private:
-  void copy_out(std::int64_t pair, std::int64_t columns, std::int64_t row, std::int64_t row_end) const {
-    const std::int64_t width = product_.gate->rows, first = pair * kPairColumns;
+  void copy_out(std::int64_t gated, std::int64_t columns, std::int64_t row, std::int64_t row_end) const {
+    const std::int64_t width = product_.gate->rows, first = gated * kGatedColumns;
     for (; row < row_end; ++row)
       std::copy_n(gate_.data() + row * columns, std::min(columns, width - first), product_.out + row * width + first);
   }
 
-  void quantize(std::int64_t pair, std::int64_t columns, std::int64_t row, std::int64_t row_end) const {
-    int count = 0;  // rows of the step that lie in one tile
+  void quantize(std::int64_t gated, std::int64_t columns, std::int64_t row, std::int64_t row_end) const {
+    int count = 0;  // rows of the step that lie in one row tile
     for (; row < row_end; row += count) {
-      const auto slot_of = [&](std::int64_t block) {
-        return product_.int8->slot(row, rows_, product_.gate->rows, pair + block);
+      const auto place_of = [&](std::int64_t block) {
+        return product_.int8->place(row, rows_, product_.gate->rows, gated + block);
       };
-      const ActSlot slot = slot_of(0);
-      count = static_cast<int>(std::min<std::int64_t>(slot.rows - slot.row, row_end - row));
+      const ActPlace place = place_of(0);
+      count = static_cast<int>(std::min<std::int64_t>(place.rows - place.row, row_end - row));
       const float* x = gate_.data() + row * columns;
       if (count == 1) {
-        kernels_.quantize_row(x, columns, slot);
+        kernels_.quantize_row(x, columns, place);
       } else {
         for (std::int64_t block = 0; block < columns / kActBlock; ++block)
-          kernels_.quantize_column(x + block * kActBlock, columns, count, slot_of(block));
+          kernels_.quantize_column(x + block * kActBlock, columns, count, place_of(block));
       }
     }
   }
 
-  /// y[row .. row_end)[columns] = the outputs of pairs of panels.
-  void multiply_run(const WeightMatrix& w, std::int64_t pair, std::int64_t pair_end, std::int64_t row,
-                    std::int64_t row_end, float* y) const {
-    const std::int64_t begin = 2 * pair, end = std::min(2 * pair_end, num_panels(w.rows));
+  /// y[row .. row_end)[columns] = the outputs of the range.
+  void multiply_range(const WeightMatrix& w, std::int64_t gated, std::int64_t gated_end, std::int64_t row,
+                      std::int64_t row_end, float* y) const {
+    const std::int64_t begin = 2 * gated, end = std::min(2 * gated_end, num_panels(w.rows));
     const MatmulFn matmul = kernels_.matmul[dtype_index(w.type)];
-    scratch_.for_runs(w, begin, end, worker_, [&](const PackedMatrix& run, std::int64_t first) {
-      matmul(run, x_, 0, num_panels(run.rows), row, row_end, y + (first - begin) * kPanelRows,
-             (pair_end - pair) * kPairColumns);
+    scratch_.for_ranges(w, begin, end, worker_, [&](const PackedMatrix& range, std::int64_t first) {
+      matmul(range, x_, 0, num_panels(range.rows), row, row_end, y + (first - begin) * kPanelRows,
+             (gated_end - gated) * kGatedColumns);
     });
   }
 
@@ -149,7 +150,7 @@ class GatedPart {
   const KernelTable& kernels_;
   PanelScratch& scratch_;
   int worker_;
-  std::span<float> gate_, up_;  // [rows][columns of a run]
+  std::span<float> gate_, up_;  // [rows][columns of a range]
   int rows_;
 };
 
@@ -157,19 +158,19 @@ class GatedPart {
 
 void multiply_gated(const GatedProduct& product, const ActivationRows& x, int rows, const KernelTable& kernels,
                     PanelScratch& scratch, std::span<float> floats, ThreadPool& pool) {
-  const std::int64_t pairs = (num_panels(product.gate->rows) + 1) / 2;
+  const std::int64_t total = (num_panels(product.gate->rows) + 1) / 2;
   const std::int64_t block = row_block(x.cols, kernels.tile_rows);
-  const std::size_t grain = (panels_of_a_claim(4 * pairs, rows, pool) + 3) / 4;
-  const std::int64_t run = std::max(1, kRowsOfAPair / rows);
+  const std::size_t grain = (panels_of_a_piece(4 * total, rows, pool) + 3) / 4;
+  const std::int64_t stride = std::max(1, kRowsOfOneGate / rows);
   const std::size_t part_floats = floats.size() / to_size(pool.num_threads());
   const bool packed = product.gate->panels != nullptr && product.up->panels != nullptr;
-  for_parts(pairs, grain, RowParts(packed, rows, kernels.tile_rows, pool), pool,
+  for_parts(total, grain, RowParts(packed, rows, kernels.tile_rows, pool), pool,
             [&](std::int64_t begin, std::int64_t end, std::int64_t row, std::int64_t row_end, int worker) {
               const auto own = floats.subspan(to_size(worker) * part_floats, part_floats);
               const GatedPart part(product, x, kernels, scratch, worker, own, rows);
               for (; row < row_end; row += block)
-                for (std::int64_t pair = begin; pair < end; pair += run)
-                  part.run(pair, std::min(pair + run, end), row, std::min(row + block, row_end));
+                for (std::int64_t gated = begin; gated < end; gated += stride)
+                  part.run(gated, std::min(gated + stride, end), row, std::min(row + block, row_end));
             });
 }
 

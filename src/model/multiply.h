@@ -1,4 +1,4 @@
-// Products of weight matrices with the rows of a step, shared out over the pool by runs of outputs.
+// Products of weight matrices with the rows of a step, shared out over the pool by ranges of outputs.
 //
 // One thread calls it, inside a pool step. K is never split, so the result does not depend on the number of threads.
 #pragma once
@@ -29,15 +29,15 @@ struct GatedProduct {
   QuantizedRows* int8;  // in int8; null: not wanted
 };
 
-/// Two panels of outputs are a block of the next product's activations.
-inline constexpr std::int64_t kPairColumns = 2 * kPanelRows;
-static_assert(kPairColumns == kActBlock);
-/// A thread computes one pair of panels at a time for this many rows and more, several pairs for fewer, so that it
-/// changes seldom from one matrix to the other while weights come from memory.
-inline constexpr int kRowsOfAPair = 64;
+/// Outputs of two panels: a block of the next product's activations.
+inline constexpr std::int64_t kGatedColumns = 2 * kPanelRows;
+static_assert(kGatedColumns == kActBlock);
+/// A thread computes kGatedColumns outputs at a time for this many rows and more, and more outputs for fewer rows: it
+/// then changes seldom from one matrix to the other while weights come from memory.
+inline constexpr int kRowsOfOneGate = 64;
 /// Floats that a thread needs for multiply_gated.
 constexpr std::int64_t gated_scratch_floats(int max_rows) {
-  return 2 * kPairColumns * (max_rows > kRowsOfAPair ? max_rows : kRowsOfAPair);
+  return 2 * kGatedColumns * (max_rows > kRowsOfOneGate ? max_rows : kRowsOfOneGate);
 }
 
 /// Both products, the activation and the int8 form in one parallel region: what a thread has computed it finishes while

@@ -16,11 +16,11 @@ class QuantizedRows {
   QuantizedRows(int max_rows, int max_cols, int tile_rows)
       : tile_rows_(tile_rows), tiles_(to_size(max_rows) * act_row_bytes(max_cols)) {}
 
-  /// Where row `row` of a matrix of `rows` x `cols` goes, from block `block` of kActBlock columns on.
-  ActSlot slot(std::int64_t row, std::int64_t rows, std::int64_t cols, std::int64_t block = 0) {
-    ActSlot slot = act_slot(tiles_.data(), cols, row, rows, tile_rows_);
-    slot.tile += to_size(block * slot.rows) * sizeof(ActTile<1>);
-    return slot;
+  /// The place of row `row` of a matrix of `rows` x `cols` from block `block` of kActBlock columns on.
+  ActPlace place(std::int64_t row, std::int64_t rows, std::int64_t cols, std::int64_t block = 0) {
+    ActPlace place = act_place(tiles_.data(), cols, row, rows, tile_rows_);
+    place.tile += to_size(block * place.rows) * sizeof(ActTile<1>);
+    return place;
   }
   /// All rows, with the floats `x` that they were made from.
   ActivationRows view(const float* x, std::int64_t cols) const {

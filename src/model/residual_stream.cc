@@ -35,7 +35,7 @@ void ResidualStream::keep_rows(std::span<const std::int32_t> rows) {
 }
 
 void ResidualStream::quantize_row(const float* x, std::int64_t cols, std::int64_t row, int rows) {
-  context_.kernels.quantize_row(x + row * cols, cols, int8_.slot(row, rows, cols));
+  context_.kernels.quantize_row(x + row * cols, cols, int8_.place(row, rows, cols));
 }
 
 }  // namespace octavo

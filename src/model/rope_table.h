@@ -1,4 +1,4 @@
-// Cosines and sines of a step's positions, for the layers whose heads turn alike.
+// Cosines and sines of a step's positions, for the layers whose heads are rotated alike.
 //
 // Angles are made in float64, once a step. Owned by the mixer; the threads of a step fill different rows.
 #pragma once
@@ -18,11 +18,11 @@ class RopeTable {
   const RopeSpec& spec() const { return spec_; }
   /// The angles of row `row` of the batch, at `position`.
   void fill(std::int64_t row, int position);
-  /// Turns the first num_rotated dimensions of a head of that row.
-  void turn(const KernelTable& kernels, std::int64_t row, float* head) const {
-    const auto turn = spec_.pairs == RopePairs::kNeighbours ? kernels.rope_neighbours : kernels.rope_halves;
+  /// Rotates the first num_rotated dimensions of a head of that row.
+  void rotate(const KernelTable& kernels, std::int64_t row, float* head) const {
+    const auto rope = spec_.layout == RopeLayout::kNeighbours ? kernels.rope_neighbours : kernels.rope_halves;
     const std::int64_t angles = row * (spec_.num_rotated / 2);
-    turn(head, cosines_.data() + angles, sines_.data() + angles, spec_.num_rotated);
+    rope(head, cosines_.data() + angles, sines_.data() + angles, spec_.num_rotated);
   }
 
  private:

@@ -24,9 +24,9 @@ class StepRows {
   std::int64_t batch_row(std::int64_t row) const { return kept_ ? batch_->logit_rows[to_size(row)] : row; }
   int sequence_of(std::int64_t batch_row) const { return sequence_of_[to_size(batch_row)]; }
 
-  /// Calls visit(first, num_rows) for the rows under way, in order, in runs of one sequence at consecutive positions.
+  /// Calls visit(first, num_rows) for the rows under way, in order: ranges of one sequence at consecutive positions.
   template <class Visit>
-  void for_runs(const Visit& visit) const {
+  void for_ranges(const Visit& visit) const {
     for (std::int64_t begin = 0, end = 0; begin < count(); begin = end) {
       const int sequence = sequence_of(batch_row(begin));
       end = begin + 1;

@@ -16,7 +16,7 @@ Tensor rows_of(const WeightMatrix& w, std::int64_t begin, std::int64_t count) {
 }  // namespace
 
 PanelScratch::PanelScratch(std::size_t largest_panel_bytes, int num_threads)
-    : part_bytes_(std::max(largest_panel_bytes, kRunBytes)), memory_(part_bytes_ * to_size(num_threads)) {}
+    : part_bytes_(std::max(largest_panel_bytes, kRangeBytes)), memory_(part_bytes_ * to_size(num_threads)) {}
 
 const std::uint8_t* PanelScratch::pack(const WeightMatrix& w, std::int64_t begin, std::int64_t end, int worker) {
   std::uint8_t* packed = part_of(worker);

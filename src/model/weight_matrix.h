@@ -37,17 +37,17 @@ class PanelScratch {
   /// For matrices whose panels have at most `largest_panel_bytes`.
   PanelScratch(std::size_t largest_panel_bytes, int num_threads);
 
-  /// Calls use(run, first) for panels `begin` .. `end` of w, in order, a run at a time: `run` is a matrix of these
-  /// panels alone, `first` the number of its first panel in w. It is valid during the call.
+  /// Calls use(range, first) for panels `begin` .. `end` of w, in order, a range at a time: `range` is a matrix of
+  /// these panels alone, `first` the number of its first panel in w. It is valid during the call.
   template <class Use>
-  void for_runs(const WeightMatrix& w, std::int64_t begin, std::int64_t end, int worker, const Use& use) {
+  void for_ranges(const WeightMatrix& w, std::int64_t begin, std::int64_t end, int worker, const Use& use) {
     if (begin >= end) return;
     const std::size_t stride = panel_bytes(w.type, w.cols);
     if (w.panels != nullptr) {
       use(matrix_of(w, begin, end, w.panels + to_size(begin) * stride), begin);
       return;
     }
-    const auto most = std::max<std::int64_t>(1, static_cast<std::int64_t>(kRunBytes / stride));
+    const auto most = std::max<std::int64_t>(1, static_cast<std::int64_t>(kRangeBytes / stride));
     for (; begin < end; begin += most) {
       const std::int64_t until = std::min(begin + most, end);
       use(matrix_of(w, begin, until, pack(w, begin, until, worker)), begin);
@@ -61,7 +61,7 @@ class PanelScratch {
 
  private:
   // A part of the second-level cache: packed there, used from there, the rows of a step beside it.
-  static constexpr std::size_t kRunBytes = std::size_t{256} << 10;
+  static constexpr std::size_t kRangeBytes = std::size_t{256} << 10;
 
   static PackedMatrix matrix_of(const WeightMatrix& w, std::int64_t begin, std::int64_t end, const std::uint8_t* data) {
     return {w.type, std::min(end * kPanelRows, w.rows) - begin * kPanelRows, w.cols, data};

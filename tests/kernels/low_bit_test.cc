@@ -50,7 +50,7 @@ void expect_exact(const KernelTable& kernels, const LowBitMatrix& m, const std::
   const auto rows = static_cast<std::int64_t>(x.size()) / cols;
   std::vector<std::uint8_t> tiles(static_cast<std::size_t>(rows) * act_row_bytes(cols));
   for (std::int64_t row = 0; row < rows; ++row)
-    kernels.quantize_row(x.data() + row * cols, cols, act_slot(tiles.data(), cols, row, rows, kernels.tile_rows));
+    kernels.quantize_row(x.data() + row * cols, cols, act_place(tiles.data(), cols, row, rows, kernels.tile_rows));
   std::vector<float> y(static_cast<std::size_t>(rows * outputs));
   kernels.matmul[dtype_index(m.packed.type)](m.packed, {cols, x.data(), tiles.data()}, 0, num_panels(outputs), 0, rows,
                                              y.data(), outputs);

@@ -133,7 +133,7 @@ struct Rows {
   /// Field `index` of row `row`'s block: its place in an ActTile<1>.
   template <class T>
   T field(std::int64_t row, std::int64_t block, std::size_t index) const {
-    const ActSlot at = act_slot(nullptr, cols, row, num_rows, tile_rows);
+    const ActPlace at = act_place(nullptr, cols, row, num_rows, tile_rows);
     std::size_t offset =
         (reinterpret_cast<std::uintptr_t>(at.tile)) + static_cast<std::size_t>(block * at.rows) * sizeof(ActTile<1>);
     offset += static_cast<std::size_t>(at.rows) * (kActBlock + index * 4) + static_cast<std::size_t>(at.row) * 4;
@@ -142,7 +142,7 @@ struct Rows {
     return value;
   }
   int q(std::int64_t row, std::int64_t k) const {
-    const ActSlot at = act_slot(nullptr, cols, row, num_rows, tile_rows);
+    const ActPlace at = act_place(nullptr, cols, row, num_rows, tile_rows);
     const std::size_t offset = reinterpret_cast<std::uintptr_t>(at.tile) +
                                static_cast<std::size_t>(k / kActBlock * at.rows) * sizeof(ActTile<1>) +
                                static_cast<std::size_t>(at.row * kActBlock + k % kActBlock);
@@ -156,7 +156,7 @@ Rows quantized(const KernelTable& kernels, std::vector<float> x, std::int64_t co
   r.tiles.resize(static_cast<std::size_t>(r.num_rows) * act_row_bytes(cols) + 1);
   for (std::int64_t row = 0; row < r.num_rows && cols % kActBlock == 0; ++row)
     kernels.quantize_row(r.x.data() + row * cols, cols,
-                         act_slot(r.tiles.data(), cols, row, r.num_rows, kernels.tile_rows));
+                         act_place(r.tiles.data(), cols, row, r.num_rows, kernels.tile_rows));
   return r;
 }
 
@@ -330,9 +330,9 @@ TEST_P(Quantize, AColumnOfATileHasTheBitsOfItsRows) {
   std::ranges::fill(by_columns.tiles, std::uint8_t{0});
   for (std::int64_t row = 0; row < rows; row += tile_of_row(row, rows, kernels().tile_rows).rows)
     for (std::int64_t block = 0; block < cols / kActBlock; ++block) {
-      ActSlot slot = act_slot(by_columns.tiles.data(), cols, row, rows, kernels().tile_rows);
-      slot.tile += static_cast<std::size_t>(block * slot.rows) * sizeof(ActTile<1>);
-      kernels().quantize_column(by_rows.x.data() + row * cols + block * kActBlock, cols, slot.rows, slot);
+      ActPlace place = act_place(by_columns.tiles.data(), cols, row, rows, kernels().tile_rows);
+      place.tile += static_cast<std::size_t>(block * place.rows) * sizeof(ActTile<1>);
+      kernels().quantize_column(by_rows.x.data() + row * cols + block * kActBlock, cols, place.rows, place);
     }
   EXPECT_EQ(by_columns.tiles, by_rows.tiles);
 }

@@ -174,7 +174,7 @@ TEST(Pack, TurnedBitsOfAWordLieByQuad) {
   for (int weight = 0; weight < 32; ++weight) {
     Words word{};
     for (int row = 0; row < kPanelRows; ++row) word[row] = row == 5 ? 1U << weight : 0;
-    turn_bits(word);
+    transpose_bits(word);
     for (int row = 0; row < kPanelRows; ++row)
       EXPECT_EQ(word[row], row == 5 ? 1U << (8 * (weight % 4) + weight / 4) : 0U) << "weight " << weight;
   }

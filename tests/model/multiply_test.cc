@@ -51,7 +51,7 @@ class GatedProductOf : public testing::TestWithParam<IsaLevel> {
     for (float& v : x_) v = normal(random);
     int8_ = QuantizedRows(rows, kCols, kernels.tile_rows);
     for (std::int64_t row = 0; row < rows; ++row)
-      kernels.quantize_row(x_.data() + row * kCols, kCols, int8_.slot(row, rows, kCols));
+      kernels.quantize_row(x_.data() + row * kCols, kCols, int8_.place(row, rows, kCols));
   }
   ActivationRows input() const { return int8_.view(x_.data(), kCols); }
 
@@ -80,7 +80,7 @@ void GatedProductOf::expect_bits_of_the_parts(const WeightMatrix& gate, const We
   for (std::int64_t row = 0; row < rows; ++row) {
     float* own = g.data() + row * width;
     kernels.silu_mul(own, u.data() + row * width, width, own);
-    if (quantizes) kernels.quantize_row(own, width, wanted.slot(row, rows, width));
+    if (quantizes) kernels.quantize_row(own, width, wanted.place(row, rows, width));
   }
   AlignedBuffer<float> floats(static_cast<std::size_t>(threads * gated_scratch_floats(rows)));
   multiply_gated({&gate, &up, kernels.silu_mul, out.data(), quantizes ? &found : nullptr}, input(), rows, kernels,

@@ -69,7 +69,7 @@ class PlainTransformer {
                heads.begin() + static_cast<std::ptrdiff_t>(begin + dim));
       if (head_norm != nullptr) head = norm(head, head_norm);
       for (std::size_t i = 0; i < half; ++i) {
-        const bool neighbours = spec.rope.pairs == RopePairs::kNeighbours;
+        const bool neighbours = spec.rope.layout == RopeLayout::kNeighbours;
         const std::size_t a = neighbours ? 2 * i : i, b = neighbours ? 2 * i + 1 : i + half;
         double frequency = std::pow(spec.rope.base, -static_cast<double>(i) / static_cast<double>(half));
         if (spec.rope.factors != Presence::kAbsent && weights_.rope_factors != nullptr)

@@ -144,7 +144,7 @@ TEST(Transformer, LayersMayTurnDifferently) {
     config.layers[1].attention()->rope.base = 500.0;
     config.layers[1].attention()->rope.position_divisor = 4.0;
     config.layers[2].attention()->rope.num_rotated = 16;  // of 32 dimensions
-    config.layers[2].attention()->rope.pairs = RopePairs::kHalves;
+    config.layers[2].attention()->rope.layout = RopeLayout::kHalves;
   });
   expect_as_plain(model);
 }

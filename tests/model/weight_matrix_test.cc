@@ -1,4 +1,4 @@
-// Matrices that stay in the file: their panels are packed a run at a time and are those of the packed matrix.
+// Matrices that stay in the file: their panels are packed a range at a time and are those of the packed matrix.
 #include "model/weight_matrix.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::int64_t kRows = 1000, kCols = 2048;  // 63 panels of Q8_0, 34 KiB each: several runs
+constexpr std::int64_t kRows = 1000, kCols = 2048;  // 63 panels of Q8_0, 34 KiB each: several ranges
 
 struct Both {
   std::vector<std::byte> file;
@@ -44,9 +44,9 @@ TEST(WeightMatrix, RunsOfAPackedMatrixAreItsPanelsWithoutACopy) {
   const Both both = make(DType::kQ8_0);
   PanelScratch scratch;
   int calls = 0;
-  scratch.for_runs(both.packed, 3, 63, 0, [&](const PackedMatrix& run, std::int64_t first) {
-    EXPECT_EQ(run.data, both.panels.data() + 3 * panel_bytes(run.type, kCols));
-    EXPECT_EQ(run.rows, kRows - 48);
+  scratch.for_ranges(both.packed, 3, 63, 0, [&](const PackedMatrix& range, std::int64_t first) {
+    EXPECT_EQ(range.data, both.panels.data() + 3 * panel_bytes(range.type, kCols));
+    EXPECT_EQ(range.rows, kRows - 48);
     EXPECT_EQ(first, 3);
     ++calls;
   });
@@ -62,18 +62,18 @@ TEST(WeightMatrix, RunsOfAMappedMatrixAreTheSamePanelsInOrder) {
     for (const int worker : {0, 2}) {
       std::int64_t next = 3;
       int calls = 0;
-      scratch.for_runs(both.mapped, 3, 63, worker, [&](const PackedMatrix& run, std::int64_t first) {
+      scratch.for_ranges(both.mapped, 3, 63, worker, [&](const PackedMatrix& range, std::int64_t first) {
         EXPECT_EQ(first, next);
-        const std::size_t bytes = static_cast<std::size_t>(num_panels(run.rows)) * stride;
-        EXPECT_EQ(std::memcmp(run.data, both.panels.data() + static_cast<std::size_t>(first) * stride, bytes), 0);
-        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(run.data) % kCacheLineBytes, 0U);
-        next += num_panels(run.rows);
+        const std::size_t bytes = static_cast<std::size_t>(num_panels(range.rows)) * stride;
+        EXPECT_EQ(std::memcmp(range.data, both.panels.data() + static_cast<std::size_t>(first) * stride, bytes), 0);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(range.data) % kCacheLineBytes, 0U);
+        next += num_panels(range.rows);
         ++calls;
       });
       EXPECT_EQ(next, 63);
       EXPECT_GT(calls, 2);
     }
-    scratch.for_runs(both.mapped, 5, 5, 0, [](const PackedMatrix&, std::int64_t) { FAIL() << "no panels"; });
+    scratch.for_ranges(both.mapped, 5, 5, 0, [](const PackedMatrix&, std::int64_t) { FAIL() << "no panels"; });
   }
 }
 

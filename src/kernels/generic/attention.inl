@@ -282,7 +282,7 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
     for (int first = 0, count = 0; first < item.num_queries; first += count) {
       const int left = item.num_queries - first;
       count = queries_of_pass<E>(left);
-      blocks_ahead.begin_share(left - count, item.num_queries);
+      blocks_ahead.begin_portion(left - count, item.num_queries);
       Ahead ahead(blocks_ahead);
       float* const state = states + (size_t)first * state_floats;
       TileParts part;

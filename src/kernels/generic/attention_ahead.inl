@@ -8,7 +8,7 @@ namespace {
 
 inline const uint8_t* const kNoEnd = (const uint8_t*)UINTPTR_MAX;
 
-/// Blocks that come next, handed out one by one to the passes over a tile, to each its share.
+/// Blocks that come next, handed out one by one to the passes over a tile, to each its portion.
 class AheadBlocks {
  public:
   struct Lines {
@@ -20,9 +20,9 @@ class AheadBlocks {
     left_ = heads_;
   }
   /// A pass begins, behind which so many of so many queries are left: what is theirs is left to them.
-  void begin_share(int queries_left, int queries) { end_ = (int)((int64_t)heads_ * queries_left / queries); }
+  void begin_portion(int queries_left, int queries) { end_ = (int)((int64_t)heads_ * queries_left / queries); }
 
-  /// The next block; nothing when the share is used up. Rare: compiled apart from the loops over products.
+  /// The next block; nothing when the portion is used up. Rare: compiled apart from the loops over products.
   __attribute__((noinline, cold)) Lines next() {
     if (left_ <= end_) return {nullptr, kNoEnd};
     while (block_ == ahead_.parts[part_].num_blocks) ++part_, block_ = 0;
@@ -41,14 +41,14 @@ class AheadBlocks {
  private:
   const KvLayer& kv_;
   const AttentionAhead& ahead_;
-  int heads_ = 0, left_ = 0, end_ = 0;  // of blocks: all, left, left after this share
+  int heads_ = 0, left_ = 0, end_ = 0;  // of blocks: all, left, left after this portion
   int part_ = 0, block_ = 0;
   const uint8_t* last_ = nullptr;  // the block that was handed out last
   ptrdiff_t to_last_ = 0;
 };
 
 /// The same address, some cycles later: those of a multiplication.
-OCTAVO_KERNEL_PART const uint8_t* times_one(const uint8_t* at) {
+OCTAVO_KERNEL_PART const uint8_t* delay_address(const uint8_t* at) {
   uintptr_t one = 1;
   asm("" : "+r"(one));  // the compiler must not know
   return (const uint8_t*)((uintptr_t)at * one);
@@ -78,7 +78,7 @@ struct Ahead {
     for (int i = 0; i < N; ++i) {
       prefetch(at);
       if (Again) prefetch(at + blocks->to_last());
-      at = Spaced ? times_one(at + step) : at + step;
+      at = Spaced ? delay_address(at + step) : at + step;
     }
   }
   /// What the loops did not come to, so that no block is left to be waited for.

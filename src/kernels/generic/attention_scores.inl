@@ -65,7 +65,7 @@ inline constexpr int kProductLines = E == KvElement::kQ8_0 ? 3 : 4;
 template <class Element, int T>
 struct KVectors {
   const Element* k[T];         // dimension d (in pairs: dimensions 2 d and 2 d + 1) at k + d * stride
-  const uint16_t* k_scale[T];  // in pairs: of run g at k_scale + g * scale_stride
+  const uint16_t* k_scale[T];  // in pairs: of segment g at k_scale + g * scale_stride
   size_t stride, scale_stride;
 };
 
@@ -114,12 +114,12 @@ struct Queries {
 };
 
 /// For elements in pairs: int16, so that scores are sums of integer products. One factor for all of a query: its
-/// largest becomes at most 2^15 - 1, and the magnitudes of a run add up to what 32 bits hold of products with kTop. The
-/// rounding, about 2^-15 of the largest, is below that of K.
+/// largest becomes at most 2^15 - 1, and the magnitudes of a segment add up to what 32 bits hold of products with kTop.
+/// The rounding, about 2^-15 of the largest, is below that of K.
 template <KvElement E, int N>
   requires(kInPairs<E>)
 struct Queries<E, N> {
-  int16_t q[N][kQueryStride];  // zeros up to a whole run
+  int16_t q[N][kQueryStride];  // zeros up to a whole segment
   float unit[N];               // what a score of 1 is worth
 
   Queries(const float* const (&from)[N], int head_dim) {
@@ -147,8 +147,8 @@ struct Queries<E, N> {
       for_vectors(
           count, [&](int64_t d) { take(f32_load(values + begin + d)); },
           [&](int64_t d, int n) { take(f32_load_n(values + begin + d, n)); });
-      const float of_run = int16_top<E, Kv<E>::kScaleDims>(f32_max_of(magnitude), f32_sum(sum));
-      top = of_run > top ? of_run : top;
+      const float of_segment = int16_top<E, Kv<E>::kScaleDims>(f32_max_of(magnitude), f32_sum(sum));
+      top = of_segment > top ? of_segment : top;
     }
     return top;
   }
@@ -205,14 +205,16 @@ inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVec
     for (int i = 0; i < N; ++i) s[i][t] = acc[i][t];
 }
 
-/// Adds what run `run` of kScaleDims dimensions, of `num_pairs` pairs in all, gives to s: a sum of integers, exact in
+/// Adds to s the products of segment `segment`, of `num_pairs` pairs in all: a sum of integers, exact in
 /// any order, times the scale of K. kProductLines of every 4 lines ahead are fetched meanwhile, the others in
 /// round_weights. A function of its own, so that all registers are there for the integers and none for the scores.
 template <KvElement E, int N, int T>
-__attribute__((noinline)) void add_run(const Queries<E, N>& queries, const KVectors<typename Kv<E>::Element, T>& from,
-                                       int run, int num_pairs, Ahead& lines_ahead, F32 (&s)[N][T]) {
-  constexpr int kRunPairs = Kv<E>::kScaleDims / 2;
-  const int first = run * kRunPairs, end = first + kRunPairs < num_pairs ? first + kRunPairs : num_pairs;
+__attribute__((noinline)) void add_segment(const Queries<E, N>& queries,
+                                           const KVectors<typename Kv<E>::Element, T>& from, int segment, int num_pairs,
+                                           Ahead& lines_ahead, F32 (&s)[N][T]) {
+  constexpr int kSegmentPairs = Kv<E>::kScaleDims / 2;
+  const int first = segment * kSegmentPairs,
+            end = first + kSegmentPairs < num_pairs ? first + kSegmentPairs : num_pairs;
   const size_t stride = from.stride;
   const typename Kv<E>::Element* k[T];
   I32 sum[N][T];
@@ -243,7 +245,7 @@ __attribute__((noinline)) void add_run(const Queries<E, N>& queries, const KVect
     for (int i = 0; i < N; ++i) keep_in_register(sum[i][t]);
 #pragma GCC unroll 8
   for (int t = 0; t < T; ++t) {
-    const F32 scale = f32_load_f16(from.k_scale[t] + (size_t)run * from.scale_stride);
+    const F32 scale = f32_load_f16(from.k_scale[t] + (size_t)segment * from.scale_stride);
 #pragma GCC unroll 8
     for (int i = 0; i < N; ++i) s[i][t] = f32_fma(i32_to_f32(sum[i][t]), scale, s[i][t]);
   }
@@ -256,8 +258,8 @@ inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVec
                           Ahead& ahead, F32 (&s)[N][T]) {
   for (int t = 0; t < T; ++t)
     for (int i = 0; i < N; ++i) s[i][t] = f32_zero();
-  for (int run = 0; run < scale_groups_of<E>(head_dim); ++run)
-    add_run<E, N, T>(queries, from, run, (head_dim + 1) / 2, ahead, s);
+  for (int segment = 0; segment < segments_of<E>(head_dim); ++segment)
+    add_segment<E, N, T>(queries, from, segment, (head_dim + 1) / 2, ahead, s);
 }
 
 /// Scores of T vectors of tokens from `position`, each vector within one block.
@@ -315,7 +317,7 @@ __attribute__((noinline)) void scores_gathered(const KvLayer& kv, const Attentio
     const auto at = kv_head<E>(kv, item.blocks[(position + lane) / kv.block_size], item.kv_head);
     gather_k<E>(kv, at.k, token, lane, k);
     if constexpr (kInPairs<E>) {
-      for (int g = 0; g < scale_groups_of<E>(kv.head_dim); ++g)
+      for (int g = 0; g < segments_of<E>(kv.head_dim); ++g)
         scales[g][lane] = at.k_scale[(size_t)g * (size_t)kv.block_size + (size_t)token];
     }
   }

@@ -1,6 +1,6 @@
 // A tile of K and V as the products want it, made once for many queries: floats, or integers in pairs.
 //
-// Widening takes turns with multiply-adds, and turning token-major K round takes longer than they do, so an item whose
+// Widening takes turns with multiply-adds, and transposing token-major K takes longer than they do, so an item whose
 // queries do not fit into the registers at once would pay for either again and again. The copy holds the same values in
 // blocks of its own, so that what is computed from it has the same bits. Integers in pairs are read in place; only the
 // contiguous layout, which has them token by token, is copied.
@@ -25,7 +25,7 @@ inline KvLayer copy_layer(int head_dim, float* floats) {
   const size_t dims = (size_t)head_dim, element = sizeof(typename Kv<kCopyElement<E>>::Element);
   const size_t k_bytes = (size_t)kCopyBlock * (kInPairs<E> ? (dims + 1) / 2 * 2 : dims) * element;
   size_t v_bytes = (size_t)kCopyBlock * dims * element;
-  if constexpr (kInPairs<E>) v_bytes += 2 * (size_t)(kCopyBlock * scale_groups_of<E>(head_dim)) * sizeof(uint16_t);
+  if constexpr (kInPairs<E>) v_bytes += 2 * (size_t)(kCopyBlock * segments_of<E>(head_dim)) * sizeof(uint16_t);
   KvLayer copy{};
   copy.data = (uint8_t*)floats;
   copy.block_bytes = copy.head_bytes = k_bytes + v_bytes;
@@ -85,7 +85,7 @@ template <KvElement E>
   requires(kInPairs<E>)
 __attribute__((noinline)) void copy_tile(const KvLayer& kv, const AttentionItem& item, int tile, const KvLayer& copy) {
   using Element = typename Kv<E>::Element;
-  const size_t dims = (size_t)kv.head_dim, groups = (size_t)scale_groups_of<E>(kv.head_dim);
+  const size_t dims = (size_t)kv.head_dim, segments = (size_t)segments_of<E>(kv.head_dim);
   const int begin = tile > item.begin ? tile : item.begin;
   const int end = tile + kTileTokens < item.end ? tile + kTileTokens : item.end;
   if (end - begin < kTileTokens) __builtin_memset(copy.data, 0, kCopyBlocks * copy.block_bytes);
@@ -96,7 +96,7 @@ __attribute__((noinline)) void copy_tile(const KvLayer& kv, const AttentionItem&
     const auto to = kv_head<E>(copy, (p - tile) / kCopyBlock, 0);
     const size_t slot = (size_t)((p - tile) % kCopyBlock);
     place_pairs<E>(copy, to, slot, 0, dims, k, v);
-    for (size_t g = 0; g < groups; ++g) {
+    for (size_t g = 0; g < segments; ++g) {
       __builtin_memcpy((uint16_t*)to.k_scale + g * (size_t)kCopyBlock + slot, k + dims + g, sizeof(uint16_t));
       __builtin_memcpy((uint16_t*)to.v_scale + g * (size_t)kCopyBlock + slot, v + dims + g, sizeof(uint16_t));
     }

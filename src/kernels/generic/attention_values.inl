@@ -115,7 +115,7 @@ inline void sum_dimensions(const KvLayer& kv, const AttentionItem& item, const T
   }
 }
 
-/// Weights times the V scales of one run of dimensions, as int16, and what one is worth.
+/// Weights times the V scales of one segment, as int16, and what one is worth.
 template <int N>
 struct IntWeights {
   int16_t w[N][2 * kTileTokens];  // in pairs of tokens; a block of one token has a pair with nothing in it
@@ -124,7 +124,7 @@ struct IntWeights {
 
 /// V scales of the tile's tokens; 0 where the item does not see them.
 template <KvElement E, int N>
-inline void load_v_scales(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view, int group,
+inline void load_v_scales(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view, int segment,
                           float* scales) {
   int block = view.begin / kv.block_size, token = view.begin % kv.block_size - kLanes;  // of the vector before
   for (int position = view.begin; position < view.end; position += kLanes) {
@@ -133,14 +133,14 @@ inline void load_v_scales(const KvLayer& kv, const AttentionItem& item, const Ti
     float* out = scales + (position - view.begin);
     if (inside && token + kLanes <= kv.block_size) {
       const auto at = kv_head<E>(kv, item.blocks[block], item.kv_head);
-      f32_store(out, f32_load_f16(at.v_scale + (size_t)group * (size_t)kv.block_size + token));
+      f32_store(out, f32_load_f16(at.v_scale + (size_t)segment * (size_t)kv.block_size + token));
       continue;
     }
     for (int p = position; p < position + kLanes; ++p) {
       out[p - position] = 0;
       if (p < item.begin || p >= item.end) continue;
       const auto at = kv_head<E>(kv, item.blocks[p / kv.block_size], item.kv_head);
-      out[p - position] = half_value(at.v_scale + (size_t)group * (size_t)kv.block_size + p % kv.block_size);
+      out[p - position] = half_value(at.v_scale + (size_t)segment * (size_t)kv.block_size + p % kv.block_size);
     }
   }
 }
@@ -284,12 +284,12 @@ inline void sum_pairs(const KvLayer& kv, const AttentionItem& item, const TileVi
 
 /// The dimensions from `begin` to `end` of o, which share scales.
 template <KvElement E, int N, int J = value_vectors_at_once<E, N>()>
-inline void sum_pairs_of_run(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view,
-                             const IntWeights<N>& weights, Ahead& ahead, int begin, int end, float* const (&o)[N]) {
+inline void sum_pairs_of_segment(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view,
+                                 const IntWeights<N>& weights, Ahead& ahead, int begin, int end, float* const (&o)[N]) {
   int d = begin;
   for (; d + J * kLanes <= end; d += J * kLanes) sum_pairs<E, N, J, true>(kv, item, view, weights, ahead, d, kLanes, o);
   if constexpr (J > 1) {
-    sum_pairs_of_run<E, N, J / 2>(kv, item, view, weights, ahead, d, end, o);
+    sum_pairs_of_segment<E, N, J / 2>(kv, item, view, weights, ahead, d, end, o);
   } else if (d < end) {
     sum_pairs<E, N, 1, false>(kv, item, view, weights, ahead, d, end - d, o);
   }
@@ -300,14 +300,14 @@ template <KvElement E, int N>
 inline void tile_values(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view, const Scores<N>& weights,
                         Ahead& ahead, float* const (&o)[N]) {
   if constexpr (kInPairs<E>) {
-    constexpr int kRun = Kv<E>::kScaleDims;
-    for (int d = 0; d < kv.head_dim; d += kRun) {
+    constexpr int kSegment = Kv<E>::kScaleDims;
+    for (int d = 0; d < kv.head_dim; d += kSegment) {
       float scales[kTileTokens];
       IntWeights<N> rounded;
-      load_v_scales<E, N>(kv, item, view, d / kRun, scales);
+      load_v_scales<E, N>(kv, item, view, d / kSegment, scales);
       round_weights<E, N>(view, weights, scales, kv.block_size > 1, ahead, rounded);
-      const int end = d + kRun < kv.head_dim ? d + kRun : kv.head_dim;
-      sum_pairs_of_run<E, N>(kv, item, view, rounded, ahead, d, end, o);
+      const int end = d + kSegment < kv.head_dim ? d + kSegment : kv.head_dim;
+      sum_pairs_of_segment<E, N>(kv, item, view, rounded, ahead, d, end, o);
     }
   } else {
     sum_dimensions<E, N>(kv, item, view, weights, ahead, 0, kv.head_dim, o);

@@ -50,15 +50,15 @@ struct Kv<KvElement::kBF16> {
   }
 };
 
-/// Elements that are multiplied as integers, never as one float: int16 in pairs, whose sums over a run of kScaleDims
-/// dimensions are exact.
+/// Elements that are multiplied as integers, never as one float: int16 in pairs, whose sums over a segment of
+/// kScaleDims dimensions are exact.
 template <>
 struct Kv<KvElement::kQ8_0> {
   using Element = int8_t;
   static constexpr int kScaleDims = kQ8ScaleDims, kTop = 127;
   static constexpr float kUnit = 1;  // what an element of 1 is worth, times its scale
   static I16 load_pairs(const Element* p) { return i16_widen(p); }
-  /// The scale that is stored for a run whose largest magnitude is `top`.
+  /// The scale that is stored for a segment whose largest magnitude is `top`.
   static float scale_of(float top) { return top / (float)kTop; }
 };
 
@@ -75,7 +75,7 @@ template <KvElement E>
 inline constexpr bool kInPairs = E == KvElement::kQ8_0 || E == KvElement::kI16;
 
 template <KvElement E>
-inline int scale_groups_of(int head_dim) {
+inline int segments_of(int head_dim) {
   return (head_dim + Kv<E>::kScaleDims - 1) / Kv<E>::kScaleDims;
 }
 
@@ -102,7 +102,7 @@ inline KvHead<typename Kv<E>::Element> kv_head(const KvLayer& kv, int32_t block,
   if constexpr (kInPairs<E>) {
     const size_t tokens = (size_t)kv.block_size;
     const uint16_t* scales = (const uint16_t*)(v + (tokens + 1) / 2 * 2 * (size_t)kv.head_dim);
-    return {(const Element*)base, v, scales, scales + (size_t)scale_groups_of<E>(kv.head_dim) * tokens};
+    return {(const Element*)base, v, scales, scales + (size_t)segments_of<E>(kv.head_dim) * tokens};
   } else {
     return {(const Element*)base, v, nullptr, nullptr};
   }
@@ -114,7 +114,7 @@ inline void store_narrow(int16_t* out, I32 v) { i32_store_i16(out, v); }
 
 /// Integers of the n <= kScaleDims dimensions at x, and their scale. `out` has room for whole vectors.
 template <KvElement E>
-inline void quantize_run(const float* x, int n, typename Kv<E>::Element* out, uint16_t* scale) {
+inline void quantize_segment(const float* x, int n, typename Kv<E>::Element* out, uint16_t* scale) {
   F32 magnitude = f32_zero();
   for_vectors(
       n, [&](int64_t i) { magnitude = f32_max(magnitude, f32_abs(f32_load(x + i))); },
@@ -157,8 +157,8 @@ inline void write_pairs(const KvLayer& kv, const KvHead<typename Kv<E>::Element>
   for (int begin = 0, g = 0; begin < kv.head_dim; begin += Kv<E>::kScaleDims, ++g) {
     const int count = kv.head_dim - begin < Kv<E>::kScaleDims ? kv.head_dim - begin : Kv<E>::kScaleDims;
     const size_t scale = (size_t)g * (size_t)kv.block_size + slot;
-    quantize_run<E>(k + begin, count, k_part, (uint16_t*)at.k_scale + scale);
-    quantize_run<E>(v + begin, count, v_part, (uint16_t*)at.v_scale + scale);
+    quantize_segment<E>(k + begin, count, k_part, (uint16_t*)at.k_scale + scale);
+    quantize_segment<E>(v + begin, count, v_part, (uint16_t*)at.v_scale + scale);
     place_pairs<E>(kv, at, slot, (size_t)begin, (size_t)count, k_part, v_part);
   }
 }
@@ -169,7 +169,7 @@ inline void write_token(const KvLayer& kv, typename Kv<E>::Element* out, const f
   typename Kv<E>::Element part[Kv<E>::kScaleDims];
   for (int begin = 0, g = 0; begin < kv.head_dim; begin += Kv<E>::kScaleDims, ++g) {
     const int count = kv.head_dim - begin < Kv<E>::kScaleDims ? kv.head_dim - begin : Kv<E>::kScaleDims;
-    quantize_run<E>(x + begin, count, part, (uint16_t*)(out + kv.head_dim + g));
+    quantize_segment<E>(x + begin, count, part, (uint16_t*)(out + kv.head_dim + g));
     __builtin_memcpy(out + begin, part, (size_t)count * sizeof(part[0]));
   }
 }

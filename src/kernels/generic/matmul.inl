@@ -11,7 +11,7 @@
 namespace octavo {
 namespace {
 
-/// What the sums of products of group part `part` begin with: weights are bytes less kZero.
+/// The start of the sums of products of sub-block `part` of an activation block: weights are bytes less kZero.
 template <DType T, int R>
 inline I32 first_sum(const ActTile<R>& x, int part, int r) {
   using W = Weights<T>;
@@ -22,28 +22,28 @@ inline I32 first_sum(const ActTile<R>& x, int part, int r) {
     if constexpr (kOffset == 0) return i32_zero();
     constexpr int kShift = __builtin_ctz(kOffset == 0 ? 1 : kOffset);
     static_assert(kOffset == 0 || kOffset == 1 << kShift);
-    return i32_shl<kShift>(i32_set(W::kGroup == 32 ? x.minus_sum32[r] : x.minus_sum16[part][r]));
+    return i32_shl<kShift>(i32_set(W::kSubBlock == 32 ? x.minus_sum32[r] : x.minus_sum16[part][r]));
   }
 }
 
-/// dot[r] = the weights q times row r, over one scale group. Rows are in the inner loop: their sums are independent of
+/// dot[r] = the weights q times row r, over one sub-block. Rows are in the inner loop: their sums are independent of
 /// each other, and a sum waits for its own last product.
 template <DType T, int R>
-OCTAVO_KERNEL_PART void dot_group(const U8* q, const ActTile<R>& x, int part, I32 (&dot)[R]) {
+OCTAVO_KERNEL_PART void dot_sub_block(const U8* q, const ActTile<R>& x, int part, I32 (&dot)[R]) {
   using W = Weights<T>;
-  constexpr int kQuads = W::kGroup / kQuad;
-  const int first = part * W::kGroup;
+  constexpr int kQuads = W::kSubBlock / kQuad;
+  const int first = part * W::kSubBlock;
   for (int r = 0; r < R; ++r) dot[r] = first_sum<T, R>(x, part, r);
   if constexpr (W::kWide) {
     for (int j = 0; j < kQuads; ++j)
       for (int r = 0; r < R; ++r)
         dot[r] = keep_chain<R>(dot_wide(dot[r], q[j], u8_broadcast4(&x.q[r][first + j * kQuad])));
   } else {
-    constexpr int kRun = small_sum_run(W::kMaxByte) < kQuads ? small_sum_run(W::kMaxByte) : kQuads;
-    for (int j = 0; j < kQuads; j += kRun) {
+    constexpr int kQuadsAtOnce = small_sum_quads(W::kMaxByte) < kQuads ? small_sum_quads(W::kMaxByte) : kQuads;
+    for (int j = 0; j < kQuads; j += kQuadsAtOnce) {
       SmallSum sum[R];
       for (int r = 0; r < R; ++r) sum[r] = small_sum_of(dot[r]);
-      for (int i = j; i < j + kRun; ++i)
+      for (int i = j; i < j + kQuadsAtOnce; ++i)
         for (int r = 0; r < R; ++r)
           sum[r] = keep_chain<R>(add_products(sum[r], q[i], u8_broadcast4(&x.q[r][first + i * kQuad])));
       for (int r = 0; r < R; ++r) dot[r] = small_sum_end(sum[r], dot[r]);
@@ -51,20 +51,20 @@ OCTAVO_KERNEL_PART void dot_group(const U8* q, const ActTile<R>& x, int part, I3
   }
 }
 
-/// acc[r] += the 32 weights of group g of a block times row r's activations. Where halves of the 32 have scales of
-/// their own, they are added up before the scale of the activations, common to both, comes in.
+/// acc[r] += the 32 weights that meet activation block g times row r's activations. If its halves are sub-blocks, they
+/// are added up before the scale of the activations, common to both, comes in.
 template <DType T, int R>
-OCTAVO_KERNEL_PART void add_group(const U8 (&q)[8], const F32* scale, const F32* minimum, int g, const ActTile<R>& x,
-                                  F32 (&acc)[R]) {
+OCTAVO_KERNEL_PART void add_act_block(const U8 (&q)[8], const F32* scale, const F32* minimum, int g,
+                                      const ActTile<R>& x, F32 (&acc)[R]) {
   using W = Weights<T>;
-  constexpr int kParts = 32 / W::kGroup;  // scale groups within the 32
+  constexpr int kParts = 32 / W::kSubBlock;  // sub-blocks of the 32
   F32 sum[R];
   for (int r = 0; r < R; ++r) sum[r] = f32_zero();  // GCC 12 for 64-bit ARM reads it before the first part sets it
 #pragma GCC unroll 2
   for (int part = 0; part < kParts; ++part) {
-    const int s = scale_groups<T>() == 1 ? 0 : g * kParts + part;
+    const int s = sub_blocks<T>() == 1 ? 0 : g * kParts + part;
     I32 dot[R];
-    dot_group<T, R>(q + part * (8 / kParts), x, part, dot);
+    dot_sub_block<T, R>(q + part * (8 / kParts), x, part, dot);
     for (int r = 0; r < R; ++r) {
       if constexpr (kParts == 1) {
         acc[r] = f32_fma(i32_to_f32(dot[r]), f32_mul(scale[s], f32_set(x.scale[r])), acc[r]);
@@ -84,14 +84,14 @@ OCTAVO_KERNEL_PART void add_group(const U8 (&q)[8], const F32* scale, const F32*
 template <DType T, int R>
 OCTAVO_KERNEL_PART void add_pairs(const U8 (&q)[8], I16 scales, const ActTile<R>& x, F32 (&acc)[R]) {
   I32 dot[R];
-  dot_group<T, R>(q, x, 0, dot);
+  dot_sub_block<T, R>(q, x, 0, dot);
   for (int r = 0; r < R; ++r)
     acc[r] = f32_fma(i32_to_f32(dot_pairs(i32_zero(), i16_pair_of(dot[r]), scales)), f32_set(x.scale[r]), acc[r]);
 }
 
-/// Asks for share `part` of `parts` of what lies ahead of the unit at byte `offset` of the panel.
+/// Asks for portion `part` of `parts` of the lines ahead of the unit at byte `offset` of the panel.
 template <DType T, int R>
-inline void prefetch_share(const WeightStream& stream, size_t offset, int h, int part, int parts) {
+inline void prefetch_portion(const WeightStream& stream, size_t offset, int h, int part, int parts) {
   constexpr PackedBlock kB = packed_block(T);
   constexpr int kLines = (unit_blocks(T) * (kB.quad_bytes + kB.scale_bytes) / 64 + kPasses - 1) / kPasses;
   constexpr PrefetchLead kLead = prefetch_lead<T, R>();
@@ -106,7 +106,7 @@ inline void prefetch_share(const WeightStream& stream, size_t offset, int h, int
 template <DType T, int R, class Stream>
 OCTAVO_KERNEL_PART void dot_tile(Stream stream, int64_t cols, int h, const ActTile<R>* x, F32 (&acc)[R]) {
   constexpr PackedBlock kB = packed_block(T);
-  constexpr int kUnit = unit_blocks(T), kGroups = kB.block / 32;
+  constexpr int kUnit = unit_blocks(T), kActBlocks = kB.block / kActBlock;
   for_blocks<T>(stream.panel, cols, [&](const uint8_t* unit, int b, const uint8_t* quads, const uint8_t* scales) {
     BlockScales<T> own;
     const BlockScales<T>* block = &own;
@@ -115,17 +115,17 @@ OCTAVO_KERNEL_PART void dot_tile(Stream stream, int64_t cols, int h, const ActTi
     } else if constexpr (!has_integer_scales(T)) {
       Weights<T>::scales(scales, h, own.scale, own.minimum);
     }
-    for (int g = 0; g < kGroups; ++g) {
+    for (int g = 0; g < kActBlocks; ++g) {
       U8 q[8];
       Weights<T>::quads(quads + h * kRowBytes, g, q);
       if constexpr (Stream::kShared)
-        stream.read((kB.quad_bytes + kB.scale_bytes) / kGroups);
+        stream.read((kB.quad_bytes + kB.scale_bytes) / kActBlocks);
       else
-        prefetch_share<T, R>(stream, (size_t)(unit - stream.panel), h, b * kGroups + g, kUnit * kGroups);
+        prefetch_portion<T, R>(stream, (size_t)(unit - stream.panel), h, b * kActBlocks + g, kUnit * kActBlocks);
       if constexpr (has_integer_scales(T)) {
         add_pairs<T, R>(q, Weights<T>::pairs(scales, h), *x++, acc);
       } else {
-        add_group<T, R>(q, block->scale, block->minimum, g, *x++, acc);
+        add_act_block<T, R>(q, block->scale, block->minimum, g, *x++, acc);
       }
     }
   });
@@ -263,9 +263,9 @@ inline float lane_of(F32 v, int lane) {
 template <DType T>
 inline void decode_block(const uint8_t* quads, const uint8_t* scales, int h, int lane, float* y) {
   using W = Weights<T>;
-  constexpr int kGroups = scale_groups<T>();
-  constexpr int kPerScale = packed_block(T).block / kGroups;
-  F32 scale[kGroups], minimum[kGroups];
+  constexpr int kSubBlocks = sub_blocks<T>();
+  constexpr int kPerScale = packed_block(T).block / kSubBlocks;
+  F32 scale[kSubBlocks], minimum[kSubBlocks];
   W::scales(scales, h, scale, minimum);
   for (int g = 0; g < packed_block(T).block / 32; ++g) {
     U8 q[8];

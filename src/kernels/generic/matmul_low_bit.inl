@@ -2,8 +2,8 @@
 //
 // A byte of a panel holds the fields of 8 (Q1_0), 4 (TQ2_0) or 5 (TQ1_0) quads. Fields are not moved to the bottom of
 // the byte: the sum of (v & (1 << j)) times activation is 2^j times the sum of the selected activations, so a quad
-// costs one AND, and the factor, common to a group of 32 weights, is taken out of the group's sums by one shift,
-// exactly. A weight is d (field - 1), of Q1_0 d (2 bit - 1): the sum of the activations is taken away from the group's
+// costs one AND, and the factor, common to 32 weights, is taken out of their sums by one shift,
+// exactly. A weight is d (field - 1), of Q1_0 d (2 bit - 1): the sum of the activations is taken away from their
 // sum, in integers. Within a block of weights with the scale d floats are summed first, and d comes once. Integers are
 // exact in any order, so kernels for few and for many rows may differ in it; floats have one order.
 #pragma once
@@ -72,13 +72,14 @@ constexpr int field_shift(int bit) { return kAnyByte || bit < 4 ? bit : bit - 4;
 
 // LowBit<T>::field is weight k of a row of a block whose words of four bytes begin at `word`, 64 bytes apart.
 //
-// LowBit<T>::block calls finish<G>(dot) with the fields of each group G times the rows; a Q1_0 field is twice the bit.
-// All of it is inlined by name: the unit has outgrown the compiler's budget for that, and a call keeps sums in memory.
+// LowBit<T>::block calls finish<G>(dot) with the fields that meet each activation block G times the rows; a Q1_0 field
+// is twice the bit. All of it is inlined by name: the unit has outgrown the compiler's budget for that, and a call
+// keeps sums in memory.
 
 template <DType T>
 struct LowBit;
 
-// Bits 2 G and 2 G + 1 of four vectors are group G: those of vector i its quads 2 i and 2 i + 1.
+// Bits 2 G and 2 G + 1 of four vectors meet activation block G: those of vector i its quads 2 i and 2 i + 1.
 template <>
 struct LowBit<DType::kQ1_0> {
   template <int R, class Finish>
@@ -109,7 +110,8 @@ struct LowBit<DType::kQ1_0> {
   }
 };
 
-// Bits 2 (G % 4) and up of eight vectors are group G: those of vector i its quad i. Groups 4 .. 7 are the next eight.
+// Bits 2 (G % 4) and up of eight vectors meet activation block G: those of vector i its quad i. Blocks 4 .. 7 meet the
+// next eight.
 template <>
 struct LowBit<DType::kTQ2_0> {
   template <int R, class Finish>
@@ -130,9 +132,9 @@ struct LowBit<DType::kTQ2_0> {
   }
 };
 
-// A byte x is a fraction of 256 in base 3: the next digit is 3 x >> 8, the rest 3 x & 255. Digit G of vectors 0 .. 7 is
-// group G < 5, quad i in vector i. Groups 5, 6 and 7 take two digits each of vectors 8 .. 11, quads i and i + 4 in
-// vector 8 + i; but these have a fifth digit only, and vector 12 the quads 4 .. 7 of group 7.
+// A byte x is a fraction of 256 in base 3: the next digit is 3 x >> 8, the rest 3 x & 255. Digit G of vectors 0 .. 7
+// meets activation block G < 5, quad i in vector i. Blocks 5, 6 and 7 take two digits each of vectors 8 .. 11, quads i
+// and i + 4 in vector 8 + i; but these have a fifth digit only, and vector 12 the quads 4 .. 7 of block 7.
 template <>
 struct LowBit<DType::kTQ1_0> {
   // A digit times 256 is 3 x less the rest: where sums take any byte, two products are less work than finding the
@@ -144,7 +146,7 @@ struct LowBit<DType::kTQ1_0> {
   struct Sums {
     LowBitSums<R> sum, rest;
 
-    /// Takes a digit from x: quad `quad` of the group at a.
+    /// Takes a digit from x, which meets quad `quad` of activation block a.
     void add(U8& x, const ActTile<R>& a, int quad) {
       sum.add(kWithoutDigits<R> ? x : u8_trit(x), a, quad);
       x = u8_triple(x);
@@ -174,11 +176,11 @@ struct LowBit<DType::kTQ1_0> {
       for (int i = 0; i < 8; ++i) sums.add(x[i], b.x[G], i);
       sums.template end<G>(finish);
     });
-    last_groups(b, finish);
+    last_act_blocks(b, finish);
   }
 
   template <int R, class Finish>
-  __attribute__((always_inline)) static void last_groups(const LowBitBlock<R>& b, const Finish& finish) {
+  __attribute__((always_inline)) static void last_act_blocks(const LowBitBlock<R>& b, const Finish& finish) {
     U8 x[5];
     for (int i = 0; i < 5; ++i) {
       b.ask(8 + i);

@@ -24,7 +24,7 @@ struct FourFields {
 
 /// `Count` blocks of 32 values, at most four, so that lanes are added up for four at once: block i is x + i * x_step.
 template <Blocks B, int Count>
-__attribute__((always_inline)) inline void quantize_blocks(const float* x, int64_t x_step, const ActSlot& out) {
+__attribute__((always_inline)) inline void quantize_blocks(const float* x, int64_t x_step, const ActPlace& out) {
   const int rows = out.rows, row_step = B == Blocks::kOfAColumn ? 1 : 0;
   const size_t tile_bytes = B == Blocks::kOfARow ? (size_t)rows * sizeof(ActTile<1>) : 0;
   F32 largest[4];
@@ -74,22 +74,22 @@ __attribute__((always_inline)) inline void quantize_blocks(const float* x, int64
 }
 
 template <Blocks B>
-inline void quantize_rest(const float* x, int64_t x_step, const ActSlot& out, int count) {
+inline void quantize_rest(const float* x, int64_t x_step, const ActPlace& out, int count) {
   if (count == 1) quantize_blocks<B, 1>(x, x_step, out);
   if (count == 2) quantize_blocks<B, 2>(x, x_step, out);
   if (count == 3) quantize_blocks<B, 3>(x, x_step, out);
 }
 
-void quantize_row(const float* x, int64_t n, const ActSlot& out) {
-  ActSlot at = out;
+void quantize_row(const float* x, int64_t n, const ActPlace& out) {
+  ActPlace at = out;
   int64_t left = n / kActBlock;
   for (; left >= 4; left -= 4, x += 4 * kActBlock, at.tile += 4 * (size_t)out.rows * sizeof(ActTile<1>))
     quantize_blocks<Blocks::kOfARow, 4>(x, kActBlock, at);
   quantize_rest<Blocks::kOfARow>(x, kActBlock, at, (int)left);
 }
 
-void quantize_column(const float* x, int64_t stride, int count, const ActSlot& out) {
-  ActSlot at = out;
+void quantize_column(const float* x, int64_t stride, int count, const ActPlace& out) {
+  ActPlace at = out;
   for (; count >= 4; count -= 4, x += 4 * stride, at.row += 4) quantize_blocks<Blocks::kOfAColumn, 4>(x, stride, at);
   quantize_rest<Blocks::kOfAColumn>(x, stride, at, count);
 }

@@ -1,7 +1,7 @@
 // How each quantized type's packed panels become bytes and scales in registers.
 //
 // Weights<T>::quads gives the bytes of 32 weights of kLanes rows (eight quads), at most kMaxByte each;
-// Weights<T>::scales gives, for each group of kGroup weights of a block, `scale` and, for types that have one
+// Weights<T>::scales gives, for each sub-block of kSubBlock weights, `scale` and, for types that have one
 // (kHasMin), `minimum`, such that a weight is scale * (byte - kZero) + minimum. What kZero takes away is integers.
 // Types whose bytes take all eight bits are wide, a weight being scale * (byte - 128): dot_wide is for them.
 #pragma once
@@ -73,7 +73,7 @@ struct Weights;
 // w = d (q - Zero), q at most MaxByte, 32 to a block.
 template <int Zero, int MaxByte>
 struct OneScale {
-  static constexpr int kGroup = 32;
+  static constexpr int kSubBlock = 32;
   static constexpr bool kWide = false;
   static constexpr bool kHasMin = false;
   static constexpr int kZero = Zero;
@@ -82,7 +82,7 @@ struct OneScale {
 };
 // w = u (s (q - 8) + 8 t), 32 to a block: packed_layout.h. The sum of 32 products with q - 8 has 16 bits.
 struct IntegerScales {
-  static constexpr int kGroup = 32;
+  static constexpr int kSubBlock = 32;
   static constexpr bool kWide = false;
   static constexpr int kMaxByte = 15;
   /// Pairs (s, t).
@@ -91,7 +91,7 @@ struct IntegerScales {
 // w = d q + m, q at most MaxByte, 32 to a block.
 template <int MaxByte>
 struct ScaleAndMin {
-  static constexpr int kGroup = 32;
+  static constexpr int kSubBlock = 32;
   static constexpr bool kWide = false;
   static constexpr bool kHasMin = true;
   static constexpr int kZero = 0;
@@ -103,7 +103,7 @@ struct ScaleAndMin {
 };
 // w = d (byte - 128), 32 to a block.
 struct WideScale {
-  static constexpr int kGroup = 32;
+  static constexpr int kSubBlock = 32;
   static constexpr bool kWide = true;
   static constexpr bool kHasMin = false;
   static constexpr int kZero = 0;
@@ -151,12 +151,12 @@ struct Weights<DType::kIQ4_NL> : WideScale {
 };
 template <>
 struct Weights<DType::kIQ4_XS> {
-  static constexpr int kGroup = 32;
+  static constexpr int kSubBlock = 32;
   static constexpr bool kWide = true;
   static constexpr bool kHasMin = false;
   static constexpr int kZero = 0;
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { iq4_quads(p, g, q); }
-  // fields: d, 4 of low nibbles (two groups each), 2 of high pairs (four groups each)
+  // fields: d, 4 of low nibbles (two sub-blocks each), 2 of high pairs (four sub-blocks each)
   static void scales(const uint8_t* s, int h, F32* scale, F32*) {
     const F32 d = half_field(s, h);
     for (int i = 0; i < 4; ++i) {
@@ -176,7 +176,7 @@ struct Weights<DType::kIQ4_XS> {
 alignas(16) inline constexpr uint8_t kMxfp4Bytes[16] = {16, 17, 18, 19, 20, 22, 24, 28, 16, 15, 14, 13, 12, 10, 8, 4};
 template <>
 struct Weights<DType::kMXFP4> {
-  static constexpr int kGroup = 32;
+  static constexpr int kSubBlock = 32;
   static constexpr bool kWide = false;
   static constexpr bool kHasMin = false;
   static constexpr int kZero = 16;
@@ -198,7 +198,7 @@ struct Weights<DType::kMXFP4> {
 
 template <>
 struct Weights<DType::kQ2_K> {
-  static constexpr int kGroup = 16;
+  static constexpr int kSubBlock = 16;
   static constexpr bool kWide = false;
   static constexpr bool kHasMin = true;
   static constexpr int kZero = 0;
@@ -217,7 +217,7 @@ struct Weights<DType::kQ2_K> {
 };
 template <>
 struct Weights<DType::kQ3_K> {
-  static constexpr int kGroup = 16;
+  static constexpr int kSubBlock = 16;
   static constexpr bool kWide = false;
   static constexpr bool kHasMin = false;
   static constexpr int kZero = 4;
@@ -228,7 +228,7 @@ struct Weights<DType::kQ3_K> {
     bits<2>(p + 1024, g, third);
     merge(q, third);
   }
-  // fields: d, 8 of low nibbles (groups i and i + 8), 4 of high pairs (groups i, i + 4, i + 8, i + 12)
+  // fields: d, 8 of low nibbles (sub-blocks i and i + 8), 4 of high pairs (sub-blocks i, i + 4, i + 8, i + 12)
   static void scales(const uint8_t* s, int h, F32* scale, F32*) {
     const F32 d = half_field(s, h);
     for (int i = 0; i < 8; ++i) {
@@ -244,7 +244,7 @@ struct Weights<DType::kQ3_K> {
   }
 };
 
-// fields: d, dmin, 8 of (scale, minimum) low nibbles, 4 of high pairs: scale and minimum of groups 2i and 2i + 1
+// fields: d, dmin, 8 of (scale, minimum) low nibbles, 4 of high pairs: scale and minimum of sub-blocks 2i and 2i + 1
 inline void k4_scales(const uint8_t* s, int h, F32* scale, F32* minimum) {
   const F32 d = half_field(s, h);
   const F32 dmin = times(half_field(s + 32, h), -1.0F);
@@ -259,7 +259,7 @@ inline void k4_scales(const uint8_t* s, int h, F32* scale, F32* minimum) {
 }
 template <>
 struct Weights<DType::kQ4_K> {
-  static constexpr int kGroup = 32;
+  static constexpr int kSubBlock = 32;
   static constexpr bool kWide = false;
   static constexpr bool kHasMin = true;
   static constexpr int kZero = 0;
@@ -269,7 +269,7 @@ struct Weights<DType::kQ4_K> {
 };
 template <>
 struct Weights<DType::kQ5_K> {
-  static constexpr int kGroup = 32;
+  static constexpr int kSubBlock = 32;
   static constexpr bool kWide = false;
   static constexpr bool kHasMin = true;
   static constexpr int kZero = 0;
@@ -279,7 +279,7 @@ struct Weights<DType::kQ5_K> {
 };
 template <>
 struct Weights<DType::kQ6_K> {
-  static constexpr int kGroup = 16;
+  static constexpr int kSubBlock = 16;
   static constexpr bool kWide = false;
   static constexpr bool kHasMin = false;
   static constexpr int kZero = 32;
@@ -297,16 +297,16 @@ struct Weights<DType::kQ6_K> {
   }
 };
 
-/// Scale groups of one block.
+/// Sub-blocks of one weight block.
 template <DType T>
-constexpr int scale_groups() {
-  return packed_block(T).block / Weights<T>::kGroup;
+constexpr int sub_blocks() {
+  return packed_block(T).block / Weights<T>::kSubBlock;
 }
 
 /// What Weights<T>::scales makes of one block.
 template <DType T>
 struct BlockScales {
-  F32 scale[scale_groups<T>()], minimum[scale_groups<T>()];
+  F32 scale[sub_blocks<T>()], minimum[sub_blocks<T>()];
 };
 template <DType T>
   requires(has_integer_scales(T))
@@ -314,18 +314,18 @@ struct BlockScales<T> {};  // they are read as they are multiplied
 template <DType T>
   requires(!has_integer_scales(T) && !Weights<T>::kHasMin)
 struct BlockScales<T> {
-  F32 scale[scale_groups<T>()];
+  F32 scale[sub_blocks<T>()];
   static constexpr F32* minimum = nullptr;
 };
 
-/// Whether several tiles of rows share a block's decoded scales: where they are more than an f16 or two a row, to be
+/// Whether several row tiles share a block's decoded scales: where they are more than an f16 or two a row, to be
 /// put together from packed integers.
 template <DType T>
 constexpr bool decodes_scales_once() {
   return packed_block(T).scale_bytes > 2 * 2 * kPanelRows;
 }
 
-/// The scales of a panel's blocks for vector h of its outputs, decoded once for several tiles of rows.
+/// The scales of a panel's blocks for vector h of its outputs, decoded once for several row tiles.
 template <DType T>
 struct PanelScales {
   static constexpr int64_t kMostBlocks = 64;  // bounds what they take of the stack: 64 KiB with AVX-512

@@ -173,10 +173,10 @@ inline I32 add_pairs(I32 acc, __m256i words) {
 inline I32 dot_small(I32 acc, U8 w, U8 a) { return add_pairs(acc, _mm256_maddubs_epi16(w, a)); }
 // A product of two pairs is at most 2 * 127 * max_byte.
 using SmallSum = __m256i;  // 16 bits a pair
-constexpr int small_sum_run(int max_byte) {
-  int run = 8;
-  while (run * 2 * 127 * max_byte > 32767) run /= 2;
-  return run;
+constexpr int small_sum_quads(int max_byte) {
+  int quads = 8;
+  while (quads * 2 * 127 * max_byte > 32767) quads /= 2;
+  return quads;
 }
 inline SmallSum small_sum_of(I32) { return _mm256_setzero_si256(); }
 inline SmallSum add_products(SmallSum sum, U8 w, U8 a) { return _mm256_add_epi16(sum, _mm256_maddubs_epi16(w, a)); }

@@ -223,7 +223,7 @@ inline I32 dot_small(I32 acc, U8 w, U8 a) {
   const IntLanes sum = add_halves(acc.v, first_bytes_unsigned(w) * first_bytes(a));
   return {add_halves(sum, second_bytes_unsigned(w) * second_bytes(a))};
 }
-/// Whether add_products takes any byte as w, not only those up to 127, and small_sum_run is as long for them.
+/// Whether add_products takes any byte as w, not only those up to 127, and small_sum_quads is as many for them.
 inline constexpr bool kAnyByte = true;
 /// acc + the four products of each lane for any byte w = weight + 128. Where kWideBias is 128 the products are those
 /// of w itself, and the caller takes 128 times the sum of a away; where it is 0, those of the weight.
@@ -246,7 +246,7 @@ inline I16 i16_broadcast2(const int16_t* p) {
   __builtin_memcpy(&pair, p, sizeof pair);
   return {(ShortLanes)i32_set(pair).v};
 }
-/// Each lane as two int16, the sign of the lower one turned round.
+/// Each lane as two int16, the sign of the lower one changed.
 inline I16 i16_pair_of(I32 a) { return {(ShortLanes)(a.v ^ 0x8000)}; }
 /// acc + the two products of each lane. Wraps, as the instructions of other levels do: a lane behind a row's last token
 /// multiplies what memory holds there, before it is masked.

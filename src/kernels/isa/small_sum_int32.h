@@ -1,5 +1,5 @@
 // Sums of the four byte products of each lane, w unsigned up to `max_byte`, a signed. Some levels sum in fewer bits, so
-// that a sum takes small_sum_run(max_byte) products at most before small_sum_end adds it to where it began. Here are
+// that a sum takes small_sum_quads(max_byte) products at most before small_sum_end adds it to where it began. Here are
 // those that add to int32 in one instruction, which take any number. Exact. Included behind dot_small.
 #pragma once
 
@@ -7,7 +7,7 @@ namespace octavo {
 namespace {
 
 using SmallSum = I32;
-constexpr int small_sum_run(int /*max_byte*/) { return 8; }
+constexpr int small_sum_quads(int /*max_byte*/) { return 8; }
 inline SmallSum small_sum_of(I32 start) { return start; }
 template <class Bytes>  // U8, or where its four bytes are
 inline SmallSum add_products(SmallSum sum, U8 w, Bytes a) {

@@ -7,7 +7,7 @@ Result<void> read_llama(const ModelKeys& keys, ModelConfig& config) {
   // Files of the first Llama models leave the base out.
   OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config, 10000.0));
   layer.attention()->qkv_bias = Presence::kOptional;
-  layer.attention()->rope.pairs = RopePairs::kNeighbours;
+  layer.attention()->rope.layout = RopeLayout::kNeighbours;
   layer.attention()->rope.factors = Presence::kOptional;  // Llama 3.1's long contexts
   OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
   return {};
