@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "gguf/gguf_file.h"
-#include "gguf/text.h"
+#include "base/text.h"
+#include "source/gguf/gguf_file.h"
 #include "tokenizer/byte_level.h"
 #include "tokenizer/stream_decoder.h"
 #include "tokenizer/tokenizer.h"

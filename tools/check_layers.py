@@ -15,19 +15,21 @@ ALLOWED = {
     "public": set(),
     "base": {"public"},
     "tensor": {"public", "base"},
-    "gguf": {"public", "base", "tensor"},
+    "source": {"public", "base", "tensor"},
     "kernels": {"public", "base", "tensor"},
     "kv": {"public", "base", "tensor", "kernels"},
     "attention": {"public", "base", "tensor", "kernels", "kv"},
-    "tokenizer": {"public", "base", "tensor", "gguf"},
-    "model": {"public", "base", "tensor", "gguf", "kernels", "kv", "attention"},
+    "tokenizer": {"public", "base", "tensor", "source"},
+    "model": {"public", "base", "tensor", "source", "kernels", "kv", "attention"},
     "sampler": {"public", "base", "tensor", "kernels"},
-    "engine": {"public", "base", "tensor", "gguf", "tokenizer", "kernels", "kv", "attention", "model", "sampler"},
+    "engine": {"public", "base", "tensor", "source", "tokenizer", "kernels", "kv", "attention", "model", "sampler"},
     # sampler: a prompt's log-probabilities are those of drawn tokens, reduced by the same functions.
     "server": {"public", "base", "tokenizer", "sampler"},
     # model: `octavo info` says what a file will need in memory, which its hyperparameters tell without loading it.
-    "cli": {"public", "base", "tensor", "gguf", "tokenizer", "model", "engine", "server"},
+    "cli": {"public", "base", "tensor", "source", "tokenizer", "model", "engine", "server"},
 }
+# folders that only their own layer may include: the forms of files behind source/model_source.h
+PRIVATE = ("source/gguf/",)
 SUFFIXES = {".h", ".cc", ".inl"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<(octavo/[^>]+)>)')
 
@@ -62,6 +64,8 @@ def check_file(root, path):
             problems.append(f'{where}:{number}: "{name}" belongs to no layer')
         elif target != layer and target not in ALLOWED[layer]:
             problems.append(f'{where}:{number}: {layer} must not include {target} ("{name}")')
+        elif target != layer and name.startswith(PRIVATE):
+            problems.append(f'{where}:{number}: only {target} may include "{name}"')
     return problems
 
 

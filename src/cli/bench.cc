@@ -19,8 +19,8 @@
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
-#include "gguf/gguf_file.h"
 #include "model/cpu_runner.h"
+#include "source/open_model.h"
 
 namespace octavo::cli {
 namespace {
@@ -56,8 +56,8 @@ std::vector<BenchCase> shared_cases(const BenchOptions& options) {
 /// The context, the number of sequences and the KV memory that the largest case takes, where the options leave them
 /// open. Errors: the model's context or the machine's memory is too small.
 Result<void> make_room(std::span<const BenchCase> cases, EngineOptions& options) {
-  OCTAVO_TRY(const GgufFile file, GgufFile::open(options.model_path));
-  OCTAVO_TRY(const ModelConfig config, ModelConfig::load(file));
+  OCTAVO_TRY(const auto source, open_model(options.model_path));
+  OCTAVO_TRY(const ModelConfig config, ModelConfig::load(*source));
   const std::string path = options.model_path.string();
   int longest = 0;
   std::uint64_t kv_bytes = 0;
@@ -75,9 +75,9 @@ Result<void> make_room(std::span<const BenchCase> cases, EngineOptions& options)
   if (options.max_context == 0) options.max_context = longest;
   if (options.kv_memory_bytes != 0 || options.kv_layout == KvLayout::kContiguous) return {};
   const std::uint64_t free_bytes = available_memory_bytes();
-  if (kv_bytes + file.file_bytes() > free_bytes)
+  if (kv_bytes + source->files().bytes > free_bytes)
     return fail("{}: found {} of free memory, expected {} for the weights and {} for the KV cache of the largest test",
-                path, format_bytes(free_bytes), format_bytes(file.file_bytes()), format_bytes(kv_bytes));
+                path, format_bytes(free_bytes), format_bytes(source->files().bytes), format_bytes(kv_bytes));
   options.kv_memory_bytes = kv_bytes;
   return {};
 }

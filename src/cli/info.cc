@@ -6,6 +6,7 @@
 #include "cli/info_report.h"
 #include "cli/options.h"
 #include "cli/parse.h"
+#include "source/open_model.h"
 #include "tokenizer/utf8.h"
 
 namespace octavo::cli {
@@ -34,8 +35,8 @@ void print_head(const InfoReport& report, std::ostream& out) {
   const auto line = [&out](std::string_view label, const std::string& text) {
     out << fmt::format("{:<14}{}\n", label, text);
   };
-  line("file", fmt::format("{} ({}, GGUF version {}, {} metadata keys)", report.path, format_bytes(report.file_bytes),
-                           report.version, report.num_metadata));
+  line("file", fmt::format("{} ({}, {} version {}, {} metadata keys)", report.path, format_bytes(report.file_bytes),
+                           report.format, report.version, report.num_metadata));
   if (!report.name.empty()) line("name", escaped(report.name));
   line("architecture", escaped(report.architecture));
   if (report.config) {
@@ -169,13 +170,13 @@ boost::json::object to_json(const InfoReport& report) {
 
 Result<int> info(const InfoCommandOptions& options, Context& context) {
   OCTAVO_TRY(const auto path, resolve_model(options.model, context));
-  OCTAVO_TRY(const GgufFile file, GgufFile::open(path));
-  OCTAVO_TRY(const InfoReport report, make_info_report(file, options.info));
+  OCTAVO_TRY(const auto source, open_model(path));
+  OCTAVO_TRY(const InfoReport report, make_info_report(*source, options.info));
   if (options.json) {
     context.out << boost::json::serialize(to_json(report)) << '\n' << std::flush;
   } else {
     print_head(report, context.out);
-    if (!file.tensors().empty()) {
+    if (!source->tensors().empty()) {
       print_sums("by type", report.by_type, report.weight_bytes, context.out);
       print_sums("by part", report.by_part, report.weight_bytes, context.out);
     }

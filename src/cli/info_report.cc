@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/cpu_info.h"
-#include "gguf/text.h"
+#include "base/text.h"
 #include "model/cpu_runner.h"
 
 namespace octavo::cli {
@@ -14,29 +14,29 @@ namespace {
 constexpr std::uint64_t kScratchBytes = std::uint64_t{32} << 20;
 constexpr std::uint64_t kScratchBytesPerWord = 512;  // of the vocabulary
 
-std::string string_or_empty(const GgufFile& file, std::string_view key) {
-  const auto text = file.get_string(key);
+std::string string_or_empty(const ModelSource& source, std::string_view key) {
+  const auto text = source.get_string(key);
   return text ? printable(*text) : std::string();
 }
 
-VocabularyInfo read_vocabulary(const GgufFile& file) {
-  VocabularyInfo info{.model = string_or_empty(file, "tokenizer.ggml.model"),
-                      .pretokenizer = string_or_empty(file, "tokenizer.ggml.pre")};
-  if (const auto tokens = file.get_strings("tokenizer.ggml.tokens")) info.num_tokens = tokens->size();
+VocabularyInfo read_vocabulary(const ModelSource& source) {
+  VocabularyInfo info{.model = string_or_empty(source, "tokenizer.ggml.model"),
+                      .pretokenizer = string_or_empty(source, "tokenizer.ggml.pre")};
+  if (const auto tokens = source.get_strings("tokenizer.ggml.tokens")) info.num_tokens = tokens->size();
   return info;
 }
 
-void add_tensor(WeightSum& sum, const GgufTensor& tensor) {
+void add_tensor(WeightSum& sum, const SourceTensor& tensor) {
   sum.type = tensor.tensor.type;
   ++sum.num_tensors;
   sum.num_weights += static_cast<std::uint64_t>(tensor.tensor.rows * tensor.tensor.cols);
   sum.bytes += tensor.tensor.data.size();
 }
 
-void count_weights(const GgufFile& file, InfoReport& report) {
+void count_weights(const ModelSource& source, InfoReport& report) {
   std::map<DType, WeightSum> by_type;
   std::map<std::pair<ModelPart, DType>, WeightSum> by_part;
-  for (const GgufTensor& tensor : file.tensors()) {
+  for (const SourceTensor& tensor : source.tensors()) {
     const ModelPart part = part_of(tensor.name);
     add_tensor(by_type[tensor.tensor.type], tensor);
     WeightSum& sum = by_part[{part, tensor.tensor.type}];
@@ -98,19 +98,20 @@ LayerShapes shapes_of_layers(const ModelConfig& config) {
   return shapes;
 }
 
-Result<InfoReport> make_info_report(const GgufFile& file, const InfoOptions& options) {
+Result<InfoReport> make_info_report(const ModelSource& source, const InfoOptions& options) {
   InfoReport report;
-  report.path = file.path().string();
-  report.file_bytes = file.file_bytes();
-  report.version = file.version();
-  report.num_metadata = file.metadata().size();
-  report.architecture = string_or_empty(file, "general.architecture");
-  report.name = string_or_empty(file, "general.name");
-  report.vocabulary = read_vocabulary(file);
-  count_weights(file, report);
-  if (file.tensors().empty()) return report;
-  OCTAVO_TRY(report.config, ModelConfig::load(file));
-  report.memory = estimate_memory(*report.config, weight_need(file), options);
+  report.path = source.name();
+  report.file_bytes = source.files().bytes;
+  report.format = source.files().format;
+  report.version = source.files().version;
+  report.num_metadata = source.metadata().size();
+  report.architecture = string_or_empty(source, "general.architecture");
+  report.name = string_or_empty(source, "general.name");
+  report.vocabulary = read_vocabulary(source);
+  count_weights(source, report);
+  if (source.tensors().empty()) return report;
+  OCTAVO_TRY(report.config, ModelConfig::load(source));
+  report.memory = estimate_memory(*report.config, weight_need(source), options);
   report.here = fit_memory(*report.config, *report.memory, report.vocabulary.num_tokens, options);
   return report;
 }

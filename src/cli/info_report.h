@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "gguf/gguf_file.h"
 #include "model/config.h"
 #include "model/model_part.h"
 #include "octavo/engine.h"
+#include "source/model_source.h"
 
 namespace octavo::cli {
 
@@ -62,9 +62,9 @@ struct MemoryHere {
 };
 
 struct InfoReport {
-  std::string path, architecture, name;
+  std::string path, format, architecture, name;
   std::uint64_t file_bytes = 0;
-  std::uint32_t version = 0;
+  std::uint32_t version = 0;  // of the format
   std::size_t num_metadata = 0;
   VocabularyInfo vocabulary;
   std::optional<ModelConfig> config;  // absent for a vocabulary-only file
@@ -84,6 +84,6 @@ struct InfoOptions {
 };
 
 /// Errors: a file with tensors whose architecture or metadata is not supported.
-Result<InfoReport> make_info_report(const GgufFile& file, const InfoOptions& options);
+Result<InfoReport> make_info_report(const ModelSource& source, const InfoOptions& options);
 
 }  // namespace octavo::cli

@@ -17,7 +17,7 @@
 #include "cli/nearest.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
-#include "gguf/gguf_file.h"
+#include "source/open_model.h"
 #include "tokenizer/chat_template.h"
 
 namespace octavo::cli {
@@ -80,14 +80,6 @@ std::filesystem::path find_setup_script(const std::filesystem::path& program) {
   return {};
 }
 
-bool begins_as_gguf(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return false;
-  std::array<char, 4> magic{};
-  return std::ifstream(path, std::ios::binary).read(magic.data(), magic.size()) &&
-         std::string_view(magic.data(), magic.size()) == "GGUF";
-}
-
 }  // namespace
 
 Option* add_integer(Command& app, const std::string& name, int& value, int low, int high,
@@ -112,7 +104,7 @@ Result<std::size_t> find_choice(const std::string& text, std::span<const std::st
   return fail("found '{}', expected one of {}{}", text, fmt::join(words, ", "), did_you_mean(text, words));
 }
 
-bool names_model(const std::string& word) { return word.ends_with(".gguf") || begins_as_gguf(word); }
+bool names_model(const std::string& word) { return word.ends_with(".gguf") || begins_as_model(word); }
 
 void add_model_option(Command& app, std::string& model, std::string_view words_shown, std::vector<std::string>& words) {
   const Option* option = app.add_option("-m,--model", model, "GGUF file; default: SmolLM2-135M-Instruct")
@@ -269,7 +261,7 @@ Result<std::filesystem::path> resolve_model(const std::string& named, const Cont
 
 Result<void> check_chat_template(const std::string& model, const Context& context) {
   OCTAVO_TRY(const std::filesystem::path path, resolve_model(model, context));
-  if (const auto file = GgufFile::open(path)) OCTAVO_TRY_VOID(ChatTemplate::load(*file));
+  if (const auto source = open_model(path)) OCTAVO_TRY_VOID(ChatTemplate::load(**source));
   return {};
 }
 

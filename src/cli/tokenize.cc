@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/parse.h"
+#include "source/open_model.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/utf8.h"
 
@@ -52,8 +53,8 @@ void print_json(const std::vector<TokenId>& ids, const Tokenizer& tokenizer, std
 
 Result<int> tokenize(const TokenizeOptionsOf& options, Context& context) {
   OCTAVO_TRY(const auto path, resolve_model(options.model, context));
-  OCTAVO_TRY(const GgufFile file, GgufFile::open(path));
-  OCTAVO_TRY(const Tokenizer tokenizer, Tokenizer::load(file));
+  OCTAVO_TRY(const auto source, open_model(path));
+  OCTAVO_TRY(const Tokenizer tokenizer, Tokenizer::load(*source));
   if (options.has_decode) return print_decoded(options, tokenizer, context);
 
   std::string text;

@@ -26,7 +26,6 @@
 #include "engine/queue_ledger.h"
 #include "engine/sampling_defaults.h"
 #include "engine/scheduler.h"
-#include "gguf/gguf_file.h"
 #include "model/model_runner.h"
 #include "sampler/sampler.h"
 
@@ -34,7 +33,7 @@ namespace octavo {
 
 /// What an engine is made of. Members are destroyed last to first: a runner may refer to the pool and the file.
 struct EngineParts {
-  std::unique_ptr<const GgufFile> file;  // the runner's views point into it; null if weights are packed
+  std::unique_ptr<const ModelSource> source;  // the runner's views point into it; null if weights are packed
   std::unique_ptr<ThreadPool> threads;
   std::unique_ptr<const Tokenizer> tokenizer;
   std::unique_ptr<ModelRunner> runner;

@@ -5,12 +5,13 @@
 #include <new>
 #include <system_error>
 
+#include "base/text.h"
 #include "engine/engine_impl.h"
 #include "engine/fingerprint.h"
 #include "engine/model_work.h"
-#include "gguf/text.h"
 #include "kv/kv_element.h"
 #include "model/cpu_runner.h"
+#include "source/open_model.h"
 
 namespace octavo {
 namespace {
@@ -50,10 +51,10 @@ Result<void> check_options(const EngineOptions& options) {
   return check_range("max_sequences", options.max_sequences, 1, kMaxStepTokens);
 }
 
-ModelInfo info_of(const GgufFile& file, const CpuRunner& runner, KvType kv_type, IsaLevel isa, int num_threads) {
+ModelInfo info_of(const ModelSource& source, const CpuRunner& runner, KvType kv_type, IsaLevel isa, int num_threads) {
   const std::string file_hash = hex_of(runner.content_hash());
   return {.name = runner.config().name,
-          .file_name = printable(file.path().filename().string()),
+          .file_name = printable(source.path().filename().string()),
           .file_hash = file_hash,
           .fingerprint = system_fingerprint(isa_name(isa), kv_type_name(kv_type), file_hash),
           .architecture = runner.config().architecture,
@@ -76,11 +77,10 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY_VOID(check_options(options));
   OCTAVO_TRY(const IsaLevel isa, parse_isa(options.isa));
   EngineParts parts;
-  OCTAVO_TRY(GgufFile file, GgufFile::open(options.model_path));
-  parts.file = std::make_unique<const GgufFile>(std::move(file));
-  OCTAVO_TRY(Tokenizer tokenizer, Tokenizer::load(*parts.file));
+  OCTAVO_TRY(parts.source, open_model(options.model_path));
+  OCTAVO_TRY(Tokenizer tokenizer, Tokenizer::load(*parts.source));
   parts.tokenizer = std::make_unique<const Tokenizer>(std::move(tokenizer));
-  OCTAVO_TRY(parts.sampling_defaults, SamplingDefaults::read(*parts.file));
+  OCTAVO_TRY(parts.sampling_defaults, SamplingDefaults::read(*parts.source));
   parts.threads = std::make_unique<ThreadPool>(options.num_threads == 0 ? default_threads() : options.num_threads);
   parts.limits = {.max_step_tokens = options.max_step_tokens,
                   .max_sequences = options.max_sequences,
@@ -100,11 +100,11 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
                                         .prefix_cache = options.prefix_cache,
                                         .repack = options.repack,
                                         .on_load_progress = std::move(options.on_load_progress)};
-  OCTAVO_TRY(std::unique_ptr<CpuRunner> runner, CpuRunner::load(*parts.file, runner_options, *parts.threads));
-  parts.info = info_of(*parts.file, *runner, options.kv_type, isa, parts.threads->num_threads());
+  OCTAVO_TRY(std::unique_ptr<CpuRunner> runner, CpuRunner::load(*parts.source, runner_options, *parts.threads));
+  parts.info = info_of(*parts.source, *runner, options.kv_type, isa, parts.threads->num_threads());
   parts.info.num_tokens = std::min(parts.info.vocab_size, parts.tokenizer->vocab_size());
   parts.runner = std::move(runner);
-  if (options.repack) parts.file.reset();  // nothing reads it any more
+  if (options.repack) parts.source.reset();  // nothing reads it any more
   OCTAVO_TRY(std::unique_ptr<EngineImpl> engine, EngineImpl::create(std::move(parts)));
   if (options.itl_target_ms > 0) {
     engine->calibrate();

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "base/error.h"
-#include "gguf/gguf_file.h"
 #include "octavo/engine.h"
+#include "source/model_source.h"
 
 namespace octavo {
 
@@ -18,7 +18,7 @@ struct SamplingDefaults {
   std::optional<float> min_p = {};        // general.sampling.min_p
 
   /// Absent keys are no error. A value of another type or out of range is: it names the file, key and value.
-  static Result<SamplingDefaults> read(const GgufFile& file);
+  static Result<SamplingDefaults> read(const ModelSource& source);
   SamplingParams over(SamplingParams params) const;
 };
 

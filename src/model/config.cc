@@ -1,6 +1,6 @@
 #include "model/config.h"
 
-#include "gguf/text.h"
+#include "base/text.h"
 #include "model/architectures/architectures.h"
 #include "model/tensor_names.h"
 
@@ -8,11 +8,11 @@ namespace octavo {
 namespace {
 
 Result<void> read_vocab_size(const ModelKeys& keys, ModelConfig& config) {
-  const GgufFile& file = keys.file();
-  const GgufTensor* embedding = file.find_tensor(tensor_names::kEmbedding);
+  const ModelSource& source = keys.source();
+  const SourceTensor* embedding = source.find_tensor(tensor_names::kEmbedding);
   if (embedding == nullptr)
     return fail("{}: no tensor {}: the file holds {}", keys.path(), tensor_names::kEmbedding,
-                file.tensors().empty() ? "only a vocabulary, not a model" : "no token embedding");
+                source.tensors().empty() ? "only a vocabulary, not a model" : "no token embedding");
   if (embedding->tensor.rows <= 0 || embedding->tensor.rows > kMaxModelSize)
     return fail("{}: {} has {} rows, expected 1 to {}", keys.path(), tensor_names::kEmbedding, embedding->tensor.rows,
                 kMaxModelSize);
@@ -21,26 +21,26 @@ Result<void> read_vocab_size(const ModelKeys& keys, ModelConfig& config) {
   if (declared != config.vocab_size)
     return fail("{}: {} is {}, but {} has {} rows", keys.path(), keys.key("vocab_size"), declared,
                 tensor_names::kEmbedding, config.vocab_size);
-  config.tied_output = file.find_tensor(tensor_names::kOutput) == nullptr;
+  config.tied_output = source.find_tensor(tensor_names::kOutput) == nullptr;
   return {};
 }
 
 }  // namespace
 
-Result<ModelConfig> ModelConfig::load(const GgufFile& file) {
+Result<ModelConfig> ModelConfig::load(const ModelSource& source) {
   ModelConfig config;
-  OCTAVO_TRY(const std::string_view architecture, file.get_string("general.architecture"));
+  OCTAVO_TRY(const std::string_view architecture, source.get_string("general.architecture"));
   const ReadArchitecture read = find_architecture(architecture);
   if (read == nullptr)
-    return fail("{}: architecture {} is not supported; supported are: {}", file.path().string(), quote(architecture),
+    return fail("{}: architecture {} is not supported; supported are: {}", source.name(), quote(architecture),
                 supported_architectures());
   config.architecture = architecture;
-  config.name = printable(file.path().stem().string());
-  if (file.find("general.name") != nullptr) {
-    OCTAVO_TRY(const std::string_view name, file.get_string("general.name"));
+  config.name = printable(source.path().stem().string());
+  if (source.find("general.name") != nullptr) {
+    OCTAVO_TRY(const std::string_view name, source.get_string("general.name"));
     config.name = printable(name);
   }
-  const ModelKeys keys(file, architecture);
+  const ModelKeys keys(source, architecture);
   OCTAVO_TRY_VOID(read_vocab_size(keys, config));
   OCTAVO_TRY(config.width, keys.size("embedding_length"));
   OCTAVO_TRY(config.context_length, keys.size("context_length"));

@@ -7,15 +7,15 @@
 
 #include "base/error.h"
 #include "base/to_size.h"
-#include "gguf/gguf_file.h"
 #include "model/layer_spec.h"
+#include "source/model_source.h"
 
 namespace octavo {
 
 /// Hyperparameters, checked against each other. Sizes are in elements.
 struct ModelConfig {
   /// Reads and checks `file`'s metadata. Errors name the key. A file without tensors (vocabulary only) is an error.
-  static Result<ModelConfig> load(const GgufFile& file);
+  static Result<ModelConfig> load(const ModelSource& source);
 
   std::string architecture;  // general.architecture
   std::string name;          // general.name, or the file's name where it has none

@@ -11,7 +11,7 @@
 namespace octavo {
 namespace {
 
-Result<void> check_options(const CpuRunnerOptions& options, const GgufFile& file, const ModelConfig& config) {
+Result<void> check_options(const CpuRunnerOptions& options, const ModelSource& source, const ModelConfig& config) {
   OCTAVO_CHECK(options.max_rows >= 1 && options.max_seqs >= 1, "{} rows, {} sequences", options.max_rows,
                options.max_seqs);
   if (options.max_context < 0 || options.max_context > config.context_length)
@@ -20,18 +20,17 @@ Result<void> check_options(const CpuRunnerOptions& options, const GgufFile& file
   for (const LayerSpec& layer : config.layers) {
     const AttentionSpec* attention = layer.attention();
     if (attention != nullptr && attention->head_dim > kMaxHeadDim)
-      return fail("{}: heads of {} dimensions are not supported, the most is {}", file.path().string(),
-                  attention->head_dim, kMaxHeadDim);
+      return fail("{}: heads of {} dimensions are not supported, the most is {}", source.name(), attention->head_dim,
+                  kMaxHeadDim);
   }
   return {};
 }
 
 /// Every weight type works on rows that are whole blocks; int8 activations on whole blocks of 32.
-Result<void> check_widths(const GgufFile& file, const Weights& weights) {
+Result<void> check_widths(const ModelSource& source, const Weights& weights) {
   const auto check = [&](const WeightMatrix& m, std::string_view what) -> Result<void> {
     if (!m.is_quantized() || m.cols % kActBlock == 0) return {};
-    return fail("{}: rows of {} weights ({}) do not divide into blocks of {}", file.path().string(), m.cols, what,
-                kActBlock);
+    return fail("{}: rows of {} weights ({}) do not divide into blocks of {}", source.name(), m.cols, what, kActBlock);
   };
   OCTAVO_TRY_VOID(check(weights.output, "output"));
   Result<void> checked;
@@ -114,15 +113,15 @@ int largest_context(const ModelConfig& config, KvType type, int block_size, std:
   return fits;
 }
 
-Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const GgufFile& file, const CpuRunnerOptions& options,
+Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const ModelSource& source, const CpuRunnerOptions& options,
                                                    ThreadPool& pool) {
-  OCTAVO_TRY(ModelConfig config, ModelConfig::load(file));
-  OCTAVO_TRY_VOID(check_options(options, file, config));
+  OCTAVO_TRY(ModelConfig config, ModelConfig::load(source));
+  OCTAVO_TRY_VOID(check_options(options, source, config));
   OCTAVO_TRY(Weights weights,
-             Weights::load(file, config, options.repack, pool, [&](std::uint64_t done, std::uint64_t total) {
+             Weights::load(source, config, options.repack, pool, [&](std::uint64_t done, std::uint64_t total) {
                if (options.on_load_progress) options.on_load_progress({done, total});
              }));
-  OCTAVO_TRY_VOID(check_widths(file, weights));
+  OCTAVO_TRY_VOID(check_widths(source, weights));
 
   const int wanted_context = options.max_context != 0 ? options.max_context : config.context_length;
   const std::uint64_t budget =

@@ -32,7 +32,7 @@ class CpuRunner final : public ModelRunner {
  public:
   /// Loads the model and takes all memory it will ever use, that of the KV cache as room only, which fills as it is
   /// used. Errors name the key, tensor or option.
-  static Result<std::unique_ptr<CpuRunner>> load(const GgufFile& file, const CpuRunnerOptions& options,
+  static Result<std::unique_ptr<CpuRunner>> load(const ModelSource& source, const CpuRunnerOptions& options,
                                                  ThreadPool& pool);
 
   PagedKvCache& kv() override { return *kv_; }

@@ -21,17 +21,18 @@ struct Piece {
   const RepackJob* job;
   std::int64_t begin, end;
 
-  std::size_t row_of(std::int64_t panel) const { return to_size(std::min(panel * kPanelRows, job->source.rows)); }
-  std::size_t offset() const { return job->offset + row_of(begin) * job->source.row_bytes(); }
-  std::size_t bytes() const { return (row_of(end) - row_of(begin)) * job->source.row_bytes(); }
+  const Tensor& matrix() const { return job->tensor->tensor; }
+  std::size_t row_of(std::int64_t panel) const { return to_size(std::min(panel * kPanelRows, matrix().rows)); }
+  std::size_t offset() const { return job->tensor->offset + row_of(begin) * matrix().row_bytes(); }
+  std::size_t bytes() const { return (row_of(end) - row_of(begin)) * matrix().row_bytes(); }
 };
 
 std::vector<Piece> cut(const std::vector<RepackJob>& jobs) {
   std::vector<Piece> pieces;
   for (const RepackJob& job : jobs) {
-    const std::size_t panel = job.source.row_bytes() * kPanelRows;
+    const std::size_t panel = job.tensor->tensor.row_bytes() * kPanelRows;
     const auto step = std::max<std::int64_t>(1, static_cast<std::int64_t>(kPieceBytes / panel));
-    const std::int64_t panels = num_panels(job.source.rows);
+    const std::int64_t panels = num_panels(job.tensor->tensor.rows);
     for (std::int64_t begin = 0; begin < panels; begin += step)
       pieces.push_back({&job, begin, std::min(begin + step, panels)});
   }
@@ -41,21 +42,21 @@ std::vector<Piece> cut(const std::vector<RepackJob>& jobs) {
 /// Memory of one thread, and what becomes of the pieces that it takes.
 class Packer {
  public:
-  Packer(const MappedFile& file, std::size_t largest_piece) : file_(file), buffer_(largest_piece) {}
+  Packer(const ModelSource& source, std::size_t largest_piece) : source_(source), buffer_(largest_piece) {}
 
   Result<ContentHash> pack(const Piece& piece) {
-    const Tensor& source = piece.job->source;
-    file_.prefetch(piece.offset() + kAheadBytes, piece.bytes());
+    const Tensor& matrix = piece.matrix();
+    source_.prefetch(piece.offset() + kAheadBytes, piece.bytes());
     const std::span<std::byte> bytes = buffer_.span().first(piece.bytes());
-    OCTAVO_TRY_VOID(file_.read(piece.offset(), bytes));
+    OCTAVO_TRY_VOID(source_.read(piece.offset(), bytes));
     const auto rows = static_cast<std::int64_t>(piece.row_of(piece.end) - piece.row_of(piece.begin));
-    pack_panels({.type = source.type, .rows = rows, .cols = source.cols, .data = bytes}, 0, piece.end - piece.begin,
-                piece.job->panels + to_size(piece.begin) * panel_bytes(source.type, source.cols));
+    pack_panels({.type = matrix.type, .rows = rows, .cols = matrix.cols, .data = bytes}, 0, piece.end - piece.begin,
+                piece.job->panels + to_size(piece.begin) * panel_bytes(matrix.type, matrix.cols));
     return hash_of(bytes);
   }
 
  private:
-  const MappedFile& file_;
+  const ModelSource& source_;
   AlignedBuffer<std::byte> buffer_;
 };
 
@@ -78,9 +79,9 @@ class FirstError {
 
 }  // namespace
 
-Result<ContentHash> repack(std::vector<RepackJob> jobs, const MappedFile& file, ThreadPool& pool,
+Result<ContentHash> repack(std::vector<RepackJob> jobs, const ModelSource& source, ThreadPool& pool,
                            const RepackProgress& progress) {
-  std::ranges::sort(jobs, {}, &RepackJob::offset);
+  std::ranges::sort(jobs, {}, [](const RepackJob& job) { return job.tensor->offset; });
   const std::vector<Piece> pieces = cut(jobs);
   std::uint64_t total = 0;
   std::size_t largest = 0;
@@ -88,10 +89,10 @@ Result<ContentHash> repack(std::vector<RepackJob> jobs, const MappedFile& file, 
     total += piece.bytes();
     largest = std::max(largest, piece.bytes());
   }
-  if (!jobs.empty()) file.prefetch(jobs.front().offset, kAheadBytes);
+  if (!jobs.empty()) source.prefetch(jobs.front().tensor->offset, kAheadBytes);
   std::vector<Packer> packers;
   packers.reserve(to_size(pool.num_threads()));
-  for (int i = 0; i < pool.num_threads(); ++i) packers.emplace_back(file, largest);
+  for (int i = 0; i < pool.num_threads(); ++i) packers.emplace_back(source, largest);
   std::vector<ContentHash> hashes(pieces.size());
   FirstError error;
   std::atomic<std::uint64_t> done = 0;

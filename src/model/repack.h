@@ -8,17 +8,15 @@
 #include <functional>
 #include <vector>
 
-#include "base/mapped_file.h"
 #include "base/thread_pool.h"
 #include "model/content_hash.h"
-#include "tensor/tensor.h"
+#include "source/model_source.h"
 
 namespace octavo {
 
-/// One matrix: where it is in the file, and room for packed_bytes() of it.
+/// One matrix, and room for packed_bytes() of it.
 struct RepackJob {
-  Tensor source;
-  std::uint64_t offset;  // of the source in the file, bytes
+  const SourceTensor* tensor;
   std::uint8_t* panels;
 };
 
@@ -28,7 +26,7 @@ using RepackProgress = std::function<void(std::uint64_t done_bytes, std::uint64_
 /// `progress`, if set, is called on the calling thread, at least once for every piece that this thread packs. The
 /// result is a hash of all bytes that were packed, the same for any number of threads. Error: the file ends before it
 /// should, or cannot be read; panels are not complete then.
-Result<ContentHash> repack(std::vector<RepackJob> jobs, const MappedFile& file, ThreadPool& pool,
+Result<ContentHash> repack(std::vector<RepackJob> jobs, const ModelSource& source, ThreadPool& pool,
                            const RepackProgress& progress);
 
 }  // namespace octavo

@@ -4,8 +4,8 @@
 #include <array>
 #include <set>
 
+#include "base/text.h"
 #include "base/to_size.h"
-#include "gguf/text.h"
 #include "kernels/pack.h"
 #include "model/tensor_names.h"
 #include "tensor/dequantize.h"
@@ -21,9 +21,9 @@ std::size_t rounded_up(std::size_t n, std::size_t to) { return (n + to - 1) / to
 
 }  // namespace
 
-WeightNeed weight_need(const GgufFile& file) {
+WeightNeed weight_need(const ModelSource& source) {
   WeightNeed need;
-  for (const GgufTensor& tensor : file.tensors()) {
+  for (const SourceTensor& tensor : source.tensors()) {
     const Tensor& t = tensor.tensor;
     if (t.rows == 1) {
       need.vector_bytes += sizeof(float) * rounded_up(to_size(t.cols), kVectorAlign);
@@ -38,7 +38,7 @@ WeightNeed weight_need(const GgufFile& file) {
 /// First lists what the model needs and checks it, so that a wrong file is refused before memory is taken; then loads.
 class WeightLoader {
  public:
-  WeightLoader(const GgufFile& file, const ModelConfig& config) : file_(file), config_(config) {}
+  WeightLoader(const ModelSource& source, const ModelConfig& config) : source_(source), config_(config) {}
 
   Result<void> list(Weights& w);
   // Each gives a hash of what it loads.
@@ -48,15 +48,15 @@ class WeightLoader {
 
  private:
   struct Matrix {
-    const GgufTensor* source;
+    const SourceTensor* source;
     WeightMatrix* target;
   };
   struct Vector {
-    const GgufTensor* source;
+    const SourceTensor* source;
     const float** target;
   };
 
-  Result<const GgufTensor*> find(const std::string& name, std::int64_t rows, std::int64_t cols, Presence presence);
+  Result<const SourceTensor*> find(const std::string& name, std::int64_t rows, std::int64_t cols, Presence presence);
   Result<void> matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightMatrix& target);
   Result<void> vector(const std::string& name, std::int64_t size, Presence presence, const float*& target);
   Result<void> list_layer(int layer, LayerWeights& w);
@@ -65,36 +65,36 @@ class WeightLoader {
   Result<void> list_rope_factors(Weights& w);
   Result<void> check_all_used() const;
 
-  const GgufFile& file_;
+  const ModelSource& source_;
   const ModelConfig& config_;
   std::vector<Matrix> matrices_;
   std::vector<Vector> vectors_;
   std::set<std::string_view> used_;
 };
 
-Result<const GgufTensor*> WeightLoader::find(const std::string& name, std::int64_t rows, std::int64_t cols,
-                                             Presence presence) {
-  const GgufTensor* tensor = presence == Presence::kAbsent ? nullptr : file_.find_tensor(name);
+Result<const SourceTensor*> WeightLoader::find(const std::string& name, std::int64_t rows, std::int64_t cols,
+                                               Presence presence) {
+  const SourceTensor* tensor = presence == Presence::kAbsent ? nullptr : source_.find_tensor(name);
   if (tensor == nullptr) {
     if (presence != Presence::kRequired) return nullptr;
-    return fail("{}: no tensor {}, which architecture {} needs", file_.path().string(), name, config_.architecture);
+    return fail("{}: no tensor {}, which architecture {} needs", source_.name(), name, config_.architecture);
   }
   if (tensor->tensor.rows != rows || tensor->tensor.cols != cols)
-    return fail("{}: tensor {} has {} rows of {}, expected {} rows of {} by the metadata of {}", file_.path().string(),
-                name, tensor->tensor.rows, tensor->tensor.cols, rows, cols, config_.architecture);
+    return fail("{}: tensor {} has {} rows of {}, expected {} rows of {} by the metadata of {}", source_.name(), name,
+                tensor->tensor.rows, tensor->tensor.cols, rows, cols, config_.architecture);
   used_.insert(tensor->name);
   return tensor;
 }
 
 Result<void> WeightLoader::matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightMatrix& target) {
-  OCTAVO_TRY(const GgufTensor* tensor, find(name, rows, cols, Presence::kRequired));
+  OCTAVO_TRY(const SourceTensor* tensor, find(name, rows, cols, Presence::kRequired));
   target = {.type = tensor->tensor.type, .rows = rows, .cols = cols};
   matrices_.push_back({tensor, &target});
   return {};
 }
 
 Result<void> WeightLoader::vector(const std::string& name, std::int64_t size, Presence presence, const float*& target) {
-  OCTAVO_TRY(const GgufTensor* tensor, find(name, 1, size, presence));
+  OCTAVO_TRY(const SourceTensor* tensor, find(name, 1, size, presence));
   if (tensor != nullptr) vectors_.push_back({tensor, &target});
   return {};
 }
@@ -147,10 +147,10 @@ Result<void> WeightLoader::list_rope_factors(Weights& w) {
 }
 
 Result<void> WeightLoader::check_all_used() const {
-  for (const GgufTensor& tensor : file_.tensors())
+  for (const SourceTensor& tensor : source_.tensors())
     if (!used_.contains(tensor.name))
-      return fail("{}: tensor {} is not part of architecture {} as Octavo knows it", file_.path().string(),
-                  quote(tensor.name), config_.architecture);
+      return fail("{}: tensor {} is not part of architecture {} as Octavo knows it", source_.name(), quote(tensor.name),
+                  config_.architecture);
   return {};
 }
 
@@ -175,7 +175,7 @@ Result<ContentHash> WeightLoader::load_vectors(Weights& w) const {
   for (const Vector& v : vectors_) {
     const auto size = to_size(v.source->tensor.cols);
     bytes.resize(v.source->tensor.data.size());
-    OCTAVO_TRY_VOID(file_.file().read(v.source->offset, bytes));
+    OCTAVO_TRY_VOID(source_.read(v.source->offset, bytes));
     hashes.push_back(hash_of(bytes));
     dequantize(v.source->tensor.type, bytes.data(), std::span(floats, size));
     *v.target = floats;
@@ -191,37 +191,37 @@ Result<ContentHash> WeightLoader::pack_matrices(Weights& w, ThreadPool& pool, co
   std::uint8_t* panels = w.matrices_.data();
   std::vector<RepackJob> jobs;
   for (const Matrix& m : matrices_) {
-    jobs.push_back({.source = m.source->tensor, .offset = m.source->offset, .panels = panels});
+    jobs.push_back({.tensor = m.source, .panels = panels});
     m.target->panels = panels;
     panels += packed_bytes(m.target->type, m.target->rows, m.target->cols);
   }
-  return repack(std::move(jobs), file_.file(), pool, progress);
+  return repack(std::move(jobs), source_, pool, progress);
 }
 
 Result<ContentHash> WeightLoader::map_matrices(Weights& w) const {
-  const MappedFile& file = file_.file();
-  std::vector<ContentHash> hashes = {{file_.file_bytes(), static_cast<std::uint64_t>(file.modified_ns())}};
+  const SourceFiles& files = source_.files();
+  std::vector<ContentHash> hashes = {{files.bytes, static_cast<std::uint64_t>(files.modified_ns)}};
   std::array<std::byte, kSampleBytes> sample;
   for (const Matrix& m : matrices_) {
     m.target->file = m.source->tensor.data.data();
     w.mapped_bytes_ += m.source->tensor.data.size();
     w.largest_panel_bytes_ = std::max(w.largest_panel_bytes_, panel_bytes(m.target->type, m.target->cols));
     const std::span<std::byte> first = std::span(sample).first(std::min(sample.size(), m.source->tensor.data.size()));
-    OCTAVO_TRY_VOID(file.read(m.source->offset, first));
+    OCTAVO_TRY_VOID(source_.read(m.source->offset, first));
     hashes.push_back(hash_of(first));
   }
   return hash_of(std::as_bytes(std::span(hashes)));
 }
 
-Result<Weights> Weights::load(const GgufFile& file, const ModelConfig& config, bool repack, ThreadPool& pool,
+Result<Weights> Weights::load(const ModelSource& source, const ModelConfig& config, bool repack, ThreadPool& pool,
                               const RepackProgress& progress) {
   Weights weights;
-  WeightLoader loader(file, config);
+  WeightLoader loader(source, config);
   OCTAVO_TRY_VOID(loader.list(weights));
   OCTAVO_TRY(const ContentHash vectors, loader.load_vectors(weights));
   OCTAVO_TRY(const ContentHash matrices,
              repack ? loader.pack_matrices(weights, pool, progress) : loader.map_matrices(weights));
-  const std::array parts = {hash_of(file.head()), vectors, matrices};
+  const std::array parts = {hash_of(source.head()), vectors, matrices};
   weights.content_hash_ = hash_of(std::as_bytes(std::span(parts)));
   if (config.tied_output) weights.output = weights.embedding;
   return weights;

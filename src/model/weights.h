@@ -46,14 +46,14 @@ struct WeightNeed {
   std::uint64_t mapped_bytes = 0;  // the same matrices left in the file
   std::uint64_t vector_bytes = 0;
 };
-WeightNeed weight_need(const GgufFile& file);
+WeightNeed weight_need(const ModelSource& source);
 
 class Weights {
  public:
   /// Checks every tensor's presence and shape; then packs the matrices on all threads, or leaves them in the file,
   /// which must then outlive the result. Errors name the tensor: missing, of a wrong shape, or not part of the
   /// architecture; or the file has become shorter than it was.
-  static Result<Weights> load(const GgufFile& file, const ModelConfig& config, bool repack, ThreadPool& pool,
+  static Result<Weights> load(const ModelSource& source, const ModelConfig& config, bool repack, ThreadPool& pool,
                               const RepackProgress& progress);
 
   WeightMatrix embedding;               // [vocab_size, width]

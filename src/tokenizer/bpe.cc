@@ -4,8 +4,8 @@
 #include <functional>
 #include <limits>
 
+#include "base/text.h"
 #include "base/to_size.h"
-#include "gguf/text.h"
 #include "tokenizer/byte_level.h"
 
 namespace octavo {

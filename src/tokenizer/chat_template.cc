@@ -53,22 +53,20 @@ std::optional<ChatTemplate> ChatTemplate::recognize(std::string_view jinja) {
   return result;
 }
 
-Result<ChatTemplate> ChatTemplate::load(const GgufFile& file) {
+Result<ChatTemplate> ChatTemplate::load(const ModelSource& source) {
   constexpr std::string_view kKey = "tokenizer.chat_template";
   constexpr std::string_view kWayRound = "octavo run --raw gives the text to the model as it is";
-  const auto jinja = file.get_string(kKey);
+  const auto jinja = source.get_string(kKey);
   if (!jinja) {
-    return fail("{}: {} is missing, so this model has no form for a conversation; {}", file.path().string(), kKey,
-                kWayRound);
+    return fail("{}: {} is missing, so this model has no form for a conversation; {}", source.name(), kKey, kWayRound);
   }
   if (jinja->size() > kMaxBytes) {
-    return fail("{}: {} has {} bytes, expected at most {}; {}", file.path().string(), kKey, jinja->size(), kMaxBytes,
+    return fail("{}: {} has {} bytes, expected at most {}; {}", source.name(), kKey, jinja->size(), kMaxBytes,
                 kWayRound);
   }
   std::optional<ChatTemplate> known = recognize(*jinja);
   if (!known) {
-    return fail("{}: {} is not a template that Octavo knows (it knows ChatML); {}", file.path().string(), kKey,
-                kWayRound);
+    return fail("{}: {} is not a template that Octavo knows (it knows ChatML); {}", source.name(), kKey, kWayRound);
   }
   return std::move(*known);
 }

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "gguf/gguf_file.h"
 #include "octavo/engine.h"
+#include "source/model_source.h"
 
 namespace octavo {
 
@@ -31,7 +31,7 @@ class ChatTemplate {
   /// Nothing if the template is none of the known ones.
   static std::optional<ChatTemplate> recognize(std::string_view jinja);
   /// A file's. Errors: it has none, one that is too long, or none of the known ones.
-  static Result<ChatTemplate> load(const GgufFile& file);
+  static Result<ChatTemplate> load(const ModelSource& source);
 
   /// The prompt of a conversation, ending where the assistant begins.
   std::vector<PromptPart> render(std::span<const ChatMessage> messages) const;

@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-#include "gguf/text.h"
+#include "base/text.h"
 
 namespace octavo {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gguf/gguf_file.h"
+#include "source/model_source.h"
 #include "tokenizer/vocab.h"
 
 namespace octavo {
@@ -22,6 +22,6 @@ std::vector<std::string> template_literals(std::string_view jinja);
 /// Reserves the tokens of `vocab` that the templates of the file (tokenizer.chat_template and those with a name behind
 /// that) write, and those that end an answer. A marker that is put together around a role, '<|' + message['role'] +
 /// '|>', counts as written with each of the usual roles.
-void reserve_template_tokens(const GgufFile& file, Vocab& vocab);
+void reserve_template_tokens(const ModelSource& source, Vocab& vocab);
 
 }  // namespace octavo

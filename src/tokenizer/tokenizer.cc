@@ -5,8 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include "base/text.h"
 #include "base/to_size.h"
-#include "gguf/text.h"
 #include "tokenizer/bpe.h"
 #include "tokenizer/chat_template.h"
 #include "tokenizer/pretokenize.h"
@@ -76,7 +76,7 @@ struct Tokenizer::Impl {
   std::string file;
   Result<ChatTemplate> chat_template;  // why there is none, where none is asked for
 
-  Result<void> read_flags(const GgufFile& gguf, bool default_add_bos);
+  Result<void> read_flags(const ModelSource& source, bool default_add_bos);
   void collect_special_tokens();
   const SpecialTokens& special(bool parse_special) const { return parse_special ? all_special : user_defined; }
   /// The texts together are more than `max_tokens` tokens for certain.
@@ -91,32 +91,32 @@ struct Tokenizer::Impl {
 
 namespace {
 
-Result<ByteLevelBpe> load_byte_level_bpe(const GgufFile& file, const Vocab& vocab) {
+Result<ByteLevelBpe> load_byte_level_bpe(const ModelSource& source, const Vocab& vocab) {
   constexpr std::string_view kPreKey = "tokenizer.ggml.pre";
   std::string_view name;
-  if (file.find(kPreKey) != nullptr) {
-    OCTAVO_TRY(name, file.get_string(kPreKey));
+  if (source.find(kPreKey) != nullptr) {
+    OCTAVO_TRY(name, source.get_string(kPreKey));
   }
   auto pre_tokenizer = PreTokenizer::create(name);
-  if (!pre_tokenizer) return fail("{}: {}: {}", file.path().string(), kPreKey, pre_tokenizer.error().message);
-  OCTAVO_TRY(const auto merges, file.get_strings("tokenizer.ggml.merges"));
-  OCTAVO_TRY(Bpe bpe, Bpe::create(vocab, merges, pre_tokenizer->ignore_merges(), file.path().string()));
+  if (!pre_tokenizer) return fail("{}: {}: {}", source.name(), kPreKey, pre_tokenizer.error().message);
+  OCTAVO_TRY(const auto merges, source.get_strings("tokenizer.ggml.merges"));
+  OCTAVO_TRY(Bpe bpe, Bpe::create(vocab, merges, pre_tokenizer->ignore_merges(), source.name()));
   return ByteLevelBpe{std::move(*pre_tokenizer), std::move(bpe)};
 }
 
 }  // namespace
 
-Result<Tokenizer> Tokenizer::load(const GgufFile& file) {
-  OCTAVO_TRY(Vocab vocab, Vocab::load(file));
-  reserve_template_tokens(file, vocab);
+Result<Tokenizer> Tokenizer::load(const ModelSource& source) {
+  OCTAVO_TRY(Vocab vocab, Vocab::load(source));
+  reserve_template_tokens(source, vocab);
   bool default_add_bos = false;
   std::optional<std::variant<ByteLevelBpe, Spm>> algorithm;
   if (vocab.model() == TokenizerModel::kBpe) {
-    OCTAVO_TRY(ByteLevelBpe bpe, load_byte_level_bpe(file, vocab));
+    OCTAVO_TRY(ByteLevelBpe bpe, load_byte_level_bpe(source, vocab));
     default_add_bos = bpe.pre_tokenizer.add_bos();
     algorithm = std::move(bpe);
   } else {
-    OCTAVO_TRY(Spm spm, Spm::create(vocab, file.path().string()));
+    OCTAVO_TRY(Spm spm, Spm::create(vocab, source.name()));
     default_add_bos = true;
     algorithm = std::move(spm);
   }
@@ -127,18 +127,18 @@ Result<Tokenizer> Tokenizer::load(const GgufFile& file) {
                                           .all_special = {},
                                           .user_defined = {},
                                           .bound = bound,
-                                          .file = file.path().string(),
-                                          .chat_template = ChatTemplate::load(file)});
-  OCTAVO_TRY_VOID(impl->read_flags(file, default_add_bos));
+                                          .file = source.name(),
+                                          .chat_template = ChatTemplate::load(source)});
+  OCTAVO_TRY_VOID(impl->read_flags(source, default_add_bos));
   impl->collect_special_tokens();
   return Tokenizer(std::move(impl));
 }
 
-Result<void> Tokenizer::Impl::read_flags(const GgufFile& gguf, bool default_add_bos) {
+Result<void> Tokenizer::Impl::read_flags(const ModelSource& source, bool default_add_bos) {
   const bool is_spm = vocab.model() == TokenizerModel::kSpm;
-  OCTAVO_TRY(add_bos, read_flag(gguf, kAddBosKey, default_add_bos));
-  OCTAVO_TRY(add_eos, read_flag(gguf, kAddEosKey, false));
-  OCTAVO_TRY(add_space_prefix, read_flag(gguf, kAddSpacePrefixKey, is_spm));
+  OCTAVO_TRY(add_bos, read_flag(source, kAddBosKey, default_add_bos));
+  OCTAVO_TRY(add_eos, read_flag(source, kAddEosKey, false));
+  OCTAVO_TRY(add_space_prefix, read_flag(source, kAddSpacePrefixKey, is_spm));
   add_space_prefix = add_space_prefix && is_spm;  // byte-level files may carry the key; it says nothing there
   if (add_bos && !vocab.bos()) {
     return fail("{}: tokenizer.ggml.bos_token_id is missing, but {} (or its default) asks for BOS", file, kAddBosKey);

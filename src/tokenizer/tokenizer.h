@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "gguf/gguf_file.h"
 #include "octavo/engine.h"
+#include "source/model_source.h"
 #include "tokenizer/stream_decoder.h"
 
 namespace octavo {
@@ -24,7 +24,7 @@ class Tokenizer {
  public:
   /// Reads the vocabulary from tokenizer.* metadata (works on vocabulary-only files). Errors name the key; an unknown
   /// tokenizer model or pre-tokenizer is named together with those that are supported.
-  static Result<Tokenizer> load(const GgufFile& file);
+  static Result<Tokenizer> load(const ModelSource& source);
 
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;

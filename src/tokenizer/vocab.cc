@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/text.h"
 #include "base/to_size.h"
-#include "gguf/text.h"
 #include "tokenizer/byte_level.h"
 #include "tokenizer/end_of_generation.h"
 
@@ -53,22 +53,22 @@ std::vector<std::string_view> views_of(const std::vector<char>& arena, const std
 
 }  // namespace
 
-Result<std::optional<TokenId>> read_token_id(const GgufFile& file, std::string_view key, int vocab_size) {
-  if (file.find(key) == nullptr) return std::nullopt;
-  OCTAVO_TRY(const std::uint64_t id, file.get_u64(key));
+Result<std::optional<TokenId>> read_token_id(const ModelSource& source, std::string_view key, int vocab_size) {
+  if (source.find(key) == nullptr) return std::nullopt;
+  OCTAVO_TRY(const std::uint64_t id, source.get_u64(key));
   if (id >= static_cast<std::uint64_t>(vocab_size)) {
-    return fail("{}: {}: {} is not a token; the vocabulary has {}", file.path().string(), key, id, vocab_size);
+    return fail("{}: {}: {} is not a token; the vocabulary has {}", source.name(), key, id, vocab_size);
   }
   return static_cast<TokenId>(id);
 }
 
-Result<bool> read_flag(const GgufFile& file, std::string_view key, bool fallback) {
-  if (file.find(key) == nullptr) return fallback;
-  return file.get_bool(key);
+Result<bool> read_flag(const ModelSource& source, std::string_view key, bool fallback) {
+  if (source.find(key) == nullptr) return fallback;
+  return source.get_bool(key);
 }
 
-Result<Vocab> Vocab::load(const GgufFile& file) {
-  OCTAVO_TRY(const std::string_view model, file.get_string(kModelKey));
+Result<Vocab> Vocab::load(const ModelSource& source) {
+  OCTAVO_TRY(const std::string_view model, source.get_string(kModelKey));
   Vocab vocab;
   if (model == "gpt2") {
     vocab.model_ = TokenizerModel::kBpe;
@@ -76,22 +76,22 @@ Result<Vocab> Vocab::load(const GgufFile& file) {
     vocab.model_ = TokenizerModel::kSpm;
   } else {
     return fail("{}: {}: {} is not supported; supported are 'gpt2' (byte-level BPE) and 'llama' (SentencePiece)",
-                file.path().string(), kModelKey, quote(model));
+                source.name(), kModelKey, quote(model));
   }
-  OCTAVO_TRY_VOID(vocab.read_texts(file));
-  OCTAVO_TRY_VOID(vocab.read_types(file));
-  if (vocab.model_ == TokenizerModel::kSpm) OCTAVO_TRY_VOID(vocab.read_scores(file));
+  OCTAVO_TRY_VOID(vocab.read_texts(source));
+  OCTAVO_TRY_VOID(vocab.read_types(source));
+  if (vocab.model_ == TokenizerModel::kSpm) OCTAVO_TRY_VOID(vocab.read_scores(source));
   vocab.mark_known_texts();
-  OCTAVO_TRY_VOID(vocab.read_special_ids(file));
-  OCTAVO_TRY_VOID(vocab.decode_all(file));
+  OCTAVO_TRY_VOID(vocab.read_special_ids(source));
+  OCTAVO_TRY_VOID(vocab.decode_all(source));
   return vocab;
 }
 
-Result<void> Vocab::read_texts(const GgufFile& file) {
-  OCTAVO_TRY(const auto tokens, file.get_strings(kTokensKey));
-  if (tokens.empty()) return fail("{}: {} is empty", file.path().string(), kTokensKey);
+Result<void> Vocab::read_texts(const ModelSource& source) {
+  OCTAVO_TRY(const auto tokens, source.get_strings(kTokensKey));
+  if (tokens.empty()) return fail("{}: {} is empty", source.name(), kTokensKey);
   if (tokens.size() > to_size(std::numeric_limits<TokenId>::max())) {
-    return fail("{}: {} has {} tokens; at most {} can be numbered", file.path().string(), kTokensKey, tokens.size(),
+    return fail("{}: {} has {} tokens; at most {} can be numbered", source.name(), kTokensKey, tokens.size(),
                 std::numeric_limits<TokenId>::max());
   }
   std::vector<std::size_t> ends;
@@ -105,20 +105,20 @@ Result<void> Vocab::read_texts(const GgufFile& file) {
   for (std::size_t i = 0; i < texts_.size(); ++i) {
     const auto [entry, inserted] = index_.emplace(texts_[i], static_cast<TokenId>(i));
     if (!inserted) {
-      return fail("{}: {}: entries {} and {} are both {}; expected distinct texts", file.path().string(), kTokensKey,
+      return fail("{}: {}: entries {} and {} are both {}; expected distinct texts", source.name(), kTokensKey,
                   entry->second, i, quote(texts_[i]));
     }
   }
   return {};
 }
 
-Result<void> Vocab::read_types(const GgufFile& file) {
+Result<void> Vocab::read_types(const ModelSource& source) {
   attributes_.assign(texts_.size(), 0);
   // Early byte-level files have no types: all their tokens are ordinary ones.
-  if (model_ == TokenizerModel::kBpe && file.find(kTypesKey) == nullptr) return {};
-  OCTAVO_TRY(const auto types, file.get_i32_array(kTypesKey));
+  if (model_ == TokenizerModel::kBpe && source.find(kTypesKey) == nullptr) return {};
+  OCTAVO_TRY(const auto types, source.get_i32_array(kTypesKey));
   if (types.size() != texts_.size()) {
-    return fail("{}: {} has {} entries; expected {}, as many as {}", file.path().string(), kTypesKey, types.size(),
+    return fail("{}: {} has {} entries; expected {}, as many as {}", source.name(), kTypesKey, types.size(),
                 texts_.size(), kTokensKey);
   }
   for (std::size_t i = 0; i < types.size(); ++i) {
@@ -133,15 +133,15 @@ Result<void> Vocab::read_types(const GgufFile& file) {
   return {};
 }
 
-Result<void> Vocab::read_scores(const GgufFile& file) {
-  OCTAVO_TRY(scores_, file.get_f32_array(kScoresKey));
+Result<void> Vocab::read_scores(const ModelSource& source) {
+  OCTAVO_TRY(scores_, source.get_f32_array(kScoresKey));
   if (scores_.size() != texts_.size()) {
-    return fail("{}: {} has {} entries; expected {}, as many as {}", file.path().string(), kScoresKey, scores_.size(),
+    return fail("{}: {} has {} entries; expected {}, as many as {}", source.name(), kScoresKey, scores_.size(),
                 texts_.size(), kTokensKey);
   }
   for (std::size_t i = 0; i < scores_.size(); ++i) {
     if (std::isnan(scores_[i])) {
-      return fail("{}: {}: entry {} is not a number", file.path().string(), kScoresKey, i);
+      return fail("{}: {}: entry {} is not a number", source.name(), kScoresKey, i);
     }
   }
   return {};
@@ -155,21 +155,21 @@ void Vocab::mark_known_texts() {
   }
 }
 
-Result<void> Vocab::read_special_ids(const GgufFile& file) {
-  OCTAVO_TRY(bos_, read_token_id(file, "tokenizer.ggml.bos_token_id", size()));
-  OCTAVO_TRY(eos_, read_token_id(file, "tokenizer.ggml.eos_token_id", size()));
-  OCTAVO_TRY(unknown_, read_token_id(file, "tokenizer.ggml.unknown_token_id", size()));
+Result<void> Vocab::read_special_ids(const ModelSource& source) {
+  OCTAVO_TRY(bos_, read_token_id(source, "tokenizer.ggml.bos_token_id", size()));
+  OCTAVO_TRY(eos_, read_token_id(source, "tokenizer.ggml.eos_token_id", size()));
+  OCTAVO_TRY(unknown_, read_token_id(source, "tokenizer.ggml.unknown_token_id", size()));
   if (eos_) attributes_[to_size(*eos_)] |= kEndOfGeneration;
   for (const std::string_view key :
        {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id", "tokenizer.ggml.fim_pad_token_id",
         "tokenizer.ggml.fim_rep_token_id", "tokenizer.ggml.fim_sep_token_id"}) {
-    OCTAVO_TRY(const auto id, read_token_id(file, key, size()));
+    OCTAVO_TRY(const auto id, read_token_id(source, key, size()));
     if (id) attributes_[to_size(*id)] |= kEndOfGeneration;
   }
   return {};
 }
 
-Result<void> Vocab::decode_all(const GgufFile& file) {
+Result<void> Vocab::decode_all(const ModelSource& source) {
   const ByteAlphabet alphabet;
   std::vector<std::size_t> ends;
   ends.reserve(texts_.size());
@@ -179,7 +179,7 @@ Result<void> Vocab::decode_all(const GgufFile& file) {
       const int byte = parse_byte_token(text(id));
       if (byte < 0) {
         return fail("{}: {}: token {} has the type of a byte, but its text is {}; expected '<0x41>' or the like",
-                    file.path().string(), kTypesKey, id, quote(text(id)));
+                    source.name(), kTypesKey, id, quote(text(id)));
       }
       byte_arena_.push_back(static_cast<char>(byte));
     } else {

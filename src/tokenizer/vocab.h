@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 #include "base/to_size.h"
-#include "gguf/gguf_file.h"
 #include "octavo/engine.h"
+#include "source/model_source.h"
 
 namespace octavo {
 
@@ -25,7 +25,7 @@ enum class TokenizerModel : std::uint8_t { kBpe, kSpm };
 
 class Vocab {
  public:
-  static Result<Vocab> load(const GgufFile& file);
+  static Result<Vocab> load(const ModelSource& source);
 
   Vocab(Vocab&&) = default;
   Vocab& operator=(Vocab&&) = default;
@@ -69,12 +69,12 @@ class Vocab {
   };
 
   Vocab() = default;
-  Result<void> read_texts(const GgufFile& file);
-  Result<void> read_types(const GgufFile& file);
-  Result<void> read_scores(const GgufFile& file);
-  Result<void> read_special_ids(const GgufFile& file);
+  Result<void> read_texts(const ModelSource& source);
+  Result<void> read_types(const ModelSource& source);
+  Result<void> read_scores(const ModelSource& source);
+  Result<void> read_special_ids(const ModelSource& source);
   void mark_known_texts();
-  Result<void> decode_all(const GgufFile& file);
+  Result<void> decode_all(const ModelSource& source);
   void decode_text(const ByteAlphabet& alphabet, TokenId id, std::string& out) const;
   bool has(TokenId id, int attributes) const { return (attributes_[to_size(id)] & attributes) != 0; }
 
@@ -88,9 +88,9 @@ class Vocab {
 };
 
 /// An id key of the file: absent gives no value; an id outside the vocabulary is an error.
-Result<std::optional<TokenId>> read_token_id(const GgufFile& file, std::string_view key, int vocab_size);
+Result<std::optional<TokenId>> read_token_id(const ModelSource& source, std::string_view key, int vocab_size);
 
 /// A flag of the file: absent gives `fallback`.
-Result<bool> read_flag(const GgufFile& file, std::string_view key, bool fallback);
+Result<bool> read_flag(const ModelSource& source, std::string_view key, bool fallback);
 
 }  // namespace octavo

@@ -5,6 +5,7 @@
 
 #include "cli/fake_engine.h"
 #include "cli/info_report.h"
+#include "source/open_model.h"
 #include "support/gguf_writer.h"
 #include "support/temp_file.h"
 #include "support/tiny_model.h"
@@ -126,13 +127,13 @@ TEST(Info, WindowedLayersNeedNoMoreThanTheirWindowAndAStep) {
 
 TEST(Info, TheLargestContextThatFitsHereIsTold) {
   const TempFile file(small_model().bytes());
-  const auto opened = GgufFile::open(file.path());
+  const auto opened = open_model(file.path());
   ASSERT_TRUE(opened);
   // Weights, 32 MiB of scratch memory; of the rest the KV cache gets half. 132 bytes a token of i16, 68 of q8_0.
   const auto here = [&](std::uint64_t kv_bytes, KvType type = KvType::kI16) {
-    const std::uint64_t weights = cli::make_info_report(*opened, {})->memory->weight_bytes;
+    const std::uint64_t weights = cli::make_info_report(**opened, {})->memory->weight_bytes;
     const std::uint64_t free = weights + (std::uint64_t{32} << 20) + 2 * kv_bytes;
-    return *cli::make_info_report(*opened, {.kv_type = type, .available_bytes = free})->here;
+    return *cli::make_info_report(**opened, {.kv_type = type, .available_bytes = free})->here;
   };
   EXPECT_EQ(here(132 * 256).context, 256) << "what the model was trained for";
   EXPECT_EQ(here(132 * 256).kv_bytes, 132U * 256);
@@ -144,7 +145,7 @@ TEST(Info, TheLargestContextThatFitsHereIsTold) {
   ASSERT_EQ(small.fits.size(), 5U);
   for (const cli::ContextFit& fit : small.fits) EXPECT_EQ(fit.tokens, here(132 * 112, fit.kv_type).context);
   EXPECT_EQ(here(0).context, 0);
-  const auto nothing = cli::make_info_report(*opened, {.available_bytes = 1000});
+  const auto nothing = cli::make_info_report(**opened, {.available_bytes = 1000});
   EXPECT_EQ(nothing->here->context, 0);
 }
 

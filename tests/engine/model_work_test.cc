@@ -3,8 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
+#include <memory>
 
+#include "source/open_model.h"
 #include "support/temp_file.h"
 #include "support/tiny_model.h"
 
@@ -15,16 +16,16 @@ using test::TinyModel;
 
 struct Loaded {
   explicit Loaded(const TinyModel& model) : path(model.bytes(), ".gguf") {
-    file.emplace(GgufFile::open(path.path()).value());
-    config = ModelConfig::load(*file).value();
-    weights = Weights::load(*file, config, true, pool, {}).value();
+    source = open_model(path.path()).value();
+    config = ModelConfig::load(*source).value();
+    weights = Weights::load(*source, config, true, pool, {}).value();
   }
   MatrixWork of_all_rows() const { return layer_work(config, weights); }
   MatrixWork of_logit_rows() const { return output_work(config, weights); }
 
   test::TempFile path;
   ThreadPool pool{1};
-  std::optional<GgufFile> file;
+  std::unique_ptr<const ModelSource> source;
   ModelConfig config;
   Weights weights;
 };

@@ -8,6 +8,7 @@
 
 #include "engine/engine_impl.h"
 #include "model/cpu_runner.h"
+#include "source/open_model.h"
 #include "support/temp_file.h"
 #include "support/tiny_model.h"
 #include "support/tiny_vocab.h"
@@ -42,10 +43,10 @@ class RealEngine {
   RealEngine(const std::string& arch, KvType type, const Options& options)
       : path_(TinyModel{.arch = arch, .layers = 6, .type = DType::kQ8_0}.bytes(), ".gguf") {
     EngineParts parts;
-    parts.file = std::make_unique<const GgufFile>(GgufFile::open(path_.path()).value());
+    parts.source = open_model(path_.path()).value();
     parts.threads = std::make_unique<ThreadPool>(options.num_threads);
     parts.tokenizer = test::tiny_tokenizer(32);
-    auto runner = CpuRunner::load(*parts.file,
+    auto runner = CpuRunner::load(*parts.source,
                                   {.isa = supported_isa_levels().back(),
                                    .kv_type = type,
                                    .kv_layout = options.layout,

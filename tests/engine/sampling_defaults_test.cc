@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "source/open_model.h"
 #include "support/gguf_writer.h"
 #include "support/temp_file.h"
 
@@ -17,8 +18,8 @@ using ::testing::HasSubstr;
 
 Result<SamplingDefaults> read(const GgufWriter& writer) {
   const test::TempFile file(writer.bytes());
-  OCTAVO_TRY(const GgufFile gguf, GgufFile::open(file.path()));
-  return SamplingDefaults::read(gguf);
+  OCTAVO_TRY(const auto source, open_model(file.path()));
+  return SamplingDefaults::read(*source);
 }
 
 TEST(SamplingDefaults, FileWithoutThemChangesNothing) {

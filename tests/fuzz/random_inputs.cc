@@ -1,6 +1,6 @@
 // Runs a fuzz target, without the fuzzer, on the files of a folder and on random inputs that are the same each time:
 // so that targets are built, and their checks run, with every compiler.
-//     fuzz_gguf_on_random_inputs COUNT [FOLDER]
+//     fuzz_source_gguf_on_random_inputs COUNT [FOLDER]
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

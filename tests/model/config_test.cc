@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "source/open_model.h"
 #include "support/temp_file.h"
 #include "support/tiny_model.h"
 
@@ -14,9 +15,9 @@ using ::testing::HasSubstr;
 
 Result<ModelConfig> load(const TinyModel& model) {
   const TempFile file(model.bytes(), ".gguf");
-  const Result<GgufFile> gguf = GgufFile::open(file.path());
-  if (!gguf) return std::unexpected(gguf.error());
-  return ModelConfig::load(*gguf);
+  const auto source = open_model(file.path());
+  if (!source) return std::unexpected(source.error());
+  return ModelConfig::load(**source);
 }
 
 std::string error_of(const TinyModel& model) {

@@ -14,6 +14,7 @@
 #include <functional>
 #include <numeric>
 
+#include "source/open_model.h"
 #include "support/temp_file.h"
 #include "support/tiny_model.h"
 
@@ -24,7 +25,7 @@ using ::testing::HasSubstr;
 
 struct Loaded {
   std::unique_ptr<TempFile> path;
-  std::unique_ptr<GgufFile> file;
+  std::unique_ptr<const ModelSource> source;
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<CpuRunner> runner;
 };
@@ -32,11 +33,10 @@ struct Loaded {
 Result<Loaded> try_load(const TinyModel& model, CpuRunnerOptions options, int threads) {
   Loaded l;
   l.path = std::make_unique<TempFile>(model.bytes(), ".gguf");
-  OCTAVO_TRY(GgufFile file, GgufFile::open(l.path->path()));
-  l.file = std::make_unique<GgufFile>(std::move(file));
+  OCTAVO_TRY(l.source, open_model(l.path->path()));
   l.pool = std::make_unique<ThreadPool>(threads);
   options.kv_memory_bytes = options.kv_memory_bytes != 0 ? options.kv_memory_bytes : 8U << 20;
-  OCTAVO_TRY(l.runner, CpuRunner::load(*l.file, options, *l.pool));
+  OCTAVO_TRY(l.runner, CpuRunner::load(*l.source, options, *l.pool));
   return l;
 }
 
@@ -307,18 +307,18 @@ TEST(CpuRunner, AFileCutShortIsRefusedWhenItIsOpened) {
   const std::string bytes = TinyModel{}.bytes();
   for (const std::size_t missing : {1, 64, 5000}) {
     const TempFile path(std::string_view(bytes).substr(0, bytes.size() - missing), ".gguf");
-    const auto file = GgufFile::open(path.path());
-    ASSERT_FALSE(file) << missing;
-    EXPECT_THAT(file.error().message, HasSubstr("truncated"));
+    const auto source = open_model(path.path());
+    ASSERT_FALSE(source) << missing;
+    EXPECT_THAT(source.error().message, HasSubstr("truncated"));
   }
 }
 
 TEST(CpuRunner, AFileCutShortWhileItIsLoadedIsAnError) {
   const TempFile path(TinyModel{}.bytes(), ".gguf");
-  const GgufFile file = *GgufFile::open(path.path());
+  const auto source = open_model(path.path()).value();
   ThreadPool pool(1);
   const auto runner = CpuRunner::load(
-      file,
+      *source,
       {.kv_memory_bytes = 8U << 20,
        .on_load_progress = [&](const LoadProgress&) { std::filesystem::resize_file(path.path(), 100); }},
       pool);
@@ -341,8 +341,8 @@ TEST(CpuRunner, AFileThatWasChangedHasAnotherHashWhereItsWeightsStayInIt) {
   const TempFile path(TinyModel{}.bytes(), ".gguf");
   ThreadPool pool(1);
   const auto hash = [&] {
-    const GgufFile file = *GgufFile::open(path.path());
-    return CpuRunner::load(file, {.kv_memory_bytes = 8U << 20, .repack = false}, pool).value()->content_hash();
+    const auto source = open_model(path.path()).value();
+    return CpuRunner::load(*source, {.kv_memory_bytes = 8U << 20, .repack = false}, pool).value()->content_hash();
   };
   const ContentHash before = hash();
   EXPECT_EQ(hash(), before);
@@ -401,10 +401,10 @@ void load_within_a_limit() {
   const rlimit limit{.rlim_cur = pages * 4096 + (std::size_t{100} << 20), .rlim_max = RLIM_INFINITY};
   ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
   const TempFile path(TinyModel{}.bytes(), ".gguf");
-  const auto file = GgufFile::open(path.path());
-  ASSERT_TRUE(file);
+  const auto source = open_model(path.path());
+  ASSERT_TRUE(source);
   ThreadPool pool(1);
-  const auto runner = CpuRunner::load(*file, {.max_seqs = 256}, pool);  // could use 140 MB
+  const auto runner = CpuRunner::load(**source, {.max_seqs = 256}, pool);  // could use 140 MB
   ASSERT_TRUE(runner) << runner.error().message;
   ASSERT_LE((*runner)->kv_arena_bytes(), std::uint64_t{50} << 20);
   ASSERT_EQ((*runner)->max_context(), 1024);

@@ -13,6 +13,8 @@
 
 #include "base/aligned_buffer.h"
 #include "kernels/pack.h"
+#include "source/open_model.h"
+#include "support/gguf_writer.h"
 #include "support/temp_file.h"
 
 namespace octavo::test {
@@ -20,63 +22,58 @@ namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-/// A file of Q8_0 matrices, one behind the other, with some bytes before each.
+/// A source of Q8_0 matrices, one behind the other, with some bytes before each.
 class MatrixFile {
  public:
   struct Shape {
     std::int64_t rows, cols;
   };
-  static constexpr std::uint64_t kGap = 96;
 
   explicit MatrixFile(const std::vector<Shape>& shapes)
-      : path_(content(shapes)), file_(*MappedFile::open(path_.path())) {
-    std::uint64_t offset = 0;
-    for (const Shape& shape : shapes) {
-      offset += kGap;
-      Tensor source{.type = DType::kQ8_0, .rows = shape.rows, .cols = shape.cols, .data = {}};
-      source.data = file_.bytes().subspan(offset, static_cast<std::size_t>(shape.rows) * source.row_bytes());
-      sources_.push_back({source, offset});
-      offset += source.data.size();
-      panels_.emplace_back(packed_bytes(source.type, source.rows, source.cols));
-    }
+      : path_(content(shapes), ".gguf"), source_(open_model(path_.path()).value()) {
+    for (const SourceTensor& t : source_->tensors())
+      panels_.emplace_back(packed_bytes(t.tensor.type, t.tensor.rows, t.tensor.cols));
   }
 
   /// Jobs in the opposite order: the order of the file must not depend on it.
   std::vector<RepackJob> jobs() {
     std::vector<RepackJob> jobs;
-    for (std::size_t i = sources_.size(); i-- > 0;)
-      jobs.push_back({sources_[i].first, sources_[i].second, panels_[i].data()});
+    for (std::size_t i = panels_.size(); i-- > 0;) jobs.push_back({&source_->tensors()[i], panels_[i].data()});
     return jobs;
   }
-  const MappedFile& file() const { return file_; }
+  const ModelSource& source() const { return *source_; }
   std::uint64_t bytes() const {
     std::uint64_t sum = 0;
-    for (const auto& [source, offset] : sources_) sum += source.data.size();
+    for (const SourceTensor& t : source_->tensors()) sum += t.tensor.data.size();
     return sum;
   }
 
   void expect_packed() const {
-    for (std::size_t i = 0; i < sources_.size(); ++i) {
-      const Tensor& source = sources_[i].first;
+    for (std::size_t i = 0; i < panels_.size(); ++i) {
+      const Tensor& matrix = source_->tensors()[i].tensor;
       AlignedBuffer<std::uint8_t> expected(panels_[i].size());
-      pack_panels(source, 0, num_panels(source.rows), expected.data());
+      pack_panels(matrix, 0, num_panels(matrix.rows), expected.data());
       EXPECT_TRUE(std::ranges::equal(expected.span(), panels_[i].span())) << "matrix " << i;
     }
   }
 
  private:
   static std::string content(const std::vector<Shape>& shapes) {
-    std::size_t size = 0;
-    for (const Shape& shape : shapes) size += kGap + static_cast<std::size_t>(shape.rows * shape.cols / 32 * 34);
-    std::string bytes(size, '\0');
+    GgufWriter writer(3, 128);
+    writer.add("general.alignment", 128U);
     std::mt19937 random(3);
-    for (char& c : bytes) c = static_cast<char>(random());
-    return bytes;
+    for (const Shape& shape : shapes) {
+      std::string bytes(static_cast<std::size_t>(shape.rows * shape.cols / 32 * 34), '\0');
+      for (char& c : bytes) c = static_cast<char>(random());
+      const std::string name = "matrix" + std::to_string(bytes.size());
+      writer.add_tensor(name, {static_cast<std::uint64_t>(shape.cols), static_cast<std::uint64_t>(shape.rows)},
+                        DType::kQ8_0, bytes);
+    }
+    return writer.bytes();
   }
 
   TempFile path_;
-  MappedFile file_;
-  std::vector<std::pair<Tensor, std::uint64_t>> sources_;
+  std::unique_ptr<const ModelSource> source_;
   std::vector<AlignedBuffer<std::uint8_t>> panels_;
 };
 
@@ -97,16 +94,15 @@ TEST(Repack, PacksEveryMatrixWhateverTheNumberOfThreads) {
     // Less than a panel; some panels; several pieces with a rest; a row longer than a piece.
     MatrixFile matrices({{5, 64}, {100, 320}, {1037, 4096}, {20, 1 << 21}});
     ThreadPool pool(threads);
-    ASSERT_TRUE(repack(matrices.jobs(), matrices.file(), pool, {}));
+    ASSERT_TRUE(repack(matrices.jobs(), matrices.source(), pool, {}));
     matrices.expect_packed();
   }
 }
 
 TEST(Repack, NothingToPackIsDoneAtOnce) {
-  const TempFile path("x");
-  const MappedFile file = *MappedFile::open(path.path());
+  const MatrixFile none({});
   ThreadPool pool(2);
-  EXPECT_TRUE(repack({}, file, pool, {}));
+  EXPECT_TRUE(repack({}, none.source(), pool, {}));
 }
 
 TEST(Repack, ProgressGrowsByThePieceOnTheCallingThread) {
@@ -114,7 +110,7 @@ TEST(Repack, ProgressGrowsByThePieceOnTheCallingThread) {
   for (const int threads : {1, 3}) {
     ThreadPool pool(threads);
     std::vector<std::uint64_t> seen;
-    const auto hash = repack(matrices.jobs(), matrices.file(), pool,
+    const auto hash = repack(matrices.jobs(), matrices.source(), pool,
                              [&, caller = std::this_thread::get_id()](std::uint64_t done, std::uint64_t total) {
                                EXPECT_EQ(std::this_thread::get_id(), caller);
                                EXPECT_EQ(total, matrices.bytes());
@@ -135,7 +131,7 @@ TEST(Repack, PagesOfTheMapAreNeverTouched) {
   MatrixFile matrices({{16384, 4096}, {4096, 4096}});  // 68 MiB and 17 MiB
   ThreadPool pool(2);
   const std::uint64_t before = resident_file_bytes();
-  ASSERT_TRUE(repack(matrices.jobs(), matrices.file(), pool, {}));
+  ASSERT_TRUE(repack(matrices.jobs(), matrices.source(), pool, {}));
   EXPECT_LE(resident_file_bytes(), before + 8 * kMiB);
   EXPECT_GT(matrices.bytes(), 80 * kMiB);
   // The measure sees a map that is read.
@@ -147,9 +143,9 @@ TEST(Repack, AFileThatIsCutShortMeanwhileIsAnError) {
   for (const int threads : {1, 3}) {
     MatrixFile matrices({{4096, 4096}, {512, 512}});
     ThreadPool pool(threads);
-    std::filesystem::resize_file(matrices.file().path(), 2 * kMiB);
+    std::filesystem::resize_file(matrices.source().path(), 2 * kMiB);
     std::uint64_t most = 0;
-    const auto hash = repack(matrices.jobs(), matrices.file(), pool,
+    const auto hash = repack(matrices.jobs(), matrices.source(), pool,
                              [&](std::uint64_t done, std::uint64_t) { most = std::max(most, done); });
     ASSERT_FALSE(hash);
     EXPECT_THAT(hash.error().message, testing::HasSubstr("was cut short while it was in use"));
@@ -161,13 +157,13 @@ TEST(Repack, TheHashIsOfEveryByteAndOfNothingElse) {
   const std::vector<MatrixFile::Shape> shapes = {{1037, 4096}, {5, 64}};
   const auto hash_with = [](MatrixFile& matrices, int threads) {
     ThreadPool pool(threads);
-    return *repack(matrices.jobs(), matrices.file(), pool, {});
+    return *repack(matrices.jobs(), matrices.source(), pool, {});
   };
   MatrixFile matrices(shapes);
   const ContentHash hash = hash_with(matrices, 1);
   EXPECT_EQ(hash_with(matrices, 5), hash);
   const auto change = [&](std::uint64_t offset) {
-    std::fstream file(matrices.file().path(), std::ios::in | std::ios::out | std::ios::binary);
+    std::fstream file(matrices.source().path(), std::ios::in | std::ios::out | std::ios::binary);
     file.seekg(static_cast<std::streamoff>(offset));
     const auto byte = static_cast<char>(file.get() ^ 1);
     file.seekp(static_cast<std::streamoff>(offset));
@@ -175,7 +171,7 @@ TEST(Repack, TheHashIsOfEveryByteAndOfNothingElse) {
   };
   change(3);  // before the first matrix
   EXPECT_EQ(hash_with(matrices, 2), hash);
-  change(MatrixFile::kGap + 3'000'000);
+  change(matrices.source().tensors()[0].offset + 3'000'000);
   EXPECT_NE(hash_with(matrices, 2), hash);
 }
 

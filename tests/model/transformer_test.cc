@@ -9,6 +9,7 @@
 #include "kernels/dispatch.h"
 #include "model/model_runner.h"
 #include "model/plain_transformer.h"
+#include "source/open_model.h"
 #include "support/temp_file.h"
 #include "support/tiny_model.h"
 
@@ -21,10 +22,10 @@ constexpr int kMaxTokens = 64;
 class Model {
  public:
   explicit Model(const TinyModel& recipe, const std::function<void(ModelConfig&)>& change = {})
-      : path_(recipe.bytes(), ".gguf"), file_(GgufFile::open(path_.path()).value()) {
-    config_ = ModelConfig::load(file_).value();
+      : path_(recipe.bytes(), ".gguf"), source_(open_model(path_.path()).value()) {
+    config_ = ModelConfig::load(*source_).value();
     if (change) change(config_);
-    weights_ = Weights::load(file_, config_, false, pool_, {}).value();
+    weights_ = Weights::load(*source_, config_, false, pool_, {}).value();
     PagedKvOptions options{.type = KvType::kF32, .memory_bytes = 4U << 20};
     for (const LayerSpec& layer : config_.layers) {
       if (!layer.writes_state()) continue;
@@ -70,7 +71,7 @@ class Model {
 
  private:
   TempFile path_;
-  GgufFile file_;
+  std::unique_ptr<const ModelSource> source_;
   ThreadPool pool_{2};
   ModelConfig config_;
   Weights weights_;

@@ -16,7 +16,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "gguf/gguf_file.h"
+#include "source/metadata.h"
 #include "tensor/dtype.h"
 
 namespace octavo::test {
@@ -44,16 +44,16 @@ inline std::string gguf_string(std::string_view text) {
 }
 
 template <class T>
-constexpr GgufType gguf_type_of() {
-  if constexpr (std::same_as<T, bool>) return GgufType::kBool;
-  if constexpr (std::same_as<T, float>) return GgufType::kFloat32;
-  if constexpr (std::same_as<T, double>) return GgufType::kFloat64;
+constexpr MetadataType metadata_type_of() {
+  if constexpr (std::same_as<T, bool>) return MetadataType::kBool;
+  if constexpr (std::same_as<T, float>) return MetadataType::kFloat32;
+  if constexpr (std::same_as<T, double>) return MetadataType::kFloat64;
   if constexpr (std::integral<T>) {
     constexpr bool kSigned = std::is_signed_v<T>;
-    if constexpr (sizeof(T) == 1) return kSigned ? GgufType::kInt8 : GgufType::kUint8;
-    if constexpr (sizeof(T) == 2) return kSigned ? GgufType::kInt16 : GgufType::kUint16;
-    if constexpr (sizeof(T) == 4) return kSigned ? GgufType::kInt32 : GgufType::kUint32;
-    if constexpr (sizeof(T) == 8) return kSigned ? GgufType::kInt64 : GgufType::kUint64;
+    if constexpr (sizeof(T) == 1) return kSigned ? MetadataType::kInt8 : MetadataType::kUint8;
+    if constexpr (sizeof(T) == 2) return kSigned ? MetadataType::kInt16 : MetadataType::kUint16;
+    if constexpr (sizeof(T) == 4) return kSigned ? MetadataType::kInt32 : MetadataType::kUint32;
+    if constexpr (sizeof(T) == 8) return kSigned ? MetadataType::kInt64 : MetadataType::kUint64;
   }
 }
 
@@ -66,29 +66,29 @@ class GgufWriter {
   template <class T>
     requires std::is_arithmetic_v<T>
   GgufWriter& add(std::string_view key, T value) {
-    return add_raw(key, gguf_type_of<T>(), bytes_of(value));
+    return add_raw(key, metadata_type_of<T>(), bytes_of(value));
   }
   GgufWriter& add(std::string_view key, std::string_view text) {
-    return add_raw(key, GgufType::kString, gguf_string(text));
+    return add_raw(key, MetadataType::kString, gguf_string(text));
   }
   GgufWriter& add(std::string_view key, const char* text) { return add(key, std::string_view(text)); }
 
   template <class T>
     requires std::is_arithmetic_v<T>
   GgufWriter& add_array(std::string_view key, const std::vector<T>& values) {
-    return add_raw(key, GgufType::kArray, array_head(gguf_type_of<T>(), values.size()) + bytes_of(values));
+    return add_raw(key, MetadataType::kArray, array_head(metadata_type_of<T>(), values.size()) + bytes_of(values));
   }
   GgufWriter& add_array(std::string_view key, const std::vector<std::string>& texts) {
-    std::string value = array_head(GgufType::kString, texts.size());
+    std::string value = array_head(MetadataType::kString, texts.size());
     for (const std::string& text : texts) value += gguf_string(text);
-    return add_raw(key, GgufType::kArray, value);
+    return add_raw(key, MetadataType::kArray, value);
   }
   /// The type and count that an array's value begins with.
-  static std::string array_head(GgufType element_type, std::uint64_t count) {
+  static std::string array_head(MetadataType element_type, std::uint64_t count) {
     return bytes_of(static_cast<std::uint32_t>(element_type)) + bytes_of(count);
   }
   /// Any type number with any bytes.
-  GgufWriter& add_raw(std::string_view key, GgufType type, std::string_view value) {
+  GgufWriter& add_raw(std::string_view key, MetadataType type, std::string_view value) {
     metadata_ += gguf_string(key) + bytes_of(static_cast<std::uint32_t>(type)) + std::string(value);
     ++num_metadata_;
     return *this;

@@ -1,4 +1,4 @@
-// Models of a few thousand random weights, as GGUF bytes, for tests of the model layer.
+// Models of a few thousand random weights, as GGUF bytes or as a source in memory, for tests of the model layer.
 #pragma once
 
 #include <cmath>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/gguf_writer.h"
+#include "support/memory_source.h"
 
 namespace octavo::test {
 
@@ -20,29 +21,41 @@ struct TinyModel {
   bool tied = true;
   DType type = DType::kF32;                     // kF32 or kQ8_0, of the matrices
   std::set<std::string> without = {};           // keys and tensors to leave out
-  std::function<void(GgufWriter&)> extra = {};  // further keys and tensors
+  std::function<void(GgufWriter&)> extra = {};  // further keys and tensors of the bytes
   std::set<std::string> transposed = {};        // tensors whose dimensions are swapped
   unsigned seed = 17;                           // of the weights
 
   std::string bytes() const {
     GgufWriter writer;
-    std::mt19937 random(seed);
-    write_metadata(writer);
-    write_tensors(writer, random);
+    write(writer);
     if (extra) extra(writer);
     return writer.bytes();
   }
+  /// What is extra is added by the caller: a source can be written on.
+  MemorySource source() const {
+    MemorySource source;
+    write(source);
+    return source;
+  }
 
  private:
+  template <class Writer>
+  void write(Writer& writer) const {
+    std::mt19937 random(seed);
+    write_metadata(writer);
+    write_tensors(writer, random);
+  }
+
   bool qk_norm() const { return arch == "qwen3" || arch == "gemma3"; }
 
-  template <class T>
-  void key(GgufWriter& writer, const std::string& suffix, T value) const {
+  template <class Writer, class T>
+  void key(Writer& writer, const std::string& suffix, T value) const {
     const std::string name = arch + "." + suffix;
     if (!without.contains(name)) writer.add(name, value);
   }
 
-  void write_metadata(GgufWriter& writer) const {
+  template <class Writer>
+  void write_metadata(Writer& writer) const {
     if (!without.contains("general.architecture")) writer.add("general.architecture", std::string_view(arch));
     key(writer, "block_count", layers);
     key(writer, "embedding_length", width);
@@ -57,7 +70,8 @@ struct TinyModel {
     if (arch == "gemma3") key(writer, "attention.sliding_window", window);
   }
 
-  void tensor(GgufWriter& writer, std::mt19937& random, const std::string& name, std::uint64_t rows, std::uint64_t cols,
+  template <class Writer>
+  void tensor(Writer& writer, std::mt19937& random, const std::string& name, std::uint64_t rows, std::uint64_t cols,
               bool vector) const {
     std::normal_distribution<float> normal(vector ? 1.0F : 0.0F, vector ? 0.1F : 1.0F / std::sqrt(float(cols)));
     std::string data;
@@ -75,7 +89,8 @@ struct TinyModel {
     writer.add_tensor(name, dims, vector ? DType::kF32 : type, data);
   }
 
-  void write_tensors(GgufWriter& writer, std::mt19937& random) const {
+  template <class Writer>
+  void write_tensors(Writer& writer, std::mt19937& random) const {
     const std::uint64_t q_width = std::uint64_t{heads} * head_dim, kv_width = std::uint64_t{kv_heads} * head_dim;
     const auto matrix = [&](const std::string& name, std::uint64_t rows, std::uint64_t cols) {
       tensor(writer, random, name, rows, cols, false);

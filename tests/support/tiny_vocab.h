@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "gguf/gguf_file.h"
-#include "support/gguf_writer.h"
-#include "support/temp_file.h"
+#include "support/memory_source.h"
 #include "tokenizer/tokenizer.h"
 
 namespace octavo::test {
@@ -28,15 +26,12 @@ inline std::unique_ptr<const Tokenizer> tiny_tokenizer(int size) {
     tokens.emplace_back(1, static_cast<char>('A' + static_cast<int>(tokens.size()) - kTinyA));
     types.push_back(1);
   }
-  GgufWriter writer;
-  writer.add("general.architecture", "llama").add("tokenizer.ggml.model", "gpt2").add("tokenizer.ggml.pre", "gpt-2");
-  writer.add_array("tokenizer.ggml.tokens", tokens).add_array("tokenizer.ggml.token_type", types);
-  writer.add_array("tokenizer.ggml.merges", std::vector<std::string>{});
-  writer.add("tokenizer.ggml.eos_token_id", static_cast<std::uint32_t>(kTinyEos));
-  const TempFile file(writer.bytes());
-  const Result<GgufFile> gguf = GgufFile::open(file.path());
-  if (!gguf) throw std::runtime_error(gguf.error().message);
-  Result<Tokenizer> tokenizer = Tokenizer::load(*gguf);
+  MemorySource source;
+  source.add("general.architecture", "llama").add("tokenizer.ggml.model", "gpt2").add("tokenizer.ggml.pre", "gpt-2");
+  source.add_array("tokenizer.ggml.tokens", tokens).add_array("tokenizer.ggml.token_type", types);
+  source.add_array("tokenizer.ggml.merges", std::vector<std::string>{});
+  source.add("tokenizer.ggml.eos_token_id", static_cast<std::uint32_t>(kTinyEos));
+  Result<Tokenizer> tokenizer = Tokenizer::load(source);
   if (!tokenizer) throw std::runtime_error(tokenizer.error().message);
   return std::make_unique<const Tokenizer>(std::move(*tokenizer));
 }

@@ -59,7 +59,7 @@ TEST(HostileVocab, MissingArraysNameTheKey) {
   GgufWriter no_merges;
   no_merges.add("tokenizer.ggml.model", "gpt2").add_array("tokenizer.ggml.tokens", std::vector<std::string>{"a"});
   const TempFile file(no_merges.bytes());
-  EXPECT_THAT(message_of(Tokenizer::load(*GgufFile::open(file.path()))), HasSubstr("tokenizer.ggml.merges"));
+  EXPECT_THAT(message_of(Tokenizer::load(**open_model(file.path()))), HasSubstr("tokenizer.ggml.merges"));
 }
 
 TEST(HostileVocab, EmptyTokenListIsRefused) {

@@ -118,7 +118,7 @@ TEST(TokenBound, CountsTheFewestTokensThatCanCoverAText) {
   writer.add_array("tokenizer.ggml.tokens", vocab.tokens);
   writer.add_array("tokenizer.ggml.token_type", vocab.types);
   const TempFile file(writer.bytes(), ".gguf");
-  const Vocab loaded_vocab = *Vocab::load(*GgufFile::open(file.path()));
+  const Vocab loaded_vocab = *Vocab::load(**open_model(file.path()));
   const TokenBound bound(loaded_vocab, {});
   EXPECT_EQ(bound.longest(), 13U);  // <|endoftext|>
   const std::string hellos = "hellohellohello";

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "source/open_model.h"
+
 namespace octavo::test {
 
 std::filesystem::path test_data_folder() {
@@ -12,9 +14,9 @@ std::filesystem::path test_data_folder() {
 }
 
 Tokenizer load_real(std::string_view file) {
-  const auto gguf = GgufFile::open(test_data_folder() / file);
-  if (!gguf) throw std::runtime_error(gguf.error().message);
-  auto tokenizer = Tokenizer::load(*gguf);
+  const auto source = open_model(test_data_folder() / file);
+  if (!source) throw std::runtime_error(source.error().message);
+  auto tokenizer = Tokenizer::load(**source);
   if (!tokenizer) throw std::runtime_error(tokenizer.error().message);
   return std::move(*tokenizer);
 }

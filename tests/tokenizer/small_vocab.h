@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "source/open_model.h"
 #include "support/gguf_writer.h"
 #include "support/temp_file.h"
 #include "tokenizer/byte_level.h"
@@ -48,9 +49,9 @@ struct SmallVocab {
     if (!chat_template.empty()) writer.add("tokenizer.chat_template", chat_template);
     change(writer);
     const TempFile file(writer.bytes(), ".gguf");
-    const auto gguf = GgufFile::open(file.path());
-    if (!gguf) return std::unexpected(gguf.error());
-    return Tokenizer::load(*gguf);
+    const auto source = open_model(file.path());
+    if (!source) return std::unexpected(source.error());
+    return Tokenizer::load(**source);
   }
   Result<Tokenizer> load() const {
     return load_with([](GgufWriter&) {});

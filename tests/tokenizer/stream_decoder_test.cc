@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "gguf/text.h"
+#include "base/text.h"
 #include "tokenizer/small_vocab.h"
 #include "tokenizer/utf8.h"
 

@@ -7,7 +7,7 @@
 
 #include <chrono>
 
-#include "gguf/text.h"
+#include "base/text.h"
 #include "tokenizer/real_vocab.h"
 #include "tokenizer/small_vocab.h"
 #include "tokenizer/utf8.h"

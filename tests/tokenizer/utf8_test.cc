@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "gguf/text.h"
+#include "base/text.h"
 
 namespace octavo::test {
 namespace {

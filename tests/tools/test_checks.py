@@ -36,6 +36,12 @@ class CheckLayers(unittest.TestCase):
         self.write("src/sampler/sampler.cc", '#  include "model/config.h"\n')
         self.assertEqual(len(check_layers.check_tree(self.root)), 1)
 
+    def test_only_sources_know_the_forms_of_files(self):
+        self.write("src/model/config.h", '#include "source/model_source.h"\n#include "source/gguf/gguf_file.h"\n')
+        self.write("src/source/open_model.cc", '#include "source/gguf/gguf_file.h"\n')
+        self.assertEqual(check_layers.check_tree(self.root),
+                         ['src/model/config.h:2: only source may include "source/gguf/gguf_file.h"'])
+
     def test_the_public_headers_include_no_layer(self):
         self.write("include/octavo/engine.h", '#include "base/error.h"\n')
         self.assertEqual(len(check_layers.check_tree(self.root)), 1)

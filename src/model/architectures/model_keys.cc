@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "base/text.h"
 #include "base/to_size.h"
-#include "gguf/text.h"
 
 namespace octavo {
 namespace {
@@ -69,11 +69,11 @@ std::string ModelKeys::key(std::string_view suffix) const { return fmt::format("
 
 bool ModelKeys::has(std::string_view suffix) const {
   read_.emplace(suffix);
-  return file_.find(key(suffix)) != nullptr;
+  return source_.find(key(suffix)) != nullptr;
 }
 
 Result<int> ModelKeys::size(std::string_view suffix) const {
-  OCTAVO_TRY(const std::uint64_t value, file_.get_u64(key(suffix)));
+  OCTAVO_TRY(const std::uint64_t value, source_.get_u64(key(suffix)));
   if (value == 0 || value > kMaxModelSize)
     return fail("{}: {} is {}, expected 1 to {}", path(), key(suffix), value, kMaxModelSize);
   return static_cast<int>(value);
@@ -85,7 +85,7 @@ Result<int> ModelKeys::size_or(std::string_view suffix, int otherwise) const {
 }
 
 Result<double> ModelKeys::positive(std::string_view suffix) const {
-  OCTAVO_TRY(const float value, file_.get_f32(key(suffix)));
+  OCTAVO_TRY(const float value, source_.get_f32(key(suffix)));
   if (!(value > 0) || !std::isfinite(value))
     return fail("{}: {} is {}, expected a positive number", path(), key(suffix), value);
   return static_cast<double>(value);
@@ -96,7 +96,7 @@ Result<double> ModelKeys::positive_or(std::string_view suffix, double otherwise)
   return positive(suffix);
 }
 
-Result<std::string_view> ModelKeys::text(std::string_view suffix) const { return file_.get_string(key(suffix)); }
+Result<std::string_view> ModelKeys::text(std::string_view suffix) const { return source_.get_string(key(suffix)); }
 
 Result<void> ModelKeys::refuse_unread_mathematics() const {
   struct Factor {
@@ -108,16 +108,16 @@ Result<void> ModelKeys::refuse_unread_mathematics() const {
       {"residual_scale", 1},          {"embedding_scale", 1},        {"rope.scaling.attn_factor", 1}};
   for (const auto& [suffix, neutral] : kFactors) {
     if (read_.contains(suffix) || !has(suffix)) continue;
-    OCTAVO_TRY(const float value, file_.get_f32(key(suffix)));
+    OCTAVO_TRY(const float value, source_.get_f32(key(suffix)));
     if (value != neutral && value != 0)
       return fail("{}: {} is {}, expected {}: this is not supported", path(), key(suffix), value, neutral);
   }
   if (has("attention.causal")) {
-    OCTAVO_TRY(const bool causal, file_.get_bool(key("attention.causal")));
+    OCTAVO_TRY(const bool causal, source_.get_bool(key("attention.causal")));
     if (!causal) return fail("{}: {} is false, expected true: this is not supported", path(), key("attention.causal"));
   }
   if (!read_.contains("expert_count") && has("expert_count")) {
-    OCTAVO_TRY(const std::uint64_t experts, file_.get_u64(key("expert_count")));
+    OCTAVO_TRY(const std::uint64_t experts, source_.get_u64(key("expert_count")));
     if (experts != 0)
       return fail("{}: {} is {}: mixtures of experts are not supported", path(), key("expert_count"), experts);
   }
@@ -136,7 +136,7 @@ Result<LayerSpec> read_dense_layer(const ModelKeys& keys, const ModelConfig& con
 
 Result<std::vector<LayerSpec>> read_equal_layers(const ModelKeys& keys, const LayerSpec& layer) {
   OCTAVO_TRY(const int count, keys.size("block_count"));
-  const std::size_t num_tensors = keys.file().tensors().size();
+  const std::size_t num_tensors = keys.source().tensors().size();
   if (to_size(count) > num_tensors)
     return fail("{}: {} is {}, but the file has only {} tensors", keys.path(), keys.key("block_count"), count,
                 num_tensors);

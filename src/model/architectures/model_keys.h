@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "gguf/gguf_file.h"
 #include "model/config.h"
+#include "source/model_source.h"
 
 namespace octavo {
 
@@ -18,10 +18,10 @@ inline constexpr int kMaxModelSize = 1 << 24;
 class ModelKeys {
  public:
   /// Both must outlive it.
-  ModelKeys(const GgufFile& file, std::string_view architecture) : file_(file), architecture_(architecture) {}
+  ModelKeys(const ModelSource& source, std::string_view architecture) : source_(source), architecture_(architecture) {}
 
-  const GgufFile& file() const { return file_; }
-  std::string path() const { return file_.path().string(); }
+  const ModelSource& source() const { return source_; }
+  std::string path() const { return source_.name(); }
   std::string key(std::string_view suffix) const;
   /// True if the file has the key. Asking for it counts as reading it.
   bool has(std::string_view suffix) const;
@@ -39,7 +39,7 @@ class ModelKeys {
   Result<void> refuse_unread_mathematics() const;
 
  private:
-  const GgufFile& file_;
+  const ModelSource& source_;
   std::string_view architecture_;
   mutable std::set<std::string, std::less<>> read_;  // suffixes
 };

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "gguf/file_head.h"
-#include "gguf/gguf_file.h"
-#include "gguf/gguf_parser.h"
+#include "source/gguf/file_head.h"
+#include "source/gguf/gguf_file.h"
+#include "source/gguf/gguf_parser.h"
 #include "support/gguf_writer.h"
 #include "support/temp_file.h"
 
@@ -44,8 +44,8 @@ std::string valid_file(std::uint32_t version = 3) {
       .add("ratio", 0.5F)
       .add_array("numbers", std::vector<std::int32_t>{1, 2, 3})
       .add_array("words", std::vector<std::string>{"one", "two"})
-      .add_raw("nested", GgufType::kArray,
-               GgufWriter::array_head(GgufType::kArray, 1) + GgufWriter::array_head(GgufType::kUint8, 1) + "x")
+      .add_raw("nested", MetadataType::kArray,
+               GgufWriter::array_head(MetadataType::kArray, 1) + GgufWriter::array_head(MetadataType::kUint8, 1) + "x")
       .add_tensor("norm", {8}, DType::kF32, bytes_of(std::vector<float>(8, 1.0F)))
       .add_tensor("weight", {32, 2}, DType::kQ8_0, std::string(68, 'w'))
       .bytes();
@@ -101,29 +101,30 @@ TEST(GgufHostile, CountsThatTheFileCannotHoldAreRefusedAtOnce) {
                 AllOf(HasSubstr("the number of tensors at offset 8"), HasSubstr(std::to_string(count))));
     EXPECT_THAT(message_of(GgufWriter().claim_counts(0, count).bytes()),
                 AllOf(HasSubstr("the number of metadata keys at offset 16"), HasSubstr(std::to_string(count))));
-    for (const GgufType type : {GgufType::kUint8, GgufType::kFloat64, GgufType::kString, GgufType::kArray})
+    for (const MetadataType type :
+         {MetadataType::kUint8, MetadataType::kFloat64, MetadataType::kString, MetadataType::kArray})
       EXPECT_THAT(
-          message_of(GgufWriter().add_raw("list", GgufType::kArray, GgufWriter::array_head(type, count)).bytes()),
+          message_of(GgufWriter().add_raw("list", MetadataType::kArray, GgufWriter::array_head(type, count)).bytes()),
           AllOf(HasSubstr("'list'"), HasSubstr(std::to_string(count))));
-    EXPECT_THAT(message_of(GgufWriter().add_raw("text", GgufType::kString, bytes_of(count)).bytes()),
+    EXPECT_THAT(message_of(GgufWriter().add_raw("text", MetadataType::kString, bytes_of(count)).bytes()),
                 AllOf(HasSubstr("'text'"), HasSubstr(std::to_string(count))));
   }
 }
 
 TEST(GgufHostile, ArraysNestedTooDeepAreRefused) {
   std::string value;
-  for (int i = 0; i < 1000; ++i) value += GgufWriter::array_head(GgufType::kArray, 1);
-  EXPECT_THAT(message_of(GgufWriter().add_raw("deep", GgufType::kArray, value).bytes()),
+  for (int i = 0; i < 1000; ++i) value += GgufWriter::array_head(MetadataType::kArray, 1);
+  EXPECT_THAT(message_of(GgufWriter().add_raw("deep", MetadataType::kArray, value).bytes()),
               AllOf(HasSubstr("'deep'"), HasSubstr("nested deeper than 8")));
 }
 
 TEST(GgufHostile, TooManyNestedArraysAreRefused) {
   // Eight keys of which each stays below the bound of one count.
   const std::uint64_t count = GgufLimits::kNestedArrays / 4;
-  std::string value = GgufWriter::array_head(GgufType::kArray, count);
-  for (std::uint64_t i = 0; i < count; ++i) value += GgufWriter::array_head(GgufType::kUint8, 0);
+  std::string value = GgufWriter::array_head(MetadataType::kArray, count);
+  for (std::uint64_t i = 0; i < count; ++i) value += GgufWriter::array_head(MetadataType::kUint8, 0);
   GgufWriter writer;
-  for (int i = 0; i < 8; ++i) writer.add_raw("key" + std::to_string(i), GgufType::kArray, value);
+  for (int i = 0; i < 8; ++i) writer.add_raw("key" + std::to_string(i), MetadataType::kArray, value);
   EXPECT_THAT(message_of(writer.bytes()), AllOf(HasSubstr("'key4'"), HasSubstr("more than 65536 nested arrays")));
 }
 
@@ -135,13 +136,13 @@ TEST(GgufHostile, KeysAreUniqueNonEmptyUtf8) {
 }
 
 TEST(GgufHostile, ValuesHaveAKnownTypeAndBoolsAreZeroOrOne) {
-  EXPECT_THAT(message_of(GgufWriter().add_raw("k", static_cast<GgufType>(13), "x").bytes()),
+  EXPECT_THAT(message_of(GgufWriter().add_raw("k", static_cast<MetadataType>(13), "x").bytes()),
               HasSubstr("the value of key 'k' at offset 33 has type 13, expected 0 to 12"));
-  EXPECT_THAT(message_of(GgufWriter().add_raw("k", GgufType::kBool, "\x02").bytes()),
+  EXPECT_THAT(message_of(GgufWriter().add_raw("k", MetadataType::kBool, "\x02").bytes()),
               HasSubstr("is the bool 2, expected 0 or 1"));
   EXPECT_THAT(message_of(GgufWriter()
-                             .add_raw("k", GgufType::kArray,
-                                      GgufWriter::array_head(GgufType::kBool, 3) + std::string("\x00\x01\x07", 3))
+                             .add_raw("k", MetadataType::kArray,
+                                      GgufWriter::array_head(MetadataType::kBool, 3) + std::string("\x00\x01\x07", 3))
                              .bytes()),
               HasSubstr("is the bool 7, expected 0 or 1"));
 }
@@ -219,7 +220,7 @@ TEST(GgufHostile, AFileCutShortWhileItsHeadIsReadIsAnError) {
 TEST(GgufHostile, AHeadBeyondTheBoundIsRefusedAndTakesNoMemory) {
   const std::string bytes =
       GgufWriter()
-          .add_raw("words", GgufType::kArray, GgufWriter::array_head(GgufType::kUint8, FileHead::kMaxBytes))
+          .add_raw("words", MetadataType::kArray, GgufWriter::array_head(MetadataType::kUint8, FileHead::kMaxBytes))
           .bytes();
   const TempFile file(bytes);
   std::filesystem::resize_file(file.path(), FileHead::kMaxBytes + (1 << 20));  // sparse

@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
-#include "gguf/byte_reader.h"
-#include "gguf/gguf_file.h"
+#include "source/gguf/byte_reader.h"
+#include "source/gguf/gguf_file.h"
 
 namespace octavo {
 
@@ -34,15 +34,15 @@ class GgufParser {
   Result<void> parse_metadata();
   Result<void> parse_alignment();
   Result<void> parse_directory();
-  Result<GgufTensor> parse_tensor_info();
+  Result<SourceTensor> parse_tensor_info();
   Result<void> place_tensors();
   Result<void> check_overlap() const;
 
   Result<std::string_view> read_name(std::string_view kind, std::uint64_t ordinal, std::size_t max_bytes);
-  Result<GgufType> read_type();
+  Result<MetadataType> read_type();
   /// Fills in the value of `out.type`.
-  Result<void> read_value(GgufValue& out, int depth);
-  Result<void> read_array(GgufArray& array, int depth);
+  Result<void> read_value(MetadataValue& out, int depth);
+  Result<void> read_array(MetadataArray& array, int depth);
   Result<void> check_bools(std::span<const std::byte> bytes, std::uint64_t offset) const;
 
   std::span<const std::byte> bytes_;

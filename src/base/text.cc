@@ -1,4 +1,4 @@
-#include "gguf/text.h"
+#include "base/text.h"
 
 #include <fmt/format.h>
 

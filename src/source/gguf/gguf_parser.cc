@@ -1,29 +1,29 @@
-#include "gguf/gguf_parser.h"
+#include "source/gguf/gguf_parser.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "gguf/text.h"
+#include "base/text.h"
 
 namespace octavo {
 namespace {
 
 /// Bytes of one value of a fixed-size type; 0 for strings and arrays.
-std::uint64_t fixed_size(GgufType type) {
+std::uint64_t fixed_size(MetadataType type) {
   switch (type) {
-    case GgufType::kUint8:
-    case GgufType::kInt8:
-    case GgufType::kBool: return 1;
-    case GgufType::kUint16:
-    case GgufType::kInt16: return 2;
-    case GgufType::kUint32:
-    case GgufType::kInt32:
-    case GgufType::kFloat32: return 4;
-    case GgufType::kUint64:
-    case GgufType::kInt64:
-    case GgufType::kFloat64: return 8;
-    case GgufType::kString:
-    case GgufType::kArray: return 0;
+    case MetadataType::kUint8:
+    case MetadataType::kInt8:
+    case MetadataType::kBool: return 1;
+    case MetadataType::kUint16:
+    case MetadataType::kInt16: return 2;
+    case MetadataType::kUint32:
+    case MetadataType::kInt32:
+    case MetadataType::kFloat32: return 4;
+    case MetadataType::kUint64:
+    case MetadataType::kInt64:
+    case MetadataType::kFloat64: return 8;
+    case MetadataType::kString:
+    case MetadataType::kArray: return 0;
   }
   return 0;
 }
@@ -60,8 +60,8 @@ std::string dims_text(std::span<const std::uint64_t> dims) {
 
 GgufParser::GgufParser(std::span<const std::byte> bytes, ByteReader::Load load, const std::filesystem::path& path)
     : bytes_(bytes), reader_(bytes, path.string(), std::move(load)) {
-  out_.path_ = path;
-  out_.file_bytes_ = bytes.size();
+  out_.files_ = {.path = path, .format = "GGUF", .bytes = bytes.size()};
+  out_.bytes_ = bytes;
 }
 
 Result<GgufFile> GgufParser::parse() && {
@@ -86,14 +86,14 @@ Result<void> GgufParser::parse_header() {
                 guess_format(head));
   }
   OCTAVO_TRY_VOID(reader_.take(4));
-  OCTAVO_TRY(out_.version_, reader_.read<std::uint32_t>());
-  const std::uint32_t swapped = swap_bytes(out_.version_);
+  OCTAVO_TRY(out_.files_.version, reader_.read<std::uint32_t>());
+  const std::uint32_t swapped = swap_bytes(out_.files_.version);
   if (swapped >= 1 && swapped <= 3)
     return fail("{}: a big-endian GGUF file (version {}); only little-endian ones are read", reader_.file(), swapped);
-  if (out_.version_ == 1)
+  if (out_.files_.version == 1)
     return fail("{}: GGUF version 1, expected 2 or 3; convert the model again with a newer tool", reader_.file());
-  if (out_.version_ != 2 && out_.version_ != 3)
-    return fail("{}: GGUF version {} at offset 4, expected 2 or 3", reader_.file(), out_.version_);
+  if (out_.files_.version != 2 && out_.files_.version != 3)
+    return fail("{}: GGUF version {} at offset 4, expected 2 or 3", reader_.file(), out_.files_.version);
   // A tensor's entry has at least a name's length, one letter, the number of dimensions, one of them, a type and an
   // offset; a key's a length, one letter, a type and a byte.
   reader_.set_context("the number of tensors");
@@ -115,43 +115,40 @@ Result<std::string_view> GgufParser::read_name(std::string_view kind, std::uint6
   return name;
 }
 
-Result<GgufType> GgufParser::read_type() {
+Result<MetadataType> GgufParser::read_type() {
   const std::uint64_t at = reader_.offset();
   OCTAVO_TRY(const auto id, reader_.read<std::uint32_t>());
-  if (id >= kNumGgufTypes)
+  if (id >= kNumMetadataTypes)
     return fail("{}: {} at offset {} has type {}, expected 0 to {}", reader_.file(), reader_.context(), at, id,
-                kNumGgufTypes - 1);
-  return static_cast<GgufType>(id);
+                kNumMetadataTypes - 1);
+  return static_cast<MetadataType>(id);
 }
 
 Result<void> GgufParser::parse_metadata() {
-  out_.metadata_.reserve(num_metadata_);
   for (std::uint64_t i = 0; i < num_metadata_; ++i) {
     OCTAVO_TRY(const auto key, read_name("metadata key", i, GgufLimits::kKeyBytes));
     reader_.set_context(fmt::format("the value of key {}", quote(key)));
-    if (!out_.metadata_index_.emplace(key, i).second)
-      return fail("{}: metadata key {} appears twice", reader_.file(), quote(key));
-    OCTAVO_TRY(const auto type, read_type());
-    GgufValue& value = out_.metadata_.emplace_back(key, GgufValue{}).second;
-    value.type = type;
-    OCTAVO_TRY_VOID(read_value(value, 0));
+    MetadataValue* value = out_.directory_.add(key);
+    if (value == nullptr) return fail("{}: metadata key {} appears twice", reader_.file(), quote(key));
+    OCTAVO_TRY(value->type, read_type());
+    OCTAVO_TRY_VOID(read_value(*value, 0));
   }
   return {};
 }
 
-Result<void> GgufParser::read_value(GgufValue& out, int depth) {
-  if (out.type == GgufType::kString) {
+Result<void> GgufParser::read_value(MetadataValue& out, int depth) {
+  if (out.type == MetadataType::kString) {
     OCTAVO_TRY(out.value, reader_.read_string());
     return {};
   }
-  if (out.type == GgufType::kArray) return read_array(out.value.emplace<GgufArray>(), depth);
+  if (out.type == MetadataType::kArray) return read_array(out.value.emplace<MetadataArray>(), depth);
   const std::uint64_t at = reader_.offset();
-  GgufArray single;
+  MetadataArray single;
   single.element_type = out.type;
   single.size = 1;
   OCTAVO_TRY(single.bytes, reader_.take(fixed_size(out.type)));
-  if (out.type == GgufType::kBool) OCTAVO_TRY_VOID(check_bools(single.bytes, at));
-  out = gguf_array_element(single, 0);
+  if (out.type == MetadataType::kBool) OCTAVO_TRY_VOID(check_bools(single.bytes, at));
+  out = element_of(single, 0);
   return {};
 }
 
@@ -162,7 +159,7 @@ Result<void> GgufParser::check_bools(std::span<const std::byte> bytes, std::uint
               offset + static_cast<std::uint64_t>(bad - bytes.begin()), static_cast<int>(*bad));
 }
 
-Result<void> GgufParser::read_array(GgufArray& array, int depth) {
+Result<void> GgufParser::read_array(MetadataArray& array, int depth) {
   if (depth >= GgufLimits::kArrayDepth)
     return fail("{}: {} at offset {} has arrays nested deeper than {}", reader_.file(), reader_.context(),
                 reader_.offset(), GgufLimits::kArrayDepth);
@@ -171,27 +168,27 @@ Result<void> GgufParser::read_array(GgufArray& array, int depth) {
                 reader_.offset(), GgufLimits::kNestedArrays);
   OCTAVO_TRY(array.element_type, read_type());
   constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
-  if (array.element_type == GgufType::kString) {
+  if (array.element_type == MetadataType::kString) {
     OCTAVO_TRY(array.size, reader_.read_count(8, kNoLimit));
     array.strings.reserve(array.size);
     for (std::uint64_t i = 0; i < array.size; ++i) {
       OCTAVO_TRY(const auto text, reader_.read_string());
       array.strings.push_back(text);
     }
-  } else if (array.element_type == GgufType::kArray) {
+  } else if (array.element_type == MetadataType::kArray) {
     OCTAVO_TRY(array.size, reader_.read_count(4 + 8, GgufLimits::kNestedArrays));
     array.arrays.reserve(array.size);
     for (std::uint64_t i = 0; i < array.size; ++i) {
-      GgufValue& inner = array.arrays.emplace_back();
-      inner.type = GgufType::kArray;
-      OCTAVO_TRY_VOID(read_array(inner.value.emplace<GgufArray>(), depth + 1));
+      MetadataValue& inner = array.arrays.emplace_back();
+      inner.type = MetadataType::kArray;
+      OCTAVO_TRY_VOID(read_array(inner.value.emplace<MetadataArray>(), depth + 1));
     }
   } else {
     const std::uint64_t element_bytes = fixed_size(array.element_type);
     OCTAVO_TRY(array.size, reader_.read_count(element_bytes, kNoLimit));
     const std::uint64_t at = reader_.offset();
     OCTAVO_TRY(array.bytes, reader_.take(array.size * element_bytes));
-    if (array.element_type == GgufType::kBool) OCTAVO_TRY_VOID(check_bools(array.bytes, at));
+    if (array.element_type == MetadataType::kBool) OCTAVO_TRY_VOID(check_bools(array.bytes, at));
   }
   return {};
 }
@@ -206,24 +203,22 @@ Result<void> GgufParser::parse_alignment() {
 }
 
 Result<void> GgufParser::parse_directory() {
-  out_.tensors_.reserve(num_tensors_);
   for (std::uint64_t i = 0; i < num_tensors_; ++i) {
     OCTAVO_TRY(const auto name, read_name("tensor", i, GgufLimits::kTensorNameBytes));
-    if (!out_.tensor_index_.emplace(name, i).second)
-      return fail("{}: tensor {} appears twice", reader_.file(), quote(name));
+    if (out_.find_tensor(name) != nullptr) return fail("{}: tensor {} appears twice", reader_.file(), quote(name));
     reader_.set_context(fmt::format("the entry of tensor {}", quote(name)));
     OCTAVO_TRY(auto tensor, parse_tensor_info());
     tensor.name = name;
-    out_.tensors_.push_back(std::move(tensor));
+    out_.directory_.add(std::move(tensor));
   }
   return {};
 }
 
 // Leaves `offset` as the file has it, relative to the data section, whose place is known after the last entry only.
-Result<GgufTensor> GgufParser::parse_tensor_info() {
+Result<SourceTensor> GgufParser::parse_tensor_info() {
   const std::string& file = reader_.file();
   const std::string& context = reader_.context();
-  GgufTensor out;
+  SourceTensor out;
   OCTAVO_TRY(const auto num_dims, reader_.read<std::uint32_t>());
   if (num_dims < 1 || num_dims > GgufLimits::kDims)
     return fail("{}: {} has {} dimensions, expected 1 to {}", file, context, num_dims, GgufLimits::kDims);
@@ -263,7 +258,7 @@ Result<GgufTensor> GgufParser::parse_tensor_info() {
 Result<void> GgufParser::place_tensors() {
   const std::uint64_t mask = out_.alignment_ - std::uint64_t{1};
   const std::uint64_t data_begin = (reader_.offset() + mask) & ~mask;
-  for (GgufTensor& tensor : out_.tensors_) {
+  for (SourceTensor& tensor : out_.directory_.tensors()) {
     if ((tensor.offset & mask) != 0)
       return fail("{}: tensor {} is at offset {} of the data, expected a multiple of the alignment {}", reader_.file(),
                   quote(tensor.name), tensor.offset, out_.alignment_);
@@ -280,9 +275,9 @@ Result<void> GgufParser::place_tensors() {
 }
 
 Result<void> GgufParser::check_overlap() const {
-  std::vector<const GgufTensor*> order;
-  order.reserve(out_.tensors_.size());
-  for (const GgufTensor& tensor : out_.tensors_) order.push_back(&tensor);
+  std::vector<const SourceTensor*> order;
+  order.reserve(out_.tensors().size());
+  for (const SourceTensor& tensor : out_.tensors()) order.push_back(&tensor);
   std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->offset < b->offset; });
   for (std::size_t i = 1; i < order.size(); ++i)
     if (order[i - 1]->offset + order[i - 1]->tensor.data.size() > order[i]->offset)

@@ -1,4 +1,4 @@
-#include "gguf/file_head.h"
+#include "source/gguf/file_head.h"
 
 #include <sys/mman.h>
 

@@ -6,15 +6,15 @@
 #include <variant>
 #include <vector>
 
-#include "gguf/gguf_file.h"
+#include "source/gguf/gguf_file.h"
 #include "tensor/dequantize.h"
 
 namespace {
 
-void read_array(const octavo::GgufArray& array, std::size_t& sum) {
+void read_array(const octavo::MetadataArray& array, std::size_t& sum) {
   for (std::uint64_t i = 0; i < array.size; ++i) {
-    const octavo::GgufValue element = octavo::gguf_array_element(array, i);
-    if (const auto* inner = std::get_if<octavo::GgufArray>(&element.value)) read_array(*inner, sum);
+    const octavo::MetadataValue element = octavo::element_of(array, i);
+    if (const auto* inner = std::get_if<octavo::MetadataArray>(&element.value)) read_array(*inner, sum);
     if (const auto* text = std::get_if<std::string_view>(&element.value))
       for (const char c : *text) sum += static_cast<std::size_t>(c);
   }
@@ -39,12 +39,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::size_t sum = 0;
   for (const auto& [key, value] : file->metadata()) {
     if (file->find(key) != &value) std::abort();
-    if (const auto* array = std::get_if<octavo::GgufArray>(&value.value)) read_array(*array, sum);
+    if (const auto* array = std::get_if<octavo::MetadataArray>(&value.value)) read_array(*array, sum);
     // The typed look-ups take any key.
     sum += file->get_u32(key).has_value() + file->get_f32(key).has_value() + file->get_i32_array(key).has_value() +
            file->get_f32_array(key).has_value() + file->get_strings(key).has_value();
   }
-  for (const octavo::GgufTensor& tensor : file->tensors()) read_tensor(tensor.tensor, sum);
+  for (const octavo::SourceTensor& tensor : file->tensors()) read_tensor(tensor.tensor, sum);
   volatile std::size_t sink = sum;
   static_cast<void>(sink);
   return 0;

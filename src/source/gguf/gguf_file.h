@@ -1,0 +1,48 @@
+// A GGUF file: header, typed metadata, tensor directory (format: ggml docs/gguf.md, versions 2 and 3).
+//
+// Every count, length and offset of the file is compared with the file's real size before anything is allocated for it.
+// Names, texts and tensor data are views into the mapped file. Its head is a copy in memory, so that opening touches no
+// page of the file (base/mapped_file.h says why).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+
+#include "base/mapped_file.h"
+#include "source/model_source.h"
+
+namespace octavo {
+
+class GgufFile final : public ModelSource {
+ public:
+  /// Maps a file, reads its head and checks it. Errors name the file and the offset, key or tensor; a head of more than
+  /// FileHead::kMaxBytes is one.
+  static Result<GgufFile> open(const std::filesystem::path& path);
+
+  /// The same for bytes in memory, aligned to 8 or more and kept alive by the caller; `name` stands for the path in
+  /// messages.
+  static Result<GgufFile> parse(std::span<const std::byte> bytes, const std::filesystem::path& name);
+
+  const SourceFiles& files() const override { return files_; }
+  const SourceDirectory& directory() const override { return directory_; }
+  std::span<const std::byte> head() const override { return head_; }
+  Result<void> read(std::uint64_t offset, std::span<std::byte> out) const override;
+  void prefetch(std::uint64_t offset, std::uint64_t size) const override;
+
+  std::uint32_t alignment() const { return alignment_; }
+
+ private:
+  friend class GgufParser;
+  GgufFile() = default;
+
+  SourceFiles files_;
+  SourceDirectory directory_;
+  std::optional<MappedFile> map_;     // none for bytes in memory
+  std::span<const std::byte> bytes_;  // all of the file
+  std::span<const std::byte> head_;
+  std::uint32_t alignment_ = 32;
+};
+
+}  // namespace octavo

@@ -1,0 +1,24 @@
+#include "source/open_model.h"
+
+#include <array>
+#include <fstream>
+#include <string_view>
+
+#include "source/gguf/gguf_file.h"
+
+namespace octavo {
+
+Result<std::unique_ptr<const ModelSource>> open_model(const std::filesystem::path& path) {
+  OCTAVO_TRY(GgufFile file, GgufFile::open(path));
+  return std::make_unique<const GgufFile>(std::move(file));
+}
+
+bool begins_as_model(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  std::array<char, 4> magic{};
+  return std::ifstream(path, std::ios::binary).read(magic.data(), magic.size()) &&
+         std::string_view(magic.data(), magic.size()) == "GGUF";
+}
+
+}  // namespace octavo

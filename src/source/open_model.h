@@ -1,0 +1,18 @@
+// Opens a model by path, whatever its form: the one place that knows all forms.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "source/model_source.h"
+
+namespace octavo {
+
+/// Reads a model's directory and checks it; no tensor is read. Errors name the file and what is wrong in it, or what
+/// the file seems to be if it is no model.
+Result<std::unique_ptr<const ModelSource>> open_model(const std::filesystem::path& path);
+
+/// True for a file that begins as a model does. False if it cannot be read.
+bool begins_as_model(const std::filesystem::path& path);
+
+}  // namespace octavo
