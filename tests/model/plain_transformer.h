@@ -33,6 +33,34 @@ class PlainTransformer {
     return out;
   }
 
+  /// What the mixer of layer `index` makes of the rows of the residual stream, all from position 0 on. A layer that is
+  /// borrowed from comes first.
+  Rows mixed(int index, const Rows& x) {
+    const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
+    const AttentionSpec& spec = *config_.layer(index).attention();
+    const auto& a = std::get<AttentionWeights>(w.mixer);
+    keys_.resize(weights_.layers.size());
+    values_.resize(weights_.layers.size());
+    Rows& k = keys_[static_cast<std::size_t>(spec.borrows_from.value_or(index))];
+    Rows& v = values_[static_cast<std::size_t>(spec.borrows_from.value_or(index))];
+    for (std::size_t position = 0; position < x.size() && !spec.borrows_from; ++position) {
+      const Row h = norm(x[position], w.mixer_norm);
+      k.push_back(product(a.k, h));
+      v.push_back(product(a.v, h));
+      add_bias(k.back(), a.k_bias);
+      add_bias(v.back(), a.v_bias);
+      prepare_heads(spec, a.k_norm, position, k.back());
+    }
+    Rows out;
+    for (std::size_t position = 0; position < x.size(); ++position) {
+      Row q = product(a.q, norm(x[position], w.mixer_norm));
+      add_bias(q, a.q_bias);
+      prepare_heads(spec, a.q_norm, position, q);
+      out.push_back(product(a.o, attend(spec, q, k, v, position)));
+    }
+    return out;
+  }
+
  private:
   static Row row_of(const WeightMatrix& w, std::int64_t row) {
     std::vector<float> floats(static_cast<std::size_t>(w.cols));
@@ -111,26 +139,10 @@ class PlainTransformer {
 
   void layer(int index, Rows& x) {
     const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
-    const AttentionSpec& spec = *config_.layer(index).attention();
-    const auto& a = std::get<AttentionWeights>(w.mixer);
-    keys_.resize(weights_.layers.size());
-    values_.resize(weights_.layers.size());
-    Rows& k = keys_[static_cast<std::size_t>(spec.borrows_from.value_or(index))];
-    Rows& v = values_[static_cast<std::size_t>(spec.borrows_from.value_or(index))];
-    for (std::size_t position = 0; position < x.size() && !spec.borrows_from; ++position) {
-      const Row h = norm(x[position], w.mixer_norm);
-      k.push_back(product(a.k, h));
-      v.push_back(product(a.v, h));
-      add_bias(k.back(), a.k_bias);
-      add_bias(v.back(), a.v_bias);
-      prepare_heads(spec, a.k_norm, position, k.back());
-    }
+    const Rows mixed = this->mixed(index, x);
     for (std::size_t position = 0; position < x.size(); ++position) {
-      Row q = product(a.q, norm(x[position], w.mixer_norm));
-      add_bias(q, a.q_bias);
-      prepare_heads(spec, a.q_norm, position, q);
-      const Row mixed = product(a.o, attend(spec, q, k, v, position));
-      add(x[position], w.post_mixer_norm != nullptr ? norm(mixed, w.post_mixer_norm) : mixed);
+      const Row& m = mixed[position];
+      add(x[position], w.post_mixer_norm != nullptr ? norm(m, w.post_mixer_norm) : m);
       const Row fed = feed_forward(index, norm(x[position], w.ffn_norm));
       add(x[position], w.post_ffn_norm != nullptr ? norm(fed, w.post_ffn_norm) : fed);
     }

@@ -1,0 +1,90 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/architectures/family_keys.h"
+
+namespace octavo::test {
+namespace {
+
+using testing::HasSubstr;
+
+LayerSpec layer_of(const MemorySource& source) {
+  const ModelConfig config = ModelConfig::load(source).value();
+  EXPECT_EQ(config.layers.size(), 2U);
+  return config.layer(1);
+}
+
+TEST(Llama, KeysBecomeALayer) {
+  const ModelConfig config = ModelConfig::load(family_keys("llama")).value();
+  EXPECT_EQ(config.architecture, "llama");
+  EXPECT_EQ(config.width, 64);
+  EXPECT_EQ(config.vocab_size, 80);
+  EXPECT_EQ(config.context_length, 512);
+  EXPECT_EQ(config.rms_epsilon, 1e-5F);
+  EXPECT_EQ(config.embedding_scale, 1.0F);
+  const LayerSpec layer = layer_of(family_keys("llama"));
+  const AttentionSpec& attention = *layer.attention();
+  EXPECT_EQ(attention.num_heads, 4);
+  EXPECT_EQ(attention.num_kv_heads, 2);
+  EXPECT_EQ(attention.head_dim, 16);
+  EXPECT_EQ(attention.window, 0);
+  EXPECT_EQ(attention.scale, 0.25F);
+  EXPECT_EQ(attention.qk_norm, Presence::kAbsent);
+  EXPECT_FALSE(attention.borrows_from.has_value());
+  const auto& ffn = std::get<DenseFfnSpec>(layer.feed_forward);
+  EXPECT_EQ(ffn.width, 96);
+  EXPECT_EQ(ffn.activation, Activation::kSilu);
+  EXPECT_FALSE(layer.post_norms);
+}
+
+TEST(Llama, NeighboursRotateAndFactorsAndBiasesMayBeThere) {
+  const AttentionSpec attention = *layer_of(family_keys("llama")).attention();
+  EXPECT_EQ(attention.rope.layout, RopeLayout::kNeighbours);
+  EXPECT_EQ(attention.rope.factors, Presence::kOptional);
+  EXPECT_EQ(attention.rope.num_rotated, 16);
+  EXPECT_EQ(attention.qkv_bias, Presence::kOptional);
+}
+
+TEST(Llama, FilesOfTheFirstModelsLeaveTheRopeBaseOut) {
+  MemorySource source = family_keys("llama");
+  EXPECT_EQ(layer_of(source).attention()->rope.base, 10000.0);
+  source.add("llama.rope.freq_base", 500000.0F);
+  EXPECT_EQ(layer_of(source).attention()->rope.base, 500000.0);
+}
+
+TEST(Llama, HeadsMayBeWiderThanTheirPartOfTheWidth) {
+  MemorySource source = family_keys("llama");
+  source.add("llama.attention.key_length", 32U).add("llama.attention.value_length", 32U);
+  const AttentionSpec attention = *layer_of(source).attention();
+  EXPECT_EQ(attention.q_width(), 128);
+  EXPECT_EQ(attention.kv_width(), 64);
+  EXPECT_FLOAT_EQ(attention.scale, 0.17677669F);
+  EXPECT_EQ(attention.rope.num_rotated, 32);
+  source.add("llama.attention.value_length", 16U);
+  EXPECT_THAT(error_of(source), HasSubstr("llama.attention.value_length is 16, expected 32 as the keys"));
+}
+
+TEST(Llama, PositionsAreScaledByEitherNameOfTheFactor) {
+  const auto divisor = [](const MemorySource& source) { return layer_of(source).attention()->rope.position_divisor; };
+  MemorySource source = family_keys("llama");
+  EXPECT_EQ(divisor(source), 1.0);
+  source.add("llama.rope.scale_linear", 2.0F);
+  EXPECT_EQ(divisor(source), 2.0);
+  source.add("llama.rope.scaling.factor", 8.0F);
+  EXPECT_EQ(divisor(source), 8.0);
+  source.add("llama.rope.scaling.type", "none");
+  EXPECT_EQ(divisor(source), 1.0);
+  source.add("llama.rope.scaling.type", "linear");
+  EXPECT_EQ(divisor(source), 8.0);
+}
+
+TEST(Llama, AScalingThatIsNotLinearIsRefused) {
+  MemorySource source = family_keys("llama");
+  source.add("llama.rope.scaling.type", "yarn").add("llama.rope.scaling.factor", 8.0F);
+  EXPECT_THAT(error_of(source), HasSubstr("llama.rope.scaling.type is 'yarn', supported are: none, linear"));
+  source.add("llama.rope.scaling.type", "linear").add("llama.rope.scaling.factor", 0.0F);
+  EXPECT_THAT(error_of(source), HasSubstr("llama.rope.scaling.factor is 0, expected a positive number"));
+}
+
+}  // namespace
+}  // namespace octavo::test

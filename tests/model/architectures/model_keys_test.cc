@@ -1,0 +1,101 @@
+#include "model/architectures/model_keys.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "model/architectures/family_keys.h"
+#include "support/tiny_model.h"
+
+namespace octavo::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string message_of(const auto& result) { return result ? "no error" : result.error().message; }
+
+TEST(ModelKeys, KeysAreNamedWithTheirArchitecture) {
+  MemorySource source;
+  source.add("llama.width", 7U).add("other.depth", 8U);
+  const ModelKeys keys(source, "llama");
+  EXPECT_EQ(keys.key("width"), "llama.width");
+  EXPECT_TRUE(keys.has("width"));
+  EXPECT_FALSE(keys.has("depth"));
+  EXPECT_EQ(keys.path(), source.name());
+}
+
+TEST(ModelKeys, SizesAreFromOneToTheLargest) {
+  MemorySource source;
+  source.add("a.least", 1U).add("a.most", std::uint64_t{kMaxModelSize}).add("a.zero", 0U).add("a.text", "7");
+  source.add("a.more", std::uint64_t{kMaxModelSize} + 1).add("a.negative", -1).add("a.signed", std::int64_t{5});
+  const ModelKeys keys(source, "a");
+  EXPECT_EQ(*keys.size("least"), 1);
+  EXPECT_EQ(*keys.size("most"), kMaxModelSize);
+  EXPECT_EQ(*keys.size("signed"), 5);
+  EXPECT_THAT(message_of(keys.size("zero")), HasSubstr("a.zero is 0, expected 1 to 16777216"));
+  EXPECT_THAT(message_of(keys.size("more")), HasSubstr("a.more is 16777217, expected 1 to 16777216"));
+  EXPECT_THAT(message_of(keys.size("negative")), HasSubstr("'a.negative' is int32 -1"));
+  EXPECT_THAT(message_of(keys.size("text")), HasSubstr("'a.text' is string '7', expected an integer"));
+  EXPECT_THAT(message_of(keys.size("none")), HasSubstr("'a.none' is missing"));
+}
+
+TEST(ModelKeys, ADefaultStandsForAMissingKeyAndForNothingElse) {
+  MemorySource source;
+  source.add("a.zero", 0U).add("a.size", 9U).add("a.rate", 0.5F).add("a.bad", -0.5F);
+  const ModelKeys keys(source, "a");
+  EXPECT_EQ(*keys.size_or("none", 3), 3);
+  EXPECT_EQ(*keys.size_or("size", 3), 9);
+  EXPECT_THAT(message_of(keys.size_or("zero", 3)), HasSubstr("a.zero is 0"));
+  EXPECT_EQ(*keys.positive_or("none", 2.5), 2.5);
+  EXPECT_EQ(*keys.positive_or("rate", 2.5), 0.5);
+  EXPECT_THAT(message_of(keys.positive_or("bad", 2.5)), HasSubstr("a.bad is -0.5"));
+}
+
+TEST(ModelKeys, PositiveNumbersAreFinite) {
+  MemorySource source;
+  source.add("a.good", 1e-5).add("a.zero", 0.0F).add("a.integer", 1U);
+  source.add("a.infinite", std::numeric_limits<float>::infinity());
+  source.add("a.nan", std::numeric_limits<float>::quiet_NaN());
+  const ModelKeys keys(source, "a");
+  EXPECT_EQ(*keys.positive("good"), static_cast<double>(1e-5F));
+  for (const char* key : {"zero", "infinite", "nan"})
+    EXPECT_THAT(message_of(keys.positive(key)), AllOf(HasSubstr(key), HasSubstr("expected a positive number")));
+  EXPECT_THAT(message_of(keys.positive("integer")), HasSubstr("'a.integer' is uint32 1, expected a float"));
+}
+
+TEST(ModelKeys, MathematicsThatNobodyReadMustChangeNothing) {
+  MemorySource source;
+  source.add("a.logit_scale", 2.0F);
+  const ModelKeys unread(source, "a");
+  EXPECT_THAT(message_of(unread.refuse_unread_mathematics()),
+              HasSubstr("a.logit_scale is 2, expected 1: this is not supported"));
+  const ModelKeys read(source, "a");
+  EXPECT_TRUE(read.has("logit_scale"));
+  EXPECT_EQ(message_of(read.refuse_unread_mathematics()), "no error");
+
+  MemorySource neutral;
+  neutral.add("a.logit_scale", 1.0F).add("a.final_logit_softcapping", 0.0F).add("a.expert_count", 0U);
+  EXPECT_EQ(message_of(ModelKeys(neutral, "a").refuse_unread_mathematics()), "no error");
+  neutral.add("a.expert_count", 8U);
+  EXPECT_THAT(message_of(ModelKeys(neutral, "a").refuse_unread_mathematics()), HasSubstr("a.expert_count is 8"));
+}
+
+TEST(ModelKeys, HeadsThatDoNotFitTheWidthAreRefused) {
+  MemorySource source = family_keys("llama");
+  source.add("llama.attention.head_count", 6U);
+  EXPECT_THAT(error_of(source), HasSubstr("llama.embedding_length (64) is not a multiple of the 6 heads"));
+  source.add("llama.attention.key_length", 16U);
+  EXPECT_EQ(error_of(source), "no error");
+  source.add("llama.attention.head_count_kv", 4U);
+  EXPECT_THAT(error_of(source), HasSubstr("llama.attention.head_count is 6, not a multiple of"));
+}
+
+TEST(ModelKeys, EveryHeadHasKeysOfItsOwnUnlessTheFileSaysOtherwise) {
+  const MemorySource source = TinyModel{.without = {"llama.attention.head_count_kv"}}.source();
+  EXPECT_EQ(ModelConfig::load(source).value().layer(0).attention()->num_kv_heads, 4);
+}
+
+}  // namespace
+}  // namespace octavo::test

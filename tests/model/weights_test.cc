@@ -1,0 +1,296 @@
+// Weights out of a source: each tensor at its place in both forms, wrong ones refused by name before memory is taken.
+#include "model/weights.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kernels/pack.h"
+#include "support/tiny_model.h"
+#include "tensor/dequantize.h"
+
+namespace octavo::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr const char* kFamilies[] = {"llama", "qwen2", "qwen3", "gemma3"};
+
+Result<Weights> try_load(const ModelSource& source, const ModelConfig& config, bool repack = true, int threads = 1) {
+  ThreadPool pool(threads);
+  return Weights::load(source, config, repack, pool, {});
+}
+
+Weights load(const ModelSource& source, bool repack = true, int threads = 1) {
+  return try_load(source, ModelConfig::load(source).value(), repack, threads).value();
+}
+
+/// The error of loading `source` by the keys of the whole model.
+std::string error_of(const TinyModel& whole, const ModelSource& source) {
+  const Result<Weights> weights = try_load(source, ModelConfig::load(whole.source()).value());
+  return weights ? "no error" : weights.error().message;
+}
+
+/// Where each tensor of a model belongs.
+struct Places {
+  std::map<std::string, const WeightMatrix*> matrices;
+  std::map<std::string, const float*> vectors;  // nullptr: the model has none
+
+  explicit Places(const Weights& w) {
+    matrices = {{"token_embd.weight", &w.embedding}, {"output.weight", &w.output}};
+    vectors = {{"output_norm.weight", w.output_norm}, {"rope_freqs.weight", w.rope_factors}};
+    for (std::size_t i = 0; i < w.layers.size(); ++i) {
+      const LayerWeights& layer = w.layers[i];
+      const auto& a = std::get<AttentionWeights>(layer.mixer);
+      const auto& f = std::get<DenseFfnWeights>(layer.feed_forward);
+      const std::string p = "blk." + std::to_string(i) + ".";
+      matrices.insert({{p + "attn_q.weight", &a.q}, {p + "attn_k.weight", &a.k}, {p + "attn_v.weight", &a.v}});
+      matrices.insert({{p + "attn_output.weight", &a.o}, {p + "ffn_gate.weight", &f.gate}});
+      matrices.insert({{p + "ffn_up.weight", &f.up}, {p + "ffn_down.weight", &f.down}});
+      vectors.insert({{p + "attn_norm.weight", layer.mixer_norm}, {p + "ffn_norm.weight", layer.ffn_norm}});
+      vectors.insert({{p + "post_attention_norm.weight", layer.post_mixer_norm}});
+      vectors.insert({{p + "post_ffw_norm.weight", layer.post_ffn_norm}});
+      vectors.insert({{p + "attn_q.bias", a.q_bias}, {p + "attn_k.bias", a.k_bias}, {p + "attn_v.bias", a.v_bias}});
+      vectors.insert({{p + "attn_q_norm.weight", a.q_norm}, {p + "attn_k_norm.weight", a.k_norm}});
+    }
+  }
+};
+
+void expect_packed(const Tensor& source, const WeightMatrix& matrix) {
+  ASSERT_NE(matrix.panels, nullptr);
+  std::vector<std::uint8_t> expected(packed_bytes(source.type, source.rows, source.cols));
+  pack_panels(source, 0, num_panels(source.rows), expected.data());
+  EXPECT_EQ(std::memcmp(matrix.panels, expected.data(), expected.size()), 0);
+}
+
+void expect_at_its_place(const SourceTensor& source, const Places& places, bool repack) {
+  const std::string name(source.name);
+  if (const auto vector = places.vectors.find(name); vector != places.vectors.end()) {
+    ASSERT_NE(vector->second, nullptr);
+    std::vector<float> expected(static_cast<std::size_t>(source.tensor.cols));
+    dequantize(source.tensor.type, source.tensor.data.data(), expected);
+    EXPECT_EQ(std::vector<float>(vector->second, vector->second + expected.size()), expected);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(vector->second) % kCacheLineBytes, 0U);
+    return;
+  }
+  ASSERT_TRUE(places.matrices.contains(name));
+  const WeightMatrix& matrix = *places.matrices.at(name);
+  EXPECT_EQ(matrix.type, source.tensor.type);
+  EXPECT_EQ(matrix.rows, source.tensor.rows);
+  EXPECT_EQ(matrix.cols, source.tensor.cols);
+  if (repack) return expect_packed(source.tensor, matrix);
+  EXPECT_EQ(matrix.panels, nullptr);
+  EXPECT_EQ(matrix.file, source.tensor.data.data());
+}
+
+TEST(Weights, EveryTensorIsAtItsPlaceInBothForms) {
+  for (const char* arch : kFamilies)
+    for (const DType type : {DType::kF32, DType::kQ8_0})
+      for (const bool repack : {true, false}) {
+        const MemorySource source = TinyModel{.arch = arch, .tied = false, .type = type}.source();
+        const Weights weights = load(source, repack, 2);
+        const Places places(weights);
+        for (const SourceTensor& tensor : source.tensors()) {
+          SCOPED_TRACE(std::string(arch) + " " + std::string(tensor.name) + (repack ? " packed" : " in the file"));
+          expect_at_its_place(tensor, places, repack);
+        }
+        std::size_t filled = 0;
+        for (const auto& [name, vector] : places.vectors) filled += vector != nullptr ? 1 : 0;
+        EXPECT_EQ(filled + places.matrices.size(), source.tensors().size()) << arch;
+      }
+}
+
+TEST(Weights, EveryTypeIsPackedAsItLiesInTheFile) {
+  TinyModel model{.layers = 1, .width = 256, .heads = 2, .kv_heads = 1, .head_dim = 128, .ffn = 256};
+  const MemorySource floats = model.source();
+  for (const SourceTensor& tensor : floats.tensors()) model.without.emplace(tensor.name);
+  std::mt19937 random(7);
+  for (const DType type : kAllDTypes) {
+    SCOPED_TRACE(dtype_info(type).name);
+    MemorySource source = model.source();
+    for (const SourceTensor& tensor : floats.tensors()) {
+      const DType own = tensor.dims.size() == 1 ? DType::kF32 : type;
+      std::string bytes(*dtype_bytes(own, static_cast<std::uint64_t>(tensor.tensor.rows * tensor.tensor.cols)), '\0');
+      for (char& byte : bytes) byte = static_cast<char>(random() & 63);
+      source.add_tensor(tensor.name, tensor.dims, own, bytes);
+    }
+    for (const bool repack : {true, false}) {
+      const Weights weights = load(source, repack);
+      const Places places(weights);
+      for (const SourceTensor& tensor : source.tensors()) expect_at_its_place(tensor, places, repack);
+    }
+  }
+}
+
+TEST(Weights, VectorsOfAnyTypeBecomeFloats) {
+  MemorySource source = TinyModel{.without = {"output_norm.weight"}}.source();
+  std::string halves;
+  for (int i = 0; i < 64; ++i) halves += bytes_of(static_cast<std::uint16_t>(0x3C00 + i));
+  source.add_tensor("output_norm.weight", {64}, DType::kF16, halves);
+  const Weights weights = load(source);
+  EXPECT_EQ(weights.output_norm[0], 1.0F);
+  EXPECT_EQ(weights.output_norm[63], 1.0F + 63.0F / 1024);
+}
+
+TEST(Weights, ATiedOutputIsTheEmbeddingItself) {
+  for (const bool repack : {true, false}) {
+    const MemorySource tied = TinyModel{.tied = true}.source(), own = TinyModel{.tied = false}.source();
+    const Weights t = load(tied, repack), o = load(own, repack);
+    EXPECT_EQ(t.output.panels, t.embedding.panels);
+    EXPECT_EQ(t.output.file, t.embedding.file);
+    EXPECT_TRUE(o.output.panels != o.embedding.panels || o.output.file != o.embedding.file);
+    EXPECT_EQ(o.total_bytes() - t.total_bytes(), 80U * 64 * 4);
+    // A token reads all of a tied matrix as the output, and of an embedding of its own one row.
+    EXPECT_EQ(t.bytes_per_token(), t.total_bytes());
+    EXPECT_EQ(o.bytes_per_token(), o.total_bytes() - 79U * 64 * 4);
+  }
+}
+
+TEST(Weights, TheNeedIsKnownBeforeLoading) {
+  for (const char* arch : kFamilies) {
+    const MemorySource source = TinyModel{.arch = arch, .tied = false, .type = DType::kQ8_0}.source();
+    const WeightNeed need = weight_need(source);
+    const Weights packed = load(source), mapped = load(source, false);
+    EXPECT_EQ(packed.total_bytes(), need.packed_bytes + need.vector_bytes) << arch;
+    EXPECT_EQ(packed.mapped_bytes(), 0U);
+    EXPECT_EQ(mapped.total_bytes(), need.mapped_bytes + need.vector_bytes) << arch;
+    EXPECT_EQ(mapped.mapped_bytes(), need.mapped_bytes) << arch;
+    EXPECT_EQ(packed.make_scratch(3).size_bytes(), 0U);
+    EXPECT_GT(mapped.make_scratch(3).size_bytes(), 0U);
+  }
+}
+
+TEST(Weights, EveryMissingTensorIsNamed) {
+  for (const char* arch : kFamilies) {
+    const TinyModel whole{.arch = arch, .layers = 1, .tied = false};
+    const MemorySource source = whole.source();
+    for (const SourceTensor& tensor : source.tensors()) {
+      TinyModel lacking = whole;
+      lacking.without = {std::string(tensor.name)};
+      EXPECT_THAT(error_of(whole, lacking.source()),
+                  HasSubstr("no tensor " + std::string(tensor.name) + ", which architecture " + arch + " needs"));
+    }
+  }
+}
+
+TEST(Weights, EveryWrongShapeIsNamedWithBoth) {
+  for (const char* arch : kFamilies) {
+    const TinyModel whole{.arch = arch, .layers = 1, .tied = false};
+    const MemorySource source = whole.source();
+    for (const SourceTensor& tensor : source.tensors()) {
+      TinyModel wrong = whole;
+      wrong.without = {std::string(tensor.name)};
+      MemorySource changed = wrong.source();
+      std::vector<std::uint64_t> dims = tensor.dims;
+      ++dims.back();
+      changed.add_tensor(tensor.name, dims, DType::kF32, std::string(4 * dims[0] * (dims.size() > 1 ? dims[1] : 1), 0));
+      const Tensor& t = tensor.tensor;
+      EXPECT_THAT(error_of(whole, changed),
+                  AllOf(HasSubstr("tensor " + std::string(tensor.name) + " has "),
+                        HasSubstr("expected " + std::to_string(t.rows) + " rows of " + std::to_string(t.cols))));
+    }
+  }
+}
+
+TEST(Weights, OptionalVectorsAreReadWhereTheyAre) {
+  const TinyModel model;  // of llama
+  MemorySource source = model.source();
+  EXPECT_EQ(std::get<AttentionWeights>(load(source).layers[1].mixer).k_bias, nullptr);
+  EXPECT_EQ(load(source).rope_factors, nullptr);
+  source.add_tensor("blk.1.attn_k.bias", {64}, DType::kF32, bytes_of(std::vector<float>(64, 3.5F)));
+  source.add_tensor("rope_freqs.weight", {16}, DType::kF32, bytes_of(std::vector<float>(16, 8.0F)));
+  const Weights weights = load(source);
+  EXPECT_EQ(std::get<AttentionWeights>(weights.layers[0].mixer).k_bias, nullptr);
+  ASSERT_NE(std::get<AttentionWeights>(weights.layers[1].mixer).k_bias, nullptr);
+  EXPECT_EQ(std::get<AttentionWeights>(weights.layers[1].mixer).k_bias[63], 3.5F);
+  ASSERT_NE(weights.rope_factors, nullptr);
+  EXPECT_EQ(weights.rope_factors[15], 8.0F);
+}
+
+TEST(Weights, ATensorThatTheSpecsDoNotKnowIsRefused) {
+  const TinyModel model{.arch = "qwen3"};
+  for (const char* name : {"blk.0.attn_k.bias", "blk.2.attn_q.weight", "rope_freqs.weight", "other"}) {
+    MemorySource source = model.source();
+    source.add_tensor(name, {64}, DType::kF32, std::string(256, '\0'));
+    EXPECT_THAT(error_of(model, source), HasSubstr("tensor '" + std::string(name) + "' is not part of"));
+  }
+}
+
+TEST(Weights, ALayerThatBorrowsHasNoKeysAndValues) {
+  TinyModel model{.without = {"blk.1.attn_k.weight", "blk.1.attn_v.weight"}};
+  const MemorySource source = model.source();
+  ModelConfig config = ModelConfig::load(source).value();
+  config.layers[1].attention()->borrows_from = 0;
+  const Weights weights = try_load(source, config).value();
+  const auto& lender = std::get<AttentionWeights>(weights.layers[0].mixer);
+  const auto& borrower = std::get<AttentionWeights>(weights.layers[1].mixer);
+  EXPECT_EQ(lender.k.rows, 64);
+  EXPECT_EQ(borrower.k.rows, 0);
+  EXPECT_EQ(borrower.v.rows, 0);
+  int matrices = 0, of_state = 0;
+  for (const LayerWeights& layer : weights.layers)
+    visit_matrices(layer, [&](const WeightMatrix&, bool is_of_state) {
+      ++matrices;
+      of_state += is_of_state ? 1 : 0;
+    });
+  EXPECT_EQ(matrices, 12);
+  EXPECT_EQ(of_state, 2);
+}
+
+TEST(Weights, TheHashIsOfEveryByteWhateverTheThreads) {
+  const TinyModel model{.type = DType::kQ8_0};
+  const MemorySource source = model.source();
+  const ContentHash hash = load(source).content_hash();
+  EXPECT_EQ(load(source, true, 3).content_hash(), hash);
+  EXPECT_EQ(load(model.source()).content_hash(), hash);
+  for (const char* name : {"output_norm.weight", "blk.1.ffn_down.weight"}) {
+    TinyModel lacking = model;
+    lacking.without = {name};
+    MemorySource changed = lacking.source();
+    const SourceTensor& tensor = *source.find_tensor(name);
+    std::string bytes(reinterpret_cast<const char*>(tensor.tensor.data.data()), tensor.tensor.data.size());
+    changed.add_tensor(name, tensor.dims, tensor.tensor.type, bytes);
+    const ContentHash moved = load(changed).content_hash();
+    bytes.back() = static_cast<char>(bytes.back() ^ 1);
+    MemorySource other = lacking.source();
+    other.add_tensor(name, tensor.dims, tensor.tensor.type, bytes);
+    EXPECT_NE(load(other).content_hash(), moved) << name;
+  }
+}
+
+/// A source whose bytes can be read up to a limit, as those of a file that is cut short meanwhile.
+class CutSource final : public MemorySource {
+ public:
+  CutSource(const MemorySource& whole, std::uint64_t limit) : whole_(whole), limit_(limit) {}
+  const SourceFiles& files() const override { return whole_.files(); }
+  const SourceDirectory& directory() const override { return whole_.directory(); }
+  Result<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+    if (offset + out.size() > limit_) return fail("{}: cut at {}", name(), limit_);
+    return whole_.read(offset, out);
+  }
+
+ private:
+  const MemorySource& whole_;
+  std::uint64_t limit_;
+};
+
+TEST(Weights, ASourceThatEndsTooEarlyIsAnError) {
+  const TinyModel model;
+  const MemorySource whole = model.source();
+  for (const std::uint64_t limit : {std::uint64_t{0}, std::uint64_t{30000}, whole.files().bytes - 1})
+    for (const bool repack : {true, false}) {
+      const CutSource source(whole, limit);
+      const Result<Weights> weights = try_load(source, ModelConfig::load(whole).value(), repack, 2);
+      if (!repack && limit + 1 == whole.files().bytes) continue;  // only the first bytes of a matrix are read then
+      ASSERT_FALSE(weights) << limit;
+      EXPECT_EQ(weights.error().message, "memory: cut at " + std::to_string(limit));
+    }
+}
+
+}  // namespace
+}  // namespace octavo::test
