@@ -10,6 +10,7 @@
 #include "base/to_size.h"
 #include "server/json_body.h"
 #include "server/json_fields.h"
+#include "server/request_head.h"
 #include "server/run_on.h"
 
 namespace octavo::server {
@@ -281,7 +282,7 @@ asio::awaitable<void> CompletionHandler::answer_whole(CompletionResponse& respon
 asio::awaitable<void> CompletionHandler::answer_stream(CompletionResponse& response) {
   HttpResponse head{.content_type = "text/event-stream; charset=utf-8"};
   head.headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}};
-  service_.add_headers(exchange_, head);
+  add_headers(exchange_.request, exchange_.record.id, service_.options_.cors_origins, head);
   exchange_.record.status = 200;
   bool connected = co_await connection_.begin_stream(head);
   bool ended = false;

@@ -1,9 +1,6 @@
 #include "server/server.h"
 
-#include <netinet/tcp.h>
-
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <csignal>
@@ -14,63 +11,11 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick{100};
 constexpr std::chrono::milliseconds kPause{100};    // after a failure, for want of descriptors or of memory
-constexpr int kMaxUnsent = 128 << 10;               // bytes that the system keeps for a connection and has not sent
 constexpr std::size_t kMaxMetricsConnections = 64;  // so that a full server can still be looked at
 // While draining: a connection whose request may be on its way, and an answer that the client may still be reading.
 constexpr std::chrono::milliseconds kDrainGrace{1000};
 
 constexpr std::string_view kOwnHosts[] = {"localhost", "127.0.0.1", "::1"};
-
-/// Without a look at the request, for a connection that is not let in.
-std::string refusal(const ApiError& error) {
-  const std::string body = error_body(error);
-  return fmt::format(
-      "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\n"
-      "Connection: close\r\nContent-Length: {}\r\n\r\n{}",
-      body.size(), body);
-}
-
-/// Where a destructor closes it. What throws there has closed the socket, and leaves a waiting coroutine to the
-/// time-outs.
-void close_quietly(HttpConnection& connection) noexcept {
-  try {
-    connection.close();
-  } catch (const std::exception&) {
-    return;
-  }
-}
-
-/// Closes a connection that is not read any more though it has not ended.
-class Reader {
- public:
-  explicit Reader(std::shared_ptr<HttpConnection> connection) : connection_(std::move(connection)) {}
-  Reader(Reader&&) = default;
-  Reader& operator=(Reader&&) = delete;
-  ~Reader() {
-    if (connection_ && !connection_->hung_up()) close_quietly(*connection_);
-  }
-  HttpConnection& connection() const { return *connection_; }
-
- private:
-  std::shared_ptr<HttpConnection> connection_;
-};
-
-/// A connection's place among those of its listener.
-class Seat {
- public:
-  Seat(Listener& listener, const Address& peer) : listener_(&listener), peer_(peer) {}
-  Seat(Seat&& other) noexcept : listener_(std::exchange(other.listener_, nullptr)), peer_(std::move(other.peer_)) {}
-  Seat& operator=(Seat&&) = delete;
-  ~Seat() {
-    if (listener_ != nullptr) listener_->leave(peer_);
-  }
-
- private:
-  Listener* listener_;
-  Address peer_;
-};
-
-asio::awaitable<void> read(Reader reader) { co_await reader.connection().read_loop(); }
 
 }  // namespace
 
@@ -88,29 +33,6 @@ class Server::Alive {
   bool* flag_;
 };
 
-/// A connection among those that are served, for as long as the coroutine that serves it lives.
-class Server::Guest {
- public:
-  Guest(Server& server, std::shared_ptr<HttpConnection> connection, const Visitor& visitor, Seat seat)
-      : server_(server), connection_(std::move(connection)), visitor_(visitor), seat_(std::move(seat)) {
-    server_.connections_.insert(connection_);
-    server_.service_.metrics().set_connections(server_.connections_.size());
-  }
-  Guest(Guest&&) = default;
-  Guest& operator=(Guest&&) = delete;
-  ~Guest() {
-    if (connection_) server_.part_with(connection_);
-  }
-  const std::shared_ptr<HttpConnection>& connection() const { return connection_; }
-  const Visitor& visitor() const { return visitor_; }
-
- private:
-  Server& server_;
-  std::shared_ptr<HttpConnection> connection_;
-  Visitor visitor_;
-  Seat seat_;
-};
-
 Server::Server(ServerOptions options, LoadEngine load)
     : options_(std::move(options)),
       received_(options_.max_received_bytes),
@@ -122,7 +44,8 @@ Server::Server(ServerOptions options, LoadEngine load)
       metrics_listener_(io_, {.all = kMaxMetricsConnections}),
       signals_(io_),
       hangups_(io_),
-      ticker_(io_) {}
+      ticker_(io_),
+      connections_(io_, service_, received_, options_.limits, [this] { finish_if_drained(); }) {}
 
 Server::~Server() { host_.stop(); }
 
@@ -135,6 +58,7 @@ Result<std::unique_ptr<Server>> Server::create(ServerOptions options, LoadEngine
 Result<void> Server::open() {
   if (!options_.tls.certificate_file.empty()) {
     OCTAVO_TRY(tls_, TlsContext::make(options_.tls));
+    connections_.set_tls(*tls_);
   }
   OCTAVO_TRY_VOID(listener_.open(options_.host, options_.port));
   // Keys keep the pages of other sites out: a browser has none to send. Beyond this machine nobody but the operator
@@ -269,7 +193,7 @@ void Server::on_engine_change() {
       begin_drain();
       service_.abort_all();
       if (host_.engine() != nullptr) break;  // what is under way is answered with an error
-      for (const auto& connection : connections_) connection->close();
+      connections_.close_all();
       break;
     default: break;
   }
@@ -282,51 +206,12 @@ asio::awaitable<void> Server::accept_loop(Listener& listener, Alive /*alive*/) {
     boost::system::error_code error;
     Tcp::socket socket = co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, error));
     if (!error) {
-      start_or_drop(std::move(socket), listener);
+      connections_.start_or_drop(std::move(socket), listener);
     } else if (acceptor.is_open()) {
       asio::steady_timer pause(io_, kPause);
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
     }
   }
-}
-
-/// Where there is no memory for a further connection, it is closed and the others go on.
-void Server::start_or_drop(Tcp::socket socket, Listener& listener) {
-  try {
-    start(std::move(socket), listener);
-  } catch (const std::exception&) {
-    service_.metrics().count_failure();  // the socket is closed with what held it
-  }
-}
-
-void Server::start(Tcp::socket socket, Listener& listener) {
-  boost::system::error_code ignored;
-  const Visitor visitor{.peer = normalized(socket.remote_endpoint(ignored).address()),
-                        .entrance = &listener.entrance()};
-  if (const auto error = listener.enter(visitor.peer)) {
-    socket.non_blocking(true, ignored);
-    socket.write_some(asio::buffer(refusal(*error)), ignored);
-    return;
-  }
-  Seat seat(listener, visitor.peer);
-  socket.set_option(Tcp::no_delay(true), ignored);
-  socket.set_option(asio::socket_base::keep_alive(true), ignored);
-  // A slow reader then costs little in the system's memory, and is seen to be slow.
-  ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMaxUnsent, sizeof kMaxUnsent);
-  auto transport =
-      tls_ ? make_tls_transport(std::move(socket), tls_->context()) : make_plain_transport(std::move(socket));
-  auto connection =
-      std::make_shared<HttpConnection>(std::move(transport), options_.limits, received_, io_.get_executor());
-  asio::co_spawn(io_, serve(Guest(*this, std::move(connection), visitor, std::move(seat))), asio::detached);
-}
-
-asio::awaitable<void> Server::serve(Guest guest) {
-  const std::shared_ptr<HttpConnection>& connection = guest.connection();
-  if (!co_await connection->handshake()) co_return;
-  asio::co_spawn(io_, read(Reader(connection)), asio::detached);
-  while (co_await service_.serve_one(*connection, guest.visitor()))
-    if (!connection->may_continue()) break;
-  co_await connection->linger_and_close();
 }
 
 asio::awaitable<void> Server::tick_loop(Alive /*alive*/) {
@@ -344,22 +229,11 @@ asio::awaitable<void> Server::tick_loop(Alive /*alive*/) {
 
 void Server::tick(Clock::time_point now) {
   on_engine_change();
-  for (const auto& connection : connections_) connection->tick(now);
+  connections_.tick(now);
   if (draining_) drain_further(now);
   service_.metrics().set_received(received_.total());
   service_.tick(now);
   if (tls_) tls_->tick(now);
-}
-
-void Server::part_with(const std::shared_ptr<HttpConnection>& connection) noexcept {
-  close_quietly(*connection);
-  try {
-    connections_.erase(connection);
-    service_.metrics().set_connections(connections_.size());
-    if (draining_ && connections_.empty()) finish();
-  } catch (const std::exception&) {
-    service_.metrics().count_failure();
-  }
 }
 
 /// Clients that were let in before the port closes get an answer, if only that the server is shutting down.
@@ -369,7 +243,7 @@ void Server::take_waiting_connections() {
     Tcp::socket socket(io_);
     listener_.acceptor().accept(socket, error);
     if (error) return;
-    start_or_drop(std::move(socket), listener_);
+    connections_.start_or_drop(std::move(socket), listener_);
   }
 }
 
@@ -383,25 +257,21 @@ void Server::begin_drain() {
   listener_.acceptor().close(ignored);
   metrics_listener_.acceptor().close(ignored);
   if (Engine* engine = host_.engine()) engine->drain();
-  for (const auto& connection : connections_) {
-    if (connection->had_request()) connection->close_if_idle();
-    connection->stop_after_this();
-  }
-  if (connections_.empty()) finish();
+  connections_.stop_after_this();
+  finish_if_drained();
 }
 
 void Server::drain_further(Clock::time_point now) {
-  if (now - drain_begin_ > kDrainGrace)
-    for (const auto& connection : connections_) connection->close_if_idle();
+  if (now - drain_begin_ > kDrainGrace) connections_.close_idle();
   if (now - drain_begin_ > options_.drain_timeout && !aborted_) {
     aborted_ = true;
     service_.abort_all();
   }
-  if (now - drain_begin_ > options_.drain_timeout + kDrainGrace)
-    for (const auto& connection : connections_) connection->close();
+  if (now - drain_begin_ > options_.drain_timeout + kDrainGrace) connections_.close_all();
 }
 
-void Server::finish() {
+void Server::finish_if_drained() {
+  if (!draining_ || !connections_.empty()) return;
   finished_ = true;
   ticker_.cancel();
   boost::system::error_code ignored;

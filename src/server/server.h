@@ -8,12 +8,11 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <unordered_set>
 
 #include "base/error.h"
 #include "server/engine_host.h"
-#include "server/http_connection.h"
 #include "server/listener.h"
+#include "server/served_connections.h"
 #include "server/service.h"
 #include "server/tls_context.h"
 
@@ -59,10 +58,7 @@ class Server {
   void drain();
 
  private:
-  // What a coroutine owns goes with it however it ends. One that finds no memory to wait ends without a word: Asio
-  // destroys it and calls no handler.
   class Alive;
-  class Guest;
 
   Server(ServerOptions options, LoadEngine load);
   Result<void> open();
@@ -74,19 +70,15 @@ class Server {
   void start_loop(asio::awaitable<void> loop);
   void pause_loops();
   asio::awaitable<void> accept_loop(Listener& listener, Alive alive);
-  asio::awaitable<void> serve(Guest guest);
   asio::awaitable<void> tick_loop(Alive alive);
   void tick(Clock::time_point now);
-  void start(Tcp::socket socket, Listener& listener);
-  void start_or_drop(Tcp::socket socket, Listener& listener);
-  void part_with(const std::shared_ptr<HttpConnection>& connection) noexcept;
   void take_waiting_connections();
   void announce_engine_change() noexcept;
   void on_engine_change();
   void wait_for_hangup();
   void begin_drain();
   void drain_further(Clock::time_point now);
-  void finish();
+  void finish_if_drained();
 
   const ServerOptions options_;
   ReceivedBytes received_;  // before the connections, which a coroutine of io_ may own
@@ -97,7 +89,7 @@ class Server {
   Listener listener_, metrics_listener_;
   asio::signal_set signals_, hangups_;
   asio::steady_timer ticker_;
-  std::unordered_set<std::shared_ptr<HttpConnection>> connections_;
+  ServedConnections connections_;
   EngineHost::State last_engine_state_ = EngineHost::State::kLoading;  // of the engine, as was acted on
   bool ticking_ = false;                                               // tick_loop() runs
   bool loop_failed_ = false;                                           // one has ended with an exception

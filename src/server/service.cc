@@ -1,24 +1,20 @@
 #include "server/service.h"
 
-#include <algorithm>
-#include <boost/beast/core/string.hpp>
 #include <boost/json.hpp>
 
 #include "server/chat_page.h"
 #include "server/completion_handler.h"
+#include "server/request_head.h"
 #include "server/run_on.h"
 #include "server/text.h"
 #include "server/tokenize_handler.h"
-#include "server/trace_context.h"
 #include "tokenizer/utf8.h"
 
 namespace octavo::server {
 namespace {
 
 constexpr int kRetryAfterS = 1;
-constexpr std::size_t kMaxRequestId = 128;
 constexpr std::size_t kAlwaysHeld = 4096;  // bytes of an answer, such as an error, that is given whatever is held
-constexpr std::size_t kMaxShownHost = 100;
 
 ApiError unavailable(std::string message, std::string code) {
   return {.status = 503,
@@ -36,14 +32,6 @@ ApiError engine_failed() {
           .retry_after_s = kRetryAfterS};
 }
 
-ApiError wrong_key(std::string message) {
-  return {.status = 401, .message = std::move(message), .type = "authentication_error", .code = "invalid_api_key"};
-}
-
-ApiError key_revoked() { return wrong_key("the API key of this request is no longer valid"); }
-
-std::string text_of(boost::beast::string_view text) { return {text.data(), text.size()}; }
-
 boost::json::object model_object(const ServedModel& model, const ModelInfo& info) {
   return {{"id", model.id},
           {"object", "model"},
@@ -51,42 +39,6 @@ boost::json::object model_object(const ServedModel& model, const ModelInfo& info
           {"owned_by", "octavo"},
           {"aliases", boost::json::array(model.aliases.begin(), model.aliases.end())},
           {"max_model_len", info.max_context}};
-}
-
-std::optional<ApiError> check_host(const HttpRequest& request, const HostList& hosts) {
-  const auto field = request.find(http::field::host);
-  std::optional<std::string_view> host;
-  if (field != request.end()) host = std::string_view(field->value().data(), field->value().size());
-  const auto wrong = find_wrong_host(hosts, host, std::string_view(request.target().data(), request.target().size()));
-  if (!wrong) return std::nullopt;
-  return ApiError{.status = 403,
-                  .message = fmt::format("this server does not answer to the host '{}', expected localhost, 127.0.0.1, "
-                                         "[::1], its --host or a name given with --allowed-host",
-                                         wrong->substr(0, kMaxShownHost)),
-                  .code = "host_not_allowed"};
-}
-
-/// What an entrance has not, although there is such a route.
-std::optional<ApiError> check_entrance(const RouteMatch& match, const Entrance& entrance) {
-  const bool is_probe = match.route == Route::kHealth || match.route == Route::kReady;
-  const bool is_metrics = match.route == Route::kMetrics;
-  const bool is_there = entrance.metrics_alone ? is_probe || is_metrics : !is_metrics || entrance.has_metrics;
-  if (is_there) return std::nullopt;
-  return ApiError{.status = 404,
-                  .message = fmt::format("there is no {} at this address{}", match.pattern,
-                                         is_metrics ? ": it has its own, set with --metrics-listen" : ""),
-                  .code = "not_found"};
-}
-
-std::vector<std::string_view> lines_of(const HttpRequest& request, std::string_view name) {
-  std::vector<std::string_view> lines;
-  const auto [begin, end] = request.equal_range(name);
-  for (auto field = begin; field != end; ++field) lines.emplace_back(field->value().data(), field->value().size());
-  return lines;
-}
-
-bool is_json(std::string_view content_type) {
-  return boost::beast::iequals(content_type.substr(0, content_type.find_first_of("; \t")), "application/json");
 }
 
 }  // namespace
@@ -102,10 +54,6 @@ Service::Service(ServiceOptions options, asio::io_context& io, EngineHost& host)
       parse_queue_(options_.parse_threads) {}
 
 Service::~Service() = default;
-
-std::string client_of(const Exchange& exchange) {
-  return exchange.key.name.empty() ? "address " + client_group(exchange.client) : "key " + exchange.key.name;
-}
 
 void Service::set_loaded() {
   const Engine& engine = *host_.engine();
@@ -175,85 +123,15 @@ std::optional<ApiError> Service::not_ready(Clock::time_point now) const {
   return std::nullopt;
 }
 
-std::optional<ApiError> Service::check_key(const HttpRequest& request) const {
-  if (keys_.empty() || keys_.find(request[http::field::authorization]) != nullptr) return std::nullopt;
-  return wrong_key("no valid API key was given, expected the header Authorization: Bearer KEY");
-}
-
-std::optional<ApiError> Service::check_head(const HttpRequest& request, const Entrance& entrance) {
-  if (auto error = check_host(request, entrance.hosts)) return error;
-  if (request.method() == http::verb::options && !options_.cors_origins.empty()) return std::nullopt;
-  auto match = find_route(request.method(), request.target());
-  if (!match) return std::move(match.error());
-  if (auto error = check_entrance(*match, entrance)) return error;
-  if (match->needs_key && !entrance.metrics_alone)
-    if (auto error = check_key(request)) return error;
-  if (match->is_post && !is_json(request[http::field::content_type]))
-    return ApiError{.status = 415,
-                    .message = fmt::format("found the content type '{}', expected application/json",
-                                           text_of(request[http::field::content_type])),
-                    .code = "unsupported_media_type"};
-  return std::nullopt;
-}
-
-void Service::add_headers(const Exchange& exchange, HttpResponse& response) const {
-  const HttpRequest& request = exchange.request;
-  response.headers.emplace_back("X-Request-Id", exchange.record.id);
-  if (response.status == 405) response.headers.emplace_back("Allow", allowed_methods(request.target()));
-  if (options_.cors_origins.empty()) return;
-  const std::string origin = text_of(request[http::field::origin]);
-  if (origin.empty()) return;
-  const bool any = std::ranges::find(options_.cors_origins, "*") != options_.cors_origins.end();
-  if (!any && std::ranges::find(options_.cors_origins, origin) == options_.cors_origins.end()) return;
-  response.headers.emplace_back("Access-Control-Allow-Origin", any ? "*" : origin);
-  response.headers.emplace_back("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, X-Should-Retry");
-  response.headers.emplace_back("Vary", "Origin");
-}
-
-HttpResponse Service::preflight(const HttpRequest& request) const {
-  HttpResponse response{.status = 204, .content_type = {}};
-  // Clients add headers of their own to tell what they are. No header does more here than the origin's pages may do.
-  std::string headers = text_of(request[http::field::access_control_request_headers]);
-  if (headers.empty()) headers = "Authorization, Content-Type, X-Request-Id, X-Request-Timeout";
-  response.headers = {{"Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS"},
-                      {"Access-Control-Allow-Headers", std::move(headers)},
-                      {"Access-Control-Max-Age", "3600"},
-                      {"Allow", std::string(allowed_methods(request.target()))}};
-  return response;
-}
-
-void Service::begin_record(Exchange& exchange, const Address& peer) {
-  const HttpRequest& request = exchange.request;
-  AccessRecord& record = exchange.record;
-  exchange.client = peer;
-  if (options_.proxies.contains(peer))
-    exchange.client =
-        options_.proxies.find_client(peer, lines_of(request, "X-Forwarded-For"), lines_of(request, "Forwarded"));
-  record.peer = peer.to_string();
-  if (exchange.client != peer) record.client = exchange.client.to_string();
-  record.method = text_of(request.method_string());
-  record.path = to_valid_utf8(request.target());
-  record.id = text_of(request["X-Request-Id"]);
-  const auto printable = [](char c) { return c > ' ' && c <= '~'; };
-  if (record.id.empty() || record.id.size() > kMaxRequestId || !std::ranges::all_of(record.id, printable))
-    record.id = make_id();
-  const auto traces = lines_of(request, "traceparent");
-  if (traces.size() != 1) return;
-  if (const auto trace = parse_traceparent(traces.front())) {
-    record.trace_id = trace->trace_id;
-    record.parent_id = trace->parent_id;
-  }
-}
-
 asio::awaitable<bool> Service::serve_one(HttpConnection& connection, const Visitor& visitor) {
   const HttpConnection::HeadCheck check = [this, &visitor](const HttpRequest& request) {
-    return check_head(request, *visitor.entrance);
+    return check_head(request, *visitor.entrance, keys_, options_.cors_origins);
   };
   std::optional<Received> received = co_await connection.read_request(check);
   if (!received) co_return false;
   if (draining_) connection.stop_after_this();
   Exchange exchange{.connection = connection, .request = std::move(received->request), .begin = Clock::now()};
-  begin_record(exchange, visitor.peer);
+  identify(exchange, visitor.peer, options_.proxies, make_id());
   const std::uint64_t written_before = connection.bytes_written();
   bool failed = false;
   try {
@@ -297,7 +175,7 @@ void Service::hold(HttpResponse& response) {
 // of it twice: here and elsewhere, what is awaited is called with named values.
 asio::awaitable<void> Service::send(Exchange& exchange, HttpResponse& response) {
   hold(response);
-  add_headers(exchange, response);
+  add_headers(exchange.request, exchange.record.id, options_.cors_origins, response);
   exchange.record.status = response.status;
   const bool head_only = exchange.request.method() == http::verb::head;
   const bool sent = co_await exchange.connection.respond(response, head_only);

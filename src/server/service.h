@@ -13,14 +13,13 @@
 #include <unordered_set>
 #include <vector>
 
-#include "server/access_log.h"
 #include "server/api_keys.h"
 #include "server/completion.h"
 #include "server/engine_host.h"
 #include "server/event_queue.h"
+#include "server/exchange.h"
 #include "server/forwarded.h"
 #include "server/held_answer.h"
-#include "server/http_connection.h"
 #include "server/json_body.h"
 #include "server/key_watch.h"
 #include "server/line_writer.h"
@@ -56,19 +55,6 @@ struct ServiceOptions {
   std::function<void(const std::string&)> on_notice = {};  // what the operator should read; the I/O thread
 };
 
-/// One request and what becomes of it.
-struct Exchange {
-  HttpConnection& connection;
-  HttpRequest request;
-  Address client = {};  // who sent it, as far as trusted proxies tell; client_group() is who it counts as
-  ApiKey key = {};      // its name is empty where there are no keys
-  Clock::time_point begin = {};
-  AccessRecord record = {};
-};
-
-/// The client that what is shared fairly is shared between: with API keys the key, without them the address.
-std::string client_of(const Exchange& exchange);
-
 class Service {
  public:
   Service(ServiceOptions options, asio::io_context& io, EngineHost& host);
@@ -91,8 +77,6 @@ class Service {
  private:
   friend class CompletionHandler;
 
-  std::optional<ApiError> check_head(const HttpRequest& request, const Entrance& entrance);
-  std::optional<ApiError> check_key(const HttpRequest& request) const;
   asio::awaitable<void> answer(Exchange& exchange);
   asio::awaitable<void> answer_post(Exchange& exchange, Route route);
   asio::awaitable<void> answer_tokens(Exchange& exchange, bool is_detokenize);
@@ -106,16 +90,12 @@ class Service {
   asio::awaitable<void> send(Exchange& exchange, HttpResponse& response);
   asio::awaitable<void> refuse(Exchange& exchange, const ApiError& error);
   HttpResponse get(const RouteMatch& match, Clock::time_point now);
-  /// Fills in what is known of a request before it is answered.
-  void begin_record(Exchange& exchange, const Address& peer);
   /// Takes what the watched files have to tell.
   void take_notices();
   /// Ends what runs for keys that are valid no more.
   void end_revoked();
-  HttpResponse preflight(const HttpRequest& request) const;
   /// Why no request would be served now, if so.
   std::optional<ApiError> not_ready(Clock::time_point now) const;
-  void add_headers(const Exchange& exchange, HttpResponse& response) const;
   void log(Exchange& exchange);
   std::string make_id();
 

@@ -1,0 +1,100 @@
+#include "server/request_head.h"
+
+#include <algorithm>
+#include <boost/beast/core/string.hpp>
+
+#include "server/routes.h"
+
+namespace octavo::server {
+namespace {
+
+constexpr std::size_t kMaxShownHost = 100;
+
+std::string text_of(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+ApiError wrong_key(std::string message) {
+  return {.status = 401, .message = std::move(message), .type = "authentication_error", .code = "invalid_api_key"};
+}
+
+std::optional<ApiError> check_host(const HttpRequest& request, const HostList& hosts) {
+  const auto field = request.find(http::field::host);
+  std::optional<std::string_view> host;
+  if (field != request.end()) host = std::string_view(field->value().data(), field->value().size());
+  const auto wrong = find_wrong_host(hosts, host, std::string_view(request.target().data(), request.target().size()));
+  if (!wrong) return std::nullopt;
+  return ApiError{.status = 403,
+                  .message = fmt::format("this server does not answer to the host '{}', expected localhost, 127.0.0.1, "
+                                         "[::1], its --host or a name given with --allowed-host",
+                                         wrong->substr(0, kMaxShownHost)),
+                  .code = "host_not_allowed"};
+}
+
+/// An error for a route that exists, but not at this entrance.
+std::optional<ApiError> check_entrance(const RouteMatch& match, const Entrance& entrance) {
+  const bool is_probe = match.route == Route::kHealth || match.route == Route::kReady;
+  const bool is_metrics = match.route == Route::kMetrics;
+  const bool is_there = entrance.metrics_alone ? is_probe || is_metrics : !is_metrics || entrance.has_metrics;
+  if (is_there) return std::nullopt;
+  return ApiError{.status = 404,
+                  .message = fmt::format("there is no {} at this address{}", match.pattern,
+                                         is_metrics ? ": it has its own, set with --metrics-listen" : ""),
+                  .code = "not_found"};
+}
+
+std::optional<ApiError> check_key(const HttpRequest& request, const ApiKeys& keys) {
+  if (keys.empty() || keys.find(request[http::field::authorization]) != nullptr) return std::nullopt;
+  return wrong_key("no valid API key was given, expected the header Authorization: Bearer KEY");
+}
+
+bool is_json(std::string_view content_type) {
+  return boost::beast::iequals(content_type.substr(0, content_type.find_first_of("; \t")), "application/json");
+}
+
+}  // namespace
+
+ApiError key_revoked() { return wrong_key("the API key of this request is no longer valid"); }
+
+std::optional<ApiError> check_head(const HttpRequest& request, const Entrance& entrance, const ApiKeys& keys,
+                                   const CorsOrigins& origins) {
+  if (auto error = check_host(request, entrance.hosts)) return error;
+  if (request.method() == http::verb::options && !origins.empty()) return std::nullopt;
+  auto match = find_route(request.method(), request.target());
+  if (!match) return std::move(match.error());
+  if (auto error = check_entrance(*match, entrance)) return error;
+  if (match->needs_key && !entrance.metrics_alone)
+    if (auto error = check_key(request, keys)) return error;
+  if (match->is_post && !is_json(request[http::field::content_type]))
+    return ApiError{.status = 415,
+                    .message = fmt::format("found the content type '{}', expected application/json",
+                                           text_of(request[http::field::content_type])),
+                    .code = "unsupported_media_type"};
+  return std::nullopt;
+}
+
+HttpResponse preflight(const HttpRequest& request) {
+  HttpResponse response{.status = 204, .content_type = {}};
+  // Clients add headers of their own to tell what they are. No header does more here than the origin's pages may do.
+  std::string headers = text_of(request[http::field::access_control_request_headers]);
+  if (headers.empty()) headers = "Authorization, Content-Type, X-Request-Id, X-Request-Timeout";
+  response.headers = {{"Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS"},
+                      {"Access-Control-Allow-Headers", std::move(headers)},
+                      {"Access-Control-Max-Age", "3600"},
+                      {"Allow", std::string(allowed_methods(request.target()))}};
+  return response;
+}
+
+void add_headers(const HttpRequest& request, const std::string& request_id, const CorsOrigins& origins,
+                 HttpResponse& response) {
+  response.headers.emplace_back("X-Request-Id", request_id);
+  if (response.status == 405) response.headers.emplace_back("Allow", allowed_methods(request.target()));
+  if (origins.empty()) return;
+  const std::string origin = text_of(request[http::field::origin]);
+  if (origin.empty()) return;
+  const bool any = std::ranges::find(origins, "*") != origins.end();
+  if (!any && std::ranges::find(origins, origin) == origins.end()) return;
+  response.headers.emplace_back("Access-Control-Allow-Origin", any ? "*" : origin);
+  response.headers.emplace_back("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, X-Should-Retry");
+  response.headers.emplace_back("Vary", "Origin");
+}
+
+}  // namespace octavo::server

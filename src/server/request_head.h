@@ -1,0 +1,32 @@
+// The head of a request: which ones are let in, and the header fields of their answers. Pure; any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/api_error.h"
+#include "server/api_keys.h"
+#include "server/http_connection.h"
+#include "server/listener.h"
+
+namespace octavo::server {
+
+/// Origins whose pages may call from a browser; "*": every one; none: no page may.
+using CorsOrigins = std::vector<std::string>;
+
+/// The reason to refuse a request before its body is read: its host, path, method, key or content type.
+std::optional<ApiError> check_head(const HttpRequest& request, const Entrance& entrance, const ApiKeys& keys,
+                                   const CorsOrigins& origins);
+
+/// The error of a request whose key was taken back after check_head().
+ApiError key_revoked();
+
+/// The answer to a browser that asks before it calls.
+HttpResponse preflight(const HttpRequest& request);
+
+/// Adds the fields that every answer has.
+void add_headers(const HttpRequest& request, const std::string& request_id, const CorsOrigins& origins,
+                 HttpResponse& response);
+
+}  // namespace octavo::server
