@@ -11,34 +11,34 @@ constexpr int kMaxTokens = 1 << 24;
 constexpr int kMaxBatch = 4096;
 constexpr int kMaxRepeats = 10000;
 
-void add_format_option(Command& app, BenchFormat& format) {
+void add_format_option(Command& command, BenchFormat& format) {
   const std::vector<std::pair<std::string, BenchFormat>> formats = {
       {"md", BenchFormat::kMarkdown}, {"csv", BenchFormat::kCsv}, {"json", BenchFormat::kJson}};
   add_choice(
-      app, "--format", "FORMAT", formats, [&format](BenchFormat f) { format = f; },
+      command, "--format", "FORMAT", formats, [&format](BenchFormat f) { format = f; },
       "md (default): a table in Markdown; csv; json: one object with machine, model and results");
 }
 
 }  // namespace
 
-void add_bench_options(Command& app, BenchOptions& options, Context& context) {
-  add_model_option(app, options.model);
-  add_integers(app, "--prompt", options.prompts, 0, kMaxTokens,
+void add_bench_options(Command& command, BenchOptions& options, Context& context) {
+  add_model_option(command, options.model);
+  add_integers(command, "--prompt", options.prompts, 0, kMaxTokens,
                "Tokens of a prefill; 0 leaves prefill out; default 512");
-  add_integers(app, "--gen", options.gens, 0, kMaxTokens,
+  add_integers(command, "--gen", options.gens, 0, kMaxTokens,
                "Tokens that each sequence decodes; 0 leaves decode out; default 128");
-  add_integers(app, "--batch", options.batches, 1, kMaxBatch,
+  add_integers(command, "--batch", options.batches, 1, kMaxBatch,
                "Sequences that decode together; default 1,8,32, and 1 for the contiguous layout");
-  add_integers(app, "--depth", options.depths, 0, kMaxTokens,
+  add_integers(command, "--depth", options.depths, 0, kMaxTokens,
                "Tokens of each sequence that are there before the clock starts; default 0");
-  add_integer(app, "--shared-prefix", options.shared_prefix, 1, kMaxTokens,
+  add_integer(command, "--shared-prefix", options.shared_prefix, 1, kMaxTokens,
               "Also measure sequences that begin with N tokens in common, found in the prefix cache");
-  add_integer(app, "--repeat", options.repeat, 1, kMaxRepeats, "Runs of each test; the median is shown; default 5");
-  add_format_option(app, options.format);
-  app.add_option("--plot", options.plot, "Draw the figures into this file, as SVG")
+  add_integer(command, "--repeat", options.repeat, 1, kMaxRepeats, "Runs of each test; the median is shown; default 5");
+  add_format_option(command, options.format);
+  command.add_option("--plot", options.plot, "Draw the figures into this file, as SVG")
       ->check(refuse_empty)
       ->type_name("FILE");
-  add_engine_options(app, options.engine, context);
+  add_engine_options(command, options.engine, context);
 }
 
 Result<void> complete_bench_options(BenchOptions& options) {

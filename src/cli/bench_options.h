@@ -25,7 +25,7 @@ struct BenchOptions {
   std::string plot;  // file; empty: none
 };
 
-void add_bench_options(Command& app, BenchOptions& options, Context& context);
+void add_bench_options(Command& command, BenchOptions& options, Context& context);
 
 /// Once all are parsed: fills in what depends on others. Error: two exclude each other.
 Result<void> complete_bench_options(BenchOptions& options);

@@ -28,10 +28,10 @@ constexpr std::size_t kMaxTextBytes = std::size_t{256} << 20;
 constexpr int kMaxContext = 1 << 30;
 constexpr int kMaxChunk = 1 << 16;
 
-void add_real(Command& app, const std::string& name, std::optional<float>& value, float low, float high,
+void add_real(Command& command, const std::string& name, std::optional<float>& value, float low, float high,
               const std::string& description) {
   add_parsed(
-      app, name, "NUMBER", [=](const std::string& text) { return parse_real(text, low, high); },
+      command, name, "NUMBER", [=](const std::string& text) { return parse_real(text, low, high); },
       [&value](float v) { value = v; }, description);
 }
 
@@ -82,17 +82,17 @@ std::filesystem::path find_setup_script(const std::filesystem::path& program) {
 
 }  // namespace
 
-Option* add_integer(Command& app, const std::string& name, int& value, int low, int high,
+Option* add_integer(Command& command, const std::string& name, int& value, int low, int high,
                     const std::string& description) {
   return add_parsed(
-      app, name, "N", [=](const std::string& text) { return parse_integer(text, low, high); },
+      command, name, "N", [=](const std::string& text) { return parse_integer(text, low, high); },
       [&value](std::int64_t v) { value = static_cast<int>(v); }, description);
 }
 
-Option* add_integers(Command& app, const std::string& name, std::vector<int>& values, int low, int high,
+Option* add_integers(Command& command, const std::string& name, std::vector<int>& values, int low, int high,
                      const std::string& description) {
   return add_parsed(
-      app, name, "N,...", [=](const std::string& text) { return parse_integers(text, low, high); },
+      command, name, "N,...", [=](const std::string& text) { return parse_integers(text, low, high); },
       [&values](const std::vector<int>& list) { values = list; }, description);
 }
 
@@ -106,13 +106,14 @@ Result<std::size_t> find_choice(const std::string& text, std::span<const std::st
 
 bool names_model(const std::string& word) { return word.ends_with(".gguf") || begins_as_model(word); }
 
-void add_model_option(Command& app, std::string& model, std::string_view words_shown, std::vector<std::string>& words) {
-  const Option* option = app.add_option("-m,--model", model, "GGUF file; default: SmolLM2-135M-Instruct")
+void add_model_option(Command& command, std::string& model, std::string_view words_shown,
+                      std::vector<std::string>& words) {
+  const Option* option = command.add_option("-m,--model", model, "GGUF file; default: SmolLM2-135M-Instruct")
                              ->check(refuse_empty)
                              ->type_name("FILE");
-  app.accept_words(words_shown);
-  app.on_parsed([&app, &model, &words, option]() -> Result<void> {
-    words = app.words();
+  command.accept_words(words_shown);
+  command.on_parsed([&command, &model, &words, option]() -> Result<void> {
+    words = command.words();
     const bool is_named = option->count() > 0 && !option->is_from_file();
     if (words.empty() || is_named || !names_model(words.front())) return {};
     model = words.front();
@@ -121,101 +122,102 @@ void add_model_option(Command& app, std::string& model, std::string_view words_s
   });
 }
 
-void add_model_option(Command& app, std::string& model) {
+void add_model_option(Command& command, std::string& model) {
   const auto words = std::make_shared<std::vector<std::string>>();
-  add_model_option(app, model, "[MODEL.gguf]", *words);
-  app.on_parsed([words]() -> Result<void> {
+  add_model_option(command, model, "[MODEL.gguf]", *words);
+  command.on_parsed([words]() -> Result<void> {
     if (words->empty()) return {};
     return fail("found the word '{}', expected at most one, the name of a GGUF file", words->front());
   });
 }
 
-void add_kv_type_option(Command& app, KvType& type) {
+void add_kv_type_option(Command& command, KvType& type) {
   std::vector<std::pair<std::string, KvType>> choices;
   for (const KvType t : {KvType::kI16, KvType::kF16, KvType::kBF16, KvType::kQ8_0, KvType::kF32})
     choices.emplace_back(kv_type_name(t), t);
   add_choice(
-      app, "--kv-type", "TYPE", choices, [&type](KvType v) { type = v; },
+      command, "--kv-type", "TYPE", choices, [&type](KvType v) { type = v; },
       "Element type of the KV cache: i16 (default), f16, bf16, q8_0, f32");
 }
 
-void add_log_level_option(Command& app, Context& context) {
+void add_log_level_option(Command& command, Context& context) {
   const std::vector<std::pair<std::string, spdlog::level::level_enum>> levels = {{"debug", spdlog::level::debug},
                                                                                  {"info", spdlog::level::info},
                                                                                  {"warning", spdlog::level::warn},
                                                                                  {"error", spdlog::level::err},
                                                                                  {"off", spdlog::level::off}};
-  app.group("General");
+  command.group("General");
   add_choice(
-      app, "--log-level", "LEVEL", levels,
+      command, "--log-level", "LEVEL", levels,
       [&context](spdlog::level::level_enum level) { context.log->set_level(level); },
       "What is logged to standard error: debug, info, warning (default), error, off");
 }
 
-void add_engine_options(Command& app, EngineOptions& options, Context& context) {
+void add_engine_options(Command& command, EngineOptions& options, Context& context) {
   options.itl_target_ms = 0;  // one user, who wants the whole answer soon: steps are as large as is efficient
-  app.group("Engine");
-  add_integer(app, "-t,--threads", options.num_threads, 1, kMaxThreads,
+  command.group("Engine");
+  add_integer(command, "-t,--threads", options.num_threads, 1, kMaxThreads,
               "Threads that compute; default: one for each physical core, within a container's quota");
   add_choice(
-      app, "--isa", "NAME", isa_choices(), [&options](const std::string& name) { options.isa = name; },
+      command, "--isa", "NAME", isa_choices(), [&options](const std::string& name) { options.isa = name; },
       "Instruction set: auto (default), scalar, avx2, avxvnni, avx512vnni, neon");
-  add_kv_type_option(app, options.kv_type);
+  add_kv_type_option(command, options.kv_type);
   const std::vector<std::pair<std::string, KvLayout>> layouts = {{"paged", KvLayout::kPaged},
                                                                  {"contiguous", KvLayout::kContiguous}};
   add_choice(
-      app, "--kv-layout", "LAYOUT", layouts, [&options](KvLayout v) { options.kv_layout = v; },
+      command, "--kv-layout", "LAYOUT", layouts, [&options](KvLayout v) { options.kv_layout = v; },
       "Where the KV cache lies: paged (default), or contiguous: one growing piece; changes memory, never the answer");
   const Option* block_size = add_parsed(
-      app, "--block-size", "N", parse_block_size, [&options](int size) { options.block_size = size; },
+      command, "--block-size", "N", parse_block_size, [&options](int size) { options.block_size = size; },
       "Tokens in a KV block of the paged layout: a power of two up to 256; default 16");
-  app.on_parsed([&options, block_size]() -> Result<void> {
+  command.on_parsed([&options, block_size]() -> Result<void> {
     if (options.kv_layout == KvLayout::kContiguous && block_size->count() > 0)
       return fail("--block-size: the contiguous layout has no blocks");
     return {};
   });
   add_parsed(
-      app, "--kv-memory", "SIZE", parse_kv_memory, [&options](std::uint64_t bytes) { options.kv_memory_bytes = bytes; },
+      command, "--kv-memory", "SIZE", parse_kv_memory,
+      [&options](std::uint64_t bytes) { options.kv_memory_bytes = bytes; },
       "Memory for the KV cache, such as 512MiB or 4GiB; default: half of what is free after loading");
-  app.add_flag_callback(
+  command.add_flag_callback(
       "--no-prefix-cache", [&options] { options.prefix_cache = false; },
       "Compute every prompt from its beginning; changes speed and memory, never the answer");
-  app.add_flag_callback(
+  command.add_flag_callback(
       "--no-repack", [&options] { options.repack = false; },
       "Leave weights in the file's pages, which processes share; less memory, slower, never another answer");
-  add_integer(app, "-c,--max-context,--ctx-size", options.max_context, 1, kMaxContext,
+  add_integer(command, "-c,--max-context,--ctx-size", options.max_context, 1, kMaxContext,
               "Tokens of prompt and answer together at most; default: what the model was trained for");
-  add_integer(app, "--chunk", options.max_step_tokens, 1, kMaxChunk,
+  add_integer(command, "--chunk", options.max_step_tokens, 1, kMaxChunk,
               "Tokens read in one step at most; changes speed, never the answer; default 512");
-  add_log_level_option(app, context);
+  add_log_level_option(command, context);
 }
 
-void add_sampling_options(Command& app, SamplingFlags& flags) {
-  app.group("Sampling");
-  add_real(app, "--temp,--temperature", flags.temperature, 0, 100,
+void add_sampling_options(Command& command, SamplingFlags& flags) {
+  command.group("Sampling");
+  add_real(command, "--temp,--temperature", flags.temperature, 0, 100,
            "Temperature; 0 takes the most likely token; default: the file's, else 0.7");
   add_parsed(
-      app, "--top-k", "N",
+      command, "--top-k", "N",
       [](const std::string& text) { return parse_integer(text, 0, std::numeric_limits<int>::max()); },
       [&flags](std::int64_t v) { flags.top_k = static_cast<int>(v); }, "Keep the N most likely tokens; 0: all");
-  add_real(app, "--top-p", flags.top_p, 0, 1, "Keep the fewest tokens whose probabilities sum to at least this");
-  add_real(app, "--min-p", flags.min_p, 0, 1, "Drop tokens less likely than this share of the most likely one");
-  add_real(app, "--repeat-penalty", flags.repetition_penalty, 0.01F, 100,
+  add_real(command, "--top-p", flags.top_p, 0, 1, "Keep the fewest tokens whose probabilities sum to at least this");
+  add_real(command, "--min-p", flags.min_p, 0, 1, "Drop tokens less likely than this share of the most likely one");
+  add_real(command, "--repeat-penalty", flags.repetition_penalty, 0.01F, 100,
            "Make tokens of the prompt and the answer less likely: above 1; default 1, no change");
-  add_real(app, "--presence-penalty", flags.presence_penalty, -2, 2,
+  add_real(command, "--presence-penalty", flags.presence_penalty, -2, 2,
            "Taken from the logits of tokens that the answer has already; default 0");
-  add_real(app, "--frequency-penalty", flags.frequency_penalty, -2, 2,
+  add_real(command, "--frequency-penalty", flags.frequency_penalty, -2, 2,
            "Taken from them once for each time that the answer has the token; default 0");
   add_parsed(
-      app, "--seed", "N", [](const std::string& text) { return parse_u64(text); },
+      command, "--seed", "N", [](const std::string& text) { return parse_u64(text); },
       [&flags](std::uint64_t v) { flags.seed = v; }, "Same seed, same answer; default: a random one");
 }
 
-void add_stop_option(Command& app, std::vector<std::string>& stop) {
+void add_stop_option(Command& command, std::vector<std::string>& stop) {
   const auto not_empty = [](const std::string& text) {
     return text.empty() ? std::string("expected at least one character") : std::string();
   };
-  app.add_option("--stop", stop, "End the answer before this text; may be given up to 16 times")->check(not_empty);
+  command.add_option("--stop", stop, "End the answer before this text; may be given up to 16 times")->check(not_empty);
 }
 
 SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine, const Context& context) {

@@ -19,15 +19,15 @@ namespace octavo::cli {
 
 /// An option whose text `parse` turns into a value, which `store` takes, or refuses with a message.
 template <class Parse, class Store>
-Option* add_parsed(Command& app, std::string_view names, std::string_view type, const Parse& parse, const Store& store,
-                   std::string_view description) {
+Option* add_parsed(Command& command, std::string_view names, std::string_view type, const Parse& parse,
+                   const Store& store, std::string_view description) {
   const auto take = [parse, store](const std::string& text) -> Result<void> {
     auto value = parse(text);
     if (!value) return std::unexpected(std::move(value.error()));
     store(std::move(*value));
     return {};
   };
-  return app.add_option_function(names, take, description)->type_name(type);
+  return command.add_option_function(names, take, description)->type_name(type);
 }
 
 /// The index of `text` among `words`. Error: it is none of them; names all, and the nearest.
@@ -35,7 +35,7 @@ Result<std::size_t> find_choice(const std::string& text, std::span<const std::st
 
 /// An option that takes one of some words; each stands for a value.
 template <class T, class Store>
-Option* add_choice(Command& app, std::string_view names, std::string_view type,
+Option* add_choice(Command& command, std::string_view names, std::string_view type,
                    const std::vector<std::pair<std::string, T>>& choices, const Store& store,
                    std::string_view description) {
   std::vector<std::string> words;
@@ -45,14 +45,14 @@ Option* add_choice(Command& app, std::string_view names, std::string_view type,
     OCTAVO_TRY(const std::size_t index, find_choice(text, words));
     return choices[index].second;
   };
-  return add_parsed(app, names, type, parse, store, description);
+  return add_parsed(command, names, type, parse, store, description);
 }
 /// An integer option from `low` to `high`.
-Option* add_integer(Command& app, const std::string& name, int& value, int low, int high,
+Option* add_integer(Command& command, const std::string& name, int& value, int low, int high,
                     const std::string& description);
 
 /// A list of them, separated by commas.
-Option* add_integers(Command& app, const std::string& name, std::vector<int>& values, int low, int high,
+Option* add_integers(Command& command, const std::string& name, std::vector<int>& values, int low, int high,
                      const std::string& description);
 
 /// For the check of an option whose value names something: an empty one is more likely a variable that nobody set than
@@ -63,15 +63,16 @@ std::string refuse_empty(const std::string& text);
 bool names_model(const std::string& word);
 /// -m, --model. Without it the first word is the model's file, if names_model() holds of it; `words` gets the others.
 /// `words_shown`: how help writes all of them.
-void add_model_option(Command& app, std::string& model, std::string_view words_shown, std::vector<std::string>& words);
+void add_model_option(Command& command, std::string& model, std::string_view words_shown,
+                      std::vector<std::string>& words);
 /// The same for a command that takes no other words.
-void add_model_option(Command& app, std::string& model);
+void add_model_option(Command& command, std::string& model);
 
 /// --threads, --isa, --kv-type, --kv-layout, --block-size, --kv-memory, --no-prefix-cache, --no-repack, --max-context
 /// and --chunk into `options`, and --log-level into the context's log.
-void add_engine_options(Command& app, EngineOptions& options, Context& context);
-void add_kv_type_option(Command& app, KvType& type);
-void add_log_level_option(Command& app, Context& context);
+void add_engine_options(Command& command, EngineOptions& options, Context& context);
+void add_kv_type_option(Command& command, KvType& type);
+void add_log_level_option(Command& command, Context& context);
 
 /// Sampling asked for on the command line; what is not asked for comes from the model's file.
 struct SamplingFlags {
@@ -80,9 +81,9 @@ struct SamplingFlags {
   std::optional<int> top_k;
   std::optional<std::uint64_t> seed;
 };
-void add_sampling_options(Command& app, SamplingFlags& flags);
+void add_sampling_options(Command& command, SamplingFlags& flags);
 /// --stop, as often as there are texts that end the answer.
-void add_stop_option(Command& app, std::vector<std::string>& stop);
+void add_stop_option(Command& command, std::vector<std::string>& stop);
 
 /// The file's settings, then temperature 0.7; over them the flags. Without --seed a random one, which is logged.
 SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine, const Context& context);

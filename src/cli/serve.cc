@@ -121,15 +121,15 @@ Result<int> serve(ServeOptions options, Context& context) {
   return kDone;
 }
 
-Option* add_seconds(Command& app, std::string_view names, std::chrono::milliseconds& value,
+Option* add_seconds(Command& command, std::string_view names, std::chrono::milliseconds& value,
                     std::string_view description, float least = 0) {
   return add_parsed(
-      app, names, "SECONDS", [least](const std::string& text) { return parse_real(text, least, kMaxSeconds); },
+      command, names, "SECONDS", [least](const std::string& text) { return parse_real(text, least, kMaxSeconds); },
       [&value](float seconds) { value = std::chrono::milliseconds(static_cast<std::int64_t>(double{seconds} * 1000)); },
       description);
 }
 
-Option* add_size(Command& app, std::string_view names, std::size_t& value, std::uint64_t low, std::uint64_t high,
+Option* add_size(Command& command, std::string_view names, std::size_t& value, std::uint64_t low, std::uint64_t high,
                  std::string_view description) {
   const auto parse = [low, high](const std::string& text) -> Result<std::uint64_t> {
     OCTAVO_TRY(const std::uint64_t bytes, parse_size(text));
@@ -137,7 +137,8 @@ Option* add_size(Command& app, std::string_view names, std::size_t& value, std::
       return fail("found '{}', expected {} to {}", text, format_bytes(low), format_bytes(high));
     return bytes;
   };
-  return add_parsed(app, names, "SIZE", parse, [&value](std::uint64_t bytes) { value = to_size(bytes); }, description);
+  return add_parsed(
+      command, names, "SIZE", parse, [&value](std::uint64_t bytes) { value = to_size(bytes); }, description);
 }
 
 /// For the check of an option: empty, or why its value is wrong.
@@ -146,75 +147,79 @@ std::string message_of(const Result<T>& result) {
   return result ? std::string() : result.error().message;
 }
 
-void add_network_options(Command& app, ServeOptions& options) {
-  app.group("Network");
+void add_network_options(Command& command, ServeOptions& options) {
+  command.group("Network");
   server::ServerOptions& server = options.server;
-  app.add_option("--host", server.host, "Address to listen at; default: 127.0.0.1, this machine alone")
+  command.add_option("--host", server.host, "Address to listen at; default: 127.0.0.1, this machine alone")
       ->check(refuse_empty)
       ->type_name("ADDRESS");
-  add_integer(app, "--port", options.port, 0, kMaxPort, "Port; default 8080; 0: a free one, which is printed");
+  add_integer(command, "--port", options.port, 0, kMaxPort, "Port; default 8080; 0: a free one, which is printed");
   Option* certificate =
-      app.add_option("--tls-cert", server.tls.certificate_file, "PEM file with the certificate chain: serve https");
-  Option* key = app.add_option("--tls-key", server.tls.key_file, "PEM file with its private key");
+      command.add_option("--tls-cert", server.tls.certificate_file, "PEM file with the certificate chain: serve https");
+  Option* key = command.add_option("--tls-key", server.tls.key_file, "PEM file with its private key");
   certificate->check(refuse_empty)->type_name("FILE")->needs(key);
   key->check(refuse_empty)->type_name("FILE")->needs(certificate);
-  app.add_option("--api-key-file", options.key_file,
-                 "Only who has a key of this file may call; a line has a key, or a name and a key. It is read again "
-                 "when it changes")
+  command
+      .add_option("--api-key-file", options.key_file,
+                  "Only who has a key of this file may call; a line has a key, or a name and a key. It is read again "
+                  "when it changes")
       ->check(refuse_empty)
       ->type_name("FILE");
-  app.add_option("--cors-origin", server.service.cors_origins,
-                 "Let pages of this origin call, or of every one: *; may be repeated; default: none")
+  command
+      .add_option("--cors-origin", server.service.cors_origins,
+                  "Let pages of this origin call, or of every one: *; may be repeated; default: none")
       ->type_name("ORIGIN");
-  app.add_option("--allowed-host", server.allowed_hosts,
-                 "A name that requests may have as their Host, or every one: *; may be repeated; default: localhost, "
-                 "127.0.0.1, [::1] and --host where only this machine can call and there are no keys, else every one")
+  command
+      .add_option("--allowed-host", server.allowed_hosts,
+                  "A name that requests may have as their Host, or every one: *; may be repeated; default: localhost, "
+                  "127.0.0.1, [::1] and --host where only this machine can call and there are no keys, else every one")
       ->check([](const std::string& text) { return message_of(server::HostList::of(std::span(&text, 1))); })
       ->type_name("NAME");
   add_parsed(
-      app, "--metrics-listen", "ADDRESS:PORT", server::parse_listen_address,
+      command, "--metrics-listen", "ADDRESS:PORT", server::parse_listen_address,
       [&server](server::ListenAddress address) { server.metrics = std::move(address); },
       "Serve /metrics here, without a key, and not beside the rest; default: beside the rest");
-  app.add_option("--trusted-proxy", options.trusted_proxies,
-                 "A proxy, or a network of them, whose X-Forwarded-For or Forwarded says where a request came from; "
-                 "may be repeated; default: none")
+  command
+      .add_option("--trusted-proxy", options.trusted_proxies,
+                  "A proxy, or a network of them, whose X-Forwarded-For or Forwarded says where a request came from; "
+                  "may be repeated; default: none")
       ->check([](const std::string& text) { return message_of(server::Network::parse(text)); })
       ->type_name("NETWORK");
 }
 
-void add_limit_options(Command& app, ServeOptions& options) {
-  app.group("Limits");
+void add_limit_options(Command& command, ServeOptions& options) {
+  command.group("Limits");
   server::HttpLimits& limits = options.server.limits;
-  add_integer(app, "--max-connections", options.max_connections, 1, kMaxCount, "Open at once; default 4096");
-  add_integer(app, "--max-connections-per-address", options.max_connections_per_address, 0, kMaxCount,
+  add_integer(command, "--max-connections", options.max_connections, 1, kMaxCount, "Open at once; default 4096");
+  add_integer(command, "--max-connections-per-address", options.max_connections_per_address, 0, kMaxCount,
               "The same of one client, trusted proxies aside; default 0: any number");
-  add_integer(app, "--max-requests-per-connection", limits.max_requests, 1, kMaxCount, "Then it is closed; 10000");
-  add_size(app, "--max-header-size", limits.max_header_bytes, 256, kMaxHeaderBytes, "Of a request; default 16KiB");
-  add_size(app, "--max-body-size", limits.max_body_bytes, 1, std::uint64_t{1} << 30, "Of a request; default 8MiB");
-  add_size(app, "--max-received-size", options.max_received_bytes, 1024, kMaxHeldBytes,
+  add_integer(command, "--max-requests-per-connection", limits.max_requests, 1, kMaxCount, "Then it is closed; 10000");
+  add_size(command, "--max-header-size", limits.max_header_bytes, 256, kMaxHeaderBytes, "Of a request; default 16KiB");
+  add_size(command, "--max-body-size", limits.max_body_bytes, 1, std::uint64_t{1} << 30, "Of a request; default 8MiB");
+  add_size(command, "--max-received-size", options.max_received_bytes, 1024, kMaxHeldBytes,
            "Of requests that arrive or wait to be parsed, together; the largest is refused; default 256MiB");
-  add_size(app, "--max-unsent-size", limits.max_unsent_bytes, 4096, std::uint64_t{1} << 30,
+  add_size(command, "--max-unsent-size", limits.max_unsent_bytes, 4096, std::uint64_t{1} << 30,
            "Made for a client that does not read on; then it is cut off; default 1MiB");
-  add_size(app, "--max-answer-size", options.server.service.max_answer_bytes, 1024, kMaxHeldBytes,
+  add_size(command, "--max-answer-size", options.server.service.max_answer_bytes, 1024, kMaxHeldBytes,
            "Held of one answer that is not streamed; default 64MiB");
-  add_size(app, "--max-held-size", options.server.service.max_held_bytes, 1024, kMaxHeldBytes,
+  add_size(command, "--max-held-size", options.server.service.max_held_bytes, 1024, kMaxHeldBytes,
            "Of all of these together, until they are written; default 512MiB");
-  add_integer(app, "--max-json-depth", options.max_json_depth, 1, 1024, "Levels of nesting; default 32");
-  add_integer(app, "--parse-threads", options.server.service.parse_threads, 1, 256,
+  add_integer(command, "--max-json-depth", options.max_json_depth, 1, 1024, "Levels of nesting; default 32");
+  add_integer(command, "--parse-threads", options.server.service.parse_threads, 1, 256,
               "That read bodies and tokenize; default 2");
   constexpr float kLeast = 0.001F;
-  add_seconds(app, "--read-timeout", limits.read_timeout, "From a request's first byte to its last; default 30",
+  add_seconds(command, "--read-timeout", limits.read_timeout, "From a request's first byte to its last; default 30",
               kLeast);
-  add_seconds(app, "--write-timeout", limits.write_timeout, "Without the client taking a byte; default 30", kLeast);
-  add_size(app, "--min-write-rate", limits.min_write_rate, 0, std::uint64_t{1} << 30,
+  add_seconds(command, "--write-timeout", limits.write_timeout, "Without the client taking a byte; default 30", kLeast);
+  add_size(command, "--min-write-rate", limits.min_write_rate, 0, std::uint64_t{1} << 30,
            "Bytes a second that a client must take of an answer, but for --write-timeout; default 64KiB; 0: any");
-  add_seconds(app, "--idle-timeout", limits.idle_timeout, "Of a connection between requests; default 75", kLeast);
+  add_seconds(command, "--idle-timeout", limits.idle_timeout, "Of a connection between requests; default 75", kLeast);
 }
 
-void add_scheduling_options(Command& app, ServeOptions& options) {
-  app.group("Scheduling");
+void add_scheduling_options(Command& command, ServeOptions& options) {
+  command.group("Scheduling");
   add_parsed(
-      app, "--itl-target-ms", "MS", [](const std::string& text) { return parse_real(text, 0, 60'000); },
+      command, "--itl-target-ms", "MS", [](const std::string& text) { return parse_real(text, 0, 60'000); },
       [&options](float ms) { options.engine.itl_target_ms = double{ms}; },
       "Time between tokens that long prompts must not exceed; default 50; 0: none");
   const std::vector<std::pair<std::string, PrefillPriority>> policies = {
@@ -222,38 +227,41 @@ void add_scheduling_options(Command& app, ServeOptions& options) {
       {"interleaved", PrefillPriority::kInterleaved},
       {"decode-priority", PrefillPriority::kDecodePriority}};
   add_choice(
-      app, "--policy", "NAME", policies, [&options](PrefillPriority policy) { options.engine.policy = policy; },
+      command, "--policy", "NAME", policies, [&options](PrefillPriority policy) { options.engine.policy = policy; },
       "Who gets a step's time: prefill-first, interleaved (default), decode-priority");
-  add_integer(app, "--max-queued", options.engine.max_queued, 0, kMaxCount,
+  add_integer(command, "--max-queued", options.engine.max_queued, 0, kMaxCount,
               "Requests that wait; one more is refused; default 1024; 0: no bound");
-  add_integer(app, "--max-queued-tokens", options.max_queued_tokens, 0, kMaxCount,
+  add_integer(command, "--max-queued-tokens", options.max_queued_tokens, 0, kMaxCount,
               "Tokens of their prompts, each counted for every answer to it; default 4194304; 0: no bound");
-  add_integer(app, "--max-client-priority", options.server.service.max_client_priority, 0, kMaxPriority,
+  add_integer(command, "--max-client-priority", options.server.service.max_client_priority, 0, kMaxPriority,
               "A request may ask for a priority of minus this; default 0: clients can only step back");
-  add_integer(app, "--max-sequences", options.engine.max_sequences, 1, 4096, "That advance in one step; default 256");
+  add_integer(command, "--max-sequences", options.engine.max_sequences, 1, 4096,
+              "That advance in one step; default 256");
 }
 
-void add_operation_options(Command& app, ServeOptions& options) {
-  app.group("Operation");
+void add_operation_options(Command& command, ServeOptions& options) {
+  command.group("Operation");
   server::ServerOptions& server = options.server;
-  app.add_option("--served-model-name", server.service.model_names,
-                 "The model's id; more of these are further names for it; default: its file's name, as a slug")
+  command
+      .add_option("--served-model-name", server.service.model_names,
+                  "The model's id; more of these are further names for it; default: its file's name, as a slug")
       ->check(refuse_empty)
       ->type_name("NAME");
-  app.add_flag("--shared-cache", server.service.shared_cache,
-               "API keys share the prefix cache: faster, but the time of an answer tells what others asked");
-  add_seconds(app, "--keepalive-interval", server.service.keepalive_interval,
+  command.add_flag("--shared-cache", server.service.shared_cache,
+                   "API keys share the prefix cache: faster, but the time of an answer tells what others asked");
+  add_seconds(command, "--keepalive-interval", server.service.keepalive_interval,
               "A stream that waits says so this often; default 5; 0: never");
-  add_seconds(app, "--drain-timeout", server.drain_timeout, "On SIGTERM, for requests that run; default 30");
-  add_seconds(app, "--stall-timeout", server.service.stall_timeout,
+  add_seconds(command, "--drain-timeout", server.drain_timeout, "On SIGTERM, for requests that run; default 30");
+  add_seconds(command, "--stall-timeout", server.service.stall_timeout,
               "/ready fails when the engine has finished no step for so long; default 30; 0: never");
-  add_seconds(app, "--idle-release", options.idle_release,
+  add_seconds(command, "--idle-release", options.idle_release,
               "Without a request for so long, the KV memory goes back to the system, with the prefix cache in it; what "
               "holds nothing goes after 30 already; default 600; 0: the prefix cache stays");
-  app.add_option("--access-log", options.access_log, "One line of JSON a request; default -: standard output; or off")
+  command
+      .add_option("--access-log", options.access_log, "One line of JSON a request; default -: standard output; or off")
       ->check(refuse_empty)
       ->type_name("FILE");
-  app.add_flag("--log-prompts", server.service.log_prompts, "The access log has the requests' bodies as well");
+  command.add_flag("--log-prompts", server.service.log_prompts, "The access log has the requests' bodies as well");
 }
 
 }  // namespace
