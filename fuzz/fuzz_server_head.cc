@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.h"
 #include "server/access_log.h"
 #include "server/address.h"
 #include "server/api_keys.h"
@@ -15,7 +16,6 @@
 #include "server/host_check.h"
 #include "server/listener.h"
 #include "server/trace_context.h"
-#include "tokenizer/utf8.h"
 
 namespace {
 

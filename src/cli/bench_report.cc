@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "base/utf8.h"
 #include "cli/parse.h"
-#include "tokenizer/utf8.h"
 
 namespace octavo::cli {
 namespace {

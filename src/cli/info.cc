@@ -2,12 +2,12 @@
 #include <boost/json.hpp>
 #include <ostream>
 
+#include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/info_report.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "source/open_model.h"
-#include "tokenizer/utf8.h"
 
 namespace octavo::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <ostream>
 
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace octavo::cli {
 

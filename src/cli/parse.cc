@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace octavo::cli {
 namespace {

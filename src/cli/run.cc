@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/generate.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/prompt.h"
-#include "tokenizer/utf8.h"
 
 namespace octavo::cli {
 namespace {

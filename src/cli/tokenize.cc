@@ -2,13 +2,13 @@
 #include <boost/json.hpp>
 #include <ostream>
 
+#include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/parse.h"
 #include "source/open_model.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/utf8.h"
 
 namespace octavo::cli {
 namespace {

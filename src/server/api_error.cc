@@ -2,7 +2,7 @@
 
 #include <boost/json.hpp>
 
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace octavo::server {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "server/trace_context.h"
-#include "tokenizer/utf8.h"
 
 namespace octavo::server {
 namespace {

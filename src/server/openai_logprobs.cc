@@ -6,9 +6,9 @@
 #include <iterator>
 #include <utility>
 
+#include "base/utf8.h"
 #include "server/json_writer.h"
 #include "server/prompt_logprobs.h"
-#include "tokenizer/utf8.h"
 
 namespace octavo::server {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "base/to_size.h"
+#include "base/utf8.h"
 #include "server/answer_size.h"
 #include "server/json_writer.h"
 #include "server/prompt_logprobs.h"
-#include "tokenizer/utf8.h"
 
 namespace octavo::server {
 namespace {

@@ -2,13 +2,13 @@
 
 #include <boost/json.hpp>
 
+#include "base/utf8.h"
 #include "server/chat_page.h"
 #include "server/completion_handler.h"
 #include "server/request_head.h"
 #include "server/run_on.h"
 #include "server/text.h"
 #include "server/tokenize_handler.h"
-#include "tokenizer/utf8.h"
 
 namespace octavo::server {
 namespace {

@@ -6,11 +6,11 @@
 #include <boost/json.hpp>
 
 #include "base/to_size.h"
+#include "base/utf8.h"
 #include "server/json_body.h"
 #include "server/json_fields.h"
 #include "server/json_writer.h"
 #include "server/openai_request.h"
-#include "tokenizer/utf8.h"
 
 namespace octavo::server {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/to_size.h"
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace octavo {
 

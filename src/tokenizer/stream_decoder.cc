@@ -1,7 +1,7 @@
 #include "tokenizer/stream_decoder.h"
 
+#include "base/utf8.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/utf8.h"
 
 namespace octavo {
 

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/to_size.h"
+#include "base/utf8.h"
 #include "tokenizer/bpe.h"
 #include "tokenizer/chat_template.h"
 #include "tokenizer/pretokenize.h"
@@ -14,7 +15,6 @@
 #include "tokenizer/spm.h"
 #include "tokenizer/template_tokens.h"
 #include "tokenizer/token_bound.h"
-#include "tokenizer/utf8.h"
 #include "tokenizer/vocab.h"
 
 namespace octavo {

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "engine/stop_reference.h"
 #include "support/tiny_vocab.h"
-#include "tokenizer/utf8.h"
 
 namespace octavo {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace octavo::test {
 namespace {

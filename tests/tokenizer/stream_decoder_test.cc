@@ -5,8 +5,8 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "tokenizer/small_vocab.h"
-#include "tokenizer/utf8.h"
 
 namespace octavo::test {
 namespace {

@@ -8,9 +8,9 @@
 #include <chrono>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "tokenizer/real_vocab.h"
 #include "tokenizer/small_vocab.h"
-#include "tokenizer/utf8.h"
 
 namespace octavo::test {
 namespace {

@@ -1,4 +1,4 @@
-// UTF-8 as tokenizers meet it: any bytes may come in, whole characters must come out.
+// UTF-8: any bytes may come in, whole characters must come out.
 //
 // Free functions without state, callable from any thread. Well-formed means Unicode 15, table 3-7 (no overlong forms,
 // no surrogates, nothing above U+10FFFF).
@@ -19,7 +19,7 @@ void append_utf8(std::string& out, std::uint32_t code_point);
 /// Bytes that a lead byte announces, 1 to 4; 1 for bytes that lead nothing.
 std::size_t utf8_announced_length(char lead);
 
-/// What stands at the start of some bytes.
+/// The character, or the part of one, that some bytes begin with.
 struct Utf8Step {
   enum class Kind : std::uint8_t {
     kCharacter,   // a well-formed character
@@ -36,7 +36,7 @@ Utf8Step next_utf8_step(std::string_view bytes);
 /// The text as valid UTF-8: each maximal ill-formed part, and an end within a character, becomes U+FFFD.
 std::string to_valid_utf8(std::string_view bytes);
 
-/// Text that a byte-level BPE vocabulary can be asked for: every byte is part of a character.
+/// Text for a byte-level BPE vocabulary: every byte is part of a character.
 struct RepairedText {
   std::string text;
   bool has_surrogates = false;  // `text` holds three-byte forms of U+D800 to U+DFFF
