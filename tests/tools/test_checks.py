@@ -1,4 +1,4 @@
-"""The layer check and the symbol check catch what they are for."""
+"""The checks of includes, sizes, symbols and hardening catch what they are for."""
 import os
 import pathlib
 import subprocess
@@ -8,6 +8,7 @@ import unittest
 import check_hardening
 import check_isa_leaks
 import check_layers
+import check_sizes
 
 
 class CheckLayers(unittest.TestCase):
@@ -57,6 +58,79 @@ class CheckLayers(unittest.TestCase):
     def test_a_folder_without_sources_fails(self):
         with tempfile.TemporaryDirectory() as empty:
             self.assertEqual(len(check_layers.check_tree(empty)), 1)
+
+
+def lines(count, line="  ++n;\n"):
+    return line * count
+
+
+class CheckSizes(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.root = pathlib.Path(self.folder.name)
+        self.addCleanup(self.folder.cleanup)
+
+    def problems(self, *files, exceptions=None):
+        for path, text in files:
+            path = self.root / path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return check_sizes.check_tree(self.root, exceptions or {})
+
+    def test_a_file_of_400_lines_passes_and_one_of_401_does_not(self):
+        self.assertEqual(self.problems(("src/base/a.h", "\n" * 400)), [])
+        self.assertEqual(self.problems(("src/base/a.h", "\n" * 401)),
+                         ["src/base/a.h: 401 lines, expected at most 400"])
+
+    def test_a_header_and_its_source_count_together(self):
+        self.assertEqual(self.problems(("src/kv/pool.h", "\n" * 200), ("src/kv/pool.cc", "\n" * 301)),
+                         ["src/kv/pool: header and source have 501 lines together, expected at most 500"])
+        self.assertEqual(self.problems(("src/kv/pool.cc", "\n" * 300), ("src/cli/a.h", "\n" * 300),
+                                       ("src/cli/a.cc", "\n" * 300)), [])
+
+    def test_a_function_counts_from_its_first_line_to_its_brace(self):
+        for head in ("void f(int n) {\n", "template <class T>\nT A<T>::f(std::vector<T> n) const {\n",
+                     "A::A(int n)\n    : b_{n}, c_(n) {\n", "bool operator==(const A& a, const A& b) {\n",
+                     "auto f() -> Result<void> {\n", "class A {\n  int x_ = 0;\n\n public:\n  int f() {\n"):
+            with self.subTest(head=head):
+                end = "}\n" + ("};\n" if head.startswith("class") else "")
+                first = head.count("\n") if not head.startswith("class") else 1
+                text = "namespace octavo {\n" + head
+                self.assertEqual(self.problems(("src/base/a.cc", text + lines(59 - first) + end + "}\n")), [])
+                found = self.problems(("src/base/a.cc", text + lines(60 - first) + end + "}\n"))
+                self.assertEqual(len(found), 1)
+                self.assertRegex(found[0], r"^src/base/a.cc:\d+: [\w:=]+\(\) has 61 lines, expected at most 60$")
+
+    def test_tables_and_texts_are_no_functions(self):
+        table = "constexpr Row kRows[] = {\n" + lines(80, "    {1, f(2)},\n") + "};\n"
+        text = 'const char* kText = R"x(\nvoid f() {\n' + lines(80) + ')x";\n'
+        self.assertEqual(self.problems(("src/base/a.cc", table + text + "// {\n/* { */ char c = \'{\';\n")), [])
+
+    def test_members_of_a_type_are_counted_and_those_of_a_plain_value_are_not(self):
+        members = "".join(f"  std::map<int, int> a{i}_ = {{{{1, 2}}}}, b{i}_[4];\n" for i in range(10))
+        methods = "  int f(int a_ = 0) const { return a0_; }\n  struct Inner { int c_; };\n  using T_ = int;\n"
+        self.assertEqual(self.problems(("src/base/a.h", f"class A {{\n{methods}{members}}};\n")), [])
+        longer = f"class A final : B {{\n{methods}{members}  int& c_;\n}};\n"
+        self.assertEqual(self.problems(("src/base/a.h", longer)),
+                         ["src/base/a.h:1: A has 21 data members, expected at most 20"])
+        plain = "".join(f"  int a{i} = 0;\n" for i in range(30))
+        self.assertEqual(self.problems(("src/base/a.h", f"struct A {{\n{plain}}};\n")), [])
+
+    def test_an_index_is_cast_by_to_size(self):
+        cast = "void f() {\n  g(static_cast<std::size_t>(i));\n}\n"
+        self.assertEqual(self.problems(("src/kv/a.cc", cast)),
+                         ["src/kv/a.cc:2: static_cast<std::size_t>(...), expected to_size() of base/to_size.h"])
+        self.assertEqual(len(self.problems(("src/kernels/a.cc", cast), ("include/octavo/a.h", cast))), 1)
+
+    def test_an_exception_has_a_limit(self):
+        file = ("src/base/a.h", "\n" * 410)
+        exceptions = {"src/base/a.h": check_sizes.Longer(410, "a table")}
+        self.assertEqual(self.problems(file, exceptions=exceptions), [])
+        exceptions = {"src/base/a.h": check_sizes.Longer(409, "a table")}
+        self.assertEqual(len(self.problems(file, exceptions=exceptions)), 1)
+
+    def test_a_folder_without_sources_fails(self):
+        self.assertEqual(len(self.problems()), 1)
 
 
 class CheckHardening(unittest.TestCase):

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Checks that files, functions and types of the sources stay small, and that indexes are cast in one way.
+
+    check_sizes.py ROOT         reads ROOT/src and ROOT/include; prints each thing that is too long, exit code 1 if so
+
+A file has at most 400 lines, a header and its source together 500 in the layers of UNIT_LAYERS, a function 60 from
+its first line to its closing brace, a type 20 data members (names that end in "_"; plain values have none and may be
+longer). An index becomes std::size_t by to_size() of base/to_size.h.
+
+EXCEPTIONS has what is longer, up to a limit of its own, each with its reason.
+"""
+import collections
+import pathlib
+import re
+import sys
+
+MAX_FILE_LINES = 400
+MAX_UNIT_LINES = 500
+MAX_FUNCTION_LINES = 60
+MAX_MEMBERS = 20
+UNIT_LAYERS = {"attention", "engine", "kv", "model"}
+SUFFIXES = {".h", ".cc", ".inl"}
+
+Longer = collections.namedtuple("Longer", "limit reason")
+# Name of a file, unit, function or type -> how long it may be, and why.
+EXCEPTIONS = {
+    "src/attention/attention_plan.h: AttentionPlan": Longer(23, "is to be split into the plan and its readings"),
+    "src/engine/engine_impl.h: EngineImpl": Longer(28, "is to be split into driver, step and draws"),
+    "src/engine/scheduler.h: Scheduler": Longer(35, "is to be split into queues, ledger, claims and budget"),
+}
+
+# Kernels and public headers are plain: they cannot include base/to_size.h, which needs the cast itself.
+CAST = "static_cast<std::size_t>("
+FREE_TO_CAST = ("src/kernels/", "include/", "src/base/to_size.h")
+# What is cast -> the reason why it is no index.
+OTHER_CASTS = {
+    "multiply_adds * kBytesPerMultiplyAdd": "a double: the time of products in bytes",
+    "std::min((max - logit) * kBucketsPerNat": "a float: the bucket of a logit",
+}
+
+TOKENS = re.compile(r"""
+    //[^\n]*                                                  # comments
+  | /\*.*?\*/
+  | R"(?P<tag>[^()\\\s]{0,16})\(.*?\)(?P=tag)"                # texts
+  | "(?:\\.|[^"\\\n])*"
+  | (?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])+'                       # a character, not a separator of digits
+  | ^[ \t]*\#(?:[^\n\\]|\\.|\\\n)*                            # directives
+""", re.VERBOSE | re.DOTALL | re.MULTILINE)
+NAMESPACE = re.compile(r'^(?:inline\s+)?namespace\b|^extern\s*$')
+TYPE = re.compile(r"^(?:typedef\s+)?(?:class|struct|union)\b(?:\s+(?:alignas\([^)]*\)|\[\[[^\]]*\]\]))*"
+                  r"\s*(?P<name>[\w:]*)")
+ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)\)?")
+AFTER_PARAMETERS = re.compile(r"\)\s*(?:const\s*|noexcept(?:\([^()]*\))?\s*)*:(?!:)")
+MEMBER = re.compile(r"\b([A-Za-z]\w*_)\s*(?:\[[^\]]*\]\s*|:\s*\d+\s*)?$")
+
+
+def without_texts(source):
+    """The source with blanks in place of comments, texts and directives, line by line as it was."""
+    return TOKENS.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), source)
+
+
+def split_outside_brackets(text):
+    """`text` cut at the commas that stand in no brackets of any kind."""
+    pieces, depth, begin = [], 0, 0
+    for i, c in enumerate(text):
+        if c in "(<[{":
+            depth += 1
+        elif c in ")]}" or (c == ">" and text[i - 1] != "-"):
+            depth -= 1
+        elif c == "," and depth == 0:
+            pieces.append(text[begin:i])
+            begin = i + 1
+    return pieces + [text[begin:]]
+
+
+def members_of(statement):
+    """Names of the data members that one declaration in a type declares."""
+    if re.match(r"\s*(?:friend|using|typedef|template|static_assert|static|enum)\b", statement):
+        return []
+    names = []
+    for piece in split_outside_brackets(statement):
+        declarator = re.split(r"(?<![=!<>])=(?!=)", piece)[0]
+        match = MEMBER.search(declarator.rstrip())
+        if match:
+            names.append(match.group(1))
+    return names
+
+
+class Scope:
+    def __init__(self, kind, name, line):
+        self.kind, self.name, self.line, self.members = kind, name, line, 0
+
+
+class Reader:
+    """Walks the braces of a source and notes its functions and types."""
+
+    def __init__(self, source):
+        self.text = without_texts(source)
+        self.partner = self.match_braces()
+        self.functions, self.types = [], []  # (name, line, length), (name, line, members)
+        self.read(0, len(self.text), Scope("namespace", "", 1))
+
+    def match_braces(self):
+        partner, stack = {}, []
+        for match in re.finditer(r"[{}]", self.text):
+            if match.group() == "{":
+                stack.append(match.start())
+            elif stack:
+                partner[stack.pop()] = match.start()
+        if stack:
+            raise ValueError(f"line {self.line_of(stack[-1])}: a brace that nothing closes")
+        return partner
+
+    def line_of(self, position):
+        return self.text.count("\n", 0, position) + 1
+
+    def read(self, begin, end, scope):
+        """Reads the declarations between two positions of one scope."""
+        head_begin, head = begin, ""
+        position = begin
+        while position < end:
+            c = self.text[position]
+            if c == ";":
+                if scope.kind == "type":
+                    scope.members += len(members_of(head))
+                head, head_begin, position = "", position + 1, position + 1
+            elif c == "{":
+                close = self.partner[position]
+                if self.opens_value(head, close):
+                    position = close + 1
+                    continue
+                self.read_block(head.strip(), head_begin, position, close)
+                is_type = TYPE.match(self.plain_head(head)) is not None
+                position = close + 1
+                if is_type:  # may go on with the names of variables
+                    head = "x " if self.text[position:end].lstrip()[:1] != ";" else ""
+                else:
+                    head = ""
+                head_begin = position
+            else:
+                if c == ":" and re.search(r"\b(?:public|private|protected)$", head.rstrip()):
+                    head, head_begin = "", position + 1
+                else:
+                    head += c
+                position += 1
+
+    @staticmethod
+    def plain_head(head):
+        """The head of a declaration without template parameters and attributes."""
+        head = head.strip()
+        while head.startswith(("template", "requires")):
+            depth = 0
+            for i, c in enumerate(head):
+                if c in "<(":
+                    depth += 1
+                elif c in ">)":
+                    depth -= 1
+                    if depth == 0:
+                        head = head[i + 1:].strip()
+                        break
+            else:
+                return head
+        return head
+
+    def opens_value(self, head, close):
+        """Whether the brace behind `head` begins a value and no body."""
+        plain = self.plain_head(head)
+        if NAMESPACE.match(plain) or TYPE.match(plain) or re.match(r"(?:typedef\s+)?enum\b", plain):
+            return False
+        if re.search(r"(?<![=!<>])=\s*[\w:<>, ]*$", head) and not re.search(r"operator\s*[=!<>]=?\s*$", head):
+            return True
+        if "(" not in plain:
+            return True
+        if AFTER_PARAMETERS.search(plain):  # of a constructor: members' values, then its body
+            return self.text[close + 1:].lstrip()[:1] in (",", "{")
+        return False
+
+    def read_block(self, head, head_begin, position, close):
+        plain = self.plain_head(head)
+        begin = head_begin + len(self.text[head_begin:position]) - len(self.text[head_begin:position].lstrip())
+        line = self.line_of(begin)
+        type_match = TYPE.match(plain)
+        if NAMESPACE.match(plain):
+            self.read(position + 1, close, Scope("namespace", "", line))
+        elif type_match:
+            scope = Scope("type", type_match.group("name"), line)
+            self.read(position + 1, close, scope)
+            self.types.append((scope.name, line, scope.members))
+        elif not re.match(r"(?:typedef\s+)?enum\b", plain):
+            name = re.search(r"(operator[^\w\s]+|[~\w:]+)\s*\(", ATTRIBUTE.sub("", plain))
+            self.functions.append((name.group(1) if name else "?", line, self.line_of(close) - line + 1))
+
+
+def check_file(where, text):
+    """(name, length, limit, message) of everything that is too long in one file, and its casts."""
+    found = []
+    num_lines = len(text.splitlines())
+    if num_lines > MAX_FILE_LINES:
+        found.append((where, num_lines, f"{where}: {num_lines} lines, expected at most {MAX_FILE_LINES}"))
+    reader = Reader(text)
+    for name, line, length in reader.functions:
+        if length > MAX_FUNCTION_LINES:
+            found.append((f"{where}: {name}()", length,
+                          f"{where}:{line}: {name}() has {length} lines, expected at most {MAX_FUNCTION_LINES}"))
+    for name, line, members in reader.types:
+        if members > MAX_MEMBERS:
+            found.append((f"{where}: {name}", members,
+                          f"{where}:{line}: {name} has {members} data members, expected at most {MAX_MEMBERS}"))
+    if not where.startswith(FREE_TO_CAST):
+        for number, code in enumerate(text.splitlines(), 1):
+            if CAST in code and not any(CAST + value in code for value in OTHER_CASTS):
+                found.append((f"{where}: cast", 1,
+                              f"{where}:{number}: {CAST}...), expected to_size() of base/to_size.h"))
+    return found
+
+
+def check_units(files):
+    """Headers and sources that are too long together."""
+    units = collections.Counter()
+    for where, text in files.items():
+        parts = pathlib.PurePosixPath(where).parts
+        if parts[0] == "src" and parts[1] in UNIT_LAYERS:
+            units[str(pathlib.PurePosixPath(where).with_suffix(""))] += len(text.splitlines())
+    return [(unit, lines, f"{unit}: header and source have {lines} lines together, expected at most {MAX_UNIT_LINES}")
+            for unit, lines in sorted(units.items()) if lines > MAX_UNIT_LINES]
+
+
+def check_tree(root, exceptions=None):
+    """Messages about everything that is too long under `root`."""
+    exceptions = EXCEPTIONS if exceptions is None else exceptions
+    root = pathlib.Path(root)
+    paths = sorted(p for top in ("src", "include") for p in (root / top).rglob("*") if p.suffix in SUFFIXES)
+    if not paths:
+        return [f"{root}: no sources under src/ or include/"]
+    files = {p.relative_to(root).as_posix(): p.read_text(encoding="utf-8") for p in paths}
+    found = [problem for where, text in files.items() for problem in check_file(where, text)] + check_units(files)
+    return [message for name, length, message in found
+            if name not in exceptions or length > exceptions[name].limit]
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    problems = check_tree(sys.argv[1])
+    print("\n".join(problems) if problems else "files, functions and types are small; indexes are cast by to_size()")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
