@@ -1,8 +1,8 @@
-// How the int8 form of a step's rows lies in memory: in the row tiles that a matrix kernel multiplies together, so
-// that all of a tile is found from one address with constant offsets.
+// The memory layout of the int8 form of a step's rows: in the row tiles that a matrix kernel multiplies together. All
+// of a row tile is found from one address with constant offsets.
 //
-// `rows` rows make tiles of `tile_rows` (a level's own number), and of 4, 2 and 1 for those that are left over. Tiles
-// lie one after another; a tile is ActTile<rows of the tile>, one for each 32 columns. Plain header: kernels of every
+// `rows` rows make tiles of `tile_rows` (a level's own number), and of 4, 2 and 1 for those that are left over. Row
+// tiles lie one after another; one is ActTile<its rows>, once for each 32 columns. Plain header: kernels of every
 // instruction set include it, so its functions have internal linkage.
 #pragma once
 
@@ -29,7 +29,7 @@ struct ActTile {
 /// Bytes of a row in its tile.
 static inline constexpr size_t act_row_bytes(int64_t cols) { return (size_t)(cols / kActBlock) * sizeof(ActTile<1>); }
 
-/// The tile that has row `row`, of `rows` in all.
+/// The row tile that has row `row`, of `rows` in all.
 struct RowTile {
   int64_t first;
   int rows;
@@ -45,7 +45,7 @@ static inline constexpr RowTile tile_of_row(int64_t row, int64_t rows, int tile_
   return {first, 1};
 }
 
-/// Where a row goes: its own part of each ActTile<rows> from `tile`.
+/// The place of a row: its own part of each ActTile<rows> from `tile`.
 struct ActPlace {
   uint8_t* tile;
   int rows, row;

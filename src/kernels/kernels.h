@@ -1,8 +1,8 @@
-// The kernels: what one instruction-set level offers, as a plain struct of function pointers.
+// The kernels of one instruction-set level, as a plain struct of function pointers.
 //
-// Chosen once at load (kernels/dispatch.h). Every function is pure: it reads its inputs, writes its output,
-// allocates nothing and may run on any thread. What a row's result is does not depend on how many rows are
-// computed with it, nor on how the work is cut into calls. Plain header: every instruction set's unit includes it.
+// Chosen once at load (kernels/dispatch.h). Every function is pure: it reads its inputs, writes its output, allocates
+// nothing and may run on any thread. A row's result does not depend on the other rows that are computed with it, nor on
+// how the work is cut into calls. Plain header: every instruction set's unit includes it.
 #pragma once
 
 #include <stddef.h>
@@ -28,7 +28,7 @@ struct PackedMatrix {
 };
 
 /// y[r][n] = sum over k of w[n][k] x[r][k], for rows row_begin..row_end of x and the outputs of panels
-/// panel_begin..panel_end of w; row r of y begins at y + r * ldy. Both ends of the rows are ends of tiles
+/// panel_begin..panel_end of w. Row r of y begins at y + r * ldy. Both ends of the rows are ends of row tiles
 /// (act_tiles.h). K is summed in ascending order.
 using MatmulFn = void (*)(const PackedMatrix& w, const ActivationRows& x, int64_t panel_begin, int64_t panel_end,
                           int64_t row_begin, int64_t row_end, float* y, int64_t ldy);
@@ -65,13 +65,13 @@ struct KvLayer {
 /// Dimensions of a segment, which share a scale, in q8_0 and i16.
 inline constexpr int kQ8ScaleDims = 32, kI16ScaleDims = 64;
 /// The scale of q8_0 is that of an integer of 1. The scale of i16, too small for a half, is that of this integer, which
-/// the largest of its dimensions becomes: 14 bits, so that 64 products with 14 more stay within 32.
+/// the largest of its dimensions becomes. It has 14 bits, so that 64 products with 14 more stay within 32.
 inline constexpr int kI16One = 1 << 13;
 
 /// Writes the K and V of one token, [kv_heads][head_dim] each, rounded to the cache's type.
 using WriteKvFn = void (*)(const KvLayer& kv, int32_t block, int token_in_block, const float* k, const float* v);
 
-/// Attention is cut into tiles of this many positions, at multiples of it, whatever the batch: each tile has a softmax
+/// Attention is cut into tiles of this many positions, at multiples of it, whatever the batch. Each tile has a softmax
 /// of its own, and tiles are merged in the order of their positions.
 inline constexpr int kTileTokens = 256;
 /// Largest head_dim.
@@ -93,10 +93,9 @@ struct AttentionQuery {
 /// One item of attention work: queries of one KV head over the positions begin .. end, which hold all that its queries
 /// see, or whole tiles of it. The queries may belong to several sequences that share these blocks.
 ///
-/// What becomes of a tile's results, o[head_dim], max and sum of each query: with `partial` they are left there, for
-/// MergeTilesFn. Otherwise tiles are merged and outputs are written, of a query whose last position is among the
-/// item's; with `states` the item's tiles are only some of its queries', who meet the others in items before and after
-/// it.
+/// A tile's results are o[head_dim], max and sum of each query. With `partial` they are left there, for MergeTilesFn.
+/// Otherwise tiles are merged, and the output is written of each query whose last position is among the item's. With
+/// `states` the item has only some of its queries' tiles; they meet the others in items before and after it.
 struct AttentionItem {
   const int32_t* blocks;          // block of position p: blocks[p / block_size]
   const AttentionQuery* queries;  // [num_queries]
@@ -114,8 +113,8 @@ constexpr int64_t attention_scratch_floats(int head_dim) {
          (int64_t)2 * kTileTokens * (head_dim + 1);                       // a copy of K and V of a tile
 }
 
-/// What this thread will likely read after an item, and fetches while it works on the item's last tile, evenly over its
-/// passes: neighbouring KV heads of some blocks, part after part.
+/// Memory that this thread will likely read after an item: neighbouring KV heads of some blocks, part after part. It is
+/// fetched during the item's last tile, evenly over its passes.
 struct AttentionAhead {
   struct Part {
     const int32_t* blocks;
@@ -179,8 +178,8 @@ struct KernelTable {
   void (*rope_neighbours)(float* x, const float* cosines, const float* sines, int64_t head_dim);
   void (*rope_halves)(float* x, const float* cosines, const float* sines, int64_t head_dim);
 
-  /// What the level can do at most (kernels/machine.h). Reads whole lines of 64 bytes, asking for memory `ahead` bytes
-  /// before its turn (0: not at all; it need not be there); the result depends on all that was read.
+  /// The level's limits (kernels/machine.h). Reads whole lines of 64 bytes and asks for memory `ahead` bytes before its
+  /// turn (0: not at all; it need not be there). The result depends on all that was read.
   uint64_t (*probe_read)(const uint8_t* data, size_t bytes, size_t ahead);
   /// `rounds` of products in registers, of bytes with int32 sums and of floats; operands are [16], 1 to 127. They give
   /// the number of multiply-adds done and a result that depends on all of them.

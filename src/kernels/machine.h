@@ -1,7 +1,7 @@
-// What the machine at hand can do at most, by loops of the very level and threads that are compared with it: reading
-// memory, byte products, float multiply-adds.
+// The limits of the machine at hand: reading memory, byte products, float multiply-adds. They are measured by loops of
+// the very level and threads that are compared with them.
 //
-// Owned by who measures, used by the thread that drives its pool. What the public interface offers of it is in
+// Owned by the code that measures, used by the thread that drives its pool. The public interface to it is
 // octavo/machine.h.
 #pragma once
 
@@ -25,7 +25,7 @@ class Machine {
   void read_blocks(const std::uint8_t* data, std::size_t block_bytes, std::span<const std::int32_t> ids);
 
   /// Bytes a second that all threads together read of `memory`, once, by the better of a plain loop and one that
-  /// prefetches. Memory larger than the caches, or it is these that are measured.
+  /// prefetches. Memory must be larger than the caches, or these are measured.
   double bytes_per_second(std::span<const std::uint8_t> memory);
 
   /// Multiply-adds a second of all threads together, in registers: about ten milliseconds. Of floats, and of bytes with

@@ -10,7 +10,7 @@
 namespace octavo {
 namespace {
 
-/// What padding rows are packed from: as long as the longest block.
+/// The source of padding rows: as long as the longest block.
 constexpr std::array<std::uint8_t, 256> kZeroBlock{};
 
 PackBlockFn* block_function(DType type) {
@@ -44,7 +44,7 @@ struct PanelRows {
   std::size_t row_bytes;
   int rows;
 
-  /// Where each row's bytes from `offset` on are.
+  /// The addresses of each row's bytes from `offset` on.
   BlockRows at(std::size_t offset) const {
     BlockRows out;
     for (int row = 0; row < kPanelRows; ++row) {

@@ -1,11 +1,11 @@
-// What packing is made of: a K block of 16 rows as vectors of 32-bit words, one word a row, and the moves of bits that
+// The parts of packing: a K block of 16 rows as vectors of 32-bit words, one word a row, and the moves of bits that
 // make packed planes of the planes of the file's formats.
 //
 // A quad, four neighbouring weights of a row, never leaves its 32-bit word in any format (but for the bits of Q5_0,
-// Q5_1 and Q1_0). So rows are read word by word, transposed so that the same word of all rows is one vector of 64
-// bytes, as the packed planes have them, and bits are moved for 16 rows at once. In a plane quads are in ascending
-// order, 8 / bits of them share a vector; but a vector of nibbles holds the quads j and j + 4 of 32 weights. Internal
-// to src/kernels/pack*.cc; pure functions.
+// Q5_1 and Q1_0). So rows are read word by word and transposed: the same word of all rows is one vector of 64 bytes, as
+// the packed planes have it. Bits are moved for 16 rows at once. In a plane quads are in ascending order, and 8 / bits
+// of them share a vector; but a vector of nibbles holds the quads j and j + 4 of 32 weights. Internal to
+// src/kernels/pack*.cc; pure functions.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace octavo {
 
-/// The same K block of the rows of a panel: where each row's bytes begin. Rows of padding point at zeros.
+/// The same K block of the rows of a panel: the beginnings of each row's bytes. Rows of padding point at zeros.
 using BlockRows = std::array<const std::uint8_t*, kPanelRows>;
 
 /// Packs one K block: all bytes of its quads and of its scales are written.

@@ -1,5 +1,5 @@
 // Blocks of 256 weights, which meet eight activation blocks of 32. A byte of the file holds the same weight of two,
-// four or eight of these; its fields are transposed so that it holds two, four or eight quads of one.
+// four or eight of these. Fields are transposed so that a byte holds two, four or eight quads of one.
 #include "kernels/pack_block.h"
 #include "tensor/quant_blocks.h"
 

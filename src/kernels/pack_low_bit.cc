@@ -1,5 +1,5 @@
-// Ternary and 1-bit weights: vectors of a panel are words of the file, but for Q1_0 their bits as they are there. What
-// the words hold is written where they are read (generic/matmul_low_bit.inl).
+// Ternary and 1-bit weights: vectors of a panel are words of the file, but for Q1_0 their bits as they are there. The
+// meaning of the words is written at the code that reads them (generic/matmul_low_bit.inl).
 #include "kernels/pack_block.h"
 #include "tensor/quant_blocks.h"
 
@@ -28,7 +28,7 @@ void pack_tq2_0(const BlockRows& rows, std::uint8_t* quads, std::uint8_t* scales
   copy_words<16>(rows, offsetof(BlockTQ2_0, qs), quads);
 }
 
-/// Bits 2 g and 2 g + 1 of vector i belong to quads 2 i and 2 i + 1 of the 32 weights that are word g in the file.
+/// Bits 2 g and 2 g + 1 of vector i belong to quads 2 i and 2 i + 1 of word g of the file, which is 32 weights.
 void pack_q1_0(const BlockRows& rows, std::uint8_t* quads, std::uint8_t* scales) {
   copy_halves(rows, offsetof(BlockQ1_0, d), scales);
   Words words[4];

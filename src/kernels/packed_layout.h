@@ -1,9 +1,9 @@
-// How weights lie in memory for the kernels: rows interleaved by sixteen.
+// The memory layout of weights for the kernels: rows interleaved by sixteen.
 //
-// A panel holds 16 rows. Four consecutive weights of one row are a quad; a plane stores the same quad of all 16
-// rows next to each other (64 bytes when a weight takes a byte), so one broadcast of four activations meets 16
-// outputs and nothing is summed across lanes. A panel is read from its first byte to its last, as one stream: K blocks
-// in ascending order, in units of as many as it takes for their scales to be whole cache lines:
+// A panel holds 16 rows. Four consecutive weights of one row are a quad. A plane stores the same quad of all 16 rows
+// next to each other (64 bytes when a weight takes a byte). So one broadcast of four activations meets 16 outputs, and
+// nothing is summed across lanes. A panel is read from its first byte to its last, as one stream: K blocks in ascending
+// order, in units of as many as it takes for their scales to be whole cache lines:
 //
 //     scales [blocks of the unit][scale_bytes]    each field as 16 values, one a row; padded to whole cache lines
 //     quads  [blocks of the unit][quad_bytes]     in planes of 8, 4, 2 or 1 bits (see pack_block.h)
@@ -13,14 +13,14 @@
 // lines, and for Q4_1. Plain floats lie as [cols][16]. Plain header: kernels of every instruction set include it, so
 // its functions have internal linkage: no unit may hand its code to another.
 //
-// Q4_1, where a weight is d q + m, has no halfs but integers: its scales field is [16] pairs of int16 (s, t), and
+// A weight of Q4_1 is d q + m. Instead of halfs it has integers: its scales field is [16] pairs of int16 (s, t), and
 // behind the last unit come 16 floats u, one a row, with
 //
 //     d = u s,  m = 8 u (t - s), so that a weight is u (s (q - 8) + 8 t)
 //
-// The sum of 32 products with q - 8 and the sum of the activations are int16 too, and one instruction multiplies and
-// adds two pairs of those: a multiply-add of floats less for every 32 products. u is 1/32760 of the row's largest d or
-// d + m / 8, so that s and t are as exact as the halfs of blocks near the largest.
+// The sum of 32 products with q - 8 and the sum of the activations are int16 too. One instruction multiplies and adds
+// two pairs of those: a multiply-add of floats less for every 32 products. The unit u is 1/32760 of the row's largest d
+// or d + m / 8, so that s and t are as exact as the halfs of blocks near the largest.
 #pragma once
 
 #include <stddef.h>
@@ -80,7 +80,7 @@ static inline constexpr int64_t unit_scale_bytes(DType type, int64_t blocks) {
   return (blocks * packed_block(type).scale_bytes + 63) / 64 * 64;
 }
 
-/// Where the parts of a K block lie in its panel of `num_blocks`, in bytes.
+/// The places of the parts of a K block in its panel of `num_blocks`, in bytes.
 struct BlockPlace {
   size_t quads, scales;
 };
@@ -96,7 +96,7 @@ static inline constexpr BlockPlace place_of_block(DType type, int64_t num_blocks
 /// Whether a block's scale and minimum are a pair of integers in units of its row.
 static inline constexpr bool has_integer_scales(DType type) { return type == DType::kQ4_1; }
 
-/// Where a panel's blocks end, in bytes; there the units of its rows are.
+/// The end of a panel's blocks, in bytes; the units of its rows are there.
 static inline constexpr size_t place_of_units(DType type, int64_t cols) {
   const PackedBlock block = packed_block(type);
   const size_t bytes = (size_t)(cols / block.block) * (size_t)(block.quad_bytes + block.scale_bytes);

@@ -2,8 +2,8 @@
 // (Milakov and Gimelshein 2018; Dao et al. 2022). A decode row, the rows of a chunk and rows of several sequences that
 // share blocks go through the same body.
 //
-// What a query's result is depends on its own positions only: tiles lie at absolute positions, are merged in their
-// order, and one that a query does not see is no part of its result.
+// A query's result depends on its own positions only. Tiles lie at absolute positions and are merged in their order; a
+// tile that a query does not see is no part of its result.
 #pragma once
 
 #include "kernels/generic/attention_tile_copy.inl"
@@ -17,8 +17,8 @@ static_assert(kTileTokens % (8 * kLanes) == 0);
 /// others stay normal: a processor takes many times as long over subnormal numbers.
 inline constexpr float kLeastExponent = -100.0F;
 
-/// 2^x for x <= 0, relative error 1e-7 (minimax of degree 5 on [-1/2, 1/2]); 0 from kLeastExponent down, and where x is
-/// not a number, whose bits would make a weight of any size.
+/// 2^x for x <= 0, with a relative error of 1e-7 (minimax of degree 5 on [-1/2, 1/2]). It is 0 from kLeastExponent
+/// down, and for a NaN, whose bits would make a weight of any size.
 inline F32 f32_exp2_of_negative(F32 x) {
   const F32 to_integer = f32_set(12582912.0F);  // 1.5 * 2^23: adding it rounds, and leaves the integer in the low bits
   const F32 shifted = f32_add(x, to_integer);
@@ -42,8 +42,8 @@ inline float& sum_of(float* state, int head_dim) { return state[head_dim + 1]; }
 /// Vectors of weights that are made side by side, to hide the latency of one.
 inline constexpr int kWeightVectors = kLanes == 8 ? 2 : 8;
 
-/// W vectors of scores become weights. Every second one adds to the same sum, so that a query's sum has the same bits
-/// however many vectors are made at once, and wherever the first of those that others see lies.
+/// W vectors of scores become weights. Every second one adds to the same sum. A query's sum then has the same bits
+/// however many vectors are made at once, and whichever of them other queries see.
 template <int W>
 inline void weigh(float* scores, F32 scale, F32 offset, F32 (&sums)[2]) {
   F32 weights[W];
@@ -87,7 +87,7 @@ inline void tile_weights(const TileView<N>& view, const Queries<E, N>& q, const 
   for (int i = 0; i < N; ++i) sum_of(part[i], head_dim) = f32_sum(sum[i]);
 }
 
-/// What a result counts whose largest score lies this far, <= 0, from the largest of all: 0 where a weight is 0.
+/// The factor of a result whose largest score is `distance` <= 0 above the largest of all; 0 if a weight would be 0.
 inline float merging_weight(float distance) { return distance * kLog2E < kLeastExponent ? 0.0F : exp_of(distance); }
 
 /// `state` takes in what later positions gave; the first result is taken as it is.
@@ -113,7 +113,7 @@ inline void merge_into(float* state, const float* part, int head_dim) {
   sum_of(state, head_dim) = sum_of(state, head_dim) * a + part[head_dim + 1] * b;
 }
 
-/// Where no score was above -inf there is no mean of values: NaN, and not what `state` holds of somebody else's.
+/// NaN if no score was above -inf: there is no mean of values then, and `state` holds somebody else's.
 inline void write_output(const float* state, int head_dim, float* out) {
   if (state[head_dim] == kNoScore) {
     for (int d = 0; d < head_dim; ++d) out[d] = __builtin_nanf("");
@@ -125,7 +125,7 @@ inline void write_output(const float* state, int head_dim, float* out) {
       [&](int64_t d, int n) { f32_store_n(out + d, f32_mul(f32_load_n(state + d, n), inverse), n); });
 }
 
-/// What the queries see of the tile at `tile`, cut to the item; false if nothing.
+/// The positions that the queries see of the tile at `tile`, cut to the item; false if there are none.
 template <int N>
 inline bool view_tile(const AttentionItem& item, const AttentionQuery* queries, int tile, TileView<N>& view) {
   const int begin = tile > item.begin ? tile : item.begin;
@@ -158,7 +158,7 @@ struct TileSource {
   int first = 0;     // what is subtracted from a position
 };
 
-/// Where the results of queries over one tile go.
+/// The places of the results of queries over one tile.
 struct TileParts {
   float* of[kMaxTileQueries];
 };
@@ -187,8 +187,8 @@ void attend_tile(const TileSource& from, const AttentionItem& item, const Attent
   ahead.fetch_rest();
 }
 
-/// How many of the `left` queries that have not met a tile go over it side by side: as many as there can be, except
-/// that
+/// The number of queries that go over a tile side by side, of the `left` ones that have not met it: as many as there
+/// can be, except that
 /// - a level may take fewer (kPassQueries);
 /// - two passes are as long as each other, so that each has time for its half of what is fetched;
 /// - with 16 registers five to seven queries of q8_0 are faster in two passes, and three or four beside eight. Those of
@@ -236,7 +236,7 @@ inline void attend_queries(const TileSource& from, const AttentionItem& item, co
   }
 }
 
-/// Where the tile at `tile` is read from by `passes`; a copy is made in `floats` if that pays.
+/// The source from which `passes` read the tile at `tile`; a copy is made in `floats` if that pays.
 template <KvElement E>
 inline TileSource tile_source(const KvLayer& kv, const AttentionItem& item, int tile, int passes, float* floats) {
   if (!copy_pays<E>(kv, passes)) return {kv, item, 0};

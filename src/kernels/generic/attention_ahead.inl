@@ -1,4 +1,4 @@
-// What attention fetches while it works on a tile: memory that will be read after it, at an even pace.
+// Fetches ahead: while attention works on a tile it asks, at an even pace, for memory that will be read after it.
 #pragma once
 
 #include "kernels/generic/kv_elements.inl"
@@ -66,9 +66,9 @@ struct Ahead {
   explicit Ahead(AheadBlocks& from) : blocks(&from), end(nullptr) {}
 
   /// N lines. `Spaced`: none sooner than a multiplication after the one before it. A processor that waits for a value
-  /// goes on with what does not depend on it, and asks for the lines of many rounds of a loop within a few cycles; what
-  /// it cannot keep account of it drops. Spaced requests take less time than memory does, but more than loops that do
-  /// not wait for memory have. `Again`: each line a second time, a block later, should it have been dropped.
+  /// goes on with the rest, and asks for the lines of many rounds of a loop within a few cycles; it drops the requests
+  /// that it cannot keep account of. Spaced requests take less time than memory does, but more than loops that do not
+  /// wait for memory have. `Again`: each line a second time, a block later, should it have been dropped.
   template <int N, bool Spaced, bool Again>
   __attribute__((always_inline)) void fetch() {
     static_assert(Spaced || !Again, "only spaced requests stop where no block is left");
@@ -81,7 +81,7 @@ struct Ahead {
       at = Spaced ? delay_address(at + step) : at + step;
     }
   }
-  /// What the loops did not come to, so that no block is left to be waited for.
+  /// Fetches the lines that the loops did not come to, so that no block is left to be waited for.
   void fetch_rest() {
     do fetch<1, true, false>();
     while (step != 0);

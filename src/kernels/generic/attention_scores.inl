@@ -1,6 +1,6 @@
 // First half of attention over a tile: scores of a few queries, q times K, masked to what each query sees.
 //
-// A vector holds the scores of kLanes consecutive tokens, so a score is a sum over d in one lane: its order is the same
+// A vector holds the scores of kLanes consecutive tokens, so a score is a sum over d in one lane. Its order is the same
 // for every number of queries, layout and instruction set. Several vectors of tokens are in flight at once, because one
 // chain of multiply-adds would wait for its own latency.
 #pragma once
@@ -17,7 +17,7 @@ inline constexpr float kNoScore = -__builtin_inff();
 template <int N>
 using Scores = float[N][kTileTokens];
 
-/// What N queries see of a tile.
+/// The positions that N queries see of a tile.
 template <int N>
 struct TileView {
   int begin, end;                // positions of whole vectors around all that any query sees
@@ -32,7 +32,7 @@ struct TileView {
 };
 
 /// Vectors of tokens whose scores are summed side by side: enough chains to hide the latency of multiply-add, few
-/// enough for the level's registers, in which pairs keep the queries' dimensions at hand too.
+/// enough for the level's registers. With pairs the queries' dimensions are in registers too.
 template <KvElement E, int N>
 constexpr int score_vectors_at_once() {
   constexpr int kRegisters = kLanes == 8 ? 16 : 32;
@@ -41,9 +41,9 @@ constexpr int score_vectors_at_once() {
   return N * 4 <= kMostSums ? 4 : N * 2 <= kRegisters / 2 ? 2 : 1;
 }
 
-/// Vectors of 8 lanes come with 16 registers. The sums of three queries fit into them with what they are made of, in
-/// chains enough to hide a multiply-add's latency; more queries have fewer chains, or sums in memory. Products of pairs
-/// are half as many, and up to eight queries at once are faster.
+/// Vectors of 8 lanes come with 16 registers. The sums of three queries fit into them with their operands, in enough
+/// chains to hide a multiply-add's latency. More queries have fewer chains, or sums in memory. Products of pairs are
+/// half as many, and up to eight queries at once are faster.
 template <KvElement E>
 inline constexpr bool kSmallPasses = kLanes == 8 && !kInPairs<E>;
 
@@ -55,13 +55,13 @@ inline I16 load_pairs_n(const typename Kv<E>::Element* p, int n) {
   return Kv<E>::load_pairs(elements);
 }
 
-/// Lines of 4 that are prefetched with products of pairs. The others of q8_0 are while weights are rounded, which takes
-/// a third of the time: memory must not rest meanwhile. i16 has twice the lines, and so enough of them with the
-/// products.
+/// Lines of 4 that are prefetched with products of pairs. The others of q8_0 are prefetched while weights are rounded:
+/// that takes a third of the time, and memory must not rest meanwhile. Integers of i16 have twice the lines, enough of
+/// them with the products.
 template <KvElement E>
 inline constexpr int kProductLines = E == KvElement::kQ8_0 ? 3 : 4;
 
-/// Where T vectors of K begin.
+/// The beginnings of T vectors of K.
 template <class Element, int T>
 struct KVectors {
   const Element* k[T];         // dimension d (in pairs: dimensions 2 d and 2 d + 1) at k + d * stride
@@ -84,15 +84,15 @@ OCTAVO_KERNEL_PART void fetch_by_pairs(Ahead& ahead, int pair) {
 /// Elements from one query to the next: no power of two, so that their lines do not fall into the same sets of a cache.
 inline constexpr int kQueryStride = kMaxHeadDim + 32;
 
-/// What the magnitudes of kCount integers may add up to, so that their products with integers up to kTop stay below
-/// 2^31, and whether 16-bit integers can exceed it.
+/// The most that the magnitudes of kCount integers may add up to, so that their products with integers up to kTop stay
+/// below 2^31; and whether 16-bit integers can exceed it.
 template <KvElement E, int kCount>
 inline constexpr float kSumTop = (float)((1U << 31) / Kv<E>::kTop) - (float)kCount;  // rounding adds half for each
 template <KvElement E, int kCount>
 inline constexpr bool kSumBounds = kSumTop<E, kCount> < 32767.0F * (float)kCount;
 
-/// What becomes the largest int16 when `kCount` values are rounded to integers of which `top` is the largest magnitude
-/// and `sum` the sum of all: so much that the sum of their products with integers up to kTop stays below 2^31.
+/// The value that becomes the largest int16 when kCount values are rounded, `top` the largest of their magnitudes and
+/// `sum` the sum of them. The sum of their products with integers up to kTop then stays below 2^31.
 template <KvElement E, int kCount>
 inline float int16_top(float top, float sum) {
   if (!kSumBounds<E, kCount>) return top;
@@ -114,8 +114,8 @@ struct Queries {
 };
 
 /// For elements in pairs: int16, so that scores are sums of integer products. One factor for all of a query: its
-/// largest becomes at most 2^15 - 1, and the magnitudes of a segment add up to what 32 bits hold of products with kTop.
-/// The rounding, about 2^-15 of the largest, is below that of K.
+/// largest becomes at most 2^15 - 1, and the magnitudes of a segment add up to no more than 32 bits hold of products
+/// with kTop. The rounding, about 2^-15 of the largest, is below that of K.
 template <KvElement E, int N>
   requires(kInPairs<E>)
 struct Queries<E, N> {
@@ -205,9 +205,9 @@ inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVec
     for (int i = 0; i < N; ++i) s[i][t] = acc[i][t];
 }
 
-/// Adds to s the products of segment `segment`, of `num_pairs` pairs in all: a sum of integers, exact in
-/// any order, times the scale of K. kProductLines of every 4 lines ahead are fetched meanwhile, the others in
-/// round_weights. A function of its own, so that all registers are there for the integers and none for the scores.
+/// Adds to s the products of one segment, of `num_pairs` pairs in all: a sum of integers, exact in any order, times the
+/// scale of K. Meanwhile kProductLines of every 4 lines ahead are fetched; round_weights fetches the others. A function
+/// of its own, so that all registers are there for the integers and none for the scores.
 template <KvElement E, int N, int T>
 __attribute__((noinline)) void add_segment(const Queries<E, N>& queries,
                                            const KVectors<typename Kv<E>::Element, T>& from, int segment, int num_pairs,
@@ -299,8 +299,8 @@ inline void gather_k(const KvLayer& kv, const typename Kv<E>::Element* head, int
 }
 
 /// Scores of kLanes tokens whose K is not one vector a dimension, because a block is shorter than that or K lies token
-/// by token: gathered first. Tokens outside the item read as zero, without a look at their
-/// blocks, which may be gone; the caller masks them.
+/// by token. K is gathered first. Tokens outside the item read as zero, without a look at their blocks, which may be
+/// gone; the caller masks them.
 template <KvElement E, int N>
 __attribute__((noinline)) void scores_gathered(const KvLayer& kv, const AttentionItem& item, const Queries<E, N>& q,
                                                int position, F32 (&s)[N][1]) {

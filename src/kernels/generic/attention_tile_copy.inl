@@ -1,9 +1,9 @@
-// A tile of K and V as the products want it, made once for many queries: floats, or integers in pairs.
+// A copy of a tile of K and V as products read it, made once for many queries: floats, or integers in pairs.
 //
-// Widening takes turns with multiply-adds, and transposing token-major K takes longer than they do, so an item whose
+// Widening takes turns with multiply-adds, and transposing token-major K takes longer than they do. An item whose
 // queries do not fit into the registers at once would pay for either again and again. The copy holds the same values in
-// blocks of its own, so that what is computed from it has the same bits. Integers in pairs are read in place; only the
-// contiguous layout, which has them token by token, is copied.
+// blocks of its own, so that its results have the same bits. Integers in pairs are read in place; only the contiguous
+// layout, which has them token by token, is copied.
 #pragma once
 
 #include "kernels/generic/attention_values.inl"
@@ -59,7 +59,7 @@ inline void copy_k(const KvLayer& kv, const AttentionItem& item, int position, f
   for (int d = 0; d < kv.head_dim; ++d, k += stride, out += kCopyBlock) f32_store(out, Kv<E>::load(k));
 }
 
-/// What the item sees of the tile at `tile`, into `copy`, whose positions count from the tile.
+/// Copies the positions that the item sees of the tile at `tile` into `copy`, whose positions count from the tile.
 template <KvElement E>
   requires(!kInPairs<E>)
 __attribute__((noinline)) void copy_tile(const KvLayer& kv, const AttentionItem& item, int tile, const KvLayer& copy) {
@@ -104,8 +104,8 @@ __attribute__((noinline)) void copy_tile(const KvLayer& kv, const AttentionItem&
 }
 
 /// Whether that many passes over a tile are faster with a copy. Writing it takes as long as widening it four times on
-/// Zen 4; on Zen 5, where widening takes no multiply-add's slot, it costs an eighth of six passes and a thirtieth of
-/// sixteen. Passes of three queries read it so often that its bytes, twice as many, cost more than widening does.
+/// Zen 4. On Zen 5, which widens beside multiply-adds, it costs an eighth of six passes and a thirtieth of sixteen.
+/// Passes of three queries read it so often that its bytes, twice as many, cost more than widening does.
 template <KvElement E>
 inline bool copy_pays(const KvLayer& kv, int passes) {
   if (kInPairs<E>) return kv.k_order == KOrder::kTokenMajor;

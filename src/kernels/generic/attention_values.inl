@@ -145,8 +145,8 @@ inline void load_v_scales(const KvLayer& kv, const AttentionItem& item, const Ti
   }
 }
 
-/// Lines that are prefetched for each vector of tokens while the weights of `count` of N queries are rounded: those of
-/// a tile that do not go with the products (kProductLines), spread over the queries.
+/// Lines that are prefetched for each vector of tokens while the weights of `count` of `n` queries are rounded: those
+/// that do not go with the products (kProductLines), spread over the queries.
 template <KvElement E>
 constexpr int lines_by_weights(int n, int count) {
   if (kProductLines<E> == 4) return 0;  // all of them do
@@ -154,8 +154,8 @@ constexpr int lines_by_weights(int n, int count) {
   return n == 8 || count < 4 ? 1 : 2;
 }
 
-/// Weights of query i times scales, of kLanes tokens from t. What the query does not see weighs 0, which no integer
-/// makes anything of; its scale is left out by selection.
+/// Weights of query i times scales, of kLanes tokens from t. A token that the query does not see weighs 0, whatever its
+/// integers are; its scale is left out by selection.
 template <int N>
 inline F32 scaled_weight(const TileView<N>& view, const Scores<N>& weights, const float* scales, bool sees_all, int i,
                          int t) {

@@ -56,7 +56,7 @@ template <>
 struct Kv<KvElement::kQ8_0> {
   using Element = int8_t;
   static constexpr int kScaleDims = kQ8ScaleDims, kTop = 127;
-  static constexpr float kUnit = 1;  // what an element of 1 is worth, times its scale
+  static constexpr float kUnit = 1;  // the worth of an element of 1, times its scale
   static I16 load_pairs(const Element* p) { return i16_widen(p); }
   /// The scale that is stored for a segment whose largest magnitude is `top`.
   static float scale_of(float top) { return top / (float)kTop; }
@@ -85,7 +85,7 @@ inline float half_value(const uint16_t* half) {
   return lanes[0];
 }
 
-/// Where one KV head of a block keeps its parts.
+/// The parts of one KV head of a block.
 template <class Element>
 struct KvHead {
   const Element* k;

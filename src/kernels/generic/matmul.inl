@@ -1,7 +1,7 @@
-// Matrix times rows of activations: tiles of kLanes outputs by up to kTileRows rows, K in ascending order.
+// Matrix times rows of activations: kLanes outputs by a row tile of up to kTileRows rows, K in ascending order.
 //
-// What a kernel is made of is inlined by name (OCTAVO_KERNEL_PART of the level). Left to the compiler, which has a
-// budget for a whole unit, some of it becomes calls, whose sums go through memory.
+// The parts of a kernel are inlined by name (OCTAVO_KERNEL_PART of the level). The compiler, which has a budget for a
+// whole unit, would make calls of some, and their sums would go through memory.
 #pragma once
 
 #include "kernels/generic/matmul_low_bit.inl"
@@ -79,8 +79,8 @@ OCTAVO_KERNEL_PART void add_act_block(const U8 (&q)[8], const F32* scale, const 
   }
 }
 
-/// acc[r] += the 32 weights of a block times row r's activations, in units of the weights' row: products of q - 8 and
-/// the sum of the activations are one pair of integers, the block's scales another.
+/// acc[r] += the 32 weights of a block times row r's activations, in units of the weights' row. The sum of products of
+/// q - 8 and the sum of the activations are one pair of integers, the block's scales another.
 template <DType T, int R>
 OCTAVO_KERNEL_PART void add_pairs(const U8 (&q)[8], I16 scales, const ActTile<R>& x, F32 (&acc)[R]) {
   I32 dot[R];
@@ -181,7 +181,7 @@ OCTAVO_KERNEL_PART void tile(const Stream& stream, const PackedMatrix& w, const 
   }
 }
 
-/// Tiles of kTileRows rows, `tiles` of them from row `row`. One alone reads ahead in its stream; several share that.
+/// `tiles` row tiles of kTileRows rows from row `row`. One alone reads ahead in its stream; several share that.
 template <DType T>
 OCTAVO_KERNEL_PART void whole_tiles(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a, int h,
                                     int64_t output, int64_t row, int64_t tiles, float* y, int64_t ldy) {
@@ -206,8 +206,8 @@ OCTAVO_KERNEL_PART void whole_tiles(const WeightStream& s, const PackedMatrix& w
   }
 }
 
-/// The same as a function of its own, for types whose tiles are long: beside those of fewer rows GCC 12 keeps sums of
-/// TQ1_0, and addresses of K-quants, in memory.
+/// The same as a function of its own, for types whose loops are long. Beside the loops of fewer rows GCC 12 would keep
+/// sums of TQ1_0, and addresses of K-quants, in memory.
 template <DType T>
 __attribute__((noinline)) void whole_tiles_apart(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a,
                                                  int h, int64_t output, int64_t row, int64_t tiles, float* y,
@@ -215,7 +215,7 @@ __attribute__((noinline)) void whole_tiles_apart(const WeightStream& s, const Pa
   whole_tiles<T>(s, w, a, h, output, row, tiles, y, ldy);
 }
 
-/// The tiles of rows over vector h of a panel's outputs, largest first, as act_tiles.h cuts rows.
+/// The row tiles over vector h of a panel's outputs, largest first, as act_tiles.h cuts rows.
 template <DType T>
 OCTAVO_KERNEL_PART void panel_pass(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a, int h,
                                    int64_t output, int64_t row, int64_t row_end, float* y, int64_t ldy) {

@@ -1,11 +1,11 @@
 // Matrix products of 1-bit and ternary weights: fields of a byte are met where they lie (docs/kernels_low_bit.md).
 //
 // A byte of a panel holds the fields of 8 (Q1_0), 4 (TQ2_0) or 5 (TQ1_0) quads. Fields are not moved to the bottom of
-// the byte: the sum of (v & (1 << j)) times activation is 2^j times the sum of the selected activations, so a quad
-// costs one AND, and the factor, common to 32 weights, is taken out of their sums by one shift,
-// exactly. A weight is d (field - 1), of Q1_0 d (2 bit - 1): the sum of the activations is taken away from their
-// sum, in integers. Within a block of weights with the scale d floats are summed first, and d comes once. Integers are
-// exact in any order, so kernels for few and for many rows may differ in it; floats have one order.
+// the byte: the sum of (v & (1 << j)) times activation is 2^j times the sum of the selected activations. So a quad
+// costs one AND. The factor, common to 32 weights, is taken out of their sums by one shift, exactly. A weight is d
+// (field - 1), of Q1_0 d (2 bit - 1): the sum of the activations is taken away from their sum, in integers. Within a
+// block of weights with the scale d floats are summed first, and d comes once. Integers are exact in any order, so
+// kernels for few and for many rows may differ in it; floats have one order.
 #pragma once
 
 #include "kernels/generic/weights.inl"
@@ -30,7 +30,7 @@ template <int R>
 struct LowBitBlock {
   const uint8_t* quads;
   const ActTile<R>* x;
-  const uint8_t* ahead;  // what to ask for while the block is read, or the block itself
+  const uint8_t* ahead;  // memory to ask for while the block is read, or the block itself
 
   /// Asks for vector `vector` of what lies ahead.
   void ask(int vector) const { prefetch(ahead + vector * 64 / kPasses); }
@@ -61,13 +61,13 @@ struct LowBitSums {
   }
 };
 
-/// The fields `Mask` of v. Where sums do not take any byte, fields of its high half are moved down by 4.
+/// The fields `Mask` of v. If sums do not take any byte, fields of its high half are moved down by 4.
 template <int Mask>
 inline U8 fields(U8 v) {
   if constexpr (kAnyByte || Mask < 16) return u8_mask(v, Mask);
   return u8_shr<4>(v, Mask >> 4);
 }
-/// What sums of fields from bit `bit` on are shifted by.
+/// The shift of sums of fields from bit `bit` on.
 constexpr int field_shift(int bit) { return kAnyByte || bit < 4 ? bit : bit - 4; }
 
 // LowBit<T>::field is weight k of a row of a block whose words of four bytes begin at `word`, 64 bytes apart.
@@ -134,11 +134,11 @@ struct LowBit<DType::kTQ2_0> {
 
 // A byte x is a fraction of 256 in base 3: the next digit is 3 x >> 8, the rest 3 x & 255. Digit G of vectors 0 .. 7
 // meets activation block G < 5, quad i in vector i. Blocks 5, 6 and 7 take two digits each of vectors 8 .. 11, quads i
-// and i + 4 in vector 8 + i; but these have a fifth digit only, and vector 12 the quads 4 .. 7 of block 7.
+// and i + 4 in vector 8 + i. As these have a fifth digit only, quads 4 .. 7 of block 7 are in vector 12.
 template <>
 struct LowBit<DType::kTQ1_0> {
-  // A digit times 256 is 3 x less the rest: where sums take any byte, two products are less work than finding the
-  // digit, for few rows.
+  // A digit times 256 is 3 x less the rest. If sums take any byte, two products are less work than finding the digit,
+  // for few rows.
   template <int R>
   static constexpr bool kWithoutDigits = kAnyByte && R <= 2;
 

@@ -6,14 +6,14 @@
 namespace octavo {
 namespace {
 
-/// How blocks follow each other.
+/// The order of blocks.
 enum class Blocks {
   kOfARow,     // columns of one row, in one tile after another
   kOfAColumn,  // the same columns of rows of one tile
 };
 
-/// What ActTile has beside the bytes of q, of four blocks at a time. Sums are unsigned where they are computed with: of
-/// values that are not finite, whose bytes mean nothing, they wrap.
+/// The fields of ActTile beside the bytes of q, of four blocks at a time. Sums are computed as unsigned: of values that
+/// are not finite, whose bytes mean nothing, they wrap.
 struct FourFields {
   typedef float Floats __attribute__((vector_size(16)));
   typedef int32_t Ints __attribute__((vector_size(16)));

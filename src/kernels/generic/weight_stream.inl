@@ -13,13 +13,13 @@ namespace {
 inline constexpr int kPrefetchBytes = 5120;
 inline constexpr int kPasses = kPanelRows / kLanes;  // over a panel, one for each vector of its outputs
 
-/// How far ahead of R rows of weights of type T lines are asked for, and into which cache.
+/// The distance at which R rows of weights of type T ask for lines ahead, and into which cache.
 struct PrefetchLead {
   int bytes;
   bool far;  // into the second-level cache, which has room for more requests than the first
 };
 /// Found by trial with AVX-512 (docs/kernels.md). Bytes, which need no unpacking, are read faster than the first-level
-/// cache has room for requests; one row of them is so little work that the processor's own window reaches far ahead.
+/// cache has room for requests. One row of them is so little work that the processor's own window reaches far ahead.
 template <DType T, int R>
 constexpr PrefetchLead prefetch_lead() {
   constexpr bool kBytes = packed_block(T).quad_bytes == packed_block(T).block * kPanelRows;
@@ -30,14 +30,14 @@ constexpr PrefetchLead prefetch_lead() {
   return {kPrefetchBytes, false};
 }
 
-/// The panel at hand. What lies behind it is what its thread will read next, as long as the thread has work.
+/// The panel at hand. Its thread reads the panels behind it next, as long as it has work.
 struct WeightStream {
   static constexpr bool kShared = false, kDecoded = false;
   const uint8_t* panel;
   size_t panel_bytes;
 
-  /// What to ask for while byte `offset` of the panel is read in pass `pass`. Where a panel takes several passes, the
-  /// first alone would wait for memory and the others leave it idle: they share the next panel.
+  /// The line to ask for while byte `offset` of the panel is read in pass `pass`. Several passes over a panel share the
+  /// next one: the first alone would wait for memory, and the others leave it idle.
   const uint8_t* ahead(size_t offset, int pass, int lead = kPrefetchBytes) const {
     if constexpr (kPasses == 1) return panel + offset + lead;
     return panel + panel_bytes + ((size_t)pass * panel_bytes + offset) / kPasses;

@@ -1,9 +1,9 @@
-// How each quantized type's packed panels become bytes and scales in registers.
+// Bytes and scales in registers, from the packed panels of each quantized type.
 //
 // Weights<T>::quads gives the bytes of 32 weights of kLanes rows (eight quads), at most kMaxByte each;
-// Weights<T>::scales gives, for each sub-block of kSubBlock weights, `scale` and, for types that have one
-// (kHasMin), `minimum`, such that a weight is scale * (byte - kZero) + minimum. What kZero takes away is integers.
-// Types whose bytes take all eight bits are wide, a weight being scale * (byte - 128): dot_wide is for them.
+// Weights<T>::scales gives, for each sub-block of kSubBlock weights, `scale` and, for types that have one (kHasMin),
+// `minimum`, such that a weight is scale * (byte - kZero) + minimum. kZero is taken away in integers. Types whose bytes
+// take all eight bits are wide, a weight being scale * (byte - 128): dot_wide is for them.
 #pragma once
 
 #include "kernels/generic/weight_stream.inl"
@@ -303,7 +303,7 @@ constexpr int sub_blocks() {
   return packed_block(T).block / Weights<T>::kSubBlock;
 }
 
-/// What Weights<T>::scales makes of one block.
+/// The scales of one block as Weights<T>::scales makes them.
 template <DType T>
 struct BlockScales {
   F32 scale[sub_blocks<T>()], minimum[sub_blocks<T>()];

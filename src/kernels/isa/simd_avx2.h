@@ -14,7 +14,7 @@ using I32 = __m256i;
 using U8 = __m256i;
 using Mask = __m256;
 
-/// What pieces of a product are declared with.
+/// Declares a part of a product's kernel.
 #define OCTAVO_KERNEL_PART __attribute__((always_inline)) inline
 inline constexpr int kLanes = 8;
 inline constexpr int kTileRows = 4;

@@ -13,7 +13,7 @@ using I32 = __m512i;
 using U8 = __m512i;
 using Mask = __mmask16;
 
-/// What pieces of a product are declared with.
+/// Declares a part of a product's kernel.
 #define OCTAVO_KERNEL_PART __attribute__((always_inline)) inline
 inline constexpr int kLanes = 16;
 inline constexpr int kTileRows = 8;

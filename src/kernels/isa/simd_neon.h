@@ -14,7 +14,7 @@ using I32 = int32x4_t;
 using U8 = uint8x16_t;
 using Mask = uint32x4_t;
 
-/// What pieces of a product are declared with.
+/// Declares a part of a product's kernel.
 #define OCTAVO_KERNEL_PART __attribute__((always_inline)) inline
 inline constexpr int kLanes = 4;
 inline constexpr int kTileRows = 4;

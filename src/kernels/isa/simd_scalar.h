@@ -1,6 +1,6 @@
 // The SIMD names that every kernel is written in, over plain C++: the meaning of each, and the level that runs
-// anywhere. Vectors of 16 bytes are GCC's and Clang's own, which become what vectors the target always has: a compiler
-// reads an operation on one as one, where arrays of four took it several times as long.
+// anywhere. Vectors of 16 bytes are GCC's and Clang's own, which become the vectors that the target always has. A
+// compiler reads an operation on one as one; arrays of four took it several times as long.
 //
 // Everything is in an anonymous namespace: units of different instruction sets must not share a function.
 #pragma once
@@ -11,12 +11,12 @@
 namespace octavo {
 namespace {
 
-/// What pieces of a product are declared with. Here they are inlined by the compiler's judgement: by name they take it
+/// Declares a part of a product's kernel. Here they are inlined by the compiler's judgement: by name they take it
 /// longer, for code that nobody waits for.
 #define OCTAVO_KERNEL_PART inline
 inline constexpr int kLanes = 4;     // 32-bit lanes of a vector; a U8 holds four bytes a lane
 inline constexpr int kTileRows = 4;  // rows of activations that the matrix kernels keep in registers
-inline constexpr int kWideBias = 0;  // what dot_wide adds to a weight: see there
+inline constexpr int kWideBias = 0;  // added to a weight by dot_wide: see there
 
 /// Query rows that attention takes over a tile at once, at most. Nobody waits for this level, and each count is code of
 /// its own.
@@ -225,8 +225,8 @@ inline I32 dot_small(I32 acc, U8 w, U8 a) {
 }
 /// Whether add_products takes any byte as w, not only those up to 127, and small_sum_quads is as many for them.
 inline constexpr bool kAnyByte = true;
-/// acc + the four products of each lane for any byte w = weight + 128. Where kWideBias is 128 the products are those
-/// of w itself, and the caller takes 128 times the sum of a away; where it is 0, those of the weight.
+/// acc + the four products of each lane for any byte w = weight + 128. With a kWideBias of 128 the products are those
+/// of w itself, and the caller takes 128 times the sum of a away; with 0 they are those of the weight.
 inline I32 dot_wide(I32 acc, U8 w, U8 a) {
   const int16_t bias = 128;
   const IntLanes sum = add_halves(acc.v, (first_bytes_unsigned(w) - bias) * first_bytes(a));
