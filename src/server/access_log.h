@@ -8,7 +8,7 @@
 
 namespace octavo::server {
 
-/// What is known of a request in the end. Counts below 0 and empty texts are left out.
+/// A request as it is known in the end. Counts below 0 and empty texts are left out.
 struct AccessRecord {
   std::string id = {}, key = {}, method = {}, path = {}, finish_reason = {}, prompt = {};
   std::string peer = {};                      // the other end of the connection

@@ -20,8 +20,8 @@ Address normalized(const Address& address);
 /// "203.0.113.7" or "2001:db8::1", without brackets, port or zone; normalized.
 std::optional<Address> parse_address(std::string_view text);
 
-/// Who counts as one client where clients are counted: an IPv4 address, or the 64 leading bits of an IPv6 address, for
-/// a host takes as many addresses within these as it likes. "203.0.113.7", "2001:db8:1:2::/64".
+/// One client, for counting: an IPv4 address, or the 64 leading bits of an IPv6 address. A host takes as many addresses
+/// within these bits as it likes. "203.0.113.7", "2001:db8:1:2::/64".
 std::string client_group(const Address& address);
 /// The same as a key that needs no memory: IPv4 within IPv6.
 std::array<unsigned char, 16> client_key(const Address& address);

@@ -1,8 +1,8 @@
-// How much memory the answer to a call may take while it is made, so that one call cannot take all there is.
+// The bound of memory that the answer to a call takes while it is made, so that one call cannot take all there is.
 //
 // An answer that is not streamed is held until its last token, and log-probabilities make it many times its text. The
-// size is foreseen from what the client asks for, and watched while the answer is made: what is foreseen is an average,
-// and a client that sets no limit of tokens may get anything up to the end of the context. Pure functions.
+// size is foreseen from the client's wishes, and watched while the answer is made: the foreseen size is an average, and
+// a client that sets no limit of tokens may get anything up to the end of the context. Pure functions.
 #pragma once
 
 #include <cstdint>

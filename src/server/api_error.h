@@ -10,7 +10,7 @@ namespace octavo::server {
 
 struct ApiError {
   int status = 500;                            // HTTP
-  std::string message = {};                    // what was found and what was expected
+  std::string message = {};                    // says what was found and expected
   std::string type = "invalid_request_error";  // or authentication_error, server_error, ...
   std::string param = {};                      // the field of the request; empty: null in the JSON
   std::string code = {};                       // such as context_length_exceeded; empty: null in the JSON

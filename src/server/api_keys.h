@@ -1,7 +1,7 @@
-// Who may call: keys of a file, one a line. Immutable; any thread.
+// The keys that may call: those of a file, one a line. Immutable; any thread.
 //
-// A key is held and compared as its HMAC-SHA-256 under a random salt of this process: neither memory nor the time that
-// a comparison takes tells of the key, and a name that was made from it cannot be guessed back, however short the key.
+// A key is held and compared as its HMAC-SHA-256 under a random salt of this process. Neither memory nor the time of a
+// comparison tells of the key, and a name made from it cannot be guessed back, however short the key.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@ KeySalt random_salt();
 
 struct ApiKey {
   KeyDigest digest = {};
-  /// Stands for the key where the key itself must not be seen (logs, cache domains): the name that the file gives it,
-  /// which several keys may share, or "key-" and the first digits of its digest.
+  /// Stands for the key in logs and cache domains, which must not show it. It is the name that the file gives it, which
+  /// several keys may share, or "key-" and the first digits of its digest.
   std::string name = {};
 
   bool operator==(const ApiKey&) const = default;
@@ -37,8 +37,8 @@ class ApiKeys {
   /// No keys: everybody may call.
   ApiKeys() = default;
   /// A line is a key, or a name, a space and the key; empty lines and lines that begin with # are skipped. Errors name
-  /// the file and the line and never show a key: no key at all, one that is too short or too long, characters that a
-  /// header cannot hold, the same key again. Keys that are read again with the same salt have the same digests.
+  /// the file and the line and never show a key. They are: no key at all, one that is too short or too long, characters
+  /// that a header cannot hold, the same key again. Keys that are read again with the same salt have the same digests.
   static Result<ApiKeys> read(const std::filesystem::path& file, const KeySalt& salt = random_salt());
   static Result<ApiKeys> parse(std::string_view text, std::string_view source, const KeySalt& salt = random_salt());
 

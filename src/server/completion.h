@@ -18,7 +18,7 @@
 
 namespace octavo::server {
 
-/// What the server serves; the same for all calls.
+/// The model that is served; the same for all calls.
 struct ServedModel {
   std::string id;                         // as in /v1/models
   std::vector<std::string> aliases = {};  // further names that requests may call it by
@@ -59,9 +59,9 @@ struct OwnedEvent {
 
 class PromptLogprobs;
 
-/// What the answer needs of a prompt whose Request has gone to the engine.
+/// The answer's data of a prompt whose Request has gone to the engine.
 struct CallPrompt {
-  TokenId last_token = -1;  // which the answer's first token follows
+  TokenId last_token = -1;  // the answer's first token follows it
   std::size_t num_tokens = 0;
   std::vector<TokenId> tokens = {};               // with echo or return_token_ids
   std::string text = {};                          // with echo
@@ -89,8 +89,8 @@ ApiResult<CompletionCall> parse_completion(const boost::json::object& body, cons
 ApiResult<CompletionCall> parse_chat_completion(const boost::json::object& body, const Engine& engine,
                                                 const ServedModel& model);
 
-/// What goes back for one call. `call` and `engine`, which gives tokens their texts, outlive it; the requests in `call`
-/// may have been moved from.
+/// The answer to one call. `call` and `engine`, which gives tokens their texts, outlive it; the requests in `call` may
+/// have been moved from.
 class CompletionResponse {
  public:
   CompletionResponse(const CompletionCall& call, const Engine& engine, const ServedModel& model, std::string_view id,

@@ -68,7 +68,8 @@ ApiResult<void> check_queue(const CompletionCall& call, const ServiceOptions& op
   return {};
 }
 
-/// Who shares: of a salt as short as of none, for each prompt has it. A key's name and a digest are never alike.
+/// The domain within which prompts share cached blocks. It is short, as each prompt has it; a salt of any length
+/// becomes a digest. A key's name and a digest are never alike.
 std::string cache_domain(std::string key_name, std::string_view salt) {
   if (salt.empty()) return key_name;
   const std::string text = key_name + '\n' + std::string(salt);

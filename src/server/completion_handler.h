@@ -1,5 +1,5 @@
-// One call of /v1/completions or /v1/chat/completions, from its body to the last byte of its answer. Whatever ends it,
-// the engine's requests end with it.
+// One call of /v1/completions or /v1/chat/completions, from its body to the last byte of its answer. The engine's
+// requests end with it, for whatever reason it ends.
 //
 // Lives in the coroutine that answers; the I/O thread.
 #pragma once
@@ -33,13 +33,13 @@ class CompletionHandler {
   const ApiKey& key() const { return exchange_.key; }
 
  private:
-  /// What is known of one choice while it is made.
+  /// One choice while it is made.
   struct Progress {
     Clock::time_point last_token = {};
   };
 
   asio::awaitable<ApiResult<CompletionCall>> parse(bool is_chat);
-  /// The parts of the requests that the server knows and the body does not: who shares, how long.
+  /// The parts of the requests that the server knows and the body does not: owner, cache domain, time limits.
   ApiResult<void> complete(CompletionCall& call) const;
   ApiResult<void> submit(CompletionCall& call);
   asio::awaitable<void> answer_whole(CompletionResponse& response);

@@ -1,4 +1,4 @@
-// Where a request came from before it passed proxies: X-Forwarded-For, and Forwarded (RFC 7239). Anybody can send these
+// The sender of a request that passed proxies: X-Forwarded-For, and Forwarded (RFC 7239). Anybody can send these
 // headers, so they count only as far as the proxies that wrote them are known.
 //
 // Pure; any thread.
@@ -33,10 +33,10 @@ class TrustedProxies {
   static Result<TrustedProxies> parse(std::span<const std::string> networks);
 
   bool contains(const Address& address) const;
-  /// Who sent a request that came from `peer` with these header lines: the last hop that is no trusted proxy, or the
-  /// first hop where all are. It is `peer` itself if that is no trusted proxy, if a hop before the answer is unknown,
-  /// if there are more than kMaxForwardedHops, and if both headers are there and disagree, for then the client wrote
-  /// one.
+  /// The sender of a request that came from `peer` with these header lines: the last hop that is no trusted proxy, or
+  /// the first hop if all are. It is `peer` itself if that is no trusted proxy, if a hop before the answer is unknown,
+  /// or if there are more than kMaxForwardedHops. So it is if both headers are there and disagree, for then the client
+  /// wrote one.
   Address find_client(const Address& peer, std::span<const std::string_view> x_forwarded_for,
                       std::span<const std::string_view> forwarded) const;
 

@@ -1,8 +1,8 @@
 // Memory that answers take from when they are made until their last byte is written, so that neither one of them nor
 // all together can take what there is.
 //
-// A HeldBudget is the server's; any thread may count in it. A HeldAnswer counts one answer's bytes until it goes, and
-// is used by one thread at a time: the worker that makes the answer, then the I/O thread, which writes it.
+// A HeldBudget is the server's; any thread may count in it. A HeldAnswer counts one answer's bytes until it goes. One
+// thread uses it at a time: the worker that makes the answer, then the I/O thread, which writes it.
 #pragma once
 
 #include <atomic>
@@ -48,8 +48,8 @@ class HeldAnswer {
 
   explicit operator bool() const { return budget_ != nullptr; }
 
-  /// Counts that many bytes instead of those before; also where it says that they are too many: 400 for one answer, 503
-  /// for all. What is too many must go soon.
+  /// Counts that many bytes instead of those before. Errors: they are too many for one answer (400), or for all (503).
+  /// They are counted all the same, and must go soon.
   std::optional<ApiError> hold(std::uint64_t bytes);
   /// The same for what the server says itself, which only all answers together can make too many.
   std::optional<ApiError> hold_own(std::uint64_t bytes);

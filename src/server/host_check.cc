@@ -20,7 +20,7 @@ bool is_name(std::string_view text) {
   return !text.empty() && text.size() <= kMaxName && std::ranges::all_of(text, fits);
 }
 
-/// What follows the name: nothing, or a colon and a port, which may be empty (RFC 3986, 3.2.3).
+/// The rest behind the name: nothing, or a colon and a port, which may be empty (RFC 3986, 3.2.3).
 bool is_port(std::string_view text) {
   if (text.empty() || text == ":") return true;
   std::uint16_t port = 0;

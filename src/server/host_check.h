@@ -14,8 +14,8 @@
 
 namespace octavo::server {
 
-/// The name in a Host header, or in the authority of a whole URL: without its port, in lower case, without a dot at its
-/// end; an address in its one form, without brackets. None where that is no host.
+/// The name in a Host header, or in the authority of a whole URL. It is without its port, in lower case, without a dot
+/// at its end; an address is in its one form, without brackets. None where that is no host.
 std::optional<std::string> parse_host(std::string_view text);
 
 class HostList {

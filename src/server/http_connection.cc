@@ -10,7 +10,7 @@ namespace {
 constexpr std::chrono::seconds kLingerTime{2};
 constexpr std::size_t kJoinBytes = 16U << 10;  // a body up to this is sent in one piece with its head
 
-/// What this server and one before it might read differently (RFC 9112, 3.2 and 6.1).
+/// The error of a head that this server and one before it might read differently (RFC 9112, 3.2 and 6.1).
 std::optional<ApiError> find_ambiguity(const HttpRequest& request) {
   const std::size_t num_hosts = request.count(http::field::host);
   if (num_hosts > 1 || (num_hosts == 0 && request.version() == 11))
@@ -191,7 +191,7 @@ asio::awaitable<std::optional<ApiError>> HttpConnection::take_head(
   version_ = parser.get().version();
   if (!parser.keep_alive()) keep_alive_ = false;
   if (auto ambiguous = find_ambiguity(parser.get())) {
-    keep_alive_ = false;  // where this request ends is not known
+    keep_alive_ = false;  // the end of this request is not known
     co_return ambiguous;
   }
   std::optional<ApiError> refused = check(parser.get());
@@ -239,7 +239,7 @@ asio::awaitable<std::optional<Received>> HttpConnection::read_request(const Head
     if (ended_ || closed_) co_return std::nullopt;
     co_await wake_.wait();
   }
-  if (!parser.is_done()) keep_alive_ = false;  // what follows is the rest of this request, not a next one
+  if (!parser.is_done()) keep_alive_ = false;  // the next bytes are the rest of this request
   enter(Phase::kAnswering);
   room_.notify();
   Received received{.request = parser.release(), .error = std::move(problem)};
@@ -328,7 +328,7 @@ asio::awaitable<bool> HttpConnection::write(std::string_view bytes) {
   co_return true;
 }
 
-/// What is written is given back when it is half of what is held: all that is copied for that is one body in sum.
+/// Written bytes are given back when they are half of the held ones: all copies for that are one body in sum.
 asio::awaitable<bool> HttpConnection::write_body(HttpResponse& response) {
   patience_ = limits_.write_timeout;
   std::string& body = response.body;

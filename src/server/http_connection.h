@@ -1,9 +1,8 @@
 // HTTP/1.1 on one connection: reads requests within limits and time-outs, writes answers whole or in chunks, and
 // notices at any time that the client has hung up.
 //
-// The I/O thread. Two coroutines use it: read_loop(), which always has a read under way, so that the end of the
-// connection is seen also while an answer is being made; and the owner's, which reads requests and writes answers, and
-// which Signal wakes. Shared by the two.
+// The I/O thread. Two coroutines share it. read_loop() always has a read under way, so that the end of the connection
+// is seen also while an answer is being made. The owner's reads requests and writes answers; Signal wakes it.
 #pragma once
 
 #include <atomic>
@@ -33,7 +32,7 @@ using HttpRequest = http::request<http::string_body>;
 struct HttpLimits {
   std::size_t max_header_bytes = 16U << 10;
   std::size_t max_body_bytes = 8U << 20;
-  std::size_t max_pipelined_bytes = 64U << 10;  // what a client may send behind a request that is being answered
+  std::size_t max_pipelined_bytes = 64U << 10;  // that a client may send behind a request that is being answered
   std::size_t max_unsent_bytes = 1U << 20;  // made for a reader that does not keep up; beyond it the reader is cut off
   int max_requests = 10'000;                // on one connection
   std::chrono::milliseconds idle_timeout{75'000};   // between requests
@@ -89,8 +88,7 @@ class HttpConnection {
   asio::awaitable<void> linger_and_close();
   void close();
 
-  /// It sends no more: it has left, as far as a server can tell. What is written all the same may still be read. Any
-  /// thread.
+  /// It sends no more: it has left, as far as a server can tell. It may still read an answer. Any thread.
   bool hung_up() const { return ended_; }
   bool closed() const { return closed_; }
   /// It holds the most of too much that was received: while its request's body has not been taken, the request is to be

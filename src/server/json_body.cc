@@ -23,7 +23,8 @@ ApiError refused(std::string message, std::string code) {
   return {.status = 400, .message = std::move(message), .code = std::move(code)};
 }
 
-/// What basic_parser tells what it reads: counts it, and only then has it built. The names are basic_parser's.
+/// The handler of basic_parser: it counts each thing that is read, and only then has it built. The names are
+/// basic_parser's.
 class BoundedBuilder {
  public:
   // NOLINTBEGIN(readability-identifier-naming)

@@ -1,6 +1,6 @@
 // A request's body as JSON, within bounds on the time and the memory that it may cost. Pure; any thread.
 //
-// Boost.JSON finds a member of an object of more than 18 by a hash whose salt is the table's address, of which the low
+// Boost.JSON finds a member of an object of more than 18 by a hash whose salt is the table's address. Of that the low
 // byte alone counts for keys of equal length: keys that all collide can be made without knowing it, and a table of n of
 // them costs n²/2 comparisons. So the members of an object are counted before its table is built, and what stands in
 // the body is counted before memory is taken for it.

@@ -12,12 +12,12 @@
 
 namespace octavo::server {
 
-/// Its text. Errors: it cannot be read, is no regular file or is larger than 1 MiB; others than its owner and its group
-/// may read it, or others than its owner may write it. The group may read: systemd's credentials and many mounted
-/// secrets are root's, and the service is in their group.
+/// Its text. Errors: it cannot be read, is no regular file or is larger than 1 MiB. It is also an error if others than
+/// its owner and its group may read it, or others than its owner may write it. The group may read: systemd's
+/// credentials and many mounted secrets are root's, and the service is in their group.
 Result<std::string> read_key_file(const std::filesystem::path& path);
 
-/// What differs when a file was written, replaced, or given other rights.
+/// Marks of a file that differ when it was written, replaced, or given other rights.
 struct FileStamp {
   dev_t device = 0;
   ino_t inode = 0;

@@ -18,7 +18,7 @@ namespace octavo::server {
 
 class KeyWatch {
  public:
-  /// What has happened since the last look.
+  /// Changes since the last look.
   struct News {
     std::optional<ApiKeys> keys = {};  // the file's, if they are others than before
     std::string notice = {};           // for the operator; empty: nothing to say

@@ -1,5 +1,5 @@
-// What a stream says while its client waits for tokens, so that neither a proxy nor a person takes it for dead: a
-// comment now and then, and if the client asked for it how far its prompts have come.
+// Signs of life of a stream while its client waits for tokens, so that neither a proxy nor a person takes it for dead.
+// They are a comment now and then, and if the client asked for it how far its prompts have come.
 //
 // A PromptBoard is shared with the engine's callbacks, which write on it. LifeSigns belong to one streamed call; the
 // I/O thread.
@@ -16,7 +16,7 @@
 
 namespace octavo::server {
 
-/// How far each prompt of a call has come. Any thread.
+/// The progress of each prompt of a call. Any thread.
 class PromptBoard {
  public:
   explicit PromptBoard(std::size_t num_prompts) : progress_(num_prompts) {}

@@ -195,7 +195,7 @@ void LineWriter::reopen_file() {
     const std::lock_guard lock(mutex_);
     if (!reopen_due_) return;
   }
-  // What was begun belongs into the old file, as long as that takes it.
+  // A line that was begun belongs into the old file, as long as that takes it.
   const bool is_begun = line_begin_ > 0 && line_begin_ < line_.size();
   if (is_begun && write_piece()) return;
   if (is_begun) drop_line();

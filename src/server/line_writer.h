@@ -34,13 +34,13 @@ class LineWriter {
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
 
-  /// The line is without its line break. Where there is no room it is dropped and counted; before the next line that is
-  /// written stands {"time": ..., "dropped_lines": N}. Any thread, as for the rest.
+  /// The line is without its line break. If there is no room it is dropped and counted; {"time": ..., "dropped_lines":
+  /// N} then stands before the next line that is written. Any thread, as for the rest.
   void write(std::string line) noexcept;
   /// Goes on in a new file of the same name: the old one was moved away. Not for standard output and descriptors.
   void reopen();
   std::uint64_t num_dropped() const { return num_dropped_; }
-  /// What the operator should read; empty: nothing new.
+  /// A notice to the operator; empty: nothing new.
   std::string take_notice();
 
  private:

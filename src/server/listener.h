@@ -1,4 +1,4 @@
-// An address at which the server listens, and what holds for those who come in there. Owned by the server; the I/O
+// An address at which the server listens, and the rules for those who come in there. Owned by the server; the I/O
 // thread.
 #pragma once
 
@@ -19,14 +19,14 @@
 
 namespace octavo::server {
 
-/// What is asked of, and given to, those who come in at one of the server's addresses.
+/// The rules for those who come in at one of the server's addresses.
 struct Entrance {
   HostList hosts = {};         // names that a request may have as its Host
   bool has_metrics = true;     // /metrics is served
   bool metrics_alone = false;  // and nothing but it, /health and /ready; nobody needs a key
 };
 
-/// Who is at the other end of a connection, and where it came in.
+/// The other end of a connection, and the entrance at which it came in.
 struct Visitor {
   Address peer = {};  // normalized
   const Entrance* entrance = nullptr;
@@ -40,7 +40,7 @@ struct ListenAddress {
 /// "127.0.0.1:9100", "[::1]:9100", "localhost:9100".
 Result<ListenAddress> parse_listen_address(std::string_view text);
 
-/// How many connections may be open at once.
+/// Connections that may be open at once, at most.
 struct ConnectionLimits {
   std::size_t all = 4096;
   std::size_t per_client = 0;               // by client_key(); 0: any number

@@ -17,15 +17,16 @@
 
 namespace octavo::server {
 
-/// How log-probabilities spell a token. Bytes that are no whole character are written as \xNN; in a completion such a
-/// token begins with "bytes:" too, as OpenAI writes it.
+/// The spelling of a token in log-probabilities. Bytes that are no whole character are written as \xNN; in a completion
+/// such a token begins with "bytes:" too, as OpenAI writes it.
 std::string token_name(std::string_view bytes, bool is_chat);
 
-/// Characters of a text that comes in pieces, as a client gets it: what is no character counts as the U+FFFD for it.
+/// Characters of a text that comes in pieces, as a client gets it: bytes that are no character count as the U+FFFD for
+/// them.
 class CharacterCount {
  public:
   void add(std::string_view bytes);
-  /// What follows is decoded on its own, not as the rest of a character that was begun.
+  /// The next bytes are decoded on their own, not as the rest of a character that was begun.
   void cut() { begun_.clear(); }
   /// Those that have begun.
   std::size_t value() const { return value_; }

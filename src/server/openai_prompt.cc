@@ -1,4 +1,4 @@
-// What is to be continued: the prompts of a completion, the messages of a chat.
+// The texts to be continued: the prompts of a completion, the messages of a chat.
 #include <fmt/format.h>
 
 #include <boost/json/serialize.hpp>

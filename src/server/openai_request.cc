@@ -37,7 +37,7 @@ void read_streaming(JsonFields& fields, CompletionCall& call) {
   if (inner.failed()) fields.refuse(*inner.error());
 }
 
-/// What completions and chats have in common: all but prompts, max_tokens and logprobs.
+/// The fields that completions and chats have in common: all but prompts, max_tokens and logprobs.
 void read_common(JsonFields& fields, const Engine& engine, const ServedModel& model, CompletionCall& call,
                  Request& request) {
   check_model(fields, model);
@@ -59,11 +59,11 @@ void read_common(JsonFields& fields, const Engine& engine, const ServedModel& mo
   }
 }
 
-/// How long an answer may get.
+/// The length that an answer may get.
 struct Length {
   std::optional<int> asked = {};
   std::string field = "max_tokens";  // the name that the client used
-  int otherwise = 0;                 // where the client sets no limit; 0: until the end of the context
+  int otherwise = 0;                 // if the client sets no limit; 0: until the end of the context
 };
 
 /// Request::max_tokens after a prompt. OpenAI's words for prompts and limits beyond the context, with both numbers.
@@ -120,7 +120,7 @@ void ask_for_prompt_logits(CompletionCall& call, CallPrompt& prompt, Request& re
   }
 }
 
-/// What the answer says of a prompt itself.
+/// The text of a prompt that the answer repeats.
 std::string text_to_echo(const CompletionCall& call, const RawPrompt& raw, const Engine& engine) {
   if (!call.echo) return {};
   // Ids may spell parts of characters, which no JSON can hold.
@@ -177,7 +177,7 @@ int read_chat_logprobs(JsonFields& fields) {
 
 void check_model(JsonFields& fields, const ServedModel& model) {
   const auto name = fields.string("model");
-  if (!name || model.answers_to(*name)) return;  // who names none means the only one
+  if (!name || model.answers_to(*name)) return;  // no name means the only one
   fields.refuse({.status = 404,
                  .message = fmt::format("model: found {}, expected {}: no other model is served here",
                                         describe(json::value(*name)), describe(json::value(model.id))),

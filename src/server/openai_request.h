@@ -32,7 +32,7 @@ void check_model(JsonFields& fields, const ServedModel& model);
 /// for nothing.
 void refuse_unsupported(JsonFields& fields);
 
-/// How tokens are drawn and where an answer ends: all of a Request but its prompt and max_tokens.
+/// The drawing of tokens and the end of an answer: all of a Request but its prompt and max_tokens.
 void read_sampling(JsonFields& fields, const ModelInfo& info, const ServedModel& model, Request& request);
 
 /// One prompt of /v1/completions.
@@ -46,7 +46,7 @@ ApiResult<std::vector<RawPrompt>> read_prompts(const boost::json::object& body, 
 
 /// The 400 of a prompt that the context has no room for. `found`: how many tokens, in words. `param`: its field.
 ApiError context_overflow(int context, const std::string& param, std::string_view found);
-/// What a text's tokens or a conversation's are not, for want of room or for another reason.
+/// The error of a text or a conversation that cannot be tokenized, for want of room or for another reason.
 ApiError not_tokenized(const Error& error, int context, const std::string& param, const std::string& name);
 
 /// `messages`, with parts of text joined by line breaks.

@@ -175,7 +175,7 @@ void CompletionResponse::State::end(Answer& answer, bool is_first_choice, const 
 
 void CompletionResponse::State::keep(std::size_t index, Answer& answer, const OwnedEvent& event) {
   const auto size_of = [&answer] { return answer.text.size() + (answer.logprobs ? answer.logprobs->held_bytes() : 0); };
-  // What add_prompt() wrote is counted as well: until then nothing of this answer was.
+  // The text of add_prompt() is counted as well: until then nothing of this answer was.
   const std::size_t size_before = answer.began ? size_of() : 0;
   if (!std::exchange(answer.began, true) && call.echo) answer.text = prompt_of(index).text;
   if (answer.logprobs) answer.logprobs->add(event);
@@ -241,8 +241,8 @@ void CompletionResponse::State::append_token_ids(Answer& answer, std::string& ou
   answer.tokens.clear();
 }
 
-// What is streamed of an event. Nothing, where it shows nothing: the token's text waits for more of a character or may
-// become a stop text.
+// Streams an event. Nothing is streamed of one that shows nothing: the token's text waits for more of a character or
+// may become a stop text.
 void CompletionResponse::State::stream(std::size_t index, Answer& answer, const OwnedEvent& event, std::string& out) {
   if (!std::exchange(answer.began, true)) begin_stream(index, answer, out);
   if (answer.logprobs) answer.logprobs->add(event);
@@ -317,7 +317,7 @@ std::string CompletionResponse::State::body() {
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (i > 0) out += ',';
     append_choice(i, out);
-    answers[i].logprobs.reset();  // what is written need not be held beside it
+    answers[i].logprobs.reset();  // it is written, and need not be held twice
     std::string().swap(answers[i].text);
   }
   out += "],";

@@ -1,5 +1,5 @@
-// What clients may ask for and do not get. A request that needs one of these is refused: an answer without the feature
-// would look as if it had been made with it.
+// Features that clients may ask for and do not get. A request that needs one of these is refused: an answer without the
+// feature would look as if it had been made with it.
 #include <fmt/format.h>
 
 #include <algorithm>

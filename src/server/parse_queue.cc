@@ -10,8 +10,8 @@
 namespace octavo::server {
 namespace {
 
-// A body counts as if it had come so much later for each of its bytes: some twenty times what it takes, so that 8 MiB
-// let pass what comes within the next 40 seconds, and nothing waits for ever.
+// A body counts as if it had come so much later for each of its bytes: some twenty times its time to parse. So 8 MiB
+// let pass the bodies of the next 40 seconds, and nothing waits for ever.
 constexpr std::chrono::nanoseconds kPatiencePerByte{5000};
 
 }  // namespace

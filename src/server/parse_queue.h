@@ -1,8 +1,8 @@
-// Who parses next: bodies wait here for one of a few threads, which read their JSON, apply templates and tokenize.
+// The queue of bodies that wait for one of a few threads, which read their JSON, apply templates and tokenize.
 //
-// A large body takes a thread for as long as a second, so one thread never takes one, as long as there is more than
-// one; of those that may begin, the client goes first that has the fewest threads and has waited longest for one, and
-// of a client's bodies the small ones pass large ones that came a little earlier. Owned by the Service; the I/O thread.
+// A large body takes a thread for as long as a second, so one of several threads never takes one. Of the bodies that
+// may begin, the client's goes first that has the fewest threads and has waited longest for one. A client's small
+// bodies pass large ones that came a little earlier. Owned by the Service; the I/O thread.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>

@@ -1,8 +1,8 @@
 // Log-probabilities of a prompt's own tokens, reduced from logits as they are computed.
 //
-// A row of logits is as long as the vocabulary; what is kept of it is the next token's log-probability and the
-// likeliest alternatives, so that a prompt of any length costs a few words a token. Shared by the request, whose
-// callback fills it on the engine's thread, and by the answer, which reads it after the request's first event.
+// A row of logits is as long as the vocabulary. Of it the next token's log-probability and the likeliest alternatives
+// are kept, so that a prompt of any length costs a few words a token. Shared by the request, whose callback fills it on
+// the engine's thread, and by the answer, which reads it after the request's first event.
 #pragma once
 
 #include <cstddef>

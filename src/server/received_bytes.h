@@ -1,7 +1,7 @@
 // Memory that all connections together hold for what was received and not yet parsed, and its bound.
 //
-// Beyond the bound the connection that holds the most gives up its request, whatever it is about: those who hold little
-// are served while others send as much as they like. Owned by the server; the I/O thread.
+// Beyond the bound the connection that holds the most gives up its request, whatever it is about. Clients who hold
+// little are served while others send as much as they like. Owned by the server; the I/O thread.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class ReceivedBytes {
   ReceivedBytes(const ReceivedBytes&) = delete;
   ReceivedBytes& operator=(const ReceivedBytes&) = delete;
 
-  /// What one connection holds.
+  /// The bytes that one connection holds.
   class Share {
    public:
     /// `give_up` drops what the connection holds, soon; it is called once, possibly within set().

@@ -1,4 +1,4 @@
-// Which paths there are, and by which methods. Pure.
+// The paths that there are, and their methods. Pure.
 #pragma once
 
 #include <boost/beast/http/verb.hpp>

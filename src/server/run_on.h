@@ -10,7 +10,7 @@
 
 namespace octavo::server {
 
-/// What `work()` gives or throws. What it refers to must outlive the wait, which nothing cuts short.
+/// The result or exception of `work()`. Its references must outlive the wait, which nothing cuts short.
 template <class Work>
 boost::asio::awaitable<std::invoke_result_t<Work&>> run_on(boost::asio::thread_pool& pool, Work work) {
   auto body = [](Work inner) -> boost::asio::awaitable<std::invoke_result_t<Work&>> { co_return inner(); };

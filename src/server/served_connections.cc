@@ -62,8 +62,8 @@ asio::awaitable<void> read(Reader reader) { co_await reader.connection().read_lo
 
 }  // namespace
 
-/// A connection in the set. A coroutine owns it, so that it leaves the set however the coroutine ends: one that finds
-/// no memory to wait ends without a word, as Asio destroys it and calls no handler.
+/// A connection in the set. A coroutine owns it, so that it leaves the set however the coroutine ends. A coroutine that
+/// finds no memory to wait ends without a word: Asio destroys it and calls no handler.
 class ServedConnections::Served {
  public:
   Served(ServedConnections& all, std::shared_ptr<HttpConnection> connection, const Visitor& visitor, Place place)

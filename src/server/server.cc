@@ -114,8 +114,8 @@ void Server::drain() {
   asio::post(io_, [this] { begin_drain(); });
 }
 
-/// Until no coroutine is left. What throws here had no memory: it is counted, everything else goes on for a moment, and
-/// the loops that ended begin again.
+/// Runs until no coroutine is left. An exception here is want of memory: it is counted, everything else goes on for a
+/// moment, and the loops that ended begin again.
 void Server::run_io() {
   for (;;) {
     loop_failed_ = false;
@@ -192,7 +192,7 @@ void Server::on_engine_change() {
       error_ = host_.error();
       begin_drain();
       service_.abort_all();
-      if (host_.engine() != nullptr) break;  // what is under way is answered with an error
+      if (host_.engine() != nullptr) break;  // requests under way are answered with an error
       connections_.close_all();
       break;
     default: break;

@@ -1,5 +1,5 @@
-// What the server answers: one request to one answer, whatever the connection does before and after. Knows the routes,
-// the keys, the model and the engine.
+// Answers one request, whatever the connection does before and after. Knows the routes, the keys, the model and the
+// engine.
 //
 // Owned by the server; the I/O thread.
 #pragma once
@@ -37,7 +37,7 @@ struct ServiceOptions {
   std::vector<std::string> model_names = {};   // the first is the model's id; none: see model_id()
   ApiKeys keys = {};                           // none: everybody may call
   std::shared_ptr<KeyWatch> key_watch = {};    // gives others in their place; null: they are never changed
-  TrustedProxies proxies = {};                 // whose word counts on where a request came from
+  TrustedProxies proxies = {};                 // they are believed on the sender of a request
   bool shared_cache = false;                   // keys share the prefix cache
   std::vector<std::string> cors_origins = {};  // "*": every one
   JsonLimits json = {};
@@ -52,7 +52,7 @@ struct ServiceOptions {
   std::chrono::milliseconds progress_interval{250};    // between two reports of a prompt's progress
   bool log_prompts = false;
   std::shared_ptr<LineWriter> access_log = {};             // null: none
-  std::function<void(const std::string&)> on_notice = {};  // what the operator should read; the I/O thread
+  std::function<void(const std::string&)> on_notice = {};  // notices to the operator; the I/O thread
 };
 
 class Service {
@@ -81,8 +81,8 @@ class Service {
   asio::awaitable<void> answer_post(Exchange& exchange, Route route);
   asio::awaitable<void> answer_tokens(Exchange& exchange, bool is_detokenize);
   /// Waits until a body of so many bytes may be parsed, which is done on parse_queue_'s threads while the turn lives.
-  /// Error: the connection gave it up. Where the client is gone the turn may not have begun: that of one who hung up,
-  /// if a hang-up is the end of it, and of one whose connection is closed.
+  /// Error: the connection gave it up. The turn may not have begun if the connection is closed, or if the client hung
+  /// up and `ends_with_hang_up` is set.
   asio::awaitable<ApiResult<std::unique_ptr<ParseQueue::Turn>>> wait_to_parse(Exchange& exchange, std::size_t num_bytes,
                                                                               bool ends_with_hang_up);
   /// Counts a body as held until it is written; one that is too much gives way to an error.

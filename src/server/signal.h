@@ -1,5 +1,5 @@
-// Wakes a coroutine of the I/O thread. What woke it is for the coroutine to look up: it checks its conditions, and
-// waits only where none of them holds. One thread; one coroutine waits at a time.
+// Wakes a coroutine of the I/O thread. The coroutine finds out itself why it was woken: it checks its conditions, and
+// waits only if none of them holds. One thread; one coroutine waits at a time.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

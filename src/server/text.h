@@ -13,12 +13,12 @@ namespace octavo::server {
 /// A name for /v1/models: "SmolLM2 135M Instruct" -> "smollm2-135m-instruct"; "model" if nothing is left.
 std::string slug(std::string_view name);
 
-/// The id of a model that was given none: the name of its file, by which people know what they have, as a slug, without
-/// ".gguf" and the number of a part. A name inside the file is often that of a training run, so it counts only where
-/// the file's says nothing: "model", "ggml-model-q4_0", a checksum.
+/// The id of a model that was given none: the name of its file as a slug, without ".gguf" and the number of a part.
+/// People know a model by that name. A name inside the file is often that of a training run, so it counts only if the
+/// file's says nothing: "model", "ggml-model-q4_0", a checksum.
 std::string model_id(const ModelInfo& info);
 
-/// What else it answers to: `given` names, its file's name, and that without ".gguf"; each once, and not `id`.
+/// Its other names: the `given` ones, its file's name, and that without ".gguf"; each once, and not `id`.
 std::vector<std::string> model_aliases(const ModelInfo& info, std::string_view id, std::span<const std::string> given);
 
 }  // namespace octavo::server

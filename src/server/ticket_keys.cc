@@ -12,10 +12,10 @@
 namespace octavo::server {
 namespace {
 
-// What OpenSSL expects of the callback.
+// Values that OpenSSL expects of the callback.
 constexpr int kFailed = -1, kUnknownKey = 0, kDone = 1, kDoneRenew = 2;
 
-/// Where a context keeps its TicketKeys; Asio uses the place that OpenSSL has for everybody.
+/// The place of a context's TicketKeys; Asio uses the one that OpenSSL has for everybody.
 int context_index() {
   static const int index = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
   return index;

@@ -1,5 +1,5 @@
 // The keys that seal TLS session tickets. A ticket opens its session's secrets to whoever has its key, so no key lives
-// long: each is followed by another, opens tickets for as long again, and is then gone for good.
+// long. Each is followed by another, opens tickets for as long again, and is then gone for good.
 //
 // Owned by a TlsContext; the I/O thread.
 #pragma once

@@ -1,5 +1,5 @@
-// What all encrypted connections share: certificate, private key, and the keys of their session tickets. Owned by the
-// server; the I/O thread.
+// The data that all encrypted connections share: certificate, private key, and the keys of their session tickets. Owned
+// by the server; the I/O thread.
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>

@@ -61,7 +61,7 @@ ApiResult<std::vector<TokenId>> read_ids(const boost::json::object& body, const 
   return tokens;
 }
 
-/// Where the last character of some bytes begins, if it lacks bytes; else their end.
+/// The beginning of the last character of some bytes, if it lacks bytes; else their end.
 std::size_t whole_characters(std::string_view bytes) {
   for (std::size_t length = 1; length <= std::min<std::size_t>(3, bytes.size()); ++length) {
     const std::string_view tail = bytes.substr(bytes.size() - length);
@@ -77,7 +77,7 @@ ApiResult<std::string> detokenize(std::span<const TokenId> tokens, const Engine&
   std::string bytes;  // not written yet: the beginning of a character
   for (std::size_t begin = 0; begin < tokens.size(); begin += kPieceTokens) {
     const std::size_t count = std::min(kPieceTokens, tokens.size() - begin);
-    // What a token's text is depends on the token before it.
+    // A token's text depends on the token before it.
     const std::size_t before = begin > 0 ? 1 : 0;
     const std::string piece = engine.detokenize(tokens.subspan(begin - before, count + before));
     bytes += std::string_view(piece).substr(engine.detokenize(tokens.subspan(begin - before, before)).size());

@@ -73,7 +73,7 @@ class TlsTransport final : public StreamTransport<TlsStream> {
     co_await stream_.async_shutdown(asio::redirect_error(asio::use_awaitable, ignored));
     shut_down_socket();
   }
-  /// A peer that goes on sending after our alert is an error to OpenSSL. What it sends is taken off the socket all the
+  /// A peer that goes on sending after our alert is an error to OpenSSL. Its bytes are taken off the socket all the
   /// same, undeciphered: closing a socket with unread bytes would reset the connection.
   asio::awaitable<std::size_t> read_some(asio::mutable_buffer buffer) override {
     std::size_t count = co_await StreamTransport::read_some(buffer);
