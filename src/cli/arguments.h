@@ -1,4 +1,4 @@
-// CLI11 behind a wall: arguments and files of options are cut into names and values here, and only arguments.cc reads
+// CLI11 behind a wall: arguments and files of options are cut into names and values here. Only arguments.cc reads
 // CLI11's headers, which take longer to compile than all of src/cli beside them.
 #pragma once
 

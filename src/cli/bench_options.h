@@ -1,4 +1,4 @@
-// What `octavo bench` is asked to measure. Filled while the arguments are parsed.
+// The measurements that `octavo bench` is asked for. Filled while the arguments are parsed.
 #pragma once
 
 #include <string>

@@ -30,7 +30,7 @@ struct Panel {
   double highest = 0;
 };
 
-/// What may vary among rows of a test.
+/// Figures that may vary among rows of a test.
 struct Dimension {
   std::string_view name;
   int (*of)(const BenchCase&);

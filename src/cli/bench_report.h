@@ -41,7 +41,7 @@ struct BenchReport {
 
 std::string to_text(const BenchReport& report, BenchFormat format);
 
-/// What to think of the figures, one line each: rows that spread too much. Empty: nothing.
+/// Warnings about the figures, one line each: rows that spread too much. Empty: none.
 std::vector<std::string> warnings(const BenchReport& report);
 
 }  // namespace octavo::cli

@@ -34,7 +34,7 @@ int prefill_depth(const BenchCase& c, int max_step_tokens) {
   return divided_up(c.depth, max_step_tokens) * max_step_tokens;
 }
 
-/// Tokens that the first of several sequences has made before the last one begins, at most: each step reads some of
+/// Tokens that the first of several sequences has made before the last one begins, at most. Each step reads some of
 /// their prompts, beside a row of every sequence that has begun.
 int head_start(const BenchCase& c, int max_step_tokens) {
   return divided_up(std::int64_t{c.batch} * decode_prompt(c), std::max(1, max_step_tokens - c.batch)) + c.batch;

@@ -1,5 +1,5 @@
-// What a measured piece of work takes, in bytes and operations, and how fast a machine could do it at most: the
-// roofline (Williams, Waterman and Patterson 2009) that `octavo bench` compares its figures with.
+// The bytes and operations of a measured piece of work, and the least time that a machine needs for them: the roofline
+// (Williams, Waterman and Patterson 2009) that `octavo bench` compares its figures with.
 #pragma once
 
 #include <span>

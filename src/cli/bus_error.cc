@@ -17,7 +17,7 @@ namespace {
 
 // All of this runs inside a signal handler: no allocation, no lock, only calls that may interrupt anything.
 
-/// Lines of /proc/self/maps, one at a time. What does not fit in the buffer of a line is left out.
+/// Lines of /proc/self/maps, one at a time. The rest of a line that does not fit in the buffer is left out.
 class MapLines {
  public:
   MapLines() : fd_(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC)) {}

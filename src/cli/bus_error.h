@@ -6,8 +6,8 @@
 
 namespace octavo::cli {
 
-/// From now on a thread that touches a page of a mapped file that is no longer there ends the process with exit code 1
-/// and a line on standard error that names the file. Any other SIGBUS does what it did before. Called once, by main.
+/// From now on a thread that touches a page that a mapped file no longer has ends the process with exit code 1 and a
+/// line on standard error that names the file. Any other SIGBUS does what it did before. Called once, by main.
 void report_lost_files();
 
 }  // namespace octavo::cli

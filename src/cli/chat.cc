@@ -29,7 +29,7 @@ constexpr std::string_view kHelp =
     "  /help    this list\n"
     "  Ctrl-C   stop the answer\n";
 
-/// What a line may be that is for the chat itself.
+/// Lines that are for the chat itself.
 const std::array<std::string, 6> kCommands = {"/reset", "/quit", "/exit", "/bye", "/help", "/?"};
 
 class Chat {

@@ -1,6 +1,6 @@
-// What the program's commands and options are called, what they take and how they are explained: a table that each
-// command fills in (commands.h), that the parser reads (command_parser.h) and that help is written from
-// (command_help.h). Owned by run_cli(); one thread.
+// The table of the program's commands and options: their names, values and explanations. Each command fills it in
+// (commands.h), the parser reads it (command_parser.h), and help is written from it (command_help.h). Owned by
+// run_cli(); one thread.
 #pragma once
 
 #include <deque>
@@ -25,7 +25,7 @@ class Option {
   /// `names`: separated by commas, such as "-n,--max-tokens".
   Option(std::string_view names, Take take, std::string_view description);
 
-  /// How help calls the value, such as FILE; an option without such a name is a flag.
+  /// The name of the value in help, such as FILE; an option without such a name is a flag.
   Option* type_name(std::string_view name);
   Option* check(Check check);
   /// May be given several times. Other options are given once.
@@ -67,7 +67,7 @@ class Option {
   std::vector<std::string> given_;
 };
 
-/// A command with its table. What its functions are given by reference must live until its action has run.
+/// A command with its table. References that are given to its functions must live until its action has run.
 class Command {
  public:
   /// Options that help lists together.

@@ -9,7 +9,7 @@
 
 namespace octavo::cli {
 
-/// What the arguments ask for.
+/// The command, or the help, that the arguments ask for.
 struct Invocation {
   enum class Kind : std::uint8_t { kNothing, kVersion, kHelp, kCommand };
   Kind kind = Kind::kNothing;

@@ -5,9 +5,9 @@
 
 namespace octavo::cli {
 
-/// --config FILE: lines such as `port = 8080`, `model = "model.gguf"`, `no-repack = true`; # begins a comment. What the
-/// command line says goes before it. A name that the command does not have is wrong usage, like a wrong value. Add it
-/// after the command's other options.
+/// --config FILE: lines such as `port = 8080`, `model = "model.gguf"`, `no-repack = true`; # begins a comment. The
+/// command line goes before it. A name that the command does not have is wrong usage, like a wrong value. Add it after
+/// the command's other options.
 void add_config_option(Command& command);
 
 }  // namespace octavo::cli

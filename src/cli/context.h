@@ -1,4 +1,4 @@
-// What a command works with: the streams, the way to an engine, the log. Made by main(), or by a test with its own.
+// The surroundings of a command: the streams, the way to an engine, the log. Made by main(), or by a test with its own.
 #pragma once
 
 #include <spdlog/fwd.h>  // <spdlog/logger.h> takes long to compile: files that log include it

@@ -31,7 +31,7 @@ Result<std::vector<Answer>> generate_choices(Engine& engine, Request request,
 /// The same for a request of one choice.
 Result<Answer> generate(Engine& engine, Request request, const std::function<bool(std::string_view)>& on_text);
 
-/// How fast an answer was: tokens/s after the first token, and the bytes of weights and KV read in that time.
+/// The speed of an answer: tokens/s after the first token, and the bytes of weights and KV read in that time.
 struct Speed {
   double tokens_per_s = 0;  // 0: fewer than two tokens
   double gb_per_s = 0;      // 10^9 bytes

@@ -1,4 +1,4 @@
-// What `octavo info` knows of a file: counted from the tensor directory and the metadata, no weight is read.
+// The report of `octavo info` on a file: counted from the tensor directory and the metadata; no weight is read.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ struct ContextFit {
   int tokens;
 };
 
-/// What fits the memory of the machine, or of the container, that is free now.
+/// The memory of the machine, or of the container, that is free now, and the context that fits it.
 struct MemoryHere {
   std::uint64_t available_bytes = 0;
   std::uint64_t kv_bytes = 0;  // that the KV cache gets unless told: half of what weights and scratch memory leave

@@ -37,8 +37,8 @@ class EditLineReader final : public LineReader {
     ::el_set(editor_.get(), EL_PROMPT, show_prompt);
     ::el_set(editor_.get(), EL_EDITOR, "emacs");
     ::el_set(editor_.get(), EL_HIST, ::history, history_.get());
-    // While a line is edited Ctrl-C is a key like any other, so that it can clear the line; while an answer is made the
-    // terminal is in its usual mode, where Ctrl-C is SIGINT.
+    // While a line is edited Ctrl-C is a key like any other, so that it can clear the line. While an answer is made the
+    // terminal is in its usual mode, and Ctrl-C is SIGINT.
     ::el_set(editor_.get(), EL_SETTY, "-d", "-isig", nullptr);
     ::el_set(editor_.get(), EL_ADDFN, "octavo-interrupt", "Gives the line up", interrupt_line);
     ::el_set(editor_.get(), EL_BIND, "^C", "octavo-interrupt", nullptr);

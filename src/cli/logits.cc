@@ -54,7 +54,7 @@ std::vector<TokenLogprob> most_likely(std::span<const float> row) {
   return top;
 }
 
-/// What is kept of the rows while they pass by; the matrix itself may be larger than memory.
+/// The sums that are kept of the rows while they pass by; the matrix itself may be larger than memory.
 struct Summary {
   double nll_sum = 0;  // of ids[1..]
   std::vector<TokenLogprob> top;

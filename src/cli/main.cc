@@ -22,8 +22,8 @@ std::filesystem::path cache_folder() {
   return {};
 }
 
-/// How long a pipe may be silent before a prompt that came with it is answered alone: enough for a program that starts
-/// or asks a network, and bearable where an idle pipe was inherited.
+/// The time that a pipe may be silent before a prompt that came with it is answered alone: enough for a program that
+/// starts or asks a network, and bearable if an idle pipe was inherited.
 constexpr std::chrono::seconds kPipePatience{3};
 
 std::filesystem::path program_file() {

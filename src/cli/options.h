@@ -55,7 +55,7 @@ Option* add_integer(Command& command, const std::string& name, int& value, int l
 Option* add_integers(Command& command, const std::string& name, std::vector<int>& values, int low, int high,
                      const std::string& description);
 
-/// For the check of an option whose value names something: an empty one is more likely a variable that nobody set than
+/// For the check of an option whose value names something. An empty one is more likely a variable that nobody set than
 /// a wish for the default, which may be less safe.
 std::string refuse_empty(const std::string& text);
 

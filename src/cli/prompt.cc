@@ -16,7 +16,7 @@ std::string without_last_newline(std::string text) {
   return text;
 }
 
-/// What is piped in beside a prompt; empty: nothing.
+/// The text that is piped in beside a prompt; empty: none.
 Result<std::string> read_piped(Context& context) {
   switch (context.await_piped_input ? context.await_piped_input() : PipedInput::kNone) {
     case PipedInput::kThere: return read_text("", context);

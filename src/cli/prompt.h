@@ -14,7 +14,7 @@ struct PromptSources {
   std::string file;                 // -f; "-": standard input, however long it takes; empty: none
 };
 
-/// What is piped in, then the file, then the text, with a blank line between them: a document comes before the question
+/// The piped text, then the file, then the text, with a blank line between them: a document comes before the question
 /// about it. Without file and text standard input is the prompt, less one newline at its end. Errors: something cannot
 /// be read, or is longer than read_text() takes.
 Result<std::string> read_prompt(const PromptSources& sources, Context& context);

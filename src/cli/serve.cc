@@ -91,7 +91,7 @@ bool has_terminal() {
   return true;
 }
 
-/// Where the server listens, and what is unsafe about that.
+/// Says at which addresses the server listens, and what is unsafe about them.
 void say_addresses(const server::Server& server, Context& context) {
   context.err << "octavo: listening at " << server.url() << '\n';
   if (const std::string url = server.metrics_url(); !url.empty())
