@@ -25,8 +25,8 @@ class AlignedBuffer {
   AlignedBuffer() = default;
   /// Room for `count` elements, not initialized. Throws std::bad_alloc when there is no memory.
   explicit AlignedBuffer(std::size_t count) : AlignedBuffer(count, kCacheLineBytes) {}
-  /// The same for memory that is large, touched as a whole and kept: in pages of 2 MiB where the system has them, which
-  /// are quicker to get and to find.
+  /// The same for memory that is large, touched as a whole and kept: in pages of 2 MiB if the system has them. They are
+  /// quicker to get and to find.
   static AlignedBuffer with_huge_pages(std::size_t count) {
     AlignedBuffer buffer(count, kHugePageBytes);
     advise_huge_pages(buffer.data(), buffer.size_bytes());

@@ -68,8 +68,8 @@ std::optional<double> quota_of_v1(const std::string& folder) {
   return static_cast<double>(*limit) / static_cast<double>(*period);
 }
 
-/// What a group may still take. Pages of files that were read, such as a model's, count as used until somebody needs
-/// the memory.
+/// Bytes that a group may still take. Pages of files that were read, such as a model's, count as used until somebody
+/// needs the memory.
 std::optional<std::uint64_t> free_of(const std::string& folder, std::string_view limit_file, std::string_view used_file,
                                      std::string_view droppable_field) {
   const auto limit = read_u64(read_first_line(folder + std::string(limit_file)));

@@ -1,4 +1,4 @@
-// What the control groups of this process allow it: the tightest limit of its own group and of those around it counts.
+// The limits that the control groups of this process set: the tightest of its own group and of those around it counts.
 // Version 2, and of version 1 where its controllers are mounted under their usual names.
 #pragma once
 

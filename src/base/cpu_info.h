@@ -1,4 +1,4 @@
-// What the processor and the system at hand can do: instruction-set levels, CPUs and memory this process may use.
+// The processor and the system at hand: instruction-set levels, CPUs and memory that this process may use.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ std::vector<IsaLevel> supported_isa_levels();
 /// processor lacks, one that was not built, and "auto" where no level is usable.
 Result<IsaLevel> parse_isa(std::string_view name, const IsaLevels& levels = isa_levels());
 
-/// Where the system tells about itself; tests name folders of their own.
+/// Folders in which the system tells about itself; tests name folders of their own.
 struct SystemFolders {
   std::string proc = "/proc";
   std::string cgroup = "/sys/fs/cgroup";  // of version 1 the controllers' folders lie in it

@@ -28,8 +28,8 @@ class PageMemory {
   /// Bytes that are in memory now. Asks the system for every page.
   std::size_t resident_bytes() const;
 
-  /// As much of `bytes` as the limits of the system and of the process allow, found by halving. Where that is not all
-  /// of it, half of what they allow is left to others.
+  /// As much of `bytes` as the limits of the system and of the process allow, found by halving. If that is not all of
+  /// it, half of what they allow is left to others.
   static std::uint64_t allowed_bytes(std::uint64_t bytes);
 
  private:

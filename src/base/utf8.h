@@ -44,7 +44,7 @@ struct RepairedText {
 
 /// Makes characters of any bytes the way llama.cpp does, so that ids agree on broken text. A lead byte followed by as
 /// many continuation bytes as it announces is a character, be it overlong (written back in its shortest form) or a
-/// surrogate (kept); any other byte becomes U+FFFD. Beyond U+10FFFF llama.cpp ends the process; here the lead byte is
+/// surrogate (kept). Any other byte becomes U+FFFD. Beyond U+10FFFF llama.cpp ends the process; here the lead byte is
 /// one of the "other" ones.
 RepairedText repair_utf8(std::string_view bytes);
 

@@ -35,8 +35,8 @@ struct ComputeContext {
   }
 
  private:
-  // Rows whose small operations are one piece: fewer are not worth another thread's wake-up, and two threads in one
-  // tile of activations (at most eight rows) would write the same cache lines.
+  // Rows whose small operations are one piece. Fewer are not worth another thread's wake-up, and two threads in one row
+  // tile (at most eight rows) would write the same cache lines.
   static constexpr std::size_t kRowGrain = 8;
 };
 

@@ -18,17 +18,17 @@ std::int64_t row_block(std::int64_t cols, int tile_rows) {
   return std::max<std::int64_t>(1, tiles) * tile_rows;
 }
 
-/// About eight pieces a thread, so that none waits long for the last; at most as many panels as caches hold, and few
-/// where each takes long.
+/// About eight pieces a thread, so that none waits long for the last; at most as many panels as caches hold, and few if
+/// each takes long.
 std::size_t panels_of_a_piece(std::int64_t total, int rows, const ThreadPool& pool) {
   return to_size(std::clamp<std::int64_t>(total / (8 * pool.num_threads()), 1, rows > 64 ? 4 : 16));
 }
 
-// Each part reads all weights; with so many rows that is a byte in four cycles of a core, which many of them can get.
+// Each part reads all weights: with so many rows a byte in four cycles of a core, which memory gives many of them.
 constexpr int kMinPartRows = 128;
 
-/// How the rows of a product are shared out. Threads that have rows of their own, the same in every region of a step,
-/// find them in their own caches; those of a few rows share the weights instead, which then are read once.
+/// The division of a product's rows among threads. A thread that has rows of its own, the same in every region of a
+/// step, finds them in its own caches. Threads of a few rows share the weights instead, which then are read once.
 struct RowParts {
   std::int64_t count, rows_of_each, rows;
 

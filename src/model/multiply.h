@@ -21,7 +21,7 @@ struct Product {
 void multiply(std::span<const Product> products, const ActivationRows& x, int rows, const KernelTable& kernels,
               PanelScratch& scratch, ThreadPool& pool);
 
-/// How a gated feed-forward begins: out = activation(gate x) * (up x), [rows, gate->rows].
+/// The beginning of a gated feed-forward: out = activation(gate x) * (up x), [rows, gate->rows].
 struct GatedProduct {
   const WeightMatrix *gate, *up;  // of one shape
   void (*activate)(const float* gate, const float* up, std::int64_t n, float* out);
@@ -32,7 +32,7 @@ struct GatedProduct {
 /// Outputs of two panels: a block of the next product's activations.
 inline constexpr std::int64_t kGatedColumns = 2 * kPanelRows;
 static_assert(kGatedColumns == kActBlock);
-/// A thread computes kGatedColumns outputs at a time for this many rows and more, and more outputs for fewer rows: it
+/// A thread computes kGatedColumns outputs at a time for this many rows and more, and more outputs for fewer rows. It
 /// then changes seldom from one matrix to the other while weights come from memory.
 inline constexpr int kRowsOfOneGate = 64;
 /// Floats that a thread needs for multiply_gated.
@@ -40,8 +40,8 @@ constexpr std::int64_t gated_scratch_floats(int max_rows) {
   return 2 * kGatedColumns * (max_rows > kRowsOfOneGate ? max_rows : kRowsOfOneGate);
 }
 
-/// Both products, the activation and the int8 form in one parallel region: what a thread has computed it finishes while
-/// that is in its caches. `floats` holds gated_scratch_floats() for each thread.
+/// Both products, the activation and the int8 form in one parallel region: a thread finishes its outputs while they are
+/// in its caches. `floats` holds gated_scratch_floats() for each thread.
 void multiply_gated(const GatedProduct& product, const ActivationRows& x, int rows, const KernelTable& kernels,
                     PanelScratch& scratch, std::span<float> floats, ThreadPool& pool);
 

@@ -1,8 +1,9 @@
-// The rows of a step on their way through the layers: the residual stream, and what a sub-layer reads and gives.
+// The rows of a step on their way through the layers: the residual stream, and the input and result of the part at
+// work.
 //
-// A sub-layer (a mixer or a feed-forward) finds its normed input in h and leaves its result there; finish_row() adds it
-// to the stream and makes the next sub-layer's input while the row is in the caches. Owned by the transformer; the
-// threads of a step use different rows.
+// A part (a mixer or a feed-forward) finds its normed input in h and leaves its result there. finish_row() adds it to
+// the stream and makes the next part's input while the row is in the caches. Owned by the transformer; the threads of a
+// step use different rows.
 #pragma once
 
 #include <optional>
@@ -12,13 +13,13 @@
 
 namespace octavo {
 
-/// RMSNorm (Zhang and Sennrich, 2019) of a sub-layer's input.
+/// RMSNorm (Zhang and Sennrich, 2019) of a part's input.
 struct Norm {
   const float* weight = nullptr;  // [width]
   bool quantize = false;          // for a matrix that meets it in int8
 };
 
-/// What follows a sub-layer in each row: x += post_norm(h), then the input of whatever comes next.
+/// The work on each row behind a part: x += post_norm(h), then the input of the next part.
 struct Epilogue {
   const float* post_norm = nullptr;  // [width]; nullptr: none
   std::optional<Norm> next = {};     // none: nothing of this step reads the row's norm

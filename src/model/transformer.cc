@@ -20,8 +20,8 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, Page
       dense_ffn_(config, context_, stream_),
       logits_(to_size(kMaxLogitRows) * to_size(config.vocab_size)) {}
 
-// Behind the last layer that writes state nobody sees more than the rows whose logits are wanted, and of the others it
-// needs that layer's state alone. That is nearly the whole layer of a prompt.
+// Behind the last layer that writes state only rows whose logits are wanted are seen. Of the other rows, nearly all of
+// a prompt's, that layer computes its state alone.
 void Transformer::forward(const Batch& batch) {
   rows_.begin(batch);
   attention_.plan(rows_);

@@ -1,5 +1,5 @@
-// The forward pass: a pre-norm transformer, layer by layer in the order of the papers. What a layer does stands in its
-// LayerSpec; the parts that do it are attention_mixer.h and dense_ffn.h.
+// The forward pass: a pre-norm transformer, layer by layer in the order of the papers. A LayerSpec describes each
+// layer; its parts are attention_mixer.h and dense_ffn.h.
 //
 // Owned by CpuRunner, which serializes its use; a step's work is shared out over the pool.
 #pragma once

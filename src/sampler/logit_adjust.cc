@@ -53,7 +53,7 @@ std::span<const float> LogitAdjuster::adjust(std::span<const float> logits, cons
 void LogitAdjuster::penalize(std::span<float> row, const SamplingParams& params, const DrawContext& context) {
   const auto num_prompt = to_size(context.prompt_tokens);
   const std::span<const TokenId> answer = context.tokens.subspan(num_prompt);
-  // What the answer's tokens cost needs their counts; a prompt of thousands is walked only if it matters.
+  // Penalties of the answer's tokens need their counts; a prompt of thousands is walked only if it matters.
   const std::span<const TokenId> walked = params.repetition_penalty == 1 ? answer : context.tokens;
   const auto in_row = [&row](TokenId token) { return to_size(token) < row.size(); };
   for (const TokenId token : answer) {

@@ -19,8 +19,8 @@ struct DrawContext {
   std::span<const TokenId> forbidden = {};  // not drawn, whatever their logits
 };
 
-/// A bias of this or less forbids its token: clients of OpenAI's interface mean it so, and adding -100 alone would let
-/// a token through whose logit is 100 above the others.
+/// A bias of this or less forbids its token: clients of OpenAI's interface mean it so. Adding -100 alone would let a
+/// token through whose logit is 100 above the others.
 inline constexpr float kForbiddingBias = -100;
 
 class LogitAdjuster {

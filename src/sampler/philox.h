@@ -23,7 +23,7 @@ constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> c
   return counter;
 }
 
-/// What a draw depends on, and nothing else.
+/// All that a draw depends on.
 struct DrawKey {
   std::uint64_t seed = 0;
   std::uint32_t choice = 0;    // which of a request's parallel answers

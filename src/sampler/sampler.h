@@ -46,8 +46,8 @@ struct SampledToken {
   float logprob;  // log-softmax of the untouched row at the token: before any cut, at temperature 1
 };
 
-/// Draws one of the first `num_tokens` entries of `logits`, 1 <= num_tokens <= logits.size() <= the scratch's size:
-/// a model may pad its vocabulary beyond the tokenizer's, and rows of the padding are never drawn. `params` have passed
+/// Draws one of the first `num_tokens` entries of `logits`, 1 <= num_tokens <= logits.size() <= the scratch's size. A
+/// model may pad its vocabulary beyond the tokenizer's; the padding is never drawn. `params` have passed
 /// check_sampling_params(). Among equal logits the lowest id counts as the most likely. NaN and infinite logits are
 /// taken as finite_logit() says. A forbidden token is drawn only where no other is left. `top`, of at most num_tokens
 /// entries, is filled with the likeliest tokens of the untouched row.

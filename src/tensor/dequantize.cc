@@ -11,7 +11,7 @@ namespace octavo {
 namespace {
 
 // The products and sums below are written in the order of the Python package `gguf`, so that results are equal bit for
-// bit: group scale first, then the weight, then the minimum.
+// bit: the sub-block's scale first, then the weight, then the minimum.
 
 int low_nibble(std::uint8_t byte) { return byte & 15; }
 int high_nibble(std::uint8_t byte) { return byte >> 4; }
