@@ -30,8 +30,8 @@ namespace octavo::bench {
 namespace {
 
 constexpr int kBlockSize = 16, kKvHeads = 4;
-// The layers of a model follow one another, so a layer's keys and values are not in the caches when their turn comes:
-// as many layers are timed in turn as make up this many bytes, as far as the arena holds them.
+// The layers of a model follow one another, so a layer's keys and values are not in the caches when their turn comes.
+// As many layers are timed in turn as make up this many bytes, as far as the arena holds them.
 constexpr std::size_t kColdBytes = std::size_t{512} << 20;
 
 struct Case {
@@ -111,7 +111,7 @@ class Setup {
                             .first_position = c.depth - 1,
                             .num_rows = 1});
     }
-    // What a plain loop reads: every block once, in the order of the tables.
+    // The blocks that a plain loop reads: every one once, in the order of the tables.
     read_order_.assign(ids.begin(), ids.end());
   }
 

@@ -1,4 +1,4 @@
-// What a parallel region costs when its work is nothing: begin, claims of pieces, end. Workers that spin within a step,
+// The cost of a parallel region whose work is nothing: begin, taking of pieces, end. Workers that spin within a step,
 // workers that have just left one, and workers that sleep.
 //
 //     bench_fork_join [--threads N] [--regions 20000]

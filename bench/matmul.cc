@@ -1,5 +1,5 @@
-// Matrix products against what the machine can do: for each weight type and number of rows, the bytes of weights a
-// second against a plain loop over as many bytes, and the operations a second against the peak of byte products.
+// Matrix products against the machine's limits. For each weight type and number of rows, the bytes of weights a second
+// stand against a plain loop over as many bytes, and the operations a second against the peak of byte products.
 //
 //     bench_matmul [--types Q4_1,Q8_0] [--rows 1,2,4,8] [--cols 2048] [--outputs 2048] [--threads N] [--isa NAME]
 //

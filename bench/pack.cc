@@ -1,5 +1,5 @@
-// How fast weights are packed: a matrix of each type from memory to memory, by one thread and by all, beside a plain
-// copy of the same bytes in the same run.
+// The speed of packing: a matrix of each type from memory to memory, by one thread and by all, beside a plain copy of
+// the same bytes in the same run.
 //
 //     bench_pack [--types Q4_K,Q8_0] [--cols N] [--mib N] [--threads N] [--rounds N]
 #include <fmt/format.h>

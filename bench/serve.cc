@@ -8,8 +8,8 @@
 //   storm      requests of 1 to 4000 tokens that come in bursts, share beginnings and are cancelled, in little memory
 //   scheduler  what a step's decisions cost with 64 sequences running and 1000 waiting; needs no model's time
 //
-// Each prints a line of figures. What must hold whatever the machine (answers, counts, memory) decides the exit code;
-// so do the goals in time with --strict. Times count only where nothing else runs.
+// Each prints a line of figures. The exit code says whether everything holds that must hold on any machine: answers,
+// counts, memory. With --strict it covers the goals in time too. Times count only where nothing else runs.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -78,8 +78,8 @@ void append(std::vector<TokenId>& tokens, const std::vector<TokenId>& more) {
 
 constexpr int kClients = 32, kShared = 1000, kOwn = 60, kOut = 64;
 
-/// Seconds that the scenario's prompts and decode steps take when nothing has to be decided: the shared text alone, own
-/// tokens at the rate of 512 behind it, and decode steps of 32 forks behind a prompt of the same length.
+/// Seconds that the scenario's prompts and decode steps take when nothing has to be decided. They are the shared text
+/// alone, own tokens at the rate of 512 behind it, and decode steps of 32 forks behind a prompt of the same length.
 double predict_shared(const Options& options) {
   EngineOptions throughput = engine_options(options);
   throughput.itl_target_ms = 0;

@@ -1,4 +1,4 @@
-// What the scenarios of serve.cc share: made-up prompts, requests whose answers and times are recorded, quantiles.
+// Helpers of the scenarios of serve.cc: made-up prompts, requests whose answers and times are recorded, quantiles.
 #pragma once
 
 #include <algorithm>
@@ -55,7 +55,7 @@ struct Recorded {
 
   bool ended() const { return finish != FinishReason::kNone; }
   bool same_answer(const Recorded& other) const { return tokens == other.tokens && logprobs == other.logprobs; }
-  /// What it got is the beginning of the other's answer.
+  /// Its answer is the beginning of the other's.
   bool begins(const Recorded& other) const {
     return tokens.size() <= other.tokens.size() && std::equal(tokens.begin(), tokens.end(), other.tokens.begin()) &&
            std::equal(logprobs.begin(), logprobs.end(), other.logprobs.begin());

@@ -1,8 +1,8 @@
 // The engine's scheduler on a virtual clock: real decisions, made-up requests, a formula instead of a model.
 //
-// What runs is src/engine's Scheduler with its CostModel and a PagedKvCache whose keys and values are a few bytes, so
-// ten thousand requests take seconds. A step lasts as long as the formula says for what the scheduler put into it, give
-// or take some noise; the cost model has to learn that from the times alone, as it does on a machine.
+// The Scheduler and the CostModel are src/engine's, and the keys and values of the PagedKvCache are a few bytes. So ten
+// thousand requests take seconds. A step lasts as long as a formula says for its rows, give or take some noise. The
+// cost model has to learn that from the times alone, as it does on a machine.
 #pragma once
 
 #include <algorithm>
@@ -40,8 +40,8 @@ struct LoadShape {
 };
 std::vector<SimulatedRequest> make_load(const LoadShape& shape);
 
-/// What a step lasts, in milliseconds: the sum over what it computes. By default about what SmolLM2-135M takes on two
-/// threads with 512-bit integer products.
+/// The time of a step, in milliseconds: the sum over its work. By default about what SmolLM2-135M takes on two threads
+/// with 512-bit integer products.
 struct StepFormula {
   double step = 2.2;  // one that computes next to nothing
   double row = 0.2;

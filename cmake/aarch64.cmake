@@ -1,4 +1,4 @@
-# Toolchain: Debian's cross compiler for 64-bit ARM. What it builds runs under emulation.
+# Toolchain: Debian's cross compiler for 64-bit ARM. Its programs run under emulation.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)

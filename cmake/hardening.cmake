@@ -1,13 +1,13 @@
-# What makes a fault in memory end the program instead of serving whoever found it. tests/tools reads the program for all
-# of this. Not under sanitizers, which find more and do not go together with checked copies.
+# Options with which a fault in memory ends the program instead of serving its finder. tests/tools reads the program for
+# all of this. Not under sanitizers, which find more and do not go together with checked copies.
 option(OCTAVO_HARDENING "Build with protection of the stack, of calls and of the standard library's accesses" ON)
 
 include(CheckPIESupported)
 check_pie_supported()  # with it CMAKE_POSITION_INDEPENDENT_CODE makes programs position-independent, too
 
-# Targets with the property OCTAVO_LEAF_CODE, which are the kernels, do without what costs time in them: their loops run
-# over sizes that their callers have checked, and they keep tiles in arrays on the stack, for which a protector and probes
-# would be paid in each call. Their calls and returns are protected like all others.
+# Targets with the property OCTAVO_LEAF_CODE, which are the kernels, do without those that cost time in them. Their
+# loops run over sizes that their callers have checked. They keep tiles in arrays on the stack, for which a protector
+# and probes would be paid in each call. Their calls and returns are protected like all others.
 if(OCTAVO_HARDENING AND NOT OCTAVO_SANITIZE)
   set(optimized $<NOT:$<CONFIG:Debug>>)  # checked copies need an optimizing compiler
   set(checked $<NOT:$<BOOL:$<TARGET_PROPERTY:OCTAVO_LEAF_CODE>>>)

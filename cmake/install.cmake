@@ -1,5 +1,4 @@
-# What `cmake --install` puts where: the program, the public headers, the static libraries and a package, so that
-# another project says
+# `cmake --install`: the program, the public headers, the static libraries and a package, so that another project says
 #     find_package(Octavo REQUIRED)                 target_link_libraries(... Octavo::octavo)   the engine
 #     find_package(Octavo REQUIRED COMPONENTS kv)   target_link_libraries(... Octavo::kv)       the KV memory alone
 # The KV memory asks for fewer libraries than the engine, so each has an export set and a file of targets.

@@ -1,6 +1,7 @@
-# Which instruction-set levels are built: OCTAVO_ISA_LEVELS, resolved into the list octavo_isa_levels. Their names are
-# those of src/base/isa_level.h, their flags in src/kernels/CMakeLists.txt. A level takes the compiler up to two minutes,
-# and one program runs one level: who builds only for this machine needs only its strongest. Packages and tests need all.
+# The instruction-set levels that are built: OCTAVO_ISA_LEVELS, resolved into the list octavo_isa_levels. Their names
+# are those of src/base/isa_level.h, their flags in src/kernels/CMakeLists.txt. A level takes the compiler up to two
+# minutes, and one program runs one level: who builds only for this machine needs only its strongest. Packages and tests
+# need all.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(octavo_all_isa_levels scalar avx2 avxvnni avx512vnni)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")

@@ -1,9 +1,9 @@
 include(${CMAKE_CURRENT_LIST_DIR}/precompiled.cmake)
 
-# octavo_layer(NAME SOURCES files... DEPENDS layers... LINK libraries... PRECOMPILE headers...)
-# A layer of the design: a static library octavo_NAME that sees the layers below it. Who builds against an installed
-# Octavo gets the public headers and the language standard, but none of our flags (cmake/install.cmake). Headers to
-# precompile are those of libraries that take long to read; a layer without any shares the standard ones.
+# octavo_layer(NAME SOURCES files... DEPENDS layers... LINK libraries... PRECOMPILE headers...) A layer of the design: a
+# static library octavo_NAME that sees the layers below it. A project that builds against an installed Octavo gets the
+# public headers and the language standard, but none of our flags (cmake/install.cmake). Headers to precompile are those
+# of libraries that take long to read; a layer without any shares the standard ones.
 function(octavo_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK;PRECOMPILE" ${ARGN})
   add_library(octavo_${name} STATIC ${ARG_SOURCES})

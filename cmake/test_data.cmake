@@ -1,5 +1,5 @@
-# Where the tests find models (OCTAVO_TEST_DATA) and a Python with numpy and gguf (OCTAVO_PYTHON): by default
-# where scripts/setup --test puts them.
+# Folders of the tests' models (OCTAVO_TEST_DATA) and of a Python with numpy and gguf (OCTAVO_PYTHON): by default those
+# that scripts/setup --test fills.
 if(DEFINED ENV{XDG_CACHE_HOME})
   set(octavo_cache $ENV{XDG_CACHE_HOME}/octavo)
 else()

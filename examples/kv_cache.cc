@@ -1,6 +1,6 @@
 // A toy engine on Octavo's KV memory, without Octavo's models: what somebody with an engine of their own would write.
 //
-// Its model is a transformer of two layers, the second with a sliding window, whose weights are drawn at random; a
+// Its model is a transformer of two layers, the second with a sliding window; its weights are drawn at random. A
 // layer's keys and values come from the attention of the layer before, as in any model. Shown: a step that goes layer
 // by layer, the same for prompts and for a batch of decodes; attention that reads pages in place; a prompt that finds
 // the blocks of an earlier one; a fork whose first write copies a block; truncation; the books; and the growing

@@ -2,7 +2,7 @@
 //
 //     one_answer MODEL.gguf [QUESTION]
 //
-// load() maps the file and takes all the memory there will be; submit() checks the request and hands it over; run()
+// load() maps the file and takes all the memory there will be. submit() checks the request and hands it over. run()
 // computes steps and calls back for every token, on this thread, until nothing is left to do.
 #include <octavo/engine.h>
 

@@ -1,9 +1,9 @@
 // Reads a prompt in chunks with a model that has no KV cache.
 //
 // The model is a stack of causal convolutions: a position depends on the tokens kReach before it, and on nothing else.
-// A chunk that begins kReach tokens early therefore computes the same values as the whole prompt at once, bit for bit:
-// its first rows lack their past, and are the ones that the chunk before has computed already. That is what
-// PrefillConfig::overlap is for; a model with a cache never computes a token again and leaves it 0.
+// So a chunk that begins kReach tokens early computes the same values as the whole prompt at once, bit for bit. Its
+// first rows lack their past, but the chunk before has computed those already. PrefillConfig::overlap is for this; a
+// model with a cache never computes a token again and leaves it 0.
 //
 // Prints the turns that prompt and decodes take under the three priorities. Exit code 1 if a
 // result differs.

@@ -1,4 +1,4 @@
-// What fuzz targets make of their input: small numbers, now and then any number; and a check that ends the run.
+// Numbers that fuzz targets make of their input, small ones and now and then any; and a check that ends the run.
 #pragma once
 
 #include <cstdint>

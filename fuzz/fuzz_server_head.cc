@@ -45,7 +45,7 @@ void check_forwarded(const Lines& lines) {
   const Address client = proxies.find_client(proxy, lines, {});
   require(client == normalized(client) && parse_address(client.to_string()) == client);
   require(proxies.find_client(proxy, {}, lines) == normalized(proxies.find_client(proxy, {}, lines)));
-  // What the trusted proxy wrote in a line behind all that counts.
+  // A line of the trusted proxy behind all that counts.
   Lines last = lines;
   last.emplace_back("203.0.113.7");
   require(proxies.find_client(proxy, last, {}).to_string() == "203.0.113.7");

@@ -1,4 +1,4 @@
-// Any body as a completion and as a chat: it is refused in words, or becomes requests that the engine may take, and the
+// Any body as a completion and as a chat. It is refused in words, or becomes requests that the engine may take, and the
 // answer to them is JSON whatever the tokens are.
 #include <boost/json.hpp>
 #include <cstddef>
@@ -25,7 +25,7 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
-/// What was taken keeps to the limits.
+/// Accepted requests keep to the limits.
 void check_limits(const boost::json::value& value, std::size_t depth, std::size_t& table_members, std::size_t& bytes) {
   require(depth <= kLimits.max_depth);
   bytes += sizeof value;

@@ -1,6 +1,5 @@
-# shellcheck shell=bash
-# Sourced by the other scripts: what they are at, on standard error. How far a long step has come is one line that is
-# written over on a terminal, and elsewhere a line at each quarter of the way.
+# shellcheck shell=bash Sourced by the other scripts: what they are at, on standard error. The progress of a long step
+# is one line that is written over on a terminal, and elsewhere a line at each quarter of the way.
 
 say() { printf 'octavo: %s\n' "$*" >&2; }
 
@@ -52,8 +51,8 @@ apt_progress() {
   end_progress
 }
 
-# The output of ninja, whose NINJA_STATUS is $ninja_status. What compilers say is passed on.
-# shellcheck disable=SC2034 # used by who sources this
+# The output of ninja, whose NINJA_STATUS is $ninja_status. The messages of compilers are passed on. shellcheck
+# disable=SC2034 # used by who sources this
 ninja_status='octavo-unit %f %t %p '
 build_progress() {
   local line began=$SECONDS

@@ -32,7 +32,7 @@ EXCEPTIONS = {
 # Kernels and public headers are plain: they cannot include base/to_size.h, which needs the cast itself.
 CAST = "static_cast<std::size_t>("
 FREE_TO_CAST = ("src/kernels/", "include/", "src/base/to_size.h")
-# What is cast -> the reason why it is no index.
+# Casts of other values -> the reason why they are no index.
 OTHER_CASTS = {
     "multiply_adds * kBytesPerMultiplyAdd": "a double: the time of products in bytes",
     "std::min((max - logit) * kBucketsPerNat": "a float: the bucket of a logit",

@@ -18,8 +18,8 @@ MACHINES = ("x86_64", "aarch64")
 # Tags of systems no newer than Debian 12, glibc 2.36.
 TAGS = ("manylinux2014", "manylinux_2_17", "manylinux_2_24", "manylinux_2_27", "manylinux_2_28", "manylinux_2_34")
 HEADER = """\
-# What scripts/setup --test installs, exactly: requirements.in and all that it needs, each file by its SHA-256.
-# Written by tools/lock_requirements.py.
+# The exact list of scripts/setup --test: requirements.in and all that it needs, each file by its SHA-256. Written by
+# tools/lock_requirements.py.
 """
 
 

@@ -57,7 +57,7 @@ class Screen:
         place = (self.row, self.column)
         self.forget(place, now)
         since = now
-        # What is erased and written again at once, as in a progress bar, has not changed for who looks on.
+        # Text that is erased and written again at once, as in a progress bar, has not changed for an onlooker.
         if place in self.gone and self.gone[place][-1][:2] == (character, style) and self.gone[place][-1][3] == now:
             since = self.gone[place].pop()[2]
             if not self.gone[place]:

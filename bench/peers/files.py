@@ -37,8 +37,8 @@ def batched(goal=None):
     return Row("decode", 64, batch=32, depth=32, goal=goal)
 
 
-# llama.cpp has no kernels for rows of weights in Q4_1, Q1_0 or TQ2_0 that take several rows of activations at once;
-# the copy in Q4_0 is the same model in its best form. That is what the AVX2 goals are set against.
+# llama.cpp has no kernels for rows of weights in Q4_1, Q1_0 or TQ2_0 that take several rows of activations at once; the
+# copy in Q4_0 is the same model in its best form. The AVX2 goals are set against that copy.
 FILES = (
     File("default", "SmolLM2-135M Q4_1 (the default model)",
          (Row("prefill", 512, goal=8), Row("decode", 128, goal=2.2), batched(6),
