@@ -2,7 +2,7 @@
 //
 // Its model is a transformer of two layers, the second with a sliding window; its weights are drawn at random. A
 // layer's keys and values come from the attention of the layer before, as in any model. Shown: a step that goes layer
-// by layer, the same for prompts and for a batch of decodes; attention that reads pages in place; a prompt that finds
+// by layer, the same for prompts and for a batch of decodes; attention that reads blocks in place; a prompt that finds
 // the blocks of an earlier one; a fork whose first write copies a block; truncation; the books; and the growing
 // contiguous cache as a drop-in with the same bits. Exit code 1 if any of it is not as stated.
 #include <octavo/kv.h>
@@ -248,8 +248,8 @@ void show_contiguous(ToyEngine& engine) {
   Rows paged(kWidth), plain(kWidth);
   must(engine.attention().decode(engine.cache(), 0, {&sequence.id, 1}, query, ToyEngine::options(), paged));
   must(engine.attention().decode(contiguous, query, ToyEngine::options(), plain));
-  require(paged == plain, "pages and contiguous memory give the same bits");
-  std::printf("contiguous cache of %d tokens, capacity %d: same bits as the pages\n", contiguous.seq_len(),
+  require(paged == plain, "blocks and contiguous memory give the same bits");
+  std::printf("contiguous cache of %d tokens, capacity %d: same bits as the blocks\n", contiguous.seq_len(),
               contiguous.capacity());
   must(engine.cache().drop_sequence(sequence.id));
 }

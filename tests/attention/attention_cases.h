@@ -97,7 +97,7 @@ inline std::unique_ptr<PagedKvCache> make_paged(const AttentionShape& shape, KvT
                      .num_blocks = static_cast<int>((num_tokens + block_size - 1) / block_size)});
 }
 
-/// Slots in pages of their own.
+/// Slots in blocks of their own.
 struct PagedSlots {
   PagedSlots() = default;
   PagedSlots(const AttentionShape& shape, KvType type, int block_size, std::span<const SlotData> slots) {

@@ -1,4 +1,4 @@
-// How attention is cut into work, with a kernel that only keeps the books: every query meets every position that it
+// The cut of attention into work, with a kernel that only keeps the books. Every query meets every position that it
 // sees exactly once, whatever is shared and in however many rounds; and loads are counted as they happen.
 #include "attention/attention_plan.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kTokenBytes = 10;
 
-/// What the kernel saw; KvLayer::data points to it.
+/// The kernel's records; KvLayer::data points to it.
 struct Books {
   std::mutex mutex;
   std::map<std::pair<const float*, int>, std::vector<int>> times_met;  // [query, KV head][position]
@@ -282,9 +282,9 @@ TEST(AttentionPlan, WhatAThreadReadsNextIsFetchedOnce) {
   }
 }
 
-// Sequences that share a prefix: more than 8 queries of a tile have time to fetch what is read several stretches later,
-// so that memory does not rest, unless products are what the whole step waits for (small tokens). Where all items have
-// as many, the test above finds that none does.
+// Sequences that share a prefix: more than 8 queries of a tile have time to fetch the lines of several stretches later,
+// so that memory does not rest. They do not if the whole step waits for products (small tokens). If all items have as
+// many, none does, as the test above finds.
 TEST(AttentionPlan, ItemsThatTakeLongForTheirBytesFetchFurtherAhead) {
   for (const int num_sequences : {8, 9, 16, 17, 40})
     for (const std::size_t token_bytes : {16, 4}) {

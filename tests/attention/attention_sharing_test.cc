@@ -7,7 +7,7 @@
 namespace octavo {
 namespace {
 
-/// Each row of a slot by itself: decoded over pages of its own that end there, on one thread.
+/// Each row of a slot by itself: decoded over blocks of its own that end there, on one thread.
 std::vector<float> row_by_row(BatchedAttention& serial, const AttentionShape& shape, KvType type, const SlotData& slot,
                               const AttentionOptions& options) {
   const PagedSlots alone(shape, type, 16, {&slot, 1});
@@ -103,7 +103,7 @@ TEST(BatchedAttention, A8_blocks_that_left_a_groups_window_are_not_missed) {
   BatchedAttention attention = make_attention(2);
   std::vector<float> twice = slots[0].queries;
   twice.insert(twice.end(), slots[0].queries.begin(), slots[0].queries.end());
-  // What left the group's window is not there to be seen, whatever window is asked for.
+  // Positions that left the group's window are not there to be seen, whatever window is asked for.
   for (const auto& [asked, seen] : {std::pair{0, kWindow}, {kWindow, kWindow}, {5000, kWindow}, {30, 30}}) {
     const std::vector<float> got = output_of(twice.size(), [&](std::span<float> out) {
       return attention.decode(*windowed, 0, both, twice, shape.options(asked), out);
@@ -280,7 +280,7 @@ TEST(BatchedAttention, A9_each_byte_of_the_callers_memory_is_loaded_once) {
     decode(attention, make_contiguous(shape, type, slots), queries, shape.options());
     EXPECT_EQ(attention.kv_bytes_loaded(), 1301 * bytes_per_token(shape, type));
   }
-  // What lies before the window is not loaded.
+  // Positions before the window are not loaded.
   decode(attention, make_view(shape, slots), queries, shape.options(100));
   EXPECT_EQ(attention.kv_bytes_loaded(), 201 * bytes_per_token(shape, KvType::kF32));
 }

@@ -1,5 +1,5 @@
-// What a thread fetches of the stretches that wait for it: its share of the next one, more if there is time, none
-// twice, and no more than a cache holds.
+// The lines that a thread fetches of the stretches that wait for it: its portion of the next one, more if there is
+// time, none twice, and no more than a cache holds.
 #include "attention/attention_stretch.h"
 
 #include <gtest/gtest.h>

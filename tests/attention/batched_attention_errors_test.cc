@@ -1,4 +1,4 @@
-// What batched attention refuses, in which words; and slots without keys and values.
+// Errors of batched attention and their words; and slots without keys and values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

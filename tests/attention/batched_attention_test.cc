@@ -6,9 +6,8 @@
 namespace octavo {
 namespace {
 
-/// Largest errors for keys, values and queries of unit variance, by element type: against what was written, and
-/// against what the cache holds of it. f16 and bf16 are decoded exactly; with q8_0 and i16, queries and weights are
-/// integers.
+/// Largest errors for keys, values and queries of unit variance, by element type: against the written values, and
+/// against those in the cache. f16 and bf16 are decoded exactly; with q8_0 and i16, queries and weights are integers.
 double bound_of_type(KvType type) {
   switch (type) {
     case KvType::kF32: return 1e-5;
@@ -188,7 +187,7 @@ TEST(BatchedAttention, A3_an_empty_batch_gives_an_empty_result) {
   const AttentionShape shape;
   const PagedSlots paged(shape, KvType::kF16, 16, make_slots(shape, std::vector{5}));
   BatchedAttention attention = make_attention(2);
-  // What was loaded before is not counted again.
+  // Earlier loads are not counted again.
   decode(attention, paged, std::vector<float>(shape.row_floats()), shape.options());
   EXPECT_GT(attention.kv_bytes_loaded(), 0);
   EXPECT_TRUE(attention.decode(*paged.cache, 0, {}, {}, shape.options(), {}));

@@ -12,7 +12,7 @@
 
 namespace octavo::test {
 
-/// What the engine was asked and did; outlives it.
+/// The engine's records of its requests; outlives it.
 struct BenchRecord {
   using Clock = std::chrono::steady_clock;
   struct Step {
@@ -20,7 +20,7 @@ struct BenchRecord {
     int prompt_rows = 0, decode_rows = 0;
   };
 
-  Clock::duration step_time{};  // how long a step takes
+  Clock::duration step_time{};  // the time of a step
   EngineOptions options;        // of the last load
   int num_loads = 0;
   std::vector<Request> requests;

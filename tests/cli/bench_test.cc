@@ -49,7 +49,7 @@ class Bench : public ::testing::Test {
   test::CliRun cli;
 };
 
-/// How far apart two rates are, as a share of the second.
+/// The distance of two rates, as a share of the second.
 double apart(double a, double b) { return std::abs(a - b) / b; }
 
 // Between the clock of the steps and that of the program lie microseconds; only where the system takes the processor

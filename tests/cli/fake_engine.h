@@ -17,7 +17,7 @@
 
 namespace octavo::test {
 
-/// What the engine is told to do, and what it was asked.
+/// The engine's orders, and its records of requests.
 struct FakeEngineState {
   FakeEngineState() {
     info.name = "fake";

@@ -1,4 +1,4 @@
-// What the program says to wrong arguments, and what its help promises.
+// The program's words on wrong arguments, and its help.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// A step allocates nothing after warm-up: counted by replacing the program's operator new. What happens where events
-// cannot be kept for want of memory: by letting it fail.
+// A step allocates nothing after warm-up: counted by replacing the program's operator new. Events that cannot be kept
+// for want of memory: tested by letting it fail.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -66,7 +66,7 @@ TEST(EngineAllocations, StepsAllocateNothingAfterWarmUp) {
 /// Bytes that the engine takes for a request that waits.
 long bytes_of_waiting(int num_choices) {
   TestEngine engine({.runner = {.num_blocks = 4096}, .max_context = 8000, .limits = {.max_sequences = 128}});
-  EXPECT_TRUE(engine->submit(make_request(4, 10, 1), {}));  // what the first one of all takes
+  EXPECT_TRUE(engine->submit(make_request(4, 10, 1), {}));  // takes what the first one of all takes
   Request request = make_request(4000, 100, 2);
   request.num_choices = num_choices;
   const long before = num_allocated_bytes.load();

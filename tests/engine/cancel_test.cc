@@ -41,7 +41,7 @@ TEST(Cancel, FromSeveralThreadsWhileNobodyStepsEndsThemAll) {
   EXPECT_FALSE(engine->step());
 }
 
-// Who holds a lock while it cancels is not waited for by a callback that takes it.
+// A thread that holds a lock while it cancels is not waited for by a callback that takes the lock.
 TEST(Cancel, CallbackThatWaitsForAnotherCancelGetsThere) {
   TestEngine engine;
   std::atomic<bool> in_callback = false, other_done = false;

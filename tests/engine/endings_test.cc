@@ -1,5 +1,6 @@
-// How an answer ends before its limit, and what is held back until it does: stop texts and min_tokens. And what beside
-// the logits decides the next token: penalties and biases look at the sequence's own tokens, whatever runs beside it.
+// Ends of answers before their limits, and text that is held back until then: stop texts and min_tokens. And what
+// beside the logits decides the next token: penalties and biases look at the sequence's own tokens, whatever runs
+// beside it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

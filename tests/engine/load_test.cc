@@ -1,4 +1,4 @@
-// What Engine::load refuses before it takes any memory. Loading of real models is tested end to end.
+// Errors of Engine::load before it takes any memory. Loading of real models is tested end to end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

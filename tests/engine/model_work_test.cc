@@ -1,4 +1,4 @@
-// What a model's work is counted to be, by hand from the shape of a tiny file.
+// The count of a model's work, against one by hand from the shape of a tiny file.
 #include "engine/model_work.h"
 
 #include <gtest/gtest.h>

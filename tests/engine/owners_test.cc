@@ -161,7 +161,7 @@ TEST(Owners, NoMoreAreSetAsideThanThereAreSeatsHoweverManyOwnersCome) {
   run_to_end(harness);
 }
 
-// Whatever one owner asks for, another's single request has a seat in the step after it came.
+// A single request of another owner has a seat in the step after it came, whatever one owner asks for.
 RC_GTEST_PROP(Owners, NoFloodOfOneKeepsAnotherWaiting, ()) {
   const int seats = *rc::gen::inRange(2, 9);
   Harness harness({.max_step_tokens = *rc::gen::inRange(seats, 64),

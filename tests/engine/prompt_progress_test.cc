@@ -1,4 +1,4 @@
-// How far a prompt has come: told while it is read, step by step, and not otherwise.
+// The progress of a prompt: told while it is read, step by step, and not otherwise.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ using test::TestEngine;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// What a request was told.
+/// The progress that a request was told.
 struct Told {
   std::vector<PromptProgress> progress;
 

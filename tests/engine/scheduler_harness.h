@@ -65,7 +65,7 @@ class Harness {
     return *sequences_.emplace(sequence->id, std::move(sequence)).first->second;
   }
 
-  /// What the next step is to compute.
+  /// The rows of the next step.
   std::vector<ScheduledSequence> schedule() {
     const auto view = scheduler_.schedule();
     return {view.begin(), view.end()};

@@ -1,4 +1,4 @@
-// Who gets a step: policies, priorities, and the budget of predicted time.
+// The division of a step: policies, priorities, and the budget of predicted time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -174,7 +174,7 @@ TEST(TimeBudget, RowsOfAPromptWhoseLogitsAreWantedCountWithTheirLogits) {
   harness.add(2, 100);
   harness.step();
   harness.add(300, 3).prompt_logits_from = 0;
-  // The step and the decode row take 5 ms. What is left has room for 11 rows with logits, 8 of them in whole blocks.
+  // The step and the decode row take 5 ms. The rest has room for 11 rows with logits, 8 of them in whole blocks.
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 1), Pair(2, 8)));
   EXPECT_EQ(harness.scheduler().work().logit_rows, 9);
   EXPECT_LE(cost.predict_ms(harness.scheduler().work()), 50);

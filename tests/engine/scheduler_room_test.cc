@@ -1,4 +1,4 @@
-// What the scheduler promises and to whom: cached prefixes, windows that give blocks back, seats of choices.
+// The scheduler's promises: cached prefixes, windows that give blocks back, seats of choices.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

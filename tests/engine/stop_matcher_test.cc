@@ -17,7 +17,7 @@ using test::cut_before_stop;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// What was shown after each piece, and after the end.
+// The text shown after each piece, and after the end.
 struct Shown {
   std::vector<std::string> after;
   std::string text, bytes;

@@ -1,4 +1,5 @@
-// What a stop text leaves of an answer, looked for in the whole of it: for tests of who looks piece by piece.
+// The rest that a stop text leaves of an answer, looked for in the whole of it: for tests of code that looks piece by
+// piece.
 #pragma once
 
 #include <algorithm>

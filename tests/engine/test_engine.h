@@ -106,7 +106,7 @@ class TestEngine {
   std::unique_ptr<EngineImpl> engine_;
 };
 
-/// What the model answers as one choice, token by token, with no engine, cache or batch in between. The request sets
+/// The model's answer as one choice, token by token, with no engine, cache or batch in between. The request sets
 /// max_tokens; `windows` are those of FakeRunner's groups.
 inline Answer reference_answer(const Request& request, int vocab_size, std::span<const int> windows = {},
                                int choice = 0) {

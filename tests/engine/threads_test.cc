@@ -277,7 +277,7 @@ TEST(QueueBound, WhatCouldNeverWaitIsAWrongRequest) {
   EXPECT_THAT(refused.error().message, AllOf(HasSubstr("found 120"), HasSubstr("at most 100")));
 }
 
-/// How many of an owner's requests are taken until one is refused.
+/// The number of an owner's requests that are taken until one is refused.
 int num_taken(TestEngine& engine, const std::string& owner, int prompt_tokens) {
   for (int count = 0;; ++count) {
     Request request = make_request(prompt_tokens, 3);

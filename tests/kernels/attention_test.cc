@@ -28,7 +28,7 @@ struct Shape {
   int window = 0;
   float q_scale = 1;  // the standard deviation of a score
   KOrder k_order = KOrder::kDimMajor;
-  std::uint8_t unwritten = 0xFF;  // what memory holds that nobody wrote: NaN in every type
+  std::uint8_t unwritten = 0xFF;  // bytes of memory that nobody wrote: NaN in every type
 };
 
 /// A sequence's K, V and queries, in the cache and as plain floats. Blocks lie in shuffled order.

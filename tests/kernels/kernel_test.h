@@ -1,5 +1,5 @@
-// What the kernel tests share: every test runs on every instruction-set level of the processor at hand, and says
-// which levels it could not run.
+// The base of kernel tests: every test runs on every instruction-set level of the processor at hand, and names the
+// levels that it could not run.
 #pragma once
 
 #include <gtest/gtest.h>

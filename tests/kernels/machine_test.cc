@@ -1,4 +1,4 @@
-// What is measured of the machine: that the loops do all they count, on every level the processor has.
+// The loops that measure the machine do all they count, on every level the processor has.
 #include "kernels/machine.h"
 
 #include <gmock/gmock.h>
@@ -35,8 +35,8 @@ TEST(Machine, TheProbesDoTheMultiplyAddsThatTheyCount) {
   std::array<std::int8_t, 16> ones;
   ones.fill(1);
   for (const IsaLevel level : supported_isa_levels()) {
-    // Every product of bytes is 1, so each chain of lanes grows by a quarter of its multiply-adds a lane; the exclusive
-    // or of an even number of equal chains is 0, of sums that differ it is not.
+    // Every product of bytes is 1, so each chain of lanes grows by a quarter of its multiply-adds a lane. The exclusive
+    // or of an even number of equal chains is 0; of sums that differ it is not.
     std::array<std::int8_t, 16> first_differs = ones;
     first_differs[0] = 2;
     std::int32_t equal = -1, different = 0;

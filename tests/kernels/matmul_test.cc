@@ -16,7 +16,7 @@ OCTAVO_FOR_EACH_LEVEL(Matmul);
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-/// Where a block of `type` keeps its halfs; filled with ordinary scales.
+/// The places of the halfs in a block of `type`, which are filled with ordinary scales.
 std::vector<int> half_offsets(DType type) {
   switch (type) {
     case DType::kQ4_1:
@@ -160,7 +160,7 @@ Rows quantized(const KernelTable& kernels, std::vector<float> x, std::int64_t co
   return r;
 }
 
-/// What the weights meet: the floats, or the quantized activations multiplied out.
+/// The activations that the weights meet: floats, or the quantized ones multiplied out.
 double activation(const Rows& r, bool plain, std::int64_t row, std::int64_t k) {
   if (plain) return r.x[static_cast<std::size_t>(row * r.cols + k)];
   return static_cast<double>(r.q(row, k)) * r.scale(row, k / kActBlock);

@@ -1,5 +1,5 @@
-// Packing: the size of panels, which bytes are read and written, and that any run of panels gives the same bytes. That
-// every weight is found again in its panel is tested with the kernels (matmul_test.cc).
+// Packing: the size of panels, the bytes that are read and written, and that any range of panels gives the same bytes.
+// The kernels' tests (matmul_test.cc) find every weight again in its panel.
 #include "kernels/pack.h"
 
 #include <gtest/gtest.h>

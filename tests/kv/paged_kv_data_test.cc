@@ -1,4 +1,4 @@
-// What is written through the public border of the paged cache, and what can be read of it.
+// Values that are written through the public border of the paged cache, and read again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

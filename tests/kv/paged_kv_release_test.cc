@@ -98,7 +98,7 @@ TEST(PagedKvRelease, CachedPrefixesStayUntilTheyAreGivenUp) {
     for (int position = 38 * 16; position < 39 * 16; ++position)
       EXPECT_EQ(read_number(*cache, again, 0, position), static_cast<float>(position));
 
-    // What somebody holds stays findable, whatever is given up around it.
+    // Blocks that somebody holds stay findable, whatever is given up around them.
     cache->release_memory(true);
     EXPECT_EQ(read_number(*cache, again, 1, 5), 5.0F);
     expect_intact(*cache);

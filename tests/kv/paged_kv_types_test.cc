@@ -144,7 +144,7 @@ TEST(PagedKvCache, P15_i16_errs_by_2_to_minus_14_of_the_largest_of_its_64_dimens
     expect_half_a_step(KvType::kI16, layout, 64, 8192, 8192);
 }
 
-// Where the scale is a subnormal half, it is a multiple of 2^-24.
+// A scale that is a subnormal half is a multiple of 2^-24.
 TEST(PagedKvCache, P15_small_values_err_by_half_a_step_of_a_scale_that_reaches_them) {
   struct Integers {
     KvType type;

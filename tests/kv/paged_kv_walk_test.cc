@@ -1,6 +1,6 @@
 // P20: a random walk over the paged cache against a model that knows nothing of blocks' contents: for every sequence
-// and layer a map from positions to values. What the model takes from the cache is only which block ids lie in the
-// tables; from these it predicts what is shared, what runs out, and what can be found again.
+// and layer a map from positions to values. The model takes only the block ids of the tables from the cache. From these
+// it predicts what is shared, what runs out, and what can be found again.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct WalkShape {
   int operations;
 };
 
-// What a published block holds: all tokens up to its end, in a domain.
+// The key of a published block: all tokens up to its end, in a domain.
 struct Content {
   int domain;
   std::vector<TokenId> prefix;

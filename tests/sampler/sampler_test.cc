@@ -259,7 +259,7 @@ TEST(Sampler, ParametersOutOfRangeNameFieldFoundAndExpected) {
 }
 
 RC_GTEST_PROP(Sampler, ATighterCutKeepsASubset, ()) {
-  // Whatever the draw, a token drawn under tight cuts is one that the looser ones allow with the reference.
+  // A token drawn under tight cuts is one that the looser ones allow with the reference, whatever the draw.
   const auto seed = *rc::gen::arbitrary<std::uint32_t>();
   const std::vector<float> logits = random_logits(static_cast<std::size_t>(*rc::gen::inRange(1, 400)), seed, 1.5);
   SamplingParams params;

@@ -13,7 +13,7 @@ using ::testing::StartsWith;
 
 using ServingAllocations = ServerTest;
 
-/// A connection and a request on it, without an allocation on this side. What comes of it does not matter.
+/// A connection and a request on it, without an allocation on this side. The outcome does not matter.
 void knock(unsigned short port) {
   constexpr std::string_view kRequest = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);

@@ -1,4 +1,4 @@
-// Who calls, as far as a request's head tells: addresses and networks, proxies' headers, hosts, traces. Any text may
+// The caller, as far as a request's head tells: addresses and networks, proxies' headers, hosts, traces. Any text may
 // come in.
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
@@ -187,7 +187,7 @@ TEST_F(Proxies, WhatCannotBeTrustedFallsBackToTheSocketsAddress) {
   EXPECT_EQ(client("10.0.0.1", Lines{"garbage"}), "10.0.0.1");
   EXPECT_EQ(client("10.0.0.1", Lines{"203.0.113.7, garbage, 10.0.0.2"}), "10.0.0.1");
   EXPECT_EQ(client("10.0.0.1", Lines{"garbage, 203.0.113.7"}), "203.0.113.7");  // written by the proxy
-  // What the client began in a line of its own hides nothing that the proxy writes behind it.
+  // A line that the client began hides nothing that the proxy writes behind it.
   EXPECT_EQ(client("10.0.0.1", {}, Lines{"for=\"", "for=203.0.113.7"}), "203.0.113.7");
   // One of the two headers is the client's.
   EXPECT_EQ(client("10.0.0.1", Lines{"203.0.113.7"}, Lines{"for=1.1.1.1"}), "10.0.0.1");

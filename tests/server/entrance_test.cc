@@ -1,4 +1,4 @@
-// Who is let in at which of the server's addresses: hosts, keys, metrics, numbers of connections.
+// Entrances of the server's addresses: hosts, keys, metrics, numbers of connections.
 #include <gmock/gmock.h>
 
 #include "server/test_client.h"

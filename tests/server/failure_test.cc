@@ -1,4 +1,4 @@
-// What is left of a server when something in it fails: an engine that throws, ticks that find no memory.
+// A server in which something fails: an engine that throws, ticks that find no memory.
 #include <gmock/gmock.h>
 
 #include "server/test_client.h"

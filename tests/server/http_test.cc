@@ -94,7 +94,7 @@ TEST_F(Http, ARequestThatServersMayReadDifferentlyIsRefused) {
     TestClient client(port_);
     client.send(head + "\r\n" + get("/version"));
     const std::string answer = client.read_to_end();
-    EXPECT_THAT(answer, Not(HasSubstr("\"version\""))) << head;  // what follows is not taken for a request
+    EXPECT_THAT(answer, Not(HasSubstr("\"version\""))) << head;  // the next bytes are not taken for a request
     return answer.substr(0, 12);
   };
   const std::string tokenize = "POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";

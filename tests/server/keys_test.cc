@@ -60,7 +60,7 @@ TEST(ApiKeys, ANameThatIsMadeFromAKeyCannotBeGuessedBack) {
   const KeySalt salt = random_salt();
   const auto name = [&](const Result<ApiKeys>& keys) { return keys->find(bearer(kOne))->name; };
   EXPECT_EQ(name(ApiKeys::parse(text, "f", salt)), name(ApiKeys::parse("# more\n" + text, "f", salt)));
-  // Whoever guesses a key has no name to compare it with: another process gives it another.
+  // A guessed key has no name to be compared with: another process gives it another.
   EXPECT_NE(name(ApiKeys::parse(text, "f")), name(ApiKeys::parse(text, "f")));
   EXPECT_NE(random_salt(), random_salt());
 }
@@ -110,7 +110,7 @@ TEST(KeyFile, WhatIsNoFileOfKeysIsRefused) {
   EXPECT_THAT(ApiKeys::read(large.path()).error().message, HasSubstr("at most 1048576"));
 }
 
-/// What a watch has to tell once it has anything, or nothing after five seconds.
+/// The news of a watch once it has any, or none after five seconds.
 KeyWatch::News next_news(KeyWatch& watch) {
   KeyWatch::News news;
   eventually([&] {

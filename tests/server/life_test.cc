@@ -203,7 +203,7 @@ TEST_F(Life, AllAnswersThatAreHeldShareALimit) {
     EXPECT_THAT(answer, HasSubstr("out_of_memory"));
   }
   EXPECT_GE(num_refused, 2);
-  EXPECT_THAT(ask(completion(100, false)), StartsWith("HTTP/1.1 200"));  // what they held is free again
+  EXPECT_THAT(ask(completion(100, false)), StartsWith("HTTP/1.1 200"));  // their memory is free again
 }
 
 TEST_F(Life, AReaderThatStopsReadingIsCutOffWithoutHoldingTheOthers) {

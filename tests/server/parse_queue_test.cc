@@ -1,4 +1,4 @@
-// Whose body is parsed next, and that nobody's stands in everybody's way.
+// The order in which bodies are parsed, and that nobody's stands in everybody's way.
 #include "server/parse_queue.h"
 
 #include <gmock/gmock.h>

@@ -71,7 +71,7 @@ TEST(PromptLogprobs, KeepsTheLikeliestInOrderAndTheLowerIdOfEquals) {
   EXPECT_EQ(logprobs.top(1)[0].logprob, logprobs.top(1)[1].logprob);
 }
 
-// What reads these numbers asks whether the token was the likeliest by comparing them for equality.
+// Readers of these numbers ask whether the token was the likeliest by comparing them for equality.
 TEST(PromptLogprobs, ATokensValueIsTheSameBitsAloneAndAmongTheLikeliest) {
   PromptLogprobs logprobs({0, 1}, 4, 1);
   logprobs.add_rows(0, 4, std::vector<float>{0.1F, 7.3F, 0.2F, -3.3F});

@@ -1,4 +1,4 @@
-// What clients send and nobody has parsed yet: its bound, and who pays for it.
+// Bytes that clients send and nobody has parsed yet: their bound, and who pays for it.
 #include "server/received_bytes.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ TEST(ReceivedBytes, TheLargestShareGivesUpUntilTheOthersFit) {
   EXPECT_THAT(gave_up, ElementsAre(0));
   EXPECT_TRUE(shares[0]->gave_up());
   EXPECT_EQ(all.total(), 501U);
-  shares[0]->set(5000);  // what it still receives is dropped
+  shares[0]->set(5000);  // it drops all that it still receives
   EXPECT_EQ(all.total(), 501U);
   shares[1]->set(1001);
   EXPECT_THAT(gave_up, ElementsAre(0, 1));
@@ -67,7 +67,7 @@ class ScriptedTransport final : public server::Transport {
   std::string bytes_;
 };
 
-/// What is read of a request whose bytes arrive together, where `check` looks at its head.
+/// The part that is read of a request whose bytes arrive together, if `check` looks at its head.
 server::Received receive(const std::string& bytes, const server::HttpConnection::HeadCheck& check) {
   boost::asio::io_context io;
   const server::HttpLimits limits;

@@ -1,4 +1,4 @@
-// What clients are sent: how much of it is held, for how long, and what a stream says while there is nothing to say.
+// Bytes that are sent to clients: how much of them is held, for how long, and the signs of life of a silent stream.
 #include <gmock/gmock.h>
 
 #include "server/test_client.h"

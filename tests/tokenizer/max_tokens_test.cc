@@ -17,7 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// What is wrong with the limits around a text's own number of tokens; empty: nothing.
+/// The fault of the limits around a text's own number of tokens; empty: none.
 std::string check_limits(const Tokenizer& tokenizer, std::string_view text, TokenizeOptions options) {
   options.max_tokens = 0;
   const auto ids = tokenizer.encode(text, options);

@@ -15,7 +15,7 @@ namespace octavo::test {
 
 inline constexpr std::int32_t kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kByte = 6;
 
-/// What goes into the file; tests change a field and write it.
+/// The fields of the file; tests change one and write it.
 struct SmallVocab {
   std::string model{};
   std::string pre{};  // empty: no such key

@@ -1,4 +1,4 @@
-// What the Tokenizer promises beyond equal ids: special tokens, BOS and EOS, decoding, ends of answers, long texts.
+// The Tokenizer beyond equal ids: special tokens, BOS and EOS, decoding, ends of answers, long texts.
 #include "tokenizer/tokenizer.h"
 
 #include <gmock/gmock.h>

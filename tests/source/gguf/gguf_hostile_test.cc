@@ -1,5 +1,5 @@
-// What a broken or hostile file gives: one error that says where, what was found and what was expected. Files are
-// parsed from heap memory of their exact size, so that a sanitizer sees any read past the end.
+// Broken and hostile files: one error that says where, what was found and what was expected. Files are parsed from heap
+// memory of their exact size, so that a sanitizer sees any read past the end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
