@@ -110,7 +110,7 @@ class ChatPage(unittest.TestCase):
             self.assertEqual(self.browser.run("$('send').textContent"), "Send")
 
     def test_html_of_users_and_models_is_text(self):
-        # What a model says is what the server sends: the page is given an answer that tries.
+        # A model may say anything, and the server sends it: the page is given an answer that tries.
         chunk = json.dumps({"choices": [{"index": 0, "delta": {"content": HOSTILE + "\n```html\n" + HOSTILE + "\n```\n"}}]})
         stream = f"data: {chunk}\n\ndata: [DONE]\n\n"
         self.browser.run(f"fetch = async () => new Response({json.dumps(stream)})")
