@@ -94,8 +94,9 @@ struct AttentionQuery {
 /// see, or whole tiles of it. The queries may belong to several sequences that share these blocks.
 ///
 /// A tile's results are o[head_dim], max and sum of each query. With `partial` they are left there, for MergeTilesFn.
-/// Otherwise tiles are merged, and the output is written of each query whose last position is among the item's. With
-/// `states` the item has only some of its queries' tiles; they meet the others in items before and after it.
+/// Otherwise tiles are merged, and the output is written of each query whose last position is among the item's.
+///
+/// With `states` the item has only some of its queries' tiles; they meet the others in items before and after it.
 struct AttentionItem {
   const int32_t* blocks;          // block of position p: blocks[p / block_size]
   const AttentionQuery* queries;  // [num_queries]

@@ -1,5 +1,4 @@
-// The rows of a step on their way through the layers: the residual stream, and the input and result of the part at
-// work.
+// The rows of a step on their way through the layers: the residual stream, and each part's input and result.
 //
 // A part (a mixer or a feed-forward) finds its normed input in h and leaves its result there. finish_row() adds it to
 // the stream and makes the next part's input while the row is in the caches. Owned by the transformer; the threads of a
