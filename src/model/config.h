@@ -21,7 +21,7 @@ struct ModelConfig {
   std::string name;          // general.name, or the file's name where it has none
   int vocab_size = 0;        // rows of the embedding
   int width = 0;             // embedding_length
-  int context_length = 0;    // what the model was trained for
+  int context_length = 0;    // that the model was trained for
   float rms_epsilon = 0;
   float embedding_scale = 1;
   bool tied_output = false;  // the output matrix is the embedding

@@ -65,7 +65,7 @@ class CpuRunner final : public ModelRunner {
 };
 
 /// The KV memory that is taken unless it is named: half of what the weights leave. Packed weights are in memory
-/// already; mapped ones will want their pages. Where these do not fit anyway the file is read again and again, and the
+/// already; mapped ones will want their pages. If these do not fit anyway the file is read again and again, and the
 /// cache gets an eighth.
 std::uint64_t default_kv_memory(std::uint64_t available_bytes, std::uint64_t mapped_weight_bytes);
 

@@ -13,7 +13,7 @@ namespace octavo {
 namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-// How far ahead of the piece at work the file is asked for: the disk always has some megabytes to read.
+// The distance ahead of the piece at work at which the file is asked for: the disk always has some megabytes to read.
 constexpr std::size_t kAheadBytes = std::size_t{16} << 20;
 
 /// Panels `begin` .. `end` of a matrix.

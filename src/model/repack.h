@@ -1,8 +1,8 @@
 // Packs the matrices of a file into panels: once, at load, on all threads.
 //
-// In the order of the file and in pieces of about a megabyte, of which any thread reads the next: the disk is read from
-// front to back, and what comes next is asked for early. At any time the process holds what is packed so far and a
-// piece a thread. The map is not touched, so a file that is cut short meanwhile is an error.
+// It goes in the order of the file, in pieces of about a megabyte, of which any thread reads the next. The disk is read
+// from front to back, and the next bytes are asked for early. At any time the process holds the panels packed so far
+// and a piece a thread. The map is not touched, so a file that is cut short meanwhile is an error.
 #pragma once
 
 #include <functional>

@@ -1,7 +1,7 @@
 // A weight matrix as the model holds it, and its panels as products read them.
 //
-// Matrices are packed at load, or they stay as they are in the mapped file and each thread packs the panels that it is
-// about to use into a scratch of its own: the same panels, so the same bits. Weights own the panels, the mapped file
+// Matrices are packed at load, or they stay as they are in the mapped file. Then each thread packs the panels that it
+// is about to use into a scratch of its own: the same panels, so the same bits. Weights own the panels, the mapped file
 // owns the rest; both are read by all threads. A PanelScratch belongs to the transformer; a thread uses its own part.
 #pragma once
 

@@ -72,7 +72,7 @@ class Weights {
   /// were read, so the file's size and the time of its last change stand for the rest.
   const ContentHash& content_hash() const { return content_hash_; }
 
-  /// What threads need to read the matrices.
+  /// The scratch that threads need to read the matrices.
   PanelScratch make_scratch(int num_threads) const;
 
  private:

@@ -1,4 +1,4 @@
-// Where a model comes from: its keys, its words and its tensors, whatever the form of its files.
+// The source of a model: its keys, its words and its tensors, whatever the form of its files.
 //
 // A form (gguf/) says what its files hold and how their bytes are read; look-ups by type, and their errors, are written
 // here once. Keys and tensors have the names that GGUF gives them, into which another form translates its own. Virtual

@@ -1,4 +1,4 @@
-// What a model source holds, found by name: the values of its keys, and where its tensors lie.
+// The directory of a model source, by name: the values of its keys, and the places of its tensors.
 //
 // A source fills it while it is opened; after that it is immutable. Names, texts and data are views into what the
 // source keeps; moving a directory leaves them valid.

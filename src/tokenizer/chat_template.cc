@@ -4,7 +4,7 @@ namespace octavo {
 
 namespace {
 
-// What stands around the default system prompt.
+// The text around the default system prompt.
 constexpr std::string_view kLoop = "{% for message in messages %}";
 constexpr std::string_view kBeforeDefault =
     "{% if loop.first and messages[0]['role'] != 'system' %}{{ '<|im_start|>system\n";

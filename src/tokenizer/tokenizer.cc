@@ -272,8 +272,8 @@ Result<std::vector<TokenId>> Tokenizer::apply_chat_template(std::span<const Chat
   for (const ChatMessage& message : messages) contents.emplace_back(message.content);
   if (impl_->are_too_long(contents, max_tokens)) return too_many(max_tokens);
 
-  // Special tokens come from the template's text alone. What stands between two of them, be it the template's or a
-  // message's, is one run of text, so that words form across the seam as they did in training.
+  // Special tokens come from the template's text alone. The text between two of them, be it the template's or a
+  // message's, is one piece, so that words form across the seam as they did in training.
   std::string text;
   std::vector<std::pair<TokenId, std::size_t>> cuts;  // a token, and where in `text` it stands
   for (const PromptPart& part : impl_->chat_template->render(messages)) {

@@ -37,7 +37,7 @@ class Vocab {
 
   /// As the file writes the token; "[EMPTY_<id>]" where it writes nothing.
   std::string_view text(TokenId id) const { return texts_[to_size(id)]; }
-  /// What the token stands for in decoded text.
+  /// The bytes of the token in decoded text.
   std::string_view bytes(TokenId id) const { return bytes_[to_size(id)]; }
   /// SPM only: pairs are merged in the order of their token's score, highest first.
   float score(TokenId id) const { return scores_[to_size(id)]; }

@@ -48,10 +48,10 @@ TEST_P(ThreadPoolOf, AWorkerTakesItsShareInOrderAndThenWhatOthersLeft) {
   const ThreadPool::Step step(pool);
   constexpr std::size_t kItems = 1001, kGrain = 10, kPieces = 101;
   const auto workers = static_cast<std::size_t>(GetParam());
-  const auto share_of = [&](std::size_t begin) {
-    std::size_t share = 0;
-    while (begin / kGrain >= kPieces * (share + 1) / workers) ++share;
-    return share;
+  const auto portion_of = [&](std::size_t begin) {
+    std::size_t portion = 0;
+    while (begin / kGrain >= kPieces * (portion + 1) / workers) ++portion;
+    return portion;
   };
   std::vector<std::vector<std::size_t>> taken(workers);
   std::mutex mutex;
@@ -62,8 +62,8 @@ TEST_P(ThreadPoolOf, AWorkerTakesItsShareInOrderAndThenWhatOthersLeft) {
   for (std::size_t w = 0; w < workers; ++w) {
     std::size_t before = 0;
     for (std::size_t i = 0; i < taken[w].size(); ++i) {
-      const std::size_t distance = (share_of(taken[w][i]) + workers - w) % workers;  // from its own share
-      EXPECT_GE(distance, before) << "worker " << w << " went back to an earlier share";
+      const std::size_t distance = (portion_of(taken[w][i]) + workers - w) % workers;  // from its own portion
+      EXPECT_GE(distance, before) << "worker " << w << " went back to an earlier portion";
       if (i > 0 && distance == before) {
         EXPECT_GT(taken[w][i], taken[w][i - 1]);
       }

@@ -45,7 +45,7 @@ class ModelKeys {
 };
 
 /// Heads, rotary positions and the feed-forward of a dense transformer's layer, as all files name them. The family sets
-/// what is its own. `default_rope_base`: where files in use leave rope.freq_base out; none: it must be there.
+/// what is its own. `default_rope_base`: for families whose files leave rope.freq_base out; none: it must be there.
 Result<LayerSpec> read_dense_layer(const ModelKeys& keys, const ModelConfig& config,
                                    std::optional<double> default_rope_base = {});
 

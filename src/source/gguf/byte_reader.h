@@ -32,7 +32,7 @@ class ByteReader {
   std::uint64_t remaining() const { return bytes_.size() - offset_; }
   const std::string& file() const { return file_; }
 
-  /// What is being read, for messages: "the value of key 'general.name'".
+  /// The thing that is being read, for messages: "the value of key 'general.name'".
   void set_context(std::string context) { context_ = std::move(context); }
   const std::string& context() const { return context_; }
 

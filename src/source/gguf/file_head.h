@@ -1,8 +1,8 @@
 // The beginning of a mapped file, read into memory as far as it is asked for.
 //
 // Parsing a mapped file in place would end the process if the file were cut short at that moment; reading gives an
-// error. What is read takes the place of the file's pages in the map, so addresses stay and no further ones are needed.
-// One thread, while the GgufFile is opened; the copies belong to the map.
+// error. The bytes read take the place of the file's pages in the map, so addresses stay and no further ones are
+// needed. One thread, while the GgufFile is opened; the copies belong to the map.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ std::uint64_t fixed_size(MetadataType type) {
   return 0;
 }
 
-/// What a file that does not begin with "GGUF" seems to be, for the error message.
+/// The likely form of a file that does not begin with "GGUF", for the error message.
 std::string_view guess_format(std::string_view head) {
   if (head.starts_with("FUGG")) return " (a big-endian GGUF file; only little-endian ones are read)";
   if (head.starts_with("lmgg") || head.starts_with("tjgg") || head.starts_with("fmgg"))
