@@ -1,10 +1,10 @@
-// How long a step takes: predicted from counts, fitted to the steps that were timed.
+// The time of a step: predicted from counts, fitted to the steps that were timed.
 //
 // The time is a sum of non-negative costs: of a step, of a row, of a row of logits, of a byte of keys and values read,
-// and of a multiply-add of attention. What was timed is kept in bins by the number of rows and by the share of
-// attention; a bin forgets its own old steps only. So a long time of decode steps does not wash out what a prompt's
-// chunk costs, though it says nothing of it. On top of the fit lies one factor that follows the last steps quickly: a
-// machine that others use as well is slower in everything at once.
+// and of a multiply-add of attention. Timed steps are kept in bins by the number of rows and by the share of attention;
+// a bin forgets its own old steps only. So a long time of decode steps does not wash out the cost of a prompt's chunk,
+// of which it says nothing. On top of the fit lies one factor that follows the last steps quickly: a machine that
+// others use as well is slower in everything at once.
 //
 // Owned by the engine; only the thread that drives it may call it. Nothing allocates after construction.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace octavo {
 
-/// What a step computes, in counts.
+/// The work of a step, in counts.
 struct StepWork {
   double rows = 0;
   double logit_rows = 0;

@@ -1,4 +1,4 @@
-// What other threads ask of an engine while one drives it: requests to take in, requests to end.
+// Orders of other threads to an engine while one drives it: requests to take in, requests to end.
 //
 // put() may be called from any thread; take() by the thread that drives the engine.
 #pragma once

@@ -1,4 +1,4 @@
-// What waits for its first row: requests and tokens of prompts, altogether and for each owner.
+// Counts of what waits for its first row: requests and tokens of prompts, altogether and for each owner.
 //
 // Owned by the engine, and outlives the places that it gives. Any thread may enter and leave.
 #pragma once

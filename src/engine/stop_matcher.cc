@@ -29,7 +29,7 @@ std::size_t source_bytes(std::string_view bytes, std::size_t text_bytes) {
   return source;
 }
 
-// How much of `text` matches after a byte that follows `matched` bytes of it.
+// The bytes of `text` that match after a byte that follows `matched` bytes of it.
 std::uint16_t next_matched(const std::string& text, std::span<const std::uint16_t> borders, std::uint16_t matched,
                            char byte) {
   while (matched > 0 && text[matched] != byte) matched = borders[matched - 1U];

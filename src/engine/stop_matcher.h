@@ -51,9 +51,9 @@ class StopMatcher {
   void restart(const StopTexts& stop);
 
   /// Adds the answer's next piece and gives what may be shown by now: all but the longest end that begins a stop text.
-  /// When one becomes complete, that is what stands before it, and later pieces are dropped. Where several are complete
-  /// at the same byte, the longest counts. One that becomes complete where it does not count yet is text like any
-  /// other. Valid until the next call, or as long as `piece`.
+  /// When one becomes complete, that is what stands before it, and later pieces are dropped. If several are complete at
+  /// the same byte, the longest counts. One that becomes complete before it counts is text like any other. Valid until
+  /// the next call, or as long as `piece`.
   Piece push(const Piece& piece, bool counts = true);
   /// Adds the last piece; nothing is held back any more.
   Piece finish(const Piece& piece, bool counts = true);
