@@ -1,4 +1,4 @@
-// What the machine at hand can do at most, to compare measured speed with: the limits of `octavo bench`.
+// The limits of the machine at hand, to compare measured speed with, as `octavo bench` does.
 #pragma once
 
 #include <string>

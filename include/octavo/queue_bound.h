@@ -1,8 +1,8 @@
-// How much may wait, and how much of that for one owner.
+// A bound of what may wait, and of one owner's part of it.
 //
-// A plain value; the engine bounds requests with one and tokens with another (EngineOptions::max_queued,
-// max_queued_tokens), and whoever sends several requests at once can ask beforehand whether they could ever wait
-// together.
+// A plain value. The engine bounds requests with one and tokens with another (EngineOptions::max_queued,
+// max_queued_tokens). A sender of several requests at once can ask beforehand whether they could ever wait together
+// in the same queue.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct QueueBound {
   std::int64_t most = 0;  // at most kMost; 0: no bound
 
   constexpr bool has_room(std::int64_t held, std::int64_t amount) const { return most == 0 || amount <= most - held; }
-  /// `held` by all, of which `held_by_owner` by the one that asks for `amount` more. What is left counts with the place
+  /// `held` by all, of which `held_by_owner` by the one that asks for `amount` more. The rest counts with the place
   /// that is asked for, so that the last place of a short queue can be taken.
   constexpr bool is_fair(std::int64_t held, std::int64_t held_by_owner, std::int64_t amount) const {
     return most == 0 || held_by_owner + amount <= kOwnerFactor * (most - held);

@@ -11,7 +11,7 @@
 
 namespace octavo {
 
-/// What a caller may do about an error, where that is more than showing it.
+/// Kinds of errors about which a caller may do more than show them.
 enum class ErrorKind : std::uint8_t {
   kOther,
   kContextOverflow,  // a prompt, or a prompt and max_tokens, beyond the context
@@ -20,7 +20,7 @@ enum class ErrorKind : std::uint8_t {
   kOutOfMemory,      // the system has no memory to take a request
 };
 
-/// What went wrong: the file, key, offset or field; what was found; what was expected.
+/// An error in words: the file, key, offset or field; what was found; what was expected.
 struct Error {
   std::string message = {};
   ErrorKind kind = ErrorKind::kOther;

@@ -3,9 +3,9 @@
 //     auto stream = octavo::TokenStream::submit(*engine, std::move(request));    // another thread is in run_until()
 //     while (const octavo::TokenEvent* event = (*stream)->next()) std::cout << event->text;
 //
-// One thread pulls; the engine's thread fills. Destroying a stream cancels what is left of its request. Where the
-// system has no memory for an event, those before it are given, then one that ends as kFailed for all choices, and the
-// request is cancelled.
+// One thread pulls; the engine's thread fills. Destroying a stream cancels what is left of its request. If the system
+// has no memory for an event, those before it are given, then one that ends as kFailed for all choices, and the request
+// is cancelled.
 #pragma once
 
 #include <memory>
