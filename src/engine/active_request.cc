@@ -24,7 +24,7 @@ void Choice::begin(const ActiveRequest& request, int index) {
   begun.chain = prompt.chain;
   sequence = std::move(begun);
   decoder.restart(request.last_token);
-  stop_matcher.restart(request.stop);
+  stop_matcher.restart(request.endings.stop);
   top_logprobs.resize(to_size(request.num_top_logprobs));
   times = {};
   owes_last_event = false;

@@ -55,23 +55,35 @@ struct Choice {
   int num_generated() const { return sequence.num_tokens() - sequence.prompt_tokens; }
 };
 
-struct ActiveRequest {
-  RequestId id = 0;
-  SamplingParams sampling;
+/// When a choice of a request ends.
+struct EndingRules {
   int max_generated = 0;                          // tokens of a choice
   FinishReason at_limit = FinishReason::kLength;  // why an answer ends there
   bool ignore_eos = false;
-  std::vector<TokenId> stop_tokens;
-  StopTexts stop;
-  int min_generated = 0;               // tokens of a choice before anything in its text or a token of these ends it
-  std::vector<TokenId> ending_tokens;  // end tokens and stop_tokens, where min_generated is above 0
+  std::vector<TokenId> stop_tokens = {};
+  StopTexts stop = {};
+  int min_generated = 0;  // tokens of a choice before anything in its text or a token of these ends it
+  std::vector<TokenId> ending_tokens = {};  // end tokens and stop_tokens, where min_generated is above 0
+
+  bool stops_at(TokenId token) const { return std::ranges::find(stop_tokens, token) != stop_tokens.end(); }
+};
+
+/// What a request's caller gave to be called.
+struct RequestCallbacks {
+  std::function<void(int, std::span<const float>)> on_prompt_logits = {};
+  std::function<void(const PromptProgress&)> on_prompt_progress = {};
+  TokenCallback on_event = {};
+};
+
+struct ActiveRequest {
+  RequestId id = 0;
+  SamplingParams sampling;
+  EndingRules endings;
   std::uint32_t first_choice = 0;
   int num_top_logprobs = 0;
   std::optional<TokenId> last_token;  // of the prompt, if the tokenizer knows it
   std::string cache_domain, owner;
-  std::function<void(int, std::span<const float>)> on_prompt_logits;
-  std::function<void(const PromptProgress&)> on_prompt_progress;
-  TokenCallback on_event;
+  RequestCallbacks callbacks;
   Choice::Clock::time_point submitted;
   std::optional<Choice::Clock::time_point> deadline;
   QueueLedger::Place place;  // until it is admitted
@@ -82,21 +94,21 @@ struct ActiveRequest {
   std::vector<std::unique_ptr<Choice>> choices;
   int num_active = 0;  // choices that have not ended; at 0 the request is kept until the end of the step
 
-  bool stops_at(TokenId token) const { return std::ranges::find(stop_tokens, token) != stop_tokens.end(); }
-  /// What the choice's next token depends on, beside its logits.
+  /// The choice's next token depends on this, beside its logits.
   DrawContext draw_context(const Choice& choice) const {
     return {.tokens = choice.sequence.tokens,
             .prompt_tokens = choice.sequence.prompt_tokens,
-            .forbidden = choice.num_generated() < min_generated ? ending_tokens : std::span<const TokenId>()};
+            .forbidden =
+                choice.num_generated() < endings.min_generated ? endings.ending_tokens : std::span<const TokenId>()};
   }
-  /// What may be shown now that the decoder gave `piece`. A stop text counts that is complete after the first
+  /// The text that may be shown now that the decoder gave `piece`. A stop text counts that is complete after the first
   /// min_generated tokens.
-  StreamDecoder::Piece passed_on(Choice& choice, const StreamDecoder::Piece& piece) const {
-    return choice.stop_matcher.push(piece, choice.num_generated() > min_generated);
+  StreamDecoder::Piece match_stop_texts(Choice& choice, const StreamDecoder::Piece& piece) const {
+    return choice.stop_matcher.push(piece, choice.num_generated() > endings.min_generated);
   }
-  /// What was held back, now that nothing follows.
+  /// The text that was held back, now that nothing follows.
   StreamDecoder::Piece rest_of(Choice& choice) const {
-    return choice.stop_matcher.finish(choice.decoder.flush(), choice.num_generated() > min_generated);
+    return choice.stop_matcher.finish(choice.decoder.flush(), choice.num_generated() > endings.min_generated);
   }
   std::uint32_t choice_index(int choice) const { return first_choice + static_cast<std::uint32_t>(choice); }
   std::uint32_t choice_index(const Choice& choice) const { return choice_index(choice.sequence.choice); }

@@ -1,10 +1,10 @@
-// What steps cost on this machine, before the first request: a few are timed on made-up tokens.
+#include "engine/calibrate.h"
+
 #include <algorithm>
 #include <array>
 
 #include "base/error.h"
 #include "base/to_size.h"
-#include "engine/engine_impl.h"
 
 namespace octavo {
 namespace {
@@ -22,51 +22,52 @@ struct Probe {
 constexpr std::array kProbes = {Probe{1, 0},     Probe{16, 0}, Probe{16, 0, 16}, Probe{1, 1024}, Probe{64, 0},
                                 Probe{64, 1024}, Probe{4, 0},  Probe{1, 1024},   Probe{128, 0}};
 
+/// Milliseconds of a step of `rows` rows behind `depth` tokens whose keys and values are whatever the memory holds, and
+/// of the rows of logits that it wants; 0 if the KV memory has no room for them. Nothing of it stays.
+double time_step(const StepParts& parts, Sequence& sequence, int depth, int rows) {
+  PagedKvCache& kv = parts.runner.kv();
+  sequence.kv = kv.create_sequence();
+  sequence.num_computed = depth;
+  const KvResult<void> reserved = kv.reserve(sequence.kv, 0, depth + rows);
+  double ms = 0;
+  if (reserved) {
+    const ScheduledSequence planned{.sequence = &sequence, .num_tokens = rows};
+    sequence.tokens.resize(to_size(depth + rows));
+    parts.builder.build({&planned, 1}, {});
+    const Clock::time_point start = Clock::now();
+    {
+      const ThreadPool::Step workers(parts.threads);
+      parts.runner.forward(parts.builder.batch());
+      parts.runner.logits(0, static_cast<int>(parts.builder.logit_rows().size()));
+    }
+    ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  }
+  const KvResult<void> dropped = kv.drop_sequence(sequence.kv);
+  OCTAVO_CHECK(dropped.has_value(), "{}", describe(dropped.error()));
+  return ms;
+}
+
 }  // namespace
 
-void EngineImpl::calibrate() {
-  const int context = std::min(parts_.info.max_context, static_cast<int>(kv().max_sequence_tokens()));
+void calibrate(const StepParts& parts, int max_context) {
+  const int context = std::min(max_context, static_cast<int>(parts.runner.kv().max_sequence_tokens()));
   Sequence sequence;
   sequence.tokens.assign(to_size(context), 0);
   sequence.prompt_tokens = context;
   const Clock::time_point begin = Clock::now();
   bool is_warm = false;
   for (const Probe& probe : kProbes) {
-    const int rows = std::min({probe.rows, scheduler_.limits().max_step_tokens, context / 2});
+    const int rows = std::min({probe.rows, parts.scheduler.limits().max_step_tokens, context / 2});
     const int depth = std::min(probe.depth, context / 2);
     if (rows < 1) return;
     const int logit_rows = std::min(probe.logit_rows, rows);
     sequence.prompt_logits_from = depth + rows - logit_rows;
-    if (!is_warm) time_step(sequence, 0, rows);  // the first one touches memory for the first time
+    if (!is_warm) time_step(parts, sequence, 0, rows);  // the first one touches memory for the first time
     is_warm = true;
-    const double ms = time_step(sequence, depth, rows);
-    if (ms > 0) cost_.observe(cost_.work(depth, rows, logit_rows), ms);
+    const double ms = time_step(parts, sequence, depth, rows);
+    if (ms > 0) parts.cost.observe(parts.cost.work(depth, rows, logit_rows), ms);
     if (Clock::now() - begin > kLongest) return;
   }
-}
-
-/// Milliseconds of a step of `rows` rows behind `depth` tokens whose keys and values are whatever the memory holds, and
-/// of the rows of logits that it wants; 0 if the KV memory has no room for them. Nothing of it stays.
-double EngineImpl::time_step(Sequence& sequence, int depth, int rows) {
-  sequence.kv = kv().create_sequence();
-  sequence.num_computed = depth;
-  const KvResult<void> reserved = kv().reserve(sequence.kv, 0, depth + rows);
-  double ms = 0;
-  if (reserved) {
-    const ScheduledSequence planned{.sequence = &sequence, .num_tokens = rows};
-    sequence.tokens.resize(to_size(depth + rows));
-    builder_.build({&planned, 1}, {});
-    const Clock::time_point start = Clock::now();
-    {
-      const ThreadPool::Step workers(*parts_.threads);
-      parts_.runner->forward(builder_.batch());
-      parts_.runner->logits(0, static_cast<int>(builder_.logit_rows().size()));
-    }
-    ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  }
-  const KvResult<void> dropped = kv().drop_sequence(sequence.kv);
-  OCTAVO_CHECK(dropped.has_value(), "{}", describe(dropped.error()));
-  return ms;
 }
 
 }  // namespace octavo

@@ -18,7 +18,7 @@ std::size_t room_of(const std::unique_ptr<Choice>& choice) {
 
 std::unique_ptr<Choice> ChoicePool::take(const ActiveRequest& request, int choice, int block_size) {
   const std::vector<TokenId>& prompt = request.prompt.tokens;
-  const std::size_t room = std::bit_ceil(prompt.size() + to_size(request.max_generated));
+  const std::size_t room = std::bit_ceil(prompt.size() + to_size(request.endings.max_generated));
   std::unique_ptr<Choice> taken;
   const auto found = std::ranges::find(spares_, room, room_of);
   if (found != spares_.end()) {

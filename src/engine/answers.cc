@@ -1,0 +1,129 @@
+#include "engine/answers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/to_size.h"
+
+namespace octavo {
+
+void Answers::append(const Draw& draw) {
+  ActiveRequest& request = *draw.request;
+  if (request.num_active == 0) return;  // cancelled by a callback of this step
+  if (draw.choice == nullptr) return end(request, FinishReason::kFailed);
+  Choice& choice = *draw.choice;
+  const SampledToken& sampled = draw.token;
+  if (!choice.active) return;  // ended by a callback of this step
+  choice.sequence.tokens.push_back(sampled.token);
+  ++counts_.generated_tokens;
+  if (!choice.times.first_token) choice.times.first_token = Clock::now();
+  FinishReason finish = finish_reason(request, choice, sampled.token);
+  choice.text.clear();
+  choice.bytes.clear();
+  const auto show = [&](const StreamDecoder::Piece& piece) {
+    choice.text.append(piece.text);
+    choice.bytes.append(piece.bytes);
+  };
+  const bool shown = finish != FinishReason::kStop && !tokenizer_.is_control(sampled.token);
+  if (shown) show(request.match_stop_texts(choice, choice.decoder.push(sampled.token)));
+  if (finish != FinishReason::kNone) show(request.rest_of(choice));
+  if (choice.stop_matcher.matched()) finish = FinishReason::kStop;
+  if (finish != FinishReason::kNone) requests_.retire(request, choice);
+  emit(request, choice,
+       {.token = sampled.token,
+        .logprob = sampled.logprob,
+        .top_logprobs = choice.top_logprobs,
+        .text = choice.text,
+        .bytes = choice.bytes,
+        .finish = finish});
+}
+
+void Answers::end_without_draw(const Sequence& sequence) {
+  if (sequence.samples || sequence.num_uncomputed() != 0) return;
+  ActiveRequest* request = requests_.find(sequence.id);
+  if (request == nullptr) return;  // cancelled by a callback of this step
+  end(*request, FinishReason::kLength);
+}
+
+void Answers::deliver_prompt_logits(std::span<const ScheduledSequence> plan, std::span<const LogitRow> rows,
+                                    std::span<const float> logits, int vocab_size) {
+  const std::size_t row_size = to_size(vocab_size);
+  for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
+    Sequence& sequence = *plan[to_size(rows[begin].planned)].sequence;
+    while (end < rows.size() && rows[end].planned == rows[begin].planned) ++end;
+    const int first = rows[begin].position;
+    const int last = std::min(rows[end - 1].position, sequence.prompt_tokens - 1);
+    if (first < sequence.prompt_logits_from || first > last) continue;
+    ActiveRequest* request = requests_.find(sequence.id);
+    if (request == nullptr) continue;  // cancelled by a callback of this step
+    sequence.prompt_logits_from = last + 1;
+    request->callbacks.on_prompt_logits(first, logits.subspan(begin * row_size, to_size(last - first + 1) * row_size));
+  }
+}
+
+void Answers::report_progress(const Scheduler& scheduler, Clock::time_point now) {
+  for (std::size_t i = 0; i < scheduler.running().size(); ++i) {  // a callback may cancel
+    Sequence& sequence = *scheduler.running()[i];
+    const int computed = std::min(sequence.num_computed, sequence.prompt_tokens);
+    if (sequence.progress_told == sequence.prompt_tokens || sequence.progress_told == computed) continue;
+    sequence.progress_told = computed;
+    const ActiveRequest& request = *requests_.find(sequence.id);
+    const auto& first_step = request.times.first_step;
+    request.callbacks.on_prompt_progress({.prompt_tokens = sequence.prompt_tokens,
+                                          .cached_tokens = sequence.cached_tokens,
+                                          .computed_tokens = computed,
+                                          .seconds = first_step ? seconds(now - *first_step) : 0});
+  }
+}
+
+void Answers::end(ActiveRequest& request, FinishReason reason) {
+  if (request.choices.front() == nullptr) {
+    requests_.retire_prompt(request);
+    return emit_before_start(request, reason);
+  }
+  for (const std::unique_ptr<Choice>& choice : request.choices) {
+    if (!choice->active) continue;
+    requests_.retire(request, *choice);
+    choice->owes_last_event = true;
+  }
+  for (const std::unique_ptr<Choice>& choice : request.choices) {
+    if (!std::exchange(choice->owes_last_event, false)) continue;
+    // Not through choice.text: the caller may be a callback that still looks at it.
+    const StreamDecoder::Piece held_back = request.rest_of(*choice);
+    emit(request, *choice, {.text = held_back.text, .bytes = held_back.bytes, .finish = reason});
+  }
+}
+
+bool Answers::end_expired(Clock::time_point now) {
+  bool any = false;
+  while (ActiveRequest* request = requests_.find_expired(now)) {
+    end(*request, FinishReason::kDeadline);
+    any = true;
+  }
+  return any;
+}
+
+void Answers::emit_before_start(ActiveRequest& request, FinishReason reason) {
+  if (!request.callbacks.on_event) return;
+  for (int i = 0; i < static_cast<int>(request.choices.size()); ++i)
+    request.callbacks.on_event({.request = request.id,
+                                .choice = request.choice_index(i),
+                                .finish = reason,
+                                .stats = request.stats_of_prompt()});
+}
+
+FinishReason Answers::finish_reason(const ActiveRequest& request, const Choice& choice, TokenId token) const {
+  const EndingRules& endings = request.endings;
+  if (!endings.ignore_eos && tokenizer_.is_end_of_generation(token)) return FinishReason::kStop;
+  if (endings.stops_at(token)) return FinishReason::kStop;
+  return choice.num_generated() == endings.max_generated ? endings.at_limit : FinishReason::kNone;
+}
+
+void Answers::emit(ActiveRequest& request, const Choice& choice, TokenEvent event) {
+  event.request = request.id;
+  event.choice = request.choice_index(choice);
+  if (!choice.active) event.stats = request.stats_of(choice);
+  if (request.callbacks.on_event) request.callbacks.on_event(event);
+}
+
+}  // namespace octavo

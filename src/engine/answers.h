@@ -1,0 +1,47 @@
+// What callers hear: drawn tokens become events, requests end, prompts report how far they have come.
+//
+// Owned by the engine; only the thread that drives it may call it. Every function here may call a caller's callback,
+// which may submit and cancel: pointers to other requests may be those of retired ones afterwards.
+#pragma once
+
+#include "engine/draws.h"
+#include "engine/request_table.h"
+
+namespace octavo {
+
+class Answers {
+ public:
+  using Clock = Choice::Clock;
+
+  /// All of these must outlive it. Generated tokens are counted in `counts`.
+  Answers(const Tokenizer& tokenizer, RequestTable& requests, EngineStats& counts)
+      : tokenizer_(tokenizer), requests_(requests), counts_(counts) {}
+
+  /// Appends a drawn token to its choice and tells the caller of it.
+  void append(const Draw& draw);
+  /// Ends a request that generates nothing once its prompt is computed.
+  void end_without_draw(const Sequence& sequence);
+  /// Hands out prompt logits: `rows` of the plan, and their `logits` of `vocab_size` each.
+  void deliver_prompt_logits(std::span<const ScheduledSequence> plan, std::span<const LogitRow> rows,
+                             std::span<const float> logits, int vocab_size);
+  /// Tells how far prompts have come; also those without rows in this step, as others may have computed some of their
+  /// tokens. `now` is when the step's tokens were drawn.
+  void report_progress(const Scheduler& scheduler, Clock::time_point now);
+
+  /// Ends all choices of a request: the blocks of all are free before the first caller hears of it.
+  void end(ActiveRequest& request, FinishReason reason);
+  /// Ends the requests whose deadline has passed. True if there were any.
+  bool end_expired(Clock::time_point now);
+  /// Sends the last events of choices whose prompt was never computed.
+  static void emit_before_start(ActiveRequest& request, FinishReason reason);
+
+ private:
+  FinishReason finish_reason(const ActiveRequest& request, const Choice& choice, TokenId token) const;
+  static void emit(ActiveRequest& request, const Choice& choice, TokenEvent event);
+
+  const Tokenizer& tokenizer_;
+  RequestTable& requests_;
+  EngineStats& counts_;
+};
+
+}  // namespace octavo

@@ -1,0 +1,12 @@
+// What steps cost on this machine, before the first request: a few are timed on made-up tokens.
+#pragma once
+
+#include "engine/step.h"
+
+namespace octavo {
+
+/// Times steps of sequences of at most `max_context` tokens, and tells the cost model of them. Nothing of them stays
+/// but touched memory. The engine has no request.
+void calibrate(const StepParts& parts, int max_context);
+
+}  // namespace octavo

@@ -1,0 +1,54 @@
+#include "engine/draws.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/to_size.h"
+
+namespace octavo {
+
+Draws::Draws(ThreadPool& threads, int vocab_size, int num_drawable, int max_sequences)
+    : threads_(threads), vocab_size_(vocab_size), num_drawable_(num_drawable) {
+  for (int i = 0; i < threads.num_threads(); ++i) scratches_.emplace_back(vocab_size);
+  draws_.reserve(to_size(max_sequences));
+}
+
+void Draws::list(std::span<const ScheduledSequence> plan, std::span<const LogitRow> rows, RequestTable& requests) {
+  draws_.clear();
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (!rows[row].draws) continue;
+    Sequence& sequence = *plan[to_size(rows[row].planned)].sequence;
+    ActiveRequest& request = *requests.find(sequence.id);
+    const auto draw = [&](Choice* choice) {
+      draws_.push_back({.row = row, .request = &request, .choice = choice, .token = {}});
+    };
+    if (&sequence != &request.prompt) {
+      draw(request.choices[to_size(sequence.choice)].get());
+    } else if (requests.begin_choices(request)) {
+      for (const std::unique_ptr<Choice>& choice : request.choices) draw(choice.get());
+    } else {
+      draw(nullptr);
+    }
+  }
+}
+
+void Draws::sample_rows(std::size_t first_row, std::size_t num_rows, std::span<const float> logits) {
+  const auto begin = std::ranges::lower_bound(draws_, first_row, {}, &Draw::row);
+  const auto end = std::ranges::lower_bound(draws_, first_row + num_rows, {}, &Draw::row);
+  const std::span<Draw> draws(begin, end);
+  const std::size_t row_size = to_size(vocab_size_);
+  threads_.for_ranges(draws.size(), 1, [&](std::size_t from, std::size_t to, int worker) {
+    for (Draw& draw : draws.subspan(from, to - from)) {
+      if (draw.choice == nullptr || !draw.choice->active) continue;  // cancelled by a callback of this step
+      const SamplingParams& params = draw.request->sampling;
+      const DrawKey key{.seed = params.seed,
+                        .choice = draw.request->choice_index(*draw.choice),
+                        .position = static_cast<std::uint32_t>(draw.choice->sequence.num_tokens())};
+      draw.token =
+          sample(logits.subspan((draw.row - first_row) * row_size, row_size), num_drawable_, params, key,
+                 scratches_[to_size(worker)], draw.request->draw_context(*draw.choice), draw.choice->top_logprobs);
+    }
+  });
+}
+
+}  // namespace octavo

@@ -1,0 +1,45 @@
+// The tokens that a step draws: which row of its logits each comes from, and for which choice.
+//
+// Owned by the engine's Step; only the thread that drives the engine may call it.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "engine/batch_builder.h"
+#include "engine/request_table.h"
+#include "sampler/sampler.h"
+
+namespace octavo {
+
+/// A token to draw from a row of this step's logits, for one choice.
+struct Draw {
+  std::size_t row;  // of the builder's logit rows
+  ActiveRequest* request;
+  Choice* choice;  // null: there was no memory for the request's choices
+  SampledToken token;
+};
+
+class Draws {
+ public:
+  /// Rows of `vocab_size` logits, of which the first `num_drawable` may be drawn; as many draws as sequences advance in
+  /// a step. The pool must outlive this.
+  Draws(ThreadPool& threads, int vocab_size, int num_drawable, int max_sequences);
+
+  /// Lists one draw for each sequence that is up to date. At the end of a prompt the request's choices begin here:
+  /// before any callback, which could end the sequence that they fork from.
+  void list(std::span<const ScheduledSequence> plan, std::span<const LogitRow> rows, RequestTable& requests);
+  /// Draws from `num_rows` of the rows; the logits are theirs.
+  void sample_rows(std::size_t first_row, std::size_t num_rows, std::span<const float> logits);
+
+  std::span<const Draw> all() const { return draws_; }
+
+ private:
+  ThreadPool& threads_;
+  const int vocab_size_, num_drawable_;
+  std::vector<SamplerScratch> scratches_;  // [threads]
+  std::vector<Draw> draws_;                // by row
+};
+
+}  // namespace octavo

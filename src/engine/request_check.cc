@@ -1,0 +1,119 @@
+#include "engine/request_check.h"
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/to_size.h"
+#include "engine/stop_matcher.h"
+#include "sampler/sampler.h"
+
+namespace octavo {
+namespace {
+
+constexpr double kLongestDeadline = 1e6;  // seconds; more than a week
+
+Result<void> check_tokens(std::string_view field, std::span<const TokenId> tokens, int vocab_size) {
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i] < 0 || tokens[i] >= vocab_size) {
+      return fail("{}[{}]: found {}, expected a token id from 0 to {}", field, i, tokens[i], vocab_size - 1);
+    }
+  }
+  return {};
+}
+
+Result<void> check_logit_bias(std::span<const std::pair<TokenId, float>> bias, int vocab_size) {
+  if (bias.size() > to_size(vocab_size)) {
+    return fail("logit_bias: found {} entries, expected at most one a token: {}", bias.size(), vocab_size);
+  }
+  for (const auto& [token, value] : bias) {
+    if (token < 0 || token >= vocab_size) {
+      return fail("logit_bias: found token {}, expected a token id from 0 to {}", token, vocab_size - 1);
+    }
+  }
+  return {};
+}
+
+/// The number of tokens to generate at most.
+Result<int> check_tokens_and_sampling(const Request& request, const RequestLimits& limits) {
+  const int context = limits.max_context;
+  const bool generates = request.max_tokens != -1;
+  if (request.tokens.empty()) return fail("tokens: found none, expected at least one");
+  const std::size_t longest = to_size(generates ? context - 1 : context);
+  if (request.tokens.size() > longest) {
+    return fail_as(ErrorKind::kContextOverflow,
+                   "tokens: found a prompt of {} tokens, expected at most {}: the context "
+                   "holds {}",
+                   request.tokens.size(), longest, context);
+  }
+  OCTAVO_TRY_VOID(check_tokens("tokens", request.tokens, limits.vocab_size));
+  OCTAVO_TRY_VOID(check_tokens("stop_tokens", request.stop_tokens, limits.vocab_size));
+  OCTAVO_TRY_VOID(check_sampling_params(request.sampling));
+  OCTAVO_TRY_VOID(check_logit_bias(request.sampling.logit_bias, limits.vocab_size));
+  if (!generates && !request.on_prompt_logits) {
+    return fail("max_tokens: found -1 (generate nothing) without on_prompt_logits, expected at least 0");
+  }
+  if (!generates) return 0;
+  const int room = context - static_cast<int>(request.tokens.size());
+  if (request.max_tokens < 0 || request.max_tokens > room) {
+    const ErrorKind kind = request.max_tokens < 0 ? ErrorKind::kOther : ErrorKind::kContextOverflow;
+    return fail_as(kind, "max_tokens: found {} after a prompt of {} tokens, expected 0 to {}: the context holds {}",
+                   request.max_tokens, request.tokens.size(), room, context);
+  }
+  return request.max_tokens == 0 ? room : request.max_tokens;
+}
+
+Result<void> check_choices(const Request& request, const RequestLimits& limits) {
+  const int seats = std::min(kMaxChoices, limits.max_choices);
+  if (request.num_choices < 1 || request.num_choices > seats) {
+    return fail("num_choices: found {}, expected 1 to {}: that many sequences advance in one step", request.num_choices,
+                seats);
+  }
+  if (request.num_choices > 1 && request.max_tokens == -1) {
+    return fail("num_choices: found {} where nothing is generated, expected 1", request.num_choices);
+  }
+  constexpr std::uint32_t kLargest = std::numeric_limits<std::uint32_t>::max();
+  const std::uint32_t last = kLargest - static_cast<std::uint32_t>(request.num_choices) + 1;
+  if (request.first_choice > last) {
+    return fail("first_choice: found {}, expected at most {}", request.first_choice, last);
+  }
+  return {};
+}
+
+Result<void> check_queueing(const Request& request) {
+  if (request.priority < -kMaxPriority || request.priority > kMaxPriority) {
+    return fail("priority: found {}, expected {} to {}", request.priority, -kMaxPriority, kMaxPriority);
+  }
+  if (!(request.deadline_s >= 0 && request.deadline_s <= kLongestDeadline)) {
+    return fail("deadline_s: found {}, expected 0 (none) to {} seconds", request.deadline_s, kLongestDeadline);
+  }
+  if (request.owner.size() > kMaxOwnerBytes)
+    return fail("owner: found {} bytes, expected at most {}", request.owner.size(), kMaxOwnerBytes);
+  return {};
+}
+
+Result<void> check_endings(const Request& request, int max_generated, const RequestLimits& limits) {
+  OCTAVO_TRY_VOID(StopTexts::check("stop", request.stop));
+  if (request.min_tokens < 0 || request.min_tokens > max_generated) {
+    return fail("min_tokens: found {}, expected 0 to {}: the answer ends there", request.min_tokens, max_generated);
+  }
+  const int most = std::min(kMaxTopLogprobs, limits.num_drawable);
+  if (request.top_logprobs < 0 || request.top_logprobs > most) {
+    return fail("top_logprobs: found {}, expected 0 to {}", request.top_logprobs, most);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<int> check_request(const Request& request, const RequestLimits& limits) {
+  OCTAVO_TRY(const int max_generated, check_tokens_and_sampling(request, limits));
+  OCTAVO_TRY_VOID(check_choices(request, limits));
+  OCTAVO_TRY_VOID(check_endings(request, max_generated, limits));
+  OCTAVO_TRY_VOID(check_queueing(request));
+  return max_generated;
+}
+
+}  // namespace octavo

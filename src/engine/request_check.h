@@ -1,0 +1,21 @@
+// The checks of a request before any memory is given to it. Any thread may call them.
+#pragma once
+
+#include "base/error.h"
+#include "octavo/engine.h"
+
+namespace octavo {
+
+/// What an engine allows a request.
+struct RequestLimits {
+  int max_context = 0;   // tokens of a prompt and its answer
+  int vocab_size = 0;    // ids that the model knows
+  int num_drawable = 0;  // of these, the ones that may be drawn
+  int max_choices = 0;   // sequences that advance in one step
+};
+
+/// The number of tokens that a choice generates at most. Errors name the field of the request, what was found and what
+/// was expected.
+Result<int> check_request(const Request& request, const RequestLimits& limits);
+
+}  // namespace octavo

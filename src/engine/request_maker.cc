@@ -1,0 +1,73 @@
+#include "engine/request_maker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/to_size.h"
+
+namespace octavo {
+
+RequestMaker::RequestMaker(const Tokenizer& tokenizer, int num_drawable, BlockHasher hasher, int block_size)
+    : tokenizer_(tokenizer), hasher_(std::move(hasher)), block_size_(block_size) {
+  for (TokenId token = 0; token < num_drawable; ++token)
+    if (tokenizer_.is_end_of_generation(token)) end_tokens_.push_back(token);
+}
+
+std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request, TokenCallback on_event,
+                                                  int max_generated) const {
+  auto active = std::make_unique<ActiveRequest>();
+  active->id = id;
+  active->submitted = Choice::Clock::now();
+  if (request.deadline_s > 0) {
+    const std::chrono::duration<double> time(request.deadline_s);
+    active->deadline = active->submitted + std::chrono::duration_cast<Choice::Clock::duration>(time);
+  }
+  active->sampling = request.sampling;
+  active->endings = endings_of(request, max_generated);
+  active->first_choice = request.first_choice;
+  active->cache_domain = std::move(request.cache_domain);
+  active->owner = std::move(request.owner);
+  active->callbacks = {.on_prompt_logits = std::move(request.on_prompt_logits),
+                       .on_prompt_progress = std::move(request.on_prompt_progress),
+                       .on_event = std::move(on_event)};
+  active->num_top_logprobs = request.top_logprobs;
+  if (request.tokens.back() < tokenizer_.vocab_size())  // not a row of the model's padding
+    active->last_token = request.tokens.back();
+  active->choices.resize(to_size(request.num_choices));
+  active->num_active = request.num_choices;
+  fill_prompt(request, *active);
+  return active;
+}
+
+EndingRules RequestMaker::endings_of(Request& request, int max_generated) const {
+  EndingRules endings{.max_generated = max_generated,
+                      .at_limit = request.max_tokens == 0 ? FinishReason::kContext : FinishReason::kLength,
+                      .ignore_eos = request.ignore_eos,
+                      .stop_tokens = std::move(request.stop_tokens),
+                      .stop = StopTexts(std::move(request.stop)),
+                      .min_generated = request.min_tokens};
+  if (request.min_tokens > 0) {
+    endings.ending_tokens = end_tokens_;
+    endings.ending_tokens.insert(endings.ending_tokens.end(), endings.stop_tokens.begin(), endings.stop_tokens.end());
+  }
+  return endings;
+}
+
+void RequestMaker::fill_prompt(Request& request, ActiveRequest& active) const {
+  Sequence& prompt = active.prompt;
+  prompt.id = active.id;
+  prompt.priority = request.priority;
+  prompt.cache_domain = active.cache_domain;
+  prompt.owner = active.owner;
+  prompt.tokens = std::move(request.tokens);
+  prompt.prompt_tokens = static_cast<int>(prompt.tokens.size());
+  prompt.samples = active.endings.max_generated != 0;
+  prompt.prompt_logits_from = active.callbacks.on_prompt_logits ? 0 : prompt.prompt_tokens;
+  prompt.progress_told = active.callbacks.on_prompt_progress ? -1 : prompt.prompt_tokens;
+  prompt.num_forks = request.num_choices - 1;
+  // The last token that is generated is never fed back.
+  prompt.max_cached = prompt.prompt_tokens + std::max(0, active.endings.max_generated - 1);
+  prompt.hash_blocks(BlockHasher(hasher_), block_size_);
+}
+
+}  // namespace octavo

@@ -1,0 +1,33 @@
+// Makes an ActiveRequest of a request that has passed its checks.
+//
+// Owned by the engine; any thread may call make().
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/active_request.h"
+
+namespace octavo {
+
+class RequestMaker {
+ public:
+  /// `num_drawable`: ids that may be drawn. The hashes are those of the KV cache's blocks of `block_size` tokens. The
+  /// tokenizer must outlive this.
+  RequestMaker(const Tokenizer& tokenizer, int num_drawable, BlockHasher hasher, int block_size);
+
+  /// A request that begins to count its time; its choices generate at most `max_generated` tokens each. Throws
+  /// std::bad_alloc.
+  std::unique_ptr<ActiveRequest> make(RequestId id, Request request, TokenCallback on_event, int max_generated) const;
+
+ private:
+  EndingRules endings_of(Request& request, int max_generated) const;
+  void fill_prompt(Request& request, ActiveRequest& active) const;
+
+  const Tokenizer& tokenizer_;
+  std::vector<TokenId> end_tokens_;  // that may be drawn
+  const BlockHasher hasher_;         // copied for each use, so that any thread may
+  const int block_size_;
+};
+
+}  // namespace octavo

@@ -1,0 +1,70 @@
+// The active requests: who they are, their deadlines, and the memory that their sequences hold.
+//
+// A request enters by take_in(): its prompt gets a sequence in the KV cache and a place with the scheduler. When the
+// prompt is computed its choices begin in its stead, and each leaves by retire(). A request whose choices have all
+// ended is not found any more, but stays in memory until clear_retired(), because the step's plan points to it.
+//
+// Owned by the engine; only the thread that drives it may call it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "engine/active_request.h"
+#include "engine/batch_builder.h"
+#include "engine/choice_pool.h"
+#include "engine/scheduler.h"
+
+namespace octavo {
+
+class RequestTable {
+ public:
+  using Clock = Choice::Clock;
+
+  /// All of these must outlive it. The builder gets room for the tables of all sequences; ended choices are counted in
+  /// `counts`.
+  RequestTable(PagedKvCache& kv, Scheduler& scheduler, BatchBuilder& builder, const Tokenizer& tokenizer,
+               EngineStats& counts);
+
+  /// False, and the request stays with the caller, if there is no memory for it.
+  bool take_in(std::unique_ptr<ActiveRequest>& request);
+  /// Begins the choices of a prompt that is computed. False: there is no memory for them, and none has begun.
+  bool begin_choices(ActiveRequest& request);
+
+  /// Null for one that is unknown or has ended.
+  ActiveRequest* find(RequestId id);
+  /// The request whose deadline is the first that has passed; null if none has.
+  ActiveRequest* find_expired(Clock::time_point now);
+
+  /// Ends a request whose choices have not begun.
+  void retire_prompt(ActiveRequest& request);
+  /// Takes a choice out of everything before its last event goes out, so that its blocks are free by then.
+  void retire(ActiveRequest& request, Choice& choice);
+  /// Gives the memory of requests that have ended to those that come: nobody looks at them any more.
+  void clear_retired();
+
+  /// The books of the KV cache and the scheduler's are in order, and every sequence agrees with them.
+  Result<void> check_integrity() const;
+
+ private:
+  std::size_t table_blocks(int num_tokens) const;
+  void drop_prompt(ActiveRequest& request);
+  void drop_sequence(SequenceId id);
+  void count_ended(ActiveRequest& request, int num_choices);
+  Result<void> check_sequence(const Sequence& sequence) const;
+
+  PagedKvCache& kv_;
+  Scheduler& scheduler_;
+  BatchBuilder& builder_;
+  EngineStats& counts_;
+  ChoicePool choice_pool_;
+  std::map<RequestId, std::unique_ptr<ActiveRequest>> requests_;
+  std::vector<std::unique_ptr<ActiveRequest>> retired_;
+  std::size_t num_table_blocks_ = 0;  // of all their sequences, each at its longest
+  std::set<std::pair<Clock::time_point, RequestId>> deadlines_;
+};
+
+}  // namespace octavo

@@ -1,0 +1,44 @@
+// What an engine has done and is doing: counted by its parts, asked for by any thread.
+//
+// Owned by the engine. counts(), current() and copy_stats() belong to the thread that drives it; copied() to any.
+#pragma once
+
+#include <chrono>
+#include <mutex>
+
+#include "engine/scheduler.h"
+#include "octavo/engine.h"
+
+namespace octavo {
+
+class Statistics {
+ public:
+  /// The scheduler and the cache must outlive this.
+  Statistics(const Scheduler& scheduler, const PagedKvCache& kv) : scheduler_(scheduler), kv_(kv) {}
+
+  /// For those who count: steps and their times, tokens generated, choices ended.
+  EngineStats& counts() { return counts_; }
+  /// The counts, and what the scheduler and the cache tell of themselves.
+  EngineStats current() const;
+
+  /// Copies them for other threads; at most every 20 ms while there is work.
+  void copy_stats();
+  /// As they were last copied.
+  EngineStats copied() const {
+    const std::lock_guard lock(mutex_);
+    return copied_;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr auto kMaxAge = std::chrono::milliseconds(20);
+
+  const Scheduler& scheduler_;
+  const PagedKvCache& kv_;
+  EngineStats counts_;
+  Clock::time_point time_copied_;
+  mutable std::mutex mutex_;  // of the copy
+  EngineStats copied_;
+};
+
+}  // namespace octavo

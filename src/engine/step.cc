@@ -1,0 +1,105 @@
+#include "engine/step.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+#include "base/to_size.h"
+
+namespace octavo {
+
+Step::Step(const StepParts& parts, int num_drawable)
+    : parts_(parts),
+      draws_(parts.threads, parts.runner.vocab_size(), num_drawable, parts.scheduler.limits().max_sequences) {}
+
+void Step::run(Clock::time_point start) {
+  const std::span<const ScheduledSequence> plan = schedule();
+  if (plan.empty()) return;
+  const double predicted_ms = parts_.cost.predict_ms(parts_.scheduler.work());
+  if (!compute(plan)) return;
+  attribute_time(plan, start);
+  parts_.answers.report_progress(parts_.scheduler, last_draws_);
+  for (const Draw& draw : draws_.all()) parts_.answers.append(draw);
+  for (const ScheduledSequence& planned : plan) parts_.answers.end_without_draw(*planned.sequence);
+  observe(start, predicted_ms);
+  last_end_ = Clock::now();
+}
+
+/// Empty where the system has no memory for the step: then those that ran have ended, and others go on.
+std::span<const ScheduledSequence> Step::schedule() {
+  Scheduler& scheduler = parts_.scheduler;
+  try {
+    const std::span<const ScheduledSequence> plan = scheduler.schedule();
+    for (const Sequence* admitted : scheduler.newly_admitted()) parts_.requests.find(admitted->id)->place.leave();
+    return plan;
+  } catch (const std::bad_alloc&) {
+    while (!scheduler.running().empty())
+      parts_.answers.end(*parts_.requests.find(scheduler.running().front()->id), FinishReason::kFailed);
+    return {};
+  }
+}
+
+/// The step's rows, and what is drawn from them. False where the system has no memory for them: then those who had rows
+/// have ended, and others go on.
+bool Step::compute(std::span<const ScheduledSequence> plan) {
+  const ThreadPool::Step workers(parts_.threads);
+  try {
+    parts_.builder.build(plan, parts_.scheduler.copies());
+    parts_.runner.forward(parts_.builder.batch());
+  } catch (const std::bad_alloc&) {
+    for (const ScheduledSequence& planned : plan)
+      if (ActiveRequest* request = parts_.requests.find(planned.sequence->id))
+        parts_.answers.end(*request, FinishReason::kFailed);
+    return false;
+  }
+  parts_.scheduler.complete();
+  draws_.list(plan, parts_.builder.logit_rows(), parts_.requests);
+  read_logits(plan);
+  return true;
+}
+
+/// Draws tokens and hands prompt logits out, in slices of what the runner holds at once.
+void Step::read_logits(std::span<const ScheduledSequence> plan) {
+  const std::span<const LogitRow> rows = parts_.builder.logit_rows();
+  for (std::size_t first = 0; first < rows.size(); first += kMaxLogitRows) {
+    const auto slice = rows.subspan(first, std::min<std::size_t>(kMaxLogitRows, rows.size() - first));
+    const std::span<const float> logits = parts_.runner.logits(static_cast<int>(first), static_cast<int>(slice.size()));
+    draws_.sample_rows(first, slice.size(), logits);
+    parts_.answers.deliver_prompt_logits(plan, slice, logits, parts_.runner.vocab_size());
+  }
+}
+
+/// The time from one step's tokens to the next one's belongs to those that had rows in it, but for what passed between
+/// the two calls.
+void Step::attribute_time(std::span<const ScheduledSequence> plan, Clock::time_point start) {
+  const Clock::time_point now = Clock::now();
+  const Clock::duration idle = start - last_end_;
+  for (const auto& [sequence, num_tokens, chunk] : plan) {
+    ActiveRequest* request = parts_.requests.find(sequence->id);
+    if (request == nullptr) continue;  // cancelled by a callback of this step
+    const bool is_prompt = sequence == &request->prompt;
+    ChoiceTimes& times = is_prompt ? request->times : request->choices[to_size(sequence->choice)]->times;
+    const Clock::time_point begin = std::max(last_draws_ + idle, request->submitted);
+    if (!times.first_step) times.first_step = begin;
+    (chunk.size() > 0 ? times.in_prefill : times.in_decode) += now - begin;
+  }
+  for (const Draw& draw : draws_.all())  // those that began in this step share the past of their prompt
+    if (draw.choice != nullptr && !draw.choice->times.first_step) draw.choice->times = draw.request->times;
+  last_draws_ = now;
+}
+
+/// Counts the step, and tells the cost model how long it took.
+void Step::observe(Clock::time_point start, double predicted_ms) {
+  EngineStats& counts = parts_.counts;
+  ++counts.steps;
+  if (parts_.scheduler.limits().step_ms <= 0) return;
+  const double real = seconds(Clock::now() - start), predicted = predicted_ms / 1000;
+  parts_.cost.observe(parts_.scheduler.work(), real * 1000);
+  counts.step_s += real;
+  counts.predicted_step_s += predicted;
+  counts.step_error_s += std::abs(real - predicted);
+  counts.last_step_s = real;
+  counts.last_predicted_step_s = predicted;
+}
+
+}  // namespace octavo

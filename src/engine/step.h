@@ -1,0 +1,55 @@
+// One step of an engine, the one loop that every user of the library runs: schedule, build, forward, commit, sample,
+// append, emit. It works on any ModelRunner.
+//
+// Owned by the engine; only the thread that drives it may call it.
+#pragma once
+
+#include <span>
+
+#include "base/thread_pool.h"
+#include "engine/answers.h"
+#include "engine/batch_builder.h"
+#include "engine/cost_model.h"
+#include "engine/draws.h"
+#include "engine/request_table.h"
+#include "engine/scheduler.h"
+#include "model/model_runner.h"
+
+namespace octavo {
+
+/// What a step works with. All of it must outlive the step.
+struct StepParts {
+  ModelRunner& runner;
+  ThreadPool& threads;
+  Scheduler& scheduler;
+  CostModel& cost;
+  BatchBuilder& builder;
+  RequestTable& requests;
+  Answers& answers;
+  EngineStats& counts;  // steps and their times are counted here
+};
+
+class Step {
+ public:
+  using Clock = Choice::Clock;
+
+  /// `num_drawable`: ids that may be drawn.
+  Step(const StepParts& parts, int num_drawable);
+
+  /// Computes one step of all sequences that the scheduler has; it has at least one. `start`: when the step began.
+  void run(Clock::time_point start);
+
+ private:
+  std::span<const ScheduledSequence> schedule();
+  bool compute(std::span<const ScheduledSequence> plan);
+  void read_logits(std::span<const ScheduledSequence> plan);
+  void attribute_time(std::span<const ScheduledSequence> plan, Clock::time_point start);
+  void observe(Clock::time_point start, double predicted_ms);
+
+  const StepParts parts_;
+  Draws draws_;
+  Clock::time_point last_draws_;  // when the last step's tokens were drawn
+  Clock::time_point last_end_;    // when it was over, the callbacks behind it included
+};
+
+}  // namespace octavo
