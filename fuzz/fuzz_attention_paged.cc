@@ -16,6 +16,19 @@ namespace {
 
 constexpr int kMaxTokens = 64;
 
+// Layers of two head shapes, some of which borrow; not all of them make sense.
+std::vector<KvLayerShape> some_layers(Bytes& bytes) {
+  std::vector<KvLayerShape> layers;
+  for (int count = 1 + bytes.below(5); count > 0; --count) {
+    const bool wide = bytes.below(2) == 0;
+    KvLayerShape& layer = layers.emplace_back();
+    layer = {.num_kv_heads = wide ? 2 : 1, .head_dim = wide ? 3 : 16, .window = bytes.below(3) * 5};
+    if (bytes.below(3) == 0) layer.borrows_from = bytes.below(4);
+    if (layers.size() > 1 && bytes.below(2) == 0) layer = {layers[0].num_kv_heads, layers[0].head_dim, 5, 0};
+  }
+  return layers;
+}
+
 PagedKvOptions options_of(Bytes& bytes) {
   const int shape = bytes.next();
   PagedKvOptions options{.type = static_cast<KvType>(shape % 5),
@@ -36,6 +49,8 @@ PagedKvOptions options_of(Bytes& bytes) {
       for (const std::byte b : data) hash = (hash * 31 + std::to_integer<std::uint64_t>(b)) % 7;  // collides a lot
       return BlockHash{hash, 0};
     };
+  } else if (bytes.below(3) == 0) {
+    options.layers = some_layers(bytes);
   }
   return options;
 }
@@ -63,11 +78,20 @@ class CacheFuzzer {
     return text;
   }
 
+  // The layer whose keys and values a layer reads.
+  int lender(int layer) const {
+    for (int other = 0; other < layer && layer < cache_.num_layers(); ++other)
+      if (&cache_.memory(other) == &cache_.memory(layer)) return other;
+    return layer;
+  }
+
   std::vector<float> values(int count, int layer, std::int64_t position) const {
-    const std::size_t one = static_cast<std::size_t>(cache_.num_kv_heads() * cache_.head_dim());
+    const int known = layer >= 0 && layer < cache_.num_layers() ? layer : 0;
+    const auto one = static_cast<std::size_t>(cache_.num_kv_heads(known) * cache_.head_dim(known));
+    const int writer = lender(layer);
     std::vector<float> all;
     for (int i = 0; i < count; ++i)
-      all.insert(all.end(), one, static_cast<float>((layer * kMaxTokens + (position + i) % kMaxTokens) % 127 - 63));
+      all.insert(all.end(), one, static_cast<float>((writer * kMaxTokens + (position + i) % kMaxTokens) % 127 - 63));
     return all;
   }
 
@@ -79,7 +103,7 @@ class CacheFuzzer {
   }
 
   void read(SequenceId sequence, int layer, std::int64_t position) {
-    std::vector<float> key = values(1, 0, 0), value = key;
+    std::vector<float> key = values(1, layer, 0), value = key;
     if (!cache_.read_kv(sequence, layer, position, key, value)) return;
     const std::vector<float> expected = values(1, layer, position);
     for (std::size_t i = 0; i < key.size(); ++i) {
@@ -91,17 +115,19 @@ class CacheFuzzer {
 
   // Several slots in one call, some with several rows.
   void attend(int layer) {
-    AttentionOptions options{.num_heads = cache_.num_kv_heads() * bytes_.below(4) + (bytes_.below(32) == 0 ? 1 : 0),
-                             .scale = 0.001F,
-                             .window = bytes_.below(3) == 0 ? static_cast<int>(bytes_.number()) : 0,
-                             .zeros_for_empty = bytes_.below(2) == 0};
+    const int known = layer >= 0 && layer < cache_.num_layers() ? layer : 0;
+    AttentionOptions options{
+        .num_heads = cache_.num_kv_heads(known) * bytes_.below(4) + (bytes_.below(32) == 0 ? 1 : 0),
+        .scale = 0.001F,
+        .window = bytes_.below(3) == 0 ? static_cast<int>(bytes_.number()) : 0,
+        .zeros_for_empty = bytes_.below(2) == 0};
     std::vector<ChunkRows> slots(static_cast<std::size_t>(bytes_.below(5)));
     int rows = 0;
     for (ChunkRows& slot : slots) {
       slot = {id(), bytes_.below(6)};
       rows += slot.num_rows;
     }
-    const std::size_t row_floats = static_cast<std::size_t>(options.num_heads * cache_.head_dim());
+    const std::size_t row_floats = static_cast<std::size_t>(options.num_heads * cache_.head_dim(known));
     const std::size_t odd = bytes_.below(32) == 0 ? 1 : 0;
     const std::vector<float> queries = fuzz_queries(bytes_, static_cast<std::size_t>(rows) * row_floats + odd);
     std::vector<float> out(queries.size());
@@ -116,18 +142,17 @@ class CacheFuzzer {
   void check_row(const ChunkRows& slot, int layer, int row, const AttentionOptions& options,
                  std::span<const float> query, std::span<const float> got) const {
     const int end = std::max(0, static_cast<int>(cache_.layer_length(slot.id, layer)) - slot.num_rows + row + 1);
-    const int group_window = cache_.group(cache_.group_of_layer(layer)).window;
     int first = 0;
-    for (const int window : {options.window, group_window})
+    for (const int window : {options.window, cache_.window(layer)})
       if (window > 0) first = std::max(first, end - window);
     const auto read = [&](int position, std::span<float> key, std::span<float> value) {
       FUZZ_CHECK(cache_.read_kv(slot.id, layer, position, key, value).has_value());
     };
     const bool is_empty = cache_.layer_length(slot.id, layer) == 0;
-    check_near(
-        got,
-        attention_row(query, options, cache_.num_kv_heads(), cache_.head_dim(), first, is_empty ? first : end, read),
-        cache_.type());
+    check_near(got,
+               attention_row(query, options, cache_.num_kv_heads(layer), cache_.head_dim(layer), first,
+                             is_empty ? first : end, read),
+               cache_.type());
   }
 
   // With hashes made beforehand, as an engine that finds prefixes while others publish.
@@ -162,7 +187,8 @@ class CacheFuzzer {
     cache_.make_copies(copies);
     for (int layer = 0; layer < cache_.num_layers(); ++layer) {
       const std::vector<float> given = values(static_cast<int>(end - first), layer, first);
-      FUZZ_CHECK(cache_.write_kv(sequence, layer, first, given, given, static_cast<int>(end - first)).has_value());
+      const auto written = cache_.write_kv(sequence, layer, first, given, given, static_cast<int>(end - first));
+      FUZZ_CHECK(written.has_value() == (lender(layer) == layer));
     }
     cache_.commit(sequence, end);
   }

@@ -11,7 +11,6 @@
 #include "base/thread_pool.h"
 #include "base/to_size.h"
 #include "kernels/dispatch.h"
-#include "kv/kv_storage.h"
 
 namespace octavo {
 namespace {
@@ -157,13 +156,12 @@ Result<void> BatchedAttention::chunk(const PagedKvCache& cache, int layer, std::
   if (layer < 0 || layer >= cache.num_layers()) return fail("{}", describe(LayerOutOfRange{layer, cache.num_layers()}));
   std::size_t num_rows = 0;
   for (const ChunkRows& slot : slots) num_rows += to_size(std::max(0, slot.num_rows));
-  OCTAVO_TRY(const Dims dims,
-             check_shape(options, cache.num_kv_heads(), cache.head_dim(), num_rows, queries.size(), out.size()));
+  OCTAVO_TRY(const Dims dims, check_shape(options, cache.num_kv_heads(layer), cache.head_dim(layer), num_rows,
+                                          queries.size(), out.size()));
   const int g = cache.group_of_layer(layer);
-  const PagedKvCache::Group& group = cache.group(g);
-  // What left the group's window is not there to be seen.
-  const int window =
-      group.window > 0 && (options.window == 0 || options.window > group.window) ? group.window : options.window;
+  // Nothing beyond the layer's window is there to be seen.
+  const int most = cache.window(layer);
+  const int window = most > 0 && (options.window == 0 || options.window > most) ? most : options.window;
   std::vector<int> lengths;
   for (std::size_t s = 0; s < slots.size(); ++s) {
     OCTAVO_TRY(const int length, check_slot(cache, layer, s, slots[s], window, options));
@@ -175,8 +173,7 @@ Result<void> BatchedAttention::chunk(const PagedKvCache& cache, int layer, std::
     impl_->add(cache.table(slots[s].id, g).block_ids(), first_float, out.data(), lengths[s], slots[s].num_rows);
     first_float += to_size(slots[s].num_rows) * dims.row_floats();
   }
-  const auto index = static_cast<int>(std::ranges::find(group.layers, layer) - group.layers.begin());
-  impl_->run(dims, num_rows, cache.storage().layer(g, index), cache.type(), window);
+  impl_->run(dims, num_rows, cache.memory(layer), cache.type(), window);
   return {};
 }
 

@@ -15,27 +15,28 @@ std::int64_t blocks_for(std::int64_t num_tokens, int block_size) {
 }
 
 /// More than 64 bits count: the largest number.
-std::uint64_t bytes_of(const KvShape& shape, std::span<const std::int64_t> blocks) {
+std::uint64_t bytes_of(const StateLayout& layout, std::span<const std::int64_t> blocks) {
   std::uint64_t bytes = 0;
-  for (int g = 0; g < shape.num_groups(); ++g) {
+  for (int g = 0; g < layout.num_groups(); ++g) {
     std::uint64_t of_group = 0;
     const auto count = static_cast<std::uint64_t>(blocks[to_size(g)]);
-    if (__builtin_mul_overflow(count, std::uint64_t{shape.group_block_bytes(g)}, &of_group) ||
+    if (__builtin_mul_overflow(count, std::uint64_t{layout.block_bytes(g)}, &of_group) ||
         __builtin_add_overflow(bytes, of_group, &bytes))
       return std::numeric_limits<std::uint64_t>::max();
   }
   return bytes;
 }
 
-std::vector<std::int64_t> needs(const KvShape& shape, std::span<const int> windows, std::int64_t num_tokens) {
+std::vector<std::int64_t> needs(const StateLayout& layout, std::int64_t num_tokens) {
   std::vector<std::int64_t> blocks;
-  for (const int window : windows) blocks.push_back(blocks_of_sequence(num_tokens, window, shape.block_size));
+  for (const KvGroup& group : layout.groups)
+    blocks.push_back(blocks_of_sequence(num_tokens, group.window, layout.block_size));
   return blocks;
 }
 
 /// Adds blocks in proportion to `weights` for `bytes` bytes, no group beyond its limit. What a group there does
 /// not take goes to the others.
-void add_evenly(const KvShape& shape, std::span<const std::int64_t> weights, std::span<const std::int64_t> limits,
+void add_evenly(const StateLayout& layout, std::span<const std::int64_t> weights, std::span<const std::int64_t> limits,
                 std::uint64_t bytes, std::vector<std::int64_t>& blocks) {
   std::vector<bool> full(blocks.size());
   for (bool again = true; again;) {
@@ -43,13 +44,12 @@ void add_evenly(const KvShape& shape, std::span<const std::int64_t> weights, std
     double weight_bytes = 0;
     for (std::size_t g = 0; g < blocks.size(); ++g)
       if (!full[g])
-        weight_bytes +=
-            static_cast<double>(weights[g]) * static_cast<double>(shape.group_block_bytes(static_cast<int>(g)));
+        weight_bytes += static_cast<double>(weights[g]) * static_cast<double>(layout.block_bytes(static_cast<int>(g)));
     if (weight_bytes == 0) return;
     for (std::size_t g = 0; g < blocks.size() && !again; ++g) {
-      const std::uint64_t block_bytes = shape.group_block_bytes(static_cast<int>(g));
-      const double share = static_cast<double>(weights[g]) * (static_cast<double>(bytes) / weight_bytes);
-      if (full[g] || share < static_cast<double>(limits[g] - blocks[g])) continue;
+      const std::uint64_t block_bytes = layout.block_bytes(static_cast<int>(g));
+      const double part = static_cast<double>(weights[g]) * (static_cast<double>(bytes) / weight_bytes);
+      if (full[g] || part < static_cast<double>(limits[g] - blocks[g])) continue;
       const std::int64_t added =
           std::min<std::int64_t>(limits[g] - blocks[g], static_cast<std::int64_t>(bytes / block_bytes));
       blocks[g] += added;
@@ -60,9 +60,9 @@ void add_evenly(const KvShape& shape, std::span<const std::int64_t> weights, std
     const std::uint64_t all = bytes;
     for (std::size_t g = 0; g < blocks.size(); ++g) {
       if (full[g]) continue;
-      const std::uint64_t block_bytes = shape.group_block_bytes(static_cast<int>(g));
-      const double share = static_cast<double>(weights[g]) * (static_cast<double>(all) / weight_bytes);
-      const std::uint64_t added = std::min(static_cast<std::uint64_t>(share), bytes / block_bytes);
+      const std::uint64_t block_bytes = layout.block_bytes(static_cast<int>(g));
+      const double part = static_cast<double>(weights[g]) * (static_cast<double>(all) / weight_bytes);
+      const std::uint64_t added = std::min(static_cast<std::uint64_t>(part), bytes / block_bytes);
       blocks[g] += static_cast<std::int64_t>(added);
       bytes -= added * block_bytes;
     }
@@ -70,10 +70,10 @@ void add_evenly(const KvShape& shape, std::span<const std::int64_t> weights, std
 }
 
 /// Spends what rounding left over, a block at a time.
-void add_rest(const KvShape& shape, std::span<const std::int64_t> limits, std::uint64_t bytes,
+void add_rest(const StateLayout& layout, std::span<const std::int64_t> limits, std::uint64_t bytes,
               std::vector<std::int64_t>& blocks) {
   for (std::size_t g = 0; g < blocks.size(); ++g) {
-    const std::uint64_t block_bytes = shape.group_block_bytes(static_cast<int>(g));
+    const std::uint64_t block_bytes = layout.block_bytes(static_cast<int>(g));
     if (blocks[g] >= limits[g] || bytes < block_bytes) continue;
     ++blocks[g];
     bytes -= block_bytes;
@@ -81,14 +81,14 @@ void add_rest(const KvShape& shape, std::span<const std::int64_t> limits, std::u
 }
 
 /// Blocks of each group that can be of use.
-std::vector<std::int64_t> most_blocks(const KvShape& shape, std::span<const int> windows, const KvBudget& budget) {
+std::vector<std::int64_t> most_blocks(const StateLayout& layout, const KvBudget& budget) {
   const std::int64_t all =
-      budget.max_tokens == 0 ? kMaxBlocks : std::min(blocks_for(budget.max_tokens, shape.block_size), kMaxBlocks);
-  std::vector<std::int64_t> limits(windows.size(), all);
+      budget.max_tokens == 0 ? kMaxBlocks : std::min(blocks_for(budget.max_tokens, layout.block_size), kMaxBlocks);
+  std::vector<std::int64_t> limits(layout.groups.size(), all);
   if (budget.max_sequences == 0 || budget.longest_sequence == 0) return limits;
-  for (std::size_t g = 0; g < windows.size(); ++g) {
-    if (windows[g] == 0) continue;
-    const std::int64_t one = blocks_of_sequence(budget.longest_sequence, windows[g], shape.block_size);
+  for (std::size_t g = 0; g < layout.groups.size(); ++g) {
+    if (layout.groups[g].window == 0) continue;
+    const std::int64_t one = blocks_of_sequence(budget.longest_sequence, layout.groups[g].window, layout.block_size);
     limits[g] = std::min(all, 2 * one * budget.max_sequences);
   }
   return limits;
@@ -102,33 +102,71 @@ std::int64_t blocks_of_sequence(std::int64_t num_tokens, int window, int block_s
   return std::min(all, blocks_for(static_cast<std::int64_t>(window) + kWindowStepTokens, block_size) + 2);
 }
 
-Result<std::vector<int>> share_budget(const KvShape& shape, std::span<const int> windows, const KvBudget& budget) {
-  std::vector<std::int64_t> blocks(windows.size(), 1);
-  const std::uint64_t least = bytes_of(shape, blocks);
+Result<std::vector<int>> divide_budget(const StateLayout& layout, const KvBudget& budget) {
+  std::vector<std::int64_t> blocks(layout.groups.size(), 1);
+  const std::uint64_t least = bytes_of(layout, blocks);
   if (budget.bytes < least)
     return fail("a KV memory of {} bytes holds no block: one of {} tokens in every layer takes {} bytes", budget.bytes,
-                shape.block_size, least);
-  const std::vector<std::int64_t> limits = most_blocks(shape, windows, budget);
+                layout.block_size, least);
+  const std::vector<std::int64_t> limits = most_blocks(layout, budget);
 
-  std::int64_t typical = 4 * static_cast<std::int64_t>(*std::ranges::max_element(windows));
+  std::int64_t typical = 4 * static_cast<std::int64_t>(std::ranges::max(layout.groups, {}, &KvGroup::window).window);
   if (budget.longest_sequence != 0 && (typical == 0 || budget.longest_sequence < typical))
     typical = budget.longest_sequence;
-  const std::vector<std::int64_t> weights = needs(shape, windows, std::max<std::int64_t>(typical, 1));
-  std::vector<std::int64_t> even(windows.size(), 0);
-  add_evenly(shape, weights, limits, budget.bytes, even);
+  const std::vector<std::int64_t> weights = needs(layout, std::max<std::int64_t>(typical, 1));
+  std::vector<std::int64_t> even(layout.groups.size(), 0);
+  add_evenly(layout, weights, limits, budget.bytes, even);
 
-  const std::vector<std::int64_t> longest = needs(shape, windows, std::max(budget.longest_sequence, 1));
+  const std::vector<std::int64_t> longest = needs(layout, std::max(budget.longest_sequence, 1));
   const bool fits =
-      std::ranges::equal(longest, limits, std::ranges::less_equal{}) && bytes_of(shape, longest) <= budget.bytes;
+      std::ranges::equal(longest, limits, std::ranges::less_equal{}) && bytes_of(layout, longest) <= budget.bytes;
   const std::vector<std::int64_t>& floor = fits ? longest : blocks;
   if (std::ranges::equal(even, floor, std::ranges::greater_equal{})) {
     blocks = even;
   } else {
     blocks = floor;
-    add_evenly(shape, weights, limits, budget.bytes - bytes_of(shape, blocks), blocks);
+    add_evenly(layout, weights, limits, budget.bytes - bytes_of(layout, blocks), blocks);
   }
-  add_rest(shape, limits, budget.bytes - bytes_of(shape, blocks), blocks);
+  add_rest(layout, limits, budget.bytes - bytes_of(layout, blocks), blocks);
   return std::vector<int>(blocks.begin(), blocks.end());
+}
+
+namespace {
+
+// While one layer grows it is there twice, which the budget includes.
+Result<StateRoom> make_contiguous_room(StateLayout layout, const KvBudget& budget) {
+  if (layout.type == KvType::kQ8_0)
+    return fail("a contiguous KV layout has elements of i16, f16, bf16 or f32, found {}", kv_type_name(layout.type));
+  std::int64_t tokens = std::numeric_limits<int>::max();
+  if (budget.max_tokens != 0) tokens = std::min(tokens, budget.max_tokens);
+  if (budget.num_blocks != 0) {
+    tokens = std::min(tokens, static_cast<std::int64_t>(budget.num_blocks) * layout.block_size);
+  } else {
+    std::size_t widest = 0;
+    for (int g = 0; g < layout.num_groups(); ++g) widest = std::max(widest, layout.layer_block_bytes(g));
+    const std::uint64_t token_bytes = layout.bytes_per_token() + widest / to_size(layout.block_size);
+    const std::uint64_t fitting = budget.bytes / token_bytes;
+    if (fitting == 0)
+      return fail("a KV memory of {} bytes holds no token: one takes {} bytes", budget.bytes, token_bytes);
+    tokens = static_cast<std::int64_t>(std::min(fitting, static_cast<std::uint64_t>(tokens)));
+  }
+  layout.block_size = static_cast<int>(tokens);
+  std::vector<int> one_each(layout.groups.size(), 1);
+  return StateRoom{.layout = std::move(layout), .num_blocks = std::move(one_each)};
+}
+
+}  // namespace
+
+Result<StateRoom> make_room(StateLayout layout, const KvBudget& budget) {
+  if (layout.is_contiguous()) return make_contiguous_room(std::move(layout), budget);
+  std::vector<int> num_blocks(layout.groups.size(), budget.num_blocks);
+  if (budget.num_blocks == 0) {
+    OCTAVO_TRY(num_blocks, divide_budget(layout, budget));
+  } else if (static_cast<std::uint64_t>(budget.num_blocks) >
+             std::numeric_limits<std::uint64_t>::max() / layout.block_bytes()) {
+    return fail("{} blocks of {} bytes are more than an address counts", budget.num_blocks, layout.block_bytes());
+  }
+  return StateRoom{.layout = std::move(layout), .num_blocks = std::move(num_blocks)};
 }
 
 }  // namespace octavo

@@ -1,12 +1,11 @@
-// Shares a budget of bytes out among the attention groups: how many blocks each pool gets.
+// Divides a budget of bytes among the groups of a layout: how many blocks each pool gets.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "base/error.h"
-#include "kv/kv_storage.h"
+#include "kv/state_layout.h"
 
 namespace octavo {
 
@@ -15,6 +14,7 @@ struct KvBudget {
   std::int64_t max_tokens = 0;  // no group gets more blocks than these need; 0: no limit
   int longest_sequence = 0;     // tokens; 0: unknown
   int max_sequences = 0;        // 0: unknown. No windowed group gets more than twice what so many need
+  int num_blocks = 0;           // of each group, whatever the bytes; 0: as many as they hold
 };
 
 /// Rows of one step that a windowed group has room for beside its window.
@@ -25,9 +25,13 @@ inline constexpr int kWindowStepTokens = 512;
 /// that these begin and end in.
 std::int64_t blocks_of_sequence(std::int64_t num_tokens, int window, int block_size);
 
-/// Blocks of each group of `shape`, whose layers look back `windows` tokens ([groups]; 0: all). Within the budget, a
-/// sequence of four windows (of the longest sequence, if that is shorter) uses all pools evenly; a longest sequence
-/// fits if any sharing lets it. Error: the budget does not hold one block of each group.
-Result<std::vector<int>> share_budget(const KvShape& shape, std::span<const int> windows, const KvBudget& budget);
+/// Blocks of each group. Within the budget's bytes, of which a block takes what its group's layers need, a sequence of
+/// four windows (of the longest sequence, if that is shorter) uses all pools evenly; a longest sequence fits if any
+/// division lets it. Error: the budget does not hold one block of each group.
+Result<std::vector<int>> divide_budget(const StateLayout& layout, const KvBudget& budget);
+
+/// The blocks that there is room for. Contiguous: one block of as many tokens as the budget allows, which becomes the
+/// layout's block size. Errors: as above, more than an address counts, a type that the contiguous layout lacks.
+Result<StateRoom> make_room(StateLayout layout, const KvBudget& budget);
 
 }  // namespace octavo

@@ -20,6 +20,9 @@ struct Describe {
   std::string operator()(const LayerOutOfRange& e) const {
     return fmt::format("layer {} out of range, the cache has {}", e.layer, e.num_layers);
   }
+  std::string operator()(const BorrowedLayer& e) const {
+    return fmt::format("layer {} has no keys and values of its own, it reads those of layer {}", e.layer, e.lender);
+  }
   std::string operator()(const BlockOutOfRange& e) const {
     return fmt::format("block {} out of range, the pool has {}", e.block, e.capacity);
   }

@@ -1,38 +1,30 @@
+// The façade over books and bytes, for people with an engine of their own.
 #include "octavo/kv/paged_kv_cache.h"
 
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <new>
+#include <utility>
 
 #include "base/cpu_info.h"
 #include "base/to_size.h"
 #include "kernels/dispatch.h"
+#include "kv/decode_kv.h"
+#include "kv/kv_arena.h"
+#include "kv/kv_books.h"
 #include "kv/kv_budget.h"
-#include "kv/kv_element.h"
-#include "kv/paged_kv_impl.h"
 
 namespace octavo {
 namespace {
 
-constexpr int kMaxKvHeads = 65'536;  // with kMaxHeadDim and kMaxLayers: no product of a shape passes 2^60
+constexpr int kMaxKvHeads = 65'536;  // with kMaxHeadDim and kMaxLayers: no product of a layout passes 2^60
 constexpr std::size_t kMaxLayers = 65'536;
 
 Result<void> check_options(const PagedKvOptions& o) {
-  OCTAVO_TRY_VOID(check_type(o.type));
   if (o.layout != KvLayout::kPaged && o.layout != KvLayout::kContiguous)
     return fail("layout is number {}, expected kPaged or kContiguous", static_cast<int>(o.layout));
-  if (o.num_kv_heads < 1 || o.num_kv_heads > kMaxKvHeads)
-    return fail("num_kv_heads is {}, expected 1 to {}", o.num_kv_heads, kMaxKvHeads);
-  if (o.head_dim < 1 || o.head_dim > kMaxHeadDim)
-    return fail("head_dim is {}, expected 1 to {}", o.head_dim, kMaxHeadDim);
   if (o.block_size < 1 || o.block_size > kMaxBlockSize || !std::has_single_bit(static_cast<unsigned>(o.block_size)))
     return fail("block_size is {}, expected a power of two from 1 to {}", o.block_size, kMaxBlockSize);
-  if (o.layer_windows.empty() || o.layer_windows.size() > kMaxLayers)
-    return fail("layer_windows has {} layers, expected 1 to {}", o.layer_windows.size(), kMaxLayers);
-  for (std::size_t layer = 0; layer < o.layer_windows.size(); ++layer)
-    if (o.layer_windows[layer] < 0)
-      return fail("the window of layer {} is {}, expected 0 (all tokens) or more", layer, o.layer_windows[layer]);
   if (o.num_blocks < 0) return fail("num_blocks is {}, expected 0 (as many as fit) or more", o.num_blocks);
   if (o.max_tokens < 0) return fail("max_tokens is {}, expected 0 (no limit) or more", o.max_tokens);
   if (o.longest_sequence < 0) return fail("longest_sequence is {}, expected 0 (unknown) or more", o.longest_sequence);
@@ -40,281 +32,230 @@ Result<void> check_options(const PagedKvOptions& o) {
   return {};
 }
 
-/// Layers with the same window, in the order of their first appearance.
-std::vector<PagedKvCache::Group> make_groups(std::span<const int> layer_windows) {
-  std::vector<PagedKvCache::Group> groups;
-  for (int layer = 0; layer < static_cast<int>(layer_windows.size()); ++layer) {
-    const int window = layer_windows[to_size(layer)];
-    auto group = std::ranges::find(groups, window, &PagedKvCache::Group::window);
-    if (group == groups.end()) group = groups.insert(groups.end(), {.window = window, .layers = {}, .num_blocks = 0});
-    group->layers.push_back(layer);
-  }
-  return groups;
+Result<void> check_layer(std::size_t layer, const KvLayerShape& shape) {
+  if (shape.num_kv_heads < 1 || shape.num_kv_heads > kMaxKvHeads)
+    return fail("layer {}: num_kv_heads is {}, expected 1 to {}", layer, shape.num_kv_heads, kMaxKvHeads);
+  if (shape.head_dim < 1 || shape.head_dim > kMaxHeadDim)
+    return fail("layer {}: head_dim is {}, expected 1 to {}", layer, shape.head_dim, kMaxHeadDim);
+  return {};
 }
 
-KvShape make_shape(const PagedKvOptions& options, std::span<const PagedKvCache::Group> groups) {
-  KvShape shape{.type = options.type,
-                .block_size = options.block_size,
-                .num_kv_heads = options.num_kv_heads,
-                .head_dim = options.head_dim};
-  for (const PagedKvCache::Group& group : groups) shape.group_layers.push_back(static_cast<int>(group.layers.size()));
-  return shape;
-}
-
-Result<KvStorage> make_paged(const PagedKvOptions& options, const KvShape& shape,
-                             std::span<PagedKvCache::Group> groups) {
-  std::vector<int> blocks(groups.size(), options.num_blocks);
-  if (options.num_blocks == 0) {
-    std::vector<int> windows;
-    for (const PagedKvCache::Group& group : groups) windows.push_back(group.window);
-    OCTAVO_TRY(blocks, share_budget(shape, windows,
-                                    {.bytes = options.memory_bytes,
-                                     .max_tokens = options.max_tokens,
-                                     .longest_sequence = options.longest_sequence,
-                                     .max_sequences = options.max_sequences}));
-  } else if (static_cast<std::uint64_t>(options.num_blocks) >
-             std::numeric_limits<std::uint64_t>::max() / shape.block_bytes()) {
-    return fail("{} blocks of {} bytes are more than an address counts", options.num_blocks, shape.block_bytes());
-  }
-  for (std::size_t g = 0; g < groups.size(); ++g) groups[g].num_blocks = blocks[g];
-  return KvStorage::create(shape, blocks);
-}
-
-/// One block of as many tokens as the options allow. While one layer grows it is there twice, which the budget
-/// includes.
-Result<KvStorage> make_contiguous(const PagedKvOptions& options, KvShape shape, std::span<PagedKvCache::Group> groups) {
-  if (options.type == KvType::kQ8_0)
-    return fail("a contiguous KV layout has elements of i16, f16, bf16 or f32, found {}", kv_type_name(options.type));
-  std::int64_t tokens = std::numeric_limits<int>::max();
-  if (options.max_tokens != 0) tokens = std::min(tokens, options.max_tokens);
-  if (options.num_blocks != 0) {
-    tokens = std::min(tokens, static_cast<std::int64_t>(options.num_blocks) * options.block_size);
-  } else {
-    const auto layers = static_cast<std::uint64_t>(shape.num_layers());
-    const std::uint64_t token_bytes = shape.bytes_per_token() / layers * (layers + 1);
-    const std::uint64_t fitting = options.memory_bytes / token_bytes;
-    if (fitting == 0)
-      return fail("a KV memory of {} bytes holds no token: one takes {} bytes", options.memory_bytes, token_bytes);
-    tokens = static_cast<std::int64_t>(std::min(fitting, static_cast<std::uint64_t>(tokens)));
-  }
-  shape.block_size = static_cast<int>(tokens);
-  for (PagedKvCache::Group& group : groups) group.num_blocks = 1;
-  return KvStorage::create_contiguous(shape);
+Result<StateLayout> make_layout(const PagedKvOptions& options) {
+  std::vector<std::optional<KvLayerShape>> layers(options.layers.begin(), options.layers.end());
+  for (std::size_t i = 0; i < options.layer_windows.size() && options.layers.empty(); ++i)
+    layers.emplace_back(KvLayerShape{
+        .num_kv_heads = options.num_kv_heads, .head_dim = options.head_dim, .window = options.layer_windows[i]});
+  if (layers.empty() || layers.size() > kMaxLayers)
+    return fail("layer_windows has {} layers, expected 1 to {}", layers.size(), kMaxLayers);
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) OCTAVO_TRY_VOID(check_layer(layer, *layers[layer]));
+  return StateLayout::create(options.type, options.layout, options.block_size, layers);
 }
 
 }  // namespace
 
+struct PagedKvCache::Impl {
+  Impl(std::unique_ptr<KvBooks> made, KvArena memory, WriteKvFn write)
+      : books(std::move(made)), arena(std::move(memory)), write_token(write) {
+    for (int g = 0; g < books->num_groups(); ++g) {
+      const KvGroup& group = books->group(g);
+      groups.push_back({.window = group.window,
+                        .layers = group.layers,
+                        .num_blocks = books->pool(g).total_count(),
+                        .num_kv_heads = group.num_kv_heads,
+                        .head_dim = group.head_dim});
+    }
+    released.reserve(books->most_released_runs());
+  }
+
+  /// A layer's shape; of a number that no layer has, the first one's.
+  const KvGroup& shape_of(int layer) const {
+    const StateLayout& layout = books->layout();
+    return layout.group(layout.place(layer >= 0 && layer < layout.num_layers() ? layer : 0).group);
+  }
+  const KvLayer& memory(int layer) const {
+    const KvPlace& place = books->layout().place(layer);
+    return arena.layer(place.group, place.index);
+  }
+  /// Only the contiguous layout's memory grows. False where the system has none.
+  bool grow(std::int64_t end) { return arena.grow(books->written_extent(), static_cast<int>(end)); }
+
+  std::unique_ptr<KvBooks> books;
+  KvArena arena;
+  WriteKvFn write_token;           // of the element type
+  std::vector<Group> groups;       // as the books' layout has them
+  std::vector<BlockCopy> copies;   // scratch of calls that make them at once
+  std::vector<BlockRun> released;  // scratch of release_memory()
+};
+
 PagedKvCache::PagedKvCache() = default;
 PagedKvCache::~PagedKvCache() = default;
 
-Result<std::unique_ptr<PagedKvCache>> PagedKvCache::create(const PagedKvOptions& options) try {
+Result<std::unique_ptr<PagedKvCache>> PagedKvCache::create(const PagedKvOptions& options) {
   OCTAVO_TRY_VOID(check_options(options));
   OCTAVO_TRY(const IsaLevel fastest, parse_isa("auto"));
-  std::vector<Group> groups = make_groups(options.layer_windows);
-  const KvShape shape = make_shape(options, groups);
-  const bool paged = options.layout == KvLayout::kPaged;
-  OCTAVO_TRY(KvStorage storage, paged ? make_paged(options, shape, groups) : make_contiguous(options, shape, groups));
-
+  OCTAVO_TRY(StateLayout layout, make_layout(options));
+  OCTAVO_TRY(StateRoom room, make_room(std::move(layout), {.bytes = options.memory_bytes,
+                                                           .max_tokens = options.max_tokens,
+                                                           .longest_sequence = options.longest_sequence,
+                                                           .max_sequences = options.max_sequences,
+                                                           .num_blocks = options.num_blocks}));
+  OCTAVO_TRY(KvArena arena, KvArena::create(room));
+  OCTAVO_TRY(std::unique_ptr<KvBooks> books, KvBooks::create(std::move(room), options.prefix_cache, options.hasher));
+  const WriteKvFn write = kernel_table(fastest).write_kv[to_size(options.type)];
   std::unique_ptr<PagedKvCache> cache(new PagedKvCache());
-  cache->impl_ = std::make_unique<Impl>(options, std::move(storage));
-  Impl& impl = *cache->impl_;
-  impl.block_size = impl.storage.shape().block_size;
-  impl.write_token = kernel_table(fastest).write_kv[to_size(options.type)];
-  impl.layer_places.resize(options.layer_windows.size());
-  impl.runs.resize(groups.size());
-  if (paged && options.prefix_cache && !impl.options.hasher) {
-    OCTAVO_TRY(impl.options.hasher, make_block_hasher());
-  }
-  for (Group& group : groups) {
-    const int g = static_cast<int>(impl.groups.size());
-    for (std::size_t i = 0; i < group.layers.size(); ++i)
-      impl.layer_places[to_size(group.layers[i])] = {g, static_cast<int>(i)};
-    if (group.window == 0) impl.global_group = g;
-    impl.groups.push_back(std::make_unique<Impl::GroupBooks>(std::move(group), impl.block_size));
-  }
-  if (paged && options.prefix_cache) impl.make_prefix_caches();
+  cache->impl_ = std::make_unique<Impl>(std::move(books), std::move(arena), write);
   return cache;
-} catch (const std::bad_alloc&) {
-  if (options.num_blocks == 0) return fail("no memory for the books of a KV cache of {} bytes", options.memory_bytes);
-  return fail("no memory for the books of a KV cache of {} blocks", options.num_blocks);
 }
 
-// What can be attached begins in the group without a window, so that a windowed block goes when the block of the same
-// tokens goes there. It is also what tells contents apart whose hashes collide, after the window has left them.
-void PagedKvCache::Impl::make_prefix_caches() {
-  for (const auto& books : groups)
-    books->prefix = std::make_unique<PrefixCache>(books->pool, block_size, books->group.window == 0);
-  if (global_group < 0) return;
-  groups[to_size(global_group)]->prefix->on_forget([this](const BlockHash& hash) {
-    for (const auto& books : groups)
-      if (books->group.window != 0) books->prefix->unpublish(books->prefix->find_hash(hash));
-  });
-}
+int PagedKvCache::block_size() const { return impl_->books->block_size(); }
+int PagedKvCache::num_layers() const { return impl_->books->layout().num_layers(); }
+int PagedKvCache::num_groups() const { return impl_->books->num_groups(); }
+KvType PagedKvCache::type() const { return impl_->books->layout().type; }
+std::uint64_t PagedKvCache::arena_bytes() const { return impl_->arena.room().bytes(); }
+std::int64_t PagedKvCache::max_sequence_tokens() const { return impl_->books->max_sequence_tokens(); }
+const KvArena& PagedKvCache::arena() const { return impl_->arena; }
+const KvLayer& PagedKvCache::memory(int layer) const { return impl_->memory(layer); }
 
-int PagedKvCache::block_size() const { return impl_->block_size; }
-int PagedKvCache::num_layers() const { return impl_->num_layers(); }
-int PagedKvCache::num_kv_heads() const { return impl_->options.num_kv_heads; }
-int PagedKvCache::head_dim() const { return impl_->options.head_dim; }
-KvType PagedKvCache::type() const { return impl_->options.type; }
-int PagedKvCache::num_groups() const { return static_cast<int>(impl_->groups.size()); }
+int PagedKvCache::group_of_layer(int layer) const { return impl_->books->layout().place(layer).group; }
+int PagedKvCache::num_kv_heads(int layer) const { return group(group_of_layer(layer)).num_kv_heads; }
+int PagedKvCache::head_dim(int layer) const { return group(group_of_layer(layer)).head_dim; }
+int PagedKvCache::window(int layer) const { return impl_->books->layout().place(layer).window; }
+
 const PagedKvCache::Group& PagedKvCache::group(int group) const {
   OCTAVO_CHECK(group >= 0 && group < num_groups(), "group {} of {}", group, num_groups());
-  return impl_->groups[to_size(group)]->group;
-}
-int PagedKvCache::group_of_layer(int layer) const {
-  OCTAVO_CHECK(layer >= 0 && layer < num_layers(), "layer {} of {}", layer, num_layers());
-  return impl_->layer_places[to_size(layer)].first;
-}
-std::uint64_t PagedKvCache::arena_bytes() const { return impl_->storage.arena_bytes(); }
-KvStorage& PagedKvCache::storage() { return impl_->storage; }
-const KvStorage& PagedKvCache::storage() const { return impl_->storage; }
-
-std::int64_t PagedKvCache::max_sequence_tokens() const {
-  std::int64_t tokens = std::numeric_limits<std::int64_t>::max();
-  for (const auto& books : impl_->groups) {
-    const std::int64_t held = books->group.num_blocks, window = books->group.window;
-    // The window of a position, wherever it lies in its block: with that, a sequence can go on for ever.
-    const bool rolls = window != 0 && held >= (window + block_size() - 2) / block_size() + 1;
-    if (!rolls) tokens = std::min(tokens, held * block_size());
-  }
-  return tokens;
-}
-
-SequenceState* PagedKvCache::Impl::find(SequenceId id) {
-  const auto found = sequences.find(id);
-  return found == sequences.end() ? nullptr : &found->second;
-}
-
-const SequenceState* PagedKvCache::Impl::find(SequenceId id) const {
-  const auto found = sequences.find(id);
-  return found == sequences.end() ? nullptr : &found->second;
+  return impl_->groups[to_size(group)];
 }
 
 SequenceId PagedKvCache::create_sequence(std::int64_t reserve_tokens) {
-  // A table has an entry for every block of the sequence, held or not. A sequence is no longer than the pool of the
-  // group without a window; without such a group it has no limit, but what is kept for it has.
-  constexpr std::int64_t kMostReserved = std::int64_t{1} << 22;
-  const std::int64_t limit =
-      impl_->global_group < 0 ? kMostReserved : std::int64_t{group(impl_->global_group).num_blocks} * block_size();
-  const std::int64_t tokens = std::clamp<std::int64_t>(reserve_tokens, 0, limit);
-  const auto entries = SpareSequences::room_for(to_size((tokens + block_size() - 1) / block_size()));
-  if (SpareSequences::Node spare = impl_->spares.take(entries)) {
-    impl_->reserve_entries(spare.mapped(), entries);
-    spare.key() = impl_->next_id;
-    impl_->sequences.insert(std::move(spare));
-    return impl_->next_id++;
-  }
-  SequenceState sequence;  // known once it is whole
-  sequence.groups.reserve(impl_->groups.size());
-  for (const auto& books : impl_->groups) sequence.groups.emplace_back(BlockTable(books->pool, block_size()));
-  impl_->reserve_entries(sequence, entries);
-  impl_->sequences.emplace(impl_->next_id, std::move(sequence));
-  return impl_->next_id++;
+  return impl_->books->create_sequence(reserve_tokens);
 }
-
-void PagedKvCache::Impl::reserve_entries(SequenceState& sequence, std::size_t entries) const {
-  for (GroupState& state : sequence.groups) {
-    state.table.reserve_ids(static_cast<std::int64_t>(entries) * block_size);
-    state.visible.reserve(entries);
-  }
-  if (publishes()) sequence.chain.reserve(entries);
+bool PagedKvCache::has_sequence(SequenceId id) const { return impl_->books->has_sequence(id); }
+KvResult<void> PagedKvCache::drop_sequence(SequenceId id) { return impl_->books->drop_sequence(id); }
+KvResult<SequenceId> PagedKvCache::fork(SequenceId id) { return impl_->books->fork(id); }
+KvResult<void> PagedKvCache::fork_into(SequenceId from, SequenceId to) { return impl_->books->fork_into(from, to); }
+KvResult<void> PagedKvCache::truncate(SequenceId id, std::int64_t num_tokens) {
+  return impl_->books->truncate(id, num_tokens);
 }
-
-void SpareSequences::keep(Node node) {
-  const std::size_t entries = room(node);
-  if (nodes_.size() == kMost || entries > kMostEntries - num_entries_) return;
-  num_entries_ += entries;
-  nodes_.push_back(std::move(node));
-}
-
-SpareSequences::Node SpareSequences::take(std::size_t entries) {
-  const auto found = std::ranges::find(nodes_, room_for(entries), room);
-  if (found == nodes_.end()) return {};
-  std::swap(*found, nodes_.back());
-  Node node = std::move(nodes_.back());
-  nodes_.pop_back();
-  num_entries_ -= room(node);
-  return node;
-}
-
-bool PagedKvCache::has_sequence(SequenceId id) const { return impl_->find(id) != nullptr; }
-
-KvResult<void> PagedKvCache::drop_sequence(SequenceId id) {
-  SpareSequences::Node node = impl_->sequences.extract(id);
-  if (!node) return std::unexpected(SequenceNotFound{id});
-  SequenceState& sequence = node.mapped();
-  for (GroupState& state : sequence.groups) {
-    state.table.truncate(0);
-    state.visible.clear();
-    state.length = 0;
-  }
-  sequence.root = {};
-  sequence.chain.clear();
-  impl_->spares.keep(std::move(node));
-  return {};
-}
-
 std::int64_t PagedKvCache::sequence_length(SequenceId id, int group) const {
-  const SequenceState* sequence = impl_->find(id);
-  if (sequence == nullptr || group < 0 || group >= num_groups()) return 0;
-  return sequence->groups[to_size(group)].length;
+  return impl_->books->sequence_length(id, group);
 }
-
+std::int64_t PagedKvCache::layer_length(SequenceId id, int layer) const {
+  return impl_->books->layer_length(id, layer);
+}
 std::int64_t PagedKvCache::token_capacity(SequenceId id, int group) const {
-  const SequenceState* sequence = impl_->find(id);
-  if (sequence == nullptr || group < 0 || group >= num_groups()) return 0;
-  return sequence->groups[to_size(group)].table.token_capacity();
+  return impl_->books->token_capacity(id, group);
 }
 
-KvResult<SequenceId> PagedKvCache::fork(SequenceId id) {
-  const SequenceState* sequence = impl_->find(id);
-  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
-  std::int64_t tokens = 0;
-  for (const GroupState& state : sequence->groups) tokens = std::max(tokens, state.table.token_capacity());
-  const SequenceId child = create_sequence(tokens);
-  const KvResult<void> forked = fork_into(id, child);
-  OCTAVO_CHECK(forked.has_value(), "{}", describe(forked.error()));
-  return child;
+KvResult<void> PagedKvCache::ensure_capacity(SequenceId id, std::int64_t num_tokens) {
+  if (impl_->arena.must_grow(num_tokens)) {
+    if (const auto room = impl_->books->check_capacity(id, num_tokens); !room) return room;
+    if (!impl_->grow(num_tokens)) return std::unexpected(MemoryRefused{num_tokens});
+  }
+  return impl_->books->ensure_capacity(id, num_tokens);
 }
 
-KvResult<void> PagedKvCache::fork_into(SequenceId from, SequenceId to) {
-  const SequenceState* parent = impl_->find(from);
-  if (parent == nullptr) return std::unexpected(SequenceNotFound{from});
-  SequenceState* child = impl_->find(to);
-  if (child == nullptr) return std::unexpected(SequenceNotFound{to});
-  for (const GroupState& state : child->groups)
-    if (state.table.num_blocks() != 0) return std::unexpected(PositionOutOfRange{to, 0});
-  for (std::size_t g = 0; g < parent->groups.size(); ++g) {  // what can fail, before any reference is taken
-    child->groups[g].table.reserve_ids(parent->groups[g].table.token_capacity());
-    child->groups[g].visible.reserve(parent->groups[g].visible.size());
+KvResult<void> PagedKvCache::reserve(SequenceId id, std::int64_t first, std::int64_t end,
+                                     std::vector<BlockCopy>* copies) {
+  if (first < end && impl_->arena.must_grow(end)) {
+    if (const auto room = impl_->books->check_reserve(id, first, end, 0, num_groups()); !room) return room;
+    if (!impl_->grow(end)) return std::unexpected(MemoryRefused{end});
   }
-  child->chain.reserve(parent->chain.size());
-  for (std::size_t g = 0; g < parent->groups.size(); ++g) {
-    GroupState& state = child->groups[g];
-    for (const BlockId block : parent->groups[g].table.block_ids()) {
-      if (block != kNoBlock) {
-        const KvResult<void> shared = impl_->groups[g]->pool.add_reference(block);
-        OCTAVO_CHECK(shared.has_value(), "{}", describe(shared.error()));
-      }
-      state.table.append(block);
-    }
-    state.visible = parent->groups[g].visible;
-    state.length = parent->groups[g].length;
+  if (copies != nullptr) return impl_->books->reserve(id, first, end, *copies);
+  impl_->copies.clear();
+  const KvResult<void> reserved = impl_->books->reserve(id, first, end, impl_->copies);
+  if (reserved) make_copies(impl_->copies);
+  return reserved;
+}
+
+int PagedKvCache::blocks_needed(SequenceId id, int group, std::int64_t first, std::int64_t end) const {
+  return impl_->books->blocks_needed(id, group, first, end);
+}
+void PagedKvCache::commit(SequenceId id, std::int64_t end) { impl_->books->commit(id, end); }
+void PagedKvCache::make_copies(std::span<const BlockCopy> copies) { impl_->arena.copy_blocks(copies); }
+
+void PagedKvCache::release_memory(bool cached) {
+  impl_->books->release_memory(cached, impl_->released);
+  impl_->arena.release(impl_->released);
+}
+
+KvResult<void> PagedKvCache::write_kv(SequenceId id, int layer, std::int64_t position, std::span<const float> keys,
+                                      std::span<const float> values, int num_positions) {
+  const KvGroup& shape = impl_->shape_of(layer);
+  const std::size_t one = to_size(shape.num_kv_heads) * to_size(shape.head_dim);
+  const std::size_t all = one * to_size(std::max(num_positions, 0));
+  for (const std::span<const float> given : {keys, values})
+    if (given.size() != all) return std::unexpected(DimMismatch{all, given.size()});
+  if (!has_sequence(id)) return std::unexpected(SequenceNotFound{id});
+  if (layer < 0 || layer >= num_layers()) return std::unexpected(LayerOutOfRange{layer, num_layers()});
+  KvBooks& books = *impl_->books;
+  if (const int lender = books.layout().lender(layer); lender != layer)
+    return std::unexpected(BorrowedLayer{layer, lender});
+  if (position < 0 || position > std::numeric_limits<std::int64_t>::max() - std::max(num_positions, 0))
+    return std::unexpected(PositionOutOfRange{id, position});
+  if (num_positions <= 0) return {};
+
+  const int g = group_of_layer(layer);
+  const std::int64_t end = position + num_positions;
+  if (impl_->arena.must_grow(end)) {
+    if (const auto room = books.check_reserve(id, position, end, g, g + 1); !room) return room;
+    if (!impl_->grow(end)) return std::unexpected(MemoryRefused{end});
   }
-  child->root = parent->root;
-  child->chain = parent->chain;
+  impl_->copies.clear();
+  if (const auto reserved = books.reserve_in_group(id, g, position, end, impl_->copies); !reserved) return reserved;
+  make_copies(impl_->copies);
+  const std::span<const BlockId> blocks = books.table(id, g).block_ids();
+  for (std::int64_t at = position; at < end; ++at) {
+    const std::size_t from = to_size(at - position) * one;
+    impl_->write_token(impl_->memory(layer), blocks[to_size(at / block_size())], static_cast<int>(at % block_size()),
+                       keys.data() + from, values.data() + from);
+  }
+  books.mark_written(id, layer, position, end);
   return {};
 }
 
-const BlockTable& PagedKvCache::table(SequenceId id, int group) const {
-  const SequenceState* sequence = impl_->find(id);
-  OCTAVO_CHECK(sequence != nullptr && group >= 0 && group < num_groups(), "sequence {}, group {}", id, group);
-  return sequence->groups[to_size(group)].table;
+KvResult<KvView> PagedKvCache::read_kv(SequenceId id, int layer, std::int64_t position) const {
+  const KvResult<BlockId> block = impl_->books->find_written(id, layer, position);
+  if (!block) return std::unexpected(block.error());
+  if (type() != KvType::kF32) return std::unexpected(WrongElementType{KvType::kF32, type()});
+  return view_kv(impl_->memory(layer), *block, static_cast<int>(position % block_size()));
 }
 
-const BlockPool& PagedKvCache::pool(int group) const {
-  OCTAVO_CHECK(group >= 0 && group < num_groups(), "group {} of {}", group, num_groups());
-  return impl_->groups[to_size(group)]->pool;
+KvResult<void> PagedKvCache::read_kv(SequenceId id, int layer, std::int64_t position, std::span<float> key,
+                                     std::span<float> value) const {
+  const KvGroup& shape = impl_->shape_of(layer);
+  const std::size_t one = to_size(shape.num_kv_heads) * to_size(shape.head_dim);
+  for (const std::span<float> given : {key, value})
+    if (given.size() != one) return std::unexpected(DimMismatch{one, given.size()});
+  const KvResult<BlockId> block = impl_->books->find_written(id, layer, position);
+  if (!block) return std::unexpected(block.error());
+  decode_kv(impl_->memory(layer), type(), *block, static_cast<int>(position % block_size()), key.data(), value.data());
+  return {};
+}
+
+KvResult<int> PagedKvCache::attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
+  return impl_->books->attach_prefix(id, tokens, domain);
+}
+KvResult<int> PagedKvCache::extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
+  return impl_->books->extend_prefix(id, tokens, chain);
+}
+bool PagedKvCache::is_published(const BlockHash& hash) const { return impl_->books->is_published(hash); }
+const BlockHasher& PagedKvCache::hasher() const { return impl_->books->hasher(); }
+KvResult<void> PagedKvCache::publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
+  return impl_->books->publish(id, tokens, domain);
+}
+KvResult<void> PagedKvCache::publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
+  return impl_->books->publish(id, tokens, chain);
+}
+
+const BlockTable& PagedKvCache::table(SequenceId id, int group) const { return impl_->books->table(id, group); }
+const BlockPool& PagedKvCache::pool(int group) const { return impl_->books->pool(group); }
+double PagedKvCache::utilization() const { return impl_->books->utilization(); }
+Result<void> PagedKvCache::check_integrity() const { return impl_->books->check_integrity(); }
+
+KvStats PagedKvCache::stats() const {
+  KvStats stats = impl_->books->stats();
+  stats.resident_bytes += impl_->arena.grown_bytes();
+  return stats;
 }
 
 }  // namespace octavo

@@ -1,6 +1,6 @@
 // Which slots of a group's blocks are written: a bit per layer and slot.
 //
-// Owned by PagedKvCache, with one row of bits a block and layer. One thread at a time; nothing allocates after
+// Owned by GroupBooks, with one row of bits a block and layer. One thread at a time; nothing allocates after
 // construction.
 #pragma once
 

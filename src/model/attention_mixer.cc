@@ -28,51 +28,28 @@ int AttentionMixer::max_cols(const ModelConfig& config) {
   return largest(config, std::mem_fn(&AttentionSpec::q_width));
 }
 
-AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights, PagedKvCache& kv,
+AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights, const KvArena& kv,
                                ComputeContext& context, ResidualStream& stream)
     : config_(config),
       context_(context),
       stream_(stream),
-      kv_(kv.storage()),
+      kv_(kv),
       layers_(config.layers.size()),
       q_(context.make_rows(max_cols(config))),
       attended_(context.make_rows(max_cols(config))),
       k_(context.make_rows(largest(config, std::mem_fn(&AttentionSpec::kv_width)))),
       v_(k_.size()) {
-  place_layers(kv);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const AttentionSpec* spec = config.layers[i].attention();
     if (spec == nullptr) continue;
     Layer& layer = layers_[i];
     layer.spec = spec;
     layer.weights = &std::get<AttentionWeights>(weights.layers[i].mixer);
-    if (spec->borrows_from) {
-      const Layer& lender = layers_[to_size(*spec->borrows_from)];
-      const int kept = lender.spec->window;  // tokens; blocks behind them are given back
-      OCTAVO_CHECK(kept == 0 || (spec->window > 0 && spec->window <= kept), "layer {} looks back {}, its lender {}", i,
-                   spec->window, kept);
-      layer.group = lender.group;
-      layer.index = lender.index;
-    }
-    layer.plan = find_plan(layer.group, spec->window, *spec);
+    layer.place = kv.layout().place(static_cast<int>(i));
+    layer.plan = find_plan(layer.place.group, spec->window, *spec);
     layer.rope = find_rope(spec->rope, spec->rope.factors == Presence::kAbsent ? nullptr : weights.rope_factors);
   }
   sequences_.reserve(to_size(context.max_rows));
-}
-
-/// The cache counts the layers that write, in their order.
-void AttentionMixer::place_layers(const PagedKvCache& kv) {
-  std::vector<std::size_t> writers;
-  for (std::size_t i = 0; i < layers_.size(); ++i)
-    if (config_.layers[i].writes_state()) writers.push_back(i);
-  for (int g = 0; g < kv.num_groups(); ++g) {
-    const PagedKvCache::Group& group = kv.group(g);
-    for (std::size_t i = 0; i < group.layers.size(); ++i) {
-      Layer& layer = layers_[writers[to_size(group.layers[i])]];
-      layer.group = g;
-      layer.index = static_cast<int>(i);
-    }
-  }
 }
 
 std::size_t AttentionMixer::find_rope(const RopeSpec& spec, const float* factors) {
@@ -113,7 +90,7 @@ void AttentionMixer::plan(const StepRows& rows) {
                             .first_position = batch.positions[to_size(batch_row)],
                             .num_rows = num_rows});
     });
-    plan.plan.build(sequences_, plan.window, kv_.shape().block_size);
+    plan.plan.build(sequences_, plan.window, kv_.layout().block_size);
   }
 }
 
@@ -166,12 +143,12 @@ void AttentionMixer::write_kv(const Layer& layer, const StepRows& rows, std::int
   if (w.k_bias != nullptr) context_.kernels.add(k, w.k_bias, width);
   if (w.v_bias != nullptr) context_.kernels.add(v, w.v_bias, width);
   norm_and_rope(layer, row, w.k_norm, layer.spec->num_kv_heads, k);
-  const KvLayer kv = kv_.layer(layer.group, layer.index);
-  const Batch::Group& tables = rows.batch().groups[to_size(layer.group)];
+  const KvLayer kv = kv_.layer(layer.place.group, layer.place.index);
+  const Batch::Group& tables = rows.batch().groups[to_size(layer.place.group)];
   const int position = rows.batch().positions[to_size(row)];
   const int first_block = tables.block_begin[to_size(rows.sequence_of(row))];
   const std::int32_t block = tables.block_ids[to_size(first_block + position / kv.block_size)];
-  context_.kernels.write_kv[to_size(kv_.shape().type)](kv, block, position % kv.block_size, k, v);
+  context_.kernels.write_kv[to_size(kv_.layout().type)](kv, block, position % kv.block_size, k, v);
 }
 
 void AttentionMixer::norm_and_rope(const Layer& layer, std::int64_t batch_row, const float* norm, int num_heads,
@@ -185,8 +162,8 @@ void AttentionMixer::norm_and_rope(const Layer& layer, std::int64_t batch_row, c
 }
 
 void AttentionMixer::attend(const Layer& layer) {
-  const auto type = to_size(kv_.shape().type);
-  plans_[layer.plan].plan.run(kv_.layer(layer.group, layer.index), context_.kernels.attention[type],
+  const auto type = to_size(kv_.layout().type);
+  plans_[layer.plan].plan.run(kv_.layer(layer.place.group, layer.place.index), context_.kernels.attention[type],
                               context_.kernels.merge_tiles, context_.pool);
 }
 

@@ -7,19 +7,18 @@
 #include <vector>
 
 #include "attention/attention_plan.h"
-#include "kv/kv_storage.h"
+#include "kv/kv_arena.h"
 #include "model/residual_stream.h"
 #include "model/rope_table.h"
 #include "model/step_rows.h"
 #include "model/weights.h"
-#include "octavo/kv/paged_kv_cache.h"
 
 namespace octavo {
 
 class AttentionMixer {
  public:
-  /// All references must outlive it. `kv` has the layers that write keys and values, in their order.
-  AttentionMixer(const ModelConfig& config, const Weights& weights, PagedKvCache& kv, ComputeContext& context,
+  /// All references must outlive it. The arena's layers are the model's.
+  AttentionMixer(const ModelConfig& config, const Weights& weights, const KvArena& kv, ComputeContext& context,
                  ResidualStream& stream);
 
   /// Plans the attention of the rows under way; again when they have become fewer.
@@ -41,7 +40,7 @@ class AttentionMixer {
   struct Layer {
     const AttentionSpec* spec = nullptr;  // nullptr: the layer has another mixer
     const AttentionWeights* weights = nullptr;
-    int group = 0, index = 0;  // where its keys and values lie
+    KvPlace place;  // of its keys and values
     std::size_t plan = 0;
     std::size_t rope = 0;
   };
@@ -53,7 +52,6 @@ class AttentionMixer {
     AttentionPlan plan;
   };
 
-  void place_layers(const PagedKvCache& kv);
   std::size_t find_rope(const RopeSpec& spec, const float* factors);
   std::size_t find_plan(int group, int window, const AttentionSpec& spec);
   void finish_q(const Layer& layer, const StepRows& rows, std::int64_t row);
@@ -65,7 +63,7 @@ class AttentionMixer {
   const ModelConfig& config_;
   ComputeContext& context_;
   ResidualStream& stream_;
-  KvStorage& kv_;
+  const KvArena& kv_;
   std::vector<Layer> layers_;  // [num_layers]
   std::vector<GroupPlan> plans_;
   std::vector<RopeTable> ropes_;

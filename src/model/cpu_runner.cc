@@ -5,8 +5,6 @@
 #include "base/page_memory.h"
 #include "kernels/dispatch.h"
 #include "kernels/packed_layout.h"
-#include "kv/kv_budget.h"
-#include "kv/kv_storage.h"
 
 namespace octavo {
 namespace {
@@ -41,40 +39,21 @@ Result<void> check_widths(const ModelSource& source, const Weights& weights) {
   return checked;
 }
 
-/// The attention of each layer that has keys and values of its own, in their order.
-std::vector<const AttentionSpec*> layers_with_kv(const ModelConfig& config) {
-  std::vector<const AttentionSpec*> layers;
-  for (const LayerSpec& layer : config.layers)
-    if (layer.writes_state()) layers.push_back(layer.attention());
-  OCTAVO_CHECK(!layers.empty(), "{} layers, none with keys and values", config.num_layers());
-  for (const AttentionSpec* layer : layers)
-    OCTAVO_CHECK(layer->num_kv_heads == layers[0]->num_kv_heads && layer->head_dim == layers[0]->head_dim,
-                 "the cache has one shape of heads");
-  return layers;
-}
-
-KvShape shape_of_layer(const AttentionSpec& attention, KvType type, int block_size) {
-  return {.type = type,
-          .block_size = block_size,
-          .num_kv_heads = attention.num_kv_heads,
-          .head_dim = attention.head_dim,
-          .group_layers = {1}};
-}
-
 Result<std::unique_ptr<PagedKvCache>> make_kv(const ModelConfig& config, const CpuRunnerOptions& options, int context,
                                               std::uint64_t budget) {
   const std::int64_t max_tokens = options.kv_layout == KvLayout::kContiguous
                                       ? context
                                       : (std::int64_t{context} + options.block_size) * options.max_seqs;
-  const std::vector<const AttentionSpec*> layers = layers_with_kv(config);
-  std::vector<int> windows(layers.size());
-  std::ranges::transform(layers, windows.begin(), &AttentionSpec::window);
+  std::vector<KvLayerShape> layers;
+  for (const LayerSpec& layer : config.layers)
+    layers.push_back({.num_kv_heads = layer.attention()->num_kv_heads,
+                      .head_dim = layer.attention()->head_dim,
+                      .window = layer.attention()->window,
+                      .borrows_from = layer.attention()->borrows_from});
   return PagedKvCache::create({.type = options.kv_type,
                                .layout = options.kv_layout,
                                .block_size = options.block_size,
-                               .num_kv_heads = layers[0]->num_kv_heads,
-                               .head_dim = layers[0]->head_dim,
-                               .layer_windows = std::move(windows),
+                               .layers = std::move(layers),
                                .memory_bytes = budget,
                                .max_tokens = max_tokens,
                                .longest_sequence = context,
@@ -87,30 +66,6 @@ Result<std::unique_ptr<PagedKvCache>> make_kv(const ModelConfig& config, const C
 std::uint64_t default_kv_memory(std::uint64_t available_bytes, std::uint64_t mapped_weight_bytes) {
   const std::uint64_t left = available_bytes - std::min(available_bytes, mapped_weight_bytes);
   return std::max(left / 2, available_bytes / 8);
-}
-
-KvNeed kv_need(const ModelConfig& config, KvType type, int block_size, std::int64_t num_tokens) {
-  KvNeed need;
-  for (const AttentionSpec* layer : layers_with_kv(config)) {
-    const KvShape shape = shape_of_layer(*layer, type, block_size);
-    const std::int64_t blocks = blocks_of_sequence(num_tokens, layer->window, block_size);
-    need.bytes_per_token += shape.bytes_per_token();
-    need.bytes += static_cast<std::uint64_t>(blocks) * shape.block_bytes();
-  }
-  return need;
-}
-
-std::uint64_t kv_bytes_of_token(const AttentionSpec& attention, KvType type) {
-  return shape_of_layer(attention, type, kDefaultBlockSize).bytes_per_token();
-}
-
-int largest_context(const ModelConfig& config, KvType type, int block_size, std::uint64_t budget) {
-  int fits = 0, beyond = config.context_length + 1;
-  while (beyond - fits > 1) {
-    const int tried = fits + (beyond - fits) / 2;
-    (kv_need(config, type, block_size, tried).bytes <= budget ? fits : beyond) = tried;
-  }
-  return fits;
 }
 
 Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const ModelSource& source, const CpuRunnerOptions& options,
@@ -136,7 +91,7 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const ModelSource& source, co
   std::unique_ptr<CpuRunner> runner(new CpuRunner(std::move(config), std::move(weights), std::move(kv)));
   runner->max_context_ = static_cast<int>(std::min<std::int64_t>(wanted_context, fitting));
   runner->max_rows_ = options.max_rows;
-  runner->transformer_ = std::make_unique<Transformer>(runner->config_, runner->weights_, *runner->kv_,
+  runner->transformer_ = std::make_unique<Transformer>(runner->config_, runner->weights_, runner->kv_->arena(),
                                                        kernel_table(options.isa), pool, options.max_rows);
   return runner;
 }
@@ -149,6 +104,6 @@ void CpuRunner::forward(const Batch& batch) {
 
 std::span<const float> CpuRunner::logits(int first, int count) { return transformer_->logits(first, count); }
 
-std::uint64_t CpuRunner::kv_bytes_per_token() const { return kv_->storage().shape().bytes_per_token(); }
+std::uint64_t CpuRunner::kv_bytes_per_token() const { return kv_->arena().layout().bytes_per_token(); }
 
 }  // namespace octavo

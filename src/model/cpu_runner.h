@@ -9,6 +9,7 @@
 
 #include "base/cpu_info.h"
 #include "model/model_runner.h"
+#include "model/model_state.h"
 #include "model/transformer.h"
 #include "octavo/engine.h"
 
@@ -68,19 +69,5 @@ class CpuRunner final : public ModelRunner {
 /// already; mapped ones will want their pages. If these do not fit anyway the file is read again and again, and the
 /// cache gets an eighth.
 std::uint64_t default_kv_memory(std::uint64_t available_bytes, std::uint64_t mapped_weight_bytes);
-
-/// Memory that the paged KV cache of a model takes, in bytes.
-struct KvNeed {
-  std::uint64_t bytes_per_token = 0;  // in every layer
-  std::uint64_t bytes = 0;            // of one sequence, in whole blocks; windowed layers keep their window and a step
-};
-KvNeed kv_need(const ModelConfig& config, KvType type, int block_size, std::int64_t num_tokens);
-
-/// Keys and values of one token in a layer that attends, in bytes.
-std::uint64_t kv_bytes_of_token(const AttentionSpec& attention, KvType type);
-
-/// The most tokens that one sequence may have within a KV memory of `budget` bytes; at most what the model was trained
-/// for.
-int largest_context(const ModelConfig& config, KvType type, int block_size, std::uint64_t budget);
 
 }  // namespace octavo

@@ -8,7 +8,7 @@
 
 namespace octavo {
 
-Transformer::Transformer(const ModelConfig& config, const Weights& weights, PagedKvCache& kv,
+Transformer::Transformer(const ModelConfig& config, const Weights& weights, const KvArena& kv,
                          const KernelTable& kernels, ThreadPool& pool, int max_rows)
     : config_(config),
       weights_(weights),

@@ -13,14 +13,13 @@
 #include "model/residual_stream.h"
 #include "model/step_rows.h"
 #include "model/weights.h"
-#include "octavo/kv/paged_kv_cache.h"
 
 namespace octavo {
 
 class Transformer {
  public:
   /// All references must outlive it.
-  Transformer(const ModelConfig& config, const Weights& weights, PagedKvCache& kv, const KernelTable& kernels,
+  Transformer(const ModelConfig& config, const Weights& weights, const KvArena& kv, const KernelTable& kernels,
               ThreadPool& pool, int max_rows);
 
   /// Runs all layers; the residual stream of the batch's logit rows is left in place for logits().

@@ -53,6 +53,51 @@ TEST(BatchedAttention, A1_a_layer_sees_the_position_that_later_layers_do_not_hav
   }
 }
 
+TEST(BatchedAttention, A8_layers_differ_in_heads_and_read_the_keys_and_values_of_others) {
+  const AttentionShape wide{.num_kv_heads = 1, .group = 4, .head_dim = 64}, narrow{.num_kv_heads = 2, .head_dim = 24};
+  const AttentionShape shapes[] = {wide, narrow, narrow, wide};
+  const int windows[] = {0, 20, 7, 0}, lenders[] = {0, 1, 1, 0};
+  std::mt19937 random(9);
+  const std::vector<SlotData> data = {make_slot(wide, 70, random, 70), make_slot(narrow, 70, random, 70)};
+  for (const KvType type : kAllKvTypes) {
+    const auto cache = make_cache({.type = type,
+                                   .block_size = 4,
+                                   .layers = {{1, 64}, {2, 24, 20}, {2, 24, 7, 1}, {1, 64, 0, 0}},
+                                   .num_blocks = 40});
+    const SequenceId id = cache->create_sequence();
+    BatchedAttention attention = make_attention(2);
+    for (const auto& [first, end] : {std::pair{0, 33}, std::pair{33, 34}, std::pair{34, 70}}) {
+      for (const int layer : {0, 1}) {
+        const SlotData& slot = data[static_cast<std::size_t>(layer)];
+        ASSERT_TRUE(cache->write_kv(id, layer, first, tokens_of(shapes[layer], slot.keys, first, end),
+                                    tokens_of(shapes[layer], slot.values, first, end), end - first));
+      }
+      for (int layer = 0; layer < 4; ++layer) {
+        const AttentionShape& shape = shapes[layer];
+        const auto lender = static_cast<std::size_t>(lenders[layer]);
+        SlotData slot = data[lender];
+        slot.length = end;
+        slot.num_rows = end - first;
+        const std::size_t row = shape.row_floats();
+        slot.queries.assign(
+            data[lender].queries.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(first) * row),
+            data[lender].queries.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(end) * row));
+        const ChunkRows rows{id, end - first};
+        const std::vector<float> got = output_of(slot.queries.size(), [&](std::span<float> out) {
+          return attention.chunk(*cache, layer, {&rows, 1}, slot.queries, shape.options(), out);
+        });
+        const std::vector<SlotData> slots = {slot};
+        EXPECT_LT(largest_error(got, reference(shape, slots, shape.options(windows[layer]))),
+                  type == KvType::kQ8_0   ? 0.1
+                  : type == KvType::kBF16 ? 0.02
+                                          : 2e-3)
+            << kv_type_name(type) << ", layer " << layer;
+      }
+      cache->commit(id, end);
+    }
+  }
+}
+
 TEST(BatchedAttention, A5_positions_that_a_window_has_given_back_are_an_error) {
   const AttentionShape shape{.num_kv_heads = 1, .group = 1, .head_dim = 8};
   std::mt19937 random(8);

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kv/kv_storage.h"
+#include "kv/kv_arena.h"
 #include "kv/kv_values.h"
 #include "octavo/kv/paged_kv_cache.h"
 
@@ -25,7 +25,7 @@ PagedKvOptions large(bool windowed = false) {
 
 constexpr std::uint64_t kBlockBytes = 3 * 64 * 1024;  // all layers
 
-std::uint64_t resident(const PagedKvCache& cache) { return cache.storage().arena_resident_bytes(); }
+std::uint64_t resident(const PagedKvCache& cache) { return cache.arena().resident_bytes(); }
 
 std::vector<TokenId> text(int num_tokens, TokenId first) {
   std::vector<TokenId> tokens;

@@ -8,7 +8,10 @@
 #include <numeric>
 #include <vector>
 
+#include "kv/kv_arena.h"
+#include "kv/kv_budget.h"
 #include "model/compute_fixture.h"
+#include "model/model_state.h"
 #include "model/plain_transformer.h"
 #include "support/tiny_model.h"
 
@@ -17,15 +20,9 @@ namespace {
 
 constexpr int kRows = 40, kWidth = 64;
 
-std::unique_ptr<PagedKvCache> make_cache(const ModelConfig& config) {
-  PagedKvOptions options{.type = KvType::kF32, .memory_bytes = 4U << 20};
-  for (const LayerSpec& layer : config.layers) {
-    if (!layer.writes_state()) continue;
-    options.num_kv_heads = layer.attention()->num_kv_heads;
-    options.head_dim = layer.attention()->head_dim;
-    options.layer_windows.push_back(layer.attention()->window);
-  }
-  return PagedKvCache::create(options).value();
+std::unique_ptr<KvArena> make_arena(const ModelConfig& config) {
+  StateLayout layout = state_layout(config, KvType::kF32, KvLayout::kPaged, kDefaultBlockSize).value();
+  return std::make_unique<KvArena>(KvArena::create(make_room(std::move(layout), {.bytes = 4U << 20}).value()).value());
 }
 
 /// The mixers of a tiny model of floats, and a stream of their own.
@@ -35,7 +32,7 @@ class Mixer {
       : source_(recipe.source()), config_(ModelConfig::load(source_).value()) {
     if (change) change(config_);
     weights_ = Weights::load(source_, config_, false, fixture_.pool, {}).value();
-    kv_ = make_cache(config_);
+    kv_ = make_arena(config_);
     mixer_.emplace(config_, weights_, *kv_, fixture_.context, stream_);
   }
 
@@ -74,7 +71,7 @@ class Mixer {
  private:
   Batch make_batch(int begin, int count, const std::vector<int>& wanted) const {
     Batch batch;
-    batch.groups.resize(static_cast<std::size_t>(kv_->num_groups()));
+    batch.groups.resize(static_cast<std::size_t>(kv_->layout().num_groups()));
     batch.clear();
     batch.tokens.assign(static_cast<std::size_t>(count), 0);
     batch.positions.resize(static_cast<std::size_t>(count));
@@ -97,7 +94,7 @@ class Mixer {
   MemorySource source_;
   ModelConfig config_;
   Weights weights_;
-  std::unique_ptr<PagedKvCache> kv_;
+  std::unique_ptr<KvArena> kv_;
   ResidualStream stream_{fixture_.context, kWidth, 128, 1e-5F};
   std::optional<AttentionMixer> mixer_;
 };

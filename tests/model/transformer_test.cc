@@ -7,7 +7,10 @@
 #include <random>
 
 #include "kernels/dispatch.h"
+#include "kv/kv_arena.h"
+#include "kv/kv_budget.h"
 #include "model/model_runner.h"
+#include "model/model_state.h"
 #include "model/plain_transformer.h"
 #include "source/open_model.h"
 #include "support/temp_file.h"
@@ -26,14 +29,8 @@ class Model {
     config_ = ModelConfig::load(*source_).value();
     if (change) change(config_);
     weights_ = Weights::load(*source_, config_, false, pool_, {}).value();
-    PagedKvOptions options{.type = KvType::kF32, .memory_bytes = 4U << 20};
-    for (const LayerSpec& layer : config_.layers) {
-      if (!layer.writes_state()) continue;
-      options.num_kv_heads = layer.attention()->num_kv_heads;
-      options.head_dim = layer.attention()->head_dim;
-      options.layer_windows.push_back(layer.attention()->window);
-    }
-    kv_ = PagedKvCache::create(options).value();
+    const StateLayout layout = state_layout(config_, KvType::kF32, KvLayout::kPaged, kDefaultBlockSize).value();
+    kv_ = std::make_unique<KvArena>(KvArena::create(make_room(layout, {.bytes = 4U << 20}).value()).value());
     transformer_ =
         std::make_unique<Transformer>(config_, weights_, *kv_, kernel_table(IsaLevel::kScalar), pool_, kMaxTokens);
   }
@@ -45,7 +42,7 @@ class Model {
     for (std::size_t begin = 0; begin < tokens.size(); begin += chunk) {
       const std::size_t end = std::min(tokens.size(), begin + chunk);
       Batch batch;
-      batch.groups.resize(static_cast<std::size_t>(kv_->num_groups()));
+      batch.groups.resize(static_cast<std::size_t>(kv_->layout().num_groups()));
       batch.clear();
       for (std::size_t i = begin; i < end; ++i) {
         if (wanted(i)) batch.logit_rows.push_back(batch.num_rows());
@@ -75,7 +72,7 @@ class Model {
   ThreadPool pool_{2};
   ModelConfig config_;
   Weights weights_;
-  std::unique_ptr<PagedKvCache> kv_;
+  std::unique_ptr<KvArena> kv_;
   std::unique_ptr<Transformer> transformer_;
 };
 
@@ -137,6 +134,38 @@ TEST(Transformer, ALayerMayLookBackLessFarThanTheOneThatItBorrowsFrom) {
     config.layers[1].attention()->borrows_from = 0;
     config.layers[1].attention()->window = 11;
   });
+  expect_as_plain(model);
+}
+
+/// Heads of another width in a layer that loads with those of TinyModel.
+void widen(LayerSpec& layer, int head_dim) {
+  AttentionSpec& attention = *layer.attention();
+  attention.head_dim = head_dim;
+  attention.rope.num_rotated = head_dim;
+  attention.scale = 1 / std::sqrt(static_cast<float>(head_dim));
+}
+
+TEST(Transformer, LayersMayHaveHeadsOfTheirOwnShape) {
+  Model model({.arch = "qwen3", .layers = 4, .head_dims = {{1, 64}, {2, 16}}}, [](ModelConfig& config) {
+    widen(config.layers[1], 64);
+    widen(config.layers[2], 16);
+  });
+  expect_as_plain(model);
+}
+
+// As of gemma 4: wide heads where a layer sees all, and behind both kinds layers that borrow from the last of their
+// kind.
+TEST(Transformer, WindowedAndGlobalLayersMayDifferInShapeAndLend) {
+  std::set<std::string> without = tensors_of(3, {"attn_k.weight", "attn_v.weight", "attn_k_norm.weight"});
+  without.merge(tensors_of(4, {"attn_k.weight", "attn_v.weight", "attn_k_norm.weight"}));
+  Model model({.arch = "qwen3", .layers = 5, .without = without, .head_dims = {{2, 64}, {4, 64}}},
+              [](ModelConfig& config) {
+                for (const std::size_t i : {0, 1, 3}) config.layers[i].attention()->window = 9;
+                for (const std::size_t i : {2, 4}) widen(config.layers[i], 64);
+                config.layers[3].attention()->borrows_from = 1;
+                config.layers[4].attention()->borrows_from = 2;
+              });
+  EXPECT_EQ(model.config().last_layer_with_state(), 2);
   expect_as_plain(model);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <functional>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -19,11 +20,12 @@ struct TinyModel {
   std::uint32_t layers = 2, width = 64, heads = 4, kv_heads = 2, head_dim = 32, ffn = 96, context = 1024, vocab = 80;
   std::uint32_t window = 24;  // gemma3
   bool tied = true;
-  DType type = DType::kF32;                     // kF32 or kQ8_0, of the matrices
-  std::set<std::string> without = {};           // keys and tensors to leave out
-  std::function<void(GgufWriter&)> extra = {};  // further keys and tensors of the bytes
-  std::set<std::string> transposed = {};        // tensors whose dimensions are swapped
-  unsigned seed = 17;                           // of the weights
+  DType type = DType::kF32;                               // kF32 or kQ8_0, of the matrices
+  std::set<std::string> without = {};                     // keys and tensors to leave out
+  std::function<void(GgufWriter&)> extra = {};            // further keys and tensors of the bytes
+  std::set<std::string> transposed = {};                  // tensors whose dimensions are swapped
+  unsigned seed = 17;                                     // of the weights
+  std::map<std::uint32_t, std::uint32_t> head_dims = {};  // of layers whose heads differ; no key of a file says so
 
   std::string bytes() const {
     GgufWriter writer;
@@ -91,7 +93,6 @@ struct TinyModel {
 
   template <class Writer>
   void write_tensors(Writer& writer, std::mt19937& random) const {
-    const std::uint64_t q_width = std::uint64_t{heads} * head_dim, kv_width = std::uint64_t{kv_heads} * head_dim;
     const auto matrix = [&](const std::string& name, std::uint64_t rows, std::uint64_t cols) {
       tensor(writer, random, name, rows, cols, false);
     };
@@ -103,6 +104,8 @@ struct TinyModel {
     if (!tied) matrix("output.weight", vocab, width);
     for (std::uint32_t i = 0; i < layers; ++i) {
       const std::string p = "blk." + std::to_string(i) + ".";
+      const std::uint64_t dim = head_dims.contains(i) ? head_dims.at(i) : head_dim;
+      const std::uint64_t q_width = heads * dim, kv_width = kv_heads * dim;
       vector(p + "attn_norm.weight", width);
       vector(p + "ffn_norm.weight", width);
       matrix(p + "attn_q.weight", q_width, width);
@@ -117,8 +120,8 @@ struct TinyModel {
         vector(p + "attn_k.bias", kv_width);
         vector(p + "attn_v.bias", kv_width);
       }
-      if (qk_norm()) vector(p + "attn_q_norm.weight", head_dim);
-      if (qk_norm()) vector(p + "attn_k_norm.weight", head_dim);
+      if (qk_norm()) vector(p + "attn_q_norm.weight", dim);
+      if (qk_norm()) vector(p + "attn_k_norm.weight", dim);
       if (arch == "gemma3") vector(p + "post_attention_norm.weight", width);
       if (arch == "gemma3") vector(p + "post_ffw_norm.weight", width);
     }

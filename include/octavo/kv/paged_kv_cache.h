@@ -6,13 +6,13 @@
 //     cache->write_kv(a, layer, position, key, value);        // [num_kv_heads * head_dim] floats each
 //     octavo::SequenceId b = *cache->fork(a);                 // shares every block until one of the two writes
 //
-// Layers that look back equally far (`layer_windows`) form an attention group; a block id covers block_size tokens of
-// all layers of its group, and a sequence has one table a group. The arena is one allocation, whose memory the system
-// provides as blocks are written for the first time, and gets back from release_memory().
+// Layers that look back equally far and have equal heads form an attention group; a block id covers block_size tokens
+// of all layers of its group, and a sequence has one table a group. The arena is one allocation, whose memory the
+// system provides as blocks are written for the first time, and gets back from release_memory().
 //
-// Two ways to fill it. Somebody with their own engine calls write_kv() and read_kv(). Octavo's engine computes whole
-// steps on memory that it sees through storage(): reserve() before the step, commit() after it, publish() what became
-// full. Both keep the same books.
+// It puts two things together that Octavo's engine has apart: the books (integers: KvBooks, the engine's) and the bytes
+// (KvArena, the device's). Somebody with an engine of their own calls write_kv() and read_kv(); or computes whole
+// steps: reserve() before the step, commit() after it, publish() what became full. Both keep the same books.
 //
 // A written position is visible in the sequence that wrote it and its forks; everything else is an error, never stale
 // data. One thread at a time.
@@ -21,25 +21,30 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "octavo/kv/block_pool.h"
 #include "octavo/kv/block_table.h"
+#include "octavo/kv/kv_stats.h"
 #include "octavo/kv/prefix_cache.h"
 #include "octavo/kv/types.h"
 
 namespace octavo {
 
-class KvStorage;  // src/kv/kv_storage.h: the arena as the library's kernels see it
+struct KvLayer;  // src/kernels/kernels.h
+class KvArena;   // src/kv/kv_arena.h: the bytes, as the library's kernels see them
 
-/// Copy-on-write: contents of block `from` go to block `to`, in all layers of the group, before anything is written.
-struct BlockCopy {
-  std::int32_t group;
-  BlockId from, to;
+/// Keys and values of one layer.
+struct KvLayerShape {
+  int num_kv_heads = 0;
+  int head_dim = 0;
+  int window = 0;                        // tokens that the layer looks back, itself included; 0: all
+  std::optional<int> borrows_from = {};  // the earlier layer whose keys and values it reads; none: it has its own. Both
+                                         // have equal heads, and it looks back no further
 };
 
 struct PagedKvOptions {
@@ -49,15 +54,17 @@ struct PagedKvOptions {
   int block_size = kDefaultBlockSize;  // tokens: a power of two, 1 to 256
   int num_kv_heads = 0;
   int head_dim = 0;
-  std::vector<int> layer_windows = {};  // [num_layers] tokens that a layer looks back, itself included; 0: all
-  int num_blocks = 0;                   // of each group; 0: as many as memory_bytes holds, shared out so that
-                                        // sequences of four windows use all groups' pools evenly
-  std::uint64_t memory_bytes = 0;       // hard budget of the arena, if num_blocks is 0
-  std::int64_t max_tokens = 0;          // tokens that all sequences together can ever use; 0: no such limit. Caps an
-                                        // arena of memory_bytes, and is the longest sequence of the contiguous layout
-  int longest_sequence = 0;             // tokens; 0: unknown. One of this length fits if any does
-  int max_sequences = 0;                // that there are at once; 0: unknown. Caps windowed groups at twice what these
-                                        // need at their longest: the rest is for prefixes that are kept
+  std::vector<int> layer_windows = {};    // [num_layers] tokens that a layer looks back, itself included; 0: all
+  std::vector<KvLayerShape> layers = {};  // [num_layers] for layers that differ; where it is not empty, the three
+                                          // fields above are not looked at
+  int num_blocks = 0;                     // of each group; 0: as many as memory_bytes holds, shared out so that
+                                          // sequences of four windows use all groups' pools evenly
+  std::uint64_t memory_bytes = 0;         // hard budget of the arena, if num_blocks is 0
+  std::int64_t max_tokens = 0;            // tokens that all sequences together can ever use; 0: no such limit. Caps an
+                                          // arena of memory_bytes, and is the longest sequence of the contiguous layout
+  int longest_sequence = 0;               // tokens; 0: unknown. One of this length fits if any does
+  int max_sequences = 0;  // that there are at once; 0: unknown. Caps windowed groups at twice what these
+                          // need at their longest: the rest is for prefixes that are kept
   bool prefix_cache = true;
   BlockHasher hasher = {};  // empty: make_block_hasher(). If every layer has a window, a match relies on it
 };
@@ -71,26 +78,14 @@ struct KvView {
   StridedKv key, value;
 };
 
-struct KvStats {
-  int blocks_total = 0, blocks_free = 0, blocks_cached = 0, blocks_referenced = 0;  // of all groups
-  std::int64_t tokens = 0;             // leading ones written and still held, shared ones counted once a sequence
-  std::uint64_t hits = 0, misses = 0;  // tokens that attach_prefix found, and looked for in vain
-  std::uint64_t evictions = 0;         // cached blocks whose contents were given up
-  std::uint64_t copies = 0;            // blocks copied on write
-  std::uint64_t arena_bytes = 0;       // the one allocation: the most that there can be
-  std::uint64_t resident_bytes = 0;    // of blocks that were handed out and whose memory was not given back since
-  std::uint64_t referenced_bytes = 0;  // of blocks that sequences hold
-  double mean_run_blocks = 0;          // blocks that lie one after the other in memory, on average; 0: none held
-  /// One line for people.
-  std::string summary() const;
-};
-
 class PagedKvCache {
  public:
   struct Group {
     int window = 0;           // tokens; 0: all
-    std::vector<int> layers;  // ascending; a layer's place in here is its index in the group
+    std::vector<int> layers;  // with keys and values of their own, ascending; a place in here is an index in the group
     int num_blocks = 0;
+    int num_kv_heads = 0;
+    int head_dim = 0;
   };
 
   /// Errors, with what was found and expected: a shape that makes no sense, a budget that does not hold one block of
@@ -103,12 +98,13 @@ class PagedKvCache {
   // Shape
   int block_size() const;  // of the contiguous layout: its capacity
   int num_layers() const;
-  int num_kv_heads() const;
-  int head_dim() const;
+  int num_kv_heads(int layer = 0) const;  // CHECKs the layer, as the next ones do
+  int head_dim(int layer = 0) const;
+  int window(int layer) const;  // tokens that it looks back; 0: all
   KvType type() const;
   int num_groups() const;
   const Group& group(int group) const;  // CHECKs the number
-  int group_of_layer(int layer) const;  // CHECKs the layer
+  int group_of_layer(int layer) const;  // whose blocks have its keys and values; CHECKs the layer
   std::uint64_t arena_bytes() const;
   /// Tokens of the longest sequence that fits alone, if it is committed token by token as it grows.
   std::int64_t max_sequence_tokens() const;
@@ -144,7 +140,8 @@ class PagedKvCache {
   /// Keys and values of `num_positions` positions from `position` on: [num_positions][num_kv_heads][head_dim] each.
   /// Gaps are allowed; with num_positions below 1 the arrays are empty and nothing is written. Grows the sequence in
   /// the layer's group, copies shared blocks. In this order: DimMismatch of the keys, of the values, SequenceNotFound,
-  /// LayerOutOfRange, PositionOutOfRange (negative, or it left the window), OutOfMemory, MemoryRefused.
+  /// LayerOutOfRange, BorrowedLayer, PositionOutOfRange (negative, or it left the window), OutOfMemory, MemoryRefused.
+  /// Widths are the layer's; of a layer that there is not, the first one's.
   KvResult<void> write_kv(SequenceId id, int layer, std::int64_t position, std::span<const float> keys,
                           std::span<const float> values, int num_positions = 1);
   /// Views without copying, of element type f32; valid until the next change of the cache. SequenceNotFound,
@@ -210,9 +207,9 @@ class PagedKvCache {
   /// positions and windows agree with the tables.
   Result<void> check_integrity() const;
 
-  /// The memory itself, for the library's kernels.
-  KvStorage& storage();
-  const KvStorage& storage() const;
+  /// Layer `layer` as the library's kernels see it: of one that borrows, the lender's. CHECKs the number.
+  const KvLayer& memory(int layer) const;
+  const KvArena& arena() const;
 
  private:
   PagedKvCache();

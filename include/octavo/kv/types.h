@@ -21,6 +21,12 @@ inline constexpr BlockId kNoBlock = -1;
 /// Ids of PagedKvCache's sequences: from 0, never reused.
 using SequenceId = std::uint64_t;
 
+/// Copy-on-write: contents of block `from` go to block `to`, in all layers of the group, before anything is written.
+struct BlockCopy {
+  std::int32_t group;
+  BlockId from, to;
+};
+
 inline constexpr int kDefaultBlockSize = 16;  // tokens
 inline constexpr int kMaxBlockSize = 256;     // tokens; block sizes are powers of two
 
@@ -29,7 +35,7 @@ inline constexpr int kMaxBlockSize = 256;     // tokens; block sizes are powers 
 /// them. i16 has one per token and 64 dimensions for integers of 14 bits, and errs by at most 2^-14 of the scale, which
 /// is the largest of them. Scales are rounded themselves, by 2^-11 of them; below 2^-14 they are multiples of 2^-24
 /// that reach the largest value. f32 and bf16 keep infinities and NaN; f16, q8_0 and i16 are finite: larger values than
-/// 65504, 127 and 1.001 times that become these, and an infinity or NaN spoils its run of dimensions.
+/// 65504, 127 and 1.001 times that become these, and an infinity or NaN spoils its segment of dimensions.
 enum class KvType : std::uint8_t { kF16, kBF16, kQ8_0, kF32, kI16 };
 
 /// What an engine takes unless told otherwise: 1.6 % more bytes than f16, and products of integers.
@@ -60,6 +66,9 @@ struct DimMismatch {  // lengths of arrays, in elements
 struct LayerOutOfRange {
   int layer, num_layers;
 };
+struct BorrowedLayer {  // nothing is written for a layer that reads the keys and values of another one
+  int layer, lender;
+};
 struct BlockOutOfRange {
   BlockId block;
   int capacity;
@@ -75,7 +84,7 @@ struct MemoryRefused {  // the contiguous layout could not grow to so many token
 };
 
 using KvError = std::variant<SequenceNotFound, OutOfMemory, PositionOutOfRange, DimMismatch, LayerOutOfRange,
-                             BlockOutOfRange, BlockNotInUse, WrongElementType, MemoryRefused>;
+                             BlockOutOfRange, BlockNotInUse, WrongElementType, MemoryRefused, BorrowedLayer>;
 /// One line with the error's numbers.
 std::string describe(const KvError& error);
 

@@ -1,0 +1,139 @@
+#include "kv/kv_arena.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace octavo {
+
+Result<KvArena> KvArena::create(StateRoom room) {
+  KvArena made(std::move(room));
+  if (made.layout().is_contiguous()) {
+    OCTAVO_TRY_VOID(made.make_caches());
+  } else {
+    OCTAVO_TRY_VOID(made.make_arena());
+  }
+  return made;
+}
+
+Result<void> KvArena::make_arena() {
+  const std::uint64_t bytes = room_.bytes();
+  try {
+    // Attention prefetches over page borders: with small pages it waits for translations, one in 64 lines.
+    arena_ = PageMemory(to_size(bytes));
+  } catch (const std::bad_alloc&) {
+    return fail("no memory for a KV arena of {} bytes: the system's or the process's limits forbid so much", bytes);
+  }
+  std::uint8_t* next = arena_.data();
+  for (int g = 0; g < layout().num_groups(); ++g) {
+    const KvGroup& group = layout().group(g);
+    std::vector<KvLayer>& layers = layers_.emplace_back();
+    for (int i = 0; i < group.num_layers(); ++i) {
+      layers.push_back({.data = next,
+                        .block_bytes = layout().layer_block_bytes(g),
+                        .head_bytes = layout().head_bytes(g),
+                        .v_offset = static_cast<std::ptrdiff_t>(layout().v_offset(g)),
+                        .token_bytes = layout().head_bytes(g) / to_size(layout().block_size),
+                        .k_order = KOrder::kDimMajor,
+                        .block_size = layout().block_size,
+                        .num_kv_heads = group.num_kv_heads,
+                        .head_dim = group.head_dim,
+                        .token_stride = group.head_dim});
+      next += to_size(room_.num_blocks[to_size(g)]) * layout().layer_block_bytes(g);
+    }
+  }
+  return {};
+}
+
+Result<void> KvArena::make_caches() {
+  for (const KvGroup& group : layout().groups) {
+    std::vector<ContiguousKvCache>& caches = caches_.emplace_back();
+    std::vector<KvLayer>& layers = layers_.emplace_back();
+    for (int i = 0; i < group.num_layers(); ++i) {
+      OCTAVO_TRY(ContiguousKvCache cache, ContiguousKvCache::create({.type = layout().type,
+                                                                     .batch = 1,
+                                                                     .num_kv_heads = group.num_kv_heads,
+                                                                     .head_dim = group.head_dim,
+                                                                     .initial_capacity = 0,
+                                                                     .max_seq_len = layout().block_size}));
+      layers.push_back(cache.layer());
+      caches.push_back(std::move(cache));
+    }
+  }
+  return {};
+}
+
+void KvArena::copy_blocks(std::span<const BlockCopy> copies) {
+  for (const auto& [group, from, to] : copies) {
+    OCTAVO_CHECK(group >= 0 && group < layout().num_groups(), "group {} of {}", group, layout().num_groups());
+    const int num_blocks = room_.num_blocks[to_size(group)];
+    OCTAVO_CHECK(from >= 0 && from < num_blocks && to >= 0 && to < num_blocks, "copy {} to {} of {}", from, to,
+                 num_blocks);
+    for (const KvLayer& layer : layers_[to_size(group)])
+      std::memcpy(layer.data + to_size(to) * layer.block_bytes, layer.data + to_size(from) * layer.block_bytes,
+                  layer.block_bytes);
+  }
+}
+
+// Neighbours in memory are given back together, the end of a layer with the beginning of the next one, so that a page
+// that both lie in goes too. No memory is taken here: it may be what is short.
+void KvArena::release(std::span<const BlockRun> runs) {
+  for (std::size_t g = 0; g < caches_.size() && !runs.empty(); ++g) {
+    for (std::size_t i = 0; i < caches_[g].size(); ++i) {
+      caches_[g][i].release();
+      layers_[g][i] = caches_[g][i].layer();
+    }
+  }
+  if (layout().is_contiguous()) return;
+  const std::uint8_t *begin = nullptr, *end = nullptr;
+  const auto give_back = [&] {
+    if (begin != end) arena_.release(to_size(begin - arena_.data()), to_size(end - arena_.data()));
+  };
+  for (int g = 0; g < layout().num_groups(); ++g) {
+    const auto of_group = std::ranges::equal_range(runs, g, {}, &BlockRun::group);
+    for (const KvLayer& layer : layers_[to_size(g)]) {
+      for (const BlockRun& run : of_group) {
+        const std::uint8_t* first = layer.data + to_size(run.first) * layer.block_bytes;
+        if (first != end) {
+          give_back();
+          begin = first;
+        }
+        end = first + to_size(run.count) * layer.block_bytes;
+      }
+    }
+  }
+  give_back();
+}
+
+// The layer that has grown least counts: where memory ran out, those before it may have grown.
+bool KvArena::must_grow(std::int64_t num_tokens) const {
+  for (const std::vector<ContiguousKvCache>& caches : caches_)
+    for (const ContiguousKvCache& cache : caches)
+      if (cache.capacity() < num_tokens) return true;
+  return false;
+}
+
+bool KvArena::grow(int num_kept, int num_tokens) {
+  for (std::size_t g = 0; g < caches_.size(); ++g) {
+    for (std::size_t i = 0; i < caches_[g].size(); ++i) {
+      ContiguousKvCache& cache = caches_[g][i];
+      cache.reset();
+      OCTAVO_CHECK(num_tokens <= cache.max_seq_len() && cache.increment(0, num_kept).has_value(),
+                   "{} tokens, {} of them written, in a cache of {} of at most {}", num_tokens, num_kept,
+                   cache.capacity(), cache.max_seq_len());
+      if (!cache.reserve(num_tokens)) return false;
+      layers_[g][i] = cache.layer();
+    }
+  }
+  return true;
+}
+
+std::uint64_t KvArena::grown_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const std::vector<ContiguousKvCache>& caches : caches_)
+    for (const ContiguousKvCache& cache : caches) bytes += cache.bytes();
+  return bytes;
+}
+
+}  // namespace octavo

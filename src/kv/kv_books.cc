@@ -1,0 +1,339 @@
+#include "kv/kv_books.h"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "base/to_size.h"
+
+namespace octavo {
+
+Result<std::unique_ptr<KvBooks>> KvBooks::create(StateRoom room, bool prefix_cache, BlockHasher hasher) try {
+  const bool shares = prefix_cache && !room.layout.is_contiguous();
+  if (shares && !hasher) {
+    OCTAVO_TRY(hasher, make_block_hasher());
+  }
+  return std::unique_ptr<KvBooks>(new KvBooks(std::move(room), shares ? std::move(hasher) : BlockHasher()));
+} catch (const std::bad_alloc&) {
+  return fail("no memory for the books of a KV memory of {} bytes", room.bytes());
+}
+
+KvBooks::KvBooks(StateRoom room, BlockHasher hasher)
+    : room_(std::move(room)),
+      groups_([&] {
+        std::deque<GroupBooks> groups;
+        for (int g = 0; g < room_.layout.num_groups(); ++g)
+          groups.emplace_back(g, room_.layout.group(g), room_.num_blocks[to_size(g)], room_.layout.block_size);
+        return groups;
+      }()),
+      prefix_(groups_, room_.layout.block_size, std::move(hasher)) {}
+
+const KvGroup& KvBooks::group(int group) const {
+  OCTAVO_CHECK(group >= 0 && group < num_groups(), "group {} of {}", group, num_groups());
+  return layout().group(group);
+}
+
+SequenceId KvBooks::create_sequence(std::int64_t reserve_tokens) {
+  // A table has an entry for every block of the sequence, held or not. A sequence is no longer than the pools of groups
+  // without a window; without such a group it has no limit, but the room that is kept for it has.
+  std::int64_t limit = std::int64_t{1} << 22;
+  bool rolls = true;
+  for (const GroupBooks& group : groups_) {
+    if (group.is_windowed()) continue;
+    const std::int64_t held = std::int64_t{group.pool().total_count()} * block_size();
+    limit = rolls ? held : std::min(limit, held);
+    rolls = false;
+  }
+  const std::int64_t tokens = std::clamp<std::int64_t>(reserve_tokens, 0, limit);
+  const auto entries = SpareSequences::room_for(to_size((tokens + block_size() - 1) / block_size()));
+  return sequences_.add(entries, block_size(), prefix_.publishes(), [&] {
+    SequenceState sequence;
+    sequence.groups.reserve(groups_.size());
+    for (GroupBooks& group : groups_) sequence.groups.emplace_back(BlockTable(group.pool(), block_size()));
+    return sequence;
+  });
+}
+
+KvResult<void> KvBooks::drop_sequence(SequenceId id) {
+  if (!sequences_.drop(id)) return std::unexpected(SequenceNotFound{id});
+  return {};
+}
+
+std::int64_t KvBooks::sequence_length(SequenceId id, int group) const {
+  const SequenceState* sequence = sequences_.find(id);
+  if (sequence == nullptr || group < 0 || group >= num_groups()) return 0;
+  return sequence->groups[to_size(group)].length;
+}
+
+std::int64_t KvBooks::token_capacity(SequenceId id, int group) const {
+  const SequenceState* sequence = sequences_.find(id);
+  if (sequence == nullptr || group < 0 || group >= num_groups()) return 0;
+  return sequence->groups[to_size(group)].table.token_capacity();
+}
+
+std::int64_t KvBooks::layer_length(SequenceId id, int layer) const {
+  const SequenceState* sequence = sequences_.find(id);
+  if (sequence == nullptr || layer < 0 || layer >= layout().num_layers()) return 0;
+  const KvPlace& place = layout().place(layer);
+  return groups_[to_size(place.group)].layer_length(sequence->groups[to_size(place.group)], place.index);
+}
+
+KvResult<SequenceId> KvBooks::fork(SequenceId id) {
+  const SequenceState* sequence = sequences_.find(id);
+  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
+  std::int64_t tokens = 0;
+  for (const GroupState& state : sequence->groups) tokens = std::max(tokens, state.table.token_capacity());
+  const SequenceId child = create_sequence(tokens);
+  const KvResult<void> forked = fork_into(id, child);
+  OCTAVO_CHECK(forked.has_value(), "{}", describe(forked.error()));
+  return child;
+}
+
+KvResult<void> KvBooks::fork_into(SequenceId from, SequenceId to) {
+  const SequenceState* parent = sequences_.find(from);
+  if (parent == nullptr) return std::unexpected(SequenceNotFound{from});
+  SequenceState* child = sequences_.find(to);
+  if (child == nullptr) return std::unexpected(SequenceNotFound{to});
+  if (!child->is_empty()) return std::unexpected(PositionOutOfRange{to, 0});
+  for (std::size_t g = 0; g < groups_.size(); ++g) {  // what can fail, before any reference is taken
+    child->groups[g].table.reserve_ids(parent->groups[g].table.token_capacity());
+    child->groups[g].visible.reserve(parent->groups[g].visible.size());
+  }
+  child->chain.reserve(parent->chain.size());
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    GroupState& state = child->groups[g];
+    for (const BlockId block : parent->groups[g].table.block_ids()) {
+      if (block != kNoBlock) {
+        const KvResult<void> shared = groups_[g].pool().add_reference(block);
+        OCTAVO_CHECK(shared.has_value(), "{}", describe(shared.error()));
+      }
+      state.table.append(block);
+    }
+    state.visible = parent->groups[g].visible;
+    state.length = parent->groups[g].length;
+  }
+  child->root = parent->root;
+  child->chain = parent->chain;
+  return {};
+}
+
+KvResult<void> KvBooks::check_capacity(SequenceId id, std::int64_t num_tokens) const {
+  const SequenceState* sequence = sequences_.find(id);
+  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
+  if (num_tokens < 0) return std::unexpected(PositionOutOfRange{id, num_tokens});
+  for (int g = 0; g < num_groups(); ++g) {
+    const int missing = sequence->groups[to_size(g)].table.blocks_missing(num_tokens);
+    if (missing > pool(g).free_count()) return std::unexpected(OutOfMemory{g, missing, pool(g).free_count()});
+  }
+  return {};
+}
+
+KvResult<void> KvBooks::ensure_capacity(SequenceId id, std::int64_t num_tokens) {
+  if (const auto room = check_capacity(id, num_tokens); !room) return room;
+  SequenceState& sequence = *sequences_.find(id);
+  for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].extend(sequence.groups[g], num_tokens);
+  return {};
+}
+
+KvResult<void> KvBooks::check_reserve(SequenceId id, std::int64_t first, std::int64_t end, int first_group,
+                                      int end_group) const {
+  const SequenceState* sequence = sequences_.find(id);
+  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
+  if (first < 0 || end < first) return std::unexpected(PositionOutOfRange{id, first});
+  if (first == end) return {};
+  for (auto g = to_size(first_group); g < to_size(end_group); ++g)
+    if (const auto room = groups_[g].check_room(id, sequence->groups[g], first, end); !room) return room;
+  return {};
+}
+
+// All or nothing over the groups first_group .. end_group - 1.
+KvResult<void> KvBooks::reserve_groups(SequenceId id, std::int64_t first, std::int64_t end, int first_group,
+                                       int end_group, std::vector<BlockCopy>& copies) {
+  if (const auto room = check_reserve(id, first, end, first_group, end_group); !room || first == end) return room;
+  SequenceState& sequence = *sequences_.find(id);
+  const std::int64_t kept = std::min(first / block_size(), static_cast<std::int64_t>(sequence.chain.size()));
+  sequence.chain.resize(to_size(kept));
+  for (auto g = to_size(first_group); g < to_size(end_group); ++g)
+    groups_[g].reserve(sequence.groups[g], first, end, copies);
+  return {};
+}
+
+KvResult<void> KvBooks::reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>& copies) {
+  return reserve_groups(id, first, end, 0, num_groups(), copies);
+}
+
+KvResult<void> KvBooks::reserve_in_group(SequenceId id, int group, std::int64_t first, std::int64_t end,
+                                         std::vector<BlockCopy>& copies) {
+  return reserve_groups(id, first, end, group, group + 1, copies);
+}
+
+int KvBooks::blocks_needed(SequenceId id, int group, std::int64_t first, std::int64_t end) const {
+  const SequenceState* sequence = sequences_.find(id);
+  if (sequence == nullptr || group < 0 || group >= num_groups() || first < 0 || end <= first) return 0;
+  const std::int64_t blocks = groups_[to_size(group)].blocks_needed(sequence->groups[to_size(group)], first, end);
+  return static_cast<int>(std::min<std::int64_t>(blocks, std::numeric_limits<int>::max()));
+}
+
+void KvBooks::commit(SequenceId id, std::int64_t end) {
+  SequenceState* sequence = sequences_.find(id);
+  OCTAVO_CHECK(sequence != nullptr, "sequence {}", id);
+  for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].commit(id, sequence->groups[g], end);
+}
+
+KvResult<void> KvBooks::truncate(SequenceId id, std::int64_t num_tokens) {
+  SequenceState* sequence = sequences_.find(id);
+  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
+  if (num_tokens < 0) return std::unexpected(PositionOutOfRange{id, num_tokens});
+  for (std::size_t g = 0; g < groups_.size() && num_tokens != 0; ++g) {
+    const BlockTable& table = sequence->groups[g].table;
+    if (num_tokens < table.token_capacity() && groups_[g].first_needed_block(num_tokens) < table.first_held())
+      return std::unexpected(PositionOutOfRange{id, std::max<std::int64_t>(0, num_tokens - groups_[g].window() + 1)});
+  }
+  for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].truncate(sequence->groups[g], num_tokens);
+  const std::int64_t kept = std::min(num_tokens / block_size(), static_cast<std::int64_t>(sequence->chain.size()));
+  sequence->chain.resize(to_size(kept));
+  return {};
+}
+
+void KvBooks::mark_written(SequenceId id, int layer, std::int64_t first, std::int64_t end) {
+  SequenceState* sequence = sequences_.find(id);
+  OCTAVO_CHECK(sequence != nullptr, "sequence {}", id);
+  const KvPlace& place = layout().place(layer);
+  groups_[to_size(place.group)].mark_written(sequence->groups[to_size(place.group)], place.index, first, end);
+}
+
+KvResult<BlockId> KvBooks::find_written(SequenceId id, int layer, std::int64_t position) const {
+  const SequenceState* sequence = sequences_.find(id);
+  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
+  if (layer < 0 || layer >= layout().num_layers())
+    return std::unexpected(LayerOutOfRange{layer, layout().num_layers()});
+  const KvPlace& place = layout().place(layer);
+  const GroupState& state = sequence->groups[to_size(place.group)];
+  if (!groups_[to_size(place.group)].is_visible(state, place.index, position))
+    return std::unexpected(PositionOutOfRange{id, position});
+  return state.table.block_ids()[to_size(position / block_size())];
+}
+
+int KvBooks::written_extent() const {
+  int most = 0;
+  for (const GroupBooks& group : groups_) most = std::max(most, group.written().extent(0));
+  return most;
+}
+
+void KvBooks::release_memory(bool cached, std::vector<BlockRun>& runs) {
+  runs.clear();
+  for (GroupBooks& group : groups_)
+    if (cached) group.pool().evict_all();
+  if (!layout().is_contiguous()) {
+    for (int g = 0; g < num_groups(); ++g) groups_[to_size(g)].release(layout().layer_block_bytes(g), runs);
+    return;
+  }
+  for (const GroupBooks& group : groups_)
+    if (group.pool().free_count() == 0) return;
+  for (int g = 0; g < num_groups(); ++g) {
+    groups_[to_size(g)].written().clear_from(0, 0);  // else growing would keep it
+    runs.push_back({.group = g, .first = 0, .count = 1});
+  }
+}
+
+std::size_t KvBooks::most_released_runs() const {
+  if (layout().is_contiguous()) return groups_.size();
+  std::size_t runs = 0;
+  for (int g = 0; g < num_groups(); ++g) runs += groups_[to_size(g)].most_runs(layout().layer_block_bytes(g));
+  return runs;
+}
+
+KvResult<int> KvBooks::attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
+  SequenceState* sequence = sequences_.find(id);
+  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
+  if (!sequence->is_empty()) return std::unexpected(PositionOutOfRange{id, 0});
+  return prefix_.attach(*sequence, tokens, domain);
+}
+
+KvResult<int> KvBooks::extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
+  SequenceState* sequence = sequences_.find(id);
+  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
+  return prefix_.extend(*sequence, tokens, chain);
+}
+
+KvResult<void> KvBooks::publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
+  if (!has_sequence(id)) return std::unexpected(SequenceNotFound{id});
+  if (!prefix_.publishes()) return {};
+  return publish(id, tokens, prefix_.chain_of(tokens, domain));
+}
+
+KvResult<void> KvBooks::publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
+  SequenceState* sequence = sequences_.find(id);
+  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
+  return prefix_.publish(*sequence, tokens, chain);
+}
+
+const BlockTable& KvBooks::table(SequenceId id, int group) const {
+  const SequenceState* sequence = sequences_.find(id);
+  OCTAVO_CHECK(sequence != nullptr && group >= 0 && group < num_groups(), "sequence {}, group {}", id, group);
+  return sequence->groups[to_size(group)].table;
+}
+
+const BlockPool& KvBooks::pool(int group) const {
+  OCTAVO_CHECK(group >= 0 && group < num_groups(), "group {} of {}", group, num_groups());
+  return groups_[to_size(group)].pool();
+}
+
+double KvBooks::utilization() const {
+  int total = 0, referenced = 0;
+  for (const GroupBooks& group : groups_) {
+    total += group.pool().total_count();
+    referenced += group.pool().total_count() - group.pool().free_count();
+  }
+  return total == 0 ? 0 : static_cast<double>(referenced) / total;
+}
+
+KvStats KvBooks::stats() const {
+  KvStats stats{.hits = prefix_.hits(), .misses = prefix_.misses(), .arena_bytes = room_.bytes()};
+  for (int g = 0; g < num_groups(); ++g) {
+    const BlockPool::Stats pool_stats = pool(g).stats();
+    const std::uint64_t block_bytes = layout().block_bytes(g);
+    stats.blocks_total += pool_stats.total;
+    stats.blocks_free += pool_stats.free;
+    stats.blocks_cached += pool_stats.cached;
+    stats.blocks_referenced += pool_stats.referenced;
+    stats.evictions += pool_stats.evictions;
+    stats.copies += groups_[to_size(g)].num_copies();
+    if (!layout().is_contiguous())
+      stats.resident_bytes += static_cast<std::uint64_t>(pool_stats.resident) * block_bytes;
+    stats.referenced_bytes += static_cast<std::uint64_t>(pool_stats.referenced) * block_bytes;
+  }
+  std::int64_t held = 0, runs = 0;
+  for (const auto& [id, sequence] : sequences_.all()) {
+    std::int64_t tokens = 0;
+    for (const GroupState& state : sequence.groups) {
+      const std::int64_t gone = static_cast<std::int64_t>(state.table.first_held()) * block_size();
+      tokens = std::max(tokens, state.length - gone);
+      held += state.table.num_blocks() - state.table.first_held();
+      runs += state.table.num_runs();
+    }
+    stats.tokens += tokens;
+  }
+  stats.mean_run_blocks = runs == 0 ? 0 : static_cast<double>(held) / static_cast<double>(runs);
+  return stats;
+}
+
+Result<void> KvBooks::check_integrity() const {
+  std::vector<std::span<const BlockId>> tables;
+  tables.reserve(sequences_.all().size());
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    tables.clear();
+    for (const auto& [id, sequence] : sequences_.all()) tables.push_back(sequence.groups[g].table.block_ids());
+    if (const auto result = groups_[g].check_integrity(tables); !result)
+      return fail("group {}: {}", g, result.error().message);
+  }
+  OCTAVO_TRY_VOID(prefix_.check_integrity());
+  for (const auto& [id, sequence] : sequences_.all())
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      if (const auto result = groups_[g].check_state(sequence.groups[g], sequence.chain); !result)
+        return fail("sequence {}, group {}: {}", id, g, result.error().message);
+  return {};
+}
+
+}  // namespace octavo

@@ -1,0 +1,104 @@
+// The books of a KV memory: all that is known of it in integers. Sequences, their blocks in every attention group,
+// which positions are written, which blocks can be found by their contents.
+//
+// It knows no memory: a block is a number. The bytes are a KvArena's, which belongs to a runner; what the books decide
+// crosses to it as numbers (copies, runs of blocks, tables of a Batch). Owned by the engine, or by a PagedKvCache,
+// whose functions of the same names say what they do. It stays where it is. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "kv/group_books.h"
+#include "kv/prefix_books.h"
+#include "kv/sequence_table.h"
+#include "kv/state_layout.h"
+#include "octavo/kv/kv_stats.h"
+
+namespace octavo {
+
+class KvBooks {
+ public:
+  /// Sequences share by content if `prefix_cache` says so, but never in the contiguous layout; an empty hasher stands
+  /// for make_block_hasher(). Error: no memory for the books.
+  static Result<std::unique_ptr<KvBooks>> create(StateRoom room, bool prefix_cache, BlockHasher hasher = {});
+  KvBooks(const KvBooks&) = delete;
+  KvBooks& operator=(const KvBooks&) = delete;
+
+  const StateLayout& layout() const { return room_.layout; }
+  int block_size() const { return layout().block_size; }
+  int num_groups() const { return layout().num_groups(); }
+  const KvGroup& group(int group) const;  // CHECKs the number
+  std::int64_t max_sequence_tokens() const { return room_.longest_sequence(); }
+
+  // Sequences
+  SequenceId create_sequence(std::int64_t reserve_tokens = 0);
+  bool has_sequence(SequenceId id) const { return sequences_.find(id) != nullptr; }
+  KvResult<void> drop_sequence(SequenceId id);
+  KvResult<void> ensure_capacity(SequenceId id, std::int64_t num_tokens);
+  /// Whether ensure_capacity() succeeds.
+  KvResult<void> check_capacity(SequenceId id, std::int64_t num_tokens) const;
+  std::int64_t sequence_length(SequenceId id, int group = 0) const;
+  std::int64_t layer_length(SequenceId id, int layer) const;
+  std::int64_t token_capacity(SequenceId id, int group = 0) const;
+  KvResult<SequenceId> fork(SequenceId id);
+  KvResult<void> fork_into(SequenceId from, SequenceId to);
+  KvResult<void> truncate(SequenceId id, std::int64_t num_tokens);
+
+  // Steps
+  KvResult<void> reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>& copies);
+  /// The same in one group.
+  KvResult<void> reserve_in_group(SequenceId id, int group, std::int64_t first, std::int64_t end,
+                                  std::vector<BlockCopy>& copies);
+  /// Whether reserve() succeeds, in the groups first_group .. end_group - 1.
+  KvResult<void> check_reserve(SequenceId id, std::int64_t first, std::int64_t end, int first_group,
+                               int end_group) const;
+  int blocks_needed(SequenceId id, int group, std::int64_t first, std::int64_t end) const;
+  void commit(SequenceId id, std::int64_t end);
+
+  // Single layers, of somebody who writes them one by one
+  /// Positions first .. end - 1 of a layer are written; they were reserved.
+  void mark_written(SequenceId id, int layer, std::int64_t first, std::int64_t end);
+  /// The block of a written position that the sequence sees. SequenceNotFound, LayerOutOfRange, PositionOutOfRange.
+  KvResult<BlockId> find_written(SequenceId id, int layer, std::int64_t position) const;
+  /// Slots of the contiguous layout's block up to the last one that is written in any layer.
+  int written_extent() const;
+
+  /// Lists the free blocks whose memory goes back to the system, in `runs`, which has room for most_released_runs() so
+  /// that no memory is taken; they have none any more. With `cached`, contents that were kept to be found are given up
+  /// before.
+  void release_memory(bool cached, std::vector<BlockRun>& runs);
+  std::size_t most_released_runs() const;
+
+  // Sharing
+  KvResult<int> attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
+  KvResult<int> extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
+  bool is_published(const BlockHash& hash) const { return prefix_.is_published(hash); }
+  const BlockHasher& hasher() const { return prefix_.hasher(); }
+  KvResult<void> publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
+  KvResult<void> publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
+
+  // What they say
+  const BlockTable& table(SequenceId id, int group) const;  // CHECKs the id
+  const BlockPool& pool(int group) const;
+  double utilization() const;
+  /// Resident bytes of the contiguous layout are the arena's to tell: 0 here.
+  KvStats stats() const;
+  Result<void> check_integrity() const;
+
+ private:
+  KvBooks(StateRoom room, BlockHasher hasher);
+  KvResult<void> reserve_groups(SequenceId id, std::int64_t first, std::int64_t end, int first_group, int end_group,
+                                std::vector<BlockCopy>& copies);
+
+  const StateRoom room_;
+  std::deque<GroupBooks> groups_;  // each stays where it is
+  PrefixBooks prefix_;
+  SequenceTable sequences_;
+};
+
+}  // namespace octavo

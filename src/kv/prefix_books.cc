@@ -1,0 +1,176 @@
+#include "kv/prefix_books.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/to_size.h"
+
+namespace octavo {
+
+// A block is found only where it is found in every group without a window: when it goes in one of them, it goes in all
+// groups. Such a group also tells contents apart whose hashes collide, after windows have left them.
+PrefixBooks::PrefixBooks(std::deque<GroupBooks>& groups, int block_size, BlockHasher hasher)
+    : groups_(groups),
+      block_size_(block_size),
+      hasher_(std::move(hasher)),
+      matched_(groups.size()),
+      before_(groups.size()) {
+  if (!publishes()) return;
+  for (GroupBooks& group : groups_) group.make_prefix_cache();
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    if (groups_[g].is_windowed()) continue;
+    if (group_without_window_ < 0) group_without_window_ = static_cast<int>(g);
+    groups_[g].prefix()->on_forget([this, g](const BlockHash& hash) {
+      for (std::size_t other = 0; other < groups_.size(); ++other)
+        if (other != g) groups_[other].prefix()->unpublish(groups_[other].prefix()->find_hash(hash));
+    });
+  }
+}
+
+bool PrefixBooks::is_published(const BlockHash& hash) const {
+  return publishes() && groups_[to_size(std::max(0, group_without_window_))].prefix()->find_hash(hash) != kNoBlock;
+}
+
+// Leading blocks of `tokens` that the sequence, which is_all_published(), holds or can attach.
+int PrefixBooks::match(const SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& known) {
+  const auto size = to_size(block_size_);
+  const std::size_t held = sequence.chain.size();
+  const std::size_t most = std::min((tokens.size() - 1) / size, known.size());
+  auto longest = static_cast<int>(held);
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const BlockTable& table = sequence.groups[g].table;
+    matched_[g] = table.num_blocks() - table.first_held();
+    before_[g] = held > 0 && !groups_[g].is_windowed() ? table.block_ids()[held - 1] : kNoBlock;
+  }
+  for (std::size_t i = held; i < most; ++i) {
+    const std::span<const TokenId> block = tokens.subspan(i * size, size);
+    bool complete = true;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const BlockId found = groups_[g].prefix()->find(known.hashes()[i], known.parent(i), block, before_[g]);
+      if (!groups_[g].is_windowed()) {
+        if (found == kNoBlock) return longest;
+        before_[g] = found;
+      }
+      matched_[g] = found != kNoBlock ? matched_[g] + 1 : 0;
+      const int first = groups_[g].first_needed_block(static_cast<std::int64_t>((i + 1) * size));
+      complete &= matched_[g] >= static_cast<int>(i) + 1 - first;
+    }
+    if (complete) longest = static_cast<int>(i) + 1;
+  }
+  return longest;
+}
+
+// Takes references on the matched blocks behind those that the sequence holds. No block is allocated meanwhile, so none
+// of them can be evicted.
+void PrefixBooks::take_references(SequenceState& sequence, const BlockChain& known, int num_blocks) {
+  const auto held = static_cast<int>(sequence.chain.size());
+  const std::int64_t length = static_cast<std::int64_t>(num_blocks) * block_size_;
+  sequence.reserve(to_size(num_blocks), block_size_, true);  // may fail, so before any reference is taken
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    GroupState& state = sequence.groups[g];
+    const int first = groups_[g].first_needed_block(length);
+    state.table.release_before(static_cast<std::int64_t>(first) * block_size_);
+    for (int i = held; i < num_blocks; ++i) {
+      BlockId block = kNoBlock;
+      if (i >= first) {
+        block = groups_[g].prefix()->find_hash(known.hashes()[to_size(i)]);  // as match() found it
+        const KvResult<void> shared = groups_[g].pool().add_reference(block);
+        OCTAVO_CHECK(shared.has_value(), "{}", describe(shared.error()));
+      }
+      state.table.append(block);
+    }
+    state.visible.resize(to_size(num_blocks), block_size_);
+    state.length = length;
+  }
+  const std::span<const BlockHash> hashes = known.hashes().first(to_size(num_blocks));
+  sequence.chain.assign(hashes.begin(), hashes.end());
+}
+
+const BlockChain& PrefixBooks::chain_of(std::span<const TokenId> tokens, std::string_view domain) {
+  chain_ = BlockChain(hasher_, domain);
+  chain_.extend(hasher_, block_size_, tokens);
+  return chain_;
+}
+
+int PrefixBooks::attach(SequenceState& sequence, std::span<const TokenId> tokens, std::string_view domain) {
+  if (!publishes() || tokens.empty()) return 0;
+  const int found = extend(sequence, tokens, chain_of(tokens.first(tokens.size() - 1), domain));
+  const auto size = to_size(block_size_);
+  hits_ += static_cast<std::uint64_t>(found);
+  misses_ += (tokens.size() - 1) / size * size - to_size(found);
+  return found;
+}
+
+int PrefixBooks::extend(SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain) {
+  if (!publishes() || tokens.empty()) return 0;
+  const std::size_t held = sequence.chain.size();
+  if (!sequence.is_all_published(block_size_) || (held > 0 && sequence.root != chain.root_hash())) return 0;
+  const auto matched = to_size(match(sequence, tokens, chain));
+  sequence.root = chain.root_hash();
+  if (matched > held) take_references(sequence, chain, static_cast<int>(matched));
+  return static_cast<int>((matched - held) * to_size(block_size_));
+}
+
+// Publishes one block in every group, first in one without a window. False if it stays private somewhere: other
+// contents have its hash, or the block is known in another domain already.
+bool PrefixBooks::publish_block(SequenceState& sequence, int index, const BlockHash& hash,
+                                std::span<const TokenId> tokens) {
+  const BlockHash parent = index == 0 ? sequence.root : sequence.chain[to_size(index) - 1];
+  const int num_groups = static_cast<int>(groups_.size());
+  for (int i = 0; i < num_groups; ++i) {
+    const auto g = to_size((std::max(0, group_without_window_) + i) % num_groups);
+    PrefixCache& prefix = *groups_[g].prefix();
+    BlockTable& table = sequence.groups[g].table;
+    const std::optional<BlockId> block = table.get(index);
+    if (!block) continue;  // it left the window
+    const BlockId before = index == 0 ? kNoBlock : table.block_ids()[to_size(index) - 1];
+    if (prefix.is_published(*block)) {
+      if (prefix.find(hash, parent, tokens, before) != *block) return false;
+      continue;
+    }
+    const KvResult<BlockId> shared = prefix.publish(*block, hash, parent, tokens, before);
+    OCTAVO_CHECK(shared.has_value(), "{}", describe(shared.error()));
+    if (*shared == kNoBlock) return false;
+    if (*shared == *block) continue;
+    const KvResult<void> referenced = groups_[g].pool().add_reference(*shared);
+    OCTAVO_CHECK(referenced.has_value(), "{}", describe(referenced.error()));
+    table.replace(index, *shared);
+  }
+  return true;
+}
+
+KvResult<void> PrefixBooks::publish(SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain) {
+  if (!publishes()) return {};
+  std::int64_t length = std::numeric_limits<std::int64_t>::max();
+  for (const GroupState& state : sequence.groups) length = std::min(length, state.length);
+  if (static_cast<std::int64_t>(tokens.size()) < length)
+    return std::unexpected(DimMismatch{to_size(length), tokens.size()});
+  const auto size = to_size(block_size_);
+  const std::size_t num_full = std::min(to_size(length) / size, chain.size());
+  if (sequence.chain.size() >= num_full) return {};
+  if (chain.root_hash() != sequence.root) sequence.chain.clear();
+  sequence.root = chain.root_hash();
+  for (std::size_t i = sequence.chain.size(); i < num_full; ++i) {
+    const BlockHash& hash = chain.hashes()[i];
+    if (!publish_block(sequence, static_cast<int>(i), hash, tokens.subspan(i * size, size))) break;
+    sequence.chain.push_back(hash);
+  }
+  return {};
+}
+
+Result<void> PrefixBooks::check_integrity() const {
+  if (!publishes() || group_without_window_ < 0) return {};
+  const PrefixCache& first = *groups_[to_size(group_without_window_)].prefix();
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    for (BlockId block = 0; block < groups_[g].pool().total_count(); ++block) {
+      const std::optional<BlockHash> hash = groups_[g].prefix()->hash_of(block);
+      if (hash && first.find_hash(*hash) == kNoBlock)
+        return fail("group {}: block {} is published, the same tokens in group {} are not", g, block,
+                    group_without_window_);
+    }
+  }
+  return {};
+}
+
+}  // namespace octavo

@@ -1,0 +1,90 @@
+// Description of all that a sequence keeps between steps: which layers share a block table, how wide their keys and
+// values are, how many bytes a block takes.
+//
+// Made once from the layers of a model (or from PagedKvOptions); books, bytes and attention read it and derive nothing
+// a second time. Plain values. Groups of blocks stand in a list of their own: layers whose state is not keys and values
+// have no place in it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "base/to_size.h"
+#include "octavo/kv/paged_kv_cache.h"
+#include "octavo/kv/types.h"
+
+namespace octavo {
+
+/// Layers that share a block table: those that look back equally far and have equal heads.
+struct KvGroup {
+  int window = 0;  // tokens; 0: all
+  int num_kv_heads = 0;
+  int head_dim = 0;
+  std::vector<int> layers;  // with keys and values of their own, ascending
+
+  int num_layers() const { return static_cast<int>(layers.size()); }
+};
+
+/// A layer's keys and values: those of the layer at `index` of a group, its own or its lender's.
+struct KvPlace {
+  int group = 0, index = 0;
+  int window = 0;  // tokens that the layer looks back, at most the group's; 0: all
+};
+
+struct StateLayout {
+  /// Groups in the order in which their layers first appear; an empty entry is a layer without keys and values. Errors:
+  /// sizes below 1, no layer, a lender that does not fit. How large sizes are is for the caller to bound.
+  static Result<StateLayout> create(KvType type, KvLayout layout, int block_size,
+                                    std::span<const std::optional<KvLayerShape>> layers);
+
+  KvType type = KvType::kF16;
+  KvLayout layout = KvLayout::kPaged;
+  int block_size = kDefaultBlockSize;          // tokens; of the contiguous layout: the longest sequence
+  std::vector<KvGroup> groups;                 // of keys and values
+  std::vector<std::optional<KvPlace>> places;  // [layers]
+
+  bool is_contiguous() const { return layout == KvLayout::kContiguous; }
+  int num_layers() const { return static_cast<int>(places.size()); }
+  int num_groups() const { return static_cast<int>(groups.size()); }
+  const KvGroup& group(int g) const { return groups[to_size(g)]; }
+  /// CHECKs the layer.
+  const KvPlace& place(int layer) const;
+  /// The layer whose keys and values a layer reads: itself, unless it borrows.
+  int lender(int layer) const;
+
+  /// Bytes of one KV head, one layer, one block of a group, and where V begins in it (of the contiguous layout: not
+  /// within the head).
+  std::size_t head_bytes(int g) const;
+  std::size_t v_offset(int g) const;
+  /// Bytes of one block in one layer of a group.
+  std::size_t layer_block_bytes(int g) const { return to_size(group(g).num_kv_heads) * head_bytes(g); }
+  /// The same of all its layers.
+  std::size_t block_bytes(int g) const { return to_size(group(g).num_layers()) * layer_block_bytes(g); }
+  /// Bytes of one block of every group: block_size tokens of a sequence.
+  std::size_t block_bytes() const;
+  std::size_t bytes_per_token() const { return block_bytes() / to_size(block_size); }
+};
+
+/// A layout, and how much of it there is memory for.
+struct StateRoom {
+  StateLayout layout;
+  std::vector<int> num_blocks;  // [groups]
+
+  /// Tokens of the longest sequence that fits alone, if it is committed token by token as it grows.
+  std::int64_t longest_sequence() const;
+  /// Bytes of all blocks.
+  std::uint64_t bytes() const;
+};
+
+/// Consecutive blocks of a group.
+struct BlockRun {
+  std::int32_t group;
+  BlockId first;
+  std::int32_t count;
+};
+
+}  // namespace octavo

@@ -1,0 +1,67 @@
+#include "model/model_state.h"
+
+#include <array>
+
+#include "kv/kv_budget.h"
+
+namespace octavo {
+namespace {
+
+KvLayerShape shape_of(const AttentionSpec& attention) {
+  return {.num_kv_heads = attention.num_kv_heads,
+          .head_dim = attention.head_dim,
+          .window = attention.window,
+          .borrows_from = attention.borrows_from};
+}
+
+KvNeed need_of(const StateLayout& layout, std::int64_t num_tokens) {
+  KvNeed need{.bytes_per_token = layout.bytes_per_token()};
+  for (int g = 0; g < layout.num_groups(); ++g) {
+    const std::int64_t blocks = blocks_of_sequence(num_tokens, layout.group(g).window, layout.block_size);
+    need.bytes += static_cast<std::uint64_t>(blocks) * layout.block_bytes(g);
+  }
+  return need;
+}
+
+/// Of a model that was read from a file, whose family has checked its specs.
+StateLayout checked_layout(const ModelConfig& config, KvType type, int block_size) {
+  Result<StateLayout> layout = state_layout(config, type, KvLayout::kPaged, block_size);
+  OCTAVO_CHECK(layout.has_value(), "{}", layout.error().message);
+  return std::move(*layout);
+}
+
+}  // namespace
+
+Result<StateLayout> state_layout(const ModelConfig& config, KvType type, KvLayout layout, int block_size) {
+  std::vector<std::optional<KvLayerShape>> layers;
+  for (const LayerSpec& layer : config.layers) {
+    const AttentionSpec* attention = layer.attention();
+    layers.push_back(attention == nullptr ? std::nullopt : std::optional(shape_of(*attention)));
+  }
+  return StateLayout::create(type, layout, block_size, layers);
+}
+
+KvNeed kv_need(const ModelConfig& config, KvType type, int block_size, std::int64_t num_tokens) {
+  return need_of(checked_layout(config, type, block_size), num_tokens);
+}
+
+std::uint64_t kv_bytes_of_token(const AttentionSpec& attention, KvType type) {
+  KvLayerShape own = shape_of(attention);  // a layer that borrows reads as many bytes
+  own.borrows_from.reset();
+  const std::array<std::optional<KvLayerShape>, 1> alone = {own};
+  const Result<StateLayout> layout = StateLayout::create(type, KvLayout::kPaged, kDefaultBlockSize, alone);
+  OCTAVO_CHECK(layout.has_value(), "{}", layout.error().message);
+  return layout->bytes_per_token();
+}
+
+int largest_context(const ModelConfig& config, KvType type, int block_size, std::uint64_t budget) {
+  const StateLayout layout = checked_layout(config, type, block_size);
+  int fits = 0, beyond = config.context_length + 1;
+  while (beyond - fits > 1) {
+    const int tried = fits + (beyond - fits) / 2;
+    (need_of(layout, tried).bytes <= budget ? fits : beyond) = tried;
+  }
+  return fits;
+}
+
+}  // namespace octavo

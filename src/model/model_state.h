@@ -1,0 +1,30 @@
+// The state of a model's sequences, from the specs of its layers: its layout, and the memory that it takes.
+//
+// Pure functions of the specs.
+#pragma once
+
+#include <cstdint>
+
+#include "kv/state_layout.h"
+#include "model/config.h"
+
+namespace octavo {
+
+/// Layers of the layout are the model's. Error: a layer borrows from one that does not fit.
+Result<StateLayout> state_layout(const ModelConfig& config, KvType type, KvLayout layout, int block_size);
+
+/// Memory that the paged KV cache of a model takes, in bytes.
+struct KvNeed {
+  std::uint64_t bytes_per_token = 0;  // in every layer
+  std::uint64_t bytes = 0;            // of one sequence, in whole blocks; windowed layers keep their window and a step
+};
+KvNeed kv_need(const ModelConfig& config, KvType type, int block_size, std::int64_t num_tokens);
+
+/// Keys and values of one token in a layer that attends, in bytes.
+std::uint64_t kv_bytes_of_token(const AttentionSpec& attention, KvType type);
+
+/// The most tokens that one sequence may have within a KV memory of `budget` bytes; at most what the model was trained
+/// for.
+int largest_context(const ModelConfig& config, KvType type, int block_size, std::uint64_t budget);
+
+}  // namespace octavo

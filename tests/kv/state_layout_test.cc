@@ -1,0 +1,97 @@
+// Which layers share a block table, where a layer's keys and values lie, and what a block takes.
+#include "kv/state_layout.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace octavo {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Result<StateLayout> layout_of(const std::vector<std::optional<KvLayerShape>>& layers,
+                              KvLayout layout = KvLayout::kPaged) {
+  return StateLayout::create(KvType::kF16, layout, 16, layers);
+}
+
+// Gemma 4's kinds of layers: a window and heads of 256 dimensions, or neither; and layers that borrow from both.
+std::vector<std::optional<KvLayerShape>> two_shapes() {
+  const KvLayerShape windowed{.num_kv_heads = 2, .head_dim = 256, .window = 512},
+      global{.num_kv_heads = 1, .head_dim = 512};
+  std::vector<std::optional<KvLayerShape>> layers = {windowed, windowed, global, windowed, windowed, global};
+  layers[4]->borrows_from = 3;
+  layers[4]->window = 100;
+  layers[5]->borrows_from = 2;
+  return layers;
+}
+
+TEST(StateLayout, LayersWithEqualWindowsAndHeadsShareATable) {
+  const StateLayout layout = layout_of(two_shapes()).value();
+  ASSERT_EQ(layout.num_groups(), 2);
+  EXPECT_THAT(layout.group(0).layers, ElementsAre(0, 1, 3));
+  EXPECT_THAT(layout.group(1).layers, ElementsAre(2));
+  EXPECT_EQ(layout.group(0).window, 512);
+  EXPECT_EQ(layout.group(1).head_dim, 512);
+  EXPECT_EQ(layout.num_layers(), 6);
+  EXPECT_EQ(layout.place(3).index, 2);
+  // Equal windows, other heads; equal heads, another window.
+  const std::vector<std::optional<KvLayerShape>> different = {
+      KvLayerShape{1, 8}, KvLayerShape{2, 8}, KvLayerShape{1, 16}, KvLayerShape{1, 8, 4}, KvLayerShape{1, 8}};
+  EXPECT_EQ(layout_of(different)->num_groups(), 4);
+}
+
+TEST(StateLayout, ALayerThatBorrowsHasItsLendersPlace) {
+  const StateLayout layout = layout_of(two_shapes()).value();
+  for (const auto& [layer, lender] : {std::pair{4, 3}, std::pair{5, 2}}) {
+    EXPECT_EQ(layout.lender(layer), lender);
+    EXPECT_EQ(layout.lender(lender), lender);
+    EXPECT_EQ(layout.place(layer).group, layout.place(lender).group);
+    EXPECT_EQ(layout.place(layer).index, layout.place(lender).index);
+  }
+  EXPECT_EQ(layout.place(4).window, 100);
+  EXPECT_EQ(layout.place(3).window, 512);
+}
+
+TEST(StateLayout, ALayerWithoutKeysAndValuesHasNoPlace) {
+  const StateLayout layout = layout_of({std::nullopt, KvLayerShape{1, 8}, std::nullopt, KvLayerShape{1, 8}}).value();
+  ASSERT_EQ(layout.num_groups(), 1);
+  EXPECT_THAT(layout.group(0).layers, ElementsAre(1, 3));
+  EXPECT_FALSE(layout.places[0] || layout.places[2]);
+}
+
+TEST(StateLayout, ABlockTakesTheBytesOfItsGroup) {
+  const StateLayout layout = layout_of(two_shapes()).value();
+  EXPECT_EQ(layout.layer_block_bytes(0), 16U * 2 * 2 * 256 * 2);  // tokens, K and V, heads, dimensions, bytes
+  EXPECT_EQ(layout.layer_block_bytes(1), 16U * 2 * 1 * 512 * 2);
+  EXPECT_EQ(layout.block_bytes(0), 3 * layout.layer_block_bytes(0));
+  EXPECT_EQ(layout.block_bytes(), layout.block_bytes(0) + layout.block_bytes(1));
+  EXPECT_EQ(layout.bytes_per_token(), 3U * 2 * 2 * 256 * 2 + 2 * 512 * 2);
+  const StateRoom room{.layout = layout, .num_blocks = {3, 5}};
+  EXPECT_EQ(room.bytes(), 3 * layout.block_bytes(0) + 5 * layout.block_bytes(1));
+  EXPECT_EQ(room.longest_sequence(), 48);  // 3 blocks do not hold a window, so they end with their last one
+  EXPECT_EQ((StateRoom{.layout = layout, .num_blocks = {33, 90}}.longest_sequence()), 90 * 16);
+}
+
+TEST(StateLayout, ALenderMustFit) {
+  const auto error = [](const std::vector<std::optional<KvLayerShape>>& layers) {
+    const Result<StateLayout> layout = layout_of(layers);
+    return layout ? "no error" : layout.error().message;
+  };
+  EXPECT_THAT(error({}), HasSubstr("found 0 layers, expected one with keys and values of its own"));
+  EXPECT_THAT(error({std::nullopt}), HasSubstr("found 1 layers"));
+  EXPECT_THAT(error({KvLayerShape{0, 8}}), HasSubstr("layer 0 has 0 KV heads of 8 dimensions"));
+  EXPECT_THAT(error({KvLayerShape{1, 8, -1}}), HasSubstr("window of layer 0 is -1"));
+  EXPECT_THAT(error({KvLayerShape{1, 8, 0, 0}}), HasSubstr("layer 0 borrows from layer 0, expected an earlier one"));
+  EXPECT_THAT(error({std::nullopt, KvLayerShape{1, 8, 0, 0}}), HasSubstr("layer 1 borrows from layer 0, expected"));
+  EXPECT_THAT(error({KvLayerShape{1, 8}, KvLayerShape{1, 8, 0, 0}, KvLayerShape{1, 8, 0, 1}}),
+              HasSubstr("layer 2 borrows from layer 1, expected"));
+  EXPECT_THAT(error({KvLayerShape{1, 8}, KvLayerShape{1, 16, 0, 0}}),
+              HasSubstr("layer 1 has 1 KV heads of 16 dimensions, layer 0, from which it borrows, 1 of 8"));
+  EXPECT_THAT(error({KvLayerShape{1, 8, 4}, KvLayerShape{1, 8, 5, 0}}),
+              HasSubstr("layer 1 looks back 5 tokens (0: all), expected at most the 4 of layer 0"));
+  EXPECT_EQ(error({KvLayerShape{1, 8}, KvLayerShape{1, 8, 5, 0}}), "no error");
+}
+
+}  // namespace
+}  // namespace octavo
