@@ -82,7 +82,7 @@ class KvBooks {
   KvResult<void> publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
   KvResult<void> publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
 
-  // What they say
+  // Their figures
   const BlockTable& table(SequenceId id, int group) const;  // CHECKs the id
   const BlockPool& pool(int group) const;
   double utilization() const;

@@ -34,8 +34,8 @@ std::vector<std::int64_t> needs(const StateLayout& layout, std::int64_t num_toke
   return blocks;
 }
 
-/// Adds blocks in proportion to `weights` for `bytes` bytes, no group beyond its limit. What a group there does
-/// not take goes to the others.
+/// Adds blocks in proportion to `weights` for `bytes` bytes, no group beyond its limit. The rest that a group there
+/// does not take goes to the others.
 void add_evenly(const StateLayout& layout, std::span<const std::int64_t> weights, std::span<const std::int64_t> limits,
                 std::uint64_t bytes, std::vector<std::int64_t>& blocks) {
   std::vector<bool> full(blocks.size());

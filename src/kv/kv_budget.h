@@ -21,12 +21,12 @@ struct KvBudget {
 inline constexpr int kWindowStepTokens = 512;
 
 /// Blocks that one sequence of `num_tokens` tokens occupies at most in a group whose layers look back `window` tokens
-/// (0: all of them): a windowed one gives back what it has passed, and so needs its window, a step, and the two blocks
-/// that these begin and end in.
+/// (0: all of them). A windowed one gives back the blocks that it has passed, and so needs its window, a step, and the
+/// two blocks that these begin and end in.
 std::int64_t blocks_of_sequence(std::int64_t num_tokens, int window, int block_size);
 
-/// Blocks of each group. Within the budget's bytes, of which a block takes what its group's layers need, a sequence of
-/// four windows (of the longest sequence, if that is shorter) uses all pools evenly; a longest sequence fits if any
+/// Blocks of each group. Within the budget's bytes, of which a block takes those of its group's layers, a sequence of
+/// four windows (of the longest sequence, if that is shorter) uses all pools evenly. A longest sequence fits if any
 /// division lets it. Error: the budget does not hold one block of each group.
 Result<std::vector<int>> divide_budget(const StateLayout& layout, const KvBudget& budget);
 

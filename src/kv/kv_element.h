@@ -1,4 +1,4 @@
-// What an element type of the KV cache takes in memory (the layout: kernels.h, KvLayer).
+// The memory of an element type of the KV cache (the layout: kernels.h, KvLayer).
 #pragma once
 
 #include <cstddef>

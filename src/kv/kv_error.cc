@@ -1,4 +1,4 @@
-// What each KvError says to a person.
+// The words of each KvError to a person.
 #include "base/error.h"
 #include "octavo/kv/types.h"
 

@@ -37,7 +37,7 @@ struct KvPlace {
 
 struct StateLayout {
   /// Groups in the order in which their layers first appear; an empty entry is a layer without keys and values. Errors:
-  /// sizes below 1, no layer, a lender that does not fit. How large sizes are is for the caller to bound.
+  /// sizes below 1, no layer, a lender that does not fit. The caller bounds the sizes.
   static Result<StateLayout> create(KvType type, KvLayout layout, int block_size,
                                     std::span<const std::optional<KvLayerShape>> layers);
 

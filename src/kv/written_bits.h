@@ -1,4 +1,4 @@
-// Which slots of a group's blocks are written: a bit per layer and slot.
+// The slots of a group's blocks that are written: a bit per layer and slot.
 //
 // Owned by GroupBooks, with one row of bits a block and layer. One thread at a time; nothing allocates after
 // construction.

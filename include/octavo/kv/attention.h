@@ -12,8 +12,8 @@
 //
 // Queries and results are [rows, num_heads, head_dim], slot after slot. A query head h reads KV head h / (num_heads /
 // num_kv_heads); head_dim is at most 512. The bits of a row's result depend on its own keys and values only: not on the
-// other slots, the number of threads, the layout, the block size, nor on which blocks are shared. What slots share
-// (equal blocks) is loaded once for all that go over it together: whole tiles of 256 positions, and up to 128 rows
+// other slots, the number of threads, the layout, the block size, nor on which blocks are shared. Blocks that attention
+// slots share are loaded once for all that go over them together: whole tiles of 256 positions, and up to 128 rows
 // times query heads of a KV head.
 //
 // Online softmax (Milakov and Gimelshein 2018; Dao et al. 2022), in tiles at fixed positions that are merged in order.
@@ -85,8 +85,8 @@ class BatchedAttention {
 
   /// One query row a slot, at the last position that is written in the layer. `queries` and `out` are [slots,
   /// num_heads, head_dim]. Errors name the slot and both lengths: heads or dimensions that are 0 or no multiple, a
-  /// wrong number of queries, K or V too short, a slot with no KV, positions that left the group's window and were
-  /// given back; an unknown sequence or layer. An empty batch gives an empty result.
+  /// wrong number of queries, K or V too short, a slot with no KV. So are positions that left the group's window and
+  /// were given back, and an unknown sequence or layer. An empty batch gives an empty result.
   Result<void> decode(const PagedKvCache& cache, int layer, std::span<const SequenceId> slots,
                       std::span<const float> queries, const AttentionOptions& options, std::span<float> out);
   Result<void> decode(const BatchedKvView& view, std::span<const float> queries, const AttentionOptions& options,
@@ -99,8 +99,8 @@ class BatchedAttention {
   Result<void> chunk(const PagedKvCache& cache, int layer, std::span<const ChunkRows> slots,
                      std::span<const float> queries, const AttentionOptions& options, std::span<float> out);
 
-  /// Bytes of K and V that the last call had to load, by its plan; what several readers share counts once, and so does
-  /// what is gone over again while it is in the processor's caches.
+  /// Bytes of K and V that the last call had to load, by its plan. Those that several readers share count once, and so
+  /// do those that are gone over again while they are in the processor's caches.
   std::uint64_t kv_bytes_loaded() const;
   /// Bytes of scratch memory held for tiles and what is merged of them; grows with the rows of a call, not with depth.
   std::uint64_t scratch_bytes() const;

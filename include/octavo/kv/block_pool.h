@@ -1,6 +1,6 @@
 // Hands out the KV blocks of one attention group: integers and reference counts, no memory.
 //
-// A block id stands for `block_size` tokens of every layer of the group. A block is referenced (one owner or more), or
+// A block id stands for `block_size` tokens of every layer of the group. A block is referenced (one holder or more), or
 // free; a free block may be cached: its contents are worth finding again (PrefixCache), so it is reused last. The order
 // of the free blocks is the order of eviction.
 //
@@ -24,7 +24,7 @@ class BlockPool {
   explicit BlockPool(int capacity);
 
   /// A free block with one reference, or kNoBlock when none is free. `hint` is the block that the caller's new one will
-  /// follow: its neighbour hint + 1 is taken if it is free and not cached, because consecutive ids are consecutive
+  /// follow. Its neighbour hint + 1 is taken if it is free and not cached, because consecutive ids are consecutive
   /// memory and are read faster than scattered ones. Otherwise the uncached block freed last (it is the warmest in
   /// cache); when all free blocks are cached, the one that was freed first, whose contents are forgotten (on_evict).
   BlockId allocate(BlockId hint = kNoBlock);
@@ -33,9 +33,9 @@ class BlockPool {
   /// false leaves the pool as it was.
   bool allocate_run(std::span<BlockId> out, BlockId hint = kNoBlock);
 
-  /// One more owner: of a referenced block, or of a free cached one, which is then free no more.
+  /// One more holder: of a referenced block, or of a free cached one, which is then free no more.
   KvResult<void> add_reference(BlockId id);
-  /// One owner less; the last one frees the block. Freeing a free block or an id out of range is an error, and nothing
+  /// One holder less; the last one frees the block. Freeing a free block or an id out of range is an error, and nothing
   /// is changed.
   KvResult<void> free(BlockId id);
   /// 0 for a free block, -1 for an id out of range.

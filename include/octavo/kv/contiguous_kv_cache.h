@@ -1,4 +1,4 @@
-// A growing contiguous KV cache of one layer: what an engine without pages uses, and the oracle of the paged one.
+// A growing contiguous KV cache of one layer, for engines without blocks, and the oracle of the paged one.
 //
 // K and V lie as [batch, kv_heads, capacity, head_dim] each, all V behind all K, in one allocation that nobody clears;
 // of i16 each position's scales, IEEE halfs, follow its dimensions. The capacity doubles up to a maximum; growing
@@ -29,10 +29,10 @@ struct ContiguousKvOptions {
   int max_seq_len = 0;       // tokens a row, at least 1
 };
 
-/// K and V of all positions so far, without copying: element (row, head, position, d) lies at
-/// (row * row_stride + head * head_stride + position * position_stride + d) elements of `type`. Of i16 the scale of
-/// dimension d lies d / 64 elements behind the position's last; the element is worth 2^-13 of it. What lies behind a
-/// row's own length is no data. Valid until the cache grows or goes.
+/// K and V of all positions so far, without copying: element (row, head, position, d) lies at (row * row_stride + head
+/// * head_stride + position * position_stride + d) elements of `type`. Of i16 the scale of dimension d lies d / 64
+/// elements behind the position's last; the element is worth 2^-13 of it. Elements behind a row's own length are no
+/// data. Valid until the cache grows or goes.
 struct ContiguousKvView {
   KvType type;
   const std::byte *keys, *values;

@@ -153,7 +153,7 @@ class PagedKvCache {
 
   // Steps of an engine
   /// Makes positions first .. end - 1 writable: takes missing blocks and private copies of shared ones (a published
-  /// block with one owner is unpublished instead). All or nothing over all groups. The copies are appended to `copies`,
+  /// block with one holder is unpublished instead). All or nothing over all groups. The copies are appended to `copies`,
   /// and the caller makes them in that order before it writes; without `copies` they are made here. SequenceNotFound,
   /// PositionOutOfRange (negative, end before first, or it left a window), OutOfMemory, MemoryRefused.
   KvResult<void> reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>* copies = nullptr);
@@ -167,9 +167,9 @@ class PagedKvCache {
   /// Copies that reserve() has listed; CHECKs their blocks.
   void make_copies(std::span<const BlockCopy> copies);
 
-  /// Gives memory of free blocks back to the system: of those that the prefix cache does not hold, in pieces of 2 MiB a
-  /// layer at least; with `cached` of all others too, whose contents are given up. Blocks have memory again when they
-  /// are written. Nothing changes for sequences. Takes no memory itself.
+  /// Gives memory of free blocks back to the system, in pieces of 2 MiB a layer at least: of those that the prefix
+  /// cache does not hold. With `cached` it gives back all others too, whose contents are given up. Blocks have memory
+  /// again when they are written. Nothing changes for sequences. Takes no memory itself.
   void release_memory(bool cached);
 
   // Sharing
@@ -183,15 +183,15 @@ class PagedKvCache {
   KvResult<int> extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
   /// Some block is published under `hash`, in the group without a window if there is one: worth an extend_prefix().
   bool is_published(const BlockHash& hash) const;
-  /// What hashes the blocks; empty without a prefix cache. A copy of it may hash at the same time, if it was made while
-  /// nobody used this one.
+  /// The function that hashes the blocks; empty without a prefix cache. A copy of it may hash at the same time, if it
+  /// was made while nobody used this one.
   const BlockHasher& hasher() const;
   /// Makes the full blocks of a sequence findable that are written in every layer and not yet published. `tokens` are
   /// the sequence's, as many as written at least. A block whose contents somebody else has published meanwhile is given
   /// back for that one. Blocks behind one that cannot be published (its hash belongs to other contents, or it was
   /// published in another domain) stay private. Does nothing without a prefix cache. SequenceNotFound; DimMismatch:
-  /// fewer tokens than are written. Where write_kv() filled the blocks, before commit(): what a window has given back
-  /// by then cannot be found.
+  /// fewer tokens than are written. Blocks that write_kv() filled are published before commit(): those that a window
+  /// has given back by then cannot be found.
   KvResult<void> publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
   /// The same without hashing: `chain` has the hashes of the leading full blocks of `tokens`; those behind its end stay
   /// private.

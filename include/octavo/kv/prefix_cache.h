@@ -1,8 +1,8 @@
-// Finds KV blocks by what they hold: which tokens, after which tokens, in which domain.
+// Finds KV blocks by their contents: their tokens, those before them, and the domain.
 //
-// A full block has a chain hash: of its tokens and of the hash of the block before it; the first link of a chain
-// carries the domain (who may share), so domains do not see each other. Hashes are 128 bits, keyed with a random key of
-// the process (SipHash-2-4, Aumasson and Bernstein 2012), and never trusted alone: a hit compares tokens and the chain.
+// A full block has a chain hash: of its tokens and of the hash of the block before it. The first link of a chain
+// carries the cache domain, so domains do not see each other. Hashes are 128 bits, keyed with a random key of the
+// process (SipHash-2-4, Aumasson and Bernstein 2012), and never trusted alone: a hit compares tokens and the chain.
 //
 // One cache belongs to one BlockPool, of one attention group; it must not move, and the pool must outlive it. A
 // published block that is freed stays findable until the pool needs it. One thread at a time; nothing allocates after
@@ -29,9 +29,9 @@ struct BlockHash {
   friend bool operator==(const BlockHash&, const BlockHash&) = default;
 };
 
-/// Hash of one link of a chain. Must depend on all of its arguments. Where two contents collide, the first one stays
-/// findable and the other is not shared. Told apart by hash alone are domains, and in a cache that is not chained what
-/// lies before a block (PagedKvCache asks the group without a window, if there is one).
+/// Hash of one link of a chain. Must depend on all of its arguments. If two contents collide, the first one stays
+/// findable and the other is not shared. Domains are told apart by hash alone; so are, in a cache that is not chained,
+/// the tokens before a block (PagedKvCache asks the group without a window, if there is one).
 using BlockHasher = std::function<BlockHash(const BlockHash& parent, std::span<const std::byte> bytes)>;
 
 /// SipHash-2-4 with 128-bit results under a random key. Error: the system gives no random bytes.
@@ -58,7 +58,7 @@ class BlockChain {
   const BlockHash& root_hash() const { return root_; }
   std::span<const BlockHash> hashes() const { return hashes_; }
   std::size_t size() const { return hashes_.size(); }
-  /// What block `index` follows: the hash before it, or the root.
+  /// The parent of block `index`: the hash before it, or the root.
   const BlockHash& parent(std::size_t index) const { return index == 0 ? root_ : hashes_[index - 1]; }
 
  private:
@@ -83,7 +83,7 @@ class PrefixCache {
   BlockId find_hash(const BlockHash& hash) const;
 
   /// Makes a referenced block findable; from now on it is immutable. Gives the block that is findable under the hash:
-  /// `block`, or the one that was there already with the same contents, which the caller should use instead (its
+  /// `block`, or the one that was there already with the same contents. The caller should use that one instead (its
   /// reference is the caller's to take). kNoBlock if another content has the same hash, or a chained cache does not
   /// know `parent_block` under `parent`: the block stays private. One that was published under another hash is
   /// unpublished first. Errors: a block that is not referenced, a wrong number of tokens.
@@ -91,10 +91,10 @@ class PrefixCache {
                             std::span<const TokenId> tokens, BlockId parent_block = kNoBlock);
 
   bool is_published(BlockId block) const;
-  /// What a published block is published under; none for others.
+  /// The hash that a published block is published under; none for others.
   std::optional<BlockHash> hash_of(BlockId block) const;
   /// Forgets a block before it is written, and in a chained cache all that was published after it. Nothing for one that
-  /// is not published. What the pool evicts is forgotten in the same way.
+  /// is not published. A block that the pool evicts is forgotten in the same way.
   void unpublish(BlockId block);
   /// Called with the hash of every block that is forgotten, by unpublish() or by eviction; must not call back.
   void on_forget(std::function<void(const BlockHash&)> callback) { on_forget_ = std::move(callback); }

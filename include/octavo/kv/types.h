@@ -32,24 +32,24 @@ inline constexpr int kMaxBlockSize = 256;     // tokens; block sizes are powers 
 
 /// Element type of the KV cache. Rounding errors, relative to the value: f16 2^-11 (in its normal range), bf16 2^-8.
 /// q8_0 has an IEEE half scale per token and 32 dimensions, and errs by at most half of it: 1/254 of the largest of
-/// them. i16 has one per token and 64 dimensions for integers of 14 bits, and errs by at most 2^-14 of the scale, which
+/// them. i16 has one per token and 64 dimensions for integers of 14 bits. It errs by at most 2^-14 of the scale, which
 /// is the largest of them. Scales are rounded themselves, by 2^-11 of them; below 2^-14 they are multiples of 2^-24
-/// that reach the largest value. f32 and bf16 keep infinities and NaN; f16, q8_0 and i16 are finite: larger values than
+/// that reach the largest value. f32 and bf16 keep infinities and NaN. f16, q8_0 and i16 are finite: larger values than
 /// 65504, 127 and 1.001 times that become these, and an infinity or NaN spoils its segment of dimensions.
 enum class KvType : std::uint8_t { kF16, kBF16, kQ8_0, kF32, kI16 };
 
-/// What an engine takes unless told otherwise: 1.6 % more bytes than f16, and products of integers.
+/// The type of an engine unless told otherwise: 1.6 % more bytes than f16, and products of integers.
 inline constexpr KvType kDefaultKvType = KvType::kI16;
 
 /// "f16", "bf16", "q8_0", "f32", "i16", and back.
 std::string_view kv_type_name(KvType type);
 Result<KvType> parse_kv_type(std::string_view name);
 
-/// Where the KV cache lies: in a pool of blocks that all sequences share, or in one growing piece for a single
-/// sequence. Both give the same bits.
+/// The place of the KV cache: a pool of blocks that all sequences share, or one growing piece for a single sequence.
+/// Both give the same bits.
 enum class KvLayout : std::uint8_t { kPaged, kContiguous };
 
-// What can be wrong with a call. Nothing has changed where one of these is returned.
+// Errors of calls. Nothing has changed if one of these is returned.
 struct SequenceNotFound {
   SequenceId id;
 };
