@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/to_size.h"
 #include "kv/kv_arena.h"
 #include "kv/kv_budget.h"
 #include "model/compute_fixture.h"
@@ -36,8 +37,8 @@ class Mixer {
     mixer_.emplace(config_, weights_, *kv_, fixture_.context, stream_);
   }
 
-  /// What layer `index` adds to the rows of `x`, read `chunk` at a time; only to those that `wanted` names if there are
-  /// any, whose state is written beforehand.
+  /// The result of layer `index` for the rows of `x`, read `chunk` at a time; only to those that `wanted` names if
+  /// there are any, whose state is written beforehand.
   std::vector<float> run(int index, const std::vector<float>& x, int chunk, const std::vector<int>& wanted = {}) {
     std::vector<float> added;
     for (int begin = 0; begin < kRows; begin += chunk) {
@@ -48,7 +49,7 @@ class Mixer {
       const ThreadPool::Step step(fixture_.pool);
       mixer_->plan(rows);
       mixer_->compute_angles(batch);
-      std::memcpy(stream_.x(0), x.data() + begin * kWidth, sizeof(float) * static_cast<std::size_t>(count * kWidth));
+      std::memcpy(stream_.x(0), x.data() + begin * kWidth, sizeof(float) * to_size(count * kWidth));
       norm_rows(index, count);
       if (!wanted.empty()) {
         mixer_->write_state(index, rows);
@@ -71,10 +72,10 @@ class Mixer {
  private:
   Batch make_batch(int begin, int count, const std::vector<int>& wanted) const {
     Batch batch;
-    batch.groups.resize(static_cast<std::size_t>(kv_->layout().num_groups()));
+    batch.groups.resize(to_size(kv_->layout().num_groups()));
     batch.clear();
-    batch.tokens.assign(static_cast<std::size_t>(count), 0);
-    batch.positions.resize(static_cast<std::size_t>(count));
+    batch.tokens.assign(to_size(count), 0);
+    batch.positions.resize(to_size(count));
     std::iota(batch.positions.begin(), batch.positions.end(), begin);
     batch.seq_begin.push_back(count);
     batch.kv_len.push_back(begin + count);
@@ -86,7 +87,7 @@ class Mixer {
     return batch;
   }
   void norm_rows(int index, int count) {
-    const float* weight = weights_.layers[static_cast<std::size_t>(index)].mixer_norm;
+    const float* weight = weights_.layers[to_size(index)].mixer_norm;
     for (int row = 0; row < count; ++row) stream_.norm_row({.weight = weight}, row, row, count);
   }
 
@@ -141,12 +142,12 @@ TEST(AttentionMixer, StateThatIsWrittenBeforehandGivesTheSameBits) {
 
 TEST(AttentionMixer, ALayerThatBorrowsReadsItsLendersKeysAndValues) {
   Mixer mixer({.layers = 3, .without = {"blk.2.attn_k.weight", "blk.2.attn_v.weight"}},
-              [](ModelConfig& config) { config.layers[2].attention()->borrows_from = 0; });
+              [](ModelConfig& config) { config.layers[2].attention()->borrows_from = 1; });
   PlainTransformer plain = mixer.plain();
   const std::vector<float> of_lender = some_rows(3), of_neighbour = some_rows(4), of_borrower = some_rows(5);
-  mixer.run(0, of_lender, kRows);
-  mixer.run(1, of_neighbour, kRows);
-  plain.mixed(0, as_rows(of_lender));
+  mixer.run(1, of_lender, kRows);
+  mixer.run(0, of_neighbour, kRows);
+  plain.mixed(1, as_rows(of_lender));
   expect_near(mixer.run(2, of_borrower, kRows), plain.mixed(2, as_rows(of_borrower)));
 }
 

@@ -1,4 +1,4 @@
-// What a part of a layer computes with, for the tests of one part: kernels, threads, and rows of random floats.
+// Kernels, threads and rows of random floats, for the tests of one part of a layer.
 #pragma once
 
 #include <memory>

@@ -8,6 +8,7 @@
 #include <numbers>
 #include <vector>
 
+#include "base/to_size.h"
 #include "model/compute_fixture.h"
 #include "tensor/dequantize.h"
 
@@ -29,7 +30,7 @@ struct Matrix {
 
   Matrix(DType type, std::int64_t rows, std::int64_t cols, unsigned seed)
       : bytes(*dtype_bytes(type, static_cast<std::uint64_t>(rows * cols))),
-        floats(random_floats(static_cast<std::size_t>(rows * cols), seed)) {
+        floats(random_floats(to_size(rows * cols), seed)) {
     if (type == DType::kF32) {
       for (float& x : floats) x /= 8;
       std::memcpy(bytes.data(), floats.data(), bytes.size());
@@ -67,7 +68,7 @@ void expect_as_defined(const DenseFfnSpec& spec, DType type, int rows, double to
   const DenseFfnWeights weights{.gate = gate.weight, .up = up.weight, .down = down.weight};
   EXPECT_EQ(DenseFfn::reads_int8(weights), type != DType::kF32);
 
-  const std::vector<float> x = random_floats(static_cast<std::size_t>(rows) * kWidth, 5), ones(kWidth, 1.0F);
+  const std::vector<float> x = random_floats(to_size(rows) * kWidth, 5), ones(kWidth, 1.0F);
   std::memcpy(stream.x(0), x.data(), x.size() * sizeof(float));
   for (int row = 0; row < rows; ++row)
     stream.norm_row({.weight = ones.data(), .quantize = DenseFfn::reads_int8(weights)}, row, row, rows);
@@ -84,8 +85,8 @@ void expect_as_defined(const DenseFfnSpec& spec, DType type, int rows, double to
     for (std::size_t i = 0; i < gated.size(); ++i) gated[i] = activated(spec.activation, gated[i]) * ups[i];
     const std::vector<double> expected = down.product(gated);
     for (int i = 0; i < kWidth; ++i) {
-      const auto at = static_cast<std::size_t>(row * kWidth + i);
-      EXPECT_NEAR(stream.x(row)[i], static_cast<double>(x[at]) + expected[static_cast<std::size_t>(i)], tolerance);
+      const auto at = to_size(row * kWidth + i);
+      EXPECT_NEAR(stream.x(row)[i], static_cast<double>(x[at]) + expected[to_size(i)], tolerance);
     }
   }
 }

@@ -33,8 +33,8 @@ class PlainTransformer {
     return out;
   }
 
-  /// What the mixer of layer `index` makes of the rows of the residual stream, all from position 0 on. A layer that is
-  /// borrowed from comes first.
+  /// Results of layer `index`'s mixer for rows of the residual stream, all from position 0 on. A layer that is borrowed
+  /// from comes first.
   Rows mixed(int index, const Rows& x) {
     const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
     const AttentionSpec& spec = *config_.layer(index).attention();

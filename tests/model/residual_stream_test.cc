@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/to_size.h"
 #include "model/compute_fixture.h"
 
 namespace octavo::test {
@@ -31,7 +32,7 @@ void expect_near(const float* found, const std::vector<double>& expected) {
 class ResidualStreamTest : public testing::Test {
  protected:
   void fill(int rows) {
-    const std::vector<float> floats = random_floats(static_cast<std::size_t>(rows * kWidth), 3);
+    const std::vector<float> floats = random_floats(to_size(rows * kWidth), 3);
     std::memcpy(stream_.x(0), floats.data(), floats.size() * sizeof(float));
   }
   std::vector<float> x(int row) { return {stream_.x(row), stream_.x(row) + kWidth}; }

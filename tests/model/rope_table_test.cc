@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/to_size.h"
 #include "model/compute_fixture.h"
 
 namespace octavo::test {
@@ -16,7 +17,7 @@ constexpr int kDim = 16;
 /// A head rotated by the definition.
 std::vector<float> rotated(const RopeSpec& spec, const std::vector<float>& factors, int position,
                            std::vector<float> head) {
-  const auto half = static_cast<std::size_t>(spec.num_rotated / 2);
+  const auto half = to_size(spec.num_rotated / 2);
   for (std::size_t i = 0; i < half; ++i) {
     const bool neighbours = spec.layout == RopeLayout::kNeighbours;
     const std::size_t a = neighbours ? 2 * i : i, b = neighbours ? 2 * i + 1 : i + half;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/to_size.h"
 #include "kernels/pack.h"
 #include "support/tiny_model.h"
 #include "tensor/dequantize.h"
@@ -36,7 +37,7 @@ std::string error_of(const TinyModel& whole, const ModelSource& source) {
   return weights ? "no error" : weights.error().message;
 }
 
-/// Where each tensor of a model belongs.
+/// The place of each tensor of a model, by its name.
 struct Places {
   std::map<std::string, const WeightMatrix*> matrices;
   std::map<std::string, const float*> vectors;  // nullptr: the model has none
@@ -72,7 +73,7 @@ void expect_at_its_place(const SourceTensor& source, const Places& places, bool 
   const std::string name(source.name);
   if (const auto vector = places.vectors.find(name); vector != places.vectors.end()) {
     ASSERT_NE(vector->second, nullptr);
-    std::vector<float> expected(static_cast<std::size_t>(source.tensor.cols));
+    std::vector<float> expected(to_size(source.tensor.cols));
     dequantize(source.tensor.type, source.tensor.data.data(), expected);
     EXPECT_EQ(std::vector<float>(vector->second, vector->second + expected.size()), expected);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(vector->second) % kCacheLineBytes, 0U);

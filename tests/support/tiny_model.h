@@ -33,7 +33,7 @@ struct TinyModel {
     if (extra) extra(writer);
     return writer.bytes();
   }
-  /// What is extra is added by the caller: a source can be written on.
+  /// Without `extra`: the caller adds to the source itself.
   MemorySource source() const {
     MemorySource source;
     write(source);
