@@ -12,8 +12,6 @@
 #include "model/model_runner.h"
 #include "model/model_state.h"
 #include "model/plain_transformer.h"
-#include "source/open_model.h"
-#include "support/temp_file.h"
 #include "support/tiny_model.h"
 
 namespace octavo::test {
@@ -25,10 +23,10 @@ constexpr int kMaxTokens = 64;
 class Model {
  public:
   explicit Model(const TinyModel& recipe, const std::function<void(ModelConfig&)>& change = {})
-      : path_(recipe.bytes(), ".gguf"), source_(open_model(path_.path()).value()) {
-    config_ = ModelConfig::load(*source_).value();
+      : source_(recipe.source()) {
+    config_ = ModelConfig::load(source_).value();
     if (change) change(config_);
-    weights_ = Weights::load(*source_, config_, false, pool_, {}).value();
+    weights_ = Weights::load(source_, config_, false, pool_, {}).value();
     const StateLayout layout = state_layout(config_, KvType::kF32, KvLayout::kPaged, kDefaultBlockSize).value();
     kv_ = std::make_unique<KvArena>(KvArena::create(make_room(layout, {.bytes = 4U << 20}).value()).value());
     transformer_ =
@@ -67,8 +65,7 @@ class Model {
   PlainTransformer plain() const { return {config_, weights_}; }
 
  private:
-  TempFile path_;
-  std::unique_ptr<const ModelSource> source_;
+  MemorySource source_;
   ThreadPool pool_{2};
   ModelConfig config_;
   Weights weights_;
