@@ -15,13 +15,13 @@ constexpr int kF16 = 0, kBF16 = 1, kQ8_0 = 2, kF32 = 3, kI16 = 4;
 constexpr int kAllTypes[] = {kF16, kBF16, kQ8_0, kF32, kI16};
 
 /// Dimensions of a head that share a scale; 0: a type without scales.
-int run_of(int kv_type) { return kv_type == kQ8_0 ? 32 : kv_type == kI16 ? 64 : 0; }
+int segment_of(int kv_type) { return kv_type == kQ8_0 ? 32 : kv_type == kI16 ? 64 : 0; }
 
 struct Shape {
   int kv_type = kF32;
   int block_size = 16;
   int kv_heads = 2;
-  int group = 3;
+  int heads_per_kv_head = 3;
   int head_dim = 64;
   int length = 0;  // positions in the cache
   int rows = 1;    // the last `rows` of them are queries
@@ -37,14 +37,14 @@ class Case {
   Case(const KernelTable& kernels, const Shape& s, std::mt19937& random) : kernels_(kernels), s_(s) {
     const int num_blocks = (s.length + s.block_size - 1) / s.block_size;
     const std::size_t element = s.kv_type == kF32 ? 4 : s.kv_type == kQ8_0 ? 1 : 2;
-    const int run = run_of(s.kv_type), scales = run > 0 ? (s.head_dim + run - 1) / run : 0;
+    const int segment = segment_of(s.kv_type), scales = segment > 0 ? (s.head_dim + segment - 1) / segment : 0;
     if (s.k_order == KOrder::kTokenMajor) {  // scales, if any, behind a token's elements
       layer_.token_stride = s.head_dim + scales;
       layer_.v_offset = static_cast<std::ptrdiff_t>(element * layer_.token_stride * s.block_size);
       layer_.head_bytes = 2 * static_cast<std::size_t>(layer_.v_offset);
     } else {
-      const std::size_t k_dims = run > 0 ? s.head_dim + s.head_dim % 2 : s.head_dim;
-      const std::size_t v_tokens = run > 0 ? s.block_size + s.block_size % 2 : s.block_size;
+      const std::size_t k_dims = segment > 0 ? s.head_dim + s.head_dim % 2 : s.head_dim;
+      const std::size_t v_tokens = segment > 0 ? s.block_size + s.block_size % 2 : s.block_size;
       layer_.token_stride = s.head_dim;
       layer_.v_offset = static_cast<std::ptrdiff_t>(element * k_dims * s.block_size);
       layer_.head_bytes = element * (k_dims * s.block_size + s.head_dim * v_tokens) + 4U * scales * s.block_size;
@@ -73,15 +73,15 @@ class Case {
                                   v_.data() + t * token);
   }
 
-  int num_heads() const { return s_.kv_heads * s_.group; }
+  int num_heads() const { return s_.kv_heads * s_.heads_per_kv_head; }
   int num_tiles() const { return (s_.length + kTileTokens - 1) / kTileTokens; }
 
-  /// Queries of rows first / group .. as the kernel takes them, for KV head 0; `out` as q.
+  /// Queries of rows first / heads_per_kv_head .. as the kernel takes them, for KV head 0; `out` as q.
   std::vector<AttentionQuery> queries(float* out, int first, int count) const {
     std::vector<AttentionQuery> queries;
     for (int i = first; i < first + count; ++i) {
-      const int row = i / s_.group, position = s_.length - s_.rows + row;
-      const std::size_t at = (static_cast<std::size_t>(row) * num_heads() + i % s_.group) * s_.head_dim;
+      const int row = i / s_.heads_per_kv_head, position = s_.length - s_.rows + row;
+      const std::size_t at = (static_cast<std::size_t>(row) * num_heads() + i % s_.heads_per_kv_head) * s_.head_dim;
       queries.push_back({.q = q_.data() + at,
                          .out = out + at,
                          .begin = s_.window > 0 ? std::max(0, position - s_.window + 1) : 0,
@@ -98,7 +98,7 @@ class Case {
             .resumes = false,
             .num_queries = static_cast<int>(queries.size()),
             .kv_head = kv_head,
-            .head_stride = s_.group * s_.head_dim,
+            .head_stride = s_.heads_per_kv_head * s_.head_dim,
             .begin = queries.front().begin,
             .end = queries.back().end};
   }
@@ -108,8 +108,8 @@ class Case {
     std::vector<float> out(q_.size(), std::numeric_limits<float>::quiet_NaN());
     std::vector<float> scratch(attention_scratch_floats(s_.head_dim));
     for (int head = 0; head < s_.kv_heads; ++head)
-      for (int first = 0; first < s_.rows * s_.group; first += num_queries) {
-        const auto some = queries(out.data(), first, std::min(num_queries, s_.rows * s_.group - first));
+      for (int first = 0; first < s_.rows * s_.heads_per_kv_head; first += num_queries) {
+        const auto some = queries(out.data(), first, std::min(num_queries, s_.rows * s_.heads_per_kv_head - first));
         const AttentionItem work = item(some, head);
         const AttentionAhead next{{{work.blocks, (work.end - 1) / layer_.block_size + 1, 0, s_.kv_heads}}, 1};
         kernels_.attention[s_.kv_type](layer_, work, next, scratch.data());
@@ -123,8 +123,8 @@ class Case {
     std::vector<float> states(static_cast<std::size_t>(num_queries) * (s_.head_dim + 2), -1);
     std::vector<float> scratch(attention_scratch_floats(s_.head_dim));
     for (int head = 0; head < s_.kv_heads; ++head)
-      for (int first = 0; first < s_.rows * s_.group; first += num_queries) {
-        const auto some = queries(out.data(), first, std::min(num_queries, s_.rows * s_.group - first));
+      for (int first = 0; first < s_.rows * s_.heads_per_kv_head; first += num_queries) {
+        const auto some = queries(out.data(), first, std::min(num_queries, s_.rows * s_.heads_per_kv_head - first));
         const AttentionItem whole = item(some, head);
         for (int tile = whole.begin / kTileTokens; tile * kTileTokens < whole.end; ++tile) {
           AttentionItem work = whole;
@@ -146,8 +146,8 @@ class Case {
         states(num_queries * state);
     std::vector<float> scratch(attention_scratch_floats(s_.head_dim));
     for (int head = 0; head < s_.kv_heads; ++head)
-      for (int first = 0; first < s_.rows * s_.group; first += num_queries) {
-        const auto some = queries(out.data(), first, std::min(num_queries, s_.rows * s_.group - first));
+      for (int first = 0; first < s_.rows * s_.heads_per_kv_head; first += num_queries) {
+        const auto some = queries(out.data(), first, std::min(num_queries, s_.rows * s_.heads_per_kv_head - first));
         const std::size_t stride = some.size() * state;
         const AttentionItem whole = item(some, head);
         for (int tile = num_tiles() - 1; tile >= whole.begin / kTileTokens; --tile) {
@@ -187,14 +187,16 @@ class Case {
     double* o = out.data() + (static_cast<std::size_t>(row) * num_heads() + head) * s_.head_dim;
     std::vector<double> score;
     for (int t = first; t <= position; ++t) {
-      const float* k = k_.data() + (static_cast<std::size_t>(t) * s_.kv_heads + head / s_.group) * s_.head_dim;
+      const float* k =
+          k_.data() + (static_cast<std::size_t>(t) * s_.kv_heads + head / s_.heads_per_kv_head) * s_.head_dim;
       score.push_back(std::inner_product(q, q + s_.head_dim, k, 0.0));
     }
     const double top = *std::max_element(score.begin(), score.end());
     double total = 0;
     for (double& x : score) total += x = std::exp(x - top);
     for (int t = first; t <= position; ++t) {
-      const float* v = v_.data() + (static_cast<std::size_t>(t) * s_.kv_heads + head / s_.group) * s_.head_dim;
+      const float* v =
+          v_.data() + (static_cast<std::size_t>(t) * s_.kv_heads + head / s_.heads_per_kv_head) * s_.head_dim;
       for (int d = 0; d < s_.head_dim; ++d) o[d] += score[t - first] / total * v[d];
     }
   }
@@ -212,18 +214,18 @@ OCTAVO_FOR_EACH_LEVEL(Attention);
 
 const Shape kShapes[] = {
     {.length = 1},
-    {.group = 1, .head_dim = 128, .length = 17},
-    {.kv_heads = 1, .group = 16, .length = 130, .rows = 2},
+    {.heads_per_kv_head = 1, .head_dim = 128, .length = 17},
+    {.kv_heads = 1, .heads_per_kv_head = 16, .length = 130, .rows = 2},
     {.length = 300, .rows = 40},
-    {.group = 4, .head_dim = 80, .length = 700, .rows = 3},
-    {.kv_heads = 1, .group = 4, .head_dim = 256, .length = 600, .rows = 70, .window = 100},
-    {.block_size = 32, .group = 2, .length = 513, .rows = 9, .window = 512},
-    {.block_size = 4, .group = 2, .length = 50, .rows = 5},
-    {.block_size = 1, .group = 1, .head_dim = 6, .length = 21, .rows = 21},
-    {.block_size = 4, .kv_heads = 1, .group = 2, .head_dim = 512, .length = 40, .rows = 2},
-    {.block_size = 256, .group = 8, .length = 290, .rows = 6},
-    {.group = 1, .head_dim = 96, .length = 1100, .rows = 40},
-    {.kv_heads = 1, .group = 3, .head_dim = 33, .length = 270, .rows = 2},
+    {.heads_per_kv_head = 4, .head_dim = 80, .length = 700, .rows = 3},
+    {.kv_heads = 1, .heads_per_kv_head = 4, .head_dim = 256, .length = 600, .rows = 70, .window = 100},
+    {.block_size = 32, .heads_per_kv_head = 2, .length = 513, .rows = 9, .window = 512},
+    {.block_size = 4, .heads_per_kv_head = 2, .length = 50, .rows = 5},
+    {.block_size = 1, .heads_per_kv_head = 1, .head_dim = 6, .length = 21, .rows = 21},
+    {.block_size = 4, .kv_heads = 1, .heads_per_kv_head = 2, .head_dim = 512, .length = 40, .rows = 2},
+    {.block_size = 256, .heads_per_kv_head = 8, .length = 290, .rows = 6},
+    {.heads_per_kv_head = 1, .head_dim = 96, .length = 1100, .rows = 40},
+    {.kv_heads = 1, .heads_per_kv_head = 3, .head_dim = 33, .length = 270, .rows = 2},
 };
 constexpr double kBounds[] = {2e-3, 1.5e-2, 3e-2, 1e-5, 1e-3};  // by element type, in the order of kAllTypes
 
