@@ -25,7 +25,7 @@ inline double seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-/// Where a choice's time went. What is left between the first step and the end is stalled.
+/// The time of a choice, by its use. The rest between the first step and the end is stalled.
 struct ChoiceTimes {
   using Clock = std::chrono::steady_clock;
 
@@ -68,7 +68,7 @@ struct EndingRules {
   bool stops_at(TokenId token) const { return std::ranges::find(stop_tokens, token) != stop_tokens.end(); }
 };
 
-/// What a request's caller gave to be called.
+/// The callbacks of a request.
 struct RequestCallbacks {
   std::function<void(int, std::span<const float>)> on_prompt_logits = {};
   std::function<void(const PromptProgress&)> on_prompt_progress = {};

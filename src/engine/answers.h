@@ -1,4 +1,4 @@
-// What callers hear: drawn tokens become events, requests end, prompts report how far they have come.
+// The events of callers: drawn tokens become events, requests end, prompts report their progress.
 //
 // Owned by the engine; only the thread that drives it may call it. Every function here may call a caller's callback,
 // which may submit and cancel: pointers to other requests may be those of retired ones afterwards.

@@ -22,8 +22,8 @@ struct Probe {
 constexpr std::array kProbes = {Probe{1, 0},     Probe{16, 0}, Probe{16, 0, 16}, Probe{1, 1024}, Probe{64, 0},
                                 Probe{64, 1024}, Probe{4, 0},  Probe{1, 1024},   Probe{128, 0}};
 
-/// Milliseconds of a step of `rows` rows behind `depth` tokens whose keys and values are whatever the memory holds, and
-/// of the rows of logits that it wants; 0 if the KV memory has no room for them. Nothing of it stays.
+/// Milliseconds of a step of `rows` rows behind `depth` tokens, and of the rows of logits that it wants. Keys and
+/// values of these tokens are whatever the memory holds; 0 if the KV memory has no room for them. Nothing of it stays.
 double time_step(const StepParts& parts, Sequence& sequence, int depth, int rows) {
   PagedKvCache& kv = parts.runner.kv();
   sequence.kv = kv.create_sequence();

@@ -1,4 +1,4 @@
-// What steps cost on this machine, before the first request: a few are timed on made-up tokens.
+// The cost of steps on this machine, before the first request: a few are timed on made-up tokens.
 #pragma once
 
 #include "engine/step.h"

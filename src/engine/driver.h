@@ -1,4 +1,4 @@
-// Who drives an engine, and what other threads hear of it: the lock, the inbox, the loop, statistics.
+// The driver of an engine, and its ways to other threads: the lock, the inbox, the loop, statistics.
 //
 // One thread drives at a time; it alone touches what the parts refer to, and calls the callbacks. Any thread may call
 // the functions here. A callback runs on the thread that drives: a submit() or cancel() in it acts at once, a step()
@@ -20,7 +20,7 @@
 
 namespace octavo {
 
-/// What the thread that drives works with. All of it must outlive the driver.
+/// The parts that the thread that drives works with. All of it must outlive the driver.
 struct DriverParts {
   PagedKvCache& kv;
   const Scheduler& scheduler;

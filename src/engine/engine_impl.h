@@ -29,7 +29,7 @@
 
 namespace octavo {
 
-/// What an engine is made of. Members are destroyed last to first: a runner may refer to the pool and the file.
+/// The parts of an engine. Members are destroyed last to first: a runner may refer to the pool and the file.
 struct EngineParts {
   std::unique_ptr<const ModelSource> source;  // the runner's views point into it; null if weights are packed
   std::unique_ptr<ThreadPool> threads;

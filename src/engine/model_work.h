@@ -8,8 +8,8 @@
 
 namespace octavo {
 
-/// The matrices that every row goes through, and those that only rows whose logits are needed go through: behind the
-/// last layer that writes state, in that layer all but what its state takes, and the output matrix (tied or not).
+/// The matrices that every row goes through, and those of rows whose logits are needed alone. The latter lie behind the
+/// last layer that writes state; they are all of that layer but its state's, and the output matrix (tied or not).
 MatrixWork layer_work(const ModelConfig& config, const Weights& weights);
 MatrixWork output_work(const ModelConfig& config, const Weights& weights);
 
@@ -21,7 +21,7 @@ std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_t
 struct RowRange {
   int first = 0, count = 0;
 };
-/// Which of `rows` attend in these layers; logits of the last `num_logits` of them are needed.
+/// The ones of `rows` that attend in these layers; logits of the last `num_logits` of them are needed.
 RowRange attending_rows(const AttentionWork& layers, RowRange rows, int num_logits);
 
 /// Tokens that rows at positions first .. first + count - 1 see, added up; a window of 0 is none.

@@ -6,7 +6,7 @@
 
 namespace octavo {
 
-/// What an engine allows a request.
+/// The limits that an engine sets a request.
 struct RequestLimits {
   int max_context = 0;   // tokens of a prompt and its answer
   int vocab_size = 0;    // ids that the model knows

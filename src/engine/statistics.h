@@ -1,4 +1,4 @@
-// What an engine has done and is doing: counted by its parts, asked for by any thread.
+// The counts of an engine, past and present: made by its parts, asked for by any thread.
 //
 // Owned by the engine. counts(), current() and copy_stats() belong to the thread that drives it; copied() to any.
 #pragma once

@@ -17,7 +17,7 @@
 
 namespace octavo {
 
-/// What a step works with. All of it must outlive the step.
+/// The parts that a step works with. All of it must outlive the step.
 struct StepParts {
   ModelRunner& runner;
   ThreadPool& threads;
