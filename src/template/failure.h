@@ -1,0 +1,32 @@
+// How compiling or rendering a template ends early.
+//
+// An interpreter of trees fails at any depth, in a filter within a test within a macro; nothing between there and the
+// border could go on. So a Failure is thrown inside this folder, and Template::compile and Template::render, which
+// catch it, give a Result. It never passes them.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace octavo::jinja {
+
+/// A place in the template, counted from 1. A column counts bytes.
+struct Position {
+  std::uint32_t line = 0;  // 0: not known
+  std::uint32_t column = 0;
+};
+
+struct Failure {
+  std::string message;
+  Position where = {};  // not known: the place that is being evaluated
+};
+
+template <class... Args>
+[[noreturn]] void fail_at(Position where, fmt::format_string<Args...> format, Args&&... args) {
+  throw Failure{fmt::format(format, std::forward<Args>(args)...), where};
+}
+
+}  // namespace octavo::jinja

@@ -1,0 +1,33 @@
+// `loop`, what the body of a for statement knows of where it is. jinja2's LoopContext: it looks ahead only when asked.
+#pragma once
+
+#include "template/iteration.h"
+
+namespace octavo::jinja {
+
+struct Frame;
+struct Statement;
+
+struct LoopState {
+  Value iterable;  // what the length is taken of, where it has one
+  Iterator* items;
+  std::int64_t index0 = -1;
+  std::int64_t depth0 = 0;
+  std::int64_t length = -1;  // not known yet
+  Value current = {};
+  Value before = {};
+  Value after = {};                      // looked ahead; missing: not looked, or nothing there
+  Value last_changed = {};               // a tuple
+  const Statement* recursive = nullptr;  // the statement that `loop(...)` runs again
+  Frame* outer = nullptr;                // and the scope that it stands in
+};
+
+/// Moves on to the next item, if there is one.
+std::optional<Value> advance_loop(Evaluation& evaluation, LoopState& loop);
+/// An attribute of `loop`, or missing.
+Value attribute_of_loop(Evaluation& evaluation, LoopState& loop, std::string_view name);
+std::int64_t length_of_loop(Evaluation& evaluation, LoopState& loop);
+/// The loop's own items with the loop: what iterating over `loop` itself gives.
+Iterator* iterate_loop(Evaluation& evaluation, LoopState& loop);
+
+}  // namespace octavo::jinja

@@ -1,0 +1,18 @@
+// The methods of strings, dicts, lists, tuples and numbers that templates may call.
+//
+// What changes its object (append, pop, update) is not here: the sandbox of transformers refuses it too.
+#pragma once
+
+#include "template/evaluation.h"
+
+namespace octavo::jinja {
+
+/// The method of a value's type, or null.
+const NamedMethod* find_method(const Value& value, std::string_view name);
+/// Whether Python has the method and its sandbox refuses it: it changes the object, or begins with two underscores.
+bool is_refused(const Value& value, std::string_view name);
+
+std::span<const NamedMethod> text_methods();
+std::span<const NamedMethod> text_query_methods();
+
+}  // namespace octavo::jinja

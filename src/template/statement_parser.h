@@ -1,0 +1,47 @@
+// Parses a template's statements into a tree.
+#pragma once
+
+#include <initializer_list>
+
+#include "template/expression_parser.h"
+
+namespace octavo::jinja {
+
+class StatementParser {
+ public:
+  explicit StatementParser(TokenStream& tokens) : tokens_(tokens), expressions_(tokens) {}
+
+  /// The whole template.
+  Body parse();
+
+ private:
+  using Names = std::initializer_list<std::string_view>;
+
+  Statement* make(StatementKind kind, Position where);
+  /// Statements up to a block that begins with one of the names, which is then the current token.
+  Body parse_until(Names names);
+  /// The body behind a statement's own block, and the end of its last block.
+  Body parse_body(std::string_view end);
+  void begin_body();
+
+  Statement* parse_print();
+  Statement* parse_statement();
+  Statement* parse_if(Position where);
+  Statement* parse_for(Position where);
+  Statement* parse_set(Position where);
+  Statement* parse_macro(Position where);
+  Statement* parse_call_block(Position where);
+  Statement* parse_filter_block(Position where);
+  Statement* parse_generation(Position where);
+  Statement* parse_with(Position where);
+  Statement* parse_loop_control(Position where, StatementKind kind);
+  std::span<Parameter> parse_parameters();
+  /// Prints of `{% print a, b %}`.
+  Statement* parse_print_block(Position where);
+
+  TokenStream& tokens_;
+  ExpressionParser expressions_;
+  int loop_depth_ = 0;  // of loops that `break` may leave: a macro's body is in none
+};
+
+}  // namespace octavo::jinja

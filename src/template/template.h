@@ -1,0 +1,52 @@
+// A chat template: a text in Jinja, compiled once, rendered for each conversation.
+//
+// Understands the Jinja of the templates that models come with, as Python's jinja2 renders them with the settings of
+// the transformers library; docs/chat_templates.md has the details. Data only: a template reaches what it is given and
+// nothing else. Hostile templates and conversations end with an error: memory, steps and nesting are bounded.
+// A compiled template does not change; any thread may render it, several at once.
+#pragma once
+
+#include <ctime>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "octavo/result.h"
+#include "template/template_input.h"
+
+namespace octavo::jinja {
+
+struct Tree;
+
+/// Consecutive bytes of a rendered text that came from one place.
+struct RenderedSpan {
+  std::string text;
+  Origin origin;
+};
+
+class Template {
+ public:
+  /// A template may have so many bytes; real ones have some ten thousand.
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
+
+  /// Errors say where: "line 3, column 14: found '}', expected an expression".
+  static Result<Template> compile(std::string_view source);
+
+  Template(Template&&) noexcept;
+  Template& operator=(Template&&) noexcept;
+  ~Template();
+
+  /// The text for the values of `input`, cut where the origin changes. `now` is what strftime_now tells.
+  Result<std::vector<RenderedSpan>> render(const TemplateInput& input, const std::tm& now) const;
+
+ private:
+  Template();
+
+  std::unique_ptr<std::string> source_;  // its bytes stay where they are: the tree points to them
+  std::unique_ptr<Arena> arena_;
+  const Tree* tree_ = nullptr;
+};
+
+}  // namespace octavo::jinja

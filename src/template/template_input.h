@@ -1,0 +1,35 @@
+// The values that a template is rendered with: messages, tools, flags. Strings say where they came from.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "octavo/result.h"
+#include "template/value.h"
+
+namespace octavo::jinja {
+
+/// Builds values and owns their memory. One thread at a time; rendering only reads it.
+class TemplateInput {
+ public:
+  TemplateInput();
+
+  /// Text of any bytes: what is no UTF-8 becomes U+FFFD.
+  Value text(std::string_view bytes, Origin origin);
+  Value list(std::span<const Value> items) { return make_list(arena_, items); }
+  /// Of two equal keys, the last counts.
+  Value dict(std::span<const std::pair<Value, Value>> entries);
+
+  /// Names a value for the template. Of one name, the last value counts.
+  void set(std::string_view name, Value value);
+
+  const std::vector<std::pair<Value, Value>>& names() const { return names_; }
+  std::size_t bytes_built() const { return arena_.bytes_built(); }
+
+ private:
+  Arena arena_;
+  std::vector<std::pair<Value, Value>> names_;
+};
+
+}  // namespace octavo::jinja
