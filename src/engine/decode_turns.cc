@@ -5,26 +5,25 @@
 
 namespace octavo {
 
-void DecodeTurns::choose(std::span<Sequence* const> running, std::uint64_t step, StepWork work, const CostModel& cost,
-                         double budget_ms) {
+void DecodeTurns::choose(std::span<Sequence* const> running, std::uint64_t step, StepBudget budget) {
   rows_.clear();
   for (Sequence* sequence : running) {
-    if (!sequence->in_prefill()) rows_.push_back(sequence);
+    if (!sequence->is_catching_up()) rows_.push_back(sequence);
   }
-  const auto is_of_first = [this](const Sequence* s) { return s->share == rows_.front()->share; };
+  const auto is_of_first = [this](const Sequence* s) { return s->counts_of_owner == rows_.front()->counts_of_owner; };
   if (rows_.empty() || std::ranges::all_of(rows_, is_of_first)) return;
 
   std::ranges::sort(rows_, {}, [](const Sequence* s) { return std::tuple(s->planned_in_step, s->rank); });
-  for (const Sequence* sequence : rows_) sequence->share->turns = 0;
-  for (Sequence* sequence : rows_) sequence->turn = sequence->share->turns++;
+  for (const Sequence* sequence : rows_) sequence->counts_of_owner->turns = 0;
+  for (Sequence* sequence : rows_) sequence->turn = sequence->counts_of_owner->turns++;
   std::ranges::sort(rows_, {}, [](const Sequence* s) { return std::tuple(s->turn, s->planned_in_step, s->rank); });
   for (Sequence* sequence : rows_) {
-    if (sequence->planned_in_step == step) continue;  // `work` has it
-    const StepWork with_row = work + cost.work(sequence->num_computed, 1, 1);
-    if (sequence->turn > 0 && cost.predict_ms(with_row) > budget_ms) {
-      sequence->passed_in_step = step;
+    if (sequence->has_rows()) continue;  // they are taken
+    const int num_tokens = sequence->num_uncomputed();
+    if (sequence->turn > 0 && !budget.is_in_time(*sequence, num_tokens)) {
+      sequence->skipped_in_step = step;
     } else {
-      work = with_row;
+      budget.take(*sequence, num_tokens);
     }
   }
 }

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/to_size.h"
-#include "engine/cost_model.h"
 #include "engine/sequence.h"
+#include "engine/step_budget.h"
 
 namespace octavo {
 
@@ -22,10 +22,9 @@ class DecodeTurns {
  public:
   explicit DecodeTurns(int max_sequences) { rows_.reserve(to_size(max_sequences)); }
 
-  /// Sets Sequence::passed_in_step = `step` in those of `running` that decode and wait in this step. `budget_ms`: of
-  /// the whole step, in which `work` is planned already.
-  void choose(std::span<Sequence* const> running, std::uint64_t step, StepWork work, const CostModel& cost,
-              double budget_ms);
+  /// Sets Sequence::skipped_in_step = `step` in those of `running` that decode and wait in this step. `budget`: of the
+  /// whole step, some of which is taken already.
+  void choose(std::span<Sequence* const> running, std::uint64_t step, StepBudget budget);
 
  private:
   std::vector<Sequence*> rows_;  // of this step

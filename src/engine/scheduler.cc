@@ -1,46 +1,44 @@
-// The step: who runs, in which order. Who may begin, who waits for whom and who makes room stand in the files beside.
 #include "engine/scheduler.h"
 
 #include <algorithm>
 #include <new>
+#include <tuple>
 #include <variant>
 
 #include "base/error.h"
 #include "base/to_size.h"
 
 namespace octavo {
-
-void insert_by_rank(std::vector<Sequence*>& sequences, Sequence& sequence) {
-  sequences.insert(std::ranges::upper_bound(sequences, sequence.rank, {}, &Sequence::rank), &sequence);
-}
-
 namespace {
 
-void sort_by_rank(std::vector<Sequence*>& sequences) {
-  if (!std::ranges::is_sorted(sequences, {}, &Sequence::rank)) std::ranges::sort(sequences, {}, &Sequence::rank);
+// Every running sequence can then have a row in every step, so decodes cannot starve one another.
+Scheduler::Limits checked(Scheduler::Limits limits) {
+  OCTAVO_CHECK(limits.max_step_tokens >= 1 && limits.max_sequences >= 1, "{} tokens, {} sequences",
+               limits.max_step_tokens, limits.max_sequences);
+  limits.max_sequences = std::min(limits.max_sequences, limits.max_step_tokens);
+  return limits;
 }
 
 }  // namespace
 
 Scheduler::Scheduler(const Limits& limits, PagedKvCache& kv, const CostModel* cost)
-    : limits_(limits), kv_(kv), cost_(cost), turns_(limits.max_sequences) {
-  OCTAVO_CHECK(limits.max_step_tokens >= 1 && limits.max_sequences >= 1, "{} tokens, {} sequences",
-               limits.max_step_tokens, limits.max_sequences);
-  // Every running sequence can then have a row in every step, so decodes cannot starve one another.
-  limits_.max_sequences = std::min(limits.max_sequences, limits.max_step_tokens);
-  prefill_config_ = PrefillConfig(limits.max_step_tokens).with_priority(limits.policy);
+    : limits_(checked(limits)),
+      prefill_config_(PrefillConfig(limits.max_step_tokens).with_priority(limits.policy)),
+      kv_(kv),
+      queues_(limits_.max_sequences),
+      ledger_(kv, limits.max_step_tokens),
+      sharing_(kv, counts_),
+      preemption_(kv, queues_, ledger_, counts_),
+      admission_({.kv = kv, .queues = queues_, .ledger = ledger_, .sharing = sharing_, .preemption = preemption_}),
+      turns_(limits_.max_sequences),
+      budget_(limits.max_step_tokens, limits.step_ms, cost),
+      claims_(kv.block_size(), limits.max_step_tokens, limits_.max_sequences) {
   const auto seats = to_size(limits_.max_sequences);
   const auto groups = to_size(kv.num_groups());
-  running_.reserve(seats);
-  newly_admitted_.reserve(2 * seats + 1);  // could_have_seats() lets no more begin in a step
   prompts_.reserve(seats);
-  plan_.reserve(seats);
+  step_plan_.reserve(seats);
   copies_.reserve(seats * groups);
-  claims_.reserve(seats + to_size(limits.max_step_tokens));
-  promised_.resize(groups);
   needed_.resize(groups);
-  missing_.resize(groups);
-  failed_room_.resize(groups);
 }
 
 void Scheduler::add(Sequence& sequence) {
@@ -51,191 +49,208 @@ void Scheduler::add(Sequence& sequence) {
   OCTAVO_CHECK(sequence.seats() <= limits_.max_sequences, "{} seats of {}", sequence.seats(), limits_.max_sequences);
   OCTAVO_CHECK(!kv_.hasher() || static_cast<int>(sequence.chain.size()) == sequence.num_tokens() / kv_.block_size(),
                "{} hashes of {} tokens", sequence.chain.size(), sequence.num_tokens());
-  // A preempted sequence goes back here within a step, so there is always room for all.
-  const auto all = to_size(seats_known_ + sequence.seats());
-  if (waiting_.capacity() < all) waiting_.reserve(2 * all);
+  queues_.reserve_for(sequence);
   const std::int64_t head_start = std::int64_t{sequence.priority} * kStepsPerPriority;
   sequence.own_rank = {
       .virtual_arrival = static_cast<std::int64_t>(step_) - head_start, .id = sequence.id, .choice = sequence.choice};
-  owners_.add(sequence, all);
-  seats_known_ += sequence.seats();
-  sequence.state = Sequence::State::kWaiting;
-  insert_by_rank(waiting_, sequence);
+  owners_.add(sequence, to_size(queues_.seats_of_all() + sequence.seats()));
+  queues_.add(sequence);
 }
 
 void Scheduler::remove(Sequence& sequence) {
-  const bool is_running = sequence.state == Sequence::State::kRunning;
-  const std::size_t erased = std::erase(is_running ? running_ : waiting_, &sequence);
-  OCTAVO_CHECK(erased == 1, "sequence {}", sequence.id);
-  if (is_running) {
-    seats_taken_ -= sequence.seats();
-  } else {
-    if (sequence.num_computed > 0) --num_holding_;
-  }
-  if (sequence.was_admitted) seats_begun_ -= sequence.seats();
+  queues_.remove(sequence);
   owners_.remove(sequence);
-  if (failed_ == &sequence) failed_ = nullptr;
-  seats_known_ -= sequence.seats();
-  sequence.state = Sequence::State::kIdle;
+  admission_.forget(sequence);
+  sequence.num_planned = 0;
 }
 
 std::span<const ScheduledSequence> Scheduler::schedule() {
   begin_step();
-  attach_published();
-  count_promises();
+  for (Sequence* sequence : queues_.running())
+    if (sequence->is_catching_up()) sharing_.attach_published(*sequence);
+  ledger_.count_promises(queues_.running());
   schedule_by_policy();
-  if (plan_.empty()) admit();  // decodes that could not grow have stepped aside
-  if (plan_.empty() && !running_.empty()) schedule_best();
-  OCTAVO_CHECK(!plan_.empty() || empty(), "{} sequences wait and none can run", waiting_.size());
-  return plan_;
+  if (step_plan_.empty()) admission_.admit();  // decodes that could not grow were suspended
+  if (step_plan_.empty() && !queues_.running().empty()) schedule_best();
+  OCTAVO_CHECK(!step_plan_.empty() || empty(), "{} sequences wait and none can run", num_waiting());
+  return step_plan_;
 }
 
 void Scheduler::begin_step() {
   ++step_;
-  if (owners_.update_ranks(static_cast<std::int64_t>(step_))) {
-    sort_by_rank(running_);
-    sort_by_rank(waiting_);
-  }
-  newly_admitted_.clear();
-  plan_.clear();
+  if (owners_.update_ranks(static_cast<std::int64_t>(step_))) queues_.sort();
+  admission_.begin_step();
+  step_plan_.clear();
   prompts_.clear();
   copies_.clear();
   claims_.clear();
-  work_ = {};
-  plans_prompts_ = false;
-  tokens_left_ = limits_.max_step_tokens;
-  const bool decodes = std::ranges::any_of(running_, [](const Sequence* s) { return !s->in_prefill(); });
-  budget_ms_ = cost_ == nullptr ? 0 : limits_.step_ms * (decodes ? 1 : kPromptStepFactor);
+  budget_.begin(std::ranges::any_of(queues_.running(), [](const Sequence* s) { return !s->is_catching_up(); }));
 }
 
 void Scheduler::schedule_by_policy() {
-  if (is_urgent()) admit();  // before those of lower priority have rows, and cannot give way any more
+  // Before those of lower priority have rows, and cannot give way any more.
+  if (admission_.is_urgent()) admission_.admit();
   if (limits_.policy == PrefillPriority::kPrefillFirst) {
     schedule_decodes(true, false);
-    admit();
+    admission_.admit();
     schedule_prompts();
-    schedule_decodes(false, plans_prompts_);
+    schedule_decodes(false, budget_.has_prompt_rows());
   } else {
     schedule_decodes(false, false);
-    admit();
+    admission_.admit();
     schedule_prompts();
   }
 }
 
-/// Somebody waits who has a higher priority than somebody that runs, or a better rank than somebody of another owner.
-bool Scheduler::is_urgent() const {
-  if (waiting_.empty()) return false;
-  const Sequence& best = *waiting_.front();
-  return std::ranges::any_of(running_, [&](const Sequence* running) {
-    return running->priority < best.priority || (running->share != best.share && running->rank > best.rank);
-  });
-}
-
-void Scheduler::complete() {
-  for (const auto& [sequence, num_tokens, chunk] : plan_) {
-    if (chunk.size() > 0) sequence->prefill->complete(chunk);
-    num_computed_tokens_ += static_cast<std::uint64_t>(num_tokens);
-    commit(*sequence, sequence->num_computed + num_tokens);
-  }
-}
-
-// Block by block: each is published before a later position lets it leave its window.
-void Scheduler::commit(Sequence& sequence, int end) {
-  const int block_size = kv_.block_size();
-  while (sequence.num_computed < end) {
-    const int left_in_block = block_size - sequence.num_computed % block_size;
-    sequence.num_computed += std::min(left_in_block, end - sequence.num_computed);
-    sequence.furthest = std::max(sequence.furthest, sequence.num_computed);
-    kv_.commit(sequence.kv, sequence.num_computed);
-    if (sequence.num_computed % block_size != 0 || !kv_.hasher()) continue;
-    sequence.chain.extend(kv_.hasher(), block_size, sequence.tokens);
-    const KvResult<void> published = kv_.publish(sequence.kv, sequence.tokens, sequence.chain);
-    OCTAVO_CHECK(published.has_value(), "{}", describe(published.error()));
-    ++publications_;
-  }
-}
-
-void Scheduler::fork(Sequence& parent, Sequence& child) {
-  OCTAVO_CHECK(parent.num_forks > 0, "sequence {} holds no seat for another", parent.id);
-  --parent.num_forks;  // the seat is the child's from now on
-  go_on(parent, child);
-}
-
-void Scheduler::replace(Sequence& parent, Sequence& child) {
-  OCTAVO_CHECK(parent.num_forks == 0, "sequence {} holds seats for {} others", parent.id, parent.num_forks);
-  running_.erase(std::ranges::find(running_, &parent));
-  go_on(parent, child);
-  owners_.remove(parent);
-  parent.state = Sequence::State::kIdle;
-}
-
-/// In a seat that is counted already.
-void Scheduler::go_on(const Sequence& parent, Sequence& child) {
-  OCTAVO_CHECK(parent.state == Sequence::State::kRunning && child.state == Sequence::State::kIdle &&
-                   parent.num_uncomputed() == 0 && child.num_tokens() == parent.num_tokens(),
-               "{} tokens not computed of {}, {} are the child's", parent.num_uncomputed(), parent.num_tokens(),
-               child.num_tokens());
-  const KvResult<void> forked = kv_.fork_into(parent.kv, child.kv);
-  OCTAVO_CHECK(forked.has_value(), "{}", describe(forked.error()));
-  child.num_computed = parent.num_computed;
-  child.furthest = parent.furthest;
-  child.cached_tokens = parent.cached_tokens;
-  child.num_preemptions = parent.num_preemptions;
-  child.was_admitted = true;
-  child.own_rank = {.virtual_arrival = parent.own_rank.virtual_arrival, .id = child.id, .choice = child.choice};
-  owners_.add_fork(parent, child);
-  child.state = Sequence::State::kRunning;
-  insert_by_rank(running_, child);
-}
-
-void Scheduler::reserve(const Sequence& sequence, int end) {
-  const KvResult<void> reserved = kv_.reserve(sequence.kv, sequence.num_computed, end, &copies_);
-  if (!reserved && std::holds_alternative<MemoryRefused>(reserved.error())) throw std::bad_alloc();
-  OCTAVO_CHECK(reserved.has_value(), "sequence {}: {}", sequence.id, describe(reserved.error()));
-}
-
-void Scheduler::plan(Sequence& sequence, int num_tokens, const PrefillChunk& chunk) {
-  plan_.push_back({.sequence = &sequence, .num_tokens = num_tokens, .chunk = chunk});
-  tokens_left_ -= num_tokens;
-  const int logit_rows = sequence.num_logit_rows(sequence.num_computed + num_tokens);
-  if (cost_ != nullptr) work_ += cost_->work(sequence.num_computed, num_tokens, logit_rows);
-  sequence.steps_waited = 0;
-  sequence.planned_in_step = step_;
-}
-
-bool Scheduler::in_time(const StepWork& more) const {
-  return budget_ms_ <= 0 || cost_->predict_ms(work_ + more) <= budget_ms_;
-}
-
-/// Decode rows, best rank first: of those that were passed over too often, or of all whose turn it is; as long as time
-/// is left, or all.
+/// Those that do not catch up, best rank first: of those that were passed over too often, or of all whose turn it is;
+/// as long as time is left, or all.
 void Scheduler::schedule_decodes(bool only_aged, bool within_time) {
-  if (budget_ms_ > 0 && !only_aged) turns_.choose(running_, step_, work_, *cost_, budget_ms_);
-  for (std::size_t i = 0; i < running_.size();) {
-    Sequence& sequence = *running_[i];
-    const bool skipped = sequence.in_prefill() || sequence.planned_in_step == step_ ||
-                         (only_aged && sequence.steps_waited < kMaxStepsWaited);
-    if (skipped) {
+  if (budget_.is_timed() && !only_aged) turns_.choose(queues_.running(), step_, budget_);
+  for (std::size_t i = 0; i < queues_.running().size();) {
+    Sequence& sequence = *queues_.running()[i];
+    const bool is_another =
+        sequence.is_catching_up() || sequence.has_rows() || (only_aged && sequence.steps_waited < kMaxStepsWaited);
+    if (is_another) {
       ++i;
-    } else if (tokens_left_ == 0 || sequence.passed_in_step == step_ ||
-               (within_time && budget_ms_ > 0 && !in_time(cost_->work(sequence.num_computed, 1, 1)))) {
+    } else if (budget_.rows_left() == 0 || sequence.skipped_in_step == step_ ||
+               (within_time && !budget_.is_in_time(sequence, sequence.num_uncomputed()))) {
       ++sequence.steps_waited;
       ++i;
     } else if (schedule_decode(sequence)) {
       ++i;
     } else {
-      set_aside(sequence);
+      preemption_.suspend(sequence);
     }
   }
 }
 
+/// False where it has no room to grow.
 bool Scheduler::schedule_decode(Sequence& sequence) {
-  OCTAVO_CHECK(sequence.num_uncomputed() == 1, "{} tokens to decode", sequence.num_uncomputed());
-  need_blocks(sequence, sequence.num_computed + 1);
-  if (!make_room(sequence, false)) return false;
-  reserve(sequence, sequence.num_computed + 1);
-  plan(sequence, 1, {});
+  const int num_tokens = std::min(sequence.num_uncomputed(), budget_.rows_left());
+  ledger_.count_to_advance(sequence, num_tokens, needed_);
+  if (!preemption_.make_room(sequence, needed_)) return false;
+  advance(sequence, num_tokens);
   return true;
+}
+
+/// Those that catch up: the best priority and the fewest uncomputed tokens first, but before them those that were
+/// passed over too often.
+void Scheduler::schedule_prompts() {
+  for (Sequence* sequence : queues_.running())
+    if (sequence->is_catching_up()) prompts_.push_back(sequence);
+  claims_.claim_half_done_blocks(prompts_);
+  std::ranges::sort(prompts_, {}, [](const Sequence* sequence) {
+    const bool patient = sequence->steps_waited < kMaxStepsWaited;
+    return std::tuple(patient, patient ? -sequence->priority_in_step : 0, patient ? sequence->num_behind() : 0,
+                      sequence->rank);
+  });
+  for (Sequence* sequence : prompts_)
+    if (!schedule_prompt(*sequence)) ++sequence->steps_waited;
+}
+
+/// False where it was passed over. One that waits for a block of another is not.
+bool Scheduler::schedule_prompt(Sequence& sequence) {
+  if (claims_.claimant_of_next_block(sequence) != nullptr) return true;
+  const int most = std::min(sequence.num_behind(), budget_.rows_left());
+  const int fitting = ledger_.tokens_that_fit(sequence, most);
+  const int in_time = budget_.tokens_in_time(sequence, fitting, kv_.block_size());
+  return in_time > 0 && schedule_chunk(sequence, in_time);
+}
+
+/// False where the policy lets decodes go first.
+bool Scheduler::schedule_chunk(Sequence& sequence, int max_tokens) {
+  // Between two chunks the decodes are owed a turn: they had it, their rows of this step are planned already.
+  if (limits_.policy == PrefillPriority::kInterleaved) sequence.prefill_turns.owes_yield = false;
+  const ChunkRequest request{
+      .tokens_left = sequence.num_behind(), .max_tokens = max_tokens, .decode_waiting = budget_.has_decode_rows()};
+  const int num_tokens = next_chunk_size(prefill_config_, request, sequence.prefill_turns);
+  if (num_tokens == 0) return false;
+  advance(sequence, num_tokens);
+  return true;
+}
+
+// Nothing is planned, so whatever runs is a prompt without room for a row: the best rank takes it from the worst. Where
+// a better rank waits and holds the blocks that are missing, it is that one's turn.
+void Scheduler::schedule_best() {
+  claims_.clear();
+  int num_tokens = 0;
+  while (num_tokens == 0) {
+    if (queues_.running().empty()) admission_.admit();
+    OCTAVO_CHECK(!queues_.running().empty(), "{} sequences wait and none can run", num_waiting());
+    Sequence& best = *queues_.running().front();
+    num_tokens = ledger_.tokens_that_fit(best, std::min(best.num_behind(), budget_.rows_left()));
+    if (num_tokens > 0) break;
+    Sequence* victim = preemption_.victim_for(best);
+    OCTAVO_CHECK(victim != nullptr || num_waiting() > 0, "sequence {} has no room though it is alone", best.id);
+    victim != nullptr ? preemption_.preempt_all(*victim) : preemption_.suspend(best);
+    ledger_.count_promises(queues_.running());
+  }
+  Sequence& best = *queues_.running().front();
+  const bool scheduled = schedule_chunk(best, num_tokens);
+  OCTAVO_CHECK(scheduled, "sequence {} yields to nobody", best.id);
+}
+
+/// The step computes the next `num_tokens` tokens of a sequence, for which there is room.
+void Scheduler::advance(Sequence& sequence, int num_tokens) {
+  claims_.claim(sequence, num_tokens);
+  ledger_.take_back(sequence);
+  reserve(sequence, num_tokens);
+  ledger_.promise(sequence);
+  budget_.take(sequence, num_tokens);
+  step_plan_.push_back({.sequence = &sequence, .num_tokens = num_tokens});
+  sequence.num_planned = num_tokens;
+  sequence.planned_in_step = step_;
+  sequence.steps_waited = 0;
+}
+
+void Scheduler::reserve(const Sequence& sequence, int num_tokens) {
+  const int first = sequence.num_computed;
+  const KvResult<void> reserved = kv_.reserve(sequence.kv, first, first + num_tokens, &copies_);
+  if (!reserved && std::holds_alternative<MemoryRefused>(reserved.error())) throw std::bad_alloc();
+  OCTAVO_CHECK(reserved.has_value(), "sequence {}: {}", sequence.id, describe(reserved.error()));
+}
+
+void Scheduler::complete() {
+  for (const auto& [sequence, num_tokens] : step_plan_) {
+    counts_.computed_tokens += static_cast<std::uint64_t>(num_tokens);
+    sharing_.commit(*sequence, sequence->num_computed + num_tokens);
+    sequence->num_planned = 0;
+  }
+}
+
+void Scheduler::fork(Sequence& parent, Sequence& child) {
+  OCTAVO_CHECK(parent.num_forks > 0, "sequence {} holds no seat for another", parent.id);
+  start_child(parent, child);
+  --parent.num_forks;  // the seat is the child's from now on
+  queues_.add_child(child);
+}
+
+void Scheduler::replace(Sequence& parent, Sequence& child) {
+  OCTAVO_CHECK(parent.num_forks == 0, "sequence {} holds seats for {} others", parent.id, parent.num_forks);
+  start_child(parent, child);
+  queues_.replace(parent, child);
+  owners_.remove(parent);
+  admission_.forget(parent);
+}
+
+void Scheduler::start_child(const Sequence& parent, Sequence& child) {
+  OCTAVO_CHECK(parent.is_running() && child.state == Sequence::State::kIdle && parent.num_uncomputed() == 0 &&
+                   child.num_tokens() == parent.num_tokens(),
+               "{} tokens not computed of {}, {} are the child's", parent.num_uncomputed(), parent.num_tokens(),
+               child.num_tokens());
+  const KvResult<void> forked = kv_.fork_into(parent.kv, child.kv);
+  OCTAVO_CHECK(forked.has_value(), "{}", describe(forked.error()));
+  child.num_computed = parent.num_computed;
+  child.max_computed = parent.max_computed;
+  child.cached_tokens = parent.cached_tokens;
+  child.num_preemptions = parent.num_preemptions;
+  child.own_rank = {.virtual_arrival = parent.own_rank.virtual_arrival, .id = child.id, .choice = child.choice};
+  owners_.add_fork(parent, child);
+}
+
+Result<void> Scheduler::check_integrity() const {
+  OCTAVO_TRY_VOID(queues_.check_integrity());
+  return owners_.check_integrity(queues_.running().size() + queues_.waiting().size());
 }
 
 }  // namespace octavo

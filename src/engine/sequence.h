@@ -1,8 +1,8 @@
 // One answer in the making, as the scheduler sees it: tokens, how many are in the cache, and its sequence there.
 //
 // Owned by the engine's request; the scheduler keeps plain pointers to those it was given. Only the thread that drives
-// the engine may touch it. What is not yet computed when a sequence is admitted, its prompt or after a preemption what
-// it lost, is read in chunks that its PrefillScheduler hands out; after that it decodes, one token a step.
+// the engine may touch it. A sequence catches up until the tokens are computed that it had when it was admitted: its
+// prompt, or what it lost in a preemption. After that each step computes what was drawn last.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace octavo {
 /// Who goes first, in all that the scheduler decides: the lower.
 struct Rank {
   /// The step in which it came, less kStepsPerPriority for each degree of priority, and more by kStepsPerSeat for each
-  /// seat of its owner's sequences that go before it (owner_shares.h): so that waiting long enough outweighs both, and
+  /// seat of its owner's sequences that go before it (owner_ranks.h): so that waiting long enough outweighs both, and
   /// nobody waits for ever.
   std::int64_t virtual_arrival = 0;
   RequestId id = 0;
@@ -29,8 +29,8 @@ struct Rank {
   friend auto operator<=>(const Rank&, const Rank&) = default;
 };
 
-/// One owner's part in the scheduler's OwnerShares.
-struct OwnerShare {
+/// One owner's part in the scheduler's OwnerRanks.
+struct OwnerCounts {
   int num_sequences = 0;
   int turns = 0;                  // scratch of DecodeTurns
   int seats_before = 0;           // scratch of update_ranks(), as the next
@@ -57,20 +57,22 @@ struct Sequence {
   int num_forks = 0;       // choices that will fork from it when its prompt is computed; until then they hold seats
 
   State state = State::kIdle;
-  OwnerShare* share = nullptr;                   // of its owner; set when it is added
-  Rank own_rank = {};                            // set when it is added: as if its owner had nothing else
-  Rank rank = {};                                // may change between steps, when others come or go
-  bool is_ranked = false;                        // it has one
-  int priority_in_step = 0;                      // the best of its own and of those that wait for what it computes
-  std::optional<PrefillScheduler> prefill = {};  // while running: of `tokens` as they were at admission; none: forked
-  std::uint64_t publications_seen = 0;           // of the scheduler, when it last looked for its prefix
-  bool was_admitted = false;                     // it ran once
-  std::uint64_t planned_in_step = 0;             // the last step in which it had rows
-  std::uint64_t passed_in_step = 0;              // the last step in which other owners had its turn (decode_turns.h)
-  int turn = 0;                                  // scratch of DecodeTurns: among its owner's rows
-  int steps_waited = 0;   // steps in a row in which it was running, could have had rows and got none
-  int furthest = 0;       // the most tokens that were ever in the cache: it has had these itself
-  int cached_tokens = 0;  // of the prompt, computed by others
+  OwnerCounts* counts_of_owner = nullptr;  // kept by OwnerRanks; set when it is added
+  Rank own_rank = {};                      // set when it is added: as if its owner had nothing else
+  Rank rank = {};                          // may change between steps, when others come or go
+  bool is_ranked = false;                  // it has one
+  int priority_in_step = 0;                // the best of its own and of those that wait for what it computes
+  int num_admitted_tokens = 0;             // tokens that it had when it was last admitted; 0: it was forked
+  PrefillTurns prefill_turns = {};         // since then
+  std::uint64_t publications_seen = 0;     // of the scheduler, when it last looked for its prefix
+  bool was_admitted = false;               // it ran once
+  int num_planned = 0;                     // tokens that the current step computes, until complete()
+  std::uint64_t planned_in_step = 0;       // the last step in which it had rows
+  std::uint64_t skipped_in_step = 0;       // the last step in which other owners had its turn (decode_turns.h)
+  int turn = 0;                            // scratch of DecodeTurns: among its owner's rows
+  int steps_waited = 0;                    // steps in a row in which it was running, could have had rows and got none
+  int max_computed = 0;                    // the most tokens that were ever in the cache: it has had these itself
+  int cached_tokens = 0;                   // of the prompt, computed by others
   int num_preemptions = 0;
 
   /// Hashes its blocks under its domain; for a sequence without tokens of an answer.
@@ -78,7 +80,14 @@ struct Sequence {
 
   int num_tokens() const { return static_cast<int>(tokens.size()); }
   int num_uncomputed() const { return num_tokens() - num_computed; }
-  bool in_prefill() const { return prefill && !prefill->is_complete(); }
+  bool is_running() const { return state == State::kRunning; }
+  /// The current step computes some of its tokens.
+  bool has_rows() const { return num_planned > 0; }
+  /// Tokens that it had when it was admitted and that are not computed yet.
+  int num_behind() const { return std::max(0, num_admitted_tokens - num_computed); }
+  /// It has more to compute than what was drawn since it was admitted: the policy may cut that into chunks, and let
+  /// others go first.
+  bool is_catching_up() const { return num_computed < num_admitted_tokens; }
   /// Rows whose logits are wanted must be computed, whatever is cached.
   bool may_use_cache() const { return prompt_logits_from >= prompt_tokens; }
   /// How many of the rows of its tokens [num_computed, end) have their logits wanted: the last ones.

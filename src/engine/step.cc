@@ -74,14 +74,17 @@ void Step::read_logits(std::span<const ScheduledSequence> plan) {
 void Step::attribute_time(std::span<const ScheduledSequence> plan, Clock::time_point start) {
   const Clock::time_point now = Clock::now();
   const Clock::duration idle = start - last_end_;
-  for (const auto& [sequence, num_tokens, chunk] : plan) {
+  const Batch& batch = parts_.builder.batch();
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    const Sequence* sequence = plan[i].sequence;
     ActiveRequest* request = parts_.requests.find(sequence->id);
     if (request == nullptr) continue;  // cancelled by a callback of this step
     const bool is_prompt = sequence == &request->prompt;
     ChoiceTimes& times = is_prompt ? request->times : request->choices[to_size(sequence->choice)]->times;
     const Clock::time_point begin = std::max(last_draws_ + idle, request->submitted);
     if (!times.first_step) times.first_step = begin;
-    (chunk.size() > 0 ? times.in_prefill : times.in_decode) += now - begin;
+    const int first_row = batch.positions[to_size(batch.seq_begin[i])];
+    (first_row < sequence->num_admitted_tokens ? times.in_prefill : times.in_decode) += now - begin;
   }
   for (const Draw& draw : draws_.all())  // those that began in this step share the past of their prompt
     if (draw.choice != nullptr && !draw.choice->times.first_step) draw.choice->times = draw.request->times;

@@ -1,7 +1,6 @@
 #include "octavo/kv/prefill.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/error.h"
 #include "base/to_size.h"
@@ -51,6 +50,31 @@ Result<PrefillPlan> PrefillPlan::create(std::span<const TokenId> tokens, const P
   return plan;
 }
 
+namespace {
+
+bool must_yield(const PrefillConfig& config, const PrefillTurns& turns, bool decode_waiting) {
+  switch (config.priority) {
+    case PrefillPriority::kPrefillFirst: return false;
+    case PrefillPriority::kInterleaved: return turns.owes_yield;
+    case PrefillPriority::kDecodePriority: return decode_waiting && turns.yields < config.max_yields;
+  }
+  return false;
+}
+
+}  // namespace
+
+int next_chunk_size(const PrefillConfig& config, const ChunkRequest& request, PrefillTurns& turns) {
+  const int room = std::min(config.chunk_size, request.max_tokens);
+  if (room <= request.overlap || must_yield(config, turns, request.decode_waiting)) {
+    turns.owes_yield = false;
+    turns.yields =
+        std::min(turns.yields, config.max_yields - 1) + 1;  // further ones tell nothing: it must not overflow
+    return 0;
+  }
+  turns = {.owes_yield = true, .yields = 0};
+  return std::min(room, request.tokens_left);
+}
+
 Result<PrefillScheduler> PrefillScheduler::create(std::span<const TokenId> tokens, const PrefillConfig& config) {
   OCTAVO_TRY_VOID(config.check());
   if (tokens.size() > to_size(std::numeric_limits<int>::max()))
@@ -58,29 +82,20 @@ Result<PrefillScheduler> PrefillScheduler::create(std::span<const TokenId> token
   return PrefillScheduler(tokens, config);
 }
 
-bool PrefillScheduler::must_yield(int room, bool decode_waiting) const {
-  if (room <= handed_out_ - next_start_) return true;  // no token that the chunk before did not have
-  switch (config_.priority) {
-    case PrefillPriority::kPrefillFirst: return false;
-    case PrefillPriority::kInterleaved: return owes_yield_;
-    case PrefillPriority::kDecodePriority: return decode_waiting && yields_ < config_.max_yields;
-  }
-  return false;
-}
-
 PrefillAction PrefillScheduler::next_action(int max_tokens, bool decode_waiting) {
   if (handed_out_ == total_tokens()) return {.kind = PrefillAction::kStartDecode};
-  const int room = std::min(config_.chunk_size, max_tokens);
-  if (must_yield(room, decode_waiting)) {
-    owes_yield_ = false;
-    yields_ = std::min(yields_, config_.max_yields - 1) + 1;  // further ones tell nothing, and must not overflow
-    return {.kind = PrefillAction::kYieldToDecode};
-  }
-  return {.kind = PrefillAction::kPrefill, .chunk = hand_out(room)};
+  const ChunkRequest request{.tokens_left = total_tokens() - next_start_,
+                             .overlap = handed_out_ - next_start_,
+                             .max_tokens = max_tokens,
+                             .decode_waiting = decode_waiting};
+  const int yields = turns_.yields;
+  const int size = next_chunk_size(config_, request, turns_);
+  if (size == 0) return {.kind = PrefillAction::kYieldToDecode};
+  yields_at_chunk_ = yields;
+  return {.kind = PrefillAction::kPrefill, .chunk = hand_out(size)};
 }
 
-PrefillChunk PrefillScheduler::hand_out(int room) {
-  const int size = std::min(room, total_tokens() - next_start_);
+PrefillChunk PrefillScheduler::hand_out(int size) {
   const PrefillChunk chunk{.tokens = tokens_.subspan(to_size(next_start_), to_size(size)),
                            .start = next_start_,
                            .end = next_start_ + size,
@@ -89,8 +104,6 @@ PrefillChunk PrefillScheduler::hand_out(int room) {
                            .overlap = handed_out_ - next_start_};
   handed_out_ = chunk.end;
   next_start_ = std::max(0, chunk.end - config_.overlap);
-  owes_yield_ = true;
-  yields_at_chunk_ = std::exchange(yields_, 0);
   return chunk;
 }
 
@@ -107,8 +120,7 @@ void PrefillScheduler::retract(const PrefillChunk& chunk) {
   handed_out_ = chunk.start + chunk.overlap;
   next_start_ = chunk.start;
   next_index_ = chunk.index;
-  owes_yield_ = false;
-  yields_ = yields_at_chunk_;
+  turns_ = {.owes_yield = false, .yields = yields_at_chunk_};
 }
 
 void PrefillScheduler::complete(const PrefillChunk& chunk) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <tuple>
 
@@ -158,29 +159,53 @@ TEST(SchedulerDeathTest, SequenceThatCouldNeverFitIsABugOfTheCaller) {
   EXPECT_DEATH(harness.add(16, 2), "17 tokens, the cache holds 16");
 }
 
-TEST(Scheduler, C8_every_prompt_row_is_a_chunk_of_next_action) {
-  Harness harness({.max_step_tokens = 8, .max_sequences = 4}, {.num_blocks = 32});
-  harness.add(2, 12);
-  harness.step();
-  Sequence& prompt = harness.add(20, 3);
-  std::vector<std::pair<int, int>> chunks;
-  while (prompt.num_computed < 20) {
-    const std::vector<ScheduledSequence> plan = harness.schedule();
-    ASSERT_EQ(plan.size(), 2U);
-    EXPECT_EQ(plan[0].chunk.size(), 0) << "the decode had its turn in this very step";
-    const PrefillChunk& chunk = plan[1].chunk;
-    EXPECT_EQ(chunk.index, static_cast<int>(chunks.size())) << "the next chunk of the same PrefillScheduler";
-    EXPECT_EQ(chunk.size(), plan[1].num_tokens);
-    EXPECT_EQ(chunk.start, prompt.num_computed);
-    EXPECT_EQ(chunk.tokens.data(), prompt.tokens.data() + chunk.start) << "a view of the sequence's own tokens";
-    EXPECT_EQ(chunk.is_last, chunk.end == 20);
-    EXPECT_EQ(prompt.prefill->num_computed(), chunk.start) << "counted when computed, not when handed out";
-    chunks.emplace_back(chunk.start, chunk.end);
-    harness.complete(plan);
-    EXPECT_EQ(prompt.prefill->num_computed(), chunk.end);
+/// The chunks that the engine makes of a prompt of 40 tokens beside a decode are those that a PrefillScheduler of the
+/// same policy hands out for the same room, yields included. Gives the chunks, 0 for a step without one.
+std::vector<int> chunks_beside_next_action(PrefillPriority policy, bool decodes) {
+  constexpr int kRows = 8, kPrompt = 40;
+  Harness harness({.max_step_tokens = kRows, .max_sequences = 4, .policy = policy}, {.num_blocks = 64});
+  if (decodes) {
+    harness.add(2, 90);
+    harness.step();
   }
-  EXPECT_THAT(chunks, ElementsAre(Pair(0, 7), Pair(7, 14), Pair(14, 20)));
-  EXPECT_TRUE(prompt.prefill->is_complete());
+  const Sequence& prompt = harness.add(kPrompt, 3);
+  const std::vector<TokenId> tokens(kPrompt, 0);
+  PrefillScheduler alone = PrefillScheduler::create(tokens, PrefillConfig(kRows).with_priority(policy)).value();
+  std::vector<int> chunks;
+  while (prompt.num_computed < kPrompt) {
+    const int room = decodes && policy != PrefillPriority::kPrefillFirst ? kRows - 1 : kRows;
+    PrefillAction action = alone.next_action(room, decodes);
+    // Under kInterleaved the decode has its turn in the same step.
+    const bool yields = action.kind == PrefillAction::kYieldToDecode;
+    if (yields && policy == PrefillPriority::kInterleaved) action = alone.next_action(room, decodes);
+    const std::vector<ScheduledSequence> plan = harness.schedule();
+    const auto found = std::ranges::find(plan, &prompt, &ScheduledSequence::sequence);
+    chunks.push_back(found == plan.end() ? 0 : found->num_tokens);
+    EXPECT_EQ(chunks.back(), action.chunk.size()) << "step " << chunks.size();
+    if (action.kind == PrefillAction::kPrefill) {
+      EXPECT_EQ(action.chunk.start, prompt.num_computed);
+      alone.complete(action.chunk);
+    }
+    harness.complete(plan);
+    EXPECT_EQ(alone.num_computed(), prompt.num_computed);
+    if (chunks.size() > 100) break;
+  }
+  EXPECT_TRUE(alone.is_complete());
+  return chunks;
+}
+
+TEST(Scheduler, C8_the_engines_chunks_and_those_of_next_action_come_from_one_function) {
+  EXPECT_THAT(chunks_beside_next_action(PrefillPriority::kPrefillFirst, true), ElementsAre(8, 8, 8, 8, 8));
+  EXPECT_THAT(chunks_beside_next_action(PrefillPriority::kInterleaved, true), ElementsAre(7, 7, 7, 7, 7, 5));
+  std::vector<int> aged;
+  for (const int rows : {7, 7, 7, 7, 7, 5}) {
+    aged.insert(aged.end(), 8, 0);  // PrefillConfig::max_yields
+    aged.push_back(rows);
+  }
+  EXPECT_EQ(chunks_beside_next_action(PrefillPriority::kDecodePriority, true), aged);
+  for (const PrefillPriority policy :
+       {PrefillPriority::kPrefillFirst, PrefillPriority::kInterleaved, PrefillPriority::kDecodePriority})
+    EXPECT_THAT(chunks_beside_next_action(policy, false), ElementsAre(8, 8, 8, 8, 8));
 }
 
 RC_GTEST_PROP(Scheduler, EverySequenceEndsAndEveryBlockIsAccountedFor, ()) {

@@ -70,6 +70,27 @@ class PrefillPlan {
   std::vector<PrefillChunk> chunks_;
 };
 
+/// How the chunks of a prompt and the decodes of others have taken turns so far.
+struct PrefillTurns {
+  bool owes_yield = false;  // kInterleaved: a chunk was handed out since the last yield
+  int yields = 0;           // kDecodePriority: in a row
+};
+
+/// A prompt that asks for its next chunk.
+struct ChunkRequest {
+  static constexpr int kNoLimit = std::numeric_limits<int>::max();
+
+  int tokens_left = 0;         // of the prompt, behind the beginning of the chunk
+  int overlap = 0;             // of these, tokens that the chunk before had as well
+  int max_tokens = kNoLimit;   // room for the chunk
+  bool decode_waiting = true;  // matters to kDecodePriority only
+};
+
+/// Tokens of the next chunk: no more than chunk_size, than there is room for, and than are left. 0 where the prompt
+/// yields to decodes: as its priority says, or because the chunk would have no token that the one before did not have.
+/// Counts the turn in `turns`. Every chunk comes from here, those of PrefillScheduler and those of the engine.
+int next_chunk_size(const PrefillConfig& config, const ChunkRequest& request, PrefillTurns& turns);
+
 struct PrefillAction {
   enum Kind : std::uint8_t { kPrefill, kStartDecode, kYieldToDecode };
   Kind kind = kStartDecode;
@@ -79,7 +100,7 @@ struct PrefillAction {
 /// Hands out the chunks of one prompt, one at a time, by its priority.
 class PrefillScheduler {
  public:
-  static constexpr int kNoLimit = std::numeric_limits<int>::max();
+  static constexpr int kNoLimit = ChunkRequest::kNoLimit;
 
   /// Error: as PrefillConfig::check(); a prompt of more than 2^31 - 1 tokens.
   static Result<PrefillScheduler> create(std::span<const TokenId> tokens, const PrefillConfig& config);
@@ -110,19 +131,17 @@ class PrefillScheduler {
 
  private:
   PrefillScheduler(std::span<const TokenId> tokens, const PrefillConfig& config) : tokens_(tokens), config_(config) {}
-  bool must_yield(int room, bool decode_waiting) const;
-  PrefillChunk hand_out(int room);
+  PrefillChunk hand_out(int size);
   bool has_handed_out(const PrefillChunk& chunk) const;
 
   std::span<const TokenId> tokens_;
   PrefillConfig config_;
-  int computed_ = 0;         // <= handed_out_
-  int handed_out_ = 0;       // end of the last chunk handed out
-  int next_start_ = 0;       // of the next chunk: handed_out_ less the overlap
-  int next_index_ = 0;       // of the next chunk
-  bool owes_yield_ = false;  // kInterleaved: a chunk was handed out since the last yield
-  int yields_ = 0;           // kDecodePriority: in a row
-  int yields_at_chunk_ = 0;  // the same when the last chunk was handed out: what retract() goes back to
+  int computed_ = 0;    // <= handed_out_
+  int handed_out_ = 0;  // end of the last chunk handed out
+  int next_start_ = 0;  // of the next chunk: handed_out_ less the overlap
+  int next_index_ = 0;  // of the next chunk
+  PrefillTurns turns_;
+  int yields_at_chunk_ = 0;  // turns_.yields when the last chunk was handed out: retract() goes back to it
 };
 
 /// What chunks save in attention scores, float32 [heads, chunk, past] at its largest against [heads, total, total].

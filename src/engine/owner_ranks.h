@@ -19,7 +19,7 @@
 
 namespace octavo {
 
-class OwnerShares {
+class OwnerRanks {
  public:
   /// Takes a sequence whose owner and own_rank are set; it has its rank from the next update_ranks() on. Takes room for
   /// `seats` seats, of this and of all other sequences; throws std::bad_alloc, and nothing has changed.
@@ -30,7 +30,7 @@ class OwnerShares {
   /// Sets the ranks of all, at the beginning of step `step`. False: nobody has come or gone, and none has changed.
   bool update_ranks(std::int64_t step);
 
-  int num_owners() const { return static_cast<int>(shares_.size()); }
+  int num_owners() const { return static_cast<int>(owners_.size()); }
   /// It knows `num_sequences` sequences, in order, and counts them for their owners.
   Result<void> check_integrity(std::size_t num_sequences) const;
 
@@ -38,7 +38,7 @@ class OwnerShares {
   void insert(Sequence& sequence);
   static std::int64_t virtual_arrival(const Sequence& sequence, std::int64_t step);
 
-  std::map<std::string, OwnerShare, std::less<>> shares_;
+  std::map<std::string, OwnerCounts, std::less<>> owners_;
   std::vector<Sequence*> sequences_;  // best own rank first
   bool changed_ = false;              // somebody came or went since the last update_ranks()
 };

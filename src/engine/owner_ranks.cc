@@ -1,4 +1,4 @@
-#include "engine/owner_shares.h"
+#include "engine/owner_ranks.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,73 +8,73 @@
 
 namespace octavo {
 
-void OwnerShares::add(Sequence& sequence, std::size_t seats) {
+void OwnerRanks::add(Sequence& sequence, std::size_t seats) {
   if (sequences_.capacity() < seats) sequences_.reserve(2 * seats);
-  const auto found = shares_.find(sequence.owner);
-  sequence.share = found != shares_.end() ? &found->second : &shares_[std::string(sequence.owner)];
+  const auto found = owners_.find(sequence.owner);
+  sequence.counts_of_owner = found != owners_.end() ? &found->second : &owners_[std::string(sequence.owner)];
   insert(sequence);
 }
 
-void OwnerShares::add_fork(const Sequence& parent, Sequence& child) {
-  child.share = parent.share;
+void OwnerRanks::add_fork(const Sequence& parent, Sequence& child) {
+  child.counts_of_owner = parent.counts_of_owner;
   insert(child);
   const std::int64_t behind = std::int64_t{kStepsPerSeat} * child.choice;
   child.rank = {.virtual_arrival = parent.rank.virtual_arrival + behind, .id = child.id, .choice = child.choice};
   child.is_ranked = true;
 }
 
-void OwnerShares::insert(Sequence& sequence) {
-  ++sequence.share->num_sequences;
+void OwnerRanks::insert(Sequence& sequence) {
+  ++sequence.counts_of_owner->num_sequences;
   sequence.rank = sequence.own_rank;
   sequence.is_ranked = false;
   sequences_.insert(std::ranges::upper_bound(sequences_, sequence.own_rank, {}, &Sequence::own_rank), &sequence);
   changed_ = true;
 }
 
-void OwnerShares::remove(Sequence& sequence) {
+void OwnerRanks::remove(Sequence& sequence) {
   changed_ = true;
   const auto found = std::ranges::lower_bound(sequences_, sequence.own_rank, {}, &Sequence::own_rank);
   OCTAVO_CHECK(found != sequences_.end() && *found == &sequence, "sequence {}", sequence.id);
   sequences_.erase(found);
-  if (--sequence.share->num_sequences == 0) shares_.erase(shares_.find(sequence.owner));
-  sequence.share = nullptr;
+  if (--sequence.counts_of_owner->num_sequences == 0) owners_.erase(owners_.find(sequence.owner));
+  sequence.counts_of_owner = nullptr;
 }
 
-bool OwnerShares::update_ranks(std::int64_t step) {
+bool OwnerRanks::update_ranks(std::int64_t step) {
   if (!std::exchange(changed_, false)) return false;
-  for (auto& [owner, share] : shares_) {
-    share.seats_before = 0;
-    share.last_arrival = std::numeric_limits<std::int64_t>::min();
+  for (auto& [owner, counts] : owners_) {
+    counts.seats_before = 0;
+    counts.last_arrival = std::numeric_limits<std::int64_t>::min();
   }
   for (Sequence* sequence : sequences_) {
-    OwnerShare& share = *sequence->share;
+    OwnerCounts& counts = *sequence->counts_of_owner;
     // Own ranks decide within an owner, whatever came first to the place that it has now.
-    const std::int64_t arrival = std::max(virtual_arrival(*sequence, step), share.last_arrival + 1);
-    sequence->rank.virtual_arrival = share.last_arrival = arrival;
+    const std::int64_t arrival = std::max(virtual_arrival(*sequence, step), counts.last_arrival + 1);
+    sequence->rank.virtual_arrival = counts.last_arrival = arrival;
     sequence->is_ranked = true;
-    share.seats_before += sequence->seats();
+    counts.seats_before += sequence->seats();
   }
   return true;
 }
 
 /// Behind the seats of its owner that are counted so far. It has come to this place now, if not before.
-std::int64_t OwnerShares::virtual_arrival(const Sequence& sequence, std::int64_t step) {
-  const std::int64_t behind = std::int64_t{kStepsPerSeat} * sequence.share->seats_before;
+std::int64_t OwnerRanks::virtual_arrival(const Sequence& sequence, std::int64_t step) {
+  const std::int64_t behind = std::int64_t{kStepsPerSeat} * sequence.counts_of_owner->seats_before;
   if (!sequence.is_ranked) return sequence.own_rank.virtual_arrival + behind;
   const std::int64_t head_start = std::int64_t{sequence.priority} * kStepsPerPriority;
   return std::min(sequence.rank.virtual_arrival, step - head_start + behind);
 }
 
-Result<void> OwnerShares::check_integrity(std::size_t num_sequences) const {
+Result<void> OwnerRanks::check_integrity(std::size_t num_sequences) const {
   if (sequences_.size() != num_sequences || !std::ranges::is_sorted(sequences_, {}, &Sequence::own_rank)) {
     return fail("owners: found {} sequences, expected {} in order of their own rank", sequences_.size(), num_sequences);
   }
   std::size_t counted = 0;
-  for (const auto& [owner, share] : shares_) {
-    const auto is_of_owner = [&](const Sequence* s) { return s->share == &share && s->owner == owner; };
+  for (const auto& [owner, counts] : owners_) {
+    const auto is_of_owner = [&](const Sequence* s) { return s->counts_of_owner == &counts && s->owner == owner; };
     const auto found = std::ranges::count_if(sequences_, is_of_owner);
-    if (found != share.num_sequences || found == 0)
-      return fail("owners: found {} sequences of '{}', it counts {}", found, owner, share.num_sequences);
+    if (found != counts.num_sequences || found == 0)
+      return fail("owners: found {} sequences of '{}', it counts {}", found, owner, counts.num_sequences);
     counted += to_size(found);
   }
   if (counted != num_sequences) return fail("owners: {} of {} sequences have one", counted, num_sequences);

@@ -1,0 +1,129 @@
+#include "engine/admission.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/to_size.h"
+
+namespace octavo {
+
+Admission::Admission(const Parts& parts) : parts_(parts), needed_(to_size(parts.ledger.num_groups())) {
+  // could_have_seats() lets no more begin in a step.
+  newly_admitted_.reserve(2 * to_size(parts.queues.max_seats()) + 1);
+  last_failure_.room.resize(needed_.size());
+}
+
+void Admission::admit() {
+  while (!parts_.queues.waiting().empty()) {
+    Sequence& sequence = *parts_.queues.waiting().front();
+    if (!could_have_seats(sequence) || !try_start(sequence)) return;
+  }
+}
+
+bool Admission::is_urgent() const {
+  if (parts_.queues.waiting().empty()) return false;
+  const Sequence& best = *parts_.queues.waiting().front();
+  return std::ranges::any_of(parts_.queues.running(), [&](const Sequence* running) {
+    return running->priority < best.priority ||
+           (running->counts_of_owner != best.counts_of_owner && running->rank > best.rank);
+  });
+}
+
+void Admission::forget(const Sequence& sequence) {
+  if (last_failure_.sequence == &sequence) last_failure_.sequence = nullptr;
+}
+
+/// There are seats enough, or others would be suspended. A new one waits all the same where as many are suspended as
+/// there are seats: they keep memory, and whoever has many owners' names cannot begin any number of answers.
+bool Admission::could_have_seats(const Sequence& sequence) const {
+  const SequenceQueues& queues = parts_.queues;
+  const bool adds_seats = !sequence.was_admitted && !queues.running().empty();
+  if (adds_seats && queues.seats_admitted() + sequence.seats() > 2 * queues.max_seats()) return false;
+  int seats = queues.free_seats();
+  const Sequence* victim = nullptr;
+  while (seats < sequence.seats() && (victim = victim_for_seats(sequence, victim)) != nullptr) seats += victim->seats();
+  return seats >= sequence.seats();
+}
+
+/// Suspends sequences until there are seats enough; false where that cannot be.
+bool Admission::take_seats(const Sequence& sequence) {
+  while (parts_.queues.free_seats() < sequence.seats()) {
+    Sequence* victim = victim_for_seats(sequence, nullptr);
+    if (victim == nullptr) return false;
+    parts_.preemption.suspend(*victim);
+  }
+  return true;
+}
+
+/// The running sequence with the worst rank that has to give its seats to one that waits, or the next one with a better
+/// rank than `before`; null if there is none. A sequence that has rows in this step already is none.
+Sequence* Admission::victim_for_seats(const Sequence& sequence, const Sequence* before) const {
+  const std::span<Sequence* const> running = parts_.queues.running();
+  for (auto it = running.rbegin(); it != running.rend() && (*it)->rank > sequence.rank; ++it) {
+    const bool considered = before != nullptr && (*it)->rank >= before->rank;
+    const bool is_of_another = (*it)->counts_of_owner != sequence.counts_of_owner;
+    if (!considered && is_of_another && !(*it)->has_rows()) return *it;
+  }
+  return nullptr;
+}
+
+// A new sequence attaches first and counts then: a cached block that is found lessens what is needed, and what is free
+// with it. One that goes on has blocks to lose, and attaches to more once there is room for it: what it lost may still
+// be cached, and would make way for the blocks that it takes.
+bool Admission::try_start(Sequence& sequence) {
+  if (failed_before(sequence)) return false;
+  const auto count_promises = [&] { parts_.ledger.count_promises(parts_.queues.running()); };
+  const bool is_holding = sequence.num_computed > 0;
+  const int attached = is_holding ? 0 : parts_.sharing.extend(sequence);
+  if (attached > 0) count_promises();  // blocks of others may be shared now
+  if (!has_room_to_start(sequence) || !take_seats(sequence)) {
+    if (attached > 0) {
+      const KvResult<void> truncated = parts_.kv.truncate(sequence.kv, 0);
+      OCTAVO_CHECK(truncated.has_value(), "{}", describe(truncated.error()));
+      sequence.num_computed = 0;
+      count_promises();
+    }
+    remember_failure(sequence);
+    return false;
+  }
+  if (is_holding && parts_.sharing.extend(sequence) > 0) count_promises();
+  start(sequence, is_holding);
+  return true;
+}
+
+bool Admission::has_room_to_start(const Sequence& sequence) {
+  parts_.ledger.count_to_start(sequence, needed_);
+  return parts_.preemption.make_room_to_admit(sequence, needed_);
+}
+
+void Admission::start(Sequence& sequence, bool was_holding) {
+  parts_.sharing.count_cached(sequence);
+  if (!sequence.was_admitted) {
+    parts_.sharing.count_lookup(sequence);
+    newly_admitted_.push_back(&sequence);
+  }
+  sequence.num_admitted_tokens = sequence.num_tokens();
+  sequence.prefill_turns = {};
+  sequence.steps_waited = 0;
+  parts_.queues.start_first(was_holding);  // those that made room have worse rank
+  parts_.ledger.promise(sequence);
+}
+
+/// Nothing that could help has changed since it last found no room. Those that must give way to it grow in every step.
+bool Admission::failed_before(const Sequence& sequence) const {
+  const Failure& failure = last_failure_;
+  if (failure.sequence != &sequence || failure.num_publications != parts_.sharing.num_publications()) return false;
+  if (parts_.queues.running().empty() || is_urgent()) return false;
+  for (int group = 0; group < parts_.ledger.num_groups(); ++group)
+    if (parts_.ledger.room(group) > failure.room[to_size(group)]) return false;
+  return true;
+}
+
+void Admission::remember_failure(const Sequence& sequence) {
+  last_failure_.sequence = &sequence;
+  last_failure_.num_publications = parts_.sharing.num_publications();
+  for (int group = 0; group < parts_.ledger.num_groups(); ++group)
+    last_failure_.room[to_size(group)] = parts_.ledger.room(group);
+}
+
+}  // namespace octavo

@@ -1,0 +1,68 @@
+// Who begins, or goes on after a preemption.
+//
+// By rank, and nobody overtakes. A sequence is admitted when there are seats for all its choices and when the blocks of
+// all its tokens that are not cached, and one to grow (one more a choice), can be promised to it. It takes seats and
+// memory from others of worse rank where the rules allow that (preemption.h).
+//
+// Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/block_ledger.h"
+#include "engine/preemption.h"
+#include "engine/prefix_sharing.h"
+#include "engine/sequence.h"
+#include "engine/sequence_queues.h"
+#include "octavo/kv/paged_kv_cache.h"
+
+namespace octavo {
+
+class Admission {
+ public:
+  /// What it works on; all of it must outlive it.
+  struct Parts {
+    PagedKvCache& kv;
+    SequenceQueues& queues;
+    BlockLedger& ledger;
+    PrefixSharing& sharing;
+    Preemption& preemption;
+  };
+  explicit Admission(const Parts& parts);
+
+  void begin_step() { newly_admitted_.clear(); }
+  /// Admits whoever can be, best rank first.
+  void admit();
+  /// Somebody waits who has a higher priority than somebody that runs, or a better rank than somebody of another owner.
+  bool is_urgent() const;
+  /// Of this step: sequences that were admitted for the first time.
+  std::span<Sequence* const> newly_admitted() const { return newly_admitted_; }
+  /// It is no longer the scheduler's: another one may come to lie at its address.
+  void forget(const Sequence& sequence);
+
+ private:
+  /// An admission that found no room, and the state of things then.
+  struct Failure {
+    const Sequence* sequence = nullptr;
+    std::uint64_t num_publications = 0;
+    std::vector<int> room;  // [groups]
+  };
+
+  bool could_have_seats(const Sequence& sequence) const;
+  bool take_seats(const Sequence& sequence);
+  Sequence* victim_for_seats(const Sequence& sequence, const Sequence* before) const;
+  bool try_start(Sequence& sequence);
+  bool has_room_to_start(const Sequence& sequence);
+  void start(Sequence& sequence, bool was_holding);
+  bool failed_before(const Sequence& sequence) const;
+  void remember_failure(const Sequence& sequence);
+
+  Parts parts_;
+  std::vector<Sequence*> newly_admitted_;
+  std::vector<int> needed_;  // [groups] scratch of has_room_to_start()
+  Failure last_failure_;     // until something changes, it fails again
+};
+
+}  // namespace octavo

@@ -1,0 +1,138 @@
+#include "engine/preemption.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/to_size.h"
+
+namespace octavo {
+
+Preemption::Preemption(PagedKvCache& kv, SequenceQueues& queues, BlockLedger& ledger, SchedulerCounts& counts)
+    : kv_(kv), queues_(queues), ledger_(ledger), counts_(counts), missing_(to_size(kv.num_groups())) {}
+
+bool Preemption::make_room(const Sequence& sequence, std::span<const int> needed) {
+  if (ledger_.has_room_for(needed)) return true;
+  return preempt_tails(sequence, needed, false) || preempt_wholly(sequence, needed, false);
+}
+
+bool Preemption::make_room_to_admit(const Sequence& sequence, std::span<const int> needed) {
+  if (ledger_.has_room_for(needed)) return true;
+  if (could_make_room(sequence, needed) && preempt_tails(sequence, needed, true)) return true;
+  return queues_.running().empty() && preempt_wholly(sequence, needed, true);
+}
+
+bool Preemption::preempt_tails(const Sequence& sequence, std::span<const int> needed, bool admits) {
+  const Sequence* before = nullptr;
+  while (Sequence* victim = victim_for(sequence, admits, before)) {
+    before = victim;
+    preempt_tail(*victim, needed);
+    if (ledger_.has_room_for(needed)) return true;
+  }
+  return false;
+}
+
+bool Preemption::preempt_wholly(const Sequence& sequence, std::span<const int> needed, bool admits) {
+  while (Sequence* victim = victim_for(sequence, admits, nullptr)) {
+    preempt_all(*victim);
+    if (ledger_.has_room_for(needed)) return true;
+  }
+  return false;
+}
+
+/// The blocks that its victims hold alone, and those that are promised to them, are enough.
+bool Preemption::could_make_room(const Sequence& sequence, std::span<const int> needed) {
+  count_missing(needed);
+  const Sequence* victim = nullptr;
+  while ((victim = victim_for(sequence, true, victim)) != nullptr) {
+    const bool is_promised = victim->is_running() && victim->is_catching_up();
+    for (int group = 0; group < ledger_.num_groups(); ++group) {
+      missing_[to_size(group)] -= ledger_.held_alone(*victim, group);
+      if (is_promised) missing_[to_size(group)] -= ledger_.to_promise(*victim, group);
+    }
+  }
+  return !is_any_missing();
+}
+
+void Preemption::count_missing(std::span<const int> needed) {
+  for (int group = 0; group < ledger_.num_groups(); ++group)
+    missing_[to_size(group)] = needed[to_size(group)] - ledger_.room(group);
+}
+
+bool Preemption::is_any_missing() const {
+  return std::ranges::any_of(missing_, [](int blocks) { return blocks > 0; });
+}
+
+/// The sequence with the worst rank that may have to give way to `sequence`, or the next one with a better rank than
+/// `before`; null if there is none.
+Sequence* Preemption::victim_for(const Sequence& sequence, bool admits, const Sequence* before) const {
+  const auto may_give = [&](const Sequence& other) {
+    if (other.rank <= sequence.rank || other.has_rows()) return false;
+    if (before != nullptr && other.rank >= before->rank) return false;
+    if (!other.is_running()) return other.num_computed > 0;
+    return !admits || other.priority < sequence.priority || other.counts_of_owner != sequence.counts_of_owner;
+  };
+  const auto worst = [&](std::span<Sequence* const> sequences) -> Sequence* {
+    for (auto it = sequences.rbegin(); it != sequences.rend() && (*it)->rank > sequence.rank; ++it)
+      if (may_give(**it)) return *it;
+    return nullptr;
+  };
+  Sequence* running = worst(queues_.running());
+  Sequence* holding = queues_.anybody_holds() ? worst(queues_.waiting()) : nullptr;
+  if (running == nullptr || holding == nullptr) return running != nullptr ? running : holding;
+  return running->rank > holding->rank ? running : holding;
+}
+
+void Preemption::suspend(Sequence& sequence) {
+  queues_.suspend(sequence);
+  ++sequence.num_preemptions;
+  ++counts_.preemptions;
+  ledger_.count_promises(queues_.running());
+}
+
+/// The victim gives up the fewest tail blocks that make room, or as many as are of use. It runs on where that is none.
+void Preemption::preempt_tail(Sequence& victim, std::span<const int> needed) {
+  if (victim.is_running() && victim.is_catching_up()) {
+    suspend(victim);
+    if (ledger_.has_room_for(needed)) return;  // its promise was all that was in the way
+  }
+  count_missing(needed);
+  const int kept = cut_tail(victim);
+  if (kept < 0) return;
+  if (victim.is_running()) suspend(victim);
+  const KvResult<void> cut = kv_.truncate(victim.kv, std::int64_t{kept} * kv_.block_size());
+  if (!cut) return release_blocks(victim);  // a window has given back what the shorter sequence would look at
+  queues_.keep_computed(victim, std::min(victim.num_computed, kept * kv_.block_size()));
+}
+
+/// Leading blocks that a victim keeps so that `missing_` blocks become free, or as many as can; -1 where none would.
+/// Counts those that become free.
+int Preemption::cut_tail(const Sequence& victim) {
+  int kept = ledger_.blocks_for(victim.num_computed), freed = 0;
+  for (int block = kept - 1; block >= 0 && is_any_missing(); --block) {
+    for (int group = 0; group < ledger_.num_groups(); ++group) {
+      const std::optional<BlockId> held = kv_.table(victim.kv, group).get(block);
+      if (!held || kv_.pool(group).references(*held) != 1) continue;
+      --missing_[to_size(group)];
+      ++freed;
+      kept = block;
+    }
+  }
+  counts_.preempted_blocks += static_cast<std::uint64_t>(freed);
+  return freed == 0 ? -1 : kept;
+}
+
+void Preemption::preempt_all(Sequence& victim) {
+  for (int group = 0; group < ledger_.num_groups(); ++group)
+    counts_.preempted_blocks += static_cast<std::uint64_t>(ledger_.held_alone(victim, group));
+  if (victim.is_running()) suspend(victim);
+  release_blocks(victim);
+}
+
+/// Nothing of it is computed any more, other than in blocks that stay cached.
+void Preemption::release_blocks(Sequence& victim) {
+  const KvResult<void> truncated = kv_.truncate(victim.kv, 0);
+  OCTAVO_CHECK(truncated.has_value(), "{}", describe(truncated.error()));
+  queues_.keep_computed(victim, 0);
+}
+
+}  // namespace octavo

@@ -1,0 +1,43 @@
+// How sequences find the blocks of their prefix that others have computed, and how others find theirs.
+//
+// A full block is published in the step that completes it. A prompt looks for more whenever something was published
+// since it last looked, whether it has had rows or not.
+//
+// Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing of its own.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/scheduler_counts.h"
+#include "engine/sequence.h"
+#include "octavo/kv/paged_kv_cache.h"
+
+namespace octavo {
+
+class PrefixSharing {
+ public:
+  /// The cache and the counters must outlive it.
+  PrefixSharing(PagedKvCache& kv, SchedulerCounts& counts) : kv_(kv), counts_(counts) {}
+
+  /// Blocks that were published since the engine began.
+  std::uint64_t num_publications() const { return num_publications_; }
+
+  /// Attaches to the published blocks of a sequence's tokens, behind those that it holds; the number of tokens found,
+  /// which count as computed.
+  int extend(Sequence& sequence);
+  /// The same for one that catches up, if it may find any.
+  void attach_published(Sequence& sequence);
+  /// Counts the tokens of its prompt that it has attached to, but for those that it has had itself before a preemption.
+  void count_cached(Sequence& sequence);
+  /// Tokens of its prompt that a new sequence looks for.
+  void count_lookup(const Sequence& sequence);
+  /// The first `end` tokens of a sequence are computed: full blocks can be found from now on.
+  void commit(Sequence& sequence, int end);
+
+ private:
+  PagedKvCache& kv_;
+  SchedulerCounts& counts_;
+  std::uint64_t num_publications_ = 0;
+};
+
+}  // namespace octavo

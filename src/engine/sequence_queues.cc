@@ -1,0 +1,116 @@
+#include "engine/sequence_queues.h"
+
+#include <algorithm>
+
+#include "base/to_size.h"
+
+namespace octavo {
+namespace {
+
+void insert_by_rank(std::vector<Sequence*>& sequences, Sequence& sequence) {
+  sequences.insert(std::ranges::upper_bound(sequences, sequence.rank, {}, &Sequence::rank), &sequence);
+}
+
+void sort_by_rank(std::vector<Sequence*>& sequences) {
+  if (!std::ranges::is_sorted(sequences, {}, &Sequence::rank)) std::ranges::sort(sequences, {}, &Sequence::rank);
+}
+
+void erase(std::vector<Sequence*>& sequences, const Sequence& sequence) {
+  const std::size_t erased = std::erase(sequences, &sequence);
+  OCTAVO_CHECK(erased == 1, "sequence {}", sequence.id);
+}
+
+}  // namespace
+
+SequenceQueues::SequenceQueues(int max_sequences) : max_seats_(max_sequences) {
+  running_.reserve(to_size(max_sequences));
+}
+
+// A suspended sequence goes back to the waiting ones within a step, so there is always room for all of them there.
+void SequenceQueues::reserve_for(const Sequence& sequence) {
+  const auto all = to_size(seats_of_all_ + sequence.seats());
+  if (waiting_.capacity() < all) waiting_.reserve(2 * all);
+}
+
+void SequenceQueues::add(Sequence& sequence) {
+  seats_of_all_ += sequence.seats();
+  sequence.state = Sequence::State::kWaiting;
+  insert_by_rank(waiting_, sequence);
+}
+
+void SequenceQueues::remove(Sequence& sequence) {
+  const bool is_running = sequence.is_running();
+  erase(is_running ? running_ : waiting_, sequence);
+  if (is_running) {
+    seats_taken_ -= sequence.seats();
+  } else if (sequence.num_computed > 0) {
+    --num_holding_;
+  }
+  if (sequence.was_admitted) seats_admitted_ -= sequence.seats();
+  seats_of_all_ -= sequence.seats();
+  sequence.state = Sequence::State::kIdle;
+}
+
+void SequenceQueues::start_first(bool was_holding) {
+  Sequence& sequence = *waiting_.front();
+  waiting_.erase(waiting_.begin());
+  if (was_holding) --num_holding_;
+  if (!sequence.was_admitted) seats_admitted_ += sequence.seats();
+  sequence.was_admitted = true;
+  seats_taken_ += sequence.seats();
+  sequence.state = Sequence::State::kRunning;
+  insert_by_rank(running_, sequence);
+}
+
+void SequenceQueues::suspend(Sequence& sequence) {
+  erase(running_, sequence);
+  seats_taken_ -= sequence.seats();
+  if (sequence.num_computed > 0) ++num_holding_;
+  sequence.state = Sequence::State::kWaiting;
+  insert_by_rank(waiting_, sequence);
+}
+
+void SequenceQueues::add_child(Sequence& child) {
+  child.was_admitted = true;
+  child.state = Sequence::State::kRunning;
+  insert_by_rank(running_, child);
+}
+
+void SequenceQueues::replace(Sequence& parent, Sequence& child) {
+  erase(running_, parent);
+  parent.state = Sequence::State::kIdle;
+  add_child(child);
+}
+
+void SequenceQueues::keep_computed(Sequence& sequence, int num_tokens) {
+  if (num_tokens == 0 && sequence.num_computed > 0) --num_holding_;
+  sequence.num_computed = num_tokens;
+}
+
+void SequenceQueues::sort() {
+  sort_by_rank(running_);
+  sort_by_rank(waiting_);
+}
+
+Result<void> SequenceQueues::check_integrity() const {
+  int taken = 0, of_waiting = 0, suspended = 0, holding = 0;
+  for (const Sequence* sequence : running_) taken += sequence->seats();
+  for (const Sequence* sequence : waiting_) {
+    of_waiting += sequence->seats();
+    suspended += sequence->was_admitted ? sequence->seats() : 0;
+    holding += sequence->num_computed > 0 ? 1 : 0;
+  }
+  if (taken != seats_taken_ || taken + of_waiting != seats_of_all_ || taken > max_seats_) {
+    return fail("scheduler: found {} seats taken of {} and {} in all, it counts {} and {}", taken, max_seats_,
+                taken + of_waiting, seats_taken_, seats_of_all_);
+  }
+  if (taken + suspended != seats_admitted_ || holding != num_holding_) {
+    return fail("scheduler: found {} seats admitted and {} sequences that wait with blocks, it counts {} and {}",
+                taken + suspended, holding, seats_admitted_, num_holding_);
+  }
+  if (!std::ranges::is_sorted(running_, {}, &Sequence::rank) || !std::ranges::is_sorted(waiting_, {}, &Sequence::rank))
+    return fail("scheduler: sequences are not in order of rank");
+  return {};
+}
+
+}  // namespace octavo

@@ -1,0 +1,58 @@
+// The rows, and the predicted milliseconds, that a step may take, and those that are taken.
+//
+// Owned by the scheduler; only the thread that drives the engine may call it.
+#pragma once
+
+#include "engine/cost_model.h"
+#include "engine/sequence.h"
+
+namespace octavo {
+
+/// Of the next `num_tokens` tokens of a sequence.
+inline StepWork work_to_advance(const CostModel& cost, const Sequence& sequence, int num_tokens) {
+  const int first = sequence.num_computed;
+  return cost.work(first, num_tokens, sequence.num_logit_rows(first + num_tokens));
+}
+
+class StepBudget {
+ public:
+  /// Times the target: a step in which nobody waits for the next token. At the default of 50 ms a cancel, which takes
+  /// effect between steps, is heard within 100.
+  static constexpr double kPromptStepFactor = 1.6;
+
+  /// `step_ms`: of a step in which somebody waits for the next token; 0: any. Without a cost model nothing is
+  /// predicted. The model must outlive the budget.
+  StepBudget(int max_rows, double step_ms, const CostModel* cost)
+      : max_rows_(max_rows), step_ms_(step_ms), cost_(cost) {}
+
+  /// A new step, in which somebody waits for the next token or not.
+  void begin(bool decode_waiting);
+
+  int rows_left() const { return rows_left_; }
+  bool is_timed() const { return ms_ > 0; }
+  double ms() const { return ms_; }
+  /// What the step computes so far.
+  const StepWork& work() const { return work_; }
+  /// Some of it is of a sequence that catches up, or of one that does not.
+  bool has_prompt_rows() const { return has_prompt_rows_; }
+  bool has_decode_rows() const { return has_decode_rows_; }
+
+  /// The next `num_tokens` tokens of a sequence fit the time.
+  bool is_in_time(const Sequence& sequence, int num_tokens) const;
+  /// As many of them as fit, in whole blocks where it is the time that cuts. The first prompt of a step gets a block
+  /// whatever it costs: decodes alone may take longer than the budget.
+  int tokens_in_time(const Sequence& sequence, int num_tokens, int block_size) const;
+  /// The step computes them.
+  void take(const Sequence& sequence, int num_tokens);
+
+ private:
+  int max_rows_;
+  double step_ms_;
+  const CostModel* cost_;
+  int rows_left_ = 0;
+  double ms_ = 0;  // of this step; 0: any
+  StepWork work_;
+  bool has_prompt_rows_ = false, has_decode_rows_ = false;
+};
+
+}  // namespace octavo
