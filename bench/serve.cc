@@ -345,7 +345,7 @@ void scheduler(const Options&, Verdict& verdict) {
   while (std::ssize(us) < kSteps) {
     const Clock::time_point begin = Clock::now();
     const std::span<const ScheduledSequence> plan = scheduler.schedule();
-    scheduler.complete();
+    for (const auto& [sequence, num_tokens] : plan) scheduler.accept(*sequence, num_tokens);
     const double step_us = 1e6 * seconds_since(begin);
     if (scheduler.num_running() == kRunning &&
         std::ranges::all_of(plan, [](const ScheduledSequence& planned) { return planned.num_tokens == 1; })) {

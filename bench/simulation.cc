@@ -141,7 +141,7 @@ void Simulation::step() {
   now_ms_ += real;
   error_sum_ += std::abs(predicted - real) / real;
   const Clock::time_point computed = Clock::now();
-  scheduler_.complete();
+  for (const auto& [sequence, num_tokens] : plan) scheduler_.accept(*sequence, num_tokens);
   scheduler_time_ += Clock::now() - computed;
   cost_.observe(scheduler_.work(), real);
   ++outcome_.steps;

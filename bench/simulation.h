@@ -71,7 +71,7 @@ struct SimulatedOutcome {
   double duration_ms = 0;       // of the whole, on the virtual clock
   std::uint64_t steps = 0, computed_tokens = 0, cached_tokens = 0, preemptions = 0;
   double prediction_error = 0;  // mean of |predicted - real| / real
-  double scheduler_us = 0;      // real time of schedule() and complete(), mean of all steps
+  double scheduler_us = 0;      // real time of schedule() and accept(), mean of all steps
 };
 SimulatedOutcome simulate(const std::vector<SimulatedRequest>& load, const SimulationOptions& options);
 

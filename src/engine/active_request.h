@@ -94,12 +94,12 @@ struct ActiveRequest {
   std::vector<std::unique_ptr<Choice>> choices;
   int num_active = 0;  // choices that have not ended; at 0 the request is kept until the end of the step
 
-  /// The choice's next token depends on this, beside its logits.
-  DrawContext draw_context(const Choice& choice) const {
-    return {.tokens = choice.sequence.tokens,
+  /// The choice's token at `position` depends on this, beside its logits.
+  DrawContext draw_context(const Choice& choice, int position) const {
+    const bool may_end = position - choice.sequence.prompt_tokens >= endings.min_generated;
+    return {.tokens = std::span(choice.sequence.tokens).first(to_size(position)),
             .prompt_tokens = choice.sequence.prompt_tokens,
-            .forbidden =
-                choice.num_generated() < endings.min_generated ? endings.ending_tokens : std::span<const TokenId>()};
+            .forbidden = may_end ? std::span<const TokenId>() : endings.ending_tokens};
   }
   /// The text that may be shown now that the decoder gave `piece`. A stop text counts that is complete after the first
   /// min_generated tokens.

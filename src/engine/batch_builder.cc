@@ -40,10 +40,9 @@ void BatchBuilder::add_rows(int planned, const Sequence& sequence, int num_token
   OCTAVO_CHECK(num_tokens >= 1 && end <= sequence.num_tokens(), "{} of {} tokens", end, sequence.num_tokens());
   const int first_logits = end - sequence.num_logit_rows(end);
   for (int position = sequence.num_computed; position < end; ++position) {
-    const bool draws = sequence.samples && position + 1 == sequence.num_tokens();
     if (position >= first_logits) {
       batch_.logit_rows.push_back(batch_.num_rows());
-      logit_rows_.push_back({.planned = planned, .position = position, .draws = draws});
+      logit_rows_.push_back({.planned = planned, .position = position, .draws = sequence.draws_after(position)});
     }
     batch_.tokens.push_back(sequence.tokens[to_size(position)]);
     batch_.positions.push_back(position);

@@ -11,11 +11,12 @@
 
 namespace octavo {
 
-/// One row of logits: the distribution of the token after `position` of a planned sequence.
+/// One row of logits: the distribution of the token after `position` of a planned sequence. Several rows of a sequence
+/// may be drawn from in a step.
 struct LogitRow {
   int planned;  // index into the plan
   int position;
-  bool draws;  // the sequence's next token is drawn from it
+  bool draws;  // a token at position + 1 is drawn from it
 };
 
 class BatchBuilder {

@@ -33,6 +33,7 @@ double time_step(const StepParts& parts, Sequence& sequence, int depth, int rows
   if (reserved) {
     const ScheduledSequence planned{.sequence = &sequence, .num_tokens = rows};
     sequence.tokens.resize(to_size(depth + rows));
+    sequence.num_admitted_tokens = sequence.num_tokens();
     parts.builder.build({&planned, 1}, {});
     const Clock::time_point start = Clock::now();
     {

@@ -16,6 +16,7 @@ namespace octavo {
 /// A token to draw from a row of this step's logits, for one choice.
 struct Draw {
   std::size_t row;  // of the builder's logit rows
+  int position;     // of the token
   ActiveRequest* request;
   Choice* choice;  // null: there was no memory for the request's choices
   SampledToken token;
@@ -27,11 +28,16 @@ class Draws {
   /// a step. The pool must outlive this.
   Draws(ThreadPool& threads, int vocab_size, int num_drawable, int max_sequences);
 
-  /// Lists one draw for each sequence that is up to date. At the end of a prompt the request's choices begin here:
-  /// before any callback, which could end the sequence that they fork from.
-  void list(std::span<const ScheduledSequence> plan, std::span<const LogitRow> rows, RequestTable& requests);
+  void clear() { draws_.clear(); }
+  /// Lists the draws from `rows`, the first of which is `first_row` of the step. At the end of a prompt these are one
+  /// for each choice of the request: they are made here.
+  void list(std::span<const ScheduledSequence> plan, std::span<const LogitRow> rows, std::size_t first_row,
+            RequestTable& requests);
   /// Draws from `num_rows` of the rows; the logits are theirs.
   void sample_rows(std::size_t first_row, std::size_t num_rows, std::span<const float> logits);
+
+  /// Prompts whose draws are listed have been accepted: their choices run from now on.
+  void start_choices(RequestTable& requests);
 
   std::span<const Draw> all() const { return draws_; }
 

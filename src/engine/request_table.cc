@@ -35,7 +35,7 @@ bool RequestTable::take_in(std::unique_ptr<ActiveRequest>& request) {
   return true;
 }
 
-bool RequestTable::begin_choices(ActiveRequest& request) {
+bool RequestTable::make_choices(ActiveRequest& request) {
   const int num_tokens = request.prompt.max_cached;
   const std::size_t num_blocks = table_blocks(num_tokens);
   try {
@@ -52,11 +52,14 @@ bool RequestTable::begin_choices(ActiveRequest& request) {
     return false;
   }
   num_table_blocks_ += request.choices.size() * num_blocks;
+  return true;
+}
+
+void RequestTable::start_choices(ActiveRequest& request) {
   for (std::size_t i = 1; i < request.choices.size(); ++i)
     scheduler_.fork(request.prompt, request.choices[i]->sequence);
   scheduler_.replace(request.prompt, request.choices.front()->sequence);
   drop_prompt(request);
-  return true;
 }
 
 ActiveRequest* RequestTable::find(RequestId id) {

@@ -31,8 +31,11 @@ class RequestTable {
 
   /// False, and the request stays with the caller, if there is no memory for it.
   bool take_in(std::unique_ptr<ActiveRequest>& request);
-  /// Begins the choices of a prompt that is computed. False: there is no memory for them, and none has begun.
-  bool begin_choices(ActiveRequest& request);
+  /// Makes the choices of a prompt whose last token the step has computed. False: there is no memory for them, and
+  /// there is none.
+  bool make_choices(ActiveRequest& request);
+  /// They fork from the prompt, which has been accepted, and run in its stead.
+  void start_choices(ActiveRequest& request);
 
   /// Null for one that is unknown or has ended.
   ActiveRequest* find(RequestId id);

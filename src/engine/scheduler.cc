@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 #include <tuple>
+#include <utility>
 #include <variant>
 
 #include "base/error.h"
@@ -210,12 +211,18 @@ void Scheduler::reserve(const Sequence& sequence, int num_tokens) {
   OCTAVO_CHECK(reserved.has_value(), "sequence {}: {}", sequence.id, describe(reserved.error()));
 }
 
-void Scheduler::complete() {
-  for (const auto& [sequence, num_tokens] : step_plan_) {
-    counts_.computed_tokens += static_cast<std::uint64_t>(num_tokens);
-    sharing_.commit(*sequence, sequence->num_computed + num_tokens);
-    sequence->num_planned = 0;
+void Scheduler::accept(Sequence& sequence, int num_tokens) {
+  const int num_planned = std::exchange(sequence.num_planned, 0);
+  OCTAVO_CHECK(0 <= num_tokens && num_tokens <= num_planned, "{} of {} tokens of sequence {}", num_tokens, num_planned,
+               sequence.id);
+  counts_.computed_tokens += static_cast<std::uint64_t>(num_planned);
+  const int end = sequence.num_computed + num_tokens;
+  if (num_tokens < num_planned) {
+    // Before it commits, because a window gives back by then what the shorter sequence looks at.
+    const KvResult<void> cut = kv_.truncate(sequence.kv, end);
+    OCTAVO_CHECK(cut.has_value(), "sequence {}: {}", sequence.id, describe(cut.error()));
   }
+  sharing_.commit(sequence, end);
 }
 
 void Scheduler::fork(Sequence& parent, Sequence& child) {

@@ -71,8 +71,11 @@ class Scheduler {
   std::span<const BlockCopy> copies() const { return copies_; }
   /// What the step computes, for the cost model.
   const StepWork& work() const { return budget_.work(); }
-  /// The step was computed: counts its tokens, and makes the blocks that became full findable.
-  void complete();
+  /// The step was computed, and the first `num_tokens` of the tokens that it computed of a sequence count: they are
+  /// committed, blocks that became full can be found, and windows give blocks back, so far and no further. The others
+  /// are not computed, as before the step; the caller may take them back from Sequence::tokens. Once a step for each
+  /// planned sequence that was not removed since.
+  void accept(Sequence& sequence, int num_tokens);
 
   /// Makes a choice of a sequence whose tokens are all computed: `child`, which has the same tokens and owner and an
   /// empty sequence of the cache with room for them, runs on from there in a seat that the parent held for it.

@@ -66,7 +66,7 @@ struct Sequence {
   PrefillTurns prefill_turns = {};         // since then
   std::uint64_t publications_seen = 0;     // of the scheduler, when it last looked for its prefix
   bool was_admitted = false;               // it ran once
-  int num_planned = 0;                     // tokens that the current step computes, until complete()
+  int num_planned = 0;                     // tokens that the current step computes, until they are accepted
   std::uint64_t planned_in_step = 0;       // the last step in which it had rows
   std::uint64_t skipped_in_step = 0;       // the last step in which other owners had its turn (decode_turns.h)
   int turn = 0;                            // scratch of DecodeTurns: among its owner's rows
@@ -90,11 +90,14 @@ struct Sequence {
   bool is_catching_up() const { return num_computed < num_admitted_tokens; }
   /// Rows whose logits are wanted must be computed, whatever is cached.
   bool may_use_cache() const { return prompt_logits_from >= prompt_tokens; }
+  /// A token is drawn from the row of `position`: behind the last token that it had when it was admitted, and behind
+  /// each one that came since.
+  bool draws_after(int position) const { return samples && position + 1 >= num_admitted_tokens; }
   /// How many of the rows of its tokens [num_computed, end) have their logits wanted: the last ones.
   int num_logit_rows(int end) const {
-    const bool draws = samples && end == num_tokens();
+    const int of_draws = samples ? end - std::max(num_computed, num_admitted_tokens - 1) : 0;
     const int of_prompt = std::min(end, prompt_tokens) - std::max(num_computed, prompt_logits_from);
-    return std::max(of_prompt, draws ? 1 : 0);
+    return std::max({of_prompt, of_draws, 0});
   }
   /// Places in a step that it holds: its own, and those of the choices that will fork from it.
   int seats() const { return 1 + num_forks; }

@@ -52,21 +52,38 @@ bool Step::compute(std::span<const ScheduledSequence> plan) {
         parts_.answers.end(*request, FinishReason::kFailed);
     return false;
   }
-  parts_.scheduler.complete();
-  draws_.list(plan, parts_.builder.logit_rows(), parts_.requests);
-  read_logits(plan);
+  sample_and_accept(plan);
   return true;
 }
 
-/// Draws tokens and hands prompt logits out, in slices of what the runner holds at once.
-void Step::read_logits(std::span<const ScheduledSequence> plan) {
+/// Draws tokens, then accepts the sequences that they are drawn for, in slices of the rows whose logits the runner
+/// holds at once. Prompt logits are handed out at the end of their slice: the callbacks find each sequence either
+/// accepted, or as it was before the step, if it has rows in a later slice.
+void Step::sample_and_accept(std::span<const ScheduledSequence> plan) {
   const std::span<const LogitRow> rows = parts_.builder.logit_rows();
+  draws_.clear();
+  std::size_t num_accepted = 0;  // leading ones of the plan
   for (std::size_t first = 0; first < rows.size(); first += kMaxLogitRows) {
-    const auto slice = rows.subspan(first, std::min<std::size_t>(kMaxLogitRows, rows.size() - first));
+    const std::size_t end = std::min<std::size_t>(first + kMaxLogitRows, rows.size());
+    const std::span<const LogitRow> slice = rows.subspan(first, end - first);
     const std::span<const float> logits = parts_.runner.logits(static_cast<int>(first), static_cast<int>(slice.size()));
+    draws_.list(plan, slice, first, parts_.requests);
     draws_.sample_rows(first, slice.size(), logits);
+    const std::size_t num_sampled = end < rows.size() ? to_size(rows[end].planned) : plan.size();
+    accept(plan.subspan(num_accepted, num_sampled - num_accepted));
+    num_accepted = num_sampled;
     parts_.answers.deliver_prompt_logits(plan, slice, logits, parts_.runner.vocab_size());
   }
+  accept(plan.subspan(num_accepted));  // where no logits are wanted
+}
+
+/// All tokens that the step computed of these sequences count. Choices of prompts that are computed now begin.
+void Step::accept(std::span<const ScheduledSequence> planned) {
+  for (const auto& [sequence, num_tokens] : planned) {
+    if (!sequence->has_rows()) continue;  // cancelled by a callback of this step
+    parts_.scheduler.accept(*sequence, num_tokens);
+  }
+  draws_.start_choices(parts_.requests);
 }
 
 /// The time from one step's tokens to the next one's belongs to those that had rows in it, but for what passed between

@@ -1,4 +1,4 @@
-// One step of an engine, the one loop that every user of the library runs: schedule, build, forward, commit, sample,
+// One step of an engine, the one loop that every user of the library runs: schedule, build, forward, sample, accept,
 // append, emit. It works on any ModelRunner.
 //
 // Owned by the engine; only the thread that drives it may call it.
@@ -42,7 +42,8 @@ class Step {
  private:
   std::span<const ScheduledSequence> schedule();
   bool compute(std::span<const ScheduledSequence> plan);
-  void read_logits(std::span<const ScheduledSequence> plan);
+  void sample_and_accept(std::span<const ScheduledSequence> plan);
+  void accept(std::span<const ScheduledSequence> planned);
   void attribute_time(std::span<const ScheduledSequence> plan, Clock::time_point start);
   void observe(Clock::time_point start, double predicted_ms);
 

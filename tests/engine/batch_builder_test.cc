@@ -25,6 +25,7 @@ Sequence make_sequence(std::vector<TokenId> tokens, int num_computed, PagedKvCac
   Sequence sequence;
   sequence.prompt_tokens = static_cast<int>(tokens.size());
   sequence.prompt_logits_from = sequence.prompt_tokens;
+  sequence.num_admitted_tokens = sequence.prompt_tokens;
   sequence.tokens = std::move(tokens);
   sequence.num_computed = num_computed;
   sequence.kv = kv.create_sequence();
@@ -64,6 +65,17 @@ TEST(BatchBuilder, AsksForTheLogitsOfTheLastRowOnly) {
   ASSERT_EQ(builder.logit_rows().size(), 1U);
   EXPECT_EQ(builder.logit_rows()[0].position, 4);
   EXPECT_TRUE(builder.logit_rows()[0].draws);
+}
+
+TEST(BatchBuilder, DrawsFromEveryRowBehindTheTokensThatASequenceHadAtFirst) {
+  const auto kv = make_cache({0});
+  Sequence sequence = make_sequence({1, 2, 3, 4, 5, 6}, 3, *kv);
+  sequence.num_admitted_tokens = 3;
+  BatchBuilder builder(*kv, {});
+  const ScheduledSequence plan[] = {{&sequence, 3}};
+  builder.build(plan, {});
+  EXPECT_THAT(builder.batch().logit_rows, ElementsAre(0, 1, 2));
+  for (const LogitRow& row : builder.logit_rows()) EXPECT_TRUE(row.draws) << row.position;
 }
 
 TEST(BatchBuilder, AsksForPromptLogitsFromWhereTheyAreWanted) {

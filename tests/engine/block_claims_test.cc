@@ -10,18 +10,20 @@ namespace {
 constexpr int kBlockSize = 4;
 
 /// `num_tokens` tokens of one text, of which the first ones are computed.
-Sequence make_sequence(int num_tokens, int num_computed, int priority = 0) {
+Sequence make_sequence(const BlockHasher& hasher, int num_tokens, int num_computed, int priority = 0) {
   Sequence sequence;
   sequence.priority = priority;
   sequence.tokens.assign(to_size(num_tokens), 7);
   sequence.prompt_tokens = sequence.prompt_logits_from = num_tokens;
   sequence.num_computed = num_computed;
-  sequence.hash_blocks(make_block_hasher().value(), kBlockSize);
+  sequence.hash_blocks(hasher, kBlockSize);
   return sequence;
 }
 
 TEST(BlockClaims, WhoComputesABlockIsFoundByThoseWhoNeedItNext) {
-  Sequence claimant = make_sequence(30, 4), at_it = make_sequence(21, 8), beyond = make_sequence(30, 12);
+  const BlockHasher hasher = make_block_hasher().value();
+  Sequence claimant = make_sequence(hasher, 30, 4), at_it = make_sequence(hasher, 21, 8),
+           beyond = make_sequence(hasher, 30, 12);
   BlockClaims claims(kBlockSize, 64, 4);
   claims.claim(claimant, 8);  // positions 4 to 11: its second and third block
   EXPECT_EQ(claims.claimant_of_next_block(at_it), &claimant);
@@ -32,8 +34,9 @@ TEST(BlockClaims, WhoComputesABlockIsFoundByThoseWhoNeedItNext) {
 }
 
 TEST(BlockClaims, NobodyWaitsForABlockThatHeCouldNotAttachTo) {
-  Sequence claimant = make_sequence(30, 0), ends_there = make_sequence(8, 4), within = make_sequence(30, 6),
-           reader = make_sequence(30, 4);
+  const BlockHasher hasher = make_block_hasher().value();
+  Sequence claimant = make_sequence(hasher, 30, 0), ends_there = make_sequence(hasher, 8, 4),
+           within = make_sequence(hasher, 30, 6), reader = make_sequence(hasher, 30, 4);
   reader.prompt_logits_from = 0;
   BlockClaims claims(kBlockSize, 64, 4);
   claims.claim(claimant, 16);
@@ -43,7 +46,8 @@ TEST(BlockClaims, NobodyWaitsForABlockThatHeCouldNotAttachTo) {
 }
 
 TEST(BlockClaims, TokensOfAnAnswerClaimNothing) {
-  Sequence answer = make_sequence(10, 8), other = make_sequence(30, 8);
+  const BlockHasher hasher = make_block_hasher().value();
+  Sequence answer = make_sequence(hasher, 10, 8), other = make_sequence(hasher, 30, 8);
   answer.num_computed = 10;
   answer.tokens.push_back(7);
   BlockClaims claims(kBlockSize, 64, 4);
@@ -52,7 +56,9 @@ TEST(BlockClaims, TokensOfAnAnswerClaimNothing) {
 }
 
 TEST(BlockClaims, HalfDoneBlockHasTheBestPriorityOfThoseWhoWaitForIt) {
-  Sequence begun = make_sequence(30, 6), waiter = make_sequence(30, 4, 9), other = make_sequence(30, 12, 5);
+  const BlockHasher hasher = make_block_hasher().value();
+  Sequence begun = make_sequence(hasher, 30, 6), waiter = make_sequence(hasher, 30, 4, 9),
+           other = make_sequence(hasher, 30, 12, 5);
   Sequence* prompts[] = {&begun, &waiter, &other};
   BlockClaims claims(kBlockSize, 64, 4);
   claims.claim_half_done_blocks(prompts);

@@ -54,9 +54,9 @@ TEST(BlockLedger, CountsWhatASequenceTakesToAdvanceInEachGroup) {
   std::vector<int> needed(2);
   ledger.count_to_advance(prompt, 9, needed);
   EXPECT_THAT(needed, ElementsAre(3, 3));
-  // 40 tokens are ten blocks, of which two are there; the window and a step's rows touch five, of which two are there.
+  // 40 tokens are ten blocks, of which two are there; the window and a step's rows touch four, of which two are there.
   EXPECT_EQ(ledger.to_promise(prompt, 0), 8);
-  EXPECT_EQ(ledger.to_promise(prompt, 1), 3);
+  EXPECT_EQ(ledger.to_promise(prompt, 1), 2);
 }
 
 TEST(BlockLedger, StartingTakesABlockToGrowOrOneAChoice) {

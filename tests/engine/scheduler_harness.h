@@ -38,7 +38,7 @@ inline std::unique_ptr<PagedKvCache> make_cache(const Cache& cache) {
       .value();
 }
 
-// A scheduler over integers alone: a step "computes" by complete() and, for a sequence that is up to date, by appending
+// A scheduler over integers alone: a step "computes" by accept() and, for a sequence that is up to date, by appending
 // a token. Ids count from 1.
 class Harness {
  public:
@@ -71,7 +71,7 @@ class Harness {
     return {view.begin(), view.end()};
   }
   void complete(std::span<const ScheduledSequence> plan) {
-    scheduler_.complete();
+    for (const ScheduledSequence& planned : plan) scheduler_.accept(*planned.sequence, planned.num_tokens);
     for (const ScheduledSequence& planned : plan) {
       Sequence& sequence = *planned.sequence;
       if (sequence.num_uncomputed() != 0) continue;
