@@ -332,12 +332,12 @@ void scheduler(const Options&, Verdict& verdict) {
   std::vector<std::unique_ptr<Sequence>> sequences;
   for (int i = 0; i < kRunning + kWaiting; ++i) {
     Sequence& sequence = *sequences.emplace_back(std::make_unique<Sequence>());
-    sequence.id = static_cast<RequestId>(i);
-    sequence.prompt_tokens = sequence.prompt_logits_from = kPrompt;
-    sequence.max_cached = kPrompt + kSteps + 64;
-    sequence.tokens.reserve(static_cast<std::size_t>(sequence.max_cached) + 1);
-    sequence.tokens = made_up_tokens(kPrompt, sequence.id, 40'000);
-    sequence.kv = kv.create_sequence(sequence.max_cached);
+    sequence.asked.id = static_cast<RequestId>(i);
+    sequence.asked.prompt_tokens = sequence.owed.prompt_logits_from = kPrompt;
+    sequence.asked.max_cached = kPrompt + kSteps + 64;
+    sequence.tokens.reserve(static_cast<std::size_t>(sequence.asked.max_cached) + 1);
+    sequence.tokens = made_up_tokens(kPrompt, sequence.asked.id, 40'000);
+    sequence.kv = kv.create_sequence(sequence.asked.max_cached);
     sequence.hash_blocks(kv.hasher(), kv.block_size());
     scheduler.add(sequence);
   }

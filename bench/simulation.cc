@@ -115,17 +115,17 @@ void Simulation::take_arrivals() {
     const SimulatedRequest& request = load_[next_arrival_];
     auto active = std::make_unique<Active>();
     Sequence& sequence = active->sequence;
-    sequence.id = next_arrival_;
-    sequence.priority = request.priority;
-    sequence.prompt_tokens = sequence.prompt_logits_from = request.prompt_tokens;
-    sequence.max_cached = request.prompt_tokens + request.answer_tokens - 1;
+    sequence.asked.id = next_arrival_;
+    sequence.asked.priority = request.priority;
+    sequence.asked.prompt_tokens = sequence.owed.prompt_logits_from = request.prompt_tokens;
+    sequence.asked.max_cached = request.prompt_tokens + request.answer_tokens - 1;
     sequence.tokens.reserve(static_cast<std::size_t>(request.prompt_tokens + request.answer_tokens));
     for (int i = 0; i < request.prompt_tokens; ++i) {
       const bool shared = i < request.shared_tokens;
       sequence.tokens.push_back(
-          token_at(shared ? 1U + static_cast<unsigned>(request.shared_text) : 1000 + sequence.id, i));
+          token_at(shared ? 1U + static_cast<unsigned>(request.shared_text) : 1000 + sequence.asked.id, i));
     }
-    sequence.kv = kv_->create_sequence(sequence.max_cached);
+    sequence.kv = kv_->create_sequence(sequence.asked.max_cached);
     sequence.hash_blocks(kv_->hasher(), kv_->block_size());
     scheduler_.add(sequence);
     active_[next_arrival_] = std::move(active);
@@ -151,7 +151,7 @@ void Simulation::step() {
 }
 
 void Simulation::append(Sequence& sequence) {
-  const auto index = static_cast<std::size_t>(sequence.id);
+  const auto index = static_cast<std::size_t>(sequence.asked.id);
   Active& active = *active_[index];
   SimulatedOutcome::Answer& answer = outcome_.answers[index];
   if (active.last_token_ms < 0) {
@@ -160,8 +160,8 @@ void Simulation::append(Sequence& sequence) {
     outcome_.gaps_ms.push_back(static_cast<float>(now_ms_ - active.last_token_ms));
   }
   active.last_token_ms = now_ms_;
-  sequence.tokens.push_back(token_at(1000 + sequence.id, sequence.num_tokens()));
-  if (sequence.num_tokens() < sequence.prompt_tokens + load_[index].answer_tokens) return;
+  sequence.tokens.push_back(token_at(1000 + sequence.asked.id, sequence.num_tokens()));
+  if (sequence.num_tokens() < sequence.asked.prompt_tokens + load_[index].answer_tokens) return;
   answer.end_ms = now_ms_ - load_[index].arrival_ms;
   scheduler_.remove(sequence);
   const KvResult<void> dropped = kv_->drop_sequence(sequence.kv);

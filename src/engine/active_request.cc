@@ -9,17 +9,13 @@ namespace octavo {
 
 void Choice::begin(const ActiveRequest& request, int index) {
   const Sequence& prompt = request.prompt;
-  Sequence begun{.id = prompt.id,
-                 .choice = index,
-                 .priority = prompt.priority,
-                 .tokens = std::move(sequence.tokens),
-                 .cache_domain = prompt.cache_domain,
-                 .owner = prompt.owner,
-                 .chain = std::move(sequence.chain),
-                 .prompt_tokens = prompt.prompt_tokens,
-                 .max_cached = prompt.max_cached,
-                 .prompt_logits_from = prompt.prompt_tokens,
-                 .progress_told = index == 0 ? prompt.progress_told : prompt.prompt_tokens};
+  const int all = prompt.asked.prompt_tokens;
+  Sequence begun{
+      .asked = prompt.asked,
+      .tokens = std::move(sequence.tokens),
+      .chain = std::move(sequence.chain),
+      .owed = {.prompt_logits_from = all, .reported_progress = index == 0 ? prompt.owed.reported_progress : all}};
+  begun.asked.choice = index;
   begun.tokens.assign(prompt.tokens.begin(), prompt.tokens.end());
   begun.chain = prompt.chain;
   sequence = std::move(begun);
@@ -36,9 +32,9 @@ RequestStats ActiveRequest::stats_of(const Sequence& sequence, const ChoiceTimes
   const double total = seconds(now - submitted);
   const double queued = first_step ? std::max(0.0, seconds(*first_step - submitted)) : total;
   const double prefill = seconds(in_prefill), decode = seconds(in_decode);
-  return {.prompt_tokens = sequence.prompt_tokens,
+  return {.prompt_tokens = sequence.asked.prompt_tokens,
           .cached_tokens = sequence.cached_tokens,
-          .generated_tokens = sequence.num_tokens() - sequence.prompt_tokens,
+          .generated_tokens = sequence.num_tokens() - sequence.asked.prompt_tokens,
           .preemptions = sequence.num_preemptions,
           .time_to_first_token_s = first_token ? seconds(*first_token - submitted) : 0,
           .total_s = total,

@@ -52,7 +52,7 @@ struct Choice {
   std::vector<TokenLogprob> top_logprobs;  // of the last token drawn, as many as are asked for
   ChoiceTimes times;
 
-  int num_generated() const { return sequence.num_tokens() - sequence.prompt_tokens; }
+  int num_generated() const { return sequence.num_tokens() - sequence.asked.prompt_tokens; }
 };
 
 /// When a choice of a request ends.
@@ -96,9 +96,9 @@ struct ActiveRequest {
 
   /// The choice's token at `position` depends on this, beside its logits.
   DrawContext draw_context(const Choice& choice, int position) const {
-    const bool may_end = position - choice.sequence.prompt_tokens >= endings.min_generated;
+    const bool may_end = position - choice.sequence.asked.prompt_tokens >= endings.min_generated;
     return {.tokens = std::span(choice.sequence.tokens).first(to_size(position)),
-            .prompt_tokens = choice.sequence.prompt_tokens,
+            .prompt_tokens = choice.sequence.asked.prompt_tokens,
             .forbidden = may_end ? std::span<const TokenId>() : endings.ending_tokens};
   }
   /// The text that may be shown now that the decoder gave `piece`. A stop text counts that is complete after the first
@@ -111,7 +111,7 @@ struct ActiveRequest {
     return choice.stop_matcher.finish(choice.decoder.flush(), choice.num_generated() > endings.min_generated);
   }
   std::uint32_t choice_index(int choice) const { return first_choice + static_cast<std::uint32_t>(choice); }
-  std::uint32_t choice_index(const Choice& choice) const { return choice_index(choice.sequence.choice); }
+  std::uint32_t choice_index(const Choice& choice) const { return choice_index(choice.sequence.asked.choice); }
   /// Of a choice that has just ended, or of one that ends before its prompt is computed.
   RequestStats stats_of(const Choice& choice) const { return stats_of(choice.sequence, choice.times); }
   RequestStats stats_of_prompt() const { return stats_of(prompt, times); }

@@ -24,8 +24,8 @@ bool Admission::is_urgent() const {
   if (parts_.queues.waiting().empty()) return false;
   const Sequence& best = *parts_.queues.waiting().front();
   return std::ranges::any_of(parts_.queues.running(), [&](const Sequence* running) {
-    return running->priority < best.priority ||
-           (running->counts_of_owner != best.counts_of_owner && running->rank > best.rank);
+    return running->asked.priority < best.asked.priority ||
+           (running->notes.counts_of_owner != best.notes.counts_of_owner && running->notes.rank > best.notes.rank);
   });
 }
 
@@ -37,7 +37,7 @@ void Admission::forget(const Sequence& sequence) {
 /// there are seats: they keep memory, and whoever has many owners' names cannot begin any number of answers.
 bool Admission::could_have_seats(const Sequence& sequence) const {
   const SequenceQueues& queues = parts_.queues;
-  const bool adds_seats = !sequence.was_admitted && !queues.running().empty();
+  const bool adds_seats = !sequence.notes.was_admitted && !queues.running().empty();
   if (adds_seats && queues.seats_admitted() + sequence.seats() > 2 * queues.max_seats()) return false;
   int seats = queues.free_seats();
   const Sequence* victim = nullptr;
@@ -59,9 +59,9 @@ bool Admission::take_seats(const Sequence& sequence) {
 /// rank than `before`; null if there is none. A sequence that has rows in this step already is none.
 Sequence* Admission::victim_for_seats(const Sequence& sequence, const Sequence* before) const {
   const std::span<Sequence* const> running = parts_.queues.running();
-  for (auto it = running.rbegin(); it != running.rend() && (*it)->rank > sequence.rank; ++it) {
-    const bool considered = before != nullptr && (*it)->rank >= before->rank;
-    const bool is_of_another = (*it)->counts_of_owner != sequence.counts_of_owner;
+  for (auto it = running.rbegin(); it != running.rend() && (*it)->notes.rank > sequence.notes.rank; ++it) {
+    const bool considered = before != nullptr && (*it)->notes.rank >= before->notes.rank;
+    const bool is_of_another = (*it)->notes.counts_of_owner != sequence.notes.counts_of_owner;
     if (!considered && is_of_another && !(*it)->has_rows()) return *it;
   }
   return nullptr;
@@ -98,13 +98,13 @@ bool Admission::has_room_to_start(const Sequence& sequence) {
 
 void Admission::start(Sequence& sequence, bool was_holding) {
   parts_.sharing.count_cached(sequence);
-  if (!sequence.was_admitted) {
+  if (!sequence.notes.was_admitted) {
     parts_.sharing.count_lookup(sequence);
     newly_admitted_.push_back(&sequence);
   }
-  sequence.num_admitted_tokens = sequence.num_tokens();
-  sequence.prefill_turns = {};
-  sequence.steps_waited = 0;
+  sequence.notes.num_admitted_tokens = sequence.num_tokens();
+  sequence.notes.prefill_turns = {};
+  sequence.notes.steps_waited = 0;
   parts_.queues.start_first(was_holding);  // those that made room have worse rank
   parts_.ledger.promise(sequence);
 }

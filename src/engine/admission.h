@@ -1,4 +1,4 @@
-// Who begins, or goes on after a preemption.
+// Lets waiting sequences run: new ones, and those that go on after a preemption.
 //
 // By rank, and nobody overtakes. A sequence is admitted when there are seats for all its choices and when the blocks of
 // all its tokens that are not cached, and one to grow (one more a choice), can be promised to it. It takes seats and
@@ -22,7 +22,7 @@ namespace octavo {
 
 class Admission {
  public:
-  /// What it works on; all of it must outlive it.
+  /// All of these must outlive it.
   struct Parts {
     PagedKvCache& kv;
     SequenceQueues& queues;

@@ -1,4 +1,4 @@
-// Who computes which block in this step, so that nobody else computes it as well.
+// Claims of a step: which sequence computes which block, so that no other computes it as well.
 //
 // A prompt whose next block is claimed by another waits for it, and attaches to it in the next step. Claims are made
 // anew in each step: they pass on by themselves when their claimant is gone.
@@ -22,7 +22,7 @@ class BlockClaims {
 
   void clear() { claims_.clear(); }
   /// A chunk may have ended within a block. The prompt that has begun it computes the rest, and has the best priority
-  /// of those that wait for it. Sets Sequence::priority_in_step of all `prompts`.
+  /// of those that wait for it. Sets SchedulerNotes::priority_in_step of all `prompts`.
   void claim_half_done_blocks(std::span<Sequence* const> prompts);
   /// The full blocks that a sequence computes with its next `num_tokens` tokens, or begins.
   void claim(Sequence& sequence, int num_tokens) {

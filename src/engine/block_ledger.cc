@@ -64,7 +64,7 @@ void BlockLedger::count_to_advance(const Sequence& sequence, int num_tokens, std
 }
 
 void BlockLedger::count_to_start(const Sequence& sequence, std::span<int> needed) const {
-  const bool grows = blocks_for(sequence.max_cached) > blocks_for(sequence.num_tokens());
+  const bool grows = blocks_for(sequence.asked.max_cached) > blocks_for(sequence.num_tokens());
   // Each choice will write into a block of its own.
   const int spare = sequence.num_forks > 0 ? sequence.seats() : grows ? 1 : 0;
   for (int group = 0; group < num_groups(); ++group) {

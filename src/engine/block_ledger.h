@@ -1,4 +1,4 @@
-// How many blocks the scheduler may give to whom: those that are free, less those that are promised.
+// Counts of blocks: those that are free, those that are promised, and those that a sequence needs.
 //
 // A sequence that catches up has been promised the blocks of all that it has yet to compute, so that it does not run
 // out half way: decodes, other prompts and admissions leave them alone. Counts of blocks are by group, and whoever

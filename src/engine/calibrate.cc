@@ -33,7 +33,7 @@ double time_step(const StepParts& parts, Sequence& sequence, int depth, int rows
   if (reserved) {
     const ScheduledSequence planned{.sequence = &sequence, .num_tokens = rows};
     sequence.tokens.resize(to_size(depth + rows));
-    sequence.num_admitted_tokens = sequence.num_tokens();
+    sequence.notes.num_admitted_tokens = sequence.num_tokens();
     parts.builder.build({&planned, 1}, {});
     const Clock::time_point start = Clock::now();
     {
@@ -54,7 +54,7 @@ void calibrate(const StepParts& parts, int max_context) {
   const int context = std::min(max_context, static_cast<int>(parts.runner.kv().max_sequence_tokens()));
   Sequence sequence;
   sequence.tokens.assign(to_size(context), 0);
-  sequence.prompt_tokens = context;
+  sequence.asked.prompt_tokens = context;
   const Clock::time_point begin = Clock::now();
   bool is_warm = false;
   for (const Probe& probe : kProbes) {
@@ -62,7 +62,7 @@ void calibrate(const StepParts& parts, int max_context) {
     const int depth = std::min(probe.depth, context / 2);
     if (rows < 1) return;
     const int logit_rows = std::min(probe.logit_rows, rows);
-    sequence.prompt_logits_from = depth + rows - logit_rows;
+    sequence.owed.prompt_logits_from = depth + rows - logit_rows;
     if (!is_warm) time_step(parts, sequence, 0, rows);  // the first one touches memory for the first time
     is_warm = true;
     const double ms = time_step(parts, sequence, depth, rows);

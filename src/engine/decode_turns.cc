@@ -10,18 +10,21 @@ void DecodeTurns::choose(std::span<Sequence* const> running, std::uint64_t step,
   for (Sequence* sequence : running) {
     if (!sequence->is_catching_up()) rows_.push_back(sequence);
   }
-  const auto is_of_first = [this](const Sequence* s) { return s->counts_of_owner == rows_.front()->counts_of_owner; };
+  const auto is_of_first = [this](const Sequence* s) {
+    return s->notes.counts_of_owner == rows_.front()->notes.counts_of_owner;
+  };
   if (rows_.empty() || std::ranges::all_of(rows_, is_of_first)) return;
 
-  std::ranges::sort(rows_, {}, [](const Sequence* s) { return std::tuple(s->planned_in_step, s->rank); });
-  for (const Sequence* sequence : rows_) sequence->counts_of_owner->turns = 0;
-  for (Sequence* sequence : rows_) sequence->turn = sequence->counts_of_owner->turns++;
-  std::ranges::sort(rows_, {}, [](const Sequence* s) { return std::tuple(s->turn, s->planned_in_step, s->rank); });
+  std::ranges::sort(rows_, {}, [](const Sequence* s) { return std::tuple(s->notes.planned_in_step, s->notes.rank); });
+  for (const Sequence* sequence : rows_) sequence->notes.counts_of_owner->turns = 0;
+  for (Sequence* sequence : rows_) sequence->notes.turn = sequence->notes.counts_of_owner->turns++;
+  std::ranges::sort(
+      rows_, {}, [](const Sequence* s) { return std::tuple(s->notes.turn, s->notes.planned_in_step, s->notes.rank); });
   for (Sequence* sequence : rows_) {
     if (sequence->has_rows()) continue;  // they are taken
     const int num_tokens = sequence->num_uncomputed();
-    if (sequence->turn > 0 && !budget.is_in_time(*sequence, num_tokens)) {
-      sequence->skipped_in_step = step;
+    if (sequence->notes.turn > 0 && !budget.is_in_time(*sequence, num_tokens)) {
+      sequence->notes.skipped_in_step = step;
     } else {
       budget.take(*sequence, num_tokens);
     }

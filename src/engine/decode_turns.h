@@ -22,8 +22,8 @@ class DecodeTurns {
  public:
   explicit DecodeTurns(int max_sequences) { rows_.reserve(to_size(max_sequences)); }
 
-  /// Sets Sequence::skipped_in_step = `step` in those of `running` that decode and wait in this step. `budget`: of the
-  /// whole step, some of which is taken already.
+  /// Sets SchedulerNotes::skipped_in_step = `step` in those of `running` that decode and wait in this step. `budget`:
+  /// of the whole step, some of which is taken already.
   void choose(std::span<Sequence* const> running, std::uint64_t step, StepBudget budget);
 
  private:

@@ -19,7 +19,7 @@ void Draws::list(std::span<const ScheduledSequence> plan, std::span<const LogitR
     if (!rows[row].draws) continue;
     const Sequence& sequence = *plan[to_size(rows[row].planned)].sequence;
     if (!sequence.has_rows()) continue;  // cancelled by a callback of this step
-    ActiveRequest& request = *requests.find(sequence.id);
+    ActiveRequest& request = *requests.find(sequence.asked.id);
     const auto draw = [&](Choice* choice) {
       draws_.push_back({.row = first_row + row,
                         .position = rows[row].position + 1,
@@ -28,7 +28,7 @@ void Draws::list(std::span<const ScheduledSequence> plan, std::span<const LogitR
                         .token = {}});
     };
     if (&sequence != &request.prompt) {
-      draw(request.choices[to_size(sequence.choice)].get());
+      draw(request.choices[to_size(sequence.asked.choice)].get());
     } else if (requests.make_choices(request)) {
       for (const std::unique_ptr<Choice>& choice : request.choices) draw(choice.get());
     } else {

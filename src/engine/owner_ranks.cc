@@ -10,34 +10,37 @@ namespace octavo {
 
 void OwnerRanks::add(Sequence& sequence, std::size_t seats) {
   if (sequences_.capacity() < seats) sequences_.reserve(2 * seats);
-  const auto found = owners_.find(sequence.owner);
-  sequence.counts_of_owner = found != owners_.end() ? &found->second : &owners_[std::string(sequence.owner)];
+  const auto found = owners_.find(sequence.asked.owner);
+  sequence.notes.counts_of_owner =
+      found != owners_.end() ? &found->second : &owners_[std::string(sequence.asked.owner)];
   insert(sequence);
 }
 
 void OwnerRanks::add_fork(const Sequence& parent, Sequence& child) {
-  child.counts_of_owner = parent.counts_of_owner;
+  child.notes.counts_of_owner = parent.notes.counts_of_owner;
   insert(child);
-  const std::int64_t behind = std::int64_t{kStepsPerSeat} * child.choice;
-  child.rank = {.virtual_arrival = parent.rank.virtual_arrival + behind, .id = child.id, .choice = child.choice};
-  child.is_ranked = true;
+  const std::int64_t behind = std::int64_t{kStepsPerSeat} * child.asked.choice;
+  child.notes.rank = {.virtual_arrival = parent.notes.rank.virtual_arrival + behind,
+                      .id = child.asked.id,
+                      .choice = child.asked.choice};
+  child.notes.is_ranked = true;
 }
 
 void OwnerRanks::insert(Sequence& sequence) {
-  ++sequence.counts_of_owner->num_sequences;
-  sequence.rank = sequence.own_rank;
-  sequence.is_ranked = false;
-  sequences_.insert(std::ranges::upper_bound(sequences_, sequence.own_rank, {}, &Sequence::own_rank), &sequence);
+  ++sequence.notes.counts_of_owner->num_sequences;
+  sequence.notes.rank = sequence.notes.own_rank;
+  sequence.notes.is_ranked = false;
+  sequences_.insert(std::ranges::upper_bound(sequences_, sequence.notes.own_rank, {}, &Sequence::own_rank), &sequence);
   changed_ = true;
 }
 
 void OwnerRanks::remove(Sequence& sequence) {
   changed_ = true;
-  const auto found = std::ranges::lower_bound(sequences_, sequence.own_rank, {}, &Sequence::own_rank);
-  OCTAVO_CHECK(found != sequences_.end() && *found == &sequence, "sequence {}", sequence.id);
+  const auto found = std::ranges::lower_bound(sequences_, sequence.notes.own_rank, {}, &Sequence::own_rank);
+  OCTAVO_CHECK(found != sequences_.end() && *found == &sequence, "sequence {}", sequence.asked.id);
   sequences_.erase(found);
-  if (--sequence.counts_of_owner->num_sequences == 0) owners_.erase(owners_.find(sequence.owner));
-  sequence.counts_of_owner = nullptr;
+  if (--sequence.notes.counts_of_owner->num_sequences == 0) owners_.erase(owners_.find(sequence.asked.owner));
+  sequence.notes.counts_of_owner = nullptr;
 }
 
 bool OwnerRanks::update_ranks(std::int64_t step) {
@@ -47,11 +50,11 @@ bool OwnerRanks::update_ranks(std::int64_t step) {
     counts.last_arrival = std::numeric_limits<std::int64_t>::min();
   }
   for (Sequence* sequence : sequences_) {
-    OwnerCounts& counts = *sequence->counts_of_owner;
+    OwnerCounts& counts = *sequence->notes.counts_of_owner;
     // Own ranks decide within an owner, whatever came first to the place that it has now.
     const std::int64_t arrival = std::max(virtual_arrival(*sequence, step), counts.last_arrival + 1);
-    sequence->rank.virtual_arrival = counts.last_arrival = arrival;
-    sequence->is_ranked = true;
+    sequence->notes.rank.virtual_arrival = counts.last_arrival = arrival;
+    sequence->notes.is_ranked = true;
     counts.seats_before += sequence->seats();
   }
   return true;
@@ -59,10 +62,10 @@ bool OwnerRanks::update_ranks(std::int64_t step) {
 
 /// Behind the seats of its owner that are counted so far. It has come to this place now, if not before.
 std::int64_t OwnerRanks::virtual_arrival(const Sequence& sequence, std::int64_t step) {
-  const std::int64_t behind = std::int64_t{kStepsPerSeat} * sequence.counts_of_owner->seats_before;
-  if (!sequence.is_ranked) return sequence.own_rank.virtual_arrival + behind;
-  const std::int64_t head_start = std::int64_t{sequence.priority} * kStepsPerPriority;
-  return std::min(sequence.rank.virtual_arrival, step - head_start + behind);
+  const std::int64_t behind = std::int64_t{kStepsPerSeat} * sequence.notes.counts_of_owner->seats_before;
+  if (!sequence.notes.is_ranked) return sequence.notes.own_rank.virtual_arrival + behind;
+  const std::int64_t head_start = std::int64_t{sequence.asked.priority} * kStepsPerPriority;
+  return std::min(sequence.notes.rank.virtual_arrival, step - head_start + behind);
 }
 
 Result<void> OwnerRanks::check_integrity(std::size_t num_sequences) const {
@@ -71,7 +74,9 @@ Result<void> OwnerRanks::check_integrity(std::size_t num_sequences) const {
   }
   std::size_t counted = 0;
   for (const auto& [owner, counts] : owners_) {
-    const auto is_of_owner = [&](const Sequence* s) { return s->counts_of_owner == &counts && s->owner == owner; };
+    const auto is_of_owner = [&](const Sequence* s) {
+      return s->notes.counts_of_owner == &counts && s->asked.owner == owner;
+    };
     const auto found = std::ranges::count_if(sequences_, is_of_owner);
     if (found != counts.num_sequences || found == 0)
       return fail("owners: found {} sequences of '{}', it counts {}", found, owner, counts.num_sequences);

@@ -66,20 +66,21 @@ bool Preemption::is_any_missing() const {
 /// `before`; null if there is none.
 Sequence* Preemption::victim_for(const Sequence& sequence, bool admits, const Sequence* before) const {
   const auto may_give = [&](const Sequence& other) {
-    if (other.rank <= sequence.rank || other.has_rows()) return false;
-    if (before != nullptr && other.rank >= before->rank) return false;
+    if (other.notes.rank <= sequence.notes.rank || other.has_rows()) return false;
+    if (before != nullptr && other.notes.rank >= before->notes.rank) return false;
     if (!other.is_running()) return other.num_computed > 0;
-    return !admits || other.priority < sequence.priority || other.counts_of_owner != sequence.counts_of_owner;
+    return !admits || other.asked.priority < sequence.asked.priority ||
+           other.notes.counts_of_owner != sequence.notes.counts_of_owner;
   };
   const auto worst = [&](std::span<Sequence* const> sequences) -> Sequence* {
-    for (auto it = sequences.rbegin(); it != sequences.rend() && (*it)->rank > sequence.rank; ++it)
+    for (auto it = sequences.rbegin(); it != sequences.rend() && (*it)->notes.rank > sequence.notes.rank; ++it)
       if (may_give(**it)) return *it;
     return nullptr;
   };
   Sequence* running = worst(queues_.running());
   Sequence* holding = queues_.anybody_holds() ? worst(queues_.waiting()) : nullptr;
   if (running == nullptr || holding == nullptr) return running != nullptr ? running : holding;
-  return running->rank > holding->rank ? running : holding;
+  return running->notes.rank > holding->notes.rank ? running : holding;
 }
 
 void Preemption::suspend(Sequence& sequence) {

@@ -8,7 +8,7 @@
 namespace octavo {
 
 int PrefixSharing::extend(Sequence& sequence) {
-  sequence.publications_seen = num_publications_;
+  sequence.notes.publications_seen = num_publications_;
   if (!sequence.may_use_cache()) return 0;
   const KvResult<int> attached = kv_.extend_prefix(sequence.kv, sequence.tokens, sequence.chain);
   OCTAVO_CHECK(attached.has_value(), "{}", describe(attached.error()));
@@ -17,22 +17,23 @@ int PrefixSharing::extend(Sequence& sequence) {
 }
 
 void PrefixSharing::attach_published(Sequence& sequence) {
-  if (sequence.publications_seen == num_publications_) return;
+  if (sequence.notes.publications_seen == num_publications_) return;
   const auto next = to_size(sequence.num_computed / kv_.block_size());
   if (next >= sequence.chain.size() || !kv_.is_published(sequence.chain.hashes()[next])) return;
   if (extend(sequence) > 0) count_cached(sequence);
 }
 
 void PrefixSharing::count_cached(Sequence& sequence) {
-  const int found = std::max(0, std::min(sequence.num_computed, sequence.prompt_tokens) - sequence.max_computed);
+  const int found =
+      std::max(0, std::min(sequence.num_computed, sequence.asked.prompt_tokens) - sequence.notes.max_computed);
   sequence.cached_tokens += found;
   counts_.cached_tokens += static_cast<std::uint64_t>(found);
-  sequence.max_computed = std::max(sequence.max_computed, sequence.num_computed);
+  sequence.notes.max_computed = std::max(sequence.notes.max_computed, sequence.num_computed);
 }
 
 void PrefixSharing::count_lookup(const Sequence& sequence) {
-  counts_.prompt_tokens += static_cast<std::uint64_t>(sequence.prompt_tokens);
-  const int most = (sequence.prompt_tokens - 1) / kv_.block_size() * kv_.block_size();
+  counts_.prompt_tokens += static_cast<std::uint64_t>(sequence.asked.prompt_tokens);
+  const int most = (sequence.asked.prompt_tokens - 1) / kv_.block_size() * kv_.block_size();
   if (sequence.may_use_cache() && kv_.hasher()) counts_.lookup_tokens += static_cast<std::uint64_t>(most);
 }
 
@@ -42,7 +43,7 @@ void PrefixSharing::commit(Sequence& sequence, int end) {
   while (sequence.num_computed < end) {
     const int left_in_block = block_size - sequence.num_computed % block_size;
     sequence.num_computed += std::min(left_in_block, end - sequence.num_computed);
-    sequence.max_computed = std::max(sequence.max_computed, sequence.num_computed);
+    sequence.notes.max_computed = std::max(sequence.notes.max_computed, sequence.num_computed);
     kv_.commit(sequence.kv, sequence.num_computed);
     if (sequence.num_computed % block_size != 0 || !kv_.hasher()) continue;
     sequence.chain.extend(kv_.hasher(), block_size, sequence.tokens);

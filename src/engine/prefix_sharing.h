@@ -1,4 +1,4 @@
-// How sequences find the blocks of their prefix that others have computed, and how others find theirs.
+// Attaches sequences to blocks of their prefix that others have computed, and lets others find theirs.
 //
 // A full block is published in the step that completes it. A prompt looks for more whenever something was published
 // since it last looked, whether it has had rows or not.

@@ -55,18 +55,18 @@ EndingRules RequestMaker::endings_of(Request& request, int max_generated) const 
 
 void RequestMaker::fill_prompt(Request& request, ActiveRequest& active) const {
   Sequence& prompt = active.prompt;
-  prompt.id = active.id;
-  prompt.priority = request.priority;
-  prompt.cache_domain = active.cache_domain;
-  prompt.owner = active.owner;
+  prompt.asked.id = active.id;
+  prompt.asked.priority = request.priority;
+  prompt.asked.cache_domain = active.cache_domain;
+  prompt.asked.owner = active.owner;
   prompt.tokens = std::move(request.tokens);
-  prompt.prompt_tokens = static_cast<int>(prompt.tokens.size());
-  prompt.samples = active.endings.max_generated != 0;
-  prompt.prompt_logits_from = active.callbacks.on_prompt_logits ? 0 : prompt.prompt_tokens;
-  prompt.progress_told = active.callbacks.on_prompt_progress ? -1 : prompt.prompt_tokens;
+  prompt.asked.prompt_tokens = static_cast<int>(prompt.tokens.size());
+  prompt.asked.samples = active.endings.max_generated != 0;
+  prompt.owed.prompt_logits_from = active.callbacks.on_prompt_logits ? 0 : prompt.asked.prompt_tokens;
+  prompt.owed.reported_progress = active.callbacks.on_prompt_progress ? -1 : prompt.asked.prompt_tokens;
   prompt.num_forks = request.num_choices - 1;
   // The last token that is generated is never fed back.
-  prompt.max_cached = prompt.prompt_tokens + std::max(0, active.endings.max_generated - 1);
+  prompt.asked.max_cached = prompt.asked.prompt_tokens + std::max(0, active.endings.max_generated - 1);
   prompt.hash_blocks(BlockHasher(hasher_), block_size_);
 }
 

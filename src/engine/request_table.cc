@@ -14,12 +14,12 @@ RequestTable::RequestTable(PagedKvCache& kv, Scheduler& scheduler, BatchBuilder&
 bool RequestTable::take_in(std::unique_ptr<ActiveRequest>& request) {
   ActiveRequest& active = *request;
   const bool has_deadline = active.deadline.has_value();
-  const std::size_t num_blocks = table_blocks(active.prompt.prompt_tokens);
+  const std::size_t num_blocks = table_blocks(active.prompt.asked.prompt_tokens);
   try {
     const std::size_t all = requests_.size() + retired_.size() + 1;
     if (retired_.capacity() < all) retired_.reserve(2 * all);
     builder_.reserve_tables(num_table_blocks_ + num_blocks);
-    active.prompt.kv = kv_.create_sequence(active.prompt.prompt_tokens);
+    active.prompt.kv = kv_.create_sequence(active.prompt.asked.prompt_tokens);
     active.is_reading = true;
     if (has_deadline) deadlines_.emplace(*active.deadline, active.id);
     const auto place = requests_.try_emplace(active.id).first;
@@ -36,7 +36,7 @@ bool RequestTable::take_in(std::unique_ptr<ActiveRequest>& request) {
 }
 
 bool RequestTable::make_choices(ActiveRequest& request) {
-  const int num_tokens = request.prompt.max_cached;
+  const int num_tokens = request.prompt.asked.max_cached;
   const std::size_t num_blocks = table_blocks(num_tokens);
   try {
     builder_.reserve_tables(num_table_blocks_ + request.choices.size() * num_blocks);
@@ -83,7 +83,7 @@ void RequestTable::retire_prompt(ActiveRequest& request) {
 void RequestTable::retire(ActiveRequest& request, Choice& choice) {
   if (choice.sequence.state != Sequence::State::kIdle) scheduler_.remove(choice.sequence);
   drop_sequence(choice.sequence.kv);
-  num_table_blocks_ -= table_blocks(choice.sequence.max_cached);
+  num_table_blocks_ -= table_blocks(choice.sequence.asked.max_cached);
   choice.active = false;
   count_ended(request, 1);
 }
@@ -103,7 +103,7 @@ void RequestTable::drop_prompt(ActiveRequest& request) {
   if (!std::exchange(request.is_reading, false)) return;
   if (request.prompt.state != Sequence::State::kIdle) scheduler_.remove(request.prompt);
   drop_sequence(request.prompt.kv);
-  num_table_blocks_ -= table_blocks(request.prompt.prompt_tokens);
+  num_table_blocks_ -= table_blocks(request.prompt.asked.prompt_tokens);
 }
 
 void RequestTable::drop_sequence(SequenceId id) {
@@ -138,13 +138,13 @@ Result<void> RequestTable::check_sequence(const Sequence& sequence) const {
   for (int group = 0; group < kv_.num_groups(); ++group) {
     const std::int64_t length = kv_.sequence_length(sequence.kv, group);
     if (sequence.num_computed != length) {
-      return fail("request {}, choice {}: {} tokens computed, {} written in group {}", sequence.id, sequence.choice,
-                  sequence.num_computed, length, group);
+      return fail("request {}, choice {}: {} tokens computed, {} written in group {}", sequence.asked.id,
+                  sequence.asked.choice, sequence.num_computed, length, group);
     }
     const int held = kv_.table(sequence.kv, group).num_blocks();
     if (sequence.num_computed == 0 && sequence.state != Sequence::State::kRunning && held != 0) {
-      return fail("request {}, choice {}: holds {} blocks of group {} with nothing in them", sequence.id,
-                  sequence.choice, held, group);
+      return fail("request {}, choice {}: holds {} blocks of group {} with nothing in them", sequence.asked.id,
+                  sequence.asked.choice, held, group);
     }
   }
   return {};

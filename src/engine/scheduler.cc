@@ -45,15 +45,16 @@ Scheduler::Scheduler(const Limits& limits, PagedKvCache& kv, const CostModel* co
 void Scheduler::add(Sequence& sequence) {
   OCTAVO_CHECK(sequence.state == Sequence::State::kIdle && sequence.num_tokens() >= 1 && sequence.num_computed == 0,
                "{} of {} tokens computed", sequence.num_computed, sequence.num_tokens());
-  OCTAVO_CHECK(sequence.max_cached <= kv_.max_sequence_tokens(), "{} tokens, the cache holds {}", sequence.max_cached,
-               kv_.max_sequence_tokens());
+  OCTAVO_CHECK(sequence.asked.max_cached <= kv_.max_sequence_tokens(), "{} tokens, the cache holds {}",
+               sequence.asked.max_cached, kv_.max_sequence_tokens());
   OCTAVO_CHECK(sequence.seats() <= limits_.max_sequences, "{} seats of {}", sequence.seats(), limits_.max_sequences);
   OCTAVO_CHECK(!kv_.hasher() || static_cast<int>(sequence.chain.size()) == sequence.num_tokens() / kv_.block_size(),
                "{} hashes of {} tokens", sequence.chain.size(), sequence.num_tokens());
   queues_.reserve_for(sequence);
-  const std::int64_t head_start = std::int64_t{sequence.priority} * kStepsPerPriority;
-  sequence.own_rank = {
-      .virtual_arrival = static_cast<std::int64_t>(step_) - head_start, .id = sequence.id, .choice = sequence.choice};
+  const std::int64_t head_start = std::int64_t{sequence.asked.priority} * kStepsPerPriority;
+  sequence.notes.own_rank = {.virtual_arrival = static_cast<std::int64_t>(step_) - head_start,
+                             .id = sequence.asked.id,
+                             .choice = sequence.asked.choice};
   owners_.add(sequence, to_size(queues_.seats_of_all() + sequence.seats()));
   queues_.add(sequence);
 }
@@ -62,7 +63,7 @@ void Scheduler::remove(Sequence& sequence) {
   queues_.remove(sequence);
   owners_.remove(sequence);
   admission_.forget(sequence);
-  sequence.num_planned = 0;
+  sequence.notes.num_planned = 0;
 }
 
 std::span<const ScheduledSequence> Scheduler::schedule() {
@@ -109,13 +110,13 @@ void Scheduler::schedule_decodes(bool only_aged, bool within_time) {
   if (budget_.is_timed() && !only_aged) turns_.choose(queues_.running(), step_, budget_);
   for (std::size_t i = 0; i < queues_.running().size();) {
     Sequence& sequence = *queues_.running()[i];
-    const bool is_another =
-        sequence.is_catching_up() || sequence.has_rows() || (only_aged && sequence.steps_waited < kMaxStepsWaited);
+    const bool is_another = sequence.is_catching_up() || sequence.has_rows() ||
+                            (only_aged && sequence.notes.steps_waited < kMaxStepsWaited);
     if (is_another) {
       ++i;
-    } else if (budget_.rows_left() == 0 || sequence.skipped_in_step == step_ ||
+    } else if (budget_.rows_left() == 0 || sequence.notes.skipped_in_step == step_ ||
                (within_time && !budget_.is_in_time(sequence, sequence.num_uncomputed()))) {
-      ++sequence.steps_waited;
+      ++sequence.notes.steps_waited;
       ++i;
     } else if (schedule_decode(sequence)) {
       ++i;
@@ -141,12 +142,12 @@ void Scheduler::schedule_prompts() {
     if (sequence->is_catching_up()) prompts_.push_back(sequence);
   claims_.claim_half_done_blocks(prompts_);
   std::ranges::sort(prompts_, {}, [](const Sequence* sequence) {
-    const bool patient = sequence->steps_waited < kMaxStepsWaited;
-    return std::tuple(patient, patient ? -sequence->priority_in_step : 0, patient ? sequence->num_behind() : 0,
-                      sequence->rank);
+    const bool patient = sequence->notes.steps_waited < kMaxStepsWaited;
+    return std::tuple(patient, patient ? -sequence->notes.priority_in_step : 0, patient ? sequence->num_behind() : 0,
+                      sequence->notes.rank);
   });
   for (Sequence* sequence : prompts_)
-    if (!schedule_prompt(*sequence)) ++sequence->steps_waited;
+    if (!schedule_prompt(*sequence)) ++sequence->notes.steps_waited;
 }
 
 /// False where it was passed over. One that waits for a block of another is not.
@@ -161,10 +162,10 @@ bool Scheduler::schedule_prompt(Sequence& sequence) {
 /// False where the policy lets decodes go first.
 bool Scheduler::schedule_chunk(Sequence& sequence, int max_tokens) {
   // Between two chunks the decodes are owed a turn: they had it, their rows of this step are planned already.
-  if (limits_.policy == PrefillPriority::kInterleaved) sequence.prefill_turns.owes_yield = false;
+  if (limits_.policy == PrefillPriority::kInterleaved) sequence.notes.prefill_turns.owes_yield = false;
   const ChunkRequest request{
       .tokens_left = sequence.num_behind(), .max_tokens = max_tokens, .decode_waiting = budget_.has_decode_rows()};
-  const int num_tokens = next_chunk_size(prefill_config_, request, sequence.prefill_turns);
+  const int num_tokens = next_chunk_size(prefill_config_, request, sequence.notes.prefill_turns);
   if (num_tokens == 0) return false;
   advance(sequence, num_tokens);
   return true;
@@ -182,13 +183,13 @@ void Scheduler::schedule_best() {
     num_tokens = ledger_.tokens_that_fit(best, std::min(best.num_behind(), budget_.rows_left()));
     if (num_tokens > 0) break;
     Sequence* victim = preemption_.victim_for(best);
-    OCTAVO_CHECK(victim != nullptr || num_waiting() > 0, "sequence {} has no room though it is alone", best.id);
+    OCTAVO_CHECK(victim != nullptr || num_waiting() > 0, "sequence {} has no room though it is alone", best.asked.id);
     victim != nullptr ? preemption_.preempt_all(*victim) : preemption_.suspend(best);
     ledger_.count_promises(queues_.running());
   }
   Sequence& best = *queues_.running().front();
   const bool scheduled = schedule_chunk(best, num_tokens);
-  OCTAVO_CHECK(scheduled, "sequence {} yields to nobody", best.id);
+  OCTAVO_CHECK(scheduled, "sequence {} yields to nobody", best.asked.id);
 }
 
 /// The step computes the next `num_tokens` tokens of a sequence, for which there is room.
@@ -199,41 +200,41 @@ void Scheduler::advance(Sequence& sequence, int num_tokens) {
   ledger_.promise(sequence);
   budget_.take(sequence, num_tokens);
   step_plan_.push_back({.sequence = &sequence, .num_tokens = num_tokens});
-  sequence.num_planned = num_tokens;
-  sequence.planned_in_step = step_;
-  sequence.steps_waited = 0;
+  sequence.notes.num_planned = num_tokens;
+  sequence.notes.planned_in_step = step_;
+  sequence.notes.steps_waited = 0;
 }
 
 void Scheduler::reserve(const Sequence& sequence, int num_tokens) {
   const int first = sequence.num_computed;
   const KvResult<void> reserved = kv_.reserve(sequence.kv, first, first + num_tokens, &copies_);
   if (!reserved && std::holds_alternative<MemoryRefused>(reserved.error())) throw std::bad_alloc();
-  OCTAVO_CHECK(reserved.has_value(), "sequence {}: {}", sequence.id, describe(reserved.error()));
+  OCTAVO_CHECK(reserved.has_value(), "sequence {}: {}", sequence.asked.id, describe(reserved.error()));
 }
 
 void Scheduler::accept(Sequence& sequence, int num_tokens) {
-  const int num_planned = std::exchange(sequence.num_planned, 0);
+  const int num_planned = std::exchange(sequence.notes.num_planned, 0);
   OCTAVO_CHECK(0 <= num_tokens && num_tokens <= num_planned, "{} of {} tokens of sequence {}", num_tokens, num_planned,
-               sequence.id);
+               sequence.asked.id);
   counts_.computed_tokens += static_cast<std::uint64_t>(num_planned);
   const int end = sequence.num_computed + num_tokens;
   if (num_tokens < num_planned) {
     // Before it commits, because a window gives back by then what the shorter sequence looks at.
     const KvResult<void> cut = kv_.truncate(sequence.kv, end);
-    OCTAVO_CHECK(cut.has_value(), "sequence {}: {}", sequence.id, describe(cut.error()));
+    OCTAVO_CHECK(cut.has_value(), "sequence {}: {}", sequence.asked.id, describe(cut.error()));
   }
   sharing_.commit(sequence, end);
 }
 
 void Scheduler::fork(Sequence& parent, Sequence& child) {
-  OCTAVO_CHECK(parent.num_forks > 0, "sequence {} holds no seat for another", parent.id);
+  OCTAVO_CHECK(parent.num_forks > 0, "sequence {} holds no seat for another", parent.asked.id);
   start_child(parent, child);
   --parent.num_forks;  // the seat is the child's from now on
   queues_.add_child(child);
 }
 
 void Scheduler::replace(Sequence& parent, Sequence& child) {
-  OCTAVO_CHECK(parent.num_forks == 0, "sequence {} holds seats for {} others", parent.id, parent.num_forks);
+  OCTAVO_CHECK(parent.num_forks == 0, "sequence {} holds seats for {} others", parent.asked.id, parent.num_forks);
   start_child(parent, child);
   queues_.replace(parent, child);
   owners_.remove(parent);
@@ -248,10 +249,11 @@ void Scheduler::start_child(const Sequence& parent, Sequence& child) {
   const KvResult<void> forked = kv_.fork_into(parent.kv, child.kv);
   OCTAVO_CHECK(forked.has_value(), "{}", describe(forked.error()));
   child.num_computed = parent.num_computed;
-  child.max_computed = parent.max_computed;
+  child.notes.max_computed = parent.notes.max_computed;
   child.cached_tokens = parent.cached_tokens;
   child.num_preemptions = parent.num_preemptions;
-  child.own_rank = {.virtual_arrival = parent.own_rank.virtual_arrival, .id = child.id, .choice = child.choice};
+  child.notes.own_rank = {
+      .virtual_arrival = parent.notes.own_rank.virtual_arrival, .id = child.asked.id, .choice = child.asked.choice};
   owners_.add_fork(parent, child);
 }
 

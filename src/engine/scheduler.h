@@ -69,7 +69,7 @@ class Scheduler {
   std::span<const ScheduledSequence> schedule();
   /// Copies of blocks that the step makes before it writes.
   std::span<const BlockCopy> copies() const { return copies_; }
-  /// What the step computes, for the cost model.
+  /// Counts of the step's work, for the cost model.
   const StepWork& work() const { return budget_.work(); }
   /// The step was computed, and the first `num_tokens` of the tokens that it computed of a sequence count: they are
   /// committed, blocks that became full can be found, and windows give blocks back, so far and no further. The others
@@ -99,7 +99,7 @@ class Scheduler {
   std::uint64_t num_computed_tokens() const { return counts_.computed_tokens; }
   std::uint64_t num_prompt_tokens() const { return counts_.prompt_tokens; }
   std::uint64_t num_cached_tokens() const { return counts_.cached_tokens; }
-  std::uint64_t num_looked_for_tokens() const { return counts_.lookup_tokens; }
+  std::uint64_t num_lookup_tokens() const { return counts_.lookup_tokens; }
 
  private:
   void begin_step();

@@ -8,7 +8,7 @@ namespace octavo {
 namespace {
 
 void insert_by_rank(std::vector<Sequence*>& sequences, Sequence& sequence) {
-  sequences.insert(std::ranges::upper_bound(sequences, sequence.rank, {}, &Sequence::rank), &sequence);
+  sequences.insert(std::ranges::upper_bound(sequences, sequence.notes.rank, {}, &Sequence::rank), &sequence);
 }
 
 void sort_by_rank(std::vector<Sequence*>& sequences) {
@@ -17,7 +17,7 @@ void sort_by_rank(std::vector<Sequence*>& sequences) {
 
 void erase(std::vector<Sequence*>& sequences, const Sequence& sequence) {
   const std::size_t erased = std::erase(sequences, &sequence);
-  OCTAVO_CHECK(erased == 1, "sequence {}", sequence.id);
+  OCTAVO_CHECK(erased == 1, "sequence {}", sequence.asked.id);
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ void SequenceQueues::remove(Sequence& sequence) {
   } else if (sequence.num_computed > 0) {
     --num_holding_;
   }
-  if (sequence.was_admitted) seats_admitted_ -= sequence.seats();
+  if (sequence.notes.was_admitted) seats_admitted_ -= sequence.seats();
   seats_of_all_ -= sequence.seats();
   sequence.state = Sequence::State::kIdle;
 }
@@ -55,8 +55,8 @@ void SequenceQueues::start_first(bool was_holding) {
   Sequence& sequence = *waiting_.front();
   waiting_.erase(waiting_.begin());
   if (was_holding) --num_holding_;
-  if (!sequence.was_admitted) seats_admitted_ += sequence.seats();
-  sequence.was_admitted = true;
+  if (!sequence.notes.was_admitted) seats_admitted_ += sequence.seats();
+  sequence.notes.was_admitted = true;
   seats_taken_ += sequence.seats();
   sequence.state = Sequence::State::kRunning;
   insert_by_rank(running_, sequence);
@@ -71,7 +71,7 @@ void SequenceQueues::suspend(Sequence& sequence) {
 }
 
 void SequenceQueues::add_child(Sequence& child) {
-  child.was_admitted = true;
+  child.notes.was_admitted = true;
   child.state = Sequence::State::kRunning;
   insert_by_rank(running_, child);
 }
@@ -97,7 +97,7 @@ Result<void> SequenceQueues::check_integrity() const {
   for (const Sequence* sequence : running_) taken += sequence->seats();
   for (const Sequence* sequence : waiting_) {
     of_waiting += sequence->seats();
-    suspended += sequence->was_admitted ? sequence->seats() : 0;
+    suspended += sequence->notes.was_admitted ? sequence->seats() : 0;
     holding += sequence->num_computed > 0 ? 1 : 0;
   }
   if (taken != seats_taken_ || taken + of_waiting != seats_of_all_ || taken > max_seats_) {

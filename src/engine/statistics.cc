@@ -11,7 +11,7 @@ EngineStats Statistics::current() const {
   stats.prompt_tokens = scheduler_.num_prompt_tokens();
   stats.cached_tokens = scheduler_.num_cached_tokens();
   stats.kv.hits = stats.cached_tokens;
-  stats.kv.misses = scheduler_.num_looked_for_tokens() - stats.cached_tokens;
+  stats.kv.misses = scheduler_.num_lookup_tokens() - stats.cached_tokens;
   stats.preemptions = scheduler_.num_preemptions();
   stats.preempted_blocks = scheduler_.num_preempted_blocks();
   return stats;

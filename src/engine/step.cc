@@ -30,11 +30,11 @@ std::span<const ScheduledSequence> Step::schedule() {
   Scheduler& scheduler = parts_.scheduler;
   try {
     const std::span<const ScheduledSequence> plan = scheduler.schedule();
-    for (const Sequence* admitted : scheduler.newly_admitted()) parts_.requests.find(admitted->id)->place.leave();
+    for (const Sequence* admitted : scheduler.newly_admitted()) parts_.requests.find(admitted->asked.id)->place.leave();
     return plan;
   } catch (const std::bad_alloc&) {
     while (!scheduler.running().empty())
-      parts_.answers.end(*parts_.requests.find(scheduler.running().front()->id), FinishReason::kFailed);
+      parts_.answers.end(*parts_.requests.find(scheduler.running().front()->asked.id), FinishReason::kFailed);
     return {};
   }
 }
@@ -48,7 +48,7 @@ bool Step::compute(std::span<const ScheduledSequence> plan) {
     parts_.runner.forward(parts_.builder.batch());
   } catch (const std::bad_alloc&) {
     for (const ScheduledSequence& planned : plan)
-      if (ActiveRequest* request = parts_.requests.find(planned.sequence->id))
+      if (ActiveRequest* request = parts_.requests.find(planned.sequence->asked.id))
         parts_.answers.end(*request, FinishReason::kFailed);
     return false;
   }
@@ -94,14 +94,14 @@ void Step::attribute_time(std::span<const ScheduledSequence> plan, Clock::time_p
   const Batch& batch = parts_.builder.batch();
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const Sequence* sequence = plan[i].sequence;
-    ActiveRequest* request = parts_.requests.find(sequence->id);
+    ActiveRequest* request = parts_.requests.find(sequence->asked.id);
     if (request == nullptr) continue;  // cancelled by a callback of this step
     const bool is_prompt = sequence == &request->prompt;
-    ChoiceTimes& times = is_prompt ? request->times : request->choices[to_size(sequence->choice)]->times;
+    ChoiceTimes& times = is_prompt ? request->times : request->choices[to_size(sequence->asked.choice)]->times;
     const Clock::time_point begin = std::max(last_draws_ + idle, request->submitted);
     if (!times.first_step) times.first_step = begin;
     const int first_row = batch.positions[to_size(batch.seq_begin[i])];
-    (first_row < sequence->num_admitted_tokens ? times.in_prefill : times.in_decode) += now - begin;
+    (first_row < sequence->notes.num_admitted_tokens ? times.in_prefill : times.in_decode) += now - begin;
   }
   for (const Draw& draw : draws_.all())  // those that began in this step share the past of their prompt
     if (draw.choice != nullptr && !draw.choice->times.first_step) draw.choice->times = draw.request->times;

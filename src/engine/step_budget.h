@@ -31,7 +31,7 @@ class StepBudget {
   int rows_left() const { return rows_left_; }
   bool is_timed() const { return ms_ > 0; }
   double ms() const { return ms_; }
-  /// What the step computes so far.
+  /// Counts of the work that the step has so far.
   const StepWork& work() const { return work_; }
   /// Some of it is of a sequence that catches up, or of one that does not.
   bool has_prompt_rows() const { return has_prompt_rows_; }

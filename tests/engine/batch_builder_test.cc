@@ -23,9 +23,9 @@ std::unique_ptr<PagedKvCache> make_cache(std::vector<int> windows) {
 
 Sequence make_sequence(std::vector<TokenId> tokens, int num_computed, PagedKvCache& kv) {
   Sequence sequence;
-  sequence.prompt_tokens = static_cast<int>(tokens.size());
-  sequence.prompt_logits_from = sequence.prompt_tokens;
-  sequence.num_admitted_tokens = sequence.prompt_tokens;
+  sequence.asked.prompt_tokens = static_cast<int>(tokens.size());
+  sequence.owed.prompt_logits_from = sequence.asked.prompt_tokens;
+  sequence.notes.num_admitted_tokens = sequence.asked.prompt_tokens;
   sequence.tokens = std::move(tokens);
   sequence.num_computed = num_computed;
   sequence.kv = kv.create_sequence();
@@ -70,7 +70,7 @@ TEST(BatchBuilder, AsksForTheLogitsOfTheLastRowOnly) {
 TEST(BatchBuilder, DrawsFromEveryRowBehindTheTokensThatASequenceHadAtFirst) {
   const auto kv = make_cache({0});
   Sequence sequence = make_sequence({1, 2, 3, 4, 5, 6}, 3, *kv);
-  sequence.num_admitted_tokens = 3;
+  sequence.notes.num_admitted_tokens = 3;
   BatchBuilder builder(*kv, {});
   const ScheduledSequence plan[] = {{&sequence, 3}};
   builder.build(plan, {});
@@ -81,8 +81,8 @@ TEST(BatchBuilder, DrawsFromEveryRowBehindTheTokensThatASequenceHadAtFirst) {
 TEST(BatchBuilder, AsksForPromptLogitsFromWhereTheyAreWanted) {
   const auto kv = make_cache({0});
   Sequence prompt = make_sequence({1, 2, 3, 4, 5}, 0, *kv);
-  prompt.prompt_logits_from = 2;  // the first two were handed out before a preemption
-  prompt.samples = false;
+  prompt.owed.prompt_logits_from = 2;  // the first two were handed out before a preemption
+  prompt.asked.samples = false;
   BatchBuilder builder(*kv, {});
   const ScheduledSequence plan[] = {{&prompt, 5}};
   builder.build(plan, {});

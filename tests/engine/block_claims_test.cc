@@ -12,9 +12,9 @@ constexpr int kBlockSize = 4;
 /// `num_tokens` tokens of one text, of which the first ones are computed.
 Sequence make_sequence(const BlockHasher& hasher, int num_tokens, int num_computed, int priority = 0) {
   Sequence sequence;
-  sequence.priority = priority;
+  sequence.asked.priority = priority;
   sequence.tokens.assign(to_size(num_tokens), 7);
-  sequence.prompt_tokens = sequence.prompt_logits_from = num_tokens;
+  sequence.asked.prompt_tokens = sequence.owed.prompt_logits_from = num_tokens;
   sequence.num_computed = num_computed;
   sequence.hash_blocks(hasher, kBlockSize);
   return sequence;
@@ -37,7 +37,7 @@ TEST(BlockClaims, NobodyWaitsForABlockThatHeCouldNotAttachTo) {
   const BlockHasher hasher = make_block_hasher().value();
   Sequence claimant = make_sequence(hasher, 30, 0), ends_there = make_sequence(hasher, 8, 4),
            within = make_sequence(hasher, 30, 6), reader = make_sequence(hasher, 30, 4);
-  reader.prompt_logits_from = 0;
+  reader.owed.prompt_logits_from = 0;
   BlockClaims claims(kBlockSize, 64, 4);
   claims.claim(claimant, 16);
   EXPECT_EQ(claims.claimant_of_next_block(ends_there), nullptr) << "its last token is computed by itself";
@@ -63,9 +63,9 @@ TEST(BlockClaims, HalfDoneBlockHasTheBestPriorityOfThoseWhoWaitForIt) {
   BlockClaims claims(kBlockSize, 64, 4);
   claims.claim_half_done_blocks(prompts);
   EXPECT_EQ(claims.claimant_of_next_block(waiter), &begun);
-  EXPECT_EQ(begun.priority_in_step, 9);
-  EXPECT_EQ(waiter.priority_in_step, 9);
-  EXPECT_EQ(other.priority_in_step, 5);
+  EXPECT_EQ(begun.notes.priority_in_step, 9);
+  EXPECT_EQ(waiter.notes.priority_in_step, 9);
+  EXPECT_EQ(other.notes.priority_in_step, 5);
 }
 
 }  // namespace

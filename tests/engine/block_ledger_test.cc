@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 Sequence make_sequence(PagedKvCache& kv, int num_tokens, int num_computed) {
   Sequence sequence;
   sequence.tokens.assign(to_size(num_tokens), 0);
-  sequence.prompt_tokens = sequence.num_admitted_tokens = sequence.max_cached = num_tokens;
+  sequence.asked.prompt_tokens = sequence.notes.num_admitted_tokens = sequence.asked.max_cached = num_tokens;
   sequence.num_computed = num_computed;
   sequence.kv = kv.create_sequence();
   EXPECT_TRUE(kv.reserve(sequence.kv, 0, num_computed));
@@ -41,7 +41,7 @@ TEST(BlockLedger, RoomIsWhatIsFreeAndPromisedToNobody) {
 TEST(BlockLedger, NothingIsPromisedToOneThatDoesNotCatchUp) {
   const auto kv = test::make_cache({.num_blocks = 16});
   Sequence answer = make_sequence(*kv, 20, 8);
-  answer.num_admitted_tokens = 8;
+  answer.notes.num_admitted_tokens = 8;
   BlockLedger ledger(*kv, 64);
   ledger.promise(answer);
   EXPECT_EQ(ledger.room(0), 14);
@@ -66,7 +66,7 @@ TEST(BlockLedger, StartingTakesABlockToGrowOrOneAChoice) {
   std::vector<int> needed(1);
   ledger.count_to_start(prompt, needed);
   EXPECT_THAT(needed, ElementsAre(2)) << "it never grows";
-  prompt.max_cached = 9;
+  prompt.asked.max_cached = 9;
   ledger.count_to_start(prompt, needed);
   EXPECT_THAT(needed, ElementsAre(3));
   prompt.num_forks = 2;

@@ -20,7 +20,7 @@ using ::testing::Pair;
 int num_running(const Harness& harness, std::string_view owner) {
   int count = 0;
   for (const auto& [id, sequence] : harness.sequences())
-    count += sequence->owner == owner && Harness::is_running(*sequence) ? 1 : 0;
+    count += sequence->asked.owner == owner && Harness::is_running(*sequence) ? 1 : 0;
   return count;
 }
 
@@ -114,7 +114,7 @@ TEST(Owners, WithinOneTheHigherPriorityGoesFirstAndThenTheOlder) {
   add_of(harness, "a", 4, 5);
   const Sequence& urgent = add_of(harness, "a", 4, 5, 3);
   EXPECT_THAT(harness.step(), ElementsAre(Pair(4, 4), Pair(1, 4))) << "each owner's first";
-  while (harness.sequences().contains(urgent.id)) harness.step();
+  while (harness.sequences().contains(urgent.asked.id)) harness.step();
   harness.step();
   EXPECT_TRUE(Harness::is_running(*harness.sequences().at(2)));
   EXPECT_FALSE(Harness::is_running(*harness.sequences().at(3)));
@@ -155,7 +155,7 @@ TEST(Owners, NoMoreAreSetAsideThanThereAreSeatsHoweverManyOwnersCome) {
     harness.step();
     ASSERT_TRUE(harness.intact());
     int begun = 0;
-    for (const auto& [id, sequence] : harness.sequences()) begun += sequence->was_admitted ? 1 : 0;
+    for (const auto& [id, sequence] : harness.sequences()) begun += sequence->notes.was_admitted ? 1 : 0;
     EXPECT_LE(begun, 2 * kSeats);
   }
   run_to_end(harness);

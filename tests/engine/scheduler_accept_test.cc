@@ -107,10 +107,10 @@ RC_GTEST_PROP(Accept, AnyPartOfAnyStepMayCount, ()) {
     for (const auto& [sequence, num_tokens] : harness.schedule()) {
       harness.scheduler().accept(*sequence, steps % 3 == 0 ? num_tokens : *rc::gen::inRange(0, num_tokens + 1));
       if (sequence->is_catching_up()) continue;
-      if (sequence->num_computed >= sequence->max_cached) {
+      if (sequence->num_computed >= sequence->asked.max_cached) {
         harness.remove(*sequence);
       } else {
-        draft(*sequence, *rc::gen::inRange(1, std::min(5, sequence->max_cached - sequence->num_computed + 1)));
+        draft(*sequence, *rc::gen::inRange(1, std::min(5, sequence->asked.max_cached - sequence->num_computed + 1)));
       }
     }
     RC_ASSERT(harness.intact());

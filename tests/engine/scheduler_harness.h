@@ -49,20 +49,20 @@ class Harness {
   Sequence& add(int prompt_tokens, int generated_tokens, int first_token = -1, int priority = 0,
                 std::string_view owner = {}, int num_forks = 0) {
     auto sequence = std::make_unique<Sequence>();
-    sequence->id = next_id_++;
+    sequence->asked.id = next_id_++;
     sequence->tokens.reserve(static_cast<std::size_t>(prompt_tokens + generated_tokens));
     sequence->tokens.assign(static_cast<std::size_t>(prompt_tokens), 0);
-    sequence->tokens[0] = first_token >= 0 ? first_token : 1000 + static_cast<TokenId>(sequence->id);
-    sequence->prompt_tokens = prompt_tokens;
-    sequence->priority = priority;
-    sequence->owner = owner;
+    sequence->tokens[0] = first_token >= 0 ? first_token : 1000 + static_cast<TokenId>(sequence->asked.id);
+    sequence->asked.prompt_tokens = prompt_tokens;
+    sequence->asked.priority = priority;
+    sequence->asked.owner = owner;
     sequence->num_forks = num_forks;
-    sequence->prompt_logits_from = prompt_tokens;
-    sequence->max_cached = prompt_tokens + generated_tokens - 1;
-    sequence->kv = kv_->create_sequence(sequence->max_cached);
+    sequence->owed.prompt_logits_from = prompt_tokens;
+    sequence->asked.max_cached = prompt_tokens + generated_tokens - 1;
+    sequence->kv = kv_->create_sequence(sequence->asked.max_cached);
     sequence->hash_blocks(kv_->hasher(), kv_->block_size());
     scheduler_.add(*sequence);
-    return *sequences_.emplace(sequence->id, std::move(sequence)).first->second;
+    return *sequences_.emplace(sequence->asked.id, std::move(sequence)).first->second;
   }
 
   /// The rows of the next step.
@@ -75,7 +75,7 @@ class Harness {
     for (const ScheduledSequence& planned : plan) {
       Sequence& sequence = *planned.sequence;
       if (sequence.num_uncomputed() != 0) continue;
-      if (sequence.num_tokens() == sequence.max_cached) {
+      if (sequence.num_tokens() == sequence.asked.max_cached) {
         remove(sequence);
       } else {
         sequence.tokens.push_back(0);
@@ -86,7 +86,7 @@ class Harness {
   std::vector<std::pair<RequestId, int>> step() {
     const std::vector<ScheduledSequence> plan = schedule();
     std::vector<std::pair<RequestId, int>> rows;
-    for (const ScheduledSequence& planned : plan) rows.emplace_back(planned.sequence->id, planned.num_tokens);
+    for (const ScheduledSequence& planned : plan) rows.emplace_back(planned.sequence->asked.id, planned.num_tokens);
     complete(plan);
     return rows;
   }
@@ -94,7 +94,7 @@ class Harness {
   void remove(Sequence& sequence) {
     scheduler_.remove(sequence);
     EXPECT_TRUE(kv_->drop_sequence(sequence.kv));
-    sequences_.erase(sequence.id);
+    sequences_.erase(sequence.asked.id);
   }
 
   bool intact() const {

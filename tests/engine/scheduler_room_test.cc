@@ -130,15 +130,15 @@ TEST(Scheduler, ForksRunInTheSeatsThatTheirParentHeld) {
   auto sequence = std::make_unique<Sequence>();
   Sequence child;
   for (Sequence* s : {sequence.get(), &child}) {
-    s->id = 1;
+    s->asked.id = 1;
     s->tokens.reserve(10);
     s->tokens.assign(6, 1);
-    s->prompt_tokens = s->prompt_logits_from = 6;
-    s->max_cached = 9;
+    s->asked.prompt_tokens = s->owed.prompt_logits_from = 6;
+    s->asked.max_cached = 9;
     s->kv = harness.kv().create_sequence(9);
   }
   sequence->num_forks = 1;
-  child.choice = 1;
+  child.asked.choice = 1;
   harness.scheduler().add(*sequence);
   Sequence& other = harness.add(5, 4);
   const Sequence& late = harness.add(5, 4);
@@ -160,6 +160,39 @@ TEST(Scheduler, ForksRunInTheSeatsThatTheirParentHeld) {
   accept_all(plan);
   EXPECT_TRUE(harness.kv().check_integrity());
   for (Sequence* s : {sequence.get(), &child}) {
+    harness.scheduler().remove(*s);
+    EXPECT_TRUE(harness.kv().drop_sequence(s->kv));
+  }
+}
+
+// A new sequence may lie where one lay that is gone: the last admission that failed was the other's.
+TEST(Scheduler, SequenceIsNotTakenForAnotherThatLayAtItsAddress) {
+  Harness harness({.max_step_tokens = 16, .max_sequences = 4}, {.num_blocks = 4});
+  const auto make = [&](Sequence& made, RequestId id, int num_tokens, int max_cached) {
+    made = {};
+    made.asked = {.id = id, .prompt_tokens = num_tokens, .max_cached = max_cached};
+    made.owed.prompt_logits_from = num_tokens;
+    made.tokens.assign(to_size(num_tokens), 1);
+    made.kv = harness.kv().create_sequence(max_cached);
+  };
+  Sequence& first = harness.add(6, 3);
+  harness.step();
+  Sequence sequence, child;
+  make(sequence, 7, 11, 12);
+  harness.scheduler().add(sequence);
+  harness.step();
+  EXPECT_FALSE(sequence.is_running()) << "it asks for three blocks, and two are free";
+  harness.remove(first);
+  harness.schedule();
+  harness.scheduler().accept(sequence, 11);
+  make(child, 7, 11, 12);
+  harness.scheduler().replace(sequence, child);
+  EXPECT_TRUE(harness.kv().drop_sequence(sequence.kv));
+  child.tokens.push_back(1);
+  make(sequence, 8, 4, 4);
+  harness.scheduler().add(sequence);
+  EXPECT_EQ(harness.schedule().size(), 2U) << "it asks for one block, and one is free";
+  for (Sequence* s : {&sequence, &child}) {
     harness.scheduler().remove(*s);
     EXPECT_TRUE(harness.kv().drop_sequence(s->kv));
   }

@@ -13,7 +13,7 @@ struct Queues {
   Queues() {
     for (Sequence* sequence : {&first, &second, &third}) {
       sequence->tokens = {1, 2, 3};
-      sequence->rank.virtual_arrival = static_cast<std::int64_t>(sequence->id);
+      sequence->notes.rank.virtual_arrival = static_cast<std::int64_t>(sequence->asked.id);
     }
   }
   void add(Sequence& sequence) {
@@ -22,7 +22,7 @@ struct Queues {
   }
   bool intact() const { return queues.check_integrity().has_value(); }
 
-  Sequence first{.id = 1}, second{.id = 2, .num_forks = 1}, third{.id = 3};
+  Sequence first{.asked = {.id = 1}}, second{.asked = {.id = 2}, .num_forks = 1}, third{.asked = {.id = 3}};
   SequenceQueues queues{4};
 };
 
@@ -30,7 +30,7 @@ TEST(SequenceQueues, AreInOrderOfRankHoweverTheyCame) {
   Queues q;
   for (Sequence* sequence : {&q.third, &q.first, &q.second}) q.add(*sequence);
   EXPECT_THAT(q.queues.waiting(), ElementsAre(&q.first, &q.second, &q.third));
-  q.first.rank.virtual_arrival = 10;
+  q.first.notes.rank.virtual_arrival = 10;
   EXPECT_FALSE(q.intact());
   q.queues.sort();
   EXPECT_THAT(q.queues.waiting(), ElementsAre(&q.second, &q.third, &q.first));
@@ -59,13 +59,13 @@ TEST(SequenceQueues, ChildRunsInASeatOfItsParent) {
   Queues q;
   q.add(q.second);
   q.queues.start_first(false);
-  Sequence child{.id = 2, .choice = 1};
-  child.rank = {.virtual_arrival = 2, .id = 2, .choice = 1};
+  Sequence child{.asked = {.id = 2, .choice = 1}};
+  child.notes.rank = {.virtual_arrival = 2, .id = 2, .choice = 1};
   q.second.num_forks = 0;
   q.queues.add_child(child);
   EXPECT_TRUE(q.intact());
   EXPECT_EQ(q.queues.free_seats(), 2);
-  Sequence heir{.id = 2};
+  Sequence heir{.asked = {.id = 2}};
   q.queues.replace(q.second, heir);
   EXPECT_FALSE(q.second.is_running());
   EXPECT_EQ(q.queues.running().size(), 2U);

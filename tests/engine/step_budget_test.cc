@@ -12,7 +12,7 @@ using test::make_cost;
 Sequence make_prompt(int num_tokens, int num_computed = 0) {
   Sequence sequence;
   sequence.tokens.assign(to_size(num_tokens), 0);
-  sequence.prompt_tokens = sequence.prompt_logits_from = sequence.num_admitted_tokens = num_tokens;
+  sequence.asked.prompt_tokens = sequence.owed.prompt_logits_from = sequence.notes.num_admitted_tokens = num_tokens;
   sequence.num_computed = num_computed;
   return sequence;
 }

@@ -70,7 +70,7 @@ class PrefillPlan {
   std::vector<PrefillChunk> chunks_;
 };
 
-/// How the chunks of a prompt and the decodes of others have taken turns so far.
+/// The turns that the chunks of a prompt and the decodes of others have taken so far.
 struct PrefillTurns {
   bool owes_yield = false;  // kInterleaved: a chunk was handed out since the last yield
   int yields = 0;           // kDecodePriority: in a row
