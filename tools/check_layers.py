@@ -20,7 +20,7 @@ ALLOWED = {
     "kernels": {"public", "base", "tensor"},
     "kv": {"public", "base", "tensor", "kernels"},
     "attention": {"public", "base", "tensor", "kernels", "kv"},
-    "tokenizer": {"public", "base", "tensor", "source"},
+    "tokenizer": {"public", "base", "tensor", "source", "template"},
     "model": {"public", "base", "tensor", "source", "kernels", "kv", "attention"},
     "sampler": {"public", "base", "tensor", "kernels"},
     "engine": {"public", "base", "tensor", "source", "tokenizer", "kernels", "kv", "attention", "model", "sampler"},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "template/evaluation.h"
 #include "template/names.h"
 #include "template/statement_parser.h"
@@ -49,9 +50,7 @@ Result<Template> Template::compile(std::string_view source) {
   if (source.size() > kMaxBytes)
     return fail("chat template: it has {} bytes, expected at most {}", source.size(), kMaxBytes);
   Template compiled;
-  TemplateInput text;
-  if (text.text(source, Origin::kTemplate).text().bytes != source)
-    return fail("chat template: found bytes that are no UTF-8, expected UTF-8");
+  if (!is_valid_utf8(source)) return fail("chat template: found bytes that are no UTF-8, expected UTF-8");
   compiled.source_ = std::make_unique<std::string>(normalize(source));
   try {
     Arena& arena = *compiled.arena_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/to_size.h"
+#include "base/utf8.h"
 
 namespace octavo::jinja {
 
@@ -112,25 +113,10 @@ void TextBuilder::append_part(const Text& text, std::size_t begin, std::size_t e
 }
 
 void TextBuilder::append_character(std::uint32_t code_point, Origin origin) {
-  char bytes[4];
-  std::size_t size = 0;
-  const auto put = [&](std::uint32_t byte) { bytes[size++] = static_cast<char>(byte); };
-  if (code_point < 0x80) {
-    put(code_point);
-  } else if (code_point < 0x800) {
-    put(0xC0 | code_point >> 6);
-    put(0x80 | (code_point & 0x3F));
-  } else if (code_point < 0x10000) {
-    put(0xE0 | code_point >> 12);
-    put(0x80 | (code_point >> 6 & 0x3F));
-    put(0x80 | (code_point & 0x3F));
-  } else {
-    put(0xF0 | code_point >> 18);
-    put(0x80 | (code_point >> 12 & 0x3F));
-    put(0x80 | (code_point >> 6 & 0x3F));
-    put(0x80 | (code_point & 0x3F));
-  }
-  append({bytes, size}, origin);
+  const std::size_t begin = bytes_.size();
+  append_utf8(bytes_, code_point);
+  arena_.charge_bytes(bytes_.size() - begin);
+  add_span(bytes_.size(), origin);
 }
 
 void TextBuilder::append_repeated(std::string_view bytes, std::size_t times, Origin origin) {

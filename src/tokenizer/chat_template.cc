@@ -1,87 +1,80 @@
 #include "tokenizer/chat_template.h"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/error.h"
+
 namespace octavo {
 
 namespace {
 
-// The text around the default system prompt.
-constexpr std::string_view kLoop = "{% for message in messages %}";
-constexpr std::string_view kBeforeDefault =
-    "{% if loop.first and messages[0]['role'] != 'system' %}{{ '<|im_start|>system\n";
-constexpr std::string_view kAfterDefault = "<|im_end|>\n' }}{% endif %}";
-constexpr std::string_view kMessage =
-    "{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}{% endfor %}";
-constexpr std::string_view kGenerationPrompt =
-    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
+using jinja::Origin;
+using jinja::Value;
 
-/// The source with the escape \n of its string literals written as a line break, so that both spellings compare equal.
-std::string with_line_breaks(std::string_view jinja) {
-  std::string result;
-  for (std::size_t i = 0; i < jinja.size(); ++i) {
-    const bool is_escape = jinja.substr(i).starts_with("\\n");
-    result.push_back(is_escape ? '\n' : jinja[i]);
-    i += is_escape ? 1 : 0;
-  }
-  return result;
+constexpr std::string_view kWayRound = "octavo run --raw gives the text to the model as it is";
+
+/// The origin of what a message of a role says.
+Origin origin_of(std::string_view role) {
+  if (role == "system" || role == "developer") return Origin::kSystem;
+  if (role == "assistant") return Origin::kModel;
+  return role == "tool" ? Origin::kTool : Origin::kUser;
 }
 
-bool consume(std::string_view& text, std::string_view prefix) {
-  if (!text.starts_with(prefix)) return false;
-  text.remove_prefix(prefix.size());
-  return true;
+/// Some templates write a role between the halves of a control token. So the roles that everybody uses are as good as
+/// the template's own words; any other is the sender's text.
+bool is_known_role(std::string_view role) {
+  constexpr std::array<std::string_view, 5> kRoles = {"system", "user", "assistant", "tool", "developer"};
+  return std::find(kRoles.begin(), kRoles.end(), role) != kRoles.end();
+}
+
+Value value_of(jinja::TemplateInput& input, const ChatMessage& message) {
+  const auto key = [&input](std::string_view name) { return input.text(name, Origin::kTemplate); };
+  const Origin origin = origin_of(message.role);
+  const std::array<std::pair<Value, Value>, 2> entries = {
+      {{key("role"), input.text(message.role, is_known_role(message.role) ? Origin::kTemplate : origin)},
+       {key("content"), input.text(message.content, origin)}}};
+  return input.dict(entries);
 }
 
 }  // namespace
 
-std::optional<ChatTemplate> ChatTemplate::recognize(std::string_view jinja) {
-  const std::string source = with_line_breaks(jinja);
-  std::string_view rest = source;
-  ChatTemplate result;
-  if (!consume(rest, kLoop)) return std::nullopt;
-  if (consume(rest, kBeforeDefault)) {
-    const std::size_t end = rest.find(kAfterDefault);
-    if (end == std::string_view::npos) return std::nullopt;
-    const std::string_view system = rest.substr(0, end);
-    // A quote would end the literal and a backslash would begin an escape: then this is more than plain text.
-    if (system.find_first_of("'\\") != std::string_view::npos) return std::nullopt;
-    result.default_system_ = system;
-    rest.remove_prefix(end + kAfterDefault.size());
-  }
-  if (!consume(rest, kMessage) || !consume(rest, kGenerationPrompt)) return std::nullopt;
-  while (!rest.empty() && rest.back() == '\n') rest.remove_suffix(1);
-  if (!rest.empty()) return std::nullopt;
-  return result;
-}
-
-Result<ChatTemplate> ChatTemplate::load(const ModelSource& source) {
+Result<ChatTemplate> ChatTemplate::load(const ModelSource& source, std::string_view instead) {
   constexpr std::string_view kKey = "tokenizer.chat_template";
-  constexpr std::string_view kWayRound = "octavo run --raw gives the text to the model as it is";
-  const auto jinja = source.get_string(kKey);
-  if (!jinja) {
-    return fail("{}: {} is missing, so this model has no form for a conversation; {}", source.name(), kKey, kWayRound);
+  const bool is_own = instead.empty();
+  const std::string name = is_own ? fmt::format("{}: {}", source.name(), kKey) : "the chat template given instead";
+  std::string_view jinja = instead;
+  if (is_own) {
+    const auto own = source.get_string(kKey);
+    if (!own) return fail("{} is missing, so this model has no form for a conversation; {}", name, kWayRound);
+    jinja = *own;
   }
-  if (jinja->size() > kMaxBytes) {
-    return fail("{}: {} has {} bytes, expected at most {}; {}", source.name(), kKey, jinja->size(), kMaxBytes,
-                kWayRound);
+  if (jinja.size() > jinja::Template::kMaxBytes) {
+    return fail("{} has {} bytes, expected at most {}; {}", name, jinja.size(), jinja::Template::kMaxBytes, kWayRound);
   }
-  std::optional<ChatTemplate> known = recognize(*jinja);
-  if (!known) {
-    return fail("{}: {} is not a template that Octavo knows (it knows ChatML); {}", source.name(), kKey, kWayRound);
-  }
-  return std::move(*known);
+  auto compiled = jinja::Template::compile(jinja);
+  if (!compiled) return fail("{} is not a template: {}; {}", name, compiled.error().message, kWayRound);
+  return ChatTemplate(std::move(*compiled), name);
 }
 
-std::vector<PromptPart> ChatTemplate::render(std::span<const ChatMessage> messages) const {
+Result<std::vector<PromptPart>> ChatTemplate::render(std::span<const ChatMessage> messages, const NamedTokens& tokens,
+                                                     const std::tm& now) const {
+  jinja::TemplateInput input;
+  std::vector<Value> values;
+  values.reserve(messages.size());
+  for (const ChatMessage& message : messages) values.push_back(value_of(input, message));
+  input.set("messages", input.list(values));
+  input.set("tools", Value::none());
+  input.set("documents", Value::none());
+  input.set("add_generation_prompt", Value::boolean(true));
+  if (tokens.bos) input.set("bos_token", input.text(*tokens.bos, Origin::kTemplate));
+  if (tokens.eos) input.set("eos_token", input.text(*tokens.eos, Origin::kTemplate));
+  auto spans = template_.render(input, now);
+  if (!spans) return fail("{}: {}", name_, spans.error().message);
   std::vector<PromptPart> parts;
-  if (default_system_ && !messages.empty() && messages.front().role != "system") {
-    parts.push_back({"<|im_start|>system\n" + *default_system_ + "<|im_end|>\n", true});
-  }
-  for (const ChatMessage& message : messages) {
-    parts.push_back({"<|im_start|>", true});
-    parts.push_back({message.role + "\n" + message.content, false});
-    parts.push_back({"<|im_end|>\n", true});
-  }
-  parts.push_back({"<|im_start|>assistant\n", true});
+  parts.reserve(spans->size());
+  for (jinja::RenderedSpan& span : *spans) parts.push_back({std::move(span.text), span.origin == Origin::kTemplate});
   return parts;
 }
 

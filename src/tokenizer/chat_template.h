@@ -1,11 +1,11 @@
-// The chat templates that Octavo understands without a template engine, recognized by what they say.
+// The prompt of a conversation, by the model's chat template.
 //
-// A file carries its template as Jinja source (tokenizer.chat_template). The known shape is ChatML: every message is
-// "<|im_start|>ROLE\nCONTENT<|im_end|>\n", with or without a default system prompt that is written first when the
-// conversation does not begin with a system message. The prompt is built in parts, so that only the template's own text
-// can become control tokens. Owned by the Tokenizer; immutable, any thread.
+// A file carries its template as Jinja source (tokenizer.chat_template); src/template renders it. The prompt is cut
+// into parts, so that only the template's own text can become control tokens. Owned by the Tokenizer; immutable, any
+// thread.
 #pragma once
 
+#include <ctime>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,30 +14,38 @@
 
 #include "octavo/engine.h"
 #include "source/model_source.h"
+#include "template/template.h"
 
 namespace octavo {
 
-/// A stretch of a prompt.
+/// Consecutive text of a prompt.
 struct PromptPart {
   std::string text;
   bool is_template;  // the template's own text, in which control tokens count; else a message's
 };
 
+/// The texts of tokens that templates write by name; nothing for those that the vocabulary lacks.
+struct NamedTokens {
+  std::optional<std::string_view> bos;
+  std::optional<std::string_view> eos;
+};
+
 class ChatTemplate {
  public:
-  /// A template may have so many bytes; real ones have some ten thousand at most.
-  static constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
+  /// A file's own template, or the one given instead, if that is not empty. Errors: none, one that is too long, or one
+  /// that is wrong, with the place.
+  static Result<ChatTemplate> load(const ModelSource& source, std::string_view instead = {});
 
-  /// Nothing if the template is none of the known ones.
-  static std::optional<ChatTemplate> recognize(std::string_view jinja);
-  /// A file's. Errors: it has none, one that is too long, or none of the known ones.
-  static Result<ChatTemplate> load(const ModelSource& source);
-
-  /// The prompt of a conversation, ending where the assistant begins.
-  std::vector<PromptPart> render(std::span<const ChatMessage> messages) const;
+  /// The prompt of a conversation, ending where the assistant begins. `now` is the time that a template may tell.
+  /// Errors: what the template refuses, with the place.
+  Result<std::vector<PromptPart>> render(std::span<const ChatMessage> messages, const NamedTokens& tokens,
+                                         const std::tm& now) const;
 
  private:
-  std::optional<std::string> default_system_;  // content of the system message for conversations without one
+  ChatTemplate(jinja::Template compiled, std::string name) : template_(std::move(compiled)), name_(std::move(name)) {}
+
+  jinja::Template template_;
+  std::string name_;  // where it comes from, for messages
 };
 
 }  // namespace octavo

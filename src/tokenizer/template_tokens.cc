@@ -114,18 +114,19 @@ void reserve_of_template(const SpecialTokens& special, std::string_view jinja, V
 
 std::vector<std::string> template_literals(std::string_view jinja) { return LiteralReader(jinja).read(); }
 
-void reserve_template_tokens(const ModelSource& source, Vocab& vocab) {
+void reserve_template_tokens(const ModelSource& source, std::string_view instead, Vocab& vocab) {
   SpecialTokens special;
   for (TokenId id = 0; id < vocab.size(); ++id) {
     if (vocab.is_control(id) || vocab.is_user_defined(id)) special.add(vocab.text(id), id);
     if (vocab.is_end_of_generation(id) && is_marker(vocab.text(id))) vocab.reserve(id);
   }
   for (const auto& [key, value] : source.metadata()) {
-    const auto* jinja = std::get_if<std::string_view>(&value.value);
+    const auto* text = std::get_if<std::string_view>(&value.value);
     // A longer one is refused as a template, so nobody writes by it.
-    if (jinja == nullptr || !key.starts_with(kTemplateKey) || jinja->size() > ChatTemplate::kMaxBytes) continue;
-    reserve_of_template(special, *jinja, vocab);
+    if (text == nullptr || !key.starts_with(kTemplateKey) || text->size() > jinja::Template::kMaxBytes) continue;
+    reserve_of_template(special, *text, vocab);
   }
+  if (instead.size() <= jinja::Template::kMaxBytes) reserve_of_template(special, instead, vocab);
 }
 
 }  // namespace octavo

@@ -20,8 +20,9 @@ namespace octavo {
 std::vector<std::string> template_literals(std::string_view jinja);
 
 /// Reserves the tokens of `vocab` that the templates of the file (tokenizer.chat_template and those with a name behind
-/// that) write, and those that end an answer. A marker that is put together around a role, '<|' + message['role'] +
+/// that) and the one given instead write, and those that end an answer. A marker that is put together around a role,
+/// '<|' + message['role'] +
 /// '|>', counts as written with each of the usual roles.
-void reserve_template_tokens(const ModelSource& source, Vocab& vocab);
+void reserve_template_tokens(const ModelSource& source, std::string_view instead, Vocab& vocab);
 
 }  // namespace octavo

@@ -1,6 +1,7 @@
 #include "tokenizer/tokenizer.h"
 
 #include <array>
+#include <ctime>
 #include <limits>
 #include <utility>
 #include <variant>
@@ -62,6 +63,14 @@ std::string without_surrogates(std::string text) {
   return text;
 }
 
+/// The time that a template may write into its prompt.
+std::tm local_time() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  return local;
+}
+
 }  // namespace
 
 struct Tokenizer::Impl {
@@ -87,6 +96,7 @@ struct Tokenizer::Impl {
   Result<void> encode_bpe(const ByteLevelBpe& algorithm, std::string_view text, std::size_t max_tokens,
                           Bpe::Scratch& scratch, std::vector<TokenId>& ids) const;
   void add_bos_unless_there(std::vector<TokenId>& ids) const;
+  NamedTokens named_tokens() const;
 };
 
 namespace {
@@ -106,9 +116,9 @@ Result<ByteLevelBpe> load_byte_level_bpe(const ModelSource& source, const Vocab&
 
 }  // namespace
 
-Result<Tokenizer> Tokenizer::load(const ModelSource& source) {
+Result<Tokenizer> Tokenizer::load(const ModelSource& source, std::string_view chat_template) {
   OCTAVO_TRY(Vocab vocab, Vocab::load(source));
-  reserve_template_tokens(source, vocab);
+  reserve_template_tokens(source, chat_template, vocab);
   bool default_add_bos = false;
   std::optional<std::variant<ByteLevelBpe, Spm>> algorithm;
   if (vocab.model() == TokenizerModel::kBpe) {
@@ -128,7 +138,7 @@ Result<Tokenizer> Tokenizer::load(const ModelSource& source) {
                                           .user_defined = {},
                                           .bound = bound,
                                           .file = source.name(),
-                                          .chat_template = ChatTemplate::load(source)});
+                                          .chat_template = ChatTemplate::load(source, chat_template)});
   OCTAVO_TRY_VOID(impl->read_flags(source, default_add_bos));
   impl->collect_special_tokens();
   return Tokenizer(std::move(impl));
@@ -209,6 +219,13 @@ void Tokenizer::Impl::add_bos_unless_there(std::vector<TokenId>& ids) const {
   if (add_bos && (ids.empty() || ids.front() != *vocab.bos())) ids.insert(ids.begin(), *vocab.bos());
 }
 
+NamedTokens Tokenizer::Impl::named_tokens() const {
+  NamedTokens tokens;
+  if (vocab.bos()) tokens.bos = vocab.text(*vocab.bos());
+  if (vocab.eos()) tokens.eos = vocab.text(*vocab.eos());
+  return tokens;
+}
+
 Tokenizer::Tokenizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
@@ -276,7 +293,9 @@ Result<std::vector<TokenId>> Tokenizer::apply_chat_template(std::span<const Chat
   // message's, is one piece, so that words form across the seam as they did in training.
   std::string text;
   std::vector<std::pair<TokenId, std::size_t>> cuts;  // a token, and where in `text` it stands
-  for (const PromptPart& part : impl_->chat_template->render(messages)) {
+  OCTAVO_TRY(const std::vector<PromptPart> parts,
+             impl_->chat_template->render(messages, impl_->named_tokens(), local_time()));
+  for (const PromptPart& part : parts) {
     if (!part.is_template) {
       text += part.text;
       continue;

@@ -24,7 +24,8 @@ class Tokenizer {
  public:
   /// Reads the vocabulary from tokenizer.* metadata (works on vocabulary-only files). Errors name the key; an unknown
   /// tokenizer model or pre-tokenizer is named together with those that are supported.
-  static Result<Tokenizer> load(const ModelSource& source);
+  /// `chat_template` is one to use instead of the file's own; empty: that one.
+  static Result<Tokenizer> load(const ModelSource& source, std::string_view chat_template = {});
 
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
@@ -55,8 +56,9 @@ class Tokenizer {
   std::optional<TokenId> bos() const;
   std::optional<TokenId> eos() const;
 
-  /// Prompt of a conversation by the file's chat template; content is never parsed for control tokens. Errors: no
-  /// message; a template that is missing or unknown; more tokens than max_tokens (kContextOverflow), if that is not 0.
+  /// Prompt of a conversation by the chat template; content is never parsed for control tokens. Errors: no message; a
+  /// template that is missing or wrong, or refuses the conversation; more tokens than max_tokens (kContextOverflow), if
+  /// that is not 0.
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
                                                    std::size_t max_tokens = 0) const;
 

@@ -29,11 +29,11 @@ TEST(Chat, TheConversationGrowsWithEachTurn) {
               testing::ElementsAre("system: Be brief.", "user: one", "assistant: Hello, world", "user: two"));
 }
 
-TEST(Chat, AModelWithoutAKnownTemplateIsRefusedBeforeItIsLoadedOrAskedAnything) {
+TEST(Chat, AModelWithoutARightTemplateIsRefusedBeforeItIsLoadedOrAskedAnything) {
   const test::TempFile none(test::GgufWriter().bytes(), ".gguf");
-  const test::TempFile unknown(test::GgufWriter().add("tokenizer.chat_template", std::string("{{ messages }}")).bytes(),
-                               ".gguf");
-  for (const auto& [file, message] : {std::pair(&none, "is missing"), std::pair(&unknown, "that Octavo knows")}) {
+  const test::TempFile broken(test::GgufWriter().add("tokenizer.chat_template", std::string("{{ messages")).bytes(),
+                              ".gguf");
+  for (const auto& [file, message] : {std::pair(&none, "is missing"), std::pair(&broken, "is not a template")}) {
     for (const std::string command : {"chat", "run"}) {
       CliRun cli;
       int num_loads = 0;

@@ -1,9 +1,10 @@
-// The prompt of a conversation: the template is recognized by what it says, and content never becomes control tokens.
+// The prompt of a conversation: what the template makes of it, and content never becomes control tokens.
 #include "tokenizer/chat_template.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/memory_source.h"
 #include "tokenizer/real_vocab.h"
 #include "tokenizer/small_vocab.h"
 
@@ -27,45 +28,61 @@ std::string with_default_system(std::string_view system) {
   return jinja;
 }
 
-std::string rendered(const ChatTemplate& chat_template, const std::vector<ChatMessage>& messages) {
+/// The prompt of a template, or the error's message.
+std::string rendered(std::string_view jinja, const std::vector<ChatMessage>& messages) {
+  const auto chat_template = ChatTemplate::load(MemorySource(), jinja);
+  if (!chat_template) return chat_template.error().message;
+  const auto parts = chat_template->render(messages, {.bos = "<s>", .eos = {}}, std::tm{.tm_mday = 9, .tm_year = 125});
+  if (!parts) return parts.error().message;
   std::string text;
-  for (const PromptPart& part : chat_template.render(messages)) text += part.text;
+  for (const PromptPart& part : *parts) text += part.text;
   return text;
 }
 
 TEST(ChatTemplate, WritesTheDefaultSystemPromptWhenThereIsNone) {
-  const auto chat_template = ChatTemplate::recognize(with_default_system("Be kind"));
-  ASSERT_TRUE(chat_template);
-  EXPECT_EQ(rendered(*chat_template, {{"user", "Hi"}}),
+  const std::string jinja = with_default_system("Be kind");
+  EXPECT_EQ(rendered(jinja, {{"user", "Hi"}}),
             "<|im_start|>system\nBe kind<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
-  EXPECT_EQ(rendered(*chat_template, {{"system", "Be short"}, {"user", "Hi"}}),
+  EXPECT_EQ(rendered(jinja, {{"system", "Be short"}, {"user", "Hi"}}),
             "<|im_start|>system\nBe short<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
 }
 
 TEST(ChatTemplate, PlainChatMlHasNoDefaultSystemPrompt) {
-  const auto chat_template = ChatTemplate::recognize(kChatMl);
-  ASSERT_TRUE(chat_template);
-  EXPECT_EQ(rendered(*chat_template, {{"user", "Hi"}, {"assistant", "Ho"}}),
+  EXPECT_EQ(rendered(kChatMl, {{"user", "Hi"}, {"assistant", "Ho"}}),
             "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHo<|im_end|>\n<|im_start|>assistant\n");
 }
 
 TEST(ChatTemplate, LineBreaksMayBeWrittenAsEscapes) {
   std::string jinja(kChatMl);
   for (std::size_t at = 0; (at = jinja.find('\n', at)) != std::string::npos;) jinja.replace(at, 1, "\\n");
-  EXPECT_TRUE(ChatTemplate::recognize(jinja));
+  EXPECT_EQ(rendered(jinja, {{"user", "Hi"}}), rendered(kChatMl, {{"user", "Hi"}}));
 }
 
-TEST(ChatTemplate, AnythingElseIsNotRecognized) {
-  EXPECT_FALSE(ChatTemplate::recognize(""));
-  EXPECT_FALSE(ChatTemplate::recognize("chatml"));
-  EXPECT_FALSE(ChatTemplate::recognize(std::string(kChatMl) + "{{ eos_token }}"));
-  EXPECT_FALSE(ChatTemplate::recognize(" {{ bos_token }}" + std::string(kChatMl)));
-  // A default prompt that is an expression, not a literal.
-  EXPECT_FALSE(ChatTemplate::recognize(with_default_system("' + strftime_now('%d') + '")));
-  EXPECT_FALSE(ChatTemplate::recognize(with_default_system("a\\tb")));
-  std::string trimmed(kChatMl);
-  trimmed.replace(trimmed.find("message['content']"), 18, "message['content'] | trim");
-  EXPECT_FALSE(ChatTemplate::recognize(trimmed));
+TEST(ChatTemplate, TemplatesReadTheNamesThatTransformersGives) {
+  EXPECT_EQ(rendered("{{ bos_token }}{{ eos_token is defined }}{{ tools is none }}{{ documents is none }}"
+                     "{{ add_generation_prompt }}",
+                     {{"user", "Hi"}}),
+            "<s>FalseTrueTrueTrue");
+  EXPECT_EQ(rendered(with_default_system("' + strftime_now('%d.%m.%Y') + '"), {{"user", "Hi"}}),
+            "<|im_start|>system\n09.01.2025<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
+}
+
+TEST(ChatTemplate, WhatATemplateRefusesIsAnErrorWithItsPlace) {
+  EXPECT_THAT(rendered("{{ raise_exception('no system message') }}", {{"system", "Hi"}}),
+              AllOf(HasSubstr("line 1, column 19"), HasSubstr("no system message")));
+}
+
+TEST(ChatTemplate, OnlyTheTemplatesOwnTextAndKnownRolesCountAsItsOwn) {
+  const auto chat_template =
+      ChatTemplate::load(MemorySource(), "<{% for m in messages %}{{ m.role }}:{{ m.content }}{% endfor %}>");
+  ASSERT_TRUE(chat_template);
+  const auto parts =
+      chat_template->render(std::vector<ChatMessage>{{"user", "a"}, {"critic", "b"}}, NamedTokens{}, std::tm{});
+  ASSERT_TRUE(parts);
+  std::string own;
+  for (const PromptPart& part : *parts)
+    if (part.is_template) own += part.text;
+  EXPECT_EQ(own, "<user::>");
 }
 
 Tokenizer chat_tokenizer() {
@@ -129,13 +146,13 @@ TEST(ApplyChatTemplate, MissingTemplateNamesTheWayRound) {
               AllOf(HasSubstr("tokenizer.chat_template"), HasSubstr("missing"), HasSubstr("--raw")));
 }
 
-TEST(ApplyChatTemplate, UnknownTemplateNamesTheWayRound) {
+TEST(ApplyChatTemplate, WrongTemplateNamesTheWayRound) {
   SmallVocab vocab = small_bpe();
-  vocab.chat_template = "{{ messages | tojson }}";
+  vocab.chat_template = "{{ messages | nosuch }}";
   const auto ids = vocab.load()->apply_chat_template(std::vector<ChatMessage>{{"user", "Hi"}});
   ASSERT_FALSE(ids);
-  EXPECT_THAT(ids.error().message,
-              AllOf(HasSubstr("tokenizer.chat_template"), HasSubstr("not a template"), HasSubstr("--raw")));
+  EXPECT_THAT(ids.error().message, AllOf(HasSubstr("tokenizer.chat_template"), HasSubstr("not a template"),
+                                         HasSubstr("line 1, column 15"), HasSubstr("nosuch"), HasSubstr("--raw")));
 }
 
 TEST(ApplyChatTemplate, ConversationWithoutMessagesIsAnError) {

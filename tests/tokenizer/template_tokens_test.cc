@@ -113,7 +113,7 @@ TEST(TemplateTokens, EndsOfAnswersAreNeverMatchedWhateverTheirType) {
 
 TEST(TemplateTokens, ATemplateBeyondTheBoundIsRefused) {
   SmallVocab vocab = small_bpe();
-  vocab.chat_template = std::string(ChatTemplate::kMaxBytes + 1, ' ');
+  vocab.chat_template = std::string(jinja::Template::kMaxBytes + 1, ' ');
   const auto ids = vocab.load()->apply_chat_template(std::vector<ChatMessage>{{"user", "Hi"}});
   ASSERT_FALSE(ids);
   EXPECT_THAT(ids.error().message, testing::HasSubstr("has 1048577 bytes, expected at most 1048576"));
