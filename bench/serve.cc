@@ -323,10 +323,12 @@ void storm(const Options& options, Verdict& verdict) {
 
 void scheduler(const Options&, Verdict& verdict) {
   constexpr int kRunning = 64, kWaiting = 1000, kSteps = 400, kPrompt = 64;
-  auto cache = PagedKvCache::create(
-      {.num_kv_heads = 1, .head_dim = 1, .layer_windows = {0}, .num_blocks = kRunning * (kPrompt + kSteps + 96) / 16});
-  if (!cache) give_up(cache.error().message);
-  PagedKvCache& kv = **cache;
+  const std::optional<KvLayerShape> layer = KvLayerShape{.num_kv_heads = 1, .head_dim = 1};
+  StateRoom room{.layout = *StateLayout::create(KvType::kF16, KvLayout::kPaged, kDefaultBlockSize, {&layer, 1}),
+                 .num_blocks = {kRunning * (kPrompt + kSteps + 96) / kDefaultBlockSize}};
+  auto books = KvBooks::create(std::move(room), true);
+  if (!books) give_up(books.error().message);
+  KvBooks& kv = **books;
   const CostModel cost({{.num_layers = 30, .window = 0, .kv_bytes = 23040, .float_multiply_adds = 34560}});
   Scheduler scheduler({.max_sequences = kRunning, .step_ms = 1e9}, kv, &cost);
   std::vector<std::unique_ptr<Sequence>> sequences;

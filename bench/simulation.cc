@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "engine/cost_model.h"
 #include "engine/scheduler.h"
+#include "kv/kv_books.h"
 
 namespace octavo::bench {
 namespace {
@@ -65,7 +66,7 @@ class Simulation {
 
   const std::vector<SimulatedRequest>& load_;
   const SimulationOptions options_;
-  std::unique_ptr<PagedKvCache> kv_;
+  std::unique_ptr<KvBooks> kv_;
   CostModel cost_;
   Scheduler scheduler_;
   std::vector<std::unique_ptr<Active>> active_;  // by request
@@ -76,21 +77,20 @@ class Simulation {
   Clock::duration scheduler_time_{};
 };
 
-std::unique_ptr<PagedKvCache> make_cache(const SimulationOptions& options) {
-  auto cache = PagedKvCache::create({.type = KvType::kF16,
-                                     .num_kv_heads = 1,
-                                     .head_dim = 1,
-                                     .layer_windows = {0},
-                                     .num_blocks = options.num_blocks,
-                                     .prefix_cache = options.prefix_cache});
-  OCTAVO_CHECK(cache.has_value(), "{}", cache.error().message);
-  return std::move(*cache);
+std::unique_ptr<KvBooks> make_books(const SimulationOptions& options) {
+  const std::optional<KvLayerShape> layer = KvLayerShape{.num_kv_heads = 1, .head_dim = 1};
+  Result<StateLayout> layout = StateLayout::create(KvType::kF16, KvLayout::kPaged, kDefaultBlockSize, {&layer, 1});
+  OCTAVO_CHECK(layout.has_value(), "{}", layout.error().message);
+  auto books =
+      KvBooks::create({.layout = std::move(*layout), .num_blocks = {options.num_blocks}}, options.prefix_cache);
+  OCTAVO_CHECK(books.has_value(), "{}", books.error().message);
+  return std::move(*books);
 }
 
 Simulation::Simulation(const std::vector<SimulatedRequest>& load, const SimulationOptions& options)
     : load_(load),
       options_(options),
-      kv_(make_cache(options)),
+      kv_(make_books(options)),
       cost_(kAttention),
       scheduler_({.step_ms = options.itl_target_ms, .policy = options.policy}, *kv_, &cost_),
       active_(load.size()) {

@@ -16,7 +16,7 @@
 #include "engine/prefix_sharing.h"
 #include "engine/sequence.h"
 #include "engine/sequence_queues.h"
-#include "octavo/kv/paged_kv_cache.h"
+#include "kv/kv_books.h"
 
 namespace octavo {
 
@@ -24,7 +24,7 @@ class Admission {
  public:
   /// All of these must outlive it.
   struct Parts {
-    PagedKvCache& kv;
+    KvBooks& kv;
     SequenceQueues& queues;
     BlockLedger& ledger;
     PrefixSharing& sharing;

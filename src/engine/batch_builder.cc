@@ -5,7 +5,7 @@
 
 namespace octavo {
 
-BatchBuilder::BatchBuilder(const PagedKvCache& kv, const Scheduler::Limits& limits) : kv_(kv) {
+BatchBuilder::BatchBuilder(const KvBooks& kv, const Scheduler::Limits& limits) : kv_(kv) {
   const auto rows = to_size(limits.max_step_tokens);
   const auto sequences = to_size(limits.max_sequences);
   batch_.tokens.reserve(rows);
@@ -15,6 +15,7 @@ BatchBuilder::BatchBuilder(const PagedKvCache& kv, const Scheduler::Limits& limi
   batch_.seq_begin.reserve(sequences + 1);
   batch_.kv_len.reserve(sequences);
   batch_.groups.resize(to_size(kv.num_groups()));
+  batch_.releases.reserve(kv.most_released_runs());
   batch_.copies.reserve(sequences * batch_.groups.size());
   for (Batch::Group& group : batch_.groups) group.block_begin.reserve(sequences + 1);
 }
@@ -33,6 +34,12 @@ void BatchBuilder::build(std::span<const ScheduledSequence> plan, std::span<cons
     add_rows(static_cast<int>(i), sequence, plan[i].num_tokens);
     add_tables(sequence, sequence.num_computed + plan[i].num_tokens);
   }
+}
+
+void BatchBuilder::build_release(KvBooks& kv, bool cached) {
+  batch_.clear();
+  logit_rows_.clear();
+  kv.release_memory(cached, batch_.releases);
 }
 
 void BatchBuilder::add_rows(int planned, const Sequence& sequence, int num_tokens) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/scheduler.h"
+#include "kv/kv_books.h"
 #include "model/batch.h"
 
 namespace octavo {
@@ -22,7 +23,7 @@ struct LogitRow {
 class BatchBuilder {
  public:
   /// Makes room for steps within `limits`. The cache, whose tables it copies, must outlive it.
-  BatchBuilder(const PagedKvCache& kv, const Scheduler::Limits& limits);
+  BatchBuilder(const KvBooks& kv, const Scheduler::Limits& limits);
 
   /// Takes room for tables of `num_blocks` blocks in each group, so that build() of sequences that have no more does
   /// not allocate.
@@ -32,6 +33,9 @@ class BatchBuilder {
   /// for where a token is drawn and for prompt rows whose logits are wanted.
   void build(std::span<const ScheduledSequence> plan, std::span<const BlockCopy> copies);
 
+  /// Fills batch() with memory that `kv` gives back, and no rows: KvBooks::release_memory(). Allocates nothing.
+  void build_release(KvBooks& kv, bool cached);
+
   const Batch& batch() const { return batch_; }
   /// Row i belongs to batch().logit_rows[i].
   std::span<const LogitRow> logit_rows() const { return logit_rows_; }
@@ -40,7 +44,7 @@ class BatchBuilder {
   void add_rows(int planned, const Sequence& sequence, int num_tokens);
   void add_tables(const Sequence& sequence, int kv_len);
 
-  const PagedKvCache& kv_;
+  const KvBooks& kv_;
   Batch batch_;
   std::vector<LogitRow> logit_rows_;
 };

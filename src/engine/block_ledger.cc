@@ -14,7 +14,7 @@ std::int64_t blocks_touched(std::int64_t num_positions, std::int64_t block_size)
 
 }  // namespace
 
-BlockLedger::BlockLedger(const PagedKvCache& kv, int max_step_tokens)
+BlockLedger::BlockLedger(const KvBooks& kv, int max_step_tokens)
     : kv_(kv), max_step_tokens_(max_step_tokens), promised_(to_size(kv.num_groups())) {}
 
 int BlockLedger::blocks_for(std::int64_t num_tokens) const {

@@ -12,14 +12,14 @@
 #include <vector>
 
 #include "engine/sequence.h"
-#include "octavo/kv/paged_kv_cache.h"
+#include "kv/kv_books.h"
 
 namespace octavo {
 
 class BlockLedger {
  public:
   /// The cache must outlive it.
-  BlockLedger(const PagedKvCache& kv, int max_step_tokens);
+  BlockLedger(const KvBooks& kv, int max_step_tokens);
 
   int num_groups() const { return static_cast<int>(promised_.size()); }
   /// That hold so many tokens of a group without a window.
@@ -53,7 +53,7 @@ class BlockLedger {
  private:
   void add_promise(const Sequence& sequence, int sign);
 
-  const PagedKvCache& kv_;
+  const KvBooks& kv_;
   int max_step_tokens_;
   std::vector<int> promised_;  // [groups] of the free blocks
 };

@@ -25,12 +25,14 @@ constexpr std::array kProbes = {Probe{1, 0},     Probe{16, 0}, Probe{16, 0, 16},
 /// Milliseconds of a step of `rows` rows behind `depth` tokens, and of the rows of logits that it wants. Keys and
 /// values of these tokens are whatever the memory holds; 0 if the KV memory has no room for them. Nothing of it stays.
 double time_step(const StepParts& parts, Sequence& sequence, int depth, int rows) {
-  PagedKvCache& kv = parts.runner.kv();
+  KvBooks& kv = parts.kv;
+  std::vector<BlockCopy> copies;  // none: nobody shares
   sequence.kv = kv.create_sequence();
   sequence.num_computed = depth;
-  const KvResult<void> reserved = kv.reserve(sequence.kv, 0, depth + rows);
+  const KvResult<void> reserved = kv.reserve(sequence.kv, 0, depth + rows, copies);
   double ms = 0;
   if (reserved) {
+    bool is_computed = false;
     const ScheduledSequence planned{.sequence = &sequence, .num_tokens = rows};
     sequence.tokens.resize(to_size(depth + rows));
     sequence.notes.num_admitted_tokens = sequence.num_tokens();
@@ -38,10 +40,10 @@ double time_step(const StepParts& parts, Sequence& sequence, int depth, int rows
     const Clock::time_point start = Clock::now();
     {
       const ThreadPool::Step workers(parts.threads);
-      parts.runner.forward(parts.builder.batch());
-      parts.runner.logits(0, static_cast<int>(parts.builder.logit_rows().size()));
+      is_computed = compute_batch(parts);
+      if (is_computed) parts.runner.logits(0, static_cast<int>(parts.builder.logit_rows().size()));
     }
-    ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    if (is_computed) ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   }
   const KvResult<void> dropped = kv.drop_sequence(sequence.kv);
   OCTAVO_CHECK(dropped.has_value(), "{}", describe(dropped.error()));
@@ -51,7 +53,7 @@ double time_step(const StepParts& parts, Sequence& sequence, int depth, int rows
 }  // namespace
 
 void calibrate(const StepParts& parts, int max_context) {
-  const int context = std::min(max_context, static_cast<int>(parts.runner.kv().max_sequence_tokens()));
+  const int context = std::min(max_context, static_cast<int>(parts.kv.max_sequence_tokens()));
   Sequence sequence;
   sequence.tokens.assign(to_size(context), 0);
   sequence.asked.prompt_tokens = context;

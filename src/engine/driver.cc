@@ -84,7 +84,7 @@ void Driver::run_until(const std::stop_token& stop, const IdleRelease::Times& id
 void Driver::release_memory(bool cached) {
   if (is_driving()) return;  // a callback: the step's blocks may be among the free ones already
   const Driving driving(*this);
-  parts_.kv.release_memory(cached);
+  parts_.step.release_memory(cached);
 }
 
 EngineStats Driver::stats() const {

@@ -22,7 +22,6 @@ namespace octavo {
 
 /// The parts that the thread that drives works with. All of it must outlive the driver.
 struct DriverParts {
-  PagedKvCache& kv;
   const Scheduler& scheduler;
   RequestTable& requests;
   Answers& answers;

@@ -16,27 +16,28 @@ auto draining() { return fail_as(ErrorKind::kDraining, "the engine is draining: 
 }  // namespace
 
 Result<std::unique_ptr<EngineImpl>> EngineImpl::create(EngineParts parts) {
-  const std::int64_t capacity =
-      std::min<std::int64_t>(parts.info.max_context, parts.runner->kv().max_sequence_tokens());
+  const StateRoom& room = parts.runner->state_room();
+  const std::int64_t capacity = std::min<std::int64_t>(parts.info.max_context, room.longest_sequence());
   if (capacity < 2) return fail("KV memory: found room for {} tokens, expected at least 2", capacity);
   parts.info.max_context = static_cast<int>(capacity);
   parts.limits.max_step_tokens = std::min(parts.limits.max_step_tokens, parts.runner->max_rows());
-  return std::unique_ptr<EngineImpl>(new EngineImpl(std::move(parts)));
+  OCTAVO_TRY(std::unique_ptr<KvBooks> kv, KvBooks::create(room, parts.prefix_cache));
+  return std::unique_ptr<EngineImpl>(new EngineImpl(std::move(parts), std::move(kv)));
 }
 
-EngineImpl::EngineImpl(EngineParts parts)
+EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvBooks> kv)
     : parts_(std::move(parts)),
+      kv_(std::move(kv)),
       num_drawable_(std::min(parts_.runner->vocab_size(), parts_.tokenizer->vocab_size())),
       cost_(parts_.info.attention_work),
       queue_(parts_.queue_bounds),
-      scheduler_(parts_.limits, kv(), parts_.limits.step_ms > 0 ? &cost_ : nullptr),
-      builder_(kv(), scheduler_.limits()),
-      statistics_(scheduler_, kv()),
-      requests_(kv(), scheduler_, builder_, *parts_.tokenizer, statistics_.counts()),
+      scheduler_(parts_.limits, *kv_, parts_.limits.step_ms > 0 ? &cost_ : nullptr),
+      builder_(*kv_, scheduler_.limits()),
+      statistics_(scheduler_, *kv_),
+      requests_(*kv_, scheduler_, builder_, *parts_.tokenizer, statistics_.counts()),
       answers_(*parts_.tokenizer, requests_, statistics_.counts()),
       step_(step_parts(), num_drawable_),
-      driver_({.kv = kv(),
-               .scheduler = scheduler_,
+      driver_({.scheduler = scheduler_,
                .requests = requests_,
                .answers = answers_,
                .step = step_,
@@ -45,10 +46,11 @@ EngineImpl::EngineImpl(EngineParts parts)
                       .vocab_size = parts_.runner->vocab_size(),
                       .num_drawable = num_drawable_,
                       .max_choices = scheduler_.limits().max_sequences},
-      maker_(*parts_.tokenizer, num_drawable_, kv().hasher(), kv().block_size()) {}
+      maker_(*parts_.tokenizer, num_drawable_, kv_->hasher(), kv_->block_size()) {}
 
 StepParts EngineImpl::step_parts() {
-  return {.runner = *parts_.runner,
+  return {.kv = *kv_,
+          .runner = *parts_.runner,
           .threads = *parts_.threads,
           .scheduler = scheduler_,
           .cost = cost_,

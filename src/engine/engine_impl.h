@@ -25,6 +25,7 @@
 #include "engine/scheduler.h"
 #include "engine/statistics.h"
 #include "engine/step.h"
+#include "kv/kv_books.h"
 #include "model/model_runner.h"
 
 namespace octavo {
@@ -36,6 +37,7 @@ struct EngineParts {
   std::unique_ptr<const Tokenizer> tokenizer;
   std::unique_ptr<ModelRunner> runner;
   ModelInfo info;  // max_context: the model's and the options'; the engine lowers it to what the KV memory holds
+  bool prefix_cache = true;
   SamplingDefaults sampling_defaults;
   Scheduler::Limits limits;
   IdleRelease::Times idle = {};
@@ -64,17 +66,18 @@ class EngineImpl final : public Engine {
                                                    std::size_t max_tokens) const override;
   SamplingParams default_sampling(SamplingParams defaults) const override;
 
+  /// The books of the runner's memory.
+  const KvBooks& kv() const { return *kv_; }
   /// The books of the KV cache are in order, and every sequence agrees with them. At any time; after every step where
   /// OCTAVO_INTEGRITY_CHECKS is set.
   Result<void> check_integrity() const { return requests_.check_integrity(); }
 
  private:
-  explicit EngineImpl(EngineParts parts);
-
-  PagedKvCache& kv() const { return parts_.runner->kv(); }
+  EngineImpl(EngineParts parts, std::unique_ptr<KvBooks> kv);
   StepParts step_parts();
 
   EngineParts parts_;
+  const std::unique_ptr<KvBooks> kv_;  // of the runner's memory
   const int num_drawable_;  // the smaller of the model's and the tokenizer's vocabulary: padding is never drawn
   CostModel cost_;
   QueueLedger queue_;  // outlives the requests

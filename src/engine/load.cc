@@ -82,6 +82,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   parts.tokenizer = std::make_unique<const Tokenizer>(std::move(tokenizer));
   OCTAVO_TRY(parts.sampling_defaults, SamplingDefaults::read(*parts.source));
   parts.threads = std::make_unique<ThreadPool>(options.num_threads == 0 ? default_threads() : options.num_threads);
+  parts.prefix_cache = options.prefix_cache;
   parts.limits = {.max_step_tokens = options.max_step_tokens,
                   .max_sequences = options.max_sequences,
                   .step_ms = options.itl_target_ms,
@@ -97,7 +98,6 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
                                         .max_context = options.max_context,
                                         .max_rows = options.max_step_tokens,
                                         .max_seqs = options.max_sequences,
-                                        .prefix_cache = options.prefix_cache,
                                         .repack = options.repack,
                                         .on_load_progress = std::move(options.on_load_progress)};
   OCTAVO_TRY(std::unique_ptr<CpuRunner> runner, CpuRunner::load(*parts.source, runner_options, *parts.threads));

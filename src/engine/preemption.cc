@@ -7,7 +7,7 @@
 
 namespace octavo {
 
-Preemption::Preemption(PagedKvCache& kv, SequenceQueues& queues, BlockLedger& ledger, SchedulerCounts& counts)
+Preemption::Preemption(KvBooks& kv, SequenceQueues& queues, BlockLedger& ledger, SchedulerCounts& counts)
     : kv_(kv), queues_(queues), ledger_(ledger), counts_(counts), missing_(to_size(kv.num_groups())) {}
 
 bool Preemption::make_room(const Sequence& sequence, std::span<const int> needed) {

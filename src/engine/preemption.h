@@ -13,14 +13,14 @@
 #include "engine/scheduler_counts.h"
 #include "engine/sequence.h"
 #include "engine/sequence_queues.h"
-#include "octavo/kv/paged_kv_cache.h"
+#include "kv/kv_books.h"
 
 namespace octavo {
 
 class Preemption {
  public:
   /// All of them must outlive it.
-  Preemption(PagedKvCache& kv, SequenceQueues& queues, BlockLedger& ledger, SchedulerCounts& counts);
+  Preemption(KvBooks& kv, SequenceQueues& queues, BlockLedger& ledger, SchedulerCounts& counts);
 
   /// For a running sequence that cannot advance without: makes `needed` blocks, [groups], free and promised to nobody,
   /// or gives false. Others give up tail blocks that nobody else holds, worst rank first, no more than are needed. If
@@ -47,7 +47,7 @@ class Preemption {
   int cut_tail(const Sequence& victim);
   void release_blocks(Sequence& victim);
 
-  PagedKvCache& kv_;
+  KvBooks& kv_;
   SequenceQueues& queues_;
   BlockLedger& ledger_;
   SchedulerCounts& counts_;

@@ -10,14 +10,14 @@
 
 #include "engine/scheduler_counts.h"
 #include "engine/sequence.h"
-#include "octavo/kv/paged_kv_cache.h"
+#include "kv/kv_books.h"
 
 namespace octavo {
 
 class PrefixSharing {
  public:
   /// The cache and the counters must outlive it.
-  PrefixSharing(PagedKvCache& kv, SchedulerCounts& counts) : kv_(kv), counts_(counts) {}
+  PrefixSharing(KvBooks& kv, SchedulerCounts& counts) : kv_(kv), counts_(counts) {}
 
   /// Blocks that were published since the engine began.
   std::uint64_t num_publications() const { return num_publications_; }
@@ -35,7 +35,7 @@ class PrefixSharing {
   void commit(Sequence& sequence, int end);
 
  private:
-  PagedKvCache& kv_;
+  KvBooks& kv_;
   SchedulerCounts& counts_;
   std::uint64_t num_publications_ = 0;
 };

@@ -7,7 +7,7 @@
 
 namespace octavo {
 
-RequestTable::RequestTable(PagedKvCache& kv, Scheduler& scheduler, BatchBuilder& builder, const Tokenizer& tokenizer,
+RequestTable::RequestTable(KvBooks& kv, Scheduler& scheduler, BatchBuilder& builder, const Tokenizer& tokenizer,
                            EngineStats& counts)
     : kv_(kv), scheduler_(scheduler), builder_(builder), counts_(counts), choice_pool_(tokenizer) {}
 

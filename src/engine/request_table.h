@@ -26,7 +26,7 @@ class RequestTable {
 
   /// All of these must outlive it. The builder gets room for the tables of all sequences; ended choices are counted in
   /// `counts`.
-  RequestTable(PagedKvCache& kv, Scheduler& scheduler, BatchBuilder& builder, const Tokenizer& tokenizer,
+  RequestTable(KvBooks& kv, Scheduler& scheduler, BatchBuilder& builder, const Tokenizer& tokenizer,
                EngineStats& counts);
 
   /// False, and the request stays with the caller, if there is no memory for it.
@@ -59,7 +59,7 @@ class RequestTable {
   void count_ended(ActiveRequest& request, int num_choices);
   Result<void> check_sequence(const Sequence& sequence) const;
 
-  PagedKvCache& kv_;
+  KvBooks& kv_;
   Scheduler& scheduler_;
   BatchBuilder& builder_;
   EngineStats& counts_;

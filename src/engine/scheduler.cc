@@ -4,7 +4,6 @@
 #include <new>
 #include <tuple>
 #include <utility>
-#include <variant>
 
 #include "base/error.h"
 #include "base/to_size.h"
@@ -22,7 +21,7 @@ Scheduler::Limits checked(Scheduler::Limits limits) {
 
 }  // namespace
 
-Scheduler::Scheduler(const Limits& limits, PagedKvCache& kv, const CostModel* cost)
+Scheduler::Scheduler(const Limits& limits, KvBooks& kv, const CostModel* cost)
     : limits_(checked(limits)),
       prefill_config_(PrefillConfig(limits.max_step_tokens).with_priority(limits.policy)),
       kv_(kv),
@@ -207,8 +206,7 @@ void Scheduler::advance(Sequence& sequence, int num_tokens) {
 
 void Scheduler::reserve(const Sequence& sequence, int num_tokens) {
   const int first = sequence.num_computed;
-  const KvResult<void> reserved = kv_.reserve(sequence.kv, first, first + num_tokens, &copies_);
-  if (!reserved && std::holds_alternative<MemoryRefused>(reserved.error())) throw std::bad_alloc();
+  const KvResult<void> reserved = kv_.reserve(sequence.kv, first, first + num_tokens, copies_);
   OCTAVO_CHECK(reserved.has_value(), "sequence {}: {}", sequence.asked.id, describe(reserved.error()));
 }
 

@@ -33,7 +33,7 @@
 #include "engine/sequence.h"
 #include "engine/sequence_queues.h"
 #include "engine/step_budget.h"
-#include "octavo/kv/paged_kv_cache.h"
+#include "kv/kv_books.h"
 
 namespace octavo {
 
@@ -54,7 +54,7 @@ class Scheduler {
   static constexpr int kMaxStepsWaited = 32;
 
   /// The cache, and the cost model if there is one, must outlive the scheduler.
-  Scheduler(const Limits& limits, PagedKvCache& kv, const CostModel* cost = nullptr);
+  Scheduler(const Limits& limits, KvBooks& kv, const CostModel* cost = nullptr);
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
@@ -116,7 +116,7 @@ class Scheduler {
 
   Limits limits_;
   PrefillConfig prefill_config_;
-  PagedKvCache& kv_;
+  KvBooks& kv_;
   SchedulerCounts counts_;
   OwnerRanks owners_;  // of all sequences
   SequenceQueues queues_;

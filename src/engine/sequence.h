@@ -84,7 +84,7 @@ struct Sequence {
   SequenceAsked asked = {};
   std::vector<TokenId> tokens = {};  // the prompt, then what was generated; must not move while the sequence is running
   BlockChain chain = {};             // hashes of its full blocks; without a prefix cache none
-  SequenceId kv = 0;                 // in the runner's PagedKvCache
+  SequenceId kv = 0;                 // in the engine's books
   int num_computed = 0;              // leading tokens whose K and V are in the cache
   int num_forks = 0;  // choices that will fork from it when its prompt is computed; until then they hold seats
   SequenceOwed owed = {};

@@ -14,7 +14,7 @@ namespace octavo {
 class Statistics {
  public:
   /// The scheduler and the cache must outlive this.
-  Statistics(const Scheduler& scheduler, const PagedKvCache& kv) : scheduler_(scheduler), kv_(kv) {}
+  Statistics(const Scheduler& scheduler, const KvBooks& kv) : scheduler_(scheduler), kv_(kv) {}
 
   /// For those who count: steps and their times, tokens generated, choices ended.
   EngineStats& counts() { return counts_; }
@@ -34,7 +34,7 @@ class Statistics {
   static constexpr auto kMaxAge = std::chrono::milliseconds(20);
 
   const Scheduler& scheduler_;
-  const PagedKvCache& kv_;
+  const KvBooks& kv_;
   EngineStats counts_;
   Clock::time_point time_copied_;
   mutable std::mutex mutex_;  // of the copy

@@ -8,6 +8,13 @@
 
 namespace octavo {
 
+bool compute_batch(const StepParts& parts) {
+  parts.runner.begin(parts.builder.batch());
+  const BatchOutcome outcome = parts.runner.wait();
+  parts.kv.set_grown_bytes(outcome.grown_bytes);
+  return !outcome.is_refused;
+}
+
 Step::Step(const StepParts& parts, int num_drawable)
     : parts_(parts),
       draws_(parts.threads, parts.runner.vocab_size(), num_drawable, parts.scheduler.limits().max_sequences) {}
@@ -43,10 +50,7 @@ std::span<const ScheduledSequence> Step::schedule() {
 /// have ended, and others go on.
 bool Step::compute(std::span<const ScheduledSequence> plan) {
   const ThreadPool::Step workers(parts_.threads);
-  try {
-    parts_.builder.build(plan, parts_.scheduler.copies());
-    parts_.runner.forward(parts_.builder.batch());
-  } catch (const std::bad_alloc&) {
+  if (!compute_rows(plan)) {
     for (const ScheduledSequence& planned : plan)
       if (ActiveRequest* request = parts_.requests.find(planned.sequence->asked.id))
         parts_.answers.end(*request, FinishReason::kFailed);
@@ -54,6 +58,20 @@ bool Step::compute(std::span<const ScheduledSequence> plan) {
   }
   sample_and_accept(plan);
   return true;
+}
+
+bool Step::compute_rows(std::span<const ScheduledSequence> plan) {
+  try {
+    parts_.builder.build(plan, parts_.scheduler.copies());
+    return compute_batch(parts_);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+void Step::release_memory(bool cached) {
+  parts_.builder.build_release(parts_.kv, cached);
+  compute_batch(parts_);
 }
 
 /// Draws tokens, then accepts the sequences that they are drawn for, in slices of the rows whose logits the runner

@@ -13,12 +13,14 @@
 #include "engine/draws.h"
 #include "engine/request_table.h"
 #include "engine/scheduler.h"
+#include "kv/kv_books.h"
 #include "model/model_runner.h"
 
 namespace octavo {
 
 /// The parts that a step works with. All of it must outlive the step.
 struct StepParts {
+  KvBooks& kv;
   ModelRunner& runner;
   ThreadPool& threads;
   Scheduler& scheduler;
@@ -29,6 +31,9 @@ struct StepParts {
   EngineStats& counts;  // steps and their times are counted here
 };
 
+/// Has the runner compute the builder's batch. False where it was refused for want of memory.
+bool compute_batch(const StepParts& parts);
+
 class Step {
  public:
   using Clock = Choice::Clock;
@@ -38,10 +43,13 @@ class Step {
 
   /// Computes one step of all sequences that the scheduler has; it has at least one. `start`: when the step began.
   void run(Clock::time_point start);
+  /// Engine::release_memory().
+  void release_memory(bool cached);
 
  private:
   std::span<const ScheduledSequence> schedule();
   bool compute(std::span<const ScheduledSequence> plan);
+  bool compute_rows(std::span<const ScheduledSequence> plan);
   void sample_and_accept(std::span<const ScheduledSequence> plan);
   void accept(std::span<const ScheduledSequence> planned);
   void attribute_time(std::span<const ScheduledSequence> plan, Clock::time_point start);

@@ -119,9 +119,9 @@ bool KvArena::grow(int num_kept, int num_tokens) {
     for (std::size_t i = 0; i < caches_[g].size(); ++i) {
       ContiguousKvCache& cache = caches_[g][i];
       cache.reset();
-      OCTAVO_CHECK(num_tokens <= cache.max_seq_len() && cache.increment(0, num_kept).has_value(),
-                   "{} tokens, {} of them written, in a cache of {} of at most {}", num_tokens, num_kept,
-                   cache.capacity(), cache.max_seq_len());
+      const Result<void> kept = cache.increment(0, std::min(num_kept, cache.capacity()));
+      OCTAVO_CHECK(kept.has_value() && num_tokens <= cache.max_seq_len(), "{} tokens, {} of them kept, of at most {}",
+                   num_tokens, num_kept, cache.max_seq_len());
       if (!cache.reserve(num_tokens)) return false;
       layers_[g][i] = cache.layer();
     }

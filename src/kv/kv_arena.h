@@ -44,8 +44,8 @@ class KvArena {
 
   /// The contiguous layout has grown to fewer tokens. False of an arena.
   bool must_grow(std::int64_t num_tokens) const;
-  /// Grows the contiguous layout to `num_tokens` tokens at least, of which the first `num_kept` are kept. False where
-  /// there is no memory; what was written stays.
+  /// Grows the contiguous layout to `num_tokens` tokens at least. The first `num_kept` are kept, as far as there was
+  /// memory for them. False where there is no memory; what was written stays.
   bool grow(int num_kept, int num_tokens);
   /// Bytes that the growing caches have grown to; 0 of an arena.
   std::uint64_t grown_bytes() const;

@@ -290,7 +290,8 @@ double KvBooks::utilization() const {
 }
 
 KvStats KvBooks::stats() const {
-  KvStats stats{.hits = prefix_.hits(), .misses = prefix_.misses(), .arena_bytes = room_.bytes()};
+  KvStats stats{
+      .hits = prefix_.hits(), .misses = prefix_.misses(), .arena_bytes = room_.bytes(), .resident_bytes = grown_bytes_};
   for (int g = 0; g < num_groups(); ++g) {
     const BlockPool::Stats pool_stats = pool(g).stats();
     const std::uint64_t block_bytes = layout().block_bytes(g);

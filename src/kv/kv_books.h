@@ -86,8 +86,9 @@ class KvBooks {
   const BlockTable& table(SequenceId id, int group) const;  // CHECKs the id
   const BlockPool& pool(int group) const;
   double utilization() const;
-  /// Resident bytes of the contiguous layout are the arena's to tell: 0 here.
   KvStats stats() const;
+  /// Bytes that memory which grows (the contiguous layout's) has grown to, as its owner says; for stats().
+  void set_grown_bytes(std::uint64_t bytes) { grown_bytes_ = bytes; }
   Result<void> check_integrity() const;
 
  private:
@@ -99,6 +100,7 @@ class KvBooks {
   std::deque<GroupBooks> groups_;  // each stays where it is
   PrefixBooks prefix_;
   SequenceTable sequences_;
+  std::uint64_t grown_bytes_ = 0;
 };
 
 }  // namespace octavo

@@ -77,7 +77,11 @@ struct PagedKvCache::Impl {
     return arena.layer(place.group, place.index);
   }
   /// Only the contiguous layout's memory grows. False where the system has none.
-  bool grow(std::int64_t end) { return arena.grow(books->written_extent(), static_cast<int>(end)); }
+  bool grow(std::int64_t end) {
+    const bool grown = arena.grow(books->written_extent(), static_cast<int>(end));
+    books->set_grown_bytes(arena.grown_bytes());
+    return grown;
+  }
 
   std::unique_ptr<KvBooks> books;
   KvArena arena;
@@ -176,6 +180,7 @@ void PagedKvCache::make_copies(std::span<const BlockCopy> copies) { impl_->arena
 void PagedKvCache::release_memory(bool cached) {
   impl_->books->release_memory(cached, impl_->released);
   impl_->arena.release(impl_->released);
+  impl_->books->set_grown_bytes(impl_->arena.grown_bytes());
 }
 
 KvResult<void> PagedKvCache::write_kv(SequenceId id, int layer, std::int64_t position, std::span<const float> keys,
@@ -252,10 +257,6 @@ const BlockPool& PagedKvCache::pool(int group) const { return impl_->books->pool
 double PagedKvCache::utilization() const { return impl_->books->utilization(); }
 Result<void> PagedKvCache::check_integrity() const { return impl_->books->check_integrity(); }
 
-KvStats PagedKvCache::stats() const {
-  KvStats stats = impl_->books->stats();
-  stats.resident_bytes += impl_->arena.grown_bytes();
-  return stats;
-}
+KvStats PagedKvCache::stats() const { return impl_->books->stats(); }
 
 }  // namespace octavo

@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "octavo/kv/paged_kv_cache.h"
+#include "kv/state_layout.h"
+#include "octavo/kv/types.h"
 
 namespace octavo {
 
@@ -25,6 +26,7 @@ struct Batch {
                                             // given back, no row of this step looks at it
   };
   std::vector<Group> groups;
+  std::vector<BlockRun> releases;        // blocks whose memory goes back to the system, first of all; groups ascending
   std::vector<BlockCopy> copies;         // made before anything is written
   std::vector<std::int32_t> logit_rows;  // rows whose logits are wanted, ascending
 
@@ -40,6 +42,7 @@ struct Batch {
       group.block_begin.assign(1, 0);
       group.block_ids.clear();
     }
+    releases.clear();
     copies.clear();
     logit_rows.clear();
   }

@@ -1,10 +1,14 @@
 #include "model/cpu_runner.h"
 
 #include <algorithm>
+#include <bit>
+#include <new>
+#include <utility>
 
 #include "base/page_memory.h"
 #include "kernels/dispatch.h"
 #include "kernels/packed_layout.h"
+#include "kv/kv_budget.h"
 
 namespace octavo {
 namespace {
@@ -12,6 +16,9 @@ namespace {
 Result<void> check_options(const CpuRunnerOptions& options, const ModelSource& source, const ModelConfig& config) {
   OCTAVO_CHECK(options.max_rows >= 1 && options.max_seqs >= 1, "{} rows, {} sequences", options.max_rows,
                options.max_seqs);
+  if (options.block_size < 1 || options.block_size > kMaxBlockSize ||
+      !std::has_single_bit(static_cast<unsigned>(options.block_size)))
+    return fail("block_size is {}, expected a power of two from 1 to {}", options.block_size, kMaxBlockSize);
   if (options.max_context < 0 || options.max_context > config.context_length)
     return fail("max_context is {}, expected 1 to {}, what the model was trained for (0: that)", options.max_context,
                 config.context_length);
@@ -39,26 +46,15 @@ Result<void> check_widths(const ModelSource& source, const Weights& weights) {
   return checked;
 }
 
-Result<std::unique_ptr<PagedKvCache>> make_kv(const ModelConfig& config, const CpuRunnerOptions& options, int context,
-                                              std::uint64_t budget) {
+Result<StateRoom> make_state_room(const ModelConfig& config, const CpuRunnerOptions& options, int context,
+                                  std::uint64_t budget) {
   const std::int64_t max_tokens = options.kv_layout == KvLayout::kContiguous
                                       ? context
                                       : (std::int64_t{context} + options.block_size) * options.max_seqs;
-  std::vector<KvLayerShape> layers;
-  for (const LayerSpec& layer : config.layers)
-    layers.push_back({.num_kv_heads = layer.attention()->num_kv_heads,
-                      .head_dim = layer.attention()->head_dim,
-                      .window = layer.attention()->window,
-                      .borrows_from = layer.attention()->borrows_from});
-  return PagedKvCache::create({.type = options.kv_type,
-                               .layout = options.kv_layout,
-                               .block_size = options.block_size,
-                               .layers = std::move(layers),
-                               .memory_bytes = budget,
-                               .max_tokens = max_tokens,
-                               .longest_sequence = context,
-                               .max_sequences = options.max_seqs,
-                               .prefix_cache = options.prefix_cache});
+  OCTAVO_TRY(StateLayout layout, state_layout(config, options.kv_type, options.kv_layout, options.block_size));
+  return make_room(
+      std::move(layout),
+      {.bytes = budget, .max_tokens = max_tokens, .longest_sequence = context, .max_sequences = options.max_seqs});
 }
 
 }  // namespace
@@ -71,6 +67,11 @@ std::uint64_t default_kv_memory(std::uint64_t available_bytes, std::uint64_t map
 Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const ModelSource& source, const CpuRunnerOptions& options,
                                                    ThreadPool& pool) {
   OCTAVO_TRY(ModelConfig config, ModelConfig::load(source));
+  return load(source, std::move(config), options, pool);
+}
+
+Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const ModelSource& source, ModelConfig config,
+                                                   const CpuRunnerOptions& options, ThreadPool& pool) {
   OCTAVO_TRY_VOID(check_options(options, source, config));
   OCTAVO_TRY(Weights weights,
              Weights::load(source, config, options.repack, pool, [&](std::uint64_t done, std::uint64_t total) {
@@ -83,27 +84,51 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const ModelSource& source, co
       options.kv_memory_bytes != 0
           ? options.kv_memory_bytes
           : PageMemory::allowed_bytes(default_kv_memory(available_memory_bytes(), weights.mapped_bytes()));
-  OCTAVO_TRY(std::unique_ptr<PagedKvCache> kv, make_kv(config, options, wanted_context, budget));
-  const std::int64_t fitting = kv->max_sequence_tokens();
+  OCTAVO_TRY(StateRoom room, make_state_room(config, options, wanted_context, budget));
+  const std::int64_t fitting = room.longest_sequence();
   if (options.max_context > fitting)
     return fail("max_context is {} tokens, but a KV memory of {} bytes holds {}", options.max_context, budget, fitting);
 
+  OCTAVO_TRY(KvArena kv, KvArena::create(std::move(room)));
   std::unique_ptr<CpuRunner> runner(new CpuRunner(std::move(config), std::move(weights), std::move(kv)));
   runner->max_context_ = static_cast<int>(std::min<std::int64_t>(wanted_context, fitting));
   runner->max_rows_ = options.max_rows;
-  runner->transformer_ = std::make_unique<Transformer>(runner->config_, runner->weights_, runner->kv_->arena(),
+  runner->transformer_ = std::make_unique<Transformer>(runner->config_, runner->weights_, runner->kv_,
                                                        kernel_table(options.isa), pool, options.max_rows);
   return runner;
 }
 
-void CpuRunner::forward(const Batch& batch) {
+BatchOutcome CpuRunner::wait() {
+  const Batch* batch = std::exchange(batch_, nullptr);
+  OCTAVO_CHECK(batch != nullptr, "no batch was begun");
+  const bool is_computed = compute(*batch);
+  return {.is_refused = !is_computed, .grown_bytes = kv_.grown_bytes()};
+}
+
+/// False where there is no memory.
+bool CpuRunner::compute(const Batch& batch) try {
   OCTAVO_CHECK(batch.num_rows() <= max_rows_, "{} rows, room for {}", batch.num_rows(), max_rows_);
-  kv_->make_copies(batch.copies);
+  kv_.release(batch.releases);
+  if (batch.num_rows() == 0) return true;
+  if (!grow(batch)) return false;
+  kv_.copy_blocks(batch.copies);
   transformer_->forward(batch);
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+/// Memory for the tokens of every sequence, of which those before its first row are kept. Only the contiguous layout
+/// needs more than it has. False where there is none.
+bool CpuRunner::grow(const Batch& batch) {
+  for (int s = 0; s < batch.num_seqs(); ++s) {
+    const int end = batch.kv_len[to_size(s)];
+    const int num_kept = batch.positions[to_size(batch.seq_begin[to_size(s)])];
+    if (kv_.must_grow(end) && !kv_.grow(num_kept, end)) return false;
+  }
+  return true;
 }
 
 std::span<const float> CpuRunner::logits(int first, int count) { return transformer_->logits(first, count); }
-
-std::uint64_t CpuRunner::kv_bytes_per_token() const { return kv_->arena().layout().bytes_per_token(); }
 
 }  // namespace octavo

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/cpu_info.h"
+#include "kv/kv_arena.h"
 #include "model/model_runner.h"
 #include "model/model_state.h"
 #include "model/transformer.h"
@@ -24,8 +25,7 @@ struct CpuRunnerOptions {
   int max_context = 0;                // tokens of one sequence; 0: what the model was trained for
   int max_rows = 512;                 // rows of one step
   int max_seqs = 256;                 // sequences of one step
-  bool prefix_cache = true;
-  bool repack = true;  // else weights stay in the mapped file, which must outlive the runner
+  bool repack = true;                 // else weights stay in the mapped file, which must outlive the runner
   std::function<void(const LoadProgress&)> on_load_progress = {};
 };
 
@@ -36,10 +36,16 @@ class CpuRunner final : public ModelRunner {
   static Result<std::unique_ptr<CpuRunner>> load(const ModelSource& source, const CpuRunnerOptions& options,
                                                  ThreadPool& pool);
 
-  PagedKvCache& kv() override { return *kv_; }
+  /// The same of a model that is described by `config` instead of the source's keys.
+  static Result<std::unique_ptr<CpuRunner>> load(const ModelSource& source, ModelConfig config,
+                                                 const CpuRunnerOptions& options, ThreadPool& pool);
+
+  const StateRoom& state_room() const override { return kv_.room(); }
   int vocab_size() const override { return config_.vocab_size; }
   int max_rows() const override { return max_rows_; }
-  void forward(const Batch& batch) override;
+  void begin(const Batch& batch) override { batch_ = &batch; }
+  /// All work is done here.
+  BatchOutcome wait() override;
   std::span<const float> logits(int first, int count) override;
 
   const ModelConfig& config() const { return config_; }
@@ -50,16 +56,19 @@ class CpuRunner final : public ModelRunner {
   std::uint64_t weight_bytes() const { return weights_.total_bytes(); }
   std::uint64_t mapped_weight_bytes() const { return weights_.mapped_bytes(); }
   std::uint64_t weight_bytes_per_token() const { return weights_.bytes_per_token(); }
-  std::uint64_t kv_bytes_per_token() const;
-  std::uint64_t kv_arena_bytes() const { return kv_->arena_bytes(); }
+  std::uint64_t kv_bytes_per_token() const { return kv_.layout().bytes_per_token(); }
+  std::uint64_t kv_arena_bytes() const { return kv_.room().bytes(); }
 
  private:
-  CpuRunner(ModelConfig config, Weights weights, std::unique_ptr<PagedKvCache> kv)
+  CpuRunner(ModelConfig config, Weights weights, KvArena kv)
       : config_(std::move(config)), weights_(std::move(weights)), kv_(std::move(kv)) {}
+  bool compute(const Batch& batch);
+  bool grow(const Batch& batch);
 
   ModelConfig config_;
   Weights weights_;
-  std::unique_ptr<PagedKvCache> kv_;
+  KvArena kv_;
+  const Batch* batch_ = nullptr;  // begun
   int max_context_ = 0;
   int max_rows_ = 0;
   std::unique_ptr<Transformer> transformer_;

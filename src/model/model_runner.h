@@ -1,34 +1,45 @@
 // The device seam: a Batch of integers goes in, rows of logits come out. CPU now; nothing else crosses it.
+//
+// The engine keeps the books of what lies where; a runner owns the bytes. It says at load how sequences' state is laid
+// out and how much of it there is room for. Owned by the engine, used by one thread at a time.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
+#include "kv/state_layout.h"
 #include "model/batch.h"
-#include "octavo/kv/paged_kv_cache.h"
 
 namespace octavo {
 
 /// Rows of logits that a runner keeps room for at once.
 inline constexpr int kMaxLogitRows = 64;
 
+/// What became of a batch.
+struct BatchOutcome {
+  bool is_refused = false;  // there was no memory for it: what it was to write must not be counted on
+  std::uint64_t grown_bytes =
+      0;  // of keys and values that lie in memory which grows; 0: it is all there from the start
+};
+
 class ModelRunner {
  public:
   virtual ~ModelRunner() = default;
 
-  /// The memory of keys and values. The engine keeps its books: it makes sequences, reserves, commits and publishes;
-  /// the runner reads and writes the blocks that a batch names.
-  virtual PagedKvCache& kv() = 0;
+  /// Stays as it is.
+  virtual const StateRoom& state_room() const = 0;
   virtual int vocab_size() const = 0;
-  /// Rows that one forward can take.
+  /// Rows that one batch can have.
   virtual int max_rows() const = 0;
 
-  /// Makes the batch's block copies, then runs all layers over its rows and writes their K and V into the blocks it
-  /// names.
-  virtual void forward(const Batch& batch) = 0;
+  /// Begins a batch, which stays as it is until wait() returns: gives memory back, makes the block copies, then runs
+  /// all layers over its rows, if there are any, and writes their K and V into the blocks that it names.
+  virtual void begin(const Batch& batch) = 0;
+  /// Once after each begin(): until all of that is done.
+  virtual BatchOutcome wait() = 0;
 
-  /// Logits of the last forward's `logit_rows[first .. first + count)`, float32 [count, vocab_size]; count is at
-  /// most kMaxLogitRows. Valid until the next call.
+  /// Logits of the last batch's `logit_rows[first .. first + count)`, float32 [count, vocab_size]; count is at most
+  /// kMaxLogitRows. Valid until the next call.
   virtual std::span<const float> logits(int first, int count) = 0;
 };
 

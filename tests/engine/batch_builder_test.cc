@@ -5,23 +5,15 @@
 
 #include <memory>
 
+#include "support/state_room.h"
+
 namespace octavo {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::unique_ptr<PagedKvCache> make_cache(std::vector<int> windows) {
-  return std::move(PagedKvCache::create({.type = KvType::kF32,
-                                         .block_size = 4,
-                                         .num_kv_heads = 1,
-                                         .head_dim = 1,
-                                         .layer_windows = std::move(windows),
-                                         .num_blocks = 16}))
-      .value();
-}
-
-Sequence make_sequence(std::vector<TokenId> tokens, int num_computed, PagedKvCache& kv) {
+Sequence make_sequence(std::vector<TokenId> tokens, int num_computed, KvBooks& kv) {
   Sequence sequence;
   sequence.asked.prompt_tokens = static_cast<int>(tokens.size());
   sequence.owed.prompt_logits_from = sequence.asked.prompt_tokens;
@@ -29,13 +21,14 @@ Sequence make_sequence(std::vector<TokenId> tokens, int num_computed, PagedKvCac
   sequence.tokens = std::move(tokens);
   sequence.num_computed = num_computed;
   sequence.kv = kv.create_sequence();
-  EXPECT_TRUE(kv.reserve(sequence.kv, 0, sequence.num_tokens()));
+  std::vector<BlockCopy> copies;
+  EXPECT_TRUE(kv.reserve(sequence.kv, 0, sequence.num_tokens(), copies));
   kv.commit(sequence.kv, num_computed);
   return sequence;
 }
 
 TEST(BatchBuilder, LaysOutADecodeAndAChunkInOneBatch) {
-  const auto kv = make_cache({0, 16});
+  const auto kv = test::tiny_books({0, 16}, 4, 16, true);
   Sequence decode = make_sequence({10, 11, 12, 13, 14}, 4, *kv);
   Sequence chunk = make_sequence({20, 21, 22, 23, 24, 25, 26, 27, 28}, 2, *kv);
   BatchBuilder builder(*kv, {});
@@ -56,7 +49,7 @@ TEST(BatchBuilder, LaysOutADecodeAndAChunkInOneBatch) {
 }
 
 TEST(BatchBuilder, AsksForTheLogitsOfTheLastRowOnly) {
-  const auto kv = make_cache({0});
+  const auto kv = test::tiny_books({0}, 4, 16, true);
   Sequence prompt = make_sequence({1, 2, 3, 4, 5}, 2, *kv);
   BatchBuilder builder(*kv, {});
   const ScheduledSequence plan[] = {{&prompt, 3}};
@@ -68,7 +61,7 @@ TEST(BatchBuilder, AsksForTheLogitsOfTheLastRowOnly) {
 }
 
 TEST(BatchBuilder, DrawsFromEveryRowBehindTheTokensThatASequenceHadAtFirst) {
-  const auto kv = make_cache({0});
+  const auto kv = test::tiny_books({0}, 4, 16, true);
   Sequence sequence = make_sequence({1, 2, 3, 4, 5, 6}, 3, *kv);
   sequence.notes.num_admitted_tokens = 3;
   BatchBuilder builder(*kv, {});
@@ -79,7 +72,7 @@ TEST(BatchBuilder, DrawsFromEveryRowBehindTheTokensThatASequenceHadAtFirst) {
 }
 
 TEST(BatchBuilder, AsksForPromptLogitsFromWhereTheyAreWanted) {
-  const auto kv = make_cache({0});
+  const auto kv = test::tiny_books({0}, 4, 16, true);
   Sequence prompt = make_sequence({1, 2, 3, 4, 5}, 0, *kv);
   prompt.owed.prompt_logits_from = 2;  // the first two were handed out before a preemption
   prompt.asked.samples = false;
@@ -90,7 +83,7 @@ TEST(BatchBuilder, AsksForPromptLogitsFromWhereTheyAreWanted) {
 }
 
 TEST(BatchBuilder, CopiesTablesWithTheBlocksThatAWindowGaveBackAndTheStepsCopies) {
-  const auto kv = make_cache({6});
+  const auto kv = test::tiny_books({6}, 4, 16, true);
   Sequence sequence = make_sequence({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, 13, *kv);
   BatchBuilder builder(*kv, {});
   const ScheduledSequence plan[] = {{&sequence, 1}};
@@ -104,7 +97,7 @@ TEST(BatchBuilder, CopiesTablesWithTheBlocksThatAWindowGaveBackAndTheStepsCopies
 }
 
 TEST(BatchBuilder, BuildsTheNextStepFromScratch) {
-  const auto kv = make_cache({0});
+  const auto kv = test::tiny_books({0}, 4, 16, true);
   Sequence first = make_sequence({1, 2, 3}, 0, *kv);
   Sequence second = make_sequence({7, 8}, 0, *kv);
   BatchBuilder builder(*kv, {});

@@ -13,13 +13,14 @@ namespace {
 using ::testing::ElementsAre;
 
 /// A sequence of `num_tokens` tokens that catches up, the first of which are computed.
-Sequence make_sequence(PagedKvCache& kv, int num_tokens, int num_computed) {
+Sequence make_sequence(KvBooks& kv, int num_tokens, int num_computed) {
   Sequence sequence;
   sequence.tokens.assign(to_size(num_tokens), 0);
   sequence.asked.prompt_tokens = sequence.notes.num_admitted_tokens = sequence.asked.max_cached = num_tokens;
   sequence.num_computed = num_computed;
   sequence.kv = kv.create_sequence();
-  EXPECT_TRUE(kv.reserve(sequence.kv, 0, num_computed));
+  std::vector<BlockCopy> copies;
+  EXPECT_TRUE(kv.reserve(sequence.kv, 0, num_computed, copies));
   kv.commit(sequence.kv, num_computed);
   return sequence;
 }

@@ -100,7 +100,8 @@ TEST(Claims, PassOnWhenTheOwnerIsPreempted) {
   const Sequence& owner = harness.add(24, 1, kDocument);  // the shorter goes first, and is the younger
   for (int i = 0; i < 4; ++i) EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 1), Pair(3, 4)));
   const SequenceId thief = harness.kv().create_sequence();  // of all that is free and promised to nobody
-  ASSERT_TRUE(harness.kv().reserve(thief, 0, std::int64_t{4} * (harness.pool().free_count() - 2 - 6)));
+  std::vector<BlockCopy> copies;
+  ASSERT_TRUE(harness.kv().reserve(thief, 0, std::int64_t{4} * (harness.pool().free_count() - 2 - 6), copies));
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 1), Pair(2, 4))) << "the decode has taken a block of the owner";
   EXPECT_FALSE(Harness::is_running(owner));
   EXPECT_EQ(owner.num_computed, 16) << "what the waiter holds as well would not be free";

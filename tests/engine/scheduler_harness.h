@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/scheduler.h"
+#include "support/state_room.h"
 
 namespace octavo::test {
 
@@ -27,15 +28,8 @@ struct Cache {
   bool prefix_cache = false;
 };
 
-inline std::unique_ptr<PagedKvCache> make_cache(const Cache& cache) {
-  return std::move(PagedKvCache::create({.type = KvType::kF32,
-                                         .block_size = cache.block_size,
-                                         .num_kv_heads = 1,
-                                         .head_dim = 1,
-                                         .layer_windows = cache.windows,
-                                         .num_blocks = cache.num_blocks,
-                                         .prefix_cache = cache.prefix_cache}))
-      .value();
+inline std::unique_ptr<KvBooks> make_cache(const Cache& cache) {
+  return tiny_books(cache.windows, cache.block_size, cache.num_blocks, cache.prefix_cache);
 }
 
 // A scheduler over integers alone: a step "computes" by accept() and, for a sequence that is up to date, by appending
@@ -107,12 +101,12 @@ class Harness {
   int num_blocks(const Sequence& sequence) const { return kv_->table(sequence.kv, 0).num_blocks(); }
 
   Scheduler& scheduler() { return scheduler_; }
-  PagedKvCache& kv() { return *kv_; }
+  KvBooks& kv() { return *kv_; }
   const BlockPool& pool() const { return kv_->pool(0); }
   const auto& sequences() const { return sequences_; }
 
  private:
-  std::unique_ptr<PagedKvCache> kv_;
+  std::unique_ptr<KvBooks> kv_;
   std::map<RequestId, std::unique_ptr<Sequence>> sequences_;
   Scheduler scheduler_;
   RequestId next_id_ = 1;

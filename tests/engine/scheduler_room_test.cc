@@ -111,7 +111,8 @@ TEST(Scheduler, WhereNoPromptHasRoomForARowTheOldestTakesTheBlocksOfTheYoungest)
   const Sequence& younger = harness.add(100, 3);
   EXPECT_THAT(harness.step(), ElementsAre(Pair(2, 16)));
   const SequenceId thief = harness.kv().create_sequence();  // of blocks that were promised
-  ASSERT_TRUE(harness.kv().reserve(thief, 0, std::int64_t{4} * harness.pool().free_count()));
+  std::vector<BlockCopy> copies;
+  ASSERT_TRUE(harness.kv().reserve(thief, 0, std::int64_t{4} * harness.pool().free_count(), copies));
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 8)));  // in the two blocks that the younger one held
   EXPECT_FALSE(harness.is_running(younger));
   EXPECT_EQ(harness.scheduler().num_preemptions(), 1U);

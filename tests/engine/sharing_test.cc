@@ -127,7 +127,7 @@ TEST(Sharing, DomainsDoNotSeeEachOther) {
 }
 
 TEST(Sharing, WithoutAPrefixCacheNothingIsShared) {
-  TestEngine engine({.runner = {.prefix_cache = false}});
+  TestEngine engine({.prefix_cache = false});
   engine.run(make_request(30, 5));
   const Answer again = engine.run(make_request(30, 5));
   EXPECT_EQ(again.stats.cached_tokens, 0);

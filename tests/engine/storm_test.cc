@@ -25,7 +25,7 @@ TestEngineOptions random_options() {
   const int window = *rc::gen::inRange(1, 40);
   options.runner.windows =
       *rc::gen::elementOf(std::vector<std::vector<int>>{{0}, {0, window}, {window, 0, 2 * window}, {window}});
-  options.runner.prefix_cache = *rc::gen::weightedElement<bool>({{4, true}, {1, false}});
+  options.prefix_cache = *rc::gen::weightedElement<bool>({{4, true}, {1, false}});
   options.max_context = 64;
   options.num_threads = *rc::gen::inRange(1, 3);
   options.limits = {.max_step_tokens = *rc::gen::inRange(1, 40),

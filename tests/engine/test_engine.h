@@ -14,6 +14,7 @@ namespace octavo::test {
 
 struct TestEngineOptions {
   FakeRunner::Options runner = {};
+  bool prefix_cache = true;
   int tokenizer_size = 32;
   int max_context = 200;
   int num_threads = 2;
@@ -47,6 +48,7 @@ class TestEngine {
     parts.runner = std::move(runner);
     parts.info.max_context = options.max_context;
     parts.info.vocab_size = options.runner.vocab_size;
+    parts.prefix_cache = options.prefix_cache;
     parts.limits = options.limits;
     parts.idle = options.idle;
     parts.queue_bounds = {.requests = {options.max_queued}, .tokens = {options.max_queued_tokens}};
@@ -54,6 +56,7 @@ class TestEngine {
     Result<std::unique_ptr<EngineImpl>> engine = EngineImpl::create(std::move(parts));
     if (!engine) throw std::runtime_error(engine.error().message);
     engine_ = std::move(*engine);
+    runner_->check_writes_against(engine_->kv());
   }
 
   EngineImpl& operator*() { return *engine_; }

@@ -70,7 +70,7 @@ std::vector<float> step(
     Loaded& l, const std::vector<Rows>& sequences,
     const std::function<bool(int row)>& wanted = [](int) { return true; }) {
   Batch batch;
-  batch.groups.resize(static_cast<std::size_t>(l.runner->kv().num_groups()));
+  batch.groups.resize(l.runner->state_room().num_blocks.size());
   batch.clear();
   for (const Rows& s : sequences) {
     for (std::size_t i = 0; i < s.tokens.size(); ++i) {
@@ -86,7 +86,8 @@ std::vector<float> step(
     }
   }
   const ThreadPool::Step workers(*l.pool);
-  l.runner->forward(batch);
+  l.runner->begin(batch);
+  EXPECT_FALSE(l.runner->wait().is_refused);
   std::vector<float> logits;
   const int count = static_cast<int>(batch.logit_rows.size());
   for (int first = 0; first < count; first += kMaxLogitRows) {
@@ -117,20 +118,7 @@ std::vector<float> read(Loaded& l, const std::vector<std::int32_t>& tokens, std:
 
 /// The same of the contiguous layout, whose memory grows as the sequence does.
 std::vector<float> read_contiguous(Loaded& l, const std::vector<std::int32_t>& tokens, std::size_t chunk) {
-  PagedKvCache& kv = l.runner->kv();
-  const SequenceId id = kv.create_sequence();
-  std::vector<float> logits;
-  for (std::size_t i = 0; i < tokens.size(); i += chunk) {
-    const std::size_t end = std::min(tokens.size(), i + chunk);
-    EXPECT_TRUE(kv.reserve(id, static_cast<std::int64_t>(i), static_cast<std::int64_t>(end)));
-    const std::vector<std::int32_t> part(tokens.begin() + static_cast<std::ptrdiff_t>(i),
-                                         tokens.begin() + static_cast<std::ptrdiff_t>(end));
-    const std::vector<float> rows = step(l, {{part, static_cast<int>(i), {0}}});
-    logits.insert(logits.end(), rows.begin(), rows.end());
-    kv.commit(id, static_cast<std::int64_t>(end));
-  }
-  EXPECT_TRUE(kv.drop_sequence(id));
-  return logits;
+  return read(l, tokens, chunk, {0});
 }
 
 bool same_bits(std::span<const float> a, std::span<const float> b) {
@@ -275,7 +263,7 @@ TEST_P(CpuRunnerTest, ACopiedBlockStandsForTheOneItCameFrom) {
   const std::vector<std::int32_t> tokens = some_tokens(20, 4);
   const std::vector<float> expected = read(l, tokens, 20, {0, 1});
   Batch batch;
-  batch.groups.resize(static_cast<std::size_t>(l.runner->kv().num_groups()));
+  batch.groups.resize(l.runner->state_room().num_blocks.size());
   batch.clear();
   batch.tokens = {tokens.back()};
   batch.positions = {19};
@@ -286,7 +274,8 @@ TEST_P(CpuRunnerTest, ACopiedBlockStandsForTheOneItCameFrom) {
     batch.groups[g] = {.block_begin = {0, 2}, .block_ids = {0, 5}};
     batch.copies.push_back({static_cast<std::int32_t>(g), 1, 5});
   }
-  l.runner->forward(batch);
+  l.runner->begin(batch);
+  EXPECT_FALSE(l.runner->wait().is_refused);
   EXPECT_TRUE(same_bits(l.runner->logits(0, 1), std::span(expected).last(80)));
 }
 
@@ -439,8 +428,7 @@ TEST(CpuRunner, AnExplicitContextThatCannotFitIsRefusedAnImplicitOneIsClamped) {
 
 TEST(CpuRunner, TheContiguousLayoutIsOneBlockWithinTheBudget) {
   const Loaded l = load({}, {.kv_layout = KvLayout::kContiguous, .kv_memory_bytes = 100000});
-  ASSERT_EQ(l.runner->kv().num_groups(), 1);
-  EXPECT_EQ(l.runner->kv().group(0).num_blocks, 1);
+  EXPECT_THAT(l.runner->state_room().num_blocks, ::testing::ElementsAre(1));
   // 528 bytes a token, and a third layer's worth while one of the two grows
   EXPECT_EQ(l.runner->max_context(), 100000 / 792);
   EXPECT_LE(l.runner->kv_arena_bytes(), 100000U);

@@ -1,11 +1,11 @@
 // A model without weights whose KV memory is integers: any error in tables, chunks, positions, copies, sharing or
 // preemption changes its answers or ends the test.
 //
-// It has a PagedKvCache of a tiny shape, one layer for each window, and ignores its arena. forward() makes the batch's
-// copies, then writes each row's (token, position) into the block slots that the batch names, in every group; the
-// logits of a row are a pseudo-random function of what its tables hold within each group's window up to the row's own
-// position. A slot never written, or written for another position, ends the process; so does a write to a block that
-// another sequence holds or that is cached.
+// Its state is one layer of the smallest shape for each window, and integers in place of keys and values. A batch's
+// releases are emptied and its copies made, then each row's (token, position) is written into the block slots that the
+// batch names, in every group; the logits of a row are a pseudo-random function of what its tables hold within each
+// group's window up to the row's own position. A slot never written, or written for another position, ends the process;
+// so does a write to a block that another sequence holds or that is cached, where the engine's books are known.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <memory>
+#include <new>
 #include <span>
-#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "model/model_runner.h"
+#include "support/state_room.h"
 
 namespace octavo::test {
 
@@ -60,57 +61,44 @@ class FakeRunner final : public ModelRunner {
     std::vector<int> windows = {0};  // of each layer; equal ones form a group
     std::uint64_t memory_bytes = 0;
     KvLayout layout = KvLayout::kPaged;
-    bool prefix_cache = true;
     int max_rows = 512;
     /// Changes the logits of a row, given the row's own token.
     std::function<void(std::int32_t token, std::span<float> logits)> edit = {};
-    std::function<void()> before_forward = {};  // may throw
+    std::function<void()> before_forward = {};  // may throw: std::bad_alloc refuses the batch
   };
 
   explicit FakeRunner(Options options) : options_(std::move(options)) {
-    Result<std::unique_ptr<PagedKvCache>> kv = PagedKvCache::create({.type = KvType::kF32,
-                                                                     .layout = options_.layout,
-                                                                     .block_size = options_.block_size,
-                                                                     .num_kv_heads = 1,
-                                                                     .head_dim = 1,
-                                                                     .layer_windows = options_.windows,
-                                                                     .num_blocks = options_.num_blocks,
-                                                                     .memory_bytes = options_.memory_bytes,
-                                                                     .prefix_cache = options_.prefix_cache});
-    if (!kv) throw std::runtime_error(kv.error().message);
-    kv_ = std::move(*kv);
-    for (int g = 0; g < kv_->num_groups(); ++g) {
-      windows_.push_back(kv_->group(g).window);
-      slots_.emplace_back(at(kv_->group(g).num_blocks) * at(kv_->block_size()));
+    room_ = tiny_room(options_.windows, options_.block_size,
+                      {.bytes = options_.memory_bytes, .num_blocks = options_.num_blocks}, options_.layout);
+    for (int g = 0; g < room_.layout.num_groups(); ++g) {
+      windows_.push_back(room_.layout.group(g).window);
+      slots_.emplace_back(at(num_blocks(g)) * at(block_size()));
     }
     states_.reserve(at(options_.max_rows));
     row_tokens_.reserve(at(options_.max_rows));
     logits_.resize(at(kMaxLogitRows * options_.vocab_size));
   }
 
-  PagedKvCache& kv() override { return *kv_; }
+  /// The books of the engine that it belongs to, which must outlive its last batch: nobody else holds what is written.
+  void check_writes_against(const KvBooks& books) { books_ = &books; }
+
+  const StateRoom& state_room() const override { return room_; }
   int vocab_size() const override { return options_.vocab_size; }
   int max_rows() const override { return options_.max_rows; }
 
-  void forward(const Batch& batch) override {
-    if (options_.before_forward) options_.before_forward();
-    require(batch.num_rows() >= 1 && batch.num_rows() <= options_.max_rows, "number of rows");
-    require(batch.groups.size() == slots_.size(), "number of groups");
-    require(batch.seq_begin.size() == batch.kv_len.size() + 1, "seq_begin");
-    ++num_forwards_;
-    num_rows_ += batch.num_rows();
-    num_copies_ += static_cast<int>(batch.copies.size());
-    max_sequences_seen_ = std::max(max_sequences_seen_, batch.num_seqs());
-    for (const BlockCopy& copy : batch.copies) make_copy(copy);
-    for (int s = 0; s < batch.num_seqs(); ++s) write(batch, s);
-    states_.clear();
-    row_tokens_.clear();
-    int s = 0;
-    for (const std::int32_t row : batch.logit_rows) {
-      while (row >= batch.seq_begin[at(s + 1)]) ++s;
-      states_.push_back(read(batch, s, batch.positions[at(row)]));
-      row_tokens_.push_back(batch.tokens[at(row)]);
+  void begin(const Batch& batch) override { batch_ = &batch; }
+
+  BatchOutcome wait() override {
+    const Batch& batch = *std::exchange(batch_, nullptr);
+    for (const BlockRun& run : batch.releases) release(run);
+    if (batch.num_rows() == 0) return {};
+    try {
+      if (options_.before_forward) options_.before_forward();
+    } catch (const std::bad_alloc&) {
+      return {.is_refused = true};
     }
+    compute(batch);
+    return {};
   }
 
   std::span<const float> logits(int first, int count) override {
@@ -150,26 +138,56 @@ class FakeRunner final : public ModelRunner {
     std::abort();
   }
 
+  int block_size() const { return room_.layout.block_size; }
+  int num_blocks(int group) const { return room_.num_blocks[at(group)]; }
+
+  void compute(const Batch& batch) {
+    require(batch.num_rows() >= 1 && batch.num_rows() <= options_.max_rows, "number of rows");
+    require(batch.groups.size() == slots_.size(), "number of groups");
+    require(batch.seq_begin.size() == batch.kv_len.size() + 1, "seq_begin");
+    ++num_forwards_;
+    num_rows_ += batch.num_rows();
+    num_copies_ += static_cast<int>(batch.copies.size());
+    max_sequences_seen_ = std::max(max_sequences_seen_, batch.num_seqs());
+    for (const BlockCopy& copy : batch.copies) make_copy(copy);
+    for (int s = 0; s < batch.num_seqs(); ++s) write(batch, s);
+    states_.clear();
+    row_tokens_.clear();
+    int s = 0;
+    for (const std::int32_t row : batch.logit_rows) {
+      while (row >= batch.seq_begin[at(s + 1)]) ++s;
+      states_.push_back(read(batch, s, batch.positions[at(row)]));
+      row_tokens_.push_back(batch.tokens[at(row)]);
+    }
+  }
+
+  void release(const BlockRun& run) {
+    require(run.first >= 0 && run.count > 0 && run.first + run.count <= num_blocks(run.group), "release");
+    const std::size_t size = at(block_size());
+    std::fill_n(slots_[at(run.group)].begin() + static_cast<std::ptrdiff_t>(at(run.first) * size), at(run.count) * size,
+                Slot{});
+  }
+
   void make_copy(const BlockCopy& copy) {
     require(at(copy.group) < slots_.size(), "group of a copy");
-    const int num_blocks = kv_->group(copy.group).num_blocks;
-    require(copy.from >= 0 && copy.from < num_blocks && copy.to >= 0 && copy.to < num_blocks, "block of a copy");
+    const int end = num_blocks(copy.group);
+    require(copy.from >= 0 && copy.from < end && copy.to >= 0 && copy.to < end, "block of a copy");
     std::vector<Slot>& slots = slots_[at(copy.group)];
-    const std::size_t size = at(kv_->block_size());
+    const std::size_t size = at(block_size());
     std::copy_n(&slots[at(copy.from) * size], size, &slots[at(copy.to) * size]);
   }
 
   BlockId block_of(const Batch& batch, std::size_t group, int s, int position) const {
     const Batch::Group& tables = batch.groups[group];
-    const int index = tables.block_begin[at(s)] + position / kv_->block_size();
+    const int index = tables.block_begin[at(s)] + position / block_size();
     require(index < tables.block_begin[at(s + 1)], "table length");
     const int block = tables.block_ids[at(index)];
-    require(block >= 0 && block < kv_->group(static_cast<int>(group)).num_blocks, "block id");
+    require(block >= 0 && block < num_blocks(static_cast<int>(group)), "block id");
     return block;
   }
 
   Slot& slot(const Batch& batch, std::size_t group, int s, int position) {
-    const std::size_t size = at(kv_->block_size());
+    const std::size_t size = at(block_size());
     return slots_[group][at(block_of(batch, group, s, position)) * size + at(position) % size];
   }
 
@@ -182,12 +200,16 @@ class FakeRunner final : public ModelRunner {
       require(position == batch.positions[at(begin)] + row - begin, "positions");
       require(batch.tokens[at(row)] >= 0 && batch.tokens[at(row)] < options_.vocab_size, "token");
       for (std::size_t group = 0; group < slots_.size(); ++group) {
-        const BlockPool& pool = kv_->pool(static_cast<int>(group));
-        const BlockId block = block_of(batch, group, s, position);
-        require(pool.references(block) == 1 && !pool.is_cached(block), "write: the block is shared");
+        require_unshared(static_cast<int>(group), block_of(batch, group, s, position));
         slot(batch, group, s, position) = {batch.tokens[at(row)], position};
       }
     }
+  }
+
+  void require_unshared(int group, BlockId block) const {
+    if (books_ == nullptr) return;
+    const BlockPool& pool = books_->pool(group);
+    require(pool.references(block) == 1 && !pool.is_cached(block), "write: the block is shared");
   }
 
   std::uint64_t read(const Batch& batch, int s, int last) {
@@ -199,7 +221,9 @@ class FakeRunner final : public ModelRunner {
   }
 
   Options options_;
-  std::unique_ptr<PagedKvCache> kv_;
+  StateRoom room_;
+  const KvBooks* books_ = nullptr;
+  const Batch* batch_ = nullptr;          // begun
   std::vector<int> windows_;              // [groups]
   std::vector<std::vector<Slot>> slots_;  // [groups][blocks * block_size]
   std::vector<std::uint64_t> states_;     // [logit rows]
