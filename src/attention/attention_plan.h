@@ -1,5 +1,5 @@
-// The attention work of one step over the layers of one group: which queries meet which positions, cut into pieces that
-// threads claim.
+// The attention work of one step over the layers of one group: which queries meet which positions, cut into tasks that
+// threads take.
 //
 // Made once a step from block tables and counts, then run on every layer of the group. How the work is cut never
 // changes a result (kernels.h: tiles at absolute positions, merged in their order); it only feeds the threads and the
@@ -59,14 +59,14 @@ class AttentionPlan {
   std::uint64_t scratch_bytes() const { return partials_.size_bytes() + states_.size_bytes() + scratch_.size_bytes(); }
 
  private:
-  // How a unit becomes claims, of which a thread takes one at a time.
+  // How a reading becomes tasks, of which a thread takes one at a time.
   enum class Cut : std::uint8_t {
-    kHeads,      // a claim is a KV head: begin .. end is all that the queries see
+    kHeads,      // a task is a KV head: begin .. end is all that the queries see
     kHeadRange,  // the same of several heads, tile by tile through all of them
-    kTiles,      // a claim is a tile and KV head, whose results are merged afterwards
+    kTiles,      // a task is a tile and KV head, whose results are merged afterwards
   };
   // Queries that read the positions begin .. end together.
-  struct Unit {
+  struct Reading {
     const std::int32_t* blocks;
     int first_query, num_queries;
     int begin, end;
@@ -74,48 +74,48 @@ class AttentionPlan {
   };
   // A sequence whose rows are few.
   struct Seq {
-    const AttentionSequence* given;
+    const AttentionSequence* source;
     int num_queries, begin, end;  // positions that any of its rows sees
     int first_query = 0;
     int full_begin = 0, full_end = 0;  // tiles that each of its rows sees all of
     // Tiles whose blocks are also those of the sequence before it
     int shared_begin = 0, shared_end = 0;
-    bool whole = false;  // one thread does all of it
+    bool uncut = false;  // one thread does all of it
 
     bool shares_tile(int tile) const { return shared_begin <= tile && tile < shared_end; }
     bool shares_with_last() const { return shared_begin < shared_end; }
   };
 
-  // How threads take a round's claims. A ticket of units with many queries, or of a range of heads, is one claim; of
-  // the others it is a tile through all heads, which lie one after the other, and towards the end one claim, so that no
-  // thread waits long. Tiles of many queries are taken heads by heads, as many as a thread's share has: it mostly
+  // How threads take a round's tasks. A ticket of readings with many queries, or of a range of heads, is one task; of
+  // the others it is a tile through all heads, which lie one after the other, and towards the end one task, so that no
+  // thread waits long. Tiles of many queries are taken heads by heads, as many as a thread's portion has: it mostly
   // merges what it has computed, which between cores without a common cache saves up to a twentieth.
   struct Tickets {
-    std::size_t by_many = 0;      // claims of units with more than kMaxTileQueries, which come first,
-    std::size_t by_tiles = 0;     // those of kTiles first of all
-    std::size_t ranges = 0;       // claims of kHeadRange, which follow
-    std::size_t runs = 0;         // tickets of `run_claims` claims
-    std::size_t singles = 0;      // tickets of one claim, at the end
-    std::size_t run_claims = 1;   // KV heads
-    std::size_t share_heads = 1;  // of these, whose tiles a thread's share has
-    bool some_few = false;        // units with no more than kMaxTileQueries are among them
+    std::size_t by_many = 0;            // tasks of readings with more than kMaxTileQueries, which come first,
+    std::size_t by_tiles = 0;           // those of kTiles first of all
+    std::size_t ranges = 0;             // tasks of kHeadRange, which follow
+    std::size_t tile_tickets = 0;       // tickets of `tasks_per_ticket` tasks
+    std::size_t singles = 0;            // tickets of one task, at the end
+    std::size_t tasks_per_ticket = 1;   // KV heads
+    std::size_t heads_per_portion = 1;  // of these, whose tiles a thread's portion has
+    bool some_few = false;              // readings with no more than kMaxTileQueries are among them
 
-    std::size_t count() const { return by_many + ranges + runs + singles; }
-    std::pair<std::size_t, std::size_t> claims_of(std::size_t ticket) const;  // first, end
-    std::size_t claim_of_many(std::size_t i) const;
+    std::size_t count() const { return by_many + ranges + tile_tickets + singles; }
+    std::pair<std::size_t, std::size_t> tasks_of(std::size_t ticket) const;  // first, end
+    std::size_t task_of_many(std::size_t i) const;
   };
 
   // Tickets that nobody has taken yet.
-  struct alignas(64) Share {
+  struct alignas(64) Portion {
     std::atomic<std::size_t> next{0};
     std::size_t end = 0;
   };
 
   // Where a thread is in its work.
   struct Walk {
-    float* states;                         // [kMaxItemQueries][head_dim + 2] of a range of heads
-    std::size_t claim = 0, end_claim = 0;  // of its ticket
-    int tile = 0, head = 0;                // of a range of heads: the next item
+    float* states;                       // [kMaxItemQueries][head_dim + 2] of a range of heads
+    std::size_t task = 0, end_task = 0;  // of its ticket
+    int tile = 0, head = 0;              // of a range of heads: the next item
     bool in_range = false;
     bool started = false;  // nothing fetches a thread's first stretch ahead, so it is short
   };
@@ -123,13 +123,13 @@ class AttentionPlan {
   // Making a plan (attention_plan.cc).
   bool is_cut_by_tiles(const AttentionSequence& sequence, int window) const;
   void add_queries(const AttentionSequence& sequence, int window);
-  void add_direct_units(const AttentionSequence& sequence, int window);
+  void add_direct_readings(const AttentionSequence& sequence, int window);
   void sort_sequences(int window, int block_size);
   void sort_by_blocks(std::span<Seq> seqs, int common, int window, int block_size);
-  void keep_whole(std::span<const AttentionSequence> sequences, int window);
-  void add_tile_units();
-  void add_shared_units(std::size_t first_seq, std::size_t end_seq);
-  void add_run(std::size_t first_seq, std::size_t end_seq, int tile);
+  void keep_uncut(std::span<const AttentionSequence> sequences, int window);
+  void add_tile_readings();
+  void add_shared_readings(std::size_t first_seq, std::size_t end_seq);
+  void add_readers(std::size_t first_seq, std::size_t end_seq, int tile);
 
   // Running it (attention_plan_run.cc).
   std::size_t thread_floats() const {
@@ -137,13 +137,14 @@ class AttentionPlan {
   }
   static int tiles_up_to(int position) { return (position + kTileTokens - 1) / kTileTokens; }
   int first_tile_of(int round) const { return first_tile_ + round * tiles_per_round_; }
-  void count_claims(int round);
-  int heads_of_range(const Unit& unit) const;
-  int heads_of_stretch(const Unit& unit, const KvLayer& kv) const;
-  AttentionItem item_of(const Unit& unit, int head, int begin_tile, int end_tile) const;
-  AttentionStretch stretch(int round, const Unit& unit, std::size_t claim_of_unit, int max_heads);
-  AttentionStretch stretch_of_range(const Unit& unit, std::size_t claim_of_unit, int max_heads, Walk& walk) const;
-  void share_tickets();
+  void count_tasks(int round);
+  int heads_of_range(const Reading& reading) const;
+  int heads_of_stretch(const Reading& reading, const KvLayer& kv) const;
+  AttentionItem item_of(const Reading& reading, int head, int begin_tile, int end_tile) const;
+  AttentionStretch stretch(int round, const Reading& reading, std::size_t task_of_reading, int max_heads);
+  AttentionStretch stretch_of_range(const Reading& reading, std::size_t task_of_reading, int max_heads,
+                                    Walk& walk) const;
+  void divide_tickets();
   std::size_t next_ticket(int worker);
   bool fetches_far(const KvLayer& kv) const;
   std::size_t bytes_meanwhile(const AttentionItem& item, const KvLayer& kv) const;
@@ -152,25 +153,26 @@ class AttentionPlan {
   void merge(int round, std::size_t seq, int head, MergeTilesFn merge_tiles);
 
   const Shape shape_;
-  const int group_;         // query heads of a KV head
-  const int state_floats_;  // of one query: o, max, sum
+  const int heads_per_kv_head_;  // query heads of a KV head
+  const int state_floats_;       // of one query: o, max, sum
   const int num_threads_;
   std::vector<Seq> seqs_;                // cut by tiles; neighbours share leading blocks
-  std::vector<Seq> whole_;               // not cut; longest first
-  std::vector<Seq*> alone_;              // those of seqs_ that share nothing, while a plan is built
+  std::vector<Seq> uncut_;               // not cut; longest first
+  std::vector<Seq*> unshared_;           // those of seqs_ that share nothing, while a plan is built
   std::vector<AttentionQuery> queries_;  // those of seqs_ first, in order
-  std::vector<Unit> units_;
-  std::vector<std::size_t> open_unit_;           // [seqs_] the last unit whose first sequence it is
-  std::uint64_t tokens_ = 0, query_tokens_ = 0;  // of all units: positions, and those times queries
+  std::vector<Reading> readings_;
+  std::vector<std::size_t> open_reading_;        // [seqs_] the last reading whose first sequence it is
+  std::uint64_t tokens_ = 0, query_tokens_ = 0;  // of all readings: positions, and those times queries
   int num_tile_queries_ = 0;                     // of seqs_
   int first_tile_ = 0, end_tile_ = 0;            // of all seqs_
   int tiles_per_round_ = 1, num_rounds_ = 0;
-  std::vector<std::size_t> claims_before_;  // [units + 1] of the round that runs; a claim is a unit's tile and KV head
-  Tickets tickets_;                         // of the round that runs
-  std::vector<Share> shares_;               // [threads] and what all take last
-  AlignedBuffer<float> partials_;           // [tiles of a round][kv_heads][tile queries][head_dim + 2]
-  AlignedBuffer<float> states_;             // [kv_heads][tile queries][head_dim + 2] merged so far
-  AlignedBuffer<float> scratch_;            // [threads] the kernel's, then states of a range of heads
+  std::vector<std::size_t>
+      tasks_before_;               // [readings + 1] of the round that runs; a task is a reading's tile and KV head
+  Tickets tickets_;                // of the round that runs
+  std::vector<Portion> portions_;  // [threads] and what all take last
+  AlignedBuffer<float> partials_;  // [tiles of a round][kv_heads][tile queries][head_dim + 2]
+  AlignedBuffer<float> states_;    // [kv_heads][tile queries][head_dim + 2] merged so far
+  AlignedBuffer<float> scratch_;   // [threads] the kernel's, then states of a range of heads
 };
 
 }  // namespace octavo

@@ -16,164 +16,166 @@ constexpr double kBytesNeeded = 0.65;
 
 }  // namespace
 
-int AttentionPlan::heads_of_range(const Unit& unit) const {
-  return std::min(shape_.num_kv_heads, kMaxItemQueries / unit.num_queries);
+int AttentionPlan::heads_of_range(const Reading& reading) const {
+  return std::min(shape_.num_kv_heads, kMaxItemQueries / reading.num_queries);
 }
 
-void AttentionPlan::count_claims(int round) {
+void AttentionPlan::count_tasks(int round) {
   const int round_begin = first_tile_of(round), round_end = first_tile_of(round + 1);
   tickets_ = {};
-  claims_before_.assign(1, 0);
+  tasks_before_.assign(1, 0);
   std::size_t few = 0;
-  for (const Unit& unit : units_) {
-    int claims = round == 0 ? shape_.num_kv_heads : 0;
-    if (unit.cut == Cut::kHeadRange && round == 0)
-      claims = (shape_.num_kv_heads + heads_of_range(unit) - 1) / heads_of_range(unit);
-    if (unit.cut == Cut::kTiles)
-      claims =
-          std::max(0, std::min(tiles_up_to(unit.end), round_end) - std::max(unit.begin / kTileTokens, round_begin)) *
-          shape_.num_kv_heads;
-    const auto count = to_size(claims);
-    claims_before_.push_back(claims_before_.back() + count);
-    const bool many = unit.num_queries > kMaxTileQueries;
-    (unit.cut == Cut::kHeadRange ? tickets_.ranges : many ? tickets_.by_many : few) += count;
-    if (many && unit.cut == Cut::kTiles) tickets_.by_tiles += count;
+  for (const Reading& reading : readings_) {
+    int tasks = round == 0 ? shape_.num_kv_heads : 0;
+    if (reading.cut == Cut::kHeadRange && round == 0)
+      tasks = (shape_.num_kv_heads + heads_of_range(reading) - 1) / heads_of_range(reading);
+    if (reading.cut == Cut::kTiles)
+      tasks = std::max(0, std::min(tiles_up_to(reading.end), round_end) -
+                              std::max(reading.begin / kTileTokens, round_begin)) *
+              shape_.num_kv_heads;
+    const auto count = to_size(tasks);
+    tasks_before_.push_back(tasks_before_.back() + count);
+    const bool many = reading.num_queries > kMaxTileQueries;
+    (reading.cut == Cut::kHeadRange ? tickets_.ranges : many ? tickets_.by_many : few) += count;
+    if (many && reading.cut == Cut::kTiles) tickets_.by_tiles += count;
     if (!many && count > 0) tickets_.some_few = true;
   }
   const auto heads = to_size(shape_.num_kv_heads), threads = to_size(num_threads_);
-  tickets_.runs = (few - std::min(few, threads * heads)) / heads;
-  tickets_.singles = few - tickets_.runs * heads;
-  tickets_.run_claims = heads;
-  tickets_.share_heads = std::max<std::size_t>(1, heads / threads);
+  tickets_.tile_tickets = (few - std::min(few, threads * heads)) / heads;
+  tickets_.singles = few - tickets_.tile_tickets * heads;
+  tickets_.tasks_per_ticket = heads;
+  tickets_.heads_per_portion = std::max<std::size_t>(1, heads / threads);
 }
 
 // The i-th that is taken: some heads of all tiles, then the next heads of all of them; then pieces of prompts.
-std::size_t AttentionPlan::Tickets::claim_of_many(std::size_t i) const {
+std::size_t AttentionPlan::Tickets::task_of_many(std::size_t i) const {
   if (i >= by_tiles) return i;
-  const std::size_t heads = run_claims, tiles = by_tiles / heads;
-  const std::size_t first_head = i / (tiles * share_heads) * share_heads;
-  const std::size_t some_heads = std::min(share_heads, heads - first_head), of_these = i - first_head * tiles;
+  const std::size_t heads = tasks_per_ticket, tiles = by_tiles / heads;
+  const std::size_t first_head = i / (tiles * heads_per_portion) * heads_per_portion;
+  const std::size_t some_heads = std::min(heads_per_portion, heads - first_head), of_these = i - first_head * tiles;
   return of_these / some_heads * heads + first_head + of_these % some_heads;
 }
 
-// Claims of many queries are spread evenly among the ranges and three quarters of the runs.
-std::pair<std::size_t, std::size_t> AttentionPlan::Tickets::claims_of(std::size_t ticket) const {
+// Tasks of many queries are spread evenly among the ranges and three quarters of the tile tickets.
+std::pair<std::size_t, std::size_t> AttentionPlan::Tickets::tasks_of(std::size_t ticket) const {
   const auto other = [&](std::size_t i) {
-    const std::size_t first = by_many + (i < ranges ? i : ranges + (i - ranges) * run_claims);
-    return std::pair(first, first + (i < ranges ? 1 : run_claims));
+    const std::size_t first = by_many + (i < ranges ? i : ranges + (i - ranges) * tasks_per_ticket);
+    return std::pair(first, first + (i < ranges ? 1 : tasks_per_ticket));
   };
-  const std::size_t mixed = by_many + ranges + runs - runs / 4;
+  const std::size_t mixed = by_many + ranges + tile_tickets - tile_tickets / 4;
   if (ticket < mixed) {
     const auto by_many_before = [&](std::size_t t) { return (t * by_many + mixed - 1) / mixed; };
     const std::size_t before = by_many_before(ticket);
     if (by_many_before(ticket + 1) == before) return other(ticket - before);
-    const std::size_t claim = claim_of_many(before);
-    return {claim, claim + 1};
+    const std::size_t task = task_of_many(before);
+    return {task, task + 1};
   }
-  if (ticket < by_many + ranges + runs) return other(ticket - by_many);
-  const std::size_t first = by_many + ranges + runs * run_claims + (ticket - by_many - ranges - runs);
+  if (ticket < by_many + ranges + tile_tickets) return other(ticket - by_many);
+  const std::size_t first =
+      by_many + ranges + tile_tickets * tasks_per_ticket + (ticket - by_many - ranges - tile_tickets);
   return {first, first + 1};
 }
 
 // Memory gives most when asked in the order of addresses. Queries that wait for their own products gain by what they
 // fetch being small: one head, which the second-level cache holds twice even where another process has half of it.
-int AttentionPlan::heads_of_stretch(const Unit& unit, const KvLayer& kv) const {
-  if (unit.num_queries > kFewQueries) return 1;
+int AttentionPlan::heads_of_stretch(const Reading& reading, const KvLayer& kv) const {
+  if (reading.num_queries > kFewQueries) return 1;
   return static_cast<int>(std::max<std::size_t>(1, kStretchBytes / (kTileTokens * kv.token_bytes)));
 }
 
-// What the unit sees of some tiles.
-AttentionItem AttentionPlan::item_of(const Unit& unit, int head, int begin_tile, int end_tile) const {
-  return {.blocks = unit.blocks,
-          .queries = queries_.data() + unit.first_query,
+// What the reading sees of some tiles.
+AttentionItem AttentionPlan::item_of(const Reading& reading, int head, int begin_tile, int end_tile) const {
+  return {.blocks = reading.blocks,
+          .queries = queries_.data() + reading.first_query,
           .partial = nullptr,
           .states = nullptr,
           .resumes = false,
-          .num_queries = unit.num_queries,
+          .num_queries = reading.num_queries,
           .kv_head = head,
-          .head_stride = group_ * shape_.head_dim,
-          .begin = std::max(unit.begin, begin_tile * kTileTokens),
-          .end = std::min(unit.end, end_tile * kTileTokens)};
+          .head_stride = heads_per_kv_head_ * shape_.head_dim,
+          .begin = std::max(reading.begin, begin_tile * kTileTokens),
+          .end = std::min(reading.end, end_tile * kTileTokens)};
 }
 
-AttentionStretch AttentionPlan::stretch(int round, const Unit& unit, std::size_t claim_of_unit, int max_heads) {
+AttentionStretch AttentionPlan::stretch(int round, const Reading& reading, std::size_t task_of_reading, int max_heads) {
   const auto heads = to_size(shape_.num_kv_heads);
-  const auto head = static_cast<int>(claim_of_unit % heads);
-  if (unit.cut == Cut::kHeads) return {.first = item_of(unit, head, 0, tiles_up_to(unit.end))};
-  const int tile = std::max(unit.begin / kTileTokens, first_tile_of(round)) + static_cast<int>(claim_of_unit / heads);
-  AttentionStretch s{.first = item_of(unit, head, tile, tile + 1),
+  const auto head = static_cast<int>(task_of_reading % heads);
+  if (reading.cut == Cut::kHeads) return {.first = item_of(reading, head, 0, tiles_up_to(reading.end))};
+  const int tile =
+      std::max(reading.begin / kTileTokens, first_tile_of(round)) + static_cast<int>(task_of_reading / heads);
+  AttentionStretch s{.first = item_of(reading, head, tile, tile + 1),
                      .num_heads = std::min(max_heads, shape_.num_kv_heads - head),
                      .head_floats = static_cast<std::ptrdiff_t>(num_tile_queries_) * state_floats_};
   s.first.partial = partials_.data() + ((tile - first_tile_of(round)) * shape_.num_kv_heads + head) * s.head_floats +
-                    static_cast<std::ptrdiff_t>(unit.first_query) * state_floats_;
+                    static_cast<std::ptrdiff_t>(reading.first_query) * state_floats_;
   return s;
 }
 
 // The walk's next tile and heads; behind the last ones the walk has left the range.
-AttentionStretch AttentionPlan::stretch_of_range(const Unit& unit, std::size_t claim_of_unit, int max_heads,
+AttentionStretch AttentionPlan::stretch_of_range(const Reading& reading, std::size_t task_of_reading, int max_heads,
                                                  Walk& walk) const {
-  const int heads = heads_of_range(unit), first_head = static_cast<int>(claim_of_unit) * heads;
+  const int heads = heads_of_range(reading), first_head = static_cast<int>(task_of_reading) * heads;
   const int end_head = std::min(first_head + heads, shape_.num_kv_heads);
-  if (!walk.in_range) walk.tile = unit.begin / kTileTokens, walk.head = first_head;
-  AttentionStretch s{.first = item_of(unit, walk.head, walk.tile, walk.tile + 1),
+  if (!walk.in_range) walk.tile = reading.begin / kTileTokens, walk.head = first_head;
+  AttentionStretch s{.first = item_of(reading, walk.head, walk.tile, walk.tile + 1),
                      .num_heads = std::min(max_heads, end_head - walk.head),
-                     .head_floats = static_cast<std::ptrdiff_t>(unit.num_queries) * state_floats_};
+                     .head_floats = static_cast<std::ptrdiff_t>(reading.num_queries) * state_floats_};
   s.first.states = walk.states + (walk.head - first_head) * s.head_floats;
-  s.first.resumes = s.first.begin > unit.begin;
+  s.first.resumes = s.first.begin > reading.begin;
   walk.in_range = true;
   walk.head += s.num_heads;
   if (walk.head == end_head) {
     walk.head = first_head;
     ++walk.tile;
-    walk.in_range = s.first.end < unit.end;
+    walk.in_range = s.first.end < reading.end;
   }
   return s;
 }
 
-// Each thread has a share of consecutive tickets, then takes what others have left, then those of one claim.
+// Each thread has a portion of consecutive tickets, then takes what others have left, then those of one task.
 // Two threads that took turns would each get memory at a lower rate.
-void AttentionPlan::share_tickets() {
-  const std::size_t shared = tickets_.count() - tickets_.singles, threads = shares_.size() - 1;
+void AttentionPlan::divide_tickets() {
+  const std::size_t shared = tickets_.count() - tickets_.singles, threads = portions_.size() - 1;
   for (std::size_t w = 0; w < threads; ++w) {
-    shares_[w].next.store(shared * w / threads, std::memory_order_relaxed);
-    shares_[w].end = shared * (w + 1) / threads;
+    portions_[w].next.store(shared * w / threads, std::memory_order_relaxed);
+    portions_[w].end = shared * (w + 1) / threads;
   }
-  shares_[threads].next.store(shared, std::memory_order_relaxed);
-  shares_[threads].end = tickets_.count();
+  portions_[threads].next.store(shared, std::memory_order_relaxed);
+  portions_[threads].end = tickets_.count();
 }
 
 // tickets_.count() when all are taken.
 std::size_t AttentionPlan::next_ticket(int worker) {
-  const std::size_t threads = shares_.size() - 1;
+  const std::size_t threads = portions_.size() - 1;
   for (std::size_t i = 0; i <= threads; ++i) {
-    Share& share = shares_[i == threads ? threads : (to_size(worker) + i) % threads];
-    if (share.next.load(std::memory_order_relaxed) >= share.end) continue;
-    const std::size_t ticket = share.next.fetch_add(1, std::memory_order_relaxed);
-    if (ticket < share.end) return ticket;
+    Portion& portion = portions_[i == threads ? threads : (to_size(worker) + i) % threads];
+    if (portion.next.load(std::memory_order_relaxed) >= portion.end) continue;
+    const std::size_t ticket = portion.next.fetch_add(1, std::memory_order_relaxed);
+    if (ticket < portion.end) return ticket;
   }
   return tickets_.count();
 }
 
 std::optional<AttentionStretch> AttentionPlan::next_stretch(int round, int worker, const KvLayer& kv, Walk& walk) {
-  if (walk.claim == walk.end_claim) {
+  if (walk.task == walk.end_task) {
     const std::size_t ticket = next_ticket(worker);
     if (ticket >= tickets_.count()) return std::nullopt;
-    std::tie(walk.claim, walk.end_claim) = tickets_.claims_of(ticket);
+    std::tie(walk.task, walk.end_task) = tickets_.tasks_of(ticket);
   }
-  const auto above = std::ranges::upper_bound(claims_before_, walk.claim) - claims_before_.begin();
+  const auto above = std::ranges::upper_bound(tasks_before_, walk.task) - tasks_before_.begin();
   const auto index = to_size(above) - 1;
-  const Unit& unit = units_[index];
-  const std::size_t claim_of_unit = walk.claim - claims_before_[index];
-  const int max_heads = walk.started ? heads_of_stretch(unit, kv) : 1;
+  const Reading& reading = readings_[index];
+  const std::size_t task_of_reading = walk.task - tasks_before_[index];
+  const int max_heads = walk.started ? heads_of_stretch(reading, kv) : 1;
   walk.started = true;
-  if (unit.cut == Cut::kHeadRange) {
-    const AttentionStretch next = stretch_of_range(unit, claim_of_unit, max_heads, walk);
-    if (!walk.in_range) ++walk.claim;
+  if (reading.cut == Cut::kHeadRange) {
+    const AttentionStretch next = stretch_of_range(reading, task_of_reading, max_heads, walk);
+    if (!walk.in_range) ++walk.task;
     return next;
   }
-  const int left = static_cast<int>(walk.end_claim - walk.claim);
-  const AttentionStretch next = stretch(round, unit, claim_of_unit, std::min(left, max_heads));
-  walk.claim += to_size(next.num_heads);
+  const int left = static_cast<int>(walk.end_task - walk.task);
+  const AttentionStretch next = stretch(round, reading, task_of_reading, std::min(left, max_heads));
+  walk.task += to_size(next.num_heads);
   return next;
 }
 
@@ -196,26 +198,26 @@ std::size_t AttentionPlan::bytes_meanwhile(const AttentionItem& item, const KvLa
   return std::min(static_cast<std::size_t>(multiply_adds * kBytesPerMultiplyAdd), passes * tokens * kv.token_bytes);
 }
 
-// A thread knows its next stretches before it works on the one at hand, of which each item fetches a share of them.
+// A thread knows its next stretches before it works on the one at hand, of which each item fetches a portion of them.
 void AttentionPlan::run_round(int round, const KvLayer& kv, AttentionFn attention, ThreadPool& pool) {
-  count_claims(round);
-  share_tickets();
+  count_tasks(round);
+  divide_tickets();
   const bool far = fetches_far(kv);
   pool.for_ranges(to_size(num_threads_), 1, [&](std::size_t, std::size_t, int worker) {
     float* scratch = scratch_.data() + to_size(worker) * thread_floats();
     Walk walk{.states = scratch + attention_scratch_floats(shape_.head_dim)};
     StretchQueue queue(kv);
-    const auto claim = [&] {
+    const auto take = [&] {
       const std::optional<AttentionStretch> next = next_stretch(round, worker, kv, walk);
       if (next) queue.push(*next);
       return next.has_value();
     };
-    claim();
+    take();
     while (!queue.empty()) {
       const AttentionStretch at = queue.pop();
       const std::size_t bytes = far ? bytes_meanwhile(at.first, kv) : 0;  // the same for each of its heads
       for (int i = 0; i < at.num_heads; ++i) {
-        while (queue.wants_more(bytes) && claim());
+        while (queue.wants_more(bytes) && take());
         attention(kv, at.item(i), queue.fetch(i, at.num_heads, bytes), scratch);
       }
     }
@@ -227,7 +229,7 @@ void AttentionPlan::run(const KvLayer& kv, AttentionFn attention, MergeTilesFn m
   for (int round = 0; round < num_rounds_; ++round) {
     run_round(round, kv, attention, pool);
     const int tiles = std::min(tiles_per_round_, end_tile_ - first_tile_of(round));
-    const auto query_floats = to_size(std::max(1, tiles) * state_floats_ * group_);
+    const auto query_floats = to_size(std::max(1, tiles) * state_floats_ * heads_per_kv_head_);
     const std::size_t grain = std::max<std::size_t>(1, kMergeGrainFloats / query_floats);
     pool.for_ranges(seqs_.size() * heads, grain, [&](std::size_t begin, std::size_t end, int) {
       for (std::size_t task = begin; task < end; ++task)
@@ -251,7 +253,7 @@ void AttentionPlan::merge(int round, std::size_t seq_index, int head, MergeTiles
                .states = states_.data() + at,
                .queries = last ? queries_.data() + seq.first_query : nullptr,
                .stride = static_cast<std::int64_t>(stride),
-               .head = static_cast<std::ptrdiff_t>(head) * group_ * shape_.head_dim,
+               .head = static_cast<std::ptrdiff_t>(head) * heads_per_kv_head_ * shape_.head_dim,
                .num_tiles = end_tile - first_tile,
                .num_queries = seq.num_queries,
                .head_dim = shape_.head_dim,

@@ -51,8 +51,8 @@ AttentionStretch StretchQueue::pop() {
 AttentionAhead StretchQueue::fetch(int part, int parts, std::size_t bytes) {
   AttentionAhead ahead;
   if (count_ == 0) return ahead;
-  const std::size_t share = waiting_[0].bytes * to_size(part + 1) / to_size(parts);
-  const std::size_t until = std::max(share, std::min(fetched_ + bytes, kStretchBytes));
+  const std::size_t portion = waiting_[0].bytes * to_size(part + 1) / to_size(parts);
+  const std::size_t until = std::max(portion, std::min(fetched_ + bytes, kStretchBytes));
   for (std::size_t i = 0; i < count_ && fetched_ < until; ++i) {
     AttentionAhead::Part& left = waiting_[i].left;
     if (left.num_blocks == 0) continue;

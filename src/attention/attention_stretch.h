@@ -1,4 +1,4 @@
-// What a thread of an AttentionPlan has claimed: stretches of items, and how far the memory of those that come next has
+// What a thread of an AttentionPlan has taken: stretches of items, and how far the memory of those that come next has
 // been asked for.
 #pragma once
 
@@ -35,7 +35,7 @@ class StretchQueue {
   bool empty() const { return count_ == 0; }
   AttentionStretch pop();
 
-  /// What the item with share `part` of `parts` of the work before the first stretch fetches: its share of that
+  /// What the item with portion `part` of `parts` of the work before the first stretch fetches: its portion of that
   /// stretch at least, and up to `bytes` more of all, none of it twice.
   AttentionAhead fetch(int part, int parts, std::size_t bytes);
 
