@@ -27,6 +27,7 @@
 #include "octavo/kv/prefill.h"
 #include "octavo/kv/types.h"
 #include "octavo/queue_bound.h"
+#include "octavo/resources.h"
 #include "octavo/result.h"
 
 namespace octavo {
@@ -73,6 +74,9 @@ struct EngineOptions {
   /// answer. The file must stay as it is then: touching a page that it no longer has raises SIGBUS, which ends a
   /// process that does not handle it.
   bool repack = true;
+  /// Threads and KV memory that this engine shares with others; null: it has its own. With it num_threads must be 0,
+  /// and kv_memory_bytes is what this engine takes of theirs; 0: what is left.
+  std::shared_ptr<Resources> resources = {};
   std::function<void(const LoadProgress&)> on_load_progress = {};  // called on the loading thread
 };
 

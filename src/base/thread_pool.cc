@@ -67,12 +67,27 @@ void ThreadPool::stop_workers() {
 }
 
 ThreadPool::Step::Step(ThreadPool& pool) : pool_(pool), saved_mxcsr_(set_ieee_rounding()) {
+  pool_.begin_turn();
   pool_.spinning_.store(true, std::memory_order_relaxed);
 }
 
 ThreadPool::Step::~Step() {
   pool_.spinning_.store(false, std::memory_order_relaxed);
+  pool_.end_turn();
   restore_rounding(saved_mxcsr_);
+}
+
+// Not a mutex: the thread that ends one step and begins the next would take that again before those that wait for it.
+void ThreadPool::begin_turn() {
+  const std::uint32_t mine = next_turn_.fetch_add(1, std::memory_order_relaxed);
+  for (std::uint32_t turn = turn_.load(std::memory_order_acquire); turn != mine;
+       turn = turn_.load(std::memory_order_acquire))
+    turn_.wait(turn, std::memory_order_acquire);
+}
+
+void ThreadPool::end_turn() {
+  turn_.fetch_add(1, std::memory_order_release);
+  turn_.notify_all();
 }
 
 void ThreadPool::run(const Region& region) {

@@ -1,9 +1,10 @@
 // A fork-join pool: the calling thread is worker 0, the others wait for its regions.
 //
-// Owned by the engine and passed by reference; one thread drives it at a time. Inside a step
-// (between begin_step and end_step) idle workers spin, so that a region costs about a
-// microsecond; outside they sleep in the kernel. Work is taken in pieces, so a worker that
-// the system has taken off its CPU does not hold the others.
+// Owned by whoever made it, an engine or several together (octavo/resources.h), and passed by
+// reference. One thread drives it at a time: threads that share it run their regions inside a Step,
+// and steps take turns in the order in which they were begun. Inside a step idle workers spin,
+// so that a region costs about a microsecond; outside they sleep in the kernel. Work is taken in
+// pieces, so a worker that the system has taken off its CPU does not hold the others.
 #pragma once
 
 #include <atomic>
@@ -28,7 +29,8 @@ class ThreadPool {
 
   int num_threads() const { return num_threads_; }
 
-  /// While a Step lives the workers spin between regions and floats round as IEEE says.
+  /// While a Step lives the pool is its thread's, the workers spin between regions, and floats round as IEEE says. It
+  /// begins when those of other threads that came earlier are over; a thread has one at a time.
   class Step {
    public:
     explicit Step(ThreadPool& pool);
@@ -74,6 +76,8 @@ class ThreadPool {
     (*static_cast<const Body*>(body))(begin, end, worker);
   }
 
+  void begin_turn();
+  void end_turn();
   void run(const Region& region);
   void work(int worker);
   void worker_main(int worker);
@@ -88,6 +92,8 @@ class ThreadPool {
   alignas(64) std::atomic<int> num_running_{0};
   alignas(64) std::atomic<bool> spinning_{false};
   std::atomic<bool> stop_{false};
+  std::atomic<std::uint32_t> next_turn_{0};  // of the step that is begun next
+  std::atomic<std::uint32_t> turn_{0};       // of the step that has the pool, or of the next one
   std::vector<std::thread> threads_;
 };
 

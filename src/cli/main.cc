@@ -31,6 +31,15 @@ std::filesystem::path program_file() {
   return std::filesystem::read_symlink("/proc/self/exe", ignored);
 }
 
+/// The engines of the process share its threads and its KV memory.
+octavo::Result<std::unique_ptr<octavo::Engine>> load_engine(octavo::EngineOptions options) {
+  auto resources = octavo::Resources::create({.num_threads = std::exchange(options.num_threads, 0),
+                                              .kv_memory_bytes = std::exchange(options.kv_memory_bytes, 0)});
+  if (!resources) return std::unexpected(std::move(resources.error()));
+  options.resources = std::move(*resources);
+  return octavo::Engine::load(std::move(options));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -50,7 +59,7 @@ int main(int argc, char** argv) {
       .err_is_terminal = ::isatty(STDERR_FILENO) == 1,
       .cache_folder = cache_folder(),
       .program = program_file(),
-      .load_engine = octavo::Engine::load,
+      .load_engine = load_engine,
       .measure_machine = octavo::measure_machine,
       .log = log,
   };

@@ -37,12 +37,10 @@ double time_step(const StepParts& parts, Sequence& sequence, int depth, int rows
     sequence.tokens.resize(to_size(depth + rows));
     sequence.notes.num_admitted_tokens = sequence.num_tokens();
     parts.builder.build({&planned, 1}, {});
+    const ThreadPool::Step workers(parts.threads);
     const Clock::time_point start = Clock::now();
-    {
-      const ThreadPool::Step workers(parts.threads);
-      is_computed = compute_batch(parts);
-      if (is_computed) parts.runner.logits(0, static_cast<int>(parts.builder.logit_rows().size()));
-    }
+    is_computed = compute_batch(parts);
+    if (is_computed) parts.runner.logits(0, static_cast<int>(parts.builder.logit_rows().size()));
     if (is_computed) ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   }
   const KvResult<void> dropped = kv.drop_sequence(sequence.kv);

@@ -51,7 +51,7 @@ EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvBooks> kv)
 StepParts EngineImpl::step_parts() {
   return {.kv = *kv_,
           .runner = *parts_.runner,
-          .threads = *parts_.threads,
+          .threads = parts_.resources->impl().threads,
           .scheduler = scheduler_,
           .cost = cost_,
           .builder = builder_,

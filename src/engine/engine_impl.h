@@ -11,7 +11,6 @@
 #include <atomic>
 #include <memory>
 
-#include "base/thread_pool.h"
 #include "engine/answers.h"
 #include "engine/batch_builder.h"
 #include "engine/cost_model.h"
@@ -21,6 +20,7 @@
 #include "engine/request_check.h"
 #include "engine/request_maker.h"
 #include "engine/request_table.h"
+#include "engine/resources_impl.h"
 #include "engine/sampling_defaults.h"
 #include "engine/scheduler.h"
 #include "engine/statistics.h"
@@ -30,10 +30,10 @@
 
 namespace octavo {
 
-/// The parts of an engine. Members are destroyed last to first: a runner may refer to the pool and the file.
+/// The parts of an engine. Members are destroyed last to first: a runner may refer to the resources and the file.
 struct EngineParts {
   std::unique_ptr<const ModelSource> source;  // the runner's views point into it; null if weights are packed
-  std::unique_ptr<ThreadPool> threads;
+  std::shared_ptr<Resources> resources;
   std::unique_ptr<const Tokenizer> tokenizer;
   std::unique_ptr<ModelRunner> runner;
   ModelInfo info;  // max_context: the model's and the options'; the engine lowers it to what the KV memory holds

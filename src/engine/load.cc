@@ -73,6 +73,15 @@ ModelInfo info_of(const ModelSource& source, const CpuRunner& runner, KvType kv_
           .isa = std::string(isa_name(isa))};
 }
 
+/// Those that the engine is given, or its own.
+Result<std::shared_ptr<Resources>> resources_for(const EngineOptions& options) {
+  if (options.resources == nullptr) return Resources::create({.num_threads = options.num_threads});
+  if (options.num_threads != 0)
+    return fail("num_threads: found {} beside resources, which have {}; expected 0", options.num_threads,
+                options.resources->num_threads());
+  return options.resources;
+}
+
 Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY_VOID(check_options(options));
   OCTAVO_TRY(const IsaLevel isa, parse_isa(options.isa));
@@ -81,7 +90,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY(Tokenizer tokenizer, Tokenizer::load(*parts.source));
   parts.tokenizer = std::make_unique<const Tokenizer>(std::move(tokenizer));
   OCTAVO_TRY(parts.sampling_defaults, SamplingDefaults::read(*parts.source));
-  parts.threads = std::make_unique<ThreadPool>(options.num_threads == 0 ? default_threads() : options.num_threads);
+  OCTAVO_TRY(parts.resources, resources_for(options));
   parts.prefix_cache = options.prefix_cache;
   parts.limits = {.max_step_tokens = options.max_step_tokens,
                   .max_sequences = options.max_sequences,
@@ -100,8 +109,10 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
                                         .max_seqs = options.max_sequences,
                                         .repack = options.repack,
                                         .on_load_progress = std::move(options.on_load_progress)};
-  OCTAVO_TRY(std::unique_ptr<CpuRunner> runner, CpuRunner::load(*parts.source, runner_options, *parts.threads));
-  parts.info = info_of(*parts.source, *runner, options.kv_type, isa, parts.threads->num_threads());
+  Resources::Impl& resources = parts.resources->impl();
+  OCTAVO_TRY(std::unique_ptr<CpuRunner> runner,
+             CpuRunner::load(*parts.source, runner_options, resources.threads, resources.kv_memory));
+  parts.info = info_of(*parts.source, *runner, options.kv_type, isa, parts.resources->num_threads());
   parts.info.num_tokens = std::min(parts.info.vocab_size, parts.tokenizer->vocab_size());
   parts.runner = std::move(runner);
   if (options.repack) parts.source.reset();  // nothing reads it any more

@@ -49,14 +49,15 @@ std::span<const ScheduledSequence> Step::schedule() {
 /// The step's rows, and what is drawn from them. False where the system has no memory for them: then those who had rows
 /// have ended, and others go on.
 bool Step::compute(std::span<const ScheduledSequence> plan) {
-  const ThreadPool::Step workers(parts_.threads);
+  std::optional<ThreadPool::Step> workers(std::in_place, parts_.threads);
   if (!compute_rows(plan)) {
+    workers.reset();
     for (const ScheduledSequence& planned : plan)
       if (ActiveRequest* request = parts_.requests.find(planned.sequence->asked.id))
         parts_.answers.end(*request, FinishReason::kFailed);
     return false;
   }
-  sample_and_accept(plan);
+  sample_and_accept(plan, workers);
   return true;
 }
 
@@ -70,14 +71,18 @@ bool Step::compute_rows(std::span<const ScheduledSequence> plan) {
 }
 
 void Step::release_memory(bool cached) {
+  const ThreadPool::Step workers(parts_.threads);
   parts_.builder.build_release(parts_.kv, cached);
   compute_batch(parts_);
 }
 
 /// Draws tokens, then accepts the sequences that they are drawn for, in slices of the rows whose logits the runner
 /// holds at once. Prompt logits are handed out at the end of their slice: the callbacks find each sequence either
-/// accepted, or as it was before the step, if it has rows in a later slice.
-void Step::sample_and_accept(std::span<const ScheduledSequence> plan) {
+/// accepted, or as it was before the step, if it has rows in a later slice. `workers` are the pool's, which is free for
+/// others meanwhile.
+void Step::sample_and_accept(std::span<const ScheduledSequence> plan, std::optional<ThreadPool::Step>& workers) {
+  const auto wants_logits = [](const ScheduledSequence& planned) { return !planned.sequence->may_use_cache(); };
+  const bool hands_out = std::ranges::any_of(plan, wants_logits);
   const std::span<const LogitRow> rows = parts_.builder.logit_rows();
   draws_.clear();
   std::size_t num_accepted = 0;  // leading ones of the plan
@@ -90,7 +95,10 @@ void Step::sample_and_accept(std::span<const ScheduledSequence> plan) {
     const std::size_t num_sampled = end < rows.size() ? to_size(rows[end].planned) : plan.size();
     accept(plan.subspan(num_accepted, num_sampled - num_accepted));
     num_accepted = num_sampled;
+    if (!hands_out) continue;
+    workers.reset();
     parts_.answers.deliver_prompt_logits(plan, slice, logits, parts_.runner.vocab_size());
+    workers.emplace(parts_.threads);
   }
   accept(plan.subspan(num_accepted));  // where no logits are wanted
 }

@@ -1,9 +1,11 @@
 // One step of an engine, the one loop that every user of the library runs: schedule, build, forward, sample, accept,
 // append, emit. It works on any ModelRunner.
 //
-// Owned by the engine; only the thread that drives it may call it.
+// Owned by the engine; only the thread that drives it may call it. Other engines may share the thread pool: a step has
+// it while it computes and draws, never during a callback.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "base/thread_pool.h"
@@ -50,7 +52,7 @@ class Step {
   std::span<const ScheduledSequence> schedule();
   bool compute(std::span<const ScheduledSequence> plan);
   bool compute_rows(std::span<const ScheduledSequence> plan);
-  void sample_and_accept(std::span<const ScheduledSequence> plan);
+  void sample_and_accept(std::span<const ScheduledSequence> plan, std::optional<ThreadPool::Step>& workers);
   void accept(std::span<const ScheduledSequence> planned);
   void attribute_time(std::span<const ScheduledSequence> plan, Clock::time_point start);
   void observe(Clock::time_point start, double predicted_ms);

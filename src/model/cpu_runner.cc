@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "base/page_memory.h"
@@ -57,6 +58,15 @@ Result<StateRoom> make_state_room(const ModelConfig& config, const CpuRunnerOpti
       {.bytes = budget, .max_tokens = max_tokens, .longest_sequence = context, .max_sequences = options.max_seqs});
 }
 
+/// Where neither the engine nor the budget names an amount: half of what is free, as if others had filled theirs.
+Result<MemoryBudget::Lease> take_kv_memory(MemoryBudget& budget, std::uint64_t wanted, std::uint64_t mapped_bytes) {
+  if (wanted != 0) return budget.take(wanted);
+  if (budget.total() != 0) return budget.take_rest();
+  const std::uint64_t available = available_memory_bytes();
+  const std::uint64_t left = available - std::min(available, budget.taken());
+  return budget.take(PageMemory::allowed_bytes(default_kv_memory(left, mapped_bytes)));
+}
+
 }  // namespace
 
 std::uint64_t default_kv_memory(std::uint64_t available_bytes, std::uint64_t mapped_weight_bytes) {
@@ -65,32 +75,35 @@ std::uint64_t default_kv_memory(std::uint64_t available_bytes, std::uint64_t map
 }
 
 Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const ModelSource& source, const CpuRunnerOptions& options,
-                                                   ThreadPool& pool) {
+                                                   ThreadPool& pool, MemoryBudget& kv_budget) {
   OCTAVO_TRY(ModelConfig config, ModelConfig::load(source));
-  return load(source, std::move(config), options, pool);
+  return load(source, std::move(config), options, pool, kv_budget);
 }
 
 Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const ModelSource& source, ModelConfig config,
-                                                   const CpuRunnerOptions& options, ThreadPool& pool) {
+                                                   const CpuRunnerOptions& options, ThreadPool& pool,
+                                                   MemoryBudget& kv_budget) {
   OCTAVO_TRY_VOID(check_options(options, source, config));
+  std::optional<ThreadPool> packers(std::in_place, pool.num_threads());
   OCTAVO_TRY(Weights weights,
-             Weights::load(source, config, options.repack, pool, [&](std::uint64_t done, std::uint64_t total) {
+             Weights::load(source, config, options.repack, *packers, [&](std::uint64_t done, std::uint64_t total) {
                if (options.on_load_progress) options.on_load_progress({done, total});
              }));
+  packers.reset();
   OCTAVO_TRY_VOID(check_widths(source, weights));
 
   const int wanted_context = options.max_context != 0 ? options.max_context : config.context_length;
-  const std::uint64_t budget =
-      options.kv_memory_bytes != 0
-          ? options.kv_memory_bytes
-          : PageMemory::allowed_bytes(default_kv_memory(available_memory_bytes(), weights.mapped_bytes()));
-  OCTAVO_TRY(StateRoom room, make_state_room(config, options, wanted_context, budget));
+  OCTAVO_TRY(MemoryBudget::Lease lease, take_kv_memory(kv_budget, options.kv_memory_bytes, weights.mapped_bytes()));
+  OCTAVO_TRY(StateRoom room, make_state_room(config, options, wanted_context, lease.bytes()));
   const std::int64_t fitting = room.longest_sequence();
   if (options.max_context > fitting)
-    return fail("max_context is {} tokens, but a KV memory of {} bytes holds {}", options.max_context, budget, fitting);
+    return fail("max_context is {} tokens, but a KV memory of {} bytes holds {}", options.max_context, lease.bytes(),
+                fitting);
 
   OCTAVO_TRY(KvArena kv, KvArena::create(std::move(room)));
+  if (options.kv_layout == KvLayout::kPaged) lease.shrink(kv.room().bytes());  // the other grows to all of it
   std::unique_ptr<CpuRunner> runner(new CpuRunner(std::move(config), std::move(weights), std::move(kv)));
+  runner->kv_lease_ = std::move(lease);
   runner->max_context_ = static_cast<int>(std::min<std::int64_t>(wanted_context, fitting));
   runner->max_rows_ = options.max_rows;
   runner->transformer_ = std::make_unique<Transformer>(runner->config_, runner->weights_, runner->kv_,

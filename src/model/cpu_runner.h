@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/cpu_info.h"
+#include "base/memory_budget.h"
 #include "kv/kv_arena.h"
 #include "model/model_runner.h"
 #include "model/model_state.h"
@@ -21,7 +22,8 @@ struct CpuRunnerOptions {
   KvType kv_type = kDefaultKvType;
   KvLayout kv_layout = KvLayout::kPaged;
   int block_size = 16;                // tokens: a power of two, 1 to 256
-  std::uint64_t kv_memory_bytes = 0;  // 0: half of what is free after loading, or less where limits forbid so much
+  std::uint64_t kv_memory_bytes = 0;  // 0: what is left of the budget; of one without a limit half of what is free
+                                      // after loading, or less where limits forbid so much
   int max_context = 0;                // tokens of one sequence; 0: what the model was trained for
   int max_rows = 512;                 // rows of one step
   int max_seqs = 256;                 // sequences of one step
@@ -32,13 +34,16 @@ struct CpuRunnerOptions {
 class CpuRunner final : public ModelRunner {
  public:
   /// Loads the model and takes all memory it will ever use, that of the KV cache as room only, which fills as it is
-  /// used. Errors name the key, tensor or option.
+  /// used; `kv_budget` counts it as long as the runner lives. Steps run on `pool`. Weights are packed by further
+  /// threads, which are gone then: others may share the pool, whose steps must not wait for a file. Errors name the
+  /// key, tensor or option. Throws std::system_error where the system refuses threads.
   static Result<std::unique_ptr<CpuRunner>> load(const ModelSource& source, const CpuRunnerOptions& options,
-                                                 ThreadPool& pool);
+                                                 ThreadPool& pool, MemoryBudget& kv_budget);
 
   /// The same of a model that is described by `config` instead of the source's keys.
   static Result<std::unique_ptr<CpuRunner>> load(const ModelSource& source, ModelConfig config,
-                                                 const CpuRunnerOptions& options, ThreadPool& pool);
+                                                 const CpuRunnerOptions& options, ThreadPool& pool,
+                                                 MemoryBudget& kv_budget);
 
   const StateRoom& state_room() const override { return kv_.room(); }
   int vocab_size() const override { return config_.vocab_size; }
@@ -67,6 +72,7 @@ class CpuRunner final : public ModelRunner {
 
   ModelConfig config_;
   Weights weights_;
+  MemoryBudget::Lease kv_lease_;
   KvArena kv_;
   const Batch* batch_ = nullptr;  // begun
   int max_context_ = 0;

@@ -71,7 +71,7 @@ class RealEngine {
   RealEngine(const std::string& arch, KvType type, const Options& options) : path_(recipe_of(arch).bytes(), ".gguf") {
     EngineParts parts;
     parts.source = open_model(path_.path()).value();
-    parts.threads = std::make_unique<ThreadPool>(options.num_threads);
+    parts.resources = Resources::create({.num_threads = options.num_threads}).value();
     parts.tokenizer = test::tiny_tokenizer(32);
     ModelConfig config = config_of(*parts.source, arch);
     std::uint64_t kv_bytes = 8U << 20;
@@ -83,7 +83,7 @@ class RealEngine {
                                    .kv_memory_bytes = kv_bytes,
                                    .max_rows = options.max_step_tokens,
                                    .max_seqs = 16},
-                                  *parts.threads);
+                                  parts.resources->impl().threads, parts.resources->impl().kv_memory);
     parts.runner = std::move(runner).value();
     parts.prefix_cache = options.prefix_cache;
     parts.info.max_context = 1024;

@@ -18,6 +18,7 @@ struct TestEngineOptions {
   int tokenizer_size = 32;
   int max_context = 200;
   int num_threads = 2;
+  std::shared_ptr<Resources> resources = {};  // instead of threads of its own
   Scheduler::Limits limits = {};
   SamplingDefaults sampling_defaults = {};
   int max_queued = 0;
@@ -43,7 +44,8 @@ class TestEngine {
     auto runner = std::make_unique<FakeRunner>(options.runner);
     runner_ = runner.get();
     EngineParts parts;
-    parts.threads = std::make_unique<ThreadPool>(options.num_threads);
+    parts.resources =
+        options.resources ? options.resources : Resources::create({.num_threads = options.num_threads}).value();
     parts.tokenizer = tiny_tokenizer(options.tokenizer_size);
     parts.runner = std::move(runner);
     parts.info.max_context = options.max_context;

@@ -27,6 +27,7 @@ struct Loaded {
   std::unique_ptr<TempFile> path;
   std::unique_ptr<const ModelSource> source;
   std::unique_ptr<ThreadPool> pool;
+  std::unique_ptr<MemoryBudget> budget = std::make_unique<MemoryBudget>(0);
   std::unique_ptr<CpuRunner> runner;
 };
 
@@ -36,7 +37,7 @@ Result<Loaded> try_load(const TinyModel& model, CpuRunnerOptions options, int th
   OCTAVO_TRY(l.source, open_model(l.path->path()));
   l.pool = std::make_unique<ThreadPool>(threads);
   options.kv_memory_bytes = options.kv_memory_bytes != 0 ? options.kv_memory_bytes : 8U << 20;
-  OCTAVO_TRY(l.runner, CpuRunner::load(*l.source, options, *l.pool));
+  OCTAVO_TRY(l.runner, CpuRunner::load(*l.source, options, *l.pool, *l.budget));
   return l;
 }
 
@@ -306,11 +307,12 @@ TEST(CpuRunner, AFileCutShortWhileItIsLoadedIsAnError) {
   const TempFile path(TinyModel{}.bytes(), ".gguf");
   const auto source = open_model(path.path()).value();
   ThreadPool pool(1);
+  MemoryBudget budget(0);
   const auto runner = CpuRunner::load(
       *source,
       {.kv_memory_bytes = 8U << 20,
        .on_load_progress = [&](const LoadProgress&) { std::filesystem::resize_file(path.path(), 100); }},
-      pool);
+      pool, budget);
   ASSERT_FALSE(runner);
   EXPECT_THAT(runner.error().message, HasSubstr(path.string() + ": the file was cut short while it was in use"));
 }
@@ -329,9 +331,11 @@ TEST(CpuRunner, ContentHashesTellModelsApart) {
 TEST(CpuRunner, AFileThatWasChangedHasAnotherHashWhereItsWeightsStayInIt) {
   const TempFile path(TinyModel{}.bytes(), ".gguf");
   ThreadPool pool(1);
+  MemoryBudget budget(0);
   const auto hash = [&] {
     const auto source = open_model(path.path()).value();
-    return CpuRunner::load(*source, {.kv_memory_bytes = 8U << 20, .repack = false}, pool).value()->content_hash();
+    return CpuRunner::load(*source, {.kv_memory_bytes = 8U << 20, .repack = false}, pool, budget)
+        .value()->content_hash();
   };
   const ContentHash before = hash();
   EXPECT_EQ(hash(), before);
@@ -393,7 +397,8 @@ void load_within_a_limit() {
   const auto source = open_model(path.path());
   ASSERT_TRUE(source);
   ThreadPool pool(1);
-  const auto runner = CpuRunner::load(**source, {.max_seqs = 256}, pool);  // could use 140 MB
+  MemoryBudget budget(0);
+  const auto runner = CpuRunner::load(**source, {.max_seqs = 256}, pool, budget);  // could use 140 MB
   ASSERT_TRUE(runner) << runner.error().message;
   ASSERT_LE((*runner)->kv_arena_bytes(), std::uint64_t{50} << 20);
   ASSERT_EQ((*runner)->max_context(), 1024);

@@ -1,0 +1,83 @@
+// How many bytes are to be had, and who has them: leases that are given back when they end.
+//
+// Shared by the engines of a process; any thread may take and give back. It counts only: it allocates nothing.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+
+#include "base/error.h"
+
+namespace octavo {
+
+class MemoryBudget {
+ public:
+  /// Bytes of the budget, until it ends. The budget must outlive it.
+  class Lease {
+   public:
+    Lease() = default;
+    Lease(Lease&& other) noexcept { *this = std::move(other); }
+    Lease& operator=(Lease&& other) noexcept {
+      shrink(0);
+      budget_ = std::exchange(other.budget_, nullptr);
+      bytes_ = std::exchange(other.bytes_, 0);
+      return *this;
+    }
+    ~Lease() { shrink(0); }
+
+    std::uint64_t bytes() const { return bytes_; }
+    /// Gives back all but `bytes`, if it has more.
+    void shrink(std::uint64_t bytes) {
+      if (budget_ == nullptr || bytes >= bytes_) return;
+      const std::lock_guard lock(budget_->mutex_);
+      budget_->taken_ -= bytes_ - bytes;
+      bytes_ = bytes;
+    }
+
+   private:
+    friend class MemoryBudget;
+    Lease(MemoryBudget& budget, std::uint64_t bytes) : budget_(&budget), bytes_(bytes) {}
+
+    MemoryBudget* budget_ = nullptr;
+    std::uint64_t bytes_ = 0;
+  };
+
+  /// 0: as many bytes as are asked for.
+  explicit MemoryBudget(std::uint64_t total) : total_(total) {}
+
+  std::uint64_t total() const { return total_; }
+  std::uint64_t taken() const {
+    const std::lock_guard lock(mutex_);
+    return taken_;
+  }
+
+  /// Error: fewer are left.
+  Result<Lease> take(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (total_ != 0 && bytes > total_ - taken_) return too_little(bytes);
+    taken_ += bytes;
+    return Lease(*this, bytes);
+  }
+  /// All that is left of a budget with a total. Error: nothing is.
+  Result<Lease> take_rest() {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t bytes = total_ - std::min(total_, taken_);
+    if (bytes == 0) return too_little(1);
+    taken_ += bytes;
+    return Lease(*this, bytes);
+  }
+
+ private:
+  std::unexpected<Error> too_little(std::uint64_t wanted) const {
+    return fail("KV memory: found {} bytes left of the {} that engines share, expected at least {}", total_ - taken_,
+                total_, wanted);
+  }
+
+  const std::uint64_t total_;
+  mutable std::mutex mutex_;
+  std::uint64_t taken_ = 0;
+};
+
+}  // namespace octavo
