@@ -27,12 +27,11 @@
 #include "octavo/kv/prefill.h"
 #include "octavo/kv/types.h"
 #include "octavo/queue_bound.h"
+#include "octavo/request.h"
 #include "octavo/resources.h"
 #include "octavo/result.h"
 
 namespace octavo {
-
-using RequestId = std::uint64_t;
 
 /// How far loading has come, for a progress bar: done of total bytes of weights.
 struct LoadProgress {
@@ -77,123 +76,11 @@ struct EngineOptions {
   /// Threads and KV memory that this engine shares with others; null: it has its own. With it num_threads must be 0,
   /// and kv_memory_bytes is what this engine takes of theirs; 0: what is left.
   std::shared_ptr<Resources> resources = {};
+  /// A file whose words are missing or of an unknown kind is refused. Without it the file is loaded for token ids: what
+  /// needs words is then refused as kNoWords, and answers have no text.
+  bool require_words = false;
   std::function<void(const LoadProgress&)> on_load_progress = {};  // called on the loading thread
 };
-
-/// How the next token is drawn. The order of the cuts is: top_k, top_p, min_p, temperature last.
-struct SamplingParams {
-  float temperature = 1.0F;  // 0: the most likely token, always
-  int top_k = 0;             // keep the k most likely; 0: all
-  float top_p = 1.0F;        // keep the fewest tokens whose probabilities sum to at least this
-  float min_p = 0.0F;        // drop tokens less likely than this share of the most likely one
-  std::uint64_t seed = 0;    // draws are keyed by (seed, choice index, position, draw): same seed, same tokens
-  /// Before all cuts, in this order: repetition_penalty divides the positive logits of tokens in the prompt and the
-  /// answer, and multiplies the negative ones; frequency_penalty is subtracted once for each time that the token stands
-  /// in the answer, presence_penalty once if it does; logit_bias is added, and one of -100 forbids the token
-  /// as long as any other is left.
-  float repetition_penalty = 1.0F;                         // above 0; 1: none
-  float frequency_penalty = 0.0F;                          // -2 to 2
-  float presence_penalty = 0.0F;                           // -2 to 2
-  std::vector<std::pair<TokenId, float>> logit_bias = {};  // each -100 to 100
-};
-
-/// How far a prompt that is being read has come.
-struct PromptProgress {
-  int prompt_tokens = 0;    // all of them
-  int cached_tokens = 0;    // of these: computed by others, before or meanwhile
-  int computed_tokens = 0;  // whose keys and values are there, the cached ones included; fewer than before where others
-                            // took the memory, or all
-  double seconds = 0;       // since the first step with rows of it
-};
-
-struct Request {
-  std::vector<TokenId> tokens = {};  // the prompt; at least one token
-  SamplingParams sampling = {};
-  int max_tokens = 0;                     // tokens to generate at most; 0: until the end of the context
-  int min_tokens = 0;                     // before this many, neither an end token nor a stop token is drawn, as long
-                                          // as any other is left
-  bool ignore_eos = false;                // go on after an end token
-  std::vector<TokenId> stop_tokens = {};  // further tokens that end the answer
-  /// Texts that end the answer (at most 16, each UTF-8 of 1 to 1024 bytes); neither they nor what follows is shown.
-  /// What may become one is held back. The first to be complete counts, of those the longest; not one that is
-  /// complete within the first min_tokens tokens.
-  std::vector<std::string> stop = {};
-  /// Answers to make of the one prompt, 1 to kMaxChoices and to as many as advance in one step (max_sequences, and no
-  /// more than max_step_tokens). The prompt is computed once; each choice then goes on alone and ends with an event of
-  /// its own. Choice i is drawn as index first_choice + i: it is the same answer that a request of one choice with that
-  /// first_choice gets.
-  int num_choices = 1;
-  std::uint32_t first_choice = 0;
-  /// Likeliest tokens to report beside each drawn one, with their log-probabilities: 0 to kMaxTopLogprobs.
-  int top_logprobs = 0;
-  /// The higher, the earlier; requests of one priority go by age. Every kStepsPerPriority steps of waiting count like
-  /// one more, so that none waits for ever. -kMaxPriority to kMaxPriority.
-  int priority = 0;
-  /// Whose request it is: a name of at most kMaxOwnerBytes bytes. Seats, memory and the queue are shared fairly by
-  /// owner: a choice counts as kStepsPerSeat steps younger for every choice of the same owner that goes before it.
-  /// Empty: nobody's in particular; these count as one owner's, who may take all of the queue. Never changes an answer.
-  std::string owner = {};
-  /// Seconds from submit after which it ends as kDeadline, whatever it has made. 0: none.
-  double deadline_s = 0;
-  /// Who may share: requests of different domains never find each other's tokens in the prefix cache.
-  std::string cache_domain = {};
-  /// If set: called with the logits of every prompt row, in order, at most 64 rows a call:
-  /// (position of the first row, float32 [num_rows, vocab_size]). With it max_tokens may be -1: generate nothing. All
-  /// of the prompt is computed then, whatever is cached. It must not throw.
-  std::function<void(int first_position, std::span<const float> logits)> on_prompt_logits = {};
-  /// If set: called after a step in which the prompt has come further, once a step at most and not while it waits to
-  /// begin; last when all of it is computed, before the first token's event. It may submit and cancel; it must not
-  /// throw.
-  std::function<void(const PromptProgress&)> on_prompt_progress = {};
-};
-
-inline constexpr int kMaxChoices = 128;
-inline constexpr int kMaxTopLogprobs = 20;
-inline constexpr int kMaxPriority = 1000;
-inline constexpr int kStepsPerPriority = 256;
-inline constexpr int kStepsPerSeat = 4096;
-inline constexpr std::size_t kMaxOwnerBytes = 256;
-
-enum class FinishReason : std::uint8_t { kNone, kStop, kLength, kContext, kCancelled, kDeadline, kFailed };
-/// "", "stop", "length", "context", "cancelled", "deadline", "failed"
-std::string_view finish_reason_name(FinishReason reason);
-
-/// What a finished choice of a request cost, and where its time went: total_s is the sum of queued, prefill, decode and
-/// stalled time.
-struct RequestStats {
-  int prompt_tokens = 0;
-  int cached_tokens = 0;  // of the prompt: computed by others, before or meanwhile
-  int generated_tokens = 0;
-  int preemptions = 0;               // times it stopped to make room for others, to go on later
-  double time_to_first_token_s = 0;  // from submit to the first token
-  double total_s = 0;                // from submit to the end
-  double queued_s = 0;               // before the first step that it was admitted to
-  double prefill_s = 0;              // steps that computed rows of its prompt, or computed lost ones again
-  double decode_s = 0;               // steps that computed its next token
-  double stalled_s = 0;  // admitted, but without a row: others had the step, it was preempted, or another request
-                         // computed what it needs as well
-};
-
-struct TokenLogprob {
-  TokenId token = -1;
-  float logprob = 0;
-};
-
-/// One step of an answer. `text` is whole UTF-8 characters: a partial character waits for its rest; bytes that never
-/// become one arrive as U+FFFD, with the true bytes in `bytes`. The last event of a choice has `finish` set;
-/// its token is -1 where the end came without one. A request is over when all its choices have ended.
-struct TokenEvent {
-  RequestId request = 0;
-  std::uint32_t choice = 0;  // first_choice .. first_choice + num_choices - 1
-  TokenId token = -1;
-  float logprob = 0;  // natural log of the token's probability before any cut, at temperature 1
-  std::span<const TokenLogprob> top_logprobs = {};  // likeliest first, as many as asked for
-  std::string_view text = {};  // valid during the callback; control tokens and a token that is a kStop have none
-  std::string_view bytes = {};
-  FinishReason finish = FinishReason::kNone;
-  RequestStats stats = {};  // set with `finish`
-};
-using TokenCallback = std::function<void(const TokenEvent&)>;
 
 struct TokenizeOptions {
   bool add_special = true;    // BOS/EOS as the file says, unless the text already begins with BOS
@@ -207,21 +94,7 @@ struct ChatMessage {
   std::string content;  // never parsed for control tokens
 };
 
-/// What some of a model's matrices take: multiply-adds of one token with quantized weights and with plain floats, and
-/// the file's bytes.
-struct MatrixWork {
-  std::uint64_t int8_multiply_adds = 0;
-  std::uint64_t float_multiply_adds = 0;
-  std::uint64_t bytes = 0;
-};
-/// What attention takes in the layers that look back equally far. The last layer has an entry of its own.
-struct AttentionWork {
-  int num_layers = 0;
-  int window = 0;                         // tokens that a row sees, its own included; 0: all before it
-  bool only_logit_rows = false;           // the last layer: rows whose logits are not needed only leave K and V there
-  std::uint64_t kv_bytes = 0;             // keys and values of one token, in all these layers
-  std::uint64_t float_multiply_adds = 0;  // of one row with one token that it sees, in all these layers
-};
+struct ModelWork;
 
 /// What was loaded.
 struct ModelInfo {
@@ -240,10 +113,8 @@ struct ModelInfo {
   std::uint64_t mapped_weight_bytes = 0;     // of these: in the file's pages, not in memory of this process
   std::uint64_t weight_bytes_per_token = 0;  // weights read to compute one token alone
   std::uint64_t kv_bytes_per_token = 0;
-  std::uint64_t kv_arena_bytes = 0;  // the most that the KV memory can grow to
-  MatrixWork layer_work;             // of every token
-  MatrixWork output_work;  // of a token whose logits are needed: of the last layer all but K and V, and the output
-  std::vector<AttentionWork> attention_work;
+  std::uint64_t kv_arena_bytes = 0;            // the most that the KV memory can grow to
+  std::shared_ptr<const ModelWork> work = {};  // of a token, for estimates of speed: `octavo bench` reads it
   int num_threads = 0;
   std::string isa;
 };
@@ -316,6 +187,7 @@ class Engine {
   /// under way, and does nothing in a callback. Never changes an answer.
   virtual void release_memory([[maybe_unused]] bool cached) {}  // an engine without KV memory has nothing to give
 
+  /// Errors: as in TokenizeOptions; the model's words are missing or of an unknown kind (kNoWords).
   virtual Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const = 0;
   /// The bytes of the tokens; control tokens give their text, ids that the vocabulary lacks nothing.
   virtual std::string detokenize(std::span<const TokenId> tokens) const = 0;

@@ -18,6 +18,7 @@ enum class ErrorKind : std::uint8_t {
   kQueueFull,        // as many requests wait as may; later there is room again
   kDraining,         // no further request is taken
   kOutOfMemory,      // the system has no memory to take a request
+  kNoWords,          // the model's words are missing or of an unknown kind: it knows token ids only
 };
 
 /// An error in words: the file, key, offset or field; what was found; what was expected.

@@ -17,6 +17,12 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 int divided_up(std::int64_t n, int by) { return static_cast<int>((n + by - 1) / by); }
 
+/// False for a model whose words are missing or of an unknown kind.
+bool has_words(const Engine& engine) {
+  const auto tokens = engine.tokenize("", {});
+  return tokens || tokens.error().kind != ErrorKind::kNoWords;
+}
+
 /// The tokenizer makes of a special token's text one thing where special tokens are parsed, and another where not.
 bool is_ordinary(const Engine& engine, TokenId token) {
   const std::string text = engine.detokenize({&token, 1});
@@ -54,9 +60,11 @@ int longest_sequence(const BenchCase& c, int max_step_tokens) {
 
 Result<RandomTokens> RandomTokens::create(const Engine& engine) {
   RandomTokens tokens;
+  const bool all_ordinary = !has_words(engine);
   std::uniform_int_distribution<TokenId> any(0, engine.info().vocab_size - 1);
   for (std::size_t tries = 0; tries < 4 * kTokenSample && tokens.ordinary_.size() < kTokenSample; ++tries)
-    if (const TokenId token = any(tokens.random_); is_ordinary(engine, token)) tokens.ordinary_.push_back(token);
+    if (const TokenId token = any(tokens.random_); all_ordinary || is_ordinary(engine, token))
+      tokens.ordinary_.push_back(token);
   if (tokens.ordinary_.empty())
     return fail("found no ordinary token among {} of the model's vocabulary", 4 * kTokenSample);
   return tokens;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/error.h"
 #include "engine/model_work.h"
 
 namespace octavo::cli {
@@ -15,19 +16,21 @@ Work& Work::operator+=(const Work& other) {
 }
 
 Work step_work(const ModelInfo& info, std::span<const SequenceRows> sequences, int num_shared) {
+  OCTAVO_CHECK(info.work != nullptr, "the engine does not count its work");
+  const ModelWork& model = *info.work;
   Work work;
   double rows = 0, logit_rows = 0;
   for (const SequenceRows& s : sequences) {
     rows += s.num_rows;
     logit_rows += s.logits ? 1 : 0;
   }
-  const std::uint64_t unread = logit_rows > 0 ? 0 : info.output_work.bytes;
+  const std::uint64_t unread = logit_rows > 0 ? 0 : model.output.bytes;
   work.bytes = static_cast<double>(info.weight_bytes_per_token - std::min(unread, info.weight_bytes_per_token));
-  work.int8_ops = 2 * (rows * static_cast<double>(info.layer_work.int8_multiply_adds) +
-                       logit_rows * static_cast<double>(info.output_work.int8_multiply_adds));
-  work.float_ops = 2 * (rows * static_cast<double>(info.layer_work.float_multiply_adds) +
-                        logit_rows * static_cast<double>(info.output_work.float_multiply_adds));
-  for (const AttentionWork& layers : info.attention_work) {
+  work.int8_ops = 2 * (rows * static_cast<double>(model.layers.int8_multiply_adds) +
+                       logit_rows * static_cast<double>(model.output.int8_multiply_adds));
+  work.float_ops = 2 * (rows * static_cast<double>(model.layers.float_multiply_adds) +
+                        logit_rows * static_cast<double>(model.output.float_multiply_adds));
+  for (const AttentionWork& layers : model.attention) {
     int shared_begin = num_shared;
     for (const SequenceRows& s : sequences) {
       const auto [first, count] = attending_rows(layers, {s.first_row, s.num_rows}, s.logits ? 1 : 0);

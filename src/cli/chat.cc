@@ -130,6 +130,7 @@ Result<int> chat(const ChatOptions& options, Context& context) {
   OCTAVO_TRY_VOID(check_chat_template(options.model, context));
   OCTAVO_TRY(const std::filesystem::path file, resolve_model(options.model, context));
   EngineOptions engine_options = options.engine;
+  engine_options.require_words = true;
   engine_options.max_sequences = 1;  // its KV memory is no larger than what one conversation can use
   OCTAVO_TRY(auto engine, load_engine(std::move(engine_options), options.model, context));
   // People know the file's name; the one in the file is often that of a training run.

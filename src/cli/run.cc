@@ -102,6 +102,7 @@ Result<int> run(const RunOptions& options, Context& context) {
   OCTAVO_TRY(const std::string prompt, read_prompt(options.sources, context));
   if (prompt.empty()) return fail("the prompt is empty; give it as words, with -p, with -f, or pipe it in");
   EngineOptions engine_options = options.engine;
+  engine_options.require_words = true;
   engine_options.max_sequences = options.num_choices;  // its KV memory is no larger than what they can use
   OCTAVO_TRY(const auto engine, load_engine(std::move(engine_options), options.model, context));
   Request request;

@@ -49,6 +49,7 @@ void raise_descriptor_limit() {
 
 Result<void> fill_in(ServeOptions& options) {
   options.engine.max_queued_tokens = options.max_queued_tokens;
+  options.engine.require_words = true;
   server::ServerOptions& server = options.server;
   server.port = static_cast<std::uint16_t>(options.port);
   server.max_connections = to_size(options.max_connections);

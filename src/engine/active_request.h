@@ -15,9 +15,9 @@
 #include "engine/queue_ledger.h"
 #include "engine/sequence.h"
 #include "engine/stop_matcher.h"
+#include "engine/words.h"
 #include "octavo/engine.h"
 #include "sampler/logit_adjust.h"
-#include "tokenizer/tokenizer.h"
 
 namespace octavo {
 
@@ -39,7 +39,7 @@ struct ActiveRequest;
 struct Choice {
   using Clock = ChoiceTimes::Clock;
 
-  explicit Choice(const Tokenizer& tokenizer) : decoder(tokenizer) { top_logprobs.reserve(to_size(kMaxTopLogprobs)); }
+  explicit Choice(const Words& words) : decoder(words.tokenizer()) { top_logprobs.reserve(to_size(kMaxTopLogprobs)); }
   /// Becomes an answer to the request, in the memory that it has. It gets a sequence in the KV cache from its caller.
   void begin(const ActiveRequest& request, int index);
 

@@ -24,7 +24,7 @@ void Answers::append(const Draw& draw) {
     choice.text.append(piece.text);
     choice.bytes.append(piece.bytes);
   };
-  const bool shown = finish != FinishReason::kStop && !tokenizer_.is_control(sampled.token);
+  const bool shown = finish != FinishReason::kStop && !words_.is_control(sampled.token);
   if (shown) show(request.match_stop_texts(choice, choice.decoder.push(sampled.token)));
   if (finish != FinishReason::kNone) show(request.rest_of(choice));
   if (choice.stop_matcher.matched()) finish = FinishReason::kStop;
@@ -115,7 +115,7 @@ void Answers::emit_before_start(ActiveRequest& request, FinishReason reason) {
 
 FinishReason Answers::finish_reason(const ActiveRequest& request, const Choice& choice, TokenId token) const {
   const EndingRules& endings = request.endings;
-  if (!endings.ignore_eos && tokenizer_.is_end_of_generation(token)) return FinishReason::kStop;
+  if (!endings.ignore_eos && words_.is_end_of_generation(token)) return FinishReason::kStop;
   if (endings.stops_at(token)) return FinishReason::kStop;
   return choice.num_generated() == endings.max_generated ? endings.at_limit : FinishReason::kNone;
 }

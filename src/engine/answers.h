@@ -14,8 +14,8 @@ class Answers {
   using Clock = Choice::Clock;
 
   /// All of these must outlive it. Generated tokens are counted in `counts`.
-  Answers(const Tokenizer& tokenizer, RequestTable& requests, EngineStats& counts)
-      : tokenizer_(tokenizer), requests_(requests), counts_(counts) {}
+  Answers(const Words& words, RequestTable& requests, EngineStats& counts)
+      : words_(words), requests_(requests), counts_(counts) {}
 
   /// Appends a drawn token to its choice and tells the caller of it.
   void append(const Draw& draw);
@@ -39,7 +39,7 @@ class Answers {
   FinishReason finish_reason(const ActiveRequest& request, const Choice& choice, TokenId token) const;
   static void emit(ActiveRequest& request, const Choice& choice, TokenEvent event);
 
-  const Tokenizer& tokenizer_;
+  const Words& words_;
   RequestTable& requests_;
   EngineStats& counts_;
 };

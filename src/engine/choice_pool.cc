@@ -26,7 +26,7 @@ std::unique_ptr<Choice> ChoicePool::take(const ActiveRequest& request, int choic
     taken = std::exchange(*found, std::move(spares_.back()));
     spares_.pop_back();
   } else {
-    taken = std::make_unique<Choice>(tokenizer_);
+    taken = std::make_unique<Choice>(words_);
   }
   taken->sequence.tokens.reserve(room);
   taken->sequence.chain.reserve(room / to_size(block_size) + 1);

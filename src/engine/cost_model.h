@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "octavo/engine.h"
+#include "engine/model_work.h"
 
 namespace octavo {
 
@@ -31,7 +31,7 @@ struct StepWork {
 
 class CostModel {
  public:
-  /// `attention`: of the model (ModelInfo::attention_work).
+  /// `attention`: of the model (ModelWork::attention).
   explicit CostModel(std::vector<AttentionWork> attention) : attention_(std::move(attention)) {}
 
   /// Of `num_rows` rows of one sequence, the first at position `first_row`; `logits`: of how many logits are wanted.

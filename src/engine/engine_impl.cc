@@ -28,14 +28,14 @@ Result<std::unique_ptr<EngineImpl>> EngineImpl::create(EngineParts parts) {
 EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvBooks> kv)
     : parts_(std::move(parts)),
       kv_(std::move(kv)),
-      num_drawable_(std::min(parts_.runner->vocab_size(), parts_.tokenizer->vocab_size())),
-      cost_(parts_.info.attention_work),
+      num_drawable_(parts_.words.num_drawable(parts_.runner->vocab_size())),
+      cost_(parts_.info.work ? parts_.info.work->attention : std::vector<AttentionWork>()),
       queue_(parts_.queue_bounds),
       scheduler_(parts_.limits, *kv_, parts_.limits.step_ms > 0 ? &cost_ : nullptr),
       builder_(*kv_, scheduler_.limits()),
       statistics_(scheduler_, *kv_),
-      requests_(*kv_, scheduler_, builder_, *parts_.tokenizer, statistics_.counts()),
-      answers_(*parts_.tokenizer, requests_, statistics_.counts()),
+      requests_(*kv_, scheduler_, builder_, parts_.words, statistics_.counts()),
+      answers_(parts_.words, requests_, statistics_.counts()),
       step_(step_parts(), num_drawable_),
       driver_({.scheduler = scheduler_,
                .requests = requests_,
@@ -45,8 +45,9 @@ EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvBooks> kv)
       request_limits_{.max_context = parts_.info.max_context,
                       .vocab_size = parts_.runner->vocab_size(),
                       .num_drawable = num_drawable_,
-                      .max_choices = scheduler_.limits().max_sequences},
-      maker_(*parts_.tokenizer, num_drawable_, kv_->hasher(), kv_->block_size()) {}
+                      .max_choices = scheduler_.limits().max_sequences,
+                      .words = parts_.words},
+      maker_(parts_.words, num_drawable_, kv_->hasher(), kv_->block_size()) {}
 
 StepParts EngineImpl::step_parts() {
   return {.kv = *kv_,
@@ -85,20 +86,22 @@ void EngineImpl::cancel(RequestId id) {
 }
 
 Result<std::vector<TokenId>> EngineImpl::tokenize(std::string_view text, const TokenizeOptions& options) const {
-  return parts_.tokenizer->encode(text, options);
+  OCTAVO_TRY(const Tokenizer* tokenizer, parts_.words.require());
+  return tokenizer->encode(text, options);
 }
 
 std::string EngineImpl::detokenize(std::span<const TokenId> tokens) const {
-  const auto is_known = [&](TokenId id) { return id >= 0 && id < parts_.tokenizer->vocab_size(); };
-  if (std::ranges::all_of(tokens, is_known)) return parts_.tokenizer->decode(tokens);
+  const Tokenizer* tokenizer = parts_.words.tokenizer();
+  const auto is_known = [&](TokenId id) { return id >= 0 && id < parts_.words.num_tokens(); };
   std::vector<TokenId> known;
   std::ranges::copy_if(tokens, std::back_inserter(known), is_known);
-  return parts_.tokenizer->decode(known);
+  return tokenizer == nullptr ? std::string() : tokenizer->decode(known);
 }
 
 Result<std::vector<TokenId>> EngineImpl::apply_chat_template(std::span<const ChatMessage> messages,
                                                              std::size_t max_tokens) const {
-  return parts_.tokenizer->apply_chat_template(messages, max_tokens);
+  OCTAVO_TRY(const Tokenizer* tokenizer, parts_.words.require());
+  return tokenizer->apply_chat_template(messages, max_tokens);
 }
 
 SamplingParams EngineImpl::default_sampling(SamplingParams defaults) const {

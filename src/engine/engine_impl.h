@@ -25,6 +25,7 @@
 #include "engine/scheduler.h"
 #include "engine/statistics.h"
 #include "engine/step.h"
+#include "engine/words.h"
 #include "kv/kv_books.h"
 #include "model/model_runner.h"
 
@@ -34,7 +35,7 @@ namespace octavo {
 struct EngineParts {
   std::unique_ptr<const ModelSource> source;  // the runner's views point into it; null if weights are packed
   std::shared_ptr<Resources> resources;
-  std::unique_ptr<const Tokenizer> tokenizer;
+  Words words;
   std::unique_ptr<ModelRunner> runner;
   ModelInfo info;  // max_context: the model's and the options'; the engine lowers it to what the KV memory holds
   bool prefix_cache = true;
@@ -78,7 +79,7 @@ class EngineImpl final : public Engine {
 
   EngineParts parts_;
   const std::unique_ptr<KvBooks> kv_;  // of the runner's memory
-  const int num_drawable_;  // the smaller of the model's and the tokenizer's vocabulary: padding is never drawn
+  const int num_drawable_;
   CostModel cost_;
   QueueLedger queue_;  // outlives the requests
   Scheduler scheduler_;

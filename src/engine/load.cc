@@ -66,9 +66,7 @@ ModelInfo info_of(const ModelSource& source, const CpuRunner& runner, KvType kv_
           .weight_bytes_per_token = runner.weight_bytes_per_token(),
           .kv_bytes_per_token = runner.kv_bytes_per_token(),
           .kv_arena_bytes = runner.kv_arena_bytes(),
-          .layer_work = layer_work(runner.config(), runner.weights()),
-          .output_work = output_work(runner.config(), runner.weights()),
-          .attention_work = attention_work(runner.config(), kv_type),
+          .work = std::make_shared<const ModelWork>(model_work(runner.config(), runner.weights(), kv_type)),
           .num_threads = num_threads,
           .isa = std::string(isa_name(isa))};
 }
@@ -87,8 +85,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY(const IsaLevel isa, parse_isa(options.isa));
   EngineParts parts;
   OCTAVO_TRY(parts.source, open_model(options.model_path));
-  OCTAVO_TRY(Tokenizer tokenizer, Tokenizer::load(*parts.source));
-  parts.tokenizer = std::make_unique<const Tokenizer>(std::move(tokenizer));
+  OCTAVO_TRY(parts.words, Words::load(*parts.source, options.require_words));
   OCTAVO_TRY(parts.sampling_defaults, SamplingDefaults::read(*parts.source));
   OCTAVO_TRY(parts.resources, resources_for(options));
   parts.prefix_cache = options.prefix_cache;
@@ -113,7 +110,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY(std::unique_ptr<CpuRunner> runner,
              CpuRunner::load(*parts.source, runner_options, resources.threads, resources.kv_memory));
   parts.info = info_of(*parts.source, *runner, options.kv_type, isa, parts.resources->num_threads());
-  parts.info.num_tokens = std::min(parts.info.vocab_size, parts.tokenizer->vocab_size());
+  parts.info.num_tokens = std::min(parts.info.vocab_size, parts.words.num_tokens());
   parts.runner = std::move(runner);
   if (options.repack) parts.source.reset();  // nothing reads it any more
   OCTAVO_TRY(std::unique_ptr<EngineImpl> engine, EngineImpl::create(std::move(parts)));

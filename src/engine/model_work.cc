@@ -56,6 +56,12 @@ std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_t
   return all;
 }
 
+ModelWork model_work(const ModelConfig& config, const Weights& weights, KvType kv_type) {
+  return {.layers = layer_work(config, weights),
+          .output = output_work(config, weights),
+          .attention = attention_work(config, kv_type)};
+}
+
 RowRange attending_rows(const AttentionWork& layers, RowRange rows, int num_logits) {
   if (!layers.only_logit_rows) return rows;
   return {.first = rows.first + rows.count - num_logits, .count = num_logits};

@@ -1,4 +1,4 @@
-// The work that computing a token takes, counted from a model's weights: for ModelInfo, and so for estimates of speed.
+// The work that computing a token takes, counted from a model's weights: for the cost model and for `octavo bench`.
 #pragma once
 
 #include <vector>
@@ -8,6 +8,30 @@
 
 namespace octavo {
 
+/// The work of some of a model's matrices: multiply-adds of one token with quantized weights and with plain floats, and
+/// the file's bytes.
+struct MatrixWork {
+  std::uint64_t int8_multiply_adds = 0;
+  std::uint64_t float_multiply_adds = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// The work of attention in the layers that look back equally far. The last layer has an entry of its own.
+struct AttentionWork {
+  int num_layers = 0;
+  int window = 0;                         // tokens that a row sees, its own included; 0: all before it
+  bool only_logit_rows = false;           // the last layer: rows whose logits are not needed only leave K and V there
+  std::uint64_t kv_bytes = 0;             // keys and values of one token, in all these layers
+  std::uint64_t float_multiply_adds = 0;  // of one row with one token that it sees, in all these layers
+};
+
+/// The work of a token in all of a model.
+struct ModelWork {
+  MatrixWork layers;  // of every token
+  MatrixWork output;  // of a token whose logits are needed: of the last layer all but K and V, and the output
+  std::vector<AttentionWork> attention;
+};
+
 /// The matrices that every row goes through, and those of rows whose logits are needed alone. The latter lie behind the
 /// last layer that writes state; they are all of that layer but its state's, and the output matrix (tied or not).
 MatrixWork layer_work(const ModelConfig& config, const Weights& weights);
@@ -16,6 +40,9 @@ MatrixWork output_work(const ModelConfig& config, const Weights& weights);
 /// One entry for each distance that layers look back, and one each for those that only rows go through whose logits are
 /// needed.
 std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_type);
+
+/// All three.
+ModelWork model_work(const ModelConfig& config, const Weights& weights, KvType kv_type);
 
 /// Rows of a sequence at positions first .. first + count - 1.
 struct RowRange {

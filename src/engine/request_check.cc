@@ -96,6 +96,9 @@ Result<void> check_queueing(const Request& request) {
 
 Result<void> check_endings(const Request& request, int max_generated, const RequestLimits& limits) {
   OCTAVO_TRY_VOID(StopTexts::check("stop", request.stop));
+  if (const auto words = limits.words.require(); !words && !request.stop.empty())
+    return fail_as(words.error().kind, "stop: found {} texts, expected none: {}", request.stop.size(),
+                   words.error().message);
   if (request.min_tokens < 0 || request.min_tokens > max_generated) {
     return fail("min_tokens: found {}, expected 0 to {}: the answer ends there", request.min_tokens, max_generated);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "engine/words.h"
 #include "octavo/engine.h"
 
 namespace octavo {
@@ -12,6 +13,7 @@ struct RequestLimits {
   int vocab_size = 0;    // ids that the model knows
   int num_drawable = 0;  // of these, the ones that may be drawn
   int max_choices = 0;   // sequences that advance in one step
+  const Words& words;    // without them no text can end an answer
 };
 
 /// The number of tokens that a choice generates at most. Errors name the field of the request, what was found and what

@@ -7,10 +7,10 @@
 
 namespace octavo {
 
-RequestMaker::RequestMaker(const Tokenizer& tokenizer, int num_drawable, BlockHasher hasher, int block_size)
-    : tokenizer_(tokenizer), hasher_(std::move(hasher)), block_size_(block_size) {
+RequestMaker::RequestMaker(const Words& words, int num_drawable, BlockHasher hasher, int block_size)
+    : words_(words), hasher_(std::move(hasher)), block_size_(block_size) {
   for (TokenId token = 0; token < num_drawable; ++token)
-    if (tokenizer_.is_end_of_generation(token)) end_tokens_.push_back(token);
+    if (words_.is_end_of_generation(token)) end_tokens_.push_back(token);
 }
 
 std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request, TokenCallback on_event,
@@ -31,7 +31,7 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
                        .on_prompt_progress = std::move(request.on_prompt_progress),
                        .on_event = std::move(on_event)};
   active->num_top_logprobs = request.top_logprobs;
-  if (request.tokens.back() < tokenizer_.vocab_size())  // not a row of the model's padding
+  if (request.tokens.back() < words_.num_tokens())  // not a row of the model's padding
     active->last_token = request.tokens.back();
   active->choices.resize(to_size(request.num_choices));
   active->num_active = request.num_choices;

@@ -13,8 +13,8 @@ namespace octavo {
 class RequestMaker {
  public:
   /// `num_drawable`: ids that may be drawn. The hashes are those of the KV cache's blocks of `block_size` tokens. The
-  /// tokenizer must outlive this.
-  RequestMaker(const Tokenizer& tokenizer, int num_drawable, BlockHasher hasher, int block_size);
+  /// words must outlive this.
+  RequestMaker(const Words& words, int num_drawable, BlockHasher hasher, int block_size);
 
   /// A request that begins to count its time; its choices generate at most `max_generated` tokens each. Throws
   /// std::bad_alloc.
@@ -24,7 +24,7 @@ class RequestMaker {
   EndingRules endings_of(Request& request, int max_generated) const;
   void fill_prompt(Request& request, ActiveRequest& active) const;
 
-  const Tokenizer& tokenizer_;
+  const Words& words_;
   std::vector<TokenId> end_tokens_;  // that may be drawn
   const BlockHasher hasher_;         // copied for each use, so that any thread may
   const int block_size_;

@@ -7,9 +7,9 @@
 
 namespace octavo {
 
-RequestTable::RequestTable(KvBooks& kv, Scheduler& scheduler, BatchBuilder& builder, const Tokenizer& tokenizer,
+RequestTable::RequestTable(KvBooks& kv, Scheduler& scheduler, BatchBuilder& builder, const Words& words,
                            EngineStats& counts)
-    : kv_(kv), scheduler_(scheduler), builder_(builder), counts_(counts), choice_pool_(tokenizer) {}
+    : kv_(kv), scheduler_(scheduler), builder_(builder), counts_(counts), choice_pool_(words) {}
 
 bool RequestTable::take_in(std::unique_ptr<ActiveRequest>& request) {
   ActiveRequest& active = *request;

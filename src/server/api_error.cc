@@ -38,6 +38,7 @@ ApiError to_api_error(const Error& error) {
               .type = "server_error",
               .code = "out_of_memory",
               .retry_after_s = kRetryAfterS};
+    case ErrorKind::kNoWords:
     case ErrorKind::kOther: break;
   }
   return {.status = 400, .message = error.message};

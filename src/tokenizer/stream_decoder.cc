@@ -6,7 +6,7 @@
 namespace octavo {
 
 StreamDecoder::Piece StreamDecoder::push(TokenId id) {
-  pending_ += tokenizer_->bytes_after(previous_, id);
+  if (tokenizer_ != nullptr) pending_ += tokenizer_->bytes_after(previous_, id);
   previous_ = id;
   return take(false);
 }

@@ -20,6 +20,8 @@ class StreamDecoder {
   /// SentencePiece word keeps its leading space.
   explicit StreamDecoder(const Tokenizer& tokenizer, std::optional<TokenId> previous = std::nullopt)
       : tokenizer_(&tokenizer), previous_(previous) {}
+  /// Without words: no token has a text where `tokenizer` is null.
+  explicit StreamDecoder(const Tokenizer* tokenizer) : tokenizer_(tokenizer) {}
 
   /// Begins another stream, in the same memory.
   void restart(std::optional<TokenId> previous) {

@@ -102,14 +102,16 @@ struct Tokenizer::Impl {
 namespace {
 
 Result<ByteLevelBpe> load_byte_level_bpe(const ModelSource& source, const Vocab& vocab) {
-  constexpr std::string_view kPreKey = "tokenizer.ggml.pre";
+  constexpr std::string_view kPreKey = "tokenizer.ggml.pre", kMergesKey = "tokenizer.ggml.merges";
   std::string_view name;
   if (source.find(kPreKey) != nullptr) {
     OCTAVO_TRY(name, source.get_string(kPreKey));
   }
   auto pre_tokenizer = PreTokenizer::create(name);
-  if (!pre_tokenizer) return fail("{}: {}: {}", source.name(), kPreKey, pre_tokenizer.error().message);
-  OCTAVO_TRY(const auto merges, source.get_strings("tokenizer.ggml.merges"));
+  if (!pre_tokenizer)
+    return fail_as(ErrorKind::kNoWords, "{}: {}: {}", source.name(), kPreKey, pre_tokenizer.error().message);
+  OCTAVO_TRY_VOID(require_words(source, kMergesKey));
+  OCTAVO_TRY(const auto merges, source.get_strings(kMergesKey));
   OCTAVO_TRY(Bpe bpe, Bpe::create(vocab, merges, pre_tokenizer->ignore_merges(), source.name()));
   return ByteLevelBpe{std::move(*pre_tokenizer), std::move(bpe)};
 }

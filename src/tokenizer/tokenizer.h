@@ -23,7 +23,8 @@ namespace octavo {
 class Tokenizer {
  public:
   /// Reads the vocabulary from tokenizer.* metadata (works on vocabulary-only files). Errors name the key; an unknown
-  /// tokenizer model or pre-tokenizer is named together with those that are supported.
+  /// tokenizer model or pre-tokenizer is named together with those that are supported. Words that are missing or of an
+  /// unknown kind are kNoWords; other errors say that the file is wrong.
   /// `chat_template` is one to use instead of the file's own; empty: that one.
   static Result<Tokenizer> load(const ModelSource& source, std::string_view chat_template = {});
 

@@ -67,7 +67,13 @@ Result<bool> read_flag(const ModelSource& source, std::string_view key, bool fal
   return source.get_bool(key);
 }
 
+Result<void> require_words(const ModelSource& source, std::string_view key) {
+  if (source.find(key) != nullptr) return {};
+  return fail_as(ErrorKind::kNoWords, "{}: metadata key '{}' is missing", source.name(), key);
+}
+
 Result<Vocab> Vocab::load(const ModelSource& source) {
+  OCTAVO_TRY_VOID(require_words(source, kModelKey));
   OCTAVO_TRY(const std::string_view model, source.get_string(kModelKey));
   Vocab vocab;
   if (model == "gpt2") {
@@ -75,8 +81,9 @@ Result<Vocab> Vocab::load(const ModelSource& source) {
   } else if (model == "llama") {
     vocab.model_ = TokenizerModel::kSpm;
   } else {
-    return fail("{}: {}: {} is not supported; supported are 'gpt2' (byte-level BPE) and 'llama' (SentencePiece)",
-                source.name(), kModelKey, quote(model));
+    return fail_as(ErrorKind::kNoWords,
+                   "{}: {}: {} is not supported; supported are 'gpt2' (byte-level BPE) and 'llama' (SentencePiece)",
+                   source.name(), kModelKey, quote(model));
   }
   OCTAVO_TRY_VOID(vocab.read_texts(source));
   OCTAVO_TRY_VOID(vocab.read_types(source));
@@ -88,6 +95,7 @@ Result<Vocab> Vocab::load(const ModelSource& source) {
 }
 
 Result<void> Vocab::read_texts(const ModelSource& source) {
+  OCTAVO_TRY_VOID(require_words(source, kTokensKey));
   OCTAVO_TRY(const auto tokens, source.get_strings(kTokensKey));
   if (tokens.empty()) return fail("{}: {} is empty", source.name(), kTokensKey);
   if (tokens.size() > to_size(std::numeric_limits<TokenId>::max())) {

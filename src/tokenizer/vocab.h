@@ -23,6 +23,9 @@ class ByteAlphabet;
 /// tokenizer.ggml.model: "gpt2" (byte-level BPE) or "llama" (SentencePiece).
 enum class TokenizerModel : std::uint8_t { kBpe, kSpm };
 
+/// Error (kNoWords): the source lacks a key without which there are no words.
+Result<void> require_words(const ModelSource& source, std::string_view key);
+
 class Vocab {
  public:
   static Result<Vocab> load(const ModelSource& source);

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -89,6 +91,51 @@ TEST_P(ThreadPoolOf, WhatARegionWroteIsSeenAfterIt) {
     });
     for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], round * static_cast<int>(i));
   }
+}
+
+TEST_P(ThreadPoolOf, StepsOfSeveralThreadsTakeTurns) {
+  ThreadPool pool(GetParam());
+  constexpr int kDrivers = 3, kSteps = 40;
+  std::atomic<int> num_in_step = 0, num_overlaps = 0;
+  std::vector<int> values(64);
+  const auto drive = [&] {
+    for (int i = 0; i < kSteps; ++i) {
+      const ThreadPool::Step step(pool);
+      if (++num_in_step > 1) ++num_overlaps;
+      pool.for_ranges(values.size(), 8, [&](std::size_t begin, std::size_t end, int) {
+        for (std::size_t v = begin; v < end; ++v) ++values[v];
+      });
+      --num_in_step;
+    }
+  };
+  std::vector<std::thread> drivers;
+  for (int i = 0; i < kDrivers; ++i) drivers.emplace_back(drive);
+  for (std::thread& driver : drivers) driver.join();
+  EXPECT_EQ(num_overlaps, 0);
+  EXPECT_EQ(values, std::vector<int>(64, kDrivers * kSteps));
+}
+
+// A thread that begins one step after another must let another in between.
+TEST(ThreadPool, AStepThatWaitsIsNextWhenTheOneBeforeItEnds) {
+  ThreadPool pool(2);
+  std::vector<int> order;  // guarded by the steps themselves
+  std::optional<ThreadPool::Step> first(std::in_place, pool);
+  std::atomic<bool> begins = false;
+  std::thread other([&] {
+    begins = true;
+    const ThreadPool::Step step(pool);
+    order.push_back(2);
+  });
+  while (!begins) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  order.push_back(1);
+  first.reset();
+  {
+    const ThreadPool::Step again(pool);
+    order.push_back(3);
+  }
+  other.join();
+  EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
 }
 
 TEST(ThreadPool, TheCallerWorksToo) {

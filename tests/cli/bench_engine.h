@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/model_work.h"
 #include "octavo/engine.h"
 
 namespace octavo::test {
@@ -39,9 +40,10 @@ class BenchEngine final : public Engine {
     info_.vocab_size = 100;
     info_.max_context = options.max_context;
     info_.weight_bytes = info_.weight_bytes_per_token = 1'000'000;
-    info_.layer_work = {.int8_multiply_adds = 1000, .bytes = 900'000};
-    info_.output_work = {.int8_multiply_adds = 100, .bytes = 100'000};
-    info_.attention_work = {{.num_layers = 1, .kv_bytes = 10, .float_multiply_adds = 5}};
+    info_.work = std::make_shared<const ModelWork>(
+        ModelWork{.layers = {.int8_multiply_adds = 1000, .bytes = 900'000},
+                  .output = {.int8_multiply_adds = 100, .bytes = 100'000},
+                  .attention = {{.num_layers = 1, .kv_bytes = 10, .float_multiply_adds = 5}}});
     record.options = std::move(options);
   }
 

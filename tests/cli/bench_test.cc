@@ -250,11 +250,12 @@ TEST(BenchReport, AWideSpreadIsSaid) {
 TEST(BenchWork, CountsWeightsOnceAStepAndWindowsAndSharedTokens) {
   ModelInfo info;
   info.weight_bytes_per_token = 1000;
-  info.layer_work = {.int8_multiply_adds = 7, .float_multiply_adds = 2, .bytes = 800};
-  info.output_work = {.int8_multiply_adds = 3, .bytes = 200};
-  info.attention_work = {{.num_layers = 1, .kv_bytes = 10, .float_multiply_adds = 1},
-                         {.num_layers = 1, .window = 4, .kv_bytes = 10, .float_multiply_adds = 1},
-                         {.num_layers = 1, .only_logit_rows = true, .kv_bytes = 10, .float_multiply_adds = 1}};
+  info.work = std::make_shared<const ModelWork>(
+      ModelWork{.layers = {.int8_multiply_adds = 7, .float_multiply_adds = 2, .bytes = 800},
+                .output = {.int8_multiply_adds = 3, .bytes = 200},
+                .attention = {{.num_layers = 1, .kv_bytes = 10, .float_multiply_adds = 1},
+                              {.num_layers = 1, .window = 4, .kv_bytes = 10, .float_multiply_adds = 1},
+                              {.num_layers = 1, .only_logit_rows = true, .kv_bytes = 10, .float_multiply_adds = 1}}});
   // Rows at positions 2, 3, 4, 5: they see 3 + 4 + 5 + 6 tokens, and 3 + 4 + 4 + 4 in the window.
   const cli::SequenceRows prefill{.first_row = 2, .num_rows = 4};
   const cli::Work one = cli::step_work(info, {&prefill, 1});

@@ -1,4 +1,5 @@
 """Files that are no models are refused with one clear line and exit code 1, by every command."""
+import json
 import pathlib
 import struct
 import tempfile
@@ -79,6 +80,56 @@ class BadFile(unittest.TestCase):
         content = support.SMOLLM2.read_bytes()
         self.assertEqual(content.count(context), 1, context)
         return self.file(content.replace(context, context.replace(old, new)))
+
+
+class WithoutWords(unittest.TestCase):
+    """Words that are missing or of an unknown kind: the file is read for token ids, and text is refused."""
+
+    IDS = ("--ids", "1,2,3,4", "--json")
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        content = support.SMOLLM2.read_bytes()
+        cls.models = {}
+        for name, old, new, words in (
+            ("missing", b"tokenizer.ggml.model", b"tokenizer.ggml.xodel", ("tokenizer.ggml.model", "missing")),
+            ("model", cls.text(b"tokenizer.ggml.model", b"gpt2"), cls.text(b"tokenizer.ggml.model", b"rune"),
+             ("tokenizer.ggml.model", "rune", "gpt2")),
+            ("pre", cls.text(b"tokenizer.ggml.pre", b"smollm"), cls.text(b"tokenizer.ggml.pre", b"quipus"),
+             ("tokenizer.ggml.pre", "quipus", "smollm")),
+        ):
+            assert content.count(old) == 1, old
+            path = pathlib.Path(folder.name) / f"{name}.gguf"
+            path.write_bytes(content.replace(old, new))
+            cls.models[path] = words
+
+    @staticmethod
+    def text(key, value):
+        return key + struct.pack("<IQ", 8, len(value)) + value
+
+    def test_commands_for_token_ids_work(self):
+        expected = json.loads(support.octavo_ok("logits", "-m", support.SMOLLM2, *self.IDS))
+        for model in self.models:
+            with self.subTest(model=model.name):
+                found = json.loads(support.octavo_ok("logits", "-m", model, *self.IDS))
+                self.assertEqual(found["mean_nll"], expected["mean_nll"])
+                self.assertIn("most likely", support.octavo_ok("logits", "-m", model, "--ids", "1,2"))
+                self.assertIn("llama", support.octavo_ok("info", model))
+                bench = support.octavo_ok("bench", "-m", model, "--prompt", 8, "--gen", 2, "--batch", 1, "--repeat", 1)
+                self.assertIn("decode", bench)
+
+    def test_commands_for_text_are_refused_with_the_key(self):
+        for model, words in self.models.items():
+            for command in (("run", "--raw", "-p", "Hello"), ("run", "-p", "Hello"), ("chat",), ("serve", "--port", 0),
+                            ("tokenize", "Hello"), ("tokenize", "--decode", "1")):
+                with self.subTest(model=model.name, command=command):
+                    done = support.octavo(command[0], "-m", model, *command[1:], timeout=60)
+                    self.assertEqual(done.returncode, 1, done.stderr)
+                    self.assertEqual(done.stdout, "")
+                    for word in (str(model), *words):
+                        self.assertIn(word, done.stderr)
 
 
 class BadArguments(unittest.TestCase):

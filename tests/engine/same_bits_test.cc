@@ -72,7 +72,7 @@ class RealEngine {
     EngineParts parts;
     parts.source = open_model(path_.path()).value();
     parts.resources = Resources::create({.num_threads = options.num_threads}).value();
-    parts.tokenizer = test::tiny_tokenizer(32);
+    parts.words = Words(test::tiny_tokenizer(32));
     ModelConfig config = config_of(*parts.source, arch);
     std::uint64_t kv_bytes = 8U << 20;
     if (options.kv_tokens != 0) kv_bytes = kv_need(config, type, kDefaultBlockSize, options.kv_tokens).bytes;

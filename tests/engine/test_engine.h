@@ -46,7 +46,7 @@ class TestEngine {
     EngineParts parts;
     parts.resources =
         options.resources ? options.resources : Resources::create({.num_threads = options.num_threads}).value();
-    parts.tokenizer = tiny_tokenizer(options.tokenizer_size);
+    parts.words = Words(tiny_tokenizer(options.tokenizer_size));
     parts.runner = std::move(runner);
     parts.info.max_context = options.max_context;
     parts.info.vocab_size = options.runner.vocab_size;

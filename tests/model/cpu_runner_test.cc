@@ -335,7 +335,8 @@ TEST(CpuRunner, AFileThatWasChangedHasAnotherHashWhereItsWeightsStayInIt) {
   const auto hash = [&] {
     const auto source = open_model(path.path()).value();
     return CpuRunner::load(*source, {.kv_memory_bytes = 8U << 20, .repack = false}, pool, budget)
-        .value()->content_hash();
+        .value()
+        ->content_hash();
   };
   const ContentHash before = hash();
   EXPECT_EQ(hash(), before);

@@ -1,0 +1,134 @@
+// A request, how its tokens are drawn, and the events that answer it. octavo/engine.h takes requests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "octavo/kv/types.h"
+
+namespace octavo {
+
+using RequestId = std::uint64_t;
+
+/// How the next token is drawn. The order of the cuts is: top_k, top_p, min_p, temperature last.
+struct SamplingParams {
+  float temperature = 1.0F;  // 0: the most likely token, always
+  int top_k = 0;             // keep the k most likely; 0: all
+  float top_p = 1.0F;        // keep the fewest tokens whose probabilities sum to at least this
+  float min_p = 0.0F;        // drop tokens less likely than this share of the most likely one
+  std::uint64_t seed = 0;    // draws are keyed by (seed, choice index, position, draw): same seed, same tokens
+  /// Before all cuts, in this order: repetition_penalty divides the positive logits of tokens in the prompt and the
+  /// answer, and multiplies the negative ones; frequency_penalty is subtracted once for each time that the token stands
+  /// in the answer, presence_penalty once if it does; logit_bias is added, and one of -100 forbids the token
+  /// as long as any other is left.
+  float repetition_penalty = 1.0F;                         // above 0; 1: none
+  float frequency_penalty = 0.0F;                          // -2 to 2
+  float presence_penalty = 0.0F;                           // -2 to 2
+  std::vector<std::pair<TokenId, float>> logit_bias = {};  // each -100 to 100
+};
+
+/// How far a prompt that is being read has come.
+struct PromptProgress {
+  int prompt_tokens = 0;    // all of them
+  int cached_tokens = 0;    // of these: computed by others, before or meanwhile
+  int computed_tokens = 0;  // whose keys and values are there, the cached ones included; fewer than before where others
+                            // took the memory, or all
+  double seconds = 0;       // since the first step with rows of it
+};
+
+struct Request {
+  std::vector<TokenId> tokens = {};  // the prompt; at least one token
+  SamplingParams sampling = {};
+  int max_tokens = 0;                     // tokens to generate at most; 0: until the end of the context
+  int min_tokens = 0;                     // before this many, neither an end token nor a stop token is drawn, as long
+                                          // as any other is left
+  bool ignore_eos = false;                // go on after an end token
+  std::vector<TokenId> stop_tokens = {};  // further tokens that end the answer
+  /// Texts that end the answer (at most 16, each UTF-8 of 1 to 1024 bytes); neither they nor what follows is shown.
+  /// What may become one is held back. The first to be complete counts, of those the longest; not one that is
+  /// complete within the first min_tokens tokens.
+  std::vector<std::string> stop = {};
+  /// Answers to make of the one prompt, 1 to kMaxChoices and to as many as advance in one step (max_sequences, and no
+  /// more than max_step_tokens). The prompt is computed once; each choice then goes on alone and ends with an event of
+  /// its own. Choice i is drawn as index first_choice + i: it is the same answer that a request of one choice with that
+  /// first_choice gets.
+  int num_choices = 1;
+  std::uint32_t first_choice = 0;
+  /// Likeliest tokens to report beside each drawn one, with their log-probabilities: 0 to kMaxTopLogprobs.
+  int top_logprobs = 0;
+  /// The higher, the earlier; requests of one priority go by age. Every kStepsPerPriority steps of waiting count like
+  /// one more, so that none waits for ever. -kMaxPriority to kMaxPriority.
+  int priority = 0;
+  /// Whose request it is: a name of at most kMaxOwnerBytes bytes. Seats, memory and the queue are shared fairly by
+  /// owner: a choice counts as kStepsPerSeat steps younger for every choice of the same owner that goes before it.
+  /// Empty: nobody's in particular; these count as one owner's, who may take all of the queue. Never changes an answer.
+  std::string owner = {};
+  /// Seconds from submit after which it ends as kDeadline, whatever it has made. 0: none.
+  double deadline_s = 0;
+  /// Who may share: requests of different domains never find each other's tokens in the prefix cache.
+  std::string cache_domain = {};
+  /// If set: called with the logits of every prompt row, in order, at most 64 rows a call:
+  /// (position of the first row, float32 [num_rows, vocab_size]). With it max_tokens may be -1: generate nothing. All
+  /// of the prompt is computed then, whatever is cached. It must not throw.
+  std::function<void(int first_position, std::span<const float> logits)> on_prompt_logits = {};
+  /// If set: called after a step in which the prompt has come further, once a step at most and not while it waits to
+  /// begin; last when all of it is computed, before the first token's event. It may submit and cancel; it must not
+  /// throw.
+  std::function<void(const PromptProgress&)> on_prompt_progress = {};
+};
+
+inline constexpr int kMaxChoices = 128;
+inline constexpr int kMaxTopLogprobs = 20;
+inline constexpr int kMaxPriority = 1000;
+inline constexpr int kStepsPerPriority = 256;
+inline constexpr int kStepsPerSeat = 4096;
+inline constexpr std::size_t kMaxOwnerBytes = 256;
+
+enum class FinishReason : std::uint8_t { kNone, kStop, kLength, kContext, kCancelled, kDeadline, kFailed };
+/// "", "stop", "length", "context", "cancelled", "deadline", "failed"
+std::string_view finish_reason_name(FinishReason reason);
+
+/// What a finished choice of a request cost, and where its time went: total_s is the sum of queued, prefill, decode and
+/// stalled time.
+struct RequestStats {
+  int prompt_tokens = 0;
+  int cached_tokens = 0;  // of the prompt: computed by others, before or meanwhile
+  int generated_tokens = 0;
+  int preemptions = 0;               // times it stopped to make room for others, to go on later
+  double time_to_first_token_s = 0;  // from submit to the first token
+  double total_s = 0;                // from submit to the end
+  double queued_s = 0;               // before the first step that it was admitted to
+  double prefill_s = 0;              // steps that computed rows of its prompt, or computed lost ones again
+  double decode_s = 0;               // steps that computed its next token
+  double stalled_s = 0;  // admitted, but without a row: others had the step, it was preempted, or another request
+                         // computed what it needs as well
+};
+
+struct TokenLogprob {
+  TokenId token = -1;
+  float logprob = 0;
+};
+
+/// One step of an answer. `text` is whole UTF-8 characters: a partial character waits for its rest; bytes that never
+/// become one arrive as U+FFFD, with the true bytes in `bytes`. The last event of a choice has `finish` set;
+/// its token is -1 where the end came without one. A request is over when all its choices have ended.
+struct TokenEvent {
+  RequestId request = 0;
+  std::uint32_t choice = 0;  // first_choice .. first_choice + num_choices - 1
+  TokenId token = -1;
+  float logprob = 0;  // natural log of the token's probability before any cut, at temperature 1
+  std::span<const TokenLogprob> top_logprobs = {};  // likeliest first, as many as asked for
+  std::string_view text = {};  // valid during the callback; control tokens and a token that is a kStop have none
+  std::string_view bytes = {};
+  FinishReason finish = FinishReason::kNone;
+  RequestStats stats = {};  // set with `finish`
+};
+using TokenCallback = std::function<void(const TokenEvent&)>;
+
+}  // namespace octavo
