@@ -2,7 +2,7 @@
 """Fetches the models that Octavo runs and tests with, through pip, each checked against its SHA-256.
 
     fetch_models.py default --to FOLDER      SmolLM2-135M-Instruct, the model used without -m
-    fetch_models.py test    --to FOLDER      Gemma-3-270M, four vocabularies and a folder of chat templates, for the tests
+    fetch_models.py test    --to FOLDER      Gemma-3-270M, fourteen vocabularies and a folder of chat templates, for the tests
 
 A file that is there is not fetched again: it got its name only after its checksum was right. Needs nothing but
 Python with pip. Progress goes to stderr: pip's own bar where that is a terminal, else one line a file.
@@ -70,12 +70,27 @@ VOCABULARIES = SdistFiles(
         "ggml-vocab-llama-bpe.gguf": "97272e430d53bc7688f52d5e0ad8ea8f163ede9f1bbd1694feaa504797d5d96e",
         "ggml-vocab-gpt-2.gguf": "cedc56ca6e2e89f63e781696d1fd76b4b1d49e6720dee86463e915f6e90016ac",
         "ggml-vocab-llama-spm.gguf": "16c3724582d59aa8bf84711894e833f916ee46a31d80e21312759c48bf8d0e69",
+        "ggml-vocab-command-r.gguf": "a2f8cfea952ef7c391a6d92a1c309d0bd32e36384d9b9230569a7425732f27d9",
+        "ggml-vocab-deepseek-coder.gguf": "91cb1379f2e33af1c4866b194622b7a0e12e8f0c9dba7ba2f10d55978730bec1",
+        "ggml-vocab-deepseek-llm.gguf": "867f77537b54565f0d81d508c04edc41aa1d4ffc1a92745f225b4c1b02755f76",
+        "ggml-vocab-falcon.gguf": "9f0bf8b0733680398b72e652e90f260f43782f326e75545fc0e49611a5ba35ad",
+        "ggml-vocab-gemma-4.gguf": "58b1ba0b57f3b4d7c468ba4ffd91ad85190346a3d7ad7e71d1cabaae8a14bb65",
+        "ggml-vocab-phi-3.gguf": "967d7190d11c4842eab697079d98d56c2116e10eb617be355a2733bfc132e326",
+        "ggml-vocab-qwen35.gguf": "63ed952ff338996cf0bdf24a7b10015124273f75c6dc9bb427356aa3f67ec62c",
+        "ggml-vocab-refact.gguf": "ac3ceda902fed91ccf74312b305d9b86c37e4f8e35fa9cc6ef3ce34fca7d4678",
+        "ggml-vocab-starcoder.gguf": "fedb892b4e1bd3c1f2fcdae356440b14fb458f4264d586e5c987ed93df4e174d",
     },
     Package("llama-cpp-python==0.3.36", "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"),
     "vendor/llama.cpp/models",
     ("templates",),
 )
-SETS = {"default": (DEFAULT_MODEL,), "test": (GEMMA, VOCABULARIES)}
+TEKKEN = WheelModel(
+    "tekken_240911.json",
+    "1948e2d48b0e7377f1bb5f1210f1ae5f984934e75713fc07e2452729b8365316",
+    (Package("mistral-common==1.13.1", "98b4d0755b8d90bf4691fa8f1b70cb3b4a8cd4dc1653c4ed08ef3d1c7d2c29af"),),
+    "mistral_common/data/tekken_240911.json",
+)
+SETS = {"default": (DEFAULT_MODEL,), "test": (GEMMA, VOCABULARIES, TEKKEN)}
 
 
 class FetchError(Exception):

@@ -72,6 +72,15 @@ void append_utf8(std::string& out, std::uint32_t code_point) {
   }
 }
 
+std::uint32_t decode_utf8(std::string_view text) {
+  const unsigned lead = byte_at(text, 0);
+  if (lead < 0x80) return lead;
+  const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  std::uint32_t code_point = lead & (0x7FU >> length);
+  for (std::size_t i = 1; i < length; ++i) code_point = code_point << 6 | (byte_at(text, i) & 0x3FU);
+  return code_point;
+}
+
 std::size_t utf8_announced_length(char lead) {
   const auto byte = static_cast<unsigned char>(lead);
   if (byte < 0xC0) return 1;

@@ -16,6 +16,9 @@ inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";  // U+
 /// Appends the UTF-8 of `code_point`, at most 0x10FFFF; surrogates give three bytes like any other.
 void append_utf8(std::string& out, std::uint32_t code_point);
 
+/// The code point at the start of `text`, whose first character is whole; a surrogate's three bytes give the surrogate.
+std::uint32_t decode_utf8(std::string_view text);
+
 /// Bytes that a lead byte announces, 1 to 4; 1 for bytes that lead nothing.
 std::size_t utf8_announced_length(char lead);
 

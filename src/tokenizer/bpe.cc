@@ -25,6 +25,7 @@ Result<Bpe> Bpe::create(const Vocab& vocab, std::span<const std::string_view> me
   const ByteAlphabet alphabet;
   for (unsigned byte = 0; byte < 256; ++byte) {
     bpe.byte_tokens_[byte] = vocab.find_ordinary(alphabet.character(static_cast<std::uint8_t>(byte)));
+    if (bpe.byte_tokens_[byte] < 0) bpe.has_silent_bytes_ = true;
   }
   std::string joined;
   for (std::size_t i = 0; i < merges.size(); ++i) {
@@ -103,11 +104,18 @@ void Bpe::encode(std::string_view word, Scratch& scratch, std::vector<TokenId>& 
       return;
     }
   }
+  if (has_silent_bytes_) {
+    scratch.word.assign(word);
+    std::erase_if(scratch.word, [this](char c) { return byte_tokens_[byte_of(c)] < 0; });
+    word = scratch.word;
+  }
   if (word.size() <= kShortWord) {
     encode_short(word, out);
-  } else {
-    encode_long(word, scratch, out);
+    return;
   }
+  scratch.tokens.clear();
+  for (const char c : word) scratch.tokens.push_back(byte_tokens_[byte_of(c)]);
+  merge(scratch, out);
 }
 
 // A word of a few bytes: the best pair is found by looking at all of them, which beats keeping a queue.
@@ -130,9 +138,7 @@ void Bpe::encode_short(std::string_view word, std::vector<TokenId>& out) const {
     if (i > 0) ranks[i - 1] = rank(tokens[i - 1], tokens[i]);
     ranks[i] = i + 1 < size ? rank(tokens[i], tokens[i + 1]) : kNoRank;
   }
-  for (std::size_t i = 0; i < size; ++i) {
-    if (tokens[i] >= 0) out.push_back(tokens[i]);
-  }
+  out.insert(out.end(), tokens.begin(), tokens.begin() + size);
 }
 
 void Bpe::push_pair(std::int32_t left, Scratch& scratch) const {
@@ -145,20 +151,21 @@ void Bpe::push_pair(std::int32_t left, Scratch& scratch) const {
   std::push_heap(scratch.queue.begin(), scratch.queue.end(), std::greater<>());
 }
 
-// A long word: a linked list of symbols and a queue of pairs, ordered by (rank, position). Entries whose symbols have
+// Many tokens: a linked list of symbols and a queue of pairs, ordered by (rank, position). Entries whose symbols have
 // changed since are recognized by their tokens and dropped.
-void Bpe::encode_long(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const {
-  OCTAVO_CHECK(word.size() <= to_size(std::numeric_limits<std::int32_t>::max()));
+void Bpe::merge(Scratch& scratch, std::vector<TokenId>& out) const {
+  OCTAVO_CHECK(scratch.tokens.size() <= to_size(std::numeric_limits<std::int32_t>::max()));
+  if (scratch.tokens.empty()) return;
   auto& symbols = scratch.symbols;
   auto& queue = scratch.queue;
-  const auto size = static_cast<std::int32_t>(word.size());
+  const auto size = static_cast<std::int32_t>(scratch.tokens.size());
   symbols.clear();
   queue.clear();
   for (std::int32_t i = 0; i < size; ++i) {
-    const unsigned byte = byte_of(word[to_size(i)]);
-    symbols.push_back({byte_tokens_[byte], i - 1, i + 1 < size ? i + 1 : -1});
+    const TokenId token = scratch.tokens[to_size(i)];
+    symbols.push_back({token, i - 1, i + 1 < size ? i + 1 : -1});
     if (i + 1 == size) break;
-    const std::uint32_t pair_rank = byte_pairs_[byte * 256 + byte_of(word[to_size(i) + 1])];
+    const std::uint32_t pair_rank = rank(token, scratch.tokens[to_size(i) + 1]);
     if (pair_rank != kNoRank) queue.push_back(std::uint64_t{pair_rank} << 32 | static_cast<std::uint32_t>(i));
   }
   std::make_heap(queue.begin(), queue.end(), std::greater<>());
@@ -179,10 +186,7 @@ void Bpe::encode_long(std::string_view word, Scratch& scratch, std::vector<Token
     push_pair(left.previous, scratch);
     push_pair(index, scratch);
   }
-  for (std::int32_t i = 0; i >= 0; i = symbols[to_size(i)].next) {
-    const TokenId token = symbols[to_size(i)].token;
-    if (token >= 0) out.push_back(token);
-  }
+  for (std::int32_t i = 0; i >= 0; i = symbols[to_size(i)].next) out.push_back(symbols[to_size(i)].token);
 }
 
 }  // namespace octavo

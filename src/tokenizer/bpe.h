@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -21,12 +22,14 @@ class Bpe {
   /// Memory that encode() reuses from word to word.
   struct Scratch {
     struct Symbol {
-      TokenId token;  // -1: merged into the symbol before it, or a byte without a token
+      TokenId token;  // -1: merged into the symbol before it
       std::int32_t previous;
       std::int32_t next;
     };
     std::vector<Symbol> symbols;
     std::vector<std::uint64_t> queue;
+    std::vector<TokenId> tokens;
+    std::string word;
   };
 
   /// `merges` are the entries of tokenizer.ggml.merges, "left right", best first. Error: an entry that is not two
@@ -38,9 +41,11 @@ class Bpe {
   /// Bytes that have no token, and so give none.
   std::array<bool, 256> silent_bytes() const;
 
-  /// Appends the tokens of `word`, which is less than 2 GiB of bytes. A byte that the vocabulary has no token for gives
-  /// none, as in llama.cpp. Time is n log n in the word's length.
+  /// Appends the tokens of `word`, which is less than 2 GiB of bytes. A byte that the vocabulary has no token for is
+  /// left out, so that its neighbours may merge, as in `tokenizers`. Time is n log n in the word's length.
   void encode(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const;
+  /// Merges scratch.tokens, less than 2^31 of them, and appends what they become.
+  void merge(Scratch& scratch, std::vector<TokenId>& out) const;
 
  private:
   struct Merge {
@@ -58,13 +63,13 @@ class Bpe {
   /// Place of the pair in the merge list; kNoRank if it is not in it. Either token may be -1.
   std::uint32_t rank(TokenId left, TokenId right) const;
   void encode_short(std::string_view word, std::vector<TokenId>& out) const;
-  void encode_long(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const;
   void push_pair(std::int32_t left, Scratch& scratch) const;
 
   std::vector<Merge> merges_;               // by rank
   std::vector<std::uint32_t> pairs_begin_;  // [vocab_size + 1]: pairs of a left token, sorted by the right one
   std::vector<Pair> pairs_;                 // [merges]
   std::array<TokenId, 256> byte_tokens_{};  // -1: none
+  bool has_silent_bytes_ = false;           // one of them is -1
   std::vector<std::uint32_t> byte_pairs_;   // [256][256]: rank of a pair of bytes, the look-up that every byte makes
   std::unordered_map<std::string, TokenId> whole_words_;  // by bytes, if ignore_merges
 };

@@ -43,6 +43,22 @@ constexpr std::array kEndTexts = {
     "<REPO>"sv,
     "<reponame>"sv,
     "<|file_sep|>"sv,
+    "<|eot|>"sv,                // Llama 4 (its tokenizer_config.json)
+    "<|eom|>"sv,                // Llama 4
+    "<|END_OF_TURN_TOKEN|>"sv,  // Command R (`transformers`, models/cohere)
+    "[|endofturn|]"sv,          // EXAONE (`transformers`, models/exaone4)
+    "<|EOT|>"sv,                // DeepSeek Coder (its tokenizer_config.json)
+    "<|role_end|>"sv,           // Ling (its chat template)
+    "<|endofassistant|>"sv,     // dots (llama.cpp, conversion/base.py)
+};
+
+// GLM 4 ends a turn with the mark of who speaks next (eos_token_id of zai-org/glm-4-9b-chat-hf,
+// generation_config.json). In gpt-oss and Solar the end of one message among several is "<|end|>".
+constexpr std::array kRules = {
+    EndRule{"<|user|>", {"[gMASK]", "<|observation|>"}, true},
+    EndRule{"<|observation|>", {"[gMASK]", "<|user|>"}, true},
+    EndRule{"<|end|>", {"<|return|>", "<|call|>"}, false},
+    EndRule{"<|end|>", {"<|flush|>", "<|calls|>"}, false},
 };
 
 constexpr std::array kOtherControlTexts = {
@@ -81,6 +97,8 @@ bool contains(const Texts& texts, std::string_view text) {
 }  // namespace
 
 bool is_known_end_text(std::string_view text) { return contains(kEndTexts, text); }
+
+std::span<const EndRule> end_rules() { return kRules; }
 
 bool is_known_control_text(std::string_view text) {
   return is_known_end_text(text) || contains(kOtherControlTexts, text);

@@ -5,6 +5,8 @@
 // Free functions, any thread.
 #pragma once
 
+#include <array>
+#include <span>
 #include <string_view>
 
 namespace octavo {
@@ -15,5 +17,16 @@ bool is_known_control_text(std::string_view text);
 /// A token of this text ends an answer. "</s>" is not among them, though llama.cpp has it: Gemma writes that text as an
 /// HTML tag, and files that mean it as the end say so by tokenizer.ggml.eos_token_id.
 bool is_known_end_text(std::string_view text);
+
+/// A text that is an end, or is none, only in a vocabulary that has other texts too.
+struct EndRule {
+  std::string_view text;
+  std::array<std::string_view, 2> beside;  // "": nothing more
+  bool is_end;
+};
+std::span<const EndRule> end_rules();
+
+/// The end in a vocabulary that neither its keys nor its texts give another one: an answer has to end.
+inline constexpr std::string_view kLastResortEnd = "</s>";
 
 }  // namespace octavo

@@ -1,58 +1,67 @@
-// Cuts text into the words that byte-level BPE merges within, by the patterns that tokenizer.ggml.pre names.
+// Cuts text into the words that byte-level BPE merges within.
 //
-// Patterns run on PCRE2 with its JIT compiler where the system allows it; every call bounds the backtracking and the
-// memory, and no pattern here backtracks more than the text is long, so time is linear.
+// A text is cut in stages: the matches of a pattern and the gaps between them are the pieces that the next stage cuts.
+// Patterns run as automata over symbols (symbol_map.h), one look-up a byte, so time is linear for the patterns of the
+// table; one of a tokenizer.json that looks far ahead again and again ends with an error. Memory is two bytes a byte.
 // Owned by the Tokenizer; immutable, any thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
-
-struct pcre2_real_code_8;
+#include "tokenizer/pretokenizers.h"
+#include "tokenizer/symbol_map.h"
+#include "tokenizer/word_automaton.h"
 
 namespace octavo {
 
 class PreTokenizer {
  public:
+  /// Look-ups that a byte may cost, all stages together; the patterns of the table need a quarter.
+  static constexpr std::uint64_t kMaxStepsPerByte = 64;
+
   /// The pre-tokenizer that tokenizer.ggml.pre names; "" stands for a missing key. Error: unknown name, with the list
   /// of those that are supported.
   static Result<PreTokenizer> create(std::string_view name);
+  /// A pre-tokenizer of other stages. Error: a pattern that is not supported.
+  static Result<PreTokenizer> create(std::span<const CutStage> stages, Normalization normalization, bool ignore_merges);
 
   /// A word that is a token as a whole becomes that token without merging (the tokenizers of Llama 3 and its kin).
   bool ignore_merges() const { return ignore_merges_; }
   /// BOS is added where the file has no tokenizer.ggml.add_bos_token.
   bool add_bos() const { return add_bos_; }
+  /// What happens to a text before it is cut.
+  Normalization normalization() const { return normalization_; }
 
   /// Called with a word's begin and end; false: no further word is wanted.
   using Visit = std::function<bool(std::uint32_t begin, std::uint32_t end)>;
 
-  /// Cuts `text` and shows each word as soon as it is known, so that one who stops early pays for what was seen only.
-  /// Words come in order, and every byte belongs to one. `text` is well-formed UTF-8 of less than 4 GiB. Error: PCRE2
-  /// met one of its limits.
-  Result<void> for_each_word(std::string_view text, const Visit& visit) const;
+  /// Cuts `text` and shows each word as soon as it is known. Words come in order, and every byte belongs to one. `text`
+  /// consists of whole characters (surrogates are some) and is less than 4 GiB. Gives the look-ups that it took. Error:
+  /// they were more than kMaxStepsPerByte allows.
+  Result<std::uint64_t> for_each_word(std::string_view text, const Visit& visit) const;
   /// The words' ends; the last is the size of `text`.
   Result<std::vector<std::uint32_t>> split(std::string_view text) const;
 
  private:
-  struct FreeCode {
-    void operator()(pcre2_real_code_8* code) const;
+  struct Stage {
+    WordAutomaton automaton;
+    bool is_on_bytes;
   };
-  using Code = std::unique_ptr<pcre2_real_code_8, FreeCode>;
-  struct Matcher;
+  struct Run;
 
-  PreTokenizer() = default;
-  /// text[begin, end) by the stages from `stage` on. False: visit() wants no more.
-  Result<bool> cut(std::size_t stage, const Matcher& matcher, std::string_view text, std::uint32_t begin,
-                   std::uint32_t end, const Visit& visit) const;
-  static Code compile(std::string_view pattern);
+  PreTokenizer(SymbolMap map, std::vector<Stage> stages) : map_(std::move(map)), stages_(std::move(stages)) {}
+  /// run.text[begin, end) by the stages from `stage` on. False: visit() wants no more.
+  Result<bool> cut(std::size_t stage, Run& run, std::uint32_t begin, std::uint32_t end) const;
 
-  std::vector<Code> stages_;  // each cuts the pieces of the one before
+  SymbolMap map_;  // of all stages
+  std::vector<Stage> stages_;
+  Normalization normalization_ = Normalization::kNone;
   bool ignore_merges_ = false;
   bool add_bos_ = false;
 };

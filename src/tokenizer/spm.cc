@@ -8,8 +8,8 @@
 
 namespace octavo {
 
-Result<Spm> Spm::create(const Vocab& vocab, std::string_view file) {
-  Spm spm;
+Result<std::array<TokenId, 256>> byte_fallback_tokens(const Vocab& vocab, std::string_view file) {
+  std::array<TokenId, 256> tokens{};
   for (unsigned byte = 0; byte < 256; ++byte) {
     TokenId token = vocab.find_ordinary(fmt::format("<0x{:02X}>", byte));
     const char text = static_cast<char>(byte);
@@ -18,8 +18,14 @@ Result<Spm> Spm::create(const Vocab& vocab, std::string_view file) {
       return fail("{}: tokenizer.ggml.tokens has no '<0x{:02X}>', and there is no tokenizer.ggml.unknown_token_id",
                   file, byte);
     }
-    spm.byte_tokens_[byte] = token < 0 ? *vocab.unknown() : token;
+    tokens[byte] = token < 0 ? *vocab.unknown() : token;
   }
+  return tokens;
+}
+
+Result<Spm> Spm::create(const Vocab& vocab, std::string_view file) {
+  Spm spm;
+  OCTAVO_TRY(spm.byte_tokens_, byte_fallback_tokens(vocab, file));
   for (TokenId id = 0; id < vocab.size(); ++id) {
     spm.max_token_bytes_ = std::max(spm.max_token_bytes_, vocab.text(id).size());
   }

@@ -15,9 +15,13 @@
 
 namespace octavo {
 
+/// The token of each byte: "<0xHH>", else the one of the byte's own text, else the unknown token. Error: a byte has
+/// none of these.
+Result<std::array<TokenId, 256>> byte_fallback_tokens(const Vocab& vocab, std::string_view file);
+
 class Spm {
  public:
-  /// Error: a byte has no token "<0xHH>" or of its own text, and the file names no unknown token.
+  /// Errors are those of byte_fallback_tokens().
   static Result<Spm> create(const Vocab& vocab, std::string_view file);
 
   /// Appends the tokens of `text`, any bytes of less than 2 GiB with spaces already written as U+2581. Time is n log n.

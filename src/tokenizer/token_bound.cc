@@ -14,7 +14,7 @@ TokenBound::TokenBound(const Vocab& vocab, const std::array<bool, 256>& silent) 
   std::string decoded;
   for (TokenId id = 0; id < vocab.size(); ++id) {
     decoded.clear();
-    const bool is_word = vocab.model() == TokenizerModel::kBpe && alphabet.decode(vocab.text(id), decoded);
+    const bool is_word = vocab.is_byte_level() && alphabet.decode(vocab.text(id), decoded);
     if (is_word) add(decoded);
     if (!is_word || vocab.is_control(id) || vocab.is_user_defined(id)) add(vocab.text(id));
   }
@@ -32,23 +32,20 @@ std::size_t TokenBound::num_spoken(std::string_view text) const {
 }
 
 // The fewest steps from the text's begin to its end, where a step from a place is at most as long as the longest token
-// that begins with the byte there. Over a silent byte a step costs nothing.
+// that begins with the byte there. Silent bytes are left out before merging, so places count the others.
 bool TokenBound::exceeds(std::string_view text, std::size_t max_tokens) const {
   std::size_t num_steps = 0;
+  std::size_t place = 0;
   std::size_t end = 0;       // within num_steps steps
   std::size_t farthest = 0;  // within one more
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const std::size_t step = longest_with_[byte];
-    farthest = std::max(farthest, step >= text.size() - i ? text.size() : i + step);
-    if (i < end) continue;
-    if (silent_[byte]) {
-      end = i + 1;
-      continue;
-    }
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (silent_[byte]) continue;
+    farthest = std::max(farthest, place + longest_with_[byte]);
+    if (place++ < end) continue;
     if (++num_steps > max_tokens) return true;
     end = farthest;
-    if (end == text.size()) return false;
+    if (end >= text.size()) return false;
   }
   return false;
 }

@@ -10,7 +10,9 @@
 #include "base/to_size.h"
 #include "base/utf8.h"
 #include "tokenizer/bpe.h"
+#include "tokenizer/character_bpe.h"
 #include "tokenizer/chat_template.h"
+#include "tokenizer/normalize.h"
 #include "tokenizer/pretokenize.h"
 #include "tokenizer/special_tokens.h"
 #include "tokenizer/spm.h"
@@ -22,6 +24,7 @@ namespace octavo {
 
 namespace {
 
+constexpr std::string_view kMergesKey = "tokenizer.ggml.merges";
 constexpr std::string_view kAddBosKey = "tokenizer.ggml.add_bos_token";
 constexpr std::string_view kAddEosKey = "tokenizer.ggml.add_eos_token";
 constexpr std::string_view kAddSpacePrefixKey = "tokenizer.ggml.add_space_prefix";
@@ -53,16 +56,6 @@ std::string escape_spaces(std::string_view text, bool add_prefix) {
   return escaped;
 }
 
-/// The text for pattern matching: surrogates, which PCRE2 must not see, as U+FFFD, like them neither letter nor number
-/// nor space nor punctuation, and three bytes too.
-std::string without_surrogates(std::string text) {
-  for (std::size_t i = 0; i + 2 < text.size(); ++i) {
-    const bool is_surrogate = text[i] == '\xED' && static_cast<unsigned char>(text[i + 1]) >= 0xA0;
-    if (is_surrogate) text.replace(i, 3, kReplacementCharacter);
-  }
-  return text;
-}
-
 /// The time that a template may write into its prompt.
 std::tm local_time() {
   const std::time_t now = std::time(nullptr);
@@ -75,7 +68,7 @@ std::tm local_time() {
 
 struct Tokenizer::Impl {
   Vocab vocab;
-  std::variant<ByteLevelBpe, Spm> algorithm;
+  std::variant<ByteLevelBpe, Spm, CharacterBpe> algorithm;
   SpecialTokens all_special;   // control and user-defined tokens
   SpecialTokens user_defined;  // those of them that are looked for in any text, a message's content as well
   TokenBound bound;
@@ -102,7 +95,7 @@ struct Tokenizer::Impl {
 namespace {
 
 Result<ByteLevelBpe> load_byte_level_bpe(const ModelSource& source, const Vocab& vocab) {
-  constexpr std::string_view kPreKey = "tokenizer.ggml.pre", kMergesKey = "tokenizer.ggml.merges";
+  constexpr std::string_view kPreKey = "tokenizer.ggml.pre";
   std::string_view name;
   if (source.find(kPreKey) != nullptr) {
     OCTAVO_TRY(name, source.get_string(kPreKey));
@@ -122,10 +115,16 @@ Result<Tokenizer> Tokenizer::load(const ModelSource& source, std::string_view ch
   OCTAVO_TRY(Vocab vocab, Vocab::load(source));
   reserve_template_tokens(source, chat_template, vocab);
   bool default_add_bos = false;
-  std::optional<std::variant<ByteLevelBpe, Spm>> algorithm;
-  if (vocab.model() == TokenizerModel::kBpe) {
+  std::optional<std::variant<ByteLevelBpe, Spm, CharacterBpe>> algorithm;
+  if (vocab.is_byte_level()) {
     OCTAVO_TRY(ByteLevelBpe bpe, load_byte_level_bpe(source, vocab));
     default_add_bos = bpe.pre_tokenizer.add_bos();
+    algorithm = std::move(bpe);
+  } else if (vocab.model() == TokenizerModel::kSpmWithMerges) {
+    OCTAVO_TRY_VOID(require_words(source, kMergesKey));
+    OCTAVO_TRY(const auto merges, source.get_strings(kMergesKey));
+    OCTAVO_TRY(CharacterBpe bpe, CharacterBpe::create(vocab, merges, source.name()));
+    default_add_bos = true;
     algorithm = std::move(bpe);
   } else {
     OCTAVO_TRY(Spm spm, Spm::create(vocab, source.name()));
@@ -147,7 +146,7 @@ Result<Tokenizer> Tokenizer::load(const ModelSource& source, std::string_view ch
 }
 
 Result<void> Tokenizer::Impl::read_flags(const ModelSource& source, bool default_add_bos) {
-  const bool is_spm = vocab.model() == TokenizerModel::kSpm;
+  const bool is_spm = !vocab.is_byte_level();
   OCTAVO_TRY(add_bos, read_flag(source, kAddBosKey, default_add_bos));
   OCTAVO_TRY(add_eos, read_flag(source, kAddEosKey, false));
   OCTAVO_TRY(add_space_prefix, read_flag(source, kAddSpacePrefixKey, is_spm));
@@ -170,15 +169,19 @@ void Tokenizer::Impl::collect_special_tokens() {
 }
 
 bool Tokenizer::Impl::are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const {
+  // Normalization may make a text shorter.
+  const auto* bpe = std::get_if<ByteLevelBpe>(&algorithm);
+  const bool may_shrink = bpe != nullptr && bpe->pre_tokenizer.normalization() != Normalization::kNone;
+  const std::size_t longest = bound.longest() * (may_shrink ? kMaxShrink : 1);
   std::size_t num_bytes = 0;
   for (const std::string_view text : texts) num_bytes += text.size();
-  if (num_bytes / bound.longest() <= max_tokens) return false;
+  if (num_bytes / longest <= max_tokens) return false;
   num_bytes = 0;
   for (const std::string_view text : texts) {
     // Repairing may make a text shorter, and what it makes of it may be silent.
     if (is_valid_utf8(text)) num_bytes += bound.num_spoken(text);
   }
-  return num_bytes / bound.longest() > max_tokens;
+  return num_bytes / longest > max_tokens;
 }
 
 Result<void> Tokenizer::Impl::encode_bpe(const ByteLevelBpe& bpe, std::string_view text, std::size_t max_tokens,
@@ -188,13 +191,23 @@ Result<void> Tokenizer::Impl::encode_bpe(const ByteLevelBpe& bpe, std::string_vi
     repaired = repair_utf8(text);
     text = repaired.text;
   }
+  std::string normalized;
+  const Normalization normalization = bpe.pre_tokenizer.normalization();
+  if (!is_surely_normalized(text, normalization)) {
+    normalized = normalize(text, normalization);
+    text = normalized;
+    if (text.size() > kMaxTextBytes) {
+      return fail("the text has {} bytes once it is normalized; at most {} can be tokenized", text.size(),
+                  kMaxTextBytes);
+    }
+  }
   if (bound.exceeds(text, max_tokens - ids.size())) return too_many(max_tokens);
   const auto add_word = [&](std::uint32_t begin, std::uint32_t end) {
     bpe.bpe.encode(text.substr(begin, end - begin), scratch, ids);
     return ids.size() <= max_tokens;
   };
-  if (repaired.has_surrogates) return bpe.pre_tokenizer.for_each_word(without_surrogates(repaired.text), add_word);
-  return bpe.pre_tokenizer.for_each_word(text, add_word);
+  OCTAVO_TRY_VOID(bpe.pre_tokenizer.for_each_word(text, add_word));
+  return {};
 }
 
 Result<void> Tokenizer::Impl::encode_fragments(std::span<const Fragment> fragments, std::size_t max_tokens,
@@ -209,7 +222,11 @@ Result<void> Tokenizer::Impl::encode_fragments(std::span<const Fragment> fragmen
     } else {
       const std::string escaped = escape_spaces(fragment.text, add_space_prefix && after_special);
       if (bound.exceeds(escaped, max_tokens - ids.size())) return too_many(max_tokens);
-      std::get<Spm>(algorithm).encode(vocab, escaped, ids);
+      if (const auto* spm = std::get_if<Spm>(&algorithm)) {
+        spm->encode(vocab, escaped, ids);
+      } else {
+        std::get<CharacterBpe>(algorithm).encode(vocab, escaped, scratch, ids);
+      }
     }
     if (ids.size() > max_tokens) return too_many(max_tokens);
     after_special = fragment.token >= 0;

@@ -1,8 +1,8 @@
-// Text to token ids and back: the facade over byte-level BPE and SPM vocabularies of a GGUF file.
+// Text to token ids and back: the facade over byte-level BPE and SentencePiece vocabularies.
 //
-// Owned by the engine, immutable after load() and independent of the file, so any thread may use it. Ids are equal to
-// llama.cpp's and Hugging Face `tokenizers`' on the same vocabulary (tests/tokenizer); tools/tokenizer_compare_hf.py
-// says where those two differ, and there llama.cpp is followed.
+// Owned by the engine, immutable after load() and independent of the model's source, so any thread may use it. Ids are
+// those of Hugging Face `tokenizers` set up as the makers of the vocabulary did (docs/tokenizers.md;
+// tools/tokenizer_truth.py compares them). Where a text is not UTF-8, llama.cpp is followed.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 #include "tokenizer/vocab.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -80,16 +81,21 @@ Result<Vocab> Vocab::load(const ModelSource& source) {
     vocab.model_ = TokenizerModel::kBpe;
   } else if (model == "llama") {
     vocab.model_ = TokenizerModel::kSpm;
+  } else if (model == "gemma4") {
+    vocab.model_ = TokenizerModel::kSpmWithMerges;
   } else {
-    return fail_as(ErrorKind::kNoWords,
-                   "{}: {}: {} is not supported; supported are 'gpt2' (byte-level BPE) and 'llama' (SentencePiece)",
-                   source.name(), kModelKey, quote(model));
+    return fail_as(
+        ErrorKind::kNoWords,
+        "{}: {}: {} is not supported; supported are 'gpt2' (byte-level BPE), 'llama' and 'gemma4' (SentencePiece)",
+        source.name(), kModelKey, quote(model));
   }
   OCTAVO_TRY_VOID(vocab.read_texts(source));
   OCTAVO_TRY_VOID(vocab.read_types(source));
   if (vocab.model_ == TokenizerModel::kSpm) OCTAVO_TRY_VOID(vocab.read_scores(source));
   vocab.mark_known_texts();
   OCTAVO_TRY_VOID(vocab.read_special_ids(source));
+  OCTAVO_TRY_VOID(vocab.read_end_ids(source));
+  vocab.decide_ends();
   OCTAVO_TRY_VOID(vocab.decode_all(source));
   return vocab;
 }
@@ -123,7 +129,7 @@ Result<void> Vocab::read_texts(const ModelSource& source) {
 Result<void> Vocab::read_types(const ModelSource& source) {
   attributes_.assign(texts_.size(), 0);
   // Early byte-level files have no types: all their tokens are ordinary ones.
-  if (model_ == TokenizerModel::kBpe && source.find(kTypesKey) == nullptr) return {};
+  if (is_byte_level() && source.find(kTypesKey) == nullptr) return {};
   OCTAVO_TRY(const auto types, source.get_i32_array(kTypesKey));
   if (types.size() != texts_.size()) {
     return fail("{}: {} has {} entries; expected {}, as many as {}", source.name(), kTypesKey, types.size(),
@@ -167,6 +173,10 @@ Result<void> Vocab::read_special_ids(const ModelSource& source) {
   OCTAVO_TRY(bos_, read_token_id(source, "tokenizer.ggml.bos_token_id", size()));
   OCTAVO_TRY(eos_, read_token_id(source, "tokenizer.ggml.eos_token_id", size()));
   OCTAVO_TRY(unknown_, read_token_id(source, "tokenizer.ggml.unknown_token_id", size()));
+  return {};
+}
+
+Result<void> Vocab::read_end_ids(const ModelSource& source) {
   if (eos_) attributes_[to_size(*eos_)] |= kEndOfGeneration;
   for (const std::string_view key :
        {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id", "tokenizer.ggml.fim_pad_token_id",
@@ -174,7 +184,34 @@ Result<void> Vocab::read_special_ids(const ModelSource& source) {
     OCTAVO_TRY(const auto id, read_token_id(source, key, size()));
     if (id) attributes_[to_size(*id)] |= kEndOfGeneration;
   }
+  constexpr std::string_view kEosIdsKey = "tokenizer.ggml.eos_token_ids";
+  if (source.find(kEosIdsKey) == nullptr) return {};
+  OCTAVO_TRY(const auto ids, source.get_i32_array(kEosIdsKey));
+  for (const std::int32_t id : ids) {
+    if (id < 0 || id >= size()) {
+      return fail("{}: {}: {} is not a token; the vocabulary has {}", source.name(), kEosIdsKey, id, size());
+    }
+    attributes_[to_size(id)] |= kEndOfGeneration;
+  }
   return {};
+}
+
+void Vocab::decide_ends() {
+  for (const EndRule& rule : end_rules()) {
+    const TokenId id = find(rule.text);
+    if (id < 0 ||
+        !std::ranges::all_of(rule.beside, [this](std::string_view text) { return text.empty() || find(text) >= 0; })) {
+      continue;
+    }
+    if (rule.is_end) {
+      attributes_[to_size(id)] |= kEndOfGeneration | kControl;
+    } else {
+      attributes_[to_size(id)] &= static_cast<std::uint8_t>(~kEndOfGeneration);
+    }
+  }
+  const bool has_end = std::ranges::any_of(attributes_, [](std::uint8_t a) { return (a & kEndOfGeneration) != 0; });
+  if (has_end) return;
+  if (const TokenId id = find(kLastResortEnd); id >= 0) attributes_[to_size(id)] |= kEndOfGeneration;
 }
 
 Result<void> Vocab::decode_all(const ModelSource& source) {
@@ -205,7 +242,7 @@ void Vocab::decode_text(const ByteAlphabet& alphabet, TokenId id, std::string& o
   const std::string_view text = this->text(id);
   if (has(id, kControl | kUnknown | kUserDefined)) {
     out += text;
-  } else if (model_ == TokenizerModel::kSpm) {
+  } else if (!is_byte_level()) {
     for (std::size_t i = 0; i < text.size();) {
       const bool is_space = text.substr(i).starts_with(kSpmSpace);
       out.push_back(is_space ? ' ' : text[i]);

@@ -20,8 +20,9 @@ namespace octavo {
 
 class ByteAlphabet;
 
-/// tokenizer.ggml.model: "gpt2" (byte-level BPE) or "llama" (SentencePiece).
-enum class TokenizerModel : std::uint8_t { kBpe, kSpm };
+/// tokenizer.ggml.model: "gpt2" (byte-level BPE), "llama" (SentencePiece), or "gemma4" (SentencePiece with a merge
+/// list).
+enum class TokenizerModel : std::uint8_t { kBpe, kSpm, kSpmWithMerges };
 
 /// Error (kNoWords): the source lacks a key without which there are no words.
 Result<void> require_words(const ModelSource& source, std::string_view key);
@@ -36,6 +37,8 @@ class Vocab {
   Vocab& operator=(const Vocab&) = delete;
 
   TokenizerModel model() const { return model_; }
+  /// Texts are written in the byte alphabet; else spaces are written as U+2581.
+  bool is_byte_level() const { return model_ == TokenizerModel::kBpe; }
   int size() const { return static_cast<int>(texts_.size()); }
 
   /// As the file writes the token; "[EMPTY_<id>]" where it writes nothing.
@@ -76,7 +79,9 @@ class Vocab {
   Result<void> read_types(const ModelSource& source);
   Result<void> read_scores(const ModelSource& source);
   Result<void> read_special_ids(const ModelSource& source);
+  Result<void> read_end_ids(const ModelSource& source);
   void mark_known_texts();
+  void decide_ends();
   Result<void> decode_all(const ModelSource& source);
   void decode_text(const ByteAlphabet& alphabet, TokenId id, std::string& out) const;
   bool has(TokenId id, int attributes) const { return (attributes_[to_size(id)] & attributes) != 0; }
@@ -85,7 +90,7 @@ class Vocab {
   std::vector<char> text_arena_, byte_arena_;
   std::vector<std::string_view> texts_, bytes_;  // [vocab_size], into the arenas
   std::vector<std::uint8_t> attributes_;         // [vocab_size], Attribute bits; 0: an ordinary token
-  std::vector<float> scores_;                    // [vocab_size]; empty for BPE
+  std::vector<float> scores_;                    // [vocab_size] for kSpm, else empty
   std::unordered_map<std::string_view, TokenId> index_;
   std::optional<TokenId> bos_, eos_, unknown_;
 };

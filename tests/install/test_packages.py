@@ -127,7 +127,7 @@ class Packages(unittest.TestCase):
         libraries = [line.split("=>")[1].split("(")[0].strip() for line in run("ldd", program, env=PLAIN).splitlines()
                      if "=>" in line]
         own = [path for path in libraries if path.startswith(str(root))]
-        for name in ("libfmt", "libspdlog", "libboost_json", "libssl", "libpcre2-8", "libprometheus-cpp-core",
+        for name in ("libfmt", "libspdlog", "libboost_json", "libssl", "libutf8proc", "libprometheus-cpp-core",
                      "libedit"):
             self.assertTrue(any(pathlib.Path(path).name.startswith(name) for path in own), f"{name} in {libraries}")
         self.assertTrue(serves(program))

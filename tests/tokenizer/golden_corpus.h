@@ -1,5 +1,5 @@
-// The corpus of tests/data/tokenizer and the ids that llama.cpp gives for it (written by
-// tools/make_tokenizer_golden.py, which describes the files).
+// The corpus of tests/data/tokenizer and its ids: llama.cpp's (written by tools/make_tokenizer_golden.py, which
+// describes the files), and where it differs from the original those of `tokenizers` (tools/tokenizer_compare_hf.py).
 #pragma once
 
 #include <cstdint>

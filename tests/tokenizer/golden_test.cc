@@ -1,4 +1,4 @@
-// Token ids equal llama.cpp's on every text of the corpus, for six real vocabularies.
+// Token ids equal the original's on every text of the corpus, for six real vocabularies.
 #include <gtest/gtest.h>
 
 #include "tokenizer/golden_corpus.h"
@@ -9,7 +9,7 @@ namespace {
 
 class TokenizerGolden : public testing::TestWithParam<RealVocab> {};
 
-TEST_P(TokenizerGolden, IdsEqualLlamaCpp) {
+TEST_P(TokenizerGolden, IdsEqualTheOriginal) {
   const Tokenizer tokenizer = load_real(GetParam().file);
   const auto corpus = read_corpus();
   const auto golden = read_golden_ids(GetParam().name);

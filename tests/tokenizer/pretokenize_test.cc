@@ -55,8 +55,37 @@ TEST(PreTokenizer, MongolianVowelSeparatorIsNoSpace) {
   EXPECT_THAT(words("gpt-2", "! \u180E"), ElementsAre("!", " \u180E"));
 }
 
-TEST(PreTokenizer, LettersOfUnicode15) {
-  EXPECT_THAT(words("gpt-2", "a\U00031350\U0001E4D0"), ElementsAre("a\U00031350\U0001E4D0"));
+TEST(PreTokenizer, LettersOfUnicode16) {
+  EXPECT_THAT(words("gpt-2", "a\U00031350\U0001E4D0\U000105C0"), ElementsAre("a\U00031350\U0001E4D0\U000105C0"));
+}
+
+constexpr const char* kNames[] = {"default",     "gpt-2",        "llama-bpe",      "smollm",   "qwen2",  "qwen35",
+                                  "deepseek-v3", "deepseek-llm", "deepseek-coder", "tekken",   "gpt-4o", "dbrx",
+                                  "glm4",        "falcon",       "falcon3",        "minicpm5", "exaone", "olmo"};
+
+TEST(PreTokenizer, StepsGrowAsTheTextDoes) {
+  for (const char* name : kNames) {
+    const auto pre_tokenizer = PreTokenizer::create(name);
+    const auto steps = [&](std::string_view unit, std::size_t num_bytes) {
+      std::string text;
+      while (text.size() < num_bytes) text += unit;
+      return static_cast<double>(
+          *pre_tokenizer->for_each_word(text, [](std::uint32_t, std::uint32_t) { return true; }));
+    };
+    for (const char* unit : {"a",  "A",  "aA",     " ",       "  a",  "\n",     " \n", "1",  "'", "!", "/",
+                             "中", "あ", "\u0301", "a\u0301", "\x01", "\u00a0", "a.",  "😀", "²", "ǅ", "\u200d "}) {
+      EXPECT_LT(steps(unit, 1 << 16) / steps(unit, 1 << 15), 2.1) << name << " " << unit;
+    }
+    for (const char* unit : {"a", " ", "1 "}) {
+      EXPECT_LT(steps(unit, 1 << 20), double{PreTokenizer::kMaxStepsPerByte} / 4 * (1 << 20)) << name << " " << unit;
+    }
+  }
+}
+
+TEST(PreTokenizer, SpacesBeforeALetterAreLookedAtOnce) {
+  const auto pre_tokenizer = PreTokenizer::create("deepseek-llm");  // \\s+$ fails at each of them
+  const std::string text = std::string(1 << 17, ' ') + "\x01";
+  EXPECT_TRUE(pre_tokenizer->split(text));
 }
 
 RC_GTEST_PROP(PreTokenizerProperty, WordsJoinedAreTheText, (const std::string& bytes)) {
@@ -64,7 +93,7 @@ RC_GTEST_PROP(PreTokenizerProperty, WordsJoinedAreTheText, (const std::string& b
     std::string repaired = repair_utf8(bytes).text;
     return repair_utf8(bytes).has_surrogates ? std::string() : repaired;
   }();
-  for (const char* name : {"gpt-2", "smollm", "qwen2", "llama-bpe", "dbrx", ""}) {
+  for (const char* name : kNames) {
     std::string joined;
     for (const std::string& word : words(name, text)) {
       RC_ASSERT(!word.empty());

@@ -1,0 +1,79 @@
+#include "tokenizer/code_point_set.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/to_size.h"
+
+namespace octavo {
+
+namespace {
+
+constexpr std::string_view kCategories =
+#include "tokenizer/unicode_categories.inc"
+    ;
+
+}  // namespace
+
+void CodePointSet::add(std::uint32_t begin, std::uint32_t end) {
+  if (begin >= end) return;
+  // Ranges that touch the new one become part of it.
+  const auto first = std::ranges::lower_bound(ranges_, begin, {}, &Range::end);
+  const auto last =
+      std::upper_bound(first, ranges_.end(), end, [](std::uint32_t e, const Range& r) { return e < r.begin; });
+  if (first != last) {
+    begin = std::min(begin, first->begin);
+    end = std::max(end, (last - 1)->end);
+  }
+  ranges_.insert(ranges_.erase(first, last), Range{begin, end});
+}
+
+void CodePointSet::add(const CodePointSet& other) {
+  for (const Range& range : other.ranges_) add(range.begin, range.end);
+}
+
+CodePointSet CodePointSet::complement() const {
+  CodePointSet result;
+  std::uint32_t begin = 0;
+  for (const Range& range : ranges_) {
+    result.add(begin, range.begin);
+    begin = range.end;
+  }
+  result.add(begin, kLimit);
+  return result;
+}
+
+CodePointSet CodePointSet::intersection(const CodePointSet& other) const {
+  CodePointSet outside = complement();
+  outside.add(other.complement());
+  return outside.complement();
+}
+
+bool CodePointSet::contains(std::uint32_t code_point) const {
+  const auto range = std::ranges::upper_bound(ranges_, code_point, {}, &Range::end);
+  return range != ranges_.end() && range->begin <= code_point;
+}
+
+std::optional<CodePointSet> code_points_of_category(std::string_view name) {
+  if (name.empty() || name.size() > 2) return std::nullopt;
+  CodePointSet set;
+  std::uint32_t begin = 0;
+  for (std::string_view rest = kCategories; !rest.empty();) {
+    std::uint32_t length = 0;
+    const char* end = std::from_chars(rest.data() + 2, rest.data() + rest.size(), length).ptr;
+    if (rest.starts_with(name)) set.add(begin, begin + length);
+    begin += length;
+    rest.remove_prefix(to_size(end - rest.data()));
+  }
+  if (set.ranges().empty()) return std::nullopt;
+  return set;
+}
+
+CodePointSet white_space() {
+  CodePointSet set = *code_points_of_category("Z");
+  set.add('\t', '\r' + 1);
+  set.add(0x85);
+  return set;
+}
+
+}  // namespace octavo

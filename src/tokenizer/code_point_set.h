@@ -1,0 +1,44 @@
+// Sets of code points: what a character class of a pattern means.
+//
+// Plain values; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace octavo {
+
+class CodePointSet {
+ public:
+  static constexpr std::uint32_t kLimit = 0x110000;  // code points are below it
+
+  struct Range {
+    std::uint32_t begin, end;  // [begin, end)
+    bool operator==(const Range&) const = default;
+  };
+
+  void add(std::uint32_t begin, std::uint32_t end);
+  void add(std::uint32_t code_point) { add(code_point, code_point + 1); }
+  void add(const CodePointSet& other);
+  CodePointSet complement() const;
+  CodePointSet intersection(const CodePointSet& other) const;
+  bool contains(std::uint32_t code_point) const;
+
+  /// In order, without overlap, and none touches the next one.
+  const std::vector<Range>& ranges() const { return ranges_; }
+  bool operator==(const CodePointSet&) const = default;
+
+ private:
+  std::vector<Range> ranges_;
+};
+
+/// The code points of a general category of Unicode 16.0, by its name ("Lu") or its first letter ("L"). No value: there
+/// is no such category.
+std::optional<CodePointSet> code_points_of_category(std::string_view name);
+
+/// Unicode's White_Space, which is what \s means.
+CodePointSet white_space();
+
+}  // namespace octavo

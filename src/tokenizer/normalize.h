@@ -1,0 +1,24 @@
+// Unicode normalization of text before it is cut into words, as the vocabulary's makers did it.
+//
+// Unicode Standard Annex 15. Decompositions, compositions and combining classes are utf8proc's; marks are put in order
+// here by counting, since utf8proc exchanges neighbours, which takes n^2 steps for n marks. Free functions, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace octavo {
+
+enum class Normalization : std::uint8_t { kNone, kNfc, kNfkc };
+
+/// So many bytes of a text become one byte of the normalized one at most (a mathematical letter becomes an ASCII one).
+inline constexpr std::size_t kMaxShrink = 4;
+
+/// Nothing in `text` changes for certain: a look at each byte decides. False says nothing.
+bool is_surely_normalized(std::string_view text, Normalization normalization);
+
+/// `text`, which is well-formed UTF-8 but for surrogates, normalized. Surrogates stay.
+std::string normalize(std::string_view text, Normalization normalization);
+
+}  // namespace octavo

@@ -1,0 +1,199 @@
+#include "tokenizer/pattern_parser.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/text.h"
+#include "base/to_size.h"
+#include "base/utf8.h"
+
+namespace octavo {
+
+namespace {
+
+CodePointSet set_of(std::uint32_t code_point) {
+  CodePointSet set;
+  set.add(code_point);
+  return set;
+}
+
+}  // namespace
+
+Result<Pattern> Pattern::parse(std::string_view text) { return PatternParser(text).parse(); }
+
+Result<Pattern> PatternParser::parse() {
+  if (text_.size() > Pattern::kMaxBytes) {
+    return fail("the pattern has {} bytes; at most {} are read", text_.size(), Pattern::kMaxBytes);
+  }
+  if (!is_valid_utf8(text_)) return fail("the pattern {} is not UTF-8", quote(text_));
+  OCTAVO_TRY(pattern_.root, parse_alternatives(false, 0));
+  if (!at_end()) return refuse("')' that closes nothing");
+  return std::move(pattern_);
+}
+
+std::unexpected<Error> PatternParser::refuse(std::string_view found) const {
+  return fail("the pattern {}: found {} at byte {}, which is not supported", quote(text_), found, place_);
+}
+
+bool PatternParser::takes(std::string_view expected) {
+  if (!text_.substr(place_).starts_with(expected)) return false;
+  place_ += expected.size();
+  return true;
+}
+
+Result<std::uint32_t> PatternParser::take_character() {
+  if (at_end()) return refuse("the end");
+  const std::uint32_t code_point = decode_utf8(text_.substr(place_));
+  place_ += utf8_announced_length(text_[place_]);
+  return code_point;
+}
+
+std::uint32_t PatternParser::add(PatternNode node) {
+  pattern_.nodes.push_back(std::move(node));
+  return static_cast<std::uint32_t>(pattern_.nodes.size()) - 1;
+}
+
+std::uint32_t PatternParser::add_set(CodePointSet set, Kind kind) {
+  const auto known = std::ranges::find(pattern_.sets, set);
+  const auto index = static_cast<std::uint32_t>(known - pattern_.sets.begin());
+  if (known == pattern_.sets.end()) pattern_.sets.push_back(std::move(set));
+  return add({.kind = kind, .set = index});
+}
+
+// ASCII letters in both cases, and the two characters beyond ASCII whose other case is in it: U+017F and U+212A.
+CodePointSet PatternParser::with_both_cases(CodePointSet set) {
+  for (std::uint32_t lower = 'a'; lower <= 'z'; ++lower) {
+    const std::uint32_t upper = lower - 'a' + 'A';
+    const std::uint32_t third = lower == 's' ? 0x17F : lower == 'k' ? 0x212A : lower;
+    if (!set.contains(lower) && !set.contains(upper) && !set.contains(third)) continue;
+    for (const std::uint32_t code_point : {lower, upper, third}) set.add(code_point);
+  }
+  return set;
+}
+
+Result<std::uint32_t> PatternParser::parse_alternatives(bool ignores_case, int depth) {
+  if (depth > Pattern::kMaxDepth) return refuse("groups nested too deep");
+  PatternNode node{.kind = Kind::kAlternatives};
+  do {
+    OCTAVO_TRY(const std::uint32_t child, parse_sequence(ignores_case, depth));
+    node.children.push_back(child);
+  } while (takes("|"));
+  return node.children.size() == 1 ? node.children.front() : add(std::move(node));
+}
+
+Result<std::uint32_t> PatternParser::parse_sequence(bool ignores_case, int depth) {
+  PatternNode node{.kind = Kind::kSequence};
+  while (!at_end() && text_[place_] != '|' && text_[place_] != ')') {
+    OCTAVO_TRY(const std::uint32_t atom, parse_atom(ignores_case, depth));
+    OCTAVO_TRY(const std::uint32_t repeated, parse_quantifier(atom));
+    node.children.push_back(repeated);
+  }
+  return node.children.size() == 1 ? node.children.front() : add(std::move(node));
+}
+
+Result<std::uint32_t> PatternParser::parse_atom(bool ignores_case, int depth) {
+  if (takes("(")) return parse_group(ignores_case, depth + 1);
+  if (takes("[")) {
+    OCTAVO_TRY(CodePointSet set, parse_class(ignores_case, depth + 1));
+    return add_set(std::move(set));
+  }
+  if (takes("$")) return add_set(set_of('\n'), Kind::kLineEnd);
+  if (takes(".")) return add_set(set_of('\n').complement());
+  for (const char special : {'^', '*', '+', '?', '{'}) {
+    if (text_[place_] == special) return refuse(fmt::format("'{}'", special));
+  }
+  CodePointSet set;
+  if (takes("\\")) {
+    OCTAVO_TRY(set, parse_escape());
+  } else {
+    OCTAVO_TRY(const std::uint32_t code_point, take_character());
+    set.add(code_point);
+  }
+  return add_set(ignores_case ? with_both_cases(std::move(set)) : std::move(set));
+}
+
+Result<std::uint32_t> PatternParser::parse_group(bool ignores_case, int depth) {
+  if (takes("?=")) return parse_look_ahead(Kind::kNext, ignores_case, depth);
+  if (takes("?!")) return parse_look_ahead(Kind::kNotNext, ignores_case, depth);
+  if (takes("?i:")) {
+    ignores_case = true;
+  } else if (!takes("?:") && text_.substr(place_).starts_with("?")) {
+    return refuse("a group other than (?:), (?i:), (?=) and (?!)");
+  }
+  OCTAVO_TRY(const std::uint32_t group, parse_alternatives(ignores_case, depth));
+  if (!takes(")")) return refuse("a group that is not closed");
+  return group;
+}
+
+Result<std::uint32_t> PatternParser::parse_look_ahead(Kind kind, bool ignores_case, int depth) {
+  OCTAVO_TRY(const std::uint32_t group, parse_alternatives(ignores_case, depth));
+  if (pattern_.nodes[group].kind != Kind::kSet) return refuse("a look-ahead at more than one character");
+  if (!takes(")")) return refuse("a group that is not closed");
+  pattern_.nodes[group].kind = kind;
+  return group;
+}
+
+Result<std::uint32_t> PatternParser::parse_number() {
+  std::uint32_t number = 0;
+  const char* begin = text_.data() + place_;
+  const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), number);
+  if (error != std::errc() || number > Pattern::kMaxRepeat) {
+    return refuse(fmt::format("no count of at most {}", Pattern::kMaxRepeat));
+  }
+  place_ += to_size(end - begin);
+  return number;
+}
+
+Result<PatternNode> PatternParser::parse_counts(std::uint32_t atom) {
+  PatternNode repeat{.kind = Kind::kRepeat, .children = {atom}};
+  OCTAVO_TRY(repeat.min, parse_number());
+  repeat.max = repeat.min;
+  if (takes(",")) {
+    repeat.max = PatternNode::kAnyNumber;
+    if (!text_.substr(place_).starts_with("}")) {
+      OCTAVO_TRY(repeat.max, parse_number());
+    }
+  }
+  if (!takes("}")) return refuse("counts that are not closed");
+  if (repeat.min > repeat.max) return refuse("a range of counts that is empty");
+  return repeat;
+}
+
+Result<std::uint32_t> PatternParser::parse_quantifier(std::uint32_t atom) {
+  PatternNode repeat{.kind = Kind::kRepeat, .children = {atom}};
+  bool has_counts = false;
+  if (takes("*")) {
+    repeat.max = PatternNode::kAnyNumber;
+  } else if (takes("+")) {
+    repeat.min = 1;
+    repeat.max = PatternNode::kAnyNumber;
+  } else if (takes("?")) {
+    repeat.max = 1;
+  } else if (takes("{")) {
+    OCTAVO_TRY(repeat, parse_counts(atom));
+    has_counts = true;
+  } else {
+    return atom;
+  }
+  if (has_counts && text_.substr(place_).starts_with("+")) return refuse("'+' behind counts");
+  if (takes("+")) return make_possessive(std::move(repeat));
+  repeat.is_lazy = takes("?");
+  for (const char next : {'*', '+', '?', '{'}) {
+    if (text_.substr(place_).starts_with(next)) return refuse("a quantifier behind a quantifier");
+  }
+  return add(std::move(repeat));
+}
+
+Result<std::uint32_t> PatternParser::make_possessive(PatternNode repeat) {
+  const PatternNode atom = pattern_.nodes[repeat.children.front()];
+  if (atom.kind != Kind::kSet) return refuse("a possessive group");
+  const bool is_optional = repeat.max == 1;
+  const std::uint32_t none_next = add({.kind = Kind::kNotNext, .set = atom.set});
+  if (is_optional) {  // X?+ is X, or nothing where X is not next
+    return add({.kind = Kind::kAlternatives, .children = {repeat.children.front(), none_next}});
+  }
+  const std::uint32_t all = add(std::move(repeat));
+  return add({.kind = Kind::kSequence, .children = {all, none_next}});
+}
+
+}  // namespace octavo

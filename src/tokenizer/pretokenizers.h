@@ -1,0 +1,38 @@
+// The pre-tokenizers by name: what the makers of each vocabulary did to a text before merging, a row each.
+//
+// Patterns are the originals', character for character: those of the family's tokenizer.json, which `tokenizers` runs,
+// or of the package of its makers. docs/tokenizers.md says where each was read, and where llama.cpp differs.
+// Constant tables; any thread.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "tokenizer/normalize.h"
+
+namespace octavo {
+
+/// One cut: the matches of a pattern, and the gaps between them, become pieces.
+struct CutStage {
+  std::string_view pattern;
+  bool is_on_bytes = false;  // looks at the characters that stand for the bytes in the vocabulary
+};
+
+struct PreTokenizerKind {
+  static constexpr std::size_t kMaxStages = 6;
+
+  std::string_view names;  // values of tokenizer.ggml.pre, separated by spaces, the usual one first
+  std::array<CutStage, kMaxStages> stages;
+  Normalization normalization = Normalization::kNone;
+  bool ignore_merges = false;  // a word that is a token as a whole becomes it without merging
+  bool add_bos = false;        // BOS is added where the file has no tokenizer.ggml.add_bos_token
+};
+
+/// Null: no pre-tokenizer has this name.
+const PreTokenizerKind* find_pre_tokenizer(std::string_view name);
+
+/// All names, separated by spaces.
+std::string all_pre_tokenizer_names();
+
+}  // namespace octavo

@@ -1,0 +1,52 @@
+// Finds the matches of a pattern from left to right with one look-up a symbol: a deterministic automaton that keeps the
+// preferences among alternatives, so that it gives what a backtracking engine gives.
+//
+// R. Cox, "Regular Expression Matching in the Wild", 2010. A transition knows the symbol that follows a place, which
+// decides the assertions there. Owned by the PreTokenizer; immutable, any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tokenizer/pattern_program.h"
+#include "tokenizer/symbol_map.h"
+
+namespace octavo {
+
+class WordAutomaton {
+ public:
+  static constexpr std::size_t kMaxStates = 4096;
+  static constexpr std::uint64_t kMaxBuildSteps = 1U << 25;  // real patterns take less than a million
+
+  /// Error: more than kMaxStates or kMaxBuildSteps, or a pattern that can match nothing.
+  static Result<WordAutomaton> create(const Pattern& pattern, const SymbolMap& map);
+
+  struct Match {
+    std::uint32_t begin, end;
+  };
+  /// The first match in symbols[begin, end), beyond which nothing is looked at. Adds the look-ups to `num_steps`; none
+  /// is found once these are more than `max_steps`.
+  std::optional<Match> find(const std::uint8_t* symbols, std::uint32_t begin, std::uint32_t end,
+                            std::uint64_t max_steps, std::uint64_t& num_steps) const;
+
+ private:
+  using Entry = std::uint16_t;
+  static constexpr Entry kMatchesBefore = 0x8000;  // a match ends before the symbol
+  static constexpr Entry kDead = 0;
+  static constexpr Entry kStart = 1;
+
+  WordAutomaton() = default;
+  Entry look_up(Entry state, std::size_t symbol) const { return table_[state * num_columns_ + symbol]; }
+  /// The end of the match at `begin`; no value if there is none.
+  std::optional<std::uint32_t> match_at(const std::uint8_t* symbols, std::uint32_t begin, std::uint32_t end,
+                                        std::uint64_t& num_steps) const;
+  /// After no match at `begin`: the next place where one is possible.
+  std::uint32_t next_begin(const std::uint8_t* symbols, std::uint32_t begin, std::uint32_t end,
+                           std::uint64_t& num_steps) const;
+
+  std::size_t num_columns_ = 0;  // the symbols, and the end
+  std::vector<Entry> table_;     // [states][columns]: the state that follows, and kMatchesBefore
+};
+
+}  // namespace octavo
