@@ -25,7 +25,6 @@ Longer = collections.namedtuple("Longer", "limit reason")
 # Name of a file, unit, function or type -> how long it may be, and why.
 EXCEPTIONS = {
     "src/attention/attention_plan.h: AttentionPlan": Longer(23, "is to be split into the plan and its readings"),
-    "src/engine/scheduler.h: Scheduler": Longer(35, "is to be split into queues, ledger, claims and budget"),
 }
 
 # Kernels and public headers are plain: they cannot include base/to_size.h, which needs the cast itself.

@@ -140,7 +140,7 @@ void AttentionPlan::keep_uncut(std::span<const AttentionSequence> sequences, int
   std::erase_if(seqs_, [](const Seq& seq) { return seq.uncut; });
 }
 
-// Sequences that have blocks in common become neighbours. What lies before a window may have been given back, so tables
+// Sequences that have blocks in common become neighbours. Blocks before a window may have been given back, so tables
 // are compared where all of those compared have blocks: sequences are taken together as long as there is such a place.
 void AttentionPlan::sort_sequences(int window, int block_size) {
   const auto first_block = [&](const Seq& seq) { return seq.begin / block_size; };

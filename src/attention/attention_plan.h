@@ -1,12 +1,12 @@
 // The attention work of one step over the layers of one group: which queries meet which positions, cut into tasks that
 // threads take.
 //
-// Made once a step from block tables and counts, then run on every layer of the group. How the work is cut never
+// Made once a step from block tables and counts, then run on every layer of the group. The cut of the work never
 // changes a result (kernels.h: tiles at absolute positions, merged in their order); it only feeds the threads and the
 // caches:
 // - A sequence with many query rows (a chunk of a prompt) is cut by queries; each piece walks all of its positions.
-// - One with few rows (a decode) goes tile by tile through all heads, because blocks lie head after head. Where
-//   there is enough other work for all threads, one thread does all its tiles and merges as it goes; otherwise threads
+// - One with few rows (a decode) goes tile by tile through all heads, because blocks lie head after head. If
+//   there is enough other work for all threads, one thread does all its tiles and merges as it goes. Otherwise threads
 //   share them and the tiles' results are merged afterwards.
 // - Sequences whose tables begin with the same blocks read a tile together, once, as far as all their rows see all of
 //   it.
@@ -59,7 +59,7 @@ class AttentionPlan {
   std::uint64_t scratch_bytes() const { return partials_.size_bytes() + states_.size_bytes() + scratch_.size_bytes(); }
 
  private:
-  // How a reading becomes tasks, of which a thread takes one at a time.
+  // The cut of a reading into tasks, of which a thread takes one at a time.
   enum class Cut : std::uint8_t {
     kHeads,      // a task is a KV head: begin .. end is all that the queries see
     kHeadRange,  // the same of several heads, tile by tile through all of them
@@ -86,10 +86,10 @@ class AttentionPlan {
     bool shares_with_last() const { return shared_begin < shared_end; }
   };
 
-  // How threads take a round's tasks. A ticket of readings with many queries, or of a range of heads, is one task; of
-  // the others it is a tile through all heads, which lie one after the other, and towards the end one task, so that no
-  // thread waits long. Tiles of many queries are taken heads by heads, as many as a thread's portion has: it mostly
-  // merges what it has computed, which between cores without a common cache saves up to a twentieth.
+  // The way in which threads take a round's tasks. A ticket of readings with many queries, or of a range of heads, is
+  // one task; of the others it is a tile through all heads, which lie one after the other, and towards the end one
+  // task, so that no thread waits long. Tiles of many queries are taken heads by heads, as many as a thread's portion
+  // has: it mostly merges what it has computed, which between cores without a common cache saves up to a twentieth.
   struct Tickets {
     std::size_t by_many = 0;            // tasks of readings with more than kMaxTileQueries, which come first,
     std::size_t by_tiles = 0;           // those of kTiles first of all
@@ -111,7 +111,7 @@ class AttentionPlan {
     std::size_t end = 0;
   };
 
-  // Where a thread is in its work.
+  // The place of a thread in its work.
   struct Walk {
     float* states;                       // [kMaxItemQueries][head_dim + 2] of a range of heads
     std::size_t task = 0, end_task = 0;  // of its ticket

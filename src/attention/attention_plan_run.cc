@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMergeGrainFloats = 8192;
 // Bytes that memory gives a core for each multiply-add, where a core has one or two vectors of them a cycle.
 constexpr double kBytesPerMultiplyAdd = 0.25;
-// Where a step needs fewer of these, its products are so much the bound that fetching more than it must slows it down.
+// If a step needs fewer of these, its products are so much the bound that fetching more than it must slows it down.
 constexpr double kBytesNeeded = 0.65;
 
 }  // namespace
@@ -83,7 +83,7 @@ int AttentionPlan::heads_of_stretch(const Reading& reading, const KvLayer& kv) c
   return static_cast<int>(std::max<std::size_t>(1, kStretchBytes / (kTileTokens * kv.token_bytes)));
 }
 
-// What the reading sees of some tiles.
+// The positions that the reading sees of some tiles.
 AttentionItem AttentionPlan::item_of(const Reading& reading, int head, int begin_tile, int end_tile) const {
   return {.blocks = reading.blocks,
           .queries = queries_.data() + reading.first_query,
@@ -179,16 +179,16 @@ std::optional<AttentionStretch> AttentionPlan::next_stretch(int round, int worke
   return next;
 }
 
-// Items of more than kMaxTileQueries take long for their bytes, those of fewer take no time for as many. Where a step
-// has both, and needs memory about as long as products, the former fetch for the latter.
+// Items of more than kMaxTileQueries take long for their bytes, those of fewer take no time for as many. If a step has
+// both, and needs memory about as long as products, the former fetch for the latter.
 bool AttentionPlan::fetches_far(const KvLayer& kv) const {
   const double multiply_adds = 2.0 * static_cast<double>(query_tokens_) * shape_.head_dim;
   const double bytes = static_cast<double>(tokens_) * static_cast<double>(kv.token_bytes);
   return tickets_.some_few && bytes >= kBytesNeeded * kBytesPerMultiplyAdd * multiply_adds;
 }
 
-// What an item fetches though it need not: what memory gives while its last tile is computed, but no more than that
-// tile's own bytes in each pass over it, because the kernel fetches no faster.
+// Bytes that an item fetches though it need not: those that memory gives while its last tile is computed. They are no
+// more than that tile's own bytes in each pass over it, because the kernel fetches no faster.
 std::size_t AttentionPlan::bytes_meanwhile(const AttentionItem& item, const KvLayer& kv) const {
   if (item.num_queries <= kMaxTileQueries) return 0;
   const auto queries = to_size(item.num_queries), passes = (queries - 1) / kMaxTileQueries + 1;

@@ -1,5 +1,5 @@
-// What a thread of an AttentionPlan has taken: stretches of items, and how far the memory of those that come next has
-// been asked for.
+// Stretches of items that a thread of an AttentionPlan has taken, and how far the memory of the next ones has been
+// asked for.
 #pragma once
 
 #include <array>
@@ -35,8 +35,8 @@ class StretchQueue {
   bool empty() const { return count_ == 0; }
   AttentionStretch pop();
 
-  /// What the item with portion `part` of `parts` of the work before the first stretch fetches: its portion of that
-  /// stretch at least, and up to `bytes` more of all, none of it twice.
+  /// The blocks that the item fetches which is part `part` of `parts` of the work before the first stretch: its portion
+  /// of that stretch at least, and up to `bytes` more of all, none of it twice.
   AttentionAhead fetch(int part, int parts, std::size_t bytes);
 
  private:

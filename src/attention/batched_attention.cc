@@ -18,7 +18,7 @@ namespace {
 // Kernels count on behind a position, by less than two tiles.
 constexpr int kMaxPositions = std::numeric_limits<int>::max() - 2 * kTileTokens + 1;
 
-/// What a call is about, checked against the lengths that it gave.
+/// The shape of a call, checked against the lengths that it gave.
 struct Dims {
   int num_heads, num_kv_heads, head_dim;
   std::size_t row_floats() const { return to_size(num_heads) * to_size(head_dim); }

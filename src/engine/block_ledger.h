@@ -1,7 +1,7 @@
 // Counts of blocks: those that are free, those that are promised, and those that a sequence needs.
 //
 // A sequence that catches up has been promised the blocks of all that it has yet to compute, so that it does not run
-// out half way: decodes, other prompts and admissions leave them alone. Counts of blocks are by group, and whoever
+// out half way. Decodes, other prompts and admissions leave them alone. Counts of blocks are by group, and whoever
 // needs some asks once and hands the counts along: what others give up meanwhile may change what an answer would be.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction.
@@ -22,11 +22,11 @@ class BlockLedger {
   BlockLedger(const KvBooks& kv, int max_step_tokens);
 
   int num_groups() const { return static_cast<int>(promised_.size()); }
-  /// That hold so many tokens of a group without a window.
+  /// Blocks that hold so many tokens of a group without a window.
   int blocks_for(std::int64_t num_tokens) const;
-  /// That a sequence holds and nobody else does, in a group: they become free when it gives them back.
+  /// Blocks that a sequence holds and nobody else does, in a group: they become free when it gives them back.
   int held_alone(const Sequence& sequence, int group) const;
-  /// That a sequence may have to take, at one time, until all its tokens are computed.
+  /// Blocks that a sequence may have to take, at one time, until all its tokens are computed.
   int to_promise(const Sequence& sequence, int group) const;
 
   /// Counts the promises to all that run anew.

@@ -1,8 +1,8 @@
 // The decode rows of a step that several owners share: which of them wait for their next turn.
 //
 // The answers of one owner may all have a row in each step, though it takes longer then: there is nobody else to wait.
-// Where several owners have answers under way, the step's time goes round: first one row of each owner, then a second
-// one of those who have more, and so on until the time is over; of an owner's rows those go first that had none for the
+// If several owners have answers under way, the step's time goes round: first one row of each owner, then a second one
+// of those who have more, and so on until the time is over. Of an owner's rows those go first that had none for the
 // longest time. So an owner with hundreds of answers makes the steps of others no longer than the target says.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction.

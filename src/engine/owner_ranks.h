@@ -1,10 +1,10 @@
 // Ranks the sequences of several owners so that one who asks for much does not keep another waiting.
 //
 // Within an owner sequences go by their own rank: by age and priority. Between owners the seats count as well that a
-// sequence's owner has before it, running or waiting: each makes it kStepsPerSeat steps younger, and when one of them
-// is free, the sequence is as young as if it had come then, unless it has waited for longer than that. So the first
-// sequences of all owners go before the second ones, and where there are fewer seats than owners they take turns; and
-// since everything that the scheduler decides goes by rank, seats, memory and the order of admission are shared alike.
+// sequence's owner has before it, running or waiting. Each makes it kStepsPerSeat steps younger. When one of them is
+// free, the sequence is as young as if it had come then, unless it has waited for longer than that. So the first
+// sequences of all owners go before the second ones, and if there are fewer seats than owners they take turns. As
+// everything that the scheduler decides goes by rank, seats, memory and the order of admission are shared alike.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it.
 #pragma once

@@ -170,8 +170,8 @@ bool Scheduler::schedule_chunk(Sequence& sequence, int max_tokens) {
   return true;
 }
 
-// Nothing is planned, so whatever runs is a prompt without room for a row: the best rank takes it from the worst. Where
-// a better rank waits and holds the blocks that are missing, it is that one's turn.
+// Nothing is planned, so whatever runs is a prompt without room for a row: the best rank takes it from the worst. If a
+// better rank waits and holds the blocks that are missing, it is that one's turn.
 void Scheduler::schedule_best() {
   claims_.clear();
   int num_tokens = 0;

@@ -10,7 +10,7 @@
 // - A step has a budget of rows, and of predicted milliseconds if there is a cost model (step_budget.h). The policy
 // says
 //   who gets it: prompts first, then decodes; decodes, then prompts; or decodes, and prompts only where none waits or
-//   they have aged. Where decodes of several owners do not fit the time together, they take turns (decode_turns.h).
+//   they have aged. If decodes of several owners do not fit the time together, they take turns (decode_turns.h).
 // - Prompts that need the same block wait for one of them to compute it (block_claims.h), and attach to it then
 //   (prefix_sharing.h).
 // A prompt, a chunk of it, what a preemption took, and the token that was drawn last all advance in the same way; they

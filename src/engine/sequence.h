@@ -21,8 +21,8 @@ namespace octavo {
 /// The order in all that the scheduler decides: the lower goes first.
 struct Rank {
   /// The step in which it came, less kStepsPerPriority for each degree of priority, and more by kStepsPerSeat for each
-  /// seat of its owner's sequences that go before it (owner_ranks.h): so that waiting long enough outweighs both, and
-  /// nobody waits for ever.
+  /// seat of its owner's sequences that go before it (owner_ranks.h). So waiting long enough outweighs both, and nobody
+  /// waits for ever.
   std::int64_t virtual_arrival = 0;
   RequestId id = 0;
   int choice = 0;

@@ -105,8 +105,8 @@ class PrefillScheduler {
   /// Error: as PrefillConfig::check(); a prompt of more than 2^31 - 1 tokens.
   static Result<PrefillScheduler> create(std::span<const TokenId> tokens, const PrefillConfig& config);
 
-  /// What to do next. A chunk has at most min(chunk_size, max_tokens) tokens; where that gives no token that the chunk
-  /// before did not have (max_tokens 0, or no more than the overlap) it yields. `decode_waiting` matters to
+  /// The next thing to do. A chunk has at most min(chunk_size, max_tokens) tokens; where that gives no token that the
+  /// chunk before did not have (max_tokens 0, or no more than the overlap) it yields. `decode_waiting` matters to
   /// kDecodePriority only. kStartDecode, for ever, once all chunks were handed out.
   PrefillAction next_action(int max_tokens = kNoLimit, bool decode_waiting = true);
   /// Takes back the last chunk that is out: it was not computed, and what it held will be handed out again. Several
@@ -144,7 +144,7 @@ class PrefillScheduler {
   int yields_at_chunk_ = 0;  // turns_.yields when the last chunk was handed out: retract() goes back to it
 };
 
-/// What chunks save in attention scores, float32 [heads, chunk, past] at its largest against [heads, total, total].
+/// Bytes of scores that chunks save: float32 [heads, chunk, past] at its largest against [heads, total, total].
 struct PrefillMemoryEstimate {
   std::uint64_t full_bytes = 0, chunked_bytes = 0;
   double savings = 0;  // share of full_bytes, 0 to 1; 0 where there are no scores
