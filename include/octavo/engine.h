@@ -33,7 +33,7 @@
 
 namespace octavo {
 
-/// How far loading has come, for a progress bar: done of total bytes of weights.
+/// The progress of loading, for a progress bar: done of total bytes of weights.
 struct LoadProgress {
   std::uint64_t done_bytes;
   std::uint64_t total_bytes;
@@ -53,19 +53,19 @@ struct EngineOptions {
   int max_step_tokens = 512;  // rows computed in one step at most; longer prompts are read in chunks
   int max_sequences = 256;    // sequences that advance in one step at most
   bool prefix_cache = true;   // prompts that begin alike share memory and work; never changes an answer
-  /// A step is filled up to this predicted time, in milliseconds, where somebody waits for the next token. 0: steps are
+  /// A step is filled up to this predicted time, in milliseconds, if somebody waits for the next token. 0: steps are
   /// bounded by max_step_tokens alone, for one user who wants throughput; loading then measures nothing.
   double itl_target_ms = 50;
-  /// Who gets a step's time: prompts before answers, answers and then prompts, or answers as long as there are any (a
-  /// prompt that has waited long goes all the same). Never changes an answer.
+  /// The order in which a step's time is given: prompts before answers, answers and then prompts, or answers as long as
+  /// there are any (a prompt that has waited long goes all the same). Never changes an answer.
   PrefillPriority policy = PrefillPriority::kInterleaved;
   /// Seconds without work after which run_until() gives all KV memory back to the system, the prefix cache included; it
   /// is taken again as it is needed. Memory of blocks without contents goes after 30 seconds. 0: the prefix cache
   /// stays.
   double idle_release_s = 600;
   /// Requests that were never admitted yet, and tokens of their prompts, a prompt counted once for each of its choices.
-  /// What goes beyond either is refused as kQueueFull, and what would alone, always, as a wrong request. 0: no bound.
-  /// One owner cannot take all of it (queue_bound.h).
+  /// A request beyond either is refused as kQueueFull, and one that would be so alone, always, as a wrong one. 0: no
+  /// bound. One owner cannot take all of it (queue_bound.h).
   int max_queued = 1024;
   std::int64_t max_queued_tokens = std::int64_t{1} << 22;
   /// Weights are brought into the order that the processor wants, in memory of this process. Without it they stay in
@@ -96,7 +96,7 @@ struct ChatMessage {
 
 struct ModelWork;
 
-/// What was loaded.
+/// The model that was loaded.
 struct ModelInfo {
   std::string name;         // general.name, at most 256 bytes; the file's name where it has none
   std::string file_name;    // without folders
@@ -119,7 +119,7 @@ struct ModelInfo {
   std::string isa;
 };
 
-/// What an engine has done since it was loaded, what it is doing, and how full its memory is.
+/// Counts of an engine since it was loaded, its present state, and its memory.
 struct EngineStats {
   KvStats kv;  // hits and misses are of admitted prompts: what others computed of them, and what they looked for in
                // vain
@@ -141,8 +141,8 @@ struct EngineStats {
 
 class Engine {
  public:
-  /// Loads a model and takes its memory. Errors name the file and what is wrong with it, or the option. What
-  /// on_load_progress throws comes out of here.
+  /// Loads a model and takes its memory. Errors name the file and what is wrong with it, or the option. An exception of
+  /// on_load_progress comes out of here.
   static Result<std::unique_ptr<Engine>> load(EngineOptions options);
 
   /// No thread may be inside a call. Requests that have not ended get no further event.
@@ -154,9 +154,9 @@ class Engine {
   /// Any thread. While another thread is inside a step: as of the end of the step before it, or a little earlier.
   virtual EngineStats stats() const = 0;
 
-  /// Takes a request; any thread. Errors: no tokens, a token outside the vocabulary, values out of range, a prompt
-  /// that leaves no room in the context and max_tokens beyond that room (kContextOverflow; 0 takes what there is), more
-  /// choices than can advance in one step, too much waiting (kQueueFull), after drain() (kDraining).
+  /// Takes a request; any thread. Errors: no tokens, a token outside the vocabulary, values out of range, more choices
+  /// than can advance in one step; a prompt that leaves no room in the context and max_tokens beyond that room
+  /// (kContextOverflow; 0 takes the room that there is); too much waiting (kQueueFull), after drain() (kDraining).
   /// `on_event` is called by step() and cancel(), on their thread, never by two at once; it may submit and cancel, must
   /// not throw, and a step() in it does nothing.
   virtual Result<RequestId> submit(Request request, TokenCallback on_event) = 0;
@@ -166,8 +166,8 @@ class Engine {
   /// anything; of several calls at the same time one may do it for the others. Unknown ids are ignored.
   virtual void cancel(RequestId id) = 0;
 
-  /// Computes one step of all requests together. False when there is nothing to do. Where the system has no memory for
-  /// a step, the requests that it was for end as kFailed.
+  /// Computes one step of all requests together. False when there is nothing to do. If the system has no memory for a
+  /// step, the requests that it was for end as kFailed.
   virtual bool step() = 0;
 
   /// Steps until every request is done.

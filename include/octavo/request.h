@@ -16,24 +16,24 @@ namespace octavo {
 
 using RequestId = std::uint64_t;
 
-/// How the next token is drawn. The order of the cuts is: top_k, top_p, min_p, temperature last.
+/// The settings by which the next token is drawn. The order of the cuts is: top_k, top_p, min_p, temperature last.
 struct SamplingParams {
   float temperature = 1.0F;  // 0: the most likely token, always
   int top_k = 0;             // keep the k most likely; 0: all
   float top_p = 1.0F;        // keep the fewest tokens whose probabilities sum to at least this
   float min_p = 0.0F;        // drop tokens less likely than this share of the most likely one
   std::uint64_t seed = 0;    // draws are keyed by (seed, choice index, position, draw): same seed, same tokens
-  /// Before all cuts, in this order: repetition_penalty divides the positive logits of tokens in the prompt and the
-  /// answer, and multiplies the negative ones; frequency_penalty is subtracted once for each time that the token stands
-  /// in the answer, presence_penalty once if it does; logit_bias is added, and one of -100 forbids the token
-  /// as long as any other is left.
+  /// Before all cuts, in this order. repetition_penalty divides the positive logits of tokens in the prompt and the
+  /// answer, and multiplies the negative ones. frequency_penalty is subtracted once for each time that the token stands
+  /// in the answer, presence_penalty once if it does. logit_bias is added; one of -100 forbids the token as long as any
+  /// other is left.
   float repetition_penalty = 1.0F;                         // above 0; 1: none
   float frequency_penalty = 0.0F;                          // -2 to 2
   float presence_penalty = 0.0F;                           // -2 to 2
   std::vector<std::pair<TokenId, float>> logit_bias = {};  // each -100 to 100
 };
 
-/// How far a prompt that is being read has come.
+/// The progress of a prompt that is being read.
 struct PromptProgress {
   int prompt_tokens = 0;    // all of them
   int cached_tokens = 0;    // of these: computed by others, before or meanwhile
@@ -51,7 +51,7 @@ struct Request {
   bool ignore_eos = false;                // go on after an end token
   std::vector<TokenId> stop_tokens = {};  // further tokens that end the answer
   /// Texts that end the answer (at most 16, each UTF-8 of 1 to 1024 bytes); neither they nor what follows is shown.
-  /// What may become one is held back. The first to be complete counts, of those the longest; not one that is
+  /// Text that may become one is held back. The first to be complete counts, of those the longest; not one that is
   /// complete within the first min_tokens tokens.
   std::vector<std::string> stop = {};
   /// Answers to make of the one prompt, 1 to kMaxChoices and to as many as advance in one step (max_sequences, and no
@@ -65,21 +65,21 @@ struct Request {
   /// The higher, the earlier; requests of one priority go by age. Every kStepsPerPriority steps of waiting count like
   /// one more, so that none waits for ever. -kMaxPriority to kMaxPriority.
   int priority = 0;
-  /// Whose request it is: a name of at most kMaxOwnerBytes bytes. Seats, memory and the queue are shared fairly by
+  /// The owner of the request: a name of at most kMaxOwnerBytes bytes. Seats, memory and the queue are shared fairly by
   /// owner: a choice counts as kStepsPerSeat steps younger for every choice of the same owner that goes before it.
   /// Empty: nobody's in particular; these count as one owner's, who may take all of the queue. Never changes an answer.
   std::string owner = {};
   /// Seconds from submit after which it ends as kDeadline, whatever it has made. 0: none.
   double deadline_s = 0;
-  /// Who may share: requests of different domains never find each other's tokens in the prefix cache.
+  /// Requests of different cache domains never find each other's tokens in the prefix cache.
   std::string cache_domain = {};
   /// If set: called with the logits of every prompt row, in order, at most 64 rows a call:
   /// (position of the first row, float32 [num_rows, vocab_size]). With it max_tokens may be -1: generate nothing. All
   /// of the prompt is computed then, whatever is cached. It must not throw.
   std::function<void(int first_position, std::span<const float> logits)> on_prompt_logits = {};
   /// If set: called after a step in which the prompt has come further, once a step at most and not while it waits to
-  /// begin; last when all of it is computed, before the first token's event. It may submit and cancel; it must not
-  /// throw.
+  /// begin. The last call, when all of it is computed, comes before the first token's event. It may submit and cancel;
+  /// it must not throw.
   std::function<void(const PromptProgress&)> on_prompt_progress = {};
 };
 
@@ -94,8 +94,8 @@ enum class FinishReason : std::uint8_t { kNone, kStop, kLength, kContext, kCance
 /// "", "stop", "length", "context", "cancelled", "deadline", "failed"
 std::string_view finish_reason_name(FinishReason reason);
 
-/// What a finished choice of a request cost, and where its time went: total_s is the sum of queued, prefill, decode and
-/// stalled time.
+/// The cost of a finished choice of a request, and its time: total_s is the sum of queued, prefill, decode and stalled
+/// time.
 struct RequestStats {
   int prompt_tokens = 0;
   int cached_tokens = 0;  // of the prompt: computed by others, before or meanwhile

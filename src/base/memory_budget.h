@@ -1,4 +1,4 @@
-// How many bytes are to be had, and who has them: leases that are given back when they end.
+// The bytes that are to be had, and the leases on them, which are given back when they end.
 //
 // Shared by the engines of a process; any thread may take and give back. It counts only: it allocates nothing.
 #pragma once

@@ -58,7 +58,7 @@ Result<StateRoom> make_state_room(const ModelConfig& config, const CpuRunnerOpti
       {.bytes = budget, .max_tokens = max_tokens, .longest_sequence = context, .max_sequences = options.max_seqs});
 }
 
-/// Where neither the engine nor the budget names an amount: half of what is free, as if others had filled theirs.
+/// If neither the engine nor the budget names an amount: half of what is free, as if others had filled theirs.
 Result<MemoryBudget::Lease> take_kv_memory(MemoryBudget& budget, std::uint64_t wanted, std::uint64_t mapped_bytes) {
   if (wanted != 0) return budget.take(wanted);
   if (budget.total() != 0) return budget.take_rest();

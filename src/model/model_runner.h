@@ -15,7 +15,7 @@ namespace octavo {
 /// Rows of logits that a runner keeps room for at once.
 inline constexpr int kMaxLogitRows = 64;
 
-/// What became of a batch.
+/// The outcome of a batch.
 struct BatchOutcome {
   bool is_refused = false;  // there was no memory for it: what it was to write must not be counted on
   std::uint64_t grown_bytes =
