@@ -30,7 +30,7 @@ AttentionPlan::AttentionPlan(const Shape& shape, int num_threads)
       heads_per_kv_head_(shape.num_heads / shape.num_kv_heads),
       state_floats_(shape.head_dim + 2),
       num_threads_(num_threads),
-      portions_(to_size(num_threads) + 1) {
+      tickets_(shape.num_kv_heads, num_threads) {
   OCTAVO_CHECK(shape.head_dim <= kMaxHeadDim && shape.num_heads % shape.num_kv_heads == 0,
                "{} dimensions, {} / {} heads", shape.head_dim, shape.num_heads, shape.num_kv_heads);
   const auto one_tile = to_size(shape.max_rows) * to_size(shape.num_heads) * to_size(state_floats_);
@@ -59,9 +59,10 @@ void AttentionPlan::build(std::span<const AttentionSequence> sequences, int wind
   num_tile_queries_ = static_cast<int>(queries_.size());
   add_tile_readings();
   const auto tile_floats = to_size(num_tile_queries_ * shape_.num_kv_heads * state_floats_);
-  tiles_per_round_ = seqs_.empty() ? 1 : static_cast<int>(partials_.size() / tile_floats);
-  OCTAVO_CHECK(tiles_per_round_ >= 1, "{} queries", num_tile_queries_);
-  num_rounds_ = std::max(1, (end_tile_ - first_tile_ + tiles_per_round_ - 1) / tiles_per_round_);
+  rounds_.tiles_per_round = seqs_.empty() ? 1 : static_cast<int>(partials_.size() / tile_floats);
+  OCTAVO_CHECK(rounds_.tiles_per_round >= 1, "{} queries", num_tile_queries_);
+  rounds_.count =
+      std::max(1, (rounds_.end_tile - rounds_.first_tile + rounds_.tiles_per_round - 1) / rounds_.tiles_per_round);
   for (const AttentionSequence& s : sequences)
     if (!is_cut_by_tiles(s, window)) add_direct_readings(s, window);
   for (const Seq& seq : uncut_) {
@@ -175,8 +176,8 @@ void AttentionPlan::sort_by_blocks(std::span<Seq> seqs, int common, int window, 
 }
 
 void AttentionPlan::add_tile_readings() {
-  first_tile_ = seqs_.empty() ? 0 : std::numeric_limits<int>::max();
-  end_tile_ = 0;
+  rounds_.first_tile = seqs_.empty() ? 0 : std::numeric_limits<int>::max();
+  rounds_.end_tile = 0;
   for (std::size_t first = 0, end = 0; first < seqs_.size(); first = end) {
     for (end = first + 1; end < seqs_.size() && seqs_[end].shares_with_last();) ++end;
     if (end - first > 1) {
@@ -188,8 +189,8 @@ void AttentionPlan::add_tile_readings() {
     }
   }
   for (const Seq& seq : seqs_) {
-    first_tile_ = std::min(first_tile_, seq.begin / kTileTokens);
-    end_tile_ = std::max(end_tile_, tiles_up_to(seq.end));
+    rounds_.first_tile = std::min(rounds_.first_tile, seq.begin / kTileTokens);
+    rounds_.end_tile = std::max(rounds_.end_tile, tiles_up_to(seq.end));
   }
 }
 

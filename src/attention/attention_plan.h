@@ -6,8 +6,8 @@
 // caches:
 // - A sequence with many query rows (a chunk of a prompt) is cut by queries; each piece walks all of its positions.
 // - One with few rows (a decode) goes tile by tile through all heads, because blocks lie head after head. If
-//   there is enough other work for all threads, one thread does all its tiles and merges as it goes. Otherwise threads
-//   share them and the tiles' results are merged afterwards.
+//   there is enough other work for all threads, it stays uncut: one thread does all its tiles and merges as it goes.
+//   Otherwise threads share them and the tiles' results are merged afterwards.
 // - Sequences whose tables begin with the same blocks read a tile together, once, as far as all their rows see all of
 //   it.
 // - Pieces with many queries keep the processor busy, those with few the memory; threads get a mixture of both.
@@ -16,7 +16,6 @@
 // BatchedAttention; one thread at a time, which shares the work out over its pool.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -24,6 +23,7 @@
 #include <vector>
 
 #include "attention/attention_stretch.h"
+#include "attention/attention_tickets.h"
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
 #include "base/to_size.h"
@@ -59,7 +59,7 @@ class AttentionPlan {
   std::uint64_t scratch_bytes() const { return partials_.size_bytes() + states_.size_bytes() + scratch_.size_bytes(); }
 
  private:
-  // The cut of a reading into tasks, of which a thread takes one at a time.
+  // The cut of a reading into tasks.
   enum class Cut : std::uint8_t {
     kHeads,      // a task is a KV head: begin .. end is all that the queries see
     kHeadRange,  // the same of several heads, tile by tile through all of them
@@ -86,29 +86,12 @@ class AttentionPlan {
     bool shares_with_last() const { return shared_begin < shared_end; }
   };
 
-  // The way in which threads take a round's tasks. A ticket of readings with many queries, or of a range of heads, is
-  // one task; of the others it is a tile through all heads, which lie one after the other, and towards the end one
-  // task, so that no thread waits long. Tiles of many queries are taken heads by heads, as many as a thread's portion
-  // has: it mostly merges what it has computed, which between cores without a common cache saves up to a twentieth.
-  struct Tickets {
-    std::size_t by_many = 0;            // tasks of readings with more than kMaxTileQueries, which come first,
-    std::size_t by_tiles = 0;           // those of kTiles first of all
-    std::size_t ranges = 0;             // tasks of kHeadRange, which follow
-    std::size_t tile_tickets = 0;       // tickets of `tasks_per_ticket` tasks
-    std::size_t singles = 0;            // tickets of one task, at the end
-    std::size_t tasks_per_ticket = 1;   // KV heads
-    std::size_t heads_per_portion = 1;  // of these, whose tiles a thread's portion has
-    bool some_few = false;              // readings with no more than kMaxTileQueries are among them
+  // The tiles of the sequences that are cut by them, in rounds as large as the scratch.
+  struct Rounds {
+    int first_tile = 0, end_tile = 0;  // of all sequences
+    int tiles_per_round = 1, count = 0;
 
-    std::size_t count() const { return by_many + ranges + tile_tickets + singles; }
-    std::pair<std::size_t, std::size_t> tasks_of(std::size_t ticket) const;  // first, end
-    std::size_t task_of_many(std::size_t i) const;
-  };
-
-  // Tickets that nobody has taken yet.
-  struct alignas(64) Portion {
-    std::atomic<std::size_t> next{0};
-    std::size_t end = 0;
+    int first_tile_of(int round) const { return first_tile + round * tiles_per_round; }
   };
 
   // The place of a thread in its work.
@@ -136,7 +119,7 @@ class AttentionPlan {
     return to_size(attention_scratch_floats(shape_.head_dim) + kMaxItemQueries * state_floats_);
   }
   static int tiles_up_to(int position) { return (position + kTileTokens - 1) / kTileTokens; }
-  int first_tile_of(int round) const { return first_tile_ + round * tiles_per_round_; }
+  int first_tile_of(int round) const { return rounds_.first_tile_of(round); }
   void count_tasks(int round);
   int heads_of_range(const Reading& reading) const;
   int heads_of_stretch(const Reading& reading, const KvLayer& kv) const;
@@ -144,8 +127,6 @@ class AttentionPlan {
   AttentionStretch stretch(int round, const Reading& reading, std::size_t task_of_reading, int max_heads);
   AttentionStretch stretch_of_range(const Reading& reading, std::size_t task_of_reading, int max_heads,
                                     Walk& walk) const;
-  void divide_tickets();
-  std::size_t next_ticket(int worker);
   bool fetches_far(const KvLayer& kv) const;
   std::size_t bytes_meanwhile(const AttentionItem& item, const KvLayer& kv) const;
   std::optional<AttentionStretch> next_stretch(int round, int worker, const KvLayer& kv, Walk& walk);
@@ -164,15 +145,13 @@ class AttentionPlan {
   std::vector<std::size_t> open_reading_;        // [seqs_] the last reading whose first sequence it is
   std::uint64_t tokens_ = 0, query_tokens_ = 0;  // of all readings: positions, and those times queries
   int num_tile_queries_ = 0;                     // of seqs_
-  int first_tile_ = 0, end_tile_ = 0;            // of all seqs_
-  int tiles_per_round_ = 1, num_rounds_ = 0;
-  std::vector<std::size_t>
-      tasks_before_;               // [readings + 1] of the round that runs; a task is a reading's tile and KV head
-  Tickets tickets_;                // of the round that runs
-  std::vector<Portion> portions_;  // [threads] and what all take last
-  AlignedBuffer<float> partials_;  // [tiles of a round][kv_heads][tile queries][head_dim + 2]
-  AlignedBuffer<float> states_;    // [kv_heads][tile queries][head_dim + 2] merged so far
-  AlignedBuffer<float> scratch_;   // [threads] the kernel's, then states of a range of heads
+  Rounds rounds_;
+  bool has_few_ = false;  // readings with no more than kMaxTileQueries have tasks in the round that runs
+  std::vector<std::size_t> tasks_before_;  // [readings + 1] of the round that runs, by the order of readings
+  AttentionTickets tickets_;               // of the round that runs
+  AlignedBuffer<float> partials_;          // [tiles of a round][kv_heads][tile queries][head_dim + 2]
+  AlignedBuffer<float> states_;            // [kv_heads][tile queries][head_dim + 2] merged so far
+  AlignedBuffer<float> scratch_;           // [threads] the kernel's, then states of a range of heads
 };
 
 }  // namespace octavo

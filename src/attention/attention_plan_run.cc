@@ -22,62 +22,29 @@ int AttentionPlan::heads_of_range(const Reading& reading) const {
 
 void AttentionPlan::count_tasks(int round) {
   const int round_begin = first_tile_of(round), round_end = first_tile_of(round + 1);
-  tickets_ = {};
+  AttentionTasks tasks;
   tasks_before_.assign(1, 0);
-  std::size_t few = 0;
+  has_few_ = false;
   for (const Reading& reading : readings_) {
-    int tasks = round == 0 ? shape_.num_kv_heads : 0;
+    int num_tasks = round == 0 ? shape_.num_kv_heads : 0;
     if (reading.cut == Cut::kHeadRange && round == 0)
-      tasks = (shape_.num_kv_heads + heads_of_range(reading) - 1) / heads_of_range(reading);
+      num_tasks = (shape_.num_kv_heads + heads_of_range(reading) - 1) / heads_of_range(reading);
     if (reading.cut == Cut::kTiles)
-      tasks = std::max(0, std::min(tiles_up_to(reading.end), round_end) -
-                              std::max(reading.begin / kTileTokens, round_begin)) *
-              shape_.num_kv_heads;
-    const auto count = to_size(tasks);
+      num_tasks = std::max(0, std::min(tiles_up_to(reading.end), round_end) -
+                                  std::max(reading.begin / kTileTokens, round_begin)) *
+                  shape_.num_kv_heads;
+    const auto count = to_size(num_tasks);
     tasks_before_.push_back(tasks_before_.back() + count);
     const bool many = reading.num_queries > kMaxTileQueries;
-    (reading.cut == Cut::kHeadRange ? tickets_.ranges : many ? tickets_.by_many : few) += count;
-    if (many && reading.cut == Cut::kTiles) tickets_.by_tiles += count;
-    if (!many && count > 0) tickets_.some_few = true;
+    (reading.cut == Cut::kHeadRange ? tasks.ranges : many ? tasks.by_many : tasks.few) += count;
+    if (many && reading.cut == Cut::kTiles) tasks.by_tiles += count;
+    if (!many && count > 0) has_few_ = true;
   }
-  const auto heads = to_size(shape_.num_kv_heads), threads = to_size(num_threads_);
-  tickets_.tile_tickets = (few - std::min(few, threads * heads)) / heads;
-  tickets_.singles = few - tickets_.tile_tickets * heads;
-  tickets_.tasks_per_ticket = heads;
-  tickets_.heads_per_portion = std::max<std::size_t>(1, heads / threads);
+  tickets_.begin(tasks);
 }
 
-// The i-th that is taken: some heads of all tiles, then the next heads of all of them; then pieces of prompts.
-std::size_t AttentionPlan::Tickets::task_of_many(std::size_t i) const {
-  if (i >= by_tiles) return i;
-  const std::size_t heads = tasks_per_ticket, tiles = by_tiles / heads;
-  const std::size_t first_head = i / (tiles * heads_per_portion) * heads_per_portion;
-  const std::size_t some_heads = std::min(heads_per_portion, heads - first_head), of_these = i - first_head * tiles;
-  return of_these / some_heads * heads + first_head + of_these % some_heads;
-}
-
-// Tasks of many queries are spread evenly among the ranges and three quarters of the tile tickets.
-std::pair<std::size_t, std::size_t> AttentionPlan::Tickets::tasks_of(std::size_t ticket) const {
-  const auto other = [&](std::size_t i) {
-    const std::size_t first = by_many + (i < ranges ? i : ranges + (i - ranges) * tasks_per_ticket);
-    return std::pair(first, first + (i < ranges ? 1 : tasks_per_ticket));
-  };
-  const std::size_t mixed = by_many + ranges + tile_tickets - tile_tickets / 4;
-  if (ticket < mixed) {
-    const auto by_many_before = [&](std::size_t t) { return (t * by_many + mixed - 1) / mixed; };
-    const std::size_t before = by_many_before(ticket);
-    if (by_many_before(ticket + 1) == before) return other(ticket - before);
-    const std::size_t task = task_of_many(before);
-    return {task, task + 1};
-  }
-  if (ticket < by_many + ranges + tile_tickets) return other(ticket - by_many);
-  const std::size_t first =
-      by_many + ranges + tile_tickets * tasks_per_ticket + (ticket - by_many - ranges - tile_tickets);
-  return {first, first + 1};
-}
-
-// Memory gives most when asked in the order of addresses. Queries that wait for their own products gain by what they
-// fetch being small: one head, which the second-level cache holds twice even where another process has half of it.
+// Memory gives most when asked in the order of addresses. Queries that wait for their own products gain if they
+// fetch little at a time: one head, which the second-level cache holds twice even where another process has half of it.
 int AttentionPlan::heads_of_stretch(const Reading& reading, const KvLayer& kv) const {
   if (reading.num_queries > kFewQueries) return 1;
   return static_cast<int>(std::max<std::size_t>(1, kStretchBytes / (kTileTokens * kv.token_bytes)));
@@ -132,35 +99,11 @@ AttentionStretch AttentionPlan::stretch_of_range(const Reading& reading, std::si
   return s;
 }
 
-// Each thread has a portion of consecutive tickets, then takes what others have left, then those of one task.
-// Two threads that took turns would each get memory at a lower rate.
-void AttentionPlan::divide_tickets() {
-  const std::size_t shared = tickets_.count() - tickets_.singles, threads = portions_.size() - 1;
-  for (std::size_t w = 0; w < threads; ++w) {
-    portions_[w].next.store(shared * w / threads, std::memory_order_relaxed);
-    portions_[w].end = shared * (w + 1) / threads;
-  }
-  portions_[threads].next.store(shared, std::memory_order_relaxed);
-  portions_[threads].end = tickets_.count();
-}
-
-// tickets_.count() when all are taken.
-std::size_t AttentionPlan::next_ticket(int worker) {
-  const std::size_t threads = portions_.size() - 1;
-  for (std::size_t i = 0; i <= threads; ++i) {
-    Portion& portion = portions_[i == threads ? threads : (to_size(worker) + i) % threads];
-    if (portion.next.load(std::memory_order_relaxed) >= portion.end) continue;
-    const std::size_t ticket = portion.next.fetch_add(1, std::memory_order_relaxed);
-    if (ticket < portion.end) return ticket;
-  }
-  return tickets_.count();
-}
-
 std::optional<AttentionStretch> AttentionPlan::next_stretch(int round, int worker, const KvLayer& kv, Walk& walk) {
   if (walk.task == walk.end_task) {
-    const std::size_t ticket = next_ticket(worker);
-    if (ticket >= tickets_.count()) return std::nullopt;
-    std::tie(walk.task, walk.end_task) = tickets_.tasks_of(ticket);
+    const auto tasks = tickets_.next(worker);
+    if (!tasks) return std::nullopt;
+    std::tie(walk.task, walk.end_task) = *tasks;
   }
   const auto above = std::ranges::upper_bound(tasks_before_, walk.task) - tasks_before_.begin();
   const auto index = to_size(above) - 1;
@@ -184,7 +127,7 @@ std::optional<AttentionStretch> AttentionPlan::next_stretch(int round, int worke
 bool AttentionPlan::fetches_far(const KvLayer& kv) const {
   const double multiply_adds = 2.0 * static_cast<double>(query_tokens_) * shape_.head_dim;
   const double bytes = static_cast<double>(tokens_) * static_cast<double>(kv.token_bytes);
-  return tickets_.some_few && bytes >= kBytesNeeded * kBytesPerMultiplyAdd * multiply_adds;
+  return has_few_ && bytes >= kBytesNeeded * kBytesPerMultiplyAdd * multiply_adds;
 }
 
 // Bytes that an item fetches though it need not: those that memory gives while its last tile is computed. They are no
@@ -198,10 +141,9 @@ std::size_t AttentionPlan::bytes_meanwhile(const AttentionItem& item, const KvLa
   return std::min(static_cast<std::size_t>(multiply_adds * kBytesPerMultiplyAdd), passes * tokens * kv.token_bytes);
 }
 
-// A thread knows its next stretches before it works on the one at hand, of which each item fetches a portion of them.
+// A thread knows its next stretches before it works on the one at hand, each item of which fetches a portion of them.
 void AttentionPlan::run_round(int round, const KvLayer& kv, AttentionFn attention, ThreadPool& pool) {
   count_tasks(round);
-  divide_tickets();
   const bool far = fetches_far(kv);
   pool.for_ranges(to_size(num_threads_), 1, [&](std::size_t, std::size_t, int worker) {
     float* scratch = scratch_.data() + to_size(worker) * thread_floats();
@@ -226,9 +168,9 @@ void AttentionPlan::run_round(int round, const KvLayer& kv, AttentionFn attentio
 
 void AttentionPlan::run(const KvLayer& kv, AttentionFn attention, MergeTilesFn merge_tiles, ThreadPool& pool) {
   const auto heads = to_size(shape_.num_kv_heads);
-  for (int round = 0; round < num_rounds_; ++round) {
+  for (int round = 0; round < rounds_.count; ++round) {
     run_round(round, kv, attention, pool);
-    const int tiles = std::min(tiles_per_round_, end_tile_ - first_tile_of(round));
+    const int tiles = std::min(rounds_.tiles_per_round, rounds_.end_tile - first_tile_of(round));
     const auto query_floats = to_size(std::max(1, tiles) * state_floats_ * heads_per_kv_head_);
     const std::size_t grain = std::max<std::size_t>(1, kMergeGrainFloats / query_floats);
     pool.for_ranges(seqs_.size() * heads, grain, [&](std::size_t begin, std::size_t end, int) {

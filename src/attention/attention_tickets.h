@@ -1,0 +1,56 @@
+// Tickets: the tasks of a round of an AttentionPlan, as threads take them.
+//
+// A ticket is one task of a reading with many queries, or of a range of heads. Of the others it is a tile through all
+// heads, whose tasks lie one after the other, and towards the end a single task, so that no thread waits long.
+// Tiles of many queries are taken heads by heads, as many as a thread's portion has: the thread mostly merges what it
+// has computed, which between cores without a common cache saves up to a twentieth.
+//
+// Owned by the plan. One thread begins a round; next() may be called by all threads of the pool.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace octavo {
+
+/// Tasks of a round by kind, in the order of their numbers.
+struct AttentionTasks {
+  std::size_t by_many = 0;   // of readings with more than kMaxTileQueries, which come first,
+  std::size_t by_tiles = 0;  // those of readings cut by tiles first of all
+  std::size_t ranges = 0;    // of ranges of heads, which follow
+  std::size_t few = 0;       // the others
+};
+
+class AttentionTickets {
+ public:
+  AttentionTickets(int num_kv_heads, int num_threads);
+
+  /// Begins a round with these tasks, none of them taken.
+  void begin(const AttentionTasks& tasks);
+
+  /// The tasks [first, end) of the next ticket of a worker; none when all are taken.
+  std::optional<std::pair<std::size_t, std::size_t>> next(int worker);
+
+ private:
+  // Tickets that nobody has taken yet.
+  struct alignas(64) Portion {
+    std::atomic<std::size_t> next{0};
+    std::size_t end = 0;
+  };
+
+  std::size_t count() const { return tasks_.by_many + tasks_.ranges + tile_tickets_ + singles_; }
+  std::pair<std::size_t, std::size_t> tasks_of(std::size_t ticket) const;
+  std::size_t task_of_many(std::size_t i) const;
+
+  const std::size_t num_heads_;          // KV heads: tasks of a tile's ticket
+  const std::size_t heads_per_portion_;  // heads whose tiles a thread's portion has
+  AttentionTasks tasks_;
+  std::size_t tile_tickets_ = 0;   // of a tile through all heads
+  std::size_t singles_ = 0;        // of one task, at the end
+  std::vector<Portion> portions_;  // [threads] and the single tasks, which all take last
+};
+
+}  // namespace octavo
