@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "octavo/kv/paged_kv_cache.h"
@@ -79,7 +80,18 @@ struct EngineOptions {
   /// A file whose words are missing or of an unknown kind is refused. Without it the file is loaded for token ids: what
   /// needs words is then refused as kNoWords, and answers have no text.
   bool require_words = false;
+  std::string chat_template = {};  // in Jinja, instead of the file's own; empty: that one
   std::function<void(const LoadProgress&)> on_load_progress = {};  // called on the loading thread
+};
+
+/// A value that a chat template finds under a name, as "enable_thinking": Jinja's none, a flag, a number or a text.
+using TemplateValue = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
+
+struct ChatTemplateOptions {
+  std::size_t max_tokens = 0;  // as in TokenizeOptions
+  /// Beside those that every template finds (docs/chat_templates.md), which these hide. Their texts are a user's: they
+  /// never become control tokens.
+  std::vector<std::pair<std::string, TemplateValue>> names = {};
 };
 
 struct TokenizeOptions {
@@ -191,12 +203,12 @@ class Engine {
   virtual Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const = 0;
   /// The bytes of the tokens; control tokens give their text, ids that the vocabulary lacks nothing.
   virtual std::string detokenize(std::span<const TokenId> tokens) const = 0;
-  /// The prompt of a conversation, ending where the assistant begins. Errors: the model's template is missing or
-  /// unknown; more tokens than `max_tokens`, if that is not 0 (as in TokenizeOptions).
+  /// The prompt of a conversation, ending where the assistant begins. Errors: the model's template is missing or wrong,
+  /// or refuses the conversation; more tokens than max_tokens; kNoWords.
   virtual Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
-                                                           std::size_t max_tokens) const = 0;
+                                                           const ChatTemplateOptions& options) const = 0;
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages) const {
-    return apply_chat_template(messages, 0);
+    return apply_chat_template(messages, {});
   }
   /// Sampling settings that the model's file asks for (general.sampling.*), over `defaults`.
   virtual SamplingParams default_sampling(SamplingParams defaults) const = 0;

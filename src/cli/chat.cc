@@ -127,7 +127,7 @@ class Chat {
 };
 
 Result<int> chat(const ChatOptions& options, Context& context) {
-  OCTAVO_TRY_VOID(check_chat_template(options.model, context));
+  OCTAVO_TRY_VOID(check_chat_template(options.model, options.engine.chat_template, context));
   OCTAVO_TRY(const std::filesystem::path file, resolve_model(options.model, context));
   EngineOptions engine_options = options.engine;
   engine_options.require_words = true;
@@ -160,6 +160,7 @@ void add_chat_command(Program& program, Context& context) {
   add_sampling_options(command, options->sampling);
   add_stop_option(command, options->stop);
   add_engine_options(command, options->engine, context);
+  add_chat_template_option(command, options->engine.chat_template);
   command.action([options, &context] { return chat(*options, context); });
 }
 

@@ -18,6 +18,7 @@
 #include "cli/parse.h"
 #include "cli/progress.h"
 #include "source/open_model.h"
+#include "template/template.h"
 #include "tokenizer/chat_template.h"
 
 namespace octavo::cli {
@@ -261,7 +262,23 @@ Result<std::filesystem::path> resolve_model(const std::string& named, const Cont
       path.string(), path.filename().string());
 }
 
-Result<void> check_chat_template(const std::string& model, const Context& context) {
+void add_chat_template_option(Command& command, std::string& chat_template) {
+  const auto read = [](const std::string& path) -> Result<std::string> {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return fail("{}: cannot open: {}", path, std::strerror(errno));
+    OCTAVO_TRY(std::string text, read_all(file, path));
+    if (text.empty()) return fail("{}: found nothing in it, expected a chat template", path);
+    const auto compiled = jinja::Template::compile(text);
+    if (!compiled) return fail("{}: {}", path, compiled.error().message);
+    return text;
+  };
+  add_parsed(
+      command, "--chat-template", "FILE", read, [&chat_template](std::string text) { chat_template = std::move(text); },
+      "A chat template in Jinja, used instead of the model's own");
+}
+
+Result<void> check_chat_template(const std::string& model, const std::string& instead, const Context& context) {
+  if (!instead.empty()) return {};
   OCTAVO_TRY(const std::filesystem::path path, resolve_model(model, context));
   if (const auto source = open_model(path)) OCTAVO_TRY_VOID(ChatTemplate::load(**source));
   return {};

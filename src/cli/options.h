@@ -92,9 +92,11 @@ SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine
 /// the system does not say.
 Result<std::filesystem::path> resolve_model(const std::string& named, const Context& context);
 
-/// Error: the model has no chat template that is known. Before it is loaded, which may take long; loading tells what
-/// else is wrong with the file.
-Result<void> check_chat_template(const std::string& model, const Context& context);
+/// --chat-template: the text of a file, a template that is right.
+void add_chat_template_option(Command& command, std::string& chat_template);
+/// Error: the model has no chat template that is right, and `instead` is empty. Before it is loaded, which may take
+/// long; loading tells what else is wrong with the file.
+Result<void> check_chat_template(const std::string& model, const std::string& instead, const Context& context);
 
 /// Loads the engine, with a progress bar on a terminal, and logs what was loaded.
 Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::string& model, Context& context);

@@ -98,7 +98,7 @@ void log_stats(const EngineStats& stats, const Context& context) {
 }
 
 Result<int> run(const RunOptions& options, Context& context) {
-  if (!options.raw) OCTAVO_TRY_VOID(check_chat_template(options.model, context));
+  if (!options.raw) OCTAVO_TRY_VOID(check_chat_template(options.model, options.engine.chat_template, context));
   OCTAVO_TRY(const std::string prompt, read_prompt(options.sources, context));
   if (prompt.empty()) return fail("the prompt is empty; give it as words, with -p, with -f, or pipe it in");
   EngineOptions engine_options = options.engine;
@@ -188,6 +188,7 @@ void add_run_command(Program& program, Context& context) {
   add_sampling_options(command, options->sampling);
   add_stop_option(command, options->stop);
   add_engine_options(command, options->engine, context);
+  add_chat_template_option(command, options->engine.chat_template);
   command.action([options, &context] { return run(*options, context); });
 }
 

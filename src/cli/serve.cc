@@ -286,6 +286,7 @@ void add_serve_command(Program& program, Context& context) {
   add_scheduling_options(command, *options);
   add_limit_options(command, *options);
   add_engine_options(command, options->engine, context);
+  add_chat_template_option(command, options->engine.chat_template);
   options->engine.itl_target_ms = EngineOptions{}.itl_target_ms;  // several users: not the other commands' default
   add_config_option(command);
   command.action([options, &context] { return serve(*options, context); });

@@ -99,9 +99,9 @@ std::string EngineImpl::detokenize(std::span<const TokenId> tokens) const {
 }
 
 Result<std::vector<TokenId>> EngineImpl::apply_chat_template(std::span<const ChatMessage> messages,
-                                                             std::size_t max_tokens) const {
+                                                             const ChatTemplateOptions& options) const {
   OCTAVO_TRY(const Tokenizer* tokenizer, parts_.words.require());
-  return tokenizer->apply_chat_template(messages, max_tokens);
+  return tokenizer->apply_chat_template(messages, options);
 }
 
 SamplingParams EngineImpl::default_sampling(SamplingParams defaults) const {

@@ -64,7 +64,7 @@ class EngineImpl final : public Engine {
   Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override;
   std::string detokenize(std::span<const TokenId> tokens) const override;
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
-                                                   std::size_t max_tokens) const override;
+                                                   const ChatTemplateOptions& options) const override;
   SamplingParams default_sampling(SamplingParams defaults) const override;
 
   /// The books of the runner's memory.

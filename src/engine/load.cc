@@ -85,7 +85,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY(const IsaLevel isa, parse_isa(options.isa));
   EngineParts parts;
   OCTAVO_TRY(parts.source, open_model(options.model_path));
-  OCTAVO_TRY(parts.words, Words::load(*parts.source, options.require_words));
+  OCTAVO_TRY(parts.words, Words::load(*parts.source, options.require_words, options.chat_template));
   OCTAVO_TRY(parts.sampling_defaults, SamplingDefaults::read(*parts.source));
   OCTAVO_TRY(parts.resources, resources_for(options));
   parts.prefix_cache = options.prefix_cache;

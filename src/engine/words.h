@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -19,7 +20,8 @@ class Words {
   explicit Words(std::unique_ptr<const Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {}
 
   /// Words that are missing or of an unknown kind are an error only if they are `required`; wrong ones always are.
-  static Result<Words> load(const ModelSource& source, bool required);
+  /// `chat_template` is one to use instead of the file's own; empty: that one.
+  static Result<Words> load(const ModelSource& source, bool required, std::string_view chat_template);
 
   /// Null: there are none.
   const Tokenizer* tokenizer() const { return tokenizer_.get(); }

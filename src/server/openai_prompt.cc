@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/to_size.h"
+#include "server/json_fields.h"
 #include "server/openai_request.h"
 
 namespace octavo::server {
@@ -193,6 +194,36 @@ ApiResult<std::vector<ChatMessage>> read_messages(const json::object& body) {
     OCTAVO_TRY(messages.emplace_back(), read_message((*array)[i], fmt::format("messages[{}]", i)));
   }
   return messages;
+}
+
+ApiResult<std::vector<std::pair<std::string, TemplateValue>>> read_template_names(const json::object& body) {
+  constexpr std::string_view kField = "chat_template_kwargs";
+  JsonFields fields(body);
+  const json::object* given = fields.object(kField);
+  if (fields.failed()) return std::unexpected(*fields.error());
+  std::vector<std::pair<std::string, TemplateValue>> names;
+  if (given == nullptr) return names;
+  names.reserve(given->size());
+  for (const json::key_value_pair& member : *given) {
+    const std::string name(member.key()), path = fmt::format("{}.{}", kField, name);
+    for (const std::string_view own : {"messages", "tools", "documents", "add_generation_prompt"})
+      if (name == own) return std::unexpected(invalid_value(path, path + ": the template finds this name by itself"));
+    const json::value& value = member.value();
+    if (value.is_null()) {
+      names.emplace_back(name, std::monostate());
+    } else if (value.is_bool()) {
+      names.emplace_back(name, value.get_bool());
+    } else if (value.is_int64()) {
+      names.emplace_back(name, value.get_int64());
+    } else if (value.is_double()) {
+      names.emplace_back(name, value.get_double());
+    } else if (value.is_string()) {
+      names.emplace_back(name, std::string(value.get_string()));
+    } else {
+      return std::unexpected(invalid_type(path, "a string, a number, true, false or null", value));
+    }
+  }
+  return names;
 }
 
 }  // namespace octavo::server

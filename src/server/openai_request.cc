@@ -221,15 +221,14 @@ ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const 
   const Length length = read_chat_length(fields);
   call.num_logprobs = read_chat_logprobs(fields);
   request.top_logprobs = std::max(0, call.num_logprobs);
-  // The templates that are known read no further variables, so that whatever stands here changes nothing.
-  fields.object("chat_template_kwargs");
   if (fields.boolean("echo", false)) fields.refuse(unsupported("echo", "echo: a chat's messages are not echoed"));
   if (fields.failed()) return std::unexpected(*fields.error());
   OCTAVO_TRY_VOID(check_choices(length, request));
 
   OCTAVO_TRY(const std::vector<ChatMessage> messages, read_messages(body));
   const int context = engine.info().max_context;
-  auto tokens = engine.apply_chat_template(messages, to_size(context));
+  OCTAVO_TRY(auto names, read_template_names(body));
+  auto tokens = engine.apply_chat_template(messages, {.max_tokens = to_size(context), .names = std::move(names)});
   if (!tokens) return std::unexpected(not_tokenized(tokens.error(), context, "messages", "messages"));
   OCTAVO_TRY_VOID(set_length(request, *tokens, length, context, "messages"));
   AnswerSize size(call);

@@ -51,5 +51,7 @@ ApiError not_tokenized(const Error& error, int context, const std::string& param
 
 /// `messages`, with parts of text joined by line breaks.
 ApiResult<std::vector<ChatMessage>> read_messages(const boost::json::object& body);
+/// chat_template_kwargs: names for the chat template.
+ApiResult<std::vector<std::pair<std::string, TemplateValue>>> read_template_names(const boost::json::object& body);
 
 }  // namespace octavo::server

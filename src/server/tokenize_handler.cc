@@ -29,7 +29,9 @@ ApiResult<std::vector<TokenId>> tokens_of(const boost::json::object& body, const
   if (fields.find("messages") != nullptr) {
     auto messages = read_messages(body);
     if (!messages) return std::unexpected(std::move(messages.error()));
-    auto tokens = engine.apply_chat_template(*messages, most);
+    auto names = read_template_names(body);
+    if (!names) return std::unexpected(std::move(names.error()));
+    auto tokens = engine.apply_chat_template(*messages, {.max_tokens = most, .names = std::move(*names)});
     if (!tokens) return std::unexpected(not_counted(tokens.error(), "messages", most));
     return std::move(*tokens);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <variant>
 
 #include "base/error.h"
 
@@ -38,6 +39,14 @@ Value value_of(jinja::TemplateInput& input, const ChatMessage& message) {
   return input.dict(entries);
 }
 
+Value value_of(jinja::TemplateInput& input, const TemplateValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return Value::boolean(*flag);
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return Value::integer(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return Value::real(*real);
+  const auto* text = std::get_if<std::string>(&value);
+  return text == nullptr ? Value::none() : input.text(*text, Origin::kUser);
+}
+
 }  // namespace
 
 Result<ChatTemplate> ChatTemplate::load(const ModelSource& source, std::string_view instead) {
@@ -59,6 +68,7 @@ Result<ChatTemplate> ChatTemplate::load(const ModelSource& source, std::string_v
 }
 
 Result<std::vector<PromptPart>> ChatTemplate::render(std::span<const ChatMessage> messages, const NamedTokens& tokens,
+                                                     std::span<const std::pair<std::string, TemplateValue>> names,
                                                      const std::tm& now) const {
   jinja::TemplateInput input;
   std::vector<Value> values;
@@ -70,6 +80,7 @@ Result<std::vector<PromptPart>> ChatTemplate::render(std::span<const ChatMessage
   input.set("add_generation_prompt", Value::boolean(true));
   if (tokens.bos) input.set("bos_token", input.text(*tokens.bos, Origin::kTemplate));
   if (tokens.eos) input.set("eos_token", input.text(*tokens.eos, Origin::kTemplate));
+  for (const auto& [name, value] : names) input.set(name, value_of(input, value));
   auto spans = template_.render(input, now);
   if (!spans) return fail("{}: {}", name_, spans.error().message);
   std::vector<PromptPart> parts;

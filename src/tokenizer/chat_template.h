@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "octavo/engine.h"
@@ -36,9 +37,10 @@ class ChatTemplate {
   /// that is wrong, with the place.
   static Result<ChatTemplate> load(const ModelSource& source, std::string_view instead = {});
 
-  /// The prompt of a conversation, ending where the assistant begins. `now` is the time that a template may tell.
-  /// Errors: what the template refuses, with the place.
+  /// The prompt of a conversation, ending where the assistant begins. `names` are further names that the template
+  /// finds, `now` is the time that it may tell. Errors: what the template refuses, with the place.
   Result<std::vector<PromptPart>> render(std::span<const ChatMessage> messages, const NamedTokens& tokens,
+                                         std::span<const std::pair<std::string, TemplateValue>> names,
                                          const std::tm& now) const;
 
  private:

@@ -299,10 +299,10 @@ std::optional<TokenId> Tokenizer::bos() const { return impl_->vocab.bos(); }
 std::optional<TokenId> Tokenizer::eos() const { return impl_->vocab.eos(); }
 
 Result<std::vector<TokenId>> Tokenizer::apply_chat_template(std::span<const ChatMessage> messages,
-                                                            std::size_t max_tokens) const {
+                                                            const ChatTemplateOptions& options) const {
   if (!impl_->chat_template) return std::unexpected(impl_->chat_template.error());
   if (messages.empty()) return fail("a conversation needs at least one message");
-  if (max_tokens == 0) max_tokens = kAnyNumber;
+  const std::size_t max_tokens = options.max_tokens == 0 ? kAnyNumber : options.max_tokens;
   if (messages.size() > max_tokens) return too_many(max_tokens);  // each is at least one
   std::vector<std::string_view> contents;
   for (const ChatMessage& message : messages) contents.emplace_back(message.content);
@@ -313,7 +313,7 @@ Result<std::vector<TokenId>> Tokenizer::apply_chat_template(std::span<const Chat
   std::string text;
   std::vector<std::pair<TokenId, std::size_t>> cuts;  // a token, and where in `text` it stands
   OCTAVO_TRY(const std::vector<PromptPart> parts,
-             impl_->chat_template->render(messages, impl_->named_tokens(), local_time()));
+             impl_->chat_template->render(messages, impl_->named_tokens(), options.names, local_time()));
   for (const PromptPart& part : parts) {
     if (!part.is_template) {
       text += part.text;

@@ -58,10 +58,10 @@ class Tokenizer {
   std::optional<TokenId> eos() const;
 
   /// Prompt of a conversation by the chat template; content is never parsed for control tokens. Errors: no message; a
-  /// template that is missing or wrong, or refuses the conversation; more tokens than max_tokens (kContextOverflow), if
-  /// that is not 0.
+  /// template that is missing or wrong, or refuses the conversation; more tokens than options.max_tokens
+  /// (kContextOverflow), if that is not 0.
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
-                                                   std::size_t max_tokens = 0) const;
+                                                   const ChatTemplateOptions& options = {}) const;
 
  private:
   struct Impl;

@@ -93,7 +93,8 @@ class BenchEngine final : public Engine {
   std::string detokenize(std::span<const TokenId> tokens) const override {
     return (tokens[0] < kFirstOrdinary ? "<" : "t") + std::to_string(tokens[0]);
   }
-  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage>, std::size_t) const override {
+  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage>,
+                                                   const ChatTemplateOptions&) const override {
     return {};
   }
   SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }

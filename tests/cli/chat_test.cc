@@ -52,6 +52,29 @@ TEST(Chat, AModelWithoutARightTemplateIsRefusedBeforeItIsLoadedOrAskedAnything) 
   }
 }
 
+TEST(Chat, ATemplateIsUsedInsteadOfTheFilesOwn) {
+  const test::TempFile none(test::GgufWriter().bytes(), ".gguf");
+  const std::string right = "{{ messages[0].content }}";
+  const test::TempFile good(right, ".jinja"), broken(std::string("a\n{{ messages"), ".jinja"),
+      empty(std::string(), ".jinja");
+  for (const std::string command : {"chat", "run", "serve"}) {
+    CliRun cli;
+    std::string given;
+    cli.load_engine = [&](const EngineOptions& options) -> Result<std::unique_ptr<Engine>> {
+      given = options.chat_template;
+      return std::unexpected(Error{"loaded"});
+    };
+    EXPECT_EQ(cli.run({command, "-m", none.string(), "--chat-template", good.string()}, "hello\n"), 1);
+    EXPECT_EQ(given, right) << command << cli.err.str();
+    for (const test::TempFile* wrong : {&broken, &empty}) {
+      CliRun refused;
+      EXPECT_EQ(refused.run({command, "-m", none.string(), "--chat-template", wrong->string()}, "hello\n"), 2);
+      EXPECT_THAT(refused.err.str(), HasSubstr(wrong->string()));
+      EXPECT_THAT(refused.err.str(), HasSubstr(wrong == &broken ? "line 2, column 12" : "expected a chat template"));
+    }
+  }
+}
+
 TEST(Chat, EveryAnswerHasTheStopTextsAndPenaltiesOfTheFlags) {
   CliRun cli;
   EXPECT_EQ(cli.run({"chat", "-m", "m", "--stop", "User:", "--repeat-penalty", "1.5"}, "one\ntwo\n"), 0);

@@ -80,7 +80,8 @@ class FakeEngine final : public Engine {
   }
   std::string detokenize(std::span<const TokenId> tokens) const override { return {tokens.begin(), tokens.end()}; }
   /// As many tokens as the contents have bytes.
-  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages, std::size_t) const override {
+  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
+                                                   const ChatTemplateOptions&) const override {
     state_.conversations.emplace_back(messages.begin(), messages.end());
     std::vector<TokenId> tokens;
     for (const ChatMessage& message : messages)

@@ -335,7 +335,7 @@ TEST(Engine, TextGoesThroughTheTokenizer) {
   ASSERT_TRUE(tokens);
   EXPECT_THAT(*tokens, ElementsAre(test::kTinyA, test::kTinyA + 1));
   EXPECT_EQ(engine->detokenize(*tokens), "AB");
-  EXPECT_FALSE(engine->apply_chat_template(std::vector<ChatMessage>{{"user", "A"}}, 0));
+  EXPECT_FALSE(engine->apply_chat_template(std::vector<ChatMessage>{{"user", "A"}}, {}));
 }
 
 TEST(Engine, RequestsThatCannotBeServedAreRefusedWithTheNumbers) {

@@ -307,6 +307,20 @@ TEST_F(OpenAiRequest, FieldsThatAskForNothingAndUnknownOnesAreLetPass) {
   EXPECT_TRUE(chat(kUser + R"(, "n": 2, "best_of": 2)").has_value());
 }
 
+TEST_F(OpenAiRequest, NamesForTheTemplateAreGivenToIt) {
+  const auto plain = chat(kUser), named = chat(kUser + R"(, "chat_template_kwargs":
+      {"enable_thinking": false, "effort": "high", "depth": 3, "share": 0.5, "none": null})");
+  ASSERT_TRUE(plain && named) << named.error().message;
+  const std::string_view names = "enable_thinking;effort;depth;share;none;";
+  EXPECT_EQ(named->requests[0].tokens.size(), plain->requests[0].tokens.size() + names.size());
+  for (const std::string wrong : {R"({"a": [1]})", R"({"a": {}})", R"({"messages": "x"})", R"({"tools": null})"}) {
+    const auto refused = chat(kUser + R"(, "chat_template_kwargs": )" + wrong);
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_EQ(refused.error().status, 400);
+    EXPECT_THAT(refused.error().param, HasSubstr("chat_template_kwargs."));
+  }
+}
+
 TEST_F(OpenAiRequest, AnotherModelIsNotFound) {
   const ApiError error = completion_error(R"("model": "gpt-4")");
   EXPECT_EQ(error.status, 404);

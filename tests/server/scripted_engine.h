@@ -134,10 +134,10 @@ class ScriptedEngine final : public Engine {
     return text;
   }
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
-                                                   std::size_t max_tokens) const override {
+                                                   const ChatTemplateOptions& options) const override {
     std::string text;
     for (const ChatMessage& message : messages) text += message.content;
-    return tokenize(text, {.max_tokens = max_tokens});
+    return tokenize(text, {.max_tokens = options.max_tokens});
   }
   SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
 

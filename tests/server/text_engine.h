@@ -53,14 +53,17 @@ class TextEngine final : public Engine {
     for (const TokenId id : tokens) text += bytes_of(id);
     return text;
   }
-  /// BOS, then "role:content;" of each message.
+  /// BOS, then "role:content;" of each message and "name;" of each name.
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
-                                                   std::size_t max_tokens) const override {
+                                                   const ChatTemplateOptions& options) const override {
     std::vector<TokenId> tokens = {kBos};
     for (const ChatMessage& message : messages) {
       for (const char c : message.role + ":" + message.content + ";") tokens.push_back(static_cast<unsigned char>(c));
     }
-    return within(max_tokens, std::move(tokens));
+    for (const auto& [name, value] : options.names) {
+      for (const char c : name + ";") tokens.push_back(static_cast<unsigned char>(c));
+    }
+    return within(options.max_tokens, std::move(tokens));
   }
   SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
 

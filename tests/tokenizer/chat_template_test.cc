@@ -29,10 +29,12 @@ std::string with_default_system(std::string_view system) {
 }
 
 /// The prompt of a template, or the error's message.
-std::string rendered(std::string_view jinja, const std::vector<ChatMessage>& messages) {
+std::string rendered(std::string_view jinja, const std::vector<ChatMessage>& messages,
+                     const std::vector<std::pair<std::string, TemplateValue>>& names = {}) {
   const auto chat_template = ChatTemplate::load(MemorySource(), jinja);
   if (!chat_template) return chat_template.error().message;
-  const auto parts = chat_template->render(messages, {.bos = "<s>", .eos = {}}, std::tm{.tm_mday = 9, .tm_year = 125});
+  const auto parts =
+      chat_template->render(messages, {.bos = "<s>", .eos = {}}, names, std::tm{.tm_mday = 9, .tm_year = 125});
   if (!parts) return parts.error().message;
   std::string text;
   for (const PromptPart& part : *parts) text += part.text;
@@ -67,6 +69,25 @@ TEST(ChatTemplate, TemplatesReadTheNamesThatTransformersGives) {
             "<|im_start|>system\n09.01.2025<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
 }
 
+TEST(ChatTemplate, TemplatesReadFurtherNamesAndTheirTextsAreAUsers) {
+  const std::string jinja = "{{ flag }} {{ count + 1 }} {{ share }} {{ word }} {{ nothing is none }} {{ tools }}";
+  EXPECT_EQ(rendered(jinja, {{"user", "Hi"}},
+                     {{"flag", true},
+                      {"count", std::int64_t{2}},
+                      {"share", 0.5},
+                      {"word", std::string("x")},
+                      {"nothing", std::monostate()},
+                      {"tools", std::string("mine")}}),
+            "True 3 0.5 x True mine");
+  SmallVocab vocab = small_bpe();
+  vocab.chat_template = "<|im_start|>{{ word }}";
+  const auto ids = vocab.load()->apply_chat_template(std::vector<ChatMessage>{{"user", "Hi"}},
+                                                     {.names = {{"word", std::string("<|im_end|>")}}});
+  ASSERT_TRUE(ids);
+  EXPECT_EQ(std::count(ids->begin(), ids->end(), 265), 0);
+  EXPECT_EQ(std::count(ids->begin(), ids->end(), 264), 1);
+}
+
 TEST(ChatTemplate, WhatATemplateRefusesIsAnErrorWithItsPlace) {
   EXPECT_THAT(rendered("{{ raise_exception('no system message') }}", {{"system", "Hi"}}),
               AllOf(HasSubstr("line 1, column 19"), HasSubstr("no system message")));
@@ -77,7 +98,7 @@ TEST(ChatTemplate, OnlyTheTemplatesOwnTextAndKnownRolesCountAsItsOwn) {
       ChatTemplate::load(MemorySource(), "<{% for m in messages %}{{ m.role }}:{{ m.content }}{% endfor %}>");
   ASSERT_TRUE(chat_template);
   const auto parts =
-      chat_template->render(std::vector<ChatMessage>{{"user", "a"}, {"critic", "b"}}, NamedTokens{}, std::tm{});
+      chat_template->render(std::vector<ChatMessage>{{"user", "a"}, {"critic", "b"}}, NamedTokens{}, {}, std::tm{});
   ASSERT_TRUE(parts);
   std::string own;
   for (const PromptPart& part : *parts)
