@@ -11,27 +11,11 @@
 #include <vector>
 
 #include "octavo/kv/types.h"
+#include "octavo/sampling.h"
 
 namespace octavo {
 
 using RequestId = std::uint64_t;
-
-/// The settings by which the next token is drawn. The order of the cuts is: top_k, top_p, min_p, temperature last.
-struct SamplingParams {
-  float temperature = 1.0F;  // 0: the most likely token, always
-  int top_k = 0;             // keep the k most likely; 0: all
-  float top_p = 1.0F;        // keep the fewest tokens whose probabilities sum to at least this
-  float min_p = 0.0F;        // drop tokens less likely than this share of the most likely one
-  std::uint64_t seed = 0;    // draws are keyed by (seed, choice index, position, draw): same seed, same tokens
-  /// Before all cuts, in this order. repetition_penalty divides the positive logits of tokens in the prompt and the
-  /// answer, and multiplies the negative ones. frequency_penalty is subtracted once for each time that the token stands
-  /// in the answer, presence_penalty once if it does. logit_bias is added; one of -100 forbids the token as long as any
-  /// other is left.
-  float repetition_penalty = 1.0F;                         // above 0; 1: none
-  float frequency_penalty = 0.0F;                          // -2 to 2
-  float presence_penalty = 0.0F;                           // -2 to 2
-  std::vector<std::pair<TokenId, float>> logit_bias = {};  // each -100 to 100
-};
 
 /// The progress of a prompt that is being read.
 struct PromptProgress {

@@ -20,6 +20,35 @@ bool has_penalty(const SamplingParams& params) {
   return params.repetition_penalty != 1 || params.frequency_penalty != 0 || params.presence_penalty != 0;
 }
 
+void forbid(std::span<float> row, TokenId token) {
+  if (token >= 0 && to_size(token) < row.size()) row[to_size(token)] = kLowest;
+}
+
+void forbid_all(std::span<float> row, std::span<const TokenId> tokens) {
+  for (const TokenId token : tokens) forbid(row, token);
+}
+
+/// `marks` has a place for each logit, all 0.
+void forbid_all_but(std::span<float> row, std::span<const TokenId> allowed, std::vector<std::uint32_t>& marks) {
+  const auto in_row = [&row](TokenId token) { return token >= 0 && to_size(token) < row.size(); };
+  for (const TokenId token : allowed)
+    if (in_row(token)) marks[to_size(token)] = 1;
+  for (std::size_t i = 0; i < row.size(); ++i)
+    if (marks[i] == 0) row[i] = kLowest;
+  for (const TokenId token : allowed)
+    if (in_row(token)) marks[to_size(token)] = 0;
+}
+
+/// The last token of each word whose other tokens are the answer's last ones.
+void forbid_bad_words(std::span<float> row, std::span<const std::vector<TokenId>> words,
+                      std::span<const TokenId> answer) {
+  for (const std::vector<TokenId>& word : words) {
+    if (word.empty() || word.size() - 1 > answer.size()) continue;
+    const auto begun = std::span(word).first(word.size() - 1);
+    if (std::ranges::equal(begun, answer.last(begun.size()))) forbid(row, word.back());
+  }
+}
+
 }  // namespace
 
 LogitAdjuster::LogitAdjuster(int vocab_size) {
@@ -29,7 +58,9 @@ LogitAdjuster::LogitAdjuster(int vocab_size) {
 }
 
 bool LogitAdjuster::changes(const SamplingParams& params, const DrawContext& context) {
-  return has_penalty(params) || !params.logit_bias.empty() || !context.forbidden.empty();
+  return has_penalty(params) || params.dry.multiplier > 0 || !params.logit_bias.empty() ||
+         !params.allowed_tokens.empty() || !params.bad_words.empty() || !context.forbidden.empty() ||
+         !context.suppressed.empty();
 }
 
 std::span<const float> LogitAdjuster::adjust(std::span<const float> logits, const SamplingParams& params,
@@ -38,23 +69,28 @@ std::span<const float> LogitAdjuster::adjust(std::span<const float> logits, cons
   const std::span<float> row = std::span(row_).first(logits.size());
   std::ranges::copy(logits, row.begin());
   if (has_penalty(params)) penalize(row, params, context);
-  const auto in_row = [&row](TokenId token) { return to_size(token) < row.size(); };
+  if (params.dry.multiplier > 0) dry_.apply(row, params.dry, context.tokens, context.dry_breakers);
   for (const auto& [token, bias] : params.logit_bias) {
-    if (!in_row(token)) continue;
+    if (to_size(token) >= row.size()) continue;
     float& logit = row[to_size(token)];
     logit = bias <= kForbiddingBias ? kLowest : finite_logit(logit) + bias;
   }
-  for (const TokenId token : context.forbidden) {
-    if (in_row(token)) row[to_size(token)] = kLowest;
-  }
+  if (!params.allowed_tokens.empty()) forbid_all_but(row, params.allowed_tokens, counts_);
+  forbid_bad_words(row, params.bad_words, context.tokens.subspan(to_size(context.prompt_tokens)));
+  forbid_all(row, context.suppressed);
+  forbid_all(row, context.forbidden);
   return row;
 }
 
 void LogitAdjuster::penalize(std::span<float> row, const SamplingParams& params, const DrawContext& context) {
   const auto num_prompt = to_size(context.prompt_tokens);
-  const std::span<const TokenId> answer = context.tokens.subspan(num_prompt);
+  const std::size_t left_out =
+      params.penalty_window == 0
+          ? 0
+          : context.tokens.size() - std::min(context.tokens.size(), to_size(params.penalty_window));
+  const std::span<const TokenId> answer = context.tokens.subspan(std::max(num_prompt, left_out));
   // Penalties of the answer's tokens need their counts; a prompt of thousands is walked only if it matters.
-  const std::span<const TokenId> walked = params.repetition_penalty == 1 ? answer : context.tokens;
+  const std::span<const TokenId> walked = params.repetition_penalty == 1 ? answer : context.tokens.subspan(left_out);
   const auto in_row = [&row](TokenId token) { return to_size(token) < row.size(); };
   for (const TokenId token : answer) {
     if (in_row(token)) ++counts_[to_size(token)];

@@ -8,15 +8,19 @@
 #include <span>
 #include <vector>
 
-#include "octavo/engine.h"
+#include "octavo/sampling.h"
+#include "sampler/dry.h"
 
 namespace octavo {
 
 /// The sequence that a token is drawn for.
 struct DrawContext {
-  std::span<const TokenId> tokens = {};     // the prompt, then the answer so far
-  int prompt_tokens = 0;                    // how many of them are the prompt
-  std::span<const TokenId> forbidden = {};  // not drawn, whatever their logits
+  std::span<const TokenId> tokens = {};        // the prompt, then the answer so far
+  int prompt_tokens = 0;                       // how many of them are the prompt
+  std::span<const TokenId> forbidden = {};     // not drawn, whatever their logits
+  std::span<const TokenId> suppressed = {};    // the same: those that the model's file never wants drawn
+  std::span<const TokenId> dry_breakers = {};  // ascending: tokens that contain one of Dry::breakers
+  float surprise_bound = 0;                    // Mirostat's, in bits: first_surprise_bound(), then SampledToken's
 };
 
 /// A bias of this or less forbids its token: clients of OpenAI's interface mean it so. Adding -100 alone would let a
@@ -25,14 +29,16 @@ inline constexpr float kForbiddingBias = -100;
 
 class LogitAdjuster {
  public:
-  /// For rows of up to `vocab_size` logits; nothing is allocated after construction.
+  /// For rows of up to `vocab_size` logits; nothing is allocated after construction, but by the longest sequence yet
+  /// with DRY.
   explicit LogitAdjuster(int vocab_size);
 
   /// False: the row is to be drawn from as it is.
   static bool changes(const SamplingParams& params, const DrawContext& context);
 
-  /// A copy of `logits` with, in this order: repetition_penalty, frequency_penalty, presence_penalty, logit_bias and
-  /// forbidden tokens, which get the lowest float. Ids beyond the row are ignored. Valid until the next call.
+  /// A copy of `logits` with, in this order: repetition_penalty, frequency_penalty, presence_penalty, DRY, logit_bias,
+  /// and the lowest float for forbidden tokens, ends of bad words, and all but the allowed tokens. Ids beyond the row
+  /// are ignored. Valid until the next call.
   std::span<const float> adjust(std::span<const float> logits, const SamplingParams& params,
                                 const DrawContext& context);
 
@@ -41,6 +47,7 @@ class LogitAdjuster {
 
   std::vector<float> row_;             // [vocab_size]
   std::vector<std::uint32_t> counts_;  // [vocab_size] of the answer's tokens; all 0 between calls
+  DryPenalty dry_;
 };
 
 }  // namespace octavo

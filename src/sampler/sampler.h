@@ -1,53 +1,55 @@
-// Draws the next token from a row of logits: greedy, or top-k, top-p, min-p and temperature, in this order, after what
-// logit_adjust.h does to the row.
+// Draws the next token from a row of logits: what logit_adjust.h does to the row, then the steps of SamplingParams in
+// their order over the candidates (candidates.h), then a draw.
 //
-// The order is llama.cpp's: the cuts look at the probabilities of temperature 1 (after top_k, renormalized over its
-// survivors), temperature comes last. A draw depends on the row, the parameters, the sequence's tokens and its key
-// only, so it is the same whatever was drawn before, beside it, or on which thread. One scratch per thread; calls with
-// different scratches may run at once.
+// A draw depends on the row, the parameters, the sequence's tokens and its key only, so it is the same whatever was
+// drawn before, beside it, or on which thread. Mirostat's bound is the one thing that a draw hands to the next of its
+// sequence. One scratch per thread; calls with different scratches may run at once.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "octavo/engine.h"
+#include "sampler/candidates.h"
 #include "sampler/logit_adjust.h"
 #include "sampler/philox.h"
 
 namespace octavo {
 
+inline constexpr std::size_t kMaxDryBreakers = 16;
+inline constexpr std::size_t kMaxDryBreakerBytes = 40;
+
 /// Errors name the field, what was found and what is allowed.
 Result<void> check_sampling_params(const SamplingParams& params);
 
-/// Memory of one sampling thread, for rows of up to `vocab_size` logits; nothing is allocated after construction.
-class SamplerScratch {
- public:
-  explicit SamplerScratch(int vocab_size);
+/// llama.cpp's name of a step, and back.
+std::string_view sampler_step_name(SamplerStep step);
+std::optional<SamplerStep> find_sampler_step(std::string_view name);
 
- private:
-  friend class RowSampler;
-  struct Candidate {
-    float logit;
-    TokenId id;
-  };
-  std::vector<float> weights;       // [vocab_size] softmax numerators at temperature 1
-  std::vector<float> kept_weights;  // [vocab_size] the survivors' at the temperature asked for
-  std::vector<TokenId> kept_ids;    // [vocab_size]
-  std::vector<Candidate> boundary;  // [vocab_size] room for the one histogram bucket that is sorted
-  std::vector<double> histogram;    // [num buckets]
-  std::vector<double> chunk_sums;   // [vocab_size / kSumChunk, rounded up]
+/// Memory of one sampling thread, for rows of up to `vocab_size` logits; nothing is allocated after construction, but
+/// what DRY needs for a longer sequence than before.
+struct SamplerScratch {
+  explicit SamplerScratch(int vocab_size) : candidates(vocab_size), adjuster(vocab_size) {}
+
+  CandidateScratch candidates;
   LogitAdjuster adjuster;
 };
 
 struct SampledToken {
   TokenId token;
-  float logprob;  // log-softmax of the untouched row at the token: before any cut, at temperature 1
+  float logprob;             // log-softmax of the untouched row at the token: before any cut, at temperature 1
+  float surprise_bound = 0;  // Mirostat's for the next token of the sequence
 };
 
-/// Draws one of the first `num_tokens` entries of `logits`, 1 <= num_tokens <= logits.size() <= the scratch's size. A
-/// model may pad its vocabulary beyond the tokenizer's; the padding is never drawn. `params` have passed
+/// Of the first token of a sequence, in bits.
+inline float first_surprise_bound(const Mirostat& mirostat) { return 2 * mirostat.tau; }
+
+/// Draws one of the first `num_tokens` entries of `logits`, 1 <= num_tokens <= logits.size() <= the scratch's size.
+/// A model may pad its vocabulary beyond the tokenizer's; the padding is never drawn. `params` have passed
 /// check_sampling_params(). Among equal logits the lowest id counts as the most likely. NaN and infinite logits are
 /// taken as finite_logit() says. A forbidden token is drawn only where no other is left. `top`, of at most num_tokens
 /// entries, is filled with the likeliest tokens of the untouched row.

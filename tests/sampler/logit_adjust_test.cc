@@ -173,5 +173,37 @@ RC_GTEST_PROP(LogitAdjust, EqualsTheDefinitionWhateverWasAdjustedBefore, ()) {
   }
 }
 
+TEST(LogitAdjust, PenaltiesLookAtTheirWindow) {
+  const std::vector<TokenId> tokens = {0, 1, 2, 3, 3};
+  const DrawContext context{.tokens = tokens, .prompt_tokens = 2};
+  EXPECT_THAT(adjust({4, 4, 4, 4}, {.repetition_penalty = 2, .penalty_window = 3}, context), ElementsAre(4, 4, 2, 2));
+  EXPECT_THAT(adjust({4, 4, 4, 4}, {.frequency_penalty = 1, .penalty_window = 1}, context), ElementsAre(4, 4, 4, 3));
+  EXPECT_THAT(adjust({4, 4, 4, 4}, {.repetition_penalty = 2, .penalty_window = 99}, context), ElementsAre(2, 2, 2, 2));
+}
+
+TEST(LogitAdjust, OnlyAllowedTokensAreLeft) {
+  EXPECT_THAT(adjust({1, 2, 3, 4}, {.allowed_tokens = {2, 0, 77, -1}}, {}), ElementsAre(1, kLowest, 3, kLowest));
+  // A second call finds its marks gone.
+  LogitAdjuster adjuster(3);
+  (void)adjuster.adjust(std::vector<float>{1, 2, 3}, {.allowed_tokens = {0}}, {});
+  const std::vector<float> logits = {1, 2, 3};
+  const std::span<const float> row = adjuster.adjust(logits, {.allowed_tokens = {1}}, {});
+  EXPECT_THAT(std::vector<float>(row.begin(), row.end()), ElementsAre(kLowest, 2, kLowest));
+}
+
+TEST(LogitAdjust, TheLastTokenOfABadWordIsForbiddenWhereTheAnswerHasTheOthers) {
+  const std::vector<TokenId> tokens = {1, 2, 1};
+  const SamplingParams params{.bad_words = {{3}, {1, 0}, {2, 1, 2}}};
+  const DrawContext all_answer{.tokens = tokens, .prompt_tokens = 0}, last_only{.tokens = tokens, .prompt_tokens = 2};
+  EXPECT_THAT(adjust({5, 5, 5, 5}, params, all_answer), ElementsAre(kLowest, 5, kLowest, kLowest));
+  EXPECT_THAT(adjust({5, 5, 5, 5}, params, last_only), ElementsAre(kLowest, 5, 5, kLowest));
+}
+
+TEST(LogitAdjust, SuppressedTokensAreForbidden) {
+  const std::vector<TokenId> suppressed = {1};
+  EXPECT_THAT(adjust({5, 9, 5}, {}, {.suppressed = suppressed}), ElementsAre(5, kLowest, 5));
+  EXPECT_EQ(draw({5, 9, 4}, {.temperature = 0}, {.suppressed = suppressed}).token, 0);
+}
+
 }  // namespace
 }  // namespace octavo

@@ -11,11 +11,12 @@
 #include <set>
 #include <string>
 
+#include "sampler/sampler_cases.h"
+
 namespace octavo {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
+using test::random_logits;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -23,18 +24,6 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 SampledToken draw(const std::vector<float>& logits, const SamplingParams& params, std::uint32_t position = 0) {
   SamplerScratch scratch(static_cast<int>(logits.size()));
   return sample(logits, static_cast<int>(logits.size()), params, {.seed = params.seed, .position = position}, scratch);
-}
-
-// Roughly normal logits, a function of the seed.
-std::vector<float> random_logits(std::size_t size, std::uint64_t seed, double spread) {
-  std::vector<float> logits(size);
-  for (std::size_t i = 0; i < size; ++i) {
-    double sum = 0;
-    for (std::uint32_t d = 0; d < 6; ++d)
-      sum += uniform({.seed = seed, .position = static_cast<std::uint32_t>(i), .draw = d});
-    logits[i] = static_cast<float>((sum - 3) * spread);
-  }
-  return logits;
 }
 
 // The definition of the cuts in float64, with a full sort: the probability of every token.
@@ -67,37 +56,8 @@ std::vector<double> reference(const std::vector<float>& logits, const SamplingPa
   return probabilities;
 }
 
-// Draws many tokens and compares their frequencies with the reference: a chi-squared test with a fixed seed.
-void expect_distribution(const std::vector<float>& logits, SamplingParams params) {
-  constexpr int kDraws = 20'000;
-  const std::vector<double> expected = reference(logits, params);
-  std::vector<int> counts(logits.size());
-  SamplerScratch scratch(static_cast<int>(logits.size()));
-  for (std::uint32_t i = 0; i < kDraws; ++i) {
-    const DrawKey key{.seed = 1234, .position = i};
-    ++counts[static_cast<std::size_t>(sample(logits, static_cast<int>(logits.size()), params, key, scratch).token)];
-  }
-  double chi_squared = 0, rare_expected = 0, rare_count = 0;
-  int cells = 0;
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    const double mean = expected[i] * kDraws;
-    if (mean == 0) {
-      ASSERT_EQ(counts[i], 0) << "token " << i << " was cut";
-    }
-    if (mean < 5) {
-      rare_expected += mean;
-      rare_count += counts[i];
-      continue;
-    }
-    chi_squared += (counts[i] - mean) * (counts[i] - mean) / mean;
-    ++cells;
-  }
-  if (rare_expected >= 5) {
-    chi_squared += (rare_count - rare_expected) * (rare_count - rare_expected) / rare_expected;
-    ++cells;
-  }
-  const double freedom = std::max(1, cells - 1);
-  EXPECT_LT(chi_squared, freedom + 4 * std::sqrt(2 * freedom) + 4) << cells << " cells";  // about 4 standard deviations
+void expect_distribution(const std::vector<float>& logits, const SamplingParams& params) {
+  test::expect_distribution(logits, params, reference(logits, params));
 }
 
 TEST(Sampler, TemperatureAloneDrawsFromTheSoftmax) {
@@ -228,34 +188,6 @@ TEST(Sampler, EqualLogitsOfALargeVocabularyAreDrawnFromEndToEnd) {
   EXPECT_NEAR(sum / 200 / 100'000, 0.5, 0.1);
   const SampledToken token = sample(logits, 100'000, {.top_p = 0.25F}, {}, scratch);
   EXPECT_LT(token.token, 25'001);
-}
-
-TEST(Sampler, ParametersOutOfRangeNameFieldFoundAndExpected) {
-  const auto message = [](const SamplingParams& params) {
-    const Result<void> result = check_sampling_params(params);
-    return result ? std::string() : result.error().message;
-  };
-  EXPECT_EQ(message({}), "");
-  EXPECT_EQ(message({.temperature = 0, .top_k = 1'000'000, .top_p = 0, .min_p = 1}), "");
-  EXPECT_THAT(message({.temperature = -1}), AllOf(HasSubstr("temperature"), HasSubstr("-1"), HasSubstr("at least 0")));
-  EXPECT_THAT(message({.temperature = kNan}), HasSubstr("temperature: found nan"));
-  EXPECT_THAT(message({.temperature = kInf}), HasSubstr("temperature: found inf"));
-  EXPECT_THAT(message({.top_k = -3}), AllOf(HasSubstr("top_k"), HasSubstr("-3")));
-  EXPECT_THAT(message({.top_p = 1.5F}), AllOf(HasSubstr("top_p"), HasSubstr("1.5"), HasSubstr("0 to 1")));
-  EXPECT_THAT(message({.top_p = kNan}), HasSubstr("top_p"));
-  EXPECT_THAT(message({.min_p = -0.5F}), AllOf(HasSubstr("min_p"), HasSubstr("-0.5")));
-  EXPECT_EQ(message({.repetition_penalty = 0.1F, .frequency_penalty = -2, .presence_penalty = 2}), "");
-  EXPECT_EQ(message({.logit_bias = {{3, -100.0F}, {3, 100.0F}}}), "");
-  for (const float penalty : {0.0F, -1.0F, kNan, kInf}) {
-    EXPECT_THAT(message({.repetition_penalty = penalty}), HasSubstr("repetition_penalty: found"));
-  }
-  for (const float penalty : {-2.1F, 2.1F, kNan, -kInf}) {
-    EXPECT_THAT(message({.frequency_penalty = penalty}), AllOf(HasSubstr("frequency_penalty"), HasSubstr("-2 to 2")));
-    EXPECT_THAT(message({.presence_penalty = penalty}), AllOf(HasSubstr("presence_penalty"), HasSubstr("-2 to 2")));
-  }
-  for (const float bias : {-100.5F, 101.0F, kNan, kInf}) {
-    EXPECT_THAT(message({.logit_bias = {{0, 1.0F}, {7, bias}}}), AllOf(HasSubstr("logit_bias[7]"), HasSubstr("100")));
-  }
 }
 
 RC_GTEST_PROP(Sampler, ATighterCutKeepsASubset, ()) {

@@ -1,0 +1,87 @@
+// How the next token is drawn from a row of logits: what changes the row, which tokens are left, and at which
+// temperature one of them is drawn.
+//
+// The order, unless `order` names another one, is llama.cpp's: what changes logits (penalties, DRY, biases and bans);
+// then the steps of kDefaultSamplerOrder. Each cut looks at the probabilities of what the cuts before it have left.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "octavo/kv/types.h"
+
+namespace octavo {
+
+/// One thing that happens to the tokens that are left, and to their probabilities.
+enum class SamplerStep : std::uint8_t { kTopNSigma, kTopK, kTypical, kTopP, kMinP, kXtc, kTemperature };
+inline constexpr std::array kDefaultSamplerOrder = {SamplerStep::kTopNSigma,  SamplerStep::kTopK, SamplerStep::kTypical,
+                                                    SamplerStep::kTopP,       SamplerStep::kMinP, SamplerStep::kXtc,
+                                                    SamplerStep::kTemperature};
+
+/// Temperatures from temperature - range to temperature + range: the higher, the more uncertain the row is. Its
+/// entropy, as a share of that of a uniform distribution over what is left, to the power of `exponent`, says where
+/// between them.
+struct DynamicTemperature {
+  float range = 0;  // 0: the temperature is what it says
+  float exponent = 1;
+};
+
+/// "Exclude top choices": with this probability, where two tokens or more have at least `threshold`, only the least
+/// likely of these stays, and all that are less likely.
+struct Xtc {
+  float probability = 0;  // 0: never
+  float threshold = 0.1F;
+};
+
+/// "Don't repeat yourself": a token that would continue a repetition of n tokens, n at least allowed_length, loses
+/// multiplier * base^(n - allowed_length) of its logit. Repetitions do not reach across a breaker, and a breaker itself
+/// loses nothing.
+struct Dry {
+  float multiplier = 0;  // 0: off
+  float base = 1.75F;    // at least 1
+  int allowed_length = 2;
+  int window = 0;                                              // last tokens that are looked at; 0: all
+  std::vector<std::string> breakers = {"\n", ":", "\"", "*"};  // a token that contains one of these is a breaker
+};
+
+/// Mirostat 2 (Basu et al. 2021): in place of all cuts, those tokens are dropped whose surprise is above a bound, which
+/// follows what was drawn so that its mean comes to `tau` bits.
+struct Mirostat {
+  bool enabled = false;
+  float tau = 5;
+  float eta = 0.1F;  // how fast the bound follows
+};
+
+struct SamplingParams {
+  float temperature = 1.0F;  // 0: the most likely token, always, of what penalties and bans leave
+  int top_k = 0;             // keep the k most likely; 0: all
+  float top_p = 1.0F;        // keep the fewest tokens whose probabilities sum to at least this
+  float min_p = 0.0F;        // drop tokens less likely than this share of the most likely one
+  std::uint64_t seed = 0;    // draws are keyed by (seed, choice index, position, draw): same seed, same tokens
+  /// Before all cuts, in this order: repetition_penalty divides the positive logits of tokens in the prompt and the
+  /// answer, and multiplies the negative ones; frequency_penalty is subtracted once for each time that the token stands
+  /// in the answer, presence_penalty once if it does; then DRY; logit_bias is added, and one of -100 forbids the token
+  /// as long as any other is left.
+  float repetition_penalty = 1.0F;                         // above 0; 1: none
+  float frequency_penalty = 0.0F;                          // -2 to 2
+  float presence_penalty = 0.0F;                           // -2 to 2
+  std::vector<std::pair<TokenId, float>> logit_bias = {};  // each -100 to 100
+  int penalty_window = 0;                                  // last tokens that penalties look at; 0: all
+  std::vector<TokenId> allowed_tokens = {};                // nothing else is drawn; empty: all are allowed
+  std::vector<std::vector<TokenId>> bad_words = {};        // the last token of one that the answer would complete with
+                                                           // it is forbidden
+  float top_n_sigma = 0;                                   // keep tokens whose logits lie within so many standard
+                                                           // deviations of the largest; 0: all
+  float typical_p = 1;  // locally typical sampling (Meister et al. 2023): keep the fewest tokens whose surprise is
+                        // nearest to the entropy and whose probabilities sum to at least this
+  DynamicTemperature dynamic_temperature = {};
+  Xtc xtc = {};
+  Dry dry = {};
+  Mirostat mirostat = {};
+  std::vector<SamplerStep> order = {};  // each at most once; a step that is not named is left out; empty: the default
+};
+
+}  // namespace octavo

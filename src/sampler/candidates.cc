@@ -1,0 +1,313 @@
+#include "sampler/candidates.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "base/to_size.h"
+#include "sampler/softmax.h"
+
+namespace octavo {
+namespace {
+
+constexpr std::size_t kPiece = 256;  // logits of a piece whose maximum says whether to look at them
+constexpr float kLowest = -std::numeric_limits<float>::max();
+
+// Distances, in nats, within which a cut first looks for its last token: most cuts end within a few, and only what was
+// looked at is sorted.
+constexpr std::array kReach = {2.0F, 5.0F, 10.0F, 20.0F, std::numeric_limits<float>::infinity()};
+
+}  // namespace
+
+CandidateScratch::CandidateScratch(int vocab_size) {
+  OCTAVO_CHECK(vocab_size >= 1, "vocabulary of {}", vocab_size);
+  const auto size = to_size(vocab_size);
+  piece_max.resize(2 * ((size + kPiece - 1) / kPiece));  // and a copy, to find the k-th of
+  weights.resize(size);
+  logits.resize(size);
+  ids.resize(size);
+  ordered.reserve(size);
+  chunk_sums.resize((size + kSumChunk - 1) / kSumChunk);
+}
+
+Candidates::Candidates(std::span<const float> row, CandidateScratch& scratch) : row_(row), scratch_(scratch) {
+  std::size_t piece = 0;
+  for (std::size_t begin = 0; begin < row.size(); begin += kPiece)
+    scratch.piece_max[piece++] = max_logit(row.subspan(begin, std::min(kPiece, row.size() - begin)));
+  row_max_ = max_ =
+      *std::max_element(scratch.piece_max.begin(), scratch.piece_max.begin() + static_cast<std::ptrdiff_t>(piece));
+}
+
+float Candidates::logit(std::size_t i) const { return is_row_ ? finite_logit(row_[i]) : scratch_.logits[i]; }
+
+std::span<const float> Candidates::logits() const {
+  return is_row_ ? row_ : std::span<const float>(scratch_.logits).first(count_);
+}
+
+TokenId Candidates::most_likely() const {
+  const std::span<const float> all = logits();
+  std::size_t i = 0;
+  if (is_row_) i = kPiece * to_size(std::ranges::find(scratch_.piece_max, max_) - scratch_.piece_max.begin());
+  while (finite_logit(all[i]) != max_) ++i;
+  return id(i);
+}
+
+void Candidates::weigh() {
+  if (is_weighed_) return;
+  const std::span<float> weights = std::span(scratch_.weights).first(size());
+  softmax_weights(logits(), max_, temperature_, weights);
+  total_ = sum_chunks(weights, {});
+  is_weighed_ = true;
+  if (is_row_ && temperature_ == 1) row_total_ = total_;
+}
+
+double Candidates::log_total() const {
+  return row_max_ + std::log(row_total_ > 0 ? row_total_ : softmax_total(row_, row_max_));
+}
+
+/// In nats.
+double Candidates::entropy() {
+  weigh();
+  double sum = 0;
+  for (std::size_t i = 0; i < size(); ++i) {
+    const float weight = scratch_.weights[i];
+    if (weight > 0) sum += static_cast<double>(weight) * ((logit(i) - max_) / temperature_);
+  }
+  return std::log(total_) - sum / total_;
+}
+
+/// The list becomes those of the row whose logits are at least `least`.
+void Candidates::gather(float least) {
+  count_ = 0;
+  for (std::size_t begin = 0, piece = 0; begin < row_.size(); begin += kPiece, ++piece) {
+    if (scratch_.piece_max[piece] < least) continue;
+    const std::size_t end = std::min(begin + kPiece, row_.size());
+    for (std::size_t i = begin; i < end; ++i) {
+      const float here = finite_logit(row_[i]);
+      if (here < least) continue;
+      scratch_.ids[count_] = static_cast<TokenId>(i);
+      scratch_.logits[count_++] = here;
+    }
+  }
+  is_row_ = false;
+  is_weighed_ = false;
+}
+
+/// Keeps those of the list for which keep(i) holds.
+template <class Keep>
+void Candidates::filter(const Keep& keep) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (!keep(i)) continue;
+    scratch_.ids[kept] = scratch_.ids[i];
+    scratch_.logits[kept++] = scratch_.logits[i];
+  }
+  if (kept == count_) return;
+  count_ = kept;
+  is_weighed_ = false;
+}
+
+void Candidates::keep_down_to(const Candidate& last) {
+  if (is_row_) gather(last.logit);
+  filter([&](std::size_t i) { return !more_likely(last, {scratch_.logits[i], scratch_.ids[i], 0}); });
+}
+
+/// Into scratch_.ordered: those that are left whose logits are at least `least`, in no order.
+void Candidates::collect(float least) {
+  scratch_.ordered.clear();
+  for (std::size_t begin = 0, piece = 0; begin < size(); begin += kPiece, ++piece) {
+    if (is_row_ && scratch_.piece_max[piece] < least) continue;
+    const std::size_t end = std::min(begin + kPiece, size());
+    for (std::size_t i = begin; i < end; ++i)
+      if (logit(i) >= least) scratch_.ordered.push_back(candidate(i));
+  }
+}
+
+void Candidates::keep_top_k(int k) {
+  if (k == 0 || to_size(k) >= size()) return;
+  float bound = kLowest;
+  const std::size_t num_pieces = (row_.size() + kPiece - 1) / kPiece;
+  if (is_row_ && to_size(k) <= num_pieces) {
+    // So many pieces have a token of at least the k-th largest maximum that the k-th token has it, too.
+    const auto copy = scratch_.piece_max.begin() + static_cast<std::ptrdiff_t>(num_pieces);
+    std::copy_n(scratch_.piece_max.begin(), num_pieces, copy);
+    std::nth_element(copy, copy + k - 1, copy + static_cast<std::ptrdiff_t>(num_pieces), std::greater<>());
+    bound = copy[k - 1];
+  }
+  collect(bound);
+  const auto last = scratch_.ordered.begin() + k - 1;
+  std::ranges::nth_element(scratch_.ordered, last, more_likely);
+  keep_down_to(*last);
+}
+
+/// The last of the fewest most likely ones whose weights sum to at least `target`.
+Candidates::Candidate Candidates::last_of_mass(double target) {
+  for (const float reach : kReach) {
+    const float least = std::isinf(reach) ? kLowest : max_ - reach * temperature_;
+    collect(least);
+    double mass = 0;
+    for (const Candidate& here : scratch_.ordered) mass += here.weight;
+    if (mass < target && least > kLowest) continue;
+    std::ranges::sort(scratch_.ordered, more_likely);
+    double sum = 0;
+    for (const Candidate& here : scratch_.ordered) {
+      sum += here.weight;
+      if (sum >= target) return here;
+    }
+  }
+  return scratch_.ordered.back();  // rounding put the target past the last token
+}
+
+void Candidates::keep_top_p(float p) {
+  if (p >= 1) return;
+  weigh();
+  keep_down_to(last_of_mass(static_cast<double>(p) * total_));
+}
+
+void Candidates::keep_min_p(float p) {
+  if (p <= 0) return;
+  if (is_row_) gather(max_ + temperature_ * (std::log(p) - 1e-3F));  // a little more than what is kept
+  weigh();
+  filter([&](std::size_t i) { return scratch_.weights[i] >= p; });
+}
+
+// Tang et al., "Top-n-sigma: Not All Logits Are You Need" (2024). Forbidden tokens are not counted.
+void Candidates::keep_within_sigma(float n) {
+  if (n <= 0 || size() == 1) return;
+  const std::span<const float> all = logits();
+  double sum = 0, counted = 0;
+  for (const float raw : all) {
+    const float here = finite_logit(raw);
+    sum += here > kLowest ? here : 0.0F;
+    counted += here > kLowest ? 1.0 : 0.0;
+  }
+  if (counted == 0) return;
+  const double mean = sum / counted;
+  double squares = 0;
+  for (const float raw : all) {
+    const float here = finite_logit(raw);
+    const double distance = here > kLowest ? here - mean : 0.0;
+    squares += distance * distance;
+  }
+  const auto least = static_cast<float>(max_ - static_cast<double>(n) * std::sqrt(squares / counted));
+  if (is_row_) return gather(std::min(least, max_));
+  filter([&](std::size_t i) { return scratch_.logits[i] >= std::min(least, max_); });
+}
+
+void Candidates::keep_typical(float p) {
+  if (p >= 1) return;
+  const double typical = entropy();
+  if (is_row_) gather(kLowest);
+  weigh();
+  const double log_total = std::log(total_), target = static_cast<double>(p) * total_;
+  // The distance of a token's surprise from the entropy takes the place of its logit: the nearest come first.
+  const auto nearness = [&](std::size_t i) {
+    const double surprise = log_total - (scratch_.logits[i] - max_) / temperature_;
+    return static_cast<float>(-std::abs(surprise - typical));
+  };
+  for (const float reach : kReach) {
+    scratch_.ordered.clear();
+    double mass = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const float near = nearness(i);
+      if (near < -reach) continue;
+      scratch_.ordered.push_back({near, static_cast<TokenId>(i), scratch_.weights[i]});
+      mass += scratch_.weights[i];
+    }
+    if (mass >= target || std::isinf(reach)) break;
+  }
+  std::ranges::sort(scratch_.ordered, more_likely);
+  double sum = 0;
+  Candidate last = scratch_.ordered.front();
+  for (const Candidate& here : scratch_.ordered) {
+    last = here;
+    sum += here.weight;
+    if (sum >= target) break;
+  }
+  // Ids of `ordered` are places in the list, which are in the order of ids.
+  float max = kLowest;
+  const auto is_kept = [&](std::size_t i) { return !more_likely(last, {nearness(i), static_cast<TokenId>(i), 0}); };
+  for (std::size_t i = 0; i < count_; ++i)
+    if (is_kept(i)) max = std::max(max, scratch_.logits[i]);
+  filter(is_kept);
+  max_ = max;
+}
+
+void Candidates::exclude_top(float threshold) {
+  weigh();
+  const double least_weight = static_cast<double>(threshold) * total_;
+  std::size_t num_above = 0;
+  Candidate least{};
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (!(scratch_.weights[i] >= least_weight)) continue;
+    const Candidate here = candidate(i);
+    if (num_above++ == 0 || more_likely(least, here)) least = here;
+  }
+  if (num_above < 2) return;
+  if (is_row_) gather(kLowest);
+  filter([&](std::size_t i) { return !more_likely({scratch_.logits[i], scratch_.ids[i], 0}, least); });
+  max_ = least.logit;
+}
+
+void Candidates::keep_surprise(float most_bits) {
+  weigh();
+  const double least_weight = total_ * std::exp2(-static_cast<double>(most_bits));
+  const TokenId best = most_likely();
+  if (is_row_) {
+    gather(least_weight > 1 ? max_ : max_ + temperature_ * (static_cast<float>(std::log(least_weight)) - 1e-3F));
+    weigh();
+  }
+  filter([&](std::size_t i) { return scratch_.weights[i] >= least_weight || scratch_.ids[i] == best; });
+}
+
+void Candidates::apply_temperature(float temperature) {
+  if (temperature == 1) return;
+  temperature_ *= temperature;
+  is_weighed_ = false;
+}
+
+void Candidates::apply_temperature(float temperature, const DynamicTemperature& dynamic) {
+  if (dynamic.range <= 0) return apply_temperature(temperature);
+  if (size() == 1) return;
+  const float low = std::max(0.0F, temperature - dynamic.range), high = temperature + dynamic.range;
+  const double share = std::max(0.0, entropy()) / std::log(static_cast<double>(size()));
+  const auto between = static_cast<float>(std::pow(share, static_cast<double>(dynamic.exponent)));
+  apply_temperature(std::max(low + (high - low) * between, 1e-6F));
+}
+
+TokenId Candidates::draw(double u) {
+  weigh();
+  const std::span<const float> weights = std::span<const float>(scratch_.weights).first(size());
+  const std::size_t num_chunks = (weights.size() + kSumChunk - 1) / kSumChunk;
+  const std::span<double> chunks = std::span(scratch_.chunk_sums).first(num_chunks);
+  const double target = u * sum_chunks(weights, chunks);
+  double sum = 0;
+  std::size_t chosen = 0;
+  double before = 0;  // sum of the chunks ahead of the chosen one
+  for (std::size_t chunk = 0; chunk < num_chunks && sum <= target; ++chunk) {
+    if (chunks[chunk] == 0) continue;
+    chosen = chunk;
+    before = sum;
+    sum += chunks[chunk];
+  }
+  std::size_t index = chosen * kSumChunk;
+  const std::size_t end = std::min(index + kSumChunk, weights.size());
+  // Sums of parts differ from the whole in the last bits: then it is the chunk's last element that has a weight.
+  for (std::size_t i = index; i < end && before <= target; ++i) {
+    if (weights[i] == 0) continue;
+    index = i;
+    before += weights[i];
+  }
+  return id(index);
+}
+
+double Candidates::surprise(TokenId token) {
+  weigh();
+  const std::span<const TokenId> ids = std::span<const TokenId>(scratch_.ids).first(count_);
+  const std::size_t i = is_row_ ? to_size(token) : to_size(std::ranges::lower_bound(ids, token) - ids.begin());
+  return -std::log2(std::max<double>(scratch_.weights[i], std::numeric_limits<float>::min()) / total_);
+}
+
+}  // namespace octavo

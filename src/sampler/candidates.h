@@ -1,0 +1,95 @@
+// The tokens of a row that may still be drawn. Each cut leaves fewer, a temperature changes how likely each one is.
+//
+// As long as nothing has been cut the row itself is the list. The first cut gathers what it leaves, in the order of
+// ids; it finds them by the maxima of pieces of the row, so that the bulk of a vocabulary, far below the best, is
+// looked at in vector code only. "More likely" is the higher logit, then the lower id. Probabilities are of what is
+// left, at the temperatures so far. Logits count as finite_logit() says.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "octavo/sampling.h"
+
+namespace octavo {
+
+/// Memory for rows of up to `vocab_size` logits; nothing is allocated after construction.
+class CandidateScratch {
+ public:
+  explicit CandidateScratch(int vocab_size);
+
+ private:
+  friend class Candidates;
+  struct Candidate {
+    float logit;
+    TokenId id;
+    float weight;
+  };
+  std::vector<float> piece_max;    // [pieces] of the row
+  std::vector<float> weights;      // [vocab_size] softmax numerators of what is left
+  std::vector<float> logits;       // [vocab_size] of what is left, once something is cut
+  std::vector<TokenId> ids;        // [vocab_size]
+  std::vector<Candidate> ordered;  // room for the part that a cut must sort
+  std::vector<double> chunk_sums;  // [vocab_size / kSumChunk, rounded up]
+};
+
+class Candidates {
+ public:
+  /// All tokens of a row that is not empty, which must stay as it is.
+  Candidates(std::span<const float> row, CandidateScratch& scratch);
+
+  std::size_t size() const { return is_row_ ? row_.size() : count_; }
+  TokenId most_likely() const;
+
+  void keep_top_k(int k);               // 0: all
+  void keep_top_p(float p);             // 1: all
+  void keep_min_p(float p);             // 0: all
+  void keep_within_sigma(float n);      // 0: all
+  void keep_typical(float p);           // 1: all
+  void exclude_top(float threshold);    // XTC
+  void keep_surprise(float most_bits);  // at least the most likely one is kept
+  void apply_temperature(float temperature);
+  void apply_temperature(float temperature, const DynamicTemperature& dynamic);
+
+  /// Inverts the cumulative sum of probabilities, in the order of ids, at u in [0, 1). A token of probability 0 is
+  /// never drawn beside another one.
+  TokenId draw(double u);
+  /// Bits, of a token that is left.
+  double surprise(TokenId token);
+
+  /// The log of the sum of exp(logit) over the row.
+  double log_total() const;
+
+ private:
+  using Candidate = CandidateScratch::Candidate;
+
+  static bool more_likely(const Candidate& a, const Candidate& b) {
+    return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
+  }
+  TokenId id(std::size_t i) const { return is_row_ ? static_cast<TokenId>(i) : scratch_.ids[i]; }
+  float logit(std::size_t i) const;
+  Candidate candidate(std::size_t i) const { return {logit(i), id(i), scratch_.weights[i]}; }
+  std::span<const float> logits() const;
+  void weigh();
+  double entropy();
+  void gather(float least);
+  template <class Keep>
+  void filter(const Keep& keep);
+  void keep_down_to(const Candidate& last);
+  void collect(float least);
+  Candidate last_of_mass(double target);
+
+  std::span<const float> row_;
+  CandidateScratch& scratch_;
+  float max_;  // of what is left
+  float row_max_;
+  float temperature_ = 1;  // all so far, multiplied
+  bool is_row_ = true;     // nothing is cut yet
+  std::size_t count_ = 0;  // of the list, once there is one
+  bool is_weighed_ = false;
+  double total_ = 0;      // of the weights, where is_weighed_
+  double row_total_ = 0;  // of the row's weights at temperature 1; 0: not known yet
+};
+
+}  // namespace octavo

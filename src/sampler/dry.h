@@ -1,0 +1,27 @@
+// DRY: penalties for tokens that would continue a repetition (p-e-w, "DRY: A modern repetition penalty", 2024).
+//
+// One pass over the sequence's last tokens, in time linear in their number (the Z-algorithm from the end). One per
+// sampling thread.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "octavo/sampling.h"
+
+namespace octavo {
+
+class DryPenalty {
+ public:
+  /// Takes what a token would lose that continues the longest repetition it can out of its logit. `tokens`: the
+  /// sequence so far; `breakers`: ascending ids. Tokens beyond the row are ignored.
+  void apply(std::span<float> row, const Dry& dry, std::span<const TokenId> tokens, std::span<const TokenId> breakers);
+
+ private:
+  void match_suffixes(std::span<const TokenId> tokens);
+
+  std::vector<int> matched_;  // [tokens] how many tokens up to here are also the last ones of the sequence
+  std::vector<int> longest_;  // [row] scratch: the longest repetition that a token would continue; 0 between calls
+};
+
+}  // namespace octavo
