@@ -7,10 +7,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string_view>
-#include <vector>
 
 #include "base/error.h"
 #include "octavo/engine.h"
@@ -25,10 +22,6 @@ inline constexpr std::size_t kMaxDryBreakerBytes = 40;
 
 /// Errors name the field, what was found and what is allowed.
 Result<void> check_sampling_params(const SamplingParams& params);
-
-/// llama.cpp's name of a step, and back.
-std::string_view sampler_step_name(SamplerStep step);
-std::optional<SamplerStep> find_sampler_step(std::string_view name);
 
 /// Memory of one sampling thread, for rows of up to `vocab_size` logits; nothing is allocated after construction, but
 /// what DRY needs for a longer sequence than before.

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/to_size.h"
 #include "sampler/sampler.h"
+#include "sampler/sampler_order.h"
 
 namespace octavo {
 namespace {
@@ -83,18 +84,6 @@ Result<void> check_sampling_params(const SamplingParams& params) {
   OCTAVO_TRY_VOID(check_penalties(params));
   OCTAVO_TRY_VOID(check_dry(params.dry));
   return check_order(params.order);
-}
-
-std::string_view sampler_step_name(SamplerStep step) {
-  static constexpr std::array<std::string_view, kDefaultSamplerOrder.size()> kNames = {
-      "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature"};
-  return kNames[to_size(step)];
-}
-
-std::optional<SamplerStep> find_sampler_step(std::string_view name) {
-  for (const SamplerStep step : kDefaultSamplerOrder)
-    if (sampler_step_name(step) == name) return step;
-  return std::nullopt;
 }
 
 }  // namespace octavo

@@ -65,10 +65,5 @@ TEST(SamplingParams, TheNewerFieldsAreCheckedToo) {
   EXPECT_THAT(message({.order = {static_cast<SamplerStep>(99)}}), HasSubstr("order[0]: found 99"));
 }
 
-TEST(SamplingParams, EveryStepIsFoundByItsName) {
-  for (const SamplerStep step : kDefaultSamplerOrder) EXPECT_EQ(find_sampler_step(sampler_step_name(step)), step);
-  EXPECT_EQ(find_sampler_step("no such step"), std::nullopt);
-}
-
 }  // namespace
 }  // namespace octavo

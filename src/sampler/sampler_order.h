@@ -1,0 +1,33 @@
+// The order of sampling as a text: names of steps, as llama.cpp spells them, between semicolons.
+//
+//     penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature        the default
+//
+// A step that is not named is left out. Penalties and DRY change the row before anything is cut, so they may be named
+// in front of the others only.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "octavo/sampling.h"
+
+namespace octavo {
+
+/// llama.cpp's name of a step.
+std::string_view sampler_step_name(SamplerStep step);
+
+struct SamplerOrder {
+  std::vector<SamplerStep> steps = {};  // empty: none was named
+  bool has_penalties = false, has_dry = false;
+
+  /// Errors: an unknown name, with those that are known; one that is named twice; penalties or dry behind a cut.
+  static Result<SamplerOrder> parse(std::string_view text);
+  static Result<SamplerOrder> parse(const std::vector<std::string>& names);
+
+  /// The order in `params`; penalties and DRY that were not named are off.
+  void apply_to(SamplingParams& params) const;
+};
+
+}  // namespace octavo
