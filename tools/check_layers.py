@@ -27,7 +27,7 @@ ALLOWED = {
     # sampler: a prompt's log-probabilities are those of drawn tokens, reduced by the same functions.
     "server": {"public", "base", "tokenizer", "sampler"},
     # model: `octavo info` says what a file will need in memory, which its hyperparameters tell without loading it.
-    "cli": {"public", "base", "template", "tensor", "source", "tokenizer", "model", "engine", "server"},
+    "cli": {"public", "base", "template", "tensor", "source", "tokenizer", "model", "sampler", "engine", "server"},
 }
 # folders that only their own layer may include: the forms of files behind source/model_source.h
 PRIVATE = ("source/gguf/",)

@@ -9,6 +9,7 @@
 #include "cli/line_reader.h"
 #include "cli/nearest.h"
 #include "cli/options.h"
+#include "cli/sampling_options.h"
 #include "cli/output.h"
 #include "cli/parse.h"
 

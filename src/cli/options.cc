@@ -9,7 +9,6 @@
 #include <cstring>
 #include <fstream>
 #include <istream>
-#include <random>
 
 #include "base/cpu_info.h"
 #include "base/thread_pool.h"
@@ -28,13 +27,6 @@ constexpr std::string_view kDefaultModel = "octavo/models/SmolLM2-135M-Instruct.
 constexpr std::size_t kMaxTextBytes = std::size_t{256} << 20;
 constexpr int kMaxContext = 1 << 30;
 constexpr int kMaxChunk = 1 << 16;
-
-void add_real(Command& command, const std::string& name, std::optional<float>& value, float low, float high,
-              const std::string& description) {
-  add_parsed(
-      command, name, "NUMBER", [=](const std::string& text) { return parse_real(text, low, high); },
-      [&value](float v) { value = v; }, description);
-}
 
 std::vector<std::pair<std::string, std::string>> isa_choices() {
   std::vector<std::pair<std::string, std::string>> choices = {{"auto", "auto"}};
@@ -193,54 +185,11 @@ void add_engine_options(Command& command, EngineOptions& options, Context& conte
   add_log_level_option(command, context);
 }
 
-void add_sampling_options(Command& command, SamplingFlags& flags) {
-  command.group("Sampling");
-  add_real(command, "--temp,--temperature", flags.temperature, 0, 100,
-           "Temperature; 0 takes the most likely token; default: the file's, else 0.7");
-  add_parsed(
-      command, "--top-k", "N",
-      [](const std::string& text) { return parse_integer(text, 0, std::numeric_limits<int>::max()); },
-      [&flags](std::int64_t v) { flags.top_k = static_cast<int>(v); }, "Keep the N most likely tokens; 0: all");
-  add_real(command, "--top-p", flags.top_p, 0, 1, "Keep the fewest tokens whose probabilities sum to at least this");
-  add_real(command, "--min-p", flags.min_p, 0, 1, "Drop tokens less likely than this share of the most likely one");
-  add_real(command, "--repeat-penalty", flags.repetition_penalty, 0.01F, 100,
-           "Make tokens of the prompt and the answer less likely: above 1; default 1, no change");
-  add_real(command, "--presence-penalty", flags.presence_penalty, -2, 2,
-           "Taken from the logits of tokens that the answer has already; default 0");
-  add_real(command, "--frequency-penalty", flags.frequency_penalty, -2, 2,
-           "Taken from them once for each time that the answer has the token; default 0");
-  add_parsed(
-      command, "--seed", "N", [](const std::string& text) { return parse_u64(text); },
-      [&flags](std::uint64_t v) { flags.seed = v; }, "Same seed, same answer; default: a random one");
-}
-
-void add_stop_option(Command& command, std::vector<std::string>& stop) {
+void add_stop_option(Command& app, std::vector<std::string>& stop) {
   const auto not_empty = [](const std::string& text) {
     return text.empty() ? std::string("expected at least one character") : std::string();
   };
   command.add_option("--stop", stop, "End the answer before this text; may be given up to 16 times")->check(not_empty);
-}
-
-SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine, const Context& context) {
-  SamplingParams defaults;
-  defaults.temperature = 0.7F;
-  SamplingParams params = engine.default_sampling(defaults);
-  params.temperature = flags.temperature.value_or(params.temperature);
-  params.top_k = flags.top_k.value_or(params.top_k);
-  params.top_p = flags.top_p.value_or(params.top_p);
-  params.min_p = flags.min_p.value_or(params.min_p);
-  params.repetition_penalty = flags.repetition_penalty.value_or(params.repetition_penalty);
-  params.presence_penalty = flags.presence_penalty.value_or(params.presence_penalty);
-  params.frequency_penalty = flags.frequency_penalty.value_or(params.frequency_penalty);
-  if (flags.seed) {
-    params.seed = *flags.seed;
-  } else {
-    std::random_device device;
-    params.seed = std::uint64_t{device()} << 32 | device();
-  }
-  context.log->info("sampling: temperature {}, top-k {}, top-p {}, min-p {}, seed {}", params.temperature, params.top_k,
-                    params.top_p, params.min_p, params.seed);
-  return params;
 }
 
 Result<std::filesystem::path> resolve_model(const std::string& named, const Context& context) {

@@ -74,19 +74,8 @@ void add_engine_options(Command& command, EngineOptions& options, Context& conte
 void add_kv_type_option(Command& command, KvType& type);
 void add_log_level_option(Command& command, Context& context);
 
-/// Sampling asked for on the command line; what is not asked for comes from the model's file.
-struct SamplingFlags {
-  std::optional<float> temperature, top_p, min_p;
-  std::optional<float> repetition_penalty, presence_penalty, frequency_penalty;
-  std::optional<int> top_k;
-  std::optional<std::uint64_t> seed;
-};
-void add_sampling_options(Command& command, SamplingFlags& flags);
 /// --stop, as often as there are texts that end the answer.
 void add_stop_option(Command& command, std::vector<std::string>& stop);
-
-/// The file's settings, then temperature 0.7; over them the flags. Without --seed a random one, which is logged.
-SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine, const Context& context);
 
 /// The model to use: the named one, or the default model. Error: none was named and the default is not there, or
 /// the system does not say.

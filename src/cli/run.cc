@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/generate.h"
 #include "cli/options.h"
+#include "cli/sampling_options.h"
 #include "cli/output.h"
 #include "cli/prompt.h"
 

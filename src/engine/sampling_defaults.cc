@@ -1,5 +1,8 @@
 #include "engine/sampling_defaults.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <limits>
 
 #include "sampler/sampler.h"
@@ -7,31 +10,82 @@
 namespace octavo {
 namespace {
 
-Result<std::optional<float>> read_float(const ModelSource& source, std::string_view key) {
+constexpr std::string_view kSuppressTokens = "tokenizer.ggml.suppress_tokens";
+
+std::string key_of(std::string_view name) { return fmt::format("general.sampling.{}", name); }
+
+Result<std::optional<float>> read_float(const ModelSource& source, std::string_view name) {
+  const std::string key = key_of(name);
   if (source.find(key) == nullptr) return std::nullopt;
   OCTAVO_TRY(const float value, source.get_f32(key));
   return value;
+}
+
+/// llama.cpp writes an int32; what is below 0 counts as -1.
+Result<std::optional<int>> read_int(const ModelSource& source, std::string_view name) {
+  const std::string key = key_of(name);
+  const MetadataValue* value = source.find(key);
+  if (value == nullptr) return std::nullopt;
+  const std::int64_t* negative = std::get_if<std::int64_t>(&value->value);
+  if (negative != nullptr && *negative < 0) return -1;
+  OCTAVO_TRY(const std::uint64_t number, source.get_u64(key));
+  constexpr std::uint64_t kLargest = std::numeric_limits<int>::max();
+  if (number > kLargest) return fail("{}: {}: found {}, expected at most {}", source.name(), key, number, kLargest);
+  return static_cast<int>(number);
+}
+
+/// -1 and 0 keep all tokens.
+Result<void> read_top_k(const ModelSource& source, SamplingDefaults& defaults) {
+  OCTAVO_TRY(defaults.top_k, read_int(source, "top_k"));
+  if (defaults.top_k) defaults.top_k = std::max(*defaults.top_k, 0);
+  return {};
+}
+
+/// -1 looks at all tokens, 0 at none.
+Result<void> read_penalty(const ModelSource& source, SamplingDefaults& defaults) {
+  OCTAVO_TRY(defaults.repetition_penalty, read_float(source, "penalty_repeat"));
+  OCTAVO_TRY(defaults.penalty_window, read_int(source, "penalty_last_n"));
+  if (!defaults.penalty_window) return {};
+  if (*defaults.penalty_window == 0) defaults.repetition_penalty = 1;
+  defaults.penalty_window = std::max(*defaults.penalty_window, 0);
+  return {};
+}
+
+Result<void> read_mirostat(const ModelSource& source, SamplingDefaults& defaults) {
+  OCTAVO_TRY(const std::optional<int> version, read_int(source, "mirostat"));
+  if (version && *version != 0 && *version != 2)
+    return fail("{}: {}: found {}, expected 0 (off) or 2", source.name(), key_of("mirostat"), *version);
+  if (version) defaults.mirostat = *version == 2;
+  OCTAVO_TRY(defaults.mirostat_tau, read_float(source, "mirostat_tau"));
+  OCTAVO_TRY(defaults.mirostat_eta, read_float(source, "mirostat_eta"));
+  return {};
+}
+
+Result<void> read_order(const ModelSource& source, SamplingDefaults& defaults) {
+  const std::string key = key_of("sequence");
+  if (source.find(key) == nullptr) return {};
+  OCTAVO_TRY(const std::string_view text, source.get_string(key));
+  Result<SamplerOrder> order = SamplerOrder::parse(text);
+  if (!order) return fail("{}: {}: {}", source.name(), key, order.error().message);
+  defaults.order = std::move(*order);
+  return {};
 }
 
 }  // namespace
 
 Result<SamplingDefaults> SamplingDefaults::read(const ModelSource& source) {
   SamplingDefaults defaults;
-  OCTAVO_TRY(defaults.temperature, read_float(source, "general.sampling.temp"));
-  OCTAVO_TRY(defaults.top_p, read_float(source, "general.sampling.top_p"));
-  OCTAVO_TRY(defaults.min_p, read_float(source, "general.sampling.min_p"));
-  constexpr std::string_view kTopK = "general.sampling.top_k";
-  if (const MetadataValue* value = source.find(kTopK)) {
-    // llama.cpp writes an int32 in which 0 and less keep all tokens.
-    const std::int64_t* negative = std::get_if<std::int64_t>(&value->value);
-    if (negative != nullptr && *negative <= 0) {
-      defaults.top_k = 0;
-    } else {
-      OCTAVO_TRY(const std::uint64_t top_k, source.get_u64(kTopK));
-      constexpr std::uint64_t kLargest = std::numeric_limits<int>::max();
-      if (top_k > kLargest) return fail("{}: {}: found {}, expected at most {}", source.name(), kTopK, top_k, kLargest);
-      defaults.top_k = static_cast<int>(top_k);
-    }
+  OCTAVO_TRY(defaults.temperature, read_float(source, "temp"));
+  OCTAVO_TRY_VOID(read_top_k(source, defaults));
+  OCTAVO_TRY(defaults.top_p, read_float(source, "top_p"));
+  OCTAVO_TRY(defaults.min_p, read_float(source, "min_p"));
+  OCTAVO_TRY(defaults.xtc_probability, read_float(source, "xtc_probability"));
+  OCTAVO_TRY(defaults.xtc_threshold, read_float(source, "xtc_threshold"));
+  OCTAVO_TRY_VOID(read_penalty(source, defaults));
+  OCTAVO_TRY_VOID(read_mirostat(source, defaults));
+  OCTAVO_TRY_VOID(read_order(source, defaults));
+  if (source.find(kSuppressTokens) != nullptr) {
+    OCTAVO_TRY(defaults.suppressed, source.get_i32_array(kSuppressTokens));
   }
   if (const Result<void> valid = check_sampling_params(defaults.over({})); !valid) {
     return fail("{}: general.sampling: {}", source.name(), valid.error().message);
@@ -44,7 +98,40 @@ SamplingParams SamplingDefaults::over(SamplingParams params) const {
   params.top_k = top_k.value_or(params.top_k);
   params.top_p = top_p.value_or(params.top_p);
   params.min_p = min_p.value_or(params.min_p);
+  params.xtc.probability = xtc_probability.value_or(params.xtc.probability);
+  params.xtc.threshold = xtc_threshold.value_or(params.xtc.threshold);
+  params.repetition_penalty = repetition_penalty.value_or(params.repetition_penalty);
+  params.penalty_window = penalty_window.value_or(params.penalty_window);
+  params.mirostat.enabled = mirostat.value_or(params.mirostat.enabled);
+  params.mirostat.tau = mirostat_tau.value_or(params.mirostat.tau);
+  params.mirostat.eta = mirostat_eta.value_or(params.mirostat.eta);
+  if (order) order->apply_to(params);
   return params;
+}
+
+std::vector<std::pair<std::string, std::string>> SamplingDefaults::described() const {
+  std::vector<std::pair<std::string, std::string>> lines;
+  const auto add = [&lines](std::string_view name, const auto& value) {
+    if (value) lines.emplace_back(name, fmt::format("{}", *value));
+  };
+  add("temperature", temperature);
+  add("top_k", top_k);
+  add("top_p", top_p);
+  add("min_p", min_p);
+  add("xtc_probability", xtc_probability);
+  add("xtc_threshold", xtc_threshold);
+  add("repetition_penalty", repetition_penalty);
+  add("penalty_window", penalty_window);
+  add("mirostat", mirostat);
+  add("mirostat_tau", mirostat_tau);
+  add("mirostat_eta", mirostat_eta);
+  if (order) {
+    std::vector<std::string_view> names;
+    for (const SamplerStep step : order->steps) names.push_back(sampler_step_name(step));
+    lines.emplace_back("order", fmt::format("{}", fmt::join(names, ";")));
+  }
+  if (!suppressed.empty()) lines.emplace_back("suppressed", fmt::format("{} tokens", suppressed.size()));
+  return lines;
 }
 
 }  // namespace octavo

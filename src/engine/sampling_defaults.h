@@ -1,25 +1,41 @@
-// Sampling settings that a model's file asks for, under the keys that llama.cpp writes (general.sampling.*).
+// Sampling settings that a model's file asks for, under the keys that llama.cpp writes (general.sampling.*,
+// tokenizer.ggml.suppress_tokens).
 //
 // Read once at load, then immutable.
 #pragma once
 
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "octavo/engine.h"
+#include "sampler/sampler_order.h"
 #include "source/model_source.h"
 
 namespace octavo {
 
 struct SamplingDefaults {
-  std::optional<float> temperature = {};  // general.sampling.temp
-  std::optional<int> top_k = {};          // general.sampling.top_k
-  std::optional<float> top_p = {};        // general.sampling.top_p
-  std::optional<float> min_p = {};        // general.sampling.min_p
+  std::optional<float> temperature = {};         // general.sampling.temp
+  std::optional<int> top_k = {};                 // top_k
+  std::optional<float> top_p = {};               // top_p
+  std::optional<float> min_p = {};               // min_p
+  std::optional<float> xtc_probability = {};     // xtc_probability
+  std::optional<float> xtc_threshold = {};       // xtc_threshold
+  std::optional<float> repetition_penalty = {};  // penalty_repeat
+  std::optional<int> penalty_window = {};        // penalty_last_n; there -1 looks at all tokens
+  std::optional<bool> mirostat = {};             // mirostat: 2, or 0 for none
+  std::optional<float> mirostat_tau = {};        // mirostat_tau
+  std::optional<float> mirostat_eta = {};        // mirostat_eta
+  std::optional<SamplerOrder> order = {};        // sequence
+  std::vector<TokenId> suppressed = {};          // tokenizer.ggml.suppress_tokens: never drawn
 
   /// Absent keys are no error. A value of another type or out of range is: it names the file, key and value.
   static Result<SamplingDefaults> read(const ModelSource& source);
   SamplingParams over(SamplingParams params) const;
+  /// Those that are set, by their keys, as texts for people.
+  std::vector<std::pair<std::string, std::string>> described() const;
 };
 
 }  // namespace octavo

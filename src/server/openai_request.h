@@ -22,6 +22,7 @@ inline constexpr std::size_t kMaxStopTexts = 16;
 inline constexpr std::size_t kMaxStopBytes = 1024;  // of one stop text
 inline constexpr std::size_t kMaxStopTokens = 1024;
 inline constexpr std::size_t kMaxLogitBias = 1024;
+inline constexpr std::size_t kMaxAllowedTokens = 65536;
 inline constexpr double kMaxDeadlineS = 86400;
 inline constexpr std::size_t kMaxSaltBytes = 1024;
 
@@ -33,7 +34,9 @@ void check_model(JsonFields& fields, const ServedModel& model);
 void refuse_unsupported(JsonFields& fields);
 
 /// The drawing of tokens and the end of an answer: all of a Request but its prompt and max_tokens.
-void read_sampling(JsonFields& fields, const ModelInfo& info, const ServedModel& model, Request& request);
+void read_sampling(JsonFields& fields, const Engine& engine, const ServedModel& model, Request& request);
+/// Of these the samplers that OpenAI does not know, and the words and tokens that may be drawn.
+void read_samplers(JsonFields& fields, const Engine& engine, SamplingParams& sampling);
 
 /// One prompt of /v1/completions.
 struct RawPrompt {

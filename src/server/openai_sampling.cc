@@ -129,9 +129,11 @@ std::vector<TokenId> read_stop_tokens(JsonFields& fields, int num_tokens) {
 
 }  // namespace
 
-void read_sampling(JsonFields& fields, const ModelInfo& info, const ServedModel& model, Request& request) {
+void read_sampling(JsonFields& fields, const Engine& engine, const ServedModel& model, Request& request) {
+  const ModelInfo& info = engine.info();
   const SamplingParams& defaults = model.sampling_defaults;
   SamplingParams& sampling = request.sampling;
+  sampling = defaults;
   sampling.temperature = fields.number("temperature", defaults.temperature, 0, 2);
   const int top_k = fields.integer("top_k", defaults.top_k, -1, kMaxInt);
   sampling.top_k = top_k < 0 ? 0 : top_k;  // -1 is vLLM's "all"
@@ -142,6 +144,7 @@ void read_sampling(JsonFields& fields, const ModelInfo& info, const ServedModel&
   sampling.frequency_penalty = fields.number("frequency_penalty", defaults.frequency_penalty, -2, 2);
   sampling.presence_penalty = fields.number("presence_penalty", defaults.presence_penalty, -2, 2);
   sampling.logit_bias = read_logit_bias(fields, info.num_tokens);
+  read_samplers(fields, engine, sampling);
 
   request.num_choices = fields.integer("n", 1, 1, model.max_choices);
   request.min_tokens = fields.integer("min_tokens", 0, 0, kMaxInt);

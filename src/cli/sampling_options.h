@@ -1,0 +1,37 @@
+// Options that say how tokens are drawn, for the commands that generate text.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "cli/context.h"
+#include "octavo/engine.h"
+#include "sampler/sampler_order.h"
+
+namespace octavo::cli {
+
+/// Sampling asked for on the command line; what is not asked for comes from the model's file.
+struct SamplingFlags {
+  std::optional<float> temperature, top_p, min_p, typical_p, top_n_sigma;
+  std::optional<int> top_k;
+  std::optional<std::uint64_t> seed;
+  std::optional<float> repetition_penalty, presence_penalty, frequency_penalty;
+  std::optional<int> penalty_window;
+  std::optional<float> dynamic_range, dynamic_exponent;
+  std::optional<float> xtc_probability, xtc_threshold;
+  std::optional<float> dry_multiplier, dry_base;
+  std::optional<int> dry_allowed_length, dry_window;
+  std::vector<std::string> dry_breakers = {};
+  std::optional<bool> mirostat;
+  std::optional<float> mirostat_tau, mirostat_eta;
+  std::optional<SamplerOrder> order;
+};
+void add_sampling_options(Command& command, SamplingFlags& flags);
+
+/// The file's settings, then temperature 0.7; over them the flags. Without --seed a random one, which is logged.
+SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine, const Context& context);
+
+}  // namespace octavo::cli
