@@ -185,7 +185,7 @@ void add_engine_options(Command& command, EngineOptions& options, Context& conte
   add_log_level_option(command, context);
 }
 
-void add_stop_option(Command& app, std::vector<std::string>& stop) {
+void add_stop_option(Command& command, std::vector<std::string>& stop) {
   const auto not_empty = [](const std::string& text) {
     return text.empty() ? std::string("expected at least one character") : std::string();
   };

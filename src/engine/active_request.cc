@@ -22,6 +22,7 @@ void Choice::begin(const ActiveRequest& request, int index) {
   decoder.restart(request.last_token);
   stop_matcher.restart(request.endings.stop);
   top_logprobs.resize(to_size(request.num_top_logprobs));
+  surprise_bound = first_surprise_bound(request.sampling.mirostat);
   times = {};
   owes_last_event = false;
 }

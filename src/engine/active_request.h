@@ -17,7 +17,7 @@
 #include "engine/stop_matcher.h"
 #include "engine/words.h"
 #include "octavo/engine.h"
-#include "sampler/logit_adjust.h"
+#include "sampler/sampler.h"
 
 namespace octavo {
 
@@ -50,6 +50,7 @@ struct Choice {
   StopMatcher stop_matcher;                // what the decoder gives passes through it
   std::string text, bytes;                 // what the current event shows
   std::vector<TokenLogprob> top_logprobs;  // of the last token drawn, as many as are asked for
+  float surprise_bound = 0;                // Mirostat's, for the next token
   ChoiceTimes times;
 
   int num_generated() const { return sequence.num_tokens() - sequence.asked.prompt_tokens; }
@@ -78,6 +79,8 @@ struct RequestCallbacks {
 struct ActiveRequest {
   RequestId id = 0;
   SamplingParams sampling;
+  std::vector<TokenId> dry_breakers = {};    // ascending: tokens that contain one of sampling.dry.breakers
+  std::span<const TokenId> suppressed = {};  // the engine's: never drawn
   EndingRules endings;
   std::uint32_t first_choice = 0;
   int num_top_logprobs = 0;
@@ -99,7 +102,10 @@ struct ActiveRequest {
     const bool may_end = position - choice.sequence.asked.prompt_tokens >= endings.min_generated;
     return {.tokens = std::span(choice.sequence.tokens).first(to_size(position)),
             .prompt_tokens = choice.sequence.asked.prompt_tokens,
-            .forbidden = may_end ? std::span<const TokenId>() : endings.ending_tokens};
+            .forbidden = may_end ? std::span<const TokenId>() : endings.ending_tokens,
+            .suppressed = suppressed,
+            .dry_breakers = dry_breakers,
+            .surprise_bound = choice.surprise_bound};
   }
   /// The text that may be shown now that the decoder gave `piece`. A stop text counts that is complete after the first
   /// min_generated tokens.

@@ -15,6 +15,7 @@ void Answers::append(const Draw& draw) {
   const SampledToken& sampled = draw.token;
   if (!choice.active) return;  // ended by a callback of this step
   choice.sequence.tokens.push_back(sampled.token);
+  choice.surprise_bound = sampled.surprise_bound;
   ++counts_.generated_tokens;
   if (!choice.times.first_token) choice.times.first_token = Clock::now();
   FinishReason finish = finish_reason(request, choice, sampled.token);

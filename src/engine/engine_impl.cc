@@ -47,7 +47,7 @@ EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvBooks> kv)
                       .num_drawable = num_drawable_,
                       .max_choices = scheduler_.limits().max_sequences,
                       .words = parts_.words},
-      maker_(parts_.words, num_drawable_, kv_->hasher(), kv_->block_size()) {}
+      maker_(parts_.words, num_drawable_, parts_.sampling_defaults.suppressed, kv_->hasher(), kv_->block_size()) {}
 
 StepParts EngineImpl::step_parts() {
   return {.kv = *kv_,

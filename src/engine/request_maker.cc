@@ -7,8 +7,13 @@
 
 namespace octavo {
 
-RequestMaker::RequestMaker(const Words& words, int num_drawable, BlockHasher hasher, int block_size)
-    : words_(words), hasher_(std::move(hasher)), block_size_(block_size) {
+RequestMaker::RequestMaker(const Words& words, int num_drawable, std::span<const TokenId> suppressed,
+                           BlockHasher hasher, int block_size)
+    : words_(words),
+      num_drawable_(num_drawable),
+      suppressed_(suppressed),
+      hasher_(std::move(hasher)),
+      block_size_(block_size) {
   for (TokenId token = 0; token < num_drawable; ++token)
     if (words_.is_end_of_generation(token)) end_tokens_.push_back(token);
 }
@@ -22,7 +27,9 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
     const std::chrono::duration<double> time(request.deadline_s);
     active->deadline = active->submitted + std::chrono::duration_cast<Choice::Clock::duration>(time);
   }
-  active->sampling = request.sampling;
+  active->sampling = std::move(request.sampling);
+  if (active->sampling.dry.multiplier > 0) active->dry_breakers = tokens_that_contain(active->sampling.dry.breakers);
+  active->suppressed = suppressed_;
   active->endings = endings_of(request, max_generated);
   active->first_choice = request.first_choice;
   active->cache_domain = std::move(request.cache_domain);
@@ -37,6 +44,19 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
   active->num_active = request.num_choices;
   fill_prompt(request, *active);
   return active;
+}
+
+/// Ascending. One look at each token of the vocabulary, on the thread that submits.
+std::vector<TokenId> RequestMaker::tokens_that_contain(std::span<const std::string> texts) const {
+  std::vector<TokenId> found;
+  const Tokenizer* tokenizer = words_.tokenizer();
+  if (tokenizer == nullptr) return found;  // without words no token contains a text
+  for (TokenId token = 0; token < num_drawable_; ++token) {
+    const std::string_view bytes = tokenizer->token_bytes(token);
+    if (std::ranges::any_of(texts, [bytes](const std::string& text) { return bytes.find(text) != bytes.npos; }))
+      found.push_back(token);
+  }
+  return found;
 }
 
 EndingRules RequestMaker::endings_of(Request& request, int max_generated) const {

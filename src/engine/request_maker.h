@@ -4,6 +4,8 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "engine/active_request.h"
@@ -12,9 +14,10 @@ namespace octavo {
 
 class RequestMaker {
  public:
-  /// `num_drawable`: ids that may be drawn. The hashes are those of the KV cache's blocks of `block_size` tokens. The
-  /// words must outlive this.
-  RequestMaker(const Words& words, int num_drawable, BlockHasher hasher, int block_size);
+  /// `num_drawable`: ids that may be drawn; `suppressed`: those of them that never are. The hashes are those of the KV
+  /// cache's blocks of `block_size` tokens. The words and `suppressed` must outlive this and its requests.
+  RequestMaker(const Words& words, int num_drawable, std::span<const TokenId> suppressed, BlockHasher hasher,
+               int block_size);
 
   /// A request that begins to count its time; its choices generate at most `max_generated` tokens each. Throws
   /// std::bad_alloc.
@@ -22,11 +25,14 @@ class RequestMaker {
 
  private:
   EndingRules endings_of(Request& request, int max_generated) const;
+  std::vector<TokenId> tokens_that_contain(std::span<const std::string> texts) const;
   void fill_prompt(Request& request, ActiveRequest& active) const;
 
   const Words& words_;
+  const int num_drawable_;
   std::vector<TokenId> end_tokens_;  // that may be drawn
-  const BlockHasher hasher_;         // copied for each use, so that any thread may
+  const std::span<const TokenId> suppressed_;
+  const BlockHasher hasher_;  // copied for each use, so that any thread may
   const int block_size_;
 };
 

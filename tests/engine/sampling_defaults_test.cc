@@ -14,7 +14,10 @@ namespace {
 
 using test::GgufWriter;
 using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 Result<SamplingDefaults> read(const GgufWriter& writer) {
   const test::TempFile file(writer.bytes());
@@ -47,6 +50,43 @@ TEST(SamplingDefaults, ReadsTheKeysThatLlamaCppWrites) {
   EXPECT_EQ(params.seed, 9U);
 }
 
+TEST(SamplingDefaults, ReadsTheOtherSamplersToo) {
+  const auto defaults = read(GgufWriter()
+                                 .add("general.sampling.sequence", "penalties;top_k;temperature")
+                                 .add("general.sampling.xtc_probability", 0.25F)
+                                 .add("general.sampling.xtc_threshold", 0.125F)
+                                 .add("general.sampling.penalty_last_n", std::int32_t{64})
+                                 .add("general.sampling.penalty_repeat", 1.5F)
+                                 .add("general.sampling.mirostat", std::int32_t{2})
+                                 .add("general.sampling.mirostat_tau", 4.0F)
+                                 .add("general.sampling.mirostat_eta", 0.25F));
+  ASSERT_TRUE(defaults) << defaults.error().message;
+  const SamplingParams params = defaults->over({});
+  EXPECT_THAT(params.order, ElementsAre(SamplerStep::kTopK, SamplerStep::kTemperature));
+  EXPECT_EQ(params.xtc.probability, 0.25F);
+  EXPECT_EQ(params.xtc.threshold, 0.125F);
+  EXPECT_EQ(params.penalty_window, 64);
+  EXPECT_EQ(params.repetition_penalty, 1.5F);
+  EXPECT_TRUE(params.mirostat.enabled);
+  EXPECT_EQ(params.mirostat.tau, 4);
+  EXPECT_EQ(params.mirostat.eta, 0.25F);
+  EXPECT_THAT(defaults->described(), Contains(Pair("order", "top_k;temperature")));
+}
+
+TEST(SamplingDefaults, APenaltyOfNoTokensIsNone) {
+  const auto defaults = read(GgufWriter()
+                                 .add("general.sampling.penalty_repeat", 1.5F)
+                                 .add("general.sampling.penalty_last_n", std::int32_t{0}));
+  ASSERT_TRUE(defaults) << defaults.error().message;
+  EXPECT_EQ(defaults->over({}).repetition_penalty, 1);
+}
+
+TEST(SamplingDefaults, SuppressedTokensAreRead) {
+  const auto defaults = read(GgufWriter().add_array("tokenizer.ggml.suppress_tokens", std::vector<std::int32_t>{3, 7}));
+  ASSERT_TRUE(defaults) << defaults.error().message;
+  EXPECT_THAT(defaults->suppressed, ElementsAre(3, 7));
+}
+
 TEST(SamplingDefaults, NegativeTopKKeepsAllTokens) {
   const auto defaults = read(GgufWriter().add("general.sampling.top_k", std::int32_t{-1}));
   ASSERT_TRUE(defaults) << defaults.error().message;
@@ -60,6 +100,10 @@ TEST(SamplingDefaults, ValueOutOfRangeOrOfAnotherTypeIsAnErrorThatNamesTheKey) {
   };
   EXPECT_THAT(message(GgufWriter().add("general.sampling.temp", -1.0F)),
               AllOf(HasSubstr("general.sampling"), HasSubstr("temperature"), HasSubstr("-1")));
+  EXPECT_THAT(message(GgufWriter().add("general.sampling.mirostat", std::int32_t{1})),
+              AllOf(HasSubstr("general.sampling.mirostat"), HasSubstr("found 1"), HasSubstr("2")));
+  EXPECT_THAT(message(GgufWriter().add("general.sampling.sequence", "top_k;top_q")),
+              AllOf(HasSubstr("general.sampling.sequence"), HasSubstr("top_q")));
   EXPECT_THAT(message(GgufWriter().add("general.sampling.top_p", "high")), HasSubstr("general.sampling.top_p"));
   EXPECT_THAT(message(GgufWriter().add("general.sampling.top_k", std::uint64_t{1} << 40)),
               HasSubstr("general.sampling.top_k"));

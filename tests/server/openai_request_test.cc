@@ -173,6 +173,79 @@ TEST_F(OpenAiRequest, ReadsEverySamplingField) {
   EXPECT_EQ(found.deadline_s, 2.5);
 }
 
+TEST_F(OpenAiRequest, ReadsEverySamplerByItsNameInLlamaCpp) {
+  const SamplingParams found =
+      request(
+          R"("typical_p": 0.5, "top_n_sigma": 1.5, "xtc_probability": 0.25, "xtc_threshold": 0.125, "dynatemp_range": 0.5,
+         "dynatemp_exponent": 2, "repeat_last_n": 64, "dry_multiplier": 0.75, "dry_base": 2, "dry_allowed_length": 3,
+         "dry_penalty_last_n": 128, "dry_sequence_breakers": ["a", "bc"], "mirostat": 2, "mirostat_tau": 4,
+         "mirostat_eta": 0.25, "samplers": ["dry", "top_k", "temperature"])")
+          .sampling;
+  EXPECT_EQ(found.typical_p, 0.5F);
+  EXPECT_EQ(found.top_n_sigma, 1.5F);
+  EXPECT_EQ(found.xtc.probability, 0.25F);
+  EXPECT_EQ(found.xtc.threshold, 0.125F);
+  EXPECT_EQ(found.dynamic_temperature.range, 0.5F);
+  EXPECT_EQ(found.dynamic_temperature.exponent, 2);
+  EXPECT_EQ(found.penalty_window, 64);
+  EXPECT_EQ(found.dry.multiplier, 0.75F);
+  EXPECT_EQ(found.dry.base, 2);
+  EXPECT_EQ(found.dry.allowed_length, 3);
+  EXPECT_EQ(found.dry.window, 128);
+  EXPECT_THAT(found.dry.breakers, ElementsAre("a", "bc"));
+  EXPECT_TRUE(found.mirostat.enabled);
+  EXPECT_EQ(found.mirostat.tau, 4);
+  EXPECT_EQ(found.mirostat.eta, 0.25F);
+  EXPECT_THAT(found.order, ElementsAre(SamplerStep::kTopK, SamplerStep::kTemperature));
+}
+
+TEST_F(OpenAiRequest, LlamaCppsMinusOneIsAllTokensAndZeroNone) {
+  const SamplingParams all = request(R"("repeat_penalty": 1.5, "repeat_last_n": -1, "dry_multiplier": 1,
+                                        "dry_penalty_last_n": -1, "top_n_sigma": -1)")
+                                 .sampling;
+  EXPECT_EQ(all.repetition_penalty, 1.5F);
+  EXPECT_EQ(all.penalty_window, 0);
+  EXPECT_EQ(all.dry.multiplier, 1);
+  EXPECT_EQ(all.dry.window, 0);
+  EXPECT_EQ(all.top_n_sigma, 0);
+  const SamplingParams none =
+      request(R"("repeat_penalty": 1.5, "presence_penalty": 1, "repeat_last_n": 0, "dry_multiplier": 1,
+                 "dry_penalty_last_n": 0)")
+          .sampling;
+  EXPECT_EQ(none.repetition_penalty, 1);
+  EXPECT_EQ(none.presence_penalty, 0);
+  EXPECT_EQ(none.dry.multiplier, 0);
+}
+
+TEST_F(OpenAiRequest, WordsAndTokensThatMayBeDrawnAreVllms) {
+  const SamplingParams found = request(R"("allowed_token_ids": [1, 2], "bad_words": ["ab"])").sampling;
+  EXPECT_THAT(found.allowed_tokens, ElementsAre(1, 2));
+  ASSERT_EQ(found.bad_words.size(), 2) << "at the beginning, and behind a space";
+  EXPECT_EQ(found.bad_words[0], *engine_.tokenize("ab", {.add_special = false, .parse_special = false}));
+  EXPECT_EQ(found.bad_words[1], *engine_.tokenize(" ab", {.add_special = false, .parse_special = false}));
+}
+
+TEST_F(OpenAiRequest, SamplersOutOfRangeAreRefusedByName) {
+  for (const auto& [field, param] : std::vector<std::pair<std::string, std::string>>{
+           {R"("typical_p": 1.5)", "typical_p"},
+           {R"("top_n_sigma": -2)", "top_n_sigma"},
+           {R"("xtc_probability": 2)", "xtc_probability"},
+           {R"("dynatemp_range": 3)", "dynatemp_range"},
+           {R"("dry_base": 0)", "dry_base"},
+           {R"("dry_sequence_breakers": ["a", ""])", "dry_sequence_breakers[1]"},
+           {R"("dry_sequence_breakers": "a")", "dry_sequence_breakers"},
+           {R"("mirostat": 1)", "mirostat"},
+           {R"("mirostat": 3)", "mirostat"},
+           {R"("samplers": ["top_q"])", "samplers"},
+           {R"("samplers": "top_k;top_k")", "samplers"},
+           {R"("allowed_token_ids": [])", "allowed_token_ids"},
+           {R"("allowed_token_ids": [-1])", "allowed_token_ids[0]"},
+           {R"("bad_words": "x")", "bad_words"},
+           {R"("bad_words": [""])", "bad_words[0]"}}) {
+    EXPECT_EQ(completion_error(field).param, param) << field;
+  }
+}
+
 TEST_F(OpenAiRequest, AcceptsTheOtherNamesThatClientsSend) {
   EXPECT_EQ(request(R"("repeat_penalty": 1.25)").sampling.repetition_penalty, 1.25F);
   EXPECT_EQ(request(R"("repeat_penalty": 1.25, "repetition_penalty": 1.25)").sampling.repetition_penalty, 1.25F);
@@ -280,19 +353,16 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{R"("tool_choice": {"type": "function"})", "tool_choice"},
         BadField{R"("functions": [{"name": "f"}])", "functions"},
         BadField{R"("function_call": {"name": "f"})", "function_call"}, BadField{R"("regex": "a+")", "regex"},
-        BadField{R"("ebnf": "root ::= x")", "ebnf"}, BadField{R"("top_n_sigma": 1)", "top_n_sigma"},
-        BadField{R"("mirostat_mode": 2)", "mirostat_mode"}, BadField{R"("tfs_z": 0.9)", "tfs_z"},
-        BadField{R"("samplers": ["top_k"])", "samplers"},
-        BadField{R"("skip_special_tokens": false)", "skip_special_tokens"},
+        BadField{R"("ebnf": "root ::= x")", "ebnf"}, BadField{R"("mirostat_mode": 2)", "mirostat_mode"},
+        BadField{R"("tfs_z": 0.9)", "tfs_z"}, BadField{R"("skip_special_tokens": false)", "skip_special_tokens"},
         BadField{R"("response_format": {"type": "json_object"})", "response_format"},
         BadField{R"("response_format": {"type": "json_schema"})", "response_format"},
         BadField{R"("best_of": 3)", "best_of"}, BadField{R"("suffix": "x")", "suffix"},
         BadField{R"("audio": {"voice": "x"})", "audio"}, BadField{R"("modalities": ["text", "audio"])", "modalities"},
         BadField{R"("guided_json": {"type": "object"})", "guided_json"},
-        BadField{R"("grammar": "root ::= x")", "grammar"}, BadField{R"("mirostat": 2)", "mirostat"},
+        BadField{R"("grammar": "root ::= x")", "grammar"},
         BadField{R"("include_stop_str_in_output": true)", "include_stop_str_in_output"},
-        BadField{R"("bad_words": ["x"])", "bad_words"}, BadField{R"("allowed_token_ids": [1])", "allowed_token_ids"},
-        BadField{R"("typical_p": 0.5)", "typical_p"}, BadField{R"("use_beam_search": true)", "use_beam_search"},
+        BadField{R"("use_beam_search": true)", "use_beam_search"},
         BadField{R"("add_generation_prompt": false)", "add_generation_prompt"},
         BadField{R"("continue_final_message": true)", "continue_final_message"}, BadField{R"("echo": true)", "echo"}));
 
