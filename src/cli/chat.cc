@@ -9,9 +9,9 @@
 #include "cli/line_reader.h"
 #include "cli/nearest.h"
 #include "cli/options.h"
-#include "cli/sampling_options.h"
 #include "cli/output.h"
 #include "cli/parse.h"
+#include "cli/sampling_options.h"
 
 namespace octavo::cli {
 namespace {

@@ -13,9 +13,9 @@
 #include "cli/commands.h"
 #include "cli/generate.h"
 #include "cli/options.h"
-#include "cli/sampling_options.h"
 #include "cli/output.h"
 #include "cli/prompt.h"
+#include "cli/sampling_options.h"
 
 namespace octavo::cli {
 namespace {

@@ -153,9 +153,10 @@ class PagedKvCache {
 
   // Steps of an engine
   /// Makes positions first .. end - 1 writable: takes missing blocks and private copies of shared ones (a published
-  /// block with one holder is unpublished instead). All or nothing over all groups. The copies are appended to `copies`,
-  /// and the caller makes them in that order before it writes; without `copies` they are made here. SequenceNotFound,
-  /// PositionOutOfRange (negative, end before first, or it left a window), OutOfMemory, MemoryRefused.
+  /// block with one holder is unpublished instead). All or nothing over all groups. The copies are appended to
+  /// `copies`, and the caller makes them in that order before it writes; without `copies` they are made here.
+  /// SequenceNotFound, PositionOutOfRange (negative, end before first, or it left a window), OutOfMemory,
+  /// MemoryRefused.
   KvResult<void> reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>* copies = nullptr);
   /// Free blocks that reserve() of the same positions would take, in a group. 0 for an unknown id or group.
   int blocks_needed(SequenceId id, int group, std::int64_t first, std::int64_t end) const;
