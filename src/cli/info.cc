@@ -60,6 +60,10 @@ void print_head(const InfoReport& report, std::ostream& out) {
        fmt::format("{} tokens, {}{}{}", vocabulary.num_tokens,
                    vocabulary.model.empty() ? "no tokenizer" : escaped(vocabulary.model),
                    vocabulary.pretokenizer.empty() ? "" : ", pre-tokenizer ", escaped(vocabulary.pretokenizer)));
+  std::string sampling;
+  for (const auto& [name, value] : report.sampling)
+    sampling += fmt::format("{}{} {}", sampling.empty() ? "" : ", ", name, value);
+  if (!sampling.empty()) line("sampling", sampling);
 }
 
 void print_sums(std::string_view title, const std::vector<WeightSum>& sums, std::uint64_t total, std::ostream& out) {
@@ -150,6 +154,10 @@ boost::json::object to_json(const InfoReport& report) {
       {"by_type", sums_to_json(report.by_type, report.weight_bytes)},
       {"by_part", sums_to_json(report.by_part, report.weight_bytes)},
   };
+  if (!report.sampling.empty()) {
+    boost::json::object& sampling = out["sampling"].emplace_object();
+    for (const auto& [name, value] : report.sampling) sampling[name] = value;
+  }
   if (report.config) out["shape"] = config_to_json(*report.config);
   if (report.memory) {
     const MemoryNeed& need = *report.memory;

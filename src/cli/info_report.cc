@@ -5,6 +5,7 @@
 
 #include "base/cpu_info.h"
 #include "base/text.h"
+#include "engine/sampling_defaults.h"
 #include "model/cpu_runner.h"
 
 namespace octavo::cli {
@@ -108,6 +109,8 @@ Result<InfoReport> make_info_report(const ModelSource& source, const InfoOptions
   report.architecture = string_or_empty(source, "general.architecture");
   report.name = string_or_empty(source, "general.name");
   report.vocabulary = read_vocabulary(source);
+  OCTAVO_TRY(const SamplingDefaults sampling, SamplingDefaults::read(source));
+  report.sampling = sampling.described();
   count_weights(source, report);
   if (source.tensors().empty()) return report;
   OCTAVO_TRY(report.config, ModelConfig::load(source));

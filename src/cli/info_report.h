@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/config.h"
@@ -67,9 +68,10 @@ struct InfoReport {
   std::uint32_t version = 0;  // of the format
   std::size_t num_metadata = 0;
   VocabularyInfo vocabulary;
-  std::optional<ModelConfig> config;  // absent for a vocabulary-only file
-  std::vector<WeightSum> by_type;     // most bytes first
-  std::vector<WeightSum> by_part;     // by part, then most bytes first
+  std::vector<std::pair<std::string, std::string>> sampling;  // settings that the file asks for
+  std::optional<ModelConfig> config;                          // absent for a vocabulary-only file
+  std::vector<WeightSum> by_type;                             // most bytes first
+  std::vector<WeightSum> by_part;                             // by part, then most bytes first
   std::uint64_t num_weights = 0;
   std::uint64_t weight_bytes = 0;
   std::optional<MemoryNeed> memory;

@@ -49,6 +49,16 @@ boost::json::object json_of(CliRun& cli, std::vector<std::string> args) {
   return boost::json::parse(cli.out.str()).as_object();
 }
 
+TEST(Info, SamplingThatTheFileAsksForIsShown) {
+  GgufWriter writer = small_model();
+  writer.add("general.sampling.temp", 0.5F).add("general.sampling.sequence", "top_k;temperature");
+  const TempFile file(writer.bytes());
+  CliRun text, json;
+  ASSERT_EQ(text.run({"info", file.path().string()}), 0) << text.err.str();
+  EXPECT_THAT(text.out.str(), HasSubstr("temperature 0.5, order top_k;temperature"));
+  EXPECT_EQ(json_of(json, {file.path().string()}).at("sampling").at("order").as_string(), "top_k;temperature");
+}
+
 TEST(Info, PartsAreToldByTheTensorsName) {
   EXPECT_EQ(part_of("token_embd.weight"), ModelPart::kEmbedding);
   EXPECT_EQ(part_of("blk.3.attn_output.weight"), ModelPart::kAttention);

@@ -110,6 +110,33 @@ TEST(Run, PenaltiesAreTheFlags) {
   EXPECT_EQ(cli.engine.requests.back().sampling.frequency_penalty, 0.75F);
 }
 
+TEST(Run, SamplersAreTheFlags) {
+  CliRun cli;
+  cli.run({"run", "-m", "m", "-p", "x", "--typical", "0.5", "--top-n-sigma", "1.5", "--xtc-probability", "0.25",
+           "--xtc-threshold", "0.125", "--dynatemp-range", "0.5", "--dynatemp-exp", "2", "--repeat-last-n", "64",
+           "--dry-multiplier", "0.75", "--dry-base", "2", "--dry-allowed-length", "3", "--dry-penalty-last-n", "128",
+           "--dry-sequence-breaker", "a", "--dry-sequence-breaker", "b, c", "--mirostat", "2", "--mirostat-ent", "4",
+           "--mirostat-lr", "0.25", "--samplers", "dry;top_k;temperature"});
+  ASSERT_FALSE(cli.engine.requests.empty()) << cli.err.str();
+  const SamplingParams& sampling = cli.engine.requests.back().sampling;
+  EXPECT_EQ(sampling.typical_p, 0.5F);
+  EXPECT_EQ(sampling.top_n_sigma, 1.5F);
+  EXPECT_EQ(sampling.xtc.probability, 0.25F);
+  EXPECT_EQ(sampling.xtc.threshold, 0.125F);
+  EXPECT_EQ(sampling.dynamic_temperature.range, 0.5F);
+  EXPECT_EQ(sampling.dynamic_temperature.exponent, 2);
+  EXPECT_EQ(sampling.penalty_window, 64);
+  EXPECT_EQ(sampling.dry.multiplier, 0.75F);
+  EXPECT_EQ(sampling.dry.base, 2);
+  EXPECT_EQ(sampling.dry.allowed_length, 3);
+  EXPECT_EQ(sampling.dry.window, 128);
+  EXPECT_EQ(sampling.dry.breakers, (std::vector<std::string>{"a", "b, c"}));
+  EXPECT_TRUE(sampling.mirostat.enabled);
+  EXPECT_EQ(sampling.mirostat.tau, 4);
+  EXPECT_EQ(sampling.mirostat.eta, 0.25F);
+  EXPECT_EQ(sampling.order, (std::vector{SamplerStep::kTopK, SamplerStep::kTemperature}));
+}
+
 TEST(Run, StopTextsAndMinTokensReachTheRequest) {
   CliRun cli;
   cli.run({"run", "-m", "m", "-p", "x"});
