@@ -41,14 +41,11 @@ std::string nearest(std::string_view word, std::span<const std::string> known) {
   const std::string_view core = without_dashes(word);
   if (core.empty() || core.size() > kLongestWord) return {};
   const std::string* best = nullptr;
-  std::size_t best_distance = 0, num_begun = 0;
+  std::size_t best_distance = 0;
   const std::string* begun = nullptr;
   for (const std::string& name : known) {
     const std::string_view candidate = without_dashes(name);
-    if (core.size() >= 2 && begins_with(candidate, core)) {
-      begun = &name;
-      ++num_begun;
-    }
+    if (begun == nullptr && core.size() >= 2 && begins_with(candidate, core)) begun = &name;
     const std::size_t distance = edit_distance(core, candidate);
     // One slip in a short word, two in one of five letters, three in one of nine: beyond that it is another word.
     if (distance > (std::max(core.size(), candidate.size()) + 3) / 4 || distance >= candidate.size()) continue;
@@ -57,7 +54,7 @@ std::string nearest(std::string_view word, std::span<const std::string> known) {
       best_distance = distance;
     }
   }
-  if (best == nullptr && num_begun == 1) best = begun;
+  if (best == nullptr) best = begun;
   return best == nullptr ? std::string() : *best;
 }
 

@@ -12,7 +12,7 @@ namespace octavo::cli {
 /// Upper and lower case are the same here.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The known word that is nearest to `word`, or that alone begins with it; empty: none is near. The first of equals.
+/// The known word that is nearest to `word`, else the first that begins with it; empty: none is near.
 std::string nearest(std::string_view word, std::span<const std::string> known);
 
 /// "; did you mean --max-tokens?", or nothing.

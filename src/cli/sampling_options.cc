@@ -116,8 +116,8 @@ void add_sampling_options(Command& command, SamplingFlags& flags) {
   add_parsed(
       command, "--samplers", "NAMES", [](const std::string& text) { return SamplerOrder::parse(text); },
       [&flags](SamplerOrder order) { flags.order = std::move(order); },
-      "Steps in their order, those not named left out; default: "
-      "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature");
+      "Steps in their order, between semicolons; those not named are left out. All, in the default order: penalties, "
+      "dry, top_n_sigma, top_k, typ_p, top_p, min_p, xtc, temperature");
   add_parsed(
       command, "--seed", "N", [](const std::string& text) { return parse_u64(text); },
       [&flags](std::uint64_t v) { flags.seed = v; }, "Same seed, same answer; default: a random one");

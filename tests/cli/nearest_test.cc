@@ -27,7 +27,9 @@ TEST(Nearest, ASlipFindsTheNameAndAnotherWordDoesNot) {
   EXPECT_EQ(nearest("--thread", kNames), "--threads");
   EXPECT_EQ(nearest("-threads", kNames), "--threads");
   EXPECT_EQ(nearest("--max_tokens", kNames), "--max-tokens");
-  EXPECT_EQ(nearest("--top", kNames), "--top-k");  // alone begins with it
+  EXPECT_EQ(nearest("--top", kNames), "--top-k");  // begins with it
+  EXPECT_EQ(nearest("--rep", std::vector<std::string>{"--seed", "--repeat-penalty", "--repeat-last-n"}),
+            "--repeat-penalty");  // the first of several
   EXPECT_EQ(nearest("--n-predict", kNames), "");
   EXPECT_EQ(nearest("--x", kNames), "");
   EXPECT_EQ(nearest("--", kNames), "");
