@@ -100,10 +100,10 @@ void run_type(DType type, const Options& options, const KernelTable& kernels, Th
     const auto repeats =
         static_cast<std::size_t>(std::clamp(4e9 / operations, 1.0, 1.0 * static_cast<double>(matrices.all().size())));
     for (int round = 0; round < options.rounds; ++round) {
-      const ThreadPool::Step step(pool);
       peak = std::max(peak, 2 * machine.byte_multiply_adds_per_second());
       best =
           std::min(best, seconds([&] {
+                           const ThreadPool::Step step(pool);
                            for (std::size_t i = 0; i < repeats; ++i) {
                              const Product product{&matrices.all()[next++ % matrices.all().size()], y.data()};
                              multiply({&product, 1}, int8.view(x.data(), options.cols), rows, kernels, scratch, pool);
