@@ -29,6 +29,7 @@ std::uint64_t bytes_of(const StateLayout& layout, std::span<const std::int64_t> 
 
 std::vector<std::int64_t> needs(const StateLayout& layout, std::int64_t num_tokens) {
   std::vector<std::int64_t> blocks;
+  blocks.reserve(layout.groups.size());
   for (const KvGroup& group : layout.groups)
     blocks.push_back(blocks_of_sequence(num_tokens, group.window, layout.block_size));
   return blocks;

@@ -41,7 +41,7 @@ struct MetadataArray {
   std::uint64_t size = 0;
   std::span<const std::byte> bytes = {};       // elements of a fixed size, little-endian, at any alignment
   std::vector<std::string_view> strings = {};  // element_type kString
-  std::vector<MetadataValue> arrays = {};      // element_type kArray
+  std::vector<MetadataValue> arrays;           // element_type kArray
 };
 
 /// One value. Integers are widened, floats too; `type` keeps what the file says.

@@ -46,6 +46,7 @@ class Arena {
   std::span<T> array(std::size_t size) {
     static_assert(std::is_trivially_destructible_v<T>);
     if (size == 0) return {};
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer, and then it is pointers that are stored
     T* items = static_cast<T*>(allocate(checked_bytes(size, sizeof(T))));
     std::uninitialized_value_construct_n(items, size);
     return {items, size};

@@ -157,7 +157,7 @@ void set_name(Evaluation& evaluation, Namespace& names, const Text& name, const 
 
 Value get_attribute(Evaluation& evaluation, const Value& value, const Text& name) {
   if (value.is(Kind::kUndefined)) fail_undefined(evaluation, value);
-  Value found = own_attribute(evaluation, value, name);
+  const Value found = own_attribute(evaluation, value, name);
   if (found.is(Kind::kMissing) && value.is(Kind::kDict)) {
     if (const Entry* entry = find_text(value.dict(), name.bytes)) return entry->value;
   }

@@ -69,6 +69,7 @@ std::vector<Value> sort_keys(Evaluation& evaluation, std::span<const Value> item
   std::vector<Value> keys;
   for (const Value& item : items) {
     std::vector<Value> key;
+    key.reserve(paths.size());
     for (const AttributePath& path : paths) key.push_back(path.get(item));
     keys.push_back(evaluation.list(key));
   }
@@ -83,6 +84,7 @@ std::vector<Value> sort_by(Evaluation& evaluation, std::span<const Value> items,
     return order(evaluation, keys[reverse ? b : a], keys[reverse ? a : b], Operator::kLess) < 0;
   });
   std::vector<Value> sorted;
+  sorted.reserve(places.size());
   for (const std::size_t place : places) sorted.push_back(items[place]);
   return sorted;
 }

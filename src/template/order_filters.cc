@@ -65,6 +65,7 @@ Value filter_groupby(Evaluation& evaluation, const Call& call) {
   const AttributePath shown(evaluation, arguments[1], false, fallback);
   const std::vector<Value> items = collect(evaluation, arguments[0]);
   std::vector<Value> keys;
+  keys.reserve(items.size());
   for (const Value& item : items) keys.push_back(path.get(item));
   const std::vector<Value> sorted = sort_by(evaluation, items, keys, false);
   std::vector<Value> groups;
