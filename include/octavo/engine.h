@@ -106,6 +106,12 @@ struct ChatMessage {
   std::string content;  // never parsed for control tokens
 };
 
+/// The prompt of a conversation, ending where the assistant begins.
+struct ChatPrompt {
+  std::vector<TokenId> tokens = {};
+  bool ends_in_reasoning = false;  // the template has written an opening mark: ReasoningParams::begins_inside
+};
+
 struct ModelWork;
 
 /// The model that was loaded.
@@ -117,6 +123,7 @@ struct ModelInfo {
   std::string fingerprint;  // "fp_" and 16 digits: where it, the request and the seed are equal, tokens are. Of the
                             // build, the C library, the instruction set, the file's hash and kv_type
   std::string architecture;
+  std::string reasoning;  // the family whose marks are around reasoning; empty: none that is known
   int vocab_size = 0;
   int num_tokens = 0;  // ids that have a text: the tokenizer's, where the model pads its vocabulary beyond them
   int num_layers = 0;
@@ -209,6 +216,13 @@ class Engine {
                                                            const ChatTemplateOptions& options) const = 0;
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages) const {
     return apply_chat_template(messages, {});
+  }
+  /// The same, and what a request has to know of the prompt beside its tokens.
+  virtual Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
+                                         const ChatTemplateOptions& options) const {
+    Result<std::vector<TokenId>> tokens = apply_chat_template(messages, options);
+    if (!tokens) return std::unexpected(std::move(tokens.error()));
+    return ChatPrompt{.tokens = std::move(*tokens)};
   }
   /// Sampling settings that the model's file asks for (general.sampling.*), over `defaults`.
   virtual SamplingParams default_sampling(SamplingParams defaults) const = 0;

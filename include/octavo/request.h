@@ -26,6 +26,23 @@ struct PromptProgress {
   double seconds = 0;       // since the first step with rows of it
 };
 
+enum class ReasoningMode : std::uint8_t {
+  kPlain,   // nobody looks for the marks around reasoning: text is what tokens that are shown spell
+  kLeftIn,  // the same, and the marks are shown whatever they are; reasoning is counted, and bounded where asked for
+  kSplit,   // reasoning arrives apart from content, without its marks
+};
+
+/// The reasoning of an answer: its part between the marks of the model's family (ModelInfo::reasoning). Of a model
+/// without marks that are known, all is content.
+struct ReasoningParams {
+  ReasoningMode mode = ReasoningMode::kPlain;
+  bool begins_inside = false;  // the prompt ends behind an opening mark (ChatPrompt::ends_in_reasoning)
+  /// Tokens of reasoning at most, then the closing mark's tokens follow, one a step, when a character that has begun is
+  /// over: they count as generated and have the model's own log-probabilities, whatever biases and bans say.
+  /// 0: it is closed at once; -1: any number. Not with kPlain.
+  int budget = -1;
+};
+
 struct Request {
   std::vector<TokenId> tokens = {};  // the prompt; at least one token
   SamplingParams sampling = {};
@@ -35,9 +52,11 @@ struct Request {
   bool ignore_eos = false;                // go on after an end token
   std::vector<TokenId> stop_tokens = {};  // further tokens that end the answer
   /// Texts that end the answer (at most 16, each UTF-8 of 1 to 1024 bytes); neither they nor what follows is shown.
+  /// They are looked for in content, not in reasoning that is split off.
   /// Text that may become one is held back. The first to be complete counts, of those the longest; not one that is
   /// complete within the first min_tokens tokens.
   std::vector<std::string> stop = {};
+  ReasoningParams reasoning = {};
   /// Answers to make of the one prompt, 1 to kMaxChoices and to as many as advance in one step (max_sequences, and no
   /// more than max_step_tokens). The prompt is computed once; each choice then goes on alone and ends with an event of
   /// its own. Choice i is drawn as index first_choice + i: it is the same answer that a request of one choice with that
@@ -84,6 +103,7 @@ struct RequestStats {
   int prompt_tokens = 0;
   int cached_tokens = 0;  // of the prompt: computed by others, before or meanwhile
   int generated_tokens = 0;
+  int reasoning_tokens = 0;          // of these: behind an opening mark, up to the closing one, which counts with them
   int preemptions = 0;               // times it stopped to make room for others, to go on later
   double time_to_first_token_s = 0;  // from submit to the first token
   double total_s = 0;                // from submit to the end
@@ -110,6 +130,11 @@ struct TokenEvent {
   std::span<const TokenLogprob> top_logprobs = {};  // likeliest first, as many as asked for
   std::string_view text = {};  // valid during the callback; control tokens and a token that is a kStop have none
   std::string_view bytes = {};
+  std::string_view reasoning = {};  // with ReasoningMode::kSplit: text that is no content; whole characters
+  bool is_reasoning = false;        // the token was drawn between an opening mark and the end of the closing one
+  bool is_text = true;              // the token's bytes are text: it is no control token
+  std::size_t other_bytes = 0;  // of this and earlier tokens' text, decided now and not in `bytes`: shown as reasoning,
+                                // or dropped with a mark
   FinishReason finish = FinishReason::kNone;
   RequestStats stats = {};  // set with `finish`
 };

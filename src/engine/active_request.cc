@@ -19,8 +19,11 @@ void Choice::begin(const ActiveRequest& request, int index) {
   begun.tokens.assign(prompt.tokens.begin(), prompt.tokens.end());
   begun.chain = prompt.chain;
   sequence = std::move(begun);
-  decoder.restart(request.last_token);
-  stop_matcher.restart(request.endings.stop);
+  text.restart(request.last_token, request.endings.stop, request.reasoning);
+  const ReasoningMarks* marks = request.reasoning.marks;
+  budget.restart(request.reasoning_budget, marks == nullptr ? std::span<const TokenId>() : marks->closing_tokens(),
+                 reasoning_state());
+  num_reasoning = 0;
   top_logprobs.resize(to_size(request.num_top_logprobs));
   surprise_bound = first_surprise_bound(request.sampling.mirostat);
   times = {};

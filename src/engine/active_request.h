@@ -12,9 +12,10 @@
 #include <vector>
 
 #include "base/to_size.h"
+#include "engine/answer_text.h"
 #include "engine/queue_ledger.h"
+#include "engine/reasoning_budget.h"
 #include "engine/sequence.h"
-#include "engine/stop_matcher.h"
 #include "engine/words.h"
 #include "octavo/engine.h"
 #include "sampler/sampler.h"
@@ -39,20 +40,23 @@ struct ActiveRequest;
 struct Choice {
   using Clock = ChoiceTimes::Clock;
 
-  explicit Choice(const Words& words) : decoder(words.tokenizer()) { top_logprobs.reserve(to_size(kMaxTopLogprobs)); }
+  explicit Choice(const Words& words) : text(words) { top_logprobs.reserve(to_size(kMaxTopLogprobs)); }
   /// Becomes an answer to the request, in the memory that it has. It gets a sequence in the KV cache from its caller.
   void begin(const ActiveRequest& request, int index);
 
   Sequence sequence;
   bool active = false;           // has a sequence in the KV cache; its last event is not out
   bool owes_last_event = false;  // ended by force, and the caller does not know it yet
-  StreamDecoder decoder;
-  StopMatcher stop_matcher;                // what the decoder gives passes through it
-  std::string text, bytes;                 // what the current event shows
+  AnswerText text;
+  ReasoningBudget budget;
+  int num_reasoning = 0;                   // tokens that belong to reasoning
   std::vector<TokenLogprob> top_logprobs;  // of the last token drawn, as many as are asked for
   float surprise_bound = 0;                // Mirostat's, for the next token
   ChoiceTimes times;
 
+  ReasoningBudget::State reasoning_state() const {
+    return {.is_inside_reasoning = text.is_inside_reasoning(), .is_inside_character = text.is_inside_character()};
+  }
   int num_generated() const { return sequence.num_tokens() - sequence.asked.prompt_tokens; }
 };
 
@@ -82,6 +86,8 @@ struct ActiveRequest {
   std::vector<TokenId> dry_breakers = {};    // ascending: tokens that contain one of sampling.dry.breakers
   std::span<const TokenId> suppressed = {};  // the engine's: never drawn
   EndingRules endings;
+  ReasoningView reasoning;    // the engine's marks, if the answer is looked at for them
+  int reasoning_budget = -1;  // tokens; -1: any number
   std::uint32_t first_choice = 0;
   int num_top_logprobs = 0;
   std::optional<TokenId> last_token;  // of the prompt, if the tokenizer knows it
@@ -105,21 +111,19 @@ struct ActiveRequest {
             .forbidden = may_end ? std::span<const TokenId>() : endings.ending_tokens,
             .suppressed = suppressed,
             .dry_breakers = dry_breakers,
+            .forced = choice.budget.forced(),
             .surprise_bound = choice.surprise_bound};
   }
-  /// The text that may be shown now that the decoder gave `piece`. A stop text counts that is complete after the first
-  /// min_generated tokens.
-  StreamDecoder::Piece match_stop_texts(Choice& choice, const StreamDecoder::Piece& piece) const {
-    return choice.stop_matcher.push(piece, choice.num_generated() > endings.min_generated);
-  }
-  /// The text that was held back, now that nothing follows.
-  StreamDecoder::Piece rest_of(Choice& choice) const {
-    return choice.stop_matcher.finish(choice.decoder.flush(), choice.num_generated() > endings.min_generated);
-  }
+  /// A stop text counts that is complete after the first min_generated tokens.
+  bool stops_count(const Choice& choice) const { return choice.num_generated() > endings.min_generated; }
   std::uint32_t choice_index(int choice) const { return first_choice + static_cast<std::uint32_t>(choice); }
   std::uint32_t choice_index(const Choice& choice) const { return choice_index(choice.sequence.asked.choice); }
   /// Of a choice that has just ended, or of one that ends before its prompt is computed.
-  RequestStats stats_of(const Choice& choice) const { return stats_of(choice.sequence, choice.times); }
+  RequestStats stats_of(const Choice& choice) const {
+    RequestStats stats = stats_of(choice.sequence, choice.times);
+    stats.reasoning_tokens = choice.num_reasoning;
+    return stats;
+  }
   RequestStats stats_of_prompt() const { return stats_of(prompt, times); }
 
  private:

@@ -19,23 +19,23 @@ void Answers::append(const Draw& draw) {
   ++counts_.generated_tokens;
   if (!choice.times.first_token) choice.times.first_token = Clock::now();
   FinishReason finish = finish_reason(request, choice, sampled.token);
-  choice.text.clear();
-  choice.bytes.clear();
-  const auto show = [&](const StreamDecoder::Piece& piece) {
-    choice.text.append(piece.text);
-    choice.bytes.append(piece.bytes);
-  };
-  const bool shown = finish != FinishReason::kStop && !words_.is_control(sampled.token);
-  if (shown) show(request.match_stop_texts(choice, choice.decoder.push(sampled.token)));
-  if (finish != FinishReason::kNone) show(request.rest_of(choice));
-  if (choice.stop_matcher.matched()) finish = FinishReason::kStop;
+  const bool is_reasoning = choice.text.is_inside_reasoning();
+  const AnswerText::Piece shown = choice.text.push(sampled.token, finish == FinishReason::kStop,
+                                                   finish != FinishReason::kNone, request.stops_count(choice));
+  if (is_reasoning) ++choice.num_reasoning;
+  choice.budget.advance(is_reasoning, choice.reasoning_state());
+  if (choice.text.is_stopped()) finish = FinishReason::kStop;
   if (finish != FinishReason::kNone) requests_.retire(request, choice);
   emit(request, choice,
        {.token = sampled.token,
         .logprob = sampled.logprob,
         .top_logprobs = choice.top_logprobs,
-        .text = choice.text,
-        .bytes = choice.bytes,
+        .text = shown.text,
+        .bytes = shown.bytes,
+        .reasoning = shown.reasoning,
+        .is_reasoning = is_reasoning,
+        .is_text = choice.text.is_text(sampled.token),
+        .other_bytes = shown.other_bytes,
         .finish = finish});
 }
 
@@ -90,9 +90,13 @@ void Answers::end(ActiveRequest& request, FinishReason reason) {
   }
   for (const std::unique_ptr<Choice>& choice : request.choices) {
     if (!std::exchange(choice->owes_last_event, false)) continue;
-    // Not through choice.text: the caller may be a callback that still looks at it.
-    const StreamDecoder::Piece held_back = request.rest_of(*choice);
-    emit(request, *choice, {.text = held_back.text, .bytes = held_back.bytes, .finish = reason});
+    const AnswerText::Piece held_back = choice->text.finish(request.stops_count(*choice));
+    emit(request, *choice,
+         {.text = held_back.text,
+          .bytes = held_back.bytes,
+          .reasoning = held_back.reasoning,
+          .other_bytes = held_back.other_bytes,
+          .finish = reason});
   }
 }
 

@@ -104,6 +104,12 @@ Result<std::vector<TokenId>> EngineImpl::apply_chat_template(std::span<const Cha
   return tokenizer->apply_chat_template(messages, options);
 }
 
+Result<ChatPrompt> EngineImpl::chat_prompt(std::span<const ChatMessage> messages,
+                                           const ChatTemplateOptions& options) const {
+  OCTAVO_TRY(const Tokenizer* tokenizer, parts_.words.require());
+  return tokenizer->chat_prompt(messages, options);
+}
+
 SamplingParams EngineImpl::default_sampling(SamplingParams defaults) const {
   return parts_.sampling_defaults.over(defaults);
 }

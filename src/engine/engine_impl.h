@@ -65,6 +65,8 @@ class EngineImpl final : public Engine {
   std::string detokenize(std::span<const TokenId> tokens) const override;
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
                                                    const ChatTemplateOptions& options) const override;
+  Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
+                                 const ChatTemplateOptions& options) const override;
   SamplingParams default_sampling(SamplingParams defaults) const override;
 
   /// The books of the runner's memory.

@@ -110,6 +110,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY(std::unique_ptr<CpuRunner> runner,
              CpuRunner::load(*parts.source, runner_options, resources.threads, resources.kv_memory));
   parts.info = info_of(*parts.source, *runner, options.kv_type, isa, parts.resources->num_threads());
+  if (const ReasoningMarks* marks = parts.words.reasoning()) parts.info.reasoning = marks->family().name;
   parts.info.num_tokens = std::min(parts.info.vocab_size, parts.words.num_tokens());
   parts.runner = std::move(runner);
   if (options.repack) parts.source.reset();  // nothing reads it any more

@@ -109,12 +109,34 @@ Result<void> check_endings(const Request& request, int max_generated, const Requ
   return {};
 }
 
+Result<void> check_reasoning(const ReasoningParams& reasoning, const RequestLimits& limits) {
+  if (static_cast<int>(reasoning.mode) > static_cast<int>(ReasoningMode::kSplit))
+    return fail("reasoning.mode: found {}, expected 0 to 2", static_cast<int>(reasoning.mode));
+  if (reasoning.budget < -1)
+    return fail("reasoning.budget: found {}, expected -1 (any number) or more", reasoning.budget);
+  if (reasoning.budget == -1) return {};
+  if (reasoning.mode == ReasoningMode::kPlain)
+    return fail("reasoning.budget: found {} where nobody looks for reasoning, expected -1", reasoning.budget);
+  const ReasoningMarks* marks = limits.words.reasoning();
+  if (marks == nullptr)
+    return fail("reasoning.budget: found {}, expected -1: this model has no marks around reasoning that are known",
+                reasoning.budget);
+  for (const TokenId token : marks->closing_tokens())
+    if (token >= limits.num_drawable)
+      return fail("reasoning.budget: the closing mark's token {} cannot be drawn", token);
+  if (marks->closing_tokens().empty())
+    return fail("reasoning.budget: found {}, expected -1: this model's closing mark {} cannot be written by its tokens",
+                reasoning.budget, marks->closing_text());
+  return {};
+}
+
 }  // namespace
 
 Result<int> check_request(const Request& request, const RequestLimits& limits) {
   OCTAVO_TRY(const int max_generated, check_tokens_and_sampling(request, limits));
   OCTAVO_TRY_VOID(check_choices(request, limits));
   OCTAVO_TRY_VOID(check_endings(request, max_generated, limits));
+  OCTAVO_TRY_VOID(check_reasoning(request.reasoning, limits));
   OCTAVO_TRY_VOID(check_queueing(request));
   return max_generated;
 }

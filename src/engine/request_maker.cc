@@ -31,6 +31,8 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
   if (active->sampling.dry.multiplier > 0) active->dry_breakers = tokens_that_contain(active->sampling.dry.breakers);
   active->suppressed = suppressed_;
   active->endings = endings_of(request, max_generated);
+  active->reasoning = view_of(request.reasoning);
+  active->reasoning_budget = request.reasoning.budget;
   active->first_choice = request.first_choice;
   active->cache_domain = std::move(request.cache_domain);
   active->owner = std::move(request.owner);
@@ -57,6 +59,13 @@ std::vector<TokenId> RequestMaker::tokens_that_contain(std::span<const std::stri
       found.push_back(token);
   }
   return found;
+}
+
+ReasoningView RequestMaker::view_of(const ReasoningParams& reasoning) const {
+  if (reasoning.mode == ReasoningMode::kPlain) return {};
+  return {
+      .marks = words_.reasoning(),
+      .options = {.begins_inside = reasoning.begins_inside, .is_left_in = reasoning.mode == ReasoningMode::kLeftIn}};
 }
 
 EndingRules RequestMaker::endings_of(Request& request, int max_generated) const {

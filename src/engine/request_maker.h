@@ -24,6 +24,7 @@ class RequestMaker {
   std::unique_ptr<ActiveRequest> make(RequestId id, Request request, TokenCallback on_event, int max_generated) const;
 
  private:
+  ReasoningView view_of(const ReasoningParams& reasoning) const;
   EndingRules endings_of(Request& request, int max_generated) const;
   std::vector<TokenId> tokens_that_contain(std::span<const std::string> texts) const;
   void fill_prompt(Request& request, ActiveRequest& active) const;

@@ -117,4 +117,10 @@ StopMatcher::Piece StopMatcher::finish(const Piece& piece, bool counts) {
   return show(text_.size());
 }
 
+StopMatcher::Piece StopMatcher::cut(const Piece& piece, bool counts) {
+  const Piece shown = finish(piece, counts);
+  if (!matched_) std::ranges::fill(num_matched_, std::uint16_t{0});
+  return shown;
+}
+
 }  // namespace octavo

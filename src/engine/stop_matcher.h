@@ -57,6 +57,8 @@ class StopMatcher {
   Piece push(const Piece& piece, bool counts = true);
   /// Adds the last piece; nothing is held back any more.
   Piece finish(const Piece& piece, bool counts = true);
+  /// The same, and more may follow: no stop text reaches from this piece into the next.
+  Piece cut(const Piece& piece, bool counts = true);
   /// A stop text was complete.
   bool matched() const { return matched_; }
 

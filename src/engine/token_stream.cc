@@ -18,17 +18,19 @@ struct StoredEvent {
       : event(from),
         text(from.text),
         bytes(from.bytes),
+        reasoning(from.reasoning),
         top_logprobs(from.top_logprobs.begin(), from.top_logprobs.end()) {}
 
   const TokenEvent* view() {
     event.text = text;
     event.bytes = bytes;
+    event.reasoning = reasoning;
     event.top_logprobs = top_logprobs;
     return &event;
   }
 
   TokenEvent event;
-  std::string text, bytes;
+  std::string text, bytes, reasoning;
   std::vector<TokenLogprob> top_logprobs;
 };
 

@@ -39,6 +39,8 @@ class Words {
   }
   bool is_end_of_generation(TokenId id) const { return tokenizer_ != nullptr && tokenizer_->is_end_of_generation(id); }
   bool is_control(TokenId id) const { return tokenizer_ != nullptr && tokenizer_->is_control(id); }
+  /// The marks around reasoning, or null: none are known.
+  const ReasoningMarks* reasoning() const { return tokenizer_ == nullptr ? nullptr : tokenizer_->reasoning(); }
 
  private:
   std::unique_ptr<const Tokenizer> tokenizer_;

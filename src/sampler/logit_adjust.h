@@ -20,6 +20,7 @@ struct DrawContext {
   std::span<const TokenId> forbidden = {};     // not drawn, whatever their logits
   std::span<const TokenId> suppressed = {};    // the same: those that the model's file never wants drawn
   std::span<const TokenId> dry_breakers = {};  // ascending: tokens that contain one of Dry::breakers
+  TokenId forced = -1;                         // drawn, whatever the row says; -1: none
   float surprise_bound = 0;                    // Mirostat's, in bits: first_surprise_bound(), then SampledToken's
 };
 

@@ -82,7 +82,10 @@ SampledToken sample(std::span<const float> logits, int num_tokens, const Samplin
   Candidates untouched(row, scratch.candidates);
   TokenId token = 0;
   double log_total = 0;
-  if (!must_adjust(untouched, params, context)) {
+  if (context.forced >= 0) {
+    token = context.forced;
+    log_total = untouched.log_total();
+  } else if (!must_adjust(untouched, params, context)) {
     token = pick(untouched, params, key, bound);
     log_total = untouched.log_total();  // known by now, where anything was weighed
   } else {

@@ -26,6 +26,7 @@ struct ServedModel {
   std::int64_t created = 0;               // seconds since 1970
   SamplingParams sampling_defaults = {};
   int max_choices = kMaxChoices;                             // of one prompt, as many as can advance in one step
+  int reasoning_budget = -1;                                 // of chats that name none; -1: any number of tokens
   int max_client_priority = 0;                               // the highest that a client may ask for
   std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer; see answer_size.h
 
@@ -44,6 +45,9 @@ struct OwnedEvent {
         top_logprobs(event.top_logprobs.begin(), event.top_logprobs.end()),
         text(event.text),
         bytes(event.bytes),
+        reasoning(event.reasoning),
+        is_text(event.is_text),
+        other_bytes(event.other_bytes),
         finish(event.finish),
         stats(event.stats) {}
 
@@ -53,8 +57,18 @@ struct OwnedEvent {
   std::vector<TokenLogprob> top_logprobs = {};
   std::string text = {};
   std::string bytes = {};
+  std::string reasoning = {};
+  bool is_text = true;
+  std::size_t other_bytes = 0;
   FinishReason finish = FinishReason::kNone;
   RequestStats stats = {};
+};
+
+/// How a call's answers show their reasoning.
+struct ShownReasoning {
+  bool is_counted = false;      // usage says how many tokens it has
+  bool is_shown = true;         // as reasoning_content
+  bool has_both_names = false;  // and as reasoning
 };
 
 class PromptLogprobs;
@@ -77,6 +91,7 @@ struct CompletionCall {
   bool echo = false;                     // completions: the answer begins with the prompt
   bool return_token_ids = false;         // extension
   bool return_progress = false;          // extension, of streams: llama.cpp's
+  ShownReasoning reasoning = {};         // of chats
   int n = 1;                             // choices of each prompt
   int num_logprobs = -1;                 // -1: none asked for; 0: the drawn token's alone
   std::vector<Request> requests = {};    // one a prompt; without cache_domain and owner, which the server sets

@@ -28,7 +28,8 @@ void EventQueue::push(std::size_t prompt_index, const TokenEvent& event) noexcep
   try {
     if (!lost_) {
       items_.push_back({prompt_index, std::chrono::steady_clock::now(), OwnedEvent(event)});
-      num_bytes_ += sizeof(Item) + event.text.size() + event.bytes.size() + event.top_logprobs.size_bytes();
+      num_bytes_ += sizeof(Item) + event.text.size() + event.bytes.size() + event.reasoning.size() +
+                    event.top_logprobs.size_bytes();
     }
   } catch (const std::exception&) {
     lost_ = true;

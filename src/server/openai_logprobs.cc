@@ -71,15 +71,6 @@ std::string AnswerLogprobs::text_after(TokenId previous, TokenId token) const {
   return engine_.detokenize(both).substr(engine_.detokenize({&previous, 1}).size());
 }
 
-// Its text counts only where control tokens are parsed; of an ordinary token it makes no difference.
-bool AnswerLogprobs::is_control(TokenId token, std::string_view text) const {
-  const auto is_token = [&](bool parse_special) {
-    const auto tokens = engine_.tokenize(text, {.add_special = false, .parse_special = parse_special});
-    return tokens && tokens->size() == 1 && tokens->front() == token;
-  };
-  return is_token(true) && !is_token(false);
-}
-
 void AnswerLogprobs::add_prompt(const CallPrompt& prompt) {
   const std::size_t num_bytes = engine_.detokenize(prompt.tokens).size();
   // Tokens that the text does not spell, such as BOS, take no room in it.
@@ -108,7 +99,7 @@ void AnswerLogprobs::add_prompt(const CallPrompt& prompt) {
 
 void AnswerLogprobs::add(const OwnedEvent& event) {
   if (event.token >= 0) push(event);
-  num_shown_ += event.bytes.size();
+  num_shown_ += event.bytes.size() + event.other_bytes;
   const bool ended = event.finish != FinishReason::kNone;
   const bool cut = event.finish == FinishReason::kStop;
   while (!pending_.empty()) {
@@ -128,9 +119,7 @@ void AnswerLogprobs::push(const OwnedEvent& event) {
               .top = event.top_logprobs,
               .offset = num_characters_.value(),
               .begin = num_bytes_};
-  // Control tokens are not shown in an answer.
-  const bool shown = !event.bytes.empty() || !is_control(event.token, entry.text);
-  if (shown) {
+  if (event.is_text) {
     num_bytes_ += entry.text.size();
     num_characters_.add(entry.text);
   }

@@ -67,7 +67,6 @@ class AnswerLogprobs {
   };
 
   std::string text_after(TokenId previous, TokenId token) const;
-  bool is_control(TokenId token, std::string_view text) const;
   void push(const OwnedEvent& event);
   void write(const Entry& entry);
   void write_chat(const Entry& entry);

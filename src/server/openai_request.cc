@@ -191,6 +191,7 @@ ApiResult<CompletionCall> parse_completion(const json::object& body, const Engin
   Request request;
   read_common(fields, engine, model, call, request);
   const Length length = read_completion_length(fields);
+  refuse_reasoning(fields);
   call.echo = fields.boolean("echo", false);
   call.num_logprobs = static_cast<int>(fields.integer("logprobs", 0, kMaxTopLogprobs).value_or(-1));
   request.top_logprobs = std::max(0, call.num_logprobs);
@@ -219,6 +220,7 @@ ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const 
   Request request;
   read_common(fields, engine, model, call, request);
   const Length length = read_chat_length(fields);
+  read_reasoning(fields, engine, model, call, request);
   call.num_logprobs = read_chat_logprobs(fields);
   request.top_logprobs = std::max(0, call.num_logprobs);
   if (fields.boolean("echo", false)) fields.refuse(unsupported("echo", "echo: a chat's messages are not echoed"));
@@ -228,13 +230,14 @@ ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const 
   OCTAVO_TRY(const std::vector<ChatMessage> messages, read_messages(body));
   const int context = engine.info().max_context;
   OCTAVO_TRY(auto names, read_template_names(body));
-  auto tokens = engine.apply_chat_template(messages, {.max_tokens = to_size(context), .names = std::move(names)});
-  if (!tokens) return std::unexpected(not_tokenized(tokens.error(), context, "messages", "messages"));
-  OCTAVO_TRY_VOID(set_length(request, *tokens, length, context, "messages"));
+  auto prompt = engine.chat_prompt(messages, {.max_tokens = to_size(context), .names = std::move(names)});
+  if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context, "messages", "messages"));
+  request.reasoning.begins_inside = prompt->ends_in_reasoning;
+  OCTAVO_TRY_VOID(set_length(request, prompt->tokens, length, context, "messages"));
   AnswerSize size(call);
-  size.add({.num_tokens = tokens->size()}, static_cast<std::uint64_t>(request.max_tokens));
+  size.add({.num_tokens = prompt->tokens.size()}, static_cast<std::uint64_t>(request.max_tokens));
   if (auto error = check_answer_size(size, model.max_answer_bytes)) return std::unexpected(std::move(*error));
-  add_prompt(call, std::move(*tokens), {}, std::move(request), engine.info());
+  add_prompt(call, std::move(prompt->tokens), {}, std::move(request), engine.info());
   return call;
 }
 

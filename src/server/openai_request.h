@@ -38,6 +38,13 @@ void read_sampling(JsonFields& fields, const Engine& engine, const ServedModel& 
 /// Of these the samplers that OpenAI does not know, and the words and tokens that may be drawn.
 void read_samplers(JsonFields& fields, const Engine& engine, SamplingParams& sampling);
 
+/// How a chat's reasoning is shown and bounded: Request::reasoning but for the prompt's end, and
+/// CompletionCall::reasoning.
+void read_reasoning(JsonFields& fields, const Engine& engine, const ServedModel& model, CompletionCall& call,
+                    Request& request);
+/// The same fields in a completion, where they would have no effect.
+void refuse_reasoning(JsonFields& fields);
+
 /// One prompt of /v1/completions.
 struct RawPrompt {
   std::vector<TokenId> tokens;

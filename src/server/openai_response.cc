@@ -18,6 +18,7 @@ namespace {
 struct Answer {
   std::optional<AnswerLogprobs> logprobs = {};
   std::string text = {};             // of a call that is not streamed
+  std::string reasoning = {};        // the same
   std::vector<TokenId> tokens = {};  // with return_token_ids: what is still to be sent
   std::size_t num_tokens = 0;        // that were generated
   bool began = false;
@@ -59,7 +60,7 @@ struct CompletionResponse::State {
   std::vector<Answer> answers = {};  // [prompts, n]
   std::size_t num_ended = 0;
   std::size_t held_bytes = 0;
-  std::int64_t prompt_tokens = 0, cached_tokens = 0, generated_tokens = 0;
+  std::int64_t prompt_tokens = 0, cached_tokens = 0, generated_tokens = 0, reasoning_tokens = 0;
   bool prompt_ids_sent = false;  // chat: once a stream
   std::optional<ApiError> error = {};
 
@@ -72,6 +73,8 @@ struct CompletionResponse::State {
   void end_choice(std::size_t index, std::string_view finish, std::string& out) const;
   void end_chunk(std::size_t index, std::string_view finish, std::string& out, bool with_prompt_ids = false) const;
   void append_text(std::string_view text, std::string& out) const;
+  void append_delta(const OwnedEvent& event, std::string& out) const;
+  void append_reasoning(std::string_view reasoning, std::string& out) const;
   void append_prompt_ids(std::size_t index, std::string& out) const;
   void append_logprobs(Answer& answer, std::string& out) const;
   void append_token_ids(Answer& answer, std::string& out) const;
@@ -168,18 +171,23 @@ void CompletionResponse::State::end(Answer& answer, bool is_first_choice, const 
   answer.finish = event.finish;
   ++num_ended;
   generated_tokens += event.stats.generated_tokens;
+  reasoning_tokens += event.stats.reasoning_tokens;
   if (!is_first_choice) return;
   prompt_tokens += event.stats.prompt_tokens;
   cached_tokens += event.stats.cached_tokens;
 }
 
 void CompletionResponse::State::keep(std::size_t index, Answer& answer, const OwnedEvent& event) {
-  const auto size_of = [&answer] { return answer.text.size() + (answer.logprobs ? answer.logprobs->held_bytes() : 0); };
+  const auto size_of = [&] {
+    return answer.text.size() + answer.reasoning.size() * (call.reasoning.has_both_names ? 2 : 1) +
+           (answer.logprobs ? answer.logprobs->held_bytes() : 0);
+  };
   // The text of add_prompt() is counted as well: until then nothing of this answer was.
   const std::size_t size_before = answer.began ? size_of() : 0;
   if (!std::exchange(answer.began, true) && call.echo) answer.text = prompt_of(index).text;
   if (answer.logprobs) answer.logprobs->add(event);
   answer.text += event.text;
+  if (call.reasoning.is_shown) answer.reasoning += event.reasoning;
   held_bytes += size_of() - size_before;
 }
 
@@ -223,9 +231,26 @@ void CompletionResponse::State::append_logprobs(Answer& answer, std::string& out
 }
 
 void CompletionResponse::State::append_text(std::string_view text, std::string& out) const {
-  if (call.is_chat) out += "\"delta\":{";
-  append_json_field(out, call.is_chat ? "content" : "text", text);
-  if (call.is_chat) out += '}';
+  append_json_field(out, "text", text);
+}
+
+void CompletionResponse::State::append_delta(const OwnedEvent& event, std::string& out) const {
+  const std::string_view reasoning = call.reasoning.is_shown ? std::string_view(event.reasoning) : std::string_view();
+  out += "\"delta\":{";
+  append_reasoning(reasoning, out);
+  if (reasoning.empty() || !event.text.empty()) append_json_field(out, "content", event.text);
+  if (out.back() == ',') out.pop_back();
+  out += '}';
+}
+
+/// Its fields, with a comma behind each; nothing where there is none.
+void CompletionResponse::State::append_reasoning(std::string_view reasoning, std::string& out) const {
+  if (reasoning.empty()) return;
+  append_json_field(out, "reasoning_content", reasoning);
+  out += ',';
+  if (!call.reasoning.has_both_names) return;
+  append_json_field(out, "reasoning", reasoning);
+  out += ',';
 }
 
 void CompletionResponse::State::append_prompt_ids(std::size_t index, std::string& out) const {
@@ -248,11 +273,16 @@ void CompletionResponse::State::stream(std::size_t index, Answer& answer, const 
   if (answer.logprobs) answer.logprobs->add(event);
   const bool ended = event.finish != FinishReason::kNone;
   const bool has_logprobs = answer.logprobs && !answer.logprobs->empty();
-  const bool shows = !event.text.empty() || has_logprobs || (ended && !answer.tokens.empty());
+  const bool has_reasoning = call.reasoning.is_shown && !event.reasoning.empty();
+  const bool shows = !event.text.empty() || has_reasoning || has_logprobs || (ended && !answer.tokens.empty());
   // The end of a chat's answer is a chunk of its own, with an empty delta; a completion's may have text.
   if (shows || (ended && !call.is_chat)) {
     begin_chunk(index, out);
-    append_text(event.text, out);
+    if (call.is_chat) {
+      append_delta(event, out);
+    } else {
+      append_text(event.text, out);
+    }
     append_logprobs(answer, out);
     append_token_ids(answer, out);
     end_chunk(index, ended && !call.is_chat ? finish_name(event.finish) : "", out);
@@ -284,6 +314,10 @@ void CompletionResponse::State::append_usage(std::string& out) const {
                  "\"usage\":{{\"prompt_tokens\":{},\"completion_tokens\":{},\"total_tokens\":{},"
                  "\"prompt_tokens_details\":{{\"cached_tokens\":{}}}}}",
                  prompt_tokens, generated_tokens, prompt_tokens + generated_tokens, cached_tokens);
+  if (!call.reasoning.is_counted) return;
+  out.pop_back();
+  fmt::format_to(std::back_inserter(out), ",\"completion_tokens_details\":{{\"reasoning_tokens\":{}}}}}",
+                 reasoning_tokens);
 }
 
 std::string CompletionResponse::State::usage_chunk() const {
@@ -298,6 +332,7 @@ void CompletionResponse::State::append_choice(std::size_t index, std::string& ou
   fmt::format_to(std::back_inserter(out), "{{\"index\":{},", index);
   if (call.is_chat) {
     out += "\"message\":{\"role\":\"assistant\",";
+    append_reasoning(answer.reasoning, out);
     append_json_field(out, "content", answer.text);
     out += ",\"refusal\":null}";
   } else {
@@ -319,6 +354,7 @@ std::string CompletionResponse::State::body() {
     append_choice(i, out);
     answers[i].logprobs.reset();  // it is written, and need not be held twice
     std::string().swap(answers[i].text);
+    std::string().swap(answers[i].reasoning);
   }
   out += "],";
   append_usage(out);

@@ -65,6 +65,7 @@ void Service::set_loaded() {
                   .created = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
                   .sampling_defaults = engine.default_sampling({}),
                   .max_choices = options_.max_choices,
+                  .reasoning_budget = options_.reasoning_budget,
                   .max_client_priority = options_.max_client_priority,
                   .max_answer_bytes = options_.max_answer_bytes};
   model_->aliases = model_aliases(engine.info(), model_->id, options_.model_names);

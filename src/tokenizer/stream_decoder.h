@@ -38,6 +38,8 @@ class StreamDecoder {
   Piece push(TokenId id);
   /// Gives up what is held back, as U+FFFD.
   Piece flush();
+  /// A character has begun and waits for its rest.
+  bool holds_back() const { return !pending_.empty(); }
 
  private:
   Piece take(bool is_end);

@@ -77,9 +77,11 @@ struct Tokenizer::Impl {
   bool add_space_prefix = false;
   std::string file;
   Result<ChatTemplate> chat_template;  // why there is none, where none is asked for
+  std::optional<ReasoningMarks> reasoning = {};
 
   Result<void> read_flags(const ModelSource& source, bool default_add_bos);
   void collect_special_tokens();
+  Result<void> find_reasoning(std::string_view jinja);
   const SpecialTokens& special(bool parse_special) const { return parse_special ? all_special : user_defined; }
   /// The texts together are more than `max_tokens` tokens for certain.
   bool are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const;
@@ -142,6 +144,9 @@ Result<Tokenizer> Tokenizer::load(const ModelSource& source, std::string_view ch
                                           .chat_template = ChatTemplate::load(source, chat_template)});
   OCTAVO_TRY_VOID(impl->read_flags(source, default_add_bos));
   impl->collect_special_tokens();
+  std::string_view jinja = chat_template;
+  if (jinja.empty()) jinja = source.get_string("tokenizer.chat_template").value_or(std::string_view());
+  OCTAVO_TRY_VOID(impl->find_reasoning(jinja));
   return Tokenizer(std::move(impl));
 }
 
@@ -166,6 +171,26 @@ void Tokenizer::Impl::collect_special_tokens() {
     all_special.add(vocab.text(id), id);
     if (vocab.is_ordinary(id)) user_defined.add(vocab.text(id), id);
   }
+}
+
+/// The closing mark stands behind text, so its tokens are those behind a line break: at a text's beginning an SPM
+/// vocabulary would write a space.
+Result<void> Tokenizer::Impl::find_reasoning(std::string_view jinja) {
+  reasoning = ReasoningMarks::find(jinja, vocab, all_special);
+  if (!reasoning) return {};
+  const std::string text = reasoning->closing_text(), behind_break = "\n" + text;
+  for (const std::string& whole : {behind_break, text}) {
+    std::vector<TokenId> ids;
+    OCTAVO_TRY_VOID(encode_fragments(all_special.split(whole), kAnyNumber, ids));
+    std::string spelled;
+    for (std::size_t i = ids.size(); i > 0; --i) {
+      spelled.insert(0, vocab.bytes(ids[i - 1]));
+      if (spelled != text) continue;
+      reasoning->set_closing_tokens({ids.begin() + static_cast<std::ptrdiff_t>(i - 1), ids.end()});
+      return {};
+    }
+  }
+  return {};
 }
 
 bool Tokenizer::Impl::are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const {
@@ -298,8 +323,16 @@ bool Tokenizer::is_end_of_generation(TokenId id) const { return impl_->vocab.is_
 std::optional<TokenId> Tokenizer::bos() const { return impl_->vocab.bos(); }
 std::optional<TokenId> Tokenizer::eos() const { return impl_->vocab.eos(); }
 
+const ReasoningMarks* Tokenizer::reasoning() const { return impl_->reasoning ? &*impl_->reasoning : nullptr; }
+
 Result<std::vector<TokenId>> Tokenizer::apply_chat_template(std::span<const ChatMessage> messages,
                                                             const ChatTemplateOptions& options) const {
+  OCTAVO_TRY(ChatPrompt prompt, chat_prompt(messages, options));
+  return std::move(prompt.tokens);
+}
+
+Result<ChatPrompt> Tokenizer::chat_prompt(std::span<const ChatMessage> messages,
+                                          const ChatTemplateOptions& options) const {
   if (!impl_->chat_template) return std::unexpected(impl_->chat_template.error());
   if (messages.empty()) return fail("a conversation needs at least one message");
   const std::size_t max_tokens = options.max_tokens == 0 ? kAnyNumber : options.max_tokens;
@@ -346,7 +379,8 @@ Result<std::vector<TokenId>> Tokenizer::apply_chat_template(std::span<const Chat
   OCTAVO_TRY_VOID(impl_->encode_fragments(fragments, max_tokens, ids));
   impl_->add_bos_unless_there(ids);
   if (ids.size() > max_tokens) return too_many(max_tokens);
-  return ids;
+  return ChatPrompt{.tokens = std::move(ids),
+                    .ends_in_reasoning = impl_->reasoning && impl_->reasoning->end_inside(parts)};
 }
 
 }  // namespace octavo

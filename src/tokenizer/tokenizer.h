@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "octavo/engine.h"
 #include "source/model_source.h"
+#include "tokenizer/reasoning_marks.h"
 #include "tokenizer/stream_decoder.h"
 
 namespace octavo {
@@ -62,6 +63,11 @@ class Tokenizer {
   /// (kContextOverflow), if that is not 0.
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
                                                    const ChatTemplateOptions& options = {}) const;
+  /// The same, and whether it ends behind a mark that opens reasoning.
+  Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages, const ChatTemplateOptions& options = {}) const;
+
+  /// The marks around reasoning in this model's answers; null: none that are known.
+  const ReasoningMarks* reasoning() const;
 
  private:
   struct Impl;

@@ -27,6 +27,7 @@ TestEngineOptions random_options() {
       *rc::gen::elementOf(std::vector<std::vector<int>>{{0}, {0, window}, {window, 0, 2 * window}, {window}});
   options.prefix_cache = *rc::gen::weightedElement<bool>({{4, true}, {1, false}});
   options.max_context = 64;
+  options.tokenizer = test::reasoning_tokenizer;
   options.num_threads = *rc::gen::inRange(1, 3);
   options.limits = {.max_step_tokens = *rc::gen::inRange(1, 40),
                     .max_sequences = *rc::gen::inRange(1, 10),
@@ -48,6 +49,13 @@ Request random_request(const Action& action, int context, int seats) {
   request.num_choices = action.shared % 7 < 3 ? 1 + static_cast<int>(action.shared / 7) % std::min(4, seats) : 1;
   request.priority = static_cast<int>(action.shared % 13) / 4 - 1;
   request.owner = std::string(action.shared / 2 % 4, 'o');  // one of four
+  if (action.value % 4 == 0) {
+    request.reasoning = {.mode = ReasoningMode::kSplit,
+                         .begins_inside = action.value % 8 == 0,
+                         .budget = static_cast<int>(action.value / 8 % 12) - 1};
+    // Closing would wait for the end of a character.
+    for (const TokenId token : test::kTinyEuro) request.sampling.logit_bias.emplace_back(token, -100.0F);
+  }
   request.first_choice = action.shared % 11 == 0 ? 1000 : 0;
   return request;
 }

@@ -16,6 +16,7 @@ struct TestEngineOptions {
   FakeRunner::Options runner = {};
   bool prefix_cache = true;
   int tokenizer_size = 32;
+  std::unique_ptr<const Tokenizer> (*tokenizer)(int size) = tiny_tokenizer;
   int max_context = 200;
   int num_threads = 2;
   std::shared_ptr<Resources> resources = {};  // instead of threads of its own
@@ -30,7 +31,7 @@ struct TestEngineOptions {
 struct Answer {
   std::vector<TokenId> tokens;
   std::vector<float> logprobs;
-  std::string text;
+  std::string text, reasoning;
   FinishReason finish = FinishReason::kNone;
   RequestStats stats;
   int num_last_events = 0;
@@ -46,7 +47,7 @@ class TestEngine {
     EngineParts parts;
     parts.resources =
         options.resources ? options.resources : Resources::create({.num_threads = options.num_threads}).value();
-    parts.words = Words(tiny_tokenizer(options.tokenizer_size));
+    parts.words = Words(options.tokenizer(options.tokenizer_size));
     parts.runner = std::move(runner);
     parts.info.max_context = options.max_context;
     parts.info.vocab_size = options.runner.vocab_size;
@@ -92,6 +93,7 @@ class TestEngine {
       answer.logprobs.push_back(event.logprob);
     }
     answer.text += event.text;
+    answer.reasoning += event.reasoning;
     if (event.finish == FinishReason::kNone) return;
     answer.finish = event.finish;
     answer.stats = event.stats;
@@ -111,8 +113,20 @@ class TestEngine {
   std::unique_ptr<EngineImpl> engine_;
 };
 
+/// The next token of an answer with marks as reasoning_tokenizer() has them, if its budget is spent; else -1.
+inline TokenId forced_by_budget(const Request& request, std::span<const TokenId> answer) {
+  bool inside = request.reasoning.begins_inside;
+  int spent = 0;
+  for (const TokenId token : answer) {
+    // A token that had to be the closing mark is no reasoning of the model's.
+    if (inside && spent < request.reasoning.budget) ++spent;
+    if (token == (inside ? kTinyThinkEnd : kTinyThink)) inside = !inside;
+  }
+  return request.reasoning.budget >= 0 && inside && spent == request.reasoning.budget ? kTinyThinkEnd : -1;
+}
+
 /// The model's answer as one choice, token by token, with no engine, cache or batch in between. The request sets
-/// max_tokens; `windows` are those of FakeRunner's groups.
+/// max_tokens; `windows` are those of FakeRunner's groups. Characters are never cut where reasoning has a budget.
 inline Answer reference_answer(const Request& request, int vocab_size, std::span<const int> windows = {},
                                int choice = 0) {
   constexpr int kAll[] = {0};
@@ -129,7 +143,9 @@ inline Answer reference_answer(const Request& request, int vocab_size, std::span
     const DrawKey key{.seed = request.sampling.seed,
                       .choice = request.first_choice + static_cast<std::uint32_t>(choice),
                       .position = static_cast<std::uint32_t>(tokens.size())};
-    const DrawContext context{.tokens = tokens, .prompt_tokens = static_cast<int>(request.tokens.size())};
+    const DrawContext context{.tokens = tokens,
+                              .prompt_tokens = static_cast<int>(request.tokens.size()),
+                              .forced = forced_by_budget(request, answer.tokens)};
     const SampledToken sampled = sample(logits, vocab_size, request.sampling, key, scratch, context);
     tokens.push_back(sampled.token);
     answer.tokens.push_back(sampled.token);

@@ -22,6 +22,7 @@ const ServedModel kModel{.id = "text",
                          .aliases = {"Text.gguf"},
                          .created = 1,
                          .sampling_defaults = {.temperature = 0.5F, .top_k = 7},
+                         .reasoning_budget = 100,
                          .max_client_priority = 5};
 
 class OpenAiRequest : public ::testing::Test {
@@ -389,6 +390,45 @@ TEST_F(OpenAiRequest, NamesForTheTemplateAreGivenToIt) {
     EXPECT_EQ(refused.error().status, 400);
     EXPECT_THAT(refused.error().param, HasSubstr("chat_template_kwargs."));
   }
+}
+
+TEST_F(OpenAiRequest, AChatsReasoningIsSplitOffWhereTheModelHasMarks) {
+  const auto plain = chat(kUser + R"(, "reasoning_budget": 5, "include_reasoning": true)");
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->requests[0].reasoning.mode, ReasoningMode::kPlain);
+  EXPECT_EQ(plain->requests[0].reasoning.budget, -1);
+  EXPECT_FALSE(plain->reasoning.is_counted);
+
+  engine_.set_reasoning("think");
+  const auto split = chat(kUser);
+  ASSERT_TRUE(split);
+  EXPECT_EQ(split->requests[0].reasoning.mode, ReasoningMode::kSplit);
+  EXPECT_TRUE(split->requests[0].reasoning.begins_inside);
+  EXPECT_EQ(split->requests[0].reasoning.budget, kModel.reasoning_budget);
+  EXPECT_TRUE(split->reasoning.is_counted && split->reasoning.is_shown && !split->reasoning.has_both_names);
+  EXPECT_EQ(chat(kUser + R"(, "reasoning_format": "none")")->requests[0].reasoning.mode, ReasoningMode::kLeftIn);
+  EXPECT_EQ(chat(kUser + R"(, "reasoning_format": "deepseek")")->requests[0].reasoning.mode, ReasoningMode::kSplit);
+  EXPECT_FALSE(chat(kUser + R"(, "include_reasoning": false)")->reasoning.is_shown);
+  EXPECT_TRUE(chat(kUser + R"(, "include_reasoning": true)")->reasoning.has_both_names);
+  const auto raw = completion(R"("prompt": "a")");
+  EXPECT_EQ(raw->requests[0].reasoning.mode, ReasoningMode::kPlain);
+}
+
+TEST_F(OpenAiRequest, ReasoningsBudgetHasSeveralNamesAndMinusOneIsAny) {
+  engine_.set_reasoning("think");
+  for (const std::string name :
+       {"reasoning_budget", "reasoning_budget_tokens", "thinking_budget_tokens", "thinking_token_budget"}) {
+    EXPECT_EQ(chat(kUser + ", \"" + name + "\": 7")->requests[0].reasoning.budget, 7) << name;
+    EXPECT_EQ(chat(kUser + ", \"" + name + "\": 0")->requests[0].reasoning.budget, 0) << name;
+    EXPECT_EQ(chat(kUser + ", \"" + name + "\": -1")->requests[0].reasoning.budget, -1) << name;
+    EXPECT_THAT(chat_error(kUser + ", \"" + name + "\": -2").param, name);
+    EXPECT_THAT(completion_error("\"" + name + "\": 7").param, name);
+    EXPECT_TRUE(completion(R"("prompt": "a", ")" + name + "\": null").has_value());
+    EXPECT_TRUE(completion(R"("prompt": "a", ")" + name + "\": -1").has_value());
+  }
+  EXPECT_THAT(chat_error(kUser + R"(, "reasoning_budget": 5, "thinking_token_budget": 6)").message,
+              HasSubstr("they are the same"));
+  EXPECT_EQ(chat_error(kUser + R"(, "reasoning_format": "raw")").param, "reasoning_format");
 }
 
 TEST_F(OpenAiRequest, AnotherModelIsNotFound) {

@@ -47,6 +47,7 @@ OwnedEvent token(TokenId id, const std::string& text, std::uint32_t choice = 0) 
   event.logprob = -0.5F;
   event.text = text;
   event.bytes = text;
+  event.is_text = id != TextEngine::kBos && id != TextEngine::kEnd;
   return event;
 }
 
@@ -335,6 +336,79 @@ TEST_F(OpenAiResponse, WhatIsTooUnlikelyToSayIsMinus9999) {
   event.logprob = -std::numeric_limits<float>::infinity();
   response_->on_event(0, event);
   EXPECT_EQ(json::serialize(choice(body()).at("logprobs").at("token_logprobs")), "[-9999]");
+}
+
+OwnedEvent reasoning(TokenId id, const std::string& text) {
+  OwnedEvent event = token(id, "");
+  event.reasoning = text;
+  event.other_bytes = text.size();
+  return event;
+}
+
+TEST_F(OpenAiResponse, ReasoningHasAFieldOfItsOwn) {
+  engine_.set_reasoning("think");
+  open_chat("");
+  response_->on_event(0, reasoning('a', "a"));
+  response_->on_event(0, token('H', "H"));
+  OwnedEvent end = last(TextEngine::kEnd, "", FinishReason::kStop);
+  end.stats.reasoning_tokens = 1;
+  response_->on_event(0, end);
+  EXPECT_EQ(response_->held_bytes(), 2U);
+  const json::object whole = body();
+  EXPECT_EQ(json::serialize(choice(whole).at("message")),
+            R"({"role":"assistant","reasoning_content":"a","content":"H","refusal":null})");
+  EXPECT_EQ(
+      json::serialize(whole.at("usage")),
+      R"({"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"prompt_tokens_details":{"cached_tokens":4},)"
+      R"("completion_tokens_details":{"reasoning_tokens":1}})");
+}
+
+TEST_F(OpenAiResponse, AStreamsDeltasHaveReasoningOrContentOrBoth) {
+  engine_.set_reasoning("think");
+  open_chat(R"(, "stream": true)");
+  const auto delta = [&](const OwnedEvent& event) {
+    const auto events = send(event);
+    return events.empty() ? "" : json::serialize(choice(events.back()).at("delta"));
+  };
+  EXPECT_EQ(delta(reasoning('a', "a")), R"({"reasoning_content":"a"})");
+  EXPECT_EQ(delta(reasoning('a', "")), "");
+  OwnedEvent both = reasoning('b', "b");
+  both.text = both.bytes = "H";
+  EXPECT_EQ(delta(both), R"({"reasoning_content":"b","content":"H"})");
+  EXPECT_EQ(delta(token('i', "i")), R"({"content":"i"})");
+}
+
+TEST_F(OpenAiResponse, ReasoningIsNamedTwiceOrNotSentIfAskedFor) {
+  engine_.set_reasoning("think");
+  open_chat(R"(, "include_reasoning": true)");
+  response_->on_event(0, reasoning('a', "a"));
+  response_->on_event(0, last(TextEngine::kEnd, "", FinishReason::kLength));
+  EXPECT_EQ(json::serialize(choice(body()).at("message")),
+            R"({"role":"assistant","reasoning_content":"a","reasoning":"a","content":"","refusal":null})");
+  open_chat(R"(, "include_reasoning": false, "stream": true)");
+  EXPECT_EQ(send(reasoning('a', "a")).size(), 1);  // the role
+  EXPECT_TRUE(send(reasoning('b', "b")).empty());
+}
+
+TEST_F(OpenAiResponse, LogprobsOfReasoningAreReportedWhenItIsShown) {
+  engine_.set_reasoning("think");
+  open_chat(R"(, "logprobs": true, "stream": true)");
+  const auto names = [&](const OwnedEvent& event) {
+    std::string all;
+    for (const json::object& chunk : send(event)) {
+      const json::object first = choice(chunk);
+      if (const auto* logprobs = first.at("logprobs").if_object())
+        for (const json::value& entry : logprobs->at("content").as_array())
+          all += std::string(entry.at("token").as_string()) + ";";
+    }
+    return all;
+  };
+  EXPECT_EQ(names(reasoning('a', "a")), "a;");
+  EXPECT_EQ(names(reasoning(' ', "")), "");  // held back
+  OwnedEvent mark = reasoning('/', "");
+  mark.other_bytes = 2;  // with the space before it
+  EXPECT_EQ(names(mark), " ;/;");
+  EXPECT_EQ(names(token('H', "H")), "H;");
 }
 
 TEST_F(OpenAiResponse, TokensOfAStopTextAreNotReported) {

@@ -65,9 +65,17 @@ class TextEngine final : public Engine {
     }
     return within(options.max_tokens, std::move(tokens));
   }
+  Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
+                                 const ChatTemplateOptions& options) const override {
+    OCTAVO_TRY(std::vector<TokenId> tokens, apply_chat_template(messages, options));
+    return ChatPrompt{.tokens = std::move(tokens), .ends_in_reasoning = reasons()};
+  }
   SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
 
   bool adds_bos = false;
+  /// From now on its model has marks of this family, and prompts end inside.
+  void set_reasoning(std::string family) { info_.reasoning = std::move(family); }
+  bool reasons() const { return !info_.reasoning.empty(); }
 
  private:
   static Result<std::vector<TokenId>> within(std::size_t max_tokens, std::vector<TokenId> tokens) {
