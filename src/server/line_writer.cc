@@ -153,11 +153,12 @@ void LineWriter::run() {
 }
 
 bool LineWriter::take_line() {
-  const std::uint64_t num_dropped = num_dropped_;
   line_.clear();
   line_begin_ = 0;
   const std::lock_guard lock(mutex_);
   if (queue_.empty()) return false;
+  // Under the mutex: a line that was dropped because of those that wait is told of before the last of them.
+  const std::uint64_t num_dropped = num_dropped_;
   if (num_dropped > num_reported_) {
     line_ = fmt::format("{{\"time\":\"{}\",\"dropped_lines\":{}}}\n", iso_time(std::chrono::system_clock::now()),
                         num_dropped - num_reported_);

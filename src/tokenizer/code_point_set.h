@@ -19,6 +19,9 @@ class CodePointSet {
     bool operator==(const Range&) const = default;
   };
 
+  CodePointSet() = default;
+  explicit CodePointSet(std::uint32_t code_point) { add(code_point); }
+
   void add(std::uint32_t begin, std::uint32_t end);
   void add(std::uint32_t code_point) { add(code_point, code_point + 1); }
   void add(const CodePointSet& other);

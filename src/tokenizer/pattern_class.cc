@@ -5,16 +5,6 @@
 
 namespace octavo {
 
-namespace {
-
-CodePointSet set_of(std::uint32_t code_point) {
-  CodePointSet set;
-  set.add(code_point);
-  return set;
-}
-
-}  // namespace
-
 std::optional<std::uint32_t> PatternParser::only_member(const CodePointSet& set) {
   if (set.ranges().size() != 1 || set.ranges()[0].end - set.ranges()[0].begin != 1) return std::nullopt;
   return set.ranges()[0].begin;
@@ -48,7 +38,7 @@ Result<CodePointSet> PatternParser::parse_class_item(bool ignores_case, int dept
   const auto take_item = [this]() -> Result<CodePointSet> {
     if (takes("\\")) return parse_escape();
     OCTAVO_TRY(const std::uint32_t code_point, take_character());
-    return set_of(code_point);
+    return CodePointSet(code_point);
   };
   OCTAVO_TRY(CodePointSet item, take_item());
   const auto first = only_member(item);
@@ -98,24 +88,24 @@ Result<CodePointSet> PatternParser::parse_escape() {
   if (takes("S")) return white_space().complement();
   if (takes("d")) return *code_points_of_category("Nd");
   if (takes("D")) return code_points_of_category("Nd")->complement();
-  if (takes("n")) return set_of('\n');
-  if (takes("r")) return set_of('\r');
-  if (takes("t")) return set_of('\t');
-  if (takes("f")) return set_of('\f');
-  if (takes("v")) return set_of('\v');
+  if (takes("n")) return CodePointSet('\n');
+  if (takes("r")) return CodePointSet('\r');
+  if (takes("t")) return CodePointSet('\t');
+  if (takes("f")) return CodePointSet('\f');
+  if (takes("v")) return CodePointSet('\v');
   if (takes("x{")) {
     OCTAVO_TRY(const std::uint32_t code_point, parse_hex(8));
     if (!takes("}")) return refuse("a code point that is not closed");
-    return set_of(code_point);
+    return CodePointSet(code_point);
   }
   if (takes("x") || takes("u")) {
     OCTAVO_TRY(const std::uint32_t code_point, parse_hex(text_[place_ - 1] == 'x' ? 2 : 4));
-    return set_of(code_point);
+    return CodePointSet(code_point);
   }
   const bool is_letter_or_digit = !at_end() && (std::isalnum(static_cast<unsigned char>(text_[place_])) != 0);
   if (is_letter_or_digit) return refuse(fmt::format("'\\{}'", text_[place_]));
   OCTAVO_TRY(const std::uint32_t code_point, take_character());
-  return set_of(code_point);
+  return CodePointSet(code_point);
 }
 
 }  // namespace octavo

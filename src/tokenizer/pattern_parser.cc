@@ -9,16 +9,6 @@
 
 namespace octavo {
 
-namespace {
-
-CodePointSet set_of(std::uint32_t code_point) {
-  CodePointSet set;
-  set.add(code_point);
-  return set;
-}
-
-}  // namespace
-
 Result<Pattern> Pattern::parse(std::string_view text) { return PatternParser(text).parse(); }
 
 Result<Pattern> PatternParser::parse() {
@@ -97,8 +87,8 @@ Result<std::uint32_t> PatternParser::parse_atom(bool ignores_case, int depth) {
     OCTAVO_TRY(CodePointSet set, parse_class(ignores_case, depth + 1));
     return add_set(std::move(set));
   }
-  if (takes("$")) return add_set(set_of('\n'), Kind::kLineEnd);
-  if (takes(".")) return add_set(set_of('\n').complement());
+  if (takes("$")) return add_set(CodePointSet('\n'), Kind::kLineEnd);
+  if (takes(".")) return add_set(CodePointSet('\n').complement());
   for (const char special : {'^', '*', '+', '?', '{'}) {
     if (text_[place_] == special) return refuse(fmt::format("'{}'", special));
   }
