@@ -33,6 +33,7 @@ struct Context {
   bool in_is_terminal = false;
   bool out_is_terminal = false;
   bool err_is_terminal = false;
+  bool out_takes_color = false;        // a terminal that understands colors, and nobody asked for none
   std::filesystem::path cache_folder;  // $XDG_CACHE_HOME or ~/.cache; empty if neither is known
   std::filesystem::path program;       // the file of this program; empty if it is not known
   std::function<Result<std::unique_ptr<Engine>>(EngineOptions)> load_engine;

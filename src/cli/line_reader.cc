@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <istream>
 #include <ostream>
+#include <string_view>
 
 #include "base/to_size.h"
 
@@ -43,13 +44,17 @@ class EditLineReader final : public LineReader {
     ::el_set(editor_.get(), EL_ADDFN, "octavo-interrupt", "Gives the line up", interrupt_line);
     ::el_set(editor_.get(), EL_BIND, "^C", "octavo-interrupt", nullptr);
     ::el_set(editor_.get(), EL_BIND, "^R", "em-inc-search-prev", nullptr);
+    ::el_set(editor_.get(), EL_ADDFN, "octavo-paste", "Inserts what is pasted", insert_paste);
+    ::el_set(editor_.get(), EL_BIND, "\\e[200~", "octavo-paste", nullptr);
   }
 
   Line read(const std::string& prompt) override {
     prompt_ = prompt;
     interrupted_ = false;
     int size = 0;
+    set_paste_marks(true);
     const char* text = ::el_gets(editor_.get(), &size);
+    set_paste_marks(false);
     Line line;
     if (interrupted_) {
       std::fputs("^C\n", stdout);
@@ -71,6 +76,14 @@ class EditLineReader final : public LineReader {
 
  private:
   static constexpr int kHistoryLines = 1000;
+  static constexpr std::size_t kMaxPaste = std::size_t{1} << 20;  // characters; what is beyond is left out
+
+  /// Asks the terminal to put marks around what is pasted ("bracketed paste"), so that its line breaks can be told from
+  /// the key that sends a line.
+  static void set_paste_marks(bool on) {
+    std::fputs(on ? "\033[?2004h" : "\033[?2004l", stdout);
+    std::fflush(stdout);
+  }
 
   static EditLineReader& self(EditLine* editor) {
     void* data = nullptr;
@@ -86,6 +99,22 @@ class EditLineReader final : public LineReader {
     reader.interrupted_text_.assign(info->buffer, info->lastchar);
     reader.interrupted_ = true;
     return CC_EOF;
+  }
+
+  /// The first mark was read: all up to the second one becomes a part of the line, with its line breaks.
+  static unsigned char insert_paste(EditLine* editor, int) {
+    constexpr std::wstring_view kEnd = L"\033[201~";
+    std::wstring text, last;
+    for (wchar_t c = 0; !last.ends_with(kEnd) && ::el_wgetc(editor, &c) == 1;) {
+      last.erase(0, last.size() < kEnd.size() ? 0 : 1);
+      last += c;
+      if (text.size() < kMaxPaste + kEnd.size()) text += c == L'\r' ? L'\n' : c;
+    }
+    if (text.ends_with(kEnd)) text.resize(text.size() - kEnd.size());
+    std::erase_if(text, [](wchar_t c) { return (c < 0x20 && c != L'\n' && c != L'\t') || c == 0x7F; });
+    while (text.ends_with(L'\n')) text.pop_back();
+    if (!text.empty()) ::el_winsertstr(editor, text.c_str());
+    return CC_REFRESH;
   }
 
   struct Close {

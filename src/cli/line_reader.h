@@ -1,4 +1,5 @@
-// Lines that a person types: with editing and history on a terminal (libedit), plain otherwise. The main thread.
+// Lines that a person types: with editing and history on a terminal (libedit), where a paste of several lines is a part
+// of one line; plain otherwise. The main thread.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,7 @@ namespace octavo::cli {
 struct Line {
   enum class Kind { kText, kInterrupted, kEnd };
   Kind kind = Kind::kEnd;
-  std::string text;  // without its newline; what had been typed, if interrupted
+  std::string text;  // without its newline, those of a paste within it; what had been typed, if interrupted
 };
 
 class LineReader {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
+#include <string_view>
 
 #include "cli/bus_error.h"
 #include "cli/cli.h"
@@ -29,6 +30,14 @@ constexpr std::chrono::seconds kPipePatience{3};
 std::filesystem::path program_file() {
   std::error_code ignored;
   return std::filesystem::read_symlink("/proc/self/exe", ignored);
+}
+
+/// https://no-color.org: any value but the empty one asks for none.
+bool takes_color(int descriptor) {
+  const char* unwanted = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  if (unwanted != nullptr && unwanted[0] != '\0') return false;
+  return ::isatty(descriptor) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
 /// The engines of the process share its threads and its KV memory.
@@ -57,6 +66,7 @@ int main(int argc, char** argv) {
       .in_is_terminal = ::isatty(STDIN_FILENO) == 1,
       .out_is_terminal = ::isatty(STDOUT_FILENO) == 1,
       .err_is_terminal = ::isatty(STDERR_FILENO) == 1,
+      .out_takes_color = takes_color(STDOUT_FILENO),
       .cache_folder = cache_folder(),
       .program = program_file(),
       .load_engine = load_engine,

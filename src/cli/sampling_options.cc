@@ -2,9 +2,11 @@
 
 #include <spdlog/logger.h>
 
+#include <algorithm>
 #include <limits>
 #include <random>
 
+#include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 
@@ -75,10 +77,11 @@ void add_mirostat(Command& command, SamplingFlags& flags) {
 }
 
 std::string shown(const std::vector<SamplerStep>& order) {
-  std::string names;
-  for (const SamplerStep step : order) names.append(names.empty() ? "" : ";").append(sampler_step_name(step));
-  return names.empty() ? "the default" : names;
+  return order.empty() ? "the default" : sampler_step_names(order);
 }
+
+/// llama.cpp's numbers of last tokens, where -1 is all of them.
+std::string shown_window(int window) { return window == 0 ? "-1" : fmt::format("{}", window); }
 
 template <class T>
 void set(T& value, const std::optional<T>& flag) {
@@ -151,6 +154,56 @@ SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine
   context.log->info("sampling: temperature {}, top-k {}, top-p {}, min-p {}, seed {}, order {}", params.temperature,
                     params.top_k, params.top_p, params.min_p, params.seed, shown(params.order));
   return params;
+}
+
+Result<void> set_sampling(SamplingFlags& flags, const std::string& name, const std::string& value) {
+  Command command("set", "");
+  SamplingFlags changed = flags;
+  add_sampling_options(command, changed);
+  std::string option_name = "--" + name.substr(std::min(name.find_first_not_of('-'), name.size()));
+  std::ranges::replace(option_name, '_', '-');
+  Option* option = command.find_option(option_name);
+  if (option == nullptr)
+    return fail("found no option {}{}", option_name, did_you_mean(option_name, command.option_names()));
+  if (option->is_repeatable()) changed.dry_breakers.clear();
+  option->give(value);
+  OCTAVO_TRY_VOID(option->take_given());
+  flags = std::move(changed);
+  return {};
+}
+
+std::vector<std::pair<std::string, std::string>> sampling_values(const SamplingParams& params) {
+  std::vector<std::pair<std::string, std::string>> values;
+  const auto add = [&values](std::string_view name, const auto& value) {
+    values.emplace_back(name, fmt::format("{}", value));
+  };
+  add("temperature", params.temperature);
+  add("dynatemp-range", params.dynamic_temperature.range);
+  add("dynatemp-exp", params.dynamic_temperature.exponent);
+  add("top-k", params.top_k);
+  add("top-p", params.top_p);
+  add("min-p", params.min_p);
+  add("typical", params.typical_p);
+  add("top-n-sigma", params.top_n_sigma);
+  add("xtc-probability", params.xtc.probability);
+  add("xtc-threshold", params.xtc.threshold);
+  add("repeat-penalty", params.repetition_penalty);
+  add("presence-penalty", params.presence_penalty);
+  add("frequency-penalty", params.frequency_penalty);
+  add("repeat-last-n", shown_window(params.penalty_window));
+  add("dry-multiplier", params.dry.multiplier);
+  add("dry-base", params.dry.base);
+  add("dry-allowed-length", params.dry.allowed_length);
+  add("dry-penalty-last-n", shown_window(params.dry.window));
+  std::string breakers;
+  for (const std::string& text : params.dry.breakers) breakers += (breakers.empty() ? "" : " ") + escaped(text);
+  add("dry-sequence-breaker", breakers);
+  add("mirostat", params.mirostat.enabled ? 2 : 0);
+  add("mirostat-ent", params.mirostat.tau);
+  add("mirostat-lr", params.mirostat.eta);
+  add("samplers", shown(params.order));
+  add("seed", params.seed);
+  return values;
 }
 
 }  // namespace octavo::cli

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/command_line.h"
@@ -33,5 +34,12 @@ void add_sampling_options(Command& command, SamplingFlags& flags);
 
 /// The file's settings, then temperature 0.7; over them the flags. Without --seed a random one, which is logged.
 SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine, const Context& context);
+
+/// Takes one option as if it were given on the command line: `name` with or without its dashes. Errors: an unknown
+/// name, with the nearest known one; a wrong value.
+Result<void> set_sampling(SamplingFlags& flags, const std::string& name, const std::string& value);
+
+/// Every option of add_sampling_options() by its name, without dashes, and the value that is in force.
+std::vector<std::pair<std::string, std::string>> sampling_values(const SamplingParams& params);
 
 }  // namespace octavo::cli

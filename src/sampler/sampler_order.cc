@@ -35,6 +35,12 @@ std::optional<SamplerStep> find_step(std::string_view name) {
 
 std::string_view sampler_step_name(SamplerStep step) { return kStepNames[to_size(step)]; }
 
+std::string sampler_step_names(std::span<const SamplerStep> steps) {
+  std::string names;
+  for (const SamplerStep step : steps) names.append(names.empty() ? "" : ";").append(sampler_step_name(step));
+  return names;
+}
+
 Result<SamplerOrder> SamplerOrder::parse(std::string_view text) {
   std::vector<std::string> names;
   for (std::size_t begin = 0; begin <= text.size();) {

@@ -6,6 +6,7 @@
 // in front of the others only.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,8 @@ namespace octavo {
 
 /// llama.cpp's name of a step.
 std::string_view sampler_step_name(SamplerStep step);
+/// "top_k;temperature".
+std::string sampler_step_names(std::span<const SamplerStep> steps);
 
 struct SamplerOrder {
   std::vector<SamplerStep> steps = {};  // empty: none was named

@@ -151,5 +151,130 @@ TEST(Chat, TheAnswersLengthIsLimitedToTheRoomThatIsLeft) {
   EXPECT_EQ(cli.engine.requests.back().max_tokens, 97);
 }
 
+TEST(Chat, UndoTakesTheLastTurnBack) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "/undo\none\ntwo\n/undo\nthree\n"), 0);
+  EXPECT_THAT(cli.err.str(), HasSubstr("/undo: there is no message yet"));
+  EXPECT_THAT(contents(cli.engine.conversations.back()),
+              testing::ElementsAre("user: one", "assistant: Hello, world", "user: three"));
+}
+
+TEST(Chat, RegenAnswersTheSamePromptWithOtherDraws) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "/regen\none\n/regen\n/regen\ntwo\n"), 0);
+  EXPECT_THAT(cli.err.str(), HasSubstr("/regen: there is no message yet"));
+  ASSERT_EQ(cli.engine.requests.size(), 4U);
+  EXPECT_EQ(cli.engine.requests[0].tokens, cli.engine.requests[1].tokens);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(cli.engine.requests[i].first_choice, i);
+    EXPECT_EQ(cli.engine.requests[i].sampling.seed, cli.engine.requests[0].sampling.seed);
+  }
+  EXPECT_EQ(cli.engine.requests[3].first_choice, 0U);
+  EXPECT_THAT(contents(cli.engine.conversations.back()),
+              testing::ElementsAre("user: one", "assistant: Hello, world", "user: two"));
+}
+
+TEST(Chat, TheSystemMessageCanBeChangedShownAndRemoved) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "/system\n/system Be  brief.\n/system\none\n/system \"\"\n/reset\ntwo\n"), 0);
+  EXPECT_THAT(cli.out.str(), StartsWith("(no system message)\nBe  brief.\n"));
+  EXPECT_THAT(contents(cli.engine.conversations.front()), testing::ElementsAre("system: Be  brief.", "user: one"));
+  EXPECT_THAT(contents(cli.engine.conversations.back()), testing::ElementsAre("user: two"));
+}
+
+TEST(Chat, AConversationIsSavedAndLoaded) {
+  const test::TempFile file("", ".json");
+  std::filesystem::remove(file.string());
+  CliRun cli;
+  EXPECT_EQ(cli.run({"chat", "-m", "m", "--system", "S"}, "one\n/save " + file.string() + "\n"), 0);
+  EXPECT_EQ(cli.err.str(), "");
+  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "zero\n/load " + file.string() + "\ntwo\n"), 0);
+  EXPECT_THAT(contents(cli.engine.conversations.back()),
+              testing::ElementsAre("system: S", "user: one", "assistant: Hello, world", "user: two"));
+  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "/save\n/load\n/load /no such file\nx\n"), 0);
+  EXPECT_THAT(cli.err.str(), HasSubstr("/save: found no name"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("/load: found no name"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("/load: /no such file: cannot open"));
+}
+
+TEST(Chat, SetChangesHowTokensAreDrawnAndShowsIt) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"chat", "-m", "m", "--seed", "7"},
+                    "one\n/set temperature 0.25\n/set --top_k 3\n/set dry-sequence-breaker x\ntwo\n/set\n"),
+            0);
+  ASSERT_EQ(cli.engine.requests.size(), 2U);
+  EXPECT_EQ(cli.engine.requests[0].sampling.temperature, 0.7F);
+  EXPECT_EQ(cli.engine.requests[1].sampling.temperature, 0.25F);
+  EXPECT_EQ(cli.engine.requests[1].sampling.top_k, 3);
+  EXPECT_EQ(cli.engine.requests[1].sampling.dry.breakers, std::vector<std::string>{"x"});
+  EXPECT_EQ(cli.engine.requests[1].sampling.seed, 7U);
+  EXPECT_THAT(cli.out.str(), testing::ContainsRegex("temperature +0.25\n"));
+  EXPECT_THAT(cli.out.str(), testing::ContainsRegex("seed +7\n"));
+  EXPECT_EQ(cli.err.str(), "");
+}
+
+TEST(Chat, AWrongValueOfSetIsSaidAndChangesNothing) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "/set temp hot\n/set tempreature 1\n/set nonsense\none\n"), 0);
+  EXPECT_THAT(cli.err.str(), HasSubstr("/set: --temp: found 'hot'"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("found no option --tempreature; did you mean --temperature?"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("/set: found 'nonsense', expected the name of an option"));
+  EXPECT_EQ(cli.engine.requests[0].sampling.temperature, 0.7F);
+}
+
+TEST(Chat, EverySamplingOptionOfHelpIsShownBySet) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "/set\n"), 0);
+  const std::string shown = cli.out.str();
+  EXPECT_EQ(cli.run({"chat", "--help"}), 0);
+  const std::string help = cli.out.str();
+  const std::size_t begin = help.find("Sampling:"), end = help.find("\n\n", begin);
+  ASSERT_NE(begin, std::string::npos);
+  int num_options = 0;
+  std::istringstream lines(help.substr(begin, end - begin));
+  for (std::string line; std::getline(lines, line);) {
+    constexpr std::string_view kBegin = "      --";
+    if (!line.starts_with(kBegin)) continue;
+    std::string name = line.substr(kBegin.size(), line.find_first_of(" ,", kBegin.size()) - kBegin.size());
+    if (name == "temp") name = "temperature";
+    if (name == "stop") continue;  // no sampler
+    EXPECT_THAT(shown, HasSubstr("  " + name + " "));
+    ++num_options;
+  }
+  EXPECT_GE(num_options, 20);
+}
+
+TEST(Chat, TokensTellsHowFullTheContextIs) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "one\n/tokens\n"), 0);
+  EXPECT_THAT(cli.out.str(), HasSubstr("of 100 tokens, room for "));
+  EXPECT_THAT(cli.out.str(), testing::ContainsRegex("last prompt +3 tokens, 0 of them cached \\(0 %\\)"));
+  EXPECT_THAT(cli.out.str(), testing::ContainsRegex("last answer +3 tokens"));
+}
+
+TEST(Chat, SeveralLinesCanBeOneMessage) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "one\\\ntwo\n\"\"\"\n/three\nfour\n\"\"\"\n"), 0);
+  ASSERT_EQ(cli.engine.conversations.size(), 2U);
+  EXPECT_EQ(cli.engine.conversations[0][0].content, "one\ntwo");
+  EXPECT_EQ(cli.engine.conversations[1][2].content, "/three\nfour");
+}
+
+TEST(Chat, AStopTextThatWasCutOffIsNotGivenBackToTheModel) {
+  CliRun cli;
+  cli.engine.answer = {"Hello", "User", ":"};
+  EXPECT_EQ(cli.run({"chat", "-m", "m", "--stop", "User:"}, "one\ntwo\n"), 0);
+  ASSERT_EQ(cli.engine.requests.size(), 2U);
+  EXPECT_EQ(cli.engine.requests[1].tokens, std::vector<TokenId>(3 + 10 + 3, 'x'));  // all of it rendered anew
+}
+
+TEST(Chat, ASlipOfACommandIsNoMessage) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "/systm Be brief.\n/undo it\n"), 0);
+  EXPECT_THAT(cli.err.str(), HasSubstr("unknown command /systm; did you mean /system?"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("/undo: found 'it' behind it, expected nothing"));
+  EXPECT_TRUE(cli.engine.conversations.empty());
+}
+
 }  // namespace
 }  // namespace octavo

@@ -1,9 +1,11 @@
 """The program in a terminal: chat with history, Ctrl-C and its commands, and the line that `run` ends with."""
+import json
 import os
 import pty
 import re
 import select
 import signal
+import tempfile
 import termios
 import time
 import unittest
@@ -16,11 +18,13 @@ PATIENCE_S = 120 if support.SANITIZED else 30
 class Terminal:
     """A program in a pseudo-terminal of its own. Everything it writes is kept in `screen`."""
 
-    def __init__(self, *args):
+    def __init__(self, *args, **environment):
         self.screen = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.environ["TERM"] = "xterm"
+            os.environ.pop("NO_COLOR", None)
+            os.environ.update(environment)
             os.execv(support.OCTAVO, [support.OCTAVO, *map(str, args)])
 
     def send(self, text):
@@ -73,10 +77,23 @@ class Terminal:
         raise AssertionError(f"the program did not end; it wrote {self.screen[-500:]!r}")
 
 
+FIGURES = r"\(\d+ tokens[^()\r\n]*cached\)"
+
+
 class Chat(unittest.TestCase):
-    def start(self, *args):
-        terminal = Terminal("chat", "-m", support.SMOLLM2, *args)
+    def start(self, *args, model=support.SMOLLM2, **environment):
+        terminal = Terminal("chat", "-m", model, *args, **environment)
         return terminal, self.prompt(terminal)
+
+    def ask(self, terminal, line, at):
+        """Sends a line; returns what came up to the next prompt, and the offset behind it."""
+        terminal.send(line + "\r")
+        end = self.prompt(terminal, terminal.wait_for(r"\r\n", at))
+        return terminal.screen[at:end], end
+
+    def quit(self, terminal):
+        terminal.send("/bye\r")
+        self.assertEqual(terminal.finish(), 0)
 
     def prompt(self, terminal, since=0):
         at = terminal.wait_for(r"> ", since)
@@ -99,7 +116,7 @@ class Chat(unittest.TestCase):
         for line in (question, question, "/reset\r", question):
             terminal.send(line)
             end = self.prompt(terminal, terminal.wait_for(r"\r\n", at))
-            answers.append(terminal.screen[at:end])
+            answers.append(re.sub(FIGURES, "", terminal.screen[at:end]))
             at = end
         self.assertEqual(answers[0], answers[3])  # nothing of the first two turns is left
         terminal.send("/quit\r")
@@ -138,6 +155,109 @@ class Chat(unittest.TestCase):
         terminal, _ = self.start()
         terminal.send("\x04")
         self.assertEqual(terminal.finish(), 0)
+
+    def test_later_turns_find_all_before_the_new_part_in_the_cache(self):
+        """Drawn at a high temperature, so that the tokens are not those that the answers' texts would become."""
+        gemma_template = support.TEST_DATA / "templates" / "google-gemma-2-2b-it.jinja"  # it trims answers
+        for model, *options in ((support.SMOLLM2,), (support.GEMMA3, "--chat-template", gemma_template)):
+            terminal, at = self.start("--temp", 3, "--seed", 5, "-n", 40, *options, model=model)
+            before = 0
+            for question in ("Tell me of the sea.", "And of the hills?", "And of the wood?"):
+                _, at = self.ask(terminal, question, at)
+                shown, at = self.ask(terminal, "/tokens", at)
+                prompt, cached = map(int, re.search(r"last prompt +(\d+) tokens, (\d+) of them cached", shown).groups())
+                answer = int(re.search(r"last answer +(\d+) tokens", shown).group(1))
+                used = int(re.search(r"context +(\d+) of", shown).group(1))
+                self.assertLessEqual(prompt + answer - used, 1)  # a token that ends an answer is not kept
+                if before:
+                    # Whole blocks of 16; the last token of an answer was never computed.
+                    self.assertGreaterEqual(cached, (before - 1) // 16 * 16)
+                    self.assertGreater(prompt, before)
+                before = used
+            self.quit(terminal)
+
+    def test_a_paste_of_several_lines_is_one_message(self):
+        terminal, at = self.start("--temp", 0, "-n", 4)
+        terminal.wait_for(r"\x1b\[\?2004h")
+        terminal.send("\x1b[200~Name a zebra.\nThen a gnu \u00fc.\n\x1b[201~")
+        at = terminal.wait_for("gnu", terminal.wait_for("zebra", at))
+        _, at = self.ask(terminal, "", at)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "talk.json")
+            _, at = self.ask(terminal, "/save " + path, at)
+            with open(path, encoding="utf-8") as file:
+                messages = json.load(file)["messages"]
+        self.assertEqual([m["role"] for m in messages], ["user", "assistant"])
+        self.assertEqual(messages[0]["content"], "Name a zebra.\nThen a gnu \u00fc.")
+        self.quit(terminal)
+
+    def test_a_conversation_is_saved_and_gone_on_with(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "talk.json")
+            terminal, at = self.start("--temp", 2, "--seed", 3, "-n", 24)
+            _, at = self.ask(terminal, "Tell me of the sea.", at)
+            _, at = self.ask(terminal, "/save " + path, at)
+            _, at = self.ask(terminal, "/set temperature 0", at)
+            first, at = self.ask(terminal, "And of the hills?", at)
+            self.quit(terminal)
+            terminal, at = self.start("--temp", 0, "-n", 24)
+            _, at = self.ask(terminal, "/load " + path, at)
+            second, at = self.ask(terminal, "And of the hills?", at)
+            self.quit(terminal)
+        self.assertEqual(re.sub(FIGURES, "", first), re.sub(FIGURES, "", second))
+
+    def test_lines_within_three_quotes_are_one_message(self):
+        terminal, at = self.start("--temp", 0, "-n", 4)
+        for line in ('"""', "one", "two"):
+            terminal.send(line + "\r")
+            at = terminal.wait_for(r"\.\.\. ", terminal.wait_for(r"\r\n", at))
+            terminal.wait_for_raw_mode()
+        shown, at = self.ask(terminal, '"""', at)
+        self.assertRegex(shown, FIGURES)
+        self.quit(terminal)
+
+    def test_regen_and_undo(self):
+        terminal, at = self.start("--temp", 2, "--seed", 3, "-n", 16)
+        first, at = self.ask(terminal, "Tell me of the sea.", at)
+        second, at = self.ask(terminal, "/regen", at)
+        self.assertNotEqual(first.split("\r\n")[1], second.split("\r\n")[1])
+        shown, at = self.ask(terminal, "/undo", at)
+        self.assertIn("(taken back: Tell me of the sea.)", shown)
+        again, at = self.ask(terminal, "Tell me of the sea.", at)
+        self.assertEqual(first.split("\r\n")[1], again.split("\r\n")[1])
+        self.quit(terminal)
+
+    def test_a_stopped_answer_stays_in_the_conversation(self):
+        terminal, at = self.start("--temp", 0)
+        terminal.send("Write a very long story about a ship.\r")
+        at = terminal.wait_for(r"\w+ \w+ \w+", terminal.wait_for(r"\r\n", at))
+        terminal.send("\x03")
+        at = self.prompt(terminal, at)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "talk.json")
+            _, at = self.ask(terminal, "/save " + path, at)
+            with open(path, encoding="utf-8") as file:
+                messages = json.load(file)["messages"]
+        self.assertRegex(messages[1]["content"], r"\w+ \w+ \w+")
+        self.assertGreater(len(messages[1]["tokens"]), 3)
+        self.quit(terminal)
+
+    def test_ctrl_c_twice_at_the_prompt_leaves(self):
+        terminal, at = self.start()
+        terminal.send("begun\x03")
+        at = self.prompt(terminal, terminal.wait_for(r"\^C", at))
+        terminal.send("\x03")
+        at = self.prompt(terminal, terminal.wait_for(r"Ctrl-C again", at))
+        terminal.send("\x03")
+        self.assertEqual(terminal.finish(), 0)
+
+    def test_figures_are_dimmed_unless_no_color_is_wanted(self):
+        for environment, begin in ({}, r"\x1b\[2m"), ({"NO_COLOR": "1"}, ""), ({"TERM": "dumb"}, ""):
+            terminal, at = self.start("--temp", 0, "-n", 4, **environment)
+            shown, at = self.ask(terminal, "Hello", at)
+            self.assertRegex(shown, r"\n" + begin + FIGURES)
+            self.assertEqual(bool(begin), "\x1b[2m" in terminal.screen)
+            self.quit(terminal)
 
 
 class Help(unittest.TestCase):

@@ -1,0 +1,202 @@
+#include "cli/conversation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace octavo::cli {
+namespace {
+
+using testing::ElementsAreArray;
+
+constexpr TokenId kUser = 256, kAssistant = 257, kEnd = 258;  // control tokens
+constexpr TokenId kHe = 300, kLlo = 301;                      // "He", "llo": drawn, while the tokenizer gives bytes
+
+/// A token for each byte, and a template that writes a control token before and behind each message.
+class TemplateEngine final : public Engine {
+ public:
+  bool trims = false;            // the contents of answers
+  bool drops_reasoning = false;  // of answers, up to </think>
+  bool has_control_tokens = true;
+  ModelInfo model = {};
+
+  const ModelInfo& info() const override { return model; }
+  EngineStats stats() const override { return {}; }
+  Result<RequestId> submit(Request, TokenCallback) override { return RequestId{1}; }
+  void cancel(RequestId) override {}
+  bool step() override { return false; }
+  void run_until(std::stop_token) override {}
+  void drain() override {}
+  SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
+
+  Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions&) const override {
+    std::vector<TokenId> tokens;
+    for (const char c : text) tokens.push_back(static_cast<unsigned char>(c));
+    return tokens;
+  }
+  std::string detokenize(std::span<const TokenId> tokens) const override {
+    std::string text;
+    for (const TokenId token : tokens) text += text_of(token);
+    return text;
+  }
+  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
+                                                   const ChatTemplateOptions&) const override {
+    std::vector<TokenId> tokens;
+    for (const ChatMessage& message : messages) {
+      tokens.push_back(message.role == "assistant" ? kAssistant : kUser);
+      std::string content = message.content;
+      if (message.role == "assistant") {
+        if (const auto end = content.find("</think>"); drops_reasoning && end != std::string::npos)
+          content = content.substr(end + 8);
+        if (trims) content = content.substr(content.find_first_not_of(' '));
+        if (trims) content.resize(content.find_last_not_of(' ') + 1);
+      }
+      for (const char c : content) tokens.push_back(static_cast<unsigned char>(c));
+      if (has_control_tokens) {
+        tokens.push_back(kEnd);
+      } else if (!tokens.empty() && tokens.back() == '!') {
+        tokens.back() = 302;  // "!\n", one token over the end of an answer
+      } else {
+        tokens.push_back('\n');
+      }
+    }
+    tokens.push_back(kAssistant);
+    return tokens;
+  }
+
+ private:
+  static std::string text_of(TokenId token) {
+    switch (token) {
+      case kUser: return "<u>";
+      case kAssistant: return "<a>";
+      case kEnd: return "<e>";
+      case kHe: return "He";
+      case kLlo: return "llo";
+      case 302: return "!\n";
+      default: return std::string(1, static_cast<char>(token));
+    }
+  }
+};
+
+std::vector<TokenId> joined(std::vector<TokenId> a, const std::vector<TokenId>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+const std::vector<TokenId> kDrawn = {kHe, kLlo};
+const std::vector<TokenId> kNewPart = {kEnd, kUser, 'b', kEnd, kAssistant};
+
+TEST(Conversation, APromptIsTheOneBeforeTheDrawnTokensAndTheNewPart) {
+  const TemplateEngine engine;
+  Conversation conversation(engine);
+  conversation.ask("a");
+  const std::vector<TokenId> first = *conversation.prompt();
+  EXPECT_THAT(first, ElementsAreArray({kUser, TokenId{'a'}, kEnd, kAssistant}));
+  conversation.set_answer("Hello", kDrawn);
+  EXPECT_EQ(conversation.num_tokens(), first.size() + 2);
+  conversation.ask("b");
+  const std::vector<TokenId> second = *conversation.prompt();
+  EXPECT_EQ(second, joined(joined(first, kDrawn), kNewPart));
+  conversation.set_answer("Hello", kDrawn);
+  conversation.ask("b");
+  EXPECT_EQ(*conversation.prompt(), joined(joined(second, kDrawn), kNewPart));
+}
+
+TEST(Conversation, AnAnswerWithoutTokensIsTokenizedAnew) {
+  const TemplateEngine engine;
+  Conversation conversation(engine);
+  conversation.ask("a");
+  const std::vector<TokenId> first = *conversation.prompt();
+  conversation.set_answer("Hi", std::nullopt);
+  conversation.ask("b");
+  EXPECT_EQ(*conversation.prompt(), joined(joined(first, {'H', 'i'}), kNewPart));
+}
+
+TEST(Conversation, AnAnswerThatTheTemplateTrimsStaysAsItWasDrawn) {
+  TemplateEngine engine;
+  engine.trims = true;
+  Conversation conversation(engine);
+  conversation.ask("a");
+  const std::vector<TokenId> first = *conversation.prompt();
+  const std::vector<TokenId> drawn = {' ', kHe, kLlo, ' '};
+  conversation.set_answer(" Hello ", drawn);
+  conversation.ask("b");
+  EXPECT_EQ(*conversation.prompt(), joined(joined(first, drawn), kNewPart));
+}
+
+TEST(Conversation, WhereTheTemplateDropsOldReasoningAllIsRenderedAnew) {
+  TemplateEngine engine;
+  engine.drops_reasoning = true;
+  Conversation conversation(engine);
+  conversation.ask("a");
+  const std::vector<TokenId> first = *conversation.prompt();
+  conversation.set_answer("hm</think>Hello", std::vector<TokenId>{'h', 'm', kHe, kLlo});
+  conversation.ask("b");
+  EXPECT_EQ(*conversation.prompt(), joined(joined(first, {'H', 'e', 'l', 'l', 'o'}), kNewPart));
+}
+
+TEST(Conversation, WhereATokenReachesOverTheEndOfAnAnswerAllIsRenderedAnew) {
+  TemplateEngine engine;
+  engine.has_control_tokens = false;
+  Conversation conversation(engine);
+  conversation.ask("a");
+  const std::vector<TokenId> first = *conversation.prompt();
+  conversation.set_answer("He!", std::vector<TokenId>{kHe, '!'});
+  conversation.ask("b");
+  EXPECT_EQ(*conversation.prompt(), joined(first, {'H', 'e', 302, kUser, 'b', '\n', kAssistant}));
+}
+
+TEST(Conversation, AfterATurnIsTakenBackTheOneBeforeItGoesOnAsItWasDrawn) {
+  const TemplateEngine engine;
+  Conversation conversation(engine);
+  conversation.ask("a");
+  const std::vector<TokenId> first = *conversation.prompt();
+  conversation.set_answer("Hello", kDrawn);
+  conversation.ask("x");
+  ASSERT_TRUE(conversation.prompt());
+  conversation.set_answer("Hello", kDrawn);
+  conversation.drop_turn();
+  conversation.ask("b");
+  EXPECT_EQ(*conversation.prompt(), joined(joined(first, kDrawn), kNewPart));
+  conversation.drop_turn();
+  conversation.drop_turn();
+  EXPECT_EQ(conversation.num_tokens(), 0U);
+  conversation.ask("a");
+  EXPECT_EQ(*conversation.prompt(), first);
+}
+
+TEST(Conversation, AnAnswerThatIsTakenBackLeavesItsPrompt) {
+  const TemplateEngine engine;
+  Conversation conversation(engine);
+  conversation.ask("a");
+  const std::vector<TokenId> first = *conversation.prompt();
+  conversation.set_answer("Hello", kDrawn);
+  conversation.drop_answer();
+  EXPECT_EQ(*conversation.prompt(), first);
+  conversation.set_answer("He", std::vector<TokenId>{kHe});
+  conversation.ask("b");
+  EXPECT_EQ(*conversation.prompt(), joined(joined(first, {kHe}), kNewPart));
+}
+
+TEST(Conversation, ANewSystemMessageStandsBeforeAnswersAsTheyWereDrawn) {
+  const TemplateEngine engine;
+  Conversation conversation(engine);
+  conversation.ask("a");
+  const std::vector<TokenId> first = *conversation.prompt();
+  conversation.set_answer("Hello", kDrawn);
+  conversation.set_system("s");
+  conversation.ask("b");
+  EXPECT_EQ(*conversation.prompt(), joined(joined(joined({kUser, 's', kEnd}, first), kDrawn), kNewPart));
+}
+
+TEST(Conversation, LoadedTurnsGoOnAsTheyWereDrawn) {
+  const TemplateEngine engine;
+  Conversation conversation(engine);
+  conversation.replace_turns({{.question = "a", .is_answered = true, .answer = "Hello", .drawn = kDrawn}});
+  conversation.ask("b");
+  EXPECT_EQ(*conversation.prompt(), joined(joined({kUser, 'a', kEnd, kAssistant}, kDrawn), kNewPart));
+}
+
+}  // namespace
+}  // namespace octavo::cli
