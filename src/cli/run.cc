@@ -15,6 +15,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/prompt.h"
+#include "cli/run_batch.h"
 #include "cli/sampling_options.h"
 
 namespace octavo::cli {
@@ -28,6 +29,7 @@ struct RunOptions {
   std::vector<std::string> words;  // beside the options: the prompt
   bool raw = false;
   bool json = false;
+  BatchOptions batch;
   std::vector<std::string> stop;
   int max_tokens = 0;
   int min_tokens = 0;
@@ -99,6 +101,8 @@ void log_stats(const EngineStats& stats, const Context& context) {
 }
 
 Result<int> run(const RunOptions& options, Context& context) {
+  if (!options.batch.file.empty())
+    return run_batch(options.batch, options.engine, options.model, options.sampling, options.max_tokens, context);
   if (!options.raw) OCTAVO_TRY_VOID(check_chat_template(options.model, options.engine.chat_template, context));
   OCTAVO_TRY(const std::string prompt, read_prompt(options.sources, context));
   if (prompt.empty()) return fail("the prompt is empty; give it as words, with -p, with -f, or pipe it in");
@@ -168,14 +172,17 @@ void add_run_command(Program& program, Context& context) {
       "blank line between them. Next to a prompt, a pipe that gives nothing for 3 s is\n"
       "left alone; -f - waits for it. Without a prompt all comes from standard input.\n"
       "It is put into the model's chat template, unless --raw is given: then the model\n"
-      "continues the text. Ctrl-C ends the answer; the exit code is then 130.\n\n"
+      "continues the text. Ctrl-C ends the answer; the exit code is then 130.\n"
+      "--batch answers a file of requests, one JSON object a line, as the server would;\n"
+      "the exit code is 1 if a line failed.\n\n"
       "Examples:\n"
       "  octavo run \"Why is the sky blue?\"\n"
       "  octavo run model.gguf \"Write a haiku.\" -n 40 --temp 0\n"
       "  cat notes.txt | octavo run \"Sum this up:\"\n"
       "  octavo run -f report.txt -p \"Which figures are given?\" --system \"Be brief.\"\n"
       "  echo \"Once upon a time\" | octavo run --raw --seed 7\n"
-      "  octavo run Hello --json");
+      "  octavo run Hello --json\n"
+      "  octavo run --batch requests.jsonl --output answers.jsonl");
   add_prompt_options(command, *options);
   add_integer(command, "-n,--max-tokens", options->max_tokens, 1, std::numeric_limits<int>::max(),
               "Tokens of the answer at most; default: until the model ends it or the context is full");
@@ -188,6 +195,7 @@ void add_run_command(Program& program, Context& context) {
                    "several choices an array of them");
   add_sampling_options(command, options->sampling);
   add_stop_option(command, options->stop);
+  add_batch_options(command, options->batch, options->words);
   add_engine_options(command, options->engine, context);
   add_chat_template_option(command, options->engine.chat_template);
   command.action([options, &context] { return run(*options, context); });

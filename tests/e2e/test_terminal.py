@@ -303,5 +303,58 @@ class Run(unittest.TestCase):
         self.assertIn(terminal.finish(), (0, 1, 130, -signal.SIGINT))
 
 
+class Batch(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.requests = os.path.join(folder.name, "requests.jsonl")
+        self.answers = os.path.join(folder.name, "answers.jsonl")
+
+    def write(self, *lines):
+        with open(self.requests, "w", encoding="utf-8") as file:
+            file.writelines(line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines)
+
+    def run_batch(self, *options):
+        terminal = Terminal("run", "-m", support.SMOLLM2, "--batch", self.requests, "-o", self.answers, *options)
+        return terminal, terminal.finish()
+
+    def read(self):
+        with open(self.answers, encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+
+    def test_answers_are_those_that_run_gives_one_by_one(self):
+        prompts = [f"Name {n} animals." for n in range(2, 8)]
+        self.write(*({"custom_id": f"id {i}", "method": "POST", "url": "/v1/chat/completions",
+                      "body": {"messages": [{"role": "user", "content": prompt}], "seed": i, "max_tokens": 4 + 3 * i}}
+                     for i, prompt in enumerate(prompts)))
+        terminal, code = self.run_batch("--temp", 1.5)
+        self.assertEqual(code, 0, terminal.screen)
+        self.assertRegex(terminal.screen, r"6 answers in \d")
+        answers = self.read()
+        self.assertEqual([a["custom_id"] for a in answers], [f"id {i}" for i in range(6)])
+        for i, (prompt, answer) in enumerate(zip(prompts, answers)):
+            alone = support.octavo_ok("run", "-m", support.SMOLLM2, "--temp", 1.5, "--seed", i, "-n", 4 + 3 * i, "--json",
+                                      "-p", prompt)
+            text = answer["response"]["body"]["choices"][0]["message"]["content"]
+            self.assertEqual(text, json.loads(alone)["text"])
+
+    def test_a_wrong_line_fails_alone_and_ctrl_c_stops_between_lines_and_resume_goes_on(self):
+        self.write("no JSON\n", *({"custom_id": str(i), "prompt": "Count: 1, 2, 3,", "max_tokens": 20 if i < 40 else 400}
+                                 for i in range(44)))
+        terminal = Terminal("run", "-m", support.SMOLLM2, "--batch", self.requests, "-o", self.answers, "--temp", 0)
+        terminal.wait_for(r"\d+ answers, \d+ %, [\d.]+/s, \d+ tokens/s, \d+:\d\d left")
+        terminal.wait_for(r"[234]\d answers")
+        terminal.send("\x03")
+        self.assertEqual(terminal.finish(), 130)
+        stopped = int(re.search(r"stopped behind line (\d+), --resume goes on", terminal.screen).group(1))
+        self.assertEqual([a["line"] for a in self.read()], list(range(1, stopped + 1)))
+        terminal, code = self.run_batch()
+        self.assertEqual(code, 1)
+        self.assertIn("--resume goes on where it ends", terminal.screen)
+        terminal, code = self.run_batch("--temp", 0, "--resume")
+        self.assertEqual([a["line"] for a in self.read()], list(range(1, 46)))
+        self.assertEqual([a["custom_id"] for a in self.read() if a["error"]], [None])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,33 @@
+// The lines of a batch's file, one by one, in bounded memory. One thread.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+
+namespace octavo::cli {
+
+struct BatchInputLine {
+  std::string text = {};     // without its line break; empty where it is too long
+  std::uint64_t number = 0;  // from 1, counting blank lines too
+  std::uint64_t end = 0;     // bytes of the file up to here
+  bool is_too_long = false;
+};
+
+class BatchInput {
+ public:
+  /// Lines of up to `max_bytes`.
+  BatchInput(std::istream& in, std::size_t max_bytes) : in_(in), max_bytes_(max_bytes) {}
+
+  /// The next line that is not blank. False: there is none. Throws std::ios_base::failure where a file cannot be read.
+  bool next(BatchInputLine& line);
+
+ private:
+  bool read_line(BatchInputLine& line);
+
+  std::istream& in_;
+  const std::size_t max_bytes_;
+  std::uint64_t num_lines_ = 0, num_bytes_ = 0;
+};
+
+}  // namespace octavo::cli
