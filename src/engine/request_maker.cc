@@ -10,7 +10,7 @@ namespace octavo {
 RequestMaker::RequestMaker(const Words& words, int num_drawable, std::span<const TokenId> suppressed,
                            BlockHasher hasher, int block_size)
     : words_(words),
-      num_drawable_(num_drawable),
+      dry_breakers_(words, num_drawable),
       suppressed_(suppressed),
       hasher_(std::move(hasher)),
       block_size_(block_size) {
@@ -28,7 +28,8 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
     active->deadline = active->submitted + std::chrono::duration_cast<Choice::Clock::duration>(time);
   }
   active->sampling = std::move(request.sampling);
-  if (active->sampling.dry.multiplier > 0) active->dry_breakers = tokens_that_contain(active->sampling.dry.breakers);
+  if (active->sampling.dry.multiplier > 0)
+    active->dry_breakers = dry_breakers_.tokens_of(active->sampling.dry.breakers);
   active->suppressed = suppressed_;
   active->endings = endings_of(request, max_generated);
   active->reasoning = view_of(request.reasoning);
@@ -46,19 +47,6 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
   active->num_active = request.num_choices;
   fill_prompt(request, *active);
   return active;
-}
-
-/// Ascending. One look at each token of the vocabulary, on the thread that submits.
-std::vector<TokenId> RequestMaker::tokens_that_contain(std::span<const std::string> texts) const {
-  std::vector<TokenId> found;
-  const Tokenizer* tokenizer = words_.tokenizer();
-  if (tokenizer == nullptr) return found;  // without words no token contains a text
-  for (TokenId token = 0; token < num_drawable_; ++token) {
-    const std::string_view bytes = tokenizer->token_bytes(token);
-    if (std::ranges::any_of(texts, [bytes](const std::string& text) { return bytes.find(text) != bytes.npos; }))
-      found.push_back(token);
-  }
-  return found;
 }
 
 ReasoningView RequestMaker::view_of(const ReasoningParams& reasoning) const {

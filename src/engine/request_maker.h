@@ -5,10 +5,10 @@
 
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "engine/active_request.h"
+#include "engine/dry_breakers.h"
 
 namespace octavo {
 
@@ -26,11 +26,10 @@ class RequestMaker {
  private:
   ReasoningView view_of(const ReasoningParams& reasoning) const;
   EndingRules endings_of(Request& request, int max_generated) const;
-  std::vector<TokenId> tokens_that_contain(std::span<const std::string> texts) const;
   void fill_prompt(Request& request, ActiveRequest& active) const;
 
   const Words& words_;
-  const int num_drawable_;
+  const DryBreakers dry_breakers_;
   std::vector<TokenId> end_tokens_;  // that may be drawn
   const std::span<const TokenId> suppressed_;
   const BlockHasher hasher_;  // copied for each use, so that any thread may

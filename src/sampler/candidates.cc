@@ -70,11 +70,8 @@ double Candidates::log_total() const {
 /// In nats.
 double Candidates::entropy() {
   weigh();
-  double sum = 0;
-  for (std::size_t i = 0; i < size(); ++i) {
-    const float weight = scratch_.weights[i];
-    if (weight > 0) sum += static_cast<double>(weight) * ((logit(i) - max_) / temperature_);
-  }
+  const double sum =
+      sum_weighted(std::span<const float>(scratch_.weights).first(size()), logits(), max_) / temperature_;
   return std::log(total_) - sum / total_;
 }
 
@@ -176,22 +173,11 @@ void Candidates::keep_min_p(float p) {
 // Tang et al., "Top-n-sigma: Not All Logits Are You Need" (2024). Forbidden tokens are not counted.
 void Candidates::keep_within_sigma(float n) {
   if (n <= 0 || size() == 1) return;
-  const std::span<const float> all = logits();
-  double sum = 0, counted = 0;
-  for (const float raw : all) {
-    const float here = finite_logit(raw);
-    sum += here > kLowest ? here : 0.0F;
-    counted += here > kLowest ? 1.0 : 0.0;
-  }
-  if (counted == 0) return;
-  const double mean = sum / counted;
-  double squares = 0;
-  for (const float raw : all) {
-    const float here = finite_logit(raw);
-    const double distance = here > kLowest ? here - mean : 0.0;
-    squares += distance * distance;
-  }
-  const auto least = static_cast<float>(max_ - static_cast<double>(n) * std::sqrt(squares / counted));
+  const LogitSpread spread = logit_spread(logits(), max_);
+  if (spread.count == 0) return;
+  const double mean = spread.sum / spread.count;
+  const double variance = std::max(0.0, spread.squares / spread.count - mean * mean);
+  const auto least = static_cast<float>(max_ - static_cast<double>(n) * std::sqrt(variance));
   if (is_row_) return gather(std::min(least, max_));
   filter([&](std::size_t i) { return scratch_.logits[i] >= std::min(least, max_); });
 }

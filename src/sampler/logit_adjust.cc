@@ -33,8 +33,7 @@ void forbid_all_but(std::span<float> row, std::span<const TokenId> allowed, std:
   const auto in_row = [&row](TokenId token) { return token >= 0 && to_size(token) < row.size(); };
   for (const TokenId token : allowed)
     if (in_row(token)) marks[to_size(token)] = 1;
-  for (std::size_t i = 0; i < row.size(); ++i)
-    if (marks[i] == 0) row[i] = kLowest;
+  for (std::size_t i = 0; i < row.size(); ++i) row[i] = marks[i] == 0 ? kLowest : row[i];  // in vector code
   for (const TokenId token : allowed)
     if (in_row(token)) marks[to_size(token)] = 0;
 }

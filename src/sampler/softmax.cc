@@ -107,4 +107,46 @@ double softmax_total(std::span<const float> logits, float max) {
   return total;
 }
 
+OCTAVO_VECTOR_CLONES
+LogitSpread logit_spread(std::span<const float> logits, float max) {
+  constexpr float kLowest = -std::numeric_limits<float>::max();
+  double sums[kLanes] = {}, squares[kLanes] = {}, counts[kLanes] = {};
+  const auto add = [&](float logit, std::size_t lane) {
+    const float here = finite_logit(logit);
+    const double distance = here > kLowest ? static_cast<double>(here) - static_cast<double>(max) : 0.0;
+    counts[lane] += here > kLowest ? 1.0 : 0.0;
+    sums[lane] += distance;
+    squares[lane] += distance * distance;
+  };
+  std::size_t i = 0;
+  for (; i + kLanes <= logits.size(); i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) add(logits[i + lane], lane);
+  }
+  for (; i < logits.size(); ++i) add(logits[i], 0);
+  LogitSpread spread;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    spread.count += counts[lane];
+    spread.sum += sums[lane];
+    spread.squares += squares[lane];
+  }
+  return spread;
+}
+
+OCTAVO_VECTOR_CLONES
+double sum_weighted(std::span<const float> weights, std::span<const float> logits, float max) {
+  double sums[kLanes] = {};
+  const auto add = [&](std::size_t i, std::size_t lane) {
+    const double distance = static_cast<double>(finite_logit(logits[i])) - static_cast<double>(max);
+    sums[lane] += weights[i] > 0 ? static_cast<double>(weights[i]) * distance : 0.0;
+  };
+  std::size_t i = 0;
+  for (; i + kLanes <= weights.size(); i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) add(i + lane, lane);
+  }
+  for (; i < weights.size(); ++i) add(i, 0);
+  double sum = 0;
+  for (const double lane : sums) sum += lane;
+  return sum;
+}
+
 }  // namespace octavo

@@ -31,4 +31,13 @@ double sum_chunks(std::span<const float> weights, std::span<double> chunks);
 /// The sum of softmax_weights at temperature 1, as sum_chunks gives it, without keeping the weights.
 double softmax_total(std::span<const float> logits, float max);
 
+/// How logits spread, as differences to `max`, those of forbidden tokens (the smallest float) left out.
+struct LogitSpread {
+  double count = 0, sum = 0, squares = 0;
+};
+LogitSpread logit_spread(std::span<const float> logits, float max);
+
+/// The sum of weights[i] * (finite_logit(logits[i]) - max), where the weight is above 0.
+double sum_weighted(std::span<const float> weights, std::span<const float> logits, float max);
+
 }  // namespace octavo
