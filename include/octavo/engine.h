@@ -81,6 +81,9 @@ struct EngineOptions {
   /// needs words is then refused as kNoWords, and answers have no text.
   bool require_words = false;
   std::string chat_template = {};  // in Jinja, instead of the file's own; empty: that one
+  /// The text of a generation_config.json, whose settings go before the file's; empty: none. Its eos_token_id end an
+  /// answer beside the file's own end tokens.
+  std::string generation_config = {};
   std::function<void(const LoadProgress&)> on_load_progress = {};  // called on the loading thread
 };
 
@@ -224,7 +227,8 @@ class Engine {
     if (!tokens) return std::unexpected(std::move(tokens.error()));
     return ChatPrompt{.tokens = std::move(*tokens)};
   }
-  /// Sampling settings that the model's file asks for (general.sampling.*), over `defaults`.
+  /// Sampling settings that the model asks for (EngineOptions::generation_config, then general.sampling.* of its file),
+  /// over `defaults`.
   virtual SamplingParams default_sampling(SamplingParams defaults) const = 0;
 
  protected:

@@ -230,6 +230,7 @@ void add_info_command(Program& program, Context& context) {
   add_integer(command, "-c,--context,--max-context,--ctx-size", options->info.context, 1, 1 << 30,
               "Tokens to reckon with; default: what the model was trained for");
   add_kv_type_option(command, options->info.kv_type);
+  add_generation_config_option(command, options->info.generation_config);
   command.add_flag("--json", options->json, "Print one JSON object");
   command.action([options, &context] { return info(*options, context); });
 }

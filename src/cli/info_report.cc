@@ -5,7 +5,7 @@
 
 #include "base/cpu_info.h"
 #include "base/text.h"
-#include "engine/sampling_defaults.h"
+#include "engine/generation_config.h"
 #include "model/cpu_runner.h"
 
 namespace octavo::cli {
@@ -109,7 +109,12 @@ Result<InfoReport> make_info_report(const ModelSource& source, const InfoOptions
   report.architecture = string_or_empty(source, "general.architecture");
   report.name = string_or_empty(source, "general.name");
   report.vocabulary = read_vocabulary(source);
-  OCTAVO_TRY(const SamplingDefaults sampling, SamplingDefaults::read(source));
+  OCTAVO_TRY(SamplingDefaults sampling, SamplingDefaults::read(source));
+  if (!options.generation_config.empty()) {
+    OCTAVO_TRY(const SamplingDefaults first,
+               parse_generation_config(options.generation_config, static_cast<int>(report.vocabulary.num_tokens)));
+    sampling = sampling.behind(first);
+  }
   report.sampling = sampling.described();
   count_weights(source, report);
   if (source.tensors().empty()) return report;

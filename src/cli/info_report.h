@@ -68,7 +68,7 @@ struct InfoReport {
   std::uint32_t version = 0;  // of the format
   std::size_t num_metadata = 0;
   VocabularyInfo vocabulary;
-  std::vector<std::pair<std::string, std::string>> sampling;  // settings that the file asks for
+  std::vector<std::pair<std::string, std::string>> sampling;  // settings that the model asks for
   std::optional<ModelConfig> config;                          // absent for a vocabulary-only file
   std::vector<WeightSum> by_type;                             // most bytes first
   std::vector<WeightSum> by_part;                             // by part, then most bytes first
@@ -82,6 +82,7 @@ struct InfoOptions {
   int context = 0;  // 0: what the model was trained for
   KvType kv_type = kDefaultKvType;
   int block_size = 16;
+  std::string generation_config = {};  // the text of a generation_config.json, beside the file; empty: none
   std::optional<std::uint64_t> available_bytes = {};  // none: ask the system
 };
 

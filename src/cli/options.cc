@@ -16,6 +16,7 @@
 #include "cli/nearest.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
+#include "engine/generation_config.h"
 #include "source/open_model.h"
 #include "template/template.h"
 #include "tokenizer/chat_template.h"
@@ -209,6 +210,23 @@ Result<std::filesystem::path> resolve_model(const std::string& named, const Cont
       "put "
       "{} into that folder",
       path.string(), path.filename().string());
+}
+
+void add_generation_config_option(Command& command, std::string& generation_config) {
+  const auto read = [](const std::string& path) -> Result<std::string> {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored)) return fail("{}: is a directory, expected a file", path);
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return fail("{}: cannot open: {}", path, std::strerror(errno));
+    OCTAVO_TRY(std::string text, read_all(file, path));
+    const auto config = parse_generation_config(text, 0);
+    if (!config) return fail("{}: {}", path, config.error().message);
+    return text;
+  };
+  add_parsed(
+      command, "--generation-config", "FILE", read,
+      [&generation_config](std::string text) { generation_config = std::move(text); },
+      "A generation_config.json of the model: its sampling and end tokens, before those of the model's file");
 }
 
 void add_chat_template_option(Command& command, std::string& chat_template) {

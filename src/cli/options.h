@@ -81,6 +81,9 @@ void add_stop_option(Command& command, std::vector<std::string>& stop);
 /// the system does not say.
 Result<std::filesystem::path> resolve_model(const std::string& named, const Context& context);
 
+/// --generation-config: the text of a generation_config.json that is right.
+void add_generation_config_option(Command& command, std::string& generation_config);
+
 /// --chat-template: the text of a file, a template that is right.
 void add_chat_template_option(Command& command, std::string& chat_template);
 /// Error: the model has no chat template that is right, and `instead` is empty. Before it is loaded, which may take

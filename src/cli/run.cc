@@ -198,6 +198,7 @@ void add_run_command(Program& program, Context& context) {
   add_batch_options(command, options->batch, options->words);
   add_engine_options(command, options->engine, context);
   add_chat_template_option(command, options->engine.chat_template);
+  add_generation_config_option(command, options->engine.generation_config);
   command.action([options, &context] { return run(*options, context); });
 }
 

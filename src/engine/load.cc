@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "engine/engine_impl.h"
 #include "engine/fingerprint.h"
+#include "engine/generation_config.h"
 #include "engine/model_work.h"
 #include "kv/kv_element.h"
 #include "model/cpu_runner.h"
@@ -80,13 +81,24 @@ Result<std::shared_ptr<Resources>> resources_for(const EngineOptions& options) {
   return options.resources;
 }
 
+/// The file's, behind those of a generation_config.json.
+Result<SamplingDefaults> sampling_defaults_of(const ModelSource& source, const Words& words,
+                                              std::string_view generation_config) {
+  OCTAVO_TRY(SamplingDefaults of_file, SamplingDefaults::read(source));
+  if (generation_config.empty()) return of_file;
+  const auto of_config = parse_generation_config(generation_config, words.num_tokens());
+  if (!of_config) return fail("generation_config: {}", of_config.error().message);
+  return of_file.behind(*of_config);
+}
+
 Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY_VOID(check_options(options));
   OCTAVO_TRY(const IsaLevel isa, parse_isa(options.isa));
   EngineParts parts;
   OCTAVO_TRY(parts.source, open_model(options.model_path));
   OCTAVO_TRY(parts.words, Words::load(*parts.source, options.require_words, options.chat_template));
-  OCTAVO_TRY(parts.sampling_defaults, SamplingDefaults::read(*parts.source));
+  OCTAVO_TRY(parts.sampling_defaults, sampling_defaults_of(*parts.source, parts.words, options.generation_config));
+  parts.words.add_end_tokens(parts.sampling_defaults.end_tokens);
   OCTAVO_TRY(parts.resources, resources_for(options));
   parts.prefix_cache = options.prefix_cache;
   parts.limits = {.max_step_tokens = options.max_step_tokens,

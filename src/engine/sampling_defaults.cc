@@ -98,6 +98,7 @@ SamplingParams SamplingDefaults::over(SamplingParams params) const {
   params.top_k = top_k.value_or(params.top_k);
   params.top_p = top_p.value_or(params.top_p);
   params.min_p = min_p.value_or(params.min_p);
+  params.typical_p = typical_p.value_or(params.typical_p);
   params.xtc.probability = xtc_probability.value_or(params.xtc.probability);
   params.xtc.threshold = xtc_threshold.value_or(params.xtc.threshold);
   params.repetition_penalty = repetition_penalty.value_or(params.repetition_penalty);
@@ -106,7 +107,33 @@ SamplingParams SamplingDefaults::over(SamplingParams params) const {
   params.mirostat.tau = mirostat_tau.value_or(params.mirostat.tau);
   params.mirostat.eta = mirostat_eta.value_or(params.mirostat.eta);
   if (order) order->apply_to(params);
+  params.bad_words.insert(params.bad_words.end(), bad_words.begin(), bad_words.end());
   return params;
+}
+
+SamplingDefaults SamplingDefaults::behind(const SamplingDefaults& first) const {
+  SamplingDefaults both = *this;
+  const auto prefer = [](auto& value, const auto& preferred) {
+    if (preferred) value = preferred;
+  };
+  prefer(both.temperature, first.temperature);
+  prefer(both.top_k, first.top_k);
+  prefer(both.top_p, first.top_p);
+  prefer(both.min_p, first.min_p);
+  prefer(both.typical_p, first.typical_p);
+  prefer(both.xtc_probability, first.xtc_probability);
+  prefer(both.xtc_threshold, first.xtc_threshold);
+  prefer(both.repetition_penalty, first.repetition_penalty);
+  prefer(both.penalty_window, first.penalty_window);
+  prefer(both.mirostat, first.mirostat);
+  prefer(both.mirostat_tau, first.mirostat_tau);
+  prefer(both.mirostat_eta, first.mirostat_eta);
+  prefer(both.order, first.order);
+  const auto join = [](auto& list, const auto& more) { list.insert(list.end(), more.begin(), more.end()); };
+  join(both.suppressed, first.suppressed);
+  join(both.end_tokens, first.end_tokens);
+  join(both.bad_words, first.bad_words);
+  return both;
 }
 
 std::vector<std::pair<std::string, std::string>> SamplingDefaults::described() const {
@@ -118,6 +145,7 @@ std::vector<std::pair<std::string, std::string>> SamplingDefaults::described() c
   add("top_k", top_k);
   add("top_p", top_p);
   add("min_p", min_p);
+  add("typical_p", typical_p);
   add("xtc_probability", xtc_probability);
   add("xtc_threshold", xtc_threshold);
   add("repetition_penalty", repetition_penalty);
@@ -125,12 +153,13 @@ std::vector<std::pair<std::string, std::string>> SamplingDefaults::described() c
   add("mirostat", mirostat);
   add("mirostat_tau", mirostat_tau);
   add("mirostat_eta", mirostat_eta);
-  if (order) {
-    std::vector<std::string_view> names;
-    for (const SamplerStep step : order->steps) names.push_back(sampler_step_name(step));
-    lines.emplace_back("order", fmt::format("{}", fmt::join(names, ";")));
-  }
-  if (!suppressed.empty()) lines.emplace_back("suppressed", fmt::format("{} tokens", suppressed.size()));
+  if (order) lines.emplace_back("order", sampler_step_names(order->steps));
+  const auto add_list = [&lines](std::string_view name, const auto& list, std::string_view what) {
+    if (!list.empty()) lines.emplace_back(name, fmt::format("{} {}", list.size(), what));
+  };
+  add_list("suppressed", suppressed, "tokens");
+  if (!end_tokens.empty()) lines.emplace_back("end_tokens", fmt::format("{}", fmt::join(end_tokens, " ")));
+  add_list("bad_words", bad_words, "words");
   return lines;
 }
 

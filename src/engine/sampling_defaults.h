@@ -1,5 +1,5 @@
-// Sampling settings that a model's file asks for, under the keys that llama.cpp writes (general.sampling.*,
-// tokenizer.ggml.suppress_tokens).
+// Sampling settings that a model asks for: in its file, under the keys that llama.cpp writes (general.sampling.*,
+// tokenizer.ggml.suppress_tokens), and in a generation_config.json (generation_config.h), which goes before the file.
 //
 // Read once at load, then immutable.
 #pragma once
@@ -21,6 +21,7 @@ struct SamplingDefaults {
   std::optional<int> top_k = {};                 // top_k
   std::optional<float> top_p = {};               // top_p
   std::optional<float> min_p = {};               // min_p
+  std::optional<float> typical_p = {};           // of a generation_config.json
   std::optional<float> xtc_probability = {};     // xtc_probability
   std::optional<float> xtc_threshold = {};       // xtc_threshold
   std::optional<float> repetition_penalty = {};  // penalty_repeat
@@ -30,10 +31,14 @@ struct SamplingDefaults {
   std::optional<float> mirostat_eta = {};        // mirostat_eta
   std::optional<SamplerOrder> order = {};        // sequence
   std::vector<TokenId> suppressed = {};          // tokenizer.ggml.suppress_tokens: never drawn
+  std::vector<TokenId> end_tokens = {};  // of a generation_config.json: they end an answer, beside the words' own
+  std::vector<std::vector<TokenId>> bad_words = {};  // of a generation_config.json
 
   /// Absent keys are no error. A value of another type or out of range is: it names the file, key and value.
   static Result<SamplingDefaults> read(const ModelSource& source);
   SamplingParams over(SamplingParams params) const;
+  /// The settings of `first`, and these where it says nothing; lists of both.
+  SamplingDefaults behind(const SamplingDefaults& first) const;
   /// Those that are set, by their keys, as texts for people.
   std::vector<std::pair<std::string, std::string>> described() const;
 };

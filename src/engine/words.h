@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "source/model_source.h"
@@ -37,13 +39,21 @@ class Words {
   int num_drawable(int vocab_size) const {
     return tokenizer_ == nullptr ? vocab_size : std::min(vocab_size, tokenizer_->vocab_size());
   }
-  bool is_end_of_generation(TokenId id) const { return tokenizer_ != nullptr && tokenizer_->is_end_of_generation(id); }
+  /// Tokens that end an answer beside the words' own.
+  void add_end_tokens(std::span<const TokenId> tokens) {
+    end_tokens_.insert(end_tokens_.end(), tokens.begin(), tokens.end());
+  }
+  bool is_end_of_generation(TokenId id) const {
+    return (tokenizer_ != nullptr && tokenizer_->is_end_of_generation(id)) ||
+           std::ranges::find(end_tokens_, id) != end_tokens_.end();
+  }
   bool is_control(TokenId id) const { return tokenizer_ != nullptr && tokenizer_->is_control(id); }
   /// The marks around reasoning, or null: none are known.
   const ReasoningMarks* reasoning() const { return tokenizer_ == nullptr ? nullptr : tokenizer_->reasoning(); }
 
  private:
   std::unique_ptr<const Tokenizer> tokenizer_;
+  std::vector<TokenId> end_tokens_;  // a few
   Error why_none_;
 };
 

@@ -75,6 +75,28 @@ TEST(Chat, ATemplateIsUsedInsteadOfTheFilesOwn) {
   }
 }
 
+TEST(Chat, AGenerationConfigIsGivenToTheEngineIfItIsRight) {
+  const test::TempFile none(test::GgufWriter().bytes(), ".gguf");
+  const std::string right = R"({"temperature": 0.5})";
+  const test::TempFile good(right, ".json"), broken(R"({"top_p": 2})", ".json");
+  for (const std::string command : {"chat", "run", "serve"}) {
+    CliRun cli;
+    std::string given;
+    cli.load_engine = [&](const EngineOptions& options) -> Result<std::unique_ptr<Engine>> {
+      given = options.generation_config;
+      return std::unexpected(Error{"loaded"});
+    };
+    std::vector<std::string> args = {command, "-m", none.string(), "--generation-config", good.string()};
+    if (command == "run") args.insert(args.end(), {"--raw", "-p", "x"});
+    if (command == "chat") args.insert(args.end(), {"--chat-template", good.string()});
+    EXPECT_EQ(cli.run(args), 1);
+    EXPECT_EQ(given, right) << command << cli.err.str();
+    CliRun refused;
+    EXPECT_EQ(refused.run({command, "-m", none.string(), "--generation-config", broken.string()}), 2);
+    EXPECT_THAT(refused.err.str(), HasSubstr(broken.string() + ": top_p: found 2"));
+  }
+}
+
 TEST(Chat, EveryAnswerHasTheStopTextsAndPenaltiesOfTheFlags) {
   CliRun cli;
   EXPECT_EQ(cli.run({"chat", "-m", "m", "--stop", "User:", "--repeat-penalty", "1.5"}, "one\ntwo\n"), 0);

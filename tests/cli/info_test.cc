@@ -59,6 +59,15 @@ TEST(Info, SamplingThatTheFileAsksForIsShown) {
   EXPECT_EQ(json_of(json, {file.path().string()}).at("sampling").at("order").as_string(), "top_k;temperature");
 }
 
+TEST(Info, AGenerationConfigGoesBeforeWhatTheFileAsksFor) {
+  GgufWriter writer = small_model();
+  writer.add("general.sampling.temp", 0.5F).add("general.sampling.top_k", 7);
+  const TempFile file(writer.bytes()), config(R"({"temperature": 0.25, "eos_token_id": [1, 2]})");
+  CliRun text;
+  ASSERT_EQ(text.run({"info", file.path().string(), "--generation-config", config.string()}), 0) << text.err.str();
+  EXPECT_THAT(text.out.str(), HasSubstr("temperature 0.25, top_k 7, end_tokens 1 2"));
+}
+
 TEST(Info, PartsAreToldByTheTensorsName) {
   EXPECT_EQ(part_of("token_embd.weight"), ModelPart::kEmbedding);
   EXPECT_EQ(part_of("blk.3.attn_output.weight"), ModelPart::kAttention);
