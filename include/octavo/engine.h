@@ -21,9 +21,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "octavo/chat.h"
 #include "octavo/kv/paged_kv_cache.h"
 #include "octavo/kv/prefill.h"
 #include "octavo/kv/types.h"
@@ -87,26 +87,11 @@ struct EngineOptions {
   std::function<void(const LoadProgress&)> on_load_progress = {};  // called on the loading thread
 };
 
-/// A value that a chat template finds under a name, as "enable_thinking": Jinja's none, a flag, a number or a text.
-using TemplateValue = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
-
-struct ChatTemplateOptions {
-  std::size_t max_tokens = 0;  // as in TokenizeOptions
-  /// Beside those that every template finds (docs/chat_templates.md), which these hide. Their texts are a user's: they
-  /// never become control tokens.
-  std::vector<std::pair<std::string, TemplateValue>> names = {};
-};
-
 struct TokenizeOptions {
   bool add_special = true;    // BOS/EOS as the file says, unless the text already begins with BOS
   bool parse_special = true;  // control tokens written in the text become those tokens
   /// A text of more is refused as kContextOverflow, and costs no more than one of so many. 0: any number.
   std::size_t max_tokens = 0;
-};
-
-struct ChatMessage {
-  std::string role;     // system, user, assistant
-  std::string content;  // never parsed for control tokens
 };
 
 /// The prompt of a conversation, ending where the assistant begins.
@@ -213,8 +198,8 @@ class Engine {
   virtual Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const = 0;
   /// The bytes of the tokens; control tokens give their text, ids that the vocabulary lacks nothing.
   virtual std::string detokenize(std::span<const TokenId> tokens) const = 0;
-  /// The prompt of a conversation, ending where the assistant begins. Errors: the model's template is missing or wrong,
-  /// or refuses the conversation; more tokens than max_tokens; kNoWords.
+  /// The prompt of a conversation. Errors: the model's template is missing or wrong, or refuses the conversation, which
+  /// is brought into the shape that the template takes as far as it goes; more tokens than max_tokens; kNoWords.
   virtual Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
                                                            const ChatTemplateOptions& options) const = 0;
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages) const {
@@ -227,6 +212,10 @@ class Engine {
     if (!tokens) return std::unexpected(std::move(tokens.error()));
     return ChatPrompt{.tokens = std::move(*tokens)};
   }
+  /// The text of the same prompt, before it becomes tokens: without BOS, unless the template writes it. Control tokens
+  /// of the template cannot be told from the same text in a message.
+  virtual Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
+                                                   const ChatTemplateOptions& options) const = 0;
   /// Sampling settings that the model asks for (EngineOptions::generation_config, then general.sampling.* of its file),
   /// over `defaults`.
   virtual SamplingParams default_sampling(SamplingParams defaults) const = 0;

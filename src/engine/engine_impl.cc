@@ -110,6 +110,12 @@ Result<ChatPrompt> EngineImpl::chat_prompt(std::span<const ChatMessage> messages
   return tokenizer->chat_prompt(messages, options);
 }
 
+Result<std::string> EngineImpl::render_chat_template(std::span<const ChatMessage> messages,
+                                                     const ChatTemplateOptions& options) const {
+  OCTAVO_TRY(const Tokenizer* tokenizer, parts_.words.require());
+  return tokenizer->render_chat_template(messages, options);
+}
+
 SamplingParams EngineImpl::default_sampling(SamplingParams defaults) const {
   return parts_.sampling_defaults.over(defaults);
 }

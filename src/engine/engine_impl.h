@@ -67,6 +67,8 @@ class EngineImpl final : public Engine {
                                                    const ChatTemplateOptions& options) const override;
   Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
                                  const ChatTemplateOptions& options) const override;
+  Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
+                                           const ChatTemplateOptions& options) const override;
   SamplingParams default_sampling(SamplingParams defaults) const override;
 
   /// The books of the runner's memory.

@@ -195,6 +195,8 @@ ApiResult<CompletionCall> parse_completion(const json::object& body, const Engin
   call.echo = fields.boolean("echo", false);
   call.num_logprobs = static_cast<int>(fields.integer("logprobs", 0, kMaxTopLogprobs).value_or(-1));
   request.top_logprobs = std::max(0, call.num_logprobs);
+  if (fields.boolean("continue_final_message", false))
+    fields.refuse(unsupported("continue_final_message", "continue_final_message: a completion has no messages"));
   if (fields.failed()) return std::unexpected(*fields.error());
   OCTAVO_TRY_VOID(check_choices(length, request));
 
@@ -227,10 +229,11 @@ ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const 
   if (fields.failed()) return std::unexpected(*fields.error());
   OCTAVO_TRY_VOID(check_choices(length, request));
 
-  OCTAVO_TRY(const std::vector<ChatMessage> messages, read_messages(body));
+  OCTAVO_TRY(Conversation conversation, read_conversation(body));
   const int context = engine.info().max_context;
-  OCTAVO_TRY(auto names, read_template_names(body));
-  auto prompt = engine.chat_prompt(messages, {.max_tokens = to_size(context), .names = std::move(names)});
+  conversation.options.max_tokens = to_size(context);
+  conversation.options.require_tools = false;  // none of them can be called
+  auto prompt = engine.chat_prompt(conversation.messages, conversation.options);
   if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context, "messages", "messages"));
   request.reasoning.begins_inside = prompt->ends_in_reasoning;
   OCTAVO_TRY_VOID(set_length(request, prompt->tokens, length, context, "messages"));

@@ -59,9 +59,16 @@ ApiError context_overflow(int context, const std::string& param, std::string_vie
 /// The error of a text or a conversation that cannot be tokenized, for want of room or for another reason.
 ApiError not_tokenized(const Error& error, int context, const std::string& param, const std::string& name);
 
-/// `messages`, with parts of text joined by line breaks.
-ApiResult<std::vector<ChatMessage>> read_messages(const boost::json::object& body);
-/// chat_template_kwargs: names for the chat template.
-ApiResult<std::vector<std::pair<std::string, TemplateValue>>> read_template_names(const boost::json::object& body);
+/// The 400 of a field that must be there.
+ApiError missing_field(const std::string& name, std::string_view expected);
+
+/// What a chat's prompt is made of.
+struct Conversation {
+  std::vector<ChatMessage> messages;
+  ChatTemplateOptions options = {};
+};
+/// `messages`, `tools`, `add_generation_prompt`, `continue_final_message`, `reasoning_effort` and
+/// `chat_template_kwargs`.
+ApiResult<Conversation> read_conversation(const boost::json::object& body);
 
 }  // namespace octavo::server

@@ -26,7 +26,6 @@ constexpr std::array kUnsupported = {
     Unsupported{"web_search_options", "web search"},
     Unsupported{"chat_template", "a chat template in the request"},
     Unsupported{"documents", "documents beside the messages"},
-    Unsupported{"continue_final_message", "continuing the last message"},
     Unsupported{"prompt_logprobs", "this form of the prompt's log-probabilities (echo with logprobs has them)"},
     Unsupported{"truncate_prompt_tokens", "cutting the prompt"},
     Unsupported{"use_beam_search", "beam search"},
@@ -120,10 +119,11 @@ void refuse_unsupported(JsonFields& fields) {
     fields.refuse(unsupported(std::string(feature.name), std::string(feature.name) + ": this server does not support " +
                                                              std::string(feature.what)));
   }
-  if (!fields.boolean("add_generation_prompt", true)) {
-    fields.refuse(
-        unsupported("add_generation_prompt",
-                    "add_generation_prompt: found false, expected true: an answer begins as the assistant's"));
+  if (!fields.boolean("add_generation_prompt", true) && !fields.boolean("continue_final_message", false)) {
+    fields.refuse(unsupported(
+        "add_generation_prompt",
+        "add_generation_prompt: found false without continue_final_message, expected true: an answer begins as the "
+        "assistant's, or goes on with its last message"));
   }
   for (const std::string_view name : {"skip_special_tokens", "add_special_tokens"})
     if (!fields.boolean(name, true))

@@ -27,6 +27,7 @@ constexpr PathRoute kRoutes[] = {
     {.route = Route::kModels, .path = "/v1/models", .needs_key = true},
     {.route = Route::kTokenize, .path = "/tokenize", .is_post = true, .needs_key = true},
     {.route = Route::kDetokenize, .path = "/detokenize", .is_post = true, .needs_key = true},
+    {.route = Route::kApplyTemplate, .path = "/apply-template", .is_post = true, .needs_key = true},
     {.route = Route::kCompletions, .path = "/v1/completions", .is_post = true, .needs_key = true},
     {.route = Route::kChatCompletions, .path = "/v1/chat/completions", .is_post = true, .needs_key = true},
     {.route = Route::kEmbeddings, .path = "/v1/embeddings", .is_post = true, .needs_key = true},

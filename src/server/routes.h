@@ -21,6 +21,7 @@ enum class Route : std::uint8_t {
   kModel,
   kTokenize,
   kDetokenize,
+  kApplyTemplate,
   kCompletions,
   kChatCompletions,
   kEmbeddings,

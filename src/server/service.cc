@@ -41,6 +41,11 @@ boost::json::object model_object(const ServedModel& model, const ModelInfo& info
           {"max_model_len", info.max_context}};
 }
 
+TokenizeCall::Kind kind_of(Route route) {
+  if (route == Route::kApplyTemplate) return TokenizeCall::Kind::kApplyTemplate;
+  return route == Route::kDetokenize ? TokenizeCall::Kind::kDetokenize : TokenizeCall::Kind::kTokenize;
+}
+
 }  // namespace
 
 Service::Service(ServiceOptions options, asio::io_context& io, EngineHost& host)
@@ -234,17 +239,15 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
     co_await refuse(exchange, error);
     co_return;
   }
-  const bool is_detokenize = route == Route::kDetokenize;
-  co_await answer_tokens(exchange, is_detokenize);
+  co_await answer_tokens(exchange, route);
 }
 
-asio::awaitable<void> Service::answer_tokens(Exchange& exchange, bool is_detokenize) {
+asio::awaitable<void> Service::answer_tokens(Exchange& exchange, Route route) {
   const Engine& engine = *host_.engine();
   HttpResponse response{.held = HeldAnswer(held_)};
   ApiResult<std::string> body;
   {
-    const TokenizeCall call{
-        .is_detokenize = is_detokenize, .body = std::move(exchange.request.body()), .json = options_.json};
+    const TokenizeCall call{.kind = kind_of(route), .body = std::move(exchange.request.body()), .json = options_.json};
     const std::size_t num_bytes = call.body.size();
     const auto turn = co_await wait_to_parse(exchange, num_bytes, false);
     if (!turn) {

@@ -80,7 +80,7 @@ class Service {
 
   asio::awaitable<void> answer(Exchange& exchange);
   asio::awaitable<void> answer_post(Exchange& exchange, Route route);
-  asio::awaitable<void> answer_tokens(Exchange& exchange, bool is_detokenize);
+  asio::awaitable<void> answer_tokens(Exchange& exchange, Route route);
   /// Waits until a body of so many bytes may be parsed, which is done on parse_queue_'s threads while the turn lives.
   /// Error: the connection gave it up. The turn may not have begun if the connection is closed, or if the client hung
   /// up and `ends_with_hang_up` is set.

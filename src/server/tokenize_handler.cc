@@ -27,11 +27,10 @@ ApiResult<std::vector<TokenId>> tokens_of(const boost::json::object& body, const
   JsonFields fields(body);
   const std::size_t most = std::max(kMaxCountedTokens, to_size(engine.info().max_context));
   if (fields.find("messages") != nullptr) {
-    auto messages = read_messages(body);
-    if (!messages) return std::unexpected(std::move(messages.error()));
-    auto names = read_template_names(body);
-    if (!names) return std::unexpected(std::move(names.error()));
-    auto tokens = engine.apply_chat_template(*messages, {.max_tokens = most, .names = std::move(*names)});
+    auto conversation = read_conversation(body);
+    if (!conversation) return std::unexpected(std::move(conversation.error()));
+    conversation->options.max_tokens = most;
+    auto tokens = engine.apply_chat_template(conversation->messages, conversation->options);
     if (!tokens) return std::unexpected(not_counted(tokens.error(), "messages", most));
     return std::move(*tokens);
   }
@@ -93,6 +92,18 @@ ApiResult<std::string> detokenize(std::span<const TokenId> tokens, const Engine&
   return out;
 }
 
+ApiResult<std::string> apply_template(const boost::json::object& body, const Engine& engine, HeldAnswer& held) {
+  auto conversation = read_conversation(body);
+  if (!conversation) return std::unexpected(std::move(conversation.error()));
+  const auto prompt = engine.render_chat_template(conversation->messages, conversation->options);
+  if (!prompt) return std::unexpected(invalid_value("messages", "messages: " + prompt.error().message));
+  if (auto error = held.hold(json_string_bytes(*prompt))) return std::unexpected(std::move(*error));
+  std::string out = R"({"prompt":")";
+  append_json_escaped(out, to_valid_utf8(*prompt));
+  out += "\"}";
+  return out;
+}
+
 ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, const Engine& engine, HeldAnswer& held) {
   const std::size_t id_bytes = std::to_string(engine.info().num_tokens).size() + 1;
   if (auto error = held.hold(tokens.size() * id_bytes)) return std::unexpected(std::move(*error));
@@ -112,9 +123,11 @@ ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const Engine& e
   JsonFields fields(*body);
   check_model(fields, model);
   if (fields.failed()) return std::unexpected(*fields.error());
-  const auto tokens = call.is_detokenize ? read_ids(*body, engine) : tokens_of(*body, engine);
+  if (call.kind == TokenizeCall::Kind::kApplyTemplate) return apply_template(*body, engine, held);
+  const bool is_detokenize = call.kind == TokenizeCall::Kind::kDetokenize;
+  const auto tokens = is_detokenize ? read_ids(*body, engine) : tokens_of(*body, engine);
   if (!tokens) return std::unexpected(tokens.error());
-  return call.is_detokenize ? detokenize(*tokens, engine, held) : list_tokens(*tokens, engine, held);
+  return is_detokenize ? detokenize(*tokens, engine, held) : list_tokens(*tokens, engine, held);
 }
 
 }  // namespace octavo::server

@@ -1,6 +1,8 @@
-// POST /tokenize and POST /detokenize, in vLLM's shapes. Pure; on a worker thread.
+// POST /tokenize and POST /detokenize, in vLLM's shapes, and POST /apply-template, in llama.cpp's. Pure; on a worker
+// thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "octavo/engine.h"
@@ -12,15 +14,18 @@
 namespace octavo::server {
 
 struct TokenizeCall {
-  bool is_detokenize = false;
+  enum class Kind : std::uint8_t { kTokenize, kDetokenize, kApplyTemplate };
+
+  Kind kind = Kind::kTokenize;
   std::string body = {};
   JsonLimits json = {};
 };
 
 /// {"prompt": TEXT, "add_special_tokens": true} or {"messages": [...]} -> {"count", "max_model_len", "tokens"};
-/// {"tokens": [...]} -> {"prompt": TEXT}. The body of the answer, whose bytes `held` counts as they are made. Errors:
-/// 404, `model` names another one; the answer is too large to hold; more than kMaxCountedTokens tokens, where the
-/// context holds no more either.
+/// {"tokens": [...]} -> {"prompt": TEXT}; {"messages": [...]} -> {"prompt": TEXT}, the text that the chat template
+/// makes of them. The body of the answer, whose bytes `held` counts as they are made. Errors: 404, `model` names
+/// another one; the answer is too large to hold; more than kMaxCountedTokens tokens, where the context holds no more
+/// either.
 inline constexpr std::size_t kMaxCountedTokens = std::size_t{1} << 18;
 ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const Engine& engine, const ServedModel& model,
                                        HeldAnswer& held);

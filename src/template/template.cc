@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "template/evaluation.h"
@@ -66,25 +69,32 @@ Result<Template> Template::compile(std::string_view source) {
 }
 
 Result<std::vector<RenderedSpan>> Template::render(const TemplateInput& input, const std::tm& now) const {
+  Budget any{.bytes = SIZE_MAX, .steps = UINT64_MAX};
+  return render(input, now, any);
+}
+
+Result<std::vector<RenderedSpan>> Template::render(const TemplateInput& input, const std::tm& now, Budget& left) const {
   Budget budget = kRenderBudget;
-  budget.bytes += kBytesOfAnInputByte * input.bytes_built();
-  budget.steps += input.bytes_built();
+  budget.bytes = std::min(left.bytes, budget.bytes + kBytesOfAnInputByte * input.bytes_built());
+  budget.steps = std::min(left.steps, budget.steps + input.bytes_built());
   Evaluation evaluation(budget, now);
+  Result<std::vector<RenderedSpan>> spans;
   try {
     DictBuilder names(evaluation.arena());
     for (const auto& [name, value] : input.names()) names.put(name, value);
     TextBuilder out(evaluation.arena());
     StatementRunner(evaluation, *names.finish()).run(*tree_, out);
-    std::vector<RenderedSpan> spans;
     std::size_t begin = 0;
     for (const OriginSpan& span : out.spans()) {
-      spans.push_back({std::string(out.bytes().substr(begin, span.end - begin)), span.origin});
+      spans->push_back({std::string(out.bytes().substr(begin, span.end - begin)), span.origin});
       begin = span.end;
     }
-    return spans;
   } catch (const Failure& failure) {
-    return fail("{}", message_of(failure, evaluation.where()));
+    spans = fail("{}", message_of(failure, evaluation.where()));
   }
+  left.bytes -= evaluation.arena().bytes_built();
+  left.steps -= evaluation.arena().steps_taken();
+  return spans;
 }
 
 }  // namespace octavo::jinja

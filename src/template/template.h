@@ -40,6 +40,8 @@ class Template {
 
   /// The text for the values of `input`, cut where the origin changes. `now` is what strftime_now tells.
   Result<std::vector<RenderedSpan>> render(const TemplateInput& input, const std::tm& now) const;
+  /// The same, and of `left` no more than there is; the rendering's memory and steps are taken off it.
+  Result<std::vector<RenderedSpan>> render(const TemplateInput& input, const std::tm& now, Budget& left) const;
 
  private:
   Template();

@@ -15,6 +15,19 @@ Value TemplateInput::text(std::string_view bytes, Origin origin) {
   return Value::of(make_text(arena_, to_valid_utf8(bytes), origin));
 }
 
+Value TemplateInput::text(std::span<const TextRun> runs) {
+  if (runs.size() == 1) return text(runs.front().text, runs.front().origin);
+  TextBuilder builder(arena_);
+  for (const TextRun& run : runs) {
+    if (is_valid_utf8(run.text)) {
+      builder.append(run.text, run.origin);
+    } else {
+      builder.append(to_valid_utf8(run.text), run.origin);
+    }
+  }
+  return Value::of(builder.finish());
+}
+
 Value TemplateInput::dict(std::span<const std::pair<Value, Value>> entries) {
   DictBuilder builder(arena_);
   for (const auto& [key, value] : entries) builder.put(key, value);

@@ -10,6 +10,12 @@
 
 namespace octavo::jinja {
 
+/// Consecutive text of one origin.
+struct TextRun {
+  std::string_view text;
+  Origin origin;
+};
+
 /// Builds values and owns their memory. One thread at a time; rendering only reads it.
 class TemplateInput {
  public:
@@ -17,6 +23,8 @@ class TemplateInput {
 
   /// Text of any bytes: what is no UTF-8 becomes U+FFFD.
   Value text(std::string_view bytes, Origin origin);
+  /// One text of several origins.
+  Value text(std::span<const TextRun> runs);
   Value list(std::span<const Value> items) { return make_list(arena_, items); }
   /// Of two equal keys, the last counts.
   Value dict(std::span<const std::pair<Value, Value>> entries);

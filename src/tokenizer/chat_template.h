@@ -1,21 +1,21 @@
 // The prompt of a conversation, by the model's chat template.
 //
-// A file carries its template as Jinja source (tokenizer.chat_template); src/template renders it. The prompt is cut
-// into parts, so that only the template's own text can become control tokens. Owned by the Tokenizer; immutable, any
-// thread.
+// A file carries its template as Jinja source (tokenizer.chat_template); src/template renders it, and conversation.h
+// brings the conversation into the shape that it takes. The prompt is cut into parts, so that only the template's own
+// text can become control tokens. Owned by the Tokenizer; immutable, any thread.
 #pragma once
 
 #include <ctime>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "octavo/engine.h"
+#include "octavo/chat.h"
 #include "source/model_source.h"
 #include "template/template.h"
+#include "tokenizer/conversation.h"
 
 namespace octavo {
 
@@ -25,29 +25,26 @@ struct PromptPart {
   bool is_template;  // the template's own text, in which control tokens count; else a message's
 };
 
-/// The texts of tokens that templates write by name; nothing for those that the vocabulary lacks.
-struct NamedTokens {
-  std::optional<std::string_view> bos;
-  std::optional<std::string_view> eos;
-};
-
 class ChatTemplate {
  public:
   /// A file's own template, or the one given instead, if that is not empty. Errors: none, one that is too long, or one
   /// that is wrong, with the place.
   static Result<ChatTemplate> load(const ModelSource& source, std::string_view instead = {});
 
-  /// The prompt of a conversation, ending where the assistant begins. `names` are further names that the template
-  /// finds, `now` is the time that it may tell. Errors: what the template refuses, with the place.
+  const TemplateManners& manners() const { return manners_; }
+
+  /// The prompt of a conversation. `now` is the time that the template may tell. Errors: those of conversation_input();
+  /// what the template refuses, with the place; a last message to be continued whose text the template changes.
   Result<std::vector<PromptPart>> render(std::span<const ChatMessage> messages, const NamedTokens& tokens,
-                                         std::span<const std::pair<std::string, TemplateValue>> names,
-                                         const std::tm& now) const;
+                                         const ChatTemplateOptions& options, const std::tm& now) const;
 
  private:
-  ChatTemplate(jinja::Template compiled, std::string name) : template_(std::move(compiled)), name_(std::move(name)) {}
+  ChatTemplate(jinja::Template compiled, std::string name)
+      : template_(std::move(compiled)), name_(std::move(name)), manners_(probe_manners(template_)) {}
 
   jinja::Template template_;
   std::string name_;  // where it comes from, for messages
+  TemplateManners manners_;
 };
 
 }  // namespace octavo

@@ -14,6 +14,7 @@
 #include "tokenizer/chat_template.h"
 #include "tokenizer/normalize.h"
 #include "tokenizer/pretokenize.h"
+#include "tokenizer/prompt_fragments.h"
 #include "tokenizer/special_tokens.h"
 #include "tokenizer/spm.h"
 #include "tokenizer/template_tokens.h"
@@ -91,6 +92,8 @@ struct Tokenizer::Impl {
   Result<void> encode_bpe(const ByteLevelBpe& algorithm, std::string_view text, std::size_t max_tokens,
                           Bpe::Scratch& scratch, std::vector<TokenId>& ids) const;
   void add_bos_unless_there(std::vector<TokenId>& ids) const;
+  Result<std::vector<PromptPart>> render(std::span<const ChatMessage> messages,
+                                         const ChatTemplateOptions& options) const;
   NamedTokens named_tokens() const;
 };
 
@@ -323,6 +326,21 @@ bool Tokenizer::is_end_of_generation(TokenId id) const { return impl_->vocab.is_
 std::optional<TokenId> Tokenizer::bos() const { return impl_->vocab.bos(); }
 std::optional<TokenId> Tokenizer::eos() const { return impl_->vocab.eos(); }
 
+Result<std::vector<PromptPart>> Tokenizer::Impl::render(std::span<const ChatMessage> messages,
+                                                        const ChatTemplateOptions& options) const {
+  if (!chat_template) return std::unexpected(chat_template.error());
+  if (messages.empty()) return fail("a conversation needs at least one message");
+  return chat_template->render(messages, named_tokens(), options, local_time());
+}
+
+Result<std::string> Tokenizer::render_chat_template(std::span<const ChatMessage> messages,
+                                                    const ChatTemplateOptions& options) const {
+  OCTAVO_TRY(const std::vector<PromptPart> parts, impl_->render(messages, options));
+  std::string text;
+  for (const PromptPart& part : parts) text += part.text;
+  return text;
+}
+
 const ReasoningMarks* Tokenizer::reasoning() const { return impl_->reasoning ? &*impl_->reasoning : nullptr; }
 
 Result<std::vector<TokenId>> Tokenizer::apply_chat_template(std::span<const ChatMessage> messages,
@@ -333,48 +351,28 @@ Result<std::vector<TokenId>> Tokenizer::apply_chat_template(std::span<const Chat
 
 Result<ChatPrompt> Tokenizer::chat_prompt(std::span<const ChatMessage> messages,
                                           const ChatTemplateOptions& options) const {
-  if (!impl_->chat_template) return std::unexpected(impl_->chat_template.error());
-  if (messages.empty()) return fail("a conversation needs at least one message");
   const std::size_t max_tokens = options.max_tokens == 0 ? kAnyNumber : options.max_tokens;
   if (messages.size() > max_tokens) return too_many(max_tokens);  // each is at least one
+  // Of what assistants say templates leave out some, as their reasoning; of others nothing.
   std::vector<std::string_view> contents;
-  for (const ChatMessage& message : messages) contents.emplace_back(message.content);
+  for (const ChatMessage& message : messages) {
+    if (message.role == "assistant") continue;
+    contents.emplace_back(message.content);
+    contents.insert(contents.end(), message.parts.begin(), message.parts.end());
+  }
+  if (impl_->are_too_long(contents, max_tokens)) return too_many(max_tokens);
+  OCTAVO_TRY(const std::vector<PromptPart> parts, impl_->render(messages, options));
+  contents.clear();
+  for (const PromptPart& part : parts)
+    if (!part.is_template) contents.emplace_back(part.text);
   if (impl_->are_too_long(contents, max_tokens)) return too_many(max_tokens);
 
-  // Special tokens come from the template's text alone. The text between two of them, be it the template's or a
-  // message's, is one piece, so that words form across the seam as they did in training.
+  const std::size_t num_bytes = prompt_bytes(parts);
+  if (num_bytes > kMaxTextBytes) {
+    return fail("the conversation has {} bytes; at most {} can be tokenized at once", num_bytes, kMaxTextBytes);
+  }
   std::string text;
-  std::vector<std::pair<TokenId, std::size_t>> cuts;  // a token, and where in `text` it stands
-  OCTAVO_TRY(const std::vector<PromptPart> parts,
-             impl_->chat_template->render(messages, impl_->named_tokens(), options.names, local_time()));
-  for (const PromptPart& part : parts) {
-    if (!part.is_template) {
-      text += part.text;
-      continue;
-    }
-    for (const Fragment& fragment : impl_->all_special.split(part.text)) {
-      if (fragment.token < 0) {
-        text += fragment.text;
-      } else {
-        cuts.emplace_back(fragment.token, text.size());
-      }
-    }
-  }
-  if (text.size() > kMaxTextBytes) {
-    return fail("the conversation has {} bytes; at most {} can be tokenized at once", text.size(), kMaxTextBytes);
-  }
-  std::vector<Fragment> fragments;
-  std::size_t begin = 0;
-  const auto add_run = [&](std::size_t end) {
-    const auto run = impl_->user_defined.split(std::string_view(text).substr(begin, end - begin));
-    fragments.insert(fragments.end(), run.begin(), run.end());
-    begin = end;
-  };
-  for (const auto& [token, place] : cuts) {
-    add_run(place);
-    fragments.push_back({token, {}});
-  }
-  add_run(text.size());
+  const std::vector<Fragment> fragments = cut_prompt(parts, impl_->all_special, impl_->user_defined, text);
   std::vector<TokenId> ids;
   OCTAVO_TRY_VOID(impl_->encode_fragments(fragments, max_tokens, ids));
   impl_->add_bos_unless_there(ids);

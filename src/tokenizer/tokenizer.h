@@ -63,6 +63,9 @@ class Tokenizer {
   /// (kContextOverflow), if that is not 0.
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
                                                    const ChatTemplateOptions& options = {}) const;
+  /// The text that becomes these tokens, without regard to max_tokens.
+  Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
+                                           const ChatTemplateOptions& options = {}) const;
   /// The same, and whether it ends behind a mark that opens reasoning.
   Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages, const ChatTemplateOptions& options = {}) const;
 

@@ -38,6 +38,10 @@ class CountingEngine final : public Engine {
                                                    const ChatTemplateOptions& options) const override {
     return text_.apply_chat_template(messages, options);
   }
+  Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
+                                           const ChatTemplateOptions& options) const override {
+    return text_.render_chat_template(messages, options);
+  }
 
   Result<RequestId> submit(Request request, TokenCallback on_event) override {
     if (request.tokens.front() == 'F') return std::unexpected(Error{"refused"});

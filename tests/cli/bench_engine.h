@@ -97,6 +97,9 @@ class BenchEngine final : public Engine {
                                                    const ChatTemplateOptions&) const override {
     return {};
   }
+  Result<std::string> render_chat_template(std::span<const ChatMessage>, const ChatTemplateOptions&) const override {
+    return std::string();
+  }
   SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
 
  private:

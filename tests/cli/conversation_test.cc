@@ -28,6 +28,9 @@ class TemplateEngine final : public Engine {
   bool step() override { return false; }
   void run_until(std::stop_token) override {}
   void drain() override {}
+  Result<std::string> render_chat_template(std::span<const ChatMessage>, const ChatTemplateOptions&) const override {
+    return std::string();
+  }
   SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
 
   Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions&) const override {

@@ -88,6 +88,9 @@ class FakeEngine final : public Engine {
       tokens.insert(tokens.end(), message.content.size(), static_cast<TokenId>('x'));
     return tokens;
   }
+  Result<std::string> render_chat_template(std::span<const ChatMessage>, const ChatTemplateOptions&) const override {
+    return std::string();
+  }
   SamplingParams default_sampling(SamplingParams defaults) const override {
     return state_.file_sampling.temperature < 0 ? defaults : state_.file_sampling;
   }

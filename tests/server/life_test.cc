@@ -417,6 +417,15 @@ TEST_F(Life, TokenizeAndBack) {
   EXPECT_THAT(ask(post("/detokenize", R"({"tokens": [256]})")), StartsWith("HTTP/1.1 400"));
 }
 
+TEST_F(Life, TheTemplateIsAppliedWithoutAnAnswer) {
+  start_ready();
+  EXPECT_THAT(ask(post("/apply-template", R"({"messages": [{"role": "user", "content": "a\"b"}]})")),
+              HasSubstr(R"({"prompt":"a\"b"})"));
+  EXPECT_THAT(ask(post("/apply-template", R"({"prompt": "a"})")), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(ask(post("/apply-template", R"({"model": "gpt-4", "messages": []})")), StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(ask(get("/apply-template")), StartsWith("HTTP/1.1 405"));
+}
+
 TEST_F(Life, TokensOfAnotherModelAreNotFound) {
   start_ready();
   for (const std::string body : {R"("prompt": "a")", R"("messages": [{"role": "user", "content": "a"}])"}) {

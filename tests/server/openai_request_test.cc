@@ -115,13 +115,81 @@ TEST_F(OpenAiRequest, AnAssistantMayHaveSaidNothing) {
             "<bos>assistant:;user:;");
 }
 
-TEST_F(OpenAiRequest, ToolsInAHistoryAreRefusedAsTools) {
-  for (const char* message :
-       {R"({"role": "tool", "tool_call_id": "1", "content": "x"})", R"({"role": "function", "content": "x"})",
-        R"({"role": "assistant", "content": null, "tool_calls": [{"id": "1"}]})",
-        R"({"role": "assistant", "content": null, "function_call": {"name": "f"}})"}) {
-    EXPECT_EQ(chat_error(std::string(R"("messages": [)") + message + "]").code, "unsupported_parameter") << message;
-  }
+TEST_F(OpenAiRequest, ReadsCallsOfToolsAndTheirResults) {
+  const auto call = chat(R"("messages": [{"role": "user", "content": "w?"}, {"role": "assistant", "content": null,
+      "reasoning_content": "hm", "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{\"a\": 1}"}},
+        {"id": "c2", "function": {"name": "g", "arguments": {"b": [true, null, 0.5]}}}, {"function": {"name": "h"}}]},
+      {"role": "tool", "tool_call_id": "c1", "name": "f", "content": [{"type": "text", "text": "cold"}]},
+      {"role": "function", "name": "g", "content": "x"}])");
+  ASSERT_TRUE(call) << call.error().message;
+  const std::vector<ChatMessage>& messages = engine_.last_messages;
+  ASSERT_EQ(messages.size(), 4U);
+  EXPECT_EQ(messages[1].reasoning, "hm");
+  ASSERT_EQ(messages[1].tool_calls.size(), 3U);
+  EXPECT_EQ(messages[1].tool_calls[0].id, "c1");
+  EXPECT_EQ(messages[1].tool_calls[0].name, "f");
+  EXPECT_EQ(messages[1].tool_calls[0].arguments, TemplateValue(std::string(R"({"a": 1})")));
+  const TemplateList list = {true, {}, 0.5};
+  EXPECT_EQ(messages[1].tool_calls[1].arguments, TemplateValue(TemplateDict{{"b", list}}));
+  EXPECT_EQ(messages[1].tool_calls[2].arguments, TemplateValue(std::string("{}")));
+  EXPECT_EQ(messages[2].role, "tool");
+  EXPECT_EQ(messages[2].tool_call_id, "c1");
+  EXPECT_EQ(messages[2].parts, std::vector<std::string>{"cold"});
+  EXPECT_EQ(messages[3].role, "tool");
+  EXPECT_EQ(messages[3].name, "g");
+}
+
+TEST_F(OpenAiRequest, ReadsEarlierReasoningUnderItsTwoNames) {
+  const auto reasoning = [&](const std::string& fields) {
+    EXPECT_TRUE(chat(R"("messages": [{"role": "assistant", "content": "a", )" + fields + "}]")) << fields;
+    return engine_.last_messages.at(0).reasoning;
+  };
+  EXPECT_EQ(reasoning(R"("reasoning_content": "a")"), "a");
+  EXPECT_EQ(reasoning(R"("reasoning": "b")"), "b");
+  EXPECT_EQ(reasoning(R"("reasoning": "b", "reasoning_content": "a")"), "a");
+  EXPECT_EQ(reasoning(R"("reasoning": null)"), "");
+  EXPECT_EQ(chat_error(R"("messages": [{"role": "assistant", "reasoning": 5}])").param, "messages[0].reasoning");
+}
+
+TEST_F(OpenAiRequest, CallsThatItCannotReadAreRefused) {
+  const auto param = [&](const std::string& calls) {
+    return chat_error(R"("messages": [{"role": "assistant", "content": null, "tool_calls": )" + calls + "}]").param;
+  };
+  EXPECT_EQ(param("5"), "messages[0].tool_calls");
+  EXPECT_EQ(param("[5]"), "messages[0].tool_calls[0]");
+  EXPECT_EQ(param(R"([{"id": "1"}])"), "messages[0].tool_calls[0].function");
+  EXPECT_EQ(param(R"([{"function": {"arguments": "{}"}}])"), "messages[0].tool_calls[0].function.name");
+  EXPECT_EQ(param(R"([{"function": {"name": "f", "arguments": 5}}])"), "messages[0].tool_calls[0].function.arguments");
+  EXPECT_EQ(param(R"([{"type": "custom", "custom": {}}])"), "messages[0].tool_calls[0].type");
+  EXPECT_EQ(
+      chat_error(R"("messages": [{"role": "user", "content": "", "tool_calls": [{"function": {"name": "f"}}]}])").param,
+      "messages[0].tool_calls");
+  EXPECT_EQ(chat_error(R"("messages": [{"role": "assistant", "content": null, "function_call": {"name": "f"}}])").code,
+            "unsupported_parameter");
+}
+
+TEST_F(OpenAiRequest, ThePromptMayEndWithTheLastMessage) {
+  ASSERT_TRUE(chat(kUser));
+  EXPECT_TRUE(engine_.last_options.add_generation_prompt);
+  EXPECT_FALSE(engine_.last_options.continue_final_message);
+  ASSERT_TRUE(chat(kUser + R"(, "add_generation_prompt": false, "continue_final_message": true)"));
+  EXPECT_FALSE(engine_.last_options.add_generation_prompt);
+  EXPECT_TRUE(engine_.last_options.continue_final_message);
+  const ApiError both = chat_error(kUser + R"(, "continue_final_message": true)");
+  EXPECT_EQ(both.param, "continue_final_message");
+  EXPECT_THAT(both.message, HasSubstr("add_generation_prompt"));
+  EXPECT_EQ(completion_error(R"("add_generation_prompt": false, "continue_final_message": true)").param,
+            "continue_final_message");
+}
+
+TEST_F(OpenAiRequest, ToolsThatMayNotBeCalledAreShownToTheTemplate) {
+  ASSERT_TRUE(chat(kUser + R"(, "tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "none")"));
+  const TemplateDict function = {{"name", std::string("f")}};
+  EXPECT_EQ(engine_.last_options.tools,
+            TemplateValue(TemplateList{TemplateDict{{"type", std::string("function")}, {"function", function}}}));
+  EXPECT_FALSE(engine_.last_options.require_tools);
+  EXPECT_EQ(chat_error(kUser + R"(, "tools": [5], "tool_choice": "none")").param, "tools[0]");
 }
 
 TEST_F(OpenAiRequest, RefusesMessagesThatItCannotRead) {
@@ -132,7 +200,8 @@ TEST_F(OpenAiRequest, RefusesMessagesThatItCannotRead) {
   EXPECT_EQ(param("[\"hi\"]"), "messages[0]");
   EXPECT_EQ(param(R"([{"content": "hi"}])"), "messages[0].role");
   EXPECT_EQ(param(R"([{"role": 5, "content": "hi"}])"), "messages[0].role");
-  EXPECT_EQ(param(R"([{"role": "tool", "content": "hi"}])"), "messages[0].role");
+  EXPECT_EQ(param(R"([{"role": "critic", "content": "hi"}])"), "messages[0].role");
+  EXPECT_EQ(param(R"([{"role": "tool"}])"), "messages[0].content");
   EXPECT_EQ(param(R"([{"role": "user"}])"), "messages[0].content");
   EXPECT_EQ(param(R"([{"role": "system", "content": null}])"), "messages[0].content");
   EXPECT_EQ(param(R"([{"role": "user", "content": 5}])"), "messages[0].content");
@@ -141,7 +210,6 @@ TEST_F(OpenAiRequest, RefusesMessagesThatItCannotRead) {
   EXPECT_EQ(param(R"([{"role": "user", "content": [{"type": "text"}]}])"), "messages[0].content[0]");
   EXPECT_EQ(param(R"([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}])"),
             "messages[0].content[0]");
-  EXPECT_EQ(param(R"([{"role": "assistant", "content": "x", "tool_calls": [{"id": "1"}]}])"), "messages[0].tool_calls");
 }
 
 TEST_F(OpenAiRequest, SamplingDefaultsAreTheModelsOwn) {
@@ -364,8 +432,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{R"("grammar": "root ::= x")", "grammar"},
         BadField{R"("include_stop_str_in_output": true)", "include_stop_str_in_output"},
         BadField{R"("use_beam_search": true)", "use_beam_search"},
-        BadField{R"("add_generation_prompt": false)", "add_generation_prompt"},
-        BadField{R"("continue_final_message": true)", "continue_final_message"}, BadField{R"("echo": true)", "echo"}));
+        BadField{R"("add_generation_prompt": false)", "add_generation_prompt"}, BadField{R"("echo": true)", "echo"}));
 
 TEST_F(OpenAiRequest, FieldsThatAskForNothingAndUnknownOnesAreLetPass) {
   const auto call = chat(kUser + R"(, "tools": [], "tool_choice": "none", "functions": null, "best_of": 1, "suffix": "",
@@ -384,7 +451,10 @@ TEST_F(OpenAiRequest, NamesForTheTemplateAreGivenToIt) {
   ASSERT_TRUE(plain && named) << named.error().message;
   const std::string_view names = "enable_thinking;effort;depth;share;none;";
   EXPECT_EQ(named->requests[0].tokens.size(), plain->requests[0].tokens.size() + names.size());
-  for (const std::string wrong : {R"({"a": [1]})", R"({"a": {}})", R"({"messages": "x"})", R"({"tools": null})"}) {
+  ASSERT_TRUE(chat(kUser + R"(, "reasoning_effort": "low", "chat_template_kwargs": {"list": [1, {"a": "b"}]})"));
+  const TemplateList list = {std::int64_t{1}, TemplateDict{{"a", std::string("b")}}};
+  EXPECT_EQ(engine_.last_options.names, (TemplateDict{{"reasoning_effort", std::string("low")}, {"list", list}}));
+  for (const std::string wrong : {R"({"documents": []})", R"({"messages": "x"})", R"({"tools": null})"}) {
     const auto refused = chat(kUser + R"(, "chat_template_kwargs": )" + wrong);
     ASSERT_FALSE(refused) << wrong;
     EXPECT_EQ(refused.error().status, 400);

@@ -139,6 +139,12 @@ class ScriptedEngine final : public Engine {
     for (const ChatMessage& message : messages) text += message.content;
     return tokenize(text, {.max_tokens = options.max_tokens});
   }
+  Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
+                                           const ChatTemplateOptions&) const override {
+    std::string text;
+    for (const ChatMessage& message : messages) text += message.content;
+    return text;
+  }
   SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
 
  private:

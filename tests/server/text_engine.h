@@ -53,16 +53,13 @@ class TextEngine final : public Engine {
     for (const TokenId id : tokens) text += bytes_of(id);
     return text;
   }
-  /// BOS, then "role:content;" of each message and "name;" of each name.
+  /// BOS, then the text of conversation_text().
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
                                                    const ChatTemplateOptions& options) const override {
     std::vector<TokenId> tokens = {kBos};
-    for (const ChatMessage& message : messages) {
-      for (const char c : message.role + ":" + message.content + ";") tokens.push_back(static_cast<unsigned char>(c));
-    }
-    for (const auto& [name, value] : options.names) {
-      for (const char c : name + ";") tokens.push_back(static_cast<unsigned char>(c));
-    }
+    for (const char c : conversation_text(messages, options)) tokens.push_back(static_cast<unsigned char>(c));
+    last_messages = {messages.begin(), messages.end()};
+    last_options = options;
     return within(options.max_tokens, std::move(tokens));
   }
   Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
@@ -70,14 +67,33 @@ class TextEngine final : public Engine {
     OCTAVO_TRY(std::vector<TokenId> tokens, apply_chat_template(messages, options));
     return ChatPrompt{.tokens = std::move(tokens), .ends_in_reasoning = reasons()};
   }
+  /// The messages as apply_chat_template() has them, without BOS, and a "|" where the prompt ends with the assistant's.
+  Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
+                                           const ChatTemplateOptions& options) const override {
+    return conversation_text(messages, options) + (options.add_generation_prompt ? "|" : "");
+  }
   SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
 
   bool adds_bos = false;
   /// From now on its model has marks of this family, and prompts end inside.
   void set_reasoning(std::string family) { info_.reasoning = std::move(family); }
   bool reasons() const { return !info_.reasoning.empty(); }
+  mutable std::vector<ChatMessage> last_messages = {};  // that apply_chat_template() was given
+  mutable ChatTemplateOptions last_options = {};
 
  private:
+  /// "role:content;" of each message and "name;" of each name.
+  static std::string conversation_text(std::span<const ChatMessage> messages, const ChatTemplateOptions& options) {
+    std::string text;
+    for (const ChatMessage& message : messages) {
+      text += message.role + ":" + message.content;
+      for (std::size_t i = 0; i < message.parts.size(); ++i) text += (i > 0 ? "\n" : "") + message.parts[i];
+      text += ";";
+    }
+    for (const auto& [name, value] : options.names) text += name + ";";
+    return text;
+  }
+
   static Result<std::vector<TokenId>> within(std::size_t max_tokens, std::vector<TokenId> tokens) {
     if (max_tokens > 0 && tokens.size() > max_tokens) return fail_as(ErrorKind::kContextOverflow, "too many tokens");
     return tokens;

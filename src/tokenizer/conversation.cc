@@ -1,0 +1,243 @@
+#include "tokenizer/conversation.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "base/error.h"
+
+namespace octavo {
+
+namespace {
+
+using jinja::Origin;
+using jinja::TextRun;
+using Manners = TemplateManners;
+
+constexpr std::string_view kBreak = "\n\n";    // between texts that are joined
+constexpr std::string_view kPartBreak = "\n";  // between parts of one content
+constexpr std::string_view kNoSuchForm = "the chat template has no form for";
+
+/// The role by which templates know it.
+std::string_view known_role(std::string_view role) {
+  if (role == "developer") return "system";
+  return role == "function" ? "tool" : role;
+}
+
+Origin origin_of(std::string_view role) {
+  if (role == "system") return Origin::kSystem;
+  if (role == "assistant") return Origin::kModel;
+  return role == "tool" ? Origin::kTool : Origin::kUser;
+}
+
+bool is_empty(const ShapedMessage& turn) {
+  return std::ranges::all_of(turn.texts, [](const TextRuns& text) {
+    return std::ranges::all_of(text, [](const TextRun& run) { return run.text.empty(); });
+  });
+}
+
+/// Puts the texts of `more` behind those of `turn`.
+void append_texts(ShapedMessage& turn, std::vector<TextRuns> more) {
+  if (turn.is_list) {
+    turn.texts.insert(turn.texts.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    return;
+  }
+  TextRuns& text = turn.texts.front();
+  for (TextRuns& part : more) {
+    if (!text.empty()) text.push_back({kBreak, text.back().origin});
+    text.insert(text.end(), part.begin(), part.end());
+  }
+}
+
+class Shaper {
+ public:
+  explicit Shaper(const Manners& manners) : manners_(manners) {}
+
+  Result<std::vector<ShapedMessage>> shape(std::span<const ChatMessage> messages) {
+    turns_.reserve(messages.size() + 1);
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      const ChatMessage& message = messages[i];
+      const std::string_view role = known_role(message.role);
+      if (role != "tool" && role != "system") flush_calls();
+      if (role == "system") {
+        add_system(message);
+      } else if (role == "tool") {
+        OCTAVO_TRY_VOID(add_result(message, i));
+      } else if (role == "assistant") {
+        OCTAVO_TRY_VOID(add_answer(message, i));
+      } else {
+        add_other(message, role);
+      }
+    }
+    flush_calls();
+    flush_waiting();
+    if (!has_begun_ && !manners_.system_alone && !turns_.empty()) turns_.back().role = "user";
+    return std::move(turns_);
+  }
+
+ private:
+  ShapedMessage make_turn(const ChatMessage& message, std::string_view role) const {
+    const Origin origin = origin_of(role);
+    ShapedMessage turn{.role = role, .texts = {}};
+    if (message.parts.empty()) {
+      turn.texts.push_back({{message.content, origin}});
+      turn.is_list = !manners_.takes_text;
+    } else if (!manners_.takes_text || (manners_.takes_parts && role == "user")) {
+      turn.is_list = true;
+      for (const std::string& part : message.parts) turn.texts.push_back({{part, origin}});
+    } else {
+      TextRuns& joined = turn.texts.emplace_back();
+      for (const std::string& part : message.parts) {
+        if (!joined.empty()) joined.push_back({kPartBreak, origin});
+        joined.push_back({part, origin});
+      }
+    }
+    turn.name = message.name;
+    return turn;
+  }
+
+  void add_system(const ChatMessage& message) {
+    ShapedMessage turn = make_turn(message, "system");
+    const bool fits =
+        manners_.system == Manners::System::kAnywhere || (manners_.system != Manners::System::kNone && !has_begun_);
+    if (!fits) {
+      for (TextRuns& text : turn.texts) waiting_.push_back(std::move(text));
+    } else if (manners_.system == Manners::System::kOne && !turns_.empty()) {
+      append_texts(turns_.front(), std::move(turn.texts));
+    } else {
+      turns_.push_back(std::move(turn));
+    }
+  }
+
+  void add_other(const ChatMessage& message, std::string_view role) {
+    ShapedMessage turn = make_turn(message, role);
+    if (role == "user" && !waiting_.empty()) {
+      ShapedMessage first = take_waiting();
+      if (turn.is_list && !first.is_list) first = as_list(std::move(first));
+      append_texts(first, std::move(turn.texts));
+      first.name = turn.name;
+      turn = std::move(first);
+    }
+    push(std::move(turn));
+  }
+
+  Result<void> add_answer(const ChatMessage& message, std::size_t index) {
+    flush_waiting();
+    ShapedMessage turn = make_turn(message, "assistant");
+    if (!message.tool_calls.empty() && !manners_.takes_calls) {
+      return fail("messages[{}]: found calls of tools; {} them{}", index, kNoSuchForm, own_words());
+    }
+    for (const ToolCall& call : message.tool_calls) names_of_calls_[call.id] = call.name;
+    turn.calls = message.tool_calls;
+    if (manners_.calls_alone && !turn.calls.empty() && !is_empty(turn)) {
+      ShapedMessage text = turn;
+      text.calls = {};
+      push(std::move(text));
+      turn.texts = {{{{}, Origin::kModel}}};
+    }
+    turn.reasoning = message.reasoning;
+    if (manners_.takes_parallel || turn.calls.size() < 2) {
+      push(std::move(turn));
+    } else {
+      begin_calls(turn);
+    }
+    return {};
+  }
+
+  /// Calls that are written one by one, each with its results.
+  struct SeparateCall {
+    ShapedMessage turn;
+    std::vector<ShapedMessage> results;
+  };
+
+  void begin_calls(const ShapedMessage& turn) {
+    for (std::size_t i = 0; i < turn.calls.size(); ++i) {
+      ShapedMessage one = turn;
+      one.calls = turn.calls.subspan(i, 1);
+      if (i > 0) {
+        one.texts = {{{{}, Origin::kModel}}};
+        one.reasoning = {};
+      }
+      places_.emplace(turn.calls[i].id, i);
+      separate_.push_back({std::move(one), {}});
+    }
+  }
+
+  void flush_calls() {
+    for (SeparateCall& call : separate_) {
+      push(std::move(call.turn));
+      for (ShapedMessage& result : call.results) push(std::move(result));
+    }
+    separate_.clear();
+    places_.clear();
+  }
+
+  Result<void> add_result(const ChatMessage& message, std::size_t index) {
+    if (manners_.result_role.empty()) {
+      return fail("messages[{}]: found a tool's result; {} one{}", index, kNoSuchForm, own_words());
+    }
+    ShapedMessage turn = make_turn(message, "tool");
+    turn.role = manners_.result_role;
+    turn.call_id = message.tool_call_id;
+    if (turn.name.empty()) {
+      if (const auto found = names_of_calls_.find(message.tool_call_id); found != names_of_calls_.end())
+        turn.name = found->second;
+    }
+    const auto place = places_.find(message.tool_call_id);
+    if (separate_.empty()) {
+      push(std::move(turn));
+    } else {
+      separate_[place == places_.end() ? separate_.size() - 1 : place->second].results.push_back(std::move(turn));
+    }
+    return {};
+  }
+
+  std::string own_words() const { return manners_.calls_refusal.empty() ? "" : ": " + manners_.calls_refusal; }
+
+  static ShapedMessage as_list(ShapedMessage turn) {
+    turn.is_list = true;
+    return turn;
+  }
+
+  ShapedMessage take_waiting() {
+    ShapedMessage turn{.role = "user", .texts = {}, .is_list = !manners_.takes_text};
+    if (!turn.is_list) turn.texts.emplace_back();
+    append_texts(turn, std::exchange(waiting_, {}));
+    return turn;
+  }
+
+  /// System messages that no user's message follows become one.
+  void flush_waiting() {
+    if (!waiting_.empty()) push(take_waiting());
+  }
+
+  void push(ShapedMessage turn) {
+    has_begun_ = true;
+    const bool is_repeat = !turns_.empty() && turns_.back().role == turn.role && turn.role != manners_.result_role;
+    if (manners_.takes_repeats || !is_repeat || !turns_.back().calls.empty() || !turn.calls.empty()) {
+      turns_.push_back(std::move(turn));
+      return;
+    }
+    ShapedMessage& last = turns_.back();
+    if (turn.is_list) last = as_list(std::move(last));
+    append_texts(last, std::move(turn.texts));
+    if (last.reasoning.empty()) last.reasoning = turn.reasoning;
+  }
+
+  const Manners& manners_;
+  std::vector<ShapedMessage> turns_;
+  std::vector<TextRuns> waiting_;  // texts of system messages, for the next user's message
+  bool has_begun_ = false;         // something else than a system message has come
+  std::unordered_map<std::string_view, std::string_view> names_of_calls_;  // by id
+  std::vector<SeparateCall> separate_;                                     // of the last message, and not written yet
+  std::unordered_map<std::string_view, std::size_t> places_;               // of these, by id
+};
+
+}  // namespace
+
+Result<std::vector<ShapedMessage>> shape_conversation(std::span<const ChatMessage> messages,
+                                                      const TemplateManners& manners) {
+  return Shaper(manners).shape(messages);
+}
+
+}  // namespace octavo

@@ -1,0 +1,199 @@
+#include "tokenizer/json_text.h"
+
+#include <boost/json.hpp>
+#include <boost/json/basic_parser_impl.hpp>
+#include <cmath>
+
+#include "base/error.h"
+#include "template/python_text.h"
+
+namespace octavo {
+
+namespace {
+
+namespace json = boost::json;
+using ErrorCode = boost::system::error_code;
+
+/// The handler of basic_parser, whose names these are.
+class Builder {
+ public:
+  // NOLINTBEGIN(readability-identifier-naming)
+  static constexpr std::size_t max_object_size = json::object::max_size();
+  static constexpr std::size_t max_array_size = json::array::max_size();
+  static constexpr std::size_t max_key_size = json::string::max_size();
+  static constexpr std::size_t max_string_size = json::string::max_size();
+  // NOLINTEND(readability-identifier-naming)
+
+  explicit Builder(std::size_t& values_left) : left_(values_left) {}
+
+  TemplateValue take() { return std::move(done_); }
+  bool had_too_many() const { return too_many_; }
+
+  static bool on_document_begin(ErrorCode&) { return true; }
+  static bool on_document_end(ErrorCode&) { return true; }
+  static bool on_number_part(json::string_view, ErrorCode&) { return true; }
+  static bool on_comment_part(json::string_view, ErrorCode&) { return true; }
+  static bool on_comment(json::string_view, ErrorCode&) { return true; }
+
+  bool on_object_begin(ErrorCode&) {
+    open_.emplace_back(TemplateDict{});
+    return true;
+  }
+  bool on_array_begin(ErrorCode&) {
+    open_.emplace_back(TemplateList{});
+    return true;
+  }
+  bool on_object_end(std::size_t, ErrorCode& error) { return close(error); }
+  bool on_array_end(std::size_t, ErrorCode& error) { return close(error); }
+  bool on_key_part(json::string_view part, std::size_t, ErrorCode&) { return append(part); }
+  bool on_key(json::string_view part, std::size_t, ErrorCode& error) {
+    append(part);
+    std::get<TemplateDict>(open_.back()).emplace_back(std::exchange(text_, {}), TemplateValue());
+    return count(error);
+  }
+  bool on_string_part(json::string_view part, std::size_t, ErrorCode&) { return append(part); }
+  bool on_string(json::string_view part, std::size_t, ErrorCode& error) {
+    append(part);
+    return add(std::exchange(text_, {}), error);
+  }
+  bool on_int64(std::int64_t number, json::string_view, ErrorCode& error) { return add(number, error); }
+  bool on_uint64(std::uint64_t number, json::string_view, ErrorCode& error) {
+    return add(static_cast<double>(number), error);
+  }
+  bool on_double(double number, json::string_view, ErrorCode& error) { return add(number, error); }
+  bool on_bool(bool flag, ErrorCode& error) { return add(flag, error); }
+  bool on_null(ErrorCode& error) { return add(TemplateValue(), error); }
+
+ private:
+  bool append(json::string_view part) {
+    text_.append(part.data(), part.size());
+    return true;
+  }
+
+  bool count(ErrorCode& error) {
+    if (left_ > 0) {
+      --left_;
+      return true;
+    }
+    too_many_ = true;
+    error = json::error::exception;  // anything that ends the parser
+    return false;
+  }
+
+  bool add(TemplateValue value, ErrorCode& error) {
+    if (!count(error)) return false;
+    if (open_.empty()) {
+      done_ = std::move(value);
+    } else if (auto* list = std::get_if<TemplateList>(&open_.back())) {
+      list->push_back(std::move(value));
+    } else {
+      std::get<TemplateDict>(open_.back()).back().second = std::move(value);
+    }
+    return true;
+  }
+
+  bool close(ErrorCode& error) {
+    TemplateValue value = std::move(open_.back());
+    open_.pop_back();
+    return add(std::move(value), error);
+  }
+
+  std::size_t& left_;
+  std::vector<TemplateValue> open_;  // the lists and dicts that are begun, the innermost last
+  std::string text_;                 // the beginning of a text or a key
+  TemplateValue done_;
+  bool too_many_ = false;
+};
+
+void write(const TemplateValue& value, std::string& out);
+
+void write_text(std::string_view text, std::string& out) {
+  out += '"';
+  for (const char c : text) {
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      case '\f': out += "\\f"; break;
+      case '\b': out += "\\b"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+        } else {
+          out += c;
+        }
+    }
+  }
+  out += '"';
+}
+
+std::string number_text(double number) {
+  if (std::isnan(number)) return "NaN";
+  if (std::isinf(number)) return number < 0 ? "-Infinity" : "Infinity";
+  return jinja::float_repr(number);
+}
+
+void write_list(const TemplateList& list, std::string& out) {
+  out += '[';
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (i > 0) out += ", ";
+    write(list[i], out);
+  }
+  out += ']';
+}
+
+void write_dict(const TemplateDict& dict, std::string& out) {
+  out += '{';
+  for (std::size_t i = 0; i < dict.size(); ++i) {
+    if (i > 0) out += ", ";
+    write_text(dict[i].first, out);
+    out += ": ";
+    write(dict[i].second, out);
+  }
+  out += '}';
+}
+
+void write(const TemplateValue& value, std::string& out) {
+  if (const auto* flag = std::get_if<bool>(&value)) {
+    out += *flag ? "true" : "false";
+  } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    out += fmt::format("{}", *integer);
+  } else if (const auto* real = std::get_if<double>(&value)) {
+    out += number_text(*real);
+  } else if (const auto* text = std::get_if<std::string>(&value)) {
+    write_text(*text, out);
+  } else if (const auto* list = std::get_if<TemplateList>(&value)) {
+    write_list(*list, out);
+  } else if (const auto* dict = std::get_if<TemplateDict>(&value)) {
+    write_dict(*dict, out);
+  } else {
+    out += "null";
+  }
+}
+
+}  // namespace
+
+Result<TemplateValue> read_json_object(std::string_view text, std::size_t& values_left) {
+  json::parse_options options;
+  options.max_depth = kMaxJsonDepth;
+  json::basic_parser<Builder> parser(options, values_left);
+  ErrorCode error;
+  const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
+  if (!error && used < text.size()) error = json::error::extra_data;
+  if (parser.handler().had_too_many()) return fail("found more values than are allowed");
+  if (error == json::error::too_deep) return fail("found values nested deeper than {} levels", kMaxJsonDepth);
+  if (error) return fail("found no JSON: {} near byte {} of {}", error.message(), used, text.size());
+  TemplateValue value = parser.handler().take();
+  if (!std::holds_alternative<TemplateDict>(value)) return fail("found a JSON value that is no object");
+  return value;
+}
+
+std::string write_json(const TemplateValue& value) {
+  std::string out;
+  write(value, out);
+  return out;
+}
+
+}  // namespace octavo

@@ -1,0 +1,23 @@
+// JSON as a TemplateValue, and back. Free functions; any thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "octavo/chat.h"
+#include "octavo/result.h"
+
+namespace octavo {
+
+/// The most that a JSON text may be nested.
+inline constexpr std::size_t kMaxJsonDepth = 32;
+
+/// A JSON object as a TemplateDict. `values_left` shrinks by the values and members that it has; no more than these are
+/// built. Integers beyond 64 bits become doubles. Errors say what was found, with the byte.
+Result<TemplateValue> read_json_object(std::string_view text, std::size_t& values_left);
+
+/// As Python's json.dumps(value, ensure_ascii=False) writes it.
+std::string write_json(const TemplateValue& value);
+
+}  // namespace octavo

@@ -1,0 +1,50 @@
+// The manners of a chat template: which shapes of a conversation it takes, and which it refuses or leaves out.
+//
+// Templates differ in more than their words: some have no system message, or only one; some want a tool's arguments as
+// a dict, others as a text; earlier reasoning goes by several names. Nothing in a file says so, so each template is
+// asked once, at load, by rendering small conversations with a mark in each text. conversation.h makes use of the
+// answers. Plain values; any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "template/template.h"
+
+namespace octavo {
+
+struct TemplateManners {
+  enum class System : std::uint8_t { kNone, kOne, kSeveral, kAnywhere };  // kOne, kSeveral: at the front
+  enum class Arguments : std::uint8_t { kEither, kDict, kText };
+  /// The content of a message that has nothing but calls of tools.
+  enum class Empty : std::uint8_t { kText, kNone, kLeftOut };
+  enum class Reasoning : std::uint8_t { kNone, kName, kPart };  // kPart: a part of the content, of the type "thinking"
+
+  System system = System::kAnywhere;
+  bool system_alone = true;   // a system message that nothing follows
+  bool takes_text = true;     // content that is a text; else a list of parts alone
+  bool takes_parts = false;   // a user's content that is a list of parts
+  bool takes_repeats = true;  // turns of one role behind each other
+  bool takes_prefill = true;  // the last message may be continued
+
+  bool takes_tools = true;   // descriptions of tools
+  bool empty_tools = false;  // where there are none, `tools` is an empty list, not none
+  bool takes_calls = true;
+  bool takes_parallel = true;  // several calls in a message
+  bool calls_alone = false;    // a message with calls has no text beside them
+  bool short_ids = false;      // ids of calls have nine letters and digits
+  Arguments arguments = Arguments::kEither;
+  Empty empty = Empty::kText;
+  std::string_view result_role = "tool";  // of a tool's result; empty: there are none
+  std::string calls_refusal = {};         // the template's own words, if it has any
+
+  Reasoning reasoning = Reasoning::kName;
+  std::string_view reasoning_name = "reasoning_content";
+};
+
+/// Renders some fifty small conversations, within a budget of a few renderings' worst case. A template that renders
+/// none of them, or takes too long, gets the manners that change nothing.
+TemplateManners probe_manners(const jinja::Template& chat_template);
+
+}  // namespace octavo
