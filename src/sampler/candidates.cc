@@ -40,8 +40,6 @@ Candidates::Candidates(std::span<const float> row, CandidateScratch& scratch) : 
       *std::max_element(scratch.piece_max.begin(), scratch.piece_max.begin() + static_cast<std::ptrdiff_t>(piece));
 }
 
-float Candidates::logit(std::size_t i) const { return is_row_ ? finite_logit(row_[i]) : scratch_.logits[i]; }
-
 std::span<const float> Candidates::logits() const {
   return is_row_ ? row_ : std::span<const float>(scratch_.logits).first(count_);
 }
@@ -77,17 +75,21 @@ double Candidates::entropy() {
 
 /// The list becomes those of the row whose logits are at least `least`.
 void Candidates::gather(float least) {
-  count_ = 0;
+  const float* from = row_.data();
+  TokenId* ids = scratch_.ids.data();
+  float* logits = scratch_.logits.data();
+  std::size_t count = 0;
   for (std::size_t begin = 0, piece = 0; begin < row_.size(); begin += kPiece, ++piece) {
     if (scratch_.piece_max[piece] < least) continue;
     const std::size_t end = std::min(begin + kPiece, row_.size());
-    for (std::size_t i = begin; i < end; ++i) {
-      const float here = finite_logit(row_[i]);
-      if (here < least) continue;
-      scratch_.ids[count_] = static_cast<TokenId>(i);
-      scratch_.logits[count_++] = here;
+    for (std::size_t i = begin; i < end; ++i) {  // without a branch, which would be guessed wrong
+      const float here = finite_logit(from[i]);
+      ids[count] = static_cast<TokenId>(i);
+      logits[count] = here;
+      count += here >= least ? 1 : 0;
     }
   }
+  count_ = count;
   is_row_ = false;
   is_weighed_ = false;
 }
@@ -135,7 +137,7 @@ void Candidates::keep_top_k(int k) {
   }
   collect(bound);
   const auto last = scratch_.ordered.begin() + k - 1;
-  std::ranges::nth_element(scratch_.ordered, last, more_likely);
+  std::nth_element(scratch_.ordered.begin(), last, scratch_.ordered.end(), MoreLikely());
   keep_down_to(*last);
 }
 
@@ -146,15 +148,34 @@ Candidates::Candidate Candidates::last_of_mass(double target) {
     collect(least);
     double mass = 0;
     for (const Candidate& here : scratch_.ordered) mass += here.weight;
-    if (mass < target && least > kLowest) continue;
-    std::ranges::sort(scratch_.ordered, more_likely);
-    double sum = 0;
-    for (const Candidate& here : scratch_.ordered) {
-      sum += here.weight;
-      if (sum >= target) return here;
+    if (mass >= target) break;
+  }
+  return last_of_mass(scratch_.ordered, target);  // the last reach has all candidates
+}
+
+/// The same of some candidates, which it brings into another order: halves that need no order are summed as they are.
+Candidates::Candidate Candidates::last_of_mass(std::span<Candidate> candidates, double target) {
+  constexpr std::size_t kFew = 32;
+  double before = 0;  // the mass of those in front of `candidates`
+  while (candidates.size() > kFew) {
+    const std::size_t half = candidates.size() / 2;
+    std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(half), candidates.end(),
+                     MoreLikely());
+    double mass = 0;
+    for (const Candidate& here : candidates.first(half)) mass += here.weight;
+    if (before + mass >= target) {
+      candidates = candidates.first(half);
+    } else {
+      before += mass;
+      candidates = candidates.subspan(half);
     }
   }
-  return scratch_.ordered.back();  // rounding put the target past the last token
+  std::sort(candidates.begin(), candidates.end(), MoreLikely());
+  for (const Candidate& here : candidates) {
+    before += here.weight;
+    if (before >= target) return here;
+  }
+  return candidates.back();  // rounding put the target past the last token
 }
 
 void Candidates::keep_top_p(float p) {
@@ -204,14 +225,7 @@ void Candidates::keep_typical(float p) {
     }
     if (mass >= target || std::isinf(reach)) break;
   }
-  std::ranges::sort(scratch_.ordered, more_likely);
-  double sum = 0;
-  Candidate last = scratch_.ordered.front();
-  for (const Candidate& here : scratch_.ordered) {
-    last = here;
-    sum += here.weight;
-    if (sum >= target) break;
-  }
+  const Candidate last = last_of_mass(scratch_.ordered, target);
   // Ids of `ordered` are places in the list, which are in the order of ids.
   float max = kLowest;
   const auto is_kept = [&](std::size_t i) { return !more_likely(last, {nearness(i), static_cast<TokenId>(i), 0}); };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "octavo/sampling.h"
+#include "sampler/softmax.h"
 
 namespace octavo {
 
@@ -67,8 +68,11 @@ class Candidates {
   static bool more_likely(const Candidate& a, const Candidate& b) {
     return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
   }
+  struct MoreLikely {  // a type, so that sorting has the comparison in its loop
+    bool operator()(const Candidate& a, const Candidate& b) const { return more_likely(a, b); }
+  };
   TokenId id(std::size_t i) const { return is_row_ ? static_cast<TokenId>(i) : scratch_.ids[i]; }
-  float logit(std::size_t i) const;
+  float logit(std::size_t i) const { return is_row_ ? finite_logit(row_[i]) : scratch_.logits[i]; }
   Candidate candidate(std::size_t i) const { return {logit(i), id(i), scratch_.weights[i]}; }
   std::span<const float> logits() const;
   void weigh();
@@ -79,6 +83,7 @@ class Candidates {
   void keep_down_to(const Candidate& last);
   void collect(float least);
   Candidate last_of_mass(double target);
+  static Candidate last_of_mass(std::span<Candidate> candidates, double target);
 
   std::span<const float> row_;
   CandidateScratch& scratch_;

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/error.h"
+
 // A vocabulary is a long row: the loader takes the clone for the widest vectors that the processor has. Each does the
 // same operations in the same order, none of them fused, so all give the same bits. Not under sanitizers, whose runtime
 // is not ready when the loader chooses.
@@ -17,6 +19,8 @@
 
 namespace octavo {
 namespace {
+
+// Loops over a row go by pointers: an access that is checked keeps the compiler from vector code.
 
 constexpr std::size_t kLanes = 16;  // independent accumulators, so that the compiler can use vectors without reordering
 
@@ -48,10 +52,11 @@ OCTAVO_VECTOR_CLONES
 float max_logit(std::span<const float> logits) {
   float lanes[kLanes];
   std::ranges::fill(lanes, -std::numeric_limits<float>::max());
+  const float* from = logits.data();
   std::size_t i = 0;
   for (; i + kLanes <= logits.size(); i += kLanes) {
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const float logit = finite_logit(logits[i + lane]);
+      const float logit = finite_logit(from[i + lane]);
       lanes[lane] = logit > lanes[lane] ? logit : lanes[lane];
     }
   }
@@ -61,20 +66,24 @@ float max_logit(std::span<const float> logits) {
 
 OCTAVO_VECTOR_CLONES
 void softmax_weights(std::span<const float> logits, float max, float temperature, std::span<float> weights) {
+  OCTAVO_CHECK(weights.size() >= logits.size(), "{} weights of {} logits", weights.size(), logits.size());
+  const float* from = logits.data();
+  float* to = weights.data();
+  const std::size_t size = logits.size();
   // Two loops, because GCC 12 turns each into vector code but not the two in one.
   if (temperature == 1) {  // saves the divisions
-    for (std::size_t i = 0; i < logits.size(); ++i) {
-      const float difference = finite_logit(logits[i]) - max;
-      weights[i] = difference > -104.0F ? difference : -104.0F;
+    for (std::size_t i = 0; i < size; ++i) {
+      const float difference = finite_logit(from[i]) - max;
+      to[i] = difference > -104.0F ? difference : -104.0F;
     }
   } else {
-    for (std::size_t i = 0; i < logits.size(); ++i) {
-      const float difference = finite_logit(logits[i]) - max;
+    for (std::size_t i = 0; i < size; ++i) {
+      const float difference = finite_logit(from[i]) - max;
       const float x = difference / temperature;
-      weights[i] = x > -104.0F && difference > kForbidden ? x : -104.0F;
+      to[i] = x > -104.0F && difference > kForbidden ? x : -104.0F;
     }
   }
-  for (float& weight : weights.first(logits.size())) weight = exp_of_negative(weight);
+  for (std::size_t i = 0; i < size; ++i) to[i] = exp_of_negative(to[i]);
 }
 
 OCTAVO_VECTOR_CLONES
@@ -83,9 +92,10 @@ double sum_chunks(std::span<const float> weights, std::span<double> chunks) {
   for (std::size_t begin = 0, chunk = 0; begin < weights.size(); begin += kSumChunk, ++chunk) {
     const std::span<const float> part = weights.subspan(begin, std::min(kSumChunk, weights.size() - begin));
     float lanes[kLanes] = {};
+    const float* from = part.data();
     std::size_t i = 0;
     for (; i + kLanes <= part.size(); i += kLanes) {
-      for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += part[i + lane];
+      for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += from[i + lane];
     }
     double sum = 0;
     for (; i < part.size(); ++i) sum += part[i];
@@ -109,44 +119,57 @@ double softmax_total(std::span<const float> logits, float max) {
 
 OCTAVO_VECTOR_CLONES
 LogitSpread logit_spread(std::span<const float> logits, float max) {
-  constexpr float kLowest = -std::numeric_limits<float>::max();
-  double sums[kLanes] = {}, squares[kLanes] = {}, counts[kLanes] = {};
-  const auto add = [&](float logit, std::size_t lane) {
-    const float here = finite_logit(logit);
-    const double distance = here > kLowest ? static_cast<double>(here) - static_cast<double>(max) : 0.0;
-    counts[lane] += here > kLowest ? 1.0 : 0.0;
-    sums[lane] += distance;
-    squares[lane] += distance * distance;
-  };
-  std::size_t i = 0;
-  for (; i + kLanes <= logits.size(); i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) add(logits[i + lane], lane);
-  }
-  for (; i < logits.size(); ++i) add(logits[i], 0);
   LogitSpread spread;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    spread.count += counts[lane];
-    spread.sum += sums[lane];
-    spread.squares += squares[lane];
+  float differences[kSumChunk], counted[kSumChunk];
+  double wide[kSumChunk];
+  for (std::size_t begin = 0; begin < logits.size(); begin += kSumChunk) {
+    const std::size_t size = std::min(kSumChunk, logits.size() - begin);
+    const float* from = logits.data() + begin;
+    std::fill(differences + size, differences + kSumChunk, kForbidden);
+    // Many loops, because GCC 12 turns each into vector code but not all in one.
+    for (std::size_t i = 0; i < size; ++i) differences[i] = finite_logit(from[i]) - max;
+    for (std::size_t i = 0; i < kSumChunk; ++i) counted[i] = differences[i] > kForbidden ? 1.0F : 0.0F;
+    for (std::size_t i = 0; i < kSumChunk; ++i) differences[i] = differences[i] > kForbidden ? differences[i] : 0.0F;
+    for (std::size_t i = 0; i < kSumChunk; ++i) wide[i] = static_cast<double>(differences[i]);
+    float counts[kLanes] = {};
+    double sums[kLanes] = {}, squares[kLanes] = {};
+    for (std::size_t i = 0; i < kSumChunk; i += kLanes)
+      for (std::size_t lane = 0; lane < kLanes; ++lane) counts[lane] += counted[i + lane];
+    for (std::size_t i = 0; i < kSumChunk; i += kLanes)
+      for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] += wide[i + lane];
+    for (double& here : wide) here *= here;
+    for (std::size_t i = 0; i < kSumChunk; i += kLanes)
+      for (std::size_t lane = 0; lane < kLanes; ++lane) squares[lane] += wide[i + lane];
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      spread.count += counts[lane];
+      spread.sum += sums[lane];
+      spread.squares += squares[lane];
+    }
   }
   return spread;
 }
 
 OCTAVO_VECTOR_CLONES
 double sum_weighted(std::span<const float> weights, std::span<const float> logits, float max) {
-  double sums[kLanes] = {};
-  const auto add = [&](std::size_t i, std::size_t lane) {
-    const double distance = static_cast<double>(finite_logit(logits[i])) - static_cast<double>(max);
-    sums[lane] += weights[i] > 0 ? static_cast<double>(weights[i]) * distance : 0.0;
-  };
-  std::size_t i = 0;
-  for (; i + kLanes <= weights.size(); i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) add(i + lane, lane);
+  OCTAVO_CHECK(logits.size() >= weights.size(), "{} weights of {} logits", weights.size(), logits.size());
+  double total = 0;
+  float products[kSumChunk];
+  for (std::size_t begin = 0; begin < weights.size(); begin += kSumChunk) {
+    const std::size_t size = std::min(kSumChunk, weights.size() - begin);
+    const float* weight = weights.data() + begin;
+    const float* from = logits.data() + begin;
+    for (std::size_t i = 0; i < size; ++i) {
+      const float distance = finite_logit(from[i]) - max;
+      products[i] = weight[i] > 0 ? weight[i] * distance : 0.0F;
+    }
+    std::fill(products + size, products + kSumChunk, 0.0F);
+    float lanes[kLanes] = {};
+    for (std::size_t i = 0; i < kSumChunk; i += kLanes) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += products[i + lane];
+    }
+    for (const float lane : lanes) total += lane;
   }
-  for (; i < weights.size(); ++i) add(i, 0);
-  double sum = 0;
-  for (const double lane : sums) sum += lane;
-  return sum;
+  return total;
 }
 
 }  // namespace octavo
