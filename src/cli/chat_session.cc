@@ -47,7 +47,7 @@ std::optional<std::vector<TokenId>> tokens_of_text(const Engine& engine, std::sp
   std::vector<TokenId> all(prompt.begin(), prompt.end());
   const std::size_t begin = engine.detokenize(all).size();
   all.insert(all.end(), tokens.begin(), tokens.end());
-  if (engine.detokenize(all).substr(begin) != answer.text) return std::nullopt;
+  if (!engine.detokenize(all).substr(begin).ends_with(answer.text)) return std::nullopt;  // reasoning comes before it
   return tokens;
 }
 
@@ -165,25 +165,28 @@ Result<int> ChatSession::room_for(std::size_t num_prompt_tokens) {
 }
 
 Result<void> ChatSession::answer_last_turn() {
-  Result<std::vector<TokenId>> prompt = conversation_.prompt();
-  const Result<int> room = prompt ? room_for(prompt->size()) : std::unexpected(prompt.error());
+  Result<ChatPrompt> prompt = conversation_.prompt();
+  const Result<int> room = prompt ? room_for(prompt->tokens.size()) : std::unexpected(prompt.error());
   if (!room) {
     conversation_.drop_turn();
     note(room.error().message);
     return {};
   }
-  Request request{.tokens = *prompt, .sampling = sampling_, .stop = settings_.stop, .first_choice = num_regenerated_};
+  Request request{
+      .tokens = prompt->tokens, .sampling = sampling_, .stop = settings_.stop, .first_choice = num_regenerated_};
   request.max_tokens = settings_.max_tokens == 0 ? 0 : std::min(settings_.max_tokens, *room);
-  TextOutput output(context_.out, context_.out_is_terminal);
-  OCTAVO_TRY(Answer answer,
-             generate(*engine_, std::move(request), [&](std::string_view text) { return output.write(text); }));
+  request.reasoning = {.mode = ReasoningMode::kSplit, .begins_inside = prompt->ends_in_reasoning};
+  AnswerOutput output(context_.out, context_.out_is_terminal, context_.out_takes_color);
+  OCTAVO_TRY(Answer answer, generate(
+                                *engine_, std::move(request), [&](std::string_view text) { return output.write(text); },
+                                [&](std::string_view text) { return output.write_reasoning(text); }));
   output.end_line();
   if (answer.finish == FinishReason::kContext || (answer.stats.generated_tokens >= *room && !answer.interrupted))
     note(fmt::format("the context of {} tokens is full; /reset begins a new conversation, /undo makes room",
                      engine_->info().max_context));
   context_.log->info("{}", speed_line(answer, engine_->info()));
   show_figures(answer);
-  keep(std::move(answer), *prompt);
+  keep(std::move(answer), prompt->tokens);
   return {};
 }
 
@@ -194,14 +197,13 @@ void ChatSession::keep(Answer answer, std::span<const TokenId> prompt) {
     return say("nothing was written; the message is taken back");
   }
   auto tokens = tokens_of_text(*engine_, prompt, answer, !settings_.stop.empty());
-  conversation_.set_answer(std::move(answer.text), std::move(tokens));
+  conversation_.set_answer(std::move(answer.text), std::move(tokens), std::move(answer.reasoning));
 }
 
 void ChatSession::show_figures(const Answer& answer) {
   if (!interactive_) return;
-  const std::string figures = figures_of(answer, engine_->info());
-  context_.out << (context_.out_takes_color ? "\033[2m(" + figures + ")\033[0m" : "(" + figures + ")") << '\n'
-               << std::flush;
+  const std::string figures = '(' + figures_of(answer, engine_->info()) + ')';
+  context_.out << dimmed(figures, context_.out_takes_color) << '\n' << std::flush;
 }
 
 Result<void> ChatSession::reset(const std::string&) {

@@ -50,11 +50,12 @@ void Conversation::set_system(std::string text) {
 
 void Conversation::ask(std::string question) { turns_.push_back({.question = std::move(question)}); }
 
-void Conversation::set_answer(std::string text, std::optional<std::vector<TokenId>> drawn) {
+void Conversation::set_answer(std::string text, std::optional<std::vector<TokenId>> drawn, std::string reasoning) {
   ChatTurn& turn = turns_.back();
   turn.is_answered = true;
   turn.answer = std::move(text);
   turn.drawn = std::move(drawn);
+  turn.reasoning = std::move(reasoning);
 }
 
 void Conversation::drop_answer() {
@@ -76,9 +77,9 @@ void Conversation::replace_turns(std::vector<ChatTurn> turns) {
   forget_prompts();
 }
 
-Result<std::vector<TokenId>> Conversation::prompt() {
+Result<ChatPrompt> Conversation::prompt() {
   while (marks_.size() < turns_.size()) OCTAVO_TRY_VOID(extend_to(marks_.size()));
-  return tokens_;
+  return ChatPrompt{.tokens = tokens_, .ends_in_reasoning = ends_in_reasoning_};
 }
 
 void Conversation::forget_prompts() {
@@ -89,7 +90,8 @@ void Conversation::forget_prompts() {
 
 /// Makes the prompt of `turn` of the one before.
 Result<void> Conversation::extend_to(std::size_t turn) {
-  OCTAVO_TRY(const std::vector<TokenId> rendered, engine_.apply_chat_template(messages_before(turn)));
+  OCTAVO_TRY(const ChatPrompt prompt, engine_.chat_prompt(messages_before(turn), {}));
+  const std::vector<TokenId>& rendered = prompt.tokens;
   std::string text = engine_.detokenize(rendered);
   const ChatTurn* before = turn == 0 ? nullptr : &turns_[turn - 1];
   const std::optional<std::size_t> kept =
@@ -102,6 +104,7 @@ Result<void> Conversation::extend_to(std::size_t turn) {
     std::ranges::fill(marks_, Mark{});
   }
   text_ = std::move(text);
+  ends_in_reasoning_ = prompt.ends_in_reasoning;
   marks_.push_back({.num_bytes = text_.size(), .num_tokens = tokens_.size()});
   return {};
 }
@@ -125,10 +128,12 @@ std::optional<std::size_t> Conversation::end_of_answer(const ChatTurn& turn, std
                                                        std::string_view text) const {
   if (!text.starts_with(text_)) return std::nullopt;
   const std::string_view rest = text.substr(text_.size());
+  // With reasoning it is all that was drawn that must be there, marks included.
+  const std::string answer = turn.reasoning.empty() ? turn.answer : engine_.detokenize(*turn.drawn);
   // A tokenizer may normalize a text, and a template may trim it.
-  const auto plain = engine_.tokenize(turn.answer, {.add_special = false, .parse_special = false});
-  const std::string normalized = plain ? engine_.detokenize(*plain) : turn.answer;
-  const std::array<std::string_view, 4> forms = {turn.answer, normalized, without_end_spaces(normalized),
+  const auto plain = engine_.tokenize(answer, {.add_special = false, .parse_special = false});
+  const std::string normalized = plain ? engine_.detokenize(*plain) : answer;
+  const std::array<std::string_view, 4> forms = {answer, normalized, without_end_spaces(normalized),
                                                  without_spaces(normalized)};
   for (const std::string_view form : forms) {
     if (!rest.starts_with(form)) continue;

@@ -23,6 +23,7 @@ struct ChatTurn {
   std::string question = {};
   bool is_answered = false;
   std::string answer = {};
+  std::string reasoning = {};  // that came before the answer, or beside it
   /// Tokens of the answer, without one that only ended it; nothing: only the text is known.
   std::optional<std::vector<TokenId>> drawn = {};
 };
@@ -40,7 +41,7 @@ class Conversation {
   /// The system message, of all turns; empty: none.
   void set_system(std::string text);
   void ask(std::string question);
-  void set_answer(std::string text, std::optional<std::vector<TokenId>> drawn);
+  void set_answer(std::string text, std::optional<std::vector<TokenId>> drawn, std::string reasoning = {});
   /// Takes the last turn's answer back, or the last turn. There must be one.
   void drop_answer();
   void drop_turn();
@@ -48,7 +49,7 @@ class Conversation {
   void replace_turns(std::vector<ChatTurn> turns);
 
   /// The prompt of the last turn's answer. Errors: what the chat template refuses.
-  Result<std::vector<TokenId>> prompt();
+  Result<ChatPrompt> prompt();
 
  private:
   /// Lengths of a turn's prompt; prompts of later turns begin with it.
@@ -66,8 +67,9 @@ class Conversation {
   const Engine& engine_;
   std::string system_;
   std::vector<ChatTurn> turns_;
-  std::vector<Mark> marks_;      // of the turns whose prompts are known
-  std::string text_;             // of the last one's prompt, as the chat template writes it
+  std::vector<Mark> marks_;  // of the turns whose prompts are known
+  std::string text_;         // of the last one's prompt, as the chat template writes it
+  bool ends_in_reasoning_ = false;
   std::vector<TokenId> tokens_;  // of that prompt, answers as they were drawn
 };
 

@@ -12,8 +12,8 @@ Result<void> check_not_failed(FinishReason finish) {
   return fail("out of memory: the system had none left for the request, which has ended");
 }
 
-Result<std::vector<Answer>> generate_choices(Engine& engine, Request request,
-                                             const std::function<bool(std::size_t, std::string_view)>& on_text) {
+Result<std::vector<Answer>> generate_choices(Engine& engine, Request request, const ShowPiece& on_text,
+                                             const ShowPiece& on_reasoning) {
   const std::uint32_t first_choice = request.first_choice;
   std::vector<Answer> answers(to_size(std::max(request.num_choices, 1)));
   std::size_t num_left = answers.size();
@@ -26,6 +26,9 @@ Result<std::vector<Answer>> generate_choices(Engine& engine, Request request,
       answer.tokens.push_back(event.token);
       answer.logprobs.push_back(event.logprob);
     }
+    answer.reasoning += event.reasoning;
+    if (on_reasoning && !output_closed && !event.reasoning.empty() && !on_reasoning(choice, event.reasoning))
+      output_closed = true;
     answer.text += event.text;
     if (!output_closed && !on_text(choice, event.text)) output_closed = true;
     if (event.finish == FinishReason::kNone) return;
@@ -46,10 +49,11 @@ Result<std::vector<Answer>> generate_choices(Engine& engine, Request request,
   return answers;
 }
 
-Result<Answer> generate(Engine& engine, Request request, const std::function<bool(std::string_view)>& on_text) {
-  OCTAVO_TRY(
-      std::vector<Answer> answers,
-      generate_choices(engine, std::move(request), [&](std::size_t, std::string_view text) { return on_text(text); }));
+Result<Answer> generate(Engine& engine, Request request, const std::function<bool(std::string_view)>& on_text,
+                        const std::function<bool(std::string_view)>& on_reasoning) {
+  const auto show = [&](std::size_t, std::string_view text) { return on_text(text); };
+  const auto show_reasoning = [&](std::size_t, std::string_view text) { return !on_reasoning || on_reasoning(text); };
+  OCTAVO_TRY(std::vector<Answer> answers, generate_choices(engine, std::move(request), show, show_reasoning));
   return std::move(answers.front());
 }
 

@@ -13,6 +13,7 @@ namespace octavo::cli {
 
 struct Answer {
   std::string text;
+  std::string reasoning;  // that was split off
   std::vector<TokenId> tokens;
   std::vector<float> logprobs;  // of each token
   FinishReason finish = FinishReason::kNone;
@@ -25,11 +26,14 @@ struct Answer {
 Result<void> check_not_failed(FinishReason finish);
 
 /// Runs `request` to its end and gives the answers of its choices. `on_text` gets each piece of text with the choice it
-/// belongs to, counted from 0; false stops the request, as Ctrl-C does. Errors: what submit() refuses, no memory.
-Result<std::vector<Answer>> generate_choices(Engine& engine, Request request,
-                                             const std::function<bool(std::size_t, std::string_view)>& on_text);
-/// The same for a request of one choice.
-Result<Answer> generate(Engine& engine, Request request, const std::function<bool(std::string_view)>& on_text);
+/// belongs to, counted from 0; false stops the request, as Ctrl-C does. `on_reasoning`: the same of reasoning that is
+/// split off; null: nobody. Errors: what submit() refuses, no memory.
+using ShowPiece = std::function<bool(std::size_t choice, std::string_view text)>;
+Result<std::vector<Answer>> generate_choices(Engine& engine, Request request, const ShowPiece& on_text,
+                                             const ShowPiece& on_reasoning = nullptr);
+/// The same for a request of one choice. `on_reasoning` gets reasoning that the request has split off; null: nobody.
+Result<Answer> generate(Engine& engine, Request request, const std::function<bool(std::string_view)>& on_text,
+                        const std::function<bool(std::string_view)>& on_reasoning = nullptr);
 
 /// The speed of an answer: tokens/s after the first token, and the bytes of weights and KV read in that time.
 struct Speed {

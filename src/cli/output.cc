@@ -1,11 +1,19 @@
 #include "cli/output.h"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <ostream>
+#include <utility>
 
 #include "base/utf8.h"
 
 namespace octavo::cli {
+namespace {
+
+constexpr std::string_view kDim = "\033[2m", kPlain = "\033[0m";
+
+}  // namespace
 
 bool TextOutput::write(std::string_view text) {
   if (text.empty()) return static_cast<bool>(out_);
@@ -21,6 +29,28 @@ bool TextOutput::write(std::string_view text) {
 void TextOutput::end_line() {
   if (in_line_) out_ << '\n' << std::flush;
   in_line_ = false;
+}
+
+bool AnswerOutput::write(std::string_view text) {
+  if (text.empty()) return static_cast<bool>(out_);
+  if (std::exchange(in_reasoning_, false)) {
+    text_.end_line();
+    text_.write("\n");
+  }
+  return text_.write(text);
+}
+
+bool AnswerOutput::write_reasoning(std::string_view text) {
+  if (!is_terminal_ || text.empty()) return static_cast<bool>(out_);
+  in_reasoning_ = true;
+  if (takes_color_) out_ << kDim;
+  text_.write(text);
+  if (takes_color_) out_ << kPlain << std::flush;
+  return static_cast<bool>(out_);
+}
+
+std::string dimmed(const std::string& text, bool takes_color) {
+  return takes_color ? fmt::format("{}{}{}", kDim, text, kPlain) : text;
 }
 
 std::string terminal_safe(std::string_view text) {

@@ -94,26 +94,26 @@ TEST(Conversation, APromptIsTheOneBeforeTheDrawnTokensAndTheNewPart) {
   const TemplateEngine engine;
   Conversation conversation(engine);
   conversation.ask("a");
-  const std::vector<TokenId> first = *conversation.prompt();
+  const std::vector<TokenId> first = conversation.prompt()->tokens;
   EXPECT_THAT(first, ElementsAreArray({kUser, TokenId{'a'}, kEnd, kAssistant}));
   conversation.set_answer("Hello", kDrawn);
   EXPECT_EQ(conversation.num_tokens(), first.size() + 2);
   conversation.ask("b");
-  const std::vector<TokenId> second = *conversation.prompt();
+  const std::vector<TokenId> second = conversation.prompt()->tokens;
   EXPECT_EQ(second, joined(joined(first, kDrawn), kNewPart));
   conversation.set_answer("Hello", kDrawn);
   conversation.ask("b");
-  EXPECT_EQ(*conversation.prompt(), joined(joined(second, kDrawn), kNewPart));
+  EXPECT_EQ(conversation.prompt()->tokens, joined(joined(second, kDrawn), kNewPart));
 }
 
 TEST(Conversation, AnAnswerWithoutTokensIsTokenizedAnew) {
   const TemplateEngine engine;
   Conversation conversation(engine);
   conversation.ask("a");
-  const std::vector<TokenId> first = *conversation.prompt();
+  const std::vector<TokenId> first = conversation.prompt()->tokens;
   conversation.set_answer("Hi", std::nullopt);
   conversation.ask("b");
-  EXPECT_EQ(*conversation.prompt(), joined(joined(first, {'H', 'i'}), kNewPart));
+  EXPECT_EQ(conversation.prompt()->tokens, joined(joined(first, {'H', 'i'}), kNewPart));
 }
 
 TEST(Conversation, AnAnswerThatTheTemplateTrimsStaysAsItWasDrawn) {
@@ -121,11 +121,11 @@ TEST(Conversation, AnAnswerThatTheTemplateTrimsStaysAsItWasDrawn) {
   engine.trims = true;
   Conversation conversation(engine);
   conversation.ask("a");
-  const std::vector<TokenId> first = *conversation.prompt();
+  const std::vector<TokenId> first = conversation.prompt()->tokens;
   const std::vector<TokenId> drawn = {' ', kHe, kLlo, ' '};
   conversation.set_answer(" Hello ", drawn);
   conversation.ask("b");
-  EXPECT_EQ(*conversation.prompt(), joined(joined(first, drawn), kNewPart));
+  EXPECT_EQ(conversation.prompt()->tokens, joined(joined(first, drawn), kNewPart));
 }
 
 TEST(Conversation, WhereTheTemplateDropsOldReasoningAllIsRenderedAnew) {
@@ -133,10 +133,21 @@ TEST(Conversation, WhereTheTemplateDropsOldReasoningAllIsRenderedAnew) {
   engine.drops_reasoning = true;
   Conversation conversation(engine);
   conversation.ask("a");
-  const std::vector<TokenId> first = *conversation.prompt();
+  const std::vector<TokenId> first = conversation.prompt()->tokens;
   conversation.set_answer("hm</think>Hello", std::vector<TokenId>{'h', 'm', kHe, kLlo});
   conversation.ask("b");
-  EXPECT_EQ(*conversation.prompt(), joined(joined(first, {'H', 'e', 'l', 'l', 'o'}), kNewPart));
+  EXPECT_EQ(conversation.prompt()->tokens, joined(joined(first, {'H', 'e', 'l', 'l', 'o'}), kNewPart));
+}
+
+TEST(Conversation, SplitReasoningCountsAsAPartOfWhatWasDrawn) {
+  TemplateEngine engine;
+  Conversation conversation(engine);
+  conversation.ask("a");
+  const std::vector<TokenId> first = conversation.prompt()->tokens;
+  // The template writes the answer alone: the reasoning that was drawn is not to come back.
+  conversation.set_answer("Hello", std::vector<TokenId>{'h', 'm', '|', kHe, kLlo}, "hm");
+  conversation.ask("b");
+  EXPECT_EQ(conversation.prompt()->tokens, joined(joined(first, {'H', 'e', 'l', 'l', 'o'}), kNewPart));
 }
 
 TEST(Conversation, WhereATokenReachesOverTheEndOfAnAnswerAllIsRenderedAnew) {
@@ -144,53 +155,53 @@ TEST(Conversation, WhereATokenReachesOverTheEndOfAnAnswerAllIsRenderedAnew) {
   engine.has_control_tokens = false;
   Conversation conversation(engine);
   conversation.ask("a");
-  const std::vector<TokenId> first = *conversation.prompt();
+  const std::vector<TokenId> first = conversation.prompt()->tokens;
   conversation.set_answer("He!", std::vector<TokenId>{kHe, '!'});
   conversation.ask("b");
-  EXPECT_EQ(*conversation.prompt(), joined(first, {'H', 'e', 302, kUser, 'b', '\n', kAssistant}));
+  EXPECT_EQ(conversation.prompt()->tokens, joined(first, {'H', 'e', 302, kUser, 'b', '\n', kAssistant}));
 }
 
 TEST(Conversation, AfterATurnIsTakenBackTheOneBeforeItGoesOnAsItWasDrawn) {
   const TemplateEngine engine;
   Conversation conversation(engine);
   conversation.ask("a");
-  const std::vector<TokenId> first = *conversation.prompt();
+  const std::vector<TokenId> first = conversation.prompt()->tokens;
   conversation.set_answer("Hello", kDrawn);
   conversation.ask("x");
   ASSERT_TRUE(conversation.prompt());
   conversation.set_answer("Hello", kDrawn);
   conversation.drop_turn();
   conversation.ask("b");
-  EXPECT_EQ(*conversation.prompt(), joined(joined(first, kDrawn), kNewPart));
+  EXPECT_EQ(conversation.prompt()->tokens, joined(joined(first, kDrawn), kNewPart));
   conversation.drop_turn();
   conversation.drop_turn();
   EXPECT_EQ(conversation.num_tokens(), 0U);
   conversation.ask("a");
-  EXPECT_EQ(*conversation.prompt(), first);
+  EXPECT_EQ(conversation.prompt()->tokens, first);
 }
 
 TEST(Conversation, AnAnswerThatIsTakenBackLeavesItsPrompt) {
   const TemplateEngine engine;
   Conversation conversation(engine);
   conversation.ask("a");
-  const std::vector<TokenId> first = *conversation.prompt();
+  const std::vector<TokenId> first = conversation.prompt()->tokens;
   conversation.set_answer("Hello", kDrawn);
   conversation.drop_answer();
-  EXPECT_EQ(*conversation.prompt(), first);
+  EXPECT_EQ(conversation.prompt()->tokens, first);
   conversation.set_answer("He", std::vector<TokenId>{kHe});
   conversation.ask("b");
-  EXPECT_EQ(*conversation.prompt(), joined(joined(first, {kHe}), kNewPart));
+  EXPECT_EQ(conversation.prompt()->tokens, joined(joined(first, {kHe}), kNewPart));
 }
 
 TEST(Conversation, ANewSystemMessageStandsBeforeAnswersAsTheyWereDrawn) {
   const TemplateEngine engine;
   Conversation conversation(engine);
   conversation.ask("a");
-  const std::vector<TokenId> first = *conversation.prompt();
+  const std::vector<TokenId> first = conversation.prompt()->tokens;
   conversation.set_answer("Hello", kDrawn);
   conversation.set_system("s");
   conversation.ask("b");
-  EXPECT_EQ(*conversation.prompt(), joined(joined(joined({kUser, 's', kEnd}, first), kDrawn), kNewPart));
+  EXPECT_EQ(conversation.prompt()->tokens, joined(joined(joined({kUser, 's', kEnd}, first), kDrawn), kNewPart));
 }
 
 TEST(Conversation, LoadedTurnsGoOnAsTheyWereDrawn) {
@@ -198,7 +209,7 @@ TEST(Conversation, LoadedTurnsGoOnAsTheyWereDrawn) {
   Conversation conversation(engine);
   conversation.replace_turns({{.question = "a", .is_answered = true, .answer = "Hello", .drawn = kDrawn}});
   conversation.ask("b");
-  EXPECT_EQ(*conversation.prompt(), joined(joined({kUser, 'a', kEnd, kAssistant}, kDrawn), kNewPart));
+  EXPECT_EQ(conversation.prompt()->tokens, joined(joined({kUser, 'a', kEnd, kAssistant}, kDrawn), kNewPart));
 }
 
 }  // namespace

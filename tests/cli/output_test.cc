@@ -48,5 +48,28 @@ TEST(ProgressBar, IsDrawnOnATerminalOnlyAndRemoved) {
   EXPECT_EQ(pipe.str(), "");
 }
 
+TEST(AnswerOutput, ReasoningIsDimmedOnATerminalWithABlankLineBehindIt) {
+  std::ostringstream out;
+  AnswerOutput output(out, true, true);
+  EXPECT_TRUE(output.write_reasoning("hm\a "));
+  EXPECT_TRUE(output.write_reasoning("so"));
+  EXPECT_TRUE(output.write(""));
+  EXPECT_TRUE(output.write("Hi"));
+  output.end_line();
+  EXPECT_EQ(out.str(), "\033[2mhm\uFFFD \033[0m\033[2mso\033[0m\n\nHi\n");
+}
+
+TEST(AnswerOutput, WithoutColorsReasoningIsPlainAndElsewhereItIsLeftOut) {
+  std::ostringstream plain, piped;
+  AnswerOutput on_plain(plain, true, false), on_pipe(piped, false, false);
+  for (AnswerOutput* output : {&on_plain, &on_pipe}) {
+    output->write_reasoning("hm");
+    output->write("Hi");
+    output->end_line();
+  }
+  EXPECT_EQ(plain.str(), "hm\n\nHi\n");
+  EXPECT_EQ(piped.str(), "Hi\n");
+}
+
 }  // namespace
 }  // namespace octavo::cli

@@ -206,6 +206,25 @@ class Chat(unittest.TestCase):
             self.quit(terminal)
         self.assertEqual(re.sub(FIGURES, "", first), re.sub(FIGURES, "", second))
 
+    def test_reasoning_is_dimmed_and_not_part_of_the_answer(self):
+        with tempfile.TemporaryDirectory() as folder:
+            template, path = os.path.join(folder, "think.jinja"), os.path.join(folder, "talk.json")
+            with open(template, "w", encoding="utf-8") as file:
+                file.write("{# both marks, as templates of models that reason have them: <think> </think> #}"
+                           "{% for m in messages %}{{ m.content.split('</think>')[1] if '</think>' in m.content }}"
+                           "<|im_start|>{{ m.role }}\\n{{ m.content }}<|im_end|>\\n{% endfor %}"
+                           "{% if add_generation_prompt %}<|im_start|>assistant\n<think>\n{% endif %}")
+            terminal, at = self.start("--temp", 0, "-n", 12, "--chat-template", template)
+            shown, at = self.ask(terminal, "Tell me of the sea.", at)  # the model never closes it
+            self.assertRegex(shown, r"\x1b\[2m\w+\x1b\[0m")
+            shown, at = self.ask(terminal, "And of the hills?", at)
+            self.assertRegex(shown, r"\x1b\[2m\w+\x1b\[0m")
+            _, at = self.ask(terminal, "/save " + path, at)
+            with open(path, encoding="utf-8") as file:
+                messages = json.load(file)["messages"]
+            self.assertEqual([m["content"] for m in messages if m["role"] == "assistant"], ["", ""])
+            self.quit(terminal)
+
     def test_lines_within_three_quotes_are_one_message(self):
         terminal, at = self.start("--temp", 0, "-n", 4)
         for line in ('"""', "one", "two"):
@@ -239,7 +258,7 @@ class Chat(unittest.TestCase):
             with open(path, encoding="utf-8") as file:
                 messages = json.load(file)["messages"]
         self.assertRegex(messages[1]["content"], r"\w+ \w+ \w+")
-        self.assertGreater(len(messages[1]["tokens"]), 3)
+        self.assertGreaterEqual(len(messages[1]["tokens"]), 3)
         self.quit(terminal)
 
     def test_ctrl_c_twice_at_the_prompt_leaves(self):
