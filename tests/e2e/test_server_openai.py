@@ -579,6 +579,30 @@ class Errors(OpenAiTest):
         self.refused(best_of=3)
         self.refused(suffix="x")
 
+    def test_an_answer_goes_on_with_the_last_message(self):
+        messages = [{"role": "user", "content": "Count to ten."}, {"role": "assistant", "content": "1, 2, 3,"}]
+        go_on = {"add_generation_prompt": False, "continue_final_message": True}
+        answer = self.chat(messages, max_tokens=3, extra_body=go_on)
+        self.assertEqual(answer.choices[0].message.content.strip()[0], "4")
+        with self.assertRaises(openai.BadRequestError) as caught:
+            self.chat(messages, extra_body={"continue_final_message": True})
+        self.assertEqual(caught.exception.param, "continue_final_message")
+
+    def test_a_template_without_tools_refuses_calls_in_words(self):
+        call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        with self.assertRaises(openai.BadRequestError) as caught:
+            self.chat([{"role": "user", "content": "a"}, {"role": "assistant", "content": None, "tool_calls": [call]},
+                       {"role": "tool", "tool_call_id": "call_1", "content": "b"}])
+        self.assertIn("messages[1]: found calls of tools", caught.exception.body["message"])
+
+    def test_messages_that_agents_send_are_read(self):
+        messages = [{"role": "developer", "content": "Be brief."}, {"role": "system", "content": "Be kind."},
+                    {"role": "user", "content": [{"type": "text", "text": "Hi"}, {"type": "text", "text": "you"}]},
+                    {"role": "assistant", "content": "Ho", "reasoning_content": "Hm."},
+                    {"role": "system", "content": "Late."}, {"role": "user", "content": "And?", "name": "Ann"}]
+        body = {"chat_template_kwargs": {"enable_thinking": False, "list": [1, {"a": None}]}}
+        self.assertTrue(self.chat(messages, max_tokens=2, reasoning_effort="low", extra_body=body).choices)
+
     def test_unknown_fields_are_ignored(self):
         self.assertTrue(self.complete(max_tokens=1, user="me", extra_body={"no_such_field": {"a": [1]}}).choices)
 

@@ -72,7 +72,7 @@ json::object result_of(const ChatTemplate& chat_template, const json::object& co
   if (parts) {
     std::string prompt;
     for (const PromptPart& part : *parts) prompt += part.text;
-    result["prompt"] = std::move(prompt);
+    result["prompt"] = prompt;
   } else {
     result["error"] = parts.error().message;
   }
