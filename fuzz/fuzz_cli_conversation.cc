@@ -30,6 +30,7 @@ void check(const std::string& text) {
   for (std::size_t i = 0; i < saved->turns.size(); ++i) {
     require(again->turns[i].question == saved->turns[i].question && again->turns[i].answer == saved->turns[i].answer);
     require(again->turns[i].drawn == saved->turns[i].drawn);
+    require(again->turns[i].reasoning == saved->turns[i].reasoning);
   }
 }
 

@@ -116,7 +116,7 @@ std::vector<ChatMessage> Conversation::messages_before(std::size_t turn) const {
   if (!system_.empty()) messages.push_back({.role = "system", .content = system_});
   for (std::size_t i = 0; i < turn; ++i) {
     messages.push_back({.role = "user", .content = turns_[i].question});
-    messages.push_back({.role = "assistant", .content = turns_[i].answer});
+    messages.push_back({.role = "assistant", .content = turns_[i].answer, .reasoning = turns_[i].reasoning});
   }
   messages.push_back({.role = "user", .content = turns_[turn].question});
   return messages;

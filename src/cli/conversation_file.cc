@@ -50,6 +50,7 @@ Result<void> add_message(const json::value& value, std::string_view expected, co
   JsonFields fields(*object, path + ".");
   const auto role = fields.string("role");
   const auto content = fields.string("content");
+  const auto reasoning = fields.string("reasoning_content");
   if (fields.failed()) return fail("{}", fields.error()->message);
   if (role != expected)
     return fail("{}.role: found {}, expected {}", path, role ? server::describe(json::value(*role)) : "none", expected);
@@ -62,6 +63,7 @@ Result<void> add_message(const json::value& value, std::string_view expected, co
     ChatTurn& turn = saved.turns.back();
     turn.is_answered = true;
     turn.answer = *content;
+    turn.reasoning = reasoning.value_or("");
     if (const json::value* tokens = fields.find("tokens")) {
       OCTAVO_TRY(turn.drawn, read_tokens(*tokens, path));
     }
@@ -71,10 +73,12 @@ Result<void> add_message(const json::value& value, std::string_view expected, co
 
 std::string_view without_first_space(std::string_view text) { return text.starts_with(' ') ? text.substr(1) : text; }
 
-bool spells(const Engine& engine, const std::vector<TokenId>& tokens, const std::string& text) {
+bool spells(const Engine& engine, const std::vector<TokenId>& tokens, const ChatTurn& turn) {
   const int num_tokens = engine.info().num_tokens;
   if (std::ranges::any_of(tokens, [num_tokens](TokenId token) { return token >= num_tokens; })) return false;
-  return without_first_space(to_valid_utf8(engine.detokenize(tokens))) == without_first_space(text);
+  const std::string spelled = to_valid_utf8(engine.detokenize(tokens));
+  if (!turn.reasoning.empty()) return spelled.ends_with(turn.answer) && spelled.contains(turn.reasoning);
+  return without_first_space(spelled) == without_first_space(turn.answer);
 }
 
 Result<std::string> read_file(const std::filesystem::path& path) {
@@ -140,6 +144,7 @@ std::string conversation_to_json(const Conversation& conversation, std::string_v
     if (!turn.is_answered) continue;
     messages.push_back({{"role", "user"}, {"content", to_valid_utf8(turn.question)}});
     json::object answer{{"role", "assistant"}, {"content", to_valid_utf8(turn.answer)}};
+    if (!turn.reasoning.empty()) answer["reasoning_content"] = to_valid_utf8(turn.reasoning);
     if (turn.drawn) answer["tokens"] = json::array(turn.drawn->begin(), turn.drawn->end());
     messages.push_back(std::move(answer));
   }
@@ -152,7 +157,7 @@ Result<SavedConversation> load_conversation(const std::filesystem::path& path, c
   Result<SavedConversation> saved = parse_conversation(text);
   if (!saved) return fail("{}: {}", path.string(), saved.error().message);
   for (ChatTurn& turn : saved->turns)
-    if (turn.drawn && !spells(engine, *turn.drawn, turn.answer)) turn.drawn.reset();
+    if (turn.drawn && !spells(engine, *turn.drawn, turn)) turn.drawn.reset();
   return saved;
 }
 

@@ -25,7 +25,7 @@ TEST(ConversationFile, WhatIsSavedIsLoaded) {
   conversation.ask("What?\nWho?");
   conversation.set_answer("Hi", std::vector<TokenId>{'H', 'i'});
   conversation.ask("More");
-  conversation.set_answer("text only", std::nullopt);
+  conversation.set_answer("text only", std::nullopt, "thought");
   const test::TempFile file("", ".json");
   std::filesystem::remove(file.string());
   ASSERT_TRUE(save_conversation(file.string(), conversation, "model"));
@@ -38,6 +38,7 @@ TEST(ConversationFile, WhatIsSavedIsLoaded) {
   EXPECT_EQ(loaded->turns[0].answer, "Hi");
   EXPECT_EQ(loaded->turns[0].drawn, (std::vector<TokenId>{'H', 'i'}));
   EXPECT_EQ(loaded->turns[1].answer, "text only");
+  EXPECT_EQ(loaded->turns[1].reasoning, "thought");
   EXPECT_FALSE(loaded->turns[1].drawn);
 }
 

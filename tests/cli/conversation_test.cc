@@ -16,8 +16,9 @@ constexpr TokenId kHe = 300, kLlo = 301;                      // "He", "llo": dr
 /// A token for each byte, and a template that writes a control token before and behind each message.
 class TemplateEngine final : public Engine {
  public:
-  bool trims = false;            // the contents of answers
-  bool drops_reasoning = false;  // of answers, up to </think>
+  bool trims = false;             // the contents of answers
+  bool drops_reasoning = false;   // of answers, up to </think>
+  bool writes_reasoning = false;  // of answers, with a mark behind it
   bool has_control_tokens = true;
   ModelInfo model = {};
 
@@ -52,6 +53,7 @@ class TemplateEngine final : public Engine {
       if (message.role == "assistant") {
         if (const auto end = content.find("</think>"); drops_reasoning && end != std::string::npos)
           content = content.substr(end + 8);
+        if (writes_reasoning && !message.reasoning.empty()) content = message.reasoning + '|' + content;
         if (trims) content = content.substr(content.find_first_not_of(' '));
         if (trims) content.resize(content.find_last_not_of(' ') + 1);
       }
@@ -148,6 +150,18 @@ TEST(Conversation, SplitReasoningCountsAsAPartOfWhatWasDrawn) {
   conversation.set_answer("Hello", std::vector<TokenId>{'h', 'm', '|', kHe, kLlo}, "hm");
   conversation.ask("b");
   EXPECT_EQ(conversation.prompt()->tokens, joined(joined(first, {'H', 'e', 'l', 'l', 'o'}), kNewPart));
+}
+
+TEST(Conversation, EarlierReasoningIsGivenToTheTemplate) {
+  TemplateEngine engine;
+  engine.writes_reasoning = true;
+  Conversation conversation(engine);
+  conversation.ask("a");
+  const std::vector<TokenId> first = conversation.prompt()->tokens;
+  const std::vector<TokenId> drawn = {'h', 'm', '|', kHe, kLlo};
+  conversation.set_answer("Hello", drawn, "hm");
+  conversation.ask("b");
+  EXPECT_EQ(conversation.prompt()->tokens, joined(joined(first, drawn), kNewPart));  // and stays as it was drawn
 }
 
 TEST(Conversation, WhereATokenReachesOverTheEndOfAnAnswerAllIsRenderedAnew) {

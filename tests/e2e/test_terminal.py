@@ -212,7 +212,7 @@ class Chat(unittest.TestCase):
             with open(template, "w", encoding="utf-8") as file:
                 file.write("{# both marks, as templates of models that reason have them: <think> </think> #}"
                            "{% for m in messages %}{{ m.content.split('</think>')[1] if '</think>' in m.content }}"
-                           "<|im_start|>{{ m.role }}\\n{{ m.content }}<|im_end|>\\n{% endfor %}"
+                           "<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
                            "{% if add_generation_prompt %}<|im_start|>assistant\n<think>\n{% endif %}")
             terminal, at = self.start("--temp", 0, "-n", 12, "--chat-template", template)
             shown, at = self.ask(terminal, "Tell me of the sea.", at)  # the model never closes it
