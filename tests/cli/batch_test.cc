@@ -59,6 +59,7 @@ class CountingEngine final : public Engine {
   bool step() override {
     if (num_steps++ == raise_at_step) std::raise(SIGINT);
     std::vector<RequestId> ids;
+    ids.reserve(active_.size());
     for (const auto& [id, request] : active_) ids.push_back(id);
     for (const RequestId id : ids) {
       Active& request = active_[id];
@@ -120,6 +121,7 @@ std::string request(const std::string& id, const std::string& prompt) {
 
 std::vector<std::string> ids_of(const std::vector<boost::json::value>& answers) {
   std::vector<std::string> ids;
+  ids.reserve(answers.size());
   for (const boost::json::value& answer : answers)
     ids.emplace_back(answer.at("custom_id").is_null() ? "-" : answer.at("custom_id").as_string().c_str());
   return ids;

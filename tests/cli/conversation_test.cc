@@ -53,7 +53,7 @@ class TemplateEngine final : public Engine {
       if (message.role == "assistant") {
         if (const auto end = content.find("</think>"); drops_reasoning && end != std::string::npos)
           content = content.substr(end + 8);
-        if (writes_reasoning && !message.reasoning.empty()) content = message.reasoning + '|' + content;
+        if (writes_reasoning && !message.reasoning.empty()) content.insert(0, message.reasoning + "|");
         if (trims) content = content.substr(content.find_first_not_of(' '));
         if (trims) content.resize(content.find_last_not_of(' ') + 1);
       }
@@ -142,7 +142,7 @@ TEST(Conversation, WhereTheTemplateDropsOldReasoningAllIsRenderedAnew) {
 }
 
 TEST(Conversation, SplitReasoningCountsAsAPartOfWhatWasDrawn) {
-  TemplateEngine engine;
+  const TemplateEngine engine;
   Conversation conversation(engine);
   conversation.ask("a");
   const std::vector<TokenId> first = conversation.prompt()->tokens;

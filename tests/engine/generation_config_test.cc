@@ -72,7 +72,7 @@ TEST(GenerationConfig, SizeAndDepthAreBounded) {
 }
 
 TEST(GenerationConfig, GoesBeforeTheModelsFileAndListsAreJoined) {
-  SamplingDefaults of_file{.temperature = 1.5F, .top_k = 3, .penalty_window = 64, .suppressed = {1}};
+  const SamplingDefaults of_file{.temperature = 1.5F, .top_k = 3, .penalty_window = 64, .suppressed = {1}};
   const auto config = parse_generation_config(R"({"temperature": 0.5, "min_p": 0.1, "suppress_tokens": [2]})", 100);
   const SamplingDefaults both = of_file.behind(*config);
   EXPECT_EQ(both.temperature, 0.5F);
