@@ -102,6 +102,13 @@ struct ChatPrompt {
 
 struct ModelWork;
 
+/// A token that ends an answer.
+struct EndToken {
+  TokenId id = -1;
+  std::string text = {};
+  std::string source = {};  // the file's key that names it, "chat template", or "its text" where a table has that
+};
+
 /// The model that was loaded.
 struct ModelInfo {
   std::string name;         // general.name, at most 256 bytes; the file's name where it has none
@@ -111,7 +118,8 @@ struct ModelInfo {
   std::string fingerprint;  // "fp_" and 16 digits: where it, the request and the seed are equal, tokens are. Of the
                             // build, the C library, the instruction set, the file's hash and kv_type
   std::string architecture;
-  std::string reasoning;  // the family whose marks are around reasoning; empty: none that is known
+  std::vector<EndToken> end_tokens = {};  // an answer ends at any of these; none: at limits and stops alone
+  std::string reasoning;                  // the family whose marks are around reasoning; empty: none that is known
   int vocab_size = 0;
   int num_tokens = 0;  // ids that have a text: the tokenizer's, where the model pads its vocabulary beyond them
   int num_layers = 0;

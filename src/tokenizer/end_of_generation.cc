@@ -59,6 +59,7 @@ constexpr std::array kRules = {
     EndRule{"<|observation|>", {"[gMASK]", "<|user|>"}, true},
     EndRule{"<|end|>", {"<|return|>", "<|call|>"}, false},
     EndRule{"<|end|>", {"<|flush|>", "<|calls|>"}, false},
+    EndRule{"<|eom|>", {"<|start|>", "<|message|>"}, false},  // Glimmer's messages; it has <|eot|>
 };
 
 constexpr std::array kOtherControlTexts = {
@@ -89,6 +90,10 @@ constexpr std::array kOtherControlTexts = {
     "<|middle|>"sv,
 };
 
+constexpr std::array kKeys = {"tokenizer.ggml.eos_token_id"sv,     "tokenizer.ggml.eot_token_id"sv,
+                              "tokenizer.ggml.eom_token_id"sv,     "tokenizer.ggml.fim_pad_token_id"sv,
+                              "tokenizer.ggml.fim_rep_token_id"sv, "tokenizer.ggml.fim_sep_token_id"sv};
+
 template <class Texts>
 bool contains(const Texts& texts, std::string_view text) {
   return std::find(texts.begin(), texts.end(), text) != texts.end();
@@ -97,6 +102,8 @@ bool contains(const Texts& texts, std::string_view text) {
 }  // namespace
 
 bool is_known_end_text(std::string_view text) { return contains(kEndTexts, text); }
+
+std::span<const std::string_view> end_token_keys() { return kKeys; }
 
 std::span<const EndRule> end_rules() { return kRules; }
 

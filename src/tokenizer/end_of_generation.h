@@ -18,6 +18,11 @@ bool is_known_control_text(std::string_view text);
 /// HTML tag, and files that mean it as the end say so by tokenizer.ggml.eos_token_id.
 bool is_known_end_text(std::string_view text);
 
+/// Keys of a file that name a token that ends an answer.
+std::span<const std::string_view> end_token_keys();
+/// The key of a list of further ones.
+inline constexpr std::string_view kEosIdsKey = "tokenizer.ggml.eos_token_ids";
+
 /// A text that is an end, or is none, only in a vocabulary that has other texts too.
 struct EndRule {
   std::string_view text;

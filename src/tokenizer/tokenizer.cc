@@ -12,6 +12,7 @@
 #include "tokenizer/bpe.h"
 #include "tokenizer/character_bpe.h"
 #include "tokenizer/chat_template.h"
+#include "tokenizer/end_tokens.h"
 #include "tokenizer/normalize.h"
 #include "tokenizer/pretokenize.h"
 #include "tokenizer/prompt_fragments.h"
@@ -79,6 +80,7 @@ struct Tokenizer::Impl {
   std::string file;
   Result<ChatTemplate> chat_template;  // why there is none, where none is asked for
   std::optional<ReasoningMarks> reasoning = {};
+  std::vector<EndToken> end_tokens = {};
 
   Result<void> read_flags(const ModelSource& source, bool default_add_bos);
   void collect_special_tokens();
@@ -150,6 +152,11 @@ Result<Tokenizer> Tokenizer::load(const ModelSource& source, std::string_view ch
   std::string_view jinja = chat_template;
   if (jinja.empty()) jinja = source.get_string("tokenizer.chat_template").value_or(std::string_view());
   OCTAVO_TRY_VOID(impl->find_reasoning(jinja));
+  std::optional<TokenId> by_template;
+  if (impl->chat_template)
+    by_template = end_by_template(*impl->chat_template, impl->named_tokens(), impl->all_special, impl->vocab);
+  if (by_template) impl->vocab.set_end_of_generation(*by_template);
+  impl->end_tokens = list_end_tokens(source, impl->vocab, by_template);
   return Tokenizer(std::move(impl));
 }
 
@@ -323,6 +330,7 @@ std::string Tokenizer::decode(std::span<const TokenId> ids) const {
 }
 
 bool Tokenizer::is_end_of_generation(TokenId id) const { return impl_->vocab.is_end_of_generation(id); }
+std::span<const EndToken> Tokenizer::end_tokens() const { return impl_->end_tokens; }
 std::optional<TokenId> Tokenizer::bos() const { return impl_->vocab.bos(); }
 std::optional<TokenId> Tokenizer::eos() const { return impl_->vocab.eos(); }
 

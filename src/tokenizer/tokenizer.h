@@ -53,8 +53,11 @@ class Tokenizer {
   /// back any text of whole characters that it has all bytes of; SPM writes U+2581 of the text as a space.
   std::string decode(std::span<const TokenId> ids) const;
 
-  /// End-of-generation tokens: EOS, and the end-of-turn tokens the file names or llama.cpp knows by their text.
+  /// End-of-generation tokens: EOS, the end-of-turn tokens that the file names or llama.cpp knows by their text, and
+  /// where none of these ends the assistant's turn in the chat template, the token that does.
   bool is_end_of_generation(TokenId id) const;
+  /// All of them, ascending, and what says so.
+  std::span<const EndToken> end_tokens() const;
   std::optional<TokenId> bos() const;
   std::optional<TokenId> eos() const;
 

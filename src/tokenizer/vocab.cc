@@ -177,14 +177,10 @@ Result<void> Vocab::read_special_ids(const ModelSource& source) {
 }
 
 Result<void> Vocab::read_end_ids(const ModelSource& source) {
-  if (eos_) attributes_[to_size(*eos_)] |= kEndOfGeneration;
-  for (const std::string_view key :
-       {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id", "tokenizer.ggml.fim_pad_token_id",
-        "tokenizer.ggml.fim_rep_token_id", "tokenizer.ggml.fim_sep_token_id"}) {
+  for (const std::string_view key : end_token_keys()) {
     OCTAVO_TRY(const auto id, read_token_id(source, key, size()));
     if (id) attributes_[to_size(*id)] |= kEndOfGeneration;
   }
-  constexpr std::string_view kEosIdsKey = "tokenizer.ggml.eos_token_ids";
   if (source.find(kEosIdsKey) == nullptr) return {};
   OCTAVO_TRY(const auto ids, source.get_i32_array(kEosIdsKey));
   for (const std::int32_t id : ids) {

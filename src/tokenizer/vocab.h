@@ -55,6 +55,7 @@ class Vocab {
   /// From now on the token is no ordinary one, whatever its type (template_tokens.h).
   void reserve(TokenId id) { attributes_[to_size(id)] |= kReserved; }
   bool is_end_of_generation(TokenId id) const { return has(id, kEndOfGeneration); }
+  void set_end_of_generation(TokenId id) { attributes_[to_size(id)] |= kEndOfGeneration; }
 
   /// The token with this text; -1 if there is none. find_ordinary() gives ordinary tokens only.
   TokenId find(std::string_view text) const;
