@@ -1,0 +1,73 @@
+// The scheduler's parts that make room, over books of blocks alone, for tests of each by itself.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <vector>
+
+#include "base/to_size.h"
+#include "engine/admission.h"
+#include "engine/block_ledger.h"
+#include "engine/preemption.h"
+#include "engine/prefix_sharing.h"
+#include "engine/scheduler_harness.h"
+
+namespace octavo::test {
+
+struct RoomHarness {
+  explicit RoomHarness(const Cache& cache, int max_sequences = 4)
+      : kv(make_cache(cache)),
+        queues(max_sequences),
+        ledger(*kv, 64),
+        sharing(*kv, counts),
+        preemption(*kv, queues, ledger, counts),
+        admission({*kv, queues, ledger, sharing, preemption}) {}
+
+  /// A waiting sequence of `num_tokens` tokens. Ranks are in the order of these calls; its owner is its own.
+  Sequence& add(int num_tokens, int first_token = -1) {
+    Sequence& sequence = sequences.emplace_back();
+    sequence.asked.id = sequences.size();
+    sequence.tokens.assign(to_size(num_tokens), 0);
+    sequence.tokens[0] = first_token >= 0 ? first_token : 1000 + static_cast<TokenId>(sequences.size());
+    sequence.asked.prompt_tokens = sequence.asked.max_cached = num_tokens;
+    sequence.owed.prompt_logits_from = num_tokens;
+    sequence.notes.counts_of_owner = &owners.emplace_back();
+    sequence.notes.rank = {.virtual_arrival = static_cast<std::int64_t>(sequences.size())};
+    sequence.kv = kv->create_sequence();
+    sequence.hash_blocks(kv->hasher(), kv->block_size());
+    queues.reserve_for(sequence);
+    queues.add(sequence);
+    return sequence;
+  }
+
+  /// A running one whose first `num_computed` tokens are in the cache.
+  Sequence& run(int num_tokens, int num_computed, int first_token = -1) {
+    Sequence& sequence = add(num_tokens, first_token);
+    EXPECT_EQ(queues.waiting().front(), &sequence) << "waiting sequences come after those that run";
+    queues.start_first(false);
+    sequence.notes.was_admitted = true;
+    sequence.notes.num_admitted_tokens = num_tokens;
+    compute(sequence, num_computed);
+    ledger.count_promises(queues.running());
+    return sequence;
+  }
+
+  void compute(Sequence& sequence, int end) {
+    EXPECT_TRUE(kv->reserve(sequence.kv, sequence.num_computed, end, copies));
+    sharing.commit(sequence, end);
+  }
+
+  std::unique_ptr<KvBooks> kv;
+  SchedulerCounts counts = {};
+  SequenceQueues queues;
+  BlockLedger ledger;
+  PrefixSharing sharing;
+  Preemption preemption;
+  Admission admission;
+  std::deque<Sequence> sequences = {};  // each stays where it is
+  std::deque<OwnerCounts> owners = {};
+  std::vector<BlockCopy> copies = {};
+};
+
+}  // namespace octavo::test
