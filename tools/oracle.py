@@ -84,18 +84,38 @@ class Model:
     def norm(self, x, name):
         return x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps) * self.weights[name]
 
-    def rope(self, x, positions, base):
+    def rope(self, x, positions, local):
         """x: [heads, tokens, head_dim]. llama files pair neighbours, the others pair the two halves."""
-        half = self.head_dim // 2
-        freq = base ** (-np.arange(half) / half)
+        rotated = self.key("rope.dimension_count", self.head_dim)
+        base = GEMMA3_LOCAL_ROPE_BASE if local else self.rope_base
+        freq = base ** (-2 * np.arange(rotated // 2) / rotated)
         if self.rope_factors is not None:
             freq = freq / self.rope_factors
-        c, s = np.cos(positions[:, None] * freq), np.sin(positions[:, None] * freq)
+        freq, magnitude = (freq, 1) if local else self.scale_rope(freq, base)
+        c, s = (magnitude * f(positions[:, None] * freq) for f in (np.cos, np.sin))
+        x, rest = x[..., :rotated], x[..., rotated:]
         if self.arch == "llama":
             a, b = x[..., 0::2], x[..., 1::2]
-            return np.stack([a * c - b * s, a * s + b * c], -1).reshape(x.shape).astype(np.float32)
-        a, b = x[..., :half], x[..., half:]
-        return np.concatenate([a * c - b * s, a * s + b * c], -1).astype(np.float32)
+            x = np.stack([a * c - b * s, a * s + b * c], -1).reshape(x.shape)
+        else:
+            a, b = x[..., :rotated // 2], x[..., rotated // 2:]
+            x = np.concatenate([a * c - b * s, a * s + b * c], -1)
+        return np.concatenate([x, rest], -1).astype(np.float32)
+
+    def scale_rope(self, freq, base):
+        """Frequencies of a stretched context, and what cosines and sines are multiplied by. YaRN: arXiv 2309.00071, 3."""
+        kind = self.key("rope.scaling.type", "linear")
+        factor = self.key("rope.scaling.factor", 1.0) or 1.0
+        if kind == "none":
+            return freq, 1
+        if kind == "linear":
+            return freq / factor, 1
+        assert kind == "yarn", kind
+        turns = self.key("rope.scaling.original_context_length", self.key("context_length")) / (2 * np.pi)
+        pairs = len(freq) * np.log(turns / np.array([32, 1])) / np.log(base)  # those that turn 32 times, and once
+        low, high = max(np.floor(pairs[0]), 0), min(np.ceil(pairs[1]), 2 * len(freq) - 1)
+        slowed = np.clip((np.arange(len(freq)) - low) / max(high - low, 0.001), 0, 1)
+        return freq / factor * slowed + freq * (1 - slowed), 0.1 * np.log(factor) + 1
 
     def attention(self, h, layer):
         """h: normed rows [tokens, width] -> [tokens, width]."""
@@ -107,8 +127,7 @@ class Model:
             q, k = self.norm(q, p + "attn_q_norm.weight"), self.norm(k, p + "attn_k_norm.weight")
         local = self.gemma and (layer + 1) % GEMMA3_GLOBAL_EVERY != 0
         positions = np.arange(n)
-        base = GEMMA3_LOCAL_ROPE_BASE if local else self.rope_base
-        q, k = self.rope(q, positions, base), self.rope(k, positions, base)
+        q, k = self.rope(q, positions, local), self.rope(k, positions, local)
         repeats = self.heads // self.kv_heads
         k, v = np.repeat(k, repeats, 0), np.repeat(v, repeats, 0)
         scores = q @ k.transpose(0, 2, 1) / np.sqrt(np.float32(self.head_dim))

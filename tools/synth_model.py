@@ -6,12 +6,13 @@ a real model of the same shape, and any two engines must agree on its logits.
 
     synth_model.py OUT.gguf --shape qwen3-0.6b --type Q4_K --vocab-from REAL.gguf [--seed 1]
                    [--embd-type Q8_0] [--mix Q4_K,Q6_K] [--window 32] [--untied] [--rope-freqs] [--layers 4]
+                   [--yarn 4]
 
 Needs: numpy, gguf. The tokenizer is copied from REAL.gguf; the embedding has as many rows as that vocabulary has
 tokens. `--type` is the type of the 2-d layer weights, `--mix` gives them several types in turn; embeddings and
 output are `--embd-type` (default: F32 where the layers are not quantized, else Q6_K where the width is a multiple of
 256, else Q8_0); norms are F32. `--window` sets gemma3's sliding window; `--rope-freqs` adds Llama 3's per-frequency
-factors (llama only). The same arguments give the same file. As a module: `write_model(out, shape, ...)`.
+factors (llama only); `--yarn` stretches the context by a factor, as YaRN does, and rotates three quarters of a head. The same arguments give the same file. As a module: `write_model(out, shape, ...)`.
 """
 import argparse
 import functools
@@ -143,7 +144,7 @@ def add_vocabulary(writer, path):
     return num_tokens
 
 
-def add_metadata(writer, name, shape, num_layers, num_tokens, window):
+def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     writer.add_name(f"{name} (random weights)")
     writer.add_context_length(shape.context)
     writer.add_embedding_length(shape.width)
@@ -158,8 +159,14 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window):
     writer.add_vocab_size(num_tokens)
     if shape.arch == "gemma3":
         writer.add_sliding_window(window)
-    elif shape.arch == "llama":
-        writer.add_rope_dimension_count(shape.head_dim)
+    if shape.arch == "llama" or rotated != shape.head_dim:
+        writer.add_rope_dimension_count(rotated)
+
+
+def add_yarn(writer, shape, factor):
+    writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+    writer.add_rope_scaling_factor(factor)
+    writer.add_rope_scaling_orig_ctx_len(int(shape.context / factor))
 
 
 class TensorWriter:
@@ -198,7 +205,7 @@ def add_layer(tensors, prefix, shape, types):
 
 
 def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=None, window=512, untied=False,
-                rope_freqs=False, seed=1, progress=False):
+                rope_freqs=False, seed=1, progress=False, yarn=None):
     """Writes a model of one of SHAPES to `out`. `types` are names, given to the layer weights in turn."""
     dims = SHAPES[shape]
     num_layers = layers or dims.layers
@@ -213,7 +220,10 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
         raise ValueError(f"RoPE factors belong to llama models, not to {dims.arch}")
     writer = gguf.GGUFWriter(out, dims.arch)
     num_tokens = add_vocabulary(writer, vocab_from)
-    add_metadata(writer, shape, dims, num_layers, num_tokens, window)
+    rotated = dims.head_dim * 3 // 4 if yarn else dims.head_dim
+    add_metadata(writer, shape, dims, num_layers, num_tokens, window, rotated)
+    if yarn:
+        add_yarn(writer, dims, yarn)
     tensors = TensorWriter(writer, seed)
     output_std = 2 * dims.width**-0.5  # gives logits of standard deviation 2, about that of a real model
     tensors.matrix("token_embd.weight", num_tokens, dims.width, embedding, output_std)
@@ -243,11 +253,12 @@ def main():
     parser.add_argument("--window", type=int, default=512)
     parser.add_argument("--untied", action="store_true")
     parser.add_argument("--rope-freqs", action="store_true")
+    parser.add_argument("--yarn", type=float)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     try:
         write_model(args.out, args.shape, args.vocab_from, (args.mix or args.type).split(","), args.embd_type,
-                    args.layers, args.window, args.untied, args.rope_freqs, args.seed, sys.stderr.isatty())
+                    args.layers, args.window, args.untied, args.rope_freqs, args.seed, sys.stderr.isatty(), args.yarn)
     except (ValueError, KeyError, OSError) as error:
         sys.exit(f"synth_model: {error}")
 

@@ -15,12 +15,30 @@ enum class RopeLayout : std::uint8_t { kNeighbours, kHalves };  // element 2i wi
 enum class Activation : std::uint8_t { kSilu, kGeluTanh };
 enum class Presence : std::uint8_t { kAbsent, kOptional, kRequired };
 
+/// YaRN (Peng et al., 2023): pairs of dimensions that turn fast_turns times and more within the original context turn
+/// as before, those that turn slow_turns times or less are slowed by the whole divisor, and the ones between by a part.
+struct YarnRamp {
+  int original_context = 0;  // tokens, before the context was stretched
+  double fast_turns = 32;
+  double slow_turns = 1;
+  double strength = 1;  // 1: as in the paper; 0: all are slowed
+  bool operator==(const YarnRamp&) const = default;
+};
+
+/// How a context is stretched.
+struct RopeScaling {
+  double divisor = 1;  // frequencies are divided by it (Chen et al., 2023)
+  std::optional<YarnRamp> yarn = {};
+  double magnitude = 1;  // cosines and sines are multiplied by it
+  bool operator==(const RopeScaling&) const = default;
+};
+
 /// Rotary positions (Su et al., 2021): the rotation of a head's dimensions by the position.
 struct RopeSpec {
   RopeLayout layout = RopeLayout::kHalves;
   int num_rotated = 0;  // dimensions of a head that are rotated, from the first on: an even number
   double base = 10000;
-  double position_divisor = 1;           // linear scaling
+  RopeScaling scaling = {};
   Presence factors = Presence::kAbsent;  // rope_freqs.weight, by which frequencies are divided (Llama 3)
   bool operator==(const RopeSpec&) const = default;
 };

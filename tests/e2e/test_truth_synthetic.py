@@ -42,6 +42,11 @@ class FloatWeights(Truth):
     def test_llama_with_rope_factors(self):
         self.check_exact(support.tiny_model("tiny-llama", types=F32, rope_freqs=True))
 
+    def test_contexts_stretched_by_yarn_and_heads_rotated_in_part(self):
+        for shape in ("tiny-llama", "tiny-qwen3"):
+            with self.subTest(shape=shape):
+                self.check_exact(support.tiny_model(shape, types=F32, yarn=4.0))
+
     def test_qwen2(self):
         self.check_exact(support.tiny_model("tiny-qwen2", types=F32))
 

@@ -65,8 +65,9 @@ TEST(ModelConfig, AContradictionNamesBothSides) {
     return TinyModel{.extra = [=](GgufWriter& writer) { writer.add(key, value); }};
   };
   EXPECT_THAT(error_of(with("llama.vocab_size", 81U)), HasSubstr("token_embd.weight has 80 rows"));
-  EXPECT_THAT(error_of(with("llama.rope.dimension_count", 16U)), HasSubstr("llama.rope.dimension_count is 16"));
-  EXPECT_THAT(error_of(with("llama.rope.scaling.type", "yarn")), HasSubstr("'yarn', supported are: none, linear"));
+  EXPECT_THAT(error_of(with("llama.rope.dimension_count", 34U)), HasSubstr("llama.rope.dimension_count is 34"));
+  EXPECT_THAT(error_of(with("llama.rope.dimension_count", 15U)), HasSubstr("llama.rope.dimension_count is 15"));
+  EXPECT_THAT(error_of(with("llama.rope.scaling.type", "ntk")), HasSubstr("'ntk', supported are: none, linear, yarn"));
   EXPECT_THAT(error_of(with("llama.expert_count", 8U)), HasSubstr("mixtures of experts"));
 }
 
@@ -78,11 +79,11 @@ TEST(ModelConfig, KeysThatChangeTheMathematicsAreFollowedOrRefused) {
   EXPECT_EQ(first_rope({.arch = "gemma3"}).base, 10000.0);
   EXPECT_EQ(first_rope(with("gemma3", "gemma3.rope.freq_base_swa", 77.0F)).base, 77.0);
   EXPECT_THAT(error_of(with("gemma3", "gemma3.rope.freq_base_swa", "x")), HasSubstr("gemma3.rope.freq_base_swa"));
-  EXPECT_EQ(first_rope({}).position_divisor, 1.0);
-  EXPECT_EQ(first_rope(with("llama", "llama.rope.scaling.factor", 8.0F)).position_divisor, 8.0);
-  EXPECT_EQ(first_rope(with("llama", "llama.rope.scale_linear", 8.0F)).position_divisor, 8.0);
+  EXPECT_EQ(first_rope({}).scaling.divisor, 1.0);
+  EXPECT_EQ(first_rope(with("llama", "llama.rope.scaling.factor", 8.0F)).scaling.divisor, 8.0);
+  EXPECT_EQ(first_rope(with("llama", "llama.rope.scale_linear", 8.0F)).scaling.divisor, 8.0);
   for (const char* suffix : {"final_logit_softcapping", "attn_logit_softcapping", "attention.scale", "logit_scale",
-                             "residual_scale", "embedding_scale", "rope.scaling.attn_factor"}) {
+                             "residual_scale", "embedding_scale"}) {
     const std::string key = std::string("llama.") + suffix;
     EXPECT_THAT(error_of(with("llama", key, 30.0F)), HasSubstr(key + " is 30, expected")) << suffix;
     EXPECT_EQ(error_of(with("llama", key, 0.0F)), "no error") << suffix;

@@ -102,7 +102,7 @@ class PlainTransformer {
         double frequency = std::pow(spec.rope.base, -static_cast<double>(i) / static_cast<double>(half));
         if (spec.rope.factors != Presence::kAbsent && weights_.rope_factors != nullptr)
           frequency /= static_cast<double>(weights_.rope_factors[i]);
-        const double angle = static_cast<double>(position) / spec.rope.position_divisor * frequency;
+        const double angle = static_cast<double>(position) / spec.rope.scaling.divisor * frequency;
         const double first = head[a], second = head[b];
         head[a] = first * std::cos(angle) - second * std::sin(angle);
         head[b] = first * std::sin(angle) + second * std::cos(angle);

@@ -169,7 +169,7 @@ TEST(Transformer, WindowedAndGlobalLayersMayDifferInShapeAndLend) {
 TEST(Transformer, LayersMayTurnDifferently) {
   Model model({.layers = 3}, [](ModelConfig& config) {
     config.layers[1].attention()->rope.base = 500.0;
-    config.layers[1].attention()->rope.position_divisor = 4.0;
+    config.layers[1].attention()->rope.scaling.divisor = 4.0;
     config.layers[2].attention()->rope.num_rotated = 16;  // of 32 dimensions
     config.layers[2].attention()->rope.layout = RopeLayout::kHalves;
   });

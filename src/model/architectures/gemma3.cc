@@ -36,7 +36,7 @@ Result<void> read_gemma3(const ModelKeys& keys, ModelConfig& config) {
     AttentionSpec& attention = *config.layers[to_size(i)].attention();
     attention.window = window;
     attention.rope.base = local_base;
-    attention.rope.position_divisor = 1;
+    attention.rope.scaling = {};
   }
   config.embedding_scale = std::sqrt(static_cast<float>(config.width));
   return {};

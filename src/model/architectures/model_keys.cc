@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "base/text.h"
 #include "base/to_size.h"
+#include "model/architectures/rope_keys.h"
 
 namespace octavo {
 namespace {
@@ -29,37 +29,6 @@ Result<void> read_heads(const ModelKeys& keys, const ModelConfig& config, Attent
     return fail("{}: {} is {}, expected an even number", keys.path(), keys.key("attention.key_length"),
                 attention.head_dim);
   attention.scale = 1.0F / std::sqrt(static_cast<float>(attention.head_dim));
-  return {};
-}
-
-/// The number that positions are divided by. Without a type a factor is linear; the key before it was scale_linear.
-Result<double> read_position_divisor(const ModelKeys& keys) {
-  std::string_view factor = keys.has("rope.scaling.factor") ? "rope.scaling.factor" : "rope.scale_linear";
-  if (keys.has("rope.scaling.type")) {
-    OCTAVO_TRY(const std::string_view scaling, keys.text("rope.scaling.type"));
-    if (scaling == "none") return 1.0;
-    if (scaling != "linear")
-      return fail("{}: {} is {}, supported are: none, linear", keys.path(), keys.key("rope.scaling.type"),
-                  quote(scaling));
-    factor = "rope.scaling.factor";
-  } else if (!keys.has(factor)) {
-    return 1.0;
-  }
-  return keys.positive(factor);
-}
-
-Result<void> read_rope(const ModelKeys& keys, const AttentionSpec& attention, std::optional<double> default_base,
-                       RopeSpec& rope) {
-  OCTAVO_TRY(rope.num_rotated, keys.size_or("rope.dimension_count", attention.head_dim));
-  if (rope.num_rotated != attention.head_dim)
-    return fail("{}: {} is {}, expected all {} dimensions of a head", keys.path(), keys.key("rope.dimension_count"),
-                rope.num_rotated, attention.head_dim);
-  if (keys.has("rope.freq_base") || !default_base) {
-    OCTAVO_TRY(rope.base, keys.positive("rope.freq_base"));
-  } else {
-    rope.base = *default_base;
-  }
-  OCTAVO_TRY(rope.position_divisor, read_position_divisor(keys));
   return {};
 }
 
@@ -91,6 +60,13 @@ Result<double> ModelKeys::positive(std::string_view suffix) const {
   return static_cast<double>(value);
 }
 
+Result<double> ModelKeys::not_negative(std::string_view suffix) const {
+  OCTAVO_TRY(const float value, source_.get_f32(key(suffix)));
+  if (!(value >= 0) || !std::isfinite(value))
+    return fail("{}: {} is {}, expected 0 or a positive number", path(), key(suffix), value);
+  return static_cast<double>(value);
+}
+
 Result<double> ModelKeys::positive_or(std::string_view suffix, double otherwise) const {
   if (!has(suffix)) return otherwise;
   return positive(suffix);
@@ -103,9 +79,9 @@ Result<void> ModelKeys::refuse_unread_mathematics() const {
     std::string_view suffix;
     float neutral;
   };
-  constexpr Factor kFactors[] = {
-      {"final_logit_softcapping", 0}, {"attn_logit_softcapping", 0}, {"attention.scale", 0},         {"logit_scale", 1},
-      {"residual_scale", 1},          {"embedding_scale", 1},        {"rope.scaling.attn_factor", 1}};
+  constexpr Factor kFactors[] = {{"final_logit_softcapping", 0}, {"attn_logit_softcapping", 0},
+                                 {"attention.scale", 0},         {"logit_scale", 1},
+                                 {"residual_scale", 1},          {"embedding_scale", 1}};
   for (const auto& [suffix, neutral] : kFactors) {
     if (read_.contains(suffix) || !has(suffix)) continue;
     OCTAVO_TRY(const float value, source_.get_f32(key(suffix)));
@@ -128,7 +104,7 @@ Result<LayerSpec> read_dense_layer(const ModelKeys& keys, const ModelConfig& con
                                    std::optional<double> default_rope_base) {
   AttentionSpec attention;
   OCTAVO_TRY_VOID(read_heads(keys, config, attention));
-  OCTAVO_TRY_VOID(read_rope(keys, attention, default_rope_base, attention.rope));
+  OCTAVO_TRY(attention.rope, read_rope(keys, attention.head_dim, default_rope_base));
   DenseFfnSpec feed_forward;
   OCTAVO_TRY(feed_forward.width, keys.size("feed_forward_length"));
   return LayerSpec{.mixer = attention, .feed_forward = feed_forward};

@@ -31,6 +31,8 @@ class ModelKeys {
   Result<int> size_or(std::string_view suffix, int otherwise) const;
   /// A finite number above 0.
   Result<double> positive(std::string_view suffix) const;
+  /// A finite number, 0 or more.
+  Result<double> not_negative(std::string_view suffix) const;
   Result<double> positive_or(std::string_view suffix, double otherwise) const;
   Result<std::string_view> text(std::string_view suffix) const;
 

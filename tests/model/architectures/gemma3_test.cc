@@ -47,7 +47,7 @@ TEST(Gemma3, LayersWithAWindowHaveARopeBaseOfTheirOwnAndNoScaling) {
     for (int i = 0; i < 6; ++i) {
       const RopeSpec& rope = config.layer(i).attention()->rope;
       EXPECT_EQ(rope.base, is_global(i) ? 1e6 : local) << i;
-      EXPECT_EQ(rope.position_divisor, is_global(i) ? 8.0 : 1.0) << i;
+      EXPECT_EQ(rope.scaling.divisor, is_global(i) ? 8.0 : 1.0) << i;
     }
   }
 }

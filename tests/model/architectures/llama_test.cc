@@ -64,27 +64,5 @@ TEST(Llama, HeadsMayBeWiderThanTheirPartOfTheWidth) {
   EXPECT_THAT(error_of(source), HasSubstr("llama.attention.value_length is 16, expected 32 as the keys"));
 }
 
-TEST(Llama, PositionsAreScaledByEitherNameOfTheFactor) {
-  const auto divisor = [](const MemorySource& source) { return layer_of(source).attention()->rope.position_divisor; };
-  MemorySource source = family_keys("llama");
-  EXPECT_EQ(divisor(source), 1.0);
-  source.add("llama.rope.scale_linear", 2.0F);
-  EXPECT_EQ(divisor(source), 2.0);
-  source.add("llama.rope.scaling.factor", 8.0F);
-  EXPECT_EQ(divisor(source), 8.0);
-  source.add("llama.rope.scaling.type", "none");
-  EXPECT_EQ(divisor(source), 1.0);
-  source.add("llama.rope.scaling.type", "linear");
-  EXPECT_EQ(divisor(source), 8.0);
-}
-
-TEST(Llama, AScalingThatIsNotLinearIsRefused) {
-  MemorySource source = family_keys("llama");
-  source.add("llama.rope.scaling.type", "yarn").add("llama.rope.scaling.factor", 8.0F);
-  EXPECT_THAT(error_of(source), HasSubstr("llama.rope.scaling.type is 'yarn', supported are: none, linear"));
-  source.add("llama.rope.scaling.type", "linear").add("llama.rope.scaling.factor", 0.0F);
-  EXPECT_THAT(error_of(source), HasSubstr("llama.rope.scaling.factor is 0, expected a positive number"));
-}
-
 }  // namespace
 }  // namespace octavo::test

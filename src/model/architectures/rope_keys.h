@@ -1,0 +1,14 @@
+// How a file says that heads are rotated by position.
+#pragma once
+
+#include <optional>
+
+#include "model/architectures/model_keys.h"
+
+namespace octavo {
+
+/// The rotation of an attention's heads, whose dimensions are known. `default_base`: for families whose files leave
+/// rope.freq_base out; none: it must be there.
+Result<RopeSpec> read_rope(const ModelKeys& keys, int head_dim, std::optional<double> default_base);
+
+}  // namespace octavo
