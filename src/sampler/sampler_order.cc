@@ -15,14 +15,18 @@ constexpr std::string_view kPenalties = "penalties", kDry = "dry";
 constexpr std::array<std::string_view, kDefaultSamplerOrder.size()> kStepNames = {
     "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature"};
 
+struct OtherName {
+  std::string_view name, first;
+};
+constexpr OtherName kOtherNames[] = {
+    {"typical_p", "typ_p"}, {"typical", "typ_p"}, {"temp", "temperature"}, {"top_nsigma", "top_n_sigma"}};
+
 /// With underscores, and by the first of a step's names.
 std::string canonical(std::string_view name) {
   std::string text(name);
   std::ranges::replace(text, '-', '_');
-  if (text == "typical_p" || text == "typical") return "typ_p";
-  if (text == "temp") return "temperature";
-  if (text == "top_nsigma") return "top_n_sigma";
-  return text;
+  const auto* const other = std::ranges::find(kOtherNames, std::string_view(text), &OtherName::name);
+  return other == std::end(kOtherNames) ? text : std::string(other->first);
 }
 
 std::optional<SamplerStep> find_step(std::string_view name) {

@@ -46,14 +46,15 @@ TEST(Admission, BlocksThatAreCachedNeedNotBeFree) {
 }
 
 TEST(Admission, WhatItAttachedToIsGivenBackWhereItFindsNoRoom) {
-  RoomHarness room({.num_blocks = 4, .prefix_cache = true});
+  RoomHarness room({.num_blocks = 6, .prefix_cache = true});
   Sequence& first = room.run(12, 12, 7);
-  Sequence& second = room.add(24, 7);
-  second.notes.counts_of_owner = first.notes.counts_of_owner;
+  room.run(8, 8).notes.counts_of_owner = first.notes.counts_of_owner;
+  Sequence& waiting = room.add(24, 7);  // three blocks are cached, three are to come, one is free
+  waiting.notes.counts_of_owner = first.notes.counts_of_owner;
   room.admission.admit();
-  EXPECT_FALSE(second.is_running());
-  EXPECT_EQ(second.num_computed, 0);
-  EXPECT_EQ(second.cached_tokens, 0);
+  EXPECT_FALSE(waiting.is_running());
+  EXPECT_EQ(waiting.num_computed, 0);
+  EXPECT_EQ(waiting.cached_tokens, 0);
   EXPECT_EQ(room.ledger.held_alone(first, 0), 3);
 }
 

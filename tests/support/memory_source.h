@@ -28,7 +28,11 @@ class MemorySource : public ModelSource {
   MemorySource& add(std::string_view key, T value) {
     MetadataValue& out = value_of(key);
     const std::string bytes = bytes_of(value);
-    out = element_of({.element_type = metadata_type_of<T>(), .size = 1, .bytes = std::as_bytes(std::span(bytes))}, 0);
+    MetadataArray one;
+    one.element_type = metadata_type_of<T>();
+    one.size = 1;
+    one.bytes = std::as_bytes(std::span(bytes));
+    out = element_of(one, 0);
     return *this;
   }
   MemorySource& add(std::string_view key, std::string_view text) {
