@@ -144,6 +144,7 @@ struct EngineStats {
   std::uint64_t computed_tokens = 0;   // rows that went through the model
   std::uint64_t prompt_tokens = 0;     // of requests that were admitted
   std::uint64_t cached_tokens = 0;     // of these: computed by others, before or meanwhile
+  std::uint64_t diverged_prompts = 0;  // that have RequestStats::diverged_at
   std::uint64_t generated_tokens = 0;  // that callers were given
   std::uint64_t preemptions = 0;       // times a sequence stopped to make room for others, to go on later
   std::uint64_t preempted_blocks = 0;  // blocks that others took from such sequences

@@ -102,6 +102,10 @@ std::string_view finish_reason_name(FinishReason reason);
 struct RequestStats {
   int prompt_tokens = 0;
   int cached_tokens = 0;  // of the prompt: computed by others, before or meanwhile
+  /// The position at which the prompt parts from what earlier requests of its owner (and cache domain) have computed
+  /// and is still cached: behind a block that they have in common at least, where theirs go on with another token. -1:
+  /// nowhere, or nobody knows.
+  int diverged_at = -1;
   int generated_tokens = 0;
   int reasoning_tokens = 0;          // of these: behind an opening mark, up to the closing one, which counts with them
   int preemptions = 0;               // times it stopped to make room for others, to go on later

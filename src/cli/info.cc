@@ -60,6 +60,11 @@ void print_head(const InfoReport& report, std::ostream& out) {
        fmt::format("{} tokens, {}{}{}", vocabulary.num_tokens,
                    vocabulary.model.empty() ? "no tokenizer" : escaped(vocabulary.model),
                    vocabulary.pretokenizer.empty() ? "" : ", pre-tokenizer ", escaped(vocabulary.pretokenizer)));
+  std::string ends;
+  for (const EndToken& end : vocabulary.end_tokens)
+    ends += fmt::format("{}{} ({})", ends.empty() ? "" : ", ", escaped(end.text), end.source);
+  if (vocabulary.num_tokens > 0) line("ends", ends.empty() ? "no token that is known to end an answer" : ends);
+  if (!vocabulary.reasoning.empty()) line("reasoning", "between marks of the family " + vocabulary.reasoning);
   std::string sampling;
   for (const auto& [name, value] : report.sampling)
     sampling += fmt::format("{}{} {}", sampling.empty() ? "" : ", ", name, value);
@@ -154,6 +159,11 @@ boost::json::object to_json(const InfoReport& report) {
       {"by_type", sums_to_json(report.by_type, report.weight_bytes)},
       {"by_part", sums_to_json(report.by_part, report.weight_bytes)},
   };
+  boost::json::object& vocabulary = out["vocabulary"].as_object();
+  boost::json::array& ends = vocabulary["end_tokens"].emplace_array();
+  for (const EndToken& end : report.vocabulary.end_tokens)
+    ends.push_back({{"id", end.id}, {"text", to_valid_utf8(end.text)}, {"source", end.source}});
+  vocabulary["reasoning"] = report.vocabulary.reasoning;
   if (!report.sampling.empty()) {
     boost::json::object& sampling = out["sampling"].emplace_object();
     for (const auto& [name, value] : report.sampling) sampling[name] = value;

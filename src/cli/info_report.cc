@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "engine/generation_config.h"
 #include "model/cpu_runner.h"
+#include "tokenizer/tokenizer.h"
 
 namespace octavo::cli {
 namespace {
@@ -24,6 +25,10 @@ VocabularyInfo read_vocabulary(const ModelSource& source) {
   VocabularyInfo info{.model = string_or_empty(source, "tokenizer.ggml.model"),
                       .pretokenizer = string_or_empty(source, "tokenizer.ggml.pre")};
   if (const auto tokens = source.get_strings("tokenizer.ggml.tokens")) info.num_tokens = tokens->size();
+  if (const auto tokenizer = Tokenizer::load(source)) {
+    info.end_tokens.assign(tokenizer->end_tokens().begin(), tokenizer->end_tokens().end());
+    if (const ReasoningMarks* marks = tokenizer->reasoning()) info.reasoning = marks->family().name;
+  }
   return info;
 }
 

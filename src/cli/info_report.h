@@ -33,6 +33,8 @@ struct WeightSum {
 
 struct VocabularyInfo {
   std::string model, pretokenizer;  // tokenizer.ggml.model and .pre; empty where the file has none
+  std::vector<EndToken> end_tokens = {};
+  std::string reasoning = {};  // the family whose marks are around reasoning; empty: none
   std::uint64_t num_tokens = 0;
 };
 

@@ -253,6 +253,7 @@ Result<void> check_chat_template(const std::string& model, const std::string& in
 
 Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::string& model, Context& context) {
   OCTAVO_TRY(options.model_path, resolve_model(model, context));
+  const bool has_words = options.require_words;  // of a command that generates text
   ProgressBar bar(context.err, context.err_is_terminal, "loading " + options.model_path.filename().string());
   options.on_load_progress = [&bar](const LoadProgress& p) { bar.update(p.done_bytes, p.total_bytes); };
   OCTAVO_TRY(auto engine, context.load_engine(std::move(options)));
@@ -263,6 +264,9 @@ Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::st
                     info.num_threads, info.isa);
   context.log->info("context: {} tokens, KV cache of up to {}, {} a token", info.max_context,
                     format_bytes(info.kv_arena_bytes), format_bytes(info.kv_bytes_per_token));
+  if (has_words && info.end_tokens.empty())
+    context.err << "octavo: this model names no token that ends an answer: answers end at a limit or at a stop text\n"
+                << std::flush;
   return engine;
 }
 

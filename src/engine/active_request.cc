@@ -38,6 +38,7 @@ RequestStats ActiveRequest::stats_of(const Sequence& sequence, const ChoiceTimes
   const double prefill = seconds(in_prefill), decode = seconds(in_decode);
   return {.prompt_tokens = sequence.asked.prompt_tokens,
           .cached_tokens = sequence.cached_tokens,
+          .diverged_at = sequence.diverged_at,
           .generated_tokens = sequence.num_tokens() - sequence.asked.prompt_tokens,
           .preemptions = sequence.num_preemptions,
           .time_to_first_token_s = first_token ? seconds(*first_token - submitted) : 0,

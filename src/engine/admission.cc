@@ -100,6 +100,7 @@ void Admission::start(Sequence& sequence, bool was_holding) {
   parts_.sharing.count_cached(sequence);
   if (!sequence.notes.was_admitted) {
     parts_.sharing.count_lookup(sequence);
+    parts_.sharing.find_divergence(sequence);
     newly_admitted_.push_back(&sequence);
   }
   sequence.notes.num_admitted_tokens = sequence.num_tokens();

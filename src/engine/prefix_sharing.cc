@@ -31,6 +31,13 @@ void PrefixSharing::count_cached(Sequence& sequence) {
   sequence.notes.max_computed = std::max(sequence.notes.max_computed, sequence.num_computed);
 }
 
+void PrefixSharing::find_divergence(Sequence& sequence) {
+  if (!sequence.may_use_cache()) return;
+  const std::span<const TokenId> prompt = std::span(sequence.tokens).first(to_size(sequence.asked.prompt_tokens));
+  sequence.diverged_at = kv_.parting(sequence.kv, prompt, sequence.chain);
+  if (sequence.diverged_at >= 0) ++counts_.diverged_prompts;
+}
+
 void PrefixSharing::count_lookup(const Sequence& sequence) {
   counts_.prompt_tokens += static_cast<std::uint64_t>(sequence.asked.prompt_tokens);
   const int most = (sequence.asked.prompt_tokens - 1) / kv_.block_size() * kv_.block_size();

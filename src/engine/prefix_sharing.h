@@ -29,6 +29,8 @@ class PrefixSharing {
   void attach_published(Sequence& sequence);
   /// Counts the tokens of its prompt that it has attached to, but for those that it has had itself before a preemption.
   void count_cached(Sequence& sequence);
+  /// Finds where a new sequence parts from what its owner's others have published, and counts it if it does.
+  void find_divergence(Sequence& sequence);
   /// Tokens of its prompt that a new sequence looks for.
   void count_lookup(const Sequence& sequence);
   /// The first `end` tokens of a sequence are computed: full blocks can be found from now on.

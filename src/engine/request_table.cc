@@ -21,6 +21,7 @@ bool RequestTable::take_in(std::unique_ptr<ActiveRequest>& request) {
     builder_.reserve_tables(num_table_blocks_ + num_blocks);
     active.prompt.kv = kv_.create_sequence(active.prompt.asked.prompt_tokens);
     active.is_reading = true;
+    kv_.set_owner(active.prompt.kv, std::hash<std::string_view>{}(active.owner));
     if (has_deadline) deadlines_.emplace(*active.deadline, active.id);
     const auto place = requests_.try_emplace(active.id).first;
     scheduler_.add(active.prompt);
@@ -43,6 +44,7 @@ bool RequestTable::make_choices(ActiveRequest& request) {
     for (std::size_t i = 0; i < request.choices.size(); ++i) {
       std::unique_ptr<Choice> choice = choice_pool_.take(request, static_cast<int>(i), kv_.block_size());
       choice->sequence.kv = kv_.create_sequence(num_tokens);
+      kv_.set_owner(choice->sequence.kv, std::hash<std::string_view>{}(request.owner));
       choice->active = true;
       request.choices[i] = std::move(choice);
     }

@@ -249,6 +249,7 @@ void Scheduler::start_child(const Sequence& parent, Sequence& child) {
   child.num_computed = parent.num_computed;
   child.notes.max_computed = parent.notes.max_computed;
   child.cached_tokens = parent.cached_tokens;
+  child.diverged_at = parent.diverged_at;
   child.num_preemptions = parent.num_preemptions;
   child.notes.own_rank = {
       .virtual_arrival = parent.notes.own_rank.virtual_arrival, .id = child.asked.id, .choice = child.asked.choice};

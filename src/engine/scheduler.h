@@ -99,6 +99,7 @@ class Scheduler {
   std::uint64_t num_computed_tokens() const { return counts_.computed_tokens; }
   std::uint64_t num_prompt_tokens() const { return counts_.prompt_tokens; }
   std::uint64_t num_cached_tokens() const { return counts_.cached_tokens; }
+  std::uint64_t num_diverged_prompts() const { return counts_.diverged_prompts; }
   std::uint64_t num_lookup_tokens() const { return counts_.lookup_tokens; }
 
  private:

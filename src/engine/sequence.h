@@ -90,6 +90,7 @@ struct Sequence {
   SequenceOwed owed = {};
   State state = State::kIdle;
   int cached_tokens = 0;  // of the prompt, computed by others
+  int diverged_at = -1;   // the position at which it parts from what its owner's requests have computed; -1: nowhere
   int num_preemptions = 0;
   SchedulerNotes notes = {};
 

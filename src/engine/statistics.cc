@@ -10,6 +10,7 @@ EngineStats Statistics::current() const {
   stats.computed_tokens = scheduler_.num_computed_tokens();
   stats.prompt_tokens = scheduler_.num_prompt_tokens();
   stats.cached_tokens = scheduler_.num_cached_tokens();
+  stats.diverged_prompts = scheduler_.num_diverged_prompts();
   stats.kv.hits = stats.cached_tokens;
   stats.kv.misses = scheduler_.num_lookup_tokens() - stats.cached_tokens;
   stats.preemptions = scheduler_.num_preemptions();

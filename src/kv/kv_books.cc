@@ -257,6 +257,18 @@ KvResult<int> KvBooks::extend_prefix(SequenceId id, std::span<const TokenId> tok
   return prefix_.extend(*sequence, tokens, chain);
 }
 
+void KvBooks::set_owner(SequenceId id, std::uint64_t owner) {
+  SequenceState* sequence = sequences_.find(id);
+  OCTAVO_CHECK(sequence != nullptr, "no sequence {}", id);
+  sequence->owner = owner;
+}
+
+int KvBooks::parting(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) const {
+  const SequenceState* sequence = sequences_.find(id);
+  OCTAVO_CHECK(sequence != nullptr, "no sequence {}", id);
+  return prefix_.parting(*sequence, tokens, chain);
+}
+
 KvResult<void> KvBooks::publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
   if (!has_sequence(id)) return std::unexpected(SequenceNotFound{id});
   if (!prefix_.publishes()) return {};

@@ -79,6 +79,10 @@ class KvBooks {
   KvResult<int> extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
   bool is_published(const BlockHash& hash) const { return prefix_.is_published(hash); }
   const BlockHasher& hasher() const { return prefix_.hasher(); }
+  /// Names whose the blocks are that a sequence publishes from now on. CHECKs the id, as the next does.
+  void set_owner(SequenceId id, std::uint64_t owner);
+  /// PrefixBooks::parting().
+  int parting(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) const;
   KvResult<void> publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
   KvResult<void> publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
 

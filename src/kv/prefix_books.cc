@@ -32,6 +32,26 @@ bool PrefixBooks::is_published(const BlockHash& hash) const {
   return publishes() && groups_[to_size(std::max(0, group_without_window_))].prefix()->find_hash(hash) != kNoBlock;
 }
 
+int PrefixBooks::parting(const SequenceState& sequence, std::span<const TokenId> tokens,
+                         const BlockChain& chain) const {
+  if (!publishes() || group_without_window_ < 0) return -1;
+  const PrefixCache& prefix = *groups_[to_size(group_without_window_)].prefix();
+  const auto size = to_size(block_size_);
+  BlockId last = kNoBlock;
+  std::size_t followed = 0;
+  while (followed < std::min(tokens.size() / size, chain.size())) {
+    const BlockId found =
+        prefix.find(chain.hashes()[followed], chain.parent(followed), tokens.subspan(followed * size, size), last);
+    if (found == kNoBlock) break;
+    last = found;
+    ++followed;
+  }
+  const std::span<const TokenId> rest = tokens.subspan(followed * size);
+  if (last == kNoBlock || rest.empty()) return -1;
+  const auto common = prefix.common_with_others(last, rest.first(std::min(size, rest.size())), sequence.owner);
+  return common ? static_cast<int>(followed * size + *common) : -1;
+}
+
 // Leading blocks of `tokens` that the sequence, which is_all_published(), holds or can attach.
 int PrefixBooks::match(const SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& known) {
   const auto size = to_size(block_size_);
@@ -132,7 +152,10 @@ bool PrefixBooks::publish_block(SequenceState& sequence, int index, const BlockH
     const KvResult<BlockId> shared = prefix.publish(*block, hash, parent, tokens, before);
     OCTAVO_CHECK(shared.has_value(), "{}", describe(shared.error()));
     if (*shared == kNoBlock) return false;
-    if (*shared == *block) continue;
+    if (*shared == *block) {
+      prefix.set_owner(*block, sequence.owner);
+      continue;
+    }
     const KvResult<void> referenced = groups_[g].pool().add_reference(*shared);
     OCTAVO_CHECK(referenced.has_value(), "{}", describe(referenced.error()));
     table.replace(index, *shared);

@@ -32,6 +32,9 @@ class PrefixBooks {
   int attach(SequenceState& sequence, std::span<const TokenId> tokens, std::string_view domain);
   int extend(SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain);
   bool is_published(const BlockHash& hash) const;
+  /// The position at which `tokens` part from what their owner published before: they follow it over a block at least,
+  /// and it goes on with other tokens. -1: they do not part, or there is no group without a window.
+  int parting(const SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain) const;
 
   /// PagedKvCache::publish() of a sequence; DimMismatch.
   KvResult<void> publish(SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain);

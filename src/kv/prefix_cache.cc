@@ -64,6 +64,26 @@ KvResult<BlockId> PrefixCache::publish(BlockId block, const BlockHash& hash, con
   return block;
 }
 
+void PrefixCache::set_owner(BlockId block, std::uint64_t owner) {
+  OCTAVO_CHECK(is_published(block), "block {} is not published", block);
+  entry(block).owner = owner;
+}
+
+std::optional<std::size_t> PrefixCache::common_with_others(BlockId parent, std::span<const TokenId> tokens,
+                                                           std::uint64_t owner) const {
+  std::optional<std::size_t> most;
+  if (!is_published(parent)) return most;
+  int num_compared = 0;
+  for (BlockId at = entry(parent).first_child; at != kNoBlock && num_compared < kMaxCompared;
+       at = entry(at).next_sibling, ++num_compared) {
+    if (entry(at).owner != owner) continue;
+    const auto common = to_size(std::ranges::mismatch(tokens, tokens_of(at)).in1 - tokens.begin());
+    if (common == tokens.size()) return std::nullopt;
+    most = std::max(most.value_or(0), common);
+  }
+  return most;
+}
+
 bool PrefixCache::is_published(BlockId block) const {
   return block >= 0 && block < pool_.total_count() && entry(block).published;
 }

@@ -23,6 +23,7 @@ struct GroupState {
 
 struct SequenceState {
   std::vector<GroupState> groups;
+  std::uint64_t owner = 0;       // names whose the blocks are that it publishes
   BlockHash root;                // of the chain
   std::vector<BlockHash> chain;  // of its leading blocks, all of which are published (where held)
 

@@ -68,6 +68,7 @@ std::string to_json_line(const AccessRecord& record, std::chrono::system_clock::
   if (record.streamed) line += "\"streamed\":true,";
   count("prompt_tokens", record.prompt_tokens);
   count("cached_tokens", record.cached_tokens);
+  count("diverged_at", record.diverged_at);
   count("generated_tokens", record.generated_tokens);
   milliseconds("time_to_first_token_ms", record.time_to_first_token_s);
   text("finish_reason", record.finish_reason);

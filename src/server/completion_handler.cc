@@ -252,6 +252,7 @@ void CompletionHandler::observe(const EventQueue::Item& item) {
   if (counted_[item.prompt_index]) return;
   counted_[item.prompt_index] = true;
   record.prompt_tokens = std::max<std::int64_t>(record.prompt_tokens, 0) + event.stats.prompt_tokens;
+  if (record.diverged_at < 0) record.diverged_at = event.stats.diverged_at;
   record.cached_tokens = std::max<std::int64_t>(record.cached_tokens, 0) + event.stats.cached_tokens;
 }
 

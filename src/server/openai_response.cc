@@ -61,6 +61,7 @@ struct CompletionResponse::State {
   std::size_t num_ended = 0;
   std::size_t held_bytes = 0;
   std::int64_t prompt_tokens = 0, cached_tokens = 0, generated_tokens = 0, reasoning_tokens = 0;
+  int diverged_at = -1;          // of the only prompt
   bool prompt_ids_sent = false;  // chat: once a stream
   std::optional<ApiError> error = {};
 
@@ -175,6 +176,7 @@ void CompletionResponse::State::end(Answer& answer, bool is_first_choice, const 
   if (!is_first_choice) return;
   prompt_tokens += event.stats.prompt_tokens;
   cached_tokens += event.stats.cached_tokens;
+  if (call.prompts.size() == 1) diverged_at = event.stats.diverged_at;
 }
 
 void CompletionResponse::State::keep(std::size_t index, Answer& answer, const OwnedEvent& event) {
@@ -312,12 +314,14 @@ void CompletionResponse::State::begin_stream(std::size_t index, Answer& answer, 
 void CompletionResponse::State::append_usage(std::string& out) const {
   fmt::format_to(std::back_inserter(out),
                  "\"usage\":{{\"prompt_tokens\":{},\"completion_tokens\":{},\"total_tokens\":{},"
-                 "\"prompt_tokens_details\":{{\"cached_tokens\":{}}}}}",
+                 "\"prompt_tokens_details\":{{\"cached_tokens\":{}",
                  prompt_tokens, generated_tokens, prompt_tokens + generated_tokens, cached_tokens);
-  if (!call.reasoning.is_counted) return;
-  out.pop_back();
-  fmt::format_to(std::back_inserter(out), ",\"completion_tokens_details\":{{\"reasoning_tokens\":{}}}}}",
-                 reasoning_tokens);
+  if (diverged_at >= 0) fmt::format_to(std::back_inserter(out), ",\"diverged_at\":{}", diverged_at);
+  out += '}';
+  if (call.reasoning.is_counted)
+    fmt::format_to(std::back_inserter(out), ",\"completion_tokens_details\":{{\"reasoning_tokens\":{}}}",
+                   reasoning_tokens);
+  out += '}';
 }
 
 std::string CompletionResponse::State::usage_chunk() const {

@@ -118,6 +118,31 @@ class Reasoning(unittest.TestCase):
                     and c.choices[0].logprobs for t in c.choices[0].logprobs.content]
         self.assertEqual("".join(t.token for t in streamed), text)
 
+    def test_a_conversation_whose_reasoning_is_left_out_says_where_it_parts(self):
+        system = {"role": "system", "content": "You are one who answers questions about numbers, one after another."}
+        parted = self.server.metric("diverged_prompts_total")
+
+        def ask(*messages, **extra):
+            return self.client.chat.completions.create(
+                model=self.model, messages=[system, *messages], temperature=0, max_tokens=60,
+                extra_body={"ignore_eos": True, "reasoning_budget": 30, "return_token_ids": True, **extra})
+
+        salt = {"cache_salt": self.id()}
+        first = ask(*QUESTION, **salt)
+        self.assertFalse(hasattr(first.usage.prompt_tokens_details, "diverged_at"))
+        again = [*QUESTION, {"role": "assistant", "content": first.choices[0].message.content},
+                 {"role": "user", "content": "And 97?"}]
+        second = ask(*again, **salt)
+        before = first.prompt_token_ids + first.choices[0].token_ids
+        expected = next(i for i, (a, b) in enumerate(zip(before, second.prompt_token_ids)) if a != b)
+        self.assertEqual(second.usage.prompt_tokens_details.diverged_at, expected)
+        self.assertLess(expected, len(before))
+        self.server.wait_until(lambda: self.server.metric("diverged_prompts_total") == parted + 1)
+        other = ask(*again, cache_salt=self.id() + " of another")
+        self.assertFalse(hasattr(other.usage.prompt_tokens_details, "diverged_at"))
+        self.assertEqual(other.choices[0].token_ids, second.choices[0].token_ids)
+        self.assertIn(expected, [line.get("diverged_at") for line in self.server.access_log(3)])
+
     def test_every_choice_has_its_own(self):
         answer = self.chat(n=3, reasoning_budget=6, seed=4)
         self.assertEqual(len(answer.choices), 3)

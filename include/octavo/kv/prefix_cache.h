@@ -90,6 +90,15 @@ class PrefixCache {
   KvResult<BlockId> publish(BlockId block, const BlockHash& hash, const BlockHash& parent,
                             std::span<const TokenId> tokens, BlockId parent_block = kNoBlock);
 
+  /// Marks a published block as one owner's: a number that names it.
+  void set_owner(BlockId block, std::uint64_t owner);
+  /// Of this owner's blocks published after `parent` in a chained cache, of which the latest kMaxCompared are looked
+  /// at, the most leading tokens that one has in common with `tokens`, if that is fewer than there are. None where no
+  /// such block is there, or one begins with all of `tokens`.
+  std::optional<std::size_t> common_with_others(BlockId parent, std::span<const TokenId> tokens,
+                                                std::uint64_t owner) const;
+  static constexpr int kMaxCompared = 64;
+
   bool is_published(BlockId block) const;
   /// The hash that a published block is published under; none for others.
   std::optional<BlockHash> hash_of(BlockId block) const;
@@ -110,6 +119,7 @@ class PrefixCache {
     BlockHash hash, parent;
     bool published = false;
     BlockId parent_block = kNoBlock, first_child = kNoBlock, next_sibling = kNoBlock, previous_sibling = kNoBlock;
+    std::uint64_t owner = 0;
   };
   Entry& entry(BlockId block) { return entries_[static_cast<std::size_t>(block)]; }
   const Entry& entry(BlockId block) const { return entries_[static_cast<std::size_t>(block)]; }
