@@ -119,7 +119,7 @@ struct ModelInfo {
                             // build, the C library, the instruction set, the file's hash and kv_type
   std::string architecture;
   std::vector<EndToken> end_tokens = {};  // an answer ends at any of these; none: at limits and stops alone
-  std::string reasoning;                  // the family whose marks are around reasoning; empty: none that is known
+  std::string reasoning = {};             // the family whose marks are around reasoning; empty: none that is known
   int vocab_size = 0;
   int num_tokens = 0;  // ids that have a text: the tokenizer's, where the model pads its vocabulary beyond them
   int num_layers = 0;
