@@ -84,6 +84,7 @@ struct EngineOptions {
   /// The text of a generation_config.json, whose settings go before the file's; empty: none. Its eos_token_id end an
   /// answer beside the file's own end tokens.
   std::string generation_config = {};
+  std::filesystem::path tokenizer_path = {};  // a tokenizer.json, instead of the file's own words; empty: those
   std::function<void(const LoadProgress&)> on_load_progress = {};  // called on the loading thread
 };
 

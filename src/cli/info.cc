@@ -2,12 +2,15 @@
 #include <boost/json.hpp>
 #include <ostream>
 
+#include "base/to_size.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/info_report.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "source/open_model.h"
+#include "tokenizer/tokenizer.h"
+#include "tokenizer/tokenizer_json.h"
 
 namespace octavo::cli {
 namespace {
@@ -15,6 +18,7 @@ namespace {
 constexpr int kLeastContext = 2;  // of an engine: a token of a prompt and one of an answer
 
 struct InfoCommandOptions {
+  std::filesystem::path tokenizer;
   InfoOptions info;
   std::string model;
   bool json = false;
@@ -189,7 +193,12 @@ boost::json::object to_json(const InfoReport& report) {
 Result<int> info(const InfoCommandOptions& options, Context& context) {
   OCTAVO_TRY(const auto path, resolve_model(options.model, context));
   OCTAVO_TRY(const auto source, open_model(path));
-  OCTAVO_TRY(const InfoReport report, make_info_report(*source, options.info));
+  OCTAVO_TRY(InfoReport report, make_info_report(*source, options.info));
+  if (!options.tokenizer.empty()) {
+    OCTAVO_TRY(const TokenizerJson json, TokenizerJson::open(options.tokenizer));
+    OCTAVO_TRY(const Tokenizer tokenizer, Tokenizer::load(*source, {}, &json));
+    report.vocabulary = {.model = "tokenizer.json", .pretokenizer = {}, .num_tokens = to_size(tokenizer.vocab_size())};
+  }
   if (options.json) {
     context.out << boost::json::serialize(to_json(report)) << '\n' << std::flush;
   } else {
@@ -241,6 +250,7 @@ void add_info_command(Program& program, Context& context) {
               "Tokens to reckon with; default: what the model was trained for");
   add_kv_type_option(command, options->info.kv_type);
   add_generation_config_option(command, options->info.generation_config);
+  add_tokenizer_option(command, options->tokenizer);
   command.add_flag("--json", options->json, "Print one JSON object");
   command.action([options, &context] { return info(*options, context); });
 }

@@ -229,6 +229,16 @@ void add_generation_config_option(Command& command, std::string& generation_conf
       "A generation_config.json of the model: its sampling and end tokens, before those of the model's file");
 }
 
+void add_tokenizer_option(Command& command, std::filesystem::path& path) {
+  const auto check = [](const std::string& text) -> Result<std::filesystem::path> {
+    if (text.empty()) return fail("found an empty value");
+    return std::filesystem::path(text);
+  };
+  add_parsed(
+      command, "--tokenizer", "FILE", check, [&path](std::filesystem::path file) { path = std::move(file); },
+      "A tokenizer.json, whose words are used instead of the model's own");
+}
+
 void add_chat_template_option(Command& command, std::string& chat_template) {
   const auto read = [](const std::string& path) -> Result<std::string> {
     std::ifstream file(path, std::ios::binary);

@@ -83,6 +83,8 @@ Result<std::filesystem::path> resolve_model(const std::string& named, const Cont
 
 /// --generation-config: the text of a generation_config.json that is right.
 void add_generation_config_option(Command& command, std::string& generation_config);
+/// --tokenizer: a tokenizer.json, whose words are used instead of the model's own.
+void add_tokenizer_option(Command& command, std::filesystem::path& path);
 
 /// --chat-template: the text of a file, a template that is right.
 void add_chat_template_option(Command& command, std::string& chat_template);

@@ -199,6 +199,7 @@ void add_run_command(Program& program, Context& context) {
   add_engine_options(command, options->engine, context);
   add_chat_template_option(command, options->engine.chat_template);
   add_generation_config_option(command, options->engine.generation_config);
+  add_tokenizer_option(command, options->engine.tokenizer_path);
   command.action([options, &context] { return run(*options, context); });
 }
 

@@ -291,6 +291,7 @@ void add_serve_command(Program& program, Context& context) {
   add_engine_options(command, options->engine, context);
   add_chat_template_option(command, options->engine.chat_template);
   add_generation_config_option(command, options->engine.generation_config);
+  add_tokenizer_option(command, options->engine.tokenizer_path);
   options->engine.itl_target_ms = EngineOptions{}.itl_target_ms;  // several users: not the other commands' default
   add_config_option(command);
   command.action([options, &context] { return serve(*options, context); });

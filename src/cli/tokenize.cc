@@ -9,12 +9,14 @@
 #include "cli/parse.h"
 #include "source/open_model.h"
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/tokenizer_json.h"
 
 namespace octavo::cli {
 namespace {
 
 struct TokenizeOptionsOf {
   std::string model, decode;
+  std::filesystem::path tokenizer;
   std::vector<std::string> words;  // at most one: the text
   bool has_decode = false;
   bool ids_only = false;
@@ -51,10 +53,21 @@ void print_json(const std::vector<TokenId>& ids, const Tokenizer& tokenizer, std
   out << boost::json::serialize(boost::json::value{{"ids", std::move(numbers)}, {"pieces", std::move(pieces)}}) << '\n';
 }
 
+/// The words of the tokenizer.json, as those of the model if one is named; else the model's own.
+Result<Tokenizer> load_words(const TokenizeOptionsOf& options, const Context& context) {
+  if (options.tokenizer.empty()) {
+    OCTAVO_TRY(const auto path, resolve_model(options.model, context));
+    OCTAVO_TRY(const auto source, open_model(path));
+    return Tokenizer::load(*source);
+  }
+  OCTAVO_TRY(const TokenizerJson json, TokenizerJson::open(options.tokenizer));
+  if (options.model.empty()) return Tokenizer::load(json);
+  OCTAVO_TRY(const auto source, open_model(options.model));
+  return Tokenizer::load(*source, {}, &json);
+}
+
 Result<int> tokenize(const TokenizeOptionsOf& options, Context& context) {
-  OCTAVO_TRY(const auto path, resolve_model(options.model, context));
-  OCTAVO_TRY(const auto source, open_model(path));
-  OCTAVO_TRY(const Tokenizer tokenizer, Tokenizer::load(*source));
+  OCTAVO_TRY(const Tokenizer tokenizer, load_words(options, context));
   if (options.has_decode) return print_decoded(options, tokenizer, context);
 
   std::string text;
@@ -84,14 +97,17 @@ void add_tokenize_command(Program& program, Context& context) {
   command.footer(
       "TEXT is one word for the shell: put it in quotes. Without it the text is read\n"
       "from standard input, every byte of it. Control tokens written in the text become\n"
-      "those tokens. Works on files that hold a vocabulary only.\n"
+      "those tokens. Works on files that hold a vocabulary only, and with --tokenizer\n"
+      "without a model.\n"
       "The first word is the model if it ends in .gguf or names a GGUF file; with -m\n"
       "every word is text.\n\n"
       "Examples:\n"
       "  octavo tokenize \"Hello, world\"\n"
       "  octavo tokenize vocab.gguf --ids --no-special < text.txt\n"
+      "  octavo tokenize --tokenizer tokenizer.json \"Hello\"\n"
       "  octavo tokenize --decode 19556,28,905");
   add_model_option(command, options->model, "[MODEL.gguf] [TEXT]", options->words);
+  add_tokenizer_option(command, options->tokenizer);
   Option* decode = command.add_option("--decode", options->decode, "Token ids to turn into text, as in 1,2,3");
   decode->type_name("IDS");
   Option* ids = command.add_flag("--ids", options->ids_only, "Print ids alone, separated by spaces");

@@ -1,8 +1,16 @@
 #include "engine/words.h"
 
+#include "tokenizer/tokenizer_json.h"
+
 namespace octavo {
 
-Result<Words> Words::load(const ModelSource& source, bool required, std::string_view chat_template) {
+Result<Words> Words::load(const ModelSource& source, bool required, std::string_view chat_template,
+                          const std::filesystem::path& tokenizer_path) {
+  if (!tokenizer_path.empty()) {
+    OCTAVO_TRY(const TokenizerJson json, TokenizerJson::open(tokenizer_path));
+    OCTAVO_TRY(Tokenizer replaced, Tokenizer::load(source, chat_template, &json));
+    return Words(std::make_unique<const Tokenizer>(std::move(replaced)));
+  }
   Result<Tokenizer> tokenizer = Tokenizer::load(source, chat_template);
   if (tokenizer) return Words(std::make_unique<const Tokenizer>(std::move(*tokenizer)));
   if (required || tokenizer.error().kind != ErrorKind::kNoWords) return std::unexpected(std::move(tokenizer.error()));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -22,8 +23,10 @@ class Words {
   explicit Words(std::unique_ptr<const Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {}
 
   /// Words that are missing or of an unknown kind are an error only if they are `required`; wrong ones always are.
-  /// `chat_template` is one to use instead of the file's own; empty: that one.
-  static Result<Words> load(const ModelSource& source, bool required, std::string_view chat_template);
+  /// `chat_template` is one to use instead of the file's own; empty: that one. The same of `tokenizer_path`, a
+  /// tokenizer.json, whose errors are errors in any case.
+  static Result<Words> load(const ModelSource& source, bool required, std::string_view chat_template,
+                            const std::filesystem::path& tokenizer_path);
 
   /// Null: there are none.
   const Tokenizer* tokenizer() const { return tokenizer_.get(); }

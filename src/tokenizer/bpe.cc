@@ -18,29 +18,40 @@ unsigned byte_of(char c) { return static_cast<unsigned char>(c); }
 
 }  // namespace
 
-Result<Bpe> Bpe::create(const Vocab& vocab, std::span<const std::string_view> merges, bool ignore_merges,
-                        std::string_view file) {
-  if (merges.size() >= kNoRank) return fail("{}: {} has {} entries, too many", file, kMergesKey, merges.size());
+Result<std::vector<MergeText>> split_merges(std::span<const std::string_view> merges, std::string_view file) {
+  std::vector<MergeText> texts;
+  texts.reserve(merges.size());
+  for (const std::string_view merge : merges) {
+    // A token may be a space, so the separator is looked for after the first byte.
+    const std::size_t space = merge.find(' ', 1);
+    if (space == std::string_view::npos || space + 1 == merge.size()) {
+      return fail("{}: {}: entry {} is {}; expected two texts with a space between", file, kMergesKey, texts.size(),
+                  quote(merge));
+    }
+    texts.push_back({merge.substr(0, space), merge.substr(space + 1)});
+  }
+  return texts;
+}
+
+Result<Bpe> Bpe::create(const Vocab& vocab, std::span<const MergeText> merges, const Options& options,
+                        std::string_view where) {
+  if (merges.size() >= kNoRank) return fail("{}: found {} entries, too many", where, merges.size());
   Bpe bpe;
   const ByteAlphabet alphabet;
   for (unsigned byte = 0; byte < 256; ++byte) {
-    bpe.byte_tokens_[byte] = vocab.find_ordinary(alphabet.character(static_cast<std::uint8_t>(byte)));
+    TokenId token = vocab.find_ordinary(alphabet.character(static_cast<std::uint8_t>(byte)));
+    if (token < 0) token = options.unknown;
+    bpe.byte_tokens_[byte] = token;
     if (bpe.byte_tokens_[byte] < 0) bpe.has_silent_bytes_ = true;
   }
   std::string joined;
   for (std::size_t i = 0; i < merges.size(); ++i) {
-    // A token may be a space, so the separator is looked for after the first byte.
-    const std::size_t space = merges[i].find(' ', 1);
-    if (space == std::string_view::npos || space + 1 == merges[i].size()) {
-      return fail("{}: {}: entry {} is {}; expected two texts with a space between", file, kMergesKey, i,
-                  quote(merges[i]));
-    }
-    const std::string_view left = merges[i].substr(0, space);
-    const std::string_view right = merges[i].substr(space + 1);
+    const auto& [left, right] = merges[i];
     joined.assign(left).append(right);
     const Merge merge{vocab.find(left), vocab.find(right), vocab.find(joined)};
     if (merge.left < 0 || merge.right < 0 || merge.merged < 0) {
-      return fail("{}: {}: entry {} is {}, but {} is no token", file, kMergesKey, i, quote(merges[i]),
+      return fail("{}: entry {} is {}, but {} is no token", where, i,
+                  quote(fmt::format("{} {}", left, right)),
                   quote(merge.left < 0    ? left
                         : merge.right < 0 ? right
                                           : std::string_view(joined)));
@@ -48,7 +59,7 @@ Result<Bpe> Bpe::create(const Vocab& vocab, std::span<const std::string_view> me
     if (vocab.is_ordinary(merge.merged)) bpe.merges_.push_back(merge);
   }
   bpe.build_pairs(vocab.size());
-  if (ignore_merges) {
+  if (options.ignore_merges) {
     std::string bytes;
     for (TokenId id = 0; id < vocab.size(); ++id) {
       bytes.clear();

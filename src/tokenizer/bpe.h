@@ -17,6 +17,14 @@
 
 namespace octavo {
 
+/// An entry of a merge list.
+struct MergeText {
+  std::string_view left, right;
+};
+
+/// The entries of tokenizer.ggml.merges, "left right". Error: one that is not two texts; names `file`, key and entry.
+Result<std::vector<MergeText>> split_merges(std::span<const std::string_view> merges, std::string_view file);
+
 class Bpe {
  public:
   /// Memory that encode() reuses from word to word.
@@ -32,11 +40,14 @@ class Bpe {
     std::string word;
   };
 
-  /// `merges` are the entries of tokenizer.ggml.merges, "left right", best first. Error: an entry that is not two
-  /// texts, or that names or makes a text that is no token; it names `file`, the key and the entry. A merge that would
-  /// make a token that is not an ordinary one is left out.
-  static Result<Bpe> create(const Vocab& vocab, std::span<const std::string_view> merges, bool ignore_merges,
-                            std::string_view file);
+  struct Options {
+    bool ignore_merges = false;  // a word that is a token as a whole becomes it without merging
+    TokenId unknown = -1;        // of a byte that has no token; -1: it gives none
+  };
+  /// `merges`, best first. Error: an entry that names or makes a text that is no token; it names the entry and `where`
+  /// the list stands. A merge that would make a token that is not an ordinary one is left out.
+  static Result<Bpe> create(const Vocab& vocab, std::span<const MergeText> merges, const Options& options,
+                            std::string_view where);
 
   /// Bytes that have no token, and so give none.
   std::array<bool, 256> silent_bytes() const;

@@ -16,21 +16,40 @@
 
 namespace octavo {
 
+/// Characters that are no token.
+struct UnknownCharacters {
+  enum class Become : std::uint8_t {
+    kBytes,       // each byte becomes its token
+    kUnknown,     // each character becomes `token`
+    kOneUnknown,  // as many as stand together become one `token`
+    kNothing,
+  };
+  Become become = Become::kBytes;
+  TokenId token = -1;
+};
+
 class CharacterBpe {
  public:
-  /// Errors are those of Bpe::create() and byte_fallback_tokens().
-  static Result<CharacterBpe> create(const Vocab& vocab, std::span<const std::string_view> merges,
-                                     std::string_view file);
+  /// Errors are those of Bpe::create(), and with bytes those of byte_fallback_tokens(), which begin with `file`.
+  static Result<CharacterBpe> create(const Vocab& vocab, std::span<const MergeText> merges,
+                                     const UnknownCharacters& unknown, std::string_view where, std::string_view file);
+
+  /// Texts of any length may become one token, or none.
+  bool leaves_out_or_joins() const {
+    return unknown_.become == UnknownCharacters::Become::kOneUnknown ||
+           unknown_.become == UnknownCharacters::Become::kNothing;
+  }
 
   /// Appends the tokens of `text`, any bytes of less than 2 GiB with spaces already written as U+2581. Time is n log n.
   void encode(const Vocab& vocab, std::string_view text, Bpe::Scratch& scratch, std::vector<TokenId>& out) const;
 
  private:
-  CharacterBpe(Bpe bpe, const std::array<TokenId, 256>& byte_tokens)
-      : bpe_(std::move(bpe)), byte_tokens_(byte_tokens) {}
+  CharacterBpe(Bpe bpe, const UnknownCharacters& unknown) : bpe_(std::move(bpe)), unknown_(unknown) {}
+  void add_unknown(std::string_view character, bool is_after_unknown, std::vector<TokenId>& tokens) const;
 
   Bpe bpe_;
-  std::array<TokenId, 256> byte_tokens_;
+  UnknownCharacters unknown_;
+  std::array<TokenId, 256> byte_tokens_{};
 };
 
 }  // namespace octavo

@@ -46,11 +46,14 @@ std::uint8_t combining_class(std::int32_t code_point) {
 
 bool is_surrogate(std::int32_t code_point) { return code_point >= 0xD800 && code_point < 0xE000; }
 
+bool is_compatible(Normalization n) { return n == Normalization::kNfkc || n == Normalization::kNfkd; }
+bool composes(Normalization n) { return n == Normalization::kNfc || n == Normalization::kNfkc; }
+
 std::vector<Character> decompose(std::string_view text, Normalization normalization) {
   std::vector<Character> characters;
   characters.reserve(text.size());
   const auto options = static_cast<utf8proc_option_t>(
-      normalization == Normalization::kNfkc ? UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT : UTF8PROC_DECOMPOSE);
+      is_compatible(normalization) ? UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT : UTF8PROC_DECOMPOSE);
   std::array<std::int32_t, 32> parts{};  // the longest decomposition has 18
   for (std::size_t i = 0; i < text.size(); i += utf8_announced_length(text[i])) {
     const auto code_point = static_cast<std::int32_t>(decode_utf8(text.substr(i)));
@@ -86,8 +89,8 @@ void order_marks(std::vector<Character>& characters) {
 
 bool is_surely_normalized(std::string_view text, Normalization normalization) {
   if (normalization == Normalization::kNone) return true;
-  // Below U+0300 nothing changes by NFC, below U+0080 nothing by NFKC.
-  const unsigned char first_lead = normalization == Normalization::kNfc ? 0xCC : 0x80;
+  // Below U+0300 nothing changes by NFC, below U+00C0 nothing by NFD, below U+0080 nothing by the others.
+  const unsigned char first_lead = is_compatible(normalization) ? 0x80 : composes(normalization) ? 0xCC : 0xC3;
   return std::ranges::none_of(text, [=](char c) { return static_cast<unsigned char>(c) >= first_lead; });
 }
 
@@ -97,10 +100,12 @@ std::string normalize(std::string_view text, Normalization normalization) {
   order_marks(characters);
   std::vector<std::int32_t> code_points(characters.size());
   std::ranges::transform(characters, code_points.begin(), &Character::code_point);
-  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE);
-  const auto size =
-      utf8proc_normalize_utf32(code_points.data(), static_cast<utf8proc_ssize_t>(code_points.size()), options);
-  OCTAVO_CHECK(size >= 0);
+  auto size = static_cast<utf8proc_ssize_t>(code_points.size());
+  if (composes(normalization)) {
+    const auto options = static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE);
+    size = utf8proc_normalize_utf32(code_points.data(), size, options);
+    OCTAVO_CHECK(size >= 0);
+  }
   std::string result;
   result.reserve(text.size());
   for (std::size_t i = 0; i < to_size(size); ++i) append_utf8(result, static_cast<std::uint32_t>(code_points[i]));

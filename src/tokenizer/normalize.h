@@ -10,7 +10,7 @@
 
 namespace octavo {
 
-enum class Normalization : std::uint8_t { kNone, kNfc, kNfkc };
+enum class Normalization : std::uint8_t { kNone, kNfc, kNfkc, kNfd, kNfkd };
 
 /// So many bytes of a text become one byte of the normalized one at most (a mathematical letter becomes an ASCII one).
 inline constexpr std::size_t kMaxShrink = 4;

@@ -40,7 +40,8 @@ Result<PreTokenizer> PreTokenizer::create(std::span<const CutStage> stages, Norm
   for (std::size_t i = 0; i < stages.size(); ++i) {
     auto automaton = WordAutomaton::create(patterns[i], map);
     if (!automaton) return fail("{}: {}", quote(stages[i].pattern), automaton.error().message);
-    automata.push_back({std::move(*automaton), stages[i].is_on_bytes});
+    automata.push_back({std::move(*automaton), stages[i]});
+    automata.back().how.pattern = {};
   }
   PreTokenizer result(std::move(map), std::move(automata));
   result.normalization_ = normalization;
@@ -48,11 +49,16 @@ Result<PreTokenizer> PreTokenizer::create(std::span<const CutStage> stages, Norm
   return result;
 }
 
+bool PreTokenizer::leaves_out() const {
+  return std::ranges::any_of(stages_, [](const Stage& stage) { return stage.how.behavior == CutBehavior::kRemoved; });
+}
+
 // A stage's pieces, which are its matches and the gaps between them, are cut by the next stage.
 Result<bool> PreTokenizer::cut(std::size_t stage, Run& run, std::uint32_t begin, std::uint32_t end) const {
   if (stage == stages_.size()) return run.visit(begin, end);
-  const auto& [automaton, is_on_bytes] = stages_[stage];
-  const std::uint8_t* symbols = is_on_bytes ? run.byte_symbols.data() : run.symbols.data();
+  const auto& [automaton, how] = stages_[stage];
+  const std::uint8_t* symbols = how.is_on_bytes ? run.byte_symbols.data() : run.symbols.data();
+  Piece pending;
   while (begin < end) {
     const auto match = automaton.find(symbols, begin, end, run.max_steps, run.num_steps);
     if (run.num_steps > run.max_steps) {
@@ -61,15 +67,41 @@ Result<bool> PreTokenizer::cut(std::size_t stage, Run& run, std::uint32_t begin,
     }
     const std::uint32_t match_begin = match ? match->begin : end;
     if (match_begin > begin) {
-      OCTAVO_TRY(const bool goes_on, cut(stage + 1, run, begin, match_begin));
+      OCTAVO_TRY(const bool goes_on, pass_on(stage, run, {begin, match_begin, how.is_inverted}, pending));
       if (!goes_on) return false;
     }
     if (!match) break;
     OCTAVO_CHECK(match->end > match->begin && match->end <= end);
-    OCTAVO_TRY(const bool goes_on, cut(stage + 1, run, match->begin, match->end));
+    OCTAVO_TRY(const bool goes_on, pass_on(stage, run, {match->begin, match->end, !how.is_inverted}, pending));
     if (!goes_on) return false;
     begin = match->end;
   }
+  if (pending.begin == pending.end) return true;
+  return cut(stage + 1, run, pending.begin, pending.end);
+}
+
+Result<bool> PreTokenizer::pass_on(std::size_t stage, Run& run, Piece piece, Piece& pending) const {
+  const auto joins = [&pending, &piece](CutBehavior behavior) {
+    switch (behavior) {
+      case CutBehavior::kContiguous: return pending.is_match == piece.is_match;
+      case CutBehavior::kMergedWithPrevious: return !pending.is_match && piece.is_match;
+      case CutBehavior::kMergedWithNext: return pending.is_match && !piece.is_match;
+      default: return false;
+    }
+  };
+  const CutBehavior behavior = stages_[stage].how.behavior;
+  if (behavior == CutBehavior::kIsolated) return cut(stage + 1, run, piece.begin, piece.end);
+  if (behavior == CutBehavior::kRemoved && piece.is_match) return true;
+  if (behavior == CutBehavior::kRemoved) return cut(stage + 1, run, piece.begin, piece.end);
+  if (pending.begin != pending.end) {
+    if (joins(behavior)) {
+      piece.begin = pending.begin;
+    } else {
+      OCTAVO_TRY(const bool goes_on, cut(stage + 1, run, pending.begin, pending.end));
+      if (!goes_on) return false;
+    }
+  }
+  pending = piece;
   return true;
 }
 
@@ -78,7 +110,7 @@ Result<std::uint64_t> PreTokenizer::for_each_word(std::string_view text, const V
   if (text.empty()) return 0;
   Run run{.visit = visit, .max_steps = kMaxStepsPerByte * (text.size() + 64)};
   map_.translate(text, run.symbols);
-  if (std::ranges::any_of(stages_, &Stage::is_on_bytes)) map_.translate_bytes(text, run.byte_symbols);
+  if (std::ranges::any_of(stages_, [](const Stage& stage) { return stage.how.is_on_bytes; })) map_.translate_bytes(text, run.byte_symbols);
   OCTAVO_TRY_VOID(cut(0, run, 0, static_cast<std::uint32_t>(text.size())));
   return run.num_steps;
 }

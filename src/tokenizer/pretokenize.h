@@ -35,13 +35,16 @@ class PreTokenizer {
   bool ignore_merges() const { return ignore_merges_; }
   /// BOS is added where the file has no tokenizer.ggml.add_bos_token.
   bool add_bos() const { return add_bos_; }
+  /// A stage leaves out what it matches.
+  bool leaves_out() const;
   /// What happens to a text before it is cut.
   Normalization normalization() const { return normalization_; }
 
   /// Called with a word's begin and end; false: no further word is wanted.
   using Visit = std::function<bool(std::uint32_t begin, std::uint32_t end)>;
 
-  /// Cuts `text` and shows each word as soon as it is known. Words come in order, and every byte belongs to one. `text`
+  /// Cuts `text` and shows each word as soon as it is known. Words come in order, and every byte belongs to one, but for
+  /// those that a stage leaves out. `text`
   /// consists of whole characters (surrogates are some) and is less than 4 GiB. Gives the look-ups that it took. Error:
   /// they were more than kMaxStepsPerByte allows.
   Result<std::uint64_t> for_each_word(std::string_view text, const Visit& visit) const;
@@ -51,13 +54,20 @@ class PreTokenizer {
  private:
   struct Stage {
     WordAutomaton automaton;
-    bool is_on_bytes;
+    CutStage how;  // without the pattern
   };
   struct Run;
+  struct Piece {
+    std::uint32_t begin = 0, end = 0;
+    bool is_match = false;
+  };
 
   PreTokenizer(SymbolMap map, std::vector<Stage> stages) : map_(std::move(map)), stages_(std::move(stages)) {}
   /// run.text[begin, end) by the stages from `stage` on. False: visit() wants no more.
   Result<bool> cut(std::size_t stage, Run& run, std::uint32_t begin, std::uint32_t end) const;
+  /// A match of `stage`, or a gap, goes on to the next stage; or it waits in `pending`, where it may be joined with the
+  /// piece that follows.
+  Result<bool> pass_on(std::size_t stage, Run& run, Piece piece, Piece& pending) const;
 
   SymbolMap map_;  // of all stages
   std::vector<Stage> stages_;

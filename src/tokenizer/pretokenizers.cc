@@ -6,8 +6,7 @@ namespace octavo {
 
 namespace {
 
-// ByteLevel of `tokenizers` with use_regex: GPT-2 (openai/gpt-2, src/encoder.py).
-constexpr std::string_view kGpt2 = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kGpt2 = kGpt2Cut;  // openai/gpt-2, src/encoder.py
 
 // `tiktoken`'s cl100k_base as its tokenizer.json writes it (meta-llama/Meta-Llama-3-8B).
 constexpr std::string_view kCl100k =
@@ -69,8 +68,7 @@ constexpr std::string_view kDeepseekHan = R"([\x{4E00}-\x{9FA5}\x{800}-\x{4E00}\
 constexpr std::string_view kLetters = R"(\s?\p{L}+)";
 constexpr std::string_view kPunctuation = R"(\s?\p{P}+)";
 
-// Digits and Punctuation of `tokenizers`. Punctuation there is Unicode 8's, with the symbols of ASCII.
-constexpr std::string_view kOneDigit = R"(\p{N})";
+constexpr std::string_view kOneDigit = kDigitCut;
 constexpr std::string_view kAllDigits = R"(\p{N}+)";
 constexpr std::string_view kAllPunctuation = R"([\p{P}$+<=>^`|~]+)";
 constexpr std::string_view kThreeAsciiDigits = "[0-9][0-9][0-9]";

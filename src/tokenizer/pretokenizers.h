@@ -13,11 +13,29 @@
 
 namespace octavo {
 
+/// What becomes of the matches of a pattern and of the gaps between them (SplitDelimiterBehavior of `tokenizers`).
+enum class CutBehavior : std::uint8_t {
+  kIsolated,            // each is a piece
+  kRemoved,             // a gap is a piece, a match is left out
+  kContiguous,          // neighbours of one kind are one piece
+  kMergedWithPrevious,  // a match belongs to the gap before it
+  kMergedWithNext,      // to the gap behind it
+};
+
 /// One cut: the matches of a pattern, and the gaps between them, become pieces.
 struct CutStage {
   std::string_view pattern;
   bool is_on_bytes = false;  // looks at the characters that stand for the bytes in the vocabulary
+  CutBehavior behavior = CutBehavior::kIsolated;
+  bool is_inverted = false;  // gaps count as matches, and matches as gaps
 };
+
+/// The cuts that `tokenizers` has built in: GPT-2's, of ByteLevel; of Digits; of Punctuation, which is Unicode 8's there,
+/// with the symbols of ASCII.
+inline constexpr std::string_view kGpt2Cut =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+inline constexpr std::string_view kDigitCut = R"(\p{N})";
+inline constexpr std::string_view kPunctuationCut = R"([\p{P}$+<=>^`|~])";
 
 struct PreTokenizerKind {
   static constexpr std::size_t kMaxStages = 6;

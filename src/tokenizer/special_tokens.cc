@@ -33,12 +33,12 @@ void SpecialTokens::add(std::string_view text, TokenId id) {
 }
 
 SpecialTokens::Match SpecialTokens::longest_match(std::string_view text, std::size_t begin, std::size_t below) const {
-  Match match{begin, 0, -1};
+  Match match{begin, 0, kNone};
   std::uint32_t node = 0;
   for (std::size_t i = begin; i < text.size() && i - begin + 1 < below; ++i) {
     node = child(node, static_cast<std::uint8_t>(text[i]));
     if (node == 0) break;
-    if (nodes_[node].token >= 0) match = {begin, i - begin + 1, nodes_[node].token};
+    if (nodes_[node].token != kNone) match = {begin, i - begin + 1, nodes_[node].token};
   }
   return match;
 }
@@ -80,10 +80,24 @@ std::vector<SpecialTokens::Match> SpecialTokens::resolve(std::string_view text) 
   return accepted;
 }
 
+std::vector<SpecialTokens::Match> SpecialTokens::find_first(std::string_view text) const {
+  std::vector<Match> matches;
+  if (is_empty()) return matches;
+  for (std::size_t i = 0; i < text.size();) {
+    Match match{i, 0, kNone};
+    if (starts_[static_cast<std::uint8_t>(text[i])]) {
+      match = longest_match(text, i, std::numeric_limits<std::size_t>::max());
+    }
+    if (match.token >= 0) matches.push_back(match);
+    i += std::max<std::size_t>(match.length, 1);
+  }
+  return matches;
+}
+
 std::vector<Fragment> SpecialTokens::split(std::string_view text) const {
   std::vector<Fragment> fragments;
   std::size_t end = 0;
-  for (const Match& match : resolve(text)) {
+  for (const Match& match : overlap_ == Overlap::kFirstWins ? find_first(text) : resolve(text)) {
     if (match.begin > end) fragments.push_back({-1, text.substr(end, match.begin - end)});
     end = match.begin + match.length;
     fragments.push_back({match.token, text.substr(match.begin, match.length)});

@@ -1,8 +1,9 @@
 // Finds special tokens (control and user-defined ones) written in text.
 //
-// Where they overlap the longer token wins, wherever it stands; between equal lengths the lower id, then the left one.
-// That is llama.cpp's order, which searches the whole text for one token after another, longest first. Here one pass
-// with a trie finds the candidates, so time does not grow with the number of special tokens.
+// Where they overlap, one of two rules says which wins. llama.cpp's: the longer token, wherever it stands; between equal
+// lengths the lower id, then the left one (it searches the whole text for one token after another, longest first). That
+// of `tokenizers`: the one that begins first, and the longest of those. One pass with a trie finds the candidates, so
+// time does not grow with the number of special tokens.
 // Owned by the Tokenizer; immutable, any thread.
 #pragma once
 
@@ -21,22 +22,33 @@ struct Fragment {
   std::string_view text;  // not empty
 };
 
+/// Which of overlapping tokens win.
+enum class Overlap : std::uint8_t { kLongestWins, kFirstWins };
+
 class SpecialTokens {
  public:
   /// Each place of a text may be compared with so many bytes. Real vocabularies have about 100 at most; without a bound
   /// a file's one long token would make time grow with the text times its length.
   static constexpr std::size_t kMaxBytes = 256;
 
+  SpecialTokens() = default;
+  explicit SpecialTokens(Overlap overlap) : overlap_(overlap) {}
+
   /// Adds a token; `text` is not empty. One that is longer than kMaxBytes is never found.
   void add(std::string_view text, TokenId id);
+  /// A text that is tokenized like any other, though no token is found inside it. With kFirstWins alone.
+  void add_plain(std::string_view text) { add(text, kPlain); }
+  bool is_empty() const { return nodes_.size() == 1; }
 
   /// Cuts `text` into fragments, in order. Fragments point into `text`.
   std::vector<Fragment> split(std::string_view text) const;
 
  private:
+  static constexpr TokenId kNone = -1, kPlain = -2;
+
   struct Node {
     std::uint8_t byte;
-    TokenId token = -1;             // the token that ends here
+    TokenId token = kNone;          // the token that ends here
     std::uint32_t first_child = 0;  // 0: none, as the root is nobody's child
     std::uint32_t next_sibling = 0;
   };
@@ -52,7 +64,9 @@ class SpecialTokens {
   Match longest_match(std::string_view text, std::size_t begin, std::size_t below) const;
   /// Matches that do not overlap, in the order of their begin.
   std::vector<Match> resolve(std::string_view text) const;
+  std::vector<Match> find_first(std::string_view text) const;
 
+  Overlap overlap_ = Overlap::kLongestWins;
   std::vector<Node> nodes_ = std::vector<Node>(1);
   std::array<bool, 256> starts_{};  // bytes that a token begins with
 };

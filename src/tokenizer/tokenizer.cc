@@ -1,31 +1,28 @@
 #include "tokenizer/tokenizer.h"
 
-#include <array>
+#include <algorithm>
 #include <ctime>
 #include <limits>
 #include <utility>
-#include <variant>
 
-#include "base/text.h"
 #include "base/to_size.h"
-#include "base/utf8.h"
-#include "tokenizer/bpe.h"
-#include "tokenizer/character_bpe.h"
 #include "tokenizer/chat_template.h"
 #include "tokenizer/end_tokens.h"
-#include "tokenizer/normalize.h"
-#include "tokenizer/pretokenize.h"
+#include "tokenizer/json_encoder.h"
+#include "tokenizer/json_word_source.h"
 #include "tokenizer/prompt_fragments.h"
 #include "tokenizer/special_tokens.h"
-#include "tokenizer/spm.h"
 #include "tokenizer/template_tokens.h"
-#include "tokenizer/token_bound.h"
+#include "tokenizer/text_encoder.h"
+#include "tokenizer/tokenizer_json.h"
 #include "tokenizer/vocab.h"
 
 namespace octavo {
 
 namespace {
 
+constexpr std::string_view kTokensKey = "tokenizer.ggml.tokens";
+constexpr std::string_view kHuggingFaceKey = "tokenizer.huggingface.json";
 constexpr std::string_view kMergesKey = "tokenizer.ggml.merges";
 constexpr std::string_view kAddBosKey = "tokenizer.ggml.add_bos_token";
 constexpr std::string_view kAddEosKey = "tokenizer.ggml.add_eos_token";
@@ -33,30 +30,6 @@ constexpr std::string_view kAddSpacePrefixKey = "tokenizer.ggml.add_space_prefix
 // Token and byte offsets are 32-bit; the space that becomes U+2581 grows by a factor of three, a broken byte too.
 constexpr std::size_t kMaxTextBytes = to_size(std::numeric_limits<std::int32_t>::max()) / 3 - 1;
 constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();  // of tokens
-
-std::unexpected<Error> too_many(std::size_t max_tokens) {
-  return fail_as(ErrorKind::kContextOverflow, "found more than {} tokens, expected at most as many", max_tokens);
-}
-
-struct ByteLevelBpe {
-  PreTokenizer pre_tokenizer;
-  Bpe bpe;
-};
-
-/// `text` with every space written as U+2581, after one more if `add_prefix`.
-std::string escape_spaces(std::string_view text, bool add_prefix) {
-  std::string escaped;
-  escaped.reserve(text.size() + text.size() / 2);
-  if (add_prefix) escaped += "\xE2\x96\x81";
-  for (const char c : text) {
-    if (c == ' ') {
-      escaped += "\xE2\x96\x81";
-    } else {
-      escaped.push_back(c);
-    }
-  }
-  return escaped;
-}
 
 /// The time that a template may write into its prompt.
 std::tm local_time() {
@@ -70,13 +43,12 @@ std::tm local_time() {
 
 struct Tokenizer::Impl {
   Vocab vocab;
-  std::variant<ByteLevelBpe, Spm, CharacterBpe> algorithm;
-  SpecialTokens all_special;   // control and user-defined tokens
-  SpecialTokens user_defined;  // those of them that are looked for in any text, a message's content as well
-  TokenBound bound;
-  bool add_bos = false;
-  bool add_eos = false;
-  bool add_space_prefix = false;
+  TextEncoder encoder;
+  SpecialTokens of_template{};          // all, as a template writes them
+  SpecialTokens all_special{};          // those that any text becomes: control and user-defined tokens
+  SpecialTokens user_defined{};         // those of them that are looked for in any text, a message's content as well
+  std::vector<TokenId> prefix{}, suffix{};  // what is put around a text: BOS and EOS
+  bool strips_space = false;            // decoded text begins without the space of its first word
   std::string file;
   Result<ChatTemplate> chat_template;  // why there is none, where none is asked for
   std::optional<ReasoningMarks> reasoning = {};
@@ -84,15 +56,9 @@ struct Tokenizer::Impl {
 
   Result<void> read_flags(const ModelSource& source, bool default_add_bos);
   void collect_special_tokens();
-  Result<void> find_reasoning(std::string_view jinja);
+  Result<void> find_reasoning(const ModelSource& source, std::string_view chat_template);
+  void find_end_tokens(const ModelSource& source);
   const SpecialTokens& special(bool parse_special) const { return parse_special ? all_special : user_defined; }
-  /// The texts together are more than `max_tokens` tokens for certain.
-  bool are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const;
-  /// Each of these ends with an error at a cost that `max_tokens` bounds, once `ids` are more.
-  Result<void> encode_fragments(std::span<const Fragment> fragments, std::size_t max_tokens,
-                                std::vector<TokenId>& ids) const;
-  Result<void> encode_bpe(const ByteLevelBpe& algorithm, std::string_view text, std::size_t max_tokens,
-                          Bpe::Scratch& scratch, std::vector<TokenId>& ids) const;
   void add_bos_unless_there(std::vector<TokenId>& ids) const;
   Result<std::vector<PromptPart>> render(std::span<const ChatMessage> messages,
                                          const ChatTemplateOptions& options) const;
@@ -101,7 +67,21 @@ struct Tokenizer::Impl {
 
 namespace {
 
-Result<ByteLevelBpe> load_byte_level_bpe(const ModelSource& source, const Vocab& vocab) {
+/// The parts of a file's own words, and what it does where it says nothing.
+struct OwnWords {
+  EncoderParts parts;
+  bool adds_bos;
+};
+
+Result<std::vector<MergeText>> read_merges(const ModelSource& source) {
+  OCTAVO_TRY_VOID(require_words(source, kMergesKey));
+  OCTAVO_TRY(const auto merges, source.get_strings(kMergesKey));
+  return split_merges(merges, source.name());
+}
+
+std::string merges_place(const ModelSource& source) { return fmt::format("{}: {}", source.name(), kMergesKey); }
+
+Result<OwnWords> load_byte_level_bpe(const ModelSource& source, const Vocab& vocab) {
   constexpr std::string_view kPreKey = "tokenizer.ggml.pre";
   std::string_view name;
   if (source.find(kPreKey) != nullptr) {
@@ -110,68 +90,96 @@ Result<ByteLevelBpe> load_byte_level_bpe(const ModelSource& source, const Vocab&
   auto pre_tokenizer = PreTokenizer::create(name);
   if (!pre_tokenizer)
     return fail_as(ErrorKind::kNoWords, "{}: {}: {}", source.name(), kPreKey, pre_tokenizer.error().message);
-  OCTAVO_TRY_VOID(require_words(source, kMergesKey));
-  OCTAVO_TRY(const auto merges, source.get_strings(kMergesKey));
-  OCTAVO_TRY(Bpe bpe, Bpe::create(vocab, merges, pre_tokenizer->ignore_merges(), source.name()));
-  return ByteLevelBpe{std::move(*pre_tokenizer), std::move(bpe)};
+  OCTAVO_TRY(const auto merges, read_merges(source));
+  const Bpe::Options options{.ignore_merges = pre_tokenizer->ignore_merges()};
+  OCTAVO_TRY(Bpe bpe, Bpe::create(vocab, merges, options, merges_place(source)));
+  std::vector<TextStep> steps;
+  if (pre_tokenizer->normalization() != Normalization::kNone) steps.push_back({.form = pre_tokenizer->normalization()});
+  OCTAVO_TRY(TextSteps normalizer, TextSteps::create(std::move(steps)));
+  const bool adds_bos = pre_tokenizer->add_bos();
+  return OwnWords{
+      {.normalizer = std::move(normalizer), .cuts = std::move(*pre_tokenizer), .algorithm = std::move(bpe)}, adds_bos};
+}
+
+Result<OwnWords> load_sentence_piece(const ModelSource& source, const Vocab& vocab) {
+  OCTAVO_TRY(const bool adds_space, read_flag(source, kAddSpacePrefixKey, true));
+  std::vector<TextStep> steps = {{.kind = TextStep::Kind::kReplace, .from = " ", .to = "\xE2\x96\x81"}};
+  if (adds_space) steps.insert(steps.begin(), {.kind = TextStep::Kind::kPrepend, .to = " "});
+  OCTAVO_TRY(TextSteps normalizer, TextSteps::create(std::move(steps)));
+  if (vocab.model() == TokenizerModel::kSpm) {
+    OCTAVO_TRY(Spm spm, Spm::create(vocab, source.name()));
+    return OwnWords{{.normalizer = std::move(normalizer), .algorithm = std::move(spm)}, true};
+  }
+  OCTAVO_TRY(const auto merges, read_merges(source));
+  OCTAVO_TRY(CharacterBpe bpe, CharacterBpe::create(vocab, merges, {}, merges_place(source), source.name()));
+  return OwnWords{{.normalizer = std::move(normalizer), .algorithm = std::move(bpe)}, true};
 }
 
 }  // namespace
 
-Result<Tokenizer> Tokenizer::load(const ModelSource& source, std::string_view chat_template) {
+Result<Tokenizer> Tokenizer::load(const ModelSource& source, std::string_view chat_template,
+                                  const TokenizerJson* words) {
+  if (words != nullptr) return load_json(*words, &source, chat_template);
+  if (source.find(kTokensKey) == nullptr && source.find(kHuggingFaceKey) != nullptr) {
+    OCTAVO_TRY(const std::string_view text, source.get_string(kHuggingFaceKey));
+    OCTAVO_TRY(const auto own, TokenizerJson::parse(text, fmt::format("{}: {}", source.name(), kHuggingFaceKey)));
+    return load_json(own, &source, chat_template);
+  }
   OCTAVO_TRY(Vocab vocab, Vocab::load(source));
   reserve_template_tokens(source, chat_template, vocab);
-  bool default_add_bos = false;
-  std::optional<std::variant<ByteLevelBpe, Spm, CharacterBpe>> algorithm;
-  if (vocab.is_byte_level()) {
-    OCTAVO_TRY(ByteLevelBpe bpe, load_byte_level_bpe(source, vocab));
-    default_add_bos = bpe.pre_tokenizer.add_bos();
-    algorithm = std::move(bpe);
-  } else if (vocab.model() == TokenizerModel::kSpmWithMerges) {
-    OCTAVO_TRY_VOID(require_words(source, kMergesKey));
-    OCTAVO_TRY(const auto merges, source.get_strings(kMergesKey));
-    OCTAVO_TRY(CharacterBpe bpe, CharacterBpe::create(vocab, merges, source.name()));
-    default_add_bos = true;
-    algorithm = std::move(bpe);
-  } else {
-    OCTAVO_TRY(Spm spm, Spm::create(vocab, source.name()));
-    default_add_bos = true;
-    algorithm = std::move(spm);
-  }
-  const auto* bpe = std::get_if<ByteLevelBpe>(&*algorithm);
-  const TokenBound bound(vocab, bpe == nullptr ? std::array<bool, 256>{} : bpe->bpe.silent_bytes());
+  OCTAVO_TRY(OwnWords own, vocab.is_byte_level() ? load_byte_level_bpe(source, vocab)
+                                                 : load_sentence_piece(source, vocab));
+  TextEncoder encoder(std::move(own.parts), vocab);
   auto impl = std::make_unique<Impl>(Impl{.vocab = std::move(vocab),
-                                          .algorithm = std::move(*algorithm),
-                                          .all_special = {},
-                                          .user_defined = {},
-                                          .bound = bound,
+                                          .encoder = std::move(encoder),
                                           .file = source.name(),
                                           .chat_template = ChatTemplate::load(source, chat_template)});
-  OCTAVO_TRY_VOID(impl->read_flags(source, default_add_bos));
+  OCTAVO_TRY_VOID(impl->read_flags(source, own.adds_bos));
   impl->collect_special_tokens();
-  std::string_view jinja = chat_template;
-  if (jinja.empty()) jinja = source.get_string("tokenizer.chat_template").value_or(std::string_view());
-  OCTAVO_TRY_VOID(impl->find_reasoning(jinja));
-  std::optional<TokenId> by_template;
-  if (impl->chat_template)
-    by_template = end_by_template(*impl->chat_template, impl->named_tokens(), impl->all_special, impl->vocab);
-  if (by_template) impl->vocab.set_end_of_generation(*by_template);
-  impl->end_tokens = list_end_tokens(source, impl->vocab, by_template);
+  OCTAVO_TRY_VOID(impl->find_reasoning(source, chat_template));
+  impl->find_end_tokens(source);
+  return Tokenizer(std::move(impl));
+}
+
+Result<Tokenizer> Tokenizer::load(const TokenizerJson& words) { return load_json(words, nullptr, {}); }
+
+Result<Tokenizer> Tokenizer::load_json(const TokenizerJson& words, const ModelSource* model,
+                                       std::string_view chat_template) {
+  OCTAVO_TRY(const JsonWordSource source, JsonWordSource::create(words, model));
+  OCTAVO_TRY(Vocab vocab, Vocab::load(source));
+  reserve_template_tokens(source, chat_template, vocab);
+  OCTAVO_TRY(EncoderParts parts, json_encoder_parts(words, vocab));
+  JsonSpecialTokens special = json_special_tokens(words, vocab);
+  TextEncoder encoder(std::move(parts), vocab);
+  auto impl = std::make_unique<Impl>(Impl{.vocab = std::move(vocab),
+                                          .encoder = std::move(encoder),
+                                          .of_template = std::move(special.of_template),
+                                          .all_special = std::move(special.all),
+                                          .user_defined = std::move(special.ordinary),
+                                          .prefix = words.pipeline.prefix,
+                                          .suffix = words.pipeline.suffix,
+                                          .strips_space = words.pipeline.strips_space,
+                                          .file = source.name(),
+                                          .chat_template = ChatTemplate::load(source, chat_template)});
+  OCTAVO_TRY_VOID(impl->find_reasoning(source, chat_template));
+  impl->find_end_tokens(source);
   return Tokenizer(std::move(impl));
 }
 
 Result<void> Tokenizer::Impl::read_flags(const ModelSource& source, bool default_add_bos) {
   const bool is_spm = !vocab.is_byte_level();
-  OCTAVO_TRY(add_bos, read_flag(source, kAddBosKey, default_add_bos));
-  OCTAVO_TRY(add_eos, read_flag(source, kAddEosKey, false));
-  OCTAVO_TRY(add_space_prefix, read_flag(source, kAddSpacePrefixKey, is_spm));
-  add_space_prefix = add_space_prefix && is_spm;  // byte-level files may carry the key; it says nothing there
+  OCTAVO_TRY(const bool add_bos, read_flag(source, kAddBosKey, default_add_bos));
+  OCTAVO_TRY(const bool add_eos, read_flag(source, kAddEosKey, false));
+  OCTAVO_TRY(strips_space, read_flag(source, kAddSpacePrefixKey, is_spm));
+  strips_space = strips_space && is_spm;  // byte-level files may carry the key; it says nothing there
   if (add_bos && !vocab.bos()) {
     return fail("{}: tokenizer.ggml.bos_token_id is missing, but {} (or its default) asks for BOS", file, kAddBosKey);
   }
   if (add_eos && !vocab.eos()) {
     return fail("{}: tokenizer.ggml.eos_token_id is missing, but {} asks for EOS", file, kAddEosKey);
   }
+  if (add_bos) prefix.push_back(*vocab.bos());
+  if (add_eos) suffix.push_back(*vocab.eos());
   return {};
 }
 
@@ -181,17 +189,20 @@ void Tokenizer::Impl::collect_special_tokens() {
     all_special.add(vocab.text(id), id);
     if (vocab.is_ordinary(id)) user_defined.add(vocab.text(id), id);
   }
+  of_template = all_special;
 }
 
 /// The closing mark stands behind text, so its tokens are those behind a line break: at a text's beginning an SPM
 /// vocabulary would write a space.
-Result<void> Tokenizer::Impl::find_reasoning(std::string_view jinja) {
-  reasoning = ReasoningMarks::find(jinja, vocab, all_special);
+Result<void> Tokenizer::Impl::find_reasoning(const ModelSource& source, std::string_view chat_template) {
+  std::string_view jinja = chat_template;
+  if (jinja.empty()) jinja = source.get_string("tokenizer.chat_template").value_or(std::string_view());
+  reasoning = ReasoningMarks::find(jinja, vocab, of_template);
   if (!reasoning) return {};
   const std::string text = reasoning->closing_text(), behind_break = "\n" + text;
   for (const std::string& whole : {behind_break, text}) {
     std::vector<TokenId> ids;
-    OCTAVO_TRY_VOID(encode_fragments(all_special.split(whole), kAnyNumber, ids));
+    OCTAVO_TRY_VOID(encoder.encode(vocab, of_template.split(whole), true, kAnyNumber, ids));
     std::string spelled;
     for (std::size_t i = ids.size(); i > 0; --i) {
       spelled.insert(0, vocab.bytes(ids[i - 1]));
@@ -203,74 +214,16 @@ Result<void> Tokenizer::Impl::find_reasoning(std::string_view jinja) {
   return {};
 }
 
-bool Tokenizer::Impl::are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const {
-  // Normalization may make a text shorter.
-  const auto* bpe = std::get_if<ByteLevelBpe>(&algorithm);
-  const bool may_shrink = bpe != nullptr && bpe->pre_tokenizer.normalization() != Normalization::kNone;
-  const std::size_t longest = bound.longest() * (may_shrink ? kMaxShrink : 1);
-  std::size_t num_bytes = 0;
-  for (const std::string_view text : texts) num_bytes += text.size();
-  if (num_bytes / longest <= max_tokens) return false;
-  num_bytes = 0;
-  for (const std::string_view text : texts) {
-    // Repairing may make a text shorter, and what it makes of it may be silent.
-    if (is_valid_utf8(text)) num_bytes += bound.num_spoken(text);
-  }
-  return num_bytes / longest > max_tokens;
-}
-
-Result<void> Tokenizer::Impl::encode_bpe(const ByteLevelBpe& bpe, std::string_view text, std::size_t max_tokens,
-                                         Bpe::Scratch& scratch, std::vector<TokenId>& ids) const {
-  RepairedText repaired;
-  if (!is_valid_utf8(text)) {
-    repaired = repair_utf8(text);
-    text = repaired.text;
-  }
-  std::string normalized;
-  const Normalization normalization = bpe.pre_tokenizer.normalization();
-  if (!is_surely_normalized(text, normalization)) {
-    normalized = normalize(text, normalization);
-    text = normalized;
-    if (text.size() > kMaxTextBytes) {
-      return fail("the text has {} bytes once it is normalized; at most {} can be tokenized", text.size(),
-                  kMaxTextBytes);
-    }
-  }
-  if (bound.exceeds(text, max_tokens - ids.size())) return too_many(max_tokens);
-  const auto add_word = [&](std::uint32_t begin, std::uint32_t end) {
-    bpe.bpe.encode(text.substr(begin, end - begin), scratch, ids);
-    return ids.size() <= max_tokens;
-  };
-  OCTAVO_TRY_VOID(bpe.pre_tokenizer.for_each_word(text, add_word));
-  return {};
-}
-
-Result<void> Tokenizer::Impl::encode_fragments(std::span<const Fragment> fragments, std::size_t max_tokens,
-                                               std::vector<TokenId>& ids) const {
-  Bpe::Scratch scratch;
-  bool after_special = true;  // the start counts as such
-  for (const Fragment& fragment : fragments) {
-    if (fragment.token >= 0) {
-      ids.push_back(fragment.token);
-    } else if (const auto* bpe = std::get_if<ByteLevelBpe>(&algorithm)) {
-      OCTAVO_TRY_VOID(encode_bpe(*bpe, fragment.text, max_tokens, scratch, ids));
-    } else {
-      const std::string escaped = escape_spaces(fragment.text, add_space_prefix && after_special);
-      if (bound.exceeds(escaped, max_tokens - ids.size())) return too_many(max_tokens);
-      if (const auto* spm = std::get_if<Spm>(&algorithm)) {
-        spm->encode(vocab, escaped, ids);
-      } else {
-        std::get<CharacterBpe>(algorithm).encode(vocab, escaped, scratch, ids);
-      }
-    }
-    if (ids.size() > max_tokens) return too_many(max_tokens);
-    after_special = fragment.token >= 0;
-  }
-  return {};
+void Tokenizer::Impl::find_end_tokens(const ModelSource& source) {
+  std::optional<TokenId> by_template;
+  if (chat_template) by_template = end_by_template(*chat_template, named_tokens(), of_template, vocab);
+  if (by_template) vocab.set_end_of_generation(*by_template);
+  end_tokens = list_end_tokens(source, vocab, by_template);
 }
 
 void Tokenizer::Impl::add_bos_unless_there(std::vector<TokenId>& ids) const {
-  if (add_bos && (ids.empty() || ids.front() != *vocab.bos())) ids.insert(ids.begin(), *vocab.bos());
+  const bool is_there = ids.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), ids.begin());
+  if (!is_there) ids.insert(ids.begin(), prefix.begin(), prefix.end());
 }
 
 NamedTokens Tokenizer::Impl::named_tokens() const {
@@ -292,14 +245,15 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const Toke
     return fail("the text has {} bytes; at most {} can be tokenized at once", text.size(), kMaxTextBytes);
   }
   const std::size_t max_tokens = options.max_tokens == 0 ? kAnyNumber : options.max_tokens;
-  if (impl_->are_too_long({&text, 1}, max_tokens)) return too_many(max_tokens);
+  if (impl_->encoder.are_too_long({&text, 1}, max_tokens)) return too_many_tokens(max_tokens);
   std::vector<TokenId> ids;
-  OCTAVO_TRY_VOID(impl_->encode_fragments(impl_->special(options.parse_special).split(text), max_tokens, ids));
+  OCTAVO_TRY_VOID(impl_->encoder.encode(impl_->vocab, impl_->special(options.parse_special).split(text),
+                                        options.parse_special, max_tokens, ids));
   if (options.add_special) {
     impl_->add_bos_unless_there(ids);
-    if (impl_->add_eos) ids.push_back(*impl_->vocab.eos());
+    ids.insert(ids.end(), impl_->suffix.begin(), impl_->suffix.end());
   }
-  if (ids.size() > max_tokens) return too_many(max_tokens);
+  if (ids.size() > max_tokens) return too_many_tokens(max_tokens);
   return ids;
 }
 
@@ -312,7 +266,7 @@ std::string_view Tokenizer::bytes_after(std::optional<TokenId> previous, TokenId
   std::string_view bytes = token_bytes(id);
   const Vocab& vocab = impl_->vocab;
   const auto is_special = [&vocab](TokenId token) { return vocab.is_control(token) || vocab.is_user_defined(token); };
-  const bool has_prefix = impl_->add_space_prefix && !is_special(id) && (!previous || is_special(*previous));
+  const bool has_prefix = impl_->strips_space && !is_special(id) && (!previous || is_special(*previous));
   if (has_prefix && bytes.starts_with(' ')) bytes.remove_prefix(1);
   return bytes;
 }
@@ -360,7 +314,7 @@ Result<std::vector<TokenId>> Tokenizer::apply_chat_template(std::span<const Chat
 Result<ChatPrompt> Tokenizer::chat_prompt(std::span<const ChatMessage> messages,
                                           const ChatTemplateOptions& options) const {
   const std::size_t max_tokens = options.max_tokens == 0 ? kAnyNumber : options.max_tokens;
-  if (messages.size() > max_tokens) return too_many(max_tokens);  // each is at least one
+  if (messages.size() > max_tokens) return too_many_tokens(max_tokens);  // each is at least one
   // Of what assistants say templates leave out some, as their reasoning; of others nothing.
   std::vector<std::string_view> contents;
   for (const ChatMessage& message : messages) {
@@ -368,23 +322,23 @@ Result<ChatPrompt> Tokenizer::chat_prompt(std::span<const ChatMessage> messages,
     contents.emplace_back(message.content);
     contents.insert(contents.end(), message.parts.begin(), message.parts.end());
   }
-  if (impl_->are_too_long(contents, max_tokens)) return too_many(max_tokens);
+  if (impl_->encoder.are_too_long(contents, max_tokens)) return too_many_tokens(max_tokens);
   OCTAVO_TRY(const std::vector<PromptPart> parts, impl_->render(messages, options));
   contents.clear();
   for (const PromptPart& part : parts)
     if (!part.is_template) contents.emplace_back(part.text);
-  if (impl_->are_too_long(contents, max_tokens)) return too_many(max_tokens);
+  if (impl_->encoder.are_too_long(contents, max_tokens)) return too_many_tokens(max_tokens);
 
   const std::size_t num_bytes = prompt_bytes(parts);
   if (num_bytes > kMaxTextBytes) {
     return fail("the conversation has {} bytes; at most {} can be tokenized at once", num_bytes, kMaxTextBytes);
   }
   std::string text;
-  const std::vector<Fragment> fragments = cut_prompt(parts, impl_->all_special, impl_->user_defined, text);
+  std::vector<Fragment> fragments = cut_prompt(parts, impl_->of_template, impl_->user_defined, text);
   std::vector<TokenId> ids;
-  OCTAVO_TRY_VOID(impl_->encode_fragments(fragments, max_tokens, ids));
+  OCTAVO_TRY_VOID(impl_->encoder.encode(impl_->vocab, std::move(fragments), false, max_tokens, ids));
   impl_->add_bos_unless_there(ids);
-  if (ids.size() > max_tokens) return too_many(max_tokens);
+  if (ids.size() > max_tokens) return too_many_tokens(max_tokens);
   return ChatPrompt{.tokens = std::move(ids),
                     .ends_in_reasoning = impl_->reasoning && impl_->reasoning->end_inside(parts)};
 }

@@ -21,13 +21,19 @@
 
 namespace octavo {
 
+struct TokenizerJson;
+
 class Tokenizer {
  public:
   /// Reads the vocabulary from tokenizer.* metadata (works on vocabulary-only files). Errors name the key; an unknown
   /// tokenizer model or pre-tokenizer is named together with those that are supported. Words that are missing or of an
   /// unknown kind are kNoWords; other errors say that the file is wrong.
-  /// `chat_template` is one to use instead of the file's own; empty: that one.
-  static Result<Tokenizer> load(const ModelSource& source, std::string_view chat_template = {});
+  /// `chat_template` is one to use instead of the file's own; empty: that one. `words` are used instead of the file's
+  /// own, if not null; a file without words of its own may have a tokenizer.json under "tokenizer.huggingface.json".
+  static Result<Tokenizer> load(const ModelSource& source, std::string_view chat_template = {},
+                                const TokenizerJson* words = nullptr);
+  /// Words alone. Without a model nobody says which token is EOS, if post_processor writes none.
+  static Result<Tokenizer> load(const TokenizerJson& words);
 
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
@@ -78,6 +84,8 @@ class Tokenizer {
  private:
   struct Impl;
   explicit Tokenizer(std::unique_ptr<Impl> impl);
+  static Result<Tokenizer> load_json(const TokenizerJson& words, const ModelSource* model,
+                                     std::string_view chat_template);
   std::unique_ptr<const Impl> impl_;
 };
 

@@ -1,0 +1,25 @@
+// How the words of a tokenizer.json encode a text: the parts of a TextEncoder, and the special tokens.
+//
+// Free functions, any thread.
+#pragma once
+
+#include "base/error.h"
+#include "tokenizer/special_tokens.h"
+#include "tokenizer/text_encoder.h"
+#include "tokenizer/tokenizer_json.h"
+#include "tokenizer/vocab.h"
+
+namespace octavo {
+
+/// Errors: bounds of the steps and of the cuts; merges of texts that are no tokens.
+Result<EncoderParts> json_encoder_parts(const TokenizerJson& words, const Vocab& vocab);
+
+/// The added tokens that are looked for in a text as it is.
+struct JsonSpecialTokens {
+  SpecialTokens of_template{Overlap::kFirstWins};  // all, those of normalized text as well
+  SpecialTokens all{Overlap::kFirstWins};
+  SpecialTokens ordinary{Overlap::kFirstWins};  // those that text may become which is no template's
+};
+JsonSpecialTokens json_special_tokens(const TokenizerJson& words, const Vocab& vocab);
+
+}  // namespace octavo

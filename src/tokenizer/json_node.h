@@ -1,0 +1,65 @@
+// A value of a JSON text with its path in it, so that an error says where it stands.
+//
+// Views into the parsed text, which outlives them. Used while a tokenizer.json is read; any thread.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace octavo {
+
+class JsonNode {
+ public:
+  /// `file` is what errors begin with.
+  JsonNode(const boost::json::value& value, std::string file) : value_(&value), file_(std::move(file)) {}
+
+  bool is_null() const { return value_->is_null(); }
+  bool is_object() const { return value_->is_object(); }
+
+  /// The member of an object. Errors: no object; no such member.
+  Result<JsonNode> field(std::string_view name) const;
+  /// The same; no value where there is no such member, or it is null.
+  Result<std::optional<JsonNode>> find(std::string_view name) const;
+  /// Error: this is no object, or has another member.
+  Result<void> expect_only(std::initializer_list<std::string_view> names) const;
+  /// Error: this is no array.
+  Result<std::vector<JsonNode>> items() const;
+
+  /// The parts of this one: itself, or those of a Sequence, whose member `name` lists them. The JSON's depth bounds it.
+  Result<std::vector<JsonNode>> parts(std::string_view name) const;
+  /// The same of a member; none if it is missing.
+  Result<std::vector<JsonNode>> parts_of(std::string_view member, std::string_view name) const;
+
+  Result<std::string_view> text() const;
+  Result<bool> flag() const;
+  /// Error: no whole number from 0 to `max`.
+  Result<std::uint32_t> number(std::uint32_t max) const;
+  /// "type" of an object.
+  Result<std::string_view> type() const;
+
+  /// Members; absent ones are false, or "".
+  Result<bool> flag_of(std::string_view name) const;
+  Result<std::string_view> text_of(std::string_view name) const;
+
+  /// "FILE: PATH: found ..., expected ..."
+  std::unexpected<Error> refuse(std::string_view found, std::string_view expected) const;
+  /// The same, with what the value is.
+  std::unexpected<Error> expect(std::string_view expected) const;
+
+ private:
+  JsonNode child(const boost::json::value& value, std::string path) const;
+
+  const boost::json::value* value_;
+  std::string file_;
+  std::string path_ = {};  // "model.merges[3]"; empty: the whole
+};
+
+}  // namespace octavo

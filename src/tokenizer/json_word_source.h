@@ -1,0 +1,43 @@
+// The words of a tokenizer.json under GGUF's keys, in place of those that a model's own source has.
+//
+// Its other keys, and its tensors, are the model's: among them the ids of BOS and EOS, and the chat template. Used while
+// a Tokenizer is loaded; views the model's source and the words, which outlive it.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "source/model_source.h"
+#include "tokenizer/tokenizer_json.h"
+
+namespace octavo {
+
+class JsonWordSource final : public ModelSource {
+ public:
+  /// `model` may be null: words alone. Error: a token of the vocabulary that the model has no row for; names both
+  /// numbers. Added tokens beyond the model's rows are left out: it was never given them.
+  static Result<JsonWordSource> create(const TokenizerJson& words, const ModelSource* model);
+
+  const SourceFiles& files() const override { return files_; }
+  const SourceDirectory& directory() const override { return directory_; }
+  std::span<const std::byte> head() const override;
+  Result<void> read(std::uint64_t offset, std::span<std::byte> out) const override;
+  void prefetch(std::uint64_t offset, std::uint64_t size) const override;
+
+  /// Whether the words' token `id` is one of the model's.
+  bool has(TokenId id) const { return to_size(id) < types_.size(); }
+
+ private:
+  JsonWordSource() = default;
+  void add_tokens(const TokenizerJson& words, std::size_t num_ids);
+  void add_id(std::string_view key, TokenId id);
+
+  const ModelSource* model_ = nullptr;
+  SourceFiles files_;
+  SourceDirectory directory_;
+  std::vector<std::int32_t> types_;  // [ids]
+  std::deque<std::string> made_up_;  // texts of ids without one
+};
+
+}  // namespace octavo

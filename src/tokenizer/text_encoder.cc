@@ -1,0 +1,158 @@
+#include "tokenizer/text_encoder.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "tokenizer/code_point_set.h"
+
+namespace octavo {
+
+namespace {
+
+/// White space at the begin of `text`, in bytes.
+std::size_t leading_space(std::string_view text) {
+  const CodePointSet spaces = white_space();
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const Utf8Step step = next_utf8_step(text.substr(size));
+    if (step.kind != Utf8Step::Kind::kCharacter || !spaces.contains(decode_utf8(text.substr(size)))) break;
+    size += step.length;
+  }
+  return size;
+}
+
+/// The same at its end.
+std::size_t trailing_space(std::string_view text) {
+  const CodePointSet spaces = white_space();
+  std::size_t end = text.size();
+  while (end > 0) {
+    std::size_t begin = end - 1;
+    while (begin > 0 && end - begin < 4 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
+    const std::string_view last = text.substr(begin, end - begin);
+    if (!is_valid_utf8(last) || !spaces.contains(decode_utf8(last))) break;
+    end = begin;
+  }
+  return text.size() - end;
+}
+
+std::array<bool, 256> silent_bytes(const std::variant<Bpe, Spm, CharacterBpe>& algorithm) {
+  const auto* bpe = std::get_if<Bpe>(&algorithm);
+  return bpe == nullptr ? std::array<bool, 256>{} : bpe->silent_bytes();
+}
+
+}  // namespace
+
+std::unexpected<Error> too_many_tokens(std::size_t max_tokens) {
+  return fail_as(ErrorKind::kContextOverflow, "found more than {} tokens, expected at most as many", max_tokens);
+}
+
+TextEncoder::TextEncoder(EncoderParts parts, const Vocab& vocab)
+    : parts_(std::move(parts)), bound_(vocab, silent_bytes(parts_.algorithm)) {
+  const auto* characters = std::get_if<CharacterBpe>(&parts_.algorithm);
+  is_bounded_ = parts_.normalizer.max_shrink() && parts_.word_steps.max_shrink() &&
+                !(parts_.cuts && parts_.cuts->leaves_out()) &&
+                !(characters != nullptr && characters->leaves_out_or_joins()) && parts_.strips_left.empty() &&
+                parts_.strips_right.empty();
+}
+
+bool TextEncoder::needs_characters() const {
+  return std::holds_alternative<Bpe>(parts_.algorithm) || parts_.cuts || parts_.normalizer.normalizes();
+}
+
+bool TextEncoder::are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const {
+  if (!is_bounded_) return false;
+  const std::size_t longest =
+      bound_.longest() * *parts_.normalizer.max_shrink() * *parts_.word_steps.max_shrink();
+  std::size_t num_bytes = 0;
+  for (const std::string_view text : texts) num_bytes += text.size();
+  if (num_bytes / longest <= max_tokens) return false;
+  num_bytes = 0;
+  for (const std::string_view text : texts) {
+    // Repairing may make a text shorter, and what it makes of it may be silent.
+    if (is_valid_utf8(text)) num_bytes += bound_.num_spoken(text);
+  }
+  return num_bytes / longest > max_tokens;
+}
+
+void TextEncoder::strip(std::vector<Fragment>& fragments) const {
+  if (parts_.strips_left.empty() && parts_.strips_right.empty()) return;
+  for (std::size_t i = 0; i < fragments.size(); ++i) {
+    std::string_view& text = fragments[i].text;
+    if (fragments[i].token >= 0) continue;
+    if (i > 0 && std::ranges::binary_search(parts_.strips_right, fragments[i - 1].token)) {
+      text.remove_prefix(leading_space(text));
+    }
+    if (i + 1 < fragments.size() && std::ranges::binary_search(parts_.strips_left, fragments[i + 1].token)) {
+      text.remove_suffix(trailing_space(text));
+    }
+  }
+}
+
+Result<void> TextEncoder::encode(const Vocab& vocab, std::vector<Fragment> fragments, bool parse_special,
+                                 std::size_t max_tokens, std::vector<TokenId>& ids) const {
+  Run run{.vocab = vocab, .max_tokens = max_tokens, .ids = ids};
+  strip(fragments);
+  bool is_first = true;
+  for (const Fragment& fragment : fragments) {
+    if (fragment.token >= 0) {
+      ids.push_back(fragment.token);
+    } else {
+      OCTAVO_TRY_VOID(encode_text(fragment.text, is_first, parse_special, run));
+    }
+    is_first = false;
+    if (ids.size() > max_tokens) return too_many_tokens(max_tokens);
+  }
+  return {};
+}
+
+Result<void> TextEncoder::encode_text(std::string_view text, bool is_first, bool parse_special, Run& run) const {
+  RepairedText repaired;
+  if (needs_characters() && !is_valid_utf8(text)) {
+    repaired = repair_utf8(text);
+    text = repaired.text;
+  }
+  TextSteps::Scratch scratch;
+  OCTAVO_TRY(text, parts_.normalizer.apply(text, is_first, scratch));
+  const SpecialTokens& special = parse_special ? parts_.normalized_special : parts_.normalized_ordinary;
+  if (special.is_empty()) return encode_pieces(text, is_first, run);
+  std::vector<Fragment> fragments = special.split(text);
+  strip(fragments);
+  for (const Fragment& fragment : fragments) {
+    if (fragment.token >= 0) {
+      run.ids.push_back(fragment.token);
+    } else {
+      OCTAVO_TRY_VOID(encode_pieces(fragment.text, is_first, run));
+    }
+    is_first = false;
+    if (run.ids.size() > run.max_tokens) return too_many_tokens(run.max_tokens);
+  }
+  return {};
+}
+
+Result<void> TextEncoder::encode_pieces(std::string_view text, bool is_first, Run& run) const {
+  OCTAVO_TRY(text, parts_.word_steps.apply(text, is_first, run.stepping));
+  if (is_bounded_ && bound_.exceeds(text, run.num_left())) return too_many_tokens(run.max_tokens);
+  if (!parts_.cuts) {
+    encode_word(text, run);
+    return {};
+  }
+  const auto add_word = [&](std::uint32_t begin, std::uint32_t end) {
+    encode_word(text.substr(begin, end - begin), run);
+    return run.ids.size() <= run.max_tokens;
+  };
+  OCTAVO_TRY_VOID(parts_.cuts->for_each_word(text, add_word));
+  return {};
+}
+
+void TextEncoder::encode_word(std::string_view word, Run& run) const {
+  if (const auto* bpe = std::get_if<Bpe>(&parts_.algorithm)) {
+    bpe->encode(word, run.merging, run.ids);
+  } else if (const auto* spm = std::get_if<Spm>(&parts_.algorithm)) {
+    spm->encode(run.vocab, word, run.ids);
+  } else {
+    std::get<CharacterBpe>(parts_.algorithm).encode(run.vocab, word, run.merging, run.ids);
+  }
+}
+
+}  // namespace octavo

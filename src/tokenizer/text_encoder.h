@@ -1,0 +1,75 @@
+// Text between special tokens to token ids: changed by steps, cut into words, merged.
+//
+// Owned by the Tokenizer; immutable, any thread. The vocabulary outlives it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "tokenizer/bpe.h"
+#include "tokenizer/character_bpe.h"
+#include "tokenizer/pretokenize.h"
+#include "tokenizer/special_tokens.h"
+#include "tokenizer/spm.h"
+#include "tokenizer/text_steps.h"
+#include "tokenizer/token_bound.h"
+#include "tokenizer/vocab.h"
+
+namespace octavo {
+
+/// How a vocabulary's makers set it up.
+struct EncoderParts {
+  TextSteps normalizer = {};
+  /// Looked for in normalized text: all of them, and those that text may become which is no template's.
+  SpecialTokens normalized_special{Overlap::kFirstWins}, normalized_ordinary{Overlap::kFirstWins};
+  TextSteps word_steps = {};  // behind those
+  std::optional<PreTokenizer> cuts = {};
+  std::variant<Bpe, Spm, CharacterBpe> algorithm;
+  std::vector<TokenId> strips_left = {}, strips_right = {};  // tokens that take white space beside them, in order
+};
+
+class TextEncoder {
+ public:
+  TextEncoder(EncoderParts parts, const Vocab& vocab);
+
+  /// The text is more than `max_tokens` tokens for certain.
+  bool are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const;
+
+  /// Appends the ids of `fragments`. `parse_special`: those of normalized special tokens count too. Errors: more than
+  /// `max_tokens` ids, at a cost that these bound; a limit of steps or of the pattern matcher.
+  Result<void> encode(const Vocab& vocab, std::vector<Fragment> fragments, bool parse_special, std::size_t max_tokens,
+                      std::vector<TokenId>& ids) const;
+
+ private:
+  /// One call of encode().
+  struct Run {
+    const Vocab& vocab;
+    std::size_t max_tokens;
+    std::vector<TokenId>& ids;
+    Bpe::Scratch merging{};
+    TextSteps::Scratch stepping{};
+
+    std::size_t num_left() const { return max_tokens - ids.size(); }
+  };
+
+  bool needs_characters() const;
+  /// Takes white space beside tokens that want it out of `fragments`.
+  void strip(std::vector<Fragment>& fragments) const;
+  Result<void> encode_text(std::string_view text, bool is_first, bool parse_special, Run& run) const;
+  Result<void> encode_pieces(std::string_view text, bool is_first, Run& run) const;
+  void encode_word(std::string_view word, Run& run) const;
+
+  EncoderParts parts_;
+  TokenBound bound_;
+  bool is_bounded_;  // a text's size bounds its tokens from below
+};
+
+/// The error of more than so many tokens.
+std::unexpected<Error> too_many_tokens(std::size_t max_tokens);
+
+}  // namespace octavo

@@ -1,0 +1,65 @@
+// tokenizer.json: the vocabulary and all that happens to a text, as Hugging Face `tokenizers` writes them.
+//
+// https://github.com/huggingface/tokenizers. It is read whole or refused: what is not known here, or would make other
+// ids than there, is an error with its path in the JSON. Plain values, immutable once read; any thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "octavo/engine.h"
+#include "tokenizer/character_bpe.h"
+#include "tokenizer/pretokenizers.h"
+#include "tokenizer/text_steps.h"
+#include "tokenizer/tokenizer_json_parser.h"
+
+namespace octavo {
+
+/// A cut that owns its pattern.
+struct JsonCut {
+  std::string pattern;
+  CutStage how;
+};
+
+/// normalizer, pre_tokenizer, decoder and post_processor.
+struct TokenizerJsonPipeline {
+  std::vector<TextStep> normalizer{};
+  std::vector<TextStep> word_steps{};  // what pre_tokenizer does before its first cut
+  std::vector<JsonCut> cuts{};
+  bool is_byte_level = false;
+  bool decodes_bytes = false;                  // the decoder makes bytes of "<0x41>"
+  bool strips_space = false;                   // a decoded text begins without the space of its first token
+  std::vector<TokenId> prefix{}, suffix{};     // what stands around a text
+};
+
+struct JsonAddedToken {
+  std::string text;
+  TokenId id;
+  bool strips_left, strips_right;
+  bool is_normalized;  // looked for in normalized text
+  bool is_special;
+};
+
+struct TokenizerJson {
+  /// Errors begin with the file: it cannot be read, has more than ParsedTokenizerJson::kMaxBytes, or is refused.
+  static Result<TokenizerJson> open(const std::filesystem::path& path);
+  static Result<TokenizerJson> parse(std::string_view text, const std::string& file);
+
+  std::string file;
+  TextArena texts;                              // that the views below point into
+  std::vector<std::string_view> tokens{};       // by id; "": no token of the model has this id
+  std::vector<MergeText> merges{};              // best first
+  bool ignores_merges = false;                  // a word that is a token becomes it without merging
+  UnknownCharacters unknown{};                  // of a model that is not byte-level
+  std::vector<JsonAddedToken> added_tokens{};   // by id
+  TokenizerJsonPipeline pipeline{};
+
+  /// Ids are below it.
+  std::size_t num_ids() const;
+};
+
+}  // namespace octavo

@@ -1,0 +1,18 @@
+// Reads pre_tokenizer of a tokenizer.json. Used by read_pipeline() alone.
+#pragma once
+
+#include <string_view>
+
+#include "base/error.h"
+#include "tokenizer/json_node.h"
+#include "tokenizer/tokenizer_json.h"
+
+namespace octavo {
+
+/// Reads the cuts of `root`, the whole tokenizer.json, into `out`, whose normalizer is known.
+Result<void> read_cuts(const JsonNode& root, TokenizerJsonPipeline& out);
+
+/// "always", "first" or "never" of a Metaspace; files from before 2024 have a flag.
+Result<std::string_view> read_prepend_scheme(const JsonNode& node);
+
+}  // namespace octavo

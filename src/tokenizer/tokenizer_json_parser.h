@@ -1,0 +1,46 @@
+// The JSON of a tokenizer.json: its vocabulary and merges, which are large, as flat lists, and all else as values.
+//
+// Boost.JSON's parser reads the text once, with bounds on depth and on the number of values. Any thread.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "tokenizer/bpe.h"
+
+namespace octavo {
+
+/// The texts of a file one behind another, so that views of them stay as they are.
+class TextArena {
+ public:
+  explicit TextArena(std::size_t capacity) { bytes_.reserve(capacity); }
+  /// The sum of all texts is at most the capacity.
+  std::string_view keep(std::string_view text);
+
+ private:
+  std::vector<char> bytes_;
+};
+
+struct ParsedTokenizerJson {
+  static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  // Gemma's has 33 MB
+  static constexpr std::size_t kMaxDepth = 32;
+  static constexpr std::size_t kMaxTokens = std::size_t{1} << 21;
+  static constexpr std::size_t kMaxMerges = std::size_t{1} << 22;
+  static constexpr std::size_t kMaxValues = std::size_t{1} << 19;  // beside those; Gemma 3 has 6400 added tokens of 7
+  static constexpr std::size_t kMaxMembers = 256;                  // of an object
+
+  TextArena texts;  // of vocabulary and merges
+  std::vector<std::pair<std::string_view, std::uint32_t>> vocabulary{};  // model.vocab: token and id
+  std::vector<MergeText> merges{};                                       // model.merges
+  boost::json::value rest{};  // the whole, in which model.vocab is {} if it is an object, and model.merges []
+
+  /// Errors begin with `file`: no JSON, more than the bounds allow, other kinds of values in vocabulary and merges.
+  static Result<ParsedTokenizerJson> parse(std::string_view text, const std::string& file);
+};
+
+}  // namespace octavo

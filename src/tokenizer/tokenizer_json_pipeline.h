@@ -1,0 +1,13 @@
+// Reads normalizer, pre_tokenizer, decoder and post_processor of a tokenizer.json. Used by TokenizerJson alone.
+#pragma once
+
+#include "base/error.h"
+#include "tokenizer/json_node.h"
+#include "tokenizer/tokenizer_json.h"
+
+namespace octavo {
+
+/// `root` is the whole tokenizer.json. Errors: a part that is not known, or that Octavo cannot follow.
+Result<TokenizerJsonPipeline> read_pipeline(const JsonNode& root);
+
+}  // namespace octavo
