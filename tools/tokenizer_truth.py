@@ -6,7 +6,8 @@
 FAMILIES lists, for each pre-tokenizer, the pre_tokenizer and normalizer of the family's own tokenizer.json and where
 they were read. Its vocabulary is a real one where FOLDER has it (tools/fetch_models.py test); else a small one is
 trained here with that pre-tokenizer. Texts come from a fixed seed: 5000 varied ones, and adversarial ones: one thing
-over and over, combining marks, broken UTF-8. Every id must be equal, but for texts with characters that KNOWN lists.
+over and over, combining marks, broken UTF-8. Every id must be equal, but for texts with characters that KNOWN lists;
+once with the vocabulary as GGUF, and once with the tokenizer.json that `tokenizers` saves.
 Exit code 1 if one differs. --markdown prints the table of docs/tokenizers.md.
 """
 import argparse
@@ -23,7 +24,7 @@ import unicodedata
 from typing import NamedTuple
 
 import gguf
-from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, normalizers, pre_tokenizers, trainers
 from tokenizers.models import BPE
 
 from make_tokenizer_golden import SENTENCES
@@ -262,8 +263,11 @@ def reference(family, vocabulary):
     if is_spm:
         steps = [normalizers.Prepend("▁")] if vocabulary.adds_space else []
         tokenizer.normalizer = normalizers.Sequence(steps + [normalizers.Replace(" ", "▁")])
+        tokenizer.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+                                              + ([decoders.Strip(" ", 1, 0)] if vocabulary.adds_space else []))
     else:
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(family.pre_tokenizers())
+        tokenizer.decoder = decoders.ByteLevel()
         if family.normalizer:
             tokenizer.normalizer = family.normalizer()
     user = [t for t, kind in zip(vocabulary.tokens, vocabulary.types) if kind == USER_DEFINED and t != "</s>"]
@@ -399,18 +403,22 @@ def check(name, args, folder, texts, broken, training):
     if family.normalizer:
         cases += [(t.encode(), t) for t in normalization_texts()]
     expected = [e.ids for e in tokenizer.encode_batch([text for _, text in cases], add_special_tokens=False)]
-    got = octavo_ids(args.program, path, [data for data, _ in cases])
+    saved = folder / f"{name.split()[0]}.json"
+    tokenizer.save(str(saved))
+    data = [data for data, _ in cases]
+    sources = {"GGUF": octavo_ids(args.program, path, data), "tokenizer.json": octavo_ids(args.program, saved, data)}
     excused = later_punctuation() if name in KNOWN else set()
     equal = known = different = 0
-    for (data, text), want, ids in zip(cases, expected, got):
-        if want == ids:
+    for (data, text), want, *found in zip(cases, expected, *sources.values()):
+        if all(ids == want for ids in found):
             equal += 1
         elif excused.intersection(text):
             known += 1
         else:
             different += 1
-            if different <= 5:
-                print(f"{name}: {text[:80]!r} {data[:60]!r}\n  expected {want[:30]}\n  got      {ids[:30]}")
+            for source, ids in zip(sources, found):
+                if different <= 5 and ids != want:
+                    print(f"{name}, {source}: {text[:80]!r} {data[:60]!r}\n  expected {want[:30]}\n  got      {ids[:30]}")
     return Result(equal, known, different)
 
 

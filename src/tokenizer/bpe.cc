@@ -50,8 +50,7 @@ Result<Bpe> Bpe::create(const Vocab& vocab, std::span<const MergeText> merges, c
     joined.assign(left).append(right);
     const Merge merge{vocab.find(left), vocab.find(right), vocab.find(joined)};
     if (merge.left < 0 || merge.right < 0 || merge.merged < 0) {
-      return fail("{}: entry {} is {}, but {} is no token", where, i,
-                  quote(fmt::format("{} {}", left, right)),
+      return fail("{}: entry {} is {}, but {} is no token", where, i, quote(fmt::format("{} {}", left, right)),
                   quote(merge.left < 0    ? left
                         : merge.right < 0 ? right
                                           : std::string_view(joined)));

@@ -25,8 +25,8 @@ Result<EncoderParts> json_encoder_parts(const TokenizerJson& words, const Vocab&
   const std::string where = words.file + ": model.merges";
   const auto make_algorithm = [&]() -> Result<std::variant<Bpe, Spm, CharacterBpe>> {
     if (pipeline.is_byte_level) {
-      return Bpe::create(vocab, words.merges,
-                         {.ignore_merges = words.ignores_merges, .unknown = words.unknown.token}, where);
+      return Bpe::create(vocab, words.merges, {.ignore_merges = words.ignores_merges, .unknown = words.unknown.token},
+                         where);
     }
     return CharacterBpe::create(vocab, words.merges, words.unknown, where, words.file);
   };

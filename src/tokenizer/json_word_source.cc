@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::string_view kPrefix = "tokenizer.ggml.";
 constexpr std::string_view kEmbedding = "token_embd.weight";
-constexpr std::int32_t kNormal = 1, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6;  // tokenizer.ggml.token_type
+constexpr std::int32_t kNormal = 1, kControl = 3, kUserDefined = 4, kUnused = 5,
+                       kByte = 6;  // tokenizer.ggml.token_type
 
 /// Keys that say something of the model, not of its words.
 bool is_kept(std::string_view key) {
@@ -19,9 +20,7 @@ bool is_kept(std::string_view key) {
   return key.ends_with("_token_id") || key.ends_with("_token_ids") || key.ends_with("suppress_tokens");
 }
 
-bool is_byte_token(std::string_view text) {
-  return text.size() == 6 && text.starts_with("<0x") && text.ends_with(">");
-}
+bool is_byte_token(std::string_view text) { return text.size() == 6 && text.starts_with("<0x") && text.ends_with(">"); }
 
 }  // namespace
 
@@ -36,7 +35,7 @@ Result<JsonWordSource> JsonWordSource::create(const TokenizerJson& words, const 
       if (is_kept(key)) *source.directory_.add(key) = value;
     for (const SourceTensor& tensor : model->tensors()) source.directory_.add(tensor);
     if (const SourceTensor* embedding = model->find_tensor(kEmbedding)) {
-      const auto num_rows = static_cast<std::size_t>(embedding->tensor.rows);
+      const auto num_rows = to_size(embedding->tensor.rows);
       if (words.tokens.size() > num_rows)
         return fail("{}: found ids from 0 to {}, but the vocabulary of {} has {}", words.file, words.tokens.size() - 1,
                     model->name(), num_rows);

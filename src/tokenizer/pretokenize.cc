@@ -110,7 +110,8 @@ Result<std::uint64_t> PreTokenizer::for_each_word(std::string_view text, const V
   if (text.empty()) return 0;
   Run run{.visit = visit, .max_steps = kMaxStepsPerByte * (text.size() + 64)};
   map_.translate(text, run.symbols);
-  if (std::ranges::any_of(stages_, [](const Stage& stage) { return stage.how.is_on_bytes; })) map_.translate_bytes(text, run.byte_symbols);
+  if (std::ranges::any_of(stages_, [](const Stage& stage) { return stage.how.is_on_bytes; }))
+    map_.translate_bytes(text, run.byte_symbols);
   OCTAVO_TRY_VOID(cut(0, run, 0, static_cast<std::uint32_t>(text.size())));
   return run.num_steps;
 }

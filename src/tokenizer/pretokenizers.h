@@ -30,8 +30,8 @@ struct CutStage {
   bool is_inverted = false;  // gaps count as matches, and matches as gaps
 };
 
-/// The cuts that `tokenizers` has built in: GPT-2's, of ByteLevel; of Digits; of Punctuation, which is Unicode 8's there,
-/// with the symbols of ASCII.
+/// The cuts that `tokenizers` has built in: GPT-2's, of ByteLevel; of Digits; of Punctuation, which is Unicode 8's
+/// there, with the symbols of ASCII.
 inline constexpr std::string_view kGpt2Cut =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 inline constexpr std::string_view kDigitCut = R"(\p{N})";

@@ -1,10 +1,9 @@
 // Finds special tokens (control and user-defined ones) written in text.
 //
-// Where they overlap, one of two rules says which wins. llama.cpp's: the longer token, wherever it stands; between equal
-// lengths the lower id, then the left one (it searches the whole text for one token after another, longest first). That
-// of `tokenizers`: the one that begins first, and the longest of those. One pass with a trie finds the candidates, so
-// time does not grow with the number of special tokens.
-// Owned by the Tokenizer; immutable, any thread.
+// Where they overlap, one of two rules says which wins. llama.cpp's: the longer token, wherever it stands; between
+// equal lengths the lower id, then the left one (it searches the whole text for one token after another, longest
+// first). That of `tokenizers`: the one that begins first, and the longest of those. One pass with a trie finds the
+// candidates, so time does not grow with the number of special tokens. Owned by the Tokenizer; immutable, any thread.
 #pragma once
 
 #include <array>

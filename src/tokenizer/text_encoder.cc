@@ -62,8 +62,7 @@ bool TextEncoder::needs_characters() const {
 
 bool TextEncoder::are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const {
   if (!is_bounded_) return false;
-  const std::size_t longest =
-      bound_.longest() * *parts_.normalizer.max_shrink() * *parts_.word_steps.max_shrink();
+  const std::size_t longest = bound_.longest() * *parts_.normalizer.max_shrink() * *parts_.word_steps.max_shrink();
   std::size_t num_bytes = 0;
   for (const std::string_view text : texts) num_bytes += text.size();
   if (num_bytes / longest <= max_tokens) return false;

@@ -44,11 +44,11 @@ std::tm local_time() {
 struct Tokenizer::Impl {
   Vocab vocab;
   TextEncoder encoder;
-  SpecialTokens of_template{};          // all, as a template writes them
-  SpecialTokens all_special{};          // those that any text becomes: control and user-defined tokens
-  SpecialTokens user_defined{};         // those of them that are looked for in any text, a message's content as well
+  SpecialTokens of_template{};   // all, as a template writes them
+  SpecialTokens all_special{};   // those that any text becomes: control and user-defined tokens
+  SpecialTokens user_defined{};  // those of them that are looked for in any text, a message's content as well
   std::vector<TokenId> prefix{}, suffix{};  // what is put around a text: BOS and EOS
-  bool strips_space = false;            // decoded text begins without the space of its first word
+  bool strips_space = false;                // decoded text begins without the space of its first word
   std::string file;
   Result<ChatTemplate> chat_template;  // why there is none, where none is asked for
   std::optional<ReasoningMarks> reasoning = {};
@@ -56,7 +56,7 @@ struct Tokenizer::Impl {
 
   Result<void> read_flags(const ModelSource& source, bool default_add_bos);
   void collect_special_tokens();
-  Result<void> find_reasoning(const ModelSource& source, std::string_view chat_template);
+  Result<void> find_reasoning(const ModelSource& source, std::string_view given_template);
   void find_end_tokens(const ModelSource& source);
   const SpecialTokens& special(bool parse_special) const { return parse_special ? all_special : user_defined; }
   void add_bos_unless_there(std::vector<TokenId>& ids) const;
@@ -97,8 +97,8 @@ Result<OwnWords> load_byte_level_bpe(const ModelSource& source, const Vocab& voc
   if (pre_tokenizer->normalization() != Normalization::kNone) steps.push_back({.form = pre_tokenizer->normalization()});
   OCTAVO_TRY(TextSteps normalizer, TextSteps::create(std::move(steps)));
   const bool adds_bos = pre_tokenizer->add_bos();
-  return OwnWords{
-      {.normalizer = std::move(normalizer), .cuts = std::move(*pre_tokenizer), .algorithm = std::move(bpe)}, adds_bos};
+  return OwnWords{{.normalizer = std::move(normalizer), .cuts = std::move(*pre_tokenizer), .algorithm = std::move(bpe)},
+                  adds_bos};
 }
 
 Result<OwnWords> load_sentence_piece(const ModelSource& source, const Vocab& vocab) {
@@ -127,8 +127,8 @@ Result<Tokenizer> Tokenizer::load(const ModelSource& source, std::string_view ch
   }
   OCTAVO_TRY(Vocab vocab, Vocab::load(source));
   reserve_template_tokens(source, chat_template, vocab);
-  OCTAVO_TRY(OwnWords own, vocab.is_byte_level() ? load_byte_level_bpe(source, vocab)
-                                                 : load_sentence_piece(source, vocab));
+  OCTAVO_TRY(OwnWords own,
+             vocab.is_byte_level() ? load_byte_level_bpe(source, vocab) : load_sentence_piece(source, vocab));
   TextEncoder encoder(std::move(own.parts), vocab);
   auto impl = std::make_unique<Impl>(Impl{.vocab = std::move(vocab),
                                           .encoder = std::move(encoder),
@@ -194,8 +194,8 @@ void Tokenizer::Impl::collect_special_tokens() {
 
 /// The closing mark stands behind text, so its tokens are those behind a line break: at a text's beginning an SPM
 /// vocabulary would write a space.
-Result<void> Tokenizer::Impl::find_reasoning(const ModelSource& source, std::string_view chat_template) {
-  std::string_view jinja = chat_template;
+Result<void> Tokenizer::Impl::find_reasoning(const ModelSource& source, std::string_view given_template) {
+  std::string_view jinja = given_template;
   if (jinja.empty()) jinja = source.get_string("tokenizer.chat_template").value_or(std::string_view());
   reasoning = ReasoningMarks::find(jinja, vocab, of_template);
   if (!reasoning) return {};

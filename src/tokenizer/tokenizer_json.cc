@@ -57,9 +57,9 @@ class Reader {
     if (type == "Unigram" || type == "WordPiece" || type == "WordLevel")
       return type_node->expect("BPE; no family that Octavo computes has another model");
     if (type != "BPE") return type_node->expect("BPE");
-    OCTAVO_TRY_VOID(model.expect_only({"type", "dropout", "unk_token", "continuing_subword_prefix",
-                                       "end_of_word_suffix", "fuse_unk", "byte_fallback", "ignore_merges", "vocab",
-                                       "merges"}));
+    OCTAVO_TRY_VOID(
+        model.expect_only({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
+                           "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"}));
     OCTAVO_TRY(const auto dropout, model.find("dropout"));
     if (dropout) return dropout->expect("null: ids would be another each time");
     for (const std::string_view name : {"continuing_subword_prefix", "end_of_word_suffix"}) {
@@ -147,8 +147,7 @@ class Reader {
   }
 
   Result<JsonAddedToken> read_added_token(const JsonNode& item) const {
-    OCTAVO_TRY_VOID(
-        item.expect_only({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"}));
+    OCTAVO_TRY_VOID(item.expect_only({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"}));
     OCTAVO_TRY(const JsonNode content, item.field("content"));
     OCTAVO_TRY(const std::string_view text, content.text());
     OCTAVO_TRY(const JsonNode id_node, item.field("id"));
@@ -160,11 +159,11 @@ class Reader {
     if (text.size() > SpecialTokens::kMaxBytes)
       return content.refuse(fmt::format("{} bytes", text.size()), fmt::format("at most {}", SpecialTokens::kMaxBytes));
     const TokenId known = find(text);
-    if (known >= 0 && known != id)
-      return id_node.expect(fmt::format("{}, the id of {} in vocab", known, quote(text)));
+    if (known >= 0 && known != id) return id_node.expect(fmt::format("{}, the id of {} in vocab", known, quote(text)));
     if (known < 0 && number < out_.tokens.size() && !out_.tokens[number].empty())
-      return item.refuse(fmt::format("the id {} of {}, which is {} in vocab", id, quote(text),
-                                     quote(out_.tokens[number])), "another id");
+      return item.refuse(
+          fmt::format("the id {} of {}, which is {} in vocab", id, quote(text), quote(out_.tokens[number])),
+          "another id");
     OCTAVO_TRY(const bool strips_left, item.flag_of("lstrip"));
     OCTAVO_TRY(const bool strips_right, item.flag_of("rstrip"));
     OCTAVO_TRY(const bool is_normalized, item.flag_of("normalized"));

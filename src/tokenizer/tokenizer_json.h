@@ -31,9 +31,9 @@ struct TokenizerJsonPipeline {
   std::vector<TextStep> word_steps{};  // what pre_tokenizer does before its first cut
   std::vector<JsonCut> cuts{};
   bool is_byte_level = false;
-  bool decodes_bytes = false;                  // the decoder makes bytes of "<0x41>"
-  bool strips_space = false;                   // a decoded text begins without the space of its first token
-  std::vector<TokenId> prefix{}, suffix{};     // what stands around a text
+  bool decodes_bytes = false;               // the decoder makes bytes of "<0x41>"
+  bool strips_space = false;                // a decoded text begins without the space of its first token
+  std::vector<TokenId> prefix{}, suffix{};  // what stands around a text
 };
 
 struct JsonAddedToken {
@@ -50,12 +50,12 @@ struct TokenizerJson {
   static Result<TokenizerJson> parse(std::string_view text, const std::string& file);
 
   std::string file;
-  TextArena texts;                              // that the views below point into
-  std::vector<std::string_view> tokens{};       // by id; "": no token of the model has this id
-  std::vector<MergeText> merges{};              // best first
-  bool ignores_merges = false;                  // a word that is a token becomes it without merging
-  UnknownCharacters unknown{};                  // of a model that is not byte-level
-  std::vector<JsonAddedToken> added_tokens{};   // by id
+  TextArena texts;                             // that the views below point into
+  std::vector<std::string_view> tokens{};      // by id; "": no token of the model has this id
+  std::vector<MergeText> merges{};             // best first
+  bool ignores_merges = false;                 // a word that is a token becomes it without merging
+  UnknownCharacters unknown{};                 // of a model that is not byte-level
+  std::vector<JsonAddedToken> added_tokens{};  // by id
   TokenizerJsonPipeline pipeline{};
 
   /// Ids are below it.

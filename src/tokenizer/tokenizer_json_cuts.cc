@@ -84,8 +84,7 @@ class CutReader {
     OCTAVO_TRY(const bool adds_space, node.flag_of("add_prefix_space"));
     if (adds_space) {
       OCTAVO_TRY_VOID(expect_first(node, "ByteLevel with add_prefix_space"));
-      out_.word_steps.push_back(
-          {.kind = TextStep::Kind::kPrepend, .when = TextStep::When::kUnlessThere, .to = " "});
+      out_.word_steps.push_back({.kind = TextStep::Kind::kPrepend, .when = TextStep::When::kUnlessThere, .to = " "});
     }
     OCTAVO_TRY(const auto use_regex, node.find("use_regex"));
     bool cuts = true;
@@ -144,7 +143,8 @@ class CutReader {
   }
 
   Result<void> read_metaspace(const JsonNode& node) {
-    OCTAVO_TRY_VOID(node.expect_only({"type", "replacement", "prepend_scheme", "add_prefix_space", "split", "str_rep"}));
+    OCTAVO_TRY_VOID(
+        node.expect_only({"type", "replacement", "prepend_scheme", "add_prefix_space", "split", "str_rep"}));
     OCTAVO_TRY_VOID(expect_first(node, "Metaspace"));
     OCTAVO_TRY(const JsonNode replacement, node.field("replacement"));
     OCTAVO_TRY(const std::string_view mark, replacement.text());
@@ -152,10 +152,10 @@ class CutReader {
     out_.word_steps.push_back({.kind = TextStep::Kind::kReplace, .from = " ", .to = std::string(mark)});
     OCTAVO_TRY(const std::string_view scheme, read_prepend_scheme(node));
     if (scheme != "never") {
-      out_.word_steps.push_back({.kind = TextStep::Kind::kPrepend,
-                                 .when = scheme == "first" ? TextStep::When::kFirstUnlessThere
-                                                           : TextStep::When::kUnlessThere,
-                                 .to = std::string(mark)});
+      out_.word_steps.push_back(
+          {.kind = TextStep::Kind::kPrepend,
+           .when = scheme == "first" ? TextStep::When::kFirstUnlessThere : TextStep::When::kUnlessThere,
+           .to = std::string(mark)});
     }
     OCTAVO_TRY(const auto split_node, node.find("split"));
     bool splits = true;

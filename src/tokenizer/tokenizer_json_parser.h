@@ -34,7 +34,7 @@ struct ParsedTokenizerJson {
   static constexpr std::size_t kMaxValues = std::size_t{1} << 19;  // beside those; Gemma 3 has 6400 added tokens of 7
   static constexpr std::size_t kMaxMembers = 256;                  // of an object
 
-  TextArena texts;  // of vocabulary and merges
+  TextArena texts;                                                       // of vocabulary and merges
   std::vector<std::pair<std::string_view, std::uint32_t>> vocabulary{};  // model.vocab: token and id
   std::vector<MergeText> merges{};                                       // model.merges
   boost::json::value rest{};  // the whole, in which model.vocab is {} if it is an object, and model.merges []

@@ -64,8 +64,9 @@ class DecoderReader {
     if (type == "Replace") return read_replacement(node);
     if (type == "Strip") return read_strip(node);
     if (type == "Metaspace") return read_metaspace(node);
-    return type_node.expect("Replace, ByteFallback, Fuse, Strip, Metaspace or Sequence, or ByteLevel where "
-                            "pre_tokenizer has it");
+    return type_node.expect(
+        "Replace, ByteFallback, Fuse, Strip, Metaspace or Sequence, or ByteLevel where "
+        "pre_tokenizer has it");
   }
 
   bool writes_spaces() const { return writes_spaces_; }
@@ -97,7 +98,8 @@ class DecoderReader {
   }
 
   Result<void> read_metaspace(const JsonNode& node) {
-    OCTAVO_TRY_VOID(node.expect_only({"type", "replacement", "prepend_scheme", "add_prefix_space", "split", "str_rep"}));
+    OCTAVO_TRY_VOID(
+        node.expect_only({"type", "replacement", "prepend_scheme", "add_prefix_space", "split", "str_rep"}));
     OCTAVO_TRY(const JsonNode replacement, node.field("replacement"));
     OCTAVO_TRY(const std::string_view mark, replacement.text());
     if (mark != kMark) return replacement.expect("U+2581");
@@ -119,7 +121,8 @@ Result<void> read_decoder(const JsonNode& root, TokenizerJsonPipeline& out) {
   if (out.is_byte_level) {
     for (const JsonNode& part : parts) {
       OCTAVO_TRY(const std::string_view type, part.type());
-      if (type != "ByteLevel" || parts.size() != 1) return part.refuse(quote(type), "ByteLevel alone, as pre_tokenizer");
+      if (type != "ByteLevel" || parts.size() != 1)
+        return part.refuse(quote(type), "ByteLevel alone, as pre_tokenizer");
       OCTAVO_TRY_VOID(part.expect_only({"type", "add_prefix_space", "trim_offsets", "use_regex"}));
     }
     return {};

@@ -1,4 +1,5 @@
-// Token ids of texts, for tools/tokenizer_truth.py: `tokenizer_ids VOCABULARY < texts > ids`.
+// Token ids of texts, for tools/tokenizer_truth.py: `tokenizer_ids VOCABULARY < texts > ids`. A vocabulary is a GGUF
+// file, or a tokenizer.json whose name ends in .json.
 //
 // A text is its length, 32 bits little-endian, and its bytes; ids are their number and themselves, each 32 bits.
 // Control tokens in a text are text, nothing is added to it.
@@ -11,18 +12,23 @@
 
 #include "source/open_model.h"
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/tokenizer_json.h"
 
 static_assert(std::endian::native == std::endian::little);
 
 namespace {
 
-int run(const char* vocabulary) {
-  const auto source = octavo::open_model(vocabulary);
-  if (!source) {
-    std::cerr << source.error().message << '\n';
-    return 1;
+octavo::Result<octavo::Tokenizer> load(const std::string& vocabulary) {
+  if (vocabulary.ends_with(".json")) {
+    OCTAVO_TRY(const auto words, octavo::TokenizerJson::open(vocabulary));
+    return octavo::Tokenizer::load(words);
   }
-  const auto tokenizer = octavo::Tokenizer::load(**source);
+  OCTAVO_TRY(const auto source, octavo::open_model(vocabulary));
+  return octavo::Tokenizer::load(*source);
+}
+
+int run(const char* vocabulary) {
+  const auto tokenizer = load(vocabulary);
   if (!tokenizer) {
     std::cerr << tokenizer.error().message << '\n';
     return 1;
