@@ -96,8 +96,8 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY(const IsaLevel isa, parse_isa(options.isa));
   EngineParts parts;
   OCTAVO_TRY(parts.source, open_model(options.model_path));
-  OCTAVO_TRY(parts.words, Words::load(*parts.source, options.require_words, options.chat_template,
-                                       options.tokenizer_path));
+  OCTAVO_TRY(parts.words,
+             Words::load(*parts.source, options.require_words, options.chat_template, options.tokenizer_path));
   OCTAVO_TRY(parts.sampling_defaults, sampling_defaults_of(*parts.source, parts.words, options.generation_config));
   parts.words.add_end_tokens(parts.sampling_defaults.end_tokens);
   OCTAVO_TRY(parts.resources, resources_for(options));

@@ -24,6 +24,7 @@ struct FakeEngineState {
     info.architecture = "llama";
     info.vocab_size = 4;
     info.max_context = 100;
+    info.end_tokens = {{.id = 2, .text = "</s>", .source = "tokenizer.ggml.eos_token_id"}};
   }
 
   std::vector<std::string> answer = {"Hello", ", ",

@@ -25,6 +25,13 @@ TEST(Run, StreamsTheAnswerAndEndsTheLine) {
   EXPECT_EQ(cli.err.str(), "");
 }
 
+TEST(Run, AModelThatNamesNoEndOfAnAnswerIsToldOf) {
+  CliRun cli;
+  cli.engine.info.end_tokens = {};
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "Hi"}), 0);
+  EXPECT_THAT(cli.err.str(), HasSubstr("this model names no token that ends an answer"));
+}
+
 TEST(Run, ThePromptIsAUsersMessageOrRawText) {
   CliRun cli;
   cli.run({"run", "-m", "m", "-p", "Hi"});
