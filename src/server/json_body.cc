@@ -6,6 +6,8 @@
 #include <boost/json/basic_parser_impl.hpp>
 #include <optional>
 
+#include "tokenizer/json_handler.h"
+
 namespace octavo::server {
 namespace {
 
@@ -23,29 +25,16 @@ ApiError refused(std::string message, std::string code) {
   return {.status = 400, .message = std::move(message), .code = std::move(code)};
 }
 
-/// The handler of basic_parser: it counts each thing that is read, and only then has it built. The names are
-/// basic_parser's.
-class BoundedBuilder {
+/// Counts each thing that is read, and only then has it built.
+class BoundedBuilder : public JsonHandler {
  public:
-  // NOLINTBEGIN(readability-identifier-naming)
-  static constexpr std::size_t max_object_size = json::object::max_size();
-  static constexpr std::size_t max_array_size = json::array::max_size();
-  static constexpr std::size_t max_key_size = json::string::max_size();
-  static constexpr std::size_t max_string_size = json::string::max_size();
-  // NOLINTEND(readability-identifier-naming)
-
   explicit BoundedBuilder(const JsonLimits& limits) : limits_(limits) { stack_.reset(); }
 
   json::value release() { return stack_.release(); }
   const std::optional<ApiError>& refusal() const { return refusal_; }
 
-  static bool on_document_begin(ErrorCode&) { return true; }
-  static bool on_document_end(ErrorCode&) { return true; }
   static bool on_object_begin(ErrorCode&) { return true; }
   static bool on_array_begin(ErrorCode&) { return true; }
-  static bool on_number_part(json::string_view, ErrorCode&) { return true; }
-  static bool on_comment_part(json::string_view, ErrorCode&) { return true; }
-  static bool on_comment(json::string_view, ErrorCode&) { return true; }
 
   bool on_object_end(std::size_t num_members, ErrorCode& error) {
     if (!count_members(num_members, error)) return false;
@@ -149,8 +138,7 @@ ApiResult<json::object> parse_json_object(std::string_view text, const JsonLimit
   options.max_depth = limits.max_depth;
   json::basic_parser<BoundedBuilder> parser(options, limits);
   ErrorCode error;
-  const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
-  if (!error && used < text.size()) error = json::error::extra_data;
+  const std::size_t used = read_whole_json(parser, text, error);
   if (parser.handler().refusal()) return std::unexpected(*parser.handler().refusal());
   if (error == json::error::too_deep)
     return std::unexpected(

@@ -12,12 +12,6 @@ namespace octavo::jinja {
 
 namespace {
 
-std::string json_number(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
-  return float_repr(value);
-}
-
 class JsonWriter {
  public:
   JsonWriter(Evaluation& evaluation, TextBuilder& out, const JsonStyle& style)
@@ -50,29 +44,13 @@ class JsonWriter {
       const bool beyond_ascii = style_.ensure_ascii && byte >= 0x80;
       if (byte < 0x20 || byte == '"' || byte == '\\' || beyond_ascii) {
         out_.append_part(text, begun, at);
-        write_escape(code_point_at(text.bytes, at), text.origin_at(at));
+        out_.append(json_escape(code_point_at(text.bytes, at)), text.origin_at(at));
         begun = at + length;
       }
       at += length;
     }
     out_.append_part(text, begun, text.bytes.size());
     out_.append("\"");
-  }
-
-  void write_escape(std::uint32_t code_point, Origin origin) {
-    switch (code_point) {
-      case '"': return out_.append("\\\"", origin);
-      case '\\': return out_.append("\\\\", origin);
-      case '\n': return out_.append("\\n", origin);
-      case '\r': return out_.append("\\r", origin);
-      case '\t': return out_.append("\\t", origin);
-      case '\f': return out_.append("\\f", origin);
-      case '\b': return out_.append("\\b", origin);
-      default: break;
-    }
-    if (code_point < 0x10000) return out_.append(fmt::format("\\u{:04x}", code_point), origin);
-    const std::uint32_t above = code_point - 0x10000;
-    out_.append(fmt::format("\\u{:04x}\\u{:04x}", 0xD800 | above >> 10, 0xDC00 | (above & 0x3FF)), origin);
   }
 
   void begin_line(std::size_t level) {
@@ -138,6 +116,28 @@ class JsonWriter {
 };
 
 }  // namespace
+
+std::string json_number(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
+  return float_repr(value);
+}
+
+std::string json_escape(std::uint32_t code_point) {
+  switch (code_point) {
+    case '"': return "\\\"";
+    case '\\': return "\\\\";
+    case '\n': return "\\n";
+    case '\r': return "\\r";
+    case '\t': return "\\t";
+    case '\f': return "\\f";
+    case '\b': return "\\b";
+    default: break;
+  }
+  if (code_point < 0x10000) return fmt::format("\\u{:04x}", code_point);
+  const std::uint32_t above = code_point - 0x10000;
+  return fmt::format("\\u{:04x}\\u{:04x}", 0xD800 | above >> 10, 0xDC00 | (above & 0x3FF));
+}
 
 void append_json(Evaluation& evaluation, TextBuilder& out, const Value& value, const JsonStyle& style) {
   JsonWriter(evaluation, out, style).write(value);

@@ -2,38 +2,23 @@
 
 #include <boost/json.hpp>
 #include <boost/json/basic_parser_impl.hpp>
-#include <cmath>
 
 #include "base/error.h"
-#include "template/python_text.h"
+#include "template/json_writer.h"
+#include "tokenizer/json_handler.h"
 
 namespace octavo {
 
 namespace {
 
 namespace json = boost::json;
-using ErrorCode = boost::system::error_code;
 
-/// The handler of basic_parser, whose names these are.
-class Builder {
+class Builder : public JsonHandler {
  public:
-  // NOLINTBEGIN(readability-identifier-naming)
-  static constexpr std::size_t max_object_size = json::object::max_size();
-  static constexpr std::size_t max_array_size = json::array::max_size();
-  static constexpr std::size_t max_key_size = json::string::max_size();
-  static constexpr std::size_t max_string_size = json::string::max_size();
-  // NOLINTEND(readability-identifier-naming)
-
   explicit Builder(std::size_t& values_left) : left_(values_left) {}
 
   TemplateValue take() { return std::move(done_); }
   bool had_too_many() const { return too_many_; }
-
-  static bool on_document_begin(ErrorCode&) { return true; }
-  static bool on_document_end(ErrorCode&) { return true; }
-  static bool on_number_part(json::string_view, ErrorCode&) { return true; }
-  static bool on_comment_part(json::string_view, ErrorCode&) { return true; }
-  static bool on_comment(json::string_view, ErrorCode&) { return true; }
 
   bool on_object_begin(ErrorCode&) {
     open_.emplace_back(TemplateDict{});
@@ -110,29 +95,13 @@ void write(const TemplateValue& value, std::string& out);
 void write_text(std::string_view text, std::string& out) {
   out += '"';
   for (const char c : text) {
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      case '\f': out += "\\f"; break;
-      case '\b': out += "\\b"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-        } else {
-          out += c;
-        }
+    if (static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\') {
+      out += jinja::json_escape(static_cast<unsigned char>(c));
+    } else {
+      out += c;
     }
   }
   out += '"';
-}
-
-std::string number_text(double number) {
-  if (std::isnan(number)) return "NaN";
-  if (std::isinf(number)) return number < 0 ? "-Infinity" : "Infinity";
-  return jinja::float_repr(number);
 }
 
 void write_list(const TemplateList& list, std::string& out) {
@@ -161,7 +130,7 @@ void write(const TemplateValue& value, std::string& out) {
   } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
     out += fmt::format("{}", *integer);
   } else if (const auto* real = std::get_if<double>(&value)) {
-    out += number_text(*real);
+    out += jinja::json_number(*real);
   } else if (const auto* text = std::get_if<std::string>(&value)) {
     write_text(*text, out);
   } else if (const auto* list = std::get_if<TemplateList>(&value)) {
@@ -179,9 +148,8 @@ Result<TemplateValue> read_json_object(std::string_view text, std::size_t& value
   json::parse_options options;
   options.max_depth = kMaxJsonDepth;
   json::basic_parser<Builder> parser(options, values_left);
-  ErrorCode error;
-  const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
-  if (!error && used < text.size()) error = json::error::extra_data;
+  JsonHandler::ErrorCode error;
+  const std::size_t used = read_whole_json(parser, text, error);
   if (parser.handler().had_too_many()) return fail("found more values than are allowed");
   if (error == json::error::too_deep) return fail("found values nested deeper than {} levels", kMaxJsonDepth);
   if (error) return fail("found no JSON: {} near byte {} of {}", error.message(), used, text.size());

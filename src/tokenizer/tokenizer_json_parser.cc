@@ -5,34 +5,20 @@
 #include <boost/json/basic_parser_impl.hpp>
 
 #include "base/text.h"
+#include "tokenizer/json_handler.h"
 
 namespace octavo {
 
 namespace {
 
 namespace json = boost::json;
-using ErrorCode = boost::system::error_code;
 
-/// The handler of basic_parser, whose names these are.
-class Builder {
+class Builder : public JsonHandler {
  public:
-  // NOLINTBEGIN(readability-identifier-naming)
-  static constexpr std::size_t max_object_size = json::object::max_size();
-  static constexpr std::size_t max_array_size = json::array::max_size();
-  static constexpr std::size_t max_key_size = json::string::max_size();
-  static constexpr std::size_t max_string_size = json::string::max_size();
-  // NOLINTEND(readability-identifier-naming)
-
   explicit Builder(ParsedTokenizerJson& out) : out_(out) { stack_.reset(); }
 
   json::value release() { return stack_.release(); }
   const std::string& refusal() const { return refusal_; }
-
-  static bool on_document_begin(ErrorCode&) { return true; }
-  static bool on_document_end(ErrorCode&) { return true; }
-  static bool on_number_part(json::string_view, ErrorCode&) { return true; }
-  static bool on_comment_part(json::string_view, ErrorCode&) { return true; }
-  static bool on_comment(json::string_view, ErrorCode&) { return true; }
 
   bool on_object_begin(ErrorCode& error) {
     ++depth_;
@@ -221,9 +207,8 @@ Result<ParsedTokenizerJson> ParsedTokenizerJson::parse(std::string_view text, co
   json::parse_options options;
   options.max_depth = kMaxDepth;
   json::basic_parser<Builder> parser(options, parsed);
-  ErrorCode error;
-  const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
-  if (!error && used < text.size()) error = json::error::extra_data;
+  JsonHandler::ErrorCode error;
+  const std::size_t used = read_whole_json(parser, text, error);
   if (!parser.handler().refusal().empty()) return fail("{}: {}", file, parser.handler().refusal());
   if (error == json::error::too_deep) return fail("{}: found JSON nested deeper than {} levels", file, kMaxDepth);
   if (error)
