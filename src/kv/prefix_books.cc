@@ -37,8 +37,9 @@ int PrefixBooks::parting(const SequenceState& sequence, std::span<const TokenId>
   if (!publishes() || group_without_window_ < 0) return -1;
   const PrefixCache& prefix = *groups_[to_size(group_without_window_)].prefix();
   const auto size = to_size(block_size_);
-  BlockId last = kNoBlock;
-  std::size_t followed = 0;
+  std::size_t followed = sequence.chain.size();
+  const BlockTable& table = sequence.groups[to_size(group_without_window_)].table;
+  BlockId last = followed > 0 ? table.block_ids()[followed - 1] : kNoBlock;
   while (followed < std::min(tokens.size() / size, chain.size())) {
     const BlockId found =
         prefix.find(chain.hashes()[followed], chain.parent(followed), tokens.subspan(followed * size, size), last);
