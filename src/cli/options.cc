@@ -64,6 +64,14 @@ Result<std::string> read_all(std::istream& in, const std::string& name) {
   return text;
 }
 
+Result<std::string> read_file(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return fail("{}: is a directory, expected a file", path);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail("{}: cannot open: {}", path, std::strerror(errno));
+  return read_all(file, path);
+}
+
 /// scripts/setup of the source tree that the program was built in, if it is still there: the program lies a few folders
 /// below it. An installed program has none.
 std::filesystem::path find_setup_script(const std::filesystem::path& program) {
@@ -214,11 +222,7 @@ Result<std::filesystem::path> resolve_model(const std::string& named, const Cont
 
 void add_generation_config_option(Command& command, std::string& generation_config) {
   const auto read = [](const std::string& path) -> Result<std::string> {
-    std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored)) return fail("{}: is a directory, expected a file", path);
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return fail("{}: cannot open: {}", path, std::strerror(errno));
-    OCTAVO_TRY(std::string text, read_all(file, path));
+    OCTAVO_TRY(std::string text, read_file(path));
     const auto config = parse_generation_config(text, 0);
     if (!config) return fail("{}: {}", path, config.error().message);
     return text;
@@ -241,9 +245,7 @@ void add_tokenizer_option(Command& command, std::filesystem::path& path) {
 
 void add_chat_template_option(Command& command, std::string& chat_template) {
   const auto read = [](const std::string& path) -> Result<std::string> {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return fail("{}: cannot open: {}", path, std::strerror(errno));
-    OCTAVO_TRY(std::string text, read_all(file, path));
+    OCTAVO_TRY(std::string text, read_file(path));
     if (text.empty()) return fail("{}: found nothing in it, expected a chat template", path);
     const auto compiled = jinja::Template::compile(text);
     if (!compiled) return fail("{}: {}", path, compiled.error().message);
@@ -286,11 +288,7 @@ Result<std::string> read_text(const std::string& path, Context& context) {
       context.err << "octavo: reading from standard input, Ctrl-D ends it" << '\n' << std::flush;
     return read_all(context.in, "the standard input");
   }
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) return fail("{}: is a directory, expected a file", path);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail("{}: cannot open: {}", path, std::strerror(errno));
-  return read_all(file, path);
+  return read_file(path);
 }
 
 }  // namespace octavo::cli

@@ -30,12 +30,6 @@ Origin origin_of(std::string_view role) {
   return role == "tool" ? Origin::kTool : Origin::kUser;
 }
 
-bool is_empty(const ShapedMessage& turn) {
-  return std::ranges::all_of(turn.texts, [](const TextRuns& text) {
-    return std::ranges::all_of(text, [](const TextRun& run) { return run.text.empty(); });
-  });
-}
-
 /// Puts the texts of `more` behind those of `turn`.
 void append_texts(ShapedMessage& turn, std::vector<TextRuns> more) {
   if (turn.is_list) {
@@ -129,7 +123,7 @@ class Shaper {
     }
     for (const ToolCall& call : message.tool_calls) names_of_calls_[call.id] = call.name;
     turn.calls = message.tool_calls;
-    if (manners_.calls_alone && !turn.calls.empty() && !is_empty(turn)) {
+    if (manners_.calls_alone && !turn.calls.empty() && turn.has_text()) {
       ShapedMessage text = turn;
       text.calls = {};
       push(std::move(text));
@@ -234,6 +228,12 @@ class Shaper {
 };
 
 }  // namespace
+
+bool ShapedMessage::has_text() const {
+  return std::ranges::any_of(texts, [](const TextRuns& text) {
+    return std::ranges::any_of(text, [](const TextRun& run) { return !run.text.empty(); });
+  });
+}
 
 Result<std::vector<ShapedMessage>> shape_conversation(std::span<const ChatMessage> messages,
                                                       const TemplateManners& manners) {

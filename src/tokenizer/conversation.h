@@ -36,6 +36,8 @@ struct ShapedMessage {
   std::span<const ToolCall> calls = {};
   std::string_view call_id = {};
   std::string_view name = {};
+
+  bool has_text() const;
 };
 
 /// What stands behind the last message's text while a prompt is rendered that ends there. It is the one that

@@ -111,9 +111,7 @@ class InputBuilder {
   }
 
   std::optional<Value> content_of(const ShapedMessage& turn) {
-    bool is_empty = true;
-    for (const TextRuns& text : turn.texts)
-      for (const jinja::TextRun& run : text) is_empty = is_empty && run.text.empty();
+    const bool is_empty = !turn.has_text();
     if (is_empty && !turn.calls.empty() && manners_.empty == Manners::Empty::kLeftOut) return std::nullopt;
     if (is_empty && !turn.calls.empty() && manners_.empty == Manners::Empty::kNone) return Value::none();
     const bool has_reasoning = !turn.reasoning.empty() && manners_.reasoning == Manners::Reasoning::kPart;

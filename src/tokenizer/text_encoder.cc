@@ -4,15 +4,13 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "tokenizer/code_point_set.h"
 
 namespace octavo {
 
 namespace {
 
-/// White space at the begin of `text`, in bytes.
-std::size_t leading_space(std::string_view text) {
-  const CodePointSet spaces = white_space();
+/// Of `spaces` at the begin of `text`, in bytes.
+std::size_t leading_space(std::string_view text, const CodePointSet& spaces) {
   std::size_t size = 0;
   while (size < text.size()) {
     const Utf8Step step = next_utf8_step(text.substr(size));
@@ -23,8 +21,7 @@ std::size_t leading_space(std::string_view text) {
 }
 
 /// The same at its end.
-std::size_t trailing_space(std::string_view text) {
-  const CodePointSet spaces = white_space();
+std::size_t trailing_space(std::string_view text, const CodePointSet& spaces) {
   std::size_t end = text.size();
   while (end > 0) {
     std::size_t begin = end - 1;
@@ -54,6 +51,7 @@ TextEncoder::TextEncoder(EncoderParts parts, const Vocab& vocab)
                 !(parts_.cuts && parts_.cuts->leaves_out()) &&
                 !(characters != nullptr && characters->leaves_out_or_joins()) && parts_.strips_left.empty() &&
                 parts_.strips_right.empty();
+  if (!parts_.strips_left.empty() || !parts_.strips_right.empty()) spaces_ = white_space();
 }
 
 bool TextEncoder::needs_characters() const {
@@ -80,10 +78,10 @@ void TextEncoder::strip(std::vector<Fragment>& fragments) const {
     std::string_view& text = fragments[i].text;
     if (fragments[i].token >= 0) continue;
     if (i > 0 && std::ranges::binary_search(parts_.strips_right, fragments[i - 1].token)) {
-      text.remove_prefix(leading_space(text));
+      text.remove_prefix(leading_space(text, spaces_));
     }
     if (i + 1 < fragments.size() && std::ranges::binary_search(parts_.strips_left, fragments[i + 1].token)) {
-      text.remove_suffix(trailing_space(text));
+      text.remove_suffix(trailing_space(text, spaces_));
     }
   }
 }

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "tokenizer/bpe.h"
 #include "tokenizer/character_bpe.h"
+#include "tokenizer/code_point_set.h"
 #include "tokenizer/pretokenize.h"
 #include "tokenizer/special_tokens.h"
 #include "tokenizer/spm.h"
@@ -66,7 +67,8 @@ class TextEncoder {
 
   EncoderParts parts_;
   TokenBound bound_;
-  bool is_bounded_;  // a text's size bounds its tokens from below
+  CodePointSet spaces_;  // that strips_left and strips_right take
+  bool is_bounded_;      // a text's size bounds its tokens from below
 };
 
 /// The error of more than so many tokens.
