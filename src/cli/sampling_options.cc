@@ -196,7 +196,10 @@ std::vector<std::pair<std::string, std::string>> sampling_values(const SamplingP
   add("dry-allowed-length", params.dry.allowed_length);
   add("dry-penalty-last-n", shown_window(params.dry.window));
   std::string breakers;
-  for (const std::string& text : params.dry.breakers) breakers += (breakers.empty() ? "" : " ") + escaped(text);
+  for (const std::string& text : params.dry.breakers) {
+    if (!breakers.empty()) breakers += ' ';
+    breakers += escaped(text);
+  }
   add("dry-sequence-breaker", breakers);
   add("mirostat", params.mirostat.enabled ? 2 : 0);
   add("mirostat-ent", params.mirostat.tau);
