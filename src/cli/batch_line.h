@@ -20,6 +20,7 @@ inline constexpr std::size_t kMaxBatchLineBytes = std::size_t{16} << 20;
 /// What a line gets that does not say it itself, beside the model's sampling.
 struct BatchDefaults {
   int max_tokens = 0;                      // 0: as on the server
+  int reasoning_budget = -1;               // of a chat; -1: any number of tokens
   std::optional<std::uint64_t> seed = {};  // and the line's number is added to it; nothing: a random one each
 };
 

@@ -44,6 +44,7 @@ void add_chat_command(Program& program, Context& context) {
   command.add_option("--system", settings.system, "The system message");
   add_integer(command, "-n,--max-tokens", settings.max_tokens, 1, std::numeric_limits<int>::max(),
               "Tokens of each answer at most; default: until the model ends it or the context is full");
+  add_reasoning_budget_option(command, settings.reasoning_budget);
   add_sampling_options(command, settings.sampling);
   add_stop_option(command, settings.stop);
   add_engine_options(command, options->engine, context);

@@ -11,6 +11,7 @@
 #include "cli/line_reader.h"
 #include "cli/message_reader.h"
 #include "cli/nearest.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/parse.h"
 
@@ -100,6 +101,7 @@ ChatSession::ChatSession(ChatSettings settings, std::string title, std::unique_p
       conversation_(*engine_) {
   settings_.sampling.seed = sampling_.seed;  // /set changes others and not this one
   conversation_.set_system(settings_.system);
+  warn_of_budget_without_reasoning(*engine_, settings_.reasoning_budget, context_);
 }
 
 Result<int> ChatSession::loop() {
@@ -175,7 +177,8 @@ Result<void> ChatSession::answer_last_turn() {
   Request request{
       .tokens = prompt->tokens, .sampling = sampling_, .stop = settings_.stop, .first_choice = num_regenerated_};
   request.max_tokens = settings_.max_tokens == 0 ? 0 : std::min(settings_.max_tokens, *room);
-  request.reasoning = {.mode = ReasoningMode::kSplit, .begins_inside = prompt->ends_in_reasoning};
+  request.reasoning = {
+      .mode = ReasoningMode::kSplit, .begins_inside = prompt->ends_in_reasoning, .budget = settings_.reasoning_budget};
   AnswerOutput output(context_.out, context_.out_is_terminal, context_.out_takes_color);
   OCTAVO_TRY(Answer answer, generate(
                                 *engine_, std::move(request), [&](std::string_view text) { return output.write(text); },

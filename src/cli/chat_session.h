@@ -16,7 +16,8 @@ struct ChatSettings {
   SamplingFlags sampling = {};
   std::string system = {};
   std::vector<std::string> stop = {};
-  int max_tokens = 0;  // of an answer; 0: until the model ends it or the context is full
+  int max_tokens = 0;         // of an answer; 0: until the model ends it or the context is full
+  int reasoning_budget = -1;  // tokens of an answer's reasoning; -1: any number
 };
 
 /// The commands, a line each, for help.

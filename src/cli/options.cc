@@ -220,6 +220,19 @@ Result<std::filesystem::path> resolve_model(const std::string& named, const Cont
       path.string(), path.filename().string());
 }
 
+void add_reasoning_budget_option(Command& command, int& budget) {
+  constexpr int kMaxBudget = 1 << 30;
+  add_integer(
+      command, "--reasoning-budget", budget, -1, kMaxBudget,
+      "Tokens of reasoning in an answer, where the request names none; 0: it is closed at once; default -1: any "
+      "number");
+}
+
+void warn_of_budget_without_reasoning(const Engine& engine, int budget, const Context& context) {
+  if (budget == -1 || !engine.info().reasoning.empty()) return;
+  context.log->warn("--reasoning-budget has no effect: this model has no marks of reasoning that are known");
+}
+
 void add_generation_config_option(Command& command, std::string& generation_config) {
   const auto read = [](const std::string& path) -> Result<std::string> {
     OCTAVO_TRY(std::string text, read_file(path));

@@ -81,6 +81,11 @@ void add_stop_option(Command& command, std::vector<std::string>& stop);
 /// the system does not say.
 Result<std::filesystem::path> resolve_model(const std::string& named, const Context& context);
 
+/// --reasoning-budget: tokens of an answer's reasoning, from 0; -1: any number.
+void add_reasoning_budget_option(Command& command, int& budget);
+/// Says that the budget has no effect, where the model has no marks of reasoning that are known.
+void warn_of_budget_without_reasoning(const Engine& engine, int budget, const Context& context);
+
 /// --generation-config: the text of a generation_config.json that is right.
 void add_generation_config_option(Command& command, std::string& generation_config);
 /// --tokenizer: a tokenizer.json, whose words are used instead of the model's own.

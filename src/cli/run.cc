@@ -34,14 +34,35 @@ struct RunOptions {
   int max_tokens = 0;
   int min_tokens = 0;
   int num_choices = 1;
+  int reasoning_budget = -1;
 };
 
-Result<std::vector<TokenId>> prompt_tokens(const RunOptions& options, const std::string& prompt, const Engine& engine) {
-  if (options.raw) return engine.tokenize(prompt, {});
+Result<ChatPrompt> make_prompt(const RunOptions& options, const std::string& prompt, const Engine& engine) {
+  if (options.raw) {
+    OCTAVO_TRY(std::vector<TokenId> tokens, engine.tokenize(prompt, {}));
+    return ChatPrompt{.tokens = std::move(tokens)};
+  }
   std::vector<ChatMessage> messages;
   if (!options.system.empty()) messages.push_back({.role = "system", .content = options.system});
   messages.push_back({.role = "user", .content = prompt});
-  return engine.apply_chat_template(messages);
+  return engine.chat_prompt(messages, {});
+}
+
+Result<Request> make_request(const RunOptions& options, const std::string& text, const Engine& engine,
+                             Context& context) {
+  OCTAVO_TRY(ChatPrompt prompt, make_prompt(options, text, engine));
+  if (prompt.tokens.empty()) return fail("the prompt is empty");
+  Request request{.tokens = std::move(prompt.tokens),
+                  .sampling = resolve_sampling(options.sampling, engine, context),
+                  .max_tokens = options.max_tokens,
+                  .min_tokens = options.min_tokens,
+                  .stop = options.stop,
+                  .num_choices = options.num_choices};
+  if (options.raw) return request;  // a text that goes on is not looked at for reasoning
+  request.reasoning = {
+      .mode = ReasoningMode::kSplit, .begins_inside = prompt.ends_in_reasoning, .budget = options.reasoning_budget};
+  warn_of_budget_without_reasoning(engine, options.reasoning_budget, context);
+  return request;
 }
 
 boost::json::object to_json(const Answer& answer, const ModelInfo& info, std::uint64_t seed) {
@@ -49,7 +70,7 @@ boost::json::object to_json(const Answer& answer, const ModelInfo& info, std::ui
   const Speed speed = speed_of(answer, info);
   boost::json::array tokens(answer.tokens.begin(), answer.tokens.end());
   boost::json::array logprobs(answer.logprobs.begin(), answer.logprobs.end());
-  return {
+  boost::json::object object = {
       {"model", to_valid_utf8(info.name)},
       {"system_fingerprint", info.fingerprint},
       {"text", answer.text},
@@ -71,6 +92,11 @@ boost::json::object to_json(const Answer& answer, const ModelInfo& info, std::ui
         {"kv_bytes_per_token", info.kv_bytes_per_token},
         {"max_context", info.max_context}}},
   };
+  if (!info.reasoning.empty()) {
+    object["reasoning"] = answer.reasoning;
+    object["reasoning_tokens"] = stats.reasoning_tokens;
+  }
+  return object;
 }
 
 /// One object; of several choices an array of such objects, each with its choice.
@@ -86,12 +112,23 @@ std::string to_json(std::span<const Answer> answers, const ModelInfo& info, std:
 }
 
 /// The first choice was shown while it was made.
-void print_other_choices(std::span<const Answer> answers, TextOutput& output) {
+void print_other_choices(std::span<const Answer> answers, AnswerOutput& output) {
   for (std::size_t i = 1; i < answers.size(); ++i) {
     output.end_line();
     output.write(fmt::format("--- choice {} of {} ---\n", i + 1, answers.size()));
+    output.write_reasoning(answers[i].reasoning);
     output.write(answers[i].text);
   }
+}
+
+/// An answer whose tokens were spent on reasoning looks like none in a file or a pipe.
+void warn_of_hidden_answers(std::span<const Answer> answers, const Context& context) {
+  const auto is_hidden = [](const Answer& answer) { return answer.text.empty() && !answer.reasoning.empty(); };
+  const auto hidden = std::ranges::find_if(answers, is_hidden);
+  if (hidden == answers.end() || context.out_is_terminal) return;
+  context.log->warn(
+      "the answer ended within its reasoning, after {} tokens of it; --reasoning-budget bounds them, --json shows them",
+      hidden->stats.reasoning_tokens);
 }
 
 void log_stats(const EngineStats& stats, const Context& context) {
@@ -101,8 +138,11 @@ void log_stats(const EngineStats& stats, const Context& context) {
 }
 
 Result<int> run(const RunOptions& options, Context& context) {
-  if (!options.batch.file.empty())
-    return run_batch(options.batch, options.engine, options.model, options.sampling, options.max_tokens, context);
+  if (!options.batch.file.empty()) {
+    const BatchDefaults defaults{
+        .max_tokens = options.max_tokens, .reasoning_budget = options.reasoning_budget, .seed = options.sampling.seed};
+    return run_batch(options.batch, options.engine, options.model, options.sampling, defaults, context);
+  }
   if (!options.raw) OCTAVO_TRY_VOID(check_chat_template(options.model, options.engine.chat_template, context));
   OCTAVO_TRY(const std::string prompt, read_prompt(options.sources, context));
   if (prompt.empty()) return fail("the prompt is empty; give it as words, with -p, with -f, or pipe it in");
@@ -110,26 +150,24 @@ Result<int> run(const RunOptions& options, Context& context) {
   engine_options.require_words = true;
   engine_options.max_sequences = options.num_choices;  // its KV memory is no larger than what they can use
   OCTAVO_TRY(const auto engine, load_engine(std::move(engine_options), options.model, context));
-  Request request;
-  OCTAVO_TRY(request.tokens, prompt_tokens(options, prompt, *engine));
-  if (request.tokens.empty()) return fail("the prompt is empty");
-  request.max_tokens = options.max_tokens;
-  request.min_tokens = options.min_tokens;
-  request.stop = options.stop;
-  request.num_choices = options.num_choices;
-  request.sampling = resolve_sampling(options.sampling, *engine, context);
+  OCTAVO_TRY(Request request, make_request(options, prompt, *engine, context));
   const std::uint64_t seed = request.sampling.seed;
 
-  TextOutput output(context.out, context.out_is_terminal);
+  AnswerOutput output(context.out, context.out_is_terminal, context.out_takes_color);
+  const auto is_shown = [&options](std::size_t choice) { return !options.json && choice == 0; };
   OCTAVO_TRY(const std::vector<Answer> answers,
-             generate_choices(*engine, std::move(request), [&](std::size_t choice, std::string_view text) {
-               return options.json || choice != 0 || output.write(text);
-             }));
+             generate_choices(
+                 *engine, std::move(request),
+                 [&](std::size_t choice, std::string_view text) { return !is_shown(choice) || output.write(text); },
+                 [&](std::size_t choice, std::string_view text) {
+                   return !is_shown(choice) || output.write_reasoning(text);
+                 }));
   if (options.json) {
     context.out << to_json(answers, engine->info(), seed) << '\n' << std::flush;
   } else {
     print_other_choices(answers, output);
     output.end_line();
+    warn_of_hidden_answers(answers, context);
   }
   if (context.err_is_terminal) context.err << speed_line(answers.front(), engine->info()) << '\n' << std::flush;
   log_stats(engine->stats(), context);
@@ -149,6 +187,8 @@ void add_prompt_options(Command& command, RunOptions& options) {
   command.add_flag("--raw", options.raw, "Continue the text as it is, without the chat template");
   command.on_parsed([&options, prompt]() -> Result<void> {
     if (options.raw && !options.system.empty()) return fail("--system needs the chat template: leave out --raw");
+    if (options.raw && options.reasoning_budget != -1)
+      return fail("--reasoning-budget needs the chat template: leave out --raw");
     if (prompt->count() > 0) {
       options.sources.text = options.prompt;
       if (!options.words.empty())
@@ -191,8 +231,9 @@ void add_run_command(Program& program, Context& context) {
   add_integer(command, "--choices", options->num_choices, 1, kMaxChoices,
               "Answers to make of the one prompt, printed one after the other; default 1");
   command.add_flag("--json", options->json,
-                   "Print one JSON object at the end: text, tokens, logprobs, finish_reason, seed, timings, memory; of "
-                   "several choices an array of them");
+                   "Print one JSON object at the end: text, reasoning, tokens, logprobs, finish_reason, seed, timings, "
+                   "memory; of several choices an array of them");
+  add_reasoning_budget_option(command, options->reasoning_budget);
   add_sampling_options(command, options->sampling);
   add_stop_option(command, options->stop);
   add_batch_options(command, options->batch, options->words);

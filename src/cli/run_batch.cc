@@ -92,14 +92,16 @@ void report(const BatchProgress& progress, const BatchOptions& options, double s
   if (is_news) context.err << "octavo: " << text << '\n' << std::flush;
 }
 
-server::ServedModel served_model(const Engine& engine, const SamplingParams& sampling, int parallel) {
+server::ServedModel served_model(const Engine& engine, const SamplingParams& sampling, int reasoning_budget,
+                                 int parallel) {
   const ModelInfo& info = engine.info();
   const std::string id = server::model_id(info);
   return {.id = id,
           .aliases = server::model_aliases(info, id, {}),
           .fingerprint = info.fingerprint,
           .sampling_defaults = sampling,
-          .max_choices = std::min(kMaxChoices, parallel)};
+          .max_choices = std::min(kMaxChoices, parallel),
+          .reasoning_budget = reasoning_budget};
 }
 
 }  // namespace
@@ -146,15 +148,13 @@ void add_batch_options(Command& command, BatchOptions& options, const std::vecto
 }
 
 Result<int> run_batch(const BatchOptions& options, EngineOptions engine_options, const std::string& model,
-                      const SamplingFlags& sampling, int max_tokens, Context& context) {
+                      const SamplingFlags& sampling, const BatchDefaults& defaults, Context& context) {
   std::ifstream in_file;
   std::ofstream out_file;
   std::uint64_t total_bytes = 0;
   const bool reads_file = options.file != "-";
   if (reads_file) OCTAVO_TRY_VOID(open_input(options.file, in_file, total_bytes));
-  BatchSettings settings{.defaults = {.max_tokens = max_tokens, .seed = sampling.seed},
-                         .parallel = options.parallel,
-                         .as_finished = options.as_finished};
+  BatchSettings settings{.defaults = defaults, .parallel = options.parallel, .as_finished = options.as_finished};
   if (!options.output.empty()) {
     OCTAVO_TRY(settings.first_line, open_output(options, out_file));
   }
@@ -163,8 +163,9 @@ Result<int> run_batch(const BatchOptions& options, EngineOptions engine_options,
   engine_options.max_queued = 0;  // the batch itself bounds what waits
   engine_options.max_queued_tokens = 0;
   OCTAVO_TRY(const auto engine, load_engine(std::move(engine_options), model, context));
+  warn_of_budget_without_reasoning(*engine, defaults.reasoning_budget, context);
   const server::ServedModel served =
-      served_model(*engine, resolve_sampling(sampling, *engine, context), options.parallel);
+      served_model(*engine, resolve_sampling(sampling, *engine, context), defaults.reasoning_budget, options.parallel);
   BatchInput input(reads_file ? in_file : context.in, kMaxBatchLineBytes);
   BatchRun batch(*engine, served, settings, input, options.output.empty() ? context.out : out_file);
   ProgressLine line(context.err, context.err_is_terminal, total_bytes);

@@ -24,7 +24,7 @@ void add_batch_options(Command& command, BatchOptions& options, const std::vecto
 
 /// The exit code: kFailed if a line failed.
 Result<int> run_batch(const BatchOptions& options, EngineOptions engine_options, const std::string& model,
-                      const SamplingFlags& sampling, int max_tokens, Context& context);
+                      const SamplingFlags& sampling, const BatchDefaults& defaults, Context& context);
 
 /// "120 answers, 42 %, 35.2/s, 1250 tokens/s, 1:52 left". `total_bytes` of the input; 0: not known.
 std::string batch_progress_text(const BatchProgress& progress, std::uint64_t total_bytes, double seconds);

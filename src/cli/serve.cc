@@ -236,9 +236,7 @@ void add_scheduling_options(Command& command, ServeOptions& options) {
               "Tokens of their prompts, each counted for every answer to it; default 4194304; 0: no bound");
   add_integer(command, "--max-client-priority", options.server.service.max_client_priority, 0, kMaxPriority,
               "A request may ask for a priority of minus this; default 0: clients can only step back");
-  add_integer(command, "--reasoning-budget", options.server.service.reasoning_budget, -1, kMaxCount,
-              "Tokens of reasoning in a chat's answer, where the request names none; 0: it is closed at once; default "
-              "-1: any number");
+  add_reasoning_budget_option(command, options.server.service.reasoning_budget);
   add_integer(command, "--max-sequences", options.engine.max_sequences, 1, 4096,
               "That advance in one step; default 256");
 }

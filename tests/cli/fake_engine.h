@@ -29,6 +29,8 @@ struct FakeEngineState {
 
   std::vector<std::string> answer = {"Hello", ", ",
                                      "world"};  // one piece of text a token; choice i begins with piece i
+  std::vector<std::string> reasoning;           // of the same tokens, from the first on
+  bool prompts_end_in_reasoning = false;
   ModelInfo info;
   EngineStats stats;
   SamplingParams file_sampling{.temperature = -1};  // of the model's file; below 0: the file has none
@@ -89,6 +91,11 @@ class FakeEngine final : public Engine {
       tokens.insert(tokens.end(), message.content.size(), static_cast<TokenId>('x'));
     return tokens;
   }
+  Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
+                                 const ChatTemplateOptions& options) const override {
+    OCTAVO_TRY(std::vector<TokenId> tokens, apply_chat_template(messages, options));
+    return ChatPrompt{.tokens = std::move(tokens), .ends_in_reasoning = state_.prompts_end_in_reasoning};
+  }
   Result<std::string> render_chat_template(std::span<const ChatMessage>, const ChatTemplateOptions&) const override {
     return std::string();
   }
@@ -103,6 +110,7 @@ class FakeEngine final : public Engine {
       active_ = false;
       event.stats = {.prompt_tokens = static_cast<int>(state_.requests.back().tokens.size()),
                      .generated_tokens = next_,
+                     .reasoning_tokens = static_cast<int>(state_.reasoning.size()),
                      .time_to_first_token_s = 0.5,
                      .total_s = 2.5};
     }
@@ -111,6 +119,7 @@ class FakeEngine final : public Engine {
     for (std::size_t choice = 0; choice < static_cast<std::size_t>(request.num_choices); ++choice) {
       event.choice = request.first_choice + static_cast<std::uint32_t>(choice);
       if (event.token >= 0) event.text = state_.answer[(token + choice) % state_.answer.size()];
+      if (event.token >= 0 && token < state_.reasoning.size()) event.reasoning = state_.reasoning[token];
       on_event_(event);
     }
   }
@@ -138,7 +147,7 @@ struct CliRun {
   FakeEngineState engine;
   std::istringstream in;
   std::ostringstream out, err;
-  bool err_is_terminal = false;
+  bool out_is_terminal = false, err_is_terminal = false;
   std::filesystem::path cache_folder, program;
   cli::PipedInput piped_input = cli::PipedInput::kThere;
   std::function<Result<std::unique_ptr<Engine>>(EngineOptions)> load_engine;  // if set, instead of a FakeEngine
@@ -160,6 +169,7 @@ struct CliRun {
         .out = out,
         .err = err,
         .await_piped_input = [this] { return piped_input; },
+        .out_is_terminal = out_is_terminal,
         .err_is_terminal = err_is_terminal,
         .cache_folder = cache_folder,
         .program = program,

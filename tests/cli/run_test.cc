@@ -223,6 +223,65 @@ TEST(Run, JsonIsOneObject) {
                                                     {"max_context", 100}}));
 }
 
+TEST(Run, ReasoningIsShownOnATerminalAloneAndIsAFieldOfJson) {
+  CliRun cli;
+  cli.engine.info.reasoning = "think";
+  cli.engine.prompts_end_in_reasoning = true;
+  cli.engine.reasoning = {"Hm", "."};
+  cli.engine.answer = {"", "", "Hello"};
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "Hi"}), 0);
+  EXPECT_EQ(cli.out.str(), "Hello\n");
+  const ReasoningParams& asked = cli.engine.requests.back().reasoning;
+  EXPECT_EQ(asked.mode, ReasoningMode::kSplit);
+  EXPECT_TRUE(asked.begins_inside);
+  EXPECT_EQ(asked.budget, -1);
+
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "Hi", "--json"}), 0);
+  const auto json = boost::json::parse(cli.out.str()).as_object();
+  EXPECT_EQ(json.at("text").as_string(), "Hello");
+  EXPECT_EQ(json.at("reasoning").as_string(), "Hm.");
+  EXPECT_EQ(json.at("reasoning_tokens").as_int64(), 2);
+
+  cli.out_is_terminal = true;
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "Hi"}), 0);
+  EXPECT_EQ(cli.out.str(), "Hm.\n\nHello\n");
+}
+
+TEST(Run, AnAnswerThatIsReasoningAloneIsTold) {
+  CliRun cli;
+  cli.engine.info.reasoning = "think";
+  cli.engine.reasoning = {"Hm", ".", "So"};
+  cli.engine.answer = {"", "", ""};
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "Hi"}), 0);
+  EXPECT_EQ(cli.out.str(), "");
+  EXPECT_THAT(cli.err.str(), HasSubstr("the answer ended within its reasoning, after 3 tokens of it"));
+}
+
+TEST(Run, TheReasoningBudgetReachesTheRequest) {
+  CliRun cli;
+  cli.engine.info.reasoning = "think";
+  for (const std::string command : {"run", "chat"}) {
+    std::vector<std::string> args = {command, "-m", "m", "--reasoning-budget", "7"};
+    if (command == "run") args.insert(args.end(), {"-p", "Hi"});
+    EXPECT_EQ(cli.run(args, "Hi\n"), 0) << cli.err.str();
+    EXPECT_EQ(cli.engine.requests.back().reasoning.budget, 7) << command;
+    EXPECT_EQ(cli.err.str(), "");
+  }
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "Hi", "--reasoning-budget", "-2"}), 2);
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "Hi", "--reasoning-budget", "7", "--raw"}), 2);
+  EXPECT_THAT(cli.err.str(), HasSubstr("--reasoning-budget needs the chat template"));
+}
+
+TEST(Run, AReasoningBudgetOfAModelWithoutMarksIsToldToHaveNoEffect) {
+  CliRun cli;
+  for (const std::string command : {"run", "chat"}) {
+    std::vector<std::string> args = {command, "-m", "m", "--reasoning-budget", "7"};
+    if (command == "run") args.insert(args.end(), {"-p", "Hi"});
+    EXPECT_EQ(cli.run(args, "Hi\n"), 0);
+    EXPECT_THAT(cli.err.str(), HasSubstr("--reasoning-budget has no effect"));
+  }
+}
+
 TEST(Run, ChoicesArePrintedOneAfterTheOtherTheFirstWhileItIsMade) {
   CliRun cli;
   std::vector<std::string> seen;

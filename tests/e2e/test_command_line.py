@@ -242,6 +242,49 @@ class FirstMinutes(unittest.TestCase):
             self.assertIn(f"did you mean {meant}?", done.stderr)
 
 
+class ReasoningBudget(unittest.TestCase):
+    """A real model under a template whose prompts end behind <think>, which it never closes by itself."""
+
+    TEMPLATE = ("{# both marks, as templates of models that reason have them: <think> </think> #}"
+                "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+                "<|im_start|>assistant\n<think>\n")
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        template = self.folder / "think.jinja"
+        template.write_text(self.TEMPLATE)
+        endless = self.folder / "generation_config.json"
+        endless.write_text('{"suppress_tokens": [0, 2]}')  # its end tokens
+        self.options = ("-m", support.SMOLLM2, "--chat-template", template, "--generation-config", endless, "--temp", 0,
+                        "-n", 40)
+
+    def test_run_closes_the_reasoning_and_prints_the_answer_alone(self):
+        open_end = support.octavo("run", "Is 91 a prime?", *self.options)
+        self.assertEqual((open_end.returncode, open_end.stdout), (0, ""))
+        self.assertIn("the answer ended within its reasoning, after 40 tokens of it", open_end.stderr)
+        answer = json.loads(support.octavo_ok("run", "Is 91 a prime?", *self.options, "--reasoning-budget", 10, "--json"))
+        self.assertTrue(answer["text"] and answer["reasoning"])
+        self.assertNotIn("think>", answer["text"] + answer["reasoning"])
+        self.assertTrue(10 < answer["reasoning_tokens"] < 20, answer)  # and the closing mark, which is text here
+        printed = support.octavo_ok("run", "Is 91 a prime?", *self.options, "--reasoning-budget", 10)
+        self.assertEqual(printed.rstrip("\n"), answer["text"].rstrip("\n"))
+
+    def test_a_batch_has_it_where_a_line_names_none(self):
+        requests = self.folder / "requests.jsonl"
+        body = {"messages": [{"role": "user", "content": "Is 91 a prime?"}]}
+        requests.write_text(json.dumps(body) + "\n" + json.dumps({**body, "reasoning_budget": 0}) + "\n")
+        lines = support.octavo_ok("run", *self.options, "--reasoning-budget", 10, "--batch", requests).splitlines()
+        usages = [json.loads(line)["response"]["body"]["usage"]["completion_tokens_details"] for line in lines]
+        self.assertTrue(10 < usages[0]["reasoning_tokens"] < 20, usages)
+        self.assertLess(usages[1]["reasoning_tokens"], 10)
+
+    def test_every_turn_of_a_chat_has_it(self):
+        said = support.octavo_ok("chat", *self.options, "--reasoning-budget", 4, stdin="Is 91 a prime?\nAnd 97?\n")
+        self.assertGreaterEqual(len(said.strip().splitlines()), 2)
+
+
 class DefaultModel(unittest.TestCase):
     def test_without_m_a_missing_default_model_is_an_error_that_names_the_setup_script(self):
         with tempfile.TemporaryDirectory() as empty:
