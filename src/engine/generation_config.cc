@@ -1,72 +1,72 @@
 #include "engine/generation_config.h"
 
-#include <boost/json.hpp>
 #include <cmath>
 #include <limits>
+#include <ranges>
 #include <string>
 #include <utility>
 
 #include "sampler/sampler.h"
+#include "tokenizer/json_text.h"
 
 namespace octavo {
 namespace {
 
-namespace json = boost::json;
-
-constexpr std::size_t kMaxDepth = 8;
 constexpr std::size_t kMaxBadWords = 1024;
 
-std::string shown(const json::value& value) {
+std::string shown(const TemplateValue& value) {
   constexpr std::size_t kMaxShown = 60;
-  std::string text = json::serialize(value);
+  std::string text = write_json(value);
   if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
   return text;
 }
 
-/// Reads fields of one object; the first error is kept.
+/// Reads fields of one object, which are looked for one by one: a table of them could be made to collide. The first
+/// error is kept.
 class Fields {
  public:
-  Fields(const json::object& object, int num_tokens)
+  Fields(const TemplateDict& object, int num_tokens)
       : object_(object), largest_id_(num_tokens > 0 ? num_tokens - 1 : std::numeric_limits<TokenId>::max()) {}
 
   std::optional<float> number(std::string_view name) {
-    const json::value* value = find(name);
+    const TemplateValue* value = find(name);
     if (value == nullptr) return std::nullopt;
-    boost::system::error_code error;
-    const auto number = value->is_number() ? value->to_number<double>(error) : 0.0;
-    if (value->is_number() && !error && std::abs(number) <= 1e30) return static_cast<float>(number);
+    std::optional<double> number;
+    if (const auto* real = std::get_if<double>(value)) number = *real;
+    if (const auto* integer = std::get_if<std::int64_t>(value)) number = static_cast<double>(*integer);
+    if (number && std::abs(*number) <= 1e30) return static_cast<float>(*number);
     refuse(name, *value, "a number");
     return std::nullopt;
   }
   std::optional<int> count(std::string_view name) {
-    const json::value* value = find(name);
+    const TemplateValue* value = find(name);
     if (value == nullptr) return std::nullopt;
-    const std::int64_t* count = value->if_int64();
+    const auto* count = std::get_if<std::int64_t>(value);
     if (count != nullptr && *count >= 0 && *count <= std::numeric_limits<int>::max()) return static_cast<int>(*count);
     refuse(name, *value, "an integer of at least 0");
     return std::nullopt;
   }
   /// One id, or an array of them.
   std::vector<TokenId> ids(std::string_view name) {
-    const json::value* value = find(name);
+    const TemplateValue* value = find(name);
     if (value == nullptr) return {};
-    if (value->is_array()) return ids_of(std::string(name), value->get_array());
+    if (const auto* list = std::get_if<TemplateList>(value)) return ids_of(std::string(name), *list);
     return ids_of(std::string(name), {*value});
   }
   std::vector<std::vector<TokenId>> words(std::string_view name) {
-    const json::value* value = find(name);
+    const TemplateValue* value = find(name);
     if (value == nullptr) return {};
-    const json::array* array = value->if_array();
-    if (array == nullptr || array->size() > kMaxBadWords) {
+    const auto* list = std::get_if<TemplateList>(value);
+    if (list == nullptr || list->size() > kMaxBadWords) {
       refuse(name, *value, fmt::format("an array of at most {} arrays of token ids", kMaxBadWords));
       return {};
     }
     std::vector<std::vector<TokenId>> words;
-    for (std::size_t i = 0; i < array->size() && !error_; ++i) {
+    for (std::size_t i = 0; i < list->size() && !error_; ++i) {
       const std::string place = fmt::format("{}[{}]", name, i);
-      const json::array* word = (*array)[i].if_array();
+      const auto* word = std::get_if<TemplateList>(&(*list)[i]);
       if (word == nullptr || word->empty()) {
-        refuse(place, (*array)[i], "an array of token ids");
+        refuse(place, (*list)[i], "an array of token ids");
       } else {
         words.push_back(ids_of(place, *word));
       }
@@ -77,18 +77,20 @@ class Fields {
   const std::optional<Error>& error() const { return error_; }
 
  private:
-  const json::value* find(std::string_view name) const {
-    const json::value* value = object_.if_contains(name);
-    return value == nullptr || value->is_null() ? nullptr : value;
+  /// Of two equal names the last counts. Null: absent, or null.
+  const TemplateValue* find(std::string_view name) const {
+    for (const auto& [key, value] : std::views::reverse(object_))
+      if (key == name) return std::holds_alternative<std::monostate>(value) ? nullptr : &value;
+    return nullptr;
   }
-  void refuse(std::string_view name, const json::value& found, std::string_view expected) {
+  void refuse(std::string_view name, const TemplateValue& found, std::string_view expected) {
     if (!error_) error_ = Error{fmt::format("{}: found {}, expected {}", name, shown(found), expected)};
   }
-  std::vector<TokenId> ids_of(const std::string& name, const json::array& array) {
+  std::vector<TokenId> ids_of(const std::string& name, const TemplateList& list) {
     std::vector<TokenId> ids;
-    ids.reserve(array.size());
-    for (const json::value& value : array) {
-      const std::int64_t* id = value.if_int64();
+    ids.reserve(list.size());
+    for (const TemplateValue& value : list) {
+      const auto* id = std::get_if<std::int64_t>(&value);
       if (id == nullptr || *id < 0 || *id > largest_id_) {
         refuse(fmt::format("{}[{}]", name, ids.size()), value, fmt::format("a token id from 0 to {}", largest_id_));
         return {};
@@ -98,7 +100,7 @@ class Fields {
     return ids;
   }
 
-  const json::object& object_;
+  const TemplateDict& object_;
   const std::int64_t largest_id_;
   std::optional<Error> error_;
 };
@@ -108,17 +110,11 @@ class Fields {
 Result<SamplingDefaults> parse_generation_config(std::string_view text, int num_tokens) {
   if (text.size() > kMaxGenerationConfigBytes)
     return fail("found {} bytes, expected at most {}", text.size(), kMaxGenerationConfigBytes);
-  json::parse_options options;
-  options.max_depth = kMaxDepth;
-  json::stream_parser parser(json::storage_ptr(), options);
-  boost::system::error_code error;
-  const std::size_t used = parser.write_some(text.data(), text.size(), error);
-  if (!error && used < text.size()) error = json::error::extra_data;
-  if (!error) parser.finish(error);
-  if (error) return fail("found no JSON: {} near byte {} of {}", error.message(), used, text.size());
-  const json::value value = parser.release();
-  if (!value.is_object()) return fail("found {}, expected an object", shown(value));
-  Fields fields(value.get_object(), num_tokens);
+  std::size_t values_left = text.size();  // each takes a byte at least, so the bound on bytes is one on values
+  OCTAVO_TRY(const TemplateValue value, read_json(text, values_left));
+  const auto* object = std::get_if<TemplateDict>(&value);
+  if (object == nullptr) return fail("found {}, expected an object", shown(value));
+  Fields fields(*object, num_tokens);
   SamplingDefaults defaults{.temperature = fields.number("temperature"),
                             .top_k = fields.count("top_k"),
                             .top_p = fields.number("top_p"),

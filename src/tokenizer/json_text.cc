@@ -144,7 +144,7 @@ void write(const TemplateValue& value, std::string& out) {
 
 }  // namespace
 
-Result<TemplateValue> read_json_object(std::string_view text, std::size_t& values_left) {
+Result<TemplateValue> read_json(std::string_view text, std::size_t& values_left) {
   json::parse_options options;
   options.max_depth = kMaxJsonDepth;
   json::basic_parser<Builder> parser(options, values_left);
@@ -153,7 +153,11 @@ Result<TemplateValue> read_json_object(std::string_view text, std::size_t& value
   if (parser.handler().had_too_many()) return fail("found more values than are allowed");
   if (error == json::error::too_deep) return fail("found values nested deeper than {} levels", kMaxJsonDepth);
   if (error) return fail("found no JSON: {} near byte {} of {}", error.message(), used, text.size());
-  TemplateValue value = parser.handler().take();
+  return parser.handler().take();
+}
+
+Result<TemplateValue> read_json_object(std::string_view text, std::size_t& values_left) {
+  OCTAVO_TRY(TemplateValue value, read_json(text, values_left));
   if (!std::holds_alternative<TemplateDict>(value)) return fail("found a JSON value that is no object");
   return value;
 }
