@@ -35,16 +35,18 @@ bool AnswerText::is_text(TokenId token) const {
 }
 
 void AnswerText::add_token(TokenId token, bool stops_count, Texts& out) {
+  const bool is_hidden = words_.is_control(token);
   if (reasoning_.marks == nullptr) {
-    if (!words_.is_control(token)) add(stop_matcher_.push(decoder_.push(token), stops_count), out);
-    return;
+    if (is_hidden) return decoder_.skip(token);
+    return add(stop_matcher_.push(decoder_.push(token), stops_count), out);
   }
   splitter_.clear();
   if (const ReasoningMarks::Token* mark = reasoning_.marks->find_token(token)) {
     splitter_.push_text(decoder_.flush().bytes);
     decoder_.restart(token);
     splitter_.push_token(*mark);
-  } else if (words_.is_control(token)) {
+  } else if (is_hidden) {
+    decoder_.skip(token);
     splitter_.push_hidden_token();
   } else {
     splitter_.push_text(decoder_.push(token).bytes);

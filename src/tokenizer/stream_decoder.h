@@ -36,6 +36,8 @@ class StreamDecoder {
   };
   /// Adds a token's bytes and gives what is complete; a partial character is held back.
   Piece push(TokenId id);
+  /// Tells of a token that is never shown: the space of a SentencePiece word behind it is left out, as decode() does.
+  void skip(TokenId id) { previous_ = id; }
   /// Gives up what is held back, as U+FFFD.
   Piece flush();
   /// A character has begun and waits for its rest.

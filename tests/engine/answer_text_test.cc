@@ -6,6 +6,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "engine/stop_reference.h"
+#include "support/memory_source.h"
 #include "support/tiny_vocab.h"
 
 namespace octavo {
@@ -83,6 +84,45 @@ RC_GTEST_PROP(AnswerText, AccountsForEveryByteAndEndsWhereContentDoes, ()) {
   RC_ASSERT(shown.reasoning == all.reasoning);
   RC_ASSERT(all.text.starts_with(shown.text));
   if (!text.is_stopped()) RC_ASSERT(shown.text == all.text);
+}
+
+/// A SentencePiece vocabulary: </s> is a control token, <tool> is user-defined, <think> and </think> are marks.
+std::unique_ptr<const Tokenizer> sentence_piece_tokenizer() {
+  test::MemorySource source;
+  source.add("general.architecture", "llama").add("tokenizer.ggml.model", "llama");
+  source.add_array("tokenizer.ggml.tokens", std::vector<std::string>{"<unk>", "<s>", "</s>", "<tool>", "<think>",
+                                                                     "</think>", "\u2581A", "\u2581B", "C", "\u2581"});
+  source.add_array("tokenizer.ggml.token_type", std::vector<std::int32_t>{2, 3, 3, 4, 3, 3, 1, 1, 1, 1});
+  source.add_array("tokenizer.ggml.scores", std::vector<float>(10, -1.0F));
+  for (const auto& [key, id] : {std::pair("unknown", 0U), {"bos", 1U}, {"eos", 2U}})
+    source.add(fmt::format("tokenizer.ggml.{}_token_id", key), id);
+  Result<Tokenizer> tokenizer = Tokenizer::load(source);
+  OCTAVO_CHECK(tokenizer.has_value(), "{}", tokenizer.error().message);
+  return std::make_unique<const Tokenizer>(std::move(*tokenizer));
+}
+
+// Log-probabilities give each token the text that it adds to the token before it; so do answers.
+RC_GTEST_PROP(AnswerText, ATokensTextIsWhatItAddsToTheTokenBeforeItWhateverThatIs, ()) {
+  const Words words(sentence_piece_tokenizer());
+  const Tokenizer& tokenizer = *words.tokenizer();
+  RC_ASSERT(words.reasoning() != nullptr);
+  const auto last_of_prompt = *rc::gen::element<TokenId>(1, 6);
+  const auto tokens = *rc::gen::container<std::vector<TokenId>>(rc::gen::inRange<TokenId>(1, tokenizer.vocab_size()));
+  const bool looks_for_marks = *rc::gen::arbitrary<bool>();
+  const StopTexts none;
+  AnswerText text(words);
+  text.restart(last_of_prompt, none, {.marks = looks_for_marks ? words.reasoning() : nullptr});
+  Shown shown;
+  std::string expected;
+  std::optional<TokenId> previous = last_of_prompt;
+  for (const TokenId token : tokens) {
+    shown.add(text.push(token, false, false, true));
+    if (text.is_text(token)) expected += tokenizer.bytes_after(previous, token);
+    previous = token;
+  }
+  shown.add(text.finish(true));
+  RC_ASSERT(shown.bytes.size() + shown.other_bytes == expected.size());
+  if (!looks_for_marks) RC_ASSERT(shown.text == expected);
 }
 
 }  // namespace
