@@ -76,13 +76,35 @@ def continued():
     yield [message("user", "Count."), message("assistant", "<think>\nx\n</think>\n\n1,")]
 
 
+# Not what a client of OpenAI's API sends: names that one template alone reads.
+NAMES_OF_FIREFUNCTION = {"functions": '[{"name": "get_weather"}]', "datetime": "Mar 09 2025 14:05:07 GMT"}
+
+
 def jobs():
     found = [shaped(names) for names in conversations() if is_sendable(names)]
     found += [{"messages": messages, "tools": TOOLS if index % 2 else None, "names": {}, "is_agent": True}
               for messages in agents() for index in range(2)]
     found += [{"messages": messages, "add_generation_prompt": False, "continue_final_message": True}
               for messages in continued()]
+    found += [{"messages": messages, "names": NAMES_OF_FIREFUNCTION} for messages in agents()]
     return found
+
+
+def shows_calls(compiled):
+    """Whether jinja2 writes a call of a tool in any of the forms that clients send."""
+    for arguments in ({"qkey": "Qargument"}, '{"qkey": "Qargument"}'):
+        for content in ({"content": ""}, {"content": None}, {}):
+            for results in ([], [message("tool", "12", tool_call_id="abcdefghi")]):
+                turn = {"role": "assistant", **content, "tool_calls": [
+                    {"id": "abcdefghi", "type": "function", "function": {"name": "qtool", "arguments": arguments}}]}
+                try:
+                    text = compiled.render(messages=[message("user", "Ask?"), turn, *results], tools=None,
+                                           add_generation_prompt=True, bos_token="<s>", eos_token="</s>")
+                except Exception:  # noqa: BLE001, whatever rendering raises
+                    continue
+                if "qtool" in text and "Qargument" in text:
+                    return True
+    return False
 
 
 def cut_at_mark(rendered, text):
@@ -144,8 +166,17 @@ def lost(manners, conversation, result):
 SYSTEMS = {"none": "before the user's text", "one": "one, first", "several": "several, first", "anywhere": "anywhere"}
 
 
-def row(name, manners):
+def wants_names(answer):
+    """Whether the template refuses all that has no names of its own."""
+    return all("error" in result for conversation, result in zip(jobs(), answer["results"])
+               if conversation.get("names") != NAMES_OF_FIREFUNCTION)
+
+
+def row(name, answer):
     """A template's row of the page."""
+    manners = answer["manners"]
+    if wants_names(answer):
+        return f"| {name} | wants names of its own |" + " – |" * 7
     contents = [word for word, key in (("text", "text"), ("parts", "parts")) if manners[key]]
     calls = "none"
     if manners["calls"]:
@@ -166,7 +197,7 @@ def table(files, answers):
     head = ("template", "system messages", "content", "turns of one role", "tools", "calls: arguments", "results",
             "earlier reasoning", "prefill")
     rows = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join([BEGIN, *rows, *(row(f.stem, a["manners"]) for f, a in zip(files, answers)), END])
+    return "\n".join([BEGIN, *rows, *(row(f.stem, a) for f, a in zip(files, answers)), END])
 
 
 def problem_of_page(page, made, writes):
@@ -202,6 +233,8 @@ def main():
     problems, num_refused = [], 0
     for file, source, answer in zip(files, sources, answers):
         compiled = environment.from_string(source)
+        if shows_calls(compiled) and not answer["manners"]["calls"]:
+            problems.append(f"{file.stem}: jinja2 writes calls of tools; octavo finds no form for them")
         for index, (conversation, result) in enumerate(zip(wanted, answer["results"])):
             problem, refused = difference(compiled, conversation, result)
             num_refused += refused
