@@ -47,11 +47,12 @@ class MemorySource : public ModelSource {
     const std::string_view bytes = keep(bytes_of(values));
     value_of(key) = {MetadataType::kArray, MetadataArray{.element_type = metadata_type_of<T>(),
                                                          .size = values.size(),
-                                                         .bytes = std::as_bytes(std::span(bytes))}};
+                                                         .bytes = std::as_bytes(std::span(bytes)),
+                                                         .arrays = {}}};
     return *this;
   }
   MemorySource& add_array(std::string_view key, const std::vector<std::string>& texts) {
-    MetadataArray array{.element_type = MetadataType::kString, .size = texts.size()};
+    MetadataArray array{.element_type = MetadataType::kString, .size = texts.size(), .arrays = {}};
     for (const std::string& text : texts) array.strings.push_back(keep(text));
     value_of(key) = {MetadataType::kArray, std::move(array)};
     return *this;

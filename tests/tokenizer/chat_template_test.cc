@@ -33,8 +33,10 @@ std::string rendered(std::string_view jinja, const std::vector<ChatMessage>& mes
                      const std::vector<std::pair<std::string, TemplateValue>>& names = {}) {
   const auto chat_template = ChatTemplate::load(MemorySource(), jinja);
   if (!chat_template) return chat_template.error().message;
-  const auto parts = chat_template->render(messages, {.bos = "<s>", .eos = {}}, {.names = names},
-                                           std::tm{.tm_mday = 9, .tm_year = 125});
+  std::tm now{};
+  now.tm_mday = 9;
+  now.tm_year = 125;
+  const auto parts = chat_template->render(messages, {.bos = "<s>", .eos = {}}, {.names = names}, now);
   if (!parts) return parts.error().message;
   std::string text;
   for (const PromptPart& part : *parts) text += part.text;
