@@ -1,0 +1,124 @@
+// Fields that are wrong, and those that Octavo has nothing for, are refused by name.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "server/openai_request.h"
+
+namespace octavo::server {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+struct BadField {
+  const char* fields;
+  const char* param;
+};
+
+class OpenAiBadField : public OpenAiRequest, public ::testing::WithParamInterface<BadField> {};
+
+TEST_P(OpenAiBadField, IsRefusedWithItsNameAndWhatWasFound) {
+  const ApiError error = completion_error(GetParam().fields);
+  EXPECT_EQ(error.status, 400);
+  EXPECT_EQ(error.type, "invalid_request_error");
+  EXPECT_EQ(error.param, GetParam().param);
+  EXPECT_THAT(error.code, ::testing::AnyOf("invalid_type", "invalid_value"));
+  EXPECT_THAT(error.message, AllOf(HasSubstr("found"), HasSubstr("expected")));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fields, OpenAiBadField,
+    ::testing::Values(
+        BadField{R"("temperature": 2.5)", "temperature"}, BadField{R"("temperature": -0.1)", "temperature"},
+        BadField{R"("temperature": "1")", "temperature"}, BadField{R"("temperature": 1e999)", "temperature"},
+        BadField{R"("top_p": 1.1)", "top_p"}, BadField{R"("top_p": [])", "top_p"}, BadField{R"("top_k": -2)", "top_k"},
+        BadField{R"("top_k": 1.5)", "top_k"}, BadField{R"("top_k": 3000000000)", "top_k"},
+        BadField{R"("min_p": 2)", "min_p"}, BadField{R"("presence_penalty": 2.1)", "presence_penalty"},
+        BadField{R"("frequency_penalty": -3)", "frequency_penalty"},
+        BadField{R"("repetition_penalty": 0)", "repetition_penalty"},
+        BadField{R"("repetition_penalty": -1)", "repetition_penalty"}, BadField{R"("n": 0)", "n"},
+        BadField{R"("n": 129)", "n"}, BadField{R"("n": true)", "n"}, BadField{R"("n": "2")", "n"},
+        BadField{R"("max_tokens": -1)", "max_tokens"}, BadField{R"("max_tokens": "5")", "max_tokens"},
+        BadField{R"("min_tokens": -1)", "min_tokens"}, BadField{R"("min_tokens": 6, "max_tokens": 5)", "min_tokens"},
+        BadField{R"("min_tokens": 17)", "min_tokens"}, BadField{R"("min_tokens": 1, "max_tokens": 0)", "min_tokens"},
+        BadField{R"("max_tokens": 0, "n": 2)", "n"}, BadField{R"("ignore_eos": 1)", "ignore_eos"},
+        BadField{R"("stream": "yes")", "stream"}, BadField{R"("stream_options": {})", "stream_options"},
+        BadField{R"("stream": true, "stream_options": 5)", "stream_options"},
+        BadField{R"("stream": true, "stream_options": {"include_usage": 1})", "stream_options.include_usage"},
+        BadField{R"("stop": 5)", "stop"}, BadField{R"("stop": "")", "stop"}, BadField{R"("stop": [5])", "stop[0]"},
+        BadField{R"("stop": ["a", ""])", "stop"},
+        BadField{R"("stop": ["a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a"])", "stop"},
+        BadField{R"("stop_token_ids": 5)", "stop_token_ids"},
+        BadField{R"("stop_token_ids": [264])", "stop_token_ids[0]"}, BadField{R"("logit_bias": [])", "logit_bias"},
+        BadField{R"("logit_bias": {"x": 1})", "logit_bias"}, BadField{R"("logit_bias": {"264": 1})", "logit_bias"},
+        BadField{R"("logit_bias": {"-1": 1})", "logit_bias"}, BadField{R"("logit_bias": {"5": 101})", "logit_bias.5"},
+        BadField{R"("logit_bias": {"5": "a"})", "logit_bias.5"}, BadField{R"("logprobs": true)", "logprobs"},
+        BadField{R"("logprobs": 21)", "logprobs"}, BadField{R"("echo": 1)", "echo"},
+        BadField{R"("priority": 1001)", "priority"}, BadField{R"("deadline_s": 0)", "deadline_s"},
+        BadField{R"("cache_salt": "")", "cache_salt"}, BadField{R"("cache_salt": 5)", "cache_salt"},
+        BadField{R"("return_token_ids": "x")", "return_token_ids"},
+        BadField{R"("return_progress": 1)", "return_progress"}, BadField{R"("model": 5)", "model"}));
+
+class OpenAiUnsupported : public OpenAiRequest, public ::testing::WithParamInterface<BadField> {};
+
+TEST_P(OpenAiUnsupported, IsRefusedNotIgnored) {
+  const ApiError error = chat_error(kUser + ", " + GetParam().fields);
+  EXPECT_EQ(error.status, 400);
+  EXPECT_EQ(error.param, GetParam().param);
+  EXPECT_EQ(error.code, "unsupported_parameter");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Features, OpenAiUnsupported,
+    ::testing::Values(
+        BadField{R"("tools": [{"type": "function"}])", "tools"},
+        BadField{R"("tools": [{"type": "function"}], "tool_choice": "auto")", "tools"},
+        BadField{R"("tool_choice": "required")", "tool_choice"},
+        BadField{R"("tool_choice": {"type": "function"})", "tool_choice"},
+        BadField{R"("functions": [{"name": "f"}])", "functions"},
+        BadField{R"("function_call": {"name": "f"})", "function_call"}, BadField{R"("regex": "a+")", "regex"},
+        BadField{R"("ebnf": "root ::= x")", "ebnf"}, BadField{R"("mirostat_mode": 2)", "mirostat_mode"},
+        BadField{R"("tfs_z": 0.9)", "tfs_z"}, BadField{R"("skip_special_tokens": false)", "skip_special_tokens"},
+        BadField{R"("response_format": {"type": "json_object"})", "response_format"},
+        BadField{R"("response_format": {"type": "json_schema"})", "response_format"},
+        BadField{R"("best_of": 3)", "best_of"}, BadField{R"("suffix": "x")", "suffix"},
+        BadField{R"("audio": {"voice": "x"})", "audio"}, BadField{R"("modalities": ["text", "audio"])", "modalities"},
+        BadField{R"("guided_json": {"type": "object"})", "guided_json"},
+        BadField{R"("grammar": "root ::= x")", "grammar"},
+        BadField{R"("include_stop_str_in_output": true)", "include_stop_str_in_output"},
+        BadField{R"("use_beam_search": true)", "use_beam_search"},
+        BadField{R"("add_generation_prompt": false)", "add_generation_prompt"}, BadField{R"("echo": true)", "echo"}));
+
+TEST_F(OpenAiRequest, FieldsThatAskForNothingAndUnknownOnesAreLetPass) {
+  const auto call = chat(kUser + R"(, "tools": [], "tool_choice": "none", "functions": null, "best_of": 1, "suffix": "",
+      "response_format": {"type": "text"}, "modalities": ["text"], "mirostat": 0, "typical_p": 1.0, "audio": null,
+      "user": "me", "metadata": {"a": "b"}, "store": true, "service_tier": "auto", "parallel_tool_calls": false,
+      "chat_template_kwargs": {"enable_thinking": false}, "what_is_this": [1, {"two": 3}])");
+  EXPECT_TRUE(call.has_value()) << call.error().message;
+  EXPECT_TRUE(chat(kUser + R"(, "tools": [{"type": "function"}], "tool_choice": "none")").has_value());
+  EXPECT_TRUE(chat(kUser + R"(, "functions": [{"name": "f"}], "function_call": "none")").has_value());
+  EXPECT_TRUE(chat(kUser + R"(, "n": 2, "best_of": 2)").has_value());
+}
+
+TEST_F(OpenAiRequest, AMessageShowsAPartsLongTypeShortened) {
+  const ApiError error =
+      chat_error(R"("messages": [{"role": "user", "content": [{"type": ")" + std::string(9000, 'x') + R"("}]}])");
+  EXPECT_EQ(error.code, "unsupported_parameter");
+  EXPECT_LT(error.message.size(), 200U);
+}
+
+TEST_F(OpenAiRequest, AMessageShowsLongValuesShortenedBetweenCharacters) {
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += "\xC3\xA4";
+  const ApiError error = completion_error(R"("temperature": "x)" + text + R"(")");
+  EXPECT_THAT(error.message, HasSubstr("\xC3\xA4...\""));
+  EXPECT_LT(error.message.size(), 150);
+}
+
+}  // namespace
+}  // namespace octavo::server
