@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The truth for logits: a GGUF model run in plain float32 numpy, every weight dequantized first.
 
-Slow and simple on purpose; it shares no code with the engine. Architectures: llama, qwen2, qwen3, gemma3.
+Slow and simple on purpose; it shares no code with the engine. Architectures: llama (with experts too), qwen2, qwen3, qwen3moe, gemma3.
 
     oracle.py MODEL.gguf --ids 1,2,3 [--greedy 16] [--top 20] [--save logits.npy]
 
@@ -18,7 +18,7 @@ import gguf
 import numpy as np
 from gguf.quants import dequantize
 
-ARCHITECTURES = ("llama", "qwen2", "qwen3", "gemma3")
+ARCHITECTURES = ("llama", "qwen2", "qwen3", "qwen3moe", "gemma3")
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 GEMMA3_GLOBAL_EVERY = 6  # layers 5, 11, 17, ... see everything, the others a window
 
@@ -139,8 +139,24 @@ class Model:
 
     def feed_forward(self, h, layer):
         w, p = self.weights, f"blk.{layer}."
+        if p + "ffn_gate_inp.weight" in w:
+            return self.mixture(h, p)
         gate, up = h @ w[p + "ffn_gate.weight"].T, h @ w[p + "ffn_up.weight"].T
         return ((gelu_tanh if self.gemma else silu)(gate) * up) @ w[p + "ffn_down.weight"].T
+
+    def mixture(self, h, p):
+        """As Qwen3MoeSparseMoeBlock and MixtralSparseMoeBlock of transformers: a softmax of all scores, the largest
+        probabilities divided by their sum (norm_topk_prob), each times its expert's result."""
+        w = self.weights
+        probabilities = softmax(h @ w[p + "ffn_gate_inp.weight"].T)
+        chosen = np.argsort(-probabilities, -1, kind="stable")[:, : self.key("expert_used_count")]
+        weights = np.take_along_axis(probabilities, chosen, -1)
+        weights = weights / weights.sum(-1, keepdims=True)
+        out = np.zeros_like(h)
+        for row, rank in np.ndindex(*chosen.shape):
+            gate, up, down = (w[p + f"ffn_{name}_exps.weight"][chosen[row, rank]] for name in ("gate", "up", "down"))
+            out[row] += weights[row, rank] * ((silu(h[row] @ gate.T) * (h[row] @ up.T)) @ down.T)
+        return out
 
     def hidden(self, ids):
         """Rows that meet the output matrix: float32 [len(ids), width]."""

@@ -35,6 +35,8 @@ class Shape(NamedTuple):
     context: int
     rope_base: float
     tied: bool
+    experts: int = 0  # of width ffn each
+    chosen: int = 0
 
 
 SHAPES = {
@@ -42,6 +44,8 @@ SHAPES = {
     "tiny-qwen2": Shape("qwen2", 2, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-qwen3": Shape("qwen3", 2, 256, 4, 2, 128, 512, 2048, 1000000.0, True),
     "tiny-gemma3": Shape("gemma3", 6, 256, 4, 1, 256, 512, 2048, 1000000.0, True),
+    "tiny-qwen3moe": Shape("qwen3moe", 2, 256, 4, 2, 128, 256, 2048, 1000000.0, True, 8, 3),
+    "tiny-mixtral": Shape("llama", 2, 256, 4, 2, 64, 256, 2048, 1000000.0, True, 6, 2),
     "smollm2-135m": Shape("llama", 30, 576, 9, 3, 64, 1536, 8192, 100000.0, True),
     "qwen2.5-0.5b": Shape("qwen2", 24, 896, 14, 2, 64, 4864, 32768, 1000000.0, True),
     "qwen3-0.6b": Shape("qwen3", 28, 1024, 16, 8, 128, 3072, 40960, 1000000.0, True),
@@ -50,6 +54,8 @@ SHAPES = {
     "llama-3.2-3b": Shape("llama", 28, 3072, 24, 8, 128, 8192, 131072, 500000.0, True),
     "qwen3-4b": Shape("qwen3", 36, 2560, 32, 8, 128, 9728, 40960, 1000000.0, True),
     "qwen3-8b": Shape("qwen3", 36, 4096, 32, 8, 128, 12288, 40960, 1000000.0, False),
+    "qwen3-30b-a3b": Shape("qwen3moe", 48, 2048, 32, 4, 128, 768, 262144, 10000000.0, False, 128, 8),
+    "mixtral-8x7b": Shape("llama", 32, 4096, 32, 8, 128, 14336, 32768, 1000000.0, False, 8, 2),
     "llama-3-8b": Shape("llama", 32, 4096, 32, 8, 128, 14336, 8192, 500000.0, False),
 }
 
@@ -98,7 +104,7 @@ def random_tensor(rng, shape, qtype, std):
     """Random weights of this standard deviation as numpy stores them in a file; the last axis is the row."""
     rows, cols = int(np.prod(shape[:-1])), shape[-1]
     if qtype in FLOATS:
-        x = rng.standard_normal((rows, cols), dtype=np.float32) * np.float32(std)
+        x = rng.standard_normal(shape, dtype=np.float32) * np.float32(std)
         if qtype == Q.BF16:
             return gguf.quants.quantize(x, Q.BF16)
         return x if qtype == Q.F32 else x.astype(np.float16)
@@ -150,6 +156,11 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     writer.add_embedding_length(shape.width)
     writer.add_block_count(num_layers)
     writer.add_feed_forward_length(shape.ffn)
+    if shape.experts:
+        writer.add_expert_count(shape.experts)
+        writer.add_expert_used_count(shape.chosen)
+    if shape.arch == "qwen3moe":
+        writer.add_expert_feed_forward_length(shape.ffn)
     writer.add_head_count(shape.heads)
     writer.add_head_count_kv(shape.kv_heads)
     writer.add_key_length(shape.head_dim)
@@ -173,8 +184,8 @@ class TensorWriter:
     def __init__(self, writer, seed):
         self.writer, self.rng = writer, np.random.default_rng(seed)
 
-    def matrix(self, name, rows, cols, qtype, std):
-        data = random_tensor(self.rng, (rows, cols), qtype, std)
+    def matrix(self, name, rows, cols, qtype, std, experts=()):
+        data = random_tensor(self.rng, (*experts, rows, cols), qtype, std)
         self.writer.add_tensor(name, data, raw_dtype=None if qtype in (Q.F32, Q.F16) else qtype)
 
     def vector(self, name, n, mean):
@@ -190,10 +201,13 @@ def add_layer(tensors, prefix, shape, types):
     tensors.matrix(prefix + "attn_k.weight", kv_rows, width, next(types), width**-0.5)
     tensors.matrix(prefix + "attn_v.weight", kv_rows, width, next(types), width**-0.5)
     tensors.matrix(prefix + "attn_output.weight", width, q_rows, next(types), q_rows**-0.5)
-    tensors.matrix(prefix + "ffn_gate.weight", ffn, width, next(types), width**-0.5)
-    tensors.matrix(prefix + "ffn_up.weight", ffn, width, next(types), width**-0.5)
-    tensors.matrix(prefix + "ffn_down.weight", width, ffn, next(types), ffn**-0.5)
-    if shape.arch in ("qwen3", "gemma3"):
+    if shape.experts:
+        add_experts(tensors, prefix, shape, types)
+    else:
+        tensors.matrix(prefix + "ffn_gate.weight", ffn, width, next(types), width**-0.5)
+        tensors.matrix(prefix + "ffn_up.weight", ffn, width, next(types), width**-0.5)
+        tensors.matrix(prefix + "ffn_down.weight", width, ffn, next(types), ffn**-0.5)
+    if shape.arch in ("qwen3", "qwen3moe", "gemma3"):
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, 1)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1)
     if shape.arch == "gemma3":
@@ -202,6 +216,16 @@ def add_layer(tensors, prefix, shape, types):
     if shape.arch == "qwen2":
         for projection, rows in (("q", q_rows), ("k", kv_rows), ("v", kv_rows)):
             tensors.vector(prefix + f"attn_{projection}.bias", rows, 0)
+
+
+def add_experts(tensors, prefix, shape, types):
+    """Scores of standard deviation 4, so that the last expert that is chosen is clearly ahead of the first that is not,
+    or has a small weight; results small beside the residual stream, so that rounding hardly moves later routers."""
+    width, ffn, experts = shape.width, shape.ffn, (shape.experts,)
+    tensors.matrix(prefix + "ffn_gate_inp.weight", shape.experts, width, Q.F32, 4 * width**-0.5)
+    tensors.matrix(prefix + "ffn_gate_exps.weight", ffn, width, next(types), width**-0.5, experts)
+    tensors.matrix(prefix + "ffn_up_exps.weight", ffn, width, next(types), width**-0.5, experts)
+    tensors.matrix(prefix + "ffn_down_exps.weight", width, ffn, next(types), 0.25 * ffn**-0.5, experts)
 
 
 def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=None, window=512, untied=False,

@@ -25,7 +25,8 @@ struct SequenceRows {
   bool logits = false;  // of the last row
 };
 
-/// The work of one step. The first `num_shared` positions of all sequences are the same memory, read once.
+/// The work of one step; of experts as many are read as if rows chose them by chance. The first `num_shared` positions
+/// of all sequences are the same memory, read once.
 Work step_work(const ModelInfo& info, std::span<const SequenceRows> sequences, int num_shared = 0);
 
 /// The least time that the machine takes, in seconds: to read the bytes; to do the operations, int8 ones and float

@@ -49,6 +49,10 @@ void print_head(const InfoReport& report, std::ostream& out) {
     line("shape",
          fmt::format("{} layers, width {}, feed-forward {}, {} heads of {} ({} for keys and values)", c.num_layers(),
                      c.width, shapes.ffn_width, shapes.num_heads, shapes.head_dim, shapes.num_kv_heads));
+    if (shapes.num_experts > 0)
+      line("experts", fmt::format("{} in a layer, of which a token chooses {}: {} of the weights are at work for it",
+                                  shapes.num_experts, shapes.num_chosen,
+                                  format_count(report.num_weights - weights_of_idle_experts(c))));
     std::string context = fmt::format("{} tokens", c.context_length);
     if (shapes.window > 0)
       context += fmt::format("; {} of {} layers see all of it, the others the last {}", shapes.num_without_window,
@@ -137,13 +141,19 @@ boost::json::array sums_to_json(const std::vector<WeightSum>& sums, std::uint64_
   return out;
 }
 
-boost::json::object config_to_json(const ModelConfig& config) {
+boost::json::object config_to_json(const InfoReport& report) {
+  const ModelConfig& config = *report.config;
   const LayerShapes shapes = shapes_of_layers(config);
-  return {{"num_layers", config.num_layers()},       {"width", config.width},
-          {"ffn_width", shapes.ffn_width},           {"num_heads", shapes.num_heads},
-          {"num_kv_heads", shapes.num_kv_heads},     {"head_dim", shapes.head_dim},
-          {"context_length", config.context_length}, {"window", shapes.window},
-          {"vocab_size", config.vocab_size},         {"tied_output", config.tied_output}};
+  boost::json::object out{{"num_layers", config.num_layers()},       {"width", config.width},
+                          {"ffn_width", shapes.ffn_width},           {"num_heads", shapes.num_heads},
+                          {"num_kv_heads", shapes.num_kv_heads},     {"head_dim", shapes.head_dim},
+                          {"context_length", config.context_length}, {"window", shapes.window},
+                          {"vocab_size", config.vocab_size},         {"tied_output", config.tied_output}};
+  if (shapes.num_experts == 0) return out;
+  out["num_experts"] = shapes.num_experts;
+  out["num_chosen_experts"] = shapes.num_chosen;
+  out["num_active_weights"] = report.num_weights - weights_of_idle_experts(config);
+  return out;
 }
 
 boost::json::object to_json(const InfoReport& report) {
@@ -172,7 +182,7 @@ boost::json::object to_json(const InfoReport& report) {
     boost::json::object& sampling = out["sampling"].emplace_object();
     for (const auto& [name, value] : report.sampling) sampling[name] = value;
   }
-  if (report.config) out["shape"] = config_to_json(*report.config);
+  if (report.config) out["shape"] = config_to_json(report);
   if (report.memory) {
     const MemoryNeed& need = *report.memory;
     out["memory"] = {{"context", need.context},

@@ -5,6 +5,7 @@
 
 #include "base/cpu_info.h"
 #include "base/text.h"
+#include "base/to_size.h"
 #include "engine/generation_config.h"
 #include "model/cpu_runner.h"
 #include "tokenizer/tokenizer.h"
@@ -15,6 +16,17 @@ namespace {
 // Beside weights and KV cache a process takes at most this (docs/kv_memory.md).
 constexpr std::uint64_t kScratchBytes = std::uint64_t{32} << 20;
 constexpr std::uint64_t kScratchBytesPerWord = 512;  // of the vocabulary
+constexpr std::uint64_t kRowsOfAStep = 512;          // unless told
+
+/// Inputs and results of experts, for all choices of a step's rows (docs/experts.md).
+std::uint64_t scratch_of_experts(const ModelConfig& config) {
+  std::uint64_t most = 0;
+  for (const LayerSpec& layer : config.layers)
+    if (const auto* experts = std::get_if<ExpertsFfnSpec>(&layer.feed_forward))
+      most = std::max(most, kRowsOfAStep * to_size(experts->num_chosen) *
+                                (6 * to_size(config.width) + 2 * to_size(experts->width)));
+  return most;
+}
 
 std::string string_or_empty(const ModelSource& source, std::string_view key) {
   const auto text = source.get_string(key);
@@ -78,7 +90,8 @@ MemoryNeed estimate_memory(const ModelConfig& config, const WeightNeed& weights,
 MemoryHere fit_memory(const ModelConfig& config, const MemoryNeed& need, std::uint64_t num_words,
                       const InfoOptions& options) {
   MemoryHere here{.available_bytes = options.available_bytes.value_or(available_memory_bytes())};
-  const std::uint64_t taken = need.weight_bytes + kScratchBytes + num_words * kScratchBytesPerWord;
+  const std::uint64_t taken =
+      need.weight_bytes + kScratchBytes + num_words * kScratchBytesPerWord + scratch_of_experts(config);
   here.kv_bytes = default_kv_memory(here.available_bytes - std::min(here.available_bytes, taken), 0);
   for (const KvType type : {KvType::kI16, KvType::kF16, KvType::kBF16, KvType::kQ8_0, KvType::kF32})
     here.fits.push_back({type, largest_context(config, type, options.block_size, here.kv_bytes)});
@@ -93,6 +106,11 @@ LayerShapes shapes_of_layers(const ModelConfig& config) {
   for (const LayerSpec& layer : config.layers) {
     if (const auto* dense = std::get_if<DenseFfnSpec>(&layer.feed_forward))
       shapes.ffn_width = std::max(shapes.ffn_width, dense->width);
+    if (const auto* experts = std::get_if<ExpertsFfnSpec>(&layer.feed_forward)) {
+      shapes.ffn_width = std::max(shapes.ffn_width, experts->width);
+      shapes.num_experts = std::max(shapes.num_experts, experts->num_experts);
+      shapes.num_chosen = std::max(shapes.num_chosen, experts->num_chosen);
+    }
     const AttentionSpec* attention = layer.attention();
     if (attention == nullptr) continue;
     shapes.num_heads = std::max(shapes.num_heads, attention->num_heads);
@@ -102,6 +120,15 @@ LayerShapes shapes_of_layers(const ModelConfig& config) {
     if (attention->window == 0) ++shapes.num_without_window;
   }
   return shapes;
+}
+
+std::uint64_t weights_of_idle_experts(const ModelConfig& config) {
+  std::uint64_t weights = 0;
+  for (const LayerSpec& layer : config.layers)
+    if (const auto* experts = std::get_if<ExpertsFfnSpec>(&layer.feed_forward))
+      weights +=
+          3 * to_size(experts->num_experts - experts->num_chosen) * to_size(experts->width) * to_size(config.width);
+  return weights;
 }
 
 Result<InfoReport> make_info_report(const ModelSource& source, const InfoOptions& options) {

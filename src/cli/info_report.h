@@ -16,11 +16,14 @@ namespace octavo::cli {
 
 /// The layers of a model in short: each size is the largest of them.
 struct LayerShapes {
+  int num_experts = 0, num_chosen = 0;  // of layers that are mixtures, whose width is an expert's; 0: none is
   int ffn_width = 0, num_heads = 0, num_kv_heads = 0, head_dim = 0;
   int window = 0;              // of the layers that have one; 0: none has
   int num_without_window = 0;  // layers that look back all the way
 };
 LayerShapes shapes_of_layers(const ModelConfig& config);
+/// Weights of the experts that a token does not choose.
+std::uint64_t weights_of_idle_experts(const ModelConfig& config);
 
 /// Some tensors together.
 struct WeightSum {

@@ -22,30 +22,38 @@ struct Probe {
 constexpr std::array kProbes = {Probe{1, 0},     Probe{16, 0}, Probe{16, 0, 16}, Probe{1, 1024}, Probe{64, 0},
                                 Probe{64, 1024}, Probe{4, 0},  Probe{1, 1024},   Probe{128, 0}};
 
-/// Milliseconds of a step of `rows` rows behind `depth` tokens, and of the rows of logits that it wants. Keys and
-/// values of these tokens are whatever the memory holds; 0 if the KV memory has no room for them. Nothing of it stays.
-double time_step(const StepParts& parts, Sequence& sequence, int depth, int rows) {
+/// A timed step; 0 ms if the KV memory has no room for it.
+struct Timed {
+  double ms = 0;
+  std::uint64_t expert_bytes = 0;
+};
+
+/// A step of `rows` rows behind `depth` tokens, and of the rows of logits that it wants. Keys and values of these
+/// tokens are whatever the memory holds. Nothing of it stays.
+Timed time_step(const StepParts& parts, Sequence& sequence, int depth, int rows) {
   KvBooks& kv = parts.kv;
   std::vector<BlockCopy> copies;  // none: nobody shares
   sequence.kv = kv.create_sequence();
   sequence.num_computed = depth;
   const KvResult<void> reserved = kv.reserve(sequence.kv, 0, depth + rows, copies);
-  double ms = 0;
+  Timed timed;
   if (reserved) {
-    bool is_computed = false;
     const ScheduledSequence planned{.sequence = &sequence, .num_tokens = rows};
     sequence.tokens.resize(to_size(depth + rows));
     sequence.notes.num_admitted_tokens = sequence.num_tokens();
     parts.builder.build({&planned, 1}, {});
     const ThreadPool::Step workers(parts.threads);
     const Clock::time_point start = Clock::now();
-    is_computed = compute_batch(parts);
-    if (is_computed) parts.runner.logits(0, static_cast<int>(parts.builder.logit_rows().size()));
-    if (is_computed) ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    const BatchOutcome outcome = compute_batch(parts);
+    if (!outcome.is_refused) {
+      timed.expert_bytes = outcome.expert_bytes;
+      parts.runner.logits(0, static_cast<int>(parts.builder.logit_rows().size()));
+      timed.ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    }
   }
   const KvResult<void> dropped = kv.drop_sequence(sequence.kv);
   OCTAVO_CHECK(dropped.has_value(), "{}", describe(dropped.error()));
-  return ms;
+  return timed;
 }
 
 }  // namespace
@@ -65,8 +73,8 @@ void calibrate(const StepParts& parts, int max_context) {
     sequence.owed.prompt_logits_from = depth + rows - logit_rows;
     if (!is_warm) time_step(parts, sequence, 0, rows);  // the first one touches memory for the first time
     is_warm = true;
-    const double ms = time_step(parts, sequence, depth, rows);
-    if (ms > 0) parts.cost.observe(parts.cost.work(depth, rows, logit_rows), ms);
+    const Timed timed = time_step(parts, sequence, depth, rows);
+    if (timed.ms > 0) parts.cost.observe(parts.cost.work(depth, rows, logit_rows), timed.ms, timed.expert_bytes);
     if (Clock::now() - begin > kLongest) return;
   }
 }

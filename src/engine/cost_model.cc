@@ -11,12 +11,14 @@ namespace octavo {
 namespace {
 
 // Units that make the features of a typical step about as large as its rows: the fit's sweeps converge quickly then.
-constexpr double kBytesUnit = 1e6, kMacsUnit = 1e6;
+constexpr double kBytesUnit = 1e6, kMacsUnit = 1e6, kExpertBytesUnit = 1e8;
 
 constexpr double kKept = 0.97;      // of a bin's older steps, at each new one: it looks back on about thirty
 constexpr double kFollow = 0.2;     // of the newest step in slowdown_
 constexpr double kMaxSlowdown = 8;  // what a step was off by beyond that is no news about the next
 constexpr double kMinMs = 0.05;     // errors count relative to the step's time, from here on
+constexpr double kMostSpread = 4;   // experts are seldom chosen more evenly than by chance
+constexpr int kHalvings = 20;       // of the range that a spread lies in
 constexpr int kSweeps = 40;         // of coordinate descent, from the costs of the step before
 constexpr double kRidge = 1e-6;     // share of the diagonal: two features that go together share their cost
 
@@ -42,8 +44,36 @@ StepWork CostModel::work(int first_row, int num_rows, int logits) const {
   return work;
 }
 
-CostModel::Features CostModel::features(const StepWork& work) {
-  return {1, work.rows, work.logit_rows, work.kv_bytes / kBytesUnit, work.attention_macs / kMacsUnit};
+CostModel::Features CostModel::features(const StepWork& work, double expert_bytes) {
+  return {1,
+          work.rows,
+          work.logit_rows,
+          work.kv_bytes / kBytesUnit,
+          work.attention_macs / kMacsUnit,
+          expert_bytes / kExpertBytesUnit};
+}
+
+double CostModel::expert_bytes(const StepWork& work, double spread) const {
+  double bytes = 0;
+  for (const ExpertsWork& layers : experts_) {
+    const double rows = layers.only_logit_rows ? work.logit_rows : work.rows;
+    if (rows <= 0) continue;
+    bytes += static_cast<double>(layers.bytes) * distinct_experts(layers, 1 + spread * (rows - 1));
+  }
+  return bytes;
+}
+
+/// Follows the spread that would have foreseen these bytes: it is between two others until they meet. Where any would
+/// have done, as for one row or for so many that they read all, nothing is learned.
+void CostModel::follow_spread(const StepWork& work, double expert_bytes) {
+  double low = 0, high = kMostSpread;
+  const double fewest = this->expert_bytes(work, low), most = this->expert_bytes(work, high);
+  if (most - fewest < 0.01 * most || expert_bytes >= 0.99 * most) return;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (this->expert_bytes(work, middle) < expert_bytes ? low : high) = middle;
+  }
+  spread_ = (1 - kFollow) * spread_ + kFollow * low;
 }
 
 // Rows by powers of two; attention by powers of eight of its multiply-adds a row.
@@ -56,7 +86,7 @@ std::size_t CostModel::bin_of(const StepWork& work) {
 }
 
 double CostModel::fitted_ms(const StepWork& work) const {
-  const Features x = features(work);
+  const Features x = features(work, expert_bytes(work));
   double ms = 0;
   for (std::size_t i = 0; i < kNumCosts; ++i) ms += costs_[i] * x[i];
   return ms;
@@ -64,9 +94,10 @@ double CostModel::fitted_ms(const StepWork& work) const {
 
 double CostModel::predict_ms(const StepWork& work) const { return slowdown_ * fitted_ms(work); }
 
-void CostModel::observe(const StepWork& work, double ms) {
+void CostModel::observe(const StepWork& work, double ms, std::uint64_t expert_bytes) {
   const double before = fitted_ms(work);
-  const Features x = features(work);
+  const Features x = features(work, static_cast<double>(expert_bytes));
+  if (expert_bytes > 0) follow_spread(work, static_cast<double>(expert_bytes));
   const double scale = std::max(ms, kMinMs);
   Sums& bin = bins_[bin_of(work)];
   for (std::size_t i = 0; i < kNumCosts; ++i) {

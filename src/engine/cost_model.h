@@ -1,16 +1,19 @@
 // The time of a step: predicted from counts, fitted to the steps that were timed.
 //
 // The time is a sum of non-negative costs: of a step, of a row, of a row of logits, of a byte of keys and values read,
-// and of a multiply-add of attention. Timed steps are kept in bins by the number of rows and by the share of attention;
-// a bin forgets its own old steps only. So a long time of decode steps does not wash out the cost of a prompt's chunk,
-// of which it says nothing. On top of the fit lies one factor that follows the last steps quickly: a machine that
-// others use as well is slower in everything at once.
+// of a multiply-add of attention, and of a byte of the experts that rows choose. How many these are is known behind the
+// step only. Before it they are foreseen as rows that choose by chance would read them; rows that choose alike count as
+// fewer, by a factor that follows what steps have read. Timed steps are kept in bins by the number of rows and by the
+// share of attention; a bin forgets its own old steps only. So a long time of decode steps does not wash out the cost
+// of a prompt's chunk, of which it says nothing. On top of the fit lies one factor that follows the last steps quickly:
+// a machine that others use as well is slower in everything at once.
 //
 // Owned by the engine; only the thread that drives it may call it. Nothing allocates after construction.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -31,21 +34,26 @@ struct StepWork {
 
 class CostModel {
  public:
-  /// `attention`: of the model (ModelWork::attention).
-  explicit CostModel(std::vector<AttentionWork> attention) : attention_(std::move(attention)) {}
+  /// Of the model (ModelWork).
+  explicit CostModel(std::vector<AttentionWork> attention, std::vector<ExpertsWork> experts = {})
+      : attention_(std::move(attention)), experts_(std::move(experts)) {}
 
   /// Of `num_rows` rows of one sequence, the first at position `first_row`; `logits`: of how many logits are wanted.
   StepWork work(int first_row, int num_rows, int logits) const;
 
   /// Milliseconds, at least 0. Before anything was observed: 0.
   double predict_ms(const StepWork& work) const;
-  void observe(const StepWork& work, double ms);
+  /// `expert_bytes`: those that the step has read.
+  void observe(const StepWork& work, double ms, std::uint64_t expert_bytes = 0);
+
+  /// Bytes of the experts that the rows are foreseen to choose.
+  double expert_bytes(const StepWork& work) const { return expert_bytes(work, spread_); }
 
   /// The machine of the last steps against what the fit says: 1 is as fitted, 2 half as fast.
   double slowdown() const { return slowdown_; }
 
  private:
-  static constexpr std::size_t kNumCosts = 5;
+  static constexpr std::size_t kNumCosts = 6;
   using Features = std::array<double, kNumCosts>;
   /// Sums of weighted products: the normal equations of least squares.
   struct Sums {
@@ -54,12 +62,16 @@ class CostModel {
   };
   static constexpr std::size_t kRowBins = 12, kAttentionBins = 4;
 
-  static Features features(const StepWork& work);
+  static Features features(const StepWork& work, double expert_bytes);
   static std::size_t bin_of(const StepWork& work);
+  double expert_bytes(const StepWork& work, double spread) const;
+  void follow_spread(const StepWork& work, double expert_bytes);
   double fitted_ms(const StepWork& work) const;
   void fit();
 
   std::vector<AttentionWork> attention_;
+  std::vector<ExpertsWork> experts_;
+  double spread_ = 1;  // rows behind the first count as so many that choose by chance
   std::array<Sums, kRowBins * kAttentionBins> bins_ = {};
   Features costs_ = {};  // milliseconds a unit of each feature
   double slowdown_ = 1;

@@ -29,7 +29,7 @@ EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvBooks> kv)
     : parts_(std::move(parts)),
       kv_(std::move(kv)),
       num_drawable_(parts_.words.num_drawable(parts_.runner->vocab_size())),
-      cost_(parts_.info.work ? parts_.info.work->attention : std::vector<AttentionWork>()),
+      cost_(parts_.info.work ? CostModel(parts_.info.work->attention, parts_.info.work->experts) : CostModel({})),
       queue_(parts_.queue_bounds),
       scheduler_(parts_.limits, *kv_, parts_.limits.step_ms > 0 ? &cost_ : nullptr),
       builder_(*kv_, scheduler_.limits()),

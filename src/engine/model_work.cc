@@ -1,6 +1,7 @@
 #include "engine/model_work.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/to_size.h"
 #include "model/cpu_runner.h"
@@ -56,10 +57,34 @@ std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_t
   return all;
 }
 
+std::vector<ExpertsWork> experts_work(const ModelConfig& config, const Weights& weights) {
+  const int last = config.last_layer_with_state();
+  std::vector<ExpertsWork> all;
+  for (int i = 0; i < config.num_layers(); ++i) {
+    const auto* spec = std::get_if<ExpertsFfnSpec>(&config.layer(i).feed_forward);
+    if (spec == nullptr) continue;
+    const ExpertsWork like{
+        .num_experts = spec->num_experts, .num_chosen = spec->num_chosen, .only_logit_rows = i >= last};
+    auto same = std::ranges::find_if(all, [&](const ExpertsWork& work) {
+      return work.num_experts == like.num_experts && work.num_chosen == like.num_chosen &&
+             work.only_logit_rows == like.only_logit_rows;
+    });
+    if (same == all.end()) same = all.insert(all.end(), like);
+    same->bytes += std::get<ExpertsFfnWeights>(weights.layers[to_size(i)].feed_forward).bytes_of_one();
+  }
+  return all;
+}
+
+double distinct_experts(const ExpertsWork& layers, double rows) {
+  const double all = layers.num_experts;
+  return all * (1 - std::pow(1 - layers.num_chosen / all, rows));
+}
+
 ModelWork model_work(const ModelConfig& config, const Weights& weights, KvType kv_type) {
   return {.layers = layer_work(config, weights),
           .output = output_work(config, weights),
-          .attention = attention_work(config, kv_type)};
+          .attention = attention_work(config, kv_type),
+          .experts = experts_work(config, weights)};
 }
 
 RowRange attending_rows(const AttentionWork& layers, RowRange rows, int num_logits) {

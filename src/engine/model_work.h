@@ -25,11 +25,19 @@ struct AttentionWork {
   std::uint64_t float_multiply_adds = 0;  // of one row with one token that it sees, in all these layers
 };
 
+/// The experts of the layers that have equally many. MatrixWork counts those that one row meets.
+struct ExpertsWork {
+  int num_experts = 0, num_chosen = 0;
+  bool only_logit_rows = false;  // as in AttentionWork
+  std::uint64_t bytes = 0;       // that are read of one expert, in all these layers
+};
+
 /// The work of a token in all of a model.
 struct ModelWork {
   MatrixWork layers;  // of every token
   MatrixWork output;  // of a token whose logits are needed: of the last layer all but K and V, and the output
   std::vector<AttentionWork> attention;
+  std::vector<ExpertsWork> experts = {};
 };
 
 /// The matrices that every row goes through, and those of rows whose logits are needed alone. The latter lie behind the
@@ -41,7 +49,12 @@ MatrixWork output_work(const ModelConfig& config, const Weights& weights);
 /// needed.
 std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_type);
 
-/// All three.
+/// One entry for each kind of mixture, none for a model without one.
+std::vector<ExpertsWork> experts_work(const ModelConfig& config, const Weights& weights);
+/// The experts of a layer that are read for `rows` rows which choose by chance: E (1 - (1 - k / E)^rows).
+double distinct_experts(const ExpertsWork& layers, double rows);
+
+/// All four.
 ModelWork model_work(const ModelConfig& config, const Weights& weights, KvType kv_type);
 
 /// Rows of a sequence at positions first .. first + count - 1.

@@ -8,11 +8,11 @@
 
 namespace octavo {
 
-bool compute_batch(const StepParts& parts) {
+BatchOutcome compute_batch(const StepParts& parts) {
   parts.runner.begin(parts.builder.batch());
   const BatchOutcome outcome = parts.runner.wait();
   parts.kv.set_grown_bytes(outcome.grown_bytes);
-  return !outcome.is_refused;
+  return outcome;
 }
 
 Step::Step(const StepParts& parts, int num_drawable)
@@ -57,14 +57,26 @@ bool Step::compute(std::span<const ScheduledSequence> plan) {
         parts_.answers.end(*request, FinishReason::kFailed);
     return false;
   }
+  end_not_finite(plan, workers);
   sample_and_accept(plan, workers);
   return true;
+}
+
+/// Requests whose rows no router could place: what they computed is no number, and none of it is published.
+void Step::end_not_finite(std::span<const ScheduledSequence> plan, std::optional<ThreadPool::Step>& workers) {
+  if (outcome_.not_finite.empty()) return;
+  workers.reset();
+  for (const std::int32_t s : outcome_.not_finite)
+    if (ActiveRequest* request = parts_.requests.find(plan[to_size(s)].sequence->asked.id))
+      parts_.answers.end(*request, FinishReason::kFailed);
+  workers.emplace(parts_.threads);
 }
 
 bool Step::compute_rows(std::span<const ScheduledSequence> plan) {
   try {
     parts_.builder.build(plan, parts_.scheduler.copies());
-    return compute_batch(parts_);
+    outcome_ = compute_batch(parts_);
+    return !outcome_.is_refused;
   } catch (const std::bad_alloc&) {
     return false;
   }
@@ -140,7 +152,7 @@ void Step::observe(Clock::time_point start, double predicted_ms) {
   ++counts.steps;
   if (parts_.scheduler.limits().step_ms <= 0) return;
   const double real = seconds(Clock::now() - start), predicted = predicted_ms / 1000;
-  parts_.cost.observe(parts_.scheduler.work(), real * 1000);
+  parts_.cost.observe(parts_.scheduler.work(), real * 1000, outcome_.expert_bytes);
   counts.step_s += real;
   counts.predicted_step_s += predicted;
   counts.step_error_s += std::abs(real - predicted);

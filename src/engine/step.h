@@ -33,8 +33,8 @@ struct StepParts {
   EngineStats& counts;  // steps and their times are counted here
 };
 
-/// Has the runner compute the builder's batch. False where it was refused for want of memory.
-bool compute_batch(const StepParts& parts);
+/// Has the runner compute the builder's batch.
+BatchOutcome compute_batch(const StepParts& parts);
 
 class Step {
  public:
@@ -52,6 +52,7 @@ class Step {
   std::span<const ScheduledSequence> schedule();
   bool compute(std::span<const ScheduledSequence> plan);
   bool compute_rows(std::span<const ScheduledSequence> plan);
+  void end_not_finite(std::span<const ScheduledSequence> plan, std::optional<ThreadPool::Step>& workers);
   void sample_and_accept(std::span<const ScheduledSequence> plan, std::optional<ThreadPool::Step>& workers);
   void accept(std::span<const ScheduledSequence> planned);
   void attribute_time(std::span<const ScheduledSequence> plan, Clock::time_point start);
@@ -59,6 +60,7 @@ class Step {
 
   const StepParts parts_;
   Draws draws_;
+  BatchOutcome outcome_;
   Clock::time_point last_draws_;  // when the last step's tokens were drawn
   Clock::time_point last_end_;    // when it was over, the callbacks behind it included
 };

@@ -7,10 +7,17 @@
 #include "base/thread_pool.h"
 #include "base/to_size.h"
 #include "kernels/kernels.h"
+#include "model/layer_spec.h"
 #include "model/multiply.h"
 #include "model/weight_matrix.h"
 
 namespace octavo {
+
+/// out = activation(gate) * up.
+using ActivateFn = void (*)(const float* gate, const float* up, std::int64_t n, float* out);
+inline ActivateFn activation_of(const KernelTable& kernels, Activation activation) {
+  return activation == Activation::kSilu ? kernels.silu_mul : kernels.gelu_mul;
+}
 
 /// Owned by the transformer, which its parts do not outlive. One thread calls it, inside a pool step.
 struct ComputeContext {

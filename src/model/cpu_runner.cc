@@ -115,7 +115,12 @@ BatchOutcome CpuRunner::wait() {
   const Batch* batch = std::exchange(batch_, nullptr);
   OCTAVO_CHECK(batch != nullptr, "no batch was begun");
   const bool is_computed = compute(*batch);
-  return {.is_refused = !is_computed, .grown_bytes = kv_.grown_bytes()};
+  BatchOutcome outcome{.is_refused = !is_computed, .grown_bytes = kv_.grown_bytes()};
+  if (is_computed && batch->num_rows() > 0) {
+    outcome.expert_bytes = transformer_->experts().bytes_read();
+    outcome.not_finite = transformer_->experts().not_finite();
+  }
+  return outcome;
 }
 
 /// False where there is no memory.

@@ -28,9 +28,9 @@ void DenseFfn::run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows,
   const KernelTable& kernels = context_.kernels;
   multiply_gated({.gate = &w.gate,
                   .up = &w.up,
-                  .activate = spec.activation == Activation::kSilu ? kernels.silu_mul : kernels.gelu_mul,
+                  .activate = activation_of(kernels, spec.activation),
                   .out = int8 ? nullptr : gated_.data(),
-                  .int8 = int8 ? &gated_int8_ : nullptr},
+                  .int8 = int8 ? gated_int8_.out() : QuantizedOut()},
                  stream_.input(), rows, kernels, context_.scratch, gated_scratch_.span(), context_.pool);
   const Product down{&w.down, stream_.h()};
   context_.multiply({&down, 1}, gated_int8_.view(gated_.data(), spec.width), rows);

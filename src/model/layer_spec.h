@@ -65,10 +65,21 @@ struct DenseFfnSpec {
   Activation activation = Activation::kSilu;
 };
 
+/// A mixture of experts, each a gated feed-forward of its own (Shazeer et al., 2017; Fedus et al., 2021). A router
+/// scores all of them for a row; the row is computed by the best ones, whose results are added, each times its weight:
+/// the softmax of the chosen scores. (A softmax of all scores, divided by the sum of those chosen, is the same.)
+struct ExpertsFfnSpec {
+  int num_experts = 0;
+  int num_chosen = 0;  // by each row
+  int width = 0;       // of an expert
+  Activation activation = Activation::kSilu;
+  float weights_scale = 1;  // of the weights behind the softmax
+};
+
 /// x += post_norm(mixer(norm x)); x += post_norm(feed_forward(norm x)).
 struct LayerSpec {
-  std::variant<AttentionSpec> mixer;
-  std::variant<DenseFfnSpec> feed_forward;
+  std::variant<AttentionSpec> mixer = {};
+  std::variant<DenseFfnSpec, ExpertsFfnSpec> feed_forward = {};
   bool post_norms = false;  // norms of what the mixer and the feed-forward give, before their sums
 
   /// The attention of a layer that has one; nullptr for other mixers.

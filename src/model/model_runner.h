@@ -20,6 +20,9 @@ struct BatchOutcome {
   bool is_refused = false;  // there was no memory for it: what it was to write must not be counted on
   std::uint64_t grown_bytes =
       0;  // of keys and values that lie in memory which grows; 0: it is all there from the start
+  std::uint64_t expert_bytes = 0;                 // of mixtures: weights of the experts that its rows chose
+  std::span<const std::int32_t> not_finite = {};  // its sequences that no router could place: nothing of their rows
+                                                  // must be counted on. Valid until the next batch
 };
 
 class ModelRunner {

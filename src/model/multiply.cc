@@ -56,27 +56,30 @@ void for_parts(std::int64_t total, std::size_t grain, const RowParts& parts, Thr
 
 }  // namespace
 
+void multiply_part(const Product& product, const ActivationRows& x, const ProductPart& part, const KernelTable& kernels,
+                   PanelScratch& scratch, int worker) {
+  const WeightMatrix& w = *product.weight;
+  const std::int64_t block = row_block(x.cols, kernels.tile_rows);
+  const MatmulFn matmul = kernels.matmul[dtype_index(w.type)];
+  scratch.for_ranges(w, part.begin, part.end, worker, [&](const PackedMatrix& range, std::int64_t first_panel) {
+    for (std::int64_t row = part.row; row < part.row_end; row += block)
+      matmul(range, x, 0, num_panels(range.rows), row, std::min(row + block, part.row_end),
+             product.y + first_panel * kPanelRows, w.rows);
+  });
+}
+
 void multiply(std::span<const Product> products, const ActivationRows& x, int rows, const KernelTable& kernels,
               PanelScratch& scratch, ThreadPool& pool) {
-  const std::int64_t block = row_block(x.cols, kernels.tile_rows);
   std::int64_t total = 0;
   for (const Product& p : products) total += num_panels(p.weight->rows);
   const std::size_t grain = panels_of_a_piece(total, rows, pool);
   const bool packed = std::ranges::all_of(products, [](const Product& p) { return p.weight->panels != nullptr; });
-  const auto multiply_panels = [&](const Product& p, std::int64_t begin, std::int64_t end, std::int64_t first_row,
-                                   std::int64_t row_end, int worker) {
-    const MatmulFn matmul = kernels.matmul[dtype_index(p.weight->type)];
-    scratch.for_ranges(*p.weight, begin, end, worker, [&](const PackedMatrix& range, std::int64_t first_panel) {
-      for (std::int64_t row = first_row; row < row_end; row += block)
-        matmul(range, x, 0, num_panels(range.rows), row, std::min(row + block, row_end), p.y + first_panel * kPanelRows,
-               p.weight->rows);
-    });
-  };
   for_parts(total, grain, RowParts(packed, rows, kernels.tile_rows, pool), pool,
             [&](std::int64_t begin, std::int64_t end, std::int64_t first_row, std::int64_t row_end, int worker) {
               for (const Product& p : products) {  // begin and end count from its first panel
                 const std::int64_t panels = num_panels(p.weight->rows);
-                multiply_panels(p, std::max(begin, std::int64_t{0}), std::min(end, panels), first_row, row_end, worker);
+                const ProductPart part{std::max(begin, std::int64_t{0}), std::min(end, panels), first_row, row_end};
+                multiply_part(p, x, part, kernels, scratch, worker);
                 begin -= panels;
                 end -= panels;
               }
@@ -106,7 +109,7 @@ class GatedPart {
     float* out = gate_.data() + row * columns;
     product_.activate(out, up_.data() + row * columns, (row_end - row) * columns, out);
     if (product_.out != nullptr) copy_out(gated, columns, row, row_end);
-    if (product_.int8 != nullptr) quantize(gated, columns, row, row_end);
+    if (product_.int8.tiles != nullptr) quantize(gated, columns, row, row_end);
   }
 
  private:
@@ -120,7 +123,7 @@ class GatedPart {
     int count = 0;  // rows of the step that lie in one row tile
     for (; row < row_end; row += count) {
       const auto place_of = [&](std::int64_t block) {
-        return product_.int8->place(row, rows_, product_.gate->rows, gated + block);
+        return product_.int8.place(row, rows_, product_.gate->rows, gated + block);
       };
       const ActPlace place = place_of(0);
       count = static_cast<int>(std::min<std::int64_t>(place.rows - place.row, row_end - row));
@@ -156,21 +159,26 @@ class GatedPart {
 
 }  // namespace
 
+void multiply_gated_part(const GatedProduct& product, const ActivationRows& x, int rows, const ProductPart& part,
+                         const KernelTable& kernels, PanelScratch& scratch, int worker, std::span<float> floats) {
+  const std::int64_t block = row_block(x.cols, kernels.tile_rows);
+  const std::int64_t stride = std::max(1, kRowsOfOneGate / rows);
+  const GatedPart gated(product, x, kernels, scratch, worker, floats, rows);
+  for (std::int64_t row = part.row; row < part.row_end; row += block)
+    for (std::int64_t begin = part.begin; begin < part.end; begin += stride)
+      gated.run(begin, std::min(begin + stride, part.end), row, std::min(row + block, part.row_end));
+}
+
 void multiply_gated(const GatedProduct& product, const ActivationRows& x, int rows, const KernelTable& kernels,
                     PanelScratch& scratch, std::span<float> floats, ThreadPool& pool) {
   const std::int64_t total = (num_panels(product.gate->rows) + 1) / 2;
-  const std::int64_t block = row_block(x.cols, kernels.tile_rows);
   const std::size_t grain = (panels_of_a_piece(4 * total, rows, pool) + 3) / 4;
-  const std::int64_t stride = std::max(1, kRowsOfOneGate / rows);
   const std::size_t part_floats = floats.size() / to_size(pool.num_threads());
   const bool packed = product.gate->panels != nullptr && product.up->panels != nullptr;
   for_parts(total, grain, RowParts(packed, rows, kernels.tile_rows, pool), pool,
             [&](std::int64_t begin, std::int64_t end, std::int64_t row, std::int64_t row_end, int worker) {
               const auto own = floats.subspan(to_size(worker) * part_floats, part_floats);
-              const GatedPart part(product, x, kernels, scratch, worker, own, rows);
-              for (; row < row_end; row += block)
-                for (std::int64_t gated = begin; gated < end; gated += stride)
-                  part.run(gated, std::min(gated + stride, end), row, std::min(row + block, row_end));
+              multiply_gated_part(product, x, rows, {begin, end, row, row_end}, kernels, scratch, worker, own);
             });
 }
 

@@ -25,8 +25,8 @@ void multiply(std::span<const Product> products, const ActivationRows& x, int ro
 struct GatedProduct {
   const WeightMatrix *gate, *up;  // of one shape
   void (*activate)(const float* gate, const float* up, std::int64_t n, float* out);
-  float* out;           // as floats; null: not wanted
-  QuantizedRows* int8;  // in int8; null: not wanted
+  float* out;         // as floats; null: not wanted
+  QuantizedOut int8;  // in int8
 };
 
 /// Outputs of two panels: a block of the next product's activations.
@@ -44,5 +44,16 @@ constexpr std::int64_t gated_scratch_floats(int max_rows) {
 /// in its caches. `floats` holds gated_scratch_floats() for each thread.
 void multiply_gated(const GatedProduct& product, const ActivationRows& x, int rows, const KernelTable& kernels,
                     PanelScratch& scratch, std::span<float> floats, ThreadPool& pool);
+
+/// Rows row .. row_end and panels begin .. end of a product, or pairs of panels (kGatedColumns outputs) of a gated one.
+struct ProductPart {
+  std::int64_t begin, end, row, row_end;
+};
+/// Parts for a caller that shares them out itself: `worker` computes one. Parts of a gated product have `rows` rows in
+/// all, and floats of their thread alone.
+void multiply_part(const Product& product, const ActivationRows& x, const ProductPart& part, const KernelTable& kernels,
+                   PanelScratch& scratch, int worker);
+void multiply_gated_part(const GatedProduct& product, const ActivationRows& x, int rows, const ProductPart& part,
+                         const KernelTable& kernels, PanelScratch& scratch, int worker, std::span<float> floats);
 
 }  // namespace octavo

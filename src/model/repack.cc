@@ -21,10 +21,10 @@ struct Piece {
   const RepackJob* job;
   std::int64_t begin, end;
 
-  const Tensor& matrix() const { return job->tensor->tensor; }
-  std::size_t row_of(std::int64_t panel) const { return to_size(std::min(panel * kPanelRows, matrix().rows)); }
-  std::size_t offset() const { return job->tensor->offset + row_of(begin) * matrix().row_bytes(); }
-  std::size_t bytes() const { return (row_of(end) - row_of(begin)) * matrix().row_bytes(); }
+  const Tensor& tensor() const { return job->tensor->tensor; }
+  std::size_t row_of(std::int64_t panel) const { return to_size(std::min(panel * kPanelRows, job->num_rows)); }
+  std::size_t offset() const { return job->offset() + row_of(begin) * tensor().row_bytes(); }
+  std::size_t bytes() const { return (row_of(end) - row_of(begin)) * tensor().row_bytes(); }
 };
 
 std::vector<Piece> cut(const std::vector<RepackJob>& jobs) {
@@ -32,7 +32,7 @@ std::vector<Piece> cut(const std::vector<RepackJob>& jobs) {
   for (const RepackJob& job : jobs) {
     const std::size_t panel = job.tensor->tensor.row_bytes() * kPanelRows;
     const auto step = std::max<std::int64_t>(1, static_cast<std::int64_t>(kPieceBytes / panel));
-    const std::int64_t panels = num_panels(job.tensor->tensor.rows);
+    const std::int64_t panels = num_panels(job.num_rows);
     for (std::int64_t begin = 0; begin < panels; begin += step)
       pieces.push_back({&job, begin, std::min(begin + step, panels)});
   }
@@ -45,13 +45,13 @@ class Packer {
   Packer(const ModelSource& source, std::size_t largest_piece) : source_(source), buffer_(largest_piece) {}
 
   Result<ContentHash> pack(const Piece& piece) {
-    const Tensor& matrix = piece.matrix();
+    const Tensor& tensor = piece.tensor();
     source_.prefetch(piece.offset() + kAheadBytes, piece.bytes());
     const std::span<std::byte> bytes = buffer_.span().first(piece.bytes());
     OCTAVO_TRY_VOID(source_.read(piece.offset(), bytes));
     const auto rows = static_cast<std::int64_t>(piece.row_of(piece.end) - piece.row_of(piece.begin));
-    pack_panels({.type = matrix.type, .rows = rows, .cols = matrix.cols, .data = bytes}, 0, piece.end - piece.begin,
-                piece.job->panels + to_size(piece.begin) * panel_bytes(matrix.type, matrix.cols));
+    pack_panels({.type = tensor.type, .rows = rows, .cols = tensor.cols, .data = bytes}, 0, piece.end - piece.begin,
+                piece.job->panels + to_size(piece.begin) * panel_bytes(tensor.type, tensor.cols));
     return hash_of(bytes);
   }
 
@@ -81,7 +81,7 @@ class FirstError {
 
 Result<ContentHash> repack(std::vector<RepackJob> jobs, const ModelSource& source, ThreadPool& pool,
                            const RepackProgress& progress) {
-  std::ranges::sort(jobs, {}, [](const RepackJob& job) { return job.tensor->offset; });
+  std::ranges::sort(jobs, {}, &RepackJob::offset);
   const std::vector<Piece> pieces = cut(jobs);
   std::uint64_t total = 0;
   std::size_t largest = 0;
@@ -89,7 +89,7 @@ Result<ContentHash> repack(std::vector<RepackJob> jobs, const ModelSource& sourc
     total += piece.bytes();
     largest = std::max(largest, piece.bytes());
   }
-  if (!jobs.empty()) source.prefetch(jobs.front().tensor->offset, kAheadBytes);
+  if (!jobs.empty()) source.prefetch(jobs.front().offset(), kAheadBytes);
   std::vector<Packer> packers;
   packers.reserve(to_size(pool.num_threads()));
   for (int i = 0; i < pool.num_threads(); ++i) packers.emplace_back(source, largest);

@@ -9,15 +9,19 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "base/to_size.h"
 #include "model/content_hash.h"
 #include "source/model_source.h"
 
 namespace octavo {
 
-/// One matrix, and room for packed_bytes() of it.
+/// One matrix, `num_rows` rows of a tensor from `first_row` on, and room for packed_bytes() of it.
 struct RepackJob {
   const SourceTensor* tensor;
+  std::int64_t first_row, num_rows;
   std::uint8_t* panels;
+
+  std::uint64_t offset() const { return tensor->offset + to_size(first_row) * tensor->tensor.row_bytes(); }
 };
 
 /// Done of all bytes of the file's matrices.

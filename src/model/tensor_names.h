@@ -22,6 +22,9 @@ inline constexpr std::string_view kAttentionOutput = "attn_output.weight";
 inline constexpr std::string_view kPostAttentionNorm = "post_attention_norm.weight";
 inline constexpr std::string_view kFfnNorm = "ffn_norm.weight";
 inline constexpr std::string_view kGate = "ffn_gate.weight", kUp = "ffn_up.weight", kDown = "ffn_down.weight";
+inline constexpr std::string_view kRouter = "ffn_gate_inp.weight";
+inline constexpr std::string_view kGateOfExperts = "ffn_gate_exps.weight", kUpOfExperts = "ffn_up_exps.weight",
+                                  kDownOfExperts = "ffn_down_exps.weight";
 inline constexpr std::string_view kPostFfnNorm = "post_ffw_norm.weight";
 
 inline std::string of_layer(int layer, std::string_view name) { return fmt::format("blk.{}.{}", layer, name); }

@@ -18,12 +18,14 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, cons
       rows_(max_rows),
       attention_(config, weights, kv, context_, stream_),
       dense_ffn_(config, context_, stream_),
+      experts_ffn_(config, weights, context_, stream_),
       logits_(to_size(kMaxLogitRows) * to_size(config.vocab_size)) {}
 
 // Behind the last layer that writes state only rows whose logits are wanted are seen. Of the other rows, nearly all of
 // a prompt's, that layer computes its state alone.
 void Transformer::forward(const Batch& batch) {
   rows_.begin(batch);
+  experts_ffn_.begin();
   attention_.plan(rows_);
   attention_.compute_angles(batch);
   embed(batch);
@@ -70,6 +72,11 @@ void Transformer::run_feed_forward(const DenseFfnSpec& spec, int layer, const Ep
   dense_ffn_.run(spec, std::get<DenseFfnWeights>(w.feed_forward), rows_.count(), epilogue);
 }
 
+void Transformer::run_feed_forward(const ExpertsFfnSpec& spec, int layer, const Epilogue& epilogue) {
+  const LayerWeights& w = weights_.layers[to_size(layer)];
+  experts_ffn_.run(spec, std::get<ExpertsFfnWeights>(w.feed_forward), rows_, epilogue);
+}
+
 Norm Transformer::mixer_norm(int layer) const {
   const LayerWeights& w = weights_.layers[to_size(layer)];
   return {.weight = w.mixer_norm, .quantize = AttentionMixer::reads_int8(std::get<AttentionWeights>(w.mixer))};
@@ -77,7 +84,10 @@ Norm Transformer::mixer_norm(int layer) const {
 
 Norm Transformer::feed_forward_norm(int layer) const {
   const LayerWeights& w = weights_.layers[to_size(layer)];
-  return {.weight = w.ffn_norm, .quantize = DenseFfn::reads_int8(std::get<DenseFfnWeights>(w.feed_forward))};
+  const auto* experts = std::get_if<ExpertsFfnWeights>(&w.feed_forward);
+  const bool int8 = experts != nullptr ? ExpertsFfn::reads_int8(*experts)
+                                       : DenseFfn::reads_int8(std::get<DenseFfnWeights>(w.feed_forward));
+  return {.weight = w.ffn_norm, .quantize = int8};
 }
 
 void Transformer::norm_rows(const Norm& norm) {

@@ -1,5 +1,5 @@
 // The forward pass: a pre-norm transformer, layer by layer in the order of the papers. A LayerSpec describes each
-// layer; its parts are attention_mixer.h and dense_ffn.h.
+// layer; its parts are attention_mixer.h, dense_ffn.h and experts_ffn.h.
 //
 // Owned by CpuRunner, which serializes its use; a step's work is shared out over the pool.
 #pragma once
@@ -10,6 +10,7 @@
 #include "model/attention_mixer.h"
 #include "model/batch.h"
 #include "model/dense_ffn.h"
+#include "model/experts_ffn.h"
 #include "model/residual_stream.h"
 #include "model/step_rows.h"
 #include "model/weights.h"
@@ -28,11 +29,15 @@ class Transformer {
   /// Logits of the batch's logit_rows[first .. first + count), at most kMaxLogitRows, [count, vocab_size].
   std::span<const float> logits(int first, int count);
 
+  /// Its counts are those of the last forward().
+  const ExpertsFfn& experts() const { return experts_ffn_; }
+
  private:
   void embed(const Batch& batch);
   void layer(int index, bool state_written);
   void run_mixer(const AttentionSpec& spec, int layer, bool state_written, const Epilogue& epilogue);
   void run_feed_forward(const DenseFfnSpec& spec, int layer, const Epilogue& epilogue);
+  void run_feed_forward(const ExpertsFfnSpec& spec, int layer, const Epilogue& epilogue);
   /// The norms of all rows under way, as `norm` says.
   void norm_rows(const Norm& norm);
   Norm mixer_norm(int layer) const;
@@ -46,6 +51,7 @@ class Transformer {
   StepRows rows_;
   AttentionMixer attention_;
   DenseFfn dense_ffn_;
+  ExpertsFfn experts_ffn_;
   AlignedBuffer<float> logits_;  // [kMaxLogitRows, vocab_size]
 };
 

@@ -30,6 +30,20 @@ struct WeightMatrix {
   }
 };
 
+/// The matrices of a layer's experts, all of one shape, one behind another: panels begin anew with each.
+struct ExpertMatrices {
+  WeightMatrix first;
+  int count = 0;
+
+  WeightMatrix of(int expert) const {
+    WeightMatrix matrix = first;
+    if (first.panels != nullptr) matrix.panels += to_size(expert) * first.bytes();
+    if (first.file != nullptr) matrix.file += to_size(expert) * first.bytes();
+    return matrix;
+  }
+  std::uint64_t bytes() const { return to_size(count) * first.bytes(); }
+};
+
 class PanelScratch {
  public:
   /// For matrices that are packed already: no memory.

@@ -1,5 +1,7 @@
 #include "model/weights.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -27,8 +29,9 @@ WeightNeed weight_need(const ModelSource& source) {
     const Tensor& t = tensor.tensor;
     if (t.rows == 1) {
       need.vector_bytes += sizeof(float) * rounded_up(to_size(t.cols), kVectorAlign);
-    } else {
-      need.packed_bytes += packed_bytes(t.type, t.rows, t.cols);
+    } else {  // each matrix of a third dimension has panels of its own
+      const std::int64_t count = tensor.dims.size() < 3 ? 1 : static_cast<std::int64_t>(tensor.dims[2]);
+      need.packed_bytes += to_size(count) * packed_bytes(t.type, t.rows / count, t.cols);
       need.mapped_bytes += t.data.size();
     }
   }
@@ -49,7 +52,10 @@ class WeightLoader {
  private:
   struct Matrix {
     const SourceTensor* source;
-    WeightMatrix* target;
+    WeightMatrix* target;  // the first one
+    int count = 1;         // of the same shape, one behind another
+
+    std::size_t packed_bytes_of_one() const { return packed_bytes(target->type, target->rows, target->cols); }
   };
   struct Vector {
     const SourceTensor* source;
@@ -58,10 +64,13 @@ class WeightLoader {
 
   Result<const SourceTensor*> find(const std::string& name, std::int64_t rows, std::int64_t cols, Presence presence);
   Result<void> matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightMatrix& target);
+  Result<void> experts(const std::string& name, int count, std::int64_t rows, std::int64_t cols,
+                       ExpertMatrices& target);
   Result<void> vector(const std::string& name, std::int64_t size, Presence presence, const float*& target);
   Result<void> list_layer(int layer, LayerWeights& w);
   Result<void> list_mixer(int layer, const AttentionSpec& spec, LayerWeights& w);
   Result<void> list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w);
+  Result<void> list_feed_forward(int layer, const ExpertsFfnSpec& spec, LayerWeights& w);
   Result<void> list_rope_factors(Weights& w);
   Result<void> check_all_used() const;
 
@@ -90,6 +99,20 @@ Result<void> WeightLoader::matrix(const std::string& name, std::int64_t rows, st
   OCTAVO_TRY(const SourceTensor* tensor, find(name, rows, cols, Presence::kRequired));
   target = {.type = tensor->tensor.type, .rows = rows, .cols = cols};
   matrices_.push_back({tensor, &target});
+  return {};
+}
+
+Result<void> WeightLoader::experts(const std::string& name, int count, std::int64_t rows, std::int64_t cols,
+                                   ExpertMatrices& target) {
+  const SourceTensor* tensor = source_.find_tensor(name);
+  if (tensor != nullptr &&
+      (tensor->dims.size() != 3 || tensor->tensor.cols != cols || static_cast<std::int64_t>(tensor->dims[1]) != rows ||
+       tensor->dims[2] != static_cast<std::uint64_t>(count)))
+    return fail("{}: tensor {} has the dimensions {}, expected {}, {}, {}: {} experts by the metadata of {}",
+                source_.name(), name, fmt::join(tensor->dims, ", "), cols, rows, count, count, config_.architecture);
+  OCTAVO_TRY(tensor, find(name, rows * count, cols, Presence::kRequired));
+  target = {.first = {.type = tensor->tensor.type, .rows = rows, .cols = cols}, .count = count};
+  matrices_.push_back({tensor, &target.first, count});
   return {};
 }
 
@@ -123,6 +146,17 @@ Result<void> WeightLoader::list_feed_forward(int layer, const DenseFfnSpec& spec
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kGate), spec.width, config_.width, f.gate));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kUp), spec.width, config_.width, f.up));
   return matrix(name(tensor_names::kDown), config_.width, spec.width, f.down);
+}
+
+Result<void> WeightLoader::list_feed_forward(int layer, const ExpertsFfnSpec& spec, LayerWeights& w) {
+  const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
+  ExpertsFfnWeights& f = w.feed_forward.emplace<ExpertsFfnWeights>();
+  f.num_chosen = spec.num_chosen;
+  OCTAVO_TRY_VOID(vector(name(tensor_names::kFfnNorm), config_.width, Presence::kRequired, w.ffn_norm));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kRouter), spec.num_experts, config_.width, f.router));
+  OCTAVO_TRY_VOID(experts(name(tensor_names::kGateOfExperts), spec.num_experts, spec.width, config_.width, f.gate));
+  OCTAVO_TRY_VOID(experts(name(tensor_names::kUpOfExperts), spec.num_experts, spec.width, config_.width, f.up));
+  return experts(name(tensor_names::kDownOfExperts), spec.num_experts, config_.width, spec.width, f.down);
 }
 
 Result<void> WeightLoader::list_layer(int layer, LayerWeights& w) {
@@ -186,14 +220,15 @@ Result<ContentHash> WeightLoader::load_vectors(Weights& w) const {
 
 Result<ContentHash> WeightLoader::pack_matrices(Weights& w, ThreadPool& pool, const RepackProgress& progress) const {
   std::size_t bytes = 0;
-  for (const Matrix& m : matrices_) bytes += packed_bytes(m.target->type, m.target->rows, m.target->cols);
+  for (const Matrix& m : matrices_) bytes += to_size(m.count) * m.packed_bytes_of_one();
   w.matrices_ = AlignedBuffer<std::uint8_t>::with_huge_pages(bytes);
   std::uint8_t* panels = w.matrices_.data();
   std::vector<RepackJob> jobs;
   for (const Matrix& m : matrices_) {
-    jobs.push_back({.tensor = m.source, .panels = panels});
     m.target->panels = panels;
-    panels += packed_bytes(m.target->type, m.target->rows, m.target->cols);
+    for (int i = 0; i < m.count; ++i, panels += m.packed_bytes_of_one())
+      jobs.push_back(
+          {.tensor = m.source, .first_row = i * m.target->rows, .num_rows = m.target->rows, .panels = panels});
   }
   return repack(std::move(jobs), source_, pool, progress);
 }
@@ -229,9 +264,12 @@ Result<Weights> Weights::load(const ModelSource& source, const ModelConfig& conf
 
 std::uint64_t Weights::bytes_per_token() const {
   const bool tied = output.panels == embedding.panels && output.file == embedding.file;
-  const std::uint64_t embedding_bytes = embedding.bytes();
-  return tied ? total_bytes()
-              : total_bytes() - embedding_bytes + embedding_bytes / static_cast<std::uint64_t>(embedding.rows);
+  std::uint64_t unread = 0;
+  if (!tied) unread = embedding.bytes() - embedding.bytes() / static_cast<std::uint64_t>(embedding.rows);
+  for (const LayerWeights& layer : layers)
+    if (const auto* experts = std::get_if<ExpertsFfnWeights>(&layer.feed_forward))
+      unread += to_size(experts->gate.count - experts->num_chosen) * experts->bytes_of_one();
+  return total_bytes() - unread;
 }
 
 PanelScratch Weights::make_scratch(int num_threads) const {

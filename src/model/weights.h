@@ -30,13 +30,24 @@ struct DenseFfnWeights {
   WeightMatrix down;      // [width, ffn width]
 };
 
+/// Of ExpertsFfnSpec.
+struct ExpertsFfnWeights {
+  WeightMatrix router;      // [num_experts, width]
+  ExpertMatrices gate, up;  // [num_experts][expert width, width]
+  ExpertMatrices down;      // [num_experts][width, expert width]
+  int num_chosen = 0;       // experts that a row meets
+
+  /// One expert's, as they are read.
+  std::uint64_t bytes_of_one() const { return gate.first.bytes() + up.first.bytes() + down.first.bytes(); }
+};
+
 /// Of LayerSpec. Norms are [width]; nullptr: none.
 struct LayerWeights {
   const float* mixer_norm = nullptr;
   std::variant<AttentionWeights> mixer;
   const float* post_mixer_norm = nullptr;
   const float* ffn_norm = nullptr;
-  std::variant<DenseFfnWeights> feed_forward;
+  std::variant<DenseFfnWeights, ExpertsFfnWeights> feed_forward;
   const float* post_ffn_norm = nullptr;
 };
 
@@ -84,7 +95,8 @@ class Weights {
   ContentHash content_hash_;
 };
 
-/// Calls visit(matrix, of_state) for each matrix of a layer; `of_state`: what it computes stays for later rows.
+/// Calls visit(matrix, of_state) for each matrix that a row meets in a layer; `of_state`: what it computes stays for
+/// later rows. Of experts as many are visited as a row chooses.
 template <class Visit>
 void visit_matrices(const AttentionWeights& w, const Visit& visit) {
   visit(w.q, false);
@@ -95,6 +107,12 @@ void visit_matrices(const AttentionWeights& w, const Visit& visit) {
 template <class Visit>
 void visit_matrices(const DenseFfnWeights& w, const Visit& visit) {
   for (const WeightMatrix* matrix : {&w.gate, &w.up, &w.down}) visit(*matrix, false);
+}
+template <class Visit>
+void visit_matrices(const ExpertsFfnWeights& w, const Visit& visit) {
+  visit(w.router, false);
+  for (int i = 0; i < w.num_chosen; ++i)
+    for (const ExpertMatrices* matrices : {&w.gate, &w.up, &w.down}) visit(matrices->of(i), false);
 }
 template <class Visit>
 void visit_matrices(const LayerWeights& w, const Visit& visit) {

@@ -42,10 +42,11 @@ std::optional<ApiError> error_of(FinishReason finish) {
                       .code = "cancelled",
                       .retry_after_s = 1};
     case FinishReason::kFailed:
-      return ApiError{.status = 500,
-                      .message = "The server had no memory left for the request.",
-                      .type = "server_error",
-                      .code = "internal_error"};
+      return ApiError{
+          .status = 500,
+          .message = "The server had no memory left for the request, or the model's numbers for it are not finite.",
+          .type = "server_error",
+          .code = "internal_error"};
     default: return std::nullopt;
   }
 }

@@ -275,5 +275,20 @@ TEST(BenchWork, CountsWeightsOnceAStepAndWindowsAndSharedTokens) {
   EXPECT_DOUBLE_EQ(shared.int8_ops, 2 * (2 * 7 + 2 * 3));
 }
 
+TEST(BenchWork, ExpertsAreReadAsThoughRowsChoseByChance) {
+  ModelInfo info;
+  info.weight_bytes_per_token = 1000;  // 2 experts of each of two kinds of layers among them
+  info.work = std::make_shared<const ModelWork>(
+      ModelWork{.layers = {.bytes = 700},
+                .output = {.bytes = 300},
+                .attention = {},
+                .experts = {{.num_experts = 8, .num_chosen = 2, .bytes = 100},
+                            {.num_experts = 8, .num_chosen = 2, .only_logit_rows = true, .bytes = 50}}});
+  const cli::SequenceRows prompt{.num_rows = 4}, whole{.num_rows = 4, .logits = true};
+  const double distinct = 8 * (1 - std::pow(0.75, 4));  // of the four rows
+  EXPECT_DOUBLE_EQ(cli::step_work(info, {&prompt, 1}).bytes, 700 + (distinct - 2) * 100);
+  EXPECT_DOUBLE_EQ(cli::step_work(info, {&whole, 1}).bytes, 1000 + (distinct - 2) * 100);
+}
+
 }  // namespace
 }  // namespace octavo

@@ -99,6 +99,22 @@ TEST(Info, JsonCountsWeightsByTypeAndPart) {
                                           "norms F32"));
 }
 
+TEST(Info, ExpertsAndTheWeightsAtWorkAreToldOfAMixtureAlone) {
+  const test::TinyModel mixture{.arch = "qwen3moe"}, dense{.arch = "qwen3"};  // a token chooses 3 of 8 experts
+  const TempFile file(mixture.bytes()), other(dense.bytes());
+  CliRun text, json, of_dense;
+  ASSERT_EQ(text.run({"info", file.string()}), 0) << text.err.str();
+  const auto report = json_of(json, {file.string()});
+  const auto& shape = report.at("shape").as_object();
+  EXPECT_EQ(shape.at("ffn_width").as_int64(), 96);
+  EXPECT_EQ(shape.at("num_experts").as_int64(), 8);
+  EXPECT_EQ(shape.at("num_chosen_experts").as_int64(), 3);
+  const auto all = report.at("num_weights").to_number<std::uint64_t>();
+  EXPECT_EQ(shape.at("num_active_weights").to_number<std::uint64_t>(), all - 2 * 5 * 3 * 64 * 96);
+  EXPECT_THAT(text.out.str(), HasSubstr("8 in a layer, of which a token chooses 3: "));
+  EXPECT_FALSE(json_of(of_dense, {other.string()}).at("shape").as_object().contains("num_experts"));
+}
+
 TEST(Info, MemoryGrowsWithContextAndKvType) {
   const TempFile file(small_model().bytes());
   CliRun cli;

@@ -38,6 +38,10 @@ class SameBits(unittest.TestCase):
     def test_window_shorter_than_the_prompt(self):
         self.check(support.tiny_model("tiny-gemma3", types=("Q8_0", "Q4_K"), window=19))
 
+    def test_experts(self):
+        self.check(support.tiny_model("tiny-qwen3moe", types=("Q8_0", "Q4_K", "F16")))
+        self.check(support.tiny_model("tiny-mixtral", types=("Q4_K", "Q6_K")), "--no-repack")
+
     def test_biases_and_float_weights(self):
         self.check(support.tiny_model("tiny-qwen2", types=("F16", "F32", "BF16")))
 
@@ -45,7 +49,8 @@ class SameBits(unittest.TestCase):
         every_type = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "IQ4_NL", "MXFP4", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K",
                       "IQ4_XS", "TQ1_0", "TQ2_0", "Q1_0", "F16", "BF16", "F32")
         models = [support.tiny_model("tiny-llama", types=every_type[i : i + 7]) for i in (0, 7, 12)]
-        for model in (*models, support.tiny_model("tiny-gemma3", types=("Q4_K", "Q6_K")), support.SMOLLM2):
+        for model in (*models, support.tiny_model("tiny-gemma3", types=("Q4_K", "Q6_K")),
+                      support.tiny_model("tiny-qwen3moe", types=("Q4_K", "Q6_K", "F32")), support.SMOLLM2):
             ids = support.english_ids(model, NUM_IDS // 2)
             packed = support.logits(model, ids)
             for args in ((), ("--threads", 3, "--chunk", 7), ("--threads", 1, "--chunk", 1)):

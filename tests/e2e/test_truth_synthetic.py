@@ -56,6 +56,12 @@ class FloatWeights(Truth):
     def test_qwen3(self):
         self.check_exact(support.tiny_model("tiny-qwen3", types=F32))
 
+    def test_qwen3moe(self):
+        self.check_exact(support.tiny_model("tiny-qwen3moe", types=F32))
+
+    def test_llama_with_experts(self):
+        self.check_exact(support.tiny_model("tiny-mixtral", types=F32))
+
     def test_gemma3(self):
         self.check_exact(support.tiny_model("tiny-gemma3", types=F32))
 
@@ -74,12 +80,17 @@ class QuantizedWeights(Truth):
             with self.subTest(type=name):
                 self.check_close(support.tiny_model("tiny-qwen3", types=(name,)))
 
+    def test_experts_of_every_type(self):
+        for name in TYPES:
+            with self.subTest(type=name):
+                self.check_close(support.tiny_model("tiny-qwen3moe", types=(name,)))
+
     def test_types_mixed_within_a_layer(self):
         self.check_close(support.tiny_model("tiny-qwen3", types=("Q4_K", "Q6_K", "Q5_0", "Q8_0", "IQ4_NL")))
         self.check_close(support.tiny_model("tiny-llama", types=("Q2_K", "F16", "Q4_1", "TQ2_0", "Q1_0", "BF16")))
 
     def test_every_architecture(self):
-        for shape in ("tiny-llama", "tiny-qwen2", "tiny-gemma3"):
+        for shape in ("tiny-llama", "tiny-qwen2", "tiny-mixtral", "tiny-gemma3"):
             with self.subTest(shape=shape):
                 self.check_close(support.tiny_model(shape, types=("Q4_K", "Q6_K")))
 
@@ -91,6 +102,9 @@ class QuantizedWeights(Truth):
         for level in support.supported_isa_levels():
             with self.subTest(isa=level):
                 self.check_close(model, "--isa", level)
+
+    def test_experts_in_the_mapped_file(self):
+        self.check_close(support.tiny_model("tiny-qwen3moe", types=("Q4_K", "Q6_K", "Q8_0")), "--no-repack")
 
     def test_every_kv_type(self):
         model = support.tiny_model("tiny-qwen3", types=("Q8_0",))

@@ -110,5 +110,35 @@ TEST(OutOfMemory, InAStepEndsThoseThatHadRowsAndOthersGoOn) {
   EXPECT_TRUE(engine->check_integrity());
 }
 
+// A router whose scores are not finite: the runner names the sequence, behind its rows.
+TEST(NotFinite, EndsItsRequestAndNobodyElses) {
+  constexpr TokenId kBad = 40;  // without a text, so it is never drawn
+  for (const std::size_t at : {0, 20, 39}) {
+    const test::TestEngineOptions options{.runner = {.vocab_size = 64, .not_finite_token = kBad},
+                                          .limits = {.max_step_tokens = 16}};
+    TestEngine engine(options);
+    const std::vector<Request> good = {make_request(40, 10, 1), make_request(9, 25, 2)};
+    Request bad = good[0];  // shares its blocks with the first one as far as it can
+    bad.tokens[at] = kBad;
+    bad.num_choices = 2;
+    std::vector<RequestId> ids;
+    for (const Request& request : good) ids.push_back(engine.submit(request));
+    const RequestId lost = engine.submit(bad);
+    while (engine->step()) ASSERT_TRUE(engine->check_integrity());
+    for (int choice = 0; choice < 2; ++choice) {
+      EXPECT_EQ(engine.answer(lost, choice).finish, FinishReason::kFailed);
+      EXPECT_TRUE(engine.answer(lost, choice).tokens.empty());
+      EXPECT_EQ(engine.answer(lost, choice).num_last_events, 1);
+    }
+    for (std::size_t i = 0; i < good.size(); ++i) {
+      TestEngine alone(options);
+      EXPECT_TRUE(engine.answer(ids[i]).same_tokens(alone.run(good[i]))) << i;
+      EXPECT_EQ(engine.answer(ids[i]).finish, FinishReason::kLength);
+    }
+    EXPECT_TRUE(engine.all_blocks_free());
+    EXPECT_EQ(engine.run(bad).finish, FinishReason::kFailed) << "nothing of it was published";
+  }
+}
+
 }  // namespace
 }  // namespace octavo

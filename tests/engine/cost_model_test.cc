@@ -107,6 +107,54 @@ TEST(CostModel, FollowsAMachineThatBecomesSlowerWithinAFewSteps) {
       << "chunks, too, are taken to be slower, though none was seen since";
 }
 
+const std::vector<ExpertsWork> kExperts = {
+    {.num_experts = 128, .num_chosen = 8, .bytes = 1'000'000},
+    {.num_experts = 128, .num_chosen = 8, .only_logit_rows = true, .bytes = 10'000}};
+
+TEST(CostModel, ExpertsAreForeseenAsThoughRowsChoseByChance) {
+  const CostModel model(kLayers, kExperts);
+  EXPECT_DOUBLE_EQ(model.expert_bytes(model.work(0, 1, 1)), 8 * 1'010'000);
+  EXPECT_DOUBLE_EQ(model.expert_bytes(model.work(0, 1, 0)), 8 * 1'000'000);
+  const double of_ten = 128 * (1 - std::pow(1 - 8.0 / 128, 10));
+  EXPECT_NEAR(model.expert_bytes(model.work(0, 10, 0)), of_ten * 1'000'000, 1);
+  EXPECT_NEAR(model.expert_bytes(model.work(0, 4000, 0)), 128e6, 1);
+}
+
+TEST(CostModel, WhatStepsHaveReadCorrectsHowManyExpertsAreForeseen) {
+  CostModel model(kLayers, kExperts);
+  const auto real = [&](int rows) {  // rows that choose alike: half as many behind the first
+    return static_cast<std::uint64_t>(1e6 * 128 * (1 - std::pow(1 - 8.0 / 128, 1 + 0.5 * (rows - 1))));
+  };
+  for (int i = 0; i < 40; ++i) {
+    const int rows = 2 + i % 30;
+    model.observe(model.work(0, rows, 0), 1, real(rows));
+  }
+  for (const int rows : {2, 8, 30, 60})
+    EXPECT_NEAR(model.expert_bytes(model.work(0, rows, 0)), static_cast<double>(real(rows)), 0.01 * 128e6) << rows;
+  EXPECT_DOUBLE_EQ(model.expert_bytes(model.work(0, 1, 0)), 8e6) << "one row has no company";
+  for (int i = 0; i < 40; ++i) model.observe(model.work(0, 500, 0), 1, 128'000'000);
+  EXPECT_NEAR(model.expert_bytes(model.work(0, 8, 0)), static_cast<double>(real(8)), 0.01 * 128e6)
+      << "steps that read all experts say nothing";
+}
+
+TEST(CostModel, FindsTheCostOfReadingExperts) {
+  CostModel model(kLayers, kExperts);
+  const Machine machine;
+  const auto expert_bytes = [&](const StepWork& work) { return static_cast<std::uint64_t>(model.expert_bytes(work)); };
+  const auto ms = [&](const StepWork& work) {
+    return machine.ms(work) + static_cast<double>(expert_bytes(work)) * 0.5e-6;
+  };
+  std::mt19937 random(7);
+  for (int i = 0; i < 600; ++i) {
+    const StepWork work = step_of(model, static_cast<int>(random() % 33), 500, static_cast<int>(random() % 300), 0);
+    if (work.rows > 0) model.observe(work, ms(work), expert_bytes(work));
+  }
+  for (const int decodes : {1, 4, 16, 32}) {
+    const StepWork work = step_of(model, decodes, 500, 0, 0);
+    EXPECT_NEAR(model.predict_ms(work), ms(work), 0.1 * ms(work)) << decodes;
+  }
+}
+
 TEST(CostModel, NeverPredictsLessForMore) {
   CostModel model(kLayers);
   std::mt19937 random(3);

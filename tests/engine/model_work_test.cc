@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "kernels/pack.h"
 #include "source/open_model.h"
 #include "support/temp_file.h"
 #include "support/tiny_model.h"
@@ -44,6 +45,32 @@ TEST(ModelWork, MatricesAreCountedByTheirWeightsForTheRowsThatMeetThem) {
   EXPECT_EQ(layers.bytes, kAllRows / 32 * 34);
   EXPECT_EQ(output.int8_multiply_adds, kLogitRows);
   EXPECT_EQ(output.bytes, kLogitRows / 32 * 34);
+}
+
+TEST(ModelWork, OfAMixtureTheMatricesThatARowMeetsAreCountedAndAnExpertsBytes) {
+  const Loaded mixture({.arch = "qwen3moe", .type = DType::kQ8_0});  // 8 experts, of which a row chooses 3
+  const std::uint64_t expert = 3 * 64 * 96, attention = kLayerWeights - expert;
+  EXPECT_EQ(mixture.of_all_rows().int8_multiply_adds, attention + 3 * expert + 2 * 64 * 64);
+  EXPECT_EQ(mixture.of_all_rows().float_multiply_adds, 8U * 64) << "the router";
+  EXPECT_EQ(mixture.of_logit_rows().int8_multiply_adds, attention + 3 * expert - 2 * 64 * 64 + 80 * 64);
+  const std::vector<ExpertsWork> all = experts_work(mixture.config, mixture.weights);
+  ASSERT_EQ(all.size(), 2U);
+  for (const ExpertsWork& layers : all) {
+    EXPECT_EQ(layers.num_experts, 8);
+    EXPECT_EQ(layers.num_chosen, 3);
+    EXPECT_EQ(layers.bytes, 2 * packed_bytes(DType::kQ8_0, 96, 64) + packed_bytes(DType::kQ8_0, 64, 96));
+  }
+  EXPECT_FALSE(all[0].only_logit_rows);
+  EXPECT_TRUE(all[1].only_logit_rows);
+  const Loaded dense({});
+  EXPECT_TRUE(experts_work(dense.config, dense.weights).empty());
+}
+
+TEST(ModelWork, RowsThatChooseByChanceReadNeverMoreThanAllExperts) {
+  const ExpertsWork layers{.num_experts = 128, .num_chosen = 8};
+  EXPECT_DOUBLE_EQ(distinct_experts(layers, 1), 8);
+  EXPECT_DOUBLE_EQ(distinct_experts(layers, 2), 8 + 8 * (1 - 8.0 / 128));
+  EXPECT_NEAR(distinct_experts(layers, 1000), 128, 1e-9);
 }
 
 TEST(ModelWork, PlainFloatsAreFloatWork) {

@@ -147,13 +147,13 @@ constexpr auto kName = [](const auto& instance) {
   return std::get<0>(instance.param) + "_" + std::string(kv_type_name(std::get<1>(instance.param)));
 };
 INSTANTIATE_TEST_SUITE_P(Engine, SameBits,
-                         ::testing::Combine(::testing::Values("llama", "gemma3", kTwoShapes),
+                         ::testing::Combine(::testing::Values("llama", "qwen3moe", "gemma3", kTwoShapes),
                                             ::testing::Values(KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kQ8_0,
                                                               KvType::kI16)),
                          kName);
 // The contiguous layout has no q8_0.
 INSTANTIATE_TEST_SUITE_P(Engine, SameBitsOfLayouts,
-                         ::testing::Combine(::testing::Values("llama", "gemma3", kTwoShapes),
+                         ::testing::Combine(::testing::Values("llama", "qwen3moe", "gemma3", kTwoShapes),
                                             ::testing::Values(KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kI16)),
                          kName);
 

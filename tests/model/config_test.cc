@@ -68,7 +68,7 @@ TEST(ModelConfig, AContradictionNamesBothSides) {
   EXPECT_THAT(error_of(with("llama.rope.dimension_count", 34U)), HasSubstr("llama.rope.dimension_count is 34"));
   EXPECT_THAT(error_of(with("llama.rope.dimension_count", 15U)), HasSubstr("llama.rope.dimension_count is 15"));
   EXPECT_THAT(error_of(with("llama.rope.scaling.type", "ntk")), HasSubstr("'ntk', supported are: none, linear, yarn"));
-  EXPECT_THAT(error_of(with("llama.expert_count", 8U)), HasSubstr("mixtures of experts"));
+  EXPECT_THAT(error_of(with("llama.expert_count", 8U)), HasSubstr("'llama.expert_used_count' is missing"));
 }
 
 TEST(ModelConfig, KeysThatChangeTheMathematicsAreFollowedOrRefused) {

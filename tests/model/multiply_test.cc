@@ -83,8 +83,8 @@ void GatedProductOf::expect_bits_of_the_parts(const WeightMatrix& gate, const We
     if (quantizes) kernels.quantize_row(own, width, wanted.place(row, rows, width));
   }
   AlignedBuffer<float> floats(static_cast<std::size_t>(threads * gated_scratch_floats(rows)));
-  multiply_gated({&gate, &up, kernels.silu_mul, out.data(), quantizes ? &found : nullptr}, input(), rows, kernels,
-                 scratch, floats.span(), pool);
+  multiply_gated({&gate, &up, kernels.silu_mul, out.data(), quantizes ? found.out() : QuantizedOut()}, input(), rows,
+                 kernels, scratch, floats.span(), pool);
   EXPECT_EQ(std::memcmp(out.data(), g.data(), size * sizeof(float)), 0) << rows << " rows of " << width;
   if (quantizes) {
     EXPECT_EQ(std::memcmp(found.view(nullptr, width).tiles, wanted.view(nullptr, width).tiles,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <numbers>
 #include <numeric>
 #include <vector>
@@ -148,13 +149,39 @@ class PlainTransformer {
     }
   }
 
+  static Row gated_product(const DenseFfnWeights& w, Activation activation, const Row& h) {
+    Row gated = product(w.gate, h);
+    const Row up = product(w.up, h);
+    for (std::size_t i = 0; i < gated.size(); ++i) gated[i] = activated(activation, gated[i]) * up[i];
+    return product(w.down, gated);
+  }
+
   Row feed_forward(int index, const Row& h) const {
-    const auto& f = std::get<DenseFfnWeights>(weights_.layers[static_cast<std::size_t>(index)].feed_forward);
-    const auto& spec = std::get<DenseFfnSpec>(config_.layer(index).feed_forward);
-    Row gated = product(f.gate, h);
-    const Row up = product(f.up, h);
-    for (std::size_t i = 0; i < gated.size(); ++i) gated[i] = activated(spec.activation, gated[i]) * up[i];
-    return product(f.down, gated);
+    const LayerWeights& layer = weights_.layers[static_cast<std::size_t>(index)];
+    const auto* experts = std::get_if<ExpertsFfnSpec>(&config_.layer(index).feed_forward);
+    if (experts != nullptr) return mixture(*experts, std::get<ExpertsFfnWeights>(layer.feed_forward), h);
+    return gated_product(std::get<DenseFfnWeights>(layer.feed_forward),
+                         std::get<DenseFfnSpec>(config_.layer(index).feed_forward).activation, h);
+  }
+
+  /// A softmax of all scores, of which the highest are divided by their sum (Qwen3MoeSparseMoeBlock of transformers).
+  static Row mixture(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const Row& h) {
+    Row probabilities = product(w.router, h);
+    for (double& p : probabilities) p = std::exp(p);
+    std::vector<int> order(probabilities.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, std::greater(), [&](int i) { return probabilities[static_cast<std::size_t>(i)]; });
+    order.resize(static_cast<std::size_t>(spec.num_chosen));
+    double sum = 0;
+    for (const int i : order) sum += probabilities[static_cast<std::size_t>(i)];
+    Row out(h.size(), 0.0);
+    for (const int i : order) {
+      Row result = gated_product({.gate = w.gate.of(i), .up = w.up.of(i), .down = w.down.of(i)}, spec.activation, h);
+      for (double& x : result)
+        x *= probabilities[static_cast<std::size_t>(i)] / sum * static_cast<double>(spec.weights_scale);
+      add(out, result);
+    }
+    return out;
   }
 
   const ModelConfig& config_;

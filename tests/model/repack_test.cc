@@ -38,7 +38,10 @@ class MatrixFile {
   /// Jobs in the opposite order: the order of the file must not depend on it.
   std::vector<RepackJob> jobs() {
     std::vector<RepackJob> jobs;
-    for (std::size_t i = panels_.size(); i-- > 0;) jobs.push_back({&source_->tensors()[i], panels_[i].data()});
+    for (std::size_t i = panels_.size(); i-- > 0;) {
+      const SourceTensor& tensor = source_->tensors()[i];
+      jobs.push_back({&tensor, 0, tensor.tensor.rows, panels_[i].data()});
+    }
     return jobs;
   }
   const ModelSource& source() const { return *source_; }

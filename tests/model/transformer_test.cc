@@ -101,11 +101,17 @@ std::set<std::string> tensors_of(int layer, const std::vector<std::string>& name
 }
 
 TEST(Transformer, EveryFamilyComputesWhatItsSpecsSay) {
-  for (const char* arch : {"llama", "qwen2", "qwen3", "gemma3"}) {
+  for (const char* arch : {"llama", "qwen2", "qwen3", "qwen3moe", "gemma3"}) {
     SCOPED_TRACE(arch);
     Model model({.arch = arch, .layers = 7, .window = 9});
     expect_as_plain(model);
   }
+}
+
+TEST(Transformer, LlamaMayHaveExperts) {
+  Model model({.layers = 3, .experts = 5, .chosen = 2});
+  EXPECT_EQ(std::get<ExpertsFfnSpec>(model.config().layer(2).feed_forward).num_experts, 5);
+  expect_as_plain(model);
 }
 
 TEST(Transformer, LayersThatBorrowKeysAndValuesReadTheLenders) {

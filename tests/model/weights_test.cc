@@ -106,6 +106,90 @@ TEST(Weights, EveryTensorIsAtItsPlaceInBothForms) {
       }
 }
 
+/// A mixture whose experts' widths do not fill their last panels, and its tensors' names.
+TinyModel mixture_of(DType type) { return {.arch = "qwen3moe", .layers = 1, .ffn = 96, .tied = false, .type = type}; }
+
+TEST(Weights, EachExpertIsPackedOrViewedAsAMatrixOfItsOwn) {
+  for (const DType type : {DType::kF32, DType::kQ8_0})
+    for (const std::uint32_t ffn : {96U, 32U})
+      for (const bool repack : {true, false}) {
+        TinyModel model = mixture_of(type);
+        model.ffn = type == DType::kF32 ? ffn + 5 : ffn;
+        const MemorySource source = model.source();
+        const Weights weights = load(source, repack, 2);
+        const auto& w = std::get<ExpertsFfnWeights>(weights.layers[0].feed_forward);
+        EXPECT_EQ(w.router.rows, 8);
+        EXPECT_EQ(w.num_chosen, 3);
+        const std::map<std::string, const ExpertMatrices*> places = {{"blk.0.ffn_gate_exps.weight", &w.gate},
+                                                                     {"blk.0.ffn_up_exps.weight", &w.up},
+                                                                     {"blk.0.ffn_down_exps.weight", &w.down}};
+        for (const auto& [name, matrices] : places) {
+          const SourceTensor& tensor = *source.find_tensor(name);
+          Tensor one = tensor.tensor;
+          one.rows /= 8;
+          for (int expert = 0; expert < 8; ++expert) {
+            one.data = tensor.tensor.data.subspan(to_size(expert) * to_size(one.rows) * one.row_bytes(),
+                                                  to_size(one.rows) * one.row_bytes());
+            const WeightMatrix matrix = matrices->of(expert);
+            EXPECT_EQ(matrix.rows, one.rows);
+            EXPECT_EQ(matrix.cols, one.cols);
+            if (repack) {
+              expect_packed(one, matrix);
+            } else {
+              EXPECT_EQ(matrix.file, one.data.data());
+            }
+          }
+        }
+        const WeightNeed need = weight_need(source);
+        EXPECT_EQ(weights.total_bytes(), need.vector_bytes + (repack ? need.packed_bytes : need.mapped_bytes));
+        EXPECT_EQ(weights.bytes_per_token(),
+                  weights.total_bytes() - 5 * w.bytes_of_one() - weights.embedding.bytes() / 80 * 79);
+      }
+}
+
+TEST(Weights, ExpertsOfAnotherShapeAreNamedWithBoth) {
+  const TinyModel whole = mixture_of(DType::kF32);
+  const MemorySource source = whole.source();
+  for (const std::string name :
+       {"blk.0.ffn_gate_exps.weight", "blk.0.ffn_up_exps.weight", "blk.0.ffn_down_exps.weight"}) {
+    const std::vector<std::uint64_t> dims = source.find_tensor(name)->dims;
+    ASSERT_EQ(dims.size(), 3U);
+    const std::vector<std::vector<std::uint64_t>> wrong = {{dims[0], dims[1], dims[2] + 1},
+                                                           {dims[0], dims[2], dims[1]},
+                                                           {dims[0], dims[1] * dims[2]},
+                                                           {dims[1], dims[0], dims[2]}};
+    for (const std::vector<std::uint64_t>& other : wrong) {
+      TinyModel lacking = whole;
+      lacking.without = {name};
+      MemorySource changed = lacking.source();
+      std::uint64_t size = 4;
+      for (const std::uint64_t dim : other) size *= dim;
+      changed.add_tensor(name, other, DType::kF32, std::string(size, '\0'));
+      EXPECT_THAT(error_of(whole, changed),
+                  AllOf(HasSubstr("tensor " + name + " has the dimensions " + std::to_string(other[0]) + ", "),
+                        HasSubstr(fmt::format("expected {}, {}, {}", dims[0], dims[1], dims[2]))));
+    }
+  }
+}
+
+TEST(Weights, EveryMissingTensorOfAMixtureIsNamed) {
+  const TinyModel whole = mixture_of(DType::kF32);
+  const MemorySource source = whole.source();
+  for (const SourceTensor& tensor : source.tensors()) {
+    TinyModel lacking = whole;
+    lacking.without = {std::string(tensor.name)};
+    EXPECT_THAT(error_of(whole, lacking.source()),
+                HasSubstr("no tensor " + std::string(tensor.name) + ", which architecture qwen3moe needs"));
+  }
+}
+
+TEST(Weights, OfAMixtureTheMatricesThatARowMeetsAreVisited) {
+  const Weights weights = load(mixture_of(DType::kF32).source());
+  int matrices = 0;
+  visit_matrices(weights.layers[0], [&](const WeightMatrix&, bool) { ++matrices; });
+  EXPECT_EQ(matrices, 4 + 1 + 3 * 3);
+}
+
 TEST(Weights, EveryTypeIsPackedAsItLiesInTheFile) {
   TinyModel model{.layers = 1, .width = 256, .heads = 2, .kv_heads = 1, .head_dim = 128, .ffn = 256};
   const MemorySource floats = model.source();

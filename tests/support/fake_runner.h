@@ -65,6 +65,7 @@ class FakeRunner final : public ModelRunner {
     /// Changes the logits of a row, given the row's own token.
     std::function<void(std::int32_t token, std::span<float> logits)> edit = {};
     std::function<void()> before_forward = {};  // may throw: std::bad_alloc refuses the batch
+    std::int32_t not_finite_token = -1;         // sequences with a row of it are reported as not finite
   };
 
   explicit FakeRunner(Options options) : options_(std::move(options)) {
@@ -77,6 +78,7 @@ class FakeRunner final : public ModelRunner {
     states_.reserve(at(options_.max_rows));
     row_tokens_.reserve(at(options_.max_rows));
     logits_.resize(at(kMaxLogitRows * options_.vocab_size));
+    not_finite_.reserve(at(options_.max_rows));
   }
 
   /// The books of the engine that it belongs to, which must outlive its last batch: nobody else holds what is written.
@@ -98,7 +100,14 @@ class FakeRunner final : public ModelRunner {
       return {.is_refused = true};
     }
     compute(batch);
-    return {};
+    not_finite_.clear();
+    for (int s = 0; s < batch.num_seqs(); ++s) {
+      const std::span tokens =
+          std::span(batch.tokens)
+              .subspan(at(batch.seq_begin[at(s)]), at(batch.seq_begin[at(s + 1)] - batch.seq_begin[at(s)]));
+      if (std::ranges::find(tokens, options_.not_finite_token) != tokens.end()) not_finite_.push_back(s);
+    }
+    return {.not_finite = not_finite_};
   }
 
   std::span<const float> logits(int first, int count) override {
@@ -229,6 +238,7 @@ class FakeRunner final : public ModelRunner {
   std::vector<std::uint64_t> states_;     // [logit rows]
   std::vector<std::int32_t> row_tokens_;  // [logit rows]
   std::vector<float> logits_;             // [kMaxLogitRows, vocab_size]
+  std::vector<std::int32_t> not_finite_;  // sequences of the last batch
   bool may_read_anything_ = false;
   int num_forwards_ = 0, num_rows_ = 0, num_copies_ = 0;
   int max_sequences_seen_ = 0;

@@ -1,6 +1,7 @@
 // Models of a few thousand random weights, as GGUF bytes or as a source in memory, for tests of the model layer.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -26,6 +27,7 @@ struct TinyModel {
   std::set<std::string> transposed = {};                  // tensors whose dimensions are swapped
   unsigned seed = 17;                                     // of the weights
   std::map<std::uint32_t, std::uint32_t> head_dims = {};  // of layers whose heads differ; no key of a file says so
+  std::uint32_t experts = 0, chosen = 3;                  // of width ffn each; 0: 8 for qwen3moe, else none
 
   std::string bytes() const {
     GgufWriter writer;
@@ -48,7 +50,8 @@ struct TinyModel {
     write_tensors(writer, random);
   }
 
-  bool qk_norm() const { return arch == "qwen3" || arch == "gemma3"; }
+  bool qk_norm() const { return arch == "qwen3" || arch == "qwen3moe" || arch == "gemma3"; }
+  std::uint32_t num_experts() const { return experts == 0 && arch == "qwen3moe" ? 8 : experts; }
 
   template <class Writer, class T>
   void key(Writer& writer, const std::string& suffix, T value) const {
@@ -70,34 +73,43 @@ struct TinyModel {
     key(writer, "attention.layer_norm_rms_epsilon", 1e-5F);
     key(writer, "rope.freq_base", 10000.0F);
     if (arch == "gemma3") key(writer, "attention.sliding_window", window);
+    if (num_experts() == 0) return;
+    key(writer, "expert_count", num_experts());
+    key(writer, "expert_used_count", chosen);
+    if (arch == "qwen3moe") key(writer, "expert_feed_forward_length", ffn);
   }
 
   template <class Writer>
   void tensor(Writer& writer, std::mt19937& random, const std::string& name, std::uint64_t rows, std::uint64_t cols,
-              bool vector) const {
+              bool vector, DType own_type, std::uint64_t count = 0) const {
     std::normal_distribution<float> normal(vector ? 1.0F : 0.0F, vector ? 0.1F : 1.0F / std::sqrt(float(cols)));
     std::string data;
-    if (vector || type == DType::kF32) {
-      for (std::uint64_t i = 0; i < rows * cols; ++i) data += bytes_of(normal(random));
+    const std::uint64_t num_weights = rows * cols * std::max<std::uint64_t>(count, 1);
+    if (vector || own_type == DType::kF32) {
+      for (std::uint64_t i = 0; i < num_weights; ++i) data += bytes_of(normal(random));
     } else {  // Q8_0: a half of 2^-9, then 32 bytes
-      for (std::uint64_t block = 0; block < rows * cols / 32; ++block) {
+      for (std::uint64_t block = 0; block < num_weights / 32; ++block) {
         data += bytes_of(std::uint16_t{0x1800});
         for (int i = 0; i < 32; ++i) data += static_cast<char>(random() & 255);
       }
     }
     if (without.contains(name)) return;
     std::vector<std::uint64_t> dims = vector ? std::vector{cols} : std::vector{cols, rows};
+    if (count > 0) dims.push_back(count);
     if (transposed.contains(name)) std::swap(dims.front(), dims.back());
-    writer.add_tensor(name, dims, vector ? DType::kF32 : type, data);
+    writer.add_tensor(name, dims, vector ? DType::kF32 : own_type, data);
   }
 
   template <class Writer>
   void write_tensors(Writer& writer, std::mt19937& random) const {
     const auto matrix = [&](const std::string& name, std::uint64_t rows, std::uint64_t cols) {
-      tensor(writer, random, name, rows, cols, false);
+      tensor(writer, random, name, rows, cols, false, type);
+    };
+    const auto of_experts = [&](const std::string& name, std::uint64_t rows, std::uint64_t cols) {
+      tensor(writer, random, name, rows, cols, false, type, num_experts());
     };
     const auto vector = [&](const std::string& name, std::uint64_t size) {
-      tensor(writer, random, name, 1, size, true);
+      tensor(writer, random, name, 1, size, true, DType::kF32);
     };
     matrix("token_embd.weight", vocab, width);
     vector("output_norm.weight", width);
@@ -112,9 +124,16 @@ struct TinyModel {
       matrix(p + "attn_k.weight", kv_width, width);
       matrix(p + "attn_v.weight", kv_width, width);
       matrix(p + "attn_output.weight", width, q_width);
-      matrix(p + "ffn_gate.weight", ffn, width);
-      matrix(p + "ffn_up.weight", ffn, width);
-      matrix(p + "ffn_down.weight", width, ffn);
+      if (num_experts() > 0) {
+        tensor(writer, random, p + "ffn_gate_inp.weight", num_experts(), width, false, DType::kF32);
+        of_experts(p + "ffn_gate_exps.weight", ffn, width);
+        of_experts(p + "ffn_up_exps.weight", ffn, width);
+        of_experts(p + "ffn_down_exps.weight", width, ffn);
+      } else {
+        matrix(p + "ffn_gate.weight", ffn, width);
+        matrix(p + "ffn_up.weight", ffn, width);
+        matrix(p + "ffn_down.weight", width, ffn);
+      }
       if (arch == "qwen2") {
         vector(p + "attn_q.bias", q_width);
         vector(p + "attn_k.bias", kv_width);

@@ -1,7 +1,19 @@
-// Llama 1 to 3 and what follows them (Touvron et al., 2023; Grattafiori et al., 2024): Mistral, SmolLM, TinyLlama, ...
+// Llama 1 to 3 and what follows them (Touvron et al., 2023; Grattafiori et al., 2024): Mistral, SmolLM, TinyLlama, ...;
+// with experts Mixtral (Jiang et al., 2024).
 #include "model/architectures/architectures.h"
+#include "model/architectures/experts_keys.h"
 
 namespace octavo {
+namespace {
+
+/// Files without experts may say that there are none.
+Result<bool> has_experts(const ModelKeys& keys) {
+  if (!keys.has("expert_count")) return false;
+  OCTAVO_TRY(const std::uint64_t count, keys.source().get_u64(keys.key("expert_count")));
+  return count != 0;
+}
+
+}  // namespace
 
 Result<void> read_llama(const ModelKeys& keys, ModelConfig& config) {
   // Files of the first Llama models leave the base out.
@@ -9,6 +21,11 @@ Result<void> read_llama(const ModelKeys& keys, ModelConfig& config) {
   layer.attention()->qkv_bias = Presence::kOptional;
   layer.attention()->rope.layout = RopeLayout::kNeighbours;
   layer.attention()->rope.factors = Presence::kOptional;  // Llama 3.1's long contexts
+  OCTAVO_TRY(const bool is_mixture, has_experts(keys));
+  if (is_mixture) {
+    const int width = std::get<DenseFfnSpec>(layer.feed_forward).width;
+    OCTAVO_TRY(layer.feed_forward, read_experts(keys, width));
+  }
   OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
   return {};
 }

@@ -100,14 +100,21 @@ Result<void> ModelKeys::refuse_unread_mathematics() const {
   return {};
 }
 
-Result<LayerSpec> read_dense_layer(const ModelKeys& keys, const ModelConfig& config,
-                                   std::optional<double> default_rope_base) {
+Result<LayerSpec> read_attention_layer(const ModelKeys& keys, const ModelConfig& config,
+                                       std::optional<double> default_rope_base) {
   AttentionSpec attention;
   OCTAVO_TRY_VOID(read_heads(keys, config, attention));
   OCTAVO_TRY(attention.rope, read_rope(keys, attention.head_dim, default_rope_base));
+  return LayerSpec{.mixer = attention};
+}
+
+Result<LayerSpec> read_dense_layer(const ModelKeys& keys, const ModelConfig& config,
+                                   std::optional<double> default_rope_base) {
+  OCTAVO_TRY(LayerSpec layer, read_attention_layer(keys, config, default_rope_base));
   DenseFfnSpec feed_forward;
   OCTAVO_TRY(feed_forward.width, keys.size("feed_forward_length"));
-  return LayerSpec{.mixer = attention, .feed_forward = feed_forward};
+  layer.feed_forward = feed_forward;
+  return layer;
 }
 
 Result<std::vector<LayerSpec>> read_equal_layers(const ModelKeys& keys, const LayerSpec& layer) {

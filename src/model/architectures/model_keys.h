@@ -46,8 +46,13 @@ class ModelKeys {
   mutable std::set<std::string, std::less<>> read_;  // suffixes
 };
 
-/// Heads, rotary positions and the feed-forward of a dense transformer's layer, as all files name them. The family sets
-/// what is its own. `default_rope_base`: for families whose files leave rope.freq_base out; none: it must be there.
+/// Heads and rotary positions of a transformer's layer, as all files name them. The family sets the feed-forward, and
+/// what else is its own. `default_rope_base`: for families whose files leave rope.freq_base out; none: it must be
+/// there.
+Result<LayerSpec> read_attention_layer(const ModelKeys& keys, const ModelConfig& config,
+                                       std::optional<double> default_rope_base = {});
+
+/// The same with the feed-forward of a dense transformer.
 Result<LayerSpec> read_dense_layer(const ModelKeys& keys, const ModelConfig& config,
                                    std::optional<double> default_rope_base = {});
 

@@ -15,7 +15,7 @@ TEST(Architectures, EachIsFoundByItsName) {
 
 TEST(Architectures, TheListNamesThoseThatAreFound) {
   const std::string all = supported_architectures();
-  EXPECT_EQ(all, "llama, qwen2, qwen3, gemma3");
+  EXPECT_EQ(all, "llama, qwen2, qwen3, qwen3moe, gemma3");
   for (std::size_t begin = 0; begin < all.size();) {
     const std::size_t end = std::min(all.find(", ", begin), all.size());
     EXPECT_NE(find_architecture(all.substr(begin, end - begin)), nullptr);

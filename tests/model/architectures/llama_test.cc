@@ -37,6 +37,19 @@ TEST(Llama, KeysBecomeALayer) {
   EXPECT_FALSE(layer.post_norms);
 }
 
+TEST(Llama, ExpertsMakeAMixtureOfTheFeedForwardsWidth) {
+  MemorySource source = family_keys("llama");
+  source.add("llama.expert_count", 0U).add("llama.expert_used_count", 0U);
+  EXPECT_EQ(std::get<DenseFfnSpec>(layer_of(source).feed_forward).width, 96) << "files may say that there are none";
+  source.add("llama.expert_count", 8U).add("llama.expert_used_count", 2U);
+  const LayerSpec layer = layer_of(source);
+  const auto& experts = std::get<ExpertsFfnSpec>(layer.feed_forward);
+  EXPECT_EQ(experts.num_experts, 8);
+  EXPECT_EQ(experts.num_chosen, 2);
+  EXPECT_EQ(experts.width, 96);
+  EXPECT_EQ(layer.attention()->rope.layout, RopeLayout::kNeighbours);
+}
+
 TEST(Llama, NeighboursRotateAndFactorsAndBiasesMayBeThere) {
   const AttentionSpec attention = *layer_of(family_keys("llama")).attention();
   EXPECT_EQ(attention.rope.layout, RopeLayout::kNeighbours);

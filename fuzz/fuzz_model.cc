@@ -1,0 +1,80 @@
+// A tiny model of some architecture, its bytes changed at some places: it gives a model or an error, and a model
+// computes a step. Four bytes of input are a change: three of the place, one of the value; every other one is in the
+// head.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "base/aligned_buffer.h"
+#include "model/cpu_runner.h"
+#include "source/gguf/gguf_file.h"
+#include "support/tiny_model.h"
+
+namespace {
+
+using octavo::test::TinyModel;
+
+constexpr std::size_t kHeadBytes = 3000;  // about: keys, and the directory of tensors
+
+const std::string& bytes_of_model(std::size_t index) {
+  static const std::array<std::string, 6> kModels = {
+      TinyModel{.layers = 1}.bytes(),
+      TinyModel{.layers = 1, .type = octavo::DType::kQ8_0, .experts = 3, .chosen = 2}.bytes(),
+      TinyModel{.arch = "qwen2", .layers = 1}.bytes(),
+      TinyModel{.arch = "qwen3", .layers = 1, .type = octavo::DType::kQ8_0}.bytes(),
+      TinyModel{.arch = "qwen3moe", .layers = 1}.bytes(),
+      TinyModel{.arch = "gemma3", .layers = 1}.bytes()};
+  return kModels[index % kModels.size()];
+}
+
+void compute_step(octavo::CpuRunner& runner, octavo::ThreadPool& pool) {
+  octavo::Batch batch;
+  batch.groups.resize(static_cast<std::size_t>(runner.state_room().layout.num_groups()));
+  batch.clear();
+  for (int i = 0; i < 3; ++i) {
+    batch.tokens.push_back(i * 7 % runner.vocab_size());
+    batch.positions.push_back(i);
+  }
+  batch.seq_begin.push_back(3);
+  batch.kv_len.push_back(3);
+  for (octavo::Batch::Group& group : batch.groups) {
+    group.block_ids.push_back(0);
+    group.block_begin.push_back(1);
+  }
+  batch.logit_rows.push_back(2);
+  const octavo::ThreadPool::Step step(pool);
+  runner.begin(batch);
+  const octavo::BatchOutcome outcome = runner.wait();
+  if (!outcome.is_refused && runner.logits(0, 1).size() != static_cast<std::size_t>(runner.vocab_size())) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string& whole = bytes_of_model(data[0]);
+  octavo::AlignedBuffer<std::byte> bytes(whole.size());
+  std::memcpy(bytes.data(), whole.data(), whole.size());
+  const bool repack = data[0] < 128;
+  const std::size_t end = std::min(size, 1 + 4 * (1 + std::size_t{data[0]} / 8 % 4));  // more would leave no model
+  for (std::size_t i = 1; i + 4 <= end; i += 4) {
+    const std::size_t place = data[i] | data[i + 1] << 8 | data[i + 2] << 16;
+    bytes.data()[place % ((i & 4) != 0 ? kHeadBytes : whole.size())] = static_cast<std::byte>(data[i + 3]);
+  }
+  const auto file = octavo::GgufFile::parse(bytes.span(), "fuzz");
+  if (!file) return 0;
+  octavo::ThreadPool pool(1);
+  octavo::MemoryBudget budget(0);
+  const auto runner = octavo::CpuRunner::load(
+      *file, {.kv_memory_bytes = 1U << 20, .max_rows = 4, .max_seqs = 1, .repack = repack}, pool, budget);
+  if (!runner) {
+    if (runner.error().message.empty()) std::abort();  // every refusal gives its reason
+    return 0;
+  }
+  compute_step(**runner, pool);
+  return 0;
+}

@@ -1,0 +1,82 @@
+// The mixture of experts of a layer: each row is computed by the experts that its router scores highest.
+//
+// Rows are grouped by expert, so that a step reads an expert's weights once for all rows that chose it, and others not
+// at all. A row's result depends on no other row: its experts, their weights and the order in which their results are
+// added (by rank, the highest score first) are its own. Owned by the transformer; one step uses it at a time, and
+// nothing allocates in it.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "model/expert_choices.h"
+#include "model/residual_stream.h"
+#include "model/step_rows.h"
+#include "model/weights.h"
+
+namespace octavo {
+
+class ExpertsFfn {
+ public:
+  /// Has room for the widest of the model's mixtures; none where it has no mixture. The context and the stream must
+  /// outlive it.
+  ExpertsFfn(const ModelConfig& config, const Weights& weights, ComputeContext& context, ResidualStream& stream);
+
+  /// A new step: nothing is counted yet.
+  void begin();
+  void run(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const StepRows& rows, const Epilogue& epilogue);
+
+  /// True if a matrix wants the feed-forward's input in int8.
+  static bool reads_int8(const ExpertsFfnWeights& w) {
+    return w.router.is_quantized() || w.gate.first.is_quantized() || w.up.first.is_quantized();
+  }
+
+  /// Of this step: bytes of the experts whose weights were read.
+  std::uint64_t bytes_read() const { return bytes_read_; }
+  /// The batch's sequences that have a row whose scores are not finite.
+  std::span<const std::int32_t> not_finite() const { return not_finite_; }
+
+ private:
+  /// Panels begin .. end of a group's expert, or pairs of panels.
+  struct Piece {
+    std::int32_t group;
+    std::int64_t begin, end;
+  };
+  /// A layer's rows first .. first + choices_.num_rows(), computed together.
+  struct Pass {
+    const ExpertsFfnSpec& spec;
+    const ExpertsFfnWeights& w;
+    int first;
+  };
+
+  struct Room;
+
+  ExpertsFfn(int width, const Room& room, ComputeContext& context, ResidualStream& stream);
+  void choose(const Pass& pass, const StepRows& rows);
+  void gather(const Pass& pass);
+  void multiply_up(const Pass& pass);
+  void multiply_down(const Pass& pass);
+  void combine(const Pass& pass, int rows, const Epilogue& epilogue);
+  void cut(std::int64_t items);
+  template <class Body>
+  void for_pieces(std::int64_t items, const Body& body);
+  ActivationRows input_of(const ExpertChoices::Group& group) const;
+
+  ComputeContext& context_;
+  ResidualStream& stream_;
+  int width_, pass_rows_;
+  bool is_alone_ = false;        // the step has one row
+  AlignedBuffer<float> scores_;  // [rows, experts]
+  ExpertChoices choices_;
+  std::vector<Piece> pieces_;
+  AlignedBuffer<float> inputs_;  // [slots, width]         where a product wants floats
+  QuantizedRows inputs_int8_;
+  AlignedBuffer<float> gated_;  // [slots, expert width]  activation(gate) * up, where a product wants floats
+  QuantizedRows gated_int8_;
+  AlignedBuffer<float> gated_scratch_;  // [threads][gated_scratch_floats] (model/multiply.h)
+  AlignedBuffer<float> results_;        // [slots, width]
+  std::uint64_t bytes_read_ = 0;
+  std::vector<std::int32_t> not_finite_;
+};
+
+}  // namespace octavo

@@ -1,0 +1,44 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/architectures/family_keys.h"
+
+namespace octavo::test {
+namespace {
+
+using testing::HasSubstr;
+
+MemorySource qwen3moe() {
+  MemorySource source = family_keys("qwen3moe");
+  source.add("qwen3moe.rope.freq_base", 1e6F).add("qwen3moe.expert_count", 128U);
+  source.add("qwen3moe.expert_used_count", 8U);
+  return source;
+}
+
+TEST(Qwen3Moe, HeadsAreNormedAndLayersAreMixtures) {
+  MemorySource source = qwen3moe();
+  source.add("qwen3moe.expert_feed_forward_length", 24U);
+  const ModelConfig config = ModelConfig::load(source).value();
+  ASSERT_EQ(config.num_layers(), 2);
+  for (const LayerSpec& layer : config.layers) {
+    EXPECT_EQ(layer.attention()->qk_norm, Presence::kRequired);
+    EXPECT_EQ(layer.attention()->qkv_bias, Presence::kAbsent);
+    EXPECT_EQ(layer.attention()->rope.layout, RopeLayout::kHalves);
+    const auto& experts = std::get<ExpertsFfnSpec>(layer.feed_forward);
+    EXPECT_EQ(experts.num_experts, 128);
+    EXPECT_EQ(experts.num_chosen, 8);
+    EXPECT_EQ(experts.width, 24);
+    EXPECT_EQ(experts.activation, Activation::kSilu);
+    EXPECT_EQ(experts.weights_scale, 1.0F);
+  }
+}
+
+TEST(Qwen3Moe, TheWidthOfAnExpertAndTheirNumberMustBeThere) {
+  EXPECT_THAT(error_of(qwen3moe()), HasSubstr("'qwen3moe.expert_feed_forward_length' is missing"));
+  MemorySource none = qwen3moe();
+  none.add("qwen3moe.expert_feed_forward_length", 24U).add("qwen3moe.expert_count", 0U);
+  EXPECT_THAT(error_of(none), HasSubstr("qwen3moe.expert_count is 0, expected 1 to 4096"));
+}
+
+}  // namespace
+}  // namespace octavo::test
