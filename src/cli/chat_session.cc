@@ -101,7 +101,7 @@ ChatSession::ChatSession(ChatSettings settings, std::string title, std::unique_p
       conversation_(*engine_) {
   settings_.sampling.seed = sampling_.seed;  // /set changes others and not this one
   conversation_.set_system(settings_.system);
-  warn_of_budget_without_reasoning(*engine_, settings_.reasoning_budget, context_);
+  settings_.reasoning_budget = usable_reasoning_budget(*engine_, settings_.reasoning_budget, context_);
 }
 
 Result<int> ChatSession::loop() {

@@ -228,9 +228,10 @@ void add_reasoning_budget_option(Command& command, int& budget) {
       "number");
 }
 
-void warn_of_budget_without_reasoning(const Engine& engine, int budget, const Context& context) {
-  if (budget == -1 || !engine.info().reasoning.empty()) return;
+int usable_reasoning_budget(const Engine& engine, int budget, const Context& context) {
+  if (budget == -1 || !engine.info().reasoning.empty()) return budget;
   context.log->warn("--reasoning-budget has no effect: this model has no marks of reasoning that are known");
+  return -1;
 }
 
 void add_generation_config_option(Command& command, std::string& generation_config) {

@@ -83,8 +83,8 @@ Result<std::filesystem::path> resolve_model(const std::string& named, const Cont
 
 /// --reasoning-budget: tokens of an answer's reasoning, from 0; -1: any number.
 void add_reasoning_budget_option(Command& command, int& budget);
-/// Says that the budget has no effect, where the model has no marks of reasoning that are known.
-void warn_of_budget_without_reasoning(const Engine& engine, int budget, const Context& context);
+/// The budget for this model's answers: -1 where it has no marks of reasoning that are known, and a warning says so.
+int usable_reasoning_budget(const Engine& engine, int budget, const Context& context);
 
 /// --generation-config: the text of a generation_config.json that is right.
 void add_generation_config_option(Command& command, std::string& generation_config);

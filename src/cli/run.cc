@@ -59,9 +59,9 @@ Result<Request> make_request(const RunOptions& options, const std::string& text,
                   .stop = options.stop,
                   .num_choices = options.num_choices};
   if (options.raw) return request;  // a text that goes on is not looked at for reasoning
-  request.reasoning = {
-      .mode = ReasoningMode::kSplit, .begins_inside = prompt.ends_in_reasoning, .budget = options.reasoning_budget};
-  warn_of_budget_without_reasoning(engine, options.reasoning_budget, context);
+  request.reasoning = {.mode = ReasoningMode::kSplit,
+                       .begins_inside = prompt.ends_in_reasoning,
+                       .budget = usable_reasoning_budget(engine, options.reasoning_budget, context)};
   return request;
 }
 

@@ -163,9 +163,9 @@ Result<int> run_batch(const BatchOptions& options, EngineOptions engine_options,
   engine_options.max_queued = 0;  // the batch itself bounds what waits
   engine_options.max_queued_tokens = 0;
   OCTAVO_TRY(const auto engine, load_engine(std::move(engine_options), model, context));
-  warn_of_budget_without_reasoning(*engine, defaults.reasoning_budget, context);
+  const int budget = usable_reasoning_budget(*engine, defaults.reasoning_budget, context);
   const server::ServedModel served =
-      served_model(*engine, resolve_sampling(sampling, *engine, context), defaults.reasoning_budget, options.parallel);
+      served_model(*engine, resolve_sampling(sampling, *engine, context), budget, options.parallel);
   BatchInput input(reads_file ? in_file : context.in, kMaxBatchLineBytes);
   BatchRun batch(*engine, served, settings, input, options.output.empty() ? context.out : out_file);
   ProgressLine line(context.err, context.err_is_terminal, total_bytes);

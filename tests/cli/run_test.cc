@@ -279,6 +279,7 @@ TEST(Run, AReasoningBudgetOfAModelWithoutMarksIsToldToHaveNoEffect) {
     if (command == "run") args.insert(args.end(), {"-p", "Hi"});
     EXPECT_EQ(cli.run(args, "Hi\n"), 0);
     EXPECT_THAT(cli.err.str(), HasSubstr("--reasoning-budget has no effect"));
+    EXPECT_EQ(cli.engine.requests.back().reasoning.budget, -1);  // the engine refuses any other
   }
 }
 
