@@ -21,7 +21,8 @@ WEIGHTS = 2048
 HALF_OFFSETS = {
     "Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q2_K": [80, 82], "Q3_K": [108],
     "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0], "TQ1_0": [52], "TQ2_0": [64],
-    "MXFP4": [], "Q1_0": [0],
+    "MXFP4": [], "Q1_0": [0], "IQ2_XXS": [0], "IQ2_XS": [0], "IQ2_S": [0], "IQ3_XXS": [0], "IQ3_S": [0], "IQ1_S": [0],
+    "IQ1_M": [], "NVFP4": [],
 }
 BLOCK_SHAPES = {"Q1_0": (128, 18)}
 EXTREME_HALFS = [0x0000, 0x8000, 0x0001, 0x83FF, 0x0400, 0x7BFF, 0xFBFF, 0x3C00, 0xBC00]
@@ -43,6 +44,11 @@ def random_blocks(rng, name):
     for offset in HALF_OFFSETS[name]:
         halfs = rng.permutation(finite_halfs(rng, blocks.shape[0]))
         blocks[:, offset : offset + 2] = halfs.view(np.uint8).reshape(-1, 2)
+    if name == "IQ1_M":  # its half lies in the upper nibbles of four words
+        halfs = rng.permutation(finite_halfs(rng, blocks.shape[0]))
+        for i in range(4):
+            odd = blocks[:, 49 + 2 * i]
+            odd[:] = odd & 15 | (halfs >> (4 * i) & 15).astype(np.uint8) << 4
     return blocks
 
 

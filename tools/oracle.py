@@ -66,6 +66,9 @@ class Model:
             raise ValueError(f"{path}: no oracle for architecture {self.arch}; there is one for {ARCHITECTURES}")
         self.gemma = self.arch == "gemma3"
         self.weights = {t.name: dequantize_tensor(t) for t in reader.tensors}
+        for name, factor in self.weights.items():  # NVFP4: of a whole matrix
+            if name.endswith(".scale"):
+                self.weights[name.removesuffix("scale") + "weight"] *= factor
         self.layers, self.width = self.key("block_count"), self.key("embedding_length")
         self.heads = self.key("attention.head_count")
         self.kv_heads = self.key("attention.head_count_kv", self.heads)

@@ -77,7 +77,14 @@ F16_FIELDS = {
     Q.TQ2_0: [(64, 0.8)],
     Q.IQ4_NL: [(0, 1 / 66.0)],
     Q.IQ4_XS: [(0, 1 / 1200.0)],
+    Q.IQ2_XXS: [(0, 1 / 61.0)],
+    Q.IQ2_XS: [(0, 1 / 61.0)],
+    Q.IQ2_S: [(0, 1 / 61.0)],
+    Q.IQ3_XXS: [(0, 1 / 161.0)],
+    Q.IQ3_S: [(0, 1 / 161.0)],
+    Q.IQ1_S: [(0, 1 / 7.5)],
 }
+NVFP4_SCALE = 1 / 4.4  # of a matrix with weights of standard deviation 1: a tensor beside it
 SIZES = dict(gguf.GGML_QUANT_SIZES)
 if hasattr(Q, "Q1_0"):  # old releases of the gguf package lack it
     F16_FIELDS[Q.Q1_0] = [(0, 1.0)]
@@ -100,6 +107,10 @@ def random_ternary_bytes(rng, num_blocks, qtype):
     return ((value * 256 + 242) // 243).astype(np.uint8)  # scaled from 0..242 to 0..255, rounded up
 
 
+def random_halfs(rng, value, count):
+    return (value * (1 + 0.1 * rng.random(count, dtype=np.float32))).astype(np.float16)
+
+
 def random_tensor(rng, shape, qtype, std):
     """Random weights of this standard deviation as numpy stores them in a file; the last axis is the row."""
     rows, cols = int(np.prod(shape[:-1])), shape[-1]
@@ -115,12 +126,17 @@ def random_tensor(rng, shape, qtype, std):
     if qtype in (Q.TQ1_0, Q.TQ2_0):
         digits = random_ternary_bytes(rng, len(blocks), qtype)
         blocks[:, : digits.shape[1]] = digits
+    if qtype == Q.NVFP4:  # scales of 1 to 2, E4M3; their factor is NVFP4_SCALE
+        blocks[:, :4] = blocks[:, :4] & 7 | 7 << 3
     if qtype == Q.MXFP4:  # one power-of-two scale (E8M0, bias 127) a block, in front
         blocks[:, 0] = round(127 + np.log2(std / 2.9))
     for offset, value in F16_FIELDS.get(qtype, []):
-        jitter = 1 + 0.1 * rng.random(len(blocks), dtype=np.float32)
-        field = (value * std * jitter).astype(np.float16)
-        blocks[:, offset : offset + 2] = field.view(np.uint8).reshape(-1, 2)
+        blocks[:, offset : offset + 2] = random_halfs(rng, value * std, len(blocks)).view(np.uint8).reshape(-1, 2)
+    if qtype == Q.IQ1_M:  # a nibble of the scale above each four of the sub-blocks' scales
+        field = random_halfs(rng, std / 7.5, len(blocks))
+        for i in range(4):
+            odd = blocks[:, 49 + 2 * i]
+            odd[:] = odd & 15 | (field.view(np.uint16) >> (4 * i) & 15).astype(np.uint8) << 4
     return blocks.reshape(*shape[:-1], cols // per_block * block_bytes)
 
 
@@ -187,6 +203,10 @@ class TensorWriter:
     def matrix(self, name, rows, cols, qtype, std, experts=()):
         data = random_tensor(self.rng, (*experts, rows, cols), qtype, std)
         self.writer.add_tensor(name, data, raw_dtype=None if qtype in (Q.F32, Q.F16) else qtype)
+        if qtype == Q.NVFP4:
+            stem = name.removesuffix("weight")
+            self.writer.add_tensor(stem + "scale", np.array([std * NVFP4_SCALE], np.float32))
+            self.writer.add_tensor(stem + "input_scale", np.ones(1, np.float32))
 
     def vector(self, name, n, mean):
         self.writer.add_tensor(name, (mean + 0.1 * self.rng.standard_normal(n)).astype(np.float32))

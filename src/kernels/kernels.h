@@ -25,6 +25,7 @@ struct PackedMatrix {
   DType type;
   int64_t rows, cols;  // outputs, inputs
   const uint8_t* data;
+  float scale = 1;  // of all its weights; NVFP4 alone has one
 };
 
 /// y[r][n] = sum over k of w[n][k] x[r][k], for rows row_begin..row_end of x and the outputs of panels

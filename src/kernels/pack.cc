@@ -33,7 +33,15 @@ PackBlockFn* block_function(DType type) {
     case DType::kTQ1_0: return &pack_tq1_0;
     case DType::kTQ2_0: return &pack_tq2_0;
     case DType::kMXFP4: return &pack_mxfp4;
+    case DType::kNVFP4: return &pack_nvfp4;
     case DType::kQ1_0: return &pack_q1_0;
+    case DType::kIQ2_XXS: return &pack_iq2_xxs;
+    case DType::kIQ2_XS: return &pack_iq2_xs;
+    case DType::kIQ2_S: return &pack_iq2_s;
+    case DType::kIQ3_XXS: return &pack_iq3_xxs;
+    case DType::kIQ3_S: return &pack_iq3_s;
+    case DType::kIQ1_S: return &pack_iq1_s;
+    case DType::kIQ1_M: return &pack_iq1_m;
   }
   check_failed("packable type", __FILE__, __LINE__, "");
 }

@@ -24,11 +24,13 @@ using BlockRows = std::array<const std::uint8_t*, kPanelRows>;
 using PackBlockFn = void(const BlockRows& rows, std::uint8_t* quads, std::uint8_t* scales);
 
 // Blocks of 32 weights (pack_small.cc).
-PackBlockFn pack_q4_0, pack_q4_1, pack_q5_0, pack_q5_1, pack_q8_0, pack_iq4_nl, pack_mxfp4;
+PackBlockFn pack_q4_0, pack_q4_1, pack_q5_0, pack_q5_1, pack_q8_0, pack_iq4_nl, pack_mxfp4, pack_nvfp4;
 /// Turns scales and minimums of a packed panel into integers in units of its rows, which it writes behind its blocks.
 void unite_q4_1_scales(std::uint8_t* panel, std::int64_t num_blocks);
 // Blocks of 256 weights with scales of their own inside (pack_k.cc).
 PackBlockFn pack_q2_k, pack_q3_k, pack_q4_k, pack_q5_k, pack_q6_k, pack_iq4_xs;
+// Blocks of numbers of groups of weights (pack_codebook.cc).
+PackBlockFn pack_iq2_xxs, pack_iq2_xs, pack_iq2_s, pack_iq3_xxs, pack_iq3_s, pack_iq1_s, pack_iq1_m;
 // Ternary and 1-bit weights (pack_low_bit.cc).
 PackBlockFn pack_tq1_0, pack_tq2_0, pack_q1_0;
 
@@ -85,6 +87,16 @@ inline void store_bytes(const Words& words, std::uint8_t* out) {
     for (int i = 0; i < 4; ++i) out[i * kPanelRows + row] = static_cast<std::uint8_t>(words[row] >> (8 * i));
 }
 
+/// N fields of a byte a row, from byte `offset` on.
+template <int N>
+inline void copy_bytes(const BlockRows& rows, int offset, std::uint8_t* out) {
+  for (int i = 0; i < N; i += 4) {
+    Words words;
+    load_word(rows, offset + i, words);
+    store_bytes(words, out + kPanelRows * i);
+  }
+}
+
 /// Each byte of N words is N fields of 8 / N bits: field j of word i goes to field i of word j. A byte of the file
 /// holds the same weight of N activation blocks; a byte of a packed plane then holds that of N quads of one block.
 template <int N>
@@ -101,16 +113,26 @@ inline void transpose_fields(Words* words, int stride = 1) {
   }
 }
 
-/// A word whose bit i belongs to weight i: afterwards bit j of byte c belongs to weight c of quad j.
+/// Exchanges each bit under `mask` with the one `shift` places above it: two bits of the number of a bit, if the mask
+/// says so.
+inline void exchange_bits(Words& word, int shift, std::uint32_t mask) {
+  const Words moved = (word >> shift ^ word) & mask;
+  word ^= moved ^ moved << shift;
+}
+
+/// A word whose bit i belongs to weight i: afterwards bit l of byte c belongs to weight c of quad 2 l, bit l + 4 to
+/// that of quad 2 l + 1.
+inline void transpose_bits_of_groups(Words& word) {
+  exchange_bits(word, 14, 0x0000CCCC);
+  exchange_bits(word, 7, 0x00AA00AA);
+}
+
+/// A word whose bit i belongs to weight i: afterwards bit j of byte c belongs to weight c of quad j. The number 4 j + c
+/// of a bit becomes 8 c + j.
 inline void transpose_bits(Words& word) {
-  constexpr struct {
-    int shift;
-    std::uint32_t mask;
-  } kSteps[] = {{14, 0x0000CCCC}, {7, 0x00AA00AA}, {2, 0x0C0C0C0C}, {1, 0x22222222}};
-  for (const auto& step : kSteps) {  // each exchanges two bits of the number of a bit; together 4 j + c becomes 8 c + j
-    const Words moved = (word >> step.shift ^ word) & step.mask;
-    word ^= moved ^ moved << step.shift;
-  }
+  transpose_bits_of_groups(word);
+  exchange_bits(word, 2, 0x0C0C0C0C);
+  exchange_bits(word, 1, 0x22222222);
 }
 
 }  // namespace octavo

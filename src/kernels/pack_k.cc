@@ -35,16 +35,6 @@ void pack_bits(const BlockRows& rows, int offset, std::uint8_t* quads) {
   for (int i = 0; i < 8; ++i) store_words(quads + 64 * i, words[i]);
 }
 
-/// Fields of a byte a row.
-template <int N>
-void copy_bytes(const BlockRows& rows, int offset, std::uint8_t* scales) {
-  for (int i = 0; i < N; i += 4) {
-    Words words;
-    load_word(rows, offset + i, words);
-    store_bytes(words, scales + kPanelRows * i);
-  }
-}
-
 /// Q4_K and Q5_K begin with d, dmin and 12 bytes of scales and minima of 6 bits (see unpack_scales_k4). Packed: d,
 /// dmin, 8 fields with a sub-block's low nibbles, 4 with the high pairs of two sub-blocks each.
 void pack_scales_k4(const BlockRows& rows, std::uint8_t* scales) {

@@ -110,6 +110,16 @@ void pack_q8_0(const BlockRows& rows, std::uint8_t* quads, std::uint8_t* scales)
   for (int i = 0; i < 8; ++i) store_words(quads + 64 * i, words[i] ^ 0x80808080);  // plus 128
 }
 
+/// Sub-blocks of 16 have nibbles of their own: two words, of quads 0 and 2, 1 and 3.
+void pack_nvfp4(const BlockRows& rows, std::uint8_t* quads, std::uint8_t* scales) {
+  copy_bytes<4>(rows, offsetof(BlockNVFP4, scales), scales);
+  for (int i = 0; i < 4 * kPanelRows; ++i)
+    if (scales[i] == 0x7F) scales[i] = 0;  // the one that is not finite
+  Words words[8];
+  load_words(rows, offsetof(BlockNVFP4, qs), words);
+  for (int i = 0; i < 8; ++i) store_words(quads + 64 * i, words[i]);
+}
+
 void pack_mxfp4(const BlockRows& rows, std::uint8_t* quads, std::uint8_t* scales) {
   for (int row = 0; row < kPanelRows; ++row) scales[row] = rows[row][offsetof(BlockMXFP4, e)];
   copy_nibbles(rows, offsetof(BlockMXFP4, qs), quads);

@@ -60,10 +60,45 @@ static inline constexpr PackedBlock packed_block(DType type) {
     case DType::kTQ1_0: return {256, 832, 32};
     case DType::kTQ2_0: return {256, 1024, 32};
     case DType::kMXFP4: return {32, 256, 16};
+    case DType::kNVFP4: return {64, 512, 64};
     case DType::kQ1_0: return {128, 256, 32};
+    case DType::kIQ2_XXS: return {256, 1024, 32};
+    case DType::kIQ2_XS: return {256, 1024, 160};
+    case DType::kIQ2_S: return {256, 1152, 160};
+    case DType::kIQ3_XXS: return {256, 1536, 32};
+    case DType::kIQ3_S: return {256, 1664, 96};
+    case DType::kIQ1_S: return {256, 768, 32};
+    case DType::kIQ1_M: return {256, 768, 128};
   }
   return {1, 0, 0};
 }
+
+// Blocks with numbers of groups of weights (tensor/codebooks.h) have no planes of weights. Their quads are
+//
+//     numbers  [32][16] bytes, of groups of 8 weights; [64][16] of groups of 4
+//     signs    [8][16] words: bit l of byte c is the sign of weight c of quad 2 l of 32 weights, bit l + 4 of quad 2 l
+//     + 1 more     bits of numbers beyond a byte, as in the file: [8][16] or [16][16] bytes; IQ1_S: [8][16] halfs
+//
+// and IQ1 has no signs. Where the file has 7 signs for 8 weights, bit l of byte l, the sign of weight l of group l, is
+// left out: the number of signs is even. In place of these four bits are those of sc (IQ2_XXS, IQ3_XXS), or the ninth
+// bits of the numbers (IQ2_XS).
+
+/// Bytes of the numbers of groups in a block: 0 for other types.
+static inline constexpr int group_number_bytes(DType type) {
+  switch (type) {
+    case DType::kIQ2_XXS:
+    case DType::kIQ2_XS:
+    case DType::kIQ2_S:
+    case DType::kIQ1_S:
+    case DType::kIQ1_M: return 512;
+    case DType::kIQ3_XXS:
+    case DType::kIQ3_S: return 1024;
+    default: return 0;
+  }
+}
+
+/// The bits of a word of signs that hold something else: bit l of byte l.
+inline constexpr uint32_t kSignsLeftOut = 0x08040201;
 
 static inline constexpr bool is_plain_float(DType type) {
   return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16;

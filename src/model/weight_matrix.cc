@@ -28,11 +28,11 @@ const std::uint8_t* PanelScratch::pack(const WeightMatrix& w, std::int64_t begin
 void PanelScratch::decode_row(const KernelTable& kernels, const WeightMatrix& w, std::int64_t row, int worker,
                               float* y) {
   const DecodeRowFn decode = kernels.decode_row[dtype_index(w.type)];
-  if (w.panels != nullptr) return decode({w.type, w.rows, w.cols, w.panels}, row, y);
+  if (w.panels != nullptr) return decode(w.packed(w.rows, w.panels), row, y);
   // A panel of this row alone, so that the same code decodes the same numbers.
   std::uint8_t* packed = part_of(worker);
   pack_panels(rows_of(w, row, 1), 0, 1, packed);
-  decode({w.type, 1, w.cols, packed}, 0, y);
+  decode(w.packed(1, packed), 0, y);
 }
 
 }  // namespace octavo

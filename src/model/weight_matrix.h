@@ -21,9 +21,13 @@ struct WeightMatrix {
   std::int64_t rows = 0, cols = 0;       // outputs, inputs
   const std::uint8_t* panels = nullptr;  // packed; nullptr: not packed at load
   const std::byte* file = nullptr;       // as in the file, if not packed at load
+  const float* scale = nullptr;          // of all its weights; nullptr: 1
 
   /// Its products read activations in int8.
   bool is_quantized() const { return !is_plain_float(type); }
+  PackedMatrix packed(std::int64_t num_rows, const std::uint8_t* data) const {
+    return {type, num_rows, cols, data, scale != nullptr ? *scale : 1.0F};
+  }
   std::uint64_t bytes() const {
     return panels != nullptr ? packed_bytes(type, rows, cols)
                              : *dtype_bytes(type, static_cast<std::uint64_t>(rows * cols));
@@ -78,7 +82,7 @@ class PanelScratch {
   static constexpr std::size_t kRangeBytes = std::size_t{256} << 10;
 
   static PackedMatrix matrix_of(const WeightMatrix& w, std::int64_t begin, std::int64_t end, const std::uint8_t* data) {
-    return {w.type, std::min(end * kPanelRows, w.rows) - begin * kPanelRows, w.cols, data};
+    return w.packed(std::min(end * kPanelRows, w.rows) - begin * kPanelRows, data);
   }
   const std::uint8_t* pack(const WeightMatrix& w, std::int64_t begin, std::int64_t end, int worker);
   std::uint8_t* part_of(int worker) { return memory_.data() + to_size(worker) * part_bytes_; }

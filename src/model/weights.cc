@@ -66,6 +66,7 @@ class WeightLoader {
   Result<void> matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightMatrix& target);
   Result<void> experts(const std::string& name, int count, std::int64_t rows, std::int64_t cols,
                        ExpertMatrices& target);
+  Result<void> scale(const std::string& weights, WeightMatrix& target);
   Result<void> vector(const std::string& name, std::int64_t size, Presence presence, const float*& target);
   Result<void> list_layer(int layer, LayerWeights& w);
   Result<void> list_mixer(int layer, const AttentionSpec& spec, LayerWeights& w);
@@ -99,6 +100,16 @@ Result<void> WeightLoader::matrix(const std::string& name, std::int64_t rows, st
   OCTAVO_TRY(const SourceTensor* tensor, find(name, rows, cols, Presence::kRequired));
   target = {.type = tensor->tensor.type, .rows = rows, .cols = cols};
   matrices_.push_back({tensor, &target});
+  return tensor->tensor.type == DType::kNVFP4 ? scale(name, target) : Result<void>{};
+}
+
+/// The factor of a whole matrix stands beside it as a tensor of one number, and not at all if it is 1. Another is that
+/// of activations in 4 bits, which are not made here.
+Result<void> WeightLoader::scale(const std::string& weights, WeightMatrix& target) {
+  const std::string stem = weights.substr(0, weights.rfind('.'));
+  OCTAVO_TRY_VOID(vector(stem + ".scale", 1, Presence::kOptional, target.scale));
+  OCTAVO_TRY(const SourceTensor* of_input, find(stem + ".input_scale", 1, 1, Presence::kOptional));
+  static_cast<void>(of_input);
   return {};
 }
 

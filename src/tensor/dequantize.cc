@@ -1,10 +1,13 @@
 #include "tensor/dequantize.h"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "base/error.h"
 #include "base/to_size.h"
+#include "tensor/decode_codebook.h"
 #include "tensor/quant_blocks.h"
 
 namespace octavo {
@@ -151,6 +154,22 @@ void decode(const BlockMXFP4& b, float* w) {
   for (int i = 0; i < 32; ++i) w[i] = d * static_cast<float>(kMxfp4Values[nibble_q4(b.qs, i)]);
 }
 
+/// Half of an E4M3 scale, because kMxfp4Values holds twice the value. Its one number that is not finite counts as 0.
+float nvfp4_half_scale(std::uint8_t bits) {
+  if (bits == 0x7F) return 0;
+  const int exponent = bits >> 3 & 15;
+  const auto mantissa = static_cast<float>((bits & 7) + (exponent == 0 ? 0 : 8));
+  return std::ldexp(mantissa, std::max(exponent, 1) - 11);
+}
+
+void decode(const BlockNVFP4& b, float* w) {
+  for (int i = 0; i < 64; ++i) {
+    const float d = nvfp4_half_scale(b.scales[i / 16]);
+    const std::uint8_t byte = b.qs[i / 16 * 8 + i % 8];
+    w[i] = d * static_cast<float>(kMxfp4Values[i % 16 < 8 ? low_nibble(byte) : high_nibble(byte)]);
+  }
+}
+
 void decode(const BlockQ1_0& b, float* w) {
   const float d = f16_to_f32(b.d);
   for (int i = 0; i < 128; ++i) w[i] = (b.qs[i / 8] >> (i % 8) & 1) != 0 ? d : -d;
@@ -202,7 +221,15 @@ void dequantize(DType type, const std::byte* blocks, std::span<float> out) {
     case DType::kTQ1_0: return decode_blocks<BlockTQ1_0>(blocks, out, n);
     case DType::kTQ2_0: return decode_blocks<BlockTQ2_0>(blocks, out, n);
     case DType::kMXFP4: return decode_blocks<BlockMXFP4>(blocks, out, n);
+    case DType::kNVFP4: return decode_blocks<BlockNVFP4>(blocks, out, n);
     case DType::kQ1_0: return decode_blocks<BlockQ1_0>(blocks, out, n);
+    case DType::kIQ2_XXS: return decode_blocks<BlockIQ2_XXS>(blocks, out, n);
+    case DType::kIQ2_XS: return decode_blocks<BlockIQ2_XS>(blocks, out, n);
+    case DType::kIQ2_S: return decode_blocks<BlockIQ2_S>(blocks, out, n);
+    case DType::kIQ3_XXS: return decode_blocks<BlockIQ3_XXS>(blocks, out, n);
+    case DType::kIQ3_S: return decode_blocks<BlockIQ3_S>(blocks, out, n);
+    case DType::kIQ1_S: return decode_blocks<BlockIQ1_S>(blocks, out, n);
+    case DType::kIQ1_M: return decode_blocks<BlockIQ1_M>(blocks, out, n);
   }
   check_failed("supported dtype", __FILE__, __LINE__, "");
 }

@@ -79,6 +79,55 @@ struct BlockMXFP4 {  // w = 2^(e - 127) times an E2M1 value; kMxfp4Values holds 
   std::uint8_t e;
   std::uint8_t qs[16];  // as Q4_0
 };
+struct BlockNVFP4 {        // 4 groups of 16: w = sc times an E2M1 value, and a factor of the whole tensor
+  std::uint8_t scales[4];  // E4M3, no sign
+  std::uint8_t qs[32];     // group g: weight i in the low nibble of byte 8 g + i, weight i + 8 in the high one
+};
+
+// Blocks of numbers of groups of weights (codebooks.h): of 8 weights where there are 32 numbers, of 4 where there are
+// 64. Signs: bit i % 8 of byte i / 8 says that weight i is negative; of every 8 that are stored as 7, the last is such
+// that an even number of them are.
+struct BlockIQ2_XXS {  // 8 sub-blocks of 32: w = d (sc + 1/2) / 4 times a level
+  std::uint16_t d;
+  struct {
+    std::uint8_t groups[4];
+    std::uint8_t signs_and_scale[4];  // 4 times 7 bits of signs, then 4 of sc
+  } parts[8];
+};
+struct BlockIQ2_XS {  // 16 sub-blocks of 16: w = d (sc + 1/2) / 4 times a level
+  std::uint16_t d;
+  std::uint16_t groups[32];  // 9 bits, and 7 of signs
+  std::uint8_t scales[8];    // sc of sub-block g: nibble g
+};
+struct BlockIQ2_S {  // as IQ2_XS
+  std::uint16_t d;
+  std::uint8_t groups[32];
+  std::uint8_t signs[32];
+  std::uint8_t groups_h[8];  // high pair of group l of 4: bits 2 l
+  std::uint8_t scales[8];
+};
+struct BlockIQ3_XXS {  // 8 sub-blocks of 32: w = d (sc + 1/2) / 2 times a level
+  std::uint16_t d;
+  std::uint8_t groups[64];
+  std::uint8_t signs_and_scales[8][4];  // as IQ2_XXS
+};
+struct BlockIQ3_S {  // 8 sub-blocks of 32: w = d (2 sc + 1) times a level
+  std::uint16_t d;
+  std::uint8_t groups[64];
+  std::uint8_t groups_h[8];  // ninth bit of group l of 8: bit l
+  std::uint8_t signs[32];
+  std::uint8_t scales[4];  // sc of sub-block g: nibble g
+};
+struct BlockIQ1_S {  // 8 sub-blocks of 32: w = d (2 sc + 1) (a level +- 1/8)
+  std::uint16_t d;
+  std::uint8_t groups[32];
+  std::uint16_t groups_h[8];  // 4 times 3 bits of groups, 3 of sc, 1 if the eighth is taken away
+};
+struct BlockIQ1_M {  // 16 sub-blocks of 16, as IQ1_S
+  std::uint8_t groups[32];
+  std::uint8_t groups_h[16];  // a nibble for each group: 3 bits of it, 1 if the eighth is taken away
+  std::uint16_t scales[4];    // 4 times 3 bits of sc, 4 of d: the lowest first
+};
 struct BlockQ1_0 {  // w = +d where the bit is 1, else -d
   std::uint16_t d;
   std::uint8_t qs[16];  // weight i is bit i % 8 of byte i / 8
@@ -89,6 +138,9 @@ static_assert(sizeof(BlockQ8_0) == 34 && sizeof(BlockQ2_K) == 84 && sizeof(Block
               sizeof(BlockQ4_K) == 144);
 static_assert(sizeof(BlockQ5_K) == 176 && sizeof(BlockQ6_K) == 210 && sizeof(BlockIQ4_NL) == 18);
 static_assert(sizeof(BlockIQ4_XS) == 136 && sizeof(BlockTQ1_0) == 54 && sizeof(BlockTQ2_0) == 66);
+static_assert(sizeof(BlockIQ2_XXS) == 66 && sizeof(BlockIQ2_XS) == 74 && sizeof(BlockIQ2_S) == 82);
+static_assert(sizeof(BlockIQ3_XXS) == 98 && sizeof(BlockIQ3_S) == 110 && sizeof(BlockIQ1_S) == 50);
+static_assert(sizeof(BlockIQ1_M) == 56 && sizeof(BlockNVFP4) == 36);
 static_assert(sizeof(BlockMXFP4) == 17 && sizeof(BlockQ1_0) == 18);
 
 inline constexpr std::int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
@@ -103,6 +155,12 @@ inline ScaleMin unpack_scales_k4(const std::uint8_t scales[12], int g) {
   if (g < 4) return {static_cast<std::uint8_t>(scales[g] & 63), static_cast<std::uint8_t>(scales[g + 4] & 63)};
   return {static_cast<std::uint8_t>((scales[g + 4] & 15) | (scales[g - 4] >> 6) << 4),
           static_cast<std::uint8_t>((scales[g + 4] >> 4) | (scales[g] >> 6) << 4)};
+}
+
+/// The half d of an IQ1_M block.
+inline std::uint16_t unpack_d_iq1_m(const std::uint16_t scales[4]) {
+  return static_cast<std::uint16_t>(scales[0] >> 12 | (scales[1] >> 12) << 4 | (scales[2] >> 12) << 8 |
+                                    (scales[3] >> 12) << 12);
 }
 
 /// Scale (6 bits, bias 32 not removed) of group `g` of a Q3_K block.

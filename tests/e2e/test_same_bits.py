@@ -42,13 +42,19 @@ class SameBits(unittest.TestCase):
         self.check(support.tiny_model("tiny-qwen3moe", types=("Q8_0", "Q4_K", "F16")))
         self.check(support.tiny_model("tiny-mixtral", types=("Q4_K", "Q6_K")), "--no-repack")
 
+    def test_weights_by_the_number_of_their_group(self):
+        model = support.tiny_model("tiny-qwen3", types=("IQ2_XXS", "IQ2_S", "IQ3_XXS", "IQ3_S", "IQ1_M"))
+        for level in support.supported_isa_levels():
+            self.check(model, "--isa", level)
+
     def test_biases_and_float_weights(self):
         self.check(support.tiny_model("tiny-qwen2", types=("F16", "F32", "BF16")))
 
     def test_weights_left_in_the_file_change_nothing(self):
         every_type = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "IQ4_NL", "MXFP4", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K",
-                      "IQ4_XS", "TQ1_0", "TQ2_0", "Q1_0", "F16", "BF16", "F32")
-        models = [support.tiny_model("tiny-llama", types=every_type[i : i + 7]) for i in (0, 7, 12)]
+                      "IQ4_XS", "TQ1_0", "TQ2_0", "Q1_0", "F16", "BF16", "F32", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS",
+                      "IQ3_S", "IQ1_S", "IQ1_M", "NVFP4")
+        models = [support.tiny_model("tiny-llama", types=every_type[i : i + 7]) for i in (0, 7, 12, 19)]
         for model in (*models, support.tiny_model("tiny-gemma3", types=("Q4_K", "Q6_K")),
                       support.tiny_model("tiny-qwen3moe", types=("Q4_K", "Q6_K", "F32")), support.SMOLLM2):
             ids = support.english_ids(model, NUM_IDS // 2)

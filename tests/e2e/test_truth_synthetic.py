@@ -10,7 +10,8 @@ SCALAR_F32 = ("--isa", "scalar", "--kv-type", "f32")
 MAX_LOGIT_ERROR = 2e-3
 MAX_KL = 2e-3
 TYPES = ("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K",
-         "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "Q1_0")
+         "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "Q1_0", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S",
+         "IQ1_S", "IQ1_M", "NVFP4")
 
 
 class Truth(unittest.TestCase):

@@ -28,7 +28,9 @@ std::vector<int> half_offsets(DType type) {
     case DType::kQ6_K: return {208};
     case DType::kTQ1_0: return {52};
     case DType::kTQ2_0: return {64};
-    case DType::kMXFP4: return {};
+    case DType::kMXFP4:
+    case DType::kNVFP4:
+    case DType::kIQ1_M: return {};
     default: return {0};
   }
 }
@@ -100,6 +102,13 @@ class MatrixMaker {
     for (const int offset : is_plain_float(type) ? std::vector<int>{} : half_offsets(type)) {
       const std::uint16_t bits = f32_to_f16(0.01F * scale(random_));
       std::memcpy(block + offset, &bits, 2);
+    }
+    if (type == DType::kIQ1_M) {  // its half lies in the upper nibbles of four words
+      const std::uint16_t bits = f32_to_f16(0.01F * scale(random_));
+      for (int i = 0; i < 4; ++i) {
+        std::byte& odd = block[49 + 2 * i];
+        odd = (odd & std::byte{15}) | static_cast<std::byte>(bits >> 4 * i & 15) << 4;
+      }
     }
     if (type == DType::kTQ2_0)  // 2-bit fields hold 0, 1 or 2
       for (int i = 0; i < 64; ++i)
@@ -276,6 +285,18 @@ TEST_P(Matmul, BitsOfARowDoNotDependOnItsCompanyWhereItsScalesAreTooManyToBeKept
       const Matrix m = maker.make(type, outputs, cols);
       expect_same_bits(kernels(), m, normal(rows * cols));
     }
+}
+
+TEST_P(Matmul, AFactorOfTheWholeMatrixComesInOnce) {
+  MatrixMaker maker(random);
+  const std::int64_t cols = 128, outputs = 21, rows = 3;
+  Matrix m = maker.make(DType::kNVFP4, outputs, cols);
+  m.packed.scale = 0.25F;
+  for (float& w : m.weights) w *= 0.25F;
+  expect_product(kernels(), m, quantized(kernels(), normal(rows * cols), cols), rows);
+  std::vector<float> row(cols);
+  kernels().decode_row[dtype_index(DType::kNVFP4)](m.packed, 20, row.data());
+  EXPECT_TRUE(std::equal(row.begin(), row.end(), m.weights.end() - cols));
 }
 
 TEST_P(Matmul, RowsDecodeToTheReferenceWeights) {

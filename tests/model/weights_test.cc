@@ -297,6 +297,25 @@ TEST(Weights, OptionalVectorsAreReadWhereTheyAre) {
   EXPECT_EQ(weights.rope_factors[15], 8.0F);
 }
 
+TEST(Weights, TheFactorOfAnNvfp4MatrixStandsBesideIt) {
+  const TinyModel whole;  // of llama
+  MemorySource source = TinyModel{.without = {"blk.0.attn_q.weight", "blk.1.attn_q.weight"}}.source();
+  for (const std::string name : {"blk.0.attn_q", "blk.1.attn_q"})
+    source.add_tensor(name + ".weight", {64, 128}, DType::kNVFP4, std::string(128 * 36, '\1'));
+  for (const char* name : {"blk.0.attn_q.scale", "blk.0.attn_q.input_scale"})
+    source.add_tensor(name, {1}, DType::kF32, bytes_of(std::vector<float>{0.5F}));
+  const Weights weights = load(source);
+  const WeightMatrix& with = std::get<AttentionWeights>(weights.layers[0].mixer).q;
+  ASSERT_NE(with.scale, nullptr);
+  EXPECT_EQ(with.packed(1, nullptr).scale, 0.5F);
+  const WeightMatrix& without = std::get<AttentionWeights>(weights.layers[1].mixer).q;
+  EXPECT_EQ(without.packed(1, nullptr).scale, 1.0F);
+
+  MemorySource beside_floats = whole.source();
+  beside_floats.add_tensor("blk.0.attn_q.scale", {1}, DType::kF32, bytes_of(std::vector<float>{0.5F}));
+  EXPECT_THAT(error_of(whole, beside_floats), HasSubstr("tensor 'blk.0.attn_q.scale' is not part of"));
+}
+
 TEST(Weights, ATensorThatTheSpecsDoNotKnowIsRefused) {
   const TinyModel model{.arch = "qwen3"};
   for (const char* name : {"blk.0.attn_k.bias", "blk.2.attn_q.weight", "rope_freqs.weight", "other"}) {

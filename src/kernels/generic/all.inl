@@ -5,6 +5,7 @@
 #include "kernels/generic/attention.inl"
 #include "kernels/generic/elementwise.inl"
 #include "kernels/generic/matmul.inl"
+#include "kernels/generic/matmul_codebook.inl"
 #include "kernels/generic/probe.inl"
 #include "kernels/generic/quantize.inl"
 #include "kernels/generic/weights.inl"

@@ -170,6 +170,8 @@ OCTAVO_KERNEL_PART void tile(const Stream& stream, const PackedMatrix& w, const 
     const F32 unit = f32_load((const float*)(stream.panel + place_of_units(T, w.cols)) + h * kLanes);
     for (int r = 0; r < R; ++r) acc[r] = f32_mul(acc[r], unit);
   }
+  if constexpr (T == DType::kNVFP4)
+    for (int r = 0; r < R; ++r) acc[r] = f32_mul(acc[r], f32_set(w.scale));
   const int64_t left = w.rows - output;
   for (int r = 0; r < R; ++r) {
     float* out = y + (row + r) * ldy + output;
@@ -313,6 +315,8 @@ void decode_row(const PackedMatrix& w, int64_t row, float* y) {
         decode_block<T>(quads + h * kRowBytes, scales, h, lane, y + b * kB.block);
       }
     }
+    if constexpr (T == DType::kNVFP4)
+      for (int64_t k = 0; k < w.cols; ++k) y[k] *= w.scale;
   }
 }
 

@@ -197,6 +197,33 @@ struct Weights<DType::kMXFP4> {
 };
 
 template <>
+struct Weights<DType::kNVFP4> {
+  static constexpr int kSubBlock = 16;
+  static constexpr bool kWide = false;
+  static constexpr bool kHasMin = false;
+  static constexpr int kZero = 16;
+  static constexpr int kMaxByte = 28;
+  static void quads(const uint8_t* p, int g, U8 (&q)[8]) {
+    for (int j = 0; j < 4; ++j) {
+      const U8 v = u8_load(p + g * 256 + j * 64);
+      const int first = j / 2 * 4 + j % 2;
+      q[first] = u8_lookup(kMxfp4Bytes, u8_mask(v, 15));
+      q[first + 2] = u8_lookup(kMxfp4Bytes, u8_shr<4>(v, 15));
+    }
+  }
+  // Half an E4M3 number. As the upper bits of a float it has the right mantissa, and after a shift of its range the
+  // right exponent; but the smallest numbers have no leading 1, which they are given and which is taken away.
+  static void scales(const uint8_t* s, int h, F32* scale, F32*) {
+    const F32 least = f32_set(0x1p-7F);
+    for (int i = 0; i < 4; ++i) {
+      const I32 bits = i32_shl<20>(low_bits(byte_field(s, i, h), 127));
+      const F32 x = i32_as_f32(i32_add(bits, i32_set(119 << 23)));
+      scale[i] = f32_select(f32_less(x, least), f32_sub(f32_add(x, x), least), x);
+    }
+  }
+};
+
+template <>
 struct Weights<DType::kQ2_K> {
   static constexpr int kSubBlock = 16;
   static constexpr bool kWide = false;
@@ -322,13 +349,14 @@ struct BlockScales<T> {
 /// put together from packed integers.
 template <DType T>
 constexpr bool decodes_scales_once() {
-  return packed_block(T).scale_bytes > 2 * 2 * kPanelRows;
+  return packed_block(T).scale_bytes > 2 * 2 * kPanelRows || T == DType::kNVFP4;
 }
 
 /// The scales of a panel's blocks for vector h of its outputs, decoded once for several row tiles.
 template <DType T>
 struct PanelScales {
-  static constexpr int64_t kMostBlocks = 64;  // bounds what they take of the stack: 64 KiB with AVX-512
+  // Bounds what they take of the stack: 64 KiB with AVX-512.
+  static constexpr int64_t kMostBlocks = 64 * 256 / packed_block(T).block;
   static constexpr int64_t kMostCols = kMostBlocks * packed_block(T).block;
   BlockScales<T> of_block[kMostBlocks];
 
