@@ -7,6 +7,11 @@
 #include "model/model_runner.h"
 
 namespace octavo {
+namespace {
+
+bool reads_int8(const AttentionWeights& w) { return AttentionMixer::reads_int8(w); }
+
+}  // namespace
 
 Transformer::Transformer(const ModelConfig& config, const Weights& weights, const KvArena& kv,
                          const KernelTable& kernels, ThreadPool& pool, int max_rows)
@@ -33,7 +38,7 @@ void Transformer::forward(const Batch& batch) {
   for (int i = 0; i < config_.num_layers(); ++i) {
     const bool narrows = i == last_layer_with_state_ && batch.logit_rows.size() < batch.tokens.size();
     if (narrows) {
-      attention_.write_state(i, rows_);
+      write_state(i);
       if (batch.logit_rows.empty()) return;
       rows_.keep_logit_rows();
       stream_.keep_rows(batch.logit_rows);
@@ -57,14 +62,14 @@ void Transformer::layer(int index, bool state_written) {
   const LayerSpec& spec = config_.layer(index);
   const LayerWeights& w = weights_.layers[to_size(index)];
   const Epilogue behind_mixer{.post_norm = w.post_mixer_norm, .next = feed_forward_norm(index)};
-  std::visit([&](const auto& mixer) { run_mixer(mixer, index, state_written, behind_mixer); }, spec.mixer);
+  std::visit([&](const auto& mixer) { mixer_of(mixer).run(index, rows_, state_written, behind_mixer); }, spec.mixer);
   Epilogue behind_layer{.post_norm = w.post_ffn_norm};
   if (index + 1 < config_.num_layers()) behind_layer.next = mixer_norm(index + 1);
   std::visit([&](const auto& ffn) { run_feed_forward(ffn, index, behind_layer); }, spec.feed_forward);
 }
 
-void Transformer::run_mixer(const AttentionSpec&, int layer, bool state_written, const Epilogue& epilogue) {
-  attention_.run(layer, rows_, state_written, epilogue);
+void Transformer::write_state(int layer) {
+  std::visit([&](const auto& mixer) { mixer_of(mixer).write_state(layer, rows_); }, config_.layer(layer).mixer);
 }
 
 void Transformer::run_feed_forward(const DenseFfnSpec& spec, int layer, const Epilogue& epilogue) {
@@ -79,7 +84,8 @@ void Transformer::run_feed_forward(const ExpertsFfnSpec& spec, int layer, const 
 
 Norm Transformer::mixer_norm(int layer) const {
   const LayerWeights& w = weights_.layers[to_size(layer)];
-  return {.weight = w.mixer_norm, .quantize = AttentionMixer::reads_int8(std::get<AttentionWeights>(w.mixer))};
+  return {.weight = w.mixer_norm,
+          .quantize = std::visit([](const auto& mixer) { return reads_int8(mixer); }, w.mixer)};
 }
 
 Norm Transformer::feed_forward_norm(int layer) const {

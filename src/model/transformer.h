@@ -35,7 +35,10 @@ class Transformer {
  private:
   void embed(const Batch& batch);
   void layer(int index, bool state_written);
-  void run_mixer(const AttentionSpec& spec, int layer, bool state_written, const Epilogue& epilogue);
+  /// The part that computes mixers of a kind.
+  AttentionMixer& mixer_of(const AttentionSpec&) { return attention_; }
+  /// What the mixer of the last layer with state leaves for later rows; nothing else of it.
+  void write_state(int layer);
   void run_feed_forward(const DenseFfnSpec& spec, int layer, const Epilogue& epilogue);
   void run_feed_forward(const ExpertsFfnSpec& spec, int layer, const Epilogue& epilogue);
   /// The norms of all rows under way, as `norm` says.
