@@ -150,6 +150,20 @@ struct TileMerge {
 };
 using MergeTilesFn = void (*)(const TileMerge& merge);
 
+/// Columns of a gated delta net's state that lie together, [key_dim][kDeltaColumns]; a head's last columns are filled
+/// up with zeros.
+inline constexpr int kDeltaColumns = 32;
+
+/// Consecutive tokens of one head of a gated delta net, and up to kDeltaColumns columns of its state and of V.
+struct DeltaColumns {
+  const float* q;      // [num_tokens] of [key_dim], `stride` floats apart, as the next two
+  const float* k;      // [num_tokens] of [key_dim]
+  float* v;            // [num_tokens] of [columns]; becomes the result
+  const float* gates;  // [num_tokens] of {decay, beta}, `gate_stride` floats apart
+  int64_t stride, gate_stride, num_tokens;
+  int32_t key_dim, columns;
+};
+
 /// Index of WriteKvFn and AttentionFn tables; the order of octavo::KvType.
 inline constexpr int kNumKvTypes = 5;
 
@@ -172,6 +186,13 @@ struct KernelTable {
   void (*add)(float* x, const float* y, int64_t n);
   /// x *= s.
   void (*scale)(float* x, float s, int64_t n);
+  /// Token after token (Yang, Kautz and Hatamizadeh, 2024): state = decay state, then state += k (beta (v - state^T
+  /// k))^T, and v = state^T q. The result does not depend on how tokens are cut into calls.
+  void (*delta_rule)(const DeltaColumns& columns, float* state);
+  /// y[i] = silu(sum over j of taps[j][i] x[j][i]), j ascending; taps are [num_taps][n].
+  void (*short_conv)(const float* const* x, const float* taps, int num_taps, int64_t n, float* y);
+  /// out = x / (1 + exp(-gate)).
+  void (*sigmoid_mul)(const float* gate, const float* x, int64_t n, float* out);
   /// out = silu(gate) * up; silu(x) = x / (1 + exp(-x)).
   void (*silu_mul)(const float* gate, const float* up, int64_t n, float* out);
   /// out = gelu(gate) * up, with the tanh form of gelu (Hendrycks and Gimpel 2016).

@@ -3,6 +3,7 @@
 #include "kernels/packed_layout.h"
 //
 #include "kernels/generic/attention.inl"
+#include "kernels/generic/delta.inl"
 #include "kernels/generic/elementwise.inl"
 #include "kernels/generic/matmul.inl"
 #include "kernels/generic/matmul_codebook.inl"

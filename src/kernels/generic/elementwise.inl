@@ -72,6 +72,8 @@ void scale(float* x, float s, int64_t n) {
       [&](int64_t i, int c) { f32_store_n(x + i, f32_mul(f32_load_n(x + i, c), f32_set(s)), c); });
 }
 
+inline F32 sigmoid(F32 x) { return f32_div(f32_set(1.0F), f32_add(f32_set(1.0F), f32_exp(f32_sub(f32_zero(), x)))); }
+
 inline F32 silu(F32 x) { return f32_div(x, f32_add(f32_set(1.0F), f32_exp(f32_sub(f32_zero(), x)))); }
 
 // tanh(u) = 1 - 2 / (exp(2u) + 1); u = sqrt(2 / pi) (x + 0.044715 x^3).
@@ -91,6 +93,10 @@ inline void gated(const float* gate, const float* up, int64_t n, float* out, Act
 
 void silu_mul(const float* gate, const float* up, int64_t n, float* out) {
   gated(gate, up, n, out, [](F32 x) { return silu(x); });
+}
+
+void sigmoid_mul(const float* gate, const float* x, int64_t n, float* out) {
+  gated(gate, x, n, out, [](F32 g) { return sigmoid(g); });
 }
 
 void gelu_mul(const float* gate, const float* up, int64_t n, float* out) {

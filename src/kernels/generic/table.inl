@@ -40,6 +40,9 @@ constexpr KernelTable make_table() {
   table.rms_norm = &rms_norm;
   table.add = &add;
   table.scale = &scale;
+  table.delta_rule = &delta_rule;
+  table.short_conv = &short_conv;
+  table.sigmoid_mul = &sigmoid_mul;
   table.silu_mul = &silu_mul;
   table.gelu_mul = &gelu_mul;
   table.rope_neighbours = &rope_neighbours;
