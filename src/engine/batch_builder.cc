@@ -16,7 +16,8 @@ BatchBuilder::BatchBuilder(const KvBooks& kv, const Scheduler::Limits& limits) :
   batch_.kv_len.reserve(sequences);
   batch_.groups.resize(to_size(kv.num_groups()));
   batch_.releases.reserve(kv.most_released_runs());
-  batch_.copies.reserve(sequences * batch_.groups.size());
+  batch_.copies.reserve(sequences * to_size(kv.num_pools()));
+  if (kv.has_snapshots()) batch_.seats.reserve(sequences);
   for (Batch::Group& group : batch_.groups) group.block_begin.reserve(sequences + 1);
 }
 
@@ -68,6 +69,10 @@ void BatchBuilder::add_tables(const Sequence& sequence, int kv_len) {
                            blocks.begin() + static_cast<std::ptrdiff_t>(num_blocks));
     group.block_begin.push_back(static_cast<std::int32_t>(group.block_ids.size()));
   }
+  if (!kv_.has_snapshots()) return;
+  const std::optional<BlockId> seat = kv_.table(sequence.kv, kv_.num_groups()).get(0);
+  OCTAVO_CHECK(seat.has_value(), "sequence {} has no seat", sequence.kv);
+  batch_.seats.push_back(*seat);
 }
 
 }  // namespace octavo

@@ -15,7 +15,7 @@ std::int64_t blocks_touched(std::int64_t num_positions, std::int64_t block_size)
 }  // namespace
 
 BlockLedger::BlockLedger(const KvBooks& kv, int max_step_tokens)
-    : kv_(kv), max_step_tokens_(max_step_tokens), promised_(to_size(kv.num_groups())) {}
+    : kv_(kv), max_step_tokens_(max_step_tokens), promised_(to_size(kv.num_pools())) {}
 
 int BlockLedger::blocks_for(std::int64_t num_tokens) const {
   const std::int64_t block_size = kv_.block_size();
@@ -31,6 +31,7 @@ int BlockLedger::held_alone(const Sequence& sequence, int group) const {
 
 int BlockLedger::to_promise(const Sequence& sequence, int group) const {
   const int all = kv_.blocks_needed(sequence.kv, group, sequence.num_computed, sequence.num_tokens());
+  if (group == kv_.num_groups()) return all + sequence.num_forks;  // snapshots: each choice will have one of its own
   const int window = kv_.group(group).window;
   if (window == 0) return all;
   // Within a step it holds its window and the step's rows; what it took before and leaves behind, it gives back.
@@ -70,7 +71,8 @@ void BlockLedger::count_to_start(const Sequence& sequence, std::span<int> needed
   for (int group = 0; group < num_groups(); ++group) {
     const BlockTable& table = kv_.table(sequence.kv, group);
     const int most = kv_.pool(group).total_count() - (table.num_blocks() - table.first_held());
-    needed[to_size(group)] = std::min(to_promise(sequence, group) + spare, most);
+    const bool is_promised = group == kv_.num_groups();  // those of snapshots are
+    needed[to_size(group)] = std::min(to_promise(sequence, group) + (is_promised ? 0 : spare), most);
   }
 }
 

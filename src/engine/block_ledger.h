@@ -1,8 +1,10 @@
 // Counts of blocks: those that are free, those that are promised, and those that a sequence needs.
 //
 // A sequence that catches up has been promised the blocks of all that it has yet to compute, so that it does not run
-// out half way. Decodes, other prompts and admissions leave them alone. Counts of blocks are by group, and whoever
-// needs some asks once and hands the counts along: what others give up meanwhile may change what an answer would be.
+// out half way. Decodes, other prompts and admissions leave them alone. Where sequences have a recurrent
+// state, the snapshots that hold one are counted as blocks of one more group. Counts of blocks are by group, and
+// whoever needs some asks once and hands the counts along: what others give up meanwhile may change what an answer
+// would be.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction.
 #pragma once

@@ -8,7 +8,7 @@
 namespace octavo {
 
 Preemption::Preemption(KvBooks& kv, SequenceQueues& queues, BlockLedger& ledger, SchedulerCounts& counts)
-    : kv_(kv), queues_(queues), ledger_(ledger), counts_(counts), missing_(to_size(kv.num_groups())) {}
+    : kv_(kv), queues_(queues), ledger_(ledger), counts_(counts), missing_(to_size(kv.num_pools())) {}
 
 bool Preemption::make_room(const Sequence& sequence, std::span<const int> needed) {
   if (ledger_.has_room_for(needed)) return true;
@@ -101,7 +101,8 @@ void Preemption::preempt_tail(Sequence& victim, std::span<const int> needed) {
   if (kept < 0) return;
   if (victim.is_running()) suspend(victim);
   const KvResult<void> cut = kv_.truncate(victim.kv, std::int64_t{kept} * kv_.block_size());
-  if (!cut) return release_blocks(victim);  // a window has given back what the shorter sequence would look at
+  // A window has given back what the shorter sequence would look at, or nobody has its recurrent state.
+  if (!cut) return release_blocks(victim);
   queues_.keep_computed(victim, std::min(victim.num_computed, kept * kv_.block_size()));
 }
 

@@ -137,13 +137,16 @@ Result<void> RequestTable::check_integrity() const {
 }
 
 Result<void> RequestTable::check_sequence(const Sequence& sequence) const {
-  for (int group = 0; group < kv_.num_groups(); ++group) {
+  for (int group = 0; group < kv_.num_pools(); ++group) {
     const std::int64_t length = kv_.sequence_length(sequence.kv, group);
-    if (sequence.num_computed != length) {
+    if (group < kv_.num_groups() && sequence.num_computed != length) {
       return fail("request {}, choice {}: {} tokens computed, {} written in group {}", sequence.asked.id,
                   sequence.asked.choice, sequence.num_computed, length, group);
     }
     const int held = kv_.table(sequence.kv, group).num_blocks();
+    if (group == kv_.num_groups() && sequence.num_computed > 0 && held != 1)
+      return fail("request {}, choice {}: {} tokens computed, and no recurrent state", sequence.asked.id,
+                  sequence.asked.choice, sequence.num_computed);
     if (sequence.num_computed == 0 && sequence.state != Sequence::State::kRunning && held != 0) {
       return fail("request {}, choice {}: holds {} blocks of group {} with nothing in them", sequence.asked.id,
                   sequence.asked.choice, held, group);

@@ -34,7 +34,7 @@ Scheduler::Scheduler(const Limits& limits, KvBooks& kv, const CostModel* cost)
       budget_(limits.max_step_tokens, limits.step_ms, cost),
       claims_(kv.block_size(), limits.max_step_tokens, limits_.max_sequences) {
   const auto seats = to_size(limits_.max_sequences);
-  const auto groups = to_size(kv.num_groups());
+  const auto groups = to_size(kv.num_pools());
   prompts_.reserve(seats);
   step_plan_.reserve(seats);
   copies_.reserve(seats * groups);

@@ -18,7 +18,7 @@ Result<KvArena> KvArena::create(StateRoom room) {
 }
 
 Result<void> KvArena::make_arena() {
-  const std::uint64_t bytes = room_.bytes();
+  const std::uint64_t bytes = room_.block_bytes();
   try {
     // Attention prefetches over page borders: with small pages it waits for translations, one in 64 lines.
     arena_ = PageMemory(to_size(bytes));
@@ -66,6 +66,7 @@ Result<void> KvArena::make_caches() {
 
 void KvArena::copy_blocks(std::span<const BlockCopy> copies) {
   for (const auto& [group, from, to] : copies) {
+    if (group == layout().num_groups()) continue;  // a snapshot
     OCTAVO_CHECK(group >= 0 && group < layout().num_groups(), "group {} of {}", group, layout().num_groups());
     const int num_blocks = room_.num_blocks[to_size(group)];
     OCTAVO_CHECK(from >= 0 && from < num_blocks && to >= 0 && to < num_blocks, "copy {} to {} of {}", from, to,

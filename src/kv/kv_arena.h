@@ -36,7 +36,7 @@ class KvArena {
   /// Layer `index` of a group, as the kernels see it.
   const KvLayer& layer(int group, int index) const { return layers_[to_size(group)][to_size(index)]; }
 
-  /// Copies blocks, in this order, in every layer of their group. CHECKs the ids.
+  /// Copies blocks, in this order, in every layer of their group; copies of snapshots are not its own. CHECKs the ids.
   void copy_blocks(std::span<const BlockCopy> copies);
   /// Gives the memory of blocks back to the system, as whole pages; groups ascending. It reads as zeros until it is
   /// written again. Of the contiguous layout: all memory of the growing caches. Takes no memory itself.

@@ -10,7 +10,7 @@
 namespace octavo {
 
 Result<std::unique_ptr<KvBooks>> KvBooks::create(StateRoom room, bool prefix_cache, BlockHasher hasher) try {
-  const bool shares = prefix_cache && !room.layout.is_contiguous();
+  const bool shares = prefix_cache && !room.layout.is_contiguous() && room.num_snapshots == 0;
   if (shares && !hasher) {
     OCTAVO_TRY(hasher, make_block_hasher());
   }
@@ -27,6 +27,7 @@ KvBooks::KvBooks(StateRoom room, BlockHasher hasher)
           groups.emplace_back(g, room_.layout.group(g), room_.num_blocks[to_size(g)], room_.layout.block_size);
         return groups;
       }()),
+      snapshots_(room_.layout.num_groups(), room_.num_snapshots),
       prefix_(groups_, room_.layout.block_size, std::move(hasher)) {}
 
 const KvGroup& KvBooks::group(int group) const {
@@ -48,7 +49,7 @@ SequenceId KvBooks::create_sequence(std::int64_t reserve_tokens) {
   const std::int64_t tokens = std::clamp<std::int64_t>(reserve_tokens, 0, limit);
   const auto entries = SpareSequences::room_for(to_size((tokens + block_size() - 1) / block_size()));
   return sequences_.add(entries, block_size(), prefix_.publishes(), [&] {
-    SequenceState sequence;
+    SequenceState sequence{.groups = {}, .root = {}, .chain = {}, .seat = snapshots_.make_seat()};
     sequence.groups.reserve(groups_.size());
     for (GroupBooks& group : groups_) sequence.groups.emplace_back(BlockTable(group.pool(), block_size()));
     return sequence;
@@ -113,6 +114,7 @@ KvResult<void> KvBooks::fork_into(SequenceId from, SequenceId to) {
     state.visible = parent->groups[g].visible;
     state.length = parent->groups[g].length;
   }
+  snapshots_.share(parent->seat, child->seat);
   child->root = parent->root;
   child->chain = parent->chain;
   return {};
@@ -160,7 +162,13 @@ KvResult<void> KvBooks::reserve_groups(SequenceId id, std::int64_t first, std::i
 }
 
 KvResult<void> KvBooks::reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>& copies) {
-  return reserve_groups(id, first, end, 0, num_groups(), copies);
+  SequenceState* sequence = sequences_.find(id);
+  const int needed = sequence == nullptr || first >= end ? 0 : snapshots_.needed(sequence->seat);
+  if (needed > snapshots_.pool().free_count()) return std::unexpected(OutOfMemory{num_groups(), needed, 0});
+  copies.reserve(copies.size() + to_size(needed));
+  const KvResult<void> reserved = reserve_groups(id, first, end, 0, num_groups(), copies);
+  if (reserved && needed > 0) snapshots_.take(sequence->seat, copies);
+  return reserved;
 }
 
 KvResult<void> KvBooks::reserve_in_group(SequenceId id, int group, std::int64_t first, std::int64_t end,
@@ -170,7 +178,8 @@ KvResult<void> KvBooks::reserve_in_group(SequenceId id, int group, std::int64_t 
 
 int KvBooks::blocks_needed(SequenceId id, int group, std::int64_t first, std::int64_t end) const {
   const SequenceState* sequence = sequences_.find(id);
-  if (sequence == nullptr || group < 0 || group >= num_groups() || first < 0 || end <= first) return 0;
+  if (sequence == nullptr || group < 0 || group >= num_pools() || first < 0 || end <= first) return 0;
+  if (group == num_groups()) return snapshots_.needed(sequence->seat);
   const std::int64_t blocks = groups_[to_size(group)].blocks_needed(sequence->groups[to_size(group)], first, end);
   return static_cast<int>(std::min<std::int64_t>(blocks, std::numeric_limits<int>::max()));
 }
@@ -185,12 +194,15 @@ KvResult<void> KvBooks::truncate(SequenceId id, std::int64_t num_tokens) {
   SequenceState* sequence = sequences_.find(id);
   if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
   if (num_tokens < 0) return std::unexpected(PositionOutOfRange{id, num_tokens});
+  if (has_snapshots() && num_tokens != 0 && num_tokens < sequence->groups.front().length)
+    return std::unexpected(PositionOutOfRange{id, num_tokens});  // its state is that of its end
   for (std::size_t g = 0; g < groups_.size() && num_tokens != 0; ++g) {
     const BlockTable& table = sequence->groups[g].table;
     if (num_tokens < table.token_capacity() && groups_[g].first_needed_block(num_tokens) < table.first_held())
       return std::unexpected(PositionOutOfRange{id, std::max<std::int64_t>(0, num_tokens - groups_[g].window() + 1)});
   }
   for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].truncate(sequence->groups[g], num_tokens);
+  if (num_tokens == 0) sequence->seat.truncate(0);
   const std::int64_t kept = std::min(num_tokens / block_size(), static_cast<std::int64_t>(sequence->chain.size()));
   sequence->chain.resize(to_size(kept));
   return {};
@@ -225,9 +237,10 @@ void KvBooks::release_memory(bool cached, std::vector<BlockRun>& runs) {
   runs.clear();
   for (GroupBooks& group : groups_)
     if (cached) group.pool().evict_all();
+  const auto release_snapshots = [&] { snapshots_.release(runs); };
   if (!layout().is_contiguous()) {
     for (int g = 0; g < num_groups(); ++g) groups_[to_size(g)].release(layout().layer_block_bytes(g), runs);
-    return;
+    return release_snapshots();
   }
   for (const GroupBooks& group : groups_)
     if (group.pool().free_count() == 0) return;
@@ -235,11 +248,12 @@ void KvBooks::release_memory(bool cached, std::vector<BlockRun>& runs) {
     groups_[to_size(g)].written().clear_from(0, 0);  // else growing would keep it
     runs.push_back({.group = g, .first = 0, .count = 1});
   }
+  release_snapshots();
 }
 
 std::size_t KvBooks::most_released_runs() const {
-  if (layout().is_contiguous()) return groups_.size();
-  std::size_t runs = 0;
+  std::size_t runs = snapshots_.most_runs();
+  if (layout().is_contiguous()) return groups_.size() + runs;
   for (int g = 0; g < num_groups(); ++g) runs += groups_[to_size(g)].most_runs(layout().layer_block_bytes(g));
   return runs;
 }
@@ -283,13 +297,13 @@ KvResult<void> KvBooks::publish(SequenceId id, std::span<const TokenId> tokens, 
 
 const BlockTable& KvBooks::table(SequenceId id, int group) const {
   const SequenceState* sequence = sequences_.find(id);
-  OCTAVO_CHECK(sequence != nullptr && group >= 0 && group < num_groups(), "sequence {}, group {}", id, group);
-  return sequence->groups[to_size(group)].table;
+  OCTAVO_CHECK(sequence != nullptr && group >= 0 && group < num_pools(), "sequence {}, pool {}", id, group);
+  return group == num_groups() ? sequence->seat : sequence->groups[to_size(group)].table;
 }
 
 const BlockPool& KvBooks::pool(int group) const {
-  OCTAVO_CHECK(group >= 0 && group < num_groups(), "group {} of {}", group, num_groups());
-  return groups_[to_size(group)].pool();
+  OCTAVO_CHECK(group >= 0 && group < num_pools(), "pool {} of {}", group, num_pools());
+  return group == num_groups() ? snapshots_.pool() : groups_[to_size(group)].pool();
 }
 
 double KvBooks::utilization() const {
@@ -317,6 +331,9 @@ KvStats KvBooks::stats() const {
       stats.resident_bytes += static_cast<std::uint64_t>(pool_stats.resident) * block_bytes;
     stats.referenced_bytes += static_cast<std::uint64_t>(pool_stats.referenced) * block_bytes;
   }
+  const BlockPool::Stats seats = snapshots_.pool().stats();
+  stats.resident_bytes += to_size(seats.resident) * layout().snapshot.bytes;
+  stats.referenced_bytes += to_size(seats.referenced) * layout().snapshot.bytes;
   std::int64_t held = 0, runs = 0;
   for (const auto& [id, sequence] : sequences_.all()) {
     std::int64_t tokens = 0;
@@ -341,6 +358,9 @@ Result<void> KvBooks::check_integrity() const {
     if (const auto result = groups_[g].check_integrity(tables); !result)
       return fail("group {}: {}", g, result.error().message);
   }
+  tables.clear();
+  for (const auto& [id, sequence] : sequences_.all()) tables.push_back(sequence.seat.block_ids());
+  OCTAVO_TRY_VOID(snapshots_.pool().check_integrity(tables));
   OCTAVO_TRY_VOID(prefix_.check_integrity());
   for (const auto& [id, sequence] : sequences_.all())
     for (std::size_t g = 0; g < groups_.size(); ++g)

@@ -16,6 +16,7 @@
 #include "kv/group_books.h"
 #include "kv/prefix_books.h"
 #include "kv/sequence_table.h"
+#include "kv/snapshot_books.h"
 #include "kv/state_layout.h"
 #include "octavo/kv/kv_stats.h"
 
@@ -33,6 +34,10 @@ class KvBooks {
   int block_size() const { return layout().block_size; }
   int num_groups() const { return layout().num_groups(); }
   const KvGroup& group(int group) const;  // CHECKs the number
+  /// Sequences have a recurrent state: then the pool of snapshots stands behind those of the groups, under the number
+  /// num_groups(), and a sequence's table there is its seat. They attach no cached blocks, and cannot be cut.
+  bool has_snapshots() const { return snapshots_.exist(); }
+  int num_pools() const { return num_groups() + (has_snapshots() ? 1 : 0); }
   std::int64_t max_sequence_tokens() const { return room_.longest_sequence(); }
 
   // Sequences
@@ -57,7 +62,8 @@ class KvBooks {
   /// Whether reserve() succeeds, in the groups first_group .. end_group - 1.
   KvResult<void> check_reserve(SequenceId id, std::int64_t first, std::int64_t end, int first_group,
                                int end_group) const;
-  int blocks_needed(SequenceId id, int group, std::int64_t first, std::int64_t end) const;
+  /// In a pool.
+  int blocks_needed(SequenceId id, int pool, std::int64_t first, std::int64_t end) const;
   void commit(SequenceId id, std::int64_t end);
 
   // Single layers, of somebody who writes them one by one
@@ -87,8 +93,8 @@ class KvBooks {
   KvResult<void> publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
 
   // Their figures
-  const BlockTable& table(SequenceId id, int group) const;  // CHECKs the id
-  const BlockPool& pool(int group) const;
+  const BlockTable& table(SequenceId id, int pool) const;  // CHECKs both, as the next
+  const BlockPool& pool(int pool) const;
   double utilization() const;
   KvStats stats() const;
   /// Bytes that memory which grows (the contiguous layout's) has grown to, as its owner says; for stats().
@@ -102,6 +108,7 @@ class KvBooks {
 
   const StateRoom room_;
   std::deque<GroupBooks> groups_;  // each stays where it is
+  SnapshotBooks snapshots_;
   PrefixBooks prefix_;
   SequenceTable sequences_;
   std::uint64_t grown_bytes_ = 0;

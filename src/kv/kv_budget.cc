@@ -135,7 +135,8 @@ Result<std::vector<int>> divide_budget(const StateLayout& layout, const KvBudget
 namespace {
 
 // While one layer grows it is there twice, which the budget includes.
-Result<StateRoom> make_contiguous_room(StateLayout layout, const KvBudget& budget) {
+Result<StateRoom> make_contiguous_room(StateRoom room, const KvBudget& budget) {
+  StateLayout& layout = room.layout;
   if (layout.type == KvType::kQ8_0)
     return fail("a contiguous KV layout has elements of i16, f16, bf16 or f32, found {}", kv_type_name(layout.type));
   std::int64_t tokens = std::numeric_limits<int>::max();
@@ -152,14 +153,40 @@ Result<StateRoom> make_contiguous_room(StateLayout layout, const KvBudget& budge
     tokens = static_cast<std::int64_t>(std::min(fitting, static_cast<std::uint64_t>(tokens)));
   }
   layout.block_size = static_cast<int>(tokens);
-  std::vector<int> one_each(layout.groups.size(), 1);
-  return StateRoom{.layout = std::move(layout), .num_blocks = std::move(one_each)};
+  room.num_blocks.assign(layout.groups.size(), 1);
+  return room;
 }
 
 }  // namespace
 
-Result<StateRoom> make_room(StateLayout layout, const KvBudget& budget) {
-  if (layout.is_contiguous()) return make_contiguous_room(std::move(layout), budget);
+namespace {
+
+/// A room whose blocks are still to come. Its snapshots are taken off the budget.
+Result<StateRoom> make_snapshot_room(StateLayout layout, KvBudget& budget) {
+  StateRoom room{.layout = std::move(layout), .num_blocks = {}};
+  const std::uint64_t bytes = room.layout.snapshot.bytes;
+  if (bytes == 0) return room;
+  const int wanted = room.layout.is_contiguous() ? 1 : std::max(1, budget.max_sequences);
+  if (budget.num_blocks != 0) {
+    room.num_snapshots = budget.num_snapshots != 0 ? budget.num_snapshots : wanted;
+    return room;
+  }
+  if (budget.bytes < bytes)
+    return fail("a KV memory of {} bytes holds no recurrent state: that of one sequence takes {} bytes", budget.bytes,
+                bytes);
+  const std::uint64_t most = std::max<std::uint64_t>(1, budget.bytes / 2 / bytes);
+  room.num_snapshots = static_cast<int>(std::min(most, static_cast<std::uint64_t>(wanted)));
+  budget.bytes -= to_size(room.num_snapshots) * bytes;
+  return room;
+}
+
+}  // namespace
+
+Result<StateRoom> make_room(StateLayout all, const KvBudget& whole) {
+  KvBudget budget = whole;
+  OCTAVO_TRY(StateRoom room, make_snapshot_room(std::move(all), budget));
+  if (room.layout.is_contiguous()) return make_contiguous_room(std::move(room), budget);
+  const StateLayout& layout = room.layout;
   std::vector<int> num_blocks(layout.groups.size(), budget.num_blocks);
   if (budget.num_blocks == 0) {
     OCTAVO_TRY(num_blocks, divide_budget(layout, budget));
@@ -167,7 +194,8 @@ Result<StateRoom> make_room(StateLayout layout, const KvBudget& budget) {
              std::numeric_limits<std::uint64_t>::max() / layout.block_bytes()) {
     return fail("{} blocks of {} bytes are more than an address counts", budget.num_blocks, layout.block_bytes());
   }
-  return StateRoom{.layout = std::move(layout), .num_blocks = std::move(num_blocks)};
+  room.num_blocks = std::move(num_blocks);
+  return room;
 }
 
 }  // namespace octavo

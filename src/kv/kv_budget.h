@@ -15,6 +15,7 @@ struct KvBudget {
   int longest_sequence = 0;     // tokens; 0: unknown
   int max_sequences = 0;        // 0: unknown. No windowed group gets more than twice what so many need
   int num_blocks = 0;           // of each group, whatever the bytes; 0: as many as they hold
+  int num_snapshots = 0;        // the same of snapshots, where layers are recurrent
 };
 
 /// Rows of one step that a windowed group has room for beside its window.
@@ -30,8 +31,10 @@ std::int64_t blocks_of_sequence(std::int64_t num_tokens, int window, int block_s
 /// division lets it. Error: the budget does not hold one block of each group.
 Result<std::vector<int>> divide_budget(const StateLayout& layout, const KvBudget& budget);
 
-/// The blocks that there is room for. Contiguous: one block of as many tokens as the budget allows, which becomes the
-/// layout's block size. Errors: as above, more than an address counts, a type that the contiguous layout lacks.
+/// The blocks and snapshots that there is room for. Of recurrent layers as many sequences have a state at once as there
+/// may be, within half of the bytes, and one at least. Contiguous: one block of as many tokens as the budget allows,
+/// which becomes the layout's block size, and one snapshot. Errors: as above, no room for one snapshot, more than an
+/// address counts, a type that the contiguous layout lacks.
 Result<StateRoom> make_room(StateLayout layout, const KvBudget& budget);
 
 }  // namespace octavo

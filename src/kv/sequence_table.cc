@@ -32,6 +32,7 @@ void SequenceState::clear() {
     state.visible.clear();
     state.length = 0;
   }
+  seat.truncate(0);
   owner = 0;
   root = {};
   chain.clear();

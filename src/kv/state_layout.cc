@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/aligned_buffer.h"
 #include "kv/kv_element.h"
 
 namespace octavo {
@@ -47,12 +48,28 @@ KvPlace add_to_group(std::vector<KvGroup>& groups, int layer, const KvLayerShape
   return {.group = static_cast<int>(group - groups.begin()), .index = group->num_layers() - 1, .window = shape.window};
 }
 
+/// States begin at cache lines.
+SnapshotShape snapshot_of(std::span<const std::size_t> recurrent_bytes) {
+  SnapshotShape shape;
+  for (const std::size_t bytes : recurrent_bytes) {
+    shape.places.push_back(bytes == 0 ? std::nullopt : std::optional(shape.bytes));
+    shape.bytes += (bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes;
+  }
+  return shape;
+}
+
 }  // namespace
 
 Result<StateLayout> StateLayout::create(KvType type, KvLayout layout, int block_size,
-                                        std::span<const std::optional<KvLayerShape>> layers) {
+                                        std::span<const std::optional<KvLayerShape>> layers,
+                                        std::span<const std::size_t> recurrent_bytes) {
   OCTAVO_TRY_VOID(check_type(type));
-  StateLayout made{.type = type, .layout = layout, .block_size = block_size, .groups = {}, .places = {}};
+  StateLayout made{.type = type,
+                   .layout = layout,
+                   .block_size = block_size,
+                   .groups = {},
+                   .places = {},
+                   .snapshot = snapshot_of(recurrent_bytes)};
   for (int layer = 0; layer < static_cast<int>(layers.size()); ++layer) {
     std::optional<KvPlace>& place = made.places.emplace_back();
     const std::optional<KvLayerShape>& shape = layers[to_size(layer)];
@@ -116,7 +133,7 @@ std::int64_t StateRoom::longest_sequence() const {
   return tokens;
 }
 
-std::uint64_t StateRoom::bytes() const {
+std::uint64_t StateRoom::block_bytes() const {
   std::uint64_t bytes = 0;
   for (int g = 0; g < layout.num_groups(); ++g)
     bytes += static_cast<std::uint64_t>(num_blocks[to_size(g)]) * layout.block_bytes(g);

@@ -2,8 +2,8 @@
 // values are, how many bytes a block takes.
 //
 // Made once from the layers of a model (or from PagedKvOptions); books, bytes and attention read it and derive nothing
-// a second time. Plain values. Groups of blocks stand in a list of their own: layers whose state is not keys and values
-// have no place in it.
+// a second time. Plain values. Groups of blocks stand in a list of their own: recurrent layers, whose state is not keys
+// and values, have no place in it, but one in the snapshot.
 #pragma once
 
 #include <cstddef>
@@ -35,17 +35,26 @@ struct KvPlace {
   int window = 0;  // tokens that the layer looks back, at most the group's; 0: all
 };
 
+/// The states of all recurrent layers of a sequence together, of one size whatever its length.
+struct SnapshotShape {
+  std::size_t bytes = 0;                           // 0: no layer is recurrent
+  std::vector<std::optional<std::size_t>> places;  // [layers] where the layer's state begins, in bytes
+};
+
 struct StateLayout {
-  /// Groups in the order in which their layers first appear; an empty entry is a layer without keys and values. Errors:
-  /// sizes below 1, no layer, a lender that does not fit. The caller bounds the sizes.
+  /// Groups in the order in which their layers first appear; an empty entry is a layer without keys and values.
+  /// `recurrent_bytes`: [layers] of their states, 0 where a layer has none; or empty. Errors: sizes below 1, no layer,
+  /// a lender that does not fit. The caller bounds the sizes.
   static Result<StateLayout> create(KvType type, KvLayout layout, int block_size,
-                                    std::span<const std::optional<KvLayerShape>> layers);
+                                    std::span<const std::optional<KvLayerShape>> layers,
+                                    std::span<const std::size_t> recurrent_bytes = {});
 
   KvType type = KvType::kF16;
   KvLayout layout = KvLayout::kPaged;
   int block_size = kDefaultBlockSize;          // tokens; of the contiguous layout: the longest sequence
   std::vector<KvGroup> groups;                 // of keys and values
   std::vector<std::optional<KvPlace>> places;  // [layers]
+  SnapshotShape snapshot = {};
 
   bool is_contiguous() const { return layout == KvLayout::kContiguous; }
   int num_layers() const { return static_cast<int>(places.size()); }
@@ -73,14 +82,16 @@ struct StateLayout {
 struct StateRoom {
   StateLayout layout;
   std::vector<int> num_blocks;  // [groups]
+  int num_snapshots = 0;        // sequences that can have a recurrent state at once; 0: no layer is recurrent
 
   /// Tokens of the longest sequence that fits alone, if it is committed token by token as it grows.
   std::int64_t longest_sequence() const;
-  /// Bytes of all blocks.
-  std::uint64_t bytes() const;
+  /// Bytes of all blocks, and of all blocks and snapshots.
+  std::uint64_t block_bytes() const;
+  std::uint64_t bytes() const { return block_bytes() + to_size(num_snapshots) * layout.snapshot.bytes; }
 };
 
-/// Consecutive blocks of a group.
+/// Consecutive blocks of a group; behind the last group: snapshots.
 struct BlockRun {
   std::int32_t group;
   BlockId first;

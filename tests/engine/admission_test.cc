@@ -33,6 +33,16 @@ TEST(Admission, NobodyOvertakesOneThatFindsNoBlocks) {
   EXPECT_THAT(room.admission.newly_admitted(), IsEmpty());
 }
 
+TEST(Admission, EachChoiceToComeIsPromisedARecurrentState) {
+  RoomHarness room({.num_blocks = 16, .windows = {test::kRecurrent, 0}, .num_snapshots = 4}, 8);
+  Sequence &three = room.add(8, -1, 2), &one = room.add(8), &another = room.add(8);
+  room.admission.admit();
+  EXPECT_TRUE(three.is_running());
+  EXPECT_TRUE(one.is_running());
+  EXPECT_FALSE(another.is_running()) << "there are blocks and seats, and no state";
+  EXPECT_EQ(room.ledger.room(1), 0);
+}
+
 TEST(Admission, BlocksThatAreCachedNeedNotBeFree) {
   RoomHarness room({.num_blocks = 4, .prefix_cache = true});
   Sequence& first = room.run(12, 12, 7);

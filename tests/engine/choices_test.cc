@@ -34,7 +34,8 @@ void expect_answers(TestEngine& engine, RequestId id, const Request& request) {
 }
 
 TEST(Choices, EachIsWhatItGivesAlone) {
-  for (const std::vector<int>& windows : {std::vector{0}, std::vector{0, 6}, std::vector{9}}) {
+  for (const std::vector<int>& windows :
+       {std::vector{0}, std::vector{0, 6}, std::vector{9}, std::vector{test::kRecurrent, 0}}) {
     const Request request = with_choices(make_request(10, 20), 5);
     TestEngine engine({.runner = {.windows = windows}});
     const RequestId id = engine.submit(request);

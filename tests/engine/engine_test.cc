@@ -43,7 +43,7 @@ TEST(Engine, AnswersAsTheModelWithoutAnEngineDoes) {
 }
 
 TEST(Engine, SequencesOfDifferentLengthsShareABatchAndAnswerAsAlone) {
-  for (const std::vector<int>& windows : {std::vector{0}, std::vector{0, 6}}) {
+  for (const std::vector<int>& windows : {std::vector{0}, std::vector{0, 6}, std::vector{test::kRecurrent, 0}}) {
     TestEngine engine({.runner = {.windows = windows}});
     std::vector<std::pair<RequestId, Request>> submitted;
     for (int i = 0; i < 6; ++i) {

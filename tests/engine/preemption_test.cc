@@ -31,6 +31,28 @@ TEST(Preemption, TheWorstRankGivesUpTheFewestTailBlocks) {
   EXPECT_TRUE(room.queues.check_integrity());
 }
 
+// Nobody has the state that it had a few tokens ago.
+TEST(Preemption, ASequenceWithARecurrentStateGivesUpEverything) {
+  RoomHarness room({.num_blocks = 8, .windows = {test::kRecurrent, 0}});
+  Sequence &first = room.run(8, 8), &second = room.run(12, 12), &third = room.run(12, 12);
+  EXPECT_TRUE(room.preemption.make_room(first, std::array{1, 0}));
+  EXPECT_TRUE(second.is_running());
+  EXPECT_EQ(third.num_computed, 0);
+  EXPECT_EQ(room.kv->table(third.kv, 0).num_blocks(), 0);
+  EXPECT_EQ(room.kv->table(third.kv, 1).num_blocks(), 0);
+  EXPECT_TRUE(room.kv->check_integrity());
+}
+
+TEST(Preemption, AStateIsRoomToo) {
+  RoomHarness room({.num_blocks = 16, .windows = {test::kRecurrent, 0}, .num_snapshots = 3});
+  Sequence& first = room.run(8, 8);
+  room.run(4, 4);
+  Sequence& third = room.run(4, 4);
+  EXPECT_TRUE(room.preemption.make_room(first, std::array{0, 1}));
+  EXPECT_EQ(third.num_computed, 0);
+  EXPECT_EQ(room.ledger.room(1), 1);
+}
+
 TEST(Preemption, TheNextOneGivesUpWhatIsStillMissing) {
   RoomHarness room({.num_blocks = 8});
   Sequence &first = room.run(8, 8), &second = room.run(12, 12), &third = room.run(12, 12);

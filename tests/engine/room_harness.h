@@ -25,9 +25,10 @@ struct RoomHarness {
         admission({*kv, queues, ledger, sharing, preemption}) {}
 
   /// A waiting sequence of `num_tokens` tokens. Ranks are in the order of these calls; its owner is its own.
-  Sequence& add(int num_tokens, int first_token = -1) {
+  Sequence& add(int num_tokens, int first_token = -1, int num_forks = 0) {
     Sequence& sequence = sequences.emplace_back();
     sequence.asked.id = sequences.size();
+    sequence.num_forks = num_forks;
     sequence.tokens.assign(to_size(num_tokens), 0);
     sequence.tokens[0] = first_token >= 0 ? first_token : 1000 + static_cast<TokenId>(sequences.size());
     sequence.asked.prompt_tokens = sequence.asked.max_cached = num_tokens;

@@ -26,10 +26,11 @@ struct Cache {
   int block_size = 4;
   std::vector<int> windows = {0};
   bool prefix_cache = false;
+  int num_snapshots = 4;  // where a window is kRecurrent
 };
 
 inline std::unique_ptr<KvBooks> make_cache(const Cache& cache) {
-  return tiny_books(cache.windows, cache.block_size, cache.num_blocks, cache.prefix_cache);
+  return tiny_books(cache.windows, cache.block_size, cache.num_blocks, cache.prefix_cache, cache.num_snapshots);
 }
 
 // A scheduler over integers alone: a step "computes" by accept() and, for a sequence that is up to date, by appending

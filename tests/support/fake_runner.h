@@ -5,7 +5,9 @@
 // releases are emptied and its copies made, then each row's (token, position) is written into the block slots that the
 // batch names, in every group; the logits of a row are a pseudo-random function of what its tables hold within each
 // group's window up to the row's own position. A slot never written, or written for another position, ends the process;
-// so does a write to a block that another sequence holds or that is cached, where the engine's books are known.
+// so does a write to a block that another sequence holds or that is cached, where the engine's books are known. The
+// recurrent state of a sequence is the list of its tokens in its snapshot: it ends the process if that is not as long
+// as the sequence, or if somebody else holds it.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +38,9 @@ constexpr std::uint64_t next_state(std::uint64_t state, std::int32_t token, std:
 }
 
 /// The first position that position `last` sees.
-constexpr int first_seen(int last, int window) { return window == 0 ? 0 : std::max(0, last - window + 1); }
+constexpr int first_seen(int last, int window) {
+  return window == 0 || window == kRecurrent ? 0 : std::max(0, last - window + 1);
+}
 
 /// The state of a row at position `last`: all groups together; `token_at(group, position)` reads the cache.
 template <class TokenAt>
@@ -58,7 +62,8 @@ class FakeRunner final : public ModelRunner {
     int vocab_size = 32;
     int block_size = 4;
     int num_blocks = 64;             // of each group; 0: as many as memory_bytes holds
-    std::vector<int> windows = {0};  // of each layer; equal ones form a group
+    std::vector<int> windows = {0};  // of each layer; equal ones form a group; kRecurrent: its layer is
+    int num_snapshots = 256;         // where layers are recurrent
     std::uint64_t memory_bytes = 0;
     KvLayout layout = KvLayout::kPaged;
     int max_rows = 512;
@@ -69,12 +74,17 @@ class FakeRunner final : public ModelRunner {
   };
 
   explicit FakeRunner(Options options) : options_(std::move(options)) {
-    room_ = tiny_room(options_.windows, options_.block_size,
-                      {.bytes = options_.memory_bytes, .num_blocks = options_.num_blocks}, options_.layout);
+    room_ = tiny_room(
+        options_.windows, options_.block_size,
+        {.bytes = options_.memory_bytes, .num_blocks = options_.num_blocks, .num_snapshots = options_.num_snapshots},
+        options_.layout);
     for (int g = 0; g < room_.layout.num_groups(); ++g) {
       windows_.push_back(room_.layout.group(g).window);
       slots_.emplace_back(at(num_blocks(g)) * at(block_size()));
     }
+    if (room_.num_snapshots > 0) windows_.push_back(kRecurrent);
+    snapshots_.resize(at(room_.num_snapshots));
+    for (std::vector<std::int32_t>& snapshot : snapshots_) snapshot.reserve(256);
     states_.reserve(at(options_.max_rows));
     row_tokens_.reserve(at(options_.max_rows));
     logits_.resize(at(kMaxLogitRows * options_.vocab_size));
@@ -126,7 +136,7 @@ class FakeRunner final : public ModelRunner {
       row[i] = static_cast<float>(mix(state + i) >> 40) * 0x1p-22F;  // 0 to 4
   }
 
-  /// Windows of the groups, in their order.
+  /// Windows of the groups, in their order, then kRecurrent where a layer is.
   std::span<const int> windows() const { return windows_; }
   int num_forwards() const { return num_forwards_; }
   int num_rows() const { return num_rows_; }
@@ -158,8 +168,10 @@ class FakeRunner final : public ModelRunner {
     num_rows_ += batch.num_rows();
     num_copies_ += static_cast<int>(batch.copies.size());
     max_sequences_seen_ = std::max(max_sequences_seen_, batch.num_seqs());
+    require(batch.seats.size() == (snapshots_.empty() ? 0 : batch.kv_len.size()), "number of seats");
     for (const BlockCopy& copy : batch.copies) make_copy(copy);
     for (int s = 0; s < batch.num_seqs(); ++s) write(batch, s);
+    for (int s = 0; s < batch.num_seqs() && !snapshots_.empty(); ++s) advance_state(batch, s);
     states_.clear();
     row_tokens_.clear();
     int s = 0;
@@ -171,6 +183,10 @@ class FakeRunner final : public ModelRunner {
   }
 
   void release(const BlockRun& run) {
+    if (at(run.group) == slots_.size()) {
+      for (int i = 0; i < run.count; ++i) snapshots_.at(at(run.first + i)).clear();
+      return;
+    }
     require(run.first >= 0 && run.count > 0 && run.first + run.count <= num_blocks(run.group), "release");
     const std::size_t size = at(block_size());
     std::fill_n(slots_[at(run.group)].begin() + static_cast<std::ptrdiff_t>(at(run.first) * size), at(run.count) * size,
@@ -178,6 +194,10 @@ class FakeRunner final : public ModelRunner {
   }
 
   void make_copy(const BlockCopy& copy) {
+    if (at(copy.group) == slots_.size()) {
+      snapshots_.at(at(copy.to)) = snapshots_.at(at(copy.from));
+      return;
+    }
     require(at(copy.group) < slots_.size(), "group of a copy");
     const int end = num_blocks(copy.group);
     require(copy.from >= 0 && copy.from < end && copy.to >= 0 && copy.to < end, "block of a copy");
@@ -215,6 +235,17 @@ class FakeRunner final : public ModelRunner {
     }
   }
 
+  void advance_state(const Batch& batch, int s) {
+    const int first = batch.positions[at(batch.seq_begin[at(s)])], seat = batch.seats[at(s)];
+    require_unshared(static_cast<int>(slots_.size()), seat);
+    std::vector<std::int32_t>& state = snapshots_.at(at(seat));
+    if (first == 0) state.clear();
+    if (may_read_anything_) state.resize(at(first));
+    require(state.size() == at(first), "length of a recurrent state");
+    for (int row = batch.seq_begin[at(s)]; row < batch.seq_begin[at(s + 1)]; ++row)
+      state.push_back(batch.tokens[at(row)]);
+  }
+
   void require_unshared(int group, BlockId block) const {
     if (books_ == nullptr) return;
     const BlockPool& pool = books_->pool(group);
@@ -223,6 +254,7 @@ class FakeRunner final : public ModelRunner {
 
   std::uint64_t read(const Batch& batch, int s, int last) {
     return row_state(windows_, last, [&](std::size_t group, int position) {
+      if (windows_[group] == kRecurrent) return snapshots_[at(batch.seats[at(s)])][at(position)];
       const Slot seen = slot(batch, group, s, position);
       require(seen.position == position || may_read_anything_, "slot: never written, or by another sequence");
       return seen.token;
@@ -232,13 +264,14 @@ class FakeRunner final : public ModelRunner {
   Options options_;
   StateRoom room_;
   const KvBooks* books_ = nullptr;
-  const Batch* batch_ = nullptr;          // begun
-  std::vector<int> windows_;              // [groups]
-  std::vector<std::vector<Slot>> slots_;  // [groups][blocks * block_size]
-  std::vector<std::uint64_t> states_;     // [logit rows]
-  std::vector<std::int32_t> row_tokens_;  // [logit rows]
-  std::vector<float> logits_;             // [kMaxLogitRows, vocab_size]
-  std::vector<std::int32_t> not_finite_;  // sequences of the last batch
+  const Batch* batch_ = nullptr;                      // begun
+  std::vector<int> windows_;                          // [groups]
+  std::vector<std::vector<Slot>> slots_;              // [groups][blocks * block_size]
+  std::vector<std::vector<std::int32_t>> snapshots_;  // [num_snapshots] tokens
+  std::vector<std::uint64_t> states_;                 // [logit rows]
+  std::vector<std::int32_t> row_tokens_;              // [logit rows]
+  std::vector<float> logits_;                         // [kMaxLogitRows, vocab_size]
+  std::vector<std::int32_t> not_finite_;              // sequences of the last batch
   bool may_read_anything_ = false;
   int num_forwards_ = 0, num_rows_ = 0, num_copies_ = 0;
   int max_sequences_seen_ = 0;

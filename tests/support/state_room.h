@@ -10,13 +10,20 @@
 
 namespace octavo::test {
 
+/// In place of a window: a recurrent layer.
+inline constexpr int kRecurrent = -1;
+
 /// One layer for each window; equal ones form a group.
 inline StateRoom tiny_room(const std::vector<int>& windows, int block_size, const KvBudget& budget,
                            KvLayout kind = KvLayout::kPaged) {
   std::vector<std::optional<KvLayerShape>> layers;
-  for (const int window : windows)
+  std::vector<std::size_t> recurrent_bytes;
+  for (const int window : windows) {
     layers.emplace_back(KvLayerShape{.num_kv_heads = 1, .head_dim = 1, .window = window});
-  Result<StateLayout> layout = StateLayout::create(KvType::kF32, kind, block_size, layers);
+    if (window == kRecurrent) layers.back().reset();
+    recurrent_bytes.push_back(window == kRecurrent ? 64 : 0);
+  }
+  Result<StateLayout> layout = StateLayout::create(KvType::kF32, kind, block_size, layers, recurrent_bytes);
   if (!layout) throw std::runtime_error(layout.error().message);
   Result<StateRoom> room = make_room(std::move(*layout), budget);
   if (!room) throw std::runtime_error(room.error().message);
@@ -24,8 +31,9 @@ inline StateRoom tiny_room(const std::vector<int>& windows, int block_size, cons
 }
 
 inline std::unique_ptr<KvBooks> tiny_books(const std::vector<int>& windows, int block_size, int num_blocks,
-                                           bool prefix_cache) {
-  return KvBooks::create(tiny_room(windows, block_size, {.num_blocks = num_blocks}), prefix_cache).value();
+                                           bool prefix_cache, int num_snapshots = 0) {
+  const KvBudget budget{.num_blocks = num_blocks, .num_snapshots = num_snapshots};
+  return KvBooks::create(tiny_room(windows, block_size, budget), prefix_cache).value();
 }
 
 }  // namespace octavo::test

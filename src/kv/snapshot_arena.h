@@ -1,0 +1,38 @@
+// The bytes of recurrent states: snapshots of one size, one behind another, each with the states of all recurrent
+// layers.
+//
+// Owned by a runner; the books (snapshot_books.h) say who holds which. One thread at a time may copy and release; the
+// threads of a step write different states.
+#pragma once
+
+#include <span>
+
+#include "base/error.h"
+#include "base/page_memory.h"
+#include "kv/state_layout.h"
+
+namespace octavo {
+
+class SnapshotArena {
+ public:
+  /// Memory for the snapshots of `room`; none where it has none. Error: there is no memory.
+  static Result<SnapshotArena> create(const StateRoom& room);
+
+  /// The state of a recurrent layer in a snapshot. CHECKs both.
+  float* state(int snapshot, int layer);
+  /// Makes those of a batch's copies that are of snapshots, in this order.
+  void copy(std::span<const BlockCopy> copies);
+  /// Gives the memory of those runs back that are of snapshots.
+  void release(std::span<const BlockRun> runs);
+
+ private:
+  explicit SnapshotArena(const StateRoom& room);
+  std::size_t offset_of(int snapshot) const;
+
+  SnapshotShape shape_;
+  int number_ = 0;  // of the pool of snapshots
+  int num_snapshots_ = 0;
+  PageMemory memory_;
+};
+
+}  // namespace octavo
