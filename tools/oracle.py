@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The truth for logits: a GGUF model run in plain float32 numpy, every weight dequantized first.
 
-Slow and simple on purpose; it shares no code with the engine. Architectures: llama (with experts too), qwen2, qwen3, qwen3moe, gemma3.
+Slow and simple on purpose; it shares no code with the engine. Architectures: llama (with experts too), qwen2, qwen3, qwen3moe, qwen35, gemma3.
 
     oracle.py MODEL.gguf --ids 1,2,3 [--greedy 16] [--top 20] [--save logits.npy]
 
@@ -18,7 +18,7 @@ import gguf
 import numpy as np
 from gguf.quants import dequantize
 
-ARCHITECTURES = ("llama", "qwen2", "qwen3", "qwen3moe", "gemma3")
+ARCHITECTURES = ("llama", "qwen2", "qwen3", "qwen3moe", "qwen35", "gemma3")
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 GEMMA3_GLOBAL_EVERY = 6  # layers 5, 11, 17, ... see everything, the others a window
 
@@ -51,6 +51,11 @@ def silu(x):
         return x / (1 + np.exp(-x))
 
 
+def sigmoid(x):
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-x))
+
+
 def gelu_tanh(x):
     return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
@@ -69,7 +74,8 @@ class Model:
         for name, factor in self.weights.items():  # NVFP4: of a whole matrix
             if name.endswith(".scale"):
                 self.weights[name.removesuffix("scale") + "weight"] *= factor
-        self.layers, self.width = self.key("block_count"), self.key("embedding_length")
+        self.layers = self.key("block_count") - self.key("nextn_predict_layers", 0)
+        self.width = self.key("embedding_length")
         self.heads = self.key("attention.head_count")
         self.kv_heads = self.key("attention.head_count_kv", self.heads)
         self.head_dim = self.key("attention.key_length", self.width // self.heads)
@@ -124,6 +130,10 @@ class Model:
         """h: normed rows [tokens, width] -> [tokens, width]."""
         w, p, n = self.weights, f"blk.{layer}.", len(h)
         q, k, v = (h @ w[p + f"attn_{c}.weight"].T + w.get(p + f"attn_{c}.bias", 0) for c in "qkv")
+        gate = None
+        if self.arch == "qwen35":  # each head's q, then its gate
+            q, gate = np.split(q.reshape(n, self.heads, 2 * self.head_dim), 2, axis=-1)
+            gate = gate.transpose(1, 0, 2)
         q = q.reshape(n, self.heads, self.head_dim).transpose(1, 0, 2)
         k, v = (x.reshape(n, self.kv_heads, self.head_dim).transpose(1, 0, 2) for x in (k, v))
         if p + "attn_q_norm.weight" in w:
@@ -138,7 +148,46 @@ class Model:
         if local and self.window:
             hidden |= positions[:, None] - positions[None, :] >= self.window
         out = softmax(np.where(hidden, np.float32(-np.inf), scores)) @ v
+        if gate is not None:
+            out = out * sigmoid(gate)
         return out.transpose(1, 0, 2).reshape(n, -1) @ w[p + "attn_output.weight"].T
+
+    def is_recurrent(self, layer):
+        if self.arch != "qwen35":
+            return False
+        every = self.key("full_attention_interval", 4)
+        flags = self.key("attention.recurrent_layers", [(i + 1) % every != 0 for i in range(layer + 1)])
+        return bool(flags[layer])
+
+    def delta_net(self, h, layer):
+        """A gated delta net (arXiv 2412.06464, section 3) behind a causal convolution: h [tokens, width] -> the same.
+
+        The order of heads is the file's: value head i reads with key head i % key heads.
+        """
+        w, p, n = self.weights, f"blk.{layer}.", len(h)
+        key_heads, value_heads = self.key("ssm.group_count"), self.key("ssm.time_step_rank")
+        key_dim, value_dim = self.key("ssm.state_size"), self.key("ssm.inner_size") // value_heads
+        taps = w[p + "ssm_conv1d.weight"]  # [channels, taps]
+        num_taps = taps.shape[1]
+        x = np.concatenate([np.zeros((num_taps - 1, len(taps)), np.float32), h @ w[p + "attn_qkv.weight"].T])
+        x = silu(sum(x[j:j + n] * taps[:, j] for j in range(num_taps)))
+        q, k, v = np.split(x, [key_heads * key_dim, 2 * key_heads * key_dim], axis=1)
+        q, k = (a.reshape(n, key_heads, key_dim) for a in (q, k))
+        q, k = (a / np.sqrt((a * a).sum(-1, keepdims=True) + 1e-6) for a in (q, k))
+        order = np.arange(value_heads) % key_heads
+        q, k, v = q[:, order] / np.sqrt(np.float32(key_dim)), k[:, order], v.reshape(n, value_heads, value_dim)
+        beta = sigmoid(h @ w[p + "ssm_beta.weight"].T)
+        step = np.logaddexp(0, h @ w[p + "ssm_alpha.weight"].T + w[p + "ssm_dt.bias"])
+        decay = np.exp(w[p + "ssm_a"] * step)
+        state = np.zeros((value_heads, key_dim, value_dim), np.float32)
+        out = np.empty((n, value_heads, value_dim), np.float32)
+        for t in range(n):
+            state = state * decay[t][:, None, None]
+            change = (v[t] - np.einsum("hkv,hk->hv", state, k[t])) * beta[t][:, None]
+            state = state + k[t][:, :, None] * change[:, None, :]
+            out[t] = np.einsum("hkv,hk->hv", state, q[t])
+        out = self.norm(out, p + "ssm_norm.weight").reshape(n, -1) * silu(h @ w[p + "attn_gate.weight"].T)
+        return out @ w[p + "ssm_out.weight"].T
 
     def feed_forward(self, h, layer):
         w, p = self.weights, f"blk.{layer}."
@@ -168,9 +217,11 @@ class Model:
             x = x * np.float32(np.sqrt(self.width))
         for i in range(self.layers):
             p = f"blk.{i}."
-            out = self.attention(self.norm(x, p + "attn_norm.weight"), i)
+            mixer = self.delta_net if self.is_recurrent(i) else self.attention
+            out = mixer(self.norm(x, p + "attn_norm.weight"), i)
             x = x + (self.norm(out, p + "post_attention_norm.weight") if self.gemma else out)
-            out = self.feed_forward(self.norm(x, p + "ffn_norm.weight"), i)
+            ffn_norm = "post_attention_norm" if self.arch == "qwen35" else "ffn_norm"
+            out = self.feed_forward(self.norm(x, p + ffn_norm + ".weight"), i)
             x = x + (self.norm(out, p + "post_ffw_norm.weight") if self.gemma else out)
         return self.norm(x, "output_norm.weight")
 

@@ -46,6 +46,7 @@ SHAPES = {
     "tiny-gemma3": Shape("gemma3", 6, 256, 4, 1, 256, 512, 2048, 1000000.0, True),
     "tiny-qwen3moe": Shape("qwen3moe", 2, 256, 4, 2, 128, 256, 2048, 1000000.0, True, 8, 3),
     "tiny-mixtral": Shape("llama", 2, 256, 4, 2, 64, 256, 2048, 1000000.0, True, 6, 2),
+    "tiny-qwen35": Shape("qwen35", 4, 256, 4, 2, 64, 512, 2048, 10000000.0, True),
     "smollm2-135m": Shape("llama", 30, 576, 9, 3, 64, 1536, 8192, 100000.0, True),
     "qwen2.5-0.5b": Shape("qwen2", 24, 896, 14, 2, 64, 4864, 32768, 1000000.0, True),
     "qwen3-0.6b": Shape("qwen3", 28, 1024, 16, 8, 128, 3072, 40960, 1000000.0, True),
@@ -56,7 +57,29 @@ SHAPES = {
     "qwen3-8b": Shape("qwen3", 36, 4096, 32, 8, 128, 12288, 40960, 1000000.0, False),
     "qwen3-30b-a3b": Shape("qwen3moe", 48, 2048, 32, 4, 128, 768, 262144, 10000000.0, False, 128, 8),
     "mixtral-8x7b": Shape("llama", 32, 4096, 32, 8, 128, 14336, 32768, 1000000.0, False, 8, 2),
+    "qwen3.5-0.8b": Shape("qwen35", 24, 1024, 8, 2, 256, 3584, 262144, 10000000.0, True),
+    "qwen3.5-4b": Shape("qwen35", 32, 2560, 16, 4, 256, 9216, 262144, 10000000.0, True),
     "llama-3-8b": Shape("llama", 32, 4096, 32, 8, 128, 14336, 8192, 500000.0, False),
+}
+
+
+class Recurrence(NamedTuple):
+    """The gated delta net of a hybrid's recurrent layers."""
+    key_heads: int
+    value_heads: int
+    key_dim: int
+    value_dim: int
+    taps: int = 4
+    attention_every: int = 4  # layers 3, 7, ... attend
+
+    def channels(self):
+        return 2 * self.key_heads * self.key_dim + self.value_heads * self.value_dim
+
+
+RECURRENCES = {
+    "tiny-qwen35": Recurrence(2, 4, 64, 64),
+    "qwen3.5-0.8b": Recurrence(16, 16, 128, 128),
+    "qwen3.5-4b": Recurrence(16, 32, 128, 128),
 }
 
 Q = gguf.GGMLQuantizationType
@@ -190,6 +213,15 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         writer.add_rope_dimension_count(rotated)
 
 
+def add_recurrence(writer, recurrence):
+    writer.add_ssm_conv_kernel(recurrence.taps)
+    writer.add_ssm_state_size(recurrence.key_dim)
+    writer.add_ssm_group_count(recurrence.key_heads)
+    writer.add_ssm_time_step_rank(recurrence.value_heads)
+    writer.add_ssm_inner_size(recurrence.value_heads * recurrence.value_dim)
+    writer.add_uint32("qwen35.full_attention_interval", recurrence.attention_every)
+
+
 def add_yarn(writer, shape, factor):
     writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
     writer.add_rope_scaling_factor(factor)
@@ -208,26 +240,48 @@ class TensorWriter:
             self.writer.add_tensor(stem + "scale", np.array([std * NVFP4_SCALE], np.float32))
             self.writer.add_tensor(stem + "input_scale", np.ones(1, np.float32))
 
-    def vector(self, name, n, mean):
-        self.writer.add_tensor(name, (mean + 0.1 * self.rng.standard_normal(n)).astype(np.float32))
+    def vector(self, name, n, mean, std=0.1):
+        self.writer.add_tensor(name, (mean + std * self.rng.standard_normal(n)).astype(np.float32))
 
 
-def add_layer(tensors, prefix, shape, types):
-    width, ffn = shape.width, shape.ffn
-    q_rows, kv_rows = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
-    tensors.vector(prefix + "attn_norm.weight", width, 1)
-    tensors.vector(prefix + "ffn_norm.weight", width, 1)
+def add_delta_net(tensors, prefix, width, recurrence, types):
+    heads, inner = recurrence.value_heads, recurrence.value_heads * recurrence.value_dim
+    tensors.matrix(prefix + "attn_qkv.weight", recurrence.channels(), width, next(types), width**-0.5)
+    tensors.matrix(prefix + "attn_gate.weight", inner, width, next(types), width**-0.5)
+    tensors.matrix(prefix + "ssm_alpha.weight", heads, width, next(types), width**-0.5)
+    tensors.matrix(prefix + "ssm_beta.weight", heads, width, next(types), width**-0.5)
+    tensors.matrix(prefix + "ssm_conv1d.weight", recurrence.channels(), recurrence.taps, Q.F32, 0.5)
+    tensors.vector(prefix + "ssm_dt.bias", heads, -2, 1)  # states that forget within ten to some hundred tokens
+    tensors.vector(prefix + "ssm_a", heads, -0.5)
+    tensors.vector(prefix + "ssm_norm.weight", recurrence.value_dim, 1)
+    tensors.matrix(prefix + "ssm_out.weight", width, inner, next(types), inner**-0.5)
+
+
+def add_attention(tensors, prefix, shape, types):
+    width, q_width, kv_rows = shape.width, shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
+    q_rows = 2 * q_width if shape.arch == "qwen35" else q_width  # there with a gate
     tensors.matrix(prefix + "attn_q.weight", q_rows, width, next(types), width**-0.5)
     tensors.matrix(prefix + "attn_k.weight", kv_rows, width, next(types), width**-0.5)
     tensors.matrix(prefix + "attn_v.weight", kv_rows, width, next(types), width**-0.5)
-    tensors.matrix(prefix + "attn_output.weight", width, q_rows, next(types), q_rows**-0.5)
+    tensors.matrix(prefix + "attn_output.weight", width, q_width, next(types), q_width**-0.5)
+
+
+def add_layer(tensors, prefix, shape, types, recurrence=None):
+    width, ffn = shape.width, shape.ffn
+    q_rows, kv_rows = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
+    tensors.vector(prefix + "attn_norm.weight", width, 1)
+    tensors.vector(prefix + ("post_attention_norm" if shape.arch == "qwen35" else "ffn_norm") + ".weight", width, 1)
+    if recurrence:
+        add_delta_net(tensors, prefix, width, recurrence, types)
+    else:
+        add_attention(tensors, prefix, shape, types)
     if shape.experts:
         add_experts(tensors, prefix, shape, types)
     else:
         tensors.matrix(prefix + "ffn_gate.weight", ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_up.weight", ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_down.weight", width, ffn, next(types), ffn**-0.5)
-    if shape.arch in ("qwen3", "qwen3moe", "gemma3"):
+    if shape.arch in ("qwen3", "qwen3moe", "qwen35", "gemma3") and not recurrence:
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, 1)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1)
     if shape.arch == "gemma3":
@@ -264,8 +318,11 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
         raise ValueError(f"RoPE factors belong to llama models, not to {dims.arch}")
     writer = gguf.GGUFWriter(out, dims.arch)
     num_tokens = add_vocabulary(writer, vocab_from)
-    rotated = dims.head_dim * 3 // 4 if yarn else dims.head_dim
+    recurrence = RECURRENCES.get(shape)
+    rotated = dims.head_dim * 3 // 4 if yarn else dims.head_dim // 4 if recurrence else dims.head_dim
     add_metadata(writer, shape, dims, num_layers, num_tokens, window, rotated)
+    if recurrence:
+        add_recurrence(writer, recurrence)
     if yarn:
         add_yarn(writer, dims, yarn)
     tensors = TensorWriter(writer, seed)
@@ -278,7 +335,8 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
         writer.add_tensor("rope_freqs.weight", np.linspace(1, 8, dims.head_dim // 2).astype(np.float32))
     turn = itertools.cycle(quantized)
     for i in range(num_layers):
-        add_layer(tensors, f"blk.{i}.", dims, turn)
+        attends = recurrence is None or (i + 1) % recurrence.attention_every == 0
+        add_layer(tensors, f"blk.{i}.", dims, turn, None if attends else recurrence)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file(progress=progress)

@@ -53,6 +53,10 @@ void print_head(const InfoReport& report, std::ostream& out) {
       line("experts", fmt::format("{} in a layer, of which a token chooses {}: {} of the weights are at work for it",
                                   shapes.num_experts, shapes.num_chosen,
                                   format_count(report.num_weights - weights_of_idle_experts(c))));
+    if (shapes.delta)
+      line("recurrent",
+           fmt::format("{} of {} layers, with states of {} x {} in {} heads; the others attend", shapes.num_recurrent,
+                       c.num_layers(), shapes.delta->key_dim, shapes.delta->value_dim, shapes.delta->num_value_heads));
     std::string context = fmt::format("{} tokens", c.context_length);
     if (shapes.window > 0)
       context += fmt::format("; {} of {} layers see all of it, the others the last {}", shapes.num_without_window,
@@ -90,7 +94,10 @@ void print_memory(const MemoryNeed& need, std::ostream& out) {
   out << fmt::format("\nmemory at a context of {} tokens\n", need.context);
   out << fmt::format("  {:<22}{:>12}\n", "weights", format_bytes(need.weight_bytes));
   out << fmt::format("  {:<22}{:>12}  {} a token\n", fmt::format("KV cache, {}", kv_type_name(need.kv_type)),
-                     format_bytes(need.kv_bytes), format_bytes(need.kv_bytes_per_token));
+                     format_bytes(need.kv_bytes - need.recurrent_bytes), format_bytes(need.kv_bytes_per_token));
+  if (need.recurrent_bytes > 0)
+    out << fmt::format("  {:<22}{:>12}  of a sequence, whatever its length\n", "recurrent state",
+                       format_bytes(need.recurrent_bytes));
   out << fmt::format("  {:<22}{:>12}  and scratch memory of some tens of MiB\n", "together",
                      format_bytes(need.weight_bytes + need.kv_bytes));
   out << fmt::format("  {:<22}{:>12}  and the file's pages, which processes share: {}\n", "with --no-repack",
@@ -148,7 +155,8 @@ boost::json::object config_to_json(const InfoReport& report) {
                           {"ffn_width", shapes.ffn_width},           {"num_heads", shapes.num_heads},
                           {"num_kv_heads", shapes.num_kv_heads},     {"head_dim", shapes.head_dim},
                           {"context_length", config.context_length}, {"window", shapes.window},
-                          {"vocab_size", config.vocab_size},         {"tied_output", config.tied_output}};
+                          {"vocab_size", config.vocab_size},         {"tied_output", config.tied_output},
+                          {"num_recurrent", shapes.num_recurrent}};
   if (shapes.num_experts == 0) return out;
   out["num_experts"] = shapes.num_experts;
   out["num_chosen_experts"] = shapes.num_chosen;
@@ -190,6 +198,7 @@ boost::json::object to_json(const InfoReport& report) {
                      {"kv_type", kv_type_name(need.kv_type)},
                      {"kv_bytes_per_token", need.kv_bytes_per_token},
                      {"kv_bytes", need.kv_bytes},
+                     {"recurrent_bytes", need.recurrent_bytes},
                      {"total_bytes", need.weight_bytes + need.kv_bytes},
                      {"no_repack",
                       {{"weight_bytes", need.unmapped_weight_bytes},

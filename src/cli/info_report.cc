@@ -84,6 +84,7 @@ MemoryNeed estimate_memory(const ModelConfig& config, const WeightNeed& weights,
   const KvNeed kv = kv_need(config, options.kv_type, options.block_size, need.context);
   need.kv_bytes_per_token = kv.bytes_per_token;
   need.kv_bytes = kv.bytes;
+  need.recurrent_bytes = kv.recurrent_bytes;
   return need;
 }
 
@@ -110,6 +111,10 @@ LayerShapes shapes_of_layers(const ModelConfig& config) {
       shapes.ffn_width = std::max(shapes.ffn_width, experts->width);
       shapes.num_experts = std::max(shapes.num_experts, experts->num_experts);
       shapes.num_chosen = std::max(shapes.num_chosen, experts->num_chosen);
+    }
+    if (const DeltaSpec* delta = layer.delta()) {
+      ++shapes.num_recurrent;
+      if (!shapes.delta) shapes.delta = *delta;
     }
     const AttentionSpec* attention = layer.attention();
     if (attention == nullptr) continue;
@@ -151,7 +156,7 @@ Result<InfoReport> make_info_report(const ModelSource& source, const InfoOptions
   count_weights(source, report);
   if (source.tensors().empty()) return report;
   OCTAVO_TRY(report.config, ModelConfig::load(source));
-  report.memory = estimate_memory(*report.config, weight_need(source), options);
+  report.memory = estimate_memory(*report.config, weight_need(source, *report.config), options);
   report.here = fit_memory(*report.config, *report.memory, report.vocabulary.num_tokens, options);
   return report;
 }

@@ -18,8 +18,10 @@ namespace octavo::cli {
 struct LayerShapes {
   int num_experts = 0, num_chosen = 0;  // of layers that are mixtures, whose width is an expert's; 0: none is
   int ffn_width = 0, num_heads = 0, num_kv_heads = 0, head_dim = 0;
-  int window = 0;              // of the layers that have one; 0: none has
-  int num_without_window = 0;  // layers that look back all the way
+  int window = 0;                       // of the layers that have one; 0: none has
+  int num_without_window = 0;           // layers that look back all the way
+  int num_recurrent = 0;                // layers that keep a state in place of keys and values
+  std::optional<DeltaSpec> delta = {};  // of the first of these
 };
 LayerShapes shapes_of_layers(const ModelConfig& config);
 /// Weights of the experts that a token does not choose.
@@ -50,7 +52,8 @@ struct MemoryNeed {
   std::uint64_t mapped_weight_bytes = 0;    // with --no-repack: of the file's pages, which processes share
   std::uint64_t kv_bytes_per_token = 0;
   std::uint64_t kv_bytes = 0;  // of one sequence as long as the context, in whole blocks; windowed layers keep their
-                               // window and a step
+                               // window and a step; and of its recurrent state
+  std::uint64_t recurrent_bytes = 0;  // of these: the recurrent state
 };
 
 /// The largest context of one sequence with a type of KV cache, at most what the model was trained for.

@@ -5,6 +5,7 @@
 
 #include "base/to_size.h"
 #include "model/cpu_runner.h"
+#include "model/delta_state.h"
 
 namespace octavo {
 namespace {
@@ -27,6 +28,18 @@ MatrixWork matrices_of_layers(const ModelConfig& config, const Weights& weights,
   return work;
 }
 
+/// A row sees one thing, the state, which is read and written.
+void add_recurrence(const DeltaSpec& delta, std::vector<AttentionWork>& all) {
+  const AttentionWork like{.window = 1};
+  auto same = std::ranges::find_if(
+      all, [&](const AttentionWork& work) { return work.window == like.window && !work.only_logit_rows; });
+  if (same == all.end()) same = all.insert(all.end(), like);
+  const auto state = static_cast<std::uint64_t>(delta.key_dim) * static_cast<std::uint64_t>(delta.value_width());
+  same->num_layers += 1;
+  same->kv_bytes += 2 * DeltaState(delta).bytes();
+  same->float_multiply_adds += 3 * state;  // along the key, the change, along the query
+}
+
 }  // namespace
 
 MatrixWork layer_work(const ModelConfig& config, const Weights& weights) {
@@ -44,6 +57,7 @@ std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_t
   std::vector<AttentionWork> all;
   for (int i = 0; i < config.num_layers(); ++i) {
     const AttentionSpec* attention = config.layer(i).attention();
+    if (const DeltaSpec* delta = config.layer(i).delta()) add_recurrence(*delta, all);
     if (attention == nullptr) continue;
     const AttentionWork like{.window = attention->window, .only_logit_rows = i >= last};
     auto same = std::ranges::find_if(all, [&](const AttentionWork& work) {

@@ -16,7 +16,8 @@ struct MatrixWork {
   std::uint64_t bytes = 0;
 };
 
-/// The work of attention in the layers that look back equally far. The last layer has an entry of its own.
+/// The work of attention in the layers that look back equally far. The last layer has an entry of its own. Recurrent
+/// layers count as some that look back one token: its keys and values are their state, read and written.
 struct AttentionWork {
   int num_layers = 0;
   int window = 0;                         // tokens that a row sees, its own included; 0: all before it

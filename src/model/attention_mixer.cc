@@ -37,6 +37,8 @@ AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights
       layers_(config.layers.size()),
       q_(context.make_rows(max_cols(config))),
       attended_(context.make_rows(max_cols(config))),
+      gated_q_(context.make_rows(
+          largest(config, [](const AttentionSpec& spec) { return spec.gated_output ? spec.q_rows() : 0; }))),
       k_(context.make_rows(largest(config, std::mem_fn(&AttentionSpec::kv_width)))),
       v_(k_.size()) {
   for (std::size_t i = 0; i < layers_.size(); ++i) {
@@ -112,7 +114,8 @@ void AttentionMixer::run(int index, const StepRows& rows, bool state_written, co
   const AttentionWeights& w = *layer.weights;
   const int count = rows.count();
   const bool writes = !layer.spec->borrows_from && !state_written;
-  const std::array<Product, 3> products = {{{&w.q, q_.data()}, {&w.k, k_.data()}, {&w.v, v_.data()}}};
+  float* q = layer.spec->gated_output ? gated_q_.data() : q_.data();
+  const std::array<Product, 3> products = {{{&w.q, q}, {&w.k, k_.data()}, {&w.v, v_.data()}}};
   context_.multiply(std::span(products).first(writes ? 3 : 1), stream_.input(), count);
   context_.for_rows(count, [&](std::int64_t row, int) {
     finish_q(layer, rows, row);
@@ -120,16 +123,33 @@ void AttentionMixer::run(int index, const StepRows& rows, bool state_written, co
   });
   attend(layer);
   const std::int64_t width = layer.spec->q_width();
-  if (w.o.is_quantized())
-    context_.for_rows(count, [&](std::int64_t row, int) { stream_.quantize_row(attended_.data(), width, row, count); });
+  if (w.o.is_quantized() || layer.spec->gated_output)
+    context_.for_rows(count, [&](std::int64_t row, int) { finish_attended(layer, row, count); });
   const Product output{&w.o, stream_.h()};
   context_.multiply({&output, 1}, stream_.quantized(attended_.data(), width), count);
   context_.for_rows(count, [&](std::int64_t row, int) { stream_.finish_row(epilogue, row, count); });
 }
 
+void AttentionMixer::finish_attended(const Layer& layer, std::int64_t row, int rows) {
+  const AttentionSpec& spec = *layer.spec;
+  const std::int64_t width = spec.q_width();
+  float* attended = attended_.data() + row * width;
+  if (spec.gated_output) {
+    const float* gate = gated_q_.data() + row * spec.q_rows() + spec.head_dim;
+    for (float* head = attended; head != attended + width; head += spec.head_dim, gate += 2 * spec.head_dim)
+      context_.kernels.sigmoid_mul(gate, head, spec.head_dim, head);
+  }
+  if (layer.weights->o.is_quantized()) stream_.quantize_row(attended_.data(), width, row, rows);
+}
+
 void AttentionMixer::finish_q(const Layer& layer, const StepRows& rows, std::int64_t row) {
   const int width = layer.spec->q_width();
   float* q = q_.data() + row * width;
+  if (layer.spec->gated_output) {
+    const int dim = layer.spec->head_dim;
+    const float* head = gated_q_.data() + row * layer.spec->q_rows();
+    for (float* to = q; to != q + width; to += dim, head += 2 * dim) std::copy_n(head, dim, to);
+  }
   if (layer.weights->q_bias != nullptr) context_.kernels.add(q, layer.weights->q_bias, width);
   norm_and_rope(layer, rows.batch_row(row), layer.weights->q_norm, layer.spec->num_heads, q);
   context_.kernels.scale(q, layer.spec->scale, width);

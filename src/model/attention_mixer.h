@@ -55,6 +55,8 @@ class AttentionMixer {
   std::size_t find_rope(const RopeSpec& spec, const float* factors);
   std::size_t find_plan(int group, int window, const AttentionSpec& spec);
   void finish_q(const Layer& layer, const StepRows& rows, std::int64_t row);
+  /// The result of attention as the output matrix reads it.
+  void finish_attended(const Layer& layer, std::int64_t row, int rows);
   void write_kv(const Layer& layer, const StepRows& rows, std::int64_t row);
   /// Norm, if there is one, and rotary position of each head.
   void norm_and_rope(const Layer& layer, std::int64_t batch_row, const float* norm, int num_heads, float* heads);
@@ -69,6 +71,7 @@ class AttentionMixer {
   std::vector<RopeTable> ropes_;
   std::vector<AttentionSequence> sequences_;  // scratch of plan()
   AlignedBuffer<float> q_, attended_;         // [rows, q_width]
+  AlignedBuffer<float> gated_q_;              // [rows, q_rows] where outputs are gated: each head's q and gate
   AlignedBuffer<float> k_, v_;                // [rows, kv_width]
 };
 

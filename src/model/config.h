@@ -26,6 +26,8 @@ struct ModelConfig {
   float embedding_scale = 1;
   bool tied_output = false;  // the output matrix is the embedding
   std::vector<LayerSpec> layers;
+  int num_skipped_layers =
+      0;  // behind these, in the file: layers of prediction, of which a model's logits need nothing
 
   int num_layers() const { return static_cast<int>(layers.size()); }
   const LayerSpec& layer(int i) const { return layers[to_size(i)]; }

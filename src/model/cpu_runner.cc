@@ -100,14 +100,17 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const ModelSource& source, Mo
     return fail("max_context is {} tokens, but a KV memory of {} bytes holds {}", options.max_context, lease.bytes(),
                 fitting);
 
+  OCTAVO_TRY(SnapshotArena snapshots, SnapshotArena::create(room));
   OCTAVO_TRY(KvArena kv, KvArena::create(std::move(room)));
   if (options.kv_layout == KvLayout::kPaged) lease.shrink(kv.room().bytes());  // the other grows to all of it
-  std::unique_ptr<CpuRunner> runner(new CpuRunner(std::move(config), std::move(weights), std::move(kv)));
+  std::unique_ptr<CpuRunner> runner(
+      new CpuRunner(std::move(config), std::move(weights), std::move(kv), std::move(snapshots)));
   runner->kv_lease_ = std::move(lease);
   runner->max_context_ = static_cast<int>(std::min<std::int64_t>(wanted_context, fitting));
   runner->max_rows_ = options.max_rows;
-  runner->transformer_ = std::make_unique<Transformer>(runner->config_, runner->weights_, runner->kv_,
-                                                       kernel_table(options.isa), pool, options.max_rows);
+  runner->transformer_ =
+      std::make_unique<Transformer>(runner->config_, runner->weights_, runner->kv_, runner->snapshots_,
+                                    kernel_table(options.isa), pool, options.max_rows);
   return runner;
 }
 
@@ -127,9 +130,11 @@ BatchOutcome CpuRunner::wait() {
 bool CpuRunner::compute(const Batch& batch) try {
   OCTAVO_CHECK(batch.num_rows() <= max_rows_, "{} rows, room for {}", batch.num_rows(), max_rows_);
   kv_.release(batch.releases);
+  snapshots_.release(batch.releases);
   if (batch.num_rows() == 0) return true;
   if (!grow(batch)) return false;
   kv_.copy_blocks(batch.copies);
+  snapshots_.copy(batch.copies);
   transformer_->forward(batch);
   return true;
 } catch (const std::bad_alloc&) {

@@ -10,6 +10,7 @@
 #include "base/cpu_info.h"
 #include "base/memory_budget.h"
 #include "kv/kv_arena.h"
+#include "kv/snapshot_arena.h"
 #include "model/model_runner.h"
 #include "model/model_state.h"
 #include "model/transformer.h"
@@ -65,8 +66,11 @@ class CpuRunner final : public ModelRunner {
   std::uint64_t kv_arena_bytes() const { return kv_.room().bytes(); }
 
  private:
-  CpuRunner(ModelConfig config, Weights weights, KvArena kv)
-      : config_(std::move(config)), weights_(std::move(weights)), kv_(std::move(kv)) {}
+  CpuRunner(ModelConfig config, Weights weights, KvArena kv, SnapshotArena snapshots)
+      : config_(std::move(config)),
+        weights_(std::move(weights)),
+        kv_(std::move(kv)),
+        snapshots_(std::move(snapshots)) {}
   bool compute(const Batch& batch);
   bool grow(const Batch& batch);
 
@@ -74,6 +78,7 @@ class CpuRunner final : public ModelRunner {
   Weights weights_;
   MemoryBudget::Lease kv_lease_;
   KvArena kv_;
+  SnapshotArena snapshots_;
   const Batch* batch_ = nullptr;  // begun
   int max_context_ = 0;
   int max_rows_ = 0;

@@ -53,10 +53,34 @@ struct AttentionSpec {
   RopeSpec rope;
   Presence qkv_bias = Presence::kAbsent;
   Presence qk_norm = Presence::kAbsent;  // RMSNorm over each head of Q and K, before RoPE
+  bool gated_output = false;  // each head's result is multiplied by the sigmoid of a gate, whose rows follow the head's
+                              // own in the matrix of Q (Qiu et al., 2025)
   std::optional<int> borrows_from = {};  // the earlier layer whose keys and values it reads; none: it has its own
 
   int q_width() const { return num_heads * head_dim; }
   int kv_width() const { return num_kv_heads * head_dim; }
+  /// Rows of the matrix of Q.
+  int q_rows() const { return (gated_output ? 2 : 1) * q_width(); }
+};
+
+/// The most taps of a short convolution.
+inline constexpr int kMaxConvolutionTaps = 8;
+
+/// A gated delta net (Yang, Kautz and Hatamizadeh, 2024) behind a short causal convolution. Each value head has a state
+/// of its own, a matrix [key_dim][value_dim] that every token decays and then corrects along its key; value head h
+/// reads with the queries and keys of key head h % num_key_heads.
+struct DeltaSpec {
+  int num_key_heads = 0;
+  int num_value_heads = 0;  // a multiple of num_key_heads
+  int key_dim = 0;
+  int value_dim = 0;
+  int taps = 0;  // tokens that the convolution sees, its own included: 2 to kMaxConvolutionTaps
+
+  int key_width() const { return num_key_heads * key_dim; }
+  int value_width() const { return num_value_heads * value_dim; }
+  /// Channels of the convolution: Q, K and V.
+  int num_channels() const { return 2 * key_width() + value_width(); }
+  bool operator==(const DeltaSpec&) const = default;
 };
 
 /// down(activation(gate x) * (up x)): Shazeer, 2020.
@@ -78,15 +102,18 @@ struct ExpertsFfnSpec {
 
 /// x += post_norm(mixer(norm x)); x += post_norm(feed_forward(norm x)).
 struct LayerSpec {
-  std::variant<AttentionSpec> mixer = {};
+  std::variant<AttentionSpec, DeltaSpec> mixer = {};
   std::variant<DenseFfnSpec, ExpertsFfnSpec> feed_forward = {};
-  bool post_norms = false;  // norms of what the mixer and the feed-forward give, before their sums
+  bool post_norms = false;                  // norms of what the mixer and the feed-forward give, before their sums
+  bool ffn_norm_is_post_attention = false;  // files call the feed-forward's norm post_attention_norm
 
   /// The attention of a layer that has one; nullptr for other mixers.
   const AttentionSpec* attention() const { return std::get_if<AttentionSpec>(&mixer); }
   AttentionSpec* attention() { return std::get_if<AttentionSpec>(&mixer); }
+  /// The recurrence of a layer that has one; nullptr for other mixers.
+  const DeltaSpec* delta() const { return std::get_if<DeltaSpec>(&mixer); }
   /// It leaves something for the rows behind it, which must be computed for every row.
-  bool writes_state() const { return attention() != nullptr && !attention()->borrows_from; }
+  bool writes_state() const { return delta() != nullptr || !attention()->borrows_from; }
 };
 
 }  // namespace octavo

@@ -10,9 +10,9 @@
 namespace octavo {
 
 /// The part of a model that a tensor belongs to.
-enum class ModelPart : std::uint8_t { kEmbedding, kAttention, kFeedForward, kNorms, kOutput, kOther };
+enum class ModelPart : std::uint8_t { kEmbedding, kAttention, kRecurrence, kFeedForward, kNorms, kOutput, kOther };
 inline std::string_view name_of(ModelPart part) {
-  constexpr std::array<std::string_view, 6> kNames = {"embedding", "attention", "feed-forward",
+  constexpr std::array<std::string_view, 7> kNames = {"embedding", "attention", "recurrence", "feed-forward",
                                                       "norms",     "output",    "other"};
   return kNames[to_size(part)];
 }
@@ -20,6 +20,8 @@ inline ModelPart part_of(std::string_view name) {
   if (name.find("norm") != std::string_view::npos) return ModelPart::kNorms;
   if (name.starts_with("token_embd")) return ModelPart::kEmbedding;
   if (name.starts_with("output")) return ModelPart::kOutput;
+  for (const std::string_view of_delta_net : {".ssm_", ".attn_qkv.", ".attn_gate."})
+    if (name.find(of_delta_net) != std::string_view::npos) return ModelPart::kRecurrence;
   if (name.find(".attn_") != std::string_view::npos) return ModelPart::kAttention;
   if (name.find(".ffn_") != std::string_view::npos) return ModelPart::kFeedForward;
   return ModelPart::kOther;

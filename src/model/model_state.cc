@@ -3,6 +3,7 @@
 #include <array>
 
 #include "kv/kv_budget.h"
+#include "model/delta_state.h"
 
 namespace octavo {
 namespace {
@@ -15,7 +16,9 @@ KvLayerShape shape_of(const AttentionSpec& attention) {
 }
 
 KvNeed need_of(const StateLayout& layout, std::int64_t num_tokens) {
-  KvNeed need{.bytes_per_token = layout.bytes_per_token()};
+  KvNeed need{.bytes_per_token = layout.bytes_per_token(),
+              .bytes = layout.snapshot.bytes,
+              .recurrent_bytes = layout.snapshot.bytes};
   for (int g = 0; g < layout.num_groups(); ++g) {
     const std::int64_t blocks = blocks_of_sequence(num_tokens, layout.group(g).window, layout.block_size);
     need.bytes += static_cast<std::uint64_t>(blocks) * layout.block_bytes(g);
@@ -34,11 +37,14 @@ StateLayout checked_layout(const ModelConfig& config, KvType type, int block_siz
 
 Result<StateLayout> state_layout(const ModelConfig& config, KvType type, KvLayout layout, int block_size) {
   std::vector<std::optional<KvLayerShape>> layers;
+  std::vector<std::size_t> recurrent_bytes;
   for (const LayerSpec& layer : config.layers) {
     const AttentionSpec* attention = layer.attention();
     layers.push_back(attention == nullptr ? std::nullopt : std::optional(shape_of(*attention)));
+    const DeltaSpec* delta = layer.delta();
+    recurrent_bytes.push_back(delta == nullptr ? 0 : DeltaState(*delta).bytes());
   }
-  return StateLayout::create(type, layout, block_size, layers);
+  return StateLayout::create(type, layout, block_size, layers, recurrent_bytes);
 }
 
 KvNeed kv_need(const ModelConfig& config, KvType type, int block_size, std::int64_t num_tokens) {

@@ -13,10 +13,12 @@ namespace octavo {
 /// Layers of the layout are the model's. Error: a layer borrows from one that does not fit.
 Result<StateLayout> state_layout(const ModelConfig& config, KvType type, KvLayout layout, int block_size);
 
-/// Memory that the paged KV cache of a model takes, in bytes.
+/// Memory that the state of a model's sequence takes, in bytes.
 struct KvNeed {
   std::uint64_t bytes_per_token = 0;  // in every layer
-  std::uint64_t bytes = 0;            // of one sequence, in whole blocks; windowed layers keep their window and a step
+  std::uint64_t bytes = 0;            // of one sequence, in whole blocks; windowed layers keep their window and a step;
+                                      // and of its recurrent state
+  std::uint64_t recurrent_bytes = 0;  // of these: its recurrent state, whatever its length
 };
 KvNeed kv_need(const ModelConfig& config, KvType type, int block_size, std::int64_t num_tokens);
 

@@ -20,6 +20,11 @@ inline constexpr std::string_view kQBias = "attn_q.bias", kKBias = "attn_k.bias"
 inline constexpr std::string_view kQNorm = "attn_q_norm.weight", kKNorm = "attn_k_norm.weight";
 inline constexpr std::string_view kAttentionOutput = "attn_output.weight";
 inline constexpr std::string_view kPostAttentionNorm = "post_attention_norm.weight";
+inline constexpr std::string_view kDeltaQkv = "attn_qkv.weight", kDeltaGate = "attn_gate.weight";
+inline constexpr std::string_view kConvolution = "ssm_conv1d.weight";
+inline constexpr std::string_view kDecay = "ssm_alpha.weight", kDecayBias = "ssm_dt.bias", kDecayScale = "ssm_a";
+inline constexpr std::string_view kBeta = "ssm_beta.weight";
+inline constexpr std::string_view kDeltaNorm = "ssm_norm.weight", kDeltaOutput = "ssm_out.weight";
 inline constexpr std::string_view kFfnNorm = "ffn_norm.weight";
 inline constexpr std::string_view kGate = "ffn_gate.weight", kUp = "ffn_up.weight", kDown = "ffn_down.weight";
 inline constexpr std::string_view kRouter = "ffn_gate_inp.weight";

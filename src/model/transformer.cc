@@ -10,18 +10,25 @@ namespace octavo {
 namespace {
 
 bool reads_int8(const AttentionWeights& w) { return AttentionMixer::reads_int8(w); }
+bool reads_int8(const DeltaWeights& w) { return DeltaMixer::reads_int8(w); }
+
+/// The widest rows that are quantized in the residual stream.
+int max_cols(const ModelConfig& config) {
+  return std::max({config.width, AttentionMixer::max_cols(config), DeltaMixer::max_cols(config)});
+}
 
 }  // namespace
 
-Transformer::Transformer(const ModelConfig& config, const Weights& weights, const KvArena& kv,
+Transformer::Transformer(const ModelConfig& config, const Weights& weights, const KvArena& kv, SnapshotArena& snapshots,
                          const KernelTable& kernels, ThreadPool& pool, int max_rows)
     : config_(config),
       weights_(weights),
       last_layer_with_state_(config.last_layer_with_state()),
       context_{kernels, pool, weights.make_scratch(pool.num_threads()), max_rows},
-      stream_(context_, config.width, std::max(config.width, AttentionMixer::max_cols(config)), config.rms_epsilon),
+      stream_(context_, config.width, max_cols(config), config.rms_epsilon),
       rows_(max_rows),
       attention_(config, weights, kv, context_, stream_),
+      delta_(config, weights, snapshots, context_, stream_),
       dense_ffn_(config, context_, stream_),
       experts_ffn_(config, weights, context_, stream_),
       logits_(to_size(kMaxLogitRows) * to_size(config.vocab_size)) {}
@@ -33,6 +40,7 @@ void Transformer::forward(const Batch& batch) {
   experts_ffn_.begin();
   attention_.plan(rows_);
   attention_.compute_angles(batch);
+  delta_.plan(batch);
   embed(batch);
   norm_rows(mixer_norm(0));
   for (int i = 0; i < config_.num_layers(); ++i) {
@@ -84,8 +92,7 @@ void Transformer::run_feed_forward(const ExpertsFfnSpec& spec, int layer, const 
 
 Norm Transformer::mixer_norm(int layer) const {
   const LayerWeights& w = weights_.layers[to_size(layer)];
-  return {.weight = w.mixer_norm,
-          .quantize = std::visit([](const auto& mixer) { return reads_int8(mixer); }, w.mixer)};
+  return {.weight = w.mixer_norm, .quantize = std::visit([](const auto& mixer) { return reads_int8(mixer); }, w.mixer)};
 }
 
 Norm Transformer::feed_forward_norm(int layer) const {

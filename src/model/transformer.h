@@ -1,5 +1,5 @@
 // The forward pass: a pre-norm transformer, layer by layer in the order of the papers. A LayerSpec describes each
-// layer; its parts are attention_mixer.h, dense_ffn.h and experts_ffn.h.
+// layer; its parts are attention_mixer.h, delta_mixer.h, dense_ffn.h and experts_ffn.h.
 //
 // Owned by CpuRunner, which serializes its use; a step's work is shared out over the pool.
 #pragma once
@@ -9,6 +9,7 @@
 
 #include "model/attention_mixer.h"
 #include "model/batch.h"
+#include "model/delta_mixer.h"
 #include "model/dense_ffn.h"
 #include "model/experts_ffn.h"
 #include "model/residual_stream.h"
@@ -20,8 +21,8 @@ namespace octavo {
 class Transformer {
  public:
   /// All references must outlive it.
-  Transformer(const ModelConfig& config, const Weights& weights, const KvArena& kv, const KernelTable& kernels,
-              ThreadPool& pool, int max_rows);
+  Transformer(const ModelConfig& config, const Weights& weights, const KvArena& kv, SnapshotArena& snapshots,
+              const KernelTable& kernels, ThreadPool& pool, int max_rows);
 
   /// Runs all layers; the residual stream of the batch's logit rows is left in place for logits().
   void forward(const Batch& batch);
@@ -37,6 +38,7 @@ class Transformer {
   void layer(int index, bool state_written);
   /// The part that computes mixers of a kind.
   AttentionMixer& mixer_of(const AttentionSpec&) { return attention_; }
+  DeltaMixer& mixer_of(const DeltaSpec&) { return delta_; }
   /// What the mixer of the last layer with state leaves for later rows; nothing else of it.
   void write_state(int layer);
   void run_feed_forward(const DenseFfnSpec& spec, int layer, const Epilogue& epilogue);
@@ -53,6 +55,7 @@ class Transformer {
   ResidualStream stream_;
   StepRows rows_;
   AttentionMixer attention_;
+  DeltaMixer delta_;
   DenseFfn dense_ffn_;
   ExpertsFfn experts_ffn_;
   AlignedBuffer<float> logits_;  // [kMaxLogitRows, vocab_size]

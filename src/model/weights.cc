@@ -21,14 +21,29 @@ constexpr std::size_t kVectorAlign = kCacheLineBytes / sizeof(float);
 
 std::size_t rounded_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
+/// Rows of `cols` floats become columns.
+void transpose(std::span<float> floats, std::size_t cols) {
+  const std::vector<float> rows(floats.begin(), floats.end());
+  const std::size_t num_rows = floats.size() / cols;
+  for (std::size_t i = 0; i < floats.size(); ++i) floats[i % cols * num_rows + i / cols] = rows[i];
+}
+
+/// Of a layer that the file has and the model does not compute: its layers of prediction.
+bool is_skipped(const ModelConfig& config, std::string_view name) {
+  for (int i = config.num_layers(); i < config.num_layers() + config.num_skipped_layers; ++i)
+    if (name.starts_with(tensor_names::of_layer(i, ""))) return true;
+  return false;
+}
+
 }  // namespace
 
-WeightNeed weight_need(const ModelSource& source) {
+WeightNeed weight_need(const ModelSource& source, const ModelConfig& config) {
   WeightNeed need;
   for (const SourceTensor& tensor : source.tensors()) {
     const Tensor& t = tensor.tensor;
-    if (t.rows == 1) {
-      need.vector_bytes += sizeof(float) * rounded_up(to_size(t.cols), kVectorAlign);
+    if (is_skipped(config, tensor.name)) continue;
+    if (t.rows == 1 || std::string_view(tensor.name).ends_with(tensor_names::kConvolution)) {
+      need.vector_bytes += sizeof(float) * rounded_up(to_size(t.rows * t.cols), kVectorAlign);
     } else {  // each matrix of a third dimension has panels of its own
       const std::int64_t count = tensor.dims.size() < 3 ? 1 : static_cast<std::int64_t>(tensor.dims[2]);
       need.packed_bytes += to_size(count) * packed_bytes(t.type, t.rows / count, t.cols);
@@ -60,6 +75,8 @@ class WeightLoader {
   struct Vector {
     const SourceTensor* source;
     const float** target;
+
+    std::size_t num_floats() const { return to_size(source->tensor.rows * source->tensor.cols); }
   };
 
   Result<const SourceTensor*> find(const std::string& name, std::int64_t rows, std::int64_t cols, Presence presence);
@@ -68,8 +85,11 @@ class WeightLoader {
                        ExpertMatrices& target);
   Result<void> scale(const std::string& weights, WeightMatrix& target);
   Result<void> vector(const std::string& name, std::int64_t size, Presence presence, const float*& target);
+  /// A small matrix as floats, transposed: [cols][rows].
+  Result<void> transposed(const std::string& name, std::int64_t rows, std::int64_t cols, const float*& target);
   Result<void> list_layer(int layer, LayerWeights& w);
   Result<void> list_mixer(int layer, const AttentionSpec& spec, LayerWeights& w);
+  Result<void> list_mixer(int layer, const DeltaSpec& spec, LayerWeights& w);
   Result<void> list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w);
   Result<void> list_feed_forward(int layer, const ExpertsFfnSpec& spec, LayerWeights& w);
   Result<void> list_rope_factors(Weights& w);
@@ -133,11 +153,18 @@ Result<void> WeightLoader::vector(const std::string& name, std::int64_t size, Pr
   return {};
 }
 
+Result<void> WeightLoader::transposed(const std::string& name, std::int64_t rows, std::int64_t cols,
+                                      const float*& target) {
+  OCTAVO_TRY(const SourceTensor* tensor, find(name, rows, cols, Presence::kRequired));
+  vectors_.push_back({tensor, &target});
+  return {};
+}
+
 Result<void> WeightLoader::list_mixer(int layer, const AttentionSpec& spec, LayerWeights& w) {
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
   AttentionWeights& a = w.mixer.emplace<AttentionWeights>();
   OCTAVO_TRY_VOID(vector(name(tensor_names::kAttentionNorm), config_.width, Presence::kRequired, w.mixer_norm));
-  OCTAVO_TRY_VOID(matrix(name(tensor_names::kQ), spec.q_width(), config_.width, a.q));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kQ), spec.q_rows(), config_.width, a.q));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kQBias), spec.q_width(), spec.qkv_bias, a.q_bias));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kQNorm), spec.head_dim, spec.qk_norm, a.q_norm));
   if (!spec.borrows_from) {
@@ -150,10 +177,28 @@ Result<void> WeightLoader::list_mixer(int layer, const AttentionSpec& spec, Laye
   return matrix(name(tensor_names::kAttentionOutput), config_.width, spec.q_width(), a.o);
 }
 
+Result<void> WeightLoader::list_mixer(int layer, const DeltaSpec& spec, LayerWeights& w) {
+  const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
+  const int heads = spec.num_value_heads;
+  DeltaWeights& d = w.mixer.emplace<DeltaWeights>();
+  OCTAVO_TRY_VOID(vector(name(tensor_names::kAttentionNorm), config_.width, Presence::kRequired, w.mixer_norm));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kDeltaQkv), spec.num_channels(), config_.width, d.qkv));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kDeltaGate), spec.value_width(), config_.width, d.gate));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kDecay), heads, config_.width, d.decay));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kBeta), heads, config_.width, d.beta));
+  OCTAVO_TRY_VOID(transposed(name(tensor_names::kConvolution), spec.num_channels(), spec.taps, d.taps));
+  OCTAVO_TRY_VOID(vector(name(tensor_names::kDecayBias), heads, Presence::kRequired, d.decay_bias));
+  OCTAVO_TRY_VOID(vector(name(tensor_names::kDecayScale), heads, Presence::kRequired, d.decay_scale));
+  OCTAVO_TRY_VOID(vector(name(tensor_names::kDeltaNorm), spec.value_dim, Presence::kRequired, d.norm));
+  return matrix(name(tensor_names::kDeltaOutput), config_.width, spec.value_width(), d.output);
+}
+
 Result<void> WeightLoader::list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w) {
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
   DenseFfnWeights& f = w.feed_forward.emplace<DenseFfnWeights>();
-  OCTAVO_TRY_VOID(vector(name(tensor_names::kFfnNorm), config_.width, Presence::kRequired, w.ffn_norm));
+  const bool is_post_attention = config_.layer(layer).ffn_norm_is_post_attention;
+  const std::string norm = name(is_post_attention ? tensor_names::kPostAttentionNorm : tensor_names::kFfnNorm);
+  OCTAVO_TRY_VOID(vector(norm, config_.width, Presence::kRequired, w.ffn_norm));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kGate), spec.width, config_.width, f.gate));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kUp), spec.width, config_.width, f.up));
   return matrix(name(tensor_names::kDown), config_.width, spec.width, f.down);
@@ -193,7 +238,7 @@ Result<void> WeightLoader::list_rope_factors(Weights& w) {
 
 Result<void> WeightLoader::check_all_used() const {
   for (const SourceTensor& tensor : source_.tensors())
-    if (!used_.contains(tensor.name))
+    if (!used_.contains(tensor.name) && !is_skipped(config_, tensor.name))
       return fail("{}: tensor {} is not part of architecture {} as Octavo knows it", source_.name(), quote(tensor.name),
                   config_.architecture);
   return {};
@@ -212,17 +257,18 @@ Result<void> WeightLoader::list(Weights& w) {
 
 Result<ContentHash> WeightLoader::load_vectors(Weights& w) const {
   std::size_t num_floats = 0;
-  for (const Vector& v : vectors_) num_floats += rounded_up(to_size(v.source->tensor.cols), kVectorAlign);
+  for (const Vector& v : vectors_) num_floats += rounded_up(v.num_floats(), kVectorAlign);
   w.vectors_ = AlignedBuffer<float>(num_floats);
   float* floats = w.vectors_.data();
   std::vector<std::byte> bytes;
   std::vector<ContentHash> hashes;
   for (const Vector& v : vectors_) {
-    const auto size = to_size(v.source->tensor.cols);
+    const std::size_t size = v.num_floats();
     bytes.resize(v.source->tensor.data.size());
     OCTAVO_TRY_VOID(source_.read(v.source->offset, bytes));
     hashes.push_back(hash_of(bytes));
     dequantize(v.source->tensor.type, bytes.data(), std::span(floats, size));
+    if (v.source->tensor.rows > 1) transpose(std::span(floats, size), to_size(v.source->tensor.cols));
     *v.target = floats;
     floats += rounded_up(size, kVectorAlign);
   }

@@ -24,6 +24,18 @@ struct AttentionWeights {
   WeightMatrix o;                 // [width, q_width]
 };
 
+/// Of DeltaSpec.
+struct DeltaWeights {
+  WeightMatrix qkv;                    // [num_channels, width]
+  WeightMatrix gate;                   // [value_width, width]
+  WeightMatrix decay, beta;            // [num_value_heads, width]
+  const float* taps = nullptr;         // [taps][num_channels], the last one of the token itself
+  const float* decay_bias = nullptr;   // [num_value_heads]
+  const float* decay_scale = nullptr;  // [num_value_heads], below 0
+  const float* norm = nullptr;         // [value_dim]
+  WeightMatrix output;                 // [width, value_width]
+};
+
 /// Of DenseFfnSpec.
 struct DenseFfnWeights {
   WeightMatrix gate, up;  // [ffn width, width]
@@ -44,20 +56,21 @@ struct ExpertsFfnWeights {
 /// Of LayerSpec. Norms are [width]; nullptr: none.
 struct LayerWeights {
   const float* mixer_norm = nullptr;
-  std::variant<AttentionWeights> mixer;
+  std::variant<AttentionWeights, DeltaWeights> mixer;
   const float* post_mixer_norm = nullptr;
   const float* ffn_norm = nullptr;
   std::variant<DenseFfnWeights, ExpertsFfnWeights> feed_forward;
   const float* post_ffn_norm = nullptr;
 };
 
-/// Memory that a model's weights take, in bytes; vectors are kept as floats.
+/// Memory that a model's weights take, in bytes; vectors, and the taps of convolutions, are kept as floats. Tensors
+/// that the model does not use count for nothing.
 struct WeightNeed {
   std::uint64_t packed_bytes = 0;  // matrices in panels
   std::uint64_t mapped_bytes = 0;  // the same matrices left in the file
   std::uint64_t vector_bytes = 0;
 };
-WeightNeed weight_need(const ModelSource& source);
+WeightNeed weight_need(const ModelSource& source, const ModelConfig& config);
 
 class Weights {
  public:
@@ -103,6 +116,12 @@ void visit_matrices(const AttentionWeights& w, const Visit& visit) {
   if (w.k.rows > 0) visit(w.k, true);
   if (w.v.rows > 0) visit(w.v, true);
   visit(w.o, false);
+}
+template <class Visit>
+void visit_matrices(const DeltaWeights& w, const Visit& visit) {
+  for (const WeightMatrix* matrix : {&w.qkv, &w.decay, &w.beta}) visit(*matrix, true);
+  visit(w.gate, false);
+  visit(w.output, false);
 }
 template <class Visit>
 void visit_matrices(const DenseFfnWeights& w, const Visit& visit) {

@@ -160,6 +160,22 @@ TEST(Info, WindowedLayersNeedNoMoreThanTheirWindowAndAStep) {
   EXPECT_EQ(kv_bytes("1024"), (1024 + 5 * (34 + 2) * 16) * 264);
 }
 
+TEST(Info, RecurrentLayersAndTheStateOfASequenceAreTold) {
+  const TempFile file(test::TinyModel{.arch = "qwen35"}.bytes(), ".gguf");
+  CliRun text;
+  ASSERT_EQ(text.run({"info", file.path().string()}), 0) << text.err.str();
+  EXPECT_THAT(text.out.str(), HasSubstr("1 of 2 layers, with states of 18 x 24 in 4 heads; the others attend"));
+  EXPECT_THAT(text.out.str(), HasSubstr("recurrent state"));
+  CliRun cli;
+  const auto json = json_of(cli, {file.path().string(), "--context", "16"});
+  EXPECT_EQ(json.at("shape").at("num_recurrent").to_number<int>(), 1);
+  const auto& memory = json.at("memory").as_object();
+  // 4 heads of 18 rows of 32 columns, and 3 inputs of 168 channels of the convolution: floats, in whole cache lines.
+  const int state = (4 * 18 * 32 + 3 * 168) * 4 + 32;
+  EXPECT_EQ(memory.at("recurrent_bytes").to_number<int>(), state);
+  EXPECT_EQ(memory.at("kv_bytes").to_number<int>(), state + 16 * 264);
+}
+
 TEST(Info, TheLargestContextThatFitsHereIsTold) {
   const TempFile file(small_model().bytes());
   const auto opened = open_model(file.path());

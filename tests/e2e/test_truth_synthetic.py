@@ -63,6 +63,9 @@ class FloatWeights(Truth):
     def test_llama_with_experts(self):
         self.check_exact(support.tiny_model("tiny-mixtral", types=F32))
 
+    def test_qwen35(self):
+        self.check_exact(support.tiny_model("tiny-qwen35", types=F32))
+
     def test_gemma3(self):
         self.check_exact(support.tiny_model("tiny-gemma3", types=F32))
 
@@ -90,6 +93,8 @@ class QuantizedWeights(Truth):
         self.check_close(support.tiny_model("tiny-qwen3", types=("Q4_K", "Q6_K", "Q5_0", "Q8_0", "IQ4_NL")))
         self.check_close(support.tiny_model("tiny-llama", types=("Q2_K", "F16", "Q4_1", "TQ2_0", "Q1_0", "BF16")))
 
+    # Without qwen35: the norm behind its recurrence turns a query and a key that nearly are at right angles, as random
+    # ones often are, into noise of full size.
     def test_every_architecture(self):
         for shape in ("tiny-llama", "tiny-qwen2", "tiny-mixtral", "tiny-gemma3"):
             with self.subTest(shape=shape):

@@ -126,6 +126,13 @@ TEST(AttentionMixer, EveryFamilysLayerIsAsItsSpecSaysInAnyChunk) {
   }
 }
 
+TEST(AttentionMixer, AGatedOutputIsAsItsSpecSaysInAnyChunk) {
+  Mixer mixer({.arch = "qwen35"});
+  const std::vector<float> x = some_rows(6), whole = mixer.run(1, x, kRows);
+  expect_near(whole, mixer.plain().mixed(1, as_rows(x)));
+  for (const int chunk : {1, 7}) EXPECT_EQ(mixer.run(1, x, chunk), whole) << chunk;
+}
+
 TEST(AttentionMixer, StateThatIsWrittenBeforehandGivesTheSameBits) {
   for (const char* arch : {"llama", "gemma3"}) {
     Mixer mixer({.arch = arch, .window = 9});

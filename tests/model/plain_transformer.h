@@ -38,6 +38,7 @@ class PlainTransformer {
   /// from comes first.
   Rows mixed(int index, const Rows& x) {
     const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
+    if (const DeltaSpec* delta = config_.layer(index).delta()) return recurred(*delta, w, x);
     const AttentionSpec& spec = *config_.layer(index).attention();
     const auto& a = std::get<AttentionWeights>(w.mixer);
     keys_.resize(weights_.layers.size());
@@ -54,15 +55,78 @@ class PlainTransformer {
     }
     Rows out;
     for (std::size_t position = 0; position < x.size(); ++position) {
-      Row q = product(a.q, norm(x[position], w.mixer_norm));
+      Row q = product(a.q, norm(x[position], w.mixer_norm)), gates;
+      if (spec.gated_output) gates = take_gates(spec, q);
       add_bias(q, a.q_bias);
       prepare_heads(spec, a.q_norm, position, q);
-      out.push_back(product(a.o, attend(spec, q, k, v, position)));
+      Row attended = attend(spec, q, k, v, position);
+      for (std::size_t i = 0; i < gates.size(); ++i) attended[i] *= sigmoid(gates[i]);
+      out.push_back(product(a.o, attended));
     }
     return out;
   }
 
  private:
+  static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+  /// Of heads of q, each with its gate behind it: leaves the heads and gives the gates.
+  static Row take_gates(const AttentionSpec& spec, Row& q) {
+    Row heads, gates;
+    for (std::size_t i = 0; i < q.size(); ++i)
+      (i / static_cast<std::size_t>(spec.head_dim) % 2 == 0 ? heads : gates).push_back(q[i]);
+    q = heads;
+    return gates;
+  }
+
+  /// Results of a gated delta net, all rows from position 0 on.
+  Rows recurred(const DeltaSpec& spec, const LayerWeights& w, const Rows& x) const {
+    const auto& d = std::get<DeltaWeights>(w.mixer);
+    const auto at = [](int i) { return static_cast<std::size_t>(i); };
+    const std::size_t key_dim = at(spec.key_dim), value_dim = at(spec.value_dim);
+    std::vector<Rows> states(at(spec.num_value_heads), Rows(key_dim, Row(value_dim, 0.0)));
+    Rows inputs, out;
+    for (const Row& row : x) {
+      const Row h = norm(row, w.mixer_norm);
+      inputs.push_back(product(d.qkv, h));
+      Row mixed(at(spec.num_channels()), 0.0);
+      for (std::size_t c = 0; c < mixed.size(); ++c) {
+        for (std::size_t back = 0; back < at(spec.taps) && back < inputs.size(); ++back)
+          mixed[c] += inputs[inputs.size() - 1 - back][c] *
+                      static_cast<double>(d.taps[(at(spec.taps) - 1 - back) * mixed.size() + c]);
+        mixed[c] *= sigmoid(mixed[c]);
+      }
+      const Row alpha = product(d.decay, h), beta = product(d.beta, h), gate = product(d.gate, h);
+      Row result;
+      for (std::size_t head = 0; head < states.size(); ++head) {
+        const std::size_t q_at = head % at(spec.num_key_heads) * key_dim;
+        const Row q = unit(mixed, q_at, key_dim), k = unit(mixed, q_at + at(spec.key_width()), key_dim);
+        const double step = std::log1p(std::exp(alpha[head] + static_cast<double>(d.decay_bias[head])));
+        const double decay = std::exp(static_cast<double>(d.decay_scale[head]) * step);
+        Row o(value_dim, 0.0);
+        for (std::size_t j = 0; j < value_dim; ++j) {
+          double found = 0;
+          for (std::size_t i = 0; i < key_dim; ++i) found += (states[head][i][j] *= decay) * k[i];
+          const double value = mixed[at(2 * spec.key_width()) + head * value_dim + j];
+          for (std::size_t i = 0; i < key_dim; ++i) {
+            states[head][i][j] += k[i] * sigmoid(beta[head]) * (value - found);
+            o[j] += states[head][i][j] * q[i] / std::sqrt(static_cast<double>(key_dim));
+          }
+        }
+        o = norm(o, d.norm);
+        result.insert(result.end(), o.begin(), o.end());
+      }
+      for (std::size_t i = 0; i < result.size(); ++i) result[i] *= gate[i] * sigmoid(gate[i]);
+      out.push_back(product(d.output, result));
+    }
+    return out;
+  }
+  static Row unit(const Row& x, std::size_t begin, std::size_t size) {
+    Row part(x.begin() + static_cast<std::ptrdiff_t>(begin), x.begin() + static_cast<std::ptrdiff_t>(begin + size));
+    const double squares = std::inner_product(part.begin(), part.end(), part.begin(), 0.0);
+    for (double& value : part) value /= std::sqrt(squares + 1e-6);
+    return part;
+  }
+
   static Row row_of(const WeightMatrix& w, std::int64_t row) {
     std::vector<float> floats(static_cast<std::size_t>(w.cols));
     std::memcpy(floats.data(), w.file + static_cast<std::size_t>(row * w.cols) * sizeof(float), floats.size() * 4);

@@ -28,9 +28,11 @@ class Model {
     if (change) change(config_);
     weights_ = Weights::load(source_, config_, false, pool_, {}).value();
     const StateLayout layout = state_layout(config_, KvType::kF32, KvLayout::kPaged, kDefaultBlockSize).value();
-    kv_ = std::make_unique<KvArena>(KvArena::create(make_room(layout, {.bytes = 4U << 20}).value()).value());
-    transformer_ =
-        std::make_unique<Transformer>(config_, weights_, *kv_, kernel_table(IsaLevel::kScalar), pool_, kMaxTokens);
+    const StateRoom room = make_room(layout, {.bytes = 4U << 20}).value();
+    kv_ = std::make_unique<KvArena>(KvArena::create(room).value());
+    snapshots_ = std::make_unique<SnapshotArena>(SnapshotArena::create(room).value());
+    transformer_ = std::make_unique<Transformer>(config_, weights_, *kv_, *snapshots_, kernel_table(IsaLevel::kScalar),
+                                                 pool_, kMaxTokens);
   }
 
   /// Logits of the rows of `tokens` that `wanted` names, read `chunk` at a time, [rows][vocab_size].
@@ -49,6 +51,7 @@ class Model {
       }
       batch.seq_begin.push_back(batch.num_rows());
       batch.kv_len.push_back(static_cast<std::int32_t>(end));
+      if (kv_->layout().snapshot.bytes > 0) batch.seats.push_back(0);
       for (Batch::Group& group : batch.groups) {
         for (std::int32_t block = 0; block < kMaxTokens / kDefaultBlockSize; ++block) group.block_ids.push_back(block);
         group.block_begin.push_back(static_cast<std::int32_t>(group.block_ids.size()));
@@ -70,6 +73,7 @@ class Model {
   ModelConfig config_;
   Weights weights_;
   std::unique_ptr<KvArena> kv_;
+  std::unique_ptr<SnapshotArena> snapshots_;
   std::unique_ptr<Transformer> transformer_;
 };
 
@@ -101,7 +105,7 @@ std::set<std::string> tensors_of(int layer, const std::vector<std::string>& name
 }
 
 TEST(Transformer, EveryFamilyComputesWhatItsSpecsSay) {
-  for (const char* arch : {"llama", "qwen2", "qwen3", "qwen3moe", "gemma3"}) {
+  for (const char* arch : {"llama", "qwen2", "qwen3", "qwen3moe", "qwen35", "gemma3"}) {
     SCOPED_TRACE(arch);
     Model model({.arch = arch, .layers = 7, .window = 9});
     expect_as_plain(model);
@@ -169,6 +173,18 @@ TEST(Transformer, WindowedAndGlobalLayersMayDifferInShapeAndLend) {
                 config.layers[4].attention()->borrows_from = 2;
               });
   EXPECT_EQ(model.config().last_layer_with_state(), 2);
+  expect_as_plain(model);
+}
+
+// Then it computes its state for all rows, and the rest for those whose logits are wanted.
+TEST(Transformer, TheLastLayerMayBeRecurrent) {
+  Model model({.arch = "qwen35", .layers = 3});
+  EXPECT_EQ(model.config().last_layer_with_state(), 2);
+  expect_as_plain(model);
+}
+
+TEST(Transformer, AConvolutionMayBeLongerThanAChunk) {
+  Model model({.arch = "qwen35", .taps = 8});
   expect_as_plain(model);
 }
 

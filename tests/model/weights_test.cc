@@ -20,7 +20,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr const char* kFamilies[] = {"llama", "qwen2", "qwen3", "gemma3"};
+constexpr const char* kFamilies[] = {"llama", "qwen2", "qwen3", "qwen35", "gemma3"};
 
 Result<Weights> try_load(const ModelSource& source, const ModelConfig& config, bool repack = true, int threads = 1) {
   ThreadPool pool(threads);
@@ -42,23 +42,40 @@ struct Places {
   std::map<std::string, const WeightMatrix*> matrices;
   std::map<std::string, const float*> vectors;  // nullptr: the model has none
 
-  explicit Places(const Weights& w) {
+  explicit Places(const Weights& w, std::string_view arch = "llama") {
     matrices = {{"token_embd.weight", &w.embedding}, {"output.weight", &w.output}};
     vectors = {{"output_norm.weight", w.output_norm}, {"rope_freqs.weight", w.rope_factors}};
     for (std::size_t i = 0; i < w.layers.size(); ++i) {
       const LayerWeights& layer = w.layers[i];
-      const auto& a = std::get<AttentionWeights>(layer.mixer);
       const auto& f = std::get<DenseFfnWeights>(layer.feed_forward);
       const std::string p = "blk." + std::to_string(i) + ".";
-      matrices.insert({{p + "attn_q.weight", &a.q}, {p + "attn_k.weight", &a.k}, {p + "attn_v.weight", &a.v}});
-      matrices.insert({{p + "attn_output.weight", &a.o}, {p + "ffn_gate.weight", &f.gate}});
+      matrices.insert({{p + "ffn_gate.weight", &f.gate}});
       matrices.insert({{p + "ffn_up.weight", &f.up}, {p + "ffn_down.weight", &f.down}});
-      vectors.insert({{p + "attn_norm.weight", layer.mixer_norm}, {p + "ffn_norm.weight", layer.ffn_norm}});
-      vectors.insert({{p + "post_attention_norm.weight", layer.post_mixer_norm}});
+      vectors.insert({{p + "attn_norm.weight", layer.mixer_norm}});
       vectors.insert({{p + "post_ffw_norm.weight", layer.post_ffn_norm}});
-      vectors.insert({{p + "attn_q.bias", a.q_bias}, {p + "attn_k.bias", a.k_bias}, {p + "attn_v.bias", a.v_bias}});
-      vectors.insert({{p + "attn_q_norm.weight", a.q_norm}, {p + "attn_k_norm.weight", a.k_norm}});
+      if (arch == "qwen35") {
+        vectors.insert({{p + "post_attention_norm.weight", layer.ffn_norm}});
+      } else {
+        vectors.insert({{p + "ffn_norm.weight", layer.ffn_norm}});
+        vectors.insert({{p + "post_attention_norm.weight", layer.post_mixer_norm}});
+      }
+      std::visit([&](const auto& mixer) { insert(p, mixer); }, layer.mixer);
     }
+  }
+
+ private:
+  void insert(const std::string& p, const AttentionWeights& a) {
+    matrices.insert({{p + "attn_q.weight", &a.q}, {p + "attn_k.weight", &a.k}, {p + "attn_v.weight", &a.v}});
+    matrices.insert({{p + "attn_output.weight", &a.o}});
+    vectors.insert({{p + "attn_q.bias", a.q_bias}, {p + "attn_k.bias", a.k_bias}, {p + "attn_v.bias", a.v_bias}});
+    vectors.insert({{p + "attn_q_norm.weight", a.q_norm}, {p + "attn_k_norm.weight", a.k_norm}});
+  }
+  void insert(const std::string& p, const DeltaWeights& d) {
+    matrices.insert({{p + "attn_qkv.weight", &d.qkv}, {p + "attn_gate.weight", &d.gate}});
+    matrices.insert({{p + "ssm_alpha.weight", &d.decay}, {p + "ssm_beta.weight", &d.beta}});
+    matrices.insert({{p + "ssm_out.weight", &d.output}});
+    vectors.insert({{p + "ssm_dt.bias", d.decay_bias}, {p + "ssm_a", d.decay_scale}, {p + "ssm_norm.weight", d.norm}});
+    vectors.insert({{p + "ssm_conv1d.weight", d.taps}});
   }
 };
 
@@ -73,8 +90,10 @@ void expect_at_its_place(const SourceTensor& source, const Places& places, bool 
   const std::string name(source.name);
   if (const auto vector = places.vectors.find(name); vector != places.vectors.end()) {
     ASSERT_NE(vector->second, nullptr);
-    std::vector<float> expected(to_size(source.tensor.cols));
-    dequantize(source.tensor.type, source.tensor.data.data(), expected);
+    const std::size_t rows = to_size(source.tensor.rows), cols = to_size(source.tensor.cols);
+    std::vector<float> floats(rows * cols), expected(rows * cols);
+    dequantize(source.tensor.type, source.tensor.data.data(), floats);
+    for (std::size_t i = 0; i < floats.size(); ++i) expected[i % cols * rows + i / cols] = floats[i];  // transposed
     EXPECT_EQ(std::vector<float>(vector->second, vector->second + expected.size()), expected);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(vector->second) % kCacheLineBytes, 0U);
     return;
@@ -95,7 +114,7 @@ TEST(Weights, EveryTensorIsAtItsPlaceInBothForms) {
       for (const bool repack : {true, false}) {
         const MemorySource source = TinyModel{.arch = arch, .tied = false, .type = type}.source();
         const Weights weights = load(source, repack, 2);
-        const Places places(weights);
+        const Places places(weights, arch);
         for (const SourceTensor& tensor : source.tensors()) {
           SCOPED_TRACE(std::string(arch) + " " + std::string(tensor.name) + (repack ? " packed" : " in the file"));
           expect_at_its_place(tensor, places, repack);
@@ -140,7 +159,7 @@ TEST(Weights, EachExpertIsPackedOrViewedAsAMatrixOfItsOwn) {
             }
           }
         }
-        const WeightNeed need = weight_need(source);
+        const WeightNeed need = weight_need(source, ModelConfig::load(source).value());
         EXPECT_EQ(weights.total_bytes(), need.vector_bytes + (repack ? need.packed_bytes : need.mapped_bytes));
         EXPECT_EQ(weights.bytes_per_token(),
                   weights.total_bytes() - 5 * w.bytes_of_one() - weights.embedding.bytes() / 80 * 79);
@@ -239,7 +258,7 @@ TEST(Weights, ATiedOutputIsTheEmbeddingItself) {
 TEST(Weights, TheNeedIsKnownBeforeLoading) {
   for (const char* arch : kFamilies) {
     const MemorySource source = TinyModel{.arch = arch, .tied = false, .type = DType::kQ8_0}.source();
-    const WeightNeed need = weight_need(source);
+    const WeightNeed need = weight_need(source, ModelConfig::load(source).value());
     const Weights packed = load(source), mapped = load(source, false);
     EXPECT_EQ(packed.total_bytes(), need.packed_bytes + need.vector_bytes) << arch;
     EXPECT_EQ(packed.mapped_bytes(), 0U);
@@ -252,7 +271,7 @@ TEST(Weights, TheNeedIsKnownBeforeLoading) {
 
 TEST(Weights, EveryMissingTensorIsNamed) {
   for (const char* arch : kFamilies) {
-    const TinyModel whole{.arch = arch, .layers = 1, .tied = false};
+    const TinyModel whole{.arch = arch, .tied = false};
     const MemorySource source = whole.source();
     for (const SourceTensor& tensor : source.tensors()) {
       TinyModel lacking = whole;
@@ -265,7 +284,7 @@ TEST(Weights, EveryMissingTensorIsNamed) {
 
 TEST(Weights, EveryWrongShapeIsNamedWithBoth) {
   for (const char* arch : kFamilies) {
-    const TinyModel whole{.arch = arch, .layers = 1, .tied = false};
+    const TinyModel whole{.arch = arch, .tied = false};
     const MemorySource source = whole.source();
     for (const SourceTensor& tensor : source.tensors()) {
       TinyModel wrong = whole;
@@ -323,6 +342,20 @@ TEST(Weights, ATensorThatTheSpecsDoNotKnowIsRefused) {
     source.add_tensor(name, {64}, DType::kF32, std::string(256, '\0'));
     EXPECT_THAT(error_of(model, source), HasSubstr("tensor '" + std::string(name) + "' is not part of"));
   }
+}
+
+TEST(Weights, TensorsOfLayersOfPredictionAreSkippedAndTakeNothing) {
+  const TinyModel model{.arch = "qwen35"};
+  MemorySource source = model.source();
+  ModelConfig config = ModelConfig::load(source).value();
+  const WeightNeed need = weight_need(source, config);
+  source.add_tensor("blk.2.nextn.eh_proj.weight", {128, 64}, DType::kF32, std::string(128UL * 64 * 4, 0));
+  EXPECT_FALSE(try_load(source, config));
+  config.num_skipped_layers = 1;
+  EXPECT_EQ(try_load(source, config).value().total_bytes(), need.packed_bytes + need.vector_bytes);
+  EXPECT_EQ(weight_need(source, config).packed_bytes, need.packed_bytes);
+  source.add_tensor("blk.3.attn_norm.weight", {64}, DType::kF32, std::string(256, 0));
+  EXPECT_FALSE(try_load(source, config));
 }
 
 TEST(Weights, ALayerThatBorrowsHasNoKeysAndValues) {

@@ -51,6 +51,13 @@ class MemorySource : public ModelSource {
                                                          .arrays = {}}};
     return *this;
   }
+  MemorySource& add_array(std::string_view key, const std::vector<bool>& flags) {
+    const std::string_view bytes = keep(std::string(flags.begin(), flags.end()));
+    value_of(key) = {MetadataType::kArray, MetadataArray{.element_type = MetadataType::kBool,
+                                                         .size = flags.size(),
+                                                         .bytes = std::as_bytes(std::span(bytes))}};
+    return *this;
+  }
   MemorySource& add_array(std::string_view key, const std::vector<std::string>& texts) {
     MetadataArray array{.element_type = MetadataType::kString, .size = texts.size(), .arrays = {}};
     for (const std::string& text : texts) array.strings.push_back(keep(text));

@@ -20,6 +20,8 @@ struct TinyModel {
   std::string arch = "llama";
   std::uint32_t layers = 2, width = 64, heads = 4, kv_heads = 2, head_dim = 32, ffn = 96, context = 1024, vocab = 80;
   std::uint32_t window = 24;  // gemma3
+  // qwen35: every second layer attends. Sizes of heads are no multiples of anything.
+  std::uint32_t key_heads = 2, value_heads = 4, key_dim = 18, value_dim = 24, taps = 4, attention_every = 2;
   bool tied = true;
   DType type = DType::kF32;                               // kF32 or kQ8_0, of the matrices
   std::set<std::string> without = {};                     // keys and tensors to leave out
@@ -50,8 +52,10 @@ struct TinyModel {
     write_tensors(writer, random);
   }
 
-  bool qk_norm() const { return arch == "qwen3" || arch == "qwen3moe" || arch == "gemma3"; }
+  bool qk_norm() const { return arch == "qwen3" || arch == "qwen3moe" || arch == "gemma3" || is_hybrid(); }
   std::uint32_t num_experts() const { return experts == 0 && arch == "qwen3moe" ? 8 : experts; }
+  bool is_hybrid() const { return arch == "qwen35"; }
+  std::uint64_t channels() const { return 2 * key_heads * key_dim + value_heads * value_dim; }
 
   template <class Writer, class T>
   void key(Writer& writer, const std::string& suffix, T value) const {
@@ -73,10 +77,46 @@ struct TinyModel {
     key(writer, "attention.layer_norm_rms_epsilon", 1e-5F);
     key(writer, "rope.freq_base", 10000.0F);
     if (arch == "gemma3") key(writer, "attention.sliding_window", window);
+    if (is_hybrid()) write_recurrence(writer);
     if (num_experts() == 0) return;
     key(writer, "expert_count", num_experts());
     key(writer, "expert_used_count", chosen);
     if (arch == "qwen3moe") key(writer, "expert_feed_forward_length", ffn);
+  }
+
+  template <class Writer>
+  void write_recurrence(Writer& writer) const {
+    key(writer, "rope.dimension_count", head_dim / 4);
+    key(writer, "full_attention_interval", attention_every);
+    key(writer, "ssm.conv_kernel", taps);
+    key(writer, "ssm.state_size", key_dim);
+    key(writer, "ssm.group_count", key_heads);
+    key(writer, "ssm.time_step_rank", value_heads);
+    key(writer, "ssm.inner_size", value_heads * value_dim);
+  }
+
+  /// Floats whatever the type of the matrices.
+  template <class Writer>
+  void floats(Writer& writer, std::mt19937& random, const std::string& name, const std::vector<std::uint64_t>& dims,
+              float mean, float deviation) const {
+    std::normal_distribution<float> normal(mean, deviation);
+    std::string data;
+    for (std::uint64_t i = 0; i < dims.front() * (dims.size() > 1 ? dims[1] : 1); ++i) data += bytes_of(normal(random));
+    if (!without.contains(name)) writer.add_tensor(name, dims, DType::kF32, data);
+  }
+
+  template <class Writer>
+  void write_delta_net(Writer& writer, std::mt19937& random, const std::string& p) const {
+    const std::uint64_t inner = value_heads * value_dim;
+    tensor(writer, random, p + "attn_qkv.weight", channels(), width, false, type);
+    tensor(writer, random, p + "attn_gate.weight", inner, width, false, type);
+    tensor(writer, random, p + "ssm_alpha.weight", value_heads, width, false, type);
+    tensor(writer, random, p + "ssm_beta.weight", value_heads, width, false, type);
+    tensor(writer, random, p + "ssm_out.weight", width, inner, false, type);
+    floats(writer, random, p + "ssm_conv1d.weight", {taps, channels()}, 0.0F, 0.5F);
+    floats(writer, random, p + "ssm_dt.bias", {value_heads}, -2.0F, 1.0F);
+    floats(writer, random, p + "ssm_a", {value_heads}, -0.5F, 0.1F);
+    floats(writer, random, p + "ssm_norm.weight", {value_dim}, 1.0F, 0.1F);
   }
 
   template <class Writer>
@@ -118,12 +158,17 @@ struct TinyModel {
       const std::string p = "blk." + std::to_string(i) + ".";
       const std::uint64_t dim = head_dims.contains(i) ? head_dims.at(i) : head_dim;
       const std::uint64_t q_width = heads * dim, kv_width = kv_heads * dim;
+      const bool attends = !is_hybrid() || (i + 1) % attention_every == 0;
       vector(p + "attn_norm.weight", width);
-      vector(p + "ffn_norm.weight", width);
-      matrix(p + "attn_q.weight", q_width, width);
-      matrix(p + "attn_k.weight", kv_width, width);
-      matrix(p + "attn_v.weight", kv_width, width);
-      matrix(p + "attn_output.weight", width, q_width);
+      vector(p + (is_hybrid() ? "post_attention_norm.weight" : "ffn_norm.weight"), width);
+      if (attends) {
+        matrix(p + "attn_q.weight", is_hybrid() ? 2 * q_width : q_width, width);
+        matrix(p + "attn_k.weight", kv_width, width);
+        matrix(p + "attn_v.weight", kv_width, width);
+        matrix(p + "attn_output.weight", width, q_width);
+      } else {
+        write_delta_net(writer, random, p);
+      }
       if (num_experts() > 0) {
         tensor(writer, random, p + "ffn_gate_inp.weight", num_experts(), width, false, DType::kF32);
         of_experts(p + "ffn_gate_exps.weight", ffn, width);
@@ -139,8 +184,8 @@ struct TinyModel {
         vector(p + "attn_k.bias", kv_width);
         vector(p + "attn_v.bias", kv_width);
       }
-      if (qk_norm()) vector(p + "attn_q_norm.weight", dim);
-      if (qk_norm()) vector(p + "attn_k_norm.weight", dim);
+      if (qk_norm() && attends) vector(p + "attn_q_norm.weight", dim);
+      if (qk_norm() && attends) vector(p + "attn_k_norm.weight", dim);
       if (arch == "gemma3") vector(p + "post_attention_norm.weight", width);
       if (arch == "gemma3") vector(p + "post_ffw_norm.weight", width);
     }

@@ -74,6 +74,17 @@ Result<double> ModelKeys::positive_or(std::string_view suffix, double otherwise)
 
 Result<std::string_view> ModelKeys::text(std::string_view suffix) const { return source_.get_string(key(suffix)); }
 
+Result<std::vector<bool>> ModelKeys::flags(std::string_view suffix) const {
+  const MetadataValue* value = source_.find(key(suffix));
+  const auto* array = value == nullptr ? nullptr : std::get_if<MetadataArray>(&value->value);
+  if (array == nullptr || array->element_type != MetadataType::kBool)
+    return fail("{}: {} is {}, expected an array of bool", path(), key(suffix),
+                value == nullptr ? "missing" : describe(*value));
+  std::vector<bool> all;
+  for (std::uint64_t i = 0; i < array->size; ++i) all.push_back(std::get<bool>(element_of(*array, i).value));
+  return all;
+}
+
 Result<void> ModelKeys::refuse_unread_mathematics() const {
   struct Factor {
     std::string_view suffix;

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/config.h"
 #include "source/model_source.h"
@@ -35,6 +36,8 @@ class ModelKeys {
   Result<double> not_negative(std::string_view suffix) const;
   Result<double> positive_or(std::string_view suffix, double otherwise) const;
   Result<std::string_view> text(std::string_view suffix) const;
+  /// An array of flags.
+  Result<std::vector<bool>> flags(std::string_view suffix) const;
 
   /// Of keys that change what a model computes, those that nobody has asked for must have the value that changes
   /// nothing.

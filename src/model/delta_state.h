@@ -1,0 +1,37 @@
+// The state that a gated delta net keeps of a sequence in a layer, as it lies in a snapshot:
+//
+//     states    [num_value_heads][pieces][key_dim][kDeltaColumns]    float32
+//     inputs    [taps - 1][num_channels]                             of the convolution: the last ones, oldest first
+//
+// A piece is kDeltaColumns columns of a head's state, the last one filled up with zeros. Plain values.
+#pragma once
+
+#include <cstddef>
+
+#include "base/to_size.h"
+#include "kernels/kernels.h"
+#include "model/layer_spec.h"
+
+namespace octavo {
+
+class DeltaState {
+ public:
+  explicit DeltaState(const DeltaSpec& spec) : spec_(spec) {}
+
+  int num_pieces() const { return (spec_.value_dim + kDeltaColumns - 1) / kDeltaColumns; }
+  std::size_t piece_floats() const { return to_size(spec_.key_dim) * kDeltaColumns; }
+  std::size_t input_floats() const { return to_size(spec_.taps - 1) * to_size(spec_.num_channels()); }
+  std::size_t bytes() const { return (states_floats() + input_floats()) * sizeof(float); }
+
+  float* piece(float* state, int head, int index) const {
+    return state + to_size(head * num_pieces() + index) * piece_floats();
+  }
+  float* inputs(float* state) const { return state + states_floats(); }
+
+ private:
+  std::size_t states_floats() const { return to_size(spec_.num_value_heads * num_pieces()) * piece_floats(); }
+
+  DeltaSpec spec_;
+};
+
+}  // namespace octavo
