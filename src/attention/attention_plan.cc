@@ -94,7 +94,7 @@ void AttentionPlan::add_queries(const AttentionSequence& s, int window) {
       const std::ptrdiff_t at = row * row_floats + static_cast<std::ptrdiff_t>(head) * shape_.head_dim;
       const int position = s.first_position + row;
       queries_.push_back(
-          {.q = s.q + at, .out = s.out + at, .begin = first_seen(position, window), .end = position + 1});
+          {.q = s.q + at, .out = s.out + at, .begin = first_seen(position, window), .end = position + 1, .head = head});
     }
 }
 

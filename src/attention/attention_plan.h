@@ -52,7 +52,8 @@ class AttentionPlan {
   void build(std::span<const AttentionSequence> sequences, int window, int block_size);
 
   /// Computes all outputs of one layer.
-  void run(const KvLayer& kv, AttentionFn attention, MergeTilesFn merge, ThreadPool& pool);
+  void run(const KvLayer& kv, AttentionFn attention, MergeTilesFn merge, ThreadPool& pool,
+           const SoftmaxTerms& terms = {});
 
   /// Bytes of K and V that one run loads from a layer: a tile once for all that read it together.
   std::uint64_t kv_bytes_loaded(const KvLayer& kv) const;
@@ -130,8 +131,8 @@ class AttentionPlan {
   bool fetches_far(const KvLayer& kv) const;
   std::size_t bytes_meanwhile(const AttentionItem& item, const KvLayer& kv) const;
   std::optional<AttentionStretch> next_stretch(int round, int worker, const KvLayer& kv, Walk& walk);
-  void run_round(int round, const KvLayer& kv, AttentionFn attention, ThreadPool& pool);
-  void merge(int round, std::size_t seq, int head, MergeTilesFn merge_tiles);
+  void run_round(int round, const KvLayer& kv, AttentionFn attention, const SoftmaxTerms& terms, ThreadPool& pool);
+  void merge(int round, std::size_t seq, int head, const SoftmaxTerms& terms, MergeTilesFn merge_tiles);
 
   const Shape shape_;
   const int heads_per_kv_head_;  // query heads of a KV head

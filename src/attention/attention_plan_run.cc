@@ -142,7 +142,8 @@ std::size_t AttentionPlan::bytes_meanwhile(const AttentionItem& item, const KvLa
 }
 
 // A thread knows its next stretches before it works on the one at hand, each item of which fetches a portion of them.
-void AttentionPlan::run_round(int round, const KvLayer& kv, AttentionFn attention, ThreadPool& pool) {
+void AttentionPlan::run_round(int round, const KvLayer& kv, AttentionFn attention, const SoftmaxTerms& terms,
+                              ThreadPool& pool) {
   count_tasks(round);
   const bool far = fetches_far(kv);
   pool.for_ranges(to_size(num_threads_), 1, [&](std::size_t, std::size_t, int worker) {
@@ -160,28 +161,32 @@ void AttentionPlan::run_round(int round, const KvLayer& kv, AttentionFn attentio
       const std::size_t bytes = far ? bytes_meanwhile(at.first, kv) : 0;  // the same for each of its heads
       for (int i = 0; i < at.num_heads; ++i) {
         while (queue.wants_more(bytes) && take());
-        attention(kv, at.item(i), queue.fetch(i, at.num_heads, bytes), scratch);
+        AttentionItem item = at.item(i);
+        item.terms = terms;
+        attention(kv, item, queue.fetch(i, at.num_heads, bytes), scratch);
       }
     }
   });
 }
 
-void AttentionPlan::run(const KvLayer& kv, AttentionFn attention, MergeTilesFn merge_tiles, ThreadPool& pool) {
+void AttentionPlan::run(const KvLayer& kv, AttentionFn attention, MergeTilesFn merge_tiles, ThreadPool& pool,
+                        const SoftmaxTerms& terms) {
   const auto heads = to_size(shape_.num_kv_heads);
   for (int round = 0; round < rounds_.count; ++round) {
-    run_round(round, kv, attention, pool);
+    run_round(round, kv, attention, terms, pool);
     const int tiles = std::min(rounds_.tiles_per_round, rounds_.end_tile - first_tile_of(round));
     const auto query_floats = to_size(std::max(1, tiles) * state_floats_ * heads_per_kv_head_);
     const std::size_t grain = std::max<std::size_t>(1, kMergeGrainFloats / query_floats);
     pool.for_ranges(seqs_.size() * heads, grain, [&](std::size_t begin, std::size_t end, int) {
       for (std::size_t task = begin; task < end; ++task)
-        merge(round, task % seqs_.size(), static_cast<int>(task / seqs_.size()), merge_tiles);
+        merge(round, task % seqs_.size(), static_cast<int>(task / seqs_.size()), terms, merge_tiles);
     });
   }
 }
 
 // Takes a round's results of one sequence and head into its queries' states; the last round's become outputs.
-void AttentionPlan::merge(int round, std::size_t seq_index, int head, MergeTilesFn merge_tiles) {
+void AttentionPlan::merge(int round, std::size_t seq_index, int head, const SoftmaxTerms& terms,
+                          MergeTilesFn merge_tiles) {
   const Seq& seq = seqs_[seq_index];
   const int first_tile = std::max(seq.begin / kTileTokens, first_tile_of(round));
   const int end_tile = std::min(tiles_up_to(seq.end), first_tile_of(round + 1));
@@ -199,7 +204,8 @@ void AttentionPlan::merge(int round, std::size_t seq_index, int head, MergeTiles
                .num_tiles = end_tile - first_tile,
                .num_queries = seq.num_queries,
                .head_dim = shape_.head_dim,
-               .first = first_tile == seq.begin / kTileTokens});
+               .first = first_tile == seq.begin / kTileTokens,
+               .sinks = terms.sinks == nullptr ? nullptr : terms.sinks + head * heads_per_kv_head_});
 }
 
 std::uint64_t AttentionPlan::kv_bytes_loaded(const KvLayer& kv) const {

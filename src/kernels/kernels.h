@@ -89,6 +89,13 @@ struct AttentionQuery {
   const float* q;  // [head_dim], scaled already; the head that reads KV head 0
   float* out;      // [head_dim]
   int32_t begin, end;
+  int32_t head = 0;  // among the query heads of its KV head
+};
+
+/// A layer's additions to the softmax of its scores.
+struct SoftmaxTerms {
+  const float* sinks = nullptr;  // [query heads] logits that share in the sum of weights and have no value; null: none
+  float soft_cap = 0;            // a score s becomes soft_cap tanh(s / soft_cap); 0: it stays
 };
 
 /// One item of attention work: queries of one KV head over the positions begin .. end, which hold all that its queries
@@ -107,6 +114,7 @@ struct AttentionItem {
   int32_t num_queries, kv_head;
   int32_t head_stride;  // floats from the query heads of one KV head to those of the next, in q and out
   int32_t begin, end;
+  SoftmaxTerms terms = {};
 };
 
 /// Floats of scratch that an AttentionFn needs, for one thread.
@@ -146,7 +154,8 @@ struct TileMerge {
   int64_t stride;
   ptrdiff_t head;  // KV head's first float in a query's out
   int32_t num_tiles, num_queries, head_dim;
-  bool first;  // there are no earlier tiles, and nothing in states
+  bool first;                    // there are no earlier tiles, and nothing in states
+  const float* sinks = nullptr;  // of the KV head's query heads; null: none
 };
 using MergeTilesFn = void (*)(const TileMerge& merge);
 
@@ -197,6 +206,8 @@ struct KernelTable {
   void (*silu_mul)(const float* gate, const float* up, int64_t n, float* out);
   /// out = gelu(gate) * up, with the tanh form of gelu (Hendrycks and Gimpel 2016).
   void (*gelu_mul)(const float* gate, const float* up, int64_t n, float* out);
+  /// x = cap tanh(x / cap); a NaN stays one.
+  void (*soft_cap)(float* x, float cap, int64_t n);
   /// Rotates one head by angles whose cosines and sines are given, [head_dim / 2] each (Su et al. 2021).
   void (*rope_neighbours)(float* x, const float* cosines, const float* sines, int64_t head_dim);
   void (*rope_halves)(float* x, const float* cosines, const float* sines, int64_t head_dim);

@@ -29,6 +29,10 @@ struct Shape {
   float q_scale = 1;  // the standard deviation of a score
   KOrder k_order = KOrder::kDimMajor;
   std::uint8_t unwritten = 0xFF;  // bytes of memory that nobody wrote: NaN in every type
+  float soft_cap = 0;
+  float sinks = kNoSinks;  // the mean of the query heads' sinks
+
+  static constexpr float kNoSinks = -1e9F;
 };
 
 /// A sequence's K, V and queries, in the cache and as plain floats. Blocks lie in shuffled order.
@@ -65,6 +69,8 @@ class Case {
       values->resize(static_cast<std::size_t>(s.length) * s.kv_heads * s.head_dim);
       for (float& x : *values) x = normal(random);
     }
+    if (s.sinks != Shape::kNoSinks)
+      for (int head = 0; head < num_heads(); ++head) sinks_.push_back(s.sinks + normal(random));
     q_.resize(static_cast<std::size_t>(s.rows) * num_heads() * s.head_dim);
     for (float& x : q_) x = s.q_scale * normal(random) / std::sqrt(static_cast<float>(s.head_dim));
     const std::size_t token = static_cast<std::size_t>(s.kv_heads) * s.head_dim;
@@ -85,7 +91,8 @@ class Case {
       queries.push_back({.q = q_.data() + at,
                          .out = out + at,
                          .begin = s_.window > 0 ? std::max(0, position - s_.window + 1) : 0,
-                         .end = position + 1});
+                         .end = position + 1,
+                         .head = i % s_.heads_per_kv_head});
     }
     return queries;
   }
@@ -100,7 +107,8 @@ class Case {
             .kv_head = kv_head,
             .head_stride = s_.heads_per_kv_head * s_.head_dim,
             .begin = queries.front().begin,
-            .end = queries.back().end};
+            .end = queries.back().end,
+            .terms = {.sinks = sinks_.empty() ? nullptr : sinks_.data(), .soft_cap = s_.soft_cap}};
   }
 
   /// All queries, so many an item.
@@ -167,7 +175,8 @@ class Case {
                                 .num_tiles = std::min(at_once, end - tile),
                                 .num_queries = static_cast<std::int32_t>(some.size()),
                                 .head_dim = s_.head_dim,
-                                .first = tile == begin});
+                                .first = tile == begin,
+                                .sinks = sinks_.empty() ? nullptr : sinks_.data() + head * s_.heads_per_kv_head});
       }
     return out;
   }
@@ -190,9 +199,11 @@ class Case {
       const float* k =
           k_.data() + (static_cast<std::size_t>(t) * s_.kv_heads + head / s_.heads_per_kv_head) * s_.head_dim;
       score.push_back(std::inner_product(q, q + s_.head_dim, k, 0.0));
+      if (s_.soft_cap != 0) score.back() = s_.soft_cap * std::tanh(score.back() / s_.soft_cap);
     }
-    const double top = *std::max_element(score.begin(), score.end());
-    double total = 0;
+    const double sink = sinks_.empty() ? -INFINITY : sinks_[head];
+    const double top = std::max(sink, *std::max_element(score.begin(), score.end()));
+    double total = std::exp(sink - top);
     for (double& x : score) total += x = std::exp(x - top);
     for (int t = first; t <= position; ++t) {
       const float* v =
@@ -207,6 +218,7 @@ class Case {
   std::vector<std::uint8_t> arena_;
   std::vector<std::int32_t> blocks_;
   std::vector<float> k_, v_, q_;
+  std::vector<float> sinks_;  // [query heads], or none
 };
 
 class Attention : public KernelTest {};
@@ -227,6 +239,8 @@ const Shape kShapes[] = {
     {.heads_per_kv_head = 1, .head_dim = 96, .length = 1100, .rows = 40},
     {.kv_heads = 1, .heads_per_kv_head = 3, .head_dim = 33, .length = 270, .rows = 2},
 };
+// Of these, those that differ in passes, masks, blocks and tiles.
+const Shape kFewShapes[] = {kShapes[0], kShapes[3], kShapes[6], kShapes[8], kShapes[12]};
 constexpr double kBounds[] = {2e-3, 1.5e-2, 3e-2, 1e-5, 1e-3};  // by element type, in the order of kAllTypes
 
 TEST_P(Attention, EqualsDoublePrecisionForEveryElementType) {
@@ -238,6 +252,58 @@ TEST_P(Attention, EqualsDoublePrecisionForEveryElementType) {
       const std::vector<double> expected = c.reference();
       for (std::size_t i = 0; i < got.size(); ++i)
         ASSERT_NEAR(got[i], expected[i], kBounds[type]) << "length " << shape.length << " type " << type << " at " << i;
+    }
+}
+
+// Sinks far below the scores, among them and far above them.
+TEST_P(Attention, SinksShareInTheSoftmaxAndHaveNoValue) {
+  for (Shape shape : kFewShapes)
+    for (const int type : kAllTypes)
+      for (const float sinks : {-300.0F, 2.0F, 300.0F}) {
+        shape.kv_type = type;
+        shape.sinks = sinks;
+        const Case c(kernels(), shape, random);
+        const std::vector<float> got = c.run(kMaxItemQueries);
+        const std::vector<double> expected = c.reference();
+        for (std::size_t i = 0; i < got.size(); ++i)
+          ASSERT_NEAR(got[i], expected[i], kBounds[type])
+              << "length " << shape.length << " type " << type << " sinks " << sinks << " at " << i;
+      }
+}
+
+TEST_P(Attention, SoftCapsBendScoresBeforeTheSoftmax) {
+  for (Shape shape : kFewShapes)
+    for (const int type : kAllTypes)
+      for (const float cap : {0.5F, 3.0F}) {
+        shape.kv_type = type;
+        shape.soft_cap = cap;
+        shape.sinks = cap > 1 ? 1.0F : Shape::kNoSinks;
+        const Case c(kernels(), shape, random);
+        const std::vector<float> got = c.run(kMaxItemQueries);
+        const std::vector<double> expected = c.reference();
+        for (std::size_t i = 0; i < got.size(); ++i)
+          ASSERT_NEAR(got[i], expected[i], kBounds[type])
+              << "length " << shape.length << " type " << type << " cap " << cap << " at " << i;
+      }
+}
+
+TEST_P(Attention, BitsDoNotDependOnTheCutWithSinksAndSoftCaps) {
+  for (Shape shape : kFewShapes)
+    for (const int type : kAllTypes) {
+      shape.kv_type = type;
+      shape.soft_cap = 2;
+      shape.sinks = 1;
+      const Case c(kernels(), shape, random);
+      const std::vector<float> whole = c.run(kMaxItemQueries);
+      const auto same = [&](const std::vector<float>& other) {
+        return std::memcmp(whole.data(), other.data(), whole.size() * sizeof(float)) == 0;
+      };
+      for (const int count : {1, 3, 8, 13}) {
+        ASSERT_TRUE(same(c.run(count))) << "length " << shape.length << " type " << type << " queries " << count;
+        ASSERT_TRUE(same(c.run_in_turn(count)))
+            << "length " << shape.length << " type " << type << " in turn " << count;
+        ASSERT_TRUE(same(c.run_tiles(count, 2))) << "length " << shape.length << " type " << type << " tiles " << count;
+      }
     }
 }
 
@@ -301,6 +367,7 @@ TEST_P(Attention, MemoryThatNobodyWroteReachesNoResult) {
   for (Shape shape : kShapes)
     for (const int type : kAllTypes) {
       shape.kv_type = type;
+      shape.soft_cap = shape.length % 2 == 0 ? 5.0F : 0.0F;
       shape.unwritten = 0xFF;
       random.seed(9);
       const std::vector<float> expected = Case(kernels(), shape, random).run(kMaxTileQueries);

@@ -1,6 +1,7 @@
 // Row operations against double precision.
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "kernels/kernel_test.h"
 
@@ -53,6 +54,35 @@ TEST_P(Elementwise, AddAndScale) {
     kernels().scale(x.data(), 2.5F, n);
     for (std::int64_t i = 0; i < n; ++i) EXPECT_EQ(x[i], (before[i] + y[i]) * 2.5F);
   }
+}
+
+TEST_P(Elementwise, SoftCap) {
+  for (const std::int64_t n : kLengths)
+    for (const float cap : {0.3F, 30.0F}) {
+      std::vector<float> x = normal(n, cap);
+      x[0] = 1e-4F * cap;  // tanh of it is nearly itself, and as exact
+      x[n / 2] = -0.55F * cap;
+      x[n - 1] = n > 1 ? -1e30F : x[0];
+      const std::vector<float> before = x;
+      kernels().soft_cap(x.data(), cap, n);
+      for (std::int64_t i = 0; i < n; ++i) {
+        const double expected = cap * std::tanh(static_cast<double>(before[i]) / cap);
+        EXPECT_NEAR(x[i], expected, 6e-7 * std::fabs(expected)) << before[i] << " of " << cap;
+      }
+    }
+}
+
+TEST_P(Elementwise, SoftCapKeepsWhatIsNoNumber) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<float> x(33, 1.0F);
+  x[3] = x[32] = std::numeric_limits<float>::quiet_NaN();
+  x[4] = kInfinity;
+  x[5] = -kInfinity;
+  kernels().soft_cap(x.data(), 30.0F, 33);
+  EXPECT_TRUE(std::isnan(x[3]) && std::isnan(x[32]));
+  EXPECT_EQ(x[4], 30.0F);
+  EXPECT_EQ(x[5], -30.0F);
+  EXPECT_TRUE(std::isfinite(x[6]));
 }
 
 TEST_P(Elementwise, RopeRotatesPairs) {

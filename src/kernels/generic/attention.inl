@@ -33,6 +33,26 @@ inline F32 f32_exp2_of_negative(F32 x) {
   return f32_select(f32_less(f32_set(kLeastExponent), x), power, f32_zero());
 }
 
+/// Scores that a query sees become cap tanh(score / cap); in pairs they count in the query's unit. A function of its
+/// own, so that the loops of models without a cap keep their registers.
+template <KvElement E, int N>
+__attribute__((noinline)) void cap_scores(const TileView<N>& view, const Queries<E, N>& q, float cap, Scores<N>& scores,
+                                          F32 (&top)[N]) {
+  const int count = view.end - view.begin;
+  for (int i = 0; i < N; ++i) {
+    float unit = 1;
+    if constexpr (kInPairs<E>) unit = q.unit[i];
+    const F32 most = f32_set(cap / unit), part = f32_set(unit / cap);
+    top[i] = f32_set(kNoScore);
+    for (int t = 0; t < count; t += kLanes) {
+      const F32 score = f32_load(scores[i] + t), capped = f32_mul(most, f32_tanh(f32_mul(score, part)));
+      const F32 kept = f32_select(f32_less(f32_set(kNoScore), score), capped, score);  // what is masked stays so
+      top[i] = f32_max(top[i], kept);
+      f32_store(scores[i] + t, kept);
+    }
+  }
+}
+
 inline constexpr float kLog2E = 1.44269504F;
 
 /// A query's result over some positions: o[head_dim], then the largest score and the sum of weights.
@@ -113,13 +133,21 @@ inline void merge_into(float* state, const float* part, int head_dim) {
   sum_of(state, head_dim) = sum_of(state, head_dim) * a + part[head_dim + 1] * b;
 }
 
-/// NaN if no score was above -inf: there is no mean of values then, and `state` holds somebody else's.
-inline void write_output(const float* state, int head_dim, float* out) {
+/// The factor of a state's values: one over the sum of weights, in which a sink has its share.
+inline float factor_with_sink(const float* state, int head_dim, float sink) {
+  const float max = state[head_dim], top = sink > max ? sink : max;
+  const float weight = merging_weight(max - top);
+  return weight / (state[head_dim + 1] * weight + merging_weight(sink - top));
+}
+
+/// `sink`: of the query's head; null: none. NaN if no score was above -inf: there is no mean of values then, and
+/// `state` holds somebody else's.
+inline void write_output(const float* state, int head_dim, const float* sink, float* out) {
   if (state[head_dim] == kNoScore) {
     for (int d = 0; d < head_dim; ++d) out[d] = __builtin_nanf("");
     return;
   }
-  const F32 inverse = f32_set(1.0F / state[head_dim + 1]);
+  const F32 inverse = f32_set(sink == nullptr ? 1.0F / state[head_dim + 1] : factor_with_sink(state, head_dim, *sink));
   for_vectors(
       head_dim, [&](int64_t d) { f32_store(out + d, f32_mul(f32_load(state + d), inverse)); },
       [&](int64_t d, int n) { f32_store_n(out + d, f32_mul(f32_load_n(state + d, n), inverse), n); });
@@ -182,6 +210,7 @@ void attend_tile(const TileSource& from, const AttentionItem& item, const Attent
   Scores<N> scores;
   F32 top[N];
   tile_scores<E, N>(from.kv, from.at, q, view, ahead, scores, top);
+  if (item.terms.soft_cap != 0) cap_scores<E, N>(view, q, item.terms.soft_cap, scores, top);
   tile_weights<E, N>(view, q, top, ahead, scores, parts, head_dim);
   tile_values<E, N>(from.kv, from.at, view, scores, ahead, parts);
   ahead.fetch_rest();
@@ -312,9 +341,12 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
     if (partial != nullptr) partial += (size_t)item.num_queries * state_floats;
   }
   if (item.partial != nullptr) return;
+  const float* sinks = item.terms.sinks;
+  if (sinks != nullptr) sinks += head / (size_t)kv.head_dim;
   for (int i = 0; i < item.num_queries; ++i)
     if (const AttentionQuery& query = item.queries[i]; item.begin < query.end && query.end <= item.end)
-      write_output(states + (size_t)i * state_floats, kv.head_dim, query.out + head);
+      write_output(states + (size_t)i * state_floats, kv.head_dim, sinks == nullptr ? nullptr : sinks + query.head,
+                   query.out + head);
 }
 
 // A query's results of different tiles lie so far apart that no prefetching of the processor's brings them. Behind each
@@ -330,7 +362,10 @@ void merge_tiles(const TileMerge& merge) {
       prefetch_floats(part + state_floats, state_floats);
       merge_into(state, part, merge.head_dim);
     }
-    if (merge.queries != nullptr) write_output(state, merge.head_dim, merge.queries[i].out + merge.head);
+    if (merge.queries == nullptr) continue;
+    const AttentionQuery& query = merge.queries[i];
+    const float* sink = merge.sinks == nullptr ? nullptr : merge.sinks + query.head;
+    write_output(state, merge.head_dim, sink, query.out + merge.head);
   }
 }
 
