@@ -32,12 +32,12 @@ def fingerprint(path):
 class OracleLogits:
     """The oracle's logits of one sequence, made a few rows at a time: rows(begin, end) -> float32 [.., vocab_size]."""
 
-    def __init__(self, hidden, output_matrix):
-        self.hidden, self.output_matrix = hidden, output_matrix
+    def __init__(self, hidden, output_matrix, cap=0):
+        self.hidden, self.output_matrix, self.cap = hidden, output_matrix, cap
         self.shape = (len(hidden), len(output_matrix))
 
     def rows(self, begin, end):
-        return self.hidden[begin:end] @ self.output_matrix.T
+        return oracle.logits_of(self.hidden[begin:end], self.output_matrix, self.cap)
 
 
 class SavedLogits:
@@ -50,29 +50,31 @@ class SavedLogits:
         return self.array[begin:end]
 
 
-def load_output_matrix(model_path):
-    """Only the output matrix, dequantized; much cheaper than a whole oracle.Model."""
+def load_output(model_path):
+    """Only the output matrix, dequantized, and the cap of logits; much cheaper than a whole oracle.Model."""
     reader = oracle.gguf.GGUFReader(model_path)
     tensors = {t.name: t for t in reader.tensors}
-    return oracle.dequantize_tensor(tensors.get("output.weight", tensors["token_embd.weight"]))
+    field = reader.get_field(f"{reader.get_field('general.architecture').contents()}.final_logit_softcapping")
+    matrix = oracle.dequantize_tensor(tensors.get("output.weight", tensors["token_embd.weight"]))
+    return matrix, field.contents() if field else 0
 
 
 def oracle_logits(model_path, ids, cache=None):
     if cache is None:
         model = oracle.Model(model_path)
-        return OracleLogits(model.hidden(ids), model.output_matrix())
+        return OracleLogits(model.hidden(ids), model.output_matrix(), model.logit_cap)
     source = hashlib.sha256(pathlib.Path(oracle.__file__).read_bytes()).hexdigest()
     key = hashlib.sha256(f"{source} {fingerprint(model_path)} {list(ids)}".encode()).hexdigest()[:32]
     path = pathlib.Path(cache) / f"oracle-{key}.npy"
     if path.exists():
-        return OracleLogits(np.load(path), load_output_matrix(model_path))
+        return OracleLogits(np.load(path), *load_output(model_path))
     model = oracle.Model(model_path)
     hidden = model.hidden(ids)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}.npy")
     np.save(partial, hidden)
     partial.rename(path)  # a run that is cut short leaves no half-written file under the final name
-    return OracleLogits(hidden, model.output_matrix())
+    return OracleLogits(hidden, model.output_matrix(), model.logit_cap)
 
 
 def compare(reference, ours, ids, num_rows=None):

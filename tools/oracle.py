@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The truth for logits: a GGUF model run in plain float32 numpy, every weight dequantized first.
 
-Slow and simple on purpose; it shares no code with the engine. Architectures: llama (with experts too), qwen2, qwen3, qwen3moe, qwen35, gemma3.
+Slow and simple on purpose; it shares no code with the engine. Architectures: llama (with experts too), mistral3, qwen2, qwen3,
+qwen3moe, qwen35, gemma2, gemma3.
 
     oracle.py MODEL.gguf --ids 1,2,3 [--greedy 16] [--top 20] [--save logits.npy]
 
@@ -18,9 +19,11 @@ import gguf
 import numpy as np
 from gguf.quants import dequantize
 
-ARCHITECTURES = ("llama", "qwen2", "qwen3", "qwen3moe", "qwen35", "gemma3")
+ARCHITECTURES = ("llama", "mistral3", "qwen2", "qwen3", "qwen3moe", "qwen35", "gemma2", "gemma3")
+NEIGHBOURS = ("llama", "mistral3")  # whose files pair neighbouring dimensions for RoPE
+GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
-GEMMA3_GLOBAL_EVERY = 6  # layers 5, 11, 17, ... see everything, the others a window
+GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6}  # layers 5, 11, 17, ... of gemma3 see everything, the others a window
 
 
 def dequantize_tensor(tensor):
@@ -60,6 +63,15 @@ def gelu_tanh(x):
     return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
 
+def soft_cap(x, cap):
+    return np.float32(cap) * np.tanh(x / np.float32(cap)) if cap else x
+
+
+def logits_of(hidden, output_matrix, cap=0):
+    """float32 [rows, vocab_size] of rows that meet the output matrix. `cap`: the model's final_logit_softcapping."""
+    return soft_cap(hidden @ output_matrix.T, cap)
+
+
 class Model:
     """One model with all its weights as float32: four times the size of an 8-bit file in memory."""
 
@@ -69,7 +81,7 @@ class Model:
         self.arch = self.meta["general.architecture"]
         if self.arch not in ARCHITECTURES:
             raise ValueError(f"{path}: no oracle for architecture {self.arch}; there is one for {ARCHITECTURES}")
-        self.gemma = self.arch == "gemma3"
+        self.gemma = self.arch in ("gemma2", "gemma3")
         self.weights = {t.name: dequantize_tensor(t) for t in reader.tensors}
         for name, factor in self.weights.items():  # NVFP4: of a whole matrix
             if name.endswith(".scale"):
@@ -82,6 +94,8 @@ class Model:
         self.eps = self.key("attention.layer_norm_rms_epsilon")
         self.rope_base = self.key("rope.freq_base", 10000.0)
         self.window = self.key("attention.sliding_window", 0) if self.gemma else 0
+        self.score_cap = self.key("attn_logit_softcapping", 0)
+        self.logit_cap = self.key("final_logit_softcapping", 0)
         self.rope_factors = self.weights.get("rope_freqs.weight")  # Llama 3's scaling, if the file has it
 
     def key(self, name, default=None):
@@ -96,6 +110,7 @@ class Model:
     def rope(self, x, positions, local):
         """x: [heads, tokens, head_dim]. llama files pair neighbours, the others pair the two halves."""
         rotated = self.key("rope.dimension_count", self.head_dim)
+        local = local and self.arch == "gemma3"
         base = GEMMA3_LOCAL_ROPE_BASE if local else self.rope_base
         freq = base ** (-2 * np.arange(rotated // 2) / rotated)
         if self.rope_factors is not None:
@@ -103,7 +118,7 @@ class Model:
         freq, magnitude = (freq, 1) if local else self.scale_rope(freq, base)
         c, s = (magnitude * f(positions[:, None] * freq) for f in (np.cos, np.sin))
         x, rest = x[..., :rotated], x[..., rotated:]
-        if self.arch == "llama":
+        if self.arch in NEIGHBOURS:
             a, b = x[..., 0::2], x[..., 1::2]
             x = np.stack([a * c - b * s, a * s + b * c], -1).reshape(x.shape)
         else:
@@ -124,7 +139,21 @@ class Model:
         pairs = len(freq) * np.log(turns / np.array([32, 1])) / np.log(base)  # those that turn 32 times, and once
         low, high = max(np.floor(pairs[0]), 0), min(np.ceil(pairs[1]), 2 * len(freq) - 1)
         slowed = np.clip((np.arange(len(freq)) - low) / max(high - low, 0.001), 0, 1)
-        return freq / factor * slowed + freq * (1 - slowed), 0.1 * np.log(factor) + 1
+        # The growth of scores; all of it may be a part of the model already (mscale_all_dim of transformers).
+        magnitude = 0.1 * np.log(factor) + 1
+        magnitude /= 0.1 * self.key("rope.scaling.yarn_log_multiplier", 0.0) * np.log(factor) + 1
+        return freq / factor * slowed + freq * (1 - slowed), magnitude
+
+    def score_scale(self, positions):
+        """What each query's scores are multiplied by, [tokens, 1]."""
+        scalar = self.head_dim  # query_pre_attn_scalar
+        if self.arch == "gemma2" and self.layers == GEMMA2_27B_LAYERS:
+            scalar = self.width // self.heads
+        scale = np.full((len(positions), 1), scalar ** -0.5)
+        slope = self.key("attention.temperature_scale", 0.0)
+        if slope:  # Ministral 3: 1 + beta log(1 + floor(position / original_max_position_embeddings))
+            scale *= 1 + slope * np.log(1 + positions[:, None] // self.key("rope.scaling.original_context_length"))
+        return scale.astype(np.float32)
 
     def attention(self, h, layer):
         """h: normed rows [tokens, width] -> [tokens, width]."""
@@ -138,12 +167,12 @@ class Model:
         k, v = (x.reshape(n, self.kv_heads, self.head_dim).transpose(1, 0, 2) for x in (k, v))
         if p + "attn_q_norm.weight" in w:
             q, k = self.norm(q, p + "attn_q_norm.weight"), self.norm(k, p + "attn_k_norm.weight")
-        local = self.gemma and (layer + 1) % GEMMA3_GLOBAL_EVERY != 0
+        local = (layer + 1) % GLOBAL_EVERY.get(self.arch, 1) != 0
         positions = np.arange(n)
         q, k = self.rope(q, positions, local), self.rope(k, positions, local)
         repeats = self.heads // self.kv_heads
         k, v = np.repeat(k, repeats, 0), np.repeat(v, repeats, 0)
-        scores = q @ k.transpose(0, 2, 1) / np.sqrt(np.float32(self.head_dim))
+        scores = soft_cap((q * self.score_scale(positions)) @ k.transpose(0, 2, 1), self.score_cap)
         hidden = positions[None, :] > positions[:, None]
         if local and self.window:
             hidden |= positions[:, None] - positions[None, :] >= self.window
@@ -230,7 +259,7 @@ class Model:
         return self.weights.get("output.weight", self.weights["token_embd.weight"])
 
     def logits(self, ids):
-        return self.hidden(ids) @ self.output_matrix().T
+        return logits_of(self.hidden(ids), self.output_matrix(), self.logit_cap)
 
 
 def greedy(model, ids, steps):

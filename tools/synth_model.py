@@ -6,13 +6,13 @@ a real model of the same shape, and any two engines must agree on its logits.
 
     synth_model.py OUT.gguf --shape qwen3-0.6b --type Q4_K --vocab-from REAL.gguf [--seed 1]
                    [--embd-type Q8_0] [--mix Q4_K,Q6_K] [--window 32] [--untied] [--rope-freqs] [--layers 4]
-                   [--yarn 4]
+                   [--linear 4 | --yarn 4]
 
 Needs: numpy, gguf. The tokenizer is copied from REAL.gguf; the embedding has as many rows as that vocabulary has
 tokens. `--type` is the type of the 2-d layer weights, `--mix` gives them several types in turn; embeddings and
 output are `--embd-type` (default: F32 where the layers are not quantized, else Q6_K where the width is a multiple of
-256, else Q8_0); norms are F32. `--window` sets gemma3's sliding window; `--rope-freqs` adds Llama 3's per-frequency
-factors (llama only); `--yarn` stretches the context by a factor, as YaRN does, and rotates three quarters of a head. The same arguments give the same file. As a module: `write_model(out, shape, ...)`.
+256, else Q8_0); norms are F32. `--window` sets the sliding window of gemma2 and gemma3; `--rope-freqs` adds Llama 3's per-frequency
+factors (llama only); `--linear` stretches the context by a factor, `--yarn` as YaRN does, and rotates three quarters of a head (mistral3: all of it, and scores grow with the position). The same arguments give the same file. As a module: `write_model(out, shape, ...)`.
 """
 import argparse
 import functools
@@ -43,6 +43,8 @@ SHAPES = {
     "tiny-llama": Shape("llama", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True),
     "tiny-qwen2": Shape("qwen2", 2, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-qwen3": Shape("qwen3", 2, 256, 4, 2, 128, 512, 2048, 1000000.0, True),
+    "tiny-mistral3": Shape("mistral3", 2, 256, 4, 2, 64, 512, 2048, 1000000.0, False),
+    "tiny-gemma2": Shape("gemma2", 4, 256, 4, 2, 128, 512, 2048, 10000.0, True),
     "tiny-gemma3": Shape("gemma3", 6, 256, 4, 1, 256, 512, 2048, 1000000.0, True),
     "tiny-qwen3moe": Shape("qwen3moe", 2, 256, 4, 2, 128, 256, 2048, 1000000.0, True, 8, 3),
     "tiny-mixtral": Shape("llama", 2, 256, 4, 2, 64, 256, 2048, 1000000.0, True, 6, 2),
@@ -207,8 +209,11 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     writer.add_rope_freq_base(shape.rope_base)
     writer.add_layer_norm_rms_eps(1e-6)
     writer.add_vocab_size(num_tokens)
-    if shape.arch == "gemma3":
+    if shape.arch in ("gemma2", "gemma3"):
         writer.add_sliding_window(window)
+    if shape.arch == "gemma2":  # so low that these weights meet them: the scores of real models are larger
+        writer.add_attn_logit_softcapping(2.0)
+        writer.add_final_logit_softcapping(3.0)
     if shape.arch == "llama" or rotated != shape.head_dim:
         writer.add_rope_dimension_count(rotated)
 
@@ -222,10 +227,18 @@ def add_recurrence(writer, recurrence):
     writer.add_uint32("qwen35.full_attention_interval", recurrence.attention_every)
 
 
+def add_linear(writer, factor):
+    writer.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
+    writer.add_rope_scaling_factor(factor)
+
+
 def add_yarn(writer, shape, factor):
     writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
     writer.add_rope_scaling_factor(factor)
     writer.add_rope_scaling_orig_ctx_len(int(shape.context / factor))
+    if shape.arch == "mistral3":
+        writer.add_rope_scaling_yarn_log_mul(1.0)
+        writer.add_attn_temperature_scale(0.5)
 
 
 class TensorWriter:
@@ -284,7 +297,7 @@ def add_layer(tensors, prefix, shape, types, recurrence=None):
     if shape.arch in ("qwen3", "qwen3moe", "qwen35", "gemma3") and not recurrence:
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, 1)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1)
-    if shape.arch == "gemma3":
+    if shape.arch in ("gemma2", "gemma3"):
         tensors.vector(prefix + "post_attention_norm.weight", width, 1)
         tensors.vector(prefix + "post_ffw_norm.weight", width, 1)
     if shape.arch == "qwen2":
@@ -303,7 +316,7 @@ def add_experts(tensors, prefix, shape, types):
 
 
 def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=None, window=512, untied=False,
-                rope_freqs=False, seed=1, progress=False, yarn=None):
+                rope_freqs=False, seed=1, progress=False, linear=None, yarn=None):
     """Writes a model of one of SHAPES to `out`. `types` are names, given to the layer weights in turn."""
     dims = SHAPES[shape]
     num_layers = layers or dims.layers
@@ -319,11 +332,14 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     writer = gguf.GGUFWriter(out, dims.arch)
     num_tokens = add_vocabulary(writer, vocab_from)
     recurrence = RECURRENCES.get(shape)
-    rotated = dims.head_dim * 3 // 4 if yarn else dims.head_dim // 4 if recurrence else dims.head_dim
+    stretched = yarn and dims.arch != "mistral3"
+    rotated = dims.head_dim * 3 // 4 if stretched else dims.head_dim // 4 if recurrence else dims.head_dim
     add_metadata(writer, shape, dims, num_layers, num_tokens, window, rotated)
     if recurrence:
         add_recurrence(writer, recurrence)
-    if yarn:
+    if linear:
+        add_linear(writer, linear)
+    elif yarn:
         add_yarn(writer, dims, yarn)
     tensors = TensorWriter(writer, seed)
     output_std = 2 * dims.width**-0.5  # gives logits of standard deviation 2, about that of a real model
@@ -355,12 +371,15 @@ def main():
     parser.add_argument("--window", type=int, default=512)
     parser.add_argument("--untied", action="store_true")
     parser.add_argument("--rope-freqs", action="store_true")
-    parser.add_argument("--yarn", type=float)
+    stretch = parser.add_mutually_exclusive_group()
+    stretch.add_argument("--linear", type=float)
+    stretch.add_argument("--yarn", type=float)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     try:
         write_model(args.out, args.shape, args.vocab_from, (args.mix or args.type).split(","), args.embd_type,
-                    args.layers, args.window, args.untied, args.rope_freqs, args.seed, sys.stderr.isatty(), args.yarn)
+                    args.layers, args.window, args.untied, args.rope_freqs, args.seed, sys.stderr.isatty(), args.linear,
+                    args.yarn)
     except (ValueError, KeyError, OSError) as error:
         sys.exit(f"synth_model: {error}")
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/to_size.h"
@@ -16,6 +17,13 @@ int largest(const ModelConfig& config, const Size& size) {
   for (const LayerSpec& layer : config.layers)
     if (const AttentionSpec* attention = layer.attention()) most = std::max(most, size(*attention));
   return most;
+}
+
+/// What the scores of a row at `position` are multiplied by.
+float scale_at(const AttentionSpec& spec, int position) {
+  if (!spec.temperature) return spec.scale;
+  const double steps = std::log1p(position / spec.temperature->length);
+  return static_cast<float>(static_cast<double>(spec.scale) * (1 + spec.temperature->slope * steps));
 }
 
 }  // namespace
@@ -127,7 +135,10 @@ void AttentionMixer::run(int index, const StepRows& rows, bool state_written, co
     context_.for_rows(count, [&](std::int64_t row, int) { finish_attended(layer, row, count); });
   const Product output{&w.o, stream_.h()};
   context_.multiply({&output, 1}, stream_.quantized(attended_.data(), width), count);
-  context_.for_rows(count, [&](std::int64_t row, int) { stream_.finish_row(epilogue, row, count); });
+  context_.for_rows(count, [&](std::int64_t row, int) {
+    if (w.o_bias != nullptr) context_.kernels.add(stream_.h() + row * config_.width, w.o_bias, config_.width);
+    stream_.finish_row(epilogue, row, count);
+  });
 }
 
 void AttentionMixer::finish_attended(const Layer& layer, std::int64_t row, int rows) {
@@ -151,8 +162,9 @@ void AttentionMixer::finish_q(const Layer& layer, const StepRows& rows, std::int
     for (float* to = q; to != q + width; to += dim, head += 2 * dim) std::copy_n(head, dim, to);
   }
   if (layer.weights->q_bias != nullptr) context_.kernels.add(q, layer.weights->q_bias, width);
-  norm_and_rope(layer, rows.batch_row(row), layer.weights->q_norm, layer.spec->num_heads, q);
-  context_.kernels.scale(q, layer.spec->scale, width);
+  const std::int64_t batch_row = rows.batch_row(row);
+  norm_and_rope(layer, batch_row, layer.weights->q_norm, layer.spec->num_heads, q);
+  context_.kernels.scale(q, scale_at(*layer.spec, rows.batch().positions[to_size(batch_row)]), width);
 }
 
 void AttentionMixer::write_kv(const Layer& layer, const StepRows& rows, std::int64_t row) {
@@ -184,7 +196,8 @@ void AttentionMixer::norm_and_rope(const Layer& layer, std::int64_t batch_row, c
 void AttentionMixer::attend(const Layer& layer) {
   const auto type = to_size(kv_.layout().type);
   plans_[layer.plan].plan.run(kv_.layer(layer.place.group, layer.place.index), context_.kernels.attention[type],
-                              context_.kernels.merge_tiles, context_.pool);
+                              context_.kernels.merge_tiles, context_.pool,
+                              {.sinks = layer.weights->sinks, .soft_cap = layer.spec->soft_cap});
 }
 
 }  // namespace octavo

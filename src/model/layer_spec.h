@@ -21,7 +21,8 @@ struct YarnRamp {
   int original_context = 0;  // tokens, before the context was stretched
   double fast_turns = 32;
   double slow_turns = 1;
-  double strength = 1;  // 1: as in the paper; 0: all are slowed
+  double strength = 1;      // 1: as in the paper; 0: all are slowed
+  bool whole_pairs = true;  // the ends of the pairs between are rounded outwards
   bool operator==(const YarnRamp&) const = default;
 };
 
@@ -43,16 +44,28 @@ struct RopeSpec {
   bool operator==(const RopeSpec&) const = default;
 };
 
+/// Scores of a row at position p are multiplied by 1 + slope ln(1 + floor(p / length)), so that attention stays sharp
+/// over long contexts (Nakanishi, 2025, in steps; Llama 4, Ministral 3).
+struct AttentionTemperature {
+  double slope = 0;
+  int length = 1;  // positions of a step
+  bool operator==(const AttentionTemperature&) const = default;
+};
+
 /// Attention over the keys and values of earlier tokens. Several query heads read one KV head (Ainslie et al., 2023).
 struct AttentionSpec {
   int num_heads = 0;
   int num_kv_heads = 0;
   int head_dim = 0;
-  int window = 0;   // tokens that a row sees, its own included; 0: all before it
-  float scale = 1;  // of scores
+  int window = 0;      // tokens that a row sees, its own included; 0: all before it
+  float scale = 1;     // of scores
+  float soft_cap = 0;  // a score s becomes soft_cap tanh(s / soft_cap); 0: it stays
+  std::optional<AttentionTemperature> temperature = {};
   RopeSpec rope;
   Presence qkv_bias = Presence::kAbsent;
+  Presence output_bias = Presence::kAbsent;
   Presence qk_norm = Presence::kAbsent;  // RMSNorm over each head of Q and K, before RoPE
+  Presence sinks = Presence::kAbsent;    // a logit a head that shares in the softmax and has no value
   bool gated_output = false;  // each head's result is multiplied by the sigmoid of a gate, whose rows follow the head's
                               // own in the matrix of Q (Qiu et al., 2025)
   std::optional<int> borrows_from = {};  // the earlier layer whose keys and values it reads; none: it has its own

@@ -20,8 +20,11 @@ double pair_that_turns(const RopeSpec& spec, double turns) {
 double kept_share(const RopeSpec& spec, std::size_t pair) {
   if (!spec.scaling.yarn) return 0;
   const double last = spec.num_rotated - 1;
-  const double fast = std::clamp(std::floor(pair_that_turns(spec, spec.scaling.yarn->fast_turns)), 0.0, last);
-  const double slow = std::clamp(std::ceil(pair_that_turns(spec, spec.scaling.yarn->slow_turns)), 0.0, last);
+  double fast = pair_that_turns(spec, spec.scaling.yarn->fast_turns);
+  double slow = pair_that_turns(spec, spec.scaling.yarn->slow_turns);
+  if (spec.scaling.yarn->whole_pairs) fast = std::floor(fast), slow = std::ceil(slow);
+  fast = std::clamp(fast, 0.0, last);
+  slow = std::clamp(slow, 0.0, last);
   constexpr double kShortestRamp = 0.001;
   const double slowed = (static_cast<double>(pair) - fast) / std::max(kShortestRamp, slow - fast);
   return spec.scaling.yarn->strength * (1 - std::clamp(slowed, 0.0, 1.0));

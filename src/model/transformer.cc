@@ -108,12 +108,22 @@ void Transformer::norm_rows(const Norm& norm) {
   context_.for_rows(count, [&](std::int64_t row, int) { stream_.norm_row(norm, row, row, count); });
 }
 
+void Transformer::cap_logits(int count) {
+  constexpr std::size_t kGrain = 8192;
+  context_.pool.for_ranges(to_size(count) * to_size(config_.vocab_size), kGrain,
+                           [&](std::size_t begin, std::size_t end, int) {
+                             context_.kernels.soft_cap(logits_.data() + begin, config_.logit_soft_cap,
+                                                       static_cast<std::int64_t>(end - begin));
+                           });
+}
+
 std::span<const float> Transformer::logits(int first, int count) {
   OCTAVO_CHECK(count <= kMaxLogitRows, "{} rows of logits", count);
   const Norm norm{weights_.output_norm, weights_.output.is_quantized()};
   context_.for_rows(count, [&](std::int64_t i, int) { stream_.norm_row(norm, first + i, i, count); });
   const Product output{&weights_.output, logits_.data()};
   context_.multiply({&output, 1}, stream_.input(), count);
+  if (config_.logit_soft_cap != 0) cap_logits(count);
   return {logits_.data(), to_size(count) * to_size(config_.vocab_size)};
 }
 

@@ -45,6 +45,7 @@ class Transformer {
   void run_feed_forward(const ExpertsFfnSpec& spec, int layer, const Epilogue& epilogue);
   /// The norms of all rows under way, as `norm` says.
   void norm_rows(const Norm& norm);
+  void cap_logits(int count);
   Norm mixer_norm(int layer) const;
   Norm feed_forward_norm(int layer) const;
 

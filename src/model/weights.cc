@@ -174,7 +174,9 @@ Result<void> WeightLoader::list_mixer(int layer, const AttentionSpec& spec, Laye
     OCTAVO_TRY_VOID(vector(name(tensor_names::kVBias), spec.kv_width(), spec.qkv_bias, a.v_bias));
     OCTAVO_TRY_VOID(vector(name(tensor_names::kKNorm), spec.head_dim, spec.qk_norm, a.k_norm));
   }
-  return matrix(name(tensor_names::kAttentionOutput), config_.width, spec.q_width(), a.o);
+  OCTAVO_TRY_VOID(vector(name(tensor_names::kSinks), spec.num_heads, spec.sinks, a.sinks));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kAttentionOutput), config_.width, spec.q_width(), a.o));
+  return vector(name(tensor_names::kAttentionOutputBias), config_.width, spec.output_bias, a.o_bias);
 }
 
 Result<void> WeightLoader::list_mixer(int layer, const DeltaSpec& spec, LayerWeights& w) {

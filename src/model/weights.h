@@ -21,7 +21,9 @@ struct AttentionWeights {
   const float* v_bias = nullptr;  // [kv_width]
   const float* q_norm = nullptr;  // [head_dim]
   const float* k_norm = nullptr;  // [head_dim]
+  const float* sinks = nullptr;   // [num_heads]
   WeightMatrix o;                 // [width, q_width]
+  const float* o_bias = nullptr;  // [width]
 };
 
 /// Of DeltaSpec.

@@ -47,6 +47,12 @@ class SameBits(unittest.TestCase):
         for level in support.supported_isa_levels():
             self.check(model, "--isa", level)
 
+    def test_soft_caps(self):
+        self.check(support.tiny_model("tiny-gemma2", types=("Q8_0", "Q4_K"), window=19))
+
+    def test_scores_that_grow_with_the_position(self):
+        self.check(support.tiny_model("tiny-mistral3", types=("Q4_K",), yarn=256.0))
+
     def test_biases_and_float_weights(self):
         self.check(support.tiny_model("tiny-qwen2", types=("F16", "F32", "BF16")))
 

@@ -43,6 +43,11 @@ class FloatWeights(Truth):
     def test_llama_with_rope_factors(self):
         self.check_exact(support.tiny_model("tiny-llama", types=F32, rope_freqs=True))
 
+    def test_contexts_stretched_evenly(self):
+        for shape in ("tiny-llama", "tiny-gemma3"):  # gemma3: in its global layers alone
+            with self.subTest(shape=shape):
+                self.check_exact(support.tiny_model(shape, types=F32, linear=4.0))
+
     def test_contexts_stretched_by_yarn_and_heads_rotated_in_part(self):
         for shape in ("tiny-llama", "tiny-qwen3"):
             with self.subTest(shape=shape):
@@ -65,6 +70,18 @@ class FloatWeights(Truth):
 
     def test_qwen35(self):
         self.check_exact(support.tiny_model("tiny-qwen35", types=F32))
+
+    def test_mistral3(self):
+        self.check_exact(support.tiny_model("tiny-mistral3", types=F32))
+
+    def test_mistral3_with_scores_that_grow_with_the_position(self):
+        self.check_exact(support.tiny_model("tiny-mistral3", types=F32, yarn=256.0))  # a step every eight tokens
+
+    def test_gemma2_with_soft_caps(self):
+        self.check_exact(support.tiny_model("tiny-gemma2", types=F32))
+
+    def test_gemma2_with_a_window_shorter_than_the_text(self):
+        self.check_exact(support.tiny_model("tiny-gemma2", types=F32, window=NUM_IDS // 3))
 
     def test_gemma3(self):
         self.check_exact(support.tiny_model("tiny-gemma3", types=F32))
@@ -96,7 +113,7 @@ class QuantizedWeights(Truth):
     # Without qwen35: the norm behind its recurrence turns a query and a key that nearly are at right angles, as random
     # ones often are, into noise of full size.
     def test_every_architecture(self):
-        for shape in ("tiny-llama", "tiny-qwen2", "tiny-mixtral", "tiny-gemma3"):
+        for shape in ("tiny-llama", "tiny-mistral3", "tiny-qwen2", "tiny-mixtral", "tiny-gemma2", "tiny-gemma3"):
             with self.subTest(shape=shape):
                 self.check_close(support.tiny_model(shape, types=("Q4_K", "Q6_K")))
 

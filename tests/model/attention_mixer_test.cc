@@ -117,7 +117,7 @@ void expect_near(const std::vector<float>& found, const PlainTransformer::Rows& 
 }
 
 TEST(AttentionMixer, EveryFamilysLayerIsAsItsSpecSaysInAnyChunk) {
-  for (const char* arch : {"llama", "qwen2", "qwen3", "gemma3"}) {
+  for (const char* arch : {"llama", "mistral3", "qwen2", "qwen3", "gemma2", "gemma3"}) {
     SCOPED_TRACE(arch);
     Mixer mixer({.arch = arch, .window = 9});
     const std::vector<float> x = some_rows(1), whole = mixer.run(0, x, kRows);

@@ -31,6 +31,8 @@ class PlainTransformer {
     for (int i = 0; i < config_.num_layers(); ++i) layer(i, x);
     Rows out;
     for (const Row& row : x) out.push_back(product(weights_.output, norm(row, weights_.output_norm)));
+    for (Row& row : out)
+      for (double& value : row) value = capped(value, config_.logit_soft_cap);
     return out;
   }
 
@@ -59,9 +61,10 @@ class PlainTransformer {
       if (spec.gated_output) gates = take_gates(spec, q);
       add_bias(q, a.q_bias);
       prepare_heads(spec, a.q_norm, position, q);
-      Row attended = attend(spec, q, k, v, position);
+      Row attended = attend(spec, a.sinks, q, k, v, position);
       for (std::size_t i = 0; i < gates.size(); ++i) attended[i] *= sigmoid(gates[i]);
       out.push_back(product(a.o, attended));
+      add_bias(out.back(), a.o_bias);
     }
     return out;
   }
@@ -176,7 +179,20 @@ class PlainTransformer {
     }
   }
 
-  static Row attend(const AttentionSpec& spec, const Row& q, const Rows& k, const Rows& v, std::size_t position) {
+  static double capped(double x, float cap) {
+    const auto most = static_cast<double>(cap);
+    return cap == 0 ? x : most * std::tanh(x / most);
+  }
+
+  static double score_scale(const AttentionSpec& spec, std::size_t position) {
+    const auto scale = static_cast<double>(spec.scale);
+    if (!spec.temperature) return scale;
+    const double steps = std::floor(static_cast<double>(position) / spec.temperature->length);
+    return scale * (1 + spec.temperature->slope * std::log(1 + steps));
+  }
+
+  static Row attend(const AttentionSpec& spec, const float* sinks, const Row& q, const Rows& k, const Rows& v,
+                    std::size_t position) {
     const auto dim = static_cast<std::size_t>(spec.head_dim);
     const auto shared = static_cast<std::size_t>(spec.num_heads / spec.num_kv_heads);
     const auto window = static_cast<std::size_t>(spec.window);
@@ -188,9 +204,10 @@ class PlainTransformer {
       for (std::size_t j = first; j <= position; ++j) {
         double score = 0;
         for (std::size_t d = 0; d < dim; ++d) score += q[at + d] * k[j][kv_at + d];
-        scores.push_back(std::exp(score * static_cast<double>(spec.scale)));
+        scores.push_back(std::exp(capped(score * score_scale(spec, position), spec.soft_cap)));
       }
-      const double sum = std::accumulate(scores.begin(), scores.end(), 0.0);
+      const double sink = sinks == nullptr ? 0 : std::exp(static_cast<double>(sinks[head]));
+      const double sum = std::accumulate(scores.begin(), scores.end(), sink);
       for (std::size_t j = first; j <= position; ++j)
         for (std::size_t d = 0; d < dim; ++d) out[at + d] += scores[j - first] / sum * v[j][kv_at + d];
     }

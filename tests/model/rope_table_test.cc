@@ -16,14 +16,15 @@ namespace {
 constexpr int kDim = 16;
 
 /// The share of pair i's frequency that YaRN keeps: a ramp between the pairs that turn slow_turns and fast_turns times
-/// within the original context, both taken to whole pairs.
+/// within the original context, both taken to whole pairs if the spec says so.
 double yarn_keeps(const RopeSpec& spec, double i) {
   const YarnRamp& ramp = *spec.scaling.yarn;
   const auto pair = [&](double turns) {
     return spec.num_rotated / 2.0 * std::log(ramp.original_context / (2 * M_PI * turns)) / std::log(spec.base);
   };
-  const double low = std::max(0.0, std::floor(pair(ramp.fast_turns)));
-  const double high = std::min(spec.num_rotated - 1.0, std::ceil(pair(ramp.slow_turns)));
+  const double fast = pair(ramp.fast_turns), slow = pair(ramp.slow_turns);
+  const double low = std::max(0.0, ramp.whole_pairs ? std::floor(fast) : fast);
+  const double high = std::min(spec.num_rotated - 1.0, ramp.whole_pairs ? std::ceil(slow) : slow);
   return ramp.strength * (i <= low ? 1 : i >= high ? 0 : (high - i) / (high - low));
 }
 
@@ -83,6 +84,12 @@ TEST(RopeTable, YarnSlowsTheSlowPairsAndLengthensAll) {
                     {1, 1, 2, 2, 3, 3, 4, 4});
   const YarnRamp narrow{.original_context = 512, .fast_turns = 4, .slow_turns = 2, .strength = 0.5};
   expect_as_defined({.num_rotated = kDim, .base = 1e4, .scaling = {.divisor = 8, .yarn = narrow}});
+}
+
+TEST(RopeTable, YarnsRampMayBeginWithinAPair) {
+  YarnRamp ramp{.original_context = 4096};
+  ramp.whole_pairs = false;
+  expect_as_defined({.num_rotated = kDim, .base = 1.5e5, .scaling = {.divisor = 32, .yarn = ramp}});
 }
 
 TEST(RopeTable, YarnsFastestPairTurnsAsBeforeAndItsSlowestByTheDivisor) {

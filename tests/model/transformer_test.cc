@@ -105,7 +105,7 @@ std::set<std::string> tensors_of(int layer, const std::vector<std::string>& name
 }
 
 TEST(Transformer, EveryFamilyComputesWhatItsSpecsSay) {
-  for (const char* arch : {"llama", "qwen2", "qwen3", "qwen3moe", "qwen35", "gemma3"}) {
+  for (const char* arch : {"llama", "mistral3", "qwen2", "qwen3", "qwen3moe", "qwen35", "gemma2", "gemma3"}) {
     SCOPED_TRACE(arch);
     Model model({.arch = arch, .layers = 7, .window = 9});
     expect_as_plain(model);

@@ -20,7 +20,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr const char* kFamilies[] = {"llama", "qwen2", "qwen3", "qwen35", "gemma3"};
+constexpr const char* kFamilies[] = {"llama", "mistral3", "qwen2", "qwen3", "qwen35", "gemma2", "gemma3"};
 
 Result<Weights> try_load(const ModelSource& source, const ModelConfig& config, bool repack = true, int threads = 1) {
   ThreadPool pool(threads);

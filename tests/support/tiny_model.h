@@ -19,7 +19,7 @@ namespace octavo::test {
 struct TinyModel {
   std::string arch = "llama";
   std::uint32_t layers = 2, width = 64, heads = 4, kv_heads = 2, head_dim = 32, ffn = 96, context = 1024, vocab = 80;
-  std::uint32_t window = 24;  // gemma3
+  std::uint32_t window = 24;  // of families with windows
   // qwen35: every second layer attends. Sizes of heads are no multiples of anything.
   std::uint32_t key_heads = 2, value_heads = 4, key_dim = 18, value_dim = 24, taps = 4, attention_every = 2;
   bool tied = true;
@@ -56,6 +56,7 @@ struct TinyModel {
   std::uint32_t num_experts() const { return experts == 0 && arch == "qwen3moe" ? 8 : experts; }
   bool is_hybrid() const { return arch == "qwen35"; }
   std::uint64_t channels() const { return 2 * key_heads * key_dim + value_heads * value_dim; }
+  bool gemma() const { return arch == "gemma2" || arch == "gemma3"; }
 
   template <class Writer, class T>
   void key(Writer& writer, const std::string& suffix, T value) const {
@@ -76,7 +77,11 @@ struct TinyModel {
     key(writer, "attention.value_length", head_dim);
     key(writer, "attention.layer_norm_rms_epsilon", 1e-5F);
     key(writer, "rope.freq_base", 10000.0F);
-    if (arch == "gemma3") key(writer, "attention.sliding_window", window);
+    if (gemma()) key(writer, "attention.sliding_window", window);
+    if (arch == "gemma2") key(writer, "attn_logit_softcapping", 1.5F);
+    if (arch == "gemma2") key(writer, "final_logit_softcapping", 0.75F);
+    if (arch == "mistral3") key(writer, "attention.temperature_scale", 0.5F);
+    if (arch == "mistral3") key(writer, "attention.temperature_length", 8U);
     if (is_hybrid()) write_recurrence(writer);
     if (num_experts() == 0) return;
     key(writer, "expert_count", num_experts());
@@ -186,8 +191,8 @@ struct TinyModel {
       }
       if (qk_norm() && attends) vector(p + "attn_q_norm.weight", dim);
       if (qk_norm() && attends) vector(p + "attn_k_norm.weight", dim);
-      if (arch == "gemma3") vector(p + "post_attention_norm.weight", width);
-      if (arch == "gemma3") vector(p + "post_ffw_norm.weight", width);
+      if (gemma()) vector(p + "post_attention_norm.weight", width);
+      if (gemma()) vector(p + "post_ffw_norm.weight", width);
     }
   }
 };

@@ -8,9 +8,9 @@ struct Architecture {
   ReadArchitecture read;
 };
 
-constexpr Architecture kArchitectures[] = {{"llama", read_llama},   {"qwen2", read_qwen2},
-                                           {"qwen3", read_qwen3},   {"qwen3moe", read_qwen3moe},
-                                           {"qwen35", read_qwen35}, {"gemma3", read_gemma3}};
+constexpr Architecture kArchitectures[] = {
+    {"llama", read_llama},   {"qwen2", read_qwen2},   {"qwen3", read_qwen3},   {"qwen3moe", read_qwen3moe},
+    {"qwen35", read_qwen35}, {"gemma2", read_gemma2}, {"gemma3", read_gemma3}, {"mistral3", read_mistral3}};
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 // Gemma 3, text (Gemma Team, 2025): five layers with a window, then one that looks back all the way.
 #include <cmath>
 
-#include "base/to_size.h"
 #include "model/architectures/architectures.h"
 
 namespace octavo {
@@ -25,16 +24,11 @@ Result<void> read_gemma3(const ModelKeys& keys, ModelConfig& config) {
     for (LayerSpec& layer : config.layers) layer.attention()->scale = 1.0F / std::sqrt(width);
   }
 
-  OCTAVO_TRY(const int window, keys.size("attention.sliding_window"));
-  OCTAVO_TRY(const int every, keys.size_or("attention.sliding_window_pattern", kGlobalLayerEvery));
-  if (every != kGlobalLayerEvery)
-    return fail("{}: {} is {}, expected {}", keys.path(), keys.key("attention.sliding_window_pattern"), every,
-                kGlobalLayerEvery);
+  OCTAVO_TRY_VOID(read_windows(keys, kGlobalLayerEvery, {}, config.layers));
   OCTAVO_TRY(const double local_base, keys.positive_or("rope.freq_base_swa", kLocalRopeBase));
-  for (int i = 0; i < config.num_layers(); ++i) {
-    if ((i + 1) % kGlobalLayerEvery == 0) continue;
-    AttentionSpec& attention = *config.layers[to_size(i)].attention();
-    attention.window = window;
+  for (LayerSpec& layer : config.layers) {
+    AttentionSpec& attention = *layer.attention();
+    if (attention.window == 0) continue;
     attention.rope.base = local_base;
     attention.rope.scaling = {};
   }

@@ -90,9 +90,13 @@ Result<void> ModelKeys::refuse_unread_mathematics() const {
     std::string_view suffix;
     float neutral;
   };
-  constexpr Factor kFactors[] = {{"final_logit_softcapping", 0}, {"attn_logit_softcapping", 0},
-                                 {"attention.scale", 0},         {"logit_scale", 1},
-                                 {"residual_scale", 1},          {"embedding_scale", 1}};
+  constexpr Factor kFactors[] = {{"final_logit_softcapping", 0},
+                                 {"attn_logit_softcapping", 0},
+                                 {"attention.scale", 0},
+                                 {"logit_scale", 1},
+                                 {"residual_scale", 1},
+                                 {"embedding_scale", 1},
+                                 {"attention.temperature_scale", 0}};
   for (const auto& [suffix, neutral] : kFactors) {
     if (read_.contains(suffix) || !has(suffix)) continue;
     OCTAVO_TRY(const float value, source_.get_f32(key(suffix)));
@@ -135,6 +139,19 @@ Result<std::vector<LayerSpec>> read_equal_layers(const ModelKeys& keys, const La
     return fail("{}: {} is {}, but the file has only {} tensors", keys.path(), keys.key("block_count"), count,
                 num_tensors);
   return std::vector<LayerSpec>(to_size(count), layer);
+}
+
+Result<void> read_windows(const ModelKeys& keys, int global_every, std::optional<int> default_window,
+                          std::vector<LayerSpec>& layers) {
+  const bool is_given = keys.has("attention.sliding_window") || !default_window;
+  OCTAVO_TRY(const int window, is_given ? keys.size("attention.sliding_window") : Result<int>(*default_window));
+  OCTAVO_TRY(const int every, keys.size_or("attention.sliding_window_pattern", global_every));
+  if (every != global_every)
+    return fail("{}: {} is {}, expected {}", keys.path(), keys.key("attention.sliding_window_pattern"), every,
+                global_every);
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    if ((i + 1) % to_size(global_every) != 0) layers[i].attention()->window = window;
+  return {};
 }
 
 }  // namespace octavo

@@ -62,4 +62,9 @@ Result<LayerSpec> read_dense_layer(const ModelKeys& keys, const ModelConfig& con
 /// `num_layers` layers, all alike.
 Result<std::vector<LayerSpec>> read_equal_layers(const ModelKeys& keys, const LayerSpec& layer);
 
+/// Gives the file's window to all layers but every `global_every`th. `default_window`: for families whose files leave
+/// it out; none: it must be there.
+Result<void> read_windows(const ModelKeys& keys, int global_every, std::optional<int> default_window,
+                          std::vector<LayerSpec>& layers);
+
 }  // namespace octavo
