@@ -80,8 +80,8 @@ Result<std::vector<bool>> ModelKeys::flags(std::string_view suffix) const {
   if (array == nullptr || array->element_type != MetadataType::kBool)
     return fail("{}: {} is {}, expected an array of bool", path(), key(suffix),
                 value == nullptr ? "missing" : describe(*value));
-  std::vector<bool> all;
-  for (std::uint64_t i = 0; i < array->size; ++i) all.push_back(std::get<bool>(element_of(*array, i).value));
+  std::vector<bool> all(array->size);  // each flag is a byte of the file
+  for (std::uint64_t i = 0; i < array->size; ++i) all[i] = std::get<bool>(element_of(*array, i).value);
   return all;
 }
 
