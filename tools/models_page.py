@@ -16,6 +16,7 @@ import sys
 from typing import NamedTuple
 
 import tokenizer_truth
+from made_section import problem_of_section
 
 BEGIN, END = "<!-- made by tools/models_page.py -->", "<!-- end of what is made -->"
 FILE = "the file says"  # words that no family of the table above is known to be the original of
@@ -171,19 +172,6 @@ def problems_of_models(ends):
             yield f"tools/models_page.py: no row has the words {family}"
 
 
-def problem_of_page(page, made, writes):
-    text = page.read_text(encoding="utf-8")
-    begin, end = text.find(BEGIN), text.find(END)
-    if begin < 0 or end < begin:
-        return f"{page}: has no '{BEGIN}' and '{END}'"
-    end += len(END)
-    if writes:
-        page.write_text(text[:begin] + made + text[end:], encoding="utf-8")
-    elif text[begin:end] != made:
-        return f"{page}: is not what tools/models_page.py makes; --write puts it there"
-    return None
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=pathlib.Path, required=True, help="of the repository")
@@ -193,7 +181,7 @@ def main():
     ends, reasoning = read_ends(data / "template_ends.inc"), read_reasoning(data / "template_reasoning.inc")
     made = "\n".join([BEGIN, *rows(ends, reasoning), "", *test_rows(), END])
     problems = [*problems_of_models(ends), *missing_tests(args.root)]
-    if problem := problem_of_page(args.root / "docs" / "models.md", made, args.write):
+    if problem := problem_of_section(args.root / "docs" / "models.md", BEGIN, END, made, args.write):
         problems.append(problem)
     print("\n".join(problems) or "docs/models.md is what this script makes")
     return 1 if problems else 0

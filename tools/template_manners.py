@@ -19,6 +19,7 @@ import sys
 
 import compare_templates
 import jinja_environment
+from made_section import problem_of_section
 from template_conversations import SPACED, TOOLS, UNICODE, call, conversations, message
 
 BEGIN, END = "<!-- made by tools/template_manners.py -->", "<!-- end of what is made -->"
@@ -200,20 +201,6 @@ def table(files, answers):
     return "\n".join([BEGIN, *rows, *(row(f.stem, a) for f, a in zip(files, answers)), END])
 
 
-def problem_of_page(page, made, writes):
-    """Why the page's table is not the one that was made, or None."""
-    text = page.read_text(encoding="utf-8")
-    begin, end = text.find(BEGIN), text.find(END)
-    if begin < 0 or end < begin:
-        return f"{page}: has no '{BEGIN}' and '{END}'"
-    end += len(END)
-    if writes:
-        page.write_text(text[:begin] + made + text[end:], encoding="utf-8")
-    elif text[begin:end] != made:
-        return f"{page}: its table is another; --write puts this one there:\n{made}"
-    return None
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True)
@@ -244,7 +231,7 @@ def main():
     print(f"{len(files)} templates, {len(files) * len(wanted)} conversations, of which {num_refused} are refused; "
           f"{len(problems)} differ")
     if args.page:
-        problem = problem_of_page(args.page, table(files, answers), args.write)
+        problem = problem_of_section(args.page, BEGIN, END, table(files, answers), args.write)
         problems += [problem] if problem else []
     print("\n".join(problems))
     return 1 if problems else 0

@@ -157,10 +157,6 @@ Result<StateRoom> make_contiguous_room(StateRoom room, const KvBudget& budget) {
   return room;
 }
 
-}  // namespace
-
-namespace {
-
 /// A room whose blocks are still to come. Its snapshots are taken off the budget.
 Result<StateRoom> make_snapshot_room(StateLayout layout, KvBudget& budget) {
   StateRoom room{.layout = std::move(layout), .num_blocks = {}};

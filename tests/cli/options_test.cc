@@ -15,11 +15,8 @@ namespace {
 
 using test::CliRun;
 using testing::AllOf;
-using testing::EndsWith;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
-using testing::StartsWith;
 
 /// Makes every engine fail to load, with the file that it was asked for; `serve` then ends.
 void refuse_to_load(CliRun& cli) {

@@ -3,12 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "cli/fake_engine.h"
-#include "support/temp_file.h"
 
 namespace octavo {
 namespace {
@@ -18,17 +15,9 @@ using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 using testing::StartsWith;
 
 constexpr const char* kCommands[] = {"run", "chat", "serve", "info", "tokenize", "logits", "bench"};
-
-/// Makes every engine fail to load, with the file that it was asked for; `serve` then ends.
-void refuse_to_load(CliRun& cli) {
-  cli.load_engine = [](const EngineOptions& options) -> Result<std::unique_ptr<Engine>> {
-    return std::unexpected(Error{"cannot load " + options.model_path.string()});
-  };
-}
 
 /// The lines of a text that have more characters than a terminal has columns.
 std::vector<std::string> wide_lines(const std::string& text, std::size_t columns = 80) {

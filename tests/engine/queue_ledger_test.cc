@@ -2,21 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <chrono>
-#include <optional>
-#include <thread>
-
 #include "engine/test_engine.h"
-#include "octavo/token_stream.h"
 
 namespace octavo {
 namespace {
 
-using namespace std::chrono_literals;
-using test::Answer;
 using test::make_request;
-using test::reference_answer;
 using test::TestEngine;
 using ::testing::AllOf;
 using ::testing::HasSubstr;

@@ -2,19 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
-#include <optional>
 #include <thread>
 
 #include "engine/test_engine.h"
-#include "octavo/token_stream.h"
 
 namespace octavo {
 namespace {
 
 using namespace std::chrono_literals;
-using test::Answer;
 using test::make_request;
 using test::reference_answer;
 using test::TestEngine;

@@ -18,8 +18,6 @@ using test::Answer;
 using test::make_request;
 using test::reference_answer;
 using test::TestEngine;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 /// A thread in run_until() as long as this lives.
 class Driver {
