@@ -250,8 +250,9 @@ class TensorWriter:
         self.writer.add_tensor(name, data, raw_dtype=None if qtype in (Q.F32, Q.F16) else qtype)
         if qtype == Q.NVFP4:
             stem = name.removesuffix("weight")
-            self.writer.add_tensor(stem + "scale", np.array([std * NVFP4_SCALE], np.float32))
-            self.writer.add_tensor(stem + "input_scale", np.ones(1, np.float32))
+            of_each = np.linspace(0.8, 1.2, *experts) if experts else np.ones(1)
+            self.writer.add_tensor(stem + "scale", (std * NVFP4_SCALE * of_each).astype(np.float32))
+            self.writer.add_tensor(stem + "input_scale", np.ones(len(of_each), np.float32))
 
     def vector(self, name, n, mean, std=0.1):
         self.writer.add_tensor(name, (mean + std * self.rng.standard_normal(n)).astype(np.float32))

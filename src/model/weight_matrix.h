@@ -43,6 +43,7 @@ struct ExpertMatrices {
     WeightMatrix matrix = first;
     if (first.panels != nullptr) matrix.panels += to_size(expert) * first.bytes();
     if (first.file != nullptr) matrix.file += to_size(expert) * first.bytes();
+    if (first.scale != nullptr) matrix.scale += expert;  // a factor each, one behind another
     return matrix;
   }
   std::uint64_t bytes() const { return to_size(count) * first.bytes(); }

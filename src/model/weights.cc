@@ -83,7 +83,7 @@ class WeightLoader {
   Result<void> matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightMatrix& target);
   Result<void> experts(const std::string& name, int count, std::int64_t rows, std::int64_t cols,
                        ExpertMatrices& target);
-  Result<void> scale(const std::string& weights, WeightMatrix& target);
+  Result<void> scale(const std::string& weights, int count, WeightMatrix& target);
   Result<void> vector(const std::string& name, std::int64_t size, Presence presence, const float*& target);
   /// A small matrix as floats, transposed: [cols][rows].
   Result<void> transposed(const std::string& name, std::int64_t rows, std::int64_t cols, const float*& target);
@@ -120,15 +120,15 @@ Result<void> WeightLoader::matrix(const std::string& name, std::int64_t rows, st
   OCTAVO_TRY(const SourceTensor* tensor, find(name, rows, cols, Presence::kRequired));
   target = {.type = tensor->tensor.type, .rows = rows, .cols = cols};
   matrices_.push_back({tensor, &target});
-  return tensor->tensor.type == DType::kNVFP4 ? scale(name, target) : Result<void>{};
+  return tensor->tensor.type == DType::kNVFP4 ? scale(name, 1, target) : Result<void>{};
 }
 
-/// The factor of a whole matrix stands beside it as a tensor of one number, and not at all if it is 1. Another is that
-/// of activations in 4 bits, which are not made here.
-Result<void> WeightLoader::scale(const std::string& weights, WeightMatrix& target) {
+/// The factors of `count` whole matrices, one a matrix, stand beside them as a tensor, and not at all if they are 1.
+/// Others are those of activations in 4 bits, which are not made here.
+Result<void> WeightLoader::scale(const std::string& weights, int count, WeightMatrix& target) {
   const std::string stem = weights.substr(0, weights.rfind('.'));
-  OCTAVO_TRY_VOID(vector(stem + ".scale", 1, Presence::kOptional, target.scale));
-  OCTAVO_TRY(const SourceTensor* of_input, find(stem + ".input_scale", 1, 1, Presence::kOptional));
+  OCTAVO_TRY_VOID(vector(stem + ".scale", count, Presence::kOptional, target.scale));
+  OCTAVO_TRY(const SourceTensor* of_input, find(stem + ".input_scale", 1, count, Presence::kOptional));
   static_cast<void>(of_input);
   return {};
 }
@@ -144,7 +144,7 @@ Result<void> WeightLoader::experts(const std::string& name, int count, std::int6
   OCTAVO_TRY(tensor, find(name, rows * count, cols, Presence::kRequired));
   target = {.first = {.type = tensor->tensor.type, .rows = rows, .cols = cols}, .count = count};
   matrices_.push_back({tensor, &target.first, count});
-  return {};
+  return tensor->tensor.type == DType::kNVFP4 ? scale(name, count, target.first) : Result<void>{};
 }
 
 Result<void> WeightLoader::vector(const std::string& name, std::int64_t size, Presence presence, const float*& target) {

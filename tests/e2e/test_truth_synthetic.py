@@ -110,8 +110,8 @@ class QuantizedWeights(Truth):
         self.check_close(support.tiny_model("tiny-qwen3", types=("Q4_K", "Q6_K", "Q5_0", "Q8_0", "IQ4_NL")))
         self.check_close(support.tiny_model("tiny-llama", types=("Q2_K", "F16", "Q4_1", "TQ2_0", "Q1_0", "BF16")))
 
-    # Without qwen35: the norm behind its recurrence turns a query and a key that nearly are at right angles, as random
-    # ones often are, into noise of full size.
+    # Without qwen35, whose divergence is 3.5e-3: above the bound, for a reason that is not known yet. The norm behind the
+    # recurrence may enlarge what little is left where a random query and key are nearly at right angles.
     def test_every_architecture(self):
         for shape in ("tiny-llama", "tiny-mistral3", "tiny-qwen2", "tiny-mixtral", "tiny-gemma2", "tiny-gemma3"):
             with self.subTest(shape=shape):

@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -333,6 +334,28 @@ TEST(Weights, TheFactorOfAnNvfp4MatrixStandsBesideIt) {
   MemorySource beside_floats = whole.source();
   beside_floats.add_tensor("blk.0.attn_q.scale", {1}, DType::kF32, bytes_of(std::vector<float>{0.5F}));
   EXPECT_THAT(error_of(whole, beside_floats), HasSubstr("tensor 'blk.0.attn_q.scale' is not part of"));
+}
+
+TEST(Weights, TheFactorsOfNvfp4ExpertsAreOneEach) {
+  TinyModel whole = mixture_of(DType::kF32);
+  const std::string name = "blk.0.ffn_gate_exps";
+  const std::vector<std::uint64_t> dims = whole.source().find_tensor(name + ".weight")->dims;
+  whole.without = {name + ".weight"};
+  const auto source_of = [&](std::uint64_t count) {
+    MemorySource source = whole.source();
+    source.add_tensor(name + ".weight", dims, DType::kNVFP4, std::string(dims[0] * dims[1] * dims[2] / 64 * 36, '\1'));
+    std::vector<float> factors(count);
+    std::iota(factors.begin(), factors.end(), 2.0F);
+    for (const char* suffix : {".scale", ".input_scale"})
+      source.add_tensor(name + suffix, {count}, DType::kF32, bytes_of(factors));
+    return source;
+  };
+  const MemorySource source = source_of(dims[2]);
+  const Weights weights = load(source);
+  const ExpertMatrices& gate = std::get<ExpertsFfnWeights>(weights.layers[0].feed_forward).gate;
+  for (int expert = 0; expert < gate.count; ++expert)
+    EXPECT_EQ(gate.of(expert).packed(1, nullptr).scale, 2.0F + static_cast<float>(expert));
+  EXPECT_THAT(error_of(whole, source_of(1)), HasSubstr("blk.0.ffn_gate_exps.scale"));
 }
 
 TEST(Weights, ATensorThatTheSpecsDoNotKnowIsRefused) {
