@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
+#include <utility>
 
 #include "base/to_size.h"
 #include "model/cpu_runner.h"
@@ -28,16 +30,26 @@ MatrixWork matrices_of_layers(const ModelConfig& config, const Weights& weights,
   return work;
 }
 
+/// The work of `all` whose key is that of `like`, which is added where there is none.
+template <class Work, class Key>
+Work& same_or_added(std::vector<Work>& all, const Work& like, const Key& key) {
+  const auto same = std::ranges::find(all, key(like), key);
+  return same != all.end() ? *same : all.emplace_back(like);
+}
+
+std::pair<int, bool> key_of_attention(const AttentionWork& work) { return {work.window, work.only_logit_rows}; }
+
+std::tuple<int, int, bool> key_of_experts(const ExpertsWork& work) {
+  return {work.num_experts, work.num_chosen, work.only_logit_rows};
+}
+
 /// A row sees one thing, the state, which is read and written.
 void add_recurrence(const DeltaSpec& delta, std::vector<AttentionWork>& all) {
-  const AttentionWork like{.window = 1};
-  auto same = std::ranges::find_if(
-      all, [&](const AttentionWork& work) { return work.window == like.window && !work.only_logit_rows; });
-  if (same == all.end()) same = all.insert(all.end(), like);
+  AttentionWork& same = same_or_added(all, AttentionWork{.window = 1}, key_of_attention);
   const auto state = static_cast<std::uint64_t>(delta.key_dim) * static_cast<std::uint64_t>(delta.value_width());
-  same->num_layers += 1;
-  same->kv_bytes += 2 * DeltaState(delta).bytes();
-  same->float_multiply_adds += 3 * state;  // along the key, the change, along the query
+  same.num_layers += 1;
+  same.kv_bytes += 2 * DeltaState(delta).bytes();
+  same.float_multiply_adds += 3 * state;  // along the key, the change, along the query
 }
 
 }  // namespace
@@ -60,13 +72,10 @@ std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_t
     if (const DeltaSpec* delta = config.layer(i).delta()) add_recurrence(*delta, all);
     if (attention == nullptr) continue;
     const AttentionWork like{.window = attention->window, .only_logit_rows = i >= last};
-    auto same = std::ranges::find_if(all, [&](const AttentionWork& work) {
-      return work.window == like.window && work.only_logit_rows == like.only_logit_rows;
-    });
-    if (same == all.end()) same = all.insert(all.end(), like);
-    same->num_layers += 1;
-    same->kv_bytes += kv_bytes_of_token(*attention, kv_type);
-    same->float_multiply_adds += 2 * static_cast<std::uint64_t>(attention->q_width());  // scores, and sums of values
+    AttentionWork& same = same_or_added(all, like, key_of_attention);
+    same.num_layers += 1;
+    same.kv_bytes += kv_bytes_of_token(*attention, kv_type);
+    same.float_multiply_adds += 2 * static_cast<std::uint64_t>(attention->q_width());  // scores, and sums of values
   }
   return all;
 }
@@ -79,12 +88,8 @@ std::vector<ExpertsWork> experts_work(const ModelConfig& config, const Weights& 
     if (spec == nullptr) continue;
     const ExpertsWork like{
         .num_experts = spec->num_experts, .num_chosen = spec->num_chosen, .only_logit_rows = i >= last};
-    auto same = std::ranges::find_if(all, [&](const ExpertsWork& work) {
-      return work.num_experts == like.num_experts && work.num_chosen == like.num_chosen &&
-             work.only_logit_rows == like.only_logit_rows;
-    });
-    if (same == all.end()) same = all.insert(all.end(), like);
-    same->bytes += std::get<ExpertsFfnWeights>(weights.layers[to_size(i)].feed_forward).bytes_of_one();
+    same_or_added(all, like, key_of_experts).bytes +=
+        std::get<ExpertsFfnWeights>(weights.layers[to_size(i)].feed_forward).bytes_of_one();
   }
   return all;
 }

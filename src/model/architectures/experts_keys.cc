@@ -28,20 +28,12 @@ Result<void> refuse_other_mixtures(const ModelKeys& keys) {
   return {};
 }
 
-Result<int> read_count(const ModelKeys& keys, std::string_view suffix, int most) {
-  static_cast<void>(keys.has(suffix));  // it counts as read; a missing one is get_u64's error
-  OCTAVO_TRY(const std::uint64_t value, keys.source().get_u64(keys.key(suffix)));
-  if (value == 0 || value > static_cast<std::uint64_t>(most))
-    return fail("{}: {} is {}, expected 1 to {}", keys.path(), keys.key(suffix), value, most);
-  return static_cast<int>(value);
-}
-
 }  // namespace
 
 Result<ExpertsFfnSpec> read_experts(const ModelKeys& keys, int width) {
   ExpertsFfnSpec experts{.width = width};
-  OCTAVO_TRY(experts.num_experts, read_count(keys, "expert_count", kMostExperts));
-  OCTAVO_TRY(experts.num_chosen, read_count(keys, "expert_used_count", kMostChosenExperts));
+  OCTAVO_TRY(experts.num_experts, keys.size("expert_count", kMostExperts));
+  OCTAVO_TRY(experts.num_chosen, keys.size("expert_used_count", kMostChosenExperts));
   if (experts.num_chosen > experts.num_experts)
     return fail("{}: {} is {}, but {} is {}", keys.path(), keys.key("expert_used_count"), experts.num_chosen,
                 keys.key("expert_count"), experts.num_experts);

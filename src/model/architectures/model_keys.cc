@@ -41,10 +41,11 @@ bool ModelKeys::has(std::string_view suffix) const {
   return source_.find(key(suffix)) != nullptr;
 }
 
-Result<int> ModelKeys::size(std::string_view suffix) const {
+Result<int> ModelKeys::size(std::string_view suffix, int most) const {
+  read_.emplace(suffix);
   OCTAVO_TRY(const std::uint64_t value, source_.get_u64(key(suffix)));
-  if (value == 0 || value > kMaxModelSize)
-    return fail("{}: {} is {}, expected 1 to {}", path(), key(suffix), value, kMaxModelSize);
+  if (value == 0 || value > static_cast<std::uint64_t>(most))
+    return fail("{}: {} is {}, expected 1 to {}", path(), key(suffix), value, most);
   return static_cast<int>(value);
 }
 

@@ -27,8 +27,8 @@ class ModelKeys {
   /// True if the file has the key. Asking for it counts as reading it.
   bool has(std::string_view suffix) const;
 
-  /// 1 to kMaxModelSize.
-  Result<int> size(std::string_view suffix) const;
+  /// 1 to `most`.
+  Result<int> size(std::string_view suffix, int most = kMaxModelSize) const;
   Result<int> size_or(std::string_view suffix, int otherwise) const;
   /// A finite number above 0.
   Result<double> positive(std::string_view suffix) const;
