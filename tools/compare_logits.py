@@ -20,6 +20,7 @@ import numpy as np
 
 import oracle
 
+SOURCES = sorted(pathlib.Path(oracle.__file__).parent.glob("oracle*.py"))
 ROWS_AT_ONCE = 32  # a row of logits in float64 is 2 MiB for a vocabulary of 262,144
 
 
@@ -51,7 +52,7 @@ class SavedLogits:
 
 
 def load_output(model_path):
-    """Only the output matrix, dequantized, and the cap of logits; much cheaper than a whole oracle.Model."""
+    """Only the output matrix, dequantized, and the cap of logits; much cheaper than a whole model."""
     reader = oracle.gguf.GGUFReader(model_path)
     tensors = {t.name: t for t in reader.tensors}
     field = reader.get_field(f"{reader.get_field('general.architecture').contents()}.final_logit_softcapping")
@@ -61,14 +62,14 @@ def load_output(model_path):
 
 def oracle_logits(model_path, ids, cache=None):
     if cache is None:
-        model = oracle.Model(model_path)
+        model = oracle.open_model(model_path)
         return OracleLogits(model.hidden(ids), model.output_matrix(), model.logit_cap)
-    source = hashlib.sha256(pathlib.Path(oracle.__file__).read_bytes()).hexdigest()
+    source = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()
     key = hashlib.sha256(f"{source} {fingerprint(model_path)} {list(ids)}".encode()).hexdigest()[:32]
     path = pathlib.Path(cache) / f"oracle-{key}.npy"
     if path.exists():
         return OracleLogits(np.load(path), *load_output(model_path))
-    model = oracle.Model(model_path)
+    model = oracle.open_model(model_path)
     hidden = model.hidden(ids)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}.npy")

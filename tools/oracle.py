@@ -2,14 +2,14 @@
 """The truth for logits: a GGUF model run in plain float32 numpy, every weight dequantized first.
 
 Slow and simple on purpose; it shares no code with the engine. Architectures: llama (with experts too), mistral3, qwen2, qwen3,
-qwen3moe, qwen35, gemma2, gemma3.
+qwen3moe, qwen35, gemma2, gemma3, gemma4 (oracle_gemma4.py).
 
     oracle.py MODEL.gguf --ids 1,2,3 [--greedy 16] [--top 20] [--save logits.npy]
 
 Prints JSON: mean negative log-likelihood of the given ids, the top log-probabilities after the last one,
 and the greedy continuation with, for each step, the gap in logits between the best and the second-best token
 (where that gap is small, a correct engine may choose the other one).
-Needs: numpy, gguf. As a module: `Model(path).logits(ids)` -> float32 [len(ids), vocab_size].
+Needs: numpy, gguf. As a module: `open_model(path).logits(ids)` -> float32 [len(ids), vocab_size].
 """
 import argparse
 import json
@@ -19,7 +19,7 @@ import gguf
 import numpy as np
 from gguf.quants import dequantize
 
-ARCHITECTURES = ("llama", "mistral3", "qwen2", "qwen3", "qwen3moe", "qwen35", "gemma2", "gemma3")
+ARCHITECTURES = ("llama", "mistral3", "qwen2", "qwen3", "qwen3moe", "qwen35", "gemma2", "gemma3", "gemma4")
 NEIGHBOURS = ("llama", "mistral3")  # whose files pair neighbouring dimensions for RoPE
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
@@ -263,6 +263,14 @@ class Model:
         return logits_of(self.hidden(ids), self.output_matrix(), self.logit_cap)
 
 
+def open_model(path):
+    """The oracle of a file's architecture."""
+    import oracle_gemma4  # which needs the names above
+
+    field = gguf.GGUFReader(path).get_field("general.architecture")
+    return (oracle_gemma4.Gemma4 if field and field.contents() == "gemma4" else Model)(path)
+
+
 def greedy(model, ids, steps):
     """The continuation, and the gap between its best and second-best logits at each step."""
     ids, out = list(ids), []
@@ -283,7 +291,7 @@ def main():
     parser.add_argument("--save")
     args = parser.parse_args()
     try:
-        model = Model(args.model)
+        model = open_model(args.model)
     except (ValueError, OSError) as error:
         sys.exit(f"oracle: {error}")
     ids = [int(i) for i in args.ids.split(",")]

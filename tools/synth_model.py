@@ -11,7 +11,7 @@ a real model of the same shape, and any two engines must agree on its logits.
 Needs: numpy, gguf. The tokenizer is copied from REAL.gguf; the embedding has as many rows as that vocabulary has
 tokens. `--type` is the type of the 2-d layer weights, `--mix` gives them several types in turn; embeddings and
 output are `--embd-type` (default: F32 where the layers are not quantized, else Q6_K where the width is a multiple of
-256, else Q8_0); norms are F32. `--window` sets the sliding window of gemma2 and gemma3; `--rope-freqs` adds Llama 3's per-frequency
+256, else Q8_0); norms are F32. `--window` sets the sliding window of gemma2, gemma3 and gemma4; `--rope-freqs` adds Llama 3's per-frequency
 factors (llama only); `--linear` stretches the context by a factor, `--yarn` as YaRN does, and rotates three quarters of a head (mistral3: all of it, and scores grow with the position). The same arguments give the same file. As a module: `write_model(out, shape, ...)`.
 """
 import argparse
@@ -22,6 +22,8 @@ from typing import NamedTuple
 
 import gguf
 import numpy as np
+
+import synth_gemma4
 
 
 class Shape(NamedTuple):
@@ -46,6 +48,8 @@ SHAPES = {
     "tiny-mistral3": Shape("mistral3", 2, 256, 4, 2, 64, 512, 2048, 1000000.0, False),
     "tiny-gemma2": Shape("gemma2", 4, 256, 4, 2, 128, 512, 2048, 10000.0, True),
     "tiny-gemma3": Shape("gemma3", 6, 256, 4, 1, 256, 512, 2048, 1000000.0, True),
+    "tiny-gemma4": Shape("gemma4", 6, 256, 2, 2, 256, 512, 2048, 1000000.0, True),
+    "tiny-gemma4-dense": Shape("gemma4", 3, 256, 4, 2, 256, 512, 2048, 1000000.0, True),
     "tiny-qwen3moe": Shape("qwen3moe", 2, 256, 4, 2, 128, 256, 2048, 1000000.0, True, 8, 3),
     "tiny-mixtral": Shape("llama", 2, 256, 4, 2, 64, 256, 2048, 1000000.0, True, 6, 2),
     "tiny-qwen35": Shape("qwen35", 4, 256, 4, 2, 64, 512, 2048, 10000000.0, True),
@@ -61,6 +65,7 @@ SHAPES = {
     "mixtral-8x7b": Shape("llama", 32, 4096, 32, 8, 128, 14336, 32768, 1000000.0, False, 8, 2),
     "qwen3.5-0.8b": Shape("qwen35", 24, 1024, 8, 2, 256, 3584, 262144, 10000000.0, True),
     "qwen3.5-4b": Shape("qwen35", 32, 2560, 16, 4, 256, 9216, 262144, 10000000.0, True),
+    "gemma-4-e2b": Shape("gemma4", 35, 1536, 8, 1, 256, 6144, 131072, 1000000.0, True),
     "llama-3-8b": Shape("llama", 32, 4096, 32, 8, 128, 14336, 8192, 500000.0, False),
 }
 
@@ -196,19 +201,21 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     writer.add_context_length(shape.context)
     writer.add_embedding_length(shape.width)
     writer.add_block_count(num_layers)
-    writer.add_feed_forward_length(shape.ffn)
     if shape.experts:
         writer.add_expert_count(shape.experts)
         writer.add_expert_used_count(shape.chosen)
     if shape.arch == "qwen3moe":
         writer.add_expert_feed_forward_length(shape.ffn)
     writer.add_head_count(shape.heads)
-    writer.add_head_count_kv(shape.kv_heads)
-    writer.add_key_length(shape.head_dim)
-    writer.add_value_length(shape.head_dim)
     writer.add_rope_freq_base(shape.rope_base)
     writer.add_layer_norm_rms_eps(1e-6)
     writer.add_vocab_size(num_tokens)
+    if shape.arch == "gemma4":
+        return synth_gemma4.add_metadata(writer, shape, synth_gemma4.LAYERS[name], num_layers, window)
+    writer.add_feed_forward_length(shape.ffn)
+    writer.add_head_count_kv(shape.kv_heads)
+    writer.add_key_length(shape.head_dim)
+    writer.add_value_length(shape.head_dim)
     if shape.arch in ("gemma2", "gemma3"):
         writer.add_sliding_window(window)
     if shape.arch == "gemma2":  # so low that these weights meet them: the scores of real models are larger
@@ -316,6 +323,19 @@ def add_experts(tensors, prefix, shape, types):
     tensors.matrix(prefix + "ffn_down_exps.weight", width, ffn, next(types), 0.25 * ffn**-0.5, experts)
 
 
+def add_layers(tensors, name, num_layers, num_tokens, embedding, types):
+    shape, recurrence = SHAPES[name], RECURRENCES.get(name)
+    if shape.arch == "gemma4":
+        layers = synth_gemma4.LAYERS[name]
+        synth_gemma4.add_tables(tensors, shape, layers, num_layers, num_tokens, embedding, next(types))
+        for i in range(num_layers):
+            synth_gemma4.add_layer(tensors, i, shape, layers, num_layers, types)
+        return
+    for i in range(num_layers):
+        attends = recurrence is None or (i + 1) % recurrence.attention_every == 0
+        add_layer(tensors, f"blk.{i}.", shape, types, None if attends else recurrence)
+
+
 def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=None, window=512, untied=False,
                 rope_freqs=False, seed=1, progress=False, linear=None, yarn=None):
     """Writes a model of one of SHAPES to `out`. `types` are names, given to the layer weights in turn."""
@@ -351,9 +371,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     if rope_freqs:
         writer.add_tensor("rope_freqs.weight", np.linspace(1, 8, dims.head_dim // 2).astype(np.float32))
     turn = itertools.cycle(quantized)
-    for i in range(num_layers):
-        attends = recurrence is None or (i + 1) % recurrence.attention_every == 0
-        add_layer(tensors, f"blk.{i}.", dims, turn, None if attends else recurrence)
+    add_layers(tensors, shape, num_layers, num_tokens, embedding, turn)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file(progress=progress)

@@ -35,10 +35,46 @@ std::string format_count(std::uint64_t count) {
   return fmt::format("{}", count);
 }
 
+void print_line(std::string_view label, const std::string& text, std::ostream& out) {
+  out << fmt::format("{:<14}{}\n", label, text);
+}
+
+/// "28 layers with 8 of 256 (1 for keys and values), 7 layers with 8 of 512 (1 for keys and values)".
+std::string heads_text(const std::vector<HeadShape>& shapes) {
+  std::string text;
+  for (const HeadShape& shape : shapes)
+    text += fmt::format("{}{} layers with {} of {} ({} for keys and values)", text.empty() ? "" : ", ",
+                        shape.num_layers, shape.num_heads, shape.head_dim, shape.num_kv_heads);
+  return text;
+}
+
+/// Peculiarities of layers, a line each.
+void print_layers(const InfoReport& report, const LayerShapes& shapes, std::ostream& out) {
+  const ModelConfig& c = *report.config;
+  if (shapes.heads.size() > 1) print_line("heads", heads_text(shapes.heads), out);
+  if (shapes.num_borrowing > 0)
+    print_line(
+        "borrowing",
+        fmt::format("{} of {} layers read the keys and values of an earlier one", shapes.num_borrowing, c.num_layers()),
+        out);
+  if (c.per_layer_width > 0)
+    print_line("per layer", fmt::format("an embedding of {} for each token and layer", c.per_layer_width), out);
+  if (shapes.num_experts > 0)
+    print_line("experts",
+               fmt::format("{} in a layer, of which a token chooses {}: {} of the weights are at work for it",
+                           shapes.num_experts, shapes.num_chosen,
+                           format_count(report.num_weights - weights_of_idle_experts(c))),
+               out);
+  if (shapes.delta)
+    print_line(
+        "recurrent",
+        fmt::format("{} of {} layers, with states of {} x {} in {} heads; the others attend", shapes.num_recurrent,
+                    c.num_layers(), shapes.delta->key_dim, shapes.delta->value_dim, shapes.delta->num_value_heads),
+        out);
+}
+
 void print_head(const InfoReport& report, std::ostream& out) {
-  const auto line = [&out](std::string_view label, const std::string& text) {
-    out << fmt::format("{:<14}{}\n", label, text);
-  };
+  const auto line = [&out](std::string_view label, const std::string& text) { print_line(label, text, out); };
   line("file", fmt::format("{} ({}, {} version {}, {} metadata keys)", report.path, format_bytes(report.file_bytes),
                            report.format, report.version, report.num_metadata));
   if (!report.name.empty()) line("name", escaped(report.name));
@@ -49,14 +85,7 @@ void print_head(const InfoReport& report, std::ostream& out) {
     line("shape",
          fmt::format("{} layers, width {}, feed-forward {}, {} heads of {} ({} for keys and values)", c.num_layers(),
                      c.width, shapes.ffn_width, shapes.num_heads, shapes.head_dim, shapes.num_kv_heads));
-    if (shapes.num_experts > 0)
-      line("experts", fmt::format("{} in a layer, of which a token chooses {}: {} of the weights are at work for it",
-                                  shapes.num_experts, shapes.num_chosen,
-                                  format_count(report.num_weights - weights_of_idle_experts(c))));
-    if (shapes.delta)
-      line("recurrent",
-           fmt::format("{} of {} layers, with states of {} x {} in {} heads; the others attend", shapes.num_recurrent,
-                       c.num_layers(), shapes.delta->key_dim, shapes.delta->value_dim, shapes.delta->num_value_heads));
+    print_layers(report, shapes, out);
     std::string context = fmt::format("{} tokens", c.context_length);
     if (shapes.window > 0)
       context += fmt::format("; {} of {} layers see all of it, the others the last {}", shapes.num_without_window,
@@ -151,12 +180,25 @@ boost::json::array sums_to_json(const std::vector<WeightSum>& sums, std::uint64_
 boost::json::object config_to_json(const InfoReport& report) {
   const ModelConfig& config = *report.config;
   const LayerShapes shapes = shapes_of_layers(config);
-  boost::json::object out{{"num_layers", config.num_layers()},       {"width", config.width},
-                          {"ffn_width", shapes.ffn_width},           {"num_heads", shapes.num_heads},
-                          {"num_kv_heads", shapes.num_kv_heads},     {"head_dim", shapes.head_dim},
-                          {"context_length", config.context_length}, {"window", shapes.window},
-                          {"vocab_size", config.vocab_size},         {"tied_output", config.tied_output},
-                          {"num_recurrent", shapes.num_recurrent}};
+  boost::json::object out{{"num_layers", config.num_layers()},
+                          {"width", config.width},
+                          {"ffn_width", shapes.ffn_width},
+                          {"num_heads", shapes.num_heads},
+                          {"num_kv_heads", shapes.num_kv_heads},
+                          {"head_dim", shapes.head_dim},
+                          {"context_length", config.context_length},
+                          {"window", shapes.window},
+                          {"vocab_size", config.vocab_size},
+                          {"tied_output", config.tied_output},
+                          {"num_recurrent", shapes.num_recurrent},
+                          {"num_borrowing", shapes.num_borrowing},
+                          {"per_layer_width", config.per_layer_width}};
+  boost::json::array& heads = out["heads"].emplace_array();
+  for (const HeadShape& shape : shapes.heads)
+    heads.push_back({{"num_layers", shape.num_layers},
+                     {"num_heads", shape.num_heads},
+                     {"num_kv_heads", shape.num_kv_heads},
+                     {"head_dim", shape.head_dim}});
   if (shapes.num_experts == 0) return out;
   out["num_experts"] = shapes.num_experts;
   out["num_chosen_experts"] = shapes.num_chosen;

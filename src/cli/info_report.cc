@@ -8,6 +8,8 @@
 #include "base/to_size.h"
 #include "engine/generation_config.h"
 #include "model/cpu_runner.h"
+#include "model/per_layer_embedding.h"
+#include "model/weight_need.h"
 #include "tokenizer/tokenizer.h"
 
 namespace octavo::cli {
@@ -26,6 +28,11 @@ std::uint64_t scratch_of_experts(const ModelConfig& config) {
       most = std::max(most, kRowsOfAStep * to_size(experts->num_chosen) *
                                 (6 * to_size(config.width) + 2 * to_size(experts->width)));
   return most;
+}
+
+/// Inputs of all layers for a step's rows (model/per_layer_embedding.h).
+std::uint64_t scratch_of_per_layer_inputs(const ModelConfig& config) {
+  return kRowsOfAStep * to_size(PerLayerEmbedding::num_inputs(config)) * sizeof(float);
 }
 
 std::string string_or_empty(const ModelSource& source, std::string_view key) {
@@ -52,10 +59,13 @@ void add_tensor(WeightSum& sum, const SourceTensor& tensor) {
 }
 
 void count_weights(const ModelSource& source, InfoReport& report) {
+  const auto part_in = [&](std::string_view tensor) {
+    return report.config && is_skipped(*report.config, tensor) ? ModelPart::kSkipped : part_of(tensor);
+  };
   std::map<DType, WeightSum> by_type;
   std::map<std::pair<ModelPart, DType>, WeightSum> by_part;
   for (const SourceTensor& tensor : source.tensors()) {
-    const ModelPart part = part_of(tensor.name);
+    const ModelPart part = part_in(tensor.name);
     add_tensor(by_type[tensor.tensor.type], tensor);
     WeightSum& sum = by_part[{part, tensor.tensor.type}];
     sum.part = name_of(part);
@@ -66,7 +76,7 @@ void count_weights(const ModelSource& source, InfoReport& report) {
   const auto larger = [](const WeightSum& a, const WeightSum& b) { return a.bytes > b.bytes; };
   for (const auto& [type, sum] : by_type) report.by_type.push_back(sum);
   std::stable_sort(report.by_type.begin(), report.by_type.end(), larger);
-  for (ModelPart part = ModelPart::kEmbedding; part <= ModelPart::kOther;
+  for (ModelPart part = ModelPart::kEmbedding; part <= ModelPart::kSkipped;
        part = static_cast<ModelPart>(static_cast<int>(part) + 1)) {
     const auto begin = static_cast<std::ptrdiff_t>(report.by_part.size());
     for (const auto& [key, sum] : by_part)
@@ -91,13 +101,28 @@ MemoryNeed estimate_memory(const ModelConfig& config, const WeightNeed& weights,
 MemoryHere fit_memory(const ModelConfig& config, const MemoryNeed& need, std::uint64_t num_words,
                       const InfoOptions& options) {
   MemoryHere here{.available_bytes = options.available_bytes.value_or(available_memory_bytes())};
-  const std::uint64_t taken =
-      need.weight_bytes + kScratchBytes + num_words * kScratchBytesPerWord + scratch_of_experts(config);
+  const std::uint64_t taken = need.weight_bytes + kScratchBytes + num_words * kScratchBytesPerWord +
+                              scratch_of_experts(config) + scratch_of_per_layer_inputs(config);
   here.kv_bytes = default_kv_memory(here.available_bytes - std::min(here.available_bytes, taken), 0);
   for (const KvType type : {KvType::kI16, KvType::kF16, KvType::kBF16, KvType::kQ8_0, KvType::kF32})
     here.fits.push_back({type, largest_context(config, type, options.block_size, here.kv_bytes)});
   here.context = largest_context(config, options.kv_type, options.block_size, here.kv_bytes);
   return here;
+}
+
+void add_heads(const AttentionSpec& attention, LayerShapes& shapes) {
+  shapes.num_heads = std::max(shapes.num_heads, attention.num_heads);
+  shapes.num_kv_heads = std::max(shapes.num_kv_heads, attention.num_kv_heads);
+  shapes.head_dim = std::max(shapes.head_dim, attention.head_dim);
+  const auto same = std::ranges::find_if(shapes.heads, [&](const HeadShape& known) {
+    return known.num_heads == attention.num_heads && known.num_kv_heads == attention.num_kv_heads &&
+           known.head_dim == attention.head_dim;
+  });
+  if (same != shapes.heads.end()) {
+    ++same->num_layers;
+  } else {
+    shapes.heads.push_back({attention.num_heads, attention.num_kv_heads, attention.head_dim, 1});
+  }
 }
 
 }  // namespace
@@ -118,9 +143,8 @@ LayerShapes shapes_of_layers(const ModelConfig& config) {
     }
     const AttentionSpec* attention = layer.attention();
     if (attention == nullptr) continue;
-    shapes.num_heads = std::max(shapes.num_heads, attention->num_heads);
-    shapes.num_kv_heads = std::max(shapes.num_kv_heads, attention->num_kv_heads);
-    shapes.head_dim = std::max(shapes.head_dim, attention->head_dim);
+    add_heads(*attention, shapes);
+    if (attention->borrows_from) ++shapes.num_borrowing;
     shapes.window = std::max(shapes.window, attention->window);
     if (attention->window == 0) ++shapes.num_without_window;
   }
@@ -153,9 +177,11 @@ Result<InfoReport> make_info_report(const ModelSource& source, const InfoOptions
     sampling = sampling.behind(first);
   }
   report.sampling = sampling.described();
+  if (!source.tensors().empty()) {
+    OCTAVO_TRY(report.config, ModelConfig::load(source));
+  }
   count_weights(source, report);
-  if (source.tensors().empty()) return report;
-  OCTAVO_TRY(report.config, ModelConfig::load(source));
+  if (!report.config) return report;
   report.memory = estimate_memory(*report.config, weight_need(source, *report.config), options);
   report.here = fit_memory(*report.config, *report.memory, report.vocabulary.num_tokens, options);
   return report;

@@ -14,12 +14,20 @@
 
 namespace octavo::cli {
 
+/// Layers with equal heads.
+struct HeadShape {
+  int num_heads = 0, num_kv_heads = 0, head_dim = 0;
+  int num_layers = 0;
+};
+
 /// The layers of a model in short: each size is the largest of them.
 struct LayerShapes {
   int num_experts = 0, num_chosen = 0;  // of layers that are mixtures, whose width is an expert's; 0: none is
   int ffn_width = 0, num_heads = 0, num_kv_heads = 0, head_dim = 0;
   int window = 0;                       // of the layers that have one; 0: none has
   int num_without_window = 0;           // layers that look back all the way
+  std::vector<HeadShape> heads = {};    // of layers that attend, in their order
+  int num_borrowing = 0;                // layers that read the keys and values of an earlier one
   int num_recurrent = 0;                // layers that keep a state in place of keys and values
   std::optional<DeltaSpec> delta = {};  // of the first of these
 };

@@ -8,6 +8,7 @@
 #include "base/to_size.h"
 #include "model/cpu_runner.h"
 #include "model/delta_state.h"
+#include "model/visit_matrices.h"
 
 namespace octavo {
 namespace {
@@ -55,7 +56,9 @@ void add_recurrence(const DeltaSpec& delta, std::vector<AttentionWork>& all) {
 }  // namespace
 
 MatrixWork layer_work(const ModelConfig& config, const Weights& weights) {
-  return matrices_of_layers(config, weights, true);
+  MatrixWork work = matrices_of_layers(config, weights, true);
+  add(weights.per_layer.projection, work);
+  return work;
 }
 
 MatrixWork output_work(const ModelConfig& config, const Weights& weights) {

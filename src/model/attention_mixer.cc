@@ -48,7 +48,9 @@ AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights
       gated_q_(context.make_rows(
           largest(config, [](const AttentionSpec& spec) { return spec.gated_output ? spec.q_rows() : 0; }))),
       k_(context.make_rows(largest(config, std::mem_fn(&AttentionSpec::kv_width)))),
-      v_(k_.size()) {
+      v_(k_.size()),
+      ones_(to_size(largest(config, [](const AttentionSpec& spec) { return spec.v_norm ? spec.head_dim : 0; }))) {
+  std::ranges::fill(ones_.span(), 1.0F);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const AttentionSpec* spec = config.layers[i].attention();
     if (spec == nullptr) continue;
@@ -113,7 +115,7 @@ void AttentionMixer::compute_angles(const Batch& batch) {
 void AttentionMixer::write_state(int index, const StepRows& rows) {
   const Layer& layer = layers_[to_size(index)];
   const std::array<Product, 2> products = {{{&layer.weights->k, k_.data()}, {&layer.weights->v, v_.data()}}};
-  context_.multiply(products, stream_.input(), rows.count());
+  context_.multiply(std::span(products).first(layer.spec->v_is_k ? 1 : 2), stream_.input(), rows.count());
   context_.for_rows(rows.count(), [&](std::int64_t row, int) { write_kv(layer, rows, row); });
 }
 
@@ -124,7 +126,8 @@ void AttentionMixer::run(int index, const StepRows& rows, bool state_written, co
   const bool writes = !layer.spec->borrows_from && !state_written;
   float* q = layer.spec->gated_output ? gated_q_.data() : q_.data();
   const std::array<Product, 3> products = {{{&w.q, q}, {&w.k, k_.data()}, {&w.v, v_.data()}}};
-  context_.multiply(std::span(products).first(writes ? 3 : 1), stream_.input(), count);
+  const std::size_t num_products = !writes ? 1 : layer.spec->v_is_k ? 2 : 3;
+  context_.multiply(std::span(products).first(num_products), stream_.input(), count);
   context_.for_rows(count, [&](std::int64_t row, int) {
     finish_q(layer, rows, row);
     if (writes) write_kv(layer, rows, row);
@@ -174,6 +177,7 @@ void AttentionMixer::write_kv(const Layer& layer, const StepRows& rows, std::int
   float* v = v_.data() + row * width;
   if (w.k_bias != nullptr) context_.kernels.add(k, w.k_bias, width);
   if (w.v_bias != nullptr) context_.kernels.add(v, w.v_bias, width);
+  finish_v(layer, k, v);
   norm_and_rope(layer, row, w.k_norm, layer.spec->num_kv_heads, k);
   const KvLayer kv = kv_.layer(layer.place.group, layer.place.index);
   const Batch::Group& tables = rows.batch().groups[to_size(layer.place.group)];
@@ -181,6 +185,14 @@ void AttentionMixer::write_kv(const Layer& layer, const StepRows& rows, std::int
   const int first_block = tables.block_begin[to_size(rows.sequence_of(row))];
   const std::int32_t block = tables.block_ids[to_size(first_block + position / kv.block_size)];
   context_.kernels.write_kv[to_size(kv_.layout().type)](kv, block, position % kv.block_size, k, v);
+}
+
+void AttentionMixer::finish_v(const Layer& layer, const float* k, float* v) {
+  const AttentionSpec& spec = *layer.spec;
+  if (spec.v_is_k) std::copy_n(k, spec.kv_width(), v);
+  if (!spec.v_norm) return;
+  for (float* head = v; head != v + spec.kv_width(); head += spec.head_dim)
+    context_.kernels.rms_norm(head, ones_.data(), spec.head_dim, config_.rms_epsilon, head);
 }
 
 void AttentionMixer::norm_and_rope(const Layer& layer, std::int64_t batch_row, const float* norm, int num_heads,

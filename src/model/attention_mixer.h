@@ -58,6 +58,8 @@ class AttentionMixer {
   /// The result of attention as the output matrix reads it.
   void finish_attended(const Layer& layer, std::int64_t row, int rows);
   void write_kv(const Layer& layer, const StepRows& rows, std::int64_t row);
+  /// V of a row, whose K is not normed yet.
+  void finish_v(const Layer& layer, const float* k, float* v);
   /// Norm, if there is one, and rotary position of each head.
   void norm_and_rope(const Layer& layer, std::int64_t batch_row, const float* norm, int num_heads, float* heads);
   void attend(const Layer& layer);
@@ -73,6 +75,7 @@ class AttentionMixer {
   AlignedBuffer<float> q_, attended_;         // [rows, q_width]
   AlignedBuffer<float> gated_q_;              // [rows, q_rows] where outputs are gated: each head's q and gate
   AlignedBuffer<float> k_, v_;                // [rows, kv_width]
+  AlignedBuffer<float> ones_;                 // [head_dim] the weights of norms that have none
 };
 
 }  // namespace octavo

@@ -24,6 +24,7 @@ struct ModelConfig {
   int context_length = 0;    // that the model was trained for
   float rms_epsilon = 0;
   float embedding_scale = 1;
+  int per_layer_width = 0;   // of the embedding that a token has for each layer (per_layer_embedding.h); 0: none
   float logit_soft_cap = 0;  // a logit x becomes logit_soft_cap tanh(x / logit_soft_cap); 0: it stays
   bool tied_output = false;  // the output matrix is the embedding
   std::vector<LayerSpec> layers;

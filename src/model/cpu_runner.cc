@@ -10,6 +10,7 @@
 #include "kernels/dispatch.h"
 #include "kernels/packed_layout.h"
 #include "kv/kv_budget.h"
+#include "model/visit_matrices.h"
 
 namespace octavo {
 namespace {
@@ -39,6 +40,7 @@ Result<void> check_widths(const ModelSource& source, const Weights& weights) {
     return fail("{}: rows of {} weights ({}) do not divide into blocks of {}", source.name(), m.cols, what, kActBlock);
   };
   OCTAVO_TRY_VOID(check(weights.output, "output"));
+  OCTAVO_TRY_VOID(check(weights.per_layer.projection, "of per-layer embeddings"));
   Result<void> checked;
   for (const LayerWeights& w : weights.layers)
     visit_matrices(w, [&](const WeightMatrix& matrix, bool) {

@@ -68,6 +68,8 @@ struct AttentionSpec {
   Presence sinks = Presence::kAbsent;    // a logit a head that shares in the softmax and has no value
   bool gated_output = false;  // each head's result is multiplied by the sigmoid of a gate, whose rows follow the head's
                               // own in the matrix of Q (Qiu et al., 2025)
+  bool v_is_k = false;        // V is what the matrix of K gives, before K's norm and rotation
+  bool v_norm = false;        // RMSNorm over each head of V, without weights
   std::optional<int> borrows_from = {};  // the earlier layer whose keys and values it reads; none: it has its own
 
   int q_width() const { return num_heads * head_dim; }
@@ -119,6 +121,7 @@ struct LayerSpec {
   std::variant<DenseFfnSpec, ExpertsFfnSpec> feed_forward = {};
   bool post_norms = false;                  // norms of what the mixer and the feed-forward give, before their sums
   bool ffn_norm_is_post_attention = false;  // files call the feed-forward's norm post_attention_norm
+  bool output_scale = false;                // a number that the residual stream is multiplied with behind the layer
 
   /// The attention of a layer that has one; nullptr for other mixers.
   const AttentionSpec* attention() const { return std::get_if<AttentionSpec>(&mixer); }

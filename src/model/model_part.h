@@ -10,14 +10,27 @@
 namespace octavo {
 
 /// The part of a model that a tensor belongs to.
-enum class ModelPart : std::uint8_t { kEmbedding, kAttention, kRecurrence, kFeedForward, kNorms, kOutput, kOther };
+enum class ModelPart : std::uint8_t {
+  kEmbedding,
+  kAttention,
+  kRecurrence,
+  kFeedForward,
+  kPerLayer,
+  kNorms,
+  kOutput,
+  kOther,
+  kSkipped  // text needs nothing of it (is_skipped)
+};
 inline std::string_view name_of(ModelPart part) {
-  constexpr std::array<std::string_view, 7> kNames = {"embedding", "attention", "recurrence", "feed-forward",
-                                                      "norms",     "output",    "other"};
+  constexpr std::array<std::string_view, 9> kNames = {
+      "embedding", "attention", "recurrence", "feed-forward", "per-layer", "norms", "output", "other", "skipped"};
   return kNames[to_size(part)];
 }
+/// By its name alone: never kSkipped.
 inline ModelPart part_of(std::string_view name) {
   if (name.find("norm") != std::string_view::npos) return ModelPart::kNorms;
+  for (const std::string_view of_layers : {"per_layer_", ".inp_gate.", ".proj."})
+    if (name.find(of_layers) != std::string_view::npos) return ModelPart::kPerLayer;
   if (name.starts_with("token_embd")) return ModelPart::kEmbedding;
   if (name.starts_with("output")) return ModelPart::kOutput;
   for (const std::string_view of_delta_net : {".ssm_", ".attn_qkv.", ".attn_gate."})

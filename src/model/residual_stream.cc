@@ -15,7 +15,12 @@ ResidualStream::ResidualStream(ComputeContext& context, int width, int max_cols,
       int8_(context.make_quantized_rows(max_cols)) {}
 
 void ResidualStream::norm_row(const Norm& norm, std::int64_t x_row, std::int64_t row, int rows) {
-  context_.kernels.rms_norm(x(x_row), norm.weight, width_, epsilon_, h_.data() + row * width_);
+  float* h = h_.data() + row * width_;
+  if (norm.weight != nullptr) {
+    context_.kernels.rms_norm(x(x_row), norm.weight, width_, epsilon_, h);
+  } else {
+    std::copy_n(x(x_row), width_, h);
+  }
   if (norm.quantize) quantize_row(h_.data(), width_, row, rows);
 }
 
@@ -23,6 +28,7 @@ void ResidualStream::finish_row(const Epilogue& epilogue, std::int64_t row, int 
   float* h = h_.data() + row * width_;
   if (epilogue.post_norm != nullptr) context_.kernels.rms_norm(h, epilogue.post_norm, width_, epsilon_, h);
   context_.kernels.add(x(row), h, width_);
+  if (epilogue.scale != 1) context_.kernels.scale(x(row), epilogue.scale, width_);
   if (epilogue.next) norm_row(*epilogue.next, row, row, rows);
 }
 

@@ -14,14 +14,15 @@ namespace octavo {
 
 /// RMSNorm (Zhang and Sennrich, 2019) of a part's input.
 struct Norm {
-  const float* weight = nullptr;  // [width]
+  const float* weight = nullptr;  // [width]; nullptr: the part reads the row as it is
   bool quantize = false;          // for a matrix that meets it in int8
 };
 
-/// The work on each row behind a part: x += post_norm(h), then the input of the next part.
+/// The work on each row behind a part: x = scale (x + post_norm(h)), then the input of the next part.
 struct Epilogue {
   const float* post_norm = nullptr;  // [width]; nullptr: none
-  std::optional<Norm> next = {};     // none: nothing of this step reads the row's norm
+  float scale = 1;
+  std::optional<Norm> next = {};  // none: nothing of this step reads the row's norm
 };
 
 class ResidualStream {

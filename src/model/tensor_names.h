@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +14,9 @@ inline constexpr std::string_view kEmbedding = "token_embd.weight";
 inline constexpr std::string_view kOutput = "output.weight";
 inline constexpr std::string_view kOutputNorm = "output_norm.weight";
 inline constexpr std::string_view kRopeFactors = "rope_freqs.weight";
+inline constexpr std::string_view kPerLayerTable = "per_layer_token_embd.weight";
+inline constexpr std::string_view kPerLayerProjection = "per_layer_model_proj.weight";
+inline constexpr std::string_view kPerLayerNorm = "per_layer_proj_norm.weight";
 
 // Of a layer, behind "blk.N.".
 inline constexpr std::string_view kAttentionNorm = "attn_norm.weight";
@@ -32,7 +37,25 @@ inline constexpr std::string_view kRouter = "ffn_gate_inp.weight";
 inline constexpr std::string_view kGateOfExperts = "ffn_gate_exps.weight", kUpOfExperts = "ffn_up_exps.weight",
                                   kDownOfExperts = "ffn_down_exps.weight";
 inline constexpr std::string_view kPostFfnNorm = "post_ffw_norm.weight";
+inline constexpr std::string_view kPerLayerGate = "inp_gate.weight", kPerLayerUp = "proj.weight",
+                                  kPerLayerPostNorm = "post_norm.weight";
+inline constexpr std::string_view kOutputScale = "layer_output_scale.weight";
 
 inline std::string of_layer(int layer, std::string_view name) { return fmt::format("blk.{}.{}", layer, name); }
+
+struct OfLayer {
+  int layer;
+  std::string_view name;  // behind "blk.N."
+};
+/// The parts of of_layer(); none for names of another form.
+inline std::optional<OfLayer> split(std::string_view tensor) {
+  constexpr std::string_view kPrefix = "blk.";
+  if (!tensor.starts_with(kPrefix)) return std::nullopt;
+  int layer = 0;
+  const char* end = tensor.data() + tensor.size();
+  const auto [rest, error] = std::from_chars(tensor.data() + kPrefix.size(), end, layer);
+  if (error != std::errc() || rest == end || *rest != '.' || layer < 0) return std::nullopt;
+  return OfLayer{layer, std::string_view(rest + 1, end)};
+}
 
 }  // namespace octavo::tensor_names

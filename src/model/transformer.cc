@@ -14,7 +14,8 @@ bool reads_int8(const DeltaWeights& w) { return DeltaMixer::reads_int8(w); }
 
 /// The widest rows that are quantized in the residual stream.
 int max_cols(const ModelConfig& config) {
-  return std::max({config.width, AttentionMixer::max_cols(config), DeltaMixer::max_cols(config)});
+  return std::max(
+      {config.width, AttentionMixer::max_cols(config), DeltaMixer::max_cols(config), config.per_layer_width});
 }
 
 }  // namespace
@@ -31,6 +32,7 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, cons
       delta_(config, weights, snapshots, context_, stream_),
       dense_ffn_(config, context_, stream_),
       experts_ffn_(config, weights, context_, stream_),
+      per_layer_(config, weights, context_, stream_),
       logits_(to_size(kMaxLogitRows) * to_size(config.vocab_size)) {}
 
 // Behind the last layer that writes state only rows whose logits are wanted are seen. Of the other rows, nearly all of
@@ -42,6 +44,7 @@ void Transformer::forward(const Batch& batch) {
   attention_.compute_angles(batch);
   delta_.plan(batch);
   embed(batch);
+  if (config_.per_layer_width > 0) per_layer_.embed(batch);
   norm_rows(mixer_norm(0));
   for (int i = 0; i < config_.num_layers(); ++i) {
     const bool narrows = i == last_layer_with_state_ && batch.logit_rows.size() < batch.tokens.size();
@@ -71,9 +74,19 @@ void Transformer::layer(int index, bool state_written) {
   const LayerWeights& w = weights_.layers[to_size(index)];
   const Epilogue behind_mixer{.post_norm = w.post_mixer_norm, .next = feed_forward_norm(index)};
   std::visit([&](const auto& mixer) { mixer_of(mixer).run(index, rows_, state_written, behind_mixer); }, spec.mixer);
-  Epilogue behind_layer{.post_norm = w.post_ffn_norm};
+  Epilogue behind_layer{.scale = w.output_scale != nullptr ? *w.output_scale : 1};
   if (index + 1 < config_.num_layers()) behind_layer.next = mixer_norm(index + 1);
-  std::visit([&](const auto& ffn) { run_feed_forward(ffn, index, behind_layer); }, spec.feed_forward);
+  if (config_.per_layer_width == 0) {
+    behind_layer.post_norm = w.post_ffn_norm;
+    return run_feed_forward(index, behind_layer);
+  }
+  run_feed_forward(index, {.post_norm = w.post_ffn_norm, .next = PerLayerEmbedding::input_of(w.per_layer)});
+  behind_layer.post_norm = w.per_layer.post_norm;
+  per_layer_.run(index, rows_, behind_layer);
+}
+
+void Transformer::run_feed_forward(int layer, const Epilogue& epilogue) {
+  std::visit([&](const auto& ffn) { run_feed_forward(ffn, layer, epilogue); }, config_.layer(layer).feed_forward);
 }
 
 void Transformer::write_state(int layer) {

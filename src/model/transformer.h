@@ -1,5 +1,5 @@
 // The forward pass: a pre-norm transformer, layer by layer in the order of the papers. A LayerSpec describes each
-// layer; its parts are attention_mixer.h, delta_mixer.h, dense_ffn.h and experts_ffn.h.
+// layer; its parts are attention_mixer.h, delta_mixer.h, dense_ffn.h, experts_ffn.h and per_layer_embedding.h.
 //
 // Owned by CpuRunner, which serializes its use; a step's work is shared out over the pool.
 #pragma once
@@ -12,6 +12,7 @@
 #include "model/delta_mixer.h"
 #include "model/dense_ffn.h"
 #include "model/experts_ffn.h"
+#include "model/per_layer_embedding.h"
 #include "model/residual_stream.h"
 #include "model/step_rows.h"
 #include "model/weights.h"
@@ -41,6 +42,7 @@ class Transformer {
   DeltaMixer& mixer_of(const DeltaSpec&) { return delta_; }
   /// What the mixer of the last layer with state leaves for later rows; nothing else of it.
   void write_state(int layer);
+  void run_feed_forward(int layer, const Epilogue& epilogue);
   void run_feed_forward(const DenseFfnSpec& spec, int layer, const Epilogue& epilogue);
   void run_feed_forward(const ExpertsFfnSpec& spec, int layer, const Epilogue& epilogue);
   /// The norms of all rows under way, as `norm` says.
@@ -59,6 +61,7 @@ class Transformer {
   DeltaMixer delta_;
   DenseFfn dense_ffn_;
   ExpertsFfn experts_ffn_;
+  PerLayerEmbedding per_layer_;
   AlignedBuffer<float> logits_;  // [kMaxLogitRows, vocab_size]
 };
 

@@ -10,6 +10,7 @@
 #include "base/to_size.h"
 #include "kernels/pack.h"
 #include "model/tensor_names.h"
+#include "model/weight_need.h"
 #include "tensor/dequantize.h"
 
 namespace octavo {
@@ -17,9 +18,6 @@ namespace octavo {
 namespace {
 
 constexpr std::size_t kSampleBytes = 4096;  // of a matrix that stays in the file, for its hash
-constexpr std::size_t kVectorAlign = kCacheLineBytes / sizeof(float);
-
-std::size_t rounded_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
 /// Rows of `cols` floats become columns.
 void transpose(std::span<float> floats, std::size_t cols) {
@@ -28,30 +26,7 @@ void transpose(std::span<float> floats, std::size_t cols) {
   for (std::size_t i = 0; i < floats.size(); ++i) floats[i % cols * num_rows + i / cols] = rows[i];
 }
 
-/// Of a layer that the file has and the model does not compute: its layers of prediction.
-bool is_skipped(const ModelConfig& config, std::string_view name) {
-  for (int i = config.num_layers(); i < config.num_layers() + config.num_skipped_layers; ++i)
-    if (name.starts_with(tensor_names::of_layer(i, ""))) return true;
-  return false;
-}
-
 }  // namespace
-
-WeightNeed weight_need(const ModelSource& source, const ModelConfig& config) {
-  WeightNeed need;
-  for (const SourceTensor& tensor : source.tensors()) {
-    const Tensor& t = tensor.tensor;
-    if (is_skipped(config, tensor.name)) continue;
-    if (t.rows == 1 || std::string_view(tensor.name).ends_with(tensor_names::kConvolution)) {
-      need.vector_bytes += sizeof(float) * rounded_up(to_size(t.rows * t.cols), kVectorAlign);
-    } else {  // each matrix of a third dimension has panels of its own
-      const std::int64_t count = tensor.dims.size() < 3 ? 1 : static_cast<std::int64_t>(tensor.dims[2]);
-      need.packed_bytes += to_size(count) * packed_bytes(t.type, t.rows / count, t.cols);
-      need.mapped_bytes += t.data.size();
-    }
-  }
-  return need;
-}
 
 /// First lists what the model needs and checks it, so that a wrong file is refused before memory is taken; then loads.
 class WeightLoader {
@@ -92,6 +67,8 @@ class WeightLoader {
   Result<void> list_mixer(int layer, const DeltaSpec& spec, LayerWeights& w);
   Result<void> list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w);
   Result<void> list_feed_forward(int layer, const ExpertsFfnSpec& spec, LayerWeights& w);
+  Result<void> list_per_layer(int layer, PerLayerWeights& w);
+  Result<void> list_per_layer(PerLayerTables& w);
   Result<void> list_rope_factors(Weights& w);
   Result<void> check_all_used() const;
 
@@ -169,7 +146,7 @@ Result<void> WeightLoader::list_mixer(int layer, const AttentionSpec& spec, Laye
   OCTAVO_TRY_VOID(vector(name(tensor_names::kQNorm), spec.head_dim, spec.qk_norm, a.q_norm));
   if (!spec.borrows_from) {
     OCTAVO_TRY_VOID(matrix(name(tensor_names::kK), spec.kv_width(), config_.width, a.k));
-    OCTAVO_TRY_VOID(matrix(name(tensor_names::kV), spec.kv_width(), config_.width, a.v));
+    if (!spec.v_is_k) OCTAVO_TRY_VOID(matrix(name(tensor_names::kV), spec.kv_width(), config_.width, a.v));
     OCTAVO_TRY_VOID(vector(name(tensor_names::kKBias), spec.kv_width(), spec.qkv_bias, a.k_bias));
     OCTAVO_TRY_VOID(vector(name(tensor_names::kVBias), spec.kv_width(), spec.qkv_bias, a.v_bias));
     OCTAVO_TRY_VOID(vector(name(tensor_names::kKNorm), spec.head_dim, spec.qk_norm, a.k_norm));
@@ -224,7 +201,26 @@ Result<void> WeightLoader::list_layer(int layer, LayerWeights& w) {
   const Presence post_norms = spec.post_norms ? Presence::kRequired : Presence::kAbsent;
   OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, tensor_names::kPostAttentionNorm), config_.width, post_norms,
                          w.post_mixer_norm));
-  return vector(tensor_names::of_layer(layer, tensor_names::kPostFfnNorm), config_.width, post_norms, w.post_ffn_norm);
+  OCTAVO_TRY_VOID(
+      vector(tensor_names::of_layer(layer, tensor_names::kPostFfnNorm), config_.width, post_norms, w.post_ffn_norm));
+  const Presence output_scale = spec.output_scale ? Presence::kRequired : Presence::kAbsent;
+  OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, tensor_names::kOutputScale), 1, output_scale, w.output_scale));
+  return config_.per_layer_width > 0 ? list_per_layer(layer, w.per_layer) : Result<void>{};
+}
+
+Result<void> WeightLoader::list_per_layer(int layer, PerLayerWeights& w) {
+  const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kPerLayerGate), config_.per_layer_width, config_.width, w.gate));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kPerLayerUp), config_.width, config_.per_layer_width, w.up));
+  return vector(name(tensor_names::kPerLayerPostNorm), config_.width, Presence::kRequired, w.post_norm);
+}
+
+Result<void> WeightLoader::list_per_layer(PerLayerTables& w) {
+  if (config_.per_layer_width == 0) return {};
+  const std::int64_t inputs = std::int64_t{config_.num_layers()} * config_.per_layer_width;
+  OCTAVO_TRY_VOID(matrix(std::string(tensor_names::kPerLayerTable), config_.vocab_size, inputs, w.table));
+  OCTAVO_TRY_VOID(matrix(std::string(tensor_names::kPerLayerProjection), inputs, config_.width, w.projection));
+  return vector(std::string(tensor_names::kPerLayerNorm), config_.per_layer_width, Presence::kRequired, w.norm);
 }
 
 /// One tensor for all layers whose positions it changes.
@@ -252,6 +248,7 @@ Result<void> WeightLoader::list(Weights& w) {
   OCTAVO_TRY_VOID(vector(std::string(tensor_names::kOutputNorm), config_.width, Presence::kRequired, w.output_norm));
   if (!config_.tied_output) OCTAVO_TRY_VOID(matrix(output, config_.vocab_size, config_.width, w.output));
   OCTAVO_TRY_VOID(list_rope_factors(w));
+  OCTAVO_TRY_VOID(list_per_layer(w.per_layer));
   w.layers.resize(config_.layers.size());
   for (int i = 0; i < config_.num_layers(); ++i) OCTAVO_TRY_VOID(list_layer(i, w.layers[to_size(i)]));
   return check_all_used();
@@ -259,7 +256,7 @@ Result<void> WeightLoader::list(Weights& w) {
 
 Result<ContentHash> WeightLoader::load_vectors(Weights& w) const {
   std::size_t num_floats = 0;
-  for (const Vector& v : vectors_) num_floats += rounded_up(v.num_floats(), kVectorAlign);
+  for (const Vector& v : vectors_) num_floats += vector_floats(v.num_floats());
   w.vectors_ = AlignedBuffer<float>(num_floats);
   float* floats = w.vectors_.data();
   std::vector<std::byte> bytes;
@@ -272,7 +269,7 @@ Result<ContentHash> WeightLoader::load_vectors(Weights& w) const {
     dequantize(v.source->tensor.type, bytes.data(), std::span(floats, size));
     if (v.source->tensor.rows > 1) transpose(std::span(floats, size), to_size(v.source->tensor.cols));
     *v.target = floats;
-    floats += rounded_up(size, kVectorAlign);
+    floats += vector_floats(size);
   }
   return hash_of(std::as_bytes(std::span(hashes)));
 }
@@ -323,8 +320,11 @@ Result<Weights> Weights::load(const ModelSource& source, const ModelConfig& conf
 
 std::uint64_t Weights::bytes_per_token() const {
   const bool tied = output.panels == embedding.panels && output.file == embedding.file;
-  std::uint64_t unread = 0;
-  if (!tied) unread = embedding.bytes() - embedding.bytes() / static_cast<std::uint64_t>(embedding.rows);
+  const auto unread_rows = [](const WeightMatrix& w) {
+    return w.rows == 0 ? 0 : w.bytes() - w.bytes() / static_cast<std::uint64_t>(w.rows);
+  };
+  std::uint64_t unread = unread_rows(per_layer.table);
+  if (!tied) unread += unread_rows(embedding);
   for (const LayerWeights& layer : layers)
     if (const auto* experts = std::get_if<ExpertsFfnWeights>(&layer.feed_forward))
       unread += to_size(experts->gate.count - experts->num_chosen) * experts->bytes_of_one();

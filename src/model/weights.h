@@ -13,7 +13,8 @@
 
 namespace octavo {
 
-/// Of AttentionSpec. Vectors are nullptr where a model has none; k and v have no rows where a layer borrows.
+/// Of AttentionSpec. Vectors are nullptr where a model has none; k and v have no rows where a layer borrows, v where it
+/// is k.
 struct AttentionWeights {
   WeightMatrix q, k, v;           // [q_width | kv_width, width]
   const float* q_bias = nullptr;  // [q_width]
@@ -55,6 +56,20 @@ struct ExpertsFfnWeights {
   std::uint64_t bytes_of_one() const { return gate.first.bytes() + up.first.bytes() + down.first.bytes(); }
 };
 
+/// What a layer does with its own embedding of a token; without rows where a model has none.
+struct PerLayerWeights {
+  WeightMatrix gate;                 // [per_layer_width, width]
+  WeightMatrix up;                   // [width, per_layer_width]
+  const float* post_norm = nullptr;  // [width]
+};
+
+/// The embeddings that tokens have for each layer (per_layer_embedding.h); without rows where a model has none.
+struct PerLayerTables {
+  WeightMatrix table;           // [vocab_size, num_layers per_layer_width]
+  WeightMatrix projection;      // [num_layers per_layer_width, width]
+  const float* norm = nullptr;  // [per_layer_width]
+};
+
 /// Of LayerSpec. Norms are [width]; nullptr: none.
 struct LayerWeights {
   const float* mixer_norm = nullptr;
@@ -63,16 +78,9 @@ struct LayerWeights {
   const float* ffn_norm = nullptr;
   std::variant<DenseFfnWeights, ExpertsFfnWeights> feed_forward;
   const float* post_ffn_norm = nullptr;
+  PerLayerWeights per_layer = {};
+  const float* output_scale = nullptr;  // [1]; nullptr: 1
 };
-
-/// Memory that a model's weights take, in bytes; vectors, and the taps of convolutions, are kept as floats. Tensors
-/// that the model does not use count for nothing.
-struct WeightNeed {
-  std::uint64_t packed_bytes = 0;  // matrices in panels
-  std::uint64_t mapped_bytes = 0;  // the same matrices left in the file
-  std::uint64_t vector_bytes = 0;
-};
-WeightNeed weight_need(const ModelSource& source, const ModelConfig& config);
 
 class Weights {
  public:
@@ -86,9 +94,10 @@ class Weights {
   WeightMatrix output;                  // [vocab_size, width]; the embedding itself when tied
   const float* output_norm = nullptr;   // [width]
   const float* rope_factors = nullptr;  // [num_rotated / 2]: frequencies are divided by these; nullptr: none
+  PerLayerTables per_layer;
   std::vector<LayerWeights> layers;
 
-  /// Bytes of all weights, and of those that one token alone reads (one row of the embedding).
+  /// Bytes of all weights, and of those that one token alone reads (one row of an embedding).
   std::uint64_t total_bytes() const { return matrices_.size() + mapped_bytes_ + vectors_.size_bytes(); }
   std::uint64_t bytes_per_token() const;
   /// Of the total: those that lie in the mapped file.
@@ -109,36 +118,5 @@ class Weights {
   AlignedBuffer<float> vectors_;
   ContentHash content_hash_;
 };
-
-/// Calls visit(matrix, of_state) for each matrix that a row meets in a layer; `of_state`: what it computes stays for
-/// later rows. Of experts as many are visited as a row chooses.
-template <class Visit>
-void visit_matrices(const AttentionWeights& w, const Visit& visit) {
-  visit(w.q, false);
-  if (w.k.rows > 0) visit(w.k, true);
-  if (w.v.rows > 0) visit(w.v, true);
-  visit(w.o, false);
-}
-template <class Visit>
-void visit_matrices(const DeltaWeights& w, const Visit& visit) {
-  for (const WeightMatrix* matrix : {&w.qkv, &w.decay, &w.beta}) visit(*matrix, true);
-  visit(w.gate, false);
-  visit(w.output, false);
-}
-template <class Visit>
-void visit_matrices(const DenseFfnWeights& w, const Visit& visit) {
-  for (const WeightMatrix* matrix : {&w.gate, &w.up, &w.down}) visit(*matrix, false);
-}
-template <class Visit>
-void visit_matrices(const ExpertsFfnWeights& w, const Visit& visit) {
-  visit(w.router, false);
-  for (int i = 0; i < w.num_chosen; ++i)
-    for (const ExpertMatrices* matrices : {&w.gate, &w.up, &w.down}) visit(matrices->of(i), false);
-}
-template <class Visit>
-void visit_matrices(const LayerWeights& w, const Visit& visit) {
-  std::visit([&](const auto& mixer) { visit_matrices(mixer, visit); }, w.mixer);
-  std::visit([&](const auto& feed_forward) { visit_matrices(feed_forward, visit); }, w.feed_forward);
-}
 
 }  // namespace octavo

@@ -160,6 +160,30 @@ TEST(Info, WindowedLayersNeedNoMoreThanTheirWindowAndAStep) {
   EXPECT_EQ(kv_bytes("1024"), (1024 + 5 * (34 + 2) * 16) * 264);
 }
 
+TEST(Info, LayersWithHeadsOfTheirOwnAndBorrowedOnesAreTold) {
+  test::TinyModel model{.arch = "gemma4", .layers = 6};
+  model.extra = [](GgufWriter& writer) {
+    writer.add_tensor("v.blk.0.attn_q.weight", {8, 4}, DType::kF32, std::string(128, '\0'));
+    writer.add_tensor("blk.4.attn_k.weight", {64, 64}, DType::kF32, std::string(64UL * 64 * 4, '\0'));
+  };
+  const TempFile file(model.bytes());
+  CliRun text, cli;
+  ASSERT_EQ(text.run({"info", file.string()}), 0) << text.err.str();
+  EXPECT_THAT(text.out.str(), HasSubstr("4 layers with 4 of 32 (2 for keys and values), "
+                                        "2 layers with 4 of 64 (1 for keys and values)"));
+  EXPECT_THAT(text.out.str(), HasSubstr("2 of 6 layers read the keys and values of an earlier one"));
+  EXPECT_THAT(text.out.str(), HasSubstr("an embedding of 32 for each token and layer"));
+  const auto json = json_of(cli, {file.string()});
+  const auto& shape = json.at("shape").as_object();
+  EXPECT_EQ(shape.at("num_borrowing").as_int64(), 2);
+  EXPECT_EQ(shape.at("per_layer_width").as_int64(), 32);
+  EXPECT_EQ(shape.at("heads").as_array().size(), 2U);
+  EXPECT_EQ(shape.at("heads").at(1).at("head_dim").as_int64(), 64);
+  const auto& skipped = json.at("by_part").as_array().back();
+  EXPECT_EQ(skipped.at("part").as_string(), "skipped");
+  EXPECT_EQ(skipped.at("tensors").as_int64(), 2);
+}
+
 TEST(Info, RecurrentLayersAndTheStateOfASequenceAreTold) {
   const TempFile file(test::TinyModel{.arch = "qwen35"}.bytes(), ".gguf");
   CliRun text;

@@ -80,7 +80,7 @@ def in_own_process(function, *args, **options):
 
 def tiny_model(shape, **options):
     """A small model with random weights, made on first use: see tools/synth_model.py for the options."""
-    source = pathlib.Path(synth_model.__file__).read_bytes()
+    source = b"".join(path.read_bytes() for path in sorted(pathlib.Path(synth_model.__file__).parent.glob("synth_*.py")))
     key = hashlib.sha256(source + repr((shape, sorted(options.items()))).encode()).hexdigest()[:16]
     path = TEST_DATA / "synthetic" / f"{shape}-{key}.gguf"
     if not path.exists():

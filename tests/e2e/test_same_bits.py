@@ -1,5 +1,6 @@
 """Logits are the same bits however a prompt is cut into chunks and however many threads compute it; choices are the same
 in whatever memory and company."""
+import itertools
 import json
 import unittest
 
@@ -38,6 +39,10 @@ class SameBits(unittest.TestCase):
     def test_window_shorter_than_the_prompt(self):
         self.check(support.tiny_model("tiny-gemma3", types=("Q8_0", "Q4_K"), window=19))
 
+    def test_borrowed_keys_and_values_and_heads_of_two_shapes(self):
+        self.check(support.tiny_model("tiny-gemma4", types=("Q8_0", "Q4_K"), window=19))
+        self.check(support.tiny_model("tiny-gemma4-dense", types=("Q4_K", "Q6_K"), window=19), "--no-repack")
+
     def test_experts(self):
         self.check(support.tiny_model("tiny-qwen3moe", types=("Q8_0", "Q4_K", "F16")))
         self.check(support.tiny_model("tiny-mixtral", types=("Q4_K", "Q6_K")), "--no-repack")
@@ -70,10 +75,10 @@ class SameBits(unittest.TestCase):
                     self.assertEqual(packed.tobytes(), support.logits(model, ids, "--no-repack", *args).tobytes())
 
     def test_the_contiguous_layout_changes_nothing(self):
-        model = support.tiny_model("tiny-gemma3", types=("Q4_1",))
-        ids = support.english_ids(model, NUM_IDS)
-        for kv_type in ("f32", "f16", "bf16", "i16"):
-            with self.subTest(kv_type=kv_type):
+        for shape, kv_type in itertools.product(("tiny-gemma3", "tiny-gemma4"), ("f32", "f16", "bf16", "i16")):
+            model = support.tiny_model(shape, types=("Q4_1",))
+            ids = support.english_ids(model, NUM_IDS)
+            with self.subTest(shape=shape, kv_type=kv_type):
                 paged = support.logits(model, ids, "--kv-type", kv_type, "--kv-layout", "paged")
                 contiguous = support.logits(model, ids, "--kv-type", kv_type, "--kv-layout", "contiguous")
                 self.assertEqual(paged.tobytes(), contiguous.tobytes())
@@ -85,7 +90,7 @@ class SameBits(unittest.TestCase):
         return [(choice["tokens"], choice["logprobs"]) for choice in (out if isinstance(out, list) else [out])]
 
     def test_choices_are_the_same_in_any_memory(self):
-        for shape, window in (("tiny-llama", {}), ("tiny-gemma3", {"window": 19})):
+        for shape, window in (("tiny-llama", {}), ("tiny-gemma3", {"window": 19}), ("tiny-gemma4", {"window": 19})):
             model = support.tiny_model(shape, types=("Q4_1",), **window)
             for kv_type in ("f32", "f16", "bf16", "q8_0", "i16"):
                 with self.subTest(shape=shape, kv_type=kv_type):

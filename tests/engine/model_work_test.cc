@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <tuple>
 
 #include "kernels/pack.h"
 #include "source/open_model.h"
@@ -101,17 +102,25 @@ TEST(ModelWork, AttentionIsCountedForEachDistanceThatLayersLookBack) {
   EXPECT_TRUE(two[1].only_logit_rows);
 }
 
-// A model whose last layers read the keys and values of earlier ones, as no file of a family does yet.
+// Of gemma4's six layers the last two read the keys and values of earlier ones, the third and the sixth have wide
+// heads.
 TEST(ModelWork, LayersBehindTheLastThatWritesStateAreForLogitRowsOnly) {
-  Loaded loaded({.layers = 3});
-  loaded.config.layers[1].attention()->borrows_from = 0;
-  loaded.config.layers[2].attention()->borrows_from = 0;
-  EXPECT_EQ(loaded.config.last_layer_with_state(), 0);
-  EXPECT_EQ(loaded.of_all_rows().float_multiply_adds, 2U * 64 * 64) << "K and V of the first";
+  const Loaded loaded({.arch = "gemma4", .layers = 6});
+  ASSERT_EQ(loaded.config.last_layer_with_state(), 3);
+  const std::uint64_t own_embedding = 2 * 32 * 64, narrow = 2 * 64 * 128, wide = 2 * 64 * 256;  // Q and the output
+  const std::uint64_t k = 64 * 64, ffn = 3 * 64 * 96;
+  const std::uint64_t first = narrow + 2 * k + ffn + own_embedding, third = wide + k + ffn + own_embedding;
+  EXPECT_EQ(loaded.of_all_rows().float_multiply_adds, 2 * first + third + 2 * k + 6 * 32 * 64);
+  const std::uint64_t borrowing = narrow + wide + 2 * (2 * ffn + own_embedding);
+  EXPECT_EQ(loaded.of_logit_rows().float_multiply_adds, first - 2 * k + borrowing + 80 * 64);
+
   const std::vector<AttentionWork> all = attention_work(loaded.config, KvType::kF16);
-  ASSERT_EQ(all.size(), 1U);
-  EXPECT_TRUE(all[0].only_logit_rows);
-  EXPECT_EQ(all[0].num_layers, 3);
+  ASSERT_EQ(all.size(), 4U);
+  const std::vector<std::tuple<int, bool, int>> expected = {{24, false, 2}, {0, false, 1}, {24, true, 2}, {0, true, 1}};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    EXPECT_EQ(std::tuple(all[i].window, all[i].only_logit_rows, all[i].num_layers), expected[i]) << i;
+  EXPECT_EQ(all[3].kv_bytes, 2U * 64 * 2) << "as many as its lender's";
+  EXPECT_EQ(all[3].float_multiply_adds, 2U * 256);
 }
 
 TEST(ModelWork, InTheLastLayerOnlyRowsWhoseLogitsAreNeededAttend) {

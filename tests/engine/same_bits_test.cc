@@ -39,32 +39,9 @@ struct Bits {
   }
 };
 
-// As of gemma 4, of which no family of ours makes specs: windowed layers, global ones with wider heads, and behind both
-// kinds layers that borrow the keys and values of the last of their kind.
-constexpr auto kTwoShapes = "two_shapes";
-
-TinyModel recipe_of(const std::string& arch) {
-  if (arch != kTwoShapes) return {.arch = arch, .layers = 6, .type = DType::kQ8_0};
-  std::set<std::string> without;
-  for (const std::string layer : {"4", "5"})
-    for (const char* name : {"attn_k", "attn_v", "attn_k_norm"})
-      without.insert("blk." + layer + "." + name + ".weight");
-  return {.arch = "qwen3", .layers = 6, .type = DType::kQ8_0, .without = without, .head_dims = {{2, 64}, {5, 64}}};
-}
-
-ModelConfig config_of(const ModelSource& source, const std::string& arch) {
-  ModelConfig config = ModelConfig::load(source).value();
-  if (arch != kTwoShapes) return config;
-  for (const std::size_t i : {0, 1, 3, 4}) config.layers[i].attention()->window = 24;
-  for (const std::size_t i : {2, 5}) {
-    AttentionSpec& wide = *config.layers[i].attention();
-    wide.head_dim = wide.rope.num_rotated = 64;
-    wide.scale = 0.125F;
-  }
-  config.layers[4].attention()->borrows_from = 3;
-  config.layers[5].attention()->borrows_from = 2;
-  return config;
-}
+/// gemma4 has windowed layers, global ones with wider heads, and behind both kinds layers that borrow the keys and
+/// values of the last of their kind.
+TinyModel recipe_of(const std::string& arch) { return {.arch = arch, .layers = 6, .type = DType::kQ8_0}; }
 
 class RealEngine {
  public:
@@ -73,7 +50,7 @@ class RealEngine {
     parts.source = open_model(path_.path()).value();
     parts.resources = Resources::create({.num_threads = options.num_threads}).value();
     parts.words = Words(test::tiny_tokenizer(32));
-    ModelConfig config = config_of(*parts.source, arch);
+    ModelConfig config = ModelConfig::load(*parts.source).value();
     std::uint64_t kv_bytes = 8U << 20;
     int max_seqs = 16;
     if (options.kv_tokens != 0) {
@@ -152,13 +129,13 @@ constexpr auto kName = [](const auto& instance) {
   return std::get<0>(instance.param) + "_" + std::string(kv_type_name(std::get<1>(instance.param)));
 };
 INSTANTIATE_TEST_SUITE_P(Engine, SameBits,
-                         ::testing::Combine(::testing::Values("llama", "qwen3moe", "qwen35", "gemma3", kTwoShapes),
+                         ::testing::Combine(::testing::Values("llama", "qwen3moe", "qwen35", "gemma3", "gemma4"),
                                             ::testing::Values(KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kQ8_0,
                                                               KvType::kI16)),
                          kName);
 // The contiguous layout has no q8_0.
 INSTANTIATE_TEST_SUITE_P(Engine, SameBitsOfLayouts,
-                         ::testing::Combine(::testing::Values("llama", "qwen3moe", "qwen35", "gemma3", kTwoShapes),
+                         ::testing::Combine(::testing::Values("llama", "qwen3moe", "qwen35", "gemma3", "gemma4"),
                                             ::testing::Values(KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kI16)),
                          kName);
 

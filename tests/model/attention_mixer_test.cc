@@ -117,7 +117,7 @@ void expect_near(const std::vector<float>& found, const PlainTransformer::Rows& 
 }
 
 TEST(AttentionMixer, EveryFamilysLayerIsAsItsSpecSaysInAnyChunk) {
-  for (const char* arch : {"llama", "mistral3", "qwen2", "qwen3", "gemma2", "gemma3"}) {
+  for (const char* arch : {"llama", "mistral3", "qwen2", "qwen3", "gemma2", "gemma3", "gemma4"}) {
     SCOPED_TRACE(arch);
     Mixer mixer({.arch = arch, .window = 9});
     const std::vector<float> x = some_rows(1), whole = mixer.run(0, x, kRows);
@@ -133,13 +133,21 @@ TEST(AttentionMixer, AGatedOutputIsAsItsSpecSaysInAnyChunk) {
   for (const int chunk : {1, 7}) EXPECT_EQ(mixer.run(1, x, chunk), whole) << chunk;
 }
 
+TEST(AttentionMixer, VMayBeK) {
+  Mixer mixer({.arch = "gemma4", .layers = 3});
+  const std::vector<float> x = some_rows(7), whole = mixer.run(2, x, kRows);
+  expect_near(whole, mixer.plain().mixed(2, as_rows(x)));
+  for (const int chunk : {1, 7}) EXPECT_EQ(mixer.run(2, x, chunk), whole) << chunk;
+}
+
 TEST(AttentionMixer, StateThatIsWrittenBeforehandGivesTheSameBits) {
-  for (const char* arch : {"llama", "gemma3"}) {
-    Mixer mixer({.arch = arch, .window = 9});
-    const std::vector<float> x = some_rows(2), whole = mixer.run(1, x, kRows);
-    Mixer other({.arch = arch, .window = 9});
+  for (const char* arch : {"llama", "gemma3", "gemma4"}) {
+    const TinyModel model{.arch = arch, .layers = 3, .window = 9};
+    Mixer mixer(model);
+    const std::vector<float> x = some_rows(2), whole = mixer.run(2, x, kRows);
+    Mixer other(model);
     const std::vector<int> wanted = {0, 13, 39};
-    const std::vector<float> some = other.run(1, x, kRows, wanted);
+    const std::vector<float> some = other.run(2, x, kRows, wanted);
     std::vector<float> expected;
     for (const int row : wanted)
       expected.insert(expected.end(), whole.begin() + row * kWidth, whole.begin() + (row + 1) * kWidth);

@@ -28,6 +28,9 @@ class PlainTransformer {
       x.push_back(row_of(weights_.embedding, token));
       for (double& value : x.back()) value *= static_cast<double>(config_.embedding_scale);
     }
+    inputs_.clear();
+    for (std::size_t i = 0; i < tokens.size() && config_.per_layer_width > 0; ++i)
+      inputs_.push_back(per_layer_inputs(tokens[i], x[i]));
     for (int i = 0; i < config_.num_layers(); ++i) layer(i, x);
     Rows out;
     for (const Row& row : x) out.push_back(product(weights_.output, norm(row, weights_.output_norm)));
@@ -50,9 +53,10 @@ class PlainTransformer {
     for (std::size_t position = 0; position < x.size() && !spec.borrows_from; ++position) {
       const Row h = norm(x[position], w.mixer_norm);
       k.push_back(product(a.k, h));
-      v.push_back(product(a.v, h));
       add_bias(k.back(), a.k_bias);
+      v.push_back(spec.v_is_k ? k.back() : product(a.v, h));
       add_bias(v.back(), a.v_bias);
+      if (spec.v_norm) for_parts(v.back(), spec.head_dim, [&](const Row& head) { return norm(head, nullptr); });
       prepare_heads(spec, a.k_norm, position, k.back());
     }
     Rows out;
@@ -146,8 +150,15 @@ class PlainTransformer {
   Row norm(Row x, const float* weight) const {
     const double squares = std::inner_product(x.begin(), x.end(), x.begin(), 0.0);
     const double root = std::sqrt(squares / static_cast<double>(x.size()) + static_cast<double>(config_.rms_epsilon));
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = x[i] / root * static_cast<double>(weight[i]);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      x[i] = x[i] / root * (weight == nullptr ? 1 : static_cast<double>(weight[i]));
     return x;
+  }
+  /// Each part of `size` becomes what `change` makes of it.
+  template <class Change>
+  static void for_parts(Row& x, int size, const Change& change) {
+    for (auto begin = x.begin(); begin != x.end(); begin += size)
+      std::ranges::copy(change(Row(begin, begin + size)), begin);
   }
   static void add(Row& x, const Row& y) {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] += y[i];
@@ -227,7 +238,32 @@ class PlainTransformer {
       add(x[position], w.post_mixer_norm != nullptr ? norm(m, w.post_mixer_norm) : m);
       const Row fed = feed_forward(index, norm(x[position], w.ffn_norm));
       add(x[position], w.post_ffn_norm != nullptr ? norm(fed, w.post_ffn_norm) : fed);
+      if (config_.per_layer_width > 0) add(x[position], of_own_embedding(index, inputs_[position], x[position]));
+      if (w.output_scale != nullptr)
+        for (double& value : x[position]) value *= static_cast<double>(*w.output_scale);
     }
+  }
+
+  /// Of a token whose embedding is x, [layers][per_layer_width] (Gemma4TextModel.project_per_layer_inputs of
+  /// transformers).
+  Row per_layer_inputs(std::int32_t token, const Row& x) const {
+    const int width = config_.per_layer_width;
+    Row inputs = product(weights_.per_layer.projection, x);
+    for (double& value : inputs) value /= std::sqrt(static_cast<double>(config_.width));
+    for_parts(inputs, width, [&](const Row& part) { return norm(part, weights_.per_layer.norm); });
+    Row own = row_of(weights_.per_layer.table, token);
+    for (std::size_t i = 0; i < own.size(); ++i)
+      inputs[i] = (inputs[i] + own[i] * std::sqrt(static_cast<double>(width))) / std::numbers::sqrt2;
+    return inputs;
+  }
+
+  Row of_own_embedding(int index, const Row& inputs, const Row& x) const {
+    const PerLayerWeights& w = weights_.layers[static_cast<std::size_t>(index)].per_layer;
+    Row gated = product(w.gate, x);
+    const std::size_t first = static_cast<std::size_t>(index) * gated.size();
+    for (std::size_t i = 0; i < gated.size(); ++i)
+      gated[i] = activated(Activation::kGeluTanh, gated[i]) * inputs[first + i];
+    return norm(product(w.up, gated), w.post_norm);
   }
 
   static Row gated_product(const DenseFfnWeights& w, Activation activation, const Row& h) {
@@ -268,6 +304,7 @@ class PlainTransformer {
   const ModelConfig& config_;
   const Weights& weights_;
   std::vector<Rows> keys_, values_;  // [layers][positions]
+  Rows inputs_;                      // [positions][layers][per_layer_width]
 };
 
 }  // namespace octavo::test

@@ -74,6 +74,23 @@ TEST_F(ResidualStreamTest, AResultMayBeNormedFirst) {
   expect_near(h(0), normed(result.data(), other_.data()));
 }
 
+TEST_F(ResidualStreamTest, APartMayReadTheRowAsItIs) {
+  fill(2);
+  const std::vector<float> before = x(1);
+  stream_.norm_row({}, 1, 0, 1);
+  EXPECT_EQ(std::vector<float>(h(0), h(0) + kWidth), before);
+  EXPECT_EQ(x(1), before);
+}
+
+TEST_F(ResidualStreamTest, TheSumMayBeScaledBeforeTheNextInputIsMade) {
+  fill(1);
+  const std::vector<float> before = x(0), result = random_floats(kWidth, 9);
+  std::memcpy(h(0), result.data(), sizeof(float) * kWidth);
+  stream_.finish_row({.scale = 0.25F, .next = Norm{}}, 0, 1);
+  for (std::size_t i = 0; i < kWidth; ++i) EXPECT_EQ(x(0)[i], (before[i] + result[i]) * 0.25F);
+  EXPECT_EQ(std::vector<float>(h(0), h(0) + kWidth), x(0));
+}
+
 TEST_F(ResidualStreamTest, RowsThatAreKeptMoveUp) {
   fill(8);
   std::vector<std::vector<float>> before;

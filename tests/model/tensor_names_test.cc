@@ -12,10 +12,11 @@ namespace {
 using namespace tensor_names;
 
 constexpr std::string_view kOfLayers[] = {
-    kAttentionNorm, kQ,           kK,         kV,          kQBias,       kKBias,           kVBias,
-    kQNorm,         kKNorm,       kFfnNorm,   kGate,       kUp,          kAttentionOutput, kPostAttentionNorm,
-    kDown,          kPostFfnNorm, kDeltaQkv,  kDeltaGate,  kConvolution, kDecay,           kDecayBias,
-    kDecayScale,    kBeta,        kDeltaNorm, kDeltaOutput};
+    kAttentionNorm, kQ,           kK,         kV,           kQBias,        kKBias,           kVBias,
+    kQNorm,         kKNorm,       kFfnNorm,   kGate,        kUp,           kAttentionOutput, kPostAttentionNorm,
+    kDown,          kPostFfnNorm, kDeltaQkv,  kDeltaGate,   kConvolution,  kDecay,           kDecayBias,
+    kDecayScale,    kBeta,        kDeltaNorm, kDeltaOutput, kPerLayerGate, kPerLayerUp,      kPerLayerPostNorm,
+    kOutputScale};
 
 TEST(TensorNames, ALayersTensorIsNamedWithItsNumber) {
   EXPECT_EQ(of_layer(0, kQ), "blk.0.attn_q.weight");
@@ -24,14 +25,29 @@ TEST(TensorNames, ALayersTensorIsNamedWithItsNumber) {
 
 TEST(TensorNames, NoTwoTensorsHaveOneName) {
   std::set<std::string_view> names(std::begin(kOfLayers), std::end(kOfLayers));
-  names.insert({kEmbedding, kOutput, kOutputNorm, kRopeFactors});
-  EXPECT_EQ(names.size(), std::size(kOfLayers) + 4);
+  names.insert({kEmbedding, kOutput, kOutputNorm, kRopeFactors, kPerLayerTable, kPerLayerProjection, kPerLayerNorm});
+  EXPECT_EQ(names.size(), std::size(kOfLayers) + 7);
+}
+
+TEST(TensorNames, ALayersTensorIsSplitIntoItsNumberAndName) {
+  const std::optional<OfLayer> split_name = split("blk.127.post_ffw_norm.weight");
+  ASSERT_TRUE(split_name);
+  EXPECT_EQ(split_name->layer, 127);
+  EXPECT_EQ(split_name->name, kPostFfnNorm);
+  for (const char* other :
+       {"", "blk", "blk.", "blk..x", "blk.x.y", "blk.1", "blk.-1.x", "blk.99999999999.x", "v.blk.1.x"})
+    EXPECT_FALSE(split(other)) << other;
 }
 
 TEST(TensorNames, EachIsCountedAsItsPartOfTheModel) {
   EXPECT_EQ(part_of(kEmbedding), ModelPart::kEmbedding);
   EXPECT_EQ(part_of(kOutput), ModelPart::kOutput);
   EXPECT_EQ(part_of(kRopeFactors), ModelPart::kOther);
+  for (const std::string_view name : {kPerLayerTable, kPerLayerProjection})
+    EXPECT_EQ(part_of(name), ModelPart::kPerLayer) << name;
+  for (const std::string_view name : {kPerLayerGate, kPerLayerUp})
+    EXPECT_EQ(part_of(of_layer(3, name)), ModelPart::kPerLayer) << name;
+  EXPECT_EQ(part_of(of_layer(3, kOutputScale)), ModelPart::kOther);
   for (const std::string_view name : {kQ, kK, kV, kQBias, kKBias, kVBias, kAttentionOutput})
     EXPECT_EQ(part_of(of_layer(3, name)), ModelPart::kAttention) << name;
   for (const std::string_view name :
@@ -39,9 +55,9 @@ TEST(TensorNames, EachIsCountedAsItsPartOfTheModel) {
     EXPECT_EQ(part_of(of_layer(3, name)), ModelPart::kRecurrence) << name;
   for (const std::string_view name : {kGate, kUp, kDown})
     EXPECT_EQ(part_of(of_layer(3, name)), ModelPart::kFeedForward) << name;
-  EXPECT_EQ(part_of(kOutputNorm), ModelPart::kNorms);
+  for (const std::string_view name : {kOutputNorm, kPerLayerNorm}) EXPECT_EQ(part_of(name), ModelPart::kNorms) << name;
   for (const std::string_view name :
-       {kAttentionNorm, kQNorm, kKNorm, kPostAttentionNorm, kFfnNorm, kPostFfnNorm, kDeltaNorm})
+       {kAttentionNorm, kQNorm, kKNorm, kPostAttentionNorm, kFfnNorm, kPostFfnNorm, kDeltaNorm, kPerLayerPostNorm})
     EXPECT_EQ(part_of(of_layer(3, name)), ModelPart::kNorms) << name;
 }
 

@@ -105,7 +105,7 @@ std::set<std::string> tensors_of(int layer, const std::vector<std::string>& name
 }
 
 TEST(Transformer, EveryFamilyComputesWhatItsSpecsSay) {
-  for (const char* arch : {"llama", "mistral3", "qwen2", "qwen3", "qwen3moe", "qwen35", "gemma2", "gemma3"}) {
+  for (const char* arch : {"llama", "mistral3", "qwen2", "qwen3", "qwen3moe", "qwen35", "gemma2", "gemma3", "gemma4"}) {
     SCOPED_TRACE(arch);
     Model model({.arch = arch, .layers = 7, .window = 9});
     expect_as_plain(model);
@@ -160,19 +160,20 @@ TEST(Transformer, LayersMayHaveHeadsOfTheirOwnShape) {
   expect_as_plain(model);
 }
 
-// As of gemma 4: wide heads where a layer sees all, and behind both kinds layers that borrow from the last of their
-// kind.
-TEST(Transformer, WindowedAndGlobalLayersMayDifferInShapeAndLend) {
-  std::set<std::string> without = tensors_of(3, {"attn_k.weight", "attn_v.weight", "attn_k_norm.weight"});
-  without.merge(tensors_of(4, {"attn_k.weight", "attn_v.weight", "attn_k_norm.weight"}));
-  Model model({.arch = "qwen3", .layers = 5, .without = without, .head_dims = {{2, 64}, {4, 64}}},
-              [](ModelConfig& config) {
-                for (const std::size_t i : {0, 1, 3}) config.layers[i].attention()->window = 9;
-                for (const std::size_t i : {2, 4}) widen(config.layers[i], 64);
-                config.layers[3].attention()->borrows_from = 1;
-                config.layers[4].attention()->borrows_from = 2;
-              });
-  EXPECT_EQ(model.config().last_layer_with_state(), 2);
+// Wide heads where a layer sees all, and behind both kinds layers that borrow from the last of their kind.
+TEST(Transformer, Gemma4HasTwoShapesOfHeadsThatAreLent) {
+  Model model({.arch = "gemma4", .layers = 6, .window = 9});
+  EXPECT_EQ(model.config().layer(2).attention()->head_dim, 64);
+  EXPECT_EQ(model.config().layer(4).attention()->borrows_from, 3);
+  EXPECT_EQ(model.config().layer(5).attention()->borrows_from, 2);
+  EXPECT_EQ(model.config().last_layer_with_state(), 3);
+  expect_as_plain(model);
+}
+
+TEST(Transformer, Gemma4MayHaveVOfItsOwnAndNoEmbeddingsOfLayers) {
+  Model model({.arch = "gemma4", .layers = 4, .window = 9, .per_layer_width = 0, .v_is_k = false});
+  EXPECT_FALSE(model.config().layer(2).attention()->v_is_k);
+  EXPECT_EQ(model.config().per_layer_width, 0);
   expect_as_plain(model);
 }
 

@@ -12,6 +12,8 @@
 
 #include "base/to_size.h"
 #include "kernels/pack.h"
+#include "model/visit_matrices.h"
+#include "model/weight_need.h"
 #include "support/tiny_model.h"
 #include "tensor/dequantize.h"
 
@@ -21,7 +23,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr const char* kFamilies[] = {"llama", "mistral3", "qwen2", "qwen3", "qwen35", "gemma2", "gemma3"};
+constexpr const char* kFamilies[] = {"llama", "mistral3", "qwen2", "qwen3", "qwen35", "gemma2", "gemma3", "gemma4"};
 
 Result<Weights> try_load(const ModelSource& source, const ModelConfig& config, bool repack = true, int threads = 1) {
   ThreadPool pool(threads);
@@ -46,6 +48,11 @@ struct Places {
   explicit Places(const Weights& w, std::string_view arch = "llama") {
     matrices = {{"token_embd.weight", &w.embedding}, {"output.weight", &w.output}};
     vectors = {{"output_norm.weight", w.output_norm}, {"rope_freqs.weight", w.rope_factors}};
+    if (w.per_layer.table.rows > 0) {
+      matrices.insert({{"per_layer_token_embd.weight", &w.per_layer.table}});
+      matrices.insert({{"per_layer_model_proj.weight", &w.per_layer.projection}});
+    }
+    vectors.insert({{"per_layer_proj_norm.weight", w.per_layer.norm}});
     for (std::size_t i = 0; i < w.layers.size(); ++i) {
       const LayerWeights& layer = w.layers[i];
       const auto& f = std::get<DenseFfnWeights>(layer.feed_forward);
@@ -54,6 +61,10 @@ struct Places {
       matrices.insert({{p + "ffn_up.weight", &f.up}, {p + "ffn_down.weight", &f.down}});
       vectors.insert({{p + "attn_norm.weight", layer.mixer_norm}});
       vectors.insert({{p + "post_ffw_norm.weight", layer.post_ffn_norm}});
+      if (const PerLayerWeights& own = layer.per_layer; own.gate.rows > 0)
+        matrices.insert({{p + "inp_gate.weight", &own.gate}, {p + "proj.weight", &own.up}});
+      vectors.insert({{p + "post_norm.weight", layer.per_layer.post_norm}});
+      vectors.insert({{p + "layer_output_scale.weight", layer.output_scale}});
       if (arch == "qwen35") {
         vectors.insert({{p + "post_attention_norm.weight", layer.ffn_norm}});
       } else {
@@ -230,6 +241,22 @@ TEST(Weights, EveryTypeIsPackedAsItLiesInTheFile) {
       for (const SourceTensor& tensor : source.tensors()) expect_at_its_place(tensor, places, repack);
     }
   }
+}
+
+TEST(Weights, OfEmbeddingsOfLayersATokenReadsARow) {
+  for (const bool repack : {true, false}) {
+    const MemorySource source = TinyModel{.arch = "gemma4"}.source();
+    const Weights w = load(source, repack);
+    EXPECT_EQ(w.per_layer.table.cols, 2 * 32);
+    EXPECT_EQ(w.bytes_per_token(), w.total_bytes() - 79U * 64 * 4);  // the other embedding is the output, too
+  }
+}
+
+TEST(Weights, VIsAbsentWhereItIsK) {
+  const Weights w = load(TinyModel{.arch = "gemma4", .layers = 3}.source());
+  EXPECT_GT(std::get<AttentionWeights>(w.layers[1].mixer).v.rows, 0);
+  EXPECT_EQ(std::get<AttentionWeights>(w.layers[2].mixer).k.rows, 64);
+  EXPECT_EQ(std::get<AttentionWeights>(w.layers[2].mixer).v.rows, 0);
 }
 
 TEST(Weights, VectorsOfAnyTypeBecomeFloats) {

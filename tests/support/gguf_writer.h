@@ -78,6 +78,10 @@ class GgufWriter {
   GgufWriter& add_array(std::string_view key, const std::vector<T>& values) {
     return add_raw(key, MetadataType::kArray, array_head(metadata_type_of<T>(), values.size()) + bytes_of(values));
   }
+  GgufWriter& add_array(std::string_view key, const std::vector<bool>& flags) {
+    return add_raw(key, MetadataType::kArray,
+                   array_head(MetadataType::kBool, flags.size()) + std::string(flags.begin(), flags.end()));
+  }
   GgufWriter& add_array(std::string_view key, const std::vector<std::string>& texts) {
     std::string value = array_head(MetadataType::kString, texts.size());
     for (const std::string& text : texts) value += gguf_string(text);

@@ -22,6 +22,10 @@ struct TinyModel {
   std::uint32_t window = 24;  // of families with windows
   // qwen35: every second layer attends. Sizes of heads are no multiples of anything.
   std::uint32_t key_heads = 2, value_heads = 4, key_dim = 18, value_dim = 24, taps = 4, attention_every = 2;
+  // gemma4: every third layer sees all, with wider heads, one KV head and K for V; the last two of five and more
+  // borrow, and have a feed-forward twice as wide.
+  std::uint32_t global_head_dim = 64, per_layer_width = 32;
+  bool v_is_k = true;
   bool tied = true;
   DType type = DType::kF32;                               // kF32 or kQ8_0, of the matrices
   std::set<std::string> without = {};                     // keys and tensors to leave out
@@ -52,11 +56,23 @@ struct TinyModel {
     write_tensors(writer, random);
   }
 
-  bool qk_norm() const { return arch == "qwen3" || arch == "qwen3moe" || arch == "gemma3" || is_hybrid(); }
+  bool qk_norm() const {
+    return arch == "qwen3" || arch == "qwen3moe" || arch == "gemma3" || is_gemma4() || is_hybrid();
+  }
   std::uint32_t num_experts() const { return experts == 0 && arch == "qwen3moe" ? 8 : experts; }
   bool is_hybrid() const { return arch == "qwen35"; }
   std::uint64_t channels() const { return 2 * key_heads * key_dim + value_heads * value_dim; }
-  bool gemma() const { return arch == "gemma2" || arch == "gemma3"; }
+  bool gemma() const { return arch == "gemma2" || arch == "gemma3" || is_gemma4(); }
+  bool is_gemma4() const { return arch == "gemma4"; }
+  bool is_global(std::uint32_t layer) const { return is_gemma4() && layer % 3 == 2; }
+  std::uint32_t num_borrowing() const { return is_gemma4() && layers >= 5 ? 2 : 0; }
+  bool borrows(std::uint32_t layer) const { return layer >= layers - num_borrowing(); }
+  std::uint32_t head_dim_of(std::uint32_t layer) const {
+    if (head_dims.contains(layer)) return head_dims.at(layer);
+    return is_global(layer) ? global_head_dim : head_dim;
+  }
+  std::uint32_t kv_heads_of(std::uint32_t layer) const { return is_global(layer) ? 1 : kv_heads; }
+  std::uint32_t ffn_of(std::uint32_t layer) const { return borrows(layer) ? 2 * ffn : ffn; }
 
   template <class Writer, class T>
   void key(Writer& writer, const std::string& suffix, T value) const {
@@ -64,22 +80,29 @@ struct TinyModel {
     if (!without.contains(name)) writer.add(name, value);
   }
 
+  template <class Writer, class T>
+  void array(Writer& writer, const std::string& suffix, const std::vector<T>& values) const {
+    const std::string name = arch + "." + suffix;
+    if (!without.contains(name)) writer.add_array(name, values);
+  }
+
   template <class Writer>
   void write_metadata(Writer& writer) const {
     if (!without.contains("general.architecture")) writer.add("general.architecture", std::string_view(arch));
     key(writer, "block_count", layers);
     key(writer, "embedding_length", width);
-    key(writer, "feed_forward_length", ffn);
+    if (!is_gemma4()) key(writer, "feed_forward_length", ffn);
     key(writer, "context_length", context);
     key(writer, "attention.head_count", heads);
-    key(writer, "attention.head_count_kv", kv_heads);
-    key(writer, "attention.key_length", head_dim);
-    key(writer, "attention.value_length", head_dim);
+    if (!is_gemma4()) key(writer, "attention.head_count_kv", kv_heads);
+    key(writer, "attention.key_length", is_gemma4() ? global_head_dim : head_dim);
+    key(writer, "attention.value_length", is_gemma4() ? global_head_dim : head_dim);
     key(writer, "attention.layer_norm_rms_epsilon", 1e-5F);
     key(writer, "rope.freq_base", 10000.0F);
     if (gemma()) key(writer, "attention.sliding_window", window);
     if (arch == "gemma2") key(writer, "attn_logit_softcapping", 1.5F);
     if (arch == "gemma2") key(writer, "final_logit_softcapping", 0.75F);
+    if (is_gemma4()) write_gemma4(writer);
     if (arch == "mistral3") key(writer, "attention.temperature_scale", 0.5F);
     if (arch == "mistral3") key(writer, "attention.temperature_length", 8U);
     if (is_hybrid()) write_recurrence(writer);
@@ -87,6 +110,26 @@ struct TinyModel {
     key(writer, "expert_count", num_experts());
     key(writer, "expert_used_count", chosen);
     if (arch == "qwen3moe") key(writer, "expert_feed_forward_length", ffn);
+  }
+
+  template <class Writer>
+  void write_gemma4(Writer& writer) const {
+    std::vector<bool> windowed;
+    std::vector<std::int32_t> kv_heads_of_layers, ffn_of_layers;
+    for (std::uint32_t i = 0; i < layers; ++i) {
+      windowed.push_back(!is_global(i));
+      kv_heads_of_layers.push_back(static_cast<std::int32_t>(kv_heads_of(i)));
+      ffn_of_layers.push_back(static_cast<std::int32_t>(ffn_of(i)));
+    }
+    array(writer, "attention.sliding_window_pattern", windowed);
+    array(writer, "attention.head_count_kv", kv_heads_of_layers);
+    array(writer, "feed_forward_length", ffn_of_layers);
+    key(writer, "attention.key_length_swa", head_dim);
+    key(writer, "attention.value_length_swa", head_dim);
+    key(writer, "attention.shared_kv_layers", num_borrowing());
+    key(writer, "embedding_length_per_layer_input", per_layer_width);
+    key(writer, "rope.freq_base_swa", 500.0F);
+    key(writer, "final_logit_softcapping", 0.75F);
   }
 
   template <class Writer>
@@ -124,6 +167,15 @@ struct TinyModel {
     floats(writer, random, p + "ssm_norm.weight", {value_dim}, 1.0F, 0.1F);
   }
 
+  /// A quarter of the pairs turns, as in files. One tensor for all layers that see all; none where no layer does.
+  template <class Writer>
+  void write_rope_factors(Writer& writer) const {
+    std::string data;
+    for (std::uint32_t i = 0; i < global_head_dim / 2; ++i) data += bytes_of(i < global_head_dim / 8 ? 1.0F : 1e30F);
+    if (layers < 3 || without.contains("rope_freqs.weight")) return;
+    writer.add_tensor("rope_freqs.weight", {global_head_dim / 2}, DType::kF32, data);
+  }
+
   template <class Writer>
   void tensor(Writer& writer, std::mt19937& random, const std::string& name, std::uint64_t rows, std::uint64_t cols,
               bool vector, DType own_type, std::uint64_t count = 0) const {
@@ -159,17 +211,23 @@ struct TinyModel {
     matrix("token_embd.weight", vocab, width);
     vector("output_norm.weight", width);
     if (!tied) matrix("output.weight", vocab, width);
+    if (is_gemma4()) write_rope_factors(writer);
+    if (is_gemma4() && per_layer_width > 0) {
+      matrix("per_layer_token_embd.weight", vocab, std::uint64_t{layers} * per_layer_width);
+      matrix("per_layer_model_proj.weight", std::uint64_t{layers} * per_layer_width, width);
+      vector("per_layer_proj_norm.weight", per_layer_width);
+    }
     for (std::uint32_t i = 0; i < layers; ++i) {
       const std::string p = "blk." + std::to_string(i) + ".";
-      const std::uint64_t dim = head_dims.contains(i) ? head_dims.at(i) : head_dim;
-      const std::uint64_t q_width = heads * dim, kv_width = kv_heads * dim;
+      const std::uint64_t dim = head_dim_of(i), own_ffn = ffn_of(i);
+      const std::uint64_t q_width = heads * dim, kv_width = kv_heads_of(i) * dim;
       const bool attends = !is_hybrid() || (i + 1) % attention_every == 0;
       vector(p + "attn_norm.weight", width);
       vector(p + (is_hybrid() ? "post_attention_norm.weight" : "ffn_norm.weight"), width);
       if (attends) {
         matrix(p + "attn_q.weight", is_hybrid() ? 2 * q_width : q_width, width);
-        matrix(p + "attn_k.weight", kv_width, width);
-        matrix(p + "attn_v.weight", kv_width, width);
+        if (!borrows(i)) matrix(p + "attn_k.weight", kv_width, width);
+        if (!borrows(i) && !(is_global(i) && v_is_k)) matrix(p + "attn_v.weight", kv_width, width);
         matrix(p + "attn_output.weight", width, q_width);
       } else {
         write_delta_net(writer, random, p);
@@ -180,9 +238,9 @@ struct TinyModel {
         of_experts(p + "ffn_up_exps.weight", ffn, width);
         of_experts(p + "ffn_down_exps.weight", width, ffn);
       } else {
-        matrix(p + "ffn_gate.weight", ffn, width);
-        matrix(p + "ffn_up.weight", ffn, width);
-        matrix(p + "ffn_down.weight", width, ffn);
+        matrix(p + "ffn_gate.weight", own_ffn, width);
+        matrix(p + "ffn_up.weight", own_ffn, width);
+        matrix(p + "ffn_down.weight", width, own_ffn);
       }
       if (arch == "qwen2") {
         vector(p + "attn_q.bias", q_width);
@@ -190,9 +248,14 @@ struct TinyModel {
         vector(p + "attn_v.bias", kv_width);
       }
       if (qk_norm() && attends) vector(p + "attn_q_norm.weight", dim);
-      if (qk_norm() && attends) vector(p + "attn_k_norm.weight", dim);
+      if (qk_norm() && attends && !borrows(i)) vector(p + "attn_k_norm.weight", dim);
       if (gemma()) vector(p + "post_attention_norm.weight", width);
       if (gemma()) vector(p + "post_ffw_norm.weight", width);
+      if (is_gemma4()) vector(p + "layer_output_scale.weight", 1);
+      if (!is_gemma4() || per_layer_width == 0) continue;
+      matrix(p + "inp_gate.weight", per_layer_width, width);
+      matrix(p + "proj.weight", width, per_layer_width);
+      vector(p + "post_norm.weight", width);
     }
   }
 };

@@ -1,7 +1,6 @@
 // Gemma 3, text (Gemma Team, 2025): five layers with a window, then one that looks back all the way.
-#include <cmath>
-
 #include "model/architectures/architectures.h"
+#include "model/architectures/gemma_layers.h"
 
 namespace octavo {
 namespace {
@@ -15,15 +14,9 @@ constexpr int kLayersOf27B = 62;
 Result<void> read_gemma3(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(LayerSpec global, read_dense_layer(keys, config));
   global.attention()->qk_norm = Presence::kRequired;
-  global.post_norms = true;
-  std::get<DenseFfnSpec>(global.feed_forward).activation = Activation::kGeluTanh;
   OCTAVO_TRY(config.layers, read_equal_layers(keys, global));
-  // No key says that the 27B model scales scores by its width over its heads: it is known by its number of layers.
-  if (config.num_layers() == kLayersOf27B) {
-    const auto width = static_cast<float>(config.width / global.attention()->num_heads);
-    for (LayerSpec& layer : config.layers) layer.attention()->scale = 1.0F / std::sqrt(width);
-  }
-
+  make_gemma(config);
+  scale_scores_of_27b(kLayersOf27B, config);
   OCTAVO_TRY_VOID(read_windows(keys, kGlobalLayerEvery, {}, config.layers));
   OCTAVO_TRY(const double local_base, keys.positive_or("rope.freq_base_swa", kLocalRopeBase));
   for (LayerSpec& layer : config.layers) {
@@ -32,7 +25,6 @@ Result<void> read_gemma3(const ModelKeys& keys, ModelConfig& config) {
     attention.rope.base = local_base;
     attention.rope.scaling = {};
   }
-  config.embedding_scale = std::sqrt(static_cast<float>(config.width));
   return {};
 }
 

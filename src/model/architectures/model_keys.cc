@@ -8,31 +8,36 @@
 namespace octavo {
 namespace {
 
-Result<void> read_heads(const ModelKeys& keys, const ModelConfig& config, AttentionSpec& attention) {
-  OCTAVO_TRY(attention.num_heads, keys.size("attention.head_count"));
-  OCTAVO_TRY(attention.num_kv_heads, keys.size_or("attention.head_count_kv", attention.num_heads));
-  if (attention.num_heads % attention.num_kv_heads != 0)
-    return fail("{}: {} is {}, not a multiple of {}, which is {}", keys.path(), keys.key("attention.head_count"),
-                attention.num_heads, keys.key("attention.head_count_kv"), attention.num_kv_heads);
-  if (!keys.has("attention.key_length") && config.width % attention.num_heads != 0)
-    return fail("{}: {} is missing and {} ({}) is not a multiple of the {} heads", keys.path(),
-                keys.key("attention.key_length"), keys.key("embedding_length"), config.width, attention.num_heads);
-  OCTAVO_TRY(attention.head_dim, keys.size_or("attention.key_length", config.width / attention.num_heads));
-  if (static_cast<std::int64_t>(attention.num_heads) * attention.head_dim > kMaxModelSize)
-    return fail("{}: {} is {} and {} is {}: their product is over {}", keys.path(), keys.key("attention.head_count"),
-                attention.num_heads, keys.key("attention.key_length"), attention.head_dim, kMaxModelSize);
-  OCTAVO_TRY(const int value_length, keys.size_or("attention.value_length", attention.head_dim));
-  if (value_length != attention.head_dim)
-    return fail("{}: {} is {}, expected {} as the keys", keys.path(), keys.key("attention.value_length"), value_length,
-                attention.head_dim);
-  if (attention.head_dim % 2 != 0)
-    return fail("{}: {} is {}, expected an even number", keys.path(), keys.key("attention.key_length"),
-                attention.head_dim);
-  attention.scale = 1.0F / std::sqrt(static_cast<float>(attention.head_dim));
-  return {};
+/// Checks an integer of an array as size() does a key's value.
+Result<int> size_of(const ModelKeys& keys, std::string_view suffix, std::size_t layer, std::int32_t value) {
+  if (value >= 1 && value <= kMaxModelSize) return value;
+  return fail("{}: {} is {} for layer {}, expected 1 to {}", keys.path(), keys.key(suffix), value, layer,
+              kMaxModelSize);
 }
 
 }  // namespace
+
+Result<void> read_head_dim(const ModelKeys& keys, const ModelConfig& config, const HeadKeys& names,
+                           AttentionSpec& attention) {
+  if (attention.num_heads % attention.num_kv_heads != 0)
+    return fail("{}: {} is {}, not a multiple of {}, which is {}", keys.path(), keys.key("attention.head_count"),
+                attention.num_heads, keys.key("attention.head_count_kv"), attention.num_kv_heads);
+  if (!keys.has(names.key_length) && config.width % attention.num_heads != 0)
+    return fail("{}: {} is missing and {} ({}) is not a multiple of the {} heads", keys.path(),
+                keys.key(names.key_length), keys.key("embedding_length"), config.width, attention.num_heads);
+  OCTAVO_TRY(attention.head_dim, keys.size_or(names.key_length, config.width / attention.num_heads));
+  if (static_cast<std::int64_t>(attention.num_heads) * attention.head_dim > kMaxModelSize)
+    return fail("{}: {} is {} and {} is {}: their product is over {}", keys.path(), keys.key("attention.head_count"),
+                attention.num_heads, keys.key(names.key_length), attention.head_dim, kMaxModelSize);
+  OCTAVO_TRY(const int value_length, keys.size_or(names.value_length, attention.head_dim));
+  if (value_length != attention.head_dim)
+    return fail("{}: {} is {}, expected {} as the keys", keys.path(), keys.key(names.value_length), value_length,
+                attention.head_dim);
+  if (attention.head_dim % 2 != 0)
+    return fail("{}: {} is {}, expected an even number", keys.path(), keys.key(names.key_length), attention.head_dim);
+  attention.scale = 1.0F / std::sqrt(static_cast<float>(attention.head_dim));
+  return {};
+}
 
 std::string ModelKeys::key(std::string_view suffix) const { return fmt::format("{}.{}", architecture_, suffix); }
 
@@ -52,6 +57,30 @@ Result<int> ModelKeys::size(std::string_view suffix, int most) const {
 Result<int> ModelKeys::size_or(std::string_view suffix, int otherwise) const {
   if (!has(suffix)) return otherwise;
   return size(suffix);
+}
+
+Result<std::vector<int>> ModelKeys::sizes(std::string_view suffix, int count) const {
+  const MetadataValue* value = has(suffix) ? source_.find(key(suffix)) : nullptr;
+  if (value == nullptr || !std::holds_alternative<MetadataArray>(value->value)) {
+    OCTAVO_TRY(const int of_all, size(suffix));
+    return std::vector<int>(to_size(count), of_all);
+  }
+  OCTAVO_TRY(std::vector<std::int32_t> of_each, source_.get_i32_array(key(suffix)));
+  if (of_each.size() != to_size(count))
+    return fail("{}: {} has {} numbers, expected one for each of the {} layers", path(), key(suffix), of_each.size(),
+                count);
+  for (std::size_t i = 0; i < of_each.size(); ++i) {
+    OCTAVO_TRY(of_each[i], size_of(*this, suffix, i, of_each[i]));
+  }
+  return of_each;
+}
+
+Result<int> ModelKeys::count(std::string_view suffix, int most) const {
+  read_.emplace(suffix);
+  OCTAVO_TRY(const std::uint64_t value, source_.get_u64(key(suffix)));
+  if (value > static_cast<std::uint64_t>(most))
+    return fail("{}: {} is {}, expected 0 to {}", path(), key(suffix), value, most);
+  return static_cast<int>(value);
 }
 
 Result<double> ModelKeys::positive(std::string_view suffix) const {
@@ -119,7 +148,9 @@ Result<void> ModelKeys::refuse_unread_mathematics() const {
 Result<LayerSpec> read_attention_layer(const ModelKeys& keys, const ModelConfig& config,
                                        std::optional<double> default_rope_base) {
   AttentionSpec attention;
-  OCTAVO_TRY_VOID(read_heads(keys, config, attention));
+  OCTAVO_TRY(attention.num_heads, keys.size("attention.head_count"));
+  OCTAVO_TRY(attention.num_kv_heads, keys.size_or("attention.head_count_kv", attention.num_heads));
+  OCTAVO_TRY_VOID(read_head_dim(keys, config, {}, attention));
   OCTAVO_TRY(attention.rope, read_rope(keys, attention.head_dim, default_rope_base));
   return LayerSpec{.mixer = attention};
 }

@@ -30,6 +30,10 @@ class ModelKeys {
   /// 1 to `most`.
   Result<int> size(std::string_view suffix, int most = kMaxModelSize) const;
   Result<int> size_or(std::string_view suffix, int otherwise) const;
+  /// A size for each of `count` layers: one for all of them, or an array of as many.
+  Result<std::vector<int>> sizes(std::string_view suffix, int count) const;
+  /// 0 to `most`.
+  Result<int> count(std::string_view suffix, int most = kMaxModelSize) const;
   /// A finite number above 0.
   Result<double> positive(std::string_view suffix) const;
   /// A finite number, 0 or more.
@@ -48,6 +52,15 @@ class ModelKeys {
   std::string_view architecture_;
   mutable std::set<std::string, std::less<>> read_;  // suffixes
 };
+
+/// The names of the keys of a head's dimensions.
+struct HeadKeys {
+  std::string_view key_length = "attention.key_length", value_length = "attention.value_length";
+};
+/// The dimensions of a layer's heads, whose numbers are set already, and the scale of their scores; all checked against
+/// each other.
+Result<void> read_head_dim(const ModelKeys& keys, const ModelConfig& config, const HeadKeys& names,
+                           AttentionSpec& attention);
 
 /// Heads and rotary positions of a transformer's layer, as all files name them. The family sets the feed-forward, and
 /// what else is its own. `default_rope_base`: for families whose files leave rope.freq_base out; none: it must be

@@ -75,12 +75,17 @@ Result<RopeScaling> read_scaling(const ModelKeys& keys, double base) {
 
 }  // namespace
 
+Result<int> read_num_rotated(const ModelKeys& keys, std::string_view suffix, int head_dim) {
+  OCTAVO_TRY(const int num_rotated, keys.size_or(suffix, head_dim));
+  if (num_rotated > head_dim || num_rotated % 2 != 0)
+    return fail("{}: {} is {}, expected an even number up to the {} dimensions of a head", keys.path(),
+                keys.key(suffix), num_rotated, head_dim);
+  return num_rotated;
+}
+
 Result<RopeSpec> read_rope(const ModelKeys& keys, int head_dim, std::optional<double> default_base) {
   RopeSpec rope;
-  OCTAVO_TRY(rope.num_rotated, keys.size_or("rope.dimension_count", head_dim));
-  if (rope.num_rotated > head_dim || rope.num_rotated % 2 != 0)
-    return fail("{}: {} is {}, expected an even number up to the {} dimensions of a head", keys.path(),
-                keys.key("rope.dimension_count"), rope.num_rotated, head_dim);
+  OCTAVO_TRY(rope.num_rotated, read_num_rotated(keys, "rope.dimension_count", head_dim));
   if (keys.has("rope.freq_base") || !default_base) {
     OCTAVO_TRY(rope.base, keys.positive("rope.freq_base"));
   } else {

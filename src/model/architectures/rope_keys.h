@@ -7,6 +7,9 @@
 
 namespace octavo {
 
+/// How many dimensions of a head are rotated; all where the file lacks the key.
+Result<int> read_num_rotated(const ModelKeys& keys, std::string_view suffix, int head_dim);
+
 /// The rotation of an attention's heads, whose dimensions are known. `default_base`: for families whose files leave
 /// rope.freq_base out; none: it must be there.
 Result<RopeSpec> read_rope(const ModelKeys& keys, int head_dim, std::optional<double> default_base);

@@ -12,13 +12,14 @@ TEST(Architectures, EachIsFoundByItsName) {
   EXPECT_EQ(find_architecture("qwen35"), read_qwen35);
   EXPECT_EQ(find_architecture("gemma2"), read_gemma2);
   EXPECT_EQ(find_architecture("gemma3"), read_gemma3);
+  EXPECT_EQ(find_architecture("gemma4"), read_gemma4);
   EXPECT_EQ(find_architecture("mistral3"), read_mistral3);
   for (const char* name : {"", "llam", "llama2", "Llama"}) EXPECT_EQ(find_architecture(name), nullptr) << name;
 }
 
 TEST(Architectures, TheListNamesThoseThatAreFound) {
   const std::string all = supported_architectures();
-  EXPECT_EQ(all, "llama, qwen2, qwen3, qwen3moe, qwen35, gemma2, gemma3, mistral3");
+  EXPECT_EQ(all, "llama, qwen2, qwen3, qwen3moe, qwen35, gemma2, gemma3, gemma4, mistral3");
   for (std::size_t begin = 0; begin < all.size();) {
     const std::size_t end = std::min(all.find(", ", begin), all.size());
     EXPECT_NE(find_architecture(all.substr(begin, end - begin)), nullptr);

@@ -41,6 +41,31 @@ TEST(ModelKeys, SizesAreFromOneToTheLargest) {
   EXPECT_THAT(message_of(keys.size("none")), HasSubstr("'a.none' is missing"));
 }
 
+TEST(ModelKeys, ASizeStandsForAllLayersOrThereIsOneForEach) {
+  MemorySource source;
+  source.add("a.one", 7U).add("a.zero", 0U).add_array("a.each", std::vector<std::int32_t>{1, 2, kMaxModelSize});
+  source.add_array("a.more", std::vector<std::int32_t>{1, kMaxModelSize + 1, 1});
+  source.add_array("a.texts", std::vector<std::string>{"1", "2", "3"});
+  const ModelKeys keys(source, "a");
+  EXPECT_EQ(*keys.sizes("one", 3), std::vector<int>(3, 7));
+  EXPECT_EQ(*keys.sizes("each", 3), (std::vector<int>{1, 2, kMaxModelSize}));
+  EXPECT_THAT(message_of(keys.sizes("each", 2)), HasSubstr("a.each has 3 numbers, expected one for each of the 2"));
+  EXPECT_THAT(message_of(keys.sizes("more", 3)), HasSubstr("a.more is 16777217 for layer 1, expected 1 to 16777216"));
+  EXPECT_THAT(message_of(keys.sizes("texts", 3)), HasSubstr("'a.texts' is string '1', expected an integer"));
+  EXPECT_THAT(message_of(keys.sizes("zero", 3)), HasSubstr("a.zero is 0, expected 1 to 16777216"));
+  EXPECT_THAT(message_of(keys.sizes("none", 3)), HasSubstr("'a.none' is missing"));
+}
+
+TEST(ModelKeys, CountsMayBeZero) {
+  MemorySource source;
+  source.add("a.zero", 0U).add("a.most", 9U).add("a.text", "7");
+  const ModelKeys keys(source, "a");
+  EXPECT_EQ(*keys.count("zero"), 0);
+  EXPECT_EQ(*keys.count("most", 9), 9);
+  EXPECT_THAT(message_of(keys.count("most", 8)), HasSubstr("a.most is 9, expected 0 to 8"));
+  EXPECT_THAT(message_of(keys.count("text")), HasSubstr("'a.text' is string '7', expected an integer"));
+}
+
 TEST(ModelKeys, ADefaultStandsForAMissingKeyAndForNothingElse) {
   MemorySource source;
   source.add("a.zero", 0U).add("a.size", 9U).add("a.rate", 0.5F).add("a.bad", -0.5F);

@@ -1,0 +1,33 @@
+// Which of a file's tensors a model uses, and the memory that they take.
+//
+// Pure functions of a source and its specs.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/aligned_buffer.h"
+#include "model/config.h"
+
+namespace octavo {
+
+/// True for a tensor of the file that text needs nothing of: of encoders of pictures and sound, of layers that predict
+/// further tokens, and K and V of layers that borrow another layer's.
+bool is_skipped(const ModelConfig& config, std::string_view tensor);
+
+/// Floats that a vector takes with its padding: the next one begins at a cache line.
+constexpr std::size_t vector_floats(std::size_t size) {
+  constexpr std::size_t kAlign = kCacheLineBytes / sizeof(float);
+  return (size + kAlign - 1) / kAlign * kAlign;
+}
+
+/// Memory that a model's weights take, in bytes; vectors, and the taps of convolutions, are kept as floats. Tensors
+/// that are skipped count for nothing.
+struct WeightNeed {
+  std::uint64_t packed_bytes = 0;  // matrices in panels
+  std::uint64_t mapped_bytes = 0;  // the same matrices left in the file
+  std::uint64_t vector_bytes = 0;
+};
+WeightNeed weight_need(const ModelSource& source, const ModelConfig& config);
+
+}  // namespace octavo

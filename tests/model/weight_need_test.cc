@@ -1,0 +1,73 @@
+// Tensors that text needs nothing of, and the memory of the others.
+#include "model/weight_need.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/weights.h"
+#include "support/tiny_model.h"
+
+namespace octavo::test {
+namespace {
+
+using testing::HasSubstr;
+
+Result<Weights> try_load(const ModelSource& source, const ModelConfig& config) {
+  ThreadPool pool(1);
+  return Weights::load(source, config, true, pool, {});
+}
+
+void add_floats(MemorySource& source, const std::string& name, std::uint64_t cols, std::uint64_t rows) {
+  source.add_tensor(name, {cols, rows}, DType::kF32, std::string(cols * rows * sizeof(float), '\0'));
+}
+
+/// Adding these tensors changes neither the model nor its memory.
+void expect_skipped(const TinyModel& model, const std::vector<std::string>& names) {
+  MemorySource source = model.source();
+  const ModelConfig config = ModelConfig::load(source).value();
+  const WeightNeed before = weight_need(source, config);
+  for (const std::string& name : names) {
+    EXPECT_TRUE(is_skipped(config, name)) << name;
+    add_floats(source, name, 64, 32);
+  }
+  const WeightNeed need = weight_need(source, config);
+  EXPECT_EQ(need.packed_bytes, before.packed_bytes);
+  EXPECT_EQ(need.mapped_bytes, before.mapped_bytes);
+  EXPECT_EQ(need.vector_bytes, before.vector_bytes);
+  EXPECT_EQ(try_load(source, config).value().total_bytes(), need.packed_bytes + need.vector_bytes);
+}
+
+TEST(WeightNeed, EncodersOfPicturesAndSoundAreSkipped) {
+  for (const char* arch : {"llama", "gemma4"})
+    expect_skipped({.arch = arch}, {"v.blk.0.attn_q.weight", "a.blk.7.ffn_up.weight", "mm.input_projection.weight"});
+}
+
+TEST(WeightNeed, KeysAndValuesOfLayersThatBorrowAreSkipped) {
+  expect_skipped({.arch = "gemma4", .layers = 5},
+                 {"blk.3.attn_k.weight", "blk.3.attn_v.weight", "blk.4.attn_k_norm.weight", "blk.4.attn_k.weight"});
+}
+
+TEST(WeightNeed, NothingElseIsSkipped) {
+  const TinyModel model{.arch = "gemma4", .layers = 5};
+  const ModelConfig config = ModelConfig::load(model.source()).value();
+  for (const SourceTensor& tensor : model.source().tensors()) EXPECT_FALSE(is_skipped(config, tensor.name));
+  for (const std::string name : {"blk.2.attn_k.weight", "blk.3.attn_k.bias", "blk.3.other", "blk.5.attn_k.weight",
+                                 "blk.-1.attn_k.weight", "blk.x", "blk.3", "vision", "a", "mmx"}) {
+    EXPECT_FALSE(is_skipped(config, name)) << name;
+    if (model.source().find_tensor(name) != nullptr) continue;
+    MemorySource source = model.source();
+    add_floats(source, name, 64, 32);
+    const Result<Weights> weights = try_load(source, config);
+    ASSERT_FALSE(weights) << name;
+    EXPECT_THAT(weights.error().message, HasSubstr("tensor '" + name + "' is not part of architecture gemma4"));
+  }
+}
+
+TEST(WeightNeed, VectorsEndAtCacheLines) {
+  EXPECT_EQ(vector_floats(1), 16U);
+  EXPECT_EQ(vector_floats(16), 16U);
+  EXPECT_EQ(vector_floats(17), 32U);
+}
+
+}  // namespace
+}  // namespace octavo::test

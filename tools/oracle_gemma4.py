@@ -1,0 +1,94 @@
+"""The truth for gemma4, after models/gemma4/modeling_gemma4.py of transformers: oracle.open_model() gives it.
+
+Layers differ in more than weights here, so that little of the other architectures' arithmetic is left: heads of two
+shapes, norms of V, layers without keys and values, an embedding of each token for each layer. Names of classes and
+functions in comments are those of transformers.
+"""
+import numpy as np
+
+import oracle
+
+
+class Gemma4(oracle.Model):
+    def __init__(self, path):
+        super().__init__(path)
+        self.windowed = [bool(flag) for flag in self.key("attention.sliding_window_pattern")]
+        self.window = self.key("attention.sliding_window")
+        self.first_shared = self.layers - self.key("attention.shared_kv_layers", 0)
+        self.per_layer = self.key("embedding_length_per_layer_input", 0)
+        self.shared = {}  # of layers with a window (True) and without: keys and values of the last that has its own
+
+    def of_layer(self, name, layer):
+        """A key that has one value for all layers, or a list."""
+        value = self.key(name)
+        return value[layer] if isinstance(value, list) else value
+
+    def unit(self, x):
+        """Gemma4RMSNorm(with_scale=False)."""
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps)
+
+    def turn(self, x, windowed):
+        """x: [heads, tokens, head_dim], at positions from 0 on."""
+        suffix = "_swa" if windowed else ""
+        rotated = self.key("rope.dimension_count" + suffix, x.shape[-1])
+        freq = self.key("rope.freq_base" + suffix, 10000.0) ** (-2 * np.arange(rotated // 2) / rotated)
+        if not windowed:  # "proportional": the frequencies of all but the first pairs are 0
+            freq = np.where(self.rope_factors > 1e20, 0, freq / self.rope_factors)
+        c, s = (f(np.arange(x.shape[1])[:, None] * freq) for f in (np.cos, np.sin))
+        a, b, rest = x[..., :rotated // 2], x[..., rotated // 2:rotated], x[..., rotated:]
+        return np.concatenate([a * c - b * s, a * s + b * c, rest], -1).astype(np.float32)
+
+    def keys_and_values(self, h, layer, head_dim):
+        """[kv_heads, tokens, head_dim] each."""
+        w, p, windowed = self.weights, f"blk.{layer}.", self.windowed[layer]
+        if layer >= self.first_shared:
+            return self.shared[windowed]
+        shape = (len(h), self.of_layer("attention.head_count_kv", layer), head_dim)
+        k = (h @ w[p + "attn_k.weight"].T).reshape(shape).transpose(1, 0, 2)
+        v = k  # attention_k_eq_v
+        if p + "attn_v.weight" in w:
+            v = (h @ w[p + "attn_v.weight"].T).reshape(shape).transpose(1, 0, 2)
+        self.shared[windowed] = self.turn(self.norm(k, p + "attn_k_norm.weight"), windowed), self.unit(v)
+        return self.shared[windowed]
+
+    def attention(self, h, layer):
+        """Gemma4TextAttention: normed rows [tokens, width] -> [tokens, width]."""
+        w, p, n, windowed = self.weights, f"blk.{layer}.", len(h), self.windowed[layer]
+        head_dim = self.key("attention.key_length_swa" if windowed else "attention.key_length")
+        q = (h @ w[p + "attn_q.weight"].T).reshape(n, self.heads, head_dim).transpose(1, 0, 2)
+        q = self.turn(self.norm(q, p + "attn_q_norm.weight"), windowed)
+        k, v = (np.repeat(x, self.heads // len(x), 0) for x in self.keys_and_values(h, layer, head_dim))
+        scores = q @ k.transpose(0, 2, 1)  # scaling = 1
+        ahead = np.arange(n)[None, :] - np.arange(n)[:, None]
+        hidden = (ahead > 0) | (windowed & (-ahead >= self.window))
+        out = oracle.softmax(np.where(hidden, np.float32(-np.inf), scores)) @ v
+        return out.transpose(1, 0, 2).reshape(n, -1) @ w[p + "attn_output.weight"].T
+
+    def feed_forward(self, h, layer):
+        w, p = self.weights, f"blk.{layer}."
+        gate, up = h @ w[p + "ffn_gate.weight"].T, h @ w[p + "ffn_up.weight"].T
+        return (oracle.gelu_tanh(gate) * up) @ w[p + "ffn_down.weight"].T
+
+    def per_layer_inputs(self, ids, x):
+        """get_per_layer_inputs and project_per_layer_inputs of Gemma4TextModel: [tokens, layers, per_layer]."""
+        w = self.weights
+        shape = (len(ids), self.layers, self.per_layer)
+        own = w["per_layer_token_embd.weight"][ids].reshape(shape) * np.float32(np.sqrt(self.per_layer))
+        projected = (x @ w["per_layer_model_proj.weight"].T * np.float32(self.width ** -0.5)).reshape(shape)
+        return (self.norm(projected, "per_layer_proj_norm.weight") + own) * np.float32(2 ** -0.5)
+
+    def hidden(self, ids):
+        w = self.weights
+        x = w["token_embd.weight"][ids] * np.float32(np.sqrt(self.width))
+        inputs = self.per_layer_inputs(ids, x) if self.per_layer else None
+        for i in range(self.layers):  # Gemma4TextDecoderLayer
+            p = f"blk.{i}."
+            out = self.attention(self.norm(x, p + "attn_norm.weight"), i)
+            x = x + self.norm(out, p + "post_attention_norm.weight")
+            out = self.feed_forward(self.norm(x, p + "ffn_norm.weight"), i)
+            x = x + self.norm(out, p + "post_ffw_norm.weight")
+            if inputs is not None:
+                out = oracle.gelu_tanh(x @ w[p + "inp_gate.weight"].T) * inputs[:, i]
+                x = x + self.norm(out @ w[p + "proj.weight"].T, p + "post_norm.weight")
+            x = x * w[p + "layer_output_scale.weight"]
+        return self.norm(x, "output_norm.weight")
