@@ -26,7 +26,7 @@ class Layers(NamedTuple):
 
 
 LAYERS = {
-    "tiny-gemma4": Layers(3, 512, 1, borrowing=2, wide_borrowers=True, per_layer=64),
+    "tiny-gemma4": Layers(3, 512, 1, borrowing=3, wide_borrowers=True, per_layer=64),
     "tiny-gemma4-dense": Layers(3, 512, 1, v_is_k=True),
     "gemma-4-e2b": Layers(5, 512, 1, borrowing=20, wide_borrowers=True, per_layer=256),
 }

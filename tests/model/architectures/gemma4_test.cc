@@ -6,14 +6,13 @@
 namespace octavo::test {
 namespace {
 
-using testing::AllOf;
 using testing::HasSubstr;
 
 /// Every third layer sees all; heads of 16 dimensions with a window, of 32 without; no embeddings of layers.
 MemorySource gemma4_keys(std::uint32_t layers) {
   MemorySource source = family_keys("gemma4", layers);
-  std::vector<bool> windowed;
-  for (std::uint32_t i = 0; i < layers; ++i) windowed.push_back(i % 3 != 2);
+  std::vector<bool> windowed(layers);
+  for (std::uint32_t i = 0; i < layers; ++i) windowed[i] = i % 3 != 2;
   source.add("gemma4.attention.sliding_window", 24U).add_array("gemma4.attention.sliding_window_pattern", windowed);
   source.add("gemma4.attention.key_length", 32U).add("gemma4.attention.value_length", 32U);
   source.add("gemma4.attention.key_length_swa", 16U).add("gemma4.attention.value_length_swa", 16U);
