@@ -21,9 +21,11 @@ ALLOWED = {
     "kv": {"public", "base", "tensor", "kernels"},
     "attention": {"public", "base", "tensor", "kernels", "kv"},
     "tokenizer": {"public", "base", "tensor", "source", "template"},
+    "constraint": {"public", "base", "tokenizer"},
     "model": {"public", "base", "tensor", "source", "kernels", "kv", "attention"},
     "sampler": {"public", "base", "tensor", "kernels"},
-    "engine": {"public", "base", "tensor", "source", "tokenizer", "kernels", "kv", "attention", "model", "sampler"},
+    "engine": {"public", "base", "tensor", "source", "tokenizer", "constraint", "kernels", "kv", "attention", "model",
+               "sampler"},
     # sampler: a prompt's log-probabilities are those of drawn tokens, reduced by the same functions.
     "server": {"public", "base", "tokenizer", "sampler"},
     # model: `octavo info` says what a file will need in memory, which its hyperparameters tell without loading it.

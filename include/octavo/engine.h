@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "octavo/chat.h"
+#include "octavo/constraint.h"
 #include "octavo/kv/paged_kv_cache.h"
 #include "octavo/kv/prefill.h"
 #include "octavo/kv/types.h"
@@ -226,6 +227,12 @@ class Engine {
   /// of the template cannot be told from the same text in a message.
   virtual Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
                                                    const ChatTemplateOptions& options) const = 0;
+  /// A constraint for requests to this engine. Any thread; the same source is compiled once, as long as it is
+  /// remembered. Errors: a source that cannot be read, or is too large to be followed, with the place; kNoWords.
+  virtual Result<std::shared_ptr<const Constraint>> compile_constraint(
+      [[maybe_unused]] const ConstraintSource& source) const {
+    return std::unexpected(Error{.message = "this engine has no words to constrain", .kind = ErrorKind::kNoWords});
+  }
   /// Sampling settings that the model asks for (EngineOptions::generation_config, then general.sampling.* of its file),
   /// over `defaults`.
   virtual SamplingParams default_sampling(SamplingParams defaults) const = 0;

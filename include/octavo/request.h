@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "octavo/constraint.h"
 #include "octavo/kv/types.h"
 #include "octavo/sampling.h"
 
@@ -57,6 +59,9 @@ struct Request {
   /// complete within the first min_tokens tokens.
   std::vector<std::string> stop = {};
   ReasoningParams reasoning = {};
+  /// Of the answer's content, from its first token on: reasoning in front of it is free. Of this engine's
+  /// compile_constraint(); null: none. Bans and biases give way where they would leave nothing that it allows.
+  std::shared_ptr<const Constraint> constraint = {};
   /// Answers to make of the one prompt, 1 to kMaxChoices and to as many as advance in one step (max_sequences, and no
   /// more than max_step_tokens). The prompt is computed once; each choice then goes on alone and ends with an event of
   /// its own. Choice i is drawn as index first_choice + i: it is the same answer that a request of one choice with that

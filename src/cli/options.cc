@@ -201,6 +201,26 @@ void add_stop_option(Command& command, std::vector<std::string>& stop) {
   command.add_option("--stop", stop, "End the answer before this text; may be given up to 16 times")->check(not_empty);
 }
 
+void add_constraint_options(Command& command, std::optional<ConstraintSource>& constraint) {
+  const auto store = [&constraint](ConstraintKind kind) {
+    return
+        [&constraint, kind](std::string text) { constraint = ConstraintSource{.kind = kind, .text = std::move(text)}; };
+  };
+  const auto take = [](const std::string& text) -> Result<std::string> {
+    if (text.empty()) return fail("found an empty value");
+    return text;
+  };
+  const Option* regex = add_parsed(command, "--regex", "PATTERN", take, store(ConstraintKind::kRegex),
+                                   "A regular expression that the whole answer must match");
+  const Option* grammar = add_parsed(command, "--grammar", "FILE", read_file, store(ConstraintKind::kGrammar),
+                                     "A grammar in GBNF that the answer must follow");
+  command.on_parsed([regex, grammar]() -> Result<void> {
+    if (regex->count() > 0 && grammar->count() > 0)
+      return fail("found --regex beside --grammar, expected one constraint of the answer");
+    return {};
+  });
+}
+
 Result<std::filesystem::path> resolve_model(const std::string& named, const Context& context) {
   if (!named.empty()) return named;
   if (context.cache_folder.empty())

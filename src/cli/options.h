@@ -76,6 +76,8 @@ void add_log_level_option(Command& command, Context& context);
 
 /// --stop, as often as there are texts that end the answer.
 void add_stop_option(Command& command, std::vector<std::string>& stop);
+/// --regex and --grammar: what the answer must look like; one of them. A grammar's file is read while parsing.
+void add_constraint_options(Command& command, std::optional<ConstraintSource>& constraint);
 
 /// The model to use: the named one, or the default model. Error: none was named and the default is not there, or
 /// the system does not say.

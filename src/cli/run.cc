@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <string>
@@ -30,6 +31,7 @@ struct RunOptions {
   bool raw = false;
   bool json = false;
   BatchOptions batch;
+  std::optional<ConstraintSource> constraint;
   std::vector<std::string> stop;
   int max_tokens = 0;
   int min_tokens = 0;
@@ -58,6 +60,9 @@ Result<Request> make_request(const RunOptions& options, const std::string& text,
                   .min_tokens = options.min_tokens,
                   .stop = options.stop,
                   .num_choices = options.num_choices};
+  if (options.constraint) {
+    OCTAVO_TRY(request.constraint, engine.compile_constraint(*options.constraint));
+  }
   if (options.raw) return request;  // a text that goes on is not looked at for reasoning
   request.reasoning = {.mode = ReasoningMode::kSplit,
                        .begins_inside = prompt.ends_in_reasoning,
@@ -222,6 +227,7 @@ void add_run_command(Program& program, Context& context) {
       "  octavo run -f report.txt -p \"Which figures are given?\" --system \"Be brief.\"\n"
       "  echo \"Once upon a time\" | octavo run --raw --seed 7\n"
       "  octavo run Hello --json\n"
+      "  octavo run \"When did the wall fall? Year:\" --regex \"[0-9]{4}\"\n"
       "  octavo run --batch requests.jsonl --output answers.jsonl");
   add_prompt_options(command, *options);
   add_integer(command, "-n,--max-tokens", options->max_tokens, 1, std::numeric_limits<int>::max(),
@@ -236,11 +242,16 @@ void add_run_command(Program& program, Context& context) {
   add_reasoning_budget_option(command, options->reasoning_budget);
   add_sampling_options(command, options->sampling);
   add_stop_option(command, options->stop);
+  add_constraint_options(command, options->constraint);
   add_batch_options(command, options->batch, options->words);
   add_engine_options(command, options->engine, context);
   add_chat_template_option(command, options->engine.chat_template);
   add_generation_config_option(command, options->engine.generation_config);
   add_tokenizer_option(command, options->engine.tokenizer_path);
+  command.on_parsed([options]() -> Result<void> {
+    if (options->batch.file.empty() || !options->constraint) return {};
+    return fail("found --regex or --grammar beside --batch, expected constraints in its lines");
+  });
   command.action([options, &context] { return run(*options, context); });
 }
 

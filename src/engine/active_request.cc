@@ -23,6 +23,11 @@ void Choice::begin(const ActiveRequest& request, int index) {
   const ReasoningMarks* marks = request.reasoning.marks;
   budget.restart(request.reasoning_budget, marks == nullptr ? std::span<const TokenId>() : marks->closing_tokens(),
                  reasoning_state());
+  if (request.constraint != nullptr) {
+    constraint.begin(request.constraint, request.last_token);
+  } else {
+    constraint.end();
+  }
   num_reasoning = 0;
   top_logprobs.resize(to_size(request.num_top_logprobs));
   surprise_bound = first_surprise_bound(request.sampling.mirostat);

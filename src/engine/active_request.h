@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/to_size.h"
+#include "constraint/constraint_state.h"
 #include "engine/answer_text.h"
 #include "engine/queue_ledger.h"
 #include "engine/reasoning_budget.h"
@@ -49,6 +50,7 @@ struct Choice {
   bool owes_last_event = false;  // ended by force, and the caller does not know it yet
   AnswerText text;
   ReasoningBudget budget;
+  ConstraintState constraint;              // of its content
   int num_reasoning = 0;                   // tokens that belong to reasoning
   std::vector<TokenLogprob> top_logprobs;  // of the last token drawn, as many as are asked for
   float surprise_bound = 0;                // Mirostat's, for the next token
@@ -57,6 +59,8 @@ struct Choice {
   ReasoningBudget::State reasoning_state() const {
     return {.is_inside_reasoning = text.is_inside_reasoning(), .is_inside_character = text.is_inside_character()};
   }
+  /// The next token is drawn under the constraint.
+  bool is_constrained() const { return constraint.is_on() && !text.is_inside_reasoning() && budget.forced() < 0; }
   int num_generated() const { return sequence.num_tokens() - sequence.asked.prompt_tokens; }
 };
 
@@ -88,6 +92,8 @@ struct ActiveRequest {
   EndingRules endings;
   ReasoningView reasoning;    // the engine's marks, if the answer is looked at for them
   int reasoning_budget = -1;  // tokens; -1: any number
+  std::shared_ptr<const CompiledConstraint> constraint = {};
+  TokenId opening_mark = -1;  // the token that opens reasoning, which may stand before a constrained answer; -1: none
   std::uint32_t first_choice = 0;
   int num_top_logprobs = 0;
   std::optional<TokenId> last_token;  // of the prompt, if the tokenizer knows it
@@ -104,7 +110,7 @@ struct ActiveRequest {
   int num_active = 0;  // choices that have not ended; at 0 the request is kept until the end of the step
 
   /// The choice's token at `position` depends on this, beside its logits.
-  DrawContext draw_context(const Choice& choice, int position) const {
+  DrawContext draw_context(const Choice& choice, int position, std::span<const MaskWord> allowed) const {
     const bool may_end = position - choice.sequence.asked.prompt_tokens >= endings.min_generated;
     return {.tokens = std::span(choice.sequence.tokens).first(to_size(position)),
             .prompt_tokens = choice.sequence.asked.prompt_tokens,
@@ -112,7 +118,12 @@ struct ActiveRequest {
             .suppressed = suppressed,
             .dry_breakers = dry_breakers,
             .forced = choice.budget.forced(),
+            .allowed = allowed,
             .surprise_bound = choice.surprise_bound};
+  }
+  /// A constrained answer may begin with this token, which is none of its content.
+  bool opens_reasoning(const Choice& choice, TokenId token) const {
+    return token == opening_mark && choice.constraint.is_at_start() && choice.num_reasoning == 0;
   }
   /// A stop text counts that is complete after the first min_generated tokens.
   bool stops_count(const Choice& choice) const { return choice.num_generated() > endings.min_generated; }

@@ -14,12 +14,20 @@ void Answers::append(const Draw& draw) {
   Choice& choice = *draw.choice;
   const SampledToken& sampled = draw.token;
   if (!choice.active) return;  // ended by a callback of this step
+  if (sampled.token < 0) return end(request, FinishReason::kFailed);
   choice.sequence.tokens.push_back(sampled.token);
   choice.surprise_bound = sampled.surprise_bound;
   ++counts_.generated_tokens;
   if (!choice.times.first_token) choice.times.first_token = Clock::now();
-  FinishReason finish = finish_reason(request, choice, sampled.token);
   const bool is_reasoning = choice.text.is_inside_reasoning();
+  if (choice.constraint.is_on()) {
+    if (is_reasoning || request.opens_reasoning(choice, sampled.token)) {
+      choice.constraint.pass(sampled.token);
+    } else {
+      choice.constraint.accept(sampled.token);
+    }
+  }
+  FinishReason finish = finish_reason(request, choice, sampled.token);
   const AnswerText::Piece shown = choice.text.push(sampled.token, finish == FinishReason::kStop,
                                                    finish != FinishReason::kNone, request.stops_count(choice));
   if (is_reasoning) ++choice.num_reasoning;
@@ -122,6 +130,7 @@ FinishReason Answers::finish_reason(const ActiveRequest& request, const Choice& 
   const EndingRules& endings = request.endings;
   if (!endings.ignore_eos && words_.is_end_of_generation(token)) return FinishReason::kStop;
   if (endings.stops_at(token)) return FinishReason::kStop;
+  if (choice.constraint.is_on() && choice.constraint.must_stop()) return FinishReason::kStop;
   return choice.num_generated() == endings.max_generated ? endings.at_limit : FinishReason::kNone;
 }
 

@@ -9,7 +9,10 @@ namespace octavo {
 
 Draws::Draws(ThreadPool& threads, int vocab_size, int num_drawable, int max_sequences)
     : threads_(threads), vocab_size_(vocab_size), num_drawable_(num_drawable) {
-  for (int i = 0; i < threads.num_threads(); ++i) scratches_.emplace_back(vocab_size);
+  for (int i = 0; i < threads.num_threads(); ++i) {
+    scratches_.emplace_back(vocab_size);
+    allowed_.emplace_back(mask_words(to_size(num_drawable)));
+  }
   draws_.reserve(to_size(max_sequences));
 }
 
@@ -48,17 +51,40 @@ void Draws::sample_rows(std::size_t first_row, std::size_t num_rows, std::span<c
   const std::span<Draw> draws(begin, end);
   const std::size_t row_size = to_size(vocab_size_);
   threads_.for_ranges(draws.size(), 1, [&](std::size_t from, std::size_t to, int worker) {
-    for (Draw& draw : draws.subspan(from, to - from)) {
-      if (draw.choice == nullptr) continue;
-      const SamplingParams& params = draw.request->sampling;
-      const DrawKey key{.seed = params.seed,
-                        .choice = draw.request->choice_index(*draw.choice),
-                        .position = static_cast<std::uint32_t>(draw.position)};
-      draw.token = sample(logits.subspan((draw.row - first_row) * row_size, row_size), num_drawable_, params, key,
-                          scratches_[to_size(worker)], draw.request->draw_context(*draw.choice, draw.position),
-                          draw.choice->top_logprobs);
-    }
+    for (Draw& draw : draws.subspan(from, to - from))
+      if (draw.choice != nullptr) sample(draw, logits.subspan((draw.row - first_row) * row_size, row_size), worker);
   });
+}
+
+void Draws::sample(Draw& draw, std::span<const float> row, int worker) {
+  const ActiveRequest& request = *draw.request;
+  const DrawKey key{.seed = request.sampling.seed,
+                    .choice = request.choice_index(*draw.choice),
+                    .position = static_cast<std::uint32_t>(draw.position)};
+  std::span<MaskWord> allowed;
+  if (draw.choice->constraint.is_on()) {
+    allowed = allowed_[to_size(worker)];
+    if (!find_allowed(draw, allowed)) {
+      draw.token = {.token = -1, .logprob = 0};
+      return;
+    }
+  }
+  draw.token = octavo::sample(row, num_drawable_, request.sampling, key, scratches_[to_size(worker)],
+                              request.draw_context(*draw.choice, draw.position, allowed), draw.choice->top_logprobs);
+}
+
+/// False: there is no token that the constraint allows.
+bool Draws::find_allowed(const Draw& draw, std::span<MaskWord> allowed) const {
+  std::ranges::fill(allowed, MaskWord{0});
+  const ConstraintState& constraint = draw.choice->constraint;
+  if (!draw.choice->is_constrained()) {
+    constraint.allow_all_but_ends(allowed);
+    return true;
+  }
+  if (!constraint.allow(allowed)) return false;
+  const TokenId opening = draw.request->opening_mark;
+  if (opening >= 0 && draw.request->opens_reasoning(*draw.choice, opening)) allow_token(allowed, to_size(opening));
+  return std::ranges::any_of(allowed, [](MaskWord word) { return word != 0; });
 }
 
 }  // namespace octavo

@@ -18,8 +18,8 @@ struct Draw {
   std::size_t row;  // of the builder's logit rows
   int position;     // of the token
   ActiveRequest* request;
-  Choice* choice;  // null: there was no memory for the request's choices
-  SampledToken token;
+  Choice* choice;      // null: there was no memory for the request's choices
+  SampledToken token;  // token -1: its constraint allows none
 };
 
 class Draws {
@@ -42,10 +42,14 @@ class Draws {
   std::span<const Draw> all() const { return draws_; }
 
  private:
+  void sample(Draw& draw, std::span<const float> row, int worker);
+  bool find_allowed(const Draw& draw, std::span<MaskWord> allowed) const;
+
   ThreadPool& threads_;
   const int vocab_size_, num_drawable_;
-  std::vector<SamplerScratch> scratches_;  // [threads]
-  std::vector<Draw> draws_;                // by row
+  std::vector<SamplerScratch> scratches_;       // [threads]
+  std::vector<std::vector<MaskWord>> allowed_;  // [threads][words of a mask]
+  std::vector<Draw> draws_;                     // by row
 };
 
 }  // namespace octavo

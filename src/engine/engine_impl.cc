@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "engine/calibrate.h"
+#include "engine/constraint_words.h"
 
 namespace octavo {
 namespace {
@@ -65,6 +66,7 @@ void EngineImpl::calibrate() { octavo::calibrate(step_parts(), parts_.info.max_c
 
 Result<RequestId> EngineImpl::submit(Request request, TokenCallback on_event) {
   OCTAVO_TRY(const int max_generated, check_request(request, request_limits_));
+  OCTAVO_TRY_VOID(check_constraint(request.constraint.get()));
   if (driver_.is_closed()) return draining();
   const RequestId id = next_id_++;
   try {
@@ -114,6 +116,25 @@ Result<std::string> EngineImpl::render_chat_template(std::span<const ChatMessage
                                                      const ChatTemplateOptions& options) const {
   OCTAVO_TRY(const Tokenizer* tokenizer, parts_.words.require());
   return tokenizer->render_chat_template(messages, options);
+}
+
+Result<std::shared_ptr<const Constraint>> EngineImpl::compile_constraint(const ConstraintSource& source) const {
+  OCTAVO_TRY_VOID(parts_.words.require());
+  std::call_once(constraints_begun_, [this] {
+    constraints_ = std::make_unique<ConstraintCompiler>(constraint_vocabulary(parts_.words, num_drawable_),
+                                                        constraint_token_names(parts_.words, num_drawable_));
+    constraint_vocabulary_ = constraints_->vocabulary().get();
+  });
+  OCTAVO_TRY(std::shared_ptr<const CompiledConstraint> compiled, constraints_->compile(source));
+  return compiled;
+}
+
+Result<void> EngineImpl::check_constraint(const Constraint* constraint) const {
+  if (constraint == nullptr) return {};
+  const auto* compiled = dynamic_cast<const CompiledConstraint*>(constraint);
+  const bool is_own = compiled != nullptr && compiled->vocabulary().get() == constraint_vocabulary_;
+  if (!is_own) return fail("constraint: found one of another engine, expected one of this engine's");
+  return {};
 }
 
 SamplingParams EngineImpl::default_sampling(SamplingParams defaults) const {

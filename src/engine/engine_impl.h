@@ -10,7 +10,9 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 
+#include "constraint/constraint_compiler.h"
 #include "engine/answers.h"
 #include "engine/batch_builder.h"
 #include "engine/cost_model.h"
@@ -69,6 +71,7 @@ class EngineImpl final : public Engine {
                                  const ChatTemplateOptions& options) const override;
   Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
                                            const ChatTemplateOptions& options) const override;
+  Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source) const override;
   SamplingParams default_sampling(SamplingParams defaults) const override;
 
   /// The books of the runner's memory.
@@ -80,6 +83,7 @@ class EngineImpl final : public Engine {
  private:
   EngineImpl(EngineParts parts, std::unique_ptr<KvBooks> kv);
   StepParts step_parts();
+  Result<void> check_constraint(const Constraint* constraint) const;
 
   EngineParts parts_;
   const std::unique_ptr<KvBooks> kv_;  // of the runner's memory
@@ -96,6 +100,10 @@ class EngineImpl final : public Engine {
 
   const RequestLimits request_limits_;
   const RequestMaker maker_;
+  mutable std::once_flag constraints_begun_;
+  mutable std::unique_ptr<ConstraintCompiler>
+      constraints_;  // once one is asked for: its tree of the vocabulary takes memory
+  mutable std::atomic<const ConstraintVocabulary*> constraint_vocabulary_ = nullptr;  // theirs
   std::atomic<RequestId> next_id_ = 1;
 };
 

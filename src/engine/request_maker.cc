@@ -34,6 +34,8 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
   active->endings = endings_of(request, max_generated);
   active->reasoning = view_of(request.reasoning);
   active->reasoning_budget = request.reasoning.budget;
+  active->constraint = std::static_pointer_cast<const CompiledConstraint>(std::move(request.constraint));
+  active->opening_mark = opening_mark_of(active->reasoning);
   active->first_choice = request.first_choice;
   active->cache_domain = std::move(request.cache_domain);
   active->owner = std::move(request.owner);
@@ -54,6 +56,15 @@ ReasoningView RequestMaker::view_of(const ReasoningParams& reasoning) const {
   return {
       .marks = words_.reasoning(),
       .options = {.begins_inside = reasoning.begins_inside, .is_left_in = reasoning.mode == ReasoningMode::kLeftIn}};
+}
+
+/// Of several tokens, the ones behind the first would have to be allowed as well: reasoning is not begun then.
+TokenId RequestMaker::opening_mark_of(const ReasoningView& reasoning) {
+  if (reasoning.marks == nullptr || reasoning.options.begins_inside) return -1;
+  for (const ReasoningMarks::Mark& mark : reasoning.marks->marks())
+    if (mark.kind == ReasoningMarks::Kind::kOpen && mark.symbols.size() == 1 && mark.symbols[0] >= kFirstMarkToken)
+      return reasoning.marks->token(mark.symbols[0]).id;
+  return -1;
 }
 
 EndingRules RequestMaker::endings_of(Request& request, int max_generated) const {

@@ -25,6 +25,7 @@ class RequestMaker {
 
  private:
   ReasoningView view_of(const ReasoningParams& reasoning) const;
+  static TokenId opening_mark_of(const ReasoningView& reasoning);
   EndingRules endings_of(Request& request, int max_generated) const;
   void fill_prompt(Request& request, ActiveRequest& active) const;
 

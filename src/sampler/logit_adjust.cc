@@ -59,7 +59,7 @@ LogitAdjuster::LogitAdjuster(int vocab_size) {
 bool LogitAdjuster::changes(const SamplingParams& params, const DrawContext& context) {
   return has_penalty(params) || params.dry.multiplier > 0 || !params.logit_bias.empty() ||
          !params.allowed_tokens.empty() || !params.bad_words.empty() || !context.forbidden.empty() ||
-         !context.suppressed.empty();
+         !context.suppressed.empty() || !context.allowed.empty();
 }
 
 std::span<const float> LogitAdjuster::adjust(std::span<const float> logits, const SamplingParams& params,
@@ -78,7 +78,29 @@ std::span<const float> LogitAdjuster::adjust(std::span<const float> logits, cons
   forbid_bad_words(row, params.bad_words, context.tokens.subspan(to_size(context.prompt_tokens)));
   forbid_all(row, context.suppressed);
   forbid_all(row, context.forbidden);
+  if (!context.allowed.empty()) keep_allowed(row, logits, context.allowed);
   return row;
+}
+
+/// A ban must not break a constraint: of two that leave nothing together, the constraint counts.
+void LogitAdjuster::keep_allowed(std::span<float> row, std::span<const float> logits,
+                                 std::span<const std::uint32_t> allowed) {
+  constexpr std::size_t kBits = 32;
+  constexpr float kAboveLowest = kLowest / 2;
+  bool is_left = false;
+  for (std::size_t begin = 0; begin < row.size(); begin += kBits) {
+    const std::span<float> here = row.subspan(begin, std::min(kBits, row.size() - begin));
+    const std::uint32_t word = begin / kBits < allowed.size() ? allowed[begin / kBits] : 0;
+    if (word == 0) {
+      std::ranges::fill(here, kLowest);
+      continue;
+    }
+    for (std::size_t i = 0; i < here.size(); ++i) here[i] = (word >> i & 1) != 0 ? here[i] : kLowest;
+    is_left = is_left || max_logit(here) > kLowest;
+  }
+  if (is_left) return;
+  for (std::size_t i = 0; i < row.size(); ++i)
+    if (is_allowed(allowed, static_cast<TokenId>(i))) row[i] = std::max(finite_logit(logits[i]), kAboveLowest);
 }
 
 void LogitAdjuster::penalize(std::span<float> row, const SamplingParams& params, const DrawContext& context) {

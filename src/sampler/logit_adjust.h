@@ -21,12 +21,20 @@ struct DrawContext {
   std::span<const TokenId> suppressed = {};    // the same: those that the model's file never wants drawn
   std::span<const TokenId> dry_breakers = {};  // ascending: tokens that contain one of Dry::breakers
   TokenId forced = -1;                         // drawn, whatever the row says; -1: none
-  float surprise_bound = 0;                    // Mirostat's, in bits: first_surprise_bound(), then SampledToken's
+  /// A bit for each token, the lowest first: nothing is drawn whose bit is 0 or missing, even where all else is
+  /// forbidden. At least one token of the row has its bit. Empty: all are allowed.
+  std::span<const std::uint32_t> allowed = {};
+  float surprise_bound = 0;  // Mirostat's, in bits: first_surprise_bound(), then SampledToken's
 };
 
 /// A bias of this or less forbids its token: clients of OpenAI's interface mean it so. Adding -100 alone would let a
 /// token through whose logit is 100 above the others.
 inline constexpr float kForbiddingBias = -100;
+
+inline bool is_allowed(std::span<const std::uint32_t> allowed, TokenId token) {
+  const auto bit = static_cast<std::uint32_t>(token);
+  return allowed.empty() || (bit / 32 < allowed.size() && (allowed[bit / 32] >> bit % 32 & 1) != 0);
+}
 
 class LogitAdjuster {
  public:
@@ -38,12 +46,14 @@ class LogitAdjuster {
   static bool changes(const SamplingParams& params, const DrawContext& context);
 
   /// A copy of `logits` with, in this order: repetition_penalty, frequency_penalty, presence_penalty, DRY, logit_bias,
-  /// and the lowest float for forbidden tokens, ends of bad words, and all but the allowed tokens. Ids beyond the row
-  /// are ignored. Valid until the next call.
+  /// and the lowest float for forbidden tokens, ends of bad words, and all but the allowed tokens, those of the
+  /// parameters and of the context. Where that leaves nothing, the logits of the context's allowed ones stand as they
+  /// came. Ids beyond the row are ignored. Valid until the next call.
   std::span<const float> adjust(std::span<const float> logits, const SamplingParams& params,
                                 const DrawContext& context);
 
  private:
+  static void keep_allowed(std::span<float> row, std::span<const float> logits, std::span<const std::uint32_t> allowed);
   void penalize(std::span<float> row, const SamplingParams& params, const DrawContext& context);
 
   std::vector<float> row_;             // [vocab_size]

@@ -68,7 +68,8 @@ bool must_adjust(const Candidates& untouched, const SamplingParams& params, cons
   if (!LogitAdjuster::changes(params, context)) return false;
   if (!is_greedy(params) || LogitAdjuster::changes(params, {})) return true;
   const TokenId token = untouched.most_likely();
-  return std::ranges::find(context.forbidden, token) != context.forbidden.end() ||
+  return !is_allowed(context.allowed, token) ||
+         std::ranges::find(context.forbidden, token) != context.forbidden.end() ||
          std::ranges::find(context.suppressed, token) != context.suppressed.end();
 }
 

@@ -44,9 +44,9 @@ inline float first_surprise_bound(const Mirostat& mirostat) { return 2 * mirosta
 /// Draws one of the first `num_tokens` entries of `logits`, 1 <= num_tokens <= logits.size() <= the scratch's size.
 /// A model may pad its vocabulary beyond the tokenizer's; the padding is never drawn. `params` have passed
 /// check_sampling_params(). Among equal logits the lowest id counts as the most likely. NaN and infinite logits are
-/// taken as finite_logit() says. A forbidden token is drawn only where no other is left; a forced one, of the first
-/// num_tokens, always, and Mirostat's bound stays as it is. `top`, of at most num_tokens
-/// entries, is filled with the likeliest tokens of the untouched row.
+/// taken as finite_logit() says. A forbidden token is drawn only where no other is left, one that the context does not
+/// allow never; a forced one, of the first num_tokens, always, and Mirostat's bound stays as it is. `top`, of at most
+/// num_tokens entries, is filled with the likeliest tokens of the untouched row.
 SampledToken sample(std::span<const float> logits, int num_tokens, const SamplingParams& params, const DrawKey& key,
                     SamplerScratch& scratch, const DrawContext& context = {}, std::span<TokenLogprob> top = {});
 

@@ -44,6 +44,7 @@ void read_common(JsonFields& fields, const Engine& engine, const ServedModel& mo
   refuse_unsupported(fields);
   read_streaming(fields, call);
   read_sampling(fields, engine, model, request);
+  read_constraint(fields, engine, request);
   call.n = request.num_choices;
   call.return_token_ids = fields.boolean("return_token_ids", false);
   if (const auto salt = fields.string("cache_salt")) {

@@ -38,6 +38,9 @@ void read_sampling(JsonFields& fields, const Engine& engine, const ServedModel& 
 /// Of these the samplers that OpenAI does not know, and the words and tokens that may be drawn.
 void read_samplers(JsonFields& fields, const Engine& engine, SamplingParams& sampling);
 
+/// Request::constraint, compiled: `response_format`, `structured_outputs`, `guided_regex|choice|grammar`, `grammar`.
+void read_constraint(JsonFields& fields, const Engine& engine, Request& request);
+
 /// How a chat's reasoning is shown and bounded: Request::reasoning but for the prompt's end, and
 /// CompletionCall::reasoning.
 void read_reasoning(JsonFields& fields, const Engine& engine, const ServedModel& model, CompletionCall& call,

@@ -44,7 +44,9 @@ std::optional<ApiError> error_of(FinishReason finish) {
     case FinishReason::kFailed:
       return ApiError{
           .status = 500,
-          .message = "The server had no memory left for the request, or the model's numbers for it are not finite.",
+          .message =
+              "The server had no memory left for the request, the model's numbers for it are not finite, or its "
+              "constraint allows none of the model's tokens.",
           .type = "server_error",
           .code = "internal_error"};
     default: return std::nullopt;

@@ -32,17 +32,12 @@ constexpr std::array kUnsupported = {
     Unsupported{"length_penalty", "beam search", 1},
     Unsupported{"include_stop_str_in_output", "showing the stop text"},
     Unsupported{"logits_processors", "logits processors"},
-    Unsupported{"structured_outputs", "structured output"},
-    Unsupported{"guided_json", "structured output"},
-    Unsupported{"guided_regex", "structured output"},
-    Unsupported{"guided_choice", "structured output"},
-    Unsupported{"guided_grammar", "structured output"},
-    Unsupported{"guided_decoding", "structured output"},
-    Unsupported{"structural_tag", "structured output"},
-    Unsupported{"regex", "structured output"},
-    Unsupported{"ebnf", "structured output"},
-    Unsupported{"json_schema", "structured output"},
-    Unsupported{"grammar", "structured output"},
+    Unsupported{"guided_json", "JSON schemas"},
+    Unsupported{"guided_decoding", "this form of structured output"},
+    Unsupported{"structural_tag", "structural tags"},
+    Unsupported{"regex", "this name of guided_regex"},
+    Unsupported{"ebnf", "this name of guided_grammar"},
+    Unsupported{"json_schema", "JSON schemas"},
     Unsupported{"mirostat_mode", "this sampler"},
     Unsupported{"tfs_z", "this sampler", 1},
     Unsupported{"top_a", "this sampler"},
@@ -76,19 +71,6 @@ void refuse_tools(JsonFields& fields, std::string_view name, std::string_view ch
         std::string(choice_name),
         fmt::format("{}: found {}, expected \"none\": this server cannot call tools", choice_name, describe(*choice))));
   }
-}
-
-void refuse_response_format(JsonFields& fields) {
-  const json::object* format = fields.object("response_format");
-  if (format == nullptr) return;
-  JsonFields inner(*format, "response_format.");
-  const auto type = inner.string("type");
-  if (inner.failed()) return fields.refuse(*inner.error());
-  if (type && *type == "text") return;
-  const std::string found = type ? "the type \"" + std::string(*type) + "\"" : "no type";
-  fields.refuse(unsupported(
-      "response_format",
-      "response_format: found " + found + ", expected the type \"text\": this server has no structured output"));
 }
 
 // With as many candidates as answers, best_of chooses nothing.
@@ -130,7 +112,6 @@ void refuse_unsupported(JsonFields& fields) {
       fields.refuse(unsupported(std::string(name), fmt::format("{}: found false, expected true", name)));
   refuse_tools(fields, "tools", "tool_choice");
   refuse_tools(fields, "functions", "function_call");
-  refuse_response_format(fields);
   refuse_best_of(fields);
   refuse_modalities(fields);
 }

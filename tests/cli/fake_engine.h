@@ -38,6 +38,7 @@ struct FakeEngineState {
   std::function<float(int, int)> logit = [](int i, int j) { return static_cast<float>(i + j); };  // j of row i
   EngineOptions options;                                                                          // of the last load
   std::vector<Request> requests;
+  std::vector<ConstraintSource> constraints;
   std::vector<std::vector<ChatMessage>> conversations;
   int num_cancelled = 0;
 };
@@ -76,6 +77,12 @@ class FakeEngine final : public Engine {
     TokenEvent event{.request = 1, .token = static_cast<TokenId>(i), .logprob = -0.5F, .text = {}};
     emit(event, last ? FinishReason::kStop : full ? FinishReason::kLength : FinishReason::kNone);
     return true;
+  }
+  Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source) const override {
+    struct Empty final : Constraint {};
+    if (source.text == "(") return std::unexpected(Error{"found a group that is not closed"});
+    state_.constraints.push_back(source);
+    return std::make_shared<const Empty>();
   }
   /// One token a byte.
   Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions&) const override {

@@ -188,6 +188,32 @@ TEST(Run, StopTextsAndMinTokensReachTheRequest) {
   EXPECT_EQ(cli.engine.requests.back().min_tokens, 3);
 }
 
+TEST(Run, AConstraintReachesTheRequest) {
+  CliRun cli;
+  cli.run({"run", "-m", "m", "-p", "x"});
+  EXPECT_EQ(cli.engine.requests.back().constraint, nullptr);
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "--regex", "a+"}), 0) << cli.err.str();
+  EXPECT_NE(cli.engine.requests.back().constraint, nullptr);
+  EXPECT_EQ(cli.engine.constraints.back().kind, ConstraintKind::kRegex);
+  EXPECT_EQ(cli.engine.constraints.back().text, "a+");
+  const TempFile file("root ::= \"a\"\n");
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "--raw", "--grammar", file.string()}), 0) << cli.err.str();
+  EXPECT_EQ(cli.engine.constraints.back().kind, ConstraintKind::kGrammar);
+  EXPECT_EQ(cli.engine.constraints.back().text, "root ::= \"a\"\n");
+  EXPECT_NE(cli.engine.requests.back().constraint, nullptr);
+}
+
+TEST(Run, AConstraintThatCannotBeReadIsAnErrorAndTwoAreWrongUsage) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "--regex", "("}), 1);
+  EXPECT_THAT(cli.err.str(), HasSubstr("not closed"));
+  const TempFile file("root ::= \"a\"\n");
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "--regex", "a", "--grammar", file.string()}), 2);
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "--regex", ""}), 2);
+  EXPECT_EQ(cli.run({"run", "-m", "m", "--batch", file.string(), "--regex", "a"}), 2);
+  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "--grammar", "/nowhere"}), 2);
+}
+
 TEST(Run, WithoutASeedARandomOneIsDrawnAndLogged) {
   CliRun cli;
   cli.run({"run", "-m", "m", "-p", "x", "--log-level", "info"});

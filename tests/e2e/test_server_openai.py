@@ -570,7 +570,7 @@ class Errors(OpenAiTest):
 
     def test_features_that_are_not_there_are_refused(self):
         tools = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]
-        for fields in ({"tools": tools}, {"response_format": {"type": "json_object"}}):
+        for fields in ({"tools": tools}, {"response_format": {"type": "json_schema"}}):
             with self.assertRaises(openai.BadRequestError) as caught:
                 self.chat(**fields)
             self.assertEqual(caught.exception.code, "unsupported_parameter")

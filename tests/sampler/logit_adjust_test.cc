@@ -199,6 +199,24 @@ TEST(LogitAdjust, TheLastTokenOfABadWordIsForbiddenWhereTheAnswerHasTheOthers) {
   EXPECT_THAT(adjust({5, 5, 5, 5}, params, last_only), ElementsAre(kLowest, 5, 5, kLowest));
 }
 
+TEST(LogitAdjust, NothingIsDrawnThatAMaskDoesNotAllow) {
+  const std::vector<std::uint32_t> allowed = {0b1010};
+  for (const float temperature : {0.0F, 1.0F})
+    for (std::uint32_t i = 0; i < 100; ++i) {
+      const TokenId token = draw({50, 1, 60, 2, 70}, {.temperature = temperature}, {.allowed = allowed}, i).token;
+      EXPECT_TRUE(token == 3 || (token == 1 && temperature > 0)) << token;
+    }
+}
+
+TEST(LogitAdjust, BansThatLeaveNothingOfAMaskGiveWay) {
+  const std::vector<std::uint32_t> allowed = {0b1010};
+  const std::vector<TokenId> forbidden = {1, 3};
+  EXPECT_THAT(adjust({5, 1, 6, 2}, {}, {.forbidden = forbidden, .allowed = allowed}),
+              ElementsAre(kLowest, 1, kLowest, 2));
+  for (const float logit : {-kInf, kNan})
+    EXPECT_EQ(draw({5, logit, 6, logit}, {.temperature = 0}, {.allowed = allowed}).token, 1);
+}
+
 TEST(LogitAdjust, SuppressedTokensAreForbidden) {
   const std::vector<TokenId> suppressed = {1};
   EXPECT_THAT(adjust({5, 9, 5}, {}, {.suppressed = suppressed}), ElementsAre(5, kLowest, 5));

@@ -20,6 +20,8 @@ class TextEngine final : public Engine {
   static constexpr std::array<std::string_view, 8> kWords = {
       "<bos>", "<end>", "Hello", " world", "\xF0\x9F", "\x98\x80", "\xF0\x9F\x98\x80", "Hello"};
 
+  mutable ConstraintSource compiled = {};  // the last one
+
   TextEngine() {
     info_.name = "Text";
     info_.max_context = 100;
@@ -31,6 +33,16 @@ class TextEngine final : public Engine {
   EngineStats stats() const override { return {}; }
   Result<RequestId> submit(Request, TokenCallback) override { return std::unexpected(Error{"computes nothing"}); }
   void cancel(RequestId) override {}
+  /// Takes all but the text "wrong".
+  Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source) const override {
+    if (source.text == "wrong") return std::unexpected(Error{"found nonsense"});
+    struct Kept final : Constraint {
+      explicit Kept(ConstraintSource from) : source(std::move(from)) {}
+      ConstraintSource source;
+    };
+    compiled = source;
+    return std::make_shared<const Kept>(source);
+  }
   bool step() override { return false; }
   void run_until(std::stop_token) override {}
   void drain() override {}

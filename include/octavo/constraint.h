@@ -1,0 +1,43 @@
+// Constraints: what an answer's text must look like. A regular expression, a grammar, any JSON object, or one
+// of some texts.
+//
+//     auto digits = engine->compile_constraint({.kind = octavo::ConstraintKind::kRegex, .text = "[0-9]{4}"});
+//     if (!digits) return report(digits.error().message);
+//     request.constraint = *digits;
+//
+// An answer under a constraint holds only tokens after which it can still be fulfilled, and ends where it is. What is
+// taken of each kind is in docs/structured_output.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace octavo {
+
+enum class ConstraintKind : std::uint8_t {
+  kRegex,       // `text`, which the whole answer matches: ECMA-262's syntax
+  kGrammar,     // `text`, in GBNF
+  kJsonObject,  // the answer is any JSON object
+  kChoice,      // the answer is one of `choices`
+};
+
+struct ConstraintSource {
+  ConstraintKind kind = ConstraintKind::kRegex;
+  std::string text = {};
+  std::vector<std::string> choices = {};
+};
+
+/// A constraint that Engine::compile_constraint() has made, for requests to the same engine. Immutable; any number of
+/// requests may share it.
+class Constraint {
+ public:
+  virtual ~Constraint() = default;
+  Constraint(const Constraint&) = delete;
+  Constraint& operator=(const Constraint&) = delete;
+
+ protected:
+  Constraint() = default;
+};
+
+}  // namespace octavo

@@ -1,0 +1,77 @@
+// A byte-level pushdown automaton: states that read bytes, call rules and return from them.
+//
+//     Grammar ─ build() ─▶ Automaton ─▶ Configurations (which states, on which stacks) ─▶ masks of tokens
+//
+// Immutable once built; any thread may read it. It is not deterministic: sets of states are followed, and what is known
+// of a set is kept (local_states.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "constraint/grammar.h"
+
+namespace octavo {
+
+using StateId = std::uint32_t;
+
+class Automaton {
+ public:
+  static constexpr std::size_t kMaxStates = 1 << 19;
+  static constexpr StateId kReturn = 0;  // the end of every rule
+
+  enum class Kind : std::uint8_t {
+    kReturn,
+    kBytes,  // reads a byte: edges()
+    kSplit,  // goes on in any of targets(), and reads nothing
+    kCall,   // a rule, then `next`
+    kToken,  // reads one token, then `next`
+  };
+  struct State {
+    Kind kind = Kind::kReturn;
+    std::uint32_t begin = 0,
+                  end = 0;  // of edges or targets; `begin` of kCall: its rule's first state, of kToken: the token
+    StateId next = 0;
+  };
+  struct Edge {
+    std::uint8_t low, high;  // [low, high]
+    StateId target;
+  };
+
+  /// Errors: a rule that nothing defines, or that begins with itself; a language without any text; more than
+  /// kMaxStates.
+  static Result<Automaton> build(const Grammar& grammar);
+
+  StateId start() const { return start_; }
+  std::size_t num_states() const { return states_.size(); }
+  const State& at(StateId id) const { return states_[id]; }
+  std::span<const Edge> edges(const State& state) const {
+    return std::span(edges_).subspan(state.begin, state.end - state.begin);
+  }
+  std::span<const StateId> targets(const State& state) const {
+    return std::span(targets_).subspan(state.begin, state.end - state.begin);
+  }
+  /// Some text leads from here to the end of the rule. The others are dead ends, which nothing should enter.
+  bool is_live(StateId id) const { return is_live_[id]; }
+
+  /// Bytes of one class are treated alike by every state.
+  std::uint8_t class_of(std::uint8_t byte) const { return class_of_[byte]; }
+  std::size_t num_classes() const { return num_classes_; }
+
+ private:
+  friend class AutomatonBuilder;
+  Automaton() = default;
+
+  std::vector<State> states_;
+  std::vector<Edge> edges_;
+  std::vector<StateId> targets_;
+  std::vector<bool> is_live_;
+  StateId start_ = 0;
+  std::array<std::uint8_t, 256> class_of_ = {};
+  std::size_t num_classes_ = 1;
+};
+
+}  // namespace octavo

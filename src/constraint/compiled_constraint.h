@@ -1,0 +1,67 @@
+// A constraint that is ready to be followed: its automaton, the vocabulary that it speaks of, and the masks found so
+// far.
+//
+// Shared by all answers under the same constraint; any thread may use it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/to_size.h"
+#include "constraint/automaton.h"
+#include "constraint/token_masks.h"
+#include "constraint/token_trie.h"
+#include "octavo/constraint.h"
+
+namespace octavo {
+
+/// The tokens of a model as constraints see them.
+class ConstraintVocabulary {
+ public:
+  struct Token {
+    std::string_view bytes = {};  // of its text; empty: bytes never allow it
+    bool ends_answer = false;     // allowed where the constraint may end
+    bool drops_space = false;     // a space at the front of the token behind it is dropped from the text
+  };
+
+  /// The bytes must outlive it. `drops_first_space`: as Token::drops_space says, of an answer that begins a text.
+  ConstraintVocabulary(std::vector<Token> tokens, bool drops_first_space);
+
+  const Token& at(TokenId id) const { return tokens_[to_size(id)]; }
+  std::size_t size() const { return tokens_.size(); }
+  const TokenTrie& trie() const { return trie_; }
+  std::span<const TokenId> end_tokens() const { return end_tokens_; }
+  bool drops_first_space() const { return drops_first_space_; }
+
+ private:
+  std::vector<Token> tokens_;
+  std::vector<TokenId> end_tokens_;
+  TokenTrie trie_;
+  bool drops_first_space_;
+};
+
+class CompiledConstraint final : public Constraint {
+ public:
+  /// Errors: those of Automaton::build(); a constraint whose first token cannot be found within TokenMasks::kMaxWork.
+  static Result<std::shared_ptr<const CompiledConstraint>> create(
+      const Grammar& grammar, std::shared_ptr<const ConstraintVocabulary> vocabulary);
+
+  const Automaton& automaton() const { return automaton_; }
+  const std::shared_ptr<const ConstraintVocabulary>& vocabulary() const { return vocabulary_; }
+  /// Kept masks do not show in what it answers.
+  TokenMasks& masks() const { return masks_; }
+
+ private:
+  CompiledConstraint(Automaton automaton, std::shared_ptr<const ConstraintVocabulary> vocabulary);
+
+  const Automaton automaton_;
+  const std::shared_ptr<const ConstraintVocabulary> vocabulary_;
+  mutable TokenMasks masks_;
+};
+
+}  // namespace octavo

@@ -1,0 +1,79 @@
+#include "constraint/constraint_compiler.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+#include "constraint/json_grammar.h"
+#include "constraint/regex.h"
+
+namespace octavo {
+namespace {
+
+Result<Grammar> read_choices(const std::vector<std::string>& choices) {
+  if (choices.empty() || choices.size() > ConstraintCompiler::kMaxChoices)
+    return fail("found {} choices, expected 1 to {}", choices.size(), ConstraintCompiler::kMaxChoices);
+  Grammar grammar;
+  std::vector<ExpressionId> texts;
+  std::size_t num_bytes = 0;
+  for (const std::string& choice : choices) {
+    if (!is_valid_utf8(choice)) return fail("found the choice {}, expected UTF-8", quote(choice));
+    num_bytes += choice.size();
+    texts.push_back(grammar.literal(choice));
+  }
+  if (num_bytes > ConstraintCompiler::kMaxChoiceBytes)
+    return fail("found choices of {} bytes, expected at most {}", num_bytes, ConstraintCompiler::kMaxChoiceBytes);
+  grammar.set_root(grammar.alternatives(std::move(texts)));
+  return grammar;
+}
+
+Result<Grammar> read_source(const ConstraintSource& source, const TokenNames& tokens) {
+  Grammar grammar;
+  switch (source.kind) {
+    case ConstraintKind::kRegex: {
+      OCTAVO_TRY(const ExpressionId root, read_regex(source.text, RegexReach::kWhole, grammar));
+      grammar.set_root(root);
+      return grammar;
+    }
+    case ConstraintKind::kGrammar: {
+      OCTAVO_TRY(grammar, read_gbnf(source.text, tokens));
+      return grammar;
+    }
+    case ConstraintKind::kJsonObject: grammar.set_root(JsonGrammar(grammar).object()); return grammar;
+    case ConstraintKind::kChoice: return read_choices(source.choices);
+  }
+  return fail("found a constraint of kind {}, expected 0 to 3", static_cast<int>(source.kind));
+}
+
+std::string key_of(const ConstraintSource& source) {
+  std::string key = fmt::format("{}\n{}", static_cast<int>(source.kind), source.text);
+  for (const std::string& choice : source.choices) key += fmt::format("\n{}\n{}", choice.size(), choice);
+  return key;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const CompiledConstraint>> ConstraintCompiler::compile(const ConstraintSource& source) {
+  std::string key = key_of(source);
+  if (auto kept = find(key)) return kept;
+  OCTAVO_TRY(const Grammar grammar, read_source(source, tokens_));
+  OCTAVO_TRY(auto compiled, CompiledConstraint::create(grammar, vocabulary_));
+  keep(std::move(key), compiled);
+  return compiled;
+}
+
+std::shared_ptr<const CompiledConstraint> ConstraintCompiler::find(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto kept = std::ranges::find(kept_, key, &Kept::first);
+  if (kept == kept_.end()) return nullptr;
+  kept_.splice(kept_.begin(), kept_, kept);
+  return kept->second;
+}
+
+void ConstraintCompiler::keep(std::string key, std::shared_ptr<const CompiledConstraint> compiled) {
+  const std::lock_guard lock(mutex_);
+  kept_.emplace_front(std::move(key), std::move(compiled));
+  if (kept_.size() > kMaxKept) kept_.pop_back();
+}
+
+}  // namespace octavo

@@ -1,0 +1,46 @@
+// Makes constraints of their sources, and keeps the last ones: clients send the same schema with every request.
+//
+// Any thread; two that ask for the same source at once may both compile it.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "constraint/compiled_constraint.h"
+#include "constraint/gbnf.h"
+#include "octavo/constraint.h"
+
+namespace octavo {
+
+class ConstraintCompiler {
+ public:
+  static constexpr std::size_t kMaxKept = 32;
+  static constexpr std::size_t kMaxChoices = 4096;
+  static constexpr std::size_t kMaxChoiceBytes = 1 << 20;  // of all choices
+
+  ConstraintCompiler(std::shared_ptr<const ConstraintVocabulary> vocabulary, TokenNames tokens)
+      : vocabulary_(std::move(vocabulary)), tokens_(std::move(tokens)) {}
+
+  /// Errors: a source that is too large or cannot be read, with its place; one that no text can fulfil, or that cannot
+  /// be followed in time.
+  Result<std::shared_ptr<const CompiledConstraint>> compile(const ConstraintSource& source);
+
+  const std::shared_ptr<const ConstraintVocabulary>& vocabulary() const { return vocabulary_; }
+
+ private:
+  using Kept = std::pair<std::string, std::shared_ptr<const CompiledConstraint>>;
+
+  std::shared_ptr<const CompiledConstraint> find(const std::string& key);
+  void keep(std::string key, std::shared_ptr<const CompiledConstraint> compiled);
+
+  const std::shared_ptr<const ConstraintVocabulary> vocabulary_;
+  const TokenNames tokens_;
+  std::mutex mutex_;      // of what follows
+  std::list<Kept> kept_;  // by content, the last used first
+};
+
+}  // namespace octavo

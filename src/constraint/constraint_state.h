@@ -1,0 +1,56 @@
+// How far an answer has come in its constraint: which tokens may follow, and whether it may end.
+//
+// One for each choice. The thread that drives the engine moves it on; threads that draw read it. It depends on the
+// constraint and the answer's own tokens alone.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "constraint/compiled_constraint.h"
+
+namespace octavo {
+
+class ConstraintState {
+ public:
+  /// No constraint: nothing else may be called.
+  void end() { constraint_ = nullptr; }
+  /// Begins an answer under a constraint, behind the token `previous`, if there is one.
+  void begin(std::shared_ptr<const CompiledConstraint> constraint, std::optional<TokenId> previous);
+  bool is_on() const { return constraint_ != nullptr; }
+
+  /// Sets the bits of the tokens that may follow, end tokens included. `mask` has a bit for each token of the
+  /// vocabulary. False: the constraint has become too ambiguous to be followed in time.
+  bool allow(std::span<MaskWord> mask) const;
+  /// Sets all bits but those of end tokens: of text in front of the constrained one, which must not be the last.
+  void allow_all_but_ends(std::span<MaskWord> mask) const;
+  /// Moves on by a token. False: the constraint does not allow it, and allows nothing any more.
+  bool accept(TokenId token);
+  /// A token that is none of the constrained text stands before what follows.
+  void pass(TokenId token);
+  /// The text so far fulfils the constraint.
+  bool may_end() const { return set_.is_complete; }
+  /// It does, nothing can follow, and the vocabulary has no token to say so.
+  bool must_stop() const {
+    return set_.is_complete && set_.members.empty() && constraint_->vocabulary()->end_tokens().empty();
+  }
+  /// No token was accepted yet.
+  bool is_at_start() const { return is_at_start_; }
+
+ private:
+  static constexpr std::size_t kFewStacks = 4096;
+
+  ConfigurationSet after_bytes(std::string_view bytes);
+  void drop_unused_stacks();
+
+  std::shared_ptr<const CompiledConstraint> constraint_;
+  CallStacks stacks_;
+  ConfigurationSet set_;
+  bool drops_space_ = false;
+  bool is_at_start_ = true;
+  bool has_ended_ = false;                // by an end token
+  std::size_t most_stacks_ = kFewStacks;  // before unused ones are dropped
+};
+
+}  // namespace octavo

@@ -1,0 +1,146 @@
+#include "constraint/json_grammar.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace octavo {
+namespace {
+
+CodePointSet range(std::uint32_t first, std::uint32_t last) {
+  CodePointSet set;
+  set.add(first, last + 1);
+  return set;
+}
+
+CodePointSet one_of(std::string_view characters) {
+  CodePointSet set;
+  for (const char c : characters) set.add(static_cast<std::uint32_t>(c));
+  return set;
+}
+
+/// What a string holds as it is.
+CodePointSet plain_characters() {
+  const CodePointSet set = range(0x20, CodePointSet::kLimit - 1);
+  CodePointSet escaped('"');
+  escaped.add('\\');
+  return set.intersection(escaped.complement());
+}
+
+CodePointSet digits() { return range('0', '9'); }
+
+}  // namespace
+
+ExpressionId JsonGrammar::space() {
+  if (space_) return *space_;
+  const ExpressionId indent = grammar_.repeat(grammar_.set(one_of(" \t")), 0, kMaxIndent);
+  const ExpressionId line = grammar_.sequence({grammar_.literal("\n"), indent});
+  space_ = grammar_.named("space", grammar_.optional(grammar_.alternatives({grammar_.literal(" "), line})));
+  return *space_;
+}
+
+ExpressionId JsonGrammar::hex_digits(std::uint32_t count) {
+  return grammar_.repeat(grammar_.set(one_of("0123456789abcdefABCDEF")), count, count);
+}
+
+/// What follows \u: a code unit that stands alone, or a pair of surrogates.
+ExpressionId JsonGrammar::escaped_unit() {
+  const ExpressionId d = grammar_.set(one_of("dD"));
+  const ExpressionId below_d = grammar_.sequence({grammar_.set(one_of("0123456789abcABCefEF")), hex_digits(3)});
+  const ExpressionId alone = grammar_.sequence({d, grammar_.set(range('0', '7')), hex_digits(2)});
+  const ExpressionId pair =
+      grammar_.sequence({d, grammar_.set(one_of("89abAB")), hex_digits(2), grammar_.literal("\\u"), d,
+                         grammar_.set(one_of("cdefCDEF")), hex_digits(2)});
+  return grammar_.alternatives({below_d, alone, pair});
+}
+
+ExpressionId JsonGrammar::any_character() {
+  if (any_character_) return *any_character_;
+  const ExpressionId short_escape = grammar_.set(one_of("\"\\/bfnrt"));
+  const ExpressionId long_escape = grammar_.sequence({grammar_.literal("u"), escaped_unit()});
+  const ExpressionId escape =
+      grammar_.sequence({grammar_.literal("\\"), grammar_.alternatives({short_escape, long_escape})});
+  any_character_ = grammar_.alternatives({grammar_.set(plain_characters()), escape});
+  return *any_character_;
+}
+
+ExpressionId JsonGrammar::character(const CodePointSet& set) {
+  std::vector<ExpressionId> forms = {grammar_.set(set.intersection(plain_characters()))};
+  static constexpr std::array<std::pair<char, std::string_view>, 7> kShort = {
+      {{'"', "\\\""}, {'\\', "\\\\"}, {'\b', "\\b"}, {'\f', "\\f"}, {'\n', "\\n"}, {'\r', "\\r"}, {'\t', "\\t"}}};
+  CodePointSet rest = range(0, 0x1F);
+  for (const auto& [c, form] : kShort) {
+    const auto code_point = static_cast<std::uint32_t>(static_cast<unsigned char>(c));
+    if (set.contains(code_point)) forms.push_back(grammar_.literal(form));
+    rest = rest.intersection(CodePointSet(code_point).complement());
+  }
+  static constexpr std::string_view kHex = "0123456789abcdef";
+  for (std::uint32_t control = 0; control < 0x20; ++control)
+    if (set.contains(control) && rest.contains(control))
+      forms.push_back(grammar_.literal(std::string("\\u00") + (control < 16 ? '0' : '1') + kHex[control % 16]));
+  return grammar_.alternatives(std::move(forms));
+}
+
+ExpressionId JsonGrammar::string() {
+  if (string_) return *string_;
+  const ExpressionId quote = grammar_.literal("\"");
+  string_ = grammar_.named("string",
+                           grammar_.sequence({quote, grammar_.repeat(any_character(), 0, Grammar::kAnyNumber), quote}));
+  return *string_;
+}
+
+ExpressionId JsonGrammar::integer() {
+  if (integer_) return *integer_;
+  const ExpressionId more = grammar_.repeat(grammar_.set(digits()), 0, Grammar::kAnyNumber);
+  const ExpressionId positive = grammar_.sequence({grammar_.set(range('1', '9')), more});
+  integer_ = grammar_.named("integer", grammar_.sequence({grammar_.optional(grammar_.literal("-")),
+                                                          grammar_.alternatives({grammar_.literal("0"), positive})}));
+  return *integer_;
+}
+
+ExpressionId JsonGrammar::number() {
+  if (number_) return *number_;
+  const ExpressionId digit = grammar_.repeat(grammar_.set(digits()), 1, Grammar::kAnyNumber);
+  const ExpressionId fraction = grammar_.sequence({grammar_.literal("."), digit});
+  const ExpressionId exponent =
+      grammar_.sequence({grammar_.set(one_of("eE")), grammar_.optional(grammar_.set(one_of("+-"))), digit});
+  number_ = grammar_.named("number",
+                           grammar_.sequence({integer(), grammar_.optional(fraction), grammar_.optional(exponent)}));
+  return *number_;
+}
+
+ExpressionId JsonGrammar::list(char open, ExpressionId item, char close) {
+  const ExpressionId comma = grammar_.sequence({grammar_.literal(","), space(), item});
+  const ExpressionId items = grammar_.sequence({item, grammar_.repeat(comma, 0, Grammar::kAnyNumber), space()});
+  return grammar_.sequence(
+      {grammar_.literal({&open, 1}), space(), grammar_.optional(items), grammar_.literal({&close, 1})});
+}
+
+ExpressionId JsonGrammar::object() {
+  if (object_) return *object_;
+  const RuleId rule = grammar_.declare("object");
+  object_ = grammar_.call(rule);
+  const ExpressionId member =
+      grammar_.sequence({string(), grammar_.literal(":"), grammar_.optional(grammar_.literal(" ")), value()});
+  grammar_.define(rule, list('{', member, '}'));
+  return *object_;
+}
+
+ExpressionId JsonGrammar::array() {
+  if (array_) return *array_;
+  const RuleId rule = grammar_.declare("array");
+  array_ = grammar_.call(rule);
+  grammar_.define(rule, list('[', value(), ']'));
+  return *array_;
+}
+
+ExpressionId JsonGrammar::value() {
+  if (value_) return grammar_.call(*value_);
+  value_ = grammar_.declare("value");
+  grammar_.define(*value_, grammar_.alternatives({object(), array(), string(), number(), grammar_.literal("true"),
+                                                  grammar_.literal("false"), grammar_.literal("null")}));
+  return grammar_.call(*value_);
+}
+
+}  // namespace octavo

@@ -1,0 +1,66 @@
+// A lazily built deterministic automaton over sets of configurations whose stacks begin at one call: the part of a
+// text's future that does not depend on what called.
+//
+// Used by one thread at a time. Ids hold until clear(); what they stand for and lead to depends on the automaton alone.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "constraint/configurations.h"
+
+namespace octavo {
+
+using LocalId = std::uint32_t;
+
+class LocalStates {
+ public:
+  static constexpr LocalId kDead = 0;
+
+  /// The automaton must outlive it.
+  explicit LocalStates(const Automaton& automaton);
+
+  /// States that read, with nothing but the call below them.
+  LocalId of_states(std::span<const StateId> states);
+  LocalId entering(StateId state);
+  LocalId after(LocalId id, std::uint8_t byte) {
+    const LocalId known = transitions_[id * num_classes_ + automaton_.class_of(byte)];
+    return known != kUnknown ? known : find_after(id, byte);
+  }
+
+  /// The call may return here.
+  bool is_complete(LocalId id) const { return states_[id].is_complete; }
+  /// Its set, or one that led to it, had too many configurations.
+  bool is_too_large(LocalId id) const { return states_[id].is_too_large; }
+  std::size_t num_configurations(LocalId id) const { return states_[id].end - states_[id].begin; }
+
+  std::size_t num_bytes() const { return num_bytes_; }
+  void clear();
+
+ private:
+  static constexpr LocalId kUnknown = 0xFFFFFFFF;
+  struct State {
+    std::size_t begin = 0, end = 0;  // of its configurations
+    bool is_complete = false, is_too_large = false;
+  };
+
+  LocalId find_after(LocalId id, std::uint8_t byte);
+  LocalId of_set(const ConfigurationSet& set);
+  std::span<const Configuration> members(LocalId id) const {
+    return std::span(configurations_).subspan(states_[id].begin, num_configurations(id));
+  }
+
+  const Automaton& automaton_;
+  const std::size_t num_classes_;
+  CallStacks stacks_;
+  ConfigurationStepper stepper_;
+  std::vector<State> states_;
+  std::vector<Configuration> configurations_;          // of all
+  std::vector<LocalId> transitions_;                   // [states, classes]
+  std::unordered_multimap<std::size_t, LocalId> ids_;  // by hash
+  std::size_t num_bytes_ = 0;
+};
+
+}  // namespace octavo

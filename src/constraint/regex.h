@@ -1,0 +1,34 @@
+// Regular expressions as expressions of a grammar, in the syntax of ECMA-262 with the flag u, as JSON Schema has them.
+//
+// Taken: alternatives, groups (captured, named or not), classes, escapes, \p{} of general categories, the quantifiers,
+// lazy or not, and ^ and $ at the ends of the text. Refused by name: look-around, back-references, \b and \B, inline
+// flags, and ^ or $ with something before or behind. \d and \w are ASCII, . leaves out line ends.
+// Free functions; any thread.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "base/error.h"
+#include "constraint/grammar.h"
+
+namespace octavo {
+
+/// How one character of a set stands in the text.
+using CharacterWriter = std::function<ExpressionId(Grammar&, const CodePointSet&)>;
+
+inline constexpr std::size_t kMaxRegexBytes = 1 << 16;
+inline constexpr int kMaxRegexDepth = 200;
+
+enum class RegexReach : std::uint8_t {
+  kWhole,      // all of the text matches
+  kSomewhere,  // a part of it does, as in JSON Schema's `pattern`
+};
+
+/// Error: the place in the pattern, what was found, and what is taken.
+Result<ExpressionId> read_regex(std::string_view pattern, RegexReach reach, const CharacterWriter& write,
+                                Grammar& grammar);
+/// The same of a text that is written as it is.
+Result<ExpressionId> read_regex(std::string_view pattern, RegexReach reach, Grammar& grammar);
+
+}  // namespace octavo

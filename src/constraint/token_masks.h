@@ -1,0 +1,81 @@
+// The tokens that a constraint allows at a place, found over the tree of the vocabulary and kept.
+//
+// A token is allowed in one of two ways. It is read within the call that the text stands in, or runs over the call's
+// end into what follows there. The first does not depend on the stack, so that it is kept for each set of states. Of
+// the second only the nodes of the tree are kept at which the call may end; what follows them is looked up, or found
+// and kept, for the state that the call returns to. So a mask is a few bit sets joined, once the states were met.
+//
+// Any thread may call it. What it answers does not depend on what is kept.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "constraint/configurations.h"
+#include "constraint/local_states.h"
+#include "constraint/token_trie.h"
+
+namespace octavo {
+
+/// Bits of tokens, the lowest first.
+using MaskWord = std::uint32_t;
+inline constexpr std::size_t kMaskBits = 32;
+inline void allow_token(std::span<MaskWord> mask, std::size_t token) {
+  mask[token / kMaskBits] |= MaskWord{1} << token % kMaskBits;
+}
+inline bool allows_token(std::span<const MaskWord> mask, std::size_t token) {
+  return (mask[token / kMaskBits] >> token % kMaskBits & 1) != 0;
+}
+inline std::size_t mask_words(std::size_t num_tokens) { return (num_tokens + kMaskBits - 1) / kMaskBits; }
+
+class TokenMasks {
+ public:
+  /// Configurations that are looked at for one set of states, in all nodes of the tree. More is a constraint that is
+  /// too ambiguous to be followed in time.
+  static constexpr std::size_t kMaxWork = 1 << 23;
+  /// Of what is kept; beyond it all is forgotten.
+  static constexpr std::size_t kMaxLocalBytes = 8 << 20, kMaxEntryBytes = 16 << 20;
+
+  /// Both must outlive it.
+  TokenMasks(const Automaton& automaton, const TokenTrie& trie, std::size_t num_tokens);
+
+  /// Sets the bits of the tokens whose bytes the set can read, and of those that it can read as a token. With
+  /// `drops_space` a space at the front of a token is no part of its text. False: kMaxWork or kMaxConfigurations was
+  /// exceeded.
+  bool allow(const ConfigurationSet& set, const CallStacks& stacks, bool drops_space, std::span<MaskWord> mask);
+
+ private:
+  struct Entry {
+    std::vector<MaskWord> bits = {};        // of allowed tokens, or
+    std::vector<TokenId> tokens = {};       // themselves, where there are few
+    std::vector<std::uint32_t> exits = {};  // nodes of the tree, with others below them, at which the call may end
+    bool is_failed = false;
+    std::map<StateId, std::unique_ptr<Entry>> returned =
+        {};  // by the state that is returned to: what follows the exits
+  };
+
+  Entry& entry_of(const std::vector<StateId>& states, bool drops_space);
+  Entry& entry_behind(Entry& entry, StateId state);
+  bool add(Entry& entry, StackId stack, const CallStacks& stacks, std::span<MaskWord> mask);
+  void walk(std::uint32_t node, LocalId from, bool drops_space, Entry& entry);
+  void walk_below(std::uint32_t begin, std::uint32_t end, LocalId from, Entry& entry);
+  void visit(std::uint32_t node, LocalId local, Entry& entry);
+  void finish(Entry& entry);
+  void forget_if_full();
+
+  const TokenTrie& trie_;
+  const std::size_t num_words_;
+  std::mutex mutex_;  // of all below
+  LocalStates locals_;
+  std::map<std::vector<StateId>, std::unique_ptr<Entry>> entries_;  // by states, then whether a space is dropped
+  std::size_t entry_bytes_ = 0;
+  std::size_t work_ = 0;                                 // of the walk that is under way
+  std::vector<std::pair<std::uint32_t, LocalId>> open_;  // ends of subtrees, and the state in them
+};
+
+}  // namespace octavo

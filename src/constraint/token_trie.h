@@ -1,0 +1,41 @@
+// The tokens of a vocabulary as a tree of their bytes, laid out in depth-first order: whoever meets a byte that cannot
+// follow skips all tokens that have it there in one step.
+//
+// Immutable; any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "octavo/kv/types.h"
+
+namespace octavo {
+
+class TokenTrie {
+ public:
+  struct Node {
+    std::uint32_t end;          // the node behind all that is below this one
+    std::uint32_t first_token;  // in tokens_by_bytes(); those of the node end where those of the next node begin
+    std::uint8_t byte;          // that leads here
+  };
+  static constexpr std::uint32_t kRoot = 0;
+
+  /// The bytes of each token, by id. One without bytes is not in the tree.
+  explicit TokenTrie(std::span<const std::string_view> tokens);
+
+  const Node& at(std::uint32_t node) const { return nodes_[node]; }
+  /// Tokens that end in this node.
+  std::span<const TokenId> tokens_at(std::uint32_t node) const {
+    const std::uint32_t begin = nodes_[node].first_token;
+    return std::span(tokens_).subspan(begin, nodes_[node + 1].first_token - begin);
+  }
+  std::uint32_t num_nodes() const { return static_cast<std::uint32_t>(nodes_.size() - 1); }
+
+ private:
+  std::vector<Node> nodes_;      // and one behind the last
+  std::vector<TokenId> tokens_;  // ordered by bytes
+};
+
+}  // namespace octavo

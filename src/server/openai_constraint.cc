@@ -1,0 +1,115 @@
+// Fields that say what an answer's text must look like: OpenAI's response_format, vLLM's guided_* and
+// structured_outputs, llama.cpp's grammar.
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "server/openai_request.h"
+
+namespace octavo::server {
+namespace {
+
+namespace json = boost::json;
+
+/// A constraint that a field asks for.
+struct Asked {
+  std::string field;
+  ConstraintSource source;
+};
+
+struct TextField {
+  std::string_view name;
+  ConstraintKind kind;
+};
+constexpr std::array kTextFields = {TextField{"guided_regex", ConstraintKind::kRegex},
+                                    TextField{"guided_grammar", ConstraintKind::kGrammar},
+                                    TextField{"grammar", ConstraintKind::kGrammar}};
+constexpr std::array kInnerTextFields = {TextField{"regex", ConstraintKind::kRegex},
+                                         TextField{"grammar", ConstraintKind::kGrammar}};
+
+/// Keeps the one constraint of a request.
+class AskedConstraint {
+ public:
+  explicit AskedConstraint(JsonFields& fields) : fields_(fields) {}
+
+  void add(std::string field, ConstraintSource source) {
+    if (asked_) {
+      fields_.refuse(invalid_value(
+          field, fmt::format("{}: found beside {}, expected one constraint of an answer", field, asked_->field)));
+    }
+    asked_ = Asked{.field = std::move(field), .source = std::move(source)};
+  }
+  void read_texts(JsonFields& from, std::span<const TextField> names) {
+    for (const auto& [name, kind] : names)
+      if (const auto text = from.string(name); text && !text->empty())
+        add(from.path_of(name), {.kind = kind, .text = std::string(*text)});
+  }
+  void read_choices(JsonFields& from, std::string_view name) {
+    const json::value* value = from.find(name);
+    if (value == nullptr) return;
+    const json::array* array = value->if_array();
+    if (array == nullptr) return from.refuse(invalid_type(from.path_of(name), "an array of strings", *value));
+    if (array->empty()) return;
+    ConstraintSource source{.kind = ConstraintKind::kChoice};
+    for (std::size_t i = 0; i < array->size(); ++i) {
+      const json::string* choice = (*array)[i].if_string();
+      if (choice == nullptr)
+        return from.refuse(invalid_type(fmt::format("{}[{}]", from.path_of(name), i), "a string", (*array)[i]));
+      source.choices.emplace_back(*choice);
+    }
+    add(from.path_of(name), std::move(source));
+  }
+  const std::optional<Asked>& asked() const { return asked_; }
+
+ private:
+  JsonFields& fields_;
+  std::optional<Asked> asked_;
+};
+
+void read_response_format(JsonFields& fields, AskedConstraint& constraint) {
+  const json::object* format = fields.object("response_format");
+  if (format == nullptr) return;
+  JsonFields inner(*format, "response_format.");
+  const auto type = inner.string("type");
+  if (inner.failed()) return fields.refuse(*inner.error());
+  if (type && *type == "text") return;
+  if (type && *type == "json_object") return constraint.add("response_format", {.kind = ConstraintKind::kJsonObject});
+  const std::string found = type ? fmt::format("the type \"{}\"", *type) : "no type";
+  fields.refuse(
+      unsupported("response_format",
+                  fmt::format("response_format: found {}, expected the type \"text\" or \"json_object\"", found)));
+}
+
+/// vLLM's object of one constraint.
+void read_structured_outputs(JsonFields& fields, AskedConstraint& constraint) {
+  const json::object* outputs = fields.object("structured_outputs");
+  if (outputs == nullptr) return;
+  JsonFields inner(*outputs, "structured_outputs.");
+  for (const std::string_view name : {"json", "structural_tag"})
+    if (inner.find(name) != nullptr)
+      inner.refuse(unsupported(inner.path_of(name), inner.path_of(name) + ": this server does not support it yet"));
+  if (inner.boolean("json_object", false))
+    constraint.add("structured_outputs.json_object", {.kind = ConstraintKind::kJsonObject});
+  constraint.read_texts(inner, kInnerTextFields);
+  constraint.read_choices(inner, "choice");
+  if (inner.failed()) fields.refuse(*inner.error());
+}
+
+}  // namespace
+
+void read_constraint(JsonFields& fields, const Engine& engine, Request& request) {
+  AskedConstraint constraint(fields);
+  read_response_format(fields, constraint);
+  read_structured_outputs(fields, constraint);
+  constraint.read_texts(fields, kTextFields);
+  constraint.read_choices(fields, "guided_choice");
+  const std::optional<Asked>& asked = constraint.asked();
+  if (fields.failed() || !asked) return;
+  auto compiled = engine.compile_constraint(asked->source);
+  if (!compiled) return fields.refuse(invalid_value(asked->field, asked->field + ": " + compiled.error().message));
+  request.constraint = std::move(*compiled);
+}
+
+}  // namespace octavo::server

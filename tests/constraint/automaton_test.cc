@@ -1,0 +1,79 @@
+// Grammars that become automata, those that are refused, and the bound on their size.
+#include "constraint/automaton.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "constraint/vocabulary.h"
+
+namespace octavo {
+namespace {
+
+using test::fulfils;
+using ::testing::HasSubstr;
+
+std::string error_of(const Grammar& grammar) {
+  const auto built = Automaton::build(grammar);
+  return built ? std::string() : built.error().message;
+}
+
+TEST(Automaton, RefusesRulesThatBeginWithThemselves) {
+  for (const bool is_hidden : {false, true}) {
+    Grammar grammar;
+    const RuleId rule = grammar.declare("loop");
+    const ExpressionId before = is_hidden ? grammar.optional(grammar.literal("x")) : grammar.empty();
+    grammar.define(rule, grammar.alternatives({grammar.sequence({before, grammar.call(rule), grammar.literal("a")}),
+                                               grammar.literal("b")}));
+    grammar.set_root(grammar.call(rule));
+    EXPECT_THAT(error_of(grammar), HasSubstr("left recursion: the rule 'loop'")) << is_hidden;
+  }
+}
+
+TEST(Automaton, FollowsRulesThatEndWithThemselvesWithoutAStack) {
+  Grammar grammar;
+  const RuleId rule = grammar.declare("more");
+  grammar.define(rule, grammar.optional(grammar.sequence({grammar.literal("a"), grammar.call(rule)})));
+  grammar.set_root(grammar.call(rule));
+  EXPECT_TRUE(fulfils(grammar, std::string(5000, 'a')));
+  EXPECT_FALSE(fulfils(grammar, "aab"));
+}
+
+TEST(Automaton, RefusesRulesThatNothingDefinesAndLanguagesWithoutAText) {
+  Grammar undefined;
+  undefined.set_root(undefined.call(undefined.declare("nobody")));
+  EXPECT_THAT(error_of(undefined), HasSubstr("no definition of the rule 'nobody'"));
+
+  Grammar endless;
+  const RuleId rule = endless.declare("endless");
+  endless.define(rule, endless.sequence({endless.literal("a"), endless.call(rule)}));
+  endless.set_root(endless.call(rule));
+  EXPECT_THAT(error_of(endless), HasSubstr("no text can fulfil"));
+}
+
+TEST(Automaton, NeverEntersWhatCannotBeFinished) {
+  Grammar grammar;
+  const RuleId endless = grammar.declare("endless");
+  grammar.define(endless, grammar.sequence({grammar.literal("a"), grammar.call(endless)}));
+  grammar.set_root(grammar.alternatives({grammar.call(endless), grammar.literal("b")}));
+  EXPECT_TRUE(fulfils(grammar, "b"));
+  EXPECT_FALSE(fulfils(grammar, "a")) << "fulfils() would throw if the mask had let it in";
+}
+
+TEST(Automaton, RefusesMoreStatesThanItHasRoomFor) {
+  Grammar grammar;
+  ExpressionId all = grammar.literal("a");
+  for (int i = 0; i < 4; ++i) all = grammar.repeat(all, 1000, 1000);
+  grammar.set_root(all);
+  EXPECT_THAT(error_of(grammar), HasSubstr("repetitions are too large"));
+}
+
+TEST(Automaton, RepeatsWhatReadsNothing) {
+  Grammar grammar;
+  const ExpressionId nothing = grammar.repeat(grammar.empty(), 4000000000, Grammar::kAnyNumber);
+  const ExpressionId maybe = grammar.repeat(grammar.optional(grammar.literal("a")), 3, Grammar::kAnyNumber);
+  grammar.set_root(grammar.sequence({nothing, maybe}));
+  for (const char* text : {"", "a", "aaaaaa"}) EXPECT_TRUE(fulfils(grammar, text)) << text;
+}
+
+}  // namespace
+}  // namespace octavo

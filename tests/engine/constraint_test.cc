@@ -1,0 +1,131 @@
+// Constrained answers of an engine: each fulfils its constraint or is a beginning of a text that does, is the same in
+// company and on any number of threads, and begins behind the reasoning.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "engine/test_engine.h"
+
+namespace octavo {
+namespace {
+
+using test::Answer;
+using test::make_request;
+using test::TestEngine;
+using test::TestEngineOptions;
+using ::testing::HasSubstr;
+
+std::shared_ptr<const Constraint> compile(TestEngine& engine, std::string regex) {
+  return engine->compile_constraint({.kind = ConstraintKind::kRegex, .text = std::move(regex)}).value();
+}
+
+/// Ends where the model says so.
+Request constrained_request(TestEngine& engine, std::string regex, std::uint64_t seed, int max_tokens = 60) {
+  Request request = make_request(6, max_tokens, seed);
+  request.ignore_eos = false;
+  request.constraint = compile(engine, std::move(regex));
+  return request;
+}
+
+// Letters, and a character of three tokens.
+constexpr const char* kPattern = "([A-C]{2,5}\u20AC)+D?";
+
+TEST(Constraint, EveryAnswerMatchesAndEndsWhereItMay) {
+  TestEngine engine;
+  int num_stopped = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Request request = constrained_request(engine, kPattern, seed);
+    request.sampling.temperature = seed % 4 == 0 ? 0.0F : 1.5F;
+    const Answer answer = engine.run(std::move(request));
+    if (answer.finish == FinishReason::kStop) {
+      EXPECT_TRUE(std::regex_match(answer.text, std::regex("([A-C]{2,5}\xE2\x82\xAC)+D?"))) << answer.text;
+      ++num_stopped;
+    } else {
+      EXPECT_EQ(answer.finish, FinishReason::kLength);
+      EXPECT_EQ(answer.text.find_first_not_of("ABCD\xE2\x82\xAC\xEF\xBF\xBD"), std::string::npos) << answer.text;
+    }
+  }
+  EXPECT_GT(num_stopped, 10);
+}
+
+TEST(Constraint, AnswersAreTheSameAloneAndInCompanyOnAnyNumberOfThreads) {
+  std::vector<Answer> alone;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    TestEngine engine({.num_threads = 1});
+    alone.push_back(engine.run(constrained_request(engine, seed % 3 == 0 ? "A+B" : kPattern, seed)));
+  }
+  TestEngine engine({.num_threads = 3});
+  std::vector<RequestId> ids;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed)
+    ids.push_back(engine.submit(constrained_request(engine, seed % 3 == 0 ? "A+B" : kPattern, seed)));
+  engine->run();
+  for (std::size_t i = 0; i < ids.size(); ++i) EXPECT_TRUE(engine.answer(ids[i]).same_tokens(alone[i])) << i;
+}
+
+TEST(Constraint, LogProbabilitiesAreTheModels) {
+  TestEngine engine;
+  Request free = make_request(6, 1, 3);
+  free.sampling.logit_bias = {{test::kTinyA, 100.0F}};
+  Request request = make_request(6, 1, 3);
+  request.constraint = compile(engine, "A");
+  const Answer forced = engine.run(std::move(free));
+  const Answer answer = engine.run(std::move(request));
+  EXPECT_EQ(forced.tokens, answer.tokens);
+  EXPECT_EQ(forced.logprobs, answer.logprobs);
+}
+
+TEST(Constraint, BeginsBehindTheReasoningWhichCannotEndTheAnswer) {
+  int num_reasoned = 0;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    TestEngineOptions options;
+    options.tokenizer = test::reasoning_tokenizer;
+    TestEngine engine(std::move(options));
+    Request request = constrained_request(engine, "AB", seed);
+    request.reasoning = {.mode = ReasoningMode::kSplit, .begins_inside = seed % 2 == 0, .budget = 5};
+    const Answer answer = engine.run(std::move(request));
+    EXPECT_EQ(answer.text, "AB");
+    EXPECT_EQ(answer.finish, FinishReason::kStop);
+    num_reasoned += answer.reasoning.empty() ? 0 : 1;
+    if (seed % 2 == 1) EXPECT_TRUE(answer.tokens[0] == test::kTinyA || answer.tokens[0] == test::kTinyThink);
+  }
+  EXPECT_GT(num_reasoned, 10);
+}
+
+TEST(Constraint, BansGiveWayWhereTheyWouldLeaveNothing) {
+  TestEngine engine;
+  Request request = constrained_request(engine, "AB", 1);
+  request.min_tokens = 10;
+  request.sampling.logit_bias = {{test::kTinyA, -100.0F}};
+  request.sampling.allowed_tokens = {test::kTinyA + 4};
+  const Answer answer = engine.run(std::move(request));
+  EXPECT_EQ(answer.text, "AB");
+}
+
+TEST(Constraint, EveryChoiceHasItsOwnPlaceInIt) {
+  TestEngine engine;
+  Request request = constrained_request(engine, "[A-Z]{3}", 5);
+  request.num_choices = 4;
+  std::vector<std::string> texts(4);
+  ASSERT_TRUE(engine->submit(request, [&](const TokenEvent& event) { texts[event.choice] += event.text; }));
+  engine->run();
+  for (const std::string& text : texts) EXPECT_EQ(text.size(), 3U) << text;
+}
+
+TEST(Constraint, ThatTheWordsCannotWriteEndsTheAnswerAsFailed) {
+  TestEngine engine;
+  const Answer answer = engine.run(constrained_request(engine, "A\u00E9", 1));
+  EXPECT_EQ(answer.finish, FinishReason::kFailed);
+  EXPECT_EQ(answer.text, "A");
+}
+
+TEST(Constraint, OfAnotherEngineIsRefused) {
+  TestEngine engine, other;
+  EXPECT_THAT(engine.refusal(constrained_request(other, "A", 1)), HasSubstr("constraint: found one of another engine"));
+  const auto wrong = engine->compile_constraint({.text = "("});
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().message, HasSubstr("not closed"));
+}
+
+}  // namespace
+}  // namespace octavo

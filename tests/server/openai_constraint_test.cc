@@ -1,0 +1,79 @@
+// Fields of structured output, and the constraints that they become.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/openai_request.h"
+
+namespace octavo::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct AskedField {
+  const char* fields;
+  ConstraintKind kind;
+  const char* text;
+};
+
+class OpenAiConstraint : public OpenAiRequest, public ::testing::WithParamInterface<AskedField> {};
+
+TEST_P(OpenAiConstraint, IsCompiledForTheRequest) {
+  const AskedField& asked = GetParam();
+  EXPECT_NE(request(asked.fields).constraint, nullptr);
+  EXPECT_EQ(engine_.compiled.kind, asked.kind);
+  EXPECT_EQ(engine_.compiled.text, asked.text);
+  const auto call = chat(kUser + ", " + asked.fields);
+  ASSERT_TRUE(call.has_value());
+  EXPECT_NE(call->requests.at(0).constraint, nullptr);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fields, OpenAiConstraint,
+    ::testing::Values(AskedField{R"("response_format": {"type": "json_object"})", ConstraintKind::kJsonObject, ""},
+                      AskedField{R"("guided_regex": "a+")", ConstraintKind::kRegex, "a+"},
+                      AskedField{R"("guided_grammar": "root ::= x")", ConstraintKind::kGrammar, "root ::= x"},
+                      AskedField{R"("grammar": "root ::= x")", ConstraintKind::kGrammar, "root ::= x"},
+                      AskedField{R"("structured_outputs": {"regex": "b"})", ConstraintKind::kRegex, "b"},
+                      AskedField{R"("structured_outputs": {"grammar": "g"})", ConstraintKind::kGrammar, "g"},
+                      AskedField{R"("structured_outputs": {"json_object": true})", ConstraintKind::kJsonObject, ""},
+                      AskedField{R"("guided_choice": ["a", "b"])", ConstraintKind::kChoice, ""},
+                      AskedField{R"("structured_outputs": {"choice": ["a", "b"]})", ConstraintKind::kChoice, ""}));
+
+TEST_F(OpenAiRequest, ChoicesArriveInTheirOrder) {
+  request(R"("guided_choice": ["b", "a"])");
+  EXPECT_THAT(engine_.compiled.choices, ElementsAre("b", "a"));
+}
+
+TEST_F(OpenAiRequest, FieldsThatAskForNoConstraintGiveNone) {
+  for (const char* fields : {R"("response_format": {"type": "text"})", R"("guided_regex": "")",
+                             R"("guided_choice": [])", R"("structured_outputs": {})", R"("grammar": null)"})
+    EXPECT_EQ(request(fields).constraint, nullptr) << fields;
+}
+
+TEST_F(OpenAiRequest, AConstraintThatCannotBeCompiledIsRefusedWithItsField) {
+  const ApiError error = completion_error(R"("guided_regex": "wrong")");
+  EXPECT_EQ(error.param, "guided_regex");
+  EXPECT_EQ(error.message, "guided_regex: found nonsense");
+  EXPECT_EQ(completion_error(R"("structured_outputs": {"grammar": "wrong"})").param, "structured_outputs.grammar");
+}
+
+TEST_F(OpenAiRequest, TwoConstraintsOfOneAnswerAreRefused) {
+  const ApiError error = completion_error(R"("guided_regex": "a", "grammar": "b")");
+  EXPECT_EQ(error.param, "grammar");
+  EXPECT_THAT(error.message, HasSubstr("beside guided_regex"));
+}
+
+TEST_F(OpenAiRequest, ConstraintsOfAWrongTypeAreRefused) {
+  for (const auto& [fields, param] : std::vector<std::pair<const char*, const char*>>{
+           {R"("guided_regex": 5)", "guided_regex"},
+           {R"("guided_choice": "a")", "guided_choice"},
+           {R"("guided_choice": ["a", 5])", "guided_choice[1]"},
+           {R"("structured_outputs": [])", "structured_outputs"},
+           {R"("structured_outputs": {"json_object": 1})", "structured_outputs.json_object"},
+           {R"("response_format": 1)", "response_format"}})
+    EXPECT_EQ(completion_error(fields).param, param) << fields;
+}
+
+}  // namespace
+}  // namespace octavo::server
