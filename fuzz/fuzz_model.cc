@@ -21,14 +21,15 @@ using octavo::test::TinyModel;
 constexpr std::size_t kHeadBytes = 3000;  // about: keys, and the directory of tensors
 
 const std::string& bytes_of_model(std::size_t index) {
-  static const std::array<std::string, 7> kModels = {
+  static const std::array<std::string, 8> kModels = {
       TinyModel{.layers = 1}.bytes(),
       TinyModel{.layers = 1, .type = octavo::DType::kQ8_0, .experts = 3, .chosen = 2}.bytes(),
       TinyModel{.arch = "qwen2", .layers = 1}.bytes(),
       TinyModel{.arch = "qwen3", .layers = 1, .type = octavo::DType::kQ8_0}.bytes(),
       TinyModel{.arch = "qwen3moe", .layers = 1}.bytes(),
       TinyModel{.arch = "gemma3", .layers = 1}.bytes(),
-      TinyModel{.arch = "gemma4", .layers = 5, .width = 32, .ffn = 32, .vocab = 20}.bytes()};
+      TinyModel{.arch = "gemma4", .layers = 5, .width = 32, .ffn = 32, .vocab = 20}.bytes(),
+      TinyModel{.arch = "qwen35", .layers = 2}.bytes()};
   return kModels[index % kModels.size()];
 }
 
@@ -46,6 +47,7 @@ void compute_step(octavo::CpuRunner& runner, octavo::ThreadPool& pool) {
     group.block_ids.push_back(0);
     group.block_begin.push_back(1);
   }
+  if (runner.state_room().num_snapshots > 0) batch.seats.push_back(0);
   batch.logit_rows.push_back(2);
   const octavo::ThreadPool::Step step(pool);
   runner.begin(batch);

@@ -99,7 +99,9 @@ struct TokenizeOptions {
 /// The prompt of a conversation, ending where the assistant begins.
 struct ChatPrompt {
   std::vector<TokenId> tokens = {};
-  bool ends_in_reasoning = false;  // the template has written an opening mark: ReasoningParams::begins_inside
+  int generation_prompt_tokens = 0;  // of these: the last ones, which only ask for an answer: what the template writes
+                                     // behind the last message
+  bool ends_in_reasoning = false;    // the template has written an opening mark: ReasoningParams::begins_inside
 };
 
 struct ModelWork;

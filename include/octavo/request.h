@@ -47,6 +47,10 @@ struct ReasoningParams {
 
 struct Request {
   std::vector<TokenId> tokens = {};  // the prompt; at least one token
+  /// Tokens at the prompt's end that may be others when the conversation goes on
+  /// (ChatPrompt::generation_prompt_tokens); 0: none are known. A model with recurrent layers keeps its state in front
+  /// of them. Never changes an answer.
+  int generation_prompt_tokens = 0;
   SamplingParams sampling = {};
   int max_tokens = 0;                     // tokens to generate at most; 0: until the end of the context
   int min_tokens = 0;                     // before this many, neither an end token nor a stop token is drawn, as long

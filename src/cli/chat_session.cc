@@ -174,8 +174,11 @@ Result<void> ChatSession::answer_last_turn() {
     note(room.error().message);
     return {};
   }
-  Request request{
-      .tokens = prompt->tokens, .sampling = sampling_, .stop = settings_.stop, .first_choice = num_regenerated_};
+  Request request{.tokens = prompt->tokens,
+                  .generation_prompt_tokens = prompt->generation_prompt_tokens,
+                  .sampling = sampling_,
+                  .stop = settings_.stop,
+                  .first_choice = num_regenerated_};
   request.max_tokens = settings_.max_tokens == 0 ? 0 : std::min(settings_.max_tokens, *room);
   request.reasoning = {
       .mode = ReasoningMode::kSplit, .begins_inside = prompt->ends_in_reasoning, .budget = settings_.reasoning_budget};

@@ -79,7 +79,9 @@ void Conversation::replace_turns(std::vector<ChatTurn> turns) {
 
 Result<ChatPrompt> Conversation::prompt() {
   while (marks_.size() < turns_.size()) OCTAVO_TRY_VOID(extend_to(marks_.size()));
-  return ChatPrompt{.tokens = tokens_, .ends_in_reasoning = ends_in_reasoning_};
+  return ChatPrompt{.tokens = tokens_,
+                    .generation_prompt_tokens = generation_prompt_tokens_,
+                    .ends_in_reasoning = ends_in_reasoning_};
 }
 
 void Conversation::forget_prompts() {
@@ -104,6 +106,7 @@ Result<void> Conversation::extend_to(std::size_t turn) {
     std::ranges::fill(marks_, Mark{});
   }
   text_ = std::move(text);
+  generation_prompt_tokens_ = prompt.generation_prompt_tokens;
   ends_in_reasoning_ = prompt.ends_in_reasoning;
   marks_.push_back({.num_bytes = text_.size(), .num_tokens = tokens_.size()});
   return {};

@@ -69,6 +69,7 @@ class Conversation {
   std::vector<ChatTurn> turns_;
   std::vector<Mark> marks_;  // of the turns whose prompts are known
   std::string text_;         // of the last one's prompt, as the chat template writes it
+  int generation_prompt_tokens_ = 0;
   bool ends_in_reasoning_ = false;
   std::vector<TokenId> tokens_;  // of that prompt, answers as they were drawn
 };

@@ -55,6 +55,7 @@ Result<Request> make_request(const RunOptions& options, const std::string& text,
   OCTAVO_TRY(ChatPrompt prompt, make_prompt(options, text, engine));
   if (prompt.tokens.empty()) return fail("the prompt is empty");
   Request request{.tokens = std::move(prompt.tokens),
+                  .generation_prompt_tokens = prompt.generation_prompt_tokens,
                   .sampling = resolve_sampling(options.sampling, engine, context),
                   .max_tokens = options.max_tokens,
                   .min_tokens = options.min_tokens,

@@ -15,7 +15,9 @@ std::int64_t blocks_touched(std::int64_t num_positions, std::int64_t block_size)
 }  // namespace
 
 BlockLedger::BlockLedger(const KvBooks& kv, int max_step_tokens)
-    : kv_(kv), max_step_tokens_(max_step_tokens), promised_(to_size(kv.num_pools())) {}
+    : kv_(kv), max_step_tokens_(max_step_tokens), promised_(to_size(kv.num_pools())) {
+  if (kv.has_snapshots()) holders_.resize(to_size(kv.pool(kv.num_groups()).total_count()));
+}
 
 int BlockLedger::blocks_for(std::int64_t num_tokens) const {
   const std::int64_t block_size = kv_.block_size();
@@ -48,6 +50,21 @@ void BlockLedger::add_promise(const Sequence& sequence, int sign) {
 void BlockLedger::count_promises(std::span<Sequence* const> running) {
   std::ranges::fill(promised_, 0);
   for (const Sequence* sequence : running) promise(*sequence);
+  if (kv_.has_snapshots()) take_back_last_holders(running);
+}
+
+/// Of the holders of one seat each takes a snapshot when it advances but the last one, who writes in place. Whichever
+/// of them that will be, one promise is too much where all of them were made one.
+void BlockLedger::take_back_last_holders(std::span<Sequence* const> running) {
+  const int pool = kv_.num_groups();
+  std::ranges::fill(holders_, 0);
+  for (const Sequence* sequence : running) {
+    if (!sequence->is_catching_up()) continue;
+    const std::optional<BlockId> seat = kv_.table(sequence->kv, pool).get(0);
+    if (!seat) continue;
+    const int holders = ++holders_[to_size(*seat)];
+    if (holders > 1 && holders == kv_.pool(pool).references(*seat)) --promised_[to_size(pool)];
+  }
 }
 
 int BlockLedger::room(int group) const { return std::max(0, kv_.pool(group).free_count() - promised_[to_size(group)]); }
@@ -71,8 +88,13 @@ void BlockLedger::count_to_start(const Sequence& sequence, std::span<int> needed
   for (int group = 0; group < num_groups(); ++group) {
     const BlockTable& table = kv_.table(sequence.kv, group);
     const int most = kv_.pool(group).total_count() - (table.num_blocks() - table.first_held());
-    const bool is_promised = group == kv_.num_groups();  // those of snapshots are
-    needed[to_size(group)] = std::min(to_promise(sequence, group) + (is_promised ? 0 : spare), most);
+    const int promised = to_promise(sequence, group);
+    // Snapshots are promised to choices already. One more is left to the checkpoint that others will go on from.
+    const bool is_state = group == kv_.num_groups();
+    const bool begins =
+        promised > 0 || (is_state && table.num_blocks() > 0 && kv_.pool(group).is_cached(*table.get(0)));
+    const int beside = !is_state ? spare : kv_.keeps_checkpoints() && begins ? 1 : 0;
+    needed[to_size(group)] = std::min(promised + beside, most);
   }
 }
 

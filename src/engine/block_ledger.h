@@ -1,10 +1,11 @@
 // Counts of blocks: those that are free, those that are promised, and those that a sequence needs.
 //
 // A sequence that catches up has been promised the blocks of all that it has yet to compute, so that it does not run
-// out half way. Decodes, other prompts and admissions leave them alone. Where sequences have a recurrent
-// state, the snapshots that hold one are counted as blocks of one more group. Counts of blocks are by group, and
-// whoever needs some asks once and hands the counts along: what others give up meanwhile may change what an answer
-// would be.
+// out half way. Decodes, other prompts and admissions leave them alone. Counts of blocks are by group, and whoever
+// needs some asks once and hands the counts along: what others give up meanwhile may change what an answer would be.
+//
+// Where sequences have a recurrent state, the snapshots that hold one are counted as blocks of one more group. Those
+// that are checkpoints and nobody's seat count as free.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction.
 #pragma once
@@ -54,10 +55,12 @@ class BlockLedger {
 
  private:
   void add_promise(const Sequence& sequence, int sign);
+  void take_back_last_holders(std::span<Sequence* const> running);
 
   const KvBooks& kv_;
   int max_step_tokens_;
   std::vector<int> promised_;  // [groups] of the free blocks
+  std::vector<int> holders_;   // [snapshots] scratch of take_back_last_holders()
 };
 
 }  // namespace octavo

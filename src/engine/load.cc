@@ -117,6 +117,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
                                         .max_context = options.max_context,
                                         .max_rows = options.max_step_tokens,
                                         .max_seqs = options.max_sequences,
+                                        .prefix_cache = options.prefix_cache,
                                         .repack = options.repack,
                                         .on_load_progress = std::move(options.on_load_progress)};
   Resources::Impl& resources = parts.resources->impl();

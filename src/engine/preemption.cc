@@ -100,32 +100,40 @@ void Preemption::preempt_tail(Sequence& victim, std::span<const int> needed) {
   const int kept = cut_tail(victim);
   if (kept < 0) return;
   if (victim.is_running()) suspend(victim);
-  const KvResult<void> cut = kv_.truncate(victim.kv, std::int64_t{kept} * kv_.block_size());
-  // A window has given back what the shorter sequence would look at, or nobody has its recurrent state.
-  if (!cut) return release_blocks(victim);
-  queues_.keep_computed(victim, std::min(victim.num_computed, kept * kv_.block_size()));
+  const int held = held_alone(victim);
+  const std::int64_t end = kv_.longest_cut(victim.kv, std::int64_t{kept} * kv_.block_size());
+  if (kv_.truncate(victim.kv, end)) {
+    queues_.keep_computed(victim, std::min(victim.num_computed, static_cast<int>(end)));
+  } else {
+    release_blocks(victim);  // a window has given back what the shorter sequence would look at
+  }
+  counts_.preempted_blocks += static_cast<std::uint64_t>(held - held_alone(victim));
+}
+
+/// In all groups.
+int Preemption::held_alone(const Sequence& sequence) const {
+  int blocks = 0;
+  for (int group = 0; group < ledger_.num_groups(); ++group) blocks += ledger_.held_alone(sequence, group);
+  return blocks;
 }
 
 /// Leading blocks that a victim keeps so that `missing_` blocks become free, or as many as can; -1 where none would.
-/// Counts those that become free.
 int Preemption::cut_tail(const Sequence& victim) {
-  int kept = ledger_.blocks_for(victim.num_computed), freed = 0;
-  for (int block = kept - 1; block >= 0 && is_any_missing(); --block) {
+  const int all = ledger_.blocks_for(victim.num_computed);
+  int kept = -1;
+  for (int block = all - 1; block >= 0 && is_any_missing(); --block) {
     for (int group = 0; group < ledger_.num_groups(); ++group) {
       const std::optional<BlockId> held = kv_.table(victim.kv, group).get(block);
       if (!held || kv_.pool(group).references(*held) != 1) continue;
       --missing_[to_size(group)];
-      ++freed;
       kept = block;
     }
   }
-  counts_.preempted_blocks += static_cast<std::uint64_t>(freed);
-  return freed == 0 ? -1 : kept;
+  return kept;
 }
 
 void Preemption::preempt_all(Sequence& victim) {
-  for (int group = 0; group < ledger_.num_groups(); ++group)
-    counts_.preempted_blocks += static_cast<std::uint64_t>(ledger_.held_alone(victim, group));
+  counts_.preempted_blocks += static_cast<std::uint64_t>(held_alone(victim));
   if (victim.is_running()) suspend(victim);
   release_blocks(victim);
 }

@@ -44,6 +44,7 @@ class Preemption {
   void preempt_tail(Sequence& victim, std::span<const int> needed);
   void count_missing(std::span<const int> needed);
   bool is_any_missing() const;
+  int held_alone(const Sequence& sequence) const;
   int cut_tail(const Sequence& victim);
   void release_blocks(Sequence& victim);
 

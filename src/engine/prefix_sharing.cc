@@ -56,8 +56,18 @@ void PrefixSharing::commit(Sequence& sequence, int end) {
     sequence.chain.extend(kv_.hasher(), block_size, sequence.tokens);
     const KvResult<void> published = kv_.publish(sequence.kv, sequence.tokens, sequence.chain);
     OCTAVO_CHECK(published.has_value(), "{}", describe(published.error()));
-    ++num_publications_;
+    if (!kv_.keeps_checkpoints()) ++num_publications_;
   }
+  if (!is_at_place(sequence)) return;
+  kv_.keep_checkpoint(sequence.kv,
+                      sequence.num_computed == sequence.notes.checkpoint_at ? sequence.notes.checkpoint_uses : 0);
+  ++num_publications_;
+}
+
+bool PrefixSharing::is_at_place(const Sequence& sequence) const {
+  const int at = sequence.num_computed;
+  return kv_.keeps_checkpoints() && at > 0 && at % kv_.block_size() == 0 &&
+         (at == sequence.notes.checkpoint_at || at % kv_.checkpoint_interval() == 0);
 }
 
 }  // namespace octavo

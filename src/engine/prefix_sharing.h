@@ -1,7 +1,8 @@
 // Attaches sequences to blocks of their prefix that others have computed, and lets others find theirs.
 //
 // A full block is published in the step that completes it. A prompt looks for more whenever something was published
-// since it last looked, whether it has had rows or not.
+// since it last looked, whether it has had rows or not. Where sequences have a recurrent state, it is a checkpoint that
+// counts as published: blocks alone help nobody.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing of its own.
 #pragma once
@@ -19,7 +20,7 @@ class PrefixSharing {
   /// The cache and the counters must outlive it.
   PrefixSharing(KvBooks& kv, SchedulerCounts& counts) : kv_(kv), counts_(counts) {}
 
-  /// Blocks that were published since the engine began.
+  /// Blocks, or checkpoints, that were published since the engine began.
   std::uint64_t num_publications() const { return num_publications_; }
 
   /// Attaches to the published blocks of a sequence's tokens, behind those that it holds; the number of tokens found,
@@ -37,6 +38,8 @@ class PrefixSharing {
   void commit(Sequence& sequence, int end);
 
  private:
+  bool is_at_place(const Sequence& sequence) const;
+
   KvBooks& kv_;
   SchedulerCounts& counts_;
   std::uint64_t num_publications_ = 0;

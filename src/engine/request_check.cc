@@ -65,6 +65,13 @@ Result<int> check_tokens_and_sampling(const Request& request, const RequestLimit
   return request.max_tokens == 0 ? room : request.max_tokens;
 }
 
+Result<void> check_generation_prompt(const Request& request) {
+  const int tokens = request.generation_prompt_tokens;
+  if (tokens >= 0 && to_size(tokens) <= request.tokens.size()) return {};
+  return fail("generation_prompt_tokens: found {}, expected 0 to {}, the prompt's tokens", tokens,
+              request.tokens.size());
+}
+
 Result<void> check_choices(const Request& request, const RequestLimits& limits) {
   const int seats = std::min(kMaxChoices, limits.max_choices);
   if (request.num_choices < 1 || request.num_choices > seats) {
@@ -134,6 +141,7 @@ Result<void> check_reasoning(const ReasoningParams& reasoning, const RequestLimi
 
 Result<int> check_request(const Request& request, const RequestLimits& limits) {
   OCTAVO_TRY(const int max_generated, check_tokens_and_sampling(request, limits));
+  OCTAVO_TRY_VOID(check_generation_prompt(request));
   OCTAVO_TRY_VOID(check_choices(request, limits));
   OCTAVO_TRY_VOID(check_endings(request, max_generated, limits));
   OCTAVO_TRY_VOID(check_reasoning(request.reasoning, limits));

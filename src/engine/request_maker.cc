@@ -89,6 +89,8 @@ void RequestMaker::fill_prompt(Request& request, ActiveRequest& active) const {
   prompt.asked.owner = active.owner;
   prompt.tokens = std::move(request.tokens);
   prompt.asked.prompt_tokens = static_cast<int>(prompt.tokens.size());
+  // The last token is computed whatever is cached.
+  prompt.asked.generation_prompt_tokens = std::max(1, request.generation_prompt_tokens);
   prompt.asked.samples = active.endings.max_generated != 0;
   prompt.owed.prompt_logits_from = active.callbacks.on_prompt_logits ? 0 : prompt.asked.prompt_tokens;
   prompt.owed.reported_progress = active.callbacks.on_prompt_progress ? -1 : prompt.asked.prompt_tokens;

@@ -30,6 +30,7 @@ Scheduler::Scheduler(const Limits& limits, KvBooks& kv, const CostModel* cost)
       sharing_(kv, counts_),
       preemption_(kv, queues_, ledger_, counts_),
       admission_({.kv = kv, .queues = queues_, .ledger = ledger_, .sharing = sharing_, .preemption = preemption_}),
+      places_(kv, queues_),
       turns_(limits_.max_sequences),
       budget_(limits.max_step_tokens, limits.step_ms, cost),
       claims_(kv.block_size(), limits.max_step_tokens, limits_.max_sequences) {
@@ -140,6 +141,7 @@ void Scheduler::schedule_prompts() {
   for (Sequence* sequence : queues_.running())
     if (sequence->is_catching_up()) prompts_.push_back(sequence);
   claims_.claim_half_done_blocks(prompts_);
+  if (places_.exist()) places_.raise_priorities(prompts_);
   std::ranges::sort(prompts_, {}, [](const Sequence* sequence) {
     const bool patient = sequence->notes.steps_waited < kMaxStepsWaited;
     return std::tuple(patient, patient ? -sequence->notes.priority_in_step : 0, patient ? sequence->num_behind() : 0,
@@ -151,19 +153,28 @@ void Scheduler::schedule_prompts() {
 
 /// False where it was passed over. One that waits for a block of another is not.
 bool Scheduler::schedule_prompt(Sequence& sequence) {
-  if (claims_.claimant_of_next_block(sequence) != nullptr) return true;
+  if (claimant_for(sequence) != nullptr) return true;
   const int most = std::min(sequence.num_behind(), budget_.rows_left());
   const int fitting = ledger_.tokens_that_fit(sequence, most);
   const int in_time = budget_.tokens_in_time(sequence, fitting, kv_.block_size());
   return in_time > 0 && schedule_chunk(sequence, in_time);
 }
 
+/// The prompt that computes what this one needs next; null if there is none.
+const Sequence* Scheduler::claimant_for(const Sequence& sequence) const {
+  return places_.exist() ? places_.claimant(sequence, prompts_) : claims_.claimant_of_next_block(sequence);
+}
+
 /// False where the policy lets decodes go first.
 bool Scheduler::schedule_chunk(Sequence& sequence, int max_tokens) {
   // Between two chunks the decodes are owed a turn: they had it, their rows of this step are planned already.
   if (limits_.policy == PrefillPriority::kInterleaved) sequence.notes.prefill_turns.owes_yield = false;
-  const ChunkRequest request{
+  ChunkRequest request{
       .tokens_left = sequence.num_behind(), .max_tokens = max_tokens, .decode_waiting = budget_.has_decode_rows()};
+  if (places_.exist()) {
+    places_.plan(sequence);
+    request.to_border = sequence.notes.checkpoint_at - sequence.num_computed;
+  }
   const int num_tokens = next_chunk_size(prefill_config_, request, sequence.notes.prefill_turns);
   if (num_tokens == 0) return false;
   advance(sequence, num_tokens);
@@ -216,12 +227,20 @@ void Scheduler::accept(Sequence& sequence, int num_tokens) {
                sequence.asked.id);
   counts_.computed_tokens += static_cast<std::uint64_t>(num_planned);
   const int end = sequence.num_computed + num_tokens;
+  if (num_tokens < num_planned && kv_.has_snapshots()) return go_back(sequence, end);
   if (num_tokens < num_planned) {
     // Before it commits, because a window gives back by then what the shorter sequence looks at.
     const KvResult<void> cut = kv_.truncate(sequence.kv, end);
     OCTAVO_CHECK(cut.has_value(), "sequence {}: {}", sequence.asked.id, describe(cut.error()));
   }
   sharing_.commit(sequence, end);
+}
+
+/// Of a sequence's tokens those from `end` on do not count, though its state has seen some of them.
+void Scheduler::go_back(Sequence& sequence, int end) {
+  sequence.num_computed = static_cast<int>(kv_.revert(sequence.kv, sequence.num_computed));
+  // The tokens that count were drawn already, and so was the one behind them.
+  sequence.notes.num_admitted_tokens = std::max(sequence.notes.num_admitted_tokens, end + 1);
 }
 
 void Scheduler::fork(Sequence& parent, Sequence& child) {

@@ -12,7 +12,7 @@
 //   who gets it: prompts first, then decodes; decodes, then prompts; or decodes, and prompts only where none waits or
 //   they have aged. If decodes of several owners do not fit the time together, they take turns (decode_turns.h).
 // - Prompts that need the same block wait for one of them to compute it (block_claims.h), and attach to it then
-//   (prefix_sharing.h).
+//   (prefix_sharing.h). Where sequences have a recurrent state they wait for a checkpoint (checkpoint_places.h).
 // A prompt, a chunk of it, what a preemption took, and the token that was drawn last all advance in the same way; they
 // differ in counts alone.
 // No room is an outcome, not an error. A sequence whose max_cached exceeds the cache must not be added.
@@ -24,6 +24,7 @@
 #include "engine/admission.h"
 #include "engine/block_claims.h"
 #include "engine/block_ledger.h"
+#include "engine/checkpoint_places.h"
 #include "engine/cost_model.h"
 #include "engine/decode_turns.h"
 #include "engine/owner_ranks.h"
@@ -74,7 +75,8 @@ class Scheduler {
   /// The step was computed, and the first `num_tokens` of the tokens that it computed of a sequence count: they are
   /// committed, blocks that became full can be found, and windows give blocks back, so far and no further. The others
   /// are not computed, as before the step; the caller may take them back from Sequence::tokens. Once a step for each
-  /// planned sequence that was not removed since.
+  /// planned sequence that was not removed since. A sequence with a recurrent state of which less counts goes back to
+  /// its last checkpoint, and catches up with what counts.
   void accept(Sequence& sequence, int num_tokens);
 
   /// Makes a choice of a sequence whose tokens are all computed: `child`, which has the same tokens and owner and an
@@ -109,10 +111,12 @@ class Scheduler {
   bool schedule_decode(Sequence& sequence);
   void schedule_prompts();
   bool schedule_prompt(Sequence& sequence);
+  const Sequence* claimant_for(const Sequence& sequence) const;
   bool schedule_chunk(Sequence& sequence, int max_tokens);
   void schedule_best();
   void advance(Sequence& sequence, int num_tokens);
   void reserve(const Sequence& sequence, int num_tokens);
+  void go_back(Sequence& sequence, int end);
   void start_child(const Sequence& parent, Sequence& child);
 
   Limits limits_;
@@ -125,6 +129,7 @@ class Scheduler {
   PrefixSharing sharing_;
   Preemption preemption_;
   Admission admission_;
+  CheckpointPlaces places_;
   DecodeTurns turns_;
   std::uint64_t step_ = 0;
   // Of this step:

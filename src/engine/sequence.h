@@ -46,8 +46,9 @@ struct SequenceAsked {
   std::string_view cache_domain = {};
   std::string_view owner = {};
   int prompt_tokens = 0;
-  int max_cached = 0;   // tokens that will ever be in the cache at once
-  bool samples = true;  // a token is drawn after the last one
+  int generation_prompt_tokens = 1;  // at the prompt's end: the next turn of a conversation may have others there
+  int max_cached = 0;                // tokens that will ever be in the cache at once
+  bool samples = true;               // a token is drawn after the last one
 };
 
 /// The part of the prompt's results that the caller does not have yet.
@@ -68,6 +69,8 @@ struct SchedulerNotes {
   int num_admitted_tokens = 0;          // tokens that it had when it was last admitted; 0: it was forked
   PrefillTurns prefill_turns = {};      // since then
   std::uint64_t publications_seen = 0;  // when it last looked for its prefix
+  int checkpoint_at = 0;                // the next place at which its state is kept, as last planned; 0: none was
+  int checkpoint_uses = 0;              // of these that are foreseen
   int max_computed = 0;                 // the most tokens that were ever in the cache: it has had these itself
   int steps_waited = 0;                 // steps in a row in which it was running, could have had rows and got none
   // In the current step

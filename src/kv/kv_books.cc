@@ -10,7 +10,7 @@
 namespace octavo {
 
 Result<std::unique_ptr<KvBooks>> KvBooks::create(StateRoom room, bool prefix_cache, BlockHasher hasher) try {
-  const bool shares = prefix_cache && !room.layout.is_contiguous() && room.num_snapshots == 0;
+  const bool shares = prefix_cache && !room.layout.is_contiguous();
   if (shares && !hasher) {
     OCTAVO_TRY(hasher, make_block_hasher());
   }
@@ -28,7 +28,7 @@ KvBooks::KvBooks(StateRoom room, BlockHasher hasher)
         return groups;
       }()),
       snapshots_(room_.layout.num_groups(), room_.num_snapshots),
-      prefix_(groups_, room_.layout.block_size, std::move(hasher)) {}
+      prefix_(groups_, snapshots_, room_.layout.block_size, std::move(hasher)) {}
 
 const KvGroup& KvBooks::group(int group) const {
   OCTAVO_CHECK(group >= 0 && group < num_groups(), "group {} of {}", group, num_groups());
@@ -165,9 +165,9 @@ KvResult<void> KvBooks::reserve(SequenceId id, std::int64_t first, std::int64_t 
   SequenceState* sequence = sequences_.find(id);
   const int needed = sequence == nullptr || first >= end ? 0 : snapshots_.needed(sequence->seat);
   if (needed > snapshots_.pool().free_count()) return std::unexpected(OutOfMemory{num_groups(), needed, 0});
-  copies.reserve(copies.size() + to_size(needed));
+  if (has_snapshots()) copies.reserve(copies.size() + 1);
   const KvResult<void> reserved = reserve_groups(id, first, end, 0, num_groups(), copies);
-  if (reserved && needed > 0) snapshots_.take(sequence->seat, copies);
+  if (reserved && has_snapshots() && first < end) snapshots_.take(sequence->seat, copies);
   return reserved;
 }
 
@@ -194,8 +194,9 @@ KvResult<void> KvBooks::truncate(SequenceId id, std::int64_t num_tokens) {
   SequenceState* sequence = sequences_.find(id);
   if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
   if (num_tokens < 0) return std::unexpected(PositionOutOfRange{id, num_tokens});
-  if (has_snapshots() && num_tokens != 0 && num_tokens < sequence->groups.front().length)
-    return std::unexpected(PositionOutOfRange{id, num_tokens});  // its state is that of its end
+  const bool cuts_state = has_snapshots() && num_tokens != 0 && num_tokens < sequence->groups.front().length;
+  if (cuts_state && prefix_.last_checkpoint(*sequence, num_tokens) != num_tokens)
+    return std::unexpected(PositionOutOfRange{id, num_tokens});  // nobody has the state behind it
   for (std::size_t g = 0; g < groups_.size() && num_tokens != 0; ++g) {
     const BlockTable& table = sequence->groups[g].table;
     if (num_tokens < table.token_capacity() && groups_[g].first_needed_block(num_tokens) < table.first_held())
@@ -203,9 +204,23 @@ KvResult<void> KvBooks::truncate(SequenceId id, std::int64_t num_tokens) {
   }
   for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].truncate(sequence->groups[g], num_tokens);
   if (num_tokens == 0) sequence->seat.truncate(0);
+  if (cuts_state) prefix_.attach_checkpoint(*sequence, num_tokens);
   const std::int64_t kept = std::min(num_tokens / block_size(), static_cast<std::int64_t>(sequence->chain.size()));
   sequence->chain.resize(to_size(kept));
   return {};
+}
+
+std::int64_t KvBooks::revert(SequenceId id, std::int64_t most) {
+  SequenceState* sequence = sequences_.find(id);
+  OCTAVO_CHECK(sequence != nullptr, "no sequence {}", id);
+  std::int64_t end = prefix_.last_checkpoint(*sequence, most);
+  if (!truncate(id, end)) {  // a window has given back what the shorter sequence would look at
+    end = 0;
+    const KvResult<void> emptied = truncate(id, 0);
+    OCTAVO_CHECK(emptied.has_value(), "{}", describe(emptied.error()));
+  }
+  if (end > 0) prefix_.attach_checkpoint(*sequence, end);
+  return end;
 }
 
 void KvBooks::mark_written(SequenceId id, int layer, std::int64_t first, std::int64_t end) {
@@ -237,6 +252,7 @@ void KvBooks::release_memory(bool cached, std::vector<BlockRun>& runs) {
   runs.clear();
   for (GroupBooks& group : groups_)
     if (cached) group.pool().evict_all();
+  if (cached) snapshots_.pool().evict_all();
   const auto release_snapshots = [&] { snapshots_.release(runs); };
   if (!layout().is_contiguous()) {
     for (int g = 0; g < num_groups(); ++g) groups_[to_size(g)].release(layout().layer_block_bytes(g), runs);
@@ -269,6 +285,18 @@ KvResult<int> KvBooks::extend_prefix(SequenceId id, std::span<const TokenId> tok
   SequenceState* sequence = sequences_.find(id);
   if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
   return prefix_.extend(*sequence, tokens, chain);
+}
+
+void KvBooks::keep_checkpoint(SequenceId id, int uses) {
+  const SequenceState* sequence = sequences_.find(id);
+  OCTAVO_CHECK(sequence != nullptr, "no sequence {}", id);
+  prefix_.keep_checkpoint(*sequence, uses);
+}
+
+std::int64_t KvBooks::longest_cut(SequenceId id, std::int64_t most) const {
+  const SequenceState* sequence = sequences_.find(id);
+  OCTAVO_CHECK(sequence != nullptr, "no sequence {}", id);
+  return has_snapshots() ? prefix_.last_checkpoint(*sequence, most) : most;
 }
 
 void KvBooks::set_owner(SequenceId id, std::uint64_t owner) {
@@ -304,69 +332,6 @@ const BlockTable& KvBooks::table(SequenceId id, int group) const {
 const BlockPool& KvBooks::pool(int group) const {
   OCTAVO_CHECK(group >= 0 && group < num_pools(), "pool {} of {}", group, num_pools());
   return group == num_groups() ? snapshots_.pool() : groups_[to_size(group)].pool();
-}
-
-double KvBooks::utilization() const {
-  int total = 0, referenced = 0;
-  for (const GroupBooks& group : groups_) {
-    total += group.pool().total_count();
-    referenced += group.pool().total_count() - group.pool().free_count();
-  }
-  return total == 0 ? 0 : static_cast<double>(referenced) / total;
-}
-
-KvStats KvBooks::stats() const {
-  KvStats stats{
-      .hits = prefix_.hits(), .misses = prefix_.misses(), .arena_bytes = room_.bytes(), .resident_bytes = grown_bytes_};
-  for (int g = 0; g < num_groups(); ++g) {
-    const BlockPool::Stats pool_stats = pool(g).stats();
-    const std::uint64_t block_bytes = layout().block_bytes(g);
-    stats.blocks_total += pool_stats.total;
-    stats.blocks_free += pool_stats.free;
-    stats.blocks_cached += pool_stats.cached;
-    stats.blocks_referenced += pool_stats.referenced;
-    stats.evictions += pool_stats.evictions;
-    stats.copies += groups_[to_size(g)].num_copies();
-    if (!layout().is_contiguous())
-      stats.resident_bytes += static_cast<std::uint64_t>(pool_stats.resident) * block_bytes;
-    stats.referenced_bytes += static_cast<std::uint64_t>(pool_stats.referenced) * block_bytes;
-  }
-  const BlockPool::Stats seats = snapshots_.pool().stats();
-  stats.resident_bytes += to_size(seats.resident) * layout().snapshot.bytes;
-  stats.referenced_bytes += to_size(seats.referenced) * layout().snapshot.bytes;
-  std::int64_t held = 0, runs = 0;
-  for (const auto& [id, sequence] : sequences_.all()) {
-    std::int64_t tokens = 0;
-    for (const GroupState& state : sequence.groups) {
-      const std::int64_t gone = static_cast<std::int64_t>(state.table.first_held()) * block_size();
-      tokens = std::max(tokens, state.length - gone);
-      held += state.table.num_blocks() - state.table.first_held();
-      runs += state.table.num_runs();
-    }
-    stats.tokens += tokens;
-  }
-  stats.mean_run_blocks = runs == 0 ? 0 : static_cast<double>(held) / static_cast<double>(runs);
-  return stats;
-}
-
-Result<void> KvBooks::check_integrity() const {
-  std::vector<std::span<const BlockId>> tables;
-  tables.reserve(sequences_.all().size());
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    tables.clear();
-    for (const auto& [id, sequence] : sequences_.all()) tables.push_back(sequence.groups[g].table.block_ids());
-    if (const auto result = groups_[g].check_integrity(tables); !result)
-      return fail("group {}: {}", g, result.error().message);
-  }
-  tables.clear();
-  for (const auto& [id, sequence] : sequences_.all()) tables.push_back(sequence.seat.block_ids());
-  OCTAVO_TRY_VOID(snapshots_.pool().check_integrity(tables));
-  OCTAVO_TRY_VOID(prefix_.check_integrity());
-  for (const auto& [id, sequence] : sequences_.all())
-    for (std::size_t g = 0; g < groups_.size(); ++g)
-      if (const auto result = groups_[g].check_state(sequence.groups[g], sequence.chain); !result)
-        return fail("sequence {}, group {}: {}", id, g, result.error().message);
-  return {};
 }
 
 }  // namespace octavo

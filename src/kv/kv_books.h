@@ -35,8 +35,12 @@ class KvBooks {
   int num_groups() const { return layout().num_groups(); }
   const KvGroup& group(int group) const;  // CHECKs the number
   /// Sequences have a recurrent state: then the pool of snapshots stands behind those of the groups, under the number
-  /// num_groups(), and a sequence's table there is its seat. They attach no cached blocks, and cannot be cut.
+  /// num_groups(), and a sequence's table there is its seat. They attach as far as there is a checkpoint, and are cut
+  /// there: truncate() gives PositionOutOfRange where nobody has the state behind so many tokens.
   bool has_snapshots() const { return snapshots_.exist(); }
+  bool keeps_checkpoints() const { return has_snapshots() && prefix_.publishes(); }
+  /// Checkpoints every so many tokens take no more memory than the keys and values that they stand beside.
+  int checkpoint_interval() const { return layout().tokens_of_a_snapshot(); }
   int num_pools() const { return num_groups() + (has_snapshots() ? 1 : 0); }
   std::int64_t max_sequence_tokens() const { return room_.longest_sequence(); }
 
@@ -83,6 +87,15 @@ class KvBooks {
   // Sharing
   KvResult<int> attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
   KvResult<int> extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
+  /// The state of a sequence, which has nothing half computed, is kept as a checkpoint, if its length is whole blocks
+  /// and all of them are published. `uses`: how many others are expected to go on from it. CHECKs the id, as the next
+  /// does.
+  void keep_checkpoint(SequenceId id, int uses = 0);
+  /// The most tokens, `most` at most, that a sequence can be cut to: truncate(). Windows may have given back more.
+  std::int64_t longest_cut(SequenceId id, std::int64_t most) const;
+  /// What a sequence's state holds is not to count. It goes back to its last checkpoint behind `most` tokens at most,
+  /// or to nothing; gives the number of tokens that it has then. CHECKs the id.
+  std::int64_t revert(SequenceId id, std::int64_t most);
   bool is_published(const BlockHash& hash) const { return prefix_.is_published(hash); }
   const BlockHasher& hasher() const { return prefix_.hasher(); }
   /// Names whose the blocks are that a sequence publishes from now on. CHECKs the id, as the next does.

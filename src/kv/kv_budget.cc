@@ -157,6 +157,24 @@ Result<StateRoom> make_contiguous_room(StateRoom room, const KvBudget& budget) {
   return room;
 }
 
+/// Snapshots of `bytes` each: those of sequences, and those of checkpoints, of which more than one for each
+/// tokens_of_a_snapshot() of all tokens are of no use.
+std::uint64_t snapshots_of_use(const StateLayout& layout, const KvBudget& budget, std::uint64_t seats) {
+  const std::uint64_t bytes = layout.snapshot.bytes;
+  if (!budget.checkpoints || seats > budget.bytes / bytes) return seats;
+  const std::uint64_t fitting = (budget.bytes - seats * bytes) / 4 / bytes;
+  if (budget.max_tokens == 0) return seats + fitting;
+  return seats + std::min(fitting, static_cast<std::uint64_t>(budget.max_tokens / layout.tokens_of_a_snapshot()) + 1);
+}
+
+/// Snapshots that a memory holds beside the blocks of the required sequence, where it holds that at all; else any.
+std::uint64_t snapshots_beside_required(const StateLayout& layout, const KvBudget& budget) {
+  if (budget.required_sequence == 0) return budget.bytes;
+  const std::uint64_t required = bytes_of(layout, needs(layout, budget.required_sequence));
+  const bool fits = required <= budget.bytes && budget.bytes - required >= layout.snapshot.bytes;
+  return fits ? (budget.bytes - required) / layout.snapshot.bytes : budget.bytes;
+}
+
 /// A room whose blocks are still to come. Its snapshots are taken off the budget.
 Result<StateRoom> make_snapshot_room(StateLayout layout, KvBudget& budget) {
   StateRoom room{.layout = std::move(layout), .num_blocks = {}};
@@ -170,8 +188,10 @@ Result<StateRoom> make_snapshot_room(StateLayout layout, KvBudget& budget) {
   if (budget.bytes < bytes)
     return fail("a KV memory of {} bytes holds no recurrent state: that of one sequence takes {} bytes", budget.bytes,
                 bytes);
-  const std::uint64_t most = std::max<std::uint64_t>(1, budget.bytes / 2 / bytes);
-  room.num_snapshots = static_cast<int>(std::min(most, static_cast<std::uint64_t>(wanted)));
+  const std::uint64_t of_use =
+      room.layout.is_contiguous() ? 1 : snapshots_of_use(room.layout, budget, static_cast<std::uint64_t>(wanted));
+  const std::uint64_t most = std::min(budget.bytes / 2 / bytes, snapshots_beside_required(room.layout, budget));
+  room.num_snapshots = static_cast<int>(std::clamp<std::uint64_t>(of_use, 1, std::max<std::uint64_t>(1, most)));
   budget.bytes -= to_size(room.num_snapshots) * bytes;
   return room;
 }

@@ -16,6 +16,8 @@ struct KvBudget {
   int max_sequences = 0;        // 0: unknown. No windowed group gets more than twice what so many need
   int num_blocks = 0;           // of each group, whatever the bytes; 0: as many as they hold
   int num_snapshots = 0;        // the same of snapshots, where layers are recurrent
+  int required_sequence = 0;    // tokens of a sequence that must fit, if any division lets it; 0: none in particular
+  bool checkpoints = false;     // room for snapshots beside those of sequences
 };
 
 /// Rows of one step that a windowed group has room for beside its window.
@@ -32,7 +34,8 @@ std::int64_t blocks_of_sequence(std::int64_t num_tokens, int window, int block_s
 Result<std::vector<int>> divide_budget(const StateLayout& layout, const KvBudget& budget);
 
 /// The blocks and snapshots that there is room for. Of recurrent layers as many sequences have a state at once as there
-/// may be, within half of the bytes, and one at least. Contiguous: one block of as many tokens as the budget allows,
+/// may be, and for checkpoints a quarter of what is left then: within half of the bytes, no more than leave room for
+/// the required sequence, and one at least. Contiguous: one block of as many tokens as the budget allows,
 /// which becomes the layout's block size, and one snapshot. Errors: as above, no room for one snapshot, more than an
 /// address counts, a type that the contiguous layout lacks.
 Result<StateRoom> make_room(StateLayout layout, const KvBudget& budget);

@@ -64,7 +64,7 @@ bool must_yield(const PrefillConfig& config, const PrefillTurns& turns, bool dec
 }  // namespace
 
 int next_chunk_size(const PrefillConfig& config, const ChunkRequest& request, PrefillTurns& turns) {
-  const int room = std::min(config.chunk_size, request.max_tokens);
+  const int room = std::min({config.chunk_size, request.max_tokens, request.to_border});
   if (room <= request.overlap || must_yield(config, turns, request.decode_waiting)) {
     turns.owes_yield = false;
     turns.yields =

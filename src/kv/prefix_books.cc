@@ -10,8 +10,9 @@ namespace octavo {
 
 // A block is found only where it is found in every group without a window: when it goes in one of them, it goes in all
 // groups. Such a group also tells contents apart whose hashes collide, after windows have left them.
-PrefixBooks::PrefixBooks(std::deque<GroupBooks>& groups, int block_size, BlockHasher hasher)
+PrefixBooks::PrefixBooks(std::deque<GroupBooks>& groups, SnapshotBooks& snapshots, int block_size, BlockHasher hasher)
     : groups_(groups),
+      snapshots_(snapshots),
       block_size_(block_size),
       hasher_(std::move(hasher)),
       matched_(groups.size()),
@@ -21,15 +22,20 @@ PrefixBooks::PrefixBooks(std::deque<GroupBooks>& groups, int block_size, BlockHa
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     if (groups_[g].is_windowed()) continue;
     if (group_without_window_ < 0) group_without_window_ = static_cast<int>(g);
-    groups_[g].prefix()->on_forget([this, g](const BlockHash& hash) {
+    groups_[g].prefix()->on_forget([this, g](BlockId block, const BlockHash& hash) {
       for (std::size_t other = 0; other < groups_.size(); ++other)
         if (other != g) groups_[other].prefix()->unpublish(groups_[other].prefix()->find_hash(hash));
+      if (&groups_[g] == &leading()) snapshots_.forget(block);
     });
   }
+  if (!snapshots_.exist()) return;
+  snapshots_.make_checkpoints(leading().pool().total_count());
+  if (group_without_window_ < 0)
+    leading().prefix()->on_forget([this](BlockId block, const BlockHash&) { snapshots_.forget(block); });
 }
 
 bool PrefixBooks::is_published(const BlockHash& hash) const {
-  return publishes() && groups_[to_size(std::max(0, group_without_window_))].prefix()->find_hash(hash) != kNoBlock;
+  return publishes() && leading().prefix()->find_hash(hash) != kNoBlock;
 }
 
 int PrefixBooks::parting(const SequenceState& sequence, std::span<const TokenId> tokens,
@@ -53,6 +59,15 @@ int PrefixBooks::parting(const SequenceState& sequence, std::span<const TokenId>
   return common ? static_cast<int>(followed * size + *common) : -1;
 }
 
+/// The blocks that match() has found so far are all that a sequence of so many needs.
+bool PrefixBooks::is_complete(int num_blocks) const {
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const int first = groups_[g].first_needed_block(std::int64_t{num_blocks} * block_size_);
+    if (matched_[g] < num_blocks - first) return false;
+  }
+  return !snapshots_.exist() || snapshots_.behind(before_[leading_group()]) != kNoBlock;
+}
+
 // Leading blocks of `tokens` that the sequence, which is_all_published(), holds or can attach.
 int PrefixBooks::match(const SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& known) {
   const auto size = to_size(block_size_);
@@ -66,18 +81,13 @@ int PrefixBooks::match(const SequenceState& sequence, std::span<const TokenId> t
   }
   for (std::size_t i = held; i < most; ++i) {
     const std::span<const TokenId> block = tokens.subspan(i * size, size);
-    bool complete = true;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       const BlockId found = groups_[g].prefix()->find(known.hashes()[i], known.parent(i), block, before_[g]);
-      if (!groups_[g].is_windowed()) {
-        if (found == kNoBlock) return longest;
-        before_[g] = found;
-      }
+      if (!groups_[g].is_windowed() && found == kNoBlock) return longest;
+      before_[g] = found;
       matched_[g] = found != kNoBlock ? matched_[g] + 1 : 0;
-      const int first = groups_[g].first_needed_block(static_cast<std::int64_t>((i + 1) * size));
-      complete &= matched_[g] >= static_cast<int>(i) + 1 - first;
     }
-    if (complete) longest = static_cast<int>(i) + 1;
+    if (is_complete(static_cast<int>(i) + 1)) longest = static_cast<int>(i) + 1;
   }
   return longest;
 }
@@ -129,7 +139,10 @@ int PrefixBooks::extend(SequenceState& sequence, std::span<const TokenId> tokens
   if (!sequence.is_all_published(block_size_) || (held > 0 && sequence.root != chain.root_hash())) return 0;
   const auto matched = to_size(match(sequence, tokens, chain));
   sequence.root = chain.root_hash();
-  if (matched > held) take_references(sequence, chain, static_cast<int>(matched));
+  if (matched > held) {
+    take_references(sequence, chain, static_cast<int>(matched));
+    if (snapshots_.exist()) snapshots_.attach(sequence.seat, leading().prefix()->find_hash(sequence.chain.back()));
+  }
   return static_cast<int>((matched - held) * to_size(block_size_));
 }
 
@@ -183,8 +196,38 @@ KvResult<void> PrefixBooks::publish(SequenceState& sequence, std::span<const Tok
   return {};
 }
 
+std::optional<BlockId> PrefixBooks::leading_block(const SequenceState& sequence, std::int64_t end) const {
+  return sequence.groups[leading_group()].table.get(static_cast<int>(end / block_size_) - 1);
+}
+
+void PrefixBooks::keep_checkpoint(const SequenceState& sequence, int uses) {
+  if (!snapshots_.exist() || sequence.chain.empty() || !sequence.is_all_published(block_size_)) return;
+  const std::optional<BlockId> last = leading_block(sequence, sequence.groups.front().length);
+  if (last) snapshots_.keep(sequence.seat, *last, uses);  // else it has left the window
+}
+
+std::int64_t PrefixBooks::last_checkpoint(const SequenceState& sequence, std::int64_t most) const {
+  const auto published = static_cast<std::int64_t>(sequence.chain.size()) * block_size_;
+  for (std::int64_t end = std::min(most, published) / block_size_ * block_size_; end > 0; end -= block_size_)
+    if (snapshots_.behind(leading_block(sequence, end).value_or(kNoBlock)) != kNoBlock) return end;
+  return 0;
+}
+
+void PrefixBooks::attach_checkpoint(SequenceState& sequence, std::int64_t num_tokens) {
+  snapshots_.attach(sequence.seat, leading_block(sequence, num_tokens).value_or(kNoBlock));
+}
+
+Result<void> PrefixBooks::check_checkpoints() const {
+  for (BlockId block = 0; block < leading().pool().total_count(); ++block)
+    if (snapshots_.behind(block) != kNoBlock && !leading().prefix()->is_published(block))
+      return fail("a checkpoint stands behind block {}, which is not published", block);
+  return {};
+}
+
 Result<void> PrefixBooks::check_integrity() const {
-  if (!publishes() || group_without_window_ < 0) return {};
+  if (!publishes()) return {};
+  OCTAVO_TRY_VOID(check_checkpoints());
+  if (group_without_window_ < 0) return {};
   const PrefixCache& first = *groups_[to_size(group_without_window_)].prefix();
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     for (BlockId block = 0; block < groups_[g].pool().total_count(); ++block) {

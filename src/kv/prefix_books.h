@@ -1,25 +1,31 @@
 // Sharing by content, over all groups of a KV memory: what a sequence finds that others have computed, and what they
 // find of it.
 //
+// Where sequences have a recurrent state a match ends at a checkpoint: keys and values behind it are of no use without
+// the state. They are computed again, into blocks that publishing merges with those that are there.
+//
 // Owned by KvBooks. One thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "kv/group_books.h"
 #include "kv/sequence_table.h"
+#include "kv/snapshot_books.h"
 #include "octavo/kv/prefix_cache.h"
 
 namespace octavo {
 
 class PrefixBooks {
  public:
-  /// The groups must outlive it, and stay as many. With an empty hasher nothing is published.
-  PrefixBooks(std::deque<GroupBooks>& groups, int block_size, BlockHasher hasher);
+  /// The groups and snapshots must outlive it, and the groups stay as many. With an empty hasher nothing is published.
+  PrefixBooks(std::deque<GroupBooks>& groups, SnapshotBooks& snapshots, int block_size, BlockHasher hasher);
   PrefixBooks(const PrefixBooks&) = delete;
   PrefixBooks& operator=(const PrefixBooks&) = delete;
 
@@ -38,18 +44,31 @@ class PrefixBooks {
 
   /// PagedKvCache::publish() of a sequence; DimMismatch.
   KvResult<void> publish(SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain);
+  /// Keeps the state of a sequence as a checkpoint behind its last block, if that is full and published.
+  /// `uses`: SnapshotBooks::keep().
+  void keep_checkpoint(const SequenceState& sequence, int uses);
+  /// The most tokens of a sequence, `most` at most, behind which there is a checkpoint; 0: there is none.
+  std::int64_t last_checkpoint(const SequenceState& sequence, std::int64_t most) const;
+  /// The sequence's state is the one behind `num_tokens` tokens, where last_checkpoint() has found a checkpoint.
+  void attach_checkpoint(SequenceState& sequence, std::int64_t num_tokens);
   /// The chain of these tokens; valid until the next call.
   const BlockChain& chain_of(std::span<const TokenId> tokens, std::string_view domain);
 
-  /// A published block is published in the first group without a window too.
+  /// A published block is published in the first group without a window too, and checkpoints stand behind such ones.
   Result<void> check_integrity() const;
 
  private:
+  std::size_t leading_group() const { return to_size(std::max(0, group_without_window_)); }
+  GroupBooks& leading() const { return groups_[leading_group()]; }
+  std::optional<BlockId> leading_block(const SequenceState& sequence, std::int64_t end) const;
+  Result<void> check_checkpoints() const;
+  bool is_complete(int num_blocks) const;
   int match(const SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& known);
   void take_references(SequenceState& sequence, const BlockChain& known, int num_blocks);
   bool publish_block(SequenceState& sequence, int index, const BlockHash& hash, std::span<const TokenId> tokens);
 
   std::deque<GroupBooks>& groups_;
+  SnapshotBooks& snapshots_;  // a checkpoint stands behind a block of the leading group
   const int block_size_;
   const BlockHasher hasher_;
   int group_without_window_ = -1;  // the first; -1: all have a window

@@ -121,7 +121,7 @@ void PrefixCache::forget(BlockId block) {
     const KvResult<void> unmarked = pool_.set_cached(block, false);
     OCTAVO_CHECK(unmarked.has_value(), "{}", describe(unmarked.error()));
   }
-  if (on_forget_) on_forget_(hash);
+  if (on_forget_) on_forget_(block, hash);
 }
 
 void PrefixCache::link_to_parent(BlockId block, BlockId parent) {

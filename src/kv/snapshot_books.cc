@@ -1,8 +1,16 @@
 #include "kv/snapshot_books.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/error.h"
 
 namespace octavo {
+
+SnapshotBooks::SnapshotBooks(int number, int num_snapshots)
+    : number_(number), pool_(num_snapshots), checkpoints_(to_size(num_snapshots)) {
+  pool_.on_evict([this](BlockId snapshot) { give_up(snapshot); });
+}
 
 BlockTable SnapshotBooks::make_seat() {
   BlockTable seat(pool_, 1);
@@ -15,13 +23,48 @@ int SnapshotBooks::needed(const BlockTable& seat) const {
   return seat.num_blocks() == 0 || pool_.references(seat.block_ids().front()) > 1 ? 1 : 0;
 }
 
+// A checkpoint's last holder copies it where that is worth more: what it takes then, it gives back as a free one that
+// is cached. So a copy that is not needed leaves as many free as before, and no promise is touched.
 void SnapshotBooks::take(BlockTable& seat, std::vector<BlockCopy>& copies) {
-  if (needed(seat) == 0) return;
+  const BlockId held = seat.get(0).value_or(kNoBlock);
+  const bool is_needed = needed(seat) > 0;
+  if (!is_needed && !pool_.is_cached(held)) return;
+  if (pool_.stats().free == 0) {
+    const BlockId least = least_of_free();
+    if (!is_needed && (least == kNoBlock || is_worth_less(held, least))) return evict(held);
+    if (least != kNoBlock) evict(least);
+  }
   const BlockId own = pool_.allocate();
   OCTAVO_CHECK(own != kNoBlock, "{} snapshots, none is free", pool_.total_count());
-  if (seat.num_blocks() == 0) return seat.append(own);
-  copies.push_back({.group = number_, .from = seat.block_ids().front(), .to = own});
+  if (held == kNoBlock) return seat.append(own);
+  copies.push_back({.group = number_, .from = held, .to = own});
   seat.replace(0, own);
+}
+
+/// The checkpoint of least worth that is nobody's seat; kNoBlock: there is none.
+BlockId SnapshotBooks::least_of_free() const {
+  BlockId least = kNoBlock;
+  for (BlockId snapshot = 0; snapshot < pool_.total_count(); ++snapshot) {
+    const bool is_free = pool_.is_cached(snapshot) && pool_.references(snapshot) == 0;
+    if (is_free && (least == kNoBlock || is_worth_less(snapshot, least))) least = snapshot;
+  }
+  return least;
+}
+
+bool SnapshotBooks::is_worth_less(BlockId a, BlockId b) const {
+  const Checkpoint &first = checkpoints_[to_size(a)], &second = checkpoints_[to_size(b)];
+  return std::pair(first.worth, first.time) < std::pair(second.worth, second.time);
+}
+
+void SnapshotBooks::set_worth(BlockId snapshot) {
+  Checkpoint& checkpoint = checkpoints_[to_size(snapshot)];
+  checkpoint.worth = worth_given_up_ + 1 + 2 * std::min(checkpoint.uses, kMostUses);
+  checkpoint.time = ++time_;
+}
+
+void SnapshotBooks::evict(BlockId snapshot) {
+  worth_given_up_ = std::max(worth_given_up_, checkpoints_[to_size(snapshot)].worth);
+  forget(checkpoints_[to_size(snapshot)].block);
 }
 
 void SnapshotBooks::share(const BlockTable& parent, BlockTable& child) {
@@ -32,12 +75,68 @@ void SnapshotBooks::share(const BlockTable& parent, BlockTable& child) {
   child.append(id);
 }
 
+void SnapshotBooks::keep(const BlockTable& seat, BlockId block, int uses) {
+  const std::optional<BlockId> held = seat.get(0);
+  OCTAVO_CHECK(held.has_value() && block >= 0 && to_size(block) < behind_.size(), "block {}", block);
+  if (behind(block) != kNoBlock || pool_.is_cached(*held)) return;
+  const KvResult<void> kept = pool_.set_cached(*held, true);
+  OCTAVO_CHECK(kept.has_value(), "{}", describe(kept.error()));
+  behind_[to_size(block)] = *held;
+  checkpoints_[to_size(*held)] = {.block = block, .uses = uses};
+  set_worth(*held);
+  ++num_checkpoints_;
+}
+
+void SnapshotBooks::attach(BlockTable& seat, BlockId block) {
+  const BlockId checkpoint = behind(block);
+  const KvResult<void> shared = pool_.add_reference(checkpoint);
+  OCTAVO_CHECK(shared.has_value(), "{}", describe(shared.error()));
+  if (seat.num_blocks() == 0) {
+    seat.append(checkpoint);
+  } else {
+    seat.replace(0, checkpoint);
+  }
+  ++checkpoints_[to_size(checkpoint)].uses;
+  set_worth(checkpoint);
+}
+
+void SnapshotBooks::forget(BlockId block) {
+  const BlockId checkpoint = behind(block);
+  if (checkpoint == kNoBlock) return;
+  give_up(checkpoint);
+  const KvResult<void> unmarked = pool_.set_cached(checkpoint, false);
+  OCTAVO_CHECK(unmarked.has_value(), "{}", describe(unmarked.error()));
+}
+
+void SnapshotBooks::give_up(BlockId snapshot) {
+  const BlockId block = std::exchange(checkpoints_[to_size(snapshot)], {}).block;
+  OCTAVO_CHECK(block != kNoBlock, "snapshot {} is cached behind no block", snapshot);
+  behind_[to_size(block)] = kNoBlock;
+  --num_checkpoints_;
+}
+
 void SnapshotBooks::release(std::vector<BlockRun>& runs) {
   for (BlockPool::Run run = pool_.free_run(0); run.count > 0; run = pool_.free_run(run.first + run.count)) {
     pool_.give_back(run);
     runs.push_back({.group = number_, .first = run.first, .count = run.count});
   }
   pool_.sort_free();
+}
+
+Result<void> SnapshotBooks::check_integrity(std::span<const std::span<const BlockId>> seats) const {
+  OCTAVO_TRY_VOID(pool_.check_integrity(seats));
+  int kept = 0;
+  for (BlockId snapshot = 0; snapshot < pool_.total_count(); ++snapshot) {
+    const BlockId block = checkpoints_[to_size(snapshot)].block;
+    if (pool_.is_cached(snapshot) != (block != kNoBlock))
+      return fail("snapshot {} stands behind block {}, the pool says otherwise", snapshot, block);
+    if (block == kNoBlock) continue;
+    if (behind(block) != snapshot)
+      return fail("snapshot {} stands behind block {}, which names {}", snapshot, block, behind(block));
+    ++kept;
+  }
+  if (kept != num_checkpoints_) return fail("{} checkpoints, {} counted", kept, num_checkpoints_);
+  return {};
 }
 
 }  // namespace octavo

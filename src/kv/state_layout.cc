@@ -122,6 +122,12 @@ std::size_t StateLayout::block_bytes() const {
   return bytes;
 }
 
+int StateLayout::tokens_of_a_snapshot() const {
+  const std::size_t blocks = std::max<std::size_t>(1, (snapshot.bytes + block_bytes() - 1) / block_bytes());
+  const std::size_t most = to_size(std::numeric_limits<int>::max() / block_size);
+  return static_cast<int>(std::min(blocks, most)) * block_size;
+}
+
 std::int64_t StateRoom::longest_sequence() const {
   std::int64_t tokens = std::numeric_limits<std::int64_t>::max();
   for (int g = 0; g < layout.num_groups(); ++g) {

@@ -76,6 +76,8 @@ struct StateLayout {
   /// Bytes of one block of every group: block_size tokens of a sequence.
   std::size_t block_bytes() const;
   std::size_t bytes_per_token() const { return block_bytes() / to_size(block_size); }
+  /// Tokens, in whole blocks, whose keys and values take at least the memory of a snapshot; at least one block.
+  int tokens_of_a_snapshot() const;
 };
 
 /// A layout, and how much of it there is memory for.

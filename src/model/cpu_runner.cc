@@ -55,9 +55,12 @@ Result<StateRoom> make_state_room(const ModelConfig& config, const CpuRunnerOpti
                                       ? context
                                       : (std::int64_t{context} + options.block_size) * options.max_seqs;
   OCTAVO_TRY(StateLayout layout, state_layout(config, options.kv_type, options.kv_layout, options.block_size));
-  return make_room(
-      std::move(layout),
-      {.bytes = budget, .max_tokens = max_tokens, .longest_sequence = context, .max_sequences = options.max_seqs});
+  return make_room(std::move(layout), {.bytes = budget,
+                                       .max_tokens = max_tokens,
+                                       .longest_sequence = context,
+                                       .max_sequences = options.max_seqs,
+                                       .required_sequence = options.max_context,
+                                       .checkpoints = options.prefix_cache});
 }
 
 /// If neither the engine nor the budget names an amount: half of what is free, as if others had filled theirs.

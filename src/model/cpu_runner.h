@@ -28,6 +28,7 @@ struct CpuRunnerOptions {
   int max_context = 0;                // tokens of one sequence; 0: what the model was trained for
   int max_rows = 512;                 // rows of one step
   int max_seqs = 256;                 // sequences of one step
+  bool prefix_cache = true;           // prefixes are kept to be found: there is room for checkpoints of states
   bool repack = true;                 // else weights stay in the mapped file, which must outlive the runner
   std::function<void(const LoadProgress&)> on_load_progress = {};
 };

@@ -49,6 +49,7 @@ std::vector<Figure> figures(const EngineStats& stats) {
       {"octavo:kv_blocks_total", "KV blocks that there are", gauge, count(kv.blocks_total)},
       {"octavo:kv_blocks_referenced", "KV blocks that sequences hold", gauge, count(kv.blocks_referenced)},
       {"octavo:kv_blocks_cached", "KV blocks that only the prefix cache holds", gauge, count(kv.blocks_cached)},
+      {"octavo:kv_checkpoints", "Recurrent states that the prefix cache keeps", gauge, count(kv.checkpoints)},
       {"octavo:kv_resident_bytes", "Memory that KV blocks have taken and not given back to the system", gauge,
        count(kv.resident_bytes)},
       {"octavo:prefix_cache_queries_total", "Prompt tokens looked up in the prefix cache", counter,

@@ -236,6 +236,7 @@ ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const 
   conversation.options.require_tools = false;  // none of them can be called
   auto prompt = engine.chat_prompt(conversation.messages, conversation.options);
   if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context, "messages", "messages"));
+  request.generation_prompt_tokens = prompt->generation_prompt_tokens;
   request.reasoning.begins_inside = prompt->ends_in_reasoning;
   OCTAVO_TRY_VOID(set_length(request, prompt->tokens, length, context, "messages"));
   AnswerSize size(call);

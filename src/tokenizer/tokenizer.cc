@@ -63,6 +63,9 @@ struct Tokenizer::Impl {
   Result<std::vector<PromptPart>> render(std::span<const ChatMessage> messages,
                                          const ChatTemplateOptions& options) const;
   NamedTokens named_tokens() const;
+  /// Tokens of what the template writes behind the last message, about: where text of both forms words together, they
+  /// are the message's.
+  Result<int> count_generation_prompt(std::span<const PromptPart> parts) const;
 };
 
 namespace {
@@ -311,6 +314,15 @@ Result<std::vector<TokenId>> Tokenizer::apply_chat_template(std::span<const Chat
   return std::move(prompt.tokens);
 }
 
+Result<int> Tokenizer::Impl::count_generation_prompt(std::span<const PromptPart> parts) const {
+  if (parts.empty() || !parts.back().is_template) return 0;
+  std::string text;
+  std::vector<TokenId> ids;
+  OCTAVO_TRY_VOID(
+      encoder.encode(vocab, cut_prompt(parts.last(1), of_template, user_defined, text), false, kAnyNumber, ids));
+  return static_cast<int>(ids.size());
+}
+
 Result<ChatPrompt> Tokenizer::chat_prompt(std::span<const ChatMessage> messages,
                                           const ChatTemplateOptions& options) const {
   const std::size_t max_tokens = options.max_tokens == 0 ? kAnyNumber : options.max_tokens;
@@ -339,7 +351,10 @@ Result<ChatPrompt> Tokenizer::chat_prompt(std::span<const ChatMessage> messages,
   OCTAVO_TRY_VOID(impl_->encoder.encode(impl_->vocab, std::move(fragments), false, max_tokens, ids));
   impl_->add_bos_unless_there(ids);
   if (ids.size() > max_tokens) return too_many_tokens(max_tokens);
+  OCTAVO_TRY(int asking, impl_->count_generation_prompt(parts));
+  asking = std::min(asking, static_cast<int>(ids.size()));
   return ChatPrompt{.tokens = std::move(ids),
+                    .generation_prompt_tokens = asking,
                     .ends_in_reasoning = impl_->reasoning && impl_->reasoning->end_inside(parts)};
 }
 

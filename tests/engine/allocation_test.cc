@@ -58,7 +58,7 @@ TEST(EngineAllocations, StepsAllocateNothingAfterWarmUp) {
       EXPECT_GT(engine->stats().preemptions, 0U);
       EXPECT_EQ(allocations_in_steps(engine, num_tokens), 0);
       EXPECT_EQ(num_tokens, 2 * 15 * 30);  // of 15 choices
-      EXPECT_EQ(engine->stats().cached_tokens > 0, windows.front() != test::kRecurrent);
+      EXPECT_GT(engine->stats().cached_tokens, 0U);
       EXPECT_GT(engine->stats().kv.copies, 0U);
     }
   }

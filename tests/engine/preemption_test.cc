@@ -32,7 +32,7 @@ TEST(Preemption, TheWorstRankGivesUpTheFewestTailBlocks) {
 }
 
 // Nobody has the state that it had a few tokens ago.
-TEST(Preemption, ASequenceWithARecurrentStateGivesUpEverything) {
+TEST(Preemption, ARecurrentStateThatWasNotKeptIsGivenUpWithEverything) {
   RoomHarness room({.num_blocks = 8, .windows = {test::kRecurrent, 0}});
   Sequence &first = room.run(8, 8), &second = room.run(12, 12), &third = room.run(12, 12);
   EXPECT_TRUE(room.preemption.make_room(first, std::array{1, 0}));
@@ -40,6 +40,20 @@ TEST(Preemption, ASequenceWithARecurrentStateGivesUpEverything) {
   EXPECT_EQ(third.num_computed, 0);
   EXPECT_EQ(room.kv->table(third.kv, 0).num_blocks(), 0);
   EXPECT_EQ(room.kv->table(third.kv, 1).num_blocks(), 0);
+  EXPECT_TRUE(room.kv->check_integrity());
+}
+
+TEST(Preemption, ASequenceWithARecurrentStateIsCutAtItsLastCheckpoint) {
+  RoomHarness room({.num_blocks = 8, .windows = {test::kRecurrent, 0}, .prefix_cache = true, .num_snapshots = 8});
+  Sequence &first = room.run(8, 8), &second = room.run(20, 8);  // every 8 tokens a state is kept
+  room.compute(second, 20);
+  EXPECT_TRUE(room.preemption.make_room(first, std::array{2, 0}));
+  EXPECT_EQ(second.num_computed, 8) << "one block was missing; three lie behind the checkpoint";
+  EXPECT_EQ(room.kv->table(second.kv, 0).num_blocks(), 2);
+  EXPECT_EQ(room.kv->table(second.kv, 1).num_blocks(), 1);
+  EXPECT_EQ(room.counts.preempted_blocks, 3U);
+  EXPECT_TRUE(room.kv->check_integrity());
+  room.compute(second, 12);
   EXPECT_TRUE(room.kv->check_integrity());
 }
 

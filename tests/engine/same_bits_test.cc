@@ -180,11 +180,8 @@ TEST_P(SameBits, CacheHitIsMiss) {
   std::copy_n(first.tokens.begin(), 170, other.tokens.begin());
   for (const Request& request : {some_request(200, 30, 3), other}) {
     const Bits hit = cached.run(request);
-    if (std::get<0>(GetParam()) == "qwen35") {
-      EXPECT_EQ(hit.cached_tokens, 0) << "recurrent layers: cached blocks are not attached";
-    } else {
-      EXPECT_GE(hit.cached_tokens, 160);
-    }
+    // Recurrent layers: up to the last checkpoint.
+    EXPECT_GE(hit.cached_tokens, std::get<0>(GetParam()) == "qwen35" ? 96 : 160);
     const Bits miss = cold.run(request);
     EXPECT_EQ(miss.cached_tokens, 0);
     EXPECT_EQ(hit, miss);

@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <random>
 
 #include "engine/scheduler_harness.h"
 
@@ -83,6 +84,55 @@ TEST(Accept, BlockThatIsSharedStaysAsItWasForTheOther) {
   ASSERT_TRUE(harness.kv().drop_sequence(other));
   draft(sequence, 1);
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 1)));
+}
+
+// Nobody has the state behind a token in the middle of a step.
+TEST(Accept, ARecurrentStateGoesBackToItsLastCheckpointAndCatchesUp) {
+  Harness harness({.max_step_tokens = 16, .max_sequences = 4},
+                  {.num_blocks = 16, .windows = {test::kRecurrent, 0}, .prefix_cache = true});
+  Sequence& sequence = harness.add(13, 20);
+  EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 8))) << "every 8 tokens a state is kept";
+  EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 4))) << "and before the last token";
+  EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 1)));
+  draft(sequence, 1 + 3);
+  EXPECT_EQ(harness.schedule()[0].num_tokens, 4);
+  harness.scheduler().accept(sequence, 2);
+  EXPECT_EQ(sequence.num_computed, 12);
+  EXPECT_TRUE(harness.intact());
+  sequence.tokens.resize(16);  // two were right, and one was drawn behind them
+  EXPECT_TRUE(sequence.is_catching_up());
+  EXPECT_EQ(sequence.num_logit_rows(16), 1) << "what was drawn before is not drawn again";
+  EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 4)));
+  EXPECT_EQ(sequence.num_computed, 16);
+  EXPECT_FALSE(sequence.is_catching_up());
+  EXPECT_TRUE(harness.intact());
+}
+
+RC_GTEST_PROP(Accept, StatesThatGoBackNowAndThenAreComputedAgainUntilAllEnd, ()) {
+  const int num_blocks = *rc::gen::inRange(8, 30);
+  Harness harness({.max_step_tokens = *rc::gen::inRange(4, 20), .max_sequences = *rc::gen::inRange(1, 6)},
+                  {.num_blocks = num_blocks,
+                   .windows = {test::kRecurrent, 0},
+                   .prefix_cache = true,
+                   .num_snapshots = *rc::gen::inRange(1, 8)});
+  for (int i = *rc::gen::inRange(1, 6); i > 0; --i)
+    harness.add(*rc::gen::inRange(1, 2 * num_blocks), *rc::gen::inRange(1, num_blocks), *rc::gen::inRange(0, 2));
+  std::minstd_rand random(*rc::gen::inRange(1U, 1000U));
+  for (int steps = 0; !harness.scheduler().empty(); ++steps) {
+    RC_ASSERT(steps < 10'000);
+    for (const auto& [sequence, num_tokens] : harness.schedule()) {
+      const bool is_cut = steps < 300 && random() % 8 == 0;
+      harness.scheduler().accept(*sequence, is_cut ? static_cast<int>(random() % to_size(num_tokens + 1)) : num_tokens);
+      if (sequence->is_catching_up()) continue;
+      if (sequence->num_computed >= sequence->asked.max_cached) {
+        harness.remove(*sequence);
+      } else {
+        draft(*sequence, *rc::gen::inRange(1, std::min(5, sequence->asked.max_cached - sequence->num_computed + 1)));
+      }
+    }
+    RC_ASSERT(harness.intact());
+  }
+  RC_ASSERT(harness.pool().free_count() == num_blocks);
 }
 
 TEST(AcceptDeathTest, MoreThanWasComputedIsABugOfTheCaller) {

@@ -139,6 +139,15 @@ TEST(Prefill, C4_a_limit_cuts_the_next_chunk) {
   EXPECT_EQ(scheduler.next_action(0).kind, PrefillAction::kStartDecode);
 }
 
+TEST(Prefill, C4_a_chunk_ends_at_a_border) {
+  const PrefillConfig config(8);
+  PrefillTurns turns;
+  EXPECT_EQ(next_chunk_size(config, {.tokens_left = 20, .to_border = 3}, turns), 3);
+  EXPECT_EQ(next_chunk_size(config, {.tokens_left = 20, .to_border = 9}, turns), 8);
+  EXPECT_EQ(next_chunk_size(config, {.tokens_left = 2, .to_border = 3}, turns), 2);
+  EXPECT_EQ(next_chunk_size(config, {.tokens_left = 20, .max_tokens = 1, .to_border = 3}, turns), 1);
+}
+
 TEST(Prefill, C4_no_room_yields_under_every_priority) {
   const std::vector<TokenId> tokens = prompt_of(10);
   for (const PrefillPriority priority :

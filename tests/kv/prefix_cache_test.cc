@@ -117,7 +117,7 @@ TEST(PrefixCache, P17_no_block_outlives_its_parent_in_a_chain_and_any_may_in_a_w
     BlockPool pool(2);
     PrefixCache cache(pool, 2, chained);
     std::vector<BlockHash> forgotten;
-    cache.on_forget([&](const BlockHash& hash) { forgotten.push_back(hash); });
+    cache.on_forget([&](BlockId, const BlockHash& hash) { forgotten.push_back(hash); });
     ASSERT_EQ(pool.allocate(), 0);
     ASSERT_EQ(pool.allocate(), 1);
     ASSERT_EQ(cache.publish(0, hash_of(1), kRoot, tokens(1)), 0);

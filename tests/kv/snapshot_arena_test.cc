@@ -53,6 +53,36 @@ TEST(SnapshotArena, TakesHalfOfTheMemoryAtMostAndHoldsOneStateAtLeast) {
   }
 }
 
+TEST(SnapshotArena, CheckpointsTakeAQuarterOfWhatSequencesLeaveAndNoMoreThanIsOfUse) {
+  const auto room = [](const KvBudget& budget) { return make_room(layout(), budget).value().num_snapshots; };
+  EXPECT_EQ(room({.bytes = 100'000, .max_sequences = 4, .checkpoints = true}), 4 + (100'000 - 4 * 384) / 4 / 384);
+  EXPECT_EQ(room({.bytes = 100'000, .max_sequences = 200, .checkpoints = true}), 100'000 / 2 / 384);
+  // A snapshot is as large as the keys and values of 48 tokens.
+  EXPECT_EQ(layout().tokens_of_a_snapshot(), 48);
+  EXPECT_EQ(room({.bytes = 100'000, .max_tokens = 480, .max_sequences = 4, .checkpoints = true}), 4 + 480 / 48 + 1);
+  EXPECT_EQ(room({.bytes = 600, .max_sequences = 4, .checkpoints = true}), 1);
+  EXPECT_EQ(make_room(layout(KvLayout::kContiguous), {.bytes = 10'000, .checkpoints = true}).value().num_snapshots, 1);
+}
+
+// What `octavo info` tells of a memory: one state, and the blocks of the longest context.
+TEST(SnapshotArena, ARequiredSequenceComesBeforeAllStatesButOne) {
+  for (int tokens = 16; tokens <= 1200; tokens += 16) {
+    for (const std::uint64_t more : {0U, 300U, 5000U}) {
+      const std::uint64_t bytes = 384 + static_cast<std::uint64_t>(tokens) * 8 + more;
+      const StateRoom room = make_room(layout(), {.bytes = bytes,
+                                                  .max_tokens = std::int64_t{tokens} * 300,
+                                                  .longest_sequence = tokens,
+                                                  .max_sequences = 256,
+                                                  .required_sequence = tokens,
+                                                  .checkpoints = true})
+                                 .value();
+      EXPECT_GE(room.longest_sequence(), tokens) << more;
+      EXPECT_GE(room.num_snapshots, 1);
+      EXPECT_LE(room.bytes(), bytes);
+    }
+  }
+}
+
 TEST(SnapshotArena, AMemoryThatHoldsNoStateIsRefused) {
   const auto refused = make_room(layout(), {.bytes = 383, .max_sequences = 1});
   ASSERT_FALSE(refused);

@@ -90,8 +90,6 @@ TEST(SnapshotBooks, ASequenceIsCutToNothingOrNotAtAll) {
   EXPECT_EQ(kv->pool(kSeats).free_count(), 1);
 }
 
-TEST(SnapshotBooks, NothingIsPublishedWhereStatesAreRecurrent) { EXPECT_FALSE(books(1)->hasher()); }
-
 TEST(SnapshotBooks, FreeOnesGoBackAndAreCounted) {
   const auto kv = books(3);
   std::vector<BlockCopy> copies;

@@ -372,7 +372,8 @@ TEST(CpuRunner, TheKvMemoryIsNoLargerThanWhatItsSequencesCanUse) {
 }
 
 TEST(CpuRunner, TheLargestContextIsTheOneThatFits) {
-  for (const TinyModel& model : {TinyModel{}, TinyModel{.arch = "gemma3", .layers = 6, .window = 24}}) {
+  for (const TinyModel& model : {TinyModel{}, TinyModel{.arch = "gemma3", .layers = 6, .window = 24},
+                                 TinyModel{.arch = "qwen35", .layers = 4}}) {
     const Loaded any = load(model, {.kv_memory_bytes = 1 << 20});
     for (const std::uint64_t budget : {std::uint64_t{20'000}, std::uint64_t{100'000}, std::uint64_t{300'001}}) {
       const int fits = largest_context(any.runner->config(), KvType::kI16, 16, budget);

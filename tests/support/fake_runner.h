@@ -64,6 +64,7 @@ class FakeRunner final : public ModelRunner {
     int num_blocks = 64;             // of each group; 0: as many as memory_bytes holds
     std::vector<int> windows = {0};  // of each layer; equal ones form a group; kRecurrent: its layer is
     int num_snapshots = 256;         // where layers are recurrent
+    std::size_t state_bytes = 64;    // of a recurrent layer: as much as the keys and values of 8 tokens in one group
     std::uint64_t memory_bytes = 0;
     KvLayout layout = KvLayout::kPaged;
     int max_rows = 512;
@@ -77,7 +78,7 @@ class FakeRunner final : public ModelRunner {
     room_ = tiny_room(
         options_.windows, options_.block_size,
         {.bytes = options_.memory_bytes, .num_blocks = options_.num_blocks, .num_snapshots = options_.num_snapshots},
-        options_.layout);
+        options_.layout, options_.state_bytes);
     for (int g = 0; g < room_.layout.num_groups(); ++g) {
       windows_.push_back(room_.layout.group(g).window);
       slots_.emplace_back(at(num_blocks(g)) * at(block_size()));

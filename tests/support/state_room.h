@@ -15,13 +15,13 @@ inline constexpr int kRecurrent = -1;
 
 /// One layer for each window; equal ones form a group.
 inline StateRoom tiny_room(const std::vector<int>& windows, int block_size, const KvBudget& budget,
-                           KvLayout kind = KvLayout::kPaged) {
+                           KvLayout kind = KvLayout::kPaged, std::size_t state_bytes = 64) {
   std::vector<std::optional<KvLayerShape>> layers;
   std::vector<std::size_t> recurrent_bytes;
   for (const int window : windows) {
     layers.emplace_back(KvLayerShape{.num_kv_heads = 1, .head_dim = 1, .window = window});
     if (window == kRecurrent) layers.back().reset();
-    recurrent_bytes.push_back(window == kRecurrent ? 64 : 0);
+    recurrent_bytes.push_back(window == kRecurrent ? state_bytes : 0);
   }
   Result<StateLayout> layout = StateLayout::create(KvType::kF32, kind, block_size, layers, recurrent_bytes);
   if (!layout) throw std::runtime_error(layout.error().message);

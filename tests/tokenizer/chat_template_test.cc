@@ -162,6 +162,22 @@ TEST(ApplyChatTemplate, BosComesFirstWhereTheFileAsksForIt) {
   EXPECT_EQ((*ids)[1], 264);
 }
 
+TEST(ApplyChatTemplate, TheGenerationPromptBeginsBehindTheLastMessage) {
+  SmallVocab vocab = small_bpe();
+  vocab.chat_template = kChatMl;
+  const auto tokenizer = vocab.load();
+  const auto prompt = tokenizer->chat_prompt(std::vector<ChatMessage>{{"user", "hello"}});
+  ASSERT_TRUE(prompt);
+  const auto rest = std::span(prompt->tokens).last(static_cast<std::size_t>(prompt->generation_prompt_tokens));
+  ASSERT_FALSE(rest.empty());
+  EXPECT_EQ(rest.front(), 265) << "the end of the message";
+  EXPECT_EQ(std::ranges::count(rest, 264), 1) << "the beginning of the answer";
+  const auto continued = tokenizer->chat_prompt(std::vector<ChatMessage>{{"user", "hello"}, {"assistant", "he"}},
+                                                {.add_generation_prompt = false, .continue_final_message = true});
+  ASSERT_TRUE(continued);
+  EXPECT_EQ(continued->generation_prompt_tokens, 0);
+}
+
 TEST(ApplyChatTemplate, MissingTemplateNamesTheWayRound) {
   const auto ids = small_bpe().load()->apply_chat_template(std::vector<ChatMessage>{{"user", "Hi"}});
   ASSERT_FALSE(ids);

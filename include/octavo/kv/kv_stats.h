@@ -9,6 +9,7 @@ namespace octavo {
 struct KvStats {
   int blocks_total = 0, blocks_free = 0, blocks_cached = 0, blocks_referenced = 0;  // of all groups
   std::int64_t tokens = 0;             // leading ones written and still held, shared ones counted once a sequence
+  int checkpoints = 0;                 // recurrent states that are kept behind published blocks
   std::uint64_t hits = 0, misses = 0;  // tokens that attach_prefix found, and looked for in vain
   std::uint64_t evictions = 0;         // cached blocks whose contents were given up
   std::uint64_t copies = 0;            // blocks copied on write

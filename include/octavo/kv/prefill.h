@@ -83,12 +83,14 @@ struct ChunkRequest {
   int tokens_left = 0;         // of the prompt, behind the beginning of the chunk
   int overlap = 0;             // of these, tokens that the chunk before had as well
   int max_tokens = kNoLimit;   // room for the chunk
+  int to_border = kNoLimit;    // tokens until a position at which a chunk must end, the overlap included; at least 1
   bool decode_waiting = true;  // matters to kDecodePriority only
 };
 
-/// Tokens of the next chunk: no more than chunk_size, than there is room for, and than are left. 0 where the prompt
-/// yields to decodes: as its priority says, or because the chunk would have no token that the one before did not have.
-/// Counts the turn in `turns`. Every chunk comes from here, those of PrefillScheduler and those of the engine.
+/// Tokens of the next chunk: no more than chunk_size, than there is room for, than are left and until a border. 0 where
+/// the prompt yields to decodes: as its priority says, or because the chunk would have no token that the one before did
+/// not have. Counts the turn in `turns`. Every chunk comes from here, those of PrefillScheduler and those of the
+/// engine.
 int next_chunk_size(const PrefillConfig& config, const ChunkRequest& request, PrefillTurns& turns);
 
 struct PrefillAction {

@@ -105,8 +105,9 @@ class PrefixCache {
   /// Forgets a block before it is written, and in a chained cache all that was published after it. Nothing for one that
   /// is not published. A block that the pool evicts is forgotten in the same way.
   void unpublish(BlockId block);
-  /// Called with the hash of every block that is forgotten, by unpublish() or by eviction; must not call back.
-  void on_forget(std::function<void(const BlockHash&)> callback) { on_forget_ = std::move(callback); }
+  /// Called with every block that is forgotten, by unpublish() or by eviction, and the hash that it had; must not call
+  /// back.
+  void on_forget(std::function<void(BlockId, const BlockHash&)> callback) { on_forget_ = std::move(callback); }
 
   int num_published() const { return num_published_; }
 
@@ -141,7 +142,7 @@ class PrefixCache {
   std::vector<Entry> entries_;   // [blocks]
   std::vector<TokenId> tokens_;  // [blocks][block_size]
   std::vector<BlockId> index_;   // open addressing by hash.low, linear probing; kNoBlock: empty; a power of two
-  std::function<void(const BlockHash&)> on_forget_;
+  std::function<void(BlockId, const BlockHash&)> on_forget_;
 };
 
 }  // namespace octavo

@@ -1,0 +1,94 @@
+// An agent's conversation: 20 turns of tool results and answers, 30,000 tokens in the end, a title asked for beside
+// each, and the last turn edited. Every turn computes what is new in it, and little more.
+#include <gtest/gtest.h>
+
+#include "engine/test_engine.h"
+
+namespace octavo {
+namespace {
+
+using test::Answer;
+using test::kRecurrent;
+using test::make_request;
+using test::TestEngine;
+
+constexpr int kTurns = 20, kNew = 1400, kAnswer = 100, kAsking = 5, kTitle = 40, kInterval = 1536;
+
+void append(std::vector<TokenId>& tokens, int count, std::uint64_t seed) {
+  const Request more = make_request(count, 1, seed);
+  tokens.insert(tokens.end(), more.tokens.begin(), more.tokens.end());
+}
+
+class AgentConversation : public ::testing::TestWithParam<std::vector<int>> {
+ protected:
+  /// The prompt ends with a generation prompt.
+  Request ask(std::vector<TokenId> tokens, int max_tokens) {
+    append(tokens, kAsking, 999);
+    Request request{.tokens = std::move(tokens),
+                    .generation_prompt_tokens = kAsking,
+                    .sampling = {.temperature = 0.8F, .seed = 5},
+                    .max_tokens = max_tokens,
+                    .ignore_eos = true};
+    return request;
+  }
+  /// Runs the requests together; gives the rows of prompts that they took.
+  int run(const std::vector<Request>& requests, std::vector<Answer>& answers) {
+    const std::uint64_t before = engine_->stats().computed_tokens;
+    std::vector<RequestId> ids;
+    int decoded = 0;
+    for (const Request& request : requests) {
+      ids.push_back(engine_.submit(request));
+      decoded += request.max_tokens - 1;
+    }
+    engine_->run();
+    answers.clear();
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      answers.push_back(engine_.answer(ids[i]));
+      EXPECT_TRUE(answers[i].same_tokens(test::reference_answer(requests[i], 32, engine_.runner().windows())));
+    }
+    return static_cast<int>(engine_->stats().computed_tokens - before) - decoded;
+  }
+  /// A model without recurrent layers finds whole blocks.
+  int allowed(int new_tokens) const {
+    return new_tokens * 11 / 10 + (GetParam().front() == kRecurrent ? kInterval : 16);
+  }
+
+  TestEngine engine_{{.runner = {.block_size = 16,
+                                 .num_blocks = 2400,
+                                 .windows = GetParam(),
+                                 .num_snapshots = 26,
+                                 .state_bytes = 8 * kInterval,
+                                 .max_rows = 512},
+                      .max_context = 32'768}};
+};
+
+TEST_P(AgentConversation, EveryTurnComputesItsNewTokensAndLittleMore) {
+  std::vector<TokenId> history;
+  std::vector<Answer> answers;
+  append(history, 600, 1);  // the system's prompt, and the tools
+  int new_tokens = 600;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    SCOPED_TRACE(turn);
+    append(history, kNew - kAnswer - kAsking, 100 + static_cast<std::uint64_t>(turn));
+    new_tokens += kNew - kAnswer - kAsking;
+    std::vector<TokenId> titled = history;
+    append(titled, kTitle, 7);
+    const std::vector<Request> requests = {ask(history, kAnswer), ask(titled, 8)};
+    // Beside the turn's own tokens the title's, which part from them within a block.
+    EXPECT_LE(run(requests, answers), allowed(new_tokens + kAsking + kTitle + kAsking + 16));
+    history = requests[0].tokens;
+    history.insert(history.end(), answers[0].tokens.begin(), answers[0].tokens.end());
+    new_tokens = 0;  // the answer was computed when it was drawn
+  }
+  EXPECT_GT(history.size(), 28'000U);
+
+  std::vector<TokenId> edited(history.begin(), history.end() - kAnswer - kAsking - 200);
+  append(edited, 300, 8);
+  EXPECT_LE(run({ask(edited, 8)}, answers), allowed(300 + kAsking));
+}
+
+INSTANTIATE_TEST_SUITE_P(Engine, AgentConversation, ::testing::Values(std::vector{0}, std::vector{kRecurrent, 0}),
+                         [](const auto& given) { return given.param.front() == kRecurrent ? "Hybrid" : "Dense"; });
+
+}  // namespace
+}  // namespace octavo
