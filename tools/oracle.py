@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The truth for logits: a GGUF model run in plain float32 numpy, every weight dequantized first.
 
-Slow and simple on purpose; it shares no code with the engine. Architectures: llama (with experts too), mistral3, qwen2, qwen3,
-qwen3moe, qwen35, gemma2, gemma3, gemma4 (oracle_gemma4.py).
+Slow and simple on purpose; it shares no code with the engine. Architectures: llama (with experts too), mistral3, qwen2,
+qwen3, qwen3moe, qwen35, qwen35moe, gemma2, gemma3, gemma4 (oracle_gemma4.py), gpt-oss.
 
     oracle.py MODEL.gguf --ids 1,2,3 [--greedy 16] [--top 20] [--save logits.npy]
 
@@ -19,11 +19,14 @@ import gguf
 import numpy as np
 from gguf.quants import dequantize
 
-ARCHITECTURES = ("llama", "mistral3", "qwen2", "qwen3", "qwen3moe", "qwen35", "gemma2", "gemma3", "gemma4")
+ARCHITECTURES = ("llama", "mistral3", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "gemma2", "gemma3",
+                 "gemma4", "gpt-oss")
+HYBRIDS = ("qwen35", "qwen35moe")
 NEIGHBOURS = ("llama", "mistral3")  # whose files pair neighbouring dimensions for RoPE
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
-GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6}  # layers 5, 11, 17, ... of gemma3 see everything, the others a window
+GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2}  # layers 5, 11, ... of gemma3 see all, the others a window
+SWIGLU_SLOPE, SWIGLU_LIMIT = 1.702, 7.0  # alpha and limit of GptOssExperts
 
 
 def dequantize_tensor(tensor):
@@ -94,7 +97,7 @@ class Model:
         self.head_dim = self.key("attention.key_length", self.width // self.heads)
         self.eps = self.key("attention.layer_norm_rms_epsilon")
         self.rope_base = self.key("rope.freq_base", 10000.0)
-        self.window = self.key("attention.sliding_window", 0) if self.gemma else 0
+        self.window = self.key("attention.sliding_window", 0) if self.arch in GLOBAL_EVERY else 0
         self.score_cap = self.key("attn_logit_softcapping", 0)
         self.logit_cap = self.key("final_logit_softcapping", 0)
         self.rope_factors = self.weights.get("rope_freqs.weight")  # Llama 3's scaling, if the file has it
@@ -138,7 +141,9 @@ class Model:
         assert kind == "yarn", kind
         turns = self.key("rope.scaling.original_context_length", self.key("context_length")) / (2 * np.pi)
         pairs = len(freq) * np.log(turns / np.array([32, 1])) / np.log(base)  # those that turn 32 times, and once
-        low, high = max(np.floor(pairs[0]), 0), min(np.ceil(pairs[1]), 2 * len(freq) - 1)
+        if self.arch != "gpt-oss":  # whose rope_scaling has "truncate": false
+            pairs = np.floor(pairs[0]), np.ceil(pairs[1])
+        low, high = max(pairs[0], 0), min(pairs[1], 2 * len(freq) - 1)
         slowed = np.clip((np.arange(len(freq)) - low) / max(high - low, 0.001), 0, 1)
         # The growth of scores; all of it may be a part of the model already (mscale_all_dim of transformers).
         magnitude = 0.1 * np.log(factor) + 1
@@ -161,7 +166,7 @@ class Model:
         w, p, n = self.weights, f"blk.{layer}.", len(h)
         q, k, v = (h @ w[p + f"attn_{c}.weight"].T + w.get(p + f"attn_{c}.bias", 0) for c in "qkv")
         gate = None
-        if self.arch == "qwen35":  # each head's q, then its gate
+        if self.arch in HYBRIDS:  # each head's q, then its gate
             q, gate = np.split(q.reshape(n, self.heads, 2 * self.head_dim), 2, axis=-1)
             gate = gate.transpose(1, 0, 2)
         q = q.reshape(n, self.heads, self.head_dim).transpose(1, 0, 2)
@@ -177,13 +182,18 @@ class Model:
         hidden = positions[None, :] > positions[:, None]
         if local and self.window:
             hidden |= positions[:, None] - positions[None, :] >= self.window
-        out = softmax(np.where(hidden, np.float32(-np.inf), scores)) @ v
+        scores = np.where(hidden, np.float32(-np.inf), scores)
+        if p + "attn_sinks.weight" in w:  # a logit more for each head, without a value
+            sinks = np.broadcast_to(w[p + "attn_sinks.weight"][:, None, None], (self.heads, n, 1))
+            out = softmax(np.concatenate([scores, sinks], -1))[..., :-1] @ v
+        else:
+            out = softmax(scores) @ v
         if gate is not None:
             out = out * sigmoid(gate)
-        return out.transpose(1, 0, 2).reshape(n, -1) @ w[p + "attn_output.weight"].T
+        return out.transpose(1, 0, 2).reshape(n, -1) @ w[p + "attn_output.weight"].T + w.get(p + "attn_output.bias", 0)
 
     def is_recurrent(self, layer):
-        if self.arch != "qwen35":
+        if self.arch not in HYBRIDS:
             return False
         every = self.key("full_attention_interval", 4)
         flags = self.key("attention.recurrent_layers", [(i + 1) % every != 0 for i in range(layer + 1)])
@@ -222,23 +232,47 @@ class Model:
     def feed_forward(self, h, layer):
         w, p = self.weights, f"blk.{layer}."
         if p + "ffn_gate_inp.weight" in w:
-            return self.mixture(h, p)
+            return self.mixture(h, p) + self.shared_expert(h, p)
         gate, up = h @ w[p + "ffn_gate.weight"].T, h @ w[p + "ffn_up.weight"].T
         return ((gelu_tanh if self.gemma else silu)(gate) * up) @ w[p + "ffn_down.weight"].T
 
     def mixture(self, h, p):
         """As Qwen3MoeSparseMoeBlock and MixtralSparseMoeBlock of transformers: a softmax of all scores, the largest
-        probabilities divided by their sum (norm_topk_prob), each times its expert's result."""
+        probabilities divided by their sum (norm_topk_prob), each times its expert's result. GptOssTopKRouter: a softmax
+        of the largest scores."""
         w = self.weights
-        probabilities = softmax(h @ w[p + "ffn_gate_inp.weight"].T)
-        chosen = np.argsort(-probabilities, -1, kind="stable")[:, : self.key("expert_used_count")]
-        weights = np.take_along_axis(probabilities, chosen, -1)
-        weights = weights / weights.sum(-1, keepdims=True)
+        scores = h @ w[p + "ffn_gate_inp.weight"].T + w.get(p + "ffn_gate_inp.bias", 0)
+        chosen = np.argsort(-scores, -1, kind="stable")[:, : self.key("expert_used_count")]
+        if self.arch == "gpt-oss":
+            weights = softmax(np.take_along_axis(scores, chosen, -1))
+        else:
+            weights = np.take_along_axis(softmax(scores), chosen, -1)
+            weights = weights / weights.sum(-1, keepdims=True)
         out = np.zeros_like(h)
         for row, rank in np.ndindex(*chosen.shape):
-            gate, up, down = (w[p + f"ffn_{name}_exps.weight"][chosen[row, rank]] for name in ("gate", "up", "down"))
-            out[row] += weights[row, rank] * ((silu(h[row] @ gate.T) * (h[row] @ up.T)) @ down.T)
+            out[row] += weights[row, rank] * self.expert(h[row], p, chosen[row, rank])
         return out
+
+    def expert(self, x, p, number):
+        """An expert's result for one row."""
+        def product(y, name):
+            bias = self.weights.get(p + f"ffn_{name}_exps.bias")
+            y = y @ self.weights[p + f"ffn_{name}_exps.weight"][number].T
+            return y if bias is None else y + bias[number]
+
+        gate, up = product(x, "gate"), product(x, "up")
+        if self.arch == "gpt-oss":  # _apply_gate of GptOssExperts
+            gate, up = np.minimum(gate, SWIGLU_LIMIT), np.clip(up, -SWIGLU_LIMIT, SWIGLU_LIMIT)
+            return product(gate * sigmoid(SWIGLU_SLOPE * gate) * (up + 1), "down")
+        return product(silu(gate) * up, "down")
+
+    def shared_expert(self, h, p):
+        """Qwen3_5MoeSparseMoeBlock of transformers: an expert for all rows, times the sigmoid of a gate of its own."""
+        w = self.weights
+        if p + "ffn_gate_inp_shexp.weight" not in w:
+            return 0
+        gate, up, down = (w[p + f"ffn_{name}_shexp.weight"].T for name in ("gate", "up", "down"))
+        return sigmoid(h @ w[p + "ffn_gate_inp_shexp.weight"])[:, None] * ((silu(h @ gate) * (h @ up)) @ down)
 
     def hidden(self, ids):
         """Rows that meet the output matrix: float32 [len(ids), width]."""
@@ -250,7 +284,7 @@ class Model:
             mixer = self.delta_net if self.is_recurrent(i) else self.attention
             out = mixer(self.norm(x, p + "attn_norm.weight"), i)
             x = x + (self.norm(out, p + "post_attention_norm.weight") if self.gemma else out)
-            ffn_norm = "post_attention_norm" if self.arch == "qwen35" else "ffn_norm"
+            ffn_norm = "post_attention_norm" if self.arch in (*HYBRIDS, "gpt-oss") else "ffn_norm"
             out = self.feed_forward(self.norm(x, p + ffn_norm + ".weight"), i)
             x = x + (self.norm(out, p + "post_ffw_norm.weight") if self.gemma else out)
         return self.norm(x, "output_norm.weight")

@@ -11,8 +11,10 @@ a real model of the same shape, and any two engines must agree on its logits.
 Needs: numpy, gguf. The tokenizer is copied from REAL.gguf; the embedding has as many rows as that vocabulary has
 tokens. `--type` is the type of the 2-d layer weights, `--mix` gives them several types in turn; embeddings and
 output are `--embd-type` (default: F32 where the layers are not quantized, else Q6_K where the width is a multiple of
-256, else Q8_0); norms are F32. `--window` sets the sliding window of gemma2, gemma3 and gemma4; `--rope-freqs` adds Llama 3's per-frequency
-factors (llama only); `--linear` stretches the context by a factor, `--yarn` as YaRN does, and rotates three quarters of a head (mistral3: all of it, and scores grow with the position). The same arguments give the same file. As a module: `write_model(out, shape, ...)`.
+256, else Q8_0); norms are F32. `--window` sets the sliding window of gemma2, gemma3, gemma4 and gpt-oss; `--rope-freqs`
+adds Llama 3's per-frequency factors (llama only); `--linear` stretches the context by a factor, `--yarn` as YaRN does, and
+rotates three quarters of a head (gpt-oss: all of it; mistral3 too, and scores grow with the position). The same
+arguments give the same file. As a module: `write_model(out, shape, ...)`.
 """
 import argparse
 import functools
@@ -39,6 +41,7 @@ class Shape(NamedTuple):
     tied: bool
     experts: int = 0  # of width ffn each
     chosen: int = 0
+    shared: int = 0  # the width of an expert for all rows
 
 
 SHAPES = {
@@ -53,6 +56,8 @@ SHAPES = {
     "tiny-qwen3moe": Shape("qwen3moe", 2, 256, 4, 2, 128, 256, 2048, 1000000.0, True, 8, 3),
     "tiny-mixtral": Shape("llama", 2, 256, 4, 2, 64, 256, 2048, 1000000.0, True, 6, 2),
     "tiny-qwen35": Shape("qwen35", 4, 256, 4, 2, 64, 512, 2048, 10000000.0, True),
+    "tiny-qwen35moe": Shape("qwen35moe", 4, 256, 4, 2, 64, 256, 2048, 10000000.0, True, 8, 3, 512),
+    "tiny-gpt-oss": Shape("gpt-oss", 4, 320, 4, 2, 64, 288, 2048, 150000.0, False, 8, 3),
     "smollm2-135m": Shape("llama", 30, 576, 9, 3, 64, 1536, 8192, 100000.0, True),
     "qwen2.5-0.5b": Shape("qwen2", 24, 896, 14, 2, 64, 4864, 32768, 1000000.0, True),
     "qwen3-0.6b": Shape("qwen3", 28, 1024, 16, 8, 128, 3072, 40960, 1000000.0, True),
@@ -66,6 +71,8 @@ SHAPES = {
     "qwen3.5-0.8b": Shape("qwen35", 24, 1024, 8, 2, 256, 3584, 262144, 10000000.0, True),
     "qwen3.5-4b": Shape("qwen35", 32, 2560, 16, 4, 256, 9216, 262144, 10000000.0, True),
     "gemma-4-e2b": Shape("gemma4", 35, 1536, 8, 1, 256, 6144, 131072, 1000000.0, True),
+    "qwen3.5-35b-a3b": Shape("qwen35moe", 40, 2048, 16, 2, 256, 512, 262144, 10000000.0, False, 256, 8, 512),
+    "gpt-oss-20b": Shape("gpt-oss", 24, 2880, 64, 8, 64, 2880, 131072, 150000.0, False, 32, 4),
     "llama-3-8b": Shape("llama", 32, 4096, 32, 8, 128, 14336, 8192, 500000.0, False),
 }
 
@@ -85,9 +92,13 @@ class Recurrence(NamedTuple):
 
 RECURRENCES = {
     "tiny-qwen35": Recurrence(2, 4, 64, 64),
+    "tiny-qwen35moe": Recurrence(2, 4, 64, 64),
     "qwen3.5-0.8b": Recurrence(16, 16, 128, 128),
     "qwen3.5-4b": Recurrence(16, 32, 128, 128),
+    "qwen3.5-35b-a3b": Recurrence(16, 32, 128, 128),
 }
+
+HYBRIDS = ("qwen35", "qwen35moe")
 
 Q = gguf.GGMLQuantizationType
 FLOATS = (Q.F32, Q.F16, Q.BF16)
@@ -204,8 +215,10 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     if shape.experts:
         writer.add_expert_count(shape.experts)
         writer.add_expert_used_count(shape.chosen)
-    if shape.arch == "qwen3moe":
+    if shape.arch in ("qwen3moe", "qwen35moe", "gpt-oss"):
         writer.add_expert_feed_forward_length(shape.ffn)
+    if shape.shared:
+        writer.add_expert_shared_feed_forward_length(shape.shared)
     writer.add_head_count(shape.heads)
     writer.add_rope_freq_base(shape.rope_base)
     writer.add_layer_norm_rms_eps(1e-6)
@@ -216,7 +229,7 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     writer.add_head_count_kv(shape.kv_heads)
     writer.add_key_length(shape.head_dim)
     writer.add_value_length(shape.head_dim)
-    if shape.arch in ("gemma2", "gemma3"):
+    if shape.arch in ("gemma2", "gemma3", "gpt-oss"):
         writer.add_sliding_window(window)
     if shape.arch == "gemma2":  # so low that these weights meet them: the scores of real models are larger
         writer.add_attn_logit_softcapping(2.0)
@@ -225,13 +238,13 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         writer.add_rope_dimension_count(rotated)
 
 
-def add_recurrence(writer, recurrence):
+def add_recurrence(writer, arch, recurrence):
     writer.add_ssm_conv_kernel(recurrence.taps)
     writer.add_ssm_state_size(recurrence.key_dim)
     writer.add_ssm_group_count(recurrence.key_heads)
     writer.add_ssm_time_step_rank(recurrence.value_heads)
     writer.add_ssm_inner_size(recurrence.value_heads * recurrence.value_dim)
-    writer.add_uint32("qwen35.full_attention_interval", recurrence.attention_every)
+    writer.add_uint32(f"{arch}.full_attention_interval", recurrence.attention_every)
 
 
 def add_linear(writer, factor):
@@ -262,6 +275,7 @@ class TensorWriter:
             self.writer.add_tensor(stem + "input_scale", np.ones(len(of_each), np.float32))
 
     def vector(self, name, n, mean, std=0.1):
+        """`n`: a length, or the shape of several."""
         self.writer.add_tensor(name, (mean + std * self.rng.standard_normal(n)).astype(np.float32))
 
 
@@ -280,7 +294,7 @@ def add_delta_net(tensors, prefix, width, recurrence, types):
 
 def add_attention(tensors, prefix, shape, types):
     width, q_width, kv_rows = shape.width, shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
-    q_rows = 2 * q_width if shape.arch == "qwen35" else q_width  # there with a gate
+    q_rows = 2 * q_width if shape.arch in HYBRIDS else q_width  # there with a gate
     tensors.matrix(prefix + "attn_q.weight", q_rows, width, next(types), width**-0.5)
     tensors.matrix(prefix + "attn_k.weight", kv_rows, width, next(types), width**-0.5)
     tensors.matrix(prefix + "attn_v.weight", kv_rows, width, next(types), width**-0.5)
@@ -291,7 +305,8 @@ def add_layer(tensors, prefix, shape, types, recurrence=None):
     width, ffn = shape.width, shape.ffn
     q_rows, kv_rows = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
     tensors.vector(prefix + "attn_norm.weight", width, 1)
-    tensors.vector(prefix + ("post_attention_norm" if shape.arch == "qwen35" else "ffn_norm") + ".weight", width, 1)
+    ffn_norm = "post_attention_norm" if shape.arch in (*HYBRIDS, "gpt-oss") else "ffn_norm"
+    tensors.vector(prefix + ffn_norm + ".weight", width, 1)
     if recurrence:
         add_delta_net(tensors, prefix, width, recurrence, types)
     else:
@@ -302,15 +317,17 @@ def add_layer(tensors, prefix, shape, types, recurrence=None):
         tensors.matrix(prefix + "ffn_gate.weight", ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_up.weight", ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_down.weight", width, ffn, next(types), ffn**-0.5)
-    if shape.arch in ("qwen3", "qwen3moe", "qwen35", "gemma3") and not recurrence:
+    if shape.arch in ("qwen3", "qwen3moe", "gemma3", *HYBRIDS) and not recurrence:
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, 1)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1)
     if shape.arch in ("gemma2", "gemma3"):
         tensors.vector(prefix + "post_attention_norm.weight", width, 1)
         tensors.vector(prefix + "post_ffw_norm.weight", width, 1)
-    if shape.arch == "qwen2":
+    if shape.arch in ("qwen2", "gpt-oss"):
         for projection, rows in (("q", q_rows), ("k", kv_rows), ("v", kv_rows)):
             tensors.vector(prefix + f"attn_{projection}.bias", rows, 0)
+    if shape.arch == "gpt-oss":
+        add_biases(tensors, prefix, shape)
 
 
 def add_experts(tensors, prefix, shape, types):
@@ -320,7 +337,23 @@ def add_experts(tensors, prefix, shape, types):
     tensors.matrix(prefix + "ffn_gate_inp.weight", shape.experts, width, Q.F32, 4 * width**-0.5)
     tensors.matrix(prefix + "ffn_gate_exps.weight", ffn, width, next(types), width**-0.5, experts)
     tensors.matrix(prefix + "ffn_up_exps.weight", ffn, width, next(types), width**-0.5, experts)
-    tensors.matrix(prefix + "ffn_down_exps.weight", width, ffn, next(types), 0.25 * ffn**-0.5, experts)
+    down_std = 0.05 if shape.arch == "gpt-oss" else 0.25  # whose biases make gated inputs large
+    tensors.matrix(prefix + "ffn_down_exps.weight", width, ffn, next(types), down_std * ffn**-0.5, experts)
+    if shape.shared:
+        tensors.vector(prefix + "ffn_gate_inp_shexp.weight", width, 0, width**-0.5)
+        tensors.matrix(prefix + "ffn_gate_shexp.weight", shape.shared, width, next(types), width**-0.5)
+        tensors.matrix(prefix + "ffn_up_shexp.weight", shape.shared, width, next(types), width**-0.5)
+        tensors.matrix(prefix + "ffn_down_shexp.weight", width, shape.shared, next(types), 0.25 * shape.shared**-0.5)
+
+
+def add_biases(tensors, prefix, shape):
+    """Of gpt-oss: sinks, and biases beside those of Q, K and V. Some inputs of the activation meet its bounds."""
+    tensors.vector(prefix + "attn_output.bias", shape.width, 0)
+    tensors.vector(prefix + "attn_sinks.weight", shape.heads, 0, 1)
+    tensors.vector(prefix + "ffn_gate_inp.bias", shape.experts, 0, 1)
+    tensors.vector(prefix + "ffn_gate_exps.bias", (shape.experts, shape.ffn), 0, 3)
+    tensors.vector(prefix + "ffn_up_exps.bias", (shape.experts, shape.ffn), 0, 3)
+    tensors.vector(prefix + "ffn_down_exps.bias", (shape.experts, shape.width), 0)
 
 
 def add_layers(tensors, name, num_layers, num_tokens, embedding, types):
@@ -353,11 +386,11 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     writer = gguf.GGUFWriter(out, dims.arch)
     num_tokens = add_vocabulary(writer, vocab_from)
     recurrence = RECURRENCES.get(shape)
-    stretched = yarn and dims.arch != "mistral3"
+    stretched = yarn and dims.arch not in ("mistral3", "gpt-oss")
     rotated = dims.head_dim * 3 // 4 if stretched else dims.head_dim // 4 if recurrence else dims.head_dim
     add_metadata(writer, shape, dims, num_layers, num_tokens, window, rotated)
     if recurrence:
-        add_recurrence(writer, recurrence)
+        add_recurrence(writer, dims.arch, recurrence)
     if linear:
         add_linear(writer, linear)
     elif yarn:

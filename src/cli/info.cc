@@ -60,11 +60,12 @@ void print_layers(const InfoReport& report, const LayerShapes& shapes, std::ostr
   if (c.per_layer_width > 0)
     print_line("per layer", fmt::format("an embedding of {} for each token and layer", c.per_layer_width), out);
   if (shapes.num_experts > 0)
-    print_line("experts",
-               fmt::format("{} in a layer, of which a token chooses {}: {} of the weights are at work for it",
-                           shapes.num_experts, shapes.num_chosen,
-                           format_count(report.num_weights - weights_of_idle_experts(c))),
-               out);
+    print_line(
+        "experts",
+        fmt::format("{} in a layer, of which a token chooses {}{}: {} of the weights are at work for it",
+                    shapes.num_experts, shapes.num_chosen, shapes.shared_width > 0 ? ", and one for every token" : "",
+                    format_count(report.num_weights - weights_of_idle_experts(c))),
+        out);
   if (shapes.delta)
     print_line(
         "recurrent",
@@ -202,6 +203,7 @@ boost::json::object config_to_json(const InfoReport& report) {
   if (shapes.num_experts == 0) return out;
   out["num_experts"] = shapes.num_experts;
   out["num_chosen_experts"] = shapes.num_chosen;
+  if (shapes.shared_width > 0) out["shared_expert_width"] = shapes.shared_width;
   out["num_active_weights"] = report.num_weights - weights_of_idle_experts(config);
   return out;
 }

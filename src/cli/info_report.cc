@@ -25,8 +25,9 @@ std::uint64_t scratch_of_experts(const ModelConfig& config) {
   std::uint64_t most = 0;
   for (const LayerSpec& layer : config.layers)
     if (const auto* experts = std::get_if<ExpertsFfnSpec>(&layer.feed_forward))
-      most = std::max(most, kRowsOfAStep * to_size(experts->num_chosen) *
-                                (6 * to_size(config.width) + 2 * to_size(experts->width)));
+      most = std::max(most, kRowsOfAStep * (to_size(experts->num_chosen) *
+                                                (6 * to_size(config.width) + 2 * to_size(experts->width)) +
+                                            (experts->shared_width > 0 ? 4 * to_size(config.width) : 0)));
   return most;
 }
 
@@ -136,6 +137,7 @@ LayerShapes shapes_of_layers(const ModelConfig& config) {
       shapes.ffn_width = std::max(shapes.ffn_width, experts->width);
       shapes.num_experts = std::max(shapes.num_experts, experts->num_experts);
       shapes.num_chosen = std::max(shapes.num_chosen, experts->num_chosen);
+      shapes.shared_width = std::max(shapes.shared_width, experts->shared_width);
     }
     if (const DeltaSpec* delta = layer.delta()) {
       ++shapes.num_recurrent;
@@ -153,10 +155,13 @@ LayerShapes shapes_of_layers(const ModelConfig& config) {
 
 std::uint64_t weights_of_idle_experts(const ModelConfig& config) {
   std::uint64_t weights = 0;
-  for (const LayerSpec& layer : config.layers)
-    if (const auto* experts = std::get_if<ExpertsFfnSpec>(&layer.feed_forward))
-      weights +=
-          3 * to_size(experts->num_experts - experts->num_chosen) * to_size(experts->width) * to_size(config.width);
+  for (const LayerSpec& layer : config.layers) {
+    const auto* experts = std::get_if<ExpertsFfnSpec>(&layer.feed_forward);
+    if (experts == nullptr) continue;
+    std::uint64_t of_one = 3 * to_size(experts->width) * to_size(config.width);
+    if (experts->biases != Presence::kAbsent) of_one += 2 * to_size(experts->width) + to_size(config.width);
+    weights += to_size(experts->num_experts - experts->num_chosen) * of_one;
+  }
   return weights;
 }
 

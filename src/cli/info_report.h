@@ -23,6 +23,7 @@ struct HeadShape {
 /// The layers of a model in short: each size is the largest of them.
 struct LayerShapes {
   int num_experts = 0, num_chosen = 0;  // of layers that are mixtures, whose width is an expert's; 0: none is
+  int shared_width = 0;                 // of the expert that computes every row; 0: none does
   int ffn_width = 0, num_heads = 0, num_kv_heads = 0, head_dim = 0;
   int window = 0;                       // of the layers that have one; 0: none has
   int num_without_window = 0;           // layers that look back all the way

@@ -173,6 +173,9 @@ struct DeltaColumns {
   int32_t key_dim, columns;
 };
 
+/// Of clamped_swiglu: the slope of its gate, and the bound of both inputs (gpt-oss).
+inline constexpr float kSwigluSlope = 1.702F, kSwigluLimit = 7.0F;
+
 /// Index of WriteKvFn and AttentionFn tables; the order of octavo::KvType.
 inline constexpr int kNumKvTypes = 5;
 
@@ -206,6 +209,9 @@ struct KernelTable {
   void (*silu_mul)(const float* gate, const float* up, int64_t n, float* out);
   /// out = gelu(gate) * up, with the tanh form of gelu (Hendrycks and Gimpel 2016).
   void (*gelu_mul)(const float* gate, const float* up, int64_t n, float* out);
+  /// out = g sigmoid(kSwigluSlope g) (u + 1), with g = gate up to kSwigluLimit, and u = up within it on both sides. A
+  /// NaN in either input is one in the output.
+  void (*clamped_swiglu)(const float* gate, const float* up, int64_t n, float* out);
   /// x = cap tanh(x / cap); a NaN stays one.
   void (*soft_cap)(float* x, float cap, int64_t n);
   /// Rotates one head by angles whose cosines and sines are given, [head_dim / 2] each (Su et al. 2021).

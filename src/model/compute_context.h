@@ -13,10 +13,15 @@
 
 namespace octavo {
 
-/// out = activation(gate) * up.
+/// out = activation(gate, up), element by element.
 using ActivateFn = void (*)(const float* gate, const float* up, std::int64_t n, float* out);
 inline ActivateFn activation_of(const KernelTable& kernels, Activation activation) {
-  return activation == Activation::kSilu ? kernels.silu_mul : kernels.gelu_mul;
+  switch (activation) {
+    case Activation::kSilu: return kernels.silu_mul;
+    case Activation::kGeluTanh: return kernels.gelu_mul;
+    case Activation::kClampedSwiglu: return kernels.clamped_swiglu;
+  }
+  return nullptr;
 }
 
 /// Owned by the transformer, which its parts do not outlive. One thread calls it, inside a pool step.

@@ -9,8 +9,11 @@ namespace {
 
 int largest_width(const ModelConfig& config) {
   int most = 0;
-  for (const LayerSpec& layer : config.layers)
+  for (const LayerSpec& layer : config.layers) {
     if (const auto* dense = std::get_if<DenseFfnSpec>(&layer.feed_forward)) most = std::max(most, dense->width);
+    if (const auto* experts = std::get_if<ExpertsFfnSpec>(&layer.feed_forward))
+      most = std::max(most, experts->shared_width);
+  }
   return most;
 }
 
@@ -24,6 +27,11 @@ DenseFfn::DenseFfn(const ModelConfig& config, ComputeContext& context, ResidualS
       gated_int8_(context.make_quantized_rows(largest_width(config))) {}
 
 void DenseFfn::run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, const Epilogue& epilogue) {
+  compute(spec, w, rows, stream_.h());
+  context_.for_rows(rows, [&](std::int64_t row, int) { stream_.finish_row(epilogue, row, rows); });
+}
+
+void DenseFfn::compute(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, float* out) {
   const bool int8 = w.down.is_quantized();
   const KernelTable& kernels = context_.kernels;
   multiply_gated({.gate = &w.gate,
@@ -32,9 +40,8 @@ void DenseFfn::run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows,
                   .out = int8 ? nullptr : gated_.data(),
                   .int8 = int8 ? gated_int8_.out() : QuantizedOut()},
                  stream_.input(), rows, kernels, context_.scratch, gated_scratch_.span(), context_.pool);
-  const Product down{&w.down, stream_.h()};
+  const Product down{&w.down, out};
   context_.multiply({&down, 1}, gated_int8_.view(gated_.data(), spec.width), rows);
-  context_.for_rows(rows, [&](std::int64_t row, int) { stream_.finish_row(epilogue, row, rows); });
 }
 
 }  // namespace octavo

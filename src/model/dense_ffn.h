@@ -1,6 +1,6 @@
 // The dense feed-forward of a layer: down(activation(gate x) * (up x)).
 //
-// Owned by the transformer; one step uses it at a time.
+// Owned by the transformer; one step uses it at a time. Experts that compute every row are computed by it too.
 #pragma once
 
 #include "model/residual_stream.h"
@@ -14,6 +14,8 @@ class DenseFfn {
   DenseFfn(const ModelConfig& config, ComputeContext& context, ResidualStream& stream);
 
   void run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, const Epilogue& epilogue);
+  /// The result for the stream's h into `out`, [rows, width of the model], and nothing else.
+  void compute(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, float* out);
 
   /// True if a matrix wants the feed-forward's input in int8.
   static bool reads_int8(const DenseFfnWeights& w) { return w.gate.is_quantized() || w.up.is_quantized(); }

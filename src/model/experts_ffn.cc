@@ -1,6 +1,7 @@
 #include "model/experts_ffn.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/to_size.h"
 #include "kernels/pack.h"
@@ -20,7 +21,7 @@ constexpr std::int64_t kCostOfWeights = 4;
 /// The largest of a model's mixtures, and the forms of rows that their matrices read.
 struct ExpertsFfn::Room {
   int experts = 0, chosen = 0, width = 0;
-  bool inputs = false, inputs_int8 = false, gated = false, gated_int8 = false;
+  bool inputs = false, inputs_int8 = false, gated = false, gated_int8 = false, shared = false;
 
   Room(const ModelConfig& config, const Weights& weights) {
     for (std::size_t i = 0; i < config.layers.size(); ++i) {
@@ -29,6 +30,7 @@ struct ExpertsFfn::Room {
       experts = std::max(experts, spec->num_experts);
       chosen = std::max(chosen, spec->num_chosen);
       width = std::max(width, spec->width);
+      shared = shared || spec->shared_width > 0;
       const auto& w = std::get<ExpertsFfnWeights>(weights.layers[i].feed_forward);
       for (const ExpertMatrices* m : {&w.gate, &w.up}) (m->first.is_quantized() ? inputs_int8 : inputs) = true;
       (w.down.first.is_quantized() ? gated_int8 : gated) = true;
@@ -37,12 +39,13 @@ struct ExpertsFfn::Room {
 };
 
 ExpertsFfn::ExpertsFfn(const ModelConfig& config, const Weights& weights, ComputeContext& context,
-                       ResidualStream& stream)
-    : ExpertsFfn(config.width, Room(config, weights), context, stream) {}
+                       ResidualStream& stream, DenseFfn& shared)
+    : ExpertsFfn(config.width, Room(config, weights), context, stream, shared) {}
 
-ExpertsFfn::ExpertsFfn(int width, const Room& room, ComputeContext& context, ResidualStream& stream)
+ExpertsFfn::ExpertsFfn(int width, const Room& room, ComputeContext& context, ResidualStream& stream, DenseFfn& shared)
     : context_(context),
       stream_(stream),
+      shared_(shared),
       width_(width),
       pass_rows_(std::min(context.max_rows, kMostPassRows)),
       scores_(context.make_rows(room.experts)),
@@ -62,6 +65,8 @@ ExpertsFfn::ExpertsFfn(int width, const Room& room, ComputeContext& context, Res
   gated_int8_ = int8(room.gated_int8, room.width);
   gated_scratch_ = AlignedBuffer<float>(to_size(threads) * to_size(gated_scratch_floats(pass_rows_)));
   results_ = floats(true, width);
+  shared_gates_ = context.make_rows(room.shared ? 1 : 0);
+  shared_results_ = context.make_rows(room.shared ? width : 0);
   not_finite_.reserve(to_size(context.max_rows));
 }
 
@@ -73,8 +78,7 @@ void ExpertsFfn::begin() {
 void ExpertsFfn::run(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const StepRows& rows,
                      const Epilogue& epilogue) {
   is_alone_ = rows.count() == 1;
-  const Product router{&w.router, scores_.data()};
-  context_.multiply({&router, 1}, stream_.input(), rows.count());
+  multiply_all_rows(spec, w, rows.count());
   for (int first = 0; first < rows.count(); first += pass_rows_) {
     choices_.begin(std::min(pass_rows_, rows.count() - first), spec);
     const Pass pass{spec, w, first};
@@ -86,10 +90,21 @@ void ExpertsFfn::run(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, con
   }
 }
 
+/// Scores of all experts, and the result of the one that computes every row.
+void ExpertsFfn::multiply_all_rows(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, int rows) {
+  const std::array<Product, 2> products = {{{&w.router, scores_.data()}, {&w.shared_gate, shared_gates_.data()}}};
+  context_.multiply(std::span(products).first(w.has_shared() ? 2 : 1), stream_.input(), rows);
+  if (!w.has_shared()) return;
+  shared_.compute({.width = spec.shared_width, .activation = spec.activation}, w.shared, rows, shared_results_.data());
+}
+
 void ExpertsFfn::choose(const Pass& pass, const StepRows& rows) {
-  const float* scores = scores_.data() + std::int64_t{pass.first} * pass.spec.num_experts;
-  context_.for_rows(choices_.num_rows(),
-                    [&](std::int64_t row, int) { choices_.choose(row, scores + row * pass.spec.num_experts); });
+  const int num_experts = pass.spec.num_experts;
+  context_.for_rows(choices_.num_rows(), [&](std::int64_t row, int) {
+    float* scores = scores_.data() + (pass.first + row) * num_experts;
+    if (pass.w.router_bias != nullptr) context_.kernels.add(scores, pass.w.router_bias, num_experts);
+    choices_.choose(row, scores);
+  });
   choices_.group();
   bytes_read_ += choices_.groups().size() * pass.w.bytes_of_one();
   for (int row = 0; row < choices_.num_rows(); ++row) {
@@ -160,7 +175,9 @@ void ExpertsFfn::multiply_up(const Pass& pass) {
                                .up = &up,
                                .activate = activation_of(kernels, pass.spec.activation),
                                .out = int8 ? nullptr : gated_.data() + group.first * width,
-                               .int8 = int8 ? gated_int8_.out(group.first, width) : QuantizedOut()};
+                               .int8 = int8 ? gated_int8_.out(group.first, width) : QuantizedOut(),
+                               .gate_bias = pass.w.gate.bias_of(group.expert),
+                               .up_bias = pass.w.up.bias_of(group.expert)};
     multiply_gated_part(product, input_of(group), group.count, part, kernels, context_.scratch, worker,
                         gated_scratch_.span().subspan(to_size(worker) * part_floats, part_floats));
   });
@@ -176,18 +193,29 @@ void ExpertsFfn::multiply_down(const Pass& pass) {
   });
 }
 
-/// A row's results are added by rank, the highest score first.
+/// A row's results are added by rank, the highest score first; the one of the expert for every row comes last.
 void ExpertsFfn::combine(const Pass& pass, int rows, const Epilogue& epilogue) {
   context_.for_rows(choices_.num_rows(), [&](std::int64_t row, int) {
     float* h = stream_.h() + (pass.first + row) * width_;
     for (int rank = 0; rank < choices_.num_chosen(); ++rank) {
       float* result = results_.data() + std::int64_t{choices_.slot(row, rank)} * width_;
+      const float* bias = pass.w.down.bias_of(choices_.expert(row, rank));
+      if (bias != nullptr) context_.kernels.add(result, bias, width_);
       context_.kernels.scale(result, choices_.weight(row, rank), width_);
       if (rank == 0) std::copy_n(result, width_, h);
       if (rank > 0) context_.kernels.add(h, result, width_);
     }
+    if (pass.w.has_shared()) add_shared(pass.first + row);
     stream_.finish_row(epilogue, pass.first + row, rows);
   });
+}
+
+void ExpertsFfn::add_shared(std::int64_t row) {
+  float* result = shared_results_.data() + row * width_;
+  float weight = 1;
+  context_.kernels.sigmoid_mul(shared_gates_.data() + row, &weight, 1, &weight);
+  context_.kernels.scale(result, weight, width_);
+  context_.kernels.add(stream_.h() + row * width_, result, width_);
 }
 
 }  // namespace octavo

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "model/dense_ffn.h"
 #include "model/expert_choices.h"
 #include "model/residual_stream.h"
 #include "model/step_rows.h"
@@ -18,9 +19,10 @@ namespace octavo {
 
 class ExpertsFfn {
  public:
-  /// Has room for the widest of the model's mixtures; none where it has no mixture. The context and the stream must
-  /// outlive it.
-  ExpertsFfn(const ModelConfig& config, const Weights& weights, ComputeContext& context, ResidualStream& stream);
+  /// Has room for the widest of the model's mixtures; none where it has no mixture. `shared` computes the experts of
+  /// every row. All but the config must outlive it.
+  ExpertsFfn(const ModelConfig& config, const Weights& weights, ComputeContext& context, ResidualStream& stream,
+             DenseFfn& shared);
 
   /// A new step: nothing is counted yet.
   void begin();
@@ -28,7 +30,8 @@ class ExpertsFfn {
 
   /// True if a matrix wants the feed-forward's input in int8.
   static bool reads_int8(const ExpertsFfnWeights& w) {
-    return w.router.is_quantized() || w.gate.first.is_quantized() || w.up.first.is_quantized();
+    return w.router.is_quantized() || w.gate.first.is_quantized() || w.up.first.is_quantized() ||
+           w.shared_gate.is_quantized() || DenseFfn::reads_int8(w.shared);
   }
 
   /// Of this step: bytes of the experts whose weights were read.
@@ -51,12 +54,14 @@ class ExpertsFfn {
 
   struct Room;
 
-  ExpertsFfn(int width, const Room& room, ComputeContext& context, ResidualStream& stream);
+  ExpertsFfn(int width, const Room& room, ComputeContext& context, ResidualStream& stream, DenseFfn& shared);
+  void multiply_all_rows(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, int rows);
   void choose(const Pass& pass, const StepRows& rows);
   void gather(const Pass& pass);
   void multiply_up(const Pass& pass);
   void multiply_down(const Pass& pass);
   void combine(const Pass& pass, int rows, const Epilogue& epilogue);
+  void add_shared(std::int64_t row);
   void cut(std::int64_t items);
   template <class Body>
   void for_pieces(std::int64_t items, const Body& body);
@@ -64,6 +69,7 @@ class ExpertsFfn {
 
   ComputeContext& context_;
   ResidualStream& stream_;
+  DenseFfn& shared_;
   int width_, pass_rows_;
   bool is_alone_ = false;        // the step has one row
   AlignedBuffer<float> scores_;  // [rows, experts]
@@ -71,10 +77,12 @@ class ExpertsFfn {
   std::vector<Piece> pieces_;
   AlignedBuffer<float> inputs_;  // [slots, width]         where a product wants floats
   QuantizedRows inputs_int8_;
-  AlignedBuffer<float> gated_;  // [slots, expert width]  activation(gate) * up, where a product wants floats
+  AlignedBuffer<float> gated_;  // [slots, expert width]  activation(gate, up), where a product wants floats
   QuantizedRows gated_int8_;
-  AlignedBuffer<float> gated_scratch_;  // [threads][gated_scratch_floats] (model/multiply.h)
-  AlignedBuffer<float> results_;        // [slots, width]
+  AlignedBuffer<float> gated_scratch_;   // [threads][gated_scratch_floats] (model/multiply.h)
+  AlignedBuffer<float> results_;         // [slots, width]
+  AlignedBuffer<float> shared_gates_;    // [rows]         where a mixture has an expert for every row
+  AlignedBuffer<float> shared_results_;  // [rows, width]
   std::uint64_t bytes_read_ = 0;
   std::vector<std::int32_t> not_finite_;
 };

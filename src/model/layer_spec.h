@@ -12,7 +12,9 @@
 namespace octavo {
 
 enum class RopeLayout : std::uint8_t { kNeighbours, kHalves };  // element 2i with 2i + 1, or i with i + num_rotated / 2
-enum class Activation : std::uint8_t { kSilu, kGeluTanh };
+/// Of a gate g and of u beside it: silu(g) u; gelu(g) u, with its tanh; g sigmoid(1.702 g) (u + 1) of bounded g and u
+/// (kernels/kernels.h).
+enum class Activation : std::uint8_t { kSilu, kGeluTanh, kClampedSwiglu };
 enum class Presence : std::uint8_t { kAbsent, kOptional, kRequired };
 
 /// YaRN (Peng et al., 2023): pairs of dimensions that turn fast_turns times and more within the original context turn
@@ -98,7 +100,7 @@ struct DeltaSpec {
   bool operator==(const DeltaSpec&) const = default;
 };
 
-/// down(activation(gate x) * (up x)): Shazeer, 2020.
+/// down(activation(gate x, up x)): Shazeer, 2020.
 struct DenseFfnSpec {
   int width = 0;
   Activation activation = Activation::kSilu;
@@ -112,7 +114,10 @@ struct ExpertsFfnSpec {
   int num_chosen = 0;  // by each row
   int width = 0;       // of an expert
   Activation activation = Activation::kSilu;
-  float weights_scale = 1;  // of the weights behind the softmax
+  float weights_scale = 1;              // of the weights behind the softmax
+  Presence biases = Presence::kAbsent;  // of the router's scores, and of each expert's gate, up and down
+  int shared_width = 0;  // of one more expert, which computes every row, and whose result is multiplied by the sigmoid
+                         // of a product of its own; 0: none
 };
 
 /// x += post_norm(mixer(norm x)); x += post_norm(feed_forward(norm x)).

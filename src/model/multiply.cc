@@ -106,6 +106,8 @@ class GatedPart {
     const std::int64_t columns = (gated_end - gated) * kGatedColumns;
     multiply_range(*product_.gate, gated, gated_end, row, row_end, gate_.data());
     multiply_range(*product_.up, gated, gated_end, row, row_end, up_.data());
+    add_bias(product_.gate_bias, gated, columns, row, row_end, gate_.data());
+    add_bias(product_.up_bias, gated, columns, row, row_end, up_.data());
     float* out = gate_.data() + row * columns;
     product_.activate(out, up_.data() + row * columns, (row_end - row) * columns, out);
     if (product_.out != nullptr) copy_out(gated, columns, row, row_end);
@@ -113,6 +115,14 @@ class GatedPart {
   }
 
  private:
+  /// y[row .. row_end)[columns] += the outputs' part of a bias.
+  void add_bias(const float* bias, std::int64_t gated, std::int64_t columns, std::int64_t row, std::int64_t row_end,
+                float* y) const {
+    if (bias == nullptr) return;
+    const std::int64_t first = gated * kGatedColumns, count = std::min(columns, product_.gate->rows - first);
+    for (; row < row_end; ++row) kernels_.add(y + row * columns, bias + first, count);
+  }
+
   void copy_out(std::int64_t gated, std::int64_t columns, std::int64_t row, std::int64_t row_end) const {
     const std::int64_t width = product_.gate->rows, first = gated * kGatedColumns;
     for (; row < row_end; ++row)

@@ -21,12 +21,13 @@ struct Product {
 void multiply(std::span<const Product> products, const ActivationRows& x, int rows, const KernelTable& kernels,
               PanelScratch& scratch, ThreadPool& pool);
 
-/// The beginning of a gated feed-forward: out = activation(gate x) * (up x), [rows, gate->rows].
+/// The beginning of a gated feed-forward: out = activation(gate x, up x), [rows, gate->rows].
 struct GatedProduct {
   const WeightMatrix *gate, *up;  // of one shape
   void (*activate)(const float* gate, const float* up, std::int64_t n, float* out);
-  float* out;         // as floats; null: not wanted
-  QuantizedOut int8;  // in int8
+  float* out;                                            // as floats; null: not wanted
+  QuantizedOut int8;                                     // in int8
+  const float *gate_bias = nullptr, *up_bias = nullptr;  // [gate->rows], added to the products; null: none
 };
 
 /// Outputs of two panels: a block of the next product's activations.

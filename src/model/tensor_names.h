@@ -33,9 +33,14 @@ inline constexpr std::string_view kBeta = "ssm_beta.weight";
 inline constexpr std::string_view kDeltaNorm = "ssm_norm.weight", kDeltaOutput = "ssm_out.weight";
 inline constexpr std::string_view kFfnNorm = "ffn_norm.weight";
 inline constexpr std::string_view kGate = "ffn_gate.weight", kUp = "ffn_up.weight", kDown = "ffn_down.weight";
-inline constexpr std::string_view kRouter = "ffn_gate_inp.weight";
+inline constexpr std::string_view kRouter = "ffn_gate_inp.weight", kRouterBias = "ffn_gate_inp.bias";
 inline constexpr std::string_view kGateOfExperts = "ffn_gate_exps.weight", kUpOfExperts = "ffn_up_exps.weight",
                                   kDownOfExperts = "ffn_down_exps.weight";
+inline constexpr std::string_view kExpertBiases = "_exps.bias";  // the end of the names of the three's biases
+inline constexpr std::string_view kSharedExpertGate = "ffn_gate_inp_shexp.weight";
+inline constexpr std::string_view kGateOfSharedExpert = "ffn_gate_shexp.weight",
+                                  kUpOfSharedExpert = "ffn_up_shexp.weight",
+                                  kDownOfSharedExpert = "ffn_down_shexp.weight";
 inline constexpr std::string_view kPostFfnNorm = "post_ffw_norm.weight";
 inline constexpr std::string_view kPerLayerGate = "inp_gate.weight", kPerLayerUp = "proj.weight",
                                   kPerLayerPostNorm = "post_norm.weight";

@@ -31,7 +31,7 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, cons
       attention_(config, weights, kv, context_, stream_),
       delta_(config, weights, snapshots, context_, stream_),
       dense_ffn_(config, context_, stream_),
-      experts_ffn_(config, weights, context_, stream_),
+      experts_ffn_(config, weights, context_, stream_, dense_ffn_),
       per_layer_(config, weights, context_, stream_),
       logits_(to_size(kMaxLogitRows) * to_size(config.vocab_size)) {}
 

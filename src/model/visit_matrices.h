@@ -31,6 +31,9 @@ void visit_matrices(const ExpertsFfnWeights& w, const Visit& visit) {
   visit(w.router, false);
   for (int i = 0; i < w.num_chosen; ++i)
     for (const ExpertMatrices* matrices : {&w.gate, &w.up, &w.down}) visit(matrices->of(i), false);
+  if (!w.has_shared()) return;
+  visit(w.shared_gate, false);
+  visit_matrices(w.shared, visit);
 }
 template <class Visit>
 void visit_matrices(const PerLayerWeights& w, const Visit& visit) {

@@ -38,6 +38,7 @@ struct WeightMatrix {
 struct ExpertMatrices {
   WeightMatrix first;
   int count = 0;
+  const float* bias = nullptr;  // [count][first.rows], added to products; nullptr: none
 
   WeightMatrix of(int expert) const {
     WeightMatrix matrix = first;
@@ -46,7 +47,11 @@ struct ExpertMatrices {
     if (first.scale != nullptr) matrix.scale += expert;  // a factor each, one behind another
     return matrix;
   }
-  std::uint64_t bytes() const { return to_size(count) * first.bytes(); }
+  const float* bias_of(int expert) const { return bias == nullptr ? nullptr : bias + expert * first.rows; }
+  /// One expert's, its bias included.
+  std::uint64_t bytes_of_one() const {
+    return first.bytes() + (bias == nullptr ? 0 : to_size(first.rows) * sizeof(float));
+  }
 };
 
 class PanelScratch {

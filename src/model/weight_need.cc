@@ -14,6 +14,13 @@ constexpr std::string_view kEncoders[] = {"v.", "a.", "mm."};
 // In a layer that borrows; originals have some there, and so have their files.
 constexpr std::string_view kBorrowed[] = {tensor_names::kK, tensor_names::kV, tensor_names::kKNorm};
 
+/// A tensor that becomes floats: of one row, but for a matrix that has no more, or of several.
+bool is_vector(const SourceTensor& tensor) {
+  const std::string_view name = tensor.name;
+  if (tensor.tensor.rows == 1) return !name.ends_with(tensor_names::kSharedExpertGate);
+  return name.ends_with(tensor_names::kConvolution) || name.ends_with(tensor_names::kExpertBiases);
+}
+
 }  // namespace
 
 bool is_skipped(const ModelConfig& config, std::string_view tensor) {
@@ -32,7 +39,7 @@ WeightNeed weight_need(const ModelSource& source, const ModelConfig& config) {
   for (const SourceTensor& tensor : source.tensors()) {
     const Tensor& t = tensor.tensor;
     if (is_skipped(config, tensor.name)) continue;
-    if (t.rows == 1 || std::string_view(tensor.name).ends_with(tensor_names::kConvolution)) {
+    if (is_vector(tensor)) {
       need.vector_bytes += sizeof(float) * vector_floats(to_size(t.rows * t.cols));
     } else {  // each matrix of a third dimension has panels of its own
       const std::int64_t count = tensor.dims.size() < 3 ? 1 : static_cast<std::int64_t>(tensor.dims[2]);

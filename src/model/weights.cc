@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::size_t kSampleBytes = 4096;  // of a matrix that stays in the file, for its hash
 
+std::string stem_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
+
 /// Rows of `cols` floats become columns.
 void transpose(std::span<float> floats, std::size_t cols) {
   const std::vector<float> rows(floats.begin(), floats.end());
@@ -50,16 +52,23 @@ class WeightLoader {
   struct Vector {
     const SourceTensor* source;
     const float** target;
+    bool transposed = false;
 
     std::size_t num_floats() const { return to_size(source->tensor.rows * source->tensor.cols); }
   };
 
   Result<const SourceTensor*> find(const std::string& name, std::int64_t rows, std::int64_t cols, Presence presence);
   Result<void> matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightMatrix& target);
-  Result<void> experts(const std::string& name, int count, std::int64_t rows, std::int64_t cols,
+  /// `name`: of the weights. A bias has the same stem.
+  Result<void> experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows, std::int64_t cols,
                        ExpertMatrices& target);
   Result<void> scale(const std::string& weights, int count, WeightMatrix& target);
-  Result<void> vector(const std::string& name, std::int64_t size, Presence presence, const float*& target);
+  Result<void> vector(const std::string& name, std::int64_t size, Presence presence, const float*& target) {
+    return vectors(name, 1, size, presence, target);
+  }
+  /// [count][size]
+  Result<void> vectors(const std::string& name, std::int64_t count, std::int64_t size, Presence presence,
+                       const float*& target);
   /// A small matrix as floats, transposed: [cols][rows].
   Result<void> transposed(const std::string& name, std::int64_t rows, std::int64_t cols, const float*& target);
   Result<void> list_layer(int layer, LayerWeights& w);
@@ -103,15 +112,16 @@ Result<void> WeightLoader::matrix(const std::string& name, std::int64_t rows, st
 /// The factors of `count` whole matrices, one a matrix, stand beside them as a tensor, and not at all if they are 1.
 /// Others are those of activations in 4 bits, which are not made here.
 Result<void> WeightLoader::scale(const std::string& weights, int count, WeightMatrix& target) {
-  const std::string stem = weights.substr(0, weights.rfind('.'));
+  const std::string stem = stem_of(weights);
   OCTAVO_TRY_VOID(vector(stem + ".scale", count, Presence::kOptional, target.scale));
   OCTAVO_TRY(const SourceTensor* of_input, find(stem + ".input_scale", 1, count, Presence::kOptional));
   static_cast<void>(of_input);
   return {};
 }
 
-Result<void> WeightLoader::experts(const std::string& name, int count, std::int64_t rows, std::int64_t cols,
-                                   ExpertMatrices& target) {
+Result<void> WeightLoader::experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows,
+                                   std::int64_t cols, ExpertMatrices& target) {
+  const int count = spec.num_experts;
   const SourceTensor* tensor = source_.find_tensor(name);
   if (tensor != nullptr &&
       (tensor->dims.size() != 3 || tensor->tensor.cols != cols || static_cast<std::int64_t>(tensor->dims[1]) != rows ||
@@ -121,19 +131,21 @@ Result<void> WeightLoader::experts(const std::string& name, int count, std::int6
   OCTAVO_TRY(tensor, find(name, rows * count, cols, Presence::kRequired));
   target = {.first = {.type = tensor->tensor.type, .rows = rows, .cols = cols}, .count = count};
   matrices_.push_back({tensor, &target.first, count});
+  OCTAVO_TRY_VOID(vectors(stem_of(name) + ".bias", count, rows, spec.biases, target.bias));
   return tensor->tensor.type == DType::kNVFP4 ? scale(name, count, target.first) : Result<void>{};
 }
 
-Result<void> WeightLoader::vector(const std::string& name, std::int64_t size, Presence presence, const float*& target) {
-  OCTAVO_TRY(const SourceTensor* tensor, find(name, 1, size, presence));
+Result<void> WeightLoader::vectors(const std::string& name, std::int64_t count, std::int64_t size, Presence presence,
+                                   const float*& target) {
+  OCTAVO_TRY(const SourceTensor* tensor, find(name, count, size, presence));
   if (tensor != nullptr) vectors_.push_back({tensor, &target});
   return {};
 }
 
 Result<void> WeightLoader::transposed(const std::string& name, std::int64_t rows, std::int64_t cols,
                                       const float*& target) {
-  OCTAVO_TRY(const SourceTensor* tensor, find(name, rows, cols, Presence::kRequired));
-  vectors_.push_back({tensor, &target});
+  OCTAVO_TRY_VOID(vectors(name, rows, cols, Presence::kRequired, target));
+  vectors_.back().transposed = true;
   return {};
 }
 
@@ -175,9 +187,6 @@ Result<void> WeightLoader::list_mixer(int layer, const DeltaSpec& spec, LayerWei
 Result<void> WeightLoader::list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w) {
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
   DenseFfnWeights& f = w.feed_forward.emplace<DenseFfnWeights>();
-  const bool is_post_attention = config_.layer(layer).ffn_norm_is_post_attention;
-  const std::string norm = name(is_post_attention ? tensor_names::kPostAttentionNorm : tensor_names::kFfnNorm);
-  OCTAVO_TRY_VOID(vector(norm, config_.width, Presence::kRequired, w.ffn_norm));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kGate), spec.width, config_.width, f.gate));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kUp), spec.width, config_.width, f.up));
   return matrix(name(tensor_names::kDown), config_.width, spec.width, f.down);
@@ -187,16 +196,24 @@ Result<void> WeightLoader::list_feed_forward(int layer, const ExpertsFfnSpec& sp
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
   ExpertsFfnWeights& f = w.feed_forward.emplace<ExpertsFfnWeights>();
   f.num_chosen = spec.num_chosen;
-  OCTAVO_TRY_VOID(vector(name(tensor_names::kFfnNorm), config_.width, Presence::kRequired, w.ffn_norm));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kRouter), spec.num_experts, config_.width, f.router));
-  OCTAVO_TRY_VOID(experts(name(tensor_names::kGateOfExperts), spec.num_experts, spec.width, config_.width, f.gate));
-  OCTAVO_TRY_VOID(experts(name(tensor_names::kUpOfExperts), spec.num_experts, spec.width, config_.width, f.up));
-  return experts(name(tensor_names::kDownOfExperts), spec.num_experts, config_.width, spec.width, f.down);
+  OCTAVO_TRY_VOID(vector(name(tensor_names::kRouterBias), spec.num_experts, spec.biases, f.router_bias));
+  OCTAVO_TRY_VOID(experts(name(tensor_names::kGateOfExperts), spec, spec.width, config_.width, f.gate));
+  OCTAVO_TRY_VOID(experts(name(tensor_names::kUpOfExperts), spec, spec.width, config_.width, f.up));
+  OCTAVO_TRY_VOID(experts(name(tensor_names::kDownOfExperts), spec, config_.width, spec.width, f.down));
+  if (spec.shared_width == 0) return {};
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kSharedExpertGate), 1, config_.width, f.shared_gate));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kGateOfSharedExpert), spec.shared_width, config_.width, f.shared.gate));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kUpOfSharedExpert), spec.shared_width, config_.width, f.shared.up));
+  return matrix(name(tensor_names::kDownOfSharedExpert), config_.width, spec.shared_width, f.shared.down);
 }
 
 Result<void> WeightLoader::list_layer(int layer, LayerWeights& w) {
   const LayerSpec& spec = config_.layer(layer);
   OCTAVO_TRY_VOID(std::visit([&](const auto& mixer) { return list_mixer(layer, mixer, w); }, spec.mixer));
+  const std::string_view norm =
+      spec.ffn_norm_is_post_attention ? tensor_names::kPostAttentionNorm : tensor_names::kFfnNorm;
+  OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, norm), config_.width, Presence::kRequired, w.ffn_norm));
   OCTAVO_TRY_VOID(std::visit([&](const auto& ffn) { return list_feed_forward(layer, ffn, w); }, spec.feed_forward));
   const Presence post_norms = spec.post_norms ? Presence::kRequired : Presence::kAbsent;
   OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, tensor_names::kPostAttentionNorm), config_.width, post_norms,
@@ -267,7 +284,7 @@ Result<ContentHash> WeightLoader::load_vectors(Weights& w) const {
     OCTAVO_TRY_VOID(source_.read(v.source->offset, bytes));
     hashes.push_back(hash_of(bytes));
     dequantize(v.source->tensor.type, bytes.data(), std::span(floats, size));
-    if (v.source->tensor.rows > 1) transpose(std::span(floats, size), to_size(v.source->tensor.cols));
+    if (v.transposed) transpose(std::span(floats, size), to_size(v.source->tensor.cols));
     *v.target = floats;
     floats += vector_floats(size);
   }

@@ -47,13 +47,18 @@ struct DenseFfnWeights {
 
 /// Of ExpertsFfnSpec.
 struct ExpertsFfnWeights {
-  WeightMatrix router;      // [num_experts, width]
-  ExpertMatrices gate, up;  // [num_experts][expert width, width]
-  ExpertMatrices down;      // [num_experts][width, expert width]
-  int num_chosen = 0;       // experts that a row meets
+  WeightMatrix router;                 // [num_experts, width]
+  ExpertMatrices gate, up;             // [num_experts][expert width, width]
+  ExpertMatrices down;                 // [num_experts][width, expert width]
+  int num_chosen = 0;                  // experts that a row meets
+  const float* router_bias = nullptr;  // [num_experts], added to scores; nullptr: none
+  DenseFfnWeights shared;              // the expert for every row; no rows: none
+  WeightMatrix shared_gate;            // [1, width]
+
+  bool has_shared() const { return shared_gate.rows > 0; }
 
   /// One expert's, as they are read.
-  std::uint64_t bytes_of_one() const { return gate.first.bytes() + up.first.bytes() + down.first.bytes(); }
+  std::uint64_t bytes_of_one() const { return gate.bytes_of_one() + up.bytes_of_one() + down.bytes_of_one(); }
 };
 
 /// What a layer does with its own embedding of a token; without rows where a model has none.

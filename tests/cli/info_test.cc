@@ -112,6 +112,18 @@ TEST(Info, ExpertsAndTheWeightsAtWorkAreToldOfAMixtureAlone) {
   const auto all = report.at("num_weights").to_number<std::uint64_t>();
   EXPECT_EQ(shape.at("num_active_weights").to_number<std::uint64_t>(), all - 2 * 5 * 3 * 64 * 96);
   EXPECT_THAT(text.out.str(), HasSubstr("8 in a layer, of which a token chooses 3: "));
+  const TempFile shared(test::TinyModel{.arch = "qwen35moe"}.bytes());
+  CliRun of_shared, shared_text;
+  EXPECT_EQ(json_of(of_shared, {shared.string()}).at("shape").at("shared_expert_width").as_int64(), 96 + 32);
+  ASSERT_EQ(shared_text.run({"info", shared.string()}), 0);
+  EXPECT_THAT(shared_text.out.str(), HasSubstr("of which a token chooses 3, and one for every token: "));
+  EXPECT_FALSE(shape.contains("shared_expert_width"));
+  const TempFile biased(test::TinyModel{.arch = "gpt-oss"}.bytes());
+  CliRun of_biased;
+  const auto with_biases = json_of(of_biased, {biased.string()});
+  EXPECT_EQ(with_biases.at("num_weights").to_number<std::uint64_t>() -
+                with_biases.at("shape").at("num_active_weights").to_number<std::uint64_t>(),
+            2U * 5 * (3 * 64 * 96 + 2 * 96 + 64));
   EXPECT_FALSE(json_of(of_dense, {other.string()}).at("shape").as_object().contains("num_experts"));
 }
 

@@ -47,6 +47,15 @@ class SameBits(unittest.TestCase):
         self.check(support.tiny_model("tiny-qwen3moe", types=("Q8_0", "Q4_K", "F16")))
         self.check(support.tiny_model("tiny-mixtral", types=("Q4_K", "Q6_K")), "--no-repack")
 
+    def test_a_shared_expert(self):
+        self.check(support.tiny_model("tiny-qwen35moe", types=("Q8_0", "Q4_K", "F16")))
+
+    def test_sinks_and_biases_of_experts(self):
+        model = support.tiny_model("tiny-gpt-oss", types=("Q8_0", "MXFP4"), window=19, yarn=4.0)
+        for level in support.supported_isa_levels():
+            self.check(model, "--isa", level)
+        self.check(model, "--no-repack")
+
     def test_weights_by_the_number_of_their_group(self):
         model = support.tiny_model("tiny-qwen3", types=("IQ2_XXS", "IQ2_S", "IQ3_XXS", "IQ3_S", "IQ1_M"))
         for level in support.supported_isa_levels():
@@ -67,7 +76,8 @@ class SameBits(unittest.TestCase):
                       "IQ3_S", "IQ1_S", "IQ1_M", "NVFP4")
         models = [support.tiny_model("tiny-llama", types=every_type[i : i + 7]) for i in (0, 7, 12, 19)]
         for model in (*models, support.tiny_model("tiny-gemma3", types=("Q4_K", "Q6_K")),
-                      support.tiny_model("tiny-qwen3moe", types=("Q4_K", "Q6_K", "F32")), support.SMOLLM2):
+                      support.tiny_model("tiny-qwen3moe", types=("Q4_K", "Q6_K", "F32")),
+                      support.tiny_model("tiny-gpt-oss", types=("MXFP4", "F16")), support.SMOLLM2):
             ids = support.english_ids(model, NUM_IDS // 2)
             packed = support.logits(model, ids)
             for args in ((), ("--threads", 3, "--chunk", 7), ("--threads", 1, "--chunk", 1)):

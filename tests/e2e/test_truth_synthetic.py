@@ -14,6 +14,9 @@ TYPES = ("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "
          "IQ1_S", "IQ1_M", "NVFP4")
 
 
+GPT_OSS_FILE = 4 * ("Q8_0",) + 3 * ("MXFP4",)  # the matrices of a layer, as the files of gpt-oss have them
+
+
 class Truth(unittest.TestCase):
     def compare(self, model, *args):
         ids = support.english_ids(model, NUM_IDS)
@@ -104,6 +107,16 @@ class FloatWeights(Truth):
                 self.check_exact(support.tiny_model(shape, types=F32, window=NUM_IDS // 3))
 
 
+    def test_qwen35moe(self):
+        self.check_exact(support.tiny_model("tiny-qwen35moe", types=F32))
+
+    def test_gpt_oss(self):
+        self.check_exact(support.tiny_model("tiny-gpt-oss", types=F32))
+
+    def test_gpt_oss_with_a_window_shorter_than_the_text_and_yarn(self):
+        self.check_exact(support.tiny_model("tiny-gpt-oss", types=F32, window=NUM_IDS // 3, yarn=4.0))
+
+
 class QuantizedWeights(Truth):
     """The kernels that the processor would be given: mean KL divergence at most 2e-3 nats for every weight type."""
 
@@ -134,6 +147,12 @@ class QuantizedWeights(Truth):
 
     def test_every_instruction_set(self):
         model = support.tiny_model("tiny-qwen3", types=("Q4_K", "Q6_K"))
+        for level in support.supported_isa_levels():
+            with self.subTest(isa=level):
+                self.check_close(model, "--isa", level)
+
+    def test_gpt_oss_as_its_files_are_on_every_instruction_set(self):
+        model = support.tiny_model("tiny-gpt-oss", types=GPT_OSS_FILE, window=NUM_IDS // 3, yarn=4.0)
         for level in support.supported_isa_levels():
             with self.subTest(isa=level):
                 self.check_close(model, "--isa", level)

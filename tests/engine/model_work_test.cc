@@ -63,6 +63,9 @@ TEST(ModelWork, OfAMixtureTheMatricesThatARowMeetsAreCountedAndAnExpertsBytes) {
   }
   EXPECT_FALSE(all[0].only_logit_rows);
   EXPECT_TRUE(all[1].only_logit_rows);
+  const Loaded biased({.arch = "gpt-oss", .type = DType::kQ8_0});
+  for (const ExpertsWork& layers : experts_work(biased.config, biased.weights))
+    EXPECT_EQ(layers.bytes, all[0].bytes + (2 * 96 + 64) * sizeof(float));
   const Loaded dense({});
   EXPECT_TRUE(experts_work(dense.config, dense.weights).empty());
 }

@@ -1,4 +1,5 @@
 // Row operations against double precision.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -43,6 +44,36 @@ TEST_P(Elementwise, SiluAndGelu) {
       EXPECT_NEAR(gelu[i], 0.5 * g * (1 + tanh) * up[i], 2e-6 * (1 + std::fabs(g)));
     }
   }
+}
+
+TEST_P(Elementwise, ClampedSwiglu) {
+  for (const std::int64_t n : kLengths) {
+    std::vector<float> gate = normal(n, 8.0F), up = normal(n, 8.0F);
+    gate[0] = -200.0F;  // far out in the tail
+    gate[n / 2] = 1e30F;
+    up[n - 1] = -1e30F;
+    std::vector<float> out(n);
+    kernels().clamped_swiglu(gate.data(), up.data(), n, out.data());
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double g = std::min(static_cast<double>(gate[i]), 7.0),
+                   u = std::clamp(static_cast<double>(up[i]), -7.0, 7.0);
+      const double expected = g / (1 + std::exp(-static_cast<double>(kSwigluSlope) * g)) * (u + 1);
+      EXPECT_NEAR(out[i], expected, 2e-6 * (1 + std::fabs(expected))) << gate[i] << ", " << up[i];
+    }
+  }
+}
+
+TEST_P(Elementwise, ClampedSwigluKeepsWhatIsNoNumber) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<float> gate(33, 1.0F), up(33, 1.0F), out(33);
+  gate[3] = up[5] = gate[32] = kNan;
+  gate[7] = up[7] = kInfinity;
+  up[9] = -kInfinity;
+  kernels().clamped_swiglu(gate.data(), up.data(), 33, out.data());
+  for (const int i : {3, 5, 32}) EXPECT_TRUE(std::isnan(out[i])) << i;
+  EXPECT_NEAR(out[7], 7 * 8 / (1 + std::exp(-7 * kSwigluSlope)), 1e-4);
+  EXPECT_NEAR(out[9], -6 / (1 + std::exp(-kSwigluSlope)), 1e-5);
+  EXPECT_TRUE(std::isfinite(out[4]));
 }
 
 TEST_P(Elementwise, AddAndScale) {

@@ -91,6 +91,19 @@ TEST(ExpertChoices, AllExpertsMayBeChosen) {
   EXPECT_EQ(experts_of(choices_of({1, 3, 2}, all), 0), (std::vector{1, 2, 0}));
 }
 
+TEST(ExpertChoices, AsManyAsQwen35HasAreRankedLikeFewer) {
+  const ExpertsFfnSpec many{.num_experts = 256, .num_chosen = 8};
+  std::vector<float> scores = random_floats(256, 5);
+  scores[255] = 9;
+  scores[0] = 8;
+  const ExpertChoices choices = choices_of(scores, many);
+  std::vector<int> expected(256);
+  std::iota(expected.begin(), expected.end(), 0);
+  std::ranges::stable_sort(expected, std::greater(), [&](int i) { return scores[to_size(i)]; });
+  expected.resize(8);
+  EXPECT_EQ(experts_of(choices, 0), expected);
+}
+
 TEST(ExpertChoices, EverySlotIsOneChoiceInTheGroupOfItsExpert) {
   constexpr int kRows = 40;
   const ExpertChoices choices = choices_of(random_floats(kRows * kExperts, 9));

@@ -225,9 +225,12 @@ class PlainTransformer {
     return out;
   }
 
-  static double activated(Activation activation, double x) {
-    if (activation == Activation::kSilu) return x / (1 + std::exp(-x));
-    return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+  static double activated(Activation activation, double x, double up) {
+    if (activation == Activation::kSilu) return x * sigmoid(x) * up;
+    if (activation == Activation::kGeluTanh)
+      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))) * up;
+    x = std::min(x, 7.0);  // GptOssExperts of transformers
+    return x * sigmoid(1.702 * x) * (std::clamp(up, -7.0, 7.0) + 1);
   }
 
   void layer(int index, Rows& x) {
@@ -262,15 +265,21 @@ class PlainTransformer {
     Row gated = product(w.gate, x);
     const std::size_t first = static_cast<std::size_t>(index) * gated.size();
     for (std::size_t i = 0; i < gated.size(); ++i)
-      gated[i] = activated(Activation::kGeluTanh, gated[i]) * inputs[first + i];
+      gated[i] = activated(Activation::kGeluTanh, gated[i], inputs[first + i]);
     return norm(product(w.up, gated), w.post_norm);
   }
 
-  static Row gated_product(const DenseFfnWeights& w, Activation activation, const Row& h) {
-    Row gated = product(w.gate, h);
-    const Row up = product(w.up, h);
-    for (std::size_t i = 0; i < gated.size(); ++i) gated[i] = activated(activation, gated[i]) * up[i];
-    return product(w.down, gated);
+  struct Biases {
+    const float *gate = nullptr, *up = nullptr, *down = nullptr;
+  };
+  static Row gated_product(const DenseFfnWeights& w, Activation activation, const Row& h, const Biases& biases) {
+    Row gated = product(w.gate, h), up = product(w.up, h);
+    add_bias(gated, biases.gate);
+    add_bias(up, biases.up);
+    for (std::size_t i = 0; i < gated.size(); ++i) gated[i] = activated(activation, gated[i], up[i]);
+    Row out = product(w.down, gated);
+    add_bias(out, biases.down);
+    return out;
   }
 
   Row feed_forward(int index, const Row& h) const {
@@ -278,12 +287,13 @@ class PlainTransformer {
     const auto* experts = std::get_if<ExpertsFfnSpec>(&config_.layer(index).feed_forward);
     if (experts != nullptr) return mixture(*experts, std::get<ExpertsFfnWeights>(layer.feed_forward), h);
     return gated_product(std::get<DenseFfnWeights>(layer.feed_forward),
-                         std::get<DenseFfnSpec>(config_.layer(index).feed_forward).activation, h);
+                         std::get<DenseFfnSpec>(config_.layer(index).feed_forward).activation, h, {});
   }
 
   /// A softmax of all scores, of which the highest are divided by their sum (Qwen3MoeSparseMoeBlock of transformers).
   static Row mixture(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const Row& h) {
     Row probabilities = product(w.router, h);
+    add_bias(probabilities, w.router_bias);
     for (double& p : probabilities) p = std::exp(p);
     std::vector<int> order(probabilities.size());
     std::iota(order.begin(), order.end(), 0);
@@ -293,11 +303,16 @@ class PlainTransformer {
     for (const int i : order) sum += probabilities[static_cast<std::size_t>(i)];
     Row out(h.size(), 0.0);
     for (const int i : order) {
-      Row result = gated_product({.gate = w.gate.of(i), .up = w.up.of(i), .down = w.down.of(i)}, spec.activation, h);
+      Row result = gated_product({.gate = w.gate.of(i), .up = w.up.of(i), .down = w.down.of(i)}, spec.activation, h,
+                                 {w.gate.bias_of(i), w.up.bias_of(i), w.down.bias_of(i)});
       for (double& x : result)
         x *= probabilities[static_cast<std::size_t>(i)] / sum * static_cast<double>(spec.weights_scale);
       add(out, result);
     }
+    if (spec.shared_width == 0) return out;
+    Row shared = gated_product(w.shared, spec.activation, h, {});  // Qwen3_5MoeSparseMoeBlock
+    for (double& x : shared) x *= sigmoid(product(w.shared_gate, h)[0]);
+    add(out, shared);
     return out;
   }
 

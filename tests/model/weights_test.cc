@@ -14,7 +14,7 @@
 #include "kernels/pack.h"
 #include "model/visit_matrices.h"
 #include "model/weight_need.h"
-#include "support/tiny_model.h"
+#include "model/weights_fixture.h"
 #include "tensor/dequantize.h"
 
 namespace octavo::test {
@@ -24,21 +24,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr const char* kFamilies[] = {"llama", "mistral3", "qwen2", "qwen3", "qwen35", "gemma2", "gemma3", "gemma4"};
-
-Result<Weights> try_load(const ModelSource& source, const ModelConfig& config, bool repack = true, int threads = 1) {
-  ThreadPool pool(threads);
-  return Weights::load(source, config, repack, pool, {});
-}
-
-Weights load(const ModelSource& source, bool repack = true, int threads = 1) {
-  return try_load(source, ModelConfig::load(source).value(), repack, threads).value();
-}
-
-/// The error of loading `source` by the keys of the whole model.
-std::string error_of(const TinyModel& whole, const ModelSource& source) {
-  const Result<Weights> weights = try_load(source, ModelConfig::load(whole.source()).value());
-  return weights ? "no error" : weights.error().message;
-}
 
 /// The place of each tensor of a model, by its name.
 struct Places {
@@ -91,13 +76,6 @@ struct Places {
   }
 };
 
-void expect_packed(const Tensor& source, const WeightMatrix& matrix) {
-  ASSERT_NE(matrix.panels, nullptr);
-  std::vector<std::uint8_t> expected(packed_bytes(source.type, source.rows, source.cols));
-  pack_panels(source, 0, num_panels(source.rows), expected.data());
-  EXPECT_EQ(std::memcmp(matrix.panels, expected.data(), expected.size()), 0);
-}
-
 void expect_at_its_place(const SourceTensor& source, const Places& places, bool repack) {
   const std::string name(source.name);
   if (const auto vector = places.vectors.find(name); vector != places.vectors.end()) {
@@ -135,90 +113,6 @@ TEST(Weights, EveryTensorIsAtItsPlaceInBothForms) {
         for (const auto& [name, vector] : places.vectors) filled += vector != nullptr ? 1 : 0;
         EXPECT_EQ(filled + places.matrices.size(), source.tensors().size()) << arch;
       }
-}
-
-/// A mixture whose experts' widths do not fill their last panels, and its tensors' names.
-TinyModel mixture_of(DType type) { return {.arch = "qwen3moe", .layers = 1, .ffn = 96, .tied = false, .type = type}; }
-
-TEST(Weights, EachExpertIsPackedOrViewedAsAMatrixOfItsOwn) {
-  for (const DType type : {DType::kF32, DType::kQ8_0})
-    for (const std::uint32_t ffn : {96U, 32U})
-      for (const bool repack : {true, false}) {
-        TinyModel model = mixture_of(type);
-        model.ffn = type == DType::kF32 ? ffn + 5 : ffn;
-        const MemorySource source = model.source();
-        const Weights weights = load(source, repack, 2);
-        const auto& w = std::get<ExpertsFfnWeights>(weights.layers[0].feed_forward);
-        EXPECT_EQ(w.router.rows, 8);
-        EXPECT_EQ(w.num_chosen, 3);
-        const std::map<std::string, const ExpertMatrices*> places = {{"blk.0.ffn_gate_exps.weight", &w.gate},
-                                                                     {"blk.0.ffn_up_exps.weight", &w.up},
-                                                                     {"blk.0.ffn_down_exps.weight", &w.down}};
-        for (const auto& [name, matrices] : places) {
-          const SourceTensor& tensor = *source.find_tensor(name);
-          Tensor one = tensor.tensor;
-          one.rows /= 8;
-          for (int expert = 0; expert < 8; ++expert) {
-            one.data = tensor.tensor.data.subspan(to_size(expert) * to_size(one.rows) * one.row_bytes(),
-                                                  to_size(one.rows) * one.row_bytes());
-            const WeightMatrix matrix = matrices->of(expert);
-            EXPECT_EQ(matrix.rows, one.rows);
-            EXPECT_EQ(matrix.cols, one.cols);
-            if (repack) {
-              expect_packed(one, matrix);
-            } else {
-              EXPECT_EQ(matrix.file, one.data.data());
-            }
-          }
-        }
-        const WeightNeed need = weight_need(source, ModelConfig::load(source).value());
-        EXPECT_EQ(weights.total_bytes(), need.vector_bytes + (repack ? need.packed_bytes : need.mapped_bytes));
-        EXPECT_EQ(weights.bytes_per_token(),
-                  weights.total_bytes() - 5 * w.bytes_of_one() - weights.embedding.bytes() / 80 * 79);
-      }
-}
-
-TEST(Weights, ExpertsOfAnotherShapeAreNamedWithBoth) {
-  const TinyModel whole = mixture_of(DType::kF32);
-  const MemorySource source = whole.source();
-  for (const std::string name :
-       {"blk.0.ffn_gate_exps.weight", "blk.0.ffn_up_exps.weight", "blk.0.ffn_down_exps.weight"}) {
-    const std::vector<std::uint64_t> dims = source.find_tensor(name)->dims;
-    ASSERT_EQ(dims.size(), 3U);
-    const std::vector<std::vector<std::uint64_t>> wrong = {{dims[0], dims[1], dims[2] + 1},
-                                                           {dims[0], dims[2], dims[1]},
-                                                           {dims[0], dims[1] * dims[2]},
-                                                           {dims[1], dims[0], dims[2]}};
-    for (const std::vector<std::uint64_t>& other : wrong) {
-      TinyModel lacking = whole;
-      lacking.without = {name};
-      MemorySource changed = lacking.source();
-      std::uint64_t size = 4;
-      for (const std::uint64_t dim : other) size *= dim;
-      changed.add_tensor(name, other, DType::kF32, std::string(size, '\0'));
-      EXPECT_THAT(error_of(whole, changed),
-                  AllOf(HasSubstr("tensor " + name + " has the dimensions " + std::to_string(other[0]) + ", "),
-                        HasSubstr(fmt::format("expected {}, {}, {}", dims[0], dims[1], dims[2]))));
-    }
-  }
-}
-
-TEST(Weights, EveryMissingTensorOfAMixtureIsNamed) {
-  const TinyModel whole = mixture_of(DType::kF32);
-  const MemorySource source = whole.source();
-  for (const SourceTensor& tensor : source.tensors()) {
-    TinyModel lacking = whole;
-    lacking.without = {std::string(tensor.name)};
-    EXPECT_THAT(error_of(whole, lacking.source()),
-                HasSubstr("no tensor " + std::string(tensor.name) + ", which architecture qwen3moe needs"));
-  }
-}
-
-TEST(Weights, OfAMixtureTheMatricesThatARowMeetsAreVisited) {
-  const Weights weights = load(mixture_of(DType::kF32).source());
-  int matrices = 0;
-  visit_matrices(weights.layers[0], [&](const WeightMatrix&, bool) { ++matrices; });
-  EXPECT_EQ(matrices, 4 + 1 + 3 * 3);
 }
 
 TEST(Weights, EveryTypeIsPackedAsItLiesInTheFile) {
@@ -361,28 +255,6 @@ TEST(Weights, TheFactorOfAnNvfp4MatrixStandsBesideIt) {
   MemorySource beside_floats = whole.source();
   beside_floats.add_tensor("blk.0.attn_q.scale", {1}, DType::kF32, bytes_of(std::vector<float>{0.5F}));
   EXPECT_THAT(error_of(whole, beside_floats), HasSubstr("tensor 'blk.0.attn_q.scale' is not part of"));
-}
-
-TEST(Weights, TheFactorsOfNvfp4ExpertsAreOneEach) {
-  TinyModel whole = mixture_of(DType::kF32);
-  const std::string name = "blk.0.ffn_gate_exps";
-  const std::vector<std::uint64_t> dims = whole.source().find_tensor(name + ".weight")->dims;
-  whole.without = {name + ".weight"};
-  const auto source_of = [&](std::uint64_t count) {
-    MemorySource source = whole.source();
-    source.add_tensor(name + ".weight", dims, DType::kNVFP4, std::string(dims[0] * dims[1] * dims[2] / 64 * 36, '\1'));
-    std::vector<float> factors(count);
-    std::iota(factors.begin(), factors.end(), 2.0F);
-    for (const char* suffix : {".scale", ".input_scale"})
-      source.add_tensor(name + suffix, {count}, DType::kF32, bytes_of(factors));
-    return source;
-  };
-  const MemorySource source = source_of(dims[2]);
-  const Weights weights = load(source);
-  const ExpertMatrices& gate = std::get<ExpertsFfnWeights>(weights.layers[0].feed_forward).gate;
-  for (int expert = 0; expert < gate.count; ++expert)
-    EXPECT_EQ(gate.of(expert).packed(1, nullptr).scale, 2.0F + static_cast<float>(expert));
-  EXPECT_THAT(error_of(whole, source_of(1)), HasSubstr("blk.0.ffn_gate_exps.scale"));
 }
 
 TEST(Weights, ATensorThatTheSpecsDoNotKnowIsRefused) {

@@ -20,7 +20,7 @@ struct TinyModel {
   std::string arch = "llama";
   std::uint32_t layers = 2, width = 64, heads = 4, kv_heads = 2, head_dim = 32, ffn = 96, context = 1024, vocab = 80;
   std::uint32_t window = 24;  // of families with windows
-  // qwen35: every second layer attends. Sizes of heads are no multiples of anything.
+  // qwen35, qwen35moe: every second layer attends. Sizes of heads are no multiples of anything.
   std::uint32_t key_heads = 2, value_heads = 4, key_dim = 18, value_dim = 24, taps = 4, attention_every = 2;
   // gemma4: every third layer sees all, with wider heads, one KV head and K for V; the last two of five and more
   // borrow, and have a feed-forward twice as wide.
@@ -33,7 +33,7 @@ struct TinyModel {
   std::set<std::string> transposed = {};                  // tensors whose dimensions are swapped
   unsigned seed = 17;                                     // of the weights
   std::map<std::uint32_t, std::uint32_t> head_dims = {};  // of layers whose heads differ; no key of a file says so
-  std::uint32_t experts = 0, chosen = 3;                  // of width ffn each; 0: 8 for qwen3moe, else none
+  std::uint32_t experts = 0, chosen = 3;                  // of width ffn each; 0: 8 for mixtures, else none
 
   std::string bytes() const {
     GgufWriter writer;
@@ -59,8 +59,12 @@ struct TinyModel {
   bool qk_norm() const {
     return arch == "qwen3" || arch == "qwen3moe" || arch == "gemma3" || is_gemma4() || is_hybrid();
   }
-  std::uint32_t num_experts() const { return experts == 0 && arch == "qwen3moe" ? 8 : experts; }
-  bool is_hybrid() const { return arch == "qwen35"; }
+  bool is_gpt_oss() const { return arch == "gpt-oss"; }
+  bool is_mixture() const { return arch == "qwen3moe" || arch == "qwen35moe" || is_gpt_oss(); }
+  std::uint32_t shared_ffn() const { return arch == "qwen35moe" ? ffn + 32 : 0; }
+  std::uint32_t num_experts() const { return experts == 0 && is_mixture() ? 8 : experts; }
+  bool ffn_norm_is_post_attention() const { return is_hybrid() || is_gpt_oss(); }
+  bool is_hybrid() const { return arch == "qwen35" || arch == "qwen35moe"; }
   std::uint64_t channels() const { return 2 * key_heads * key_dim + value_heads * value_dim; }
   bool gemma() const { return arch == "gemma2" || arch == "gemma3" || is_gemma4(); }
   bool is_gemma4() const { return arch == "gemma4"; }
@@ -99,7 +103,7 @@ struct TinyModel {
     key(writer, "attention.value_length", is_gemma4() ? global_head_dim : head_dim);
     key(writer, "attention.layer_norm_rms_epsilon", 1e-5F);
     key(writer, "rope.freq_base", 10000.0F);
-    if (gemma()) key(writer, "attention.sliding_window", window);
+    if (gemma() || is_gpt_oss()) key(writer, "attention.sliding_window", window);
     if (arch == "gemma2") key(writer, "attn_logit_softcapping", 1.5F);
     if (arch == "gemma2") key(writer, "final_logit_softcapping", 0.75F);
     if (is_gemma4()) write_gemma4(writer);
@@ -109,7 +113,8 @@ struct TinyModel {
     if (num_experts() == 0) return;
     key(writer, "expert_count", num_experts());
     key(writer, "expert_used_count", chosen);
-    if (arch == "qwen3moe") key(writer, "expert_feed_forward_length", ffn);
+    if (is_mixture()) key(writer, "expert_feed_forward_length", ffn);
+    if (shared_ffn() > 0) key(writer, "expert_shared_feed_forward_length", shared_ffn());
   }
 
   template <class Writer>
@@ -176,6 +181,23 @@ struct TinyModel {
     writer.add_tensor("rope_freqs.weight", {global_head_dim / 2}, DType::kF32, data);
   }
 
+  /// Of gpt-oss, and its sinks.
+  template <class Writer>
+  void write_biases(Writer& writer, std::mt19937& random, const std::string& p) const {
+    const auto bias = [&](const std::string& name, const std::vector<std::uint64_t>& dims) {
+      floats(writer, random, p + name, dims, 0.0F, 0.3F);
+    };
+    bias("attn_q.bias", {heads * head_dim});
+    bias("attn_k.bias", {kv_heads * head_dim});
+    bias("attn_v.bias", {kv_heads * head_dim});
+    bias("attn_output.bias", {width});
+    bias("attn_sinks.weight", {heads});
+    bias("ffn_gate_inp.bias", {num_experts()});
+    bias("ffn_gate_exps.bias", {ffn, num_experts()});
+    bias("ffn_up_exps.bias", {ffn, num_experts()});
+    bias("ffn_down_exps.bias", {width, num_experts()});
+  }
+
   template <class Writer>
   void tensor(Writer& writer, std::mt19937& random, const std::string& name, std::uint64_t rows, std::uint64_t cols,
               bool vector, DType own_type, std::uint64_t count = 0) const {
@@ -223,7 +245,7 @@ struct TinyModel {
       const std::uint64_t q_width = heads * dim, kv_width = kv_heads_of(i) * dim;
       const bool attends = !is_hybrid() || (i + 1) % attention_every == 0;
       vector(p + "attn_norm.weight", width);
-      vector(p + (is_hybrid() ? "post_attention_norm.weight" : "ffn_norm.weight"), width);
+      vector(p + (ffn_norm_is_post_attention() ? "post_attention_norm.weight" : "ffn_norm.weight"), width);
       if (attends) {
         matrix(p + "attn_q.weight", is_hybrid() ? 2 * q_width : q_width, width);
         if (!borrows(i)) matrix(p + "attn_k.weight", kv_width, width);
@@ -251,6 +273,13 @@ struct TinyModel {
       if (qk_norm() && attends && !borrows(i)) vector(p + "attn_k_norm.weight", dim);
       if (gemma()) vector(p + "post_attention_norm.weight", width);
       if (gemma()) vector(p + "post_ffw_norm.weight", width);
+      if (is_gpt_oss()) write_biases(writer, random, p);
+      if (shared_ffn() > 0) {
+        floats(writer, random, p + "ffn_gate_inp_shexp.weight", {width}, 0.0F, 0.2F);
+        matrix(p + "ffn_gate_shexp.weight", shared_ffn(), width);
+        matrix(p + "ffn_up_shexp.weight", shared_ffn(), width);
+        matrix(p + "ffn_down_shexp.weight", width, shared_ffn());
+      }
       if (is_gemma4()) vector(p + "layer_output_scale.weight", 1);
       if (!is_gemma4() || per_layer_width == 0) continue;
       matrix(p + "inp_gate.weight", per_layer_width, width);

@@ -84,23 +84,36 @@ inline F32 gelu(F32 x) {
   return f32_mul(f32_mul(f32_set(0.5F), x), f32_add(f32_set(1.0F), tanh));
 }
 
-template <class Act>
-inline void gated(const float* gate, const float* up, int64_t n, float* out, Act act) {
+/// out = join(gate, up).
+template <class Join>
+inline void gated(const float* gate, const float* up, int64_t n, float* out, Join join) {
   for_vectors(
-      n, [&](int64_t i) { f32_store(out + i, f32_mul(act(f32_load(gate + i)), f32_load(up + i))); },
-      [&](int64_t i, int c) { f32_store_n(out + i, f32_mul(act(f32_load_n(gate + i, c)), f32_load_n(up + i, c)), c); });
+      n, [&](int64_t i) { f32_store(out + i, join(f32_load(gate + i), f32_load(up + i))); },
+      [&](int64_t i, int c) { f32_store_n(out + i, join(f32_load_n(gate + i, c), f32_load_n(up + i, c)), c); });
 }
 
 void silu_mul(const float* gate, const float* up, int64_t n, float* out) {
-  gated(gate, up, n, out, [](F32 x) { return silu(x); });
+  gated(gate, up, n, out, [](F32 g, F32 u) { return f32_mul(silu(g), u); });
 }
 
 void sigmoid_mul(const float* gate, const float* x, int64_t n, float* out) {
-  gated(gate, x, n, out, [](F32 g) { return sigmoid(g); });
+  gated(gate, x, n, out, [](F32 g, F32 v) { return f32_mul(sigmoid(g), v); });
 }
 
 void gelu_mul(const float* gate, const float* up, int64_t n, float* out) {
-  gated(gate, up, n, out, [](F32 x) { return gelu(x); });
+  gated(gate, up, n, out, [](F32 g, F32 u) { return f32_mul(gelu(g), u); });
+}
+
+void clamped_swiglu(const float* gate, const float* up, int64_t n, float* out) {
+  const F32 most = f32_set(kSwigluLimit), least = f32_set(-kSwigluLimit), slope = f32_set(-kSwigluSlope);
+  // Comparisons, because what the least of a NaN and a number is differs from level to level.
+  const auto up_to_limit = [&](F32 x) { return f32_select(f32_less(most, x), most, x); };
+  gated(gate, up, n, out, [&](F32 g, F32 u) {
+    g = up_to_limit(g);
+    u = f32_select(f32_less(u, least), least, up_to_limit(u));
+    const F32 one = f32_set(1.0F);
+    return f32_mul(f32_div(g, f32_add(one, f32_exp(f32_mul(slope, g)))), f32_add(u, one));
+  });
 }
 
 /// tanh(u), to 3e-7 of it; for a NaN that NaN. 1 - 2 / (exp(2 u) + 1) alone would lose the digits of a small u, so

@@ -45,6 +45,7 @@ constexpr KernelTable make_table() {
   table.sigmoid_mul = &sigmoid_mul;
   table.silu_mul = &silu_mul;
   table.gelu_mul = &gelu_mul;
+  table.clamped_swiglu = &clamped_swiglu;
   table.soft_cap = &soft_cap;
   table.rope_neighbours = &rope_neighbours;
   table.rope_halves = &rope_halves;

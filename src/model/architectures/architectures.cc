@@ -9,9 +9,9 @@ struct Architecture {
 };
 
 constexpr Architecture kArchitectures[] = {
-    {"llama", read_llama},       {"qwen2", read_qwen2},   {"qwen3", read_qwen3},
-    {"qwen3moe", read_qwen3moe}, {"qwen35", read_qwen35}, {"gemma2", read_gemma2},
-    {"gemma3", read_gemma3},     {"gemma4", read_gemma4}, {"mistral3", read_mistral3}};
+    {"llama", read_llama},   {"qwen2", read_qwen2},         {"qwen3", read_qwen3},    {"qwen3moe", read_qwen3moe},
+    {"qwen35", read_qwen35}, {"qwen35moe", read_qwen35moe}, {"gemma2", read_gemma2},  {"gemma3", read_gemma3},
+    {"gemma4", read_gemma4}, {"mistral3", read_mistral3},   {"gpt-oss", read_gpt_oss}};
 
 }  // namespace
 

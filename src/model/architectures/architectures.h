@@ -20,10 +20,12 @@ Result<void> read_qwen2(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_qwen3(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_qwen3moe(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_qwen35(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_qwen35moe(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gemma2(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gemma3(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gemma4(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_mistral3(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_gpt_oss(const ModelKeys& keys, ModelConfig& config);
 
 /// The function of a supported architecture; nullptr for others.
 ReadArchitecture find_architecture(std::string_view name);

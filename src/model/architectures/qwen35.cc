@@ -1,95 +1,12 @@
-// Qwen 3.5 and 3.6, dense: layers of a gated delta net, and after every three of them one of full attention whose
-// output is gated.
-//
-// Text has one position a token, so that the sections of rope.dimension_sections, which are for images, turn alike. Key
-// heads serve value heads in turn (DeltaSpec), because the converter of llama.cpp has put these into that order.
-#include <algorithm>
-
-#include "base/to_size.h"
+// Qwen 3.5 and 3.6, dense.
 #include "model/architectures/architectures.h"
+#include "model/architectures/qwen35_layers.h"
 
 namespace octavo {
-namespace {
-
-constexpr int kAttentionEvery = 4;  // where a file does not say
-constexpr int kMaxStateDim = 1024;  // of a head's state, in both directions
-
-Result<void> check_state_dim(const ModelKeys& keys, std::string_view suffix, int dim) {
-  if (dim <= kMaxStateDim) return {};
-  return fail("{}: {} makes heads of {} dimensions, expected at most {}", keys.path(), keys.key(suffix), dim,
-              kMaxStateDim);
-}
-
-Result<DeltaSpec> read_delta(const ModelKeys& keys) {
-  DeltaSpec delta;
-  OCTAVO_TRY(delta.num_key_heads, keys.size("ssm.group_count"));
-  OCTAVO_TRY(delta.num_value_heads, keys.size("ssm.time_step_rank"));
-  if (delta.num_value_heads % delta.num_key_heads != 0)
-    return fail("{}: {} is {}, not a multiple of {}, which is {}", keys.path(), keys.key("ssm.time_step_rank"),
-                delta.num_value_heads, keys.key("ssm.group_count"), delta.num_key_heads);
-  OCTAVO_TRY(delta.key_dim, keys.size("ssm.state_size"));
-  OCTAVO_TRY_VOID(check_state_dim(keys, "ssm.state_size", delta.key_dim));
-  OCTAVO_TRY(const int inner, keys.size("ssm.inner_size"));
-  if (inner % delta.num_value_heads != 0)
-    return fail("{}: {} is {}, not a multiple of {}, which is {}", keys.path(), keys.key("ssm.inner_size"), inner,
-                keys.key("ssm.time_step_rank"), delta.num_value_heads);
-  delta.value_dim = inner / delta.num_value_heads;
-  OCTAVO_TRY_VOID(check_state_dim(keys, "ssm.inner_size", delta.value_dim));
-  if (std::int64_t{2} * delta.num_key_heads * delta.key_dim + inner > kMaxModelSize)
-    return fail("{}: {} is {} and {} is {}: with {} they make more than {} channels", keys.path(),
-                keys.key("ssm.group_count"), delta.num_key_heads, keys.key("ssm.state_size"), delta.key_dim,
-                keys.key("ssm.inner_size"), kMaxModelSize);
-  OCTAVO_TRY(delta.taps, keys.size("ssm.conv_kernel"));
-  if (delta.taps < 2 || delta.taps > kMaxConvolutionTaps)
-    return fail("{}: {} is {}, expected 2 to {}", keys.path(), keys.key("ssm.conv_kernel"), delta.taps,
-                kMaxConvolutionTaps);
-  return delta;
-}
-
-/// Layers at the end of the file that predict further tokens from the model's own; no logits need them.
-Result<int> read_num_prediction_layers(const ModelKeys& keys, int num_layers) {
-  if (!keys.has("nextn_predict_layers")) return 0;
-  OCTAVO_TRY(const std::uint64_t count, keys.source().get_u64(keys.key("nextn_predict_layers")));
-  if (count >= static_cast<std::uint64_t>(num_layers))
-    return fail("{}: {} is {}, expected less than {}, which is {}", keys.path(), keys.key("nextn_predict_layers"),
-                count, keys.key("block_count"), num_layers);
-  return static_cast<int>(count);
-}
-
-/// [num_layers] of the model, whether each is recurrent; flags are there for all layers of the file.
-Result<std::vector<bool>> read_recurrent_layers(const ModelKeys& keys, int num_layers, int num_in_file) {
-  std::vector<bool> is_recurrent(to_size(num_layers));
-  if (keys.has("attention.recurrent_layers")) {
-    OCTAVO_TRY(const std::vector<bool> flags, keys.flags("attention.recurrent_layers"));
-    if (flags.size() != to_size(num_in_file))
-      return fail("{}: {} has {} flags, expected {}, which is {}", keys.path(), keys.key("attention.recurrent_layers"),
-                  flags.size(), num_in_file, keys.key("block_count"));
-    std::copy_n(flags.begin(), is_recurrent.size(), is_recurrent.begin());
-  } else {
-    OCTAVO_TRY(const int interval, keys.size_or("full_attention_interval", kAttentionEvery));
-    for (int i = 0; i < num_layers; ++i) is_recurrent[to_size(i)] = (i + 1) % interval != 0;
-  }
-  if (std::ranges::find(is_recurrent, false) == is_recurrent.end())
-    return fail("{}: all {} layers are recurrent, expected one of full attention at least", keys.path(), num_layers);
-  return is_recurrent;
-}
-
-}  // namespace
 
 Result<void> read_qwen35(const ModelKeys& keys, ModelConfig& config) {
-  OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config));
-  layer.attention()->qk_norm = Presence::kRequired;
-  layer.attention()->gated_output = true;
-  layer.ffn_norm_is_post_attention = true;
-  OCTAVO_TRY(const DeltaSpec delta, read_delta(keys));
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
-  const int num_in_file = config.num_layers();
-  OCTAVO_TRY(config.num_skipped_layers, read_num_prediction_layers(keys, num_in_file));
-  config.layers.resize(to_size(num_in_file - config.num_skipped_layers));
-  OCTAVO_TRY(const std::vector<bool> is_recurrent, read_recurrent_layers(keys, config.num_layers(), num_in_file));
-  for (std::size_t i = 0; i < is_recurrent.size(); ++i)
-    if (is_recurrent[i]) config.layers[i].mixer = delta;
-  return {};
+  OCTAVO_TRY(const LayerSpec layer, read_dense_layer(keys, config));
+  return read_qwen35_layers(keys, layer, config);
 }
 
 }  // namespace octavo

@@ -10,16 +10,18 @@ TEST(Architectures, EachIsFoundByItsName) {
   EXPECT_EQ(find_architecture("qwen2"), read_qwen2);
   EXPECT_EQ(find_architecture("qwen3"), read_qwen3);
   EXPECT_EQ(find_architecture("qwen35"), read_qwen35);
+  EXPECT_EQ(find_architecture("qwen35moe"), read_qwen35moe);
   EXPECT_EQ(find_architecture("gemma2"), read_gemma2);
   EXPECT_EQ(find_architecture("gemma3"), read_gemma3);
   EXPECT_EQ(find_architecture("gemma4"), read_gemma4);
   EXPECT_EQ(find_architecture("mistral3"), read_mistral3);
+  EXPECT_EQ(find_architecture("gpt-oss"), read_gpt_oss);
   for (const char* name : {"", "llam", "llama2", "Llama"}) EXPECT_EQ(find_architecture(name), nullptr) << name;
 }
 
 TEST(Architectures, TheListNamesThoseThatAreFound) {
   const std::string all = supported_architectures();
-  EXPECT_EQ(all, "llama, qwen2, qwen3, qwen3moe, qwen35, gemma2, gemma3, gemma4, mistral3");
+  EXPECT_EQ(all, "llama, qwen2, qwen3, qwen3moe, qwen35, qwen35moe, gemma2, gemma3, gemma4, mistral3, gpt-oss");
   for (std::size_t begin = 0; begin < all.size();) {
     const std::size_t end = std::min(all.find(", ", begin), all.size());
     EXPECT_NE(find_architecture(all.substr(begin, end - begin)), nullptr);

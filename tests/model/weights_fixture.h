@@ -1,0 +1,39 @@
+// Weights loaded from sources in memory, for the tests of what they hold.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "kernels/pack.h"
+#include "model/weights.h"
+#include "support/tiny_model.h"
+
+namespace octavo::test {
+
+inline Result<Weights> try_load(const ModelSource& source, const ModelConfig& config, bool repack = true,
+                                int threads = 1) {
+  ThreadPool pool(threads);
+  return Weights::load(source, config, repack, pool, {});
+}
+
+inline Weights load(const ModelSource& source, bool repack = true, int threads = 1) {
+  return try_load(source, ModelConfig::load(source).value(), repack, threads).value();
+}
+
+/// The error of loading `source` by the keys of the whole model.
+inline std::string error_of(const TinyModel& whole, const ModelSource& source) {
+  const Result<Weights> weights = try_load(source, ModelConfig::load(whole.source()).value());
+  return weights ? "no error" : weights.error().message;
+}
+
+inline void expect_packed(const Tensor& source, const WeightMatrix& matrix) {
+  ASSERT_NE(matrix.panels, nullptr);
+  std::vector<std::uint8_t> expected(packed_bytes(source.type, source.rows, source.cols));
+  pack_panels(source, 0, num_panels(source.rows), expected.data());
+  EXPECT_EQ(std::memcmp(matrix.panels, expected.data(), expected.size()), 0);
+}
+
+}  // namespace octavo::test
