@@ -238,13 +238,15 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         writer.add_rope_dimension_count(rotated)
 
 
-def add_recurrence(writer, arch, recurrence):
+def add_recurrence(writer, arch, recurrence, rotated):
     writer.add_ssm_conv_kernel(recurrence.taps)
     writer.add_ssm_state_size(recurrence.key_dim)
     writer.add_ssm_group_count(recurrence.key_heads)
     writer.add_ssm_time_step_rank(recurrence.value_heads)
     writer.add_ssm_inner_size(recurrence.value_heads * recurrence.value_dim)
     writer.add_uint32(f"{arch}.full_attention_interval", recurrence.attention_every)
+    third = -(-rotated // 6)  # of the pairs: llama.cpp wants the sections, which text does not tell apart
+    writer.add_rope_dimension_sections([third, third, rotated // 2 - 2 * third, 0])
 
 
 def add_linear(writer, factor):
@@ -390,7 +392,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     rotated = dims.head_dim * 3 // 4 if stretched else dims.head_dim // 4 if recurrence else dims.head_dim
     add_metadata(writer, shape, dims, num_layers, num_tokens, window, rotated)
     if recurrence:
-        add_recurrence(writer, dims.arch, recurrence)
+        add_recurrence(writer, dims.arch, recurrence, rotated)
     if linear:
         add_linear(writer, linear)
     elif yarn:
