@@ -108,21 +108,14 @@ TEST(Accept, ARecurrentStateGoesBackToItsLastCheckpointAndCatchesUp) {
   EXPECT_TRUE(harness.intact());
 }
 
-RC_GTEST_PROP(Accept, StatesThatGoBackNowAndThenAreComputedAgainUntilAllEnd, ()) {
-  const int num_blocks = *rc::gen::inRange(8, 30);
-  Harness harness({.max_step_tokens = *rc::gen::inRange(4, 20), .max_sequences = *rc::gen::inRange(1, 6)},
-                  {.num_blocks = num_blocks,
-                   .windows = {test::kRecurrent, 0},
-                   .prefix_cache = true,
-                   .num_snapshots = *rc::gen::inRange(1, 8)});
-  for (int i = *rc::gen::inRange(1, 6); i > 0; --i)
-    harness.add(*rc::gen::inRange(1, 2 * num_blocks), *rc::gen::inRange(1, num_blocks), *rc::gen::inRange(0, 2));
-  std::minstd_rand random(*rc::gen::inRange(1U, 1000U));
+/// Runs all sequences to their ends, each with up to four drafted tokens a step, of whose rows accepted(steps, rows)
+/// count. The scheduler is intact behind every step, and all blocks are free at the end.
+template <class Accepted>
+void run_with_drafts(Harness& harness, int num_blocks, const Accepted& accepted) {
   for (int steps = 0; !harness.scheduler().empty(); ++steps) {
     RC_ASSERT(steps < 10'000);
     for (const auto& [sequence, num_tokens] : harness.schedule()) {
-      const bool is_cut = steps < 300 && random() % 8 == 0;
-      harness.scheduler().accept(*sequence, is_cut ? static_cast<int>(random() % to_size(num_tokens + 1)) : num_tokens);
+      harness.scheduler().accept(*sequence, accepted(steps, num_tokens));
       if (sequence->is_catching_up()) continue;
       if (sequence->num_computed >= sequence->asked.max_cached) {
         harness.remove(*sequence);
@@ -133,6 +126,22 @@ RC_GTEST_PROP(Accept, StatesThatGoBackNowAndThenAreComputedAgainUntilAllEnd, ())
     RC_ASSERT(harness.intact());
   }
   RC_ASSERT(harness.pool().free_count() == num_blocks);
+}
+
+RC_GTEST_PROP(Accept, StatesThatGoBackNowAndThenAreComputedAgainUntilAllEnd, ()) {
+  const int num_blocks = *rc::gen::inRange(8, 30);
+  Harness harness({.max_step_tokens = *rc::gen::inRange(4, 20), .max_sequences = *rc::gen::inRange(1, 6)},
+                  {.num_blocks = num_blocks,
+                   .windows = {test::kRecurrent, 0},
+                   .prefix_cache = true,
+                   .num_snapshots = *rc::gen::inRange(1, 8)});
+  for (int i = *rc::gen::inRange(1, 6); i > 0; --i)
+    harness.add(*rc::gen::inRange(1, 2 * num_blocks), *rc::gen::inRange(1, num_blocks), *rc::gen::inRange(0, 2));
+  std::minstd_rand random(*rc::gen::inRange(1U, 1000U));
+  run_with_drafts(harness, num_blocks, [&](int steps, int num_tokens) {
+    const bool is_cut = steps < 300 && random() % 8 == 0;
+    return is_cut ? static_cast<int>(random() % to_size(num_tokens + 1)) : num_tokens;
+  });
 }
 
 TEST(AcceptDeathTest, MoreThanWasComputedIsABugOfTheCaller) {
@@ -152,20 +161,9 @@ RC_GTEST_PROP(Accept, AnyPartOfAnyStepMayCount, ()) {
                   {.num_blocks = num_blocks, .windows = windows, .prefix_cache = *rc::gen::arbitrary<bool>()});
   for (int i = *rc::gen::inRange(1, 6); i > 0; --i)
     harness.add(*rc::gen::inRange(1, 2 * num_blocks), *rc::gen::inRange(1, num_blocks), *rc::gen::inRange(0, 2));
-  for (int steps = 0; !harness.scheduler().empty(); ++steps) {
-    RC_ASSERT(steps < 10'000);
-    for (const auto& [sequence, num_tokens] : harness.schedule()) {
-      harness.scheduler().accept(*sequence, steps % 3 == 0 ? num_tokens : *rc::gen::inRange(0, num_tokens + 1));
-      if (sequence->is_catching_up()) continue;
-      if (sequence->num_computed >= sequence->asked.max_cached) {
-        harness.remove(*sequence);
-      } else {
-        draft(*sequence, *rc::gen::inRange(1, std::min(5, sequence->asked.max_cached - sequence->num_computed + 1)));
-      }
-    }
-    RC_ASSERT(harness.intact());
-  }
-  RC_ASSERT(harness.pool().free_count() == num_blocks);
+  run_with_drafts(harness, num_blocks, [](int steps, int num_tokens) {
+    return steps % 3 == 0 ? num_tokens : *rc::gen::inRange(0, num_tokens + 1);
+  });
 }
 
 }  // namespace

@@ -150,13 +150,7 @@ TEST(WeightsOfExperts, ExpertsOfAnotherShapeAreNamedWithBoth) {
 TEST(WeightsOfExperts, EveryMissingTensorIsNamed) {
   for (const std::string arch : kMixtures) {
     const TinyModel whole = mixture_of(DType::kF32, arch);
-    const MemorySource source = whole.source();
-    for (const SourceTensor& tensor : source.tensors()) {
-      TinyModel lacking = whole;
-      lacking.without = {std::string(tensor.name)};
-      EXPECT_THAT(error_of(whole, lacking.source()),
-                  HasSubstr("no tensor " + std::string(tensor.name) + ", which architecture " + arch + " needs"));
-    }
+    expect_missing_tensors_named(whole);
   }
 }
 

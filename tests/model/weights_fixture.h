@@ -1,6 +1,7 @@
 // Weights loaded from sources in memory, for the tests of what they hold.
 #pragma once
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -27,6 +28,17 @@ inline Weights load(const ModelSource& source, bool repack = true, int threads =
 inline std::string error_of(const TinyModel& whole, const ModelSource& source) {
   const Result<Weights> weights = try_load(source, ModelConfig::load(whole.source()).value());
   return weights ? "no error" : weights.error().message;
+}
+
+/// Of a file that lacks any one tensor of `whole`, the error names it.
+inline void expect_missing_tensors_named(const TinyModel& whole) {
+  const MemorySource source = whole.source();
+  for (const SourceTensor& tensor : source.tensors()) {
+    TinyModel lacking = whole;
+    lacking.without = {std::string(tensor.name)};
+    EXPECT_THAT(error_of(whole, lacking.source()), testing::HasSubstr("no tensor " + std::string(tensor.name) +
+                                                                      ", which architecture " + whole.arch + " needs"));
+  }
 }
 
 inline void expect_packed(const Tensor& source, const WeightMatrix& matrix) {
