@@ -1,7 +1,6 @@
 #include "tokenizer/bpe.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 
 #include "base/text.h"
@@ -123,9 +122,16 @@ void Bpe::encode(std::string_view word, Scratch& scratch, std::vector<TokenId>& 
     encode_short(word, out);
     return;
   }
+  OCTAVO_CHECK(word.size() <= to_size(std::numeric_limits<std::int32_t>::max()));
   scratch.tokens.clear();
-  for (const char c : word) scratch.tokens.push_back(byte_tokens_[byte_of(c)]);
-  merge(scratch, out);
+  scratch.queue.clear();
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    scratch.tokens.push_back(byte_tokens_[byte_of(word[i])]);
+    if (i + 1 == word.size()) break;
+    const std::uint32_t pair_rank = byte_pairs_[byte_of(word[i]) * 256 + byte_of(word[i + 1])];
+    if (pair_rank != kNoRank) scratch.queue.push({pair_rank, static_cast<std::int32_t>(i)});
+  }
+  merge_queued(scratch, out);
 }
 
 // A word of a few bytes: the best pair is found by looking at all of them, which beats keeping a queue.
@@ -151,52 +157,39 @@ void Bpe::encode_short(std::string_view word, std::vector<TokenId>& out) const {
   out.insert(out.end(), tokens.begin(), tokens.begin() + size);
 }
 
-void Bpe::push_pair(std::int32_t left, Scratch& scratch) const {
-  if (left < 0) return;
-  const Scratch::Symbol& symbol = scratch.symbols[to_size(left)];
-  if (symbol.next < 0) return;
-  const std::uint32_t pair_rank = rank(symbol.token, scratch.symbols[to_size(symbol.next)].token);
-  if (pair_rank == kNoRank) return;
-  scratch.queue.push_back(std::uint64_t{pair_rank} << 32 | static_cast<std::uint32_t>(left));
-  std::push_heap(scratch.queue.begin(), scratch.queue.end(), std::greater<>());
+void Bpe::push_pair(std::size_t left, std::size_t right, Scratch& scratch) const {
+  const std::uint32_t pair_rank = rank(scratch.tokens[left], scratch.tokens[right]);
+  if (pair_rank != kNoRank) scratch.queue.push({pair_rank, static_cast<std::int32_t>(left)});
 }
 
-// Many tokens: a linked list of symbols and a queue of pairs, ordered by (rank, position). Entries whose symbols have
-// changed since are recognized by their tokens and dropped.
 void Bpe::merge(Scratch& scratch, std::vector<TokenId>& out) const {
   OCTAVO_CHECK(scratch.tokens.size() <= to_size(std::numeric_limits<std::int32_t>::max()));
-  if (scratch.tokens.empty()) return;
-  auto& symbols = scratch.symbols;
-  auto& queue = scratch.queue;
-  const auto size = static_cast<std::int32_t>(scratch.tokens.size());
-  symbols.clear();
-  queue.clear();
-  for (std::int32_t i = 0; i < size; ++i) {
-    const TokenId token = scratch.tokens[to_size(i)];
-    symbols.push_back({token, i - 1, i + 1 < size ? i + 1 : -1});
-    if (i + 1 == size) break;
-    const std::uint32_t pair_rank = rank(token, scratch.tokens[to_size(i) + 1]);
-    if (pair_rank != kNoRank) queue.push_back(std::uint64_t{pair_rank} << 32 | static_cast<std::uint32_t>(i));
-  }
-  std::make_heap(queue.begin(), queue.end(), std::greater<>());
+  scratch.queue.clear();
+  for (std::size_t i = 0; i + 1 < scratch.tokens.size(); ++i) push_pair(i, i + 1, scratch);
+  merge_queued(scratch, out);
+}
 
-  while (!queue.empty()) {
-    std::pop_heap(queue.begin(), queue.end(), std::greater<>());
-    const Merge& merge = merges_[queue.back() >> 32];
-    const auto index = static_cast<std::int32_t>(queue.back() & 0xFFFFFFFFU);
-    queue.pop_back();
-    Scratch::Symbol& left = symbols[to_size(index)];
-    if (left.token != merge.left || left.next < 0) continue;
-    Scratch::Symbol& right = symbols[to_size(left.next)];
-    if (right.token != merge.right) continue;
-    left.token = merge.merged;
-    left.next = right.next;
-    right.token = -1;
-    if (left.next >= 0) symbols[to_size(left.next)].previous = index;
-    push_pair(left.previous, scratch);
-    push_pair(index, scratch);
+// Many tokens: those that are left are bits, whose neighbours are never further away than a token is long, and a queue
+// of pairs. Beside links in both directions that is a third of the memory, of which a long word jumps about in more
+// than a cache holds. An entry whose tokens have changed since is recognized by them and dropped.
+void Bpe::merge_queued(Scratch& scratch, std::vector<TokenId>& out) const {
+  auto& tokens = scratch.tokens;
+  scratch.left.reset(tokens.size());
+  while (const auto entry = scratch.queue.pop()) {
+    const Merge& merge = merges_[entry->rank];
+    const std::size_t i = to_size(entry->position);
+    if (tokens[i] != merge.left) continue;
+    const std::size_t next = scratch.left.after(i);
+    if (next == tokens.size() || tokens[next] != merge.right) continue;
+    tokens[i] = merge.merged;
+    tokens[next] = -1;
+    scratch.left.remove(next);
+    if (const std::size_t behind = scratch.left.after(next); behind < tokens.size()) push_pair(i, behind, scratch);
+    if (i > 0) push_pair(scratch.left.before(i), i, scratch);
   }
-  for (std::int32_t i = 0; i >= 0; i = symbols[to_size(i)].next) out.push_back(symbols[to_size(i)].token);
+  for (const TokenId token : tokens) {
+    if (token >= 0) out.push_back(token);
+  }
 }
 
 }  // namespace octavo

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tokenizer/merge_queue.h"
+#include "tokenizer/places_left.h"
 #include "tokenizer/vocab.h"
 
 namespace octavo {
@@ -29,14 +31,9 @@ class Bpe {
  public:
   /// Memory that encode() reuses from word to word.
   struct Scratch {
-    struct Symbol {
-      TokenId token;  // -1: merged into the symbol before it
-      std::int32_t previous;
-      std::int32_t next;
-    };
-    std::vector<Symbol> symbols;
-    std::vector<std::uint64_t> queue;
-    std::vector<TokenId> tokens;
+    std::vector<TokenId> tokens;  // -1: merged into the one before it
+    PlacesLeft left;
+    MergeQueue queue;
     std::string word;
   };
 
@@ -74,7 +71,9 @@ class Bpe {
   /// Place of the pair in the merge list; kNoRank if it is not in it. Either token may be -1.
   std::uint32_t rank(TokenId left, TokenId right) const;
   void encode_short(std::string_view word, std::vector<TokenId>& out) const;
-  void push_pair(std::int32_t left, Scratch& scratch) const;
+  /// Merges scratch.tokens, of which all pairs are in scratch.queue.
+  void merge_queued(Scratch& scratch, std::vector<TokenId>& out) const;
+  void push_pair(std::size_t left, std::size_t right, Scratch& scratch) const;
 
   std::vector<Merge> merges_;               // by rank
   std::vector<std::uint32_t> pairs_begin_;  // [vocab_size + 1]: pairs of a left token, sorted by the right one

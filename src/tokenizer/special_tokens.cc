@@ -2,11 +2,27 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
 
 #include "base/error.h"
+#include "base/to_size.h"
+#include "tokenizer/merge_queue.h"
 
 namespace octavo {
+
+namespace {
+
+constexpr unsigned kTokenBits = 23;
+static_assert(SpecialTokens::kMaxBytes < std::size_t{1} << (32 - kTokenBits));
+
+}  // namespace
+
+std::uint32_t SpecialTokens::rank_of(const Match& match) {
+  return static_cast<std::uint32_t>(kMaxBytes - match.length) << kTokenBits | static_cast<std::uint32_t>(match.token);
+}
+
+SpecialTokens::Match SpecialTokens::match_of(std::uint32_t rank, std::size_t begin) {
+  return {begin, kMaxBytes - (rank >> kTokenBits), static_cast<TokenId>(rank & ((1U << kTokenBits) - 1))};
+}
 
 std::uint32_t SpecialTokens::child(std::uint32_t node, std::uint8_t byte) const {
   std::uint32_t next = nodes_[node].first_child;
@@ -15,7 +31,7 @@ std::uint32_t SpecialTokens::child(std::uint32_t node, std::uint8_t byte) const 
 }
 
 void SpecialTokens::add(std::string_view text, TokenId id) {
-  OCTAVO_CHECK(!text.empty());
+  OCTAVO_CHECK(!text.empty() && id < TokenId{1} << kTokenBits);
   if (text.size() > kMaxBytes) return;
   starts_[static_cast<std::uint8_t>(text.front())] = true;
   std::uint32_t node = 0;
@@ -44,33 +60,26 @@ SpecialTokens::Match SpecialTokens::longest_match(std::string_view text, std::si
 }
 
 std::vector<SpecialTokens::Match> SpecialTokens::resolve(std::string_view text) const {
-  // Each position waits in the heap with its longest token; one that turns out to overlap comes back with its next
-  // shorter one. So a position is in the heap once, however many tokens begin there.
-  const auto later = [](const Match& a, const Match& b) {
-    return std::tuple(a.length, -a.token, b.begin) < std::tuple(b.length, -b.token, a.begin);
+  OCTAVO_CHECK(text.size() <= to_size(std::numeric_limits<std::int32_t>::max()));
+  // Each position waits in the queue with its longest token; one that turns out to overlap comes back with its next
+  // shorter one. So a position is in the queue once, however many tokens begin there.
+  MergeQueue queue;
+  const auto push_longest = [&](std::size_t begin, std::size_t below) {
+    const Match match = longest_match(text, begin, below);
+    if (match.length != 0) queue.push({rank_of(match), static_cast<std::int32_t>(begin)});
   };
-  std::vector<Match> heap;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (!starts_[static_cast<std::uint8_t>(text[i])]) continue;
-    const Match match = longest_match(text, i, std::numeric_limits<std::size_t>::max());
-    if (match.length != 0) heap.push_back(match);
+    if (starts_[static_cast<std::uint8_t>(text[i])]) push_longest(i, std::numeric_limits<std::size_t>::max());
   }
-  if (heap.empty()) return {};
-  std::make_heap(heap.begin(), heap.end(), later);
 
   std::vector<Match> accepted;
   std::vector<bool> taken(text.size(), false);
-  while (!heap.empty()) {
-    std::pop_heap(heap.begin(), heap.end(), later);
-    Match match = heap.back();
-    heap.pop_back();
+  while (const auto entry = queue.pop()) {
+    const Match match = match_of(entry->rank, to_size(entry->position));
     if (taken[match.begin]) continue;
     // Accepted tokens are at least as long as this one, so one that overlaps it covers its begin or its end.
     if (taken[match.begin + match.length - 1]) {
-      match = longest_match(text, match.begin, match.length);
-      if (match.length == 0) continue;
-      heap.push_back(match);
-      std::push_heap(heap.begin(), heap.end(), later);
+      push_longest(match.begin, match.length);
       continue;
     }
     std::fill_n(taken.begin() + static_cast<std::ptrdiff_t>(match.begin), match.length, true);

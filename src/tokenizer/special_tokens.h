@@ -58,6 +58,9 @@ class SpecialTokens {
     TokenId token;
   };
 
+  /// The order in which llama.cpp looks for tokens: the longest first, of one length the lowest id.
+  static std::uint32_t rank_of(const Match& match);
+  static Match match_of(std::uint32_t rank, std::size_t begin);
   std::uint32_t child(std::uint32_t node, std::uint8_t byte) const;
   /// The longest token at `begin` that is shorter than `below`; length 0 if there is none.
   Match longest_match(std::string_view text, std::size_t begin, std::size_t below) const;

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tokenizer/merge_queue.h"
+#include "tokenizer/neighbours.h"
 #include "tokenizer/vocab.h"
 
 namespace octavo {
@@ -24,37 +26,45 @@ class Spm {
   /// Errors are those of byte_fallback_tokens().
   static Result<Spm> create(const Vocab& vocab, std::string_view file);
 
-  /// Appends the tokens of `text`, any bytes of less than 2 GiB with spaces already written as U+2581. Time is n log n.
-  void encode(const Vocab& vocab, std::string_view text, std::vector<TokenId>& out) const;
+  /// Memory that encode() reuses from text to text.
+  struct Scratch {
+    struct Symbol {
+      std::uint32_t begin;         // in the word
+      std::uint32_t length;        // bytes; 0: merged into the symbol before it
+      TokenId token;               // -1: no token has this text
+      TokenId joined = -1;         // of this and the next symbol's text; -1: none
+      std::int32_t previous = -1;  // of merge_many()
+      std::int32_t next = -1;
+    };
+    std::vector<Symbol> symbols;
+    MergeQueue queue;
+  };
+
+  /// Appends the tokens of `text`, any bytes of less than 2 GiB with spaces already written as U+2581. Time is n log n
+  /// of the longest piece in which every character stands beside the next in some token.
+  void encode(const Vocab& vocab, std::string_view text, Scratch& scratch, std::vector<TokenId>& out) const;
 
  private:
-  struct Symbol {
-    std::uint32_t begin;   // in the text
-    std::uint32_t length;  // bytes; 0: merged into the symbol before it
-    std::int32_t previous;
-    std::int32_t next;
-    TokenId token;  // -1: no token has this text
-  };
-  struct Pair {
-    float score;  // of the joined text
-    std::int32_t left;
-    std::uint32_t length;  // of the joined text
-    TokenId token;
-  };
-  /// One text on its way to tokens.
+  /// A piece of a text on its way to tokens.
   struct Work {
     const Vocab& vocab;
-    std::string_view text;
-    std::vector<Symbol> symbols;
-    std::vector<Pair> queue;  // a heap, best first
+    std::string_view word;
+    Scratch& scratch;
   };
 
-  Spm() = default;
-  static bool worse(const Pair& a, const Pair& b);
-  static void cut_into_characters(Work& work);
-  void push_pair(Work& work, std::int32_t left) const;
-  void merge_all(Work& work) const;
+  static constexpr std::size_t kFewSymbols = 24;
 
+  explicit Spm(const Vocab& vocab);
+  static void cut_into_characters(Work& work);
+  void encode_piece(Work work, std::vector<TokenId>& out) const;
+  /// The token of both texts together; -1: none.
+  TokenId join(const Work& work, const Scratch::Symbol& left, const Scratch::Symbol& right) const;
+  void merge_few(Work& work) const;
+  void push_pair(Work& work, std::int32_t left) const;
+  void merge_many(Work& work) const;
+
+  Neighbours neighbours_;
+  std::vector<std::uint32_t> ranks_;  // [vocab_size]: 0 of the best score; equal scores have one rank
   std::array<TokenId, 256> byte_tokens_{};
   std::size_t max_token_bytes_ = 0;  // of the longest text, so that longer pairs need no look-up
 };

@@ -146,7 +146,7 @@ void TextEncoder::encode_word(std::string_view word, Run& run) const {
   if (const auto* bpe = std::get_if<Bpe>(&parts_.algorithm)) {
     bpe->encode(word, run.merging, run.ids);
   } else if (const auto* spm = std::get_if<Spm>(&parts_.algorithm)) {
-    spm->encode(run.vocab, word, run.ids);
+    spm->encode(run.vocab, word, run.joining, run.ids);
   } else {
     std::get<CharacterBpe>(parts_.algorithm).encode(run.vocab, word, run.merging, run.ids);
   }

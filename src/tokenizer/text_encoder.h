@@ -53,6 +53,7 @@ class TextEncoder {
     std::size_t max_tokens;
     std::vector<TokenId>& ids;
     Bpe::Scratch merging{};
+    Spm::Scratch joining{};
     TextSteps::Scratch stepping{};
 
     std::size_t num_left() const { return max_tokens - ids.size(); }

@@ -104,9 +104,8 @@ Result<void> Vocab::read_texts(const ModelSource& source) {
   OCTAVO_TRY_VOID(require_words(source, kTokensKey));
   OCTAVO_TRY(const auto tokens, source.get_strings(kTokensKey));
   if (tokens.empty()) return fail("{}: {} is empty", source.name(), kTokensKey);
-  if (tokens.size() > to_size(std::numeric_limits<TokenId>::max())) {
-    return fail("{}: {} has {} tokens; at most {} can be numbered", source.name(), kTokensKey, tokens.size(),
-                std::numeric_limits<TokenId>::max());
+  if (tokens.size() > kMaxTokens) {
+    return fail("{}: {} has {} tokens; expected at most {}", source.name(), kTokensKey, tokens.size(), kMaxTokens);
   }
   std::vector<std::size_t> ends;
   ends.reserve(tokens.size());

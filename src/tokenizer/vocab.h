@@ -4,11 +4,11 @@
 // checked against the token count and every id against the vocabulary before it is used; errors name the key.
 #pragma once
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/error.h"
@@ -29,6 +29,9 @@ Result<void> require_words(const ModelSource& source, std::string_view key);
 
 class Vocab {
  public:
+  /// Far beyond any real vocabulary; a token's number leaves room beside it in 32 bits.
+  static constexpr std::size_t kMaxTokens = std::size_t{1} << 23;
+
   static Result<Vocab> load(const ModelSource& source);
 
   Vocab(Vocab&&) = default;
@@ -92,7 +95,7 @@ class Vocab {
   std::vector<std::string_view> texts_, bytes_;  // [vocab_size], into the arenas
   std::vector<std::uint8_t> attributes_;         // [vocab_size], Attribute bits; 0: an ordinary token
   std::vector<float> scores_;                    // [vocab_size] for kSpm, else empty
-  std::unordered_map<std::string_view, TokenId> index_;
+  boost::unordered_flat_map<std::string_view, TokenId, std::hash<std::string_view>> index_;
   std::optional<TokenId> bos_, eos_, unknown_;
 };
 

@@ -78,15 +78,16 @@ def in_own_process(function, *args, **options):
         raise AssertionError(f"{function.__name__}: exit code {process.exitcode}")
 
 
-def tiny_model(shape, **options):
-    """A small model with random weights, made on first use: see tools/synth_model.py for the options."""
+def tiny_model(shape, vocab_from=SMOLLM2, **options):
+    """A small model with random weights and the words of another file, made on first use: see tools/synth_model.py for
+    the options."""
     source = b"".join(path.read_bytes() for path in sorted(pathlib.Path(synth_model.__file__).parent.glob("synth_*.py")))
-    key = hashlib.sha256(source + repr((shape, sorted(options.items()))).encode()).hexdigest()[:16]
+    key = hashlib.sha256(source + repr((shape, vocab_from.name, sorted(options.items()))).encode()).hexdigest()[:16]
     path = TEST_DATA / "synthetic" / f"{shape}-{key}.gguf"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(f".{os.getpid()}.partial")
-        in_own_process(synth_model.write_model, partial, shape, SMOLLM2, **options)
+        in_own_process(synth_model.write_model, partial, shape, vocab_from, **options)
         partial.rename(path)
     return path
 

@@ -55,7 +55,8 @@ class MemorySource : public ModelSource {
     const std::string_view bytes = keep(std::string(flags.begin(), flags.end()));
     value_of(key) = {MetadataType::kArray, MetadataArray{.element_type = MetadataType::kBool,
                                                          .size = flags.size(),
-                                                         .bytes = std::as_bytes(std::span(bytes))}};
+                                                         .bytes = std::as_bytes(std::span(bytes)),
+                                                         .arrays = {}}};
     return *this;
   }
   MemorySource& add_array(std::string_view key, const std::vector<std::string>& texts) {

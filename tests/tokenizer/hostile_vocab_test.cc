@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tokenizer/small_vocab.h"
+#include "tokenizer/vocab.h"
 
 namespace octavo::test {
 namespace {
@@ -23,6 +24,13 @@ TEST(HostileVocab, MissingModelNamesTheKey) {
   SmallVocab vocab = small_bpe();
   vocab.model.clear();
   EXPECT_THAT(message_of(vocab.load()), HasSubstr("tokenizer.ggml.model"));
+}
+
+TEST(HostileVocab, MoreTokensThanAnyVocabularyHasAreRefused) {
+  SmallVocab vocab = small_bpe();
+  vocab.tokens.resize(Vocab::kMaxTokens + 1);
+  vocab.types.clear();
+  EXPECT_THAT(message_of(vocab.load()), AllOf(HasSubstr("tokenizer.ggml.tokens"), HasSubstr("expected at most")));
 }
 
 TEST(HostileVocab, UnknownModelListsThoseSupported) {

@@ -1,0 +1,48 @@
+// The pairs of neighbours that may be merged, best rank first and, of one rank, the one that stands first.
+//
+// Positions wait in a list for each rank, and the ranks in a heap. Lists are mostly filled from left to right, so that
+// a long text, which has few ranks beside its length, is read and written in order; a heap of all pairs would jump
+// through memory. Any order of calls takes n log n. Not thread-safe; reused from word to word.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace octavo {
+
+class MergeQueue {
+ public:
+  struct Entry {
+    std::uint32_t rank;
+    std::int32_t position;  // of the left one of the pair
+  };
+
+  void clear();
+  void push(Entry entry);
+  /// The entry of the lowest rank, of these the one of the lowest position; none: it is empty.
+  std::optional<Entry> pop();
+
+ private:
+  struct Bucket {
+    std::uint32_t rank = 0;
+    std::uint32_t slot = 0;  // of table_
+    std::size_t next = 0;    // positions before it were taken; 0: none yet, and their order is any
+    std::vector<std::int32_t> positions = {};
+    std::vector<std::int32_t> late = {};  // a heap: pushed after the first was taken
+  };
+  static constexpr std::uint32_t kFree = 0xFFFFFFFF;
+
+  Bucket& bucket(std::uint32_t rank);
+  void grow();
+  std::uint32_t free_or_own_slot(std::uint32_t rank) const;
+
+  std::vector<Bucket> buckets_;  // the first used_ are of ranks that were pushed since clear()
+  std::size_t used_ = 0;
+  std::size_t last_ = 0;              // the bucket that pop() took from, as many of one rank follow each other
+  std::vector<std::uint32_t> table_;  // by a hash of the rank, open addressing: its bucket, or kFree
+  std::vector<std::uint32_t> ranks_;  // a heap: those whose bucket holds something
+};
+
+}  // namespace octavo

@@ -1,0 +1,42 @@
+// Places 0 to n - 1, of which some are removed: those that are left, a bit each, and their neighbours.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/to_size.h"
+
+namespace octavo {
+
+class PlacesLeft {
+ public:
+  /// All of `size` places are there again.
+  void reset(std::size_t size) {
+    bits_.assign(size / 64 + 1, ~std::uint64_t{0});  // place `size` is never removed: after() ends there
+  }
+  void remove(std::size_t place) { bits_[place / 64] &= ~(std::uint64_t{1} << place % 64); }
+
+  /// The next place that is left; the size given to reset() if there is none.
+  std::size_t after(std::size_t place) const {
+    ++place;
+    std::size_t word = place / 64;
+    std::uint64_t bits = bits_[word] >> place % 64 << place % 64;
+    while (bits == 0) bits = bits_[++word];
+    return word * 64 + to_size(std::countr_zero(bits));
+  }
+  /// The one before it, which must be there: place 0 is, unless it was removed.
+  std::size_t before(std::size_t place) const {
+    --place;
+    std::size_t word = place / 64;
+    std::uint64_t bits = bits_[word] << (63 - place % 64) >> (63 - place % 64);
+    while (bits == 0) bits = bits_[--word];
+    return word * 64 + 63 - to_size(std::countl_zero(bits));
+  }
+
+ private:
+  std::vector<std::uint64_t> bits_;
+};
+
+}  // namespace octavo
