@@ -1,5 +1,5 @@
-// Constraints: what an answer's text must look like. A regular expression, a grammar, any JSON object, or one
-// of some texts.
+// Constraints: what an answer's text must look like. A regular expression, a grammar, JSON by a schema, any JSON
+// object, or one of some texts.
 //
 //     auto digits = engine->compile_constraint({.kind = octavo::ConstraintKind::kRegex, .text = "[0-9]{4}"});
 //     if (!digits) return report(digits.error().message);
@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace octavo {
@@ -20,12 +21,16 @@ enum class ConstraintKind : std::uint8_t {
   kGrammar,     // `text`, in GBNF
   kJsonObject,  // the answer is any JSON object
   kChoice,      // the answer is one of `choices`
+  kJsonSchema,  // the answer is a value that the JSON schema `text` takes
 };
 
 struct ConstraintSource {
   ConstraintKind kind = ConstraintKind::kRegex;
   std::string text = {};
   std::vector<std::string> choices = {};
+  /// Of a schema: what cannot be enforced is an error. Else the nearest looser rule is taken, and
+  /// Constraint::warnings() says so.
+  bool is_strict = false;
 };
 
 /// A constraint that Engine::compile_constraint() has made, for requests to the same engine. Immutable; any number of
@@ -36,8 +41,14 @@ class Constraint {
   Constraint(const Constraint&) = delete;
   Constraint& operator=(const Constraint&) = delete;
 
+  /// Where answers may differ from what the source asks for, each with its place: "#/properties/a/uniqueItems: ...".
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
  protected:
-  Constraint() = default;
+  explicit Constraint(std::vector<std::string> warnings = {}) : warnings_(std::move(warnings)) {}
+
+ private:
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace octavo

@@ -24,10 +24,10 @@ ConstraintVocabulary::ConstraintVocabulary(std::vector<Token> tokens, bool drops
 }
 
 Result<std::shared_ptr<const CompiledConstraint>> CompiledConstraint::create(
-    const Grammar& grammar, std::shared_ptr<const ConstraintVocabulary> vocabulary) {
+    const Grammar& grammar, std::shared_ptr<const ConstraintVocabulary> vocabulary, std::vector<std::string> warnings) {
   OCTAVO_TRY(Automaton automaton, Automaton::build(grammar));
   const std::shared_ptr<const CompiledConstraint> compiled(
-      new CompiledConstraint(std::move(automaton), std::move(vocabulary)));
+      new CompiledConstraint(std::move(automaton), std::move(vocabulary), std::move(warnings)));
   ConstraintState state;
   state.begin(compiled, std::nullopt);
   std::vector<MaskWord> mask(mask_words(compiled->vocabulary()->size()));
@@ -35,8 +35,10 @@ Result<std::shared_ptr<const CompiledConstraint>> CompiledConstraint::create(
   return Result<std::shared_ptr<const CompiledConstraint>>(compiled);
 }
 
-CompiledConstraint::CompiledConstraint(Automaton automaton, std::shared_ptr<const ConstraintVocabulary> vocabulary)
-    : automaton_(std::move(automaton)),
+CompiledConstraint::CompiledConstraint(Automaton automaton, std::shared_ptr<const ConstraintVocabulary> vocabulary,
+                                       std::vector<std::string> warnings)
+    : Constraint(std::move(warnings)),
+      automaton_(std::move(automaton)),
       vocabulary_(std::move(vocabulary)),
       masks_(automaton_, vocabulary_->trie(), vocabulary_->size()) {}
 

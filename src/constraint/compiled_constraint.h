@@ -49,7 +49,8 @@ class CompiledConstraint final : public Constraint {
  public:
   /// Errors: those of Automaton::build(); a constraint whose first token cannot be found within TokenMasks::kMaxWork.
   static Result<std::shared_ptr<const CompiledConstraint>> create(
-      const Grammar& grammar, std::shared_ptr<const ConstraintVocabulary> vocabulary);
+      const Grammar& grammar, std::shared_ptr<const ConstraintVocabulary> vocabulary,
+      std::vector<std::string> warnings = {});
 
   const Automaton& automaton() const { return automaton_; }
   const std::shared_ptr<const ConstraintVocabulary>& vocabulary() const { return vocabulary_; }
@@ -57,7 +58,8 @@ class CompiledConstraint final : public Constraint {
   TokenMasks& masks() const { return masks_; }
 
  private:
-  CompiledConstraint(Automaton automaton, std::shared_ptr<const ConstraintVocabulary> vocabulary);
+  CompiledConstraint(Automaton automaton, std::shared_ptr<const ConstraintVocabulary> vocabulary,
+                     std::vector<std::string> warnings);
 
   const Automaton automaton_;
   const std::shared_ptr<const ConstraintVocabulary> vocabulary_;

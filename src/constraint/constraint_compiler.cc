@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "constraint/json_grammar.h"
+#include "constraint/json_schema.h"
 #include "constraint/regex.h"
 
 namespace octavo {
@@ -27,7 +28,17 @@ Result<Grammar> read_choices(const std::vector<std::string>& choices) {
   return grammar;
 }
 
-Result<Grammar> read_source(const ConstraintSource& source, const TokenNames& tokens) {
+Result<Grammar> read_schema(const ConstraintSource& source, std::vector<std::string>& warnings) {
+  const auto strictness = source.is_strict ? SchemaStrictness::kStrict : SchemaStrictness::kLoose;
+  Grammar grammar;
+  JsonGrammar json(grammar);
+  OCTAVO_TRY(const ExpressionId root, read_json_schema(source.text, strictness, json, warnings));
+  grammar.set_root(root);
+  return grammar;
+}
+
+Result<Grammar> read_source(const ConstraintSource& source, const TokenNames& tokens,
+                            std::vector<std::string>& warnings) {
   Grammar grammar;
   switch (source.kind) {
     case ConstraintKind::kRegex: {
@@ -41,12 +52,13 @@ Result<Grammar> read_source(const ConstraintSource& source, const TokenNames& to
     }
     case ConstraintKind::kJsonObject: grammar.set_root(JsonGrammar(grammar).object()); return grammar;
     case ConstraintKind::kChoice: return read_choices(source.choices);
+    case ConstraintKind::kJsonSchema: return read_schema(source, warnings);
   }
-  return fail("found a constraint of kind {}, expected 0 to 3", static_cast<int>(source.kind));
+  return fail("found a constraint of kind {}, expected 0 to 4", static_cast<int>(source.kind));
 }
 
 std::string key_of(const ConstraintSource& source) {
-  std::string key = fmt::format("{}\n{}", static_cast<int>(source.kind), source.text);
+  std::string key = fmt::format("{}\n{}\n{}", static_cast<int>(source.kind), source.is_strict, source.text);
   for (const std::string& choice : source.choices) key += fmt::format("\n{}\n{}", choice.size(), choice);
   return key;
 }
@@ -56,8 +68,9 @@ std::string key_of(const ConstraintSource& source) {
 Result<std::shared_ptr<const CompiledConstraint>> ConstraintCompiler::compile(const ConstraintSource& source) {
   std::string key = key_of(source);
   if (auto kept = find(key)) return kept;
-  OCTAVO_TRY(const Grammar grammar, read_source(source, tokens_));
-  OCTAVO_TRY(auto compiled, CompiledConstraint::create(grammar, vocabulary_));
+  std::vector<std::string> warnings;
+  OCTAVO_TRY(const Grammar grammar, read_source(source, tokens_, warnings));
+  OCTAVO_TRY(auto compiled, CompiledConstraint::create(grammar, vocabulary_, std::move(warnings)));
   keep(std::move(key), compiled);
   return compiled;
 }

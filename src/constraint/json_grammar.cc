@@ -1,9 +1,10 @@
 #include "constraint/json_grammar.h"
 
-#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "constraint/json_tree.h"
 
 namespace octavo {
 namespace {
@@ -27,6 +28,8 @@ CodePointSet plain_characters() {
   escaped.add('\\');
   return set.intersection(escaped.complement());
 }
+
+CodePointSet all_beyond_ascii() { return range(0x80, CodePointSet::kLimit - 1); }
 
 CodePointSet digits() { return range('0', '9'); }
 
@@ -61,24 +64,57 @@ ExpressionId JsonGrammar::any_character() {
   const ExpressionId long_escape = grammar_.sequence({grammar_.literal("u"), escaped_unit()});
   const ExpressionId escape =
       grammar_.sequence({grammar_.literal("\\"), grammar_.alternatives({short_escape, long_escape})});
-  any_character_ = grammar_.alternatives({grammar_.set(plain_characters()), escape});
+  const ExpressionId rare =
+      grammar_.alternatives({grammar_.set(plain_characters().intersection(all_beyond_ascii())), escape});
+  any_character_ =
+      grammar_.alternatives({grammar_.set(plain_characters().intersection(all_beyond_ascii().complement())),
+                             grammar_.named("character", rare)});
   return *any_character_;
 }
 
+ExpressionId JsonGrammar::characters(std::uint32_t min, std::uint32_t max) {
+  return grammar_.repeat(any_character(), min, max);
+}
+
+ExpressionId JsonGrammar::beyond_ascii() {
+  if (!beyond_ascii_) beyond_ascii_ = grammar_.named("beyond ascii", grammar_.set(all_beyond_ascii()));
+  return *beyond_ascii_;
+}
+
+/// The shortest forms of all characters that no string holds as they are.
+ExpressionId JsonGrammar::short_escape() {
+  if (!short_escape_)
+    short_escape_ = grammar_.named("escape", grammar_.alternatives(escapes_of(plain_characters().complement())));
+  return *short_escape_;
+}
+
+std::vector<ExpressionId> JsonGrammar::escapes_of(const CodePointSet& set) {
+  std::vector<ExpressionId> forms;
+  const CodePointSet escaped = set.intersection(plain_characters().complement());
+  for (const CodePointSet::Range& range : escaped.ranges())
+    for (std::uint32_t c = range.begin; c < range.end; ++c) {
+      const std::string form = json_string(std::string(1, static_cast<char>(c)));
+      forms.push_back(grammar_.literal(std::string_view(form).substr(1, form.size() - 2)));
+    }
+  return forms;
+}
+
 ExpressionId JsonGrammar::character(const CodePointSet& set) {
-  std::vector<ExpressionId> forms = {grammar_.set(set.intersection(plain_characters()))};
-  static constexpr std::array<std::pair<char, std::string_view>, 7> kShort = {
-      {{'"', "\\\""}, {'\\', "\\\\"}, {'\b', "\\b"}, {'\f', "\\f"}, {'\n', "\\n"}, {'\r', "\\r"}, {'\t', "\\t"}}};
-  CodePointSet rest = range(0, 0x1F);
-  for (const auto& [c, form] : kShort) {
-    const auto code_point = static_cast<std::uint32_t>(static_cast<unsigned char>(c));
-    if (set.contains(code_point)) forms.push_back(grammar_.literal(form));
-    rest = rest.intersection(CodePointSet(code_point).complement());
+  std::vector<ExpressionId> forms = {
+      grammar_.set(set.intersection(plain_characters()).intersection(all_beyond_ascii().complement()))};
+  const CodePointSet beyond = set.intersection(all_beyond_ascii());
+  const CodePointSet escaped = set.intersection(plain_characters().complement());
+  if (beyond == all_beyond_ascii()) {
+    forms.push_back(beyond_ascii());
+  } else {
+    forms.push_back(grammar_.set(beyond));
   }
-  static constexpr std::string_view kHex = "0123456789abcdef";
-  for (std::uint32_t control = 0; control < 0x20; ++control)
-    if (set.contains(control) && rest.contains(control))
-      forms.push_back(grammar_.literal(std::string("\\u00") + (control < 16 ? '0' : '1') + kHex[control % 16]));
+  if (escaped == plain_characters().complement()) {
+    forms.push_back(short_escape());
+  } else {
+    for (const ExpressionId form : escapes_of(escaped)) forms.push_back(form);
+  }
+  std::erase(forms, Grammar::nothing());
   return grammar_.alternatives(std::move(forms));
 }
 

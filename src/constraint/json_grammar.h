@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "constraint/grammar.h"
 
@@ -18,6 +19,7 @@ class JsonGrammar {
 
   /// The grammar must outlive it. Rules are added as they are asked for.
   explicit JsonGrammar(Grammar& grammar) : grammar_(grammar) {}
+  Grammar& grammar() { return grammar_; }
 
   ExpressionId value();
   ExpressionId object();
@@ -29,8 +31,10 @@ class JsonGrammar {
 
   /// One character of a string, in any form that JSON has for it.
   ExpressionId any_character();
-  /// One character of the set, in the shortest form that JSON has for it.
+  /// One character of the set, in the shortest form that JSON has for it. What many sets have in common is a rule.
   ExpressionId character(const CodePointSet& set);
+  /// `min` to `max` characters of any form, without quotes.
+  ExpressionId characters(std::uint32_t min, std::uint32_t max);
 
   /// open, items with commas between them, close.
   ExpressionId list(char open, ExpressionId item, char close);
@@ -38,10 +42,14 @@ class JsonGrammar {
  private:
   ExpressionId hex_digits(std::uint32_t count);
   ExpressionId escaped_unit();
+  std::vector<ExpressionId> escapes_of(const CodePointSet& set);
+  ExpressionId beyond_ascii();
+  ExpressionId short_escape();
 
   Grammar& grammar_;
   std::optional<RuleId> value_;
-  std::optional<ExpressionId> object_, array_, string_, number_, integer_, space_, any_character_;
+  std::optional<ExpressionId> object_, array_, string_, number_, integer_, space_, any_character_, beyond_ascii_,
+      short_escape_;
 };
 
 }  // namespace octavo

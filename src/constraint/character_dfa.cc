@@ -1,0 +1,213 @@
+#include "constraint/character_dfa.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/to_size.h"
+#include "base/utf8.h"
+
+namespace octavo {
+
+CharacterClasses::CharacterClasses(std::span<const CodePointSet> sets) {
+  std::set<std::uint32_t> begins = {0};
+  for (const CodePointSet& set : sets) {
+    for (const CodePointSet::Range& range : set.ranges()) {
+      begins.insert(range.begin);
+      if (range.end < CodePointSet::kLimit) begins.insert(range.end);
+    }
+  }
+  std::map<std::vector<bool>, std::uint32_t> ids;
+  std::vector<std::size_t> places(sets.size());  // in the ranges of each set
+  for (const std::uint32_t begin : begins) {
+    std::vector<bool> member(sets.size());
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+      const auto& of_set = sets[i].ranges();
+      while (places[i] < of_set.size() && of_set[places[i]].end <= begin) ++places[i];
+      member[i] = places[i] < of_set.size() && of_set[places[i]].begin <= begin;
+    }
+    const auto [known, is_new] = ids.try_emplace(member, num_classes);
+    if (is_new) {
+      members.push_back(std::move(member));
+      ++num_classes;
+    }
+    ranges.push_back({begin, known->second});
+  }
+}
+
+CharacterDfa CharacterDfa::any_text() {
+  CharacterDfa dfa;
+  dfa.ranges_ = {{.begin = 0, .class_id = 0}};
+  dfa.next_ = {kStart};
+  dfa.accepts_ = {true};
+  return dfa;
+}
+
+std::optional<CharacterDfa> CharacterDfa::of_texts(std::span<const std::string> texts) {
+  struct Node {
+    std::map<std::uint32_t, std::uint32_t> children;
+    bool is_end = false;
+  };
+  std::vector<Node> nodes(1);
+  std::set<std::uint32_t> characters;
+  for (const std::string& text : texts) {
+    std::uint32_t node = 0;
+    for (std::size_t place = 0; place < text.size(); place += utf8_announced_length(text[place])) {
+      const std::uint32_t character = decode_utf8(std::string_view(text).substr(place));
+      characters.insert(character);
+      const auto [child, is_new] =
+          nodes[node].children.try_emplace(character, static_cast<std::uint32_t>(nodes.size()));
+      node = child->second;
+      if (is_new) nodes.emplace_back();
+      if (nodes.size() > kMaxStates) return std::nullopt;
+    }
+    nodes[node].is_end = true;
+  }
+  if (characters.size() > kMaxSets) return std::nullopt;
+  const std::vector<CodePointSet> sets(characters.begin(), characters.end());
+  CharacterClasses classes(sets);
+  std::vector<std::uint32_t> character_of(classes.num_classes, CodePointSet::kLimit);
+  for (const auto& [begin, class_id] : classes.ranges)
+    if (characters.contains(begin)) character_of[class_id] = begin;
+  const auto dead = static_cast<std::uint32_t>(nodes.size());
+  return CharacterDfaBuilder(std::move(classes.ranges), classes.num_classes)
+      .build(
+          std::uint32_t{0},
+          [&](std::uint32_t node, std::uint32_t class_id) -> std::optional<std::uint32_t> {
+            if (node == dead) return dead;
+            const auto child = nodes[node].children.find(character_of[class_id]);
+            return child == nodes[node].children.end() ? dead : child->second;
+          },
+          [&](std::uint32_t node) { return node != dead && nodes[node].is_end; });
+}
+
+std::optional<CharacterDfa> CharacterDfa::of_lengths(std::uint32_t min, std::uint32_t max) {
+  const bool is_bounded = max != Grammar::kAnyNumber;
+  if ((is_bounded ? max : min) >= kMaxStates) return std::nullopt;
+  const std::uint32_t most = is_bounded ? max + 1 : min;  // of characters that are counted
+  return CharacterDfaBuilder({{.begin = 0, .class_id = 0}}, 1)
+      .build(
+          std::uint32_t{0},
+          [&](std::uint32_t length, std::uint32_t) { return std::optional(std::min(length + 1, most)); },
+          [&](std::uint32_t length) { return length >= min && (!is_bounded || length <= max); });
+}
+
+CharacterDfa CharacterDfa::complement() const {
+  CharacterDfa other = *this;
+  other.accepts_.flip();
+  return other;
+}
+
+std::optional<CharacterDfa> CharacterDfa::intersection(const CharacterDfa& other) const {
+  std::vector<ClassRange> ranges;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> ids;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  for (std::size_t i = 0, j = 0; i < ranges_.size() || j < other.ranges_.size();) {
+    const std::uint32_t left = i < ranges_.size() ? ranges_[i].begin : CodePointSet::kLimit;
+    const std::uint32_t right = j < other.ranges_.size() ? other.ranges_[j].begin : CodePointSet::kLimit;
+    const std::uint32_t begin = std::min(left, right);
+    if (left == begin) ++i;
+    if (right == begin) ++j;
+    const std::pair both(ranges_[i - 1].class_id, other.ranges_[j - 1].class_id);
+    const auto [id, is_new] = ids.try_emplace(both, static_cast<std::uint32_t>(pairs.size()));
+    if (is_new) pairs.push_back(both);
+    ranges.push_back({begin, id->second});
+  }
+  const std::vector<bool> live = live_states(), other_live = other.live_states();
+  using Both = std::pair<State, State>;
+  constexpr Both kDead(kMaxStates, kMaxStates);
+  const auto alive = [&](Both states) { return live[states.first] && other_live[states.second] ? states : kDead; };
+  std::size_t work = 0;
+  return CharacterDfaBuilder(std::move(ranges), static_cast<std::uint32_t>(pairs.size()))
+      .build(
+          alive({kStart, kStart}),
+          [&](const Both& states, std::uint32_t class_id) -> std::optional<Both> {
+            if (++work > kMaxWork) return std::nullopt;
+            if (states == kDead) return kDead;
+            return alive(
+                {next(states.first, pairs[class_id].first), other.next(states.second, pairs[class_id].second)});
+          },
+          [&](const Both& states) {
+            return states != kDead && accepts_[states.first] && other.accepts_[states.second];
+          });
+}
+
+std::vector<bool> CharacterDfa::live_states() const {
+  std::vector<std::vector<State>> before(num_states());
+  for (State state = 0; state < num_states(); ++state)
+    for (std::uint32_t class_id = 0; class_id < num_classes_; ++class_id) {
+      std::vector<State>& sources = before[next(state, class_id)];
+      if (sources.empty() || sources.back() != state) sources.push_back(state);
+    }
+  std::vector<bool> live = accepts_;
+  std::vector<State> work;
+  for (State state = 0; state < num_states(); ++state)
+    if (live[state]) work.push_back(state);
+  while (!work.empty()) {
+    const State state = work.back();
+    work.pop_back();
+    for (const State earlier : before[state]) {
+      if (live[earlier]) continue;
+      live[earlier] = true;
+      work.push_back(earlier);
+    }
+  }
+  return live;
+}
+
+bool CharacterDfa::is_empty() const { return !live_states()[kStart]; }
+
+std::uint32_t CharacterDfa::class_of(std::uint32_t code_point) const {
+  return std::prev(std::ranges::upper_bound(ranges_, code_point, {}, &ClassRange::begin))->class_id;
+}
+
+bool CharacterDfa::accepts(std::string_view text) const {
+  State state = kStart;
+  for (std::size_t place = 0; place < text.size(); place += utf8_announced_length(text[place]))
+    state = next(state, class_of(decode_utf8(text.substr(place))));
+  return accepts_[state];
+}
+
+std::size_t CharacterDfa::shortest() const {
+  std::vector<bool> met(num_states());
+  std::vector<State> here = {kStart}, further;
+  met[kStart] = true;
+  for (std::size_t length = 0; !here.empty(); ++length, here.swap(further)) {
+    further.clear();
+    for (const State state : here) {
+      if (accepts_[state]) return length;
+      for (std::uint32_t class_id = 0; class_id < num_classes_; ++class_id) {
+        const State reached = next(state, class_id);
+        if (!met[reached]) further.push_back(reached);
+        met[reached] = true;
+      }
+    }
+  }
+  return 0;
+}
+
+std::optional<std::size_t> CharacterDfa::longest() const {
+  const std::vector<bool> live = live_states();
+  std::vector<std::uint32_t> num_before(num_states());
+  const auto each_next = [&](State state, const auto& visit) {
+    for (std::uint32_t class_id = 0; class_id < num_classes_; ++class_id)
+      if (live[state] && live[next(state, class_id)]) visit(next(state, class_id));
+  };
+  for (State state = 0; state < num_states(); ++state) each_next(state, [&](State to) { ++num_before[to]; });
+  std::vector<std::size_t> length(num_states());
+  std::vector<State> order;
+  if (live[kStart] && num_before[kStart] == 0) order.push_back(kStart);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    each_next(order[i], [&](State to) {
+      length[to] = std::max(length[to], length[order[i]] + 1);
+      if (--num_before[to] == 0) order.push_back(to);
+    });
+  // States that a loop leads to are not in the order.
+  if (order.size() != to_size(std::ranges::count(live, true))) return std::nullopt;
+  std::size_t longest = 0;
+  for (const State state : order)
+    if (accepts_[state]) longest = std::max(longest, length[state]);
+  return longest;
+}
+
+}  // namespace octavo

@@ -1,0 +1,121 @@
+// Sets of texts as deterministic automata over characters: what grammars cannot say of texts, that they match two
+// patterns, or do not match one, can be computed of these.
+//
+// Plain values; any thread. Each has at most kMaxStates states: what would have more has no value.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "constraint/grammar.h"
+#include "constraint/regex.h"
+
+namespace octavo {
+
+class CharacterDfa {
+ public:
+  static constexpr std::size_t kMaxStates = 1 << 13;
+  static constexpr std::size_t kMaxTransitions = 1 << 20;  // states times classes
+  static constexpr std::size_t kMaxWork = 1 << 20;         // steps that one of the functions below takes
+  static constexpr std::size_t kMaxSets = 512;             // of characters that one tells apart
+
+  /// Code points of one class are treated alike. In order; the first begins at 0.
+  struct ClassRange {
+    std::uint32_t begin;
+    std::uint32_t class_id;
+  };
+
+  static CharacterDfa any_text();
+  /// Error: the pattern cannot be read. No value: it takes too many states.
+  static Result<std::optional<CharacterDfa>> of_pattern(std::string_view pattern, RegexReach reach);
+  static std::optional<CharacterDfa> of_texts(std::span<const std::string> texts);
+  static std::optional<CharacterDfa> of_lengths(std::uint32_t min, std::uint32_t max);
+
+  CharacterDfa complement() const;
+  std::optional<CharacterDfa> intersection(const CharacterDfa& other) const;
+
+  bool is_empty() const;
+  bool accepts(std::string_view text) const;
+  /// What it took to make it, and takes to go through it.
+  std::size_t num_transitions() const { return next_.size(); }
+  /// In characters; the longest has no value where there is none. The set is not empty.
+  std::size_t shortest() const;
+  std::optional<std::size_t> longest() const;
+
+  /// The texts as an expression.
+  ExpressionId write(const CharacterWriter& write, Grammar& grammar) const;
+
+ private:
+  friend class CharacterDfaBuilder;
+  friend class CharacterDfaWriter;
+  using State = std::uint32_t;
+  static constexpr State kStart = 0;
+
+  CharacterDfa() = default;
+  std::size_t num_states() const { return accepts_.size(); }
+  State next(State state, std::uint32_t class_id) const { return next_[state * num_classes_ + class_id]; }
+  std::uint32_t class_of(std::uint32_t code_point) const;
+  /// From here some text of the set goes on.
+  std::vector<bool> live_states() const;
+
+  std::vector<ClassRange> ranges_;
+  std::uint32_t num_classes_ = 1;
+  std::vector<State> next_;  // [states, classes]
+  std::vector<bool> accepts_;
+};
+
+/// Builds one from states that are found as they are reached. `Key` orders states; `step(key, class)` is where a
+/// character of the class leads.
+class CharacterDfaBuilder {
+ public:
+  explicit CharacterDfaBuilder(std::vector<CharacterDfa::ClassRange> ranges, std::uint32_t num_classes) {
+    dfa_.ranges_ = std::move(ranges);
+    dfa_.num_classes_ = num_classes;
+  }
+
+  template <class Key, class Step, class Accepts>
+  std::optional<CharacterDfa> build(Key start, Step step, Accepts accepts) {
+    std::map<Key, std::uint32_t> ids;
+    std::vector<Key> keys;
+    const auto id_of = [&](Key key) {
+      const auto [place, is_new] = ids.try_emplace(key, static_cast<std::uint32_t>(keys.size()));
+      if (is_new) keys.push_back(std::move(key));
+      return place->second;
+    };
+    id_of(std::move(start));
+    for (std::size_t state = 0; state < keys.size(); ++state) {
+      const std::size_t num_transitions = keys.size() * dfa_.num_classes_;
+      if (keys.size() > CharacterDfa::kMaxStates || num_transitions > CharacterDfa::kMaxTransitions)
+        return std::nullopt;
+      dfa_.accepts_.push_back(accepts(keys[state]));
+      for (std::uint32_t class_id = 0; class_id < dfa_.num_classes_; ++class_id) {
+        std::optional<Key> reached = step(Key(keys[state]), class_id);
+        if (!reached) return std::nullopt;
+        dfa_.next_.push_back(id_of(std::move(*reached)));
+      }
+    }
+    return std::move(dfa_);
+  }
+
+ private:
+  CharacterDfa dfa_;
+};
+
+/// The coarsest classes by which all sets can be told apart, and for each set its members among them.
+struct CharacterClasses {
+  explicit CharacterClasses(std::span<const CodePointSet> sets);
+
+  std::vector<CharacterDfa::ClassRange> ranges;
+  std::uint32_t num_classes = 0;
+  std::vector<std::vector<bool>> members;  // [classes, sets]
+};
+
+}  // namespace octavo

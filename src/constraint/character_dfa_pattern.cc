@@ -1,0 +1,195 @@
+// Patterns as automata over characters: Thompson's construction, then sets of its states.
+#include <algorithm>
+
+#include "constraint/character_dfa.h"
+#include "constraint/regex_parser.h"
+
+namespace octavo {
+namespace {
+
+/// States that read a character of a set, split, or hold at an end of the text only.
+class PatternNfa {
+ public:
+  enum class Kind : std::uint8_t { kSet, kSplit, kBegin, kEnd, kAccept };
+  struct State {
+    Kind kind = Kind::kSplit;
+    std::uint32_t set = 0;  // of kSet
+    std::vector<std::uint32_t> next = {};
+  };
+  static constexpr std::size_t kMaxStates = 1 << 14;
+  static constexpr std::uint32_t kAccept = 0;
+
+  PatternNfa(const RegexNode& tree, RegexReach reach) {
+    add({.kind = Kind::kAccept});
+    start_ = lay(tree, kAccept);
+    if (reach == RegexReach::kWhole) return;
+    is_open_ = true;
+    const std::uint32_t loop = add({});
+    const std::uint32_t any = add({.kind = Kind::kSet, .set = set_of(CodePointSet().complement()), .next = {loop}});
+    if (!is_too_large()) states_[loop].next = {any, start_};
+    start_ = loop;
+  }
+
+  bool is_too_large() const { return states_.size() >= kMaxStates || sets_.size() > CharacterDfa::kMaxSets; }
+  /// Any text may follow a match.
+  bool is_open() const { return is_open_; }
+  std::uint32_t start() const { return start_; }
+  const State& at(std::uint32_t id) const { return states_[id]; }
+  std::size_t size() const { return states_.size(); }
+  const std::vector<CodePointSet>& sets() const { return sets_; }
+
+ private:
+  std::uint32_t add(State state) {
+    if (is_too_large()) return kAccept;
+    states_.push_back(std::move(state));
+    return static_cast<std::uint32_t>(states_.size() - 1);
+  }
+  std::uint32_t set_of(const CodePointSet& set) {
+    const auto known = std::ranges::find(sets_, set);
+    if (known != sets_.end()) return static_cast<std::uint32_t>(known - sets_.begin());
+    sets_.push_back(set);
+    return static_cast<std::uint32_t>(sets_.size() - 1);
+  }
+
+  std::uint32_t lay(const RegexNode& node, std::uint32_t next) {
+    if (is_too_large()) return next;
+    switch (node.kind) {
+      case RegexNode::Kind::kSet: return add({.kind = Kind::kSet, .set = set_of(node.set), .next = {next}});
+      case RegexNode::Kind::kBegin: return add({.kind = Kind::kBegin, .next = {next}});
+      case RegexNode::Kind::kEnd: return add({.kind = Kind::kEnd, .next = {next}});
+      case RegexNode::Kind::kSequence:
+        for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) next = lay(*child, next);
+        return next;
+      case RegexNode::Kind::kAlternatives: {
+        std::vector<std::uint32_t> ways;
+        ways.reserve(node.children.size());
+        for (const RegexNode& child : node.children) ways.push_back(lay(child, next));
+        return add({.next = std::move(ways)});
+      }
+      case RegexNode::Kind::kRepeat: return lay_repeat(node, next);
+    }
+    return next;
+  }
+
+  std::uint32_t lay_repeat(const RegexNode& node, std::uint32_t next) {
+    const RegexNode& child = node.children.front();
+    std::uint32_t start = next;
+    if (node.max == Grammar::kAnyNumber) {
+      const std::uint32_t loop = add({});
+      const std::uint32_t body = lay(child, loop);
+      if (!is_too_large()) states_[loop].next = {body, next};
+      start = loop;
+    } else {
+      for (std::uint32_t i = node.min; i < node.max && !is_too_large(); ++i)
+        start = add({.next = {lay(child, start), next}});
+    }
+    for (std::uint32_t i = 0; i < node.min && !is_too_large(); ++i) {
+      const std::uint32_t before = lay(child, start);
+      if (before == start) break;  // it reads nothing
+      start = before;
+    }
+    return start;
+  }
+
+  std::vector<State> states_;
+  std::vector<CodePointSet> sets_;
+  std::uint32_t start_ = kAccept;
+  bool is_open_ = false;
+};
+
+/// A set of states that read, and what it says of texts that end here.
+struct Reached {
+  std::vector<std::uint32_t> states;
+  bool accepts = false;
+  auto operator<=>(const Reached&) const = default;
+};
+
+class SubsetStepper {
+ public:
+  explicit SubsetStepper(const PatternNfa& nfa) : nfa_(nfa), met_(nfa.size()), ended_(nfa.size()) {}
+
+  Reached start() { return close({nfa_.start()}, true); }
+
+  /// No value: too much work.
+  std::optional<Reached> after(const Reached& from, const std::vector<bool>& members) {
+    if (from.states.empty() && from.accepts) return from;  // any text may follow
+    std::vector<std::uint32_t> targets;
+    for (const std::uint32_t id : from.states) {
+      if (id == kEnded) continue;
+      const PatternNfa::State& state = nfa_.at(id);
+      if (members[state.set]) targets.push_back(state.next.front());
+    }
+    work_ += from.states.size() + 1;
+    if (work_ > CharacterDfa::kMaxWork) return std::nullopt;
+    return close(targets, false);
+  }
+
+ private:
+  /// A mark that keeps an accepting set, which goes on to nothing, apart from one after which any text may follow.
+  static constexpr std::uint32_t kEnded = 0xFFFFFFFF;
+
+  Reached close(const std::vector<std::uint32_t>& from, bool is_at_begin) {
+    Reached reached;
+    bool accepts_anything = false;
+    std::vector<std::uint32_t> at_end;  // reached behind a $
+    const auto visit = [&](std::uint32_t id, std::vector<bool>& met, std::vector<std::uint32_t>& to) {
+      if (!met[id]) to.push_back(id);
+      met[id] = true;
+    };
+    std::fill(met_.begin(), met_.end(), false);
+    std::fill(ended_.begin(), ended_.end(), false);
+    std::vector<std::uint32_t> begun;
+    for (const std::uint32_t id : from) visit(id, met_, begun);
+    for (; !begun.empty();) {
+      const std::uint32_t id = begun.back();
+      begun.pop_back();
+      ++work_;
+      const PatternNfa::State& state = nfa_.at(id);
+      if (state.kind == PatternNfa::Kind::kSet) reached.states.push_back(id);
+      if (state.kind == PatternNfa::Kind::kAccept) {
+        reached.accepts = true;
+        accepts_anything = nfa_.is_open();
+      }
+      const bool passes =
+          state.kind == PatternNfa::Kind::kSplit || (state.kind == PatternNfa::Kind::kBegin && is_at_begin);
+      if (passes)
+        for (const std::uint32_t next : state.next) visit(next, met_, begun);
+      if (state.kind == PatternNfa::Kind::kEnd) visit(state.next.front(), ended_, at_end);
+    }
+    while (!at_end.empty()) {
+      const PatternNfa::State& state = nfa_.at(at_end.back());
+      at_end.pop_back();
+      ++work_;
+      if (state.kind == PatternNfa::Kind::kAccept) reached.accepts = true;
+      const bool passes = state.kind == PatternNfa::Kind::kSplit || state.kind == PatternNfa::Kind::kEnd ||
+                          (state.kind == PatternNfa::Kind::kBegin && is_at_begin);
+      if (passes)
+        for (const std::uint32_t next : state.next) visit(next, ended_, at_end);
+    }
+    if (accepts_anything) return {.states = {}, .accepts = true};
+    if (reached.accepts) reached.states.push_back(kEnded);
+    std::ranges::sort(reached.states);
+    return reached;
+  }
+
+  const PatternNfa& nfa_;
+  std::vector<bool> met_, ended_;
+  std::size_t work_ = 0;
+};
+
+}  // namespace
+
+Result<std::optional<CharacterDfa>> CharacterDfa::of_pattern(std::string_view pattern, RegexReach reach) {
+  OCTAVO_TRY(const RegexNode tree, RegexParser(pattern).parse());
+  const PatternNfa nfa(tree, reach);
+  if (nfa.is_too_large()) return std::nullopt;
+  const CharacterClasses classes(nfa.sets());
+  SubsetStepper stepper(nfa);
+  return CharacterDfaBuilder(classes.ranges, classes.num_classes)
+      .build(
+          stepper.start(),
+          [&](const Reached& from, std::uint32_t class_id) { return stepper.after(from, classes.members[class_id]); },
+          [](const Reached& reached) { return reached.accepts; });
+}
+
+}  // namespace octavo

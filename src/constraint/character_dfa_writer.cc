@@ -1,0 +1,80 @@
+// Writes automata over characters as expressions.
+#include <algorithm>
+
+#include "constraint/character_dfa.h"
+
+namespace octavo {
+
+/// States that several lead to become rules; those that one leads to stand in its expression.
+class CharacterDfaWriter {
+ public:
+  CharacterDfaWriter(const CharacterDfa& dfa, const CharacterWriter& write, Grammar& grammar)
+      : dfa_(dfa), write_(write), grammar_(grammar), live_(dfa.live_states()), num_before_(dfa.num_states()) {
+    for (State state = 0; state < dfa_.num_states(); ++state)
+      for (const auto& [to, set] : edges_of(state)) ++num_before_[to];
+    ++num_before_[CharacterDfa::kStart];
+  }
+
+  ExpressionId write() {
+    if (!live_[CharacterDfa::kStart]) return Grammar::nothing();
+    const ExpressionId start = reach(CharacterDfa::kStart, kMaxInline);
+    while (!work_.empty() && !grammar_.is_too_large()) {
+      const State state = work_.back();
+      work_.pop_back();
+      grammar_.define(rules_.at(state), body(state, 0));
+    }
+    for (const State state : work_) grammar_.define(rules_.at(state), Grammar::nothing());
+    return start;
+  }
+
+ private:
+  using State = CharacterDfa::State;
+  static constexpr int kMaxInline = 32;  // levels of expressions in each other
+
+  /// The live states that follow, each with the characters that lead there.
+  std::map<State, CodePointSet> edges_of(State state) const {
+    std::map<State, CodePointSet> edges;
+    if (!live_[state]) return edges;
+    for (std::size_t i = 0; i < dfa_.ranges_.size(); ++i) {
+      const State to = dfa_.next(state, dfa_.ranges_[i].class_id);
+      const std::uint32_t end = i + 1 < dfa_.ranges_.size() ? dfa_.ranges_[i + 1].begin : CodePointSet::kLimit;
+      if (live_[to]) edges[to].add(dfa_.ranges_[i].begin, end);
+    }
+    return edges;
+  }
+
+  ExpressionId reach(State state, int depth) {
+    if (num_before_[state] == 1 && depth < kMaxInline && state != CharacterDfa::kStart) return body(state, depth + 1);
+    const auto known = rules_.find(state);
+    if (known != rules_.end()) return grammar_.call(known->second);
+    const RuleId rule = grammar_.declare("text");
+    rules_.emplace(state, rule);
+    work_.push_back(state);
+    return grammar_.call(rule);
+  }
+
+  ExpressionId body(State state, int depth) {
+    std::vector<ExpressionId> ways;
+    for (const auto& [to, set] : edges_of(state)) {
+      const ExpressionId character = write_(grammar_, set);
+      const bool ends = dfa_.accepts_[to] && edges_of(to).empty();
+      ways.push_back(ends ? character : grammar_.sequence({character, reach(to, depth)}));
+    }
+    if (dfa_.accepts_[state]) ways.push_back(grammar_.empty());
+    return grammar_.alternatives(std::move(ways));
+  }
+
+  const CharacterDfa& dfa_;
+  const CharacterWriter& write_;
+  Grammar& grammar_;
+  const std::vector<bool> live_;
+  std::vector<std::uint32_t> num_before_;
+  std::map<State, RuleId> rules_;
+  std::vector<State> work_;
+};
+
+ExpressionId CharacterDfa::write(const CharacterWriter& write, Grammar& grammar) const {
+  return CharacterDfaWriter(*this, write, grammar).write();
+}
+
+}  // namespace octavo

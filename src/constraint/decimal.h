@@ -1,0 +1,41 @@
+// Numbers as JSON writes them, exactly: what bounds of a schema are compared by.
+//
+// Plain values; any thread.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace octavo {
+
+class Decimal {
+ public:
+  /// Digits before or behind the point that a number may have; others have no bound that a text could come near to.
+  static constexpr int kMaxDigits = 400;
+
+  /// No value: no number in JSON's form, or one that takes more digits.
+  static std::optional<Decimal> parse(std::string_view text);
+
+  bool is_negative() const { return is_negative_; }
+  bool is_zero() const { return digits_.empty(); }
+  bool is_integer() const { return exponent_ >= 0; }
+  /// Of the absolute value: without leading zeros, empty below 1; without trailing zeros.
+  std::string integer_digits() const;
+  std::string fraction_digits() const;
+  /// No value: the divisor has more digits than are computed with, or is none.
+  std::optional<bool> is_multiple_of(const Decimal& divisor) const;
+  Decimal negated() const;
+
+  bool operator==(const Decimal&) const = default;
+  std::strong_ordering operator<=>(const Decimal& other) const;
+
+ private:
+  bool is_negative_ = false;  // zero is not
+  std::string digits_;        // neither the first nor the last is 0
+  int exponent_ = 0;          // the value is digits_ · 10^exponent_; 0 of zero
+};
+
+}  // namespace octavo

@@ -1,0 +1,34 @@
+// JSON Schema as expressions of a grammar: draft 2020-12, and what earlier drafts write differently. What is taken of
+// it is in docs/structured_output.md.
+//
+//     JsonGrammar json(grammar);
+//     std::vector<std::string> warnings;
+//     OCTAVO_TRY(const ExpressionId value, read_json_schema(text, SchemaStrictness::kStrict, json, warnings));
+//
+// Free functions; any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "constraint/grammar.h"
+#include "constraint/json_grammar.h"
+
+namespace octavo {
+
+enum class SchemaStrictness : std::uint8_t {
+  kStrict,  // what no rule can hold is an error
+  kLoose,   // it is left out, or the nearest looser rule is taken, and a warning says so
+};
+
+/// The values that the schema takes, in the order of its properties and with the white space of JsonGrammar. Several
+/// schemas may be read into one grammar. Errors and warnings begin with the place in the schema, "#/properties/a".
+/// Errors: no JSON; beyond a bound of JsonTree or Grammar; a keyword with a value that it cannot have; a reference that
+/// leads back to itself; where strict, what cannot be held.
+Result<ExpressionId> read_json_schema(std::string_view text, SchemaStrictness strictness, JsonGrammar& json,
+                                      std::vector<std::string>& warnings);
+
+}  // namespace octavo

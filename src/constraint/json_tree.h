@@ -1,0 +1,68 @@
+// A JSON text as a tree that keeps what schemas need: the order of members, numbers as they are written, and where each
+// value stands.
+//
+// Nothing is hashed, so that no choice of keys takes longer than another. Nodes are numbers in the tree. One thread
+// makes a tree; any may read it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace octavo {
+
+class JsonTree {
+ public:
+  using NodeId = std::uint32_t;
+  static constexpr NodeId kRoot = 0;
+  static constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
+  static constexpr std::size_t kMaxNodes = std::size_t{1} << 18;
+  static constexpr std::size_t kMaxDepth = 100;
+
+  enum class Kind : std::uint8_t { kNull, kFalse, kTrue, kNumber, kString, kArray, kObject };
+
+  struct Node {
+    Kind kind = Kind::kNull;
+    NodeId parent = kRoot;
+    std::uint32_t index = 0;  // among the parent's children
+    std::string key = {};     // of a member
+    std::string text = {};    // of a string; of a number as it is written
+    std::vector<NodeId> children = {};
+    std::vector<NodeId> by_key = {};  // an object's children in the order of their keys
+  };
+
+  /// Errors: no JSON, with the byte; beyond a bound; a key that an object has twice.
+  static Result<JsonTree> parse(std::string_view text);
+
+  const Node& at(NodeId id) const { return nodes_[id]; }
+  std::size_t size() const { return nodes_.size(); }
+  bool is(NodeId id, Kind kind) const { return nodes_[id].kind == kind; }
+  /// A member; none as well where the node is no object.
+  std::optional<NodeId> find(NodeId object, std::string_view key) const;
+  /// RFC 6901, from the root: "#/properties/a".
+  std::string pointer(NodeId id) const;
+  /// The node that a pointer such as "/properties/a" leads to.
+  std::optional<NodeId> follow(NodeId from, std::string_view pointer) const;
+  /// A string that stands nowhere in the text.
+  NodeId add_string(std::string_view text);
+
+  /// Equal as JSON values: 1 and 1.0 are, and so are objects whose members are in another order.
+  bool equal(NodeId a, NodeId b) const;
+
+ private:
+  friend class JsonTreeBuilder;
+  JsonTree() = default;
+  bool equal_children(NodeId a, NodeId b) const;
+
+  std::deque<Node> nodes_;  // which stay where they are
+};
+
+/// The text as a JSON string, in the shortest form.
+std::string json_string(std::string_view text);
+
+}  // namespace octavo

@@ -1,0 +1,251 @@
+#include "constraint/schema_expander.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "base/text.h"
+
+namespace octavo {
+namespace {
+
+constexpr std::array<std::string_view, 3> kObjectLayer = {"properties", "patternProperties", "additionalProperties"};
+constexpr std::array<std::string_view, 3> kArrayLayer = {"prefixItems", "items", "additionalItems"};
+
+void append(SchemaWays& to, SchemaWays from) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+/// Keywords that make ways come behind those that narrow them, and `not`, which looks at the ways, comes last.
+int rank_of(std::string_view keyword) {
+  static constexpr std::array<std::string_view, 6> kLate = {"allOf", "$ref", "anyOf", "oneOf", "if", "not"};
+  return static_cast<int>(std::ranges::find(kLate, keyword) - kLate.begin() + 1) % (static_cast<int>(kLate.size()) + 1);
+}
+
+}  // namespace
+
+SchemaWays SchemaExpander::expand(const SchemaSet& schemas) {
+  SchemaWays ways(1);
+  for (const bool is_negated : {false, true})
+    for (const SchemaTerm term : schemas)
+      if (term.is_negated == is_negated) ways = with(term, std::move(ways));
+  return ways;
+}
+
+bool SchemaExpander::is_bounded(NodeId at, std::size_t num_ways) {
+  if (num_ways <= kMaxWays) return true;
+  report_.cannot_hold(at, fmt::format("found more than {} combinations of alternatives", kMaxWays));
+  return false;
+}
+
+SchemaWays SchemaExpander::with(SchemaTerm term, SchemaWays ways) {
+  if (ways.empty() || report_.failed()) return ways;
+  work_ += ways.size();
+  if (work_ > kMaxWork) {
+    report_.fail_with("found a schema with more combinations of its parts than are looked at");
+    return ways;
+  }
+  if (std::ranges::find(open_, term) != open_.end()) {
+    report_.fail_with(fmt::format("{}: found a reference to itself, expected it in a member or an element",
+                                  tree_.pointer(term.node)));
+    return ways;
+  }
+  if (open_.size() > kMaxOpen) {
+    report_.fail_with(fmt::format("{}: found more than {} schemas within each other for one value",
+                                  tree_.pointer(term.node), kMaxOpen));
+    return ways;
+  }
+  open_.push_back(term);
+  ways = term.is_negated ? without_schema(term.node, ways) : with_schema(term.node, std::move(ways));
+  open_.pop_back();
+  std::erase_if(ways, is_contradiction);
+  return ways;
+}
+
+SchemaWays SchemaExpander::with_schema(NodeId schema, SchemaWays ways) {
+  if (tree_.is(schema, Kind::kTrue)) return ways;
+  if (tree_.is(schema, Kind::kFalse)) return {};
+  if (!tree_.is(schema, Kind::kObject)) {
+    report_.refuse(schema, "a schema: an object, true or false");
+    return {};
+  }
+  const auto has_any = [&](const auto& names) {
+    return std::ranges::any_of(names, [&](std::string_view name) { return tree_.find(schema, name).has_value(); });
+  };
+  for (SchemaFacts& way : ways) {
+    if (has_any(kObjectLayer)) way.object_layers.push_back(schema);
+    if (has_any(kArrayLayer)) way.array_layers.push_back(schema);
+  }
+  std::vector<NodeId> keywords = tree_.at(schema).children;
+  std::ranges::stable_sort(keywords, {}, [&](NodeId keyword) { return rank_of(tree_.at(keyword).key); });
+  for (const NodeId keyword : keywords) {
+    ways = with_keyword(schema, keyword, std::move(ways));
+    std::erase_if(ways, is_contradiction);
+    if (ways.empty() || report_.failed()) return ways;
+  }
+  return ways;
+}
+
+SchemaWays SchemaExpander::with_keyword(NodeId schema, NodeId keyword, SchemaWays ways) {
+  const std::string_view name = tree_.at(keyword).key;
+  if (name == "$ref" || name == "$dynamicRef" || name == "$recursiveRef")
+    return with_reference(schema, keyword, false, std::move(ways));
+  if (name == "allOf") return with_all(keyword, false, std::move(ways));
+  if (name == "anyOf") return with_any(keyword, false, ways);
+  if (name == "oneOf") return with_one(keyword, ways);
+  if (name == "not") return with_negation(keyword, std::move(ways));
+  if (name == "if") return with_condition(schema, keyword, ways);
+  if (name == "dependentRequired" || name == "dependentSchemas" || name == "dependencies")
+    return with_dependencies(keyword, std::move(ways));
+  for (SchemaFacts& way : ways)
+    if (!hold_keyword(tree_, schema, keyword, report_, way)) break;
+  return ways;
+}
+
+SchemaWays SchemaExpander::with_reference(NodeId schema, NodeId keyword, bool is_negated, SchemaWays ways) {
+  if (!tree_.is(keyword, Kind::kString)) {
+    report_.refuse(keyword, "a reference");
+    return ways;
+  }
+  const JsonTree::Node& reference = tree_.at(keyword);
+  const auto target =
+      reference.key == "$ref" ? refs_.resolve(schema, reference.text) : refs_.resolve_dynamic(schema, reference.text);
+  if (target) return with({.node = *target, .is_negated = is_negated}, std::move(ways));
+  report_.cannot_hold(keyword, fmt::format("found the reference {}, which leads to no one place in this schema",
+                                           quote(tree_.at(keyword).text)));
+  return ways;
+}
+
+SchemaWays SchemaExpander::with_all(NodeId keyword, bool is_negated, SchemaWays ways) {
+  if (!tree_.is(keyword, Kind::kArray)) report_.refuse(keyword, "an array of schemas");
+  for (const NodeId schema : tree_.at(keyword).children)
+    ways = with({.node = schema, .is_negated = is_negated}, std::move(ways));
+  return ways;
+}
+
+SchemaWays SchemaExpander::with_any(NodeId keyword, bool is_negated, const SchemaWays& ways) {
+  if (!tree_.is(keyword, Kind::kArray)) report_.refuse(keyword, "an array of schemas");
+  SchemaWays found;
+  for (const NodeId schema : tree_.at(keyword).children) {
+    append(found, with({.node = schema, .is_negated = is_negated}, ways));
+    if (!is_bounded(keyword, found.size())) return ways;
+  }
+  return found;
+}
+
+SchemaWays SchemaExpander::with_one(NodeId keyword, const SchemaWays& ways) {
+  if (!tree_.is(keyword, Kind::kArray)) report_.refuse(keyword, "an array of schemas");
+  const std::vector<NodeId>& schemas = tree_.at(keyword).children;
+  std::vector<SchemaWays> branches;
+  branches.reserve(schemas.size());
+  for (const NodeId schema : schemas) branches.push_back(with({.node = schema}, ways));
+  SchemaWays found;
+  for (std::size_t i = 0; i < branches.size(); ++i) {
+    bool overlaps = false;
+    SchemaWays only = branches[i];
+    for (std::size_t j = 0; j < branches.size() && !report_.failed(); ++j) {
+      if (i == j || are_disjoint(only, branches[j])) continue;
+      const SchemaReport::Trial trial(report_);
+      SchemaWays rest = with({.node = schemas[j], .is_negated = true}, only);
+      if (!trial.failed()) only = std::move(rest);
+      overlaps = overlaps || trial.failed();
+    }
+    if (overlaps)
+      report_.cannot_hold(keyword, fmt::format("more than one of the alternatives may hold, {} is one of them", i));
+    append(found, std::move(only));
+    if (!is_bounded(keyword, found.size())) return ways;
+  }
+  return found;
+}
+
+SchemaWays SchemaExpander::with_negation(NodeId keyword, SchemaWays ways) {
+  std::optional<SchemaWays> rest;
+  {
+    const SchemaReport::Trial trial(report_);
+    rest = with({.node = keyword, .is_negated = true}, ways);
+    if (trial.failed()) rest.reset();
+  }
+  if (rest) return with({.node = keyword, .is_negated = true}, std::move(ways));  // with its warnings
+  report_.cannot_hold(keyword, "the schema cannot be turned round");
+  return ways;
+}
+
+SchemaWays SchemaExpander::with_condition(NodeId schema, NodeId keyword, const SchemaWays& ways) {
+  const auto then_schema = tree_.find(schema, "then"), else_schema = tree_.find(schema, "else");
+  if (!then_schema && !else_schema) return ways;
+  const auto narrowed = [&](std::optional<NodeId> branch, SchemaWays from) {
+    return branch ? with({.node = *branch}, std::move(from)) : from;
+  };
+  SchemaWays found = narrowed(then_schema, with({.node = keyword}, ways));
+  bool is_exact = false;
+  SchemaWays otherwise;
+  {
+    const SchemaReport::Trial trial(report_);
+    otherwise = with({.node = keyword, .is_negated = true}, ways);
+    is_exact = !trial.failed();
+  }
+  if (!is_exact) {
+    report_.cannot_hold(keyword, "the condition cannot be turned round");
+    otherwise = ways;
+  }
+  append(found, narrowed(else_schema, std::move(otherwise)));
+  return is_bounded(keyword, found.size()) ? found : ways;
+}
+
+SchemaWays SchemaExpander::with_dependencies(NodeId keyword, SchemaWays ways) {
+  if (!tree_.is(keyword, Kind::kObject)) report_.refuse(keyword, "an object");
+  for (const NodeId dependency : tree_.at(keyword).children) {
+    const std::string& name = tree_.at(dependency).key;
+    SchemaWays found;
+    for (SchemaFacts way : ways) {
+      if (std::ranges::find(way.required, name) != way.required.end()) continue;
+      way.forbidden.push_back(name);
+      found.push_back(std::move(way));
+    }
+    if (tree_.is(dependency, Kind::kArray) || tree_.is(dependency, Kind::kString)) {
+      SchemaWays both = ways;
+      const auto require = [&](NodeId required) {
+        for (SchemaFacts& way : both)
+          if (std::ranges::find(way.required, tree_.at(required).text) == way.required.end())
+            way.required.push_back(tree_.at(required).text);
+      };
+      if (tree_.is(dependency, Kind::kString)) require(dependency);
+      std::ranges::for_each(tree_.at(dependency).children, require);
+      append(found, std::move(both));
+    } else {
+      append(found, with({.node = dependency}, ways));
+    }
+    if (!is_bounded(keyword, found.size())) return ways;
+    ways = std::move(found);
+  }
+  return ways;
+}
+
+SchemaSet SchemaExpander::schemas_of_member(const SchemaFacts& facts, std::string_view name) {
+  SchemaSet schemas;
+  for (const NodeId layer : facts.object_layers) {
+    const auto properties = tree_.find(layer, "properties"), patterns = tree_.find(layer, "patternProperties"),
+               others = tree_.find(layer, "additionalProperties");
+    const auto property = properties ? tree_.find(*properties, name) : std::nullopt;
+    bool is_known = property.has_value();
+    if (property) schemas.push_back({.node = *property});
+    if (patterns) {
+      for (const NodeId pattern : tree_.at(*patterns).children) {
+        const CharacterDfa* names = texts_.of_names(pattern);
+        if (names == nullptr) is_known = true;  // for all that is known: the object's writer says so
+        if (names == nullptr || !names->accepts(name)) continue;
+        is_known = true;
+        schemas.push_back({.node = pattern});
+      }
+    }
+    if (others && !is_known) schemas.push_back({.node = *others});
+  }
+  for (const MemberTest& test : facts.member_tests)
+    if (test.name == name) schemas.push_back(test.schema);
+  std::ranges::sort(schemas);
+  const auto rest = std::ranges::unique(schemas);
+  schemas.erase(rest.begin(), rest.end());
+  return schemas;
+}
+
+}  // namespace octavo

@@ -1,0 +1,87 @@
+// Takes schemas apart into the ways of fulfilling them: what stands in `allOf` and behind references is joined, what
+// `anyOf`, `oneOf` and conditions leave open becomes several ways, and `not` is brought down to the keywords that can
+// be turned round.
+//
+// Used by one thread; what it is made of must outlive it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "constraint/json_tree.h"
+#include "constraint/schema_facts.h"
+#include "constraint/schema_refs.h"
+#include "constraint/schema_report.h"
+#include "constraint/schema_texts.h"
+#include "constraint/schema_validator.h"
+
+namespace octavo {
+
+class SchemaExpander {
+ public:
+  static constexpr std::size_t kMaxWays = 512;      // of one value
+  static constexpr std::size_t kMaxWork = 1 << 20;  // schemas that are joined to ways, in all
+  static constexpr int kMaxComparedDepth = 3;       // of members in members that are compared
+  static constexpr std::size_t kMaxOpen = 64;       // schemas within each other that speak of the same value
+
+  SchemaExpander(const JsonTree& tree, const SchemaRefs& refs, SchemaTexts& texts, SchemaReport& report)
+      : tree_(tree), refs_(refs), texts_(texts), report_(report) {}
+
+  /// None: no value fulfils them all. Where report.failed(), it has no meaning.
+  SchemaWays expand(const SchemaSet& schemas);
+  /// What the value of a member must fulfil, wherever an object fulfils a way.
+  SchemaSet schemas_of_member(const SchemaFacts& facts, std::string_view name);
+
+ private:
+  using NodeId = JsonTree::NodeId;
+  using Kind = JsonTree::Kind;
+
+  // Each gives those of `ways` that fulfil more.
+  SchemaWays with(SchemaTerm term, SchemaWays ways);
+  SchemaWays with_schema(NodeId schema, SchemaWays ways);
+  SchemaWays with_keyword(NodeId schema, NodeId keyword, SchemaWays ways);
+  SchemaWays with_reference(NodeId schema, NodeId keyword, bool is_negated, SchemaWays ways);
+  SchemaWays with_any(NodeId keyword, bool is_negated, const SchemaWays& ways);
+  SchemaWays with_all(NodeId keyword, bool is_negated, SchemaWays ways);
+  SchemaWays with_one(NodeId keyword, const SchemaWays& ways);
+  SchemaWays with_condition(NodeId schema, NodeId keyword, const SchemaWays& ways);
+  SchemaWays with_negation(NodeId keyword, SchemaWays ways);
+  SchemaWays with_dependencies(NodeId keyword, SchemaWays ways);
+
+  // Of the opposite (schema_negation.cc).
+  SchemaWays without_schema(NodeId schema, const SchemaWays& ways);
+  /// No value: it cannot be turned round.
+  std::optional<SchemaWays> without_keyword(NodeId schema, NodeId keyword, const SchemaWays& ways);
+  SchemaWays without_members(NodeId keyword, const SchemaWays& ways);
+  std::optional<SchemaWays> without_other_members(NodeId schema, NodeId keyword, const SchemaWays& ways);
+
+  /// No value fulfils both.
+  bool are_disjoint(const SchemaWays& a, const SchemaWays& b);
+  bool are_disjoint(const SchemaFacts& a, const SchemaFacts& b);
+  bool may_hold(const SchemaFacts& facts, NodeId value);
+  bool have_disjoint_texts(const SchemaFacts& a, const SchemaFacts& b);
+  bool have_disjoint_members(const SchemaFacts& a, const SchemaFacts& b);
+  bool is_bounded(NodeId at, std::size_t num_ways);
+
+  const JsonTree& tree_;
+  const SchemaRefs& refs_;
+  SchemaTexts& texts_;
+  SchemaReport& report_;
+  std::vector<SchemaTerm> open_;  // that are being joined, each within the one before
+  int compared_depth_ = 0;
+  std::size_t work_ = 0;
+};
+
+/// The keyword changes what each way says, and leaves nothing open. False: no such keyword. Malformed values are
+/// reported.
+bool hold_keyword(const JsonTree& tree, JsonTree::NodeId schema, JsonTree::NodeId keyword, SchemaReport& report,
+                  SchemaFacts& facts);
+/// The opposite, of a keyword of one type of values. False: no such keyword.
+bool fail_keyword(const JsonTree& tree, JsonTree::NodeId schema, JsonTree::NodeId keyword, SchemaReport& report,
+                  SchemaFacts& facts);
+/// Nothing fulfils it.
+bool is_contradiction(const SchemaFacts& facts);
+
+}  // namespace octavo

@@ -1,0 +1,105 @@
+// A schema, or several that must all hold, as what it says of each type of value: one way of fulfilling it. What
+// `anyOf` and its like leave open are several of them.
+//
+// Plain values; any thread.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "constraint/decimal.h"
+#include "constraint/grammar.h"
+#include "constraint/json_tree.h"
+
+namespace octavo {
+
+/// A schema of the tree that must hold, or must not.
+struct SchemaTerm {
+  JsonTree::NodeId node = 0;
+  bool is_negated = false;
+  auto operator<=>(const SchemaTerm&) const = default;
+};
+
+/// Schemas that must all hold: ascending, each once. None: any value.
+using SchemaSet = std::vector<SchemaTerm>;
+
+using TypeMask = std::uint8_t;
+inline constexpr TypeMask kNullType = 1, kBooleanType = 2, kNumberType = 4, kStringType = 8, kArrayType = 16,
+                          kObjectType = 32, kAllTypes = 63;
+
+enum class NumberKind : std::uint8_t { kAny, kInteger, kFraction, kNone };  // kFraction: all but integers
+
+struct NumberBound {
+  Decimal value;
+  bool is_exclusive = false;
+};
+
+/// A keyword whose text a string must, or must not, match: `pattern` or `format`.
+struct TextTest {
+  JsonTree::NodeId keyword = 0;
+  bool is_format = false;
+  bool is_negated = false;
+};
+
+/// A member that, if it is there, must fulfil a schema too.
+struct MemberTest {
+  std::string name;
+  SchemaTerm schema;
+};
+
+struct SchemaFacts {
+  static constexpr std::uint32_t kNoLimit = Grammar::kAnyNumber;
+
+  TypeMask types = kAllTypes;
+  std::optional<std::vector<JsonTree::NodeId>> values;  // of which it is one: `enum`, `const`
+  std::vector<JsonTree::NodeId> other_values;           // of which it is none
+
+  NumberKind number_kind = NumberKind::kAny;
+  std::optional<NumberBound> minimum, maximum;
+  std::vector<JsonTree::NodeId> divisors;  // `multipleOf`
+
+  std::uint32_t min_length = 0, max_length = kNoLimit;
+  std::vector<TextTest> text_tests;
+
+  std::vector<JsonTree::NodeId> array_layers;  // schemas whose `items` and `prefixItems` say what the elements are
+  std::uint32_t min_items = 0, max_items = kNoLimit;
+  std::vector<JsonTree::NodeId> contains;          // schemas with `contains`
+  std::optional<JsonTree::NodeId> unique_keyword;  // `uniqueItems` that is true
+
+  std::vector<JsonTree::NodeId> object_layers;  // schemas whose `properties` and their like say what the members are
+  std::vector<std::string> required, forbidden;
+  std::vector<MemberTest> member_tests;
+  std::vector<SchemaTerm> name_schemas;  // `propertyNames`
+  std::uint32_t min_properties = 0, max_properties = kNoLimit;
+
+  bool has(TypeMask type) const { return (types & type) != 0; }
+};
+
+/// The ways of which any one may be taken.
+using SchemaWays = std::vector<SchemaFacts>;
+
+/// What `prefixItems` and `items` of one schema say of an array's elements; in drafts before 2020, `items` and
+/// `additionalItems`.
+class ElementSchemas {
+ public:
+  ElementSchemas(const JsonTree& tree, JsonTree::NodeId schema);
+  /// The schema of an element; no value: it says nothing.
+  std::optional<JsonTree::NodeId> at(std::size_t index) const {
+    return index < first_.size() ? std::optional(first_[index]) : rest_;
+  }
+  std::size_t num_first() const { return first_.size(); }
+  std::optional<JsonTree::NodeId> rest() const { return rest_; }
+
+ private:
+  std::vector<JsonTree::NodeId> first_;
+  std::optional<JsonTree::NodeId> rest_;
+};
+
+/// The kind of number that is both; kNone: there is none.
+NumberKind both(NumberKind a, NumberKind b);
+
+}  // namespace octavo

@@ -1,0 +1,27 @@
+// Numbers within bounds, as expressions.
+//
+// Free functions; any thread.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "constraint/decimal.h"
+#include "constraint/grammar.h"
+#include "constraint/schema_facts.h"
+
+namespace octavo {
+
+/// What is asked of a number.
+struct NumberRange {
+  NumberKind kind = NumberKind::kAny;
+  std::optional<NumberBound> minimum = {}, maximum = {};
+  std::vector<Decimal> divisors = {}, other_values = {};
+};
+
+/// The numbers, written without exponent, without a minus before zero, and integers without a fraction where all are.
+/// No value: the bounds or divisors have more digits than are followed.
+std::optional<ExpressionId> write_number(const NumberRange& range, Grammar& grammar);
+
+}  // namespace octavo

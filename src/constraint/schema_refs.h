@@ -1,0 +1,42 @@
+// Where the references of a schema lead: "$ref" to "$id", "$anchor" and JSON pointers within the one text.
+//
+// Immutable; any thread. The tree must outlive it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "constraint/json_tree.h"
+
+namespace octavo {
+
+class SchemaRefs {
+ public:
+  explicit SchemaRefs(const JsonTree& tree);
+
+  /// The schema that the text of a reference means, in the schema object `from`. No value: it is not in the text.
+  std::optional<JsonTree::NodeId> resolve(JsonTree::NodeId from, std::string_view reference) const;
+  /// The same of "$dynamicRef". No value as well where it depends on how the schema was come to: another schema of the
+  /// text has the same "$dynamicAnchor".
+  std::optional<JsonTree::NodeId> resolve_dynamic(JsonTree::NodeId from, std::string_view reference) const;
+
+ private:
+  /// The schema whose "$id" a node's references are relative to.
+  JsonTree::NodeId resource_of(JsonTree::NodeId node) const;
+  std::optional<JsonTree::NodeId> find_fragment(JsonTree::NodeId resource, std::string_view fragment) const;
+  void add_names(JsonTree::NodeId node);
+
+  const JsonTree& tree_;
+  std::map<JsonTree::NodeId, std::string> uris_;                                  // of resources
+  std::map<std::string, JsonTree::NodeId, std::less<>> resources_;                // by their URI
+  std::map<std::pair<JsonTree::NodeId, std::string>, JsonTree::NodeId> anchors_;  // by resource and name
+  std::map<std::string, int, std::less<>> num_dynamic_;                           // anchors of a name
+};
+
+/// RFC 3986, section 5.2: what `reference` means where `base` is. Both without fragment.
+std::string resolved_uri(std::string_view base, std::string_view reference);
+
+}  // namespace octavo

@@ -1,0 +1,53 @@
+#include "constraint/schema_report.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace octavo {
+namespace {
+
+std::string described(const JsonTree::Node& node) {
+  switch (node.kind) {
+    case JsonTree::Kind::kNull: return "null";
+    case JsonTree::Kind::kFalse: return "false";
+    case JsonTree::Kind::kTrue: return "true";
+    case JsonTree::Kind::kNumber: return fmt::format("the number {}", printable(node.text));
+    case JsonTree::Kind::kString: return fmt::format("the text {}", quote(node.text));
+    case JsonTree::Kind::kArray: return fmt::format("an array of {}", node.children.size());
+    case JsonTree::Kind::kObject: return "an object";
+  }
+  return "a value";
+}
+
+}  // namespace
+
+void SchemaReport::cannot_hold(JsonTree::NodeId keyword, std::string_view why) {
+  if (trial_ != nullptr) {
+    trial_->failed_ = true;
+  } else if (is_strict_) {
+    fail_with(fmt::format("{}: {}", tree_.pointer(keyword), why));
+  } else {
+    warn(fmt::format("{}: {}; it is not enforced", tree_.pointer(keyword), why));
+  }
+}
+
+void SchemaReport::narrows(JsonTree::NodeId keyword, std::string_view how) {
+  if (trial_ == nullptr) warn(fmt::format("{}: {}", tree_.pointer(keyword), how));
+}
+
+void SchemaReport::refuse(JsonTree::NodeId keyword, std::string_view expected) {
+  fail_with(fmt::format("{}: found {}, expected {}", tree_.pointer(keyword), described(tree_.at(keyword)), expected));
+}
+
+void SchemaReport::fail_with(std::string message) {
+  if (!error_) error_ = Error{std::move(message)};
+}
+
+void SchemaReport::warn(std::string message) {
+  if (warnings_.size() >= kMaxWarnings || std::ranges::find(warnings_, message) != warnings_.end()) return;
+  if (warnings_.size() + 1 == kMaxWarnings) message = "more of the schema is not enforced as it stands";
+  warnings_.push_back(std::move(message));
+}
+
+}  // namespace octavo

@@ -1,0 +1,62 @@
+// What a schema asks for that cannot be held, and where.
+//
+// Used by one thread, while a schema is read. After the first error nothing more is kept.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "constraint/json_tree.h"
+
+namespace octavo {
+
+class SchemaReport {
+ public:
+  static constexpr std::size_t kMaxWarnings = 32;
+
+  /// Both must outlive it.
+  SchemaReport(const JsonTree& tree, bool is_strict, std::vector<std::string>& warnings)
+      : tree_(tree), is_strict_(is_strict), warnings_(warnings) {}
+
+  /// No rule is as narrow as the value at `keyword` asks: an error of a strict schema, else a warning.
+  void cannot_hold(JsonTree::NodeId keyword, std::string_view why);
+  /// The rule is narrower than the keyword asks, so that some texts that fulfil it are never made: a warning.
+  void narrows(JsonTree::NodeId keyword, std::string_view how);
+  /// The value is none that the keyword may have.
+  void refuse(JsonTree::NodeId keyword, std::string_view expected);
+  void fail_with(std::string message);
+
+  bool failed() const { return error_.has_value(); }
+  const std::optional<Error>& error() const { return error_; }
+
+  /// Tries something: while it lives, what cannot be held is no error and no warning, but makes failed() true.
+  class Trial {
+   public:
+    explicit Trial(SchemaReport& report) : report_(report), outer_(std::exchange(report.trial_, this)) {}
+    ~Trial() { report_.trial_ = outer_; }
+    Trial(const Trial&) = delete;
+    Trial& operator=(const Trial&) = delete;
+    bool failed() const { return failed_; }
+
+   private:
+    friend class SchemaReport;
+    SchemaReport& report_;
+    Trial* outer_;
+    bool failed_ = false;
+  };
+
+ private:
+  void warn(std::string message);
+
+  const JsonTree& tree_;
+  const bool is_strict_;
+  std::vector<std::string>& warnings_;
+  std::optional<Error> error_;
+  Trial* trial_ = nullptr;
+};
+
+}  // namespace octavo

@@ -1,0 +1,53 @@
+// The sets of texts that a schema's patterns and formats mean.
+//
+// Made as they are asked for and kept, within a bound on the work of one schema. Used by one thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "constraint/character_dfa.h"
+#include "constraint/json_tree.h"
+
+namespace octavo {
+
+/// The pattern that whole texts of a format match. No value: the format is none that Octavo knows.
+std::optional<std::string_view> pattern_of_format(std::string_view name);
+/// JSON Schema defines the format, so that a schema which names it relies on it.
+bool is_standard_format(std::string_view name);
+
+class SchemaTexts {
+ public:
+  static constexpr std::size_t kMaxTransitions = 1 << 23;  // of all automata of a schema
+
+  explicit SchemaTexts(const JsonTree& tree) : tree_(tree) {}
+
+  /// The texts in which the pattern at a node is found. Null: why_not() says what is in the way.
+  const CharacterDfa* of_pattern(JsonTree::NodeId keyword);
+  /// The names that a member of `patternProperties` is about.
+  const CharacterDfa* of_names(JsonTree::NodeId member);
+  /// The texts of a format; null as well for one that is not known.
+  const CharacterDfa* of_format(JsonTree::NodeId keyword);
+  const std::string& why_not() const { return why_not_; }
+
+  std::optional<CharacterDfa> both(const CharacterDfa& a, const CharacterDfa& b);
+  /// All texts but these.
+  std::optional<CharacterDfa> all_but(std::span<const std::string> texts);
+
+ private:
+  const CharacterDfa* known(std::string_view pattern, RegexReach reach);
+  std::optional<CharacterDfa> counted(std::optional<CharacterDfa> dfa);
+
+  struct Entry {
+    std::optional<CharacterDfa> dfa;
+    std::string why_not;
+  };
+  const JsonTree& tree_;
+  std::map<std::pair<RegexReach, std::string>, Entry, std::less<>> entries_;
+  std::string why_not_;
+  std::size_t num_transitions_ = 0;
+};
+
+}  // namespace octavo

@@ -1,0 +1,90 @@
+// Strings: their lengths, patterns and formats.
+#include <algorithm>
+
+#include "constraint/schema_writer.h"
+
+namespace octavo {
+namespace {
+
+/// The lengths of all texts are within the limits.
+bool has_lengths(const CharacterDfa& texts, std::uint32_t min, std::uint32_t max) {
+  if (texts.shortest() < min) return false;
+  if (max == SchemaFacts::kNoLimit) return true;
+  const auto longest = texts.longest();
+  return longest && *longest <= max;
+}
+
+}  // namespace
+
+CharacterWriter SchemaWriter::character_writer() {
+  JsonGrammar* json = &parts_.json;
+  return [json](Grammar&, const CodePointSet& set) { return json->character(set); };
+}
+
+ExpressionId SchemaWriter::quoted(const CharacterDfa& texts) {
+  const ExpressionId quote = grammar_.literal("\"");
+  return grammar_.sequence({quote, texts.write(character_writer(), grammar_), quote});
+}
+
+ExpressionId SchemaWriter::string(const SchemaFacts& way) {
+  std::vector<std::string> other_texts;
+  for (const NodeId value : way.other_values)
+    if (parts_.tree.is(value, JsonTree::Kind::kString)) other_texts.push_back(parts_.tree.at(value).text);
+  if (!way.text_tests.empty() || !other_texts.empty()) {
+    if (const auto whole = untangled_text(way, other_texts)) return *whole;
+    if (const auto texts = tested_text(way, other_texts))
+      return texts->is_empty() ? Grammar::nothing() : quoted(*texts);
+  }
+  if (way.min_length > way.max_length) return Grammar::nothing();
+  if (way.min_length == 0 && way.max_length == SchemaFacts::kNoLimit) return parts_.json.string();
+  const ExpressionId quote = grammar_.literal("\"");
+  return grammar_.sequence({quote, parts_.json.characters(way.min_length, way.max_length), quote});
+}
+
+/// A pattern that stands alone needs no automaton over characters, which may be much larger than the pattern.
+std::optional<ExpressionId> SchemaWriter::untangled_text(const SchemaFacts& way,
+                                                         std::span<const std::string> other_texts) {
+  const bool is_alone = way.text_tests.size() == 1 && other_texts.empty() && way.min_length == 0 &&
+                        way.max_length == SchemaFacts::kNoLimit;
+  if (!is_alone) return std::nullopt;
+  const TextTest& test = way.text_tests.front();
+  if (test.is_negated || test.is_format || parts_.texts.of_pattern(test.keyword) != nullptr) return std::nullopt;
+  const auto text = read_regex(parts_.tree.at(test.keyword).text, RegexReach::kSomewhere, character_writer(), grammar_);
+  if (!text) return std::nullopt;
+  const ExpressionId quote = grammar_.literal("\"");
+  return grammar_.sequence({quote, *text, quote});
+}
+
+std::optional<CharacterDfa> SchemaWriter::tested_text(const SchemaFacts& way,
+                                                      std::span<const std::string> other_texts) {
+  std::optional<CharacterDfa> texts;
+  const auto narrow = [&](const CharacterDfa& to) {
+    auto common = texts ? parts_.texts.both(*texts, to) : std::optional(to);
+    if (!common) return false;
+    texts = std::move(common);
+    return true;
+  };
+  for (const TextTest& test : way.text_tests) {
+    const CharacterDfa* known =
+        test.is_format ? parts_.texts.of_format(test.keyword) : parts_.texts.of_pattern(test.keyword);
+    if (known == nullptr) {
+      parts_.report.cannot_hold(test.keyword, test.is_format ? "the format is not supported" : parts_.texts.why_not());
+    } else if (!narrow(test.is_negated ? known->complement() : *known)) {
+      parts_.report.cannot_hold(test.keyword, "together with the other patterns it takes too many states");
+    }
+  }
+  if (!other_texts.empty()) {
+    const auto others = parts_.texts.all_but(other_texts);
+    if (!others || !narrow(*others))
+      parts_.report.cannot_hold(way.other_values.front(), "the texts to be left out take too many states");
+  }
+  if (!texts || texts->is_empty() || has_lengths(*texts, way.min_length, way.max_length)) return texts;
+  const auto lengths = CharacterDfa::of_lengths(way.min_length, way.max_length);
+  if (!lengths || !narrow(*lengths)) {
+    const NodeId at = way.text_tests.empty() ? way.other_values.front() : way.text_tests.front().keyword;
+    parts_.report.cannot_hold(at, "together with minLength and maxLength it takes too many states");
+  }
+  return texts;
+}
+
+}  // namespace octavo
