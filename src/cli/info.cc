@@ -76,8 +76,10 @@ void print_layers(const InfoReport& report, const LayerShapes& shapes, std::ostr
 
 void print_head(const InfoReport& report, std::ostream& out) {
   const auto line = [&out](std::string_view label, const std::string& text) { print_line(label, text, out); };
-  line("file", fmt::format("{} ({}, {} version {}, {} metadata keys)", report.path, format_bytes(report.file_bytes),
-                           report.format, report.version, report.num_metadata));
+  const std::string size =
+      format_bytes(report.file_bytes) + (report.num_files > 1 ? fmt::format(" in {} files", report.num_files) : "");
+  line("file", fmt::format("{} ({}, {} version {}, {} metadata keys)", report.path, size, report.format, report.version,
+                           report.num_metadata));
   if (!report.name.empty()) line("name", escaped(report.name));
   line("architecture", escaped(report.architecture));
   if (report.config) {
@@ -212,6 +214,7 @@ boost::json::object to_json(const InfoReport& report) {
   boost::json::object out{
       {"path", to_valid_utf8(report.path)},
       {"file_bytes", report.file_bytes},
+      {"files", report.num_files},
       {"gguf_version", report.version},
       {"metadata_keys", report.num_metadata},
       {"architecture", to_valid_utf8(report.architecture)},

@@ -169,6 +169,7 @@ Result<InfoReport> make_info_report(const ModelSource& source, const InfoOptions
   InfoReport report;
   report.path = source.name();
   report.file_bytes = source.files().bytes;
+  report.num_files = source.files().num_files;
   report.format = source.files().format;
   report.version = source.files().version;
   report.num_metadata = source.metadata().size();

@@ -81,7 +81,8 @@ struct MemoryHere {
 
 struct InfoReport {
   std::string path, format, architecture, name;
-  std::uint64_t file_bytes = 0;
+  std::uint64_t file_bytes = 0;  // of all files
+  std::size_t num_files = 1;
   std::uint32_t version = 0;  // of the format
   std::size_t num_metadata = 0;
   VocabularyInfo vocabulary;

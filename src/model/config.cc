@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "model/architectures/architectures.h"
 #include "model/tensor_names.h"
+#include "source/shard_name.h"
 
 namespace octavo {
 namespace {
@@ -35,7 +36,7 @@ Result<ModelConfig> ModelConfig::load(const ModelSource& source) {
     return fail("{}: architecture {} is not supported; supported are: {}", source.name(), quote(architecture),
                 supported_architectures());
   config.architecture = architecture;
-  config.name = printable(source.path().stem().string());
+  config.name = printable(model_stem(source.path()));
   if (source.find("general.name") != nullptr) {
     OCTAVO_TRY(const std::string_view name, source.get_string("general.name"));
     config.name = printable(name);

@@ -329,7 +329,9 @@ Result<Weights> Weights::load(const ModelSource& source, const ModelConfig& conf
   OCTAVO_TRY(const ContentHash vectors, loader.load_vectors(weights));
   OCTAVO_TRY(const ContentHash matrices,
              repack ? loader.pack_matrices(weights, pool, progress) : loader.map_matrices(weights));
-  const std::array parts = {hash_of(source.head()), vectors, matrices};
+  std::vector<ContentHash> parts;
+  for (const std::span<const std::byte> head : source.heads()) parts.push_back(hash_of(head));
+  parts.insert(parts.end(), {vectors, matrices});
   weights.content_hash_ = hash_of(std::as_bytes(std::span(parts)));
   if (config.tied_output) weights.output = weights.embedding;
   return weights;

@@ -20,10 +20,11 @@ namespace octavo {
 
 /// The files of a source, named and dated.
 struct SourceFiles {
-  std::filesystem::path path;  // of the file, or of the folder of several
+  std::filesystem::path path;  // of the file, of several of the first
   std::string_view format;     // "GGUF"
   std::uint32_t version = 0;   // of the format
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;     // of all files
+  std::size_t num_files = 1;
   std::int64_t modified_ns = 0;  // the last change, as of opening, in nanoseconds since 1970
 };
 
@@ -35,8 +36,9 @@ class ModelSource {
 
   virtual const SourceFiles& files() const = 0;
   virtual const SourceDirectory& directory() const = 0;
-  /// All bytes that say something beside the data of tensors: keys, words, directory. They are hashed with the data.
-  virtual std::span<const std::byte> head() const = 0;
+  /// All bytes that say something beside the data of tensors, a piece of each file: keys, words, directory. They are
+  /// hashed with the data.
+  virtual std::vector<std::span<const std::byte>> heads() const = 0;
 
   /// Copies the bytes from `offset` on, as many as `out` has. Offsets count through all files of the source, one behind
   /// another, so that tensors in the order of their offsets are read from front to back. Tensor::data views the same

@@ -5,12 +5,15 @@
 #include <string_view>
 
 #include "source/gguf/gguf_file.h"
+#include "source/gguf/gguf_shards.h"
 
 namespace octavo {
 
 Result<std::unique_ptr<const ModelSource>> open_model(const std::filesystem::path& path) {
   OCTAVO_TRY(GgufFile file, GgufFile::open(path));
-  return std::make_unique<const GgufFile>(std::move(file));
+  if (!GgufShards::is_shard(file)) return std::make_unique<const GgufFile>(std::move(file));
+  OCTAVO_TRY(GgufShards shards, GgufShards::open(std::move(file)));
+  return std::make_unique<const GgufShards>(std::move(shards));
 }
 
 bool begins_as_model(const std::filesystem::path& path) {

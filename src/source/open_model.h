@@ -9,7 +9,7 @@
 namespace octavo {
 
 /// Reads a model's directory and checks it; no tensor is read. Errors name the file and what is wrong in it, or what
-/// the file seems to be if it is no model.
+/// the file seems to be if it is no model. Of a model in several files any one may be named.
 Result<std::unique_ptr<const ModelSource>> open_model(const std::filesystem::path& path);
 
 /// True for a file that begins as a model does. False if it cannot be read.

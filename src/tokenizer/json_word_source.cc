@@ -84,8 +84,8 @@ void JsonWordSource::add_id(std::string_view key, TokenId id) {
   if (MetadataValue* value = directory_.add(key)) *value = {MetadataType::kUint32, static_cast<std::uint64_t>(id)};
 }
 
-std::span<const std::byte> JsonWordSource::head() const {
-  return model_ == nullptr ? std::span<const std::byte>() : model_->head();
+std::vector<std::span<const std::byte>> JsonWordSource::heads() const {
+  return model_ == nullptr ? std::vector<std::span<const std::byte>>() : model_->heads();
 }
 
 Result<void> JsonWordSource::read(std::uint64_t offset, std::span<std::byte> out) const {

@@ -21,7 +21,7 @@ class JsonWordSource final : public ModelSource {
 
   const SourceFiles& files() const override { return files_; }
   const SourceDirectory& directory() const override { return directory_; }
-  std::span<const std::byte> head() const override;
+  std::vector<std::span<const std::byte>> heads() const override;
   Result<void> read(std::uint64_t offset, std::span<std::byte> out) const override;
   void prefetch(std::uint64_t offset, std::uint64_t size) const override;
 

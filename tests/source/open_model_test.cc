@@ -25,7 +25,7 @@ TEST(OpenModel, AGgufFileIsOpenedWhateverItsName) {
   EXPECT_EQ(files.version, 3U);
   EXPECT_EQ(files.bytes, bytes.size());
   EXPECT_GT(files.modified_ns, 0);
-  EXPECT_EQ((*source)->head().size(), bytes.size());
+  EXPECT_EQ((*source)->heads().front().size(), bytes.size());
 }
 
 TEST(OpenModel, OtherFilesAreRefusedByName) {

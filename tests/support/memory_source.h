@@ -85,7 +85,7 @@ class MemorySource : public ModelSource {
 
   const SourceFiles& files() const override { return files_; }
   const SourceDirectory& directory() const override { return directory_; }
-  std::span<const std::byte> head() const override { return {}; }
+  std::vector<std::span<const std::byte>> heads() const override { return {}; }
   Result<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
     for (const SourceTensor& t : tensors()) {
       if (offset < t.offset || offset + out.size() > t.offset + t.tensor.data.size()) continue;

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "base/mapped_file.h"
 #include "source/model_source.h"
@@ -27,11 +29,13 @@ class GgufFile final : public ModelSource {
 
   const SourceFiles& files() const override { return files_; }
   const SourceDirectory& directory() const override { return directory_; }
-  std::span<const std::byte> head() const override { return head_; }
+  std::vector<std::span<const std::byte>> heads() const override { return {head_}; }
   Result<void> read(std::uint64_t offset, std::span<std::byte> out) const override;
   void prefetch(std::uint64_t offset, std::uint64_t size) const override;
 
   std::uint32_t alignment() const { return alignment_; }
+  /// The directory, for an owner that keeps it in place of this file; views into the file all the same.
+  SourceDirectory release_directory() { return std::move(directory_); }
 
  private:
   friend class GgufParser;

@@ -96,7 +96,7 @@ TEST_P(GgufVersion, TensorsAreFoundWithShapeAndData) {
   EXPECT_THAT(matrix->dims, ElementsAre(64, 2));
   EXPECT_EQ(matrix->offset % 32, 0U);
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(matrix->tensor.data.data()), matrix->tensor.data.size()), blocks);
-  EXPECT_EQ(matrix->tensor.data.data(), gguf.head().data() + matrix->offset);
+  EXPECT_EQ(matrix->tensor.data.data(), gguf.heads().front().data() + matrix->offset);
   EXPECT_EQ(gguf.find_tensor("vector")->tensor.rows, 1);
   EXPECT_EQ(gguf.find_tensor("stack")->tensor.rows, 60);
   EXPECT_EQ(gguf.find_tensor("other"), nullptr);

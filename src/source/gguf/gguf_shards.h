@@ -1,0 +1,45 @@
+// A model in several GGUF files, as llama.cpp's gguf-split cuts it: NAME-00001-of-00003.gguf and so on.
+//
+// The first file has the metadata; each has some of the tensors and three keys of its own: split.no (from 0),
+// split.count and split.tensors.count (of all files together). Above this the files are one row of bytes.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "source/gguf/gguf_file.h"
+
+namespace octavo {
+
+class GgufShards final : public ModelSource {
+ public:
+  /// Whether the file says that it is one of several.
+  static bool is_shard(const GgufFile& file);
+
+  /// Opens the shards beside `named`, which is any of them. Errors: its name does not tell where the others are; some
+  /// are missing, which are named; one is no part of this model.
+  static Result<GgufShards> open(GgufFile named);
+
+  /// The model that these files make, in their order. Error: one of them is no part of it; says by what that was seen.
+  static Result<GgufShards> join(std::vector<GgufFile> shards);
+
+  const SourceFiles& files() const override { return files_; }
+  const SourceDirectory& directory() const override { return directory_; }
+  std::vector<std::span<const std::byte>> heads() const override;
+  Result<void> read(std::uint64_t offset, std::span<std::byte> out) const override;
+  void prefetch(std::uint64_t offset, std::uint64_t size) const override;
+
+ private:
+  GgufShards() = default;
+  Result<void> add_tensors(std::uint64_t expected);
+  /// The index of the shard that has the byte at `offset`.
+  std::size_t shard_at(std::uint64_t offset) const;
+
+  std::vector<GgufFile> shards_;
+  std::vector<std::uint64_t> begins_;  // [shards] where each begins in the row of bytes
+  SourceFiles files_;
+  SourceDirectory directory_;  // the first one's keys, all tensors
+};
+
+}  // namespace octavo

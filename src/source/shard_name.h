@@ -1,0 +1,30 @@
+// The names of the files of a model that lies in several: NAME-00001-of-00003.gguf (llama.cpp's gguf-split).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace octavo {
+
+struct ShardName {
+  /// More files than any model has; each is open while the model is.
+  static constexpr std::uint32_t kMaxCount = 512;
+
+  std::string stem;          // "NAME"
+  std::uint32_t number = 0;  // 1 to count
+  std::uint32_t count = 0;   // 1 to kMaxCount
+
+  /// The parts of a file's name, which may have folders before it; none if it is not of that form.
+  static std::optional<ShardName> parse(std::string_view file_name);
+
+  /// The name of another shard of the same model; `of_number` counts from 1.
+  std::string file_name(std::uint32_t of_number) const;
+};
+
+/// The name of a model by its file's: without .gguf, and without the numbers of a shard.
+std::string model_stem(const std::filesystem::path& path);
+
+}  // namespace octavo
