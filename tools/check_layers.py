@@ -28,8 +28,11 @@ ALLOWED = {
                "sampler"},
     # sampler: a prompt's log-probabilities are those of drawn tokens, reduced by the same functions.
     "server": {"public", "base", "tokenizer", "sampler"},
+    # source: the names of shards. tokenizer: JSON that nobody can make slow (json_text.h).
+    "hub": {"public", "base", "source", "tokenizer"},
     # model: `octavo info` says what a file will need in memory, which its hyperparameters tell without loading it.
-    "cli": {"public", "base", "template", "tensor", "source", "tokenizer", "model", "sampler", "engine", "server"},
+    "cli": {"public", "base", "template", "tensor", "source", "tokenizer", "model", "sampler", "engine", "server",
+            "hub"},
 }
 # folders that only their own layer may include: the forms of files behind source/model_source.h
 PRIVATE = ("source/gguf/",)

@@ -16,6 +16,7 @@
 #include "cli/bench_report.h"
 #include "cli/bench_runs.h"
 #include "cli/commands.h"
+#include "cli/find_model.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
@@ -102,7 +103,8 @@ Result<bool> measure(std::span<const BenchCase> cases, const BenchOptions& optio
   const int max_step_tokens = engine_options.max_step_tokens;
   report.model_file = engine_options.model_path.filename().string();
   const auto start = std::chrono::steady_clock::now();
-  OCTAVO_TRY(const auto engine, load_engine(std::move(engine_options), options.model, context));
+  const std::string model = engine_options.model_path.string();
+  OCTAVO_TRY(const auto engine, load_engine(std::move(engine_options), model, context));
   report.load_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report.model = engine->info();
   OCTAVO_TRY(BenchRunner runner, BenchRunner::create(*engine, max_step_tokens, guard));

@@ -1,7 +1,9 @@
 // octavo chat: a conversation, line by line.
 #include "cli/chat_session.h"
 #include "cli/commands.h"
+#include "cli/find_model.h"
 #include "cli/options.h"
+#include "source/shard_name.h"
 
 namespace octavo::cli {
 namespace {
@@ -13,14 +15,14 @@ struct ChatOptions {
 };
 
 Result<int> chat(const ChatOptions& options, Context& context) {
-  OCTAVO_TRY_VOID(check_chat_template(options.model, options.engine.chat_template, context));
   OCTAVO_TRY(const std::filesystem::path file, resolve_model(options.model, context));
+  OCTAVO_TRY_VOID(check_chat_template(file, options.engine.chat_template));
   EngineOptions engine_options = options.engine;
   engine_options.require_words = true;
   engine_options.max_sequences = 1;  // its KV memory is no larger than what one conversation can use
-  OCTAVO_TRY(auto engine, load_engine(std::move(engine_options), options.model, context));
+  OCTAVO_TRY(auto engine, load_engine(std::move(engine_options), file.string(), context));
   // People know the file's name; the one in the file is often that of a training run.
-  return ChatSession(options.settings, file.stem().string(), std::move(engine), context).loop();
+  return ChatSession(options.settings, model_stem(file), std::move(engine), context).loop();
 }
 
 }  // namespace

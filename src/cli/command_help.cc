@@ -53,6 +53,7 @@ std::string help_of(Program& program) {
       "  cat notes.txt | octavo run \"Sum up:\"    a text and what to do with it\n"
       "  octavo chat                             a conversation\n"
       "  octavo serve                            a page to chat on, and OpenAI's API\n"
+      "  octavo run -m ORG/REPO:Q4_K_M Hello     a model of the hub, fetched if need be\n"
       "\n"
       "Commands:\n";
   for (const Command& command : program.commands())

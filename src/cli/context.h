@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "cli/standard_input.h"
+#include "hub/settings.h"
 #include "octavo/engine.h"
 #include "octavo/machine.h"
 
@@ -35,6 +36,7 @@ struct Context {
   bool err_is_terminal = false;
   bool out_takes_color = false;        // a terminal that understands colors, and nobody asked for none
   std::filesystem::path cache_folder;  // $XDG_CACHE_HOME or ~/.cache; empty if neither is known
+  hub::Settings hub = {};              // where models are fetched from, and lie
   std::filesystem::path program;       // the file of this program; empty if it is not known
   std::function<Result<std::unique_ptr<Engine>>(EngineOptions)> load_engine;
   std::function<Result<MachineLimits>(int num_threads, std::string_view isa)> measure_machine;

@@ -5,6 +5,7 @@
 #include "base/to_size.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
+#include "cli/find_model.h"
 #include "cli/info_report.h"
 #include "cli/options.h"
 #include "cli/parse.h"

@@ -9,6 +9,7 @@
 
 #include "base/to_size.h"
 #include "cli/commands.h"
+#include "cli/find_model.h"
 #include "cli/generate.h"
 #include "cli/npy.h"
 #include "cli/options.h"
@@ -100,7 +101,7 @@ Result<int> logits(const LogitsOptions& options, Context& context) {
     return fail("--out: {} is the model itself, expected another file", options.out);
   EngineOptions engine_options = options.engine;
   engine_options.max_sequences = 1;
-  OCTAVO_TRY(const auto engine, load_engine(std::move(engine_options), options.model, context));
+  OCTAVO_TRY(const auto engine, load_engine(std::move(engine_options), model.string(), context));
   const auto vocab_size = to_size(engine->info().vocab_size);
   Request request;
   request.tokens = options.ids;

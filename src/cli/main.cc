@@ -27,6 +27,11 @@ std::filesystem::path cache_folder() {
 /// starts or asks a network, and bearable if an idle pipe was inherited.
 constexpr std::chrono::seconds kPipePatience{3};
 
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr || value[0] == '\0' ? std::nullopt : std::optional<std::string>(value);
+}
+
 std::filesystem::path program_file() {
   std::error_code ignored;
   return std::filesystem::read_symlink("/proc/self/exe", ignored);
@@ -68,6 +73,7 @@ int main(int argc, char** argv) {
       .err_is_terminal = ::isatty(STDERR_FILENO) == 1,
       .out_takes_color = takes_color(STDOUT_FILENO),
       .cache_folder = cache_folder(),
+      .hub = octavo::hub::read_settings(environment),
       .program = program_file(),
       .load_engine = load_engine,
       .measure_machine = octavo::measure_machine,

@@ -13,6 +13,7 @@
 #include "base/cpu_info.h"
 #include "base/thread_pool.h"
 #include "base/to_size.h"
+#include "cli/find_model.h"
 #include "cli/nearest.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
@@ -24,7 +25,6 @@
 namespace octavo::cli {
 namespace {
 
-constexpr std::string_view kDefaultModel = "octavo/models/SmolLM2-135M-Instruct.Q4_1.gguf";
 constexpr std::size_t kMaxTextBytes = std::size_t{256} << 20;
 constexpr int kMaxContext = 1 << 30;
 constexpr int kMaxChunk = 1 << 16;
@@ -72,16 +72,6 @@ Result<std::string> read_file(const std::string& path) {
   return read_all(file, path);
 }
 
-/// scripts/setup of the source tree that the program was built in, if it is still there: the program lies a few folders
-/// below it. An installed program has none.
-std::filesystem::path find_setup_script(const std::filesystem::path& program) {
-  std::error_code ignored;
-  std::filesystem::path folder = program.parent_path();
-  for (int level = 0; level < 4 && folder.has_relative_path(); ++level, folder = folder.parent_path())
-    if (std::filesystem::is_regular_file(folder / "scripts/setup", ignored)) return folder / "scripts/setup";
-  return {};
-}
-
 }  // namespace
 
 Option* add_integer(Command& command, const std::string& name, int& value, int low, int high,
@@ -110,9 +100,13 @@ bool names_model(const std::string& word) { return word.ends_with(".gguf") || be
 
 void add_model_option(Command& command, std::string& model, std::string_view words_shown,
                       std::vector<std::string>& words) {
-  const Option* option = command.add_option("-m,--model", model, "GGUF file; default: SmolLM2-135M-Instruct")
-                             ->check(refuse_empty)
-                             ->type_name("FILE");
+  const Option* option =
+      command
+          .add_option(
+              "-m,--model", model,
+              "GGUF file, or ORG/REPO[:TYPE] of the hub, fetched if it is not there; default: SmolLM2-135M-Instruct")
+          ->check(refuse_empty)
+          ->type_name("MODEL");
   command.accept_words(words_shown);
   command.on_parsed([&command, &model, &words, option]() -> Result<void> {
     words = command.words();
@@ -221,25 +215,6 @@ void add_constraint_options(Command& command, std::optional<ConstraintSource>& c
   });
 }
 
-Result<std::filesystem::path> resolve_model(const std::string& named, const Context& context) {
-  if (!named.empty()) return named;
-  if (context.cache_folder.empty())
-    return fail("the default model's folder is unknown: set HOME or XDG_CACHE_HOME, or name a model with -m");
-  std::filesystem::path path = context.cache_folder / kDefaultModel;
-  std::error_code error;
-  const bool is_there = std::filesystem::exists(path, error);
-  if (error) return fail("{}: cannot look for the default model: {}", path.string(), error.message());
-  if (is_there) return path;
-  if (const std::filesystem::path setup = find_setup_script(context.program); !setup.empty())
-    return fail("{}: the default model is not there; fetch it with {}, or name a GGUF file with -m", path.string(),
-                setup.string());
-  return fail(
-      "{}: the default model is not there; name a GGUF file (octavo run model.gguf \"Hello\", or -m model.gguf), or "
-      "put "
-      "{} into that folder",
-      path.string(), path.filename().string());
-}
-
 void add_reasoning_budget_option(Command& command, int& budget) {
   constexpr int kMaxBudget = 1 << 30;
   add_integer(
@@ -290,10 +265,9 @@ void add_chat_template_option(Command& command, std::string& chat_template) {
       "A chat template in Jinja, used instead of the model's own");
 }
 
-Result<void> check_chat_template(const std::string& model, const std::string& instead, const Context& context) {
+Result<void> check_chat_template(const std::filesystem::path& model, const std::string& instead) {
   if (!instead.empty()) return {};
-  OCTAVO_TRY(const std::filesystem::path path, resolve_model(model, context));
-  if (const auto source = open_model(path)) OCTAVO_TRY_VOID(ChatTemplate::load(**source));
+  if (const auto source = open_model(model)) OCTAVO_TRY_VOID(ChatTemplate::load(**source));
   return {};
 }
 

@@ -79,10 +79,6 @@ void add_stop_option(Command& command, std::vector<std::string>& stop);
 /// --regex and --grammar: what the answer must look like; one of them. A grammar's file is read while parsing.
 void add_constraint_options(Command& command, std::optional<ConstraintSource>& constraint);
 
-/// The model to use: the named one, or the default model. Error: none was named and the default is not there, or
-/// the system does not say.
-Result<std::filesystem::path> resolve_model(const std::string& named, const Context& context);
-
 /// --reasoning-budget: tokens of an answer's reasoning, from 0; -1: any number.
 void add_reasoning_budget_option(Command& command, int& budget);
 /// The budget for this model's answers: -1 where it has no marks of reasoning that are known, and a warning says so.
@@ -97,9 +93,10 @@ void add_tokenizer_option(Command& command, std::filesystem::path& path);
 void add_chat_template_option(Command& command, std::string& chat_template);
 /// Error: the model has no chat template that is right, and `instead` is empty. Before it is loaded, which may take
 /// long; loading tells what else is wrong with the file.
-Result<void> check_chat_template(const std::string& model, const std::string& instead, const Context& context);
+Result<void> check_chat_template(const std::filesystem::path& model, const std::string& instead);
 
-/// Loads the engine, with a progress bar on a terminal, and logs what was loaded.
+/// Finds the model by its name (find_model.h) and loads the engine, with a progress bar on a terminal, and logs what
+/// was loaded.
 Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::string& model, Context& context);
 
 /// Everything that can be read from `path`, or from the standard input if it is empty. Error: more than 256 MiB, which

@@ -12,6 +12,7 @@
 
 #include "base/utf8.h"
 #include "cli/commands.h"
+#include "cli/find_model.h"
 #include "cli/generate.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -149,13 +150,14 @@ Result<int> run(const RunOptions& options, Context& context) {
         .max_tokens = options.max_tokens, .reasoning_budget = options.reasoning_budget, .seed = options.sampling.seed};
     return run_batch(options.batch, options.engine, options.model, options.sampling, defaults, context);
   }
-  if (!options.raw) OCTAVO_TRY_VOID(check_chat_template(options.model, options.engine.chat_template, context));
+  OCTAVO_TRY(const std::filesystem::path model, resolve_model(options.model, context));
+  if (!options.raw) OCTAVO_TRY_VOID(check_chat_template(model, options.engine.chat_template));
   OCTAVO_TRY(const std::string prompt, read_prompt(options.sources, context));
   if (prompt.empty()) return fail("the prompt is empty; give it as words, with -p, with -f, or pipe it in");
   EngineOptions engine_options = options.engine;
   engine_options.require_words = true;
   engine_options.max_sequences = options.num_choices;  // its KV memory is no larger than what they can use
-  OCTAVO_TRY(const auto engine, load_engine(std::move(engine_options), options.model, context));
+  OCTAVO_TRY(const auto engine, load_engine(std::move(engine_options), model.string(), context));
   OCTAVO_TRY(Request request, make_request(options, prompt, *engine, context));
   const std::uint64_t seed = request.sampling.seed;
 

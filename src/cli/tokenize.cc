@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "cli/commands.h"
+#include "cli/find_model.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/parse.h"
@@ -62,7 +63,8 @@ Result<Tokenizer> load_words(const TokenizeOptionsOf& options, const Context& co
   }
   OCTAVO_TRY(const TokenizerJson json, TokenizerJson::open(options.tokenizer));
   if (options.model.empty()) return Tokenizer::load(json);
-  OCTAVO_TRY(const auto source, open_model(options.model));
+  OCTAVO_TRY(const auto path, resolve_model(options.model, context));
+  OCTAVO_TRY(const auto source, open_model(path));
   return Tokenizer::load(*source, {}, &json);
 }
 

@@ -22,7 +22,7 @@ std::vector<std::string> contents(const std::vector<ChatMessage>& messages) {
 
 TEST(Chat, TheConversationGrowsWithEachTurn) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"chat", "-m", "m", "--system", "Be brief."}, "one\n\ntwo\r\n"), 0) << cli.err.str();
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf", "--system", "Be brief."}, "one\n\ntwo\r\n"), 0) << cli.err.str();
   EXPECT_EQ(cli.out.str(), "Hello, world\nHello, world\n");
   ASSERT_EQ(cli.engine.conversations.size(), 2U);
   EXPECT_THAT(contents(cli.engine.conversations[1]),
@@ -99,7 +99,7 @@ TEST(Chat, AGenerationConfigIsGivenToTheEngineIfItIsRight) {
 
 TEST(Chat, EveryAnswerHasTheStopTextsAndPenaltiesOfTheFlags) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"chat", "-m", "m", "--stop", "User:", "--repeat-penalty", "1.5"}, "one\ntwo\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf", "--stop", "User:", "--repeat-penalty", "1.5"}, "one\ntwo\n"), 0);
   ASSERT_EQ(cli.engine.requests.size(), 2U);
   for (const Request& request : cli.engine.requests) {
     EXPECT_EQ(request.stop, std::vector<std::string>{"User:"});
@@ -109,13 +109,13 @@ TEST(Chat, EveryAnswerHasTheStopTextsAndPenaltiesOfTheFlags) {
 
 TEST(Chat, ResetForgetsAllButTheSystemMessage) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"chat", "-m", "m", "--system", "S"}, "one\n/reset\ntwo\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf", "--system", "S"}, "one\n/reset\ntwo\n"), 0);
   EXPECT_THAT(contents(cli.engine.conversations.back()), testing::ElementsAre("system: S", "user: two"));
 }
 
 TEST(Chat, QuitLeavesAndHelpLists) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "/help\n/quit\nnever\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf"}, "/help\n/quit\nnever\n"), 0);
   EXPECT_TRUE(cli.engine.conversations.empty());
   for (const char* command : {"/reset", "/quit", "/help", "Ctrl-C"}) EXPECT_THAT(cli.out.str(), HasSubstr(command));
 }
@@ -123,7 +123,7 @@ TEST(Chat, QuitLeavesAndHelpLists) {
 TEST(Chat, ByeAndExitLeaveAsWell) {
   for (const std::string word : {"/bye", "/exit"}) {
     CliRun cli;
-    EXPECT_EQ(cli.run({"chat", "-m", "m"}, word + "\nnever\n"), 0);
+    EXPECT_EQ(cli.run({"chat", "-m", "m.gguf"}, word + "\nnever\n"), 0);
     EXPECT_TRUE(cli.engine.conversations.empty());
     EXPECT_EQ(cli.err.str(), "");
   }
@@ -131,7 +131,7 @@ TEST(Chat, ByeAndExitLeaveAsWell) {
 
 TEST(Chat, UnknownCommandsAreNotSentToTheModel) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "/rest\n/etc is a folder\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf"}, "/rest\n/etc is a folder\n"), 0);
   EXPECT_THAT(cli.err.str(), HasSubstr("unknown command /rest; did you mean /reset?; /help"));
   ASSERT_EQ(cli.engine.conversations.size(), 1U);
   EXPECT_EQ(cli.engine.conversations[0][0].content, "/etc is a folder");
@@ -144,7 +144,7 @@ TEST(Chat, CtrlCStopsTheAnswerAndNotTheProgram) {
     if (i == 0) ++turn;
     if (turn == 1 && i == 1) std::raise(SIGINT);
   };
-  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "one\ntwo\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf"}, "one\ntwo\n"), 0);
   EXPECT_EQ(cli.out.str(), "Hello, \nHello, world\n");
   EXPECT_EQ(contents(cli.engine.conversations.back())[1], "assistant: Hello, ");
 }
@@ -152,7 +152,7 @@ TEST(Chat, CtrlCStopsTheAnswerAndNotTheProgram) {
 TEST(Chat, AMessageThatDoesNotFitIsTakenBackAndResetIsOffered) {
   CliRun cli;
   const std::string long_message(100, 'x');
-  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "one\n" + long_message + "\ntwo\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf"}, "one\n" + long_message + "\ntwo\n"), 0);
   EXPECT_THAT(cli.err.str(), HasSubstr("have 115 tokens, the context holds 100; /reset begins"));
   EXPECT_THAT(contents(cli.engine.conversations.back()),
               testing::ElementsAre("user: one", "assistant: Hello, world", "user: two"));
@@ -161,21 +161,21 @@ TEST(Chat, AMessageThatDoesNotFitIsTakenBackAndResetIsOffered) {
 TEST(Chat, AFullContextIsSaid) {
   CliRun cli;
   cli.engine.info.max_context = 6;
-  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "one\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf"}, "one\n"), 0);
   EXPECT_THAT(cli.err.str(), HasSubstr("the context of 6 tokens is full; /reset"));
 }
 
 TEST(Chat, TheAnswersLengthIsLimitedToTheRoomThatIsLeft) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"chat", "-m", "m", "-n", "2"}, "one\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf", "-n", "2"}, "one\n"), 0);
   EXPECT_EQ(cli.engine.requests.back().max_tokens, 2);
-  EXPECT_EQ(cli.run({"chat", "-m", "m", "-n", "500"}, "one\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf", "-n", "500"}, "one\n"), 0);
   EXPECT_EQ(cli.engine.requests.back().max_tokens, 97);
 }
 
 TEST(Chat, UndoTakesTheLastTurnBack) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "/undo\none\ntwo\n/undo\nthree\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf"}, "/undo\none\ntwo\n/undo\nthree\n"), 0);
   EXPECT_THAT(cli.err.str(), HasSubstr("/undo: there is no message yet"));
   EXPECT_THAT(contents(cli.engine.conversations.back()),
               testing::ElementsAre("user: one", "assistant: Hello, world", "user: three"));
@@ -183,7 +183,7 @@ TEST(Chat, UndoTakesTheLastTurnBack) {
 
 TEST(Chat, RegenAnswersTheSamePromptWithOtherDraws) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "/regen\none\n/regen\n/regen\ntwo\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf"}, "/regen\none\n/regen\n/regen\ntwo\n"), 0);
   EXPECT_THAT(cli.err.str(), HasSubstr("/regen: there is no message yet"));
   ASSERT_EQ(cli.engine.requests.size(), 4U);
   EXPECT_EQ(cli.engine.requests[0].tokens, cli.engine.requests[1].tokens);
@@ -198,7 +198,8 @@ TEST(Chat, RegenAnswersTheSamePromptWithOtherDraws) {
 
 TEST(Chat, TheSystemMessageCanBeChangedShownAndRemoved) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "/system\n/system Be  brief.\n/system\none\n/system \"\"\n/reset\ntwo\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf"}, "/system\n/system Be  brief.\n/system\none\n/system \"\"\n/reset\ntwo\n"),
+            0);
   EXPECT_THAT(cli.out.str(), StartsWith("(no system message)\nBe  brief.\n"));
   EXPECT_THAT(contents(cli.engine.conversations.front()), testing::ElementsAre("system: Be  brief.", "user: one"));
   EXPECT_THAT(contents(cli.engine.conversations.back()), testing::ElementsAre("user: two"));
@@ -208,12 +209,12 @@ TEST(Chat, AConversationIsSavedAndLoaded) {
   const test::TempFile file("", ".json");
   std::filesystem::remove(file.string());
   CliRun cli;
-  EXPECT_EQ(cli.run({"chat", "-m", "m", "--system", "S"}, "one\n/save " + file.string() + "\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf", "--system", "S"}, "one\n/save " + file.string() + "\n"), 0);
   EXPECT_EQ(cli.err.str(), "");
-  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "zero\n/load " + file.string() + "\ntwo\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf"}, "zero\n/load " + file.string() + "\ntwo\n"), 0);
   EXPECT_THAT(contents(cli.engine.conversations.back()),
               testing::ElementsAre("system: S", "user: one", "assistant: Hello, world", "user: two"));
-  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "/save\n/load\n/load /no such file\nx\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf"}, "/save\n/load\n/load /no such file\nx\n"), 0);
   EXPECT_THAT(cli.err.str(), HasSubstr("/save: found no name"));
   EXPECT_THAT(cli.err.str(), HasSubstr("/load: found no name"));
   EXPECT_THAT(cli.err.str(), HasSubstr("/load: /no such file: cannot open"));
@@ -221,7 +222,7 @@ TEST(Chat, AConversationIsSavedAndLoaded) {
 
 TEST(Chat, SetChangesHowTokensAreDrawnAndShowsIt) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"chat", "-m", "m", "--seed", "7"},
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf", "--seed", "7"},
                     "one\n/set temperature 0.25\n/set --top_k 3\n/set dry-sequence-breaker x\ntwo\n/set\n"),
             0);
   ASSERT_EQ(cli.engine.requests.size(), 2U);
@@ -237,7 +238,7 @@ TEST(Chat, SetChangesHowTokensAreDrawnAndShowsIt) {
 
 TEST(Chat, AWrongValueOfSetIsSaidAndChangesNothing) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "/set temp hot\n/set tempreature 1\n/set nonsense\none\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf"}, "/set temp hot\n/set tempreature 1\n/set nonsense\none\n"), 0);
   EXPECT_THAT(cli.err.str(), HasSubstr("/set: --temp: found 'hot'"));
   EXPECT_THAT(cli.err.str(), HasSubstr("found no option --tempreature; did you mean --temperature?"));
   EXPECT_THAT(cli.err.str(), HasSubstr("/set: found 'nonsense', expected the name of an option"));
@@ -246,7 +247,7 @@ TEST(Chat, AWrongValueOfSetIsSaidAndChangesNothing) {
 
 TEST(Chat, EverySamplingOptionOfHelpIsShownBySet) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "/set\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf"}, "/set\n"), 0);
   const std::string shown = cli.out.str();
   EXPECT_EQ(cli.run({"chat", "--help"}), 0);
   const std::string help = cli.out.str();
@@ -268,7 +269,7 @@ TEST(Chat, EverySamplingOptionOfHelpIsShownBySet) {
 
 TEST(Chat, TokensTellsHowFullTheContextIs) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "one\n/tokens\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf"}, "one\n/tokens\n"), 0);
   EXPECT_THAT(cli.out.str(), HasSubstr("of 100 tokens, room for "));
   EXPECT_THAT(cli.out.str(), testing::ContainsRegex("last prompt +3 tokens, 0 of them cached \\(0 %\\)"));
   EXPECT_THAT(cli.out.str(), testing::ContainsRegex("last answer +3 tokens"));
@@ -276,7 +277,7 @@ TEST(Chat, TokensTellsHowFullTheContextIs) {
 
 TEST(Chat, SeveralLinesCanBeOneMessage) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "one\\\ntwo\n\"\"\"\n/three\nfour\n\"\"\"\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf"}, "one\\\ntwo\n\"\"\"\n/three\nfour\n\"\"\"\n"), 0);
   ASSERT_EQ(cli.engine.conversations.size(), 2U);
   EXPECT_EQ(cli.engine.conversations[0][0].content, "one\ntwo");
   EXPECT_EQ(cli.engine.conversations[1][2].content, "/three\nfour");
@@ -285,14 +286,14 @@ TEST(Chat, SeveralLinesCanBeOneMessage) {
 TEST(Chat, AStopTextThatWasCutOffIsNotGivenBackToTheModel) {
   CliRun cli;
   cli.engine.answer = {"Hello", "User", ":"};
-  EXPECT_EQ(cli.run({"chat", "-m", "m", "--stop", "User:"}, "one\ntwo\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf", "--stop", "User:"}, "one\ntwo\n"), 0);
   ASSERT_EQ(cli.engine.requests.size(), 2U);
   EXPECT_EQ(cli.engine.requests[1].tokens, std::vector<TokenId>(3 + 10 + 3, 'x'));  // all of it rendered anew
 }
 
 TEST(Chat, ASlipOfACommandIsNoMessage) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"chat", "-m", "m"}, "/systm Be brief.\n/undo it\n"), 0);
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf"}, "/systm Be brief.\n/undo it\n"), 0);
   EXPECT_THAT(cli.err.str(), HasSubstr("unknown command /systm; did you mean /system?"));
   EXPECT_THAT(cli.err.str(), HasSubstr("/undo: found 'it' behind it, expected nothing"));
   EXPECT_TRUE(cli.engine.conversations.empty());

@@ -156,6 +156,7 @@ struct CliRun {
   std::ostringstream out, err;
   bool out_is_terminal = false, err_is_terminal = false;
   std::filesystem::path cache_folder, program;
+  hub::Settings hub;  // no folder is known: nothing is fetched
   cli::PipedInput piped_input = cli::PipedInput::kThere;
   std::function<Result<std::unique_ptr<Engine>>(EngineOptions)> load_engine;  // if set, instead of a FakeEngine
   MachineLimits machine{.cpu = "fake",
@@ -179,6 +180,7 @@ struct CliRun {
         .out_is_terminal = out_is_terminal,
         .err_is_terminal = err_is_terminal,
         .cache_folder = cache_folder,
+        .hub = hub,
         .program = program,
         .load_engine = [this](EngineOptions options) -> Result<std::unique_ptr<Engine>> {
           if (load_engine) return load_engine(std::move(options));

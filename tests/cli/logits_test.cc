@@ -20,7 +20,7 @@ const double kLogSum = std::log(1 + std::exp(1.0) + std::exp(2.0) + std::exp(3.0
 
 TEST(Logits, JsonHasTheMeanNllAndTheTopOfTheLastRow) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"logits", "-m", "m", "--ids", "3,1,2", "--json", "--chunk", "2"}), 0) << cli.err.str();
+  EXPECT_EQ(cli.run({"logits", "-m", "m.gguf", "--ids", "3,1,2", "--json", "--chunk", "2"}), 0) << cli.err.str();
   EXPECT_EQ(cli.engine.requests.back().max_tokens, -1);
   const auto json = boost::json::parse(cli.out.str()).as_object();
   EXPECT_EQ(json.at("num_tokens").as_int64(), 3);
@@ -34,28 +34,28 @@ TEST(Logits, JsonHasTheMeanNllAndTheTopOfTheLastRow) {
 
 TEST(Logits, OneIdHasNoMeanNll) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"logits", "-m", "m", "--ids", "1", "--json"}), 0);
+  EXPECT_EQ(cli.run({"logits", "-m", "m.gguf", "--ids", "1", "--json"}), 0);
   EXPECT_FALSE(boost::json::parse(cli.out.str()).as_object().contains("mean_nll"));
 }
 
 TEST(Logits, TheTopIsCutAt20) {
   CliRun cli;
   cli.engine.info.vocab_size = 50;
-  EXPECT_EQ(cli.run({"logits", "-m", "m", "--ids", "1", "--json"}), 0);
+  EXPECT_EQ(cli.run({"logits", "-m", "m.gguf", "--ids", "1", "--json"}), 0);
   EXPECT_EQ(boost::json::parse(cli.out.str()).as_object().at("top").as_array().size(), 20U);
 }
 
 TEST(Logits, OutIsAMatrixOfAllRowsAndNothingElseIsPrinted) {
   CliRun cli;
   const test::TempFile file("", ".npy");
-  EXPECT_EQ(cli.run({"logits", "-m", "m", "--ids", "0 1 2", "--out", file.string()}), 0) << cli.err.str();
+  EXPECT_EQ(cli.run({"logits", "-m", "m.gguf", "--ids", "0 1 2", "--out", file.string()}), 0) << cli.err.str();
   EXPECT_EQ(cli.out.str(), "");
   EXPECT_EQ(std::filesystem::file_size(file.path()), cli::npy_header(3, 4).size() + 3 * 4 * sizeof(float));
 }
 
 TEST(Logits, WithoutOutAndJsonATableIsPrinted) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"logits", "-m", "m", "--ids", "0,1"}), 0);
+  EXPECT_EQ(cli.run({"logits", "-m", "m.gguf", "--ids", "0,1"}), 0);
   EXPECT_THAT(cli.out.str(), HasSubstr("tokens     2\nmean nll   "));
   EXPECT_THAT(cli.out.str(), HasSubstr("      3  -0.4402  \\x03\n"));
 }
@@ -66,12 +66,12 @@ TEST(Logits, ThoseThatAreNotFiniteAreAnErrorThatNamesTheRowAndTheFileHasThem) {
     CliRun cli;
     cli.engine.logit = [bad](int i, int j) { return i >= 1 && j == 2 ? bad : 0.0F; };
     for (const char* format : {"--json", "--no-prefix-cache"}) {  // an object, a table
-      EXPECT_EQ(cli.run({"logits", "-m", "m", "--ids", "3,1,2", format}), 1);
+      EXPECT_EQ(cli.run({"logits", "-m", "m.gguf", "--ids", "3,1,2", format}), 1);
       EXPECT_EQ(cli.out.str(), "");
-      EXPECT_THAT(cli.err.str(), HasSubstr("m: found logits that are not finite after id 1 (row 1 from 0)\n"));
+      EXPECT_THAT(cli.err.str(), HasSubstr("m.gguf: found logits that are not finite after id 1 (row 1 from 0)\n"));
     }
     const test::TempFile file("", ".npy");
-    EXPECT_EQ(cli.run({"logits", "-m", "m", "--ids", "3,1,2", "--out", file.string()}), 1);
+    EXPECT_EQ(cli.run({"logits", "-m", "m.gguf", "--ids", "3,1,2", "--out", file.string()}), 1);
     EXPECT_THAT(cli.err.str(), HasSubstr("the file has all rows"));
     EXPECT_EQ(std::filesystem::file_size(file.path()), cli::npy_header(3, 4).size() + 3 * 4 * sizeof(float));
   }
@@ -79,9 +79,9 @@ TEST(Logits, ThoseThatAreNotFiniteAreAnErrorThatNamesTheRowAndTheFileHasThem) {
 
 TEST(Logits, RefusedIdsAndUnwritableFilesAreErrors) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"logits", "-m", "m", "--ids", "5000"}), 1);
+  EXPECT_EQ(cli.run({"logits", "-m", "m.gguf", "--ids", "5000"}), 1);
   EXPECT_THAT(cli.err.str(), HasSubstr("octavo: token outside the vocabulary"));
-  EXPECT_EQ(cli.run({"logits", "-m", "m", "--ids", "1", "--out", "/no/such/folder/x.npy"}), 1);
+  EXPECT_EQ(cli.run({"logits", "-m", "m.gguf", "--ids", "1", "--out", "/no/such/folder/x.npy"}), 1);
   EXPECT_THAT(cli.err.str(), HasSubstr("octavo: /no/such/folder/x.npy: cannot write"));
 }
 

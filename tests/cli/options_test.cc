@@ -27,7 +27,7 @@ void refuse_to_load(CliRun& cli) {
 
 TEST(Usage, ValuesMayStandBehindAnEqualsSignAlsoEmptyOnes) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"run", "x", "--model=m", "--threads=3", "-n2", "--no-repack=false"}), 0) << cli.err.str();
+  EXPECT_EQ(cli.run({"run", "x", "--model=m.gguf", "--threads=3", "-n2", "--no-repack=false"}), 0) << cli.err.str();
   EXPECT_EQ(cli.engine.options.num_threads, 3);
   EXPECT_EQ(cli.engine.requests.back().max_tokens, 2);
   EXPECT_TRUE(cli.engine.options.repack);

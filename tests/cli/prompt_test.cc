@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using namespace std::chrono_literals;
 
 std::string prompt_of(CliRun& cli, std::vector<std::string> args, const std::string& piped) {
-  args.insert(args.begin(), {"run", "-m", "m"});
+  args.insert(args.begin(), {"run", "-m", "m.gguf"});
   EXPECT_EQ(cli.run(args, piped), 0) << cli.err.str();
   return cli.engine.conversations.empty() ? "" : cli.engine.conversations.back().back().content;
 }
@@ -64,14 +64,14 @@ TEST(Prompt, APipeThatStaysSilentIsLeftAloneAndThatIsSaid) {
 
 TEST(Prompt, NoPromptAtAllSaysHowToGiveOne) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"run", "-m", "m"}, "\n"), 1);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf"}, "\n"), 1);
   EXPECT_THAT(cli.err.str(), HasSubstr("octavo: the prompt is empty; give it as words, with -p"));
   EXPECT_TRUE(cli.engine.requests.empty());
 }
 
 TEST(Prompt, ATextWithoutEndIsRefused) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-f", "/dev/zero"}), 1);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-f", "/dev/zero"}), 1);
   EXPECT_THAT(cli.err.str(), HasSubstr("octavo: /dev/zero: found more than 256.0 MiB of text"));
 }
 

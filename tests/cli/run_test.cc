@@ -19,7 +19,7 @@ TEST(Run, StreamsTheAnswerAndEndsTheLine) {
   CliRun cli;
   std::vector<std::string> seen;
   cli.engine.on_token = [&](int) { seen.push_back(cli.out.str()); };
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "Hi"}), 0) << cli.err.str();
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "Hi"}), 0) << cli.err.str();
   EXPECT_EQ(cli.out.str(), "Hello, world\n");
   EXPECT_THAT(seen, testing::ElementsAre("", "Hello", "Hello, "));
   EXPECT_EQ(cli.err.str(), "");
@@ -28,17 +28,17 @@ TEST(Run, StreamsTheAnswerAndEndsTheLine) {
 TEST(Run, AModelThatNamesNoEndOfAnAnswerIsToldOf) {
   CliRun cli;
   cli.engine.info.end_tokens = {};
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "Hi"}), 0);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "Hi"}), 0);
   EXPECT_THAT(cli.err.str(), HasSubstr("this model names no token that ends an answer"));
 }
 
 TEST(Run, ThePromptIsAUsersMessageOrRawText) {
   CliRun cli;
-  cli.run({"run", "-m", "m", "-p", "Hi"});
+  cli.run({"run", "-m", "m.gguf", "-p", "Hi"});
   ASSERT_EQ(cli.engine.conversations.size(), 1U);
   EXPECT_EQ(cli.engine.conversations[0][0].role, "user");
   EXPECT_EQ(cli.engine.conversations[0][0].content, "Hi");
-  cli.run({"run", "-m", "m", "-p", "Hi", "--raw"});
+  cli.run({"run", "-m", "m.gguf", "-p", "Hi", "--raw"});
   EXPECT_EQ(cli.engine.conversations.size(), 1U);
   EXPECT_THAT(cli.engine.requests.back().tokens, testing::ElementsAre('H', 'i'));
 }
@@ -46,9 +46,9 @@ TEST(Run, ThePromptIsAUsersMessageOrRawText) {
 TEST(Run, ThePromptComesFromAFileOrStandardInputWithoutItsLastNewline) {
   CliRun cli;
   const TempFile file("from a file\r\n");
-  cli.run({"run", "-m", "m", "-f", file.string()});
+  cli.run({"run", "-m", "m.gguf", "-f", file.string()});
   EXPECT_EQ(cli.engine.conversations.back()[0].content, "from a file");
-  cli.run({"run", "-m", "m"}, "two\nlines\n\n");
+  cli.run({"run", "-m", "m.gguf"}, "two\nlines\n\n");
   EXPECT_EQ(cli.engine.conversations.back()[0].content, "two\nlines\n");
 }
 
@@ -65,7 +65,7 @@ TEST(Run, WordsAreThePrompt) {
   };
   for (const auto& [words, prompt] : cases) {
     CliRun cli;
-    std::vector<std::string> args = {"run", "-m", "m"};
+    std::vector<std::string> args = {"run", "-m", "m.gguf"};
     args.insert(args.end(), words.begin(), words.end());
     ASSERT_EQ(cli.run(args), 0) << cli.err.str();
     EXPECT_EQ(cli.engine.conversations.back()[0].content, prompt);
@@ -74,7 +74,7 @@ TEST(Run, WordsAreThePrompt) {
 
 TEST(Run, TheSystemMessageComesBeforeThePrompt) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"run", "-m", "m", "Hi", "--system", "Be brief."}), 0) << cli.err.str();
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "Hi", "--system", "Be brief."}), 0) << cli.err.str();
   const std::vector<ChatMessage>& messages = cli.engine.conversations.back();
   ASSERT_EQ(messages.size(), 2U);
   EXPECT_EQ(messages[0].role + ": " + messages[0].content, "system: Be brief.");
@@ -83,21 +83,21 @@ TEST(Run, TheSystemMessageComesBeforeThePrompt) {
 
 TEST(Run, AFileThatCannotBeReadIsAnError) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-f", "/no/such/prompt"}), 1);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-f", "/no/such/prompt"}), 1);
   EXPECT_THAT(cli.err.str(), HasSubstr("octavo: /no/such/prompt: cannot open: No such file"));
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-f", "/tmp"}), 1);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-f", "/tmp"}), 1);
   EXPECT_THAT(cli.err.str(), HasSubstr("octavo: /tmp: is a directory"));
-  EXPECT_EQ(cli.run({"run", "-m", "m", "--raw"}, ""), 1);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "--raw"}, ""), 1);
   EXPECT_THAT(cli.err.str(), HasSubstr("the prompt is empty"));
 }
 
 TEST(Run, SamplingIsTheFlagsThenTheFilesThenTemperature07) {
   CliRun cli;
-  cli.run({"run", "-m", "m", "-p", "x", "--seed", "5"});
+  cli.run({"run", "-m", "m.gguf", "-p", "x", "--seed", "5"});
   EXPECT_EQ(cli.engine.requests.back().sampling.temperature, 0.7F);
   EXPECT_EQ(cli.engine.requests.back().sampling.seed, 5U);
   cli.engine.file_sampling = {.temperature = 0.3F, .top_k = 64, .top_p = 0.95F};
-  cli.run({"run", "-m", "m", "-p", "x", "--top-k", "10", "--min-p", "0.05"});
+  cli.run({"run", "-m", "m.gguf", "-p", "x", "--top-k", "10", "--min-p", "0.05"});
   EXPECT_EQ(cli.engine.requests.back().sampling.temperature, 0.3F);
   EXPECT_EQ(cli.engine.requests.back().sampling.top_k, 10);
   EXPECT_EQ(cli.engine.requests.back().sampling.top_p, 0.95F);
@@ -106,12 +106,12 @@ TEST(Run, SamplingIsTheFlagsThenTheFilesThenTemperature07) {
 
 TEST(Run, PenaltiesAreTheFlags) {
   CliRun cli;
-  cli.run({"run", "-m", "m", "-p", "x"});
+  cli.run({"run", "-m", "m.gguf", "-p", "x"});
   EXPECT_EQ(cli.engine.requests.back().sampling.repetition_penalty, 1);
   EXPECT_EQ(cli.engine.requests.back().sampling.presence_penalty, 0);
   EXPECT_EQ(cli.engine.requests.back().sampling.frequency_penalty, 0);
-  cli.run({"run", "-m", "m", "-p", "x", "--repeat-penalty", "1.25", "--presence-penalty", "-0.5", "--frequency-penalty",
-           "0.75"});
+  cli.run({"run", "-m", "m.gguf", "-p", "x", "--repeat-penalty", "1.25", "--presence-penalty", "-0.5",
+           "--frequency-penalty", "0.75"});
   EXPECT_EQ(cli.engine.requests.back().sampling.repetition_penalty, 1.25F);
   EXPECT_EQ(cli.engine.requests.back().sampling.presence_penalty, -0.5F);
   EXPECT_EQ(cli.engine.requests.back().sampling.frequency_penalty, 0.75F);
@@ -121,7 +121,7 @@ TEST(Run, SamplersAreTheFlags) {
   CliRun cli;
   cli.run({"run",
            "-m",
-           "m",
+           "m.gguf",
            "-p",
            "x",
            "--typical",
@@ -180,24 +180,24 @@ TEST(Run, SamplersAreTheFlags) {
 
 TEST(Run, StopTextsAndMinTokensReachTheRequest) {
   CliRun cli;
-  cli.run({"run", "-m", "m", "-p", "x"});
+  cli.run({"run", "-m", "m.gguf", "-p", "x"});
   EXPECT_TRUE(cli.engine.requests.back().stop.empty());
   EXPECT_EQ(cli.engine.requests.back().min_tokens, 0);
-  cli.run({"run", "-m", "m", "--stop", "\n\n", "-p", "x", "--stop", "a, b", "--min-tokens", "3"});
+  cli.run({"run", "-m", "m.gguf", "--stop", "\n\n", "-p", "x", "--stop", "a, b", "--min-tokens", "3"});
   EXPECT_EQ(cli.engine.requests.back().stop, (std::vector<std::string>{"\n\n", "a, b"}));
   EXPECT_EQ(cli.engine.requests.back().min_tokens, 3);
 }
 
 TEST(Run, AConstraintReachesTheRequest) {
   CliRun cli;
-  cli.run({"run", "-m", "m", "-p", "x"});
+  cli.run({"run", "-m", "m.gguf", "-p", "x"});
   EXPECT_EQ(cli.engine.requests.back().constraint, nullptr);
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "--regex", "a+"}), 0) << cli.err.str();
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "x", "--regex", "a+"}), 0) << cli.err.str();
   EXPECT_NE(cli.engine.requests.back().constraint, nullptr);
   EXPECT_EQ(cli.engine.constraints.back().kind, ConstraintKind::kRegex);
   EXPECT_EQ(cli.engine.constraints.back().text, "a+");
   const TempFile file("root ::= \"a\"\n");
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "--raw", "--grammar", file.string()}), 0) << cli.err.str();
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "x", "--raw", "--grammar", file.string()}), 0) << cli.err.str();
   EXPECT_EQ(cli.engine.constraints.back().kind, ConstraintKind::kGrammar);
   EXPECT_EQ(cli.engine.constraints.back().text, "root ::= \"a\"\n");
   EXPECT_NE(cli.engine.requests.back().constraint, nullptr);
@@ -205,21 +205,21 @@ TEST(Run, AConstraintReachesTheRequest) {
 
 TEST(Run, AConstraintThatCannotBeReadIsAnErrorAndTwoAreWrongUsage) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "--regex", "("}), 1);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "x", "--regex", "("}), 1);
   EXPECT_THAT(cli.err.str(), HasSubstr("not closed"));
   const TempFile file("root ::= \"a\"\n");
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "--regex", "a", "--grammar", file.string()}), 2);
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "--regex", ""}), 2);
-  EXPECT_EQ(cli.run({"run", "-m", "m", "--batch", file.string(), "--regex", "a"}), 2);
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "--grammar", "/nowhere"}), 2);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "x", "--regex", "a", "--grammar", file.string()}), 2);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "x", "--regex", ""}), 2);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "--batch", file.string(), "--regex", "a"}), 2);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "x", "--grammar", "/nowhere"}), 2);
 }
 
 TEST(Run, WithoutASeedARandomOneIsDrawnAndLogged) {
   CliRun cli;
-  cli.run({"run", "-m", "m", "-p", "x", "--log-level", "info"});
+  cli.run({"run", "-m", "m.gguf", "-p", "x", "--log-level", "info"});
   const std::uint64_t first = cli.engine.requests.back().sampling.seed;
   EXPECT_THAT(cli.err.str(), HasSubstr("seed " + std::to_string(first)));
-  cli.run({"run", "-m", "m", "-p", "x"});
+  cli.run({"run", "-m", "m.gguf", "-p", "x"});
   EXPECT_NE(cli.engine.requests.back().sampling.seed, first);
   EXPECT_EQ(cli.err.str(), "");
 }
@@ -230,7 +230,7 @@ TEST(Run, JsonIsOneObject) {
   cli.engine.info.mapped_weight_bytes = 10;
   cli.engine.info.kv_arena_bytes = 12;
   cli.engine.info.kv_bytes_per_token = 13;
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "-n", "2", "--seed", "18446744073709551615", "--json"}), 0);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "x", "-n", "2", "--seed", "18446744073709551615", "--json"}), 0);
   const auto json = boost::json::parse(cli.out.str()).as_object();
   EXPECT_EQ(json.at("text").as_string(), "Hello, ");
   EXPECT_EQ(json.at("tokens"), (boost::json::array{0, 1}));
@@ -255,21 +255,21 @@ TEST(Run, ReasoningIsShownOnATerminalAloneAndIsAFieldOfJson) {
   cli.engine.prompts_end_in_reasoning = true;
   cli.engine.reasoning = {"Hm", "."};
   cli.engine.answer = {"", "", "Hello"};
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "Hi"}), 0);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "Hi"}), 0);
   EXPECT_EQ(cli.out.str(), "Hello\n");
   const ReasoningParams& asked = cli.engine.requests.back().reasoning;
   EXPECT_EQ(asked.mode, ReasoningMode::kSplit);
   EXPECT_TRUE(asked.begins_inside);
   EXPECT_EQ(asked.budget, -1);
 
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "Hi", "--json"}), 0);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "Hi", "--json"}), 0);
   const auto json = boost::json::parse(cli.out.str()).as_object();
   EXPECT_EQ(json.at("text").as_string(), "Hello");
   EXPECT_EQ(json.at("reasoning").as_string(), "Hm.");
   EXPECT_EQ(json.at("reasoning_tokens").as_int64(), 2);
 
   cli.out_is_terminal = true;
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "Hi"}), 0);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "Hi"}), 0);
   EXPECT_EQ(cli.out.str(), "Hm.\n\nHello\n");
 }
 
@@ -278,7 +278,7 @@ TEST(Run, AnAnswerThatIsReasoningAloneIsTold) {
   cli.engine.info.reasoning = "think";
   cli.engine.reasoning = {"Hm", ".", "So"};
   cli.engine.answer = {"", "", ""};
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "Hi"}), 0);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "Hi"}), 0);
   EXPECT_EQ(cli.out.str(), "");
   EXPECT_THAT(cli.err.str(), HasSubstr("the answer ended within its reasoning, after 3 tokens of it"));
 }
@@ -287,21 +287,21 @@ TEST(Run, TheReasoningBudgetReachesTheRequest) {
   CliRun cli;
   cli.engine.info.reasoning = "think";
   for (const std::string command : {"run", "chat"}) {
-    std::vector<std::string> args = {command, "-m", "m", "--reasoning-budget", "7"};
+    std::vector<std::string> args = {command, "-m", "m.gguf", "--reasoning-budget", "7"};
     if (command == "run") args.insert(args.end(), {"-p", "Hi"});
     EXPECT_EQ(cli.run(args, "Hi\n"), 0) << cli.err.str();
     EXPECT_EQ(cli.engine.requests.back().reasoning.budget, 7) << command;
     EXPECT_EQ(cli.err.str(), "");
   }
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "Hi", "--reasoning-budget", "-2"}), 2);
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "Hi", "--reasoning-budget", "7", "--raw"}), 2);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "Hi", "--reasoning-budget", "-2"}), 2);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "Hi", "--reasoning-budget", "7", "--raw"}), 2);
   EXPECT_THAT(cli.err.str(), HasSubstr("--reasoning-budget needs the chat template"));
 }
 
 TEST(Run, AReasoningBudgetOfAModelWithoutMarksIsToldToHaveNoEffect) {
   CliRun cli;
   for (const std::string command : {"run", "chat"}) {
-    std::vector<std::string> args = {command, "-m", "m", "--reasoning-budget", "7"};
+    std::vector<std::string> args = {command, "-m", "m.gguf", "--reasoning-budget", "7"};
     if (command == "run") args.insert(args.end(), {"-p", "Hi"});
     EXPECT_EQ(cli.run(args, "Hi\n"), 0);
     EXPECT_THAT(cli.err.str(), HasSubstr("--reasoning-budget has no effect"));
@@ -313,7 +313,7 @@ TEST(Run, ChoicesArePrintedOneAfterTheOtherTheFirstWhileItIsMade) {
   CliRun cli;
   std::vector<std::string> seen;
   cli.engine.on_token = [&](int) { seen.push_back(cli.out.str()); };
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "Hi", "--choices", "3"}), 0) << cli.err.str();
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "Hi", "--choices", "3"}), 0) << cli.err.str();
   EXPECT_EQ(cli.engine.requests.back().num_choices, 3);
   EXPECT_THAT(seen, testing::ElementsAre("", "Hello", "Hello, "));
   EXPECT_EQ(cli.out.str(), "Hello, world\n--- choice 2 of 3 ---\n, worldHello\n--- choice 3 of 3 ---\nworldHello, \n");
@@ -321,21 +321,21 @@ TEST(Run, ChoicesArePrintedOneAfterTheOtherTheFirstWhileItIsMade) {
 
 TEST(Run, JsonOfSeveralChoicesIsAnArray) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "--choices", "2", "--json"}), 0) << cli.err.str();
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "x", "--choices", "2", "--json"}), 0) << cli.err.str();
   const auto list = boost::json::parse(cli.out.str()).as_array();
   ASSERT_EQ(list.size(), 2U);
   EXPECT_EQ(list[0].at("choice").to_number<int>(), 0);
   EXPECT_EQ(list[1].at("choice").to_number<int>(), 1);
   EXPECT_EQ(list[1].at("text").as_string(), ", worldHello");
   EXPECT_EQ(list[1].at("finish_reason").as_string(), "stop");
-  cli.run({"run", "-m", "m", "-p", "x", "--json"});
+  cli.run({"run", "-m", "m.gguf", "-p", "x", "--json"});
   EXPECT_FALSE(boost::json::parse(cli.out.str()).as_object().contains("choice"));
 }
 
 TEST(Run, ChoicesOutOfRangeAreWrongUsage) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "--choices", "0"}), 2);
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x", "--choices", "129"}), 2);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "x", "--choices", "0"}), 2);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "x", "--choices", "129"}), 2);
   EXPECT_THAT(cli.err.str(), HasSubstr("--choices"));
 }
 
@@ -343,16 +343,16 @@ TEST(Run, TheStateOfTheKvMemoryIsLogged) {
   CliRun cli;
   cli.engine.stats.computed_tokens = 1234;
   cli.engine.stats.kv.blocks_total = 99;
-  cli.run({"run", "-m", "m", "-p", "x", "--log-level", "info"});
+  cli.run({"run", "-m", "m.gguf", "-p", "x", "--log-level", "info"});
   EXPECT_THAT(cli.err.str(), HasSubstr("1234 tokens computed"));
   EXPECT_THAT(cli.err.str(), HasSubstr(cli.engine.stats.kv.summary()));
 }
 
 TEST(Run, ThePrefixCacheCanBeSwitchedOff) {
   CliRun cli;
-  cli.run({"run", "-m", "m", "-p", "x"});
+  cli.run({"run", "-m", "m.gguf", "-p", "x"});
   EXPECT_TRUE(cli.engine.options.prefix_cache);
-  cli.run({"run", "-m", "m", "-p", "x", "--no-prefix-cache"});
+  cli.run({"run", "-m", "m.gguf", "-p", "x", "--no-prefix-cache"});
   EXPECT_FALSE(cli.engine.options.prefix_cache);
 }
 
@@ -360,7 +360,7 @@ TEST(Run, OnATerminalItEndsWithOneLineOfFigures) {
   CliRun cli;
   cli.err_is_terminal = true;
   cli.engine.info.weight_bytes_per_token = 1'000'000'000;
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x"}), 0);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "x"}), 0);
   EXPECT_THAT(cli.err.str(), HasSubstr("1 + 3 tokens, first after 0.50 s, 1.0 tokens/s, 1.0 GB/s\n"));
   EXPECT_EQ(cli.out.str(), "Hello, world\n");
 }
@@ -370,7 +370,7 @@ TEST(Run, CtrlCStopsTheAnswerAndGives130) {
   cli.engine.on_token = [](int i) {
     if (i == 1) std::raise(SIGINT);
   };
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x"}), 130);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "x"}), 130);
   EXPECT_EQ(cli.out.str(), "Hello, \n");
   EXPECT_EQ(cli.engine.num_cancelled, 1);
 }
@@ -380,7 +380,7 @@ TEST(Run, AClosedOutputStopsTheAnswer) {
   cli.engine.on_token = [&](int i) {
     if (i == 1) cli.out.setstate(std::ios::badbit);
   };
-  EXPECT_EQ(cli.run({"run", "-m", "m", "-p", "x"}), 1);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "x"}), 1);
   EXPECT_EQ(cli.engine.num_cancelled, 1);
   EXPECT_THAT(cli.err.str(), HasSubstr("cannot write to the standard output"));
 }

@@ -76,7 +76,7 @@ TEST(Usage, HelpListsOptionsInGroups) {
     EXPECT_GT(at, last) << title;
     last = at;
   }
-  EXPECT_THAT(cli.out.str(), HasSubstr("\n  -m, --model FILE          GGUF file"));
+  EXPECT_THAT(cli.out.str(), HasSubstr("\n  -m, --model MODEL         GGUF file"));
   EXPECT_THAT(cli.out.str(), HasSubstr("\n      --port N              Port; default 8080"));
 }
 
@@ -247,7 +247,7 @@ TEST(Usage, AnUnknownWordOrOptionNamesTheNearestKnownOne) {
 
 TEST(Usage, TheFirstUnknownOptionIsNamedWhateverFollows) {
   CliRun cli;
-  EXPECT_EQ(cli.run({"tokenize", "--threads", "1", "-m", "m", "--fly", "Hello"}), 2);
+  EXPECT_EQ(cli.run({"tokenize", "--threads", "1", "-m", "m.gguf", "--fly", "Hello"}), 2);
   EXPECT_THAT(cli.err.str(), StartsWith("octavo: there is no option --threads; "));
   EXPECT_EQ(cli.run({"tokenize", "one", "two", "three"}), 2);
   EXPECT_THAT(cli.err.str(), HasSubstr("found the words 'one' and 'two'"));
@@ -255,11 +255,11 @@ TEST(Usage, TheFirstUnknownOptionIsNamedWhateverFollows) {
 
 TEST(Usage, OptionsHaveTheNamesThatOtherProgramsGiveThem) {
   CliRun cli;
-  ASSERT_EQ(cli.run({"run", "x", "-m", "m", "-t", "3", "-c", "50", "--temperature", "0.25"}), 0) << cli.err.str();
+  ASSERT_EQ(cli.run({"run", "x", "-m", "m.gguf", "-t", "3", "-c", "50", "--temperature", "0.25"}), 0) << cli.err.str();
   EXPECT_EQ(cli.engine.options.num_threads, 3);
   EXPECT_EQ(cli.engine.options.max_context, 50);
   EXPECT_EQ(cli.engine.requests.back().sampling.temperature, 0.25F);
-  ASSERT_EQ(cli.run({"chat", "-m", "m", "--ctx-size", "60", "--temp", "0.5"}, "hello\n"), 0) << cli.err.str();
+  ASSERT_EQ(cli.run({"chat", "-m", "m.gguf", "--ctx-size", "60", "--temp", "0.5"}, "hello\n"), 0) << cli.err.str();
   EXPECT_EQ(cli.engine.options.max_context, 60);
   EXPECT_EQ(cli.engine.requests.back().sampling.temperature, 0.5F);
 }

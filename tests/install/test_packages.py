@@ -128,7 +128,7 @@ class Packages(unittest.TestCase):
                      if "=>" in line]
         own = [path for path in libraries if path.startswith(str(root))]
         for name in ("libfmt", "libspdlog", "libboost_json", "libssl", "libutf8proc", "libprometheus-cpp-core",
-                     "libedit"):
+                     "libedit", "libcurl"):
             self.assertTrue(any(pathlib.Path(path).name.startswith(name) for path in own), f"{name} in {libraries}")
         self.assertTrue(serves(program))
 
@@ -136,7 +136,7 @@ class Packages(unittest.TestCase):
         fields = run("dpkg-deb", "--field", self.package)
         self.assertIn("Package: octavo\n", fields)
         depends = re.search(r"^Depends: (.*)$", fields, re.MULTILINE).group(1)
-        for name in ("libc6", "libfmt9", "libssl3", "libboost-json1.81.0", "libprometheus-cpp-core1.0"):
+        for name in ("libc6", "libfmt9", "libssl3", "libcurl4", "libboost-json1.81.0", "libprometheus-cpp-core1.0"):
             self.assertIn(name, depends)
         place = self.folder / "installed"
         run("dpkg-deb", "--extract", self.package, place)

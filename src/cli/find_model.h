@@ -1,0 +1,29 @@
+// The file of the model that a user names: a path, a name on the hub, or nothing.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/context.h"
+#include "hub/local_models.h"
+#include "hub/model_ref.h"
+
+namespace octavo::cli {
+
+/// The model to use: the file of this name; ORG/REPO[:TYPE] from the hub's cache, or else fetched, which a line says;
+/// the only model on this machine whose name has this as a part, which a line says; or without a name the default
+/// model. Errors: the default model is not there, or nobody says where; what the hub answered; no or several models of
+/// that name, with those there are.
+Result<std::filesystem::path> resolve_model(const std::string& named, const Context& context);
+
+/// Fetches a model, with a bar on a terminal and a line for what happens.
+Result<std::filesystem::path> pull_model(const hub::ModelRef& ref, const Context& context);
+/// The same of a file by its address.
+Result<std::filesystem::path> pull_url(const std::string& url, const std::string& sha256, const Context& context);
+
+/// The first of some models' names, for a message; empty: there are none.
+std::string names_of(const std::vector<const hub::LocalModel*>& models);
+
+}  // namespace octavo::cli

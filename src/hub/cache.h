@@ -1,0 +1,47 @@
+// A repository in the hub's cache, laid out as huggingface_hub has it, so that each tool finds what another fetched:
+//
+//     models--ORG--REPO/blobs/HASH              files under their hashes; HASH.incomplete while they are fetched
+//     models--ORG--REPO/refs/main               the commit of a branch
+//     models--ORG--REPO/snapshots/COMMIT/PATH   links to blobs, relative
+//     .locks/models--ORG--REPO/HASH.lock        held by who fetches the file
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace octavo::hub {
+
+class CachedRepo {
+ public:
+  CachedRepo(const std::filesystem::path& cache, const std::string& repo);
+
+  std::filesystem::path blob(const std::string& hash) const { return folder_ / "blobs" / hash; }
+  std::filesystem::path partial(const std::string& hash) const { return folder_ / "blobs" / (hash + ".incomplete"); }
+  std::filesystem::path lock(const std::string& hash) const { return locks_ / (hash + ".lock"); }
+  std::filesystem::path snapshot(const std::string& commit) const { return folder_ / "snapshots" / commit; }
+  const std::filesystem::path& folder() const { return folder_; }
+
+  /// Shows the blob `hash` at `path` in a snapshot. Gives the link's own path.
+  Result<std::filesystem::path> link(const std::string& commit, const std::string& path, const std::string& hash) const;
+  /// Lets main name a commit.
+  Result<void> set_main(const std::string& commit) const;
+
+  /// The snapshots: main's, if it is there, then the others, the last changed first.
+  std::vector<std::filesystem::path> snapshots() const;
+
+ private:
+  std::filesystem::path folder_, locks_;
+};
+
+/// Files below a folder that are there and end in .gguf, as paths from it, sorted; at most some thousand, and at most
+/// eight folders deep.
+std::vector<std::string> gguf_files_in(const std::filesystem::path& folder);
+
+/// The repository that a folder of the cache is of: "models--ORG--REPO" is ORG/REPO. None: it is of something else.
+std::optional<std::string> repo_of_folder(const std::string& name);
+
+}  // namespace octavo::hub

@@ -1,0 +1,35 @@
+// Fetches one file: goes on where an earlier time was cut off, tries again where that may help, and gives the file its
+// name when its hash is right.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "hub/hub_client.h"
+
+namespace octavo::hub {
+
+struct FileWanted {
+  std::string url;
+  std::string hash;                    // 64 or 40 hexadecimal digits (digest.h)
+  std::optional<std::uint64_t> size;   // none: the server says it
+  std::filesystem::path path;          // the file's, when it is there
+  std::filesystem::path partial_path;  // in the same folder
+  std::filesystem::path lock_path;
+};
+
+/// Told how many bytes of the file are there, of how many; of those 0 if that is not known yet.
+using FileProgress = std::function<void(std::uint64_t done, std::uint64_t size)>;
+
+/// Does nothing where the file is there. Two processes that want the same file fetch it once. Errors: what the hub
+/// answered; another hash or length than expected; no room on the disk.
+Result<void> fetch_file(HubClient& client, const FileWanted& wanted, const Say& say, const FileProgress& progress);
+
+/// Error: the disk of `folder` has less room than that; with both numbers.
+Result<void> check_room(const std::filesystem::path& folder, std::uint64_t bytes);
+
+}  // namespace octavo::hub

@@ -1,0 +1,160 @@
+#include "hub/file_choice.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <optional>
+
+#include "base/text.h"
+#include "source/shard_name.h"
+
+namespace octavo::hub {
+namespace {
+
+constexpr std::string_view kSuffix = ".gguf";
+constexpr std::size_t kMostShown = 12;  // candidates in a message
+
+/// From what most people want to what takes most memory.
+constexpr std::array<std::string_view, 18> kDefaultTypes = {"Q4_K_M", "Q4_K_S", "Q4_K_XL", "Q4_K",   "Q4_0",   "Q4_1",
+                                                            "MXFP4",  "IQ4_XS", "IQ4_NL",  "Q5_K_M", "Q5_K_S", "Q6_K",
+                                                            "Q8_0",   "Q3_K_M", "IQ3_M",   "BF16",   "F16",    "F32"};
+
+struct Candidate {
+  std::string name;       // of the file, or of the first shard, in lower case
+  std::string word_text;  // the same without suffix and numbers of shards
+  std::vector<std::size_t> files;
+};
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+bool is_model(std::string_view path) {
+  const std::string name = lower(base_name(path));
+  return name.ends_with(kSuffix) && !name.contains("mmproj") && !name.contains("imatrix");
+}
+
+/// All files and complete sets of shards that `keep` takes.
+template <class Keep>
+std::vector<Candidate> candidates_of(std::span<const std::string> paths, const Keep& keep) {
+  std::vector<Candidate> found;
+  std::map<std::string, std::map<std::uint32_t, std::size_t>> shards;  // by their first one's name
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (!keep(paths[i])) continue;
+    if (const auto shard = ShardName::parse(paths[i])) {
+      shards[shard->file_name(1)][shard->number] = i;
+    } else {
+      const std::string name = lower(paths[i]);
+      found.push_back({name, name.substr(0, name.size() - kSuffix.size()), {i}});
+    }
+  }
+  for (const auto& [first, numbers] : shards) {
+    const ShardName name = ShardName::parse(first).value();
+    if (numbers.size() != name.count) continue;
+    Candidate& candidate = found.emplace_back(lower(first), lower(name.stem), std::vector<std::size_t>{});
+    for (const auto& [number, index] : numbers) candidate.files.push_back(index);
+  }
+  return found;
+}
+
+enum class Match { kNone, kGoesOn, kWhole };
+
+/// How `word` stands in `text`; both in lower case.
+Match match_word(std::string_view text, std::string_view word) {
+  const auto is_letter = [](unsigned char c) { return std::isalnum(c) != 0; };
+  Match best = Match::kNone;
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if (at > 0 && is_letter(static_cast<unsigned char>(text[at - 1]))) continue;
+    if (end < text.size() && is_letter(static_cast<unsigned char>(text[end]))) continue;
+    if (end == text.size() || text[end] != '_') return Match::kWhole;
+    best = Match::kGoesOn;
+  }
+  return best;
+}
+
+std::vector<const Candidate*> with_word(std::span<const Candidate> candidates, std::string_view word) {
+  for (const Match wanted : {Match::kWhole, Match::kGoesOn}) {
+    std::vector<const Candidate*> found;
+    for (const Candidate& candidate : candidates)
+      if (match_word(candidate.word_text, word) == wanted) found.push_back(&candidate);
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
+std::vector<const Candidate*> pointers_to(std::span<const Candidate> candidates) {
+  std::vector<const Candidate*> all;
+  all.reserve(candidates.size());
+  for (const Candidate& candidate : candidates) all.push_back(&candidate);
+  return all;
+}
+
+std::string names_of(std::span<const Candidate* const> candidates, std::span<const std::string> paths) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(candidates.size(), kMostShown); ++i)
+    text += (i > 0 ? ", " : "") + printable(paths[candidates[i]->files.front()]);
+  return text + (candidates.size() > kMostShown ? ", ..." : "");
+}
+
+Result<std::vector<std::size_t>> only_one(std::span<const Candidate* const> found, std::span<const std::string> paths,
+                                          std::string_view meant) {
+  if (found.empty()) return std::vector<std::size_t>();
+  if (found.size() == 1) return found.front()->files;
+  return fail("{} means several files: {}; name one of them behind the colon", meant, names_of(found, paths));
+}
+
+/// By a file's name: its path, else its base name.
+Result<std::vector<std::size_t>> choose_by_name(std::span<const std::string> paths, std::string_view wanted) {
+  const std::string name = lower(wanted);
+  const auto is_named = [&](std::string_view path, bool whole) {
+    const std::string text = lower(path);
+    return name == (whole ? std::string_view(text) : base_name(text));
+  };
+  for (const bool whole : {true, false}) {
+    // Of shards any one may be named.
+    const std::vector<Candidate> candidates =
+        candidates_of(paths, [](std::string_view path) { return lower(path).ends_with(kSuffix); });
+    std::vector<const Candidate*> found;
+    for (const Candidate& candidate : candidates)
+      if (std::ranges::any_of(candidate.files, [&](std::size_t i) { return is_named(paths[i], whole); }))
+        found.push_back(&candidate);
+    if (!found.empty()) return only_one(found, paths, quote(wanted));
+  }
+  return std::vector<std::size_t>();
+}
+
+}  // namespace
+
+std::span<const std::string_view> default_types() { return kDefaultTypes; }
+
+Result<std::vector<std::size_t>> choose_files(std::span<const std::string> paths, std::string_view wanted) {
+  if (lower(wanted).ends_with(kSuffix)) return choose_by_name(paths, wanted);
+  const std::vector<Candidate> candidates = candidates_of(paths, is_model);
+  if (!wanted.empty()) return only_one(with_word(candidates, lower(wanted)), paths, quote(wanted));
+  if (candidates.size() == 1) return candidates.front().files;
+  for (const std::string_view type : kDefaultTypes)
+    if (const auto found = with_word(candidates, lower(type)); !found.empty()) return only_one(found, paths, type);
+  return only_one(pointers_to(candidates), paths, "a name without a type");
+}
+
+std::vector<std::vector<std::size_t>> model_files(std::span<const std::string> paths) {
+  std::vector<Candidate> candidates = candidates_of(paths, is_model);
+  std::ranges::sort(candidates, {}, &Candidate::name);
+  std::vector<std::vector<std::size_t>> files;
+  files.reserve(candidates.size());
+  for (Candidate& candidate : candidates) files.push_back(std::move(candidate.files));
+  return files;
+}
+
+std::string candidates_text(std::span<const std::string> paths) {
+  const std::vector<Candidate> candidates = candidates_of(paths, is_model);
+  return candidates.empty() ? "no GGUF file" : names_of(pointers_to(candidates), paths);
+}
+
+}  // namespace octavo::hub

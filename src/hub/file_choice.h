@@ -1,0 +1,33 @@
+// Which files of a repository a name such as Q4_K_M means. Pure; any thread.
+//
+// Candidates are files that end in .gguf; the shards of one model are one candidate, if all of them are there. Files of
+// vision parts (mmproj) and of importance matrices (imatrix) are none. A candidate has a type's name if the name stands
+// in its own as a word, in upper or lower case: Q4_0 is in "m-Q4_0.gguf" and "m.q4_0.gguf". It is also in
+// "m-Q4_0_4_4.gguf", where "_" goes on with it; such a candidate counts where no other has the name.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace octavo::hub {
+
+/// The indexes of the files that `wanted` means, in the order of shards; none: no candidate has that name. `wanted` is
+/// a type's name or a file's, with its folders or without; empty: the first type of default_types() that a candidate
+/// has, else the only candidate. Error: several candidates are meant; names them.
+Result<std::vector<std::size_t>> choose_files(std::span<const std::string> paths, std::string_view wanted);
+
+/// The models among files, each with the indexes of its files; as candidates above, in the order of their names.
+std::vector<std::vector<std::size_t>> model_files(std::span<const std::string> paths);
+
+/// Types in the order in which one is taken where none is named.
+std::span<const std::string_view> default_types();
+
+/// The candidates' names, one for each, for a message: "a-Q4_0.gguf, a-Q8_0.gguf", or "no GGUF file".
+std::string candidates_text(std::span<const std::string> paths);
+
+}  // namespace octavo::hub

@@ -1,0 +1,30 @@
+// A lock between processes, as a file: flock(2), which ends with its holder whatever ends that.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+
+#include "base/error.h"
+
+namespace octavo::hub {
+
+class FileLock {
+ public:
+  /// Waits until nobody else holds the lock. `has_progress` is asked every now and then while somebody does; when it
+  /// has given false for `patience`, that is an error, as is a file that cannot be made.
+  static Result<FileLock> take(const std::filesystem::path& path, std::chrono::milliseconds patience,
+                               const std::function<bool()>& has_progress);
+
+  FileLock(FileLock&& other) noexcept;
+  FileLock& operator=(FileLock&& other) noexcept;
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+  ~FileLock();
+
+ private:
+  explicit FileLock(int fd) : fd_(fd) {}
+  int fd_;
+};
+
+}  // namespace octavo::hub

@@ -1,0 +1,68 @@
+// Gets of http and https, one at a time, each bounded: time to connect, time at a standstill, size of the head. Follows
+// no redirect: who asks decides where its token goes (hub_client.h). Proxies are libcurl's, from its environment
+// variables. One owner, one thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace octavo::hub {
+
+struct HttpOptions {
+  std::string ca_file = {};          // of the authorities that are trusted; empty: libcurl's own
+  std::chrono::seconds connect{15};  // at most until there is a connection
+  std::chrono::seconds stall{30};    // at most at less than 1 KiB/s
+  std::size_t max_head_bytes = 1 << 18;
+};
+
+struct HttpHead {
+  int status = 0;                                                // 0: no answer
+  std::vector<std::pair<std::string, std::string>> fields = {};  // names in lower case
+
+  /// The first of a name, which is in lower case.
+  std::optional<std::string_view> find(std::string_view name) const;
+  /// The same as a number.
+  std::optional<std::uint64_t> find_number(std::string_view name) const;
+};
+
+/// How a get ended.
+struct HttpResult {
+  HttpHead head;
+  std::optional<Error> error = {};  // none: the whole answer came
+  bool is_transient = false;        // the error is of the network, and may not be there the next time
+};
+
+/// Takes what comes. An error ends the get and is given back.
+struct HttpSink {
+  std::function<Result<void>(const HttpHead&)> on_head;
+  std::function<Result<void>(std::span<const std::byte>)> on_body;
+};
+
+class HttpClient {
+ public:
+  explicit HttpClient(HttpOptions options);
+  ~HttpClient();
+  HttpClient(HttpClient&&) noexcept;
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  /// `fields`: "Name: value". The body goes to the sink where the status is 200 or 206; of others it is dropped.
+  HttpResult get(const std::string& url, const std::vector<std::string>& fields, const HttpSink& sink);
+
+ private:
+  struct Handle;
+  std::unique_ptr<Handle> handle_;
+  HttpOptions options_;
+};
+
+}  // namespace octavo::hub

@@ -1,0 +1,47 @@
+// Asks a hub of models, by the protocol of huggingface.co. The token goes to the hub's own origin (scheme, host and
+// port) and nowhere else: redirects are followed here, one by one. One owner, one thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "hub/http_client.h"
+#include "hub/listing.h"
+#include "hub/retry.h"
+#include "hub/settings.h"
+
+namespace octavo::hub {
+
+/// Says a line to the user.
+using Say = std::function<void(const std::string&)>;
+
+class HubClient {
+ public:
+  /// Errors: the token's file, or the endpoint, is none.
+  static Result<HubClient> create(const Settings& settings, RetryPolicy policy, Say say);
+
+  /// The files of a repository, as of its main branch now.
+  Result<Listing> list(const std::string& repo);
+  /// The address of a file of it.
+  std::string file_url(const std::string& repo, const std::string& commit, const std::string& path) const;
+
+  /// A get that follows redirects. Of the head, x-linked-etag is what the hub itself said; an etag of another host is
+  /// left out.
+  HttpResult get(const std::string& url, const std::vector<std::string>& fields, const HttpSink& sink);
+
+  /// Waits before the next attempt, and says so. Error: the failure is final; in words.
+  Result<void> wait(const HttpResult& result, int failures, const std::string& url);
+
+ private:
+  HubClient(const Settings& settings, std::string token, std::string origin, RetryPolicy policy, Say say);
+  Error error_of(const HttpResult& result, const std::string& url) const;
+
+  HttpClient http_;
+  std::string endpoint_, origin_, token_;
+  RetryPolicy policy_;
+  Say say_;
+};
+
+}  // namespace octavo::hub

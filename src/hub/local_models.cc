@@ -1,0 +1,132 @@
+#include "hub/local_models.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "hub/cache.h"
+#include "hub/file_choice.h"
+#include "hub/ollama.h"
+#include "source/shard_name.h"
+
+namespace octavo::hub {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxModels = 1U << 14;
+constexpr std::string_view kHub = "hub", kOllama = "ollama";
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+/// Collects models; the first of a name counts.
+class Models {
+ public:
+  void add(std::string name, std::string_view place, std::vector<fs::path> files) {
+    LocalModel model{.name = std::move(name), .place = std::string(place), .files = std::move(files)};
+    for (const fs::path& file : model.files) {
+      std::error_code error;
+      const std::uintmax_t size = fs::file_size(file, error);
+      if (error) return;
+      model.bytes += size;
+    }
+    if (models_.size() < kMaxModels && names_.insert(model.name).second) models_.push_back(std::move(model));
+  }
+
+  /// The models of a folder; `name_of` makes a name of the first file's path from the folder.
+  template <class NameOf>
+  void add_folder(const fs::path& folder, std::string_view place, const NameOf& name_of) {
+    if (folder.empty()) return;
+    const std::vector<std::string> paths = gguf_files_in(folder);
+    for (const std::vector<std::size_t>& group : model_files(paths)) {
+      std::vector<fs::path> files;
+      files.reserve(group.size());
+      for (const std::size_t i : group) files.push_back(folder / paths[i]);
+      add(name_of(paths[group.front()]), place, std::move(files));
+    }
+  }
+
+  std::vector<LocalModel> take() && { return std::move(models_); }
+
+ private:
+  std::vector<LocalModel> models_;
+  std::set<std::string> names_;
+};
+
+std::string stem_of(const std::string& path) { return model_stem(path); }
+
+/// With its folders, without numbers and suffix.
+std::string path_stem_of(const std::string& path) { return (fs::path(path).parent_path() / model_stem(path)).string(); }
+
+void add_hub_cache(const fs::path& cache, Models& models) {
+  if (cache.empty()) return;
+  std::vector<std::string> repos;
+  std::error_code error;
+  for (fs::directory_iterator it(cache, error), end; !error && it != end; it.increment(error))
+    if (auto repo = repo_of_folder(it->path().filename().string())) repos.push_back(std::move(*repo));
+  std::ranges::sort(repos);
+  for (const std::string& repo : repos)
+    for (const fs::path& snapshot : CachedRepo(cache, repo).snapshots())
+      models.add_folder(snapshot, kHub, [&](const std::string& path) { return fmt::format("{}:{}", repo, path); });
+}
+
+/// Links in other snapshots to the same files go, too: they are the same model at other times.
+Result<void> remove_from_hub(const CachedRepo& repo, const fs::path& file) {
+  std::error_code error;
+  const fs::path blob = fs::weakly_canonical(file, error);
+  fs::remove(file, error);
+  if (error) return fail("{}: cannot be removed: {}", file.string(), error.message());
+  if (blob.parent_path().filename() != "blobs") return {};  // no link: the file itself
+  for (const fs::path& snapshot : repo.snapshots())
+    for (const std::string& path : gguf_files_in(snapshot))
+      if (fs::weakly_canonical(snapshot / path, error) == blob) fs::remove(snapshot / path, error);
+  fs::remove(blob, error);
+  if (error) return fail("{}: cannot be removed: {}", blob.string(), error.message());
+  return {};
+}
+
+}  // namespace
+
+std::vector<LocalModel> list_local_models(const Settings& settings, std::span<const fs::path> folders) {
+  Models models;
+  for (const fs::path& folder : folders) models.add_folder(folder, "folder", path_stem_of);
+  models.add_folder(settings.models, "octavo", stem_of);
+  add_hub_cache(settings.cache, models);
+  models.add_folder(settings.llama_cpp, "llama.cpp", stem_of);
+  for (const fs::path& folder : settings.lm_studio) models.add_folder(folder, "LM Studio", path_stem_of);
+  for (const fs::path& folder : settings.ollama)
+    for (OllamaModel& model : list_ollama(folder)) models.add(std::move(model.name), kOllama, {model.blob});
+  return std::move(models).take();
+}
+
+std::vector<const LocalModel*> find_local_models(std::span<const LocalModel> models, std::string_view text) {
+  const std::string wanted = lower(text);
+  std::vector<const LocalModel*> found;
+  for (const LocalModel& model : models) {
+    const std::string name = lower(model.name);
+    if (name == wanted) return {&model};
+    if (name.contains(wanted)) found.push_back(&model);
+  }
+  return found;
+}
+
+Result<void> remove_local_model(const Settings& settings, const LocalModel& model) {
+  if (model.place == kOllama)
+    return fail("{}: it is ollama's, whose models share files: ollama rm {}", model.name, model.name);
+  for (const fs::path& file : model.files) {
+    if (model.place == kHub) {
+      OCTAVO_TRY_VOID(remove_from_hub(CachedRepo(settings.cache, model.name.substr(0, model.name.find(':'))), file));
+      continue;
+    }
+    std::error_code error;
+    fs::remove(file, error);
+    if (error) return fail("{}: cannot be removed: {}", file.string(), error.message());
+  }
+  return {};
+}
+
+}  // namespace octavo::hub

@@ -1,0 +1,34 @@
+// The models on this machine: in the hub's cache, in Octavo's folder, in folders that the user names, and in those of
+// llama.cpp, LM Studio and ollama. No file is opened but ollama's manifests.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "hub/settings.h"
+
+namespace octavo::hub {
+
+struct LocalModel {
+  std::string name;                          // as -m takes it: "org/repo:m-Q4_0.gguf", "m-Q4_0", "llama3.2:3b"
+  std::string place;                         // "hub", "octavo", "folder", "llama.cpp", "LM Studio", "ollama"
+  std::vector<std::filesystem::path> files;  // at least one; shards in their order
+  std::uint64_t bytes = 0;                   // of all files
+};
+
+/// In the order of places; no name twice. `folders`: the user's own, which go first.
+std::vector<LocalModel> list_local_models(const Settings& settings, std::span<const std::filesystem::path> folders);
+
+/// The models that `text` means: the one of that name, else those whose name has it as a part, in upper or lower case.
+std::vector<const LocalModel*> find_local_models(std::span<const LocalModel> models, std::string_view text);
+
+/// Removes a model's files; of the hub's cache also the blobs to which no snapshot links any more. Errors: ollama's,
+/// which shares files by its own books; a file that cannot be removed.
+Result<void> remove_local_model(const Settings& settings, const LocalModel& model);
+
+}  // namespace octavo::hub

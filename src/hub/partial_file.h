@@ -1,0 +1,51 @@
+// A file that is being fetched. It has a name of its own until all of it is there and its hash is right; whoever is cut
+// off finds what was there the next time. One owner, who holds the file's lock; one thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "base/error.h"
+#include "hub/digest.h"
+
+namespace octavo::hub {
+
+class PartialFile {
+ public:
+  /// Opens or makes it, and hashes what is there. More than `max_bytes` is no beginning of the file: it is dropped.
+  static Result<PartialFile> open(const std::filesystem::path& path, std::string hash, std::uint64_t max_bytes);
+
+  PartialFile(PartialFile&& other) noexcept;
+  PartialFile& operator=(PartialFile&&) = delete;
+  PartialFile(const PartialFile&) = delete;
+  PartialFile& operator=(const PartialFile&) = delete;
+  ~PartialFile();
+
+  std::uint64_t size() const { return size_; }
+  /// Whether bytes of it are from an earlier time.
+  bool is_resumed() const { return is_resumed_; }
+
+  /// Error: the disk is full or fails.
+  Result<void> append(std::span<const std::byte> bytes);
+  /// Drops what is there.
+  Result<void> restart();
+  /// Whether the hash is right. Nothing may be appended after that.
+  bool has_right_hash();
+  /// Gives it its name, once it is on the disk.
+  Result<void> rename_to(const std::filesystem::path& path) const;
+
+ private:
+  PartialFile(std::filesystem::path path, std::string hash, std::uint64_t max_bytes);
+  Result<void> hash_present();
+
+  std::filesystem::path path_;
+  std::string hash_;
+  Digest digest_;
+  int fd_ = -1;
+  std::uint64_t size_ = 0;
+  bool is_resumed_ = false;
+};
+
+}  // namespace octavo::hub

@@ -1,0 +1,121 @@
+#include "hub/pull.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+#include "hub/cache.h"
+#include "hub/fetch_file.h"
+#include "hub/file_choice.h"
+#include "hub/listing.h"
+#include "hub/url.h"
+
+namespace octavo::hub {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<void> check_settings(const Settings& settings, const fs::path& folder, const std::string& name) {
+  if (settings.offline) return fail("{}: not here, and HF_HUB_OFFLINE forbids to fetch it", name);
+  if (folder.empty()) return fail("{}: no folder to fetch it into is known: set HOME, XDG_CACHE_HOME or HF_HOME", name);
+  return {};
+}
+
+std::vector<std::string> paths_of(const Listing& listing) {
+  std::vector<std::string> paths;
+  paths.reserve(listing.files.size());
+  for (const RepoFile& file : listing.files) paths.push_back(file.path);
+  return paths;
+}
+
+Result<std::vector<RepoFile>> choose(const Listing& listing, const ModelRef& ref) {
+  const std::vector<std::string> paths = paths_of(listing);
+  OCTAVO_TRY(const auto chosen, choose_files(paths, ref.wanted));
+  if (chosen.empty())
+    return fail("{}: {} in {}, which has {}", ref.text(),
+                ref.wanted.empty() ? "no usual type is" : fmt::format("no file of the name {} is", quote(ref.wanted)),
+                ref.repo, candidates_text(paths));
+  std::vector<RepoFile> files;
+  for (const std::size_t i : chosen) files.push_back(listing.files[i]);
+  return files;
+}
+
+/// Bytes that are there of a file, whole or in part.
+std::uint64_t present_bytes(const CachedRepo& repo, const RepoFile& file) {
+  std::error_code error;
+  if (fs::exists(repo.blob(file.hash), error)) return file.size;
+  const std::uintmax_t size = fs::file_size(repo.partial(file.hash), error);
+  return error ? 0 : std::min<std::uint64_t>(size, file.size);
+}
+
+std::string mebibytes(std::uint64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / 1048576); }
+
+}  // namespace
+
+Result<std::optional<fs::path>> find_cached(const Settings& settings, const ModelRef& ref) {
+  if (settings.cache.empty()) return std::nullopt;
+  for (const fs::path& snapshot : CachedRepo(settings.cache, ref.repo).snapshots()) {
+    const std::vector<std::string> paths = gguf_files_in(snapshot);
+    OCTAVO_TRY(const auto chosen, choose_files(paths, ref.wanted));
+    if (!chosen.empty()) return snapshot / paths[chosen.front()];
+  }
+  return std::nullopt;
+}
+
+Result<fs::path> pull(const Settings& settings, const ModelRef& ref, const PullEvents& events) {
+  OCTAVO_TRY_VOID(check_settings(settings, settings.cache, ref.text()));
+  OCTAVO_TRY(HubClient client, HubClient::create(settings, {.sleep = events.sleep}, events.say));
+  OCTAVO_TRY(const Listing listing, client.list(ref.repo));
+  OCTAVO_TRY(const std::vector<RepoFile> files, choose(listing, ref));
+  const CachedRepo repo(settings.cache, ref.repo);
+  std::uint64_t total = 0, present = 0;
+  for (const RepoFile& file : files) {
+    total += file.size;
+    present += present_bytes(repo, file);
+  }
+  OCTAVO_TRY_VOID(check_room(repo.folder(), total - present));
+  if (present < total)
+    events.say(fmt::format("fetching {} of {}, {}{}", printable(files.front().path), ref.repo, mebibytes(total),
+                           present > 0 ? fmt::format(", {} of which are here", mebibytes(present)) : ""));
+  fs::path first;
+  std::uint64_t before = 0;
+  for (const RepoFile& file : files) {
+    const FileWanted wanted = {.url = client.file_url(ref.repo, listing.commit, file.path),
+                               .hash = file.hash,
+                               .size = file.size,
+                               .path = repo.blob(file.hash),
+                               .partial_path = repo.partial(file.hash),
+                               .lock_path = repo.lock(file.hash)};
+    OCTAVO_TRY_VOID(fetch_file(client, wanted, events.say,
+                               [&](std::uint64_t done, std::uint64_t) { events.progress(before + done, total); }));
+    before += file.size;
+    OCTAVO_TRY(const fs::path link, repo.link(listing.commit, file.path, file.hash));
+    if (first.empty()) first = link;
+  }
+  OCTAVO_TRY_VOID(repo.set_main(listing.commit));
+  return first;
+}
+
+Result<fs::path> pull_url(const Settings& settings, const std::string& url, const std::string& sha256,
+                          const PullEvents& events) {
+  OCTAVO_TRY_VOID(origin_of(url));
+  const std::string name = file_name_of(url);
+  if (!is_safe_path(name) || !name.ends_with(".gguf"))
+    return fail("{}: its last part is {}, expected a file's name that ends in .gguf", printable(url), quote(name));
+  OCTAVO_TRY_VOID(check_settings(settings, settings.models, url));
+  OCTAVO_TRY(HubClient client, HubClient::create(settings, {.sleep = events.sleep}, events.say));
+  fs::path path = settings.models / name;
+  std::error_code ignored;
+  if (fs::exists(path, ignored)) return fail("{}: it is there; octavo rm takes it away", path.string());
+  events.say(fmt::format("fetching {}", printable(url)));
+  const FileWanted wanted = {.url = url,
+                             .hash = sha256,
+                             .size = std::nullopt,
+                             .path = path,
+                             .partial_path = settings.models / ("." + sha256 + ".incomplete"),
+                             .lock_path = settings.models / ("." + sha256 + ".lock")};
+  OCTAVO_TRY_VOID(fetch_file(client, wanted, events.say, events.progress));
+  return path;
+}
+
+}  // namespace octavo::hub

@@ -1,0 +1,120 @@
+#include "hub/settings.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <fstream>
+
+namespace octavo::hub {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxTokenBytes = 4096;
+constexpr int kMaxStallSeconds = 3600;
+
+/// Where distributions keep the certificates of authorities.
+constexpr std::array kCaFiles = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+                                 "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
+
+std::optional<std::string> first_set(const Environment& environment, std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (auto value = environment(name)) return value;
+  return std::nullopt;
+}
+
+bool is_true(const std::optional<std::string>& text) {
+  if (!text) return false;
+  std::string upper = *text;
+  std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return upper == "1" || upper == "ON" || upper == "YES" || upper == "TRUE";
+}
+
+/// "~/models" in the home folder.
+fs::path expanded(const std::string& text, const fs::path& home) {
+  if (text.starts_with("~/") && !home.empty()) return home / text.substr(2);
+  return text;
+}
+
+/// `name` in a folder that is known.
+fs::path in(const fs::path& folder, const char* name) { return folder.empty() ? fs::path() : folder / name; }
+
+std::string find_ca_file(const Environment& environment) {
+  if (auto named = first_set(environment, {"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE"})) return *named;
+  std::error_code ignored;
+  for (const char* path : kCaFiles)
+    if (fs::exists(path, ignored)) return path;
+  return {};
+}
+
+void set_hub(Settings& settings, const Environment& environment, const fs::path& home, const fs::path& cache) {
+  if (auto endpoint = environment("HF_ENDPOINT")) settings.endpoint = *endpoint;
+  while (settings.endpoint.ends_with('/')) settings.endpoint.pop_back();
+  const auto named_home = environment("HF_HOME");
+  const fs::path hf_home = named_home ? expanded(*named_home, home) : in(cache, "huggingface");
+  const auto named_cache = first_set(environment, {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"});
+  settings.cache = named_cache ? expanded(*named_cache, home) : in(hf_home, "hub");
+  settings.token = first_set(environment, {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"}).value_or("");
+  const auto named_token = environment("HF_TOKEN_PATH");
+  settings.token_file = named_token ? expanded(*named_token, home) : in(hf_home, "token");
+  settings.offline = is_true(first_set(environment, {"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"}));
+  settings.ca_file = find_ca_file(environment);
+  if (const auto text = environment("HF_HUB_DOWNLOAD_TIMEOUT")) {
+    int seconds = 0;
+    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), seconds);
+    if (error == std::errc() && seconds >= 1)
+      settings.stall = std::chrono::seconds(std::min(seconds, kMaxStallSeconds));
+  }
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+}
+
+}  // namespace
+
+Settings read_settings(const Environment& environment) {
+  Settings settings;
+  const fs::path home = environment("HOME").value_or("");
+  // The specification wants an absolute path there and everything else ignored.
+  const auto xdg = environment("XDG_CACHE_HOME");
+  const fs::path cache = xdg && xdg->starts_with('/') ? fs::path(*xdg) : in(home, ".cache");
+  set_hub(settings, environment, home, cache);
+  settings.models = in(cache, "octavo/models");
+  const auto llama_cache = environment("LLAMA_CACHE");
+  settings.llama_cpp = llama_cache ? expanded(*llama_cache, home) : in(cache, "llama.cpp");
+  if (!home.empty()) settings.lm_studio = {home / ".lmstudio/models", home / ".cache/lm-studio/models"};
+  if (const auto ollama = environment("OLLAMA_MODELS")) {
+    settings.ollama = {expanded(*ollama, home)};
+  } else {
+    if (!home.empty()) settings.ollama.push_back(home / ".ollama/models");
+    settings.ollama.emplace_back("/usr/share/ollama/.ollama/models");
+  }
+  return settings;
+}
+
+Result<std::string> read_token(const Settings& settings) {
+  std::string token(trimmed(settings.token));
+  std::string where = "HF_TOKEN";
+  std::error_code ignored;
+  if (token.empty()) {
+    if (settings.token_file.empty() || !fs::is_regular_file(settings.token_file, ignored)) return std::string();
+    where = settings.token_file.string();
+    std::ifstream file(settings.token_file, std::ios::binary);
+    token.resize(kMaxTokenBytes + 1);
+    file.read(token.data(), static_cast<std::streamsize>(token.size()));
+    if (file.bad() || (file.fail() && !file.eof())) return fail("{}: cannot read the hub's token", where);
+    token.resize(static_cast<std::string::size_type>(file.gcount()));
+    token = std::string(trimmed(token));
+  }
+  const bool is_plain = std::ranges::all_of(token, [](unsigned char c) { return c > 0x20 && c < 0x7F; });
+  if (token.size() > kMaxTokenBytes || !is_plain)
+    return fail("{}: found no token of the hub in it, expected up to {} letters without blanks", where, kMaxTokenBytes);
+  return token;
+}
+
+}  // namespace octavo::hub

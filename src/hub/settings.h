@@ -1,0 +1,40 @@
+// The hub that models are fetched from, and the folders of this machine in which models lie: as the environment says,
+// by the names that other tools use. Values; made once by main(), or by a test with its own.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace octavo::hub {
+
+/// Gives the value of an environment variable; none where it is not set or empty.
+using Environment = std::function<std::optional<std::string>(const char* name)>;
+
+struct Settings {
+  std::string endpoint = "https://huggingface.co";  // HF_ENDPOINT, without a slash at its end
+  std::string token = {};                           // HF_TOKEN; empty: token_file's, if there is one
+  std::filesystem::path token_file = {};            // HF_TOKEN_PATH, or `token` in HF_HOME
+  std::filesystem::path cache = {};                 // HF_HUB_CACHE, or `hub` in HF_HOME; empty: no folder is known
+  bool offline = false;                             // HF_HUB_OFFLINE
+  std::string ca_file = {};        // SSL_CERT_FILE, or the first usual place that is there; empty: libcurl's own
+  std::chrono::seconds stall{30};  // HF_HUB_DOWNLOAD_TIMEOUT: a transfer that stands still so long is cut
+
+  std::filesystem::path models = {};                  // octavo/models in the cache folder: files by plain URLs
+  std::filesystem::path llama_cpp = {};               // LLAMA_CACHE, or llama.cpp in the cache folder
+  std::vector<std::filesystem::path> lm_studio = {};  // its two usual folders
+  std::vector<std::filesystem::path> ollama = {};     // OLLAMA_MODELS, else the usual folders
+};
+
+/// Nothing is read from disk but whether a file of certificates is there.
+Settings read_settings(const Environment& environment);
+
+/// The token to show to the hub; empty: none. Error: the token's file cannot be read or holds no token.
+Result<std::string> read_token(const Settings& settings);
+
+}  // namespace octavo::hub

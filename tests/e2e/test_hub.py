@@ -1,0 +1,288 @@
+"""From a name to an answer, on an empty home, against a hub that is local and now and then misbehaves: a file has its
+name when its hash is right, and nobody but the hub sees the token."""
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+import unittest
+
+import huggingface_hub
+
+import hub_server
+import split_model
+import support
+
+REPO = "test/SmolLM2-135M-Instruct"
+NAME = "SmolLM2-135M-Instruct-Q4_1.gguf"
+SHORT = 2_000_000  # bytes of files that are fetched and not opened
+
+
+class HubTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.home = pathlib.Path(folder.name)
+        self.content = os.urandom(SHORT)
+
+    def serve(self, files=None, **options):
+        hub = hub_server.Hub({REPO: files or {NAME: self.content}}, **options)
+        self.enterContext(hub)
+        return hub
+
+    def octavo(self, hub, *args, **env):
+        return support.octavo(*args, env={**hub.environment(self.home), **env}, timeout=120)
+
+    def pull(self, hub, name=REPO, **env):
+        done = self.octavo(hub, "pull", name, **env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return pathlib.Path(done.stdout.strip())
+
+    @property
+    def cache(self):
+        return self.home / ".cache/huggingface/hub"
+
+    @property
+    def repo_folder(self):
+        return self.cache / ("models--" + REPO.replace("/", "--"))
+
+    def assert_fetched(self, path, content=None):
+        self.assertEqual(hashlib.sha256(path.read_bytes()).hexdigest(),
+                         hashlib.sha256(content or self.content).hexdigest())
+        self.assertEqual([p.name for p in self.repo_folder.rglob("*.incomplete")], [])
+
+    def assert_no_file(self):
+        """Nothing has a name that a model has."""
+        self.assertEqual([p for p in self.cache.rglob("*.gguf")], [])
+        self.assertEqual([p for p in (self.repo_folder / "blobs").glob("*") if p.suffix != ".incomplete"], [])
+
+
+class Answers(HubTest):
+    def test_a_name_on_an_empty_home_answers_and_is_not_fetched_again(self):
+        hub = self.serve({NAME: support.SMOLLM2.read_bytes(), "README.md": b"hello"})
+        args = ("run", "-m", f"{REPO}:Q4_1", "Hello", "--temp", "0", "-n", "8")
+        first = self.octavo(hub, *args)
+        self.assertEqual(first.returncode, 0, first.stderr)
+        self.assertIn(f"octavo: fetching {NAME} of {REPO}", first.stderr)
+        expected = support.octavo_ok("run", "-m", support.SMOLLM2, "Hello", "--temp", "0", "-n", "8")
+        self.assertEqual(first.stdout, expected)
+        num_requests = len(hub.requests)
+        second = self.octavo(hub, *args)
+        self.assertEqual((second.returncode, second.stdout), (0, expected), second.stderr)
+        self.assertNotIn("fetching", second.stderr)
+        self.assertEqual(len(hub.requests), num_requests, "what is there is used without asking")
+        offline = self.octavo(hub, "info", REPO, HF_HUB_OFFLINE="1")
+        self.assertEqual(offline.returncode, 0, offline.stderr)
+
+    def test_a_model_in_several_files_is_fetched_whole(self):
+        whole = support.tiny_model("tiny-qwen3")
+        shards = split_model.split_model(whole, self.home / "tiny-Q8_0.gguf", 12)
+        self.assertGreater(len(shards), 1)
+        hub = self.serve({f"q8/{shard.name}": shard.read_bytes() for shard in shards})
+        path = self.pull(hub, f"{REPO}:q8_0")
+        self.assertEqual(path.name, shards[0].name)
+        self.assertEqual(sorted(p.name for p in path.parent.iterdir()), [shard.name for shard in shards])
+        done = self.octavo(hub, "logits", "-m", REPO, "--ids", "1,2,3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout, support.octavo_ok("logits", "-m", whole, "--ids", "1,2,3"))
+
+
+    def test_it_is_listed_found_by_a_part_of_its_name_and_removed(self):
+        hub = self.serve({NAME: support.SMOLLM2.read_bytes()})
+        path = self.pull(hub)
+        models = json.loads(self.octavo(hub, "list", "--json").stdout)["models"]
+        self.assertEqual([m["name"] for m in models], [f"{REPO}:{NAME}"])
+        self.assertEqual((models[0]["architecture"], models[0]["type"], models[0]["files"]), ("llama", "Q4_1", [str(path)]))
+        self.assertEqual(models[0]["largest_context"], 8192)
+        info = self.octavo(hub, "info", "smollm2-135m", HF_HUB_OFFLINE="1")
+        self.assertEqual(info.returncode, 0, info.stderr)
+        self.assertIn(f"octavo: smollm2-135m is {REPO}:{NAME}", info.stderr)
+        done = self.octavo(hub, "rm", f"{REPO}:{NAME}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_no_file()
+        self.assertEqual(json.loads(self.octavo(hub, "list", "--json").stdout), {"models": []})
+
+
+class Cache(HubTest):
+    def test_huggingface_hub_finds_what_was_fetched(self):
+        hub = self.serve()
+        path = self.pull(hub)
+        found = huggingface_hub.hf_hub_download(REPO, NAME, cache_dir=self.cache, local_files_only=True)
+        self.assertEqual(pathlib.Path(found), path)
+        self.assertEqual(huggingface_hub.try_to_load_from_cache(REPO, NAME, cache_dir=self.cache), found)
+        report = huggingface_hub.scan_cache_dir(self.cache)
+        self.assertEqual(report.warnings, [])
+        self.assertEqual([(r.repo_id, r.size_on_disk) for r in report.repos], [(REPO, SHORT)])
+
+    def test_what_huggingface_hub_fetched_is_found(self):
+        hub = self.serve()
+        huggingface_hub.hf_hub_download(REPO, NAME, cache_dir=self.cache, endpoint=hub.hub_url)
+        before = len(hub.requests)
+        done = self.octavo(hub, "info", REPO, HF_HUB_OFFLINE="1")
+        self.assertIn("not a GGUF file", done.stderr, "random bytes, but they are the file")
+        self.assertEqual(len(hub.requests), before)
+
+    def test_it_lies_where_the_variables_say(self):
+        hub = self.serve()
+        for variable, folder in (("HF_HOME", "hf/hub"), ("HF_HUB_CACHE", "cache")):
+            value = self.home / folder.split("/")[0]
+            path = self.pull(hub, **{variable: str(value)})
+            self.assertTrue(path.is_relative_to(self.home / folder), path)
+
+    def test_offline_nothing_is_asked(self):
+        hub = self.serve()
+        for args in (("pull", REPO), ("run", "-m", REPO, "Hello")):
+            done = self.octavo(hub, *args, HF_HUB_OFFLINE="1")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("HF_HUB_OFFLINE", done.stderr)
+        self.assertEqual(hub.requests, [])
+
+
+class Token(HubTest):
+    def test_the_hub_alone_sees_it(self):
+        hub = self.serve(token="hf_secret")
+        self.assert_fetched(self.pull(hub))
+        self.assertEqual({r[3] for r in hub.requests if r[0] == "hub"}, {"Bearer hf_secret"})
+        self.assertEqual({r[3] for r in hub.requests if r[0] == "files"}, {None})
+
+    def test_it_is_read_from_its_file(self):
+        hub = self.serve(token="hf_secret")
+        file = self.home / ".cache/huggingface/token"
+        file.parent.mkdir(parents=True)
+        file.write_text("hf_secret\n")
+        self.assert_fetched(self.pull(hub, HF_TOKEN=""))
+
+    def test_without_it_the_error_says_so(self):
+        hub = self.serve(token="hf_secret")
+        for token, word in (("", "set HF_TOKEN"), ("hf_wrong", "does not take this token")):
+            done = self.octavo(hub, "pull", REPO, HF_TOKEN=token)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(word, done.stderr)
+            self.assertIn("Invalid credentials", done.stderr)
+            self.assertNotIn("hf_wrong", done.stderr)
+
+
+class Faults(HubTest):
+    def test_what_may_pass_is_tried_again_and_goes_on(self):
+        for faults in (["cut"], ["cut", "whole"], ["stall"], ["503"], ["429"], ["cut", "416"], ["500", "cut", "503"]):
+            with self.subTest(faults=faults), tempfile.TemporaryDirectory() as home:
+                self.home = pathlib.Path(home)
+                hub = self.serve()
+                hub.faults = list(faults)
+                self.assert_fetched(self.pull(hub))
+                self.assertEqual(hub.faults, [])
+                ranges = [r[2] for r in hub.fetched()]
+                if faults in (["cut"], ["stall"]):
+                    self.assertEqual(ranges, [None, f"bytes={SHORT // 2}-"])
+
+    def test_lists_are_tried_again(self):
+        hub = self.serve()
+        hub.list_faults = ["503", "429"]
+        self.assert_fetched(self.pull(hub))
+
+    def test_what_is_wrong_is_refused_and_gets_no_name(self):
+        for fault, word in (("longer", "expected 2000000"), ("shorter", "expected 2000000"), ("endless", "goes on behind"),
+                            ("other range", "expected one from byte"), ("junk", "another hash"), ("changed", "changed meanwhile"),
+                            ("loop", "redirected more than"), ("403", "grant access"), ("404", "no such model or file"),
+                            ("429 long", "again after 7200")):
+            with self.subTest(fault=fault), tempfile.TemporaryDirectory() as home:
+                self.home = pathlib.Path(home)
+                hub = self.serve()
+                hub.faults = [fault] * 20 if fault == "loop" else [fault]
+                done = self.octavo(hub, "pull", REPO)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertIn(word, done.stderr)
+                self.assertNotIn("signature=secret", done.stderr)
+                self.assert_no_file()
+                hub.faults = []
+                self.assert_fetched(self.pull(hub))
+
+    def test_a_hub_that_never_recovers_is_an_error_in_bounded_time(self):
+        hub = self.serve()
+        hub.list_faults = ["503"] * 20
+        begin = time.monotonic()
+        done = self.octavo(hub, "pull", REPO)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("status 503", done.stderr)
+        self.assertEqual(len(hub.list_faults), 15, "five attempts")
+        self.assertLess(time.monotonic() - begin, 60)
+
+    def test_what_was_there_and_does_not_fit_is_fetched_anew(self):
+        hub = self.serve()
+        partial = self.repo_folder / "blobs" / (hashlib.sha256(self.content).hexdigest() + ".incomplete")
+        partial.parent.mkdir(parents=True)
+        partial.write_bytes(b"junk" * 1000)
+        self.assert_fetched(self.pull(hub))
+        self.assertEqual([r[2] for r in hub.fetched()], ["bytes=4000-", None])
+
+    def test_unknown_names_are_answered_with_what_there_is(self):
+        hub = self.serve({NAME: self.content, "other-Q8_0.gguf": b"x"})
+        done = self.octavo(hub, "pull", f"{REPO}:Q5_K_M")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"{NAME}, other-Q8_0.gguf", done.stderr)
+        done = self.octavo(hub, "pull", "test/absent")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no such model", done.stderr)
+
+
+class Processes(HubTest):
+    def start(self, hub):
+        return subprocess.Popen([support.OCTAVO, "pull", REPO], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env={**os.environ, **hub.environment(self.home)})
+
+    def test_killed_at_any_point_it_goes_on_and_ends_right(self):
+        hub = self.serve(delay_s=0.02)
+        kills = 0
+        for delay in (0.0, 0.02, 0.1, 0.2, 0.3, 0.4):
+            process = self.start(hub)
+            time.sleep(delay)
+            process.kill()
+            process.communicate()
+            kills += 1
+        path = self.pull(hub)
+        self.assert_fetched(path)
+        self.assertTrue(any(r[2] for r in hub.fetched()), "none of them went on")
+
+    def test_two_at_once_fetch_once(self):
+        hub = self.serve(delay_s=0.02)
+        processes = [self.start(hub) for _ in range(3)]
+        for process in processes:
+            out, err = process.communicate(timeout=120)
+            self.assertEqual(process.returncode, 0, err)
+            self.assert_fetched(pathlib.Path(out.strip()))
+        self.assertEqual(len(hub.fetched()), 1)
+
+
+class Addresses(HubTest):
+    def test_a_file_by_its_address_has_its_hash(self):
+        hub = self.serve(token="hf_secret")
+        url = f"{hub.files_url}/{REPO}/resolve/main/{NAME}"
+        digest = hashlib.sha256(self.content).hexdigest()
+        hub.faults = ["cut"]
+        done = self.octavo(hub, "pull", url, "--sha256", digest)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        path = pathlib.Path(done.stdout.strip())
+        self.assertEqual(path, self.home / ".cache/octavo/models" / NAME)
+        self.assertEqual(path.read_bytes(), self.content)
+        self.assertEqual({r[3] for r in hub.requests}, {None})
+
+    def test_another_hash_is_refused(self):
+        hub = self.serve()
+        done = self.octavo(hub, "pull", f"{hub.files_url}/{REPO}/resolve/main/{NAME}", "--sha256", "0" * 64)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("another hash", done.stderr)
+        self.assertEqual(list((self.home / ".cache/octavo/models").glob("*.gguf")), [])
+
+    def test_an_address_needs_a_hash_and_a_file(self):
+        hub = self.serve()
+        self.assertEqual(self.octavo(hub, "pull", hub.files_url + "/m.gguf").returncode, 2)
+        done = self.octavo(hub, "pull", hub.files_url + "/m.bin", "--sha256", "0" * 64)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("ends in .gguf", done.stderr)
+        self.assertEqual(hub.requests, [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,97 @@
+#include "hub/file_choice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace octavo::hub {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+using Paths = std::vector<std::string>;
+
+/// The names that are chosen, or the error.
+Paths choose(const Paths& paths, std::string_view wanted) {
+  const auto chosen = choose_files(paths, wanted);
+  if (!chosen) return {"error: " + chosen.error().message};
+  Paths names;
+  for (const std::size_t i : *chosen) names.push_back(paths[i]);
+  return names;
+}
+
+const Paths kUsual = {"README.md",          "m-Q4_0.gguf", "m-Q4_0_4_4.gguf", "m-Q4_K_M.gguf", "m-q8_0.gguf",
+                      "mmproj-m-Q8_0.gguf", "m.imatrix",   "m-IQ4_XS.gguf",   "m-F16.gguf"};
+
+TEST(FileChoice, ATypeIsAWordOfTheNameInEitherCase) {
+  EXPECT_THAT(choose(kUsual, "q4_k_m"), ElementsAre("m-Q4_K_M.gguf"));
+  EXPECT_THAT(choose(kUsual, "Q8_0"), ElementsAre("m-q8_0.gguf"));
+  EXPECT_THAT(choose(kUsual, "f16"), ElementsAre("m-F16.gguf"));
+  EXPECT_THAT(choose(kUsual, "4_XS"), ElementsAre()) << "the middle of a word is no word";
+  EXPECT_THAT(choose(kUsual, "Q5_0"), ElementsAre());
+}
+
+TEST(FileChoice, AWholeWordGoesBeforeOneThatGoesOn) {
+  EXPECT_THAT(choose(kUsual, "Q4_0"), ElementsAre("m-Q4_0.gguf"));
+  EXPECT_THAT(choose(kUsual, "Q4_K"), ElementsAre("m-Q4_K_M.gguf"));
+}
+
+TEST(FileChoice, WithoutATypeTheFirstOfTheUsualOnesIsTaken) {
+  EXPECT_THAT(choose(kUsual, ""), ElementsAre("m-Q4_K_M.gguf"));
+  EXPECT_THAT(choose({"m-F16.gguf", "m-Q4_0.gguf", "m-Q8_0.gguf"}, ""), ElementsAre("m-Q4_0.gguf"));
+  EXPECT_THAT(choose({"readme", "whatever.gguf"}, ""), ElementsAre("whatever.gguf"));
+  EXPECT_THAT(choose({"readme"}, ""), ElementsAre());
+  EXPECT_THAT(choose({"a.gguf", "b.gguf"}, ""), ElementsAre(AllOf(HasSubstr("a.gguf"), HasSubstr("b.gguf"))));
+}
+
+TEST(FileChoice, SeveralOfATypeAreAnErrorThatNamesThem) {
+  EXPECT_THAT(
+      choose({"a-1B-Q4_0.gguf", "a-3B-Q4_0.gguf", "a-Q8_0.gguf"}, "q4_0"),
+      ElementsAre(AllOf(HasSubstr("a-1B-Q4_0.gguf, a-3B-Q4_0.gguf"), HasSubstr("'q4_0'"), Not(HasSubstr("Q8")))));
+}
+
+TEST(FileChoice, AFileIsNamedByItsPathOrItsLastPart) {
+  EXPECT_THAT(choose(kUsual, "m-q8_0.gguf"), ElementsAre("m-q8_0.gguf"));
+  EXPECT_THAT(choose(kUsual, "mmproj-m-Q8_0.gguf"), ElementsAre("mmproj-m-Q8_0.gguf"));
+  const Paths folders = {"x/m.gguf", "y/m.gguf", "m.gguf"};
+  EXPECT_THAT(choose(folders, "y/m.gguf"), ElementsAre("y/m.gguf"));
+  EXPECT_THAT(choose(folders, "m.gguf"), ElementsAre("m.gguf"));
+  EXPECT_THAT(choose({"x/m.gguf", "y/n.gguf"}, "n.gguf"), ElementsAre("y/n.gguf"));
+  EXPECT_THAT(choose(folders, "z.gguf"), ElementsAre());
+}
+
+TEST(FileChoice, ShardsAreTakenTogetherInTheirOrderAndOnlyWhole) {
+  const Paths paths = {"q/m-Q4_0-00002-of-00003.gguf", "q/m-Q4_0-00003-of-00003.gguf", "q/m-Q4_0-00001-of-00003.gguf",
+                       "m-Q8_0-00001-of-00002.gguf"};
+  const auto all =
+      ElementsAre("q/m-Q4_0-00001-of-00003.gguf", "q/m-Q4_0-00002-of-00003.gguf", "q/m-Q4_0-00003-of-00003.gguf");
+  EXPECT_THAT(choose(paths, "Q4_0"), all);
+  EXPECT_THAT(choose(paths, ""), all);
+  EXPECT_THAT(choose(paths, "m-Q4_0-00002-of-00003.gguf"), all);
+  EXPECT_THAT(choose(paths, "Q8_0"), ElementsAre()) << "one of its two is not there";
+}
+
+TEST(FileChoice, CandidatesAreNamedForMessages) {
+  EXPECT_EQ(candidates_text(Paths{"a.md"}), "no GGUF file");
+  EXPECT_EQ(candidates_text(Paths{"b-Q4_0.gguf", "a.gguf", "mmproj.gguf"}), "b-Q4_0.gguf, a.gguf");
+}
+
+RC_GTEST_PROP(FileChoice, AnyNamesGiveDistinctIndexesOfThem, (const Paths& stems, const std::string& wanted)) {
+  Paths paths;
+  for (const std::string& stem : stems) paths.push_back(stem + ".gguf");
+  const auto chosen = choose_files(paths, wanted);
+  if (!chosen) {
+    RC_ASSERT(!chosen.error().message.empty());
+    return;
+  }
+  for (std::size_t i = 0; i < chosen->size(); ++i) {
+    RC_ASSERT((*chosen)[i] < paths.size());
+    for (std::size_t j = 0; j < i; ++j) RC_ASSERT((*chosen)[i] != (*chosen)[j]);
+  }
+}
+
+}  // namespace
+}  // namespace octavo::hub

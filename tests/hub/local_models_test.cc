@@ -1,0 +1,128 @@
+#include "hub/local_models.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hub/cache.h"
+#include "support/temp_folder.h"
+
+namespace octavo::hub {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const std::string kOld(40, '1'), kNew(40, '2'), kHash(64, 'a'), kOther(64, 'b');
+
+/// A machine with models in every place.
+struct Machine {
+  test::TempFolder folder;
+  Settings settings{.cache = folder.path() / "hf",
+                    .models = folder.path() / "octavo",
+                    .llama_cpp = folder.path() / "llama.cpp",
+                    .lm_studio = {folder.path() / "lm"},
+                    .ollama = {folder.path() / "ollama"}};
+  CachedRepo repo{settings.cache, "org/repo"};
+
+  Machine() {
+    folder.write("hf/models--org--repo/blobs/" + kHash, "12345");
+    folder.write("hf/models--org--repo/blobs/" + kOther, "1");
+    repo.link(kOld, "m-Q4_0.gguf", kHash).value();
+    repo.link(kNew, "m-Q4_0.gguf", kHash).value();
+    repo.link(kNew, "m-Q8_0.gguf", kOther).value();
+    repo.set_main(kNew).value();
+    folder.write("octavo/small.Q4_1.gguf", "123");
+    folder.write("llama.cpp/big-00001-of-00002.gguf", "12");
+    folder.write("llama.cpp/big-00002-of-00002.gguf", "1234");
+    folder.write("llama.cpp/half-00001-of-00002.gguf", "12");
+    folder.write("lm/publisher/repo/m.gguf", "1");
+    folder.write("lm/publisher/repo/mmproj-m.gguf", "1");
+    folder.write("ollama/blobs/sha256-" + kHash, "1234567");
+    folder.write(
+        "ollama/manifests/registry.ollama.ai/library/tiny/3b",
+        R"({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:)" + kHash + "\"}]}");
+    folder.write(
+        "ollama/manifests/registry.ollama.ai/library/gone/3b",
+        R"({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:)" + kOther + "\"}]}");
+  }
+  std::vector<LocalModel> list() const { return list_local_models(settings, {}); }
+};
+
+std::vector<std::string> names_of(const std::vector<LocalModel>& models) {
+  std::vector<std::string> names;
+  for (const LocalModel& model : models) names.push_back(model.name);
+  return names;
+}
+std::vector<std::string> found(const std::vector<LocalModel>& models, std::string_view text) {
+  std::vector<std::string> names;
+  for (const LocalModel* model : find_local_models(models, text)) names.push_back(model->name);
+  return names;
+}
+
+TEST(LocalModels, AreListedFromEveryPlaceOnceAndWhole) {
+  const Machine machine;
+  const auto models = machine.list();
+  EXPECT_THAT(names_of(models), ElementsAre("small.Q4_1", "org/repo:m-Q4_0.gguf", "org/repo:m-Q8_0.gguf", "big",
+                                            "publisher/repo/m", "tiny:3b"));
+  EXPECT_THAT(
+      std::vector<std::string>({models[0].place, models[1].place, models[3].place, models[4].place, models[5].place}),
+      ElementsAre("octavo", "hub", "llama.cpp", "LM Studio", "ollama"));
+  EXPECT_EQ(models[1].files, std::vector{machine.repo.snapshot(kNew) / "m-Q4_0.gguf"});
+  EXPECT_EQ(models[1].bytes, 5U);
+  EXPECT_EQ(models[3].files.size(), 2U);
+  EXPECT_EQ(models[3].bytes, 6U);
+  EXPECT_EQ(models[5].bytes, 7U);
+}
+
+TEST(LocalModels, TheUsersOwnFoldersGoFirst) {
+  const Machine machine;
+  const test::TempFolder own;
+  own.write("deep/mine.gguf", "1");
+  own.write("small.Q4_1.gguf", "another");
+  const auto models = list_local_models(machine.settings, std::vector{own.path()});
+  EXPECT_EQ(models[0].name, "deep/mine");
+  EXPECT_EQ(models[1].name, "small.Q4_1");
+  EXPECT_EQ(models[1].bytes, 7U);
+  EXPECT_EQ(models.size(), 7U);
+}
+
+TEST(LocalModels, APartOfANameMeansAllThatHaveIt) {
+  const Machine machine;
+  const auto models = machine.list();
+  EXPECT_THAT(found(models, "SMALL"), ElementsAre("small.Q4_1"));
+  EXPECT_THAT(found(models, "m-q"), ElementsAre("org/repo:m-Q4_0.gguf", "org/repo:m-Q8_0.gguf"));
+  EXPECT_THAT(found(models, "big"), ElementsAre("big"));
+  EXPECT_THAT(found(models, "absent"), IsEmpty());
+}
+
+TEST(LocalModels, AWholeNameGoesBeforeAPart) {
+  const std::vector<LocalModel> models = {{.name = "tiny:3b-text", .place = "", .files = {}},
+                                          {.name = "Tiny:3b", .place = "", .files = {}}};
+  EXPECT_THAT(found(models, "tiny:3b"), ElementsAre("Tiny:3b"));
+}
+
+TEST(LocalModels, RemovingOneLeavesTheOthers) {
+  const Machine machine;
+  for (const char* name : {"org/repo:m-Q4_0.gguf", "big", "small.Q4_1"}) {
+    const auto models = machine.list();
+    ASSERT_TRUE(remove_local_model(machine.settings, *find_local_models(models, name).front())) << name;
+  }
+  EXPECT_THAT(names_of(machine.list()), ElementsAre("org/repo:m-Q8_0.gguf", "publisher/repo/m", "tiny:3b"));
+  EXPECT_FALSE(fs::exists(machine.repo.blob(kHash)));
+  EXPECT_FALSE(fs::is_symlink(machine.repo.snapshot(kOld) / "m-Q4_0.gguf"));
+  EXPECT_TRUE(fs::exists(machine.repo.blob(kOther)));
+  EXPECT_FALSE(fs::exists(machine.settings.llama_cpp / "big-00002-of-00002.gguf"));
+}
+
+TEST(LocalModels, OllamasAreLeftToOllama) {
+  const Machine machine;
+  const auto models = machine.list();
+  EXPECT_THAT(remove_local_model(machine.settings, *find_local_models(models, "tiny:3b").front()).error().message,
+              HasSubstr("ollama rm tiny:3b"));
+  EXPECT_EQ(machine.list().size(), models.size());
+}
+
+}  // namespace
+}  // namespace octavo::hub

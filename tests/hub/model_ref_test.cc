@@ -1,0 +1,34 @@
+#include "hub/model_ref.h"
+
+#include <gtest/gtest.h>
+
+namespace octavo::hub {
+namespace {
+
+TEST(ModelRef, IsARepositoryAndWhatIsWantedOfIt) {
+  const auto ref = ModelRef::parse("Qwen/Qwen3-0.6B-GGUF:Q4_K_M");
+  ASSERT_TRUE(ref);
+  EXPECT_EQ(ref->repo, "Qwen/Qwen3-0.6B-GGUF");
+  EXPECT_EQ(ref->wanted, "Q4_K_M");
+  EXPECT_EQ(ref->text(), "Qwen/Qwen3-0.6B-GGUF:Q4_K_M");
+  EXPECT_EQ(ModelRef::parse("a/b")->wanted, "");
+  EXPECT_EQ(ModelRef::parse("a/b:folder/x.gguf")->wanted, "folder/x.gguf");
+}
+
+TEST(ModelRef, OtherTextsAreNone) {
+  for (const char* text : {"", "model", "/a/b", "a/b/c", "./b", "../b", "a/", "/b", "a/b:", "a/b:../c", "a b/c",
+                           "a--b/c", "a/b..c", "-a/b", "a/b-", "a/.b", "http://a/b", "a/b:x:y", "a/b:/etc/passwd"})
+    EXPECT_FALSE(ModelRef::parse(text)) << text;
+  EXPECT_FALSE(ModelRef::parse(std::string(97, 'a').append("/b")));
+}
+
+TEST(SafePath, StaysInItsFolder) {
+  for (const char* path : {"a.gguf", "folder/a.gguf", "a b.gguf", "\xC3\xA4.gguf", ".gitattributes"})
+    EXPECT_TRUE(is_safe_path(path)) << path;
+  for (const char* path : {"", "/a", "a/", "a//b", "..", "a/../b", "./a", "a\\b", "a\nb", "\xFF", "c:a"})
+    EXPECT_FALSE(is_safe_path(path)) << path;
+  EXPECT_FALSE(is_safe_path(std::string(1025, 'a')));
+}
+
+}  // namespace
+}  // namespace octavo::hub
