@@ -52,7 +52,7 @@ Result<fs::path> only_model(const std::string& named, const std::vector<hub::Loc
     all.reserve(models.size());
     for (const hub::LocalModel& model : models) all.push_back(&model);
     return fail("{}: no such file is here, nor a model of such a name; {}; octavo pull ORG/REPO fetches one", named,
-                all.empty() ? "there is none" : "there are " + names_of(all));
+                all.empty() ? "no model is here" : "here are: " + names_of(all));
   }
   const fs::path& path = found.front()->files.front();
   if (found.front()->name != named)

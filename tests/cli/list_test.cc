@@ -87,7 +87,7 @@ TEST(ModelName, SeveralOrNoneAreAnErrorThatNamesThoseThereAre) {
   EXPECT_THAT(models.cli.err.str(), AllOf(HasSubstr("several"), HasSubstr("alpha-Q4_0, beta-Q8_0")));
   EXPECT_EQ(models.cli.run({"run", "-m", "gamma", "Hello"}), 1);
   EXPECT_THAT(models.cli.err.str(), AllOf(HasSubstr("gamma: no such file"),
-                                          HasSubstr("there are alpha-Q4_0, beta-Q8_0"), HasSubstr("octavo pull")));
+                                          HasSubstr("here are: alpha-Q4_0, beta-Q8_0"), HasSubstr("octavo pull")));
 }
 
 TEST(Pull, TakesANameOrAnAddressWithItsHash) {

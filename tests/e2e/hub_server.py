@@ -59,6 +59,7 @@ class Hub:
 
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         server.daemon_threads = True
+        server.handle_error = lambda *_: None  # a client that was killed
         return server
 
     def __enter__(self):
