@@ -10,6 +10,7 @@ namespace octavo::hub {
 namespace {
 
 constexpr int kMaxRedirects = 8;
+constexpr int kStallsOfAList = 4;  // a list that trickles is cut after so many times the time of a standstill
 
 bool is_redirect(int status) {
   constexpr std::array kStatuses = {301, 302, 303, 307, 308};
@@ -36,6 +37,7 @@ HubClient::HubClient(const Settings& settings, std::string token, std::string or
       endpoint_(settings.endpoint),
       origin_(std::move(origin)),
       token_(std::move(token)),
+      list_time_(kStallsOfAList * settings.stall),
       policy_(std::move(policy)),
       say_(std::move(say)) {}
 
@@ -110,11 +112,14 @@ Result<Listing> HubClient::list(const std::string& repo) {
   const std::string url = endpoint_ + "/api/models/" + repo + "/revision/main?blobs=true";
   for (int failures = 1;; ++failures) {
     std::string text;
+    const auto deadline = std::chrono::steady_clock::now() + list_time_;
     const HttpSink sink = {.on_head = [](const HttpHead&) { return Result<void>(); },
                            .on_body = [&](std::span<const std::byte> bytes) -> Result<void> {
                              text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
                              if (text.size() > ListingLimits::kBytes)
                                return fail("the list of files has more than {} bytes", ListingLimits::kBytes);
+                             if (std::chrono::steady_clock::now() > deadline)
+                               return fail("the list of files takes more than {} s", list_time_.count());
                              return {};
                            }};
     const HttpResult result = get(url, {"Accept: application/json"}, sink);

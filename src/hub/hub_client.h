@@ -2,6 +2,7 @@
 // port) and nowhere else: redirects are followed here, one by one. One owner, one thread.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -40,6 +41,7 @@ class HubClient {
 
   HttpClient http_;
   std::string endpoint_, origin_, token_;
+  std::chrono::seconds list_time_;  // that a list of files may take
   RetryPolicy policy_;
   Say say_;
 };

@@ -120,6 +120,8 @@ class Hub:
 
     def list_files(self, handler, repo):
         fault = self.next_fault(self.list_faults)
+        if fault == "trickle":
+            return self.trickle(handler)
         if fault:
             return self.answer_status(handler, fault)
         if repo not in self.repos:
@@ -129,6 +131,13 @@ class Hub:
                     for name, content in self.repos[repo].items()]
         body = json.dumps({"id": repo, "sha": COMMIT, "siblings": siblings}).encode()
         self.answer(handler, 200, {"Content-Type": "application/json"}, body)
+
+    def trickle(self, handler):
+        """JSON without an end, faster than what counts as a standstill."""
+        self.answer(handler, 200, {"Content-Length": str(1 << 24)}, b"[")
+        for _ in range(STALL_S * 10):
+            handler.wfile.write(b" " * 2000)
+            time.sleep(0.1)
 
     def metadata(self, content, changed=False):
         etag = hashlib.sha256(content + (b"x" if changed else b"")).hexdigest()

@@ -209,6 +209,13 @@ class Faults(HubTest):
         self.assertEqual(len(hub.list_faults), 15, "five attempts")
         self.assertLess(time.monotonic() - begin, 60)
 
+    def test_a_list_that_trickles_is_cut(self):
+        hub = self.serve()
+        hub.list_faults = ["trickle"]
+        done = self.octavo(hub, "pull", REPO)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the list of files takes more than 8 s", done.stderr)
+
     def test_what_was_there_and_does_not_fit_is_fetched_anew(self):
         hub = self.serve()
         partial = self.repo_folder / "blobs" / (hashlib.sha256(self.content).hexdigest() + ".incomplete")
