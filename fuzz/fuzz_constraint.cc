@@ -1,5 +1,5 @@
-// Any bytes as a regular expression, a grammar and choices. Each is refused in words, or gives masks that accept()
-// agrees with, in bounded time.
+// Any bytes as a regular expression, a grammar, choices and a JSON schema, strict and not. Each is refused in words, or
+// gives masks that accept() agrees with, in bounded time.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -41,10 +41,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const auto known = vocabulary();
   const std::string text(reinterpret_cast<const char*>(data), size);
   ConstraintCompiler compiler(known, {.num_tokens = known->size()});
-  for (const ConstraintSource& source : {ConstraintSource{.kind = ConstraintKind::kRegex, .text = text},
-                                         ConstraintSource{.kind = ConstraintKind::kGrammar, .text = text},
-                                         ConstraintSource{.kind = ConstraintKind::kGrammar, .text = "root ::= " + text},
-                                         ConstraintSource{.kind = ConstraintKind::kChoice, .choices = {text, "a"}}}) {
+  for (const ConstraintSource& source :
+       {ConstraintSource{.kind = ConstraintKind::kRegex, .text = text},
+        ConstraintSource{.kind = ConstraintKind::kGrammar, .text = text},
+        ConstraintSource{.kind = ConstraintKind::kGrammar, .text = "root ::= " + text},
+        ConstraintSource{.kind = ConstraintKind::kChoice, .choices = {text, "a"}},
+        ConstraintSource{.kind = ConstraintKind::kJsonSchema, .text = text},
+        ConstraintSource{.kind = ConstraintKind::kJsonSchema, .text = text, .is_strict = true}}) {
     const auto compiled = compiler.compile(source);
     FUZZ_CHECK(compiled.has_value() || !compiled.error().message.empty());
     if (compiled) follow(*compiled, Bytes({data, size}));

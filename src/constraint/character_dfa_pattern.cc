@@ -136,6 +136,7 @@ class SubsetStepper {
       if (!met[id]) to.push_back(id);
       met[id] = true;
     };
+    work_ += nfa_.size() / 64;
     std::fill(met_.begin(), met_.end(), false);
     std::fill(ended_.begin(), ended_.end(), false);
     std::vector<std::uint32_t> begun;

@@ -33,6 +33,10 @@ bool SchemaExpander::are_disjoint(const SchemaWays& a, const SchemaWays& b) {
 }
 
 bool SchemaExpander::are_disjoint(const SchemaFacts& a, const SchemaFacts& b) {
+  static constexpr std::size_t kMaxCompared = 1 << 16;
+  const std::size_t num_values = (a.values ? a.values->size() : 1) * (b.values ? b.values->size() : 1);
+  if (num_values > kMaxCompared) return false;
+  work_ += num_values / 16;
   if (a.values && b.values) {
     const auto is_of_b = [&](NodeId value) {
       return std::ranges::any_of(*b.values, [&](NodeId other) { return tree_.equal(value, other); });

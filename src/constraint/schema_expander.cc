@@ -16,6 +16,14 @@ void append(SchemaWays& to, SchemaWays from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
+/// What it takes to copy it, in units of what it takes at least.
+std::size_t size_of(const SchemaFacts& way) {
+  const std::size_t num_parts = way.required.size() + way.forbidden.size() + way.member_tests.size() +
+                                way.object_layers.size() + way.array_layers.size() + way.other_values.size() +
+                                (way.values ? way.values->size() : 0);
+  return 1 + num_parts / 16;
+}
+
 /// Keywords that make ways come behind those that narrow them, and `not`, which looks at the ways, comes last.
 int rank_of(std::string_view keyword) {
   static constexpr std::array<std::string_view, 6> kLate = {"allOf", "$ref", "anyOf", "oneOf", "if", "not"};
@@ -40,7 +48,7 @@ bool SchemaExpander::is_bounded(NodeId at, std::size_t num_ways) {
 
 SchemaWays SchemaExpander::with(SchemaTerm term, SchemaWays ways) {
   if (ways.empty() || report_.failed()) return ways;
-  work_ += ways.size();
+  for (const SchemaFacts& way : ways) work_ += size_of(way);
   if (work_ > kMaxWork) {
     report_.fail_with("found a schema with more combinations of its parts than are looked at");
     return ways;
@@ -145,10 +153,12 @@ SchemaWays SchemaExpander::with_one(NodeId keyword, const SchemaWays& ways) {
     SchemaWays only = branches[i];
     for (std::size_t j = 0; j < branches.size() && !report_.failed(); ++j) {
       if (i == j || are_disjoint(only, branches[j])) continue;
-      const SchemaReport::Trial trial(report_);
+      SchemaReport::Trial trial(report_);
       SchemaWays rest = with({.node = schemas[j], .is_negated = true}, only);
-      if (!trial.failed()) only = std::move(rest);
       overlaps = overlaps || trial.failed();
+      if (trial.failed()) continue;
+      only = std::move(rest);
+      trial.keep();
     }
     if (overlaps)
       report_.cannot_hold(keyword, fmt::format("more than one of the alternatives may hold, {} is one of them", i));
@@ -159,13 +169,14 @@ SchemaWays SchemaExpander::with_one(NodeId keyword, const SchemaWays& ways) {
 }
 
 SchemaWays SchemaExpander::with_negation(NodeId keyword, SchemaWays ways) {
-  std::optional<SchemaWays> rest;
   {
-    const SchemaReport::Trial trial(report_);
-    rest = with({.node = keyword, .is_negated = true}, ways);
-    if (trial.failed()) rest.reset();
+    SchemaReport::Trial trial(report_);
+    SchemaWays rest = with({.node = keyword, .is_negated = true}, ways);
+    if (!trial.failed()) {
+      trial.keep();
+      return rest;
+    }
   }
-  if (rest) return with({.node = keyword, .is_negated = true}, std::move(ways));  // with its warnings
   report_.cannot_hold(keyword, "the schema cannot be turned round");
   return ways;
 }
@@ -180,9 +191,10 @@ SchemaWays SchemaExpander::with_condition(NodeId schema, NodeId keyword, const S
   bool is_exact = false;
   SchemaWays otherwise;
   {
-    const SchemaReport::Trial trial(report_);
+    SchemaReport::Trial trial(report_);
     otherwise = with({.node = keyword, .is_negated = true}, ways);
     is_exact = !trial.failed();
+    if (is_exact) trial.keep();
   }
   if (!is_exact) {
     report_.cannot_hold(keyword, "the condition cannot be turned round");

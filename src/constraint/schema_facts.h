@@ -51,6 +51,14 @@ struct MemberTest {
   SchemaTerm schema;
 };
 
+/// Elements of which an array must have some: `contains`.
+struct ContainedTest {
+  SchemaTerm schema;
+  std::uint32_t min = 1;
+  bool has_max = false;
+  JsonTree::NodeId keyword = 0;
+};
+
 struct SchemaFacts {
   static constexpr std::uint32_t kNoLimit = Grammar::kAnyNumber;
 
@@ -67,7 +75,7 @@ struct SchemaFacts {
 
   std::vector<JsonTree::NodeId> array_layers;  // schemas whose `items` and `prefixItems` say what the elements are
   std::uint32_t min_items = 0, max_items = kNoLimit;
-  std::vector<JsonTree::NodeId> contains;          // schemas with `contains`
+  std::vector<ContainedTest> contained;
   std::optional<JsonTree::NodeId> unique_keyword;  // `uniqueItems` that is true
 
   std::vector<JsonTree::NodeId> object_layers;  // schemas whose `properties` and their like say what the members are

@@ -68,7 +68,10 @@ void hold_type(const Given& given, SchemaFacts& facts) {
 }
 
 void hold_values(const Given& given, std::vector<NodeId> values, SchemaFacts& facts) {
-  if (facts.values) {
+  static constexpr std::size_t kMaxCompared = 1 << 20;
+  if (facts.values && facts.values->size() * values.size() > kMaxCompared) {
+    given.report.cannot_hold(given.keyword, "it has too many values to be compared with others");
+  } else if (facts.values) {
     const auto is_other = [&](NodeId value) {
       return std::ranges::none_of(values, [&](NodeId known) { return given.tree.equal(value, known); });
     };
@@ -137,7 +140,16 @@ void hold_unique(const Given& given, SchemaFacts& facts) {
   if (given.tree.is(given.keyword, Kind::kTrue)) facts.unique_keyword = given.keyword;
 }
 
-void hold_contains(const Given& given, SchemaFacts& facts) { facts.contains.push_back(given.schema); }
+void hold_contains(const Given& given, SchemaFacts& facts) {
+  const auto least = given.tree.find(given.schema, "minContains");
+  const std::uint32_t min = least ? count_of(given.tree, *least).value_or(1) : 1;
+  const bool has_max = given.tree.find(given.schema, "maxContains").has_value();
+  if (min > 0 || has_max)
+    facts.contained.push_back(
+        {.schema = {.node = given.keyword}, .min = min, .has_max = has_max, .keyword = given.keyword});
+}
+
+constexpr std::size_t kMaxNames = 2048;  // that are required of one object
 
 void add_name(std::vector<std::string>& names, const std::string& name) {
   if (std::ranges::find(names, name) == names.end()) names.push_back(name);
@@ -146,6 +158,7 @@ void add_name(std::vector<std::string>& names, const std::string& name) {
 void hold_required(const Given& given, SchemaFacts& facts) {
   if (given.tree.is(given.keyword, Kind::kTrue) || given.tree.is(given.keyword, Kind::kFalse)) return;  // of draft 3
   if (!given.expect(given.tree.is(given.keyword, Kind::kArray), "an array of names")) return;
+  if (!given.expect(facts.required.size() + given.node().children.size() <= kMaxNames, "at most 2048 names")) return;
   for (const NodeId name : given.node().children) {
     if (!given.tree.is(name, Kind::kString)) return given.report.refuse(name, "a name");
     add_name(facts.required, given.tree.at(name).text);

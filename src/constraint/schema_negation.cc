@@ -31,9 +31,10 @@ SchemaWays SchemaExpander::without_schema(NodeId schema, const SchemaWays& ways)
     bool is_exact = false;
     std::optional<SchemaWays> broken;
     {
-      const SchemaReport::Trial trial(report_);
+      SchemaReport::Trial trial(report_);
       broken = without_keyword(schema, keyword, ways);
       is_exact = broken && !trial.failed();
+      if (is_exact) trial.keep();
     }
     if (is_exact) append(found, std::move(*broken));
     if (!is_exact) given_up = keyword;
@@ -56,6 +57,14 @@ std::optional<SchemaWays> SchemaExpander::without_keyword(NodeId schema, NodeId 
   if (name == "not") return with({.node = keyword}, ways);
   if (name == "properties") return without_members(keyword, ways);
   if (name == "additionalProperties") return without_other_members(schema, keyword, ways);
+  if (name == "items" && !tree_.is(keyword, Kind::kArray) && !tree_.find(schema, "prefixItems")) {
+    SchemaWays found = ways;
+    for (SchemaFacts& way : found) {
+      way.types &= kArrayType;
+      way.contained.push_back({.schema = {.node = keyword, .is_negated = true}, .keyword = keyword});
+    }
+    return found;
+  }
   if (name == "required") {
     if (!tree_.is(keyword, Kind::kArray)) return SchemaWays();
     SchemaWays found;

@@ -33,7 +33,17 @@ void SchemaReport::cannot_hold(JsonTree::NodeId keyword, std::string_view why) {
 }
 
 void SchemaReport::narrows(JsonTree::NodeId keyword, std::string_view how) {
-  if (trial_ == nullptr) warn(fmt::format("{}: {}", tree_.pointer(keyword), how));
+  if (trial_ == nullptr) {
+    warn(fmt::format("{}: {}", tree_.pointer(keyword), how));
+  } else if (trial_->narrowed_.size() < kMaxWarnings) {
+    trial_->narrowed_.emplace_back(keyword, how);
+  }
+}
+
+void SchemaReport::Trial::keep() {
+  Trial* const inner = std::exchange(report_.trial_, outer_);
+  for (const auto& [keyword, how] : narrowed_) report_.narrows(keyword, how);
+  report_.trial_ = inner;
 }
 
 void SchemaReport::refuse(JsonTree::NodeId keyword, std::string_view expected) {

@@ -41,12 +41,15 @@ class SchemaReport {
     Trial(const Trial&) = delete;
     Trial& operator=(const Trial&) = delete;
     bool failed() const { return failed_; }
+    /// The try is made use of: what it has narrowed counts.
+    void keep();
 
    private:
     friend class SchemaReport;
     SchemaReport& report_;
     Trial* outer_;
     bool failed_ = false;
+    std::vector<std::pair<JsonTree::NodeId, std::string>> narrowed_;
   };
 
  private:

@@ -20,7 +20,7 @@ bool is_standard_format(std::string_view name);
 
 class SchemaTexts {
  public:
-  static constexpr std::size_t kMaxTransitions = 1 << 23;  // of all automata of a schema
+  static constexpr std::size_t kMaxTransitions = 1 << 24;  // of all automata of a schema
 
   explicit SchemaTexts(const JsonTree& tree) : tree_(tree) {}
 

@@ -83,7 +83,11 @@ Verdict SchemaValidator::keyword(NodeId schema, NodeId keyword, NodeId value) {
   const auto has_type = [&](NodeId type) { return is_of_type(tree_, value, tree_.at(type).text); };
   if (name == "type") return verdict(has_type(keyword) || std::ranges::any_of(tree_.at(keyword).children, has_type));
   if (name == "const") return verdict(equals(keyword));
-  if (name == "enum") return verdict(std::ranges::any_of(tree_.at(keyword).children, equals));
+  if (name == "enum") {
+    if (tree_.at(value).parent == keyword) return Verdict::kYes;
+    work_ += tree_.at(keyword).children.size() / 8;
+    return verdict(std::ranges::any_of(tree_.at(keyword).children, equals));
+  }
   if (name == "$ref" || name == "$dynamicRef" || name == "$recursiveRef") return reference(schema, keyword, value);
   if (name == "if") return condition(schema, value);
   if (name == "allOf" || name == "anyOf" || name == "oneOf" || name == "not") return combination(name, keyword, value);

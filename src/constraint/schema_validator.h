@@ -19,7 +19,7 @@ enum class Verdict : std::uint8_t { kNo, kUnknown, kYes };
 class SchemaValidator {
  public:
   static constexpr int kMaxDepth = 200;             // of schemas within each other and values within each other
-  static constexpr std::size_t kMaxWork = 1 << 22;  // schemas that meet values, in all; beyond it nothing is known
+  static constexpr std::size_t kMaxWork = 1 << 20;  // schemas and values that meet values; beyond it nothing is known
 
   SchemaValidator(const JsonTree& tree, const SchemaRefs& refs, SchemaTexts& texts)
       : tree_(tree), refs_(refs), texts_(texts) {}

@@ -22,7 +22,7 @@ ExpressionId SchemaWriter::value(SchemaSet schemas) {
   if (schemas.empty()) return parts_.json.value();
   const auto known = rules_.find(schemas);
   if (known != rules_.end()) return grammar_.call(known->second);
-  const RuleId rule = grammar_.declare(parts_.tree.pointer(schemas.front().node));
+  const RuleId rule = grammar_.declare("value");
   if (grammar_.is_too_large()) return Grammar::nothing();
   work_.push_back(schemas);
   rules_.emplace(std::move(schemas), rule);
@@ -57,19 +57,35 @@ ExpressionId SchemaWriter::body(const SchemaSet& schemas) {
 
 /// Those of the values that fulfil the schemas.
 ExpressionId SchemaWriter::one_of(const SchemaSet& schemas, const std::vector<NodeId>& values) {
-  std::vector<NodeId> taken;
-  std::map<std::string, bool, std::less<>> texts;
+  std::vector<std::string> texts;
+  std::vector<ExpressionId> written;
   for (const NodeId value : values) {
-    const JsonTree::Node& node = parts_.tree.at(value);
-    if (node.kind == JsonTree::Kind::kString && !texts.try_emplace(node.text, true).second) continue;
     const Verdict verdict = parts_.validator.holds(schemas, value);
     if (verdict == Verdict::kUnknown)
       parts_.report.cannot_hold(value, "it cannot be told whether the value fulfils the rest of the schema");
-    if (verdict != Verdict::kNo) taken.push_back(value);
+    if (verdict == Verdict::kNo) continue;
+    const JsonTree::Node& node = parts_.tree.at(value);
+    if (node.kind == JsonTree::Kind::kString) {
+      texts.push_back(node.text);
+    } else {
+      written.push_back(literal(value));
+    }
   }
+  std::ranges::sort(texts);
+  const auto repeated = std::ranges::unique(texts);
+  texts.erase(repeated.begin(), repeated.end());
+  if (!texts.empty()) written.push_back(one_of_texts(texts));
+  return grammar_.alternatives(std::move(written));
+}
+
+/// Many texts share their beginnings, so that few places are alive in them at once.
+ExpressionId SchemaWriter::one_of_texts(std::span<const std::string> texts) {
+  static constexpr std::size_t kFewTexts = 8;
+  const auto shared = texts.size() > kFewTexts ? CharacterDfa::of_texts(texts) : std::nullopt;
+  if (shared) return quoted(*shared);
   std::vector<ExpressionId> literals;
-  literals.reserve(taken.size());
-  for (const NodeId value : taken) literals.push_back(literal(value));
+  literals.reserve(texts.size());
+  for (const std::string& text : texts) literals.push_back(grammar_.literal(json_string(text)));
   return grammar_.alternatives(std::move(literals));
 }
 

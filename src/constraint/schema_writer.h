@@ -58,6 +58,7 @@ class SchemaWriter {
 
   ExpressionId body(const SchemaSet& schemas);
   ExpressionId one_of(const SchemaSet& schemas, const std::vector<NodeId>& values);
+  ExpressionId one_of_texts(std::span<const std::string> texts);
   ExpressionId literal(NodeId value);
   ExpressionId literal_number(const std::string& text);
   std::vector<ExpressionId> of_way(const SchemaFacts& way);

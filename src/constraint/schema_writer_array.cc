@@ -4,13 +4,18 @@
 #include "constraint/schema_writer.h"
 
 namespace octavo {
+namespace {
+
+constexpr std::uint32_t kMaxContained = 64;
+
+}  // namespace
 
 ExpressionId SchemaWriter::array(const SchemaFacts& way) {
   const auto elements = elements_of(way);
   if (!elements) return Grammar::nothing();
   if (way.unique_keyword && elements->max > 1)
     parts_.report.cannot_hold(*way.unique_keyword, "whether elements are unique is more than a rule can say");
-  const ExpressionId inner = way.contains.empty() ? list(*elements) : containing(way, *elements);
+  const ExpressionId inner = way.contained.empty() ? list(*elements) : containing(way, *elements);
   return grammar_.sequence({grammar_.literal("["), parts_.json.space(), inner, grammar_.literal("]")});
 }
 
@@ -72,26 +77,22 @@ ExpressionId SchemaWriter::list(const Elements& elements) {
   return elements.min == 0 ? grammar_.optional(all) : all;
 }
 
-/// Some element fulfils `contains`: others stand before and behind it.
+/// Some elements pass the test: others stand before, between and behind them.
 ExpressionId SchemaWriter::containing(const SchemaFacts& way, const Elements& elements) {
-  const NodeId schema = way.contains.front();
-  const NodeId contains = *parts_.tree.find(schema, "contains");
-  const auto least = parts_.tree.find(schema, "minContains"), most = parts_.tree.find(schema, "maxContains");
-  const std::uint32_t min = least ? count_of(parts_.tree, *least).value_or(1) : 1;
-  const bool is_plain = way.contains.size() == 1 && elements.first.empty() && !most;
-  const bool is_counted = elements.max != SchemaFacts::kNoLimit || elements.min > min;
-  if (min == 0 && !most) return list(elements);
-  if (!is_plain || (is_counted && elements.min > 1) || elements.max != SchemaFacts::kNoLimit || min > 64) {
-    parts_.report.cannot_hold(contains, "beside prefixItems, maxItems or maxContains it is not supported");
+  const ContainedTest& test = way.contained.front();
+  const bool is_plain = way.contained.size() == 1 && !test.has_max && test.min <= kMaxContained;
+  if (!is_plain || !elements.first.empty() || elements.max != SchemaFacts::kNoLimit || elements.min > test.min) {
+    parts_.report.cannot_hold(test.keyword,
+                              "beside prefixItems, minItems, maxItems or maxContains it is not supported");
     return list(elements);
   }
   SchemaSet both = elements.rest;
-  both.push_back({.node = contains});
+  both.push_back(test.schema);
   make_set(both);
   const ExpressionId other = value(elements.rest), held = value(both);
   const ExpressionId before = grammar_.repeat(grammar_.sequence({other, comma()}), 0, Grammar::kAnyNumber);
   const ExpressionId once = grammar_.sequence({before, held});
-  const ExpressionId further = grammar_.repeat(grammar_.sequence({comma(), once}), min - 1, min - 1);
+  const ExpressionId further = grammar_.repeat(grammar_.sequence({comma(), once}), test.min - 1, test.min - 1);
   const ExpressionId behind = grammar_.repeat(grammar_.sequence({comma(), other}), 0, Grammar::kAnyNumber);
   return grammar_.sequence({once, further, behind, parts_.json.space()});
 }

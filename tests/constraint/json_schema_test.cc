@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "constraint/schema_facts.h"
+#include "constraint/schema_under_test.h"
 
 namespace octavo {
 namespace {
@@ -206,6 +206,16 @@ TEST(JsonSchemaBounds, OfDepthSizeAndWorkEndInAnError) {
   EXPECT_THAT(
       schema_error(R"({"type": "array", "items": {"type": "string", "minLength": 100000}, "minItems": 100000})"),
       HasSubstr("states"));
+}
+
+TEST(JsonSchemaBounds, OfValuesAndNamesThatAreComparedHoldInTime) {
+  std::string values, names;
+  for (int i = 0; i < 40000; ++i) values += (i == 0 ? "\"v" : ",\"v") + std::to_string(i) + "\"";
+  for (int i = 0; i < 3000; ++i) names += (i == 0 ? "\"v" : ",\"v") + std::to_string(i) + "\"";
+  EXPECT_EQ(schema_error("{\"enum\": [" + values + "]}"), "");
+  EXPECT_THAT(schema_error("{\"enum\": [" + values + "], \"anyOf\": [{\"enum\": [" + values + "]}]}"),
+              HasSubstr("too many values to be compared"));
+  EXPECT_THAT(schema_error("{\"required\": [" + names + "]}"), HasSubstr("expected at most 2048 names"));
 }
 
 TEST(JsonSchemaBounds, TheSizeOfAnObjectGrowsWithItsProperties) {

@@ -2,8 +2,11 @@
 // implementations (tools/schema_truth.py).
 //
 // A line of standard input is an object: "schema" (its text), "strict", "texts" (to be judged), "draws" (how many texts
-// to make), "seed". A line of standard output answers: "error" or "warnings", "accepted" (beside the texts), "drawn".
+// to make), "seed". A line of standard output answers: "error" or "warnings", "accepted" and "read"
+// (beside the texts: whether, and up to which byte), "drawn",
+// "seconds" (that it took to make the automaton), "states" (that it has).
 #include <boost/json.hpp>
+#include <chrono>
 #include <iostream>
 #include <random>
 #include <string>
@@ -19,15 +22,20 @@ namespace json = boost::json;
 
 constexpr std::size_t kMostDrawn = 2000;  // bytes of a text that is made
 
-bool accepts(const Automaton& automaton, std::string_view text) {
+struct Reading {
+  bool is_accepted = false;
+  std::size_t num_read = 0;  // bytes that a text may begin with
+};
+
+Reading read(const Automaton& automaton, std::string_view text) {
   CallStacks stacks;
   ConfigurationStepper stepper(automaton, stacks);
   ConfigurationSet set = stepper.enter(automaton.start());
-  for (const char c : text) {
-    set = stepper.after_byte(set.members, static_cast<std::uint8_t>(c));
-    if (set.is_dead()) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    set = stepper.after_byte(set.members, static_cast<std::uint8_t>(text[i]));
+    if (set.is_dead()) return {.num_read = i};
   }
-  return set.is_complete;
+  return {.is_accepted = set.is_complete, .num_read = text.size()};
 }
 
 /// A text of random bytes that may follow; nothing where it does not come to an end.
@@ -53,6 +61,7 @@ std::optional<std::string> draw(const Automaton& automaton, std::mt19937_64& ran
 }
 
 json::object answer(const json::object& asked) {
+  const auto begin = std::chrono::steady_clock::now();
   Grammar grammar;
   JsonGrammar values(grammar);
   std::vector<std::string> warnings;
@@ -62,14 +71,20 @@ json::object answer(const json::object& asked) {
   grammar.set_root(*root);
   const auto automaton = Automaton::build(grammar);
   if (!automaton) return {{"error", automaton.error().message}};
-  json::object answer = {{"warnings", json::value_from(warnings)}, {"states", automaton->num_states()}};
-  json::array accepted, drawn;
-  for (const json::value& text : asked.at("texts").as_array())
-    accepted.emplace_back(accepts(*automaton, text.as_string()));
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  json::object answer = {
+      {"warnings", json::value_from(warnings)}, {"states", automaton->num_states()}, {"seconds", seconds}};
+  json::array accepted, num_read, drawn;
+  for (const json::value& text : asked.at("texts").as_array()) {
+    const Reading reading = read(*automaton, text.as_string());
+    accepted.emplace_back(reading.is_accepted);
+    num_read.emplace_back(reading.num_read);
+  }
   std::mt19937_64 random(static_cast<std::uint64_t>(asked.contains("seed") ? asked.at("seed").as_int64() : 0));
   for (std::int64_t i = asked.contains("draws") ? asked.at("draws").as_int64() : 0; i > 0; --i)
     if (auto text = draw(*automaton, random)) drawn.emplace_back(*text);
   answer["accepted"] = std::move(accepted);
+  answer["read"] = std::move(num_read);
   answer["drawn"] = std::move(drawn);
   return answer;
 }

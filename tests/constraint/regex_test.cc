@@ -8,12 +8,14 @@
 #include <chrono>
 #include <regex>
 
+#include "constraint/random_pattern.h"
 #include "constraint/vocabulary.h"
 
 namespace octavo {
 namespace {
 
 using test::fulfils;
+using test::random_pattern;
 using ::testing::HasSubstr;
 
 bool matches(std::string_view pattern, std::string_view text, RegexReach reach = RegexReach::kWhole) {
@@ -30,21 +32,8 @@ std::string error_of(std::string_view pattern) {
   return root ? std::string() : root.error().message;
 }
 
-std::string random_pattern(int depth) {
-  switch (*rc::gen::inRange(0, depth > 3 ? 3 : 8)) {
-    case 0: return std::string(1, *rc::gen::element('a', 'b', 'c'));
-    case 1: return *rc::gen::element<std::string>("[ab]", "[^b]", "[a-b]", "\\d", "\\w", ".", "[^\\d]", "\\x61");
-    case 2: return "(?:)";
-    case 3: return "(" + random_pattern(depth + 1) + "|" + random_pattern(depth + 1) + ")";
-    case 4:
-      return "(?:" + random_pattern(depth + 1) + ")" +
-             *rc::gen::element<std::string>("*", "+", "?", "{2}", "{0,2}", "*?");
-    default: return random_pattern(depth + 1) + random_pattern(depth + 1);
-  }
-}
-
 RC_GTEST_PROP(Regex, TakesTheTextsThatTheStandardLibraryTakes, ()) {
-  const std::string pattern = random_pattern(0);
+  const std::string pattern = random_pattern();
   const auto text = *rc::gen::container<std::string>(rc::gen::element('a', 'b', 'c', '1'));
   const std::string shortened = text.substr(0, 7);
   const std::regex truth(pattern, std::regex::ECMAScript);
