@@ -208,9 +208,11 @@ void add_constraint_options(Command& command, std::optional<ConstraintSource>& c
                                    "A regular expression that the whole answer must match");
   const Option* grammar = add_parsed(command, "--grammar", "FILE", read_file, store(ConstraintKind::kGrammar),
                                      "A grammar in GBNF that the answer must follow");
-  command.on_parsed([regex, grammar]() -> Result<void> {
-    if (regex->count() > 0 && grammar->count() > 0)
-      return fail("found --regex beside --grammar, expected one constraint of the answer");
+  const Option* schema = add_parsed(command, "--json-schema", "FILE", read_file, store(ConstraintKind::kJsonSchema),
+                                    "A JSON schema that the answer, a value in JSON, must fulfil");
+  command.on_parsed([given = std::array{regex, grammar, schema}]() -> Result<void> {
+    if (std::ranges::count_if(given, [](const Option* option) { return option->count() > 0; }) > 1)
+      return fail("found two of --regex, --grammar and --json-schema, expected one constraint of the answer");
     return {};
   });
 }

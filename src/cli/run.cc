@@ -64,6 +64,7 @@ Result<Request> make_request(const RunOptions& options, const std::string& text,
                   .num_choices = options.num_choices};
   if (options.constraint) {
     OCTAVO_TRY(request.constraint, engine.compile_constraint(*options.constraint));
+    for (const std::string& warning : request.constraint->warnings()) context.log->warn("--json-schema: {}", warning);
   }
   if (options.raw) return request;  // a text that goes on is not looked at for reasoning
   request.reasoning = {.mode = ReasoningMode::kSplit,
@@ -253,7 +254,7 @@ void add_run_command(Program& program, Context& context) {
   add_tokenizer_option(command, options->engine.tokenizer_path);
   command.on_parsed([options]() -> Result<void> {
     if (options->batch.file.empty() || !options->constraint) return {};
-    return fail("found --regex or --grammar beside --batch, expected constraints in its lines");
+    return fail("found --regex, --grammar or --json-schema beside --batch, expected constraints in its lines");
   });
   command.action([options, &context] { return run(*options, context); });
 }

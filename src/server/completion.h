@@ -86,17 +86,18 @@ struct CallPrompt {
 struct CompletionCall {
   bool is_chat = false;
   bool stream = false;
-  bool include_usage = false;            // stream_options.include_usage
-  bool continuous_usage = false;         // extension: stream_options.continuous_usage_stats beside it
-  bool echo = false;                     // completions: the answer begins with the prompt
-  bool return_token_ids = false;         // extension
-  bool return_progress = false;          // extension, of streams: llama.cpp's
-  ShownReasoning reasoning = {};         // of chats
-  int n = 1;                             // choices of each prompt
-  int num_logprobs = -1;                 // -1: none asked for; 0: the drawn token's alone
-  std::vector<Request> requests = {};    // one a prompt; without cache_domain and owner, which the server sets
-  std::vector<CallPrompt> prompts = {};  // beside each request
-  std::string user_cache_salt = {};      // cache_salt; the server joins it with the key's domain
+  bool include_usage = false;              // stream_options.include_usage
+  bool continuous_usage = false;           // extension: stream_options.continuous_usage_stats beside it
+  bool echo = false;                       // completions: the answer begins with the prompt
+  bool return_token_ids = false;           // extension
+  bool return_progress = false;            // extension, of streams: llama.cpp's
+  ShownReasoning reasoning = {};           // of chats
+  int n = 1;                               // choices of each prompt
+  int num_logprobs = -1;                   // -1: none asked for; 0: the drawn token's alone
+  std::vector<Request> requests = {};      // one a prompt; without cache_domain and owner, which the server sets
+  std::vector<CallPrompt> prompts = {};    // beside each request
+  std::vector<std::string> warnings = {};  // Constraint's, which the answer shows
+  std::string user_cache_salt = {};        // cache_salt; the server joins it with the key's domain
 };
 
 ApiResult<CompletionCall> parse_completion(const boost::json::object& body, const Engine& engine,

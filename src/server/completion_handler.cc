@@ -209,6 +209,7 @@ asio::awaitable<void> CompletionHandler::run(bool is_chat) {
     co_return;
   }
   exchange_.record.streamed = call->stream;
+  if (!call->warnings.empty()) exchange_.record.constraint_warnings = static_cast<std::int64_t>(call->warnings.size());
   if (call->stream) {
     co_await answer_stream(*response);
   } else {

@@ -1,8 +1,9 @@
 // Fields that say what an answer's text must look like: OpenAI's response_format, vLLM's guided_* and
-// structured_outputs, llama.cpp's grammar.
+// structured_outputs, llama.cpp's grammar and json_schema.
 #include <fmt/format.h>
 
 #include <array>
+#include <boost/json/serialize.hpp>
 #include <optional>
 #include <utility>
 
@@ -61,12 +62,44 @@ class AskedConstraint {
     }
     add(from.path_of(name), std::move(source));
   }
+  /// A schema as vLLM and llama.cpp take it: a value, or the text of one.
+  void read_schema(JsonFields& from, std::string_view name) {
+    const json::value* value = from.find(name);
+    if (value == nullptr) return;
+    const json::string* text = value->if_string();
+    if (text == nullptr && !value->is_object() && !value->is_bool())
+      return from.refuse(invalid_type(from.path_of(name), "a JSON schema, or its text", *value));
+    if (text != nullptr && text->empty()) return;
+    add(from.path_of(name), schema_source(*value, false));
+  }
+  static ConstraintSource schema_source(const json::value& schema, bool is_strict) {
+    const json::string* text = schema.if_string();
+    return {.kind = ConstraintKind::kJsonSchema,
+            .text = text != nullptr ? std::string(*text) : json::serialize(schema),
+            .is_strict = is_strict};
+  }
   const std::optional<Asked>& asked() const { return asked_; }
 
  private:
   JsonFields& fields_;
   std::optional<Asked> asked_;
 };
+
+/// OpenAI's schema with a name, which is not used, and how strictly it is meant.
+void read_named_schema(JsonFields& fields, JsonFields& format, AskedConstraint& constraint) {
+  static constexpr std::string_view kPath = "response_format.json_schema.";
+  const json::object* named = format.object("json_schema");
+  if (format.failed()) return fields.refuse(*format.error());
+  if (named == nullptr) return fields.refuse(missing_field("response_format.json_schema", "an object with a schema"));
+  JsonFields inner(*named, std::string(kPath));
+  const json::value* schema = inner.find("schema");
+  const bool is_strict = inner.boolean("strict", false);
+  if (inner.failed()) return fields.refuse(*inner.error());
+  if (schema == nullptr) return fields.refuse(missing_field(inner.path_of("schema"), "a JSON schema"));
+  if (!schema->is_object() && !schema->is_bool())
+    return fields.refuse(invalid_type(inner.path_of("schema"), "a JSON schema", *schema));
+  constraint.add(inner.path_of("schema"), AskedConstraint::schema_source(*schema, is_strict));
+}
 
 void read_response_format(JsonFields& fields, AskedConstraint& constraint) {
   const json::object* format = fields.object("response_format");
@@ -76,10 +109,11 @@ void read_response_format(JsonFields& fields, AskedConstraint& constraint) {
   if (inner.failed()) return fields.refuse(*inner.error());
   if (type && *type == "text") return;
   if (type && *type == "json_object") return constraint.add("response_format", {.kind = ConstraintKind::kJsonObject});
+  if (type && *type == "json_schema") return read_named_schema(fields, inner, constraint);
   const std::string found = type ? fmt::format("the type \"{}\"", *type) : "no type";
-  fields.refuse(
-      unsupported("response_format",
-                  fmt::format("response_format: found {}, expected the type \"text\" or \"json_object\"", found)));
+  fields.refuse(unsupported(
+      "response_format",
+      fmt::format("response_format: found {}, expected the type \"text\", \"json_object\" or \"json_schema\"", found)));
 }
 
 /// vLLM's object of one constraint.
@@ -87,13 +121,14 @@ void read_structured_outputs(JsonFields& fields, AskedConstraint& constraint) {
   const json::object* outputs = fields.object("structured_outputs");
   if (outputs == nullptr) return;
   JsonFields inner(*outputs, "structured_outputs.");
-  for (const std::string_view name : {"json", "structural_tag"})
-    if (inner.find(name) != nullptr)
-      inner.refuse(unsupported(inner.path_of(name), inner.path_of(name) + ": this server does not support it yet"));
+  if (inner.find("structural_tag") != nullptr)
+    inner.refuse(unsupported(inner.path_of("structural_tag"),
+                             inner.path_of("structural_tag") + ": this server does not support it yet"));
   if (inner.boolean("json_object", false))
     constraint.add("structured_outputs.json_object", {.kind = ConstraintKind::kJsonObject});
   constraint.read_texts(inner, kInnerTextFields);
   constraint.read_choices(inner, "choice");
+  constraint.read_schema(inner, "json");
   if (inner.failed()) fields.refuse(*inner.error());
 }
 
@@ -105,6 +140,8 @@ void read_constraint(JsonFields& fields, const Engine& engine, Request& request)
   read_structured_outputs(fields, constraint);
   constraint.read_texts(fields, kTextFields);
   constraint.read_choices(fields, "guided_choice");
+  constraint.read_schema(fields, "guided_json");
+  constraint.read_schema(fields, "json_schema");
   const std::optional<Asked>& asked = constraint.asked();
   if (fields.failed() || !asked) return;
   auto compiled = engine.compile_constraint(asked->source);

@@ -45,6 +45,7 @@ void read_common(JsonFields& fields, const Engine& engine, const ServedModel& mo
   read_streaming(fields, call);
   read_sampling(fields, engine, model, request);
   read_constraint(fields, engine, request);
+  if (request.constraint != nullptr) call.warnings = request.constraint->warnings();
   call.n = request.num_choices;
   call.return_token_ids = fields.boolean("return_token_ids", false);
   if (const auto salt = fields.string("cache_salt")) {

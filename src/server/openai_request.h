@@ -38,7 +38,8 @@ void read_sampling(JsonFields& fields, const Engine& engine, const ServedModel& 
 /// Of these the samplers that OpenAI does not know, and the words and tokens that may be drawn.
 void read_samplers(JsonFields& fields, const Engine& engine, SamplingParams& sampling);
 
-/// Request::constraint, compiled: `response_format`, `structured_outputs`, `guided_regex|choice|grammar`, `grammar`.
+/// Request::constraint, compiled: `response_format`, `structured_outputs`, `guided_regex|choice|grammar|json`,
+/// `grammar`, `json_schema`.
 void read_constraint(JsonFields& fields, const Engine& engine, Request& request);
 
 /// How a chat's reasoning is shown and bounded: Request::reasoning but for the prompt's end, and

@@ -66,6 +66,7 @@ struct CompletionResponse::State {
   std::int64_t prompt_tokens = 0, cached_tokens = 0, generated_tokens = 0, reasoning_tokens = 0;
   int diverged_at = -1;          // of the only prompt
   bool prompt_ids_sent = false;  // chat: once a stream
+  bool warnings_sent = false;    // once a stream
   std::optional<ApiError> error = {};
 
   const CallPrompt& prompt_of(std::size_t index) const { return call.prompts[index / to_size(call.n)]; }
@@ -75,11 +76,12 @@ struct CompletionResponse::State {
   void begin_stream(std::size_t index, Answer& answer, std::string& out);
   void begin_chunk(std::size_t index, std::string& out) const;
   void end_choice(std::size_t index, std::string_view finish, std::string& out) const;
-  void end_chunk(std::size_t index, std::string_view finish, std::string& out, bool with_prompt_ids = false) const;
+  void end_chunk(std::size_t index, std::string_view finish, std::string& out) const;
   void append_text(std::string_view text, std::string& out) const;
   void append_delta(const OwnedEvent& event, std::string& out) const;
   void append_reasoning(std::string_view reasoning, std::string& out) const;
   void append_prompt_ids(std::size_t index, std::string& out) const;
+  void append_warnings(std::string& out) const;
   void append_logprobs(Answer& answer, std::string& out) const;
   void append_token_ids(Answer& answer, std::string& out) const;
   void append_usage(std::string& out) const;
@@ -219,10 +221,8 @@ void CompletionResponse::State::end_choice(std::size_t index, std::string_view f
   }
 }
 
-void CompletionResponse::State::end_chunk(std::size_t index, std::string_view finish, std::string& out,
-                                          bool with_prompt_ids) const {
+void CompletionResponse::State::end_chunk(std::size_t index, std::string_view finish, std::string& out) const {
   end_choice(index, finish, out);
-  if (with_prompt_ids) append_prompt_ids(0, out);
   out += "}\n\n";
 }
 
@@ -264,6 +264,17 @@ void CompletionResponse::State::append_prompt_ids(std::size_t index, std::string
   append_json_ids(out, prompt_of(index).tokens);
 }
 
+/// Beside the choices, where there are any.
+void CompletionResponse::State::append_warnings(std::string& out) const {
+  if (call.warnings.empty()) return;
+  out += ",\"warnings\":[";
+  for (const std::string& warning : call.warnings) {
+    if (out.back() != '[') out += ',';
+    append_json_string(out, warning);
+  }
+  out += ']';
+}
+
 void CompletionResponse::State::append_token_ids(Answer& answer, std::string& out) const {
   if (!call.return_token_ids) return;
   out += ",\"token_ids\":";
@@ -300,7 +311,7 @@ void CompletionResponse::State::stream(std::size_t index, Answer& answer, const 
 
 // The chunk before all text: whose answer it is in a chat, the echoed prompt in a completion.
 void CompletionResponse::State::begin_stream(std::size_t index, Answer& answer, std::string& out) {
-  if (!call.is_chat && !call.echo && !call.return_token_ids) return;
+  if (!call.is_chat && !call.echo && !call.return_token_ids && (call.warnings.empty() || warnings_sent)) return;
   begin_chunk(index, out);
   if (call.is_chat) {
     out += "\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"logprobs\":null";
@@ -310,8 +321,11 @@ void CompletionResponse::State::begin_stream(std::size_t index, Answer& answer, 
     append_prompt_ids(index, out);
     append_token_ids(answer, out);
   }
-  // Of a chat the ids stand beside the choices, once.
-  end_chunk(index, {}, out, call.is_chat && !std::exchange(prompt_ids_sent, true));
+  // Beside the choices stand, once, the warnings and of a chat the ids.
+  end_choice(index, {}, out);
+  if (call.is_chat && !std::exchange(prompt_ids_sent, true)) append_prompt_ids(0, out);
+  if (!std::exchange(warnings_sent, true)) append_warnings(out);
+  out += "}\n\n";
 }
 
 void CompletionResponse::State::append_usage(std::string& out) const {
@@ -366,6 +380,7 @@ std::string CompletionResponse::State::body() {
   out += "],";
   append_usage(out);
   if (call.is_chat) append_prompt_ids(0, out);
+  append_warnings(out);
   out += '}';
   return out;
 }

@@ -79,10 +79,13 @@ class FakeEngine final : public Engine {
     return true;
   }
   Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source) const override {
-    struct Empty final : Constraint {};
+    struct Empty final : Constraint {
+      explicit Empty(std::vector<std::string> warnings) : Constraint(std::move(warnings)) {}
+    };
     if (source.text == "(") return std::unexpected(Error{"found a group that is not closed"});
     state_.constraints.push_back(source);
-    return std::make_shared<const Empty>();
+    const bool is_odd = source.text.find("odd") != std::string::npos;
+    return std::make_shared<const Empty>(is_odd ? std::vector<std::string>{"#/odd: it"} : std::vector<std::string>());
   }
   /// One token a byte.
   Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions&) const override {

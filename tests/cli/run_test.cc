@@ -203,12 +203,23 @@ TEST(Run, AConstraintReachesTheRequest) {
   EXPECT_NE(cli.engine.requests.back().constraint, nullptr);
 }
 
+TEST(Run, ASchemaReachesTheRequestAndItsWarningsAreLogged) {
+  CliRun cli;
+  const TempFile file(R"({"odd": 1})");
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "x", "--json-schema", file.string()}), 0);
+  EXPECT_EQ(cli.engine.constraints.back().kind, ConstraintKind::kJsonSchema);
+  EXPECT_EQ(cli.engine.constraints.back().text, R"({"odd": 1})");
+  EXPECT_FALSE(cli.engine.constraints.back().is_strict);
+  EXPECT_THAT(cli.err.str(), HasSubstr("--json-schema: #/odd: it"));
+}
+
 TEST(Run, AConstraintThatCannotBeReadIsAnErrorAndTwoAreWrongUsage) {
   CliRun cli;
   EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "x", "--regex", "("}), 1);
   EXPECT_THAT(cli.err.str(), HasSubstr("not closed"));
   const TempFile file("root ::= \"a\"\n");
   EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "x", "--regex", "a", "--grammar", file.string()}), 2);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "x", "--regex", "a", "--json-schema", file.string()}), 2);
   EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "x", "--regex", ""}), 2);
   EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "--batch", file.string(), "--regex", "a"}), 2);
   EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "-p", "x", "--grammar", "/nowhere"}), 2);

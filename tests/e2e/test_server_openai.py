@@ -6,6 +6,7 @@ import tempfile
 import time
 import unittest
 
+import jsonschema
 import numpy as np
 import openai
 
@@ -546,6 +547,35 @@ class SameText(OpenAiTest):
                 future.result()
 
 
+class Schemas(OpenAiTest):
+    """Answers by a JSON schema, judged by jsonschema."""
+    SCHEMA = {"type": "object", "additionalProperties": False, "required": ["name", "age", "tags"],
+              "properties": {"name": {"type": "string", "pattern": "^[A-Z][a-z]{2,8}$"},
+                             "age": {"type": "integer", "minimum": 18, "maximum": 120},
+                             "born": {"type": "string", "format": "date"},
+                             "tags": {"type": "array", "items": {"enum": ["new", "old"]}, "maxItems": 3}}}
+
+    def answer(self, schema, strict=True, **fields):
+        form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": strict}}
+        return self.chat(max_tokens=200, response_format=form, **fields)
+
+    def test_every_answer_fulfils_its_schema(self):
+        for seed in range(6):
+            answer = self.answer(self.SCHEMA, seed=seed, temperature=1.5 if seed % 2 else 0)
+            self.assertEqual(answer.choices[0].finish_reason, "stop")
+            jsonschema.validate(json.loads(answer.choices[0].message.content), self.SCHEMA)
+
+    def test_what_is_not_enforced_is_said_or_refused(self):
+        schema = {"type": "array", "items": {"const": 1}, "uniqueItems": True, "maxItems": 2}
+        self.assertIn("#/uniqueItems", self.answer(schema, strict=False).warnings[0])
+        stream = self.answer(schema, strict=False, stream=True)
+        self.assertEqual(len([chunk for chunk in stream if getattr(chunk, "warnings", None)]), 1)
+        with self.assertRaises(openai.BadRequestError) as caught:
+            self.answer(schema)
+        self.assertEqual(caught.exception.param, "response_format.json_schema.schema")
+        self.assertIn("#/uniqueItems: ", caught.exception.body["message"])
+
+
 class Errors(OpenAiTest):
     def refused(self, kind=openai.BadRequestError, **fields):
         with self.assertRaises(kind) as caught:
@@ -570,7 +600,7 @@ class Errors(OpenAiTest):
 
     def test_features_that_are_not_there_are_refused(self):
         tools = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]
-        for fields in ({"tools": tools}, {"response_format": {"type": "json_schema"}}):
+        for fields in ({"tools": tools}, {"response_format": {"type": "structural_tag"}}):
             with self.assertRaises(openai.BadRequestError) as caught:
                 self.chat(**fields)
             self.assertEqual(caught.exception.code, "unsupported_parameter")

@@ -37,6 +37,14 @@ INSTANTIATE_TEST_SUITE_P(
                       AskedField{R"("structured_outputs": {"regex": "b"})", ConstraintKind::kRegex, "b"},
                       AskedField{R"("structured_outputs": {"grammar": "g"})", ConstraintKind::kGrammar, "g"},
                       AskedField{R"("structured_outputs": {"json_object": true})", ConstraintKind::kJsonObject, ""},
+                      AskedField{R"("guided_json": {"type": "null", "b": 1})", ConstraintKind::kJsonSchema,
+                                 R"({"type":"null","b":1})"},
+                      AskedField{R"("guided_json": "{\"a\": 1}")", ConstraintKind::kJsonSchema, R"({"a": 1})"},
+                      AskedField{R"("json_schema": {})", ConstraintKind::kJsonSchema, "{}"},
+                      AskedField{R"("structured_outputs": {"json": true})", ConstraintKind::kJsonSchema, "true"},
+                      AskedField{R"("response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema":
+                                 {"const": 1}, "strict": true}})",
+                                 ConstraintKind::kJsonSchema, R"({"const":1})"},
                       AskedField{R"("guided_choice": ["a", "b"])", ConstraintKind::kChoice, ""},
                       AskedField{R"("structured_outputs": {"choice": ["a", "b"]})", ConstraintKind::kChoice, ""}));
 
@@ -58,6 +66,24 @@ TEST_F(OpenAiRequest, AConstraintThatCannotBeCompiledIsRefusedWithItsField) {
   EXPECT_EQ(completion_error(R"("structured_outputs": {"grammar": "wrong"})").param, "structured_outputs.grammar");
 }
 
+TEST_F(OpenAiRequest, ASchemaIsStrictWhereResponseFormatSaysSo) {
+  const std::string format = R"("response_format": {"type": "json_schema", "json_schema": {"schema": {}, "strict": )";
+  request((format + "true}}").c_str());
+  EXPECT_TRUE(engine_.compiled.is_strict);
+  request((format + "false}}").c_str());
+  EXPECT_FALSE(engine_.compiled.is_strict);
+  request(R"("guided_json": {})");
+  EXPECT_FALSE(engine_.compiled.is_strict);
+}
+
+TEST_F(OpenAiRequest, AResponseFormatWithoutASchemaIsRefused) {
+  EXPECT_EQ(completion_error(R"("response_format": {"type": "json_schema"})").param, "response_format.json_schema");
+  EXPECT_EQ(completion_error(R"("response_format": {"type": "json_schema", "json_schema": {"name": "n"}})").param,
+            "response_format.json_schema.schema");
+  EXPECT_EQ(completion_error(R"("response_format": {"type": "json_schema", "json_schema": {"schema": 1}})").param,
+            "response_format.json_schema.schema");
+}
+
 TEST_F(OpenAiRequest, TwoConstraintsOfOneAnswerAreRefused) {
   const ApiError error = completion_error(R"("guided_regex": "a", "grammar": "b")");
   EXPECT_EQ(error.param, "grammar");
@@ -71,6 +97,8 @@ TEST_F(OpenAiRequest, ConstraintsOfAWrongTypeAreRefused) {
            {R"("guided_choice": ["a", 5])", "guided_choice[1]"},
            {R"("structured_outputs": [])", "structured_outputs"},
            {R"("structured_outputs": {"json_object": 1})", "structured_outputs.json_object"},
+           {R"("guided_json": 1)", "guided_json"},
+           {R"("structured_outputs": {"json": []})", "structured_outputs.json"},
            {R"("response_format": 1)", "response_format"}})
     EXPECT_EQ(completion_error(fields).param, param) << fields;
 }

@@ -10,6 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 TEST_F(OpenAiResponse, AChatsBodyHasOpenAisShape) {
   open_chat("");
@@ -35,6 +36,23 @@ TEST_F(OpenAiResponse, ACompletionsBodyHasOpenAisShape) {
       R"("text":"Hi","logprobs":null,"finish_reason":"length"}],)"
       R"("usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,)"
       R"("prompt_tokens_details":{"cached_tokens":4}}})");
+}
+
+TEST_F(OpenAiResponse, WarningsOfASchemaStandInTheBodyOrOnceInAStream) {
+  const std::string odd = R"(, "guided_json": {"odd": 1})", warnings = R"("warnings":["#/odd: \"it\""])";
+  open_chat(odd);
+  response_->on_event(0, last(TextEngine::kEnd, "", FinishReason::kStop));
+  EXPECT_THAT(response_->finish(), HasSubstr(warnings));
+  for (const bool is_chat : {true, false}) {
+    const std::string fields = R"(, "stream": true, "n": 2)" + odd;
+    if (is_chat) open_chat(fields);
+    if (!is_chat) open_completion(fields);
+    EXPECT_THAT(response_->on_event(0, token('H', "H")), HasSubstr(warnings));
+    EXPECT_THAT(response_->on_event(0, token('i', "i")), Not(HasSubstr("warnings")));
+    OwnedEvent second = token('H', "H");
+    second.choice = 1;
+    EXPECT_THAT(response_->on_event(0, second), Not(HasSubstr("warnings")));
+  }
 }
 
 TEST_F(OpenAiResponse, AChatsStreamBeginsWithTheRoleAndEndsWithAnEmptyDelta) {

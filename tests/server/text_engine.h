@@ -33,15 +33,18 @@ class TextEngine final : public Engine {
   EngineStats stats() const override { return {}; }
   Result<RequestId> submit(Request, TokenCallback) override { return std::unexpected(Error{"computes nothing"}); }
   void cancel(RequestId) override {}
-  /// Takes all but the text "wrong".
+  /// Takes all but the text "wrong"; a text with "odd" in it gets a warning.
   Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source) const override {
     if (source.text == "wrong") return std::unexpected(Error{"found nonsense"});
     struct Kept final : Constraint {
-      explicit Kept(ConstraintSource from) : source(std::move(from)) {}
+      Kept(ConstraintSource from, std::vector<std::string> warnings)
+          : Constraint(std::move(warnings)), source(std::move(from)) {}
       ConstraintSource source;
     };
     compiled = source;
-    return std::make_shared<const Kept>(source);
+    const bool is_odd = source.text.find("odd") != std::string::npos;
+    return std::make_shared<const Kept>(
+        source, is_odd ? std::vector<std::string>{"#/odd: \"it\""} : std::vector<std::string>());
   }
   bool step() override { return false; }
   void run_until(std::stop_token) override {}
