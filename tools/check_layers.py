@@ -15,24 +15,25 @@ ALLOWED = {
     "public": set(),
     "base": {"public"},
     "template": {"public", "base"},
+    "toolcalls": {"public", "base"},
     "tensor": {"public", "base"},
     "source": {"public", "base", "tensor"},
     "kernels": {"public", "base", "tensor"},
     "kv": {"public", "base", "tensor", "kernels"},
     "attention": {"public", "base", "tensor", "kernels", "kv"},
-    "tokenizer": {"public", "base", "tensor", "source", "template"},
+    "tokenizer": {"public", "base", "tensor", "source", "template", "toolcalls"},
     "constraint": {"public", "base", "tokenizer"},
     "model": {"public", "base", "tensor", "source", "kernels", "kv", "attention"},
     "sampler": {"public", "base", "tensor", "kernels"},
-    "engine": {"public", "base", "tensor", "source", "tokenizer", "constraint", "kernels", "kv", "attention", "model",
-               "sampler"},
+    "engine": {"public", "base", "tensor", "source", "tokenizer", "toolcalls", "constraint", "kernels", "kv", "attention",
+               "model", "sampler"},
     # sampler: a prompt's log-probabilities are those of drawn tokens, reduced by the same functions.
-    "server": {"public", "base", "tokenizer", "sampler"},
+    "server": {"public", "base", "tokenizer", "toolcalls", "sampler"},
     # source: the names of shards. tokenizer: JSON that nobody can make slow (json_text.h).
     "hub": {"public", "base", "source", "tokenizer"},
     # model: `octavo info` says what a file will need in memory, which its hyperparameters tell without loading it.
-    "cli": {"public", "base", "template", "tensor", "source", "tokenizer", "model", "sampler", "engine", "server",
-            "hub"},
+    "cli": {"public", "base", "template", "tensor", "source", "tokenizer", "toolcalls", "model", "sampler", "engine",
+            "server", "hub"},
 }
 # folders that only their own layer may include: the forms of files behind source/model_source.h
 PRIVATE = ("source/gguf/",)

@@ -124,6 +124,7 @@ struct ModelInfo {
   std::string architecture;
   std::vector<EndToken> end_tokens = {};  // an answer ends at any of these; none: at limits and stops alone
   std::string reasoning = {};             // the family whose marks are around reasoning; empty: none that is known
+  std::string tool_format = {};           // the way in which answers call tools; empty: the chat template takes none
   int vocab_size = 0;
   int num_tokens = 0;  // ids that have a text: the tokenizer's, where the model pads its vocabulary beyond them
   int num_layers = 0;

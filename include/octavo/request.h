@@ -57,6 +57,9 @@ struct Request {
                                           // as any other is left
   bool ignore_eos = false;                // go on after an end token
   std::vector<TokenId> stop_tokens = {};  // further tokens that end the answer
+  /// Control tokens whose text is shown as any other's (at most kMaxShownTokens): those that stand in calls of tools.
+  /// Where one is part of a mark around reasoning that is split off, it is not.
+  std::vector<TokenId> shown_tokens = {};
   /// Texts that end the answer (at most 16, each UTF-8 of 1 to 1024 bytes); neither they nor what follows is shown.
   /// They are looked for in content, not in reasoning that is split off.
   /// Text that may become one is held back. The first to be complete counts, of those the longest; not one that is
@@ -97,6 +100,7 @@ struct Request {
 
 inline constexpr int kMaxChoices = 128;
 inline constexpr int kMaxTopLogprobs = 20;
+inline constexpr int kMaxShownTokens = 16;
 inline constexpr int kMaxPriority = 1000;
 inline constexpr int kStepsPerPriority = 256;
 inline constexpr int kStepsPerSeat = 4096;

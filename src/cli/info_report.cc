@@ -11,6 +11,7 @@
 #include "model/per_layer_embedding.h"
 #include "model/weight_need.h"
 #include "tokenizer/tokenizer.h"
+#include "toolcalls/tool_format.h"
 
 namespace octavo::cli {
 namespace {
@@ -48,6 +49,7 @@ VocabularyInfo read_vocabulary(const ModelSource& source) {
   if (const auto tokenizer = Tokenizer::load(source)) {
     info.end_tokens.assign(tokenizer->end_tokens().begin(), tokenizer->end_tokens().end());
     if (const ReasoningMarks* marks = tokenizer->reasoning()) info.reasoning = marks->family().name;
+    if (const ToolFormat* format = tokenizer->tool_format()) info.tool_format = format->name;
   }
   return info;
 }

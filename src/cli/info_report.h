@@ -48,7 +48,8 @@ struct WeightSum {
 struct VocabularyInfo {
   std::string model, pretokenizer;  // tokenizer.ggml.model and .pre; empty where the file has none
   std::vector<EndToken> end_tokens = {};
-  std::string reasoning = {};  // the family whose marks are around reasoning; empty: none
+  std::string reasoning = {};    // the family whose marks are around reasoning; empty: none
+  std::string tool_format = {};  // the way in which answers call tools; empty: none
   std::uint64_t num_tokens = 0;
 };
 

@@ -90,7 +90,8 @@ struct ActiveRequest {
   std::vector<TokenId> dry_breakers = {};    // ascending: tokens that contain one of sampling.dry.breakers
   std::span<const TokenId> suppressed = {};  // the engine's: never drawn
   EndingRules endings;
-  ReasoningView reasoning;    // the engine's marks, if the answer is looked at for them
+  std::vector<TokenId> shown_tokens = {};  // control tokens
+  ReasoningView reasoning;    // the engine's marks, if the answer is looked at for them; its view of shown_tokens
   int reasoning_budget = -1;  // tokens; -1: any number
   std::shared_ptr<const CompiledConstraint> constraint = {};
   TokenId opening_mark = -1;  // the token that opens reasoning, which may stand before a constrained answer; -1: none

@@ -1,5 +1,7 @@
 #include "engine/answer_text.h"
 
+#include <algorithm>
+
 namespace octavo {
 
 void AnswerText::Texts::clear() {
@@ -31,13 +33,17 @@ AnswerText::Piece AnswerText::finish(bool stops_count) {
 
 bool AnswerText::is_text(TokenId token) const {
   const ReasoningMarks::Token* mark = reasoning_.marks == nullptr ? nullptr : reasoning_.marks->find_token(token);
-  return mark == nullptr ? !words_.is_control(token) : splitter_.text_bytes(*mark) > 0;
+  return mark == nullptr ? !is_hidden(token) : splitter_.text_bytes(*mark) > 0;
+}
+
+bool AnswerText::is_hidden(TokenId token) const {
+  const std::span<const TokenId> shown = reasoning_.options.shown;
+  return words_.is_control(token) && std::ranges::find(shown, token) == shown.end();
 }
 
 void AnswerText::add_token(TokenId token, bool stops_count, Texts& out) {
-  const bool is_hidden = words_.is_control(token);
   if (reasoning_.marks == nullptr) {
-    if (is_hidden) return decoder_.skip(token);
+    if (is_hidden(token)) return decoder_.skip(token);
     return add(stop_matcher_.push(decoder_.push(token), stops_count), out);
   }
   splitter_.clear();
@@ -45,7 +51,7 @@ void AnswerText::add_token(TokenId token, bool stops_count, Texts& out) {
     splitter_.push_text(decoder_.flush().bytes);
     decoder_.restart(token);
     splitter_.push_token(*mark);
-  } else if (is_hidden) {
+  } else if (is_hidden(token)) {
     decoder_.skip(token);
     splitter_.push_hidden_token();
   } else {

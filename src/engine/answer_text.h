@@ -21,8 +21,8 @@ namespace octavo {
 
 /// How the answers of a request show their reasoning.
 struct ReasoningView {
-  const ReasoningMarks* marks = nullptr;  // null: nobody looks for it
-  ReasoningSplitter::Options options = {};
+  const ReasoningMarks* marks = nullptr;    // null: nobody looks for it
+  ReasoningSplitter::Options options = {};  // its `shown` tokens count without marks, too
 };
 
 class AnswerText {
@@ -64,6 +64,7 @@ class AnswerText {
     Piece piece() const { return {.text = text, .bytes = bytes, .reasoning = reasoning, .other_bytes = other_bytes}; }
   };
 
+  bool is_hidden(TokenId token) const;
   void add_token(TokenId token, bool stops_count, Texts& out);
   void add_rest(bool stops_count, Texts& out);
   void add_split(bool stops_count, Texts& out);

@@ -13,6 +13,7 @@
 #include "kv/kv_element.h"
 #include "model/cpu_runner.h"
 #include "source/open_model.h"
+#include "toolcalls/tool_format.h"
 
 namespace octavo {
 namespace {
@@ -124,8 +125,10 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY(std::unique_ptr<CpuRunner> runner,
              CpuRunner::load(*parts.source, runner_options, resources.threads, resources.kv_memory));
   parts.info = info_of(*parts.source, *runner, options.kv_type, isa, parts.resources->num_threads());
-  if (const Tokenizer* tokenizer = parts.words.tokenizer())
+  if (const Tokenizer* tokenizer = parts.words.tokenizer()) {
     parts.info.end_tokens.assign(tokenizer->end_tokens().begin(), tokenizer->end_tokens().end());
+    if (const ToolFormat* format = tokenizer->tool_format()) parts.info.tool_format = format->name;
+  }
   if (const ReasoningMarks* marks = parts.words.reasoning()) parts.info.reasoning = marks->family().name;
   parts.info.num_tokens = std::min(parts.info.vocab_size, parts.words.num_tokens());
   parts.runner = std::move(runner);

@@ -50,6 +50,9 @@ Result<int> check_tokens_and_sampling(const Request& request, const RequestLimit
   }
   OCTAVO_TRY_VOID(check_tokens("tokens", request.tokens, limits.vocab_size));
   OCTAVO_TRY_VOID(check_tokens("stop_tokens", request.stop_tokens, limits.vocab_size));
+  OCTAVO_TRY_VOID(check_tokens("shown_tokens", request.shown_tokens, limits.vocab_size));
+  if (request.shown_tokens.size() > to_size(kMaxShownTokens))
+    return fail("shown_tokens: found {}, expected at most {}", request.shown_tokens.size(), kMaxShownTokens);
   OCTAVO_TRY_VOID(check_sampling_params(request.sampling));
   OCTAVO_TRY_VOID(check_logit_bias(request.sampling.logit_bias, limits.vocab_size));
   if (!generates && !request.on_prompt_logits) {

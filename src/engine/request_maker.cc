@@ -32,7 +32,8 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
     active->dry_breakers = dry_breakers_.tokens_of(active->sampling.dry.breakers);
   active->suppressed = suppressed_;
   active->endings = endings_of(request, max_generated);
-  active->reasoning = view_of(request.reasoning);
+  active->shown_tokens = std::move(request.shown_tokens);
+  active->reasoning = view_of(request.reasoning, active->shown_tokens);
   active->reasoning_budget = request.reasoning.budget;
   active->constraint = std::static_pointer_cast<const CompiledConstraint>(std::move(request.constraint));
   active->opening_mark = opening_mark_of(active->reasoning);
@@ -51,11 +52,12 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
   return active;
 }
 
-ReasoningView RequestMaker::view_of(const ReasoningParams& reasoning) const {
-  if (reasoning.mode == ReasoningMode::kPlain) return {};
-  return {
-      .marks = words_.reasoning(),
-      .options = {.begins_inside = reasoning.begins_inside, .is_left_in = reasoning.mode == ReasoningMode::kLeftIn}};
+ReasoningView RequestMaker::view_of(const ReasoningParams& reasoning, std::span<const TokenId> shown) const {
+  if (reasoning.mode == ReasoningMode::kPlain) return {.options = {.shown = shown}};
+  return {.marks = words_.reasoning(),
+          .options = {.begins_inside = reasoning.begins_inside,
+                      .is_left_in = reasoning.mode == ReasoningMode::kLeftIn,
+                      .shown = shown}};
 }
 
 /// Of several tokens, the ones behind the first would have to be allowed as well: reasoning is not begun then.

@@ -72,6 +72,7 @@ struct ShownReasoning {
 };
 
 class PromptLogprobs;
+struct ToolCalling;
 
 /// The answer's data of a prompt whose Request has gone to the engine.
 struct CallPrompt {
@@ -92,6 +93,8 @@ struct CompletionCall {
   bool return_token_ids = false;           // extension
   bool return_progress = false;            // extension, of streams: llama.cpp's
   ShownReasoning reasoning = {};           // of chats
+  /// Of chats whose answers may call tools; else null.
+  std::shared_ptr<const ToolCalling> tools = {};
   int n = 1;                               // choices of each prompt
   int num_logprobs = -1;                   // -1: none asked for; 0: the drawn token's alone
   std::vector<Request> requests = {};      // one a prompt; without cache_domain and owner, which the server sets

@@ -194,6 +194,7 @@ ApiResult<CompletionCall> parse_completion(const json::object& body, const Engin
   read_common(fields, engine, model, call, request);
   const Length length = read_completion_length(fields);
   refuse_reasoning(fields);
+  refuse_tools(fields, "tools", "tool_choice");
   call.echo = fields.boolean("echo", false);
   call.num_logprobs = static_cast<int>(fields.integer("logprobs", 0, kMaxTopLogprobs).value_or(-1));
   request.top_logprobs = std::max(0, call.num_logprobs);
@@ -228,13 +229,18 @@ ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const 
   call.num_logprobs = read_chat_logprobs(fields);
   request.top_logprobs = std::max(0, call.num_logprobs);
   if (fields.boolean("echo", false)) fields.refuse(unsupported("echo", "echo: a chat's messages are not echoed"));
+  const ToolChoice tool_choice = read_tool_choice(fields);
   if (fields.failed()) return std::unexpected(*fields.error());
   OCTAVO_TRY_VOID(check_choices(length, request));
 
   OCTAVO_TRY(Conversation conversation, read_conversation(body));
+  if (tool_choice != ToolChoice::kNone) {
+    read_tool_calling(fields, engine, conversation.options.tools, call, request);
+    if (fields.failed()) return std::unexpected(*fields.error());
+  }
   const int context = engine.info().max_context;
   conversation.options.max_tokens = to_size(context);
-  conversation.options.require_tools = false;  // none of them can be called
+  conversation.options.require_tools = call.tools != nullptr;
   auto prompt = engine.chat_prompt(conversation.messages, conversation.options);
   if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context, "messages", "messages"));
   request.generation_prompt_tokens = prompt->generation_prompt_tokens;

@@ -49,6 +49,15 @@ void read_reasoning(JsonFields& fields, const Engine& engine, const ServedModel&
 /// The same fields in a completion, where they would have no effect.
 void refuse_reasoning(JsonFields& fields);
 
+enum class ToolChoice : std::uint8_t { kNone, kAuto };
+/// Whether a chat's answer may call tools. Refuses tools that are none.
+ToolChoice read_tool_choice(JsonFields& fields);
+/// CompletionCall::tools of a chat that may, and the tokens of its Request that calls ask for.
+void read_tool_calling(JsonFields& fields, const Engine& engine, const TemplateValue& tools, CompletionCall& call,
+                       Request& request);
+/// Refuses tools, or what they were called before, where they would have no effect.
+void refuse_tools(JsonFields& fields, std::string_view name, std::string_view choice_name);
+
 /// One prompt of /v1/completions.
 struct RawPrompt {
   std::vector<TokenId> tokens;

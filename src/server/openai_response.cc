@@ -9,7 +9,9 @@
 #include "base/to_size.h"
 #include "server/completion.h"
 #include "server/json_writer.h"
+#include "server/openai_finish.h"
 #include "server/openai_logprobs.h"
+#include "server/tool_calling.h"
 
 namespace octavo::server {
 namespace {
@@ -17,40 +19,23 @@ namespace {
 /// One answer to one prompt.
 struct Answer {
   std::optional<AnswerLogprobs> logprobs = {};
-  std::string text = {};             // of a call that is not streamed
-  std::string reasoning = {};        // the same
-  std::vector<TokenId> tokens = {};  // with return_token_ids: what is still to be sent
-  std::size_t num_tokens = 0;        // that were generated
+  std::unique_ptr<AnswerToolCalls> calls = {};  // where tools may be called
+  std::string text = {};                        // of a call that is not streamed
+  std::string reasoning = {};                   // the same
+  std::vector<TokenId> tokens = {};             // with return_token_ids: what is still to be sent
+  std::size_t num_tokens = 0;                   // that were generated
   bool began = false;
   FinishReason finish = FinishReason::kNone;
 };
 
-/// "stop" and "length" are the only ends that clients know.
-std::string_view finish_name(FinishReason finish) { return finish == FinishReason::kStop ? "stop" : "length"; }
+/// An event's text as clients see it.
+struct Shown {
+  std::string_view content, reasoning;
+  std::string_view calls = {};  // elements of a delta's tool_calls
+};
 
-std::optional<ApiError> error_of(FinishReason finish) {
-  switch (finish) {
-    case FinishReason::kDeadline:
-      return ApiError{.status = 408,
-                      .message = "The request did not end before its deadline.",
-                      .type = "timeout_error",
-                      .code = "deadline_exceeded"};
-    case FinishReason::kCancelled:
-      return ApiError{.status = 503,
-                      .message = "The server ended the request before its answer was complete.",
-                      .type = "server_error",
-                      .code = "cancelled",
-                      .retry_after_s = 1};
-    case FinishReason::kFailed:
-      return ApiError{
-          .status = 500,
-          .message =
-              "The server had no memory left for the request, the model's numbers for it are not finite, or its "
-              "constraint allows none of the model's tokens.",
-          .type = "server_error",
-          .code = "internal_error"};
-    default: return std::nullopt;
-  }
+std::string_view finish_of(const Answer& answer) {
+  return finish_name(answer.finish, answer.calls && answer.calls->any());
 }
 
 std::string error_event(const ApiError& error) { return "data: " + error_body(error) + "\n\n"; }
@@ -71,14 +56,15 @@ struct CompletionResponse::State {
 
   const CallPrompt& prompt_of(std::size_t index) const { return call.prompts[index / to_size(call.n)]; }
   void end(Answer& answer, bool is_first_choice, const OwnedEvent& event);
-  void keep(std::size_t index, Answer& answer, const OwnedEvent& event);
-  void stream(std::size_t index, Answer& answer, const OwnedEvent& event, std::string& out);
+  void show(std::size_t index, Answer& answer, const OwnedEvent& event, std::string& out);
+  void keep(std::size_t index, Answer& answer, const OwnedEvent& event, const Shown& shown);
+  void stream(std::size_t index, Answer& answer, const OwnedEvent& event, const Shown& shown, std::string& out);
   void begin_stream(std::size_t index, Answer& answer, std::string& out);
   void begin_chunk(std::size_t index, std::string& out) const;
   void end_choice(std::size_t index, std::string_view finish, std::string& out) const;
   void end_chunk(std::size_t index, std::string_view finish, std::string& out) const;
   void append_text(std::string_view text, std::string& out) const;
-  void append_delta(const OwnedEvent& event, std::string& out) const;
+  void append_delta(const Shown& shown, std::string& out) const;
   void append_reasoning(std::string_view reasoning, std::string& out) const;
   void append_prompt_ids(std::size_t index, std::string& out) const;
   void append_warnings(std::string& out) const;
@@ -86,6 +72,7 @@ struct CompletionResponse::State {
   void append_token_ids(Answer& answer, std::string& out) const;
   void append_usage(std::string& out) const;
   void append_choice(std::size_t index, std::string& out);
+  static void append_message(const Answer& answer, std::string& out);
   std::string usage_chunk() const;
   std::string body();
 };
@@ -109,6 +96,9 @@ CompletionResponse::CompletionResponse(const CompletionCall& call, const Engine&
   head += ",\"choices\":[";
 
   state_->answers.resize(call.prompts.size() * to_size(call.n));
+  for (std::size_t i = 0; call.tools != nullptr && i < state_->answers.size(); ++i)
+    state_->answers[i].calls =
+        std::make_unique<AnswerToolCalls>(*call.tools, fmt::format("{} {}", id, i), !call.stream);
   if (call.num_logprobs < 0) return;
   for (std::size_t i = 0; i < state_->answers.size(); ++i) {
     state_->answers[i].logprobs.emplace(engine, call.is_chat, state_->prompt_of(i).last_token);
@@ -142,12 +132,21 @@ std::string CompletionResponse::on_event(std::size_t prompt_index, const OwnedEv
   if (answer.logprobs && state.call.echo && !answer.began) answer.logprobs->add_prompt(state.prompt_of(index));
   if (event.token >= 0) ++answer.num_tokens;
   if (state.call.return_token_ids && event.token >= 0) answer.tokens.push_back(event.token);
-  if (state.call.stream) {
-    state.stream(index, answer, event, out);
-  } else {
-    state.keep(index, answer, event);
-  }
+  state.show(index, answer, event, out);
   return out;
+}
+
+void CompletionResponse::State::show(std::size_t index, Answer& answer, const OwnedEvent& event, std::string& out) {
+  AnswerToolCalls::Shown parsed;
+  if (answer.calls) parsed = answer.calls->push(event);
+  Shown shown =
+      answer.calls ? Shown{parsed.content, parsed.reasoning, parsed.deltas} : Shown{event.text, event.reasoning};
+  if (!call.reasoning.is_shown) shown.reasoning = {};
+  if (call.stream) {
+    stream(index, answer, event, shown, out);
+  } else {
+    keep(index, answer, event, shown);
+  }
 }
 
 // A choice that says nothing stands beside it: a chunk without choices would be taken for the one with the usage.
@@ -184,17 +183,17 @@ void CompletionResponse::State::end(Answer& answer, bool is_first_choice, const 
   if (call.prompts.size() == 1) diverged_at = event.stats.diverged_at;
 }
 
-void CompletionResponse::State::keep(std::size_t index, Answer& answer, const OwnedEvent& event) {
+void CompletionResponse::State::keep(std::size_t index, Answer& answer, const OwnedEvent& event, const Shown& shown) {
   const auto size_of = [&] {
     return answer.text.size() + answer.reasoning.size() * (call.reasoning.has_both_names ? 2 : 1) +
-           (answer.logprobs ? answer.logprobs->held_bytes() : 0);
+           (answer.logprobs ? answer.logprobs->held_bytes() : 0) + (answer.calls ? answer.calls->held_bytes() : 0);
   };
   // The text of add_prompt() is counted as well: until then nothing of this answer was.
   const std::size_t size_before = answer.began ? size_of() : 0;
   if (!std::exchange(answer.began, true) && call.echo) answer.text = prompt_of(index).text;
   if (answer.logprobs) answer.logprobs->add(event);
-  answer.text += event.text;
-  if (call.reasoning.is_shown) answer.reasoning += event.reasoning;
+  answer.text += shown.content;
+  answer.reasoning += shown.reasoning;
   held_bytes += size_of() - size_before;
 }
 
@@ -239,13 +238,19 @@ void CompletionResponse::State::append_text(std::string_view text, std::string& 
   append_json_field(out, "text", text);
 }
 
-void CompletionResponse::State::append_delta(const OwnedEvent& event, std::string& out) const {
-  const std::string_view reasoning = call.reasoning.is_shown ? std::string_view(event.reasoning) : std::string_view();
+void CompletionResponse::State::append_delta(const Shown& shown, std::string& out) const {
   out += "\"delta\":{";
-  append_reasoning(reasoning, out);
-  if (reasoning.empty() || !event.text.empty()) append_json_field(out, "content", event.text);
-  if (out.back() == ',') out.pop_back();
-  out += '}';
+  append_reasoning(shown.reasoning, out);
+  if (!shown.content.empty() || (shown.reasoning.empty() && shown.calls.empty())) {
+    append_json_field(out, "content", shown.content);
+    out += ',';
+  }
+  if (!shown.calls.empty()) {
+    out += "\"tool_calls\":[";
+    out += shown.calls;
+    out += "],";
+  }
+  out.back() = '}';
 }
 
 /// Its fields, with a comma behind each; nothing where there is none.
@@ -284,29 +289,30 @@ void CompletionResponse::State::append_token_ids(Answer& answer, std::string& ou
 
 // Streams an event. Nothing is streamed of one that shows nothing: the token's text waits for more of a character or
 // may become a stop text.
-void CompletionResponse::State::stream(std::size_t index, Answer& answer, const OwnedEvent& event, std::string& out) {
+void CompletionResponse::State::stream(std::size_t index, Answer& answer, const OwnedEvent& event, const Shown& shown,
+                                       std::string& out) {
   if (!std::exchange(answer.began, true)) begin_stream(index, answer, out);
   if (answer.logprobs) answer.logprobs->add(event);
   const bool ended = event.finish != FinishReason::kNone;
   const bool has_logprobs = answer.logprobs && !answer.logprobs->empty();
-  const bool has_reasoning = call.reasoning.is_shown && !event.reasoning.empty();
-  const bool shows = !event.text.empty() || has_reasoning || has_logprobs || (ended && !answer.tokens.empty());
+  const bool shows = !shown.content.empty() || !shown.reasoning.empty() || !shown.calls.empty() || has_logprobs ||
+                     (ended && !answer.tokens.empty());
   // The end of a chat's answer is a chunk of its own, with an empty delta; a completion's may have text.
   if (shows || (ended && !call.is_chat)) {
     begin_chunk(index, out);
     if (call.is_chat) {
-      append_delta(event, out);
+      append_delta(shown, out);
     } else {
-      append_text(event.text, out);
+      append_text(shown.content, out);
     }
     append_logprobs(answer, out);
     append_token_ids(answer, out);
-    end_chunk(index, ended && !call.is_chat ? finish_name(event.finish) : "", out);
+    end_chunk(index, ended && !call.is_chat ? finish_of(answer) : "", out);
   }
   if (!ended || !call.is_chat) return;
   begin_chunk(index, out);
   out += "\"delta\":{},\"logprobs\":null";
-  end_chunk(index, finish_name(event.finish), out);
+  end_chunk(index, finish_of(answer), out);
 }
 
 // The chunk before all text: whose answer it is in a chat, the echoed prompt in a completion.
@@ -354,8 +360,7 @@ void CompletionResponse::State::append_choice(std::size_t index, std::string& ou
   if (call.is_chat) {
     out += "\"message\":{\"role\":\"assistant\",";
     append_reasoning(answer.reasoning, out);
-    append_json_field(out, "content", answer.text);
-    out += ",\"refusal\":null}";
+    append_message(answer, out);
   } else {
     append_json_field(out, "text", answer.text);
   }
@@ -363,7 +368,23 @@ void CompletionResponse::State::append_choice(std::size_t index, std::string& ou
   if (!call.is_chat) append_prompt_ids(index, out);
   append_token_ids(answer, out);
   out += ',';
-  append_json_field(out, "finish_reason", finish_name(answer.finish));
+  append_json_field(out, "finish_reason", finish_of(answer));
+  out += '}';
+}
+
+/// Content and calls. A message that only calls has no content.
+void CompletionResponse::State::append_message(const Answer& answer, std::string& out) {
+  const bool calls = answer.calls && answer.calls->any();
+  if (calls && answer.text.empty()) {
+    out += "\"content\":null";
+  } else {
+    append_json_field(out, "content", answer.text);
+  }
+  out += ",\"refusal\":null";
+  if (calls) {
+    out += ",\"tool_calls\":";
+    answer.calls->append_all(out);
+  }
   out += '}';
 }
 
@@ -374,6 +395,7 @@ std::string CompletionResponse::State::body() {
     if (i > 0) out += ',';
     append_choice(i, out);
     answers[i].logprobs.reset();  // it is written, and need not be held twice
+    answers[i].calls.reset();
     std::string().swap(answers[i].text);
     std::string().swap(answers[i].reasoning);
   }

@@ -53,24 +53,6 @@ bool asks_for_nothing(const json::value& value, double neutral) {
   return value.is_number() && value.to_number<double>() == neutral;
 }
 
-// `name` and `choice_name`: tools and tool_choice, or what they were called before.
-void refuse_tools(JsonFields& fields, std::string_view name, std::string_view choice_name) {
-  const json::value* choice = fields.find(choice_name);
-  const json::string* mode = choice == nullptr ? nullptr : choice->if_string();
-  if (mode != nullptr && *mode == "none") return;
-  if (const json::value* tools = fields.find(name); tools != nullptr && !asks_for_nothing(*tools, 0)) {
-    return fields.refuse(
-        unsupported(std::string(name), fmt::format("{}: this server cannot call tools; leave them out, or set {} to "
-                                                   "\"none\"",
-                                                   name, choice_name)));
-  }
-  if (choice != nullptr && (mode == nullptr || *mode != "auto")) {
-    fields.refuse(unsupported(
-        std::string(choice_name),
-        fmt::format("{}: found {}, expected \"none\": this server cannot call tools", choice_name, describe(*choice))));
-  }
-}
-
 // With as many candidates as answers, best_of chooses nothing.
 void refuse_best_of(JsonFields& fields) {
   const auto best_of = fields.integer("best_of", 1, kMaxChoices);
@@ -108,7 +90,6 @@ void refuse_unsupported(JsonFields& fields) {
   for (const std::string_view name : {"skip_special_tokens", "add_special_tokens"})
     if (!fields.boolean(name, true))
       fields.refuse(unsupported(std::string(name), fmt::format("{}: found false, expected true", name)));
-  refuse_tools(fields, "tools", "tool_choice");
   refuse_tools(fields, "functions", "function_call");
   refuse_best_of(fields);
   refuse_modalities(fields);

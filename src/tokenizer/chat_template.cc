@@ -37,7 +37,7 @@ Result<ChatTemplate> ChatTemplate::load(const ModelSource& source, std::string_v
   }
   auto compiled = jinja::Template::compile(jinja);
   if (!compiled) return fail("{} is not a template: {}; {}", name, compiled.error().message, kWayRound);
-  return ChatTemplate(std::move(*compiled), name);
+  return ChatTemplate(std::move(*compiled), name, tool_format_of(jinja));
 }
 
 Result<std::vector<PromptPart>> ChatTemplate::render(std::span<const ChatMessage> messages, const NamedTokens& tokens,

@@ -181,7 +181,7 @@ void ReasoningSplitter::show(MarkSymbol symbol) {
       bytes_.push_back(static_cast<char>((symbol >> (8 * static_cast<int>(i))) & 0xFF));
   } else {
     const ReasoningMarks::Token& token = marks_->token(symbol);
-    if (token.is_control) return drop(symbol);
+    if (is_hidden(token)) return drop(symbol);
     text += token.text;
     num_bytes = token.text.size();
     if (!is_reasoning) bytes_ += token.text;

@@ -8,7 +8,9 @@
 // the answer, a silent one there, or once behind the reasoning. Elsewhere an answer speaks of it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +25,9 @@ class ReasoningSplitter {
   static constexpr std::size_t kMaxHeldSpace = 64;
 
   struct Options {
-    bool begins_inside = false;  // the prompt ends behind an opening mark
-    bool is_left_in = false;     // all is content, the marks with it
+    bool begins_inside = false;           // the prompt ends behind an opening mark
+    bool is_left_in = false;              // all is content, the marks with it
+    std::span<const TokenId> shown = {};  // of the marks' control tokens: shown where they form no mark
   };
 
   /// What was decided since clear(). The texts are valid until the next call.
@@ -57,7 +60,7 @@ class ReasoningSplitter {
   bool is_inside() const { return is_inside_; }
   /// Bytes of a mark's token that count as text: those of one that is never shown do not.
   std::size_t text_bytes(const ReasoningMarks::Token& token) const {
-    return token.is_control && !options_.is_left_in ? 0 : token.text.size();
+    return is_hidden(token) && !options_.is_left_in ? 0 : token.text.size();
   }
 
  private:
@@ -73,6 +76,9 @@ class ReasoningSplitter {
   void release(std::size_t count);
   void show(MarkSymbol symbol);
   void drop(MarkSymbol symbol);
+  bool is_hidden(const ReasoningMarks::Token& token) const {
+    return token.is_control && std::ranges::find(options_.shown, token.id) == options_.shown.end();
+  }
   bool holds_space() const { return !options_.is_left_in && (is_inside_ || !has_content_); }
   bool drops_space() const {
     return !options_.is_left_in && (is_inside_ ? !has_reasoning_ : was_inside_ && !has_content_);

@@ -22,6 +22,7 @@
 namespace octavo {
 
 struct TokenizerJson;
+struct ToolFormat;
 
 class Tokenizer {
  public:
@@ -80,6 +81,8 @@ class Tokenizer {
 
   /// The marks around reasoning in this model's answers; null: none that are known.
   const ReasoningMarks* reasoning() const;
+  /// The way in which this model's answers call tools; null: it has no chat template, or one without a place for tools.
+  const ToolFormat* tool_format() const;
 
  private:
   struct Impl;

@@ -43,6 +43,29 @@ TEST(AnswerText, NoStopTextReachesOverAMark) {
   EXPECT_TRUE(text.is_stopped());
 }
 
+TEST(AnswerText, ControlTokensThatAreAskedForAreText) {
+  const Words words(test::reasoning_tokenizer(32));
+  const std::vector<TokenId> asked = {test::kTinyControl};
+  const StopTexts stop;
+  for (const ReasoningMarks* marks : {words.reasoning(), static_cast<const ReasoningMarks*>(nullptr)}) {
+    AnswerText text(words);
+    Shown shown, hidden;
+    text.restart({}, stop, {.marks = marks, .options = {.shown = asked}});
+    for (const TokenId token : {test::kTinyA, test::kTinyControl, test::kTinyA})
+      shown.add(text.push(token, false, false, true));
+    shown.add(text.finish(true));
+    EXPECT_TRUE(text.is_text(test::kTinyControl));
+    EXPECT_EQ(shown.text, "A<s>A");
+    EXPECT_EQ(shown.bytes, "A<s>A");
+    text.restart({}, stop, {.marks = marks});
+    for (const TokenId token : {test::kTinyA, test::kTinyControl, test::kTinyA})
+      hidden.add(text.push(token, false, false, true));
+    hidden.add(text.finish(true));
+    EXPECT_FALSE(text.is_text(test::kTinyControl));
+    EXPECT_EQ(hidden.text, "AA");
+  }
+}
+
 TEST(AnswerText, FinishLeavesWhatPushGave) {
   const Words words(test::reasoning_tokenizer(32));
   const StopTexts stop(std::vector<std::string>{"ABC"});
@@ -59,7 +82,8 @@ TEST(AnswerText, FinishLeavesWhatPushGave) {
 RC_GTEST_PROP(AnswerText, AccountsForEveryByteAndEndsWhereContentDoes, ()) {
   const Words words(test::reasoning_tokenizer(32));
   const StopTexts stop(std::vector<std::string>{"AA", "B\u20AC"});
-  const ReasoningSplitter::Options options = {.begins_inside = *rc::gen::arbitrary<bool>()};
+  const auto shown_tokens = *rc::gen::element(std::vector<TokenId>{}, std::vector<TokenId>{test::kTinyControl});
+  const ReasoningSplitter::Options options = {.begins_inside = *rc::gen::arbitrary<bool>(), .shown = shown_tokens};
   const auto tokens = *rc::gen::container<std::vector<TokenId>>(
       rc::gen::element<TokenId>(1, 2, 3, 4, 5, 6, 7, kTinyThink, kTinyThinkEnd));
   AnswerText text(words);

@@ -76,8 +76,8 @@ TEST_P(OpenAiUnsupported, IsRefusedNotIgnored) {
 INSTANTIATE_TEST_SUITE_P(
     Features, OpenAiUnsupported,
     ::testing::Values(
-        BadField{R"("tools": [{"type": "function"}])", "tools"},
-        BadField{R"("tools": [{"type": "function"}], "tool_choice": "auto")", "tools"},
+        BadField{R"("tools": [{"type": "function", "function": {"name": "f"}}])", "tools"},
+        BadField{R"("tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "auto")", "tools"},
         BadField{R"("tool_choice": "required")", "tool_choice"},
         BadField{R"("tool_choice": {"type": "function"})", "tool_choice"},
         BadField{R"("functions": [{"name": "f"}])", "functions"},

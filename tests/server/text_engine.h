@@ -93,6 +93,8 @@ class TextEngine final : public Engine {
   /// From now on its model has marks of this family, and prompts end inside.
   void set_reasoning(std::string family) { info_.reasoning = std::move(family); }
   bool reasons() const { return !info_.reasoning.empty(); }
+  /// From now on its model calls tools in this format.
+  void set_tool_format(std::string name) { info_.tool_format = std::move(name); }
   mutable std::vector<ChatMessage> last_messages = {};  // that apply_chat_template() was given
   mutable ChatTemplateOptions last_options = {};
 

@@ -113,6 +113,21 @@ TEST(ReasoningSplitter, CutsReasoningAndTheWhiteSpaceAroundItsMarks) {
   EXPECT_EQ(split_text("seed", "<seed:think>I\n\nsee.</seed:think>Yes."), "Yes.|I\n\nsee.");
 }
 
+/// A family's control tokens stand in calls of tools as well.
+TEST(ReasoningSplitter, TokensOfMarksAreShownWhereTheyFormNoneIfTheyAreAskedFor) {
+  const Tokenizer tokenizer = family_tokenizer(family_called("harmony"), true);
+  const ReasoningMarks& marks = *tokenizer.reasoning();
+  const std::string_view text =
+      "<|channel|>analysis<|message|>I see.<|end|><|start|>assistant<|channel|>commentary to=f <|message|>{}<|end|>";
+  const std::vector<TokenId> shown = {token_called(marks, "<|channel|>").id, token_called(marks, "<|message|>").id};
+  for (std::size_t size = 1; size <= 12; ++size) {
+    const Given given = split(marks, parts_of(marks, text, size), {.shown = shown});
+    EXPECT_EQ(given.whole.content, "<|channel|>commentary to=f <|message|>{}");
+    EXPECT_EQ(given.whole.reasoning, "I see.");
+    EXPECT_EQ(split(marks, parts_of(marks, text, size)).whole.content, "commentary to=f {}");
+  }
+}
+
 TEST(ReasoningSplitter, AnAnswerMayBeginInside) {
   EXPECT_EQ(split_text("think", "\nI see.\n</think>\n\nYes.", true), "Yes.|I see.");
   EXPECT_EQ(split_text("think", "I see.", true), "|I see.");

@@ -1,0 +1,35 @@
+#include "server/openai_finish.h"
+
+namespace octavo::server {
+
+std::string_view finish_name(FinishReason finish, bool calls) {
+  if (finish != FinishReason::kStop) return "length";
+  return calls ? "tool_calls" : "stop";
+}
+
+std::optional<ApiError> error_of(FinishReason finish) {
+  switch (finish) {
+    case FinishReason::kDeadline:
+      return ApiError{.status = 408,
+                      .message = "The request did not end before its deadline.",
+                      .type = "timeout_error",
+                      .code = "deadline_exceeded"};
+    case FinishReason::kCancelled:
+      return ApiError{.status = 503,
+                      .message = "The server ended the request before its answer was complete.",
+                      .type = "server_error",
+                      .code = "cancelled",
+                      .retry_after_s = 1};
+    case FinishReason::kFailed:
+      return ApiError{
+          .status = 500,
+          .message =
+              "The server had no memory left for the request, the model's numbers for it are not finite, or its "
+              "constraint allows none of the model's tokens.",
+          .type = "server_error",
+          .code = "internal_error"};
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace octavo::server

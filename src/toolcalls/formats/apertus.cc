@@ -1,0 +1,58 @@
+// Apertus: an array of objects with one member each, the tool's name and its arguments.
+#include "toolcalls/formats/formats.h"
+#include "toolcalls/json_calls.h"
+
+namespace octavo {
+namespace {
+
+constexpr std::string_view kEndOfCalls = "<|tools_suffix|>";
+
+/// Behind the brace. False: it is none.
+Reading<bool> read_call(CallReader& in) {
+  std::string name;
+  co_await skip_space(in);
+  const bool has_name = co_await read_plain_string(in, name);
+  if (!has_name) co_return false;
+  co_await skip_space(in);
+  const bool has_colon = co_await expect(in, ":");
+  if (!has_colon || !in.begin(name)) co_return false;
+  co_await skip_space(in);
+  const bool is_read = co_await read_json_arguments(in, kEndOfCalls);
+  in.end();
+  if (!is_read) co_return false;
+  co_await skip_space(in);
+  co_return co_await expect(in, "}");
+}
+
+Reading<bool> read(CallReader& in, std::size_t) {
+  co_await skip_space(in);
+  const bool opens = co_await expect(in, "[");
+  if (!opens) co_return false;
+  for (;;) {
+    co_await skip_space(in);
+    const bool begins = co_await expect(in, "{");
+    if (!begins) co_return false;
+    const bool is_read = co_await read_call(in);
+    if (!is_read) co_return false;
+    in.keep_read();
+    co_await skip_space(in);
+    const int next = co_await in.peek();
+    if (next != ',') break;
+    in.take();
+  }
+  const bool closes = co_await expect(in, "]");
+  if (!closes) co_return false;
+  in.keep_read();
+  co_await skip_space(in);
+  co_return co_await expect(in, kEndOfCalls);
+}
+
+}  // namespace
+
+constinit const ToolFormat kApertusFormat = {.name = "apertus",
+                                             .signs = {"<|tools_prefix|>"},
+                                             .opens = {"<|tools_prefix|>"},
+                                             .tokens = {"<|tools_prefix|>", "<|tools_suffix|>"},
+                                             .read = read};
+
+}  // namespace octavo

@@ -1,0 +1,18 @@
+// Command R7B and Command A: an array in JSON between control tokens, with `tool_name` and `parameters`.
+#include "toolcalls/formats/formats.h"
+#include "toolcalls/json_calls.h"
+
+namespace octavo {
+namespace {
+
+Reading<bool> read(CallReader& in, std::size_t) { co_return co_await read_json_calls(in, "<|END_ACTION|>"); }
+
+}  // namespace
+
+constinit const ToolFormat kCommandFormat = {.name = "command",
+                                             .signs = {"<|START_ACTION|>"},
+                                             .opens = {"<|START_ACTION|>"},
+                                             .tokens = {"<|START_ACTION|>", "<|END_ACTION|>"},
+                                             .read = read};
+
+}  // namespace octavo

@@ -1,0 +1,62 @@
+// DeepSeek V3, R1 and V3.1: names and arguments between control tokens, arguments of the older ones in a fence.
+#include "toolcalls/formats/formats.h"
+#include "toolcalls/json_calls.h"
+
+namespace octavo {
+namespace {
+
+constexpr std::string_view kSeparator = "<｜tool▁sep｜>", kEndOfCall = "<｜tool▁call▁end｜>";
+constexpr std::array<std::string_view, 2> kNext = {"<｜tool▁call▁begin｜>", "<｜tool▁calls▁end｜>"};
+constexpr std::array<std::string_view, 2> kEnds = {"```", kEndOfCall};
+
+Reading<bool> read_call(CallReader& in) {
+  std::string name;
+  const bool has_name = co_await read_name(in, "<", name);
+  if (!has_name) co_return false;
+  const bool is_separated = co_await expect(in, kSeparator);
+  if (!is_separated) co_return false;
+  const bool is_fenced = name == "function";
+  if (is_fenced) {
+    const bool has_own = co_await read_name(in, "\n", name);
+    if (!has_own) co_return false;
+    co_await skip_space(in);
+    const bool has_fence = co_await expect(in, "```json");
+    if (!has_fence) co_return false;
+  }
+  if (!in.begin(name)) co_return false;
+  co_await skip_space(in);
+  const bool is_read = co_await read_json_arguments(in, kEndOfCall);
+  in.end();
+  if (!is_read) co_return true;
+  co_await skip_space(in);
+  const int end = co_await choose(in, kEnds);
+  if (end != 0) co_return end == 1;
+  co_return co_await expect(in, kEndOfCall);
+}
+
+Reading<bool> read(CallReader& in, std::size_t open) {
+  bool is_call = open == 1;
+  for (;;) {
+    if (!is_call) {
+      co_await skip_space(in);
+      const int next = co_await choose(in, kNext);
+      if (next != 0) co_return next == 1;
+    }
+    is_call = false;
+    const bool is_read = co_await read_call(in);
+    if (!is_read) co_return false;
+    in.keep_read();
+  }
+}
+
+}  // namespace
+
+constinit const ToolFormat kDeepseekFormat = {
+    .name = "deepseek",
+    .signs = {"<｜tool▁calls▁begin｜>"},
+    .opens = {"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>"},
+    .tokens = {"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>",
+               "<｜tool▁calls▁end｜>"},
+    .read = read};
+
+}  // namespace octavo

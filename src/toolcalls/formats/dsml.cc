@@ -1,0 +1,37 @@
+// DeepSeek V3.2 and V4: calls between marks, and arguments that say whether they are strings.
+#include "toolcalls/formats/formats.h"
+#include "toolcalls/parameter_calls.h"
+
+namespace octavo {
+namespace {
+
+constexpr ParameterStyle kStyle = {.name_ends = "\"",
+                                   .behind_name = "\">",
+                                   .before_key = "<｜DSML｜parameter name=\"",
+                                   .key_ends = "\"",
+                                   .behind_key = "\" string=\"",
+                                   .behind_value = "</｜DSML｜parameter>",
+                                   .behind_call = "</｜DSML｜invoke>",
+                                   .kinds = {"true\">", "false\">"}};
+constexpr std::array<std::string_view, 3> kNext = {"<｜DSML｜invoke name=\"", "</｜DSML｜function_calls>",
+                                                   "</｜DSML｜tool_calls>"};
+
+Reading<bool> read(CallReader& in, std::size_t) {
+  for (;;) {
+    co_await skip_space(in);
+    const int next = co_await choose(in, kNext);
+    if (next != 0) co_return next > 0;
+    const bool is_read = co_await read_parameter_call(in, kStyle);
+    if (!is_read) co_return false;
+  }
+}
+
+}  // namespace
+
+constinit const ToolFormat kDsmlFormat = {.name = "dsml",
+                                          .signs = {"｜DSML｜"},
+                                          .opens = {"<｜DSML｜function_calls>", "<｜DSML｜tool_calls>"},
+                                          .tokens = {"｜DSML｜"},
+                                          .read = read};
+
+}  // namespace octavo

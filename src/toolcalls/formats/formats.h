@@ -1,0 +1,12 @@
+// The rows of the table, one a file of this folder.
+#pragma once
+
+#include "toolcalls/tool_format.h"
+
+namespace octavo {
+
+extern const ToolFormat kApertusFormat, kBracketedFormat, kCommandFormat, kDeepseekFormat, kDsmlFormat, kGemmaFormat,
+    kGenericFormat, kGlmFormat, kGraniteFormat, kHarmonyFormat, kHermesFormat, kFunctionaryFormat, kKimiFormat,
+    kLfmFormat, kLlamaFormat, kMinimaxFormat, kMistralFormat, kNemotronFormat, kQwenFormat, kSeedFormat, kSolarFormat;
+
+}  // namespace octavo

@@ -1,0 +1,27 @@
+// Functionary 3.1: a name in a mark, and arguments in JSON behind it.
+#include "toolcalls/formats/formats.h"
+#include "toolcalls/json_calls.h"
+
+namespace octavo {
+namespace {
+
+Reading<bool> read(CallReader& in, std::size_t) {
+  std::string name;
+  const bool has_name = co_await read_name(in, ">", name);
+  if (!has_name) co_return false;
+  const bool ends = co_await expect(in, ">");
+  if (!ends || !in.begin(name)) co_return false;
+  co_await skip_space(in);
+  const bool is_read = co_await read_json_arguments(in, "</function>");
+  in.end();
+  if (!is_read) co_return true;
+  co_await skip_space(in);
+  co_return co_await expect(in, "</function>");
+}
+
+}  // namespace
+
+constinit const ToolFormat kFunctionaryFormat = {
+    .name = "functionary", .signs = {"<function=", "</function>"}, .opens = {"<function="}, .read = read};
+
+}  // namespace octavo

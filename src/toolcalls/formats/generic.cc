@@ -1,0 +1,18 @@
+// A model of which nothing is known but that its template takes tools: an answer that is an object in JSON with the
+// name of a tool, or an array of such.
+#include "toolcalls/formats/formats.h"
+#include "toolcalls/json_calls.h"
+
+namespace octavo {
+namespace {
+
+Reading<bool> read(CallReader& in, std::size_t open) {
+  co_return co_await read_json_calls(in, {}, open == 0 ? '{' : '[');
+}
+
+}  // namespace
+
+constinit const ToolFormat kGenericFormat = {
+    .name = "generic", .opens = {"{", "["}, .at_beginning = true, .only_known = true, .read = read};
+
+}  // namespace octavo

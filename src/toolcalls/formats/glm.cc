@@ -1,0 +1,29 @@
+// GLM 4.5 to 4.7, Ling 3, Spark 2.5, Laguna: a name, then keys and values in turn.
+#include "toolcalls/formats/formats.h"
+#include "toolcalls/parameter_calls.h"
+
+namespace octavo {
+namespace {
+
+constexpr ParameterStyle kStyle = {.name_ends = "<\n",
+                                   .behind_name = {},
+                                   .before_key = "<arg_key>",
+                                   .key_ends = "<",
+                                   .behind_key = "</arg_key>",
+                                   .before_value = "<arg_value>",
+                                   .behind_value = "</arg_value>",
+                                   .behind_call = "</tool_call>"};
+
+Reading<bool> read(CallReader& in, std::size_t) { co_return co_await read_parameter_call(in, kStyle); }
+
+}  // namespace
+
+constinit const ToolFormat kGlmFormat = {
+    .name = "glm",
+    .signs = {"<tool_call>", "<arg_key>", "<arg_value>"},
+    .opens = {"<tool_call>"},
+    .tokens = {"<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"},
+    .end = "</tool_call>",
+    .read = read};
+
+}  // namespace octavo

@@ -1,0 +1,18 @@
+// Granite 3: an array in JSON behind a mark, up to the answer's end.
+#include "toolcalls/formats/formats.h"
+#include "toolcalls/json_calls.h"
+
+namespace octavo {
+namespace {
+
+Reading<bool> read(CallReader& in, std::size_t) { co_return co_await read_json_calls(in, {}); }
+
+}  // namespace
+
+constinit const ToolFormat kGraniteFormat = {.name = "granite",
+                                             .signs = {"<|tool_call|>"},
+                                             .opens = {"<|tool_call|>"},
+                                             .tokens = {"<|tool_call|>"},
+                                             .read = read};
+
+}  // namespace octavo

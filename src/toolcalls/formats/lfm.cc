@@ -1,0 +1,71 @@
+// LFM2: calls as Python has them, in a list: [name(key="text", other=1), ...].
+#include "toolcalls/formats/formats.h"
+#include "toolcalls/parameter_calls.h"
+#include "toolcalls/python_value.h"
+
+namespace octavo {
+namespace {
+
+constexpr std::string_view kEndOfCalls = "<|tool_call_end|>";
+
+/// Behind the bracket.
+Reading<bool> read_arguments(CallReader& in) {
+  ObjectWriter object(in.arguments());
+  for (;;) {
+    co_await skip_space(in);
+    int next = co_await in.peek();
+    if (next == ')') break;
+    std::string key;
+    const bool has_key = co_await read_name(in, "=,)", key);
+    if (!has_key) co_return false;
+    const bool has_sign = co_await expect(in, "=");
+    if (!has_sign) co_return false;
+    object.key(key);
+    const bool has_value = co_await read_python_value(in);
+    if (!has_value) co_return false;
+    co_await skip_space(in);
+    next = co_await in.peek();
+    if (next == ')') break;
+    if (next != ',') co_return false;
+    in.take();
+  }
+  in.take();
+  object.close();
+  co_return true;
+}
+
+Reading<bool> read(CallReader& in, std::size_t) {
+  co_await skip_space(in);
+  const bool opens = co_await expect(in, "[");
+  if (!opens) co_return false;
+  for (;;) {
+    std::string name;
+    const bool has_name = co_await read_name(in, "(", name);
+    if (!has_name) co_return false;
+    const bool begins = co_await expect(in, "(");
+    if (!begins || !in.begin(name)) co_return false;
+    const bool is_read = co_await read_arguments(in);
+    if (!is_read) co_await read_rest(in, kEndOfCalls);
+    in.end();
+    if (!is_read) co_return true;
+    co_await skip_space(in);
+    const int next = co_await in.peek();
+    if (next != ',') break;
+    in.take();
+  }
+  const bool closes = co_await expect(in, "]");
+  if (!closes) co_return false;
+  in.keep_read();
+  co_await skip_space(in);
+  co_return co_await expect(in, kEndOfCalls);
+}
+
+}  // namespace
+
+constinit const ToolFormat kLfmFormat = {.name = "lfm",
+                                         .signs = {"List of tools: "},
+                                         .opens = {"<|tool_call_start|>"},
+                                         .tokens = {"<|tool_call_start|>", "<|tool_call_end|>"},
+                                         .read = read};
+
+}  // namespace octavo

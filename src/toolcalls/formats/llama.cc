@@ -1,0 +1,22 @@
+// Llama 3.1 to 3.3: an object in JSON with `parameters`, alone or behind a control token.
+#include "toolcalls/formats/formats.h"
+#include "toolcalls/json_calls.h"
+
+namespace octavo {
+namespace {
+
+Reading<bool> read(CallReader& in, std::size_t open) {
+  co_return co_await read_json_calls(in, {}, open == 0 ? '{' : '\0');
+}
+
+}  // namespace
+
+constinit const ToolFormat kLlamaFormat = {.name = "llama",
+                                           .signs = {"\"parameters\": ", "ipython", "<|start_header_id|>"},
+                                           .opens = {"{", "<|python_tag|>"},
+                                           .tokens = {"<|python_tag|>"},
+                                           .at_beginning = true,
+                                           .only_known = true,
+                                           .read = read};
+
+}  // namespace octavo

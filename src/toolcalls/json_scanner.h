@@ -1,0 +1,81 @@
+// Finds where a JSON value ends, byte by byte, and whether it is one (RFC 8259).
+//
+// A plain value; one thread. Bytes of 0x80 and above are taken in strings as they come: that text is UTF-8 is seen to
+// elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace octavo {
+
+class JsonScanner {
+ public:
+  static constexpr std::size_t kMaxDepth = 128;  // of arrays and objects in each other
+
+  enum class Status : std::uint8_t {
+    kMore,   // the value goes on
+    kDone,   // it ends with this byte
+    kEnded,  // it has ended in front of this byte: a number
+    kBad,    // this byte cannot stand here, or is nested too deep
+  };
+
+  /// Adds a byte. Nothing may be added once it has ended or is bad. White space in front of the value is bad.
+  Status push(char c);
+  /// What was added is a number that is whole.
+  bool is_whole_number() const { return depth_.empty() && at_ == At::kNumber && number_is_whole(); }
+
+ private:
+  enum class At : std::uint8_t {
+    kValue,
+    kFirstItem,
+    kFirstKey,
+    kKey,
+    kColon,
+    kBehindValue,
+    kString,
+    kEscape,
+    kHex,
+    kWord,
+    kNumber,
+  };
+  enum class Number : std::uint8_t { kMinus, kZero, kWhole, kPoint, kFraction, kExponent, kSign, kPower };
+
+  Status begin_value(char c);
+  Status begin_key(char c);
+  Status end_value();
+  Status close(char c);
+  Status in_string(char c);
+  Status in_number(char c);
+  bool next_of_number(char c);
+  Status behind_value(char c);
+  bool number_is_whole() const {
+    return number_ == Number::kZero || number_ == Number::kWhole || number_ == Number::kFraction ||
+           number_ == Number::kPower;
+  }
+
+  At at_ = At::kValue;
+  Number number_ = Number::kMinus;
+  bool is_key_ = false;           // of the string that is read
+  int num_hex_ = 0;               // digits that are still to come
+  std::string_view word_ = {};    // what is left of true, false or null
+  std::vector<bool> depth_ = {};  // of each open value: it is an object
+};
+
+/// The kinds of values, a bit each, as JSON Schema names them.
+enum JsonType : std::uint8_t {
+  kJsonString = 1,
+  kJsonNumber = 2,  // and integers
+  kJsonBoolean = 4,
+  kJsonNull = 8,
+  kJsonObject = 16,
+  kJsonArray = 32,
+  kAnyJson = 63,
+};
+
+/// The type of a text that is one JSON value with white space around it; 0: it is none.
+std::uint8_t json_type_of(std::string_view text);
+
+}  // namespace octavo

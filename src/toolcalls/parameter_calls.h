@@ -1,0 +1,50 @@
+// Calls whose arguments stand one by one between marks, as in XML: each is a text, which the tool's schema makes a
+// string or another value.
+//
+// Coroutines of one CallReader; one thread.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "toolcalls/call_reader.h"
+
+namespace octavo {
+
+/// Puts an object together, member by member.
+class ObjectWriter {
+ public:
+  explicit ObjectWriter(std::string& out) : out_(out) {}
+
+  /// The value is to be appended behind it.
+  void key(std::string_view name);
+  /// No member follows.
+  void close();
+
+ private:
+  std::string& out_;
+  bool has_members_ = false;
+};
+
+/// The marks of a family. Names and keys end at one of the bytes `name_ends` and `key_ends`.
+struct ParameterStyle {
+  std::string_view name_ends, behind_name;
+  std::string_view before_key, key_ends, behind_key;
+  std::string_view before_value = {}, behind_value;
+  std::string_view behind_call;
+  /// Texts behind the name of a parameter, of which one must stand there: the first says that it is a string, the
+  /// second that it is not. Empty: the schema says it.
+  std::array<std::string_view, 2> kinds = {};
+  bool trims_lines = false;  // one line feed at each end of a value belongs to the marks
+};
+
+/// A call behind the mark in front of its name.
+Reading<bool> read_parameter_call(CallReader& in, const ParameterStyle& style);
+
+/// A value of any of the `types` (bits of JsonType) up to `mark`, appended to `out` in JSON. Text that is a value of
+/// these types becomes it, else a string. False: there was no mark.
+Reading<bool> read_parameter_value(CallReader& in, std::string_view mark, std::uint8_t types, bool trims_lines,
+                                   std::string& out);
+
+}  // namespace octavo

@@ -1,0 +1,39 @@
+// The ways in which models write calls of tools: one row for each family, and the row that a chat template asks for.
+//
+// Each row stands in a file of its own in formats/, with the coroutine that reads its calls. Immutable; any thread.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "toolcalls/call_reader.h"
+
+namespace octavo {
+
+struct ToolFormat {
+  std::string_view name;
+  /// That a chat template has, all of them, where its model writes calls in this way.
+  std::array<std::string_view, 3> signs = {};
+  std::string_view other_sign = {};  // of another family, whose template has these too
+  /// Texts with which a call, or a list of calls, begins.
+  std::array<std::string_view, 4> opens = {};
+  /// Control tokens that stand in calls. Elsewhere such tokens are not shown; these must be.
+  std::array<std::string_view, 6> tokens = {};
+  /// Ends a call, so that generation can stop there if it is to be the only one; empty: none does for certain.
+  std::string_view end = {};
+  bool at_beginning = false;  // calls open where the answer has no other content in front; elsewhere it is content
+  bool only_known = false;    // a call is one only if there is such a tool: it has nothing else to be told by
+  bool in_reasoning = false;  // a call of a known tool may end the reasoning
+  /// Reads what stands behind the open text of that index. False: what was taken since the last call is none.
+  Reading<bool> (*read)(CallReader& in, std::size_t open) = nullptr;
+};
+
+/// All of them; of several that fit a template, the first counts. The last one fits any.
+std::span<const ToolFormat* const> tool_formats();
+/// The format of a template that takes tools.
+const ToolFormat& tool_format_of(std::string_view chat_template);
+/// Null: there is none of this name.
+const ToolFormat* find_tool_format(std::string_view name);
+
+}  // namespace octavo

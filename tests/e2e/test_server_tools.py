@@ -1,0 +1,162 @@
+"""Tools through the unchanged `openai` package: a real model under templates of models that call tools, whose answers are
+scripted: a constraint allows one text."""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+import openai
+
+import support
+from server_support import Server
+
+TEMPLATES = support.TEST_DATA / "templates"
+DOCS = pathlib.Path(__file__).parents[2] / "docs" / "tools.md"
+TOOLS = [{"type": "function", "function": {
+    "name": name, "description": f"Tells the {name}.", "parameters": {"type": "object", "properties": {
+        "city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}}}
+    for name in ("weather", "time")]
+RESULTS = {"weather": '{"sky": "clear"}', "time": "noon"}
+
+
+class Tools(unittest.TestCase):
+    template = None
+
+    @classmethod
+    def setUpClass(cls):
+        if cls.template is None:
+            raise unittest.SkipTest("the base of other classes")
+        cls.server = Server("--chat-template", TEMPLATES / cls.template)
+        cls.addClassCleanup(cls.server.__exit__)
+        cls.client = openai.OpenAI(base_url=cls.server.url + "/v1", api_key="none", max_retries=0,
+                                   timeout=support.TIMEOUT_S)
+        cls.model = cls.client.models.list().data[0].id
+
+    def chat(self, messages, text=None, **fields):
+        """An answer that is `text`, if that is given."""
+        extra = {"chat_template_kwargs": {"enable_thinking": False}, **({"guided_choice": [text]} if text else {})}
+        fields = {"tools": TOOLS, "temperature": 0, "max_tokens": 200, **fields}
+        return self.client.chat.completions.create(model=self.model, messages=messages, extra_body=extra, **fields)
+
+    def run_tools(self, messages, texts):
+        """A client's loop: calls what is to be called until the answer has no calls; gives the answer and the calls."""
+        called = []
+        for text in texts:
+            answer = self.chat(messages, text).choices[0]
+            messages.append(answer.message)
+            if not answer.message.tool_calls:
+                self.assertEqual(answer.finish_reason, "stop")
+                return answer.message.content, called
+            self.assertEqual(answer.finish_reason, "tool_calls")
+            for call in answer.message.tool_calls:
+                called.append((call.function.name, json.loads(call.function.arguments)))
+                messages.append({"role": "tool", "tool_call_id": call.id, "content": RESULTS[call.function.name]})
+        raise AssertionError("the answers did not come to an end")
+
+    def collect(self, stream):
+        """(content, [(id, name, arguments)], finish_reason) of a stream."""
+        content, calls, finish = "", [], None
+        for chunk in stream:
+            if not chunk.choices:
+                continue
+            finish = chunk.choices[0].finish_reason or finish
+            delta = chunk.choices[0].delta
+            content += delta.content or ""
+            for part in delta.tool_calls or []:
+                if part.index == len(calls):
+                    calls.append((part.id, part.function.name, ""))
+                call_id, name, arguments = calls[part.index]
+                calls[part.index] = (call_id, name, arguments + part.function.arguments)
+        return content, calls, finish
+
+
+class Hermes(Tools):
+    template = "Qwen-Qwen2.5-7B-Instruct.jinja"
+    call = '<tool_call>\n{"name": "%s", "arguments": {"city": "%s"}}\n</tool_call>'
+
+    def test_a_task_of_three_calls_and_an_answer(self):
+        content, called = self.run_tools(
+            [{"role": "user", "content": "How is Rome?"}],
+            ["I look.\n" + self.call % ("weather", "Rome"),
+             self.call % ("time", "Rome") + "\n" + self.call % ("weather", "Ostia"),
+             "It is noon in Rome, and the sky is clear."])
+        self.assertEqual(content, "It is noon in Rome, and the sky is clear.")
+        self.assertEqual(called, [("weather", {"city": "Rome"}), ("time", {"city": "Rome"}), ("weather", {"city": "Ostia"})])
+
+    def test_the_prompt_has_the_calls_and_their_results(self):
+        call = {"id": "a", "type": "function", "function": {"name": "time", "arguments": '{"city": "Rome"}'}}
+        messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": None, "tool_calls": [call]},
+                    {"role": "tool", "tool_call_id": "a", "content": "noon"}]
+        prompt = self.server.post("/apply-template", {"messages": messages, "tools": TOOLS})["prompt"]
+        self.assertIn(self.call % ("time", "Rome"), prompt)
+        self.assertIn("<tool_response>\nnoon\n</tool_response>", prompt)
+        self.assertIn('"name": "weather"', prompt)
+
+    def test_a_stream_has_the_same(self):
+        text = "I look.\n" + self.call % ("weather", "Rome") + "\n" + self.call % ("time", "Zürich")
+        messages = [{"role": "user", "content": "How is Rome?"}]
+        whole = self.chat(messages, text).choices[0]
+        content, calls, finish = self.collect(self.chat(messages, text, stream=True))
+        self.assertEqual((content, finish), (whole.message.content, "tool_calls"))
+        self.assertEqual([call[1:] for call in calls],
+                         [(c.function.name, c.function.arguments) for c in whole.message.tool_calls])
+        self.assertEqual(len({call[0] for call in calls} | {c.id for c in whole.message.tool_calls}), 4)
+
+    def test_one_call_where_there_may_be_no_more(self):
+        text = self.call % ("weather", "Rome") + "\n" + self.call % ("time", "Rome")
+        answer = self.chat([{"role": "user", "content": "Hi"}], text, parallel_tool_calls=False).choices[0]
+        self.assertEqual(len(answer.message.tool_calls), 1)
+        self.assertIsNone(answer.message.content)
+
+    def test_a_cut_call(self):
+        text = self.call % ("weather", "Rome" * 50)
+        answer = self.chat([{"role": "user", "content": "Hi"}], text, max_tokens=30).choices[0]
+        self.assertEqual(answer.finish_reason, "length")
+        with self.assertRaises(json.JSONDecodeError):
+            json.loads(answer.message.tool_calls[0].function.arguments)
+
+    def test_an_answer_that_is_not_looked_at(self):
+        text = self.call % ("weather", "Rome")
+        answer = self.chat([{"role": "user", "content": "Hi"}], text, tool_choice="none").choices[0]
+        self.assertEqual(answer.message.content, text)
+        self.assertIsNone(answer.message.tool_calls)
+
+    def test_the_example_of_the_docs_runs(self):
+        [example] = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
+        example = example.replace("http://127.0.0.1:8080", self.server.url)
+        subprocess.run([sys.executable, "-c", example], check=True, timeout=support.TIMEOUT_S)
+
+
+class Qwen(Tools):
+    template = "Qwen3.5-4B.jinja"
+    call = "<tool_call>\n<function=weather>\n<parameter=city>\n%s\n</parameter>\n<parameter=days>\n%d\n</parameter>\n" \
+           "</function>\n</tool_call>"
+
+    def test_arguments_have_the_types_of_the_schema(self):
+        content, called = self.run_tools([{"role": "user", "content": "How is 12?"}],
+                                         [self.call % ("12", 3), "It is clear."])
+        self.assertEqual((content, called), ("It is clear.", [("weather", {"city": "12", "days": 3})]))
+
+
+class Llama(Tools):
+    template = "meta-llama-Llama-3.1-8B-Instruct.jinja"
+
+    def test_an_object_alone_is_a_call(self):
+        content, called = self.run_tools([{"role": "user", "content": "How is Rome?"}],
+                                         ['{"name": "weather", "parameters": {"city": "Rome"}}', "It is clear."])
+        self.assertEqual((content, called), ("It is clear.", [("weather", {"city": "Rome"})]))
+
+
+class NoTools(unittest.TestCase):
+    def test_a_model_without_a_place_for_tools_says_so(self):
+        with Server() as server:
+            client = openai.OpenAI(base_url=server.url + "/v1", api_key="none", max_retries=0)
+            with self.assertRaisesRegex(openai.BadRequestError, "no place for tools"):
+                client.chat.completions.create(model=client.models.list().data[0].id, tools=TOOLS,
+                                               messages=[{"role": "user", "content": "Hi"}])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,58 @@
+#include "toolcalls/tool_format.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+
+#include "toolcalls/mark_finder.h"
+
+namespace octavo {
+namespace {
+
+const std::map<std::string, std::string> kExpected = {
+#include "toolcalls/template_formats.inc"
+};
+
+TEST(ToolFormat, EachTemplateOfTheTestDataHasItsFormat) {
+  const char* folder = std::getenv("OCTAVO_TEST_DATA");
+  ASSERT_NE(folder, nullptr) << "OCTAVO_TEST_DATA names no folder";
+  std::map<std::string, std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(folder) / "templates")) {
+    if (entry.path().extension() != ".jinja") continue;
+    std::ifstream in(entry.path(), std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    found[entry.path().stem().string()] = tool_format_of(text).name;
+  }
+  EXPECT_EQ(found, kExpected);
+}
+
+TEST(ToolFormat, RowsAreWellFormed) {
+  std::set<std::string_view> names;
+  for (const ToolFormat* format : tool_formats()) {
+    EXPECT_TRUE(names.insert(format->name).second) << format->name;
+    EXPECT_EQ(find_tool_format(format->name), format);
+    EXPECT_NE(format->read, nullptr);
+    EXPECT_FALSE(format->opens[0].empty()) << format->name;
+    bool ended = false;
+    for (const std::string_view open : format->opens) {
+      EXPECT_FALSE(ended && !open.empty()) << format->name << ": a gap in front of " << open;
+      ended = ended || open.empty();
+      EXPECT_LE(open.size(), MarkFinder::kMaxMarkBytes);
+      for (const std::string_view other : format->opens)
+        EXPECT_FALSE(open != other && !open.empty() && other.starts_with(open)) << open << " begins " << other;
+    }
+  }
+  EXPECT_EQ(find_tool_format("nothing"), nullptr);
+  EXPECT_EQ(find_tool_format(""), nullptr);
+}
+
+TEST(ToolFormat, TheLastOneFitsAnyTemplate) { EXPECT_EQ(tool_format_of("").name, "generic"); }
+
+}  // namespace
+}  // namespace octavo
