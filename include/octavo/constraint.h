@@ -24,6 +24,18 @@ enum class ConstraintKind : std::uint8_t {
   kJsonSchema,  // the answer is a value that the JSON schema `text` takes
 };
 
+/// A rule that a grammar names and does not define.
+struct ConstraintRule {
+  enum class Kind : std::uint8_t {
+    kJsonSchema,   // a value that the JSON schema `texts[0]` takes
+    kTextWithout,  // any text in which none of `texts` stands; they begin with one character, and have it nowhere else
+  };
+  std::string name;
+  Kind kind = Kind::kJsonSchema;
+  std::vector<std::string> texts = {};
+  bool is_strict = false;  // of a schema, as below
+};
+
 struct ConstraintSource {
   ConstraintKind kind = ConstraintKind::kRegex;
   std::string text = {};
@@ -31,6 +43,7 @@ struct ConstraintSource {
   /// Of a schema: what cannot be enforced is an error. Else the nearest looser rule is taken, and
   /// Constraint::warnings() says so.
   bool is_strict = false;
+  std::vector<ConstraintRule> rules = {};  // of a grammar
 };
 
 /// A constraint that Engine::compile_constraint() has made, for requests to the same engine. Immutable; any number of

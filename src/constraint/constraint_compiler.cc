@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "constraint/constraint_rules.h"
 #include "constraint/json_grammar.h"
 #include "constraint/json_schema.h"
 #include "constraint/regex.h"
@@ -48,6 +49,7 @@ Result<Grammar> read_source(const ConstraintSource& source, const TokenNames& to
     }
     case ConstraintKind::kGrammar: {
       OCTAVO_TRY(grammar, read_gbnf(source.text, tokens));
+      OCTAVO_TRY_VOID(define_rules(source.rules, grammar, warnings));
       return grammar;
     }
     case ConstraintKind::kJsonObject: grammar.set_root(JsonGrammar(grammar).object()); return grammar;
@@ -60,6 +62,10 @@ Result<Grammar> read_source(const ConstraintSource& source, const TokenNames& to
 std::string key_of(const ConstraintSource& source) {
   std::string key = fmt::format("{}\n{}\n{}", static_cast<int>(source.kind), source.is_strict, source.text);
   for (const std::string& choice : source.choices) key += fmt::format("\n{}\n{}", choice.size(), choice);
+  for (const ConstraintRule& rule : source.rules) {
+    key += fmt::format("\n{}\n{}\n{}\n{}", rule.name, static_cast<int>(rule.kind), rule.is_strict, rule.texts.size());
+    for (const std::string& text : rule.texts) key += fmt::format("\n{}\n{}", text.size(), text);
+  }
   return key;
 }
 

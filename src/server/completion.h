@@ -87,12 +87,12 @@ struct CallPrompt {
 struct CompletionCall {
   bool is_chat = false;
   bool stream = false;
-  bool include_usage = false;              // stream_options.include_usage
-  bool continuous_usage = false;           // extension: stream_options.continuous_usage_stats beside it
-  bool echo = false;                       // completions: the answer begins with the prompt
-  bool return_token_ids = false;           // extension
-  bool return_progress = false;            // extension, of streams: llama.cpp's
-  ShownReasoning reasoning = {};           // of chats
+  bool include_usage = false;     // stream_options.include_usage
+  bool continuous_usage = false;  // extension: stream_options.continuous_usage_stats beside it
+  bool echo = false;              // completions: the answer begins with the prompt
+  bool return_token_ids = false;  // extension
+  bool return_progress = false;   // extension, of streams: llama.cpp's
+  ShownReasoning reasoning = {};  // of chats
   /// Of chats whose answers may call tools; else null.
   std::shared_ptr<const ToolCalling> tools = {};
   int n = 1;                               // choices of each prompt

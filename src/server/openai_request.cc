@@ -229,13 +229,13 @@ ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const 
   call.num_logprobs = read_chat_logprobs(fields);
   request.top_logprobs = std::max(0, call.num_logprobs);
   if (fields.boolean("echo", false)) fields.refuse(unsupported("echo", "echo: a chat's messages are not echoed"));
-  const ToolChoice tool_choice = read_tool_choice(fields);
+  const ToolChoice choice = read_tool_choice(fields);
   if (fields.failed()) return std::unexpected(*fields.error());
   OCTAVO_TRY_VOID(check_choices(length, request));
 
   OCTAVO_TRY(Conversation conversation, read_conversation(body));
-  if (tool_choice != ToolChoice::kNone) {
-    read_tool_calling(fields, engine, conversation.options.tools, call, request);
+  if (choice.mode != ToolChoice::Mode::kNone) {
+    read_tool_calling(fields, engine, conversation.options.tools, choice, call, request);
     if (fields.failed()) return std::unexpected(*fields.error());
   }
   const int context = engine.info().max_context;

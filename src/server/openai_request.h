@@ -49,12 +49,18 @@ void read_reasoning(JsonFields& fields, const Engine& engine, const ServedModel&
 /// The same fields in a completion, where they would have no effect.
 void refuse_reasoning(JsonFields& fields);
 
-enum class ToolChoice : std::uint8_t { kNone, kAuto };
-/// Whether a chat's answer may call tools. Refuses tools that are none.
+/// Whether a chat's answer may call tools, and whether it must.
+struct ToolChoice {
+  enum class Mode : std::uint8_t { kNone, kAuto, kRequired };
+  Mode mode = Mode::kNone;
+  std::string only = {};  // the tool that must be called; empty: any
+};
+/// Refuses tools that are none, and a choice that is none of theirs.
 ToolChoice read_tool_choice(JsonFields& fields);
-/// CompletionCall::tools of a chat that may, and the tokens of its Request that calls ask for.
-void read_tool_calling(JsonFields& fields, const Engine& engine, const TemplateValue& tools, CompletionCall& call,
-                       Request& request);
+/// CompletionCall::tools of a chat that may, and what its Request has for them: tokens that stand in calls, and the
+/// constraint where it must call, or a tool is strict, or content has a form.
+void read_tool_calling(JsonFields& fields, const Engine& engine, const TemplateValue& tools, const ToolChoice& choice,
+                       CompletionCall& call, Request& request);
 /// Refuses tools, or what they were called before, where they would have no effect.
 void refuse_tools(JsonFields& fields, std::string_view name, std::string_view choice_name);
 

@@ -72,7 +72,6 @@ struct CompletionResponse::State {
   void append_token_ids(Answer& answer, std::string& out) const;
   void append_usage(std::string& out) const;
   void append_choice(std::size_t index, std::string& out);
-  static void append_message(const Answer& answer, std::string& out);
   std::string usage_chunk() const;
   std::string body();
 };
@@ -138,7 +137,11 @@ std::string CompletionResponse::on_event(std::size_t prompt_index, const OwnedEv
 
 void CompletionResponse::State::show(std::size_t index, Answer& answer, const OwnedEvent& event, std::string& out) {
   AnswerToolCalls::Shown parsed;
-  if (answer.calls) parsed = answer.calls->push(event);
+  if (answer.calls) {
+    held_bytes -= answer.calls->held_bytes();
+    parsed = answer.calls->push(event);
+    held_bytes += answer.calls->held_bytes();
+  }
   Shown shown =
       answer.calls ? Shown{parsed.content, parsed.reasoning, parsed.deltas} : Shown{event.text, event.reasoning};
   if (!call.reasoning.is_shown) shown.reasoning = {};
@@ -186,7 +189,7 @@ void CompletionResponse::State::end(Answer& answer, bool is_first_choice, const 
 void CompletionResponse::State::keep(std::size_t index, Answer& answer, const OwnedEvent& event, const Shown& shown) {
   const auto size_of = [&] {
     return answer.text.size() + answer.reasoning.size() * (call.reasoning.has_both_names ? 2 : 1) +
-           (answer.logprobs ? answer.logprobs->held_bytes() : 0) + (answer.calls ? answer.calls->held_bytes() : 0);
+           (answer.logprobs ? answer.logprobs->held_bytes() : 0);
   };
   // The text of add_prompt() is counted as well: until then nothing of this answer was.
   const std::size_t size_before = answer.began ? size_of() : 0;
@@ -360,7 +363,8 @@ void CompletionResponse::State::append_choice(std::size_t index, std::string& ou
   if (call.is_chat) {
     out += "\"message\":{\"role\":\"assistant\",";
     append_reasoning(answer.reasoning, out);
-    append_message(answer, out);
+    append_content(out, answer.text, answer.calls.get());
+    out += '}';
   } else {
     append_json_field(out, "text", answer.text);
   }
@@ -369,22 +373,6 @@ void CompletionResponse::State::append_choice(std::size_t index, std::string& ou
   append_token_ids(answer, out);
   out += ',';
   append_json_field(out, "finish_reason", finish_of(answer));
-  out += '}';
-}
-
-/// Content and calls. A message that only calls has no content.
-void CompletionResponse::State::append_message(const Answer& answer, std::string& out) {
-  const bool calls = answer.calls && answer.calls->any();
-  if (calls && answer.text.empty()) {
-    out += "\"content\":null";
-  } else {
-    append_json_field(out, "content", answer.text);
-  }
-  out += ",\"refusal\":null";
-  if (calls) {
-    out += ",\"tool_calls\":";
-    answer.calls->append_all(out);
-  }
   out += '}';
 }
 

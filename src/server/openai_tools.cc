@@ -5,13 +5,12 @@
 
 #include "server/openai_request.h"
 #include "server/tool_calling.h"
+#include "server/tool_constraint.h"
 
 namespace octavo::server {
 namespace {
 
 namespace json = boost::json;
-
-constexpr std::size_t kMaxToolNameBytes = 256;
 
 ApiResult<void> check_tool(const json::value& value, const std::string& name) {
   const json::object* tool = value.if_object();
@@ -33,10 +32,11 @@ ApiResult<void> check_tool(const json::value& value, const std::string& name) {
   inner.object("parameters");
   inner.boolean("strict", false);
   if (inner.failed()) return std::unexpected(*inner.error());
-  if (!called || called->empty() || called->size() > kMaxToolNameBytes) {
+  if (!called || !may_name_a_tool(*called)) {
     return std::unexpected(invalid_value(
-        name + ".function.name", fmt::format("{}.function.name: found {}, expected a name of 1 to {} bytes", name,
-                                             called ? describe(json::value(*called)) : "none", kMaxToolNameBytes)));
+        name + ".function.name",
+        fmt::format("{}.function.name: found {}, expected a word of 1 to {} bytes without brackets and quotes", name,
+                    called ? describe(json::value(*called)) : "none", CallReader::kMaxNameBytes)));
   }
   return {};
 }
@@ -56,12 +56,28 @@ bool has_tools(const JsonFields& fields) {
   return tools != nullptr && tools->is_array() && !tools->get_array().empty();
 }
 
-/// The one token that a text is, if it is one.
-std::optional<TokenId> token_of(std::string_view text, const Engine& engine) {
-  if (text.empty()) return std::nullopt;
-  const auto tokens = engine.tokenize(text, {.add_special = false, .parse_special = true});
-  if (!tokens || tokens->size() != 1) return std::nullopt;
-  return tokens->front();
+/// The name in {"type": "function", "function": {"name": ...}}.
+std::string read_chosen_name(JsonFields& fields, const json::object& choice) {
+  JsonFields inner(choice, "tool_choice.");
+  const auto type = inner.string("type");
+  const json::object* function = inner.object("function");
+  std::optional<std::string_view> name;
+  if (function != nullptr) name = JsonFields(*function, "tool_choice.function.").string("name");
+  if (inner.failed()) {
+    fields.refuse(*inner.error());
+  } else if (type && *type != "function") {
+    fields.refuse(unsupported(
+        "tool_choice", fmt::format("tool_choice.type: found {}, expected \"function\"", describe(json::value(*type)))));
+  } else if (!name) {
+    fields.refuse(invalid_value("tool_choice", "tool_choice.function.name: found none, expected the name of a tool"));
+  }
+  if (fields.failed()) return {};
+  for (const json::value& tool : fields.find("tools")->get_array())
+    if (tool.at("function").at("name").get_string() == *name) return std::string(*name);
+  fields.refuse(invalid_value("tool_choice",
+                              fmt::format("tool_choice.function.name: found {}, expected the name of one of the tools",
+                                          describe(json::value(*name)))));
+  return {};
 }
 
 }  // namespace
@@ -69,35 +85,43 @@ std::optional<TokenId> token_of(std::string_view text, const Engine& engine) {
 ToolChoice read_tool_choice(JsonFields& fields) {
   const json::value* choice = fields.find("tool_choice");
   const json::string* mode = choice == nullptr ? nullptr : choice->if_string();
-  if (mode != nullptr && *mode == "none") return ToolChoice::kNone;
+  if (mode != nullptr && *mode == "none") return {};
   if (auto checked = check_tools(fields); !checked) fields.refuse(std::move(checked.error()));
   const bool has_any = has_tools(fields);
-  if (choice == nullptr) return has_any ? ToolChoice::kAuto : ToolChoice::kNone;
-  if (mode != nullptr && *mode == "auto") return has_any ? ToolChoice::kAuto : ToolChoice::kNone;
-  fields.refuse(unsupported("tool_choice",
-                            fmt::format("tool_choice: found {}, expected \"none\" or \"auto\"", describe(*choice))));
-  return ToolChoice::kNone;
+  if (choice == nullptr || (mode != nullptr && *mode == "auto"))
+    return {.mode = has_any ? ToolChoice::Mode::kAuto : ToolChoice::Mode::kNone};
+  if (!has_any) {
+    fields.refuse(invalid_value(
+        "tool_choice",
+        fmt::format("tool_choice: found {} without tools, expected \"none\" or \"auto\"", describe(*choice))));
+  }
+  if (mode != nullptr && *mode == "required") return {.mode = ToolChoice::Mode::kRequired};
+  if (!choice->is_object()) {
+    fields.refuse(invalid_value("tool_choice", fmt::format("tool_choice: found {}, expected \"none\", \"auto\", "
+                                                           "\"required\" or a function's name in an object",
+                                                           describe(*choice))));
+    return {};
+  }
+  return {.mode = ToolChoice::Mode::kRequired, .only = read_chosen_name(fields, choice->get_object())};
 }
 
-void read_tool_calling(JsonFields& fields, const Engine& engine, const TemplateValue& tools, CompletionCall& call,
-                       Request& request) {
+void read_tool_calling(JsonFields& fields, const Engine& engine, const TemplateValue& tools, const ToolChoice& choice,
+                       CompletionCall& call, Request& request) {
   const ToolFormat* format = find_tool_format(engine.info().tool_format);
   if (format == nullptr) {
     return fields.refuse(unsupported("tools",
                                      "tools: the chat template of this model has no place for tools; leave them out, "
                                      "or set tool_choice to \"none\""));
   }
-  if (request.constraint != nullptr && fields.find("response_format") != nullptr) {
-    return fields.refuse(unsupported(
-        "response_format",
-        "response_format: found beside tools that may be called, expected one of them, or the tool_choice \"none\""));
-  }
-  const bool parallel = fields.boolean("parallel_tool_calls", true);
-  call.tools = std::make_shared<const ToolCalling>(
-      ToolCalling{.format = format, .tools = ToolSet(tools), .is_single = !parallel});
+  const bool is_single = !fields.boolean("parallel_tool_calls", true) || !choice.only.empty();
+  auto calling =
+      std::make_shared<ToolCalling>(ToolCalling{.format = format, .tools = ToolSet(tools), .is_single = is_single});
+  hold_calls(fields, engine, *calling, choice, request);
+  if (request.constraint != nullptr) call.warnings = request.constraint->warnings();
   for (const std::string_view text : format->tokens)
     if (const auto token = token_of(text, engine)) request.shown_tokens.push_back(*token);
-  if (const auto end = parallel ? std::nullopt : token_of(format->end, engine)) request.stop_tokens.push_back(*end);
+  if (const auto end = is_single ? token_of(format->end, engine) : std::nullopt) request.stop_tokens.push_back(*end);
+  call.tools = std::move(calling);
 }
 
 void refuse_tools(JsonFields& fields, std::string_view name, std::string_view choice_name) {

@@ -94,4 +94,17 @@ std::string AnswerToolCalls::make_id(const ToolCallEvent& event) const {
   return id;
 }
 
+void append_content(std::string& out, std::string_view text, const AnswerToolCalls* calls) {
+  const bool any = calls != nullptr && calls->any();
+  if (any && text.empty()) {
+    out += "\"content\":null";
+  } else {
+    append_json_field(out, "content", text);
+  }
+  out += ",\"refusal\":null";
+  if (!any) return;
+  out += ",\"tool_calls\":";
+  calls->append_all(out);
+}
+
 }  // namespace octavo::server

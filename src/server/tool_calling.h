@@ -57,4 +57,7 @@ class AnswerToolCalls {
   std::size_t held_bytes_ = 0;
 };
 
+/// A message's content, refusal and calls. One that only calls has no content. `calls`: null where none may be called.
+void append_content(std::string& out, std::string_view text, const AnswerToolCalls* calls);
+
 }  // namespace octavo::server

@@ -7,13 +7,12 @@ namespace {
 
 bool is_space(int c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
-/// Tools' names are words: what has brackets, quotes or spaces is something else.
+}  // namespace
+
 bool may_name_a_tool(std::string_view name) {
   return !name.empty() && name.size() <= CallReader::kMaxNameBytes &&
          name.find_first_of(" \n\r\t\"'`<>{}[]()|=,;\\") == std::string_view::npos;
 }
-
-}  // namespace
 
 void CallReader::take() {
   if (!is_in_call_ || is_holding_) held_.push_back(byte_);

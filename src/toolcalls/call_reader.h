@@ -35,6 +35,9 @@ struct ToolCallEvent {
   std::string id = {};
 };
 
+/// A name that formats can carry: a word of up to CallReader::kMaxNameBytes without brackets, quotes and spaces.
+bool may_name_a_tool(std::string_view name);
+
 class CallReader {
  public:
   static constexpr int kEnd = -1;                    // nothing follows

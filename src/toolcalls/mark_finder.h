@@ -29,8 +29,7 @@ class MarkFinder {
       Mark& mark = marks_[i];
       if (!counts(i)) {
         mark.matched = 0;
-      } else if (mark.advance(c) &&
-                 (found < 0 || mark.text.size() > marks_[to_size(found)].text.size())) {
+      } else if (mark.advance(c) && (found < 0 || mark.text.size() > marks_[to_size(found)].text.size())) {
         found = static_cast<int>(i);
       }
     }

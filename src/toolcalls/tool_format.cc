@@ -9,10 +9,10 @@ namespace {
 
 // Those with more to be told by stand first.
 constexpr std::array kFormats = {
-    &kHarmonyFormat, &kGemmaFormat,    &kKimiFormat,   &kDsmlFormat,    &kDeepseekFormat, &kSolarFormat,
-    &kMistralFormat, &kSeedFormat,     &kQwenFormat,   &kGlmFormat,     &kMinimaxFormat,  &kBracketedFormat,
-    &kCommandFormat, &kNemotronFormat, &kHermesFormat, &kGraniteFormat, &kApertusFormat,  &kFunctionaryFormat,
-    &kLfmFormat,     &kLlamaFormat,    &kGenericFormat};
+    &kHarmonyFormat,     &kGemmaFormat,       &kKimiFormat,     &kDsmlFormat,   &kDeepseekFormat, &kSolarFormat,
+    &kMistralFormat,     &kMistralListFormat, &kSeedFormat,     &kQwenFormat,   &kGlmFormat,      &kMinimaxFormat,
+    &kBracketedFormat,   &kCommandFormat,     &kNemotronFormat, &kHermesFormat, &kGraniteFormat,  &kApertusFormat,
+    &kFunctionaryFormat, &kLfmFormat,         &kLlamaFormat,    &kGenericFormat};
 
 }  // namespace
 

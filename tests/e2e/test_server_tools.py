@@ -18,6 +18,9 @@ TOOLS = [{"type": "function", "function": {
     "name": name, "description": f"Tells the {name}.", "parameters": {"type": "object", "properties": {
         "city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}}}
     for name in ("weather", "time")]
+SHORT_TOOLS = [{"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": {
+    "city": {"enum": ["Rome", "Oslo"]}, "days": {"type": "integer", "minimum": 1, "maximum": 7}},
+    "required": ["city"], "additionalProperties": False}}} for name in ("weather", "time")]
 RESULTS = {"weather": '{"sky": "clear"}', "time": "noon"}
 
 
@@ -123,6 +126,35 @@ class Hermes(Tools):
         self.assertEqual(answer.message.content, text)
         self.assertIsNone(answer.message.tool_calls)
 
+    def called(self, **fields):
+        """The calls of an answer that the model makes up itself, with their arguments; none of them was cut."""
+        answer = self.chat([{"role": "user", "content": "How is Rome?"}], temperature=1.5, max_tokens=1000, **fields).choices[0]
+        self.assertEqual(answer.finish_reason, "tool_calls")
+        return [(call.function.name, json.loads(call.function.arguments)) for call in answer.message.tool_calls]
+
+    def test_an_answer_that_must_call_does_by_the_schema(self):
+        for seed in range(5):
+            calls = self.called(tool_choice="required", seed=seed, parallel_tool_calls=False, tools=SHORT_TOOLS)
+            self.assertEqual(len(calls), 1)
+            self.check(*calls[0])
+
+    def test_the_tool_that_is_named_is_called(self):
+        for name in ("weather", "time"):
+            [(called, arguments)] = self.called(tool_choice={"type": "function", "function": {"name": name}}, tools=SHORT_TOOLS)
+            self.assertEqual(called, name)
+            self.check(called, arguments)
+
+    def check(self, name, arguments):
+        self.assertIn(name, ("weather", "time"))
+        self.assertIn(arguments["city"], ("Rome", "Oslo"))
+        self.assertLessEqual(set(arguments), {"city", "days"})
+        self.assertIn(arguments.get("days", 1), range(1, 8))
+
+    def test_strict_calls_are_held_where_they_are_made(self):
+        strict = [{**tool, "function": {**tool["function"], "strict": True}} for tool in SHORT_TOOLS]
+        answer = self.chat([{"role": "user", "content": "Hi"}], tools=strict, max_tokens=20).choices[0]
+        self.assertTrue(answer.message.content)  # it may say what it likes
+
     def test_the_example_of_the_docs_runs(self):
         [example] = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
         example = example.replace("http://127.0.0.1:8080", self.server.url)
@@ -138,6 +170,14 @@ class Qwen(Tools):
         content, called = self.run_tools([{"role": "user", "content": "How is 12?"}],
                                          [self.call % ("12", 3), "It is clear."])
         self.assertEqual((content, called), ("It is clear.", [("weather", {"city": "12", "days": 3})]))
+
+    def test_an_answer_that_must_call_has_every_argument_it_must(self):
+        answer = self.chat([{"role": "user", "content": "How is Rome?"}], tools=SHORT_TOOLS, tool_choice="required",
+                           temperature=1.5, max_tokens=1000, parallel_tool_calls=False).choices[0]
+        [call] = answer.message.tool_calls
+        arguments = json.loads(call.function.arguments)
+        self.assertIn(arguments["city"], ("Rome", "Oslo"))
+        self.assertIn(arguments.get("days", 1), range(1, 8))
 
 
 class Llama(Tools):

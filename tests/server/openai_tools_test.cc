@@ -69,6 +69,7 @@ TEST_F(OpenAiTools, WrongToolsAreRefusedWithTheirPlace) {
       {R"([{"type": "function"}])", "tools[0].function"},
       {R"([{"function": {"name": "a"}}, {"function": {}}])", "tools[1].function.name"},
       {R"([{"function": {"name": ""}}])", "tools[0].function.name"},
+      {R"([{"function": {"name": "a b"}}])", "tools[0].function.name"},
       {R"([{"function": {"name": "a", "parameters": 5}}])", "tools[0].function.parameters"},
       {R"([{"function": {"name": "a", "strict": 5}}])", "tools[0].function.strict"}};
   for (const auto& [tools, param] : params) EXPECT_EQ(chat_error(R"(, "tools": )" + tools).param, param) << tools;
@@ -80,6 +81,60 @@ TEST_F(OpenAiTools, AModelWithoutAPlaceForToolsSaysSo) {
   EXPECT_EQ(error.status, 400);
   EXPECT_EQ(error.param, "tools");
   EXPECT_THAT(error.message, HasSubstr("no place for tools"));
+}
+
+TEST_F(OpenAiTools, AnAnswerThatMustCallIsHeldToTheSchemas) {
+  open_chat(kTools + R"(, "tool_choice": "required")");
+  EXPECT_NE(call_.requests[0].constraint, nullptr);
+  const ConstraintSource& held = engine_.compiled;
+  EXPECT_EQ(held.kind, ConstraintKind::kGrammar);
+  EXPECT_THAT(held.text, HasSubstr("root ::= calls\n"));
+  ASSERT_EQ(held.rules.size(), 2U);
+  EXPECT_THAT(held.rules[0].texts.at(0), HasSubstr("\"days\""));
+  EXPECT_FALSE(held.rules[0].is_strict);
+}
+
+TEST_F(OpenAiTools, TheToolThatIsNamedIsTheOnlyOne) {
+  const std::string named = R"(, "tool_choice": {"type": "function", "function": {"name": "time"}})";
+  open_chat(kTools + named);
+  EXPECT_EQ(engine_.compiled.rules.size(), 1U);
+  EXPECT_THAT(engine_.compiled.text, HasSubstr("time"));
+  EXPECT_THAT(engine_.compiled.text, ::testing::Not(HasSubstr("weather")));
+  EXPECT_TRUE(call_.tools->is_single);
+  for (const std::string wrong : {R"("must")", R"({"type": "function", "function": {"name": "nobody"}})", R"({})", "5"})
+    EXPECT_EQ(chat_error(kTools + R"(, "tool_choice": )" + wrong).param, "tool_choice") << wrong;
+  EXPECT_EQ(chat_error(R"(, "tool_choice": "required")").param, "tool_choice");
+  EXPECT_EQ(chat_error(kTools + R"(, "tool_choice": {"type": "web_search"})").param, "tool_choice");
+}
+
+TEST_F(OpenAiTools, CallsOfStrictToolsAreHeldWhereTheyAreMade) {
+  open_chat(kTools);
+  EXPECT_EQ(call_.requests[0].constraint, nullptr);
+  open_chat(R"(, "tools": [{"function": {"name": "a", "strict": true, "parameters": {"type": "object", "x-mine": 1}}},
+                           {"function": {"name": "b", "parameters": {"type": "object", "x-its": 1}}}])");
+  EXPECT_NE(call_.requests[0].constraint, nullptr);
+  const ConstraintSource& held = engine_.compiled;
+  EXPECT_THAT(held.text, HasSubstr("root ::= free calls?\n"));
+  ASSERT_EQ(held.rules.size(), 3U);
+  EXPECT_TRUE(held.rules[0].is_strict);
+  EXPECT_THAT(held.rules[0].texts.at(0), HasSubstr("x-mine"));
+  EXPECT_THAT(held.rules[1].texts.at(0), ::testing::Not(HasSubstr("x-its")));  // any object
+}
+
+TEST_F(OpenAiTools, ContentMayHaveAFormBesideCalls) {
+  open_chat(kTools + R"(, "response_format": {"type": "json_object"})");
+  EXPECT_THAT(engine_.compiled.text, HasSubstr("root ::= content | calls\n"));
+}
+
+TEST_F(OpenAiTools, TwoFormsOfAnAnswerAreRefused) {
+  EXPECT_EQ(chat_error(kTools + R"(, "tool_choice": "required", "guided_regex": "a")").param, "tool_choice");
+  EXPECT_TRUE(chat(kTools + R"(, "guided_regex": "a")").has_value());  // of what is written, calls included
+}
+
+TEST_F(OpenAiTools, AFormatToWhichNoAnswerCanBeHeldIsRefused) {
+  engine_.set_tool_format("lfm");
+  EXPECT_TRUE(chat(kTools).has_value());
+  EXPECT_THAT(chat_error(kTools + R"(, "tool_choice": "required")").message, HasSubstr("the format lfm"));
 }
 
 TEST_F(OpenAiTools, AMessageHasItsCalls) {

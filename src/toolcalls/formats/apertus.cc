@@ -49,10 +49,12 @@ Reading<bool> read(CallReader& in, std::size_t) {
 
 }  // namespace
 
-constinit const ToolFormat kApertusFormat = {.name = "apertus",
-                                             .signs = {"<|tools_prefix|>"},
-                                             .opens = {"<|tools_prefix|>"},
-                                             .tokens = {"<|tools_prefix|>", "<|tools_suffix|>"},
-                                             .read = read};
+constinit const ToolFormat kApertusFormat = {
+    .name = "apertus",
+    .signs = {"<|tools_prefix|>"},
+    .opens = {"<|tools_prefix|>"},
+    .tokens = {"<|tools_prefix|>", "<|tools_suffix|>"},
+    .form = {.open = "<|tools_prefix|>[", .call = "{\"$NAME\": $ARGS}", .between = ", ", .close = "]<|tools_suffix|>"},
+    .read = read};
 
 }  // namespace octavo

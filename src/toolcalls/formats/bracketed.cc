@@ -13,6 +13,10 @@ constinit const ToolFormat kBracketedFormat = {.name = "tool-calls",
                                                .signs = {"<tool_calls>", "</tool_calls>"},
                                                .opens = {"<tool_calls>"},
                                                .tokens = {"<tool_calls>", "</tool_calls>"},
+                                               .form = {.open = "<tool_calls>[",
+                                                        .call = "{\"name\": \"$NAME\", \"arguments\": $ARGS}",
+                                                        .between = ", ",
+                                                        .close = "]</tool_calls>"},
                                                .read = read};
 
 }  // namespace octavo

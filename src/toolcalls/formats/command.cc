@@ -9,10 +9,15 @@ Reading<bool> read(CallReader& in, std::size_t) { co_return co_await read_json_c
 
 }  // namespace
 
-constinit const ToolFormat kCommandFormat = {.name = "command",
-                                             .signs = {"<|START_ACTION|>"},
-                                             .opens = {"<|START_ACTION|>"},
-                                             .tokens = {"<|START_ACTION|>", "<|END_ACTION|>"},
-                                             .read = read};
+constinit const ToolFormat kCommandFormat = {
+    .name = "command",
+    .signs = {"<|START_ACTION|>"},
+    .opens = {"<|START_ACTION|>"},
+    .tokens = {"<|START_ACTION|>", "<|END_ACTION|>"},
+    .form = {.open = "<|START_ACTION|>[\n    ",
+             .call = "{\"tool_call_id\": \"$INDEX\", \"tool_name\": \"$NAME\", \"parameters\": $ARGS}",
+             .between = ",\n    ",
+             .close = "\n]<|END_ACTION|>"},
+    .read = read};
 
 }  // namespace octavo

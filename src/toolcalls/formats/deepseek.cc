@@ -57,6 +57,9 @@ constinit const ToolFormat kDeepseekFormat = {
     .opens = {"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>"},
     .tokens = {"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>",
                "<｜tool▁calls▁end｜>"},
+    .form = {.open = "<｜tool▁calls▁begin｜>",
+             .call = "<｜tool▁call▁begin｜>$NAME<｜tool▁sep｜>$ARGS<｜tool▁call▁end｜>",
+             .close = "<｜tool▁calls▁end｜>"},
     .read = read};
 
 }  // namespace octavo

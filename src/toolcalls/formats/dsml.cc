@@ -28,10 +28,15 @@ Reading<bool> read(CallReader& in, std::size_t) {
 
 }  // namespace
 
-constinit const ToolFormat kDsmlFormat = {.name = "dsml",
-                                          .signs = {"｜DSML｜"},
-                                          .opens = {"<｜DSML｜function_calls>", "<｜DSML｜tool_calls>"},
-                                          .tokens = {"｜DSML｜"},
-                                          .read = read};
+constinit const ToolFormat kDsmlFormat = {
+    .name = "dsml",
+    .signs = {"｜DSML｜"},
+    .opens = {"<｜DSML｜function_calls>", "<｜DSML｜tool_calls>"},
+    .tokens = {"｜DSML｜"},
+    .form = {.open = "<｜DSML｜function_calls>\n",
+             .call = "<｜DSML｜invoke name=\"$NAME\">\n$PARAMETERS</｜DSML｜invoke>\n",
+             .close = "</｜DSML｜function_calls>",
+             .parameter = "<｜DSML｜parameter name=\"$KEY\" string=\"$KIND\">$VALUE</｜DSML｜parameter>\n"},
+    .read = read};
 
 }  // namespace octavo

@@ -7,6 +7,7 @@ namespace octavo {
 
 extern const ToolFormat kApertusFormat, kBracketedFormat, kCommandFormat, kDeepseekFormat, kDsmlFormat, kGemmaFormat,
     kGenericFormat, kGlmFormat, kGraniteFormat, kHarmonyFormat, kHermesFormat, kFunctionaryFormat, kKimiFormat,
-    kLfmFormat, kLlamaFormat, kMinimaxFormat, kMistralFormat, kNemotronFormat, kQwenFormat, kSeedFormat, kSolarFormat;
+    kLfmFormat, kLlamaFormat, kMinimaxFormat, kMistralFormat, kMistralListFormat, kNemotronFormat, kQwenFormat,
+    kSeedFormat, kSolarFormat;
 
 }  // namespace octavo

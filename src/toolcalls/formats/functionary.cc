@@ -21,7 +21,10 @@ Reading<bool> read(CallReader& in, std::size_t) {
 
 }  // namespace
 
-constinit const ToolFormat kFunctionaryFormat = {
-    .name = "functionary", .signs = {"<function=", "</function>"}, .opens = {"<function="}, .read = read};
+constinit const ToolFormat kFunctionaryFormat = {.name = "functionary",
+                                                 .signs = {"<function=", "</function>"},
+                                                 .opens = {"<function="},
+                                                 .form = {.call = "<function=$NAME>$ARGS</function>"},
+                                                 .read = read};
 
 }  // namespace octavo

@@ -13,6 +13,11 @@ Reading<bool> read(CallReader& in, std::size_t open) {
 }  // namespace
 
 constinit const ToolFormat kGenericFormat = {
-    .name = "generic", .opens = {"{", "["}, .at_beginning = true, .only_known = true, .read = read};
+    .name = "generic",
+    .opens = {"{", "["},
+    .at_beginning = true,
+    .only_known = true,
+    .form = {.call = "{\"name\": \"$NAME\", \"arguments\": $ARGS}", .is_repeated = false},
+    .read = read};
 
 }  // namespace octavo

@@ -24,6 +24,9 @@ constinit const ToolFormat kGlmFormat = {
     .opens = {"<tool_call>"},
     .tokens = {"<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"},
     .end = "</tool_call>",
+    .form = {.call = "<tool_call>$NAME\n$PARAMETERS</tool_call>",
+             .between = "\n",
+             .parameter = "<arg_key>$KEY</arg_key>\n<arg_value>$VALUE</arg_value>\n"},
     .read = read};
 
 }  // namespace octavo

@@ -13,6 +13,10 @@ constinit const ToolFormat kGraniteFormat = {.name = "granite",
                                              .signs = {"<|tool_call|>"},
                                              .opens = {"<|tool_call|>"},
                                              .tokens = {"<|tool_call|>"},
+                                             .form = {.open = "<|tool_call|>[",
+                                                      .call = "{\"name\": \"$NAME\", \"arguments\": $ARGS}",
+                                                      .between = ", ",
+                                                      .close = "]"},
                                              .read = read};
 
 }  // namespace octavo

@@ -35,6 +35,8 @@ constinit const ToolFormat kHarmonyFormat = {
     .signs = {"<|channel|>", "functions.", "<|message|>"},
     .opens = {"to=functions.", "<|channel|>commentary to=functions.", "<|channel|>analysis to=functions."},
     .tokens = {"<|channel|>", "<|message|>", "<|constrain|>"},
+    .form = {.call = "<|channel|>commentary to=functions.$NAME <|constrain|>json<|message|>$ARGS",
+             .is_repeated = false},
     .read = read};
 
 }  // namespace octavo

@@ -9,12 +9,14 @@ Reading<bool> read(CallReader& in, std::size_t) { co_return co_await read_json_c
 
 }  // namespace
 
-constinit const ToolFormat kHermesFormat = {.name = "hermes",
-                                            .signs = {"<tool_call>", "</tool_call>", "arguments"},
-                                            .other_sign = "]<]minimax[>[",
-                                            .opens = {"<tool_call>"},
-                                            .tokens = {"<tool_call>", "</tool_call>"},
-                                            .end = "</tool_call>",
-                                            .read = read};
+constinit const ToolFormat kHermesFormat = {
+    .name = "hermes",
+    .signs = {"<tool_call>", "</tool_call>", "arguments"},
+    .other_sign = "]<]minimax[>[",
+    .opens = {"<tool_call>"},
+    .tokens = {"<tool_call>", "</tool_call>"},
+    .end = "</tool_call>",
+    .form = {.call = "<tool_call>\n{\"name\": \"$NAME\", \"arguments\": $ARGS}\n</tool_call>", .between = "\n"},
+    .read = read};
 
 }  // namespace octavo

@@ -53,6 +53,9 @@ constinit const ToolFormat kKimiFormat = {
     .tokens = {"<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<|tool_call_argument_begin|>",
                "<|tool_call_end|>", "<|tool_calls_section_end|>"},
     .in_reasoning = true,
+    .form = {.open = "<|tool_calls_section_begin|>",
+             .call = "<|tool_call_begin|>functions.$NAME:$INDEX<|tool_call_argument_begin|>$ARGS<|tool_call_end|>",
+             .close = "<|tool_calls_section_end|>"},
     .read = read};
 
 }  // namespace octavo

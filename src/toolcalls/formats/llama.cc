@@ -11,12 +11,14 @@ Reading<bool> read(CallReader& in, std::size_t open) {
 
 }  // namespace
 
-constinit const ToolFormat kLlamaFormat = {.name = "llama",
-                                           .signs = {"\"parameters\": ", "ipython", "<|start_header_id|>"},
-                                           .opens = {"{", "<|python_tag|>"},
-                                           .tokens = {"<|python_tag|>"},
-                                           .at_beginning = true,
-                                           .only_known = true,
-                                           .read = read};
+constinit const ToolFormat kLlamaFormat = {
+    .name = "llama",
+    .signs = {"\"parameters\": ", "ipython", "<|start_header_id|>"},
+    .opens = {"{", "<|python_tag|>"},
+    .tokens = {"<|python_tag|>"},
+    .at_beginning = true,
+    .only_known = true,
+    .form = {.call = "{\"name\": \"$NAME\", \"parameters\": $ARGS}", .is_repeated = false},
+    .read = read};
 
 }  // namespace octavo

@@ -30,6 +30,10 @@ constinit const ToolFormat kMinimaxFormat = {.name = "minimax",
                                              .signs = {"<minimax:tool_call>", "<invoke name="},
                                              .opens = {"<minimax:tool_call>"},
                                              .tokens = {"<minimax:tool_call>", "</minimax:tool_call>"},
+                                             .form = {.open = "<minimax:tool_call>\n",
+                                                      .call = "<invoke name=\"$NAME\">\n$PARAMETERS</invoke>\n",
+                                                      .close = "</minimax:tool_call>",
+                                                      .parameter = "<parameter name=\"$KEY\">$VALUE</parameter>\n"},
                                              .read = read};
 
 }  // namespace octavo

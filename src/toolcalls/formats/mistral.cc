@@ -40,9 +40,20 @@ Reading<bool> read(CallReader& in, std::size_t) {
 }  // namespace
 
 constinit const ToolFormat kMistralFormat = {.name = "mistral",
-                                             .signs = {"[TOOL_CALLS]"},
+                                             .signs = {"[TOOL_CALLS]", "[ARGS]"},
                                              .opens = {"[TOOL_CALLS]"},
                                              .tokens = {"[TOOL_CALLS]", "[ARGS]", "[CALL_ID]"},
+                                             .form = {.call = "[TOOL_CALLS]$NAME[ARGS]$ARGS"},
                                              .read = read};
+
+constinit const ToolFormat kMistralListFormat = {.name = "mistral-list",
+                                                 .signs = {"[TOOL_CALLS]"},
+                                                 .opens = {"[TOOL_CALLS]"},
+                                                 .tokens = {"[TOOL_CALLS]"},
+                                                 .form = {.open = "[TOOL_CALLS][",
+                                                          .call = "{\"name\": \"$NAME\", \"arguments\": $ARGS}",
+                                                          .between = ", ",
+                                                          .close = "]"},
+                                                 .read = read};
 
 }  // namespace octavo

@@ -13,6 +13,10 @@ constinit const ToolFormat kNemotronFormat = {.name = "nemotron",
                                               .signs = {"<TOOLCALL>"},
                                               .opens = {"<TOOLCALL>"},
                                               .tokens = {"<TOOLCALL>", "</TOOLCALL>"},
+                                              .form = {.open = "<TOOLCALL>[",
+                                                       .call = "{\"name\": \"$NAME\", \"arguments\": $ARGS}",
+                                                       .between = ", ",
+                                                       .close = "]</TOOLCALL>"},
                                               .read = read};
 
 }  // namespace octavo

@@ -29,12 +29,16 @@ Reading<bool> read(CallReader& in, std::size_t open) {
 
 }  // namespace
 
-constinit const ToolFormat kQwenFormat = {.name = "qwen",
-                                          .signs = {"<tool_call>", "<function=", "<parameter="},
-                                          .opens = {"<tool_call>", "<function="},
-                                          .tokens = {"<tool_call>", "</tool_call>"},
-                                          .end = "</tool_call>",
-                                          .in_reasoning = true,
-                                          .read = read};
+constinit const ToolFormat kQwenFormat = {
+    .name = "qwen",
+    .signs = {"<tool_call>", "<function=", "<parameter="},
+    .opens = {"<tool_call>", "<function="},
+    .tokens = {"<tool_call>", "</tool_call>"},
+    .end = "</tool_call>",
+    .in_reasoning = true,
+    .form = {.call = "<tool_call>\n<function=$NAME>\n$PARAMETERS</function>\n</tool_call>",
+             .between = "\n",
+             .parameter = "<parameter=$KEY>\n$VALUE\n</parameter>\n"},
+    .read = read};
 
 }  // namespace octavo

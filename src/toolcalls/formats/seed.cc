@@ -25,11 +25,15 @@ Reading<bool> read(CallReader& in, std::size_t) {
 
 }  // namespace
 
-constinit const ToolFormat kSeedFormat = {.name = "seed",
-                                          .signs = {"<seed:tool_call>"},
-                                          .opens = {"<seed:tool_call>"},
-                                          .tokens = {"<seed:tool_call>", "</seed:tool_call>"},
-                                          .end = "</seed:tool_call>",
-                                          .read = read};
+constinit const ToolFormat kSeedFormat = {
+    .name = "seed",
+    .signs = {"<seed:tool_call>"},
+    .opens = {"<seed:tool_call>"},
+    .tokens = {"<seed:tool_call>", "</seed:tool_call>"},
+    .end = "</seed:tool_call>",
+    .form = {.call = "<seed:tool_call>\n<function=$NAME>\n$PARAMETERS</function>\n</seed:tool_call>",
+             .between = "\n",
+             .parameter = "<parameter=$KEY>$VALUE</parameter>\n"},
+    .read = read};
 
 }  // namespace octavo

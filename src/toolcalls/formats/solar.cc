@@ -36,11 +36,14 @@ Reading<bool> read(CallReader& in, std::size_t open) {
 
 }  // namespace
 
-constinit const ToolFormat kSolarFormat = {.name = "solar",
-                                           .signs = {"<|tool_call:begin|>"},
-                                           .opens = {"<|tool_calls|>", "<|tool_call:begin|>"},
-                                           .tokens = {"<|tool_calls|>", "<|tool_call:begin|>", "<|tool_call:name|>",
-                                                      "<|tool_call:args|>", "<|tool_call:end|>"},
-                                           .read = read};
+constinit const ToolFormat kSolarFormat = {
+    .name = "solar",
+    .signs = {"<|tool_call:begin|>"},
+    .opens = {"<|tool_calls|>", "<|tool_call:begin|>"},
+    .tokens = {"<|tool_calls|>", "<|tool_call:begin|>", "<|tool_call:name|>", "<|tool_call:args|>",
+               "<|tool_call:end|>"},
+    .form = {.open = "<|tool_calls|>",
+             .call = "<|tool_call:begin|>$INDEX<|tool_call:name|>$NAME<|tool_call:args|>$ARGS<|tool_call:end|>"},
+    .read = read};
 
 }  // namespace octavo

@@ -1,0 +1,20 @@
+// Rules of a grammar that its text names and a ConstraintSource defines.
+//
+// A free function; any thread.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "constraint/grammar.h"
+#include "octavo/constraint.h"
+
+namespace octavo {
+
+/// Defines them. Errors begin with the name of the rule: the grammar does not name it, or defines it itself; a schema
+/// or a mark that cannot be taken. So do warnings, which are those of schemas.
+Result<void> define_rules(std::span<const ConstraintRule> rules, Grammar& grammar, std::vector<std::string>& warnings);
+
+}  // namespace octavo

@@ -1,0 +1,19 @@
+// Texts in which none of some marks stands.
+//
+// A free function; any thread.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/error.h"
+#include "constraint/grammar.h"
+
+namespace octavo {
+
+/// Any text without the marks, which may end with the beginning of one. Errors: no mark; one of less than two
+/// characters, or no UTF-8; marks that do not begin with one and the same character, have it a second time, or begin
+/// with another.
+Result<ExpressionId> text_without(std::span<const std::string> marks, Grammar& grammar);
+
+}  // namespace octavo

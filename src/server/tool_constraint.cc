@@ -1,0 +1,136 @@
+#include "server/tool_constraint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <utility>
+
+#include "toolcalls/call_grammar.h"
+
+namespace octavo::server {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view kAnyObject = R"({"type": "object"})";
+
+/// A property's schema, with what it may refer to.
+std::string schema_of(const json::value& property, const json::object& root) {
+  const json::object* object = property.if_object();
+  if (object == nullptr) return json::serialize(property);
+  json::object schema = *object;
+  for (const std::string_view definitions : {"$defs", "definitions"})
+    if (const json::value* value = root.if_contains(definitions)) schema[definitions] = *value;
+  return json::serialize(schema);
+}
+
+/// The texts of an enum or a const; empty: it has none, or others beside them.
+std::vector<std::string> choices_of(const json::value& property) {
+  const json::object* object = property.if_object();
+  if (object == nullptr) return {};
+  std::vector<std::string> choices;
+  if (const json::value* only = object->if_contains("const"); only != nullptr && only->is_string())
+    choices.emplace_back(only->get_string());
+  const json::value* list = object->if_contains("enum");
+  if (list == nullptr || !list->is_array()) return choices;
+  for (const json::value& choice : list->get_array()) {
+    if (!choice.is_string()) return {};
+    choices.emplace_back(choice.get_string());
+  }
+  return choices;
+}
+
+std::vector<OfferedParameter> parameters_of(const json::object& schema, std::string_view tool, const ToolSet& tools) {
+  std::vector<OfferedParameter> parameters;
+  const json::value* properties = schema.if_contains("properties");
+  if (properties == nullptr || !properties->is_object()) return parameters;
+  const json::value* required = schema.if_contains("required");
+  const auto is_required = [required](std::string_view name) {
+    return required != nullptr && required->is_array() &&
+           std::ranges::any_of(required->get_array(),
+                               [name](const json::value& one) { return one.is_string() && one.get_string() == name; });
+  };
+  for (const json::key_value_pair& property : properties->get_object())
+    parameters.push_back({.name = std::string(property.key()),
+                          .schema = schema_of(property.value(), schema),
+                          .choices = choices_of(property.value()),
+                          .types = tools.types_of(tool, property.key()),
+                          .is_required = is_required(property.key())});
+  return parameters;
+}
+
+bool is_strict(const json::object& function) {
+  const json::value* strict = function.if_contains("strict");
+  return strict != nullptr && strict->is_bool() && strict->get_bool();
+}
+
+std::vector<OfferedTool> offered_tools(const json::array& tools, const ToolSet& set, const ToolChoice& choice) {
+  std::vector<OfferedTool> offered;
+  for (const json::value& tool : tools) {
+    const json::object& function = tool.at("function").get_object();
+    const std::string name(function.at("name").get_string());
+    if (!choice.only.empty() && name != choice.only) continue;
+    const json::value* schema = function.if_contains("parameters");
+    const bool has_schema = schema != nullptr && schema->is_object();
+    // Who is not strict and may call or not, is held to the form of a call alone.
+    const bool is_held = has_schema && (is_strict(function) || choice.mode == ToolChoice::Mode::kRequired);
+    offered.push_back({.name = name,
+                       .schema = is_held ? json::serialize(*schema) : std::string(kAnyObject),
+                       .is_strict = is_strict(function)});
+    if (has_schema) offered.back().parameters = parameters_of(schema->get_object(), name, set);
+  }
+  return offered;
+}
+
+/// The form that `response_format` asks for, if it asks for one.
+void read_content_schema(const JsonFields& fields, CallGrammarOptions& options) {
+  const json::value* format = fields.find("response_format");
+  if (format == nullptr || !format->is_object()) return;
+  const json::object& object = format->get_object();
+  const json::value* type = object.if_contains("type");
+  if (type == nullptr || !type->is_string() || type->get_string() == "text") return;
+  options.content_schema = kAnyObject;
+  const json::value* inner = object.if_contains("json_schema");
+  if (inner == nullptr || !inner->is_object()) return;
+  options.is_content_strict = is_strict(inner->get_object());
+  if (const json::value* schema = inner->get_object().if_contains("schema"))
+    options.content_schema = json::serialize(*schema);
+}
+
+}  // namespace
+
+std::optional<TokenId> token_of(std::string_view text, const Engine& engine) {
+  if (text.empty()) return std::nullopt;
+  const auto tokens = engine.tokenize(text, {.add_special = false, .parse_special = true});
+  if (!tokens || tokens->size() != 1) return std::nullopt;
+  return tokens->front();
+}
+
+void hold_calls(JsonFields& fields, const Engine& engine, const ToolCalling& calling, const ToolChoice& choice,
+                Request& request) {
+  CallGrammarOptions options = {.must_call = choice.mode == ToolChoice::Mode::kRequired,
+                                .is_single = calling.is_single};
+  read_content_schema(fields, options);
+  const std::vector<OfferedTool> tools = offered_tools(fields.find("tools")->get_array(), calling.tools, choice);
+  const bool any_strict = std::ranges::any_of(tools, &OfferedTool::is_strict);
+  if (!options.must_call && !any_strict && options.content_schema.empty()) return;
+  const std::string field = options.must_call ? "tool_choice" : any_strict ? "tools" : "response_format";
+  if (request.constraint != nullptr && options.content_schema.empty()) {
+    return fields.refuse(
+        invalid_value(field, field + ": found calls that must have a form beside another form of the answer, expected "
+                                     "one of them"));
+  }
+  if (calling.format->form.call.empty()) {
+    return fields.refuse(
+        unsupported(field, fmt::format("{}: this model calls in the format {}, to which no answer can be held", field,
+                                       calling.format->name)));
+  }
+  auto compiled = engine.compile_constraint(call_grammar(
+      *calling.format, tools, options, [&engine](std::string_view text) { return token_of(text, engine); }));
+  if (!compiled) return fields.refuse(invalid_value(field, field + ": " + compiled.error().message));
+  request.constraint = std::move(*compiled);
+}
+
+}  // namespace octavo::server

@@ -1,0 +1,22 @@
+// The constraint of answers that call tools: those that must, and calls of tools that are strict.
+//
+// Free functions without state; they run on any thread.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "server/openai_request.h"
+#include "server/tool_calling.h"
+
+namespace octavo::server {
+
+/// The one token that a text is, if it is one.
+std::optional<TokenId> token_of(std::string_view text, const Engine& engine);
+
+/// Request::constraint, where the choice asks for calls, a tool is strict, or `response_format` asks for a form of the
+/// content. The tools have been checked.
+void hold_calls(JsonFields& fields, const Engine& engine, const ToolCalling& calling, const ToolChoice& choice,
+                Request& request);
+
+}  // namespace octavo::server

@@ -1,0 +1,173 @@
+#include "toolcalls/call_grammar.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace octavo {
+namespace {
+
+using Places = std::vector<std::pair<std::string_view, std::string>>;
+
+/// A literal of GBNF.
+std::string literal(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      out += fmt::format("\\x{:02X}", static_cast<unsigned char>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+class CallGrammarWriter {
+ public:
+  using TokenOf = std::function<std::optional<TokenId>(std::string_view)>;
+
+  CallGrammarWriter(const ToolFormat& format, const TokenOf& token_of) : format_(format) {
+    for (const std::string_view text : format.tokens)
+      if (const auto token = text.empty() ? std::nullopt : token_of(text)) tokens_.emplace_back(text, *token);
+  }
+
+  void add_tools(std::span<const OfferedTool> tools, bool is_single) {
+    std::string any;
+    for (std::size_t i = 0; i < tools.size(); ++i) {
+      define(fmt::format("call-{}", i), call_of(tools[i], i));
+      any += fmt::format("{}call-{}", i > 0 ? " | " : "", i);
+    }
+    define("call", any);
+    const CallForm& form = format_.form;
+    std::string calls = expand(form.open, {}) + " call";
+    if (form.is_repeated && !is_single) calls += fmt::format(" ({} call)*", expand(form.between, {}));
+    define("calls", calls + " " + expand(form.close, {}));
+  }
+  /// What may stand in the place of calls, or in front of them.
+  void add_content(const CallGrammarOptions& options) {
+    if (!options.content_schema.empty()) {
+      add_rule("content", ConstraintRule::Kind::kJsonSchema, {options.content_schema}, options.is_content_strict);
+      define("root", "content | calls");
+      return;
+    }
+    if (format_.at_beginning) {
+      define("root", "([^ \\t\\n\\r{[] .*)? | calls");
+      return;
+    }
+    // A mark that is a token may have its text, too; one that begins otherwise than calls are written is none without
+    // it.
+    const char first = (format_.form.open.empty() ? format_.form.call : format_.form.open).front();
+    std::vector<std::string> marks;
+    for (const std::string_view open : format_.opens)
+      if (open.starts_with(first)) marks.emplace_back(open);
+    add_rule("free", ConstraintRule::Kind::kTextWithout, std::move(marks), false);
+    define("root", "free calls?");
+  }
+  void must_call() { define("root", "calls"); }
+
+  ConstraintSource take() {
+    return {.kind = ConstraintKind::kGrammar, .text = std::move(text_), .rules = std::move(rules_)};
+  }
+
+ private:
+  void define(std::string_view name, std::string_view body) { text_ += fmt::format("{} ::= {}\n", name, body); }
+  void add_rule(std::string name, ConstraintRule::Kind kind, std::vector<std::string> texts, bool is_strict) {
+    rules_.push_back({.name = std::move(name), .kind = kind, .texts = std::move(texts), .is_strict = is_strict});
+  }
+
+  /// A form with what stands in its places, and tokens as such.
+  std::string expand(std::string_view form, const Places& places) const {
+    std::string out, run;
+    const auto flush = [&] {
+      if (!run.empty()) out += literal(run) + " ";
+      run.clear();
+    };
+    while (!form.empty()) {
+      const auto starts = [form](const auto& pair) { return form.starts_with(pair.first); };
+      if (const auto place = std::ranges::find_if(places, starts); place != places.end()) {
+        flush();
+        out += place->second + " ";
+        form.remove_prefix(place->first.size());
+      } else if (const auto token = std::ranges::find_if(tokens_, starts); token != tokens_.end()) {
+        flush();
+        out += fmt::format("<[{}]> ", token->second);
+        form.remove_prefix(token->first.size());
+      } else {
+        run += form.front();
+        form.remove_prefix(1);
+      }
+    }
+    flush();
+    return out;
+  }
+
+  std::string call_of(const OfferedTool& tool, std::size_t index) {
+    Places places = {{"$NAME", literal(tool.name)}, {"$INDEX", "[0-9]{1,3}"}};
+    if (format_.form.call.contains("$ARGS")) {
+      const std::string name = fmt::format("arguments-{}", index);
+      add_rule(name, ConstraintRule::Kind::kJsonSchema, {tool.schema}, tool.is_strict);
+      places.emplace_back("$ARGS", name);
+    } else {
+      std::string all;
+      for (std::size_t i = 0; i < tool.parameters.size(); ++i)
+        all += parameter_of(tool.parameters[i], fmt::format("value-{}-{}", index, i), tool.is_strict);
+      places.emplace_back("$PARAMETERS", all);
+    }
+    return expand(format_.form.call, places);
+  }
+
+  std::string parameter_of(const OfferedParameter& parameter, const std::string& name, bool is_strict) {
+    const bool is_text = (parameter.types & kJsonString) != 0;
+    std::string value = name;
+    if (!parameter.choices.empty()) {
+      value = "(";
+      for (const std::string& choice : parameter.choices) value += (value.size() > 1 ? " | " : "") + literal(choice);
+      value += ")";
+    } else if (is_text) {
+      value = text_value();
+    } else {
+      add_rule(name, ConstraintRule::Kind::kJsonSchema, {parameter.schema}, is_strict);
+    }
+    const std::string body =
+        expand(format_.form.parameter,
+               {{"$KEY", literal(parameter.name)}, {"$KIND", is_text ? "\"true\"" : "\"false\""}, {"$VALUE", value}});
+    return parameter.is_required ? body : "(" + body + ")? ";
+  }
+
+  /// Text up to what stands behind a value.
+  std::string text_value() {
+    if (std::exchange(has_text_value_, true)) return "text";
+    constexpr std::string_view kValue = "$VALUE";
+    std::string_view behind = format_.form.parameter;
+    behind.remove_prefix(behind.find(kValue) + kValue.size());
+    add_rule("text", ConstraintRule::Kind::kTextWithout, {std::string(behind.substr(0, behind.find('>') + 1))}, false);
+    return "text";
+  }
+
+  const ToolFormat& format_;
+  std::vector<std::pair<std::string_view, TokenId>> tokens_;  // that the vocabulary has
+  std::string text_;
+  std::vector<ConstraintRule> rules_;
+  bool has_text_value_ = false;
+};
+
+}  // namespace
+
+ConstraintSource call_grammar(const ToolFormat& format, std::span<const OfferedTool> tools,
+                              const CallGrammarOptions& options,
+                              const std::function<std::optional<TokenId>(std::string_view)>& token_of) {
+  CallGrammarWriter writer(format, token_of);
+  writer.add_tools(tools, options.is_single);
+  if (options.must_call) {
+    writer.must_call();
+  } else {
+    writer.add_content(options);
+  }
+  return writer.take();
+}
+
+}  // namespace octavo

@@ -1,0 +1,51 @@
+// The calls that an answer may make, as a grammar in GBNF: what holds answers that must call, and calls of tools that
+// are strict.
+//
+// Free functions; any thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "octavo/constraint.h"
+#include "octavo/kv/types.h"
+#include "toolcalls/tool_format.h"
+
+namespace octavo {
+
+/// A parameter of a tool.
+struct OfferedParameter {
+  std::string name;
+  std::string schema;                     // in JSON
+  std::vector<std::string> choices = {};  // texts, where it must be one of them
+  std::uint8_t types = kAnyJson;          // bits of JsonType
+  bool is_required = false;
+};
+
+/// A tool that may be called.
+struct OfferedTool {
+  std::string name;
+  std::string schema;  // of its arguments, in JSON
+  bool is_strict = false;
+  std::vector<OfferedParameter> parameters = {};  // in the order in which a call has them
+};
+
+struct CallGrammarOptions {
+  bool must_call = false;  // else text may stand before the calls, or alone
+  bool is_single = false;  // one call
+  /// The form of an answer that does not call, a JSON schema; empty: any text. Not with must_call.
+  std::string content_schema = {};
+  bool is_content_strict = false;
+};
+
+/// The grammar, and the rules that it names. `token_of` gives the token that a text is; nothing: it is several, or
+/// none.
+ConstraintSource call_grammar(const ToolFormat& format, std::span<const OfferedTool> tools,
+                              const CallGrammarOptions& options,
+                              const std::function<std::optional<TokenId>(std::string_view)>& token_of);
+
+}  // namespace octavo
