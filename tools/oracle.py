@@ -86,8 +86,9 @@ class Model:
             raise ValueError(f"{path}: no oracle for architecture {self.arch}; there is one for {ARCHITECTURES}")
         self.gemma = self.arch in ("gemma2", "gemma3")
         self.weights = {t.name: dequantize_tensor(t) for t in reader.tensors}
-        for name, factor in self.weights.items():  # NVFP4: of a whole matrix, of experts one each
-            if name.endswith(".scale"):
+        self.scaled = {t.name.removesuffix("weight") + "scale" for t in reader.tensors if t.tensor_type.name == "NVFP4"}
+        for name, factor in self.weights.items():  # of a whole matrix, of experts one each
+            if name in self.scaled:
                 weights = self.weights[name.removesuffix("scale") + "weight"]
                 weights *= factor.reshape(-1, *(1,) * (weights.ndim - 1))
         self.layers = self.key("block_count") - self.key("nextn_predict_layers", 0)

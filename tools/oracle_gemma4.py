@@ -65,9 +65,31 @@ class Gemma4(oracle.Model):
         return out.transpose(1, 0, 2).reshape(n, -1) @ w[p + "attn_output.weight"].T
 
     def feed_forward(self, h, layer):
+        """Gemma4TextMLP"""
         w, p = self.weights, f"blk.{layer}."
         gate, up = h @ w[p + "ffn_gate.weight"].T, h @ w[p + "ffn_up.weight"].T
         return (oracle.gelu_tanh(gate) * up) @ w[p + "ffn_down.weight"].T
+
+    def experts(self, x, p):
+        """Gemma4TextRouter and Gemma4TextExperts, and the norm between them: x [tokens, width], not normed."""
+        w = self.weights
+        routed = self.unit(x) * w[p + "ffn_gate_inp.scale"] * np.float32(self.width ** -0.5)
+        probabilities = oracle.softmax(routed @ w[p + "ffn_gate_inp.weight"].T)
+        chosen = np.argsort(-probabilities, -1, kind="stable")[:, :self.key("expert_used_count")]
+        weights = np.take_along_axis(probabilities, chosen, -1)
+        weights = weights / weights.sum(-1, keepdims=True)
+        if p + "ffn_down_exps.scale" not in self.scaled:  # per_expert_scale, which is a part of weights in NVFP4
+            weights = weights * w[p + "ffn_down_exps.scale"][chosen]
+        h, out = self.norm(x, p + "pre_ffw_norm_2.weight"), np.zeros_like(x)
+        for row, rank in np.ndindex(*chosen.shape):
+            expert = chosen[row, rank]
+            if p + "ffn_gate_up_exps.weight" in w:
+                gate, up = np.split(w[p + "ffn_gate_up_exps.weight"][expert] @ h[row], 2)
+            else:
+                gate, up = (w[p + f"ffn_{name}_exps.weight"][expert] @ h[row] for name in ("gate", "up"))
+            result = w[p + "ffn_down_exps.weight"][expert] @ (oracle.gelu_tanh(gate) * up)
+            out[row] += weights[row, rank] * result
+        return out
 
     def per_layer_inputs(self, ids, x):
         """get_per_layer_inputs and project_per_layer_inputs of Gemma4TextModel: [tokens, layers, per_layer]."""
@@ -86,6 +108,9 @@ class Gemma4(oracle.Model):
             out = self.attention(self.norm(x, p + "attn_norm.weight"), i)
             x = x + self.norm(out, p + "post_attention_norm.weight")
             out = self.feed_forward(self.norm(x, p + "ffn_norm.weight"), i)
+            if p + "ffn_gate_inp.weight" in w:  # enable_moe_block
+                out = (self.norm(out, p + "post_ffw_norm_1.weight") +
+                       self.norm(self.experts(x, p), p + "post_ffw_norm_2.weight"))
             x = x + self.norm(out, p + "post_ffw_norm.weight")
             if inputs is not None:
                 out = oracle.gelu_tanh(x @ w[p + "inp_gate.weight"].T) * inputs[:, i]

@@ -28,12 +28,18 @@ class Layers(NamedTuple):
 LAYERS = {
     "tiny-gemma4": Layers(3, 512, 1, borrowing=3, wide_borrowers=True, per_layer=64),
     "tiny-gemma4-dense": Layers(3, 512, 1, v_is_k=True),
+    "tiny-gemma4-experts": Layers(3, 512, 1, v_is_k=True),
     "gemma-4-e2b": Layers(5, 512, 1, borrowing=20, wide_borrowers=True, per_layer=256),
 }
 
 
+def dense_width(shape):
+    """Of the feed-forward that each layer has, beside a mixture or alone."""
+    return shape.shared or shape.ffn
+
+
 def add_metadata(writer, shape, layers, num_layers, window):
-    writer.add_feed_forward_length([shape.ffn * (1 + (layers.wide_borrowers and layers.borrows(i, num_layers)))
+    writer.add_feed_forward_length([dense_width(shape) * (1 + (layers.wide_borrowers and layers.borrows(i, num_layers)))
                                     for i in range(num_layers)])
     writer.add_head_count_kv([layers.global_kv_heads if layers.is_global(i) else shape.kv_heads
                               for i in range(num_layers)])
@@ -84,15 +90,31 @@ def add_attention(tensors, prefix, shape, layers, layer, num_layers, types):
     tensors.matrix(prefix + "attn_output.weight", width, q_width, next(types), q_width**-0.5)
 
 
+def add_experts(tensors, prefix, shape, types):
+    """Scores of standard deviation 4, and results that are small beside the dense feed-forward's, as in
+    synth_model.add_experts(): the router reads rows that are normed and divided by the root of the width."""
+    width, ffn, experts = shape.width, shape.ffn, (shape.experts,)
+    tensors.matrix(prefix + "ffn_gate_inp.weight", shape.experts, width, Q.F32, 1)
+    tensors.vector(prefix + "ffn_gate_inp.scale", width, 4)
+    tensors.matrix(prefix + "ffn_gate_up_exps.weight", 2 * ffn, width, next(types), width**-0.5, experts)
+    tensors.matrix(prefix + "ffn_down_exps.weight", width, ffn, next(types), ffn**-0.5, experts)
+    tensors.vector(prefix + "ffn_down_exps.scale", shape.experts, 1, 0.3)
+    tensors.vector(prefix + "pre_ffw_norm_2.weight", width, 1)
+    tensors.vector(prefix + "post_ffw_norm_1.weight", width, 1)
+    tensors.vector(prefix + "post_ffw_norm_2.weight", width, 0.25, 0.02)
+
+
 def add_layer(tensors, layer, shape, layers, num_layers, types):
     prefix, width = f"blk.{layer}.", shape.width
-    ffn = shape.ffn * (1 + (layers.wide_borrowers and layers.borrows(layer, num_layers)))
+    ffn = dense_width(shape) * (1 + (layers.wide_borrowers and layers.borrows(layer, num_layers)))
     for norm in ("attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm"):
         tensors.vector(prefix + norm + ".weight", width, 1)
     add_attention(tensors, prefix, shape, layers, layer, num_layers, types)
     tensors.matrix(prefix + "ffn_gate.weight", ffn, width, next(types), width**-0.5)
     tensors.matrix(prefix + "ffn_up.weight", ffn, width, next(types), width**-0.5)
     tensors.matrix(prefix + "ffn_down.weight", width, ffn, next(types), ffn**-0.5)
+    if shape.experts:
+        add_experts(tensors, prefix, shape, types)
     tensors.vector(prefix + "layer_output_scale.weight", 1, 0.8)
     if layers.per_layer:
         tensors.matrix(prefix + "inp_gate.weight", layers.per_layer, width, next(types), width**-0.5)

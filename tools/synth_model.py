@@ -41,7 +41,7 @@ class Shape(NamedTuple):
     tied: bool
     experts: int = 0  # of width ffn each
     chosen: int = 0
-    shared: int = 0  # the width of an expert for all rows
+    shared: int = 0  # the width of an expert for all rows, or of the dense feed-forward beside a mixture (gemma4)
 
 
 SHAPES = {
@@ -53,6 +53,7 @@ SHAPES = {
     "tiny-gemma3": Shape("gemma3", 6, 256, 4, 1, 256, 512, 2048, 1000000.0, True),
     "tiny-gemma4": Shape("gemma4", 6, 256, 2, 2, 256, 512, 2048, 1000000.0, True),
     "tiny-gemma4-dense": Shape("gemma4", 3, 256, 4, 2, 256, 512, 2048, 1000000.0, True),
+    "tiny-gemma4-experts": Shape("gemma4", 3, 256, 4, 2, 256, 256, 2048, 1000000.0, True, 8, 3, 512),
     "tiny-qwen3moe": Shape("qwen3moe", 2, 256, 4, 2, 128, 256, 2048, 1000000.0, True, 8, 3),
     "tiny-mixtral": Shape("llama", 2, 256, 4, 2, 64, 256, 2048, 1000000.0, True, 6, 2),
     "tiny-qwen35": Shape("qwen35", 4, 256, 4, 2, 64, 512, 2048, 10000000.0, True),
@@ -215,9 +216,9 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     if shape.experts:
         writer.add_expert_count(shape.experts)
         writer.add_expert_used_count(shape.chosen)
-    if shape.arch in ("qwen3moe", "qwen35moe", "gpt-oss"):
+    if shape.arch in ("qwen3moe", "qwen35moe", "gpt-oss") or (shape.arch == "gemma4" and shape.experts):
         writer.add_expert_feed_forward_length(shape.ffn)
-    if shape.shared:
+    if shape.shared and shape.arch != "gemma4":
         writer.add_expert_shared_feed_forward_length(shape.shared)
     writer.add_head_count(shape.heads)
     writer.add_rope_freq_base(shape.rope_base)

@@ -161,6 +161,7 @@ std::uint64_t weights_of_idle_experts(const ModelConfig& config) {
     const auto* experts = std::get_if<ExpertsFfnSpec>(&layer.feed_forward);
     if (experts == nullptr) continue;
     std::uint64_t of_one = 3 * to_size(experts->width) * to_size(config.width);
+    if (experts->result_scales != Presence::kAbsent) ++of_one;
     if (experts->biases != Presence::kAbsent) of_one += 2 * to_size(experts->width) + to_size(config.width);
     weights += to_size(experts->num_experts - experts->num_chosen) * of_one;
   }

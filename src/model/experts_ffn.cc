@@ -78,7 +78,11 @@ void ExpertsFfn::begin() {
 void ExpertsFfn::run(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const StepRows& rows,
                      const Epilogue& epilogue) {
   is_alone_ = rows.count() == 1;
-  multiply_all_rows(spec, w, rows.count());
+  if (spec.own_norms) {
+    multiply_normed_rows(spec, w, rows.count());
+  } else {
+    multiply_all_rows(spec, w, rows.count());
+  }
   for (int first = 0; first < rows.count(); first += pass_rows_) {
     choices_.begin(std::min(pass_rows_, rows.count() - first), spec);
     const Pass pass{spec, w, first};
@@ -93,9 +97,24 @@ void ExpertsFfn::run(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, con
 /// Scores of all experts, and the result of the one that computes every row.
 void ExpertsFfn::multiply_all_rows(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, int rows) {
   const std::array<Product, 2> products = {{{&w.router, scores_.data()}, {&w.shared_gate, shared_gates_.data()}}};
-  context_.multiply(std::span(products).first(w.has_shared() ? 2 : 1), stream_.input(), rows);
+  context_.multiply(std::span(products).first(w.shared_gate.rows > 0 ? 2 : 1), stream_.input(), rows);
   if (!w.has_shared()) return;
   shared_.compute({.width = spec.shared_width, .activation = spec.activation}, w.shared, rows, shared_results_.data());
+}
+
+/// The stream's h is in turn the input of the expert for every row, of the router and of the experts.
+void ExpertsFfn::multiply_normed_rows(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, int rows) {
+  if (w.has_shared())
+    shared_.compute({.width = spec.shared_width, .activation = spec.activation}, w.shared, rows,
+                    shared_results_.data());
+  norm_rows({.weight = w.router_norm, .quantize = w.router.is_quantized()}, rows);
+  const Product scores{&w.router, scores_.data()};
+  context_.multiply({&scores, 1}, stream_.input(), rows);
+  norm_rows({.weight = w.experts_norm, .quantize = w.gate.first.is_quantized() || w.up.first.is_quantized()}, rows);
+}
+
+void ExpertsFfn::norm_rows(const Norm& norm, int rows) {
+  context_.for_rows(rows, [&](std::int64_t row, int) { stream_.norm_row(norm, row, row, rows); });
 }
 
 void ExpertsFfn::choose(const Pass& pass, const StepRows& rows) {
@@ -199,22 +218,26 @@ void ExpertsFfn::combine(const Pass& pass, int rows, const Epilogue& epilogue) {
     float* h = stream_.h() + (pass.first + row) * width_;
     for (int rank = 0; rank < choices_.num_chosen(); ++rank) {
       float* result = results_.data() + std::int64_t{choices_.slot(row, rank)} * width_;
-      const float* bias = pass.w.down.bias_of(choices_.expert(row, rank));
-      if (bias != nullptr) context_.kernels.add(result, bias, width_);
-      context_.kernels.scale(result, choices_.weight(row, rank), width_);
+      const int expert = choices_.expert(row, rank);
+      if (const float* bias = pass.w.down.bias_of(expert)) context_.kernels.add(result, bias, width_);
+      context_.kernels.scale(result, choices_.weight(row, rank) * pass.w.result_scale_of(expert), width_);
       if (rank == 0) std::copy_n(result, width_, h);
       if (rank > 0) context_.kernels.add(h, result, width_);
     }
-    if (pass.w.has_shared()) add_shared(pass.first + row);
+    if (pass.w.post_experts_norm != nullptr) stream_.norm_result(pass.w.post_experts_norm, h);
+    if (pass.w.has_shared()) add_shared(pass.w, pass.first + row);
     stream_.finish_row(epilogue, pass.first + row, rows);
   });
 }
 
-void ExpertsFfn::add_shared(std::int64_t row) {
+void ExpertsFfn::add_shared(const ExpertsFfnWeights& w, std::int64_t row) {
   float* result = shared_results_.data() + row * width_;
-  float weight = 1;
-  context_.kernels.sigmoid_mul(shared_gates_.data() + row, &weight, 1, &weight);
-  context_.kernels.scale(result, weight, width_);
+  if (w.shared_gate.rows > 0) {
+    float weight = 1;
+    context_.kernels.sigmoid_mul(shared_gates_.data() + row, &weight, 1, &weight);
+    context_.kernels.scale(result, weight, width_);
+  }
+  if (w.post_shared_norm != nullptr) stream_.norm_result(w.post_shared_norm, result);
   context_.kernels.add(stream_.h() + row * width_, result, width_);
 }
 

@@ -56,12 +56,15 @@ class ExpertsFfn {
 
   ExpertsFfn(int width, const Room& room, ComputeContext& context, ResidualStream& stream, DenseFfn& shared);
   void multiply_all_rows(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, int rows);
+  /// The same where router, experts and the expert for every row have norms of their own.
+  void multiply_normed_rows(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, int rows);
+  void norm_rows(const Norm& norm, int rows);
   void choose(const Pass& pass, const StepRows& rows);
   void gather(const Pass& pass);
   void multiply_up(const Pass& pass);
   void multiply_down(const Pass& pass);
   void combine(const Pass& pass, int rows, const Epilogue& epilogue);
-  void add_shared(std::int64_t row);
+  void add_shared(const ExpertsFfnWeights& w, std::int64_t row);
   void cut(std::int64_t items);
   template <class Body>
   void for_pieces(std::int64_t items, const Body& body);
@@ -81,7 +84,7 @@ class ExpertsFfn {
   QuantizedRows gated_int8_;
   AlignedBuffer<float> gated_scratch_;   // [threads][gated_scratch_floats] (model/multiply.h)
   AlignedBuffer<float> results_;         // [slots, width]
-  AlignedBuffer<float> shared_gates_;    // [rows]         where a mixture has an expert for every row
+  AlignedBuffer<float> shared_gates_;    // [rows]         where a mixture has a gated expert for every row
   AlignedBuffer<float> shared_results_;  // [rows, width]
   std::uint64_t bytes_read_ = 0;
   std::vector<std::int32_t> not_finite_;

@@ -116,8 +116,12 @@ struct ExpertsFfnSpec {
   Activation activation = Activation::kSilu;
   float weights_scale = 1;              // of the weights behind the softmax
   Presence biases = Presence::kAbsent;  // of the router's scores, and of each expert's gate, up and down
-  int shared_width = 0;  // of one more expert, which computes every row, and whose result is multiplied by the sigmoid
-                         // of a product of its own; 0: none
+  int shared_width = 0;                 // of one more expert, which computes every row; 0: none
+  bool shared_is_gated = true;  // its result is multiplied by the sigmoid of a product of its own. Otherwise it is a
+                                // dense feed-forward beside the mixture, and its tensors are named as such
+  bool own_norms = false;  // the experts read the stream through a norm of their own, the router through another, and
+                           // the mixture's result and that of the expert for every row are normed, then added
+  Presence result_scales = Presence::kAbsent;  // a number for each expert, which multiplies its result
 };
 
 /// x += post_norm(mixer(norm x)); x += post_norm(feed_forward(norm x)).

@@ -24,9 +24,13 @@ void ResidualStream::norm_row(const Norm& norm, std::int64_t x_row, std::int64_t
   if (norm.quantize) quantize_row(h_.data(), width_, row, rows);
 }
 
+void ResidualStream::norm_result(const float* weight, float* row) const {
+  context_.kernels.rms_norm(row, weight, width_, epsilon_, row);
+}
+
 void ResidualStream::finish_row(const Epilogue& epilogue, std::int64_t row, int rows) {
   float* h = h_.data() + row * width_;
-  if (epilogue.post_norm != nullptr) context_.kernels.rms_norm(h, epilogue.post_norm, width_, epsilon_, h);
+  if (epilogue.post_norm != nullptr) norm_result(epilogue.post_norm, h);
   context_.kernels.add(x(row), h, width_);
   if (epilogue.scale != 1) context_.kernels.scale(x(row), epilogue.scale, width_);
   if (epilogue.next) norm_row(*epilogue.next, row, row, rows);

@@ -38,6 +38,8 @@ class ResidualStream {
 
   /// Row `row` of h = norm(row `x_row` of x), of `rows` in all; in int8 too where a product wants it.
   void norm_row(const Norm& norm, std::int64_t x_row, std::int64_t row, int rows);
+  /// A part's result of one row, [width], normed in place.
+  void norm_result(const float* weight, float* row) const;
   void finish_row(const Epilogue& epilogue, std::int64_t row, int rows);
   /// Row i becomes what row rows[i] was; ascending.
   void keep_rows(std::span<const std::int32_t> rows);

@@ -36,6 +36,11 @@ inline constexpr std::string_view kGate = "ffn_gate.weight", kUp = "ffn_up.weigh
 inline constexpr std::string_view kRouter = "ffn_gate_inp.weight", kRouterBias = "ffn_gate_inp.bias";
 inline constexpr std::string_view kGateOfExperts = "ffn_gate_exps.weight", kUpOfExperts = "ffn_up_exps.weight",
                                   kDownOfExperts = "ffn_down_exps.weight";
+inline constexpr std::string_view kGateUpOfExperts = "ffn_gate_up_exps.weight";  // each expert's gate, then its up
+inline constexpr std::string_view kResultScales = "ffn_down_exps.scale";
+inline constexpr std::string_view kRouterNorm = "ffn_gate_inp.scale", kExpertsNorm = "pre_ffw_norm_2.weight",
+                                  kPostExpertsNorm = "post_ffw_norm_2.weight",
+                                  kPostSharedNorm = "post_ffw_norm_1.weight";
 inline constexpr std::string_view kExpertBiases = "_exps.bias";  // the end of the names of the three's biases
 inline constexpr std::string_view kSharedExpertGate = "ffn_gate_inp_shexp.weight";
 inline constexpr std::string_view kGateOfSharedExpert = "ffn_gate_shexp.weight",

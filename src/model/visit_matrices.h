@@ -32,7 +32,7 @@ void visit_matrices(const ExpertsFfnWeights& w, const Visit& visit) {
   for (int i = 0; i < w.num_chosen; ++i)
     for (const ExpertMatrices* matrices : {&w.gate, &w.up, &w.down}) visit(matrices->of(i), false);
   if (!w.has_shared()) return;
-  visit(w.shared_gate, false);
+  if (w.shared_gate.rows > 0) visit(w.shared_gate, false);
   visit_matrices(w.shared, visit);
 }
 template <class Visit>

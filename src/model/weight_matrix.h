@@ -38,12 +38,15 @@ struct WeightMatrix {
 struct ExpertMatrices {
   WeightMatrix first;
   int count = 0;
+  std::int64_t file_rows = 0;   // from one to the next as they lie in the file; 0: as many as each has
   const float* bias = nullptr;  // [count][first.rows], added to products; nullptr: none
 
   WeightMatrix of(int expert) const {
     WeightMatrix matrix = first;
     if (first.panels != nullptr) matrix.panels += to_size(expert) * first.bytes();
-    if (first.file != nullptr) matrix.file += to_size(expert) * first.bytes();
+    if (first.file != nullptr)
+      matrix.file +=
+          to_size(expert) * *dtype_bytes(first.type, to_size((file_rows == 0 ? first.rows : file_rows) * first.cols));
     if (first.scale != nullptr) matrix.scale += expert;  // a factor each, one behind another
     return matrix;
   }

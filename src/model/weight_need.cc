@@ -42,7 +42,8 @@ WeightNeed weight_need(const ModelSource& source, const ModelConfig& config) {
     if (is_vector(tensor)) {
       need.vector_bytes += sizeof(float) * vector_floats(to_size(t.rows * t.cols));
     } else {  // each matrix of a third dimension has panels of its own
-      const std::int64_t count = tensor.dims.size() < 3 ? 1 : static_cast<std::int64_t>(tensor.dims[2]);
+      std::int64_t count = tensor.dims.size() < 3 ? 1 : static_cast<std::int64_t>(tensor.dims[2]);
+      if (std::string_view(tensor.name).ends_with(tensor_names::kGateUpOfExperts)) count *= 2;
       need.packed_bytes += to_size(count) * packed_bytes(t.type, t.rows / count, t.cols);
       need.mapped_bytes += t.data.size();
     }

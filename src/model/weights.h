@@ -47,15 +47,24 @@ struct DenseFfnWeights {
 
 /// Of ExpertsFfnSpec.
 struct ExpertsFfnWeights {
-  WeightMatrix router;                 // [num_experts, width]
-  ExpertMatrices gate, up;             // [num_experts][expert width, width]
-  ExpertMatrices down;                 // [num_experts][width, expert width]
-  int num_chosen = 0;                  // experts that a row meets
-  const float* router_bias = nullptr;  // [num_experts], added to scores; nullptr: none
-  DenseFfnWeights shared;              // the expert for every row; no rows: none
-  WeightMatrix shared_gate;            // [1, width]
+  WeightMatrix router;                   // [num_experts, width]
+  ExpertMatrices gate, up;               // [num_experts][expert width, width]
+  ExpertMatrices down;                   // [num_experts][width, expert width]
+  int num_chosen = 0;                    // experts that a row meets
+  const float* router_bias = nullptr;    // [num_experts], added to scores; nullptr: none
+  const float* result_scales = nullptr;  // [num_experts]; nullptr: 1
+  DenseFfnWeights shared;                // the expert for every row; no rows: none
+  WeightMatrix shared_gate;              // [1, width]; no rows: 1
 
-  bool has_shared() const { return shared_gate.rows > 0; }
+  // [width]; nullptr: all parts read the row in the form that the layer's norm gives it, and results are added as they
+  // are.
+  const float* router_norm = nullptr;   // times width^-0.5
+  const float* experts_norm = nullptr;  // of the experts' input
+  const float* post_experts_norm = nullptr;
+  const float* post_shared_norm = nullptr;
+
+  bool has_shared() const { return shared.gate.rows > 0; }
+  float result_scale_of(int expert) const { return result_scales == nullptr ? 1 : result_scales[expert]; }
 
   /// One expert's, as they are read.
   std::uint64_t bytes_of_one() const { return gate.bytes_of_one() + up.bytes_of_one() + down.bytes_of_one(); }

@@ -47,6 +47,11 @@ class SameBits(unittest.TestCase):
         self.check(support.tiny_model("tiny-qwen3moe", types=("Q8_0", "Q4_K", "F16")))
         self.check(support.tiny_model("tiny-mixtral", types=("Q4_K", "Q6_K")), "--no-repack")
 
+    def test_experts_beside_a_dense_feed_forward(self):
+        model = support.tiny_model("tiny-gemma4-experts", types=("Q8_0", "Q4_K"), window=19)
+        self.check(model)
+        self.check(model, "--no-repack")
+
     def test_a_shared_expert(self):
         self.check(support.tiny_model("tiny-qwen35moe", types=("Q8_0", "Q4_K", "F16")))
 

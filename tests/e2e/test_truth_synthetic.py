@@ -104,6 +104,9 @@ class FloatWeights(Truth):
     def test_gemma4_with_k_for_v(self):
         self.check_exact(support.tiny_model("tiny-gemma4-dense", types=F32))
 
+    def test_gemma4_with_experts_beside_a_dense_feed_forward(self):
+        self.check_exact(support.tiny_model("tiny-gemma4-experts", types=F32))
+
     def test_gemma4_with_a_window_shorter_than_the_text(self):
         for shape in ("tiny-gemma4", "tiny-gemma4-dense"):
             with self.subTest(shape=shape):
@@ -144,7 +147,7 @@ class QuantizedWeights(Truth):
 
     def test_every_architecture(self):
         for shape in ("tiny-llama", "tiny-mistral3", "tiny-qwen2", "tiny-mixtral", "tiny-gemma2", "tiny-gemma3",
-                      "tiny-gemma4", "tiny-gemma4-dense"):
+                      "tiny-gemma4", "tiny-gemma4-dense", "tiny-gemma4-experts"):
             with self.subTest(shape=shape):
                 self.check_close(support.tiny_model(shape, types=("Q4_K", "Q6_K")))
 

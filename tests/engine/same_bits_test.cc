@@ -40,8 +40,12 @@ struct Bits {
 };
 
 /// gemma4 has windowed layers, global ones with wider heads, and behind both kinds layers that borrow the keys and
-/// values of the last of their kind.
-TinyModel recipe_of(const std::string& arch) { return {.arch = arch, .layers = 6, .type = DType::kQ8_0}; }
+/// values of the last of their kind; with experts it has these beside each dense feed-forward.
+TinyModel recipe_of(const std::string& arch) {
+  if (arch == "gemma4-experts")
+    return {.arch = "gemma4", .layers = 4, .type = DType::kQ8_0, .experts = 6, .fused_gate_up = true};
+  return {.arch = arch, .layers = 6, .type = DType::kQ8_0};
+}
 
 class RealEngine {
  public:
@@ -131,7 +135,8 @@ constexpr auto kName = [](const auto& instance) {
   std::ranges::replace(name, '-', '_');
   return name;
 };
-const std::string kArchitectures[] = {"llama", "qwen3moe", "qwen35", "qwen35moe", "gemma3", "gemma4", "gpt-oss"};
+const std::string kArchitectures[] = {"llama",  "qwen3moe", "qwen35",         "qwen35moe",
+                                      "gemma3", "gemma4",   "gemma4-experts", "gpt-oss"};
 INSTANTIATE_TEST_SUITE_P(Engine, SameBits,
                          ::testing::Combine(::testing::ValuesIn(kArchitectures),
                                             ::testing::Values(KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kQ8_0,

@@ -59,6 +59,53 @@ void expect_matrices_of_their_own(const TinyModel& model, bool repack) {
             weights.total_bytes() - 5 * w.bytes_of_one() - weights.embedding.bytes() / 80 * 79);
 }
 
+/// Gate is the first half of each expert's rows, up the second.
+TEST(WeightsOfExperts, GateAndUpInOneTensorAreTwoMatricesOfEachExpert) {
+  for (const char* arch : {"qwen3moe", "gemma4"})
+    for (const bool repack : {true, false}) {
+      SCOPED_TRACE(std::string(arch) + (repack ? " packed" : " in the file"));
+      TinyModel model = mixture_of(DType::kF32, arch);
+      model.ffn = 41;  // its half does not fill the last panel
+      model.experts = 8;
+      model.fused_gate_up = true;
+      const MemorySource source = model.source();
+      const Weights weights = load(source, repack, 2);
+      const auto& w = std::get<ExpertsFfnWeights>(weights.layers[0].feed_forward);
+      const Tensor& both = source.find_tensor("blk.0.ffn_gate_up_exps.weight")->tensor;
+      for (int i = 0; i < 16; ++i) {
+        Tensor half = both;
+        half.rows = 41;
+        half.data = both.data.subspan(to_size(i) * 41 * both.row_bytes(), 41 * both.row_bytes());
+        const WeightMatrix matrix = (i % 2 == 0 ? w.gate : w.up).of(i / 2);
+        EXPECT_EQ(matrix.rows, 41);
+        if (repack) {
+          expect_packed(half, matrix);
+        } else {
+          EXPECT_EQ(matrix.file, half.data.data());
+        }
+      }
+      const WeightNeed need = weight_need(source, ModelConfig::load(source).value());
+      EXPECT_EQ(weights.total_bytes(), need.vector_bytes + (repack ? need.packed_bytes : need.mapped_bytes));
+    }
+}
+
+TEST(WeightsOfExperts, GateAndUpInOneTensorOfAWrongShapeOrWithBiasesAreRefused) {
+  TinyModel model = mixture_of(DType::kF32);
+  model.fused_gate_up = true;
+  model.transposed = {"blk.0.ffn_gate_up_exps.weight"};
+  const auto error_of_loading = [&] {
+    const MemorySource source = model.source();
+    ThreadPool pool(1);
+    return Weights::load(source, ModelConfig::load(source).value(), true, pool, {}).error().message;
+  };
+  EXPECT_THAT(error_of_loading(), HasSubstr("tensor blk.0.ffn_gate_up_exps.weight has the dimensions 8, 192, 64, "
+                                            "expected 64, 192, 8: 8 experts"));
+  model.arch = "gpt-oss";
+  model.transposed = {};
+  EXPECT_THAT(error_of_loading(), HasSubstr("blk.0.ffn_gate_up_exps.weight holds gate and up in one, which is not "
+                                            "supported with biases or in F32"));
+}
+
 TEST(WeightsOfExperts, EachIsPackedOrViewedAsAMatrixOfItsOwn) {
   for (const char* arch : kMixtures)
     for (const DType type : {DType::kF32, DType::kQ8_0})

@@ -239,7 +239,7 @@ class PlainTransformer {
     for (std::size_t position = 0; position < x.size(); ++position) {
       const Row& m = mixed[position];
       add(x[position], w.post_mixer_norm != nullptr ? norm(m, w.post_mixer_norm) : m);
-      const Row fed = feed_forward(index, norm(x[position], w.ffn_norm));
+      const Row fed = feed_forward(index, x[position]);
       add(x[position], w.post_ffn_norm != nullptr ? norm(fed, w.post_ffn_norm) : fed);
       if (config_.per_layer_width > 0) add(x[position], of_own_embedding(index, inputs_[position], x[position]));
       if (w.output_scale != nullptr)
@@ -282,17 +282,28 @@ class PlainTransformer {
     return out;
   }
 
-  Row feed_forward(int index, const Row& h) const {
+  Row feed_forward(int index, const Row& x) const {
     const LayerWeights& layer = weights_.layers[static_cast<std::size_t>(index)];
+    const Row h = norm(x, layer.ffn_norm);
     const auto* experts = std::get_if<ExpertsFfnSpec>(&config_.layer(index).feed_forward);
-    if (experts != nullptr) return mixture(*experts, std::get<ExpertsFfnWeights>(layer.feed_forward), h);
-    return gated_product(std::get<DenseFfnWeights>(layer.feed_forward),
-                         std::get<DenseFfnSpec>(config_.layer(index).feed_forward).activation, h, {});
+    if (experts == nullptr)
+      return gated_product(std::get<DenseFfnWeights>(layer.feed_forward),
+                           std::get<DenseFfnSpec>(config_.layer(index).feed_forward).activation, h, {});
+    const ExpertsFfnWeights& w = std::get<ExpertsFfnWeights>(layer.feed_forward);
+    Row out = experts->own_norms
+                  ? norm(mixture(*experts, w, norm(x, w.router_norm), norm(x, w.experts_norm)), w.post_experts_norm)
+                  : mixture(*experts, w, h, h);
+    if (experts->shared_width == 0) return out;
+    Row shared = gated_product(w.shared, experts->activation, h, {});
+    if (experts->shared_is_gated)  // Qwen3_5MoeSparseMoeBlock
+      for (double& value : shared) value *= sigmoid(product(w.shared_gate, h)[0]);
+    add(out, experts->own_norms ? norm(shared, w.post_shared_norm) : shared);
+    return out;
   }
 
   /// A softmax of all scores, of which the highest are divided by their sum (Qwen3MoeSparseMoeBlock of transformers).
-  static Row mixture(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const Row& h) {
-    Row probabilities = product(w.router, h);
+  static Row mixture(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const Row& of_router, const Row& h) {
+    Row probabilities = product(w.router, of_router);
     add_bias(probabilities, w.router_bias);
     for (double& p : probabilities) p = std::exp(p);
     std::vector<int> order(probabilities.size());
@@ -306,13 +317,10 @@ class PlainTransformer {
       Row result = gated_product({.gate = w.gate.of(i), .up = w.up.of(i), .down = w.down.of(i)}, spec.activation, h,
                                  {w.gate.bias_of(i), w.up.bias_of(i), w.down.bias_of(i)});
       for (double& x : result)
-        x *= probabilities[static_cast<std::size_t>(i)] / sum * static_cast<double>(spec.weights_scale);
+        x *= probabilities[static_cast<std::size_t>(i)] / sum *
+             static_cast<double>(spec.weights_scale * w.result_scale_of(i));
       add(out, result);
     }
-    if (spec.shared_width == 0) return out;
-    Row shared = gated_product(w.shared, spec.activation, h, {});  // Qwen3_5MoeSparseMoeBlock
-    for (double& x : shared) x *= sigmoid(product(w.shared_gate, h)[0]);
-    add(out, shared);
     return out;
   }
 

@@ -178,6 +178,23 @@ TEST(Transformer, Gemma4MayHaveVOfItsOwnAndNoEmbeddingsOfLayers) {
   expect_as_plain(model);
 }
 
+TEST(Transformer, Gemma4MayHaveExpertsBesideADenseFeedForward) {
+  for (const bool fused : {false, true}) {
+    SCOPED_TRACE(fused);
+    Model model({.arch = "gemma4",
+                 .layers = 4,
+                 .window = 9,
+                 .per_layer_width = 0,
+                 .experts = 6,
+                 .chosen = 2,
+                 .fused_gate_up = fused});
+    const auto& experts = std::get<ExpertsFfnSpec>(model.config().layer(3).feed_forward);
+    EXPECT_EQ(experts.shared_width, 96);
+    EXPECT_TRUE(experts.own_norms);
+    expect_as_plain(model);
+  }
+}
+
 // Then it computes its state for all rows, and the rest for those whose logits are wanted.
 TEST(Transformer, TheLastLayerMayBeRecurrent) {
   Model model({.arch = "qwen35", .layers = 3});

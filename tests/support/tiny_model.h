@@ -34,6 +34,7 @@ struct TinyModel {
   unsigned seed = 17;                                     // of the weights
   std::map<std::uint32_t, std::uint32_t> head_dims = {};  // of layers whose heads differ; no key of a file says so
   std::uint32_t experts = 0, chosen = 3;                  // of width ffn each; 0: 8 for mixtures, else none
+  bool fused_gate_up = false;                             // the experts' gate and up lie in one tensor
 
   std::string bytes() const {
     GgufWriter writer;
@@ -113,7 +114,7 @@ struct TinyModel {
     if (num_experts() == 0) return;
     key(writer, "expert_count", num_experts());
     key(writer, "expert_used_count", chosen);
-    if (is_mixture()) key(writer, "expert_feed_forward_length", ffn);
+    if (is_mixture() || is_gemma4()) key(writer, "expert_feed_forward_length", ffn);
     if (shared_ffn() > 0) key(writer, "expert_shared_feed_forward_length", shared_ffn());
   }
 
@@ -256,10 +257,18 @@ struct TinyModel {
       }
       if (num_experts() > 0) {
         tensor(writer, random, p + "ffn_gate_inp.weight", num_experts(), width, false, DType::kF32);
-        of_experts(p + "ffn_gate_exps.weight", ffn, width);
-        of_experts(p + "ffn_up_exps.weight", ffn, width);
+        if (fused_gate_up) of_experts(p + "ffn_gate_up_exps.weight", 2 * ffn, width);
+        if (!fused_gate_up) of_experts(p + "ffn_gate_exps.weight", ffn, width);
+        if (!fused_gate_up) of_experts(p + "ffn_up_exps.weight", ffn, width);
         of_experts(p + "ffn_down_exps.weight", width, ffn);
-      } else {
+      }
+      if (num_experts() > 0 && is_gemma4()) {
+        floats(writer, random, p + "ffn_gate_inp.scale", {width}, 8.0F, 1.0F);
+        floats(writer, random, p + "ffn_down_exps.scale", {num_experts()}, 1.0F, 0.3F);
+        for (const char* norm : {"pre_ffw_norm_2.weight", "post_ffw_norm_1.weight", "post_ffw_norm_2.weight"})
+          vector(p + norm, width);
+      }
+      if (num_experts() == 0 || is_gemma4()) {
         matrix(p + "ffn_gate.weight", own_ffn, width);
         matrix(p + "ffn_up.weight", own_ffn, width);
         matrix(p + "ffn_down.weight", width, own_ffn);

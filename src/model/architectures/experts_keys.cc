@@ -30,6 +30,12 @@ Result<void> refuse_other_mixtures(const ModelKeys& keys) {
 
 }  // namespace
 
+Result<bool> has_experts(const ModelKeys& keys) {
+  if (!keys.has("expert_count")) return false;
+  OCTAVO_TRY(const std::uint64_t count, keys.source().get_u64(keys.key("expert_count")));
+  return count != 0;
+}
+
 Result<ExpertsFfnSpec> read_experts(const ModelKeys& keys, int width) {
   ExpertsFfnSpec experts{.width = width};
   OCTAVO_TRY(experts.num_experts, keys.size("expert_count", kMostExperts));

@@ -1,9 +1,11 @@
 // Gemma 4, text (Gemma Team, 2026): layers with a window, and layers without one whose heads are wider. E2B and E4B
-// have an embedding of each token for each layer, and last layers that borrow keys and values.
+// have an embedding of each token for each layer, and last layers that borrow keys and values; 26B-A4B has experts
+// beside each dense feed-forward.
 //
 // As in transformers, models/gemma4/modeling_gemma4.py.
 #include "base/to_size.h"
 #include "model/architectures/architectures.h"
+#include "model/architectures/experts_keys.h"
 #include "model/architectures/gemma_layers.h"
 #include "model/architectures/rope_keys.h"
 #include "model/tensor_names.h"
@@ -102,6 +104,29 @@ Result<void> read_per_layer_width(const ModelKeys& keys, ModelConfig& config) {
   return {};
 }
 
+/// The feed-forwards of all layers: dense, or dense with a mixture beside each.
+Result<void> read_feed_forwards(const ModelKeys& keys, ModelConfig& config) {
+  OCTAVO_TRY(const std::vector<int> widths, keys.sizes("feed_forward_length", config.num_layers()));
+  OCTAVO_TRY(const bool is_mixture, has_experts(keys));
+  ExpertsFfnSpec experts;
+  if (is_mixture) {
+    OCTAVO_TRY(const int width, keys.size("expert_feed_forward_length"));
+    OCTAVO_TRY(experts, read_experts(keys, width));
+    experts.shared_is_gated = false;
+    experts.own_norms = true;
+    experts.result_scales = Presence::kRequired;
+  }
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    experts.shared_width = widths[i];
+    if (is_mixture) {
+      config.layers[i].feed_forward = experts;
+    } else {
+      config.layers[i].feed_forward = DenseFfnSpec{.width = widths[i]};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> read_gemma4(const ModelKeys& keys, ModelConfig& config) {
@@ -109,14 +134,13 @@ Result<void> read_gemma4(const ModelKeys& keys, ModelConfig& config) {
   const int num_layers = config.num_layers();
   OCTAVO_TRY(const std::vector<int> windows, read_windows_of_layers(keys, num_layers));
   OCTAVO_TRY(const std::vector<int> kv_heads, keys.sizes("attention.head_count_kv", num_layers));
-  OCTAVO_TRY(const std::vector<int> ffn_widths, keys.sizes("feed_forward_length", num_layers));
   const bool no_v = has_no_v(keys, windows);
   for (std::size_t i = 0; i < windows.size(); ++i) {
     OCTAVO_TRY(AttentionSpec attention, read_attention(keys, config, windows[i], kv_heads[i]));
     attention.v_is_k = windows[i] == 0 && no_v;
     config.layers[i].mixer = attention;
-    config.layers[i].feed_forward = DenseFfnSpec{.width = ffn_widths[i]};
   }
+  OCTAVO_TRY_VOID(read_feed_forwards(keys, config));
   OCTAVO_TRY_VOID(read_borrowed_layers(keys, config));
   OCTAVO_TRY_VOID(read_per_layer_width(keys, config));
   make_gemma(config);

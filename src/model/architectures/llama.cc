@@ -4,16 +4,6 @@
 #include "model/architectures/experts_keys.h"
 
 namespace octavo {
-namespace {
-
-/// Files without experts may say that there are none.
-Result<bool> has_experts(const ModelKeys& keys) {
-  if (!keys.has("expert_count")) return false;
-  OCTAVO_TRY(const std::uint64_t count, keys.source().get_u64(keys.key("expert_count")));
-  return count != 0;
-}
-
-}  // namespace
 
 Result<void> read_llama(const ModelKeys& keys, ModelConfig& config) {
   // Files of the first Llama models leave the base out.

@@ -73,6 +73,28 @@ TEST(Gemma4, LayersThatSeeAllTurnByFactorsAndTheOthersWithout) {
               HasSubstr("gemma4.rope.dimension_count_swa is 18, expected an even number up to the 16"));
 }
 
+TEST(Gemma4, ExpertsStandBesideTheDenseFeedForwardWithNormsOfTheirOwn) {
+  MemorySource source = gemma4_keys(3);
+  source.add("gemma4.expert_count", 16U).add("gemma4.expert_used_count", 4U);
+  EXPECT_THAT(error_of(source), HasSubstr("'gemma4.expert_feed_forward_length' is missing"));
+  source.add("gemma4.expert_feed_forward_length", 24U);
+  source.add_array("gemma4.feed_forward_length", std::vector<std::int32_t>{96, 96, 192});
+  const ModelConfig config = ModelConfig::load(source).value();
+  for (int i = 0; i < 3; ++i) {
+    const auto& experts = std::get<ExpertsFfnSpec>(config.layer(i).feed_forward);
+    EXPECT_EQ(experts.num_experts, 16);
+    EXPECT_EQ(experts.num_chosen, 4);
+    EXPECT_EQ(experts.width, 24);
+    EXPECT_EQ(experts.shared_width, i == 2 ? 192 : 96);
+    EXPECT_FALSE(experts.shared_is_gated);
+    EXPECT_TRUE(experts.own_norms);
+    EXPECT_EQ(experts.result_scales, Presence::kRequired);
+    EXPECT_EQ(experts.activation, Activation::kGeluTanh);
+  }
+  source.add("gemma4.expert_count", 0U);
+  EXPECT_TRUE(std::holds_alternative<DenseFfnSpec>(ModelConfig::load(source).value().layer(0).feed_forward));
+}
+
 TEST(Gemma4, WhereNoLayerThatSeesAllHasVItIsK) {
   for (const bool has_v : {false, true}) {
     MemorySource source = gemma4_keys(6);

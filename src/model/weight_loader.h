@@ -1,0 +1,87 @@
+// How weights are loaded: a list of all tensors that a model needs, each checked, then their bytes.
+//
+// Used by Weights::load() alone. weight_loader.cc finds single tensors and loads what is listed, weight_list.cc lists
+// the tensors of each part of a model.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/pack.h"
+#include "model/weights.h"
+
+namespace octavo {
+
+/// First lists what the model needs and checks it, so that a wrong file is refused before memory is taken; then loads.
+class WeightLoader {
+ public:
+  WeightLoader(const ModelSource& source, const ModelConfig& config) : source_(source), config_(config) {}
+
+  Result<void> list(Weights& w);
+  // Each gives a hash of what it loads.
+  Result<ContentHash> load_vectors(Weights& w) const;
+  Result<ContentHash> pack_matrices(Weights& w, ThreadPool& pool, const RepackProgress& progress) const;
+  Result<ContentHash> map_matrices(Weights& w) const;
+
+ private:
+  struct Matrix {
+    const SourceTensor* source;
+    WeightMatrix* target;        // the first one
+    int count = 1;               // of the same shape, one behind another
+    std::int64_t first_row = 0;  // of the tensor's
+    std::int64_t row_step = 0;   // from one to the next in the tensor; 0: as many as each has
+
+    std::int64_t row_of(int number) const { return first_row + number * (row_step == 0 ? target->rows : row_step); }
+    std::size_t file_bytes() const { return to_size(count * target->rows) * source->tensor.row_bytes(); }
+
+    std::size_t packed_bytes_of_one() const { return packed_bytes(target->type, target->rows, target->cols); }
+  };
+  struct Vector {
+    const SourceTensor* source;
+    const float** target;
+    bool transposed = false;
+    float factor = 1;
+
+    std::size_t num_floats() const { return to_size(source->tensor.rows * source->tensor.cols); }
+  };
+
+  Result<const SourceTensor*> find(const std::string& name, std::int64_t rows, std::int64_t cols, Presence presence);
+  Result<void> matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightMatrix& target);
+  /// `name`: of the weights. A bias has the same stem.
+  Result<void> experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows, std::int64_t cols,
+                       ExpertMatrices& target);
+  /// Gate and up of all experts, in a tensor each or in one.
+  Result<void> gate_and_up(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w);
+  Result<const SourceTensor*> find_experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows,
+                                           std::int64_t cols);
+  Result<void> list_shared(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w);
+  Result<void> list_own_norms(int layer, ExpertsFfnWeights& w);
+  Result<void> scale(const std::string& weights, int count, WeightMatrix& target);
+  Result<void> vector(const std::string& name, std::int64_t size, Presence presence, const float*& target) {
+    return vectors(name, 1, size, presence, target);
+  }
+  /// [count][size]
+  Result<void> vectors(const std::string& name, std::int64_t count, std::int64_t size, Presence presence,
+                       const float*& target);
+  /// A small matrix as floats, transposed: [cols][rows].
+  Result<void> transposed(const std::string& name, std::int64_t rows, std::int64_t cols, const float*& target);
+  Result<void> list_layer(int layer, LayerWeights& w);
+  Result<void> list_mixer(int layer, const AttentionSpec& spec, LayerWeights& w);
+  Result<void> list_mixer(int layer, const DeltaSpec& spec, LayerWeights& w);
+  Result<void> list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w);
+  Result<void> list_feed_forward(int layer, const ExpertsFfnSpec& spec, LayerWeights& w);
+  Result<void> list_per_layer(int layer, PerLayerWeights& w);
+  Result<void> list_per_layer(PerLayerTables& w);
+  Result<void> list_rope_factors(Weights& w);
+  Result<void> check_all_used() const;
+
+  const ModelSource& source_;
+  const ModelConfig& config_;
+  std::vector<Matrix> matrices_;
+  std::vector<Vector> vectors_;
+  std::set<std::string_view> used_;
+};
+
+}  // namespace octavo
