@@ -106,8 +106,10 @@ inline constexpr int kStepsPerPriority = 256;
 inline constexpr int kStepsPerSeat = 4096;
 inline constexpr std::size_t kMaxOwnerBytes = 256;
 
-enum class FinishReason : std::uint8_t { kNone, kStop, kLength, kContext, kCancelled, kDeadline, kFailed };
-/// "", "stop", "length", "context", "cancelled", "deadline", "failed"
+enum class FinishReason : std::uint8_t { kNone, kStop, kLength, kContext, kCancelled, kDeadline, kFailed, kNotFinite };
+/// "", "stop", "length", "context", "cancelled", "deadline", "failed", "not_finite". kFailed: no memory was left for
+/// the request, or its constraint allows no token; kNotFinite: a router of the model gave it scores that are no
+/// numbers.
 std::string_view finish_reason_name(FinishReason reason);
 
 /// The cost of a finished choice of a request, and its time: total_s is the sum of queued, prefill, decode and stalled

@@ -91,7 +91,7 @@ Result<std::optional<BenchRun>> BenchRunner::run(const BenchCase& c) {
     return fail("{}: sequences of {} tokens each gave their KV memory back while they were measured; it has {} bytes",
                 c.batch, longest_sequence(c, max_step_tokens_), engine_.info().kv_arena_bytes);
   if (!run) return std::unexpected(run.error());
-  if (failed_) OCTAVO_TRY_VOID(check_not_failed(FinishReason::kFailed));
+  OCTAVO_TRY_VOID(check_not_failed(failure_));
   return *run;
 }
 
@@ -99,7 +99,7 @@ Result<std::optional<BenchRun>> BenchRunner::run(const BenchCase& c) {
 Result<void> BenchRunner::submit(const BenchCase& c, int own_tokens, int max_tokens) {
   sequences_.assign(to_size(c.batch), {});
   num_begun_ = num_ended_ = 0;
-  failed_ = false;
+  failure_ = FinishReason::kNone;
   num_made_ = 0;
   const std::vector<TokenId> shared = tokens_.take(c.shared);
   for (Sequence& sequence : sequences_) {
@@ -114,7 +114,7 @@ Result<void> BenchRunner::submit(const BenchCase& c, int own_tokens, int max_tok
       }
       if (event.finish == FinishReason::kNone) return;
       ++num_ended_;
-      if (event.finish == FinishReason::kFailed) failed_ = true;
+      if (!check_not_failed(event.finish)) failure_ = event.finish;
     }));
   }
   return {};

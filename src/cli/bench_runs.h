@@ -76,7 +76,7 @@ class BenchRunner {
   RandomTokens tokens_;
   std::vector<Sequence> sequences_;  // of the measurement
   int num_begun_ = 0, num_ended_ = 0;
-  bool failed_ = false;  // the system had no memory for one of them
+  FinishReason failure_ = FinishReason::kNone;  // of one that could not be computed
   std::int64_t num_made_ = 0;
 };
 

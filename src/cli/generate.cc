@@ -8,10 +8,11 @@
 namespace octavo::cli {
 
 Result<void> check_not_failed(FinishReason finish) {
-  if (finish != FinishReason::kFailed) return {};
-  return fail(
-      "out of memory: the system had none left for the request, which has ended (or the model's numbers for it are not "
-      "finite)");
+  if (finish == FinishReason::kFailed)
+    return fail("out of memory: the system had none left for the request, which has ended");
+  if (finish == FinishReason::kNotFinite)
+    return fail("the model's numbers for the request are not finite: its router can choose no experts");
+  return {};
 }
 
 Result<std::vector<Answer>> generate_choices(Engine& engine, Request request, const ShowPiece& on_text,

@@ -22,7 +22,7 @@ struct Answer {
   bool output_closed = false;  // on_text gave false
 };
 
-/// Error: the system had no memory for the request.
+/// Error: the system had no memory for the request, or its numbers are not finite.
 Result<void> check_not_failed(FinishReason finish);
 
 /// Runs `request` to its end and gives the answers of its choices. `on_text` gets each piece of text with the choice it

@@ -12,6 +12,7 @@ std::string_view finish_reason_name(FinishReason reason) {
     case FinishReason::kCancelled: return "cancelled";
     case FinishReason::kDeadline: return "deadline";
     case FinishReason::kFailed: return "failed";
+    case FinishReason::kNotFinite: return "not_finite";
   }
   OCTAVO_CHECK(false, "finish reason {}", static_cast<int>(reason));
 }

@@ -68,7 +68,7 @@ void Step::end_not_finite(std::span<const ScheduledSequence> plan, std::optional
   workers.reset();
   for (const std::int32_t s : outcome_.not_finite)
     if (ActiveRequest* request = parts_.requests.find(plan[to_size(s)].sequence->asked.id))
-      parts_.answers.end(*request, FinishReason::kFailed);
+      parts_.answers.end(*request, FinishReason::kNotFinite);
   workers.emplace(parts_.threads);
 }
 

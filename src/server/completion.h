@@ -127,8 +127,8 @@ class CompletionResponse {
   std::size_t held_bytes() const;
   /// All choices of all prompts have ended.
   bool done() const;
-  /// Why the call cannot be answered, or null: a choice ended as kFailed, kCancelled or kDeadline. A call that is not
-  /// streamed is answered with it; of a streamed one on_event() has given the error event.
+  /// Why the call cannot be answered, or null: a choice ended as kFailed, kNotFinite, kCancelled or kDeadline. A call
+  /// that is not streamed is answered with it; of a streamed one on_event() has given the error event.
   const ApiError* error() const;
   /// The server gives up on a streamed call: the error event ("data: {"error": ...}\n\n"), the last bytes of the
   /// stream.

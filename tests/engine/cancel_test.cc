@@ -126,7 +126,7 @@ TEST(NotFinite, EndsItsRequestAndNobodyElses) {
     const RequestId lost = engine.submit(bad);
     while (engine->step()) ASSERT_TRUE(engine->check_integrity());
     for (int choice = 0; choice < 2; ++choice) {
-      EXPECT_EQ(engine.answer(lost, choice).finish, FinishReason::kFailed);
+      EXPECT_EQ(engine.answer(lost, choice).finish, FinishReason::kNotFinite);
       EXPECT_TRUE(engine.answer(lost, choice).tokens.empty());
       EXPECT_EQ(engine.answer(lost, choice).num_last_events, 1);
     }
@@ -136,7 +136,7 @@ TEST(NotFinite, EndsItsRequestAndNobodyElses) {
       EXPECT_EQ(engine.answer(ids[i]).finish, FinishReason::kLength);
     }
     EXPECT_TRUE(engine.all_blocks_free());
-    EXPECT_EQ(engine.run(bad).finish, FinishReason::kFailed) << "nothing of it was published";
+    EXPECT_EQ(engine.run(bad).finish, FinishReason::kNotFinite) << "nothing of it was published";
   }
 }
 

@@ -55,6 +55,9 @@ TEST(EngineLoad, FinishReasonsHaveTheNamesOfTheInterface) {
   EXPECT_EQ(finish_reason_name(FinishReason::kLength), "length");
   EXPECT_EQ(finish_reason_name(FinishReason::kContext), "context");
   EXPECT_EQ(finish_reason_name(FinishReason::kCancelled), "cancelled");
+  EXPECT_EQ(finish_reason_name(FinishReason::kDeadline), "deadline");
+  EXPECT_EQ(finish_reason_name(FinishReason::kFailed), "failed");
+  EXPECT_EQ(finish_reason_name(FinishReason::kNotFinite), "not_finite");
 }
 
 }  // namespace

@@ -212,6 +212,14 @@ TEST_F(OpenAiResponse, ADeadlineIsATimeoutAndEndsTheStream) {
   EXPECT_TRUE(response_->done());
 }
 
+TEST_F(OpenAiResponse, NumbersThatAreNotFiniteAreAFailureOfTheirOwn) {
+  open_chat("");
+  EXPECT_EQ(response_->on_event(0, last(-1, "", FinishReason::kNotFinite)), "");
+  EXPECT_EQ(response_->error()->status, 500);
+  EXPECT_EQ(response_->error()->code, "not_finite");
+  EXPECT_THAT(response_->error()->message, HasSubstr("router"));
+}
+
 TEST_F(OpenAiResponse, AFailureOfACallThatIsNotStreamedIsItsError) {
   open_chat("");
   EXPECT_EQ(response_->error(), nullptr);
