@@ -124,12 +124,18 @@ void CostModel::fit() {
       sums.targets[i] += bin.targets[i];
     }
   }
+  // Experts' bytes are the last cost, and a dense model never has it.
+  sums.products.back().back() > 0 ? descend<kNumCosts>(sums) : descend<kNumCosts - 1>(sums);
+}
+
+template <std::size_t kNum>
+void CostModel::descend(const Sums& sums) {
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
-    for (std::size_t i = 0; i < kNumCosts; ++i) {
+    for (std::size_t i = 0; i < kNum; ++i) {
       const double diagonal = sums.products[i][i];
       if (diagonal <= 0) continue;
       double residual = sums.targets[i];
-      for (std::size_t j = 0; j < kNumCosts; ++j) residual -= sums.products[i][j] * costs_[j];
+      for (std::size_t j = 0; j < kNum; ++j) residual -= sums.products[i][j] * costs_[j];
       costs_[i] = std::max(0.0, costs_[i] + (residual - kRidge * diagonal * costs_[i]) / (diagonal * (1 + kRidge)));
     }
   }

@@ -68,6 +68,9 @@ class CostModel {
   void follow_spread(const StepWork& work, double expert_bytes);
   double fitted_ms(const StepWork& work) const;
   void fit();
+  /// With the first kNum costs alone.
+  template <std::size_t kNum>
+  void descend(const Sums& sums);
 
   std::vector<AttentionWork> attention_;
   std::vector<ExpertsWork> experts_;
