@@ -9,7 +9,9 @@ namespace octavo::cli {
 
 Result<void> check_not_failed(FinishReason finish) {
   if (finish == FinishReason::kFailed)
-    return fail("out of memory: the system had none left for the request, which has ended");
+    return fail(
+        "out of memory: the system had none left for the request, which has ended (or the model's numbers for it are "
+        "not finite)");
   if (finish == FinishReason::kNotFinite)
     return fail("the model's numbers for the request are not finite: its router can choose no experts");
   return {};

@@ -103,7 +103,10 @@ const ApiKey* ApiKeys::find(std::string_view authorization) const {
   constexpr std::string_view kScheme = "Bearer ";
   if (authorization.size() < kScheme.size() || !boost::beast::iequals(authorization.substr(0, kScheme.size()), kScheme))
     return nullptr;
-  const std::string_view key = trimmed(authorization.substr(kScheme.size()));
+  return find_key(trimmed(authorization.substr(kScheme.size())));
+}
+
+const ApiKey* ApiKeys::find_key(std::string_view key) const {
   if (key.size() > kMaxLength) return nullptr;
   return find_digest(digest_of(key, salt_));
 }

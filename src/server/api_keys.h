@@ -46,6 +46,8 @@ class ApiKeys {
   std::size_t size() const { return keys_.size(); }
   /// Of an Authorization header's value: "Bearer KEY". Null: it is no key of the file.
   const ApiKey* find(std::string_view authorization) const;
+  /// The key by itself.
+  const ApiKey* find_key(std::string_view key) const;
   bool contains(const KeyDigest& digest) const { return find_digest(digest) != nullptr; }
 
   bool operator==(const ApiKeys&) const = default;

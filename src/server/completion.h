@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "octavo/engine.h"
+#include "server/answer_writer.h"
 #include "server/api_error.h"
 
 namespace octavo::server {
@@ -110,32 +111,22 @@ ApiResult<CompletionCall> parse_chat_completion(const boost::json::object& body,
 
 /// The answer to one call. `call` and `engine`, which gives tokens their texts, outlive it; the requests in `call` may
 /// have been moved from.
-class CompletionResponse {
+class CompletionResponse final : public AnswerWriter {
  public:
   CompletionResponse(const CompletionCall& call, const Engine& engine, const ServedModel& model, std::string_view id,
                      std::int64_t created);
-  ~CompletionResponse();
-  CompletionResponse(const CompletionResponse&) = delete;
-  CompletionResponse& operator=(const CompletionResponse&) = delete;
+  ~CompletionResponse() override;
 
-  /// Streamed calls: the SSE bytes to send now, "data: {...}\n\n" as often as needed; empty if there is nothing to say
-  /// yet. Other calls: always empty; the event is kept.
-  std::string on_event(std::size_t prompt_index, const OwnedEvent& event);
-  /// Streamed calls that ask for it: how far a prompt has come, as an event; empty after an error.
-  std::string progress(std::size_t prompt_index, const PromptProgress& progress) const;
-  /// Of a call that is not streamed: bytes of the answer that are held.
-  std::size_t held_bytes() const;
-  /// All choices of all prompts have ended.
-  bool done() const;
-  /// Why the call cannot be answered, or null: a choice ended as kFailed, kNotFinite, kCancelled or kDeadline. A call
-  /// that is not streamed is answered with it; of a streamed one on_event() has given the error event.
-  const ApiError* error() const;
-  /// The server gives up on a streamed call: the error event ("data: {"error": ...}\n\n"), the last bytes of the
-  /// stream.
-  std::string fail(const ApiError& error);
-  /// After done(). Streamed: what is left to say (the usage chunk if asked for) and "data: [DONE]\n\n". Else the whole
-  /// JSON body.
-  std::string finish();
+  /// "data: {...}\n\n" as often as needed.
+  std::string on_event(std::size_t prompt_index, const OwnedEvent& event) override;
+  std::string progress(std::size_t prompt_index, const PromptProgress& progress) const override;
+  std::size_t held_bytes() const override;
+  bool done() const override;
+  const ApiError* error() const override;
+  /// "data: {"error": ...}\n\n"
+  std::string fail(const ApiError& error) override;
+  /// Streamed: the usage chunk if asked for, and "data: [DONE]\n\n".
+  std::string finish() override;
 
  private:
   struct State;

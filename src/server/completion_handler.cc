@@ -128,18 +128,17 @@ void CompletionHandler::tick(Clock::time_point now) {
   if (life_signs_ && life_signs_->is_due(now)) connection_.wake().notify();
 }
 
-asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(bool is_chat) {
+asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(ChatApi api) {
   const std::string body = std::move(exchange_.request.body());
   const std::size_t num_bytes = body.size();
   const auto turn = co_await service_.wait_to_parse(exchange_, num_bytes, true);
   if (!turn) co_return std::unexpected(turn.error());
   // Behind the bodies of others a client may lose patience: where many do, those who wait would wait for nothing.
   if (connection_.hung_up()) co_return std::unexpected(ApiError{});
-  auto work = [&body, is_chat, this]() -> ApiResult<CompletionCall> {
+  auto work = [&body, api, this]() -> ApiResult<CompletionCall> {
     const auto object = parse_json_object(body, service_.options_.json);
     if (!object) return std::unexpected(object.error());
-    return is_chat ? parse_chat_completion(*object, engine_, *service_.model_)
-                   : parse_completion(*object, engine_, *service_.model_);
+    return parse_call(api, *object, engine_, *service_.model_);
   };
   co_return co_await run_on(service_.parse_queue_.threads(), work);
 }
@@ -160,6 +159,7 @@ ApiResult<void> CompletionHandler::complete(CompletionCall& call) const {
 }
 
 ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
+  if (call.requests.empty()) return {};
   num_choices_ = to_size(call.n);
   first_choice_ = call.requests.front().first_choice;
   progress_.assign(call.requests.size() * num_choices_, {});
@@ -184,8 +184,8 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
   return {};
 }
 
-asio::awaitable<void> CompletionHandler::run(bool is_chat) {
-  ApiResult<CompletionCall> call = co_await parse(is_chat);
+asio::awaitable<void> CompletionHandler::run(ChatApi api) {
+  ApiResult<CompletionCall> call = co_await parse(api);
   if (connection_.hung_up()) {  // perhaps nothing was parsed
     exchange_.record.status = 499;
     co_return;
@@ -196,11 +196,11 @@ asio::awaitable<void> CompletionHandler::run(bool is_chat) {
   } else {
     ready = std::unexpected(std::move(call.error()));
   }
-  std::optional<CompletionResponse> response;
+  std::unique_ptr<AnswerWriter> writer;
   if (ready) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
-    response.emplace(*call, engine_, *service_.model_, (is_chat ? "chatcmpl-" : "cmpl-") + service_.make_id(),
-                     std::chrono::duration_cast<std::chrono::seconds>(now).count());
+    writer = make_writer(api, *call, engine_, *service_.model_, service_.make_id(),
+                         std::chrono::duration_cast<std::chrono::seconds>(now).count());
     ready = submit(*call);
   }
   if (!ready) {
@@ -211,21 +211,21 @@ asio::awaitable<void> CompletionHandler::run(bool is_chat) {
   exchange_.record.streamed = call->stream;
   if (!call->warnings.empty()) exchange_.record.constraint_warnings = static_cast<std::int64_t>(call->warnings.size());
   if (call->stream) {
-    co_await answer_stream(*response);
+    co_await answer_stream(*writer);
   } else {
-    co_await answer_whole(*response);
+    co_await answer_whole(*writer);
   }
 }
 
-std::string CompletionHandler::take_events(CompletionResponse& response) {
+std::string CompletionHandler::take_events(AnswerWriter& writer) {
   const bool is_shown = !given_up_;  // else what comes is the end that cancel() made, and the client is told why
   if (!queue_->take(items_)) given_up_ = no_memory();
   std::string out;
   for (const EventQueue::Item& item : items_) {
     observe(item);
     if (!is_shown) continue;
-    if (life_signs_) out += life_signs_->before_event(item.prompt_index, response);
-    out += response.on_event(item.prompt_index, item.event);
+    if (life_signs_) out += life_signs_->before_event(item.prompt_index, writer);
+    out += writer.on_event(item.prompt_index, item.event);
   }
   return out;
 }
@@ -257,24 +257,24 @@ void CompletionHandler::observe(const EventQueue::Item& item) {
   record.cached_tokens = std::max<std::int64_t>(record.cached_tokens, 0) + event.stats.cached_tokens;
 }
 
-asio::awaitable<void> CompletionHandler::answer_whole(CompletionResponse& response) {
+asio::awaitable<void> CompletionHandler::answer_whole(AnswerWriter& writer) {
   std::optional<ApiError> too_large;
-  while (!response.done() && response.error() == nullptr && !too_large && !given_up_ && !connection_.hung_up()) {
-    take_events(response);
-    too_large = held_.hold(response.held_bytes());
+  while (!writer.done() && writer.error() == nullptr && !too_large && !given_up_ && !connection_.hung_up()) {
+    take_events(writer);
+    too_large = held_.hold(writer.held_bytes());
     if (items_.empty() && !too_large) co_await connection_.wake().wait();
   }
   if (given_up_) {
     const ApiError error = *given_up_;
     cancel();
     co_await service_.refuse(exchange_, error);
-  } else if (response.error() != nullptr || too_large) {
-    const ApiError error = too_large ? *too_large : *response.error();
+  } else if (writer.error() != nullptr || too_large) {
+    const ApiError error = too_large ? *too_large : *writer.error();
     cancel();
     co_await service_.refuse(exchange_, error);
-  } else if (response.done()) {
+  } else if (writer.done()) {
     HttpResponse whole;
-    whole.body = response.finish();
+    whole.body = writer.finish();
     whole.held = std::move(held_);
     co_await service_.send(exchange_, whole);
   } else {
@@ -282,25 +282,30 @@ asio::awaitable<void> CompletionHandler::answer_whole(CompletionResponse& respon
   }
 }
 
-asio::awaitable<void> CompletionHandler::answer_stream(CompletionResponse& response) {
-  HttpResponse head{.content_type = "text/event-stream; charset=utf-8"};
+asio::awaitable<void> CompletionHandler::answer_stream(AnswerWriter& writer) {
+  HttpResponse head{.content_type = std::string(writer.stream_type())};
   head.headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}};
   add_headers(exchange_.request, exchange_.record.id, service_.options_.cors_origins, head);
   exchange_.record.status = 200;
   bool connected = co_await connection_.begin_stream(head);
   bool ended = false;
+  std::string first = writer.begin();
   while (connected && !ended) {
-    std::string out = take_events(response);
-    if (response.error() != nullptr) {
+    std::string out = std::exchange(first, {}) + take_events(writer);
+    const std::optional<ApiError> too_large = held_.hold(writer.held_bytes());
+    if (writer.error() != nullptr) {
       ended = true;
-    } else if (response.done()) {
-      out += response.finish();
+    } else if (too_large) {
+      out += writer.fail(*too_large);
+      ended = true;
+    } else if (writer.done()) {
+      out += writer.finish();
       ended = true;
     } else if (given_up_) {
-      out += response.fail(*given_up_);
+      out += writer.fail(*given_up_);
       ended = true;
     } else {
-      out += life_signs_->take(Clock::now(), response);
+      out += life_signs_->take(Clock::now(), writer);
     }
     if (connection_.hung_up()) {
       connected = false;

@@ -1,5 +1,5 @@
-// One call of /v1/completions or /v1/chat/completions, from its body to the last byte of its answer. The engine's
-// requests end with it, for whatever reason it ends.
+// One call for completions, by whatever API, from its body to the last byte of its answer. The engine's requests end
+// with it, for whatever reason it ends.
 //
 // Lives in the coroutine that answers; the I/O thread.
 #pragma once
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "server/completion.h"
+#include "server/chat_api.h"
 #include "server/event_queue.h"
 #include "server/life_signs.h"
 #include "server/service.h"
@@ -25,7 +25,7 @@ class CompletionHandler {
   CompletionHandler(const CompletionHandler&) = delete;
   CompletionHandler& operator=(const CompletionHandler&) = delete;
 
-  asio::awaitable<void> run(bool is_chat);
+  asio::awaitable<void> run(ChatApi api);
   /// The server gives up: the error ends the answer.
   void abort(const ApiError& error);
   /// Several times a second.
@@ -38,14 +38,14 @@ class CompletionHandler {
     Clock::time_point last_token = {};
   };
 
-  asio::awaitable<ApiResult<CompletionCall>> parse(bool is_chat);
+  asio::awaitable<ApiResult<CompletionCall>> parse(ChatApi api);
   /// The parts of the requests that the server knows and the body does not: owner, cache domain, time limits.
   ApiResult<void> complete(CompletionCall& call) const;
   ApiResult<void> submit(CompletionCall& call);
-  asio::awaitable<void> answer_whole(CompletionResponse& response);
-  asio::awaitable<void> answer_stream(CompletionResponse& response);
+  asio::awaitable<void> answer_whole(AnswerWriter& writer);
+  asio::awaitable<void> answer_stream(AnswerWriter& writer);
   /// Takes what came from the engine; the bytes to send of a streamed call.
-  std::string take_events(CompletionResponse& response);
+  std::string take_events(AnswerWriter& writer);
   void observe(const EventQueue::Item& item);
   void cancel() noexcept;
 

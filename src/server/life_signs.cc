@@ -19,31 +19,30 @@ void LifeSigns::sent(Clock::time_point now) {
   if (intervals_.comment.count() > 0) next_comment_ = now + intervals_.comment;
 }
 
-std::string LifeSigns::take(Clock::time_point now, CompletionResponse& response) {
+std::string LifeSigns::take(Clock::time_point now, AnswerWriter& writer) {
   std::string out;
   if (now >= next_progress_) {
     next_progress_ = now + intervals_.progress;
-    for (std::size_t i = 0; i < told_.size(); ++i) out += report(i, response);
+    for (std::size_t i = 0; i < told_.size(); ++i) out += report(i, writer);
   }
-  if (out.empty() && now >= next_comment_) out = comment();
+  if (out.empty() && now >= next_comment_) out = writer.life_sign(state());
   return out;
 }
 
-std::string LifeSigns::before_event(std::size_t prompt, CompletionResponse& response) {
-  return call_.return_progress ? report(prompt, response) : std::string();
+std::string LifeSigns::before_event(std::size_t prompt, AnswerWriter& writer) {
+  return call_.return_progress ? report(prompt, writer) : std::string();
 }
 
-std::string LifeSigns::report(std::size_t prompt, CompletionResponse& response) {
+std::string LifeSigns::report(std::size_t prompt, AnswerWriter& writer) {
   const auto num_tokens = static_cast<int>(call_.prompts[prompt].num_tokens);
   if (told_[prompt] == num_tokens) return {};
   const PromptProgress progress = board_->get(prompt);
   if (progress.prompt_tokens == 0 || progress.computed_tokens == told_[prompt]) return {};
   told_[prompt] = progress.computed_tokens;
-  return response.progress(prompt, progress);
+  return writer.progress(prompt, progress);
 }
 
-/// A line that begins with a colon is a comment in every reader of server-sent events.
-std::string LifeSigns::comment() const {
+std::string LifeSigns::state() const {
   std::size_t total = 0, computed = 0;
   bool begun = false;
   for (std::size_t i = 0; i < told_.size(); ++i) {
@@ -52,8 +51,8 @@ std::string LifeSigns::comment() const {
     computed += to_size(progress.computed_tokens);
     begun |= progress.prompt_tokens > 0;
   }
-  if (!begun || computed >= total) return ": waiting\n\n";
-  return fmt::format(": reading the prompt, {} of {} tokens\n\n", computed, total);
+  if (!begun || computed >= total) return "waiting";
+  return fmt::format("reading the prompt, {} of {} tokens", computed, total);
 }
 
 }  // namespace octavo::server

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "server/answer_writer.h"
 #include "server/completion.h"
 
 namespace octavo::server {
@@ -51,15 +52,16 @@ class LifeSigns {
   /// take() may have something.
   bool is_due(Clock::time_point now) const { return now >= next_comment_ || now >= next_progress_; }
   /// The bytes to send now; empty if it is not time for any.
-  std::string take(Clock::time_point now, CompletionResponse& response);
+  std::string take(Clock::time_point now, AnswerWriter& writer);
   /// Reports the rest of a prompt's progress, before an event of its answer.
-  std::string before_event(std::size_t prompt, CompletionResponse& response);
+  std::string before_event(std::size_t prompt, AnswerWriter& writer);
   /// Bytes were sent.
   void sent(Clock::time_point now);
 
  private:
-  std::string report(std::size_t prompt, CompletionResponse& response);
-  std::string comment() const;
+  std::string report(std::size_t prompt, AnswerWriter& writer);
+  /// The state of the prompts, for people.
+  std::string state() const;
 
   const CompletionCall& call_;
   Intervals intervals_;

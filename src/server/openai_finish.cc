@@ -24,7 +24,8 @@ std::optional<ApiError> error_of(FinishReason finish) {
       return ApiError{
           .status = 500,
           .message =
-              "The server had no memory left for the request, or its constraint allows none of the model's tokens.",
+              "The server had no memory left for the request, the model's numbers for it are not finite, or its "
+              "constraint allows none of the model's tokens.",
           .type = "server_error",
           .code = "internal_error"};
     case FinishReason::kNotFinite:

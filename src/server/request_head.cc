@@ -42,8 +42,8 @@ std::optional<ApiError> check_entrance(const RouteMatch& match, const Entrance& 
 }
 
 std::optional<ApiError> check_key(const HttpRequest& request, const ApiKeys& keys) {
-  if (keys.empty() || keys.find(request[http::field::authorization]) != nullptr) return std::nullopt;
-  return wrong_key("no valid API key was given, expected the header Authorization: Bearer KEY");
+  if (keys.empty() || key_of(request, keys) != nullptr) return std::nullopt;
+  return wrong_key("no valid API key was given, expected the header Authorization: Bearer KEY, or X-Api-Key: KEY");
 }
 
 bool is_json(std::string_view content_type) {
@@ -53,6 +53,11 @@ bool is_json(std::string_view content_type) {
 }  // namespace
 
 ApiError key_revoked() { return wrong_key("the API key of this request is no longer valid"); }
+
+const ApiKey* key_of(const HttpRequest& request, const ApiKeys& keys) {
+  const auto own = request.find("X-Api-Key");
+  return own == request.end() ? keys.find(request[http::field::authorization]) : keys.find_key(text_of(own->value()));
+}
 
 std::optional<ApiError> check_head(const HttpRequest& request, const Entrance& entrance, const ApiKeys& keys,
                                    const CorsOrigins& origins) {
@@ -75,7 +80,7 @@ HttpResponse preflight(const HttpRequest& request) {
   HttpResponse response{.status = 204, .content_type = {}};
   // Clients add headers of their own to tell what they are. No header does more here than the origin's pages may do.
   std::string headers = text_of(request[http::field::access_control_request_headers]);
-  if (headers.empty()) headers = "Authorization, Content-Type, X-Request-Id, X-Request-Timeout";
+  if (headers.empty()) headers = "Authorization, Content-Type, X-Api-Key, X-Request-Id, X-Request-Timeout";
   response.headers = {{"Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS"},
                       {"Access-Control-Allow-Headers", std::move(headers)},
                       {"Access-Control-Max-Age", "3600"},

@@ -30,6 +30,14 @@ constexpr PathRoute kRoutes[] = {
     {.route = Route::kApplyTemplate, .path = "/apply-template", .is_post = true, .needs_key = true},
     {.route = Route::kCompletions, .path = "/v1/completions", .is_post = true, .needs_key = true},
     {.route = Route::kChatCompletions, .path = "/v1/chat/completions", .is_post = true, .needs_key = true},
+    {.route = Route::kMessages, .path = "/v1/messages", .is_post = true, .needs_key = true},
+    {.route = Route::kCountMessageTokens, .path = "/v1/messages/count_tokens", .is_post = true, .needs_key = true},
+    {.route = Route::kOllamaChat, .path = "/api/chat", .is_post = true, .needs_key = true},
+    {.route = Route::kOllamaGenerate, .path = "/api/generate", .is_post = true, .needs_key = true},
+    {.route = Route::kOllamaTags, .path = "/api/tags", .needs_key = true},
+    {.route = Route::kOllamaRunning, .path = "/api/ps", .needs_key = true},
+    {.route = Route::kOllamaShow, .path = "/api/show", .is_post = true, .needs_key = true},
+    {.route = Route::kOllamaVersion, .path = "/api/version"},
     {.route = Route::kEmbeddings, .path = "/v1/embeddings", .is_post = true, .needs_key = true},
 };
 constexpr PathRoute kModelRoute = {.route = Route::kModel, .path = "/v1/models/{id}", .needs_key = true};

@@ -24,6 +24,14 @@ enum class Route : std::uint8_t {
   kApplyTemplate,
   kCompletions,
   kChatCompletions,
+  kMessages,
+  kCountMessageTokens,
+  kOllamaChat,
+  kOllamaGenerate,
+  kOllamaTags,
+  kOllamaRunning,
+  kOllamaShow,
+  kOllamaVersion,
   kEmbeddings,
 };
 

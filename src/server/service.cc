@@ -3,8 +3,10 @@
 #include <boost/json.hpp>
 
 #include "base/utf8.h"
+#include "server/chat_api.h"
 #include "server/chat_page.h"
 #include "server/completion_handler.h"
+#include "server/ollama_models.h"
 #include "server/request_head.h"
 #include "server/run_on.h"
 #include "server/text.h"
@@ -41,7 +43,19 @@ boost::json::object model_object(const ServedModel& model, const ModelInfo& info
           {"max_model_len", info.max_context}};
 }
 
+std::optional<ChatApi> chat_api_of(Route route) {
+  switch (route) {
+    case Route::kCompletions: return ChatApi::kOpenAiCompletion;
+    case Route::kChatCompletions: return ChatApi::kOpenAiChat;
+    case Route::kMessages: return ChatApi::kMessages;
+    case Route::kOllamaChat: return ChatApi::kOllamaChat;
+    case Route::kOllamaGenerate: return ChatApi::kOllamaGenerate;
+    default: return std::nullopt;
+  }
+}
+
 TokenizeCall::Kind kind_of(Route route) {
+  if (route == Route::kCountMessageTokens) return TokenizeCall::Kind::kCountMessages;
   if (route == Route::kApplyTemplate) return TokenizeCall::Kind::kApplyTemplate;
   return route == Route::kDetokenize ? TokenizeCall::Kind::kDetokenize : TokenizeCall::Kind::kTokenize;
 }
@@ -190,6 +204,7 @@ asio::awaitable<void> Service::send(Exchange& exchange, HttpResponse& response) 
 
 asio::awaitable<void> Service::refuse(Exchange& exchange, const ApiError& error) {
   HttpResponse response = to_response(error);
+  response.body = error_body_at(exchange.request.target(), error);
   co_await send(exchange, response);
 }
 
@@ -201,7 +216,7 @@ asio::awaitable<void> Service::answer(Exchange& exchange) {
     co_return;
   }
   const ApiResult<RouteMatch> match = find_route(request.method(), request.target());
-  if (const ApiKey* key = keys_.find(request[http::field::authorization])) exchange.key = *key;
+  if (const ApiKey* key = key_of(request, keys_)) exchange.key = *key;
   exchange.record.key = exchange.key.name;
   if (match->is_post && !keys_.empty() && exchange.key.name.empty()) {
     const ApiError error = key_revoked();  // while its body came
@@ -227,9 +242,14 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
   }
   Engine& engine = *host_.engine();
   if (options_.log_prompts) exchange.record.prompt = to_valid_utf8(exchange.request.body());
-  if (route == Route::kCompletions || route == Route::kChatCompletions) {
+  if (const std::optional<ChatApi> api = chat_api_of(route)) {
     CompletionHandler handler(*this, exchange, engine);
-    co_await handler.run(route == Route::kChatCompletions);
+    co_await handler.run(*api);
+    co_return;
+  }
+  if (route == Route::kOllamaShow) {
+    HttpResponse response{.body = boost::json::serialize(ollama_show(*model_, engine.info()))};
+    co_await send(exchange, response);
     co_return;
   }
   if (route == Route::kEmbeddings) {
@@ -302,11 +322,15 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
       metrics_.set_held_bytes(held_.bytes());
       return {.content_type = std::string(Metrics::kContentType), .body = metrics_.text(serves ? &stats : nullptr)};
     }
-    case Route::kVersion: return json({{"version", options_.version}});
+    case Route::kVersion:
+    case Route::kOllamaVersion: return json({{"version", options_.version}});
     default: break;
   }
   if (!model_) return to_response(unavailable("the model is being loaded", "loading"));
-  const boost::json::object model = model_object(*model_, host_.engine()->info());
+  const ModelInfo& info = host_.engine()->info();
+  if (match.route == Route::kOllamaTags) return json(ollama_tags(*model_, info));
+  if (match.route == Route::kOllamaRunning) return json(ollama_running(*model_, info));
+  const boost::json::object model = model_object(*model_, info);
   if (match.route == Route::kModels) return json({{"object", "list"}, {"data", boost::json::array{model}}});
   if (model_->answers_to(match.argument)) return json(model);
   return to_response({.status = 404,

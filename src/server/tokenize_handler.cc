@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "base/error.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
 #include "server/json_body.h"
 #include "server/json_fields.h"
 #include "server/json_writer.h"
+#include "server/messages_request.h"
 #include "server/openai_request.h"
 
 namespace octavo::server {
@@ -124,6 +126,11 @@ ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const Engine& e
   check_model(fields, model);
   if (fields.failed()) return std::unexpected(*fields.error());
   if (call.kind == TokenizeCall::Kind::kApplyTemplate) return apply_template(*body, engine, held);
+  if (call.kind == TokenizeCall::Kind::kCountMessages) {
+    OCTAVO_TRY(const auto chat, chat_of_messages(*body, engine.info(), false));
+    OCTAVO_TRY(const auto counted, tokens_of(chat, engine));
+    return fmt::format("{{\"input_tokens\":{}}}", counted.size());
+  }
   const bool is_detokenize = call.kind == TokenizeCall::Kind::kDetokenize;
   const auto tokens = is_detokenize ? read_ids(*body, engine) : tokens_of(*body, engine);
   if (!tokens) return std::unexpected(tokens.error());

@@ -14,7 +14,7 @@
 namespace octavo::server {
 
 struct TokenizeCall {
-  enum class Kind : std::uint8_t { kTokenize, kDetokenize, kApplyTemplate };
+  enum class Kind : std::uint8_t { kTokenize, kDetokenize, kApplyTemplate, kCountMessages };
 
   Kind kind = Kind::kTokenize;
   std::string body = {};
@@ -23,7 +23,7 @@ struct TokenizeCall {
 
 /// {"prompt": TEXT, "add_special_tokens": true} or {"messages": [...]} -> {"count", "max_model_len", "tokens"};
 /// {"tokens": [...]} -> {"prompt": TEXT}; {"messages": [...]} -> {"prompt": TEXT}, the text that the chat template
-/// makes of them. The body of the answer, whose bytes `held` counts as they are made. Errors: 404, `model` names
+/// makes of them. A body of Anthropic's Messages API -> {"input_tokens"}. The body of the answer, whose bytes `held` counts as they are made. Errors: 404, `model` names
 /// another one; the answer is too large to hold; more than kMaxCountedTokens tokens, where the context holds no more
 /// either.
 inline constexpr std::size_t kMaxCountedTokens = std::size_t{1} << 18;

@@ -21,6 +21,16 @@ bool is_of_id(char c) {
 
 }  // namespace
 
+std::string tool_call_id(const ToolCallEvent& event, std::string_view answer) {
+  if (!event.id.empty() && std::ranges::all_of(event.id, is_of_id)) return event.id;
+  const std::string text = fmt::format("{}\n{}", answer, event.index);
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  std::string id = "call_";
+  for (std::size_t i = 0; i < kIdDigits / 2; ++i) fmt::format_to(std::back_inserter(id), "{:02x}", digest[i]);
+  return id;
+}
+
 AnswerToolCalls::Shown AnswerToolCalls::push(const OwnedEvent& event) {
   Shown shown;
   if (!event.reasoning.empty()) add(parser_.push(event.reasoning, ToolCallParser::Channel::kReasoning), shown);
@@ -42,7 +52,7 @@ void AnswerToolCalls::add(std::span<const ToolCallEvent> events, Shown& shown) {
 }
 
 void AnswerToolCalls::begin(const ToolCallEvent& event, std::string& deltas) {
-  Call call{.id = make_id(event), .name = event.text, .arguments = {}};
+  Call call{.id = tool_call_id(event, answer_), .name = event.text, .arguments = {}};
   if (is_kept_) {
     held_bytes_ += call.id.size() + call.name.size() + sizeof(Call);
     calls_.push_back(std::move(call));
@@ -81,17 +91,6 @@ void AnswerToolCalls::append_all(std::string& out) const {
     out += "}}";
   }
   out += ']';
-}
-
-/// The model's own, where it has a form that clients can give back; else one that no other call has.
-std::string AnswerToolCalls::make_id(const ToolCallEvent& event) const {
-  if (!event.id.empty() && std::ranges::all_of(event.id, is_of_id)) return event.id;
-  const std::string text = fmt::format("{}\n{}", answer_, event.index);
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
-  std::string id = "call_";
-  for (std::size_t i = 0; i < kIdDigits / 2; ++i) fmt::format_to(std::back_inserter(id), "{:02x}", digest[i]);
-  return id;
 }
 
 void append_content(std::string& out, std::string_view text, const AnswerToolCalls* calls) {

@@ -20,6 +20,10 @@ struct ToolCalling {
   bool is_single = false;  // an answer has one call at most
 };
 
+/// The id of a call that has begun: the model's own, where it has a form that clients can give back; else one that no
+/// other call has. `answer` names the answer.
+std::string tool_call_id(const ToolCallEvent& event, std::string_view answer);
+
 class AnswerToolCalls {
  public:
   /// `answer` names the answer, for the ids of calls. `is_kept`: whole calls are wanted in the end, else parts as they
@@ -48,7 +52,6 @@ class AnswerToolCalls {
   void add(std::span<const ToolCallEvent> events, Shown& shown);
   void begin(const ToolCallEvent& event, std::string& deltas);
   void add_arguments(const ToolCallEvent& event, std::string& deltas);
-  std::string make_id(const ToolCallEvent& event) const;
 
   const std::string answer_;
   const bool is_kept_;

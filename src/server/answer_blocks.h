@@ -1,0 +1,78 @@
+// The one answer of a call as blocks in order: reasoning, text, and calls of tools. APIs whose answers are made of such
+// blocks derive from it and say how each is written.
+//
+// Used by one thread, the I/O thread; the call outlives it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/answer_writer.h"
+#include "server/completion.h"
+#include "toolcalls/tool_call_parser.h"
+
+namespace octavo::server {
+
+class AnswerBlocks : public AnswerWriter {
+ public:
+  struct Block {
+    enum class Kind : std::uint8_t { kReasoning, kText, kCall };
+    Kind kind = Kind::kText;
+    std::string text = {};            // of a call its arguments, JSON
+    std::string id = {}, name = {};  // of a call
+  };
+
+  /// `id` names the answer. The call has one prompt and one choice; or no prompt, and the answer is empty.
+  AnswerBlocks(const CompletionCall& call, std::string id);
+
+  std::string begin() final;
+  std::string on_event(std::size_t prompt_index, const OwnedEvent& event) final;
+  std::string progress(std::size_t prompt_index, const PromptProgress& progress) const override;
+  std::size_t held_bytes() const final { return held_bytes_; }
+  bool done() const final { return finish_ != FinishReason::kNone || call_.prompts.empty(); }
+  const ApiError* error() const final { return error_ ? &*error_ : nullptr; }
+  std::string fail(const ApiError& error) final;
+  std::string finish() final;
+
+ protected:
+  const CompletionCall& call() const { return call_; }
+  const std::string& id() const { return id_; }
+  const std::vector<Block>& blocks() const { return blocks_; }
+  FinishReason finish_reason() const { return finish_; }
+  const RequestStats& stats() const { return stats_; }
+  bool calls_tools() const { return num_calls_ > 0; }
+
+  // Of streams: what to send. `index` is that of the last block.
+  virtual void write_begin(std::string& out) = 0;
+  virtual void begin_block(const Block& block, std::size_t index, std::string& out) = 0;
+  virtual void write_delta(const Block& block, std::size_t index, std::string_view delta, std::string& out) = 0;
+  virtual void end_block(const Block& block, std::size_t index, std::string& out) = 0;
+  virtual void write_end(std::string& out) = 0;
+  virtual void write_error(const ApiError& error, std::string& out) = 0;
+  /// Of other calls: the whole body.
+  virtual std::string body() const = 0;
+  /// A stream's blocks are held until it ends, because its end shows them again.
+  virtual bool keeps_stream() const { return false; }
+
+ private:
+  void add(const ToolCallEvent& event, std::string& out);
+  void add_text(Block::Kind kind, std::string_view text, std::string& out);
+  void open(Block block, std::string& out);
+  void close(std::string& out);
+
+  const CompletionCall& call_;
+  const std::string id_;
+  std::unique_ptr<ToolCallParser> parser_;  // where tools may be called
+  std::vector<Block> blocks_ = {};
+  bool is_open_ = false;  // the last one
+  int num_calls_ = 0;
+  std::size_t held_bytes_ = 0;
+  FinishReason finish_ = FinishReason::kNone;
+  RequestStats stats_ = {};
+  std::optional<ApiError> error_ = {};
+};
+
+}  // namespace octavo::server

@@ -1,0 +1,39 @@
+// The APIs by which completions are asked for: how each reads a body, writes an answer, and tells an error. All make the
+// same CompletionCall.
+//
+// Free functions without state; parse_call() runs on a worker thread (it tokenizes), the others on the I/O thread.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "octavo/engine.h"
+#include "server/answer_writer.h"
+#include "server/api_error.h"
+#include "server/completion.h"
+
+namespace octavo::server {
+
+enum class ChatApi : std::uint8_t {
+  kOpenAiCompletion,  // /v1/completions
+  kOpenAiChat,        // /v1/chat/completions
+  kMessages,          // Anthropic's /v1/messages
+  kOllamaChat,        // /api/chat
+  kOllamaGenerate,    // /api/generate
+};
+
+ApiResult<CompletionCall> parse_call(ChatApi api, const boost::json::object& body, const Engine& engine,
+                                     const ServedModel& model);
+
+/// The body of an error's answer, in the form of the API that has this target.
+std::string error_body_at(std::string_view target, const ApiError& error);
+
+/// `call`, `engine` and `model` outlive the writer. `id` is 16 hexadecimal digits that no other call has; `created`,
+/// seconds since 1970.
+std::unique_ptr<AnswerWriter> make_writer(ChatApi api, const CompletionCall& call, const Engine& engine,
+                                          const ServedModel& model, std::string_view id, std::int64_t created);
+
+}  // namespace octavo::server

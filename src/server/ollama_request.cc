@@ -1,0 +1,192 @@
+#include "server/ollama_request.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "server/chat_extensions.h"
+#include "server/json_fields.h"
+
+namespace octavo::server {
+namespace {
+
+namespace json = boost::json;
+
+struct OptionName {
+  std::string_view ollama, ours;
+};
+/// Options about an answer. Those about how a model is loaded (num_gpu, num_thread, use_mmap and their like) are not
+/// read: the server has loaded it.
+constexpr OptionName kOptions[] = {{"temperature", "temperature"},
+                                   {"top_k", "top_k"},
+                                   {"top_p", "top_p"},
+                                   {"min_p", "min_p"},
+                                   {"typical_p", "typical_p"},
+                                   {"seed", "seed"},
+                                   {"stop", "stop"},
+                                   {"repeat_last_n", "repeat_last_n"},
+                                   {"repeat_penalty", "repetition_penalty"},
+                                   {"presence_penalty", "presence_penalty"},
+                                   {"frequency_penalty", "frequency_penalty"}};
+constexpr std::string_view kLatest = ":latest";
+
+ApiResult<void> add_options(JsonFields& fields, int context, json::object& chat) {
+  const json::object* options = fields.object("options");
+  if (fields.failed()) return std::unexpected(*fields.error());
+  if (options == nullptr) return {};
+  for (const OptionName& name : kOptions) {
+    if (const json::value* value = options->if_contains(name.ollama); value != nullptr && !value->is_null())
+      chat[name.ours] = *value;
+  }
+  JsonFields inner(*options, "options.");
+  const auto num_ctx = inner.integer("num_ctx", 0, std::numeric_limits<int>::max());
+  const auto num_predict = inner.integer("num_predict", -2, std::numeric_limits<int>::max());
+  if (inner.failed()) return std::unexpected(*inner.error());
+  if (num_ctx && *num_ctx > context)
+    return std::unexpected(invalid_value(
+        "options.num_ctx", fmt::format("options.num_ctx: found {}, expected at most {}, the context of this server; "
+                                       "prompts are never cut",
+                                       *num_ctx, context)));
+  if (num_predict && *num_predict > 0) chat["max_tokens"] = *num_predict;
+  return {};
+}
+
+/// "json", or a schema.
+ApiResult<void> add_format(JsonFields& fields, json::object& chat) {
+  const json::value* format = fields.find("format");
+  if (format == nullptr || (format->is_string() && format->get_string().empty())) return {};
+  if (*format == "json") {
+    chat["response_format"] = {{"type", "json_object"}};
+  } else if (format->is_object()) {
+    chat["response_format"] = {{"type", "json_schema"},
+                               {"json_schema", {{"name", "answer"}, {"schema", *format}}}};
+  } else {
+    return std::unexpected(invalid_type("format", "\"json\" or a schema (an object)", *format));
+  }
+  return {};
+}
+
+/// A switch, or how hard to think.
+ApiResult<void> add_think(JsonFields& fields, json::object& chat) {
+  const json::value* think = fields.find("think");
+  if (think == nullptr) return {};
+  if (think->is_bool()) {
+    chat["chat_template_kwargs"] = {{"enable_thinking", *think}};
+  } else if (think->is_string()) {
+    chat["reasoning_effort"] = *think;
+  } else {
+    return std::unexpected(invalid_type("think", "true, false, or \"low\", \"medium\" or \"high\"", *think));
+  }
+  return {};
+}
+
+/// Everything but what is asked.
+ApiResult<json::object> common(const json::object& body, JsonFields& fields, int context) {
+  json::object chat;
+  copy_chat_extensions(body, chat);
+  if (const auto model = fields.string("model")) chat["model"] = without_latest(*model);
+  chat["stream"] = fields.boolean("stream", true);
+  if (fields.boolean("logprobs", false))
+    fields.refuse(unsupported("logprobs", "logprobs: they are not told here; /v1/chat/completions has them"));
+  if (fields.failed()) return std::unexpected(*fields.error());
+  OCTAVO_TRY_VOID(add_options(fields, context, chat));
+  OCTAVO_TRY_VOID(add_format(fields, chat));
+  OCTAVO_TRY_VOID(add_think(fields, chat));
+  return chat;
+}
+
+ApiResult<void> refuse_images(const json::object& object, const std::string& name) {
+  const json::value* images = object.if_contains("images");
+  const json::array* array = images == nullptr ? nullptr : images->if_array();
+  if (array == nullptr || array->empty()) return {};
+  return std::unexpected(unsupported(name, name + ": this server reads text only"));
+}
+
+/// A call: its arguments are an object in both APIs, but ollama's calls have no names of their own, nor types.
+ApiResult<json::array> calls_of(const json::value& value, const std::string& place) {
+  const json::array* given = value.if_array();
+  if (given == nullptr) return std::unexpected(invalid_type(place, "an array of calls", value));
+  json::array calls;
+  for (std::size_t i = 0; i < given->size(); ++i) {
+    const json::object* call = (*given)[i].if_object();
+    const json::value* function = call == nullptr ? nullptr : call->if_contains("function");
+    if (function == nullptr)
+      return std::unexpected(invalid_type(fmt::format("{}[{}]", place, i), "a call with a function", (*given)[i]));
+    calls.push_back(json::object{{"id", fmt::format("call_{}", i)}, {"type", "function"}, {"function", *function}});
+  }
+  return calls;
+}
+
+ApiResult<json::object> message_of(const json::value& value, const std::string& place) {
+  const json::object* given = value.if_object();
+  if (given == nullptr) return std::unexpected(invalid_type(place, "a message (an object)", value));
+  OCTAVO_TRY_VOID(refuse_images(*given, place + ".images"));
+  json::object message;
+  for (const std::string_view name : {"role", "content"})
+    if (const json::value* field = given->if_contains(name)) message[name] = *field;
+  if (const json::value* thinking = given->if_contains("thinking")) message["reasoning_content"] = *thinking;
+  for (const std::string_view name : {"tool_name", "name"})
+    if (const json::value* tool = given->if_contains(name)) message["name"] = *tool;
+  if (const json::value* calls = given->if_contains("tool_calls"); calls != nullptr && !calls->is_null()) {
+    OCTAVO_TRY(json::array made, calls_of(*calls, place + ".tool_calls"));
+    message["tool_calls"] = std::move(made);
+  }
+  return message;
+}
+
+}  // namespace
+
+std::string without_latest(std::string_view name) {
+  return std::string(name.ends_with(kLatest) ? name.substr(0, name.size() - kLatest.size()) : name);
+}
+
+ApiResult<json::object> chat_of_ollama_chat(const json::object& body, int context) {
+  JsonFields fields(body);
+  OCTAVO_TRY(json::object chat, common(body, fields, context));
+  if (const json::value* tools = fields.find("tools")) chat["tools"] = *tools;
+  const json::value* value = fields.find("messages");
+  const json::array* given = value == nullptr ? nullptr : value->if_array();
+  if (given == nullptr)
+    return std::unexpected(invalid_value("messages", "messages: found none, expected an array of messages"));
+  json::array messages;
+  for (std::size_t i = 0; i < given->size(); ++i) {
+    OCTAVO_TRY(json::object message, message_of((*given)[i], fmt::format("messages[{}]", i)));
+    messages.push_back(std::move(message));
+  }
+  chat["messages"] = std::move(messages);
+  return chat;
+}
+
+ApiResult<OllamaGenerate> completion_of_ollama_generate(const json::object& body, int context) {
+  JsonFields fields(body);
+  OllamaGenerate call;
+  OCTAVO_TRY(call.body, common(body, fields, context));
+  OCTAVO_TRY_VOID(refuse_images(body, "images"));
+  const std::string_view prompt = fields.string("prompt").value_or("");
+  const std::string_view system = fields.string("system").value_or("");
+  call.is_raw = fields.boolean("raw", false);
+  call.asks_for_nothing = prompt.empty();
+  for (const std::string_view name : {"suffix", "template"}) {
+    if (!fields.string(name).value_or("").empty())
+      fields.refuse(unsupported(std::string(name), fmt::format("{}: this server takes none here", name)));
+  }
+  if (const json::value* earlier = fields.find("context"); earlier != nullptr && earlier->is_array() && !earlier->get_array().empty())
+    fields.refuse(unsupported("context", "context: send the conversation to /api/chat, its beginning is found cached"));
+  if (fields.failed()) return std::unexpected(*fields.error());
+  if (call.is_raw) {
+    call.body["prompt"] = prompt;
+    call.body.erase("chat_template_kwargs");
+    call.body.erase("reasoning_effort");
+    return call;
+  }
+  json::array messages;
+  if (!system.empty()) messages.push_back(json::object{{"role", "system"}, {"content", system}});
+  messages.push_back(json::object{{"role", "user"}, {"content", prompt}});
+  call.body["messages"] = std::move(messages);
+  return call;
+}
+
+}  // namespace octavo::server

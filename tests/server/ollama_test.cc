@@ -1,0 +1,188 @@
+// ollama's API: what its bodies ask for, and how its answers are written.
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "server/chat_api.h"
+#include "server/ollama_models.h"
+#include "server/ollama_request.h"
+#include "server/openai_response.h"
+
+namespace octavo::server {
+namespace {
+
+constexpr int kContext = 100;
+const std::string kHi = R"("messages": [{"role": "user", "content": "hi"}])";
+
+json::object parsed(const std::string& text) { return json::parse(text).as_object(); }
+
+json::object chat_of(const std::string& fields) {
+  const auto chat = chat_of_ollama_chat(parsed("{" + fields + "}"), kContext);
+  EXPECT_TRUE(chat.has_value()) << chat.error().message;
+  return chat ? *chat : json::object();
+}
+
+TEST(OllamaRequest, OptionsHaveTheirNamesHere) {
+  const json::object chat = chat_of(kHi + R"(, "model": "text:latest", "options": {"temperature": 0.5, "top_k": 3,
+      "repeat_penalty": 1.1, "num_predict": 7, "num_ctx": 100, "stop": ["X"], "num_thread": 4}, "think": false)");
+  EXPECT_EQ(chat.at("model"), "text");
+  EXPECT_EQ(chat.at("stream"), true);  // unless it says otherwise
+  EXPECT_EQ(chat.at("temperature"), 0.5);
+  EXPECT_EQ(chat.at("top_k"), 3);
+  EXPECT_EQ(chat.at("repetition_penalty"), 1.1);
+  EXPECT_EQ(chat.at("max_tokens"), 7);
+  EXPECT_EQ(chat.at("stop"), json::parse(R"(["X"])"));
+  EXPECT_EQ(chat.at("chat_template_kwargs").at("enable_thinking"), false);
+  EXPECT_FALSE(chat_of(kHi + R"(, "options": {"num_predict": -1})").contains("max_tokens"));
+  EXPECT_EQ(chat_of(kHi + R"(, "think": "high")").at("reasoning_effort"), "high");
+}
+
+TEST(OllamaRequest, FormatsAreConstraints) {
+  EXPECT_EQ(chat_of(kHi + R"(, "format": "json")").at("response_format"), parsed(R"({"type": "json_object"})"));
+  EXPECT_EQ(chat_of(kHi + R"(, "format": {"type": "object"})").at("response_format").at("json_schema").at("schema"),
+            parsed(R"({"type": "object"})"));
+  EXPECT_FALSE(chat_of(kHi + R"(, "format": "")").contains("response_format"));
+}
+
+TEST(OllamaRequest, MessagesKeepTheirThoughtsAndCalls) {
+  const json::object chat = chat_of(R"("messages": [{"role": "user", "content": "hi", "images": []},
+      {"role": "assistant", "content": "", "thinking": "well", "tool_calls": [
+        {"function": {"name": "time", "arguments": {"zone": "CET"}}}]},
+      {"role": "tool", "tool_name": "time", "content": "noon"}])");
+  EXPECT_EQ(chat.at("messages"), json::parse(R"([{"role": "user", "content": "hi"},
+      {"role": "assistant", "content": "", "reasoning_content": "well", "tool_calls": [{"id": "call_0",
+        "type": "function", "function": {"name": "time", "arguments": {"zone": "CET"}}}]},
+      {"role": "tool", "content": "noon", "name": "time"}])"));
+}
+
+TEST(OllamaRequest, APromptIsAUsersMessageUnlessItIsRaw) {
+  const auto chat =
+      completion_of_ollama_generate(parsed(R"({"prompt": "hi", "system": "Be kind."})"), kContext);
+  EXPECT_EQ(chat->body.at("messages"),
+            json::parse(R"([{"role": "system", "content": "Be kind."}, {"role": "user", "content": "hi"}])"));
+  EXPECT_FALSE(chat->is_raw);
+  const auto raw = completion_of_ollama_generate(parsed(R"({"prompt": "hi", "raw": true})"), kContext);
+  EXPECT_TRUE(raw->is_raw);
+  EXPECT_EQ(raw->body.at("prompt"), "hi");
+  EXPECT_TRUE(completion_of_ollama_generate(parsed(R"({"model": "text"})"), kContext)->asks_for_nothing);
+}
+
+TEST(OllamaRequest, WhatIsWrongIsRefusedWithItsPlace) {
+  const std::map<std::string, std::string> params = {
+      {kHi + R"(, "options": {"num_ctx": 101})", "options.num_ctx"},  // never a truncation
+      {kHi + R"(, "options": {"num_predict": "all"})", "options.num_predict"},
+      {kHi + R"(, "options": 5)", "options"},
+      {kHi + R"(, "format": 5)", "format"},
+      {kHi + R"(, "think": 5)", "think"},
+      {kHi + R"(, "logprobs": true)", "logprobs"},
+      {R"("messages": 5)", "messages"},
+      {R"("messages": [5])", "messages[0]"},
+      {R"("messages": [{"role": "user", "content": "hi", "images": ["AAAA"]}])", "messages[0].images"},
+      {R"("messages": [{"role": "assistant", "tool_calls": [{}]}])", "messages[0].tool_calls[0]"}};
+  for (const auto& [fields, param] : params) {
+    const auto chat = chat_of_ollama_chat(parsed("{" + fields + "}"), kContext);
+    ASSERT_FALSE(chat.has_value()) << fields;
+    EXPECT_EQ(chat.error().param, param) << fields;
+    EXPECT_EQ(chat.error().status, 400);
+  }
+  for (const std::string field : {"suffix", "template"}) {
+    const auto call = completion_of_ollama_generate(parsed(R"({"prompt": "a", ")" + field + R"(": "b"})"), kContext);
+    EXPECT_EQ(call.error().param, field);
+  }
+  EXPECT_EQ(completion_of_ollama_generate(parsed(R"({"prompt": "a", "context": [1]})"), kContext).error().param,
+            "context");
+}
+
+class OllamaAnswers : public ::testing::Test {
+ protected:
+  void open(ChatApi api, const std::string& fields) {
+    engine_.set_tool_format("hermes");
+    auto call = parse_call(api, parsed("{" + fields + "}"), engine_, kAnsweringModel);
+    ASSERT_TRUE(call.has_value()) << call.error().message;
+    call_ = std::move(*call);
+    call_.reasoning.is_shown = true;
+    writer_ = make_writer(api, call_, engine_, kAnsweringModel, "0123", 1);
+  }
+  std::vector<json::object> lines(const std::string& bytes) {
+    std::vector<json::object> all;
+    for (std::size_t begin = 0; begin < bytes.size();) {
+      const std::size_t end = bytes.find('\n', begin);
+      all.push_back(parsed(bytes.substr(begin, end - begin)));
+      EXPECT_EQ(all.back().at("model"), "text");
+      EXPECT_TRUE(all.back().at("created_at").is_string());
+      begin = end + 1;
+    }
+    return all;
+  }
+
+  TextEngine engine_;
+  CompletionCall call_;
+  std::unique_ptr<AnswerWriter> writer_;
+};
+
+const std::string kTools =
+    R"(, "tools": [{"type": "function", "function": {"name": "time", "parameters": {"type": "object"}}}])";
+
+TEST_F(OllamaAnswers, AChatIsALineForEachPieceAndOneForItsEnd) {
+  open(ChatApi::kOllamaChat, kHi + kTools);
+  EXPECT_EQ(writer_->stream_type(), "application/x-ndjson");
+  std::string bytes = writer_->begin();
+  for (const OwnedEvent& event :
+       {reasoning(1, "hm"), token(2, "Hello"), token(3, "<tool_call>\n{\"name\": \"time\", \"argu"),
+        token(4, "ments\": {\"a\": 1}}\n</tool_call>"), last(5, "", FinishReason::kStop)})
+    bytes += writer_->on_event(0, event);
+  const auto all = lines(bytes + writer_->life_sign("x") + writer_->finish());
+  ASSERT_EQ(all.size(), 5);
+  EXPECT_EQ(all[0].at("message"), parsed(R"({"role": "assistant", "content": "", "thinking": "hm"})"));
+  EXPECT_EQ(all[1].at("message"), parsed(R"({"role": "assistant", "content": "Hello"})"));
+  EXPECT_EQ(all[2].at("message").at("tool_calls"),
+            json::parse(R"([{"function": {"name": "time", "arguments": {"a": 1}}}])"));
+  EXPECT_EQ(all[3].at("message").at("content"), "");
+  EXPECT_EQ(all[3].at("done"), false);
+  EXPECT_EQ(all[4].at("done"), true);
+  EXPECT_EQ(all[4].at("done_reason"), "stop");
+  EXPECT_EQ(all[4].at("prompt_eval_count"), 10);
+  EXPECT_EQ(all[4].at("eval_count"), 2);
+}
+
+TEST_F(OllamaAnswers, AWholeOneIsOneObject) {
+  open(ChatApi::kOllamaGenerate, R"("prompt": "hi", "stream": false)");
+  writer_->on_event(0, reasoning(1, "hm"));
+  writer_->on_event(0, token(2, "Hello"));
+  writer_->on_event(0, last(3, "!", FinishReason::kLength));
+  const json::object body = parsed(writer_->finish());
+  EXPECT_EQ(body.at("response"), "Hello!");
+  EXPECT_EQ(body.at("thinking"), "hm");
+  EXPECT_EQ(body.at("done_reason"), "length");
+}
+
+TEST_F(OllamaAnswers, WithoutAPromptTheModelIsThere) {
+  open(ChatApi::kOllamaGenerate, R"("model": "text")");
+  ASSERT_TRUE(writer_->done());
+  EXPECT_TRUE(call_.requests.empty());
+  const auto all = lines(writer_->begin() + writer_->finish());
+  ASSERT_EQ(all.size(), 1);
+  EXPECT_EQ(all[0].at("done_reason"), "load");
+}
+
+TEST_F(OllamaAnswers, ErrorsAreTexts) {
+  open(ChatApi::kOllamaChat, kHi);
+  EXPECT_TRUE(parsed(writer_->on_event(0, last(5, "", FinishReason::kFailed))).at("error").is_string());
+  EXPECT_EQ(error_body_at("/api/chat", {.message = "no"}), R"({"error":"no"})");
+  EXPECT_NE(error_body_at("/v1/chat/completions", {.message = "no"}), R"({"error":"no"})");
+}
+
+TEST(OllamaModels, TheServedOneIsListedRunningAndShown) {
+  ModelInfo info;
+  info.architecture = "qwen3";
+  info.max_context = kContext;
+  info.tool_format = "hermes";
+  const ServedModel model{.id = "text", .created = 0};
+  EXPECT_EQ(ollama_tags(model, info).at("models").at(0).at("name"), "text");
+  EXPECT_EQ(ollama_running(model, info).at("models").at(0).at("context_length"), kContext);
+  EXPECT_EQ(ollama_show(model, info).at("model_info").at("qwen3.context_length"), kContext);
+  EXPECT_EQ(ollama_show(model, info).at("capabilities"), json::parse(R"(["completion", "tools"])"));
+}
+
+}  // namespace
+}  // namespace octavo::server
