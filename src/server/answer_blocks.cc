@@ -9,7 +9,7 @@
 namespace octavo::server {
 namespace {
 
-bool is_blank(std::string_view text) { return std::ranges::all_of(text, [](char c) { return c == ' ' || c == '\n'; }); }
+constexpr std::string_view kSpace = " \t\r\n";
 
 }  // namespace
 
@@ -64,13 +64,13 @@ void AnswerBlocks::add(const ToolCallEvent& event, std::string& out) {
   }
 }
 
-// White space between blocks belongs to none: a block of text does not begin with it.
 void AnswerBlocks::add_text(Block::Kind kind, std::string_view text, std::string& out) {
-  if (text.empty() || (kind == Block::Kind::kReasoning && !call_.reasoning.is_shown)) return;
-  if (!is_open_ || blocks_.back().kind != kind) {
-    if (is_blank(text)) return;
-    open({.kind = kind}, out);
-  }
+  if (kind == Block::Kind::kReasoning && !call_.reasoning.is_shown) return;
+  const bool is_new = !is_open_ || blocks_.back().kind != kind;
+  // White space between blocks belongs to none.
+  if (is_new && !blocks_.empty()) text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  if (text.empty()) return;
+  if (is_new) open({.kind = kind}, out);
   Block& block = blocks_.back();
   if (!call_.stream || keeps_stream()) {
     held_bytes_ += text.size();

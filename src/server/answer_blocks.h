@@ -21,7 +21,7 @@ class AnswerBlocks : public AnswerWriter {
   struct Block {
     enum class Kind : std::uint8_t { kReasoning, kText, kCall };
     Kind kind = Kind::kText;
-    std::string text = {};            // of a call its arguments, JSON
+    std::string text = {};           // of a call its arguments, JSON
     std::string id = {}, name = {};  // of a call
   };
 

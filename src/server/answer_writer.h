@@ -38,8 +38,8 @@ class AnswerWriter {
   virtual std::size_t held_bytes() const = 0;
   /// All choices of all prompts have ended.
   virtual bool done() const = 0;
-  /// Why the call cannot be answered, or null: a choice ended as kFailed, kNotFinite, kCancelled or kDeadline. A call that is not
-  /// streamed is answered with it; of a streamed one on_event() has given the error event.
+  /// Why the call cannot be answered, or null: a choice ended as kFailed, kNotFinite, kCancelled or kDeadline. A call
+  /// that is not streamed is answered with it; of a streamed one on_event() has given the error event.
   virtual const ApiError* error() const = 0;
   /// The server gives up on a streamed call: the error event, the last bytes of the stream.
   virtual std::string fail(const ApiError& error) = 0;

@@ -29,8 +29,7 @@ ApiResult<CompletionCall> parse_call(ChatApi api, const boost::json::object& bod
         const auto stream = call.body.find("stream");
         return CompletionCall{.is_chat = true, .stream = stream != call.body.end() && stream->value() == true};
       }
-      return call.is_raw ? parse_completion(call.body, engine, model)
-                         : parse_chat_completion(call.body, engine, model);
+      return call.is_raw ? parse_completion(call.body, engine, model) : parse_chat_completion(call.body, engine, model);
     }
   }
   return parse_chat_completion(body, engine, model);

@@ -1,5 +1,5 @@
-// The APIs by which completions are asked for: how each reads a body, writes an answer, and tells an error. All make the
-// same CompletionCall.
+// The APIs by which completions are asked for: how each reads a body, writes an answer, and tells an error. All make
+// the same CompletionCall.
 //
 // Free functions without state; parse_call() runs on a worker thread (it tokenizes), the others on the I/O thread.
 #pragma once

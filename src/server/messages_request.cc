@@ -28,9 +28,10 @@ constexpr std::array<std::string_view, 6> kSameFields = {"model", "max_tokens", 
 json::object text_part(std::string_view text) { return {{"type", "text"}, {"text", text}}; }
 
 ApiError wrong_block(const std::string& place, std::string_view type) {
-  return unsupported(place, fmt::format("{}: found a block of type '{}'; this server reads text, thinking, tool_use and "
-                                        "tool_result",
-                                        place, type));
+  return unsupported(place,
+                     fmt::format("{}: found a block of type '{}'; this server reads text, thinking, tool_use and "
+                                 "tool_result",
+                                 place, type));
 }
 
 /// The text of a block, or of a text that stands in its place.
@@ -39,8 +40,8 @@ ApiResult<std::string_view> text_of(const json::object& block, const std::string
   const auto text = fields.string(field);
   if (fields.failed()) return std::unexpected(*fields.error());
   if (!text)
-    return std::unexpected(invalid_value(fields.path_of(field), fmt::format("{}.{}: found none, expected a string",
-                                                                            place, field)));
+    return std::unexpected(
+        invalid_value(fields.path_of(field), fmt::format("{}.{}: found none, expected a string", place, field)));
   return *text;
 }
 
@@ -145,10 +146,10 @@ ApiResult<void> add_message(const json::value& value, const std::string& place, 
   if (message == nullptr) return std::unexpected(invalid_type(place, "a message (an object)", value));
   OCTAVO_TRY(const std::string_view role, text_of(*message, place, "role"));
   if (role != "user" && role != "assistant")
-    return std::unexpected(invalid_value(
-        place + ".role", fmt::format("{}.role: found '{}', expected user or assistant", place, role)));
+    return std::unexpected(
+        invalid_value(place + ".role", fmt::format("{}.role: found '{}', expected user or assistant", place, role)));
   const json::value* content = message->if_contains("content");
-  if (content == nullptr || content->is_null()) 
+  if (content == nullptr || content->is_null())
     return std::unexpected(
         invalid_value(place + ".content", place + ".content: found none, expected a string or an array of blocks"));
   if (content->is_string()) {
@@ -167,7 +168,8 @@ ApiResult<void> add_messages(const json::object& body, json::object& chat) {
   const json::value* value = body.if_contains("messages");
   const json::array* given = value == nullptr ? nullptr : value->if_array();
   if (given == nullptr || given->empty())
-    return std::unexpected(invalid_value("messages", "messages: found none, expected an array of at least one message"));
+    return std::unexpected(
+        invalid_value("messages", "messages: found none, expected an array of at least one message"));
   json::array messages;
   OCTAVO_TRY_VOID(add_system(body, messages));
   for (std::size_t i = 0; i < given->size(); ++i)
@@ -219,9 +221,9 @@ ApiResult<void> add_tool_choice(const json::object& body, json::object& chat) {
     OCTAVO_TRY(const std::string_view name, text_of(*choice.first, "tool_choice", "name"));
     chat["tool_choice"] = {{"type", "function"}, {"function", {{"name", name}}}};
   } else {
-    return std::unexpected(invalid_value(
-        "tool_choice.type",
-        fmt::format("tool_choice.type: found '{}', expected auto, any, tool or none", choice.second)));
+    return std::unexpected(
+        invalid_value("tool_choice.type",
+                      fmt::format("tool_choice.type: found '{}', expected auto, any, tool or none", choice.second)));
   }
   JsonFields fields(*choice.first, "tool_choice.");
   if (fields.boolean("disable_parallel_tool_use", false)) chat["parallel_tool_calls"] = false;
@@ -273,7 +275,8 @@ ApiResult<json::object> chat_of_messages(const json::object& body, const ModelIn
   }
   copy_chat_extensions(body, chat);
   if (needs_length && !chat.contains("max_tokens"))
-    return std::unexpected(invalid_value("max_tokens", "max_tokens: found none, expected the most tokens of the answer"));
+    return std::unexpected(
+        invalid_value("max_tokens", "max_tokens: found none, expected the most tokens of the answer"));
   if (const json::value* stop = body.if_contains("stop_sequences"); stop != nullptr && !stop->is_null())
     chat["stop"] = *stop;
   OCTAVO_TRY_VOID(add_messages(body, chat));

@@ -68,9 +68,10 @@ void OllamaAnswer::append_object(const Parts& parts, bool is_done, std::string& 
 
 void OllamaAnswer::append_end(std::string& out) const {
   out += ',';
-  append_json_field(out, "done_reason", call().prompts.empty()                          ? "load"
-                                           : finish_reason() == FinishReason::kStop ? "stop"
-                                                                                    : "length");
+  append_json_field(out, "done_reason",
+                    call().prompts.empty()                   ? "load"
+                    : finish_reason() == FinishReason::kStop ? "stop"
+                                                             : "length");
   const double answer_s = stats().total_s - stats().time_to_first_token_s;
   fmt::format_to(std::back_inserter(out),
                  ",\"total_duration\":{},\"load_duration\":0,\"prompt_eval_count\":{},\"prompt_eval_duration\":{},"

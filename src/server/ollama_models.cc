@@ -12,12 +12,9 @@ namespace {
 namespace json = boost::json;
 
 json::object details(const ModelInfo& info) {
-  return {{"parent_model", ""},
-          {"format", "gguf"},
-          {"family", info.architecture},
-          {"families", json::array{info.architecture}},
-          {"parameter_size", ""},
-          {"quantization_level", ""}};
+  return {{"parent_model", ""},          {"format", "gguf"},
+          {"family", info.architecture}, {"families", json::array{info.architecture}},
+          {"parameter_size", ""},        {"quantization_level", ""}};
 }
 
 /// What both lists tell of a model.

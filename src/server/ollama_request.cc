@@ -61,8 +61,7 @@ ApiResult<void> add_format(JsonFields& fields, json::object& chat) {
   if (*format == "json") {
     chat["response_format"] = {{"type", "json_object"}};
   } else if (format->is_object()) {
-    chat["response_format"] = {{"type", "json_schema"},
-                               {"json_schema", {{"name", "answer"}, {"schema", *format}}}};
+    chat["response_format"] = {{"type", "json_schema"}, {"json_schema", {{"name", "answer"}, {"schema", *format}}}};
   } else {
     return std::unexpected(invalid_type("format", "\"json\" or a schema (an object)", *format));
   }
@@ -173,7 +172,8 @@ ApiResult<OllamaGenerate> completion_of_ollama_generate(const json::object& body
     if (!fields.string(name).value_or("").empty())
       fields.refuse(unsupported(std::string(name), fmt::format("{}: this server takes none here", name)));
   }
-  if (const json::value* earlier = fields.find("context"); earlier != nullptr && earlier->is_array() && !earlier->get_array().empty())
+  if (const json::value* earlier = fields.find("context");
+      earlier != nullptr && earlier->is_array() && !earlier->get_array().empty())
     fields.refuse(unsupported("context", "context: send the conversation to /api/chat, its beginning is found cached"));
   if (fields.failed()) return std::unexpected(*fields.error());
   if (call.is_raw) {

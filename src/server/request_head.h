@@ -19,8 +19,8 @@ using CorsOrigins = std::vector<std::string>;
 std::optional<ApiError> check_head(const HttpRequest& request, const Entrance& entrance, const ApiKeys& keys,
                                    const CorsOrigins& origins);
 
-/// The key that a request names as OpenAI's clients do (Authorization: Bearer) or as Anthropic's (X-Api-Key); null: none
-/// that is known.
+/// The key that a request names as OpenAI's clients do (Authorization: Bearer) or as Anthropic's (X-Api-Key); null:
+/// none that is known.
 const ApiKey* key_of(const HttpRequest& request, const ApiKeys& keys);
 
 /// The error of a request whose key was taken back after check_head().

@@ -56,8 +56,7 @@ TEST(OllamaRequest, MessagesKeepTheirThoughtsAndCalls) {
 }
 
 TEST(OllamaRequest, APromptIsAUsersMessageUnlessItIsRaw) {
-  const auto chat =
-      completion_of_ollama_generate(parsed(R"({"prompt": "hi", "system": "Be kind."})"), kContext);
+  const auto chat = completion_of_ollama_generate(parsed(R"({"prompt": "hi", "system": "Be kind."})"), kContext);
   EXPECT_EQ(chat->body.at("messages"),
             json::parse(R"([{"role": "system", "content": "Be kind."}, {"role": "user", "content": "hi"}])"));
   EXPECT_FALSE(chat->is_raw);
@@ -131,7 +130,9 @@ TEST_F(OllamaAnswers, AChatIsALineForEachPieceAndOneForItsEnd) {
        {reasoning(1, "hm"), token(2, "Hello"), token(3, "<tool_call>\n{\"name\": \"time\", \"argu"),
         token(4, "ments\": {\"a\": 1}}\n</tool_call>"), last(5, "", FinishReason::kStop)})
     bytes += writer_->on_event(0, event);
-  const auto all = lines(bytes + writer_->life_sign("x") + writer_->finish());
+  bytes += writer_->life_sign("x");
+  bytes += writer_->finish();
+  const auto all = lines(bytes);
   ASSERT_EQ(all.size(), 5);
   EXPECT_EQ(all[0].at("message"), parsed(R"({"role": "assistant", "content": "", "thinking": "hm"})"));
   EXPECT_EQ(all[1].at("message"), parsed(R"({"role": "assistant", "content": "Hello"})"));
@@ -160,7 +161,7 @@ TEST_F(OllamaAnswers, WithoutAPromptTheModelIsThere) {
   open(ChatApi::kOllamaGenerate, R"("model": "text")");
   ASSERT_TRUE(writer_->done());
   EXPECT_TRUE(call_.requests.empty());
-  const auto all = lines(writer_->begin() + writer_->finish());
+  const auto all = lines(writer_->finish());
   ASSERT_EQ(all.size(), 1);
   EXPECT_EQ(all[0].at("done_reason"), "load");
 }
