@@ -159,9 +159,8 @@ ApiResult<void> CompletionHandler::complete(CompletionCall& call) const {
 }
 
 ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
-  if (call.requests.empty()) return {};
   num_choices_ = to_size(call.n);
-  first_choice_ = call.requests.front().first_choice;
+  if (!call.requests.empty()) first_choice_ = call.requests.front().first_choice;
   progress_.assign(call.requests.size() * num_choices_, {});
   counted_.assign(call.requests.size(), false);
   if (call.stream) {
