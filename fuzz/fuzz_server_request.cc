@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/utf8.h"
+#include "server/chat_api.h"
 #include "server/completion.h"
 #include "server/json_body.h"
 #include "server/prompt_logprobs.h"
@@ -107,6 +109,43 @@ void check(const ApiResult<CompletionCall>& call, const Engine& engine, const Se
   answer(*call, engine, model, input);
 }
 
+/// Lines of a stream: each is JSON, alone or behind "data: ".
+void check_lines(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t end = bytes.find('\n');
+    require(end != std::string_view::npos);
+    std::string_view line = bytes.substr(0, end);
+    bytes.remove_prefix(end + 1);
+    if (line.starts_with("data: ")) line.remove_prefix(6);
+    require(line.empty() || line.starts_with("event: ") || is_json(line));
+  }
+}
+
+/// An answer of reasoning, text and whatever calls the input makes of it, by the API that it was asked by.
+void check_api(ChatApi api, const boost::json::object& body, const Engine& engine, const ServedModel& model,
+               std::string_view input) {
+  const ApiResult<CompletionCall> call = parse_call(api, body, engine, model);
+  if (!call) return check(call, engine, model, input);
+  if (!call->requests.empty()) check_requests(*call, engine);
+  const auto writer = make_writer(api, *call, engine, model, "id", 1);
+  std::string bytes = call->stream ? writer->begin() : std::string();
+  for (const FinishReason finish : {FinishReason::kNone, FinishReason::kStop}) {
+    OwnedEvent event;
+    event.reasoning = finish == FinishReason::kNone ? "thought" : "";
+    event.text = to_valid_utf8(input);
+    event.finish = finish;
+    if (!call->prompts.empty()) bytes += writer->on_event(0, event);
+  }
+  require(writer->done());
+  const std::string last = writer->finish();
+  check_lines(bytes);
+  if (call->stream) {
+    check_lines(last);
+  } else {
+    require(bytes.empty() && is_json(last));
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -124,5 +163,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(table_members <= kLimits.max_table_members && bytes <= kLimits.max_memory_bytes);
   check(parse_completion(*body, engine, model), engine, model, input);
   check(parse_chat_completion(*body, engine, model), engine, model, input);
+  for (const ChatApi api : {ChatApi::kMessages, ChatApi::kOllamaChat, ChatApi::kOllamaGenerate})
+    check_api(api, *body, engine, model, input);
   return 0;
 }
