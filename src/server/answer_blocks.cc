@@ -41,7 +41,8 @@ std::string AnswerBlocks::on_event(std::size_t, const OwnedEvent& event) {
   if (parser_) {
     for (const ToolCallEvent& part : parser_->finish()) add(part, out);
   }
-  if ((error_ = error_of(event.finish))) {
+  error_ = error_of(event.finish);
+  if (error_) {
     if (call_.stream) write_error(*error_, out);
     return out;
   }

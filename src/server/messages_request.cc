@@ -135,7 +135,7 @@ ApiResult<void> add_assistant(const json::array& blocks, const std::string& plac
   }
   json::object message{{"role", "assistant"}};
   if (!parts.empty()) message["content"] = std::move(parts);
-  if (!reasoning.empty()) message["reasoning_content"] = std::move(reasoning);
+  if (!reasoning.empty()) message["reasoning_content"] = reasoning;
   if (!calls.empty()) message["tool_calls"] = std::move(calls);
   messages.push_back(std::move(message));
   return {};
