@@ -194,7 +194,7 @@ class Loading(unittest.TestCase):
         self.check(support.GEMMA3)
 
     def test_a_file_that_is_refused_takes_no_memory_for_weights(self):
-        limit = 360 * MIB
+        limit = 64 * MIB
 
         def run(model, *args):
             return subprocess.run([support.OCTAVO, "run", "-m", model, "-p", "Hello", "--threads", "2", *args],
