@@ -174,6 +174,8 @@ ApiResult<void> add_messages(const json::object& body, json::object& chat) {
   OCTAVO_TRY_VOID(add_system(body, messages));
   for (std::size_t i = 0; i < given->size(); ++i)
     OCTAVO_TRY_VOID(add_message((*given)[i], fmt::format("messages[{}]", i), messages));
+  if (messages.empty())
+    return std::unexpected(invalid_value("messages", "messages: found no content, expected a block at least"));
   const json::object& last = messages.back().as_object();
   if (last.at("role") == "assistant" && !last.contains("tool_calls")) {
     chat["continue_final_message"] = true;

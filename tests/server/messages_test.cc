@@ -105,6 +105,7 @@ TEST(MessagesRequest, WhatIsWrongIsRefusedWithItsPlace) {
   const std::map<std::string, std::string> params = {
       {R"("messages": [])", "messages"},
       {R"("messages": [5])", "messages[0]"},
+      {R"("messages": [{"role": "user", "content": []}])", "messages"},
       {R"("messages": [{"role": "system", "content": "x"}])", "messages[0].role"},
       {R"("messages": [{"role": "user"}])", "messages[0].content"},
       {R"("messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}])", "messages[0].content[0]"},
