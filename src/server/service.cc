@@ -43,6 +43,12 @@ boost::json::object model_object(const ServedModel& model, const ModelInfo& info
           {"max_model_len", info.max_context}};
 }
 
+HttpResponse error_response(std::string_view target, const ApiError& error) {
+  HttpResponse response = to_response(error);
+  response.body = error_body_at(target, error);
+  return response;
+}
+
 std::optional<ChatApi> chat_api_of(Route route) {
   switch (route) {
     case Route::kCompletions: return ChatApi::kOpenAiCompletion;
@@ -203,8 +209,7 @@ asio::awaitable<void> Service::send(Exchange& exchange, HttpResponse& response) 
 }
 
 asio::awaitable<void> Service::refuse(Exchange& exchange, const ApiError& error) {
-  HttpResponse response = to_response(error);
-  response.body = error_body_at(exchange.request.target(), error);
+  HttpResponse response = error_response(exchange.request.target(), error);
   co_await send(exchange, response);
 }
 
@@ -326,7 +331,7 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
     case Route::kOllamaVersion: return json({{"version", options_.version}});
     default: break;
   }
-  if (!model_) return to_response(unavailable("the model is being loaded", "loading"));
+  if (!model_) return error_response(match.pattern, unavailable("the model is being loaded", "loading"));
   const ModelInfo& info = host_.engine()->info();
   if (match.route == Route::kOllamaTags) return json(ollama_tags(*model_, info));
   if (match.route == Route::kOllamaRunning) return json(ollama_running(*model_, info));
