@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/json_body.h"
 #include "server/openai_finish.h"
 #include "server/tool_calling.h"
 
@@ -12,6 +13,10 @@ namespace {
 constexpr std::string_view kSpace = " \t\r\n";
 
 }  // namespace
+
+std::string_view AnswerBlocks::Block::arguments() const {
+  return parse_json_object(text, {}) ? std::string_view(text) : "{}";
+}
 
 AnswerBlocks::AnswerBlocks(const CompletionCall& call, std::string id) : call_(call), id_(std::move(id)) {
   if (call.tools != nullptr)

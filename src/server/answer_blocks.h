@@ -23,6 +23,9 @@ class AnswerBlocks : public AnswerWriter {
     Kind kind = Kind::kText;
     std::string text = {};           // of a call its arguments, JSON
     std::string id = {}, name = {};  // of a call
+
+    /// Of a call: an object in JSON; of one that was cut off, an empty one.
+    std::string_view arguments() const;
   };
 
   /// `id` names the answer. The call has one prompt and one choice; or no prompt, and the answer is empty.

@@ -5,7 +5,6 @@
 #include <iterator>
 #include <utility>
 
-#include "server/json_body.h"
 #include "server/json_writer.h"
 
 namespace octavo::server {
@@ -33,16 +32,16 @@ std::string_view error_type(int status) {
   }
 }
 
-/// A block; `text` is what it holds so far.
-void append_block(const Block& block, std::string_view text, std::string& out) {
+/// A block with what it holds: nothing yet, where it begins in a stream.
+void append_block(const Block& block, std::string& out) {
   switch (block.kind) {
     case Block::Kind::kText:
       out += "{\"type\":\"text\",";
-      append_json_field(out, "text", text);
+      append_json_field(out, "text", block.text);
       break;
     case Block::Kind::kReasoning:
       out += "{\"type\":\"thinking\",";
-      append_json_field(out, "thinking", text);
+      append_json_field(out, "thinking", block.text);
       out += ",\"signature\":\"\"";  // nobody needs to trust it: what comes back is read as text
       break;
     case Block::Kind::kCall:
@@ -51,7 +50,7 @@ void append_block(const Block& block, std::string_view text, std::string& out) {
       out += ',';
       append_json_field(out, "name", block.name);
       out += ",\"input\":";
-      out += parse_json_object(text, {}) ? text : std::string_view("{}");  // one that was cut off is none
+      out += block.arguments();
       break;
   }
   out += '}';
@@ -108,7 +107,7 @@ void MessagesAnswer::write_begin(std::string& out) {
 void MessagesAnswer::begin_block(const Block& block, std::size_t index, std::string& out) {
   begin_event(out, "content_block_start");
   fmt::format_to(std::back_inserter(out), ",\"index\":{},\"content_block\":", index);
-  append_block(block, "", out);
+  append_block(block, out);
   end_event(out);
 }
 
@@ -160,7 +159,7 @@ std::string MessagesAnswer::body() const {
   out += ",\"content\":[";
   for (const Block& block : blocks()) {
     if (out.back() != '[') out += ',';
-    append_block(block, block.text, out);
+    append_block(block, out);
   }
   out += "],";
   append_stop(out);

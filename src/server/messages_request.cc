@@ -69,8 +69,8 @@ ApiResult<json::value> text_content(const json::value& content, const std::strin
 }
 
 ApiResult<void> add_system(const json::object& body, json::array& messages) {
-  const json::value* system = body.if_contains("system");
-  if (system == nullptr || system->is_null()) return {};
+  const json::value* system = JsonFields(body).find("system");
+  if (system == nullptr) return {};
   OCTAVO_TRY(json::value content, text_content(*system, "system"));
   if (json::array* parts = content.if_array()) {
     if (!parts->empty() && std::string_view(parts->front().at("text").as_string()).starts_with(kBillingHeader))
@@ -95,7 +95,7 @@ ApiResult<void> add_user(const json::array& blocks, const std::string& place, js
     if (block.second != "tool_result") return std::unexpected(wrong_block(block_place, block.second));
     OCTAVO_TRY(const std::string_view id, text_of(*block.first, block_place, "tool_use_id"));
     json::value content = "";
-    if (const json::value* given = block.first->if_contains("content"); given != nullptr && !given->is_null()) {
+    if (const json::value* given = JsonFields(*block.first).find("content"); given != nullptr) {
       OCTAVO_TRY(content, text_content(*given, block_place + ".content"));
     }
     messages.push_back(json::object{{"role", "tool"}, {"tool_call_id", id}, {"content", std::move(content)}});
@@ -148,8 +148,8 @@ ApiResult<void> add_message(const json::value& value, const std::string& place, 
   if (role != "user" && role != "assistant")
     return std::unexpected(
         invalid_value(place + ".role", fmt::format("{}.role: found '{}', expected user or assistant", place, role)));
-  const json::value* content = message->if_contains("content");
-  if (content == nullptr || content->is_null())
+  const json::value* content = JsonFields(*message).find("content");
+  if (content == nullptr)
     return std::unexpected(
         invalid_value(place + ".content", place + ".content: found none, expected a string or an array of blocks"));
   if (content->is_string()) {
@@ -186,8 +186,8 @@ ApiResult<void> add_messages(const json::object& body, json::object& chat) {
 }
 
 ApiResult<void> add_tools(const json::object& body, json::object& chat) {
-  const json::value* value = body.if_contains("tools");
-  if (value == nullptr || value->is_null()) return {};
+  const json::value* value = JsonFields(body).find("tools");
+  if (value == nullptr) return {};
   const json::array* given = value->if_array();
   if (given == nullptr) return std::unexpected(invalid_type("tools", "an array of tools", *value));
   json::array tools;
@@ -195,7 +195,7 @@ ApiResult<void> add_tools(const json::object& body, json::object& chat) {
     const std::string place = fmt::format("tools[{}]", i);
     const json::object* tool = (*given)[i].if_object();
     if (tool == nullptr) return std::unexpected(invalid_type(place, "a tool (an object)", (*given)[i]));
-    if (const json::value* type = tool->if_contains("type"); type != nullptr && !type->is_null() && *type != "custom")
+    if (const json::value* type = JsonFields(*tool).find("type"); type != nullptr && *type != "custom")
       return std::unexpected(unsupported(
           place + ".type", fmt::format("{}.type: found {}, expected custom: tools that the server runs itself are not "
                                        "there",
@@ -212,8 +212,8 @@ ApiResult<void> add_tools(const json::object& body, json::object& chat) {
 }
 
 ApiResult<void> add_tool_choice(const json::object& body, json::object& chat) {
-  const json::value* value = body.if_contains("tool_choice");
-  if (value == nullptr || value->is_null()) return {};
+  const json::value* value = JsonFields(body).find("tool_choice");
+  if (value == nullptr) return {};
   OCTAVO_TRY(const auto choice, typed(*value, "tool_choice"));
   if (choice.second == "auto" || choice.second == "none") {
     chat["tool_choice"] = choice.second;
@@ -235,8 +235,8 @@ ApiResult<void> add_tool_choice(const json::object& body, json::object& chat) {
 
 /// Thinking is asked for of every model; one that has none answers without.
 ApiResult<void> add_thinking(const json::object& body, const ModelInfo& info, json::object& chat) {
-  const json::value* value = body.if_contains("thinking");
-  if (value == nullptr || value->is_null()) return {};
+  const json::value* value = JsonFields(body).find("thinking");
+  if (value == nullptr) return {};
   OCTAVO_TRY(const auto thinking, typed(*value, "thinking"));
   if (thinking.second != "enabled" && thinking.second != "adaptive" && thinking.second != "disabled")
     return std::unexpected(invalid_value(
@@ -256,8 +256,8 @@ ApiResult<void> add_format(const json::object& body, json::object& chat) {
   const json::object* config = fields.object("output_config");
   if (fields.failed()) return std::unexpected(*fields.error());
   if (config == nullptr) return {};
-  const json::value* format = config->if_contains("format");
-  if (format == nullptr || format->is_null()) return {};
+  const json::value* format = JsonFields(*config).find("format");
+  if (format == nullptr) return {};
   OCTAVO_TRY(const auto shape, typed(*format, "output_config.format"));
   if (shape.second != "json_schema" || !shape.first->contains("schema"))
     return std::unexpected(
@@ -272,15 +272,14 @@ ApiResult<void> add_format(const json::object& body, json::object& chat) {
 
 ApiResult<json::object> chat_of_messages(const json::object& body, const ModelInfo& info, bool needs_length) {
   json::object chat;
-  for (const std::string_view name : kSameFields) {
-    if (const json::value* value = body.if_contains(name); value != nullptr && !value->is_null()) chat[name] = *value;
-  }
+  const JsonFields fields(body);
+  for (const std::string_view name : kSameFields)
+    if (const json::value* value = fields.find(name)) chat[name] = *value;
   copy_chat_extensions(body, chat);
   if (needs_length && !chat.contains("max_tokens"))
     return std::unexpected(
         invalid_value("max_tokens", "max_tokens: found none, expected the most tokens of the answer"));
-  if (const json::value* stop = body.if_contains("stop_sequences"); stop != nullptr && !stop->is_null())
-    chat["stop"] = *stop;
+  if (const json::value* stop = fields.find("stop_sequences")) chat["stop"] = *stop;
   OCTAVO_TRY_VOID(add_messages(body, chat));
   OCTAVO_TRY_VOID(add_tools(body, chat));
   OCTAVO_TRY_VOID(add_tool_choice(body, chat));

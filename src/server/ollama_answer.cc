@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "server/iso_time.h"
-#include "server/json_body.h"
 #include "server/json_writer.h"
 
 namespace octavo::server {
@@ -16,12 +15,11 @@ namespace {
 
 std::int64_t nanoseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
 
-/// Arguments are an object here; of a call that was cut off there is none.
 std::string call_text(const AnswerBlocks::Block& block) {
   std::string out = "{\"function\":{";
   append_json_field(out, "name", block.name);
   out += ",\"arguments\":";
-  out += parse_json_object(block.text, {}) ? std::string_view(block.text) : std::string_view("{}");
+  out += block.arguments();
   out += "}}";
   return out;
 }

@@ -37,11 +37,9 @@ ApiResult<void> add_options(JsonFields& fields, int context, json::object& chat)
   const json::object* options = fields.object("options");
   if (fields.failed()) return std::unexpected(*fields.error());
   if (options == nullptr) return {};
-  for (const OptionName& name : kOptions) {
-    if (const json::value* value = options->if_contains(name.ollama); value != nullptr && !value->is_null())
-      chat[name.ours] = *value;
-  }
   JsonFields inner(*options, "options.");
+  for (const OptionName& name : kOptions)
+    if (const json::value* value = inner.find(name.ollama)) chat[name.ours] = *value;
   const auto num_ctx = inner.integer("num_ctx", 0, std::numeric_limits<int>::max());
   const auto num_predict = inner.integer("num_predict", -2, std::numeric_limits<int>::max());
   if (inner.failed()) return std::unexpected(*inner.error());
@@ -129,7 +127,7 @@ ApiResult<json::object> message_of(const json::value& value, const std::string& 
   if (const json::value* thinking = given->if_contains("thinking")) message["reasoning_content"] = *thinking;
   for (const std::string_view name : {"tool_name", "name"})
     if (const json::value* tool = given->if_contains(name)) message["name"] = *tool;
-  if (const json::value* calls = given->if_contains("tool_calls"); calls != nullptr && !calls->is_null()) {
+  if (const json::value* calls = JsonFields(*given).find("tool_calls")) {
     OCTAVO_TRY(json::array made, calls_of(*calls, place + ".tool_calls"));
     message["tool_calls"] = std::move(made);
   }

@@ -78,17 +78,9 @@ ApiResult<ToolCall> read_call(const json::value& value, const std::string& name)
   const json::object* object = value.if_object();
   if (object == nullptr) return std::unexpected(invalid_type(name, "a call (an object)", value));
   JsonFields fields(*object, name + ".");
-  const auto type = fields.string("type"), id = fields.string("id");
-  const json::object* function = fields.object("function");
+  OCTAVO_TRY(const json::object* function, read_function(fields, "a name and arguments"));
+  const auto id = fields.string("id");
   if (fields.failed()) return std::unexpected(*fields.error());
-  if (type && *type != "function") {
-    return std::unexpected(unsupported(
-        name + ".type", fmt::format("{}.type: found {}, expected \"function\"", name, describe(json::value(*type)))));
-  }
-  if (function == nullptr) {
-    return std::unexpected(invalid_value(name + ".function",
-                                         name + ".function: found none, expected an object with a name and arguments"));
-  }
   JsonFields inner(*function, name + ".function.");
   const auto called = inner.string("name");
   if (inner.failed()) return std::unexpected(*inner.error());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "server/openai_request.h"
 #include "server/tool_calling.h"
 #include "server/tool_constraint.h"
@@ -16,17 +17,7 @@ ApiResult<void> check_tool(const json::value& value, const std::string& name) {
   const json::object* tool = value.if_object();
   if (tool == nullptr) return std::unexpected(invalid_type(name, "a tool (an object)", value));
   JsonFields fields(*tool, name + ".");
-  const auto type = fields.string("type");
-  const json::object* function = fields.object("function");
-  if (fields.failed()) return std::unexpected(*fields.error());
-  if (type && *type != "function") {
-    return std::unexpected(unsupported(
-        name + ".type", fmt::format("{}.type: found {}, expected \"function\"", name, describe(json::value(*type)))));
-  }
-  if (function == nullptr) {
-    return std::unexpected(
-        invalid_value(name + ".function", name + ".function: found none, expected an object with a name"));
-  }
+  OCTAVO_TRY(const json::object* function, read_function(fields, "a name"));
   JsonFields inner(*function, name + ".function.");
   const auto called = inner.string("name");
   inner.object("parameters");
@@ -81,6 +72,23 @@ std::string read_chosen_name(JsonFields& fields, const json::object& choice) {
 }
 
 }  // namespace
+
+ApiResult<const json::object*> read_function(JsonFields& fields, std::string_view members) {
+  const auto type = fields.string("type");
+  const json::object* function = fields.object("function");
+  if (fields.failed()) return std::unexpected(*fields.error());
+  if (type && *type != "function") {
+    const std::string field = fields.path_of("type");
+    return std::unexpected(
+        unsupported(field, fmt::format("{}: found {}, expected \"function\"", field, describe(json::value(*type)))));
+  }
+  if (function == nullptr) {
+    const std::string field = fields.path_of("function");
+    return std::unexpected(
+        invalid_value(field, fmt::format("{}: found none, expected an object with {}", field, members)));
+  }
+  return function;
+}
 
 ToolChoice read_tool_choice(JsonFields& fields) {
   const json::value* choice = fields.find("tool_choice");

@@ -134,4 +134,28 @@ Reading<bool> read_json_calls(CallReader& in, std::string_view close, char first
   co_return co_await expect(in, close);
 }
 
+Reading<bool> read_rest_of_call(CallReader& in, std::string_view close) {
+  co_await skip_space(in);
+  const bool is_read = co_await read_json_arguments(in, close);
+  in.end();
+  if (!is_read) co_return true;
+  co_await skip_space(in);
+  co_return co_await expect(in, close);
+}
+
+Reading<bool> read_marked_calls(CallReader& in, bool is_at_call, CallMarks marks,
+                                Reading<bool> (*read_call)(CallReader& in)) {
+  for (;;) {
+    if (!is_at_call) {
+      co_await skip_space(in);
+      const int next = co_await choose(in, marks);
+      if (next != 0) co_return next == 1;
+    }
+    is_at_call = false;
+    const bool is_read = co_await read_call(in);
+    if (!is_read) co_return false;
+    in.keep_read();
+  }
+}
+
 }  // namespace octavo

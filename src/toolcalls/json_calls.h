@@ -3,6 +3,7 @@
 // Coroutines of one CallReader; one thread.
 #pragma once
 
+#include <array>
 #include <string_view>
 
 #include "toolcalls/call_reader.h"
@@ -18,5 +19,16 @@ Reading<bool> read_json_calls(CallReader& in, std::string_view close, char first
 
 /// Arguments that are a value in JSON, behind begin(). What cannot be read is appended as it is, up to `close`.
 Reading<bool> read_json_arguments(CallReader& in, std::string_view close);
+
+/// The same, and the end of their call, and `close`. False: that is not there.
+Reading<bool> read_rest_of_call(CallReader& in, std::string_view close);
+
+/// The mark in front of each call, and the one behind the last.
+using CallMarks = std::array<std::string_view, 2>;
+
+/// Calls behind a mark each, up to the last mark. `is_at_call`: the first one's mark was taken. False: a mark is
+/// missing, or `read_call` says so.
+Reading<bool> read_marked_calls(CallReader& in, bool is_at_call, CallMarks marks,
+                                Reading<bool> (*read_call)(CallReader& in));
 
 }  // namespace octavo

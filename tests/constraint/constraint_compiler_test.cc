@@ -10,16 +10,8 @@ namespace {
 
 using test::allowed_tokens;
 using test::byte_vocabulary;
+using test::takes;
 using ::testing::HasSubstr;
-
-/// The text fulfils the constraint, a token a byte.
-bool takes(const std::shared_ptr<const CompiledConstraint>& compiled, std::string_view text) {
-  ConstraintState state;
-  state.begin(compiled, std::nullopt);
-  for (const char c : text)
-    if (!state.accept(static_cast<unsigned char>(c))) return false;
-  return state.may_end();
-}
 
 TEST(ConstraintCompiler, CompilesEachKind) {
   ConstraintCompiler compiler(byte_vocabulary(), {});

@@ -10,6 +10,7 @@ namespace octavo {
 namespace {
 
 using test::byte_vocabulary;
+using test::takes;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Kind = ConstraintRule::Kind;
@@ -20,14 +21,6 @@ ConstraintSource source(std::vector<ConstraintRule> rules) {
 
 const ConstraintRule kFree = {.name = "free", .kind = Kind::kTextWithout, .texts = {"<a>"}};
 const ConstraintRule kValue = {.name = "value", .texts = {R"({"type": "boolean"})"}};
-
-bool takes(const std::shared_ptr<const CompiledConstraint>& compiled, std::string_view text) {
-  ConstraintState state;
-  state.begin(compiled, std::nullopt);
-  for (const char c : text)
-    if (!state.accept(static_cast<unsigned char>(c))) return false;
-  return state.may_end();
-}
 
 TEST(ConstraintRules, DefineWhatAGrammarNames) {
   ConstraintCompiler compiler(byte_vocabulary(), {});

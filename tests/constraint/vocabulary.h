@@ -42,6 +42,15 @@ inline std::vector<TokenId> allowed_tokens(const ConstraintState& state, const C
   return tokens;
 }
 
+/// The text fulfils the constraint, which is over byte_vocabulary().
+inline bool takes(const std::shared_ptr<const CompiledConstraint>& compiled, std::string_view text) {
+  ConstraintState state;
+  state.begin(compiled, std::nullopt);
+  for (const char c : text)
+    if (!state.accept(static_cast<unsigned char>(c))) return false;
+  return state.may_end();
+}
+
 /// The whole text fulfils the grammar, byte by byte through masks.
 inline bool fulfils(const Grammar& grammar, std::string_view text) {
   static const auto vocabulary = byte_vocabulary();

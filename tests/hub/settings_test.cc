@@ -21,19 +21,19 @@ Settings settings_of(const Variables& variables) {
 }
 
 TEST(HubSettings, WithoutVariablesAllLiesInTheHome) {
-  const Settings settings = settings_of({{"HOME", "/home/me"}});
+  const Settings settings = settings_of({{"HOME", "/me"}});
   EXPECT_EQ(settings.endpoint, "https://huggingface.co");
-  EXPECT_EQ(settings.cache, "/home/me/.cache/huggingface/hub");
-  EXPECT_EQ(settings.token_file, "/home/me/.cache/huggingface/token");
-  EXPECT_EQ(settings.models, "/home/me/.cache/octavo/models");
-  EXPECT_EQ(settings.llama_cpp, "/home/me/.cache/llama.cpp");
+  EXPECT_EQ(settings.cache, "/me/.cache/huggingface/hub");
+  EXPECT_EQ(settings.token_file, "/me/.cache/huggingface/token");
+  EXPECT_EQ(settings.models, "/me/.cache/octavo/models");
+  EXPECT_EQ(settings.llama_cpp, "/me/.cache/llama.cpp");
   EXPECT_FALSE(settings.offline);
   EXPECT_TRUE(settings_of({}).cache.empty());
   EXPECT_TRUE(settings_of({}).token_file.empty());
 }
 
 TEST(HubSettings, VariablesOfTheHubsToolsAreHeeded) {
-  const Settings settings = settings_of({{"HOME", "/home/me"},
+  const Settings settings = settings_of({{"HOME", "/me"},
                                          {"HF_ENDPOINT", "http://127.0.0.1:8000/"},
                                          {"HF_HOME", "~/hf"},
                                          {"HF_TOKEN", "secret"},
@@ -41,8 +41,8 @@ TEST(HubSettings, VariablesOfTheHubsToolsAreHeeded) {
                                          {"HF_HUB_DOWNLOAD_TIMEOUT", "3"},
                                          {"SSL_CERT_FILE", "/ca.pem"}});
   EXPECT_EQ(settings.endpoint, "http://127.0.0.1:8000");
-  EXPECT_EQ(settings.cache, "/home/me/hf/hub");
-  EXPECT_EQ(settings.token_file, "/home/me/hf/token");
+  EXPECT_EQ(settings.cache, "/me/hf/hub");
+  EXPECT_EQ(settings.token_file, "/me/hf/token");
   EXPECT_EQ(settings.token, "secret");
   EXPECT_TRUE(settings.offline);
   EXPECT_EQ(settings.stall, std::chrono::seconds(3));

@@ -6,7 +6,7 @@ namespace octavo {
 namespace {
 
 constexpr std::string_view kSeparator = "<｜tool▁sep｜>", kEndOfCall = "<｜tool▁call▁end｜>";
-constexpr std::array<std::string_view, 2> kNext = {"<｜tool▁call▁begin｜>", "<｜tool▁calls▁end｜>"};
+constexpr CallMarks kMarks = {"<｜tool▁call▁begin｜>", "<｜tool▁calls▁end｜>"};
 constexpr std::array<std::string_view, 2> kEnds = {"```", kEndOfCall};
 
 Reading<bool> read_call(CallReader& in) {
@@ -35,18 +35,7 @@ Reading<bool> read_call(CallReader& in) {
 }
 
 Reading<bool> read(CallReader& in, std::size_t open) {
-  bool is_call = open == 1;
-  for (;;) {
-    if (!is_call) {
-      co_await skip_space(in);
-      const int next = co_await choose(in, kNext);
-      if (next != 0) co_return next == 1;
-    }
-    is_call = false;
-    const bool is_read = co_await read_call(in);
-    if (!is_read) co_return false;
-    in.keep_read();
-  }
+  co_return co_await read_marked_calls(in, open == 1, kMarks, read_call);
 }
 
 }  // namespace

@@ -11,12 +11,7 @@ Reading<bool> read(CallReader& in, std::size_t) {
   if (!has_name) co_return false;
   const bool ends = co_await expect(in, ">");
   if (!ends || !in.begin(name)) co_return false;
-  co_await skip_space(in);
-  const bool is_read = co_await read_json_arguments(in, "</function>");
-  in.end();
-  if (!is_read) co_return true;
-  co_await skip_space(in);
-  co_return co_await expect(in, "</function>");
+  co_return co_await read_rest_of_call(in, "</function>");
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace octavo {
 namespace {
 
 constexpr std::string_view kEndOfCall = "<|tool_call_end|>";
-constexpr std::array<std::string_view, 2> kNext = {"<|tool_call_begin|>", "<|tool_calls_section_end|>"};
+constexpr CallMarks kMarks = {"<|tool_call_begin|>", "<|tool_calls_section_end|>"};
 
 /// The name in an id.
 std::string_view name_of(std::string_view id) {
@@ -21,27 +21,11 @@ Reading<bool> read_call(CallReader& in) {
   if (!has_id) co_return false;
   const bool is_separated = co_await expect(in, "<|tool_call_argument_begin|>");
   if (!is_separated || !in.begin(name_of(id), id)) co_return false;
-  co_await skip_space(in);
-  const bool is_read = co_await read_json_arguments(in, kEndOfCall);
-  in.end();
-  if (!is_read) co_return true;
-  co_await skip_space(in);
-  co_return co_await expect(in, kEndOfCall);
+  co_return co_await read_rest_of_call(in, kEndOfCall);
 }
 
 Reading<bool> read(CallReader& in, std::size_t open) {
-  bool is_call = open == 1;
-  for (;;) {
-    if (!is_call) {
-      co_await skip_space(in);
-      const int next = co_await choose(in, kNext);
-      if (next != 0) co_return next == 1;
-    }
-    is_call = false;
-    const bool is_read = co_await read_call(in);
-    if (!is_read) co_return false;
-    in.keep_read();
-  }
+  co_return co_await read_marked_calls(in, open == 1, kMarks, read_call);
 }
 
 }  // namespace

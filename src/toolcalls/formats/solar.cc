@@ -17,12 +17,7 @@ Reading<bool> read_call(CallReader& in) {
   if (!has_name) co_return false;
   const bool has_arguments = co_await expect(in, "<|tool_call:args|>");
   if (!has_arguments || !in.begin(name, id)) co_return false;
-  co_await skip_space(in);
-  const bool is_read = co_await read_json_arguments(in, kEndOfCall);
-  in.end();
-  if (!is_read) co_return true;
-  co_await skip_space(in);
-  co_return co_await expect(in, kEndOfCall);
+  co_return co_await read_rest_of_call(in, kEndOfCall);
 }
 
 Reading<bool> read(CallReader& in, std::size_t open) {
