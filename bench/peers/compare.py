@@ -7,7 +7,8 @@
 FOLDER is what tools/build_llama_cpp.sh built into; it is built first where it is not there. One round of a row is one
 run of llama.cpp and one of Octavo, one after the other, so that a machine that slows down slows both. Octavo's run
 measures first what the machine can do. Medians over the rounds are shown; large files get one round. --quick: one round
-of everything, without the 8B files. Synthetic files and copies are made in --models once (12 GB with the 8B ones).
+of everything, without the 8B files. Synthetic files and copies are made in --models once (15 GB with the 8B ones).
+Files of over 10 GB are measured only where --files names them.
 
 Rounds that are done are kept in MODELS/results-ISA.json and not repeated: a run that was cut short goes on. They are
 thrown away when the octavo program has changed, and for the files named with --again.
@@ -67,7 +68,7 @@ def selected(args):
         if key not in {f.key for f in FILES}:
             raise SystemExit(f"--files: found {key}, expected some of {', '.join(f.key for f in FILES)}")
     for file in FILES:
-        if file.key not in keys or (args.quick and file.large):
+        if file.key not in keys or (args.quick and file.large) or (file.huge and not args.files):
             continue
         rows = [r for r in file.rows if not args.rows or any(text in r.name for text in args.rows.split(","))]
         if args.isa == "avx2" and not args.files:

@@ -31,11 +31,18 @@ class File(NamedTuple):
     synthetic: tuple = ()  # arguments of tools/synth_model.py
     octavo_reads: str = ""  # another file's key: what Octavo reads while llama.cpp reads this one
     large: bool = False  # one round of it is enough
+    huge: bool = False  # over 10 GB: made and measured only where it is named, in as many rounds as are asked
+
+
+def sequences(number, goal, avx2_goal):
+    return Row("decode", 32, batch=number, depth=32, goal=goal, avx2_goal=avx2_goal)
 
 
 def batched(goal=None):
     return Row("decode", 64, batch=32, depth=32, goal=goal)
 
+
+Q4_K_M = "Q4_K,Q4_K,Q6_K,Q4_K"  # about the shares that Q4_K_M gives its two types
 
 # llama.cpp has no kernels for rows of weights in Q4_1, Q1_0 or TQ2_0 that take several rows of activations at once; the
 # copy in Q4_0 is the same model in its best form. The AVX2 goals are set against that copy.
@@ -66,6 +73,20 @@ FILES = (
          ("--shape", "qwen3-8b", "--type", "Q1_0", "--embd-type", "Q1_0"), large=True),
     File("qwen3-8b-q4_k", "Qwen3-8B shape, Q4_K", (Row("prefill", 128), Row("decode", 32)),
          ("--shape", "qwen3-8b", "--type", "Q4_K"), large=True),
+    File("qwen3.5-0.8b-q4_k", "Qwen3.5-0.8B shape, Q4_K and Q6_K",
+         (Row("prefill", 512, goal=2, avx2_goal=2), Row("decode", 64, goal=1.3, avx2_goal=1.2)),
+         ("--shape", "qwen3.5-0.8b", "--mix", Q4_K_M)),
+    File("qwen3.5-4b-q4_k", "Qwen3.5-4B shape, Q4_K and Q6_K",
+         (Row("prefill", 512, goal=2, avx2_goal=2), Row("decode", 32, goal=1.3, avx2_goal=1.2)),
+         ("--shape", "qwen3.5-4b", "--mix", Q4_K_M)),
+    File("qwen3-30b-a3b-q4_k", "Qwen3-30B-A3B shape, Q4_K and Q6_K",
+         (Row("prefill", 512, goal=2.5, avx2_goal=2), Row("decode", 32, goal=1.3, avx2_goal=1.2),
+          sequences(8, goal=2, avx2_goal=1.5)),
+         ("--shape", "qwen3-30b-a3b", "--mix", Q4_K_M), huge=True),
+    File("gpt-oss-20b-mxfp4", "gpt-oss-20b shape, MXFP4",
+         (Row("prefill", 512, goal=2.5, avx2_goal=2), Row("decode", 32, goal=1.3, avx2_goal=1.2),
+          sequences(8, goal=2, avx2_goal=1.5)),
+         ("--shape", "gpt-oss-20b", "--type", "MXFP4", "--embd-type", "Q8_0"), huge=True),
 )
 
 
