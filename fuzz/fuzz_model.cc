@@ -21,14 +21,18 @@ using octavo::test::TinyModel;
 constexpr std::size_t kHeadBytes = 3000;  // about: keys, and the directory of tensors
 
 const std::string& bytes_of_model(std::size_t index) {
-  static const std::array<std::string, 10> kModels = {
+  static const std::array<std::string, 14> kModels = {
       TinyModel{.layers = 1}.bytes(),
       TinyModel{.layers = 1, .type = octavo::DType::kQ8_0, .experts = 3, .chosen = 2}.bytes(),
+      TinyModel{.arch = "mistral3", .layers = 1}.bytes(),
       TinyModel{.arch = "qwen2", .layers = 1}.bytes(),
+      TinyModel{.arch = "qwen2", .layers = 1, .fused_qkv = true}.bytes(),
       TinyModel{.arch = "qwen3", .layers = 1, .type = octavo::DType::kQ8_0}.bytes(),
       TinyModel{.arch = "qwen3moe", .layers = 1}.bytes(),
+      TinyModel{.arch = "gemma2", .layers = 2}.bytes(),
       TinyModel{.arch = "gemma3", .layers = 1}.bytes(),
       TinyModel{.arch = "gemma4", .layers = 5, .width = 32, .ffn = 32, .vocab = 20}.bytes(),
+      TinyModel{.arch = "gemma4", .layers = 2, .experts = 3, .chosen = 2, .fused_gate_up = true}.bytes(),
       TinyModel{.arch = "qwen35", .layers = 2}.bytes(),
       TinyModel{.arch = "gpt-oss", .layers = 1, .type = octavo::DType::kQ8_0}.bytes(),
       TinyModel{.arch = "qwen35moe"}.bytes()};

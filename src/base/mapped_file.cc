@@ -71,10 +71,13 @@ Result<void> MappedFile::read(std::uint64_t offset, std::span<std::byte> out) co
   return {};
 }
 
-void MappedFile::prefetch(std::size_t offset, std::size_t size) const {
+void MappedFile::prefetch(std::size_t offset, std::size_t size) const { advise(offset, size, POSIX_FADV_WILLNEED); }
+
+void MappedFile::drop(std::size_t offset, std::size_t size) const { advise(offset, size, POSIX_FADV_DONTNEED); }
+
+void MappedFile::advise(std::size_t offset, std::size_t size, int advice) const {
   if (offset >= size_) return;
-  ::posix_fadvise(fd_, static_cast<::off_t>(offset), static_cast<::off_t>(std::min(size, size_ - offset)),
-                  POSIX_FADV_WILLNEED);
+  ::posix_fadvise(fd_, static_cast<::off_t>(offset), static_cast<::off_t>(std::min(size, size_ - offset)), advice);
 }
 
 }  // namespace octavo

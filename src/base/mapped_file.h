@@ -35,8 +35,11 @@ class MappedFile {
 
   /// Tells the system that [offset, offset + size), as far as the file goes, will soon be read.
   void prefetch(std::size_t offset, std::size_t size) const;
+  /// Tells the system that they will not be read again soon: whole pages of them may leave the page cache.
+  void drop(std::size_t offset, std::size_t size) const;
 
  private:
+  void advise(std::size_t offset, std::size_t size, int advice) const;
   explicit MappedFile(std::filesystem::path path) : path_(std::move(path)) {}
 
   std::filesystem::path path_;

@@ -63,7 +63,7 @@ void add_tensor(WeightSum& sum, const SourceTensor& tensor) {
 
 void count_weights(const ModelSource& source, InfoReport& report) {
   const auto part_in = [&](std::string_view tensor) {
-    return report.config && is_skipped(*report.config, tensor) ? ModelPart::kSkipped : part_of(tensor);
+    return report.config ? part_of(*report.config, tensor) : part_of(tensor);
   };
   std::map<DType, WeightSum> by_type;
   std::map<std::pair<ModelPart, DType>, WeightSum> by_part;
@@ -191,7 +191,8 @@ Result<InfoReport> make_info_report(const ModelSource& source, const InfoOptions
   }
   count_weights(source, report);
   if (!report.config) return report;
-  report.memory = estimate_memory(*report.config, weight_need(source, *report.config), options);
+  OCTAVO_TRY(const WeightNeed weights, weight_need(source, *report.config));
+  report.memory = estimate_memory(*report.config, weights, options);
   report.here = fit_memory(*report.config, *report.memory, report.vocabulary.num_tokens, options);
   return report;
 }

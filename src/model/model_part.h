@@ -26,7 +26,7 @@ inline std::string_view name_of(ModelPart part) {
       "embedding", "attention", "recurrence", "feed-forward", "per-layer", "norms", "output", "other", "skipped"};
   return kNames[to_size(part)];
 }
-/// By its name alone: never kSkipped.
+/// By its name alone: never kSkipped, and fused Q, K and V count as a delta net's.
 inline ModelPart part_of(std::string_view name) {
   if (name.find("norm") != std::string_view::npos) return ModelPart::kNorms;
   for (const std::string_view of_layers : {"per_layer_", ".inp_gate.", ".proj."})

@@ -42,13 +42,15 @@ std::vector<Piece> cut(const std::vector<RepackJob>& jobs) {
 /// Memory of one thread, and what becomes of the pieces that it takes.
 class Packer {
  public:
-  Packer(const ModelSource& source, std::size_t largest_piece) : source_(source), buffer_(largest_piece) {}
+  Packer(const ModelSource& source, std::size_t largest_piece, FilePages pages)
+      : source_(source), pages_(pages), buffer_(largest_piece) {}
 
   Result<ContentHash> pack(const Piece& piece) {
     const Tensor& tensor = piece.tensor();
     source_.prefetch(piece.offset() + kAheadBytes, piece.bytes());
     const std::span<std::byte> bytes = buffer_.span().first(piece.bytes());
     OCTAVO_TRY_VOID(source_.read(piece.offset(), bytes));
+    if (pages_ == FilePages::kDropped) source_.drop(piece.offset(), piece.bytes());
     const auto rows = static_cast<std::int64_t>(piece.row_of(piece.end) - piece.row_of(piece.begin));
     pack_panels({.type = tensor.type, .rows = rows, .cols = tensor.cols, .data = bytes}, 0, piece.end - piece.begin,
                 piece.job->panels + to_size(piece.begin) * panel_bytes(tensor.type, tensor.cols));
@@ -57,6 +59,7 @@ class Packer {
 
  private:
   const ModelSource& source_;
+  const FilePages pages_;
   AlignedBuffer<std::byte> buffer_;
 };
 
@@ -80,7 +83,7 @@ class FirstError {
 }  // namespace
 
 Result<ContentHash> repack(std::vector<RepackJob> jobs, const ModelSource& source, ThreadPool& pool,
-                           const RepackProgress& progress) {
+                           const RepackProgress& progress, FilePages pages) {
   std::ranges::sort(jobs, {}, &RepackJob::offset);
   const std::vector<Piece> pieces = cut(jobs);
   std::uint64_t total = 0;
@@ -92,7 +95,7 @@ Result<ContentHash> repack(std::vector<RepackJob> jobs, const ModelSource& sourc
   if (!jobs.empty()) source.prefetch(jobs.front().offset(), kAheadBytes);
   std::vector<Packer> packers;
   packers.reserve(to_size(pool.num_threads()));
-  for (int i = 0; i < pool.num_threads(); ++i) packers.emplace_back(source, largest);
+  for (int i = 0; i < pool.num_threads(); ++i) packers.emplace_back(source, largest, pages);
   std::vector<ContentHash> hashes(pieces.size());
   FirstError error;
   std::atomic<std::uint64_t> done = 0;

@@ -5,6 +5,7 @@
 // and a piece a thread. The map is not touched, so a file that is cut short meanwhile is an error.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -27,10 +28,14 @@ struct RepackJob {
 /// Done of all bytes of the file's matrices.
 using RepackProgress = std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)>;
 
+/// What becomes of the file's pages in the page cache: the next start finds them there, or memory is wanted for the
+/// panels.
+enum class FilePages : std::uint8_t { kKept, kDropped };
+
 /// `progress`, if set, is called on the calling thread, at least once for every piece that this thread packs. The
 /// result is a hash of all bytes that were packed, the same for any number of threads. Error: the file ends before it
 /// should, or cannot be read; panels are not complete then.
 Result<ContentHash> repack(std::vector<RepackJob> jobs, const ModelSource& source, ThreadPool& pool,
-                           const RepackProgress& progress);
+                           const RepackProgress& progress, FilePages pages = FilePages::kKept);
 
 }  // namespace octavo

@@ -21,12 +21,13 @@ inline constexpr std::string_view kPerLayerNorm = "per_layer_proj_norm.weight";
 // Of a layer, behind "blk.N.".
 inline constexpr std::string_view kAttentionNorm = "attn_norm.weight";
 inline constexpr std::string_view kQ = "attn_q.weight", kK = "attn_k.weight", kV = "attn_v.weight";
+inline constexpr std::string_view kQkv = "attn_qkv.weight", kQkvBias = "attn_qkv.bias";  // the rows of Q, of K, of V
 inline constexpr std::string_view kQBias = "attn_q.bias", kKBias = "attn_k.bias", kVBias = "attn_v.bias";
 inline constexpr std::string_view kQNorm = "attn_q_norm.weight", kKNorm = "attn_k_norm.weight";
 inline constexpr std::string_view kSinks = "attn_sinks.weight";
 inline constexpr std::string_view kAttentionOutput = "attn_output.weight", kAttentionOutputBias = "attn_output.bias";
 inline constexpr std::string_view kPostAttentionNorm = "post_attention_norm.weight";
-inline constexpr std::string_view kDeltaQkv = "attn_qkv.weight", kDeltaGate = "attn_gate.weight";
+inline constexpr std::string_view kDeltaGate = "attn_gate.weight";
 inline constexpr std::string_view kConvolution = "ssm_conv1d.weight";
 inline constexpr std::string_view kDecay = "ssm_alpha.weight", kDecayBias = "ssm_dt.bias", kDecayScale = "ssm_a";
 inline constexpr std::string_view kBeta = "ssm_beta.weight";

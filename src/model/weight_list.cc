@@ -11,19 +11,62 @@ Result<void> WeightLoader::list_mixer(int layer, const AttentionSpec& spec, Laye
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
   AttentionWeights& a = w.mixer.emplace<AttentionWeights>();
   OCTAVO_TRY_VOID(vector(name(tensor_names::kAttentionNorm), config_.width, Presence::kRequired, w.mixer_norm));
-  OCTAVO_TRY_VOID(matrix(name(tensor_names::kQ), spec.q_rows(), config_.width, a.q));
-  OCTAVO_TRY_VOID(vector(name(tensor_names::kQBias), spec.q_width(), spec.qkv_bias, a.q_bias));
+  OCTAVO_TRY_VOID(qkv(layer, spec, a));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kQNorm), spec.head_dim, spec.qk_norm, a.q_norm));
-  if (!spec.borrows_from) {
-    OCTAVO_TRY_VOID(matrix(name(tensor_names::kK), spec.kv_width(), config_.width, a.k));
-    if (!spec.v_is_k) OCTAVO_TRY_VOID(matrix(name(tensor_names::kV), spec.kv_width(), config_.width, a.v));
-    OCTAVO_TRY_VOID(vector(name(tensor_names::kKBias), spec.kv_width(), spec.qkv_bias, a.k_bias));
-    OCTAVO_TRY_VOID(vector(name(tensor_names::kVBias), spec.kv_width(), spec.qkv_bias, a.v_bias));
-    OCTAVO_TRY_VOID(vector(name(tensor_names::kKNorm), spec.head_dim, spec.qk_norm, a.k_norm));
-  }
+  if (!spec.borrows_from) OCTAVO_TRY_VOID(vector(name(tensor_names::kKNorm), spec.head_dim, spec.qk_norm, a.k_norm));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kSinks), spec.num_heads, spec.sinks, a.sinks));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kAttentionOutput), config_.width, spec.q_width(), a.o));
   return vector(name(tensor_names::kAttentionOutputBias), config_.width, spec.output_bias, a.o_bias);
+}
+
+Result<void> WeightLoader::qkv(int layer, const AttentionSpec& spec, AttentionWeights& w) {
+  const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
+  if (source_.find_tensor(name(tensor_names::kQkv)) != nullptr) return fused_qkv(layer, spec, w);
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kQ), spec.q_rows(), config_.width, w.q));
+  if (!spec.borrows_from) {
+    OCTAVO_TRY_VOID(matrix(name(tensor_names::kK), spec.kv_width(), config_.width, w.k));
+    if (!spec.v_is_k) OCTAVO_TRY_VOID(matrix(name(tensor_names::kV), spec.kv_width(), config_.width, w.v));
+  }
+  return qkv_biases(layer, spec, w);
+}
+
+/// A layer that borrows takes Q alone.
+Result<void> WeightLoader::fused_qkv(int layer, const AttentionSpec& spec, AttentionWeights& w) {
+  const std::string name = tensor_names::of_layer(layer, tensor_names::kQkv);
+  OCTAVO_TRY(const SourceTensor* tensor,
+             find(name, spec.q_rows() + 2 * spec.kv_width(), config_.width, Presence::kRequired));
+  std::int64_t first = 0;
+  for (WeightMatrix* part : {&w.q, &w.k, &w.v}) {
+    const std::int64_t rows = part == &w.q ? spec.q_rows() : spec.kv_width();
+    *part = {.type = tensor->tensor.type, .rows = rows, .cols = config_.width};
+    matrices_.push_back({tensor, part, 1, first});
+    if (tensor->tensor.type == DType::kNVFP4) OCTAVO_TRY_VOID(scale(name, 1, *part));
+    if (spec.borrows_from) break;
+    first += rows;
+  }
+  return qkv_biases(layer, spec, w);
+}
+
+/// One tensor may hold all three, whether or not one holds the weights.
+Result<void> WeightLoader::qkv_biases(int layer, const AttentionSpec& spec, AttentionWeights& w) {
+  const std::string fused = tensor_names::of_layer(layer, tensor_names::kQkvBias);
+  const bool is_fused = spec.qkv_bias != Presence::kAbsent && source_.find_tensor(fused) != nullptr;
+  std::int64_t first = 0;
+  for (const auto& [suffix, target] :
+       {std::pair{tensor_names::kQBias, &w.q_bias}, std::pair{tensor_names::kKBias, &w.k_bias},
+        std::pair{tensor_names::kVBias, &w.v_bias}}) {
+    const std::int64_t size = target == &w.q_bias ? spec.q_width() : spec.kv_width();
+    if (is_fused) {
+      OCTAVO_TRY_VOID(vector(fused, spec.q_width() + 2 * spec.kv_width(), spec.qkv_bias, *target));
+      vectors_.back().first = first;
+      vectors_.back().size = size;
+    } else {
+      OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, suffix), size, spec.qkv_bias, *target));
+    }
+    if (spec.borrows_from) break;
+    first += size;
+  }
+  return {};
 }
 
 Result<void> WeightLoader::list_mixer(int layer, const DeltaSpec& spec, LayerWeights& w) {
@@ -31,7 +74,7 @@ Result<void> WeightLoader::list_mixer(int layer, const DeltaSpec& spec, LayerWei
   const int heads = spec.num_value_heads;
   DeltaWeights& d = w.mixer.emplace<DeltaWeights>();
   OCTAVO_TRY_VOID(vector(name(tensor_names::kAttentionNorm), config_.width, Presence::kRequired, w.mixer_norm));
-  OCTAVO_TRY_VOID(matrix(name(tensor_names::kDeltaQkv), spec.num_channels(), config_.width, d.qkv));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kQkv), spec.num_channels(), config_.width, d.qkv));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kDeltaGate), spec.value_width(), config_.width, d.gate));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kDecay), heads, config_.width, d.decay));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kBeta), heads, config_.width, d.beta));

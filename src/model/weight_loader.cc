@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "base/cpu_info.h"
 #include "base/text.h"
 #include "base/to_size.h"
 #include "model/tensor_names.h"
-#include "model/weight_need.h"
 #include "tensor/dequantize.h"
 #include "tensor/dtype.h"
 
@@ -124,19 +124,30 @@ Result<void> WeightLoader::check_all_used() const {
   return {};
 }
 
+WeightNeed WeightLoader::need() const {
+  WeightNeed need;
+  for (const Vector& v : vectors_) need.vector_bytes += sizeof(float) * vector_floats(v.num_floats());
+  for (const Matrix& m : matrices_) {
+    need.packed_bytes += to_size(m.count) * m.packed_bytes_of_one();
+    need.mapped_bytes += m.file_bytes();
+  }
+  return need;
+}
+
 Result<ContentHash> WeightLoader::load_vectors(Weights& w) const {
-  std::size_t num_floats = 0;
-  for (const Vector& v : vectors_) num_floats += vector_floats(v.num_floats());
-  w.vectors_ = AlignedBuffer<float>(num_floats);
+  w.vectors_ = AlignedBuffer<float>(need().vector_bytes / sizeof(float));
   float* floats = w.vectors_.data();
   std::vector<std::byte> bytes;
+  std::vector<float> whole;
   std::vector<ContentHash> hashes;
   for (const Vector& v : vectors_) {
     const std::size_t size = v.num_floats();
     bytes.resize(v.source->tensor.data.size());
     OCTAVO_TRY_VOID(source_.read(v.source->offset, bytes));
     hashes.push_back(hash_of(bytes));
-    dequantize(v.source->tensor.type, bytes.data(), std::span(floats, size));
+    whole.resize(v.num_in_file());
+    dequantize(v.source->tensor.type, bytes.data(), whole);
+    std::ranges::copy(std::span(whole).subspan(to_size(v.first), size), floats);
     if (v.factor != 1)
       for (float& x : std::span(floats, size)) x *= v.factor;
     if (v.transposed) transpose(std::span(floats, size), to_size(v.source->tensor.cols));
@@ -147,9 +158,7 @@ Result<ContentHash> WeightLoader::load_vectors(Weights& w) const {
 }
 
 Result<ContentHash> WeightLoader::pack_matrices(Weights& w, ThreadPool& pool, const RepackProgress& progress) const {
-  std::size_t bytes = 0;
-  for (const Matrix& m : matrices_) bytes += to_size(m.count) * m.packed_bytes_of_one();
-  w.matrices_ = AlignedBuffer<std::uint8_t>::with_huge_pages(bytes);
+  w.matrices_ = AlignedBuffer<std::uint8_t>::with_huge_pages(need().packed_bytes);
   std::uint8_t* panels = w.matrices_.data();
   std::vector<RepackJob> jobs;
   for (const Matrix& m : matrices_) {
@@ -157,7 +166,8 @@ Result<ContentHash> WeightLoader::pack_matrices(Weights& w, ThreadPool& pool, co
     for (int i = 0; i < m.count; ++i, panels += m.packed_bytes_of_one())
       jobs.push_back({.tensor = m.source, .first_row = m.row_of(i), .num_rows = m.target->rows, .panels = panels});
   }
-  return repack(std::move(jobs), source_, pool, progress);
+  const bool fits_beside = source_.files().bytes + need().packed_bytes <= available_memory_bytes();
+  return repack(std::move(jobs), source_, pool, progress, fits_beside ? FilePages::kKept : FilePages::kDropped);
 }
 
 Result<ContentHash> WeightLoader::map_matrices(Weights& w) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/pack.h"
+#include "model/weight_need.h"
 #include "model/weights.h"
 
 namespace octavo {
@@ -20,6 +21,8 @@ class WeightLoader {
   WeightLoader(const ModelSource& source, const ModelConfig& config) : source_(source), config_(config) {}
 
   Result<void> list(Weights& w);
+  /// Of what is listed.
+  WeightNeed need() const;
   // Each gives a hash of what it loads.
   Result<ContentHash> load_vectors(Weights& w) const;
   Result<ContentHash> pack_matrices(Weights& w, ThreadPool& pool, const RepackProgress& progress) const;
@@ -35,7 +38,6 @@ class WeightLoader {
 
     std::int64_t row_of(int number) const { return first_row + number * (row_step == 0 ? target->rows : row_step); }
     std::size_t file_bytes() const { return to_size(count * target->rows) * source->tensor.row_bytes(); }
-
     std::size_t packed_bytes_of_one() const { return packed_bytes(target->type, target->rows, target->cols); }
   };
   struct Vector {
@@ -43,12 +45,18 @@ class WeightLoader {
     const float** target;
     bool transposed = false;
     float factor = 1;
+    std::int64_t first = 0, size = 0;  // the part of the tensor; 0: all of it
 
-    std::size_t num_floats() const { return to_size(source->tensor.rows * source->tensor.cols); }
+    std::size_t num_in_file() const { return to_size(source->tensor.rows * source->tensor.cols); }
+    std::size_t num_floats() const { return size == 0 ? num_in_file() : to_size(size); }
   };
 
   Result<const SourceTensor*> find(const std::string& name, std::int64_t rows, std::int64_t cols, Presence presence);
   Result<void> matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightMatrix& target);
+  /// Q, K and V of a layer with their biases, in a tensor each, or in one as converters write them when asked to.
+  Result<void> qkv(int layer, const AttentionSpec& spec, AttentionWeights& w);
+  Result<void> fused_qkv(int layer, const AttentionSpec& spec, AttentionWeights& w);
+  Result<void> qkv_biases(int layer, const AttentionSpec& spec, AttentionWeights& w);
   /// `name`: of the weights. A bias has the same stem.
   Result<void> experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows, std::int64_t cols,
                        ExpertMatrices& target);

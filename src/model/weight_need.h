@@ -8,6 +8,7 @@
 
 #include "base/aligned_buffer.h"
 #include "model/config.h"
+#include "model/model_part.h"
 
 namespace octavo {
 
@@ -15,19 +16,22 @@ namespace octavo {
 /// further tokens, and K and V of layers that borrow another layer's.
 bool is_skipped(const ModelConfig& config, std::string_view tensor);
 
+/// By name and by the kind of its layer.
+ModelPart part_of(const ModelConfig& config, std::string_view tensor);
+
 /// Floats that a vector takes with its padding: the next one begins at a cache line.
 constexpr std::size_t vector_floats(std::size_t size) {
   constexpr std::size_t kAlign = kCacheLineBytes / sizeof(float);
   return (size + kAlign - 1) / kAlign * kAlign;
 }
 
-/// Memory that a model's weights take, in bytes; vectors, and the taps of convolutions, are kept as floats. Tensors
-/// that are skipped count for nothing.
+/// Memory that a model's weights take, in bytes; vectors, and the taps of convolutions, are kept as floats.
 struct WeightNeed {
   std::uint64_t packed_bytes = 0;  // matrices in panels
   std::uint64_t mapped_bytes = 0;  // the same matrices left in the file
   std::uint64_t vector_bytes = 0;
 };
-WeightNeed weight_need(const ModelSource& source, const ModelConfig& config);
+/// Errors are those of Weights::load() that need none of the weights' bytes: a tensor is missing, or has a wrong shape.
+Result<WeightNeed> weight_need(const ModelSource& source, const ModelConfig& config);
 
 }  // namespace octavo

@@ -46,6 +46,8 @@ class ModelSource {
   virtual Result<void> read(std::uint64_t offset, std::span<std::byte> out) const = 0;
   /// Tells the system that these bytes, as far as there are any, will soon be read.
   virtual void prefetch(std::uint64_t offset, std::uint64_t size) const = 0;
+  /// Tells the system that these bytes will not be read again: their pages may leave the page cache.
+  virtual void drop(std::uint64_t /*offset*/, std::uint64_t /*size*/) const {}
 
   const std::filesystem::path& path() const { return files().path; }
   /// The path, as errors begin with it.

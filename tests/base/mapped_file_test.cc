@@ -59,12 +59,13 @@ TEST(MappedFile, ReadingAFileThatWasCutShortIsAnErrorThatSaysSo) {
                                           HasSubstr("byte 60000"), HasSubstr("had 100000")));
 }
 
-TEST(MappedFile, AnyRangeCanBePrefetched) {
+TEST(MappedFile, AnyRangeCanBePrefetchedAndDropped) {
   const TempFile file(std::string(10'000, 'x'));
   const MappedFile mapped = *MappedFile::open(file.path());
   for (const std::size_t offset : {0, 1, 4096, 9'999, 10'000, 1 << 30})
     for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{20'000}, SIZE_MAX}) {
       mapped.prefetch(offset, size);
+      mapped.drop(offset, size);
     }
   EXPECT_EQ(text_of(mapped), std::string(10'000, 'x'));
 }

@@ -20,7 +20,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 /// A llama of one layer with width 64, two heads of 32, one of them for keys and values.
-GgufWriter small_model(const char* architecture = "llama") {
+GgufWriter small_model(const char* architecture = "llama", bool has_down = true) {
   const std::string key = architecture;
   GgufWriter writer;
   writer.add("general.architecture", architecture).add("general.name", "small");
@@ -35,9 +35,14 @@ GgufWriter small_model(const char* architecture = "llama") {
   };
   add("token_embd.weight", {64, 10}, DType::kQ8_0);
   add("blk.0.attn_q.weight", {64, 64}, DType::kQ4_0);
+  add("blk.0.attn_k.weight", {64, 32}, DType::kF16);
   add("blk.0.attn_v.weight", {64, 32}, DType::kF16);
+  add("blk.0.attn_output.weight", {64, 64}, DType::kQ4_0);
+  add("blk.0.ffn_gate.weight", {64, 96}, DType::kQ4_0);
   add("blk.0.ffn_up.weight", {64, 96}, DType::kQ4_0);
+  if (has_down) add("blk.0.ffn_down.weight", {96, 64}, DType::kQ4_0);
   add("blk.0.attn_norm.weight", {64}, DType::kF32);
+  add("blk.0.ffn_norm.weight", {64}, DType::kF32);
   add("output_norm.weight", {64}, DType::kF32);
   return writer;
 }
@@ -84,14 +89,14 @@ TEST(Info, JsonCountsWeightsByTypeAndPart) {
   const auto json = json_of(cli, {file.string()});
   EXPECT_EQ(json.at("architecture").as_string(), "llama");
   EXPECT_EQ(json.at("shape").at("head_dim").as_int64(), 32);
-  const std::uint64_t total = 680 + 2304 + 4096 + 3456 + 512;
+  const std::uint64_t total = 680 + 2 * 2304 + 2 * 4096 + 3 * 3456 + 768;
   EXPECT_EQ(json.at("weight_bytes").to_number<std::uint64_t>(), total);
   const auto& types = json.at("by_type").as_array();
   ASSERT_EQ(types.size(), 4U);
   EXPECT_EQ(types[0].at("type").as_string(), "Q4_0");
-  EXPECT_EQ(types[0].at("bytes").to_number<std::uint64_t>(), 2304U + 3456U);
-  EXPECT_EQ(types[0].at("tensors").to_number<int>(), 2);
-  EXPECT_NEAR(types[0].at("share").as_double(), 5760.0 / static_cast<double>(total), 1e-12);
+  EXPECT_EQ(types[0].at("bytes").to_number<std::uint64_t>(), 2 * 2304U + 3 * 3456U);
+  EXPECT_EQ(types[0].at("tensors").to_number<int>(), 5);
+  EXPECT_NEAR(types[0].at("share").as_double(), 14976.0 / static_cast<double>(total), 1e-12);
   std::vector<std::string> parts;
   for (const auto& row : json.at("by_part").as_array())
     parts.push_back(std::string(row.at("part").as_string()) + " " + std::string(row.at("type").as_string()));
@@ -147,13 +152,14 @@ TEST(Info, MemoryIsToldForRepackedWeightsAndForThoseLeftInTheFile) {
   CliRun cli;
   const auto memory = json_of(cli, {file.string(), "--context", "16"}).at("memory").as_object();
   const auto number = [](const boost::json::value& value) { return value.to_number<std::uint64_t>(); };
-  const std::uint64_t matrices = 680 + 2304 + 4096 + 3456, vectors = 512, kv = 132 * 16;
+  const std::uint64_t matrices = 680 + 2 * 2304 + 2 * 4096 + 3 * 3456, vectors = 768, kv = 132 * 16;
   const auto& no_repack = memory.at("no_repack");
   EXPECT_EQ(number(no_repack.at("mapped_weight_bytes")), matrices);
   EXPECT_EQ(number(no_repack.at("weight_bytes")), vectors);
   EXPECT_EQ(number(no_repack.at("total_bytes")), vectors + kv);
-  // The embedding has 10 rows, of the 16 of a panel; the other matrices are whole panels.
-  EXPECT_EQ(number(memory.at("weight_bytes")), matrices - 680 + 680 * 16 / 10 + vectors);
+  // The embedding has 10 rows, of the 16 of a panel; the other matrices are whole panels. In the four of the down
+  // matrix the scales of three blocks take two whole cache lines.
+  EXPECT_EQ(number(memory.at("weight_bytes")), matrices - 680 + 680 * 16 / 10 + 4 * 32 + vectors);
   EXPECT_EQ(number(memory.at("total_bytes")), number(memory.at("weight_bytes")) + kv);
 }
 
@@ -284,9 +290,17 @@ TEST(Info, UnsupportedTypesAndArchitecturesAreNamedWithTheSupportedOnes) {
   const TempFile other(small_model("mamba").bytes());
   EXPECT_EQ(cli.run({"info", other.string()}), 1);
   EXPECT_THAT(cli.err.str(), AllOf(HasSubstr("'mamba' is not supported"), HasSubstr("qwen3")));
-  const TempFile typed(small_model().add_raw_tensor("blk.0.ffn_down.weight", {256}, 42, std::string(72, 'x')).bytes());
+  const TempFile typed(
+      small_model("llama", false).add_raw_tensor("blk.0.ffn_down.weight", {256}, 42, std::string(72, 'x')).bytes());
   EXPECT_EQ(cli.run({"info", typed.string()}), 1);
   EXPECT_THAT(cli.err.str(), AllOf(HasSubstr("Q2_0"), HasSubstr("Q4_K")));
+}
+
+TEST(Info, AFileThatLacksATensorIsRefusedByItsName) {
+  const TempFile file(small_model("llama", false).bytes());
+  CliRun cli;
+  EXPECT_EQ(cli.run({"info", file.string()}), 1);
+  EXPECT_THAT(cli.err.str(), HasSubstr("no tensor blk.0.ffn_down.weight, which architecture llama needs"));
 }
 
 TEST(Info, WhatIsNoModelIsOneLineAndExitCode1) {

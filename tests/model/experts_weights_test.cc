@@ -53,7 +53,7 @@ void expect_matrices_of_their_own(const TinyModel& model, bool repack) {
       }
     }
   }
-  const WeightNeed need = weight_need(source, ModelConfig::load(source).value());
+  const WeightNeed need = weight_need(source, ModelConfig::load(source).value()).value();
   EXPECT_EQ(weights.total_bytes(), need.vector_bytes + (repack ? need.packed_bytes : need.mapped_bytes));
   EXPECT_EQ(weights.bytes_per_token(),
             weights.total_bytes() - 5 * w.bytes_of_one() - weights.embedding.bytes() / 80 * 79);
@@ -84,7 +84,7 @@ TEST(WeightsOfExperts, GateAndUpInOneTensorAreTwoMatricesOfEachExpert) {
           EXPECT_EQ(matrix.file, half.data.data());
         }
       }
-      const WeightNeed need = weight_need(source, ModelConfig::load(source).value());
+      const WeightNeed need = weight_need(source, ModelConfig::load(source).value()).value();
       EXPECT_EQ(weights.total_bytes(), need.vector_bytes + (repack ? need.packed_bytes : need.mapped_bytes));
     }
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -15,6 +16,7 @@
 #include "kernels/pack.h"
 #include "source/open_model.h"
 #include "support/gguf_writer.h"
+#include "support/memory_source.h"
 #include "support/temp_file.h"
 
 namespace octavo::test {
@@ -176,6 +178,31 @@ TEST(Repack, TheHashIsOfEveryByteAndOfNothingElse) {
   EXPECT_EQ(hash_with(matrices, 2), hash);
   change(matrices.source().tensors()[0].offset + 3'000'000);
   EXPECT_NE(hash_with(matrices, 2), hash);
+}
+
+TEST(Repack, PagesAreDroppedOnceEachBytesArePacked) {
+  MemorySource source;
+  source.add_tensor("a", {1024, 2000}, DType::kF32, std::string(1024 * 2000 * 4, 'a'));
+  source.add_tensor("b", {32, 20}, DType::kF32, std::string(32 * 20 * 4, 'b'));
+  for (const FilePages pages : {FilePages::kKept, FilePages::kDropped}) {
+    std::deque<std::vector<std::uint8_t>> panels;
+    std::vector<RepackJob> jobs;
+    std::uint64_t total = 0;
+    for (const SourceTensor& t : source.tensors()) {
+      panels.emplace_back(packed_bytes(t.tensor.type, t.tensor.rows, t.tensor.cols));
+      jobs.push_back({&t, 0, t.tensor.rows, panels.back().data()});
+      total += t.tensor.data.size();
+    }
+    ThreadPool pool(2);
+    ASSERT_TRUE(repack(jobs, source, pool, {}, pages));
+    std::uint64_t end = 0, dropped = 0;
+    for (const auto& [offset, size] : source.dropped()) {
+      EXPECT_GE(offset, end);
+      end = offset + size;
+      dropped += size;
+    }
+    EXPECT_EQ(dropped, pages == FilePages::kDropped ? total : 0);
+  }
 }
 
 }  // namespace

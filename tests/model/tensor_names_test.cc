@@ -11,12 +11,36 @@ namespace {
 
 using namespace tensor_names;
 
-constexpr std::string_view kOfLayers[] = {
-    kAttentionNorm, kQ,           kK,         kV,           kQBias,        kKBias,           kVBias,
-    kQNorm,         kKNorm,       kFfnNorm,   kGate,        kUp,           kAttentionOutput, kPostAttentionNorm,
-    kDown,          kPostFfnNorm, kDeltaQkv,  kDeltaGate,   kConvolution,  kDecay,           kDecayBias,
-    kDecayScale,    kBeta,        kDeltaNorm, kDeltaOutput, kPerLayerGate, kPerLayerUp,      kPerLayerPostNorm,
-    kOutputScale};
+constexpr std::string_view kOfLayers[] = {kAttentionNorm,
+                                          kQ,
+                                          kK,
+                                          kV,
+                                          kQBias,
+                                          kKBias,
+                                          kVBias,
+                                          kQNorm,
+                                          kKNorm,
+                                          kFfnNorm,
+                                          kGate,
+                                          kUp,
+                                          kAttentionOutput,
+                                          kPostAttentionNorm,
+                                          kDown,
+                                          kPostFfnNorm,
+                                          kQkv,
+                                          kQkvBias,
+                                          kDeltaGate,
+                                          kConvolution,
+                                          kDecay,
+                                          kDecayBias,
+                                          kDecayScale,
+                                          kBeta,
+                                          kDeltaNorm,
+                                          kDeltaOutput,
+                                          kPerLayerGate,
+                                          kPerLayerUp,
+                                          kPerLayerPostNorm,
+                                          kOutputScale};
 
 TEST(TensorNames, ALayersTensorIsNamedWithItsNumber) {
   EXPECT_EQ(of_layer(0, kQ), "blk.0.attn_q.weight");
@@ -51,7 +75,7 @@ TEST(TensorNames, EachIsCountedAsItsPartOfTheModel) {
   for (const std::string_view name : {kQ, kK, kV, kQBias, kKBias, kVBias, kAttentionOutput})
     EXPECT_EQ(part_of(of_layer(3, name)), ModelPart::kAttention) << name;
   for (const std::string_view name :
-       {kDeltaQkv, kDeltaGate, kConvolution, kDecay, kDecayBias, kDecayScale, kBeta, kDeltaOutput})
+       {kQkv, kDeltaGate, kConvolution, kDecay, kDecayBias, kDecayScale, kBeta, kDeltaOutput})
     EXPECT_EQ(part_of(of_layer(3, name)), ModelPart::kRecurrence) << name;
   for (const std::string_view name : {kGate, kUp, kDown})
     EXPECT_EQ(part_of(of_layer(3, name)), ModelPart::kFeedForward) << name;

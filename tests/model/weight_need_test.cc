@@ -25,12 +25,12 @@ void add_floats(MemorySource& source, const std::string& name, std::uint64_t col
 void expect_skipped(const TinyModel& model, const std::vector<std::string>& names) {
   MemorySource source = model.source();
   const ModelConfig config = ModelConfig::load(source).value();
-  const WeightNeed before = weight_need(source, config);
+  const WeightNeed before = weight_need(source, config).value();
   for (const std::string& name : names) {
     EXPECT_TRUE(is_skipped(config, name)) << name;
     add_floats(source, name, 64, 32);
   }
-  const WeightNeed need = weight_need(source, config);
+  const WeightNeed need = weight_need(source, config).value();
   EXPECT_EQ(need.packed_bytes, before.packed_bytes);
   EXPECT_EQ(need.mapped_bytes, before.mapped_bytes);
   EXPECT_EQ(need.vector_bytes, before.vector_bytes);

@@ -180,7 +180,7 @@ TEST(Weights, ATiedOutputIsTheEmbeddingItself) {
 TEST(Weights, TheNeedIsKnownBeforeLoading) {
   for (const char* arch : kFamilies) {
     const MemorySource source = TinyModel{.arch = arch, .tied = false, .type = DType::kQ8_0}.source();
-    const WeightNeed need = weight_need(source, ModelConfig::load(source).value());
+    const WeightNeed need = weight_need(source, ModelConfig::load(source).value()).value();
     const Weights packed = load(source), mapped = load(source, false);
     EXPECT_EQ(packed.total_bytes(), need.packed_bytes + need.vector_bytes) << arch;
     EXPECT_EQ(packed.mapped_bytes(), 0U);
@@ -232,6 +232,87 @@ TEST(Weights, OptionalVectorsAreReadWhereTheyAre) {
   EXPECT_EQ(weights.rope_factors[15], 8.0F);
 }
 
+void expect_same_matrix(const WeightMatrix& a, const WeightMatrix& b) {
+  ASSERT_EQ(a.rows, b.rows);
+  ASSERT_EQ(a.bytes(), b.bytes());
+  ASSERT_EQ(a.panels != nullptr, b.panels != nullptr);
+  if (a.rows == 0) return;
+  const void* bytes_a = a.panels != nullptr ? static_cast<const void*>(a.panels) : a.file;
+  const void* bytes_b = b.panels != nullptr ? static_cast<const void*>(b.panels) : b.file;
+  EXPECT_EQ(std::memcmp(bytes_a, bytes_b, a.bytes()), 0);
+}
+
+void expect_same_vector(const float* a, const float* b, int size) {
+  ASSERT_EQ(a != nullptr, b != nullptr);
+  if (a != nullptr) EXPECT_TRUE(std::equal(a, a + size, b));
+}
+
+/// The weights are those of tensors of their own, so all else is.
+TEST(Weights, QueriesKeysAndValuesInOneTensorAreThreeMatricesAndThreeBiases) {
+  for (const char* arch : {"llama", "qwen2", "qwen3moe", "gemma4", "qwen35"})
+    for (const bool repack : {true, false}) {
+      SCOPED_TRACE(std::string(arch) + (repack ? " packed" : " in the file"));
+      TinyModel model{.arch = arch, .layers = 5, .type = DType::kQ8_0};
+      const MemorySource own_source = model.source();
+      model.fused_qkv = true;
+      const MemorySource fused_source = model.source();
+      ASSERT_NE(fused_source.find_tensor("blk.0.attn_qkv.weight"), nullptr);
+      const ModelConfig config = ModelConfig::load(fused_source).value();
+      const Weights own = load(own_source, repack), fused = load(fused_source, repack);
+      for (int i = 0; i < 5; ++i) {
+        const AttentionSpec* spec = config.layer(i).attention();
+        if (spec == nullptr) continue;
+        const auto& a = std::get<AttentionWeights>(own.layers[to_size(i)].mixer);
+        const auto& b = std::get<AttentionWeights>(fused.layers[to_size(i)].mixer);
+        expect_same_matrix(a.q, b.q);
+        expect_same_matrix(a.k, b.k);
+        expect_same_matrix(a.v, b.v);
+        expect_same_vector(a.q_bias, b.q_bias, spec->q_width());
+        expect_same_vector(a.k_bias, b.k_bias, spec->kv_width());
+        expect_same_vector(a.v_bias, b.v_bias, spec->kv_width());
+      }
+      const WeightNeed need = weight_need(fused_source, config).value();
+      EXPECT_EQ(fused.total_bytes(), need.vector_bytes + (repack ? need.packed_bytes : need.mapped_bytes));
+      EXPECT_EQ(fused.total_bytes(), own.total_bytes());
+    }
+}
+
+TEST(Weights, BiasesOfTheirOwnMayStandBesideQueriesKeysAndValuesInOneTensor) {
+  MemorySource source =
+      TinyModel{.arch = "qwen2", .layers = 1, .without = {"blk.0.attn_qkv.bias"}, .fused_qkv = true}.source();
+  source.add_tensor("blk.0.attn_q.bias", {128}, DType::kF32, bytes_of(std::vector<float>(128, 1.5F)));
+  source.add_tensor("blk.0.attn_k.bias", {64}, DType::kF32, bytes_of(std::vector<float>(64, 2.5F)));
+  source.add_tensor("blk.0.attn_v.bias", {64}, DType::kF32, bytes_of(std::vector<float>(64, 3.5F)));
+  const Weights weights = load(source);
+  const auto& attention = std::get<AttentionWeights>(weights.layers[0].mixer);
+  EXPECT_EQ(attention.q_bias[127], 1.5F);
+  EXPECT_EQ(attention.k_bias[0], 2.5F);
+  EXPECT_EQ(attention.v_bias[63], 3.5F);
+}
+
+TEST(Weights, ALayerThatBorrowsTakesTheQueriesOfOneTensorAlone) {
+  const MemorySource source = TinyModel{.fused_qkv = true}.source();
+  ModelConfig config = ModelConfig::load(source).value();
+  config.layers[1].attention()->borrows_from = 0;
+  const Weights weights = try_load(source, config).value();
+  const auto& borrower = std::get<AttentionWeights>(weights.layers[1].mixer);
+  EXPECT_EQ(borrower.q.rows, 128);
+  EXPECT_EQ(borrower.k.rows, 0);
+  EXPECT_EQ(borrower.v.rows, 0);
+}
+
+TEST(Weights, QueriesKeysAndValuesInOneTensorOfAWrongShapeAreRefused) {
+  const TinyModel whole{.arch = "qwen2", .layers = 1, .fused_qkv = true};
+  for (const std::string name : {"blk.0.attn_qkv.weight", "blk.0.attn_qkv.bias"}) {
+    TinyModel lacking = whole;
+    lacking.without = {name};
+    MemorySource source = lacking.source();
+    source.add_tensor(name, {64, 128}, DType::kF32, std::string(64 * 128 * 4, '\0'));
+    EXPECT_THAT(error_of(whole, source),
+                AllOf(HasSubstr("tensor " + name + " has 128 rows of 64, expected "), HasSubstr("256")));
+  }
+}
+
 TEST(Weights, TheFactorOfAnNvfp4MatrixStandsBesideIt) {
   const TinyModel whole;  // of llama
   MemorySource source = TinyModel{.without = {"blk.0.attn_q.weight", "blk.1.attn_q.weight"}}.source();
@@ -264,12 +345,12 @@ TEST(Weights, TensorsOfLayersOfPredictionAreSkippedAndTakeNothing) {
   const TinyModel model{.arch = "qwen35"};
   MemorySource source = model.source();
   ModelConfig config = ModelConfig::load(source).value();
-  const WeightNeed need = weight_need(source, config);
+  const WeightNeed need = weight_need(source, config).value();
   source.add_tensor("blk.2.nextn.eh_proj.weight", {128, 64}, DType::kF32, std::string(128UL * 64 * 4, 0));
   EXPECT_FALSE(try_load(source, config));
   config.num_skipped_layers = 1;
   EXPECT_EQ(try_load(source, config).value().total_bytes(), need.packed_bytes + need.vector_bytes);
-  EXPECT_EQ(weight_need(source, config).packed_bytes, need.packed_bytes);
+  EXPECT_EQ(weight_need(source, config).value().packed_bytes, need.packed_bytes);
   source.add_tensor("blk.3.attn_norm.weight", {64}, DType::kF32, std::string(256, 0));
   EXPECT_FALSE(try_load(source, config));
 }

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -95,8 +97,22 @@ class MemorySource : public ModelSource {
     return fail("{}: {} bytes at {} lie in no tensor", name(), out.size(), offset);
   }
   void prefetch(std::uint64_t, std::uint64_t) const override {}
+  void drop(std::uint64_t offset, std::uint64_t size) const override {
+    const std::lock_guard lock(dropped_->mutex);
+    dropped_->ranges.emplace_back(offset, size);
+  }
+  /// Offsets and sizes, in their order.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> dropped() const {
+    std::ranges::sort(dropped_->ranges);
+    return dropped_->ranges;
+  }
 
  private:
+  struct Dropped {
+    std::mutex mutex;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+  };
+
   std::string_view keep(std::string_view text) { return kept_.emplace_back(text); }
   MetadataValue& value_of(std::string_view key) {
     if (MetadataValue* value = directory_.add(keep(key))) return *value;
@@ -106,6 +122,7 @@ class MemorySource : public ModelSource {
   SourceFiles files_;
   SourceDirectory directory_;
   std::deque<std::string> kept_;  // what the directory views
+  std::shared_ptr<Dropped> dropped_ = std::make_shared<Dropped>();
 };
 
 }  // namespace octavo::test

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <random>
 #include <set>
 #include <string>
@@ -35,6 +36,7 @@ struct TinyModel {
   std::map<std::uint32_t, std::uint32_t> head_dims = {};  // of layers whose heads differ; no key of a file says so
   std::uint32_t experts = 0, chosen = 3;                  // of width ffn each; 0: 8 for mixtures, else none
   bool fused_gate_up = false;                             // the experts' gate and up lie in one tensor
+  bool fused_qkv = false;                                 // Q, K and V lie in one tensor, and so do their biases
 
   std::string bytes() const {
     GgufWriter writer;
@@ -202,22 +204,40 @@ struct TinyModel {
   template <class Writer>
   void tensor(Writer& writer, std::mt19937& random, const std::string& name, std::uint64_t rows, std::uint64_t cols,
               bool vector, DType own_type, std::uint64_t count = 0) const {
-    std::normal_distribution<float> normal(vector ? 1.0F : 0.0F, vector ? 0.1F : 1.0F / std::sqrt(float(cols)));
-    std::string data;
-    const std::uint64_t num_weights = rows * cols * std::max<std::uint64_t>(count, 1);
-    if (vector || own_type == DType::kF32) {
-      for (std::uint64_t i = 0; i < num_weights; ++i) data += bytes_of(normal(random));
-    } else {  // Q8_0: a half of 2^-9, then 32 bytes
-      for (std::uint64_t block = 0; block < num_weights / 32; ++block) {
-        data += bytes_of(std::uint16_t{0x1800});
-        for (int i = 0; i < 32; ++i) data += static_cast<char>(random() & 255);
-      }
-    }
+    const DType stored = vector ? DType::kF32 : own_type;
+    const std::string data = weights(random, rows * std::max<std::uint64_t>(count, 1), cols, vector, stored);
     if (without.contains(name)) return;
     std::vector<std::uint64_t> dims = vector ? std::vector{cols} : std::vector{cols, rows};
     if (count > 0) dims.push_back(count);
     if (transposed.contains(name)) std::swap(dims.front(), dims.back());
-    writer.add_tensor(name, dims, vector ? DType::kF32 : own_type, data);
+    writer.add_tensor(name, dims, stored, data);
+  }
+
+  static std::string weights(std::mt19937& random, std::uint64_t rows, std::uint64_t cols, bool vector, DType stored) {
+    std::normal_distribution<float> normal(vector ? 1.0F : 0.0F, vector ? 0.1F : 1.0F / std::sqrt(float(cols)));
+    std::string data;
+    if (stored == DType::kF32) {
+      for (std::uint64_t i = 0; i < rows * cols; ++i) data += bytes_of(normal(random));
+    } else {  // Q8_0: a half of 2^-9, then 32 bytes
+      for (std::uint64_t block = 0; block < rows * cols / 32; ++block) {
+        data += bytes_of(std::uint16_t{0x1800});
+        for (int i = 0; i < 32; ++i) data += static_cast<char>(random() & 255);
+      }
+    }
+    return data;
+  }
+
+  /// Tensors of the same weights, each of so many rows, as one: those below each other.
+  template <class Writer>
+  void fused(Writer& writer, std::mt19937& random, const std::string& name, const std::vector<std::uint64_t>& sizes,
+             bool vector) const {
+    std::string data;
+    for (const std::uint64_t size : sizes)
+      data += vector ? weights(random, 1, size, true, DType::kF32) : weights(random, size, width, false, type);
+    if (without.contains(name)) return;
+    const std::uint64_t rows = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
+    writer.add_tensor(name, vector ? std::vector{rows} : std::vector<std::uint64_t>{width, rows},
+                      vector ? DType::kF32 : type, data);
   }
 
   template <class Writer>
@@ -247,10 +267,14 @@ struct TinyModel {
       const bool attends = !is_hybrid() || (i + 1) % attention_every == 0;
       vector(p + "attn_norm.weight", width);
       vector(p + (ffn_norm_is_post_attention() ? "post_attention_norm.weight" : "ffn_norm.weight"), width);
-      if (attends) {
+      const bool has_v = !borrows(i) && !(is_global(i) && v_is_k);
+      if (attends && has_v && fused_qkv) {
+        fused(writer, random, p + "attn_qkv.weight", {is_hybrid() ? 2 * q_width : q_width, kv_width, kv_width}, false);
+        matrix(p + "attn_output.weight", width, q_width);
+      } else if (attends) {
         matrix(p + "attn_q.weight", is_hybrid() ? 2 * q_width : q_width, width);
         if (!borrows(i)) matrix(p + "attn_k.weight", kv_width, width);
-        if (!borrows(i) && !(is_global(i) && v_is_k)) matrix(p + "attn_v.weight", kv_width, width);
+        if (has_v) matrix(p + "attn_v.weight", kv_width, width);
         matrix(p + "attn_output.weight", width, q_width);
       } else {
         write_delta_net(writer, random, p);
@@ -273,7 +297,9 @@ struct TinyModel {
         matrix(p + "ffn_up.weight", own_ffn, width);
         matrix(p + "ffn_down.weight", width, own_ffn);
       }
-      if (arch == "qwen2") {
+      if (arch == "qwen2" && fused_qkv) {
+        fused(writer, random, p + "attn_qkv.bias", {q_width, kv_width, kv_width}, true);
+      } else if (arch == "qwen2") {
         vector(p + "attn_q.bias", q_width);
         vector(p + "attn_k.bias", kv_width);
         vector(p + "attn_v.bias", kv_width);

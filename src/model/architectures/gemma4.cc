@@ -63,9 +63,9 @@ Result<std::vector<int>> read_windows_of_layers(const ModelKeys& keys, int num_l
 /// Files without V in the layers that see all have K there in its place.
 bool has_no_v(const ModelKeys& keys, const std::vector<int>& windows) {
   for (std::size_t i = 0; i < windows.size(); ++i)
-    if (windows[i] == 0 &&
-        keys.source().find_tensor(tensor_names::of_layer(static_cast<int>(i), tensor_names::kV)) != nullptr)
-      return false;
+    for (const std::string_view name : {tensor_names::kV, tensor_names::kQkv})
+      if (windows[i] == 0 && keys.source().find_tensor(tensor_names::of_layer(static_cast<int>(i), name)) != nullptr)
+        return false;
   return true;
 }
 

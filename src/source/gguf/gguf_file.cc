@@ -34,4 +34,8 @@ void GgufFile::prefetch(std::uint64_t offset, std::uint64_t size) const {
   if (map_) map_->prefetch(offset, size);
 }
 
+void GgufFile::drop(std::uint64_t offset, std::uint64_t size) const {
+  if (map_) map_->drop(offset, size);
+}
+
 }  // namespace octavo

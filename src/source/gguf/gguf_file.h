@@ -32,6 +32,7 @@ class GgufFile final : public ModelSource {
   std::vector<std::span<const std::byte>> heads() const override { return {head_}; }
   Result<void> read(std::uint64_t offset, std::span<std::byte> out) const override;
   void prefetch(std::uint64_t offset, std::uint64_t size) const override;
+  void drop(std::uint64_t offset, std::uint64_t size) const override;
 
   std::uint32_t alignment() const { return alignment_; }
   /// The directory, for an owner that keeps it in place of this file; views into the file all the same.

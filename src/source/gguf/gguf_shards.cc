@@ -182,4 +182,10 @@ void GgufShards::prefetch(std::uint64_t offset, std::uint64_t size) const {
   shards_[i].prefetch(offset - begins_[i], size);
 }
 
+void GgufShards::drop(std::uint64_t offset, std::uint64_t size) const {
+  if (offset >= files_.bytes) return;
+  const std::size_t i = shard_at(offset);
+  shards_[i].drop(offset - begins_[i], size);
+}
+
 }  // namespace octavo

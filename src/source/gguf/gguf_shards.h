@@ -29,6 +29,7 @@ class GgufShards final : public ModelSource {
   std::vector<std::span<const std::byte>> heads() const override;
   Result<void> read(std::uint64_t offset, std::span<std::byte> out) const override;
   void prefetch(std::uint64_t offset, std::uint64_t size) const override;
+  void drop(std::uint64_t offset, std::uint64_t size) const override;
 
  private:
   GgufShards() = default;
