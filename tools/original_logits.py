@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Computes logits of tiny models with random weights by their original implementations, in `transformers`.
+
+    original_logits.py --vocab-from REAL.gguf [--write tests/data/original_logits.npz] [CASE ...]
+
+Each case is a file that synth_model.py writes, float32 weights drawn from a seed. Its tensors are given to the model class
+of `transformers` under the names and in the order that the original has: what llama.cpp's converter does, undone. The
+file of logits is a truth that neither Octavo nor tools/oracle.py had a hand in; tests/e2e/test_truth_original.py
+compares with it. Kept are the logits of every COLUMN_STEP-th token and the logarithm of the sum over all.
+Needs: numpy, gguf, torch, transformers (5.24 wrote the file). No network.
+"""
+import argparse
+import pathlib
+import tempfile
+from typing import NamedTuple
+
+import numpy as np
+
+import original_names
+import synth_model
+
+IDS = [1, 4093, 253, 30020, 28, 260, 2240, 216, 33, 9, 17, 48000, 284, 5001, 601, 17, 17, 2, 351, 12, 40077, 3, 999, 64]
+COLUMN_STEP = 509  # of 49,152 tokens: 97 columns
+WINDOW = 8
+
+
+class Case(NamedTuple):
+    """A file of synth_model.py, and the class and configuration of `transformers` that it is one of."""
+    shape: str
+    model: str
+    config: str
+    options: dict  # of write_model()
+    settings: dict  # of the configuration, beside those that all have
+
+
+def default_rope(theta, **more):
+    return {"rope_type": "default", "rope_theta": theta, **more}
+
+
+def yarn_rope(shape, factor, **more):
+    original = int(synth_model.SHAPES[shape].context / factor)
+    return {"rope_type": "yarn", "rope_theta": synth_model.SHAPES[shape].rope_base, "factor": factor,
+            "original_max_position_embeddings": original, "beta_fast": 32.0, "beta_slow": 1.0, **more}
+
+
+def gemma_rope(full):
+    return {"rope_parameters": {"sliding_attention": default_rope(10000.0), "full_attention": full}}
+
+
+QWEN35 = {"rope_parameters": default_rope(1e7, partial_rotary_factor=0.25, mrope_section=[3, 3, 2]),
+          "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 64,
+          "linear_value_head_dim": 64, "linear_conv_kernel_dim": 4}
+PROPORTIONAL = {"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1e6}
+GEMMA4 = {**gemma_rope(PROPORTIONAL), "sliding_window": WINDOW, "final_logit_softcapping": 3.0}
+
+
+def global_layers(count, **shape):
+    """Every third layer of gemma4 has heads of another shape."""
+    return {"per_layer_config": {i: shape for i in range(2, count, 3)},
+            "layer_types": ["full_attention" if (i + 1) % 3 == 0 else "sliding_attention" for i in range(count)]}
+
+
+def experts(shape, **names):
+    dims = synth_model.SHAPES[shape]
+    return {key: {"count": dims.experts, "chosen": dims.chosen, "width": dims.ffn, "shared": dims.shared}[value]
+            for key, value in names.items()}
+
+
+CASES = {
+    "llama": Case("tiny-llama", "LlamaForCausalLM", "LlamaConfig", {}, {}),
+    "llama with experts": Case("tiny-mixtral", "MixtralForCausalLM", "MixtralConfig", {},
+                               experts("tiny-mixtral", num_local_experts="count", num_experts_per_tok="chosen")),
+    "qwen2": Case("tiny-qwen2", "Qwen2ForCausalLM", "Qwen2Config", {}, {}),
+    "qwen3": Case("tiny-qwen3", "Qwen3ForCausalLM", "Qwen3Config", {}, {}),
+    "qwen3moe": Case("tiny-qwen3moe", "Qwen3MoeForCausalLM", "Qwen3MoeConfig", {},
+                     {"norm_topk_prob": True, **experts("tiny-qwen3moe", num_experts="count",
+                                                        num_experts_per_tok="chosen", moe_intermediate_size="width")}),
+    "mistral3": Case("tiny-mistral3", "Ministral3ForCausalLM", "Ministral3Config", {"yarn": 256.0},
+                     {"rope_parameters": yarn_rope("tiny-mistral3", 256.0, mscale=1.0, mscale_all_dim=1.0,
+                                                   llama_4_scaling_beta=0.5)}),
+    "gemma2": Case("tiny-gemma2", "Gemma2ForCausalLM", "Gemma2Config", {"window": WINDOW},
+                   {"sliding_window": WINDOW, "attn_logit_softcapping": 2.0, "final_logit_softcapping": 3.0,
+                    "query_pre_attn_scalar": 128}),
+    "gemma3": Case("tiny-gemma3", "Gemma3ForCausalLM", "Gemma3TextConfig", {"window": WINDOW},
+                   {**gemma_rope(default_rope(1e6)), "sliding_window": WINDOW, "query_pre_attn_scalar": 256}),
+    "gemma4": Case("tiny-gemma4", "Gemma4ForCausalLM", "Gemma4TextConfig", {"window": WINDOW},
+                   {**GEMMA4, **global_layers(6, head_dim=512, num_key_value_heads=1), "num_kv_shared_layers": 3,
+                    "use_double_wide_mlp": True, "hidden_size_per_layer_input": 64}),
+    "gemma4 dense": Case("tiny-gemma4-dense", "Gemma4ForCausalLM", "Gemma4TextConfig", {"window": WINDOW},
+                         {**GEMMA4, **global_layers(3, head_dim=512, num_key_value_heads=1), "attention_k_eq_v": True,
+                          "hidden_size_per_layer_input": 0}),
+    "gemma4 with experts": Case(
+        "tiny-gemma4-experts", "Gemma4ForCausalLM", "Gemma4TextConfig", {"window": WINDOW},
+        {**GEMMA4, **global_layers(3, head_dim=512, num_key_value_heads=1), "attention_k_eq_v": True,
+         "hidden_size_per_layer_input": 0, "enable_moe_block": True, "intermediate_size": 512,
+         **experts("tiny-gemma4-experts", num_experts="count", top_k_experts="chosen",
+                   moe_intermediate_size="width")}),
+    "qwen35": Case("tiny-qwen35", "Qwen3_5ForCausalLM", "Qwen3_5TextConfig", {}, QWEN35),
+    "qwen35moe": Case("tiny-qwen35moe", "Qwen3_5MoeForCausalLM", "Qwen3_5MoeTextConfig", {},
+                      {**QWEN35, **experts("tiny-qwen35moe", num_experts="count", num_experts_per_tok="chosen",
+                                           moe_intermediate_size="width",
+                                           shared_expert_intermediate_size="shared")}),
+    "gpt-oss": Case("tiny-gpt-oss", "GptOssForCausalLM", "GptOssConfig", {"window": WINDOW, "yarn": 4.0},
+                    {"rope_parameters": yarn_rope("tiny-gpt-oss", 4.0, truncate=False), "sliding_window": WINDOW,
+                     **experts("tiny-gpt-oss", num_local_experts="count", num_experts_per_tok="chosen")}),
+}
+
+
+def configuration(case, num_tokens):
+    import transformers
+    shape = synth_model.SHAPES[case.shape]
+    settings = {"vocab_size": num_tokens, "hidden_size": shape.width, "num_hidden_layers": shape.layers,
+                "num_attention_heads": shape.heads, "num_key_value_heads": shape.kv_heads, "head_dim": shape.head_dim,
+                "intermediate_size": shape.ffn, "max_position_embeddings": shape.context, "rms_norm_eps": 1e-6,
+                "tie_word_embeddings": shape.tied, "rope_parameters": default_rope(shape.rope_base),
+                "pad_token_id": None, "bos_token_id": None, "eos_token_id": None, **case.settings}
+    if shape.arch == "gemma4":
+        settings["vocab_size_per_layer_input"] = num_tokens
+    return getattr(transformers, case.config)(**settings, attn_implementation="eager")
+
+
+def original_logits(case, vocab_from, ids):
+    """float32 [len(ids), vocab_size]"""
+    import torch
+    import transformers
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "model.gguf")
+        synth_model.write_model(path, case.shape, vocab_from, ("F32",), **case.options)
+        weights = original_names.original_weights(path, synth_model.SHAPES[case.shape])
+    config = configuration(case, len(weights["model.embed_tokens.weight"]))
+    model = getattr(transformers, case.model)(config).to(torch.float32).eval()
+    given = {name: torch.from_numpy(np.array(data, np.float32)) for name, data in weights.items()}
+    lacking, unknown = model.load_state_dict(given, strict=False)
+    tied = {"lm_head.weight"} if config.tie_word_embeddings else set()
+    if set(lacking) - tied or unknown:
+        raise SystemExit(f"{case.shape}: lacking {sorted(set(lacking) - tied)}, unknown {unknown}")
+    model.tie_weights()
+    with torch.no_grad():
+        return model(torch.tensor([ids])).logits[0].numpy()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="*", metavar="CASE", choices=[*CASES, []])
+    parser.add_argument("--vocab-from", required=True)
+    parser.add_argument("--write", type=pathlib.Path)
+    args = parser.parse_args()
+    kept = {"ids": np.array(IDS, np.int32), "column_step": np.array(COLUMN_STEP)}
+    for name in args.cases or CASES:
+        logits = original_logits(CASES[name], args.vocab_from, IDS).astype(np.float64)
+        top = logits.max(1)
+        kept[f"{name}: logits"] = logits[:, ::COLUMN_STEP].astype(np.float32)
+        kept[f"{name}: log_sum"] = top + np.log(np.exp(logits - top[:, None]).sum(1))
+        print(f"{name}: standard deviation {logits.std():.2f}, first {logits[-1, :3]}")
+    if args.write:
+        args.write.parent.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(args.write, **kept)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""The tensors of a GGUF file as the original checkpoint has them: llama.cpp's conversion, undone. Names are those of
+transformers 5, whose experts lie in one tensor."""
+import gguf
+import numpy as np
+
+PARTS = {  # of a layer: GGUF's stem -> the original's
+    "attn_norm": "input_layernorm", "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj",
+    "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj", "attn_q_norm": "self_attn.q_norm",
+    "attn_k_norm": "self_attn.k_norm", "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
+    "ffn_norm": "post_attention_layernorm", "post_attention_norm": "post_attention_layernorm",
+    # qwen35
+    "attn_qkv": "linear_attn.in_proj_qkv", "attn_gate": "linear_attn.in_proj_z", "ssm_alpha": "linear_attn.in_proj_a",
+    "ssm_beta": "linear_attn.in_proj_b", "ssm_norm": "linear_attn.norm", "ssm_out": "linear_attn.out_proj",
+    "ssm_conv1d": "linear_attn.conv1d",
+    # mixtures
+    "ffn_gate_inp": "mlp.gate", "ffn_gate_inp_shexp": "mlp.shared_expert_gate",
+    "ffn_gate_shexp": "mlp.shared_expert.gate_proj", "ffn_up_shexp": "mlp.shared_expert.up_proj",
+    "ffn_down_shexp": "mlp.shared_expert.down_proj",
+}
+PARTS_OF_GEMMA = {
+    "ffn_norm": "pre_feedforward_layernorm", "post_ffw_norm": "post_feedforward_layernorm",
+    "pre_ffw_norm_2": "pre_feedforward_layernorm_2", "post_ffw_norm_1": "post_feedforward_layernorm_1",
+    "post_ffw_norm_2": "post_feedforward_layernorm_2", "inp_gate": "per_layer_input_gate",
+    "proj": "per_layer_projection", "post_norm": "post_per_layer_input_norm", "ffn_gate_inp": "router.proj",
+}
+WHOLE = {
+    "token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight",
+    "output.weight": "lm_head.weight", "per_layer_token_embd.weight": "model.embed_tokens_per_layer.weight",
+    "per_layer_model_proj.weight": "model.per_layer_model_projection.weight",
+    "per_layer_proj_norm.weight": "model.per_layer_projection_norm.weight",
+}
+NAMES = {  # of a layer, whole
+    "ssm_dt.bias": "linear_attn.dt_bias", "ssm_a": "linear_attn.A_log", "attn_sinks.weight": "self_attn.sinks",
+    "layer_output_scale.weight": "layer_scalar", "ffn_gate_inp.scale": "router.scale",
+    "ffn_down_exps.scale": "router.per_expert_scale",
+}
+# Architectures whose norms multiply by one more than the original's weight.
+SHIFTED_NORMS = ("gemma2", "gemma3", "qwen35", "qwen35moe")
+PERMUTED = ("llama", "mistral3")  # llama.cpp rotates neighbours there, the original the halves of a head
+QWEN35_HEADS = (2, 4, 64, 64)  # of the tiny shapes: key heads, value heads, and their sizes
+
+
+def halves_of_heads(rows, heads):
+    """Rows whose neighbours make a pair become rows whose pairs are half a head apart."""
+    dim = len(rows) // heads
+    return rows.reshape(heads, dim // 2, 2, -1).swapaxes(1, 2).reshape(rows.shape)
+
+
+def grouped(rows, size):
+    """Value heads by their key head, as the original has them, from turns over key heads."""
+    key_heads, value_heads, _, _ = QWEN35_HEADS
+    return rows.reshape(value_heads // key_heads, key_heads, size, -1).swapaxes(0, 1).reshape(rows.shape)
+
+
+def grouped_channels(rows):
+    key_heads, _, key_dim, value_dim = QWEN35_HEADS
+    keys = 2 * key_heads * key_dim
+    return np.concatenate([rows[:keys], grouped(rows[keys:], value_dim)])
+
+
+def delta_net(stem, data):
+    value_dim = QWEN35_HEADS[3]
+    if stem == "attn_qkv":
+        return grouped_channels(data)
+    if stem == "ssm_conv1d":
+        return grouped_channels(data)[:, None, :]
+    if stem == "attn_gate":
+        return grouped(data, value_dim)
+    if stem == "ssm_out":
+        return np.ascontiguousarray(grouped(np.ascontiguousarray(data.T), value_dim).T)
+    if stem in ("ssm_alpha", "ssm_beta", "ssm_dt", "ssm_a"):
+        data = grouped(data, 1)
+        return np.log(-data) if stem == "ssm_a" else data
+    return data
+
+
+def layer_name(arch, name):
+    if name in NAMES:
+        return NAMES[name]
+    stem, kind = name.rsplit(".", 1)
+    if arch == "gpt-oss" and stem == "ffn_gate_inp":
+        return f"mlp.router.{kind}"
+    parts = {**PARTS, **PARTS_OF_GEMMA} if arch.startswith("gemma") else PARTS
+    return f"{parts[stem]}.{kind}"
+
+
+def layer_tensor(shape, name, data):
+    stem = name.split(".")[0]
+    if shape.arch in PERMUTED and stem in ("attn_q", "attn_k"):
+        return halves_of_heads(data, shape.heads if stem == "attn_q" else shape.kv_heads)
+    if stem == "ffn_gate_inp_shexp":
+        return data.reshape(1, -1)
+    if shape.arch in SHIFTED_NORMS and name.endswith("norm.weight") and stem != "ssm_norm":
+        return data - 1
+    return delta_net(stem, data) if shape.arch.startswith("qwen35") else data
+
+
+def fused_experts(arch, layer):
+    """Takes gate, up and down of the experts out of a layer's tensors and gives the original's."""
+    place = "experts" if arch == "gemma4" else "mlp.experts"
+    gate_up = layer.pop("ffn_gate_up_exps.weight", None)
+    if gate_up is None:
+        gate, up = layer.pop("ffn_gate_exps.weight"), layer.pop("ffn_up_exps.weight")
+        if arch == "gpt-oss":  # in turns
+            gate_up = np.stack([gate, up], 2).reshape(len(gate), -1, gate.shape[2])
+        else:
+            gate_up = np.concatenate([gate, up], 1)
+    down = layer.pop("ffn_down_exps.weight")
+    if arch != "gpt-oss":
+        return {f"{place}.gate_up_proj": gate_up, f"{place}.down_proj": down}
+    biases = np.stack([layer.pop("ffn_gate_exps.bias"), layer.pop("ffn_up_exps.bias")], 2)
+    return {f"{place}.gate_up_proj": gate_up.swapaxes(1, 2), f"{place}.down_proj": down.swapaxes(1, 2),
+            f"{place}.gate_up_proj_bias": biases.reshape(len(biases), -1),
+            f"{place}.down_proj_bias": layer.pop("ffn_down_exps.bias")}
+
+
+def original_weights(path, shape):
+    """{name: array} of a file with float32 weights."""
+    layers, weights = {}, {}
+    for tensor in gguf.GGUFReader(path).tensors:
+        data = np.array(tensor.data)
+        if tensor.name.startswith("blk."):
+            _, number, name = tensor.name.split(".", 2)
+            layers.setdefault(int(number), {})[name] = data
+        elif tensor.name != "rope_freqs.weight":  # the original computes it
+            is_shifted = tensor.name == "output_norm.weight" and shape.arch in SHIFTED_NORMS
+            weights[WHOLE[tensor.name]] = data - 1 if is_shifted else data
+    for number, layer in layers.items():
+        prefix = f"model.layers.{number}."
+        if any("_exps.weight" in name for name in layer):
+            weights |= {prefix + name: data for name, data in fused_experts(shape.arch, layer).items()}
+        weights |= {prefix + layer_name(shape.arch, name): layer_tensor(shape, name, data)
+                    for name, data in layer.items()}
+    return weights
