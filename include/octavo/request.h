@@ -77,6 +77,8 @@ struct Request {
   std::uint32_t first_choice = 0;
   /// Likeliest tokens to report beside each drawn one, with their log-probabilities: 0 to kMaxTopLogprobs.
   int top_logprobs = 0;
+  /// Log-probabilities of constrained tokens are those among the tokens that the constraint allows.
+  bool logprobs_after_mask = false;
   /// The higher, the earlier; requests of one priority go by age. Every kStepsPerPriority steps of waiting count like
   /// one more, so that none waits for ever. -kMaxPriority to kMaxPriority.
   int priority = 0;
@@ -146,7 +148,7 @@ struct TokenEvent {
   std::uint32_t choice = 0;  // first_choice .. first_choice + num_choices - 1
   TokenId token = -1;
   float logprob = 0;  // natural log of the token's probability before any cut, at temperature 1
-  std::span<const TokenLogprob> top_logprobs = {};  // likeliest first, as many as asked for
+  std::span<const TokenLogprob> top_logprobs = {};  // likeliest first, as many as asked for and there are
   std::string_view text = {};  // valid during the callback; control tokens and a token that is a kStop have none
   std::string_view bytes = {};
   std::string_view reasoning = {};  // with ReasoningMode::kSplit: text that is no content; whole characters

@@ -97,6 +97,7 @@ struct ActiveRequest {
   TokenId opening_mark = -1;  // the token that opens reasoning, which may stand before a constrained answer; -1: none
   std::uint32_t first_choice = 0;
   int num_top_logprobs = 0;
+  bool logprobs_after_mask = false;
   std::optional<TokenId> last_token;  // of the prompt, if the tokenizer knows it
   std::string cache_domain, owner;
   RequestCallbacks callbacks;
@@ -120,6 +121,7 @@ struct ActiveRequest {
             .dry_breakers = dry_breakers,
             .forced = choice.budget.forced(),
             .allowed = allowed,
+            .logprobs_of_allowed = logprobs_after_mask,
             .surprise_bound = choice.surprise_bound};
   }
   /// A constrained answer may begin with this token, which is none of its content.

@@ -1,11 +1,21 @@
 #include "engine/answers.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/to_size.h"
 
 namespace octavo {
+namespace {
+
+/// Without the places at the end for which there was no token.
+std::span<const TokenLogprob> known_tokens(std::span<const TokenLogprob> top) {
+  const auto end = std::ranges::find(top, TokenId{-1}, &TokenLogprob::token);
+  return top.first(to_size(end - top.begin()));
+}
+
+}  // namespace
 
 void Answers::append(const Draw& draw) {
   ActiveRequest& request = *draw.request;
@@ -37,7 +47,7 @@ void Answers::append(const Draw& draw) {
   emit(request, choice,
        {.token = sampled.token,
         .logprob = sampled.logprob,
-        .top_logprobs = choice.top_logprobs,
+        .top_logprobs = known_tokens(choice.top_logprobs),
         .text = shown.text,
         .bytes = shown.bytes,
         .reasoning = shown.reasoning,

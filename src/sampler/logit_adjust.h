@@ -24,7 +24,8 @@ struct DrawContext {
   /// A bit for each token, the lowest first: nothing is drawn whose bit is 0 or missing, even where all else is
   /// forbidden. At least one token of the row has its bit. Empty: all are allowed.
   std::span<const std::uint32_t> allowed = {};
-  float surprise_bound = 0;  // Mirostat's, in bits: first_surprise_bound(), then SampledToken's
+  bool logprobs_of_allowed = false;  // log-probabilities are those among these, where the token is one of them
+  float surprise_bound = 0;          // Mirostat's, in bits: first_surprise_bound(), then SampledToken's
 };
 
 /// A bias of this or less forbids its token: clients of OpenAI's interface mean it so. Adding -100 alone would let a

@@ -73,6 +73,18 @@ bool must_adjust(const Candidates& untouched, const SamplingParams& params, cons
          std::ranges::find(context.suppressed, token) != context.suppressed.end();
 }
 
+/// Of a token among those that are allowed.
+float logprob_of_allowed(std::span<const float> row, TokenId token, const DrawContext& context, LogitAdjuster& adjuster,
+                         std::span<TokenLogprob> top) {
+  const std::span<const float> masked = adjuster.adjust(row, {}, {.allowed = context.allowed});
+  const float max = max_logit(masked);
+  const double log_total = max + std::log(softmax_total(masked, max));
+  find_top_tokens(masked, log_total, top);
+  for (TokenLogprob& one : top)
+    if (!is_allowed(context.allowed, one.token)) one.token = -1;
+  return static_cast<float>(masked[to_size(token)] - log_total);
+}
+
 }  // namespace
 
 SampledToken sample(std::span<const float> logits, int num_tokens, const SamplingParams& params, const DrawKey& key,
@@ -93,6 +105,10 @@ SampledToken sample(std::span<const float> logits, int num_tokens, const Samplin
     log_total = untouched.log_total();
     Candidates adjusted(scratch.adjuster.adjust(row, params, context), scratch.candidates);
     token = pick(adjusted, params, key, bound);
+  }
+  if (context.logprobs_of_allowed && !context.allowed.empty() && is_allowed(context.allowed, token)) {
+    const float logprob = logprob_of_allowed(row, token, context, scratch.adjuster, top);
+    return {.token = token, .logprob = logprob, .surprise_bound = bound};
   }
   log_total = log_total_with(logits.subspan(row.size()), log_total);
   find_top_tokens(row, log_total, top);

@@ -46,6 +46,7 @@ void read_common(JsonFields& fields, const Engine& engine, const ServedModel& mo
   read_sampling(fields, engine, model, request);
   read_constraint(fields, engine, request);
   if (request.constraint != nullptr) call.warnings = request.constraint->warnings();
+  request.logprobs_after_mask = fields.boolean("logprobs_after_mask", false);
   call.n = request.num_choices;
   call.return_token_ids = fields.boolean("return_token_ids", false);
   if (const auto salt = fields.string("cache_salt")) {

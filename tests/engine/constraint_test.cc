@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <regex>
 
 #include "engine/test_engine.h"
@@ -125,6 +126,24 @@ TEST(Constraint, OfAnotherEngineIsRefused) {
   const auto wrong = engine->compile_constraint({.text = "("});
   ASSERT_FALSE(wrong);
   EXPECT_THAT(wrong.error().message, HasSubstr("not closed"));
+}
+
+TEST(Constraint, LogprobsMayBeThoseAmongTheAllowedTokens) {
+  TestEngine engine;
+  Request request = constrained_request(engine, "[AB]{8}", 3);
+  request.top_logprobs = 5;
+  request.logprobs_after_mask = true;
+  int num_tokens = 0;
+  const auto id = engine->submit(std::move(request), [&num_tokens](const TokenEvent& event) {
+    if (event.token < 0 || event.text.empty()) return;
+    ++num_tokens;
+    ASSERT_EQ(event.top_logprobs.size(), 2U);
+    const double sum = std::exp(event.top_logprobs[0].logprob) + std::exp(event.top_logprobs[1].logprob);
+    EXPECT_NEAR(sum, 1, 1e-5);
+  });
+  ASSERT_TRUE(id);
+  engine->run();
+  EXPECT_EQ(num_tokens, 8);
 }
 
 }  // namespace

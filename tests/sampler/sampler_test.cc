@@ -211,5 +211,30 @@ RC_GTEST_PROP(Sampler, ATighterCutKeepsASubset, ()) {
   }
 }
 
+TEST(Sampler, LogprobsOfAllowedTokensSumToOneAmongThem) {
+  const std::vector<float> logits = {3, 1, 2, 5, -1};
+  const std::vector<std::uint32_t> allowed = {0b10110};
+  std::vector<TokenLogprob> top(4);
+  SamplerScratch scratch(5);
+  const SampledToken token =
+      sample(logits, 5, {.temperature = 0}, {}, scratch, {.allowed = allowed, .logprobs_of_allowed = true}, top);
+  EXPECT_EQ(token.token, 2);
+  const double total = std::exp(1.0) + std::exp(2.0) + std::exp(-1.0);
+  EXPECT_NEAR(token.logprob, 2 - std::log(total), 1e-6);
+  EXPECT_EQ(top[0].token, 2);
+  EXPECT_EQ(top[0].logprob, token.logprob);
+  EXPECT_EQ(top[1].token, 1);
+  EXPECT_NEAR(top[2].logprob, -1 - std::log(total), 1e-6);
+  EXPECT_EQ(top[3].token, -1) << "there are three";
+}
+
+TEST(Sampler, LogprobsOfAllowedTokensAreTheModelsForOneThatIsForcedAgainstThem) {
+  const std::vector<float> logits = {3, 1};
+  const std::vector<std::uint32_t> allowed = {0b10};
+  SamplerScratch scratch(2);
+  const DrawContext context{.forced = 0, .allowed = allowed, .logprobs_of_allowed = true};
+  EXPECT_NEAR(sample(logits, 2, {}, {}, scratch, context).logprob, -std::log1p(std::exp(-2.0)), 1e-6);
+}
+
 }  // namespace
 }  // namespace octavo
