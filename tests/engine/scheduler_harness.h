@@ -26,11 +26,13 @@ struct Cache {
   int block_size = 4;
   std::vector<int> windows = {0};
   bool prefix_cache = false;
-  int num_snapshots = 4;  // where a window is kRecurrent
+  int num_snapshots = 4;         // where a window is kRecurrent
+  std::size_t state_bytes = 64;  // there; a block of one group has 32
 };
 
 inline std::unique_ptr<KvBooks> make_cache(const Cache& cache) {
-  return tiny_books(cache.windows, cache.block_size, cache.num_blocks, cache.prefix_cache, cache.num_snapshots);
+  return tiny_books(cache.windows, cache.block_size, cache.num_blocks, cache.prefix_cache, cache.num_snapshots,
+                    cache.state_bytes);
 }
 
 // A scheduler over integers alone: a step "computes" by accept() and, for a sequence that is up to date, by appending

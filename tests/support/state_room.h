@@ -31,9 +31,9 @@ inline StateRoom tiny_room(const std::vector<int>& windows, int block_size, cons
 }
 
 inline std::unique_ptr<KvBooks> tiny_books(const std::vector<int>& windows, int block_size, int num_blocks,
-                                           bool prefix_cache, int num_snapshots = 0) {
+                                           bool prefix_cache, int num_snapshots = 0, std::size_t state_bytes = 64) {
   const KvBudget budget{.num_blocks = num_blocks, .num_snapshots = num_snapshots};
-  return KvBooks::create(tiny_room(windows, block_size, budget), prefix_cache).value();
+  return KvBooks::create(tiny_room(windows, block_size, budget, KvLayout::kPaged, state_bytes), prefix_cache).value();
 }
 
 }  // namespace octavo::test
