@@ -24,16 +24,25 @@ enum class ConstraintKind : std::uint8_t {
   kJsonSchema,  // the answer is a value that the JSON schema `text` takes
 };
 
+/// The way in which the values of JSON are written.
+enum class ValueNotation : std::uint8_t {
+  kJson,
+  kPython,  // literals of Python: True, False, None, strings without JSON's longer forms
+  kMarked,  // Gemma 4's: bare names, strings as they are between marks, no space
+};
+
 /// A rule that a grammar names and does not define.
 struct ConstraintRule {
   enum class Kind : std::uint8_t {
-    kJsonSchema,   // a value that the JSON schema `texts[0]` takes
+    kJsonSchema,   // a value that the JSON schema `texts[0]` takes; of kMarked, texts[1] is the mark around strings
     kTextWithout,  // any text in which none of `texts` stands; they begin with one character, and have it nowhere else
   };
   std::string name;
   Kind kind = Kind::kJsonSchema;
   std::vector<std::string> texts = {};
   bool is_strict = false;  // of a schema, as below
+  ValueNotation notation = ValueNotation::kJson;
+  std::int32_t mark_token = -1;  // that the mark is; below 0: it is written as text
 };
 
 struct ConstraintSource {

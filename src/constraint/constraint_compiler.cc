@@ -63,7 +63,8 @@ std::string key_of(const ConstraintSource& source) {
   std::string key = fmt::format("{}\n{}\n{}", static_cast<int>(source.kind), source.is_strict, source.text);
   for (const std::string& choice : source.choices) key += fmt::format("\n{}\n{}", choice.size(), choice);
   for (const ConstraintRule& rule : source.rules) {
-    key += fmt::format("\n{}\n{}\n{}\n{}", rule.name, static_cast<int>(rule.kind), rule.is_strict, rule.texts.size());
+    key += fmt::format("\n{}\n{}\n{}\n{}\n{}\n{}", rule.name, static_cast<int>(rule.kind), rule.is_strict,
+                       static_cast<int>(rule.notation), rule.mark_token, rule.texts.size());
     for (const std::string& text : rule.texts) key += fmt::format("\n{}\n{}", text.size(), text);
   }
   return key;

@@ -5,9 +5,12 @@
 #include <utility>
 
 #include "constraint/json_tree.h"
+#include "constraint/text_without.h"
 
 namespace octavo {
 namespace {
+
+constexpr std::uint32_t kMarkBegin = '<';
 
 CodePointSet range(std::uint32_t first, std::uint32_t last) {
   CodePointSet set;
@@ -31,11 +34,47 @@ CodePointSet plain_characters() {
 
 CodePointSet all_beyond_ascii() { return range(0x80, CodePointSet::kLimit - 1); }
 
+/// Gemma's template writes any name as it is; one that its calls could not be read by stands between marks.
+bool is_bare(std::string_view name) {
+  return !name.empty() && name.find_first_of(":,{}[]<>\"' \t\r\n") == std::string_view::npos;
+}
+
 CodePointSet digits() { return range('0', '9'); }
 
 }  // namespace
 
+ExpressionId JsonGrammar::null() {
+  return grammar_.literal(form_.notation == ValueNotation::kPython ? "None" : "null");
+}
+
+ExpressionId JsonGrammar::boolean(bool value) {
+  if (form_.notation == ValueNotation::kPython) return grammar_.literal(value ? "True" : "False");
+  return grammar_.literal(value ? "true" : "false");
+}
+
+ExpressionId JsonGrammar::quote() {
+  if (form_.mark_token) return grammar_.token(*form_.mark_token);
+  return grammar_.literal(is_marked() ? form_.mark : "\"");
+}
+
+ExpressionId JsonGrammar::quoted(ExpressionId characters) { return grammar_.sequence({quote(), characters, quote()}); }
+
+ExpressionId JsonGrammar::text(std::string_view text) {
+  if (!is_marked()) return grammar_.literal(json_string(text));
+  return text.contains(form_.mark) ? Grammar::nothing() : quoted(grammar_.literal(text));
+}
+
+ExpressionId JsonGrammar::colon() {
+  const ExpressionId sign = grammar_.literal(":");
+  return is_marked() ? sign : grammar_.sequence({sign, grammar_.optional(grammar_.literal(" "))});
+}
+
+ExpressionId JsonGrammar::key(std::string_view name) {
+  return key(is_marked() && is_bare(name) ? grammar_.literal(name) : text(name));
+}
+
 ExpressionId JsonGrammar::space() {
+  if (is_marked()) return grammar_.empty();
   if (space_) return *space_;
   const ExpressionId indent = grammar_.repeat(grammar_.set(one_of(" \t")), 0, kMaxIndent);
   const ExpressionId line = grammar_.sequence({grammar_.literal("\n"), indent});
@@ -60,6 +99,10 @@ ExpressionId JsonGrammar::escaped_unit() {
 
 ExpressionId JsonGrammar::any_character() {
   if (any_character_) return *any_character_;
+  if (!is_json()) {
+    any_character_ = grammar_.named("character", character(range(0, CodePointSet::kLimit - 1)));
+    return *any_character_;
+  }
   const ExpressionId short_escape = grammar_.set(one_of("\"\\/bfnrt"));
   const ExpressionId long_escape = grammar_.sequence({grammar_.literal("u"), escaped_unit()});
   const ExpressionId escape =
@@ -100,6 +143,7 @@ std::vector<ExpressionId> JsonGrammar::escapes_of(const CodePointSet& set) {
 }
 
 ExpressionId JsonGrammar::character(const CodePointSet& set) {
+  if (is_marked()) return grammar_.set(set.intersection(CodePointSet(kMarkBegin).complement()));
   std::vector<ExpressionId> forms = {
       grammar_.set(set.intersection(plain_characters()).intersection(all_beyond_ascii().complement()))};
   const CodePointSet beyond = set.intersection(all_beyond_ascii());
@@ -120,9 +164,9 @@ ExpressionId JsonGrammar::character(const CodePointSet& set) {
 
 ExpressionId JsonGrammar::string() {
   if (string_) return *string_;
-  const ExpressionId quote = grammar_.literal("\"");
-  string_ = grammar_.named("string",
-                           grammar_.sequence({quote, grammar_.repeat(any_character(), 0, Grammar::kAnyNumber), quote}));
+  const ExpressionId characters = is_marked() ? text_without({&form_.mark, 1}, grammar_).value_or(Grammar::nothing())
+                                              : grammar_.repeat(any_character(), 0, Grammar::kAnyNumber);
+  string_ = grammar_.named("string", quoted(characters));
   return *string_;
 }
 
@@ -157,8 +201,7 @@ ExpressionId JsonGrammar::object() {
   if (object_) return *object_;
   const RuleId rule = grammar_.declare("object");
   object_ = grammar_.call(rule);
-  const ExpressionId member =
-      grammar_.sequence({string(), grammar_.literal(":"), grammar_.optional(grammar_.literal(" ")), value()});
+  const ExpressionId member = grammar_.sequence({key(string()), value()});
   grammar_.define(rule, list('{', member, '}'));
   return *object_;
 }
@@ -174,8 +217,8 @@ ExpressionId JsonGrammar::array() {
 ExpressionId JsonGrammar::value() {
   if (value_) return grammar_.call(*value_);
   value_ = grammar_.declare("value");
-  grammar_.define(*value_, grammar_.alternatives({object(), array(), string(), number(), grammar_.literal("true"),
-                                                  grammar_.literal("false"), grammar_.literal("null")}));
+  grammar_.define(
+      *value_, grammar_.alternatives({object(), array(), string(), number(), boolean(true), boolean(false), null()}));
   return grammar_.call(*value_);
 }
 

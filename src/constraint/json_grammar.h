@@ -1,25 +1,39 @@
-// The parts that all texts in JSON are made of, as rules of a grammar.
+// The parts that all values of JSON are made of, as rules of a grammar: as JSON writes them, or in another notation.
 //
 // White space is bounded, so that a model cannot spend an answer on it: between values one space, or one line feed and
-// up to kMaxIndent spaces or tabs; one space behind a colon; none elsewhere.
+// up to kMaxIndent spaces or tabs; one space behind a colon; none elsewhere, and none at all in kMarked.
+// Between marks a string holds all but the mark; where its characters are counted or matched, all but '<'.
 // One for each grammar, on one thread.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "constraint/grammar.h"
+#include "octavo/constraint.h"
 
 namespace octavo {
+
+/// How values are written.
+struct JsonForm {
+  ValueNotation notation = ValueNotation::kJson;
+  std::string mark = {};  // of kMarked, around strings: one that text_without() takes, beginning with '<'
+  std::optional<TokenId> mark_token = {};
+  bool operator==(const JsonForm&) const = default;
+};
 
 class JsonGrammar {
  public:
   static constexpr std::uint32_t kMaxIndent = 32;
 
   /// The grammar must outlive it. Rules are added as they are asked for.
-  explicit JsonGrammar(Grammar& grammar) : grammar_(grammar) {}
+  explicit JsonGrammar(Grammar& grammar, JsonForm form = {}) : grammar_(grammar), form_(std::move(form)) {}
   Grammar& grammar() { return grammar_; }
+  const JsonForm& form() const { return form_; }
 
   ExpressionId value();
   ExpressionId object();
@@ -27,6 +41,14 @@ class JsonGrammar {
   ExpressionId string();
   ExpressionId number();
   ExpressionId integer();
+  ExpressionId null();
+  ExpressionId boolean(bool value);
+  /// A string of this text.
+  ExpressionId text(std::string_view text);
+  ExpressionId quoted(ExpressionId characters);
+  /// A member's name and the colon behind it.
+  ExpressionId key(std::string_view name);
+  ExpressionId key(ExpressionId name) { return grammar_.sequence({name, colon()}); }
   ExpressionId space();
 
   /// One character of a string, in any form that JSON has for it.
@@ -40,6 +62,10 @@ class JsonGrammar {
   ExpressionId list(char open, ExpressionId item, char close);
 
  private:
+  bool is_json() const { return form_.notation == ValueNotation::kJson; }
+  bool is_marked() const { return form_.notation == ValueNotation::kMarked; }
+  ExpressionId colon();
+  ExpressionId quote();
   ExpressionId hex_digits(std::uint32_t count);
   ExpressionId escaped_unit();
   std::vector<ExpressionId> escapes_of(const CodePointSet& set);
@@ -47,6 +73,7 @@ class JsonGrammar {
   ExpressionId short_escape();
 
   Grammar& grammar_;
+  const JsonForm form_;
   std::optional<RuleId> value_;
   std::optional<ExpressionId> object_, array_, string_, number_, integer_, space_, any_character_, beyond_ascii_,
       short_escape_;

@@ -85,28 +85,25 @@ ExpressionId SchemaWriter::one_of_texts(std::span<const std::string> texts) {
   if (shared) return quoted(*shared);
   std::vector<ExpressionId> literals;
   literals.reserve(texts.size());
-  for (const std::string& text : texts) literals.push_back(grammar_.literal(json_string(text)));
+  for (const std::string& text : texts) literals.push_back(parts_.json.text(text));
   return grammar_.alternatives(std::move(literals));
 }
 
 ExpressionId SchemaWriter::literal(NodeId value) {
   const JsonTree::Node& node = parts_.tree.at(value);
   switch (node.kind) {
-    case JsonTree::Kind::kNull: return grammar_.literal("null");
-    case JsonTree::Kind::kFalse: return grammar_.literal("false");
-    case JsonTree::Kind::kTrue: return grammar_.literal("true");
+    case JsonTree::Kind::kNull: return parts_.json.null();
+    case JsonTree::Kind::kFalse: return parts_.json.boolean(false);
+    case JsonTree::Kind::kTrue: return parts_.json.boolean(true);
     case JsonTree::Kind::kNumber: return literal_number(node.text);
-    case JsonTree::Kind::kString: return grammar_.literal(json_string(node.text));
+    case JsonTree::Kind::kString: return parts_.json.text(node.text);
     default: break;
   }
   const bool is_object = node.kind == JsonTree::Kind::kObject;
   std::vector<ExpressionId> parts = {grammar_.literal(is_object ? "{" : "["), parts_.json.space()};
   for (std::size_t i = 0; i < node.children.size(); ++i) {
     if (i > 0) parts.push_back(comma());
-    if (is_object) {
-      parts.push_back(grammar_.literal(json_string(parts_.tree.at(node.children[i]).key) + ":"));
-      parts.push_back(grammar_.optional(grammar_.literal(" ")));
-    }
+    if (is_object) parts.push_back(parts_.json.key(parts_.tree.at(node.children[i]).key));
     parts.push_back(literal(node.children[i]));
     if (i + 1 == node.children.size()) parts.push_back(parts_.json.space());
   }
@@ -134,9 +131,9 @@ bool SchemaWriter::is_other_value(const SchemaFacts& way, JsonTree::Kind kind) c
 std::vector<ExpressionId> SchemaWriter::of_way(const SchemaFacts& way) {
   using Kind = JsonTree::Kind;
   std::vector<ExpressionId> found;
-  if (way.has(kNullType) && !is_other_value(way, Kind::kNull)) found.push_back(grammar_.literal("null"));
-  if (way.has(kBooleanType) && !is_other_value(way, Kind::kTrue)) found.push_back(grammar_.literal("true"));
-  if (way.has(kBooleanType) && !is_other_value(way, Kind::kFalse)) found.push_back(grammar_.literal("false"));
+  if (way.has(kNullType) && !is_other_value(way, Kind::kNull)) found.push_back(parts_.json.null());
+  if (way.has(kBooleanType) && !is_other_value(way, Kind::kTrue)) found.push_back(parts_.json.boolean(true));
+  if (way.has(kBooleanType) && !is_other_value(way, Kind::kFalse)) found.push_back(parts_.json.boolean(false));
   if (way.has(kNumberType)) found.push_back(number(way));
   if (way.has(kStringType)) found.push_back(string(way));
   for (const NodeId value : way.other_values) {

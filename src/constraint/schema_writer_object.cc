@@ -185,16 +185,14 @@ ExpressionId SchemaWriter::other_member(std::span<const OtherMembers> others) {
   std::vector<ExpressionId> ways;
   for (const OtherMembers& other : others) {
     const ExpressionId name = other.names ? quoted(*other.names) : parts_.json.string();
-    ways.push_back(grammar_.sequence(
-        {name, grammar_.literal(":"), grammar_.optional(grammar_.literal(" ")), value(other.schemas)}));
+    ways.push_back(grammar_.sequence({parts_.json.key(name), value(other.schemas)}));
   }
   if (ways.empty()) return Grammar::nothing();
   return grammar_.named("other member", grammar_.alternatives(std::move(ways)));
 }
 
 ExpressionId SchemaWriter::named_member(const Member& member) {
-  return grammar_.named("member", grammar_.sequence({grammar_.literal(json_string(member.name) + ":"),
-                                                     grammar_.optional(grammar_.literal(" ")), value(member.schemas)}));
+  return grammar_.named("member", grammar_.sequence({parts_.json.key(member.name), value(member.schemas)}));
 }
 
 /// Two chains of rules: with something written before, and with nothing.

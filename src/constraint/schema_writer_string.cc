@@ -22,8 +22,7 @@ CharacterWriter SchemaWriter::character_writer() {
 }
 
 ExpressionId SchemaWriter::quoted(const CharacterDfa& texts) {
-  const ExpressionId quote = grammar_.literal("\"");
-  return grammar_.sequence({quote, texts.write(character_writer(), grammar_), quote});
+  return parts_.json.quoted(texts.write(character_writer(), grammar_));
 }
 
 ExpressionId SchemaWriter::string(const SchemaFacts& way) {
@@ -37,8 +36,7 @@ ExpressionId SchemaWriter::string(const SchemaFacts& way) {
   }
   if (way.min_length > way.max_length) return Grammar::nothing();
   if (way.min_length == 0 && way.max_length == SchemaFacts::kNoLimit) return parts_.json.string();
-  const ExpressionId quote = grammar_.literal("\"");
-  return grammar_.sequence({quote, parts_.json.characters(way.min_length, way.max_length), quote});
+  return parts_.json.quoted(parts_.json.characters(way.min_length, way.max_length));
 }
 
 /// A pattern that stands alone needs no automaton over characters, which may be much larger than the pattern.
@@ -51,8 +49,7 @@ std::optional<ExpressionId> SchemaWriter::untangled_text(const SchemaFacts& way,
   if (test.is_negated || test.is_format || parts_.texts.of_pattern(test.keyword) != nullptr) return std::nullopt;
   const auto text = read_regex(parts_.tree.at(test.keyword).text, RegexReach::kSomewhere, character_writer(), grammar_);
   if (!text) return std::nullopt;
-  const ExpressionId quote = grammar_.literal("\"");
-  return grammar_.sequence({quote, *text, quote});
+  return parts_.json.quoted(*text);
 }
 
 std::optional<CharacterDfa> SchemaWriter::tested_text(const SchemaFacts& way,

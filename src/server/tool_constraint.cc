@@ -122,11 +122,6 @@ void hold_calls(JsonFields& fields, const Engine& engine, const ToolCalling& cal
         invalid_value(field, field + ": found calls that must have a form beside another form of the answer, expected "
                                      "one of them"));
   }
-  if (calling.format->form.call.empty()) {
-    return fields.refuse(
-        unsupported(field, fmt::format("{}: this model calls in the format {}, to which no answer can be held", field,
-                                       calling.format->name)));
-  }
   auto compiled = engine.compile_constraint(call_grammar(
       *calling.format, tools, options, [&engine](std::string_view text) { return token_of(text, engine); }));
   if (!compiled) return fields.refuse(invalid_value(field, field + ": " + compiled.error().message));

@@ -5,26 +5,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "toolcalls/gbnf_literal.h"
+
 namespace octavo {
 namespace {
 
 using Places = std::vector<std::pair<std::string_view, std::string>>;
-
-/// A literal of GBNF.
-std::string literal(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-      out += fmt::format("\\x{:02X}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
 
 class CallGrammarWriter {
  public:
@@ -78,12 +64,22 @@ class CallGrammarWriter {
   void add_rule(std::string name, ConstraintRule::Kind kind, std::vector<std::string> texts, bool is_strict) {
     rules_.push_back({.name = std::move(name), .kind = kind, .texts = std::move(texts), .is_strict = is_strict});
   }
+  /// A value in the notation of calls.
+  void add_value(std::string name, const std::string& schema, bool is_strict) {
+    add_rule(std::move(name), ConstraintRule::Kind::kJsonSchema, {schema}, is_strict);
+    ConstraintRule& rule = rules_.back();
+    rule.notation = format_.form.notation;
+    if (rule.notation != ValueNotation::kMarked) return;
+    rule.texts.emplace_back(format_.form.mark);
+    const auto token = std::ranges::find(tokens_, format_.form.mark, [](const auto& pair) { return pair.first; });
+    if (token != tokens_.end()) rule.mark_token = token->second;
+  }
 
   /// A form with what stands in its places, and tokens as such.
   std::string expand(std::string_view form, const Places& places) const {
     std::string out, run;
     const auto flush = [&] {
-      if (!run.empty()) out += literal(run) + " ";
+      if (!run.empty()) out += gbnf_literal(run) + " ";
       run.clear();
     };
     while (!form.empty()) {
@@ -106,36 +102,66 @@ class CallGrammarWriter {
   }
 
   std::string call_of(const OfferedTool& tool, std::size_t index) {
-    Places places = {{"$NAME", literal(tool.name)}, {"$INDEX", "[0-9]{1,3}"}};
+    Places places = {{"$NAME", gbnf_literal(tool.name)}, {"$INDEX", "[0-9]{1,3}"}};
     if (format_.form.call.contains("$ARGS")) {
       const std::string name = fmt::format("arguments-{}", index);
-      add_rule(name, ConstraintRule::Kind::kJsonSchema, {tool.schema}, tool.is_strict);
+      add_value(name, tool.schema, tool.is_strict);
       places.emplace_back("$ARGS", name);
     } else {
-      std::string all;
-      for (std::size_t i = 0; i < tool.parameters.size(); ++i)
-        all += parameter_of(tool.parameters[i], fmt::format("value-{}-{}", index, i), tool.is_strict);
-      places.emplace_back("$PARAMETERS", all);
+      places.emplace_back("$PARAMETERS", parameters_of(tool, index));
     }
     return expand(format_.form.call, places);
   }
 
+  std::string parameters_of(const OfferedTool& tool, std::size_t index) {
+    std::vector<std::string> written;
+    written.reserve(tool.parameters.size());
+    for (std::size_t i = 0; i < tool.parameters.size(); ++i)
+      written.push_back(parameter_of(tool.parameters[i], fmt::format("value-{}-{}", index, i), tool.is_strict));
+    if (!format_.form.between_parameters.empty()) return separated(tool, written, index);
+    std::string all;
+    for (std::size_t i = 0; i < written.size(); ++i)
+      all += tool.parameters[i].is_required ? written[i] : "(" + written[i] + ")? ";
+    return all;
+  }
+
+  /// Two chains of rules, from the last parameter to the first: with one written before, and with none.
+  std::string separated(const OfferedTool& tool, std::span<const std::string> written, std::size_t index) {
+    const std::string between = expand(format_.form.between_parameters, {});
+    std::string behind = "\"\"", begun = behind;
+    for (std::size_t i = written.size(); i-- > 0;) {
+      const bool is_required = tool.parameters[i].is_required;
+      const std::string first = written[i] + behind;
+      const std::string next = between + written[i];
+      const std::string begun_here = is_required ? first : fmt::format("{} | {}", first, begun);
+      const std::string behind_here = fmt::format(fmt::runtime(is_required ? "{}{}" : "({})? {}"), next, behind);
+      begun = fmt::format("first-{}-{}", index, i);
+      behind = fmt::format("more-{}-{}", index, i);
+      define(begun, begun_here);
+      define(behind, behind_here);
+    }
+    return begun;
+  }
+
   std::string parameter_of(const OfferedParameter& parameter, const std::string& name, bool is_strict) {
-    const bool is_text = (parameter.types & kJsonString) != 0;
+    const bool is_json = format_.form.notation == ValueNotation::kJson;
+    const bool is_text = is_json && (parameter.types & kJsonString) != 0;
     std::string value = name;
-    if (!parameter.choices.empty()) {
+    if (!is_json) {
+      add_value(name, parameter.schema, is_strict);
+    } else if (!parameter.choices.empty()) {
       value = "(";
-      for (const std::string& choice : parameter.choices) value += (value.size() > 1 ? " | " : "") + literal(choice);
+      for (const std::string& choice : parameter.choices)
+        value += (value.size() > 1 ? " | " : "") + gbnf_literal(choice);
       value += ")";
     } else if (is_text) {
       value = text_value();
     } else {
-      add_rule(name, ConstraintRule::Kind::kJsonSchema, {parameter.schema}, is_strict);
+      add_value(name, parameter.schema, is_strict);
     }
-    const std::string body =
-        expand(format_.form.parameter,
-               {{"$KEY", literal(parameter.name)}, {"$KIND", is_text ? "\"true\"" : "\"false\""}, {"$VALUE", value}});
-    return parameter.is_required ? body : "(" + body + ")? ";
+    return expand(
+        format_.form.parameter,
+        {{"$KEY", gbnf_literal(parameter.name)}, {"$KIND", is_text ? "\"true\"" : "\"false\""}, {"$VALUE", value}});
   }
 
   /// Text up to what stands behind a value.

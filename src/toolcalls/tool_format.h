@@ -7,17 +7,20 @@
 #include <span>
 #include <string_view>
 
+#include "octavo/constraint.h"
 #include "toolcalls/call_reader.h"
 
 namespace octavo {
 
-/// How calls are written, for answers that are held to it. In it stand $NAME; $ARGS, an object in JSON, or $PARAMETERS,
-/// each of which is `parameter` with $KEY, $VALUE and perhaps $KIND, "true" of a string and else "false"; and $INDEX, a
-/// small number.
+/// How calls are written, for answers that are held to it. In it stand $NAME; $ARGS, an object, or $PARAMETERS, each of
+/// which is `parameter` with $KEY, $VALUE and perhaps $KIND, "true" of a string and else "false"; and $INDEX, a small
+/// number. Strings are texts as they are where the notation of the values of parameters is kJson.
 struct CallForm {
   std::string_view open = {}, call = {}, between = {}, close = {};  // open call (between call)* close
-  std::string_view parameter = {};
+  std::string_view parameter = {}, between_parameters = {};
   bool is_repeated = true;  // an answer may have several calls
+  ValueNotation notation = ValueNotation::kJson;
+  std::string_view mark = {};  // around strings, of kMarked
 };
 
 struct ToolFormat {
@@ -34,7 +37,7 @@ struct ToolFormat {
   bool at_beginning = false;  // calls open where the answer has no other content in front; elsewhere it is content
   bool only_known = false;    // a call is one only if there is such a tool: it has nothing else to be told by
   bool in_reasoning = false;  // a call of a known tool may end the reasoning
-  CallForm form = {};         // without `call`: answers cannot be held to this format
+  CallForm form = {};
   /// Reads what stands behind the open text of that index. False: what was taken since the last call is none.
   Reading<bool> (*read)(CallReader& in, std::size_t open) = nullptr;
 };

@@ -53,7 +53,7 @@ TEST(ConstraintRules, AreRefusedWithTheirName) {
   EXPECT_THAT(error({kFree, kValue, {.name = "nobody", .texts = {"true"}}}), HasSubstr("rule 'nobody'"));
   EXPECT_THAT(error({kFree, kValue, kValue}), HasSubstr("rule 'value'"));
   EXPECT_THAT(error({kFree, {.name = "value", .texts = {"{"}}}), HasSubstr("rule 'value'"));
-  EXPECT_THAT(error({kFree, {.name = "value", .texts = {}}}), HasSubstr("found 0 schemas"));
+  EXPECT_THAT(error({kFree, {.name = "value", .texts = {}}}), HasSubstr("found 0 texts"));
   EXPECT_THAT(error({{.name = "root", .texts = {"true"}}}), HasSubstr("rule 'root'"));
 }
 

@@ -39,5 +39,47 @@ TEST(JsonGrammar, WritesCharactersOfASetInTheirShortestForm) {
     EXPECT_FALSE(fulfils(grammar, text)) << text;
 }
 
+bool is_python(std::string_view text) {
+  Grammar grammar;
+  grammar.set_root(JsonGrammar(grammar, {.notation = ValueNotation::kPython}).value());
+  return fulfils(grammar, text);
+}
+
+TEST(JsonGrammar, WritesLiteralsOfPython) {
+  for (const char* text : {"{\"a\": [1, True, None]}", "False", "\"\\n\\u0001/\"", "\"\u20AC\""})
+    EXPECT_TRUE(is_python(text)) << text;
+  for (const char* text : {"true", "null", "\"\\/\"", "\"\\u00e9\"", "'a'"}) EXPECT_FALSE(is_python(text)) << text;
+}
+
+bool is_marked(std::string_view text) {
+  Grammar grammar;
+  grammar.set_root(JsonGrammar(grammar, {.notation = ValueNotation::kMarked, .mark = "<|\"|>"}).value());
+  return fulfils(grammar, text);
+}
+
+TEST(JsonGrammar, WritesStringsBetweenMarksAndNoSpace) {
+  for (const char* text : {"{<|\"|>a<|\"|>:[1,true,null]}", "<|\"|>\n\\ \"x\" <b> <|<|\"|>", "[]", "-1.5"})
+    EXPECT_TRUE(is_marked(text)) << text;
+  for (const char* text : {"[1, 2]", "\"a\"", "<|\"|>a", "<|\"|>a<|\"|>b<|\"|>", "{<|\"|>a<|\"|>: 1}"})
+    EXPECT_FALSE(is_marked(text)) << text;
+}
+
+TEST(JsonGrammar, ANameIsBareBetweenMarksWhereItCanBeRead) {
+  Grammar grammar;
+  JsonGrammar json(grammar, {.notation = ValueNotation::kMarked, .mark = "<|\"|>"});
+  grammar.set_root(grammar.alternatives({json.key("a_b-c"), json.key("a b"), json.key("a<|\"|>")}));
+  EXPECT_TRUE(fulfils(grammar, "a_b-c:"));
+  EXPECT_TRUE(fulfils(grammar, "<|\"|>a b<|\"|>:"));
+  EXPECT_FALSE(fulfils(grammar, "a b:"));
+  EXPECT_FALSE(fulfils(grammar, "<|\"|>a<|\"|><|\"|>:"));
+}
+
+TEST(JsonGrammar, AMarkMayBeAToken) {
+  Grammar grammar;
+  JsonGrammar json(grammar, {.notation = ValueNotation::kMarked, .mark = "<|\"|>", .mark_token = 7});
+  grammar.set_root(json.text("a"));
+  EXPECT_FALSE(fulfils(grammar, "<|\"|>a<|\"|>"));
+}
+
 }  // namespace
 }  // namespace octavo

@@ -131,10 +131,15 @@ TEST_F(OpenAiTools, TwoFormsOfAnAnswerAreRefused) {
   EXPECT_TRUE(chat(kTools + R"(, "guided_regex": "a")").has_value());  // of what is written, calls included
 }
 
-TEST_F(OpenAiTools, AFormatToWhichNoAnswerCanBeHeldIsRefused) {
+TEST_F(OpenAiTools, AnswersAreHeldToTheNotationOfTheModelsCalls) {
+  const std::string body = kTools + R"(, "tool_choice": "required")";
+  engine_.set_tool_format("gemma");
+  open_chat(body);
+  EXPECT_EQ(engine_.compiled.rules.at(0).notation, ValueNotation::kMarked);
+  EXPECT_EQ(engine_.compiled.rules.at(0).texts.at(1), "<|\"|>");
   engine_.set_tool_format("lfm");
-  EXPECT_TRUE(chat(kTools).has_value());
-  EXPECT_THAT(chat_error(kTools + R"(, "tool_choice": "required")").message, HasSubstr("the format lfm"));
+  open_chat(body);
+  EXPECT_EQ(engine_.compiled.rules.at(0).notation, ValueNotation::kPython);
 }
 
 TEST_F(OpenAiTools, AMessageHasItsCalls) {

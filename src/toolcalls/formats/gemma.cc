@@ -121,11 +121,13 @@ Reading<bool> read(CallReader& in, std::size_t) {
 
 }  // namespace
 
-constinit const ToolFormat kGemmaFormat = {.name = "gemma",
-                                           .signs = {"<|tool_call>", "<tool_call|>"},
-                                           .opens = {"<|tool_call>call:"},
-                                           .tokens = {"<|tool_call>", "<tool_call|>", "<|\"|>"},
-                                           .end = "<tool_call|>",
-                                           .read = read};
+constinit const ToolFormat kGemmaFormat = {
+    .name = "gemma",
+    .signs = {"<|tool_call>", "<tool_call|>"},
+    .opens = {"<|tool_call>call:"},
+    .tokens = {"<|tool_call>", "<tool_call|>", "<|\"|>"},
+    .end = "<tool_call|>",
+    .form = {.call = "<|tool_call>call:$NAME$ARGS<tool_call|>", .notation = ValueNotation::kMarked, .mark = kQuote},
+    .read = read};
 
 }  // namespace octavo

@@ -66,6 +66,13 @@ constinit const ToolFormat kLfmFormat = {.name = "lfm",
                                          .signs = {"List of tools: "},
                                          .opens = {"<|tool_call_start|>"},
                                          .tokens = {"<|tool_call_start|>", "<|tool_call_end|>"},
+                                         .form = {.open = "<|tool_call_start|>[",
+                                                  .call = "$NAME($PARAMETERS)",
+                                                  .between = ", ",
+                                                  .close = "]<|tool_call_end|>",
+                                                  .parameter = "$KEY=$VALUE",
+                                                  .between_parameters = ", ",
+                                                  .notation = ValueNotation::kPython},
                                          .read = read};
 
 }  // namespace octavo
