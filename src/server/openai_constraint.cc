@@ -7,7 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "server/json_body.h"
 #include "server/openai_request.h"
+#include "server/structural_tag.h"
+#include "server/tool_constraint.h"
 
 namespace octavo::server {
 namespace {
@@ -78,6 +81,19 @@ class AskedConstraint {
             .text = text != nullptr ? std::string(*text) : json::serialize(schema),
             .is_strict = is_strict};
   }
+  /// An object, or the text of one.
+  void read_structural_tag(const json::value& value, const std::string& field, const Engine& engine) {
+    const json::string* text = value.if_string();
+    const ApiResult<json::object> parsed =
+        text == nullptr ? ApiResult<json::object>() : parse_json_object(*text, JsonLimits());
+    const json::object* tag = text == nullptr ? value.if_object() : parsed ? &*parsed : nullptr;
+    if (tag == nullptr)
+      return fields_.refuse(invalid_type(field, "an object of structures and triggers, or its text", value));
+    auto source =
+        structural_tag(*tag, field + ".", [&engine](std::string_view mark) { return token_of(mark, engine); });
+    if (!source) return fields_.refuse(std::move(source.error()));
+    add(field, std::move(*source));
+  }
   const std::optional<Asked>& asked() const { return asked_; }
 
  private:
@@ -101,7 +117,7 @@ void read_named_schema(JsonFields& fields, JsonFields& format, AskedConstraint& 
   constraint.add(inner.path_of("schema"), AskedConstraint::schema_source(*schema, is_strict));
 }
 
-void read_response_format(JsonFields& fields, AskedConstraint& constraint) {
+void read_response_format(JsonFields& fields, const Engine& engine, AskedConstraint& constraint) {
   const json::object* format = fields.object("response_format");
   if (format == nullptr) return;
   JsonFields inner(*format, "response_format.");
@@ -110,20 +126,23 @@ void read_response_format(JsonFields& fields, AskedConstraint& constraint) {
   if (type && *type == "text") return;
   if (type && *type == "json_object") return constraint.add("response_format", {.kind = ConstraintKind::kJsonObject});
   if (type && *type == "json_schema") return read_named_schema(fields, inner, constraint);
+  if (type && *type == "structural_tag")
+    return constraint.read_structural_tag(*fields.find("response_format"), "response_format", engine);
   const std::string found = type ? fmt::format("the type \"{}\"", *type) : "no type";
   fields.refuse(unsupported(
       "response_format",
-      fmt::format("response_format: found {}, expected the type \"text\", \"json_object\" or \"json_schema\"", found)));
+      fmt::format("response_format: found {}, expected the type \"text\", \"json_object\", \"json_schema\" or "
+                  "\"structural_tag\"",
+                  found)));
 }
 
 /// vLLM's object of one constraint.
-void read_structured_outputs(JsonFields& fields, AskedConstraint& constraint) {
+void read_structured_outputs(JsonFields& fields, const Engine& engine, AskedConstraint& constraint) {
   const json::object* outputs = fields.object("structured_outputs");
   if (outputs == nullptr) return;
   JsonFields inner(*outputs, "structured_outputs.");
-  if (inner.find("structural_tag") != nullptr)
-    inner.refuse(unsupported(inner.path_of("structural_tag"),
-                             inner.path_of("structural_tag") + ": this server does not support it yet"));
+  if (const json::value* tag = inner.find("structural_tag"))
+    constraint.read_structural_tag(*tag, inner.path_of("structural_tag"), engine);
   if (inner.boolean("json_object", false))
     constraint.add("structured_outputs.json_object", {.kind = ConstraintKind::kJsonObject});
   constraint.read_texts(inner, kInnerTextFields);
@@ -136,8 +155,8 @@ void read_structured_outputs(JsonFields& fields, AskedConstraint& constraint) {
 
 void read_constraint(JsonFields& fields, const Engine& engine, Request& request) {
   AskedConstraint constraint(fields);
-  read_response_format(fields, constraint);
-  read_structured_outputs(fields, constraint);
+  read_response_format(fields, engine, constraint);
+  read_structured_outputs(fields, engine, constraint);
   constraint.read_texts(fields, kTextFields);
   constraint.read_choices(fields, "guided_choice");
   constraint.read_schema(fields, "guided_json");

@@ -600,7 +600,7 @@ class Errors(OpenAiTest):
 
     def test_features_that_are_not_there_are_refused(self):
         tools = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]
-        for fields in ({"tools": tools}, {"response_format": {"type": "structural_tag"}}):
+        for fields in ({"tools": tools}, {"response_format": {"type": "xml"}}):
             with self.assertRaises(openai.BadRequestError) as caught:
                 self.chat(**fields)
             self.assertEqual(caught.exception.code, "unsupported_parameter")

@@ -103,5 +103,10 @@ TEST_F(OpenAiRequest, ConstraintsOfAWrongTypeAreRefused) {
     EXPECT_EQ(completion_error(fields).param, param) << fields;
 }
 
+TEST_F(OpenAiRequest, LogprobsAreTheModelsUnlessThoseOfAllowedTokensAreAskedFor) {
+  EXPECT_FALSE(request(R"("guided_regex": "a")").logprobs_after_mask);
+  EXPECT_TRUE(request(R"("guided_regex": "a", "logprobs_after_mask": true)").logprobs_after_mask);
+}
+
 }  // namespace
 }  // namespace octavo::server
