@@ -1,5 +1,5 @@
 # `cpack -G DEB` makes a Debian package of the program with its service, whose libraries are Debian's; `cpack -G TGZ` a
-# folder that runs wherever it is put, with its libraries beside it.
+# folder that runs wherever it is put, with its libraries beside it, the C library and its loader too.
 set(CPACK_PACKAGE_VENDOR "Octavo")
 set(CPACK_PACKAGE_CONTACT "Octavo's maintainers <maintainers@octavo.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
@@ -10,7 +10,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_OCTAVO_ISA_LEVELS "${octavo_isa_levels}")
 set(CPACK_OCTAVO_ALL_ISA_LEVELS "${octavo_all_isa_levels}")
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/packages_of_generator.cmake)
-set(CPACK_COMPONENTS_ALL program libraries service)  # each generator takes its own
+set(CPACK_COMPONENTS_ALL program folder service)  # each generator takes its own
 set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
@@ -25,11 +25,16 @@ set_target_properties(octavo PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/octavo" BU
 target_link_options(octavo PRIVATE -Wl,--disable-new-dtags)
 install(TARGETS octavo RUNTIME_DEPENDENCY_SET octavo_libraries
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
-# The C and C++ libraries belong to the system: older ones than those of the build do not run it either way.
+# A folder brings all, so that it runs beside a C library that is older than the build's.
 install(RUNTIME_DEPENDENCY_SET octavo_libraries
-  PRE_EXCLUDE_REGEXES [[^lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|asan|ubsan|tsan)\.so]] [[^ld-linux]]
-  LIBRARY DESTINATION lib/octavo COMPONENT libraries EXCLUDE_FROM_ALL)
-install(FILES LICENSE docs/server.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program EXCLUDE_FROM_ALL)
+  PRE_EXCLUDE_REGEXES [[^lib(asan|ubsan|tsan)\.so]]
+  LIBRARY DESTINATION lib/octavo COMPONENT folder EXCLUDE_FROM_ALL
+    PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+install(TARGETS octavo RUNTIME DESTINATION lib/octavo COMPONENT folder EXCLUDE_FROM_ALL)
+install(PROGRAMS packaging/octavo.sh DESTINATION bin RENAME octavo COMPONENT folder EXCLUDE_FROM_ALL)
+foreach(component program folder)
+  install(FILES LICENSE docs/server.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT ${component} EXCLUDE_FROM_ALL)
+endforeach()
 install(FILES packaging/octavo.service DESTINATION lib/systemd/system COMPONENT service EXCLUDE_FROM_ALL)
 install(FILES packaging/octavo.conf DESTINATION /etc/octavo COMPONENT service EXCLUDE_FROM_ALL)
 include(CPack)

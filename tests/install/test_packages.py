@@ -1,6 +1,9 @@
 """The packages: what is in them, and that what is in them runs: from a folder of any name, with nothing set."""
 import ctypes
 import errno
+import gzip
+import hashlib
+import json
 import os
 import pathlib
 import re
@@ -8,6 +11,7 @@ import shlex
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -15,6 +19,7 @@ import urllib.request
 
 BUILD = pathlib.Path(os.environ["OCTAVO_BUILD"])
 MODEL = pathlib.Path(os.environ["OCTAVO_TEST_DATA"], "SmolLM2-135M-Instruct.Q4_1.gguf")
+TOOLS = pathlib.Path(__file__).parents[2] / "tools"
 PLAIN = {"PATH": "/usr/bin:/bin"}
 
 
@@ -124,13 +129,49 @@ class Packages(unittest.TestCase):
         (root,) = place.iterdir()
         program = root / "bin" / "octavo"
         self.assertRegex(run(program, "--version", env=PLAIN), r"^octavo \d")
-        libraries = [line.split("=>")[1].split("(")[0].strip() for line in run("ldd", program, env=PLAIN).splitlines()
-                     if "=>" in line]
-        own = [path for path in libraries if path.startswith(str(root))]
-        for name in ("libfmt", "libspdlog", "libboost_json", "libssl", "libutf8proc", "libprometheus-cpp-core",
-                     "libedit", "libcurl"):
-            self.assertTrue(any(pathlib.Path(path).name.startswith(name) for path in own), f"{name} in {libraries}")
+        (loader,) = (root / "lib/octavo").glob("ld-linux*")
+        listed = run(loader, "--library-path", loader.parent, "--list", loader.parent / "octavo", env=PLAIN)
+        libraries = {line.split("=>")[0].strip(): line.split("=>")[1].split("(")[0].strip()
+                     for line in listed.splitlines() if "=>" in line and "ld-linux" not in line}
+        for name in ("libc.so.6", "libstdc++.so.6", "libssl.so.3", "libcurl.so.4"):
+            self.assertIn(name, libraries)
+        for name, path in libraries.items():
+            self.assertEqual(pathlib.Path(path).resolve().parent, loader.parent, name)
         self.assertTrue(serves(program))
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root may change its root")
+    def test_the_image_runs_in_a_root_that_has_nothing_else(self):
+        image = self.folder / "octavo.oci.tar"
+        run(sys.executable, TOOLS / "oci_image.py", self.archive, image)
+        layout = self.folder / "layout"
+        layout.mkdir()
+        run("tar", "xf", image, "-C", layout)
+        read = lambda descriptor: (layout / "blobs" / descriptor["digest"].replace(":", "/")).read_bytes()
+        index = json.loads((layout / "index.json").read_text())
+        manifest = json.loads(read(index["manifests"][0]))
+        config = json.loads(read(manifest["config"]))
+        for descriptor in (index["manifests"][0], manifest["config"], *manifest["layers"]):
+            self.assertEqual("sha256:" + hashlib.sha256(read(descriptor)).hexdigest(), descriptor["digest"])
+            self.assertEqual(len(read(descriptor)), descriptor["size"])
+        (layer,) = manifest["layers"]
+        self.assertEqual("sha256:" + hashlib.sha256(gzip.decompress(read(layer))).hexdigest(),
+                         config["rootfs"]["diff_ids"][0])
+        (for_docker,) = json.loads((layout / "manifest.json").read_text())
+        self.assertEqual((layout / for_docker["Config"]).read_bytes(), read(manifest["config"]))
+        self.assertEqual((layout / for_docker["Layers"][0]).read_bytes(), read(layer))
+        root = self.folder / "root"
+        root.mkdir()
+        run("tar", "xzf", layout / for_docker["Layers"][0], "-C", root)
+        shutil.copy(MODEL, root / "models/model.gguf")
+        program, *args = config["config"]["Entrypoint"]
+        self.assertEqual((program, args), ("/usr/bin/octavo", ["serve", "--host", "0.0.0.0"]))
+
+        def enter():
+            os.chroot(root)
+            os.setgid(65534)
+            os.setuid(65534)
+        self.assertTrue(serves(program, *args, "-m", "/models/model.gguf", "--port", 0, "--access-log", "off",
+                               preexec_fn=enter))
 
     def test_the_debian_package_has_the_program_the_service_and_its_dependencies(self):
         fields = run("dpkg-deb", "--field", self.package)
