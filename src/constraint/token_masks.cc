@@ -7,7 +7,7 @@
 namespace octavo {
 
 TokenMasks::TokenMasks(const Automaton& automaton, const TokenTrie& trie, std::size_t num_tokens)
-    : trie_(trie), num_words_(mask_words(num_tokens)), locals_(automaton) {}
+    : trie_(trie), num_words_(mask_words(num_tokens)), locals_(automaton), runs_(automaton, locals_) {}
 
 bool TokenMasks::allow(const ConfigurationSet& set, const CallStacks& stacks, bool drops_space,
                        std::span<MaskWord> mask) {
@@ -86,10 +86,22 @@ void TokenMasks::walk_below(std::uint32_t begin, std::uint32_t end, LocalId from
       node = here.end;
       continue;
     }
+    if (node + 1 < here.end && runs_.holds(local, trie_.below(node))) {
+      take_all(node, entry);
+      node = here.end;
+      continue;
+    }
     visit(node, local, entry);
     ++node;
     if (node < here.end) open_.emplace_back(here.end, local);
   }
+}
+
+/// The tokens of a node and below it: nothing that follows an end of the call there adds to them.
+void TokenMasks::take_all(std::uint32_t node, Entry& entry) {
+  ++work_;
+  for (const std::span<const TokenId> tokens : {trie_.tokens_at(node), trie_.tokens_below(node)})
+    entry.tokens.insert(entry.tokens.end(), tokens.begin(), tokens.end());
 }
 
 void TokenMasks::visit(std::uint32_t node, LocalId local, Entry& entry) {
@@ -117,7 +129,9 @@ void TokenMasks::forget_if_full() {
     entries_.clear();
     entry_bytes_ = 0;
   }
-  if (locals_.num_bytes() > kMaxLocalBytes) locals_.clear();  // entries know nothing of them
+  if (locals_.num_bytes() <= kMaxLocalBytes) return;
+  locals_.clear();  // entries know nothing of them
+  runs_.clear();
 }
 
 }  // namespace octavo

@@ -4,6 +4,7 @@
 // end into what follows there. The first does not depend on the stack, so that it is kept for each set of states. Of
 // the second only the nodes of the tree are kept at which the call may end; what follows them is looked up, or found
 // and kept, for the state that the call returns to. So a mask is a few bit sets joined, once the states were met.
+// Inside of strings whole subtrees are taken at once (free_runs.h).
 //
 // Any thread may call it. What it answers does not depend on what is kept.
 #pragma once
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "constraint/configurations.h"
+#include "constraint/free_runs.h"
 #include "constraint/local_states.h"
 #include "constraint/token_trie.h"
 
@@ -51,9 +53,10 @@ class TokenMasks {
 
  private:
   struct Entry {
-    std::vector<MaskWord> bits = {};        // of allowed tokens, or
-    std::vector<TokenId> tokens = {};       // themselves, where there are few
-    std::vector<std::uint32_t> exits = {};  // nodes of the tree, with others below them, at which the call may end
+    std::vector<MaskWord> bits = {};   // of allowed tokens, or
+    std::vector<TokenId> tokens = {};  // themselves, where there are few
+    // Nodes of the tree at which the call may end, with others below them, of which some are not allowed anyway.
+    std::vector<std::uint32_t> exits = {};
     bool is_failed = false;
     std::map<StateId, std::unique_ptr<Entry>> returned =
         {};  // by the state that is returned to: what follows the exits
@@ -64,6 +67,7 @@ class TokenMasks {
   bool add(Entry& entry, StackId stack, const CallStacks& stacks, std::span<MaskWord> mask);
   void walk(std::uint32_t node, LocalId from, bool drops_space, Entry& entry);
   void walk_below(std::uint32_t begin, std::uint32_t end, LocalId from, Entry& entry);
+  void take_all(std::uint32_t node, Entry& entry);
   void visit(std::uint32_t node, LocalId local, Entry& entry);
   void finish(Entry& entry);
   void forget_if_full();
@@ -72,6 +76,7 @@ class TokenMasks {
   const std::size_t num_words_;
   std::mutex mutex_;  // of all below
   LocalStates locals_;
+  FreeRuns runs_;
   std::map<std::vector<StateId>, std::unique_ptr<Entry>> entries_;  // by states, then whether a space is dropped
   std::size_t entry_bytes_ = 0;
   std::size_t work_ = 0;                                 // of the walk that is under way

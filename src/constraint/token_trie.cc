@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/to_size.h"
+#include "constraint/utf8_places.h"
 
 namespace octavo {
 
@@ -30,6 +31,30 @@ TokenTrie::TokenTrie(std::span<const std::string_view> tokens) {
   }
   close_to(0);
   nodes_.push_back({.end = 0, .first_token = static_cast<std::uint32_t>(tokens_.size()), .byte = 0});
+  find_below();
+}
+
+/// From the last node to the first: children before their parents.
+void TokenTrie::find_below() {
+  below_.resize(num_nodes());
+  std::vector<std::uint8_t> is_utf8(num_nodes(), 0xFF);  // of the bytes below, by the decoder's place at the node
+  for (std::uint32_t node = num_nodes(); node-- > 0;) {
+    Below& below = below_[node];
+    for (std::uint32_t child = node + 1; child < nodes_[node].end; child = nodes_[child].end) {
+      const Below& more = below_[child];
+      const std::uint8_t byte = nodes_[child].byte;
+      if (byte < 128) below.ascii[byte / 64] |= std::uint64_t{1} << byte % 64;
+      for (std::size_t i = 0; i < 2; ++i) below.ascii[i] |= more.ascii[i];
+      below.has_others = below.has_others || byte >= 128 || more.has_others;
+      below.depth = std::max(below.depth, static_cast<std::uint8_t>(std::min(more.depth + 1, int{kMostDepth})));
+      for (std::uint8_t place = 0; place < kNumUtf8Places; ++place) {
+        const std::uint8_t next = utf8_place_after(place, byte);
+        const bool is_valid = next < kNumUtf8Places && (is_utf8[child] >> next & 1) != 0;
+        if (!is_valid) is_utf8[node] &= static_cast<std::uint8_t>(~(1U << place));
+      }
+    }
+    below.is_utf8 = (is_utf8[node] & 1) != 0;
+  }
 }
 
 }  // namespace octavo

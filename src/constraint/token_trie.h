@@ -4,6 +4,7 @@
 // Immutable; any thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -20,6 +21,14 @@ class TokenTrie {
     std::uint32_t first_token;  // in tokens_by_bytes(); those of the node end where those of the next node begin
     std::uint8_t byte;          // that leads here
   };
+  /// The bytes below a node: what must be known to take all tokens there at once.
+  struct Below {
+    std::array<std::uint64_t, 2> ascii = {};  // a bit for each byte under 128 that is there, the lowest first
+    std::uint8_t depth = 0;                   // of the longest way down in bytes, or kMostDepth
+    bool has_others = false;                  // bytes from 128 on
+    bool is_utf8 = true;                      // from the node on they are characters, of which the last may be cut
+  };
+  static constexpr std::uint8_t kMostDepth = 255;
   static constexpr std::uint32_t kRoot = 0;
 
   /// The bytes of each token, by id. One without bytes is not in the tree.
@@ -31,10 +40,18 @@ class TokenTrie {
     const std::uint32_t begin = nodes_[node].first_token;
     return std::span(tokens_).subspan(begin, nodes_[node + 1].first_token - begin);
   }
+  const Below& below(std::uint32_t node) const { return below_[node]; }
+  std::span<const TokenId> tokens_below(std::uint32_t node) const {
+    const std::uint32_t begin = nodes_[node + 1].first_token;
+    return std::span(tokens_).subspan(begin, nodes_[nodes_[node].end].first_token - begin);
+  }
   std::uint32_t num_nodes() const { return static_cast<std::uint32_t>(nodes_.size() - 1); }
 
  private:
+  void find_below();
+
   std::vector<Node> nodes_;      // and one behind the last
+  std::vector<Below> below_;     // beside the nodes
   std::vector<TokenId> tokens_;  // ordered by bytes
 };
 

@@ -34,7 +34,7 @@ class RandomGrammar {
   ExpressionId set() {
     CodePointSet set(character());
     for (int i = *rc::gen::inRange(0, 3); i > 0; --i) set.add(character());
-    return grammar_.set(set);
+    return grammar_.set(*rc::gen::inRange(0, 3) == 0 ? set.complement() : set);  // the rest are free runs
   }
 
   ExpressionId expression(int depth) {
@@ -52,7 +52,7 @@ class RandomGrammar {
       case 5: return grammar_.sequence({expression(depth + 1), expression(depth + 1), expression(depth + 1)});
       default: {
         const auto min = static_cast<std::uint32_t>(*rc::gen::inRange(0, 3));
-        const auto more = static_cast<std::uint32_t>(*rc::gen::inRange(0, 3));
+        const auto more = static_cast<std::uint32_t>(*rc::gen::inRange(0, 6));
         return grammar_.repeat(expression(depth + 1), min, more == 2 ? Grammar::kAnyNumber : min + more);
       }
     }

@@ -35,6 +35,25 @@ RC_GTEST_PROP(TokenTrie, HasEveryTokenAtTheEndOfItsBytes, ()) {
   RC_ASSERT(texts_of(TokenTrie(views)) == expected);
 }
 
+TEST(TokenTrie, TellsWhatStandsBelowANode) {
+  const std::vector<std::string> texts = {
+      "a", "ab", "a\"", "b\xC3\xA9", "bc\xE2\x82", "c\x82", "c" + std::string(300, 'x')};
+  const TokenTrie trie(std::vector<std::string_view>(texts.begin(), texts.end()));
+  std::map<char, TokenTrie::Below> below;
+  for (std::uint32_t child = 1; child < trie.num_nodes(); child = trie.at(child).end)
+    below[static_cast<char>(trie.at(child).byte)] = trie.below(child);
+  const auto bit = [](char c) { return std::uint64_t{1} << c % 64; };
+  EXPECT_EQ(below['a'].ascii, (std::array<std::uint64_t, 2>{bit('"'), bit('b')}));
+  EXPECT_EQ(below['a'].depth, 1);
+  EXPECT_FALSE(below['a'].has_others);
+  EXPECT_TRUE(below['b'].has_others && below['b'].is_utf8) << "a character that is cut at the end of a token is one";
+  EXPECT_EQ(below['b'].depth, 3);
+  EXPECT_FALSE(below['c'].is_utf8);
+  EXPECT_EQ(below['c'].depth, TokenTrie::kMostDepth);
+  EXPECT_EQ(trie.tokens_below(TokenTrie::kRoot).size(), texts.size());
+  EXPECT_EQ(trie.tokens_below(1).size(), 2U);
+}
+
 TEST(TokenTrie, OfNoTokensIsARootAlone) {
   const TokenTrie trie({});
   EXPECT_EQ(trie.num_nodes(), 1U);

@@ -1,0 +1,62 @@
+// The stretches of a text in which any characters of a set may follow each other: inside of a string, of any length or
+// of so many characters.
+//
+// Of a vocabulary most tokens are such characters alone. Where all that stands below a node of its tree is, all tokens
+// there may follow, and none of them needs to be looked at; nor need the places there at which a call may end.
+//
+// Used by one thread, beside the LocalStates whose ids it keeps: cleared with them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "constraint/local_states.h"
+#include "constraint/token_trie.h"
+#include "constraint/utf8_places.h"
+
+namespace octavo {
+
+class FreeRuns {
+ public:
+  /// Bytes that are looked ahead. Few tokens are longer; these are looked at one by one.
+  static constexpr std::uint8_t kMostBytes = 24;
+
+  /// Both must outlive it.
+  FreeRuns(const Automaton& automaton, LocalStates& locals);
+
+  /// All bytes below a node may follow in this state. False may also say that it is not known.
+  bool holds(LocalId state, const TokenTrie::Below& below);
+  void clear() { steps_.clear(); }
+
+ private:
+  using Ascii = std::array<std::uint64_t, 2>;
+  /// Where one character leads.
+  struct Step {
+    bool is_known = false;
+    bool leads_on = false;  // some bytes under 128 lead to `next`
+    LocalId next = LocalStates::kDead;
+    Ascii ascii = {};                             // these bytes
+    std::optional<bool> others = {};              // so do all characters from 128 on
+    std::optional<std::uint8_t> run = {};         // bytes of `ascii` that may follow each other, kMostBytes at most
+    std::optional<std::uint8_t> run_others = {};  // the same with characters from 128 on
+  };
+
+  Step& step_of(LocalId state);
+  std::uint8_t run_of(LocalId state, bool with_others);
+  bool others_lead_on(LocalId state);
+  bool all_lead_to(LocalId from, std::uint8_t place, LocalId target);
+  bool range_leads_to(LocalId from, const Utf8PlaceStep& range, LocalId target);
+
+  LocalStates& locals_;
+  struct Class {
+    std::uint8_t byte = 0;  // one of it
+    Ascii ascii = {};
+  };
+  std::vector<Class> classes_;  // of bytes that every state treats alike
+  std::array<std::uint8_t, 256> class_of_ = {};
+  std::vector<Step> steps_;  // by state
+};
+
+}  // namespace octavo

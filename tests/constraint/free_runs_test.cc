@@ -1,0 +1,79 @@
+#include "constraint/free_runs.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "constraint/grammar.h"
+
+namespace octavo {
+namespace {
+
+/// The runs of a grammar from where a text begins.
+class RunsOf {
+ public:
+  explicit RunsOf(Grammar grammar) : automaton_(Automaton::build(grammar).value()) {}
+
+  bool hold(const std::string& ascii, int depth, bool has_others = false, bool is_utf8 = true) {
+    TokenTrie::Below below{.depth = static_cast<std::uint8_t>(depth), .has_others = has_others, .is_utf8 = is_utf8};
+    for (const char c : ascii) below.ascii[static_cast<unsigned char>(c) / 64] |= std::uint64_t{1} << c % 64;
+    return runs_.holds(locals_.entering(automaton_.start()), below);
+  }
+
+ private:
+  Automaton automaton_;
+  LocalStates locals_{automaton_};
+  FreeRuns runs_{automaton_, locals_};
+};
+
+Grammar repeated(const CodePointSet& set, std::uint32_t min, std::uint32_t max) {
+  Grammar grammar;
+  grammar.set_root(grammar.sequence({grammar.repeat(grammar.set(set), min, max), grammar.literal("\"")}));
+  return grammar;
+}
+
+CodePointSet letters() {
+  CodePointSet set;
+  set.add('a', 'z' + 1);
+  return set;
+}
+
+TEST(FreeRuns, GoOnAsLongAsTheSameCharactersMayFollow) {
+  RunsOf any(repeated(letters(), 0, Grammar::kAnyNumber)), five(repeated(letters(), 0, 5)),
+      least(repeated(letters(), 3, 9));
+  EXPECT_TRUE(any.hold("abcz", FreeRuns::kMostBytes));
+  EXPECT_FALSE(any.hold("a", FreeRuns::kMostBytes + 1)) << "it is not looked that far ahead";
+  EXPECT_TRUE(five.hold("az", 5));
+  EXPECT_FALSE(five.hold("az", 6));
+  EXPECT_TRUE(least.hold("m", 9));
+}
+
+TEST(FreeRuns, HoldNoOtherCharacters) {
+  RunsOf runs(repeated(letters(), 0, Grammar::kAnyNumber));
+  EXPECT_FALSE(runs.hold("a\"", 1)) << "it ends the text";
+  EXPECT_FALSE(runs.hold("aA", 1));
+  EXPECT_FALSE(runs.hold("a", 3, true));
+}
+
+TEST(FreeRuns, HoldCharactersBeyondAsciiWhereAllOfThemMayFollow) {
+  RunsOf all(repeated(CodePointSet('"').complement(), 0, Grammar::kAnyNumber));
+  EXPECT_TRUE(all.hold("a", 4, true));
+  EXPECT_FALSE(all.hold("a", 4, true, false)) << "these bytes are no characters";
+  CodePointSet most = CodePointSet('"').complement();
+  CodePointSet euro(0x20AC);
+  RunsOf some(repeated(most.intersection(euro.complement()), 0, Grammar::kAnyNumber));
+  EXPECT_TRUE(some.hold("a", 4));
+  EXPECT_FALSE(some.hold("a", 4, true));
+}
+
+TEST(FreeRuns, EndWhereTheTextDoes) {
+  Grammar grammar;
+  grammar.set_root(grammar.literal("abc"));
+  RunsOf runs(std::move(grammar));
+  EXPECT_TRUE(runs.hold("a", 1));
+  EXPECT_FALSE(runs.hold("a", 2));
+  EXPECT_FALSE(runs.hold("b", 1));
+}
+
+}  // namespace
+}  // namespace octavo
