@@ -1,11 +1,11 @@
 #include "template/operators.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/to_size.h"
 #include "template/arithmetic.h"
+#include "template/find_text.h"
 #include "template/iteration.h"
 #include "template/python_text.h"
 
@@ -125,10 +125,7 @@ int order(Evaluation& evaluation, const Value& left, const Value& right, Operato
 
 std::size_t find_bytes(Evaluation& evaluation, std::string_view text, std::string_view wanted, std::size_t from) {
   evaluation.steps_for(text.size() - from + wanted.size());
-  if (wanted.empty()) return from;
-  // The C library's is linear; that of string_view may look at each byte as often as `wanted` is long.
-  const void* found = ::memmem(text.data() + from, text.size() - from, wanted.data(), wanted.size());
-  return found == nullptr ? std::string_view::npos : to_size(static_cast<const char*>(found) - text.data());
+  return find_text(text, wanted, from);
 }
 
 bool contains(Evaluation& evaluation, const Value& container, const Value& item) {

@@ -1,10 +1,10 @@
 #include "template/text_operations.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/to_size.h"
+#include "template/find_text.h"
 #include "template/iteration.h"
 #include "template/operators.h"
 #include "template/python_text.h"
@@ -98,9 +98,8 @@ std::vector<std::size_t> places_of(Evaluation& evaluation, std::string_view text
   std::size_t at = 0;
   while (most < 0 || static_cast<std::int64_t>(places.size()) < most) {
     // Each search is counted by what it went over, so that many short ones cost no more than one long one.
-    const void* found = ::memmem(text.data() + at, text.size() - at, wanted.data(), wanted.size());
-    if (found == nullptr) break;
-    at = to_size(static_cast<const char*>(found) - text.data());
+    at = find_text(text, wanted, at);
+    if (at == std::string_view::npos) break;
     evaluation.step();
     evaluation.arena().charge_bytes(sizeof(std::size_t));
     places.push_back(at);

@@ -1,10 +1,10 @@
 // The methods of strings that ask something of them.
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "base/to_size.h"
 #include "template/arguments.h"
+#include "template/find_text.h"
 #include "template/iteration.h"
 #include "template/methods.h"
 #include "template/operators.h"
@@ -93,9 +93,9 @@ Value count_method(Evaluation& evaluation, const Call& call) {
   std::int64_t count = 0;
   for (std::size_t at = 0; at <= part.bytes.size(); ++count) {
     evaluation.step();
-    const void* found = ::memmem(part.bytes.data() + at, part.bytes.size() - at, wanted.data(), wanted.size());
-    if (found == nullptr) break;
-    at = to_size(static_cast<const char*>(found) - part.bytes.data()) + wanted.size();
+    const std::size_t found = find_text(part.bytes, wanted, at);
+    if (found == std::string_view::npos) break;
+    at = found + wanted.size();
   }
   return Value::integer(count);
 }

@@ -1,0 +1,19 @@
+// A search in linear time: that of string_view may look at each byte as often as what it looks for is long.
+#pragma once
+
+#include <cstring>
+#include <string_view>
+
+#include "base/to_size.h"
+
+namespace octavo::jinja {
+
+/// The first place from `from` on, which is in the text or at its end; npos: there is none.
+inline std::size_t find_text(std::string_view text, std::string_view wanted, std::size_t from) {
+  if (wanted.empty()) return from;
+  if (wanted.size() > text.size() - from) return std::string_view::npos;  // nor may memmem see a text of no bytes
+  const void* found = ::memmem(text.data() + from, text.size() - from, wanted.data(), wanted.size());
+  return found == nullptr ? std::string_view::npos : to_size(static_cast<const char*>(found) - text.data());
+}
+
+}  // namespace octavo::jinja
