@@ -18,10 +18,19 @@ FreeRuns::FreeRuns(const Automaton& automaton, LocalStates& locals)
 }
 
 bool FreeRuns::holds(LocalId state, const TokenTrie::Below& below) {
-  if (below.depth > kMostBytes || (below.has_others && !below.is_utf8)) return false;
+  if (below.depth > kMostBytes || (below.has_others && (below.utf8_places & 1) == 0)) return false;
   const Step& step = step_of(state);
   if (!step.leads_on || (below.ascii[0] & ~step.ascii[0]) != 0 || (below.ascii[1] & ~step.ascii[1]) != 0) return false;
   return below.depth <= run_of(state, below.has_others);
+}
+
+bool FreeRuns::holds_behind(LocalId state, std::uint8_t lead, const TokenTrie::Below& below) {
+  const std::uint8_t place = utf8_place_after(0, lead);
+  if (place == 0 || place == kNoUtf8Place || (below.utf8_places >> place & 1) == 0 || below.depth >= kMostBytes)
+    return false;
+  const Step& step = step_of(state);
+  if (!step.leads_on || (below.ascii[0] & ~step.ascii[0]) != 0 || (below.ascii[1] & ~step.ascii[1]) != 0) return false;
+  return below.depth + 1 <= run_of(state, true);
 }
 
 /// The bytes under 128 that lead to the same state, of all such sets the largest.

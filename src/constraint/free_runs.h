@@ -28,6 +28,8 @@ class FreeRuns {
 
   /// All bytes below a node may follow in this state. False may also say that it is not known.
   bool holds(LocalId state, const TokenTrie::Below& below);
+  /// The same of a node whose byte begins a character in this state.
+  bool holds_behind(LocalId state, std::uint8_t lead, const TokenTrie::Below& below);
   void clear() { steps_.clear(); }
 
  private:

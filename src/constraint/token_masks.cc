@@ -86,7 +86,8 @@ void TokenMasks::walk_below(std::uint32_t begin, std::uint32_t end, LocalId from
       node = here.end;
       continue;
     }
-    if (node + 1 < here.end && runs_.holds(local, trie_.below(node))) {
+    if (node + 1 < here.end && (runs_.holds(local, trie_.below(node)) ||
+                                runs_.holds_behind(open_.back().second, here.byte, trie_.below(node)))) {
       take_all(node, entry);
       node = here.end;
       continue;

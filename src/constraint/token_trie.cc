@@ -37,7 +37,6 @@ TokenTrie::TokenTrie(std::span<const std::string_view> tokens) {
 /// From the last node to the first: children before their parents.
 void TokenTrie::find_below() {
   below_.resize(num_nodes());
-  std::vector<std::uint8_t> is_utf8(num_nodes(), 0xFF);  // of the bytes below, by the decoder's place at the node
   for (std::uint32_t node = num_nodes(); node-- > 0;) {
     Below& below = below_[node];
     for (std::uint32_t child = node + 1; child < nodes_[node].end; child = nodes_[child].end) {
@@ -49,11 +48,10 @@ void TokenTrie::find_below() {
       below.depth = std::max(below.depth, static_cast<std::uint8_t>(std::min(more.depth + 1, int{kMostDepth})));
       for (std::uint8_t place = 0; place < kNumUtf8Places; ++place) {
         const std::uint8_t next = utf8_place_after(place, byte);
-        const bool is_valid = next < kNumUtf8Places && (is_utf8[child] >> next & 1) != 0;
-        if (!is_valid) is_utf8[node] &= static_cast<std::uint8_t>(~(1U << place));
+        const bool is_valid = next < kNumUtf8Places && (more.utf8_places >> next & 1) != 0;
+        if (!is_valid) below.utf8_places &= static_cast<std::uint8_t>(~(1U << place));
       }
     }
-    below.is_utf8 = (is_utf8[node] & 1) != 0;
   }
 }
 

@@ -26,7 +26,7 @@ class TokenTrie {
     std::array<std::uint64_t, 2> ascii = {};  // a bit for each byte under 128 that is there, the lowest first
     std::uint8_t depth = 0;                   // of the longest way down in bytes, or kMostDepth
     bool has_others = false;                  // bytes from 128 on
-    bool is_utf8 = true;                      // from the node on they are characters, of which the last may be cut
+    std::uint8_t utf8_places = 0xFF;  // a bit for each place of a decoder from which they are UTF-8, perhaps cut
   };
   static constexpr std::uint8_t kMostDepth = 255;
   static constexpr std::uint32_t kRoot = 0;

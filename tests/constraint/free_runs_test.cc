@@ -15,9 +15,16 @@ class RunsOf {
   explicit RunsOf(Grammar grammar) : automaton_(Automaton::build(grammar).value()) {}
 
   bool hold(const std::string& ascii, int depth, bool has_others = false, bool is_utf8 = true) {
-    TokenTrie::Below below{.depth = static_cast<std::uint8_t>(depth), .has_others = has_others, .is_utf8 = is_utf8};
+    TokenTrie::Below below{.depth = static_cast<std::uint8_t>(depth),
+                           .has_others = has_others,
+                           .utf8_places = static_cast<std::uint8_t>(is_utf8 ? 1 : 0)};
     for (const char c : ascii) below.ascii[static_cast<unsigned char>(c) / 64] |= std::uint64_t{1} << c % 64;
     return runs_.holds(locals_.entering(automaton_.start()), below);
+  }
+
+  bool hold_behind(char lead, int depth, std::uint8_t places) {
+    const TokenTrie::Below below{.depth = static_cast<std::uint8_t>(depth), .has_others = true, .utf8_places = places};
+    return runs_.holds_behind(locals_.entering(automaton_.start()), static_cast<std::uint8_t>(lead), below);
   }
 
  private:
@@ -64,6 +71,15 @@ TEST(FreeRuns, HoldCharactersBeyondAsciiWhereAllOfThemMayFollow) {
   RunsOf some(repeated(most.intersection(euro.complement()), 0, Grammar::kAnyNumber));
   EXPECT_TRUE(some.hold("a", 4));
   EXPECT_FALSE(some.hold("a", 4, true));
+}
+
+TEST(FreeRuns, HoldWhatGoesOnBehindTheFirstByteOfACharacter) {
+  RunsOf all(repeated(CodePointSet('"').complement(), 0, Grammar::kAnyNumber));
+  EXPECT_TRUE(all.hold_behind('\xE4', 5, 1U << 2));
+  EXPECT_FALSE(all.hold_behind('\xE4', 5, 1U << 1)) << "two bytes are left of that character";
+  EXPECT_FALSE(all.hold_behind('a', 5, 0xFF));
+  EXPECT_FALSE(all.hold_behind('\x84', 5, 0xFF));
+  EXPECT_FALSE(RunsOf(repeated(letters(), 0, Grammar::kAnyNumber)).hold_behind('\xC3', 1, 0xFF));
 }
 
 TEST(FreeRuns, EndWhereTheTextDoes) {

@@ -46,9 +46,10 @@ TEST(TokenTrie, TellsWhatStandsBelowANode) {
   EXPECT_EQ(below['a'].ascii, (std::array<std::uint64_t, 2>{bit('"'), bit('b')}));
   EXPECT_EQ(below['a'].depth, 1);
   EXPECT_FALSE(below['a'].has_others);
-  EXPECT_TRUE(below['b'].has_others && below['b'].is_utf8) << "a character that is cut at the end of a token is one";
+  EXPECT_TRUE(below['b'].has_others && (below['b'].utf8_places & 1) != 0)
+      << "a character that is cut at the end of a token is one";
   EXPECT_EQ(below['b'].depth, 3);
-  EXPECT_FALSE(below['c'].is_utf8);
+  EXPECT_EQ(below['c'].utf8_places & 1, 0);
   EXPECT_EQ(below['c'].depth, TokenTrie::kMostDepth);
   EXPECT_EQ(trie.tokens_below(TokenTrie::kRoot).size(), texts.size());
   EXPECT_EQ(trie.tokens_below(1).size(), 2U);
