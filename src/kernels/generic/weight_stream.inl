@@ -20,10 +20,11 @@ struct PrefetchLead {
 };
 /// Found by trial with AVX-512 (docs/kernels.md). Bytes, which need no unpacking, are read faster than the first-level
 /// cache has room for requests. One row of them is so little work that the processor's own window reaches far ahead.
+/// Where several passes share a panel, the next one is asked for as a whole, which is more than the first level holds.
 template <DType T, int R>
 constexpr PrefetchLead prefetch_lead() {
   constexpr bool kBytes = packed_block(T).quad_bytes == packed_block(T).block * kPanelRows;
-  if (kPasses > 1) return {kPrefetchBytes, false};
+  if (kPasses > 1) return {kPrefetchBytes, R == 1};
   if (kBytes && R == 1) return {3072, true};
   if (kBytes && R >= 4) return {7168, true};
   if ((T == DType::kQ5_0 || T == DType::kQ4_K || T == DType::kQ6_K) && R == 1) return {8192, true};
