@@ -112,9 +112,9 @@ TEST(Owners, WithinOneTheHigherPriorityGoesFirstAndThenTheOlder) {
   add_of(harness, "b", 4, 50);
   add_of(harness, "a", 4, 50);
   add_of(harness, "a", 4, 5);
-  const Sequence& urgent = add_of(harness, "a", 4, 5, 3);
+  const RequestId urgent = add_of(harness, "a", 4, 5, 3).asked.id;
   EXPECT_THAT(harness.step(), ElementsAre(Pair(4, 4), Pair(1, 4))) << "each owner's first";
-  while (harness.sequences().contains(urgent.asked.id)) harness.step();
+  while (harness.sequences().contains(urgent)) harness.step();
   harness.step();
   EXPECT_TRUE(Harness::is_running(*harness.sequences().at(2)));
   EXPECT_FALSE(Harness::is_running(*harness.sequences().at(3)));
