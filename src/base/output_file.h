@@ -1,0 +1,48 @@
+// A file that is written from front to back and has its name only when all of it is there.
+//
+// Until then it is PATH.partial, so that a program that is killed leaves nothing that looks whole; the next one begins
+// that file anew. One owner, one thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+#include "base/error.h"
+
+namespace octavo {
+
+class OutputFile {
+ public:
+  /// Makes PATH.partial. Errors: something has the name already and `overwrite` is false, or it is no regular file; the
+  /// disk has less room than `bytes`; another process writes it; it cannot be made.
+  static Result<OutputFile> create(const std::filesystem::path& path, std::uint64_t bytes, bool overwrite);
+
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&&) = delete;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  /// Removes the file unless it was finished.
+  ~OutputFile();
+
+  const std::filesystem::path& path() const { return path_; }
+  /// Bytes written.
+  std::uint64_t size() const { return size_; }
+
+  /// Error: the disk is full or fails.
+  Result<void> append(std::span<const std::byte> bytes);
+  /// Gives it its name, once it is on the disk; nothing may be appended after that.
+  Result<void> finish();
+
+ private:
+  OutputFile(std::filesystem::path path, bool overwrite);
+  Result<void> check_name() const;
+  Result<void> check_room(std::uint64_t bytes) const;
+
+  std::filesystem::path path_, partial_;
+  bool overwrite_;
+  int fd_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace octavo
