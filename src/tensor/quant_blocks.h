@@ -157,6 +157,16 @@ inline ScaleMin unpack_scales_k4(const std::uint8_t scales[12], int g) {
           static_cast<std::uint8_t>((scales[g + 4] >> 4) | (scales[g] >> 6) << 4)};
 }
 
+/// The inverse: scales and minima of the 8 groups.
+inline void pack_scales_k4(const ScaleMin (&groups)[8], std::uint8_t (&scales)[12]) {
+  for (int g = 0; g < 4; ++g) {
+    const ScaleMin low = groups[g], high = groups[g + 4];
+    scales[g] = static_cast<std::uint8_t>(low.scale | high.scale >> 4 << 6);
+    scales[g + 4] = static_cast<std::uint8_t>(low.min | high.min >> 4 << 6);
+    scales[g + 8] = static_cast<std::uint8_t>((high.scale & 15) | (high.min & 15) << 4);
+  }
+}
+
 /// The half d of an IQ1_M block.
 inline std::uint16_t unpack_d_iq1_m(const std::uint16_t scales[4]) {
   return static_cast<std::uint16_t>(scales[0] >> 12 | (scales[1] >> 12) << 4 | (scales[2] >> 12) << 8 |

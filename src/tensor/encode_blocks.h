@@ -1,0 +1,25 @@
+// Encoding of one block of the types that can be written, for quantize.cc. The inverse of dequantize.cc.
+//
+// `x`: the weights of the block, finite and at most kMaxHalf in magnitude. `w`: how much the squared error of each
+// counts, none negative.
+#pragma once
+
+#include <span>
+
+#include "tensor/quant_blocks.h"
+
+namespace octavo {
+
+/// The greatest finite IEEE half: no scale may exceed it.
+inline constexpr float kMaxHalf = 65504;
+
+void encode(std::span<const float> x, std::span<const float> w, BlockQ4_0& block);
+void encode(std::span<const float> x, std::span<const float> w, BlockQ4_1& block);
+void encode(std::span<const float> x, std::span<const float> w, BlockQ5_0& block);
+void encode(std::span<const float> x, std::span<const float> w, BlockQ5_1& block);
+void encode(std::span<const float> x, std::span<const float> w, BlockQ8_0& block);
+void encode(std::span<const float> x, std::span<const float> w, BlockQ4_K& block);
+void encode(std::span<const float> x, std::span<const float> w, BlockQ5_K& block);
+void encode(std::span<const float> x, std::span<const float> w, BlockQ6_K& block);
+
+}  // namespace octavo
