@@ -18,6 +18,7 @@ ALLOWED = {
     "toolcalls": {"public", "base"},
     "tensor": {"public", "base"},
     "source": {"public", "base", "tensor"},
+    "convert": {"public", "base", "tensor", "source"},
     "kernels": {"public", "base", "tensor"},
     "kv": {"public", "base", "tensor", "kernels"},
     "attention": {"public", "base", "tensor", "kernels", "kv"},
@@ -32,8 +33,8 @@ ALLOWED = {
     # source: the names of shards. tokenizer: JSON that nobody can make slow (json_text.h).
     "hub": {"public", "base", "source", "tokenizer"},
     # model: `octavo info` says what a file will need in memory, which its hyperparameters tell without loading it.
-    "cli": {"public", "base", "template", "tensor", "source", "tokenizer", "toolcalls", "model", "sampler", "engine",
-            "server", "hub"},
+    "cli": {"public", "base", "template", "tensor", "source", "convert", "tokenizer", "toolcalls", "model", "sampler",
+            "engine", "server", "hub"},
 }
 # folders that only their own layer may include: the forms of files behind source/model_source.h
 PRIVATE = ("source/gguf/",)

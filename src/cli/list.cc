@@ -130,8 +130,8 @@ void add_folders_option(Command& command, std::vector<std::string>& folders) {
 }
 
 constexpr std::string_view kPlaces =
-    "Models are looked for in the hub's cache (HF_HUB_CACHE, HF_HOME), in Octavo's own\n"
-    "folder, and in those of llama.cpp (LLAMA_CACHE), LM Studio and ollama\n"
+    "Models are looked for in the hub's cache (HF_HUB_CACHE, HF_HOME), in Octavo's\n"
+    "own folder, and in those of llama.cpp (LLAMA_CACHE), LM Studio and ollama\n"
     "(OLLAMA_MODELS).";
 
 }  // namespace
@@ -158,7 +158,7 @@ void add_rm_command(Program& program, Context& context) {
   command.footer(
       "NAME is a whole name of octavo list. All files of the model go; files in the\n"
       "hub's cache that other names share stay. Models of ollama are left to ollama rm.\n\n"
-      "Example:\n"
+      "Examples:\n"
       "  octavo rm Qwen/Qwen3-0.6B-GGUF:Qwen3-0.6B-Q8_0.gguf");
   add_folders_option(command, *folders);
   add_log_level_option(command, context);
