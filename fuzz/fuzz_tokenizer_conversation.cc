@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "fuzz_bytes.h"
+#include "json/json_text.h"
 #include "support/memory_source.h"
 #include "tokenizer/chat_template.h"
-#include "tokenizer/json_text.h"
 
 namespace {
 

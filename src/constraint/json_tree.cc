@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "constraint/decimal.h"
-#include "tokenizer/json_handler.h"
+#include "json/json_handler.h"
 
 namespace octavo {
 

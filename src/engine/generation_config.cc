@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "json/json_text.h"
 #include "sampler/sampler.h"
-#include "tokenizer/json_text.h"
 
 namespace octavo {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "hub/digest.h"
 #include "hub/model_ref.h"
+#include "json/json_text.h"
 #include "octavo/chat.h"
-#include "tokenizer/json_text.h"
 
 namespace octavo::hub {
 namespace {

@@ -6,7 +6,7 @@
 #include <boost/json/basic_parser_impl.hpp>
 #include <optional>
 
-#include "tokenizer/json_handler.h"
+#include "json/json_handler.h"
 
 namespace octavo::server {
 namespace {

@@ -4,8 +4,8 @@
 #include <variant>
 
 #include "base/error.h"
+#include "json/json_text.h"
 #include "tokenizer/conversation.h"
-#include "tokenizer/json_text.h"
 
 namespace octavo {
 

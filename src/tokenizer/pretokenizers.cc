@@ -128,6 +128,8 @@ const PreTokenizerKind* find_pre_tokenizer(std::string_view name) {
   return nullptr;
 }
 
+std::span<const PreTokenizerKind> all_pre_tokenizers() { return kKinds; }
+
 std::string all_pre_tokenizer_names() {
   std::string names;
   for (const PreTokenizerKind& kind : kKinds) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -49,6 +50,9 @@ struct PreTokenizerKind {
 
 /// Null: no pre-tokenizer has this name.
 const PreTokenizerKind* find_pre_tokenizer(std::string_view name);
+
+/// All of them; of two that do the same the first has the usual name.
+std::span<const PreTokenizerKind> all_pre_tokenizers();
 
 /// All names, separated by spaces.
 std::string all_pre_tokenizer_names();

@@ -5,7 +5,7 @@
 #include <boost/json/basic_parser_impl.hpp>
 
 #include "base/text.h"
-#include "tokenizer/json_handler.h"
+#include "json/json_handler.h"
 
 namespace octavo {
 

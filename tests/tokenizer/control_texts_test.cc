@@ -13,10 +13,10 @@
 #include <set>
 
 #include "base/error.h"
+#include "json/json_text.h"
 #include "source/open_model.h"
 #include "support/memory_source.h"
 #include "tokenizer/chat_template.h"
-#include "tokenizer/json_text.h"
 #include "tokenizer/real_vocab.h"
 #include "tokenizer/vocab.h"
 

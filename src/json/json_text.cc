@@ -1,11 +1,11 @@
-#include "tokenizer/json_text.h"
+#include "json/json_text.h"
 
 #include <boost/json.hpp>
 #include <boost/json/basic_parser_impl.hpp>
 
 #include "base/error.h"
+#include "json/json_handler.h"
 #include "template/json_writer.h"
-#include "tokenizer/json_handler.h"
 
 namespace octavo {
 

@@ -1,5 +1,5 @@
 // JSON as values, and back.
-#include "tokenizer/json_text.h"
+#include "json/json_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,121 @@
+#include "json/json_file.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+#include "json/json_text.h"
+
+namespace octavo {
+namespace {
+
+constexpr double kLargestSize = 0x1p53;  // up to which doubles are exact
+
+}  // namespace
+
+Result<std::string> read_text_file(const std::filesystem::path& path, std::uint64_t most) {
+  std::error_code error;
+  const std::uint64_t size = std::filesystem::file_size(path, error);
+  if (error) return fail("{}: {}", path.string(), error.message());
+  if (size > most) return fail("{}: has {} bytes, expected at most {}", path.string(), size, most);
+  std::ifstream in(path, std::ios::binary);
+  std::string text(size, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(size));
+  if (!in) return fail("{}: cannot be read", path.string());
+  return text;
+}
+
+Result<TemplateValue> read_json_file(const std::filesystem::path& path, const JsonLimits& limits) {
+  OCTAVO_TRY(const std::string text, read_text_file(path, limits.bytes));
+  std::size_t values_left = limits.values;
+  auto value = read_json_object(text, values_left);
+  if (!value) return fail("{}: {}", path.string(), value.error().message);
+  return std::move(*value);
+}
+
+std::string describe_json(const TemplateValue& value) {
+  struct Visitor {
+    std::string operator()(std::monostate) const { return "null"; }
+    std::string operator()(bool flag) const { return flag ? "true" : "false"; }
+    std::string operator()(std::int64_t number) const { return fmt::format("{}", number); }
+    std::string operator()(double number) const { return fmt::format("{}", number); }
+    std::string operator()(const std::string&) const { return "a text"; }
+    std::string operator()(const TemplateList& list) const { return fmt::format("a list of {}", list.size()); }
+    std::string operator()(const TemplateDict&) const { return "an object"; }
+  };
+  return std::visit(Visitor{}, static_cast<const std::variant<std::monostate, bool, std::int64_t, double, std::string,
+                                                              TemplateList, TemplateDict>&>(value));
+}
+
+Result<JsonObject> JsonObject::of(const TemplateValue& value, std::string_view file, std::string path) {
+  const auto* members = std::get_if<TemplateDict>(&value);
+  if (members == nullptr) return fail("{}: {}found {}, expected an object", file, path, describe_json(value));
+  return JsonObject(*members, file, std::move(path));
+}
+
+const TemplateValue* JsonObject::find(std::string_view name) const {
+  for (auto member = members_->rbegin(); member != members_->rend(); ++member)
+    if (member->first == name)
+      return std::holds_alternative<std::monostate>(member->second) ? nullptr : &member->second;
+  return nullptr;
+}
+
+std::string JsonObject::place(std::string_view name) const { return fmt::format("{}: {}{}", file_, path_, name); }
+
+Result<std::optional<double>> JsonObject::number_if(std::string_view name) const {
+  const TemplateValue* value = find(name);
+  if (value == nullptr) return std::nullopt;
+  if (const auto* whole = std::get_if<std::int64_t>(value)) return static_cast<double>(*whole);
+  const auto* number = std::get_if<double>(value);
+  if (number == nullptr || !std::isfinite(*number))
+    return fail("{} is {}, expected a number", place(name), describe_json(*value));
+  return *number;
+}
+
+Result<std::optional<std::uint64_t>> JsonObject::size_if(std::string_view name) const {
+  OCTAVO_TRY(const std::optional<double> number, number_if(name));
+  if (!number) return std::nullopt;
+  if (*number < 0 || *number > kLargestSize || *number != std::floor(*number))
+    return fail("{} is {}, expected a whole number from 0", place(name), *number);
+  return static_cast<std::uint64_t>(*number);
+}
+
+Result<double> JsonObject::number(std::string_view name) const {
+  OCTAVO_TRY(const std::optional<double> number, number_if(name));
+  if (!number) return fail("{} is missing", place(name));
+  return *number;
+}
+
+Result<std::uint64_t> JsonObject::size(std::string_view name) const {
+  OCTAVO_TRY(const std::optional<std::uint64_t> size, size_if(name));
+  if (!size) return fail("{} is missing", place(name));
+  return *size;
+}
+
+Result<std::string_view> JsonObject::text(std::string_view name) const {
+  const TemplateValue* value = find(name);
+  if (value == nullptr) return fail("{} is missing", place(name));
+  const auto* text = std::get_if<std::string>(value);
+  if (text == nullptr) return fail("{} is {}, expected a text", place(name), describe_json(*value));
+  return std::string_view(*text);
+}
+
+Result<bool> JsonObject::flag_or(std::string_view name, bool otherwise) const {
+  const TemplateValue* value = find(name);
+  if (value == nullptr) return otherwise;
+  const auto* flag = std::get_if<bool>(value);
+  if (flag == nullptr) return fail("{} is {}, expected true or false", place(name), describe_json(*value));
+  return *flag;
+}
+
+Result<std::optional<JsonObject>> JsonObject::object_if(std::string_view name) const {
+  const TemplateValue* value = find(name);
+  if (value == nullptr) return std::nullopt;
+  const auto* members = std::get_if<TemplateDict>(value);
+  if (members == nullptr) return fail("{} is {}, expected an object", place(name), describe_json(*value));
+  return JsonObject(*members, file_, fmt::format("{}{}.", path_, name));
+}
+
+}  // namespace octavo

@@ -1,0 +1,61 @@
+// A file of JSON that comes with a model, and typed look-ups in its objects. Errors begin with the file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "octavo/chat.h"
+
+namespace octavo {
+
+struct JsonLimits {
+  std::uint64_t bytes;
+  std::size_t values;
+};
+
+/// All bytes of a file. Errors: it is missing, cannot be read, or has more than `most` bytes.
+Result<std::string> read_text_file(const std::filesystem::path& path, std::uint64_t most);
+/// An object. Errors: those of read_text_file(), or it is none, or has more values than allowed.
+Result<TemplateValue> read_json_file(const std::filesystem::path& path, const JsonLimits& limits);
+
+/// An object of a file, for look-ups. Views both; cheap to copy. A member that is null counts as missing.
+class JsonObject {
+ public:
+  /// `path` is where the object stands in the file: "" for the whole, else "text_config.".
+  JsonObject(const TemplateDict& members, std::string_view file, std::string path = {})
+      : members_(&members), file_(file), path_(std::move(path)) {}
+  /// An object that a value is. Error: it is another kind of value.
+  static Result<JsonObject> of(const TemplateValue& value, std::string_view file, std::string path = {});
+
+  const TemplateDict& members() const { return *members_; }
+  /// nullptr: it is missing or null. Of two equal names the last counts.
+  const TemplateValue* find(std::string_view name) const;
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+
+  /// A member that must be there. Errors: it is missing, of another kind, or out of range.
+  Result<std::uint64_t> size(std::string_view name) const;
+  Result<double> number(std::string_view name) const;
+  Result<std::string_view> text(std::string_view name) const;
+  /// One that may be missing.
+  Result<std::optional<std::uint64_t>> size_if(std::string_view name) const;
+  Result<std::optional<double>> number_if(std::string_view name) const;
+  Result<bool> flag_or(std::string_view name, bool otherwise) const;
+  Result<std::optional<JsonObject>> object_if(std::string_view name) const;
+
+  /// "config.json: rope_scaling.factor", to begin a message with.
+  std::string place(std::string_view name) const;
+
+ private:
+  const TemplateDict* members_;
+  std::string_view file_;
+  std::string path_;
+};
+
+/// A value for a message: "a text", "12", "a list of 3".
+std::string describe_json(const TemplateValue& value);
+
+}  // namespace octavo
