@@ -16,28 +16,30 @@ ALLOWED = {
     "base": {"public"},
     "template": {"public", "base"},
     "toolcalls": {"public", "base"},
+    "json": {"public", "base", "template"},
     "tensor": {"public", "base"},
-    "source": {"public", "base", "tensor"},
-    "convert": {"public", "base", "tensor", "source"},
+    "source": {"public", "base", "json", "tensor"},
+    # tokenizer: the words of a tokenizer.json, to be written as GGUF has them.
+    "convert": {"public", "base", "tensor", "source", "tokenizer"},
     "kernels": {"public", "base", "tensor"},
     "kv": {"public", "base", "tensor", "kernels"},
     "attention": {"public", "base", "tensor", "kernels", "kv"},
-    "tokenizer": {"public", "base", "tensor", "source", "template", "toolcalls"},
-    "constraint": {"public", "base", "tokenizer"},
+    "tokenizer": {"public", "base", "json", "tensor", "source", "template", "toolcalls"},
+    "constraint": {"public", "base", "json", "tokenizer"},
     "model": {"public", "base", "tensor", "source", "kernels", "kv", "attention"},
     "sampler": {"public", "base", "tensor", "kernels"},
-    "engine": {"public", "base", "tensor", "source", "tokenizer", "toolcalls", "constraint", "kernels", "kv", "attention",
-               "model", "sampler"},
+    "engine": {"public", "base", "json", "tensor", "source", "tokenizer", "toolcalls", "constraint", "kernels", "kv",
+               "attention", "model", "sampler"},
     # sampler: a prompt's log-probabilities are those of drawn tokens, reduced by the same functions.
-    "server": {"public", "base", "tokenizer", "toolcalls", "sampler"},
-    # source: the names of shards. tokenizer: JSON that nobody can make slow (json_text.h).
-    "hub": {"public", "base", "source", "tokenizer"},
+    "server": {"public", "base", "json", "tokenizer", "toolcalls", "sampler"},
+    # source: the names of shards.
+    "hub": {"public", "base", "json", "source"},
     # model: `octavo info` says what a file will need in memory, which its hyperparameters tell without loading it.
     "cli": {"public", "base", "template", "tensor", "source", "convert", "tokenizer", "toolcalls", "model", "sampler",
             "engine", "server", "hub"},
 }
 # folders that only their own layer may include: the forms of files behind source/model_source.h
-PRIVATE = ("source/gguf/",)
+PRIVATE = ("source/gguf/", "source/folder/")
 SUFFIXES = {".h", ".cc", ".inl"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<(octavo/[^>]+)>)')
 

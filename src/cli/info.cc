@@ -79,8 +79,9 @@ void print_head(const InfoReport& report, std::ostream& out) {
   const auto line = [&out](std::string_view label, const std::string& text) { print_line(label, text, out); };
   const std::string size =
       format_bytes(report.file_bytes) + (report.num_files > 1 ? fmt::format(" in {} files", report.num_files) : "");
-  line("file", fmt::format("{} ({}, {} version {}, {} metadata keys)", report.path, size, report.format, report.version,
-                           report.num_metadata));
+  const std::string version = report.version > 0 ? fmt::format(" version {}", report.version) : "";
+  line("file",
+       fmt::format("{} ({}, {}{}, {} metadata keys)", report.path, size, report.format, version, report.num_metadata));
   if (!report.name.empty()) line("name", escaped(report.name));
   line("architecture", escaped(report.architecture));
   if (report.config) {
@@ -124,7 +125,7 @@ void print_sums(std::string_view title, const std::vector<WeightSum>& sums, std:
                        sum.num_weights, format_bytes(sum.bytes), percent(sum.bytes, total));
 }
 
-void print_memory(const MemoryNeed& need, std::ostream& out) {
+void print_memory(const MemoryNeed& need, bool can_be_mapped, std::ostream& out) {
   out << fmt::format("\nmemory at a context of {} tokens\n", need.context);
   out << fmt::format("  {:<22}{:>12}\n", "weights", format_bytes(need.weight_bytes));
   out << fmt::format("  {:<22}{:>12}  {} a token\n", fmt::format("KV cache, {}", kv_type_name(need.kv_type)),
@@ -134,6 +135,7 @@ void print_memory(const MemoryNeed& need, std::ostream& out) {
                        format_bytes(need.recurrent_bytes));
   out << fmt::format("  {:<22}{:>12}  and scratch memory of some tens of MiB\n", "together",
                      format_bytes(need.weight_bytes + need.kv_bytes));
+  if (!can_be_mapped) return;
   out << fmt::format("  {:<22}{:>12}  and the file's pages, which processes share: {}\n", "with --no-repack",
                      format_bytes(need.unmapped_weight_bytes + need.kv_bytes), format_bytes(need.mapped_weight_bytes));
 }
@@ -276,7 +278,7 @@ Result<int> info(const InfoCommandOptions& options, Context& context) {
       print_sums("by type", report.by_type, report.weight_bytes, context.out);
       print_sums("by part", report.by_part, report.weight_bytes, context.out);
     }
-    if (report.memory) print_memory(*report.memory, context.out);
+    if (report.memory) print_memory(*report.memory, report.format == "GGUF", context.out);
     if (report.here) print_here(*report.here, *report.config, report.memory->kv_type, context.out);
     context.out.flush();
   }

@@ -47,6 +47,10 @@ VocabularyInfo read_vocabulary(const ModelSource& source) {
                       .pretokenizer = string_or_empty(source, "tokenizer.ggml.pre")};
   if (const auto tokens = source.get_strings("tokenizer.ggml.tokens")) info.num_tokens = tokens->size();
   if (const auto tokenizer = Tokenizer::load(source)) {
+    if (info.model.empty()) {
+      info.model = "tokenizer.json";
+      info.num_tokens = to_size(tokenizer->vocab_size());
+    }
     info.end_tokens.assign(tokenizer->end_tokens().begin(), tokenizer->end_tokens().end());
     if (const ReasoningMarks* marks = tokenizer->reasoning()) info.reasoning = marks->family().name;
     if (const ToolFormat* format = tokenizer->tool_format()) info.tool_format = format->name;
@@ -58,7 +62,7 @@ void add_tensor(WeightSum& sum, const SourceTensor& tensor) {
   sum.type = tensor.tensor.type;
   ++sum.num_tensors;
   sum.num_weights += static_cast<std::uint64_t>(tensor.tensor.rows * tensor.tensor.cols);
-  sum.bytes += tensor.tensor.data.size();
+  sum.bytes += tensor.tensor.bytes();
 }
 
 void count_weights(const ModelSource& source, InfoReport& report) {
@@ -74,7 +78,7 @@ void count_weights(const ModelSource& source, InfoReport& report) {
     sum.part = name_of(part);
     add_tensor(sum, tensor);
     report.num_weights += static_cast<std::uint64_t>(tensor.tensor.rows * tensor.tensor.cols);
-    report.weight_bytes += tensor.tensor.data.size();
+    report.weight_bytes += tensor.tensor.bytes();
   }
   const auto larger = [](const WeightSum& a, const WeightSum& b) { return a.bytes > b.bytes; };
   for (const auto& [type, sum] : by_type) report.by_type.push_back(sum);

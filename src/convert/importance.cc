@@ -70,7 +70,7 @@ Result<std::vector<float>> floats_of(const ModelSource& source, const SourceTens
   if (tensor.tensor.type != DType::kF32)
     return fail("{}: tensor {} has type {}, expected F32", source.name(), quote(tensor.name),
                 dtype_info(tensor.tensor.type).name);
-  std::vector<float> values(tensor.tensor.data.size() / sizeof(float));
+  std::vector<float> values(tensor.tensor.bytes() / sizeof(float));
   OCTAVO_TRY_VOID(source.read(tensor.offset, std::as_writable_bytes(std::span(values))));
   return values;
 }

@@ -149,9 +149,10 @@ Result<QuantizeReport> quantize_model(const ModelSource& source, const std::file
   std::uint64_t total = 0, done = 0;
   for (const PlannedTensor& planned : plan) {
     OCTAVO_TRY_VOID(check_input(source, planned, options.allow_requantize));
-    total += planned.tensor->tensor.data.size();
+    total += planned.tensor->tensor.bytes();
   }
   GgufHead head = head_of(source, plan, options);
+  if (options.add_keys) options.add_keys(head);
   QuantizeReport report = report_of(plan, head.file_bytes());
   OCTAVO_TRY(GgufFileWriter writer, GgufFileWriter::create(path, std::move(head), options.overwrite));
   const ThreadPool::Step step(pool);

@@ -21,6 +21,7 @@ struct QuantizeOptions {
   std::string importance_name = {};        // is written into the file, for those who ask where it came from
   bool allow_requantize = false;           // weights that are quantized already lose twice
   bool overwrite = false;
+  std::function<void(GgufHead& head)> add_keys = {};  // behind the model's own
   /// Bytes of the model that are done, and of all.
   std::function<void(std::uint64_t done, std::uint64_t total)> on_progress = {};
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 
 #include "base/to_size.h"
 
@@ -77,6 +78,14 @@ std::optional<TypeMix> find_type_mix(std::string_view name) {
       std::ranges::find_if(kMixes, [&](const TypeMix& mix) { return std::ranges::equal(mix.name, name, equal); });
   if (found == std::end(kMixes)) return std::nullopt;
   return *found;
+}
+
+std::optional<TypeMix> float_mix_of(const ModelSource& source) {
+  std::map<DType, std::uint64_t> bytes;
+  for (const SourceTensor& tensor : source.tensors()) bytes[tensor.tensor.type] += tensor.tensor.bytes();
+  if (bytes.empty()) return std::nullopt;
+  const DType most = std::ranges::max_element(bytes, {}, [](const auto& row) { return row.second; })->first;
+  return is_quantized(most) ? std::nullopt : find_type_mix(dtype_info(most).name);
 }
 
 std::string type_mix_names() {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "source/model_source.h"
 #include "tensor/dtype.h"
 
 namespace octavo {
@@ -23,6 +24,8 @@ struct TypeMix {
 
 /// By name, whatever its case. None: there is no such mix.
 std::optional<TypeMix> find_type_mix(std::string_view name);
+/// The mix of the float type that most weights of a model have; none: they have another.
+std::optional<TypeMix> float_mix_of(const ModelSource& source);
 /// The names, separated by ", ".
 std::string type_mix_names();
 

@@ -142,7 +142,7 @@ Result<ContentHash> WeightLoader::load_vectors(Weights& w) const {
   std::vector<ContentHash> hashes;
   for (const Vector& v : vectors_) {
     const std::size_t size = v.num_floats();
-    bytes.resize(v.source->tensor.data.size());
+    bytes.resize(v.source->tensor.bytes());
     OCTAVO_TRY_VOID(source_.read(v.source->offset, bytes));
     hashes.push_back(hash_of(bytes));
     whole.resize(v.num_in_file());
@@ -175,6 +175,9 @@ Result<ContentHash> WeightLoader::map_matrices(Weights& w) const {
   std::vector<ContentHash> hashes = {{files.bytes, static_cast<std::uint64_t>(files.modified_ns)}};
   std::array<std::byte, kSampleBytes> sample;
   for (const Matrix& m : matrices_) {
+    if (m.source->tensor.data.empty())
+      return fail("{}: tensor {} is in no map of a file: without repacking only GGUF files run", source_.name(),
+                  m.source->name);
     const std::size_t skipped = to_size(m.first_row) * m.source->tensor.row_bytes();
     m.target->file = m.source->tensor.data.data() + skipped;
     w.mapped_bytes_ += m.file_bytes();

@@ -4,12 +4,20 @@
 #include <fstream>
 #include <string_view>
 
+#include "source/folder/folder_source.h"
 #include "source/gguf/gguf_file.h"
 #include "source/gguf/gguf_shards.h"
 
 namespace octavo {
 
 Result<std::unique_ptr<const ModelSource>> open_model(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    if (!FolderSource::is_model(path))
+      return fail("{}: is a folder without config.json, expected a model", path.string());
+    OCTAVO_TRY(FolderSource folder, FolderSource::open(path));
+    return std::make_unique<const FolderSource>(std::move(folder));
+  }
   OCTAVO_TRY(GgufFile file, GgufFile::open(path));
   if (!GgufShards::is_shard(file)) return std::make_unique<const GgufFile>(std::move(file));
   OCTAVO_TRY(GgufShards shards, GgufShards::open(std::move(file)));
@@ -18,6 +26,7 @@ Result<std::unique_ptr<const ModelSource>> open_model(const std::filesystem::pat
 
 bool begins_as_model(const std::filesystem::path& path) {
   std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return FolderSource::is_model(path);
   if (!std::filesystem::is_regular_file(path, ignored)) return false;
   std::array<char, 4> magic{};
   return std::ifstream(path, std::ios::binary).read(magic.data(), magic.size()) &&

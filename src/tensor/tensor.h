@@ -15,12 +15,14 @@ struct Tensor {
   DType type = DType::kF32;
   std::int64_t rows = 0;
   std::int64_t cols = 0;
-  std::span<const std::byte> data;  // rows * (cols / block_elements) * block_bytes bytes
+  std::span<const std::byte> data;  // bytes() of them in a map; none where the source has no map of them
 
   std::size_t row_bytes() const {
     const DTypeInfo& info = dtype_info(type);
     return to_size(cols / info.block_elements * info.block_bytes);
   }
+  /// Of all weights.
+  std::size_t bytes() const { return to_size(rows) * row_bytes(); }
   const std::byte* row(std::int64_t r) const { return data.data() + to_size(r) * row_bytes(); }
 };
 

@@ -171,6 +171,14 @@ TEST(TypeMix, IsFoundByNameWhateverItsCase) {
   EXPECT_NE(type_mix_names().find("Q5_K_M"), std::string::npos);
 }
 
+TEST(TypeMix, OfAModelWithFloatWeightsIsThatOfMostOfThem) {
+  EXPECT_EQ(float_mix_of(small_model())->name, "F16");
+  MemorySource quantized;
+  quantized.add_tensor("token_embd.weight", {256, 8}, DType::kQ4_K, "");
+  EXPECT_FALSE(float_mix_of(quantized));
+  EXPECT_FALSE(float_mix_of(MemorySource()));
+}
+
 TEST(TypeMix, FallsBackToF16WhereNoBlockFits) {
   EXPECT_EQ(fitting_type(DType::kQ4_K, 100), DType::kF16);
   EXPECT_EQ(fitting_type(DType::kQ4_0, 100), DType::kF16);

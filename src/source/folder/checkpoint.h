@@ -1,0 +1,42 @@
+// The tensors of a Hugging Face folder: model.safetensors, or the files that model.safetensors.index.json names.
+//
+// Read-only once opened.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "source/folder/safetensors_file.h"
+
+namespace octavo {
+
+/// A tensor and the file that it lies in. Both live as long as the checkpoint.
+struct CheckpointTensor {
+  const SafetensorsFile* file;
+  std::size_t file_index;
+  const StoredTensor* stored;
+};
+
+class Checkpoint {
+ public:
+  /// Errors: there is neither file; one that the index names is missing, or lacks a tensor that it should have; two
+  /// files have a tensor of one name.
+  static Result<Checkpoint> open(const std::filesystem::path& folder);
+
+  const std::vector<SafetensorsFile>& files() const { return files_; }
+  /// In the order of their bytes, file by file.
+  const std::vector<CheckpointTensor>& tensors() const { return tensors_; }
+
+ private:
+  Result<void> add_file(const std::filesystem::path& path);
+  Result<void> list_tensors();
+
+  std::vector<SafetensorsFile> files_;
+  std::vector<CheckpointTensor> tensors_;
+};
+
+}  // namespace octavo

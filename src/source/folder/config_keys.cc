@@ -1,0 +1,163 @@
+#include "source/folder/config_keys.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/text.h"
+
+namespace octavo {
+namespace {
+
+Result<std::string_view> rope_type(const JsonObject& rope) {
+  if (rope.has("rope_type")) return rope.text("rope_type");
+  if (rope.has("type")) return rope.text("type");
+  return "default";
+}
+
+Result<void> add_yarn_keys(const FamilyKeys& keys, const JsonObject& rope) {
+  keys.out.add_text(keys.key("rope.scaling.type"), "yarn");
+  OCTAVO_TRY(const double factor, rope.number("factor"));
+  keys.out.add_f32(keys.key("rope.scaling.factor"), factor);
+  OCTAVO_TRY(const auto original, rope.size_if("original_max_position_embeddings"));
+  if (original) keys.out.add_u32(keys.key("rope.scaling.original_context_length"), *original);
+  constexpr std::pair<std::string_view, std::string_view> kNumbers[] = {
+      {"beta_fast", "rope.scaling.yarn_beta_fast"},
+      {"beta_slow", "rope.scaling.yarn_beta_slow"},
+      {"attention_factor", "rope.scaling.yarn_attn_factor"},
+      {"mscale_all_dim", "rope.scaling.yarn_log_multiplier"}};
+  for (const auto& [from, to] : kNumbers) {
+    OCTAVO_TRY(const auto number, rope.number_if(from));
+    if (number) keys.out.add_f32(keys.key(to), *number);
+  }
+  return {};
+}
+
+Result<void> add_scaling_keys(const FamilyKeys& keys, const JsonObject& rope) {
+  OCTAVO_TRY(const std::string_view type, rope_type(rope));
+  if (type == "default" || type == "llama3") return {};
+  if (type == "yarn") return add_yarn_keys(keys, rope);
+  if (type != "linear")
+    return fail("{} is {}, supported are: default, linear, llama3, yarn", rope.place("rope_type"), quote(type));
+  keys.out.add_text(keys.key("rope.scaling.type"), "linear");
+  OCTAVO_TRY(const double factor, rope.number("factor"));
+  keys.out.add_f32(keys.key("rope.scaling.factor"), factor);
+  return {};
+}
+
+}  // namespace
+
+Result<void> require_flag(const FamilyKeys& keys, std::string_view name, bool supported) {
+  OCTAVO_TRY(const bool found, keys.config.flag_or(name, supported));
+  if (found == supported) return {};
+  return fail("{} is {}: this is not supported", keys.config.place(name), found);
+}
+
+Result<void> require_text(const FamilyKeys& keys, std::string_view name,
+                          std::initializer_list<std::string_view> supported) {
+  if (!keys.config.has(name)) return {};
+  OCTAVO_TRY(const std::string_view found, keys.config.text(name));
+  if (std::ranges::find(supported, found) != supported.end()) return {};
+  return fail("{} is {}, expected {}", keys.config.place(name), quote(found), *supported.begin());
+}
+
+Result<std::uint64_t> head_length(const JsonObject& config) {
+  OCTAVO_TRY(const auto given, config.size_if("head_dim"));
+  if (given) return *given;
+  OCTAVO_TRY(const std::uint64_t width, config.size("hidden_size"));
+  OCTAVO_TRY(const std::uint64_t heads, config.size("num_attention_heads"));
+  if (heads == 0 || width % heads != 0)
+    return fail("{} is missing, and {} is no multiple of the {} heads", config.place("head_dim"), width, heads);
+  return width / heads;
+}
+
+Result<void> add_common_keys(const FamilyKeys& keys) {
+  constexpr std::pair<std::string_view, std::string_view> kSizes[] = {{"num_hidden_layers", "block_count"},
+                                                                      {"hidden_size", "embedding_length"},
+                                                                      {"num_attention_heads", "attention.head_count"},
+                                                                      {"vocab_size", "vocab_size"}};
+  for (const auto& [from, to] : kSizes) {
+    OCTAVO_TRY(const std::uint64_t size, keys.config.size(from));
+    keys.out.add_u32(keys.key(to), size);
+  }
+  OCTAVO_TRY(const std::uint64_t heads, keys.config.size("num_attention_heads"));
+  OCTAVO_TRY(const auto kv_heads, keys.config.size_if("num_key_value_heads"));
+  keys.out.add_u32(keys.key("attention.head_count_kv"), kv_heads.value_or(heads));
+  OCTAVO_TRY(const std::uint64_t head, head_length(keys.config));
+  keys.out.add_u32(keys.key("attention.key_length"), head);
+  keys.out.add_u32(keys.key("attention.value_length"), head);
+  OCTAVO_TRY(const auto ffn, keys.config.size_if("intermediate_size"));
+  if (ffn) keys.out.add_u32(keys.key("feed_forward_length"), *ffn);
+  OCTAVO_TRY(const double epsilon, keys.config.number("rms_norm_eps"));
+  keys.out.add_f32(keys.key("attention.layer_norm_rms_epsilon"), epsilon);
+  OCTAVO_TRY_VOID(require_flag(keys, "mlp_bias", false));
+  return require_text(keys, "hidden_act", {"silu", "swish", "gelu_pytorch_tanh"});
+}
+
+Result<std::optional<JsonObject>> rope_object(const JsonObject& config, std::string_view kind_of_layer) {
+  OCTAVO_TRY(auto parameters, config.object_if("rope_parameters"));
+  if (!parameters) return config.object_if("rope_scaling");
+  if (kind_of_layer.empty() || !parameters->has(kind_of_layer)) return parameters;
+  return parameters->object_if(kind_of_layer);
+}
+
+Result<void> add_rope_keys(const FamilyKeys& keys) {
+  OCTAVO_TRY(const auto rope, rope_object(keys.config, "full_attention"));
+  std::optional<double> base;
+  if (rope) {
+    OCTAVO_TRY(base, rope->number_if("rope_theta"));
+  }
+  if (!base) {
+    OCTAVO_TRY(base, keys.config.number_if("rope_theta"));
+  }
+  if (base) keys.out.add_f32(keys.key("rope.freq_base"), *base);
+  OCTAVO_TRY(const std::uint64_t head, head_length(keys.config));
+  double rotated = 1;
+  if (rope) {
+    OCTAVO_TRY(const auto part, rope->number_if("partial_rotary_factor"));
+    rotated = part.value_or(1);
+    OCTAVO_TRY_VOID(add_scaling_keys(keys, *rope));
+  }
+  keys.out.add_u32(keys.key("rope.dimension_count"),
+                   static_cast<std::uint64_t>(std::clamp(rotated, 0.0, 1.0) * static_cast<double>(head)));
+  return {};
+}
+
+Result<void> add_mixture_keys(const FamilyKeys& keys, const MixtureNames& names) {
+  OCTAVO_TRY(const std::uint64_t experts, keys.config.size(names.num_experts));
+  OCTAVO_TRY(const std::uint64_t chosen, keys.config.size(names.num_chosen));
+  OCTAVO_TRY(const std::uint64_t width, keys.config.size(names.width));
+  keys.out.add_u32(keys.key("expert_count"), experts);
+  keys.out.add_u32(keys.key("expert_used_count"), chosen);
+  keys.out.add_u32(keys.key("expert_feed_forward_length"), width);
+  return {};
+}
+
+// As transformers' modeling_rope_utils.py computes them (_compute_llama3_parameters), and llama.cpp writes them.
+Result<std::vector<float>> rope_factors(const JsonObject& config) {
+  OCTAVO_TRY(const auto rope, rope_object(config));
+  if (!rope) return std::vector<float>();
+  OCTAVO_TRY(const std::string_view type, rope_type(*rope));
+  if (type != "llama3") return std::vector<float>();
+  OCTAVO_TRY(const double factor, rope->number("factor"));
+  OCTAVO_TRY(const double low, rope->number("low_freq_factor"));
+  OCTAVO_TRY(const double high, rope->number("high_freq_factor"));
+  OCTAVO_TRY(const double original, rope->number("original_max_position_embeddings"));
+  OCTAVO_TRY(const auto own_base, rope->number_if("rope_theta"));
+  OCTAVO_TRY(const auto base, own_base ? Result<std::optional<double>>(own_base) : config.number_if("rope_theta"));
+  if (!base || !(low > 0) || !(high > low) || !(factor >= 1) || !(original > 0))
+    return fail("{}: expected rope_theta, a factor from 1, and low_freq_factor below high_freq_factor",
+                rope->place("rope_type"));
+  OCTAVO_TRY(const std::uint64_t head, head_length(config));
+  std::vector<float> factors;
+  for (std::uint64_t i = 0; i < head / 2; ++i) {
+    const double length =
+        2 * std::numbers::pi * std::pow(*base, 2.0 * static_cast<double>(i) / static_cast<double>(head));
+    const double turns = original / length;  // of this pair within the original context
+    const double smooth = std::clamp((turns - low) / (high - low), 0.0, 1.0);
+    factors.push_back(static_cast<float>(1 / ((1 - smooth) / factor + smooth)));
+  }
+  return factors;
+}
+
+}  // namespace octavo

@@ -1,0 +1,40 @@
+// Fills a directory with keys and tensors that no file has in this form, and keeps their texts and numbers.
+//
+// Moving it leaves views valid. One thread, while a source is opened.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "source/source_directory.h"
+
+namespace octavo {
+
+class DirectoryBuilder {
+ public:
+  /// The key must be new, here and below.
+  void add_u32(std::string_view key, std::uint64_t value);
+  void add_f32(std::string_view key, double value);
+  void add_flag(std::string_view key, bool value);
+  void add_text(std::string_view key, std::string text);
+  void add_i32s(std::string_view key, std::span<const std::int32_t> values);
+
+  /// Keeps a text, for views of it.
+  std::string_view keep(std::string text) { return texts_.emplace_back(std::move(text)); }
+
+  SourceDirectory& directory() { return directory_; }
+  const SourceDirectory& directory() const { return directory_; }
+
+ private:
+  void add(std::string_view key, MetadataValue value);
+
+  SourceDirectory directory_;
+  std::deque<std::string> texts_;
+  std::deque<std::vector<std::int32_t>> numbers_;
+};
+
+}  // namespace octavo

@@ -1,0 +1,145 @@
+#include "source/folder/folder_source.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/to_size.h"
+#include "json/json_text.h"
+#include "source/folder/tensor_list.h"
+#include "source/folder/word_keys.h"
+
+namespace octavo {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kConfig = "config.json";
+constexpr JsonLimits kConfigLimits{.bytes = std::uint64_t{1} << 20, .values = std::size_t{1} << 16};
+
+/// The model's own name for what it is, of which there may be several.
+Result<const Family*> family_of(const JsonObject& config) {
+  const TemplateValue* value = config.find("architectures");
+  const auto* list = value == nullptr ? nullptr : std::get_if<TemplateList>(value);
+  const auto* first = list == nullptr || list->empty() ? nullptr : std::get_if<std::string>(&list->front());
+  if (first == nullptr) return fail("{} names no model", config.place("architectures"));
+  const Family* family = find_family(*first);
+  if (family == nullptr)
+    return fail("{} is {}, supported are {}", config.place("architectures"), quote(*first), family_names());
+  return family;
+}
+
+Result<void> refuse_quantized(const JsonObject& config) {
+  OCTAVO_TRY(const auto quantization, config.object_if("quantization_config"));
+  if (!quantization) return {};
+  const auto method = quantization->text("quant_method");
+  return fail("{}: weights quantized by {} are not supported in a folder: expected F32, F16 or BF16",
+              config.place("quantization_config"), quote(method.value_or("a method without name")));
+}
+
+}  // namespace
+
+bool FolderSource::is_model(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::is_regular_file(folder / kConfig, ignored);
+}
+
+Result<FolderSource> FolderSource::open(const fs::path& folder) {
+  const fs::path config_path = folder / kConfig;
+  const std::string config_name = config_path.string();
+  OCTAVO_TRY(std::string config_text, read_text_file(config_path, kConfigLimits.bytes));
+  std::size_t values_left = kConfigLimits.values;
+  const auto config_value = read_json_object(config_text, values_left);
+  if (!config_value) return fail("{}: {}", config_name, config_value.error().message);
+  const JsonObject config(std::get<TemplateDict>(*config_value), config_name);
+  OCTAVO_TRY(const Family* family, family_of(config));
+  OCTAVO_TRY_VOID(refuse_quantized(config));
+  OCTAVO_TRY(const auto text_config, config.object_if("text_config"));
+  const JsonObject language = text_config.value_or(config);
+
+  OCTAVO_TRY(Checkpoint checkpoint, Checkpoint::open(folder));
+  FolderSource source(std::move(checkpoint));
+  source.builder_.add_text("general.architecture", std::string(family->architecture));
+  source.builder_.add_text("general.name", fs::weakly_canonical(folder).filename().string());
+  OCTAVO_TRY_VOID(family->add_keys({language, std::string(family->architecture) + ".", source.builder_}));
+  OCTAVO_TRY_VOID(add_word_keys(folder, config, source.builder_, source.texts_));
+  source.texts_.push_back(std::move(config_text));
+
+  OCTAVO_TRY(std::vector<NamedTensor> tensors, list_tensors(source.checkpoint_, *family, language));
+  std::uint64_t offset = 0;
+  for (NamedTensor& tensor : tensors) {
+    const std::uint64_t cols = tensor.dims.front();
+    std::uint64_t rows = 1;
+    for (std::size_t i = 1; i < tensor.dims.size(); ++i) rows *= tensor.dims[i];
+    const std::uint64_t bytes = tensor.data.bytes();
+    source.builder_.directory().add({.name = source.builder_.keep(std::move(tensor.name)),
+                                     .offset = offset,
+                                     .dims = std::move(tensor.dims),
+                                     .tensor = {.type = tensor.type,
+                                                .rows = static_cast<std::int64_t>(rows),
+                                                .cols = static_cast<std::int64_t>(cols),
+                                                .data = {}}});
+    source.tensors_.push_back(std::move(tensor.data));
+    offset += bytes;
+  }
+  source.note_files(folder);
+  return source;
+}
+
+void FolderSource::note_files(const fs::path& folder) {
+  files_ = {.path = folder, .format = "safetensors", .num_files = checkpoint_.files().size()};
+  for (const SafetensorsFile& file : checkpoint_.files()) {
+    files_.bytes += file.file().bytes().size();
+    files_.modified_ns = std::max(files_.modified_ns, file.file().modified_ns());
+  }
+}
+
+std::vector<std::span<const std::byte>> FolderSource::heads() const {
+  std::vector<std::span<const std::byte>> heads;
+  heads.reserve(texts_.size() + checkpoint_.files().size() + 1);
+  for (const std::string& text : texts_) heads.push_back(std::as_bytes(std::span(text)));
+  for (const SafetensorsFile& file : checkpoint_.files()) heads.push_back(std::as_bytes(std::span(file.header())));
+  if (const auto words = get_string("tokenizer.huggingface.json")) heads.push_back(std::as_bytes(std::span(*words)));
+  return heads;
+}
+
+/// Calls visit(tensor, offset in it, size) for the bytes from `offset` on.
+template <class Visit>
+void FolderSource::for_tensors(std::uint64_t offset, std::uint64_t size, const Visit& visit) const {
+  const auto& rows = tensors();
+  auto row = std::ranges::upper_bound(rows, offset, {}, &SourceTensor::offset);
+  if (row != rows.begin()) --row;
+  for (; row != rows.end() && size > 0; ++row) {
+    const FolderTensor& tensor = tensors_[to_size(row - rows.begin())];
+    const std::uint64_t within = offset - row->offset;
+    if (within >= tensor.bytes()) continue;
+    const std::uint64_t count = std::min(size, tensor.bytes() - within);
+    visit(tensor, within, count);
+    offset += count;
+    size -= count;
+  }
+}
+
+Result<void> FolderSource::read(std::uint64_t offset, std::span<std::byte> out) const {
+  Result<void> result;
+  std::uint64_t done = 0;
+  for_tensors(offset, out.size(), [&](const FolderTensor& tensor, std::uint64_t within, std::uint64_t count) {
+    if (result) result = tensor.read(within, out.subspan(done, count));
+    done += count;
+  });
+  if (result && done != out.size()) return fail("{}: {} bytes at {} lie in no tensor", name(), out.size(), offset);
+  return result;
+}
+
+void FolderSource::prefetch(std::uint64_t offset, std::uint64_t size) const {
+  for_tensors(offset, size, [](const FolderTensor& tensor, std::uint64_t within, std::uint64_t count) {
+    tensor.prefetch(within, count);
+  });
+}
+
+void FolderSource::drop(std::uint64_t offset, std::uint64_t size) const {
+  for_tensors(offset, size, [](const FolderTensor& tensor, std::uint64_t within, std::uint64_t count) {
+    tensor.drop(within, count);
+  });
+}
+
+}  // namespace octavo

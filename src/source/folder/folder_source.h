@@ -1,0 +1,50 @@
+// A model as Hugging Face's tools save it: a folder with config.json and safetensors, under GGUF's keys and names.
+//
+// Beside them are read, where they are there: tokenizer.json, tokenizer_config.json and chat_template.jinja (words and
+// template), generation_config.json (sampling and end tokens). Tensors lie in their order in the checkpoint, one behind
+// another; none is in a map. The files are read, so one that is cut short is an error.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "source/folder/checkpoint.h"
+#include "source/folder/directory_builder.h"
+#include "source/folder/family.h"
+#include "source/folder/folder_tensor.h"
+#include "source/model_source.h"
+
+namespace octavo {
+
+class FolderSource final : public ModelSource {
+ public:
+  /// Whether the folder has a config.json.
+  static bool is_model(const std::filesystem::path& folder);
+  /// Errors name the file and the key or tensor: of a family that is not known, quantized in a way of its own, with a
+  /// tensor that has no place in GGUF or another shape or type than there.
+  static Result<FolderSource> open(const std::filesystem::path& folder);
+
+  const SourceFiles& files() const override { return files_; }
+  const SourceDirectory& directory() const override { return builder_.directory(); }
+  std::vector<std::span<const std::byte>> heads() const override;
+  Result<void> read(std::uint64_t offset, std::span<std::byte> out) const override;
+  void prefetch(std::uint64_t offset, std::uint64_t size) const override;
+  void drop(std::uint64_t offset, std::uint64_t size) const override;
+
+ private:
+  explicit FolderSource(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint)) {}
+  void note_files(const std::filesystem::path& folder);
+  template <class Visit>
+  void for_tensors(std::uint64_t offset, std::uint64_t size, const Visit& visit) const;
+
+  Checkpoint checkpoint_;
+  SourceFiles files_;
+  DirectoryBuilder builder_;
+  std::vector<std::string> texts_;     // of the files that are no tensors, hashed with them
+  std::vector<FolderTensor> tensors_;  // as in the directory
+};
+
+}  // namespace octavo

@@ -1,0 +1,125 @@
+#include "source/folder/word_keys.h"
+
+#include <limits>
+#include <optional>
+
+#include "json/json_text.h"
+
+namespace octavo {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMaxWordsBytes = std::uint64_t{256} << 20;  // real ones have some thirty million
+constexpr std::uint64_t kMaxTextBytes = std::uint64_t{4} << 20;     // of the others
+constexpr JsonLimits kSettingsLimits{.bytes = kMaxTextBytes, .values = std::size_t{1} << 18};
+
+Result<std::optional<std::string>> read_if_there(const fs::path& path, std::uint64_t most) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return std::nullopt;
+  OCTAVO_TRY(std::string text, read_text_file(path, most));
+  return text;
+}
+
+/// The template of that name, where there are several; else the only one.
+Result<std::optional<std::string>> template_of(const JsonObject& settings) {
+  const TemplateValue* value = settings.find("chat_template");
+  if (value == nullptr) return std::nullopt;
+  if (const auto* text = std::get_if<std::string>(value)) return *text;
+  const auto* list = std::get_if<TemplateList>(value);
+  if (list == nullptr)
+    return fail("{} is {}, expected a text or a list", settings.place("chat_template"), describe_json(*value));
+  const std::string place = settings.place("chat_template");
+  for (const TemplateValue& element : *list) {
+    OCTAVO_TRY(const JsonObject named, JsonObject::of(element, place));
+    OCTAVO_TRY(const std::string_view name, named.text("name"));
+    if (name != "default") continue;
+    OCTAVO_TRY(const std::string_view text, named.text("template"));
+    return std::string(text);
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<std::int32_t>> ids_of(const JsonObject& object, std::string_view name) {
+  const TemplateValue* value = object.find(name);
+  if (value == nullptr) return std::vector<std::int32_t>();
+  const auto* list = std::get_if<TemplateList>(value);
+  const TemplateList one = list == nullptr ? TemplateList{*value} : TemplateList();
+  std::vector<std::int32_t> ids;
+  for (const TemplateValue& element : list == nullptr ? one : *list) {
+    const auto* id = std::get_if<std::int64_t>(&element);
+    if (id == nullptr || *id < 0 || *id > std::numeric_limits<std::int32_t>::max())
+      return fail("{} has {}, expected token ids", object.place(name), describe_json(element));
+    ids.push_back(static_cast<std::int32_t>(*id));
+  }
+  return ids;
+}
+
+/// The first end token is EOS, all of them end an answer.
+Result<void> add_ids(const JsonObject& object, DirectoryBuilder& out) {
+  OCTAVO_TRY(const std::vector<std::int32_t> ends, ids_of(object, "eos_token_id"));
+  if (!ends.empty() && out.directory().find("tokenizer.ggml.eos_token_id") == nullptr) {
+    out.add_u32("tokenizer.ggml.eos_token_id", static_cast<std::uint64_t>(ends.front()));
+    if (ends.size() > 1) out.add_i32s("tokenizer.ggml.eos_token_ids", ends);
+  }
+  OCTAVO_TRY(const std::vector<std::int32_t> begin, ids_of(object, "bos_token_id"));
+  if (begin.size() == 1 && out.directory().find("tokenizer.ggml.bos_token_id") == nullptr)
+    out.add_u32("tokenizer.ggml.bos_token_id", static_cast<std::uint64_t>(begin.front()));
+  return {};
+}
+
+Result<void> add_sampling(const JsonObject& settings, DirectoryBuilder& out) {
+  constexpr std::pair<std::string_view, std::string_view> kNumbers[] = {
+      {"temperature", "temp"}, {"top_p", "top_p"}, {"min_p", "min_p"}, {"repetition_penalty", "penalty_repeat"}};
+  for (const auto& [from, to] : kNumbers) {
+    OCTAVO_TRY(const auto number, settings.number_if(from));
+    if (number) out.add_f32(fmt::format("general.sampling.{}", to), *number);
+  }
+  OCTAVO_TRY(const auto top_k, settings.size_if("top_k"));
+  if (top_k) out.add_u32("general.sampling.top_k", *top_k);
+  OCTAVO_TRY(const std::vector<std::int32_t> suppressed, ids_of(settings, "suppress_tokens"));
+  if (!suppressed.empty()) out.add_i32s("tokenizer.ggml.suppress_tokens", suppressed);
+  return {};
+}
+
+/// An object of a text that was read from `path`.
+Result<TemplateValue> parse(const std::string& text, const fs::path& path) {
+  std::size_t values_left = kSettingsLimits.values;
+  auto value = read_json_object(text, values_left);
+  if (!value) return fail("{}: {}", path.string(), value.error().message);
+  return std::move(*value);
+}
+
+}  // namespace
+
+Result<void> add_word_keys(const fs::path& folder, const JsonObject& config, DirectoryBuilder& out,
+                           std::vector<std::string>& texts) {
+  OCTAVO_TRY(std::optional<std::string> words, read_if_there(folder / "tokenizer.json", kMaxWordsBytes));
+  if (words) out.add_text("tokenizer.huggingface.json", std::move(*words));
+
+  OCTAVO_TRY(std::optional<std::string> jinja, read_if_there(folder / "chat_template.jinja", kMaxTextBytes));
+  const fs::path settings_path = folder / "tokenizer_config.json";
+  OCTAVO_TRY(const auto settings_text, read_if_there(settings_path, kMaxTextBytes));
+  if (settings_text && !jinja) {
+    OCTAVO_TRY(const TemplateValue settings, parse(*settings_text, settings_path));
+    OCTAVO_TRY(jinja, template_of({std::get<TemplateDict>(settings), settings_path.string()}));
+  }
+  if (jinja) {
+    texts.push_back(*jinja);
+    out.add_text("tokenizer.chat_template", std::move(*jinja));
+  }
+
+  const fs::path generation_path = folder / "generation_config.json";
+  OCTAVO_TRY(const auto generation_text, read_if_there(generation_path, kMaxTextBytes));
+  if (generation_text) {
+    OCTAVO_TRY(const TemplateValue value, parse(*generation_text, generation_path));
+    const std::string name = generation_path.string();
+    const JsonObject generation(std::get<TemplateDict>(value), name);
+    OCTAVO_TRY_VOID(add_ids(generation, out));
+    OCTAVO_TRY_VOID(add_sampling(generation, out));
+    texts.push_back(*generation_text);
+  }
+  return add_ids(config, out);
+}
+
+}  // namespace octavo

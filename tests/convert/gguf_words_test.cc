@@ -1,0 +1,120 @@
+#include "convert/gguf_words.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "source/gguf_writer.h"
+#include "source/open_model.h"
+#include "support/memory_source.h"
+#include "support/temp_folder.h"
+#include "tokenizer/tokenizer.h"
+
+namespace octavo {
+namespace {
+
+using test::MemorySource;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// A byte-level vocabulary of few letters; `pre_tokenizer` and `normalizer` as a tokenizer.json has them.
+std::string words_json(const std::string& pre_tokenizer, const std::string& normalizer = "null",
+                       const std::string& model_more = "") {
+  return R"({"version": "1.0", "truncation": null, "padding": null, "added_tokens": [
+      {"id": 5, "content": "<end>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}],
+    "normalizer": )" +
+         normalizer + R"(, "pre_tokenizer": )" + pre_tokenizer + R"(, "post_processor": null,
+    "decoder": {"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true},
+    "model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
+      "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, )" +
+         model_more + R"(
+      "vocab": {"a": 0, "b": 1, "c": 2, "ab": 3, "abc": 4}, "merges": [["a", "b"], ["ab", "c"]]}})";
+}
+
+constexpr const char* kByteLevel =
+    R"({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true})";
+constexpr const char* kSmolLm = R"({"type": "Sequence", "pretokenizers": [{"type": "Digits", "individual_digits": true},
+    {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true}]})";
+constexpr const char* kOwnCut = R"({"type": "Sequence", "pretokenizers": [
+    {"type": "Split", "pattern": {"Regex": "[ac]+"}, "behavior": "Isolated", "invert": false},
+    {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false}]})";
+
+/// The model's file, written with these words, and the reason for which tokenizer.json was kept.
+struct Written {
+  test::TempFolder folder;
+  std::string why_kept;
+  std::unique_ptr<const ModelSource> file;
+
+  explicit Written(const std::string& json) {
+    MemorySource model;
+    model.add("general.architecture", "llama").add("tokenizer.huggingface.json", json);
+    model.add("tokenizer.ggml.eos_token_id", 5U);
+    const auto words = GgufWords::of(model);
+    if (!words) throw std::runtime_error(words.error().message);
+    why_kept = words->why_kept();
+    GgufHead head;
+    for (const auto& [key, value] : words->source().metadata()) head.set(key, value);
+    words->add_keys(head);
+    auto writer = GgufFileWriter::create(folder.path() / "words.gguf", head, false);
+    EXPECT_TRUE(writer && writer->finish());
+    file = open_model(folder.path() / "words.gguf").value();
+  }
+};
+
+TEST(GgufWords, BecomeKeysThatEveryReaderKnows) {
+  const Written written(words_json(kByteLevel));
+  EXPECT_EQ(written.why_kept, "");
+  EXPECT_EQ(written.file->find("tokenizer.huggingface.json"), nullptr);
+  EXPECT_EQ(written.file->get_string("tokenizer.ggml.model").value(), "gpt2");
+  EXPECT_EQ(written.file->get_string("tokenizer.ggml.pre").value(), "gpt-2");
+  EXPECT_THAT(written.file->get_strings("tokenizer.ggml.tokens").value(),
+              ElementsAre("a", "b", "c", "ab", "abc", "<end>"));
+  EXPECT_THAT(written.file->get_strings("tokenizer.ggml.merges").value(), ElementsAre("a b", "ab c"));
+  EXPECT_THAT(written.file->get_i32_array("tokenizer.ggml.token_type").value(), ElementsAre(1, 1, 1, 1, 1, 3));
+  EXPECT_FALSE(written.file->get_bool("tokenizer.ggml.add_bos_token").value());
+}
+
+TEST(GgufWords, MakeTheSameIds) {
+  const std::string json = words_json(kSmolLm);
+  const Written written(json);
+  EXPECT_EQ(written.file->get_string("tokenizer.ggml.pre").value(), "smollm");
+  const auto before = Tokenizer::load(TokenizerJson::parse(json, "words").value());
+  const auto after = Tokenizer::load(*written.file);
+  ASSERT_TRUE(before && after) << (after ? "" : after.error().message);
+  for (const std::string_view text : {"abcab", "cba", "aabbcc", "ab<end>c", ""})
+    EXPECT_EQ(after->encode(text, {}).value(), before->encode(text, {}).value()) << text;
+}
+
+TEST(GgufWords, HaveThePreTokenizerThatDoesTheSame) {
+  const Written normalized(words_json(kSmolLm, R"({"type": "NFC"})"));
+  EXPECT_EQ(normalized.file->get_string("tokenizer.ggml.pre").value(), "command-r");
+}
+
+TEST(GgufWords, StayATokenizerJsonWhereGgufHasNoNameForThem) {
+  for (const std::string& json : {words_json(kOwnCut), words_json(kByteLevel, R"({"type": "NFKD"})"),
+                                  words_json(kByteLevel, "null", R"("ignore_merges": true,)")}) {
+    const Written written(json);
+    EXPECT_THAT(written.why_kept, HasSubstr("its pre-tokenizer has no name in GGUF"));
+    EXPECT_EQ(written.file->get_string("tokenizer.huggingface.json").value(), json);
+    EXPECT_EQ(written.file->find("tokenizer.ggml.tokens"), nullptr);
+  }
+}
+
+TEST(GgufWords, OfAModelThatHasTokensStayAsTheyAre) {
+  MemorySource model;
+  model.add("tokenizer.huggingface.json", "not looked at")
+      .add_array("tokenizer.ggml.tokens", std::vector<std::string>{"a"});
+  const auto words = GgufWords::of(model);
+  ASSERT_TRUE(words) << words.error().message;
+  EXPECT_EQ(&words->source(), &model);
+}
+
+TEST(GgufWords, ThatAreWrongAreAnError) {
+  MemorySource model;
+  model.add("tokenizer.huggingface.json", "{");
+  const auto words = GgufWords::of(model);
+  ASSERT_FALSE(words);
+  EXPECT_THAT(words.error().message, HasSubstr("tokenizer.json"));
+}
+
+}  // namespace
+}  // namespace octavo

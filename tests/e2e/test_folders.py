@@ -1,0 +1,103 @@
+"""A folder of safetensors is the model that it was made of: the same bits, and the same file when it is converted."""
+import json
+import pathlib
+import tempfile
+import unittest
+
+import gguf
+import numpy as np
+
+import model_folder
+import support
+
+IDS = [1, 17, 300, 5, 9000, 42]
+# shape -> options of write_model(); a window of 8 is as in the original's truth
+SHAPES = {"tiny-llama": {"untied": True}, "tiny-mixtral": {}, "tiny-qwen2": {}, "tiny-qwen3": {}, "tiny-qwen3moe": {},
+          "tiny-gemma2": {"window": 8}, "tiny-gemma3": {"window": 8}}
+
+
+class Folders(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def make(self, shape, **options):
+        """The model as a file, and as a folder."""
+        model = support.tiny_model(shape, types=("F32",), **SHAPES[shape])
+        place = self.folder / shape
+        model_folder.write_folder(model, place, **options)
+        if shape == "tiny-gemma2":  # caps so low that they are met, see synth_model.py
+            path = place / "config.json"
+            config = json.loads(path.read_text(encoding="utf-8"))
+            path.write_text(json.dumps({**config, "query_pre_attn_scalar": 128}), encoding="utf-8")
+        return model, place
+
+    def test_every_family_has_the_same_bits_as_its_file(self):
+        for shape in SHAPES:
+            with self.subTest(shape=shape):
+                model, folder = self.make(shape)
+                expected = support.logits(model, IDS)
+                # A norm's weight less one, and one more again, is rounded.
+                bound = 1e-4 if shape.startswith("tiny-gemma") else 0
+                np.testing.assert_allclose(support.logits(folder, IDS), expected, rtol=0, atol=bound)
+
+    def test_several_files_halfs_and_the_old_form_of_config_are_read(self):
+        for dtype in ("F16", "BF16"):
+            model, folder = self.make("tiny-qwen3", dtype=dtype, files=3, old_rope=True)
+            copy = self.folder / "copy.gguf"
+            support.octavo_ok("quantize", model, copy, dtype, "--force")
+            np.testing.assert_allclose(support.logits(folder, IDS), support.logits(copy, IDS), rtol=0, atol=0.05)
+        info = json.loads(support.octavo_ok("info", folder, "--json"))
+        self.assertEqual(info["files"], 3)
+
+    def test_a_folder_is_quantized_as_its_file_is(self):
+        model, folder = self.make("tiny-llama")
+        copies = []
+        for source, name in ((model, "a.gguf"), (folder, "b.gguf")):
+            support.octavo_ok("quantize", source, self.folder / name, "Q4_K_M")
+            copies.append({t.name: (t.tensor_type, t.data.tobytes()) for t in gguf.GGUFReader(self.folder / name).tensors})
+        self.assertEqual(copies[0], copies[1])
+
+    def test_a_converted_folder_is_the_same_model_with_words_that_others_read(self):
+        _, folder = self.make("tiny-llama", dtype="BF16")
+        words = {"type": "BPE", "unk_token": None, "vocab": {chr(i): i - 33 for i in range(33, 127)}, "merges": []}
+        cut = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+        tokenizer = {"version": "1.0", "added_tokens": [], "normalizer": None, "pre_tokenizer": cut, "post_processor": None,
+                     "decoder": cut, "model": words}
+        (folder / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
+        (folder / "generation_config.json").write_text('{"eos_token_id": [1, 2], "temperature": 0.5}', encoding="utf-8")
+        copy = self.folder / "copy.gguf"
+        support.octavo_ok("convert", folder, copy)
+        np.testing.assert_array_equal(support.logits(copy, IDS), support.logits(folder, IDS))
+        self.assertEqual(support.tokenize(copy, "Hello42"), support.tokenize(folder, "Hello42"))
+        reader = gguf.GGUFReader(copy)
+        self.assertEqual(reader.get_field("tokenizer.ggml.pre").contents(), "gpt-2")
+        self.assertEqual(len(reader.get_field("tokenizer.ggml.tokens").contents()), 94)
+        self.assertEqual(reader.get_field("tokenizer.ggml.eos_token_ids").contents(), [1, 2])
+        self.assertAlmostEqual(reader.get_field("general.sampling.temp").contents(), 0.5)
+        matrix = next(t for t in reader.tensors if t.name == "blk.0.attn_q.weight")
+        self.assertEqual(matrix.tensor_type, gguf.GGMLQuantizationType.BF16)
+        support.octavo_ok("convert", folder, copy, "--type", "q4_k_m", "--force")
+        done = support.octavo("convert", copy, self.folder / "twice.gguf")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("octavo quantize writes it with other types", done.stderr)
+
+    def test_errors_name_the_file_and_what_is_wrong(self):
+        _, folder = self.make("tiny-qwen3")
+        done = support.octavo("logits", "-m", folder, "--ids", "1", "--json", "--no-repack")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("without repacking only GGUF files run", done.stderr)
+        with open(folder / "model.safetensors", "r+b") as file:
+            file.truncate(100_000)
+        done = support.octavo("run", "-m", folder, "Hello")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("model.safetensors: tensor '", done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        (folder / "config.json").unlink()
+        done = support.octavo("run", "-m", folder, "Hello")
+        self.assertIn("is a folder without config.json", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

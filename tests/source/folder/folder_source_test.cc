@@ -1,0 +1,292 @@
+// Folders of a tiny llama and others, with numbers that tell where each came from.
+#include "source/folder/folder_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "source/open_model.h"
+#include "support/safetensors_writer.h"
+#include "support/temp_folder.h"
+
+namespace octavo {
+namespace {
+
+using test::bytes_of;
+using test::SafetensorsWriter;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::string_view kLlama = R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 4, "num_hidden_layers": 1,
+  "num_attention_heads": 1, "intermediate_size": 6, "vocab_size": 3, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
+  "max_position_embeddings": 64, "tie_word_embeddings": true MORE})";
+
+std::string llama(std::string_view more = "") {
+  std::string text(kLlama);
+  return text.replace(text.find(" MORE"), 5, more);
+}
+
+std::vector<float> counted(std::size_t size, float first = 0) {
+  std::vector<float> numbers(size);
+  std::iota(numbers.begin(), numbers.end(), first);
+  return numbers;
+}
+
+/// The tensors of kLlama, named and numbered; `is_in_file` tells which of them a file has.
+template <class IsInFile>
+std::string llama_file(const IsInFile& is_in_file, std::string_view prefix = "model.") {
+  SafetensorsWriter writer;
+  const auto add = [&](const std::string& name, const std::vector<std::uint64_t>& shape) {
+    std::size_t size = 1;
+    for (const std::uint64_t dim : shape) size *= dim;
+    if (is_in_file(name)) writer.add(std::string(prefix) + name, "F32", shape, bytes_of(counted(size)));
+  };
+  add("embed_tokens.weight", {3, 4});
+  add("norm.weight", {4});
+  const std::string layer = "layers.0.";
+  for (const std::string name : {"input_layernorm", "post_attention_layernorm"}) add(layer + name + ".weight", {4});
+  for (const std::string name : {"q_proj", "k_proj", "v_proj", "o_proj"})
+    add(layer + "self_attn." + name + ".weight", {4, 4});
+  for (const std::string name : {"gate_proj", "up_proj"}) add(layer + "mlp." + name + ".weight", {6, 4});
+  add(layer + "mlp.down_proj.weight", {4, 6});
+  return writer.bytes();
+}
+std::string llama_file() {
+  return llama_file([](const std::string&) { return true; });
+}
+
+class Folder : public testing::Test {
+ protected:
+  Folder() {
+    folder_.write("config.json", llama());
+    folder_.write("model.safetensors", llama_file());
+  }
+  Result<std::unique_ptr<const ModelSource>> open() { return open_model(folder_.path()); }
+  std::unique_ptr<const ModelSource> opened() {
+    auto source = open();
+    EXPECT_TRUE(source) << source.error().message;
+    return std::move(*source);
+  }
+  std::string error() {
+    const auto source = open();
+    return source ? "" : source.error().message;
+  }
+  static std::vector<float> numbers_of(const ModelSource& source, std::string_view name) {
+    const SourceTensor* tensor = source.find_tensor(name);
+    std::vector<float> numbers(tensor->tensor.bytes() / sizeof(float));
+    EXPECT_TRUE(source.read(tensor->offset, std::as_writable_bytes(std::span(numbers))));
+    return numbers;
+  }
+
+  test::TempFolder folder_;
+};
+
+TEST_F(Folder, HasGgufsKeysAndNames) {
+  const auto source = opened();
+  EXPECT_EQ(source->files().format, "safetensors");
+  EXPECT_EQ(source->get_string("general.architecture").value(), "llama");
+  EXPECT_EQ(source->get_u32("llama.block_count").value(), 1U);
+  EXPECT_EQ(source->get_u32("llama.attention.head_count_kv").value(), 1U) << "as many as heads, where nothing is said";
+  EXPECT_EQ(source->get_u32("llama.attention.key_length").value(), 4U);
+  EXPECT_EQ(source->get_u32("llama.context_length").value(), 64U);
+  EXPECT_EQ(source->get_f32("llama.rope.freq_base").value(), 10000.0F);
+  const SourceTensor* down = source->find_tensor("blk.0.ffn_down.weight");
+  ASSERT_NE(down, nullptr);
+  EXPECT_EQ(down->dims, (std::vector<std::uint64_t>{6, 4})) << "the row's length first";
+  EXPECT_EQ(down->tensor.rows, 4);
+  EXPECT_EQ(numbers_of(*source, "blk.0.ffn_down.weight"), counted(24));
+  EXPECT_EQ(source->tensors().size(), 11U);
+  EXPECT_TRUE(begins_as_model(folder_.path()));
+}
+
+TEST(RowSwap, TransposesEachGroupOfRows) {
+  std::vector<std::uint64_t> order;
+  for (std::uint64_t row = 0; row < 12; ++row) order.push_back(RowSwap{.first = 2, .second = 3}.source_of(row));
+  EXPECT_THAT(order, ElementsAre(0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11));
+}
+
+// A head's halves, rows 0 1 and 2 3, take turns: 0 2 1 3.
+TEST_F(Folder, PutsTheRowsOfQAndKIntoGgufsOrder) {
+  const auto source = opened();
+  const auto ordered = testing::ElementsAre(0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15);
+  EXPECT_THAT(numbers_of(*source, "blk.0.attn_q.weight"), ordered);
+  EXPECT_THAT(numbers_of(*source, "blk.0.attn_k.weight"), ordered);
+  EXPECT_EQ(numbers_of(*source, "blk.0.attn_v.weight"), counted(16));
+}
+
+// Whatever piece is read, also across tensors, its bytes are those of the whole.
+TEST_F(Folder, GivesTheSameBytesInAnyPieces) {
+  const auto source = opened();
+  const SourceTensor& last = source->tensors().back();
+  const std::size_t total = last.offset + last.tensor.bytes();
+  std::vector<std::byte> whole(total);
+  ASSERT_TRUE(source->read(0, whole));
+  for (const std::size_t piece : {1UL, 3UL, 7UL, 16UL, 100UL}) {
+    for (std::size_t at = 0; at < total; at += piece) {
+      std::vector<std::byte> bytes(std::min(piece, total - at));
+      ASSERT_TRUE(source->read(at, bytes));
+      ASSERT_TRUE(std::ranges::equal(bytes, std::span(whole).subspan(at, bytes.size()))) << piece << " at " << at;
+    }
+  }
+  std::vector<std::byte> beyond(1);
+  EXPECT_FALSE(source->read(total, beyond));
+}
+
+TEST_F(Folder, MayLieInSeveralFiles) {
+  std::filesystem::remove(folder_.path() / "model.safetensors");
+  const auto is_mlp = [](const std::string& name) { return name.contains("mlp"); };
+  folder_.write("a.safetensors", llama_file(is_mlp));
+  folder_.write("b.safetensors", llama_file([&](const std::string& name) { return !is_mlp(name); }));
+  std::string map;
+  for (const std::string name : {"gate_proj", "up_proj", "down_proj"})
+    map += R"("model.layers.0.mlp.)" + name + R"(.weight": "a.safetensors",)";
+  for (const std::string name : {"q_proj", "k_proj", "v_proj", "o_proj"})
+    map += R"("model.layers.0.self_attn.)" + name + R"(.weight": "b.safetensors",)";
+  for (const std::string name : {"layers.0.input_layernorm", "layers.0.post_attention_layernorm", "norm"})
+    map += R"("model.)" + name + R"(.weight": "b.safetensors",)";
+  const std::string embedding = R"("model.embed_tokens.weight": "b.safetensors")";
+  const auto write_index = [&](const std::string& rows) {
+    folder_.write("model.safetensors.index.json", R"({"weight_map": {)" + rows + "}}");
+  };
+  write_index(map + embedding);
+  EXPECT_EQ(opened()->files().num_files, 2U);
+  EXPECT_EQ(numbers_of(*opened(), "blk.0.ffn_down.weight"), counted(24));
+
+  write_index(map + embedding + R"(, "lm_head.weight": "b.safetensors")");
+  EXPECT_THAT(error(), HasSubstr("b.safetensors: lacks tensor 'lm_head.weight'"));
+  write_index(map.substr(0, map.size() - 1));
+  EXPECT_THAT(error(), HasSubstr("b.safetensors: has tensor 'model.embed_tokens.weight', which"));
+  write_index(map + R"("model.embed_tokens.weight": "c.safetensors")");
+  EXPECT_THAT(error(), HasSubstr("c.safetensors"));
+  write_index(map + R"("model.embed_tokens.weight": "../b.safetensors")");
+  EXPECT_THAT(error(), HasSubstr("expected the name of a file beside it"));
+  write_index("");
+  EXPECT_THAT(error(), HasSubstr("names 0 files"));
+}
+
+TEST_F(Folder, RefusesWhatItDoesNotKnow) {
+  folder_.write("config.json", R"({"architectures": ["BertModel"]})");
+  EXPECT_THAT(error(), HasSubstr("architectures is 'BertModel', supported are LlamaForCausalLM"));
+  folder_.write("config.json", "{}");
+  EXPECT_THAT(error(), HasSubstr("config.json: architectures names no model"));
+  folder_.write("config.json", llama(R"(, "quantization_config": {"quant_method": "awq"})"));
+  EXPECT_THAT(error(), HasSubstr("quantized by 'awq'"));
+  folder_.write("config.json", llama(R"(, "mlp_bias": true)"));
+  EXPECT_THAT(error(), HasSubstr("mlp_bias is true: this is not supported"));
+  folder_.write("config.json", llama(R"(, "hidden_act": "relu")"));
+  EXPECT_THAT(error(), HasSubstr("hidden_act is 'relu'"));
+  folder_.write("config.json", llama(R"(, "rope_scaling": {"rope_type": "dynamic", "factor": 2.0})"));
+  EXPECT_THAT(error(), HasSubstr("rope_scaling.rope_type is 'dynamic', supported are"));
+  folder_.write("config.json", llama(R"(, "tie_word_embeddings": false)"));
+  EXPECT_THAT(error(), HasSubstr("tie_word_embeddings is false, but the checkpoint has no lm_head.weight"));
+  folder_.write("config.json", llama(R"(, "num_attention_heads": 3)"));
+  EXPECT_THAT(error(), HasSubstr("4 is no multiple of the 3 heads"));
+  folder_.write("config.json", std::string(2 << 20, ' '));
+  EXPECT_THAT(error(), HasSubstr("expected at most"));
+}
+
+TEST_F(Folder, RefusesTensorsThatHaveNoPlace) {
+  const auto with = [&](std::string_view name, std::string_view dtype, const std::vector<std::uint64_t>& shape,
+                        std::string_view data) {
+    folder_.write("model.safetensors", SafetensorsWriter().add(name, dtype, shape, data).bytes());
+    return error();
+  };
+  EXPECT_THAT(with("model.layers.0.self_attn.r_proj.weight", "F32", {1, 1}, "1234"),
+              HasSubstr("tensor 'model.layers.0.self_attn.r_proj.weight' has no place in a model of LlamaForCausalLM"));
+  EXPECT_THAT(with("model.norm.weight", "I32", {1}, "1234"), HasSubstr("has type 'I32', supported are F32, F16, BF16"));
+  EXPECT_THAT(with("model.norm.weight", "F32", {1, 1, 1}, "1234"), HasSubstr("has 3 dimensions"));
+  EXPECT_THAT(with("model.layers.0.self_attn.q_proj.weight", "F32", {1, 1}, "1234"), HasSubstr("has 1 rows"));
+  EXPECT_THAT(with("model.layers.0.self_attn.rotary_emb.inv_freq", "F32", {1}, "1234"), "")
+      << "the config gives it, too";
+}
+
+TEST_F(Folder, NeedsAConfigAndACheckpoint) {
+  std::filesystem::remove(folder_.path() / "model.safetensors");
+  EXPECT_THAT(error(), HasSubstr("found neither model.safetensors nor model.safetensors.index.json"));
+  std::filesystem::remove(folder_.path() / "config.json");
+  EXPECT_THAT(error(), HasSubstr("is a folder without config.json"));
+  EXPECT_FALSE(begins_as_model(folder_.path()));
+}
+
+TEST_F(Folder, MergesExpertsAndNamesAMissingOne) {
+  const std::string config = llama(R"(, "architectures": ["MixtralForCausalLM"], "num_local_experts": 3,
+                                        "num_experts_per_tok": 2)");
+  folder_.write("config.json", config);
+  const auto write = [&](std::size_t missing) {
+    SafetensorsWriter writer;
+    for (std::size_t e = 3; e-- > 0;) {
+      if (e == missing) continue;
+      writer.add("model.layers.0.block_sparse_moe.experts." + std::to_string(e) + ".w2.weight", "F32", {1, 4},
+                 bytes_of(counted(4, static_cast<float>(10 * e))));
+    }
+    folder_.write("model.safetensors", writer.bytes());
+  };
+  write(9);
+  const auto source = opened();
+  EXPECT_EQ(source->get_u32("llama.expert_count").value(), 3U);
+  EXPECT_EQ(source->find_tensor("blk.0.ffn_down_exps.weight")->dims, (std::vector<std::uint64_t>{4, 1, 3}));
+  EXPECT_THAT(numbers_of(*source, "blk.0.ffn_down_exps.weight"),
+              ElementsAre(0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23));
+  write(1);
+  EXPECT_THAT(error(), HasSubstr("blk.0.ffn_down_exps.weight: expert 1 is missing"));
+}
+
+TEST_F(Folder, AddsOneToTheNormsOfGemma) {
+  folder_.write("config.json", R"({"architectures": ["Gemma3ForConditionalGeneration"], "text_config": {
+    "hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 6, "vocab_size": 3,
+    "rms_norm_eps": 1e-5, "rope_theta": 1e6, "rope_local_base_freq": 5000.0, "max_position_embeddings": 64,
+    "sliding_window": 16, "head_dim": 4, "query_pre_attn_scalar": 4}})");
+  folder_.write("model.safetensors",
+                SafetensorsWriter()
+                    .add("language_model.model.norm.weight", "F32", {4}, bytes_of(counted(4)))
+                    .add("language_model.model.layers.0.pre_feedforward_layernorm.weight", "F32", {1}, bytes_of(0.5F))
+                    .add("vision_tower.patch.weight", "I8", {4}, "abcd")
+                    .bytes());
+  const auto source = opened();
+  EXPECT_THAT(numbers_of(*source, "output_norm.weight"), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(numbers_of(*source, "blk.0.ffn_norm.weight"), ElementsAre(1.5F));
+  EXPECT_EQ(source->tensors().size(), 2U) << "other parts of the model are left out";
+  EXPECT_EQ(source->get_f32("gemma3.rope.freq_base_swa").value(), 5000.0F);
+  EXPECT_EQ(source->get_u32("gemma3.attention.sliding_window").value(), 16U);
+}
+
+TEST_F(Folder, StretchesContextsAsLlama3Does) {
+  folder_.write("config.json", llama(R"(, "head_dim": 8, "rope_scaling": {"rope_type": "llama3", "factor": 8.0,
+    "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192})"));
+  // From transformers' _compute_llama3_parameters: frequencies without scaling divided by those with it.
+  const auto source = opened();
+  EXPECT_THAT(numbers_of(*source, "rope_freqs.weight"),
+              testing::Pointwise(testing::FloatNear(1e-4F), {1.0F, 1.0F, 1.0F, 4.68148F}));
+}
+
+TEST_F(Folder, ReadsWordsTemplateAndDefaults) {
+  folder_.write("tokenizer.json", R"({"version": "1.0"})");
+  folder_.write("tokenizer_config.json", R"({"chat_template": [{"name": "tool_use", "template": "no"},
+                                                            {"name": "default", "template": "from the list"}]})");
+  folder_.write("generation_config.json", R"({"eos_token_id": [2, 1], "bos_token_id": 0, "temperature": 0.6,
+                                             "top_k": 20, "top_p": 0.9, "repetition_penalty": 1.1})");
+  const auto source = opened();
+  EXPECT_EQ(source->get_string("tokenizer.huggingface.json").value(), R"({"version": "1.0"})");
+  EXPECT_EQ(source->get_string("tokenizer.chat_template").value(), "from the list");
+  EXPECT_EQ(source->get_u32("tokenizer.ggml.eos_token_id").value(), 2U);
+  EXPECT_THAT(source->get_i32_array("tokenizer.ggml.eos_token_ids").value(), ElementsAre(2, 1));
+  EXPECT_EQ(source->get_u32("tokenizer.ggml.bos_token_id").value(), 0U);
+  EXPECT_EQ(source->get_f32("general.sampling.temp").value(), 0.6F);
+  EXPECT_EQ(source->get_u32("general.sampling.top_k").value(), 20U);
+  folder_.write("chat_template.jinja", "from the file");
+  EXPECT_EQ(opened()->get_string("tokenizer.chat_template").value(), "from the file");
+}
+
+TEST_F(Folder, TellsOfAFileThatWasCutShort) {
+  const auto source = opened();
+  std::filesystem::resize_file(folder_.path() / "model.safetensors", 1200);
+  const SourceTensor& last = source->tensors().back();
+  std::vector<std::byte> bytes(last.tensor.bytes());
+  const auto read = source->read(last.offset, bytes);
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().message, HasSubstr("model.safetensors"));
+}
+
+}  // namespace
+}  // namespace octavo
