@@ -20,7 +20,7 @@ ALLOWED = {
     "tensor": {"public", "base"},
     "source": {"public", "base", "json", "tensor"},
     # tokenizer: the words of a tokenizer.json, to be written as GGUF has them.
-    "convert": {"public", "base", "tensor", "source", "tokenizer"},
+    "convert": {"public", "base", "json", "tensor", "source", "tokenizer"},
     "kernels": {"public", "base", "tensor"},
     "kv": {"public", "base", "tensor", "kernels"},
     "attention": {"public", "base", "tensor", "kernels", "kv"},

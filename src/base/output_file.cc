@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/to_size.h"
+#include "base/file_writing.h"
 
 namespace octavo {
 namespace {
@@ -81,22 +81,15 @@ Result<void> OutputFile::check_room(std::uint64_t bytes) const {
 }
 
 Result<void> OutputFile::append(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ::ssize_t wrote = ::write(fd_, bytes.data(), bytes.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return fail("{}: cannot write: {}", partial_.string(), system_error());
-    bytes = bytes.subspan(to_size(wrote));
-    size_ += static_cast<std::uint64_t>(wrote);
-  }
+  OCTAVO_TRY_VOID(write_at(fd_, size_, bytes, partial_));
+  size_ += bytes.size();
   return {};
 }
 
 Result<void> OutputFile::finish() {
-  if (::fsync(fd_) != 0) return fail("{}: cannot write to the disk: {}", partial_.string(), system_error());
+  OCTAVO_TRY_VOID(sync_file(fd_, partial_));
   OCTAVO_TRY_VOID(check_name());  // it may have been taken meanwhile
-  std::error_code error;
-  std::filesystem::rename(partial_, path_, error);
-  if (error) return fail("{}: cannot be renamed to {}: {}", partial_.string(), path_.string(), error.message());
+  OCTAVO_TRY_VOID(rename_file(partial_, path_));
   ::close(std::exchange(fd_, -1));
   return {};
 }

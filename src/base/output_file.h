@@ -25,7 +25,6 @@ class OutputFile {
   /// Removes the file unless it was finished.
   ~OutputFile();
 
-  const std::filesystem::path& path() const { return path_; }
   /// Bytes written.
   std::uint64_t size() const { return size_; }
 

@@ -18,12 +18,6 @@ Result<void> take_words(const std::vector<std::string>& words, ConvertOptions& o
   return {};
 }
 
-Result<TypeMix> parse_mix(const std::string& text) {
-  const auto mix = find_type_mix(text);
-  if (!mix) return fail("found type '{}', expected one of {}", text, type_mix_names());
-  return *mix;
-}
-
 Result<int> convert(const ConvertOptions& options, const Context& context) {
   OCTAVO_TRY(const auto source, open_input(options.write, context));
   const std::optional<TypeMix> mix = options.mix ? options.mix : float_mix_of(*source);
@@ -47,7 +41,7 @@ void add_convert_command(Program& program, Context& context) {
       "  octavo convert Qwen3-0.6B qwen3-0.6b.gguf\n"
       "  octavo convert Qwen3-0.6B qwen3-0.6b-q4_k_m.gguf --type Q4_K_M");
   add_parsed(
-      command, "--type", "TYPE", parse_mix, [options](TypeMix mix) { options->mix = mix; },
+      command, "--type", "TYPE", parse_type_mix, [options](TypeMix mix) { options->mix = mix; },
       "The type of most weights, as octavo quantize takes it; default: the one that they have");
   add_write_options(command, options->write);
   add_log_level_option(command, context);

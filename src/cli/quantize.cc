@@ -20,9 +20,7 @@ Result<void> take_words(const std::vector<std::string>& words, QuantizeCommandOp
   if (words.size() != 3) return fail("found {} words, expected three: IN OUT TYPE", words.size());
   options.write.in = words[0];
   options.write.out = words[1];
-  const auto mix = find_type_mix(words[2]);
-  if (!mix) return fail("found type '{}', expected one of {}", words[2], type_mix_names());
-  options.mix = *mix;
+  OCTAVO_TRY(options.mix, parse_type_mix(words[2]));
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "base/cpu_info.h"
+#include "base/joined.h"
 #include "cli/find_model.h"
 #include "cli/options.h"
 #include "cli/parse.h"
@@ -29,11 +30,8 @@ void warn(const QuantizeReport& report, const GgufWords& words, const Context& c
 }
 
 void print_report(const QuantizeReport& report, const std::string& path, std::ostream& out) {
-  std::string types;
-  for (const auto& [type, count] : report.tensors) {
-    if (!types.empty()) types += ", ";
-    types += fmt::format("{} {}", count, dtype_info(type).name);
-  }
+  const std::string types = joined(
+      report.tensors, [](const auto& row) { return fmt::format("{} {}", row.second, dtype_info(row.first).name); });
   const double bits = 8.0 * static_cast<double>(report.bytes) / static_cast<double>(report.num_weights);
   out << fmt::format("{}\n  {}, {:.2f} bits a weight; tensors: {}\n", path, format_bytes(report.bytes), bits, types)
       << std::flush;

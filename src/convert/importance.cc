@@ -5,9 +5,9 @@
 #include <cstring>
 #include <numeric>
 
-#include "base/mapped_file.h"
 #include "base/text.h"
 #include "base/to_size.h"
+#include "json/json_file.h"
 #include "source/open_model.h"
 #include "tensor/dequantize.h"
 
@@ -143,12 +143,8 @@ Result<Importance> Importance::load(const std::filesystem::path& path) {
     OCTAVO_TRY(const auto source, open_model(path));
     return from_source(*source);
   }
-  OCTAVO_TRY(const MappedFile file, MappedFile::open(path));
-  if (file.bytes().size() > kMaxBytes)
-    return fail("{}: has {} bytes, expected at most {}", path.string(), file.bytes().size(), kMaxBytes);
-  std::vector<std::byte> bytes(file.bytes().size());
-  OCTAVO_TRY_VOID(file.read(0, bytes));
-  return parse_dat(bytes, path.string());
+  OCTAVO_TRY(const std::string text, read_text_file(path, kMaxBytes));
+  return parse_dat(std::as_bytes(std::span(text)), path.string());
 }
 
 Result<std::span<const float>> Importance::of(const SourceTensor& tensor) const {

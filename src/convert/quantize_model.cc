@@ -16,8 +16,6 @@ constexpr std::uint64_t kPieceBytes = std::uint64_t{16} << 20;  // read at once;
 constexpr std::uint64_t kMaxRow = std::uint64_t{1} << 24;       // weights; real rows have some ten thousand
 constexpr std::uint32_t kQuantizationVersion = 2;               // of ggml's formats since 2023
 
-bool is_quantized(DType type) { return dtype_info(type).block_elements > 1; }
-
 Result<void> check_input(const ModelSource& source, const PlannedTensor& planned, bool allow_requantize) {
   const Tensor& from = planned.tensor->tensor;
   if (planned.type == from.type) return {};

@@ -4,7 +4,9 @@
 #include <cctype>
 #include <map>
 
+#include "base/joined.h"
 #include "base/to_size.h"
+#include "source/tensor_names.h"
 
 namespace octavo {
 namespace {
@@ -28,8 +30,6 @@ constexpr TypeMix kMixes[] = {
     {.name = "Q6_K", .base = DType::kQ6_K, .file_type = 18},
 };
 
-bool is_quantized(DType type) { return dtype_info(type).block_elements > 1; }
-
 /// The first and last eighth of the layers, and every third between.
 bool is_sensitive(std::uint64_t layer, std::uint64_t num_layers) {
   const std::uint64_t eighth = num_layers / 8;
@@ -37,7 +37,7 @@ bool is_sensitive(std::uint64_t layer, std::uint64_t num_layers) {
 }
 
 bool is_embedding(std::string_view name) {
-  return name == "token_embd.weight" || name == "per_layer_token_embd.weight";
+  return name == tensor_names::kEmbedding || name == tensor_names::kPerLayerTable;
 }
 
 /// A mixture of the size of Mixtral 8x7B: its attention is a small part of it and is kept better.
@@ -80,6 +80,12 @@ std::optional<TypeMix> find_type_mix(std::string_view name) {
   return *found;
 }
 
+Result<TypeMix> parse_type_mix(const std::string& name) {
+  const auto mix = find_type_mix(name);
+  if (!mix) return fail("found type '{}', expected one of {}", name, type_mix_names());
+  return *mix;
+}
+
 std::optional<TypeMix> float_mix_of(const ModelSource& source) {
   std::map<DType, std::uint64_t> bytes;
   for (const SourceTensor& tensor : source.tensors()) bytes[tensor.tensor.type] += tensor.tensor.bytes();
@@ -88,14 +94,7 @@ std::optional<TypeMix> float_mix_of(const ModelSource& source) {
   return is_quantized(most) ? std::nullopt : find_type_mix(dtype_info(most).name);
 }
 
-std::string type_mix_names() {
-  std::string names;
-  for (const TypeMix& mix : kMixes) {
-    if (!names.empty()) names += ", ";
-    names += mix.name;
-  }
-  return names;
-}
+std::string type_mix_names() { return joined(kMixes, &TypeMix::name); }
 
 bool takes_mix(std::string_view name, std::size_t num_dims) {
   constexpr std::string_view kKept[] = {
@@ -112,7 +111,7 @@ bool is_value_tensor(std::string_view name) {
 DType mixed_type(const TypeMix& mix, const MixModel& model, const MixTensor& tensor) {
   if (!is_quantized(mix.base)) return mix.base;
   const std::string_view name = tensor.name;
-  if (name == "output.weight" || (is_embedding(name) && !model.has_output)) return output_type(mix, tensor);
+  if (name == tensor_names::kOutput || (is_embedding(name) && !model.has_output)) return output_type(mix, tensor);
   if (is_value_tensor(name)) return value_type(mix, model, tensor);
   if (name.contains("attn_k.weight") && has_eight_experts(model)) return DType::kQ8_0;
   if (name.contains("ffn_down")) return down_type(mix, model, tensor);

@@ -1,11 +1,11 @@
 #include "convert/type_plan.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 
 #include "base/to_size.h"
+#include "source/tensor_names.h"
 #include "tensor/quantize.h"
 
 namespace octavo {
@@ -13,14 +13,11 @@ namespace {
 
 constexpr std::size_t kMaxPatternBytes = 1024;
 
-/// The number behind "blk."; none for a tensor of no layer.
+/// None for a tensor of no layer.
 std::optional<std::uint64_t> layer_of(std::string_view name) {
-  constexpr std::string_view kPrefix = "blk.";
-  if (!name.starts_with(kPrefix)) return std::nullopt;
-  std::uint64_t layer = 0;
-  const char* begin = name.data() + kPrefix.size();
-  if (std::from_chars(begin, name.data() + name.size(), layer).ec != std::errc{}) return std::nullopt;
-  return layer;
+  const auto of_layer = tensor_names::split(name);
+  if (!of_layer) return std::nullopt;
+  return static_cast<std::uint64_t>(of_layer->layer);
 }
 
 /// A number of the model's architecture, or the first of a list of them; 0 if it has none.
@@ -38,7 +35,7 @@ class MixRules {
  public:
   MixRules(const ModelSource& source, const TypeRequest& request) : request_(request) {
     for (const SourceTensor& tensor : source.tensors()) {
-      if (tensor.name == "output.weight") model_.has_output = true;
+      if (tensor.name == tensor_names::kOutput) model_.has_output = true;
       if (const auto layer = layer_of(tensor.name); layer && is_value_tensor(tensor.name)) value_layers_.insert(*layer);
     }
     model_.num_layers = number_of(source, "block_count");

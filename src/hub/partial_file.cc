@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_writing.h"
 #include "base/to_size.h"
 
 namespace octavo::hub {
@@ -62,13 +63,8 @@ Result<void> PartialFile::hash_present() {
 
 Result<void> PartialFile::append(std::span<const std::byte> bytes) {
   digest_.update(bytes);
-  while (!bytes.empty()) {
-    const ::ssize_t wrote = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<::off_t>(size_));
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return fail("{}: cannot write: {}", path_.string(), system_error());
-    bytes = bytes.subspan(to_size(wrote));
-    size_ += static_cast<std::uint64_t>(wrote);
-  }
+  OCTAVO_TRY_VOID(write_at(fd_, size_, bytes, path_));
+  size_ += bytes.size();
   return {};
 }
 
@@ -83,11 +79,8 @@ Result<void> PartialFile::restart() {
 bool PartialFile::has_right_hash() { return digest_.finish() == hash_; }
 
 Result<void> PartialFile::rename_to(const std::filesystem::path& path) const {
-  if (::fsync(fd_) != 0) return fail("{}: cannot write to the disk: {}", path_.string(), system_error());
-  std::error_code error;
-  std::filesystem::rename(path_, path, error);
-  if (error) return fail("{}: cannot be renamed to {}: {}", path_.string(), path.string(), error.message());
-  return {};
+  OCTAVO_TRY_VOID(sync_file(fd_, path_));
+  return rename_file(path_, path);
 }
 
 }  // namespace octavo::hub

@@ -2,8 +2,8 @@
 
 #include "base/text.h"
 #include "model/architectures/architectures.h"
-#include "model/tensor_names.h"
 #include "source/shard_name.h"
+#include "source/tensor_names.h"
 
 namespace octavo {
 namespace {

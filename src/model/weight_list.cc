@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "base/to_size.h"
-#include "model/tensor_names.h"
 #include "model/weight_loader.h"
+#include "source/tensor_names.h"
 
 namespace octavo {
 

@@ -8,7 +8,7 @@
 #include "base/cpu_info.h"
 #include "base/text.h"
 #include "base/to_size.h"
-#include "model/tensor_names.h"
+#include "source/tensor_names.h"
 #include "tensor/dequantize.h"
 #include "tensor/dtype.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "model/tensor_names.h"
 #include "model/weight_loader.h"
+#include "source/tensor_names.h"
 
 namespace octavo {
 namespace {

@@ -32,13 +32,6 @@ class Encoder {
     number<std::uint64_t>(text.size());
     bytes(std::as_bytes(std::span(text)));
   }
-  template <class T>
-  void array(MetadataType type_of_elements, std::span<const T> values) {
-    type(MetadataType::kArray);
-    type(type_of_elements);
-    number<std::uint64_t>(values.size());
-    bytes(std::as_bytes(values));
-  }
   /// A value of the given type, without the number of the type.
   void value(const MetadataValue& value);
 
@@ -91,10 +84,6 @@ void Encoder::value(const MetadataValue& given) {
 
 }  // namespace
 
-bool GgufHead::has(std::string_view key) const {
-  return std::ranges::any_of(keys_, [&](const Key& k) { return k.name == key; });
-}
-
 void GgufHead::set_encoded(std::string_view key, std::vector<std::byte> value) {
   // Data are laid out with kAlignment, whatever the model that the keys were copied from had.
   if (key == kAlignmentKey) return;
@@ -117,9 +106,6 @@ void GgufHead::set(std::string_view key, const MetadataValue& value) {
 void GgufHead::set_u32(std::string_view key, std::uint32_t value) {
   set(key, {.type = MetadataType::kUint32, .value = std::uint64_t{value}});
 }
-void GgufHead::set_f32(std::string_view key, float value) {
-  set(key, {.type = MetadataType::kFloat32, .value = static_cast<double>(value)});
-}
 void GgufHead::set_bool(std::string_view key, bool value) { set(key, {.type = MetadataType::kBool, .value = value}); }
 void GgufHead::set_string(std::string_view key, std::string_view value) {
   set(key, {.type = MetadataType::kString, .value = value});
@@ -135,18 +121,6 @@ void GgufHead::set_strings(std::string_view key, std::span<const std::string> va
   set_encoded(key, std::move(bytes));
 }
 
-void GgufHead::set_f32s(std::string_view key, std::span<const float> values) {
-  std::vector<std::byte> bytes;
-  Encoder(bytes).array(MetadataType::kFloat32, values);
-  set_encoded(key, std::move(bytes));
-}
-
-void GgufHead::set_i32s(std::string_view key, std::span<const std::int32_t> values) {
-  std::vector<std::byte> bytes;
-  Encoder(bytes).array(MetadataType::kInt32, values);
-  set_encoded(key, std::move(bytes));
-}
-
 void GgufHead::add_tensor(std::string_view name, std::span<const std::uint64_t> dims, DType type) {
   std::uint64_t elements = 1;
   for (const std::uint64_t dim : dims) elements *= dim;
@@ -156,8 +130,18 @@ void GgufHead::add_tensor(std::string_view name, std::span<const std::uint64_t> 
   tensors_.push_back({std::string(name), {dims.begin(), dims.end()}, type, offset, *bytes});
 }
 
+std::uint64_t GgufHead::head_bytes() const {
+  constexpr std::uint64_t kLength = sizeof(std::uint64_t), kNumber = sizeof(std::uint32_t);
+  std::uint64_t bytes = kMagic.size() + sizeof(kVersion) + 2 * kLength;
+  for (const Key& key : keys_) bytes += kLength + key.name.size() + key.value.size();
+  for (const TensorRow& tensor : tensors_)
+    bytes += kLength + tensor.name.size() + kNumber + tensor.dims.size() * kLength + kNumber + kLength;
+  return padded(bytes);
+}
+
 std::vector<std::byte> GgufHead::encode() const {
   std::vector<std::byte> bytes;
+  bytes.reserve(head_bytes());
   Encoder out(bytes);
   out.bytes(std::as_bytes(std::span(kMagic)));
   out.number(kVersion);
@@ -179,7 +163,7 @@ std::vector<std::byte> GgufHead::encode() const {
 }
 
 std::uint64_t GgufHead::file_bytes() const {
-  const std::uint64_t head = encode().size();
+  const std::uint64_t head = head_bytes();
   return tensors_.empty() ? head : head + tensors_.back().offset + padded(tensors_.back().bytes);
 }
 

@@ -23,13 +23,9 @@ class GgufHead {
   /// Adds a key, which must be new, or replaces the value of one that is there. Texts and arrays are copied.
   void set(std::string_view key, const MetadataValue& value);
   void set_u32(std::string_view key, std::uint32_t value);
-  void set_f32(std::string_view key, float value);
   void set_bool(std::string_view key, bool value);
   void set_string(std::string_view key, std::string_view value);
   void set_strings(std::string_view key, std::span<const std::string> values);
-  void set_f32s(std::string_view key, std::span<const float> values);
-  void set_i32s(std::string_view key, std::span<const std::int32_t> values);
-  bool has(std::string_view key) const;
 
   /// `dims`: 1 to 4, the row's length first; it is a whole number of blocks of `type`.
   void add_tensor(std::string_view name, std::span<const std::uint64_t> dims, DType type);
@@ -57,6 +53,8 @@ class GgufHead {
     std::uint64_t offset, bytes;  // the offset counts from the first one's data
   };
 
+  /// Bytes of the head, which encode() gives.
+  std::uint64_t head_bytes() const;
   void set_encoded(std::string_view key, std::vector<std::byte> value);
 
   std::vector<Key> keys_;

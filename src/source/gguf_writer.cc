@@ -33,6 +33,7 @@ Result<void> GgufFileWriter::close_tensors() {
 
 Result<void> GgufFileWriter::finish() {
   OCTAVO_CHECK(tensor_ == head_.num_tensors(), "tensor {} of {} lacks data", tensor_, head_.num_tensors());
+  OCTAVO_CHECK(file_.size() == head_.file_bytes(), "{} bytes of {}", file_.size(), head_.file_bytes());
   return file_.finish();
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "base/to_size.h"
 
 namespace octavo {
@@ -74,11 +75,7 @@ std::string_view dtype_name_of_id(std::uint32_t id) {
   return "unknown";
 }
 
-std::string supported_dtype_names() {
-  std::string names;
-  for (const DTypeInfo& row : kTable) names += (names.empty() ? "" : ", ") + std::string(row.name);
-  return names;
-}
+std::string supported_dtype_names() { return joined(kTable, &DTypeInfo::name); }
 
 std::optional<std::uint64_t> dtype_bytes(DType type, std::uint64_t num_elements) {
   const DTypeInfo& info = dtype_info(type);

@@ -25,6 +25,9 @@ struct DTypeInfo {
 /// The table's row for a supported type.
 const DTypeInfo& dtype_info(DType type);
 
+/// Whether weights are stored in blocks with scales, rather than each as a float.
+inline bool is_quantized(DType type) { return dtype_info(type).block_elements > 1; }
+
 /// Place of a supported type in kAllDTypes, for tables indexed by type.
 int dtype_index(DType type);
 

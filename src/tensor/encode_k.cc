@@ -92,25 +92,26 @@ void pack_nibbles(const Codes& codes, std::uint8_t* qs) {
   }
 }
 
-}  // namespace
-
-void encode(std::span<const float> x, std::span<const float> w, BlockQ4_K& block) {
-  const LineGroups lines(x, w, 15);
+/// What Q4_K and Q5_K have in common; gives the codes, of which Q5_K has another bit to store.
+template <class Block>
+Codes encode_lines(std::span<const float> x, std::span<const float> w, int highest, Block& block) {
+  const LineGroups lines(x, w, highest);
   block.d = lines.d;
   block.dmin = lines.dmin;
   pack_scales_k4(lines.groups, block.scales);
   pack_nibbles(lines.codes, block.qs);
+  return lines.codes;
 }
 
+}  // namespace
+
+void encode(std::span<const float> x, std::span<const float> w, BlockQ4_K& block) { encode_lines(x, w, 15, block); }
+
 void encode(std::span<const float> x, std::span<const float> w, BlockQ5_K& block) {
-  const LineGroups lines(x, w, 31);
-  block.d = lines.d;
-  block.dmin = lines.dmin;
-  pack_scales_k4(lines.groups, block.scales);
-  pack_nibbles(lines.codes, block.qs);
+  const Codes codes = encode_lines(x, w, 31, block);
   std::ranges::fill(block.qh, 0);
   for (std::size_t i = 0; i < kWeights; ++i)
-    block.qh[i % 32] |= static_cast<std::uint8_t>(code_at(lines.codes, i) >> 4 << (i / 32));
+    block.qh[i % 32] |= static_cast<std::uint8_t>(code_at(codes, i) >> 4 << (i / 32));
 }
 
 void encode(std::span<const float> x, std::span<const float> w, BlockQ6_K& block) {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 
+#include "base/joined.h"
 #include "base/to_size.h"
 #include "tensor/dequantize.h"
 #include "tensor/encode_blocks.h"
@@ -84,12 +85,7 @@ void encode_halfs(std::span<const float> row, std::byte* out, Convert convert) {
 bool can_quantize(DType type) { return std::ranges::find(kWritten, type) != std::end(kWritten); }
 
 std::string written_dtype_names() {
-  std::string names;
-  for (const DType type : kWritten) {
-    if (!names.empty()) names += ", ";
-    names += dtype_info(type).name;
-  }
-  return names;
+  return joined(kWritten, [](DType type) { return dtype_info(type).name; });
 }
 
 Result<void> quantize(DType type, std::span<const float> row, std::span<const float> importance,

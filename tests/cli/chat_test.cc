@@ -64,7 +64,9 @@ TEST(Chat, ATemplateIsUsedInsteadOfTheFilesOwn) {
       given = options.chat_template;
       return std::unexpected(Error{"loaded"});
     };
-    EXPECT_EQ(cli.run({command, "-m", none.string(), "--chat-template", good.string()}, "hello\n"), 1);
+    std::vector<std::string> args = {command, "-m", none.string(), "--chat-template", good.string()};
+    if (command == "serve") args.insert(args.end(), {"--port", "0"});
+    EXPECT_EQ(cli.run(args, "hello\n"), 1);
     EXPECT_EQ(given, right) << command << cli.err.str();
     for (const test::TempFile* wrong : {&broken, &empty}) {
       CliRun refused;
@@ -89,6 +91,7 @@ TEST(Chat, AGenerationConfigIsGivenToTheEngineIfItIsRight) {
     std::vector<std::string> args = {command, "-m", none.string(), "--generation-config", good.string()};
     if (command == "run") args.insert(args.end(), {"--raw", "-p", "x"});
     if (command == "chat") args.insert(args.end(), {"--chat-template", good.string()});
+    if (command == "serve") args.insert(args.end(), {"--port", "0"});
     EXPECT_EQ(cli.run(args), 1);
     EXPECT_EQ(given, right) << command << cli.err.str();
     CliRun refused;

@@ -1,4 +1,4 @@
-#include "model/tensor_names.h"
+#include "source/tensor_names.h"
 
 #include <gtest/gtest.h>
 

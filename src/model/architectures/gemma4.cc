@@ -8,7 +8,7 @@
 #include "model/architectures/experts_keys.h"
 #include "model/architectures/gemma_layers.h"
 #include "model/architectures/rope_keys.h"
-#include "model/tensor_names.h"
+#include "source/tensor_names.h"
 
 namespace octavo {
 namespace {

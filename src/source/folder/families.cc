@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/joined.h"
 #include "base/text.h"
 #include "source/folder/config_keys.h"
 #include "source/folder/family.h"
@@ -148,13 +149,6 @@ const Family* find_family(std::string_view model) {
   return found == std::end(kFamilies) ? nullptr : &*found;
 }
 
-std::string family_names() {
-  std::string names;
-  for (const Family& family : kFamilies) {
-    if (!names.empty()) names += ", ";
-    names += family.model;
-  }
-  return names;
-}
+std::string family_names() { return joined(kFamilies, &Family::model); }
 
 }  // namespace octavo

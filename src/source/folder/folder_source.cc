@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "base/to_size.h"
-#include "json/json_text.h"
 #include "source/folder/tensor_list.h"
 #include "source/folder/word_keys.h"
 
@@ -47,10 +46,8 @@ Result<FolderSource> FolderSource::open(const fs::path& folder) {
   const fs::path config_path = folder / kConfig;
   const std::string config_name = config_path.string();
   OCTAVO_TRY(std::string config_text, read_text_file(config_path, kConfigLimits.bytes));
-  std::size_t values_left = kConfigLimits.values;
-  const auto config_value = read_json_object(config_text, values_left);
-  if (!config_value) return fail("{}: {}", config_name, config_value.error().message);
-  const JsonObject config(std::get<TemplateDict>(*config_value), config_name);
+  OCTAVO_TRY(const TemplateValue config_value, parse_json_object(config_text, config_path, kConfigLimits.values));
+  const JsonObject config(std::get<TemplateDict>(config_value), config_name);
   OCTAVO_TRY(const Family* family, family_of(config));
   OCTAVO_TRY_VOID(refuse_quantized(config));
   OCTAVO_TRY(const auto text_config, config.object_if("text_config"));

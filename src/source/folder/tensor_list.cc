@@ -6,15 +6,15 @@
 #include "base/text.h"
 #include "base/to_size.h"
 #include "source/folder/config_keys.h"
+#include "source/tensor_names.h"
 #include "tensor/dequantize.h"
 
 namespace octavo {
 namespace {
 
 constexpr std::uint64_t kMostExperts = 4096;
-constexpr std::uint64_t kMaxNumbers = std::uint64_t{1}
-                                      << 26;  // of a tensor that is converted when the folder is opened
-constexpr std::string_view kOutput = "output.weight";
+/// Elements of a tensor that is converted when the folder is opened.
+constexpr std::uint64_t kMaxNumbers = std::uint64_t{1} << 26;
 
 std::string shown(const CheckpointTensor& tensor) {
   return fmt::format("{}: tensor {}", tensor.file->file().path().string(), quote(tensor.stored->name));
@@ -60,7 +60,7 @@ class TensorLister {
     if (is_left_out(family_, tensor.stored->name)) return {};
     const auto place = place_of_tensor(family_, tensor.stored->name);
     if (!place) return fail("{} has no place in a model of {}", shown(tensor), family_.model);
-    if (place->name == kOutput && is_tied_) return {};  // a copy of the embeddings
+    if (place->name == tensor_names::kOutput && is_tied_) return {};  // a copy of the embeddings
     if (tensor.stored->shape.empty() || tensor.stored->shape.size() > 2 ||
         std::ranges::count(tensor.stored->shape, 0U) > 0)
       return fail("{} has {} dimensions, expected 1 or 2 that are not 0", shown(tensor), tensor.stored->shape.size());
@@ -72,11 +72,11 @@ class TensorLister {
     for (const auto& [name, parts] : experts_) OCTAVO_TRY_VOID(add_experts(name, parts));
     OCTAVO_TRY(std::vector<float> factors, rope_factors(config_));
     if (!factors.empty())
-      list_.push_back({.name = "rope_freqs.weight",
+      list_.push_back({.name = std::string(tensor_names::kRopeFactors),
                        .dims = {factors.size()},
                        .type = DType::kF32,
                        .data = FolderTensor(std::move(factors))});
-    const bool has_output = std::ranges::find(list_, kOutput, &NamedTensor::name) != list_.end();
+    const bool has_output = std::ranges::find(list_, tensor_names::kOutput, &NamedTensor::name) != list_.end();
     if (!is_tied_ && !has_output)
       return fail("{} is false, but the checkpoint has no lm_head.weight", config_.place("tie_word_embeddings"));
     std::ranges::stable_sort(list_, {}, [](const NamedTensor& t) { return t.data.place(); });

@@ -3,8 +3,6 @@
 #include <limits>
 #include <optional>
 
-#include "json/json_text.h"
-
 namespace octavo {
 namespace {
 
@@ -12,7 +10,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxWordsBytes = std::uint64_t{256} << 20;  // real ones have some thirty million
 constexpr std::uint64_t kMaxTextBytes = std::uint64_t{4} << 20;     // of the others
-constexpr JsonLimits kSettingsLimits{.bytes = kMaxTextBytes, .values = std::size_t{1} << 18};
+constexpr std::size_t kMaxValues = std::size_t{1} << 18;            // of the others that are JSON
 
 Result<std::optional<std::string>> read_if_there(const fs::path& path, std::uint64_t most) {
   std::error_code ignored;
@@ -82,14 +80,6 @@ Result<void> add_sampling(const JsonObject& settings, DirectoryBuilder& out) {
   return {};
 }
 
-/// An object of a text that was read from `path`.
-Result<TemplateValue> parse(const std::string& text, const fs::path& path) {
-  std::size_t values_left = kSettingsLimits.values;
-  auto value = read_json_object(text, values_left);
-  if (!value) return fail("{}: {}", path.string(), value.error().message);
-  return std::move(*value);
-}
-
 }  // namespace
 
 Result<void> add_word_keys(const fs::path& folder, const JsonObject& config, DirectoryBuilder& out,
@@ -101,7 +91,7 @@ Result<void> add_word_keys(const fs::path& folder, const JsonObject& config, Dir
   const fs::path settings_path = folder / "tokenizer_config.json";
   OCTAVO_TRY(const auto settings_text, read_if_there(settings_path, kMaxTextBytes));
   if (settings_text && !jinja) {
-    OCTAVO_TRY(const TemplateValue settings, parse(*settings_text, settings_path));
+    OCTAVO_TRY(const TemplateValue settings, parse_json_object(*settings_text, settings_path, kMaxValues));
     OCTAVO_TRY(jinja, template_of({std::get<TemplateDict>(settings), settings_path.string()}));
   }
   if (jinja) {
@@ -112,7 +102,7 @@ Result<void> add_word_keys(const fs::path& folder, const JsonObject& config, Dir
   const fs::path generation_path = folder / "generation_config.json";
   OCTAVO_TRY(const auto generation_text, read_if_there(generation_path, kMaxTextBytes));
   if (generation_text) {
-    OCTAVO_TRY(const TemplateValue value, parse(*generation_text, generation_path));
+    OCTAVO_TRY(const TemplateValue value, parse_json_object(*generation_text, generation_path, kMaxValues));
     const std::string name = generation_path.string();
     const JsonObject generation(std::get<TemplateDict>(value), name);
     OCTAVO_TRY_VOID(add_ids(generation, out));

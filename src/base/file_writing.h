@@ -1,0 +1,21 @@
+// Writing that either is done or gives an error. Messages begin with the file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+#include "base/error.h"
+
+namespace octavo {
+
+/// Writes all bytes to the open file, from `offset` on. `path` stands for it in messages. Error: the disk is full or
+/// fails.
+Result<void> write_at(int fd, std::uint64_t offset, std::span<const std::byte> bytes,
+                      const std::filesystem::path& path);
+
+/// Returns when all of the open file is on the disk. Error: it cannot be put there.
+Result<void> sync_file(int fd, const std::filesystem::path& path);
+Result<void> rename_file(const std::filesystem::path& path, const std::filesystem::path& wanted);
+
+}  // namespace octavo

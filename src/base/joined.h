@@ -1,0 +1,20 @@
+// The texts of a table's rows in one line, for messages.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace octavo {
+
+/// The texts that `projection` gives of the elements, separated by ", ".
+template <class Range, class Projection>
+std::string joined(const Range& range, Projection projection) {
+  std::string text;
+  for (const auto& element : range) {
+    if (!text.empty()) text += ", ";
+    text += std::invoke(projection, element);
+  }
+  return text;
+}
+
+}  // namespace octavo
