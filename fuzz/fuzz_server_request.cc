@@ -124,7 +124,8 @@ void check_lines(std::string_view bytes) {
 /// An answer of reasoning, text and whatever calls the input makes of it, by the API that it was asked by.
 void check_api(ChatApi api, const boost::json::object& body, const Engine& engine, const ServedModel& model,
                std::string_view input) {
-  const ApiResult<CompletionCall> call = parse_call(api, body, engine, model);
+  static ResponseStore store({.max_bytes = 100'000});
+  const ApiResult<CompletionCall> call = parse_call(api, body, engine, model, {.store = &store});
   if (!call) return check(call, engine, model, input);
   if (!call->requests.empty()) check_requests(*call, engine);
   const auto writer = make_writer(api, *call, engine, model, "id", 1);
@@ -163,7 +164,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(table_members <= kLimits.max_table_members && bytes <= kLimits.max_memory_bytes);
   check(parse_completion(*body, engine, model), engine, model, input);
   check(parse_chat_completion(*body, engine, model), engine, model, input);
-  for (const ChatApi api : {ChatApi::kMessages, ChatApi::kOllamaChat, ChatApi::kOllamaGenerate})
+  for (const ChatApi api : {ChatApi::kMessages, ChatApi::kResponses, ChatApi::kOllamaChat, ChatApi::kOllamaGenerate})
     check_api(api, *body, engine, model, input);
   return 0;
 }

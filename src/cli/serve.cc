@@ -205,6 +205,8 @@ void add_limit_options(Command& command, ServeOptions& options) {
            "Held of one answer that is not streamed; default 64MiB");
   add_size(command, "--max-held-size", options.server.service.max_held_bytes, 1024, kMaxHeldBytes,
            "Of all of these together, until they are written; default 512MiB");
+  add_size(command, "--max-stored-size", options.server.service.responses.max_bytes, 0, kMaxHeldBytes,
+           "Of responses that later ones may go on with; default 64MiB; 0: none is kept");
   add_integer(command, "--max-json-depth", options.max_json_depth, 1, 1024, "Levels of nesting; default 32");
   add_integer(command, "--parse-threads", options.server.service.parse_threads, 1, 256,
               "That read bodies and tokenize; default 2");

@@ -43,6 +43,9 @@ std::string AnswerBlocks::on_event(std::size_t, const OwnedEvent& event) {
     add_text(Block::Kind::kText, event.text, out);
   }
   if (event.finish == FinishReason::kNone) return out;
+  finish_ = event.finish;
+  stats_ = event.stats;
+  mark_cut();
   if (parser_) {
     for (const ToolCallEvent& part : parser_->finish()) add(part, out);
   }
@@ -51,9 +54,8 @@ std::string AnswerBlocks::on_event(std::size_t, const OwnedEvent& event) {
     if (call_.stream) write_error(*error_, out);
     return out;
   }
+  mark_cut();
   close(out);
-  finish_ = event.finish;
-  stats_ = event.stats;
   return out;
 }
 
@@ -91,6 +93,10 @@ void AnswerBlocks::open(Block block, std::string& out) {
   blocks_.push_back(std::move(block));
   is_open_ = true;
   if (call_.stream) begin_block(blocks_.back(), blocks_.size() - 1, out);
+}
+
+void AnswerBlocks::mark_cut() {
+  if (is_open_) blocks_.back().is_cut = finish_ != FinishReason::kStop;
 }
 
 void AnswerBlocks::close(std::string& out) {

@@ -23,6 +23,7 @@ class AnswerBlocks : public AnswerWriter {
     Kind kind = Kind::kText;
     std::string text = {};           // of a call its arguments, JSON
     std::string id = {}, name = {};  // of a call
+    bool is_cut = false;             // the answer reached its longest length in it
 
     /// Of a call: an object in JSON; of one that was cut off, an empty one.
     std::string_view arguments() const;
@@ -35,7 +36,7 @@ class AnswerBlocks : public AnswerWriter {
   std::string on_event(std::size_t prompt_index, const OwnedEvent& event) final;
   std::string progress(std::size_t prompt_index, const PromptProgress& progress) const override;
   std::size_t held_bytes() const final { return held_bytes_; }
-  bool done() const final { return finish_ != FinishReason::kNone || call_.prompts.empty(); }
+  bool done() const final { return (finish_ != FinishReason::kNone && !error_) || call_.prompts.empty(); }
   const ApiError* error() const final { return error_ ? &*error_ : nullptr; }
   std::string fail(const ApiError& error) final;
   std::string finish() final;
@@ -47,6 +48,8 @@ class AnswerBlocks : public AnswerWriter {
   FinishReason finish_reason() const { return finish_; }
   const RequestStats& stats() const { return stats_; }
   bool calls_tools() const { return num_calls_ > 0; }
+  /// So many bytes more are held until the answer ends.
+  void hold(std::size_t num_bytes) { held_bytes_ += num_bytes; }
 
   // Of streams: what to send. `index` is that of the last block.
   virtual void write_begin(std::string& out) = 0;
@@ -56,7 +59,7 @@ class AnswerBlocks : public AnswerWriter {
   virtual void write_end(std::string& out) = 0;
   virtual void write_error(const ApiError& error, std::string& out) = 0;
   /// Of other calls: the whole body.
-  virtual std::string body() const = 0;
+  virtual std::string body() = 0;
   /// A stream's blocks are held until it ends, because its end shows them again.
   virtual bool keeps_stream() const { return false; }
 
@@ -65,6 +68,8 @@ class AnswerBlocks : public AnswerWriter {
   void add_text(Block::Kind kind, std::string_view text, std::string& out);
   void open(Block block, std::string& out);
   void close(std::string& out);
+  /// Before a block ends at the answer's end.
+  void mark_cut();
 
   const CompletionCall& call_;
   const std::string id_;

@@ -1,27 +1,53 @@
 #include "server/chat_api.h"
 
+#include <array>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "server/messages_answer.h"
 #include "server/messages_request.h"
 #include "server/ollama_answer.h"
 #include "server/ollama_request.h"
+#include "server/own_field_names.h"
+#include "server/responses_answer.h"
+#include "server/responses_request.h"
 
 namespace octavo::server {
+namespace {
+
+constexpr std::array<OwnFieldName, 4> kMessagesNames = {{
+    {.chat = "response_format.json_schema.schema", .own = "output_config.format.schema"},
+    {.chat = "response_format", .own = "output_config.format"},
+    {.chat = "reasoning_budget", .own = "thinking.budget_tokens"},
+    {.chat = "stop", .own = "stop_sequences"},
+}};
+constexpr std::array<OwnFieldName, 3> kOllamaNames = {{
+    {.chat = "response_format.json_schema.schema", .own = "format"},
+    {.chat = "response_format", .own = "format"},
+    {.chat = "max_tokens", .own = "options.num_predict"},
+}};
+
+ApiResult<CompletionCall> with_names(ApiResult<CompletionCall> call, std::span<const OwnFieldName> names) {
+  if (!call) call.error() = with_own_names(std::move(call.error()), names);
+  return call;
+}
+
+}  // namespace
 
 ApiResult<CompletionCall> parse_call(ChatApi api, const boost::json::object& body, const Engine& engine,
-                                     const ServedModel& model) {
+                                     const ServedModel& model, const OwnResponses& responses) {
   switch (api) {
     case ChatApi::kOpenAiCompletion: return parse_completion(body, engine, model);
     case ChatApi::kOpenAiChat: break;
     case ChatApi::kMessages: {
       OCTAVO_TRY(const auto chat, chat_of_messages(body, engine.info(), true));
-      return parse_chat_completion(chat, engine, model);
+      return with_names(parse_chat_completion(chat, engine, model), kMessagesNames);
     }
+    case ChatApi::kResponses: return parse_response_call(body, engine, model, responses);
     case ChatApi::kOllamaChat: {
       OCTAVO_TRY(const auto chat, chat_of_ollama_chat(body, engine.info().max_context));
-      return parse_chat_completion(chat, engine, model);
+      return with_names(parse_chat_completion(chat, engine, model), kOllamaNames);
     }
     case ChatApi::kOllamaGenerate: {
       OCTAVO_TRY(const auto call, completion_of_ollama_generate(body, engine.info().max_context));
@@ -29,7 +55,9 @@ ApiResult<CompletionCall> parse_call(ChatApi api, const boost::json::object& bod
         const auto stream = call.body.find("stream");
         return CompletionCall{.is_chat = true, .stream = stream != call.body.end() && stream->value() == true};
       }
-      return call.is_raw ? parse_completion(call.body, engine, model) : parse_chat_completion(call.body, engine, model);
+      return with_names(
+          call.is_raw ? parse_completion(call.body, engine, model) : parse_chat_completion(call.body, engine, model),
+          kOllamaNames);
     }
   }
   return parse_chat_completion(body, engine, model);
@@ -44,6 +72,7 @@ std::unique_ptr<AnswerWriter> make_writer(ChatApi api, const CompletionCall& cal
                                           const ServedModel& model, std::string_view id, std::int64_t created) {
   switch (api) {
     case ChatApi::kMessages: return std::make_unique<MessagesAnswer>(call, "msg_" + std::string(id), model.id);
+    case ChatApi::kResponses: return std::make_unique<ResponsesAnswer>(call, model.id, created);
     case ChatApi::kOllamaChat:
     case ChatApi::kOllamaGenerate:
       return std::make_unique<OllamaAnswer>(call, std::string(id), model.id, api == ChatApi::kOllamaChat);

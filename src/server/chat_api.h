@@ -14,6 +14,7 @@
 #include "server/answer_writer.h"
 #include "server/api_error.h"
 #include "server/completion.h"
+#include "server/response_store.h"
 
 namespace octavo::server {
 
@@ -21,12 +22,14 @@ enum class ChatApi : std::uint8_t {
   kOpenAiCompletion,  // /v1/completions
   kOpenAiChat,        // /v1/chat/completions
   kMessages,          // Anthropic's /v1/messages
+  kResponses,         // OpenAI's /v1/responses
   kOllamaChat,        // /api/chat
   kOllamaGenerate,    // /api/generate
 };
 
+/// `responses`: those that a call of kResponses may go on with, and where its own will be kept.
 ApiResult<CompletionCall> parse_call(ChatApi api, const boost::json::object& body, const Engine& engine,
-                                     const ServedModel& model);
+                                     const ServedModel& model, const OwnResponses& responses);
 
 /// The body of an error's answer, in the form of the API that has this target.
 std::string error_body_at(std::string_view target, const ApiError& error);

@@ -73,6 +73,7 @@ struct ShownReasoning {
 };
 
 class PromptLogprobs;
+struct ResponseCall;
 struct ToolCalling;
 
 /// The answer's data of a prompt whose Request has gone to the engine.
@@ -84,7 +85,7 @@ struct CallPrompt {
   std::shared_ptr<PromptLogprobs> logprobs = {};  // with echo and logprobs: its request fills it, see prompt_logprobs.h
 };
 
-/// One call of /v1/completions or /v1/chat/completions, parsed.
+/// One call of a completion or a chat, by whichever API, parsed.
 struct CompletionCall {
   bool is_chat = false;
   bool stream = false;
@@ -96,6 +97,8 @@ struct CompletionCall {
   ShownReasoning reasoning = {};  // of chats
   /// Of chats whose answers may call tools; else null.
   std::shared_ptr<const ToolCalling> tools = {};
+  /// Of calls of /v1/responses; else null.
+  std::shared_ptr<const ResponseCall> response = {};
   int n = 1;                               // choices of each prompt
   int num_logprobs = -1;                   // -1: none asked for; 0: the drawn token's alone
   std::vector<Request> requests = {};      // one a prompt; without cache_domain and owner, which the server sets

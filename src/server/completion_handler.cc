@@ -138,7 +138,7 @@ asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(ChatApi api)
   auto work = [&body, api, this]() -> ApiResult<CompletionCall> {
     const auto object = parse_json_object(body, service_.options_.json);
     if (!object) return std::unexpected(object.error());
-    return parse_call(api, *object, engine_, *service_.model_);
+    return parse_call(api, *object, engine_, *service_.model_, service_.responses_of(exchange_));
   };
   co_return co_await run_on(service_.parse_queue_.threads(), work);
 }

@@ -6,18 +6,12 @@
 #include <utility>
 
 #include "server/json_writer.h"
+#include "server/typed_events.h"
 
 namespace octavo::server {
 namespace {
 
 using Block = AnswerBlocks::Block;
-
-/// "event: NAME" and the beginning of its data, whose type has the same name.
-void begin_event(std::string& out, std::string_view name) {
-  fmt::format_to(std::back_inserter(out), "event: {}\ndata: {{\"type\":\"{}\"", name, name);
-}
-
-void end_event(std::string& out) { out += "}\n\n"; }
 
 std::string_view error_type(int status) {
   switch (status) {
@@ -94,25 +88,25 @@ void MessagesAnswer::append_usage(std::string& out) const {
 
 // How much of the prompt is cached is not known yet; the last event tells.
 void MessagesAnswer::write_begin(std::string& out) {
-  begin_event(out, "message_start");
+  begin_typed_event(out, "message_start");
   out += ",\"message\":{";
   append_head(out);
   fmt::format_to(std::back_inserter(out),
                  ",\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":{{\"input_tokens\":{},"
                  "\"output_tokens\":0}}}}",
                  call().prompts.front().num_tokens);
-  end_event(out);
+  end_typed_event(out);
 }
 
 void MessagesAnswer::begin_block(const Block& block, std::size_t index, std::string& out) {
-  begin_event(out, "content_block_start");
+  begin_typed_event(out, "content_block_start");
   fmt::format_to(std::back_inserter(out), ",\"index\":{},\"content_block\":", index);
   append_block(block, out);
-  end_event(out);
+  end_typed_event(out);
 }
 
 void MessagesAnswer::write_delta(const Block& block, std::size_t index, std::string_view delta, std::string& out) {
-  begin_event(out, "content_block_delta");
+  begin_typed_event(out, "content_block_delta");
   fmt::format_to(std::back_inserter(out), ",\"index\":{},\"delta\":{{", index);
   switch (block.kind) {
     case Block::Kind::kText:
@@ -129,31 +123,31 @@ void MessagesAnswer::write_delta(const Block& block, std::size_t index, std::str
       break;
   }
   out += '}';
-  end_event(out);
+  end_typed_event(out);
 }
 
 void MessagesAnswer::end_block(const Block&, std::size_t index, std::string& out) {
-  begin_event(out, "content_block_stop");
+  begin_typed_event(out, "content_block_stop");
   fmt::format_to(std::back_inserter(out), ",\"index\":{}", index);
-  end_event(out);
+  end_typed_event(out);
 }
 
 void MessagesAnswer::write_end(std::string& out) {
-  begin_event(out, "message_delta");
+  begin_typed_event(out, "message_delta");
   out += ",\"delta\":{";
   append_stop(out);
   out += "},";
   append_usage(out);
-  end_event(out);
-  begin_event(out, "message_stop");
-  end_event(out);
+  end_typed_event(out);
+  begin_typed_event(out, "message_stop");
+  end_typed_event(out);
 }
 
 void MessagesAnswer::write_error(const ApiError& error, std::string& out) {
   out += "event: error\ndata: " + messages_error_body(error) + "\n\n";
 }
 
-std::string MessagesAnswer::body() const {
+std::string MessagesAnswer::body() {
   std::string out = "{";
   append_head(out);
   out += ",\"content\":[";

@@ -22,7 +22,7 @@ class MessagesAnswer final : public AnswerBlocks {
   void end_block(const Block& block, std::size_t index, std::string& out) override;
   void write_end(std::string& out) override;
   void write_error(const ApiError& error, std::string& out) override;
-  std::string body() const override;
+  std::string body() override;
 
  private:
   void append_head(std::string& out) const;

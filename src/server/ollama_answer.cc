@@ -98,7 +98,7 @@ void OllamaAnswer::write_end(std::string& out) {
 
 void OllamaAnswer::write_error(const ApiError& error, std::string& out) { out += ollama_error_body(error) + '\n'; }
 
-std::string OllamaAnswer::body() const {
+std::string OllamaAnswer::body() {
   std::string content, thinking;
   Parts parts;
   for (const Block& block : blocks()) {

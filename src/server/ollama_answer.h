@@ -25,7 +25,7 @@ class OllamaAnswer final : public AnswerBlocks {
   void end_block(const Block& block, std::size_t index, std::string& out) override;
   void write_end(std::string& out) override;
   void write_error(const ApiError& error, std::string& out) override;
-  std::string body() const override;
+  std::string body() override;
   bool keeps_stream() const override { return call().tools != nullptr; }  // calls are told whole
 
  private:

@@ -81,10 +81,10 @@ HttpResponse preflight(const HttpRequest& request) {
   // Clients add headers of their own to tell what they are. No header does more here than the origin's pages may do.
   std::string headers = text_of(request[http::field::access_control_request_headers]);
   if (headers.empty()) headers = "Authorization, Content-Type, X-Api-Key, X-Request-Id, X-Request-Timeout";
-  response.headers = {{"Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS"},
+  response.headers = {{"Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE, OPTIONS"},
                       {"Access-Control-Allow-Headers", std::move(headers)},
                       {"Access-Control-Max-Age", "3600"},
-                      {"Allow", std::string(allowed_methods(request.target()))}};
+                      {"Allow", allowed_methods(request.target())}};
   return response;
 }
 

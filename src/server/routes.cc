@@ -13,9 +13,10 @@ using boost::beast::http::verb;
 
 struct PathRoute {
   Route route;
-  std::string_view path;
-  bool is_post = false;
+  std::string_view path;  // "{id}" stands for a client's text
+  verb method = verb::get;
   bool needs_key = false;
+  bool takes_slashes = false;  // in the client's text
 };
 
 constexpr PathRoute kRoutes[] = {
@@ -25,23 +26,31 @@ constexpr PathRoute kRoutes[] = {
     {.route = Route::kMetrics, .path = "/metrics", .needs_key = true},
     {.route = Route::kVersion, .path = "/version"},
     {.route = Route::kModels, .path = "/v1/models", .needs_key = true},
-    {.route = Route::kTokenize, .path = "/tokenize", .is_post = true, .needs_key = true},
-    {.route = Route::kDetokenize, .path = "/detokenize", .is_post = true, .needs_key = true},
-    {.route = Route::kApplyTemplate, .path = "/apply-template", .is_post = true, .needs_key = true},
-    {.route = Route::kCompletions, .path = "/v1/completions", .is_post = true, .needs_key = true},
-    {.route = Route::kChatCompletions, .path = "/v1/chat/completions", .is_post = true, .needs_key = true},
-    {.route = Route::kMessages, .path = "/v1/messages", .is_post = true, .needs_key = true},
-    {.route = Route::kCountMessageTokens, .path = "/v1/messages/count_tokens", .is_post = true, .needs_key = true},
-    {.route = Route::kOllamaChat, .path = "/api/chat", .is_post = true, .needs_key = true},
-    {.route = Route::kOllamaGenerate, .path = "/api/generate", .is_post = true, .needs_key = true},
+    {.route = Route::kTokenize, .path = "/tokenize", .method = verb::post, .needs_key = true},
+    {.route = Route::kDetokenize, .path = "/detokenize", .method = verb::post, .needs_key = true},
+    {.route = Route::kApplyTemplate, .path = "/apply-template", .method = verb::post, .needs_key = true},
+    {.route = Route::kCompletions, .path = "/v1/completions", .method = verb::post, .needs_key = true},
+    {.route = Route::kChatCompletions, .path = "/v1/chat/completions", .method = verb::post, .needs_key = true},
+    {.route = Route::kMessages, .path = "/v1/messages", .method = verb::post, .needs_key = true},
+    {.route = Route::kCountMessageTokens, .path = "/v1/messages/count_tokens", .method = verb::post, .needs_key = true},
+    {.route = Route::kResponses, .path = "/v1/responses", .method = verb::post, .needs_key = true},
+    {.route = Route::kCountResponseTokens,
+     .path = "/v1/responses/input_tokens",
+     .method = verb::post,
+     .needs_key = true},
+    {.route = Route::kResponse, .path = "/v1/responses/{id}", .needs_key = true},
+    {.route = Route::kDeleteResponse, .path = "/v1/responses/{id}", .method = verb::delete_, .needs_key = true},
+    {.route = Route::kResponseInput, .path = "/v1/responses/{id}/input_items", .needs_key = true},
+    {.route = Route::kOllamaChat, .path = "/api/chat", .method = verb::post, .needs_key = true},
+    {.route = Route::kOllamaGenerate, .path = "/api/generate", .method = verb::post, .needs_key = true},
     {.route = Route::kOllamaTags, .path = "/api/tags", .needs_key = true},
     {.route = Route::kOllamaRunning, .path = "/api/ps", .needs_key = true},
-    {.route = Route::kOllamaShow, .path = "/api/show", .is_post = true, .needs_key = true},
+    {.route = Route::kOllamaShow, .path = "/api/show", .method = verb::post, .needs_key = true},
     {.route = Route::kOllamaVersion, .path = "/api/version"},
-    {.route = Route::kEmbeddings, .path = "/v1/embeddings", .is_post = true, .needs_key = true},
+    {.route = Route::kEmbeddings, .path = "/v1/embeddings", .method = verb::post, .needs_key = true},
+    {.route = Route::kModel, .path = "/v1/models/{id}", .needs_key = true, .takes_slashes = true},
 };
-constexpr PathRoute kModelRoute = {.route = Route::kModel, .path = "/v1/models/{id}", .needs_key = true};
-constexpr std::string_view kModelPrefix = "/v1/models/";
+constexpr std::string_view kArgument = "{id}";
 
 /// Without the query, and without scheme and authority, which a request through a proxy may have (RFC 9112, 3.2.2).
 std::string_view path_of(std::string_view target) {
@@ -52,13 +61,26 @@ std::string_view path_of(std::string_view target) {
   return path == std::string_view::npos ? "/" : target.substr(path);
 }
 
-const PathRoute* find_path(std::string_view path) {
-  for (const PathRoute& route : kRoutes)
-    if (route.path == path) return &route;
-  return path.starts_with(kModelPrefix) && path.size() > kModelPrefix.size() ? &kModelRoute : nullptr;
+/// The text that stands for {id}; empty where the path has none. Nothing: it is another path.
+std::optional<std::string_view> match_path(const PathRoute& route, std::string_view path) {
+  const std::size_t begin = route.path.find(kArgument);
+  if (begin == std::string_view::npos) return path == route.path ? std::optional(std::string_view()) : std::nullopt;
+  const std::string_view before = route.path.substr(0, begin), behind = route.path.substr(begin + kArgument.size());
+  if (path.size() <= before.size() + behind.size() || !path.starts_with(before) || !path.ends_with(behind))
+    return std::nullopt;
+  path = path.substr(before.size(), path.size() - before.size() - behind.size());
+  if (!route.takes_slashes && path.contains('/')) return std::nullopt;
+  return path;
 }
 
-std::string_view methods(const PathRoute& route) { return route.is_post ? "POST" : "GET, HEAD"; }
+bool takes(const PathRoute& route, verb method) {
+  return route.method == method || (route.method == verb::get && method == verb::head);
+}
+
+std::string_view methods(const PathRoute& route) {
+  if (route.method == verb::get) return "GET, HEAD";
+  return route.method == verb::post ? "POST" : "DELETE";
+}
 
 /// RFC 3986, 2.1. Nothing where a % has no two hexadecimal digits.
 std::optional<std::string> percent_decode(std::string_view text) {
@@ -82,35 +104,41 @@ std::optional<std::string> percent_decode(std::string_view text) {
 
 ApiResult<RouteMatch> find_route(verb method, std::string_view target) {
   const std::string_view path = path_of(target);
-  const PathRoute* route = find_path(path);
-  if (route == nullptr)
+  std::string_view known;  // the pattern of the path, if it takes other methods
+  for (const PathRoute& route : kRoutes) {
+    const auto argument = match_path(route, path);
+    if (!argument) continue;
+    known = route.path;
+    if (!takes(route, method)) continue;
+    auto decoded = percent_decode(*argument);
+    if (!decoded)
+      return std::unexpected(
+          ApiError{.status = 400,
+                   .message = fmt::format("{}: found a % without two hexadecimal digits, expected one as %25", path),
+                   .param = "id",
+                   .code = "invalid_value"});
+    return RouteMatch{.route = route.route,
+                      .pattern = route.path,
+                      .argument = std::move(*decoded),
+                      .is_post = route.method == verb::post,
+                      .needs_key = route.needs_key};
+  }
+  if (known.empty())
     return std::unexpected(
         ApiError{.status = 404, .message = fmt::format("there is no {}", path), .code = "not_found"});
-  const bool allowed = route->is_post ? method == verb::post : method == verb::get || method == verb::head;
-  if (!allowed)
-    return std::unexpected(ApiError{.status = 405,
-                                    .message = fmt::format("{} takes {}", route->path, methods(*route)),
-                                    .code = "method_not_allowed"});
-  RouteMatch match{.route = route->route,
-                   .pattern = route->path,
-                   .argument = {},
-                   .is_post = route->is_post,
-                   .needs_key = route->needs_key};
-  if (route != &kModelRoute) return match;
-  auto id = percent_decode(path.substr(kModelPrefix.size()));
-  if (!id)
-    return std::unexpected(
-        ApiError{.status = 400,
-                 .message = fmt::format("{}: found a % without two hexadecimal digits, expected one as %25", path),
-                 .param = "model",
-                 .code = "invalid_value"});
-  match.argument = std::move(*id);
-  return match;
+  return std::unexpected(ApiError{.status = 405,
+                                  .message = fmt::format("{} takes {}", known, allowed_methods(target)),
+                                  .code = "method_not_allowed"});
 }
 
-std::string_view allowed_methods(std::string_view target) {
-  const PathRoute* route = find_path(path_of(target));
-  return route == nullptr ? "" : methods(*route);
+std::string allowed_methods(std::string_view target) {
+  std::string allowed;
+  for (const PathRoute& route : kRoutes) {
+    if (!match_path(route, path_of(target))) continue;
+    if (!allowed.empty()) allowed += ", ";
+    allowed += methods(route);
+  }
+  return allowed;
 }
 
 }  // namespace octavo::server

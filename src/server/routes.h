@@ -26,6 +26,11 @@ enum class Route : std::uint8_t {
   kChatCompletions,
   kMessages,
   kCountMessageTokens,
+  kResponses,
+  kCountResponseTokens,
+  kResponse,
+  kDeleteResponse,
+  kResponseInput,
   kOllamaChat,
   kOllamaGenerate,
   kOllamaTags,
@@ -38,7 +43,7 @@ enum class Route : std::uint8_t {
 struct RouteMatch {
   Route route;
   std::string_view pattern;  // the path as metrics name it, without a client's text in it
-  std::string argument;      // of kModel: the id, with its percent-escapes decoded; it may have slashes and any bytes
+  std::string argument;      // that stands for {id}, with its percent-escapes decoded: any bytes
   bool is_post;
   bool needs_key;
 };
@@ -46,7 +51,7 @@ struct RouteMatch {
 /// `target` is a request's, a path or a whole URL, with its query. Errors: 400 (an escape that is none), 404, 405; a
 /// HEAD is a GET.
 ApiResult<RouteMatch> find_route(boost::beast::http::verb method, std::string_view target);
-/// "GET, HEAD" or "POST": of a 405's Allow header; empty for an unknown path.
-std::string_view allowed_methods(std::string_view target);
+/// "GET, HEAD", "POST" or "GET, HEAD, DELETE": of a 405's Allow header; empty for an unknown path.
+std::string allowed_methods(std::string_view target);
 
 }  // namespace octavo::server

@@ -8,6 +8,7 @@
 #include "server/completion_handler.h"
 #include "server/ollama_models.h"
 #include "server/request_head.h"
+#include "server/response_routes.h"
 #include "server/run_on.h"
 #include "server/text.h"
 #include "server/tokenize_handler.h"
@@ -54,14 +55,20 @@ std::optional<ChatApi> chat_api_of(Route route) {
     case Route::kCompletions: return ChatApi::kOpenAiCompletion;
     case Route::kChatCompletions: return ChatApi::kOpenAiChat;
     case Route::kMessages: return ChatApi::kMessages;
+    case Route::kResponses: return ChatApi::kResponses;
     case Route::kOllamaChat: return ChatApi::kOllamaChat;
     case Route::kOllamaGenerate: return ChatApi::kOllamaGenerate;
     default: return std::nullopt;
   }
 }
 
+bool is_of_stored_response(Route route) {
+  return route == Route::kResponse || route == Route::kDeleteResponse || route == Route::kResponseInput;
+}
+
 TokenizeCall::Kind kind_of(Route route) {
   if (route == Route::kCountMessageTokens) return TokenizeCall::Kind::kCountMessages;
+  if (route == Route::kCountResponseTokens) return TokenizeCall::Kind::kCountResponse;
   if (route == Route::kApplyTemplate) return TokenizeCall::Kind::kApplyTemplate;
   return route == Route::kDetokenize ? TokenizeCall::Kind::kDetokenize : TokenizeCall::Kind::kTokenize;
 }
@@ -75,6 +82,7 @@ Service::Service(ServiceOptions options, asio::io_context& io, EngineHost& host)
       mailbox_(io),
       progress_(options_.stall_timeout),
       held_({.answer_bytes = options_.max_answer_bytes, .all_bytes = options_.max_held_bytes}),
+      responses_(options_.responses),
       random_(std::random_device{}()),
       parse_queue_(options_.parse_threads) {}
 
@@ -183,7 +191,7 @@ asio::awaitable<bool> Service::serve_one(HttpConnection& connection, const Visit
   co_return true;
 }
 
-void Service::hold(HttpResponse& response) {
+void Service::hold(const Exchange& exchange, HttpResponse& response) {
   std::optional<ApiError> error;
   if (response.held) {
     error = response.held.hold(response.body.size());
@@ -192,7 +200,7 @@ void Service::hold(HttpResponse& response) {
     error = response.held.hold_own(response.body.size());
   }
   if (!error || response.body.size() <= kAlwaysHeld) return;
-  response = to_response(*error);
+  response = error_response(exchange.request.target(), *error);
   response.held = HeldAnswer(held_);
   response.held.set(response.body.size());
 }
@@ -200,7 +208,7 @@ void Service::hold(HttpResponse& response) {
 // GCC 12 evaluates both branches of a conditional expression within co_await's operand, and destroys some temporaries
 // of it twice: here and elsewhere, what is awaited is called with named values.
 asio::awaitable<void> Service::send(Exchange& exchange, HttpResponse& response) {
-  hold(response);
+  hold(exchange, response);
   add_headers(exchange.request, exchange.record.id, options_.cors_origins, response);
   exchange.record.status = response.status;
   const bool head_only = exchange.request.method() == http::verb::head;
@@ -228,6 +236,15 @@ asio::awaitable<void> Service::answer(Exchange& exchange) {
     co_await refuse(exchange, error);
   } else if (match->is_post) {
     co_await answer_post(exchange, match->route);
+  } else if (is_of_stored_response(match->route)) {
+    HttpResponse response;
+    auto body = answer_stored_response(*match, request.target(), responses_of(exchange));
+    if (body) {
+      response.body = std::move(*body);
+    } else {
+      response = to_response(body.error());
+    }
+    co_await send(exchange, response);
   } else {
     HttpResponse response = get(*match, Clock::now());
     co_await send(exchange, response);
@@ -272,7 +289,10 @@ asio::awaitable<void> Service::answer_tokens(Exchange& exchange, Route route) {
   HttpResponse response{.held = HeldAnswer(held_)};
   ApiResult<std::string> body;
   {
-    const TokenizeCall call{.kind = kind_of(route), .body = std::move(exchange.request.body()), .json = options_.json};
+    const TokenizeCall call{.kind = kind_of(route),
+                            .body = std::move(exchange.request.body()),
+                            .json = options_.json,
+                            .responses = responses_of(exchange)};
     const std::size_t num_bytes = call.body.size();
     const auto turn = co_await wait_to_parse(exchange, num_bytes, false);
     if (!turn) {

@@ -26,6 +26,7 @@
 #include "server/listener.h"
 #include "server/metrics.h"
 #include "server/parse_queue.h"
+#include "server/response_store.h"
 #include "server/routes.h"
 
 namespace octavo::server {
@@ -48,6 +49,7 @@ struct ServiceOptions {
   QueueBound max_queued = {}, max_queued_tokens = {};        // the engine's: requests and tokens that may wait in it
   std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer that is not streamed
   std::uint64_t max_held_bytes = std::uint64_t{512} << 20;   // of all of these together, until they are written
+  ResponseStore::Limits responses = {};                      // of those that are kept, to be gone on with
   std::chrono::milliseconds stall_timeout{30'000};     // without a step although there is work; 0: never not ready
   std::chrono::milliseconds keepalive_interval{5000};  // a stream is silent no longer than this; 0: for any time
   std::chrono::milliseconds progress_interval{250};    // between two reports of a prompt's progress
@@ -87,10 +89,12 @@ class Service {
   asio::awaitable<ApiResult<std::unique_ptr<ParseQueue::Turn>>> wait_to_parse(Exchange& exchange, std::size_t num_bytes,
                                                                               bool ends_with_hang_up);
   /// Counts a body as held until it is written; one that is too much gives way to an error.
-  void hold(HttpResponse& response);
+  void hold(const Exchange& exchange, HttpResponse& response);
   asio::awaitable<void> send(Exchange& exchange, HttpResponse& response);
   asio::awaitable<void> refuse(Exchange& exchange, const ApiError& error);
   HttpResponse get(const RouteMatch& match, Clock::time_point now);
+  /// The kept responses that the request's client may see.
+  OwnResponses responses_of(const Exchange& exchange) { return {.store = &responses_, .owner = exchange.key.name}; }
   /// Takes what the watched files have to tell.
   void take_notices();
   /// Ends what runs for keys that are valid no more.
@@ -109,6 +113,7 @@ class Service {
   std::optional<ServedModel> model_;  // once it is loaded
   std::unordered_set<CompletionHandler*> active_;
   HeldBudget held_;  // of answers that are not streamed
+  ResponseStore responses_;
   std::mt19937_64 random_;
   bool draining_ = false;
   ParseQueue parse_queue_;  // its threads are joined before all else goes

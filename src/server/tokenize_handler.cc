@@ -13,6 +13,7 @@
 #include "server/json_writer.h"
 #include "server/messages_request.h"
 #include "server/openai_request.h"
+#include "server/responses_request.h"
 
 namespace octavo::server {
 namespace {
@@ -130,6 +131,11 @@ ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const Engine& e
     OCTAVO_TRY(const auto chat, chat_of_messages(*body, engine.info(), false));
     OCTAVO_TRY(const auto counted, tokens_of(chat, engine));
     return fmt::format("{{\"input_tokens\":{}}}", counted.size());
+  }
+  if (call.kind == TokenizeCall::Kind::kCountResponse) {
+    OCTAVO_TRY(const auto chat, chat_of_response(*body, call.responses));
+    OCTAVO_TRY(const auto counted, tokens_of(chat, engine));
+    return fmt::format(R"({{"object":"response.input_tokens","input_tokens":{}}})", counted.size());
   }
   const bool is_detokenize = call.kind == TokenizeCall::Kind::kDetokenize;
   const auto tokens = is_detokenize ? read_ids(*body, engine) : tokens_of(*body, engine);

@@ -10,22 +10,24 @@
 #include "server/completion.h"
 #include "server/held_answer.h"
 #include "server/json_body.h"
+#include "server/response_store.h"
 
 namespace octavo::server {
 
 struct TokenizeCall {
-  enum class Kind : std::uint8_t { kTokenize, kDetokenize, kApplyTemplate, kCountMessages };
+  enum class Kind : std::uint8_t { kTokenize, kDetokenize, kApplyTemplate, kCountMessages, kCountResponse };
 
   Kind kind = Kind::kTokenize;
   std::string body = {};
   JsonLimits json = {};
+  OwnResponses responses = {};  // that a body of kCountResponse may go on with
 };
 
 /// {"prompt": TEXT, "add_special_tokens": true} or {"messages": [...]} -> {"count", "max_model_len", "tokens"};
 /// {"tokens": [...]} -> {"prompt": TEXT}; {"messages": [...]} -> {"prompt": TEXT}, the text that the chat template
-/// makes of them. A body of Anthropic's Messages API -> {"input_tokens"}. The body of the answer, whose bytes `held`
-/// counts as they are made. Errors: 404, `model` names another one; the answer is too large to hold; more than
-/// kMaxCountedTokens tokens, where the context holds no more either.
+/// makes of them. A body of Anthropic's Messages API or OpenAI's Responses API -> {"input_tokens"}. The body of the
+/// answer, whose bytes `held` counts as they are made. Errors: 404, `model` names another one; the answer is too large
+/// to hold; more than kMaxCountedTokens tokens, where the context holds no more either.
 inline constexpr std::size_t kMaxCountedTokens = std::size_t{1} << 18;
 ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const Engine& engine, const ServedModel& model,
                                        HeldAnswer& held);

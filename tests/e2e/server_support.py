@@ -13,6 +13,12 @@ import time
 
 import support
 
+# Its prompts end behind <think>, unless enable_thinking is false.
+THINKING_TEMPLATE = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "<|im_start|>assistant\n{% if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n"
+    "{% else %}<think>\n{% endif %}")
+
 
 class Server:
     """`octavo serve` with these arguments; a context manager."""

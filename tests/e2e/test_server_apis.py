@@ -38,14 +38,15 @@ class Apis(unittest.TestCase):
 
 
 class Pages(unittest.TestCase):
-    def test_the_pages_example_runs(self):
+    def test_the_pages_examples_run(self):
         examples = re.findall(r"^```python\n(.*?)^```$", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-        self.assertEqual(len(examples), 1)
+        self.assertEqual(len(examples), 2)
         with Server() as server:
-            done = subprocess.run([sys.executable, "-c", examples[0].replace("http://127.0.0.1:8080", server.url)],
-                                  capture_output=True, text=True, check=False, timeout=support.TIMEOUT_S)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertGreater(len(done.stdout.splitlines()), 1)
+            for example in examples:
+                done = subprocess.run([sys.executable, "-c", example.replace("http://127.0.0.1:8080", server.url)],
+                                      capture_output=True, text=True, check=False, timeout=support.TIMEOUT_S)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertGreater(len(done.stdout.splitlines()), 1)
 
 
 class Anthropic(Apis):

@@ -9,12 +9,9 @@ import unittest
 import openai
 
 import support
-from server_support import Server
+from server_support import Server, THINKING_TEMPLATE
 
 QUESTION = [{"role": "user", "content": "Is 91 a prime?"}]
-TEMPLATE = ("{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
-            "<|im_start|>assistant\n{% if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n"
-            "{% else %}<think>\n{% endif %}")
 DOCS = pathlib.Path(__file__).parents[2] / "docs" / "reasoning.md"
 
 
@@ -24,7 +21,7 @@ class Reasoning(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         with tempfile.NamedTemporaryFile("w", suffix=".jinja", delete=False) as file:
-            file.write(TEMPLATE)
+            file.write(THINKING_TEMPLATE)
         cls.addClassCleanup(pathlib.Path(file.name).unlink)
         cls.server = Server("--chat-template", file.name, *cls.server_args)
         cls.addClassCleanup(cls.server.__exit__)

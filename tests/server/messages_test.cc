@@ -151,7 +151,7 @@ class MessagesAnswers : public ::testing::Test {
                            parsed(R"({"max_tokens": 9, "messages": [{"role": "user", "content": "hi"}],
                                       "tools": [{"name": "time", "input_schema": {"type": "object"}}])" +
                                   fields + "}"),
-                           engine_, kAnsweringModel);
+                           engine_, kAnsweringModel, {});
     ASSERT_TRUE(call.has_value()) << call.error().message;
     call_ = std::move(*call);
     call_.reasoning.is_shown = true;

@@ -96,7 +96,7 @@ class OllamaAnswers : public ::testing::Test {
  protected:
   void open(ChatApi api, const std::string& fields) {
     engine_.set_tool_format("hermes");
-    auto call = parse_call(api, parsed("{" + fields + "}"), engine_, kAnsweringModel);
+    auto call = parse_call(api, parsed("{" + fields + "}"), engine_, kAnsweringModel, {});
     ASSERT_TRUE(call.has_value()) << call.error().message;
     call_ = std::move(*call);
     call_.reasoning.is_shown = true;

@@ -36,8 +36,22 @@ TEST(Routes, AModelsIdIsPercentDecodedAndMayHaveSlashes) {
   for (const char* broken : {"/v1/models/a%", "/v1/models/a%2", "/v1/models/%g0", "/v1/models/%-1"}) {
     const ApiError error = find_route(verb::get, broken).error();
     EXPECT_EQ(error.status, 400) << broken;
-    EXPECT_EQ(error.param, "model");
+    EXPECT_EQ(error.param, "id");
   }
+}
+
+TEST(Routes, AnIdMayStandInTheMiddleAndOneWithSlashesIsAnotherPath) {
+  EXPECT_EQ(find_route(verb::get, "/v1/responses/resp_1")->argument, "resp_1");
+  EXPECT_EQ(find_route(verb::delete_, "/v1/responses/resp_1?x")->route, Route::kDeleteResponse);
+  EXPECT_EQ(find_route(verb::get, "/v1/responses/resp_1/input_items?limit=1")->route, Route::kResponseInput);
+  EXPECT_EQ(find_route(verb::get, "/v1/responses/resp_1/input_items")->argument, "resp_1");
+  EXPECT_EQ(find_route(verb::post, "/v1/responses/input_tokens")->route, Route::kCountResponseTokens);
+  EXPECT_EQ(find_route(verb::post, "/v1/responses/resp_1/cancel").error().status, 404);
+  EXPECT_EQ(find_route(verb::get, "/v1/responses/").error().status, 404);
+  EXPECT_EQ(find_route(verb::post, "/v1/responses/resp_1").error().status, 405);
+  EXPECT_EQ(allowed_methods("/v1/responses/resp_1"), "GET, HEAD, DELETE");
+  EXPECT_EQ(allowed_methods("/v1/responses"), "POST");
+  EXPECT_EQ(allowed_methods("/nothing"), "");
 }
 
 TEST(Routes, ATargetMayBeAWholeUrl) {

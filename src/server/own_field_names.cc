@@ -1,0 +1,26 @@
+#include "server/own_field_names.h"
+
+#include <string>
+
+namespace octavo::server {
+namespace {
+
+/// Whether `text` is that field or lies in it.
+bool begins_with_field(std::string_view text, std::string_view field) {
+  return text.starts_with(field) &&
+         (text.size() == field.size() || std::string_view(".[:").contains(text[field.size()]));
+}
+
+}  // namespace
+
+ApiError with_own_names(ApiError error, std::span<const OwnFieldName> names) {
+  for (const OwnFieldName& name : names) {
+    if (!begins_with_field(error.param, name.chat)) continue;
+    error.param.replace(0, name.chat.size(), name.own);
+    if (begins_with_field(error.message, name.chat)) error.message.replace(0, name.chat.size(), name.own);
+    break;
+  }
+  return error;
+}
+
+}  // namespace octavo::server

@@ -1,0 +1,112 @@
+#include "server/response_routes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "base/error.h"
+#include "base/to_size.h"
+#include "server/json_fields.h"
+#include "server/json_writer.h"
+
+namespace octavo::server {
+namespace {
+
+constexpr int kDefaultItems = 20, kMaxItems = 100;  // of one page, as OpenAI has them
+
+/// The value of a name in the query of a target, percent-escapes as they stand: ids and numbers have none.
+std::optional<std::string_view> query_value(std::string_view target, std::string_view name) {
+  const std::size_t begin = target.find('?');
+  std::string_view query = begin == std::string_view::npos ? std::string_view() : target.substr(begin + 1);
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    const std::size_t equal = pair.find('=');
+    if (equal != std::string_view::npos && pair.substr(0, equal) == name) return pair.substr(equal + 1);
+  }
+  return std::nullopt;
+}
+
+struct Page {
+  bool is_ascending = false;
+  std::size_t limit = kDefaultItems;
+  std::string_view after = {};  // the id of the item before the first one; empty: from the beginning
+};
+
+ApiResult<Page> read_page(std::string_view target) {
+  Page page;
+  if (const auto order = query_value(target, "order")) {
+    if (*order != "asc" && *order != "desc")
+      return std::unexpected(invalid_value("order", fmt::format("order: found '{}', expected asc or desc", *order)));
+    page.is_ascending = *order == "asc";
+  }
+  if (const auto limit = query_value(target, "limit")) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(limit->data(), limit->data() + limit->size(), number);
+    if (error != std::errc() || end != limit->data() + limit->size() || number < 1 || number > kMaxItems)
+      return std::unexpected(
+          invalid_value("limit", fmt::format("limit: found '{}', expected 1 to {}", *limit, kMaxItems)));
+    page.limit = to_size(number);
+  }
+  page.after = query_value(target, "after").value_or("");
+  return page;
+}
+
+ApiResult<std::string> list_items(std::vector<const ResponseItem*> items, const Page& page) {
+  if (!page.is_ascending) std::ranges::reverse(items);
+  std::span<const ResponseItem* const> rest = items;
+  if (!page.after.empty()) {
+    const auto found = std::ranges::find(rest, page.after, [](const ResponseItem* item) { return item->id; });
+    if (found == rest.end())
+      return std::unexpected(
+          invalid_value("after", fmt::format("after: there is no item '{}'", page.after.substr(0, 64))));
+    rest = rest.subspan(to_size(found - rest.begin()) + 1);
+  }
+  const bool has_more = rest.size() > page.limit;
+  rest = rest.first(std::min(rest.size(), page.limit));
+  std::string out = R"({"object":"list","data":[)";
+  for (const ResponseItem* item : rest) {
+    if (out.back() != '[') out += ',';
+    out += item->json;
+  }
+  out += ']';
+  const auto append_id = [&out](std::string_view name, const ResponseItem* item) {
+    out += ',';
+    if (item != nullptr) return append_json_field(out, name, item->id);
+    fmt::format_to(std::back_inserter(out), "\"{}\":null", name);
+  };
+  append_id("first_id", rest.empty() ? nullptr : rest.front());
+  append_id("last_id", rest.empty() ? nullptr : rest.back());
+  out += has_more ? ",\"has_more\":true}" : ",\"has_more\":false}";
+  return out;
+}
+
+}  // namespace
+
+ApiResult<std::string> answer_stored_response(const RouteMatch& match, std::string_view target,
+                                              const OwnResponses& responses) {
+  ResponseStore& store = *responses.store;
+  if (match.route == Route::kDeleteResponse) {
+    if (!store.erase(responses.owner, match.argument)) return std::unexpected(no_response(match.argument, "id"));
+    std::string out = "{";
+    append_json_field(out, "id", match.argument);
+    return out + R"(,"object":"response","deleted":true})";
+  }
+  const ResponseStore::Response response = store.find(responses.owner, match.argument);
+  if (response == nullptr) return std::unexpected(no_response(match.argument, "id"));
+  if (match.route == Route::kResponse) {
+    if (query_value(target, "stream") == "true")
+      return std::unexpected(unsupported("stream", "stream: a response that is kept has ended, and is told whole"));
+    return response->body();
+  }
+  OCTAVO_TRY(const Page page, read_page(target));
+  std::vector<const ResponseItem*> items;
+  for (const ResponseItem& item : response->input) items.push_back(&item);
+  return list_items(std::move(items), page);
+}
+
+}  // namespace octavo::server

@@ -1,0 +1,31 @@
+// The items that a conversation of OpenAI's Responses API is made of, and the messages of a chat that say the same.
+// https://platform.openai.com/docs/api-reference/responses/create
+//
+// Free functions without state; any thread.
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "server/api_error.h"
+
+namespace octavo::server {
+
+/// The item that an item_reference names, as it was stored; an error where there is none.
+using FindItem = std::function<ApiResult<boost::json::object>(std::string_view id)>;
+
+/// `input`, a text or an array of items, as items that have what the API documents of them and nothing else: of type
+/// message, function_call, function_call_output or reasoning. Ids that the client gave are kept. Reasoning that nobody
+/// but its maker can read is left out. Errors: items of other types, images and files, fields of a wrong type.
+ApiResult<std::vector<boost::json::object>> read_items(const boost::json::value& input, const FindItem& find);
+
+/// The messages of a chat. `instructions` and the system's messages at the beginning are one, as most templates take no
+/// second. Reasoning, text and calls that follow each other are one message of the assistant. `items` are
+/// read_items()'s.
+boost::json::array messages_of_items(std::string_view instructions, const std::vector<boost::json::object>& items);
+
+}  // namespace octavo::server
