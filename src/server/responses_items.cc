@@ -103,7 +103,7 @@ ApiResult<json::object> read_call_output(const json::object& item, const std::st
 
 /// Its content, or without one its summary. Empty where both are: it was encrypted by another server.
 ApiResult<json::object> read_reasoning(const json::object& item, const std::string& place) {
-  JsonFields fields(item, place + ".");
+  const JsonFields fields(item, place + ".");
   json::array content;
   for (const std::string_view name : {"content", "summary"}) {
     const json::value* given = fields.find(name);

@@ -217,7 +217,7 @@ void append_member(std::string& out, std::string_view name, const json::value& v
 
 std::string echo_of(const json::object& body, const ReadBody& read, const CompletionCall& call, bool is_stored) {
   const JsonFields fields(body);
-  const auto given = [&fields](std::string_view name, json::value otherwise) {
+  const auto given = [&fields](std::string_view name, const json::value& otherwise) {
     const json::value* value = fields.find(name);
     return value == nullptr ? otherwise : *value;
   };
