@@ -150,7 +150,8 @@ void check_api(ChatApi api, const boost::json::object& body, const Engine& engin
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const test::TextEngine engine;
+  static test::TextEngine engine;
+  engine.set_fills_gaps();
   static const ServedModel model{.id = "text"};
   const std::string input(reinterpret_cast<const char*>(data), size);
   const auto body = parse_json_object(input, kLimits);
@@ -164,7 +165,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(table_members <= kLimits.max_table_members && bytes <= kLimits.max_memory_bytes);
   check(parse_completion(*body, engine, model), engine, model, input);
   check(parse_chat_completion(*body, engine, model), engine, model, input);
-  for (const ChatApi api : {ChatApi::kMessages, ChatApi::kResponses, ChatApi::kOllamaChat, ChatApi::kOllamaGenerate})
+  for (const ChatApi api : {ChatApi::kMessages, ChatApi::kResponses, ChatApi::kOllamaChat, ChatApi::kOllamaGenerate,
+                            ChatApi::kLlamaCompletion, ChatApi::kLlamaInfill})
     check_api(api, *body, engine, model, input);
   return 0;
 }

@@ -104,6 +104,21 @@ struct ChatPrompt {
   bool ends_in_reasoning = false;    // the template has written an opening mark: ReasoningParams::begins_inside
 };
 
+/// A text with a gap, which the model is to fill.
+struct InfillText {
+  struct File {
+    std::string name = {}, text = {};
+  };
+  std::string prefix = {}, suffix = {};  // what stands before the gap, and behind it
+  std::string name = {};                 // of the file that it is in; empty: nobody knows
+  std::vector<File> files = {};          // others, the nearest ones last
+};
+
+struct InfillPrompt {
+  std::vector<TokenId> tokens = {};
+  int files_left_out = 0;  // of the first ones, for want of room
+};
+
 struct ModelWork;
 
 /// A token that ends an answer.
@@ -125,6 +140,8 @@ struct ModelInfo {
   std::vector<EndToken> end_tokens = {};  // an answer ends at any of these; none: at limits and stops alone
   std::string reasoning = {};             // the family whose marks are around reasoning; empty: none that is known
   std::string tool_format = {};           // the way in which answers call tools; empty: the chat template takes none
+  std::string chat_template = {};         // in Jinja: the option's, or the file's; empty: none
+  bool fills_gaps = false;                // infill_prompt() has tokens for it
   int vocab_size = 0;
   int num_tokens = 0;  // ids that have a text: the tokenizer's, where the model pads its vocabulary beyond them
   int num_layers = 0;
@@ -226,8 +243,14 @@ class Engine {
     if (!tokens) return std::unexpected(std::move(tokens.error()));
     return ChatPrompt{.tokens = std::move(*tokens)};
   }
-  /// The text of the same prompt, before it becomes tokens: without BOS, unless the template writes it. Control tokens
-  /// of the template cannot be told from the same text in a message.
+  /// The prompt of a gap that the model is to fill, of at most `max_tokens`: other files are left out for that, the
+  /// first ones first. Errors: ModelInfo::fills_gaps is not set, kNoWords; more tokens (kContextOverflow).
+  virtual Result<InfillPrompt> infill_prompt([[maybe_unused]] const InfillText& text,
+                                             [[maybe_unused]] std::size_t max_tokens) const {
+    return std::unexpected(Error{.message = "this engine fills no gaps", .kind = ErrorKind::kNoWords});
+  }
+  /// The text of a conversation's prompt, before it becomes tokens: without BOS, unless the template writes it. Control
+  /// tokens of the template cannot be told from the same text in a message.
   virtual Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
                                                    const ChatTemplateOptions& options) const = 0;
   /// A constraint for requests to this engine. Any thread; the same source is compiled once, as long as it is

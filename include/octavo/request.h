@@ -124,6 +124,7 @@ struct RequestStats {
   /// nowhere, or nobody knows.
   int diverged_at = -1;
   int generated_tokens = 0;
+  int stop_text = -1;                // the answer ended at this one of Request::stop; -1: at none
   int reasoning_tokens = 0;          // of these: behind an opening mark, up to the closing one, which counts with them
   int preemptions = 0;               // times it stopped to make room for others, to go on later
   double time_to_first_token_s = 0;  // from submit to the first token

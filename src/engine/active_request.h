@@ -136,6 +136,7 @@ struct ActiveRequest {
   RequestStats stats_of(const Choice& choice) const {
     RequestStats stats = stats_of(choice.sequence, choice.times);
     stats.reasoning_tokens = choice.num_reasoning;
+    stats.stop_text = choice.text.stop_text();
     return stats;
   }
   RequestStats stats_of_prompt() const { return stats_of(prompt, times); }

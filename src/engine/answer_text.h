@@ -46,8 +46,8 @@ class AnswerText {
   /// that still looks at it. The texts are valid until the next call of anything.
   Piece finish(bool stops_count);
 
-  /// A stop text was complete.
-  bool is_stopped() const { return stop_matcher_.matched(); }
+  /// The stop text that was complete, its number; -1: none was.
+  int stop_text() const { return stop_matcher_.match(); }
   /// The next token belongs to reasoning.
   bool is_inside_reasoning() const { return reasoning_.marks != nullptr && splitter_.is_inside(); }
   /// The last token has left a part of a character.

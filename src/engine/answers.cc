@@ -42,7 +42,7 @@ void Answers::append(const Draw& draw) {
                                                    finish != FinishReason::kNone, request.stops_count(choice));
   if (is_reasoning) ++choice.num_reasoning;
   choice.budget.advance(is_reasoning, choice.reasoning_state());
-  if (choice.text.is_stopped()) finish = FinishReason::kStop;
+  if (choice.text.stop_text() >= 0) finish = FinishReason::kStop;
   if (finish != FinishReason::kNone) requests_.retire(request, choice);
   emit(request, choice,
        {.token = sampled.token,

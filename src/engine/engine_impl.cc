@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "engine/calibrate.h"
 #include "engine/constraint_words.h"
+#include "tokenizer/infill_prompt.h"
 
 namespace octavo {
 namespace {
@@ -110,6 +111,11 @@ Result<ChatPrompt> EngineImpl::chat_prompt(std::span<const ChatMessage> messages
                                            const ChatTemplateOptions& options) const {
   OCTAVO_TRY(const Tokenizer* tokenizer, parts_.words.require());
   return tokenizer->chat_prompt(messages, options);
+}
+
+Result<InfillPrompt> EngineImpl::infill_prompt(const InfillText& text, std::size_t max_tokens) const {
+  OCTAVO_TRY(const Tokenizer* tokenizer, parts_.words.require());
+  return make_infill_prompt(*tokenizer, text, max_tokens);
 }
 
 Result<std::string> EngineImpl::render_chat_template(std::span<const ChatMessage> messages,

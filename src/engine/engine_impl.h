@@ -67,6 +67,7 @@ class EngineImpl final : public Engine {
   std::string detokenize(std::span<const TokenId> tokens) const override;
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
                                                    const ChatTemplateOptions& options) const override;
+  Result<InfillPrompt> infill_prompt(const InfillText& text, std::size_t max_tokens) const override;
   Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
                                  const ChatTemplateOptions& options) const override;
   Result<std::string> render_chat_template(std::span<const ChatMessage> messages,

@@ -128,6 +128,8 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   if (const Tokenizer* tokenizer = parts.words.tokenizer()) {
     parts.info.end_tokens.assign(tokenizer->end_tokens().begin(), tokenizer->end_tokens().end());
     if (const ToolFormat* format = tokenizer->tool_format()) parts.info.tool_format = format->name;
+    parts.info.chat_template = tokenizer->chat_template();
+    parts.info.fills_gaps = tokenizer->infill_marks() != nullptr;
   }
   if (const ReasoningMarks* marks = parts.words.reasoning()) parts.info.reasoning = marks->family().name;
   parts.info.num_tokens = std::min(parts.info.vocab_size, parts.words.num_tokens());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/to_size.h"
 #include "base/utf8.h"
 
 namespace octavo {
@@ -72,20 +73,20 @@ void StopMatcher::restart(const StopTexts& stop) {
   text_.clear();
   bytes_.clear();
   shown_text_ = shown_bytes_ = 0;
-  matched_ = false;
+  match_ = -1;
 }
 
-// The longest pattern that is complete with this byte, in bytes; 0: none.
-std::size_t StopMatcher::advance(char byte) {
-  std::size_t complete = 0;
+// The longest pattern that is complete with this byte; -1: none.
+int StopMatcher::advance(char byte) {
+  int longest = -1;
   for (std::size_t i = 0; i < num_matched_.size(); ++i) {
     const auto& [text, borders] = stop_->patterns_[i];
     num_matched_[i] = next_matched(text, borders, num_matched_[i], byte);
     if (num_matched_[i] < text.size()) continue;
-    complete = std::max(complete, text.size());
+    if (longest < 0 || text.size() > stop_->patterns_[to_size(longest)].text.size()) longest = static_cast<int>(i);
     num_matched_[i] = borders.back();  // another one may overlap with it
   }
-  return complete;
+  return longest;
 }
 
 StopMatcher::Piece StopMatcher::show(std::size_t text_bytes) {
@@ -99,27 +100,27 @@ StopMatcher::Piece StopMatcher::push(const Piece& piece, bool counts) {
   if (num_matched_.empty()) return piece;
   text_.erase(0, std::exchange(shown_text_, 0));
   bytes_.erase(0, std::exchange(shown_bytes_, 0));
-  if (matched_) return {};
+  if (is_matched()) return {};
   text_ += piece.text;
   bytes_ += piece.bytes;
   for (std::size_t i = text_.size() - piece.text.size(); i < text_.size(); ++i) {
-    const std::size_t complete = advance(text_[i]);
-    if (complete == 0 || !counts) continue;
-    matched_ = true;
-    return show(i + 1 - complete);
+    const int complete = advance(text_[i]);
+    if (complete < 0 || !counts) continue;
+    match_ = complete;
+    return show(i + 1 - stop_->patterns_[to_size(complete)].text.size());
   }
   return show(text_.size() - std::ranges::max(num_matched_));
 }
 
 StopMatcher::Piece StopMatcher::finish(const Piece& piece, bool counts) {
   const Piece shown = push(piece, counts);
-  if (num_matched_.empty() || matched_) return shown;
+  if (num_matched_.empty() || is_matched()) return shown;
   return show(text_.size());
 }
 
 StopMatcher::Piece StopMatcher::cut(const Piece& piece, bool counts) {
   const Piece shown = finish(piece, counts);
-  if (!matched_) std::ranges::fill(num_matched_, std::uint16_t{0});
+  if (!is_matched()) std::ranges::fill(num_matched_, std::uint16_t{0});
   return shown;
 }
 

@@ -59,18 +59,19 @@ class StopMatcher {
   Piece finish(const Piece& piece, bool counts = true);
   /// The same, and more may follow: no stop text reaches from this piece into the next.
   Piece cut(const Piece& piece, bool counts = true);
-  /// A stop text was complete.
-  bool matched() const { return matched_; }
+  /// The stop text that was complete, its number; -1: none was.
+  int match() const { return match_; }
 
  private:
-  std::size_t advance(char byte);
+  int advance(char byte);
+  bool is_matched() const { return match_ >= 0; }
   Piece show(std::size_t text_bytes);
 
   const StopTexts* stop_ = nullptr;
   std::vector<std::uint16_t> num_matched_;  // [patterns] bytes of each that the text ends with
   std::string text_, bytes_;                // shown by the last call, then held back
   std::size_t shown_text_ = 0, shown_bytes_ = 0;
-  bool matched_ = false;
+  int match_ = -1;
 };
 
 }  // namespace octavo

@@ -69,7 +69,7 @@ std::string to_json_line(const AccessRecord& record, std::chrono::system_clock::
   count("prompt_tokens", record.prompt_tokens);
   count("cached_tokens", record.cached_tokens);
   count("diverged_at", record.diverged_at);
-  count("constraint_warnings", record.constraint_warnings);
+  count("warnings", record.warnings);
   count("generated_tokens", record.generated_tokens);
   milliseconds("time_to_first_token_ms", record.time_to_first_token_s);
   text("finish_reason", record.finish_reason);

@@ -19,8 +19,8 @@ struct AccessRecord {
   double duration_s = 0;
   bool streamed = false;
   std::int64_t prompt_tokens = -1, cached_tokens = -1, generated_tokens = -1;
-  std::int64_t diverged_at = -1;          // of the first prompt that has it
-  std::int64_t constraint_warnings = -1;  // how many, where there are any
+  std::int64_t diverged_at = -1;  // of the first prompt that has it
+  std::int64_t warnings = -1;     // how many, where there are any
   double time_to_first_token_s = -1;
 };
 

@@ -48,6 +48,10 @@ class AnswerBlocks : public AnswerWriter {
   FinishReason finish_reason() const { return finish_; }
   const RequestStats& stats() const { return stats_; }
   bool calls_tools() const { return num_calls_ > 0; }
+  /// The stop text that the answer ended at; empty: none.
+  std::string_view stop_text() const;
+  /// The member `warnings` with a comma before it, if there are any.
+  void append_warnings(std::string& out) const;
   /// So many bytes more are held until the answer ends.
   void hold(std::size_t num_bytes) { held_bytes_ += num_bytes; }
 

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "server/llama_answer.h"
+#include "server/llama_request.h"
 #include "server/messages_answer.h"
 #include "server/messages_request.h"
 #include "server/ollama_answer.h"
@@ -22,6 +24,7 @@ constexpr std::array<OwnFieldName, 4> kMessagesNames = {{
     {.chat = "reasoning_budget", .own = "thinking.budget_tokens"},
     {.chat = "stop", .own = "stop_sequences"},
 }};
+constexpr std::array<OwnFieldName, 1> kLlamaNames = {{{.chat = "max_tokens", .own = "n_predict"}}};
 constexpr std::array<OwnFieldName, 3> kOllamaNames = {{
     {.chat = "response_format.json_schema.schema", .own = "format"},
     {.chat = "response_format", .own = "format"},
@@ -33,12 +36,35 @@ ApiResult<CompletionCall> with_names(ApiResult<CompletionCall> call, std::span<c
   return call;
 }
 
+/// A completion whose body was made of another. `otherwise`: see parse_completion().
+ApiResult<CompletionCall> parse_body(const ApiResult<CompletionBody>& made, const Engine& engine,
+                                     const ServedModel& model, int otherwise) {
+  if (!made) return std::unexpected(made.error());
+  OCTAVO_TRY(CompletionCall call, parse_completion(made->body, engine, model, otherwise));
+  call.warnings.insert(call.warnings.end(), made->warnings.begin(), made->warnings.end());
+  return call;
+}
+
+ApiResult<CompletionCall> parse_generate(const boost::json::object& body, const Engine& engine,
+                                         const ServedModel& model) {
+  OCTAVO_TRY(const auto call, completion_of_ollama_generate(body, engine.info().max_context));
+  if (call.asks_for_nothing) {
+    const auto stream = call.body.find("stream");
+    return CompletionCall{.is_chat = true, .stream = stream != call.body.end() && stream->value() == true};
+  }
+  if (!call.is_raw) return parse_chat_completion(call.body, engine, model);
+  if (has_suffix(call.body)) return parse_body(completion_of_suffix(call.body, engine), engine, model, 0);
+  return parse_completion(call.body, engine, model, 0);
+}
+
 }  // namespace
 
 ApiResult<CompletionCall> parse_call(ChatApi api, const boost::json::object& body, const Engine& engine,
                                      const ServedModel& model, const OwnResponses& responses) {
   switch (api) {
-    case ChatApi::kOpenAiCompletion: return parse_completion(body, engine, model);
+    case ChatApi::kOpenAiCompletion:
+      if (has_suffix(body)) return parse_body(completion_of_suffix(body, engine), engine, model, kDefaultMaxTokens);
+      return parse_completion(body, engine, model);
     case ChatApi::kOpenAiChat: break;
     case ChatApi::kMessages: {
       OCTAVO_TRY(const auto chat, chat_of_messages(body, engine.info(), true));
@@ -49,16 +75,11 @@ ApiResult<CompletionCall> parse_call(ChatApi api, const boost::json::object& bod
       OCTAVO_TRY(const auto chat, chat_of_ollama_chat(body, engine.info().max_context));
       return with_names(parse_chat_completion(chat, engine, model), kOllamaNames);
     }
-    case ChatApi::kOllamaGenerate: {
-      OCTAVO_TRY(const auto call, completion_of_ollama_generate(body, engine.info().max_context));
-      if (call.asks_for_nothing) {
-        const auto stream = call.body.find("stream");
-        return CompletionCall{.is_chat = true, .stream = stream != call.body.end() && stream->value() == true};
-      }
-      return with_names(
-          call.is_raw ? parse_completion(call.body, engine, model) : parse_chat_completion(call.body, engine, model),
-          kOllamaNames);
-    }
+    case ChatApi::kOllamaGenerate: return with_names(parse_generate(body, engine, model), kOllamaNames);
+    case ChatApi::kLlamaCompletion:
+      return with_names(parse_body(completion_of_llama(body), engine, model, 0), kLlamaNames);
+    case ChatApi::kLlamaInfill:
+      return with_names(parse_body(completion_of_infill(body, engine), engine, model, 0), kLlamaNames);
   }
   return parse_chat_completion(body, engine, model);
 }
@@ -73,6 +94,8 @@ std::unique_ptr<AnswerWriter> make_writer(ChatApi api, const CompletionCall& cal
   switch (api) {
     case ChatApi::kMessages: return std::make_unique<MessagesAnswer>(call, "msg_" + std::string(id), model.id);
     case ChatApi::kResponses: return std::make_unique<ResponsesAnswer>(call, model.id, created);
+    case ChatApi::kLlamaCompletion:
+    case ChatApi::kLlamaInfill: return std::make_unique<LlamaAnswer>(call, std::string(id), model.id);
     case ChatApi::kOllamaChat:
     case ChatApi::kOllamaGenerate:
       return std::make_unique<OllamaAnswer>(call, std::string(id), model.id, api == ChatApi::kOllamaChat);

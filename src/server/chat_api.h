@@ -25,6 +25,8 @@ enum class ChatApi : std::uint8_t {
   kResponses,         // OpenAI's /v1/responses
   kOllamaChat,        // /api/chat
   kOllamaGenerate,    // /api/generate
+  kLlamaCompletion,   // llama.cpp's /completion
+  kLlamaInfill,       // llama.cpp's /infill
 };
 
 /// `responses`: those that a call of kResponses may go on with, and where its own will be kept.

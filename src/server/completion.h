@@ -103,12 +103,15 @@ struct CompletionCall {
   int num_logprobs = -1;                   // -1: none asked for; 0: the drawn token's alone
   std::vector<Request> requests = {};      // one a prompt; without cache_domain and owner, which the server sets
   std::vector<CallPrompt> prompts = {};    // beside each request
-  std::vector<std::string> warnings = {};  // Constraint's, which the answer shows
+  std::vector<std::string> warnings = {};  // Constraint's and the API's, which the answer shows
+  std::vector<std::string> stop = {};      // Request::stop, for answers that say at which they ended
   std::string user_cache_salt = {};        // cache_salt; the server joins it with the key's domain
 };
 
+inline constexpr int kDefaultMaxTokens = 16;  // of a completion, as OpenAI documents
+/// `otherwise`: the most tokens of an answer to a body that names none; 0: until the end of the context.
 ApiResult<CompletionCall> parse_completion(const boost::json::object& body, const Engine& engine,
-                                           const ServedModel& model);
+                                           const ServedModel& model, int otherwise = kDefaultMaxTokens);
 ApiResult<CompletionCall> parse_chat_completion(const boost::json::object& body, const Engine& engine,
                                                 const ServedModel& model);
 

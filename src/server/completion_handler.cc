@@ -208,7 +208,7 @@ asio::awaitable<void> CompletionHandler::run(ChatApi api) {
     co_return;
   }
   exchange_.record.streamed = call->stream;
-  if (!call->warnings.empty()) exchange_.record.constraint_warnings = static_cast<std::int64_t>(call->warnings.size());
+  if (!call->warnings.empty()) exchange_.record.warnings = static_cast<std::int64_t>(call->warnings.size());
   if (call->stream) {
     co_await answer_stream(*writer);
   } else {

@@ -63,6 +63,15 @@ void append_json_logprob(std::string& out, float logprob) {
   fmt::format_to(std::back_inserter(out), "{}", logprob > kUnlikely ? logprob : kUnlikely);
 }
 
+void append_json_strings(std::string& out, std::span<const std::string> texts) {
+  out += '[';
+  for (const std::string& text : texts) {
+    if (&text != texts.data()) out += ',';
+    append_json_string(out, text);
+  }
+  out += ']';
+}
+
 void append_json_ids(std::string& out, std::span<const std::int32_t> ids) {
   out += '[';
   for (std::size_t i = 0; i < ids.size(); ++i) {

@@ -27,6 +27,9 @@ void append_json_field(std::string& out, std::string_view name, std::string_view
 /// unlikely to say.
 void append_json_logprob(std::string& out, float logprob);
 
+/// ["a","b"]
+void append_json_strings(std::string& out, std::span<const std::string> texts);
+
 /// [1,2,3]
 void append_json_ids(std::string& out, std::span<const std::int32_t> ids);
 

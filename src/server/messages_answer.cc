@@ -74,8 +74,18 @@ void MessagesAnswer::append_head(std::string& out) const {
 
 void MessagesAnswer::append_stop(std::string& out) const {
   const bool is_cut = finish_reason() != FinishReason::kStop;
-  append_json_field(out, "stop_reason", is_cut ? "max_tokens" : calls_tools() ? "tool_use" : "end_turn");
-  out += ",\"stop_sequence\":null";
+  const std::string_view text = is_cut ? std::string_view() : stop_text();
+  append_json_field(out, "stop_reason",
+                    is_cut          ? "max_tokens"
+                    : !text.empty() ? "stop_sequence"
+                    : calls_tools() ? "tool_use"
+                                    : "end_turn");
+  out += ',';
+  if (text.empty()) {
+    out += "\"stop_sequence\":null";
+  } else {
+    append_json_field(out, "stop_sequence", text);
+  }
 }
 
 // Tokens that were found cached are counted apart from the others of the prompt.
@@ -93,8 +103,10 @@ void MessagesAnswer::write_begin(std::string& out) {
   append_head(out);
   fmt::format_to(std::back_inserter(out),
                  ",\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":{{\"input_tokens\":{},"
-                 "\"output_tokens\":0}}}}",
+                 "\"output_tokens\":0}}",
                  call().prompts.front().num_tokens);
+  append_warnings(out);
+  out += '}';
   end_typed_event(out);
 }
 
@@ -159,6 +171,7 @@ std::string MessagesAnswer::body() {
   append_stop(out);
   out += ',';
   append_usage(out);
+  append_warnings(out);
   out += '}';
   return out;
 }

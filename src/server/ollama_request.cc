@@ -164,18 +164,18 @@ ApiResult<OllamaGenerate> completion_of_ollama_generate(const json::object& body
   OCTAVO_TRY_VOID(refuse_images(body, "images"));
   const std::string_view prompt = fields.string("prompt").value_or("");
   const std::string_view system = fields.string("system").value_or("");
-  call.is_raw = fields.boolean("raw", false);
+  const std::string_view suffix = fields.string("suffix").value_or("");
+  call.is_raw = fields.boolean("raw", false) || !suffix.empty();
   call.asks_for_nothing = prompt.empty();
-  for (const std::string_view name : {"suffix", "template"}) {
-    if (!fields.string(name).value_or("").empty())
-      fields.refuse(unsupported(std::string(name), fmt::format("{}: this server takes none here", name)));
-  }
+  if (!fields.string("template").value_or("").empty())
+    fields.refuse(unsupported("template", "template: this server takes none here"));
   if (const json::value* earlier = fields.find("context");
       earlier != nullptr && earlier->is_array() && !earlier->get_array().empty())
     fields.refuse(unsupported("context", "context: send the conversation to /api/chat, its beginning is found cached"));
   if (fields.failed()) return std::unexpected(*fields.error());
   if (call.is_raw) {
     call.body["prompt"] = prompt;
+    if (!suffix.empty()) call.body["suffix"] = suffix;
     call.body.erase("chat_template_kwargs");
     call.body.erase("reasoning_effort");
     return call;

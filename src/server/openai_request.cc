@@ -19,7 +19,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr int kMaxInt = std::numeric_limits<int>::max();
-constexpr int kDefaultMaxTokens = 16;  // of a completion, as OpenAI documents
 
 void read_streaming(JsonFields& fields, CompletionCall& call) {
   call.stream = fields.boolean("stream", false);
@@ -48,6 +47,7 @@ void read_common(JsonFields& fields, const Engine& engine, const ServedModel& mo
   if (request.constraint != nullptr) call.warnings = request.constraint->warnings();
   request.logprobs_after_mask = fields.boolean("logprobs_after_mask", false);
   call.n = request.num_choices;
+  call.stop = request.stop;
   call.return_token_ids = fields.boolean("return_token_ids", false);
   if (const auto salt = fields.string("cache_salt")) {
     if (salt->empty()) {
@@ -143,8 +143,8 @@ void add_prompt(CompletionCall& call, std::vector<TokenId> tokens, std::string t
   call.requests.push_back(std::move(request));
 }
 
-Length read_completion_length(JsonFields& fields) {
-  Length length{.otherwise = kDefaultMaxTokens};
+Length read_completion_length(JsonFields& fields, int otherwise) {
+  Length length{.otherwise = otherwise};
   if (const auto asked = fields.integer("max_tokens", 0, kMaxInt)) length.asked = static_cast<int>(*asked);
   return length;
 }
@@ -188,12 +188,13 @@ void check_model(JsonFields& fields, const ServedModel& model) {
                  .code = "model_not_found"});
 }
 
-ApiResult<CompletionCall> parse_completion(const json::object& body, const Engine& engine, const ServedModel& model) {
+ApiResult<CompletionCall> parse_completion(const json::object& body, const Engine& engine, const ServedModel& model,
+                                           int otherwise) {
   JsonFields fields(body);
   CompletionCall call;
   Request request;
   read_common(fields, engine, model, call, request);
-  const Length length = read_completion_length(fields);
+  const Length length = read_completion_length(fields, otherwise);
   refuse_reasoning(fields);
   refuse_tools(fields, "tools", "tool_choice");
   call.echo = fields.boolean("echo", false);

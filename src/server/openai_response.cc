@@ -11,6 +11,7 @@
 #include "server/json_writer.h"
 #include "server/openai_finish.h"
 #include "server/openai_logprobs.h"
+#include "server/openai_usage.h"
 #include "server/tool_calling.h"
 
 namespace octavo::server {
@@ -26,6 +27,7 @@ struct Answer {
   std::size_t num_tokens = 0;                   // that were generated
   bool began = false;
   FinishReason finish = FinishReason::kNone;
+  int stop_text = -1;  // RequestStats'
 };
 
 /// An event's text as clients see it.
@@ -44,12 +46,11 @@ std::string error_event(const ApiError& error) { return "data: " + error_body(er
 
 struct CompletionResponse::State {
   const CompletionCall& call;
-  std::string head;                  // of each chunk or of the body, up to what differs
+  std::string head;  // of each chunk or of the body, up to what differs
+  OpenAiUsage usage;
   std::vector<Answer> answers = {};  // [prompts, n]
   std::size_t num_ended = 0;
   std::size_t held_bytes = 0;
-  std::int64_t prompt_tokens = 0, cached_tokens = 0, generated_tokens = 0, reasoning_tokens = 0;
-  int diverged_at = -1;          // of the only prompt
   bool prompt_ids_sent = false;  // chat: once a stream
   bool warnings_sent = false;    // once a stream
   std::optional<ApiError> error = {};
@@ -63,6 +64,7 @@ struct CompletionResponse::State {
   void begin_chunk(std::size_t index, std::string& out) const;
   void end_choice(std::size_t index, std::string_view finish, std::string& out) const;
   void end_chunk(std::size_t index, std::string_view finish, std::string& out) const;
+  void append_stop_reason(const Answer& answer, std::string& out) const;
   void append_text(std::string_view text, std::string& out) const;
   void append_delta(const Shown& shown, std::string& out) const;
   void append_reasoning(std::string_view reasoning, std::string& out) const;
@@ -70,7 +72,6 @@ struct CompletionResponse::State {
   void append_warnings(std::string& out) const;
   void append_logprobs(Answer& answer, std::string& out) const;
   void append_token_ids(Answer& answer, std::string& out) const;
-  void append_usage(std::string& out) const;
   void append_choice(std::size_t index, std::string& out);
   std::string usage_chunk() const;
   std::string body();
@@ -78,7 +79,8 @@ struct CompletionResponse::State {
 
 CompletionResponse::CompletionResponse(const CompletionCall& call, const Engine& engine, const ServedModel& model,
                                        std::string_view id, std::int64_t created)
-    : state_(std::make_unique<State>(State{.call = call, .head = {}})) {
+    : state_(std::make_unique<State>(
+          State{.call = call, .head = {}, .usage = {call.reasoning.is_counted, call.prompts.size()}})) {
   const std::string_view object = !call.is_chat ? "text_completion"
                                   : call.stream ? "chat.completion.chunk"
                                                 : "chat.completion";
@@ -174,16 +176,11 @@ std::string CompletionResponse::finish() {
   return (state.call.include_usage ? state.usage_chunk() : std::string()) + "data: [DONE]\n\n";
 }
 
-// The prompt is counted once, though all its choices report it.
 void CompletionResponse::State::end(Answer& answer, bool is_first_choice, const OwnedEvent& event) {
   answer.finish = event.finish;
+  answer.stop_text = event.stats.stop_text;
   ++num_ended;
-  generated_tokens += event.stats.generated_tokens;
-  reasoning_tokens += event.stats.reasoning_tokens;
-  if (!is_first_choice) return;
-  prompt_tokens += event.stats.prompt_tokens;
-  cached_tokens += event.stats.cached_tokens;
-  if (call.prompts.size() == 1) diverged_at = event.stats.diverged_at;
+  usage.add(event.stats, is_first_choice);
 }
 
 void CompletionResponse::State::keep(std::size_t index, Answer& answer, const OwnedEvent& event, const Shown& shown) {
@@ -211,6 +208,7 @@ void CompletionResponse::State::end_choice(std::size_t index, std::string_view f
     out += "null";
   } else {
     append_json_string(out, finish);
+    append_stop_reason(answers[index], out);
   }
   out += "}]";
   if (call.continuous_usage) {  // as vLLM counts: of this choice
@@ -235,6 +233,13 @@ void CompletionResponse::State::append_logprobs(Answer& answer, std::string& out
   } else {
     out += "null";
   }
+}
+
+/// vLLM's extension: the stop text that the answer ended at.
+void CompletionResponse::State::append_stop_reason(const Answer& answer, std::string& out) const {
+  if (answer.finish != FinishReason::kStop || answer.stop_text < 0) return;
+  out += ',';
+  append_json_field(out, "stop_reason", call.stop.at(to_size(answer.stop_text)));
 }
 
 void CompletionResponse::State::append_text(std::string_view text, std::string& out) const {
@@ -275,12 +280,8 @@ void CompletionResponse::State::append_prompt_ids(std::size_t index, std::string
 /// Beside the choices, where there are any.
 void CompletionResponse::State::append_warnings(std::string& out) const {
   if (call.warnings.empty()) return;
-  out += ",\"warnings\":[";
-  for (const std::string& warning : call.warnings) {
-    if (out.back() != '[') out += ',';
-    append_json_string(out, warning);
-  }
-  out += ']';
+  out += ",\"warnings\":";
+  append_json_strings(out, call.warnings);
 }
 
 void CompletionResponse::State::append_token_ids(Answer& answer, std::string& out) const {
@@ -337,22 +338,9 @@ void CompletionResponse::State::begin_stream(std::size_t index, Answer& answer, 
   out += "}\n\n";
 }
 
-void CompletionResponse::State::append_usage(std::string& out) const {
-  fmt::format_to(std::back_inserter(out),
-                 "\"usage\":{{\"prompt_tokens\":{},\"completion_tokens\":{},\"total_tokens\":{},"
-                 "\"prompt_tokens_details\":{{\"cached_tokens\":{}",
-                 prompt_tokens, generated_tokens, prompt_tokens + generated_tokens, cached_tokens);
-  if (diverged_at >= 0) fmt::format_to(std::back_inserter(out), ",\"diverged_at\":{}", diverged_at);
-  out += '}';
-  if (call.reasoning.is_counted)
-    fmt::format_to(std::back_inserter(out), ",\"completion_tokens_details\":{{\"reasoning_tokens\":{}}}",
-                   reasoning_tokens);
-  out += '}';
-}
-
 std::string CompletionResponse::State::usage_chunk() const {
   std::string out = head + "],";
-  append_usage(out);
+  usage.append(out);
   out += "}\n\n";
   return out;
 }
@@ -373,6 +361,7 @@ void CompletionResponse::State::append_choice(std::size_t index, std::string& ou
   append_token_ids(answer, out);
   out += ',';
   append_json_field(out, "finish_reason", finish_of(answer));
+  append_stop_reason(answer, out);
   out += '}';
 }
 
@@ -388,7 +377,7 @@ std::string CompletionResponse::State::body() {
     std::string().swap(answers[i].reasoning);
   }
   out += "],";
-  append_usage(out);
+  usage.append(out);
   if (call.is_chat) append_prompt_ids(0, out);
   append_warnings(out);
   out += '}';

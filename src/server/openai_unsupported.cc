@@ -20,7 +20,7 @@ struct Unsupported {
 };
 
 constexpr std::array kUnsupported = {
-    Unsupported{"suffix", "text after the insertion"},
+    Unsupported{"suffix", "text behind the answer of a chat"},
     Unsupported{"audio", "audio answers"},
     Unsupported{"prediction", "predicted outputs"},
     Unsupported{"web_search_options", "web search"},

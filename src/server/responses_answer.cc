@@ -120,14 +120,7 @@ void ResponsesAnswer::append_tail(Status status, std::string& out) const {
   } else {
     out += "null";
   }
-  if (!call().warnings.empty()) {
-    out += ",\"warnings\":[";
-    for (const std::string& warning : call().warnings) {
-      if (out.back() != '[') out += ',';
-      append_json_string(out, warning);
-    }
-    out += ']';
-  }
+  append_warnings(out);
   out += '}';
 }
 

@@ -6,6 +6,7 @@
 #include "server/chat_api.h"
 #include "server/chat_page.h"
 #include "server/completion_handler.h"
+#include "server/llama_props.h"
 #include "server/ollama_models.h"
 #include "server/request_head.h"
 #include "server/response_routes.h"
@@ -56,6 +57,8 @@ std::optional<ChatApi> chat_api_of(Route route) {
     case Route::kChatCompletions: return ChatApi::kOpenAiChat;
     case Route::kMessages: return ChatApi::kMessages;
     case Route::kResponses: return ChatApi::kResponses;
+    case Route::kLlamaCompletion: return ChatApi::kLlamaCompletion;
+    case Route::kLlamaInfill: return ChatApi::kLlamaInfill;
     case Route::kOllamaChat: return ChatApi::kOllamaChat;
     case Route::kOllamaGenerate: return ChatApi::kOllamaGenerate;
     default: return std::nullopt;
@@ -270,7 +273,13 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
     co_return;
   }
   if (route == Route::kOllamaShow) {
-    HttpResponse response{.body = boost::json::serialize(ollama_show(*model_, engine.info()))};
+    HttpResponse response;
+    const auto shown = answer_ollama_show(exchange.request.body(), options_.json, *model_, engine.info());
+    if (shown) {
+      response.body = boost::json::serialize(*shown);
+    } else {
+      response = error_response(exchange.request.target(), shown.error());
+    }
     co_await send(exchange, response);
     co_return;
   }
@@ -353,6 +362,7 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
   }
   if (!model_) return error_response(match.pattern, unavailable("the model is being loaded", "loading"));
   const ModelInfo& info = host_.engine()->info();
+  if (match.route == Route::kLlamaProps) return json(llama_props(*model_, info, options_.version));
   if (match.route == Route::kOllamaTags) return json(ollama_tags(*model_, info));
   if (match.route == Route::kOllamaRunning) return json(ollama_running(*model_, info));
   const boost::json::object model = model_object(*model_, info);

@@ -8,6 +8,7 @@
 #include "base/to_size.h"
 #include "tokenizer/chat_template.h"
 #include "tokenizer/end_tokens.h"
+#include "tokenizer/infill_marks.h"
 #include "tokenizer/json_encoder.h"
 #include "tokenizer/json_word_source.h"
 #include "tokenizer/prompt_fragments.h"
@@ -53,10 +54,14 @@ struct Tokenizer::Impl {
   Result<ChatTemplate> chat_template;  // why there is none, where none is asked for
   std::optional<ReasoningMarks> reasoning = {};
   std::vector<EndToken> end_tokens = {};
+  std::optional<InfillMarks> infill = {};
+  std::string template_text = {};
 
   Result<void> read_flags(const ModelSource& source, bool default_add_bos);
   void collect_special_tokens();
-  Result<void> find_reasoning(const ModelSource& source, std::string_view given_template);
+  /// What stands in the template and the keys beside the words.
+  Result<void> find_manners(const ModelSource& source, std::string_view given_template);
+  Result<void> find_reasoning();
   void find_end_tokens(const ModelSource& source);
   const SpecialTokens& special(bool parse_special) const { return parse_special ? all_special : user_defined; }
   void add_bos_unless_there(std::vector<TokenId>& ids) const;
@@ -139,8 +144,7 @@ Result<Tokenizer> Tokenizer::load(const ModelSource& source, std::string_view ch
                                           .chat_template = ChatTemplate::load(source, chat_template)});
   OCTAVO_TRY_VOID(impl->read_flags(source, own.adds_bos));
   impl->collect_special_tokens();
-  OCTAVO_TRY_VOID(impl->find_reasoning(source, chat_template));
-  impl->find_end_tokens(source);
+  OCTAVO_TRY_VOID(impl->find_manners(source, chat_template));
   return Tokenizer(std::move(impl));
 }
 
@@ -164,8 +168,7 @@ Result<Tokenizer> Tokenizer::load_json(const TokenizerJson& words, const ModelSo
                                           .strips_space = words.pipeline.strips_space,
                                           .file = source.name(),
                                           .chat_template = ChatTemplate::load(source, chat_template)});
-  OCTAVO_TRY_VOID(impl->find_reasoning(source, chat_template));
-  impl->find_end_tokens(source);
+  OCTAVO_TRY_VOID(impl->find_manners(source, chat_template));
   return Tokenizer(std::move(impl));
 }
 
@@ -195,12 +198,19 @@ void Tokenizer::Impl::collect_special_tokens() {
   of_template = all_special;
 }
 
+Result<void> Tokenizer::Impl::find_manners(const ModelSource& source, std::string_view given_template) {
+  template_text = given_template;
+  if (template_text.empty()) template_text = source.get_string("tokenizer.chat_template").value_or(std::string_view());
+  OCTAVO_TRY_VOID(find_reasoning());
+  find_end_tokens(source);
+  OCTAVO_TRY(infill, InfillMarks::find(source, vocab));
+  return {};
+}
+
 /// The closing mark stands behind text, so its tokens are those behind a line break: at a text's beginning an SPM
 /// vocabulary would write a space.
-Result<void> Tokenizer::Impl::find_reasoning(const ModelSource& source, std::string_view given_template) {
-  std::string_view jinja = given_template;
-  if (jinja.empty()) jinja = source.get_string("tokenizer.chat_template").value_or(std::string_view());
-  reasoning = ReasoningMarks::find(jinja, vocab, of_template);
+Result<void> Tokenizer::Impl::find_reasoning() {
+  reasoning = ReasoningMarks::find(template_text, vocab, of_template);
   if (!reasoning) return {};
   const std::string text = reasoning->closing_text(), behind_break = "\n" + text;
   for (const std::string& whole : {behind_break, text}) {
@@ -289,6 +299,9 @@ std::string Tokenizer::decode(std::span<const TokenId> ids) const {
 bool Tokenizer::is_end_of_generation(TokenId id) const { return impl_->vocab.is_end_of_generation(id); }
 std::span<const EndToken> Tokenizer::end_tokens() const { return impl_->end_tokens; }
 std::optional<TokenId> Tokenizer::bos() const { return impl_->vocab.bos(); }
+std::span<const TokenId> Tokenizer::text_prefix() const { return impl_->prefix; }
+std::string_view Tokenizer::chat_template() const { return impl_->template_text; }
+const InfillMarks* Tokenizer::infill_marks() const { return impl_->infill ? &*impl_->infill : nullptr; }
 std::optional<TokenId> Tokenizer::eos() const { return impl_->vocab.eos(); }
 
 Result<std::vector<PromptPart>> Tokenizer::Impl::render(std::span<const ChatMessage> messages,

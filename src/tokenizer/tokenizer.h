@@ -24,6 +24,8 @@ namespace octavo {
 struct TokenizerJson;
 struct ToolFormat;
 
+struct InfillMarks;
+
 class Tokenizer {
  public:
   /// Reads the vocabulary from tokenizer.* metadata (works on vocabulary-only files). Errors name the key; an unknown
@@ -66,6 +68,8 @@ class Tokenizer {
   /// All of them, ascending, and what says so.
   std::span<const EndToken> end_tokens() const;
   std::optional<TokenId> bos() const;
+  /// Put before a text that is one: BOS, or nothing, as the file says.
+  std::span<const TokenId> text_prefix() const;
   std::optional<TokenId> eos() const;
 
   /// Prompt of a conversation by the chat template; content is never parsed for control tokens. Errors: no message; a
@@ -83,6 +87,10 @@ class Tokenizer {
   const ReasoningMarks* reasoning() const;
   /// The way in which this model's answers call tools; null: it has no chat template, or one without a place for tools.
   const ToolFormat* tool_format() const;
+  /// The chat template in Jinja; empty: none.
+  std::string_view chat_template() const;
+  /// The tokens around a gap in a text; null: the model fills none.
+  const InfillMarks* infill_marks() const;
 
  private:
   struct Impl;

@@ -607,7 +607,6 @@ class Errors(OpenAiTest):
             self.assertEqual(caught.exception.param, next(iter(fields)))
         self.assertTrue(self.chat(tools=tools, tool_choice="none", max_tokens=2).choices)
         self.refused(best_of=3)
-        self.refused(suffix="x")
 
     def test_an_answer_goes_on_with_the_last_message(self):
         messages = [{"role": "user", "content": "Count to ten."}, {"role": "assistant", "content": "1, 2, 3,"}]

@@ -36,11 +36,11 @@ TEST(AnswerText, NoStopTextReachesOverAMark) {
   for (const TokenId token : {test::kTinyA, kTinyThink, kTinyThinkEnd, test::kTinyA + 1})
     shown.add(text.push(token, false, false, true));
   EXPECT_EQ(shown.text, "AB");
-  EXPECT_FALSE(text.is_stopped());
+  EXPECT_EQ(text.stop_text(), -1);
   shown.add(text.push(test::kTinyA, false, false, true));
   shown.add(text.push(test::kTinyA + 1, false, true, true));
   EXPECT_EQ(shown.text, "AB");
-  EXPECT_TRUE(text.is_stopped());
+  EXPECT_EQ(text.stop_text(), 0);
 }
 
 TEST(AnswerText, ControlTokensThatAreAskedForAreText) {
@@ -95,7 +95,7 @@ RC_GTEST_PROP(AnswerText, AccountsForEveryByteAndEndsWhereContentDoes, ()) {
   Shown shown, all;
   std::size_t num_bytes = 0;
   for (const TokenId token : tokens) {
-    if (text.is_stopped()) break;
+    if (text.stop_text() >= 0) break;
     shown.add(text.push(token, false, false, true));
     all.add(plain.push(token, false, false, true));
     if (plain.is_text(token)) num_bytes += words.tokenizer()->token_bytes(token).size();
@@ -107,7 +107,7 @@ RC_GTEST_PROP(AnswerText, AccountsForEveryByteAndEndsWhereContentDoes, ()) {
   RC_ASSERT(all.bytes.size() + all.other_bytes == num_bytes);
   RC_ASSERT(shown.reasoning == all.reasoning);
   RC_ASSERT(all.text.starts_with(shown.text));
-  if (!text.is_stopped()) RC_ASSERT(shown.text == all.text);
+  if (text.stop_text() < 0) RC_ASSERT(shown.text == all.text);
 }
 
 /// A SentencePiece vocabulary: </s> is a control token, <tool> is user-defined, <think> and </think> are marks.

@@ -35,7 +35,7 @@ Shown show(const std::vector<std::string>& stop, const std::vector<std::string>&
   };
   for (const std::string& piece : pieces) add(matcher.push({.text = piece, .bytes = piece}));
   add(matcher.finish({}));
-  shown.matched = matcher.matched();
+  shown.matched = matcher.match() >= 0;
   return shown;
 }
 
@@ -70,6 +70,19 @@ TEST(StopMatcher, TheEarliestToBeCompleteWinsAndOfThoseTheLongest) {
   EXPECT_EQ(show({"abc", "bc"}, {"xa", "b", "c"}).text, "x");
 }
 
+TEST(StopMatcher, SaysWhichOneItWas) {
+  const auto match = [](const std::vector<std::string>& texts) {
+    const StopTexts stop(texts);
+    StopMatcher matcher(stop);
+    matcher.push({.text = "xabcd", .bytes = "xabcd"});
+    return matcher.match();
+  };
+  EXPECT_EQ(match({"abcd", "bc"}), 1);
+  EXPECT_EQ(match({"bc", "abc"}), 1);
+  EXPECT_EQ(match({"no", "abc", "abc"}), 1);
+  EXPECT_EQ(match({"no"}), -1);
+}
+
 TEST(StopMatcher, OverlapsWithItselfAreFound) {
   EXPECT_EQ(show({"aab"}, {"a", "a", "a", "a", "b"}).text, "aa");
   EXPECT_EQ(show({"abac"}, {"ab", "ab", "ac"}).text, "ab");
@@ -79,10 +92,10 @@ TEST(StopMatcher, WhatIsCompleteBeforeItCountsIsShownAndWhatIsCompleteLaterIsNot
   const StopTexts stop({"aba"});
   StopMatcher matcher(stop);
   std::string shown(matcher.push({.text = "xaba", .bytes = "xaba"}, false).text);
-  EXPECT_FALSE(matcher.matched());
+  EXPECT_EQ(matcher.match(), -1);
   EXPECT_EQ(shown, "xab") << "the last one may begin another";
   shown += matcher.push({.text = "bay", .bytes = "bay"}).text;  // complete now, and begun before
-  EXPECT_TRUE(matcher.matched());
+  EXPECT_TRUE((matcher.match() >= 0));
   EXPECT_EQ(shown, "xab");
 }
 
@@ -99,7 +112,7 @@ TEST(StopMatcher, TheLastPieceMayCompleteAStopText) {
   StopMatcher matcher(texts);
   EXPECT_EQ(matcher.push({.text = "ab", .bytes = "ab"}).text, "a");
   EXPECT_EQ(matcher.finish({.text = "c", .bytes = "c"}).text, "");
-  EXPECT_TRUE(matcher.matched());
+  EXPECT_TRUE((matcher.match() >= 0));
 }
 
 TEST(StopMatcher, ChecksNameTheFieldAndWhatWasExpected) {

@@ -228,6 +228,18 @@ TEST_F(MessagesAnswers, AnAnswerThatIsCutSaysSo) {
   EXPECT_EQ(message.at("content").at(0).at("input"), json::object());  // half an object is none
 }
 
+TEST_F(MessagesAnswers, TheStopSequenceThatTheAnswerEndedAtIsToldAndWarningsAreToo) {
+  open(R"(, "stop_sequences": ["X", "Y"])");
+  call_.warnings = {"careful"};
+  OwnedEvent end = last(7, "Hello", FinishReason::kStop);
+  end.stats.stop_text = 1;
+  writer_->on_event(0, end);
+  const json::object message = parsed(writer_->finish());
+  EXPECT_EQ(message.at("stop_reason"), "stop_sequence");
+  EXPECT_EQ(message.at("stop_sequence"), "Y");
+  EXPECT_EQ(message.at("warnings"), json::parse(R"(["careful"])"));
+}
+
 TEST_F(MessagesAnswers, ErrorsHaveTheirForm) {
   open(R"(, "stream": true)");
   const auto events = named_events(writer_->on_event(0, last(7, "", FinishReason::kFailed)));

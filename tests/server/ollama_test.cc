@@ -84,10 +84,8 @@ TEST(OllamaRequest, WhatIsWrongIsRefusedWithItsPlace) {
     EXPECT_EQ(chat.error().param, param) << fields;
     EXPECT_EQ(chat.error().status, 400);
   }
-  for (const std::string field : {"suffix", "template"}) {
-    const auto call = completion_of_ollama_generate(parsed(R"({"prompt": "a", ")" + field + R"(": "b"})"), kContext);
-    EXPECT_EQ(call.error().param, field);
-  }
+  EXPECT_EQ(completion_of_ollama_generate(parsed(R"({"prompt": "a", "template": "b"})"), kContext).error().param,
+            "template");
   EXPECT_EQ(completion_of_ollama_generate(parsed(R"({"prompt": "a", "context": [1]})"), kContext).error().param,
             "context");
 }
@@ -181,8 +179,24 @@ TEST(OllamaModels, TheServedOneIsListedRunningAndShown) {
   const ServedModel model{.id = "text", .created = 0};
   EXPECT_EQ(ollama_tags(model, info).at("models").at(0).at("name"), "text");
   EXPECT_EQ(ollama_running(model, info).at("models").at(0).at("context_length"), kContext);
-  EXPECT_EQ(ollama_show(model, info).at("model_info").at("qwen3.context_length"), kContext);
-  EXPECT_EQ(ollama_show(model, info).at("capabilities"), json::parse(R"(["completion", "tools"])"));
+  info.fills_gaps = true;
+  info.chat_template = "{{ x }}";
+  for (const char* body : {R"({"model": "text:latest"})", R"({"name": "text", "verbose": true})", "{}"}) {
+    const auto shown = answer_ollama_show(body, {}, model, info);
+    ASSERT_TRUE(shown.has_value()) << shown.error().message;
+    EXPECT_EQ(shown->at("model_info").at("qwen3.context_length"), kContext);
+    EXPECT_EQ(shown->at("template"), "{{ x }}");
+    EXPECT_EQ(shown->at("capabilities"), json::parse(R"(["completion", "insert", "tools"])"));
+  }
+}
+
+TEST(OllamaModels, AnotherModelIsNotShownAndABodyIsAName) {
+  const ServedModel model{.id = "text", .created = 0};
+  const auto error = [&](const std::string& body) { return answer_ollama_show(body, {}, model, {}).error(); };
+  EXPECT_EQ(error(R"({"model": "another"})").status, 404);
+  EXPECT_EQ(error(R"({"model": 5})").status, 400);
+  EXPECT_EQ(error("text").status, 400);
+  EXPECT_EQ(error(R"({"model": ")" + std::string(kMaxShowBytes, 'x') + "\"}").status, 413);
 }
 
 }  // namespace

@@ -74,6 +74,19 @@ TEST_F(OpenAiResponse, AChatsStreamBeginsWithTheRoleAndEndsWithAnEmptyDelta) {
   EXPECT_EQ(response_->finish(), "data: [DONE]\n\n");
 }
 
+TEST_F(OpenAiResponse, TheStopTextThatAChoiceEndedAtIsTold) {
+  OwnedEvent end = last('i', "i", FinishReason::kStop);
+  end.stats.stop_text = 1;
+  open_chat(R"(, "stop": ["X", "Y"], "stream": true)");
+  EXPECT_EQ(choice(send(end).back()).at("stop_reason"), "Y");
+  open_completion(R"(, "stop": ["X", "Y"])");
+  response_->on_event(0, end);
+  EXPECT_EQ(choice(body()).at("stop_reason"), "Y");
+  open_completion("");
+  response_->on_event(0, last('i', "i", FinishReason::kStop));
+  EXPECT_FALSE(choice(body()).contains("stop_reason"));
+}
+
 TEST_F(OpenAiResponse, ProgressIsAnEventOfAChoiceThatSaysNothing) {
   open_chat(R"(, "stream": true, "return_progress": true, "stream_options": {"include_usage": true}, "n": 2)");
   const PromptProgress progress = {

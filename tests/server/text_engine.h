@@ -82,6 +82,22 @@ class TextEngine final : public Engine {
     OCTAVO_TRY(std::vector<TokenId> tokens, apply_chat_template(messages, options));
     return ChatPrompt{.tokens = std::move(tokens), .ends_in_reasoning = reasons()};
   }
+  /// "{name:text}" of each file that fits, "(prefix)suffix_".
+  Result<InfillPrompt> infill_prompt(const InfillText& text, std::size_t max_tokens) const override {
+    std::string prompt = "(" + text.prefix + ")" + text.suffix + "_";
+    InfillPrompt made;
+    for (std::size_t i = text.files.size(); i > 0; --i) {
+      const std::string file = "{" + text.files[i - 1].name + ":" + text.files[i - 1].text + "}";
+      if (prompt.size() + file.size() > max_tokens) {
+        made.files_left_out = static_cast<int>(i);
+        break;
+      }
+      prompt.insert(0, file);
+    }
+    for (const char c : prompt) made.tokens.push_back(static_cast<unsigned char>(c));
+    if (made.tokens.size() > max_tokens) return fail_as(ErrorKind::kContextOverflow, "too many tokens");
+    return made;
+  }
   /// The messages as apply_chat_template() has them, without BOS, and a "|" where the prompt ends with the assistant's.
   Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
                                            const ChatTemplateOptions& options) const override {
@@ -93,6 +109,8 @@ class TextEngine final : public Engine {
   /// From now on its model has marks of this family, and prompts end inside.
   void set_reasoning(std::string family) { info_.reasoning = std::move(family); }
   bool reasons() const { return !info_.reasoning.empty(); }
+  /// From now on its model fills gaps.
+  void set_fills_gaps() { info_.fills_gaps = true; }
   /// From now on its model calls tools in this format.
   void set_tool_format(std::string name) { info_.tool_format = std::move(name); }
   mutable std::vector<ChatMessage> last_messages = {};  // that apply_chat_template() was given

@@ -1,0 +1,146 @@
+#include "server/llama_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/value.hpp>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/to_size.h"
+#include "server/json_fields.h"
+#include "server/openai_request.h"
+
+namespace octavo::server {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t kMaxFiles = 256;
+
+ApiResult<void> check_fills_gaps(const Engine& engine) {
+  if (engine.info().fills_gaps) return {};
+  return std::unexpected(
+      ApiError{.status = 501,
+               .message = fmt::format("{} fills no gaps: its vocabulary has no tokens for what stands before one, "
+                                      "behind it, and in it",
+                                      engine.info().name),
+               .code = "unsupported_model"});
+}
+
+/// Puts the prompt of a gap in the place of `prompt`. `max_tokens`: of the answer, for which there must be room.
+ApiResult<CompletionBody> with_gap(json::object body, const InfillText& text, const Engine& engine,
+                                   const std::string& param) {
+  OCTAVO_TRY_VOID(check_fills_gaps(engine));
+  JsonFields fields(body);
+  if (fields.boolean("echo", false)) fields.refuse(unsupported("echo", "echo: the prompt of a gap is not repeated"));
+  const int context = engine.info().max_context;
+  const auto max_tokens = fields.integer("max_tokens", 0, std::numeric_limits<int>::max()).value_or(1);
+  if (fields.failed()) return std::unexpected(*fields.error());
+  const std::int64_t room = std::max<std::int64_t>(1, context - max_tokens);
+  auto prompt = engine.infill_prompt(text, to_size(room));
+  if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context, param, param));
+  CompletionBody made{.body = std::move(body)};
+  made.body["prompt"] = json::array(prompt->tokens.begin(), prompt->tokens.end());
+  if (prompt->files_left_out > 0)
+    made.warnings.push_back(fmt::format("input_extra: the first {} of {} files are left out for want of room",
+                                        prompt->files_left_out, text.files.size()));
+  return made;
+}
+
+ApiResult<std::vector<InfillText::File>> read_files(const json::object& body) {
+  const json::value* value = JsonFields(body).find("input_extra");
+  if (value == nullptr) return std::vector<InfillText::File>();
+  const json::array* given = value->if_array();
+  if (given == nullptr || given->size() > kMaxFiles)
+    return std::unexpected(invalid_type("input_extra", fmt::format("an array of at most {} files", kMaxFiles), *value));
+  std::vector<InfillText::File> files;
+  for (std::size_t i = 0; i < given->size(); ++i) {
+    const std::string place = fmt::format("input_extra[{}]", i);
+    const json::object* file = (*given)[i].if_object();
+    if (file == nullptr) return std::unexpected(invalid_type(place, "a file (an object)", (*given)[i]));
+    JsonFields fields(*file, place + ".");
+    const auto name = fields.string("filename"), text = fields.string("text");
+    if (fields.failed()) return std::unexpected(*fields.error());
+    if (!text) return std::unexpected(missing_field(place + ".text", "a string"));
+    files.push_back({.name = std::string(name.value_or("tmp")), .text = std::string(*text)});
+  }
+  return files;
+}
+
+/// llama.cpp has a sampler of that name for gaps, and its editors' extensions ask for it.
+void leave_out_infill_sampler(CompletionBody& made) {
+  json::value* samplers = made.body.if_contains("samplers");
+  if (samplers == nullptr || !samplers->is_array()) return;
+  json::array kept;
+  for (const json::value& name : samplers->get_array())
+    if (name != "infill") kept.push_back(name);
+  if (kept.size() == samplers->get_array().size()) return;
+  made.warnings.emplace_back("samplers: infill is left out: this server has no sampler of that name");
+  *samplers = std::move(kept);
+}
+
+}  // namespace
+
+ApiResult<CompletionBody> completion_of_llama(const json::object& body) {
+  CompletionBody made{.body = body};
+  JsonFields fields(body);
+  const auto most = fields.integer("n_predict", -2, std::numeric_limits<int>::max());
+  if (fields.integer("n_probs", 0, kMaxTopLogprobs).value_or(0) > 0)
+    fields.refuse(unsupported("n_probs", "n_probs: they are not told here; logprobs of /v1/completions has them"));
+  for (const std::string_view name : {"return_tokens", "echo"})
+    if (fields.boolean(name, false))
+      fields.refuse(unsupported(std::string(name), fmt::format("{}: /v1/completions has it, as return_token_ids and "
+                                                               "echo",
+                                                               name)));
+  if (fields.integer("n", 1, 1, kMaxChoices) > 1)
+    fields.refuse(unsupported("n", "n: one answer is given here; /v1/completions has more"));
+  const json::value* prompt = fields.find("prompt");
+  const json::array* several = prompt == nullptr ? nullptr : prompt->if_array();
+  if (several != nullptr && !several->empty() && !several->front().is_number())
+    fields.refuse(unsupported("prompt", "prompt: one is answered here; /v1/completions takes several"));
+  if (fields.failed()) return std::unexpected(*fields.error());
+  for (const std::string_view name : {"n_predict", "logprobs"}) made.body.erase(name);
+  if (most && *most >= 0) made.body["max_tokens"] = *most;
+  return made;
+}
+
+ApiResult<CompletionBody> completion_of_infill(const json::object& body, const Engine& engine) {
+  OCTAVO_TRY_VOID(check_fills_gaps(engine));
+  JsonFields fields(body);
+  const auto prefix = fields.string("input_prefix"), suffix = fields.string("input_suffix");
+  const std::string_view behind_prefix = fields.string("prompt").value_or("");
+  if (fields.failed()) return std::unexpected(*fields.error());
+  if (!prefix) return std::unexpected(missing_field("input_prefix", "a string"));
+  if (!suffix) return std::unexpected(missing_field("input_suffix", "a string"));
+  InfillText text{.prefix = std::string(*prefix) + std::string(behind_prefix), .suffix = std::string(*suffix)};
+  OCTAVO_TRY(text.files, read_files(body));
+  OCTAVO_TRY(CompletionBody made, completion_of_llama(body));
+  for (const std::string_view name : {"input_prefix", "input_suffix", "input_extra"}) made.body.erase(name);
+  leave_out_infill_sampler(made);
+  OCTAVO_TRY(CompletionBody with_prompt, with_gap(std::move(made.body), text, engine, "input_prefix"));
+  with_prompt.warnings.insert(with_prompt.warnings.begin(), made.warnings.begin(), made.warnings.end());
+  return with_prompt;
+}
+
+bool has_suffix(const json::object& body) {
+  const json::value* suffix = JsonFields(body).find("suffix");
+  return suffix != nullptr && !(suffix->is_string() && suffix->get_string().empty());
+}
+
+ApiResult<CompletionBody> completion_of_suffix(const json::object& body, const Engine& engine) {
+  JsonFields fields(body);
+  const auto prompt = fields.string("prompt"), suffix = fields.string("suffix");
+  if (fields.failed()) return std::unexpected(*fields.error());
+  if (!prompt) return std::unexpected(missing_field("prompt", "a string"));
+  json::object without = body;
+  without.erase("suffix");
+  return with_gap(std::move(without), {.prefix = std::string(*prompt), .suffix = std::string(*suffix)}, engine,
+                  "prompt");
+}
+
+}  // namespace octavo::server
