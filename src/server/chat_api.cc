@@ -68,7 +68,8 @@ ApiResult<CompletionCall> parse_call(ChatApi api, const boost::json::object& bod
     case ChatApi::kOpenAiChat: break;
     case ChatApi::kMessages: {
       OCTAVO_TRY(const auto chat, chat_of_messages(body, engine.info(), true));
-      return with_names(parse_chat_completion(chat, engine, model), kMessagesNames);
+      // max_tokens must be there, and agents send the largest that a model could have.
+      return with_names(parse_chat_completion(chat, engine, model, BeyondContext::kCut), kMessagesNames);
     }
     case ChatApi::kResponses: return parse_response_call(body, engine, model, responses);
     case ChatApi::kOllamaChat: {

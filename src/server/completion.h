@@ -112,8 +112,11 @@ inline constexpr int kDefaultMaxTokens = 16;  // of a completion, as OpenAI docu
 /// `otherwise`: the most tokens of an answer to a body that names none; 0: until the end of the context.
 ApiResult<CompletionCall> parse_completion(const boost::json::object& body, const Engine& engine,
                                            const ServedModel& model, int otherwise = kDefaultMaxTokens);
+/// What a limit of tokens beyond the end of the context means: a mistake, or until there.
+enum class BeyondContext : std::uint8_t { kRefused, kCut };
 ApiResult<CompletionCall> parse_chat_completion(const boost::json::object& body, const Engine& engine,
-                                                const ServedModel& model);
+                                                const ServedModel& model,
+                                                BeyondContext beyond = BeyondContext::kRefused);
 
 /// The answer to one call. `call` and `engine`, which gives tokens their texts, outlive it; the requests in `call` may
 /// have been moved from.

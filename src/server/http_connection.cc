@@ -35,7 +35,8 @@ HttpResponse to_response(const ApiError& error) {
   if (error.retry_after_s > 0) response.headers.emplace_back("Retry-After", std::to_string(error.retry_after_s));
   if (error.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   // OpenAI's clients repeat what ended with a 408 unless they are told not to.
-  if (error.code == "deadline_exceeded") response.headers.emplace_back("X-Should-Retry", "false");
+  const bool is_final = error.code == "deadline_exceeded" || error.status == 501;
+  if (is_final) response.headers.emplace_back("X-Should-Retry", "false");
   return response;
 }
 

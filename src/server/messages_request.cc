@@ -145,9 +145,9 @@ ApiResult<void> add_message(const json::value& value, const std::string& place, 
   const json::object* message = value.if_object();
   if (message == nullptr) return std::unexpected(invalid_type(place, "a message (an object)", value));
   OCTAVO_TRY(const std::string_view role, text_of(*message, place, "role"));
-  if (role != "user" && role != "assistant")
-    return std::unexpected(
-        invalid_value(place + ".role", fmt::format("{}.role: found '{}', expected user or assistant", place, role)));
+  if (role != "user" && role != "assistant" && role != "system")
+    return std::unexpected(invalid_value(
+        place + ".role", fmt::format("{}.role: found '{}', expected user, assistant or system", place, role)));
   const json::value* content = JsonFields(*message).find("content");
   if (content == nullptr)
     return std::unexpected(
@@ -160,6 +160,11 @@ ApiResult<void> add_message(const json::value& value, const std::string& place, 
   const std::string content_place = place + ".content";
   if (blocks == nullptr)
     return std::unexpected(invalid_type(content_place, "a string or an array of blocks", *content));
+  if (role == "system") {
+    OCTAVO_TRY(json::value texts, text_content(*content, content_place));
+    messages.push_back(json::object{{"role", role}, {"content", std::move(texts)}});
+    return {};
+  }
   return role == "user" ? add_user(*blocks, content_place, messages) : add_assistant(*blocks, content_place, messages);
 }
 
@@ -250,12 +255,15 @@ ApiResult<void> add_thinking(const json::object& body, const ModelInfo& info, js
   return {};
 }
 
-/// The shape that the answer must have: output_config.format.
-ApiResult<void> add_format(const json::object& body, json::object& chat) {
+/// The shape that the answer must have, and how hard to think: output_config.
+ApiResult<void> add_output_config(const json::object& body, json::object& chat) {
   JsonFields fields(body);
   const json::object* config = fields.object("output_config");
   if (fields.failed()) return std::unexpected(*fields.error());
   if (config == nullptr) return {};
+  JsonFields inner(*config, "output_config.");
+  if (const auto effort = inner.string("effort")) chat["reasoning_effort"] = *effort;
+  if (inner.failed()) return std::unexpected(*inner.error());
   const json::value* format = JsonFields(*config).find("format");
   if (format == nullptr) return {};
   OCTAVO_TRY(const auto shape, typed(*format, "output_config.format"));
@@ -284,7 +292,7 @@ ApiResult<json::object> chat_of_messages(const json::object& body, const ModelIn
   OCTAVO_TRY_VOID(add_tools(body, chat));
   OCTAVO_TRY_VOID(add_tool_choice(body, chat));
   OCTAVO_TRY_VOID(add_thinking(body, info, chat));
-  OCTAVO_TRY_VOID(add_format(body, chat));
+  OCTAVO_TRY_VOID(add_output_config(body, chat));
   return chat;
 }
 

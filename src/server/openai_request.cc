@@ -67,6 +67,7 @@ struct Length {
   std::optional<int> asked = {};
   std::string field = "max_tokens";  // the name that the client used
   int otherwise = 0;                 // if the client sets no limit; 0: until the end of the context
+  BeyondContext beyond = BeyondContext::kRefused;
 };
 
 /// Request::max_tokens after a prompt. OpenAI's words for prompts and limits beyond the context, with both numbers.
@@ -78,7 +79,7 @@ ApiResult<int> max_tokens_after(const std::vector<TokenId>& prompt, const Length
     return std::unexpected(context_overflow(context, param, fmt::format("{} tokens", prompt.size())));
   }
   if (!generates) return -1;
-  if (length.asked && *length.asked > room) {
+  if (length.asked && *length.asked > room && length.beyond == BeyondContext::kRefused) {
     std::string message = fmt::format(
         "This model's maximum context length is {} tokens. However, you requested {} tokens "
         "({} in the {}, {} in the completion). Please reduce the length of the {} or "
@@ -87,7 +88,7 @@ ApiResult<int> max_tokens_after(const std::vector<TokenId>& prompt, const Length
     return std::unexpected(
         ApiError{.status = 400, .message = std::move(message), .param = param, .code = "context_length_exceeded"});
   }
-  if (length.asked) return *length.asked;
+  if (length.asked) return std::min(*length.asked, static_cast<int>(room));
   return length.otherwise == 0 ? 0 : std::min(length.otherwise, static_cast<int>(room));
 }
 
@@ -221,12 +222,13 @@ ApiResult<CompletionCall> parse_completion(const json::object& body, const Engin
 }
 
 ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const Engine& engine,
-                                                const ServedModel& model) {
+                                                const ServedModel& model, BeyondContext beyond) {
   JsonFields fields(body);
   CompletionCall call{.is_chat = true};
   Request request;
   read_common(fields, engine, model, call, request);
-  const Length length = read_chat_length(fields);
+  Length length = read_chat_length(fields);
+  length.beyond = beyond;
   read_reasoning(fields, engine, model, call, request);
   call.num_logprobs = read_chat_logprobs(fields);
   request.top_logprobs = std::max(0, call.num_logprobs);

@@ -13,7 +13,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::string_view kParagraph = "\n\n";  // between the texts of system messages that become one
+constexpr std::string_view kParagraph = "\n\n";  // between the parts of reasoning
 
 json::object part_of(std::string_view type, std::string_view text) {
   json::object part{{"type", type}, {type == "refusal" ? "refusal" : "text", text}};
@@ -161,10 +161,6 @@ json::array chat_parts(const json::array& parts) {
   return made;
 }
 
-bool is_system(const json::object& item) {
-  return item.at("type") == "message" && (item.at("role") == "system" || item.at("role") == "developer");
-}
-
 /// Builds messages, of which the assistant's last one may still be added to.
 class MessageList {
  public:
@@ -230,15 +226,9 @@ ApiResult<std::vector<json::object>> read_items(const json::value& input, const 
 }
 
 json::array messages_of_items(std::string_view instructions, const std::vector<json::object>& items) {
-  std::string system(instructions);
-  std::size_t begin = 0;
-  for (; begin < items.size() && is_system(items[begin]); ++begin) {
-    if (!system.empty()) system += kParagraph;
-    system += joined(items[begin].at("content").as_array(), kParagraph);
-  }
   MessageList messages;
-  if (!system.empty()) messages.add_system(system);
-  for (std::size_t i = begin; i < items.size(); ++i) messages.add(items[i]);
+  if (!instructions.empty()) messages.add_system(instructions);
+  for (const json::object& item : items) messages.add(item);
   return messages.take();
 }
 

@@ -23,9 +23,8 @@ using FindItem = std::function<ApiResult<boost::json::object>(std::string_view i
 /// but its maker can read is left out. Errors: items of other types, images and files, fields of a wrong type.
 ApiResult<std::vector<boost::json::object>> read_items(const boost::json::value& input, const FindItem& find);
 
-/// The messages of a chat. `instructions` and the system's messages at the beginning are one, as most templates take no
-/// second. Reasoning, text and calls that follow each other are one message of the assistant. `items` are
-/// read_items()'s.
+/// The messages of a chat. `instructions` are the system's, at the beginning. Reasoning, text and calls that follow
+/// each other are one message of the assistant. `items` are read_items()'s.
 boost::json::array messages_of_items(std::string_view instructions, const std::vector<boost::json::object>& items);
 
 }  // namespace octavo::server

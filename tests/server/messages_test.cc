@@ -1,4 +1,5 @@
 // Anthropic's Messages API: what its bodies ask for, and how its answers are written.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <map>
@@ -69,6 +70,36 @@ TEST(MessagesRequest, ALeadingBlockForBillingIsLeftOutAndTheOthersStayWhereTheyA
   EXPECT_EQ(alone.at("messages").as_array().size(), 1);
 }
 
+TEST(MessagesRequest, ASystemMessageStaysWhereItIs) {
+  const json::object chat = chat_of(R"([{"role": "user", "content": "hi"}, {"role": "system", "content": "a"},
+      {"role": "system", "content": [{"type": "text", "text": "b"}]}, {"role": "user", "content": "more"}])");
+  EXPECT_EQ(chat.at("messages").at(1), json::parse(R"({"role": "system", "content": "a"})"));
+  EXPECT_EQ(chat.at("messages").at(2),
+            json::parse(R"({"role": "system", "content": [{"type": "text", "text": "b"}]})"));
+}
+
+TEST(MessagesRequest, TheEffortIsTheTemplates) {
+  EXPECT_EQ(chat_of(R"([{"role": "user", "content": "hi"}])", R"(, "output_config": {"effort": "high"})")
+                .at("reasoning_effort"),
+            "high");
+}
+
+// max_tokens must be there, and agents send the largest that a model could have.
+TEST(MessagesRequest, ALimitBeyondTheContextIsUntilItsEnd) {
+  const TextEngine engine;
+  const auto call = [&](const std::string& text, int max_tokens) {
+    return parse_call(ChatApi::kMessages,
+                      parsed(fmt::format(R"({{"max_tokens": {}, "messages": [{{"role": "user", "content": "{}"}}]}})",
+                                         max_tokens, text)),
+                      engine, kAnsweringModel, {});
+  };
+  const auto cut = call("hi", 32000);
+  ASSERT_TRUE(cut.has_value()) << cut.error().message;
+  EXPECT_EQ(static_cast<std::size_t>(cut->requests[0].max_tokens) + cut->prompts[0].num_tokens, 100U);
+  EXPECT_EQ(call("hi", 5)->requests[0].max_tokens, 5);
+  EXPECT_EQ(call(std::string(100, 'x'), 5).error().code, "context_length_exceeded");
+}
+
 TEST(MessagesRequest, AnAnswerThatHasBegunIsGoneOnWith) {
   const json::object chat = chat_of(R"([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "{"}])");
   EXPECT_EQ(chat.at("continue_final_message"), true);
@@ -106,7 +137,7 @@ TEST(MessagesRequest, WhatIsWrongIsRefusedWithItsPlace) {
       {R"("messages": [])", "messages"},
       {R"("messages": [5])", "messages[0]"},
       {R"("messages": [{"role": "user", "content": []}])", "messages"},
-      {R"("messages": [{"role": "system", "content": "x"}])", "messages[0].role"},
+      {R"("messages": [{"role": "tool", "content": "x"}])", "messages[0].role"},
       {R"("messages": [{"role": "user"}])", "messages[0].content"},
       {R"("messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}])", "messages[0].content[0]"},
       {R"("messages": [{"role": "user", "content": [{"type": "text"}]}])", "messages[0].content[0].text"},

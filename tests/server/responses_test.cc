@@ -59,13 +59,14 @@ TEST_F(ResponsesRequest, ItemsBecomeMessagesWithOrWithoutAType) {
       {"role": "assistant", "content": [{"type": "text", "text": "no"}]}])"));
 }
 
-// Most templates take one message of the system, at the beginning.
-TEST_F(ResponsesRequest, SystemMessagesAtTheBeginningAreOneWithTheInstructions) {
+// The chat template's manners decide what becomes of them.
+TEST_F(ResponsesRequest, SystemMessagesStayWhereTheyAreBehindTheInstructions) {
   const json::value found = messages(R"("instructions": "A", "input": [{"role": "developer", "content": "B"},
-      {"role": "system", "content": [{"type": "input_text", "text": "C"}]}, {"role": "user", "content": "hi"},
-      {"role": "developer", "content": "D"}])");
-  EXPECT_EQ(found.at(0), json::parse(R"({"role": "system", "content": "A\n\nB\n\nC"})"));
-  EXPECT_EQ(found.at(2).at("role"), "developer");
+      {"role": "user", "content": "hi"}, {"role": "system", "content": "C"}])");
+  ASSERT_EQ(found.as_array().size(), 4U);
+  EXPECT_EQ(found.at(0), json::parse(R"({"role": "system", "content": "A"})"));
+  EXPECT_EQ(found.at(1).at("role"), "developer");
+  EXPECT_EQ(found.at(3).at("role"), "system");
 }
 
 TEST_F(ResponsesRequest, ReasoningThatIsEncryptedIsLeftOutAndASummaryStandsForMissingContent) {
