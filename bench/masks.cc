@@ -4,7 +4,7 @@
 //
 // A line of standard input is an object: "schema" (an object), "text". A line of standard output answers: "error", or
 // "tokens" (the text's), "compile_us" (schema to automaton), "first_us" (the mask before the first token), "mask_us"
-// (before each token that follows, and before the end), "accepted" (how many of the tokens are allowed). --dump writes
+// (behind each token: moving on by it, and the mask), "accepted" (how many of the tokens are allowed). --dump writes
 // each mask behind the last: a bit for every token, the lowest first, in words of 32. bench/masks.py compares them with
 // llguidance's.
 #include <fmt/format.h>
@@ -54,12 +54,15 @@ class Masks {
         value_or_throw(words_.tokenizer()->encode(json::value_to<std::string>(asked.at("text")), {}));
     ConstraintState state;
     state.begin(std::move(*constraint), std::nullopt);
-    answer["first_us"] = find(state);
+    auto begin_of_mask = Clock::now();
+    answer["first_us"] = find(state, begin_of_mask);
     json::array times;
     std::size_t accepted = 0;
-    while (accepted < tokens.size() && state.accept(tokens[accepted])) {
+    while (accepted < tokens.size()) {
+      begin_of_mask = Clock::now();
+      if (!state.accept(tokens[accepted])) break;
       ++accepted;
-      times.emplace_back(find(state));
+      times.emplace_back(find(state, begin_of_mask));
     }
     answer["tokens"] = json::value_from(tokens);
     answer["accepted"] = accepted;
@@ -68,9 +71,9 @@ class Masks {
   }
 
  private:
-  double find(const ConstraintState& state) {
+  /// Microseconds since `begin`, with the mask found.
+  double find(const ConstraintState& state, Clock::time_point begin) {
     std::ranges::fill(mask_, 0);
-    const auto begin = Clock::now();
     if (!state.allow(mask_)) throw std::runtime_error("the schema is too ambiguous to be followed");
     const double us = microseconds_since(begin);
     if (dump_ != nullptr) {

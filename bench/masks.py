@@ -71,13 +71,13 @@ class Llguidance:
         answer = {"compile_us": 1e6 * (time.perf_counter() - begin), "mask_us": [], "masks": []}
         for i in range(len(tokens) + 1):
             begin = time.perf_counter()
+            if i > 0 and not matcher.consume_token(tokens[i - 1]):
+                break
             llguidance.numpy.fill_next_token_bitmask(matcher, self.bits, 0)
             answer["mask_us"].append(1e6 * (time.perf_counter() - begin))
             if keep:
                 bits = np.unpackbits(self.bits[0].view(np.uint8), bitorder="little")[:self.num_tokens]
                 answer["masks"].append(bits.astype(bool))
-            if i == len(tokens) or not matcher.consume_token(tokens[i]):
-                break
         answer["first_us"] = answer["mask_us"].pop(0)
         return answer
 

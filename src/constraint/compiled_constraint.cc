@@ -17,8 +17,11 @@ std::vector<std::string_view> bytes_of(std::span<const ConstraintVocabulary::Tok
 
 }  // namespace
 
-ConstraintVocabulary::ConstraintVocabulary(std::vector<Token> tokens, bool drops_first_space)
-    : tokens_(std::move(tokens)), trie_(bytes_of(tokens_)), drops_first_space_(drops_first_space) {
+ConstraintVocabulary::ConstraintVocabulary(std::vector<Token> tokens, bool drops_first_space, Encoder encoder)
+    : tokens_(std::move(tokens)),
+      trie_(bytes_of(tokens_)),
+      drops_first_space_(drops_first_space),
+      encoder_(std::move(encoder)) {
   for (std::size_t id = 0; id < tokens_.size(); ++id)
     if (tokens_[id].ends_answer) end_tokens_.push_back(static_cast<TokenId>(id));
 }

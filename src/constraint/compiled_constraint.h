@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,20 +31,30 @@ class ConstraintVocabulary {
     bool drops_space = false;     // a space at the front of the token behind it is dropped from the text
   };
 
+  /// The tokens in which the tokenizer writes a text behind a token, or at a text's beginning; none: it would write it
+  /// together with what stands before it. Any thread may call it.
+  using Encoder = std::function<std::vector<TokenId>(std::optional<TokenId> previous, std::string_view text)>;
+
   /// The bytes must outlive it. `drops_first_space`: as Token::drops_space says, of an answer that begins a text.
-  ConstraintVocabulary(std::vector<Token> tokens, bool drops_first_space);
+  /// Without an encoder any tokens may spell a text that is forced.
+  ConstraintVocabulary(std::vector<Token> tokens, bool drops_first_space, Encoder encoder = {});
 
   const Token& at(TokenId id) const { return tokens_[to_size(id)]; }
   std::size_t size() const { return tokens_.size(); }
   const TokenTrie& trie() const { return trie_; }
   std::span<const TokenId> end_tokens() const { return end_tokens_; }
   bool drops_first_space() const { return drops_first_space_; }
+  bool has_encoder() const { return encoder_ != nullptr; }
+  std::vector<TokenId> encode(std::optional<TokenId> previous, std::string_view text) const {
+    return encoder_(previous, text);
+  }
 
  private:
   std::vector<Token> tokens_;
   std::vector<TokenId> end_tokens_;
   TokenTrie trie_;
   bool drops_first_space_;
+  Encoder encoder_;
 };
 
 class CompiledConstraint final : public Constraint {

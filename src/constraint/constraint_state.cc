@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "constraint/forced_text.h"
+
 namespace octavo {
 namespace {
 
@@ -26,15 +28,32 @@ void ConstraintState::begin(std::shared_ptr<const CompiledConstraint> constraint
   most_stacks_ = kFewStacks;
   set_ = ConfigurationStepper(constraint_->automaton(), stacks_).enter(constraint_->automaton().start());
   drops_space_ = constraint_->vocabulary()->drops_first_space();
-  if (previous) pass(*previous);
   has_ended_ = false;
   is_at_start_ = true;
+  previous_ = previous;
+  if (previous) {
+    pass(*previous);
+  } else {
+    find_forced();
+  }
 }
 
 void ConstraintState::pass(TokenId token) {
+  move_behind(token);
+  find_forced();
+}
+
+void ConstraintState::move_behind(TokenId token) {
   const ConstraintVocabulary& vocabulary = *constraint_->vocabulary();
   const bool is_known = token >= 0 && to_size(token) < vocabulary.size();
   drops_space_ = vocabulary.drops_first_space() && is_known && vocabulary.at(token).drops_space;
+  previous_ = token;
+}
+
+void ConstraintState::find_forced() {
+  forced_.clear();
+  num_forced_taken_ = 0;
+  if (!has_ended_) forced_ = forced_tokens(*constraint_, stacks_, set_, previous_);
 }
 
 bool ConstraintState::allow(std::span<MaskWord> mask) const {
@@ -42,6 +61,10 @@ bool ConstraintState::allow(std::span<MaskWord> mask) const {
   if (set_.is_complete)
     for (const TokenId token : vocabulary.end_tokens()) allow_token(mask, to_size(token));
   if (has_ended_) return true;
+  if (!forced().empty()) {
+    allow_token(mask, to_size(forced().front()));
+    return true;
+  }
   for (const auto& [id, stack] : set_.members) {
     const Automaton::State& state = constraint_->automaton().at(id);
     if (state.kind == Automaton::Kind::kToken && state.begin < vocabulary.size()) allow_token(mask, state.begin);
@@ -51,8 +74,7 @@ bool ConstraintState::allow(std::span<MaskWord> mask) const {
 
 void ConstraintState::allow_all_but_ends(std::span<MaskWord> mask) const {
   std::ranges::fill(mask, ~MaskWord{0});
-  for (const TokenId token : constraint_->vocabulary()->end_tokens())
-    mask[to_size(token) / kMaskBits] &= ~(MaskWord{1} << to_size(token) % kMaskBits);
+  for (const TokenId token : constraint_->vocabulary()->end_tokens()) forbid_token(mask, to_size(token));
 }
 
 bool ConstraintState::accept(TokenId token) {
@@ -73,7 +95,10 @@ bool ConstraintState::accept(TokenId token) {
   if (drops_space_ && bytes.starts_with(' ')) bytes.remove_prefix(1);
   if (!bytes.empty()) next = joined(std::move(next), after_bytes(bytes));
   set_ = has_ended_ ? ConfigurationSet{} : std::move(next);
-  pass(token);
+  const bool is_forced = !forced().empty() && forced().front() == token;
+  move_behind(token);
+  if (is_forced) ++num_forced_taken_;
+  if (!is_forced || forced().empty()) find_forced();
   if (stacks_.size() > most_stacks_) drop_unused_stacks();
   return !set_.is_dead() && !set_.is_too_large;
 }

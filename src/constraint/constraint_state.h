@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "constraint/compiled_constraint.h"
 
@@ -35,6 +36,9 @@ class ConstraintState {
   bool must_stop() const {
     return set_.is_complete && set_.members.empty() && constraint_->vocabulary()->end_tokens().empty();
   }
+  /// The tokens that must follow, the next one first: text that leaves no choice, as the tokenizer writes it. allow()
+  /// gives the first of them alone.
+  std::span<const TokenId> forced() const { return std::span(forced_).subspan(num_forced_taken_); }
   /// No token was accepted yet.
   bool is_at_start() const { return is_at_start_; }
 
@@ -43,10 +47,15 @@ class ConstraintState {
 
   ConfigurationSet after_bytes(std::string_view bytes);
   void drop_unused_stacks();
+  void move_behind(TokenId token);
+  void find_forced();
 
   std::shared_ptr<const CompiledConstraint> constraint_;
   CallStacks stacks_;
   ConfigurationSet set_;
+  std::optional<TokenId> previous_ = {};  // the last token, of the answer or before it
+  std::vector<TokenId> forced_ = {};
+  std::size_t num_forced_taken_ = 0;  // of these
   bool drops_space_ = false;
   bool is_at_start_ = true;
   bool has_ended_ = false;                // by an end token

@@ -20,8 +20,7 @@ FreeRuns::FreeRuns(const Automaton& automaton, LocalStates& locals)
 bool FreeRuns::holds(LocalId state, const TokenTrie::Below& below) {
   if (below.depth > kMostBytes || (below.has_others && (below.utf8_places & 1) == 0)) return false;
   const Step& step = step_of(state);
-  if (!step.leads_on || (below.ascii[0] & ~step.ascii[0]) != 0 || (below.ascii[1] & ~step.ascii[1]) != 0) return false;
-  return below.depth <= run_of(state, below.has_others);
+  return takes(step, below) && below.depth <= run_of(step, state, below.has_others);
 }
 
 bool FreeRuns::holds_behind(LocalId state, std::uint8_t lead, const TokenTrie::Below& below) {
@@ -29,14 +28,12 @@ bool FreeRuns::holds_behind(LocalId state, std::uint8_t lead, const TokenTrie::B
   if (place == 0 || place == kNoUtf8Place || (below.utf8_places >> place & 1) == 0 || below.depth >= kMostBytes)
     return false;
   const Step& step = step_of(state);
-  if (!step.leads_on || (below.ascii[0] & ~step.ascii[0]) != 0 || (below.ascii[1] & ~step.ascii[1]) != 0) return false;
-  return below.depth + 1 <= run_of(state, true);
+  return takes(step, below) && below.depth + 1 <= run_of(step, state, true);
 }
 
 /// The bytes under 128 that lead to the same state, of all such sets the largest.
-FreeRuns::Step& FreeRuns::step_of(LocalId state) {
+const FreeRuns::Step& FreeRuns::find_step(LocalId state) {
   if (state >= steps_.size()) steps_.resize(to_size(state) + 1);
-  if (steps_[state].is_known) return steps_[state];
   Step step{.is_known = true};
   if (!locals_.is_too_large(state)) {
     std::vector<std::pair<LocalId, Ascii>> by_target;
@@ -61,9 +58,8 @@ FreeRuns::Step& FreeRuns::step_of(LocalId state) {
 }
 
 /// Along the states behind, as long as they take the same bytes.
-std::uint8_t FreeRuns::run_of(LocalId state, bool with_others) {
+std::uint8_t FreeRuns::find_run(LocalId state, bool with_others) {
   const Step first = step_of(state);
-  if (const auto known = with_others ? first.run_others : first.run) return *known;
   std::uint8_t run = 0;
   for (LocalId at = state; run < kMostBytes; ++run) {
     const Step& step = step_of(at);

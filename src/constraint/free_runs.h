@@ -45,8 +45,19 @@ class FreeRuns {
     std::optional<std::uint8_t> run_others = {};  // the same with characters from 128 on
   };
 
-  Step& step_of(LocalId state);
-  std::uint8_t run_of(LocalId state, bool with_others);
+  const Step& step_of(LocalId state) {
+    return state < steps_.size() && steps_[state].is_known ? steps_[state] : find_step(state);
+  }
+  const Step& find_step(LocalId state);
+  /// No byte under 128 below the node leads anywhere else.
+  static bool takes(const Step& step, const TokenTrie::Below& below) {
+    return step.leads_on && ((below.ascii[0] & ~step.ascii[0]) | (below.ascii[1] & ~step.ascii[1])) == 0;
+  }
+  std::uint8_t run_of(const Step& step, LocalId state, bool with_others) {
+    const std::optional<std::uint8_t>& known = with_others ? step.run_others : step.run;
+    return known ? *known : find_run(state, with_others);
+  }
+  std::uint8_t find_run(LocalId state, bool with_others);
   bool others_lead_on(LocalId state);
   bool all_lead_to(LocalId from, std::uint8_t place, LocalId target);
   bool range_leads_to(LocalId from, const Utf8PlaceStep& range, LocalId target);

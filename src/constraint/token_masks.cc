@@ -44,7 +44,7 @@ TokenMasks::Entry& TokenMasks::entry_of(const std::vector<StateId>& states, bool
   if (entry != nullptr) return *entry;
   entry = std::make_unique<Entry>();
   work_ = 0;
-  walk(TokenTrie::kRoot, locals_.of_states(states), drops_space, *entry);
+  walk(locals_.of_states(states), drops_space, *entry);
   finish(*entry);
   return *entry;
 }
@@ -65,12 +65,22 @@ TokenMasks::Entry& TokenMasks::entry_behind(Entry& entry, StateId state) {
   return *behind;
 }
 
-void TokenMasks::walk(std::uint32_t node, LocalId from, bool drops_space, Entry& entry) {
-  const std::uint32_t end = trie_.at(node).end;
-  if (!drops_space) return walk_below(node + 1, end, from, entry);
-  for (std::uint32_t child = node + 1; child < end; child = trie_.at(child).end) {
-    const bool is_space = trie_.at(child).byte == ' ';
-    walk_below(is_space ? child + 1 : child, trie_.at(child).end, from, entry);
+/// From the root.
+void TokenMasks::walk(LocalId from, bool drops_space, Entry& entry) {
+  for (const TokenTrie::Part& part : trie_.parts()) {
+    if (!drops_space) {
+      if (runs_.holds(from, part.below)) {
+        ++work_;
+        take(trie_.at(part.begin).first_token, trie_.at(part.end).first_token);
+      } else {
+        walk_below(part.begin, part.end, from, entry);
+      }
+      continue;
+    }
+    for (std::uint32_t child = part.begin; child < part.end; child = trie_.at(child).end) {
+      const bool is_space = trie_.at(child).byte == ' ';
+      walk_below(is_space ? child + 1 : child, trie_.at(child).end, from, entry);
+    }
   }
 }
 
@@ -88,7 +98,9 @@ void TokenMasks::walk_below(std::uint32_t begin, std::uint32_t end, LocalId from
     }
     if (node + 1 < here.end && (runs_.holds(local, trie_.below(node)) ||
                                 runs_.holds_behind(open_.back().second, here.byte, trie_.below(node)))) {
-      take_all(node, entry);
+      // Nothing that follows an end of the call there adds to them.
+      ++work_;
+      take(here.first_token, trie_.at(here.end).first_token);
       node = here.end;
       continue;
     }
@@ -98,31 +110,81 @@ void TokenMasks::walk_below(std::uint32_t begin, std::uint32_t end, LocalId from
   }
 }
 
-/// The tokens of a node and below it: nothing that follows an end of the call there adds to them.
-void TokenMasks::take_all(std::uint32_t node, Entry& entry) {
-  ++work_;
-  for (const std::span<const TokenId> tokens : {trie_.tokens_at(node), trie_.tokens_below(node)})
-    entry.tokens.insert(entry.tokens.end(), tokens.begin(), tokens.end());
+void TokenMasks::take(std::uint32_t begin, std::uint32_t end) {
+  if (begin == end) return;
+  if (!ranges_.empty() && ranges_.back().end == begin) {
+    ranges_.back().end = end;
+  } else {
+    ranges_.push_back({begin, end});
+  }
 }
 
 void TokenMasks::visit(std::uint32_t node, LocalId local, Entry& entry) {
   work_ += 1 + locals_.num_configurations(local);
   if (work_ > kMaxWork || locals_.is_too_large(local)) entry.is_failed = true;
-  const std::span<const TokenId> tokens = trie_.tokens_at(node);
-  entry.tokens.insert(entry.tokens.end(), tokens.begin(), tokens.end());
+  take(trie_.at(node).first_token, trie_.at(node + 1).first_token);
   if (locals_.is_complete(local) && trie_.at(node).end > node + 1) entry.exits.push_back(node);
 }
 
 /// Brings the tokens into the smaller of the two forms.
 void TokenMasks::finish(Entry& entry) {
-  if (entry.tokens.size() > num_words_) {
-    entry.bits.resize(num_words_);
-    for (const TokenId token : entry.tokens) allow_token(entry.bits, to_size(token));
-    entry.tokens = {};
+  order_ranges();
+  std::size_t num_tokens = 0;
+  for (const auto& [begin, end] : ranges_) num_tokens += end - begin;
+  if (num_tokens > num_words_) {
+    set_bits(entry);
+  } else {
+    entry.tokens.reserve(num_tokens);
+    for (const auto& [begin, end] : ranges_)
+      entry.tokens.insert(entry.tokens.end(), trie_.tokens().begin() + begin, trie_.tokens().begin() + end);
   }
-  entry.tokens.shrink_to_fit();
+  ranges_.clear();
   entry_bytes_ += sizeof(Entry) + 128 + entry.bits.size() * sizeof(MaskWord) + entry.tokens.size() * sizeof(TokenId) +
                   entry.exits.size() * sizeof(std::uint32_t);
+}
+
+/// Ascending, and apart: a walk finds them so, but below exits that lie below each other it goes twice.
+void TokenMasks::order_ranges() {
+  if (std::ranges::adjacent_find(ranges_, [](const TokenRange& a, const TokenRange& b) { return a.end > b.begin; }) ==
+      ranges_.end())
+    return;
+  std::ranges::sort(ranges_, {}, &TokenRange::begin);
+  std::size_t last = 0;
+  for (const TokenRange& range : std::span(ranges_).subspan(1)) {
+    if (range.begin <= ranges_[last].end) {
+      ranges_[last].end = std::max(ranges_[last].end, range.end);
+    } else {
+      ranges_[++last] = range;
+    }
+  }
+  ranges_.resize(last + 1);
+}
+
+/// Of a part whose tokens are mostly allowed those are struck out that are not.
+void TokenMasks::set_bits(Entry& entry) const {
+  entry.bits.resize(num_words_);
+  const std::span<const TokenId> tokens = trie_.tokens();
+  auto range = ranges_.begin();
+  for (const TokenTrie::Part& part : trie_.parts()) {
+    const std::uint32_t part_begin = trie_.at(part.begin).first_token, part_end = trie_.at(part.end).first_token;
+    const auto first = range;
+    std::uint32_t num_allowed = 0;
+    for (; range != ranges_.end() && range->begin < part_end; ++range) {
+      num_allowed += std::min(range->end, part_end) - std::max(range->begin, part_begin);
+      if (range->end > part_end) break;  // it goes on in the next part
+    }
+    const bool is_mostly = 2 * num_allowed > part_end - part_begin;
+    if (is_mostly)
+      for (std::size_t i = 0; i < num_words_; ++i) entry.bits[i] |= part.bits[i];
+    std::uint32_t done = part_begin;
+    for (auto here = first; here != ranges_.end() && here->begin < part_end; ++here) {
+      const std::uint32_t begin = std::max(here->begin, part_begin), end = std::min(here->end, part_end);
+      for (std::uint32_t i = done; is_mostly && i < begin; ++i) forbid_token(entry.bits, to_size(tokens[i]));
+      for (std::uint32_t i = begin; !is_mostly && i < end; ++i) allow_token(entry.bits, to_size(tokens[i]));
+      done = end;
+    }
+    for (std::uint32_t i = done; is_mostly && i < part_end; ++i) forbid_token(entry.bits, to_size(tokens[i]));
+  }
 }
 
 void TokenMasks::forget_if_full() {

@@ -4,7 +4,7 @@
 // end into what follows there. The first does not depend on the stack, so that it is kept for each set of states. Of
 // the second only the nodes of the tree are kept at which the call may end; what follows them is looked up, or found
 // and kept, for the state that the call returns to. So a mask is a few bit sets joined, once the states were met.
-// Inside of strings whole subtrees are taken at once (free_runs.h).
+// Inside of strings whole subtrees are taken at once (free_runs.h), and most of the vocabulary by one look.
 //
 // Any thread may call it. What it answers does not depend on what is kept.
 #pragma once
@@ -20,20 +20,10 @@
 #include "constraint/configurations.h"
 #include "constraint/free_runs.h"
 #include "constraint/local_states.h"
+#include "constraint/token_bits.h"
 #include "constraint/token_trie.h"
 
 namespace octavo {
-
-/// Bits of tokens, the lowest first.
-using MaskWord = std::uint32_t;
-inline constexpr std::size_t kMaskBits = 32;
-inline void allow_token(std::span<MaskWord> mask, std::size_t token) {
-  mask[token / kMaskBits] |= MaskWord{1} << token % kMaskBits;
-}
-inline bool allows_token(std::span<const MaskWord> mask, std::size_t token) {
-  return (mask[token / kMaskBits] >> token % kMaskBits & 1) != 0;
-}
-inline std::size_t mask_words(std::size_t num_tokens) { return (num_tokens + kMaskBits - 1) / kMaskBits; }
 
 class TokenMasks {
  public:
@@ -62,14 +52,21 @@ class TokenMasks {
         {};  // by the state that is returned to: what follows the exits
   };
 
+  /// Of TokenTrie::tokens().
+  struct TokenRange {
+    std::uint32_t begin, end;
+  };
+
   Entry& entry_of(const std::vector<StateId>& states, bool drops_space);
   Entry& entry_behind(Entry& entry, StateId state);
   bool add(Entry& entry, StackId stack, const CallStacks& stacks, std::span<MaskWord> mask);
-  void walk(std::uint32_t node, LocalId from, bool drops_space, Entry& entry);
+  void walk(LocalId from, bool drops_space, Entry& entry);
   void walk_below(std::uint32_t begin, std::uint32_t end, LocalId from, Entry& entry);
-  void take_all(std::uint32_t node, Entry& entry);
+  void take(std::uint32_t begin, std::uint32_t end);
   void visit(std::uint32_t node, LocalId local, Entry& entry);
   void finish(Entry& entry);
+  void order_ranges();
+  void set_bits(Entry& entry) const;
   void forget_if_full();
 
   const TokenTrie& trie_;
@@ -80,6 +77,7 @@ class TokenMasks {
   std::map<std::vector<StateId>, std::unique_ptr<Entry>> entries_;  // by states, then whether a space is dropped
   std::size_t entry_bytes_ = 0;
   std::size_t work_ = 0;                                 // of the walk that is under way
+  std::vector<TokenRange> ranges_;                       // that it has found
   std::vector<std::pair<std::uint32_t, LocalId>> open_;  // ends of subtrees, and the state in them
 };
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "constraint/token_bits.h"
 #include "octavo/kv/types.h"
 
 namespace octavo {
@@ -18,7 +19,7 @@ class TokenTrie {
  public:
   struct Node {
     std::uint32_t end;          // the node behind all that is below this one
-    std::uint32_t first_token;  // in tokens_by_bytes(); those of the node end where those of the next node begin
+    std::uint32_t first_token;  // in tokens(); those of the node end where those of the next node begin
     std::uint8_t byte;          // that leads here
   };
   /// The bytes below a node: what must be known to take all tokens there at once.
@@ -28,6 +29,15 @@ class TokenTrie {
     bool has_others = false;                  // bytes from 128 on
     std::uint8_t utf8_places = 0xFF;  // a bit for each place of a decoder from which they are UTF-8, perhaps cut
   };
+  /// Subtrees of the root that stand together, because a string that takes one of their tokens is likely to take all:
+  /// text without quotes, backslashes and control characters, of few bytes or more; and all the rest. Two parts may
+  /// begin with the same bytes.
+  struct Part {
+    std::uint32_t begin = 0, end = 0;  // nodes
+    Below below = {};
+    std::vector<MaskWord> bits = {};  // of its tokens
+  };
+  static constexpr std::size_t kNumParts = 3;
   static constexpr std::uint8_t kMostDepth = 255;
   static constexpr std::uint32_t kRoot = 0;
 
@@ -41,18 +51,21 @@ class TokenTrie {
     return std::span(tokens_).subspan(begin, nodes_[node + 1].first_token - begin);
   }
   const Below& below(std::uint32_t node) const { return below_[node]; }
-  std::span<const TokenId> tokens_below(std::uint32_t node) const {
-    const std::uint32_t begin = nodes_[node + 1].first_token;
-    return std::span(tokens_).subspan(begin, nodes_[nodes_[node].end].first_token - begin);
-  }
+  /// All tokens in the order of the nodes: those of a node and of all below it stand together.
+  std::span<const TokenId> tokens() const { return tokens_; }
+  std::span<const Part, kNumParts> parts() const { return parts_; }
   std::uint32_t num_nodes() const { return static_cast<std::uint32_t>(nodes_.size() - 1); }
 
  private:
+  void add_nodes(std::span<const std::string_view> tokens, std::uint32_t begin, std::uint32_t end);
   void find_below();
+  void add_child(Below& below, std::uint32_t child) const;
+  void fill_parts(std::size_t num_tokens);
 
   std::vector<Node> nodes_;      // and one behind the last
   std::vector<Below> below_;     // beside the nodes
-  std::vector<TokenId> tokens_;  // ordered by bytes
+  std::vector<TokenId> tokens_;  // ordered by part and bytes
+  std::array<Part, kNumParts> parts_ = {};
 };
 
 }  // namespace octavo

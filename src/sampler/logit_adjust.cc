@@ -1,6 +1,8 @@
 #include "sampler/logit_adjust.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <limits>
 
 #include "base/error.h"
@@ -48,6 +50,29 @@ void forbid_bad_words(std::span<float> row, std::span<const std::vector<TokenId>
   }
 }
 
+constexpr std::size_t kMaskBits = 32;
+
+/// Keeps the logits whose bits are set. Masks are mostly words of none or of all; in the others the rarer bits are
+/// walked.
+void keep_bits(std::span<float> logits, std::uint32_t word) {
+  if (logits.size() < kMaskBits) {
+    for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = (word >> i & 1) != 0 ? logits[i] : kLowest;
+    return;
+  }
+  if (2 * to_size(std::popcount(word)) > kMaskBits) {
+    for (std::uint32_t left = ~word; left != 0; left &= left - 1) logits[to_size(std::countr_zero(left))] = kLowest;
+    return;
+  }
+  std::array<float, kMaskBits / 2> kept{};
+  std::size_t num_kept = 0;
+  for (std::uint32_t left = word; left != 0; left &= left - 1)
+    kept[num_kept++] = logits[to_size(std::countr_zero(left))];
+  std::ranges::fill(logits, kLowest);
+  num_kept = 0;
+  for (std::uint32_t left = word; left != 0; left &= left - 1)
+    logits[to_size(std::countr_zero(left))] = kept[num_kept++];
+}
+
 }  // namespace
 
 LogitAdjuster::LogitAdjuster(int vocab_size) {
@@ -85,18 +110,13 @@ std::span<const float> LogitAdjuster::adjust(std::span<const float> logits, cons
 /// A ban must not break a constraint: of two that leave nothing together, the constraint counts.
 void LogitAdjuster::keep_allowed(std::span<float> row, std::span<const float> logits,
                                  std::span<const std::uint32_t> allowed) {
-  constexpr std::size_t kBits = 32;
   constexpr float kAboveLowest = kLowest / 2;
   bool is_left = false;
-  for (std::size_t begin = 0; begin < row.size(); begin += kBits) {
-    const std::span<float> here = row.subspan(begin, std::min(kBits, row.size() - begin));
-    const std::uint32_t word = begin / kBits < allowed.size() ? allowed[begin / kBits] : 0;
-    if (word == 0) {
-      std::ranges::fill(here, kLowest);
-      continue;
-    }
-    for (std::size_t i = 0; i < here.size(); ++i) here[i] = (word >> i & 1) != 0 ? here[i] : kLowest;
-    is_left = is_left || max_logit(here) > kLowest;
+  for (std::size_t begin = 0; begin < row.size(); begin += kMaskBits) {
+    const std::span<float> here = row.subspan(begin, std::min(kMaskBits, row.size() - begin));
+    const std::uint32_t word = begin / kMaskBits < allowed.size() ? allowed[begin / kMaskBits] : 0;
+    keep_bits(here, word);
+    is_left = is_left || (word != 0 && max_logit(here) > kLowest);
   }
   if (is_left) return;
   for (std::size_t i = 0; i < row.size(); ++i)

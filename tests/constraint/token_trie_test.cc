@@ -4,7 +4,10 @@
 #include <rapidcheck/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
+
+#include "base/to_size.h"
 
 namespace octavo {
 namespace {
@@ -37,13 +40,13 @@ RC_GTEST_PROP(TokenTrie, HasEveryTokenAtTheEndOfItsBytes, ()) {
 
 TEST(TokenTrie, TellsWhatStandsBelowANode) {
   const std::vector<std::string> texts = {
-      "a", "ab", "a\"", "b\xC3\xA9", "bc\xE2\x82", "c\x82", "c" + std::string(300, 'x')};
+      "a", "ab", "a ", "b\xC3\xA9", "bc\xE2\x82", "c\x82", "c" + std::string(300, 'x')};
   const TokenTrie trie(std::vector<std::string_view>(texts.begin(), texts.end()));
   std::map<char, TokenTrie::Below> below;
   for (std::uint32_t child = 1; child < trie.num_nodes(); child = trie.at(child).end)
     below[static_cast<char>(trie.at(child).byte)] = trie.below(child);
   const auto bit = [](char c) { return std::uint64_t{1} << c % 64; };
-  EXPECT_EQ(below['a'].ascii, (std::array<std::uint64_t, 2>{bit('"'), bit('b')}));
+  EXPECT_EQ(below['a'].ascii, (std::array<std::uint64_t, 2>{bit(' '), bit('b')}));
   EXPECT_EQ(below['a'].depth, 1);
   EXPECT_FALSE(below['a'].has_others);
   EXPECT_TRUE(below['b'].has_others && (below['b'].utf8_places & 1) != 0)
@@ -51,8 +54,27 @@ TEST(TokenTrie, TellsWhatStandsBelowANode) {
   EXPECT_EQ(below['b'].depth, 3);
   EXPECT_EQ(below['c'].utf8_places & 1, 0);
   EXPECT_EQ(below['c'].depth, TokenTrie::kMostDepth);
-  EXPECT_EQ(trie.tokens_below(TokenTrie::kRoot).size(), texts.size());
-  EXPECT_EQ(trie.tokens_below(1).size(), 2U);
+}
+
+TEST(TokenTrie, StringsOfJsonFindTheTextThatTheyTakeInPartsOfItsOwn) {
+  const std::vector<std::string> texts = {
+      "a", "a\"", "\\", "\n", "ab", "123456789", "\xC3\xA9", std::string(25, 'x'), "", "\xE2\x82", "\x82", "12345678"};
+  const TokenTrie trie(std::vector<std::string_view>(texts.begin(), texts.end()));
+  std::vector<std::set<std::string>> found;
+  for (const TokenTrie::Part& part : trie.parts()) {
+    found.emplace_back();
+    for (std::size_t id = 0; id < texts.size(); ++id)
+      if (allows_token(part.bits, id)) found.back().insert(texts[id]);
+    std::set<std::string> below;
+    for (std::uint32_t i = trie.at(part.begin).first_token; i < trie.at(part.end).first_token; ++i)
+      below.insert(texts[to_size(trie.tokens()[i])]);
+    EXPECT_EQ(below, found.back());
+  }
+  EXPECT_EQ(found[0], (std::set<std::string>{"a", "ab", "\xC3\xA9", "\xE2\x82", "12345678"}));
+  EXPECT_EQ(found[1], (std::set<std::string>{"123456789"}));
+  EXPECT_EQ(found[2], (std::set<std::string>{"a\"", "\\", "\n", "\x82", std::string(25, 'x')}));
+  EXPECT_EQ(trie.parts()[1].below.depth, 9);
+  EXPECT_FALSE(trie.parts()[1].below.has_others);
 }
 
 TEST(TokenTrie, OfNoTokensIsARootAlone) {

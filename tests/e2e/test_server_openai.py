@@ -559,11 +559,24 @@ class Schemas(OpenAiTest):
         form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": strict}}
         return self.chat(max_tokens=200, response_format=form, **fields)
 
+    def server_request(self, body, path="/v1/chat/completions"):
+        status, _, text = self.server.request("POST", path, body)
+        self.assertEqual(status, 200, text)
+        return status, json.loads(text)
+
     def test_every_answer_fulfils_its_schema(self):
         for seed in range(6):
             answer = self.answer(self.SCHEMA, seed=seed, temperature=1.5 if seed % 2 else 0)
             self.assertEqual(answer.choices[0].finish_reason, "stop")
             jsonschema.validate(json.loads(answer.choices[0].message.content), self.SCHEMA)
+
+    def test_text_without_a_choice_is_written_as_the_tokenizer_writes_it(self):
+        text = "Done. It is a wonderful day, isn't it? {\"temperature_in_celsius\": 17}"
+        _, body = self.server_request({"messages": QUESTION, "max_tokens": 60, "temperature": 1.5, "seed": 3,
+                                       "guided_choice": [text], "return_token_ids": True})
+        _, tokenized = self.server_request({"prompt": text, "add_special_tokens": False}, "/tokenize")
+        end = 1  # the token that ends the answer
+        self.assertEqual(body["choices"][0]["token_ids"][:-end], tokenized["tokens"])
 
     def test_what_is_not_enforced_is_said_or_refused(self):
         schema = {"type": "array", "items": {"const": 1}, "uniqueItems": True, "maxItems": 2}
