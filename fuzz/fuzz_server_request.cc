@@ -152,7 +152,7 @@ void check_api(ChatApi api, const boost::json::object& body, const Engine& engin
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static test::TextEngine engine;
   engine.set_fills_gaps();
-  static const ServedModel model{.id = "text"};
+  static const ServedModel model{.id = "text"}, blind{.id = "text", .image_placeholder = "[image]"};
   const std::string input(reinterpret_cast<const char*>(data), size);
   const auto body = parse_json_object(input, kLimits);
   if (!body) {
@@ -167,6 +167,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(parse_chat_completion(*body, engine, model), engine, model, input);
   for (const ChatApi api : {ChatApi::kMessages, ChatApi::kResponses, ChatApi::kOllamaChat, ChatApi::kOllamaGenerate,
                             ChatApi::kLlamaCompletion, ChatApi::kLlamaInfill})
-    check_api(api, *body, engine, model, input);
+    for (const ServedModel* served : {&model, &blind}) check_api(api, *body, engine, *served, input);
   return 0;
 }

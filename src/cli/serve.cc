@@ -13,6 +13,7 @@
 #include "cli/config_file.h"
 #include "cli/options.h"
 #include "cli/parse.h"
+#include "server/image_placeholder.h"
 #include "server/server.h"
 
 namespace octavo::cli {
@@ -251,6 +252,15 @@ void add_operation_options(Command& command, ServeOptions& options) {
                   "The model's id; more of these are further names for it; default: its file's name, as a slug")
       ->check(refuse_empty)
       ->type_name("NAME");
+  command
+      .add_option("--image-placeholder", server.service.image_placeholder,
+                  "Text that stands for images in requests, with a warning; default: such a request is refused")
+      ->check([](const std::string& text) {
+        return text.empty() || text.size() > server::kMaxImagePlaceholder
+                   ? fmt::format("found {} bytes, expected 1 to {}", text.size(), server::kMaxImagePlaceholder)
+                   : std::string();
+      })
+      ->type_name("TEXT");
   command.add_flag("--shared-cache", server.service.shared_cache,
                    "API keys share the prefix cache: faster, but the time of an answer tells what others asked");
   add_seconds(command, "--keepalive-interval", server.service.keepalive_interval,

@@ -1,10 +1,13 @@
 #include "server/chat_api.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
+#include "server/image_placeholder.h"
 #include "server/llama_answer.h"
 #include "server/llama_request.h"
 #include "server/messages_answer.h"
@@ -57,10 +60,8 @@ ApiResult<CompletionCall> parse_generate(const boost::json::object& body, const 
   return parse_completion(call.body, engine, model, 0);
 }
 
-}  // namespace
-
-ApiResult<CompletionCall> parse_call(ChatApi api, const boost::json::object& body, const Engine& engine,
-                                     const ServedModel& model, const OwnResponses& responses) {
+ApiResult<CompletionCall> parse_texts(ChatApi api, const boost::json::object& body, const Engine& engine,
+                                      const ServedModel& model, const OwnResponses& responses) {
   switch (api) {
     case ChatApi::kOpenAiCompletion:
       if (has_suffix(body)) return parse_body(completion_of_suffix(body, engine), engine, model, kDefaultMaxTokens);
@@ -83,6 +84,21 @@ ApiResult<CompletionCall> parse_call(ChatApi api, const boost::json::object& bod
       return with_names(parse_body(completion_of_infill(body, engine), engine, model, 0), kLlamaNames);
   }
   return parse_chat_completion(body, engine, model);
+}
+
+}  // namespace
+
+ApiResult<CompletionCall> parse_call(ChatApi api, const boost::json::object& body, const Engine& engine,
+                                     const ServedModel& model, const OwnResponses& responses) {
+  if (model.image_placeholder.empty()) return parse_texts(api, body, engine, model, responses);
+  boost::json::object texts = body;
+  const std::size_t num_images = replace_images(texts, model.image_placeholder);
+  OCTAVO_TRY(CompletionCall call, parse_texts(api, texts, engine, model, responses));
+  if (num_images > 0)
+    call.warnings.push_back(
+        fmt::format("{} of the request's images are replaced by the text '{}': the model reads text", num_images,
+                    model.image_placeholder));
+  return call;
 }
 
 std::string error_body_at(std::string_view target, const ApiError& error) {

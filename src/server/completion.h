@@ -30,6 +30,7 @@ struct ServedModel {
   int reasoning_budget = -1;                                 // of chats that name none; -1: any number of tokens
   int max_client_priority = 0;                               // the highest that a client may ask for
   std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer; see answer_size.h
+  std::string image_placeholder = {};  // stands for images in requests; empty: a request with one is refused
 
   bool answers_to(std::string_view name) const {
     return name == id || std::ranges::find(aliases, name) != aliases.end();

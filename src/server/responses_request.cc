@@ -7,6 +7,7 @@
 #include <array>
 #include <boost/json.hpp>
 #include <iterator>
+#include <stdexcept>
 #include <utility>
 
 #include "base/error.h"
@@ -57,7 +58,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kUnsuppor
 
 std::string new_id() {
   std::array<unsigned char, kIdBytes> bytes{};
-  RAND_bytes(bytes.data(), static_cast<int>(bytes.size()));
+  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) throw std::runtime_error("no random bytes");
   std::string id(kIdPrefix);
   for (const unsigned char byte : bytes) fmt::format_to(std::back_inserter(id), "{:02x}", byte);
   return id;

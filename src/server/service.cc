@@ -103,7 +103,8 @@ void Service::set_loaded() {
                   .max_choices = options_.max_choices,
                   .reasoning_budget = options_.reasoning_budget,
                   .max_client_priority = options_.max_client_priority,
-                  .max_answer_bytes = options_.max_answer_bytes};
+                  .max_answer_bytes = options_.max_answer_bytes,
+                  .image_placeholder = options_.image_placeholder};
   model_->aliases = model_aliases(engine.info(), model_->id, options_.model_names);
   metrics_.set_model(model_->id);
 }

@@ -53,6 +53,7 @@ struct ServiceOptions {
   std::chrono::milliseconds stall_timeout{30'000};     // without a step although there is work; 0: never not ready
   std::chrono::milliseconds keepalive_interval{5000};  // a stream is silent no longer than this; 0: for any time
   std::chrono::milliseconds progress_interval{250};    // between two reports of a prompt's progress
+  std::string image_placeholder = {};  // stands for images in requests; empty: a request with one is refused
   bool log_prompts = false;
   std::shared_ptr<LineWriter> access_log = {};             // null: none
   std::function<void(const std::string&)> on_notice = {};  // notices to the operator; the I/O thread

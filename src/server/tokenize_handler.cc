@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
+#include "server/image_placeholder.h"
 #include "server/json_body.h"
 #include "server/json_fields.h"
 #include "server/json_writer.h"
@@ -121,8 +122,9 @@ ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, const Engine
 
 ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const Engine& engine, const ServedModel& model,
                                        HeldAnswer& held) {
-  const auto body = parse_json_object(call.body, call.json);
+  auto body = parse_json_object(call.body, call.json);
   if (!body) return std::unexpected(body.error());
+  if (!model.image_placeholder.empty()) replace_images(*body, model.image_placeholder);
   JsonFields fields(*body);
   check_model(fields, model);
   if (fields.failed()) return std::unexpected(*fields.error());

@@ -153,6 +153,7 @@ TEST(Usage, WrongArgumentsAreOneLineAndExitCode2) {
       {"serve", "--host", ""},
       {"serve", "--api-key-file", ""},
       {"serve", "--allowed-host", ""},
+      {"serve", "--image-placeholder", ""},
       {"serve", "--allowed-host", "https://chat.example"},
       {"serve", "--allowed-host", "chat.example:8080"},
       {"serve", "--metrics-listen", "9100"},

@@ -64,6 +64,18 @@ inline OwnedEvent reasoning(TokenId id, const std::string& text) {
   return event;
 }
 
+/// "I think", "Hello!" and a call of `time` in the form of Hermes, in pieces that end in the middle of its marks.
+inline std::vector<OwnedEvent> thought_text_and_call() {
+  return {reasoning(1, "I "),
+          reasoning(2, "think"),
+          token(3, "\n"),
+          token(4, "Hello"),
+          token(5, "!\n<tool_"),
+          token(6, "call>\n{\"name\": \"time\", \"arguments\": {\"a\""),
+          token(7, ": 1}}\n</tool_call>"),
+          last(8, "", FinishReason::kStop)};
+}
+
 /// A call and its answer.
 class OpenAiResponse : public ::testing::Test {
  protected:

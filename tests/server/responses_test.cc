@@ -174,13 +174,9 @@ class ResponsesAnswers : public ::testing::Test {
     call_.reasoning.is_shown = true;
     writer_ = make_writer(ChatApi::kResponses, call_, engine_, kAnsweringModel, "0123", 1);
   }
-  std::string send(FinishReason finish = FinishReason::kStop) {
+  std::string send() {
     std::string out = call_.stream ? writer_->begin() : std::string();
-    for (const OwnedEvent& event :
-         {reasoning(1, "I "), reasoning(2, "think"), token(3, "\n"), token(4, "Hello"), token(5, "!\n<tool_"),
-          token(6, "call>\n{\"name\": \"time\", \"arguments\": {\"a\""), token(7, ": 1}}\n</tool_call>"),
-          last(8, "", finish)})
-      out += writer_->on_event(0, event);
+    for (const OwnedEvent& event : thought_text_and_call()) out += writer_->on_event(0, event);
     return out;
   }
   ResponseStore::Response kept() { return store_.find("one", call_.response->id); }
