@@ -150,10 +150,10 @@ class CallGrammarWriter {
     if (!is_json) {
       add_value(name, parameter.schema, is_strict);
     } else if (!parameter.choices.empty()) {
-      value = "(";
+      std::string choices;
       for (const std::string& choice : parameter.choices)
-        value += (value.size() > 1 ? " | " : "") + gbnf_literal(choice);
-      value += ")";
+        choices += (choices.empty() ? "" : " | ") + gbnf_literal(choice);
+      value = fmt::format("({})", choices);
     } else if (is_text) {
       value = text_value();
     } else {

@@ -143,11 +143,13 @@ class TensorLister {
         return fail("{} has another shape or type than expert 0", shown(parts[i]));
     }
     OCTAVO_TRY(const DType type, type_of(parts.front()));
-    std::vector<std::uint64_t> dims(first->shape.rbegin(), first->shape.rend());
-    if (dims.size() != 2) return fail("{} has {} dimensions, expected 2", shown(parts.front()), dims.size());
-    const std::uint64_t row_bytes = dims.front() * to_size(dtype_info(type).block_bytes);
-    dims.push_back(parts.size());
-    list_.push_back({.name = name, .dims = std::move(dims), .type = type, .data = FolderTensor(parts, {}, row_bytes)});
+    const std::vector<std::uint64_t>& shape = first->shape;
+    if (shape.size() != 2) return fail("{} has {} dimensions, expected 2", shown(parts.front()), shape.size());
+    const std::uint64_t row_bytes = shape[1] * to_size(dtype_info(type).block_bytes);
+    list_.push_back({.name = name,
+                     .dims = {shape[1], shape[0], parts.size()},
+                     .type = type,
+                     .data = FolderTensor(parts, {}, row_bytes)});
     return {};
   }
 
