@@ -15,7 +15,8 @@ void add_eighth_signs(Words& signs) {
 }
 
 /// Signs in the order of weights, and four bits that take the place of signs that are left out: bit l of byte l.
-void store_signs(Words signs, const Words& others, std::uint8_t* out) {
+void store_signs(const Words& by_group, const Words& others, std::uint8_t* out) {
+  Words signs = by_group;
   transpose_bits_of_groups(signs);
   store_words(out, (signs & ~kSignsLeftOut) | others);
 }
