@@ -39,16 +39,24 @@ struct ForcedText {
   Bytes next = {};  // that can follow it
 };
 
-ForcedText find_text(const Automaton& automaton, CallStacks& stacks, ConfigurationSet set) {
+bool may_be_forced(const ConfigurationSet& set) { return !set.is_complete && set.members.size() <= kMaxMembers; }
+
+/// Each token of an answer asks, and at most places there is a choice: nothing is copied or stepped for these.
+ForcedText find_text(const Automaton& automaton, CallStacks& stacks, const ConfigurationSet& from) {
   ForcedText forced;
+  if (!may_be_forced(from)) return forced;
+  forced.next = next_bytes(automaton, from);
+  if (single(forced.next) < 0) return forced;
   ConfigurationStepper stepper(automaton, stacks);
-  for (;;) {
-    forced.next = next_bytes(automaton, set);
-    const int byte = set.is_complete || set.members.size() > kMaxMembers ? -1 : single(forced.next);
-    if (byte < 0 || forced.text.size() == kMaxForcedBytes) return forced;
+  ConfigurationSet set = from;
+  while (may_be_forced(set) && forced.text.size() < kMaxForcedBytes) {
+    const int byte = single(forced.next);
+    if (byte < 0) break;
     forced.text += static_cast<char>(byte);
     set = stepper.after_byte(set.members, static_cast<std::uint8_t>(byte));
+    forced.next = next_bytes(automaton, set);
   }
+  return forced;
 }
 
 /// A token of the nodes [begin, end), whole subtrees, begins with `text` and one of the bytes.

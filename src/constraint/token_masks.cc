@@ -71,7 +71,7 @@ void TokenMasks::walk(LocalId from, bool drops_space, Entry& entry) {
     if (!drops_space) {
       if (runs_.holds(from, part.below)) {
         ++work_;
-        take(trie_.at(part.begin).first_token, trie_.at(part.end).first_token);
+        take(part.tokens);
       } else {
         walk_below(part.begin, part.end, from, entry);
       }
@@ -100,7 +100,7 @@ void TokenMasks::walk_below(std::uint32_t begin, std::uint32_t end, LocalId from
                                 runs_.holds_behind(open_.back().second, here.byte, trie_.below(node)))) {
       // Nothing that follows an end of the call there adds to them.
       ++work_;
-      take(here.first_token, trie_.at(here.end).first_token);
+      take(trie_.tokens_from(node));
       node = here.end;
       continue;
     }
@@ -110,19 +110,19 @@ void TokenMasks::walk_below(std::uint32_t begin, std::uint32_t end, LocalId from
   }
 }
 
-void TokenMasks::take(std::uint32_t begin, std::uint32_t end) {
-  if (begin == end) return;
-  if (!ranges_.empty() && ranges_.back().end == begin) {
-    ranges_.back().end = end;
+void TokenMasks::take(TokenRange tokens) {
+  if (tokens.size() == 0) return;
+  if (!ranges_.empty() && ranges_.back().end == tokens.begin) {
+    ranges_.back().end = tokens.end;
   } else {
-    ranges_.push_back({begin, end});
+    ranges_.push_back(tokens);
   }
 }
 
 void TokenMasks::visit(std::uint32_t node, LocalId local, Entry& entry) {
   work_ += 1 + locals_.num_configurations(local);
   if (work_ > kMaxWork || locals_.is_too_large(local)) entry.is_failed = true;
-  take(trie_.at(node).first_token, trie_.at(node + 1).first_token);
+  take(trie_.tokens_at(node));
   if (locals_.is_complete(local) && trie_.at(node).end > node + 1) entry.exits.push_back(node);
 }
 
@@ -130,7 +130,7 @@ void TokenMasks::visit(std::uint32_t node, LocalId local, Entry& entry) {
 void TokenMasks::finish(Entry& entry) {
   order_ranges();
   std::size_t num_tokens = 0;
-  for (const auto& [begin, end] : ranges_) num_tokens += end - begin;
+  for (const TokenRange& range : ranges_) num_tokens += range.size();
   if (num_tokens > num_words_) {
     set_bits(entry);
   } else {
@@ -160,30 +160,37 @@ void TokenMasks::order_ranges() {
   ranges_.resize(last + 1);
 }
 
+/// A range may go on from one part of the tree into the next.
+std::vector<TokenMasks::TokenRange> TokenMasks::ranges_within(TokenRange bounds) const {
+  std::vector<TokenRange> within;
+  for (const TokenRange& range : ranges_) {
+    const std::uint32_t begin = std::max(range.begin, bounds.begin), end = std::min(range.end, bounds.end);
+    if (begin < end) within.push_back({begin, end});
+  }
+  return within;
+}
+
 /// Of a part whose tokens are mostly allowed those are struck out that are not.
 void TokenMasks::set_bits(Entry& entry) const {
   entry.bits.resize(num_words_);
-  const std::span<const TokenId> tokens = trie_.tokens();
-  auto range = ranges_.begin();
+  const auto for_tokens = [&](std::uint32_t begin, std::uint32_t end, auto&& set) {
+    for (std::uint32_t i = begin; i < end; ++i) set(entry.bits, to_size(trie_.tokens()[i]));
+  };
   for (const TokenTrie::Part& part : trie_.parts()) {
-    const std::uint32_t part_begin = trie_.at(part.begin).first_token, part_end = trie_.at(part.end).first_token;
-    const auto first = range;
+    const std::vector<TokenRange> allowed = ranges_within(part.tokens);
     std::uint32_t num_allowed = 0;
-    for (; range != ranges_.end() && range->begin < part_end; ++range) {
-      num_allowed += std::min(range->end, part_end) - std::max(range->begin, part_begin);
-      if (range->end > part_end) break;  // it goes on in the next part
+    for (const TokenRange& range : allowed) num_allowed += range.size();
+    if (2 * num_allowed <= part.tokens.size()) {
+      for (const TokenRange& range : allowed) for_tokens(range.begin, range.end, allow_token);
+      continue;
     }
-    const bool is_mostly = 2 * num_allowed > part_end - part_begin;
-    if (is_mostly)
-      for (std::size_t i = 0; i < num_words_; ++i) entry.bits[i] |= part.bits[i];
-    std::uint32_t done = part_begin;
-    for (auto here = first; here != ranges_.end() && here->begin < part_end; ++here) {
-      const std::uint32_t begin = std::max(here->begin, part_begin), end = std::min(here->end, part_end);
-      for (std::uint32_t i = done; is_mostly && i < begin; ++i) forbid_token(entry.bits, to_size(tokens[i]));
-      for (std::uint32_t i = begin; !is_mostly && i < end; ++i) allow_token(entry.bits, to_size(tokens[i]));
-      done = end;
+    for (std::size_t i = 0; i < num_words_; ++i) entry.bits[i] |= part.bits[i];
+    std::uint32_t gap = part.tokens.begin;
+    for (const TokenRange& range : allowed) {
+      for_tokens(gap, range.begin, forbid_token);
+      gap = range.end;
     }
-    for (std::uint32_t i = done; is_mostly && i < part_end; ++i) forbid_token(entry.bits, to_size(tokens[i]));
+    for_tokens(gap, part.tokens.end, forbid_token);
   }
 }
 

@@ -52,20 +52,18 @@ class TokenMasks {
         {};  // by the state that is returned to: what follows the exits
   };
 
-  /// Of TokenTrie::tokens().
-  struct TokenRange {
-    std::uint32_t begin, end;
-  };
+  using TokenRange = TokenTrie::TokenRange;
 
   Entry& entry_of(const std::vector<StateId>& states, bool drops_space);
   Entry& entry_behind(Entry& entry, StateId state);
   bool add(Entry& entry, StackId stack, const CallStacks& stacks, std::span<MaskWord> mask);
   void walk(LocalId from, bool drops_space, Entry& entry);
   void walk_below(std::uint32_t begin, std::uint32_t end, LocalId from, Entry& entry);
-  void take(std::uint32_t begin, std::uint32_t end);
+  void take(TokenRange tokens);
   void visit(std::uint32_t node, LocalId local, Entry& entry);
   void finish(Entry& entry);
   void order_ranges();
+  std::vector<TokenRange> ranges_within(TokenRange bounds) const;
   void set_bits(Entry& entry) const;
   void forget_if_full();
 

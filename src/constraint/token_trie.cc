@@ -46,6 +46,7 @@ TokenTrie::TokenTrie(std::span<const std::string_view> tokens) {
   for (std::size_t part = 0; part < kNumParts; ++part) {
     std::uint32_t end = begin;
     while (end < tokens_.size() && part_of_token[to_size(tokens_[end])] == part) ++end;
+    parts_[part].tokens = {begin, end};
     parts_[part].begin = static_cast<std::uint32_t>(nodes_.size());
     add_nodes(tokens, begin, end);
     parts_[part].end = static_cast<std::uint32_t>(nodes_.size());
@@ -103,8 +104,7 @@ void TokenTrie::fill_parts(std::size_t num_tokens) {
   for (Part& part : parts_) {
     for (std::uint32_t child = part.begin; child < part.end; child = nodes_[child].end) add_child(part.below, child);
     part.bits.resize(mask_words(num_tokens));
-    for (std::uint32_t i = nodes_[part.begin].first_token; i < nodes_[part.end].first_token; ++i)
-      allow_token(part.bits, to_size(tokens_[i]));
+    for (std::uint32_t i = part.tokens.begin; i < part.tokens.end; ++i) allow_token(part.bits, to_size(tokens_[i]));
   }
 }
 

@@ -22,6 +22,10 @@ class TokenTrie {
     std::uint32_t first_token;  // in tokens(); those of the node end where those of the next node begin
     std::uint8_t byte;          // that leads here
   };
+  struct TokenRange {  // of tokens()
+    std::uint32_t begin = 0, end = 0;
+    std::uint32_t size() const { return end - begin; }
+  };
   /// The bytes below a node: what must be known to take all tokens there at once.
   struct Below {
     std::array<std::uint64_t, 2> ascii = {};  // a bit for each byte under 128 that is there, the lowest first
@@ -34,6 +38,7 @@ class TokenTrie {
   /// begin with the same bytes.
   struct Part {
     std::uint32_t begin = 0, end = 0;  // nodes
+    TokenRange tokens = {};
     Below below = {};
     std::vector<MaskWord> bits = {};  // of its tokens
   };
@@ -45,10 +50,11 @@ class TokenTrie {
   explicit TokenTrie(std::span<const std::string_view> tokens);
 
   const Node& at(std::uint32_t node) const { return nodes_[node]; }
-  /// Tokens that end in this node.
-  std::span<const TokenId> tokens_at(std::uint32_t node) const {
-    const std::uint32_t begin = nodes_[node].first_token;
-    return std::span(tokens_).subspan(begin, nodes_[node + 1].first_token - begin);
+  /// Those that end in this node.
+  TokenRange tokens_at(std::uint32_t node) const { return {nodes_[node].first_token, nodes_[node + 1].first_token}; }
+  /// These, and those that end below it.
+  TokenRange tokens_from(std::uint32_t node) const {
+    return {nodes_[node].first_token, nodes_[nodes_[node].end].first_token};
   }
   const Below& below(std::uint32_t node) const { return below_[node]; }
   /// All tokens in the order of the nodes: those of a node and of all below it stand together.

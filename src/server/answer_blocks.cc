@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/to_size.h"
 #include "server/json_body.h"
-#include "server/json_writer.h"
 #include "server/openai_finish.h"
 #include "server/tool_calling.h"
 
@@ -104,16 +102,6 @@ void AnswerBlocks::mark_cut() {
 void AnswerBlocks::close(std::string& out) {
   if (!std::exchange(is_open_, false) || !call_.stream) return;
   end_block(blocks_.back(), blocks_.size() - 1, out);
-}
-
-std::string_view AnswerBlocks::stop_text() const {
-  return stats_.stop_text < 0 ? std::string_view() : std::string_view(call_.stop.at(to_size(stats_.stop_text)));
-}
-
-void AnswerBlocks::append_warnings(std::string& out) const {
-  if (call_.warnings.empty()) return;
-  out += ",\"warnings\":";
-  append_json_strings(out, call_.warnings);
 }
 
 std::string AnswerBlocks::progress(std::size_t, const PromptProgress&) const { return {}; }

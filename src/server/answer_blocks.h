@@ -49,9 +49,7 @@ class AnswerBlocks : public AnswerWriter {
   const RequestStats& stats() const { return stats_; }
   bool calls_tools() const { return num_calls_ > 0; }
   /// The stop text that the answer ended at; empty: none.
-  std::string_view stop_text() const;
-  /// The member `warnings` with a comma before it, if there are any.
-  void append_warnings(std::string& out) const;
+  std::string_view stop_text() const { return call_.stop_text(stats_.stop_text); }
   /// So many bytes more are held until the answer ends.
   void hold(std::size_t num_bytes) { held_bytes_ += num_bytes; }
 

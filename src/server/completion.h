@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/to_size.h"
 #include "octavo/engine.h"
 #include "server/answer_writer.h"
 #include "server/api_error.h"
@@ -107,6 +108,11 @@ struct CompletionCall {
   std::vector<std::string> warnings = {};  // Constraint's and the API's, which the answer shows
   std::vector<std::string> stop = {};      // Request::stop, for answers that say at which they ended
   std::string user_cache_salt = {};        // cache_salt; the server joins it with the key's domain
+
+  /// The stop text of RequestStats::stop_text; empty: none.
+  std::string_view stop_text(int index) const {
+    return index < 0 ? std::string_view() : std::string_view(stop.at(to_size(index)));
+  }
 };
 
 inline constexpr int kDefaultMaxTokens = 16;  // of a completion, as OpenAI documents

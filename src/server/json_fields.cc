@@ -118,6 +118,13 @@ std::optional<std::string_view> JsonFields::string(std::string_view name) {
   return std::nullopt;
 }
 
+ApiResult<std::string_view> JsonFields::needed_string(std::string_view name) {
+  const auto text = string(name);
+  if (error_) return std::unexpected(*error_);
+  if (text) return *text;
+  return std::unexpected(invalid_value(path_of(name), path_of(name) + ": found none, expected a string"));
+}
+
 const json::object* JsonFields::object(std::string_view name) {
   const json::value* value = find(name);
   if (value == nullptr) return nullptr;

@@ -43,6 +43,8 @@ class JsonFields {
   std::optional<double> number(std::string_view name, double min, double max);
   float number(std::string_view name, float otherwise, float min, float max);
   std::optional<std::string_view> string(std::string_view name);
+  /// The same of a field that must be there.
+  ApiResult<std::string_view> needed_string(std::string_view name);
   const boost::json::object* object(std::string_view name);
 
   /// Keeps the first.

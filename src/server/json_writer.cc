@@ -63,11 +63,12 @@ void append_json_logprob(std::string& out, float logprob) {
   fmt::format_to(std::back_inserter(out), "{}", logprob > kUnlikely ? logprob : kUnlikely);
 }
 
-void append_json_strings(std::string& out, std::span<const std::string> texts) {
-  out += '[';
-  for (const std::string& text : texts) {
-    if (&text != texts.data()) out += ',';
-    append_json_string(out, text);
+void append_warnings(std::string& out, std::span<const std::string> warnings) {
+  if (warnings.empty()) return;
+  out += ",\"warnings\":[";
+  for (const std::string& warning : warnings) {
+    if (&warning != warnings.data()) out += ',';
+    append_json_string(out, warning);
   }
   out += ']';
 }

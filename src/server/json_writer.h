@@ -27,8 +27,8 @@ void append_json_field(std::string& out, std::string_view name, std::string_view
 /// unlikely to say.
 void append_json_logprob(std::string& out, float logprob);
 
-/// ["a","b"]
-void append_json_strings(std::string& out, std::span<const std::string> texts);
+/// `,"warnings":["a","b"]`, as answers have it; nothing where there are none.
+void append_warnings(std::string& out, std::span<const std::string> warnings);
 
 /// [1,2,3]
 void append_json_ids(std::string& out, std::span<const std::int32_t> ids);

@@ -54,7 +54,7 @@ void LlamaAnswer::append_end(std::string_view content, std::string& out) const {
   append_json_field(out, "stopping_word", word);
   out += ",\"truncated\":false";
   append_timings(out);
-  append_warnings(out);
+  append_warnings(out, call().warnings);
   out += '}';
 }
 

@@ -33,10 +33,9 @@ ApiResult<void> check_fills_gaps(const Engine& engine) {
 }
 
 /// Puts the prompt of a gap in the place of `prompt`. `max_tokens`: of the answer, for which there must be room.
-ApiResult<CompletionBody> with_gap(json::object body, const InfillText& text, const Engine& engine,
+ApiResult<CompletionBody> with_gap(CompletionBody made, const InfillText& text, const Engine& engine,
                                    const std::string& param) {
-  OCTAVO_TRY_VOID(check_fills_gaps(engine));
-  JsonFields fields(body);
+  JsonFields fields(made.body);
   if (fields.boolean("echo", false)) fields.refuse(unsupported("echo", "echo: the prompt of a gap is not repeated"));
   const int context = engine.info().max_context;
   const auto max_tokens = fields.integer("max_tokens", 0, std::numeric_limits<int>::max()).value_or(1);
@@ -44,7 +43,6 @@ ApiResult<CompletionBody> with_gap(json::object body, const InfillText& text, co
   const std::int64_t room = std::max<std::int64_t>(1, context - max_tokens);
   auto prompt = engine.infill_prompt(text, to_size(room));
   if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context, param, param));
-  CompletionBody made{.body = std::move(body)};
   made.body["prompt"] = json::array(prompt->tokens.begin(), prompt->tokens.end());
   if (prompt->files_left_out > 0)
     made.warnings.push_back(fmt::format("input_extra: the first {} of {} files are left out for want of room",
@@ -122,9 +120,7 @@ ApiResult<CompletionBody> completion_of_infill(const json::object& body, const E
   OCTAVO_TRY(CompletionBody made, completion_of_llama(body));
   for (const std::string_view name : {"input_prefix", "input_suffix", "input_extra"}) made.body.erase(name);
   leave_out_infill_sampler(made);
-  OCTAVO_TRY(CompletionBody with_prompt, with_gap(std::move(made.body), text, engine, "input_prefix"));
-  with_prompt.warnings.insert(with_prompt.warnings.begin(), made.warnings.begin(), made.warnings.end());
-  return with_prompt;
+  return with_gap(std::move(made), text, engine, "input_prefix");
 }
 
 bool has_suffix(const json::object& body) {
@@ -137,8 +133,9 @@ ApiResult<CompletionBody> completion_of_suffix(const json::object& body, const E
   const auto prompt = fields.string("prompt"), suffix = fields.string("suffix");
   if (fields.failed()) return std::unexpected(*fields.error());
   if (!prompt) return std::unexpected(missing_field("prompt", "a string"));
-  json::object without = body;
-  without.erase("suffix");
+  OCTAVO_TRY_VOID(check_fills_gaps(engine));
+  CompletionBody without{.body = body};
+  without.body.erase("suffix");
   return with_gap(std::move(without), {.prefix = std::string(*prompt), .suffix = std::string(*suffix)}, engine,
                   "prompt");
 }

@@ -105,7 +105,7 @@ void MessagesAnswer::write_begin(std::string& out) {
                  ",\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":{{\"input_tokens\":{},"
                  "\"output_tokens\":0}}",
                  call().prompts.front().num_tokens);
-  append_warnings(out);
+  append_warnings(out, call().warnings);
   out += '}';
   end_typed_event(out);
 }
@@ -171,7 +171,7 @@ std::string MessagesAnswer::body() {
   append_stop(out);
   out += ',';
   append_usage(out);
-  append_warnings(out);
+  append_warnings(out, call().warnings);
   out += '}';
   return out;
 }

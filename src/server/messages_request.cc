@@ -36,13 +36,7 @@ ApiError wrong_block(const std::string& place, std::string_view type) {
 
 /// The text of a block, or of a text that stands in its place.
 ApiResult<std::string_view> text_of(const json::object& block, const std::string& place, std::string_view field) {
-  JsonFields fields(block, place + ".");
-  const auto text = fields.string(field);
-  if (fields.failed()) return std::unexpected(*fields.error());
-  if (!text)
-    return std::unexpected(
-        invalid_value(fields.path_of(field), fmt::format("{}.{}: found none, expected a string", place, field)));
-  return *text;
+  return JsonFields(block, place + ".").needed_string(field);
 }
 
 ApiResult<std::pair<const json::object*, std::string_view>> typed(const json::value& value, const std::string& place) {
@@ -152,19 +146,15 @@ ApiResult<void> add_message(const json::value& value, const std::string& place, 
   if (content == nullptr)
     return std::unexpected(
         invalid_value(place + ".content", place + ".content: found none, expected a string or an array of blocks"));
-  if (content->is_string()) {
-    messages.push_back(json::object{{"role", role}, {"content", *content}});
-    return {};
-  }
-  const json::array* blocks = content->if_array();
   const std::string content_place = place + ".content";
-  if (blocks == nullptr)
-    return std::unexpected(invalid_type(content_place, "a string or an array of blocks", *content));
-  if (role == "system") {
+  if (role == "system" || content->is_string()) {
     OCTAVO_TRY(json::value texts, text_content(*content, content_place));
     messages.push_back(json::object{{"role", role}, {"content", std::move(texts)}});
     return {};
   }
+  const json::array* blocks = content->if_array();
+  if (blocks == nullptr)
+    return std::unexpected(invalid_type(content_place, "a string or an array of blocks", *content));
   return role == "user" ? add_user(*blocks, content_place, messages) : add_assistant(*blocks, content_place, messages);
 }
 
@@ -264,7 +254,7 @@ ApiResult<void> add_output_config(const json::object& body, json::object& chat) 
   JsonFields inner(*config, "output_config.");
   if (const auto effort = inner.string("effort")) chat["reasoning_effort"] = *effort;
   if (inner.failed()) return std::unexpected(*inner.error());
-  const json::value* format = JsonFields(*config).find("format");
+  const json::value* format = inner.find("format");
   if (format == nullptr) return {};
   OCTAVO_TRY(const auto shape, typed(*format, "output_config.format"));
   if (shape.second != "json_schema" || !shape.first->contains("schema"))

@@ -76,7 +76,7 @@ void OllamaAnswer::append_end(std::string& out) const {
                  "\"eval_count\":{},\"eval_duration\":{}",
                  nanoseconds(stats().total_s), stats().prompt_tokens, nanoseconds(stats().time_to_first_token_s),
                  stats().generated_tokens, nanoseconds(answer_s));
-  append_warnings(out);
+  append_warnings(out, call().warnings);
 }
 
 void OllamaAnswer::write_delta(const Block& block, std::size_t, std::string_view delta, std::string& out) {

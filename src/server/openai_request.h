@@ -81,6 +81,9 @@ ApiError not_tokenized(const Error& error, int context, const std::string& param
 /// The 400 of a field that must be there.
 ApiError missing_field(const std::string& name, std::string_view expected);
 
+/// The 400 of a tool's name that formats of calls cannot carry.
+ApiError wrong_tool_name(const std::string& field, std::optional<std::string_view> found);
+
 /// The `function` of a tool or of a call, whose `type` is no other. `members`: what it has, for the error.
 ApiResult<const boost::json::object*> read_function(JsonFields& fields, std::string_view members);
 

@@ -69,7 +69,6 @@ struct CompletionResponse::State {
   void append_delta(const Shown& shown, std::string& out) const;
   void append_reasoning(std::string_view reasoning, std::string& out) const;
   void append_prompt_ids(std::size_t index, std::string& out) const;
-  void append_warnings(std::string& out) const;
   void append_logprobs(Answer& answer, std::string& out) const;
   void append_token_ids(Answer& answer, std::string& out) const;
   void append_choice(std::size_t index, std::string& out);
@@ -237,9 +236,10 @@ void CompletionResponse::State::append_logprobs(Answer& answer, std::string& out
 
 /// vLLM's extension: the stop text that the answer ended at.
 void CompletionResponse::State::append_stop_reason(const Answer& answer, std::string& out) const {
-  if (answer.finish != FinishReason::kStop || answer.stop_text < 0) return;
+  const std::string_view text = call.stop_text(answer.stop_text);
+  if (answer.finish != FinishReason::kStop || text.empty()) return;
   out += ',';
-  append_json_field(out, "stop_reason", call.stop.at(to_size(answer.stop_text)));
+  append_json_field(out, "stop_reason", text);
 }
 
 void CompletionResponse::State::append_text(std::string_view text, std::string& out) const {
@@ -275,13 +275,6 @@ void CompletionResponse::State::append_prompt_ids(std::size_t index, std::string
   if (!call.return_token_ids) return;
   out += ",\"prompt_token_ids\":";
   append_json_ids(out, prompt_of(index).tokens);
-}
-
-/// Beside the choices, where there are any.
-void CompletionResponse::State::append_warnings(std::string& out) const {
-  if (call.warnings.empty()) return;
-  out += ",\"warnings\":";
-  append_json_strings(out, call.warnings);
 }
 
 void CompletionResponse::State::append_token_ids(Answer& answer, std::string& out) const {
@@ -334,7 +327,7 @@ void CompletionResponse::State::begin_stream(std::size_t index, Answer& answer, 
   // Beside the choices stand, once, the warnings and of a chat the ids.
   end_choice(index, {}, out);
   if (call.is_chat && !std::exchange(prompt_ids_sent, true)) append_prompt_ids(0, out);
-  if (!std::exchange(warnings_sent, true)) append_warnings(out);
+  if (!std::exchange(warnings_sent, true)) append_warnings(out, call.warnings);
   out += "}\n\n";
 }
 
@@ -379,7 +372,7 @@ std::string CompletionResponse::State::body() {
   out += "],";
   usage.append(out);
   if (call.is_chat) append_prompt_ids(0, out);
-  append_warnings(out);
+  append_warnings(out, call.warnings);
   out += '}';
   return out;
 }

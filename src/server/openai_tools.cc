@@ -24,10 +24,7 @@ ApiResult<void> check_tool(const json::value& value, const std::string& name) {
   inner.boolean("strict", false);
   if (inner.failed()) return std::unexpected(*inner.error());
   if (!called || !may_name_a_tool(*called)) {
-    return std::unexpected(invalid_value(
-        name + ".function.name",
-        fmt::format("{}.function.name: found {}, expected a word of 1 to {} bytes without brackets and quotes", name,
-                    called ? describe(json::value(*called)) : "none", CallReader::kMaxNameBytes)));
+    return std::unexpected(wrong_tool_name(name + ".function.name", called));
   }
   return {};
 }
@@ -72,6 +69,12 @@ std::string read_chosen_name(JsonFields& fields, const json::object& choice) {
 }
 
 }  // namespace
+
+ApiError wrong_tool_name(const std::string& field, std::optional<std::string_view> found) {
+  return invalid_value(field,
+                       fmt::format("{}: found {}, expected a word of 1 to {} bytes without brackets and quotes", field,
+                                   found ? describe(json::value(*found)) : "none", CallReader::kMaxNameBytes));
+}
 
 ApiResult<const json::object*> read_function(JsonFields& fields, std::string_view members) {
   const auto type = fields.string("type");

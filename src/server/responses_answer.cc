@@ -120,7 +120,7 @@ void ResponsesAnswer::append_tail(Status status, std::string& out) const {
   } else {
     out += "null";
   }
-  append_warnings(out);
+  append_warnings(out, call().warnings);
   out += '}';
 }
 
@@ -140,7 +140,7 @@ StoredResponse ResponsesAnswer::complete() const {
   return response;
 }
 
-std::string ResponsesAnswer::end() {
+std::string ResponsesAnswer::body() {
   StoredResponse response = complete();
   std::string whole = response.body();
   if (response_.kept.store == nullptr) return whole;
@@ -148,8 +148,6 @@ std::string ResponsesAnswer::end() {
   response_.kept.store->put(response_.kept.owner, std::move(response));
   return whole;
 }
-
-std::string ResponsesAnswer::body() { return end(); }
 
 void ResponsesAnswer::begin_event(std::string& out, std::string_view name) {
   begin_typed_event(out, name);
@@ -236,7 +234,7 @@ void ResponsesAnswer::end_block(const Block& block, std::size_t index, std::stri
 void ResponsesAnswer::write_end(std::string& out) {
   begin_event(out, end_status() == Status::kCompleted ? "response.completed" : "response.incomplete");
   out += ",\"response\":";
-  out += end();
+  out += body();
   end_typed_event(out);
 }
 

@@ -23,6 +23,7 @@ class ResponsesAnswer final : public AnswerBlocks {
   void end_block(const Block& block, std::size_t index, std::string& out) override;
   void write_end(std::string& out) override;
   void write_error(const ApiError& error, std::string& out) override;
+  /// Also of a stream's last event. Keeps the response if its call asks for it.
   std::string body() override;
   bool keeps_stream() const override { return true; }
 
@@ -40,9 +41,8 @@ class ResponsesAnswer final : public AnswerBlocks {
   void append_tail(Status status, std::string& out) const;
   void write_whole(std::string_view event, Status status, const ApiError* error, std::string& out);
   Status end_status() const;
-  /// Keeps the answer if its call asks for it.
+  /// All but its input.
   StoredResponse complete() const;
-  std::string end();
 
   const ResponseCall& response_;
   const std::string model_;

@@ -25,23 +25,15 @@ std::string_view text_of(const json::object& part) {
   return part.at(part.at("type") == "refusal" ? "refusal" : "text").as_string();
 }
 
-ApiResult<std::string_view> needed(JsonFields& fields, std::string_view name) {
-  const auto text = fields.string(name);
-  if (fields.failed()) return std::unexpected(*fields.error());
-  if (text) return *text;
-  const std::string field = fields.path_of(name);
-  return std::unexpected(invalid_value(field, field + ": found none, expected a string"));
-}
-
 /// The text of a content part, if its type is one that has one.
 ApiResult<std::string_view> read_part_text(const json::value& value, const std::string& place, std::string_view& type) {
   const json::object* part = value.if_object();
   if (part == nullptr) return std::unexpected(invalid_type(place, "a content part (an object)", value));
   JsonFields fields(*part, place + ".");
-  OCTAVO_TRY(type, needed(fields, "type"));
+  OCTAVO_TRY(type, fields.needed_string("type"));
   for (const std::string_view known : {"input_text", "output_text", "text", "reasoning_text", "summary_text"})
-    if (type == known) return needed(fields, "text");
-  if (type == "refusal") return needed(fields, "refusal");
+    if (type == known) return fields.needed_string("text");
+  if (type == "refusal") return fields.needed_string("refusal");
   return std::unexpected(unsupported(
       place, fmt::format("{}: found {} as the type, expected input_text or output_text: this server reads text only",
                          place, describe(json::value(type)))));
@@ -63,7 +55,7 @@ ApiResult<json::array> read_parts(const json::value& content, const std::string&
 
 ApiResult<json::object> read_message(const json::object& item, const std::string& place) {
   JsonFields fields(item, place + ".");
-  OCTAVO_TRY(const std::string_view role, needed(fields, "role"));
+  OCTAVO_TRY(const std::string_view role, fields.needed_string("role"));
   if (role != "user" && role != "assistant" && role != "system" && role != "developer")
     return std::unexpected(
         invalid_value(place + ".role", fmt::format("{}.role: found {}, expected user, assistant, system or developer",
@@ -79,16 +71,16 @@ ApiResult<json::object> read_message(const json::object& item, const std::string
 
 ApiResult<json::object> read_call(const json::object& item, const std::string& place) {
   JsonFields fields(item, place + ".");
-  OCTAVO_TRY(const std::string_view id, needed(fields, "call_id"));
-  OCTAVO_TRY(const std::string_view name, needed(fields, "name"));
-  OCTAVO_TRY(const std::string_view arguments, needed(fields, "arguments"));
+  OCTAVO_TRY(const std::string_view id, fields.needed_string("call_id"));
+  OCTAVO_TRY(const std::string_view name, fields.needed_string("name"));
+  OCTAVO_TRY(const std::string_view arguments, fields.needed_string("arguments"));
   return json::object{
       {"type", "function_call"}, {"call_id", id}, {"name", name}, {"arguments", arguments}, {"status", "completed"}};
 }
 
 ApiResult<json::object> read_call_output(const json::object& item, const std::string& place) {
   JsonFields fields(item, place + ".");
-  OCTAVO_TRY(const std::string_view id, needed(fields, "call_id"));
+  OCTAVO_TRY(const std::string_view id, fields.needed_string("call_id"));
   const json::value* output = fields.find("output");
   if (output == nullptr)
     return std::unexpected(
@@ -133,7 +125,7 @@ ApiResult<json::object> read_item(const json::value& value, const std::string& p
   } else if (type == "reasoning") {
     read = read_reasoning(*item, place);
   } else if (type == "item_reference") {
-    OCTAVO_TRY(const std::string_view named, needed(fields, "id"));
+    OCTAVO_TRY(const std::string_view named, fields.needed_string("id"));
     return find(named);
   } else {
     return std::unexpected(unsupported(

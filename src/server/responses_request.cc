@@ -211,7 +211,7 @@ std::vector<ResponseItem> items_with_ids(std::vector<json::object>&& items, std:
   return made;
 }
 
-/// `name` and its value, or what stands for it if the request has none.
+/// A comma, the name and the value.
 void append_member(std::string& out, std::string_view name, const json::value& value) {
   fmt::format_to(std::back_inserter(out), ",\"{}\":{}", name, json::serialize(value));
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "server/json_fields.h"
+#include "server/openai_request.h"
 #include "toolcalls/tool_call_parser.h"
 
 namespace octavo::server {
@@ -24,11 +25,7 @@ ApiResult<json::object> function_of(const json::object& tool, const std::string&
   fields.object("parameters");
   fields.boolean("strict", false);
   if (fields.failed()) return std::unexpected(*fields.error());
-  if (!name || !may_name_a_tool(*name))
-    return std::unexpected(invalid_value(
-        place + ".name", fmt::format("{}.name: found {}, expected a word of 1 to {} bytes without "
-                                     "brackets and quotes",
-                                     place, name ? describe(json::value(*name)) : "none", CallReader::kMaxNameBytes)));
+  if (!name || !may_name_a_tool(*name)) return std::unexpected(wrong_tool_name(place + ".name", name));
   json::object function;
   for (const std::string_view member : {"name", "description", "parameters", "strict"})
     if (const json::value* value = fields.find(member)) function[member] = *value;

@@ -20,6 +20,11 @@ THINKING_TEMPLATE = (
     "{% else %}<think>\n{% endif %}")
 
 
+def hermes_call(name, arguments):
+    """A call of a tool as models of the Hermes family write it."""
+    return f'<tool_call>\n{json.dumps({"name": name, "arguments": arguments})}\n</tool_call>'
+
+
 class Server:
     """`octavo serve` with these arguments; a context manager."""
 

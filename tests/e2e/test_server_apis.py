@@ -12,7 +12,7 @@ import anthropic
 import ollama
 
 import support
-from server_support import Server
+from server_support import hermes_call, Server
 
 TEMPLATE = support.TEST_DATA / "templates" / "Qwen-Qwen2.5-7B-Instruct.jinja"
 DOCS = pathlib.Path(__file__).parents[2] / "docs" / "apis.md"
@@ -22,7 +22,7 @@ KEY = "sk-test-0123456789abcdef"
 
 
 def call_of(city):
-    return f'<tool_call>\n{json.dumps({"name": "weather", "arguments": {"city": city}})}\n</tool_call>'
+    return hermes_call("weather", {"city": city})
 
 
 class Apis(unittest.TestCase):

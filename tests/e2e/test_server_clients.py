@@ -21,6 +21,7 @@ import pydantic_ai.providers.openai
 
 import support
 from scripted_answers import ScriptedServer
+from server_support import hermes_call
 
 TEMPLATE = support.TEST_DATA / "templates" / "Qwen-Qwen2.5-7B-Instruct.jinja"
 CITIES = ("Rome", "Oslo", "Lima")
@@ -37,11 +38,7 @@ class Place(pydantic.BaseModel):
 PLACE = Place(city="Lima", sky="clear")
 
 
-def call_of(name, arguments):
-    return f'<tool_call>\n{json.dumps({"name": name, "arguments": arguments})}\n</tool_call>'
-
-
-CALLS = [call_of("weather", {"city": city}) for city in CITIES]
+CALLS = [hermes_call("weather", {"city": city}) for city in CITIES]
 
 
 class Client(unittest.TestCase):
@@ -92,7 +89,7 @@ class PydanticAi(Client):
         for kind in (pydantic_ai.models.openai.OpenAIChatModel, pydantic_ai.models.openai.OpenAIResponsesModel):
             self.asked.clear()
             self.assertEqual(self.run_task(self.model_of(kind), pydantic_ai.ToolOutput(Place, name="answer"),
-                                           call_of("answer", PLACE.model_dump())), PLACE)
+                                           hermes_call("answer", PLACE.model_dump())), PLACE)
 
     def test_native_output(self):
         for kind in (pydantic_ai.models.openai.OpenAIChatModel, pydantic_ai.models.openai.OpenAIResponsesModel):
@@ -134,7 +131,7 @@ class LangChain(Client):
             self.assertIn("Clear, all three.", str(messages[-1].content))
 
     def test_structured_output_by_each_method(self):
-        for method, text in (("function_calling", call_of("Place", PLACE.model_dump())),
+        for method, text in (("function_calling", hermes_call("Place", PLACE.model_dump())),
                              ("json_mode", PLACE.model_dump_json()), ("json_schema", PLACE.model_dump_json())):
             self.server.script(text)
             self.assertEqual(self.chat().with_structured_output(Place, method=method).invoke(TASK + " In JSON."), PLACE)

@@ -10,7 +10,7 @@ import openai
 import pydantic
 
 import support
-from server_support import Server, THINKING_TEMPLATE
+from server_support import hermes_call, Server, THINKING_TEMPLATE
 
 TEMPLATE = support.TEST_DATA / "templates" / "Qwen-Qwen2.5-7B-Instruct.jinja"
 CITIES = ("Rome", "Oslo", "Lima")
@@ -25,7 +25,7 @@ class Place(pydantic.BaseModel):
 
 
 def call_of(city):
-    return f'<tool_call>\n{json.dumps({"name": "weather", "arguments": {"city": city}})}\n</tool_call>'
+    return hermes_call("weather", {"city": city})
 
 
 def user(text):
