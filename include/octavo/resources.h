@@ -7,8 +7,8 @@
 //     is left
 //
 // Each engine is driven by a thread of its own, or one thread drives several in turn. A step has all threads to itself:
-// engines that want them at the same time take turns, in the order in which they came. Weights are read by further
-// threads, which end with loading, so that no step waits for it. An engine's KV memory is counted from loading until
+// engines that want them at the same time take turns, in the order in which they came. Loading takes its turns too, a few
+// milliseconds each. An engine's KV memory is counted from loading until
 // the engine is destroyed. Sharing never changes an answer.
 #pragma once
 

@@ -131,4 +131,11 @@ std::uint64_t available_memory_bytes(const SystemFolders& folders) {
   return available;
 }
 
+std::uint64_t total_memory_bytes(const SystemFolders& folders) {
+  std::uint64_t total = std::numeric_limits<std::uint64_t>::max();
+  if (const auto kib = read_field(folders.proc + "/meminfo", "MemTotal:")) total = *kib * 1024;
+  if (const auto limit = cgroup_memory_limit(folders)) total = std::min(total, *limit);
+  return total;
+}
+
 }  // namespace octavo

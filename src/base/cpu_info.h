@@ -59,4 +59,8 @@ std::string cpu_model_name();
 /// and of those around it. File pages that the kernel can drop count as free.
 std::uint64_t available_memory_bytes(const SystemFolders& folders = {});
 
+/// Bytes of memory that there are: the machine's, within the limits of the process's cgroup and of those around it. The
+/// same whatever is running.
+std::uint64_t total_memory_bytes(const SystemFolders& folders = {});
+
 }  // namespace octavo

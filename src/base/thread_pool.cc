@@ -77,6 +77,10 @@ ThreadPool::Step::~Step() {
   restore_rounding(saved_mxcsr_);
 }
 
+bool ThreadPool::Step::is_wanted_by_others() const {
+  return pool_.next_turn_.load(std::memory_order_relaxed) != pool_.turn_.load(std::memory_order_relaxed) + 1;
+}
+
 // Not a mutex: the thread that ends one step and begins the next would take that again before those that wait for it.
 void ThreadPool::begin_turn() {
   const std::uint32_t mine = next_turn_.fetch_add(1, std::memory_order_relaxed);

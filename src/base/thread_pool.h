@@ -38,6 +38,9 @@ class ThreadPool {
     Step(const Step&) = delete;
     Step& operator=(const Step&) = delete;
 
+    /// Another thread waits for its step. Any thread may ask.
+    bool is_wanted_by_others() const;
+
    private:
     ThreadPool& pool_;
     std::uint32_t saved_mxcsr_;

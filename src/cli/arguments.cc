@@ -74,6 +74,7 @@ Result<std::vector<FileEntry>> read_options_file(const std::string& path) {
   std::vector<FileEntry> entries;
   try {
     for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_file(path)) {
+      if (item.name == "++" || item.name == "--") continue;  // a section begins or ends
       const std::string name = item.fullname();
       const auto same = std::ranges::find(entries, name, &FileEntry::name);
       FileEntry& entry = same == entries.end() ? entries.emplace_back(FileEntry{.name = name, .values = {}}) : *same;

@@ -2,14 +2,12 @@
 
 #include <filesystem>
 
-#include "cli/arguments.h"
 #include "cli/nearest.h"
 #include "cli/options.h"
 
 namespace octavo::cli {
-namespace {
 
-Result<void> apply(Command& command, const FileEntry& entry) {
+Result<void> apply_entry(Command& command, const FileEntry& entry) {
   Option* option = command.find_option("--" + entry.name);
   if (option == nullptr || entry.name == "config" || entry.name == "help") {
     std::vector<std::string> names;
@@ -24,20 +22,22 @@ Result<void> apply(Command& command, const FileEntry& entry) {
   return option->take_given();
 }
 
-}  // namespace
-
-void add_config_option(Command& command) {
+void add_config_option(Command& command, std::function<void(const std::string& path)> on_path,
+                       std::string_view others) {
   command
       .add_option_function(
           "--config",
-          [&command](const std::string& path) -> Result<void> {
+          [&command, on_path = std::move(on_path), others](const std::string& path) -> Result<void> {
             std::error_code ignored;
             if (std::filesystem::is_directory(path, ignored))
               return fail("{}: found a directory, expected a file", path);
             OCTAVO_TRY(const std::vector<FileEntry> entries, read_options_file(path));
-            for (const FileEntry& entry : entries)
-              if (const auto applied = apply(command, entry); !applied)
+            for (const FileEntry& entry : entries) {
+              if (!others.empty() && entry.name.starts_with(others)) continue;
+              if (const auto applied = apply_entry(command, entry); !applied)
                 return fail("{}: {}: {}", path, entry.name, applied.error().message);
+            }
+            if (on_path) on_path(path);
             return {};
           },
           "Options from this file, by the same names; the command line goes first")

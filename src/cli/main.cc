@@ -47,6 +47,7 @@ bool takes_color(int descriptor) {
 
 /// The engines of the process share its threads and its KV memory.
 octavo::Result<std::unique_ptr<octavo::Engine>> load_engine(octavo::EngineOptions options) {
+  if (options.resources) return octavo::Engine::load(std::move(options));
   auto resources = octavo::Resources::create({.num_threads = std::exchange(options.num_threads, 0),
                                               .kv_memory_bytes = std::exchange(options.kv_memory_bytes, 0)});
   if (!resources) return std::unexpected(std::move(resources.error()));

@@ -136,6 +136,17 @@ void add_kv_type_option(Command& command, KvType& type) {
       "Element type of the KV cache: i16 (default), f16, bf16, q8_0, f32");
 }
 
+void add_kv_memory_option(Command& command, std::uint64_t& bytes) {
+  add_parsed(
+      command, "--kv-memory", "SIZE", parse_kv_memory, [&bytes](std::uint64_t given) { bytes = given; },
+      "Memory for the KV cache, such as 512MiB or 4GiB; default: half of what is free after loading");
+}
+
+void add_context_option(Command& command, int& max_context) {
+  add_integer(command, "-c,--max-context,--ctx-size", max_context, 1, kMaxContext,
+              "Tokens of prompt and answer together at most; default: what the model was trained for");
+}
+
 void add_log_level_option(Command& command, Context& context) {
   const std::vector<std::pair<std::string, spdlog::level::level_enum>> levels = {{"debug", spdlog::level::debug},
                                                                                  {"info", spdlog::level::info},
@@ -171,18 +182,14 @@ void add_engine_options(Command& command, EngineOptions& options, Context& conte
       return fail("--block-size: the contiguous layout has no blocks");
     return {};
   });
-  add_parsed(
-      command, "--kv-memory", "SIZE", parse_kv_memory,
-      [&options](std::uint64_t bytes) { options.kv_memory_bytes = bytes; },
-      "Memory for the KV cache, such as 512MiB or 4GiB; default: half of what is free after loading");
+  add_kv_memory_option(command, options.kv_memory_bytes);
   command.add_flag_callback(
       "--no-prefix-cache", [&options] { options.prefix_cache = false; },
       "Compute every prompt from its beginning; changes speed and memory, never the answer");
   command.add_flag_callback(
       "--no-repack", [&options] { options.repack = false; },
       "Leave weights in the file's pages, which processes share; less memory, slower, never another answer");
-  add_integer(command, "-c,--max-context,--ctx-size", options.max_context, 1, kMaxContext,
-              "Tokens of prompt and answer together at most; default: what the model was trained for");
+  add_context_option(command, options.max_context);
   add_integer(command, "--chunk", options.max_step_tokens, 1, kMaxChunk,
               "Tokens read in one step at most; changes speed, never the answer; default 512");
   add_log_level_option(command, context);

@@ -126,10 +126,7 @@ void add_sampling_options(Command& command, SamplingFlags& flags) {
       [&flags](std::uint64_t v) { flags.seed = v; }, "Same seed, same answer; default: a random one");
 }
 
-SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine, const Context& context) {
-  SamplingParams defaults;
-  defaults.temperature = 0.7F;
-  SamplingParams params = engine.default_sampling(defaults);
+void apply_sampling(const SamplingFlags& flags, SamplingParams& params) {
   set(params.temperature, flags.temperature);
   set(params.top_k, flags.top_k);
   set(params.top_p, flags.top_p);
@@ -145,6 +142,13 @@ SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine
   set(params.mirostat.tau, flags.mirostat_tau);
   set(params.mirostat.eta, flags.mirostat_eta);
   if (flags.order) flags.order->apply_to(params);
+}
+
+SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine, const Context& context) {
+  SamplingParams defaults;
+  defaults.temperature = 0.7F;
+  SamplingParams params = engine.default_sampling(defaults);
+  apply_sampling(flags, params);
   if (flags.seed) {
     params.seed = *flags.seed;
   } else {

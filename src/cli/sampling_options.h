@@ -35,6 +35,9 @@ void add_sampling_options(Command& command, SamplingFlags& flags);
 /// The file's settings, then temperature 0.7; over them the flags. Without --seed a random one, which is logged.
 SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine, const Context& context);
 
+/// `params` with what was asked for; a seed is not among it.
+void apply_sampling(const SamplingFlags& flags, SamplingParams& params);
+
 /// Takes one option as if it were given on the command line: `name` with or without its dashes. Errors: an unknown
 /// name, with the nearest known one; a wrong value.
 Result<void> set_sampling(SamplingFlags& flags, const std::string& name, const std::string& value);

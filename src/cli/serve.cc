@@ -7,12 +7,15 @@
 #include <chrono>
 #include <csignal>
 #include <ostream>
+#include <utility>
+#include <vector>
 
 #include "base/to_size.h"
 #include "cli/commands.h"
 #include "cli/config_file.h"
 #include "cli/options.h"
 #include "cli/parse.h"
+#include "cli/serve_models.h"
 #include "server/image_placeholder.h"
 #include "server/server.h"
 
@@ -28,7 +31,8 @@ constexpr std::uint64_t kMaxHeldBytes = std::uint64_t{1} << 50;
 struct ServeOptions {
   EngineOptions engine;
   server::ServerOptions server;
-  std::string model, key_file;
+  ModelsOptions models;
+  std::string key_file;
   std::vector<std::string> trusted_proxies;
   std::string access_log = "-";
   int port = 8080;
@@ -104,6 +108,23 @@ void say_addresses(const server::Server& server, Context& context) {
   context.err << std::flush;
 }
 
+/// Several models share threads, and memory within a limit.
+Result<std::vector<server::ModelOffer>> offered_models(ServeOptions& options, Context& context) {
+  OCTAVO_TRY(const bool is_one, is_one_model(options.models));
+  if (is_one) {
+    std::vector<server::ModelOffer> models;
+    models.push_back(one_model(options.models, options.engine, context));
+    return models;
+  }
+  if (options.models.memory_bytes == 0) options.models.memory_bytes = default_models_memory();
+  options.server.models.memory_bytes = options.models.memory_bytes;
+  EngineOptions engine = options.engine;
+  OCTAVO_TRY(engine.resources, Resources::create({.num_threads = std::exchange(engine.num_threads, 0)}));
+  const auto find = [models = options.models, engine, &context] { return find_models(models, engine, context); };
+  options.server.read_models = find;
+  return find();
+}
+
 Result<int> serve(ServeOptions options, Context& context) {
   OCTAVO_TRY_VOID(fill_in(options));
   raise_descriptor_limit();
@@ -114,9 +135,8 @@ Result<int> serve(ServeOptions options, Context& context) {
   };
   std::string url;
   options.server.on_ready = [&] { context.err << "octavo: ready at " << url << '\n' << std::flush; };
-  OCTAVO_TRY(const auto server, server::Server::create(options.server, [&] {
-               return load_engine(options.engine, options.model, context);
-             }));
+  OCTAVO_TRY(std::vector<server::ModelOffer> models, offered_models(options, context));
+  OCTAVO_TRY(const auto server, server::Server::create(options.server, std::move(models)));
   url = server->url();
   say_addresses(*server, context);
   OCTAVO_TRY_VOID(server->run());
@@ -248,8 +268,8 @@ void add_operation_options(Command& command, ServeOptions& options) {
   command.group("Operation");
   server::ServerOptions& server = options.server;
   command
-      .add_option("--served-model-name", server.service.model_names,
-                  "The model's id; more of these are further names for it; default: its file's name, as a slug")
+      .add_option("--served-model-name", options.models.names,
+                  "The one model's id; more of these are further names for it; default: its file's name, as a slug")
       ->check(refuse_empty)
       ->type_name("NAME");
   command
@@ -263,6 +283,12 @@ void add_operation_options(Command& command, ServeOptions& options) {
       ->type_name("TEXT");
   command.add_flag("--shared-cache", server.service.shared_cache,
                    "API keys share the prefix cache: faster, but the time of an answer tells what others asked");
+  add_seconds(command, "--model-turn", server.models.turn,
+              "Of several models: one in use goes after so long if another is wanted in its place; default 10");
+  add_seconds(command, "--model-wait", server.models.max_wait,
+              "A request waits no longer for its model; default 600", 1);
+  add_seconds(command, "--idle-unload", server.models.idle_unload,
+              "A model without requests for so long leaves the memory; default 0: never");
   add_seconds(command, "--keepalive-interval", server.service.keepalive_interval,
               "A stream that waits says so this often; default 5; 0: never");
   add_seconds(command, "--drain-timeout", server.drain_timeout, "On SIGTERM, for requests that run; default 30");
@@ -282,18 +308,20 @@ void add_operation_options(Command& command, ServeOptions& options) {
 
 void add_serve_command(Program& program, Context& context) {
   auto options = std::make_shared<ServeOptions>();
-  Command& command = program.add_command("serve", "Serves the model over HTTP: a page to chat on, OpenAI's API");
+  Command& command = program.add_command("serve", "Serves models over HTTP: a page to chat on, OpenAI's API");
   command.footer(
       "POST /v1/chat/completions, /v1/completions, /tokenize, /detokenize;\n"
       "GET /v1/models, /health, /ready, /metrics, /version; / is a page to chat on.\n"
-      "docs/server.md describes them. SIGTERM and Ctrl-C finish what runs, then end it;\n"
+      "docs/server.md and docs/several_models.md describe them. SIGTERM and Ctrl-C\n"
+      "finish what runs, then end it;\n"
       "a second one ends it at once. A file for --config has lines such as: port = 8080\n\n"
       "Examples:\n"
       "  octavo serve\n"
       "  octavo serve model.gguf --host 0.0.0.0 --api-key-file keys --kv-memory 4GiB\n"
+      "  octavo serve -m small.gguf -m large.gguf --models-memory 16GiB\n"
       "  curl localhost:8080/v1/completions -H 'Content-Type: application/json' \\\n"
       "    -d '{\"prompt\": \"Once upon a time\", \"max_tokens\": 20}'");
-  add_model_option(command, options->model);
+  add_models_options(command, options->models);
   add_network_options(command, *options);
   add_operation_options(command, *options);
   add_scheduling_options(command, *options);
@@ -303,7 +331,9 @@ void add_serve_command(Program& program, Context& context) {
   add_generation_config_option(command, options->engine.generation_config);
   add_tokenizer_option(command, options->engine.tokenizer_path);
   options->engine.itl_target_ms = EngineOptions{}.itl_target_ms;  // several users: not the other commands' default
-  add_config_option(command);
+  add_config_option(
+      command, [options = options.get()](const std::string& path) { options->models.config_file = path; },
+      kModelSections);
   command.action([options, &context] { return serve(*options, context); });
 }
 

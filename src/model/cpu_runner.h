@@ -36,9 +36,9 @@ struct CpuRunnerOptions {
 class CpuRunner final : public ModelRunner {
  public:
   /// Loads the model and takes all memory it will ever use, that of the KV cache as room only, which fills as it is
-  /// used; `kv_budget` counts it as long as the runner lives. Steps run on `pool`. Weights are packed by further
-  /// threads, which are gone then: others may share the pool, whose steps must not wait for a file. Errors name the
-  /// key, tensor or option. Throws std::system_error where the system refuses threads.
+  /// used; `kv_budget` counts it as long as the runner lives. Steps run on `pool`, and weights are packed on it between
+  /// the steps of others that share it. Errors name the key, tensor or option. Throws std::system_error where the
+  /// system refuses a thread.
   static Result<std::unique_ptr<CpuRunner>> load(const ModelSource& source, const CpuRunnerOptions& options,
                                                  ThreadPool& pool, MemoryBudget& kv_budget);
 

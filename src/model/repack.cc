@@ -2,19 +2,18 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
+#include <chrono>
 #include <optional>
 
-#include "base/aligned_buffer.h"
 #include "base/to_size.h"
 #include "kernels/pack.h"
+#include "model/piece_reader.h"
 
 namespace octavo {
 namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-// The distance ahead of the piece at work at which the file is asked for: the disk always has some megabytes to read.
-constexpr std::size_t kAheadBytes = std::size_t{16} << 20;
+constexpr std::size_t kBuffersPerThread = 4;  // of a piece each: as many as a round may take at once, and more
 
 /// Panels `begin` .. `end` of a matrix.
 struct Piece {
@@ -39,45 +38,56 @@ std::vector<Piece> cut(const std::vector<RepackJob>& jobs) {
   return pieces;
 }
 
-/// Memory of one thread, and what becomes of the pieces that it takes.
-class Packer {
+/// Packs what a reader has read, in rounds, for each of which it has the threads.
+class Rounds {
  public:
-  Packer(const ModelSource& source, std::size_t largest_piece, FilePages pages)
-      : source_(source), pages_(pages), buffer_(largest_piece) {}
+  Rounds(std::span<const Piece> pieces, const ModelSource& source, PieceReader& reader, ThreadPool& pool,
+         FilePages pages)
+      : pieces_(pieces), source_(source), reader_(reader), pool_(pool), pages_(pages), hashes_(pieces.size()) {}
 
-  Result<ContentHash> pack(const Piece& piece) {
-    const Tensor& tensor = piece.tensor();
-    source_.prefetch(piece.offset() + kAheadBytes, piece.bytes());
-    const std::span<std::byte> bytes = buffer_.span().first(piece.bytes());
-    OCTAVO_TRY_VOID(source_.read(piece.offset(), bytes));
+  /// Packs pieces for a while, as long as there are some that were read.
+  void run_one() {
+    const ThreadPool::Step step(pool_);
+    const Clock::time_point begin = Clock::now();
+    const auto is_over = [&] {
+      const Clock::duration time = Clock::now() - begin;
+      return time > kRound || (time > kSharedRound && step.is_wanted_by_others());
+    };
+    pool_.for_ranges(to_size(pool_.num_threads()), 1, [&](std::size_t, std::size_t, int) {
+      do {
+        const std::optional<PieceReader::Piece> read = reader_.try_take();
+        if (!read) return;
+        pack(pieces_[read->index], read->bytes);
+        hashes_[read->index] = hash_of(read->bytes);
+        reader_.give_back(*read);
+      } while (!is_over());
+    });
+  }
+
+  std::uint64_t done_bytes() const { return done_; }
+  ContentHash hash() const { return hash_of(std::as_bytes(std::span(hashes_))); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr auto kRound = std::chrono::milliseconds(50);       // then progress is told
+  static constexpr auto kSharedRound = std::chrono::milliseconds(5);  // beside engines that compute
+
+  void pack(const Piece& piece, std::span<const std::byte> bytes) {
     if (pages_ == FilePages::kDropped) source_.drop(piece.offset(), piece.bytes());
+    const Tensor& tensor = piece.tensor();
     const auto rows = static_cast<std::int64_t>(piece.row_of(piece.end) - piece.row_of(piece.begin));
     pack_panels({.type = tensor.type, .rows = rows, .cols = tensor.cols, .data = bytes}, 0, piece.end - piece.begin,
                 piece.job->panels + to_size(piece.begin) * panel_bytes(tensor.type, tensor.cols));
-    return hash_of(bytes);
+    done_.fetch_add(piece.bytes(), std::memory_order_relaxed);
   }
 
- private:
+  const std::span<const Piece> pieces_;
   const ModelSource& source_;
+  PieceReader& reader_;
+  ThreadPool& pool_;
   const FilePages pages_;
-  AlignedBuffer<std::byte> buffer_;
-};
-
-/// The first error of several threads; they all end soon after it.
-class FirstError {
- public:
-  void set(Error error) {
-    const std::scoped_lock lock(mutex_);
-    if (!error_) error_ = std::move(error);
-    failed_ = true;
-  }
-  bool failed() const { return failed_; }
-  Error take() { return std::move(*error_); }
-
- private:
-  std::atomic<bool> failed_ = false;
-  std::mutex mutex_;
-  std::optional<Error> error_;
+  std::vector<ContentHash> hashes_;
+  std::atomic<std::uint64_t> done_ = 0;
 };
 
 }  // namespace
@@ -86,32 +96,23 @@ Result<ContentHash> repack(std::vector<RepackJob> jobs, const ModelSource& sourc
                            const RepackProgress& progress, FilePages pages) {
   std::ranges::sort(jobs, {}, &RepackJob::offset);
   const std::vector<Piece> pieces = cut(jobs);
+  std::vector<PieceReader::Range> ranges;
+  ranges.reserve(pieces.size());
   std::uint64_t total = 0;
-  std::size_t largest = 0;
   for (const Piece& piece : pieces) {
+    ranges.push_back({.offset = piece.offset(), .bytes = piece.bytes()});
     total += piece.bytes();
-    largest = std::max(largest, piece.bytes());
   }
-  if (!jobs.empty()) source.prefetch(jobs.front().offset(), kAheadBytes);
-  std::vector<Packer> packers;
-  packers.reserve(to_size(pool.num_threads()));
-  for (int i = 0; i < pool.num_threads(); ++i) packers.emplace_back(source, largest, pages);
-  std::vector<ContentHash> hashes(pieces.size());
-  FirstError error;
-  std::atomic<std::uint64_t> done = 0;
-  std::atomic<std::size_t> next = 0;  // in the file's order, whoever is free: a disk likes one place to read at
-  pool.for_ranges(to_size(pool.num_threads()), 1, [&](std::size_t, std::size_t, int worker) {
-    for (std::size_t i = next.fetch_add(1); i < pieces.size() && !error.failed(); i = next.fetch_add(1)) {
-      Result<ContentHash> hash = packers[to_size(worker)].pack(pieces[i]);
-      if (!hash) return error.set(std::move(hash.error()));
-      hashes[i] = *hash;
-      const std::uint64_t now = done.fetch_add(pieces[i].bytes(), std::memory_order_relaxed) + pieces[i].bytes();
-      if (worker == 0 && progress) progress(now, total);  // worker 0 is the calling thread
-    }
-  });
-  if (error.failed()) return std::unexpected(error.take());
+  if (progress) progress(0, total);
+  PieceReader reader(source, ranges, kBuffersPerThread * to_size(pool.num_threads()));
+  Rounds rounds(pieces, source, reader, pool, pages);
+  while (reader.wait()) {
+    rounds.run_one();
+    if (progress) progress(rounds.done_bytes(), total);
+  }
+  if (std::optional<Error> error = reader.error()) return std::unexpected(std::move(*error));
   if (progress) progress(total, total);
-  return hash_of(std::as_bytes(std::span(hashes)));
+  return rounds.hash();
 }
 
 }  // namespace octavo

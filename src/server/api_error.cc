@@ -27,21 +27,25 @@ ApiError to_api_error(const Error& error) {
               .code = "queue_full",
               .retry_after_s = kRetryAfterS};
     case ErrorKind::kDraining:
-      return {.status = 503,
-              .message = error.message,
-              .type = "server_error",
-              .code = "shutting_down",
-              .retry_after_s = kRetryAfterS};
+      return unavailable(error.message, "shutting_down");
     case ErrorKind::kOutOfMemory:
-      return {.status = 503,
-              .message = error.message,
-              .type = "server_error",
-              .code = "out_of_memory",
-              .retry_after_s = kRetryAfterS};
+      return unavailable(error.message, "out_of_memory");
     case ErrorKind::kNoWords:
     case ErrorKind::kOther: break;
   }
   return {.status = 400, .message = error.message};
+}
+
+ApiError unavailable(std::string message, std::string code) {
+  return {.status = 503,
+          .message = std::move(message),
+          .type = "server_error",
+          .code = std::move(code),
+          .retry_after_s = kRetryAfterS};
+}
+
+ApiError engine_failed() {
+  return unavailable("the engine has failed, and the server is going down", "engine_failed");
 }
 
 std::string error_body(const ApiError& error) {

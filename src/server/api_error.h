@@ -24,6 +24,11 @@ using ApiResult = std::expected<T, ApiError>;
 /// (both with Retry-After), kOutOfMemory 503, all else 400.
 ApiError to_api_error(const Error& error);
 
+/// 503, to be tried again.
+ApiError unavailable(std::string message, std::string code);
+/// The 503 of a server whose engine has ended with an exception.
+ApiError engine_failed();
+
 /// {"error": {"message", "type", "param", "code"}}
 std::string error_body(const ApiError& error);
 

@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "base/to_size.h"
-#include "server/json_body.h"
 #include "server/json_fields.h"
+#include "server/model_metrics.h"
 #include "server/request_head.h"
 #include "server/run_on.h"
 
@@ -85,8 +85,8 @@ double seconds_between(Clock::time_point begin, Clock::time_point end) {
 
 }  // namespace
 
-CompletionHandler::CompletionHandler(Service& service, Exchange& exchange, Engine& engine)
-    : service_(service), exchange_(exchange), connection_(exchange.connection), engine_(engine), held_(service.held_) {
+CompletionHandler::CompletionHandler(Service& service, Exchange& exchange)
+    : service_(service), exchange_(exchange), connection_(exchange.connection), held_(service.held_) {
   queue_ = std::make_shared<EventQueue>(service.mailbox_, [this](std::size_t waiting_bytes) {
     if (connection_.writing() && waiting_bytes > connection_.limits().max_unsent_bytes) {
       connection_.close();
@@ -108,9 +108,9 @@ CompletionHandler::~CompletionHandler() {
 void CompletionHandler::cancel() noexcept {
   if (num_open_ == 0) return;
   for (const RequestId id : requests_) {
-    if (service_.host_.failed()) break;  // it is driven no more
+    if (model_.has_failed()) break;  // it is driven no more
     try {
-      engine_.cancel(id);
+      model_.engine().cancel(id);
     } catch (const std::exception&) {
       service_.metrics_.count_failure();  // no memory to say so: it goes on to its end, unheard
     }
@@ -128,17 +128,13 @@ void CompletionHandler::tick(Clock::time_point now) {
   if (life_signs_ && life_signs_->is_due(now)) connection_.wake().notify();
 }
 
-asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(ChatApi api) {
-  const std::string body = std::move(exchange_.request.body());
-  const std::size_t num_bytes = body.size();
-  const auto turn = co_await service_.wait_to_parse(exchange_, num_bytes, true);
-  if (!turn) co_return std::unexpected(turn.error());
-  // Behind the bodies of others a client may lose patience: where many do, those who wait would wait for nothing.
-  if (connection_.hung_up()) co_return std::unexpected(ApiError{});
-  auto work = [&body, api, this]() -> ApiResult<CompletionCall> {
-    const auto object = parse_json_object(body, service_.options_.json);
-    if (!object) return std::unexpected(object.error());
-    return parse_call(api, *object, engine_, *service_.model_, service_.responses_of(exchange_));
+asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(ChatApi api, Route route) {
+  auto addressed = co_await service_.address(exchange_, route);
+  if (!addressed) co_return std::unexpected(addressed.error());
+  if (!addressed->turn || connection_.hung_up()) co_return std::unexpected(ApiError{});
+  model_ = std::move(addressed->model);
+  auto work = [&]() -> ApiResult<CompletionCall> {
+    return parse_call(api, addressed->body, model_.engine(), model_.model(), service_.responses_of(exchange_));
   };
   co_return co_await run_on(service_.parse_queue_.threads(), work);
 }
@@ -174,7 +170,7 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
       call.requests[i].on_prompt_progress = [board = life_signs_->board(), i](const PromptProgress& progress) {
         board->set(i, progress);
       };
-    auto id = engine_.submit(std::move(call.requests[i]),
+    auto id = model_.engine().submit(std::move(call.requests[i]),
                              [queue = queue_, i](const TokenEvent& event) { queue->push(i, event); });
     if (!id) return std::unexpected(to_api_error(id.error()));
     requests_.push_back(*id);
@@ -183,8 +179,8 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
   return {};
 }
 
-asio::awaitable<void> CompletionHandler::run(ChatApi api) {
-  ApiResult<CompletionCall> call = co_await parse(api);
+asio::awaitable<void> CompletionHandler::run(ChatApi api, Route route) {
+  ApiResult<CompletionCall> call = co_await parse(api, route);
   if (connection_.hung_up()) {  // perhaps nothing was parsed
     exchange_.record.status = 499;
     co_return;
@@ -198,7 +194,7 @@ asio::awaitable<void> CompletionHandler::run(ChatApi api) {
   std::unique_ptr<AnswerWriter> writer;
   if (ready) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
-    writer = make_writer(api, *call, engine_, *service_.model_, service_.make_id(),
+    writer = make_writer(api, *call, model_.engine(), model_.model(), service_.make_id(),
                          std::chrono::duration_cast<std::chrono::seconds>(now).count());
     ready = submit(*call);
   }
@@ -230,6 +226,7 @@ std::string CompletionHandler::take_events(AnswerWriter& writer) {
 }
 
 void CompletionHandler::observe(const EventQueue::Item& item) {
+  ModelMetrics& metrics = service_.metrics_.of_model(model_.id());
   AccessRecord& record = exchange_.record;
   const OwnedEvent& event = item.event;
   const std::size_t choice = event.choice - first_choice_;
@@ -237,16 +234,16 @@ void CompletionHandler::observe(const EventQueue::Item& item) {
   if (event.token >= 0) {
     if (progress.last_token == Clock::time_point{}) {
       const double seconds = seconds_between(exchange_.begin, item.at);
-      service_.metrics_.observe_first_token(seconds);
+      metrics.observe_first_token(seconds);
       if (record.time_to_first_token_s < 0) record.time_to_first_token_s = seconds;
     } else {
-      service_.metrics_.observe_between_tokens(seconds_between(progress.last_token, item.at));
+      metrics.observe_between_tokens(seconds_between(progress.last_token, item.at));
     }
     progress.last_token = item.at;
   }
   if (event.finish == FinishReason::kNone) return;
   --num_open_;
-  service_.metrics_.observe_finished(event.finish, event.stats);
+  metrics.observe_finished(event.finish, event.stats);
   record.finish_reason = finish_reason_name(event.finish);
   record.generated_tokens = std::max<std::int64_t>(record.generated_tokens, 0) + event.stats.generated_tokens;
   if (counted_[item.prompt_index]) return;

@@ -20,12 +20,12 @@ namespace octavo::server {
 
 class CompletionHandler {
  public:
-  CompletionHandler(Service& service, Exchange& exchange, Engine& engine);
+  CompletionHandler(Service& service, Exchange& exchange);
   ~CompletionHandler();
   CompletionHandler(const CompletionHandler&) = delete;
   CompletionHandler& operator=(const CompletionHandler&) = delete;
 
-  asio::awaitable<void> run(ChatApi api);
+  asio::awaitable<void> run(ChatApi api, Route route);
   /// The server gives up: the error ends the answer.
   void abort(const ApiError& error);
   /// Several times a second.
@@ -38,7 +38,7 @@ class CompletionHandler {
     Clock::time_point last_token = {};
   };
 
-  asio::awaitable<ApiResult<CompletionCall>> parse(ChatApi api);
+  asio::awaitable<ApiResult<CompletionCall>> parse(ChatApi api, Route route);
   /// The parts of the requests that the server knows and the body does not: owner, cache domain, time limits.
   ApiResult<void> complete(CompletionCall& call) const;
   ApiResult<void> submit(CompletionCall& call);
@@ -52,7 +52,7 @@ class CompletionHandler {
   Service& service_;
   Exchange& exchange_;
   HttpConnection& connection_;
-  Engine& engine_;
+  ModelLease model_;  // from its body on
   std::shared_ptr<EventQueue> queue_;
   std::vector<EventQueue::Item> items_;
   std::vector<RequestId> requests_;

@@ -2,31 +2,22 @@
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
-#include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
-#include <algorithm>
+#include <map>
 #include <sstream>
+#include <utility>
 #include <vector>
+
+#include "server/model_metrics.h"
 
 namespace octavo::server {
 namespace {
 
 using prometheus::ClientMetric;
-using prometheus::Histogram;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
-
-Histogram::BucketBoundaries second_buckets() {  // of whole requests
-  return {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500};
-}
-Histogram::BucketBoundaries step_buckets() {  // of a step, or of a token
-  return {0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2, 5};
-}
-Histogram::BucketBoundaries token_buckets() {
-  return {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000};
-}
 
 struct Figure {
   const char* name;
@@ -78,9 +69,6 @@ std::vector<Figure> figures(const EngineStats& stats) {
 }  // namespace
 
 struct Metrics::State {
-  Histogram& histogram(const std::string& name, const std::string& help, const Histogram::BucketBoundaries& buckets) {
-    return prometheus::BuildHistogram().Name(name).Help(help).Register(registry).Add({{"model_name", model}}, buckets);
-  }
   prometheus::Gauge& gauge(const std::string& name, const std::string& help) {
     return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
   }
@@ -90,20 +78,10 @@ struct Metrics::State {
 
   prometheus::Registry registry;
   prometheus::Family<prometheus::Counter>* http_requests = nullptr;
-  prometheus::Gauge* connections = nullptr;
-  prometheus::Gauge* held_bytes = nullptr;
-  prometheus::Counter* failures = nullptr;
-  prometheus::Counter* dropped_log_lines = nullptr;
-  prometheus::Gauge* received = nullptr;
-  std::string model;
-  // From set_model() on
-  Histogram *first_token = nullptr, *between_tokens = nullptr, *end_to_end = nullptr, *queue = nullptr,
-            *prefill = nullptr, *decode = nullptr, *step = nullptr, *predicted_step = nullptr, *prompt_tokens = nullptr,
-            *generated_tokens = nullptr;
-  prometheus::Family<prometheus::Counter>* finished = nullptr;
-  // As of the last observe_steps()
-  std::uint64_t steps = 0;
-  double step_s = 0, predicted_step_s = 0;
+  prometheus::Gauge *connections = nullptr, *held_bytes = nullptr, *stored_bytes = nullptr, *received = nullptr,
+                    *model_memory = nullptr;
+  prometheus::Counter *failures = nullptr, *dropped_log_lines = nullptr;
+  std::map<std::string, ModelMetrics> models;  // by their ids
 };
 
 Metrics::Metrics() : state_(std::make_unique<State>()) {
@@ -115,6 +93,8 @@ Metrics::Metrics() : state_(std::make_unique<State>()) {
   s.connections = &s.gauge("octavo:http_connections", "Open connections");
   s.received = &s.gauge("octavo:http_received_bytes", "Bytes of requests that were received and are not yet parsed");
   s.held_bytes = &s.gauge("octavo:held_answer_bytes", "Bytes of answers that are made whole, until they are written");
+  s.stored_bytes = &s.gauge("octavo:stored_response_bytes", "Bytes of responses that later ones may go on with");
+  s.model_memory = &s.gauge("octavo:model_memory_bytes", "Weights and KV memory of the models in memory, at most");
   s.failures = &s.counter("octavo:server_failures_total",
                           "Times the server had no memory to accept or to watch connections, and went on");
   s.dropped_log_lines =
@@ -123,26 +103,8 @@ Metrics::Metrics() : state_(std::make_unique<State>()) {
 
 Metrics::~Metrics() = default;
 
-void Metrics::set_model(const std::string& id) {
-  State& s = *state_;
-  s.model = id;
-  s.first_token =
-      &s.histogram("octavo:time_to_first_token_seconds", "From a request to its first token", second_buckets());
-  s.between_tokens =
-      &s.histogram("octavo:inter_token_latency_seconds", "From one token of a choice to the next", step_buckets());
-  s.end_to_end = &s.histogram("octavo:e2e_request_latency_seconds", "From a request to its end", second_buckets());
-  s.queue = &s.histogram("octavo:request_queue_time_seconds", "Before the first step", second_buckets());
-  s.prefill = &s.histogram("octavo:request_prefill_time_seconds", "Steps that computed the prompt", second_buckets());
-  s.decode = &s.histogram("octavo:request_decode_time_seconds", "Steps that computed the answer", second_buckets());
-  s.step = &s.histogram("octavo:step_time_seconds", "Real time of a step of the engine", step_buckets());
-  s.predicted_step =
-      &s.histogram("octavo:predicted_step_time_seconds", "Time that a step was predicted to take", step_buckets());
-  s.prompt_tokens = &s.histogram("octavo:request_prompt_tokens", "Tokens of the prompt", token_buckets());
-  s.generated_tokens = &s.histogram("octavo:request_generation_tokens", "Tokens of the answer", token_buckets());
-  s.finished = &prometheus::BuildCounter()
-                    .Name("octavo:request_success_total")
-                    .Help("Choices that have ended, by the reason")
-                    .Register(s.registry);
+ModelMetrics& Metrics::of_model(const std::string& id) {
+  return state_->models.try_emplace(id, state_->registry, id).first->second;
 }
 
 void Metrics::count_http(std::string_view route, int status) {
@@ -151,8 +113,9 @@ void Metrics::count_http(std::string_view route, int status) {
 
 void Metrics::set_connections(std::size_t count) { state_->connections->Set(static_cast<double>(count)); }
 void Metrics::set_received(std::uint64_t num_bytes) { state_->received->Set(static_cast<double>(num_bytes)); }
-
 void Metrics::set_held_bytes(std::uint64_t bytes) { state_->held_bytes->Set(static_cast<double>(bytes)); }
+void Metrics::set_stored_bytes(std::uint64_t bytes) { state_->stored_bytes->Set(static_cast<double>(bytes)); }
+void Metrics::set_model_memory(std::uint64_t bytes) { state_->model_memory->Set(static_cast<double>(bytes)); }
 void Metrics::count_failure() noexcept { state_->failures->Increment(); }
 
 void Metrics::set_dropped_log_lines(std::uint64_t count) {
@@ -160,50 +123,19 @@ void Metrics::set_dropped_log_lines(std::uint64_t count) {
   counter.Increment(static_cast<double>(count) - counter.Value());
 }
 
-void Metrics::observe_first_token(double seconds) { state_->first_token->Observe(seconds); }
-void Metrics::observe_between_tokens(double seconds) { state_->between_tokens->Observe(seconds); }
-
-void Metrics::observe_finished(FinishReason reason, const RequestStats& stats) {
-  State& s = *state_;
-  s.finished->Add({{"model_name", s.model}, {"finished_reason", std::string(finish_reason_name(reason))}}).Increment();
-  s.end_to_end->Observe(stats.total_s);
-  s.queue->Observe(stats.queued_s);
-  s.prefill->Observe(stats.prefill_s);
-  s.decode->Observe(stats.decode_s);
-  s.prompt_tokens->Observe(stats.prompt_tokens);
-  s.generated_tokens->Observe(stats.generated_tokens);
-}
-
-void Metrics::observe_steps(const EngineStats& stats) {
-  State& s = *state_;
-  if (stats.steps > s.steps && stats.step_s > s.step_s) {
-    const std::uint64_t others = stats.steps - s.steps - 1;
-    if (others > 0) {
-      const double n = static_cast<double>(others);
-      const double step = std::max(0.0, stats.step_s - s.step_s - stats.last_step_s) / n;
-      const double predicted =
-          std::max(0.0, stats.predicted_step_s - s.predicted_step_s - stats.last_predicted_step_s) / n;
-      for (std::uint64_t i = 0; i < others; ++i) {
-        s.step->Observe(step);
-        s.predicted_step->Observe(predicted);
-      }
-    }
-    s.step->Observe(stats.last_step_s);
-    s.predicted_step->Observe(stats.last_predicted_step_s);
-  }
-  s.steps = stats.steps;
-  s.step_s = stats.step_s;
-  s.predicted_step_s = stats.predicted_step_s;
-}
-
-std::string Metrics::text(const EngineStats* stats) const {
+std::string Metrics::text(std::span<const ModelStats> models) const {
   std::vector<MetricFamily> families = state_->registry.Collect();
-  if (stats != nullptr) {
-    for (const Figure& figure : figures(*stats)) {
+  const std::size_t begin = families.size();
+  for (const ModelStats& model : models) {
+    const std::vector<Figure> list = figures(model.stats);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const Figure& figure = list[i];
+      if (families.size() <= begin + i)
+        families.push_back({.name = figure.name, .help = figure.help, .type = figure.type, .metric = {}});
       ClientMetric metric;
-      metric.label = {{"model_name", state_->model}};
+      metric.label = {{"model_name", model.id}};
       (figure.type == MetricType::Gauge ? metric.gauge.value : metric.counter.value) = figure.value;
-      families.push_back({.name = figure.name, .help = figure.help, .type = figure.type, .metric = {metric}});
+      families[begin + i].metric.push_back(std::move(metric));
     }
   }
   std::ostringstream out;

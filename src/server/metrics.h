@@ -6,12 +6,20 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "octavo/engine.h"
 
 namespace octavo::server {
+
+class ModelMetrics;
+
+struct ModelStats {
+  std::string id;
+  EngineStats stats;
+};
 
 class Metrics {
  public:
@@ -20,26 +28,22 @@ class Metrics {
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
-  /// Once the model is loaded, before any observation of the engine's work: the label model_name.
-  void set_model(const std::string& id);
+  /// The figures of a model's requests and steps.
+  ModelMetrics& of_model(const std::string& id);
 
   void count_http(std::string_view route, int status);
   void set_connections(std::size_t count);
   void set_received(std::uint64_t num_bytes);
   void set_held_bytes(std::uint64_t bytes);
+  void set_stored_bytes(std::uint64_t bytes);
+  void set_model_memory(std::uint64_t bytes);
   /// Something of the server's own failed for want of memory, and is tried again.
   void count_failure() noexcept;
   /// Since the server began.
   void set_dropped_log_lines(std::uint64_t count);
-  void observe_first_token(double seconds);
-  void observe_between_tokens(double seconds);
-  /// A choice has ended.
-  void observe_finished(FinishReason reason, const RequestStats& stats);
-  /// Steps since the last call. Of several only the last one's time is known; the others count as their mean.
-  void observe_steps(const EngineStats& stats);
 
-  /// Prometheus text, version 0.0.4. `stats` is null until the model is loaded.
-  std::string text(const EngineStats* stats) const;
+  /// Prometheus text, version 0.0.4, with the figures of the engines that there are.
+  std::string text(std::span<const ModelStats> models) const;
   static constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
 
  private:

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <string>
 
-#include "base/error.h"
 #include "server/iso_time.h"
 #include "server/json_fields.h"
 #include "server/ollama_request.h"
@@ -18,19 +17,23 @@ namespace json = boost::json;
 
 constexpr std::size_t kMaxShownName = 256;
 
-json::object details(const ModelInfo& info) {
-  return {{"parent_model", ""},          {"format", "gguf"},
-          {"family", info.architecture}, {"families", json::array{info.architecture}},
-          {"parameter_size", ""},        {"quantization_level", ""}};
+json::object details(const std::string& architecture) {
+  return {{"parent_model", ""},
+          {"format", "gguf"},
+          {"family", architecture},
+          {"families", json::array{architecture}},
+          {"parameter_size", ""},
+          {"quantization_level", ""}};
 }
 
-/// What both lists tell of a model.
-json::object entry(const ServedModel& model, const ModelInfo& info) {
-  return {{"name", model.id},
-          {"model", model.id},
-          {"size", info.weight_bytes},
-          {"digest", info.file_hash},
-          {"details", details(info)}};
+/// What both lists tell of a model. Of one that was not loaded yet little is known.
+json::object entry(const ModelSlot& slot) {
+  const auto& info = slot.info();
+  return {{"name", slot.id()},
+          {"model", slot.id()},
+          {"size", info ? info->weight_bytes : slot.offer().memory_bytes},
+          {"digest", info ? info->file_hash : ""},
+          {"details", details(info ? info->architecture : "")}};
 }
 
 std::string time_of(std::int64_t seconds) {
@@ -46,7 +49,7 @@ json::object show(const ServedModel& model, const ModelInfo& info) {
           {"parameters", ""},
           {"template", info.chat_template},
           {"modified_at", time_of(model.created)},
-          {"details", details(info)},
+          {"details", details(info.architecture)},
           {"model_info",
            {{"general.architecture", info.architecture},
             {"general.basename", info.name},
@@ -57,28 +60,33 @@ json::object show(const ServedModel& model, const ModelInfo& info) {
 
 }  // namespace
 
-json::object ollama_tags(const ServedModel& model, const ModelInfo& info) {
-  json::object listed = entry(model, info);
-  listed["modified_at"] = time_of(model.created);
-  return {{"models", json::array{std::move(listed)}}};
+json::object ollama_tags(const std::list<ModelSlot>& models) {
+  json::array list;
+  for (const ModelSlot& slot : models) {
+    if (slot.is_removed()) continue;
+    json::object listed = entry(slot);
+    listed["modified_at"] = time_of(slot.created());
+    list.push_back(std::move(listed));
+  }
+  return {{"models", std::move(list)}};
 }
 
-json::object ollama_running(const ServedModel& model, const ModelInfo& info) {
-  json::object running = entry(model, info);
-  running["expires_at"] = "9999-12-31T23:59:59Z";
-  running["size_vram"] = 0;
-  running["context_length"] = info.max_context;
-  return {{"models", json::array{std::move(running)}}};
+json::object ollama_running(const std::list<ModelSlot>& models, std::chrono::milliseconds idle_unload) {
+  json::array list;
+  for (const ModelSlot& slot : models) {
+    if (slot.engine() == nullptr || !slot.info()) continue;
+    json::object running = entry(slot);
+    running["expires_at"] =
+        idle_unload.count() > 0 ? iso_time(std::chrono::system_clock::now() + idle_unload) : "9999-12-31T23:59:59Z";
+    running["size_vram"] = 0;
+    running["context_length"] = slot.info()->max_context;
+    list.push_back(std::move(running));
+  }
+  return {{"models", std::move(list)}};
 }
 
-ApiResult<json::object> answer_ollama_show(std::string_view body, const JsonLimits& limits, const ServedModel& model,
-                                           const ModelInfo& info) {
-  if (body.size() > kMaxShowBytes)
-    return std::unexpected(ApiError{.status = 413,
-                                    .message = fmt::format("found {} bytes, expected at most {}: the name of a model",
-                                                           body.size(), kMaxShowBytes)});
-  OCTAVO_TRY(const json::object object, parse_json_object(body, limits));
-  JsonFields fields(object);
+ApiResult<json::object> ollama_show(const json::object& body, const ServedModel& model, const ModelInfo& info) {
+  JsonFields fields(body);
   std::string_view name;
   for (const std::string_view field : {"name", "model"}) name = fields.string(field).value_or(name);
   if (fields.failed()) return std::unexpected(*fields.error());

@@ -17,6 +17,20 @@ constexpr std::chrono::milliseconds kDrainGrace{1000};
 
 constexpr std::string_view kOwnHosts[] = {"localhost", "127.0.0.1", "::1"};
 
+ModelTableOptions table_options(const ServerOptions& options) {
+  const ServiceOptions& service = options.service;
+  ModelTableOptions table = options.models;
+  table.max_waiting = service.max_queued;
+  table.stall_timeout = service.stall_timeout;
+  table.prototype = {.id = {},
+                     .max_choices = service.max_choices,
+                     .reasoning_budget = service.reasoning_budget,
+                     .max_client_priority = service.max_client_priority,
+                     .max_answer_bytes = service.max_answer_bytes,
+                     .image_placeholder = service.image_placeholder};
+  return table;
+}
+
 }  // namespace
 
 /// A flag that is set as long as a coroutine lives.
@@ -33,11 +47,11 @@ class Server::Alive {
   bool* flag_;
 };
 
-Server::Server(ServerOptions options, LoadEngine load)
+Server::Server(ServerOptions options, std::vector<ModelOffer> models)
     : options_(std::move(options)),
       received_(options_.max_received_bytes),
-      host_(std::move(load), [this] { announce_engine_change(); }),
-      service_(options_.service, io_, host_),
+      models_(table_options(options_), std::move(models), [this] { announce_model_change(); }),
+      service_(options_.service, io_, models_),
       listener_(io_, {.all = options_.max_connections,
                       .per_client = options_.max_connections_per_client,
                       .proxies = &options_.service.proxies}),
@@ -47,10 +61,10 @@ Server::Server(ServerOptions options, LoadEngine load)
       ticker_(io_),
       connections_(io_, service_, received_, options_.limits, [this] { finish_if_drained(); }) {}
 
-Server::~Server() { host_.stop(); }
+Server::~Server() { models_.stop(); }
 
-Result<std::unique_ptr<Server>> Server::create(ServerOptions options, LoadEngine load) {
-  auto server = std::unique_ptr<Server>(new Server(std::move(options), std::move(load)));
+Result<std::unique_ptr<Server>> Server::create(ServerOptions options, std::vector<ModelOffer> models) {
+  auto server = std::unique_ptr<Server>(new Server(std::move(options), std::move(models)));
   OCTAVO_TRY_VOID(server->open());
   return server;
 }
@@ -103,9 +117,9 @@ Result<void> Server::run() {
     hangups_.add(SIGHUP);
     wait_for_hangup();
   }
-  host_.start();
+  models_.start();
   run_io();
-  host_.stop();
+  models_.stop();
   if (error_) return std::unexpected(*error_);
   return {};
 }
@@ -162,10 +176,10 @@ void Server::pause_loops() {
   }
 }
 
-/// On the engine's thread. Without memory for it the next tick sees the change.
-void Server::announce_engine_change() noexcept {
+/// On another thread. Without memory for it the next tick sees the change.
+void Server::announce_model_change() noexcept {
   try {
-    asio::post(io_, [this] { on_engine_change(); });
+    asio::post(io_, [this] { on_model_change(); });
   } catch (const std::exception&) {
     return;
   }
@@ -175,29 +189,45 @@ void Server::wait_for_hangup() {
   hangups_.async_wait([this](boost::system::error_code error, int) {
     if (error) return;
     if (options_.service.access_log) options_.service.access_log->reopen();
+    if (options_.read_models) read_models_anew();
     wait_for_hangup();
   });
 }
 
-void Server::on_engine_change() {
-  const EngineHost::State state = host_.state();
-  if (state == last_engine_state_) return;
-  switch (state) {
-    case EngineHost::State::kServing:
-      service_.set_loaded();
-      if (draining_) host_.engine()->drain();
-      if (options_.on_ready) options_.on_ready();
-      break;
-    case EngineHost::State::kFailed:
-      error_ = host_.error();
-      begin_drain();
-      service_.abort_all();
-      if (host_.engine() != nullptr) break;  // requests under way are answered with an error
-      connections_.close_all();
-      break;
-    default: break;
+/// Files are read on a thread of its own. What a further signal asks for begins when it is done.
+void Server::read_models_anew() {
+  if (is_reading_models_) {
+    reads_again_ = true;
+    return;
   }
-  last_engine_state_ = state;
+  is_reading_models_ = true;
+  model_reader_ = std::jthread([this] {
+    auto models = std::make_shared<Result<std::vector<ModelOffer>>>(options_.read_models());
+    asio::post(io_, [this, models] {
+      if (*models) {
+        models_.replace(std::move(**models), Clock::now());
+      } else if (options_.service.on_notice) {
+        options_.service.on_notice(models->error().message);
+      }
+      model_reader_.join();
+      is_reading_models_ = false;
+      if (std::exchange(reads_again_, false)) read_models_anew();
+    });
+  });
+}
+
+void Server::on_model_change() {
+  models_.advance(Clock::now());
+  if (!is_ready_ && models_.is_started()) {
+    is_ready_ = true;
+    if (options_.on_ready) options_.on_ready();
+  }
+  const Error* failure = models_.failure();
+  if (failure == nullptr || error_) return;
+  error_ = *failure;
+  begin_drain();
+  service_.abort_all();
+  if (!models_.has_failed_engine()) connections_.close_all();  // else requests under way are answered with an error
 }
 
 asio::awaitable<void> Server::accept_loop(Listener& listener, Alive /*alive*/) {
@@ -228,7 +258,7 @@ asio::awaitable<void> Server::tick_loop(Alive /*alive*/) {
 }
 
 void Server::tick(Clock::time_point now) {
-  on_engine_change();
+  on_model_change();
   connections_.tick(now);
   if (draining_) drain_further(now);
   service_.metrics().set_received(received_.total());
@@ -256,7 +286,7 @@ void Server::begin_drain() {
   boost::system::error_code ignored;
   listener_.acceptor().close(ignored);
   metrics_listener_.acceptor().close(ignored);
-  if (Engine* engine = host_.engine()) engine->drain();
+  models_.drain();
   connections_.stop_after_this();
   finish_if_drained();
 }

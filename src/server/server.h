@@ -1,6 +1,6 @@
-// An OpenAI-compatible server: opens its port, loads a model, answers until it is told to stop.
+// An OpenAI-compatible server: opens its port, loads models, answers until it is told to stop.
 //
-// Three kinds of threads: run()'s, which does all I/O; the engine's; and a few that parse and tokenize. Owned by the
+// Three kinds of threads: run()'s, which does all I/O; an engine's; and a few that parse and tokenize. Owned by the
 // command that serves.
 #pragma once
 
@@ -8,10 +8,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "base/error.h"
-#include "server/engine_host.h"
 #include "server/listener.h"
+#include "server/model_table.h"
 #include "server/served_connections.h"
 #include "server/service.h"
 #include "server/tls_context.h"
@@ -30,17 +32,21 @@ struct ServerOptions {
   std::size_t max_connections_per_client = 0;       // one address, or 64 bits of IPv6; 0: any number
   std::chrono::milliseconds drain_timeout{30'000};  // for what runs when the server is told to stop
   bool handle_signals = true;                       // SIGTERM and SIGINT drain; a second one ends the process
-  bool reopen_on_hangup = false;                    // SIGHUP: the access log was moved away
+  bool reopen_on_hangup = false;                    // SIGHUP: the access log was moved away, models are others
   HttpLimits limits = {};
   std::uint64_t max_received_bytes = std::uint64_t{256} << 20;  // by all connections, and not yet parsed
   ServiceOptions service = {};
-  std::function<void()> on_ready = {};  // the model is loaded; on run()'s thread
+  ModelTableOptions models = {};  // but for what the service's options say
+  /// Reads anew which models are offered: after SIGHUP, on a thread of its own. Error: a notice to the operator, and
+  /// the models stay as they are.
+  std::function<Result<std::vector<ModelOffer>>()> read_models = {};
+  std::function<void()> on_ready = {};  // the models for the start are loaded; on run()'s thread
 };
 
 class Server {
  public:
   /// Opens the port. Errors: it cannot be opened; files of TLS that cannot be used.
-  static Result<std::unique_ptr<Server>> create(ServerOptions options, LoadEngine load);
+  static Result<std::unique_ptr<Server>> create(ServerOptions options, std::vector<ModelOffer> models);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -51,8 +57,8 @@ class Server {
   std::string metrics_url() const;
   /// Other machines can call, and nobody needs a key.
   bool is_open_to_all() const;
-  /// Loads and serves until drained. Errors: the model cannot be loaded; the engine ended with an exception, after
-  /// which requests that were under way have been answered with an error.
+  /// Loads and serves until drained. Errors: a model for the start cannot be loaded; an engine ended with an exception,
+  /// after which requests that were under way have been answered with an error.
   Result<void> run();
   /// Takes no more connections, finishes what runs, then lets run() return. Any thread.
   void drain();
@@ -60,7 +66,7 @@ class Server {
  private:
   class Alive;
 
-  Server(ServerOptions options, LoadEngine load);
+  Server(ServerOptions options, std::vector<ModelOffer> models);
   Result<void> open();
 
   Result<HostList> hosts_of(const std::string& host, bool is_checked) const;
@@ -73,31 +79,35 @@ class Server {
   asio::awaitable<void> tick_loop(Alive alive);
   void tick(Clock::time_point now);
   void take_waiting_connections();
-  void announce_engine_change() noexcept;
-  void on_engine_change();
+  void announce_model_change() noexcept;
+  void on_model_change();
   void wait_for_hangup();
+  void read_models_anew();
   void begin_drain();
   void drain_further(Clock::time_point now);
   void finish_if_drained();
 
   const ServerOptions options_;
-  ReceivedBytes received_;  // before the connections, which a coroutine of io_ may own
+  // Before the coroutines of io_, which own connections and wait for models
+  ReceivedBytes received_;
+  ModelTable models_;
   asio::io_context io_{1};
   std::unique_ptr<TlsContext> tls_;
-  EngineHost host_;
   Service service_;
   Listener listener_, metrics_listener_;
   asio::signal_set signals_, hangups_;
   asio::steady_timer ticker_;
   ServedConnections connections_;
-  EngineHost::State last_engine_state_ = EngineHost::State::kLoading;  // of the engine, as was acted on
-  bool ticking_ = false;                                               // tick_loop() runs
-  bool loop_failed_ = false;                                           // one has ended with an exception
+  bool is_ready_ = false;     // as was told
+  bool ticking_ = false;      // tick_loop() runs
+  bool loop_failed_ = false;  // one has ended with an exception
+  bool is_reading_models_ = false, reads_again_ = false;
   Clock::time_point drain_begin_ = {};
   bool draining_ = false;
   bool aborted_ = false;  // the time for draining is over
   bool finished_ = false;
   std::optional<Error> error_;
+  std::jthread model_reader_;  // joined first
 };
 
 }  // namespace octavo::server

@@ -1,5 +1,6 @@
 #include "server/service.h"
 
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "base/utf8.h"
@@ -7,43 +8,19 @@
 #include "server/chat_page.h"
 #include "server/completion_handler.h"
 #include "server/llama_props.h"
+#include "server/model_metrics.h"
 #include "server/ollama_models.h"
+#include "server/ollama_request.h"
+#include "server/openai_models.h"
 #include "server/request_head.h"
 #include "server/response_routes.h"
 #include "server/run_on.h"
-#include "server/text.h"
 #include "server/tokenize_handler.h"
 
 namespace octavo::server {
 namespace {
 
-constexpr int kRetryAfterS = 1;
 constexpr std::size_t kAlwaysHeld = 4096;  // bytes of an answer, such as an error, that is given whatever is held
-
-ApiError unavailable(std::string message, std::string code) {
-  return {.status = 503,
-          .message = std::move(message),
-          .type = "server_error",
-          .code = std::move(code),
-          .retry_after_s = kRetryAfterS};
-}
-
-ApiError engine_failed() {
-  return {.status = 503,
-          .message = "the engine has failed, and the server is going down",
-          .type = "server_error",
-          .code = "engine_failed",
-          .retry_after_s = kRetryAfterS};
-}
-
-boost::json::object model_object(const ServedModel& model, const ModelInfo& info) {
-  return {{"id", model.id},
-          {"object", "model"},
-          {"created", model.created},
-          {"owned_by", "octavo"},
-          {"aliases", boost::json::array(model.aliases.begin(), model.aliases.end())},
-          {"max_model_len", info.max_context}};
-}
 
 HttpResponse error_response(std::string_view target, const ApiError& error) {
   HttpResponse response = to_response(error);
@@ -69,6 +46,16 @@ bool is_of_stored_response(Route route) {
   return route == Route::kResponse || route == Route::kDeleteResponse || route == Route::kResponseInput;
 }
 
+/// The name by which a body calls its model; empty: by none.
+std::string named_model(const boost::json::object& body, Route route) {
+  const boost::json::value* name = body.if_contains("model");
+  if (name == nullptr && route == Route::kOllamaShow) name = body.if_contains("name");
+  if (name == nullptr || !name->is_string()) return {};
+  const bool is_ollama =
+      route == Route::kOllamaChat || route == Route::kOllamaGenerate || route == Route::kOllamaShow;
+  return is_ollama ? without_latest(name->get_string()) : std::string(name->get_string());
+}
+
 TokenizeCall::Kind kind_of(Route route) {
   if (route == Route::kCountMessageTokens) return TokenizeCall::Kind::kCountMessages;
   if (route == Route::kCountResponseTokens) return TokenizeCall::Kind::kCountResponse;
@@ -78,12 +65,11 @@ TokenizeCall::Kind kind_of(Route route) {
 
 }  // namespace
 
-Service::Service(ServiceOptions options, asio::io_context& io, EngineHost& host)
+Service::Service(ServiceOptions options, asio::io_context& io, ModelTable& models)
     : options_(std::move(options)),
-      host_(host),
+      models_(models),
       keys_(options_.keys),
       mailbox_(io),
-      progress_(options_.stall_timeout),
       held_({.answer_bytes = options_.max_answer_bytes, .all_bytes = options_.max_held_bytes}),
       responses_(options_.responses),
       random_(std::random_device{}()),
@@ -91,35 +77,19 @@ Service::Service(ServiceOptions options, asio::io_context& io, EngineHost& host)
 
 Service::~Service() = default;
 
-void Service::set_loaded() {
-  const Engine& engine = *host_.engine();
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  model_ =
-      ServedModel{.id = options_.model_names.empty() ? model_id(engine.info()) : to_valid_utf8(options_.model_names[0]),
-                  .aliases = {},
-                  .fingerprint = engine.info().fingerprint,
-                  .created = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
-                  .sampling_defaults = engine.default_sampling({}),
-                  .max_choices = options_.max_choices,
-                  .reasoning_budget = options_.reasoning_budget,
-                  .max_client_priority = options_.max_client_priority,
-                  .max_answer_bytes = options_.max_answer_bytes,
-                  .image_placeholder = options_.image_placeholder};
-  model_->aliases = model_aliases(engine.info(), model_->id, options_.model_names);
-  metrics_.set_model(model_->id);
-}
-
 void Service::tick(Clock::time_point now) {
   take_notices();
   for (CompletionHandler* handler : active_) handler->tick(now);
-  if (!model_ || host_.failed()) return;
-  const EngineStats stats = host_.engine()->stats();
-  metrics_.observe_steps(stats);
-  progress_.update(stats, now);
+  for (ModelSlot& slot : models_.slots()) {
+    if (slot.engine() == nullptr || slot.has_failed()) continue;
+    const EngineStats stats = slot.engine()->stats();
+    metrics_.of_model(slot.id()).observe_steps(stats);
+    slot.observe(stats, now);
+  }
 }
 
 void Service::abort_all() {
-  const ApiError error = host_.failed()
+  const ApiError error = models_.has_failed_engine()
                              ? engine_failed()
                              : unavailable("the server shut down before the answer was complete", "shutting_down");
   const std::vector<CompletionHandler*> handlers(active_.begin(), active_.end());
@@ -151,10 +121,11 @@ void Service::end_revoked() {
 std::string Service::make_id() { return fmt::format("{:016x}", random_()); }
 
 std::optional<ApiError> Service::not_ready(Clock::time_point now) const {
-  if (host_.failed()) return engine_failed();
+  if (models_.failure() != nullptr) return engine_failed();
   if (draining_) return unavailable("the server is shutting down", "shutting_down");
-  if (!model_) return unavailable("the model is being loaded", "loading");
-  if (progress_.stalled(now))
+  if (!models_.is_started()) return unavailable("the model is being loaded", "loading");
+  const auto has_stalled = [&](const ModelSlot& slot) { return slot.engine() != nullptr && slot.has_stalled(now); };
+  if (std::ranges::any_of(models_.slots(), has_stalled))
     return unavailable(fmt::format("the engine has work, but has finished no step for more than {} ms",
                                    options_.stall_timeout.count()),
                        "stalled");
@@ -256,68 +227,75 @@ asio::awaitable<void> Service::answer(Exchange& exchange) {
 }
 
 asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
-  if (!model_) {
+  if (!models_.is_started()) {
     const ApiError error = unavailable("the model is being loaded", "loading");
     co_await refuse(exchange, error);
     co_return;
   }
-  if (host_.failed()) {
+  if (models_.has_failed_engine()) {
     const ApiError error = engine_failed();
     co_await refuse(exchange, error);
     co_return;
   }
-  Engine& engine = *host_.engine();
   if (options_.log_prompts) exchange.record.prompt = to_valid_utf8(exchange.request.body());
   if (const std::optional<ChatApi> api = chat_api_of(route)) {
-    CompletionHandler handler(*this, exchange, engine);
-    co_await handler.run(*api);
-    co_return;
-  }
-  if (route == Route::kOllamaShow) {
-    HttpResponse response;
-    const auto shown = answer_ollama_show(exchange.request.body(), options_.json, *model_, engine.info());
-    if (shown) {
-      response.body = boost::json::serialize(*shown);
-    } else {
-      response = error_response(exchange.request.target(), shown.error());
-    }
-    co_await send(exchange, response);
-    co_return;
-  }
-  if (route == Route::kEmbeddings) {
+    CompletionHandler handler(*this, exchange);
+    co_await handler.run(*api, route);
+  } else if (route == Route::kOllamaShow) {
+    co_await answer_show(exchange);
+  } else if (route == Route::kEmbeddings) {
+    const ModelSlot* first = models_.find("");
     const ApiError error{.status = 501,
-                         .message = fmt::format("{} is not a model for embeddings", model_->id),
+                         .message = fmt::format("{} is not a model for embeddings", first ? first->id() : "there"),
                          .code = "unsupported_model"};
     co_await refuse(exchange, error);
+  } else {
+    co_await answer_tokens(exchange, route);
+  }
+}
+
+asio::awaitable<void> Service::answer_show(Exchange& exchange) {
+  ApiResult<Addressed> addressed =
+      std::unexpected(ApiError{.status = 413,
+                               .message = fmt::format("found {} bytes, expected at most {}: the name of a model",
+                                                      exchange.request.body().size(), kMaxShowBytes)});
+  if (exchange.request.body().size() <= kMaxShowBytes) addressed = co_await address(exchange, Route::kOllamaShow);
+  ApiResult<boost::json::object> shown;
+  if (!addressed) {
+    shown = std::unexpected(addressed.error());
+  } else if (addressed->model) {
+    shown = ollama_show(addressed->body, addressed->model.model(), addressed->model.engine().info());
+  }
+  if (!shown) {
+    co_await refuse(exchange, shown.error());
     co_return;
   }
-  co_await answer_tokens(exchange, route);
+  HttpResponse response{.body = boost::json::serialize(*shown)};
+  co_await send(exchange, response);
 }
 
 asio::awaitable<void> Service::answer_tokens(Exchange& exchange, Route route) {
-  const Engine& engine = *host_.engine();
   HttpResponse response{.held = HeldAnswer(held_)};
-  ApiResult<std::string> body;
+  ApiResult<std::string> text;
   {
-    const TokenizeCall call{.kind = kind_of(route),
-                            .body = std::move(exchange.request.body()),
-                            .json = options_.json,
-                            .responses = responses_of(exchange)};
-    const std::size_t num_bytes = call.body.size();
-    const auto turn = co_await wait_to_parse(exchange, num_bytes, false);
-    if (!turn) {
-      body = std::unexpected(turn.error());
-    } else if ((*turn)->has_begun()) {
-      auto work = [&] { return answer_tokenize(call, engine, *model_, response.held); };
-      body = co_await run_on(parse_queue_.threads(), work);
+    ApiResult<Addressed> addressed = co_await address(exchange, route);
+    if (!addressed) {
+      text = std::unexpected(addressed.error());
+    } else if (addressed->model) {
+      const TokenizeCall call{
+          .kind = kind_of(route), .body = std::move(addressed->body), .responses = responses_of(exchange)};
+      auto work = [&] {
+        return answer_tokenize(call, addressed->model.engine(), addressed->model.model(), response.held);
+      };
+      text = co_await run_on(parse_queue_.threads(), work);
     }
   }
-  if (!body) {
+  if (!text) {
     response.held.set(0);
-    co_await refuse(exchange, body.error());
+    co_await refuse(exchange, text.error());
     co_return;
   }
-  response.body = std::move(*body);
+  response.body = std::move(*text);
   co_await send(exchange, response);
 }
 
@@ -331,8 +309,57 @@ asio::awaitable<ApiResult<std::unique_ptr<ParseQueue::Turn>>> Service::wait_to_p
          !(ends_with_hang_up && connection.hung_up()))
     co_await connection.wake().wait();
   if (connection.gave_up()) co_return std::unexpected(too_much_received());
-  connection.body_is_taken();
   co_return turn;
+}
+
+asio::awaitable<ApiResult<ModelLease>> Service::wait_for_model(Exchange& exchange, ModelSlot& slot,
+                                                               bool ends_with_hang_up) {
+  HttpConnection& connection = exchange.connection;
+  ModelTable::Wish wish(
+      models_, slot, client_of(exchange), [&connection] { connection.wake().notify(); }, Clock::now());
+  while (!wish.is_over() && !connection.gave_up() && !connection.closed() &&
+         !(ends_with_hang_up && connection.hung_up()))
+    co_await connection.wake().wait();
+  if (wish.is_over()) co_return wish.take();
+  if (connection.gave_up()) co_return std::unexpected(too_much_received());
+  co_return ModelLease();
+}
+
+asio::awaitable<ApiResult<Service::Addressed>> Service::address(Exchange& exchange, Route route) {
+  // Behind others a client may lose patience: where many do, those who wait for the model would wait for nothing.
+  const bool ends_with_hang_up = chat_api_of(route).has_value();
+  const std::string text = std::move(exchange.request.body());
+  auto parse = [&] { return parse_json_object(text, options_.json); };
+  Addressed addressed;
+  for (bool is_first = true;; is_first = false) {
+    auto turn = co_await wait_to_parse(exchange, text.size(), ends_with_hang_up);
+    if (!turn) co_return std::unexpected(turn.error());
+    if (!(*turn)->has_begun()) co_return addressed;
+    auto body = co_await run_on(parse_queue_.threads(), parse);
+    if (!body) co_return std::unexpected(body.error());
+    ModelSlot* slot = nullptr;
+    if (is_first) {
+      const std::string name = named_model(*body, route);
+      slot = models_.find(name);
+      if (slot == nullptr && models_.slots().size() > 1) co_return std::unexpected(models_.not_found(name));
+      if (slot == nullptr) slot = models_.find("");  // the API says how it is called
+      if (slot == nullptr) co_return std::unexpected(models_.not_found(name));
+      if (!models_.is_ready(*slot)) {
+        body = boost::json::object();  // others are read meanwhile
+        turn->reset();
+      }
+      auto lease = co_await wait_for_model(exchange, *slot, ends_with_hang_up);
+      if (!lease) co_return std::unexpected(lease.error());
+      addressed.model = std::move(*lease);
+      if (!addressed.model) co_return addressed;
+      if (*turn == nullptr) continue;
+    }
+    if (exchange.connection.gave_up()) co_return std::unexpected(too_much_received());
+    exchange.connection.body_is_taken();
+    addressed.body = std::move(*body);
+    addressed.turn = std::move(*turn);
+    co_return addressed;
+  }
 }
 
 HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
@@ -349,30 +376,33 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
     case Route::kReady:
       if (const auto error = not_ready(now)) return to_response(*error);
       return json({{"status", "ready"}});
-    case Route::kMetrics: {
-      const bool serves = model_ && !host_.failed();
-      EngineStats stats;
-      if (serves) stats = host_.engine()->stats();
-      if (options_.access_log) metrics_.set_dropped_log_lines(options_.access_log->num_dropped());
-      metrics_.set_held_bytes(held_.bytes());
-      return {.content_type = std::string(Metrics::kContentType), .body = metrics_.text(serves ? &stats : nullptr)};
-    }
+    case Route::kMetrics: return metrics_response();
     case Route::kVersion:
     case Route::kOllamaVersion: return json({{"version", options_.version}});
     default: break;
   }
-  if (!model_) return error_response(match.pattern, unavailable("the model is being loaded", "loading"));
-  const ModelInfo& info = host_.engine()->info();
-  if (match.route == Route::kLlamaProps) return json(llama_props(*model_, info, options_.version));
-  if (match.route == Route::kOllamaTags) return json(ollama_tags(*model_, info));
-  if (match.route == Route::kOllamaRunning) return json(ollama_running(*model_, info));
-  const boost::json::object model = model_object(*model_, info);
-  if (match.route == Route::kModels) return json({{"object", "list"}, {"data", boost::json::array{model}}});
-  if (model_->answers_to(match.argument)) return json(model);
-  return to_response({.status = 404,
-                      .message = fmt::format("there is no model '{}', only '{}'", match.argument, model_->id),
-                      .param = "model",
-                      .code = "model_not_found"});
+  if (!models_.is_started()) return error_response(match.pattern, unavailable("the model is being loaded", "loading"));
+  if (match.route == Route::kOllamaTags) return json(ollama_tags(models_.slots()));
+  if (match.route == Route::kOllamaRunning) return json(ollama_running(models_.slots(), models_.idle_unload()));
+  if (match.route == Route::kModels) return json(openai_models(models_.slots()));
+  const ModelSlot* slot = models_.find(match.route == Route::kModel ? match.argument : std::string());
+  if (slot == nullptr) return to_response(models_.not_found(match.argument));
+  if (match.route == Route::kModel) return json(openai_model(*slot));
+  if (!slot->model()) return to_response(unavailable("the model is not loaded", "loading"));
+  return json(llama_props(*slot->model(), *slot->info(), options_.version));
+}
+
+HttpResponse Service::metrics_response() {
+  std::vector<ModelStats> stats;
+  for (const ModelSlot& slot : models_.slots()) {
+    if (!slot.id().empty()) metrics_.of_model(slot.id()).set_loads(slot.num_loads());
+    if (slot.engine() != nullptr && !slot.has_failed()) stats.push_back({slot.id(), slot.engine()->stats()});
+  }
+  if (options_.access_log) metrics_.set_dropped_log_lines(options_.access_log->num_dropped());
+  metrics_.set_held_bytes(held_.bytes());
+  metrics_.set_stored_bytes(responses_.num_bytes());
+  metrics_.set_model_memory(models_.memory_taken());
+  return {.content_type = std::string(Metrics::kContentType), .body = metrics_.text(stats)};
 }
 
 void Service::log(Exchange& exchange) {

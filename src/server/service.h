@@ -15,7 +15,6 @@
 
 #include "server/api_keys.h"
 #include "server/completion.h"
-#include "server/engine_host.h"
 #include "server/event_queue.h"
 #include "server/exchange.h"
 #include "server/forwarded.h"
@@ -25,6 +24,7 @@
 #include "server/line_writer.h"
 #include "server/listener.h"
 #include "server/metrics.h"
+#include "server/model_table.h"
 #include "server/parse_queue.h"
 #include "server/response_store.h"
 #include "server/routes.h"
@@ -35,7 +35,6 @@ class CompletionHandler;
 
 struct ServiceOptions {
   std::string version = {};                    // of the program
-  std::vector<std::string> model_names = {};   // the first is the model's id; none: see model_id()
   ApiKeys keys = {};                           // none: everybody may call
   std::shared_ptr<KeyWatch> key_watch = {};    // gives others in their place; null: they are never changed
   TrustedProxies proxies = {};                 // they are believed on the sender of a request
@@ -61,7 +60,7 @@ struct ServiceOptions {
 
 class Service {
  public:
-  Service(ServiceOptions options, asio::io_context& io, EngineHost& host);
+  Service(ServiceOptions options, asio::io_context& io, ModelTable& models);
   ~Service();
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
@@ -69,8 +68,6 @@ class Service {
   /// Reads one request from the connection and answers it. False: there was none, the connection is at its end.
   asio::awaitable<bool> serve_one(HttpConnection& connection, const Visitor& visitor);
 
-  /// The model is loaded.
-  void set_loaded();
   void set_draining() { draining_ = true; }
   /// Ends all completions with an error: the time for draining is over, or the engine has failed.
   void abort_all();
@@ -84,6 +81,18 @@ class Service {
   asio::awaitable<void> answer(Exchange& exchange);
   asio::awaitable<void> answer_post(Exchange& exchange, Route route);
   asio::awaitable<void> answer_tokens(Exchange& exchange, Route route);
+  asio::awaitable<void> answer_show(Exchange& exchange);
+  /// A body that was read, and the model that it names, loaded. The turn has a thread of parse_queue_.
+  struct Addressed {
+    boost::json::object body;
+    ModelLease model;
+    std::unique_ptr<ParseQueue::Turn> turn = {};
+  };
+  /// Reads the body and waits for the model that it names. Error: the body is no object, there is no such model, or it
+  /// cannot be had. Neither body nor model may be there if the connection is closed, or if the client hung up.
+  asio::awaitable<ApiResult<Addressed>> address(Exchange& exchange, Route route);
+  asio::awaitable<ApiResult<ModelLease>> wait_for_model(Exchange& exchange, ModelSlot& slot,
+                                                        bool ends_with_hang_up);
   /// Waits until a body of so many bytes may be parsed, which is done on parse_queue_'s threads while the turn lives.
   /// Error: the connection gave it up. The turn may not have begun if the connection is closed, or if the client hung
   /// up and `ends_with_hang_up` is set.
@@ -94,6 +103,7 @@ class Service {
   asio::awaitable<void> send(Exchange& exchange, HttpResponse& response);
   asio::awaitable<void> refuse(Exchange& exchange, const ApiError& error);
   HttpResponse get(const RouteMatch& match, Clock::time_point now);
+  HttpResponse metrics_response();
   /// The kept responses that the request's client may see.
   OwnResponses responses_of(const Exchange& exchange) { return {.store = &responses_, .owner = exchange.key.name}; }
   /// Takes what the watched files have to tell.
@@ -106,12 +116,10 @@ class Service {
   std::string make_id();
 
   const ServiceOptions options_;
-  EngineHost& host_;
+  ModelTable& models_;
   ApiKeys keys_;  // as they are now
   Metrics metrics_;
   Mailbox mailbox_;
-  ProgressWatch progress_;
-  std::optional<ServedModel> model_;  // once it is loaded
   std::unordered_set<CompletionHandler*> active_;
   HeldBudget held_;  // of answers that are not streamed
   ResponseStore responses_;

@@ -9,7 +9,6 @@
 #include "base/to_size.h"
 #include "base/utf8.h"
 #include "server/image_placeholder.h"
-#include "server/json_body.h"
 #include "server/json_fields.h"
 #include "server/json_writer.h"
 #include "server/messages_request.h"
@@ -122,25 +121,25 @@ ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, const Engine
 
 ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const Engine& engine, const ServedModel& model,
                                        HeldAnswer& held) {
-  auto body = parse_json_object(call.body, call.json);
-  if (!body) return std::unexpected(body.error());
-  if (!model.image_placeholder.empty()) replace_images(*body, model.image_placeholder);
-  JsonFields fields(*body);
+  boost::json::object replaced;
+  if (!model.image_placeholder.empty()) replace_images(replaced = call.body, model.image_placeholder);
+  const boost::json::object& body = model.image_placeholder.empty() ? call.body : replaced;
+  JsonFields fields(body);
   check_model(fields, model);
   if (fields.failed()) return std::unexpected(*fields.error());
-  if (call.kind == TokenizeCall::Kind::kApplyTemplate) return apply_template(*body, engine, held);
+  if (call.kind == TokenizeCall::Kind::kApplyTemplate) return apply_template(body, engine, held);
   if (call.kind == TokenizeCall::Kind::kCountMessages) {
-    OCTAVO_TRY(const auto chat, chat_of_messages(*body, engine.info(), false));
+    OCTAVO_TRY(const auto chat, chat_of_messages(body, engine.info(), false));
     OCTAVO_TRY(const auto counted, tokens_of(chat, engine));
     return fmt::format("{{\"input_tokens\":{}}}", counted.size());
   }
   if (call.kind == TokenizeCall::Kind::kCountResponse) {
-    OCTAVO_TRY(const auto chat, chat_of_response(*body, call.responses));
+    OCTAVO_TRY(const auto chat, chat_of_response(body, call.responses));
     OCTAVO_TRY(const auto counted, tokens_of(chat, engine));
     return fmt::format(R"({{"object":"response.input_tokens","input_tokens":{}}})", counted.size());
   }
   const bool is_detokenize = call.kind == TokenizeCall::Kind::kDetokenize;
-  const auto tokens = is_detokenize ? read_ids(*body, engine) : tokens_of(*body, engine);
+  const auto tokens = is_detokenize ? read_ids(body, engine) : tokens_of(body, engine);
   if (!tokens) return std::unexpected(tokens.error());
   return is_detokenize ? detokenize(*tokens, engine, held) : list_tokens(*tokens, engine, held);
 }

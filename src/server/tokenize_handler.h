@@ -2,6 +2,7 @@
 // thread.
 #pragma once
 
+#include <boost/json/object.hpp>
 #include <cstdint>
 #include <string>
 
@@ -9,7 +10,6 @@
 #include "server/api_error.h"
 #include "server/completion.h"
 #include "server/held_answer.h"
-#include "server/json_body.h"
 #include "server/response_store.h"
 
 namespace octavo::server {
@@ -18,8 +18,7 @@ struct TokenizeCall {
   enum class Kind : std::uint8_t { kTokenize, kDetokenize, kApplyTemplate, kCountMessages, kCountResponse };
 
   Kind kind = Kind::kTokenize;
-  std::string body = {};
-  JsonLimits json = {};
+  boost::json::object body = {};
   OwnResponses responses = {};  // that a body of kCountResponse may go on with
 };
 

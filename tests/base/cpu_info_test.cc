@@ -110,6 +110,16 @@ TEST_F(FakeSystem, TheTightestLimitOfTheProcessesCgroupsCounts) {
   EXPECT_EQ(available(), 300000U);
 }
 
+TEST_F(FakeSystem, AllMemoryIsTheMachinesOrTheTightestLimitWhateverIsTaken) {
+  write("proc/meminfo", "MemTotal:  2000 kB\nMemFree: 1 kB\nMemAvailable:  1000 kB\n");
+  EXPECT_EQ(total_memory_bytes(folders()), 2000U * 1024);
+  limit("outer", "900000\n", "899999\n");
+  EXPECT_EQ(total_memory_bytes(folders()), 900000U);
+  write("proc/self/cgroup", "3:memory:/job\n");
+  write("cgroup/memory/job/memory.limit_in_bytes", "800000\n");
+  EXPECT_EQ(total_memory_bytes(folders()), 800000U);
+}
+
 TEST_F(FakeSystem, ALimitThatIsLooserThanTheMachineChangesNothing) {
   limit("outer", "1000000000000\n", "5\n");
   EXPECT_EQ(available(), 1000U * 1024);

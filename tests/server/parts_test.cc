@@ -9,6 +9,7 @@
 #include "server/event_queue.h"
 #include "server/http_connection.h"
 #include "server/metrics.h"
+#include "server/model_metrics.h"
 #include "server/routes.h"
 #include "server/text.h"
 
@@ -155,17 +156,33 @@ TEST(Progress, AnEngineIsStalledOnlyWhileItHasWork) {
 
 TEST(Metrics, StepsBetweenTwoLooksCountAsTheirMean) {
   Metrics metrics;
-  metrics.set_model("m");
+  ModelMetrics& model = metrics.of_model("m");
   EngineStats stats;
   stats.steps = 3;
   stats.step_s = 0.012 + 0.012 + 0.15;
   stats.last_step_s = 0.15;
-  metrics.observe_steps(stats);
-  metrics.observe_steps(stats);
-  const std::string text = metrics.text(&stats);
+  model.observe_steps(stats);
+  model.observe_steps(stats);
+  const ModelStats listed[] = {{"m", stats}, {"n", {}}};
+  const std::string text = metrics.text(listed);
   EXPECT_THAT(text, HasSubstr("octavo:step_time_seconds_count{model_name=\"m\"} 3\n"));
   EXPECT_THAT(text, HasSubstr("octavo:step_time_seconds_bucket{model_name=\"m\",le=\"0.01\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("octavo:step_time_seconds_bucket{model_name=\"m\",le=\"0.02\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("octavo:engine_steps_total{model_name=\"m\"} 3\n"
+                              "octavo:engine_steps_total{model_name=\"n\"} 0\n"));
+}
+
+TEST(Metrics, AnEngineThatWasLoadedAnewBeginsAtNoSteps) {
+  Metrics metrics;
+  EngineStats stats;
+  stats.steps = 5;
+  stats.step_s = 0.5;
+  stats.last_step_s = 0.1;
+  metrics.of_model("m").observe_steps(stats);
+  stats.steps = 1;
+  stats.step_s = 0.1;
+  metrics.of_model("m").observe_steps(stats);
+  EXPECT_THAT(metrics.text({}), HasSubstr("octavo:step_time_seconds_count{model_name=\"m\"} 6\n"));
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ struct EngineScript {
   std::atomic<bool> too_long = false;  // the text of every token is more than memory can hold
   std::atomic<bool> held = false;      // no step is made while this is set
   int context = 10'000;
+  std::uint64_t weight_bytes = 0;
   std::atomic<bool> tokenizing_held = false;  // no text is tokenized while this is set
   std::size_t held_text_bytes = 0;            // but for shorter ones
   std::atomic<int> prompt_tokens_read = -1;   // while not negative: so many of each prompt, and no token
@@ -47,6 +48,7 @@ class ScriptedEngine final : public Engine {
     info_.name = "Scripted Engine 1";
     info_.vocab_size = info_.num_tokens = 256;
     info_.max_context = script.context;
+    info_.weight_bytes = script.weight_bytes;
   }
 
   const ModelInfo& info() const override { return info_; }

@@ -123,8 +123,13 @@ class ServerTest : public ::testing::Test {
 
   void start(std::function<Result<std::unique_ptr<Engine>>()> load = {}) {
     if (!load) load = [this]() -> Result<std::unique_ptr<Engine>> { return std::make_unique<ScriptedEngine>(script_); };
+    std::vector<server::ModelOffer> models;
+    models.push_back({.names = names_, .load = std::move(load), .is_loaded_at_start = true});
+    start(std::move(models));
+  }
+  void start(std::vector<server::ModelOffer> models) {
     options_.on_ready = [this] { ready_ = true; };
-    auto server = server::Server::create(options_, std::move(load));
+    auto server = server::Server::create(options_, std::move(models));
     ASSERT_TRUE(server) << server.error().message;
     server_ = std::move(*server);
     port_ = port_of(server_->url());
@@ -160,6 +165,7 @@ class ServerTest : public ::testing::Test {
 
   EngineScript script_;
   server::ServerOptions options_;
+  std::vector<std::string> names_ = {};  // of the one model
   std::unique_ptr<server::Server> server_;
   std::future<Result<void>> result_;
   std::atomic<bool> ready_ = false;

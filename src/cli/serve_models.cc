@@ -1,0 +1,251 @@
+#include "cli/serve_models.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/cpu_info.h"
+#include "base/text.h"
+#include "base/to_size.h"
+#include "cli/arguments.h"
+#include "cli/config_file.h"
+#include "cli/find_model.h"
+#include "cli/options.h"
+#include "cli/parse.h"
+#include "cli/sampling_options.h"
+#include "hub/local_models.h"
+#include "model/config.h"
+#include "model/weight_need.h"
+#include "server/text.h"
+#include "source/open_model.h"
+
+namespace octavo::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kShareOfKvMemory = 8;  // unless told: the memory of all models by this
+
+/// What a file of options says of one model.
+struct ModelSection {
+  std::string id;
+  std::string model = {};  // its file or name; empty: it is one of -m or of a folder
+  std::vector<std::string> aliases = {};
+  EngineOptions engine = {};
+  SamplingFlags sampling = {};
+};
+
+struct FoundModel {
+  fs::path path;
+  std::string given = {};  // the name that the user gave or the folder has
+  const ModelSection* section = nullptr;
+  bool is_of_folder = false;
+};
+
+/// The options that a section may have, by the names of the command line.
+Result<void> take_entry(ModelSection& section, const FileEntry& entry) {
+  Command command("model", "");
+  command.add_option("--model", section.model, "")->check(refuse_empty)->type_name("MODEL");
+  command.add_option("--alias", section.aliases, "")->check(refuse_empty)->type_name("NAME");
+  add_kv_type_option(command, section.engine.kv_type);
+  add_kv_memory_option(command, section.engine.kv_memory_bytes);
+  add_context_option(command, section.engine.max_context);
+  add_chat_template_option(command, section.engine.chat_template);
+  add_generation_config_option(command, section.engine.generation_config);
+  add_tokenizer_option(command, section.engine.tokenizer_path);
+  add_sampling_options(command, section.sampling);
+  return apply_entry(command, entry);
+}
+
+Result<std::vector<ModelSection>> read_sections(const std::string& path, const EngineOptions& engine) {
+  std::vector<ModelSection> sections;
+  if (path.empty()) return sections;
+  OCTAVO_TRY(const std::vector<FileEntry> entries, read_options_file(path));
+  for (const FileEntry& entry : entries) {
+    if (!entry.name.starts_with(kModelSections)) continue;
+    const std::size_t dot = entry.name.rfind('.');
+    if (dot < kModelSections.size())
+      return fail("{}: {}: expected a section with a model's name, such as [model.chat]", path, entry.name);
+    const std::string id = entry.name.substr(kModelSections.size(), dot - kModelSections.size());
+    auto section = std::ranges::find(sections, id, &ModelSection::id);
+    if (section == sections.end()) section = sections.insert(section, {.id = id, .engine = engine});
+    const auto taken = take_entry(*section, {.name = entry.name.substr(dot + 1), .values = entry.values});
+    if (!taken) return fail("{}: {}: {}", path, entry.name, taken.error().message);
+  }
+  return sections;
+}
+
+/// Names of a file as requests may call it, the likeliest first.
+std::vector<std::string> names_of(const FoundModel& model, const ModelSource& source) {
+  const auto name = source.get_string("general.name");
+  ModelInfo info;
+  info.name = name ? printable(*name) : "";
+  info.file_name = model.path.filename().string();
+  std::vector<std::string> names = {server::model_id(info)};
+  if (!model.given.empty() && !fs::exists(model.given)) names.push_back(model.given);
+  std::ranges::copy(server::model_aliases(info, names.front(), {}), std::back_inserter(names));
+  return names;
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+bool is_called(const FoundModel& model, const std::string& id) {
+  const auto source = open_model(model.path);
+  return source && contains(names_of(model, **source), id);
+}
+
+/// Attaches each section to the model that it is about, or adds that.
+Result<void> attach(std::vector<FoundModel>& models, const std::vector<ModelSection>& sections,
+                    const Context& context) {
+  for (const ModelSection& section : sections) {
+    auto model = models.end();
+    if (section.model.empty()) {
+      model = std::ranges::find_if(models, [&](const FoundModel& m) { return is_called(m, section.id); });
+      if (model == models.end())
+        return fail("[model.{}]: found no such model among -m and --models-dir, expected one, or a line model = ...",
+                    section.id);
+    } else {
+      OCTAVO_TRY(const fs::path path, resolve_model(section.model, context));
+      model = std::ranges::find_if(
+          models, [&](const FoundModel& m) { return m.path == path && m.section == nullptr; });
+      if (model == models.end()) model = models.insert(model, {.path = path, .given = section.model});
+    }
+    if (model->section != nullptr) return fail("[model.{}]: found a second section about one model", section.id);
+    model->section = &section;
+  }
+  return {};
+}
+
+Result<std::vector<FoundModel>> find_files(const ModelsOptions& options, const Context& context) {
+  std::vector<FoundModel> models;
+  for (const std::string& named : options.named) {
+    OCTAVO_TRY(const fs::path path, resolve_model(named, context));
+    models.push_back({.path = path, .given = named});
+  }
+  const std::vector<fs::path> folders(options.folders.begin(), options.folders.end());
+  for (const fs::path& folder : folders)
+    if (!fs::is_directory(folder)) return fail("--models-dir: found no folder {}", folder.string());
+  if (folders.empty()) return models;
+  for (const hub::LocalModel& local : hub::list_local_models(context.hub, folders))
+    if (local.place == "folder")
+      models.push_back({.path = local.files.front(), .given = local.name, .is_of_folder = true});
+  return models;
+}
+
+/// Changes when another engine would be loaded.
+std::string version_of(const fs::path& path, const EngineOptions& engine) {
+  std::error_code ignored;
+  const auto size = fs::is_directory(path, ignored) ? 0 : fs::file_size(path, ignored);
+  const auto time = fs::last_write_time(path, ignored).time_since_epoch().count();
+  const std::hash<std::string> hash;
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", path.string(), size, time, static_cast<int>(engine.kv_type),
+                     engine.kv_memory_bytes, engine.max_context, hash(engine.chat_template),
+                     hash(engine.generation_config), engine.tokenizer_path.string());
+}
+
+Result<server::ModelOffer> make_offer(const FoundModel& model, const EngineOptions& base, std::uint64_t memory_bytes,
+                                      Context& context) {
+  OCTAVO_TRY(const auto source, open_model(model.path));
+  OCTAVO_TRY(const ModelConfig config, ModelConfig::load(*source));
+  OCTAVO_TRY(const WeightNeed need, weight_need(*source, config));
+  EngineOptions engine = model.section != nullptr ? model.section->engine : base;
+  if (engine.kv_memory_bytes == 0) engine.kv_memory_bytes = memory_bytes / kShareOfKvMemory;
+  server::ModelOffer offer{.version = version_of(model.path, engine),
+                           .memory_bytes = (engine.repack ? need.packed_bytes : need.mapped_bytes) +
+                                           need.vector_bytes + engine.kv_memory_bytes};
+  if (model.section != nullptr) {
+    offer.names = {model.section->id};
+    std::ranges::copy(model.section->aliases, std::back_inserter(offer.names));
+    offer.set_sampling = [flags = model.section->sampling](SamplingParams& params) { apply_sampling(flags, params); };
+  }
+  for (const std::string& name : names_of(model, *source))
+    if (!contains(offer.names, name)) offer.names.push_back(name);
+  offer.load = [engine, path = model.path.string(), &context] { return load_engine(engine, path, context); };
+  return offer;
+}
+
+/// No two models have the same id; further ones get a number.
+void make_unique(std::vector<server::ModelOffer>& offers) {
+  std::set<std::string> ids;
+  for (server::ModelOffer& offer : offers) {
+    std::string id = offer.names.front();
+    for (int i = 2; !ids.insert(id).second; ++i) id = fmt::format("{}-{}", offer.names.front(), i);
+    if (id != offer.names.front()) offer.names.insert(offer.names.begin(), id);
+  }
+}
+
+}  // namespace
+
+void add_models_options(Command& command, ModelsOptions& options) {
+  const Option* option = command
+                             .add_option("-m,--model", options.named,
+                                         "GGUF file, or ORG/REPO[:TYPE] of the hub, fetched if it is not there; may be "
+                                         "repeated; default: SmolLM2-135M-Instruct")
+                             ->check(refuse_empty)
+                             ->type_name("MODEL");
+  command.accept_words("[MODEL.gguf...]");
+  command.on_parsed([&command, &options, option]() -> Result<void> {
+    if (command.words().empty()) return {};
+    if (option->is_from_file()) options.named.clear();
+    for (const std::string& word : command.words()) {
+      if (!names_model(word)) return fail("found the word '{}', expected the name of a GGUF file", word);
+      options.named.push_back(word);
+    }
+    return {};
+  });
+  command.add_option("--models-dir", options.folders, "A folder whose models are served too; may be repeated")
+      ->check(refuse_empty)
+      ->type_name("FOLDER");
+  add_parsed(
+      command, "--models-memory", "SIZE", parse_size, [&options](std::uint64_t bytes) { options.memory_bytes = bytes; },
+      "Of several models: what those in memory take together, with their KV memory; default: three quarters of the "
+      "machine's");
+}
+
+std::uint64_t default_models_memory() { return total_memory_bytes() / 4 * 3; }
+
+Result<bool> is_one_model(const ModelsOptions& options) {
+  if (options.named.size() > 1 || !options.folders.empty()) return false;
+  OCTAVO_TRY(const auto sections, read_sections(options.config_file, {}));
+  return sections.empty();
+}
+
+server::ModelOffer one_model(const ModelsOptions& options, const EngineOptions& engine, Context& context) {
+  const std::string model = options.named.empty() ? std::string() : options.named.front();
+  return {.names = options.names,
+          .load = [engine, model, &context] { return load_engine(engine, model, context); },
+          .is_loaded_at_start = true};
+}
+
+Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options, const EngineOptions& engine,
+                                                    Context& context) {
+  if (!options.names.empty())
+    return fail("--served-model-name: found several models, of which it can name none; a section [model.ID] of the "
+                "file of options names one");
+  OCTAVO_TRY(const std::vector<ModelSection> sections, read_sections(options.config_file, engine));
+  OCTAVO_TRY(std::vector<FoundModel> models, find_files(options, context));
+  OCTAVO_TRY_VOID(attach(models, sections, context));
+  std::vector<server::ModelOffer> offers;
+  for (const FoundModel& model : models) {
+    auto offer = make_offer(model, engine, options.memory_bytes, context);
+    if (!offer && !model.is_of_folder) return std::unexpected(std::move(offer.error()));
+    if (!offer) {
+      context.err << fmt::format("octavo: not served: {}\n", offer.error().message) << std::flush;
+      continue;
+    }
+    offer->is_loaded_at_start = offers.empty() && !options.named.empty();
+    offers.push_back(std::move(*offer));
+  }
+  if (offers.empty()) return fail("found no model that can be served");
+  make_unique(offers);
+  return offers;
+}
+
+}  // namespace octavo::cli

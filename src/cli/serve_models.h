@@ -1,0 +1,43 @@
+// The models that `octavo serve` offers: those of -m, of folders, and of sections in its file of options.
+//
+// Free functions; any thread. The context must outlive what they give.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "cli/context.h"
+#include "octavo/resources.h"
+#include "server/model_slot.h"
+
+namespace octavo::cli {
+
+/// Sections of a file of options about one model each: [model.ID].
+inline constexpr std::string_view kModelSections = "model.";
+
+struct ModelsOptions {
+  std::vector<std::string> named = {};    // -m and words; none: the default model, unless there are others
+  std::vector<std::string> folders = {};  // --models-dir
+  std::vector<std::string> names = {};    // --served-model-name
+  std::uint64_t memory_bytes = 0;         // --models-memory; 0: default_models_memory()
+  std::string config_file = {};           // whose sections count; empty: none
+};
+void add_models_options(Command& command, ModelsOptions& options);
+
+/// Three quarters of the memory that there is, whatever else takes some of it now.
+std::uint64_t default_models_memory();
+
+/// One model is served, and nothing else can be: it is loaded at the start and may take what memory there is.
+Result<bool> is_one_model(const ModelsOptions& options);
+server::ModelOffer one_model(const ModelsOptions& options, const EngineOptions& engine, Context& context);
+
+/// Finds the models, fetches those of a hub, and reads their heads. Each one's share of KV memory follows from the
+/// options and its section alone. `engine`: of those whose sections say nothing else. Errors: a model that was named
+/// cannot be used; a section is wrong. A file of a folder that cannot be used is left out, which a line says.
+Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options, const EngineOptions& engine,
+                                                    Context& context);
+
+}  // namespace octavo::cli

@@ -1,0 +1,43 @@
+// The figures of one model in /metrics: histograms of its requests and steps.
+//
+// Owned by the Metrics; the I/O thread.
+#pragma once
+
+#include <prometheus/counter.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <cstdint>
+#include <string>
+
+#include "octavo/engine.h"
+
+namespace octavo::server {
+
+class ModelMetrics {
+ public:
+  /// `id` is the label model_name. The registry must outlive it.
+  ModelMetrics(prometheus::Registry& registry, const std::string& id);
+
+  void observe_first_token(double seconds) { first_token_.Observe(seconds); }
+  void observe_between_tokens(double seconds) { between_tokens_.Observe(seconds); }
+  /// A choice has ended.
+  void observe_finished(FinishReason reason, const RequestStats& stats);
+  /// Steps since the last call. Of several only the last one's time is known; the others count as their mean. An
+  /// engine that has fewer than the one before is another one.
+  void observe_steps(const EngineStats& stats);
+  /// Times that the model was loaded.
+  void set_loads(std::uint64_t count) { loads_.Increment(static_cast<double>(count) - loads_.Value()); }
+
+ private:
+  const std::string id_;
+  prometheus::Histogram &first_token_, &between_tokens_, &end_to_end_, &queue_, &prefill_, &decode_, &step_,
+      &predicted_step_, &prompt_tokens_, &generated_tokens_;
+  prometheus::Family<prometheus::Counter>& finished_;
+  prometheus::Counter& loads_;
+  // As of the last observe_steps()
+  std::uint64_t num_steps_ = 0;
+  double step_s_ = 0, predicted_step_s_ = 0;
+};
+
+}  // namespace octavo::server

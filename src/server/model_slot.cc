@@ -1,0 +1,129 @@
+#include "server/model_slot.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/utf8.h"
+#include "server/text.h"
+
+namespace octavo::server {
+
+ModelSlot::ModelSlot(ModelOffer offer, std::chrono::milliseconds stall_timeout, std::function<void()> on_change)
+    : offer_(std::move(offer)),
+      on_change_(std::move(on_change)),
+      created_(std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+                   .count()),
+      stall_timeout_(stall_timeout),
+      progress_(stall_timeout) {
+  if (!offer_.names.empty()) id_ = to_valid_utf8(offer_.names.front());
+}
+
+bool ModelSlot::answers_to(std::string_view name) const {
+  return name == id_ || std::ranges::find(offer_.names, name) != offer_.names.end() ||
+         (model_ && model_->answers_to(name));
+}
+
+std::uint64_t ModelSlot::memory_bytes() const {
+  const bool is_loaded = state_ == State::kServing || state_ == State::kClosing || state_ == State::kUnloading;
+  return is_loaded && info_ ? info_->weight_bytes + info_->kv_arena_bytes : offer_.memory_bytes;
+}
+
+Engine* ModelSlot::engine() const {
+  return state_ == State::kServing || state_ == State::kClosing ? host_->engine() : nullptr;
+}
+
+void ModelSlot::begin_load() {
+  load_error_.reset();
+  load_begin_ = Clock::now();
+  loaded_version_ = offer_.version;
+  progress_ = ProgressWatch(stall_timeout_);
+  host_ = std::make_unique<EngineHost>(offer_.load, on_change_);
+  host_->start();
+  state_ = State::kLoading;
+}
+
+void ModelSlot::begin_unload() {
+  state_ = State::kUnloading;
+  is_unloaded_ = false;
+  unloader_ = std::jthread([this, host = std::move(host_)]() mutable {
+    host.reset();  // gigabytes go back to the system, which takes a while
+    is_unloaded_ = true;
+    on_change_();
+  });
+}
+
+void ModelSlot::stop() {
+  if (host_) host_->stop();
+  if (unloader_.joinable()) unloader_.join();
+}
+
+void ModelSlot::close() { state_ = State::kClosing; }
+void ModelSlot::reopen() { state_ = State::kServing; }
+
+bool ModelSlot::update(Clock::time_point now, const ServedModel& prototype) {
+  if (state_ == State::kUnloading && is_unloaded_) {
+    unloader_.join();
+    state_ = State::kUnloaded;
+    return true;
+  }
+  if (state_ != State::kLoading) return false;
+  const EngineHost::State state = host_->state();
+  if (state == EngineHost::State::kLoading) return false;
+  if (host_->engine() == nullptr) {
+    load_error_ = host_->error();
+    load_failed_at_ = now;
+    host_.reset();
+    state_ = State::kUnloaded;
+    return true;
+  }
+  state_ = State::kServing;
+  if (has_failed()) return true;
+  ++num_loads_;
+  load_time_ = Clock::now() - load_begin_;
+  loaded_at_ = last_use_ = now;
+  info_ = host_->engine()->info();
+  if (id_.empty()) id_ = model_id(*info_);
+  take_model(prototype);
+  return true;
+}
+
+void ModelSlot::take_model(const ServedModel& prototype) {
+  ServedModel model = prototype;
+  model.id = id_;
+  model.aliases = model_aliases(*info_, id_, offer_.names);
+  model.fingerprint = info_->fingerprint;
+  model.created = created_;
+  model.sampling_defaults = engine()->default_sampling({});
+  if (offer_.set_sampling) offer_.set_sampling(model.sampling_defaults);
+  model_ = std::make_shared<const ServedModel>(std::move(model));
+}
+
+void ModelSlot::replace(ModelOffer offer, const ServedModel& prototype) {
+  offer_ = std::move(offer);
+  if (engine() != nullptr && !has_failed()) take_model(prototype);
+}
+
+ModelLease::ModelLease(ModelSlot& slot) : slot_(&slot), model_(slot.model_) {
+  ++slot.num_leases_;
+  slot.last_use_ = ModelSlot::Clock::now();
+}
+
+ModelLease::ModelLease(ModelLease&& other) noexcept
+    : slot_(std::exchange(other.slot_, nullptr)), model_(std::move(other.model_)) {}
+
+ModelLease& ModelLease::operator=(ModelLease&& other) noexcept {
+  if (this == &other) return *this;
+  end();
+  slot_ = std::exchange(other.slot_, nullptr);
+  model_ = std::move(other.model_);
+  return *this;
+}
+
+void ModelLease::end() noexcept {
+  if (slot_ == nullptr) return;
+  --slot_->num_leases_;
+  slot_->last_use_ = ModelSlot::Clock::now();
+  slot_ = nullptr;
+}
+
+}  // namespace octavo::server

@@ -1,0 +1,148 @@
+// One model of a server, loaded or not: what is known of it, its engine, and how many requests use that.
+//
+// Owned by the ModelTable; the I/O thread. Loading and unloading happen on threads of their own.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "server/completion.h"
+#include "server/engine_host.h"
+
+namespace octavo::server {
+
+/// A model that a server can load.
+struct ModelOffer {
+  /// The first is its id. None: they are told by what is loaded (model_id()).
+  std::vector<std::string> names = {};
+  LoadEngine load = {};
+  std::string version = {};        // of what `load` makes: an engine of another version is outdated
+  std::uint64_t memory_bytes = 0;  // weights and KV memory, at most
+  bool is_loaded_at_start = false;
+  std::function<void(SamplingParams&)> set_sampling = {};  // the operator's, over the model's own; none: as it is
+};
+
+class ModelSlot {
+ public:
+  using Clock = std::chrono::steady_clock;
+  enum class State : std::uint8_t {
+    kUnloaded,
+    kLoading,
+    kServing,
+    kClosing,  // it ends what runs, and takes nothing new
+    kUnloading,
+  };
+
+  /// `on_change` is called on other threads when update() has something to see; it must not throw.
+  ModelSlot(ModelOffer offer, std::chrono::milliseconds stall_timeout, std::function<void()> on_change);
+  ModelSlot(const ModelSlot&) = delete;
+  ModelSlot& operator=(const ModelSlot&) = delete;
+
+  /// Empty until a model without names is loaded.
+  const std::string& id() const { return id_; }
+  bool answers_to(std::string_view name) const;
+  const ModelOffer& offer() const { return offer_; }
+  State state() const { return state_; }
+  bool is_in_memory() const { return state_ != State::kUnloaded; }
+  /// What it takes while it is in memory: of a loaded one what was taken, else what was offered.
+  std::uint64_t memory_bytes() const;
+
+  /// When the server came to know of it, in seconds since 1970.
+  std::int64_t created() const { return created_; }
+
+  /// While it serves or closes.
+  Engine* engine() const;
+  /// The model as requests see it; null before it was loaded for the first time.
+  const std::shared_ptr<const ServedModel>& model() const { return model_; }
+  /// Of the last time that it was loaded.
+  const std::optional<ModelInfo>& info() const { return info_; }
+  /// Why it could not be loaded the last time, if so.
+  const std::optional<Error>& load_error() const { return load_error_; }
+  Clock::time_point load_failed_at() const { return load_failed_at_; }
+  /// The engine has ended with an exception, and is driven no more.
+  bool has_failed() const { return host_ && host_->failed() && host_->engine() != nullptr; }
+  const Error& failure() const { return host_->error(); }
+
+  void begin_load();
+  void begin_unload();
+  void close();
+  void reopen();
+  /// Waits for its threads to end.
+  void stop();
+  /// Takes what the threads have done. True: the state has changed.
+  bool update(Clock::time_point now, const ServedModel& prototype);
+  /// What is known of it has changed; its engine stays until it is closed.
+  void replace(ModelOffer offer, const ServedModel& prototype);
+  /// Its offer is gone, or what is loaded is not what is offered now.
+  bool is_outdated() const { return is_removed_ || (is_in_memory() && loaded_version_ != offer_.version); }
+  void remove() { is_removed_ = true; }
+  bool is_removed() const { return is_removed_; }
+
+  std::uint64_t num_loads() const { return num_loads_; }
+  int num_leases() const { return num_leases_; }
+  Clock::time_point last_use() const { return last_use_; }
+  Clock::time_point loaded_at() const { return loaded_at_; }
+  /// What it took to load it the last time.
+  Clock::duration load_time() const { return load_time_; }
+  /// Looks at the engine's progress.
+  void observe(const EngineStats& stats, Clock::time_point now) { progress_.update(stats, now); }
+  bool has_stalled(Clock::time_point now) const { return progress_.stalled(now); }
+
+ private:
+  friend class ModelLease;
+
+  void take_model(const ServedModel& prototype);
+
+  ModelOffer offer_;
+  const std::function<void()> on_change_;
+  std::string id_;
+  const std::int64_t created_;
+  State state_ = State::kUnloaded;
+  std::string loaded_version_;
+  std::shared_ptr<const ServedModel> model_;
+  std::optional<ModelInfo> info_;
+  std::optional<Error> load_error_;
+  Clock::time_point load_begin_ = {}, load_failed_at_ = {}, loaded_at_ = {}, last_use_ = {};
+  Clock::duration load_time_ = {};
+  std::uint64_t num_loads_ = 0;
+  int num_leases_ = 0;
+  bool is_removed_ = false;
+  const std::chrono::milliseconds stall_timeout_;
+  ProgressWatch progress_;
+  std::unique_ptr<EngineHost> host_;
+  std::atomic<bool> is_unloaded_ = false;  // by unloader_
+  std::jthread unloader_;                  // joined first
+};
+
+/// The use of a loaded model by one request. The slot must outlive it, and keeps its engine as long.
+class ModelLease {
+ public:
+  ModelLease() = default;
+  /// Of a slot that serves.
+  explicit ModelLease(ModelSlot& slot);
+  ~ModelLease() { end(); }
+  ModelLease(ModelLease&& other) noexcept;
+  ModelLease& operator=(ModelLease&& other) noexcept;
+
+  explicit operator bool() const { return slot_ != nullptr; }
+  Engine& engine() const { return *slot_->engine(); }
+  const ServedModel& model() const { return *model_; }
+  const std::string& id() const { return slot_->id(); }
+  bool has_failed() const { return slot_->has_failed(); }
+
+ private:
+  void end() noexcept;
+
+  ModelSlot* slot_ = nullptr;
+  std::shared_ptr<const ServedModel> model_;  // as it was when the request came
+};
+
+}  // namespace octavo::server

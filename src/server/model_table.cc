@@ -1,0 +1,247 @@
+#include "server/model_table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace octavo::server {
+namespace {
+
+using State = ModelSlot::State;
+
+constexpr std::size_t kMaxNamed = 10;                      // models that an error lists
+constexpr auto kLoadAgain = std::chrono::milliseconds(5000);  // after an attempt that failed
+
+ApiError shutting_down() { return unavailable("the server is shutting down", "shutting_down"); }
+
+ApiError not_loaded(const ModelSlot& slot) {
+  return unavailable(fmt::format("the model '{}' cannot be loaded: {}", slot.id(), slot.load_error()->message),
+                     "model_not_loaded");
+}
+
+}  // namespace
+
+ModelTable::ModelTable(ModelTableOptions options, std::vector<ModelOffer> offers, std::function<void()> on_change)
+    : options_(std::move(options)), on_change_(std::move(on_change)) {
+  for (ModelOffer& offer : offers) slots_.emplace_back(std::move(offer), options_.stall_timeout, on_change_);
+}
+
+ModelTable::~ModelTable() { stop(); }
+
+void ModelTable::start() {
+  for (ModelSlot& slot : slots_)
+    if (slot.offer().is_loaded_at_start) slot.begin_load();
+}
+
+void ModelTable::stop() {
+  for (ModelSlot& slot : slots_) slot.stop();
+}
+
+bool ModelTable::is_started() const {
+  return std::ranges::all_of(slots_, [](const ModelSlot& slot) {
+    return !slot.offer().is_loaded_at_start || slot.model() != nullptr || slot.is_removed();
+  });
+}
+
+ModelSlot* ModelTable::find(std::string_view name) {
+  for (ModelSlot& slot : slots_)
+    if (!slot.is_removed() && (name.empty() || slot.answers_to(name))) return &slot;
+  return nullptr;
+}
+
+ApiError ModelTable::not_found(std::string_view name) const {
+  std::vector<std::string> ids;
+  for (const ModelSlot& slot : slots_)
+    if (!slot.is_removed() && ids.size() < kMaxNamed) ids.push_back(fmt::format("'{}'", slot.id()));
+  const bool is_cut = slots_.size() > kMaxNamed;
+  const std::string others = ids.size() == 1 ? "only " + ids.front() : fmt::format("{}", fmt::join(ids, ", "));
+  return {.status = 404,
+          .message = fmt::format("there is no model '{}', {}{}", printable(name), others, is_cut ? ", ..." : ""),
+          .param = "model",
+          .code = "model_not_found"};
+}
+
+std::uint64_t ModelTable::memory_taken() const {
+  std::uint64_t bytes = 0;
+  for (const ModelSlot& slot : slots_)
+    if (slot.is_in_memory()) bytes += slot.memory_bytes();
+  return bytes;
+}
+
+const Error* ModelTable::failure() const {
+  for (const ModelSlot& slot : slots_) {
+    if (slot.has_failed()) return &slot.failure();
+    const bool is_missing = slot.offer().is_loaded_at_start && slot.model() == nullptr;
+    if (is_missing && slot.load_error()) return &*slot.load_error();
+  }
+  return nullptr;
+}
+
+bool ModelTable::has_failed_engine() const { return std::ranges::any_of(slots_, &ModelSlot::has_failed); }
+
+void ModelTable::drain() {
+  is_draining_ = true;
+  for (const ModelSlot& slot : slots_)
+    if (Engine* engine = slot.engine(); engine != nullptr && !slot.has_failed()) engine->drain();
+  answer_wishes(Clock::now());
+}
+
+void ModelTable::replace(std::vector<ModelOffer> offers, Clock::time_point now) {
+  std::list<ModelSlot> before = std::exchange(slots_, {});
+  for (ModelOffer& offer : offers) {
+    const auto same = std::ranges::find_if(before, [&](const ModelSlot& slot) {
+      return !slot.is_removed() && !offer.names.empty() && slot.id() == offer.names.front();
+    });
+    if (same == before.end()) {
+      slots_.emplace_back(std::move(offer), options_.stall_timeout, on_change_);
+    } else {
+      same->replace(std::move(offer), options_.prototype);
+      slots_.splice(slots_.end(), before, same);
+    }
+  }
+  for (ModelSlot& slot : before) slot.remove();
+  slots_.splice(slots_.end(), before);
+  advance(now);
+}
+
+void ModelTable::advance(Clock::time_point now) {
+  for (ModelSlot& slot : slots_) {
+    if (!slot.update(now, options_.prototype)) continue;
+    if (Engine* engine = slot.engine(); engine != nullptr && is_draining_ && !slot.has_failed()) engine->drain();
+  }
+  answer_wishes(now);  // before a model that was loaded for them could go again
+  if (!is_draining_) {
+    unload_unused(now);
+    load_next(now);
+  }
+  std::erase_if(slots_, [&](const ModelSlot& slot) {
+    return slot.is_removed() && !slot.is_in_memory() &&
+           std::ranges::none_of(wishes_, [&](const Wish* wish) { return &wish->slot_ == &slot; });
+  });
+}
+
+void ModelTable::unload_unused(Clock::time_point now) {
+  for (ModelSlot& slot : slots_) {
+    if (slot.has_failed()) continue;
+    if (slot.state() == State::kServing && slot.is_outdated()) slot.close();
+    const bool is_idle = options_.idle_unload.count() > 0 && now - slot.last_use() > options_.idle_unload;
+    const bool goes = slot.state() == State::kClosing || (slot.state() == State::kServing && is_idle);
+    if (goes && slot.num_leases() == 0) slot.begin_unload();
+  }
+}
+
+void ModelTable::load_next(Clock::time_point now) {
+  const auto next = std::ranges::find_if(
+      wishes_, [](const Wish* wish) { return !wish->is_over() && wish->slot_.state() == State::kUnloaded; });
+  if (next != wishes_.end()) return make_room(**next, now);
+  // Whoever wanted the room has left.
+  const bool is_wanted = std::ranges::any_of(wishes_, [](const Wish* wish) {
+    return !wish->is_over() && (wish->slot_.state() == State::kUnloading || wish->slot_.state() == State::kLoading);
+  });
+  if (is_wanted) return;
+  for (ModelSlot& slot : slots_)
+    if (slot.state() == State::kClosing && !slot.is_outdated()) slot.reopen();
+}
+
+void ModelTable::make_room(const Wish& wish, Clock::time_point now) {
+  if (answer_to(wish, now)) return;  // with an error, soon
+  if (std::ranges::any_of(slots_, [](const ModelSlot& slot) { return slot.state() == State::kLoading; })) return;
+  const std::uint64_t limit = options_.memory_bytes;
+  const std::uint64_t wanted = wish.slot_.offer().memory_bytes;
+  if (limit == 0 || memory_taken() + wanted <= limit) return wish.slot_.begin_load();
+  std::uint64_t staying = 0;
+  for (const ModelSlot& slot : slots_)
+    if (slot.state() == State::kServing) staying += slot.memory_bytes();
+  while (staying + wanted > limit) {
+    ModelSlot* slot = next_to_go(wish, now);
+    if (slot == nullptr) return;  // none may go yet
+    staying -= slot->memory_bytes();
+    slot->close();
+    if (slot->num_leases() == 0) slot->begin_unload();
+  }
+}
+
+ModelSlot* ModelTable::next_to_go(const Wish& wish, Clock::time_point now) {
+  ModelSlot* next = nullptr;
+  for (ModelSlot& slot : slots_) {
+    if (slot.state() != State::kServing || slot.has_failed()) continue;
+    const bool had_turn = now - std::max(wish.since_, slot.loaded_at()) >= options_.turn;
+    const bool is_left = slot.num_leases() == 0 && now - slot.last_use() >= slot.load_time();
+    if (!had_turn && !is_left) continue;
+    const auto order = [](const ModelSlot& s) { return std::pair(s.num_leases() > 0, s.last_use()); };
+    if (next == nullptr || order(slot) < order(*next)) next = &slot;
+  }
+  return next;
+}
+
+std::optional<ApiResult<ModelLease>> ModelTable::answer_to(const Wish& wish, Clock::time_point now) const {
+  ModelSlot& slot = wish.slot_;
+  if (is_draining_) return std::unexpected(shutting_down());
+  if (has_failed_engine()) return std::unexpected(engine_failed());
+  if (slot.is_removed()) return std::unexpected(not_found(slot.id()));
+  if (slot.state() == State::kServing) return ModelLease(slot);
+  if (slot.load_error() && now - slot.load_failed_at() < kLoadAgain) return std::unexpected(not_loaded(slot));
+  const std::uint64_t limit = options_.memory_bytes, wanted = slot.offer().memory_bytes;
+  if (limit > 0 && wanted > limit)
+    return std::unexpected(ApiError{.status = 503,
+                                    .message = fmt::format("the model '{}' takes {} bytes with its KV memory, "
+                                                           "models may take {} together",
+                                                           slot.id(), wanted, limit),
+                                    .type = "server_error",
+                                    .code = "model_too_large"});
+  if (now - wish.since_ > options_.max_wait)
+    return std::unexpected(
+        unavailable(fmt::format("the model '{}' could not be loaded within {} s: others are in use", slot.id(),
+                                std::chrono::duration_cast<std::chrono::seconds>(options_.max_wait).count()),
+                    "model_busy"));
+  return std::nullopt;
+}
+
+void ModelTable::answer_wishes(Clock::time_point now) {
+  for (auto place = wishes_.begin(); place != wishes_.end();) {
+    Wish& wish = **place++;
+    if (auto answer = answer_to(wish, now)) wish.end(std::move(*answer));
+  }
+}
+
+bool ModelTable::has_room_for(const std::string& owner) const {
+  const auto all = static_cast<std::int64_t>(wishes_.size());
+  const auto own = std::ranges::count_if(wishes_, [&](const Wish* wish) { return wish->owner_ == owner; });
+  return options_.max_waiting.has_room(all, 1) && options_.max_waiting.is_fair(all, own, 1);
+}
+
+ModelTable::Wish::Wish(ModelTable& table, ModelSlot& slot, std::string owner, std::function<void()> on_over,
+                       Clock::time_point now)
+    : table_(table), slot_(slot), owner_(std::move(owner)), since_(now) {
+  result_ = table.answer_to(*this, now);
+  if (result_) return;
+  if (!table.has_room_for(owner_)) {
+    result_ = std::unexpected(ApiError{.status = 429,
+                                       .message = fmt::format("too many requests wait for the model '{}'", slot.id()),
+                                       .type = "rate_limit_error",
+                                       .code = "queue_full",
+                                       .retry_after_s = 1});
+    return;
+  }
+  place_ = table.wishes_.insert(table.wishes_.end(), this);
+  is_listed_ = true;
+  table.load_next(now);
+  on_over_ = std::move(on_over);
+}
+
+ModelTable::Wish::~Wish() {
+  if (is_listed_) table_.wishes_.erase(place_);
+}
+
+void ModelTable::Wish::end(ApiResult<ModelLease> result) {
+  result_ = std::move(result);
+  table_.wishes_.erase(place_);
+  is_listed_ = false;
+  if (on_over_) on_over_();
+}
+
+}  // namespace octavo::server

@@ -1,0 +1,119 @@
+// The models of a server: which there are, which are in memory, and who waits for one.
+//
+// A request finds its model by a name, waits for it as a Wish, and holds it as a ModelLease until it is answered. Models
+// are loaded when they are wished for, one at a time, in the order of the wishes. Where memory for another one is
+// wanted, one that nobody uses goes, the least recently used first, once it was left for as long as loading it took. If
+// all are in use, one that has had its turn takes no new request, ends those that it has, and goes. So no model starves
+// behind another that is always in use.
+//
+// Owned by the server; the I/O thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "octavo/queue_bound.h"
+#include "server/api_error.h"
+#include "server/model_slot.h"
+
+namespace octavo::server {
+
+struct ModelTableOptions {
+  std::uint64_t memory_bytes = 0;                  // of all models in memory; 0: no limit
+  std::chrono::milliseconds turn{10'000};          // of a model in use that another one waits for
+  std::chrono::milliseconds idle_unload{0};        // a model that nobody uses goes after this; 0: never
+  std::chrono::milliseconds max_wait{600'000};     // of a request for its model
+  QueueBound max_waiting = {};                     // requests
+  std::chrono::milliseconds stall_timeout{30'000}; // see ProgressWatch
+  ServedModel prototype = {};                      // what all models have in common
+};
+
+class ModelTable {
+ public:
+  using Clock = ModelSlot::Clock;
+
+  /// `on_change` is called on other threads when advance() has something to do; it must not throw.
+  ModelTable(ModelTableOptions options, std::vector<ModelOffer> offers, std::function<void()> on_change);
+  ~ModelTable();
+  ModelTable(const ModelTable&) = delete;
+  ModelTable& operator=(const ModelTable&) = delete;
+
+  /// Begins to load the models that are to be there at the start.
+  void start();
+  /// All of these are there.
+  bool is_started() const;
+  /// Acts on what has happened: several times a second, and after each on_change. What happened is told by slots().
+  void advance(Clock::time_point now);
+  /// Other models are offered from now on. Requests that run are not touched.
+  void replace(std::vector<ModelOffer> offers, Clock::time_point now);
+  /// No model is loaded any more; whoever waits for one is refused; engines take nothing new.
+  void drain();
+  /// Waits for engines to end.
+  void stop();
+
+  /// The model of that name; of no name: the first one. Null: there is none.
+  ModelSlot* find(std::string_view name);
+  std::chrono::milliseconds idle_unload() const { return options_.idle_unload; }
+  /// A request for it need not wait.
+  bool is_ready(const ModelSlot& slot) const { return slot.state() == ModelSlot::State::kServing; }
+  const std::list<ModelSlot>& slots() const { return slots_; }
+  std::list<ModelSlot>& slots() { return slots_; }
+  /// The 404 of a model that is not there.
+  ApiError not_found(std::string_view name) const;
+  std::uint64_t memory_taken() const;
+  /// Why the server cannot go on, if so: a model for the start cannot be loaded, or an engine has failed.
+  const Error* failure() const;
+  bool has_failed_engine() const;
+
+  /// A request that waits for its model.
+  class Wish {
+   public:
+    /// `owner`: the client, by whom the queue is shared fairly. `on_over` is called when is_over() has become true, but
+    /// not in here.
+    Wish(ModelTable& table, ModelSlot& slot, std::string owner, std::function<void()> on_over, Clock::time_point now);
+    ~Wish();
+    Wish(const Wish&) = delete;
+    Wish& operator=(const Wish&) = delete;
+
+    bool is_over() const { return result_.has_value(); }
+    ApiResult<ModelLease> take() { return std::move(*result_); }
+
+   private:
+    friend class ModelTable;
+
+    void end(ApiResult<ModelLease> result);
+
+    ModelTable& table_;
+    ModelSlot& slot_;
+    const std::string owner_;
+    std::function<void()> on_over_;
+    const Clock::time_point since_;
+    std::optional<ApiResult<ModelLease>> result_;
+    bool is_listed_ = false;
+    std::list<Wish*>::iterator place_;
+  };
+
+ private:
+  bool has_room_for(const std::string& owner) const;
+  void answer_wishes(Clock::time_point now);
+  std::optional<ApiResult<ModelLease>> answer_to(const Wish& wish, Clock::time_point now) const;
+  void unload_unused(Clock::time_point now);
+  /// Loads the model that is wished for first, or makes room for it.
+  void load_next(Clock::time_point now);
+  void make_room(const Wish& wish, Clock::time_point now);
+  ModelSlot* next_to_go(const Wish& wish, Clock::time_point now);
+
+  const ModelTableOptions options_;
+  const std::function<void()> on_change_;
+  std::list<ModelSlot> slots_;
+  std::list<Wish*> wishes_;  // in the order in which they came
+  bool is_draining_ = false;
+};
+
+}  // namespace octavo::server

@@ -1,0 +1,53 @@
+#include "server/openai_models.h"
+
+#include <boost/json/array.hpp>
+#include <string_view>
+#include <utility>
+
+#include "base/utf8.h"
+
+namespace octavo::server {
+namespace {
+
+namespace json = boost::json;
+
+std::string_view status_of(const ModelSlot& slot) {
+  switch (slot.state()) {
+    case ModelSlot::State::kUnloaded: return "unloaded";
+    case ModelSlot::State::kLoading: return "loading";
+    case ModelSlot::State::kServing: return "loaded";
+    case ModelSlot::State::kClosing:
+    case ModelSlot::State::kUnloading: return "unloading";
+  }
+  return "";
+}
+
+json::array aliases_of(const ModelSlot& slot) {
+  if (slot.model()) return json::array(slot.model()->aliases.begin(), slot.model()->aliases.end());
+  json::array aliases;
+  for (const std::string& name : slot.offer().names)
+    if (name != slot.id()) aliases.emplace_back(to_valid_utf8(name));
+  return aliases;
+}
+
+}  // namespace
+
+json::object openai_model(const ModelSlot& slot) {
+  json::object model = {{"id", slot.id()},
+                        {"object", "model"},
+                        {"created", slot.created()},
+                        {"owned_by", "octavo"},
+                        {"aliases", aliases_of(slot)}};
+  if (slot.info()) model["max_model_len"] = slot.info()->max_context;
+  model["status"] = {{"value", status_of(slot)}};
+  return model;
+}
+
+json::object openai_models(const std::list<ModelSlot>& models) {
+  json::array list;
+  for (const ModelSlot& slot : models)
+    if (!slot.is_removed()) list.push_back(openai_model(slot));
+  return {{"object", "list"}, {"data", std::move(list)}};
+}
+
+}  // namespace octavo::server

@@ -1,0 +1,17 @@
+// GET /v1/models and /v1/models/{id}: the models of the server, as OpenAI's API lists them.
+//
+// Free functions without state; the I/O thread.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <list>
+
+#include "server/model_slot.h"
+
+namespace octavo::server {
+
+/// With what vLLM adds (max_model_len, of a model that was loaded once) and llama.cpp (status).
+boost::json::object openai_model(const ModelSlot& slot);
+boost::json::object openai_models(const std::list<ModelSlot>& models);
+
+}  // namespace octavo::server

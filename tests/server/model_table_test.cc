@@ -1,0 +1,345 @@
+// The models of a server: who is loaded, who waits, who goes. Time is the test's own.
+#include "server/model_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "server/scripted_engine.h"
+
+namespace octavo::server {
+namespace {
+
+using namespace std::chrono_literals;
+using test::EngineScript;
+using test::ScriptedEngine;
+using testing::HasSubstr;
+using State = ModelSlot::State;
+
+/// A model of a test: its size, and how it loads.
+struct TestModel {
+  EngineScript script = {};
+  std::atomic<bool> load_is_held = false;
+  std::atomic<bool> load_fails = false;
+  std::atomic<int> num_loads = 0;
+};
+
+class Models : public testing::Test {
+ protected:
+  ModelOffer offer(const std::string& name, std::uint64_t bytes) {
+    TestModel& model = models_.emplace_back();
+    model.script.weight_bytes = bytes;
+    return {.names = {name},
+            .load = [&model]() -> Result<std::unique_ptr<Engine>> {
+              ++model.num_loads;
+              while (model.load_is_held) std::this_thread::sleep_for(1ms);
+              if (model.load_fails) return fail("a wheel is missing");
+              return std::make_unique<ScriptedEngine>(model.script);
+            },
+            .memory_bytes = bytes};
+  }
+  void make(std::vector<ModelOffer> offers) {
+    table_ = std::make_unique<ModelTable>(options_, std::move(offers), [] {});
+  }
+  /// Two of 60 where 100 is room.
+  void make_two() {
+    options_.memory_bytes = 100;
+    std::vector<ModelOffer> offers;
+    offers.push_back(offer("a", 60));
+    offers.push_back(offer("b", 60));
+    make(std::move(offers));
+  }
+  ModelSlot& slot(const std::string& name) { return *table_->find(name); }
+  std::unique_ptr<ModelTable::Wish> wish(const std::string& name, const std::string& owner = "somebody") {
+    return std::make_unique<ModelTable::Wish>(*table_, slot(name), owner, [this] { ++num_told_; }, now_);
+  }
+  /// Lets threads do what they do, in a few seconds of the table's time at most.
+  bool until(const std::function<bool()>& condition) {
+    for (int i = 0; i < 5000; ++i) {
+      table_->advance(now_ += 1ms);
+      if (condition()) return true;
+      std::this_thread::sleep_for(1ms);
+    }
+    return false;
+  }
+  ModelLease load(const std::string& name) {
+    const auto wished = wish(name);
+    EXPECT_TRUE(until([&] { return wished->is_over(); }));
+    auto lease = wished->take();
+    EXPECT_TRUE(lease.has_value()) << lease.error().message;
+    return lease ? std::move(*lease) : ModelLease();
+  }
+
+  std::deque<TestModel> models_;
+  ModelTableOptions options_;
+  std::unique_ptr<ModelTable> table_;
+  ModelTable::Clock::time_point now_ = ModelTable::Clock::now();
+  int num_told_ = 0;
+};
+
+TEST_F(Models, AreLoadedWhenTheyAreWishedForAndNotBefore) {
+  make_two();
+  table_->advance(now_);
+  EXPECT_TRUE(table_->is_started());
+  EXPECT_EQ(slot("a").state(), State::kUnloaded);
+  const auto first = wish("a");
+  EXPECT_FALSE(first->is_over());
+  EXPECT_EQ(slot("a").state(), State::kLoading);
+  const auto second = wish("a");
+  ASSERT_TRUE(until([&] { return first->is_over(); }));
+  EXPECT_TRUE(second->is_over());
+  EXPECT_EQ(num_told_, 2);
+  const auto lease = first->take();
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(lease->model().id, "a");
+  EXPECT_EQ(models_[0].num_loads, 1);
+  EXPECT_EQ(models_[1].num_loads, 0);
+  const auto third = wish("a");
+  EXPECT_TRUE(third->is_over()) << "a loaded model is had at once";
+  EXPECT_EQ(table_->memory_taken(), 60U);
+}
+
+TEST_F(Models, ForTheStartAreLoadedAtTheStart) {
+  std::vector<ModelOffer> offers;
+  offers.push_back(offer("a", 1));
+  offers.back().is_loaded_at_start = true;
+  make(std::move(offers));
+  EXPECT_FALSE(table_->is_started());
+  table_->start();
+  EXPECT_TRUE(until([&] { return table_->is_started(); }));
+  EXPECT_EQ(table_->failure(), nullptr);
+}
+
+TEST_F(Models, OneForTheStartThatCannotBeLoadedIsAFailure) {
+  std::vector<ModelOffer> offers;
+  offers.push_back(offer("a", 1));
+  offers.back().is_loaded_at_start = true;
+  models_[0].load_fails = true;
+  make(std::move(offers));
+  table_->start();
+  EXPECT_TRUE(until([&] { return table_->failure() != nullptr; }));
+  EXPECT_EQ(table_->failure()->message, "a wheel is missing");
+  EXPECT_FALSE(table_->has_failed_engine());
+}
+
+TEST_F(Models, TheOneThatWasUsedLongestAgoGoesWhereRoomIsWanted) {
+  options_.memory_bytes = 100;
+  std::vector<ModelOffer> offers;
+  for (const char* name : {"a", "b", "c"}) offers.push_back(offer(name, 40));
+  make(std::move(offers));
+  load("a");
+  load("b");
+  load("a");
+  now_ = std::max(now_, ModelTable::Clock::now()) + 1s;
+  load("c");
+  EXPECT_EQ(slot("a").state(), State::kServing);
+  EXPECT_EQ(slot("b").state(), State::kUnloaded);
+  EXPECT_EQ(slot("c").state(), State::kServing);
+  EXPECT_EQ(table_->memory_taken(), 80U);
+}
+
+TEST_F(Models, OneThatNobodyUsesStaysForAsLongAsItTookToLoad) {
+  make_two();
+  models_[0].load_is_held = true;
+  const auto wished = wish("a");
+  std::this_thread::sleep_for(50ms);
+  models_[0].load_is_held = false;
+  ASSERT_TRUE(until([&] { return wished->is_over(); }));
+  EXPECT_TRUE(wished->take());
+  const auto other = wish("b");
+  now_ = slot("a").last_use() + slot("a").load_time() - 1ms;
+  table_->advance(now_);
+  EXPECT_EQ(slot("a").state(), State::kServing);
+  table_->advance(now_ += 2ms);
+  EXPECT_EQ(slot("a").state(), State::kUnloading);
+}
+
+TEST_F(Models, OneInUseKeepsItsTurnThenTakesNothingNewAndGoes) {
+  make_two();
+  auto used = std::make_unique<ModelLease>(load("a"));
+  const auto wished = wish("b");
+  now_ = std::max(now_, slot("a").loaded_at()) + options_.turn - 1ms;
+  table_->advance(now_);
+  EXPECT_EQ(slot("a").state(), State::kServing);
+  EXPECT_TRUE(wish("a")->is_over()) << "it takes requests until its turn is over";
+  now_ += 2ms;
+  table_->advance(now_);
+  EXPECT_EQ(slot("a").state(), State::kClosing);
+  EXPECT_NE(slot("a").engine(), nullptr) << "what runs goes on";
+  const auto late = wish("a");
+  EXPECT_FALSE(late->is_over());
+  table_->advance(now_);
+  EXPECT_EQ(slot("b").state(), State::kUnloaded) << "there is no room yet";
+  used.reset();
+  ASSERT_TRUE(until([&] { return wished->is_over(); }));
+  ASSERT_TRUE(wished->take());
+  EXPECT_EQ(slot("b").state(), State::kServing);
+  EXPECT_FALSE(late->is_over());
+  ASSERT_TRUE(until([&] { return late->is_over(); })) << "and then it comes back";
+  EXPECT_TRUE(late->take());
+  EXPECT_EQ(models_[0].num_loads, 2);
+}
+
+TEST_F(Models, SteadyRequestsForOneDoNotStarveAnother) {
+  make_two();
+  auto used = std::make_unique<ModelLease>(load("a"));
+  const auto wished = wish("b");
+  for (int i = 0; i < 100 && !wished->is_over(); ++i) {  // there is always one more
+    auto next = wish("a");
+    if (next->is_over()) {
+      *used = std::move(*next->take());
+    } else {
+      used = std::make_unique<ModelLease>();
+    }
+    now_ += options_.turn / 10;
+    ASSERT_TRUE(until([&] { return slot("a").state() != State::kUnloading && slot("b").state() != State::kLoading; }));
+  }
+  EXPECT_TRUE(wished->is_over());
+}
+
+TEST_F(Models, OneThatWasToGoStaysIfWhoeverWantedItsRoomLeaves) {
+  make_two();
+  const ModelLease used = load("a");
+  auto wished = wish("b");
+  now_ = std::max(now_, slot("a").loaded_at()) + options_.turn;
+  table_->advance(now_);
+  EXPECT_EQ(slot("a").state(), State::kClosing);
+  wished.reset();
+  table_->advance(now_);
+  EXPECT_EQ(slot("a").state(), State::kServing);
+}
+
+TEST_F(Models, OneThatIsLargerThanAllThatThereIsIsRefusedWithTheNumbers) {
+  options_.memory_bytes = 100;
+  std::vector<ModelOffer> offers;
+  offers.push_back(offer("a", 200));
+  make(std::move(offers));
+  const auto lease = wish("a")->take();
+  ASSERT_FALSE(lease);
+  EXPECT_EQ(lease.error().code, "model_too_large");
+  EXPECT_THAT(lease.error().message, HasSubstr("takes 200 bytes with its KV memory, models may take 100 together"));
+}
+
+TEST_F(Models, ALoadThatFailsIsToldToAllWhoWaitAndIsTriedAgainLater) {
+  make_two();
+  models_[0].load_fails = true;
+  const auto first = wish("a"), second = wish("a");
+  ASSERT_TRUE(until([&] { return first->is_over() && second->is_over(); }));
+  const auto lease = first->take();
+  ASSERT_FALSE(lease);
+  EXPECT_EQ(lease.error().status, 503);
+  EXPECT_EQ(lease.error().message, "the model 'a' cannot be loaded: a wheel is missing");
+  EXPECT_FALSE(second->take());
+  EXPECT_FALSE(wish("a")->take()) << "at once, and not for each request anew";
+  EXPECT_EQ(models_[0].num_loads, 1);
+  models_[0].load_fails = false;
+  now_ += 10s;
+  load("a");
+  EXPECT_EQ(table_->failure(), nullptr);
+}
+
+TEST_F(Models, WithoutRequestsGoAfterTheirTimeAndNotWithOne) {
+  options_.idle_unload = 60s;
+  make_two();
+  {
+    const ModelLease used = load("a");
+    now_ = ModelTable::Clock::now() + 61s;
+    table_->advance(now_);
+    EXPECT_EQ(slot("a").state(), State::kServing);
+  }
+  now_ = slot("a").last_use() + 61s;
+  EXPECT_TRUE(until([&] { return slot("a").state() == State::kUnloaded; }));
+  EXPECT_EQ(table_->memory_taken(), 0U);
+}
+
+TEST_F(Models, OnlySoManyRequestsWaitAndOneClientLeavesRoomForOthers) {
+  options_.max_waiting = {10};
+  make_two();
+  models_[0].load_is_held = true;
+  std::vector<std::unique_ptr<ModelTable::Wish>> wishes;
+  for (int i = 0; i < 8; ++i) wishes.push_back(wish("a"));
+  EXPECT_FALSE(wishes.back()->is_over());
+  const auto refused = wish("a")->take();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, 429);
+  wishes.push_back(wish("a", "another"));
+  EXPECT_FALSE(wishes.back()->is_over());
+  models_[0].load_is_held = false;
+  EXPECT_TRUE(until([&] { return wishes.back()->is_over(); }));
+}
+
+TEST_F(Models, AWishThatIsNotFulfilledInTimeEnds) {
+  make_two();
+  models_[0].load_is_held = true;
+  const auto wished = wish("a");
+  now_ += options_.max_wait + 1ms;
+  table_->advance(now_);
+  ASSERT_TRUE(wished->is_over());
+  EXPECT_EQ(wished->take().error().code, "model_busy");
+  models_[0].load_is_held = false;
+}
+
+TEST_F(Models, OtherOffersChangeWhatIsThereAndNotWhatRuns) {
+  make_two();
+  auto used = std::make_unique<ModelLease>(load("a"));
+  EXPECT_EQ(used->model().sampling_defaults.temperature, SamplingParams{}.temperature);
+  std::vector<ModelOffer> offers;
+  offers.push_back(offer("a", 60));
+  offers.back().set_sampling = [](SamplingParams& params) { params.temperature = 0.25F; };
+  offers.push_back(offer("c", 10));
+  table_->replace(std::move(offers), now_);
+  EXPECT_EQ(table_->find("b"), nullptr);
+  EXPECT_THAT(table_->not_found("b").message, HasSubstr("there is no model 'b', 'a', 'c'"));
+  EXPECT_EQ(used->model().sampling_defaults.temperature, SamplingParams{}.temperature);
+  EXPECT_EQ(wish("a")->take()->model().sampling_defaults.temperature, 0.25F);
+  EXPECT_EQ(models_[0].num_loads, 1);
+
+  offers.clear();
+  offers.push_back(offer("a", 60));
+  offers.back().version = "other options";
+  table_->replace(std::move(offers), now_);
+  EXPECT_EQ(slot("a").state(), State::kClosing);
+  EXPECT_NE(slot("a").engine(), nullptr);
+  used.reset();
+  load("a");
+  EXPECT_EQ(models_[0].num_loads, 1);
+  EXPECT_EQ(models_.back().num_loads, 1) << "it is loaded as it is offered now";
+}
+
+TEST_F(Models, OneThatIsOfferedNoMoreGoesWhenItsRequestsEnd) {
+  make_two();
+  auto used = std::make_unique<ModelLease>(load("a"));
+  std::vector<ModelOffer> offers;
+  offers.push_back(offer("b", 60));
+  table_->replace(std::move(offers), now_);
+  EXPECT_EQ(table_->slots().size(), 2U);
+  EXPECT_EQ(table_->find("a"), nullptr);
+  EXPECT_EQ(table_->find("")->id(), "b");
+  used.reset();
+  EXPECT_TRUE(until([&] { return table_->slots().size() == 1; }));
+  EXPECT_EQ(table_->memory_taken(), 0U);
+}
+
+TEST_F(Models, DrainingRefusesWhoWaitsAndLoadsNothing) {
+  make_two();
+  models_[0].load_is_held = true;
+  const auto loading = wish("a"), waiting = wish("b");
+  table_->drain();
+  ASSERT_TRUE(loading->is_over() && waiting->is_over());
+  EXPECT_EQ(loading->take().error().code, "shutting_down");
+  EXPECT_FALSE(wish("b")->take());
+  models_[0].load_is_held = false;
+  EXPECT_TRUE(until([&] { return slot("a").state() == State::kServing; }));
+  EXPECT_FALSE(slot("a").engine()->submit({.tokens = {1}}, [](const TokenEvent&) {})) << "it drains as well";
+  EXPECT_EQ(models_[1].num_loads, 0);
+}
+
+}  // namespace
+}  // namespace octavo::server

@@ -1,0 +1,197 @@
+// A server of several models, as its clients see it.
+#include <gmock/gmock.h>
+
+#include <boost/json.hpp>
+
+#include "server/test_client.h"
+
+namespace octavo::test {
+namespace {
+
+using server::ModelOffer;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+namespace json = boost::json;
+
+class SeveralModels : public ServerTest {
+ protected:
+  SeveralModels() {
+    a_.piece = "apple ";
+    b_.piece = "berry ";
+    a_.weight_bytes = b_.weight_bytes = 60;
+  }
+  ~SeveralModels() override {
+    load_is_held_ = false;
+    a_.held = b_.held = false;
+    stop();
+  }
+  ModelOffer offer(const std::string& name, EngineScript& script) {
+    return {.names = {name, name + ".gguf"},
+            .load = [this, &script]() -> Result<std::unique_ptr<Engine>> {
+              ++num_loads_;
+              while (load_is_held_) std::this_thread::sleep_for(1ms);
+              return std::make_unique<ScriptedEngine>(script);
+            },
+            .memory_bytes = 60};
+  }
+  void start_two(std::uint64_t memory_bytes = 200) {
+    options_.models.memory_bytes = memory_bytes;
+    std::vector<ModelOffer> models;
+    models.push_back(offer("a", a_));
+    models.push_back(offer("b", b_));
+    start(std::move(models));
+    ASSERT_TRUE(eventually([this] { return ready_.load(); }));
+  }
+  static std::string completion_of(const std::string& model, int max_tokens = 2) {
+    return post("/v1/completions",
+                fmt::format(R"({{"model": "{}", "prompt": "abc", "max_tokens": {}}})", model, max_tokens));
+  }
+  json::value body_of(const std::string& request) {
+    const std::string answer = ask(request);
+    return json::parse(answer.substr(answer.find("\r\n\r\n") + 4));
+  }
+
+  EngineScript a_, b_;
+  std::atomic<bool> load_is_held_ = false;
+  std::atomic<int> num_loads_ = 0;
+};
+
+TEST_F(SeveralModels, EachRequestIsAnsweredByTheModelThatItNames) {
+  start_two();
+  EXPECT_THAT(ask(completion_of("b")), AllOf(HasSubstr("berry berry"), HasSubstr(R"("model":"b")")));
+  EXPECT_THAT(ask(completion_of("a.gguf")), AllOf(HasSubstr("apple apple"), HasSubstr(R"("model":"a")")));
+  EXPECT_THAT(ask(completion(2, false)), HasSubstr("apple")) << "no name means the first";
+  EXPECT_THAT(ask(post("/v1/messages", R"({"model": "b", "max_tokens": 1,
+                       "messages": [{"role": "user", "content": "x"}]})")),
+              HasSubstr("berry"));
+  EXPECT_THAT(ask(post("/api/generate", R"({"model": "b:latest", "prompt": "x", "stream": false, "raw": true,
+                       "options": {"num_predict": 1}})")),
+              HasSubstr("berry"));
+  EXPECT_THAT(ask(post("/tokenize", R"({"model": "b", "prompt": "abc"})")), HasSubstr(R"("count":3)"));
+  EXPECT_EQ(num_loads_, 2);
+}
+
+TEST_F(SeveralModels, AnUnknownOneIsA404ThatNamesThose) {
+  start_two();
+  for (const char* path : {"/v1/completions", "/tokenize", "/api/show"}) {
+    const std::string answer = ask(post(path, R"({"model": "c", "prompt": "x"})"));
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 404")) << path;
+    EXPECT_THAT(answer, HasSubstr("there is no model 'c', 'a', 'b'")) << path;
+  }
+  EXPECT_THAT(ask(get("/v1/models/c")), StartsWith("HTTP/1.1 404"));
+  EXPECT_EQ(num_loads_, 0);
+}
+
+TEST_F(SeveralModels, AreListedWithWhatIsInMemory) {
+  start_two();
+  json::value list = body_of(get("/v1/models"));
+  EXPECT_EQ(list.at("data").at(0).at("status").at("value"), "unloaded");
+  EXPECT_EQ(list.at("data").at(1).at("aliases"), json::parse(R"(["b.gguf"])"));
+  EXPECT_TRUE(body_of(get("/api/ps")).at("models").as_array().empty());
+  EXPECT_THAT(ask(get("/props")), StartsWith("HTTP/1.1 503"));
+  ask(completion_of("b"));
+  list = body_of(get("/v1/models"));
+  EXPECT_EQ(list.at("data").at(0).at("status").at("value"), "unloaded");
+  EXPECT_EQ(list.at("data").at(1).at("status").at("value"), "loaded");
+  EXPECT_EQ(list.at("data").at(1).at("max_model_len"), 10'000);
+  EXPECT_EQ(body_of(get("/v1/models/b.gguf")).at("id"), "b");
+  EXPECT_EQ(body_of(get("/api/tags")).at("models").as_array().size(), 2U);
+  EXPECT_EQ(body_of(get("/api/ps")).at("models").at(0).at("name"), "b");
+  EXPECT_EQ(body_of(post("/api/show", R"({"name": "b"})")).at("model_info").at("general.basename"),
+            "Scripted Engine 1");
+  const std::string metrics = ask(get("/metrics"));
+  EXPECT_THAT(metrics, HasSubstr("octavo:model_loads_total{model_name=\"a\"} 0\n"));
+  EXPECT_THAT(metrics, HasSubstr("octavo:model_loads_total{model_name=\"b\"} 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("octavo:engine_steps_total{model_name=\"b\"}"));
+  EXPECT_THAT(metrics, Not(HasSubstr("octavo:engine_steps_total{model_name=\"a\"}")));
+  EXPECT_THAT(metrics, HasSubstr("octavo:model_memory_bytes 60\n"));
+}
+
+TEST_F(SeveralModels, WhileOneIsLoadedTheOtherAnswersAndWhoWaitsGetsItInTheEnd) {
+  start_two();
+  ask(completion_of("a"));
+  load_is_held_ = true;
+  TestClient waits(port_);
+  waits.send(completion_of("b"));
+  ASSERT_TRUE(eventually([this] { return num_loads_ == 2; }));
+  EXPECT_THAT(ask(completion_of("a")), HasSubstr("apple"));
+  EXPECT_THAT(ask(get("/ready")), StartsWith("HTTP/1.1 200"));
+  load_is_held_ = false;
+  EXPECT_THAT(waits.read_answer(), HasSubstr("berry"));
+}
+
+TEST_F(SeveralModels, TakeTurnsWhereThereIsMemoryForOneAndEveryRequestIsAnswered) {
+  options_.models.turn = 20ms;
+  start_two(100);
+  std::vector<std::future<int>> clients;
+  for (int c = 0; c < 8; ++c) {
+    clients.push_back(std::async(std::launch::async, [this, c] {
+      int num_right = 0;
+      for (int i = 0; i < 10; ++i) {
+        const bool is_a = (c + i / 3) % 2 == 0;
+        const std::string answer = ask(completion_of(is_a ? "a" : "b", 5));
+        num_right += answer.contains(is_a ? "apple apple apple apple apple" : "berry berry berry berry berry") ? 1 : 0;
+      }
+      return num_right;
+    }));
+  }
+  for (auto& client : clients) EXPECT_EQ(client.get(), 10);
+  EXPECT_GT(num_loads_, 2);
+}
+
+TEST_F(SeveralModels, AClientThatHangsUpWaitsNoMore) {
+  start_two(100);
+  a_.held = true;
+  TestClient uses(port_);
+  uses.send(completion_of("a"));
+  ASSERT_TRUE(eventually([this] { return a_.num_running == 1; }));
+  {
+    TestClient waits(port_);
+    waits.send(completion_of("b"));
+    ASSERT_TRUE(eventually([this] { return metric("octavo:http_connections") == 3; }));  // and the one that asks
+    waits.close();
+  }
+  ASSERT_TRUE(eventually([this] { return metric("octavo:http_connections") == 2; }));
+  a_.held = false;
+  EXPECT_THAT(uses.read_answer(), HasSubstr("apple"));
+  EXPECT_EQ(num_loads_, 1);
+}
+
+TEST_F(SeveralModels, ADrainEndsWaitingWith503) {
+  start_two(100);
+  a_.held = true;
+  TestClient uses(port_), waits(port_);
+  uses.send(completion_of("a"));
+  ASSERT_TRUE(eventually([this] { return a_.num_running == 1; }));
+  waits.send(completion_of("b"));
+  ASSERT_TRUE(eventually([this] { return metric("octavo:http_connections") == 3; }));
+  server_->drain();
+  EXPECT_THAT(waits.read_answer(), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("shutting_down")));
+  a_.held = false;
+  EXPECT_THAT(uses.read_answer(), HasSubstr("apple"));
+}
+
+TEST_F(SeveralModels, AnEngineThatFailsEndsTheServerWithItsError) {
+  start_two();
+  ask(completion_of("a"));
+  b_.breaks = true;
+  EXPECT_THAT(ask(completion_of("b")), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("engine_failed")));
+  const Result<void> result = stop();
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("a wheel is off"));
+}
+
+TEST_F(SeveralModels, AnIdleModelIsLoadedAgainWhenItIsAskedFor) {
+  options_.models.idle_unload = 1ms;
+  start_two();
+  EXPECT_THAT(ask(completion_of("a")), HasSubstr("apple"));
+  ASSERT_TRUE(eventually([this] { return metric("octavo:model_memory_bytes") == 0; }));
+  EXPECT_THAT(ask(completion_of("a")), HasSubstr("apple"));
+  EXPECT_EQ(num_loads_, 2);
+}
+
+}  // namespace
+}  // namespace octavo::test
