@@ -7,9 +7,9 @@
 //     is left
 //
 // Each engine is driven by a thread of its own, or one thread drives several in turn. A step has all threads to itself:
-// engines that want them at the same time take turns, in the order in which they came. Loading takes its turns too, a few
-// milliseconds each. An engine's KV memory is counted from loading until
-// the engine is destroyed. Sharing never changes an answer.
+// engines that want them at the same time take turns, in the order in which they came. Loading takes its turns too, a
+// few milliseconds each. An engine's KV memory is counted from loading until the engine is destroyed. Sharing never
+// changes an answer.
 #pragma once
 
 #include <cstdint>

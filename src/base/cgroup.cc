@@ -105,9 +105,8 @@ std::optional<std::uint64_t> cgroup_free_memory(const SystemFolders& folders) {
 
 std::optional<std::uint64_t> cgroup_memory_limit(const SystemFolders& folders) {
   std::optional<std::uint64_t> bytes;
-  visit_groups(folders.cgroup, group_path(folders, "").value_or(""), [&](const std::string& folder) {
-    lower(bytes, read_u64(read_first_line(folder + "/memory.max")));
-  });
+  visit_groups(folders.cgroup, group_path(folders, "").value_or(""),
+               [&](const std::string& folder) { lower(bytes, read_u64(read_first_line(folder + "/memory.max"))); });
   if (const auto path = group_path(folders, "memory"))
     visit_groups(folders.cgroup + "/memory", *path, [&](const std::string& folder) {
       lower(bytes, read_u64(read_first_line(folder + "/memory.limit_in_bytes")));

@@ -285,8 +285,8 @@ void add_operation_options(Command& command, ServeOptions& options) {
                    "API keys share the prefix cache: faster, but the time of an answer tells what others asked");
   add_seconds(command, "--model-turn", server.models.turn,
               "Of several models: one in use goes after so long if another is wanted in its place; default 10");
-  add_seconds(command, "--model-wait", server.models.max_wait,
-              "A request waits no longer for its model; default 600", 1);
+  add_seconds(command, "--model-wait", server.models.max_wait, "A request waits no longer for its model; default 600",
+              1);
   add_seconds(command, "--idle-unload", server.models.idle_unload,
               "A model without requests for so long leaves the memory; default 0: never");
   add_seconds(command, "--keepalive-interval", server.service.keepalive_interval,

@@ -113,8 +113,7 @@ Result<void> attach(std::vector<FoundModel>& models, const std::vector<ModelSect
                     section.id);
     } else {
       OCTAVO_TRY(const fs::path path, resolve_model(section.model, context));
-      model = std::ranges::find_if(
-          models, [&](const FoundModel& m) { return m.path == path && m.section == nullptr; });
+      model = std::ranges::find_if(models, [&](const FoundModel& m) { return m.path == path && m.section == nullptr; });
       if (model == models.end()) model = models.insert(model, {.path = path, .given = section.model});
     }
     if (model->section != nullptr) return fail("[model.{}]: found a second section about one model", section.id);
@@ -133,8 +132,13 @@ Result<std::vector<FoundModel>> find_files(const ModelsOptions& options, const C
   for (const fs::path& folder : folders)
     if (!fs::is_directory(folder)) return fail("--models-dir: found no folder {}", folder.string());
   if (folders.empty()) return models;
+  const auto is_named = [&](const fs::path& path) {
+    return std::ranges::any_of(models, [&](const FoundModel& model) {
+      return fs::absolute(model.path).lexically_normal() == fs::absolute(path).lexically_normal();
+    });
+  };
   for (const hub::LocalModel& local : hub::list_local_models(context.hub, folders))
-    if (local.place == "folder")
+    if (local.place == "folder" && !is_named(local.files.front()))
       models.push_back({.path = local.files.front(), .given = local.name, .is_of_folder = true});
   return models;
 }
@@ -158,8 +162,8 @@ Result<server::ModelOffer> make_offer(const FoundModel& model, const EngineOptio
   EngineOptions engine = model.section != nullptr ? model.section->engine : base;
   if (engine.kv_memory_bytes == 0) engine.kv_memory_bytes = memory_bytes / kShareOfKvMemory;
   server::ModelOffer offer{.version = version_of(model.path, engine),
-                           .memory_bytes = (engine.repack ? need.packed_bytes : need.mapped_bytes) +
-                                           need.vector_bytes + engine.kv_memory_bytes};
+                           .memory_bytes = (engine.repack ? need.packed_bytes : need.mapped_bytes) + need.vector_bytes +
+                                           engine.kv_memory_bytes};
   if (model.section != nullptr) {
     offer.names = {model.section->id};
     std::ranges::copy(model.section->aliases, std::back_inserter(offer.names));
@@ -227,8 +231,9 @@ server::ModelOffer one_model(const ModelsOptions& options, const EngineOptions& 
 Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options, const EngineOptions& engine,
                                                     Context& context) {
   if (!options.names.empty())
-    return fail("--served-model-name: found several models, of which it can name none; a section [model.ID] of the "
-                "file of options names one");
+    return fail(
+        "--served-model-name: found several models, of which it can name none; a section [model.ID] of the "
+        "file of options names one");
   OCTAVO_TRY(const std::vector<ModelSection> sections, read_sections(options.config_file, engine));
   OCTAVO_TRY(std::vector<FoundModel> models, find_files(options, context));
   OCTAVO_TRY_VOID(attach(models, sections, context));

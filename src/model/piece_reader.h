@@ -52,8 +52,8 @@ class PieceReader {
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;  // of all below
   std::vector<std::size_t> free_;        // buffers
-  std::vector<Piece> read_;  // the earliest first
-  std::size_t num_taken_ = 0;  // pieces, so far
+  std::vector<Piece> read_;              // the earliest first
+  std::size_t num_taken_ = 0;            // pieces, so far
   std::optional<Error> error_;
   std::jthread thread_;  // joined first
 };

@@ -26,10 +26,8 @@ ApiError to_api_error(const Error& error) {
               .type = "rate_limit_error",
               .code = "queue_full",
               .retry_after_s = kRetryAfterS};
-    case ErrorKind::kDraining:
-      return unavailable(error.message, "shutting_down");
-    case ErrorKind::kOutOfMemory:
-      return unavailable(error.message, "out_of_memory");
+    case ErrorKind::kDraining: return unavailable(error.message, "shutting_down");
+    case ErrorKind::kOutOfMemory: return unavailable(error.message, "out_of_memory");
     case ErrorKind::kNoWords:
     case ErrorKind::kOther: break;
   }
@@ -44,9 +42,7 @@ ApiError unavailable(std::string message, std::string code) {
           .retry_after_s = kRetryAfterS};
 }
 
-ApiError engine_failed() {
-  return unavailable("the engine has failed, and the server is going down", "engine_failed");
-}
+ApiError engine_failed() { return unavailable("the engine has failed, and the server is going down", "engine_failed"); }
 
 std::string error_body(const ApiError& error) {
   const boost::json::object body = {{"error",

@@ -128,15 +128,15 @@ void CompletionHandler::tick(Clock::time_point now) {
   if (life_signs_ && life_signs_->is_due(now)) connection_.wake().notify();
 }
 
-asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(ChatApi api, Route route) {
-  auto addressed = co_await service_.address(exchange_, route);
+asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(ChatApi api, BodyReader::Addressing how) {
+  auto addressed = co_await service_.bodies_.read(exchange_, how);
   if (!addressed) co_return std::unexpected(addressed.error());
   if (!addressed->turn || connection_.hung_up()) co_return std::unexpected(ApiError{});
   model_ = std::move(addressed->model);
   auto work = [&]() -> ApiResult<CompletionCall> {
-    return parse_call(api, addressed->body, model_.engine(), model_.model(), service_.responses_of(exchange_));
+    return parse_call(api, addressed->object, model_.engine(), model_.model(), service_.responses_of(exchange_));
   };
-  co_return co_await run_on(service_.parse_queue_.threads(), work);
+  co_return co_await run_on(service_.bodies_.threads(), work);
 }
 
 ApiResult<void> CompletionHandler::complete(CompletionCall& call) const {
@@ -171,7 +171,7 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
         board->set(i, progress);
       };
     auto id = model_.engine().submit(std::move(call.requests[i]),
-                             [queue = queue_, i](const TokenEvent& event) { queue->push(i, event); });
+                                     [queue = queue_, i](const TokenEvent& event) { queue->push(i, event); });
     if (!id) return std::unexpected(to_api_error(id.error()));
     requests_.push_back(*id);
     num_open_ += num_choices_;
@@ -179,8 +179,8 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
   return {};
 }
 
-asio::awaitable<void> CompletionHandler::run(ChatApi api, Route route) {
-  ApiResult<CompletionCall> call = co_await parse(api, route);
+asio::awaitable<void> CompletionHandler::run(ChatApi api, BodyReader::Addressing how) {
+  ApiResult<CompletionCall> call = co_await parse(api, how);
   if (connection_.hung_up()) {  // perhaps nothing was parsed
     exchange_.record.status = 499;
     co_return;

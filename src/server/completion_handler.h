@@ -25,7 +25,7 @@ class CompletionHandler {
   CompletionHandler(const CompletionHandler&) = delete;
   CompletionHandler& operator=(const CompletionHandler&) = delete;
 
-  asio::awaitable<void> run(ChatApi api, Route route);
+  asio::awaitable<void> run(ChatApi api, BodyReader::Addressing how);
   /// The server gives up: the error ends the answer.
   void abort(const ApiError& error);
   /// Several times a second.
@@ -38,7 +38,7 @@ class CompletionHandler {
     Clock::time_point last_token = {};
   };
 
-  asio::awaitable<ApiResult<CompletionCall>> parse(ChatApi api, Route route);
+  asio::awaitable<ApiResult<CompletionCall>> parse(ChatApi api, BodyReader::Addressing how);
   /// The parts of the requests that the server knows and the body does not: owner, cache domain, time limits.
   ApiResult<void> complete(CompletionCall& call) const;
   ApiResult<void> submit(CompletionCall& call);

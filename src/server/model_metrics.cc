@@ -31,8 +31,8 @@ ModelMetrics::ModelMetrics(Registry& registry, const std::string& id)
                              second_buckets())),
       between_tokens_(histogram(registry, id, "octavo:inter_token_latency_seconds",
                                 "From one token of a choice to the next", step_buckets())),
-      end_to_end_(histogram(registry, id, "octavo:e2e_request_latency_seconds", "From a request to its end",
-                            second_buckets())),
+      end_to_end_(
+          histogram(registry, id, "octavo:e2e_request_latency_seconds", "From a request to its end", second_buckets())),
       queue_(histogram(registry, id, "octavo:request_queue_time_seconds", "Before the first step", second_buckets())),
       prefill_(histogram(registry, id, "octavo:request_prefill_time_seconds", "Steps that computed the prompt",
                          second_buckets())),
@@ -41,8 +41,7 @@ ModelMetrics::ModelMetrics(Registry& registry, const std::string& id)
       step_(histogram(registry, id, "octavo:step_time_seconds", "Real time of a step of the engine", step_buckets())),
       predicted_step_(histogram(registry, id, "octavo:predicted_step_time_seconds",
                                 "Time that a step was predicted to take", step_buckets())),
-      prompt_tokens_(
-          histogram(registry, id, "octavo:request_prompt_tokens", "Tokens of the prompt", token_buckets())),
+      prompt_tokens_(histogram(registry, id, "octavo:request_prompt_tokens", "Tokens of the prompt", token_buckets())),
       generated_tokens_(
           histogram(registry, id, "octavo:request_generation_tokens", "Tokens of the answer", token_buckets())),
       finished_(prometheus::BuildCounter()
@@ -72,7 +71,8 @@ void ModelMetrics::observe_steps(const EngineStats& stats) {
     if (others > 0) {
       const double n = static_cast<double>(others);
       const double step = std::max(0.0, stats.step_s - step_s_ - stats.last_step_s) / n;
-      const double predicted = std::max(0.0, stats.predicted_step_s - predicted_step_s_ - stats.last_predicted_step_s) / n;
+      const double predicted =
+          std::max(0.0, stats.predicted_step_s - predicted_step_s_ - stats.last_predicted_step_s) / n;
       for (std::uint64_t i = 0; i < others; ++i) {
         step_.Observe(step);
         predicted_step_.Observe(predicted);

@@ -34,7 +34,7 @@ Engine* ModelSlot::engine() const {
 
 void ModelSlot::begin_load() {
   load_error_.reset();
-  load_begin_ = Clock::now();
+  times_.load_begin = Clock::now();
   loaded_version_ = offer_.version;
   progress_ = ProgressWatch(stall_timeout_);
   host_ = std::make_unique<EngineHost>(offer_.load, on_change_);
@@ -71,7 +71,7 @@ bool ModelSlot::update(Clock::time_point now, const ServedModel& prototype) {
   if (state == EngineHost::State::kLoading) return false;
   if (host_->engine() == nullptr) {
     load_error_ = host_->error();
-    load_failed_at_ = now;
+    times_.load_failed = now;
     host_.reset();
     state_ = State::kUnloaded;
     return true;
@@ -79,8 +79,8 @@ bool ModelSlot::update(Clock::time_point now, const ServedModel& prototype) {
   state_ = State::kServing;
   if (has_failed()) return true;
   ++num_loads_;
-  load_time_ = Clock::now() - load_begin_;
-  loaded_at_ = last_use_ = now;
+  times_.of_load = Clock::now() - times_.load_begin;
+  times_.loaded = times_.last_use = now;
   info_ = host_->engine()->info();
   if (id_.empty()) id_ = model_id(*info_);
   take_model(prototype);
@@ -105,7 +105,7 @@ void ModelSlot::replace(ModelOffer offer, const ServedModel& prototype) {
 
 ModelLease::ModelLease(ModelSlot& slot) : slot_(&slot), model_(slot.model_) {
   ++slot.num_leases_;
-  slot.last_use_ = ModelSlot::Clock::now();
+  slot.times_.last_use = ModelSlot::Clock::now();
 }
 
 ModelLease::ModelLease(ModelLease&& other) noexcept
@@ -122,7 +122,7 @@ ModelLease& ModelLease::operator=(ModelLease&& other) noexcept {
 void ModelLease::end() noexcept {
   if (slot_ == nullptr) return;
   --slot_->num_leases_;
-  slot_->last_use_ = ModelSlot::Clock::now();
+  slot_->times_.last_use = ModelSlot::Clock::now();
   slot_ = nullptr;
 }
 

@@ -66,7 +66,7 @@ class ModelSlot {
   const std::optional<ModelInfo>& info() const { return info_; }
   /// Why it could not be loaded the last time, if so.
   const std::optional<Error>& load_error() const { return load_error_; }
-  Clock::time_point load_failed_at() const { return load_failed_at_; }
+  Clock::time_point load_failed_at() const { return times_.load_failed; }
   /// The engine has ended with an exception, and is driven no more.
   bool has_failed() const { return host_ && host_->failed() && host_->engine() != nullptr; }
   const Error& failure() const { return host_->error(); }
@@ -88,10 +88,10 @@ class ModelSlot {
 
   std::uint64_t num_loads() const { return num_loads_; }
   int num_leases() const { return num_leases_; }
-  Clock::time_point last_use() const { return last_use_; }
-  Clock::time_point loaded_at() const { return loaded_at_; }
+  Clock::time_point last_use() const { return times_.last_use; }
+  Clock::time_point loaded_at() const { return times_.loaded; }
   /// What it took to load it the last time.
-  Clock::duration load_time() const { return load_time_; }
+  Clock::duration load_time() const { return times_.of_load; }
   /// Looks at the engine's progress.
   void observe(const EngineStats& stats, Clock::time_point now) { progress_.update(stats, now); }
   bool has_stalled(Clock::time_point now) const { return progress_.stalled(now); }
@@ -110,8 +110,10 @@ class ModelSlot {
   std::shared_ptr<const ServedModel> model_;
   std::optional<ModelInfo> info_;
   std::optional<Error> load_error_;
-  Clock::time_point load_begin_ = {}, load_failed_at_ = {}, loaded_at_ = {}, last_use_ = {};
-  Clock::duration load_time_ = {};
+  struct Times {
+    Clock::time_point load_begin = {}, load_failed = {}, loaded = {}, last_use = {};
+    Clock::duration of_load = {};
+  } times_;
   std::uint64_t num_loads_ = 0;
   int num_leases_ = 0;
   bool is_removed_ = false;

@@ -13,7 +13,7 @@ namespace {
 
 using State = ModelSlot::State;
 
-constexpr std::size_t kMaxNamed = 10;                      // models that an error lists
+constexpr std::size_t kMaxNamed = 10;                         // models that an error lists
 constexpr auto kLoadAgain = std::chrono::milliseconds(5000);  // after an attempt that failed
 
 ApiError shutting_down() { return unavailable("the server is shutting down", "shutting_down"); }

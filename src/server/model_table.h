@@ -1,10 +1,10 @@
 // The models of a server: which there are, which are in memory, and who waits for one.
 //
-// A request finds its model by a name, waits for it as a Wish, and holds it as a ModelLease until it is answered. Models
-// are loaded when they are wished for, one at a time, in the order of the wishes. Where memory for another one is
-// wanted, one that nobody uses goes, the least recently used first, once it was left for as long as loading it took. If
-// all are in use, one that has had its turn takes no new request, ends those that it has, and goes. So no model starves
-// behind another that is always in use.
+// A request finds its model by a name, waits for it as a Wish, and holds it as a ModelLease until it is answered.
+// Models are loaded when they are wished for, one at a time, in the order of the wishes. Where memory for another one
+// is wanted, one that nobody uses goes, the least recently used first, once it was left for as long as loading it took.
+// If all are in use, one that has had its turn takes no new request, ends those that it has, and goes. So no model
+// starves behind another that is always in use.
 //
 // Owned by the server; the I/O thread.
 #pragma once
@@ -25,13 +25,13 @@
 namespace octavo::server {
 
 struct ModelTableOptions {
-  std::uint64_t memory_bytes = 0;                  // of all models in memory; 0: no limit
-  std::chrono::milliseconds turn{10'000};          // of a model in use that another one waits for
-  std::chrono::milliseconds idle_unload{0};        // a model that nobody uses goes after this; 0: never
-  std::chrono::milliseconds max_wait{600'000};     // of a request for its model
-  QueueBound max_waiting = {};                     // requests
-  std::chrono::milliseconds stall_timeout{30'000}; // see ProgressWatch
-  ServedModel prototype = {};                      // what all models have in common
+  std::uint64_t memory_bytes = 0;                   // of all models in memory; 0: no limit
+  std::chrono::milliseconds turn{10'000};           // of a model in use that another one waits for
+  std::chrono::milliseconds idle_unload{0};         // a model that nobody uses goes after this; 0: never
+  std::chrono::milliseconds max_wait{600'000};      // of a request for its model
+  QueueBound max_waiting = {};                      // requests
+  std::chrono::milliseconds stall_timeout{30'000};  // see ProgressWatch
+  ServedModel prototype = {};                       // what all models have in common
 };
 
 class ModelTable {

@@ -18,12 +18,9 @@ namespace json = boost::json;
 constexpr std::size_t kMaxShownName = 256;
 
 json::object details(const std::string& architecture) {
-  return {{"parent_model", ""},
-          {"format", "gguf"},
-          {"family", architecture},
-          {"families", json::array{architecture}},
-          {"parameter_size", ""},
-          {"quantization_level", ""}};
+  return {{"parent_model", ""},     {"format", "gguf"},
+          {"family", architecture}, {"families", json::array{architecture}},
+          {"parameter_size", ""},   {"quantization_level", ""}};
 }
 
 /// What both lists tell of a model. Of one that was not loaded yet little is known.

@@ -59,7 +59,9 @@ Server::Server(ServerOptions options, std::vector<ModelOffer> models)
       signals_(io_),
       hangups_(io_),
       ticker_(io_),
-      connections_(io_, service_, received_, options_.limits, [this] { finish_if_drained(); }) {}
+      connections_(io_, service_, received_, options_.limits, [this] { finish_if_drained(); }),
+      offer_reader_(io_, options_.read_models,
+                    [this](Result<std::vector<ModelOffer>> offers) { take_offers(std::move(offers)); }) {}
 
 Server::~Server() { models_.stop(); }
 
@@ -189,31 +191,17 @@ void Server::wait_for_hangup() {
   hangups_.async_wait([this](boost::system::error_code error, int) {
     if (error) return;
     if (options_.service.access_log) options_.service.access_log->reopen();
-    if (options_.read_models) read_models_anew();
+    offer_reader_.read();
     wait_for_hangup();
   });
 }
 
-/// Files are read on a thread of its own. What a further signal asks for begins when it is done.
-void Server::read_models_anew() {
-  if (is_reading_models_) {
-    reads_again_ = true;
-    return;
+void Server::take_offers(Result<std::vector<ModelOffer>> offers) {
+  if (offers) {
+    models_.replace(std::move(*offers), Clock::now());
+  } else if (options_.service.on_notice) {
+    options_.service.on_notice(offers.error().message);
   }
-  is_reading_models_ = true;
-  model_reader_ = std::jthread([this] {
-    auto models = std::make_shared<Result<std::vector<ModelOffer>>>(options_.read_models());
-    asio::post(io_, [this, models] {
-      if (*models) {
-        models_.replace(std::move(**models), Clock::now());
-      } else if (options_.service.on_notice) {
-        options_.service.on_notice(models->error().message);
-      }
-      model_reader_.join();
-      is_reading_models_ = false;
-      if (std::exchange(reads_again_, false)) read_models_anew();
-    });
-  });
 }
 
 void Server::on_model_change() {
@@ -260,7 +248,7 @@ asio::awaitable<void> Server::tick_loop(Alive /*alive*/) {
 void Server::tick(Clock::time_point now) {
   on_model_change();
   connections_.tick(now);
-  if (draining_) drain_further(now);
+  if (drain_.has_begun) drain_further(now);
   service_.metrics().set_received(received_.total());
   service_.tick(now);
   if (tls_) tls_->tick(now);
@@ -278,9 +266,9 @@ void Server::take_waiting_connections() {
 }
 
 void Server::begin_drain() {
-  if (draining_) return;
-  draining_ = true;
-  drain_begin_ = Clock::now();
+  if (drain_.has_begun) return;
+  drain_.has_begun = true;
+  drain_.begin = Clock::now();
   service_.set_draining();
   take_waiting_connections();
   boost::system::error_code ignored;
@@ -292,16 +280,16 @@ void Server::begin_drain() {
 }
 
 void Server::drain_further(Clock::time_point now) {
-  if (now - drain_begin_ > kDrainGrace) connections_.close_idle();
-  if (now - drain_begin_ > options_.drain_timeout && !aborted_) {
-    aborted_ = true;
+  if (now - drain_.begin > kDrainGrace) connections_.close_idle();
+  if (now - drain_.begin > options_.drain_timeout && !drain_.is_aborted) {
+    drain_.is_aborted = true;
     service_.abort_all();
   }
-  if (now - drain_begin_ > options_.drain_timeout + kDrainGrace) connections_.close_all();
+  if (now - drain_.begin > options_.drain_timeout + kDrainGrace) connections_.close_all();
 }
 
 void Server::finish_if_drained() {
-  if (!draining_ || !connections_.empty()) return;
+  if (!drain_.has_begun || !connections_.empty()) return;
   finished_ = true;
   ticker_.cancel();
   boost::system::error_code ignored;

@@ -8,12 +8,12 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/error.h"
 #include "server/listener.h"
 #include "server/model_table.h"
+#include "server/offer_reader.h"
 #include "server/served_connections.h"
 #include "server/service.h"
 #include "server/tls_context.h"
@@ -39,7 +39,7 @@ struct ServerOptions {
   ModelTableOptions models = {};  // but for what the service's options say
   /// Reads anew which models are offered: after SIGHUP, on a thread of its own. Error: a notice to the operator, and
   /// the models stay as they are.
-  std::function<Result<std::vector<ModelOffer>>()> read_models = {};
+  ReadOffers read_models = {};
   std::function<void()> on_ready = {};  // the models for the start are loaded; on run()'s thread
 };
 
@@ -82,7 +82,7 @@ class Server {
   void announce_model_change() noexcept;
   void on_model_change();
   void wait_for_hangup();
-  void read_models_anew();
+  void take_offers(Result<std::vector<ModelOffer>> offers);
   void begin_drain();
   void drain_further(Clock::time_point now);
   void finish_if_drained();
@@ -101,13 +101,13 @@ class Server {
   bool is_ready_ = false;     // as was told
   bool ticking_ = false;      // tick_loop() runs
   bool loop_failed_ = false;  // one has ended with an exception
-  bool is_reading_models_ = false, reads_again_ = false;
-  Clock::time_point drain_begin_ = {};
-  bool draining_ = false;
-  bool aborted_ = false;  // the time for draining is over
+  struct Drain {
+    bool has_begun = false, is_aborted = false;  // aborted: its time is over
+    Clock::time_point begin = {};
+  } drain_;
   bool finished_ = false;
   std::optional<Error> error_;
-  std::jthread model_reader_;  // joined first
+  OfferReader offer_reader_;
 };
 
 }  // namespace octavo::server

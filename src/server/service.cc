@@ -10,7 +10,6 @@
 #include "server/llama_props.h"
 #include "server/model_metrics.h"
 #include "server/ollama_models.h"
-#include "server/ollama_request.h"
 #include "server/openai_models.h"
 #include "server/request_head.h"
 #include "server/response_routes.h"
@@ -46,14 +45,9 @@ bool is_of_stored_response(Route route) {
   return route == Route::kResponse || route == Route::kDeleteResponse || route == Route::kResponseInput;
 }
 
-/// The name by which a body calls its model; empty: by none.
-std::string named_model(const boost::json::object& body, Route route) {
-  const boost::json::value* name = body.if_contains("model");
-  if (name == nullptr && route == Route::kOllamaShow) name = body.if_contains("name");
-  if (name == nullptr || !name->is_string()) return {};
-  const bool is_ollama =
-      route == Route::kOllamaChat || route == Route::kOllamaGenerate || route == Route::kOllamaShow;
-  return is_ollama ? without_latest(name->get_string()) : std::string(name->get_string());
+BodyReader::Addressing named_by(Route route) {
+  const bool is_ollama = route == Route::kOllamaChat || route == Route::kOllamaGenerate || route == Route::kOllamaShow;
+  return {.is_ollama = is_ollama, .ends_with_hang_up = chat_api_of(route).has_value()};
 }
 
 TokenizeCall::Kind kind_of(Route route) {
@@ -73,7 +67,7 @@ Service::Service(ServiceOptions options, asio::io_context& io, ModelTable& model
       held_({.answer_bytes = options_.max_answer_bytes, .all_bytes = options_.max_held_bytes}),
       responses_(options_.responses),
       random_(std::random_device{}()),
-      parse_queue_(options_.parse_threads) {}
+      bodies_(models, options_.json, options_.parse_threads) {}
 
 Service::~Service() = default;
 
@@ -240,7 +234,7 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
   if (options_.log_prompts) exchange.record.prompt = to_valid_utf8(exchange.request.body());
   if (const std::optional<ChatApi> api = chat_api_of(route)) {
     CompletionHandler handler(*this, exchange);
-    co_await handler.run(*api, route);
+    co_await handler.run(*api, named_by(route));
   } else if (route == Route::kOllamaShow) {
     co_await answer_show(exchange);
   } else if (route == Route::kEmbeddings) {
@@ -255,16 +249,17 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
 }
 
 asio::awaitable<void> Service::answer_show(Exchange& exchange) {
-  ApiResult<Addressed> addressed =
+  ApiResult<AddressedBody> addressed =
       std::unexpected(ApiError{.status = 413,
                                .message = fmt::format("found {} bytes, expected at most {}: the name of a model",
                                                       exchange.request.body().size(), kMaxShowBytes)});
-  if (exchange.request.body().size() <= kMaxShowBytes) addressed = co_await address(exchange, Route::kOllamaShow);
+  if (exchange.request.body().size() <= kMaxShowBytes)
+    addressed = co_await bodies_.read(exchange, named_by(Route::kOllamaShow));
   ApiResult<boost::json::object> shown;
   if (!addressed) {
     shown = std::unexpected(addressed.error());
   } else if (addressed->model) {
-    shown = ollama_show(addressed->body, addressed->model.model(), addressed->model.engine().info());
+    shown = ollama_show(addressed->object, addressed->model.model(), addressed->model.engine().info());
   }
   if (!shown) {
     co_await refuse(exchange, shown.error());
@@ -278,16 +273,16 @@ asio::awaitable<void> Service::answer_tokens(Exchange& exchange, Route route) {
   HttpResponse response{.held = HeldAnswer(held_)};
   ApiResult<std::string> text;
   {
-    ApiResult<Addressed> addressed = co_await address(exchange, route);
+    ApiResult<AddressedBody> addressed = co_await bodies_.read(exchange, named_by(route));
     if (!addressed) {
       text = std::unexpected(addressed.error());
     } else if (addressed->model) {
       const TokenizeCall call{
-          .kind = kind_of(route), .body = std::move(addressed->body), .responses = responses_of(exchange)};
+          .kind = kind_of(route), .body = std::move(addressed->object), .responses = responses_of(exchange)};
       auto work = [&] {
         return answer_tokenize(call, addressed->model.engine(), addressed->model.model(), response.held);
       };
-      text = co_await run_on(parse_queue_.threads(), work);
+      text = co_await run_on(bodies_.threads(), work);
     }
   }
   if (!text) {
@@ -297,69 +292,6 @@ asio::awaitable<void> Service::answer_tokens(Exchange& exchange, Route route) {
   }
   response.body = std::move(*text);
   co_await send(exchange, response);
-}
-
-asio::awaitable<ApiResult<std::unique_ptr<ParseQueue::Turn>>> Service::wait_to_parse(Exchange& exchange,
-                                                                                     std::size_t num_bytes,
-                                                                                     bool ends_with_hang_up) {
-  HttpConnection& connection = exchange.connection;
-  auto turn = std::make_unique<ParseQueue::Turn>(
-      parse_queue_, client_of(exchange), num_bytes, [&connection] { connection.wake().notify(); }, Clock::now());
-  while (!turn->has_begun() && !connection.gave_up() && !connection.closed() &&
-         !(ends_with_hang_up && connection.hung_up()))
-    co_await connection.wake().wait();
-  if (connection.gave_up()) co_return std::unexpected(too_much_received());
-  co_return turn;
-}
-
-asio::awaitable<ApiResult<ModelLease>> Service::wait_for_model(Exchange& exchange, ModelSlot& slot,
-                                                               bool ends_with_hang_up) {
-  HttpConnection& connection = exchange.connection;
-  ModelTable::Wish wish(
-      models_, slot, client_of(exchange), [&connection] { connection.wake().notify(); }, Clock::now());
-  while (!wish.is_over() && !connection.gave_up() && !connection.closed() &&
-         !(ends_with_hang_up && connection.hung_up()))
-    co_await connection.wake().wait();
-  if (wish.is_over()) co_return wish.take();
-  if (connection.gave_up()) co_return std::unexpected(too_much_received());
-  co_return ModelLease();
-}
-
-asio::awaitable<ApiResult<Service::Addressed>> Service::address(Exchange& exchange, Route route) {
-  // Behind others a client may lose patience: where many do, those who wait for the model would wait for nothing.
-  const bool ends_with_hang_up = chat_api_of(route).has_value();
-  const std::string text = std::move(exchange.request.body());
-  auto parse = [&] { return parse_json_object(text, options_.json); };
-  Addressed addressed;
-  for (bool is_first = true;; is_first = false) {
-    auto turn = co_await wait_to_parse(exchange, text.size(), ends_with_hang_up);
-    if (!turn) co_return std::unexpected(turn.error());
-    if (!(*turn)->has_begun()) co_return addressed;
-    auto body = co_await run_on(parse_queue_.threads(), parse);
-    if (!body) co_return std::unexpected(body.error());
-    ModelSlot* slot = nullptr;
-    if (is_first) {
-      const std::string name = named_model(*body, route);
-      slot = models_.find(name);
-      if (slot == nullptr && models_.slots().size() > 1) co_return std::unexpected(models_.not_found(name));
-      if (slot == nullptr) slot = models_.find("");  // the API says how it is called
-      if (slot == nullptr) co_return std::unexpected(models_.not_found(name));
-      if (!models_.is_ready(*slot)) {
-        body = boost::json::object();  // others are read meanwhile
-        turn->reset();
-      }
-      auto lease = co_await wait_for_model(exchange, *slot, ends_with_hang_up);
-      if (!lease) co_return std::unexpected(lease.error());
-      addressed.model = std::move(*lease);
-      if (!addressed.model) co_return addressed;
-      if (*turn == nullptr) continue;
-    }
-    if (exchange.connection.gave_up()) co_return std::unexpected(too_much_received());
-    exchange.connection.body_is_taken();
-    addressed.body = std::move(*body);
-    addressed.turn = std::move(*turn);
-    co_return addressed;
-  }
 }
 
 HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "server/api_keys.h"
+#include "server/body_reader.h"
 #include "server/completion.h"
 #include "server/event_queue.h"
 #include "server/exchange.h"
@@ -25,7 +26,6 @@
 #include "server/listener.h"
 #include "server/metrics.h"
 #include "server/model_table.h"
-#include "server/parse_queue.h"
 #include "server/response_store.h"
 #include "server/routes.h"
 
@@ -82,22 +82,6 @@ class Service {
   asio::awaitable<void> answer_post(Exchange& exchange, Route route);
   asio::awaitable<void> answer_tokens(Exchange& exchange, Route route);
   asio::awaitable<void> answer_show(Exchange& exchange);
-  /// A body that was read, and the model that it names, loaded. The turn has a thread of parse_queue_.
-  struct Addressed {
-    boost::json::object body;
-    ModelLease model;
-    std::unique_ptr<ParseQueue::Turn> turn = {};
-  };
-  /// Reads the body and waits for the model that it names. Error: the body is no object, there is no such model, or it
-  /// cannot be had. Neither body nor model may be there if the connection is closed, or if the client hung up.
-  asio::awaitable<ApiResult<Addressed>> address(Exchange& exchange, Route route);
-  asio::awaitable<ApiResult<ModelLease>> wait_for_model(Exchange& exchange, ModelSlot& slot,
-                                                        bool ends_with_hang_up);
-  /// Waits until a body of so many bytes may be parsed, which is done on parse_queue_'s threads while the turn lives.
-  /// Error: the connection gave it up. The turn may not have begun if the connection is closed, or if the client hung
-  /// up and `ends_with_hang_up` is set.
-  asio::awaitable<ApiResult<std::unique_ptr<ParseQueue::Turn>>> wait_to_parse(Exchange& exchange, std::size_t num_bytes,
-                                                                              bool ends_with_hang_up);
   /// Counts a body as held until it is written; one that is too much gives way to an error.
   void hold(const Exchange& exchange, HttpResponse& response);
   asio::awaitable<void> send(Exchange& exchange, HttpResponse& response);
@@ -125,7 +109,7 @@ class Service {
   ResponseStore responses_;
   std::mt19937_64 random_;
   bool draining_ = false;
-  ParseQueue parse_queue_;  // its threads are joined before all else goes
+  BodyReader bodies_;  // its threads are joined before all else goes
 };
 
 }  // namespace octavo::server

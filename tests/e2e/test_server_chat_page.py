@@ -1,6 +1,8 @@
 """The chat page in a real browser, against the real server."""
 import json
+import pathlib
 import re
+import tempfile
 import unittest
 
 import support
@@ -49,6 +51,25 @@ class ChatPage(unittest.TestCase):
         for url in self.browser.requested_urls():
             self.assertTrue(url.startswith((self.server.url, "data:")), url)
         self.assertEqual(self.browser.mistakes(), [])
+
+    def test_of_several_models_one_can_be_picked_and_is_kept(self):
+        self.assertTrue(self.browser.run("$('models').hidden"))
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("one", "two"):
+                pathlib.Path(folder, f"{name}.gguf").symlink_to(support.SMOLLM2)
+            with Server("--kv-memory", "64MiB", "--models-dir", folder, model=f"{folder}/one.gguf") as server:
+                self.browser.open(server.url + "/")
+                self.browser.wait_for("model !== null")
+                self.assertEqual(self.browser.run("[...$('models').options].map(o => o.value).join()"), "one,two")
+                self.browser.run("$('models').value = 'two'; $('models').dispatchEvent(new Event('change'))")
+                self.set(max_tokens=4)
+                self.say("Hi")
+                self.answer()
+                self.assertEqual(self.bodies()[-1]["model"], "two")
+                self.browser.open(server.url + "/")
+                self.browser.wait_for("model === 'two'")
+                self.assertTrue(self.browser.run("$('model').hidden"))
+                self.assertEqual(self.browser.mistakes(), [])
 
     def test_an_answer_is_streamed_with_its_figures(self):
         self.set(max_tokens=40, temperature=0)
@@ -162,7 +183,7 @@ class ChatPage(unittest.TestCase):
         self.assertEqual(self.bodies()[-1]["messages"][-1]["content"], "one\ntwo")
 
     def test_everything_has_a_name_and_enough_contrast(self):
-        unnamed = self.browser.run("""[...document.querySelectorAll('button, input, textarea')].filter(node =>
+        unnamed = self.browser.run("""[...document.querySelectorAll('button, input, textarea, select')].filter(node =>
             !(node.textContent.trim() && node.tagName === 'BUTTON') && node.labels.length === 0).map(n => n.id)""")
         self.assertEqual(unnamed, [])
         self.assertEqual(self.browser.run("$('log').getAttribute('role')"), "log")

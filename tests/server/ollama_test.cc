@@ -190,7 +190,9 @@ TEST(OllamaModels, TheServedOneIsShown) {
 
 TEST(OllamaModels, AnotherModelIsNotShown) {
   const ServedModel model{.id = "text", .created = 0};
-  const auto error = [&](const std::string& body) { return ollama_show(json::parse(body).as_object(), model, {}).error(); };
+  const auto error = [&](const std::string& body) {
+    return ollama_show(json::parse(body).as_object(), model, {}).error();
+  };
   EXPECT_EQ(error(R"({"model": "another"})").status, 404);
   EXPECT_EQ(error(R"({"model": 5})").status, 400);
 }

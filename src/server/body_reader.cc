@@ -1,0 +1,81 @@
+#include "server/body_reader.h"
+
+#include <boost/json.hpp>
+
+#include "server/ollama_request.h"
+#include "server/run_on.h"
+
+namespace octavo::server {
+namespace {
+
+/// The name by which a body calls its model; empty: by none.
+std::string named_model(const boost::json::object& body, bool is_ollama) {
+  const boost::json::value* name = body.if_contains("model");
+  if (name == nullptr && is_ollama) name = body.if_contains("name");
+  if (name == nullptr || !name->is_string()) return {};
+  return is_ollama ? without_latest(name->get_string()) : std::string(name->get_string());
+}
+
+}  // namespace
+
+asio::awaitable<ApiResult<std::unique_ptr<ParseQueue::Turn>>> BodyReader::wait_to_parse(Exchange& exchange,
+                                                                                        std::size_t num_bytes,
+                                                                                        Addressing how) {
+  HttpConnection& connection = exchange.connection;
+  auto turn = std::make_unique<ParseQueue::Turn>(
+      queue_, client_of(exchange), num_bytes, [&connection] { connection.wake().notify(); }, Clock::now());
+  while (!turn->has_begun() && !connection.gave_up() && !connection.closed() &&
+         !(how.ends_with_hang_up && connection.hung_up()))
+    co_await connection.wake().wait();
+  if (connection.gave_up()) co_return std::unexpected(too_much_received());
+  co_return turn;
+}
+
+asio::awaitable<ApiResult<ModelLease>> BodyReader::wait_for_model(Exchange& exchange, ModelSlot& slot, Addressing how) {
+  HttpConnection& connection = exchange.connection;
+  ModelTable::Wish wish(
+      models_, slot, client_of(exchange), [&connection] { connection.wake().notify(); }, Clock::now());
+  while (!wish.is_over() && !connection.gave_up() && !connection.closed() &&
+         !(how.ends_with_hang_up && connection.hung_up()))
+    co_await connection.wake().wait();
+  if (wish.is_over()) co_return wish.take();
+  if (connection.gave_up()) co_return std::unexpected(too_much_received());
+  co_return ModelLease();
+}
+
+asio::awaitable<ApiResult<AddressedBody>> BodyReader::read(Exchange& exchange, Addressing how) {
+  const std::string text = std::move(exchange.request.body());
+  auto parse = [&] { return parse_json_object(text, limits_); };
+  AddressedBody addressed;
+  for (bool is_first = true;; is_first = false) {
+    auto turn = co_await wait_to_parse(exchange, text.size(), how);
+    if (!turn) co_return std::unexpected(turn.error());
+    if (!(*turn)->has_begun()) co_return addressed;
+    auto body = co_await run_on(queue_.threads(), parse);
+    if (!body) co_return std::unexpected(body.error());
+    ModelSlot* slot = nullptr;
+    if (is_first) {
+      const std::string name = named_model(*body, how.is_ollama);
+      slot = models_.find(name);
+      if (slot == nullptr && models_.slots().size() > 1) co_return std::unexpected(models_.not_found(name));
+      if (slot == nullptr) slot = models_.find("");  // the API says how it is called
+      if (slot == nullptr) co_return std::unexpected(models_.not_found(name));
+      if (!models_.is_ready(*slot)) {
+        body = boost::json::object();  // others are read meanwhile
+        turn->reset();
+      }
+      auto lease = co_await wait_for_model(exchange, *slot, how);
+      if (!lease) co_return std::unexpected(lease.error());
+      addressed.model = std::move(*lease);
+      if (!addressed.model) co_return addressed;
+      if (*turn == nullptr) continue;
+    }
+    if (exchange.connection.gave_up()) co_return std::unexpected(too_much_received());
+    exchange.connection.body_is_taken();
+    addressed.object = std::move(*body);
+    addressed.turn = std::move(*turn);
+    co_return addressed;
+  }
+}
+
+}  // namespace octavo::server

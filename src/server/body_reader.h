@@ -1,0 +1,55 @@
+// Reads the bodies of requests, and finds the models that they name.
+//
+// Owned by the Service; the I/O thread. Bodies are parsed on threads of their own.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstddef>
+#include <memory>
+
+#include "server/exchange.h"
+#include "server/json_body.h"
+#include "server/model_table.h"
+#include "server/parse_queue.h"
+
+namespace octavo::server {
+
+/// A body that was read, and the model that it names, loaded.
+struct AddressedBody {
+  boost::json::object object;
+  ModelLease model;
+  std::unique_ptr<ParseQueue::Turn> turn = {};  // a thread of the reader's, for what is done with the body next
+};
+
+class BodyReader {
+ public:
+  struct Addressing {
+    bool is_ollama = false;  // its clients write ":latest" behind names, and `name` for `model`
+    /// A client that hangs up has no use for the answer. Where many lose patience behind the bodies of others, those
+    /// who wait would wait for nothing.
+    bool ends_with_hang_up = false;
+  };
+
+  /// The table must outlive it.
+  BodyReader(ModelTable& models, const JsonLimits& limits, int num_threads)
+      : models_(models), limits_(limits), queue_(num_threads) {}
+
+  /// Reads the exchange's body and waits for the model that it names. Error: the body is no object, there is no such
+  /// model, it cannot be had, or the connection gave the body up. The model is not there if the connection is closed,
+  /// or if the client hung up and that counts.
+  asio::awaitable<ApiResult<AddressedBody>> read(Exchange& exchange, Addressing how);
+  boost::asio::thread_pool& threads() { return queue_.threads(); }
+
+ private:
+  /// Waits until a body of so many bytes may be parsed, which is done on threads() while the turn lives. The turn may
+  /// not have begun for the reasons above.
+  asio::awaitable<ApiResult<std::unique_ptr<ParseQueue::Turn>>> wait_to_parse(Exchange& exchange, std::size_t num_bytes,
+                                                                              Addressing how);
+  asio::awaitable<ApiResult<ModelLease>> wait_for_model(Exchange& exchange, ModelSlot& slot, Addressing how);
+
+  ModelTable& models_;
+  const JsonLimits limits_;
+  ParseQueue queue_;
+};
+
+}  // namespace octavo::server

@@ -1,0 +1,38 @@
+// Reads anew which models are offered, on a thread of its own, since that reads files.
+//
+// Owned by the server; the I/O thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "server/model_slot.h"
+
+namespace octavo::server {
+
+/// Error: a notice to the operator.
+using ReadOffers = std::function<Result<std::vector<ModelOffer>>()>;
+
+class OfferReader {
+ public:
+  using Take = std::function<void(Result<std::vector<ModelOffer>>)>;
+
+  /// `read` is called on another thread, `take` on that of `io`. Without `read` nothing is read.
+  OfferReader(boost::asio::io_context& io, ReadOffers read, Take take);
+
+  /// Begins to read, or does so again when what is under way is done.
+  void read();
+
+ private:
+  void run();
+
+  boost::asio::io_context& io_;
+  const ReadOffers read_;
+  const Take take_;
+  bool is_reading_ = false, is_asked_again_ = false;
+  std::jthread thread_;  // joined first
+};
+
+}  // namespace octavo::server
