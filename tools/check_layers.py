@@ -28,7 +28,8 @@ ALLOWED = {
     "constraint": {"public", "base", "json", "tokenizer"},
     "model": {"public", "base", "tensor", "source", "kernels", "kv", "attention"},
     "sampler": {"public", "base", "tensor", "kernels"},
-    "engine": {"public", "base", "json", "tensor", "source", "tokenizer", "toolcalls", "constraint", "kernels", "kv",
+    # convert: the types of a model that is quantized as it is loaded.
+    "engine": {"public", "base", "json", "tensor", "source", "convert", "tokenizer", "toolcalls", "constraint", "kernels", "kv",
                "attention", "model", "sampler"},
     # sampler: a prompt's log-probabilities are those of drawn tokens, reduced by the same functions.
     "server": {"public", "base", "json", "tokenizer", "toolcalls", "sampler"},

@@ -75,6 +75,10 @@ struct EngineOptions {
   /// answer. The file must stay as it is then: touching a page that it no longer has raises SIGBUS, which ends a
   /// process that does not handle it.
   bool repack = true;
+  /// Weights that are floats in the file become these types as they are loaded: Q8_0, Q4_0, Q4_K_M or another mix of
+  /// `octavo quantize`, whose answers are those of a file that was quantized so. Empty: they stay as they are. Needs
+  /// repack.
+  std::string quantize = {};
   /// Threads and KV memory that this engine shares with others; null: it has its own. With it num_threads must be 0,
   /// and kv_memory_bytes is what this engine takes of theirs; 0: what is left.
   std::shared_ptr<Resources> resources = {};

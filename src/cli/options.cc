@@ -17,6 +17,7 @@
 #include "cli/nearest.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
+#include "convert/type_mix.h"
 #include "engine/generation_config.h"
 #include "source/open_model.h"
 #include "template/template.h"
@@ -147,6 +148,17 @@ void add_context_option(Command& command, int& max_context) {
               "Tokens of prompt and answer together at most; default: what the model was trained for");
 }
 
+void add_quantize_option(Command& command, std::string& mix) {
+  const auto name_of = [](const std::string& text) -> Result<std::string> {
+    OCTAVO_TRY(const TypeMix found, parse_type_mix(text));
+    return std::string(found.name);
+  };
+  add_parsed(
+      command, "--quantize", "TYPE", name_of, [&mix](std::string name) { mix = std::move(name); },
+      "Make weights that are floats this type while loading: Q8_0, Q4_0, Q4_1, Q4_K_M, Q6_K and others of `octavo "
+      "quantize`; default: as they are");
+}
+
 void add_log_level_option(Command& command, Context& context) {
   const std::vector<std::pair<std::string, spdlog::level::level_enum>> levels = {{"debug", spdlog::level::debug},
                                                                                  {"info", spdlog::level::info},
@@ -189,6 +201,7 @@ void add_engine_options(Command& command, EngineOptions& options, Context& conte
   command.add_flag_callback(
       "--no-repack", [&options] { options.repack = false; },
       "Leave weights in the file's pages, which processes share; less memory, slower, never another answer");
+  add_quantize_option(command, options.quantize);
   add_context_option(command, options.max_context);
   add_integer(command, "--chunk", options.max_step_tokens, 1, kMaxChunk,
               "Tokens read in one step at most; changes speed, never the answer; default 512");

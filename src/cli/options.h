@@ -68,12 +68,13 @@ void add_model_option(Command& command, std::string& model, std::string_view wor
 /// The same for a command that takes no other words.
 void add_model_option(Command& command, std::string& model);
 
-/// --threads, --isa, --kv-type, --kv-layout, --block-size, --kv-memory, --no-prefix-cache, --no-repack, --max-context
-/// and --chunk into `options`, and --log-level into the context's log.
+/// --threads, --isa, --kv-type, --kv-layout, --block-size, --kv-memory, --no-prefix-cache, --no-repack, --quantize,
+/// --max-context and --chunk into `options`, and --log-level into the context's log.
 void add_engine_options(Command& command, EngineOptions& options, Context& context);
 void add_kv_type_option(Command& command, KvType& type);
 void add_kv_memory_option(Command& command, std::uint64_t& bytes);
 void add_context_option(Command& command, int& max_context);
+void add_quantize_option(Command& command, std::string& mix);
 void add_log_level_option(Command& command, Context& context);
 
 /// --stop, as often as there are texts that end the answer.

@@ -18,6 +18,7 @@
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/sampling_options.h"
+#include "engine/matrix_types.h"
 #include "hub/local_models.h"
 #include "model/config.h"
 #include "model/weight_need.h"
@@ -55,6 +56,7 @@ Result<void> take_entry(ModelSection& section, const FileEntry& entry) {
   add_kv_type_option(command, section.engine.kv_type);
   add_kv_memory_option(command, section.engine.kv_memory_bytes);
   add_context_option(command, section.engine.max_context);
+  add_quantize_option(command, section.engine.quantize);
   add_chat_template_option(command, section.engine.chat_template);
   add_generation_config_option(command, section.engine.generation_config);
   add_tokenizer_option(command, section.engine.tokenizer_path);
@@ -149,17 +151,18 @@ std::string version_of(const fs::path& path, const EngineOptions& engine) {
   const auto size = fs::is_directory(path, ignored) ? 0 : fs::file_size(path, ignored);
   const auto time = fs::last_write_time(path, ignored).time_since_epoch().count();
   const std::hash<std::string> hash;
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", path.string(), size, time, static_cast<int>(engine.kv_type),
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", path.string(), size, time, static_cast<int>(engine.kv_type),
                      engine.kv_memory_bytes, engine.max_context, hash(engine.chat_template),
-                     hash(engine.generation_config), engine.tokenizer_path.string());
+                     hash(engine.generation_config), engine.tokenizer_path.string(), engine.quantize);
 }
 
 Result<server::ModelOffer> make_offer(const FoundModel& model, const EngineOptions& base, std::uint64_t memory_bytes,
                                       Context& context) {
   OCTAVO_TRY(const auto source, open_model(model.path));
   OCTAVO_TRY(const ModelConfig config, ModelConfig::load(*source));
-  OCTAVO_TRY(const WeightNeed need, weight_need(*source, config));
   EngineOptions engine = model.section != nullptr ? model.section->engine : base;
+  OCTAVO_TRY(const MatrixTypes types, matrix_types(*source, engine.quantize));
+  OCTAVO_TRY(const WeightNeed need, weight_need(*source, config, types));
   if (engine.kv_memory_bytes == 0) engine.kv_memory_bytes = memory_bytes / kShareOfKvMemory;
   server::ModelOffer offer{.version = version_of(model.path, engine),
                            .memory_bytes = (engine.repack ? need.packed_bytes : need.mapped_bytes) + need.vector_bytes +

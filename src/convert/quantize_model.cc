@@ -13,26 +13,7 @@ namespace octavo {
 namespace {
 
 constexpr std::uint64_t kPieceBytes = std::uint64_t{16} << 20;  // read at once; a row is never cut
-constexpr std::uint64_t kMaxRow = std::uint64_t{1} << 24;       // weights; real rows have some ten thousand
 constexpr std::uint32_t kQuantizationVersion = 2;               // of ggml's formats since 2023
-
-Result<void> check_input(const ModelSource& source, const PlannedTensor& planned, bool allow_requantize) {
-  const Tensor& from = planned.tensor->tensor;
-  if (planned.type == from.type) return {};
-  const std::string_view found = dtype_info(from.type).name, wanted = dtype_info(planned.type).name;
-  if (static_cast<std::uint64_t>(from.cols) > kMaxRow)
-    return fail("{}: tensor {} has rows of {} weights, expected at most {}", source.name(), quote(planned.tensor->name),
-                from.cols, kMaxRow);
-  if (from.type == DType::kNVFP4)
-    return fail("{}: tensor {} is NVFP4, whose scales lie in another tensor: it cannot become {}", source.name(),
-                quote(planned.tensor->name), wanted);
-  if (is_quantized(from.type) && !allow_requantize)
-    return fail(
-        "{}: tensor {} is {} already; making it {} loses more than quantizing the original would. "
-        "It is done with --allow-requantize",
-        source.name(), quote(planned.tensor->name), found, wanted);
-  return {};
-}
 
 /// The keys of the model, less those of its shards, and what says how it was quantized.
 GgufHead head_of(const ModelSource& source, const std::vector<PlannedTensor>& plan, const QuantizeOptions& options) {
@@ -146,7 +127,7 @@ Result<QuantizeReport> quantize_model(const ModelSource& source, const std::file
   OCTAVO_TRY(const std::vector<PlannedTensor> plan, plan_types(source, options.types));
   std::uint64_t total = 0, done = 0;
   for (const PlannedTensor& planned : plan) {
-    OCTAVO_TRY_VOID(check_input(source, planned, options.allow_requantize));
+    OCTAVO_TRY_VOID(check_change(source, planned, options.allow_requantize));
     total += planned.tensor->tensor.bytes();
   }
   GgufHead head = head_of(source, plan, options);

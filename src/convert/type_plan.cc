@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "base/text.h"
 #include "base/to_size.h"
 #include "source/tensor_names.h"
 #include "tensor/quantize.h"
@@ -12,6 +13,7 @@ namespace octavo {
 namespace {
 
 constexpr std::size_t kMaxPatternBytes = 1024;
+constexpr std::uint64_t kMaxRow = std::uint64_t{1} << 24;  // weights; real rows have some ten thousand
 
 /// None for a tensor of no layer.
 std::optional<std::uint64_t> layer_of(std::string_view name) {
@@ -109,6 +111,24 @@ Result<std::vector<PlannedTensor>> plan_types(const ModelSource& source, const T
   }
   std::ranges::stable_sort(plan, {}, [](const PlannedTensor& planned) { return planned.tensor->offset; });
   return plan;
+}
+
+Result<void> check_change(const ModelSource& source, const PlannedTensor& planned, bool allow_requantize) {
+  const Tensor& from = planned.tensor->tensor;
+  if (planned.type == from.type) return {};
+  const std::string_view found = dtype_info(from.type).name, wanted = dtype_info(planned.type).name;
+  if (static_cast<std::uint64_t>(from.cols) > kMaxRow)
+    return fail("{}: tensor {} has rows of {} weights, expected at most {}", source.name(), quote(planned.tensor->name),
+                from.cols, kMaxRow);
+  if (from.type == DType::kNVFP4)
+    return fail("{}: tensor {} is NVFP4, whose scales lie in another tensor: it cannot become {}", source.name(),
+                quote(planned.tensor->name), wanted);
+  if (is_quantized(from.type) && !allow_requantize)
+    return fail(
+        "{}: tensor {} is {} already; making it {} loses more than quantizing the original would. "
+        "It is done with --allow-requantize",
+        source.name(), quote(planned.tensor->name), found, wanted);
+  return {};
 }
 
 }  // namespace octavo

@@ -36,4 +36,7 @@ struct PlannedTensor {
 /// types. Error: an override matches no tensor.
 Result<std::vector<PlannedTensor>> plan_types(const ModelSource& source, const TypeRequest& request);
 
+/// Error: the tensor cannot get the type that is planned for it, or, unless that is allowed, is quantized already.
+Result<void> check_change(const ModelSource& source, const PlannedTensor& planned, bool allow_requantize);
+
 }  // namespace octavo

@@ -9,6 +9,7 @@
 #include "engine/engine_impl.h"
 #include "engine/fingerprint.h"
 #include "engine/generation_config.h"
+#include "engine/matrix_types.h"
 #include "engine/model_work.h"
 #include "kv/kv_element.h"
 #include "model/cpu_runner.h"
@@ -110,6 +111,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   parts.idle.all = std::chrono::duration<double>(options.idle_release_s);
   parts.queue_bounds = {.requests = {options.max_queued}, .tokens = {options.max_queued_tokens}};
 
+  OCTAVO_TRY(MatrixTypes types, matrix_types(*parts.source, options.quantize));
   const CpuRunnerOptions runner_options{.isa = isa,
                                         .kv_type = options.kv_type,
                                         .kv_layout = options.kv_layout,
@@ -119,6 +121,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
                                         .max_rows = options.max_step_tokens,
                                         .max_seqs = options.max_sequences,
                                         .prefix_cache = options.prefix_cache,
+                                        .types = std::move(types),
                                         .repack = options.repack,
                                         .on_load_progress = std::move(options.on_load_progress)};
   Resources::Impl& resources = parts.resources->impl();

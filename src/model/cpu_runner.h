@@ -29,6 +29,7 @@ struct CpuRunnerOptions {
   int max_rows = 512;                 // rows of one step
   int max_seqs = 256;                 // sequences of one step
   bool prefix_cache = true;           // prefixes are kept to be found: there is room for checkpoints of states
+  MatrixTypes types = {};             // that matrices are made as they are loaded
   bool repack = true;                 // else weights stay in the mapped file, which must outlive the runner
   std::function<void(const LoadProgress&)> on_load_progress = {};
 };

@@ -1,11 +1,11 @@
 // Packs the matrices of a file into panels: once, at load, on all threads.
 //
-// It goes in the order of the file, in pieces of about a megabyte, of which any thread packs the next. A thread of its
-// own reads them ahead (piece_reader.h), so that the disk is read from front to back and no other thread waits for it.
-// At any time the process holds the panels packed so far and some pieces. The map is not touched, so a file that is cut
-// short meanwhile is an error.
+// It goes in the order of the file, in pieces of about a megabyte, of which any thread packs the next. So the disk is
+// read from front to back, and the next bytes are asked for early. At any time the process holds the panels packed so
+// far and some pieces. The map is not touched, so a file that is cut short meanwhile is an error.
 //
-// Engines that share the threads go on meanwhile: packing takes turns with their steps, a few milliseconds at a time.
+// Engines that share the threads go on meanwhile: packing takes turns with their steps, a few milliseconds at a time,
+// and a thread of its own reads (piece_reader.h).
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,11 @@
 
 namespace octavo {
 
-/// One matrix, `num_rows` rows of a tensor from `first_row` on, and room for packed_bytes() of it.
+/// One matrix, `num_rows` rows of a tensor from `first_row` on, and room for packed_bytes() of it in its type. If that
+/// is not the tensor's, its rows are quantized anew.
 struct RepackJob {
   const SourceTensor* tensor;
+  DType type;
   std::int64_t first_row, num_rows;
   std::uint8_t* panels;
 
@@ -35,11 +37,16 @@ using RepackProgress = std::function<void(std::uint64_t done_bytes, std::uint64_
 /// panels.
 enum class FilePages : std::uint8_t { kKept, kDropped };
 
+struct RepackManner {
+  FilePages pages = FilePages::kKept;
+  bool beside_others = false;  // who compute on the pool: it is held for no read
+};
+
 /// `progress`, if set, is called on the calling thread several times a second, while the pool is free for others; the
 /// calling thread must have no step of it. The result is a hash of all bytes that were packed, the same for any number
-/// of threads. Error: the file ends before it should, or cannot be read; panels are not complete then. Throws
-/// std::system_error where the system refuses a thread.
+/// of threads. Error: the file ends before it should, or cannot be read; a weight that its type cannot have. Panels are
+/// not complete then. Throws std::system_error where the system refuses a thread.
 Result<ContentHash> repack(std::vector<RepackJob> jobs, const ModelSource& source, ThreadPool& pool,
-                           const RepackProgress& progress, FilePages pages = FilePages::kKept);
+                           const RepackProgress& progress, const RepackManner& manner = {});
 
 }  // namespace octavo

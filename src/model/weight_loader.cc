@@ -43,9 +43,14 @@ Result<const SourceTensor*> WeightLoader::find(const std::string& name, std::int
   return tensor;
 }
 
+DType WeightLoader::type_of(const SourceTensor& tensor) const {
+  const auto other = types_.find(tensor.name);
+  return other == types_.end() ? tensor.tensor.type : other->second;
+}
+
 Result<void> WeightLoader::matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightMatrix& target) {
   OCTAVO_TRY(const SourceTensor* tensor, find(name, rows, cols, Presence::kRequired));
-  target = {.type = tensor->tensor.type, .rows = rows, .cols = cols};
+  target = {.type = type_of(*tensor), .rows = rows, .cols = cols};
   matrices_.push_back({tensor, &target});
   return tensor->tensor.type == DType::kNVFP4 ? scale(name, 1, target) : Result<void>{};
 }
@@ -75,7 +80,7 @@ Result<const SourceTensor*> WeightLoader::find_experts(const std::string& name, 
 Result<void> WeightLoader::experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows,
                                    std::int64_t cols, ExpertMatrices& target) {
   OCTAVO_TRY(const SourceTensor* tensor, find_experts(name, spec, rows, cols));
-  target = {.first = {.type = tensor->tensor.type, .rows = rows, .cols = cols}, .count = spec.num_experts};
+  target = {.first = {.type = type_of(*tensor), .rows = rows, .cols = cols}, .count = spec.num_experts};
   matrices_.push_back({tensor, &target.first, spec.num_experts});
   OCTAVO_TRY_VOID(vectors(stem_of(name) + ".bias", spec.num_experts, rows, spec.biases, target.bias));
   return tensor->tensor.type == DType::kNVFP4 ? scale(name, spec.num_experts, target.first) : Result<void>{};
@@ -94,7 +99,7 @@ Result<void> WeightLoader::gate_and_up(int layer, const ExpertsFfnSpec& spec, Ex
     return fail("{}: tensor {} holds gate and up in one, which is not supported with biases or in {}", source_.name(),
                 both, dtype_info(tensor->tensor.type).name);
   for (ExpertMatrices* half : {&w.gate, &w.up}) {
-    *half = {.first = {.type = tensor->tensor.type, .rows = spec.width, .cols = config_.width},
+    *half = {.first = {.type = type_of(*tensor), .rows = spec.width, .cols = config_.width},
              .count = spec.num_experts,
              .file_rows = rows};
     matrices_.push_back({tensor, &half->first, spec.num_experts, half == &w.up ? spec.width : 0, rows});
@@ -157,17 +162,23 @@ Result<ContentHash> WeightLoader::load_vectors(Weights& w) const {
   return hash_of(std::as_bytes(std::span(hashes)));
 }
 
-Result<ContentHash> WeightLoader::pack_matrices(Weights& w, ThreadPool& pool, const RepackProgress& progress) const {
+Result<ContentHash> WeightLoader::pack_matrices(Weights& w, ThreadPool& pool, const RepackProgress& progress,
+                                                bool beside_others) const {
   w.matrices_ = AlignedBuffer<std::uint8_t>::with_huge_pages(need().packed_bytes);
   std::uint8_t* panels = w.matrices_.data();
   std::vector<RepackJob> jobs;
   for (const Matrix& m : matrices_) {
     m.target->panels = panels;
     for (int i = 0; i < m.count; ++i, panels += m.packed_bytes_of_one())
-      jobs.push_back({.tensor = m.source, .first_row = m.row_of(i), .num_rows = m.target->rows, .panels = panels});
+      jobs.push_back({.tensor = m.source,
+                      .type = m.target->type,
+                      .first_row = m.row_of(i),
+                      .num_rows = m.target->rows,
+                      .panels = panels});
   }
   const bool fits_beside = source_.files().bytes + need().packed_bytes <= available_memory_bytes();
-  return repack(std::move(jobs), source_, pool, progress, fits_beside ? FilePages::kKept : FilePages::kDropped);
+  return repack(std::move(jobs), source_, pool, progress,
+                {.pages = fits_beside ? FilePages::kKept : FilePages::kDropped, .beside_others = beside_others});
 }
 
 Result<ContentHash> WeightLoader::map_matrices(Weights& w) const {

@@ -18,14 +18,17 @@ namespace octavo {
 /// First lists what the model needs and checks it, so that a wrong file is refused before memory is taken; then loads.
 class WeightLoader {
  public:
-  WeightLoader(const ModelSource& source, const ModelConfig& config) : source_(source), config_(config) {}
+  /// References must outlive it.
+  WeightLoader(const ModelSource& source, const ModelConfig& config, const MatrixTypes& types)
+      : source_(source), config_(config), types_(types) {}
 
   Result<void> list(Weights& w);
   /// Of what is listed.
   WeightNeed need() const;
   // Each gives a hash of what it loads.
   Result<ContentHash> load_vectors(Weights& w) const;
-  Result<ContentHash> pack_matrices(Weights& w, ThreadPool& pool, const RepackProgress& progress) const;
+  Result<ContentHash> pack_matrices(Weights& w, ThreadPool& pool, const RepackProgress& progress,
+                                    bool beside_others) const;
   Result<ContentHash> map_matrices(Weights& w) const;
 
  private:
@@ -52,6 +55,8 @@ class WeightLoader {
   };
 
   Result<const SourceTensor*> find(const std::string& name, std::int64_t rows, std::int64_t cols, Presence presence);
+  /// That it has in memory.
+  DType type_of(const SourceTensor& tensor) const;
   Result<void> matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightMatrix& target);
   /// Q, K and V of a layer with their biases, in a tensor each, or in one as converters write them when asked to.
   Result<void> qkv(int layer, const AttentionSpec& spec, AttentionWeights& w);
@@ -87,6 +92,7 @@ class WeightLoader {
 
   const ModelSource& source_;
   const ModelConfig& config_;
+  const MatrixTypes& types_;
   std::vector<Matrix> matrices_;
   std::vector<Vector> vectors_;
   std::set<std::string_view> used_;

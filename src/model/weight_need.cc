@@ -34,9 +34,9 @@ ModelPart part_of(const ModelConfig& config, std::string_view tensor) {
   return part == ModelPart::kRecurrence && attends ? ModelPart::kAttention : part;
 }
 
-Result<WeightNeed> weight_need(const ModelSource& source, const ModelConfig& config) {
+Result<WeightNeed> weight_need(const ModelSource& source, const ModelConfig& config, const MatrixTypes& types) {
   Weights weights;
-  WeightLoader loader(source, config);
+  WeightLoader loader(source, config, types);
   OCTAVO_TRY_VOID(loader.list(weights));
   return loader.need();
 }

@@ -9,16 +9,22 @@
 namespace octavo {
 
 Result<Weights> Weights::load(const ModelSource& source, const ModelConfig& config, bool repack, ThreadPool& pool,
-                              const RepackProgress& progress) {
+                              const RepackProgress& progress, const LoadManner& manner) {
+  const MatrixTypes& types = manner.types;
+  if (!repack && !types.empty()) return fail("weights that stay in the file cannot be made other types");
   Weights weights;
-  WeightLoader loader(source, config);
+  WeightLoader loader(source, config, types);
   OCTAVO_TRY_VOID(loader.list(weights));
   OCTAVO_TRY(const ContentHash vectors, loader.load_vectors(weights));
-  OCTAVO_TRY(const ContentHash matrices,
-             repack ? loader.pack_matrices(weights, pool, progress) : loader.map_matrices(weights));
+  OCTAVO_TRY(const ContentHash matrices, repack ? loader.pack_matrices(weights, pool, progress, manner.beside_others)
+                                                : loader.map_matrices(weights));
   std::vector<ContentHash> parts;
   for (const std::span<const std::byte> head : source.heads()) parts.push_back(hash_of(head));
   parts.insert(parts.end(), {vectors, matrices});
+  for (const auto& [name, type] : types) {
+    parts.push_back(hash_of(std::as_bytes(std::span(name))));
+    parts.push_back(hash_of(std::as_bytes(std::span(&type, 1))));
+  }
   weights.content_hash_ = hash_of(std::as_bytes(std::span(parts)));
   if (config.tied_output) weights.output = weights.embedding;
   return weights;

@@ -10,6 +10,7 @@
 #include "model/config.h"
 #include "model/repack.h"
 #include "model/weight_matrix.h"
+#include "model/weight_need.h"
 
 namespace octavo {
 
@@ -96,13 +97,18 @@ struct LayerWeights {
   const float* output_scale = nullptr;  // [1]; nullptr: 1
 };
 
+struct LoadManner {
+  MatrixTypes types = {};      // that matrices become as they are packed; a weight that cannot is an error
+  bool beside_others = false;  // who compute on the pool: see RepackManner
+};
+
 class Weights {
  public:
   /// Checks every tensor's presence and shape; then packs the matrices on all threads, or leaves them in the file,
   /// which must then outlive the result. Errors name the tensor: missing, of a wrong shape, or not part of the
   /// architecture; or the file has become shorter than it was.
   static Result<Weights> load(const ModelSource& source, const ModelConfig& config, bool repack, ThreadPool& pool,
-                              const RepackProgress& progress);
+                              const RepackProgress& progress, const LoadManner& manner = {});
 
   WeightMatrix embedding;               // [vocab_size, width]
   WeightMatrix output;                  // [vocab_size, width]; the embedding itself when tied

@@ -58,6 +58,10 @@ class Folders(unittest.TestCase):
             support.octavo_ok("quantize", source, self.folder / name, "Q4_K_M")
             copies.append({t.name: (t.tensor_type, t.data.tobytes()) for t in gguf.GGUFReader(self.folder / name).tensors})
         self.assertEqual(copies[0], copies[1])
+        for mix in ("Q4_K_M", "Q8_0"):
+            support.octavo_ok("quantize", model, self.folder / "a.gguf", mix, "--force")
+            np.testing.assert_array_equal(support.logits(folder, IDS, "--quantize", mix),
+                                          support.logits(self.folder / "a.gguf", IDS))
 
     def test_a_converted_folder_is_the_same_model_with_words_that_others_read(self):
         _, folder = self.make("tiny-llama", dtype="BF16")

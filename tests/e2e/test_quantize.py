@@ -1,4 +1,5 @@
 """`octavo quantize`: its files are read by another program, are near the model, and appear only when they are whole."""
+import json
 import pathlib
 import signal
 import subprocess
@@ -55,6 +56,30 @@ class Quantize(unittest.TestCase):
                 support.octavo_ok("quantize", model, self.out, mix, "--force")
                 result = compare_logits.compare(reference, support.logits(self.out, ids), ids)
                 self.assertLess(result["mean_kl"], bound)
+
+    def test_a_model_that_is_quantized_as_it_is_loaded_has_the_bits_of_its_file(self):
+        for shape in ("tiny-qwen3", "tiny-qwen3moe", "tiny-qwen35"):
+            model = support.tiny_model(shape, types=("F32",))
+            for mix in ("Q8_0", "Q4_0", "Q4_1", "Q4_K_M", "Q6_K"):
+                with self.subTest(shape=shape, mix=mix):
+                    support.octavo_ok("quantize", model, self.out, mix, "--force")
+                    ids = list(range(20, 60))
+                    loaded = support.logits(model, ids, "--quantize", mix.lower())
+                    np.testing.assert_array_equal(loaded, support.logits(self.out, ids))
+        before = support.tiny_model("tiny-qwen3", types=("Q8_0",))
+        for model, args, code, message in (
+                (before, ("Q4_0",), 1, "is Q8_0 already"), (before, ("Q9",), 2, "found type 'Q9', expected one of F32"),
+                (support.tiny_model("tiny-qwen3", types=("F32",)), ("Q4_0", "--no-repack"), 1, "cannot be made other types")):
+            done = support.octavo("logits", model, "--ids", "1,2", "--out", self.folder / "l.npy", "--quantize", *args)
+            self.assertEqual((done.returncode, message in done.stderr), (code, True), done.stderr)
+
+    def test_each_type_that_a_model_is_given_while_loading_has_a_fingerprint_of_its_own(self):
+        model = support.float_model(support.SMOLLM2)
+        prints = set()
+        for args in ((), ("--quantize", "Q8_0"), ("--quantize", "Q4_0")):
+            answer = json.loads(support.octavo_ok("run", "-m", model, "--json", "-n", "4", "--temperature", "0", *args, "Hi"))
+            prints.add(answer["system_fingerprint"])
+        self.assertEqual(len(prints), 3)
 
     def test_a_file_of_importance_is_taken(self):
         model = support.tiny_model("tiny-qwen3", types=("F32",))

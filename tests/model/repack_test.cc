@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <deque>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -19,6 +21,7 @@
 #include "support/gguf_writer.h"
 #include "support/memory_source.h"
 #include "support/temp_file.h"
+#include "tensor/quantize.h"
 
 namespace octavo::test {
 namespace {
@@ -43,7 +46,7 @@ class MatrixFile {
     std::vector<RepackJob> jobs;
     for (std::size_t i = panels_.size(); i-- > 0;) {
       const SourceTensor& tensor = source_->tensors()[i];
-      jobs.push_back({&tensor, 0, tensor.tensor.rows, panels_[i].data()});
+      jobs.push_back({&tensor, tensor.tensor.type, 0, tensor.tensor.rows, panels_[i].data()});
     }
     return jobs;
   }
@@ -100,8 +103,10 @@ TEST(Repack, PacksEveryMatrixWhateverTheNumberOfThreads) {
     // Less than a panel; some panels; several pieces with a rest; a row longer than a piece.
     MatrixFile matrices({{5, 64}, {100, 320}, {1037, 4096}, {20, 1 << 21}});
     ThreadPool pool(threads);
-    ASSERT_TRUE(repack(matrices.jobs(), matrices.source(), pool, {}));
-    matrices.expect_packed();
+    for (const bool beside_others : {false, true}) {
+      ASSERT_TRUE(repack(matrices.jobs(), matrices.source(), pool, {}, {.beside_others = beside_others}));
+      matrices.expect_packed();
+    }
   }
 }
 
@@ -129,6 +134,37 @@ TEST(Repack, ProgressGrowsOnTheCallingThreadWhileThePoolIsFree) {
   }
 }
 
+TEST(Repack, RowsAreQuantizedAnewWhereThePanelsHaveAnotherType) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  std::vector<float> floats(100 * 512);
+  for (float& x : floats) x = normal(random);
+  const auto pack = [&](DType type, int threads) -> Result<std::vector<std::uint8_t>> {
+    MemorySource source;
+    source.add_tensor("m", {512, 100}, DType::kF32,
+                      {reinterpret_cast<const char*>(floats.data()), floats.size() * sizeof(float)});
+    const SourceTensor& tensor = source.tensors()[0];
+    std::vector<std::uint8_t> panels(packed_bytes(type, 100, 512));
+    ThreadPool pool(threads);
+    OCTAVO_TRY_VOID(repack({{&tensor, type, 0, 100, panels.data()}}, source, pool, {}));
+    return panels;
+  };
+  for (const DType type : {DType::kQ8_0, DType::kQ4_K}) {
+    const std::size_t row_bytes = static_cast<std::size_t>(*dtype_bytes(type, 512));
+    std::vector<std::byte> rows(100 * row_bytes);
+    for (std::size_t r = 0; r < 100; ++r)
+      ASSERT_TRUE(quantize(type, std::span(floats).subspan(r * 512, 512), {},
+                           std::span(rows).subspan(r * row_bytes, row_bytes)));
+    std::vector<std::uint8_t> expected(packed_bytes(type, 100, 512));
+    pack_panels({.type = type, .rows = 100, .cols = 512, .data = rows}, 0, num_panels(100), expected.data());
+    for (const int threads : {1, 3}) EXPECT_EQ(pack(type, threads), expected);
+  }
+  floats[700] = HUGE_VALF;
+  const auto failed = pack(DType::kQ4_K, 3);
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().message, testing::HasSubstr("tensor 'm'"));
+}
+
 TEST(Repack, StepsOfOthersGoOnMeanwhile) {
   MatrixFile matrices({{4096, 4096}, {4096, 4352}, {4096, 4608}});
   ThreadPool pool(2);
@@ -143,7 +179,7 @@ TEST(Repack, StepsOfOthersGoOnMeanwhile) {
   });
   while (num_steps == 0) std::this_thread::yield();
   const int num_before = num_steps;
-  const auto hash = repack(matrices.jobs(), matrices.source(), pool, {});
+  const auto hash = repack(matrices.jobs(), matrices.source(), pool, {}, {.beside_others = true});
   const int num_meanwhile = num_steps - num_before;
   is_packed = true;
   other.join();
@@ -210,11 +246,11 @@ TEST(Repack, PagesAreDroppedOnceEachBytesArePacked) {
     std::uint64_t total = 0;
     for (const SourceTensor& t : source.tensors()) {
       panels.emplace_back(packed_bytes(t.tensor.type, t.tensor.rows, t.tensor.cols));
-      jobs.push_back({&t, 0, t.tensor.rows, panels.back().data()});
+      jobs.push_back({&t, t.tensor.type, 0, t.tensor.rows, panels.back().data()});
       total += t.tensor.data.size();
     }
     ThreadPool pool(2);
-    ASSERT_TRUE(repack(jobs, source, pool, {}, pages));
+    ASSERT_TRUE(repack(jobs, source, pool, {}, {.pages = pages}));
     std::uint64_t end = 0, dropped = 0;
     for (const auto& [offset, size] : source.dropped()) {
       EXPECT_GE(offset, end);
