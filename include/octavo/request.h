@@ -69,6 +69,9 @@ struct Request {
   /// Of the answer's content, from its first token on: reasoning in front of it is free. Of this engine's
   /// compile_constraint(); null: none. Bans and biases give way where they would leave nothing that it allows.
   std::shared_ptr<const Constraint> constraint = {};
+  /// Tokens that the constraint forces are computed and drawn like others, for their log-probabilities. Without, those
+  /// behind the first follow at once, in the same step, and their TokenEvent::logprob is NaN: the same tokens, sooner.
+  bool draws_forced = true;
   /// Answers to make of the one prompt, 1 to kMaxChoices and to as many as advance in one step (max_sequences, and no
   /// more than max_step_tokens). The prompt is computed once; each choice then goes on alone and ends with an event of
   /// its own. Choice i is drawn as index first_choice + i: it is the same answer that a request of one choice with that
@@ -148,7 +151,7 @@ struct TokenEvent {
   RequestId request = 0;
   std::uint32_t choice = 0;  // first_choice .. first_choice + num_choices - 1
   TokenId token = -1;
-  float logprob = 0;  // natural log of the token's probability before any cut, at temperature 1
+  float logprob = 0;  // natural log of the token's probability before any cut, at temperature 1; NaN: it was not drawn
   std::span<const TokenLogprob> top_logprobs = {};  // likeliest first, as many as asked for and there are
   std::string_view text = {};  // valid during the callback; control tokens and a token that is a kStop have none
   std::string_view bytes = {};

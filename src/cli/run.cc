@@ -61,6 +61,7 @@ Result<Request> make_request(const RunOptions& options, const std::string& text,
                   .max_tokens = options.max_tokens,
                   .min_tokens = options.min_tokens,
                   .stop = options.stop,
+                  .draws_forced = options.json,
                   .num_choices = options.num_choices};
   if (options.constraint) {
     OCTAVO_TRY(request.constraint, engine.compile_constraint(*options.constraint));

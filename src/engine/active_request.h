@@ -98,6 +98,7 @@ struct ActiveRequest {
   std::uint32_t first_choice = 0;
   int num_top_logprobs = 0;
   bool logprobs_after_mask = false;
+  bool draws_forced = true;
   std::optional<TokenId> last_token;  // of the prompt, if the tokenizer knows it
   std::string cache_domain, owner;
   RequestCallbacks callbacks;
@@ -127,6 +128,14 @@ struct ActiveRequest {
   /// A constrained answer may begin with this token, which is none of its content.
   bool opens_reasoning(const Choice& choice, TokenId token) const {
     return token == opening_mark && choice.constraint.is_at_start() && choice.num_reasoning == 0;
+  }
+  /// The token that must follow the choice's last one and needs no draw; -1: one is to be drawn. Mirostat counts the
+  /// surprise of every token.
+  TokenId known_token(const Choice& choice) const {
+    if (draws_forced || sampling.mirostat.enabled || !choice.is_constrained()) return -1;
+    if (opening_mark >= 0 && opens_reasoning(choice, opening_mark)) return -1;
+    const std::span<const TokenId> forced = choice.constraint.forced();
+    return forced.empty() ? -1 : forced.front();
   }
   /// A stop text counts that is complete after the first min_generated tokens.
   bool stops_count(const Choice& choice) const { return choice.num_generated() > endings.min_generated; }

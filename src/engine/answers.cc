@@ -1,6 +1,7 @@
 #include "engine/answers.h"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -25,8 +26,19 @@ void Answers::append(const Draw& draw) {
   const SampledToken& sampled = draw.token;
   if (!choice.active) return;  // ended by a callback of this step
   if (sampled.token < 0) return end(request, FinishReason::kFailed);
-  choice.sequence.tokens.push_back(sampled.token);
   choice.surprise_bound = sampled.surprise_bound;
+  append_to(request, choice, sampled, known_tokens(choice.top_logprobs));
+  while (choice.active) {
+    const TokenId known = request.known_token(choice);
+    if (known < 0) return;
+    choice.sequence.num_followed = choice.sequence.num_tokens();
+    append_to(request, choice, {.token = known, .logprob = std::numeric_limits<float>::quiet_NaN()}, {});
+  }
+}
+
+void Answers::append_to(ActiveRequest& request, Choice& choice, const SampledToken& sampled,
+                        std::span<const TokenLogprob> top_logprobs) {
+  choice.sequence.tokens.push_back(sampled.token);
   ++counts_.generated_tokens;
   if (!choice.times.first_token) choice.times.first_token = Clock::now();
   const bool is_reasoning = choice.text.is_inside_reasoning();
@@ -47,7 +59,7 @@ void Answers::append(const Draw& draw) {
   emit(request, choice,
        {.token = sampled.token,
         .logprob = sampled.logprob,
-        .top_logprobs = known_tokens(choice.top_logprobs),
+        .top_logprobs = top_logprobs,
         .text = shown.text,
         .bytes = shown.bytes,
         .reasoning = shown.reasoning,

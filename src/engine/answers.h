@@ -17,7 +17,7 @@ class Answers {
   Answers(const Words& words, RequestTable& requests, EngineStats& counts)
       : words_(words), requests_(requests), counts_(counts) {}
 
-  /// Appends a drawn token to its choice and tells the caller of it.
+  /// Appends a drawn token to its choice, and those that must follow it without a draw; tells the caller of each.
   void append(const Draw& draw);
   /// Ends a request that generates nothing once its prompt is computed.
   void end_without_draw(const Sequence& sequence);
@@ -36,6 +36,8 @@ class Answers {
   static void emit_before_start(ActiveRequest& request, FinishReason reason);
 
  private:
+  void append_to(ActiveRequest& request, Choice& choice, const SampledToken& sampled,
+                 std::span<const TokenLogprob> top_logprobs);
   FinishReason finish_reason(const ActiveRequest& request, const Choice& choice, TokenId token) const;
   static void emit(ActiveRequest& request, const Choice& choice, TokenEvent event);
 

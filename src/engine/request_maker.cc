@@ -45,6 +45,7 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
                        .on_event = std::move(on_event)};
   active->num_top_logprobs = request.top_logprobs;
   active->logprobs_after_mask = request.logprobs_after_mask;
+  active->draws_forced = request.draws_forced;
   if (request.tokens.back() < words_.num_tokens())  // not a row of the model's padding
     active->last_token = request.tokens.back();
   active->choices.resize(to_size(request.num_choices));

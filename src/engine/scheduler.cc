@@ -128,7 +128,8 @@ void Scheduler::schedule_decodes(bool only_aged, bool within_time) {
 
 /// False where it has no room to grow.
 bool Scheduler::schedule_decode(Sequence& sequence) {
-  const int num_tokens = std::min(sequence.num_uncomputed(), budget_.rows_left());
+  int num_tokens = std::min(sequence.num_uncomputed(), budget_.rows_left());
+  while (num_tokens > 1 && !budget_.is_in_time(sequence, num_tokens)) num_tokens /= 2;  // one goes whatever it takes
   ledger_.count_to_advance(sequence, num_tokens, needed_);
   if (!preemption_.make_room(sequence, needed_)) return false;
   advance(sequence, num_tokens);

@@ -89,6 +89,7 @@ struct Sequence {
   BlockChain chain = {};             // hashes of its full blocks; without a prefix cache none
   SequenceId kv = 0;                 // in the engine's books
   int num_computed = 0;              // leading tokens whose K and V are in the cache
+  int num_followed = 0;              // leading tokens that are followed by one that was known without a draw
   int num_forks = 0;  // choices that will fork from it when its prompt is computed; until then they hold seats
   SequenceOwed owed = {};
   State state = State::kIdle;
@@ -115,14 +116,16 @@ struct Sequence {
   /// Rows whose logits are wanted must be computed, whatever is cached.
   bool may_use_cache() const { return owed.prompt_logits_from >= asked.prompt_tokens; }
   /// A token is drawn from the row of `position`: behind the last token that it had when it was admitted, and behind
-  /// each one that came since.
-  bool draws_after(int position) const { return asked.samples && position + 1 >= notes.num_admitted_tokens; }
+  /// each one that came since, but for those that are followed by a known one.
+  bool draws_after(int position) const { return asked.samples && position >= first_draw(); }
   /// Rows of its tokens [num_computed, end) whose logits are wanted: so many of the last ones.
   int num_logit_rows(int end) const {
-    const int of_draws = asked.samples ? end - std::max(num_computed, notes.num_admitted_tokens - 1) : 0;
+    const int of_draws = asked.samples ? end - std::max(num_computed, first_draw()) : 0;
     const int of_prompt = std::min(end, asked.prompt_tokens) - std::max(num_computed, owed.prompt_logits_from);
     return std::max({of_prompt, of_draws, 0});
   }
+  /// The first position from whose row a token is drawn.
+  int first_draw() const { return std::max(notes.num_admitted_tokens - 1, num_followed); }
   /// Places in a step that it holds: its own, and those of the choices that will fork from it.
   int seats() const { return 1 + num_forks; }
 };

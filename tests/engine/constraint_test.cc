@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <regex>
 
 #include "engine/test_engine.h"
@@ -101,6 +103,68 @@ TEST(Constraint, BansGiveWayWhereTheyWouldLeaveNothing) {
   request.sampling.allowed_tokens = {test::kTinyA + 4};
   const Answer answer = engine.run(std::move(request));
   EXPECT_EQ(answer.text, "AB");
+}
+
+// A choice of two letters, then text that leaves none.
+constexpr const char* kForcedPattern = "([AB]CDEFGHIJ[KL]MNO){2}P[QR]";
+
+TEST(Constraint, ForcedTokensFollowWithoutADrawAndAreTheSame) {
+  for (const int max_step_tokens : {512, 3}) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      std::vector<Answer> answers;
+      std::vector<std::uint64_t> steps;
+      for (const bool draws_forced : {true, false}) {
+        TestEngineOptions options;
+        options.limits.max_step_tokens = max_step_tokens;
+        TestEngine engine(std::move(options));
+        Request request = constrained_request(engine, kForcedPattern, seed, seed % 5 == 0 ? 17 : 60);
+        request.draws_forced = draws_forced;
+        if (seed % 3 == 0) request.stop = {"HIJ"};
+        answers.push_back(engine.run(std::move(request)));
+        steps.push_back(engine->stats().steps);
+      }
+      EXPECT_EQ(answers[0].tokens, answers[1].tokens);
+      EXPECT_EQ(answers[0].text, answers[1].text);
+      EXPECT_EQ(answers[0].finish, answers[1].finish);
+      EXPECT_LT(steps[1] + 2, steps[0]) << "seed " << seed;
+      const auto drawn = [](const Answer& answer) {
+        return std::ranges::count_if(answer.logprobs, [](float x) { return !std::isnan(x); });
+      };
+      EXPECT_EQ(drawn(answers[0]), static_cast<std::ptrdiff_t>(answers[0].tokens.size()));
+      EXPECT_LT(drawn(answers[1]), drawn(answers[0]));
+    }
+  }
+}
+
+TEST(Constraint, ForcedTokensAreTheSameInCompanyWithChoicesAndWithoutRoom) {
+  const auto request_of = [](TestEngine& engine, std::uint64_t seed, bool draws_forced) {
+    Request request = constrained_request(engine, seed % 4 == 0 ? kPattern : kForcedPattern, seed);
+    request.draws_forced = draws_forced;
+    request.num_choices = seed % 3 == 0 ? 3 : 1;
+    if (seed % 5 == 0) request.sampling.mirostat.enabled = true;
+    return request;
+  };
+  const auto texts_of = [&](TestEngineOptions options, bool draws_forced) {
+    TestEngine engine(std::move(options));
+    std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<TokenId>> tokens;
+    for (std::uint64_t seed = 1; seed <= 12; ++seed)
+      EXPECT_TRUE(engine->submit(request_of(engine, seed, draws_forced), [&tokens, seed](const TokenEvent& event) {
+        if (event.token >= 0) tokens[{seed, event.choice}].push_back(event.token);
+      }));
+    engine->run();
+    if (engine->stats().preemptions > 0) tokens[{0, 0}] = {1};
+    return tokens;
+  };
+  const auto expected = texts_of({}, true);
+  TestEngineOptions roomy;
+  roomy.max_context = 64;
+  EXPECT_EQ(texts_of(std::move(roomy), false), expected);
+  TestEngineOptions small;
+  small.runner.num_blocks = 16;
+  small.max_context = 64;
+  auto cramped = texts_of(std::move(small), false);
+  EXPECT_EQ(cramped.erase({0, 0}), 1U) << "some gave way";
+  EXPECT_EQ(cramped, expected);
 }
 
 TEST(Constraint, EveryChoiceHasItsOwnPlaceInIt) {
