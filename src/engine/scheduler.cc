@@ -130,6 +130,8 @@ void Scheduler::schedule_decodes(bool only_aged, bool within_time) {
 bool Scheduler::schedule_decode(Sequence& sequence) {
   int num_tokens = std::min(sequence.num_uncomputed(), budget_.rows_left());
   while (num_tokens > 1 && !budget_.is_in_time(sequence, num_tokens)) num_tokens /= 2;  // one goes whatever it takes
+  if (kv_.keeps_checkpoints())                                                          // it ends where a state is kept
+    num_tokens = std::min(num_tokens, kv_.checkpoint_interval() - sequence.num_computed % kv_.checkpoint_interval());
   ledger_.count_to_advance(sequence, num_tokens, needed_);
   if (!preemption_.make_room(sequence, needed_)) return false;
   advance(sequence, num_tokens);

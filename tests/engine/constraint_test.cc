@@ -164,6 +164,23 @@ TEST(Constraint, ForcedTokensAreTheSameInCompanyWithChoicesAndWithoutRoom) {
   EXPECT_GT(preemptions, 0U);
 }
 
+TEST(Constraint, ForcedTokensPassNoPlaceWhereAStateIsKept) {
+  std::vector<Answer> answers;
+  std::vector<int> checkpoints;
+  for (const bool draws_forced : {true, false}) {
+    TestEngineOptions options;
+    options.runner.windows = {test::kRecurrent, 0};
+    TestEngine engine(std::move(options));
+    Request request = constrained_request(engine, kForcedPattern, 3);
+    request.draws_forced = draws_forced;
+    answers.push_back(engine.run(std::move(request)));
+    checkpoints.push_back(engine->stats().kv.checkpoints);
+  }
+  EXPECT_EQ(answers[0].tokens, answers[1].tokens);
+  EXPECT_EQ(checkpoints[0], checkpoints[1]);
+  EXPECT_GT(checkpoints[0], 2);
+}
+
 TEST(Constraint, EveryChoiceHasItsOwnPlaceInIt) {
   TestEngine engine;
   Request request = constrained_request(engine, "[A-Z]{3}", 5);
