@@ -1,5 +1,7 @@
 #include "source/folder/word_keys.h"
 
+#include <algorithm>
+#include <charconv>
 #include <limits>
 #include <optional>
 
@@ -53,12 +55,39 @@ Result<std::vector<std::int32_t>> ids_of(const JsonObject& object, std::string_v
   return ids;
 }
 
+/// tokenizer_config.json's `eos_token`, a text or an object with `content`, by its id in `added_tokens_decoder`; none:
+/// it names none, or one that is no added token.
+Result<std::optional<std::int32_t>> end_of_tokenizer(const JsonObject& settings) {
+  const TemplateValue* token = settings.find("eos_token");
+  if (const auto* object = token == nullptr ? nullptr : std::get_if<TemplateDict>(token))
+    token = JsonObject(*object, settings.place("eos_token")).find("content");
+  const auto* text = token == nullptr ? nullptr : std::get_if<std::string>(token);
+  OCTAVO_TRY(const auto added, settings.object_if("added_tokens_decoder"));
+  if (text == nullptr || !added) return std::nullopt;
+  for (const auto& [id, value] : added->members()) {
+    const auto* members = std::get_if<TemplateDict>(&value);
+    if (members == nullptr) continue;
+    const TemplateValue* content = JsonObject(*members, settings.place("added_tokens_decoder")).find("content");
+    const auto* spelled = content == nullptr ? nullptr : std::get_if<std::string>(content);
+    std::int32_t number = -1;
+    const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), number);
+    const bool is_id = error == std::errc() && end == id.data() + id.size() && number >= 0;
+    if (is_id && spelled != nullptr && *spelled == *text) return number;
+  }
+  return std::nullopt;
+}
+
 /// The first end token is EOS, all of them end an answer.
-Result<void> add_ids(const JsonObject& object, DirectoryBuilder& out) {
-  OCTAVO_TRY(const std::vector<std::int32_t> ends, ids_of(object, "eos_token_id"));
-  if (!ends.empty() && out.directory().find("tokenizer.ggml.eos_token_id") == nullptr) {
-    out.add_u32("tokenizer.ggml.eos_token_id", static_cast<std::uint64_t>(ends.front()));
-    if (ends.size() > 1) out.add_i32s("tokenizer.ggml.eos_token_ids", ends);
+void add_ends(const std::vector<std::int32_t>& ends, DirectoryBuilder& out) {
+  if (ends.empty()) return;
+  out.add_u32("tokenizer.ggml.eos_token_id", static_cast<std::uint64_t>(ends.front()));
+  if (ends.size() > 1) out.add_i32s("tokenizer.ggml.eos_token_ids", ends);
+}
+
+/// `ends` gets the end tokens, unless it has some.
+Result<void> add_ids(const JsonObject& object, DirectoryBuilder& out, std::vector<std::int32_t>& ends) {
+  if (ends.empty()) {
+    OCTAVO_TRY(ends, ids_of(object, "eos_token_id"));
   }
   OCTAVO_TRY(const std::vector<std::int32_t> begin, ids_of(object, "bos_token_id"));
   if (begin.size() == 1 && out.directory().find("tokenizer.ggml.bos_token_id") == nullptr)
@@ -90,26 +119,38 @@ Result<void> add_word_keys(const fs::path& folder, const JsonObject& config, Dir
   OCTAVO_TRY(std::optional<std::string> jinja, read_if_there(folder / "chat_template.jinja", kMaxTextBytes));
   const fs::path settings_path = folder / "tokenizer_config.json";
   OCTAVO_TRY(const auto settings_text, read_if_there(settings_path, kMaxTextBytes));
-  if (settings_text && !jinja) {
-    OCTAVO_TRY(const TemplateValue settings, parse_json_object(*settings_text, settings_path, kMaxValues));
-    OCTAVO_TRY(jinja, template_of({std::get<TemplateDict>(settings), settings_path.string()}));
+  std::optional<std::int32_t> end_of_words;
+  if (settings_text) {
+    OCTAVO_TRY(const TemplateValue value, parse_json_object(*settings_text, settings_path, kMaxValues));
+    const std::string name = settings_path.string();
+    const JsonObject settings(std::get<TemplateDict>(value), name);
+    if (!jinja) {
+      OCTAVO_TRY(jinja, template_of(settings));
+    }
+    OCTAVO_TRY(end_of_words, end_of_tokenizer(settings));
+    texts.push_back(*settings_text);
   }
   if (jinja) {
     texts.push_back(*jinja);
     out.add_text("tokenizer.chat_template", std::move(*jinja));
   }
 
+  std::vector<std::int32_t> ends;
   const fs::path generation_path = folder / "generation_config.json";
   OCTAVO_TRY(const auto generation_text, read_if_there(generation_path, kMaxTextBytes));
   if (generation_text) {
     OCTAVO_TRY(const TemplateValue value, parse_json_object(*generation_text, generation_path, kMaxValues));
     const std::string name = generation_path.string();
     const JsonObject generation(std::get<TemplateDict>(value), name);
-    OCTAVO_TRY_VOID(add_ids(generation, out));
+    OCTAVO_TRY_VOID(add_ids(generation, out, ends));
     OCTAVO_TRY_VOID(add_sampling(generation, out));
     texts.push_back(*generation_text);
   }
-  return add_ids(config, out);
+  OCTAVO_TRY_VOID(add_ids(config, out, ends));
+  // Beside the model's, which may know the end of a document alone, and not that of a turn.
+  if (end_of_words && std::ranges::find(ends, *end_of_words) == ends.end()) ends.push_back(*end_of_words);
+  add_ends(ends, out);
+  return {};
 }
 
 }  // namespace octavo

@@ -278,6 +278,23 @@ TEST_F(Folder, ReadsWordsTemplateAndDefaults) {
   EXPECT_EQ(opened()->get_string("tokenizer.chat_template").value(), "from the file");
 }
 
+TEST_F(Folder, TheEndTokenOfTheWordsEndsAnswersToo) {
+  const std::string added =
+      R"("added_tokens_decoder": {"7": {"content": "<|im_end|>"}, "x": {"content": "y"}, "9": 3})";
+  folder_.write("tokenizer_config.json", R"({"eos_token": "<|im_end|>", )" + added + "}");
+  EXPECT_EQ(opened()->get_u32("tokenizer.ggml.eos_token_id").value(), 7U) << "nobody else names one";
+  folder_.write("generation_config.json", R"({"eos_token_id": 2})");
+  EXPECT_EQ(opened()->get_u32("tokenizer.ggml.eos_token_id").value(), 2U);
+  EXPECT_THAT(opened()->get_i32_array("tokenizer.ggml.eos_token_ids").value(), ElementsAre(2, 7));
+  folder_.write("generation_config.json", R"({"eos_token_id": [7, 2]})");
+  EXPECT_THAT(opened()->get_i32_array("tokenizer.ggml.eos_token_ids").value(), ElementsAre(7, 2));
+  folder_.write("tokenizer_config.json", R"({"eos_token": {"content": "<|im_end|>"}, )" + added + "}");
+  folder_.write("generation_config.json", "{}");
+  EXPECT_EQ(opened()->get_u32("tokenizer.ggml.eos_token_id").value(), 7U);
+  folder_.write("tokenizer_config.json", R"({"eos_token": "<|no such token|>", )" + added + "}");
+  EXPECT_FALSE(opened()->get_u32("tokenizer.ggml.eos_token_id"));
+}
+
 TEST_F(Folder, TellsOfAFileThatWasCutShort) {
   const auto source = opened();
   std::filesystem::resize_file(folder_.path() / "model.safetensors", 1200);
