@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -86,6 +87,19 @@ std::string_view methods(const PathRoute& route) {
   return route.method == verb::post ? "POST" : "DELETE";
 }
 
+/// The value of `name=` in the query, as it stands there; empty: there is none.
+std::string_view query_value(std::string_view target, std::string_view name) {
+  const std::size_t begin = target.find('?');
+  std::string_view query = begin == std::string_view::npos ? std::string_view() : target.substr(begin + 1);
+  while (!query.empty()) {
+    const std::string_view field = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(query.size(), field.size() + 1));
+    if (field.size() > name.size() && field.starts_with(name) && field[name.size()] == '=')
+      return field.substr(name.size() + 1);
+  }
+  return {};
+}
+
 /// RFC 3986, 2.1. Nothing where a % has no two hexadecimal digits.
 std::optional<std::string> percent_decode(std::string_view text) {
   std::string decoded;
@@ -114,7 +128,7 @@ ApiResult<RouteMatch> find_route(verb method, std::string_view target) {
     if (!argument) continue;
     known = route.path;
     if (!takes(route, method)) continue;
-    auto decoded = percent_decode(*argument);
+    auto decoded = percent_decode(route.route == Route::kLlamaProps ? query_value(target, "model") : *argument);
     if (!decoded)
       return std::unexpected(
           ApiError{.status = 400,

@@ -317,7 +317,7 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
   if (match.route == Route::kOllamaTags) return json(ollama_tags(models_.slots()));
   if (match.route == Route::kOllamaRunning) return json(ollama_running(models_.slots(), models_.idle_unload()));
   if (match.route == Route::kModels) return json(openai_models(models_.slots()));
-  const ModelSlot* slot = models_.find(match.route == Route::kModel ? match.argument : std::string());
+  const ModelSlot* slot = models_.find(match.argument);
   if (slot == nullptr) return to_response(models_.not_found(match.argument));
   if (match.route == Route::kModel) return json(openai_model(*slot));
   if (!slot->model()) return to_response(unavailable("the model is not loaded", "loading"));

@@ -98,6 +98,10 @@ TEST_F(SeveralModels, AreListedWithWhatIsInMemory) {
   EXPECT_EQ(list.at("data").at(1).at("status").at("value"), "loaded");
   EXPECT_EQ(list.at("data").at(1).at("max_model_len"), 10'000);
   EXPECT_EQ(body_of(get("/v1/models/b.gguf")).at("id"), "b");
+  EXPECT_THAT(ask(get("/props")), StartsWith("HTTP/1.1 503"));
+  EXPECT_EQ(body_of(get("/props?x=1&model=b%2Egguf&y")).at("model_alias"), "b");
+  EXPECT_THAT(ask(get("/props?model=c")), StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(ask(get("/props?model=%")), StartsWith("HTTP/1.1 400"));
   EXPECT_EQ(body_of(get("/api/tags")).at("models").as_array().size(), 2U);
   EXPECT_EQ(body_of(get("/api/ps")).at("models").at(0).at("name"), "b");
   EXPECT_EQ(body_of(post("/api/show", R"({"name": "b"})")).at("model_info").at("general.basename"),
