@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -104,8 +105,9 @@ class Rounds {
     for (int i = 0; i < pool.num_threads(); ++i) converters_.emplace_back(pieces);
   }
 
-  /// Packs pieces for a while, as long as there are some that were read.
-  void run_one() {
+  /// Packs pieces for a while, as long as there are some that were read. The calling thread calls `on_piece`, if it is
+  /// set, behind each of its own.
+  void run_one(const std::function<void()>& on_piece) {
     const ThreadPool::Step step(pool_);
     const Clock::time_point begin = Clock::now();
     const auto is_over = [&] {
@@ -119,6 +121,7 @@ class Rounds {
         pack(pieces_[read->index], read->bytes, converters_[to_size(worker)]);
         hashes_[read->index] = hash_of(read->bytes);
         reader_.give_back(*read);
+        if (worker == 0 && on_piece) on_piece();
       } while (!is_over());
     });
   }
@@ -178,10 +181,13 @@ Result<ContentHash> repack(std::vector<RepackJob> jobs, const ModelSource& sourc
   PieceReader reader(source, ranges, manner.beside_others ? std::max(kMostBuffersAhead, num_threads) : num_threads,
                      manner.beside_others ? PieceReader::Mode::kAhead : PieceReader::Mode::kOnDemand);
   Rounds rounds(pieces, source, reader, pool, manner.pages);
-  while (reader.wait()) {
-    rounds.run_one();
-    if (std::optional<Error> error = rounds.error()) return std::unexpected(std::move(*error));
+  const auto tell = [&] {
     if (progress) progress(rounds.done_bytes(), total);
+  };
+  while (reader.wait()) {
+    rounds.run_one(manner.beside_others ? std::function<void()>() : tell);
+    if (std::optional<Error> error = rounds.error()) return std::unexpected(std::move(*error));
+    tell();
   }
   if (std::optional<Error> error = reader.error()) return std::unexpected(std::move(*error));
   if (progress) progress(total, total);

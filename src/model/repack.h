@@ -42,10 +42,10 @@ struct RepackManner {
   bool beside_others = false;  // who compute on the pool: it is held for no read
 };
 
-/// `progress`, if set, is called on the calling thread several times a second, while the pool is free for others; the
-/// calling thread must have no step of it. The result is a hash of all bytes that were packed, the same for any number
-/// of threads. Error: the file ends before it should, or cannot be read; a weight that its type cannot have. Panels are
-/// not complete then. Throws std::system_error where the system refuses a thread.
+/// `progress`, if set, is called on the calling thread, behind each piece that it packs, or beside others between their
+/// steps; the calling thread must have no step of the pool. The result is a hash of all bytes that were packed, the
+/// same for any number of threads. Error: the file ends before it should, or cannot be read; a weight that its type
+/// cannot have. Panels are not complete then. Throws std::system_error where the system refuses a thread.
 Result<ContentHash> repack(std::vector<RepackJob> jobs, const ModelSource& source, ThreadPool& pool,
                            const RepackProgress& progress, const RepackManner& manner = {});
 

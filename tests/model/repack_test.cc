@@ -116,21 +116,27 @@ TEST(Repack, NothingToPackIsDoneAtOnce) {
   EXPECT_TRUE(repack({}, none.source(), pool, {}));
 }
 
-TEST(Repack, ProgressGrowsOnTheCallingThreadWhileThePoolIsFree) {
+TEST(Repack, ProgressGrowsByThePieceOnTheCallingThreadAndBesideOthersWhileThePoolIsFree) {
   MatrixFile matrices({{4096, 4096}, {512, 512}});  // 17 MiB in one matrix
-  for (const int threads : {1, 3}) {
-    ThreadPool pool(threads);
-    std::vector<std::uint64_t> seen;
-    const auto hash = repack(matrices.jobs(), matrices.source(), pool,
-                             [&, caller = std::this_thread::get_id()](std::uint64_t done, std::uint64_t total) {
-                               EXPECT_EQ(std::this_thread::get_id(), caller);
-                               EXPECT_EQ(total, matrices.bytes());
-                               seen.push_back(done);
-                               const ThreadPool::Step step(pool);  // would wait for ever
-                             });
-    EXPECT_TRUE(hash);
-    EXPECT_TRUE(std::ranges::is_sorted(seen));
-    EXPECT_EQ(seen.back(), matrices.bytes());
+  for (const bool beside_others : {false, true}) {
+    for (const int threads : {1, 3}) {
+      ThreadPool pool(threads);
+      std::vector<std::uint64_t> seen;
+      const auto hash = repack(matrices.jobs(), matrices.source(), pool,
+                               [&, caller = std::this_thread::get_id()](std::uint64_t done, std::uint64_t total) {
+                                 EXPECT_EQ(std::this_thread::get_id(), caller);
+                                 EXPECT_EQ(total, matrices.bytes());
+                                 seen.push_back(done);
+                                 if (beside_others) const ThreadPool::Step step(pool);  // would wait for ever
+                               },
+                               {.beside_others = beside_others});
+      EXPECT_TRUE(hash);
+      EXPECT_TRUE(std::ranges::is_sorted(seen));
+      EXPECT_EQ(seen.back(), matrices.bytes());
+      if (threads > 1 || beside_others) continue;
+      ASSERT_GE(seen.size(), 17U);
+      for (std::size_t i = 1; i < seen.size(); ++i) EXPECT_LE(seen[i] - seen[i - 1], kMiB);
+    }
   }
 }
 
