@@ -54,6 +54,18 @@ void lower(std::optional<T>& least, const std::optional<T>& value) {
   if (value && (!least || *value < *least)) least = value;
 }
 
+/// The least of what a process's groups have: `of` a folder of version 2, `of_v1` one of the controller's in version 1.
+template <class T, class Of, class OfV1>
+std::optional<T> least_of_groups(const SystemFolders& folders, const std::string& controller, Of of, OfV1 of_v1) {
+  std::optional<T> least;
+  visit_groups(folders.cgroup, group_path(folders, "").value_or(""),
+               [&](const std::string& folder) { lower(least, of(folder)); });
+  if (const auto path = group_path(folders, controller))
+    visit_groups(folders.cgroup + "/" + controller, *path,
+                 [&](const std::string& folder) { lower(least, of_v1(folder)); });
+  return least;
+}
+
 std::optional<double> quota_of(const std::string& folder) {
   std::istringstream in(read_first_line(folder + "/cpu.max").value_or(""));
   double limit = 0, period = 0;
@@ -83,35 +95,22 @@ std::optional<std::uint64_t> free_of(const std::string& folder, std::string_view
 }  // namespace
 
 std::optional<double> cgroup_cpu_quota(const SystemFolders& folders) {
-  std::optional<double> quota;
-  visit_groups(folders.cgroup, group_path(folders, "").value_or(""),
-               [&](const std::string& folder) { lower(quota, quota_of(folder)); });
-  if (const auto path = group_path(folders, "cpu"))
-    visit_groups(folders.cgroup + "/cpu", *path, [&](const std::string& folder) { lower(quota, quota_of_v1(folder)); });
-  return quota;
+  return least_of_groups<double>(folders, "cpu", quota_of, quota_of_v1);
 }
 
 std::optional<std::uint64_t> cgroup_free_memory(const SystemFolders& folders) {
-  std::optional<std::uint64_t> bytes;
-  visit_groups(folders.cgroup, group_path(folders, "").value_or(""), [&](const std::string& folder) {
-    lower(bytes, free_of(folder, "/memory.max", "/memory.current", "inactive_file "));
-  });
-  if (const auto path = group_path(folders, "memory"))
-    visit_groups(folders.cgroup + "/memory", *path, [&](const std::string& folder) {
-      lower(bytes, free_of(folder, "/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file "));
-    });
-  return bytes;
+  return least_of_groups<std::uint64_t>(
+      folders, "memory",
+      [](const std::string& folder) { return free_of(folder, "/memory.max", "/memory.current", "inactive_file "); },
+      [](const std::string& folder) {
+        return free_of(folder, "/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file ");
+      });
 }
 
 std::optional<std::uint64_t> cgroup_memory_limit(const SystemFolders& folders) {
-  std::optional<std::uint64_t> bytes;
-  visit_groups(folders.cgroup, group_path(folders, "").value_or(""),
-               [&](const std::string& folder) { lower(bytes, read_u64(read_first_line(folder + "/memory.max"))); });
-  if (const auto path = group_path(folders, "memory"))
-    visit_groups(folders.cgroup + "/memory", *path, [&](const std::string& folder) {
-      lower(bytes, read_u64(read_first_line(folder + "/memory.limit_in_bytes")));
-    });
-  return bytes;
+  return least_of_groups<std::uint64_t>(
+      folders, "memory", [](const std::string& folder) { return read_u64(read_first_line(folder + "/memory.max")); },
+      [](const std::string& folder) { return read_u64(read_first_line(folder + "/memory.limit_in_bytes")); });
 }
 
 }  // namespace octavo

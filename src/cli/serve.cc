@@ -16,6 +16,7 @@
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/serve_models.h"
+#include "octavo/resources.h"
 #include "server/image_placeholder.h"
 #include "server/server.h"
 

@@ -98,30 +98,33 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-bool is_called(const FoundModel& model, const std::string& id) {
-  const auto source = open_model(model.path);
-  return source && contains(names_of(model, **source), id);
-}
-
-/// Attaches each section to the model that it is about, or adds that.
+/// Attaches each section that names a file to that, or adds it.
 Result<void> attach(std::vector<FoundModel>& models, const std::vector<ModelSection>& sections,
                     const Context& context) {
   for (const ModelSection& section : sections) {
-    auto model = models.end();
-    if (section.model.empty()) {
-      model = std::ranges::find_if(models, [&](const FoundModel& m) { return is_called(m, section.id); });
-      if (model == models.end())
-        return fail("[model.{}]: found no such model among -m and --models-dir, expected one, or a line model = ...",
-                    section.id);
-    } else {
-      OCTAVO_TRY(const fs::path path, resolve_model(section.model, context));
-      model = std::ranges::find_if(models, [&](const FoundModel& m) { return m.path == path && m.section == nullptr; });
-      if (model == models.end()) model = models.insert(model, {.path = path, .given = section.model});
-    }
-    if (model->section != nullptr) return fail("[model.{}]: found a second section about one model", section.id);
+    if (section.model.empty()) continue;
+    OCTAVO_TRY(const fs::path path, resolve_model(section.model, context));
+    auto model =
+        std::ranges::find_if(models, [&](const FoundModel& m) { return m.path == path && m.section == nullptr; });
+    if (model == models.end()) model = models.insert(model, {.path = path, .given = section.model});
     model->section = &section;
   }
   return {};
+}
+
+/// Sections that name no file, as long as no model was found that they are about.
+using OpenSections = std::vector<const ModelSection*>;
+
+/// Takes out the section that calls a model by one of its names; null: none does. Error: several do.
+Result<const ModelSection*> take_section(OpenSections& open, const std::vector<std::string>& names) {
+  const auto is_about = [&](const ModelSection* section) { return contains(names, section->id); };
+  const auto found = std::ranges::find_if(open, is_about);
+  if (found == open.end()) return nullptr;
+  const auto second = std::find_if(found + 1, open.end(), is_about);
+  if (second != open.end()) return fail("[model.{}]: found a second section about one model", (*second)->id);
+  const ModelSection* section = *found;
+  open.erase(found);
+  return section;
 }
 
 Result<std::vector<FoundModel>> find_files(const ModelsOptions& options, const Context& context) {
@@ -156,23 +159,28 @@ std::string version_of(const fs::path& path, const EngineOptions& engine) {
                      hash(engine.generation_config), engine.tokenizer_path.string(), engine.quantize);
 }
 
-Result<server::ModelOffer> make_offer(const FoundModel& model, const EngineOptions& base, std::uint64_t memory_bytes,
-                                      Context& context) {
+Result<server::ModelOffer> make_offer(const FoundModel& model, OpenSections& open, const EngineOptions& base,
+                                      std::uint64_t memory_bytes, Context& context) {
   OCTAVO_TRY(const auto source, open_model(model.path));
+  const std::vector<std::string> names = names_of(model, *source);
+  const ModelSection* section = model.section;
+  if (section == nullptr) {
+    OCTAVO_TRY(section, take_section(open, names));
+  }
   OCTAVO_TRY(const ModelConfig config, ModelConfig::load(*source));
-  EngineOptions engine = model.section != nullptr ? model.section->engine : base;
+  EngineOptions engine = section != nullptr ? section->engine : base;
   OCTAVO_TRY(const MatrixTypes types, matrix_types(*source, engine.quantize));
   OCTAVO_TRY(const WeightNeed need, weight_need(*source, config, types));
   if (engine.kv_memory_bytes == 0) engine.kv_memory_bytes = memory_bytes / kShareOfKvMemory;
   server::ModelOffer offer{.version = version_of(model.path, engine),
                            .memory_bytes = (engine.repack ? need.packed_bytes : need.mapped_bytes) + need.vector_bytes +
                                            engine.kv_memory_bytes};
-  if (model.section != nullptr) {
-    offer.names = {model.section->id};
-    std::ranges::copy(model.section->aliases, std::back_inserter(offer.names));
-    offer.set_sampling = [flags = model.section->sampling](SamplingParams& params) { apply_sampling(flags, params); };
+  if (section != nullptr) {
+    offer.names = {section->id};
+    std::ranges::copy(section->aliases, std::back_inserter(offer.names));
+    offer.set_sampling = [flags = section->sampling](SamplingParams& params) { apply_sampling(flags, params); };
   }
-  for (const std::string& name : names_of(model, *source))
+  for (const std::string& name : names)
     if (!contains(offer.names, name)) offer.names.push_back(name);
   offer.load = [engine, path = model.path.string(), &context] { return load_engine(engine, path, context); };
   return offer;
@@ -240,9 +248,12 @@ Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options
   OCTAVO_TRY(const std::vector<ModelSection> sections, read_sections(options.config_file, engine));
   OCTAVO_TRY(std::vector<FoundModel> models, find_files(options, context));
   OCTAVO_TRY_VOID(attach(models, sections, context));
+  OpenSections open;
+  for (const ModelSection& section : sections)
+    if (section.model.empty()) open.push_back(&section);
   std::vector<server::ModelOffer> offers;
   for (const FoundModel& model : models) {
-    auto offer = make_offer(model, engine, options.memory_bytes, context);
+    auto offer = make_offer(model, open, engine, options.memory_bytes, context);
     if (!offer && !model.is_of_folder) return std::unexpected(std::move(offer.error()));
     if (!offer) {
       context.err << fmt::format("octavo: not served: {}\n", offer.error().message) << std::flush;
@@ -251,6 +262,9 @@ Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options
     offer->is_loaded_at_start = offers.empty() && !options.named.empty();
     offers.push_back(std::move(*offer));
   }
+  if (!open.empty())
+    return fail("[model.{}]: found no such model among -m and --models-dir, expected one, or a line model = ...",
+                open.front()->id);
   if (offers.empty()) return fail("found no model that can be served");
   make_unique(offers);
   return offers;

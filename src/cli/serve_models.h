@@ -4,13 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command_line.h"
 #include "cli/context.h"
-#include "octavo/resources.h"
 #include "server/model_slot.h"
 
 namespace octavo::cli {

@@ -126,7 +126,7 @@ Result<void> check_change(const ModelSource& source, const PlannedTensor& planne
   if (is_quantized(from.type) && !allow_requantize)
     return fail(
         "{}: tensor {} is {} already; making it {} loses more than quantizing the original would. "
-        "It is done with --allow-requantize",
+        "`octavo quantize` does it with --allow-requantize",
         source.name(), quote(planned.tensor->name), found, wanted);
   return {};
 }

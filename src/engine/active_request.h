@@ -127,13 +127,16 @@ struct ActiveRequest {
   }
   /// A constrained answer may begin with this token, which is none of its content.
   bool opens_reasoning(const Choice& choice, TokenId token) const {
-    return token == opening_mark && choice.constraint.is_at_start() && choice.num_reasoning == 0;
+    return token == opening_mark && may_open_reasoning(choice);
+  }
+  bool may_open_reasoning(const Choice& choice) const {
+    return opening_mark >= 0 && choice.constraint.is_at_start() && choice.num_reasoning == 0;
   }
   /// The token that must follow the choice's last one and needs no draw; -1: one is to be drawn. Mirostat counts the
   /// surprise of every token.
   TokenId known_token(const Choice& choice) const {
     if (draws_forced || sampling.mirostat.enabled || !choice.is_constrained()) return -1;
-    if (opening_mark >= 0 && opens_reasoning(choice, opening_mark)) return -1;
+    if (may_open_reasoning(choice)) return -1;
     const std::span<const TokenId> forced = choice.constraint.forced();
     return forced.empty() ? -1 : forced.front();
   }

@@ -82,8 +82,7 @@ bool Draws::find_allowed(const Draw& draw, std::span<MaskWord> allowed) const {
     return true;
   }
   if (!constraint.allow(allowed)) return false;
-  const TokenId opening = draw.request->opening_mark;
-  if (opening >= 0 && draw.request->opens_reasoning(*draw.choice, opening)) allow_token(allowed, to_size(opening));
+  if (draw.request->may_open_reasoning(*draw.choice)) allow_token(allowed, to_size(draw.request->opening_mark));
   return std::ranges::any_of(allowed, [](MaskWord word) { return word != 0; });
 }
 

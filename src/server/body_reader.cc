@@ -43,39 +43,39 @@ asio::awaitable<ApiResult<ModelLease>> BodyReader::wait_for_model(Exchange& exch
   co_return ModelLease();
 }
 
+asio::awaitable<ApiResult<AddressedBody>> BodyReader::parse(Exchange& exchange, const std::string& text,
+                                                            Addressing how) {
+  auto turn = co_await wait_to_parse(exchange, text.size(), how);
+  if (!turn) co_return std::unexpected(turn.error());
+  AddressedBody body;
+  if (!(*turn)->has_begun()) co_return body;
+  auto work = [&] { return parse_json_object(text, limits_); };
+  auto object = co_await run_on(queue_.threads(), work);
+  if (!object) co_return std::unexpected(object.error());
+  body.object = std::move(*object);
+  body.turn = std::move(*turn);
+  co_return body;
+}
+
 asio::awaitable<ApiResult<AddressedBody>> BodyReader::read(Exchange& exchange, Addressing how) {
   const std::string text = std::move(exchange.request.body());
-  auto parse = [&] { return parse_json_object(text, limits_); };
-  AddressedBody addressed;
-  for (bool is_first = true;; is_first = false) {
-    auto turn = co_await wait_to_parse(exchange, text.size(), how);
-    if (!turn) co_return std::unexpected(turn.error());
-    if (!(*turn)->has_begun()) co_return addressed;
-    auto body = co_await run_on(queue_.threads(), parse);
-    if (!body) co_return std::unexpected(body.error());
-    ModelSlot* slot = nullptr;
-    if (is_first) {
-      const std::string name = named_model(*body, how.is_ollama);
-      slot = models_.find(name);
-      if (slot == nullptr && models_.slots().size() > 1) co_return std::unexpected(models_.not_found(name));
-      if (slot == nullptr) slot = models_.find("");  // the API says how it is called
-      if (slot == nullptr) co_return std::unexpected(models_.not_found(name));
-      if (!models_.is_ready(*slot)) {
-        body = boost::json::object();  // others are read meanwhile
-        turn->reset();
-      }
-      auto lease = co_await wait_for_model(exchange, *slot, how);
-      if (!lease) co_return std::unexpected(lease.error());
-      addressed.model = std::move(*lease);
-      if (!addressed.model) co_return addressed;
-      if (*turn == nullptr) continue;
-    }
-    if (exchange.connection.gave_up()) co_return std::unexpected(too_much_received());
-    exchange.connection.body_is_taken();
-    addressed.object = std::move(*body);
-    addressed.turn = std::move(*turn);
-    co_return addressed;
-  }
+  auto body = co_await parse(exchange, text, how);
+  if (!body || !body->turn) co_return body;
+  const std::string name = named_model(body->object, how.is_ollama);
+  ModelSlot* slot = models_.find(name);
+  if (slot == nullptr && models_.slots().size() == 1) slot = models_.find("");  // the API says how it is called
+  if (slot == nullptr) co_return std::unexpected(models_.not_found(name));
+  const bool is_ready = slot->state() == ModelSlot::State::kServing;
+  if (!is_ready) body = AddressedBody();  // others are read meanwhile
+  auto lease = co_await wait_for_model(exchange, *slot, how);
+  if (!lease) co_return std::unexpected(lease.error());
+  if (!*lease) co_return AddressedBody();
+  if (!is_ready) body = co_await parse(exchange, text, how);
+  if (!body || !body->turn) co_return body;
+  if (exchange.connection.gave_up()) co_return std::unexpected(too_much_received());
+  exchange.connection.body_is_taken();
+  body->model = std::move(*lease);
+  co_return body;
 }
 
 }  // namespace octavo::server

@@ -6,6 +6,7 @@
 #include <boost/json/object.hpp>
 #include <cstddef>
 #include <memory>
+#include <string>
 
 #include "server/exchange.h"
 #include "server/json_body.h"
@@ -35,8 +36,8 @@ class BodyReader {
       : models_(models), limits_(limits), queue_(num_threads) {}
 
   /// Reads the exchange's body and waits for the model that it names. Error: the body is no object, there is no such
-  /// model, it cannot be had, or the connection gave the body up. The model is not there if the connection is closed,
-  /// or if the client hung up and that counts.
+  /// model, it cannot be had, or the connection gave the body up. Neither turn nor model is there if the connection is
+  /// closed, or if the client hung up and that counts.
   asio::awaitable<ApiResult<AddressedBody>> read(Exchange& exchange, Addressing how);
   boost::asio::thread_pool& threads() { return queue_.threads(); }
 
@@ -45,6 +46,8 @@ class BodyReader {
   /// not have begun for the reasons above.
   asio::awaitable<ApiResult<std::unique_ptr<ParseQueue::Turn>>> wait_to_parse(Exchange& exchange, std::size_t num_bytes,
                                                                               Addressing how);
+  /// The object alone, and the turn, which is not there for the reasons above.
+  asio::awaitable<ApiResult<AddressedBody>> parse(Exchange& exchange, const std::string& text, Addressing how);
   asio::awaitable<ApiResult<ModelLease>> wait_for_model(Exchange& exchange, ModelSlot& slot, Addressing how);
 
   ModelTable& models_;

@@ -88,12 +88,10 @@ ApiResult<CompletionCall> parse_texts(ChatApi api, const boost::json::object& bo
 
 }  // namespace
 
-ApiResult<CompletionCall> parse_call(ChatApi api, const boost::json::object& body, const Engine& engine,
+ApiResult<CompletionCall> parse_call(ChatApi api, boost::json::object body, const Engine& engine,
                                      const ServedModel& model, const OwnResponses& responses) {
-  if (model.image_placeholder.empty()) return parse_texts(api, body, engine, model, responses);
-  boost::json::object texts = body;
-  const std::size_t num_images = replace_images(texts, model.image_placeholder);
-  OCTAVO_TRY(CompletionCall call, parse_texts(api, texts, engine, model, responses));
+  const std::size_t num_images = model.image_placeholder.empty() ? 0 : replace_images(body, model.image_placeholder);
+  OCTAVO_TRY(CompletionCall call, parse_texts(api, body, engine, model, responses));
   if (num_images > 0)
     call.warnings.push_back(
         fmt::format("{} of the request's images are replaced by the text '{}': the model reads text", num_images,

@@ -30,7 +30,7 @@ enum class ChatApi : std::uint8_t {
 };
 
 /// `responses`: those that a call of kResponses may go on with, and where its own will be kept.
-ApiResult<CompletionCall> parse_call(ChatApi api, const boost::json::object& body, const Engine& engine,
+ApiResult<CompletionCall> parse_call(ChatApi api, boost::json::object body, const Engine& engine,
                                      const ServedModel& model, const OwnResponses& responses);
 
 /// The body of an error's answer, in the form of the API that has this target.

@@ -133,8 +133,10 @@ asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(ChatApi api,
   if (!addressed) co_return std::unexpected(addressed.error());
   if (!addressed->turn || connection_.hung_up()) co_return std::unexpected(ApiError{});
   model_ = std::move(addressed->model);
+  metrics_ = &service_.metrics_.of_model(model_.id());
   auto work = [&]() -> ApiResult<CompletionCall> {
-    return parse_call(api, addressed->object, model_.engine(), model_.model(), service_.responses_of(exchange_));
+    return parse_call(api, std::move(addressed->object), model_.engine(), model_.model(),
+                      service_.responses_of(exchange_));
   };
   co_return co_await run_on(service_.bodies_.threads(), work);
 }
@@ -226,7 +228,6 @@ std::string CompletionHandler::take_events(AnswerWriter& writer) {
 }
 
 void CompletionHandler::observe(const EventQueue::Item& item) {
-  ModelMetrics& metrics = service_.metrics_.of_model(model_.id());
   AccessRecord& record = exchange_.record;
   const OwnedEvent& event = item.event;
   const std::size_t choice = event.choice - first_choice_;
@@ -234,16 +235,16 @@ void CompletionHandler::observe(const EventQueue::Item& item) {
   if (event.token >= 0) {
     if (progress.last_token == Clock::time_point{}) {
       const double seconds = seconds_between(exchange_.begin, item.at);
-      metrics.observe_first_token(seconds);
+      metrics_->observe_first_token(seconds);
       if (record.time_to_first_token_s < 0) record.time_to_first_token_s = seconds;
     } else {
-      metrics.observe_between_tokens(seconds_between(progress.last_token, item.at));
+      metrics_->observe_between_tokens(seconds_between(progress.last_token, item.at));
     }
     progress.last_token = item.at;
   }
   if (event.finish == FinishReason::kNone) return;
   --num_open_;
-  metrics.observe_finished(event.finish, event.stats);
+  metrics_->observe_finished(event.finish, event.stats);
   record.finish_reason = finish_reason_name(event.finish);
   record.generated_tokens = std::max<std::int64_t>(record.generated_tokens, 0) + event.stats.generated_tokens;
   if (counted_[item.prompt_index]) return;

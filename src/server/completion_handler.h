@@ -52,7 +52,8 @@ class CompletionHandler {
   Service& service_;
   Exchange& exchange_;
   HttpConnection& connection_;
-  ModelLease model_;  // from its body on
+  ModelLease model_;                 // from its body on, as the next
+  ModelMetrics* metrics_ = nullptr;  // the model's
   std::shared_ptr<EventQueue> queue_;
   std::vector<EventQueue::Item> items_;
   std::vector<RequestId> requests_;

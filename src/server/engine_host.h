@@ -58,6 +58,11 @@ class ProgressWatch {
   explicit ProgressWatch(std::chrono::milliseconds limit) : limit_(limit) {}
 
   void update(const EngineStats& stats, Clock::time_point now);
+  /// Another engine is looked at from now on.
+  void restart() {
+    steps_ = 0;
+    last_progress_.reset();
+  }
   bool stalled(Clock::time_point now) const {
     return limit_.count() > 0 && last_progress_ && now - *last_progress_ > limit_;
   }

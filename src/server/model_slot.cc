@@ -13,7 +13,6 @@ ModelSlot::ModelSlot(ModelOffer offer, std::chrono::milliseconds stall_timeout, 
       on_change_(std::move(on_change)),
       created_(std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
                    .count()),
-      stall_timeout_(stall_timeout),
       progress_(stall_timeout) {
   if (!offer_.names.empty()) id_ = to_valid_utf8(offer_.names.front());
 }
@@ -36,7 +35,7 @@ void ModelSlot::begin_load() {
   load_error_.reset();
   times_.load_begin = Clock::now();
   loaded_version_ = offer_.version;
-  progress_ = ProgressWatch(stall_timeout_);
+  progress_.restart();
   host_ = std::make_unique<EngineHost>(offer_.load, on_change_);
   host_->start();
   state_ = State::kLoading;

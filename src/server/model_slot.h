@@ -117,7 +117,6 @@ class ModelSlot {
   std::uint64_t num_loads_ = 0;
   int num_leases_ = 0;
   bool is_removed_ = false;
-  const std::chrono::milliseconds stall_timeout_;
   ProgressWatch progress_;
   std::unique_ptr<EngineHost> host_;
   std::atomic<bool> is_unloaded_ = false;  // by unloader_

@@ -220,11 +220,9 @@ ModelTable::Wish::Wish(ModelTable& table, ModelSlot& slot, std::string owner, st
   result_ = table.answer_to(*this, now);
   if (result_) return;
   if (!table.has_room_for(owner_)) {
-    result_ = std::unexpected(ApiError{.status = 429,
-                                       .message = fmt::format("too many requests wait for the model '{}'", slot.id()),
-                                       .type = "rate_limit_error",
-                                       .code = "queue_full",
-                                       .retry_after_s = 1});
+    result_ =
+        std::unexpected(to_api_error({.message = fmt::format("too many requests wait for the model '{}'", slot.id()),
+                                      .kind = ErrorKind::kQueueFull}));
     return;
   }
   place_ = table.wishes_.insert(table.wishes_.end(), this);

@@ -60,8 +60,6 @@ class ModelTable {
   /// The model of that name; of no name: the first one. Null: there is none.
   ModelSlot* find(std::string_view name);
   std::chrono::milliseconds idle_unload() const { return options_.idle_unload; }
-  /// A request for it need not wait.
-  bool is_ready(const ModelSlot& slot) const { return slot.state() == ModelSlot::State::kServing; }
   const std::list<ModelSlot>& slots() const { return slots_; }
   std::list<ModelSlot>& slots() { return slots_; }
   /// The 404 of a model that is not there.

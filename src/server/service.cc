@@ -249,12 +249,14 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
 }
 
 asio::awaitable<void> Service::answer_show(Exchange& exchange) {
-  ApiResult<AddressedBody> addressed =
-      std::unexpected(ApiError{.status = 413,
-                               .message = fmt::format("found {} bytes, expected at most {}: the name of a model",
-                                                      exchange.request.body().size(), kMaxShowBytes)});
-  if (exchange.request.body().size() <= kMaxShowBytes)
-    addressed = co_await bodies_.read(exchange, named_by(Route::kOllamaShow));
+  if (exchange.request.body().size() > kMaxShowBytes) {
+    const ApiError error{.status = 413,
+                         .message = fmt::format("found {} bytes, expected at most {}: the name of a model",
+                                                exchange.request.body().size(), kMaxShowBytes)};
+    co_await refuse(exchange, error);
+    co_return;
+  }
+  const auto addressed = co_await bodies_.read(exchange, named_by(Route::kOllamaShow));
   ApiResult<boost::json::object> shown;
   if (!addressed) {
     shown = std::unexpected(addressed.error());
@@ -277,10 +279,10 @@ asio::awaitable<void> Service::answer_tokens(Exchange& exchange, Route route) {
     if (!addressed) {
       text = std::unexpected(addressed.error());
     } else if (addressed->model) {
-      const TokenizeCall call{
+      TokenizeCall call{
           .kind = kind_of(route), .body = std::move(addressed->object), .responses = responses_of(exchange)};
       auto work = [&] {
-        return answer_tokenize(call, addressed->model.engine(), addressed->model.model(), response.held);
+        return answer_tokenize(std::move(call), addressed->model.engine(), addressed->model.model(), response.held);
       };
       text = co_await run_on(bodies_.threads(), work);
     }

@@ -119,11 +119,10 @@ ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, const Engine
 
 }  // namespace
 
-ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const Engine& engine, const ServedModel& model,
+ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, const ServedModel& model,
                                        HeldAnswer& held) {
-  boost::json::object replaced;
-  if (!model.image_placeholder.empty()) replace_images(replaced = call.body, model.image_placeholder);
-  const boost::json::object& body = model.image_placeholder.empty() ? call.body : replaced;
+  if (!model.image_placeholder.empty()) replace_images(call.body, model.image_placeholder);
+  const boost::json::object& body = call.body;
   JsonFields fields(body);
   check_model(fields, model);
   if (fields.failed()) return std::unexpected(*fields.error());

@@ -28,7 +28,7 @@ struct TokenizeCall {
 /// answer, whose bytes `held` counts as they are made. Errors: 404, `model` names another one; the answer is too large
 /// to hold; more than kMaxCountedTokens tokens, where the context holds no more either.
 inline constexpr std::size_t kMaxCountedTokens = std::size_t{1} << 18;
-ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const Engine& engine, const ServedModel& model,
+ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, const ServedModel& model,
                                        HeldAnswer& held);
 
 }  // namespace octavo::server
