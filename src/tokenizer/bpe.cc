@@ -17,6 +17,10 @@ unsigned byte_of(char c) { return static_cast<unsigned char>(c); }
 
 }  // namespace
 
+std::size_t Bpe::Scratch::bytes() const {
+  return tokens.capacity() * sizeof(TokenId) + left.bytes() + queue.bytes() + word.capacity();
+}
+
 Result<std::vector<MergeText>> split_merges(std::span<const std::string_view> merges, std::string_view file) {
   std::vector<MergeText> texts;
   texts.reserve(merges.size());
@@ -34,7 +38,7 @@ Result<std::vector<MergeText>> split_merges(std::span<const std::string_view> me
 
 Result<Bpe> Bpe::create(const Vocab& vocab, std::span<const MergeText> merges, const Options& options,
                         std::string_view where) {
-  if (merges.size() >= kNoRank) return fail("{}: found {} entries, too many", where, merges.size());
+  if (merges.size() >= kNoShortRank) return fail("{}: found {} entries, too many", where, merges.size());
   Bpe bpe;
   const ByteAlphabet alphabet;
   for (unsigned byte = 0; byte < 256; ++byte) {
@@ -134,25 +138,32 @@ void Bpe::encode(std::string_view word, Scratch& scratch, std::vector<TokenId>& 
   merge_queued(scratch, out);
 }
 
-// A word of a few bytes: the best pair is found by looking at all of them, which beats keeping a queue.
+// A word of a few bytes: the best pair is found by looking at all of them, which beats keeping a queue. A pair is one
+// number, its rank before its position, so that the smallest of them says both; the loops are ones that a compiler
+// turns into vector instructions.
 void Bpe::encode_short(std::string_view word, std::vector<TokenId>& out) const {
   std::array<TokenId, kShortWord> tokens;
-  std::array<std::uint32_t, kShortWord> ranks;  // ranks[i]: of tokens i and i + 1
+  std::array<std::int32_t, kShortWord> pairs;  // pairs[i]: of tokens i and i + 1
+  const auto pair_at = [](std::uint32_t pair_rank, std::size_t i) {
+    return static_cast<std::int32_t>(std::min(pair_rank, kNoShortRank) << kPositionBits | i);
+  };
   std::size_t size = word.size();
   for (std::size_t i = 0; i < size; ++i) {
     tokens[i] = byte_tokens_[byte_of(word[i])];
-    ranks[i] = i + 1 < size ? byte_pairs_[byte_of(word[i]) * 256 + byte_of(word[i + 1])] : kNoRank;
+    pairs[i] = pair_at(i + 1 < size ? byte_pairs_[byte_of(word[i]) * 256 + byte_of(word[i + 1])] : kNoRank, i);
   }
   while (size > 1) {
-    const auto best = std::min_element(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(size) - 1);
-    if (*best == kNoRank) break;
-    const auto i = to_size(best - ranks.begin());
-    tokens[i] = merges_[*best].merged;
-    std::copy(tokens.begin() + i + 2, tokens.begin() + size, tokens.begin() + i + 1);
-    std::copy(ranks.begin() + i + 2, ranks.begin() + size, ranks.begin() + i + 1);
+    std::int32_t best = std::numeric_limits<std::int32_t>::max();
+    for (std::size_t i = 0; i < size; ++i) best = std::min(best, pairs[i]);
+    const std::uint32_t best_rank = static_cast<std::uint32_t>(best) >> kPositionBits;
+    if (best_rank == kNoShortRank) break;
+    const std::size_t i = to_size(best) % kShortWord;
+    tokens[i] = merges_[best_rank].merged;
     --size;
-    if (i > 0) ranks[i - 1] = rank(tokens[i - 1], tokens[i]);
-    ranks[i] = i + 1 < size ? rank(tokens[i], tokens[i + 1]) : kNoRank;
+    for (std::size_t j = i + 1; j < size; ++j) tokens[j] = tokens[j + 1];
+    for (std::size_t j = i + 1; j < size; ++j) pairs[j] = pairs[j + 1] - 1;
+    if (i > 0) pairs[i - 1] = pair_at(rank(tokens[i - 1], tokens[i]), i - 1);
+    pairs[i] = pair_at(i + 1 < size ? rank(tokens[i], tokens[i + 1]) : kNoRank, i);
   }
   out.insert(out.end(), tokens.begin(), tokens.begin() + size);
 }

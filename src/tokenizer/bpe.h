@@ -35,6 +35,8 @@ class Bpe {
     PlacesLeft left;
     MergeQueue queue;
     std::string word;
+
+    std::size_t bytes() const;
   };
 
   struct Options {
@@ -64,7 +66,9 @@ class Bpe {
     std::uint32_t rank;
   };
   static constexpr std::uint32_t kNoRank = 0xFFFFFFFF;
-  static constexpr std::size_t kShortWord = 32;
+  static constexpr unsigned kPositionBits = 7;
+  static constexpr std::size_t kShortWord = std::size_t{1} << kPositionBits;
+  static constexpr std::uint32_t kNoShortRank = (std::uint32_t{1} << (31 - kPositionBits)) - 1;  // above every rank
 
   Bpe() = default;
   void build_pairs(int vocab_size);

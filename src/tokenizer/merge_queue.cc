@@ -35,6 +35,14 @@ void MergeQueue::clear() {
   ranks_.clear();
 }
 
+std::size_t MergeQueue::bytes() const {
+  std::size_t bytes =
+      buckets_.capacity() * sizeof(Bucket) + (table_.capacity() + ranks_.capacity()) * sizeof(table_[0]);
+  for (const Bucket& bucket : buckets_)
+    bytes += (bucket.positions.capacity() + bucket.late.capacity()) * sizeof(std::int32_t);
+  return bytes;
+}
+
 std::uint32_t MergeQueue::free_or_own_slot(std::uint32_t rank) const {
   const auto mask = static_cast<std::uint32_t>(table_.size() - 1);
   std::uint32_t slot = (rank * 0x9E3779B1U) >> 7 & mask;

@@ -24,6 +24,9 @@ class MergeQueue {
   /// The entry of the lowest rank, of these the one of the lowest position; none: it is empty.
   std::optional<Entry> pop();
 
+  /// Memory that it holds, for whoever keeps it.
+  std::size_t bytes() const;
+
  private:
   struct Bucket {
     std::uint32_t rank = 0;

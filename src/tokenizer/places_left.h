@@ -16,6 +16,7 @@ class PlacesLeft {
   void reset(std::size_t size) {
     bits_.assign(size / 64 + 1, ~std::uint64_t{0});  // place `size` is never removed: after() ends there
   }
+  std::size_t bytes() const { return bits_.capacity() * sizeof(std::uint64_t); }
   void remove(std::size_t place) { bits_[place / 64] &= ~(std::uint64_t{1} << place % 64); }
 
   /// The next place that is left; the size given to reset() if there is none.

@@ -11,9 +11,8 @@ namespace octavo {
 struct PreTokenizer::Run {
   const Visit& visit;
   std::uint64_t max_steps;
+  const Scratch& scratch;
   std::uint64_t num_steps = 0;
-  std::vector<std::uint8_t> symbols{};       // [bytes of the text]
-  std::vector<std::uint8_t> byte_symbols{};  // the same, for stages on bytes
 };
 
 Result<PreTokenizer> PreTokenizer::create(std::string_view name) {
@@ -57,13 +56,13 @@ bool PreTokenizer::leaves_out() const {
 Result<bool> PreTokenizer::cut(std::size_t stage, Run& run, std::uint32_t begin, std::uint32_t end) const {
   if (stage == stages_.size()) return run.visit(begin, end);
   const auto& [automaton, how] = stages_[stage];
-  const std::uint8_t* symbols = how.is_on_bytes ? run.byte_symbols.data() : run.symbols.data();
+  const std::uint8_t* symbols = (how.is_on_bytes ? run.scratch.byte_symbols : run.scratch.symbols).data();
   Piece pending;
   while (begin < end) {
     const auto match = automaton.find(symbols, begin, end, run.max_steps, run.num_steps);
     if (run.num_steps > run.max_steps) {
       return fail("the pattern of cut {} looked at bytes {} times, and came to byte {} of {}; at most {} are allowed",
-                  stage + 1, run.num_steps, begin, run.symbols.size(), run.max_steps);
+                  stage + 1, run.num_steps, begin, run.scratch.symbols.size(), run.max_steps);
     }
     const std::uint32_t match_begin = match ? match->begin : end;
     if (match_begin > begin) {
@@ -105,23 +104,25 @@ Result<bool> PreTokenizer::pass_on(std::size_t stage, Run& run, Piece piece, Pie
   return true;
 }
 
-Result<std::uint64_t> PreTokenizer::for_each_word(std::string_view text, const Visit& visit) const {
+Result<std::uint64_t> PreTokenizer::for_each_word(std::string_view text, const Visit& visit, Scratch& scratch) const {
   OCTAVO_CHECK(text.size() <= std::numeric_limits<std::uint32_t>::max());
   if (text.empty()) return 0;
-  Run run{.visit = visit, .max_steps = kMaxStepsPerByte * (text.size() + 64)};
-  map_.translate(text, run.symbols);
+  Run run{.visit = visit, .max_steps = kMaxStepsPerByte * (text.size() + 64), .scratch = scratch};
+  map_.translate(text, scratch.symbols);
   if (std::ranges::any_of(stages_, [](const Stage& stage) { return stage.how.is_on_bytes; }))
-    map_.translate_bytes(text, run.byte_symbols);
+    map_.translate_bytes(text, scratch.byte_symbols);
   OCTAVO_TRY_VOID(cut(0, run, 0, static_cast<std::uint32_t>(text.size())));
   return run.num_steps;
 }
 
 Result<std::vector<std::uint32_t>> PreTokenizer::split(std::string_view text) const {
   std::vector<std::uint32_t> ends;
-  OCTAVO_TRY_VOID(for_each_word(text, [&ends](std::uint32_t, std::uint32_t end) {
+  Scratch scratch;
+  const auto note = [&ends](std::uint32_t, std::uint32_t end) {
     ends.push_back(end);
     return true;
-  }));
+  };
+  OCTAVO_TRY_VOID(for_each_word(text, note, scratch));
   return ends;
 }
 

@@ -43,10 +43,18 @@ class PreTokenizer {
   /// Called with a word's begin and end; false: no further word is wanted.
   using Visit = std::function<bool(std::uint32_t begin, std::uint32_t end)>;
 
+  /// Memory that cutting reuses from text to text.
+  struct Scratch {
+    std::vector<std::uint8_t> symbols;       // [bytes of the text]
+    std::vector<std::uint8_t> byte_symbols;  // the same, for stages on bytes
+
+    std::size_t bytes() const { return symbols.capacity() + byte_symbols.capacity(); }
+  };
+
   /// Cuts `text` and shows each word as soon as it is known. Words come in order, and every byte belongs to one, but
   /// for those that a stage leaves out. `text` consists of whole characters (surrogates are some) and is less than 4
   /// GiB. Gives the look-ups that it took. Error: they were more than kMaxStepsPerByte allows.
-  Result<std::uint64_t> for_each_word(std::string_view text, const Visit& visit) const;
+  Result<std::uint64_t> for_each_word(std::string_view text, const Visit& visit, Scratch& scratch) const;
   /// The words' ends; the last is the size of `text`.
   Result<std::vector<std::uint32_t>> split(std::string_view text) const;
 

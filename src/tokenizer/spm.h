@@ -38,6 +38,8 @@ class Spm {
     };
     std::vector<Symbol> symbols;
     MergeQueue queue;
+
+    std::size_t bytes() const { return symbols.capacity() * sizeof(Symbol) + queue.bytes(); }
   };
 
   /// Appends the tokens of `text`, any bytes of less than 2 GiB with spaces already written as U+2581. Time is n log n

@@ -9,6 +9,9 @@ namespace octavo {
 
 namespace {
 
+/// Most texts have longer tokens: room for so many saves a long text from being moved as its tokens come.
+constexpr std::size_t kBytesOfToken = 3;
+
 /// Of `spaces` at the begin of `text`, in bytes.
 std::size_t leading_space(std::string_view text, const CodePointSet& spaces) {
   std::size_t size = 0;
@@ -88,17 +91,27 @@ void TextEncoder::strip(std::vector<Fragment>& fragments) const {
 
 Result<void> TextEncoder::encode(const Vocab& vocab, std::vector<Fragment> fragments, bool parse_special,
                                  std::size_t max_tokens, std::vector<TokenId>& ids) const {
-  Run run{.vocab = vocab, .max_tokens = max_tokens, .ids = ids};
+  std::size_t num_bytes = 0;
+  for (const Fragment& fragment : fragments) num_bytes += fragment.text.size();
+  ids.reserve(ids.size() + std::min(max_tokens, fragments.size() + num_bytes / kBytesOfToken));
+  std::unique_ptr<EncoderScratch> scratch = spare_->take();
+  Run run{.vocab = vocab, .max_tokens = max_tokens, .ids = ids, .scratch = *scratch};
+  const auto result = encode_fragments(std::move(fragments), parse_special, run);
+  spare_->give(std::move(scratch));
+  return result;
+}
+
+Result<void> TextEncoder::encode_fragments(std::vector<Fragment> fragments, bool parse_special, Run& run) const {
   strip(fragments);
   bool is_first = true;
   for (const Fragment& fragment : fragments) {
     if (fragment.token >= 0) {
-      ids.push_back(fragment.token);
+      run.ids.push_back(fragment.token);
     } else {
       OCTAVO_TRY_VOID(encode_text(fragment.text, is_first, parse_special, run));
     }
     is_first = false;
-    if (ids.size() > max_tokens) return too_many_tokens(max_tokens);
+    if (run.ids.size() > run.max_tokens) return too_many_tokens(run.max_tokens);
   }
   return {};
 }
@@ -109,8 +122,7 @@ Result<void> TextEncoder::encode_text(std::string_view text, bool is_first, bool
     repaired = repair_utf8(text);
     text = repaired.text;
   }
-  TextSteps::Scratch scratch;
-  OCTAVO_TRY(text, parts_.normalizer.apply(text, is_first, scratch));
+  OCTAVO_TRY(text, parts_.normalizer.apply(text, is_first, run.scratch.normalizing));
   const SpecialTokens& special = parse_special ? parts_.normalized_special : parts_.normalized_ordinary;
   if (special.is_empty()) return encode_pieces(text, is_first, run);
   std::vector<Fragment> fragments = special.split(text);
@@ -128,7 +140,7 @@ Result<void> TextEncoder::encode_text(std::string_view text, bool is_first, bool
 }
 
 Result<void> TextEncoder::encode_pieces(std::string_view text, bool is_first, Run& run) const {
-  OCTAVO_TRY(text, parts_.word_steps.apply(text, is_first, run.stepping));
+  OCTAVO_TRY(text, parts_.word_steps.apply(text, is_first, run.scratch.stepping));
   if (is_bounded_ && bound_.exceeds(text, run.num_left())) return too_many_tokens(run.max_tokens);
   if (!parts_.cuts) {
     encode_word(text, run);
@@ -138,17 +150,17 @@ Result<void> TextEncoder::encode_pieces(std::string_view text, bool is_first, Ru
     encode_word(text.substr(begin, end - begin), run);
     return run.ids.size() <= run.max_tokens;
   };
-  OCTAVO_TRY_VOID(parts_.cuts->for_each_word(text, add_word));
+  OCTAVO_TRY_VOID(parts_.cuts->for_each_word(text, add_word, run.scratch.cutting));
   return {};
 }
 
 void TextEncoder::encode_word(std::string_view word, Run& run) const {
   if (const auto* bpe = std::get_if<Bpe>(&parts_.algorithm)) {
-    bpe->encode(word, run.merging, run.ids);
+    bpe->encode(word, run.scratch.merging, run.ids);
   } else if (const auto* spm = std::get_if<Spm>(&parts_.algorithm)) {
-    spm->encode(run.vocab, word, run.joining, run.ids);
+    spm->encode(run.vocab, word, run.scratch.joining, run.ids);
   } else {
-    std::get<CharacterBpe>(parts_.algorithm).encode(run.vocab, word, run.merging, run.ids);
+    std::get<CharacterBpe>(parts_.algorithm).encode(run.vocab, word, run.scratch.merging, run.ids);
   }
 }
 

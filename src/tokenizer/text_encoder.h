@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "tokenizer/bpe.h"
 #include "tokenizer/character_bpe.h"
 #include "tokenizer/code_point_set.h"
+#include "tokenizer/encoder_scratch.h"
 #include "tokenizer/pretokenize.h"
 #include "tokenizer/special_tokens.h"
 #include "tokenizer/spm.h"
@@ -52,9 +54,7 @@ class TextEncoder {
     const Vocab& vocab;
     std::size_t max_tokens;
     std::vector<TokenId>& ids;
-    Bpe::Scratch merging{};
-    Spm::Scratch joining{};
-    TextSteps::Scratch stepping{};
+    EncoderScratch& scratch;
 
     std::size_t num_left() const { return max_tokens - ids.size(); }
   };
@@ -62,6 +62,7 @@ class TextEncoder {
   bool needs_characters() const;
   /// Takes white space beside tokens that want it out of `fragments`.
   void strip(std::vector<Fragment>& fragments) const;
+  Result<void> encode_fragments(std::vector<Fragment> fragments, bool parse_special, Run& run) const;
   Result<void> encode_text(std::string_view text, bool is_first, bool parse_special, Run& run) const;
   Result<void> encode_pieces(std::string_view text, bool is_first, Run& run) const;
   void encode_word(std::string_view word, Run& run) const;
@@ -70,6 +71,7 @@ class TextEncoder {
   TokenBound bound_;
   CodePointSet spaces_;  // that strips_left and strips_right take
   bool is_bounded_;      // a text's size bounds its tokens from below
+  std::unique_ptr<SpareScratch> spare_ = std::make_unique<SpareScratch>();
 };
 
 /// The error of more than so many tokens.

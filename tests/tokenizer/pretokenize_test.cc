@@ -69,8 +69,9 @@ TEST(PreTokenizer, StepsGrowAsTheTextDoes) {
     const auto steps = [&](std::string_view unit, std::size_t num_bytes) {
       std::string text;
       while (text.size() < num_bytes) text += unit;
-      return static_cast<double>(
-          *pre_tokenizer->for_each_word(text, [](std::uint32_t, std::uint32_t) { return true; }));
+      PreTokenizer::Scratch scratch;
+      const auto go_on = [](std::uint32_t, std::uint32_t) { return true; };
+      return static_cast<double>(*pre_tokenizer->for_each_word(text, go_on, scratch));
     };
     for (const char* unit : {"a",  "A",  "aA",     " ",       "  a",  "\n",     " \n", "1",  "'", "!", "/",
                              "中", "あ", "\u0301", "a\u0301", "\x01", "\u00a0", "a.",  "😀", "²", "ǅ", "\u200d "}) {

@@ -1,0 +1,44 @@
+// Memory that the encoding of texts works in, kept from call to call: that of a long text is many pages, which the
+// system would otherwise clear anew each time.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+#include "tokenizer/bpe.h"
+#include "tokenizer/pretokenize.h"
+#include "tokenizer/spm.h"
+#include "tokenizer/text_steps.h"
+
+namespace octavo {
+
+struct EncoderScratch {
+  Bpe::Scratch merging{};
+  Spm::Scratch joining{};
+  TextSteps::Scratch normalizing{}, stepping{};
+  PreTokenizer::Scratch cutting{};
+
+  std::size_t bytes() const;
+};
+
+/// Keeps the scratch of one call. Any thread may take and give.
+class SpareScratch {
+ public:
+  /// A larger one is not kept: a text of a megabyte needs as much at most.
+  static constexpr std::size_t kMaxBytes = std::size_t{48} << 20;
+
+  SpareScratch() = default;
+  ~SpareScratch() { delete spare_.load(); }
+  SpareScratch(const SpareScratch&) = delete;
+  SpareScratch& operator=(const SpareScratch&) = delete;
+
+  /// The spare one, or a new one where another call has it.
+  std::unique_ptr<EncoderScratch> take();
+  void give(std::unique_ptr<EncoderScratch> scratch);
+
+ private:
+  std::atomic<EncoderScratch*> spare_ = nullptr;
+};
+
+}  // namespace octavo
