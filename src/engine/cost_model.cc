@@ -100,12 +100,14 @@ void CostModel::observe(const StepWork& work, double ms, std::uint64_t expert_by
   if (expert_bytes > 0) follow_spread(work, static_cast<double>(expert_bytes));
   const double scale = std::max(ms, kMinMs);
   Sums& bin = bins_[bin_of(work)];
-  for (std::size_t i = 0; i < kNumCosts; ++i) {
-    for (std::size_t j = 0; j < kNumCosts; ++j)
-      bin.products[i][j] = kKept * bin.products[i][j] + x[i] / scale * x[j] / scale;
-    bin.targets[i] = kKept * bin.targets[i] + x[i] / scale * ms / scale;
+  for (std::size_t i = 0, product = 0; i < kNumCosts; ++i) {
+    const double weighted = x[i] / (scale * scale);
+    for (std::size_t j = 0; j <= i; ++j, ++product)
+      bin.products[product] = kKept * bin.products[product] + weighted * x[j];
+    bin.targets[i] = kKept * bin.targets[i] + weighted * ms;
   }
-  fit();
+  // Experts' bytes are the last cost, and a dense model never has it.
+  experts_.empty() ? fit<kNumCosts - 1>() : fit<kNumCosts>();
   if (!observed_ || before <= 0) {
     observed_ = true;
     return;
@@ -114,28 +116,29 @@ void CostModel::observe(const StepWork& work, double ms, std::uint64_t expert_by
   slowdown_ = std::clamp((1 - kFollow) * slowdown_ + kFollow * off, 1 / kMaxSlowdown, kMaxSlowdown);
 }
 
-// Non-negative least squares by coordinate descent (Franc, Hlavac, Navara 2005): each cost in turn takes its best
-// value, at least 0, with the others as they are.
+template <std::size_t kNum>
 void CostModel::fit() {
   Sums sums;
   for (const Sums& bin : bins_) {
-    for (std::size_t i = 0; i < kNumCosts; ++i) {
-      for (std::size_t j = 0; j < kNumCosts; ++j) sums.products[i][j] += bin.products[i][j];
-      sums.targets[i] += bin.targets[i];
-    }
+    for (std::size_t i = 0; i < kNum * (kNum + 1) / 2; ++i) sums.products[i] += bin.products[i];
+    for (std::size_t i = 0; i < kNum; ++i) sums.targets[i] += bin.targets[i];
   }
-  // Experts' bytes are the last cost, and a dense model never has it.
-  sums.products.back().back() > 0 ? descend<kNumCosts>(sums) : descend<kNumCosts - 1>(sums);
+  descend<kNum>(sums);
 }
 
+// Non-negative least squares by coordinate descent (Franc, Hlavac, Navara 2005): each cost in turn takes its best
+// value, at least 0, with the others as they are.
 template <std::size_t kNum>
 void CostModel::descend(const Sums& sums) {
+  std::array<std::array<double, kNum>, kNum> products;
+  for (std::size_t i = 0, product = 0; i < kNum; ++i)
+    for (std::size_t j = 0; j <= i; ++j, ++product) products[i][j] = products[j][i] = sums.products[product];
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
     for (std::size_t i = 0; i < kNum; ++i) {
-      const double diagonal = sums.products[i][i];
+      const double diagonal = products[i][i];
       if (diagonal <= 0) continue;
       double residual = sums.targets[i];
-      for (std::size_t j = 0; j < kNum; ++j) residual -= sums.products[i][j] * costs_[j];
+      for (std::size_t j = 0; j < kNum; ++j) residual -= products[i][j] * costs_[j];
       costs_[i] = std::max(0.0, costs_[i] + (residual - kRidge * diagonal * costs_[i]) / (diagonal * (1 + kRidge)));
     }
   }

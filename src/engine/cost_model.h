@@ -55,9 +55,10 @@ class CostModel {
  private:
   static constexpr std::size_t kNumCosts = 6;
   using Features = std::array<double, kNumCosts>;
-  /// Sums of weighted products: the normal equations of least squares.
+  /// Sums of weighted products: the normal equations of least squares. Of the products, which are symmetric, those with
+  /// the features up to each one follow each other: the first costs alone are what stands in front.
   struct Sums {
-    std::array<std::array<double, kNumCosts>, kNumCosts> products = {};
+    std::array<double, kNumCosts*(kNumCosts + 1) / 2> products = {};
     Features targets = {};
   };
   static constexpr std::size_t kRowBins = 12, kAttentionBins = 4;
@@ -67,8 +68,9 @@ class CostModel {
   double expert_bytes(const StepWork& work, double spread) const;
   void follow_spread(const StepWork& work, double expert_bytes);
   double fitted_ms(const StepWork& work) const;
-  void fit();
   /// With the first kNum costs alone.
+  template <std::size_t kNum>
+  void fit();
   template <std::size_t kNum>
   void descend(const Sums& sums);
 

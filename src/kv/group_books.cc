@@ -46,9 +46,10 @@ KvResult<void> GroupBooks::check_room(SequenceId id, const GroupState& state, st
 }
 
 void GroupBooks::extend(GroupState& state, std::int64_t num_tokens) {
-  const int held = state.table.num_blocks();
+  const int held = state.table.num_blocks(), missing = state.table.blocks_missing(num_tokens);
+  if (missing == 0) return;  // as for most tokens of an answer
   // Room for the entries, which may fail, comes before any block is taken.
-  make_room_in(state.visible, to_size(held + state.table.blocks_missing(num_tokens)));
+  make_room_in(state.visible, to_size(held + missing));
   const bool grown = state.table.ensure_capacity(num_tokens);
   OCTAVO_CHECK(grown, "{} tokens in group {}", num_tokens, number_);
   for (int i = held; i < state.table.num_blocks(); ++i) written_.clear_from(state.table.block_ids()[to_size(i)], 0);

@@ -140,7 +140,11 @@ KvResult<void> KvBooks::ensure_capacity(SequenceId id, std::int64_t num_tokens) 
 
 KvResult<void> KvBooks::check_reserve(SequenceId id, std::int64_t first, std::int64_t end, int first_group,
                                       int end_group) const {
-  const SequenceState* sequence = sequences_.find(id);
+  return check_reserve(id, sequences_.find(id), first, end, first_group, end_group);
+}
+
+KvResult<void> KvBooks::check_reserve(SequenceId id, const SequenceState* sequence, std::int64_t first,
+                                      std::int64_t end, int first_group, int end_group) const {
   if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
   if (first < 0 || end < first) return std::unexpected(PositionOutOfRange{id, first});
   if (first == end) return {};
@@ -149,31 +153,31 @@ KvResult<void> KvBooks::check_reserve(SequenceId id, std::int64_t first, std::in
   return {};
 }
 
-// All or nothing over the groups first_group .. end_group - 1.
-KvResult<void> KvBooks::reserve_groups(SequenceId id, std::int64_t first, std::int64_t end, int first_group,
-                                       int end_group, std::vector<BlockCopy>& copies) {
-  if (const auto room = check_reserve(id, first, end, first_group, end_group); !room || first == end) return room;
-  SequenceState& sequence = *sequences_.find(id);
-  const std::int64_t kept = std::min(first / block_size(), static_cast<std::int64_t>(sequence.chain.size()));
-  sequence.chain.resize(to_size(kept));
+KvResult<void> KvBooks::reserve_groups(SequenceId id, SequenceState* sequence, std::int64_t first, std::int64_t end,
+                                       int first_group, int end_group, std::vector<BlockCopy>& copies) {
+  if (const auto room = check_reserve(id, sequence, first, end, first_group, end_group); !room || first == end)
+    return room;
+  const std::int64_t kept = std::min(first / block_size(), static_cast<std::int64_t>(sequence->chain.size()));
+  sequence->chain.resize(to_size(kept));
   for (auto g = to_size(first_group); g < to_size(end_group); ++g)
-    groups_[g].reserve(sequence.groups[g], first, end, copies);
+    groups_[g].reserve(sequence->groups[g], first, end, copies);
   return {};
 }
 
 KvResult<void> KvBooks::reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>& copies) {
   SequenceState* sequence = sequences_.find(id);
+  if (!has_snapshots()) return reserve_groups(id, sequence, first, end, 0, num_groups(), copies);
   const int needed = sequence == nullptr || first >= end ? 0 : snapshots_.needed(sequence->seat);
   if (needed > snapshots_.pool().free_count()) return std::unexpected(OutOfMemory{num_groups(), needed, 0});
-  if (has_snapshots()) copies.reserve(copies.size() + 1);
-  const KvResult<void> reserved = reserve_groups(id, first, end, 0, num_groups(), copies);
-  if (reserved && has_snapshots() && first < end) snapshots_.take(sequence->seat, copies);
+  copies.reserve(copies.size() + 1);
+  const KvResult<void> reserved = reserve_groups(id, sequence, first, end, 0, num_groups(), copies);
+  if (reserved && first < end) snapshots_.take(sequence->seat, copies);
   return reserved;
 }
 
 KvResult<void> KvBooks::reserve_in_group(SequenceId id, int group, std::int64_t first, std::int64_t end,
                                          std::vector<BlockCopy>& copies) {
-  return reserve_groups(id, first, end, group, group + 1, copies);
+  return reserve_groups(id, sequences_.find(id), first, end, group, group + 1, copies);
 }
 
 int KvBooks::blocks_needed(SequenceId id, int group, std::int64_t first, std::int64_t end) const {

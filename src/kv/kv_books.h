@@ -116,8 +116,12 @@ class KvBooks {
 
  private:
   KvBooks(StateRoom room, BlockHasher hasher);
-  KvResult<void> reserve_groups(SequenceId id, std::int64_t first, std::int64_t end, int first_group, int end_group,
-                                std::vector<BlockCopy>& copies);
+  /// `sequence`: that of `id`; nullptr: there is none.
+  KvResult<void> check_reserve(SequenceId id, const SequenceState* sequence, std::int64_t first, std::int64_t end,
+                               int first_group, int end_group) const;
+  /// All or nothing over these groups.
+  KvResult<void> reserve_groups(SequenceId id, SequenceState* sequence, std::int64_t first, std::int64_t end,
+                                int first_group, int end_group, std::vector<BlockCopy>& copies);
 
   const StateRoom room_;
   std::deque<GroupBooks> groups_;  // each stays where it is
