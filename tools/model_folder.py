@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """Writes a GGUF model with float weights as Hugging Face's tools save one: a folder with config.json and safetensors.
 
-    model_folder.py MODEL.gguf FOLDER [--dtype F32|F16|BF16] [--files N] [--old-rope]
+    model_folder.py MODEL.gguf FOLDER [--dtype F32|F16|BF16] [--files N] [--old-form] [--mxfp4]
 
-Undoes what llama.cpp's converter does: names, the order of the rows of Q and K, norms. For llama (also with experts),
-qwen2, qwen3, qwen3moe, gemma2 and gemma3, each dense or with experts as the family has them. With --old-rope the
-rotation is written as transformers 4 does. Needs: numpy, gguf. As a module: `write_folder(model, folder, ...)`.
+Undoes what llama.cpp's converter does (original_names.py): names, orders of rows, norms. For every architecture that
+Octavo has. With --old-form rotation and experts are written as transformers 4 does, and the tensors of a model with
+other parts get the names that it gives them. --mxfp4 is for the experts of gpt-oss. Needs: numpy, gguf. As a module:
+`write_folder(model, folder, ...)`.
 """
 import argparse
+import functools
 import json
 import pathlib
+from typing import NamedTuple
 
 import gguf
 import numpy as np
@@ -17,76 +20,175 @@ import numpy as np
 import original_names
 
 MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM",
-          "qwen3moe": "Qwen3MoeForCausalLM", "gemma2": "Gemma2ForCausalLM", "gemma3": "Gemma3ForCausalLM"}
+          "qwen3moe": "Qwen3MoeForCausalLM", "qwen35": "Qwen3_5ForCausalLM", "qwen35moe": "Qwen3_5MoeForCausalLM",
+          "gpt-oss": "GptOssForCausalLM", "mistral3": "Ministral3ForCausalLM", "gemma2": "Gemma2ForCausalLM",
+          "gemma3": "Gemma3ForCausalLM", "gemma4": "Gemma4ForCausalLM"}
 SIZES = {"hidden_size": "embedding_length", "num_hidden_layers": "block_count", "vocab_size": "vocab_size",
          "num_attention_heads": "attention.head_count", "num_key_value_heads": "attention.head_count_kv",
          "head_dim": "attention.key_length", "intermediate_size": "feed_forward_length",
          "max_position_embeddings": "context_length", "rms_norm_eps": "attention.layer_norm_rms_epsilon",
          "sliding_window": "attention.sliding_window", "attn_logit_softcapping": "attn_logit_softcapping",
          "final_logit_softcapping": "final_logit_softcapping", "num_experts_per_tok": "expert_used_count"}
-EXPERTS = {"ffn_gate_exps.weight": ("gate_proj", "w1"), "ffn_up_exps.weight": ("up_proj", "w3"),
-           "ffn_down_exps.weight": ("down_proj", "w2")}
+DELTA_SIZES = {"linear_conv_kernel_dim": "ssm.conv_kernel", "linear_key_head_dim": "ssm.state_size",
+               "linear_num_key_heads": "ssm.group_count", "linear_num_value_heads": "ssm.time_step_rank"}
+PARTS_OF_EXPERT = {"gate": "gate_proj", "up": "up_proj", "down": "down_proj"}
+PARTS_OF_MIXTRAL = {"gate": "w1", "up": "w3", "down": "w2"}
+
+
+class Heads(NamedTuple):
+    arch: str
+    heads: int
+    kv_heads: int
 
 
 class Keys:
-    def __init__(self, reader):
-        self.reader = reader
-        self.arch = reader.get_field("general.architecture").contents()
+    """The keys of a file. Reading one takes seconds where it has words."""
+
+    @staticmethod
+    @functools.lru_cache(maxsize=4)
+    def of(path):
+        return Keys(path)
+
+    def __init__(self, path):
+        self.reader = gguf.GGUFReader(path)
+        self.arch = self.reader.get_field("general.architecture").contents()
 
     def get(self, suffix):
         field = self.reader.get_field(f"{self.arch}.{suffix}")
         return field.contents() if field else None
 
 
+def rope_of(keys):
+    rope = {"rope_type": "default", "rope_theta": keys.get("rope.freq_base")}
+    if keys.get("rope.scaling.type") == "yarn":
+        rope |= {"rope_type": "yarn", "factor": keys.get("rope.scaling.factor"),
+                 "original_max_position_embeddings": keys.get("rope.scaling.original_context_length"),
+                 "beta_fast": keys.get("rope.scaling.yarn_beta_fast"),
+                 "beta_slow": keys.get("rope.scaling.yarn_beta_slow"), "truncate": False}
+    rope = {name: value for name, value in rope.items() if value is not None}
+    if keys.arch == "mistral3":
+        rope |= {"mscale": 1.0, "mscale_all_dim": keys.get("rope.scaling.yarn_log_multiplier"),
+                 "llama_4_scaling_beta": keys.get("attention.temperature_scale")}
+    if keys.arch.startswith("qwen35"):
+        rope |= {"partial_rotary_factor": keys.get("rope.dimension_count") / keys.get("attention.key_length"),
+                 "mrope_section": keys.get("rope.dimension_sections")[:3]}
+    return rope
+
+
 def rope_members(keys, old):
-    base = keys.get("rope.freq_base")
-    if keys.arch == "gemma3":
-        if old:
-            return {"rope_theta": base, "rope_local_base_freq": 10000.0}
-        return {"rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": base},
+    rope = rope_of(keys)
+    if keys.arch == "gemma3" and old:
+        return {"rope_theta": rope["rope_theta"], "rope_local_base_freq": 10000.0}
+    if keys.arch in ("gemma3", "gemma4"):
+        if keys.arch == "gemma4":
+            factors = next(t.data for t in keys.reader.tensors if t.name == "rope_freqs.weight")
+            rope |= {"rope_type": "proportional", "partial_rotary_factor": float((factors == 1).mean())}
+        return {"rope_parameters": {"full_attention": rope,
                                     "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}}}
-    return {"rope_theta": base} if old else {"rope_parameters": {"rope_type": "default", "rope_theta": base}}
+    if not old:
+        return {"rope_parameters": rope}
+    base = rope.pop("rope_theta")
+    return {"rope_theta": base} | ({"rope_scaling": rope} if rope["rope_type"] != "default" else {})
 
 
-def config_of(keys, is_tied, old_rope):
-    experts = keys.get("expert_count")
+def experts_members(keys, old):
+    width, shared = keys.get("expert_feed_forward_length"), keys.get("expert_shared_feed_forward_length")
+    count, chosen = keys.get("expert_count"), keys.get("expert_used_count")
+    if keys.arch == "llama":
+        return {"architectures": ["MixtralForCausalLM"], "num_local_experts": count}
+    if keys.arch == "gpt-oss":
+        return {"num_local_experts": count, "intermediate_size": width}
+    if keys.arch == "gemma4":
+        return {"enable_moe_block": True, "num_experts": count, "top_k_experts": chosen, "moe_intermediate_size": width}
+    members = {"num_experts": count, "moe_intermediate_size": width}
+    return members | ({"shared_expert_intermediate_size": shared} if shared else {"norm_topk_prob": True})
+
+
+def gemma4_members(keys, old):
+    """Heads of the layers without a window stand by themselves."""
+    windowed = keys.get("attention.sliding_window_pattern")
+    kv_heads, head = keys.get("attention.head_count_kv"), keys.get("attention.key_length")
+    kv_heads = kv_heads if isinstance(kv_heads, list) else [kv_heads] * len(windowed)
+    widths = keys.get("feed_forward_length")
+    widths = widths if isinstance(widths, list) else [widths]
+    of_global = {"head_dim": head, "num_key_value_heads": kv_heads[windowed.index(False)]}
+    members = {"layer_types": ["sliding_attention" if w else "full_attention" for w in windowed],
+               "head_dim": keys.get("attention.key_length_swa"), "num_key_value_heads": kv_heads[windowed.index(True)],
+               "intermediate_size": widths[0], "use_double_wide_mlp": len(set(widths)) > 1,
+               "num_kv_shared_layers": keys.get("attention.shared_kv_layers") or 0,
+               "hidden_size_per_layer_input": keys.get("embedding_length_per_layer_input") or 0}
+    if old:
+        return members | {"global_head_dim": head, "num_global_key_value_heads": of_global["num_key_value_heads"]}
+    return members | {"per_layer_config": {str(i): of_global for i, w in enumerate(windowed) if not w}}
+
+
+def delta_members(keys):
+    interval = keys.get("full_attention_interval")
+    kinds = ["full_attention" if (i + 1) % interval == 0 else "linear_attention" for i in range(keys.get("block_count"))]
+    return {name: keys.get(suffix) for name, suffix in DELTA_SIZES.items()} | {
+        "linear_value_head_dim": keys.get("ssm.inner_size") // keys.get("ssm.time_step_rank"), "layer_types": kinds,
+        "attn_output_gate": True, "mtp_num_hidden_layers": 1}
+
+
+def config_of(keys, is_tied, old):
     config = {name: keys.get(suffix) for name, suffix in SIZES.items()}
     config = {name: value for name, value in config.items() if value is not None}
-    config |= {"architectures": [MODELS[keys.arch]], "tie_word_embeddings": is_tied, **rope_members(keys, old_rope)}
-    if experts and keys.arch == "llama":
-        config |= {"architectures": ["MixtralForCausalLM"], "num_local_experts": experts}
-    elif experts:
-        config |= {"num_experts": experts, "norm_topk_prob": True,
-                   "moe_intermediate_size": keys.get("expert_feed_forward_length")}
-    return config
+    config |= {"architectures": [MODELS[keys.arch]], "tie_word_embeddings": is_tied, **rope_members(keys, old)}
+    if keys.arch.startswith("qwen35"):
+        config |= delta_members(keys)
+    if keys.arch == "gemma4":
+        config |= gemma4_members(keys, old)
+    if keys.arch == "gpt-oss":
+        config |= {"attention_bias": True, "swiglu_limit": 7.0}
+    return config | experts_members(keys, old) if keys.get("expert_count") else config
 
 
-def part_name(keys, name):
-    if keys.arch == "llama" and name == "ffn_gate_inp.weight":
-        return "block_sparse_moe.gate.weight"
-    return original_names.layer_name(keys.arch, name)
+def apart(name, data, arch):
+    """A tensor of experts as transformers 4 saves them: one for each expert."""
+    layer, part = name.split("mlp.experts.")
+    place, names = ("block_sparse_moe", PARTS_OF_MIXTRAL) if arch == "llama" else ("mlp", PARTS_OF_EXPERT)
+    parts = {"down": data} if part == "down_proj" else dict(zip(("gate", "up"), np.split(data, 2, 1)))
+    for kind, matrices in parts.items():
+        yield from ((f"{layer}{place}.experts.{e}.{names[kind]}.weight", matrix) for e, matrix in enumerate(matrices))
 
 
-def original_tensors(keys):
+def original_tensors(keys, old):
     """(name, array) as the checkpoint has them."""
-    heads = {"attn_q": keys.get("attention.head_count"), "attn_k": keys.get("attention.head_count_kv")}
-    is_shifted = keys.arch in original_names.SHIFTED_NORMS
+    shape = Heads(keys.arch, keys.get("attention.head_count"), keys.get("attention.head_count_kv"))
+    weights = original_names.original_weights(keys.reader, shape)
+    for name, data in weights.items():
+        if old and keys.arch in ("llama", "qwen3moe") and ".mlp.experts." in name:
+            yield from apart(name, data, keys.arch)
+        elif old and keys.arch == "llama" and name.endswith(".mlp.gate.weight"):
+            yield name.replace("mlp", "block_sparse_moe"), data
+        else:
+            yield name, data
+    if keys.arch.startswith("qwen35"):
+        yield "mtp.fc.weight", np.zeros((1, 1), np.float32)  # predicts a token more, and is left out
+
+
+def mxfp4_tensors(keys):
+    """{name: (dtype, shape, bytes)} of gpt-oss's experts in MXFP4: codes and scales apart, neighbours in a byte."""
+    layers = {}
     for tensor in keys.reader.tensors:
-        data = np.array(tensor.data)
-        if is_shifted and tensor.name.endswith("norm.weight"):
-            data = data - 1
-        if not tensor.name.startswith("blk."):
-            yield original_names.WHOLE[tensor.name], data
-            continue
-        _, number, name = tensor.name.split(".", 2)
-        prefix, stem = f"model.layers.{number}.", name.split(".")[0]
-        if name in EXPERTS:
-            place, names = ("block_sparse_moe", EXPERTS[name][1]) if keys.arch == "llama" else ("mlp", EXPERTS[name][0])
-            yield from ((f"{prefix}{place}.experts.{e}.{names}.weight", matrix) for e, matrix in enumerate(data))
-            continue
-        if keys.arch == "llama" and stem in heads:
-            data = original_names.halves_of_heads(data, heads[stem])
-        yield prefix + part_name(keys, name), data
+        if tensor.name.endswith("_exps.weight"):
+            _, layer, name = tensor.name.split(".", 2)
+            rows = gguf.quants.quantize(np.array(tensor.data), gguf.GGMLQuantizationType.MXFP4)
+            layers.setdefault(layer, {})[name.split("_")[1]] = rows
+    result = {}
+    for layer, parts in layers.items():
+        gate_up = np.stack([parts["gate"], parts["up"]], 2)
+        both = {"gate_up_proj": gate_up.reshape(len(gate_up), -1, gate_up.shape[-1]), "down_proj": parts["down"]}
+        for name, rows in both.items():
+            blocks = rows.reshape(*rows.shape[:2], -1, 17)
+            halves = blocks[..., 1:]
+            codes = np.concatenate([halves & 15, halves >> 4], -1)
+            packed = np.ascontiguousarray(codes[..., 0::2] | codes[..., 1::2] << 4)
+            scales = np.ascontiguousarray(blocks[..., 0])
+            place = f"model.layers.{layer}.mlp.experts.{name}"
+            result[f"{place}_blocks"] = ("U8", packed.shape, packed.tobytes())
+            result[f"{place}_scales"] = ("U8", scales.shape, scales.tobytes())
+    return result
 
 
 def encoded(array, dtype):
@@ -110,13 +212,25 @@ def write_safetensors(path, tensors):
             out.write(data)
 
 
-def write_folder(model, folder, dtype="F32", files=1, old_rope=False):
+def write_folder(model, folder, dtype="F32", files=1, old_form=False, other_parts=None, mxfp4=False):
+    """`other_parts`: the name of a model that has this one as its part of language."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    keys = Keys(gguf.GGUFReader(model))
-    tensors = {name: (dtype, data.shape, encoded(data, dtype)) for name, data in original_tensors(keys)}
-    is_tied = "lm_head.weight" not in tensors
-    (folder / "config.json").write_text(json.dumps(config_of(keys, is_tied, old_rope)), encoding="utf-8")
+    keys = Keys.of(model)
+    tensors = {name: (dtype, data.shape, encoded(data, dtype)) for name, data in original_tensors(keys, old_form)}
+    config = config_of(keys, "lm_head.weight" not in tensors, old_form)
+    if mxfp4:
+        tensors = {name: data for name, data in tensors.items() if not name.endswith(("gate_up_proj", "experts.down_proj"))}
+        tensors |= mxfp4_tensors(keys)
+        config["quantization_config"] = {"quant_method": "mxfp4"}
+    if other_parts:
+        tied = config.pop("tie_word_embeddings")
+        config = {"architectures": [other_parts], "tie_word_embeddings": tied, "text_config": config}
+        prefix = "language_model.model." if old_form else "model.language_model."
+        tensors = {name.replace("model.", prefix, 1) if name.startswith("model.") else name: data
+                   for name, data in tensors.items()}
+        tensors["model.vision_tower.patch.weight"] = ("F32", (1,), b"1234")
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     if files == 1:
         write_safetensors(folder / "model.safetensors", tensors)
         return
@@ -136,9 +250,10 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--dtype", choices=["F32", "F16", "BF16"], default="F32")
     parser.add_argument("--files", type=int, default=1)
-    parser.add_argument("--old-rope", action="store_true")
+    parser.add_argument("--old-form", action="store_true")
+    parser.add_argument("--mxfp4", action="store_true")
     args = parser.parse_args()
-    write_folder(args.model, args.folder, args.dtype, args.files, args.old_rope)
+    write_folder(args.model, args.folder, args.dtype, args.files, args.old_form, mxfp4=args.mxfp4)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import pathlib
 import tempfile
 from typing import NamedTuple
 
+import gguf
 import numpy as np
 
 import original_names
@@ -126,7 +127,7 @@ def original_logits(case, vocab_from, ids):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "model.gguf")
         synth_model.write_model(path, case.shape, vocab_from, ("F32",), **case.options)
-        weights = original_names.original_weights(path, synth_model.SHAPES[case.shape])
+        weights = original_names.original_weights(gguf.GGUFReader(path), synth_model.SHAPES[case.shape])
     config = configuration(case, len(weights["model.embed_tokens.weight"]))
     model = getattr(transformers, case.model)(config).to(torch.float32).eval()
     given = {name: torch.from_numpy(np.array(data, np.float32)) for name, data in weights.items()}

@@ -114,10 +114,10 @@ def fused_experts(arch, layer):
             f"{place}.down_proj_bias": layer.pop("ffn_down_exps.bias")}
 
 
-def original_weights(path, shape):
-    """{name: array} of a file with float32 weights."""
+def original_weights(reader, shape):
+    """{name: array} of a GGUFReader of a file with float32 weights."""
     layers, weights = {}, {}
-    for tensor in gguf.GGUFReader(path).tensors:
+    for tensor in reader.tensors:
         data = np.array(tensor.data)
         if tensor.name.startswith("blk."):
             _, number, name = tensor.name.split(".", 2)

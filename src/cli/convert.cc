@@ -23,7 +23,7 @@ Result<int> convert(const ConvertOptions& options, const Context& context) {
   const std::optional<TypeMix> mix = options.mix ? options.mix : float_mix_of(*source);
   if (!mix) return fail("{}: its weights are quantized; octavo quantize writes it with other types", source->name());
   QuantizeOptions request;
-  request.types.mix = *mix;
+  request.types = {.mix = *mix, .keep_quantized = true};  // the experts of gpt-oss
   return write_model(*source, options.write, std::move(request), context);
 }
 

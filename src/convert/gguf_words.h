@@ -1,12 +1,14 @@
 // The words of a model under the keys that every reader of GGUF knows, where it brought a tokenizer.json instead.
 //
-// Byte-level vocabularies whose pre-tokenizer has a name in GGUF get tokens, merges and that name. Others keep their
-// tokenizer.json, which Octavo reads and llama.cpp does not. Views the model, which must outlive it.
+// Byte-level vocabularies whose pre-tokenizer has a name in GGUF get tokens, merges and that name. SentencePiece's get
+// scores, or merges as Gemma 4 has them. Others keep their tokenizer.json, which Octavo reads and llama.cpp does not.
+// Views the model, which must outlive it.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "source/gguf_head.h"
 #include "tokenizer/json_word_source.h"
@@ -20,18 +22,22 @@ class GgufWords {
 
   /// The model, with keys for tokens in place of its tokenizer.json where that can be.
   const ModelSource& source() const { return words_ ? static_cast<const ModelSource&>(*words_) : model_; }
-  /// Adds what no source has: merges, the pre-tokenizer's name, whether a text begins with BOS.
+  /// Adds what no source has: merges or scores, the pre-tokenizer's name, what a text begins with.
   void add_keys(GgufHead& head) const;
   /// Why the tokenizer.json was kept; empty: there was none, or it was not.
   const std::string& why_kept() const { return why_kept_; }
 
  private:
   explicit GgufWords(const ModelSource& model) : model_(model) {}
+  /// Why these words keep their tokenizer.json; empty: they need not.
+  std::string find_form(const TokenizerJson& json);
 
   const ModelSource& model_;
   std::unique_ptr<const TokenizerJson> json_;  // its address stays: words_ views it
   std::optional<JsonWordSource> words_;
-  std::string_view pre_tokenizer_;
+  std::string_view pre_tokenizer_;    // of byte-level words
+  std::vector<float> scores_;         // of SentencePiece's; none: they have merges
+  bool puts_space_in_front_ = false;  // of a text, and behind each control token
   std::string why_kept_;
 };
 

@@ -88,10 +88,12 @@ Result<TypeMix> parse_type_mix(const std::string& name) {
 
 std::optional<TypeMix> float_mix_of(const ModelSource& source) {
   std::map<DType, std::uint64_t> bytes;
-  for (const SourceTensor& tensor : source.tensors()) bytes[tensor.tensor.type] += tensor.tensor.bytes();
+  for (const SourceTensor& tensor : source.tensors())
+    if (takes_mix(tensor.name, tensor.dims.size()) && !is_quantized(tensor.tensor.type))
+      bytes[tensor.tensor.type] += tensor.tensor.bytes();
   if (bytes.empty()) return std::nullopt;
   const DType most = std::ranges::max_element(bytes, {}, [](const auto& row) { return row.second; })->first;
-  return is_quantized(most) ? std::nullopt : find_type_mix(dtype_info(most).name);
+  return find_type_mix(dtype_info(most).name);
 }
 
 std::string type_mix_names() { return joined(kMixes, &TypeMix::name); }

@@ -26,7 +26,8 @@ struct TypeMix {
 std::optional<TypeMix> find_type_mix(std::string_view name);
 /// The same for a name that a user gave. Error: there is none; names all.
 Result<TypeMix> parse_type_mix(const std::string& name);
-/// The mix of the float type that most weights of a model have; none: they have another.
+/// The mix of the float type that most weights of a model have whose type can change, quantized ones left aside; none:
+/// all are quantized.
 std::optional<TypeMix> float_mix_of(const ModelSource& source);
 /// The names, separated by ", ".
 std::string type_mix_names();

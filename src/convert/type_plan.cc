@@ -102,7 +102,8 @@ Result<std::vector<PlannedTensor>> plan_types(const ModelSource& source, const T
   plan.reserve(source.tensors().size());
   for (const SourceTensor& tensor : source.tensors()) {
     PlannedTensor planned{&tensor, tensor.tensor.type};
-    if (takes_mix(tensor.name, tensor.dims.size())) {
+    const bool is_kept = request.keep_quantized && is_quantized(tensor.tensor.type);
+    if (!is_kept && takes_mix(tensor.name, tensor.dims.size())) {
       const DType wanted = rules.type_of(tensor);
       planned.type = fitting_type(wanted, tensor.dims.front());
       planned.fell_back = planned.type != wanted;

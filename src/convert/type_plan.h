@@ -24,6 +24,7 @@ struct TypeRequest {
   TypeMix mix;
   bool pure = false;                         // all tensors that a mix looks at get its base
   std::vector<TypeOverride> overrides = {};  // of several that match, the first counts
+  bool keep_quantized = false;               // tensors that are quantized already stay as they are
 };
 
 struct PlannedTensor {

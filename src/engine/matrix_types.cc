@@ -10,7 +10,9 @@ Result<MatrixTypes> matrix_types(const ModelSource& source, const std::string& m
   MatrixTypes types;
   if (mix.empty()) return types;
   OCTAVO_TRY(const TypeMix found, parse_type_mix(mix));
-  OCTAVO_TRY(const std::vector<PlannedTensor> plan, plan_types(source, {.mix = found}));
+  // Floats as their makers left them, but for experts that they have in MXFP4.
+  const bool is_folder = source.files().format != "GGUF";
+  OCTAVO_TRY(const std::vector<PlannedTensor> plan, plan_types(source, {.mix = found, .keep_quantized = is_folder}));
   for (const PlannedTensor& planned : plan) {
     OCTAVO_TRY_VOID(check_change(source, planned, false));
     if (planned.type != planned.tensor->tensor.type) types.emplace(planned.tensor->name, planned.type);

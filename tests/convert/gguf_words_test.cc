@@ -99,6 +99,59 @@ TEST(GgufWords, StayATokenizerJsonWhereGgufHasNoNameForThem) {
   }
 }
 
+/// SentencePiece's words as transformers writes them: all pairs that make a token, by its score.
+std::string spm_json(const std::string& merges, const std::string& first_step = "", bool has_bytes = true) {
+  std::string bytes;
+  for (int byte = 0; byte < 256; ++byte) bytes += fmt::format(R"("<0x{:02X}>": {}, )", byte, 10 + byte);
+  const std::string space = "\u2581";
+  return R"({"version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
+    "normalizer": {"type": "Sequence", "normalizers": [)" +
+         first_step + R"({"type": "Replace", "pattern": {"String": " "}, "content": ")" + space + R"("}]},
+    "pre_tokenizer": null, "post_processor": null, "decoder": {"type": "Sequence", "decoders": [
+      {"type": "Replace", "pattern": {"String": ")" +
+         space + R"("}, "content": " "}, )" + (has_bytes ? R"({"type": "ByteFallback"}, )" : "") +
+         R"({"type": "Fuse"}]},
+    "model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
+      "end_of_word_suffix": null, "fuse_unk": true, "byte_fallback": )" +
+         (has_bytes ? "true" : "false") + R"(,
+      "vocab": {)" +
+         bytes + R"("a": 0, "b": 1, ")" + space + R"(": 2, "bb": 3, "ab": 4, "abb": 5, ")" + space +
+         R"(a": 6}, "merges": [)" + merges + "]}}";
+}
+const std::string kSpmMerges = R"(["b", "b"], ["a", "b"], ["a", "bb"], ["ab", "b"], ["\u2581", "a"])";
+
+TEST(GgufWords, OfSentencePieceGetScores) {
+  const std::string json = spm_json(kSpmMerges);
+  const Written written(json);
+  EXPECT_EQ(written.why_kept, "");
+  EXPECT_EQ(written.file->get_string("tokenizer.ggml.model").value(), "llama");
+  const auto scores = written.file->get_f32_array("tokenizer.ggml.scores").value();
+  EXPECT_THAT(std::vector<float>(scores.begin(), scores.begin() + 7), ElementsAre(0, 0, 0, -1, -2, -3, -4));
+  EXPECT_FALSE(written.file->get_bool("tokenizer.ggml.add_space_prefix").value());
+  const auto before = Tokenizer::load(TokenizerJson::parse(json, "words").value());
+  const auto after = Tokenizer::load(*written.file);
+  ASSERT_TRUE(before && after) << (after ? "" : after.error().message);
+  for (const std::string_view text : {"abb", "abab abba", " a  b\u4e2d", "", "\xff"})
+    EXPECT_EQ(after->encode(text, {}).value(), before->encode(text, {}).value()) << text;
+
+  const Written in_front(spm_json(kSpmMerges, R"({"type": "Prepend", "prepend": "\u2581"}, )"));
+  EXPECT_TRUE(in_front.file->get_bool("tokenizer.ggml.add_space_prefix").value());
+}
+
+TEST(GgufWords, OfMergesThatAreNotSentencePiecesStayMerges) {
+  // A pair is missing, and pairs of one token stand apart.
+  for (const char* merges : {R"(["b", "b"], ["a", "b"], ["ab", "b"])",
+                             R"(["a", "bb"], ["b", "b"], ["a", "b"], ["ab", "b"], ["\u2581", "a"])"}) {
+    const Written written(spm_json(merges));
+    EXPECT_EQ(written.why_kept, "");
+    EXPECT_EQ(written.file->get_string("tokenizer.ggml.model").value(), "gemma4");
+    EXPECT_EQ(written.file->find("tokenizer.ggml.scores"), nullptr);
+    EXPECT_THAT(Written(spm_json(merges, R"({"type": "Prepend", "prepend": "\u2581"}, )")).why_kept,
+                HasSubstr("its merges are not those of SentencePiece"));
+  }
+  EXPECT_THAT(Written(spm_json(kSpmMerges, "", false)).why_kept, HasSubstr("neither byte-level nor SentencePiece"));
+}
+
 TEST(GgufWords, OfAModelThatHasTokensStayAsTheyAre) {
   MemorySource model;
   model.add("tokenizer.huggingface.json", "not looked at")

@@ -9,11 +9,21 @@ import numpy as np
 
 import model_folder
 import support
+import tokenizer_truth
 
 IDS = [1, 17, 300, 5, 9000, 42]
 # shape -> options of write_model(); a window of 8 is as in the original's truth
-SHAPES = {"tiny-llama": {"untied": True}, "tiny-mixtral": {}, "tiny-qwen2": {}, "tiny-qwen3": {}, "tiny-qwen3moe": {},
-          "tiny-gemma2": {"window": 8}, "tiny-gemma3": {"window": 8}}
+SHAPES = {"tiny-llama": {"untied": True}, "tiny-mixtral": {}, "tiny-mistral3": {"yarn": 256.0}, "tiny-qwen2": {},
+          "tiny-qwen3": {}, "tiny-qwen3moe": {}, "tiny-qwen35": {}, "tiny-qwen35moe": {},
+          "tiny-gpt-oss": {"window": 8, "yarn": 4.0}, "tiny-gemma2": {"window": 8}, "tiny-gemma3": {"window": 8},
+          "tiny-gemma4": {"window": 8}, "tiny-gemma4-dense": {"window": 8}, "tiny-gemma4-experts": {"window": 8}}
+# A norm's weight less one, and one more again, is rounded; so is the logarithm of a decay.
+ROUNDED = ("tiny-gemma2", "tiny-gemma3", "tiny-qwen35", "tiny-qwen35moe")
+# Families that transformers 4 wrote in another form, and those whose models on the hub have other parts beside the one of language.
+OLD_FORMS = ("tiny-mixtral", "tiny-qwen3moe", "tiny-gpt-oss", "tiny-gemma4-experts")
+OTHER_PARTS = {"tiny-mistral3": "Mistral3ForConditionalGeneration", "tiny-qwen35": "Qwen3_5ForConditionalGeneration",
+               "tiny-qwen35moe": "Qwen3_5MoeForConditionalGeneration", "tiny-gemma3": "Gemma3ForConditionalGeneration",
+               "tiny-gemma4": "Gemma4ForConditionalGeneration"}
 
 
 class Folders(unittest.TestCase):
@@ -22,9 +32,9 @@ class Folders(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def make(self, shape, **options):
+    def make(self, shape, vocab_from=support.SMOLLM2, **options):
         """The model as a file, and as a folder."""
-        model = support.tiny_model(shape, types=("F32",), **SHAPES[shape])
+        model = support.tiny_model(shape, vocab_from, types=("F32",), **SHAPES[shape])
         place = self.folder / shape
         model_folder.write_folder(model, place, **options)
         if shape == "tiny-gemma2":  # caps so low that they are met, see synth_model.py
@@ -33,18 +43,37 @@ class Folders(unittest.TestCase):
             path.write_text(json.dumps({**config, "query_pre_attn_scalar": 128}), encoding="utf-8")
         return model, place
 
+    def check_same(self, shape, folder, model):
+        bound = 5e-4 if shape in ROUNDED else 0
+        np.testing.assert_allclose(support.logits(folder, IDS), support.logits(model, IDS), rtol=0, atol=bound)
+
     def test_every_family_has_the_same_bits_as_its_file(self):
         for shape in SHAPES:
             with self.subTest(shape=shape):
                 model, folder = self.make(shape)
-                expected = support.logits(model, IDS)
-                # A norm's weight less one, and one more again, is rounded.
-                bound = 1e-4 if shape.startswith("tiny-gemma") else 0
-                np.testing.assert_allclose(support.logits(folder, IDS), expected, rtol=0, atol=bound)
+                self.check_same(shape, folder, model)
+
+    def test_the_old_form_and_models_with_other_parts_are_read(self):
+        for shape, name in {**OTHER_PARTS, **dict.fromkeys(OLD_FORMS)}.items():
+            for old_form in (False, True) if name else (True,):
+                with self.subTest(shape=shape, old_form=old_form):
+                    model, folder = self.make(shape, old_form=old_form, other_parts=name)
+                    self.check_same(shape, folder, model)
+
+    def test_experts_in_mxfp4_are_laid_out_as_ggml_has_them(self):
+        model, folder = self.make("tiny-gpt-oss", mxfp4=True, files=2)
+        copy = self.folder / "copy.gguf"
+        support.octavo_ok("convert", folder, copy)
+        np.testing.assert_array_equal(support.logits(copy, IDS), support.logits(folder, IDS))
+        converted = {tensor.name: tensor for tensor in gguf.GGUFReader(copy).tensors}
+        for tensor in gguf.GGUFReader(model).tensors:
+            if tensor.name.endswith("_exps.weight"):
+                expected = gguf.quants.quantize(np.array(tensor.data), gguf.GGMLQuantizationType.MXFP4)
+                np.testing.assert_array_equal(converted[tensor.name].data, expected, tensor.name)
 
     def test_several_files_halfs_and_the_old_form_of_config_are_read(self):
         for dtype in ("F16", "BF16"):
-            model, folder = self.make("tiny-qwen3", dtype=dtype, files=3, old_rope=True)
+            model, folder = self.make("tiny-qwen3", dtype=dtype, files=3, old_form=True)
             copy = self.folder / "copy.gguf"
             support.octavo_ok("quantize", model, copy, dtype, "--force")
             np.testing.assert_allclose(support.logits(folder, IDS), support.logits(copy, IDS), rtol=0, atol=0.05)
@@ -86,6 +115,21 @@ class Folders(unittest.TestCase):
         done = support.octavo("convert", copy, self.folder / "twice.gguf")
         self.assertEqual(done.returncode, 1)
         self.assertIn("octavo quantize writes it with other types", done.stderr)
+
+    def test_sentencepiece_words_become_scores_that_others_read(self):
+        vocabulary = support.TEST_DATA / "ggml-vocab-llama-spm.gguf"
+        _, folder = self.make("tiny-llama", vocab_from=vocabulary)
+        reference = tokenizer_truth.reference(tokenizer_truth.FAMILIES["llama (SentencePiece)"],
+                                              tokenizer_truth.read_gguf(vocabulary))
+        reference.save(str(folder / "tokenizer.json"))
+        copy = self.folder / "copy.gguf"
+        support.octavo_ok("convert", folder, copy)
+        reader = gguf.GGUFReader(copy)
+        self.assertEqual(reader.get_field("tokenizer.ggml.model").contents(), "llama")
+        self.assertIs(reader.get_field("tokenizer.ggml.add_space_prefix").contents(), True)
+        for text in (support.SOURCE_DATA / "text/english.txt").read_text(encoding="utf-8").split("\n")[:40]:
+            if text:
+                self.assertEqual(support.tokenize(copy, text), reference.encode(text, add_special_tokens=False).ids)
 
     def test_errors_name_the_file_and_what_is_wrong(self):
         _, folder = self.make("tiny-qwen3")

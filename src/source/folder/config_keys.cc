@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include <fmt/ranges.h>
+
 #include "base/text.h"
 
 namespace octavo {
@@ -71,7 +73,7 @@ Result<std::uint64_t> head_length(const JsonObject& config) {
   return width / heads;
 }
 
-Result<void> add_common_keys(const FamilyKeys& keys) {
+Result<void> add_sizes(const FamilyKeys& keys) {
   constexpr std::pair<std::string_view, std::string_view> kSizes[] = {{"num_hidden_layers", "block_count"},
                                                                       {"hidden_size", "embedding_length"},
                                                                       {"num_attention_heads", "attention.head_count"},
@@ -80,6 +82,14 @@ Result<void> add_common_keys(const FamilyKeys& keys) {
     OCTAVO_TRY(const std::uint64_t size, keys.config.size(from));
     keys.out.add_u32(keys.key(to), size);
   }
+  OCTAVO_TRY(const double epsilon, keys.config.number("rms_norm_eps"));
+  keys.out.add_f32(keys.key("attention.layer_norm_rms_epsilon"), epsilon);
+  OCTAVO_TRY_VOID(require_flag(keys, "mlp_bias", false));
+  return require_text(keys, "hidden_act", {"silu", "swish", "gelu_pytorch_tanh"});
+}
+
+Result<void> add_common_keys(const FamilyKeys& keys) {
+  OCTAVO_TRY_VOID(add_sizes(keys));
   OCTAVO_TRY(const std::uint64_t heads, keys.config.size("num_attention_heads"));
   OCTAVO_TRY(const auto kv_heads, keys.config.size_if("num_key_value_heads"));
   keys.out.add_u32(keys.key("attention.head_count_kv"), kv_heads.value_or(heads));
@@ -88,10 +98,57 @@ Result<void> add_common_keys(const FamilyKeys& keys) {
   keys.out.add_u32(keys.key("attention.value_length"), head);
   OCTAVO_TRY(const auto ffn, keys.config.size_if("intermediate_size"));
   if (ffn) keys.out.add_u32(keys.key("feed_forward_length"), *ffn);
-  OCTAVO_TRY(const double epsilon, keys.config.number("rms_norm_eps"));
-  keys.out.add_f32(keys.key("attention.layer_norm_rms_epsilon"), epsilon);
-  OCTAVO_TRY_VOID(require_flag(keys, "mlp_bias", false));
-  return require_text(keys, "hidden_act", {"silu", "swish", "gelu_pytorch_tanh"});
+  return {};
+}
+
+Result<void> add_dense_keys(const FamilyKeys& keys) {
+  OCTAVO_TRY_VOID(add_common_keys(keys));
+  return add_rope_keys(keys);
+}
+
+Result<void> add_context(const FamilyKeys& keys, std::optional<std::uint64_t> window) {
+  OCTAVO_TRY(const std::uint64_t context, keys.config.size("max_position_embeddings"));
+  keys.out.add_u32(keys.key("context_length"), std::min(context, window.value_or(context)));
+  return {};
+}
+
+Result<void> add_window(const FamilyKeys& keys) {
+  OCTAVO_TRY(const std::uint64_t window, keys.config.size("sliding_window"));
+  keys.out.add_u32(keys.key("attention.sliding_window"), window);
+  return {};
+}
+
+Result<std::vector<std::string_view>> layer_kinds(const JsonObject& config,
+                                                  std::initializer_list<std::string_view> known) {
+  const TemplateValue* value = config.find("layer_types");
+  const auto* list = value == nullptr ? nullptr : std::get_if<TemplateList>(value);
+  std::vector<std::string_view> kinds;
+  if (list == nullptr) return kinds;
+  for (const TemplateValue& element : *list) {
+    const auto* kind = std::get_if<std::string>(&element);
+    if (kind == nullptr || std::ranges::find(known, *kind) == known.end())
+      return fail("{}: layer {} is {}, expected {}", config.place("layer_types"), kinds.size(),
+                  kind == nullptr ? "no text" : quote(*kind), fmt::join(known, " or "));
+    kinds.push_back(*kind);
+  }
+  OCTAVO_TRY(const std::uint64_t layers, config.size("num_hidden_layers"));
+  if (kinds.size() != layers)
+    return fail("{} has {} kinds, expected one for each of {} layers", config.place("layer_types"), kinds.size(),
+                layers);
+  return kinds;
+}
+
+Result<void> check_kinds_of_layers(const FamilyKeys& keys, std::uint64_t period) {
+  OCTAVO_TRY(const auto given, keys.config.size_if("sliding_window_pattern"));
+  if (given && *given != period)
+    return fail("{} is {}, expected {}", keys.config.place("sliding_window_pattern"), *given, period);
+  OCTAVO_TRY(const auto kinds, layer_kinds(keys.config, {"full_attention", "sliding_attention"}));
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const std::string_view expected = (i + 1) % period == 0 ? "full_attention" : "sliding_attention";
+    if (kinds[i] != expected)
+      return fail("{}: layer {} is {}, expected {}", keys.config.place("layer_types"), i, quote(kinds[i]), expected);
+  }
+  return {};
 }
 
 Result<std::optional<JsonObject>> rope_object(const JsonObject& config, std::string_view kind_of_layer) {
@@ -101,7 +158,7 @@ Result<std::optional<JsonObject>> rope_object(const JsonObject& config, std::str
   return parameters->object_if(kind_of_layer);
 }
 
-Result<void> add_rope_keys(const FamilyKeys& keys) {
+Result<void> add_rope_keys(const FamilyKeys& keys, double rotated) {
   OCTAVO_TRY(const auto rope, rope_object(keys.config, "full_attention"));
   std::optional<double> base;
   if (rope) {
@@ -112,10 +169,11 @@ Result<void> add_rope_keys(const FamilyKeys& keys) {
   }
   if (base) keys.out.add_f32(keys.key("rope.freq_base"), *base);
   OCTAVO_TRY(const std::uint64_t head, head_length(keys.config));
-  double rotated = 1;
+  OCTAVO_TRY(const auto part, keys.config.number_if("partial_rotary_factor"));
+  rotated = part.value_or(rotated);
   if (rope) {
-    OCTAVO_TRY(const auto part, rope->number_if("partial_rotary_factor"));
-    rotated = part.value_or(1);
+    OCTAVO_TRY(const auto own, rope->number_if("partial_rotary_factor"));
+    rotated = own.value_or(rotated);
     OCTAVO_TRY_VOID(add_scaling_keys(keys, *rope));
   }
   keys.out.add_u32(keys.key("rope.dimension_count"),

@@ -1,16 +1,27 @@
 // Keys of config.json that several families share, as GGUF's. Errors name the file and the key.
 #pragma once
 
+#include <vector>
+
 #include "source/folder/family.h"
 
 namespace octavo {
 
-/// Sizes, heads, norms' epsilon, vocabulary and context. Error: one is missing, or something that changes what the
-/// model computes has a value that is not supported.
+/// Layers, width, heads, vocabulary and norms' epsilon. Error: one is missing, or something that changes what the model
+/// computes has a value that is not supported.
+Result<void> add_sizes(const FamilyKeys& keys);
+/// These, and keys and values and the feed-forward as most families have them: alike in all layers.
 Result<void> add_common_keys(const FamilyKeys& keys);
 /// The rotation of positions: rope_parameters as transformers 5 writes them, or rope_theta and rope_scaling. Llama 3's
 /// factors are no keys: rope_factors() gives them.
-Result<void> add_rope_keys(const FamilyKeys& keys);
+/// `rotated`: the part of a head that is, where config.json does not say.
+Result<void> add_rope_keys(const FamilyKeys& keys, double rotated = 1);
+/// Both.
+Result<void> add_dense_keys(const FamilyKeys& keys);
+/// The context, no longer than a window that every layer has: within it the window changes nothing.
+Result<void> add_context(const FamilyKeys& keys, std::optional<std::uint64_t> window = {});
+/// A window that some layers have.
+Result<void> add_window(const FamilyKeys& keys);
 /// Counts of a mixture under the names that this family gives them.
 struct MixtureNames {
   std::string_view num_experts, num_chosen, width;
@@ -21,6 +32,12 @@ Result<void> add_mixture_keys(const FamilyKeys& keys, const MixtureNames& names)
 Result<void> require_flag(const FamilyKeys& keys, std::string_view name, bool supported);
 Result<void> require_text(const FamilyKeys& keys, std::string_view name,
                           std::initializer_list<std::string_view> supported);
+
+/// layer_types, one for each layer; empty: there is none. Error: another kind than these, or another number.
+Result<std::vector<std::string_view>> layer_kinds(const JsonObject& config,
+                                                  std::initializer_list<std::string_view> known);
+/// Error: config.json has other kinds than these: of every `period` layers the last one sees all of the context.
+Result<void> check_kinds_of_layers(const FamilyKeys& keys, std::uint64_t period);
 
 /// The length of a head.
 Result<std::uint64_t> head_length(const JsonObject& config);

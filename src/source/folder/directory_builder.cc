@@ -20,13 +20,24 @@ void DirectoryBuilder::add_text(std::string_view key, std::string text) {
   add(key, {.type = MetadataType::kString, .value = keep(std::move(text))});
 }
 
+void DirectoryBuilder::add_array(std::string_view key, MetadataType type, std::uint64_t size,
+                                 std::span<const std::byte> bytes) {
+  MetadataArray array;
+  array.element_type = type;
+  array.size = size;
+  array.bytes = bytes;
+  add(key, {.type = MetadataType::kArray, .value = std::move(array)});
+}
+
 void DirectoryBuilder::add_i32s(std::string_view key, std::span<const std::int32_t> values) {
   const auto& kept = numbers_.emplace_back(values.begin(), values.end());
-  MetadataArray array;
-  array.element_type = MetadataType::kInt32;
-  array.size = kept.size();
-  array.bytes = std::as_bytes(std::span(kept));
-  add(key, {.type = MetadataType::kArray, .value = std::move(array)});
+  add_array(key, MetadataType::kInt32, kept.size(), std::as_bytes(std::span(kept)));
+}
+
+void DirectoryBuilder::add_flags(std::string_view key, const std::vector<bool>& flags) {
+  auto& kept = flags_.emplace_back();
+  for (const bool flag : flags) kept.push_back(flag ? std::byte{1} : std::byte{0});
+  add_array(key, MetadataType::kBool, kept.size(), kept);
 }
 
 }  // namespace octavo

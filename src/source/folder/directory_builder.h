@@ -21,6 +21,7 @@ class DirectoryBuilder {
   void add_f32(std::string_view key, double value);
   void add_text(std::string_view key, std::string text);
   void add_i32s(std::string_view key, std::span<const std::int32_t> values);
+  void add_flags(std::string_view key, const std::vector<bool>& flags);
 
   /// Keeps a text, for views of it.
   std::string_view keep(std::string text) { return texts_.emplace_back(std::move(text)); }
@@ -30,10 +31,12 @@ class DirectoryBuilder {
 
  private:
   void add(std::string_view key, MetadataValue value);
+  void add_array(std::string_view key, MetadataType type, std::uint64_t size, std::span<const std::byte> bytes);
 
   SourceDirectory directory_;
   std::deque<std::string> texts_;
   std::deque<std::vector<std::int32_t>> numbers_;
+  std::deque<std::vector<std::byte>> flags_;
 };
 
 }  // namespace octavo

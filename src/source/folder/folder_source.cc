@@ -27,10 +27,11 @@ Result<const Family*> family_of(const JsonObject& config) {
   return family;
 }
 
-Result<void> refuse_quantized(const JsonObject& config) {
+Result<void> refuse_quantized(const JsonObject& config, const Family& family) {
   OCTAVO_TRY(const auto quantization, config.object_if("quantization_config"));
   if (!quantization) return {};
   const auto method = quantization->text("quant_method");
+  if (family.has_mxfp4 && method == "mxfp4") return {};
   return fail("{}: weights quantized by {} are not supported in a folder: expected F32, F16 or BF16",
               config.place("quantization_config"), quote(method.value_or("a method without name")));
 }
@@ -49,7 +50,7 @@ Result<FolderSource> FolderSource::open(const fs::path& folder) {
   OCTAVO_TRY(const TemplateValue config_value, parse_json_object(config_text, config_path, kConfigLimits.values));
   const JsonObject config(std::get<TemplateDict>(config_value), config_name);
   OCTAVO_TRY(const Family* family, family_of(config));
-  OCTAVO_TRY_VOID(refuse_quantized(config));
+  OCTAVO_TRY_VOID(refuse_quantized(config, *family));
   OCTAVO_TRY(const auto text_config, config.object_if("text_config"));
   const JsonObject language = text_config.value_or(config);
 
@@ -61,13 +62,13 @@ Result<FolderSource> FolderSource::open(const fs::path& folder) {
   OCTAVO_TRY_VOID(add_word_keys(folder, config, source.builder_, source.texts_));
   source.texts_.push_back(std::move(config_text));
 
-  OCTAVO_TRY(std::vector<NamedTensor> tensors, list_tensors(source.checkpoint_, *family, language));
+  OCTAVO_TRY(std::vector<NamedTensor> tensors, list_tensors(source.checkpoint_, *family, language, config));
   std::uint64_t offset = 0;
   for (NamedTensor& tensor : tensors) {
     const std::uint64_t cols = tensor.dims.front();
     std::uint64_t rows = 1;
     for (std::size_t i = 1; i < tensor.dims.size(); ++i) rows *= tensor.dims[i];
-    const std::uint64_t bytes = tensor.data.bytes();
+    const std::uint64_t bytes = tensor.data->bytes();
     source.builder_.directory().add({.name = source.builder_.keep(std::move(tensor.name)),
                                      .offset = offset,
                                      .dims = std::move(tensor.dims),
@@ -106,7 +107,7 @@ void FolderSource::for_tensors(std::uint64_t offset, std::uint64_t size, const V
   auto row = std::ranges::upper_bound(rows, offset, {}, &SourceTensor::offset);
   if (row != rows.begin()) --row;
   for (; row != rows.end() && size > 0; ++row) {
-    const FolderTensor& tensor = tensors_[to_size(row - rows.begin())];
+    const FolderTensor& tensor = *tensors_[to_size(row - rows.begin())];
     const std::uint64_t within = offset - row->offset;
     if (within >= tensor.bytes()) continue;
     const std::uint64_t count = std::min(size, tensor.bytes() - within);

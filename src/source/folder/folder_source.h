@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,8 +44,8 @@ class FolderSource final : public ModelSource {
   Checkpoint checkpoint_;
   SourceFiles files_;
   DirectoryBuilder builder_;
-  std::vector<std::string> texts_;     // of the files that are no tensors, hashed with them
-  std::vector<FolderTensor> tensors_;  // as in the directory
+  std::vector<std::string> texts_;                            // of the files that are no tensors, hashed with them
+  std::vector<std::unique_ptr<const FolderTensor>> tensors_;  // as in the directory
 };
 
 }  // namespace octavo

@@ -1,12 +1,14 @@
 // The tensors of a checkpoint under GGUF's names, shapes and types.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "source/folder/checkpoint.h"
 #include "source/folder/family.h"
 #include "source/folder/folder_tensor.h"
+#include "tensor/tensor.h"
 
 namespace octavo {
 
@@ -14,12 +16,13 @@ struct NamedTensor {
   std::string name;
   std::vector<std::uint64_t> dims;  // ggml's order: the row's length first
   DType type;
-  FolderTensor data;
+  std::unique_ptr<const FolderTensor> data;
 };
 
-/// All tensors, in the order of their bytes. Errors: a tensor that GGUF has no place for, or whose shape or type is not
-/// supported; an expert that is missing; an output of its own that the config says there is none of, or the reverse.
+/// All tensors, in the order of their bytes. `config` is that of the language model, `whole` that of all parts. Errors:
+/// a tensor that GGUF has no place for, or whose shape or type is not supported; an expert that is missing; an output
+/// of its own that the config says there is none of, or the reverse.
 Result<std::vector<NamedTensor>> list_tensors(const Checkpoint& checkpoint, const Family& family,
-                                              const JsonObject& config);
+                                              const JsonObject& config, const JsonObject& whole);
 
 }  // namespace octavo

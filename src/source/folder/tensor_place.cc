@@ -8,35 +8,37 @@
 namespace octavo {
 namespace {
 
-struct NamePair {
-  std::string_view from, to;
-};
+constexpr TensorName kWhole[] = {{"model.embed_tokens.weight", "token_embd.weight"},
+                                 {"model.norm.weight", "output_norm.weight"},
+                                 {"lm_head.weight", "output.weight"},
+                                 {"model.embed_tokens_per_layer.weight", "per_layer_token_embd.weight"},
+                                 {"model.per_layer_model_projection.weight", "per_layer_model_proj.weight"},
+                                 {"model.per_layer_projection_norm.weight", "per_layer_proj_norm.weight"}};
 
-constexpr NamePair kWhole[] = {{"model.embed_tokens.weight", "token_embd.weight"},
-                               {"model.norm.weight", "output_norm.weight"},
-                               {"lm_head.weight", "output.weight"}};
-
-// Parts of a layer, without ".weight" or ".bias".
-constexpr NamePair kParts[] = {
-    {"input_layernorm", "attn_norm"},    {"self_attn.q_proj", "attn_q"},      {"self_attn.k_proj", "attn_k"},
-    {"self_attn.v_proj", "attn_v"},      {"self_attn.o_proj", "attn_output"}, {"self_attn.q_norm", "attn_q_norm"},
-    {"self_attn.k_norm", "attn_k_norm"}, {"mlp.gate_proj", "ffn_gate"},       {"mlp.up_proj", "ffn_up"},
-    {"mlp.down_proj", "ffn_down"},       {"mlp.gate", "ffn_gate_inp"},        {"block_sparse_moe.gate", "ffn_gate_inp"},
+constexpr TensorName kParts[] = {
+    {"input_layernorm", "attn_norm"},
+    {"self_attn.q_proj", "attn_q"},
+    {"self_attn.k_proj", "attn_k"},
+    {"self_attn.v_proj", "attn_v"},
+    {"self_attn.o_proj", "attn_output"},
+    {"self_attn.q_norm", "attn_q_norm"},
+    {"self_attn.k_norm", "attn_k_norm"},
+    {"mlp.gate_proj", "ffn_gate"},
+    {"mlp.up_proj", "ffn_up"},
+    {"mlp.down_proj", "ffn_down"},
+    {"mlp.gate", "ffn_gate_inp"},
+    {"block_sparse_moe.gate", "ffn_gate_inp"},
+    {"mlp.experts.gate_up_proj", "ffn_gate_exps.weight", TensorForm::kGateThenUp},  // as transformers 5 saves them
+    {"mlp.experts.down_proj", "ffn_down_exps.weight"},
 };
-constexpr NamePair kNormsInFront[] = {{"post_attention_layernorm", "ffn_norm"}};
-constexpr NamePair kNormsBehind[] = {{"post_attention_layernorm", "post_attention_norm"},
-                                     {"pre_feedforward_layernorm", "ffn_norm"},
-                                     {"post_feedforward_layernorm", "post_ffw_norm"}};
+constexpr TensorName kNormsInFront[] = {{"post_attention_layernorm", "ffn_norm"}};
+constexpr TensorName kNormsBehind[] = {{"post_attention_layernorm", "post_attention_norm"},
+                                       {"pre_feedforward_layernorm", "ffn_norm"},
+                                       {"post_feedforward_layernorm", "post_ffw_norm"}};
 // Behind "mlp.experts.N." or "block_sparse_moe.experts.N.".
-constexpr NamePair kExperts[] = {{"gate_proj", "ffn_gate_exps"}, {"up_proj", "ffn_up_exps"},
-                                 {"down_proj", "ffn_down_exps"}, {"w1", "ffn_gate_exps"},
-                                 {"w3", "ffn_up_exps"},          {"w2", "ffn_down_exps"}};
-
-std::optional<std::string_view> look_up(std::span<const NamePair> pairs, std::string_view name) {
-  const auto found = std::ranges::find(pairs, name, &NamePair::from);
-  if (found == pairs.end()) return std::nullopt;
-  return found->to;
-}
+constexpr TensorName kExperts[] = {{"gate_proj", "ffn_gate_exps"}, {"up_proj", "ffn_up_exps"},
+                                   {"down_proj", "ffn_down_exps"}, {"w1", "ffn_gate_exps"},
+                                   {"w3", "ffn_up_exps"},          {"w2", "ffn_down_exps"}};
 
 /// Takes `prefix` away from the front of `text`, if it is there.
 bool take(std::string_view& text, std::string_view prefix) {
@@ -55,33 +57,40 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
   return number;
 }
 
+/// A name that is whole in the table, or one that stands there without its ending.
+std::optional<TensorPlace> look_up(std::span<const TensorName> names, std::string_view name) {
+  if (const auto whole = std::ranges::find(names, name, &TensorName::from); whole != names.end())
+    return TensorPlace{.name = std::string(whole->to), .form = whole->form};
+  const std::size_t dot = name.rfind('.');
+  const std::string_view ending = dot == std::string_view::npos ? "" : name.substr(dot);
+  if (ending != ".weight" && ending != ".bias") return std::nullopt;
+  const auto part = std::ranges::find(names, name.substr(0, dot), &TensorName::from);
+  if (part == names.end() || part->to.contains('.')) return std::nullopt;
+  return TensorPlace{.name = std::string(part->to) + std::string(ending), .form = part->form};
+}
+
 /// Name of a part of a layer, "self_attn.q_proj.weight", in GGUF's layer.
 std::optional<TensorPlace> place_in_layer(const Family& family, std::string_view name) {
-  std::optional<std::uint64_t> expert;
-  const bool is_expert = take(name, "mlp.experts.") || take(name, "block_sparse_moe.experts.");
-  if (is_expert) {
-    expert = take_number(name);
-    if (!expert) return std::nullopt;
+  if (auto place = look_up(family.own_names, name)) return place;
+  if (auto place = look_up(kParts, name)) return place;
+  if (take(name, "mlp.experts.") || take(name, "block_sparse_moe.experts.")) {
+    const auto expert = take_number(name);
+    auto place = expert ? look_up(kExperts, name) : std::nullopt;
+    if (place) place->expert = expert;
+    return place;
   }
-  const std::size_t dot = name.rfind('.');
-  if (dot == std::string_view::npos) return std::nullopt;
-  const std::string_view part = name.substr(0, dot), kind = name.substr(dot);
-  if (kind != ".weight" && kind != ".bias") return std::nullopt;
-  const std::span<const NamePair> norms =
-      family.has_norms_behind ? std::span<const NamePair>(kNormsBehind) : std::span<const NamePair>(kNormsInFront);
-  auto to = is_expert ? look_up(kExperts, part) : look_up(kParts, part);
-  if (!to && !is_expert) to = look_up(norms, part);
-  if (!to) return std::nullopt;
-  return TensorPlace{.name = std::string(*to) + std::string(kind), .expert = expert};
+  return look_up(
+      family.has_norms_behind ? std::span<const TensorName>(kNormsBehind) : std::span<const TensorName>(kNormsInFront),
+      name);
 }
 
 /// The name as a model of language alone has it; none for a tensor of another part.
 std::optional<std::string> name_in_language_model(const Family& family, std::string_view name) {
-  if (family.language_prefix.empty() || name == "lm_head.weight") return std::string(name);
-  // "language_model.lm_head.weight", or "model.language_model.norm.weight"
-  if (!take(name, family.language_prefix)) return std::nullopt;
-  if (name.starts_with("model.") || name.starts_with("lm_head.")) return std::string(name);
-  return "model." + std::string(name);
+  if (!family.has_other_parts || name == "lm_head.weight") return std::string(name);
+  // As transformers 4 saved it, "language_model.model.norm.weight" and "language_model.lm_head.weight", or as 5 does.
+  if (take(name, "language_model.")) return std::string(name);
+  if (take(name, "model.language_model.")) return "model." + std::string(name);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -90,7 +99,7 @@ std::optional<TensorPlace> place_of_tensor(const Family& family, std::string_vie
   const auto whole_name = name_in_language_model(family, given);
   if (!whole_name) return std::nullopt;
   std::string_view name = *whole_name;
-  if (const auto whole = look_up(kWhole, name)) return TensorPlace{.name = std::string(*whole)};
+  if (auto whole = look_up(kWhole, name)) return whole;
   if (!take(name, "model.layers.")) return std::nullopt;
   const auto layer = take_number(name);
   if (!layer) return std::nullopt;
@@ -100,7 +109,8 @@ std::optional<TensorPlace> place_of_tensor(const Family& family, std::string_vie
 }
 
 bool is_left_out(const Family& family, std::string_view name) {
-  return name.ends_with(".rotary_emb.inv_freq") || !name_in_language_model(family, name);
+  return name.ends_with(".rotary_emb.inv_freq") || name.starts_with("mtp.") || name.starts_with("model.mtp.") ||
+         !name_in_language_model(family, name);
 }
 
 }  // namespace octavo

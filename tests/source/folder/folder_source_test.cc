@@ -100,12 +100,6 @@ TEST_F(Folder, HasGgufsKeysAndNames) {
   EXPECT_TRUE(begins_as_model(folder_.path()));
 }
 
-TEST(RowSwap, TransposesEachGroupOfRows) {
-  std::vector<std::uint64_t> order;
-  for (std::uint64_t row = 0; row < 12; ++row) order.push_back(RowSwap{.first = 2, .second = 3}.source_of(row));
-  EXPECT_THAT(order, ElementsAre(0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11));
-}
-
 // A head's halves, rows 0 1 and 2 3, take turns: 0 2 1 3.
 TEST_F(Folder, PutsTheRowsOfQAndKIntoGgufsOrder) {
   const auto source = opened();
@@ -249,6 +243,55 @@ TEST_F(Folder, AddsOneToTheNormsOfGemma) {
   EXPECT_EQ(source->tensors().size(), 2U) << "other parts of the model are left out";
   EXPECT_EQ(source->get_f32("gemma3.rope.freq_base_swa").value(), 5000.0F);
   EXPECT_EQ(source->get_u32("gemma3.attention.sliding_window").value(), 16U);
+}
+
+TEST_F(Folder, RefusesExpertsThatFitNoForm) {
+  folder_.write("config.json", llama(R"(, "architectures": ["GptOssForCausalLM"], "sliding_window": 8,
+    "num_local_experts": 2, "num_experts_per_tok": 1, "quantization_config": {"quant_method": "mxfp4"})"));
+  const std::string experts = "model.layers.0.mlp.experts.";
+  const auto with = [&](std::string_view name, const std::vector<std::uint64_t>& shape, std::string_view dtype = "U8") {
+    std::size_t size = dtype == "U8" ? 1 : 4;
+    for (const std::uint64_t dim : shape) size *= dim;
+    SafetensorsWriter writer;
+    writer.add(experts + "down_proj_blocks", "U8", {2, 4, 1, 16}, std::string(128, 'c'));
+    writer.add(experts + std::string(name), dtype, shape, std::string(size, 's'));
+    folder_.write("model.safetensors", writer.bytes());
+    return error();
+  };
+  EXPECT_EQ(with("down_proj_scales", {2, 4, 1}), "");
+  EXPECT_EQ(opened()->find_tensor("blk.0.ffn_down_exps.weight")->dims, (std::vector<std::uint64_t>{32, 4, 2}));
+  EXPECT_THAT(with("down_proj_scales", {2, 4, 2}), HasSubstr("expected one U8 for each block of 'model.layers.0"));
+  EXPECT_THAT(with("down_proj_bias", {2, 4}, "F32"), HasSubstr("blk.0.ffn_down_exps.weight: scales of it"));
+  EXPECT_THAT(with("gate_up_proj_scales", {2, 4, 1}), HasSubstr("blk.0.ffn_down_exps.weight: scales of it"));
+  EXPECT_THAT(with("gate_up_proj", {2, 4, 3}, "F32"), HasSubstr("has dimension 2 of 3, expected an even number"));
+  EXPECT_THAT(with("gate_up_proj", {8, 3}, "F32"), HasSubstr("has 2 dimensions, expected 3 that are not 0"));
+}
+
+TEST_F(Folder, RefusesHeadsOfADeltaNetThatFitNoTensor) {
+  const auto config = [&](int key_heads) {
+    folder_.write("config.json", llama(fmt::format(R"(, "architectures": ["Qwen3_5ForCausalLM"],
+      "linear_num_key_heads": {}, "linear_num_value_heads": 4, "linear_key_head_dim": 2, "linear_value_head_dim": 1,
+      "linear_conv_kernel_dim": 4)",
+                                                   key_heads)));
+  };
+  config(2);
+  const auto with = [&](std::string_view name, const std::vector<std::uint64_t>& shape) {
+    std::size_t size = 4;
+    for (const std::uint64_t dim : shape) size *= dim;
+    folder_.write("model.safetensors",
+                  SafetensorsWriter()
+                      .add("model.layers.0.linear_attn." + std::string(name), "F32", shape, std::string(size, '\0'))
+                      .bytes());
+    return error();
+  };
+  EXPECT_EQ(with("A_log", {4}), "");
+  EXPECT_THAT(numbers_of(*opened(), "blk.0.ssm_a"), ElementsAre(-1, -1, -1, -1));
+  EXPECT_THAT(with("A_log", {3}), HasSubstr("has 3 rows, expected 4"));
+  EXPECT_THAT(with("in_proj_qkv.weight", {10, 2}), HasSubstr("has 10 rows, expected 12"));
+  EXPECT_THAT(with("out_proj.weight", {4, 5}), HasSubstr("has 5 columns, expected 4 heads of 1"));
+  EXPECT_THAT(with("conv1d.weight", {12, 2, 4}), HasSubstr("has 2 channels a group, expected 1"));
+  config(3);
+  EXPECT_THAT(error(), HasSubstr("linear_num_value_heads is 4, expected a multiple of 3 key heads"));
 }
 
 TEST_F(Folder, StretchesContextsAsLlama3Does) {

@@ -1,0 +1,25 @@
+// The keys of each family: config.json's members under GGUF's names. Errors name the file and the member: it is
+// missing, of another kind, or asks for something that the family does not compute here.
+#pragma once
+
+#include <vector>
+
+#include "source/folder/family.h"
+
+namespace octavo {
+
+Result<void> add_llama_keys(const FamilyKeys& keys);
+Result<void> add_mixtral_keys(const FamilyKeys& keys);
+Result<void> add_mistral3_keys(const FamilyKeys& keys);
+Result<void> add_qwen_keys(const FamilyKeys& keys);
+Result<void> add_qwen3moe_keys(const FamilyKeys& keys);
+Result<void> add_qwen35_keys(const FamilyKeys& keys);
+Result<void> add_qwen35moe_keys(const FamilyKeys& keys);
+Result<void> add_gpt_oss_keys(const FamilyKeys& keys);
+Result<void> add_gemma2_keys(const FamilyKeys& keys);
+Result<void> add_gemma3_keys(const FamilyKeys& keys);
+Result<void> add_gemma4_keys(const FamilyKeys& keys);
+/// Of the layers without a window: those of pairs that are not rotated are so large that they stay.
+Result<std::vector<float>> gemma4_rope_factors(const JsonObject& config);
+
+}  // namespace octavo

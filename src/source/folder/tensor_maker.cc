@@ -1,0 +1,266 @@
+#include "source/folder/tensor_maker.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "base/to_size.h"
+#include "source/folder/mxfp4_experts.h"
+#include "source/folder/transposed_experts.h"
+#include "tensor/dequantize.h"
+
+namespace octavo {
+namespace {
+
+/// Elements of a tensor that is converted when the folder is opened.
+constexpr std::uint64_t kMaxNumbers = std::uint64_t{1} << 26;
+
+using Dims = std::vector<std::uint64_t>;
+
+Result<DType> type_of(const CheckpointTensor& tensor) {
+  const std::string& dtype = tensor.stored->dtype;
+  if (dtype == "F32") return DType::kF32;
+  if (dtype == "F16") return DType::kF16;
+  if (dtype == "BF16") return DType::kBF16;
+  return fail("{} has type {}, supported are F32, F16, BF16", shown(tensor), quote(dtype));
+}
+
+std::uint64_t element_bytes(DType type) { return to_size(dtype_info(type).block_bytes); }
+
+/// Those that GGUF's files have as F32 whatever the checkpoint has.
+bool is_converted(std::string_view name, std::size_t num_dims) {
+  return num_dims < 2 || name.ends_with("ffn_gate_inp.weight") || name.ends_with("ssm_conv1d.weight");
+}
+
+Result<std::vector<float>> numbers_of(const CheckpointTensor& tensor, DType type, const FolderTensor& data) {
+  const std::uint64_t count = data.bytes() / element_bytes(type);
+  if (count > kMaxNumbers) return fail("{} has {} elements, expected at most {}", shown(tensor), count, kMaxNumbers);
+  std::vector<std::byte> bytes(data.bytes());
+  OCTAVO_TRY_VOID(data.read(0, bytes));
+  std::vector<float> numbers(count);
+  dequantize(type, bytes.data(), numbers);
+  return numbers;
+}
+
+Result<void> check_dims(const CheckpointTensor& tensor, std::size_t fewest, std::size_t most) {
+  const Dims& shape = tensor.stored->shape;
+  if (shape.size() >= fewest && shape.size() <= most && std::ranges::count(shape, 0U) == 0) return {};
+  return fail("{} has {} dimensions, expected {} that are not 0", shown(tensor), shape.size(),
+              fewest == most ? fmt::format("{}", most) : fmt::format("{} to {}", fewest, most));
+}
+
+/// A dimension that two tensors share in turns, or one behind the other.
+Result<std::uint64_t> half_of(const CheckpointTensor& tensor, std::size_t dim) {
+  const std::uint64_t size = tensor.stored->shape[dim];
+  if (size % 2 == 0) return size / 2;
+  return fail("{} has dimension {} of {}, expected an even number for gate and up", shown(tensor), dim, size);
+}
+
+/// Of the tensor beside the gate's.
+std::string up_name(std::string name) { return name.replace(name.find("ffn_gate_"), 9, "ffn_up_"); }
+
+void push(std::vector<NamedTensor>& out, std::string name, Dims dims, DType type,
+          std::unique_ptr<const FolderTensor> data) {
+  out.push_back({.name = std::move(name), .dims = std::move(dims), .type = type, .data = std::move(data)});
+}
+
+void push_numbers(std::vector<NamedTensor>& out, std::string name, Dims dims, std::vector<float> numbers) {
+  push(out, std::move(name), std::move(dims), DType::kF32, std::make_unique<FolderNumbers>(std::move(numbers)));
+}
+
+}  // namespace
+
+std::string shown(const CheckpointTensor& tensor) {
+  return fmt::format("{}: tensor {}", tensor.file->file().path().string(), quote(tensor.stored->name));
+}
+
+Result<TensorMaker> TensorMaker::create(const Family& family, const JsonObject& config) {
+  TensorMaker maker(family);
+  OCTAVO_TRY(maker.num_heads_, config.size("num_attention_heads"));
+  OCTAVO_TRY(const auto kv_heads, config.size_if("num_key_value_heads"));
+  maker.num_kv_heads_ = kv_heads.value_or(maker.num_heads_);
+  if (!config.has("linear_num_key_heads")) return maker;
+  DeltaHeads& delta = maker.delta_;
+  OCTAVO_TRY(delta.num_keys, config.size("linear_num_key_heads"));
+  OCTAVO_TRY(delta.num_values, config.size("linear_num_value_heads"));
+  OCTAVO_TRY(delta.key_dim, config.size("linear_key_head_dim"));
+  OCTAVO_TRY(delta.value_dim, config.size("linear_value_head_dim"));
+  constexpr std::uint64_t kMost = 1 << 16;  // keeps products of three within 64 bits
+  if (delta.num_keys == 0 || delta.num_values % delta.num_keys != 0 || delta.num_values > kMost ||
+      delta.key_dim > kMost || delta.value_dim > kMost)
+    return fail("{} is {}, expected a multiple of {} key heads, and of all up to {}",
+                config.place("linear_num_value_heads"), delta.num_values, delta.num_keys, kMost);
+  return maker;
+}
+
+/// Value heads take turns over the key heads; `unit` pieces belong to a head.
+Result<TensorMaker::Move> TensorMaker::value_heads(const CheckpointTensor& tensor, std::uint64_t unit,
+                                                   std::uint64_t kept) const {
+  const std::uint64_t expected = kept + delta_.num_values * unit, rows = tensor.stored->shape.front();
+  if (rows != expected || unit == 0) return fail("{} has {} rows, expected {}", shown(tensor), rows, expected);
+  std::uint64_t piece = 1;
+  for (std::size_t i = 1; i < tensor.stored->shape.size(); ++i) piece *= tensor.stored->shape[i];
+  const PieceOrder order{
+      .first = delta_.num_keys, .second = delta_.num_values / delta_.num_keys, .unit = unit, .kept = kept};
+  return Move{.order = order, .piece = piece};
+}
+
+Result<TensorMaker::Move> TensorMaker::move_of(const CheckpointTensor& tensor, const TensorPlace& place) const {
+  const Dims& shape = tensor.stored->shape;
+  const std::uint64_t keys = 2 * delta_.num_keys * delta_.key_dim;
+  switch (place.form) {
+    case TensorForm::kValueHeads:
+      return value_heads(tensor, place.name.ends_with("attn_gate.weight") ? delta_.value_dim : 1, 0);
+    case TensorForm::kDecay: return value_heads(tensor, 1, 0);
+    case TensorForm::kValueHeadsBehindKeys:
+    case TensorForm::kConvolution: return value_heads(tensor, delta_.value_dim, keys);
+    case TensorForm::kValueHeadColumns: {
+      if (shape.back() != delta_.num_values * delta_.value_dim)
+        return fail("{} has {} columns, expected {} heads of {}", shown(tensor), shape.back(), delta_.num_values,
+                    delta_.value_dim);
+      const PieceOrder order{.first = delta_.num_keys, .second = delta_.num_values / delta_.num_keys};
+      return Move{.order = order, .piece = delta_.value_dim};
+    }
+    default: break;
+  }
+  const bool is_q = place.name.ends_with("attn_q.weight") || place.name.ends_with("attn_q.bias");
+  const bool is_k = place.name.ends_with("attn_k.weight") || place.name.ends_with("attn_k.bias");
+  if (!family_.pairs_neighbours || (!is_q && !is_k)) return Move{};
+  // Where GGUF pairs neighbours, the two halves of each head of Q and K take turns.
+  const std::uint64_t heads = is_q ? num_heads_ : num_kv_heads_, rows = shape.front();
+  if (heads == 0 || rows % (2 * heads) != 0)
+    return fail("{} has {} rows, expected an even number for each of {} heads", shown(tensor), rows, heads);
+  return Move{.order = {.first = 2, .second = rows / heads / 2}, .piece = shape.size() == 1 ? 1 : shape[1]};
+}
+
+Result<void> TensorMaker::add_moved(const CheckpointTensor& tensor, const TensorPlace& place, Dims dims,
+                                    std::vector<NamedTensor>& out) const {
+  OCTAVO_TRY(const DType type, type_of(tensor));
+  OCTAVO_TRY(const Move move, move_of(tensor, place));
+  auto data = std::make_unique<StoredRows>(std::vector{StoredSlice{tensor, 0, tensor.stored->bytes}}, move.order,
+                                           move.piece * element_bytes(type));
+  if (!is_converted(place.name, dims.size())) {
+    push(out, place.name, std::move(dims), type, std::move(data));
+    return {};
+  }
+  OCTAVO_TRY(std::vector<float> numbers, numbers_of(tensor, type, *data));
+  const bool is_shifted =
+      family_.adds_one_to_norms && place.name.ends_with("norm.weight") && !place.name.ends_with("ssm_norm.weight");
+  for (float& number : numbers) {
+    if (is_shifted) number += 1;
+    if (place.form == TensorForm::kDecay) number = -std::exp(number);
+  }
+  push_numbers(out, place.name, std::move(dims), std::move(numbers));
+  return {};
+}
+
+Result<void> TensorMaker::add(const CheckpointTensor& tensor, const TensorPlace& place,
+                              std::vector<NamedTensor>& out) const {
+  const Dims& shape = tensor.stored->shape;
+  switch (place.form) {
+    case TensorForm::kGateThenUp: return add_gate_then_up(tensor, place.name, out);
+    case TensorForm::kTransposedGateAndUp:
+    case TensorForm::kTransposed: return add_transposed(tensor, place, out);
+    case TensorForm::kGateAndUpBiases: return add_biases(tensor, place.name, out);
+    case TensorForm::kConvolution:
+      OCTAVO_TRY_VOID(check_dims(tensor, 3, 3));
+      if (shape[1] != 1) return fail("{} has {} channels a group, expected 1", shown(tensor), shape[1]);
+      return add_moved(tensor, place, {shape[2], shape[0]}, out);
+    case TensorForm::kVector:
+      OCTAVO_TRY_VOID(check_dims(tensor, 2, 2));
+      if (shape[0] != 1) return fail("{} has {} rows, expected 1", shown(tensor), shape[0]);
+      return add_moved(tensor, place, {shape[1]}, out);
+    default: break;
+  }
+  OCTAVO_TRY_VOID(check_dims(tensor, 1, place.name.contains("_exps.") ? 3 : 2));
+  return add_moved(tensor, place, {shape.rbegin(), shape.rend()}, out);
+}
+
+Result<void> TensorMaker::add_gate_then_up(const CheckpointTensor& tensor, const std::string& name,
+                                           std::vector<NamedTensor>& out) {
+  OCTAVO_TRY_VOID(check_dims(tensor, 3, 3));
+  OCTAVO_TRY(const DType type, type_of(tensor));
+  OCTAVO_TRY(const std::uint64_t rows, half_of(tensor, 1));
+  const std::uint64_t experts = tensor.stored->shape[0], cols = tensor.stored->shape[2];
+  const std::uint64_t row_bytes = cols * element_bytes(type), matrix = rows * row_bytes;
+  for (const bool is_up : {false, true}) {
+    std::vector<StoredSlice> slices;
+    for (std::uint64_t i = 0; i < experts; ++i) slices.push_back({tensor, (2 * i + (is_up ? 1 : 0)) * matrix, matrix});
+    push(out, is_up ? up_name(name) : name, {cols, rows, experts}, type,
+         std::make_unique<StoredRows>(std::move(slices), PieceOrder{}, row_bytes));
+  }
+  return {};
+}
+
+Result<void> TensorMaker::add_transposed(const CheckpointTensor& tensor, const TensorPlace& place,
+                                         std::vector<NamedTensor>& out) {
+  OCTAVO_TRY_VOID(check_dims(tensor, 3, 3));
+  OCTAVO_TRY(const DType type, type_of(tensor));
+  const Dims& shape = tensor.stored->shape;
+  if (place.form == TensorForm::kTransposed) {
+    push(out, place.name, {shape[1], shape[2], shape[0]}, type,
+         std::make_unique<TransposedExperts>(tensor, element_bytes(type), Turns{}));
+    return {};
+  }
+  OCTAVO_TRY(const std::uint64_t rows, half_of(tensor, 2));
+  for (const std::uint64_t turn : {0U, 1U})
+    push(out, turn == 0 ? place.name : up_name(place.name), {shape[1], rows, shape[0]}, type,
+         std::make_unique<TransposedExperts>(tensor, element_bytes(type), Turns{.turn = turn, .of = 2}));
+  return {};
+}
+
+Result<void> TensorMaker::add_biases(const CheckpointTensor& tensor, const std::string& name,
+                                     std::vector<NamedTensor>& out) {
+  OCTAVO_TRY_VOID(check_dims(tensor, 2, 2));
+  OCTAVO_TRY(const DType type, type_of(tensor));
+  OCTAVO_TRY(const std::uint64_t rows, half_of(tensor, 1));
+  const StoredRows data({StoredSlice{tensor, 0, tensor.stored->bytes}}, {}, element_bytes(type));
+  OCTAVO_TRY(const std::vector<float> numbers, numbers_of(tensor, type, data));
+  for (const std::size_t turn : {0U, 1U}) {
+    std::vector<float> own;
+    for (std::size_t i = turn; i < numbers.size(); i += 2) own.push_back(numbers[i]);
+    push_numbers(out, turn == 0 ? name : up_name(name), {rows, tensor.stored->shape[0]}, std::move(own));
+  }
+  return {};
+}
+
+Result<void> TensorMaker::add_mxfp4(const CheckpointTensor& codes, const CheckpointTensor& scales,
+                                    const TensorPlace& place, std::vector<NamedTensor>& out) {
+  OCTAVO_TRY_VOID(check_dims(codes, 4, 4));
+  const Dims& shape = codes.stored->shape;
+  const Dims of_scales(shape.begin(), shape.end() - 1);
+  if (shape[3] != Mxfp4Experts::kCodes / 2 || codes.stored->dtype != "U8")
+    return fail("{}: expected blocks of {} bytes, U8", shown(codes), Mxfp4Experts::kCodes / 2);
+  if (scales.stored->shape != of_scales || scales.stored->dtype != "U8")
+    return fail("{}: expected one U8 for each block of {}", shown(scales), quote(codes.stored->name));
+  const std::uint64_t cols = shape[2] * Mxfp4Experts::kCodes;
+  if (place.form == TensorForm::kCodes) {
+    push(out, place.name, {cols, shape[1], shape[0]}, DType::kMXFP4,
+         std::make_unique<Mxfp4Experts>(codes, scales, Turns{}));
+    return {};
+  }
+  OCTAVO_TRY(const std::uint64_t rows, half_of(codes, 1));
+  for (const std::uint64_t turn : {0U, 1U})
+    push(out, turn == 0 ? place.name : up_name(place.name), {cols, rows, shape[0]}, DType::kMXFP4,
+         std::make_unique<Mxfp4Experts>(codes, scales, Turns{.turn = turn, .of = 2}));
+  return {};
+}
+
+Result<void> TensorMaker::add_experts(const std::string& name, const std::vector<CheckpointTensor>& parts,
+                                      std::vector<NamedTensor>& out) {
+  const StoredTensor* first = parts.front().stored;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].stored == nullptr || first == nullptr) return fail("{}: expert {} is missing", name, i);
+    if (parts[i].stored->shape != first->shape || parts[i].stored->dtype != first->dtype)
+      return fail("{} has another shape or type than expert 0", shown(parts[i]));
+  }
+  OCTAVO_TRY_VOID(check_dims(parts.front(), 2, 2));
+  OCTAVO_TRY(const DType type, type_of(parts.front()));
+  std::vector<StoredSlice> slices;
+  for (const CheckpointTensor& part : parts) slices.push_back({part, 0, part.stored->bytes});
+  push(out, name, {first->shape[1], first->shape[0], parts.size()}, type,
+       std::make_unique<StoredRows>(std::move(slices), PieceOrder{}, first->shape[1] * element_bytes(type)));
+  return {};
+}
+
+}  // namespace octavo

@@ -1,0 +1,58 @@
+// One of GGUF's tensors, or two, from what a checkpoint stores under one name (TensorForm).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "source/folder/stored_rows.h"
+#include "source/folder/tensor_list.h"
+
+namespace octavo {
+
+/// "model.safetensors: tensor 'model.norm.weight'", to begin a message with.
+std::string shown(const CheckpointTensor& tensor);
+
+/// Lives while a folder is opened. Errors name the file, the tensor, and the shape or type that was expected.
+class TensorMaker {
+ public:
+  /// Reads the heads of both kinds. The family outlives it.
+  static Result<TensorMaker> create(const Family& family, const JsonObject& config);
+
+  /// Appends what a stored tensor of any form but MXFP4's becomes.
+  Result<void> add(const CheckpointTensor& tensor, const TensorPlace& place, std::vector<NamedTensor>& out) const;
+  /// The same of MXFP4.
+  static Result<void> add_mxfp4(const CheckpointTensor& codes, const CheckpointTensor& scales, const TensorPlace& place,
+                                std::vector<NamedTensor>& out);
+  /// Appends matrices of experts that are stored apart, in their order.
+  static Result<void> add_experts(const std::string& name, const std::vector<CheckpointTensor>& parts,
+                                  std::vector<NamedTensor>& out);
+
+ private:
+  /// How pieces of some elements move.
+  struct Move {
+    PieceOrder order = {};
+    std::uint64_t piece = 1;
+  };
+  struct DeltaHeads {
+    std::uint64_t num_keys = 0, num_values = 0, key_dim = 0, value_dim = 0;
+  };
+
+  explicit TensorMaker(const Family& family) : family_(family) {}
+  Result<Move> value_heads(const CheckpointTensor& tensor, std::uint64_t unit, std::uint64_t kept) const;
+  Result<Move> move_of(const CheckpointTensor& tensor, const TensorPlace& place) const;
+  /// A tensor of these dimensions, as numbers where GGUF has F32.
+  Result<void> add_moved(const CheckpointTensor& tensor, const TensorPlace& place, std::vector<std::uint64_t> dims,
+                         std::vector<NamedTensor>& out) const;
+  static Result<void> add_gate_then_up(const CheckpointTensor& tensor, const std::string& name,
+                                       std::vector<NamedTensor>& out);
+  static Result<void> add_transposed(const CheckpointTensor& tensor, const TensorPlace& place,
+                                     std::vector<NamedTensor>& out);
+  static Result<void> add_biases(const CheckpointTensor& tensor, const std::string& name,
+                                 std::vector<NamedTensor>& out);
+
+  const Family& family_;
+  std::uint64_t num_heads_ = 0, num_kv_heads_ = 0;
+  DeltaHeads delta_;
+};
+
+}  // namespace octavo

@@ -1,0 +1,36 @@
+// Matrices of experts that a checkpoint stores transposed, as gpt-oss in floats has them.
+#pragma once
+
+#include "source/folder/folder_tensor.h"
+
+namespace octavo {
+
+/// Columns that belong to one tensor: every `of`th from column `turn` on. Two matrices may take turns.
+struct Turns {
+  std::uint64_t turn = 0, of = 1;
+};
+
+class TransposedExperts final : public FolderTensor {
+ public:
+  /// `stored`: [experts, columns of a row, of * rows], elements of `element_bytes`. Its columns become rows.
+  TransposedExperts(const CheckpointTensor& stored, std::uint64_t element_bytes, const Turns& turns);
+
+  std::uint64_t bytes() const override { return num_experts_ * num_rows_ * row_bytes(); }
+  Result<void> read(std::uint64_t offset, std::span<std::byte> out) const override;
+  std::pair<std::size_t, std::uint64_t> place() const override;
+
+ private:
+  std::vector<StoredRange> ranges(std::uint64_t offset, std::uint64_t size) const override;
+  bool may_drop() const override { return turns_.turn + 1 == turns_.of; }
+  std::uint64_t row_bytes() const { return num_cols_ * element_bytes_; }
+  std::uint64_t expert_bytes() const { return num_rows_ * row_bytes(); }
+  /// Rows [begin, end) of an expert.
+  Result<void> read_rows(std::uint64_t expert, std::uint64_t begin, std::uint64_t end, std::span<std::byte> out) const;
+
+  CheckpointTensor stored_;
+  std::uint64_t element_bytes_;
+  Turns turns_;
+  std::uint64_t num_experts_, num_rows_, num_cols_;
+};
+
+}  // namespace octavo
