@@ -12,6 +12,7 @@ import unittest
 import huggingface_hub
 
 import hub_server
+import hub_ways
 import split_model
 import support
 
@@ -232,6 +233,46 @@ class Faults(HubTest):
         done = self.octavo(hub, "pull", "test/absent")
         self.assertEqual(done.returncode, 1)
         self.assertIn("no such model", done.stderr)
+
+
+class Ways(HubTest):
+    def test_a_proxy_is_asked_as_the_variables_say(self):
+        hub = self.serve(token="secret")
+        address = hub.hub_url.removeprefix("http://")
+        with hub_ways.Proxy({"hub.octavo.invalid": address}) as proxy:
+            env = {"HF_ENDPOINT": "http://hub.octavo.invalid", "http_proxy": proxy.url, "no_proxy": "", "HF_TOKEN": "secret"}
+            self.assert_fetched(self.pull(hub, **env))
+        hosts = {host for _, host, _ in proxy.asked}
+        self.assertEqual(hosts, {"hub.octavo.invalid", hub.files_url.removeprefix("http://")})
+        shown = {host for _, host, authorization in proxy.asked if authorization}
+        self.assertEqual(shown, {"hub.octavo.invalid"}, "the token is for the hub alone")
+
+    def test_no_proxy_names_hosts_that_are_asked_directly(self):
+        hub = self.serve()
+        with hub_ways.Proxy({}) as proxy:
+            self.assert_fetched(self.pull(hub, http_proxy=proxy.url, no_proxy="127.0.0.1"))
+        self.assertEqual(proxy.asked, [])
+
+    def test_certificates_are_checked_also_through_a_proxy(self):
+        hub = self.serve()
+        hub.redirects = False  # to a host without TLS, which would be refused
+        with hub_ways.Tls(hub.servers[0].server_port, self.home) as tls, hub_ways.Proxy({}) as proxy:
+            env = {"HF_ENDPOINT": tls.url}
+            done = self.octavo(hub, "pull", REPO, **env)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("certificate", done.stderr)
+            self.assertEqual(hub.requests, [], "nothing is said to a host that is not proved")
+            env["SSL_CERT_FILE"] = str(tls.certificate)
+            self.assert_fetched(self.pull(hub, **env, https_proxy=proxy.url, no_proxy=""))
+            self.assertEqual({method for method, _, _ in proxy.asked}, {"CONNECT"})
+
+    def test_a_redirect_out_of_tls_is_refused(self):
+        hub = self.serve()
+        with hub_ways.Tls(hub.servers[0].server_port, self.home) as tls:
+            done = self.octavo(hub, "pull", REPO, HF_ENDPOINT=tls.url, SSL_CERT_FILE=str(tls.certificate))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("redirect", done.stderr)
+        self.assert_no_file()
 
 
 class Processes(HubTest):
