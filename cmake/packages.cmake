@@ -16,20 +16,26 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION misc)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_SYSTEM_NAME ${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
+if(OCTAVO_SYSROOT)
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
+else()
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+endif()
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/conffiles)
 
 # The loader looks beside the program first, also for what its libraries need: DT_RPATH, not DT_RUNPATH.
 # In the build folder as well: else CMake leaves room for it there, which the loader reads as the current folder.
 set_target_properties(octavo PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/octavo" BUILD_WITH_INSTALL_RPATH ON)
 target_link_options(octavo PRIVATE -Wl,--disable-new-dtags)
-install(TARGETS octavo RUNTIME_DEPENDENCY_SET octavo_libraries
-  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
-# A folder brings all, so that it runs beside a C library that is older than the build's.
-install(RUNTIME_DEPENDENCY_SET octavo_libraries
-  PRE_EXCLUDE_REGEXES [[^lib(asan|ubsan|tsan)\.so]]
-  LIBRARY DESTINATION lib/octavo COMPONENT folder EXCLUDE_FROM_ALL
-    PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+install(TARGETS octavo RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+# A folder brings all its libraries, so that it runs beside a C library that is older than the build's.
+find_program(OCTAVO_PYTHON3 python3 REQUIRED)
+set(octavo_needed_libraries ${OCTAVO_PYTHON3} ${PROJECT_SOURCE_DIR}/tools/needed_libraries.py ${PROJECT_BINARY_DIR}/octavo
+  --triplet ${CMAKE_LIBRARY_ARCHITECTURE} --root "${CMAKE_SYSROOT}/")
+install(CODE "execute_process(COMMAND ${octavo_needed_libraries}
+  --copy-to \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/octavo\" COMMAND_ERROR_IS_FATAL ANY)"
+  COMPONENT folder EXCLUDE_FROM_ALL)
 install(TARGETS octavo RUNTIME DESTINATION lib/octavo COMPONENT folder EXCLUDE_FROM_ALL)
 install(PROGRAMS packaging/octavo.sh DESTINATION bin RENAME octavo COMPONENT folder EXCLUDE_FROM_ALL)
 foreach(component program folder)
@@ -37,4 +43,6 @@ foreach(component program folder)
 endforeach()
 install(FILES packaging/octavo.service DESTINATION lib/systemd/system COMPONENT service EXCLUDE_FROM_ALL)
 install(FILES packaging/octavo.conf DESTINATION /etc/octavo COMPONENT service EXCLUDE_FROM_ALL)
+set(CPACK_OCTAVO_NEEDED_LIBRARIES ${octavo_needed_libraries})
+set(CPACK_OCTAVO_SYSROOT "${OCTAVO_SYSROOT}")
 include(CPack)

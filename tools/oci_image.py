@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes a container image of the archive that `cpack -G TGZ` has made, without a container runtime.
 
-    oci_image.py octavo-VERSION-Linux.tar.gz octavo.oci.tar [--certificates /etc/ssl/certs/ca-certificates.crt]
+    oci_image.py octavo-VERSION-Linux-ARCH.tar.gz octavo.oci.tar [--certificates /etc/ssl/certs/ca-certificates.crt]
 
 The image is an OCI layout in a tar file, with the manifest that Docker looks for beside it:
 
