@@ -38,6 +38,18 @@ LocalId LocalStates::of_states(std::span<const StateId> states) {
 
 LocalId LocalStates::entering(StateId state) { return of_set(stepper_.enter(state)); }
 
+void LocalStates::mark_edges(LocalId id, Edges& edges) const {
+  edges.reset();
+  for (const Configuration& member : members(id)) {
+    const Automaton::State& state = automaton_.at(member.state);
+    if (state.kind != Automaton::Kind::kBytes) continue;
+    for (const Automaton::Edge& edge : automaton_.edges(state)) {
+      edges.set(edge.low);
+      edges.set(edge.high + std::size_t{1});
+    }
+  }
+}
+
 LocalId LocalStates::find_after(LocalId id, std::uint8_t byte) {
   const LocalId found = of_set(stepper_.after_byte(members(id), byte));
   transitions_[id * num_classes_ + automaton_.class_of(byte)] = found;

@@ -4,6 +4,7 @@
 // Used by one thread at a time. Ids hold until clear(); what they stand for and lead to depends on the automaton alone.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
@@ -29,6 +30,11 @@ class LocalStates {
     const LocalId known = transitions_[id * num_classes_ + automaton_.class_of(byte)];
     return known != kUnknown ? known : find_after(id, byte);
   }
+
+  /// Marks the bytes that an edge of one of its states begins at, or that follow an edge: all bytes up to the next mark
+  /// lead to one state.
+  using Edges = std::bitset<257>;
+  void mark_edges(LocalId id, Edges& edges) const;
 
   /// The call may return here.
   bool is_complete(LocalId id) const { return states_[id].is_complete; }

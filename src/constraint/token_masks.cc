@@ -7,7 +7,11 @@
 namespace octavo {
 
 TokenMasks::TokenMasks(const Automaton& automaton, const TokenTrie& trie, std::size_t num_tokens)
-    : trie_(trie), num_words_(mask_words(num_tokens)), locals_(automaton), runs_(automaton, locals_) {}
+    : trie_(trie),
+      num_words_(mask_words(num_tokens)),
+      locals_(automaton),
+      runs_(automaton, locals_),
+      plain_runs_(locals_) {}
 
 bool TokenMasks::allow(const ConfigurationSet& set, const CallStacks& stacks, bool drops_space,
                        std::span<MaskWord> mask) {
@@ -69,7 +73,7 @@ TokenMasks::Entry& TokenMasks::entry_behind(Entry& entry, StateId state) {
 void TokenMasks::walk(LocalId from, bool drops_space, Entry& entry) {
   for (const TokenTrie::Part& part : trie_.parts()) {
     if (!drops_space) {
-      if (runs_.holds(from, part.below)) {
+      if (may_follow(from, part.below)) {
         ++work_;
         take(part.tokens);
       } else {
@@ -96,8 +100,9 @@ void TokenMasks::walk_below(std::uint32_t begin, std::uint32_t end, LocalId from
       node = here.end;
       continue;
     }
-    if (node + 1 < here.end && (runs_.holds(local, trie_.below(node)) ||
-                                runs_.holds_behind(open_.back().second, here.byte, trie_.below(node)))) {
+    const TokenTrie::Below& below = trie_.below(node);
+    if (node + 1 < here.end &&
+        (may_follow(local, below) || runs_.holds_behind(open_.back().second, here.byte, below))) {
       // Nothing that follows an end of the call there adds to them.
       ++work_;
       take(trie_.tokens_from(node));
@@ -202,6 +207,7 @@ void TokenMasks::forget_if_full() {
   if (locals_.num_bytes() <= kMaxLocalBytes) return;
   locals_.clear();  // entries know nothing of them
   runs_.clear();
+  plain_runs_.clear();
 }
 
 }  // namespace octavo

@@ -4,7 +4,8 @@
 // end into what follows there. The first does not depend on the stack, so that it is kept for each set of states. Of
 // the second only the nodes of the tree are kept at which the call may end; what follows them is looked up, or found
 // and kept, for the state that the call returns to. So a mask is a few bit sets joined, once the states were met.
-// Inside of strings whole subtrees are taken at once (free_runs.h), and most of the vocabulary by one look.
+// Inside of strings whole subtrees are taken at once (free_runs.h, plain_runs.h), and most of the vocabulary by one
+// look.
 //
 // Any thread may call it. What it answers does not depend on what is kept.
 #pragma once
@@ -20,6 +21,7 @@
 #include "constraint/configurations.h"
 #include "constraint/free_runs.h"
 #include "constraint/local_states.h"
+#include "constraint/plain_runs.h"
 #include "constraint/token_bits.h"
 #include "constraint/token_trie.h"
 
@@ -59,6 +61,10 @@ class TokenMasks {
   bool add(Entry& entry, StackId stack, const CallStacks& stacks, std::span<MaskWord> mask);
   void walk(LocalId from, bool drops_space, Entry& entry);
   void walk_below(std::uint32_t begin, std::uint32_t end, LocalId from, Entry& entry);
+  /// All bytes below a node may follow in this state.
+  bool may_follow(LocalId state, const TokenTrie::Below& below) {
+    return runs_.holds(state, below) || plain_runs_.holds(state, below);
+  }
   void take(TokenRange tokens);
   void visit(std::uint32_t node, LocalId local, Entry& entry);
   void finish(Entry& entry);
@@ -72,6 +78,7 @@ class TokenMasks {
   std::mutex mutex_;  // of all below
   LocalStates locals_;
   FreeRuns runs_;
+  PlainRuns plain_runs_;
   std::map<std::vector<StateId>, std::unique_ptr<Entry>> entries_;  // by states, then whether a space is dropped
   std::size_t entry_bytes_ = 0;
   std::size_t work_ = 0;                                 // of the walk that is under way

@@ -1,0 +1,64 @@
+// The stretches of a text in which any plain characters may follow each other, wherever they lead: all but quotes,
+// backslashes and control characters.
+//
+// Inside of a string a pattern counts, and the names of an object's members go their ways, while no plain character
+// is refused. Beside FreeRuns, which follow one way of any characters, these follow all ways of plain ones. Each state
+// is looked at once. Used by one thread, beside the LocalStates whose ids it keeps: cleared with them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "constraint/local_states.h"
+#include "constraint/token_trie.h"
+#include "constraint/utf8_places.h"
+
+namespace octavo {
+
+class PlainRuns {
+ public:
+  /// Bytes that are looked ahead. Few tokens are longer; these are looked at one by one.
+  static constexpr std::uint8_t kMostBytes = 24;
+  /// Steps from state to state that one question may cost. Beyond it a run is taken to end.
+  static constexpr std::size_t kMaxSteps = 1 << 13;
+
+  /// It must outlive this.
+  explicit PlainRuns(LocalStates& locals) : locals_(locals) {}
+
+  /// All bytes below a node may follow in this state. False may also say that it is not known.
+  bool holds(LocalId state, const TokenTrie::Below& below);
+  void clear() { runs_.clear(); }
+
+ private:
+  /// A state at a place of a decoder, with characters from 128 on or without, as one number.
+  using Node = std::uint32_t;
+  static constexpr std::uint8_t kUnknown = 0xFF;
+
+  static Node node_of(LocalId state, std::uint8_t place, bool with_others) {
+    return (state * kNumUtf8Places + place) * 2 + (with_others ? 1 : 0);
+  }
+  static LocalId state_of(Node node) { return node / (2 * kNumUtf8Places); }
+
+  std::uint8_t known_run(Node node) const { return node < runs_.size() ? runs_[node] : kUnknown; }
+  std::uint8_t run_of(Node node) {
+    const std::uint8_t known = known_run(node);
+    return known != kUnknown ? known : find_run(node);
+  }
+  std::uint8_t find_run(Node root);
+  bool expand(Node node);
+  bool expand_range(Node node, const Utf8PlaceStep& range);
+  void add_target(Node node, Node target);
+  void spread_ends();
+
+  LocalStates& locals_;
+  std::vector<std::uint8_t> runs_;  // by node: bytes that may follow each other, kMostBytes at most
+  // Of the question that is under way.
+  std::vector<Node> open_;                     // nodes, in the order in which they were met
+  std::vector<std::uint8_t> found_;            // by node: what is known of it so far
+  std::vector<std::pair<Node, Node>> arrows_;  // (a node, one that leads to it)
+  LocalStates::Edges edges_;                   // of the node that is looked at
+  std::size_t num_steps_ = 0;
+};
+
+}  // namespace octavo
