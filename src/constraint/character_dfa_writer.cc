@@ -1,5 +1,6 @@
 // Writes automata over characters as expressions.
 #include <algorithm>
+#include <utility>
 
 #include "constraint/character_dfa.h"
 
@@ -9,9 +10,22 @@ namespace octavo {
 class CharacterDfaWriter {
  public:
   CharacterDfaWriter(const CharacterDfa& dfa, const CharacterWriter& write, Grammar& grammar)
-      : dfa_(dfa), write_(write), grammar_(grammar), live_(dfa.live_states()), num_before_(dfa.num_states()) {
-    for (State state = 0; state < dfa_.num_states(); ++state)
-      for (const auto& [to, set] : edges_of(state)) ++num_before_[to];
+      : dfa_(dfa),
+        write_(write),
+        grammar_(grammar),
+        live_(dfa.live_states()),
+        num_before_(dfa.num_states()),
+        num_behind_(dfa.num_states()) {
+    constexpr State kNone = CharacterDfa::kMaxStates;
+    std::vector<State> counted(dfa_.num_states(), kNone);  // in whose edges a state was met last
+    for (State state = 0; state < dfa_.num_states(); ++state) {
+      for (std::uint32_t class_id = 0; live_[state] && class_id < dfa_.num_classes_; ++class_id) {
+        const State to = dfa_.next(state, class_id);
+        if (!live_[to] || std::exchange(counted[to], state) == state) continue;
+        ++num_before_[to];
+        ++num_behind_[state];
+      }
+    }
     ++num_before_[CharacterDfa::kStart];
   }
 
@@ -34,7 +48,7 @@ class CharacterDfaWriter {
   /// The live states that follow, each with the characters that lead there.
   std::map<State, CodePointSet> edges_of(State state) const {
     std::map<State, CodePointSet> edges;
-    if (!live_[state]) return edges;
+    if (num_behind_[state] == 0) return edges;
     for (std::size_t i = 0; i < dfa_.ranges_.size(); ++i) {
       const State to = dfa_.next(state, dfa_.ranges_[i].class_id);
       const std::uint32_t end = i + 1 < dfa_.ranges_.size() ? dfa_.ranges_[i + 1].begin : CodePointSet::kLimit;
@@ -57,7 +71,7 @@ class CharacterDfaWriter {
     std::vector<ExpressionId> ways;
     for (const auto& [to, set] : edges_of(state)) {
       const ExpressionId character = write_(grammar_, set);
-      const bool ends = dfa_.accepts_[to] && edges_of(to).empty();
+      const bool ends = dfa_.accepts_[to] && num_behind_[to] == 0;
       ways.push_back(ends ? character : grammar_.sequence({character, reach(to, depth)}));
     }
     if (dfa_.accepts_[state]) ways.push_back(grammar_.empty());
@@ -68,7 +82,7 @@ class CharacterDfaWriter {
   const CharacterWriter& write_;
   Grammar& grammar_;
   const std::vector<bool> live_;
-  std::vector<std::uint32_t> num_before_;
+  std::vector<std::uint32_t> num_before_, num_behind_;  // live states that lead to one, and that it leads to
   std::map<State, RuleId> rules_;
   std::vector<State> work_;
 };

@@ -17,6 +17,10 @@ constexpr std::string_view kCategories =
 
 void CodePointSet::add(std::uint32_t begin, std::uint32_t end) {
   if (begin >= end) return;
+  if (ranges_.empty() || begin > ranges_.back().end) {  // as where ranges come in order
+    ranges_.push_back({begin, end});
+    return;
+  }
   // Ranges that touch the new one become part of it.
   const auto first = std::ranges::lower_bound(ranges_, begin, {}, &Range::end);
   const auto last =
@@ -44,9 +48,13 @@ CodePointSet CodePointSet::complement() const {
 }
 
 CodePointSet CodePointSet::intersection(const CodePointSet& other) const {
-  CodePointSet outside = complement();
-  outside.add(other.complement());
-  return outside.complement();
+  CodePointSet result;
+  for (auto mine = ranges_.begin(), theirs = other.ranges_.begin();
+       mine != ranges_.end() && theirs != other.ranges_.end();) {
+    result.add(std::max(mine->begin, theirs->begin), std::min(mine->end, theirs->end));
+    mine->end < theirs->end ? ++mine : ++theirs;
+  }
+  return result;
 }
 
 bool CodePointSet::contains(std::uint32_t code_point) const {
