@@ -54,7 +54,7 @@ Result<fs::path> only_model(const std::string& named, const std::vector<hub::Loc
     return fail("{}: no such file is here, nor a model of such a name; {}; octavo pull ORG/REPO fetches one", named,
                 all.empty() ? "no model is here" : "here are: " + names_of(all));
   }
-  const fs::path& path = found.front()->files.front();
+  const fs::path& path = found.front()->path;
   if (found.front()->name != named)
     context.err << "octavo: " << printable(named) << " is " << printable(found.front()->name) << '\n' << std::flush;
   return path;

@@ -35,7 +35,7 @@ std::vector<std::filesystem::path> paths_of(const std::vector<std::string>& fold
 
 ListRow make_row(const hub::LocalModel& model, const InfoOptions& options) {
   ListRow row{.model = &model};
-  const auto source = open_model(model.files.front());
+  const auto source = open_model(model.path);
   if (!source) {
     row.refusal = source.error().message;
     return row;
@@ -45,7 +45,7 @@ ListRow make_row(const hub::LocalModel& model, const InfoOptions& options) {
   if (!report) {
     row.refusal = report.error().message;
   } else if (!report->here) {
-    row.refusal = fmt::format("{}: it holds a vocabulary only", model.files.front().string());
+    row.refusal = fmt::format("{}: it holds a vocabulary only", model.path.string());
   } else {
     row.type = dtype_info(report->by_type.front().type).name;
     row.context = report->here->context;

@@ -54,8 +54,9 @@ void add_pull_command(Program& program, Context& context) {
   command.footer(
       "TYPE is a word of the file's name, such as Q4_K_M or q8_0, or all of the name.\n"
       "Without it the first of Q4_K_M, Q4_K_S, Q4_0 and others that the repository has\n"
-      "is taken. A model in several files is fetched whole. What was cut off goes on\n"
-      "where it was; a file gets its name when its hash is right.\n\n"
+      "is taken, and where there is no GGUF file a folder of safetensors, which\n"
+      ":safetensors asks for. A model in several files is fetched whole. What was cut\n"
+      "off goes on where it was; a file gets its name when its hash is right.\n\n"
       "Models lie where other tools of the hub look for them: in HF_HUB_CACHE, or the\n"
       "folder hub in HF_HOME. Also heeded: HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE, and\n"
       "https_proxy. An address of a file needs --sha256; its file lies beside the\n"

@@ -143,8 +143,8 @@ Result<std::vector<FoundModel>> find_files(const ModelsOptions& options, const C
     });
   };
   for (const hub::LocalModel& local : hub::list_local_models(context.hub, folders))
-    if (local.place == "folder" && !is_named(local.files.front()))
-      models.push_back({.path = local.files.front(), .given = local.name, .is_of_folder = true});
+    if (local.place == "folder" && !is_named(local.path))
+      models.push_back({.path = local.path, .given = local.name, .is_of_folder = true});
   return models;
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <iomanip>
 
@@ -17,6 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "models--", kSeparator = "--";
 constexpr std::size_t kMaxFiles = 4096;
 constexpr int kMaxDepth = 8;
+constexpr std::array<std::string_view, 4> kEndings = {".gguf", ".safetensors", ".json", ".jinja"};
 
 std::string folder_name(const std::string& repo) {
   const std::size_t slash = repo.find('/');
@@ -86,14 +88,15 @@ std::vector<fs::path> CachedRepo::snapshots() const {
   return paths;
 }
 
-std::vector<std::string> gguf_files_in(const fs::path& folder) {
+std::vector<std::string> files_in(const fs::path& folder) {
   std::vector<std::string> files;
   std::error_code error;
   fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error);
   for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
     if (it.depth() >= kMaxDepth) it.disable_recursion_pending();
     std::error_code ignored;
-    if (it->path().extension() != ".gguf" || !fs::is_regular_file(it->path(), ignored)) continue;
+    const std::string ending = it->path().extension().string();
+    if (std::ranges::find(kEndings, ending) == kEndings.end() || !fs::is_regular_file(it->path(), ignored)) continue;
     files.push_back(it->path().lexically_relative(folder).string());
     if (files.size() >= kMaxFiles) break;
   }

@@ -37,9 +37,9 @@ class CachedRepo {
   std::filesystem::path folder_, locks_;
 };
 
-/// Files below a folder that are there and end in .gguf, as paths from it, sorted; at most some thousand, and at most
-/// eight folders deep.
-std::vector<std::string> gguf_files_in(const std::filesystem::path& folder);
+/// Files below a folder that are there and that models may be made of (.gguf, .safetensors, .json, .jinja), as paths
+/// from it, sorted; at most some thousand, and at most eight folders deep.
+std::vector<std::string> files_in(const std::filesystem::path& folder);
 
 /// The repository that a folder of the cache is of: "models--ORG--REPO" is ORG/REPO. None: it is of something else.
 std::optional<std::string> repo_of_folder(const std::string& name);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 
 #include "hub/cache.h"
 #include "hub/file_choice.h"
+#include "hub/folder_choice.h"
 #include "hub/ollama.h"
 #include "source/shard_name.h"
 
@@ -26,8 +28,11 @@ std::string lower(std::string_view text) {
 /// Collects models; the first of a name counts.
 class Models {
  public:
-  void add(std::string name, std::string_view place, std::vector<fs::path> files) {
-    LocalModel model{.name = std::move(name), .place = std::string(place), .files = std::move(files)};
+  /// `path`: the folder of a model of safetensors.
+  void add(std::string name, std::string_view place, std::vector<fs::path> files, fs::path path = {}) {
+    LocalModel model{
+        .name = std::move(name), .place = std::string(place), .files = std::move(files), .path = std::move(path)};
+    if (model.path.empty()) model.path = model.files.front();
     for (const fs::path& file : model.files) {
       std::error_code error;
       const std::uintmax_t size = fs::file_size(file, error);
@@ -37,30 +42,53 @@ class Models {
     if (models_.size() < kMaxModels && names_.insert(model.name).second) models_.push_back(std::move(model));
   }
 
-  /// The models of a folder; `name_of` makes a name of the first file's path from the folder.
+  /// The models of a folder. `name_of(path, is_folder)` makes a name of the first file's path from the folder, or of
+  /// that of a folder of safetensors below it, "" for itself.
   template <class NameOf>
   void add_folder(const fs::path& folder, std::string_view place, const NameOf& name_of) {
     if (folder.empty()) return;
-    const std::vector<std::string> paths = gguf_files_in(folder);
+    const std::vector<std::string> paths = files_in(folder);
     for (const std::vector<std::size_t>& group : model_files(paths)) {
       std::vector<fs::path> files;
       files.reserve(group.size());
       for (const std::size_t i : group) files.push_back(folder / paths[i]);
-      add(name_of(paths[group.front()]), place, std::move(files));
+      add(name_of(paths[group.front()], false), place, std::move(files));
     }
+    add_folders_below(folder, place, paths, name_of);
   }
 
   std::vector<LocalModel> take() && { return std::move(models_); }
 
  private:
+  template <class NameOf>
+  void add_folders_below(const fs::path& folder, std::string_view place, std::span<const std::string> paths,
+                         const NameOf& name_of) {
+    std::map<fs::path, std::vector<std::string>> names;  // of files, by their folders
+    for (const std::string& path : paths)
+      names[fs::path(path).parent_path()].push_back(fs::path(path).filename().string());
+    for (const auto& [below, in_it] : names) {
+      std::vector<fs::path> files;
+      for (const std::size_t i : folder_files(in_it)) files.push_back(folder / below / in_it[i]);
+      if (files.empty()) continue;
+      std::string name = name_of(below.string(), true);
+      if (name.empty()) name = folder.filename().string();
+      add(std::move(name), place, std::move(files), below.empty() ? folder : folder / below);
+    }
+  }
+
   std::vector<LocalModel> models_;
   std::set<std::string> names_;
 };
 
-std::string stem_of(const std::string& path) { return model_stem(path); }
+/// Of a file without numbers and suffix.
+std::string stem_of(const std::string& path, bool is_folder) {
+  return is_folder ? fs::path(path).filename().string() : model_stem(path);
+}
 
-/// With its folders, without numbers and suffix.
-std::string path_stem_of(const std::string& path) { return (fs::path(path).parent_path() / model_stem(path)).string(); }
+/// The same, with its folders.
+std::string path_stem_of(const std::string& path, bool is_folder) {
+  return is_folder ? path : (fs::path(path).parent_path() / model_stem(path)).string();
+}
 
 void add_hub_cache(const fs::path& cache, Models& models) {
   if (cache.empty()) return;
@@ -71,7 +99,9 @@ void add_hub_cache(const fs::path& cache, Models& models) {
   std::ranges::sort(repos);
   for (const std::string& repo : repos)
     for (const fs::path& snapshot : CachedRepo(cache, repo).snapshots())
-      models.add_folder(snapshot, kHub, [&](const std::string& path) { return fmt::format("{}:{}", repo, path); });
+      models.add_folder(snapshot, kHub, [&](const std::string& path, bool is_folder) {
+        return fmt::format("{}:{}", repo, is_folder && path.empty() ? kFolderType : path);
+      });
 }
 
 /// Links in other snapshots to the same files go, too: they are the same model at other times.
@@ -82,7 +112,7 @@ Result<void> remove_from_hub(const CachedRepo& repo, const fs::path& file) {
   if (error) return fail("{}: cannot be removed: {}", file.string(), error.message());
   if (blob.parent_path().filename() != "blobs") return {};  // no link: the file itself
   for (const fs::path& snapshot : repo.snapshots())
-    for (const std::string& path : gguf_files_in(snapshot))
+    for (const std::string& path : files_in(snapshot))
       if (fs::weakly_canonical(snapshot / path, error) == blob) fs::remove(snapshot / path, error);
   fs::remove(blob, error);
   if (error) return fail("{}: cannot be removed: {}", blob.string(), error.message());

@@ -15,9 +15,10 @@
 namespace octavo::hub {
 
 struct LocalModel {
-  std::string name;                          // as -m takes it: "org/repo:m-Q4_0.gguf", "m-Q4_0", "llama3.2:3b"
-  std::string place;                         // "hub", "octavo", "folder", "llama.cpp", "LM Studio", "ollama"
+  std::string name;   // as -m takes it: "org/repo:m-Q4_0.gguf", "org/repo:safetensors", "m-Q4_0", "llama3.2:3b"
+  std::string place;  // "hub", "octavo", "folder", "llama.cpp", "LM Studio", "ollama"
   std::vector<std::filesystem::path> files;  // at least one; shards in their order
+  std::filesystem::path path = {};           // to open: the first file, or the folder of a model of safetensors
   std::uint64_t bytes = 0;                   // of all files
 };
 

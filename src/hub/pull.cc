@@ -7,6 +7,7 @@
 #include "hub/cache.h"
 #include "hub/fetch_file.h"
 #include "hub/file_choice.h"
+#include "hub/folder_choice.h"
 #include "hub/listing.h"
 #include "hub/url.h"
 
@@ -28,16 +29,22 @@ std::vector<std::string> paths_of(const Listing& listing) {
   return paths;
 }
 
-Result<std::vector<RepoFile>> choose(const Listing& listing, const ModelRef& ref) {
-  const std::vector<std::string> paths = paths_of(listing);
-  OCTAVO_TRY(const auto chosen, choose_files(paths, ref.wanted));
-  if (chosen.empty())
-    return fail("{}: {} in {}, which has {}", ref.text(),
-                ref.wanted.empty() ? "no usual type is" : fmt::format("no file of the name {} is", quote(ref.wanted)),
-                ref.repo, candidates_text(paths));
+/// Files to fetch, and whether they make a folder.
+struct Wanted {
   std::vector<RepoFile> files;
-  for (const std::size_t i : chosen) files.push_back(listing.files[i]);
-  return files;
+  bool is_folder;
+};
+
+Result<Wanted> choose(const Listing& listing, const ModelRef& ref) {
+  const std::vector<std::string> paths = paths_of(listing);
+  OCTAVO_TRY(const auto chosen, choose_model(paths, ref.wanted));
+  if (chosen.files.empty())
+    return fail("{}: {} in {}, which has {}{}", ref.text(),
+                ref.wanted.empty() ? "no usual type is" : fmt::format("no file of the name {} is", quote(ref.wanted)),
+                ref.repo, candidates_text(paths), chosen.is_folder ? ", nor config.json with all its safetensors" : "");
+  Wanted wanted{.files = {}, .is_folder = chosen.is_folder};
+  for (const std::size_t i : chosen.files) wanted.files.push_back(listing.files[i]);
+  return wanted;
 }
 
 /// Bytes that are there of a file, whole or in part.
@@ -55,9 +62,9 @@ std::string mebibytes(std::uint64_t bytes) { return fmt::format("{:.1f} MiB", st
 Result<std::optional<fs::path>> find_cached(const Settings& settings, const ModelRef& ref) {
   if (settings.cache.empty()) return std::nullopt;
   for (const fs::path& snapshot : CachedRepo(settings.cache, ref.repo).snapshots()) {
-    const std::vector<std::string> paths = gguf_files_in(snapshot);
-    OCTAVO_TRY(const auto chosen, choose_files(paths, ref.wanted));
-    if (!chosen.empty()) return snapshot / paths[chosen.front()];
+    const std::vector<std::string> paths = files_in(snapshot);
+    OCTAVO_TRY(const auto chosen, choose_model(paths, ref.wanted));
+    if (!chosen.files.empty()) return chosen.is_folder ? snapshot : snapshot / paths[chosen.files.front()];
   }
   return std::nullopt;
 }
@@ -66,34 +73,36 @@ Result<fs::path> pull(const Settings& settings, const ModelRef& ref, const PullE
   OCTAVO_TRY_VOID(check_settings(settings, settings.cache, ref.text()));
   OCTAVO_TRY(HubClient client, HubClient::create(settings, {.sleep = events.sleep}, events.say));
   OCTAVO_TRY(const Listing listing, client.list(ref.repo));
-  OCTAVO_TRY(const std::vector<RepoFile> files, choose(listing, ref));
+  OCTAVO_TRY(const Wanted wanted, choose(listing, ref));
   const CachedRepo repo(settings.cache, ref.repo);
   std::uint64_t total = 0, present = 0;
-  for (const RepoFile& file : files) {
+  for (const RepoFile& file : wanted.files) {
     total += file.size;
     present += present_bytes(repo, file);
   }
   OCTAVO_TRY_VOID(check_room(repo.folder(), total - present));
   if (present < total)
-    events.say(fmt::format("fetching {} of {}, {}{}", printable(files.front().path), ref.repo, mebibytes(total),
-                           present > 0 ? fmt::format(", {} of which are here", mebibytes(present)) : ""));
+    events.say(fmt::format(
+        "fetching {} of {}, {}{}",
+        wanted.is_folder ? fmt::format("{} files", wanted.files.size()) : printable(wanted.files.front().path),
+        ref.repo, mebibytes(total), present > 0 ? fmt::format(", {} of which are here", mebibytes(present)) : ""));
   fs::path first;
   std::uint64_t before = 0;
-  for (const RepoFile& file : files) {
-    const FileWanted wanted = {.url = client.file_url(ref.repo, listing.commit, file.path),
-                               .hash = file.hash,
-                               .size = file.size,
-                               .path = repo.blob(file.hash),
-                               .partial_path = repo.partial(file.hash),
-                               .lock_path = repo.lock(file.hash)};
-    OCTAVO_TRY_VOID(fetch_file(client, wanted, events.say,
+  for (const RepoFile& file : wanted.files) {
+    const FileWanted fetched = {.url = client.file_url(ref.repo, listing.commit, file.path),
+                                .hash = file.hash,
+                                .size = file.size,
+                                .path = repo.blob(file.hash),
+                                .partial_path = repo.partial(file.hash),
+                                .lock_path = repo.lock(file.hash)};
+    OCTAVO_TRY_VOID(fetch_file(client, fetched, events.say,
                                [&](std::uint64_t done, std::uint64_t) { events.progress(before + done, total); }));
     before += file.size;
     OCTAVO_TRY(const fs::path link, repo.link(listing.commit, file.path, file.hash));
     if (first.empty()) first = link;
   }
   OCTAVO_TRY_VOID(repo.set_main(listing.commit));
-  return first;
+  return wanted.is_folder ? repo.snapshot(listing.commit) : first;
 }
 
 Result<fs::path> pull_url(const Settings& settings, const std::string& url, const std::string& sha256,

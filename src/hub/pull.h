@@ -22,12 +22,12 @@ struct PullEvents {
   std::function<void(std::chrono::milliseconds)> sleep;
 };
 
-/// The model's file, of several the first, as it lies in the cache; none: it is not there, or not all of it. Nothing is
-/// asked of the hub. Error: the name means several of the files there.
+/// The model's file, of several the first, as it lies in the cache, or the folder of a model of safetensors; none: it
+/// is not there, or not all of it. Nothing is asked of the hub. Error: the name means several of the files there.
 Result<std::optional<std::filesystem::path>> find_cached(const Settings& settings, const ModelRef& ref);
 
 /// Asks the hub which files `ref` means now, and fetches those that are not there. Gives the model's file, of several
-/// the first. Errors: offline; what the hub answered; no or several files of that name; no room.
+/// the first, or its folder. Errors: offline; what the hub answered; no or several files of that name; no room.
 Result<std::filesystem::path> pull(const Settings& settings, const ModelRef& ref, const PullEvents& events);
 
 /// Fetches a file by its address into Settings::models. `sha256`: 64 hexadecimal digits.

@@ -13,6 +13,7 @@ import huggingface_hub
 
 import hub_server
 import hub_ways
+import model_folder
 import split_model
 import support
 
@@ -89,6 +90,24 @@ class Answers(HubTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout, support.octavo_ok("logits", "-m", whole, "--ids", "1,2,3"))
 
+
+    def test_a_repository_of_safetensors_is_fetched_as_a_folder(self):
+        made = self.home / "made"
+        model_folder.write_folder(support.tiny_model("tiny-llama", types=("F32",), untied=True), made, "BF16", files=2)
+        files = {path.name: path.read_bytes() for path in made.iterdir()}
+        hub = self.serve({**files, "README.md": b"text", "consolidated.safetensors": b"others"})
+        fetched = self.octavo(hub, "logits", "-m", REPO, "--ids", "1,2", "--json")
+        self.assertEqual(fetched.returncode, 0, fetched.stderr)
+        self.assertIn(f"octavo: fetching {len(files)} files of {REPO}", fetched.stderr)
+        again = self.octavo(hub, "logits", "-m", REPO, "--ids", "1,2", "--json", HF_HUB_OFFLINE="1")
+        self.assertEqual(again.stdout, fetched.stdout)
+        (snapshot,) = (self.repo_folder / "snapshots").iterdir()
+        self.assertEqual({path.name for path in snapshot.iterdir()}, set(files))
+        self.assertEqual(self.pull(hub, f"{REPO}:safetensors"), snapshot)
+        listed = json.loads(self.octavo(hub, "list", "--json").stdout)["models"]
+        self.assertEqual([(m["name"], m["type"]) for m in listed], [(f"{REPO}:safetensors", "BF16")])
+        self.assertEqual(self.octavo(hub, "rm", f"{REPO}:safetensors").returncode, 0)
+        self.assertEqual(list((self.repo_folder / "blobs").iterdir()), [])
 
     def test_it_is_listed_found_by_a_part_of_its_name_and_removed(self):
         hub = self.serve({NAME: support.SMOLLM2.read_bytes()})

@@ -88,6 +88,25 @@ TEST(LocalModels, TheUsersOwnFoldersGoFirst) {
   EXPECT_EQ(models.size(), 7U);
 }
 
+TEST(LocalModels, FoldersOfSafetensorsHaveTheNamesOfTheirPlaces) {
+  const Machine machine;
+  for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"}) {
+    machine.repo.link(kNew, name, kOther).value();
+    machine.folder.write(std::string("own/org/Model-0.6B/") + name, "12");
+  }
+  machine.folder.write("own/org/half/config.json", "12");
+  const auto models = list_local_models(machine.settings, std::vector{machine.folder.path() / "own"});
+  EXPECT_EQ(models[0].name, "org/Model-0.6B");
+  EXPECT_EQ(models[0].path, machine.folder.path() / "own/org/Model-0.6B");
+  EXPECT_EQ(models[0].bytes, 6U);
+  EXPECT_THAT(found(models, "safetensors"), ElementsAre("org/repo:safetensors"));
+  const LocalModel& of_hub = *find_local_models(models, "org/repo:safetensors").front();
+  EXPECT_EQ(of_hub.path, machine.repo.snapshot(kNew));
+  ASSERT_TRUE(remove_local_model(machine.settings, of_hub));
+  EXPECT_FALSE(fs::exists(machine.repo.snapshot(kNew) / "config.json"));
+  EXPECT_TRUE(fs::exists(machine.repo.snapshot(kNew) / "m-Q4_0.gguf"));
+}
+
 TEST(LocalModels, APartOfANameMeansAllThatHaveIt) {
   const Machine machine;
   const auto models = machine.list();

@@ -1,0 +1,30 @@
+// Which files of a repository, or of a folder, are a model as Hugging Face's tools save it. Pure; any thread.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace octavo::hub {
+
+/// Behind the colon of a name it means such a model, also where there are GGUF files.
+inline constexpr std::string_view kFolderType = "safetensors";
+
+/// The indexes of the files that make a model of a folder: config.json, model.safetensors or all of its parts with
+/// their index, and words, template and settings, as far as they are there. Files in folders below count not. Empty:
+/// config.json or some of the weights are missing.
+std::vector<std::size_t> folder_files(std::span<const std::string> paths);
+
+/// Files that a name means, which are one model.
+struct ModelChoice {
+  std::vector<std::size_t> files;  // empty: none has that name
+  bool is_folder = false;          // all of them are the model, not the first
+};
+/// GGUF files as choose_files() does; where there are none and no type is asked for, or kFolderType is, a folder.
+Result<ModelChoice> choose_model(std::span<const std::string> paths, std::string_view wanted);
+
+}  // namespace octavo::hub
