@@ -11,6 +11,7 @@ Exit code 1 if there is one. Needs: jsonschema.
 """
 import argparse
 import collections
+import decimal
 import json
 import pathlib
 import queue
@@ -26,6 +27,11 @@ import schema_truth
 
 PROMPT = "Write an example of what this JSON schema describes: "
 MOST_OF_SCHEMA = 1500  # characters that the prompt has of it
+
+
+def exact(text):
+    """A JSON text with decimal numbers: as floats 33.33 is no multiple of 0.01."""
+    return json.loads(text, parse_float=decimal.Decimal)
 
 
 class Asker:
@@ -66,12 +72,13 @@ class Asker:
             is_right = self.begins_one(schema, text)
             return ("cut, a beginning of a valid one", "") if is_right else ("WRONG: cut", text)
         try:
-            instance = json.loads(text)
+            instance = exact(text)
         except ValueError as error:
             return "WRONG: no JSON", f"{error}: {text}"
         kind = "with a warning" if answer.get("warnings") else "whole"
         try:
-            jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)(schema).validate(instance)
+            exactly = exact(json.dumps(schema))
+            jsonschema.validators.validator_for(exactly, jsonschema.Draft202012Validator)(exactly).validate(instance)
         except jsonschema.ValidationError as error:
             return ("with a warning, invalid", "") if answer.get("warnings") else ("WRONG: invalid",
                                                                                    f"{error.message[:300]}: {text}")

@@ -127,7 +127,8 @@ void print_sums(std::string_view title, const std::vector<WeightSum>& sums, std:
 
 void print_memory(const MemoryNeed& need, bool can_be_mapped, std::ostream& out) {
   out << fmt::format("\nmemory at a context of {} tokens\n", need.context);
-  out << fmt::format("  {:<22}{:>12}\n", "weights", format_bytes(need.weight_bytes));
+  const std::string weights = need.quantized.empty() ? "weights" : fmt::format("weights as {}", need.quantized);
+  out << fmt::format("  {:<22}{:>12}\n", weights, format_bytes(need.weight_bytes));
   out << fmt::format("  {:<22}{:>12}  {} a token\n", fmt::format("KV cache, {}", kv_type_name(need.kv_type)),
                      format_bytes(need.kv_bytes - need.recurrent_bytes), format_bytes(need.kv_bytes_per_token));
   if (need.recurrent_bytes > 0)
@@ -256,6 +257,7 @@ boost::json::object to_json(const InfoReport& report) {
                       {{"weight_bytes", need.unmapped_weight_bytes},
                        {"mapped_weight_bytes", need.mapped_weight_bytes},
                        {"total_bytes", need.unmapped_weight_bytes + need.kv_bytes}}}};
+    if (!need.quantized.empty()) out["memory"].as_object()["quantize"] = need.quantized;
   }
   if (report.here) out["here"] = here_to_json(*report.here);
   return out;
@@ -278,7 +280,7 @@ Result<int> info(const InfoCommandOptions& options, Context& context) {
       print_sums("by type", report.by_type, report.weight_bytes, context.out);
       print_sums("by part", report.by_part, report.weight_bytes, context.out);
     }
-    if (report.memory) print_memory(*report.memory, report.format == "GGUF", context.out);
+    if (report.memory) print_memory(*report.memory, report.format == "GGUF" && report.memory->quantized.empty(), context.out);
     if (report.here) print_here(*report.here, *report.config, report.memory->kv_type, context.out);
     context.out.flush();
   }
@@ -311,6 +313,7 @@ void add_info_command(Program& program, Context& context) {
       "Examples:\n"
       "  octavo info model.gguf\n"
       "  octavo info model.gguf --context 32768 --kv-type q8_0\n"
+      "  octavo info FOLDER --quantize q4_k_m\n"
       "  octavo info model.gguf --json");
   const Option* model = command.add_option("-m,--model", options->model, "GGUF file; default: SmolLM2-135M-Instruct")
                             ->check(refuse_empty)
@@ -320,6 +323,7 @@ void add_info_command(Program& program, Context& context) {
   add_integer(command, "-c,--context,--max-context,--ctx-size", options->info.context, 1, 1 << 30,
               "Tokens to reckon with; default: what the model was trained for");
   add_kv_type_option(command, options->info.kv_type);
+  add_quantize_option(command, options->info.quantize);
   add_generation_config_option(command, options->info.generation_config);
   add_tokenizer_option(command, options->tokenizer);
   command.add_flag("--json", options->json, "Print one JSON object");

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/to_size.h"
 #include "engine/generation_config.h"
+#include "engine/matrix_types.h"
 #include "model/cpu_runner.h"
 #include "model/per_layer_embedding.h"
 #include "model/weight_need.h"
@@ -195,8 +196,10 @@ Result<InfoReport> make_info_report(const ModelSource& source, const InfoOptions
   }
   count_weights(source, report);
   if (!report.config) return report;
-  OCTAVO_TRY(const WeightNeed weights, weight_need(source, *report.config));
+  OCTAVO_TRY(const MatrixTypes types, matrix_types(source, options.quantize));
+  OCTAVO_TRY(const WeightNeed weights, weight_need(source, *report.config, types));
   report.memory = estimate_memory(*report.config, weights, options);
+  report.memory->quantized = options.quantize;
   report.here = fit_memory(*report.config, *report.memory, report.vocabulary.num_tokens, options);
   return report;
 }

@@ -57,6 +57,7 @@ struct VocabularyInfo {
 struct MemoryNeed {
   int context = 0;
   KvType kv_type = kDefaultKvType;
+  std::string quantized = {};               // the type that weights become while loading; empty: their own
   std::uint64_t weight_bytes = 0;           // repacked
   std::uint64_t unmapped_weight_bytes = 0;  // with --no-repack: beside the file's pages
   std::uint64_t mapped_weight_bytes = 0;    // with --no-repack: of the file's pages, which processes share
@@ -102,10 +103,11 @@ struct InfoOptions {
   KvType kv_type = kDefaultKvType;
   int block_size = 16;
   std::string generation_config = {};  // the text of a generation_config.json, beside the file; empty: none
+  std::string quantize = {};                           // the type that weights become while loading; empty: their own
   std::optional<std::uint64_t> available_bytes = {};  // none: ask the system
 };
 
-/// Errors: a file with tensors whose architecture or metadata is not supported.
+/// Errors: a file with tensors whose architecture or metadata is not supported, or that cannot be quantized.
 Result<InfoReport> make_info_report(const ModelSource& source, const InfoOptions& options);
 
 }  // namespace octavo::cli

@@ -242,6 +242,13 @@ TEST(Info, TheLargestContextThatFitsHereIsTold) {
   EXPECT_EQ(nothing->here->context, 0);
 }
 
+TEST(Info, WeightsThatAreQuantizedAlreadyCannotBeWhileLoading) {
+  const TempFile file(small_model().bytes());
+  CliRun cli;
+  EXPECT_EQ(cli.run({"info", file.string(), "--quantize", "Q8_0"}), 1);
+  EXPECT_THAT(cli.err.str(), HasSubstr("tensor 'blk.0.attn_q.weight' is Q4_0 already"));
+}
+
 TEST(Info, TheMemoryThatIsFreeHereIsSaidInASentenceAndInJson) {
   const TempFile file(small_model().bytes());
   CliRun cli;

@@ -87,6 +87,10 @@ class Folders(unittest.TestCase):
             support.octavo_ok("quantize", source, self.folder / name, "Q4_K_M")
             copies.append({t.name: (t.tensor_type, t.data.tobytes()) for t in gguf.GGUFReader(self.folder / name).tensors})
         self.assertEqual(copies[0], copies[1])
+        needs = [json.loads(support.octavo_ok("info", folder, "--json", *args))["memory"]
+                 for args in ((), ("--quantize", "q8_0"))]
+        self.assertEqual(needs[1]["quantize"], "Q8_0")
+        self.assertLess(needs[1]["weight_bytes"], 0.3 * needs[0]["weight_bytes"])
         for mix in ("Q4_K_M", "Q8_0"):
             support.octavo_ok("quantize", model, self.folder / "a.gguf", mix, "--force")
             np.testing.assert_array_equal(support.logits(folder, IDS, "--quantize", mix),

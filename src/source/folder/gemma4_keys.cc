@@ -41,6 +41,7 @@ Result<void> add_heads(const FamilyKeys& keys, const std::vector<bool>& is_windo
   OCTAVO_TRY(const std::uint64_t kv_heads, keys.config.size("num_key_value_heads"));
   OCTAVO_TRY(const auto of_global, global_size(keys.config, "num_global_key_value_heads", "num_key_value_heads"));
   std::vector<std::int32_t> counts;
+  counts.reserve(is_windowed.size());
   for (const bool windowed : is_windowed)
     counts.push_back(static_cast<std::int32_t>(windowed ? kv_heads : of_global.value_or(kv_heads)));
   keys.out.add_i32s(keys.key("attention.head_count_kv"), counts);

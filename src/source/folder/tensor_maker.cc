@@ -185,6 +185,7 @@ Result<void> TensorMaker::add_gate_then_up(const CheckpointTensor& tensor, const
   const std::uint64_t row_bytes = cols * element_bytes(type), matrix = rows * row_bytes;
   for (const bool is_up : {false, true}) {
     std::vector<StoredSlice> slices;
+    slices.reserve(experts);
     for (std::uint64_t i = 0; i < experts; ++i) slices.push_back({tensor, (2 * i + (is_up ? 1 : 0)) * matrix, matrix});
     push(out, is_up ? up_name(name) : name, {cols, rows, experts}, type,
          std::make_unique<StoredRows>(std::move(slices), PieceOrder{}, row_bytes));
@@ -257,6 +258,7 @@ Result<void> TensorMaker::add_experts(const std::string& name, const std::vector
   OCTAVO_TRY_VOID(check_dims(parts.front(), 2, 2));
   OCTAVO_TRY(const DType type, type_of(parts.front()));
   std::vector<StoredSlice> slices;
+  slices.reserve(parts.size());
   for (const CheckpointTensor& part : parts) slices.push_back({part, 0, part.stored->bytes});
   push(out, name, {first->shape[1], first->shape[0], parts.size()}, type,
        std::make_unique<StoredRows>(std::move(slices), PieceOrder{}, first->shape[1] * element_bytes(type)));
