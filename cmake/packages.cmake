@@ -1,5 +1,6 @@
 # `cpack -G DEB` makes a Debian package of the program with its service, whose libraries are Debian's; `cpack -G TGZ` a
 # folder that runs wherever it is put, with its libraries beside it, the C library and its loader too.
+set(CPACK_PACKAGE_NAME octavo)
 set(CPACK_PACKAGE_VENDOR "Octavo")
 set(CPACK_PACKAGE_CONTACT "Octavo's maintainers <maintainers@octavo.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
