@@ -42,7 +42,7 @@ class Asker:
         self.recognisers = threading.local()
 
     def ask(self, schema, seed):
-        """The server's answer, or the text of its error."""
+        """The server's answer, or the status and the text of its error."""
         text = json.dumps(schema, ensure_ascii=False)
         body = {"messages": [{"role": "user", "content": PROMPT + text[:MOST_OF_SCHEMA]}], "seed": seed,
                 "temperature": self.args.temperature, "max_tokens": self.args.max_tokens,
@@ -53,7 +53,7 @@ class Asker:
             with urllib.request.urlopen(request, timeout=1200) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
-            return json.load(error)["error"]["message"]
+            return error.code, json.load(error)["error"]["message"]
 
     def begins_one(self, schema, text):
         if not hasattr(self.recognisers, "own"):
@@ -64,8 +64,9 @@ class Asker:
     def outcome(self, schema, seed):
         """(the kind of outcome, what to print of it)"""
         answer = self.ask(schema, seed)
-        if isinstance(answer, str):
-            return "refused", ""
+        if isinstance(answer, tuple):
+            status, message = answer
+            return ("refused", "") if status == 400 else (f"WRONG: status {status}", message)
         choice = answer["choices"][0]
         text = choice["message"]["content"]
         if choice["finish_reason"] == "length":
@@ -75,6 +76,8 @@ class Asker:
             instance = exact(text)
         except ValueError as error:
             return "WRONG: no JSON", f"{error}: {text}"
+        except decimal.InvalidOperation:
+            return "whole, not judged: a number of more digits than decimals have", ""
         kind = "with a warning" if answer.get("warnings") else "whole"
         try:
             exactly = exact(json.dumps(schema))
