@@ -76,7 +76,7 @@ struct ConfigurationSet {
 
 class ConfigurationStepper {
  public:
-  static constexpr std::size_t kMaxConfigurations = 4096;  // of one set, those that read nothing included
+  static constexpr std::size_t kMaxConfigurations = 1 << 14;  // of one set, those that read nothing included
 
   /// Both must outlive it.
   ConfigurationStepper(const Automaton& automaton, CallStacks& stacks) : automaton_(automaton), stacks_(stacks) {}
