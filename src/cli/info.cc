@@ -280,7 +280,8 @@ Result<int> info(const InfoCommandOptions& options, Context& context) {
       print_sums("by type", report.by_type, report.weight_bytes, context.out);
       print_sums("by part", report.by_part, report.weight_bytes, context.out);
     }
-    if (report.memory) print_memory(*report.memory, report.format == "GGUF" && report.memory->quantized.empty(), context.out);
+    if (report.memory)
+      print_memory(*report.memory, report.format == "GGUF" && report.memory->quantized.empty(), context.out);
     if (report.here) print_here(*report.here, *report.config, report.memory->kv_type, context.out);
     context.out.flush();
   }

@@ -103,7 +103,7 @@ struct InfoOptions {
   KvType kv_type = kDefaultKvType;
   int block_size = 16;
   std::string generation_config = {};  // the text of a generation_config.json, beside the file; empty: none
-  std::string quantize = {};                           // the type that weights become while loading; empty: their own
+  std::string quantize = {};           // the type that weights become while loading; empty: their own
   std::optional<std::uint64_t> available_bytes = {};  // none: ask the system
 };
 

@@ -8,6 +8,7 @@
 namespace octavo {
 namespace {
 
+constexpr std::uint64_t kMostSize = std::uint64_t{1} << 24;
 constexpr float kStays = 1e30F;  // so large a divisor that a pair is not rotated
 
 /// A size of the layers without a window: `global`, or what the first of them has in per_layer_config under `own`, as
@@ -40,6 +41,8 @@ Result<void> add_heads(const FamilyKeys& keys, const std::vector<bool>& is_windo
   }
   OCTAVO_TRY(const std::uint64_t kv_heads, keys.config.size("num_key_value_heads"));
   OCTAVO_TRY(const auto of_global, global_size(keys.config, "num_global_key_value_heads", "num_key_value_heads"));
+  if (std::max(kv_heads, of_global.value_or(0)) > kMostSize)
+    return fail("{}: expected at most {}", keys.config.place("num_key_value_heads"), kMostSize);
   std::vector<std::int32_t> counts;
   counts.reserve(is_windowed.size());
   for (const bool windowed : is_windowed)
@@ -64,6 +67,8 @@ Result<void> add_rope(const FamilyKeys& keys) {
 Result<void> add_feed_forwards(const FamilyKeys& keys, std::size_t num_layers) {
   OCTAVO_TRY(const auto shared, keys.config.size_if("num_kv_shared_layers"));
   OCTAVO_TRY(const std::uint64_t width, keys.config.size("intermediate_size"));
+  if (width > kMostSize)
+    return fail("{} is {}, expected at most {}", keys.config.place("intermediate_size"), width, kMostSize);
   OCTAVO_TRY(const bool widens, keys.config.flag_or("use_double_wide_mlp", false));
   const std::size_t num_shared = std::min(to_size(shared.value_or(0)), num_layers);
   keys.out.add_u32(keys.key("attention.shared_kv_layers"), num_shared);

@@ -86,8 +86,8 @@ Result<TensorMaker> TensorMaker::create(const Family& family, const JsonObject& 
   OCTAVO_TRY(delta.key_dim, config.size("linear_key_head_dim"));
   OCTAVO_TRY(delta.value_dim, config.size("linear_value_head_dim"));
   constexpr std::uint64_t kMost = 1 << 16;  // keeps products of three within 64 bits
-  if (delta.num_keys == 0 || delta.num_values % delta.num_keys != 0 || delta.num_values > kMost ||
-      delta.key_dim > kMost || delta.value_dim > kMost)
+  if (delta.num_keys == 0 || delta.num_values == 0 || delta.num_values % delta.num_keys != 0 ||
+      delta.num_values > kMost || delta.key_dim > kMost || delta.value_dim > kMost)
     return fail("{} is {}, expected a multiple of {} key heads, and of all up to {}",
                 config.place("linear_num_value_heads"), delta.num_values, delta.num_keys, kMost);
   return maker;

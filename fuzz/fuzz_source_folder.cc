@@ -1,0 +1,127 @@
+// A tiny folder of some family, its config.json and its safetensors changed at some bytes: it opens as a model whose
+// tensors have the bytes that their types and shapes say, the same in any pieces, or it is an error. The first byte of
+// input is the family, the second how many changes there are, up to three; three bytes are a change: two of the place,
+// one of the value.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fuzz_bytes.h"
+#include "source/folder/folder_source.h"
+#include "support/safetensors_writer.h"
+#include "support/temp_folder.h"
+
+namespace {
+
+using octavo::test::SafetensorsWriter;
+
+struct Tensor {
+  const char* name;
+  std::vector<std::uint64_t> shape;
+  const char* dtype = "F32";
+};
+struct Folder {
+  const char* model;
+  std::vector<Tensor> tensors;  // names behind "model.layers.0."
+  const char* layer = "full_attention";
+};
+
+const std::vector<Folder>& folders() {
+  static const std::vector<Folder> kFolders = {
+      {"LlamaForCausalLM", {{"self_attn.q_proj.weight", {8, 8}}, {"self_attn.k_proj.weight", {4, 8}, "BF16"}}},
+      {"MixtralForCausalLM",
+       {{"block_sparse_moe.experts.0.w2.weight", {8, 6}}, {"block_sparse_moe.experts.1.w2.weight", {8, 6}}}},
+      {"Mistral3ForConditionalGeneration", {{"self_attn.q_proj.weight", {8, 8}, "F16"}}},
+      {"Qwen3MoeForCausalLM", {{"mlp.experts.gate_up_proj", {2, 6, 8}}, {"mlp.experts.down_proj", {2, 8, 3}}}},
+      {"Qwen3_5MoeForCausalLM",
+       {{"linear_attn.in_proj_qkv.weight", {20, 8}},
+        {"linear_attn.in_proj_z.weight", {12, 8}, "BF16"},
+        {"linear_attn.in_proj_a.weight", {4, 8}},
+        {"linear_attn.conv1d.weight", {20, 1, 4}},
+        {"linear_attn.A_log", {4}},
+        {"linear_attn.dt_bias", {4}},
+        {"linear_attn.out_proj.weight", {8, 12}},
+        {"mlp.shared_expert_gate.weight", {1, 8}}}},
+      {"GptOssForCausalLM",
+       {{"mlp.experts.gate_up_proj_blocks", {2, 4, 2, 16}, "U8"},
+        {"mlp.experts.gate_up_proj_scales", {2, 4, 2}, "U8"},
+        {"mlp.experts.gate_up_proj_bias", {2, 6}},
+        {"mlp.experts.down_proj", {2, 6, 8}, "BF16"}},
+       "sliding_attention"},
+      {"GptOssForCausalLM",
+       {{"mlp.experts.gate_up_proj", {2, 8, 6}}, {"mlp.router.weight", {2, 8}}},
+       "sliding_attention"},
+      {"Gemma3ForCausalLM", {{"pre_feedforward_layernorm.weight", {8}}}, "sliding_attention"},
+      {"Gemma4ForCausalLM",
+       {{"experts.gate_up_proj", {2, 6, 8}}, {"layer_scalar", {1}}, {"router.proj.weight", {2, 8}}}},
+  };
+  return kFolders;
+}
+
+std::string config_of(const Folder& folder) {
+  return std::string(R"({"architectures": [")") + folder.model + R"("], "hidden_size": 8, "num_hidden_layers": 1,
+    "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 4, "intermediate_size": 6, "vocab_size": 3,
+    "rms_norm_eps": 1e-6, "max_position_embeddings": 64, "sliding_window": 8, "layer_types": [")" +
+         folder.layer + R"("],
+    "rope_theta": 1e4, "rope_scaling": {"rope_type": "yarn", "factor": 2, "original_max_position_embeddings": 32},
+    "rope_parameters": {"full_attention": {"rope_theta": 1e6, "partial_rotary_factor": 0.25},
+      "sliding_attention": {"rope_theta": 1e4}}, "num_experts": 2, "num_local_experts": 2, "num_experts_per_tok": 1,
+    "top_k_experts": 1, "enable_moe_block": true, "moe_intermediate_size": 3, "shared_expert_intermediate_size": 5,
+    "global_head_dim": 8, "num_global_key_value_heads": 1, "num_kv_shared_layers": 0, "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4, "linear_key_head_dim": 2, "linear_value_head_dim": 3, "linear_conv_kernel_dim": 4,
+    "tie_word_embeddings": true})";
+}
+
+std::string checkpoint_of(const Folder& folder) {
+  SafetensorsWriter writer;
+  writer.add("model.embed_tokens.weight", "F32", {3, 8}, std::string(96, '\1'));
+  for (const Tensor& tensor : folder.tensors) {
+    const std::string_view dtype = tensor.dtype;
+    std::size_t bytes = dtype == "U8" ? 1 : dtype == "F32" ? 4 : 2;
+    for (const std::uint64_t dim : tensor.shape) bytes *= dim;
+    writer.add(std::string("model.layers.0.") + tensor.name, dtype, tensor.shape, std::string(bytes, '\2'));
+  }
+  return writer.bytes();
+}
+
+void check_tensors(const octavo::FolderSource& source) {
+  const auto& tensors = source.tensors();
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const std::uint64_t size = tensors[i].tensor.bytes();
+    if (i + 1 < tensors.size()) FUZZ_CHECK(tensors[i + 1].offset == tensors[i].offset + size);
+    if (size > 1U << 16) continue;
+    std::vector<std::byte> whole(size), piece(7);
+    const bool is_read = source.read(tensors[i].offset, whole).has_value();
+    for (std::uint64_t at = 0; is_read && at + piece.size() <= size; at += 5) {
+      FUZZ_CHECK(source.read(tensors[i].offset + at, piece).has_value());
+      FUZZ_CHECK(std::equal(piece.begin(), piece.end(), whole.begin() + static_cast<std::ptrdiff_t>(at)));
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  const Folder& folder = folders()[data[0] % folders().size()];
+  std::string config = config_of(folder), checkpoint = checkpoint_of(folder);
+  const std::size_t num_changes = std::min<std::size_t>(data[1] % 4, (size - 2) / 3);
+  for (std::size_t i = 2; i < 2 + 3 * num_changes; i += 3) {
+    const std::size_t place = (data[i] + 256U * data[i + 1]) % (config.size() + checkpoint.size());
+    char& changed = place < config.size() ? config[place] : checkpoint[place - config.size()];
+    changed = static_cast<char>(data[i + 2]);
+  }
+  static const octavo::test::TempFolder kPlace;
+  kPlace.write("config.json", config);
+  kPlace.write("model.safetensors", checkpoint);
+  const auto source = octavo::FolderSource::open(kPlace.path());
+  if (source) {
+    check_tensors(*source);
+  } else {
+    FUZZ_CHECK(num_changes > 0 && !source.error().message.empty());
+  }
+  return 0;
+}
