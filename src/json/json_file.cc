@@ -77,6 +77,11 @@ Result<std::optional<double>> JsonObject::number_if(std::string_view name) const
   return *number;
 }
 
+const TemplateList* JsonObject::find_list(std::string_view name) const {
+  const TemplateValue* value = find(name);
+  return value == nullptr ? nullptr : std::get_if<TemplateList>(value);
+}
+
 Result<std::optional<std::uint64_t>> JsonObject::size_if(std::string_view name) const {
   OCTAVO_TRY(const std::optional<double> number, number_if(name));
   if (!number) return std::nullopt;

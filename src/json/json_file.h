@@ -37,6 +37,8 @@ class JsonObject {
   /// nullptr: it is missing or null. Of two equal names the last counts.
   const TemplateValue* find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
+  /// nullptr: it is missing, null, or no list.
+  const TemplateList* find_list(std::string_view name) const;
 
   /// A member that must be there. Errors: it is missing, of another kind, or out of range.
   Result<std::uint64_t> size(std::string_view name) const;

@@ -7,7 +7,6 @@
 namespace octavo {
 namespace {
 
-constexpr std::string_view kSuffix = ".gguf";
 constexpr std::string_view kOf = "-of-";
 constexpr std::size_t kDigits = 5;
 
@@ -30,18 +29,18 @@ bool take_suffix(std::string_view& text, std::string_view suffix) {
 
 }  // namespace
 
-std::optional<ShardName> ShardName::parse(std::string_view file_name) {
-  if (!take_suffix(file_name, kSuffix)) return std::nullopt;
+std::optional<ShardName> ShardName::parse(std::string_view file_name, std::string_view suffix, std::uint32_t most) {
+  if (!take_suffix(file_name, suffix)) return std::nullopt;
   const auto count = take_number(file_name);
   if (!count || !take_suffix(file_name, kOf)) return std::nullopt;
   const auto number = take_number(file_name);
   if (!number || !take_suffix(file_name, "-")) return std::nullopt;
-  if (*number < 1 || *number > *count || *count > kMaxCount) return std::nullopt;
+  if (*number < 1 || *number > *count || *count > most) return std::nullopt;
   return ShardName{.stem = std::string(file_name), .number = *number, .count = *count};
 }
 
 std::string ShardName::file_name(std::uint32_t of_number) const {
-  return fmt::format("{}-{:05}{}{:05}{}", stem, of_number, kOf, count, kSuffix);
+  return fmt::format("{}-{:05}{}{:05}{}", stem, of_number, kOf, count, kGguf);
 }
 
 std::string model_stem(const std::filesystem::path& path) {

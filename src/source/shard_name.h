@@ -1,4 +1,5 @@
-// The names of the files of a model that lies in several: NAME-00001-of-00003.gguf (llama.cpp's gguf-split).
+// The names of the files of a model that lies in several: NAME-00001-of-00003.gguf (llama.cpp's gguf-split), and with
+// another suffix those of transformers.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,18 @@ struct ShardName {
   /// More files than any model has; each is open while the model is.
   static constexpr std::uint32_t kMaxCount = 512;
 
+  static constexpr std::string_view kGguf = ".gguf";
+
   std::string stem;          // "NAME"
   std::uint32_t number = 0;  // 1 to count
-  std::uint32_t count = 0;   // 1 to kMaxCount
+  std::uint32_t count = 0;   // 1 to the most that was asked for
 
-  /// The parts of a file's name, which may have folders before it; none if it is not of that form.
-  static std::optional<ShardName> parse(std::string_view file_name);
+  /// The parts of a file's name, which may have folders before it; none if it is not of that form, or of more than
+  /// `most` files.
+  static std::optional<ShardName> parse(std::string_view file_name, std::string_view suffix = kGguf,
+                                        std::uint32_t most = kMaxCount);
 
-  /// The name of another shard of the same model; `of_number` counts from 1.
+  /// The name of another shard of the same GGUF model; `of_number` counts from 1.
   std::string file_name(std::uint32_t of_number) const;
 };
 

@@ -47,7 +47,8 @@ Result<Spm> Spm::create(const Vocab& vocab, std::string_view file) {
 void Spm::cut_into_characters(Work& work) {
   auto& symbols = work.scratch.symbols;
   symbols.clear();
-  symbols.reserve(to_size(std::ranges::count_if(work.word, [](char c) { return (c & 0xC0) != 0x80; })));
+  if (symbols.capacity() < work.word.size())  // then by characters, which are fewer
+    symbols.reserve(to_size(std::ranges::count_if(work.word, [](char c) { return (c & 0xC0) != 0x80; })));
   const auto size = static_cast<std::uint32_t>(work.word.size());
   for (std::uint32_t begin = 0; begin < size;) {
     const auto length =

@@ -73,15 +73,20 @@ Result<std::uint64_t> head_length(const JsonObject& config) {
   return width / heads;
 }
 
-Result<void> add_sizes(const FamilyKeys& keys) {
-  constexpr std::pair<std::string_view, std::string_view> kSizes[] = {{"num_hidden_layers", "block_count"},
-                                                                      {"hidden_size", "embedding_length"},
-                                                                      {"num_attention_heads", "attention.head_count"},
-                                                                      {"vocab_size", "vocab_size"}};
-  for (const auto& [from, to] : kSizes) {
+Result<void> add_named_sizes(const FamilyKeys& keys, std::span<const SizeName> names) {
+  for (const auto& [from, to] : names) {
     OCTAVO_TRY(const std::uint64_t size, keys.config.size(from));
     keys.out.add_u32(keys.key(to), size);
   }
+  return {};
+}
+
+Result<void> add_sizes(const FamilyKeys& keys) {
+  constexpr SizeName kSizes[] = {{"num_hidden_layers", "block_count"},
+                                 {"hidden_size", "embedding_length"},
+                                 {"num_attention_heads", "attention.head_count"},
+                                 {"vocab_size", "vocab_size"}};
+  OCTAVO_TRY_VOID(add_named_sizes(keys, kSizes));
   OCTAVO_TRY(const double epsilon, keys.config.number("rms_norm_eps"));
   keys.out.add_f32(keys.key("attention.layer_norm_rms_epsilon"), epsilon);
   OCTAVO_TRY_VOID(require_flag(keys, "mlp_bias", false));
@@ -120,8 +125,7 @@ Result<void> add_window(const FamilyKeys& keys) {
 
 Result<std::vector<std::string_view>> layer_kinds(const JsonObject& config,
                                                   std::initializer_list<std::string_view> known) {
-  const TemplateValue* value = config.find("layer_types");
-  const auto* list = value == nullptr ? nullptr : std::get_if<TemplateList>(value);
+  const TemplateList* list = config.find_list("layer_types");
   std::vector<std::string_view> kinds;
   if (list == nullptr) return kinds;
   for (const TemplateValue& element : *list) {
@@ -182,13 +186,10 @@ Result<void> add_rope_keys(const FamilyKeys& keys, double rotated) {
 }
 
 Result<void> add_mixture_keys(const FamilyKeys& keys, const MixtureNames& names) {
-  OCTAVO_TRY(const std::uint64_t experts, keys.config.size(names.num_experts));
-  OCTAVO_TRY(const std::uint64_t chosen, keys.config.size(names.num_chosen));
-  OCTAVO_TRY(const std::uint64_t width, keys.config.size(names.width));
-  keys.out.add_u32(keys.key("expert_count"), experts);
-  keys.out.add_u32(keys.key("expert_used_count"), chosen);
-  keys.out.add_u32(keys.key("expert_feed_forward_length"), width);
-  return {};
+  const SizeName sizes[] = {{names.num_experts, "expert_count"},
+                            {names.num_chosen, "expert_used_count"},
+                            {names.width, "expert_feed_forward_length"}};
+  return add_named_sizes(keys, sizes);
 }
 
 // As transformers' modeling_rope_utils.py computes them (_compute_llama3_parameters), and llama.cpp writes them.

@@ -1,12 +1,18 @@
 // Keys of config.json that several families share, as GGUF's. Errors name the file and the key.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "source/folder/family.h"
 
 namespace octavo {
 
+/// Members that must be there and be sizes, each under GGUF's name.
+struct SizeName {
+  std::string_view from, to;
+};
+Result<void> add_named_sizes(const FamilyKeys& keys, std::span<const SizeName> names);
 /// Layers, width, heads, vocabulary and norms' epsilon. Error: one is missing, or something that changes what the model
 /// computes has a value that is not supported.
 Result<void> add_sizes(const FamilyKeys& keys);

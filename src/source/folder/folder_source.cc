@@ -17,8 +17,7 @@ constexpr JsonLimits kConfigLimits{.bytes = std::uint64_t{1} << 20, .values = st
 
 /// The model's own name for what it is, of which there may be several.
 Result<const Family*> family_of(const JsonObject& config) {
-  const TemplateValue* value = config.find("architectures");
-  const auto* list = value == nullptr ? nullptr : std::get_if<TemplateList>(value);
+  const TemplateList* list = config.find_list("architectures");
   const auto* first = list == nullptr || list->empty() ? nullptr : std::get_if<std::string>(&list->front());
   if (first == nullptr) return fail("{} names no model", config.place("architectures"));
   const Family* family = find_family(*first);

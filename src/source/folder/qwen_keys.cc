@@ -23,14 +23,11 @@ Result<void> add_recurrent_layers(const FamilyKeys& keys) {
 
 /// The delta net's heads and convolution.
 Result<void> add_delta_keys(const FamilyKeys& keys) {
-  constexpr std::pair<std::string_view, std::string_view> kSizes[] = {{"linear_conv_kernel_dim", "ssm.conv_kernel"},
-                                                                      {"linear_key_head_dim", "ssm.state_size"},
-                                                                      {"linear_num_key_heads", "ssm.group_count"},
-                                                                      {"linear_num_value_heads", "ssm.time_step_rank"}};
-  for (const auto& [from, to] : kSizes) {
-    OCTAVO_TRY(const std::uint64_t size, keys.config.size(from));
-    keys.out.add_u32(keys.key(to), size);
-  }
+  constexpr SizeName kSizes[] = {{"linear_conv_kernel_dim", "ssm.conv_kernel"},
+                                 {"linear_key_head_dim", "ssm.state_size"},
+                                 {"linear_num_key_heads", "ssm.group_count"},
+                                 {"linear_num_value_heads", "ssm.time_step_rank"}};
+  OCTAVO_TRY_VOID(add_named_sizes(keys, kSizes));
   OCTAVO_TRY(const std::uint64_t heads, keys.config.size("linear_num_value_heads"));
   OCTAVO_TRY(const std::uint64_t head, keys.config.size("linear_value_head_dim"));
   keys.out.add_u32(keys.key("ssm.inner_size"), heads * head);
@@ -41,8 +38,7 @@ Result<void> add_delta_keys(const FamilyKeys& keys) {
 Result<void> add_sections(const FamilyKeys& keys) {
   std::vector<std::int32_t> sections = {11, 11, 10};
   OCTAVO_TRY(const auto rope, rope_object(keys.config));
-  const TemplateValue* given = rope ? rope->find("mrope_section") : nullptr;
-  if (const auto* list = given == nullptr ? nullptr : std::get_if<TemplateList>(given)) {
+  if (const TemplateList* list = rope ? rope->find_list("mrope_section") : nullptr) {
     sections.clear();
     for (const TemplateValue& element : *list)
       if (const auto* size = std::get_if<std::int64_t>(&element)) sections.push_back(static_cast<std::int32_t>(*size));
@@ -64,8 +60,7 @@ Result<void> add_qwen3moe_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_qwen_keys(keys));
   OCTAVO_TRY_VOID(require_flag(keys, "norm_topk_prob", true));
   OCTAVO_TRY(const auto step, keys.config.size_if("decoder_sparse_step"));
-  const TemplateValue* dense = keys.config.find("mlp_only_layers");
-  const auto* layers = dense == nullptr ? nullptr : std::get_if<TemplateList>(dense);
+  const TemplateList* layers = keys.config.find_list("mlp_only_layers");
   if (step.value_or(1) != 1 || (layers != nullptr && !layers->empty()))
     return fail("{} or {}: layers without experts are not supported", keys.config.place("decoder_sparse_step"),
                 keys.config.place("mlp_only_layers"));
@@ -85,8 +80,8 @@ Result<void> add_qwen35_keys(const FamilyKeys& keys) {
 Result<void> add_qwen35moe_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_qwen35_keys(keys));
   OCTAVO_TRY_VOID(require_flag(keys, "norm_topk_prob", true));
-  OCTAVO_TRY(const std::uint64_t shared, keys.config.size("shared_expert_intermediate_size"));
-  keys.out.add_u32(keys.key("expert_shared_feed_forward_length"), shared);
+  constexpr SizeName kShared[] = {{"shared_expert_intermediate_size", "expert_shared_feed_forward_length"}};
+  OCTAVO_TRY_VOID(add_named_sizes(keys, kShared));
   return add_mixture_keys(keys, {"num_experts", "num_experts_per_tok", "moe_intermediate_size"});
 }
 
