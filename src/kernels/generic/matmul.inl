@@ -4,8 +4,9 @@
 // whole unit, would make calls of some, and their sums would go through memory.
 #pragma once
 
+#include "kernels/generic/block_scales.inl"
 #include "kernels/generic/matmul_low_bit.inl"
-#include "kernels/generic/weights.inl"
+#include "kernels/generic/matmul_word_scales.inl"
 #include "kernels/kernels.h"
 
 namespace octavo {
@@ -112,9 +113,12 @@ OCTAVO_KERNEL_PART void dot_tile(Stream stream, int64_t cols, int h, const ActTi
     const BlockScales<T>* block = &own;
     if constexpr (Stream::kDecoded) {
       block = stream.scales++;
-    } else if constexpr (!has_integer_scales(T)) {
-      Weights<T>::scales(scales, h, own.scale, own.minimum);
+    } else {
+      own.decode(scales, h);
     }
+    WordSums sums[R];
+    if constexpr (has_word_scales(T))
+      for (int r = 0; r < R; ++r) sums[r] = {f32_zero(), acc[r]};
     for (int g = 0; g < kActBlocks; ++g) {
       U8 q[8];
       Weights<T>::quads(quads + h * kRowBytes, g, q);
@@ -124,10 +128,14 @@ OCTAVO_KERNEL_PART void dot_tile(Stream stream, int64_t cols, int h, const ActTi
         prefetch_portion<T, R>(stream, (size_t)(unit - stream.panel), h, b * kActBlocks + g, kUnit * kActBlocks);
       if constexpr (has_integer_scales(T)) {
         add_pairs<T, R>(q, Weights<T>::pairs(scales, h), *x++, acc);
+      } else if constexpr (has_word_scales(T)) {
+        add_word_block<T, R>(q, *block, g, *x++, sums);
       } else {
         add_act_block<T, R>(q, block->scale, block->minimum, g, *x++, acc);
       }
     }
+    if constexpr (has_word_scales(T))
+      for (int r = 0; r < R; ++r) acc[r] = f32_fma(sums[r].scaled, block->d, sums[r].rest);
   });
 }
 
@@ -172,15 +180,7 @@ OCTAVO_KERNEL_PART void tile(const Stream& stream, const PackedMatrix& w, const 
   }
   if constexpr (T == DType::kNVFP4)
     for (int r = 0; r < R; ++r) acc[r] = f32_mul(acc[r], f32_set(w.scale));
-  const int64_t left = w.rows - output;
-  for (int r = 0; r < R; ++r) {
-    float* out = y + (row + r) * ldy + output;
-    if (left >= kLanes) {
-      f32_store(out, acc[r]);
-    } else {
-      f32_store_n(out, acc[r], (int)left);
-    }
-  }
+  for (int r = 0; r < R; ++r) store_outputs(acc[r], w, output, y + (row + r) * ldy);
 }
 
 /// `tiles` row tiles of kTileRows rows from row `row`. One alone reads ahead in its stream; several share that.
@@ -192,6 +192,9 @@ OCTAVO_KERNEL_PART void whole_tiles(const WeightStream& s, const PackedMatrix& w
   if constexpr (is_plain_float(T) || is_low_bit(T)) {
     tile<T, kTileRows, true>(s, w, a, h, output, row, y, ldy);
     while ((row += kTileRows) < row_end) tile<T, kTileRows, false>(s, w, a, h, output, row, y, ldy);
+  } else if constexpr (has_word_scales(T)) {
+    if (tiles > 1 && w.cols <= PanelScales<T>::kMostCols) return row_groups<T>(s, w, a, h, output, row, tiles, y, ldy);
+    for (; row < row_end; row += kTileRows) tile<T, kTileRows, true>(s, w, a, h, output, row, y, ldy);
   } else if constexpr (decodes_scales_once<T>()) {
     if (tiles > 1 && w.cols <= PanelScales<T>::kMostCols) {
       const PanelScales<T> scales(s.panel, w.cols, h);

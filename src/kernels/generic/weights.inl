@@ -67,6 +67,12 @@ inline F32 times(F32 a, float b) { return f32_mul(a, f32_set(b)); }
 inline I32 byte_field(const uint8_t* scales, int field, int h) { return i32_load_u8(scales + field * 16 + h * kLanes); }
 inline I32 low_bits(I32 a, int mask) { return i32_and(a, i32_set(mask)); }
 
+/// Whether a type's integer scales multiply 16-bit sums of products as they are, the block's float after them.
+constexpr bool has_word_scales(DType type) {
+  return kWordSums && (type == DType::kQ2_K || type == DType::kQ3_K || type == DType::kQ4_K || type == DType::kQ5_K ||
+                       type == DType::kQ6_K);
+}
+
 template <DType T>
 struct Weights;
 
@@ -223,6 +229,21 @@ struct Weights<DType::kNVFP4> {
   }
 };
 
+// Of blocks of 256, Weights<T>::integers gives take(i, scale, minimum), the integers of sub-block i.
+
+/// The factor of a block's minimums: they are taken away.
+inline F32 minimum_factor(const uint8_t* s, int h) { return times(half_field(s + 32, h), -1.0F); }
+
+template <class W>
+inline void k_scales(const uint8_t* s, int h, F32* scale, F32* minimum) {
+  const F32 d = half_field(s, h);
+  const F32 dmin = W::kHasMin ? minimum_factor(s, h) : f32_zero();
+  W::integers(s, h, [&](int i, I32 integer, I32 min) {
+    scale[i] = f32_mul(d, i32_to_f32(integer));
+    if constexpr (W::kHasMin) minimum[i] = f32_mul(dmin, i32_to_f32(min));
+  });
+}
+
 template <>
 struct Weights<DType::kQ2_K> {
   static constexpr int kSubBlock = 16;
@@ -232,15 +253,13 @@ struct Weights<DType::kQ2_K> {
   static constexpr int kMaxByte = 3;
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { pairs<0>(p, g, q); }
   // fields: d, dmin, 16 of (scale, minimum) nibbles
-  static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) {
-    const F32 d = half_field(s, h);
-    const F32 dmin = times(half_field(s + 32, h), -1.0F);
+  static void integers(const uint8_t* s, int h, const auto& take) {
     for (int i = 0; i < 16; ++i) {
       const I32 both = byte_field(s + 64, i, h);
-      scale[i] = f32_mul(d, i32_to_f32(low_bits(both, 15)));
-      minimum[i] = f32_mul(dmin, i32_to_f32(i32_shr<4>(both)));
+      take(i, low_bits(both, 15), i32_shr<4>(both));
     }
   }
+  static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) { k_scales<Weights>(s, h, scale, minimum); }
 };
 template <>
 struct Weights<DType::kQ3_K> {
@@ -256,32 +275,27 @@ struct Weights<DType::kQ3_K> {
     merge(q, third);
   }
   // fields: d, 8 of low nibbles (sub-blocks i and i + 8), 4 of high pairs (sub-blocks i, i + 4, i + 8, i + 12)
-  static void scales(const uint8_t* s, int h, F32* scale, F32*) {
-    const F32 d = half_field(s, h);
+  static void integers(const uint8_t* s, int h, const auto& take) {
     for (int i = 0; i < 8; ++i) {
       const I32 low = byte_field(s + 32, i, h);
       const I32 high = byte_field(s + 160, i % 4, h);
       const I32 h0 = i < 4 ? i32_shl<4>(low_bits(high, 3)) : i32_shl<2>(low_bits(high, 12));
       const I32 h1 = i < 4 ? i32_and(high, i32_set(0x30)) : i32_shr<2>(i32_and(high, i32_set(0xC0)));
-      const I32 s0 = i32_add(i32_or(low_bits(low, 15), h0), i32_set(-32));
-      const I32 s1 = i32_add(i32_or(i32_shr<4>(low), h1), i32_set(-32));
-      scale[i] = f32_mul(d, i32_to_f32(s0));
-      scale[i + 8] = f32_mul(d, i32_to_f32(s1));
+      take(i, i32_add(i32_or(low_bits(low, 15), h0), i32_set(-32)), i32_zero());
+      take(i + 8, i32_add(i32_or(i32_shr<4>(low), h1), i32_set(-32)), i32_zero());
     }
   }
+  static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) { k_scales<Weights>(s, h, scale, minimum); }
 };
 
 // fields: d, dmin, 8 of (scale, minimum) low nibbles, 4 of high pairs: scale and minimum of sub-blocks 2i and 2i + 1
-inline void k4_scales(const uint8_t* s, int h, F32* scale, F32* minimum) {
-  const F32 d = half_field(s, h);
-  const F32 dmin = times(half_field(s + 32, h), -1.0F);
+inline void k4_integers(const uint8_t* s, int h, const auto& take) {
   for (int i = 0; i < 8; ++i) {
     const I32 low = byte_field(s + 64, i, h);
     const I32 high = byte_field(s + 192, i / 2, h);
     const I32 hs = i % 2 == 0 ? i32_shl<4>(low_bits(high, 3)) : i32_and(high, i32_set(0x30));
     const I32 hm = i % 2 == 0 ? i32_shl<2>(low_bits(high, 12)) : i32_shr<2>(i32_and(high, i32_set(0xC0)));
-    scale[i] = f32_mul(d, i32_to_f32(i32_or(low_bits(low, 15), hs)));
-    minimum[i] = f32_mul(dmin, i32_to_f32(i32_or(i32_shr<4>(low), hm)));
+    take(i, i32_or(low_bits(low, 15), hs), i32_or(i32_shr<4>(low), hm));
   }
 }
 template <>
@@ -292,7 +306,8 @@ struct Weights<DType::kQ4_K> {
   static constexpr int kZero = 0;
   static constexpr int kMaxByte = 15;
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { nibbles(p, g, q); }
-  static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) { k4_scales(s, h, scale, minimum); }
+  static void integers(const uint8_t* s, int h, const auto& take) { k4_integers(s, h, take); }
+  static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) { k_scales<Weights>(s, h, scale, minimum); }
 };
 template <>
 struct Weights<DType::kQ5_K> {
@@ -302,7 +317,8 @@ struct Weights<DType::kQ5_K> {
   static constexpr int kZero = 0;
   static constexpr int kMaxByte = 31;
   static void quads(const uint8_t* p, int g, U8 (&q)[8]) { fifth_bit_quads(p, p + 2048, g, q); }
-  static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) { k4_scales(s, h, scale, minimum); }
+  static void integers(const uint8_t* s, int h, const auto& take) { k4_integers(s, h, take); }
+  static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) { k_scales<Weights>(s, h, scale, minimum); }
 };
 template <>
 struct Weights<DType::kQ6_K> {
@@ -318,10 +334,10 @@ struct Weights<DType::kQ6_K> {
     merge(q, high);
   }
   // fields: d, 16 of signed scales
-  static void scales(const uint8_t* s, int h, F32* scale, F32*) {
-    const F32 d = half_field(s, h);
-    for (int i = 0; i < 16; ++i) scale[i] = f32_mul(d, f32_load_i8((const int8_t*)s + 32 + i * 16 + h * kLanes));
+  static void integers(const uint8_t* s, int h, const auto& take) {
+    for (int i = 0; i < 16; ++i) take(i, i32_load_i8((const int8_t*)s + 32 + i * 16 + h * kLanes), i32_zero());
   }
+  static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) { k_scales<Weights>(s, h, scale, minimum); }
 };
 
 /// Sub-blocks of one weight block.
@@ -329,54 +345,6 @@ template <DType T>
 constexpr int sub_blocks() {
   return packed_block(T).block / Weights<T>::kSubBlock;
 }
-
-/// The scales of one block as Weights<T>::scales makes them.
-template <DType T>
-struct BlockScales {
-  F32 scale[sub_blocks<T>()], minimum[sub_blocks<T>()];
-};
-template <DType T>
-  requires(has_integer_scales(T))
-struct BlockScales<T> {};  // they are read as they are multiplied
-template <DType T>
-  requires(!has_integer_scales(T) && !Weights<T>::kHasMin)
-struct BlockScales<T> {
-  F32 scale[sub_blocks<T>()];
-  static constexpr F32* minimum = nullptr;
-};
-
-/// Whether several row tiles share a block's decoded scales: where they are more than an f16 or two a row, to be
-/// put together from packed integers.
-template <DType T>
-constexpr bool decodes_scales_once() {
-  return packed_block(T).scale_bytes > 2 * 2 * kPanelRows || T == DType::kNVFP4;
-}
-
-/// The scales of a panel's blocks for vector h of its outputs, decoded once for several row tiles.
-template <DType T>
-struct PanelScales {
-  // Bounds what they take of the stack: 64 KiB with AVX-512.
-  static constexpr int64_t kMostBlocks = 64 * 256 / packed_block(T).block;
-  static constexpr int64_t kMostCols = kMostBlocks * packed_block(T).block;
-  BlockScales<T> of_block[kMostBlocks];
-
-  PanelScales(const uint8_t* panel, int64_t cols, int h) {
-    BlockScales<T>* out = of_block;
-    for_blocks<T>(panel, cols, [&](const uint8_t*, int, const uint8_t*, const uint8_t* scales) {
-      Weights<T>::scales(scales, h, out->scale, out->minimum);
-      ++out;
-    });
-  }
-};
-
-/// A shared stream, and the decoded scales of the blocks as it comes to them.
-template <DType T>
-struct DecodedStream : SharedStream {
-  static constexpr bool kDecoded = true;
-  const BlockScales<T>* scales;
-
-  DecodedStream(const SharedStream& s, const BlockScales<T>* of_blocks) : SharedStream(s), scales(of_blocks) {}
-};
 
 }  // namespace
 }  // namespace octavo

@@ -77,9 +77,6 @@ inline F32 f32_load_bf16(const uint16_t* p) {
   const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i*)p));
   return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
 }
-inline F32 f32_load_i8(const int8_t* p) {
-  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i*)p)));
-}
 inline F32 f32_load_f16_n(const uint16_t* p, int n) {
   uint16_t full[kLanes];
   return f32_load_f16(copy_n(full, p, n));
@@ -97,6 +94,7 @@ inline void f32_store_f16_n(uint16_t* p, F32 v, int n) {
 inline I32 i32_zero() { return _mm256_setzero_si256(); }
 inline I32 i32_set(int32_t x) { return _mm256_set1_epi32(x); }
 inline I32 i32_load_u8(const uint8_t* p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)p)); }
+inline I32 i32_load_i8(const int8_t* p) { return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i*)p)); }
 inline I32 i32_add(I32 a, I32 b) { return _mm256_add_epi32(a, b); }
 inline I32 i32_sub(I32 a, I32 b) { return _mm256_sub_epi32(a, b); }
 inline I32 i32_and(I32 a, I32 b) { return _mm256_and_si256(a, b); }
@@ -181,6 +179,13 @@ constexpr int small_sum_quads(int max_byte) {
 inline SmallSum small_sum_of(I32) { return _mm256_setzero_si256(); }
 inline SmallSum add_products(SmallSum sum, U8 w, U8 a) { return _mm256_add_epi16(sum, _mm256_maddubs_epi16(w, a)); }
 inline I32 small_sum_end(SmallSum sum, I32 start) { return add_pairs(start, sum); }
+inline constexpr bool kWordSums = true;
+/// acc plus a small sum's pairs, times the integer that stands twice in each lane of `scale`.
+inline I32 add_scaled(I32 acc, SmallSum sum, __m256i scale) {
+  return _mm256_add_epi32(acc, _mm256_madd_epi16(sum, scale));
+}
+/// The lower half of each lane, twice.
+inline __m256i i16_twice(I32 a) { return _mm256_blend_epi16(a, _mm256_slli_epi32(a, 16), 0xAA); }
 // GCC 12 turns a chain of additions into a tree: where four rows have chains, their 32 products go through memory.
 template <int Chains>
 inline __m256i keep_chain(__m256i sum) {

@@ -63,15 +63,13 @@ inline F32 f32_load_f16_n(const uint16_t* p, int n) {
 inline F32 widen_bf16(__m256i v) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16)); }
 inline F32 f32_load_bf16(const uint16_t* p) { return widen_bf16(_mm256_loadu_si256((const __m256i*)p)); }
 inline F32 f32_load_bf16_n(const uint16_t* p, int n) { return widen_bf16(_mm256_maskz_loadu_epi16(first_lanes(n), p)); }
-inline F32 f32_load_i8(const int8_t* p) {
-  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i*)p)));
-}
 inline void f32_store_f16_n(uint16_t* p, F32 v, int n) {
   _mm256_mask_storeu_epi16(p, first_lanes(n), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 
 inline I32 i32_zero() { return _mm512_setzero_si512(); }
 inline I32 i32_set(int32_t x) { return _mm512_set1_epi32(x); }
+inline I32 i32_load_i8(const int8_t* p) { return _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i*)p)); }
 inline I32 i32_load_u8(const uint8_t* p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)p)); }
 inline I32 i32_add(I32 a, I32 b) { return _mm512_add_epi32(a, b); }
 inline I32 i32_sub(I32 a, I32 b) { return _mm512_sub_epi32(a, b); }

@@ -65,11 +65,6 @@ inline F32 f32_select(Mask m, F32 a, F32 b) { return vbslq_f32(m, a, b); }
 
 inline F32 f32_load_f16(const uint16_t* p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
 inline F32 f32_load_bf16(const uint16_t* p) { return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16)); }
-inline F32 f32_load_i8(const int8_t* p) {
-  int8_t full[8] = {};
-  __builtin_memcpy(full, p, kLanes);
-  return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vld1_s8(full)))));
-}
 inline F32 f32_load_f16_n(const uint16_t* p, int n) {
   uint16_t full[kLanes];
   return f32_load_f16(copy_n(full, p, n));
@@ -86,6 +81,11 @@ inline void f32_store_f16_n(uint16_t* p, F32 v, int n) {
 
 inline I32 i32_zero() { return vdupq_n_s32(0); }
 inline I32 i32_set(int32_t x) { return vdupq_n_s32(x); }
+inline I32 i32_load_i8(const int8_t* p) {
+  int8_t full[8] = {};
+  __builtin_memcpy(full, p, kLanes);
+  return vmovl_s16(vget_low_s16(vmovl_s8(vld1_s8(full))));
+}
 inline I32 i32_load_u8(const uint8_t* p) {
   uint32_t word;
   __builtin_memcpy(&word, p, 4);

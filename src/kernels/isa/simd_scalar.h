@@ -101,6 +101,7 @@ inline I32 i32_set(int32_t x) { return {IntLanes{x, x, x, x}}; }
 inline I32 i32_zero() { return i32_set(0); }
 /// a + b of each lane, which wraps as the instructions of other levels do.
 inline IntLanes wrapping_sum(IntLanes a, IntLanes b) { return (IntLanes)((WordLanes)a + (WordLanes)b); }
+inline I32 i32_load_i8(const int8_t* p) { return {__builtin_convertvector(lanes_at<FourBytes>(p), IntLanes)}; }
 inline I32 i32_load_u8(const uint8_t* p) { return {lanes_at_n<IntLanes>(p, kLanes)}; }
 inline I32 i32_add(I32 a, I32 b) { return {wrapping_sum(a.v, b.v)}; }
 inline I32 i32_sub(I32 a, I32 b) { return {(IntLanes)((WordLanes)a.v - (WordLanes)b.v)}; }
@@ -171,7 +172,6 @@ inline F32 f32_load_f16_n(const uint16_t* p, int n) { return widen_f16(lanes_at_
 inline F32 f32_load_bf16_n(const uint16_t* p, int n) { return widen_bf16(lanes_at_n<FourShorts>(p, n)); }
 inline F32 f32_load_f16(const uint16_t* p) { return widen_f16(lanes_at<FourShorts>(p)); }
 inline F32 f32_load_bf16(const uint16_t* p) { return widen_bf16(lanes_at<FourShorts>(p)); }
-inline F32 f32_load_i8(const int8_t* p) { return {__builtin_convertvector(lanes_at<FourBytes>(p), FloatLanes)}; }
 inline void f32_store_f16_n(uint16_t* p, F32 a, int n) {
   for (int i = 0; i < n; ++i) p[i] = narrow_f16(a.v[i]);
 }

@@ -7,6 +7,7 @@ namespace octavo {
 namespace {
 
 using SmallSum = I32;
+inline constexpr bool kWordSums = false;  // sums in 16 bits, which integer scales can multiply
 constexpr int small_sum_quads(int /*max_byte*/) { return 8; }
 inline SmallSum small_sum_of(I32 start) { return start; }
 template <class Bytes>  // U8, or where its four bytes are

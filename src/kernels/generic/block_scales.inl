@@ -1,0 +1,81 @@
+// The scales of a panel's blocks, decoded: as they are met, or once for several row tiles.
+#pragma once
+
+#include "kernels/generic/weights.inl"
+
+namespace octavo {
+namespace {
+
+/// The scales of one block, decoded for vector h of a panel's outputs.
+template <DType T>
+struct BlockScales {
+  F32 scale[sub_blocks<T>()], minimum[sub_blocks<T>()];
+
+  void decode(const uint8_t* scales, int h) { Weights<T>::scales(scales, h, scale, minimum); }
+};
+template <DType T>
+  requires(has_integer_scales(T))
+struct BlockScales<T> {  // they are read as they are multiplied
+  void decode(const uint8_t*, int) {}
+};
+template <DType T>
+  requires(!has_integer_scales(T) && !has_word_scales(T) && !Weights<T>::kHasMin)
+struct BlockScales<T> {
+  F32 scale[sub_blocks<T>()];
+  static constexpr F32* minimum = nullptr;
+
+  void decode(const uint8_t* scales, int h) { Weights<T>::scales(scales, h, scale, nullptr); }
+};
+/// Integers for sums of 16 bits, twice in each lane. A zero point is a minimum here: to take it away in integers, too,
+/// would cost more than its multiply-add.
+template <DType T>
+  requires(has_word_scales(T))
+struct BlockScales<T> {
+  I16 scale[sub_blocks<T>()];
+  F32 minimum[sub_blocks<T>()];
+  F32 d;
+
+  void decode(const uint8_t* scales, int h) {
+    using W = Weights<T>;
+    d = half_field(scales, h);
+    const F32 factor = W::kHasMin ? minimum_factor(scales, h) : times(d, (float)-W::kZero);
+    W::integers(scales, h, [&](int i, auto integer, I32 min) {
+      scale[i] = i16_twice(integer);
+      minimum[i] = f32_mul(factor, i32_to_f32(W::kHasMin ? min : integer));
+    });
+  }
+};
+
+/// Whether several row tiles share a block's decoded scales: where they are more than an f16 or two a row, to be
+/// put together from packed integers.
+template <DType T>
+constexpr bool decodes_scales_once() {
+  return packed_block(T).scale_bytes > 2 * 2 * kPanelRows || T == DType::kNVFP4;
+}
+
+/// The scales of a panel's blocks for vector h of its outputs, decoded once for several row tiles.
+template <DType T>
+struct PanelScales {
+  // Bounds what they take of the stack: 66 KiB, of Q6_K with AVX2.
+  static constexpr int64_t kMostBlocks = 64 * 256 / packed_block(T).block;
+  static constexpr int64_t kMostCols = kMostBlocks * packed_block(T).block;
+  BlockScales<T> of_block[kMostBlocks];
+
+  PanelScales(const uint8_t* panel, int64_t cols, int h) {
+    BlockScales<T>* out = of_block;
+    for_blocks<T>(panel, cols,
+                  [&](const uint8_t*, int, const uint8_t*, const uint8_t* scales) { (out++)->decode(scales, h); });
+  }
+};
+
+/// A shared stream, and the decoded scales of the blocks as it comes to them.
+template <DType T>
+struct DecodedStream : SharedStream {
+  static constexpr bool kDecoded = true;
+  const BlockScales<T>* scales;
+
+  DecodedStream(const SharedStream& s, const BlockScales<T>* of_blocks) : SharedStream(s), scales(of_blocks) {}
+};
+
+}  // namespace
+}  // namespace octavo
