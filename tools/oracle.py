@@ -102,6 +102,7 @@ class Model:
         self.score_cap = self.key("attn_logit_softcapping", 0)
         self.logit_cap = self.key("final_logit_softcapping", 0)
         self.rope_factors = self.weights.get("rope_freqs.weight")  # Llama 3's scaling, if the file has it
+        self.choices = []  # of experts, by the layers in which rows chose: [rows, chosen]
 
     def key(self, name, default=None):
         value = self.meta.get(f"{self.arch}.{name}", default)
@@ -243,7 +244,7 @@ class Model:
         of the largest scores."""
         w = self.weights
         scores = h @ w[p + "ffn_gate_inp.weight"].T + w.get(p + "ffn_gate_inp.bias", 0)
-        chosen = np.argsort(-scores, -1, kind="stable")[:, : self.key("expert_used_count")]
+        chosen = self.choose(scores)
         if self.arch == "gpt-oss":
             weights = softmax(np.take_along_axis(scores, chosen, -1))
         else:
@@ -253,6 +254,11 @@ class Model:
         for row, rank in np.ndindex(*chosen.shape):
             out[row] += weights[row, rank] * self.expert(h[row], p, chosen[row, rank])
         return out
+
+    def choose(self, scores):
+        """The experts of each row, the highest score first, of equal ones the lower index."""
+        self.choices.append(np.argsort(-scores, -1, kind="stable")[:, : self.key("expert_used_count")])
+        return self.choices[-1]
 
     def expert(self, x, p, number):
         """An expert's result for one row."""

@@ -75,7 +75,7 @@ class Gemma4(oracle.Model):
         w = self.weights
         routed = self.unit(x) * w[p + "ffn_gate_inp.scale"] * np.float32(self.width ** -0.5)
         probabilities = oracle.softmax(routed @ w[p + "ffn_gate_inp.weight"].T)
-        chosen = np.argsort(-probabilities, -1, kind="stable")[:, :self.key("expert_used_count")]
+        chosen = self.choose(probabilities)
         weights = np.take_along_axis(probabilities, chosen, -1)
         weights = weights / weights.sum(-1, keepdims=True)
         if p + "ffn_down_exps.scale" not in self.scaled:  # per_expert_scale, which is a part of weights in NVFP4

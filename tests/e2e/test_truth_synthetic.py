@@ -1,7 +1,10 @@
 """Logits against the float32 oracle on models with random weights: every architecture, option and weight type."""
 import unittest
 
+import numpy as np
+
 import compare_logits
+import rounded_oracle
 import support
 
 NUM_IDS = 24 if support.SANITIZED else 80
@@ -165,6 +168,21 @@ class QuantizedWeights(Truth):
         for level in support.supported_isa_levels():
             with self.subTest(isa=level):
                 self.check_close(model, "--isa", level)
+
+    def test_rows_whose_experts_differ_from_the_oracles_are_few(self):
+        for shape, types in (("tiny-qwen3moe", ("Q4_K", "Q6_K")), ("tiny-qwen35moe", ("Q8_0",)),
+                             ("tiny-gpt-oss", GPT_OSS_FILE), ("tiny-gemma4-experts", ("Q4_K", "Q6_K"))):
+            with self.subTest(shape=shape):
+                model = support.tiny_model(shape, types=types)
+                ids = support.english_ids(model, NUM_IDS)
+                exact, near = compare_logits.oracle.open_model(model), rounded_oracle.open_rounded(model)
+                exact.hidden(ids)
+                first = compare_logits.oracle.logits_of(near.hidden(ids)[0], near.output_matrix(), near.logit_cap)
+                rows, differ = rounded_oracle.rows_with_other_experts(exact, near)
+                print(f"{model.name}: {differ} of {rows} rows choose other experts where activations are rounded")
+                self.assertLess(differ, 0.1 * rows)
+                ours = support.logits(model, ids[:1], *SCALAR_F32)
+                self.assertLess(np.abs(first - ours[0]).max(), MAX_LOGIT_ERROR)
 
     def test_experts_in_the_mapped_file(self):
         self.check_close(support.tiny_model("tiny-qwen3moe", types=("Q4_K", "Q6_K", "Q8_0")), "--no-repack")
