@@ -114,7 +114,6 @@ struct InfillText {
     std::string name = {}, text = {};
   };
   std::string prefix = {}, suffix = {};  // what stands before the gap, and behind it
-  std::string name = {};                 // of the file that it is in; empty: nobody knows
   std::vector<File> files = {};          // others, the nearest ones last
 };
 

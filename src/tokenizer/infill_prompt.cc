@@ -8,8 +8,8 @@
 namespace octavo {
 namespace {
 
-/// A repository of a name that says nothing, as llama.cpp writes it; nobody tells its name.
-constexpr std::string_view kRepositoryName = "myproject\n", kFileName = "filename";
+/// Names that say nothing, as llama.cpp writes them: no client tells those of the repository and of the gap's file.
+constexpr std::string_view kRepositoryName = "myproject\n", kFileName = "filename\n";
 /// Between files where the model has no mark for them; the same text as llama.cpp's.
 constexpr std::string_view kSnip = "\n\n--- snip ---\n\n";
 
@@ -52,7 +52,7 @@ Result<std::vector<TokenId>> tokens_around_gap(const Tokenizer& tokenizer, const
   Writer writer(tokenizer, max_tokens);
   if (marks.file) {
     writer.add(*marks.file);
-    OCTAVO_TRY_VOID(writer.add((text.name.empty() ? std::string(kFileName) : text.name) + "\n"));
+    OCTAVO_TRY_VOID(writer.add(kFileName));
   }
   writer.add(marks.prefix);
   OCTAVO_TRY_VOID(writer.add(text.prefix));

@@ -42,10 +42,9 @@ TEST(InfillPrompt, HasTheMarksOfTheVocabularyAroundTheTexts) {
 TEST(InfillPrompt, OtherFilesStandInFrontUnderTheirNamesAsFarAsTheyFit) {
   const Tokenizer tokenizer = coder();
   InfillText text = kGap;
-  text.name = "f.py";
   text.files = {{"a.py", "import b"}, {"b.py", "b = 1"}};
   const std::string gap =
-      "<|file_sep|>f.py\n<|fim_prefix|>def f(x):\n    return <|fim_suffix|>\n\nprint(f(1))\n<|fim_middle|>";
+      "<|file_sep|>filename\n<|fim_prefix|>def f(x):\n    return <|fim_suffix|>\n\nprint(f(1))\n<|fim_middle|>";
   const std::string head = "<|repo_name|>myproject\n", a = "<|file_sep|>a.py\nimport b", b = "<|file_sep|>b.py\nb = 1";
   EXPECT_EQ(text_of(tokenizer, text), head + a + b + gap);
   const std::size_t all = make_infill_prompt(tokenizer, text, kEnough)->tokens.size();
