@@ -34,13 +34,14 @@ enum class ValueNotation : std::uint8_t {
 /// A rule that a grammar names and does not define.
 struct ConstraintRule {
   enum class Kind : std::uint8_t {
-    kJsonSchema,   // a value that the JSON schema `texts[0]` takes; of kMarked, texts[1] is the mark around strings
-    kTextWithout,  // any text in which none of `texts` stands; they begin with one character, and have it nowhere else
+    kJsonSchema,    // a value that the JSON schema `texts[0]` takes; of kMarked, texts[1] is the mark around strings
+    kTextWithout,   // any text in which none of `texts` stands; they begin with one character, and have it nowhere else
+    kTextMatching,  // a text in which the pattern `texts[0]` is found, as in a schema, and the mark `texts[1]` is not
   };
   std::string name;
   Kind kind = Kind::kJsonSchema;
   std::vector<std::string> texts = {};
-  bool is_strict = false;  // of a schema, as below
+  bool is_strict = false;  // of a schema or a pattern, as below
   ValueNotation notation = ValueNotation::kJson;
   std::int32_t mark_token = -1;  // that the mark is; below 0: it is written as text
 };

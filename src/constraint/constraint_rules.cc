@@ -1,12 +1,16 @@
 #include "constraint/constraint_rules.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/text.h"
+#include "constraint/character_dfa.h"
 #include "constraint/json_grammar.h"
 #include "constraint/json_schema.h"
 #include "constraint/text_without.h"
@@ -40,9 +44,41 @@ class Notations {
   std::deque<JsonGrammar> grammars_;
 };
 
+/// The pattern that finds a text.
+std::string pattern_of_text(std::string_view text) {
+  std::string pattern;
+  for (const char c : text) {
+    if (std::string_view("^$\\.*+?()[]{}|/").contains(c)) pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
+/// Texts that match, without the mark. No value: they take too many states.
+Result<std::optional<CharacterDfa>> matching_texts(const std::string& pattern, std::string_view mark) {
+  OCTAVO_TRY(const auto matching, CharacterDfa::of_pattern(pattern, RegexReach::kSomewhere));
+  OCTAVO_TRY(const auto marked, CharacterDfa::of_pattern(pattern_of_text(mark), RegexReach::kSomewhere));
+  if (!matching || !marked) return std::nullopt;
+  return matching->intersection(marked->complement());
+}
+
+Result<ExpressionId> text_matching(const ConstraintRule& rule, Grammar& grammar, std::vector<std::string>& warnings) {
+  if (rule.texts.size() != 2) return fail("found {} texts, expected a pattern and a mark", rule.texts.size());
+  const auto texts = matching_texts(rule.texts[0], rule.texts[1]);
+  if (texts && *texts && !(*texts)->is_empty())
+    return (*texts)->write([](Grammar& to, const CodePointSet& set) { return to.set(set); }, grammar);
+  const std::string why = !texts   ? texts.error().message
+                          : *texts ? "no text matches the pattern"
+                                   : "the pattern takes too many states";
+  if (rule.is_strict) return fail("pattern {}: {}", quote(rule.texts[0]), why);
+  warnings.push_back(fmt::format("{}: pattern {}: not enforced: {}", rule.name, quote(rule.texts[0]), why));
+  return text_without({&rule.texts[1], 1}, grammar);
+}
+
 Result<ExpressionId> read_rule(const ConstraintRule& rule, Grammar& grammar, Notations& notations,
                                std::vector<std::string>& warnings) {
   if (rule.kind == ConstraintRule::Kind::kTextWithout) return text_without(rule.texts, grammar);
+  if (rule.kind == ConstraintRule::Kind::kTextMatching) return text_matching(rule, grammar, warnings);
   OCTAVO_TRY(JsonGrammar * json, notations.of(rule));
   const auto strictness = rule.is_strict ? SchemaStrictness::kStrict : SchemaStrictness::kLoose;
   std::vector<std::string> own;

@@ -42,6 +42,12 @@ std::vector<std::string> choices_of(const json::value& property) {
   return choices;
 }
 
+std::string pattern_of(const json::value& property) {
+  const json::object* object = property.if_object();
+  const json::value* pattern = object == nullptr ? nullptr : object->if_contains("pattern");
+  return pattern != nullptr && pattern->is_string() ? std::string(pattern->get_string()) : std::string();
+}
+
 std::vector<OfferedParameter> parameters_of(const json::object& schema, std::string_view tool, const ToolSet& tools) {
   std::vector<OfferedParameter> parameters;
   const json::value* properties = schema.if_contains("properties");
@@ -56,6 +62,7 @@ std::vector<OfferedParameter> parameters_of(const json::object& schema, std::str
     parameters.push_back({.name = std::string(property.key()),
                           .schema = schema_of(property.value(), schema),
                           .choices = choices_of(property.value()),
+                          .pattern = pattern_of(property.value()),
                           .types = tools.types_of(tool, property.key()),
                           .is_required = is_required(property.key())});
   return parameters;

@@ -154,6 +154,8 @@ class CallGrammarWriter {
       for (const std::string& choice : parameter.choices)
         choices += (choices.empty() ? "" : " | ") + gbnf_literal(choice);
       value = fmt::format("({})", choices);
+    } else if (is_text && parameter.types == kJsonString && !parameter.pattern.empty()) {
+      add_rule(name, ConstraintRule::Kind::kTextMatching, {parameter.pattern, end_mark()}, is_strict);
     } else if (is_text) {
       value = text_value();
     } else {
@@ -164,13 +166,17 @@ class CallGrammarWriter {
         {{"$KEY", gbnf_literal(parameter.name)}, {"$KIND", is_text ? "\"true\"" : "\"false\""}, {"$VALUE", value}});
   }
 
-  /// Text up to what stands behind a value.
-  std::string text_value() {
-    if (std::exchange(has_text_value_, true)) return "text";
+  /// The mark behind a value, at which its text ends wherever it stands.
+  std::string end_mark() const {
     constexpr std::string_view kValue = "$VALUE";
     std::string_view behind = format_.form.parameter;
     behind.remove_prefix(behind.find(kValue) + kValue.size());
-    add_rule("text", ConstraintRule::Kind::kTextWithout, {std::string(behind.substr(0, behind.find('>') + 1))}, false);
+    behind.remove_prefix(behind.find('<'));
+    return std::string(behind.substr(0, behind.find('>') + 1));
+  }
+  std::string text_value() {
+    if (!std::exchange(has_text_value_, true))
+      add_rule("text", ConstraintRule::Kind::kTextWithout, {end_mark()}, false);
     return "text";
   }
 

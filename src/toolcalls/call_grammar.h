@@ -22,6 +22,7 @@ struct OfferedParameter {
   std::string name;
   std::string schema;                     // in JSON
   std::vector<std::string> choices = {};  // texts, where it must be one of them
+  std::string pattern = {};               // that a text must match; empty: none
   std::uint8_t types = kAnyJson;          // bits of JsonType
   bool is_required = false;
 };

@@ -32,6 +32,37 @@ TEST(ConstraintRules, DefineWhatAGrammarNames) {
   EXPECT_FALSE(takes(*compiled, "true"));
 }
 
+TEST(ConstraintRules, ATextMatchesAPatternAndHasNoMark) {
+  ConstraintCompiler compiler(byte_vocabulary(), {});
+  const auto compiled = compiler.compile(
+      {.kind = ConstraintKind::kGrammar,
+       .text = "root ::= value \"</a>\"",
+       .rules = {{.name = "value", .kind = Kind::kTextMatching, .texts = {"^x.*y", "</a>"}, .is_strict = true}}});
+  ASSERT_TRUE(compiled.has_value()) << compiled.error().message;
+  EXPECT_TRUE(takes(*compiled, "x</b>yz</a>"));
+  EXPECT_FALSE(takes(*compiled, "x</a>y</a>"));
+  EXPECT_FALSE(takes(*compiled, "xz</a>"));
+}
+
+TEST(ConstraintRules, APatternThatCannotBeEnforcedIsRefusedOrAnyText) {
+  ConstraintCompiler compiler(byte_vocabulary(), {});
+  const std::pair<std::string, std::string> patterns[] = {
+      {"(a|b)*a(a|b){30}", "too many states"}, {"^a\\b$", "\\b"}, {"^</a>$", "no text matches"}};
+  for (const auto& [pattern, why] : patterns) {
+    ConstraintSource asked =
+        source({kFree, {.name = "value", .kind = Kind::kTextMatching, .texts = {pattern, "</a>"}, .is_strict = true}});
+    const auto refused = compiler.compile(asked);
+    ASSERT_FALSE(refused.has_value()) << pattern;
+    EXPECT_THAT(refused.error().message, HasSubstr(why));
+    asked.rules[1].is_strict = false;
+    const auto loose = compiler.compile(asked);
+    ASSERT_TRUE(loose.has_value()) << loose.error().message;
+    EXPECT_THAT((*loose)->warnings(), ElementsAre(HasSubstr(why)));
+    EXPECT_TRUE(takes(*loose, "<a>any"));
+    EXPECT_FALSE(takes(*loose, "<a></a>"));
+  }
+}
+
 TEST(ConstraintRules, AreToldApartByTheirContent) {
   ConstraintCompiler compiler(byte_vocabulary(), {});
   ConstraintRule number = kValue;

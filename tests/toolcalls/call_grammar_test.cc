@@ -116,7 +116,7 @@ class Writer {
 std::vector<OfferedTool> offered() {
   const std::string schema =
       R"({"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"},
-      "unit": {"enum": ["C", "F"]}, "more": {"type": "object"}}, "required": ["city", "unit"], "additionalProperties": false})";
+      "unit": {"enum": ["C", "F"]}, "code": {"type": "string", "pattern": "^[<A-Z/]{2}$"}, "more": {"type": "object"}}, "required": ["city", "unit"], "additionalProperties": false})";
   std::vector<OfferedTool> tools = {{.name = "weather", .schema = schema, .is_strict = true},
                                     {.name = "time", .schema = R"({"type": "object"})"}};
   tools[0].parameters = {{.name = "city", .schema = R"({"type": "string"})", .types = kJsonString, .is_required = true},
@@ -126,6 +126,10 @@ std::vector<OfferedTool> offered() {
                           .choices = {"C", "F"},
                           .types = kJsonString,
                           .is_required = true},
+                         {.name = "code",
+                          .schema = R"({"type": "string", "pattern": "^[<A-Z/]{2}$"})",
+                          .pattern = "^[<A-Z/]{2}$",
+                          .types = kJsonString},
                          {.name = "more", .schema = R"({"type": "object"})", .types = kJsonObject}};
   return tools;
 }
@@ -170,6 +174,9 @@ void check_calls(const ParsedAnswer& answer, const std::string& text) {
     ASSERT_TRUE(object.contains("city") && object.contains("unit")) << text << "\n" << answer;
     EXPECT_TRUE(object.at("city").is_string());
     EXPECT_TRUE(object.at("unit") == "C" || object.at("unit") == "F") << text;
+    if (object.contains("code")) {
+      EXPECT_THAT(std::string(object.at("code").as_string()), ::testing::MatchesRegex("[<A-Z/]{2}")) << text;
+    }
     EXPECT_TRUE(!object.contains("days") || object.at("days").is_number()) << text;
     EXPECT_TRUE(!object.contains("more") || object.at("more").is_object()) << text;
   }
