@@ -42,7 +42,7 @@ std::span<const ToolCallEvent> ToolCallParser::finish() {
 void ToolCallParser::change_channel(Channel channel) {
   while (reading_) {
     reader_.finish();
-    end_reading();
+    end_reading(true);
     while (!rescanned_.empty()) step();
   }
   finder_.restart();
@@ -64,16 +64,18 @@ void ToolCallParser::step() {
   }
   const bool is_taken = reader_.push(c);
   if (!is_taken) rescanned_.push_front(c);
-  if (reading_.done()) end_reading();
+  if (reading_.done()) end_reading(false);
 }
 
-void ToolCallParser::end_reading() {
+// Behind a call that was read, what its format could still go on with is a mark that the answer's limit has cut.
+void ToolCallParser::end_reading(bool is_cut) {
   Reading<bool> reading = std::move(reading_);
   if (reader_.is_in_call()) reader_.end();
   const bool is_read = reading.take();
   if (reader_.num_calls() > 0) follows_call_ = true;
   const CallReader::Held held = reader_.release_held();
-  if ((is_read && held.num_opened == 0) || is_over()) return;  // opened and closed around nothing, it is text
+  if (((is_read || is_cut) && held.num_opened == 0) || is_over())
+    return;  // opened and closed around nothing, it is text
   show(std::string_view(held.bytes).substr(0, held.num_opened));
   rescanned_.insert(rescanned_.begin(), held.bytes.begin() + static_cast<std::ptrdiff_t>(held.num_opened),
                     held.bytes.end());
@@ -104,7 +106,7 @@ void ToolCallParser::open(std::size_t mark) {
   reader_.open(std::exchange(held_, {}), format_.only_known || channel_ == Channel::kReasoning);
   reading_ = format_.read(reader_, mark);
   reading_.start();
-  if (reading_.done()) end_reading();
+  if (reading_.done()) end_reading(false);
 }
 
 /// Shows all that can neither open a call nor stand in front of one.

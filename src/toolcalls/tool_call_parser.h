@@ -48,7 +48,7 @@ class ToolCallParser {
   void open(std::size_t mark);
   void settle();
   void show(std::string_view text);
-  void end_reading();
+  void end_reading(bool is_cut);
   bool may_open() const;
   /// Nothing of the answer is told any more.
   bool is_over() const { return first_only_ && reader_.num_calls() > 0; }

@@ -103,6 +103,19 @@ TEST(ToolCallParser, ACutCallHasNoWholeArguments) {
   }
 }
 
+/// An answer may be cut within the marks behind its last call.
+TEST(ToolCallParser, NoMarkOfACutAnswerIsTextBehindItsCalls) {
+  for (const CorpusAnswer& expected : call_corpus()) {
+    const ToolFormat& format = format_named(expected.format);
+    const ParsedAnswer whole = parse(format, expected.text);
+    for (std::size_t size = 0; size < expected.text.size(); ++size) {
+      const ParsedAnswer cut = parse(format, expected.text.substr(0, size));
+      if (cut.calls.empty() || cut.calls != whole.calls) continue;
+      EXPECT_TRUE(whole.content.starts_with(cut.content)) << expected.text << " at " << size << "\n" << cut;
+    }
+  }
+}
+
 TEST(ToolCallParser, BehindTheOnlyCallEverythingIsLeftOut) {
   for (const CorpusAnswer& expected : call_corpus()) {
     const ToolFormat& format = format_named(expected.format);
