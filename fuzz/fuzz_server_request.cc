@@ -117,8 +117,14 @@ void check_lines(std::string_view bytes) {
     std::string_view line = bytes.substr(0, end);
     bytes.remove_prefix(end + 1);
     if (line.starts_with("data: ")) line.remove_prefix(6);
-    require(line.empty() || line.starts_with("event: ") || is_json(line));
+    require(line.empty() || line == "[DONE]" || line.starts_with("event: ") || is_json(line));
   }
+}
+
+/// A body may have the text of its answer, which can be a call as no text in JSON's notation can.
+std::string answer_text(const boost::json::object& body, std::string_view input) {
+  const boost::json::value* answer = body.if_contains("answer");
+  return to_valid_utf8(answer != nullptr && answer->is_string() ? std::string_view(answer->get_string()) : input);
 }
 
 /// An answer of reasoning, text and whatever calls the input makes of it, by the API that it was asked by.
@@ -128,12 +134,15 @@ void check_api(ChatApi api, const boost::json::object& body, const Engine& engin
   const ApiResult<CompletionCall> call = parse_call(api, body, engine, model, {.store = &store});
   if (!call) return check(call, engine, model, input);
   if (!call->requests.empty()) check_requests(*call, engine);
+  if (call->n > 1) return;  // chats of several answers have been checked
   const auto writer = make_writer(api, *call, engine, model, "id", 1);
   std::string bytes = call->stream ? writer->begin() : std::string();
   for (const FinishReason finish : {FinishReason::kNone, FinishReason::kStop}) {
     OwnedEvent event;
     event.reasoning = finish == FinishReason::kNone ? "thought" : "";
-    event.text = to_valid_utf8(input);
+    event.token = 'a';
+    event.text = answer_text(body, input);
+    event.bytes = event.text;
     event.finish = finish;
     if (!call->prompts.empty()) bytes += writer->on_event(0, event);
   }
@@ -152,6 +161,7 @@ void check_api(ChatApi api, const boost::json::object& body, const Engine& engin
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static test::TextEngine engine;
   engine.set_fills_gaps();
+  engine.set_tool_format("hermes");
   static const ServedModel model{.id = "text"}, blind{.id = "text", .image_placeholder = "[image]"};
   const std::string input(reinterpret_cast<const char*>(data), size);
   const auto body = parse_json_object(input, kLimits);
@@ -165,8 +175,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(table_members <= kLimits.max_table_members && bytes <= kLimits.max_memory_bytes);
   check(parse_completion(*body, engine, model), engine, model, input);
   check(parse_chat_completion(*body, engine, model), engine, model, input);
-  for (const ChatApi api : {ChatApi::kMessages, ChatApi::kResponses, ChatApi::kOllamaChat, ChatApi::kOllamaGenerate,
-                            ChatApi::kLlamaCompletion, ChatApi::kLlamaInfill})
+  for (const ChatApi api : {ChatApi::kOpenAiChat, ChatApi::kMessages, ChatApi::kResponses, ChatApi::kOllamaChat,
+                            ChatApi::kOllamaGenerate, ChatApi::kLlamaCompletion, ChatApi::kLlamaInfill})
     for (const ServedModel* served : {&model, &blind}) check_api(api, *body, engine, *served, input);
   return 0;
 }

@@ -5,7 +5,6 @@
 
 #include "server/json_body.h"
 #include "server/openai_finish.h"
-#include "server/tool_calling.h"
 
 namespace octavo::server {
 namespace {
@@ -18,9 +17,11 @@ std::string_view AnswerBlocks::Block::arguments() const {
   return parse_json_object(text, {}) ? std::string_view(text) : "{}";
 }
 
-AnswerBlocks::AnswerBlocks(const CompletionCall& call, std::string id) : call_(call), id_(std::move(id)) {
-  if (call.tools != nullptr)
-    parser_ = std::make_unique<ToolCallParser>(*call.tools->format, call.tools->tools, call.tools->is_single);
+AnswerBlocks::AnswerBlocks(const CompletionCall& call, std::string id, const Engine* engine)
+    : call_(call), id_(std::move(id)) {
+  if (call.tools != nullptr) parts_ = std::make_unique<AnswerParts>(*call.tools, id_);
+  if (engine != nullptr && call.num_logprobs >= 0)
+    logprobs_.emplace(*engine, call.is_chat, call.prompts.front().last_token);
 }
 
 std::string AnswerBlocks::begin() {
@@ -32,12 +33,14 @@ std::string AnswerBlocks::begin() {
 std::string AnswerBlocks::on_event(std::size_t, const OwnedEvent& event) {
   std::string out;
   if (error_ || done()) return out;
-  const auto add_all = [&](std::string_view text, ToolCallParser::Channel channel) {
-    for (const ToolCallEvent& part : parser_->push(text, channel)) add(part, out);
-  };
-  if (parser_) {
-    if (!event.reasoning.empty()) add_all(event.reasoning, ToolCallParser::Channel::kReasoning);
-    if (!event.text.empty()) add_all(event.text, ToolCallParser::Channel::kContent);
+  if (logprobs_) {
+    logprobs_->add(event);
+    logprobs_->take_entries(new_logprobs_);
+    if (event.is_reasoning) new_logprobs_.clear();
+  }
+  const auto add_part = [this, &out](const AnswerPart& part) { add(part, out); };
+  if (parts_) {
+    parts_->push(event, add_part);
   } else {
     add_text(Block::Kind::kReasoning, event.reasoning, out);
     add_text(Block::Kind::kText, event.text, out);
@@ -46,33 +49,36 @@ std::string AnswerBlocks::on_event(std::size_t, const OwnedEvent& event) {
   finish_ = event.finish;
   stats_ = event.stats;
   mark_cut();
-  if (parser_) {
-    for (const ToolCallEvent& part : parser_->finish()) add(part, out);
-  }
+  if (parts_) parts_->finish(add_part);
   error_ = error_of(event.finish);
   if (error_) {
     if (call_.stream) write_error(*error_, out);
     return out;
   }
   mark_cut();
+  tell_last_logprobs(out);
   close(out);
   return out;
 }
 
-void AnswerBlocks::add(const ToolCallEvent& event, std::string& out) {
-  switch (event.kind) {
-    case ToolCallEvent::Kind::kContent: add_text(Block::Kind::kText, event.text, out); break;
-    case ToolCallEvent::Kind::kReasoning: add_text(Block::Kind::kReasoning, event.text, out); break;
-    case ToolCallEvent::Kind::kBegin:
-      ++num_calls_;
-      open({.kind = Block::Kind::kCall, .id = tool_call_id(event, id_), .name = event.text}, out);
+void AnswerBlocks::add(const AnswerPart& part, std::string& out) {
+  switch (part.kind) {
+    case AnswerPart::Kind::kContent: add_text(Block::Kind::kText, part.text, out); break;
+    case AnswerPart::Kind::kReasoning: add_text(Block::Kind::kReasoning, part.text, out); break;
+    case AnswerPart::Kind::kBegin:
+      open({.kind = Block::Kind::kCall, .id = std::string(part.id), .name = std::string(part.text), .tool = part.tool},
+           out);
       break;
-    case ToolCallEvent::Kind::kArguments: add_text(Block::Kind::kCall, event.text, out); break;
-    case ToolCallEvent::Kind::kEnd: close(out); break;
+    case AnswerPart::Kind::kArguments: add_text(Block::Kind::kCall, part.text, out); break;
+    case AnswerPart::Kind::kEnd:
+      new_logprobs_.clear();
+      close(out);
+      break;
   }
 }
 
 void AnswerBlocks::add_text(Block::Kind kind, std::string_view text, std::string& out) {
+  if (kind != Block::Kind::kText && !text.empty()) new_logprobs_.clear();
   if (kind == Block::Kind::kReasoning && !call_.reasoning.is_shown) return;
   const bool is_new = !is_open_ || blocks_.back().kind != kind;
   // White space between blocks belongs to none.
@@ -85,6 +91,22 @@ void AnswerBlocks::add_text(Block::Kind kind, std::string_view text, std::string
     block.text += text;
   }
   if (call_.stream) write_delta(block, blocks_.size() - 1, text, out);
+  keep_logprobs(block);
+}
+
+// Tokens are told before the text that they spell, as a call may begin with it, or white space that belongs to no
+// block.
+void AnswerBlocks::keep_logprobs(Block& block) {
+  if (new_logprobs_.empty()) return;
+  held_bytes_ += new_logprobs_.size();
+  if (!block.logprobs.empty()) block.logprobs += ',';
+  block.logprobs += std::exchange(new_logprobs_, {});
+}
+
+void AnswerBlocks::tell_last_logprobs(std::string& out) {
+  if (new_logprobs_.empty() || !is_open_ || blocks_.back().kind != Block::Kind::kText) return;
+  if (call_.stream) write_delta(blocks_.back(), blocks_.size() - 1, {}, out);
+  keep_logprobs(blocks_.back());
 }
 
 void AnswerBlocks::open(Block block, std::string& out) {

@@ -10,9 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "server/answer_parts.h"
 #include "server/answer_writer.h"
 #include "server/completion.h"
-#include "toolcalls/tool_call_parser.h"
+#include "server/openai_logprobs.h"
 
 namespace octavo::server {
 
@@ -21,16 +22,21 @@ class AnswerBlocks : public AnswerWriter {
   struct Block {
     enum class Kind : std::uint8_t { kReasoning, kText, kCall };
     Kind kind = Kind::kText;
-    std::string text = {};           // of a call its arguments, JSON
-    std::string id = {}, name = {};  // of a call
-    bool is_cut = false;             // the answer reached its longest length in it
+    std::string text = {};             // of a call its arguments, JSON, or a custom tool's input
+    std::string id = {}, name = {};    // of a call
+    const ClientTool* tool = nullptr;  // AnswerPart's, of a call
+    std::string logprobs = {};         // elements of a JSON array, of a text's tokens, where they are asked for
+    bool is_cut = false;               // the answer reached its longest length in it
+
+    bool is_custom() const { return tool != nullptr && tool->is_custom; }
 
     /// Of a call: an object in JSON; of one that was cut off, an empty one.
     std::string_view arguments() const;
   };
 
-  /// `id` names the answer. The call has one prompt and one choice; or no prompt, and the answer is empty.
-  AnswerBlocks(const CompletionCall& call, std::string id);
+  /// `id` names the answer. The call has one prompt and one choice; or no prompt, and the answer is empty. `engine`:
+  /// for log-probabilities, which it outlives; null: the API has none.
+  AnswerBlocks(const CompletionCall& call, std::string id, const Engine* engine = nullptr);
 
   std::string begin() final;
   std::string on_event(std::size_t prompt_index, const OwnedEvent& event) final;
@@ -47,9 +53,11 @@ class AnswerBlocks : public AnswerWriter {
   const std::vector<Block>& blocks() const { return blocks_; }
   FinishReason finish_reason() const { return finish_; }
   const RequestStats& stats() const { return stats_; }
-  bool calls_tools() const { return num_calls_ > 0; }
+  bool calls_tools() const { return parts_ != nullptr && parts_->num_calls() > 0; }
   /// The stop text that the answer ended at; empty: none.
   std::string_view stop_text() const { return call_.stop_text(stats_.stop_text); }
+  /// Of a delta that is written: elements of a JSON array.
+  std::string_view delta_logprobs() const { return new_logprobs_; }
   /// So many bytes more are held until the answer ends.
   void hold(std::size_t num_bytes) { held_bytes_ += num_bytes; }
 
@@ -66,19 +74,24 @@ class AnswerBlocks : public AnswerWriter {
   virtual bool keeps_stream() const { return false; }
 
  private:
-  void add(const ToolCallEvent& event, std::string& out);
+  void add(const AnswerPart& part, std::string& out);
   void add_text(Block::Kind kind, std::string_view text, std::string& out);
   void open(Block block, std::string& out);
   void close(std::string& out);
+  /// Gives the block what tokens have been told since the last one.
+  void keep_logprobs(Block& block);
+  /// Of tokens without text at the answer's end.
+  void tell_last_logprobs(std::string& out);
   /// Before a block ends at the answer's end.
   void mark_cut();
 
   const CompletionCall& call_;
   const std::string id_;
-  std::unique_ptr<ToolCallParser> parser_;  // where tools may be called
+  std::unique_ptr<AnswerParts> parts_;      // where tools may be called
+  std::optional<AnswerLogprobs> logprobs_;  // where they are asked for
+  std::string new_logprobs_ = {};           // of tokens that no block has yet
   std::vector<Block> blocks_ = {};
   bool is_open_ = false;  // the last one
-  int num_calls_ = 0;
   std::size_t held_bytes_ = 0;
   FinishReason finish_ = FinishReason::kNone;
   RequestStats stats_ = {};

@@ -108,7 +108,7 @@ std::unique_ptr<AnswerWriter> make_writer(ChatApi api, const CompletionCall& cal
                                           const ServedModel& model, std::string_view id, std::int64_t created) {
   switch (api) {
     case ChatApi::kMessages: return std::make_unique<MessagesAnswer>(call, "msg_" + std::string(id), model.id);
-    case ChatApi::kResponses: return std::make_unique<ResponsesAnswer>(call, model.id, created);
+    case ChatApi::kResponses: return std::make_unique<ResponsesAnswer>(call, engine, model.id, created);
     case ChatApi::kLlamaCompletion:
     case ChatApi::kLlamaInfill: return std::make_unique<LlamaAnswer>(call, std::string(id), model.id);
     case ChatApi::kOllamaChat:

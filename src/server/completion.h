@@ -17,6 +17,7 @@
 #include "octavo/engine.h"
 #include "server/answer_writer.h"
 #include "server/api_error.h"
+#include "server/custom_tools.h"
 
 namespace octavo::server {
 
@@ -49,6 +50,7 @@ struct OwnedEvent {
         text(event.text),
         bytes(event.bytes),
         reasoning(event.reasoning),
+        is_reasoning(event.is_reasoning),
         is_text(event.is_text),
         other_bytes(event.other_bytes),
         finish(event.finish),
@@ -61,6 +63,7 @@ struct OwnedEvent {
   std::string text = {};
   std::string bytes = {};
   std::string reasoning = {};
+  bool is_reasoning = false;
   bool is_text = true;
   std::size_t other_bytes = 0;
   FinishReason finish = FinishReason::kNone;
@@ -121,9 +124,11 @@ ApiResult<CompletionCall> parse_completion(const boost::json::object& body, cons
                                            const ServedModel& model, int otherwise = kDefaultMaxTokens);
 /// What a limit of tokens beyond the end of the context means: a mistake, or until there.
 enum class BeyondContext : std::uint8_t { kRefused, kCut };
+/// `client_tools`: the functions among the tools that the client knows otherwise, beside custom tools in the body.
 ApiResult<CompletionCall> parse_chat_completion(const boost::json::object& body, const Engine& engine,
                                                 const ServedModel& model,
-                                                BeyondContext beyond = BeyondContext::kRefused);
+                                                BeyondContext beyond = BeyondContext::kRefused,
+                                                ClientTools client_tools = {});
 
 /// The answer to one call. `call` and `engine`, which gives tokens their texts, outlive it; the requests in `call` may
 /// have been moved from.

@@ -74,9 +74,24 @@ ApiResult<std::string> read_role(JsonFields& fields, const std::string& name) {
       fmt::format("{}.role: found {}, expected system, developer, user, assistant or tool", name, found)));
 }
 
+/// A call of a custom tool as one of the function that stands for it.
+ApiResult<ToolCall> read_custom_call(const json::object& object, const std::string& name) {
+  JsonFields fields(object, name + ".");
+  const auto id = fields.string("id");
+  const json::object* custom = fields.object("custom");
+  if (fields.failed()) return std::unexpected(*fields.error());
+  if (custom == nullptr) return std::unexpected(missing_field(name + ".custom", "an object with a name and an input"));
+  JsonFields inner(*custom, name + ".custom.");
+  OCTAVO_TRY(const std::string_view called, inner.needed_string("name"));
+  OCTAVO_TRY(const std::string_view input, inner.needed_string("input"));
+  return ToolCall{
+      .id = std::string(id.value_or("")), .name = std::string(called), .arguments = arguments_of_input(input)};
+}
+
 ApiResult<ToolCall> read_call(const json::value& value, const std::string& name) {
   const json::object* object = value.if_object();
   if (object == nullptr) return std::unexpected(invalid_type(name, "a call (an object)", value));
+  if (is_custom_form(value)) return read_custom_call(*object, name);
   JsonFields fields(*object, name + ".");
   OCTAVO_TRY(const json::object* function, read_function(fields, "a name and arguments"));
   const auto id = fields.string("id");
@@ -199,7 +214,9 @@ ApiResult<TemplateDict> read_names(JsonFields& fields) {
 
 }  // namespace
 
-ApiResult<Conversation> read_conversation(const json::object& body) {
+ApiResult<Conversation> read_conversation(const json::object& given) {
+  OCTAVO_TRY(const FunctionBody functions, FunctionBody::of(given));
+  const json::object& body = functions.body();
   Conversation conversation;
   OCTAVO_TRY(conversation.messages, read_messages(body));
   JsonFields fields(body);

@@ -182,6 +182,13 @@ void AnswerLogprobs::append_alternatives(const Entry& entry) {
   top_ += '}';
 }
 
+void AnswerLogprobs::take_entries(std::string& out) {
+  if (!content_.empty()) separate(out);
+  out += content_;
+  content_.clear();
+  num_written_ = 0;
+}
+
 void AnswerLogprobs::take(std::string& out) {
   if (is_chat_) {
     out += "{\"content\":[";

@@ -53,6 +53,8 @@ class AnswerLogprobs {
   }
   /// Appends the JSON object of what is to be reported since the last call.
   void take(std::string& out);
+  /// Of chats: appends the elements of its array, with a comma in front where something stands there.
+  void take_entries(std::string& out);
 
  private:
   struct Entry {

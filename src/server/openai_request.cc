@@ -222,8 +222,11 @@ ApiResult<CompletionCall> parse_completion(const json::object& body, const Engin
   return call;
 }
 
-ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const Engine& engine,
-                                                const ServedModel& model, BeyondContext beyond) {
+ApiResult<CompletionCall> parse_chat_completion(const json::object& given, const Engine& engine,
+                                                const ServedModel& model, BeyondContext beyond,
+                                                ClientTools client_tools) {
+  OCTAVO_TRY(FunctionBody functions, FunctionBody::of(given));
+  const json::object& body = functions.body();
   JsonFields fields(body);
   CompletionCall call{.is_chat = true};
   Request request;
@@ -240,8 +243,10 @@ ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const 
 
   OCTAVO_TRY(Conversation conversation, read_conversation(body));
   if (choice.mode != ToolChoice::Mode::kNone) {
-    read_tool_calling(fields, engine, conversation.options.tools, choice, call, request);
+    client_tools.merge(functions.take_tools());
+    read_tool_calling(fields, engine, conversation.options.tools, choice, std::move(client_tools), call, request);
     if (fields.failed()) return std::unexpected(*fields.error());
+    call.warnings.insert(call.warnings.end(), functions.warnings().begin(), functions.warnings().end());
   }
   const int context = engine.info().max_context;
   conversation.options.max_tokens = to_size(context);

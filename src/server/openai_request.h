@@ -60,7 +60,7 @@ ToolChoice read_tool_choice(JsonFields& fields);
 /// CompletionCall::tools of a chat that may, and what its Request has for them: tokens that stand in calls, and the
 /// constraint where it must call, or a tool is strict, or content has a form.
 void read_tool_calling(JsonFields& fields, const Engine& engine, const TemplateValue& tools, const ToolChoice& choice,
-                       CompletionCall& call, Request& request);
+                       ClientTools client_tools, CompletionCall& call, Request& request);
 /// Refuses tools, or what they were called before, where they would have no effect.
 void refuse_tools(JsonFields& fields, std::string_view name, std::string_view choice_name);
 

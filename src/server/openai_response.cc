@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "base/to_size.h"
+#include "server/answer_tool_calls.h"
 #include "server/completion.h"
 #include "server/json_writer.h"
 #include "server/openai_finish.h"
 #include "server/openai_logprobs.h"
 #include "server/openai_usage.h"
-#include "server/tool_calling.h"
 
 namespace octavo::server {
 namespace {

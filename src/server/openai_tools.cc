@@ -117,7 +117,7 @@ ToolChoice read_tool_choice(JsonFields& fields) {
 }
 
 void read_tool_calling(JsonFields& fields, const Engine& engine, const TemplateValue& tools, const ToolChoice& choice,
-                       CompletionCall& call, Request& request) {
+                       ClientTools client_tools, CompletionCall& call, Request& request) {
   const ToolFormat* format = find_tool_format(engine.info().tool_format);
   if (format == nullptr) {
     return fields.refuse(unsupported("tools",
@@ -125,8 +125,8 @@ void read_tool_calling(JsonFields& fields, const Engine& engine, const TemplateV
                                      "or set tool_choice to \"none\""));
   }
   const bool is_single = !fields.boolean("parallel_tool_calls", true) || !choice.only.empty();
-  auto calling =
-      std::make_shared<ToolCalling>(ToolCalling{.format = format, .tools = ToolSet(tools), .is_single = is_single});
+  auto calling = std::make_shared<ToolCalling>(ToolCalling{
+      .format = format, .tools = ToolSet(tools), .is_single = is_single, .client_tools = std::move(client_tools)});
   hold_calls(fields, engine, *calling, choice, request);
   if (request.constraint != nullptr) call.warnings = request.constraint->warnings();
   for (const std::string_view text : format->tokens)

@@ -19,20 +19,43 @@ std::string_view kind_of(const Block& block) {
     case Block::Kind::kReasoning: return "rs";
     case Block::Kind::kCall: break;
   }
-  return "fc";
+  return block.is_custom() ? "ctc" : "fc";
 }
 
-/// The content part of a message or of reasoning.
-void append_part(const Block& block, std::string_view text, std::string& out) {
+void append_logprobs(std::string_view logprobs, std::string& out) {
+  out += ",\"logprobs\":[";
+  out += logprobs;
+  out += ']';
+}
+
+/// The content part of a message or of reasoning. `is_begun`: its text is still to come.
+void append_part(const Block& block, bool is_begun, std::string& out) {
+  const std::string_view text = is_begun ? std::string_view() : block.text;
   if (block.kind == Block::Kind::kText) {
     out += R"({"type":"output_text",)";
     append_json_field(out, "text", text);
-    out += R"(,"annotations":[],"logprobs":[]})";
+    out += R"(,"annotations":[])";
+    append_logprobs(is_begun ? std::string_view() : block.logprobs, out);
+    out += '}';
   } else {
     out += R"({"type":"reasoning_text",)";
     append_json_field(out, "text", text);
     out += '}';
   }
+}
+
+/// The members of a call that its kind has.
+void append_called(const Block& block, bool is_begun, std::string& out) {
+  out += block.is_custom() ? R"(,"type":"custom_tool_call",)" : R"(,"type":"function_call",)";
+  append_json_field(out, "call_id", block.id);
+  out += ',';
+  append_json_field(out, "name", block.name);
+  if (block.tool != nullptr && !block.tool->space.empty()) {
+    out += ',';
+    append_json_field(out, "namespace", block.tool->space);
+  }
+  out += ',';
+  append_json_field(out, block.is_custom() ? "input" : "arguments", is_begun ? std::string_view() : block.text);
 }
 
 std::string_view error_code(const ApiError& error) {
@@ -41,8 +64,12 @@ std::string_view error_code(const ApiError& error) {
 
 }  // namespace
 
-ResponsesAnswer::ResponsesAnswer(const CompletionCall& call, std::string model, std::int64_t created)
-    : AnswerBlocks(call, call.response->id), response_(*call.response), model_(std::move(model)), created_(created) {
+ResponsesAnswer::ResponsesAnswer(const CompletionCall& call, const Engine& engine, std::string model,
+                                 std::int64_t created)
+    : AnswerBlocks(call, call.response->id, &engine),
+      response_(*call.response),
+      model_(std::move(model)),
+      created_(created) {
   std::size_t num_bytes = response_.echo.size();
   for (const ResponseItem& item : response_.input) num_bytes += item.json.size();
   hold(num_bytes);
@@ -64,16 +91,11 @@ void ResponsesAnswer::append_item(const Block& block, std::size_t index, bool is
       out += R"(,"type":"reasoning","summary":[],"encrypted_content":null,"content":[)";
       break;
     case Block::Kind::kCall:
-      out += R"(,"type":"function_call",)";
-      append_json_field(out, "call_id", block.id);
-      out += ',';
-      append_json_field(out, "name", block.name);
-      out += ',';
-      append_json_field(out, "arguments", is_begun ? std::string_view() : block.text);
+      append_called(block, is_begun, out);
       out += '}';
       return;
   }
-  if (!is_begun) append_part(block, block.text, out);
+  if (!is_begun) append_part(block, false, out);
   out += "]}";
 }
 
@@ -188,17 +210,19 @@ void ResponsesAnswer::begin_block(const Block& block, std::size_t index, std::st
   if (block.kind == Block::Kind::kCall) return;
   begin_part_event(out, "response.content_part.added", block, index);
   out += ",\"part\":";
-  append_part(block, {}, out);
+  append_part(block, true, out);
   end_typed_event(out);
 }
 
 void ResponsesAnswer::write_delta(const Block& block, std::size_t index, std::string_view delta, std::string& out) {
   if (block.kind == Block::Kind::kCall) {
-    begin_block_event(out, "response.function_call_arguments.delta", block, index);
+    begin_block_event(
+        out, block.is_custom() ? "response.custom_tool_call_input.delta" : "response.function_call_arguments.delta",
+        block, index);
   } else {
     const bool is_text = block.kind == Block::Kind::kText;
     begin_part_event(out, is_text ? "response.output_text.delta" : "response.reasoning_text.delta", block, index);
-    if (is_text) out += ",\"logprobs\":[]";
+    if (is_text) append_logprobs(delta_logprobs(), out);
   }
   out += ',';
   append_json_field(out, "delta", delta);
@@ -206,7 +230,12 @@ void ResponsesAnswer::write_delta(const Block& block, std::size_t index, std::st
 }
 
 void ResponsesAnswer::end_block(const Block& block, std::size_t index, std::string& out) {
-  if (block.kind == Block::Kind::kCall) {
+  if (block.kind == Block::Kind::kCall && block.is_custom()) {
+    begin_block_event(out, "response.custom_tool_call_input.done", block, index);
+    out += ',';
+    append_json_field(out, "input", block.text);
+    end_typed_event(out);
+  } else if (block.kind == Block::Kind::kCall) {
     begin_block_event(out, "response.function_call_arguments.done", block, index);
     out += ',';
     append_json_field(out, "name", block.name);
@@ -216,13 +245,13 @@ void ResponsesAnswer::end_block(const Block& block, std::size_t index, std::stri
   } else {
     const bool is_text = block.kind == Block::Kind::kText;
     begin_part_event(out, is_text ? "response.output_text.done" : "response.reasoning_text.done", block, index);
-    if (is_text) out += ",\"logprobs\":[]";
+    if (is_text) append_logprobs(block.logprobs, out);
     out += ',';
     append_json_field(out, "text", block.text);
     end_typed_event(out);
     begin_part_event(out, "response.content_part.done", block, index);
     out += ",\"part\":";
-    append_part(block, block.text, out);
+    append_part(block, false, out);
     end_typed_event(out);
   }
   begin_event(out, "response.output_item.done");

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "server/custom_tools.h"
 #include "server/json_fields.h"
 
 namespace octavo::server {
@@ -69,16 +70,23 @@ ApiResult<json::object> read_message(const json::object& item, const std::string
   return json::object{{"type", "message"}, {"role", role}, {"content", std::move(parts)}, {"status", "completed"}};
 }
 
-ApiResult<json::object> read_call(const json::object& item, const std::string& place) {
+/// The member that holds what a call of this type is made with.
+std::string_view called_with(std::string_view type) { return type == "custom_tool_call" ? "input" : "arguments"; }
+
+ApiResult<json::object> read_call(const json::object& item, std::string_view type, const std::string& place) {
   JsonFields fields(item, place + ".");
   OCTAVO_TRY(const std::string_view id, fields.needed_string("call_id"));
   OCTAVO_TRY(const std::string_view name, fields.needed_string("name"));
-  OCTAVO_TRY(const std::string_view arguments, fields.needed_string("arguments"));
-  return json::object{
-      {"type", "function_call"}, {"call_id", id}, {"name", name}, {"arguments", arguments}, {"status", "completed"}};
+  OCTAVO_TRY(const std::string_view text, fields.needed_string(called_with(type)));
+  const auto space = fields.string("namespace");
+  if (fields.failed()) return std::unexpected(*fields.error());
+  json::object call{
+      {"type", type}, {"call_id", id}, {"name", name}, {called_with(type), text}, {"status", "completed"}};
+  if (space) call["namespace"] = *space;
+  return call;
 }
 
-ApiResult<json::object> read_call_output(const json::object& item, const std::string& place) {
+ApiResult<json::object> read_call_output(const json::object& item, std::string_view type, const std::string& place) {
   JsonFields fields(item, place + ".");
   OCTAVO_TRY(const std::string_view id, fields.needed_string("call_id"));
   const json::value* output = fields.find("output");
@@ -89,8 +97,7 @@ ApiResult<json::object> read_call_output(const json::object& item, const std::st
   if (!output->is_string()) {
     OCTAVO_TRY(read, read_parts(*output, place + ".output", "input_text"));
   }
-  return json::object{
-      {"type", "function_call_output"}, {"call_id", id}, {"output", std::move(read)}, {"status", "completed"}};
+  return json::object{{"type", type}, {"call_id", id}, {"output", std::move(read)}, {"status", "completed"}};
 }
 
 /// Its content, or without one its summary. Empty where both are: it was encrypted by another server.
@@ -118,10 +125,10 @@ ApiResult<json::object> read_item(const json::value& value, const std::string& p
   ApiResult<json::object> read;
   if (type == "message") {
     read = read_message(*item, place);
-  } else if (type == "function_call") {
-    read = read_call(*item, place);
-  } else if (type == "function_call_output") {
-    read = read_call_output(*item, place);
+  } else if (type == "function_call" || type == "custom_tool_call") {
+    read = read_call(*item, type, place);
+  } else if (type == "function_call_output" || type == "custom_tool_call_output") {
+    read = read_call_output(*item, type, place);
   } else if (type == "reasoning") {
     read = read_reasoning(*item, place);
   } else if (type == "item_reference") {
@@ -130,7 +137,7 @@ ApiResult<json::object> read_item(const json::value& value, const std::string& p
   } else {
     return std::unexpected(unsupported(
         place + ".type", fmt::format("{}.type: found {}, expected message, function_call, function_call_output, "
-                                     "reasoning or item_reference",
+                                     "custom_tool_call, custom_tool_call_output, reasoning or item_reference",
                                      place, describe(json::value(type)))));
   }
   if (read && id && !read->empty()) (*read)["id"] = *id;
@@ -153,6 +160,17 @@ json::array chat_parts(const json::array& parts) {
   return made;
 }
 
+/// A call as one of the function that stands for its tool.
+json::object chat_call(const json::object& item) {
+  const json::value* space = item.if_contains("namespace");
+  const json::value* input = item.if_contains("input");
+  const std::string name = qualified_name(space == nullptr ? std::string_view() : space->get_string(),
+                                          std::string_view(item.at("name").get_string()));
+  const json::value arguments =
+      input == nullptr ? item.at("arguments") : json::value(arguments_of_input(input->get_string()));
+  return {{"id", item.at("call_id")}, {"type", "function"}, {"function", {{"name", name}, {"arguments", arguments}}}};
+}
+
 /// Builds messages, of which the assistant's last one may still be added to.
 class MessageList {
  public:
@@ -160,14 +178,11 @@ class MessageList {
     const std::string_view type = item.at("type").as_string();
     if (type == "reasoning") {
       assistant(false)["reasoning_content"] = joined(item.at("content").as_array(), kParagraph);
-    } else if (type == "function_call") {
+    } else if (type == "function_call" || type == "custom_tool_call") {
       json::object& message = assistant(true);
       if (!message.contains("tool_calls")) message["tool_calls"] = json::array();
-      message["tool_calls"].as_array().push_back(
-          json::object{{"id", item.at("call_id")},
-                       {"type", "function"},
-                       {"function", {{"name", item.at("name")}, {"arguments", item.at("arguments")}}}});
-    } else if (type == "function_call_output") {
+      message["tool_calls"].as_array().push_back(chat_call(item));
+    } else if (type == "function_call_output" || type == "custom_tool_call_output") {
       const json::value& output = item.at("output");
       messages_.push_back(
           json::object{{"role", "tool"},

@@ -19,8 +19,9 @@ namespace octavo::server {
 using FindItem = std::function<ApiResult<boost::json::object>(std::string_view id)>;
 
 /// `input`, a text or an array of items, as items that have what the API documents of them and nothing else: of type
-/// message, function_call, function_call_output or reasoning. Ids that the client gave are kept. Reasoning that nobody
-/// but its maker can read is left out. Errors: items of other types, images and files, fields of a wrong type.
+/// message, function_call, custom_tool_call, the output of one of these, or reasoning. Ids that the client gave are
+/// kept. Reasoning that nobody but its maker can read is left out. Errors: items of other types, images and files,
+/// fields of a wrong type.
 ApiResult<std::vector<boost::json::object>> read_items(const boost::json::value& input, const FindItem& find);
 
 /// The messages of a chat. `instructions` are the system's, at the beginning. Reasoning, text and calls that follow

@@ -27,7 +27,7 @@ constexpr std::size_t kIdBytes = 16;
 constexpr std::string_view kIdPrefix = "resp_";
 
 /// Fields that mean the same in a chat.
-constexpr std::array<std::string_view, 11> kSameFields = {"model",
+constexpr std::array<std::string_view, 12> kSameFields = {"model",
                                                           "stream",
                                                           "temperature",
                                                           "top_p",
@@ -37,6 +37,7 @@ constexpr std::array<std::string_view, 11> kSameFields = {"model",
                                                           "frequency_penalty",
                                                           "logit_bias",
                                                           "reasoning_budget",
+                                                          "logprobs_after_mask",
                                                           "parallel_tool_calls"};
 
 constexpr std::array<OwnFieldName, 6> kOwnNames = {{
@@ -87,14 +88,19 @@ void refuse_what_is_not_done(JsonFields& fields) {
     const bool asks = value != nullptr && *value != false && !(value->is_array() && value->get_array().empty());
     if (asks) fields.refuse(unsupported(std::string(name), fmt::format("{}: this server has no {}", name, what)));
   }
-  if (fields.integer("top_logprobs", 0, kMaxTopLogprobs).value_or(0) > 0)
-    fields.refuse(unsupported("top_logprobs", "top_logprobs: they are not told here; /v1/chat/completions has them"));
+}
+
+/// Log-probabilities are asked for by a name in `include`, or by a number of alternatives.
+void add_logprobs(JsonFields& fields, json::object& chat) {
+  const std::int64_t top = fields.integer("top_logprobs", 0, kMaxTopLogprobs).value_or(0);
   const json::value* include = fields.find("include");
   const json::array* named = include == nullptr ? nullptr : include->if_array();
   if (include != nullptr && named == nullptr) return fields.refuse(invalid_type("include", "an array", *include));
-  if (named != nullptr && std::ranges::find(*named, json::value("message.output_text.logprobs")) != named->end())
-    fields.refuse(
-        unsupported("include", "include: log-probabilities are not told here; /v1/chat/completions has them"));
+  const bool is_named =
+      named != nullptr && std::ranges::find(*named, json::value("message.output_text.logprobs")) != named->end();
+  if (!is_named && top == 0) return;
+  chat["logprobs"] = true;
+  chat["top_logprobs"] = top;
 }
 
 void check_metadata(JsonFields& fields) {
@@ -168,7 +174,7 @@ struct ReadBody {
   json::object chat = {};
   std::vector<json::object> input = {};
   std::string previous_id = {};
-  std::vector<std::string> warnings = {};
+  ResponseTools tools = {};
 };
 
 ApiResult<ReadBody> read_body(const json::object& body, const OwnResponses& responses) {
@@ -182,10 +188,11 @@ ApiResult<ReadBody> read_body(const json::object& body, const OwnResponses& resp
   if (const json::value* most = fields.find("max_output_tokens")) read.chat["max_tokens"] = *most;
   add_reasoning(fields, read.chat);
   add_format(fields, read.chat);
+  add_logprobs(fields, read.chat);
   const std::string_view instructions = fields.string("instructions").value_or("");
   read.previous_id = fields.string("previous_response_id").value_or("");
   if (fields.failed()) return std::unexpected(*fields.error());
-  OCTAVO_TRY(read.warnings, add_response_tools(body, read.chat));
+  OCTAVO_TRY(read.tools, add_response_tools(body, read.chat));
   const json::value* input = fields.find("input");
   if (input == nullptr)
     return std::unexpected(invalid_value("input", "input: found none, expected a string or an array of items"));
@@ -203,7 +210,10 @@ std::vector<ResponseItem> items_with_ids(std::vector<json::object>&& items, std:
     json::object& item = items[i];
     if (!item.contains("id")) {
       const std::string_view type = item.at("type").as_string();
-      const std::string_view kind = type == "message" ? "msg" : type == "reasoning" ? "rs" : "fc";
+      const std::string_view kind = type == "message"            ? "msg"
+                                    : type == "reasoning"        ? "rs"
+                                    : type.starts_with("custom") ? "ctc"
+                                                                 : "fc";
       item["id"] = response_item_id(kind, response_id, fmt::format("i{}", i));
     }
     made.push_back({.id = std::string(item.at("id").as_string()), .json = json::serialize(item)});
@@ -237,7 +247,7 @@ std::string echo_of(const json::object& body, const ReadBody& read, const Comple
   append_member(echo, "text", given("text", {{"format", {{"type", "text"}}}}));
   append_member(echo, "tool_choice", given("tool_choice", "auto"));
   append_member(echo, "tools", given("tools", json::array()));
-  append_member(echo, "top_logprobs", 0);
+  append_member(echo, "top_logprobs", std::max(0, call.num_logprobs));
   append_member(echo, "top_p", sampling.top_p);
   echo += R"(,"truncation":"disabled","background":false,"service_tier":"default")";
   return echo;
@@ -261,9 +271,10 @@ ApiResult<CompletionCall> parse_response_call(const json::object& body, const En
   const bool is_asked_to_keep = fields.boolean("store", true);
   if (fields.failed()) return std::unexpected(*fields.error());
   OCTAVO_TRY(ReadBody read, read_body(body, responses));
-  ApiResult<CompletionCall> call = parse_chat_completion(read.chat, engine, model);
+  ApiResult<CompletionCall> call =
+      parse_chat_completion(read.chat, engine, model, BeyondContext::kRefused, std::move(read.tools.client_tools));
   if (!call) return std::unexpected(with_own_names(std::move(call.error()), kOwnNames));
-  call->warnings.insert(call->warnings.begin(), read.warnings.begin(), read.warnings.end());
+  call->warnings.insert(call->warnings.begin(), read.tools.warnings.begin(), read.tools.warnings.end());
   const bool is_kept = is_asked_to_keep && responses.store->keeps_any();
   ResponseCall made{.id = new_id(), .previous_id = read.previous_id, .echo = echo_of(body, read, *call, is_kept)};
   if (is_kept) {

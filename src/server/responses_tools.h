@@ -8,12 +8,18 @@
 #include <vector>
 
 #include "server/api_error.h"
+#include "server/custom_tools.h"
 
 namespace octavo::server {
 
-/// Adds `tools` and `tool_choice` of a Responses body to the body of a chat. Tools that are no functions (a server
-/// would run them, or the client in a form of its own) are left out, with a warning for each. Errors: a tool or a
-/// choice of a wrong form; a choice of a tool that is not there.
-ApiResult<std::vector<std::string>> add_response_tools(const boost::json::object& body, boost::json::object& chat);
+struct ResponseTools {
+  ClientTools client_tools = {};  // custom tools, and those of namespaces
+  std::vector<std::string> warnings = {};
+};
+
+/// Adds `tools` and `tool_choice` of a Responses body to the body of a chat, as functions. Tools that a server would
+/// run are left out, with a warning for each. Errors: a tool or a choice of a wrong form; a choice of a tool that is
+/// not there; two tools of one name.
+ApiResult<ResponseTools> add_response_tools(const boost::json::object& body, boost::json::object& chat);
 
 }  // namespace octavo::server

@@ -19,6 +19,13 @@ TOOL = {"type": "function", "name": "weather", "description": "Tells the weather
 KEYS = {"one": "sk-one-0123456789abcdef", "two": "sk-two-0123456789abcdef"}
 
 
+CUSTOM = {"type": "custom", "name": "patch", "description": "Changes files."}
+PATCH = '*** Update: "a.txt"\n-One\n+Two \u00e9\U0001f600\n'
+SPACE = {"type": "namespace", "name": "agents", "description": "Other agents.", "tools": [
+    {"type": "function", "name": "close", "description": "Ends one.", "strict": False,
+     "parameters": {"type": "object", "properties": {"target": {"type": "string"}}}}]}
+
+
 class Place(pydantic.BaseModel):
     city: typing.Literal["Rome", "Oslo", "Lima"]
     degrees: typing.Literal[10, 20]
@@ -117,6 +124,65 @@ class Responses(unittest.TestCase):
             "enum": list(CITIES)}}, "additionalProperties": False}}
         call, = self.create("The weather?", tools=[strict], tool_choice={"type": "function", "name": "weather"}).output
         self.assertIn(json.loads(call.arguments)["city"], CITIES)
+
+    def test_a_custom_tool_is_called_with_a_text(self):
+        items = [user("Change a.txt.")]
+        with self.client.responses.stream(**self.asked(items, "I change it. " + hermes_call("patch", {"input": PATCH}),
+                                                       tools=[TOOL, CUSTOM], max_output_tokens=100)) as stream:
+            events = list(stream)
+        self.assertEqual("".join(event.delta for event in events
+                                 if event.type == "response.custom_tool_call_input.delta"), PATCH)
+        self.assertEqual([event.input for event in events if event.type == "response.custom_tool_call_input.done"],
+                         [PATCH])
+        _, call = events[-1].response.output
+        self.assertEqual((call.type, call.name, call.input), ("custom_tool_call", "patch", PATCH))
+        items += [*events[-1].response.output,
+                  {"type": "custom_tool_call_output", "call_id": call.call_id, "output": "Changed."}]
+        self.assertEqual(self.create(items, "It is done.", tools=[TOOL, CUSTOM]).output_text, "It is done.")
+        whole = self.create("Change a.txt.", hermes_call("patch", {"input": PATCH}), tools=[CUSTOM],
+                            max_output_tokens=100)
+        self.assertEqual(whole.output[0].input, PATCH)
+        again = self.create([{"type": "custom_tool_call_output", "call_id": whole.output[0].call_id,
+                              "output": "Changed."}], "Good.", previous_response_id=whole.id, tools=[CUSTOM])
+        self.assertEqual(again.output_text, "Good.")
+
+    def test_the_input_of_a_custom_tool_matches_its_regular_expression(self):
+        code = {**CUSTOM, "format": {"type": "grammar", "syntax": "regex", "definition": '[A-C]{3}"[0-9]|x'}}
+        call, = self.create("A code?", tools=[code], tool_choice={"type": "custom", "name": "patch"}).output
+        self.assertRegex(call.input, '^(?:[A-C]{3}"[0-9]|x)$')
+        lark = {**CUSTOM, "format": {"type": "grammar", "syntax": "lark", "definition": 'start: "a"'}}
+        response = self.create("A code?", "Hello.", tools=[lark])
+        self.assertIn("Lark", response.model_extra["warnings"][0])
+
+    def test_a_tool_of_a_namespace_is_called_by_its_own_name(self):
+        items = [user("Close one.")]
+        response = self.create(items, hermes_call("agents__close", {"target": "a"}), tools=[SPACE, TOOL])
+        call, = response.output
+        self.assertEqual((call.type, call.namespace, call.name), ("function_call", "agents", "close"))
+        items += [*response.output, {"type": "function_call_output", "call_id": call.call_id, "output": "closed"}]
+        after = self.create(items, "It is closed.", tools=[SPACE, TOOL])
+        self.assertEqual(after.output_text, "It is closed.")
+        self.assertGreater(after.usage.input_tokens_details.cached_tokens, 0.9 * response.usage.input_tokens)
+
+    def test_log_probabilities_are_those_of_a_chat(self):
+        asked = {"include": ["message.output_text.logprobs"], "top_logprobs": 2, "max_output_tokens": 4}
+        whole = self.create("Count to ten.", **asked)
+        chat = self.client.chat.completions.create(model=self.model, temperature=0, max_tokens=4, logprobs=True,
+                                                   top_logprobs=2, messages=[user("Count to ten.")])
+        told = whole.output[0].content[0].logprobs
+        self.assertEqual([token.model_dump() for token in told],
+                         [token.model_dump() for token in chat.choices[0].logprobs.content])
+        self.assertEqual(whole.top_logprobs, 2)
+        with self.client.responses.stream(**self.asked("Count to ten.", **asked)) as stream:
+            events = list(stream)
+        deltas = [event for event in events if event.type == "response.output_text.delta"]
+        for event in deltas:
+            self.assertEqual("".join(token.token for token in event.logprobs), event.delta)
+        self.assertEqual([token.logprob for event in deltas for token in event.logprobs],
+                         [token.logprob for token in told])
+        done, = (event for event in events if event.type == "response.output_text.done")
+        self.assertEqual([token.token for token in done.logprobs], [token.token for token in told])
+        self.assertEqual(events[-1].response.output[0].content[0].logprobs, told)
 
     def test_responses_are_their_keys_alone_until_they_are_deleted(self):
         response = self.create("Hi", "Hello.", metadata={"a": "b"})

@@ -10,7 +10,7 @@ import unittest
 import openai
 
 import support
-from server_support import Server
+from server_support import hermes_call, Server
 
 TEMPLATES = support.TEST_DATA / "templates"
 DOCS = pathlib.Path(__file__).parents[2] / "docs" / "tools.md"
@@ -26,6 +26,16 @@ RESULTS = {"weather": '{"sky": "clear"}', "time": "noon"}
 
 class Tools(unittest.TestCase):
     template = None
+
+    def check_pattern(self):
+        """The input of a custom tool matches its regular expression."""
+        code = {"type": "custom", "custom": {"name": "code", "format": {"type": "grammar", "grammar": {
+            "syntax": "regex", "definition": '[A-C]{3}["</][0-9]|x'}}}}
+        for seed in range(3):
+            answer = self.chat([{"role": "user", "content": "A code?"}], tools=[code], tool_choice="required", seed=seed,
+                               parallel_tool_calls=False, temperature=1.5).choices[0]
+            call, = answer.message.tool_calls
+            self.assertRegex(call.custom.input, '^(?:[A-C]{3}["</][0-9]|x)$')
 
     @classmethod
     def setUpClass(cls):
@@ -155,6 +165,27 @@ class Hermes(Tools):
         answer = self.chat([{"role": "user", "content": "Hi"}], tools=strict, max_tokens=20).choices[0]
         self.assertTrue(answer.message.content)  # it may say what it likes
 
+    def test_the_input_of_a_custom_tool_has_its_form(self):
+        self.check_pattern()
+
+    def test_a_custom_tool_is_called_with_a_text(self):
+        tools = [*TOOLS, {"type": "custom", "custom": {"name": "patch", "description": "Changes files."}}]
+        text = '*** Update: "a.txt"\n-One\n+Two \u00e9\n'
+        messages = [{"role": "user", "content": "Change a.txt."}]
+        answer = hermes_call("patch", {"input": text})
+        message = self.chat(messages, answer, tools=tools).choices[0].message
+        call, = message.tool_calls
+        self.assertEqual((call.type, call.custom.name, call.custom.input), ("custom", "patch", text))
+        parts = [part for chunk in self.chat(messages, answer, tools=tools, stream=True)
+                 for choice in chunk.choices for part in choice.delta.tool_calls or []]
+        self.assertEqual((parts[0].id is not None, parts[0].type), (True, "custom"))
+        self.assertEqual("".join(part.custom["input"] for part in parts), text)
+        messages += [message, {"role": "tool", "tool_call_id": call.id, "content": "Changed."}]
+        prompt = self.server.post("/apply-template", {"messages": [m if isinstance(m, dict) else m.model_dump()
+                                                                   for m in messages], "tools": tools})["prompt"]
+        self.assertIn(json.dumps({"input": text}, ensure_ascii=False), prompt)
+        self.assertEqual(self.chat(messages, "It is done.", tools=tools).choices[0].message.content, "It is done.")
+
     def test_the_example_of_the_docs_runs(self):
         [example] = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
         example = example.replace("http://127.0.0.1:8080", self.server.url)
@@ -165,6 +196,9 @@ class Qwen(Tools):
     template = "Qwen3.5-4B.jinja"
     call = "<tool_call>\n<function=weather>\n<parameter=city>\n%s\n</parameter>\n<parameter=days>\n%d\n</parameter>\n" \
            "</function>\n</tool_call>"
+
+    def test_the_input_of_a_custom_tool_has_its_form(self):
+        self.check_pattern()
 
     def test_arguments_have_the_types_of_the_schema(self):
         content, called = self.run_tools([{"role": "user", "content": "How is 12?"}],

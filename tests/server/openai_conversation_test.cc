@@ -78,7 +78,7 @@ TEST_F(OpenAiRequest, CallsThatItCannotReadAreRefused) {
   EXPECT_EQ(param(R"([{"id": "1"}])"), "messages[0].tool_calls[0].function");
   EXPECT_EQ(param(R"([{"function": {"arguments": "{}"}}])"), "messages[0].tool_calls[0].function.name");
   EXPECT_EQ(param(R"([{"function": {"name": "f", "arguments": 5}}])"), "messages[0].tool_calls[0].function.arguments");
-  EXPECT_EQ(param(R"([{"type": "custom", "custom": {}}])"), "messages[0].tool_calls[0].type");
+  EXPECT_EQ(param(R"([{"type": "web_search", "custom": {}}])"), "messages[0].tool_calls[0].type");
   EXPECT_EQ(
       chat_error(R"("messages": [{"role": "user", "content": "", "tool_calls": [{"function": {"name": "f"}}]}])").param,
       "messages[0].tool_calls");

@@ -3,8 +3,8 @@
 
 #include <map>
 
+#include "server/answer_tool_calls.h"
 #include "server/openai_response.h"
-#include "server/tool_calling.h"
 
 namespace octavo::server {
 namespace {

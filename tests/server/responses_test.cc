@@ -128,8 +128,6 @@ TEST_F(ResponsesRequest, WhatIsWrongIsRefusedWithItsPlace) {
       {R"("input": "x", "previous_response_id": "resp_1")", "previous_response_id"},
       {R"("input": "x", "background": true)", "background"},
       {R"("input": "x", "conversation": {"id": "y"})", "conversation"},
-      {R"("input": "x", "top_logprobs": 2)", "top_logprobs"},
-      {R"("input": "x", "include": ["message.output_text.logprobs"])", "include"},
       {R"("input": "x", "include": 5)", "include"},
       {R"("input": "x", "metadata": {"a": 1})", "metadata"},
       {R"("input": "x", "text": {"format": {"type": "xml"}})", "text.format.type"},

@@ -1,0 +1,95 @@
+#include "server/answer_tool_calls.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "server/json_writer.h"
+
+namespace octavo::server {
+namespace {
+
+/// The members of a call behind its id.
+void append_called(std::string& out, bool is_custom, std::string_view name, std::string_view arguments) {
+  out += is_custom ? R"("type":"custom","custom":{)" : R"("type":"function","function":{)";
+  append_json_field(out, "name", name);
+  out += ',';
+  append_json_field(out, is_custom ? "input" : "arguments", arguments);
+  out += '}';
+}
+
+bool is_custom(const AnswerPart& part) { return part.tool != nullptr && part.tool->is_custom; }
+
+}  // namespace
+
+AnswerToolCalls::Shown AnswerToolCalls::push(const OwnedEvent& event) {
+  Shown shown;
+  const auto add = [this, &shown](const AnswerPart& part) {
+    switch (part.kind) {
+      case AnswerPart::Kind::kContent: shown.content += part.text; break;
+      case AnswerPart::Kind::kReasoning: shown.reasoning += part.text; break;
+      case AnswerPart::Kind::kBegin: begin(part, shown.deltas); break;
+      case AnswerPart::Kind::kArguments: add_arguments(part, shown.deltas); break;
+      case AnswerPart::Kind::kEnd: break;
+    }
+  };
+  parts_.push(event, add);
+  if (event.finish != FinishReason::kNone) parts_.finish(add);
+  return shown;
+}
+
+void AnswerToolCalls::begin(const AnswerPart& part, std::string& deltas) {
+  if (is_kept_) {
+    held_bytes_ += part.id.size() + part.text.size() + sizeof(Call);
+    calls_.push_back(
+        {.id = std::string(part.id), .name = std::string(part.text), .arguments = {}, .is_custom = is_custom(part)});
+    return;
+  }
+  if (!deltas.empty()) deltas += ',';
+  fmt::format_to(std::back_inserter(deltas), "{{\"index\":{},", part.index);
+  append_json_field(deltas, "id", part.id);
+  deltas += ',';
+  append_called(deltas, is_custom(part), part.text, {});
+  deltas += '}';
+}
+
+void AnswerToolCalls::add_arguments(const AnswerPart& part, std::string& deltas) {
+  if (is_kept_) {
+    held_bytes_ += part.text.size();
+    calls_.back().arguments += part.text;
+    return;
+  }
+  if (!deltas.empty()) deltas += ',';
+  fmt::format_to(std::back_inserter(deltas), "{{\"index\":{},\"{}\":{{", part.index,
+                 is_custom(part) ? "custom" : "function");
+  append_json_field(deltas, is_custom(part) ? "input" : "arguments", part.text);
+  deltas += "}}";
+}
+
+void AnswerToolCalls::append_all(std::string& out) const {
+  out += '[';
+  for (const Call& call : calls_) {
+    if (out.back() != '[') out += ',';
+    out += '{';
+    append_json_field(out, "id", call.id);
+    out += ',';
+    append_called(out, call.is_custom, call.name, call.arguments);
+    out += '}';
+  }
+  out += ']';
+}
+
+void append_content(std::string& out, std::string_view text, const AnswerToolCalls* calls) {
+  const bool any = calls != nullptr && calls->any();
+  if (any && text.empty()) {
+    out += "\"content\":null";
+  } else {
+    append_json_field(out, "content", text);
+  }
+  out += ",\"refusal\":null";
+  if (!any) return;
+  out += ",\"tool_calls\":";
+  calls->append_all(out);
+}
+
+}  // namespace octavo::server
