@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
-#include <iterator>
+#include <functional>
+#include <map>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -57,6 +58,13 @@ class ToolReader {
     return {};
   }
 
+  /// The name of the function that a client means by a name: its own, else that of the first tool that has it in a
+  /// namespace. The name itself where there is none.
+  std::string_view function_named(std::string_view name) const {
+    const auto called = names_.contains(name) ? called_.end() : called_.find(name);
+    return called == called_.end() ? name : std::string_view(called->second);
+  }
+
   json::array functions = {};
   ResponseTools tools = {};
 
@@ -103,28 +111,20 @@ class ToolReader {
     const bool is_plain = known.space.empty() && !known.is_custom;
     name = qualified_name(known.space, known.name);
     if (!may_name_a_tool(name)) return std::unexpected(wrong_tool_name(place + ".name", std::string_view(name)));
-    const bool is_known = std::ranges::find(functions, std::string_view(name), name_of) != functions.end();
-    if (is_known && (!is_plain || tools.client_tools.contains(std::string_view(name))))
+    if (!names_.emplace(name).second && (!is_plain || tools.client_tools.contains(std::string_view(name))))
       return std::unexpected(invalid_value(
           place + ".name", fmt::format("{}.name: found {} twice, expected a name for each", place, describe(name))));
-    if (!is_plain) tools.client_tools.emplace(name, std::move(known));
+    if (!is_plain) {
+      called_.try_emplace(known.name, name);
+      tools.client_tools.emplace(name, std::move(known));
+    }
     functions.push_back(std::move(function));
     return {};
   }
-};
 
-/// The name of the function that a client means by a name: its own, else that of the first tool that has it in a
-/// namespace. The name itself where there is none.
-std::string_view function_named(const ToolReader& reader, std::string_view name) {
-  std::string_view found = name;
-  for (const json::value& function : reader.functions) {
-    if (name_of(function) == name) return name;
-    const auto known = reader.tools.client_tools.find(name_of(function));
-    const bool is_meant = known != reader.tools.client_tools.end() && known->second.name == name;
-    if (is_meant && found == name) found = name_of(function);
-  }
-  return found;
-}
+  std::set<std::string, std::less<>> names_ = {};                // of functions
+  std::map<std::string, std::string, std::less<>> called_ = {};  // names of functions by those of the client's tools
+};
 
 /// The tools named in `allowed`, of those that there are. A namespace's name stands for all of its tools.
 ApiResult<json::array> allowed_of(const json::object& choice, const ToolReader& reader) {
@@ -136,7 +136,7 @@ ApiResult<json::array> allowed_of(const json::object& choice, const ToolReader& 
     const json::object* object = tool.if_object();
     const json::value* name = object == nullptr ? nullptr : object->if_contains("name");
     if (name == nullptr || !name->is_string()) continue;
-    functions.insert(function_named(reader, name->get_string()));
+    functions.insert(reader.function_named(name->get_string()));
     spaces.insert(name->get_string());
   }
   json::array kept;
@@ -161,7 +161,7 @@ ApiResult<json::value> read_choice(const json::value& value, ToolReader& reader)
   const auto mode = fields.string("mode");
   if (fields.failed()) return std::unexpected(*fields.error());
   if ((type == "function" || type == "custom") && name)
-    return json::value{{"type", "function"}, {"function", {{"name", function_named(reader, *name)}}}};
+    return json::value{{"type", "function"}, {"function", {{"name", reader.function_named(*name)}}}};
   if (type == "allowed_tools") {
     OCTAVO_TRY(reader.functions, allowed_of(*choice, reader));
     if (mode && *mode != "auto" && *mode != "required")
