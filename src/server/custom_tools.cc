@@ -101,7 +101,7 @@ ApiResult<json::object> function_of_custom(const json::object& custom, const std
                           {"properties", {{kCustomInput, std::move(input)}}},
                           {"required", json::array{kCustomInput}},
                           {"additionalProperties", false}}}};
-  if (!description.empty()) function["description"] = std::move(description);
+  if (!description.empty()) function["description"] = description;
   if (is_regex) function["strict"] = true;
   return json::object{{"type", "function"}, {"function", std::move(function)}};
 }
