@@ -121,6 +121,17 @@ class Scripts(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("E: disk is full\noctavo: could not install packages", done.stderr)
 
+    def test_libraries_that_cannot_be_fetched_leave_nothing_behind(self):
+        self.installed()
+        self.script("bin/apt-get", '#!/bin/sh\necho "E: no such host" >&2\nexit 100\n')
+        temporary = self.folder / "temporary"
+        temporary.mkdir()
+        self.environment["TMPDIR"] = str(temporary)
+        done = self.run_script("setup", "--arm64")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("could not read the package lists for arm64", done.stderr)
+        self.assertEqual(list(temporary.iterdir()), [])
+
     def test_a_build_says_how_far_it_is_and_passes_on_what_compilers_say(self):
         self.installed()
         done = self.run_script("run", "Why", "not?", "-n", "3")
