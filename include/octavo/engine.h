@@ -55,8 +55,9 @@ struct EngineOptions {
   int max_step_tokens = 512;  // rows computed in one step at most; longer prompts are read in chunks
   int max_sequences = 256;    // sequences that advance in one step at most
   bool prefix_cache = true;   // prompts that begin alike share memory and work; never changes an answer
-  /// A step is filled up to this predicted time, in milliseconds, if somebody waits for the next token. 0: steps are
-  /// bounded by max_step_tokens alone, for one user who wants throughput; loading then measures nothing.
+  /// A step is filled up to this predicted time, in milliseconds, if somebody waits for the next token; where engines
+  /// share threads (resources), divided by the number of those that have work. 0: steps are bounded by max_step_tokens
+  /// alone, for one user who wants throughput; loading then measures nothing.
   double itl_target_ms = 50;
   /// The order in which a step's time is given: prompts before answers, answers and then prompts, or answers as long as
   /// there are any (a prompt that has waited long goes all the same). Never changes an answer.
@@ -174,7 +175,7 @@ struct EngineStats {
   std::uint64_t preemptions = 0;       // times a sequence stopped to make room for others, to go on later
   std::uint64_t preempted_blocks = 0;  // blocks that others took from such sequences
   std::uint64_t finished = 0;          // choices that ended, for whatever reason
-  // Steps that had a prediction (itl_target_ms is not 0), in seconds
+  // Steps that had a prediction (itl_target_ms is not 0), in seconds, without the wait for engines that share threads
   double step_s = 0, predicted_step_s = 0;  // sums
   double step_error_s = 0;                  // sum of |real - predicted|
   double last_step_s = 0, last_predicted_step_s = 0;

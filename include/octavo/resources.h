@@ -7,8 +7,9 @@
 //     is left
 //
 // Each engine is driven by a thread of its own, or one thread drives several in turn. A step has all threads to itself:
-// engines that want them at the same time take turns, in the order in which they came. Loading takes its turns too, a
-// few milliseconds each. An engine's KV memory is counted from loading until the engine is destroyed. Sharing never
+// engines that want them at the same time take turns, in the order in which they came. Where several have work, each
+// one's steps are filled up to EngineOptions::itl_target_ms divided by their number. Loading takes its turns too, a few
+// milliseconds each. An engine's KV memory is counted from loading until the engine is destroyed. Sharing never
 // changes an answer.
 #pragma once
 

@@ -25,6 +25,7 @@ class Driver::Driving {
     OCTAVO_CHECK(intact.has_value(), "{}", intact.error().message);
 #endif
     driver_.parts_.requests.clear_retired();
+    driver_.membership_.set_active(!driver_.parts_.scheduler.empty());
     driver_.parts_.statistics.copy_stats();
     driver_.driver_ = std::thread::id();
   }
@@ -45,7 +46,9 @@ class Driver::Listening {
   std::atomic<int>& count_;
 };
 
-Driver::Driver(const DriverParts& parts) : parts_(parts) { parts_.statistics.copy_stats(); }
+Driver::Driver(const DriverParts& parts) : parts_(parts), membership_(parts.active_engines) {
+  parts_.statistics.copy_stats();
+}
 
 bool Driver::step() {
   if (is_driving()) return false;  // a callback
@@ -60,6 +63,7 @@ bool Driver::advance() {
   const bool heard = take_inbox();
   const bool expired = parts_.answers.end_expired(start);
   if (parts_.scheduler.empty()) return heard || expired;
+  membership_.set_active(true);
   parts_.step.run(start);
   return true;
 }

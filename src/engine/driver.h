@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "engine/active_engines.h"
 #include "engine/answers.h"
 #include "engine/idle_release.h"
 #include "engine/inbox.h"
@@ -27,6 +28,7 @@ struct DriverParts {
   Answers& answers;
   Step& step;
   Statistics& statistics;
+  ActiveEngines& active_engines;  // of all that share the threads
 };
 
 class Driver {
@@ -59,6 +61,7 @@ class Driver {
   bool is_drained();
 
   const DriverParts parts_;
+  ActiveEngines::Membership membership_;  // who drives changes it
   Inbox inbox_;
   Inbox::Contents taken_;  // scratch of take_inbox()
 

@@ -1,8 +1,9 @@
-// The threads and the memory budget behind Resources.
+// The threads and the memory budget behind Resources, and who uses the threads.
 #pragma once
 
 #include "base/memory_budget.h"
 #include "base/thread_pool.h"
+#include "engine/active_engines.h"
 #include "octavo/resources.h"
 
 namespace octavo {
@@ -12,6 +13,7 @@ struct Resources::Impl {
 
   ThreadPool threads;
   MemoryBudget kv_memory;
+  ActiveEngines active_engines;
 };
 
 }  // namespace octavo

@@ -66,8 +66,8 @@ void Scheduler::remove(Sequence& sequence) {
   sequence.notes.num_planned = 0;
 }
 
-std::span<const ScheduledSequence> Scheduler::schedule() {
-  begin_step();
+std::span<const ScheduledSequence> Scheduler::schedule(int num_engines) {
+  begin_step(num_engines);
   for (Sequence* sequence : queues_.running())
     if (sequence->is_catching_up()) sharing_.attach_published(*sequence);
   ledger_.count_promises(queues_.running());
@@ -78,7 +78,7 @@ std::span<const ScheduledSequence> Scheduler::schedule() {
   return step_plan_;
 }
 
-void Scheduler::begin_step() {
+void Scheduler::begin_step(int num_engines) {
   ++step_;
   if (owners_.update_ranks(static_cast<std::int64_t>(step_))) queues_.sort();
   admission_.begin_step();
@@ -86,7 +86,8 @@ void Scheduler::begin_step() {
   prompts_.clear();
   copies_.clear();
   claims_.clear();
-  budget_.begin(std::ranges::any_of(queues_.running(), [](const Sequence* s) { return !s->is_catching_up(); }));
+  budget_.begin(std::ranges::any_of(queues_.running(), [](const Sequence* s) { return !s->is_catching_up(); }),
+                num_engines);
 }
 
 void Scheduler::schedule_by_policy() {

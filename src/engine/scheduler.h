@@ -65,9 +65,10 @@ class Scheduler {
   /// Forgets a sequence that it was given. The caller drops its sequence in the cache.
   void remove(Sequence& sequence);
 
-  /// The next step; empty only when there is no sequence. Its blocks are reserved. Valid until the next call. Throws
+  /// The next step; empty only when there is no sequence. `num_engines`: that share the threads and have work, this one
+  /// among them. Its blocks are reserved. Valid until the next call. Throws
   /// std::bad_alloc where the system has no memory: what runs must be removed before the next call.
-  std::span<const ScheduledSequence> schedule();
+  std::span<const ScheduledSequence> schedule(int num_engines = 1);
   /// Copies of blocks that the step makes before it writes.
   std::span<const BlockCopy> copies() const { return copies_; }
   /// Counts of the step's work, for the cost model.
@@ -105,7 +106,7 @@ class Scheduler {
   std::uint64_t num_lookup_tokens() const { return counts_.lookup_tokens; }
 
  private:
-  void begin_step();
+  void begin_step(int num_engines);
   void schedule_by_policy();
   void schedule_decodes(bool only_aged, bool within_time);
   bool schedule_decode(Sequence& sequence);

@@ -20,6 +20,7 @@ Step::Step(const StepParts& parts, int num_drawable)
       draws_(parts.threads, parts.runner.vocab_size(), num_drawable, parts.scheduler.limits().max_sequences) {}
 
 void Step::run(Clock::time_point start) {
+  waited_ = {};
   const std::span<const ScheduledSequence> plan = schedule();
   if (plan.empty()) return;
   const double predicted_ms = parts_.cost.predict_ms(parts_.scheduler.work());
@@ -36,7 +37,7 @@ void Step::run(Clock::time_point start) {
 std::span<const ScheduledSequence> Step::schedule() {
   Scheduler& scheduler = parts_.scheduler;
   try {
-    const std::span<const ScheduledSequence> plan = scheduler.schedule();
+    const std::span<const ScheduledSequence> plan = scheduler.schedule(parts_.active_engines.count());
     for (const Sequence* admitted : scheduler.newly_admitted()) parts_.requests.find(admitted->asked.id)->place.leave();
     return plan;
   } catch (const std::bad_alloc&) {
@@ -49,7 +50,8 @@ std::span<const ScheduledSequence> Step::schedule() {
 /// The step's rows, and what is drawn from them. False where the system has no memory for them: then those who had rows
 /// have ended, and others go on.
 bool Step::compute(std::span<const ScheduledSequence> plan) {
-  std::optional<ThreadPool::Step> workers(std::in_place, parts_.threads);
+  std::optional<ThreadPool::Step> workers;
+  take_threads(workers);
   if (!compute_rows(plan)) {
     workers.reset();
     for (const ScheduledSequence& planned : plan)
@@ -62,6 +64,13 @@ bool Step::compute(std::span<const ScheduledSequence> plan) {
   return true;
 }
 
+/// As soon as the steps of other engines that came earlier are over.
+void Step::take_threads(std::optional<ThreadPool::Step>& workers) {
+  const Clock::time_point begin = Clock::now();
+  workers.emplace(parts_.threads);
+  waited_ += Clock::now() - begin;
+}
+
 /// Requests whose rows no router could place: what they computed is no number, and none of it is published.
 void Step::end_not_finite(std::span<const ScheduledSequence> plan, std::optional<ThreadPool::Step>& workers) {
   if (outcome_.not_finite.empty()) return;
@@ -69,7 +78,7 @@ void Step::end_not_finite(std::span<const ScheduledSequence> plan, std::optional
   for (const std::int32_t s : outcome_.not_finite)
     if (ActiveRequest* request = parts_.requests.find(plan[to_size(s)].sequence->asked.id))
       parts_.answers.end(*request, FinishReason::kNotFinite);
-  workers.emplace(parts_.threads);
+  take_threads(workers);
 }
 
 bool Step::compute_rows(std::span<const ScheduledSequence> plan) {
@@ -110,7 +119,7 @@ void Step::sample_and_accept(std::span<const ScheduledSequence> plan, std::optio
     if (!hands_out) continue;
     workers.reset();
     parts_.answers.deliver_prompt_logits(plan, slice, logits, parts_.runner.vocab_size());
-    workers.emplace(parts_.threads);
+    take_threads(workers);
   }
   accept(plan.subspan(num_accepted));  // where no logits are wanted
 }
@@ -146,12 +155,12 @@ void Step::attribute_time(std::span<const ScheduledSequence> plan, Clock::time_p
   last_draws_ = now;
 }
 
-/// Counts the step, and tells the cost model how long it took.
+/// Counts the step, and tells the cost model how long it took, without the time that other engines had the threads.
 void Step::observe(Clock::time_point start, double predicted_ms) {
   EngineStats& counts = parts_.counts;
   ++counts.steps;
   if (parts_.scheduler.limits().step_ms <= 0) return;
-  const double real = seconds(Clock::now() - start), predicted = predicted_ms / 1000;
+  const double real = seconds(Clock::now() - start - waited_), predicted = predicted_ms / 1000;
   parts_.cost.observe(parts_.scheduler.work(), real * 1000, outcome_.expert_bytes);
   counts.step_s += real;
   counts.predicted_step_s += predicted;

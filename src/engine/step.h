@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/thread_pool.h"
+#include "engine/active_engines.h"
 #include "engine/answers.h"
 #include "engine/batch_builder.h"
 #include "engine/cost_model.h"
@@ -25,6 +26,7 @@ struct StepParts {
   KvBooks& kv;
   ModelRunner& runner;
   ThreadPool& threads;
+  const ActiveEngines& active_engines;  // of all that share the threads
   Scheduler& scheduler;
   CostModel& cost;
   BatchBuilder& builder;
@@ -55,12 +57,14 @@ class Step {
   void end_not_finite(std::span<const ScheduledSequence> plan, std::optional<ThreadPool::Step>& workers);
   void sample_and_accept(std::span<const ScheduledSequence> plan, std::optional<ThreadPool::Step>& workers);
   void accept(std::span<const ScheduledSequence> planned);
+  void take_threads(std::optional<ThreadPool::Step>& workers);
   void attribute_time(std::span<const ScheduledSequence> plan, Clock::time_point start);
   void observe(Clock::time_point start, double predicted_ms);
 
   const StepParts parts_;
   Draws draws_;
   BatchOutcome outcome_;
+  Clock::duration waited_ = {};   // in this step, for threads that others had
   Clock::time_point last_draws_;  // when the last step's tokens were drawn
   Clock::time_point last_end_;    // when it was over, the callbacks behind it included
 };

@@ -1,12 +1,21 @@
 #include "engine/step_budget.h"
 
 #include <algorithm>
+#include <bit>
+
+#include "base/error.h"
+#include "base/to_size.h"
 
 namespace octavo {
 
-void StepBudget::begin(bool decode_waiting) {
+void StepBudget::begin(bool decode_waiting, int num_engines) {
+  OCTAVO_CHECK(num_engines >= 1, "{} engines", num_engines);
   rows_left_ = max_rows_;
-  ms_ = cost_ == nullptr ? 0 : step_ms_ * (decode_waiting ? 1 : kPromptStepFactor);
+  const bool somebody_waits = decode_waiting || num_engines > 1;
+  const double share_ms = cost_ == nullptr ? 0 : step_ms_ / num_engines;
+  ms_ = share_ms * (somebody_waits ? 1 : kPromptStepFactor);
+  const double of_others_ms = share_ms * (num_engines - 1);
+  longest_ms_ = somebody_waits && ms_ > 0 ? kSilenceFactor * step_ms_ - of_others_ms : 0;
   work_ = {};
   has_prompt_rows_ = has_decode_rows_ = false;
 }
@@ -25,7 +34,16 @@ int StepBudget::tokens_in_time(const Sequence& sequence, int num_tokens, int blo
   const int whole = (sequence.num_computed + low) / block_size * block_size - sequence.num_computed;
   if (whole > 0) return whole;
   const int to_next_block = block_size - sequence.num_computed % block_size;
-  return has_prompt_rows_ ? 0 : std::min(num_tokens, to_next_block);
+  return has_prompt_rows_ ? 0 : fewer_than_block(sequence, std::min(num_tokens, to_next_block));
+}
+
+/// Halves the rows, to a power of two, which are the sizes of tiles.
+int StepBudget::fewer_than_block(const Sequence& sequence, int most) const {
+  int rows = most;
+  while (longest_ms_ > 0 && rows > kFewestRows &&
+         cost_->predict_ms(work_ + work_to_advance(*cost_, sequence, rows)) > longest_ms_)
+    rows = static_cast<int>(std::bit_floor(to_size(rows) - 1));
+  return rows;
 }
 
 void StepBudget::take(const Sequence& sequence, int num_tokens) {

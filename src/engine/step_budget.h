@@ -19,14 +19,20 @@ class StepBudget {
   /// Times the target: a step in which nobody waits for the next token. At the default of 50 ms a cancel, which takes
   /// effect between steps, is heard within 100.
   static constexpr double kPromptStepFactor = 1.6;
+  /// Times the target: the longest silence that the first prompt's rows may cause where a block of them would cause a
+  /// longer one.
+  static constexpr double kSilenceFactor = 4;
+  /// Rows that the first prompt gets whatever they cost: fewer would read all weights for little.
+  static constexpr int kFewestRows = 4;
 
   /// `step_ms`: of a step in which somebody waits for the next token; 0: any. Without a cost model nothing is
   /// predicted. The model must outlive the budget.
   StepBudget(int max_rows, double step_ms, const CostModel* cost)
       : max_rows_(max_rows), step_ms_(step_ms), cost_(cost) {}
 
-  /// A new step, in which somebody waits for the next token or not.
-  void begin(bool decode_waiting);
+  /// A new step, in which somebody waits for the next token or not. Where several engines that share the threads have
+  /// work, each one's steps get their part of the time, as if somebody waited: those of another may.
+  void begin(bool decode_waiting, int num_engines = 1);
 
   int rows_left() const { return rows_left_; }
   bool is_timed() const { return ms_ > 0; }
@@ -40,17 +46,20 @@ class StepBudget {
   /// The next `num_tokens` tokens of a sequence fit the time.
   bool is_in_time(const Sequence& sequence, int num_tokens) const;
   /// As many of them as fit, in whole blocks where it is the time that cuts. The first prompt of a step gets a block
-  /// whatever it costs: decodes alone may take longer than the budget.
+  /// even so, as decodes alone may take longer than the budget; less if others would wait too long for that.
   int tokens_in_time(const Sequence& sequence, int num_tokens, int block_size) const;
   /// The step computes them.
   void take(const Sequence& sequence, int num_tokens);
 
  private:
+  int fewer_than_block(const Sequence& sequence, int most) const;
+
   int max_rows_;
   double step_ms_;
   const CostModel* cost_;
   int rows_left_ = 0;
-  double ms_ = 0;  // of this step; 0: any
+  double ms_ = 0;          // of this step; 0: any
+  double longest_ms_ = 0;  // of this step where the first prompt's rows make it longer; 0: any
   StepWork work_;
   bool has_prompt_rows_ = false, has_decode_rows_ = false;
 };

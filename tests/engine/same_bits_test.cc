@@ -24,7 +24,8 @@ struct Options {
   int num_threads = 1;
   int max_step_tokens = 512;
   bool prefix_cache = true;
-  int kv_tokens = 0;  // of the KV memory; 0: enough
+  int kv_tokens = 0;   // of the KV memory; 0: enough
+  double step_ms = 0;  // 0: any
 };
 
 /// All that is bit-identical of a choice: tokens, their log-probabilities, and logits of the prompt where asked for.
@@ -73,7 +74,7 @@ class RealEngine {
     parts.runner = std::move(runner).value();
     parts.prefix_cache = options.prefix_cache;
     parts.info.max_context = 1024;
-    parts.limits = {.max_step_tokens = options.max_step_tokens, .max_sequences = 16};
+    parts.limits = {.max_step_tokens = options.max_step_tokens, .max_sequences = 16, .step_ms = options.step_ms};
     engine_ = EngineImpl::create(std::move(parts)).value();
   }
 
@@ -203,6 +204,16 @@ TEST_P(SameBits, PreemptedIsAlone) {
   const std::vector<Bits> together = tight.run(requests);
   EXPECT_GT(tight.num_preemptions(), 0U);
   RealEngine roomy = engine();
+  for (std::size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(together[i], roomy.run(requests[i])) << i;
+}
+
+// No step fits the time, so that prompts get the fewest rows that there are beside others, and stop within blocks.
+TEST_P(SameBits, AFewRowsOfAPromptAtATimeAreAllAtOnce) {
+  std::vector<Request> requests = {some_request(3, 60, 12), some_request(150, 20, 13), some_request(150, 20, 14)};
+  std::copy_n(requests[1].tokens.begin(), 70, requests[2].tokens.begin());
+  RealEngine late = engine({.step_ms = 1e-6});
+  const std::vector<Bits> together = late.run(requests, 2);
+  RealEngine roomy = engine({.prefix_cache = false});
   for (std::size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(together[i], roomy.run(requests[i])) << i;
 }
 

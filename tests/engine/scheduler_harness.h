@@ -63,8 +63,8 @@ class Harness {
   }
 
   /// The rows of the next step.
-  std::vector<ScheduledSequence> schedule() {
-    const auto view = scheduler_.schedule();
+  std::vector<ScheduledSequence> schedule(int num_engines = 1) {
+    const auto view = scheduler_.schedule(num_engines);
     return {view.begin(), view.end()};
   }
   void complete(std::span<const ScheduledSequence> plan) {
@@ -80,8 +80,8 @@ class Harness {
     }
   }
   /// Runs a step; gives (id, number of tokens) in the plan's order.
-  std::vector<std::pair<RequestId, int>> step() {
-    const std::vector<ScheduledSequence> plan = schedule();
+  std::vector<std::pair<RequestId, int>> step(int num_engines = 1) {
+    const std::vector<ScheduledSequence> plan = schedule(num_engines);
     std::vector<std::pair<RequestId, int>> rows;
     for (const ScheduledSequence& planned : plan) rows.emplace_back(planned.sequence->asked.id, planned.num_tokens);
     complete(plan);

@@ -192,6 +192,32 @@ TEST(TimeBudget, WhereDecodesAloneTakeLongerAPromptStillGetsABlockAStep) {
   EXPECT_THAT(rows.back(), Pair(11, 4));
 }
 
+TEST(TimeBudget, PromptsGoOnWithinABlockWhereAWholeOneWouldSilenceReaders) {
+  const CostModel cost = make_cost();
+  Harness harness({.max_step_tokens = 64, .max_sequences = 32, .step_ms = 2},
+                  {.num_blocks = 256, .block_size = 16, .prefix_cache = true}, &cost);
+  harness.add(1, 100);
+  harness.step();
+  harness.add(40, 3, 7);
+  harness.add(40, 3, 7);  // it waits for the block that is half done
+  for (int i = 0; i < 10; ++i) {
+    const Rows rows = harness.step();
+    ASSERT_THAT(rows, ElementsAre(Pair(1, 1), Pair(2, 4))) << i;
+    ASSERT_TRUE(harness.intact());
+  }
+}
+
+TEST(TimeBudget, StepIsTheShorterTheMoreEnginesHaveWork) {
+  const CostModel cost = make_cost();
+  Harness harness({.max_step_tokens = 512, .max_sequences = 8, .step_ms = 60}, {.num_blocks = 256}, &cost);
+  harness.add(2, 100);
+  harness.step();
+  harness.add(300, 3);
+  EXPECT_THAT(harness.step(2), ElementsAre(Pair(1, 1), Pair(2, 28)));
+  EXPECT_THAT(harness.step(3), ElementsAre(Pair(1, 1), Pair(2, 16)));
+  EXPECT_THAT(harness.step(1), ElementsAre(Pair(1, 1), Pair(2, 56)));
+}
+
 TEST(TimeBudget, PrefillFirstLeavesDecodesOutWhenTheTimeIsUsed) {
   const CostModel cost = make_cost();
   Harness harness({.max_step_tokens = 512, .max_sequences = 8, .step_ms = 50, .policy = PrefillPriority::kPrefillFirst},

@@ -52,6 +52,49 @@ TEST(StepBudget, FirstPromptGetsABlockWhateverItCosts) {
   EXPECT_EQ(budget.tokens_in_time(prompt, 99, 4), 0);
 }
 
+TEST(StepBudget, EnginesThatHaveWorkShareTheTarget) {
+  const CostModel cost = make_cost();  // 1 ms, and 1 ms a row
+  StepBudget budget(512, 60, &cost);
+  const auto rows = [&](bool decode_waiting, int num_engines) {
+    budget.begin(decode_waiting, num_engines);
+    return budget.tokens_in_time(make_prompt(300), 300, 1);
+  };
+  EXPECT_EQ(rows(true, 1), 59);
+  EXPECT_EQ(rows(true, 2), 29);
+  EXPECT_EQ(rows(true, 3), 19);
+  EXPECT_EQ(rows(true, 1), 59) << "the others have nothing to do any more";
+  EXPECT_EQ(rows(false, 1), 95);
+  EXPECT_EQ(rows(false, 2), 29) << "somebody may wait for a token of the other one";
+}
+
+TEST(StepBudget, WithoutATargetEnginesShareNothing) {
+  const CostModel cost = make_cost();
+  StepBudget budget(512, 0, &cost);
+  budget.begin(true, 3);
+  EXPECT_FALSE(budget.is_timed());
+  EXPECT_EQ(budget.tokens_in_time(make_prompt(300), 300, 4), 300);
+}
+
+TEST(StepBudget, FirstPromptGetsLessThanABlockWhereThatWouldSilenceOthersForTooLong) {
+  const CostModel cost = make_cost();  // 1 ms, and 1 ms a row
+  const auto rows = [&](double target_ms, int num_computed, bool decode_waiting, int num_engines) {
+    StepBudget budget(512, target_ms, &cost);
+    budget.begin(decode_waiting, num_engines);
+    return budget.tokens_in_time(make_prompt(300, num_computed), 300 - num_computed, 16);
+  };
+  EXPECT_EQ(rows(5, 0, true, 1), 16) << "17 ms of 20";
+  EXPECT_EQ(rows(4, 0, true, 1), 8) << "17 ms of 16";
+  EXPECT_EQ(rows(2, 0, true, 1), 4) << "9 ms of 8";
+  EXPECT_EQ(rows(0.1, 0, true, 1), 4) << "the fewest";
+  EXPECT_EQ(rows(0.1, 14, true, 1), 2) << "no more than to the end of the block";
+  EXPECT_EQ(rows(2, 4, true, 1), 4) << "12, then 8 are too many";
+  EXPECT_EQ(rows(2, 0, false, 1), 16) << "nobody waits";
+  EXPECT_EQ(rows(4, 0, false, 2), 8) << "somebody may wait for a token of the other engine";
+  EXPECT_EQ(rows(5, 0, true, 2), 16) << "17 ms of 20, less the other one's 2.5";
+  EXPECT_EQ(rows(4.8, 0, true, 1), 16) << "17 ms of 19.2";
+  EXPECT_EQ(rows(4.8, 0, true, 2), 8) << "17 ms of 19.2, less the other one's 2.4";
+}
+
 TEST(StepBudget, SequenceThatDoesNotCatchUpHasDecodeRows) {
   StepBudget budget(10, 0, nullptr);
   budget.begin(true);
