@@ -112,6 +112,7 @@ void say_addresses(const server::Server& server, Context& context) {
 /// Several models share threads, and memory within a limit.
 Result<std::vector<server::ModelOffer>> offered_models(ServeOptions& options, Context& context) {
   OCTAVO_TRY(const bool is_one, is_one_model(options.models));
+  options.server.models.clients_unload = !is_one || options.server.models.idle_unload.count() > 0;
   if (is_one) {
     std::vector<server::ModelOffer> models;
     models.push_back(one_model(options.models, options.engine, context));
@@ -288,8 +289,9 @@ void add_operation_options(Command& command, ServeOptions& options) {
               "Of several models: one in use goes after so long if another is wanted in its place; default 10");
   add_seconds(command, "--model-wait", server.models.max_wait, "A request waits no longer for its model; default 600",
               1);
-  add_seconds(command, "--idle-unload", server.models.idle_unload,
-              "A model without requests for so long leaves the memory; default 0: never");
+  add_seconds(
+      command, "--idle-unload", server.models.idle_unload,
+      "A model without requests for so long leaves the memory, unless a client says how long; default 0: never");
   add_seconds(command, "--keepalive-interval", server.service.keepalive_interval,
               "A stream that waits says so this often; default 5; 0: never");
   add_seconds(command, "--drain-timeout", server.drain_timeout, "On SIGTERM, for requests that run; default 30");

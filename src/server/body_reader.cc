@@ -2,11 +2,19 @@
 
 #include <boost/json.hpp>
 
+#include "server/keep_alive.h"
 #include "server/ollama_request.h"
 #include "server/run_on.h"
 
 namespace octavo::server {
 namespace {
+
+ApiError names_no_model() {
+  return {.status = 400,
+          .message = "model: found none, expected the name of a model",
+          .param = "model",
+          .code = "missing_required_parameter"};
+}
 
 /// The name by which a body calls its model; empty: by none.
 std::string named_model(const boost::json::object& body, bool is_ollama) {
@@ -65,6 +73,13 @@ asio::awaitable<ApiResult<AddressedBody>> BodyReader::read(Exchange& exchange, A
   ModelSlot* slot = models_.find(name);
   if (slot == nullptr && models_.slots().size() == 1) slot = models_.find("");  // the API says how it is called
   if (slot == nullptr) co_return std::unexpected(models_.not_found(name));
+  if (how.is_about_slot && name.empty()) co_return std::unexpected(names_no_model());
+  if (how.is_about_slot || (how.is_ollama && asks_to_unload(body->object))) {
+    if (!name.empty() && !slot->answers_to(name)) co_return std::unexpected(models_.not_found(name));
+    exchange.connection.body_is_taken();
+    body->unloaded = slot;
+    co_return body;
+  }
   const bool is_ready = slot->state() == ModelSlot::State::kServing;
   if (!is_ready) body = AddressedBody();  // others are read meanwhile
   auto lease = co_await wait_for_model(exchange, *slot, how);

@@ -19,6 +19,9 @@ namespace octavo::server {
 struct AddressedBody {
   boost::json::object object;
   ModelLease model;
+  /// The model where it is not to be loaded for the body: it is to be let go, or that is not what was asked for. Until
+  /// other coroutines run.
+  ModelSlot* unloaded = nullptr;
   std::unique_ptr<ParseQueue::Turn> turn = {};  // a thread of the reader's, for what is done with the body next
 };
 
@@ -29,6 +32,7 @@ class BodyReader {
     /// A client that hangs up has no use for the answer. Where many lose patience behind the bodies of others, those
     /// who wait would wait for nothing.
     bool ends_with_hang_up = false;
+    bool is_about_slot = false;  // the model is not to be loaded for it, and it must be named
   };
 
   /// The table must outlive it.

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "server/image_placeholder.h"
+#include "server/keep_alive.h"
 #include "server/llama_answer.h"
 #include "server/llama_request.h"
 #include "server/messages_answer.h"
@@ -48,16 +49,35 @@ ApiResult<CompletionCall> parse_body(const ApiResult<CompletionBody>& made, cons
   return call;
 }
 
+/// Of a body that asks for nothing: its model is there.
+CompletionCall load_call(const boost::json::object& chat) {
+  const boost::json::value* stream = chat.if_contains("stream");
+  return CompletionCall{.is_chat = true, .stream = stream != nullptr && *stream == true};
+}
+
 ApiResult<CompletionCall> parse_generate(const boost::json::object& body, const Engine& engine,
                                          const ServedModel& model) {
   OCTAVO_TRY(const auto call, completion_of_ollama_generate(body, engine.info().max_context));
-  if (call.asks_for_nothing) {
-    const auto stream = call.body.find("stream");
-    return CompletionCall{.is_chat = true, .stream = stream != call.body.end() && stream->value() == true};
-  }
+  if (call.asks_for_nothing) return load_call(call.body);
   if (!call.is_raw) return parse_chat_completion(call.body, engine, model);
   if (has_suffix(call.body)) return parse_body(completion_of_suffix(call.body, engine), engine, model, 0);
   return parse_completion(call.body, engine, model, 0);
+}
+
+ApiResult<CompletionCall> parse_ollama_chat(const boost::json::object& body, const Engine& engine,
+                                            const ServedModel& model) {
+  OCTAVO_TRY(const auto chat, chat_of_ollama_chat(body, engine.info().max_context));
+  if (chat.at("messages").as_array().empty()) return load_call(chat);
+  return parse_chat_completion(chat, engine, model);
+}
+
+ApiResult<CompletionCall> parse_ollama(ChatApi api, const boost::json::object& body, const Engine& engine,
+                                       const ServedModel& model) {
+  OCTAVO_TRY(const auto keep_alive, keep_alive_of(body));
+  OCTAVO_TRY(CompletionCall call, api == ChatApi::kOllamaChat ? parse_ollama_chat(body, engine, model)
+                                                              : parse_generate(body, engine, model));
+  call.keep_alive = keep_alive;
+  return call;
 }
 
 ApiResult<CompletionCall> parse_texts(ChatApi api, const boost::json::object& body, const Engine& engine,
@@ -73,11 +93,8 @@ ApiResult<CompletionCall> parse_texts(ChatApi api, const boost::json::object& bo
       return with_names(parse_chat_completion(chat, engine, model, BeyondContext::kCut), kMessagesNames);
     }
     case ChatApi::kResponses: return parse_response_call(body, engine, model, responses);
-    case ChatApi::kOllamaChat: {
-      OCTAVO_TRY(const auto chat, chat_of_ollama_chat(body, engine.info().max_context));
-      return with_names(parse_chat_completion(chat, engine, model), kOllamaNames);
-    }
-    case ChatApi::kOllamaGenerate: return with_names(parse_generate(body, engine, model), kOllamaNames);
+    case ChatApi::kOllamaChat:
+    case ChatApi::kOllamaGenerate: return with_names(parse_ollama(api, body, engine, model), kOllamaNames);
     case ChatApi::kLlamaCompletion:
       return with_names(parse_body(completion_of_llama(body), engine, model, 0), kLlamaNames);
     case ChatApi::kLlamaInfill:

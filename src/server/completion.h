@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <boost/json/object.hpp>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -111,6 +113,7 @@ struct CompletionCall {
   std::vector<std::string> warnings = {};  // Constraint's and the API's, which the answer shows
   std::vector<std::string> stop = {};      // Request::stop, for answers that say at which they ended
   std::string user_cache_salt = {};        // cache_salt; the server joins it with the key's domain
+  std::optional<std::chrono::milliseconds> keep_alive = {};  // ollama's: of the model, behind this call
 
   /// The stop text of RequestStats::stop_text; empty: none.
   std::string_view stop_text(int index) const {

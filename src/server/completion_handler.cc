@@ -10,6 +10,7 @@
 #include "base/to_size.h"
 #include "server/json_fields.h"
 #include "server/model_metrics.h"
+#include "server/ollama_answer.h"
 #include "server/request_head.h"
 #include "server/run_on.h"
 
@@ -132,6 +133,12 @@ asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(ChatApi api,
   auto addressed = co_await service_.bodies_.read(exchange_, how);
   if (!addressed) co_return std::unexpected(addressed.error());
   if (!addressed->turn || connection_.hung_up()) co_return std::unexpected(ApiError{});
+  if (addressed->unloaded != nullptr) {
+    const auto unloaded = service_.models_.unload(*addressed->unloaded, Clock::now());
+    if (!unloaded) co_return std::unexpected(unloaded.error());
+    let_go_ = addressed->unloaded->id();
+    co_return std::unexpected(ApiError{});
+  }
   model_ = std::move(addressed->model);
   metrics_ = &service_.metrics_.of_model(model_.id());
   auto work = [&]() -> ApiResult<CompletionCall> {
@@ -187,6 +194,11 @@ asio::awaitable<void> CompletionHandler::run(ChatApi api, BodyReader::Addressing
     exchange_.record.status = 499;
     co_return;
   }
+  if (!let_go_.empty()) {
+    HttpResponse response{.body = ollama_unloaded(let_go_, api == ChatApi::kOllamaChat)};
+    co_await service_.send(exchange_, response);
+    co_return;
+  }
   ApiResult<void> ready;
   if (call) {
     ready = complete(*call);
@@ -198,6 +210,7 @@ asio::awaitable<void> CompletionHandler::run(ChatApi api, BodyReader::Addressing
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     writer = make_writer(api, *call, model_.engine(), model_.model(), service_.make_id(),
                          std::chrono::duration_cast<std::chrono::seconds>(now).count());
+    if (call->keep_alive) model_.set_keep_alive(*call->keep_alive);
     ready = submit(*call);
   }
   if (!ready) {

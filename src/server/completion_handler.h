@@ -64,6 +64,7 @@ class CompletionHandler {
   std::size_t num_open_ = 0;               // choices that have not ended
   std::optional<LifeSigns> life_signs_;    // of a stream
   HeldAnswer held_;                        // of an answer that is made whole
+  std::string let_go_;                     // the model, where that was asked for and nothing else
   std::optional<ApiError> given_up_ = {};  // why the server ends the answer, if it does
 };
 

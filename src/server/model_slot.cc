@@ -34,6 +34,7 @@ Engine* ModelSlot::engine() const {
 void ModelSlot::begin_load() {
   load_error_.reset();
   times_.load_begin = Clock::now();
+  times_.keep_alive.reset();
   loaded_version_ = offer_.version;
   progress_.restart();
   host_ = std::make_unique<EngineHost>(offer_.load, on_change_);

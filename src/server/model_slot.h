@@ -90,6 +90,9 @@ class ModelSlot {
   int num_leases() const { return num_leases_; }
   Clock::time_point last_use() const { return times_.last_use; }
   Clock::time_point loaded_at() const { return times_.loaded; }
+  /// How long a client wants it to stay behind its last request, since it was loaded; none: nobody said.
+  std::optional<std::chrono::milliseconds> keep_alive() const { return times_.keep_alive; }
+  void set_keep_alive(std::chrono::milliseconds time) { times_.keep_alive = time; }
   /// What it took to load it the last time.
   Clock::duration load_time() const { return times_.of_load; }
   /// Looks at the engine's progress.
@@ -113,6 +116,7 @@ class ModelSlot {
   struct Times {
     Clock::time_point load_begin = {}, load_failed = {}, loaded = {}, last_use = {};
     Clock::duration of_load = {};
+    std::optional<std::chrono::milliseconds> keep_alive = {};
   } times_;
   std::uint64_t num_loads_ = 0;
   int num_leases_ = 0;
@@ -138,6 +142,7 @@ class ModelLease {
   const ServedModel& model() const { return *model_; }
   const std::string& id() const { return slot_->id(); }
   bool has_failed() const { return slot_->has_failed(); }
+  void set_keep_alive(std::chrono::milliseconds time) { slot_->set_keep_alive(time); }
 
  private:
   void end() noexcept;

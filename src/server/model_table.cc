@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "server/json_fields.h"
+#include "server/keep_alive.h"
 
 namespace octavo::server {
 namespace {
@@ -114,6 +116,7 @@ void ModelTable::advance(Clock::time_point now) {
     if (Engine* engine = slot.engine(); engine != nullptr && is_draining_ && !slot.has_failed()) engine->drain();
   }
   answer_wishes(now);  // before a model that was loaded for them could go again
+  std::erase_if(preloads_, [](const auto& wish) { return wish->is_over(); });
   if (!is_draining_) {
     unload_unused(now);
     load_next(now);
@@ -128,10 +131,39 @@ void ModelTable::unload_unused(Clock::time_point now) {
   for (ModelSlot& slot : slots_) {
     if (slot.has_failed()) continue;
     if (slot.state() == State::kServing && slot.is_outdated()) slot.close();
-    const bool is_idle = options_.idle_unload.count() > 0 && now - slot.last_use() > options_.idle_unload;
-    const bool goes = slot.state() == State::kClosing || (slot.state() == State::kServing && is_idle);
+    const auto expires = expiry(slot, now);
+    const bool is_idle = slot.state() == State::kServing && expires && now >= *expires;
+    const bool goes = slot.state() == State::kClosing || is_idle;
     if (goes && slot.num_leases() == 0) slot.begin_unload();
   }
+}
+
+std::optional<ModelTable::Clock::time_point> ModelTable::expiry(const ModelSlot& slot, Clock::time_point now) const {
+  std::chrono::milliseconds kept = options_.idle_unload.count() > 0 ? options_.idle_unload : kKeptForever;
+  if (options_.clients_unload) kept = slot.keep_alive().value_or(kept);
+  if (kept == kKeptForever) return std::nullopt;
+  return (slot.num_leases() > 0 ? now : slot.last_use()) + kept;
+}
+
+ApiResult<void> ModelTable::preload(ModelSlot& slot, const std::string& owner, Clock::time_point now) {
+  const bool is_coming = std::ranges::any_of(preloads_, [&](const auto& wish) { return &wish->slot_ == &slot; });
+  if (is_coming || slot.state() == State::kServing || slot.state() == State::kLoading)
+    return std::unexpected(invalid_value("model", fmt::format("the model '{}' is already running", slot.id())));
+  auto wish = std::make_unique<Wish>(*this, slot, owner, std::function<void()>(), now);
+  if (!wish->is_over()) {
+    preloads_.push_back(std::move(wish));
+    return {};
+  }
+  if (const ApiResult<ModelLease> lease = wish->take(); !lease) return std::unexpected(lease.error());
+  return {};
+}
+
+ApiResult<void> ModelTable::unload(ModelSlot& slot, Clock::time_point now) {
+  if (!options_.clients_unload)
+    return std::unexpected(unsupported("model", "this server keeps its model in memory, as it has no other"));
+  slot.set_keep_alive(std::chrono::milliseconds(0));
+  if (!is_draining_) unload_unused(now);
+  return {};
 }
 
 void ModelTable::load_next(Clock::time_point now) {

@@ -28,6 +28,7 @@ struct ModelTableOptions {
   std::uint64_t memory_bytes = 0;                   // of all models in memory; 0: no limit
   std::chrono::milliseconds turn{10'000};           // of a model in use that another one waits for
   std::chrono::milliseconds idle_unload{0};         // a model that nobody uses goes after this; 0: never
+  bool clients_unload = false;                      // they say when one goes: keep_alive, and unload()
   std::chrono::milliseconds max_wait{600'000};      // of a request for its model
   QueueBound max_waiting = {};                      // requests
   std::chrono::milliseconds stall_timeout{30'000};  // see ProgressWatch
@@ -59,7 +60,12 @@ class ModelTable {
 
   /// The model of that name; of no name: the first one. Null: there is none.
   ModelSlot* find(std::string_view name);
-  std::chrono::milliseconds idle_unload() const { return options_.idle_unload; }
+  /// When a model that serves goes, if nobody uses it any more; none: never.
+  std::optional<Clock::time_point> expiry(const ModelSlot& slot, Clock::time_point now) const;
+  /// Loads a model for nobody in particular. Errors: it is there or on its way; as those of a Wish.
+  ApiResult<void> preload(ModelSlot& slot, const std::string& owner, Clock::time_point now);
+  /// The model goes as soon as nobody uses it. Error: clients may not say so.
+  ApiResult<void> unload(ModelSlot& slot, Clock::time_point now);
   const std::list<ModelSlot>& slots() const { return slots_; }
   std::list<ModelSlot>& slots() { return slots_; }
   /// The 404 of a model that is not there.
@@ -111,6 +117,7 @@ class ModelTable {
   const std::function<void()> on_change_;
   std::list<ModelSlot> slots_;
   std::list<Wish*> wishes_;  // in the order in which they came
+  std::vector<std::unique_ptr<Wish>> preloads_;
   bool is_draining_ = false;
 };
 

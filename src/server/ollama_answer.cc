@@ -33,6 +33,16 @@ std::string ollama_error_body(const ApiError& error) {
   return out;
 }
 
+std::string ollama_unloaded(std::string_view model, bool is_chat) {
+  std::string out = "{";
+  append_json_field(out, "model", model);
+  out += ',';
+  append_json_field(out, "created_at", iso_time(std::chrono::system_clock::now()));
+  out += is_chat ? R"(,"message":{"role":"assistant","content":""})" : R"(,"response":"")";
+  out += R"(,"done":true,"done_reason":"unload"})";
+  return out;
+}
+
 OllamaAnswer::OllamaAnswer(const CompletionCall& call, std::string id, std::string model, bool is_chat)
     : AnswerBlocks(call, std::move(id)), model_(std::move(model)), is_chat_(is_chat) {}
 

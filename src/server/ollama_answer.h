@@ -42,6 +42,8 @@ class OllamaAnswer final : public AnswerBlocks {
   const bool is_chat_;
 };
 
+/// The answer to a request that let the model go.
+std::string ollama_unloaded(std::string_view model, bool is_chat);
 /// {"error": "..."}
 std::string ollama_error_body(const ApiError& error);
 

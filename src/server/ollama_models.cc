@@ -37,6 +37,10 @@ std::string time_of(std::int64_t seconds) {
   return iso_time(std::chrono::system_clock::time_point(std::chrono::seconds(seconds)));
 }
 
+std::string time_at(ModelTable::Clock::duration from_now) {
+  return iso_time(std::chrono::system_clock::now() + from_now);
+}
+
 json::object show(const ServedModel& model, const ModelInfo& info) {
   json::array capabilities{"completion"};
   if (info.fills_gaps) capabilities.emplace_back("insert");
@@ -68,13 +72,13 @@ json::object ollama_tags(const std::list<ModelSlot>& models) {
   return {{"models", std::move(list)}};
 }
 
-json::object ollama_running(const std::list<ModelSlot>& models, std::chrono::milliseconds idle_unload) {
+json::object ollama_running(const ModelTable& models, ModelTable::Clock::time_point now) {
   json::array list;
-  for (const ModelSlot& slot : models) {
+  for (const ModelSlot& slot : models.slots()) {
     if (slot.engine() == nullptr || !slot.info()) continue;
     json::object running = entry(slot);
-    running["expires_at"] =
-        idle_unload.count() > 0 ? iso_time(std::chrono::system_clock::now() + idle_unload) : "9999-12-31T23:59:59Z";
+    const auto expiry = models.expiry(slot, now);
+    running["expires_at"] = expiry ? time_at(*expiry - now) : "9999-12-31T23:59:59Z";
     running["size_vram"] = 0;
     running["context_length"] = slot.info()->max_context;
     list.push_back(std::move(running));

@@ -145,10 +145,11 @@ ApiResult<json::object> chat_of_ollama_chat(const json::object& body, int contex
   OCTAVO_TRY(json::object chat, common(body, fields, context));
   if (const json::value* tools = fields.find("tools")) chat["tools"] = *tools;
   const json::value* value = fields.find("messages");
-  const json::array* given = value == nullptr ? nullptr : value->if_array();
-  if (given == nullptr)
-    return std::unexpected(invalid_value("messages", "messages: found none, expected an array of messages"));
   json::array messages;
+  chat["messages"] = messages;
+  if (value == nullptr) return chat;
+  const json::array* given = value->if_array();
+  if (given == nullptr) return std::unexpected(invalid_type("messages", "an array of messages", *value));
   for (std::size_t i = 0; i < given->size(); ++i) {
     OCTAVO_TRY(json::object message, message_of((*given)[i], fmt::format("messages[{}]", i)));
     messages.push_back(std::move(message));

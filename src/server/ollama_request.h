@@ -11,8 +11,9 @@
 
 namespace octavo::server {
 
-/// The body that /v1/chat/completions takes for the same. Errors: fields of a wrong type, and what a text model cannot
-/// do. `context`: tokens that it may have; options.num_ctx beyond it is an error.
+/// The body that /v1/chat/completions takes for the same; without messages, the model is to be loaded. Errors: fields
+/// of a wrong type, and what a text model cannot do. `context`: tokens that it may have; options.num_ctx beyond it is
+/// an error.
 ApiResult<boost::json::object> chat_of_ollama_chat(const boost::json::object& body, int context);
 
 struct OllamaGenerate {

@@ -39,7 +39,12 @@ json::object openai_model(const ModelSlot& slot) {
                         {"owned_by", "octavo"},
                         {"aliases", aliases_of(slot)}};
   if (slot.info()) model["max_model_len"] = slot.info()->max_context;
-  model["status"] = {{"value", status_of(slot)}};
+  json::object status = {{"value", status_of(slot)}, {"args", json::array()}};
+  if (slot.load_error()) {
+    status["failed"] = true;
+    status["error"] = to_valid_utf8(slot.load_error()->message);
+  }
+  model["status"] = std::move(status);
   return model;
 }
 

@@ -19,6 +19,8 @@ enum class Route : std::uint8_t {
   kVersion,
   kModels,
   kModel,
+  kLoadModel,
+  kUnloadModel,
   kTokenize,
   kDetokenize,
   kApplyTemplate,

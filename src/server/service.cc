@@ -7,10 +7,8 @@
 #include "server/chat_api.h"
 #include "server/chat_page.h"
 #include "server/completion_handler.h"
-#include "server/llama_props.h"
 #include "server/model_metrics.h"
-#include "server/ollama_models.h"
-#include "server/openai_models.h"
+#include "server/model_routes.h"
 #include "server/request_head.h"
 #include "server/response_routes.h"
 #include "server/run_on.h"
@@ -47,7 +45,9 @@ bool is_of_stored_response(Route route) {
 
 BodyReader::Addressing named_by(Route route) {
   const bool is_ollama = route == Route::kOllamaChat || route == Route::kOllamaGenerate || route == Route::kOllamaShow;
-  return {.is_ollama = is_ollama, .ends_with_hang_up = chat_api_of(route).has_value()};
+  return {.is_ollama = is_ollama,
+          .ends_with_hang_up = chat_api_of(route).has_value(),
+          .is_about_slot = route == Route::kLoadModel || route == Route::kUnloadModel};
 }
 
 TokenizeCall::Kind kind_of(Route route) {
@@ -235,8 +235,8 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
   if (const std::optional<ChatApi> api = chat_api_of(route)) {
     CompletionHandler handler(*this, exchange);
     co_await handler.run(*api, named_by(route));
-  } else if (route == Route::kOllamaShow) {
-    co_await answer_show(exchange);
+  } else if (is_about_model(route)) {
+    co_await answer_about_model(exchange, route);
   } else if (route == Route::kEmbeddings) {
     const ModelSlot* first = models_.find("");
     const ApiError error{.status = 501,
@@ -248,26 +248,24 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
   }
 }
 
-asio::awaitable<void> Service::answer_show(Exchange& exchange) {
-  if (exchange.request.body().size() > kMaxShowBytes) {
-    const ApiError error{.status = 413,
-                         .message = fmt::format("found {} bytes, expected at most {}: the name of a model",
-                                                exchange.request.body().size(), kMaxShowBytes)};
-    co_await refuse(exchange, error);
+asio::awaitable<void> Service::answer_about_model(Exchange& exchange, Route route) {
+  ApiResult<boost::json::object> answered;
+  const std::size_t num_bytes = exchange.request.body().size();
+  if (num_bytes > kMaxModelBodyBytes) {
+    answered = std::unexpected(model_body_too_large(num_bytes));
+  } else {
+    const auto addressed = co_await bodies_.read(exchange, named_by(route));
+    if (!addressed) {
+      answered = std::unexpected(addressed.error());
+    } else {
+      answered = answer_model_post(route, *addressed, models_, client_of(exchange), Clock::now());
+    }
+  }
+  if (!answered) {
+    co_await refuse(exchange, answered.error());
     co_return;
   }
-  const auto addressed = co_await bodies_.read(exchange, named_by(Route::kOllamaShow));
-  ApiResult<boost::json::object> shown;
-  if (!addressed) {
-    shown = std::unexpected(addressed.error());
-  } else if (addressed->model) {
-    shown = ollama_show(addressed->object, addressed->model.model(), addressed->model.engine().info());
-  }
-  if (!shown) {
-    co_await refuse(exchange, shown.error());
-    co_return;
-  }
-  HttpResponse response{.body = boost::json::serialize(*shown)};
+  HttpResponse response{.body = boost::json::serialize(*answered)};
   co_await send(exchange, response);
 }
 
@@ -316,14 +314,8 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
     default: break;
   }
   if (!models_.is_started()) return error_response(match.pattern, unavailable("the model is being loaded", "loading"));
-  if (match.route == Route::kOllamaTags) return json(ollama_tags(models_.slots()));
-  if (match.route == Route::kOllamaRunning) return json(ollama_running(models_.slots(), models_.idle_unload()));
-  if (match.route == Route::kModels) return json(openai_models(models_.slots()));
-  const ModelSlot* slot = models_.find(match.argument);
-  if (slot == nullptr) return to_response(models_.not_found(match.argument));
-  if (match.route == Route::kModel) return json(openai_model(*slot));
-  if (!slot->model()) return to_response(unavailable("the model is not loaded", "loading"));
-  return json(llama_props(*slot->model(), *slot->info(), options_.version));
+  const auto answered = answer_model_get(match, models_, options_.version, now);
+  return answered ? json(*answered) : to_response(answered.error());
 }
 
 HttpResponse Service::metrics_response() {

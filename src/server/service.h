@@ -81,7 +81,7 @@ class Service {
   asio::awaitable<void> answer(Exchange& exchange);
   asio::awaitable<void> answer_post(Exchange& exchange, Route route);
   asio::awaitable<void> answer_tokens(Exchange& exchange, Route route);
-  asio::awaitable<void> answer_show(Exchange& exchange);
+  asio::awaitable<void> answer_about_model(Exchange& exchange, Route route);
   /// Counts a body as held until it is written; one that is too much gives way to an error.
   void hold(const Exchange& exchange, HttpResponse& response);
   asio::awaitable<void> send(Exchange& exchange, HttpResponse& response);

@@ -1,6 +1,7 @@
 """One server of several models: they are loaded when they are asked for, take turns where memory is for one, and give
 every client the answer that it gets alone."""
 import concurrent.futures
+import datetime
 import json
 import pathlib
 import signal
@@ -8,6 +9,7 @@ import tempfile
 import time
 import unittest
 
+import ollama
 import openai
 
 import support
@@ -153,6 +155,53 @@ class Idle(Folder):
             self.assertEqual(ask(server, "small", "Hi", 2)[0], "small")
             print(f"loaded again and answered in {time.monotonic() - begin:.2f} s")
             self.assertEqual(server.get("/ready")[0], 200)
+
+
+class AsClientsSay(Folder):
+    def expiries(self, client):
+        return {model.model: model.expires_at for model in client.ps().models}
+
+    def test_keep_alive_of_ollamas_package_loads_keeps_and_unloads(self):
+        with Server(*KV, "-m", self.other, model=self.small) as server:
+            client = ollama.Client(host=server.url)
+            self.assertEqual(client.generate("other", keep_alive="1h").done_reason, "load")
+            self.assertEqual(self.status(server), {"small": "loaded", "other": "loaded"})
+            client.generate("small", "Hi", options={"num_predict": 2}, keep_alive=-1)
+            expiries = self.expiries(client)
+            now = datetime.datetime.now(datetime.timezone.utc)
+            self.assertTrue(3000 < (expiries["other"] - now).total_seconds() <= 3600, expiries)
+            self.assertEqual(expiries["small"].year, 9999)
+            self.assertEqual(client.chat("other", [], keep_alive=0).done_reason, "unload")
+            server.wait_until(lambda: self.status(server) == {"small": "loaded", "other": "unloaded"})
+            client.generate("other", "Hi", options={"num_predict": 2}, keep_alive="100ms")
+            server.wait_until(lambda: self.status(server) == {"small": "loaded", "other": "unloaded"})
+            self.assertEqual(ask(server, "other", "Hi", 2)[0], "other")
+
+    def test_routes_of_llama_cpps_router_load_and_unload(self):
+        with Server(*KV, "-m", self.other, model=self.small) as server:
+            def post(route, name):
+                return server.request("POST", f"/models/{route}", {"model": name})
+
+            self.assertEqual(json.loads(post("load", "other")[2]), {"success": True})
+            server.wait_until(lambda: self.status(server)["other"] == "loaded")
+            stream = server.stream("Once", model="other", max_tokens=200, ignore_eos=True)
+            next(stream)
+            self.assertEqual(json.loads(post("unload", "other")[2]), {"success": True})
+            self.assertGreater(len(list(stream)), 100)
+            server.wait_until(lambda: self.status(server)["other"] == "unloaded")
+            self.assertEqual(post("unload", "other")[0], 400)
+            self.assertEqual(post("load", "third")[0], 404)
+
+    def test_a_server_of_one_model_keeps_it(self):
+        with Server(*KV, model=self.small) as server:
+            client = ollama.Client(host=server.url)
+            client.generate("small", "Hi", options={"num_predict": 2}, keep_alive=0)
+            self.assertEqual(self.expiries(client)["small"].year, 9999)
+            for route, body in (("/models/unload", {"model": "small"}), ("/api/generate", {"model": "small", "keep_alive": 0})):
+                code, _, text = server.request("POST", route, body)
+                self.assertEqual(code, 400, text)
+                self.assertIn("keeps its model", text)
+            self.assertEqual(self.status(server), {"small": "loaded"})
 
 
 if __name__ == "__main__":

@@ -7,11 +7,13 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "server/keep_alive.h"
 #include "server/scripted_engine.h"
 
 namespace octavo::server {
@@ -257,6 +259,91 @@ TEST_F(Models, WithoutRequestsGoAfterTheirTimeAndNotWithOne) {
   now_ = slot("a").last_use() + 61s;
   EXPECT_TRUE(until([&] { return slot("a").state() == State::kUnloaded; }));
   EXPECT_EQ(table_->memory_taken(), 0U);
+}
+
+TEST_F(Models, StayAsLongAsAClientWantsBehindItsRequest) {
+  options_.idle_unload = 60s;
+  options_.clients_unload = true;
+  make_two();
+  {
+    ModelLease used = load("a");
+    EXPECT_EQ(table_->expiry(slot("a"), now_), now_ + 60s);
+    used.set_keep_alive(10s);
+    EXPECT_EQ(table_->expiry(slot("a"), now_), now_ + 10s);
+    used.set_keep_alive(kKeptForever);
+    EXPECT_EQ(table_->expiry(slot("a"), now_), std::nullopt);
+    used.set_keep_alive(300s);
+    EXPECT_EQ(table_->expiry(slot("a"), now_), now_ + 300s) << "what was said last counts, and somebody uses it";
+  }
+  const ModelTable::Clock::time_point left = slot("a").last_use();
+  EXPECT_EQ(table_->expiry(slot("a"), now_), left + 300s);
+  table_->advance(now_ = left + 299s);
+  EXPECT_EQ(slot("a").state(), State::kServing);
+  now_ = left + 300s;
+  EXPECT_TRUE(until([&] { return slot("a").state() == State::kUnloaded; }));
+  const ModelLease again = load("a");
+  EXPECT_EQ(table_->expiry(slot("a"), now_), now_ + 60s) << "it was loaded anew";
+}
+
+TEST_F(Models, WhatAClientWantsIsNothingToAServerThatKeepsItsModel) {
+  make_two();
+  ModelLease used = load("a");
+  used.set_keep_alive(0s);
+  EXPECT_EQ(table_->expiry(slot("a"), now_), std::nullopt);
+  const auto unloaded = table_->unload(slot("a"), now_);
+  ASSERT_FALSE(unloaded);
+  EXPECT_EQ(unloaded.error().status, 400);
+  EXPECT_THAT(unloaded.error().message, HasSubstr("keeps its model"));
+}
+
+TEST_F(Models, AreUnloadedWhenNobodyUsesThem) {
+  options_.clients_unload = true;
+  make_two();
+  std::optional<ModelLease> used = load("a");
+  now_ = ModelTable::Clock::now();
+  ASSERT_TRUE(table_->unload(slot("a"), now_));
+  EXPECT_EQ(slot("a").state(), State::kServing);
+  EXPECT_TRUE(wish("a")->take()) << "who asks before it is gone gets it";
+  used.reset();
+  now_ = ModelTable::Clock::now();
+  ASSERT_TRUE(table_->unload(slot("a"), now_));
+  EXPECT_NE(slot("a").state(), State::kServing) << "at once";
+  EXPECT_TRUE(until([&] { return slot("a").state() == State::kUnloaded; }));
+}
+
+TEST_F(Models, AreLoadedForNobodyInParticular) {
+  options_.clients_unload = true;
+  make_two();
+  models_[0].load_is_held = true;
+  ASSERT_TRUE(table_->preload(slot("a"), "somebody", now_));
+  EXPECT_EQ(slot("a").state(), State::kLoading);
+  const auto twice = table_->preload(slot("a"), "somebody", now_);
+  ASSERT_FALSE(twice);
+  EXPECT_THAT(twice.error().message, HasSubstr("the model 'a' is already running"));
+  models_[0].load_is_held = false;
+  ASSERT_TRUE(until([&] { return slot("a").state() == State::kServing; }));
+  EXPECT_EQ(slot("a").num_leases(), 0);
+  EXPECT_FALSE(table_->preload(slot("a"), "somebody", now_));
+  // Another one, where the first must go for it.
+  now_ += 1s;
+  ASSERT_TRUE(table_->preload(slot("b"), "somebody", now_));
+  ASSERT_TRUE(until([&] { return slot("b").state() == State::kServing; }));
+  EXPECT_EQ(slot("a").state(), State::kUnloaded);
+}
+
+TEST_F(Models, OneThatCannotBeLoadedForNobodySaysWhy) {
+  options_.memory_bytes = 100;
+  std::vector<ModelOffer> offers;
+  offers.push_back(offer("a", 60));
+  offers.push_back(offer("large", 200));
+  make(std::move(offers));
+  const auto too_large = table_->preload(slot("large"), "somebody", now_);
+  ASSERT_FALSE(too_large);
+  EXPECT_EQ(too_large.error().code, "model_too_large");
+  models_[0].load_fails = true;
+  ASSERT_TRUE(table_->preload(slot("a"), "somebody", now_));
+  ASSERT_TRUE(until([&] { return slot("a").load_error().has_value(); }));
+  EXPECT_EQ(table_->preload(slot("a"), "somebody", now_).error().code, "model_not_loaded");
 }
 
 TEST_F(Models, OnlySoManyRequestsWaitAndOneClientLeavesRoomForOthers) {

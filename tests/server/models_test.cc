@@ -3,6 +3,7 @@
 
 #include <boost/json.hpp>
 
+#include "server/iso_time.h"
 #include "server/test_client.h"
 
 namespace octavo::test {
@@ -176,6 +177,83 @@ TEST_F(SeveralModels, ADrainEndsWaitingWith503) {
   EXPECT_THAT(waits.read_answer(), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("shutting_down")));
   a_.held = false;
   EXPECT_THAT(uses.read_answer(), HasSubstr("apple"));
+}
+
+TEST_F(SeveralModels, KeepAliveSaysHowLongAModelStays) {
+  options_.models.clients_unload = true;
+  start_two();
+  const auto generate = [](const std::string& keep_alive) {
+    return post("/api/generate",
+                R"({"model": "b:latest", "prompt": "x", "stream": false, "raw": true, "keep_alive": )" + keep_alive +
+                    R"(, "options": {"num_predict": 1}})");
+  };
+  ask(generate("-1"));
+  EXPECT_EQ(body_of(get("/api/ps")).at("models").at(0).at("expires_at"), "9999-12-31T23:59:59Z");
+  EXPECT_THAT(ask(generate(R"("soon")")), AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("keep_alive: found")));
+  ask(generate(R"("1h")"));
+  const json::value running = body_of(get("/api/ps"));
+  const auto& expires = running.at("models").at(0).at("expires_at").as_string();
+  const auto now = std::chrono::system_clock::now();
+  EXPECT_GT(std::string_view(expires), server::iso_time(now + 50min));
+  EXPECT_LE(std::string_view(expires), server::iso_time(now + 60min));
+  EXPECT_THAT(ask(generate("0")), HasSubstr("berry"));
+  EXPECT_TRUE(eventually([this] { return body_of(get("/api/ps")).at("models").as_array().empty(); }));
+}
+
+TEST_F(SeveralModels, RequestsWithoutAPromptLoadAndUnload) {
+  options_.models.clients_unload = true;
+  start_two();
+  json::value answer = body_of(post("/api/chat", R"({"model": "b", "messages": [], "stream": false})"));
+  EXPECT_EQ(answer.at("done_reason"), "load");
+  EXPECT_EQ(answer.at("message").at("content"), "");
+  EXPECT_EQ(num_loads_, 1);
+  answer = body_of(post("/api/generate", R"({"model": "b", "keep_alive": "5m", "stream": false})"));
+  EXPECT_EQ(answer.at("done_reason"), "load");
+  answer = body_of(post("/api/chat", R"({"model": "b", "keep_alive": 0})"));
+  EXPECT_EQ(answer.at("done_reason"), "unload");
+  EXPECT_EQ(answer.at("done"), true);
+  EXPECT_EQ(answer.at("message"), json::parse(R"({"role": "assistant", "content": ""})"));
+  EXPECT_TRUE(eventually([this] { return metric("octavo:model_memory_bytes") == 0; }));
+  answer = body_of(post("/api/generate", R"({"model": "b:latest", "prompt": "", "keep_alive": "0s"})"));
+  EXPECT_EQ(answer.at("done_reason"), "unload") << "it is not there, and stays so";
+  EXPECT_EQ(answer.at("response"), "");
+  EXPECT_THAT(ask(post("/api/generate", R"({"model": "c", "keep_alive": 0})")), StartsWith("HTTP/1.1 404"));
+  EXPECT_EQ(num_loads_, 1);
+}
+
+TEST_F(SeveralModels, AreLoadedAndUnloadedByLlamaCppsRoutes) {
+  options_.models.clients_unload = true;
+  start_two();
+  const auto status = [this] { return body_of(get("/models")).at("data").at(1).at("status").at("value"); };
+  EXPECT_EQ(status(), "unloaded");
+  EXPECT_THAT(ask(post("/models/unload", R"({"model": "b"})")),
+              AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("the model 'b' is not running")));
+  EXPECT_EQ(body_of(post("/models/load", R"({"model": "b.gguf"})")), json::parse(R"({"success": true})"));
+  EXPECT_TRUE(eventually([&] { return status() == "loaded"; }));
+  EXPECT_THAT(ask(post("/models/load", R"({"model": "b"})")),
+              AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("the model 'b' is already running")));
+  EXPECT_EQ(body_of(post("/models/unload", R"({"model": "b"})")), json::parse(R"({"success": true})"));
+  EXPECT_TRUE(eventually([&] { return status() == "unloaded"; }));
+  EXPECT_EQ(num_loads_, 1);
+  for (const char* path : {"/models/load", "/models/unload"}) {
+    EXPECT_THAT(ask(post(path, R"({"model": "c"})")), StartsWith("HTTP/1.1 404")) << path;
+    EXPECT_THAT(ask(post(path, "{}")), AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("model: found none"))) << path;
+    EXPECT_THAT(ask(post(path, "[]")), StartsWith("HTTP/1.1 400")) << path;
+    EXPECT_THAT(ask(post(path, std::string(70000, ' '))), StartsWith("HTTP/1.1 413")) << path;
+    EXPECT_THAT(ask(get(path)), StartsWith("HTTP/1.1 405")) << path;
+  }
+}
+
+TEST_F(SeveralModels, OneThatCannotBeLoadedIsListedAsFailed) {
+  std::vector<ModelOffer> models;
+  models.push_back(offer("a", a_));
+  models.push_back({.names = {"b"}, .load = []() -> Result<std::unique_ptr<Engine>> { return fail("no wheels"); }});
+  start(std::move(models));
+  ASSERT_TRUE(eventually([this] { return ready_.load(); }));
+  EXPECT_EQ(body_of(post("/models/load", R"({"model": "b"})")), json::parse(R"({"success": true})"));
+  const auto status = [this] { return body_of(get("/models")).at("data").at(1).at("status"); };
+  EXPECT_TRUE(eventually([&] { return status().as_object().contains("failed"); }));
+  EXPECT_EQ(status(), json::parse(R"({"value": "unloaded", "args": [], "failed": true, "error": "no wheels"})"));
 }
 
 TEST_F(SeveralModels, AnEngineThatFailsEndsTheServerWithItsError) {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "server/chat_api.h"
+#include "server/keep_alive.h"
 #include "server/ollama_models.h"
 #include "server/ollama_request.h"
 #include "server/openai_response.h"
@@ -90,6 +91,57 @@ TEST(OllamaRequest, WhatIsWrongIsRefusedWithItsPlace) {
             "context");
 }
 
+TEST(OllamaRequest, AChatWithoutMessagesAsksForNothing) {
+  for (const char* body : {R"({"model": "text"})", R"({"messages": null})", R"({"messages": []})"})
+    EXPECT_TRUE(chat_of_ollama_chat(parsed(body), kContext)->at("messages").as_array().empty()) << body;
+}
+
+TEST(KeepAlive, IsSecondsOrADuration) {
+  using namespace std::chrono_literals;
+  const std::map<std::string, std::chrono::milliseconds> times = {{"0", 0s},
+                                                                  {"1.5", 1500ms},
+                                                                  {"300", 300s},
+                                                                  {"-1", kKeptForever},
+                                                                  {"1e300", kKeptForever},
+                                                                  {R"("0")", 0s},
+                                                                  {R"("5m")", 300s},
+                                                                  {R"("1h30m10s")", 5410s},
+                                                                  {R"("1.5h")", 90min},
+                                                                  {R"("250ms")", 250ms},
+                                                                  {R"("+2s")", 2s},
+                                                                  {R"("3000us")", 3ms},
+                                                                  {R"("3000µs")", 3ms},
+                                                                  {R"("9ns")", 0ms},
+                                                                  {R"("-1m")", kKeptForever},
+                                                                  {R"("-1s")", kKeptForever},
+                                                                  {R"("9999999h")", kKeptForever}};
+  for (const auto& [text, time] : times) {
+    const auto kept = keep_alive_of(parsed(R"({"keep_alive": )" + text + "}"));
+    ASSERT_TRUE(kept.has_value()) << text << ": " << kept.error().message;
+    EXPECT_EQ(*kept, time) << text;
+  }
+  EXPECT_EQ(keep_alive_of(parsed("{}")).value(), std::nullopt);
+  EXPECT_EQ(keep_alive_of(parsed(R"({"keep_alive": null})")).value(), std::nullopt);
+  for (const char* wrong : {"true", "[]", R"("")", R"("-")", R"("5")", R"("m")", R"("5 m")", R"("5m ")", R"("1h-5m")",
+                            R"("5x")", R"("infs")", R"("nans")", R"("1e3s")", R"("--1s")"}) {
+    const auto kept = keep_alive_of(parsed(R"({"keep_alive": )" + std::string(wrong) + "}"));
+    ASSERT_FALSE(kept.has_value()) << wrong;
+    EXPECT_EQ(kept.error().param, "keep_alive");
+    EXPECT_EQ(kept.error().status, 400);
+  }
+  const std::string long_text(100, '1');
+  EXPECT_FALSE(keep_alive_of(parsed(R"({"keep_alive": ")" + long_text + "s\"}")).has_value());
+}
+
+TEST(KeepAlive, OfNothingWithoutAPromptUnloads) {
+  for (const char* body : {R"({"keep_alive": 0})", R"({"keep_alive": "0s", "prompt": "", "messages": null})",
+                           R"({"keep_alive": 0.0, "messages": []})"})
+    EXPECT_TRUE(asks_to_unload(parsed(body))) << body;
+  for (const char* body : {"{}", R"({"keep_alive": 5})", R"({"keep_alive": -1})", R"({"keep_alive": "x"})",
+                           R"({"keep_alive": 0, "prompt": "x"})", R"({"keep_alive": 0, "messages": [{}]})"})
+    EXPECT_FALSE(asks_to_unload(parsed(body))) << body;
+}
+
 class OllamaAnswers : public ::testing::Test {
  protected:
   void open(ChatApi api, const std::string& fields) {
@@ -162,6 +214,16 @@ TEST_F(OllamaAnswers, WithoutAPromptTheModelIsThere) {
   const auto all = lines(writer_->finish());
   ASSERT_EQ(all.size(), 1);
   EXPECT_EQ(all[0].at("done_reason"), "load");
+}
+
+TEST_F(OllamaAnswers, AChatWithoutMessagesSaysThatTheModelIsThere) {
+  open(ChatApi::kOllamaChat, R"("model": "text", "keep_alive": "5m")");
+  ASSERT_TRUE(writer_->done());
+  EXPECT_EQ(call_.keep_alive, std::chrono::minutes(5));
+  const auto all = lines(writer_->finish());
+  ASSERT_EQ(all.size(), 1);
+  EXPECT_EQ(all[0].at("done_reason"), "load");
+  EXPECT_EQ(all[0].at("message").at("content"), "");
 }
 
 TEST_F(OllamaAnswers, ErrorsAreTexts) {

@@ -1,0 +1,57 @@
+#include "server/model_routes.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "server/json_fields.h"
+#include "server/llama_props.h"
+#include "server/ollama_models.h"
+#include "server/openai_models.h"
+
+namespace octavo::server {
+namespace {
+
+namespace json = boost::json;
+
+bool is_running(const ModelSlot& slot) {
+  return slot.state() == ModelSlot::State::kServing || slot.state() == ModelSlot::State::kLoading;
+}
+
+ApiResult<void> unload(ModelSlot& slot, ModelTable& models, ModelTable::Clock::time_point now) {
+  if (!is_running(slot))
+    return std::unexpected(invalid_value("model", fmt::format("the model '{}' is not running", slot.id())));
+  return models.unload(slot, now);
+}
+
+}  // namespace
+
+ApiResult<json::object> answer_model_get(const RouteMatch& match, ModelTable& models, const std::string& version,
+                                         ModelTable::Clock::time_point now) {
+  if (match.route == Route::kOllamaTags) return ollama_tags(models.slots());
+  if (match.route == Route::kOllamaRunning) return ollama_running(models, now);
+  if (match.route == Route::kModels) return openai_models(models.slots());
+  const ModelSlot* slot = models.find(match.argument);
+  if (slot == nullptr) return std::unexpected(models.not_found(match.argument));
+  if (match.route == Route::kModel) return openai_model(*slot);
+  if (!slot->model()) return std::unexpected(unavailable("the model is not loaded", "loading"));
+  return llama_props(*slot->model(), *slot->info(), version);
+}
+
+ApiError model_body_too_large(std::size_t num_bytes) {
+  return {.status = 413,
+          .message =
+              fmt::format("found {} bytes, expected at most {}: the name of a model", num_bytes, kMaxModelBodyBytes)};
+}
+
+ApiResult<json::object> answer_model_post(Route route, const AddressedBody& body, ModelTable& models,
+                                          const std::string& owner, ModelTable::Clock::time_point now) {
+  if (body.unloaded != nullptr) {
+    const bool loads = route == Route::kLoadModel;
+    OCTAVO_TRY_VOID(loads ? models.preload(*body.unloaded, owner, now) : unload(*body.unloaded, models, now));
+    return json::object{{"success", true}};
+  }
+  if (!body.model) return json::object();
+  return ollama_show(body.object, body.model.model(), body.model.engine().info());
+}
+
+}  // namespace octavo::server
