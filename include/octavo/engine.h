@@ -155,6 +155,7 @@ struct ModelInfo {
   std::uint64_t weight_bytes_per_token = 0;  // weights read to compute one token alone
   std::uint64_t kv_bytes_per_token = 0;
   std::uint64_t kv_arena_bytes = 0;            // the most that the KV memory can grow to
+  std::uint64_t kv_memory_bytes = 0;           // its budget: the option's, or what that was without one
   std::shared_ptr<const ModelWork> work = {};  // of a token, for estimates of speed: `octavo bench` reads it
   int num_threads = 0;
   std::string isa;

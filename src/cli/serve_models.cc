@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -234,9 +236,16 @@ Result<bool> is_one_model(const ModelsOptions& options) {
 
 server::ModelOffer one_model(const ModelsOptions& options, const EngineOptions& engine, Context& context) {
   const std::string model = options.named.empty() ? std::string() : options.named.front();
-  return {.names = options.names,
-          .load = [engine, model, &context] { return load_engine(engine, model, context); },
-          .is_loaded_at_start = true};
+  // Of the first load and all that follow: later another amount of memory may be free.
+  const auto kv_memory_bytes = std::make_shared<std::atomic<std::uint64_t>>(engine.kv_memory_bytes);
+  const auto load = [engine, model, kv_memory_bytes, &context]() -> Result<std::unique_ptr<Engine>> {
+    EngineOptions same = engine;
+    same.kv_memory_bytes = *kv_memory_bytes;
+    OCTAVO_TRY(auto loaded, load_engine(std::move(same), model, context));
+    *kv_memory_bytes = loaded->info().kv_memory_bytes;
+    return loaded;
+  };
+  return {.names = options.names, .load = load, .is_loaded_at_start = true};
 }
 
 Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options, const EngineOptions& engine,

@@ -69,6 +69,7 @@ ModelInfo info_of(const ModelSource& source, const CpuRunner& runner, KvType kv_
           .weight_bytes_per_token = runner.weight_bytes_per_token(),
           .kv_bytes_per_token = runner.kv_bytes_per_token(),
           .kv_arena_bytes = runner.kv_arena_bytes(),
+          .kv_memory_bytes = runner.kv_memory_bytes(),
           .work = std::make_shared<const ModelWork>(model_work(runner.config(), runner.weights(), kv_type)),
           .num_threads = num_threads,
           .isa = std::string(isa_name(isa))};

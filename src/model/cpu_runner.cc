@@ -98,10 +98,11 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const ModelSource& source, Mo
 
   const int wanted_context = options.max_context != 0 ? options.max_context : config.context_length;
   OCTAVO_TRY(MemoryBudget::Lease lease, take_kv_memory(kv_budget, options.kv_memory_bytes, weights.mapped_bytes()));
-  OCTAVO_TRY(StateRoom room, make_state_room(config, options, wanted_context, lease.bytes()));
+  const std::uint64_t kv_memory_bytes = lease.bytes();
+  OCTAVO_TRY(StateRoom room, make_state_room(config, options, wanted_context, kv_memory_bytes));
   const std::int64_t fitting = room.longest_sequence();
   if (options.max_context > fitting)
-    return fail("max_context is {} tokens, but a KV memory of {} bytes holds {}", options.max_context, lease.bytes(),
+    return fail("max_context is {} tokens, but a KV memory of {} bytes holds {}", options.max_context, kv_memory_bytes,
                 fitting);
 
   OCTAVO_TRY(SnapshotArena snapshots, SnapshotArena::create(room));
@@ -110,6 +111,7 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const ModelSource& source, Mo
   std::unique_ptr<CpuRunner> runner(
       new CpuRunner(std::move(config), std::move(weights), std::move(kv), std::move(snapshots)));
   runner->kv_lease_ = std::move(lease);
+  runner->kv_memory_bytes_ = kv_memory_bytes;
   runner->max_context_ = static_cast<int>(std::min<std::int64_t>(wanted_context, fitting));
   runner->max_rows_ = options.max_rows;
   runner->transformer_ =

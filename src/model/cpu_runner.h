@@ -66,6 +66,8 @@ class CpuRunner final : public ModelRunner {
   std::uint64_t weight_bytes_per_token() const { return weights_.bytes_per_token(); }
   std::uint64_t kv_bytes_per_token() const { return kv_.layout().bytes_per_token(); }
   std::uint64_t kv_arena_bytes() const { return kv_.room().bytes(); }
+  /// The budget of that: the options', or what it was without one.
+  std::uint64_t kv_memory_bytes() const { return kv_memory_bytes_; }
 
  private:
   CpuRunner(ModelConfig config, Weights weights, KvArena kv, SnapshotArena snapshots)
@@ -79,6 +81,7 @@ class CpuRunner final : public ModelRunner {
   ModelConfig config_;
   Weights weights_;
   MemoryBudget::Lease kv_lease_;
+  std::uint64_t kv_memory_bytes_ = 0;
   KvArena kv_;
   SnapshotArena snapshots_;
   const Batch* batch_ = nullptr;  // begun

@@ -170,12 +170,9 @@ struct CliRun {
                         .float_ops_per_s = 1e10};
   int code = -1;
 
-  int run(std::vector<std::string> args, const std::string& input = "") {
-    in.clear();
-    in.str(input);
-    out.str("");
-    err.str("");
-    cli::Context context{
+  /// The streams and the engine must outlive it.
+  cli::Context context() {
+    cli::Context made{
         .in = in,
         .out = out,
         .err = err,
@@ -193,10 +190,18 @@ struct CliRun {
         },
         .measure_machine = [this](int, std::string_view) -> Result<MachineLimits> { return machine; },
         .log = std::make_shared<spdlog::logger>("octavo", std::make_shared<spdlog::sinks::ostream_sink_st>(err))};
-    context.log->set_level(spdlog::level::warn);
+    made.log->set_level(spdlog::level::warn);
+    return made;
+  }
+  int run(std::vector<std::string> args, const std::string& input = "") {
+    in.clear();
+    in.str(input);
+    out.str("");
+    err.str("");
+    cli::Context surroundings = context();
     std::vector<const char*> argv = {"octavo"};
     for (const std::string& arg : args) argv.push_back(arg.c_str());
-    code = cli::run_cli(static_cast<int>(argv.size()), argv.data(), context);
+    code = cli::run_cli(static_cast<int>(argv.size()), argv.data(), surroundings);
     return code;
   }
 };
