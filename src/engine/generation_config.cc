@@ -12,8 +12,6 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kMaxBadWords = 1024;
-
 std::string shown(const TemplateValue& value) {
   constexpr std::size_t kMaxShown = 60;
   std::string text = write_json(value);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <limits>
+#include <utility>
 
 #include "sampler/sampler.h"
 
@@ -71,6 +72,27 @@ Result<void> read_order(const ModelSource& source, SamplingDefaults& defaults) {
   return {};
 }
 
+Result<void> read_bad_words(const ModelSource& source, SamplingDefaults& defaults) {
+  const std::string key = key_of("bad_words_ids");
+  if (source.find(key) == nullptr) return {};
+  OCTAVO_TRY(const std::vector<std::int32_t> ids, source.get_i32_array(key));
+  std::vector<TokenId> word;
+  for (const std::int32_t id : ids) {
+    if (id >= 0) {
+      word.push_back(id);
+      continue;
+    }
+    if (id != -1 || word.empty() || defaults.bad_words.size() == kMaxBadWords)
+      return fail(
+          "{}: {}: found {} behind {} words and {} ids, expected ids, a -1 behind each word, and at most {} words",
+          source.name(), key, id, defaults.bad_words.size(), word.size(), kMaxBadWords);
+    defaults.bad_words.push_back(std::exchange(word, {}));
+  }
+  if (!word.empty())
+    return fail("{}: {}: found {} ids at the end, expected a -1 behind them", source.name(), key, word.size());
+  return {};
+}
+
 }  // namespace
 
 Result<SamplingDefaults> SamplingDefaults::read(const ModelSource& source) {
@@ -84,6 +106,7 @@ Result<SamplingDefaults> SamplingDefaults::read(const ModelSource& source) {
   OCTAVO_TRY_VOID(read_penalty(source, defaults));
   OCTAVO_TRY_VOID(read_mirostat(source, defaults));
   OCTAVO_TRY_VOID(read_order(source, defaults));
+  OCTAVO_TRY_VOID(read_bad_words(source, defaults));
   if (source.find(kSuppressTokens) != nullptr) {
     OCTAVO_TRY(defaults.suppressed, source.get_i32_array(kSuppressTokens));
   }

@@ -1,5 +1,6 @@
 // Sampling settings that a model asks for: in its file, under the keys that llama.cpp writes (general.sampling.*,
-// tokenizer.ggml.suppress_tokens), and in a generation_config.json (generation_config.h), which goes before the file.
+// tokenizer.ggml.suppress_tokens) and one of our own for a folder's bad_words_ids, and in a generation_config.json
+// (generation_config.h), which goes before the file.
 //
 // Read once at load, then immutable.
 #pragma once
@@ -15,6 +16,8 @@
 #include "source/model_source.h"
 
 namespace octavo {
+
+inline constexpr std::size_t kMaxBadWords = 1024;
 
 struct SamplingDefaults {
   std::optional<float> temperature = {};         // general.sampling.temp
@@ -32,7 +35,9 @@ struct SamplingDefaults {
   std::optional<SamplerOrder> order = {};        // sequence
   std::vector<TokenId> suppressed = {};          // tokenizer.ggml.suppress_tokens: never drawn
   std::vector<TokenId> end_tokens = {};  // of a generation_config.json: they end an answer, beside the words' own
-  std::vector<std::vector<TokenId>> bad_words = {};  // of a generation_config.json
+  /// bad_words_ids: the last token of one that the answer would complete. In a file one behind another, each with a -1
+  /// at its end.
+  std::vector<std::vector<TokenId>> bad_words = {};
 
   /// Absent keys are no error. A value of another type or out of range is: it names the file, key and value.
   static Result<SamplingDefaults> read(const ModelSource& source);

@@ -103,7 +103,8 @@ class Folders(unittest.TestCase):
         tokenizer = {"version": "1.0", "added_tokens": [], "normalizer": None, "pre_tokenizer": cut, "post_processor": None,
                      "decoder": cut, "model": words}
         (folder / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
-        (folder / "generation_config.json").write_text('{"eos_token_id": [1, 2], "temperature": 0.5}', encoding="utf-8")
+        (folder / "generation_config.json").write_text(
+            '{"eos_token_id": [1, 2], "temperature": 0.5, "bad_words_ids": [[7], [8, 9]]}', encoding="utf-8")
         copy = self.folder / "copy.gguf"
         support.octavo_ok("convert", folder, copy)
         np.testing.assert_array_equal(support.logits(copy, IDS), support.logits(folder, IDS))
@@ -113,6 +114,9 @@ class Folders(unittest.TestCase):
         self.assertEqual(len(reader.get_field("tokenizer.ggml.tokens").contents()), 94)
         self.assertEqual(reader.get_field("tokenizer.ggml.eos_token_ids").contents(), [1, 2])
         self.assertAlmostEqual(reader.get_field("general.sampling.temp").contents(), 0.5)
+        self.assertEqual(reader.get_field("general.sampling.bad_words_ids").contents(), [7, -1, 8, 9, -1])
+        for model in (folder, copy):
+            self.assertIn("bad_words", support.octavo_ok("info", model))
         matrix = next(t for t in reader.tensors if t.name == "blk.0.attn_q.weight")
         self.assertEqual(matrix.tensor_type, gguf.GGMLQuantizationType.BF16)
         support.octavo_ok("convert", folder, copy, "--type", "q4_k_m", "--force")

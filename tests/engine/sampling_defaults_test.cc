@@ -87,6 +87,25 @@ TEST(SamplingDefaults, SuppressedTokensAreRead) {
   EXPECT_THAT(defaults->suppressed, ElementsAre(3, 7));
 }
 
+TEST(SamplingDefaults, BadWordsAreOneBehindAnother) {
+  const auto words = [](const std::vector<std::int32_t>& ids) {
+    return read(GgufWriter().add_array("general.sampling.bad_words_ids", ids));
+  };
+  const auto defaults = words({5, -1, 3, 7, -1});
+  ASSERT_TRUE(defaults) << defaults.error().message;
+  EXPECT_THAT(defaults->bad_words, ElementsAre(ElementsAre(5), ElementsAre(3, 7)));
+  EXPECT_EQ(defaults->over({}).bad_words, defaults->bad_words);
+  for (const std::vector<std::int32_t>& wrong : {std::vector{5, -2}, {-1}, {5, -1, -1}})
+    EXPECT_THAT(words(wrong).error().message,
+                AllOf(HasSubstr("general.sampling.bad_words_ids"), HasSubstr("expected ids")));
+  EXPECT_THAT(words({5, -1, 3}).error().message, HasSubstr("found 1 ids at the end, expected a -1"));
+  std::vector<std::int32_t> many;
+  for (std::size_t i = 0; i < kMaxBadWords; ++i) many.insert(many.end(), {1, -1});
+  EXPECT_TRUE(words(many));
+  many.insert(many.end(), {1, -1});
+  EXPECT_FALSE(words(many));
+}
+
 TEST(SamplingDefaults, NegativeTopKKeepsAllTokens) {
   const auto defaults = read(GgufWriter().add("general.sampling.top_k", std::int32_t{-1}));
   ASSERT_TRUE(defaults) << defaults.error().message;

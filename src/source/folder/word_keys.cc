@@ -40,17 +40,41 @@ Result<std::optional<std::string>> template_of(const JsonObject& settings) {
   return std::nullopt;
 }
 
-Result<std::vector<std::int32_t>> ids_of(const JsonObject& object, std::string_view name) {
-  const TemplateValue* value = object.find(name);
-  if (value == nullptr) return std::vector<std::int32_t>();
-  const auto* list = std::get_if<TemplateList>(value);
-  const TemplateList one = list == nullptr ? TemplateList{*value} : TemplateList();
-  std::vector<std::int32_t> ids;
-  for (const TemplateValue& element : list == nullptr ? one : *list) {
+Result<void> add_to(std::vector<std::int32_t>& ids, const TemplateList& list, const std::string& place) {
+  for (const TemplateValue& element : list) {
     const auto* id = std::get_if<std::int64_t>(&element);
     if (id == nullptr || *id < 0 || *id > std::numeric_limits<std::int32_t>::max())
-      return fail("{} has {}, expected token ids", object.place(name), describe_json(element));
+      return fail("{} has {}, expected token ids", place, describe_json(element));
     ids.push_back(static_cast<std::int32_t>(*id));
+  }
+  return {};
+}
+
+/// Of one id, or of a list of them.
+Result<std::vector<std::int32_t>> ids_of(const JsonObject& object, std::string_view name) {
+  std::vector<std::int32_t> ids;
+  const TemplateValue* value = object.find(name);
+  if (value == nullptr) return ids;
+  const auto* list = std::get_if<TemplateList>(value);
+  OCTAVO_TRY_VOID(add_to(ids, list == nullptr ? TemplateList{*value} : *list, object.place(name)));
+  return ids;
+}
+
+/// `bad_words_ids`, a list of lists of ids: one behind another, each with a -1 at its end.
+Result<std::vector<std::int32_t>> bad_words_of(const JsonObject& settings) {
+  constexpr std::string_view kName = "bad_words_ids";
+  std::vector<std::int32_t> ids;
+  const TemplateValue* value = settings.find(kName);
+  if (value == nullptr) return ids;
+  const std::string place = settings.place(kName);
+  const auto* words = std::get_if<TemplateList>(value);
+  if (words == nullptr) return fail("{} is {}, expected a list of lists of token ids", place, describe_json(*value));
+  for (const TemplateValue& word : *words) {
+    const auto* list = std::get_if<TemplateList>(&word);
+    if (list == nullptr || list->empty())
+      return fail("{} has {}, expected lists of token ids", place, describe_json(word));
+    OCTAVO_TRY_VOID(add_to(ids, *list, place));
+    ids.push_back(-1);
   }
   return ids;
 }
@@ -106,6 +130,8 @@ Result<void> add_sampling(const JsonObject& settings, DirectoryBuilder& out) {
   if (top_k) out.add_u32("general.sampling.top_k", *top_k);
   OCTAVO_TRY(const std::vector<std::int32_t> suppressed, ids_of(settings, "suppress_tokens"));
   if (!suppressed.empty()) out.add_i32s("tokenizer.ggml.suppress_tokens", suppressed);
+  OCTAVO_TRY(const std::vector<std::int32_t> bad_words, bad_words_of(settings));
+  if (!bad_words.empty()) out.add_i32s("general.sampling.bad_words_ids", bad_words);
   return {};
 }
 

@@ -321,6 +321,22 @@ TEST_F(Folder, ReadsWordsTemplateAndDefaults) {
   EXPECT_EQ(opened()->get_string("tokenizer.chat_template").value(), "from the file");
 }
 
+TEST_F(Folder, BadWordsAreIdsWithAMinusOneBehindEach) {
+  folder_.write("generation_config.json", R"({"bad_words_ids": [[5], [3, 7]], "suppress_tokens": [9]})");
+  EXPECT_THAT(opened()->get_i32_array("general.sampling.bad_words_ids").value(), ElementsAre(5, -1, 3, 7, -1));
+  EXPECT_THAT(opened()->get_i32_array("tokenizer.ggml.suppress_tokens").value(), ElementsAre(9));
+  for (const char* none : {"null", "[]"}) {
+    folder_.write("generation_config.json", R"({"bad_words_ids": )" + std::string(none) + "}");
+    EXPECT_FALSE(opened()->get_i32_array("general.sampling.bad_words_ids")) << none;
+  }
+  for (const char* wrong : {"5", "[5]", "[[]]", "[[-1]]", R"([["a"]])"}) {
+    folder_.write("generation_config.json", R"({"bad_words_ids": )" + std::string(wrong) + "}");
+    const auto source = open_model(folder_.path());
+    ASSERT_FALSE(source) << wrong;
+    EXPECT_THAT(source.error().message, HasSubstr("bad_words_ids")) << wrong;
+  }
+}
+
 TEST_F(Folder, TheEndTokenOfTheWordsEndsAnswersToo) {
   const std::string added =
       R"("added_tokens_decoder": {"7": {"content": "<|im_end|>"}, "x": {"content": "y"}, "9": 3})";
