@@ -1,4 +1,4 @@
-// Text of a file that may hold any bytes: is it UTF-8, and how to show it in a message.
+// Text of a file that may hold any bytes: is it UTF-8, how to show it in a message, and how to compare it.
 #pragma once
 
 #include <string>
@@ -19,5 +19,8 @@ inline constexpr std::size_t kMaxShownBytes = 256;
 /// The text with control characters and bytes that are not UTF-8 as \xNN, for names that people read: at most
 /// kMaxShownBytes, and "..." where it was longer.
 std::string printable(std::string_view text);
+
+/// The text with ASCII's capital letters as small ones.
+std::string lower_case(std::string_view text);
 
 }  // namespace octavo

@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <iomanip>
 
 #include "hub/digest.h"
+#include "hub/folder_choice.h"
 #include "hub/model_ref.h"
 
 namespace octavo::hub {
@@ -16,9 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "models--", kSeparator = "--";
-constexpr std::size_t kMaxFiles = 4096;
+constexpr std::size_t kMaxFiles = 4096;  // with weights; as many of the others
 constexpr int kMaxDepth = 8;
-constexpr std::array<std::string_view, 4> kEndings = {".gguf", ".safetensors", ".json", ".jinja"};
 
 std::string folder_name(const std::string& repo) {
   const std::size_t slash = repo.find('/');
@@ -90,15 +89,19 @@ std::vector<fs::path> CachedRepo::snapshots() const {
 
 std::vector<std::string> files_in(const fs::path& folder) {
   std::vector<std::string> files;
+  std::size_t num_weights = 0, num_others = 0;
   std::error_code error;
   fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error);
   for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
     if (it.depth() >= kMaxDepth) it.disable_recursion_pending();
+    const std::string name = it->path().filename().string();
+    const bool has_weights = name.ends_with(".gguf") || name.ends_with(".safetensors");
+    if (!has_weights && !is_beside_weights(name)) continue;
+    std::size_t& count = has_weights ? num_weights : num_others;
     std::error_code ignored;
-    const std::string ending = it->path().extension().string();
-    if (std::ranges::find(kEndings, ending) == kEndings.end() || !fs::is_regular_file(it->path(), ignored)) continue;
+    if (count >= kMaxFiles || !fs::is_regular_file(it->path(), ignored)) continue;
     files.push_back(it->path().lexically_relative(folder).string());
-    if (files.size() >= kMaxFiles) break;
+    if (++count >= kMaxFiles && has_weights) break;
   }
   std::ranges::sort(files);
   return files;

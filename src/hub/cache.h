@@ -37,8 +37,8 @@ class CachedRepo {
   std::filesystem::path folder_, locks_;
 };
 
-/// Files below a folder that are there and that models may be made of (.gguf, .safetensors, .json, .jinja), as paths
-/// from it, sorted; at most some thousand, and at most eight folders deep.
+/// Files below a folder that are there and that models may be made of (.gguf, .safetensors, and what stands beside the
+/// latter), as paths from it, sorted; at most some thousand of each kind, and at most eight folders deep.
 std::vector<std::string> files_in(const std::filesystem::path& folder);
 
 /// The repository that a folder of the cache is of: "models--ORG--REPO" is ORG/REPO. None: it is of something else.

@@ -26,16 +26,10 @@ struct Candidate {
   std::vector<std::size_t> files;
 };
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 bool is_model(std::string_view path) {
-  const std::string name = lower(base_name(path));
+  const std::string name = lower_case(base_name(path));
   return name.ends_with(kSuffix) && !name.contains("mmproj") && !name.contains("imatrix");
 }
 
@@ -49,14 +43,14 @@ std::vector<Candidate> candidates_of(std::span<const std::string> paths, const K
     if (const auto shard = ShardName::parse(paths[i])) {
       shards[shard->file_name(1)][shard->number] = i;
     } else {
-      const std::string name = lower(paths[i]);
+      const std::string name = lower_case(paths[i]);
       found.push_back({name, name.substr(0, name.size() - kSuffix.size()), {i}});
     }
   }
   for (const auto& [first, numbers] : shards) {
     const ShardName name = ShardName::parse(first).value();
     if (numbers.size() != name.count) continue;
-    Candidate& candidate = found.emplace_back(lower(first), lower(name.stem), std::vector<std::size_t>{});
+    Candidate& candidate = found.emplace_back(lower_case(first), lower_case(name.stem), std::vector<std::size_t>{});
     for (const auto& [number, index] : numbers) candidate.files.push_back(index);
   }
   return found;
@@ -111,15 +105,15 @@ Result<std::vector<std::size_t>> only_one(std::span<const Candidate* const> foun
 
 /// By a file's name: its path, else its base name.
 Result<std::vector<std::size_t>> choose_by_name(std::span<const std::string> paths, std::string_view wanted) {
-  const std::string name = lower(wanted);
+  const std::string name = lower_case(wanted);
   const auto is_named = [&](std::string_view path, bool whole) {
-    const std::string text = lower(path);
+    const std::string text = lower_case(path);
     return name == (whole ? std::string_view(text) : base_name(text));
   };
   for (const bool whole : {true, false}) {
     // Of shards any one may be named.
     const std::vector<Candidate> candidates =
-        candidates_of(paths, [](std::string_view path) { return lower(path).ends_with(kSuffix); });
+        candidates_of(paths, [](std::string_view path) { return lower_case(path).ends_with(kSuffix); });
     std::vector<const Candidate*> found;
     for (const Candidate& candidate : candidates)
       if (std::ranges::any_of(candidate.files, [&](std::size_t i) { return is_named(paths[i], whole); }))
@@ -134,12 +128,12 @@ Result<std::vector<std::size_t>> choose_by_name(std::span<const std::string> pat
 std::span<const std::string_view> default_types() { return kDefaultTypes; }
 
 Result<std::vector<std::size_t>> choose_files(std::span<const std::string> paths, std::string_view wanted) {
-  if (lower(wanted).ends_with(kSuffix)) return choose_by_name(paths, wanted);
+  if (lower_case(wanted).ends_with(kSuffix)) return choose_by_name(paths, wanted);
   const std::vector<Candidate> candidates = candidates_of(paths, is_model);
-  if (!wanted.empty()) return only_one(with_word(candidates, lower(wanted)), paths, quote(wanted));
+  if (!wanted.empty()) return only_one(with_word(candidates, lower_case(wanted)), paths, quote(wanted));
   if (candidates.size() == 1) return candidates.front().files;
   for (const std::string_view type : kDefaultTypes)
-    if (const auto found = with_word(candidates, lower(type)); !found.empty()) return only_one(found, paths, type);
+    if (const auto found = with_word(candidates, lower_case(type)); !found.empty()) return only_one(found, paths, type);
   return only_one(pointers_to(candidates), paths, "a name without a type");
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/text.h"
 #include "hub/file_choice.h"
 #include "source/shard_name.h"
 
@@ -32,6 +33,10 @@ std::vector<std::size_t> parts_of(std::span<const std::string> paths) {
 
 }  // namespace
 
+bool is_beside_weights(std::string_view name) {
+  return name == kConfig || name == kIndex || std::ranges::find(kBeside, name) != kBeside.end();
+}
+
 std::vector<std::size_t> folder_files(std::span<const std::string> paths) {
   const auto find = [&](std::string_view name) { return std::ranges::find(paths, name) - paths.begin(); };
   const auto add = [&](std::string_view name, std::vector<std::size_t>& files) {
@@ -53,7 +58,7 @@ std::vector<std::size_t> folder_files(std::span<const std::string> paths) {
 }
 
 Result<ModelChoice> choose_model(std::span<const std::string> paths, std::string_view wanted) {
-  if (wanted == kFolderType) return ModelChoice{.files = folder_files(paths), .is_folder = true};
+  if (lower_case(wanted) == kFolderType) return ModelChoice{.files = folder_files(paths), .is_folder = true};
   OCTAVO_TRY(std::vector<std::size_t> files, choose_files(paths, wanted));
   if (!files.empty() || !wanted.empty()) return ModelChoice{.files = std::move(files)};
   return ModelChoice{.files = folder_files(paths), .is_folder = true};

@@ -11,8 +11,11 @@
 
 namespace octavo::hub {
 
-/// Behind the colon of a name it means such a model, also where there are GGUF files.
+/// Behind the colon of a name, in any case, it means such a model, also where there are GGUF files.
 inline constexpr std::string_view kFolderType = "safetensors";
+
+/// A file of that name may be a part of such a model, beside its weights.
+bool is_beside_weights(std::string_view name);
 
 /// The indexes of the files that make a model of a folder: config.json, model.safetensors or all of its parts with
 /// their index, and words, template and settings, as far as they are there. Files in folders below count not. Empty:

@@ -40,9 +40,7 @@ class Transfer {
     }
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) return true;
-    std::string name(line.substr(0, colon));
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    head_.fields.emplace_back(std::move(name), trimmed(line.substr(colon + 1)));
+    head_.fields.emplace_back(lower_case(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
     return true;
   }
 

@@ -1,10 +1,10 @@
 #include "hub/local_models.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "hub/cache.h"
 #include "hub/file_choice.h"
 #include "hub/folder_choice.h"
@@ -18,12 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxModels = 1U << 14;
 constexpr std::string_view kHub = "hub", kOllama = "ollama";
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 /// Collects models; the first of a name counts.
 class Models {
@@ -134,10 +128,10 @@ std::vector<LocalModel> list_local_models(const Settings& settings, std::span<co
 }
 
 std::vector<const LocalModel*> find_local_models(std::span<const LocalModel> models, std::string_view text) {
-  const std::string wanted = lower(text);
+  const std::string wanted = lower_case(text);
   std::vector<const LocalModel*> found;
   for (const LocalModel& model : models) {
-    const std::string name = lower(model.name);
+    const std::string name = lower_case(model.name);
     if (name == wanted) return {&model};
     if (name.contains(wanted)) found.push_back(&model);
   }

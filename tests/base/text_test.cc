@@ -26,6 +26,8 @@ TEST(Quoted, EscapesWhatATerminalWouldObeyAndCutsLongText) {
   EXPECT_EQ(quote(std::string(81, 'k')), "'" + std::string(80, 'k') + "...'");
 }
 
+TEST(LowerCase, IsAsciisAlone) { EXPECT_EQ(lower_case("Q4_K-Z@[\xC3\x84"), "q4_k-z@[\xC3\x84"); }
+
 TEST(Printable, EscapesControlCharactersAndBoundsTheName) {
   EXPECT_EQ(printable("SmolLM2 \xC3\xA9"), "SmolLM2 \xC3\xA9");
   EXPECT_EQ(printable("a\x1b[2J\xFF"), "a\\x1B[2J\\xFF");

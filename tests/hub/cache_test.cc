@@ -72,6 +72,27 @@ TEST(HubCache, AModelIsFoundByItsTypeWhereAllOfItIsThere) {
   EXPECT_EQ(find_cached({}, {"org/repo"}).value(), std::nullopt) << "no cache is known";
 }
 
+TEST(HubCache, FilesThatNoModelIsMadeOfHideNone) {
+  const test::TempFolder folder;
+  constexpr int kMany = 4200;  // more than are looked at
+  for (int i = 0; i < kMany; ++i) folder.write(std::to_string(i) + ".json", "");
+  folder.write("m.gguf", "");
+  folder.write("model.safetensors", "");
+  folder.write("chat_template.jinja", "");
+  EXPECT_THAT(files_in(folder.path()), ElementsAre("chat_template.jinja", "m.gguf", "model.safetensors"));
+}
+
+TEST(HubCache, ManySettingsHideNoWeights) {
+  const test::TempFolder folder;
+  constexpr int kMany = 4200;
+  for (int i = 0; i < kMany; ++i) folder.write(std::to_string(i) + "/config.json", "");
+  for (const char* name : {"0/m.gguf", "2000/m.gguf", "4199/m.gguf", "z.gguf"}) folder.write(name, "");
+  std::vector<std::string> files = files_in(folder.path());
+  EXPECT_LT(files.size(), static_cast<std::size_t>(kMany)) << "there is a bound";
+  std::erase_if(files, [](const std::string& name) { return name.ends_with(".json"); });
+  EXPECT_THAT(files, ElementsAre("0/m.gguf", "2000/m.gguf", "4199/m.gguf", "z.gguf"));
+}
+
 TEST(HubCache, OfflineNothingIsFetched) {
   const Cache cache;
   Settings settings = cache.settings;

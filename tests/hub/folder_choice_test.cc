@@ -44,6 +44,7 @@ TEST(ModelChoice, TakesAFolderWhereThereIsNoGgufFileOrItIsAskedFor) {
   EXPECT_FALSE(choose_model(both, "")->is_folder);
   EXPECT_THAT(choose_model(both, "")->files, ElementsAre(1));
   EXPECT_THAT(choose_model(both, "safetensors")->files, ElementsAre(0, 2));
+  EXPECT_THAT(choose_model(both, "SafeTensors")->files, ElementsAre(0, 2)) << "in any case, as types";
   EXPECT_TRUE(choose_model(folder, "")->is_folder);
   EXPECT_THAT(choose_model(folder, "")->files, ElementsAre(0, 1));
   EXPECT_THAT(choose_model(folder, "Q4_0")->files, IsEmpty());
