@@ -189,6 +189,9 @@ TEST_F(Life, WithoutAKeyNothingOfTheModelIsSeen) {
   start_ready();
   EXPECT_THAT(ask(get("/health")), StartsWith("HTTP/1.1 200"));
   EXPECT_THAT(ask(get("/v1/models")), StartsWith("HTTP/1.1 401"));
+  EXPECT_THAT(ask(get("/models")), StartsWith("HTTP/1.1 401"));
+  for (const char* path : {"/models/load", "/models/unload"})
+    EXPECT_THAT(ask(post(path, R"({"model": "scripted-engine-1"})")), StartsWith("HTTP/1.1 401")) << path;
   EXPECT_THAT(ask(get("/v1/models", "Authorization: Bearer wrong-wrong-wrong\r\n")), StartsWith("HTTP/1.1 401"));
   EXPECT_THAT(ask(get("/v1/models", "Authorization: Bearer secret-secret-secret\r\n")), StartsWith("HTTP/1.1 200"));
 }
