@@ -19,13 +19,16 @@ Result<Automaton> AutomatonBuilder::build() {
   for (const Grammar::Rule& rule : grammar_.rules())
     if (!rule.is_defined) return fail("found no definition of the rule {}", quote(rule.name));
   add({.kind = Kind::kReturn});
-  for (const Grammar::Rule& rule : grammar_.rules()) rule_start_.push_back(lay(rule.body, Automaton::kReturn));
+  rule_start_.resize(grammar_.rules().size());
+  for (std::size_t i = 0; i < grammar_.rules().size(); ++i)
+    rule_start_[i] = lay(grammar_.rules()[i].body, Automaton::kReturn);
   automaton_.start_ = lay(grammar_.root(), Automaton::kReturn);
   if (is_full()) {
     return fail("found a constraint of more than {} states: its repetitions are too large, or nested",
                 Automaton::kMaxStates);
   }
   join_rules();
+  find_predecessors();
   OCTAVO_TRY_VOID(check_left_recursion());
   automaton_.is_live_ = reaching_end(true);
   if (!automaton_.is_live_[automaton_.start_]) return fail("found a constraint that no text can fulfil");
@@ -46,18 +49,14 @@ StateId AutomatonBuilder::lay(ExpressionId id, StateId next) {
   switch (expression.kind) {
     case Expression::Kind::kNothing: return lay_split({});
     case Expression::Kind::kLiteral: return lay_literal(expression.text, next);
-    case Expression::Kind::kSet: return lay_set(grammar_.set_at(expression.first), next);
+    case Expression::Kind::kSet: return lay_set(expression.first, next);
     case Expression::Kind::kSequence:
       for (const ExpressionId child : expression.children | std::views::reverse) next = lay(child, next);
       return next;
     case Expression::Kind::kAlternatives: return lay_alternatives(expression.children, next);
     case Expression::Kind::kRepeat: return lay_repeat(expression, next);
     case Expression::Kind::kToken: return add({.kind = Kind::kToken, .begin = expression.first, .next = next});
-    case Expression::Kind::kRule: {
-      const StateId call = add({.kind = Kind::kCall, .next = next});
-      rule_of_call_[call] = expression.first;
-      return call;
-    }
+    case Expression::Kind::kRule: return lay_call(expression.first, next);
   }
   return next;
 }
@@ -71,10 +70,12 @@ StateId AutomatonBuilder::lay_literal(std::string_view bytes, StateId next) {
   return next;
 }
 
-StateId AutomatonBuilder::lay_set(const CodePointSet& set, StateId next) {
+StateId AutomatonBuilder::lay_set(std::uint32_t set, StateId next) {
+  const auto [known, is_new_set] = sequences_.try_emplace(set);
+  if (is_new_set) known->second = utf8_sequences(grammar_.set_at(set));
   std::map<std::pair<std::uint32_t, StateId>, StateId> tails;  // by range and target, which many sequences share
   std::vector<Edge> heads;
-  for (const Utf8Sequence& sequence : utf8_sequences(set)) {
+  for (const Utf8Sequence& sequence : known->second) {
     StateId target = next;
     for (std::size_t i = sequence.length - 1; i > 0; --i) {
       const auto [low, high] = sequence.bytes[i];
@@ -114,31 +115,86 @@ StateId AutomatonBuilder::lay_alternatives(std::span<const ExpressionId> childre
   return lay_bytes(edges);
 }
 
+StateId AutomatonBuilder::lay_call(RuleId rule, StateId next) {
+  const StateId call = add({.kind = Kind::kCall, .next = next});
+  rule_of_call_[call] = rule;
+  return call;
+}
+
 StateId AutomatonBuilder::lay_repeat(const Expression& repeat, StateId next) {
   const ExpressionId child = repeat.children.front();
-  StateId start = next;
-  std::uint32_t required = repeat.min;
-  if (repeat.max == Grammar::kAnyNumber) {
-    const StateId loop = lay_split({});
-    const StateId body = lay(child, loop);
-    const auto begin = static_cast<std::uint32_t>(automaton_.targets_.size());
-    automaton_.targets_.insert(automaton_.targets_.end(), {body, next});
-    automaton_.states_[loop].begin = begin;
-    automaton_.states_[loop].end = begin + 2;
-    start = required == 0 ? loop : body;
-    required = required == 0 ? 0 : required - 1;
-  } else {
-    for (std::uint32_t i = repeat.min; i < repeat.max && !is_full(); ++i) {
-      const std::array<StateId, 2> ways = {lay(child, start), next};
+  if (repeat.max != Grammar::kAnyNumber)
+    return lay_times(child, repeat.min, lay_up_to(child, repeat.max - repeat.min, next));
+  const StateId loop = lay_loop(child, next);
+  if (repeat.min == 0) return loop;
+  return lay_times(child, repeat.min - 1, automaton_.targets(automaton_.at(loop)).front());
+}
+
+/// A split whose first way is the child.
+StateId AutomatonBuilder::lay_loop(ExpressionId child, StateId next) {
+  const StateId loop = lay_split({});
+  const StateId body = lay(child, loop);
+  const auto begin = static_cast<std::uint32_t>(automaton_.targets_.size());
+  automaton_.targets_.insert(automaton_.targets_.end(), {body, next});
+  automaton_.states_[loop].begin = begin;
+  automaton_.states_[loop].end = begin + 2;
+  return loop;
+}
+
+StateId AutomatonBuilder::lay_times(ExpressionId child, std::uint32_t count, StateId next) {
+  if (count > kMostCopies) {
+    const std::vector<RuleId>& times = chains_of(child).times;
+    if (rule_start_[times.back()] == Automaton::kReturn) return next;  // it reads nothing
+    StateId start = count % kChain == 0 ? next : lay_call(times[count % kChain], next);
+    for (std::uint32_t i = 0; i < count / kChain && !is_full(); ++i) start = lay_call(times.back(), start);
+    return start;
+  }
+  for (std::uint32_t i = 0; i < count && !is_full(); ++i) {
+    const StateId before = lay(child, next);
+    if (before == next) break;  // it reads nothing
+    next = before;
+  }
+  return next;
+}
+
+/// Of as many whole chains as there are room for, and then a part of one: each number of copies in one way.
+StateId AutomatonBuilder::lay_up_to(ExpressionId child, std::uint32_t count, StateId next) {
+  if (count > kMostCopies) {
+    const Chains& chains = chains_of(child);
+    if (rule_start_[chains.times.back()] == Automaton::kReturn) return next;  // it reads nothing
+    StateId start = count % kChain == 0 ? next : lay_call(chains.up_to[count % kChain], next);
+    const StateId end = lay_call(chains.up_to[kChain - 1], next);
+    for (std::uint32_t i = 0; i < count / kChain && !is_full(); ++i) {
+      const std::array<StateId, 2> ways = {lay_call(chains.times.back(), start), end};
       start = lay_split(ways);
     }
+    return start;
   }
-  for (std::uint32_t i = 0; i < required && !is_full(); ++i) {
-    const StateId before = lay(child, start);
-    if (before == start) break;  // it reads nothing
-    start = before;
+  StateId start = next;
+  for (std::uint32_t i = 0; i < count && !is_full(); ++i) {
+    const std::array<StateId, 2> ways = {lay(child, start), next};
+    start = lay_split(ways);
   }
   return start;
+}
+
+const AutomatonBuilder::Chains& AutomatonBuilder::chains_of(ExpressionId child) {
+  const auto known = chains_.find(child);
+  if (known != chains_.end()) return known->second;
+  Chains chains;
+  const auto add_rule = [this](std::vector<RuleId>& rules, StateId start) {
+    rules.push_back(static_cast<RuleId>(rule_start_.size()));
+    rule_start_.push_back(start);
+  };
+  StateId times = Automaton::kReturn, up_to = Automaton::kReturn;
+  for (std::uint32_t i = 0;; ++i) {
+    add_rule(chains.times, times);
+    if (i == kChain) break;
+    add_rule(chains.up_to, up_to);
+    times = lay(child, times);
+    up_to = lay_split(std::array<StateId, 2>{lay(child, up_to), Automaton::kReturn});
+  }
+  return chains_.emplace(child, std::move(chains)).first->second;
 }
 
 StateId AutomatonBuilder::lay_split(std::span<const StateId> targets) {
@@ -175,18 +231,24 @@ void AutomatonBuilder::find_classes() {
   automaton_.num_classes_ = to_size(here) + 1;
 }
 
-std::vector<std::vector<StateId>> AutomatonBuilder::predecessors() const {
-  std::vector<std::vector<StateId>> result(automaton_.num_states());
-  for (StateId id = 0; id < automaton_.num_states(); ++id) {
-    const State& state = automaton_.at(id);
-    if (state.kind == Kind::kBytes)
-      for (const Edge& edge : automaton_.edges(state)) result[edge.target].push_back(id);
-    if (state.kind == Kind::kSplit)
-      for (const StateId target : automaton_.targets(state)) result[target].push_back(id);
-    if (state.kind == Kind::kCall) result[state.begin].push_back(id);
-    if (state.kind == Kind::kCall || state.kind == Kind::kToken) result[state.next].push_back(id);
-  }
-  return result;
+void AutomatonBuilder::find_predecessors() {
+  const auto for_each = [this](auto&& visit) {
+    for (StateId id = 0; id < automaton_.num_states(); ++id) {
+      const State& state = automaton_.at(id);
+      if (state.kind == Kind::kBytes)
+        for (const Edge& edge : automaton_.edges(state)) visit(id, edge.target);
+      if (state.kind == Kind::kSplit)
+        for (const StateId target : automaton_.targets(state)) visit(id, target);
+      if (state.kind == Kind::kCall) visit(id, state.begin);
+      if (state.kind == Kind::kCall || state.kind == Kind::kToken) visit(id, state.next);
+    }
+  };
+  before_begin_.assign(automaton_.num_states() + 1, 0);
+  for_each([this](StateId, StateId to) { ++before_begin_[to + 1]; });
+  for (std::size_t id = 0; id < automaton_.num_states(); ++id) before_begin_[id + 1] += before_begin_[id];
+  before_.resize(before_begin_.back());
+  std::vector<std::uint32_t> places(before_begin_.begin(), before_begin_.end() - 1);
+  for_each([&](StateId from, StateId to) { before_[places[to]++] = from; });
 }
 
 bool AutomatonBuilder::holds(const State& state, const std::vector<bool>& reached, bool reads) const {
@@ -202,14 +264,14 @@ bool AutomatonBuilder::holds(const State& state, const std::vector<bool>& reache
 }
 
 std::vector<bool> AutomatonBuilder::reaching_end(bool reads) const {
-  const std::vector<std::vector<StateId>> before = predecessors();
   std::vector<bool> reached(automaton_.num_states());
   std::vector<StateId> work = {Automaton::kReturn};
   reached[Automaton::kReturn] = true;
   while (!work.empty()) {
     const StateId id = work.back();
     work.pop_back();
-    for (const StateId earlier : before[id]) {
+    for (std::uint32_t i = before_begin_[id]; i < before_begin_[id + 1]; ++i) {
+      const StateId earlier = before_[i];
       if (reached[earlier] || !holds(automaton_.at(earlier), reached, reads)) continue;
       reached[earlier] = true;
       work.push_back(earlier);
@@ -264,8 +326,11 @@ Result<void> AutomatonBuilder::check_left_recursion() const {
       }
       const RuleId called = top.calls[top.next++];
       if (marks[called] == Mark::kOpen) {
+        const auto again = std::ranges::find(open, called, &Open::rule);
+        const auto named = std::find_if(  // chains are no rules of the grammar
+            again, open.end(), [this](const Open& one) { return one.rule < grammar_.rules().size(); });
         return fail("found left recursion: the rule {} can begin with itself, expected it to read something first",
-                    quote(grammar_.rules()[called].name));
+                    quote(grammar_.rules()[named->rule].name));
       }
       if (marks[called] == Mark::kNew) enter(called);
     }

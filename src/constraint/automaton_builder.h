@@ -1,6 +1,8 @@
 // Makes the automaton of a grammar. Used by Automaton::build() alone.
 //
-// Expressions are laid down from their end: each is told the state that follows it and gives its first one.
+// Expressions are laid down from their end: each is told the state that follows it and gives its first one. What is
+// repeated often is laid down as two chains of some copies, which are called again and again: n copies take states for
+// n / kChain calls.
 #pragma once
 
 #include <map>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "constraint/automaton.h"
+#include "constraint/utf8_ranges.h"
 
 namespace octavo {
 
@@ -21,15 +24,22 @@ class AutomatonBuilder {
   Result<Automaton> build();
 
  private:
+  static constexpr std::uint32_t kChain = 64;        // copies
+  static constexpr std::uint32_t kMostCopies = 256;  // without chains
+
   using Kind = Automaton::Kind;
   using State = Automaton::State;
   using Edge = Automaton::Edge;
 
   StateId lay(ExpressionId id, StateId next);
   StateId lay_literal(std::string_view bytes, StateId next);
-  StateId lay_set(const CodePointSet& set, StateId next);
+  StateId lay_set(std::uint32_t set, StateId next);
   StateId lay_alternatives(std::span<const ExpressionId> children, StateId next);
   StateId lay_repeat(const Expression& repeat, StateId next);
+  StateId lay_loop(ExpressionId child, StateId next);
+  StateId lay_times(ExpressionId child, std::uint32_t count, StateId next);
+  StateId lay_up_to(ExpressionId child, std::uint32_t count, StateId next);
+  StateId lay_call(RuleId rule, StateId next);
   StateId lay_split(std::span<const StateId> targets);
   StateId lay_bytes(std::span<const Edge> edges);
   StateId add(const State& state);
@@ -39,15 +49,26 @@ class AutomatonBuilder {
   void find_classes();
   /// The states from which the end of the rule is reached, by bytes and tokens or without any.
   std::vector<bool> reaching_end(bool reads) const;
-  std::vector<std::vector<StateId>> predecessors() const;
+  void find_predecessors();
   bool holds(const State& state, const std::vector<bool>& reached, bool reads) const;
   Result<void> check_left_recursion() const;
   std::vector<RuleId> first_calls(RuleId rule, const std::vector<bool>& is_nullable) const;
 
+  /// Chains of an expression, as rules: by the copies that are read from there on.
+  struct Chains {
+    std::vector<RuleId> times, up_to;
+  };
+  const Chains& chains_of(ExpressionId child);
+
   const Grammar& grammar_;
   Automaton automaton_;
-  std::vector<StateId> rule_start_;   // [rules]
+  std::vector<StateId> rule_start_;   // [rules], and those of chains
   std::vector<RuleId> rule_of_call_;  // beside the states; what kCall calls
+  // For each state those that lead to it: from before_[before_begin_[id]] to that of the next.
+  std::vector<std::uint32_t> before_begin_;
+  std::vector<StateId> before_;
+  std::map<ExpressionId, Chains> chains_;
+  std::map<std::uint32_t, std::vector<Utf8Sequence>> sequences_;  // by set
 };
 
 }  // namespace octavo

@@ -11,6 +11,7 @@ namespace octavo {
 namespace {
 
 constexpr std::uint32_t kMarkBegin = '<';
+constexpr std::size_t kFewCharacters = 4;  // that are written wherever they may stand
 
 CodePointSet range(std::uint32_t first, std::uint32_t last) {
   CodePointSet set;
@@ -119,16 +120,17 @@ ExpressionId JsonGrammar::characters(std::uint32_t min, std::uint32_t max) {
   return grammar_.repeat(any_character(), min, max);
 }
 
-ExpressionId JsonGrammar::beyond_ascii() {
-  if (!beyond_ascii_) beyond_ascii_ = grammar_.named("beyond ascii", grammar_.set(all_beyond_ascii()));
-  return *beyond_ascii_;
-}
-
-/// The shortest forms of all characters that no string holds as they are.
-ExpressionId JsonGrammar::short_escape() {
-  if (!short_escape_)
-    short_escape_ = grammar_.named("escape", grammar_.alternatives(escapes_of(plain_characters().complement())));
-  return *short_escape_;
+/// Characters beyond ASCII, or those that no string holds as they are, in their shortest forms: a rule, where they are
+/// many.
+ExpressionId JsonGrammar::rare(const CodePointSet& set) {
+  const auto known = rare_.find(set);
+  if (known != rare_.end()) return known->second;
+  const bool is_escaped = !set.ranges().empty() && set.ranges().front().begin < 0x80;
+  ExpressionId form = is_escaped ? grammar_.alternatives(escapes_of(set)) : grammar_.set(set);
+  std::size_t count = 0;
+  for (const CodePointSet::Range& range : set.ranges()) count += range.end - range.begin;
+  if (count > kFewCharacters) form = grammar_.named("rare", form);
+  return rare_.emplace(set, form).first->second;
 }
 
 std::vector<ExpressionId> JsonGrammar::escapes_of(const CodePointSet& set) {
@@ -143,21 +145,17 @@ std::vector<ExpressionId> JsonGrammar::escapes_of(const CodePointSet& set) {
 }
 
 ExpressionId JsonGrammar::character(const CodePointSet& set) {
+  const auto known = characters_.find(set);  // an automaton over characters has few sets and many edges
+  return known != characters_.end() ? known->second : characters_.emplace(set, make_character(set)).first->second;
+}
+
+ExpressionId JsonGrammar::make_character(const CodePointSet& set) {
   if (is_marked()) return grammar_.set(set.intersection(CodePointSet(kMarkBegin).complement()));
   std::vector<ExpressionId> forms = {
       grammar_.set(set.intersection(plain_characters()).intersection(all_beyond_ascii().complement()))};
-  const CodePointSet beyond = set.intersection(all_beyond_ascii());
+  forms.push_back(rare(set.intersection(all_beyond_ascii())));
   const CodePointSet escaped = set.intersection(plain_characters().complement());
-  if (beyond == all_beyond_ascii()) {
-    forms.push_back(beyond_ascii());
-  } else {
-    forms.push_back(grammar_.set(beyond));
-  }
-  if (escaped == plain_characters().complement()) {
-    forms.push_back(short_escape());
-  } else {
-    for (const ExpressionId form : escapes_of(escaped)) forms.push_back(form);
-  }
+  if (!escaped.ranges().empty()) forms.push_back(rare(escaped));
   std::erase(forms, Grammar::nothing());
   return grammar_.alternatives(std::move(forms));
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,15 +69,15 @@ class JsonGrammar {
   ExpressionId quote();
   ExpressionId hex_digits(std::uint32_t count);
   ExpressionId escaped_unit();
+  ExpressionId make_character(const CodePointSet& set);
   std::vector<ExpressionId> escapes_of(const CodePointSet& set);
-  ExpressionId beyond_ascii();
-  ExpressionId short_escape();
+  ExpressionId rare(const CodePointSet& set);
 
   Grammar& grammar_;
   const JsonForm form_;
+  std::map<CodePointSet, ExpressionId> characters_, rare_;
   std::optional<RuleId> value_;
-  std::optional<ExpressionId> object_, array_, string_, number_, integer_, space_, any_character_, beyond_ascii_,
-      short_escape_;
+  std::optional<ExpressionId> object_, array_, string_, number_, integer_, space_, any_character_;
 };
 
 }  // namespace octavo

@@ -3,6 +3,7 @@
 // Plain values; any thread.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -16,7 +17,7 @@ class CodePointSet {
 
   struct Range {
     std::uint32_t begin, end;  // [begin, end)
-    bool operator==(const Range&) const = default;
+    auto operator<=>(const Range&) const = default;
   };
 
   CodePointSet() = default;
@@ -31,7 +32,7 @@ class CodePointSet {
 
   /// In order, without overlap, and none touches the next one.
   const std::vector<Range>& ranges() const { return ranges_; }
-  bool operator==(const CodePointSet&) const = default;
+  auto operator<=>(const CodePointSet&) const = default;
 
  private:
   std::vector<Range> ranges_;

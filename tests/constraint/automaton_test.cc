@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "constraint/configurations.h"
 #include "constraint/vocabulary.h"
 
 namespace octavo {
@@ -62,9 +63,62 @@ TEST(Automaton, NeverEntersWhatCannotBeFinished) {
 TEST(Automaton, RefusesMoreStatesThanItHasRoomFor) {
   Grammar grammar;
   ExpressionId all = grammar.literal("a");
-  for (int i = 0; i < 4; ++i) all = grammar.repeat(all, 1000, 1000);
+  for (int i = 0; i < 4; ++i) all = grammar.repeat(all, 200, 200);
   grammar.set_root(all);
   EXPECT_THAT(error_of(grammar), HasSubstr("repetitions are too large"));
+}
+
+Grammar repeated(std::uint32_t min, std::uint32_t max) {
+  Grammar grammar;
+  grammar.set_root(grammar.sequence({grammar.repeat(grammar.literal("a"), min, max), grammar.literal("b")}));
+  return grammar;
+}
+
+TEST(Automaton, CountsWhatIsRepeatedOften) {
+  constexpr auto kAny = Grammar::kAnyNumber;
+  constexpr std::pair<std::uint32_t, std::uint32_t> kLimits[] = {
+      {0, 256}, {0, 257}, {0, 320}, {1, 300}, {300, 300}, {320, 321}, {300, 700}, {257, kAny}, {385, kAny}};
+  for (const auto& [min, max] : kLimits) {
+    const Automaton automaton = Automaton::build(repeated(min, max)).value();
+    CallStacks stacks;
+    ConfigurationStepper stepper(automaton, stacks);
+    ConfigurationSet set = stepper.enter(automaton.start());
+    for (std::uint32_t count = 0; count < 800; ++count) {
+      const bool fits = min <= count && (max == kAny || count <= max);
+      ASSERT_EQ(stepper.after_byte(set.members, 'b').is_complete, fits) << count << " of " << min << " to " << max;
+      ASSERT_EQ(set.is_dead(), count > max) << count << " of " << min << " to " << max;
+      set = stepper.after_byte(set.members, 'a');
+    }
+  }
+}
+
+TEST(Automaton, TakesFewStatesForWhatIsRepeatedOften) {
+  EXPECT_LT(Automaton::build(repeated(0, 32767)).value().num_states(), 3000U);
+  EXPECT_LT(Automaton::build(repeated(32767, 32767)).value().num_states(), 3000U);
+}
+
+TEST(Automaton, RepeatsOftenWhatItselfIsRepeatedOften) {
+  Grammar grammar;
+  const ExpressionId line = grammar.sequence({grammar.repeat(grammar.literal("a"), 0, 300), grammar.literal("\n")});
+  grammar.set_root(grammar.repeat(line, 300, 400));
+  const std::string longest = std::string(300, 'a') + "\n";
+  std::string text;
+  for (int i = 0; i < 299; ++i) text += "\n";
+  text += longest;
+  EXPECT_TRUE(fulfils(grammar, text));
+  EXPECT_FALSE(fulfils(grammar, text + "a" + longest));
+  for (int i = 0; i < 100; ++i) text += "a\n";
+  EXPECT_TRUE(fulfils(grammar, text));
+  EXPECT_FALSE(fulfils(grammar, text + "\n"));
+}
+
+TEST(Automaton, FindsRulesThatBeginWithThemselvesInWhatIsRepeatedOften) {
+  Grammar grammar;
+  const RuleId rule = grammar.declare("loop");
+  const ExpressionId again = grammar.repeat(grammar.call(rule), 300, 300);
+  grammar.define(rule, grammar.alternatives({again, grammar.literal("b")}));
+  grammar.set_root(again);
+  EXPECT_THAT(error_of(grammar), HasSubstr("left recursion: the rule 'loop'"));
 }
 
 TEST(Automaton, RepeatsWhatReadsNothing) {

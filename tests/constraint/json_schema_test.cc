@@ -203,9 +203,7 @@ TEST(JsonSchemaBounds, OfDepthSizeAndWorkEndInAnError) {
     doubling += "\"a" + std::to_string(i) + "\": {\"allOf\": [" + ref + "," + ref + "]},";
   }
   EXPECT_THAT(schema_error(doubling + "\"a25\": {}}}"), HasSubstr("more combinations"));
-  EXPECT_THAT(
-      schema_error(R"({"type": "array", "items": {"type": "string", "minLength": 100000}, "minItems": 100000})"),
-      HasSubstr("states"));
+  EXPECT_THAT(schema_error(R"({"type": "string", "minLength": 40000000})"), HasSubstr("states"));
 }
 
 TEST(JsonSchemaBounds, OfValuesAndNamesThatAreComparedHoldInTime) {
