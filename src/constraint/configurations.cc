@@ -62,13 +62,19 @@ ConfigurationSet ConfigurationStepper::enter(StateId state, StackId stack) {
 }
 
 ConfigurationSet ConfigurationStepper::after_byte(std::span<const Configuration> from, std::uint8_t byte) {
+  ConfigurationSet set;
+  after_byte(from, byte, set);
+  return set;
+}
+
+void ConfigurationStepper::after_byte(std::span<const Configuration> from, std::uint8_t byte, ConfigurationSet& set) {
   for (const auto& [id, stack] : from) {
     const Automaton::State& state = automaton_.at(id);
     if (state.kind != Automaton::Kind::kBytes) continue;
     for (const Automaton::Edge& edge : automaton_.edges(state))
       if (edge.low <= byte && byte <= edge.high) add({edge.target, stack});
   }
-  return close();
+  close(set);
 }
 
 ConfigurationSet ConfigurationStepper::after_token(std::span<const Configuration> from, TokenId token) {
@@ -106,9 +112,16 @@ void ConfigurationStepper::expand(Configuration configuration, ConfigurationSet&
   }
 }
 
-/// What is reached from the work list without reading anything.
 ConfigurationSet ConfigurationStepper::close() {
   ConfigurationSet set;
+  close(set);
+  return set;
+}
+
+/// What is reached from the work list without reading anything.
+void ConfigurationStepper::close(ConfigurationSet& set) {
+  set.members.clear();
+  set.is_complete = set.is_too_large = false;
   while (!work_.empty()) {
     const Configuration next = work_.back();
     work_.pop_back();
@@ -120,7 +133,6 @@ ConfigurationSet ConfigurationStepper::close() {
   }
   met_.clear();
   std::ranges::sort(set.members);
-  return set;
 }
 
 }  // namespace octavo

@@ -84,12 +84,15 @@ class ConfigurationStepper {
   /// The set from which a text begins in `state`.
   ConfigurationSet enter(StateId state, StackId stack = CallStacks::kBottom);
   ConfigurationSet after_byte(std::span<const Configuration> from, std::uint8_t byte);
+  /// The same into a set whose memory is used again.
+  void after_byte(std::span<const Configuration> from, std::uint8_t byte, ConfigurationSet& set);
   ConfigurationSet after_token(std::span<const Configuration> from, TokenId token);
 
  private:
   void add(Configuration configuration);
   void expand(Configuration configuration, ConfigurationSet& set);
   ConfigurationSet close();
+  void close(ConfigurationSet& set);
 
   const Automaton& automaton_;
   CallStacks& stacks_;

@@ -1,18 +1,22 @@
 #include "constraint/free_runs.h"
 
 #include <bit>
+#include <utility>
 
 #include "base/to_size.h"
+#include "constraint/plain_text.h"
 
 namespace octavo {
 
 FreeRuns::FreeRuns(const Automaton& automaton, LocalStates& locals)
     : locals_(locals), classes_(automaton.num_classes()) {
-  for (int i = 0; i < 256; ++i) {
+  for (int i = 255; i >= 0; --i) {
     const auto byte = static_cast<std::uint8_t>(i);
-    class_of_[byte] = automaton.class_of(byte);
-    Class& own = classes_[class_of_[byte]];
-    own.byte = byte;
+    const std::uint8_t class_id = automaton.class_of(byte);
+    const bool is_last = i == 255 || automaton.class_of(static_cast<std::uint8_t>(i + 1)) != class_id;
+    last_of_class_[byte] = is_last ? byte : last_of_class_[byte + 1U];
+    Class& own = classes_[class_id];
+    if (is_last) own.byte = byte;
     if (byte < 128) own.ascii[byte / 64U] |= std::uint64_t{1} << byte % 64;
   }
 }
@@ -31,22 +35,58 @@ bool FreeRuns::holds_behind(LocalId state, std::uint8_t lead, const TokenTrie::B
   return takes(step, below) && below.depth + 1 <= run_of(step, state, true);
 }
 
+std::optional<std::uint8_t> FreeRuns::plain_only(LocalId state) {
+  LocalId at = state;
+  for (std::uint8_t length = 0; length < kMostBytes; ++length) {
+    if (!takes_only_plain(at)) return takes_no_plain(at) ? std::optional(length) : std::nullopt;
+    const LocalId next = steps_[at].next;
+    if (next == at) return kEndless;
+    at = next;
+  }
+  return kMostBytes;
+}
+
+/// Any plain character leads on to one state, no control character is taken, and the call does not end.
+bool FreeRuns::takes_only_plain(LocalId state) {
+  const Step& step = step_of(state);
+  if (step.is_plain) return *step.is_plain;
+  const bool is_plain =
+      step.leads_on && are_within(kPlainAscii, step.ascii) && is_inside(state) && others_lead_on(state);
+  return *(steps_[state].is_plain = is_plain);
+}
+
+bool FreeRuns::takes_no_plain(LocalId state) {
+  if (!is_inside(state)) return false;
+  for (const Class& one : classes_) {
+    const bool has_plain = one.byte >= 128 || have_common(one.ascii, kPlainAscii);
+    if (has_plain && locals_.after(state, one.byte) != LocalStates::kDead) return false;
+  }
+  return true;
+}
+
+bool FreeRuns::is_inside(LocalId state) {
+  if (locals_.is_complete(state) || locals_.is_too_large(state)) return false;
+  for (const Class& one : classes_)
+    if (have_common(one.ascii, kControlAscii) && locals_.after(state, one.byte) != LocalStates::kDead) return false;
+  return true;
+}
+
 /// The bytes under 128 that lead to the same state, of all such sets the largest.
 const FreeRuns::Step& FreeRuns::find_step(LocalId state) {
   if (state >= steps_.size()) steps_.resize(to_size(state) + 1);
   Step step{.is_known = true};
   if (!locals_.is_too_large(state)) {
-    std::vector<std::pair<LocalId, Ascii>> by_target;
+    std::vector<std::pair<LocalId, AsciiSet>> by_target;
     for (const Class& one : classes_) {
-      if (one.ascii == Ascii{}) continue;
+      if (one.ascii == AsciiSet{}) continue;
       const LocalId target = locals_.after(state, one.byte);
       if (target == LocalStates::kDead || locals_.is_too_large(target)) continue;
       auto known = by_target.begin();
       while (known != by_target.end() && known->first != target) ++known;
-      if (known == by_target.end()) known = by_target.insert(known, {target, Ascii{}});
+      if (known == by_target.end()) known = by_target.insert(known, {target, AsciiSet{}});
       for (std::size_t i = 0; i < 2; ++i) known->second[i] |= one.ascii[i];
     }
-    const auto count = [](const Ascii& ascii) { return std::popcount(ascii[0]) + std::popcount(ascii[1]); };
+    const auto count = [](const AsciiSet& ascii) { return std::popcount(ascii[0]) + std::popcount(ascii[1]); };
     for (const auto& [target, ascii] : by_target) {
       if (count(ascii) <= count(step.ascii)) continue;
       step.leads_on = true;
@@ -78,6 +118,7 @@ std::uint8_t FreeRuns::find_run(LocalId state, bool with_others) {
 bool FreeRuns::others_lead_on(LocalId state) {
   if (const auto known = step_of(state).others) return *known;
   const LocalId target = steps_[state].next;
+  ++round_;
   bool lead_on = true;
   for (const Utf8PlaceStep& lead : kUtf8FirstSteps)
     if (lead.next != 0) lead_on = lead_on && range_leads_to(state, lead, target);
@@ -85,19 +126,19 @@ bool FreeRuns::others_lead_on(LocalId state) {
   return lead_on;
 }
 
-/// All characters that have come to this place of the decoder in this state.
+/// All characters that have come to this place of the decoder in this state. Many ways lead to the same places, each of
+/// which is looked at once in a round.
 bool FreeRuns::all_lead_to(LocalId from, std::uint8_t place, LocalId target) {
   if (place == 0) return from == target;
-  if (from == LocalStates::kDead || locals_.is_too_large(from)) return false;
-  return range_leads_to(from, kUtf8Continuations[place - 1U], target);
+  if (from == LocalStates::kDead || locals_.is_too_large(from) || locals_.is_complete(from)) return false;
+  const std::size_t at = to_size(from) * kNumUtf8Places + place;
+  if (at >= rounds_.size()) rounds_.resize(at + 1);
+  return std::exchange(rounds_[at], round_) == round_ || range_leads_to(from, kUtf8Continuations[place - 1U], target);
 }
 
 bool FreeRuns::range_leads_to(LocalId from, const Utf8PlaceStep& range, LocalId target) {
-  for (int byte = range.low; byte <= range.high; ++byte) {
-    const auto here = static_cast<std::uint8_t>(byte);
-    if (byte > range.low && class_of_[here] == class_of_[here - 1U]) continue;
-    if (!all_lead_to(locals_.after(from, here), range.next, target)) return false;
-  }
+  for (std::size_t byte = range.low; byte <= range.high; byte = to_size(last_of_class_[byte]) + 1)
+    if (!all_lead_to(locals_.after(from, static_cast<std::uint8_t>(byte)), range.next, target)) return false;
   return true;
 }
 

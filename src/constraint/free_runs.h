@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "constraint/local_states.h"
+#include "constraint/plain_text.h"
 #include "constraint/token_trie.h"
 #include "constraint/utf8_places.h"
 
@@ -22,6 +23,7 @@ class FreeRuns {
  public:
   /// Bytes that are looked ahead. Few tokens are longer; these are looked at one by one.
   static constexpr std::uint8_t kMostBytes = 24;
+  static constexpr std::uint8_t kEndless = 0xFF;
 
   /// Both must outlive it.
   FreeRuns(const Automaton& automaton, LocalStates& locals);
@@ -30,19 +32,26 @@ class FreeRuns {
   bool holds(LocalId state, const TokenTrie::Below& below);
   /// The same of a node whose byte begins a character in this state.
   bool holds_behind(LocalId state, std::uint8_t lead, const TokenTrie::Below& below);
-  void clear() { steps_.clear(); }
+  /// How many plain characters may follow in this state, any of them at each place, and then none; kEndless: always;
+  /// kMostBytes: so many at least. Before and behind each of them no control character follows, and the call does not
+  /// end. No value: it is not so, or not known.
+  std::optional<std::uint8_t> plain_only(LocalId state);
+  void clear() {
+    steps_.clear();
+    rounds_.clear();
+  }
 
  private:
-  using Ascii = std::array<std::uint64_t, 2>;
   /// Where one character leads.
   struct Step {
     bool is_known = false;
     bool leads_on = false;  // some bytes under 128 lead to `next`
     LocalId next = LocalStates::kDead;
-    Ascii ascii = {};                             // these bytes
+    AsciiSet ascii = {};                          // these bytes
     std::optional<bool> others = {};              // so do all characters from 128 on
     std::optional<std::uint8_t> run = {};         // bytes of `ascii` that may follow each other, kMostBytes at most
     std::optional<std::uint8_t> run_others = {};  // the same with characters from 128 on
+    std::optional<bool> is_plain = {};            // takes_only_plain()
   };
 
   const Step& step_of(LocalId state) {
@@ -51,25 +60,30 @@ class FreeRuns {
   const Step& find_step(LocalId state);
   /// No byte under 128 below the node leads anywhere else.
   static bool takes(const Step& step, const TokenTrie::Below& below) {
-    return step.leads_on && ((below.ascii[0] & ~step.ascii[0]) | (below.ascii[1] & ~step.ascii[1])) == 0;
+    return step.leads_on && are_within(below.ascii, step.ascii);
   }
   std::uint8_t run_of(const Step& step, LocalId state, bool with_others) {
     const std::optional<std::uint8_t>& known = with_others ? step.run_others : step.run;
     return known ? *known : find_run(state, with_others);
   }
   std::uint8_t find_run(LocalId state, bool with_others);
+  bool takes_only_plain(LocalId state);
+  bool takes_no_plain(LocalId state);
+  bool is_inside(LocalId state);
   bool others_lead_on(LocalId state);
   bool all_lead_to(LocalId from, std::uint8_t place, LocalId target);
   bool range_leads_to(LocalId from, const Utf8PlaceStep& range, LocalId target);
 
   LocalStates& locals_;
   struct Class {
-    std::uint8_t byte = 0;  // one of it
-    Ascii ascii = {};
+    std::uint8_t byte = 0;  // the last of it
+    AsciiSet ascii = {};
   };
-  std::vector<Class> classes_;  // of bytes that every state treats alike
-  std::array<std::uint8_t, 256> class_of_ = {};
-  std::vector<Step> steps_;  // by state
+  std::vector<Class> classes_;                        // of bytes that every state treats alike
+  std::array<std::uint8_t, 256> last_of_class_ = {};  // by byte
+  std::vector<Step> steps_;                           // by state
+  std::vector<std::uint32_t> rounds_;  // by state and place of a decoder: that in which it was looked at last
+  std::uint32_t round_ = 0;
 };
 
 }  // namespace octavo

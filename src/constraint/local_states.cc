@@ -11,7 +11,7 @@ std::size_t hash_of(const ConfigurationSet& set) {
   std::uint64_t hash = set.is_complete ? 1 : 2;
   for (const auto& [state, stack] : set.members)
     hash = (hash ^ (std::uint64_t{state} << 32 | stack)) * 0x9E3779B97F4A7C15 + (hash >> 29);
-  return hash;
+  return hash ^ hash >> 32;  // its low bits are a place in a table
 }
 
 }  // namespace
@@ -26,14 +26,22 @@ void LocalStates::clear() {
   states_.assign(1, {});  // kDead
   configurations_.clear();
   transitions_.assign(num_classes_, kDead);
-  ids_.clear();
+  slots_.assign(kFewSlots, kDead);
   num_bytes_ = 0;
 }
 
-LocalId LocalStates::of_states(std::span<const StateId> states) {
+LocalId LocalStates::of_call(std::span<const Configuration> members, const CallStacks& stacks, StackId bottom) {
   ConfigurationSet set;
-  for (const StateId state : states) set.members.push_back({state, CallStacks::kBottom});
+  set.members.reserve(members.size());
+  for (const auto& [state, stack] : members) set.members.push_back({state, copied(stack, stacks, bottom)});
+  std::ranges::sort(set.members);
   return of_set(set);
+}
+
+/// The calls above `bottom`, on the stacks of this.
+StackId LocalStates::copied(StackId stack, const CallStacks& stacks, StackId bottom) {
+  if (stack == bottom) return CallStacks::kBottom;
+  return stacks_.push(copied(stacks.below(stack), stacks, bottom), stacks.return_of(stack));
 }
 
 LocalId LocalStates::entering(StateId state) { return of_set(stepper_.enter(state)); }
@@ -50,32 +58,61 @@ void LocalStates::mark_edges(LocalId id, Edges& edges) const {
   }
 }
 
+/// The bytes around one between which no edge of the members begins or ends lead to the same state.
 LocalId LocalStates::find_after(LocalId id, std::uint8_t byte) {
-  const LocalId found = of_set(stepper_.after_byte(members(id), byte));
-  transitions_[id * num_classes_ + automaton_.class_of(byte)] = found;
+  std::uint8_t low = 0, high = 0xFF;
+  for (const Configuration& member : members(id)) {
+    const Automaton::State& state = automaton_.at(member.state);
+    if (state.kind != Automaton::Kind::kBytes) continue;
+    for (const Automaton::Edge& edge : automaton_.edges(state)) {
+      if (edge.high < byte) {
+        low = std::max<std::uint8_t>(low, edge.high + 1);
+      } else if (edge.low > byte) {
+        high = std::min<std::uint8_t>(high, edge.low - 1);
+      } else {
+        low = std::max(low, edge.low);
+        high = std::min(high, edge.high);
+      }
+    }
+  }
+  stepper_.after_byte(members(id), byte, reached_);
+  const LocalId found = of_set(reached_);
+  const auto row = transitions_.begin() + static_cast<std::ptrdiff_t>(id * num_classes_);
+  std::fill(row + automaton_.class_of(low), row + automaton_.class_of(high) + 1, found);
   return found;
 }
 
 LocalId LocalStates::of_set(const ConfigurationSet& set) {
   if (set.is_dead() && !set.is_too_large) return kDead;
   const std::size_t hash = hash_of(set);
-  const auto [begin, end] = ids_.equal_range(hash);
-  const auto known = std::find_if(begin, end, [&](const auto& entry) {
-    const State& state = states_[entry.second];
-    return state.is_complete == set.is_complete && state.is_too_large == set.is_too_large &&
-           std::ranges::equal(members(entry.second), set.members);
-  });
-  if (known != end) return known->second;
+  std::size_t slot = hash & (slots_.size() - 1);
+  for (; slots_[slot] != kDead; slot = (slot + 1) & (slots_.size() - 1)) {
+    const State& state = states_[slots_[slot]];
+    if (state.hash == hash && state.is_complete == set.is_complete && state.is_too_large == set.is_too_large &&
+        std::ranges::equal(members(slots_[slot]), set.members))
+      return slots_[slot];
+  }
   const auto id = static_cast<LocalId>(states_.size());
   states_.push_back({.begin = configurations_.size(),
                      .end = configurations_.size() + set.members.size(),
+                     .hash = hash,
                      .is_complete = set.is_complete,
                      .is_too_large = set.is_too_large});
   configurations_.insert(configurations_.end(), set.members.begin(), set.members.end());
   transitions_.resize(transitions_.size() + num_classes_, kUnknown);
-  ids_.emplace(hash, id);
+  slots_[slot] = id;
+  if (states_.size() * 2 > slots_.size()) grow_slots();
   num_bytes_ += sizeof(State) + set.members.size() * sizeof(Configuration) + num_classes_ * sizeof(LocalId) + 64;
   return id;
+}
+
+void LocalStates::grow_slots() {
+  slots_.assign(slots_.size() * 2, kDead);
+  for (LocalId id = kDead + 1; id < states_.size(); ++id) {
+    std::size_t slot = states_[id].hash & (slots_.size() - 1);
+    while (slots_[slot] != kDead) slot = (slot + 1) & (slots_.size() - 1);
+    slots_[slot] = id;
+  }
 }
 
 }  // namespace octavo

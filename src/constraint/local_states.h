@@ -7,7 +7,6 @@
 #include <bitset>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "constraint/configurations.h"
@@ -23,8 +22,8 @@ class LocalStates {
   /// The automaton must outlive it.
   explicit LocalStates(const Automaton& automaton);
 
-  /// States that read, with nothing but the call below them.
-  LocalId of_states(std::span<const StateId> states);
+  /// Configurations whose stacks lie on `bottom`, the call.
+  LocalId of_call(std::span<const Configuration> members, const CallStacks& stacks, StackId bottom);
   LocalId entering(StateId state);
   LocalId after(LocalId id, std::uint8_t byte) {
     const LocalId known = transitions_[id * num_classes_ + automaton_.class_of(byte)];
@@ -47,13 +46,17 @@ class LocalStates {
 
  private:
   static constexpr LocalId kUnknown = 0xFFFFFFFF;
+  static constexpr std::size_t kFewSlots = 256;
   struct State {
     std::size_t begin = 0, end = 0;  // of its configurations
+    std::size_t hash = 0;
     bool is_complete = false, is_too_large = false;
   };
 
   LocalId find_after(LocalId id, std::uint8_t byte);
   LocalId of_set(const ConfigurationSet& set);
+  void grow_slots();
+  StackId copied(StackId stack, const CallStacks& stacks, StackId bottom);
   std::span<const Configuration> members(LocalId id) const {
     return std::span(configurations_).subspan(states_[id].begin, num_configurations(id));
   }
@@ -62,10 +65,11 @@ class LocalStates {
   const std::size_t num_classes_;
   CallStacks stacks_;
   ConfigurationStepper stepper_;
+  ConfigurationSet reached_;
   std::vector<State> states_;
-  std::vector<Configuration> configurations_;          // of all
-  std::vector<LocalId> transitions_;                   // [states, classes]
-  std::unordered_multimap<std::size_t, LocalId> ids_;  // by hash
+  std::vector<Configuration> configurations_;  // of all
+  std::vector<LocalId> transitions_;           // [states, classes]
+  std::vector<LocalId> slots_;                 // a power of two, by hash; kDead: none
   std::size_t num_bytes_ = 0;
 };
 

@@ -4,25 +4,11 @@
 #include <array>
 
 #include "base/to_size.h"
+#include "constraint/plain_text.h"
 
 namespace octavo {
-namespace {
-
-constexpr std::array kPlainAscii = {Utf8PlaceStep{0x20, 0x21, 0}, Utf8PlaceStep{0x23, 0x5B, 0},
-                                    Utf8PlaceStep{0x5D, 0x7E, 0}};
-
-constexpr std::array<std::uint64_t, 2> plain_ascii() {
-  std::array<std::uint64_t, 2> bits = {};
-  for (const Utf8PlaceStep& range : kPlainAscii)
-    for (unsigned byte = range.low; byte <= range.high; ++byte) bits[byte / 64] |= std::uint64_t{1} << byte % 64;
-  return bits;
-}
-
-}  // namespace
-
 bool PlainRuns::holds(LocalId state, const TokenTrie::Below& below) {
-  constexpr auto kPlain = plain_ascii();
-  if (below.depth > kMostBytes || ((below.ascii[0] & ~kPlain[0]) | (below.ascii[1] & ~kPlain[1])) != 0) return false;
+  if (below.depth > kMostBytes || !are_within(below.ascii, kPlainAscii)) return false;
   if (!below.has_others) {
     const std::uint8_t with_others = known_run(node_of(state, 0, true));  // where more may follow, less may
     if (with_others != kUnknown && with_others >= below.depth) return true;
@@ -33,22 +19,31 @@ bool PlainRuns::holds(LocalId state, const TokenTrie::Below& below) {
   return false;
 }
 
-/// Looks at all that the state leads to, and at how far each of them is from where a character is refused.
+/// Looks at all that the state leads to by so many bytes, the nearest first, and at how far each of them is from where
+/// a character is refused.
 std::uint8_t PlainRuns::find_run(Node root) {
   num_steps_ = 0;
   arrows_.clear();
   open_.clear();
   add_target(root, root);
+  std::vector<std::size_t> levels = {0};  // where the nodes begin that are so many bytes away
   std::size_t num_expanded = 0;
-  for (; num_expanded < open_.size() && num_steps_ <= kMaxSteps; ++num_expanded) {
-    const Node node = open_[num_expanded];
-    if (!expand(node)) found_[node] = 0;
+  while (levels.size() <= kMostBytes && levels.back() < open_.size() && num_steps_ <= kMaxSteps) {
+    const std::size_t end = open_.size();
+    for (; num_expanded < end && num_steps_ <= kMaxSteps; ++num_expanded)
+      if (!expand(open_[num_expanded])) found_[open_[num_expanded]] = 0;
+    levels.push_back(end);
   }
-  for (const Node node : std::span(open_).subspan(num_expanded)) found_[node] = 0;  // nothing is known of them
+  if (num_steps_ > kMaxSteps)
+    for (const Node node : std::span(open_).subspan(num_expanded)) found_[node] = 0;  // nothing is known of them
   spread_ends();
   const std::uint8_t run = found_[root];
-  for (std::size_t i = 0; i < open_.size(); ++i) {
-    if (i < num_expanded) runs_[open_[i]] = found_[open_[i]];
+  const bool is_all = num_expanded == open_.size();
+  for (std::size_t level = 0, i = 0; i < open_.size(); ++i) {
+    if (level + 1 < levels.size() && i == levels[level + 1]) ++level;
+    // Of a node some bytes away, an end that far from the root is out of sight.
+    const std::size_t sight = is_all || i == 0 || num_steps_ > kMaxSteps ? kMostBytes + 1U : kMostBytes - level;
+    if (i < num_expanded && found_[open_[i]] < sight) runs_[open_[i]] = found_[open_[i]];
     found_[open_[i]] = kUnknown;
   }
   return run;
@@ -60,7 +55,7 @@ bool PlainRuns::expand(Node node) {
   locals_.mark_edges(state_of(node), edges_);
   if (place > 0) return expand_range(node, kUtf8Continuations[place - 1U]);
   const auto goes_on = [&](const Utf8PlaceStep& range) { return expand_range(node, range); };
-  if (!std::ranges::all_of(kPlainAscii, goes_on)) return false;
+  if (!std::ranges::all_of(kPlainRanges, goes_on)) return false;
   return node % 2 == 0 || std::ranges::all_of(std::span(kUtf8FirstSteps).subspan(1), goes_on);
 }
 

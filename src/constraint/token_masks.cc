@@ -5,6 +5,42 @@
 #include "base/to_size.h"
 
 namespace octavo {
+namespace {
+
+constexpr int kMostCalls = 3;  // above another that is looked at together with it
+
+/// A configuration, and the call that it is looked at in.
+struct Placed {
+  StackId call;
+  Configuration member;
+};
+
+/// By call. A call in the midst of another, such as that of a character within a string, is looked at as a part of it
+/// where both are alive: apart, the tokens that run over its end would be found once more for each place it returns to.
+std::vector<Placed> placed_by_call(std::span<const Configuration> members, const CallStacks& stacks) {
+  std::vector<Placed> placed;
+  placed.reserve(members.size());
+  for (const Configuration& member : members) placed.push_back({member.stack, member});
+  std::ranges::stable_sort(placed, {}, [](const Placed& one) { return one.member.stack; });
+  // A stack is made after what lies below it, whose place is known by then.
+  for (auto begin = placed.begin(); begin != placed.end();) {
+    const StackId stack = begin->member.stack;
+    StackId call = stack, below = stack;
+    for (int i = 0; i < kMostCalls && below != CallStacks::kBottom; ++i) {
+      below = stacks.below(below);
+      const auto known = std::ranges::lower_bound(placed.begin(), begin, below, {},
+                                                  [](const Placed& one) { return one.member.stack; });
+      if (known == begin || known->member.stack != below) continue;
+      call = known->call;
+      break;
+    }
+    for (; begin != placed.end() && begin->member.stack == stack; ++begin) begin->call = call;
+  }
+  std::ranges::stable_sort(placed, {}, &Placed::call);
+  return placed;
+}
+
+}  // namespace
 
 TokenMasks::TokenMasks(const Automaton& automaton, const TokenTrie& trie, std::size_t num_tokens)
     : trie_(trie),
@@ -16,16 +52,15 @@ TokenMasks::TokenMasks(const Automaton& automaton, const TokenTrie& trie, std::s
 bool TokenMasks::allow(const ConfigurationSet& set, const CallStacks& stacks, bool drops_space,
                        std::span<MaskWord> mask) {
   if (set.is_too_large) return false;
-  std::vector<Configuration> members = set.members;
-  std::ranges::stable_sort(members, {}, &Configuration::stack);
+  const std::vector<Placed> placed = placed_by_call(set.members, stacks);
   const std::lock_guard lock(mutex_);
   forget_if_full();
-  std::vector<StateId> states;
-  for (auto begin = members.begin(); begin != members.end();) {
-    states.clear();
-    const StackId stack = begin->stack;
-    for (; begin != members.end() && begin->stack == stack; ++begin) states.push_back(begin->state);
-    if (!add(entry_of(states, drops_space), stack, stacks, mask)) return false;
+  std::vector<Configuration> members;
+  for (auto begin = placed.begin(); begin != placed.end();) {
+    members.clear();
+    const StackId call = begin->call;
+    for (; begin != placed.end() && begin->call == call; ++begin) members.push_back(begin->member);
+    if (!add(entry_of(locals_.of_call(members, stacks, call), drops_space), call, stacks, mask)) return false;
   }
   return true;
 }
@@ -33,6 +68,7 @@ bool TokenMasks::allow(const ConfigurationSet& set, const CallStacks& stacks, bo
 bool TokenMasks::add(Entry& entry, StackId stack, const CallStacks& stacks, std::span<MaskWord> mask) {
   for (Entry* here = &entry;;) {
     if (here->is_failed) return false;
+    for (std::size_t i = 0; i < here->plain_bits.size(); ++i) mask[i] |= here->plain_bits[i];
     for (std::size_t i = 0; i < here->bits.size(); ++i) mask[i] |= here->bits[i];
     for (const TokenId token : here->tokens) allow_token(mask, to_size(token));
     if (here->exits.empty() || stack == CallStacks::kBottom) return true;
@@ -41,14 +77,12 @@ bool TokenMasks::add(Entry& entry, StackId stack, const CallStacks& stacks, std:
   }
 }
 
-TokenMasks::Entry& TokenMasks::entry_of(const std::vector<StateId>& states, bool drops_space) {
-  std::vector<StateId> key = states;
-  key.push_back(drops_space ? 1 : 0);
-  std::unique_ptr<Entry>& entry = entries_[key];
+TokenMasks::Entry& TokenMasks::entry_of(LocalId from, bool drops_space) {
+  std::unique_ptr<Entry>& entry = entries_[{from, drops_space}];
   if (entry != nullptr) return *entry;
   entry = std::make_unique<Entry>();
   work_ = 0;
-  walk(locals_.of_states(states), drops_space, *entry);
+  walk(from, drops_space, *entry);
   finish(*entry);
   return *entry;
 }
@@ -71,20 +105,29 @@ TokenMasks::Entry& TokenMasks::entry_behind(Entry& entry, StateId state) {
 
 /// From the root.
 void TokenMasks::walk(LocalId from, bool drops_space, Entry& entry) {
+  if (!drops_space) {
+    walk_parts(from, entry);
+    return;
+  }
+  for (const TokenTrie::Part& part : trie_.parts())
+    for (const auto& [byte, node] : part.first)
+      walk_below(byte == ' ' ? node + 1 : node, trie_.at(node).end, from, entry);
+}
+
+void TokenMasks::walk_parts(LocalId from, Entry& entry) {
+  const std::optional<std::uint8_t> plain = runs_.plain_only(from);
+  if (plain) entry.plain_bits = trie_.plain_bits(*plain);
   for (const TokenTrie::Part& part : trie_.parts()) {
-    if (!drops_space) {
-      if (may_follow(from, part.below)) {
-        ++work_;
-        take(part.tokens);
-      } else {
-        walk_below(part.begin, part.end, from, entry);
-      }
+    const bool is_known =
+        part.text == TokenTrie::Text::kLongPlain ? plain != FreeRuns::kMostBytes : part.text != TokenTrie::Text::kOther;
+    if (plain && is_known) continue;
+    if (may_follow(from, part.below)) {
+      ++work_;
+      take(part.tokens);
       continue;
     }
-    for (std::uint32_t child = part.begin; child < part.end; child = trie_.at(child).end) {
-      const bool is_space = trie_.at(child).byte == ' ';
-      walk_below(is_space ? child + 1 : child, trie_.at(child).end, from, entry);
-    }
+    for (const auto& [byte, node] : part.first)
+      if (locals_.after(from, byte) != LocalStates::kDead) walk_below(node, trie_.at(node).end, from, entry);
   }
 }
 
@@ -101,8 +144,7 @@ void TokenMasks::walk_below(std::uint32_t begin, std::uint32_t end, LocalId from
       continue;
     }
     const TokenTrie::Below& below = trie_.below(node);
-    if (node + 1 < here.end &&
-        (may_follow(local, below) || runs_.holds_behind(open_.back().second, here.byte, below))) {
+    if (node + 1 < here.end && may_follow_byte(open_.back().second, here.byte, local, below)) {
       // Nothing that follows an end of the call there adds to them.
       ++work_;
       take(trie_.tokens_from(node));
@@ -200,12 +242,13 @@ void TokenMasks::set_bits(Entry& entry) const {
 }
 
 void TokenMasks::forget_if_full() {
-  if (entry_bytes_ > kMaxEntryBytes) {
+  const bool has_many_locals = locals_.num_bytes() > kMaxLocalBytes;
+  if (entry_bytes_ > kMaxEntryBytes || has_many_locals) {
     entries_.clear();
     entry_bytes_ = 0;
   }
-  if (locals_.num_bytes() <= kMaxLocalBytes) return;
-  locals_.clear();  // entries know nothing of them
+  if (!has_many_locals) return;
+  locals_.clear();
   runs_.clear();
   plain_runs_.clear();
 }

@@ -45,8 +45,10 @@ class TokenMasks {
 
  private:
   struct Entry {
-    std::vector<MaskWord> bits = {};   // of allowed tokens, or
-    std::vector<TokenId> tokens = {};  // themselves, where there are few
+    // Of allowed tokens: plain text of the tree, others, and themselves where there are few.
+    std::span<const MaskWord> plain_bits = {};
+    std::vector<MaskWord> bits = {};
+    std::vector<TokenId> tokens = {};
     // Nodes of the tree at which the call may end, with others below them, of which some are not allowed anyway.
     std::vector<std::uint32_t> exits = {};
     bool is_failed = false;
@@ -56,14 +58,19 @@ class TokenMasks {
 
   using TokenRange = TokenTrie::TokenRange;
 
-  Entry& entry_of(const std::vector<StateId>& states, bool drops_space);
+  Entry& entry_of(LocalId from, bool drops_space);
   Entry& entry_behind(Entry& entry, StateId state);
   bool add(Entry& entry, StackId stack, const CallStacks& stacks, std::span<MaskWord> mask);
   void walk(LocalId from, bool drops_space, Entry& entry);
+  void walk_parts(LocalId from, Entry& entry);
   void walk_below(std::uint32_t begin, std::uint32_t end, LocalId from, Entry& entry);
   /// All bytes below a node may follow in this state.
   bool may_follow(LocalId state, const TokenTrie::Below& below) {
     return runs_.holds(state, below) || plain_runs_.holds(state, below);
+  }
+  /// The same of a node whose byte leads from `before` to `state`. What one way can tell is asked before all ways are.
+  bool may_follow_byte(LocalId before, std::uint8_t byte, LocalId state, const TokenTrie::Below& below) {
+    return runs_.holds(state, below) || runs_.holds_behind(before, byte, below) || plain_runs_.holds(state, below);
   }
   void take(TokenRange tokens);
   void visit(std::uint32_t node, LocalId local, Entry& entry);
@@ -79,7 +86,7 @@ class TokenMasks {
   LocalStates locals_;
   FreeRuns runs_;
   PlainRuns plain_runs_;
-  std::map<std::vector<StateId>, std::unique_ptr<Entry>> entries_;  // by states, then whether a space is dropped
+  std::map<std::pair<LocalId, bool>, std::unique_ptr<Entry>> entries_;  // by state, and whether a space is dropped
   std::size_t entry_bytes_ = 0;
   std::size_t work_ = 0;                                 // of the walk that is under way
   std::vector<TokenRange> ranges_;                       // that it has found

@@ -9,22 +9,30 @@ namespace octavo {
 
 namespace {
 
-constexpr std::size_t kFewBytes = 8, kMoreBytes = 24;  // of a token in the first and in the second part
+using Text = TokenTrie::Text;
+constexpr std::array kTextOfPart = {Text::kPlain, Text::kPlain, Text::kLongPlain, Text::kControl, Text::kOther};
+static_assert(kTextOfPart.size() == TokenTrie::kNumParts);
 
-/// UTF-8, perhaps cut at its end, that strings of JSON take as it stands.
-bool is_plain(std::string_view bytes) {
+/// Bytes at the beginning that strings of JSON take as they stand: UTF-8, perhaps cut at its end.
+std::size_t count_plain(std::string_view bytes) {
   std::uint8_t place = 0;
-  for (const char c : bytes) {
-    const auto byte = static_cast<std::uint8_t>(c);
+  std::size_t whole = 0;  // up to the end of a character
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const auto byte = static_cast<std::uint8_t>(bytes[i]);
+    if (place == 0) whole = i;
     place = utf8_place_after(place, byte);
-    if (place == kNoUtf8Place || byte < 0x20 || byte == 0x7F || c == '"' || c == '\\') return false;
+    if (place == kNoUtf8Place || (byte < 128 && !holds_byte(kPlainAscii, byte))) return whole;
   }
-  return true;
+  return bytes.size();
 }
 
+/// A place in kTextOfPart.
 std::size_t part_of(std::string_view bytes) {
-  if (bytes.size() > kMoreBytes || !is_plain(bytes)) return 2;
-  return bytes.size() > kFewBytes ? 1 : 0;
+  const std::size_t num_plain = count_plain(bytes);
+  if (num_plain == bytes.size())
+    return bytes.size() <= TokenTrie::kFewBytes ? 0 : bytes.size() <= TokenTrie::kMoreBytes ? 1 : 2;
+  const bool is_control = holds_byte(kControlAscii, static_cast<std::uint8_t>(bytes[num_plain]));
+  return is_control && num_plain < TokenTrie::kMoreBytes ? 3 : 4;
 }
 
 }  // namespace
@@ -46,6 +54,7 @@ TokenTrie::TokenTrie(std::span<const std::string_view> tokens) {
   for (std::size_t part = 0; part < kNumParts; ++part) {
     std::uint32_t end = begin;
     while (end < tokens_.size() && part_of_token[to_size(tokens_[end])] == part) ++end;
+    parts_[part].text = kTextOfPart[part];
     parts_[part].tokens = {begin, end};
     parts_[part].begin = static_cast<std::uint32_t>(nodes_.size());
     add_nodes(tokens, begin, end);
@@ -56,6 +65,7 @@ TokenTrie::TokenTrie(std::span<const std::string_view> tokens) {
   nodes_.push_back({.end = 0, .first_token = static_cast<std::uint32_t>(tokens_.size()), .byte = 0});
   find_below();
   fill_parts(tokens.size());
+  fill_plain_bits(tokens);
 }
 
 /// Of tokens_[begin, end), below the root.
@@ -102,10 +112,27 @@ void TokenTrie::add_child(Below& below, std::uint32_t child) const {
 
 void TokenTrie::fill_parts(std::size_t num_tokens) {
   for (Part& part : parts_) {
-    for (std::uint32_t child = part.begin; child < part.end; child = nodes_[child].end) add_child(part.below, child);
+    for (std::uint32_t child = part.begin; child < part.end; child = nodes_[child].end) {
+      add_child(part.below, child);
+      part.first.emplace_back(nodes_[child].byte, child);
+    }
     part.bits.resize(mask_words(num_tokens));
     for (std::uint32_t i = part.tokens.begin; i < part.tokens.end; ++i) allow_token(part.bits, to_size(tokens_[i]));
   }
+}
+
+void TokenTrie::fill_plain_bits(std::span<const std::string_view> tokens) {
+  for (std::vector<MaskWord>& bits : plain_bits_) bits.resize(mask_words(tokens.size()));
+  for (const Part& part : parts_) {
+    if (part.text != Text::kPlain && part.text != Text::kLongPlain) continue;
+    for (std::uint32_t i = part.tokens.begin; i < part.tokens.end; ++i) {
+      const auto begins = [](char c) { return (static_cast<std::uint8_t>(c) & 0xC0) != 0x80; };
+      const auto num_characters = to_size(std::ranges::count_if(tokens[to_size(tokens_[i])], begins));
+      allow_token(plain_bits_[std::min(num_characters, kMoreBytes + 1)], to_size(tokens_[i]));
+    }
+  }
+  for (std::size_t length = 1; length < plain_bits_.size(); ++length)
+    for (std::size_t i = 0; i < plain_bits_[length].size(); ++i) plain_bits_[length][i] |= plain_bits_[length - 1][i];
 }
 
 }  // namespace octavo

@@ -4,12 +4,15 @@
 // Immutable; any thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "constraint/plain_text.h"
 #include "constraint/token_bits.h"
 #include "octavo/kv/types.h"
 
@@ -28,21 +31,30 @@ class TokenTrie {
   };
   /// The bytes below a node: what must be known to take all tokens there at once.
   struct Below {
-    std::array<std::uint64_t, 2> ascii = {};  // a bit for each byte under 128 that is there, the lowest first
-    std::uint8_t depth = 0;                   // of the longest way down in bytes, or kMostDepth
-    bool has_others = false;                  // bytes from 128 on
+    AsciiSet ascii = {};              // those under 128
+    std::uint8_t depth = 0;           // of the longest way down in bytes, or kMostDepth
+    bool has_others = false;          // bytes from 128 on
     std::uint8_t utf8_places = 0xFF;  // a bit for each place of a decoder from which they are UTF-8, perhaps cut
   };
-  /// Subtrees of the root that stand together, because a string that takes one of their tokens is likely to take all:
-  /// text without quotes, backslashes and control characters, of few bytes or more; and all the rest. Two parts may
-  /// begin with the same bytes.
+  /// What the tokens of a part are like. Plain text has no quotes, backslashes and control characters.
+  enum class Text : std::uint8_t {
+    kPlain,      // of kMoreBytes at most
+    kLongPlain,  // of more
+    kControl,    // less than kMoreBytes of plain text, then a control character
+    kOther,
+  };
+  /// Subtrees of the root that stand together, because a string that takes one of their tokens is likely to take all.
+  /// Two parts may begin with the same bytes.
   struct Part {
+    Text text = Text::kOther;
     std::uint32_t begin = 0, end = 0;  // nodes
     TokenRange tokens = {};
     Below below = {};
-    std::vector<MaskWord> bits = {};  // of its tokens
+    std::vector<MaskWord> bits = {};                                 // of its tokens
+    std::vector<std::pair<std::uint8_t, std::uint32_t>> first = {};  // the subtrees: bytes and nodes
   };
-  static constexpr std::size_t kNumParts = 3;
+  static constexpr std::size_t kNumParts = 5;
+  static constexpr std::size_t kFewBytes = 8, kMoreBytes = 24;
   static constexpr std::uint8_t kMostDepth = 255;
   static constexpr std::uint32_t kRoot = 0;
 
@@ -60,6 +72,11 @@ class TokenTrie {
   /// All tokens in the order of the nodes: those of a node and of all below it stand together.
   std::span<const TokenId> tokens() const { return tokens_; }
   std::span<const Part, kNumParts> parts() const { return parts_; }
+  /// Bits of the tokens of plain text that have so many characters at most, one that is cut at its end included. More
+  /// than kMoreBytes: of any number.
+  std::span<const MaskWord> plain_bits(std::size_t num_characters) const {
+    return plain_bits_[std::min(num_characters, kMoreBytes + 1)];
+  }
   std::uint32_t num_nodes() const { return static_cast<std::uint32_t>(nodes_.size() - 1); }
 
  private:
@@ -67,11 +84,13 @@ class TokenTrie {
   void find_below();
   void add_child(Below& below, std::uint32_t child) const;
   void fill_parts(std::size_t num_tokens);
+  void fill_plain_bits(std::span<const std::string_view> tokens);
 
   std::vector<Node> nodes_;      // and one behind the last
   std::vector<Below> below_;     // beside the nodes
   std::vector<TokenId> tokens_;  // ordered by part and bytes
   std::array<Part, kNumParts> parts_ = {};
+  std::array<std::vector<MaskWord>, kMoreBytes + 2> plain_bits_ = {};  // by characters
 };
 
 }  // namespace octavo

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 #include "constraint/grammar.h"
@@ -26,6 +27,8 @@ class RunsOf {
     const TokenTrie::Below below{.depth = static_cast<std::uint8_t>(depth), .has_others = true, .utf8_places = places};
     return runs_.holds_behind(locals_.entering(automaton_.start()), static_cast<std::uint8_t>(lead), below);
   }
+
+  std::optional<std::uint8_t> plain_only() { return runs_.plain_only(locals_.entering(automaton_.start())); }
 
  private:
   Automaton automaton_;
@@ -80,6 +83,35 @@ TEST(FreeRuns, HoldWhatGoesOnBehindTheFirstByteOfACharacter) {
   EXPECT_FALSE(all.hold_behind('a', 5, 0xFF));
   EXPECT_FALSE(all.hold_behind('\x84', 5, 0xFF));
   EXPECT_FALSE(RunsOf(repeated(letters(), 0, Grammar::kAnyNumber)).hold_behind('\xC3', 1, 0xFF));
+}
+
+CodePointSet in_strings() {
+  CodePointSet escaped('"');
+  escaped.add('\\');
+  escaped.add(0, 0x20);
+  return escaped.complement();
+}
+
+TEST(FreeRuns, CountThePlainCharactersThatAStringHasRoomFor) {
+  EXPECT_EQ(RunsOf(repeated(in_strings(), 0, Grammar::kAnyNumber)).plain_only(), FreeRuns::kEndless);
+  EXPECT_EQ(RunsOf(repeated(in_strings(), 2, 5)).plain_only(), 5);
+  EXPECT_EQ(RunsOf(repeated(in_strings(), 0, 23)).plain_only(), 23);
+  EXPECT_EQ(RunsOf(repeated(in_strings(), 0, 24)).plain_only(), FreeRuns::kMostBytes) << "as far as it is looked";
+  EXPECT_EQ(RunsOf(repeated(in_strings(), 0, 0)).plain_only(), 0);
+}
+
+TEST(FreeRuns, CountNoPlainCharactersWhereOthersMayFollowOrSomeMayNot) {
+  CodePointSet with_tab = in_strings(), without_euro = in_strings();
+  with_tab.add('\t');
+  without_euro = without_euro.intersection(CodePointSet(0x20AC).complement());
+  for (const std::uint32_t max : {5U, Grammar::kAnyNumber}) {
+    EXPECT_EQ(RunsOf(repeated(with_tab, 0, max)).plain_only(), std::nullopt);
+    EXPECT_EQ(RunsOf(repeated(without_euro, 0, max)).plain_only(), std::nullopt);
+    EXPECT_EQ(RunsOf(repeated(letters(), 0, max)).plain_only(), std::nullopt);
+  }
+  Grammar open;
+  open.set_root(open.repeat(open.set(in_strings()), 0, 5));
+  EXPECT_EQ(RunsOf(std::move(open)).plain_only(), std::nullopt) << "the text may end";
 }
 
 TEST(FreeRuns, EndWhereTheTextDoes) {

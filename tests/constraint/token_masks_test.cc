@@ -115,17 +115,41 @@ class ByteByByte {
  public:
   explicit ByteByByte(const Grammar& grammar) : automaton_(Automaton::build(grammar).value()) {}
 
-  bool is_beginning(const std::string& text) {
-    ConfigurationSet set = stepper_.enter(automaton_.start());
-    for (const char c : text) set = stepper_.after_byte(set.members, static_cast<std::uint8_t>(c));
-    return !set.is_dead();
-  }
+  bool goes_on(std::string_view bytes) { return !after(bytes).is_dead(); }
+  void move(std::string_view bytes) { set_ = after(bytes); }
 
  private:
+  ConfigurationSet after(std::string_view bytes) {
+    ConfigurationSet set = set_;
+    for (const char c : bytes) set = stepper_.after_byte(set.members, static_cast<std::uint8_t>(c));
+    return set;
+  }
+
   Automaton automaton_;
   CallStacks stacks_;
   ConfigurationStepper stepper_{automaton_, stacks_};
+  ConfigurationSet set_ = stepper_.enter(automaton_.start());
 };
+
+/// Along a random text, byte by byte.
+void check_against_bytes(const Grammar& grammar, const std::vector<std::string>& texts) {
+  ByteByByte truth(grammar);
+  const auto vocabulary = make_vocabulary(texts);
+  ConstraintState state;
+  state.begin(CompiledConstraint::create(grammar, vocabulary).value(), std::nullopt);
+  for (int step = 0; step < 8; ++step) {
+    std::vector<TokenId> expected;
+    for (std::size_t id = 0; id + 1 < vocabulary->size(); ++id)
+      if (truth.goes_on(vocabulary->at(static_cast<TokenId>(id)).bytes)) expected.push_back(static_cast<TokenId>(id));
+    std::vector<TokenId> allowed = allowed_tokens(state, *vocabulary);
+    std::erase(allowed, static_cast<TokenId>(vocabulary->size()) - 1);  // the end
+    RC_ASSERT(allowed == expected);
+    if (expected.empty()) return;
+    const TokenId next = *rc::gen::elementOf(expected);
+    RC_ASSERT(state.accept(next));
+    truth.move(vocabulary->at(next).bytes);
+  }
+}
 
 /// Whole subtrees of tokens are taken at once there.
 RC_GTEST_PROP(TokenMasks, AllowExactlyTheTokensThatAStringGoesOnWith, ()) {
@@ -138,23 +162,63 @@ RC_GTEST_PROP(TokenMasks, AllowExactlyTheTokensThatAStringGoesOnWith, ()) {
   const ExpressionId inside = grammar.repeat(character, min, more == 7 ? Grammar::kAnyNumber : min + more);
   const ExpressionId end = grammar.set(CodePointSet(kCharacters[*rc::gen::inRange(0, 7)]));
   grammar.set_root(grammar.sequence({grammar.named("string", inside), end, grammar.optional(inside)}));
-  ByteByByte truth(grammar);
-  const auto vocabulary = make_vocabulary(random_texts());
-  ConstraintState state;
-  state.begin(CompiledConstraint::create(grammar, vocabulary).value(), std::nullopt);
-  std::string text;
-  for (int step = 0; step < 8; ++step) {
+  check_against_bytes(grammar, random_texts());
+}
+
+/// Tokens of plain text are known by their lengths there, others are looked at.
+RC_GTEST_PROP(TokenMasks, AllowExactlyTheTokensThatAStringOfJsonGoesOnWith, ()) {
+  CodePointSet others('"');
+  if (*rc::gen::inRange(0, 4) != 0) others.add(0, 0x20);
+  if (*rc::gen::inRange(0, 4) != 0) others.add('\\');
+  if (*rc::gen::inRange(0, 4) == 0) others.add(kCharacters[*rc::gen::inRange(0, 7)]);
+  const auto min = static_cast<std::uint32_t>(*rc::gen::inRange(0, 4));
+  const auto more =
+      static_cast<std::uint32_t>(*rc::gen::elementOf(std::vector<int>{0, 1, 2, 3, 22, 23, 24, 25, 30, 300}));
+  Grammar grammar;
+  ExpressionId character = grammar.set(others.complement());
+  if (*rc::gen::inRange(0, 2) == 0) character = grammar.named("character", character);
+  const ExpressionId quote = grammar.literal("\"");
+  const ExpressionId inside = grammar.repeat(character, min, more == 30 ? Grammar::kAnyNumber : min + more);
+  const ExpressionId string = grammar.named("string", grammar.sequence({quote, inside, quote}));
+  grammar.set_root(grammar.sequence({string, grammar.repeat(grammar.sequence({grammar.literal(","), string}), 0, 3)}));
+  std::vector<std::string> texts = random_texts();
+  texts.insert(texts.end(), {"\"", "\",", ",\"", "a\",\"b", "\"\"", "\n", "a\n", "\\", "a\\b", "\x7F", ",", "b\","});
+  for (const std::size_t length : {22, 23, 24, 25, 26}) {
+    texts.emplace_back(length, 'a');
+    texts.push_back(std::string(length, 'b') + "\",");
+    texts.push_back("\"" + std::string(length, 'c') + "\n");
+    std::string euros;
+    for (std::size_t i = 0; i < length; ++i) append_utf8(euros, 0x20AC);
+    texts.push_back(euros);
+    texts.push_back(euros.substr(0, euros.size() - 1));
+  }
+  check_against_bytes(grammar, texts);
+}
+
+TEST(TokenMasks, CountTheCharactersOfALongString) {
+  Grammar grammar;
+  const ExpressionId quote = grammar.literal("\"");
+  const ExpressionId character = grammar.named("character", grammar.set(CodePointSet('"').complement()));
+  grammar.set_root(grammar.sequence({quote, grammar.repeat(character, 270, 300), quote}));
+  std::vector<std::string> texts = {"\"", "x", "x\""};
+  for (const std::size_t length : {5, 23, 24, 25, 64, 70}) {
+    texts.emplace_back(length, 'x');
+    texts.push_back(std::string(length, 'x') + "\"");
+  }
+  const auto vocabulary = make_vocabulary(texts);
+  const auto compiled = CompiledConstraint::create(grammar, vocabulary).value();
+  for (std::size_t count = 0; count <= 300; ++count) {
+    ConstraintState state;
+    state.begin(compiled, std::nullopt);
+    ASSERT_TRUE(state.accept(0));
+    for (std::size_t i = 0; i < count; ++i) ASSERT_TRUE(state.accept(1));
     std::vector<TokenId> expected;
-    for (std::size_t id = 0; id + 1 < vocabulary->size(); ++id)
-      if (truth.is_beginning(text + std::string(vocabulary->at(static_cast<TokenId>(id)).bytes)))
-        expected.push_back(static_cast<TokenId>(id));
-    std::vector<TokenId> allowed = allowed_tokens(state, *vocabulary);
-    std::erase(allowed, static_cast<TokenId>(vocabulary->size()) - 1);  // the end
-    RC_ASSERT(allowed == expected);
-    if (expected.empty()) return;
-    const TokenId next = *rc::gen::elementOf(expected);
-    RC_ASSERT(state.accept(next));
-    text += vocabulary->at(next).bytes;
+    for (std::size_t id = 0; id < texts.size(); ++id) {
+      const bool ends = texts[id].back() == '"';
+      const std::size_t then = count + texts[id].size() - (ends ? 1 : 0);
+      if (then <= 300 && (!ends || then >= 270)) expected.push_back(static_cast<TokenId>(id));
+    }
+    ASSERT_EQ(allowed_tokens(state, *vocabulary), expected) << "behind " << count;
   }
 }
 
@@ -198,12 +262,13 @@ TEST(TokenMasks, DropTheSpaceThatTheWordsDropAtTheBeginningOfAText) {
 TEST(TokenMasks, GiveUpWhereTooManyPlacesAreAlive) {
   // Every text of a and b can be read in more ways than are followed.
   Grammar grammar;
-  const ExpressionId a = grammar.literal("a");
+  const ExpressionId a = grammar.literal("a"), b = grammar.literal("b");
   std::vector<ExpressionId> ways;
-  for (std::uint32_t i = 1; i < 5000; ++i) ways.push_back(grammar.sequence({a, grammar.repeat(a, i, i)}));
+  for (int i = 0; i < 9000; ++i) ways.push_back(grammar.sequence({grammar.repeat(a, 0, Grammar::kAnyNumber), b}));
   grammar.set_root(grammar.alternatives(std::move(ways)));
   const auto compiled = CompiledConstraint::create(grammar, make_vocabulary({"a", "b"}));
   ASSERT_FALSE(compiled);
+  EXPECT_EQ(compiled.error().message, "found a constraint that is too ambiguous to be followed in time");
 }
 
 }  // namespace

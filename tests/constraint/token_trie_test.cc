@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <bit>
 #include <map>
 #include <set>
 #include <string>
@@ -41,7 +42,7 @@ RC_GTEST_PROP(TokenTrie, HasEveryTokenAtTheEndOfItsBytes, ()) {
 
 TEST(TokenTrie, TellsWhatStandsBelowANode) {
   const std::vector<std::string> texts = {
-      "a", "ab", "a ", "b\xC3\xA9", "bc\xE2\x82", "c\x82", "c" + std::string(300, 'x')};
+      "a", "ab", "a ", "b\xC3\xA9", "bc\xE2\x82", "c\x82", "c\"" + std::string(300, 'x')};
   const TokenTrie trie(std::vector<std::string_view>(texts.begin(), texts.end()));
   std::map<char, TokenTrie::Below> below;
   for (std::uint32_t child = 1; child < trie.num_nodes(); child = trie.at(child).end)
@@ -59,7 +60,8 @@ TEST(TokenTrie, TellsWhatStandsBelowANode) {
 
 TEST(TokenTrie, StringsOfJsonFindTheTextThatTheyTakeInPartsOfItsOwn) {
   const std::vector<std::string> texts = {
-      "a", "a\"", "\\", "\n", "ab", "123456789", "\xC3\xA9", std::string(25, 'x'), "", "\xE2\x82", "\x82", "12345678"};
+      "a", "a\"",      "\\",   "\n",       "ab",   "123456789", "\xC3\xA9", std::string(25, 'x'),
+      "",  "\xE2\x82", "\x82", "12345678", "a\tb", "\xE2\n"};
   const TokenTrie trie(std::vector<std::string_view>(texts.begin(), texts.end()));
   std::vector<std::set<std::string>> found;
   for (const TokenTrie::Part& part : trie.parts()) {
@@ -72,9 +74,27 @@ TEST(TokenTrie, StringsOfJsonFindTheTextThatTheyTakeInPartsOfItsOwn) {
   }
   EXPECT_EQ(found[0], (std::set<std::string>{"a", "ab", "\xC3\xA9", "\xE2\x82", "12345678"}));
   EXPECT_EQ(found[1], (std::set<std::string>{"123456789"}));
-  EXPECT_EQ(found[2], (std::set<std::string>{"a\"", "\\", "\n", "\x82", std::string(25, 'x')}));
+  EXPECT_EQ(found[2], (std::set<std::string>{std::string(25, 'x')}));
+  EXPECT_EQ(found[3], (std::set<std::string>{"\n", "a\tb"}));
+  EXPECT_EQ(found[4], (std::set<std::string>{"a\"", "\\", "\x82", "\xE2\n"}));
   EXPECT_EQ(trie.parts()[1].below.depth, 9);
   EXPECT_FALSE(trie.parts()[1].below.has_others);
+}
+
+TEST(TokenTrie, CountsTheCharactersOfPlainText) {
+  const std::vector<std::string> texts = {"a",  "\xC3\xA9", "a\xE2\x82", "ab\xC3\xA9", std::string(25, 'x'),
+                                          "\n", "a\""};
+  const TokenTrie trie(std::vector<std::string_view>(texts.begin(), texts.end()));
+  const auto count = [&](std::size_t length) {
+    return std::popcount(trie.plain_bits(length)[0]);  // of fewer than kMaskBits tokens
+  };
+  EXPECT_EQ(count(0), 0);
+  EXPECT_EQ(count(1), 2);
+  EXPECT_EQ(count(2), 3) << "a character that is cut at the end of a token is one";
+  EXPECT_EQ(count(3), 4);
+  EXPECT_EQ(count(TokenTrie::kMoreBytes), 4);
+  EXPECT_EQ(count(TokenTrie::kMoreBytes + 1), 5) << "any number";
+  EXPECT_EQ(count(1000), 5);
 }
 
 TEST(TokenTrie, OfNoTokensIsARootAlone) {
