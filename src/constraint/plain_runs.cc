@@ -23,6 +23,7 @@ bool PlainRuns::holds(LocalId state, const TokenTrie::Below& below) {
 /// a character is refused.
 std::uint8_t PlainRuns::find_run(Node root) {
   num_steps_ = 0;
+  may_be_endless_ = true;
   arrows_.clear();
   open_.clear();
   add_target(root, root);
@@ -31,32 +32,48 @@ std::uint8_t PlainRuns::find_run(Node root) {
   while (levels.size() <= kMostBytes && levels.back() < open_.size() && num_steps_ <= kMaxSteps) {
     const std::size_t end = open_.size();
     for (; num_expanded < end && num_steps_ <= kMaxSteps; ++num_expanded)
-      if (!expand(open_[num_expanded])) found_[open_[num_expanded]] = 0;
+      if (!expand(open_[num_expanded])) add_end(open_[num_expanded]);
     levels.push_back(end);
   }
   if (num_steps_ > kMaxSteps)
-    for (const Node node : std::span(open_).subspan(num_expanded)) found_[node] = 0;  // nothing is known of them
+    for (const Node node : std::span(open_).subspan(num_expanded)) add_end(node);  // nothing is known of them
   spread_ends();
-  const std::uint8_t run = found_[root];
   const bool is_all = num_expanded == open_.size();
   for (std::size_t level = 0, i = 0; i < open_.size(); ++i) {
     if (level + 1 < levels.size() && i == levels[level + 1]) ++level;
     // Of a node some bytes away, an end that far from the root is out of sight.
     const std::size_t sight = is_all || i == 0 || num_steps_ > kMaxSteps ? kMostBytes + 1U : kMostBytes - level;
-    if (i < num_expanded && found_[open_[i]] < sight) runs_[open_[i]] = found_[open_[i]];
+    const bool is_endless = is_all && may_be_endless_ && found_[open_[i]] == kMostBytes;
+    if (i < num_expanded && found_[open_[i]] < sight) runs_[open_[i]] = is_endless ? kEndless : found_[open_[i]];
     found_[open_[i]] = kUnknown;
   }
-  return run;
+  return runs_[root];
+}
+
+void PlainRuns::add_end(Node node) {
+  found_[node] = 0;
+  may_be_endless_ = false;
 }
 
 /// False: a character is refused there.
 bool PlainRuns::expand(Node node) {
   const std::uint8_t place = node / 2 % kNumUtf8Places;
   locals_.mark_edges(state_of(node), edges_);
+  may_be_endless_ = may_be_endless_ && is_inside(state_of(node));
   if (place > 0) return expand_range(node, kUtf8Continuations[place - 1U]);
   const auto goes_on = [&](const Utf8PlaceStep& range) { return expand_range(node, range); };
   if (!std::ranges::all_of(kPlainRanges, goes_on)) return false;
   return node % 2 == 0 || std::ranges::all_of(std::span(kUtf8FirstSteps).subspan(1), goes_on);
+}
+
+/// No control character is taken, and the call does not end.
+bool PlainRuns::is_inside(LocalId state) {
+  if (locals_.is_complete(state)) return false;
+  for (std::size_t byte = 0; byte < kPlainRanges.front().low; ++byte) {
+    if (byte > 0 && !edges_[byte]) continue;
+    if (locals_.after(state, static_cast<std::uint8_t>(byte)) != LocalStates::kDead) return false;
+  }
+  return true;
 }
 
 /// Bytes between two edges of the automaton lead to one state.
@@ -77,6 +94,7 @@ void PlainRuns::add_target(Node node, Node target) {
     found_.resize(runs_.size(), kUnknown);
   }
   if (const std::uint8_t known = runs_[target]; known != kUnknown) {
+    may_be_endless_ = may_be_endless_ && known == kEndless;
     found_[node] = std::min<std::uint8_t>(found_[node], known < kMostBytes ? known + 1 : known);
     return;
   }

@@ -28,12 +28,15 @@ class PlainRuns {
 
   /// All bytes below a node may follow in this state. False may also say that it is not known.
   bool holds(LocalId state, const TokenTrie::Below& below);
+  /// Any plain characters may follow in this state and in all that they lead to; control characters may not, and the
+  /// call does not end. False may also say that it is not known.
+  bool is_endless(LocalId state) { return run_of(node_of(state, 0, true)) == kEndless; }
   void clear() { runs_.clear(); }
 
  private:
   /// A state at a place of a decoder, with characters from 128 on or without, as one number.
   using Node = std::uint32_t;
-  static constexpr std::uint8_t kUnknown = 0xFF;
+  static constexpr std::uint8_t kUnknown = 0xFF, kEndless = 0xFE;
 
   static Node node_of(LocalId state, std::uint8_t place, bool with_others) {
     return (state * kNumUtf8Places + place) * 2 + (with_others ? 1 : 0);
@@ -46,19 +49,22 @@ class PlainRuns {
     return known != kUnknown ? known : find_run(node);
   }
   std::uint8_t find_run(Node root);
+  void add_end(Node node);
   bool expand(Node node);
+  bool is_inside(LocalId state);
   bool expand_range(Node node, const Utf8PlaceStep& range);
   void add_target(Node node, Node target);
   void spread_ends();
 
   LocalStates& locals_;
-  std::vector<std::uint8_t> runs_;  // by node: bytes that may follow each other, kMostBytes at most
+  std::vector<std::uint8_t> runs_;  // by node: bytes that may follow each other, kMostBytes at most, or kEndless
   // Of the question that is under way.
   std::vector<Node> open_;                     // nodes, in the order in which they were met
   std::vector<std::uint8_t> found_;            // by node: what is known of it so far
   std::vector<std::pair<Node, Node>> arrows_;  // (a node, one that leads to it)
   LocalStates::Edges edges_;                   // of the node that is looked at
   std::size_t num_steps_ = 0;
+  bool may_be_endless_ = true;
 };
 
 }  // namespace octavo

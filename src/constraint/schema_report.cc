@@ -23,6 +23,7 @@ std::string described(const JsonTree::Node& node) {
 }  // namespace
 
 void SchemaReport::cannot_hold(JsonTree::NodeId keyword, std::string_view why) {
+  ++num_found_;
   if (trial_ != nullptr) {
     trial_->failed_ = true;
   } else if (is_strict_) {
@@ -33,6 +34,7 @@ void SchemaReport::cannot_hold(JsonTree::NodeId keyword, std::string_view why) {
 }
 
 void SchemaReport::narrows(JsonTree::NodeId keyword, std::string_view how) {
+  ++num_found_;
   if (trial_ == nullptr) {
     warn(fmt::format("{}: {}", tree_.pointer(keyword), how));
   } else if (trial_->narrowed_.size() < kMaxWarnings) {
@@ -51,6 +53,7 @@ void SchemaReport::refuse(JsonTree::NodeId keyword, std::string_view expected) {
 }
 
 void SchemaReport::fail_with(std::string message) {
+  ++num_found_;
   if (!error_) error_ = Error{std::move(message)};
 }
 

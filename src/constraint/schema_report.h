@@ -31,6 +31,8 @@ class SchemaReport {
   void fail_with(std::string message);
 
   bool failed() const { return error_.has_value(); }
+  /// How often something was found, whether it was written down or not.
+  std::size_t num_found() const { return num_found_; }
   const std::optional<Error>& error() const { return error_; }
 
   /// Tries something: while it lives, what cannot be held is no error and no warning, but makes failed() true.
@@ -60,6 +62,7 @@ class SchemaReport {
   std::vector<std::string>& warnings_;
   std::optional<Error> error_;
   Trial* trial_ = nullptr;
+  std::size_t num_found_ = 0;
 };
 
 }  // namespace octavo

@@ -67,6 +67,8 @@ class SchemaWriter {
 
   // schema_writer_string.cc
   ExpressionId string(const SchemaFacts& way);
+  ExpressionId make_string(const SchemaFacts& way, std::span<const std::string> other_texts);
+  std::string key_of(const SchemaFacts& way, std::span<const std::string> other_texts) const;
   /// No value: there is no test that the text must pass but its length, or one cannot be held.
   std::optional<CharacterDfa> tested_text(const SchemaFacts& way, std::span<const std::string> other_texts);
   std::optional<ExpressionId> untangled_text(const SchemaFacts& way, std::span<const std::string> other_texts);
@@ -100,6 +102,7 @@ class SchemaWriter {
   std::map<SchemaSet, RuleId> rules_;
   std::vector<SchemaSet> work_;
   std::map<std::string, NodeId, std::less<>> name_nodes_;
+  std::map<std::string, ExpressionId> strings_;  // by key_of()
 };
 
 /// Ascending, each once.

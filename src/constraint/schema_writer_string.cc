@@ -25,10 +25,32 @@ ExpressionId SchemaWriter::quoted(const CharacterDfa& texts) {
   return parts_.json.quoted(texts.write(character_writer(), grammar_));
 }
 
+/// Strings of which the same is asked are one rule: what is found for the masks of one holds for all.
 ExpressionId SchemaWriter::string(const SchemaFacts& way) {
   std::vector<std::string> other_texts;
   for (const NodeId value : way.other_values)
     if (parts_.tree.is(value, JsonTree::Kind::kString)) other_texts.push_back(parts_.tree.at(value).text);
+  const std::string key = key_of(way, other_texts);
+  const auto known = strings_.find(key);
+  if (known != strings_.end()) return known->second;
+  const std::size_t num_found = parts_.report.num_found();
+  ExpressionId made = make_string(way, other_texts);
+  if (parts_.report.num_found() != num_found) return made;  // the next place is told of as well
+  if (made != Grammar::nothing()) made = grammar_.named("string", made);
+  return strings_.emplace(key, made).first->second;
+}
+
+std::string SchemaWriter::key_of(const SchemaFacts& way, std::span<const std::string> other_texts) const {
+  std::string key = fmt::format("{} {}", way.min_length, way.max_length);
+  for (const TextTest& test : way.text_tests) {
+    const std::string& text = parts_.tree.at(test.keyword).text;
+    key += fmt::format(" {}{}{}:{}", test.is_negated ? "!" : "", test.is_format ? "f" : "p", text.size(), text);
+  }
+  for (const std::string& text : other_texts) key += fmt::format(" o{}:{}", text.size(), text);
+  return key;
+}
+
+ExpressionId SchemaWriter::make_string(const SchemaFacts& way, std::span<const std::string> other_texts) {
   if (!way.text_tests.empty() || !other_texts.empty()) {
     if (const auto whole = untangled_text(way, other_texts)) return *whole;
     if (const auto texts = tested_text(way, other_texts))

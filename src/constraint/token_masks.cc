@@ -115,7 +115,8 @@ void TokenMasks::walk(LocalId from, bool drops_space, Entry& entry) {
 }
 
 void TokenMasks::walk_parts(LocalId from, Entry& entry) {
-  const std::optional<std::uint8_t> plain = runs_.plain_only(from);
+  std::optional<std::uint8_t> plain = runs_.plain_only(from);
+  if (!plain && plain_runs_.is_endless(from)) plain = FreeRuns::kEndless;
   if (plain) entry.plain_bits = trie_.plain_bits(*plain);
   for (const TokenTrie::Part& part : trie_.parts()) {
     const bool is_known =
