@@ -97,7 +97,7 @@ class CharacterDfaBuilder {
         return std::nullopt;
       dfa_.accepts_.push_back(accepts(keys[state]));
       for (std::uint32_t class_id = 0; class_id < dfa_.num_classes_; ++class_id) {
-        std::optional<Key> reached = step(Key(keys[state]), class_id);
+        std::optional<Key> reached = step(std::as_const(keys[state]), class_id);
         if (!reached) return std::nullopt;
         dfa_.next_.push_back(id_of(std::move(*reached)));
       }

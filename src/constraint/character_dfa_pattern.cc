@@ -1,5 +1,7 @@
 // Patterns as automata over characters: Thompson's construction, then sets of its states.
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "constraint/character_dfa.h"
 #include "constraint/regex_parser.h"
@@ -121,7 +123,10 @@ class SubsetStepper {
     }
     work_ += from.states.size() + 1;
     if (work_ > CharacterDfa::kMaxWork) return std::nullopt;
-    return close(targets, false);
+    const auto known = closed_.find(targets);  // characters of many classes lead to the same states
+    if (known != closed_.end()) return known->second;
+    Reached reached = close(targets, false);
+    return closed_.emplace(std::move(targets), std::move(reached)).first->second;
   }
 
  private:
@@ -175,6 +180,7 @@ class SubsetStepper {
 
   const PatternNfa& nfa_;
   std::vector<bool> met_, ended_;
+  std::map<std::vector<std::uint32_t>, Reached> closed_;  // by the states that characters lead to
   std::size_t work_ = 0;
 };
 
