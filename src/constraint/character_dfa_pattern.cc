@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "constraint/character_dfa.h"
+#include "constraint/look_around.h"
 #include "constraint/regex_parser.h"
 
 namespace octavo {
@@ -184,9 +185,7 @@ class SubsetStepper {
   std::size_t work_ = 0;
 };
 
-}  // namespace
-
-Result<std::optional<CharacterDfa>> CharacterDfa::of_pattern(std::string_view pattern, RegexReach reach) {
+Result<std::optional<CharacterDfa>> without_look_around(std::string_view pattern, RegexReach reach) {
   OCTAVO_TRY(const RegexNode tree, RegexParser(pattern).parse());
   const PatternNfa nfa(tree, reach);
   if (nfa.is_too_large()) return std::nullopt;
@@ -197,6 +196,19 @@ Result<std::optional<CharacterDfa>> CharacterDfa::of_pattern(std::string_view pa
           stepper.start(),
           [&](const Reached& from, std::uint32_t class_id) { return stepper.after(from, classes.members[class_id]); },
           [](const Reached& reached) { return reached.accepts; });
+}
+
+}  // namespace
+
+Result<std::optional<CharacterDfa>> CharacterDfa::of_pattern(std::string_view pattern, RegexReach reach) {
+  const SplitPattern split = split_look_around(pattern, reach);
+  OCTAVO_TRY(std::optional<CharacterDfa> texts, without_look_around(split.rest, reach));
+  for (const LookAround& look : split.looks) {
+    OCTAVO_TRY(const std::optional<CharacterDfa> looked_at, without_look_around(look.pattern, RegexReach::kSomewhere));
+    if (!texts || !looked_at) return std::nullopt;
+    texts = texts->intersection(look.is_negated ? looked_at->complement() : *looked_at);
+  }
+  return texts;
 }
 
 }  // namespace octavo

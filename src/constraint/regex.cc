@@ -4,6 +4,8 @@
 #include <span>
 
 #include "base/text.h"
+#include "constraint/character_dfa.h"
+#include "constraint/look_around.h"
 #include "constraint/regex_parser.h"
 
 namespace octavo {
@@ -95,6 +97,11 @@ class RegexWriter {
 
 Result<ExpressionId> read_regex(std::string_view pattern, RegexReach reach, const CharacterWriter& write,
                                 Grammar& grammar) {
+  if (!split_look_around(pattern, reach).looks.empty()) {
+    OCTAVO_TRY(const std::optional<CharacterDfa> texts, CharacterDfa::of_pattern(pattern, reach));
+    if (!texts) return fail("the pattern {}: with what it looks around for it takes too many states", quote(pattern));
+    return texts->is_empty() ? Grammar::nothing() : texts->write(write, grammar);
+  }
   OCTAVO_TRY(const RegexNode tree, RegexParser(pattern).parse());
   const Border border = reach == RegexReach::kWhole ? Border::kClosed : Border::kOpen;
   return RegexWriter(pattern, write, grammar).write(tree, border, border);

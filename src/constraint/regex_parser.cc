@@ -88,7 +88,8 @@ Result<RegexNode> RegexParser::parse_atom(int depth) {
 Result<RegexNode> RegexParser::parse_group(int depth) {
   for (const std::string_view look : {"?=", "?!", "?<=", "?<!"})
     if (text_.substr(place_).starts_with(look))
-      return refuse(fmt::format("a look-around ({}...), which is not supported", look));
+      return refuse(
+          fmt::format("a look-around ({}...) elsewhere than a look-ahead behind ^ or a look-behind before $", look));
   if (takes("?<")) {
     const std::size_t end = text_.find('>', place_);
     if (end == std::string_view::npos) return refuse("a group's name that is not closed");
