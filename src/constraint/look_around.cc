@@ -67,7 +67,7 @@ std::optional<LookAround> look_behind(std::string_view part) {
 }  // namespace
 
 SplitPattern split_look_around(std::string_view pattern, RegexReach reach) {
-  const SplitPattern unsplit{.looks = {}, .rest = std::string(pattern)};
+  SplitPattern unsplit{.looks = {}, .rest = std::string(pattern)};
   if (!pattern.contains("(?")) return unsplit;
   const auto parts = parts_of(pattern);
   if (!parts) return unsplit;

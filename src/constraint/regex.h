@@ -1,9 +1,10 @@
 // Regular expressions as expressions of a grammar, in the syntax of ECMA-262 with the flag u, as JSON Schema has them.
 //
 // Taken: alternatives, groups (captured, named or not), classes, escapes, \p{} of general categories, the quantifiers,
-// lazy or not, ^ and $ at the ends of the text, and look-around there (look_around.h). Refused by name: other look-around,
-// back-references, \b and \B, inline flags, and ^ or $ with something before or behind. \d and \w are ASCII, . leaves out
-// line ends.
+// lazy or not, ^ and $ at the ends of the text, and look-around there (look_around.h). Refused by name: other
+// look-around, back-references, \b and \B, inline flags, and ^ or $ with something before or behind. \d and \w are
+// ASCII, . leaves out line ends.
+//
 // Free functions; any thread.
 #pragma once
 
