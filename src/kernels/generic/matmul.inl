@@ -192,15 +192,16 @@ OCTAVO_KERNEL_PART void whole_tiles(const WeightStream& s, const PackedMatrix& w
   if constexpr (is_plain_float(T) || is_low_bit(T)) {
     tile<T, kTileRows, true>(s, w, a, h, output, row, y, ldy);
     while ((row += kTileRows) < row_end) tile<T, kTileRows, false>(s, w, a, h, output, row, y, ldy);
-  } else if constexpr (has_word_scales(T)) {
-    if (tiles > 1 && w.cols <= PanelScales<T>::kMostCols) return row_groups<T>(s, w, a, h, output, row, tiles, y, ldy);
-    for (; row < row_end; row += kTileRows) tile<T, kTileRows, true>(s, w, a, h, output, row, y, ldy);
   } else if constexpr (decodes_scales_once<T>()) {
     if (tiles > 1 && w.cols <= PanelScales<T>::kMostCols) {
-      const PanelScales<T> scales(s.panel, w.cols, h);
-      for (; row < row_end; row += kTileRows)
-        tile<T, kTileRows, true>(DecodedStream<T>(SharedStream(s, pass++, kPasses * tiles), scales.of_block), w, a, h,
-                                 output, row, y, ldy);
+      if constexpr (has_word_scales(T)) {
+        return row_groups<T>(s, w, a, h, output, row, tiles, y, ldy);
+      } else {
+        const PanelScales<T> scales(s.panel, w.cols, h);
+        for (; row < row_end; row += kTileRows)
+          tile<T, kTileRows, true>(DecodedStream<T>(SharedStream(s, pass++, kPasses * tiles), scales.of_block), w, a, h,
+                                   output, row, y, ldy);
+      }
     }
     for (; row < row_end; row += kTileRows) tile<T, kTileRows, true>(s, w, a, h, output, row, y, ldy);
   } else if (tiles == 1) {
