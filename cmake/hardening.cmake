@@ -5,9 +5,9 @@ option(OCTAVO_HARDENING "Build with protection of the stack, of calls and of the
 include(CheckPIESupported)
 check_pie_supported()  # with it CMAKE_POSITION_INDEPENDENT_CODE makes programs position-independent, too
 
-# Targets with the property OCTAVO_LEAF_CODE, which are the kernels, do without those that cost time in them. Their
-# loops run over sizes that their callers have checked. They keep tiles in arrays on the stack, for which a protector
-# and probes would be paid in each call. Their calls and returns are protected like all others.
+# Targets with the property OCTAVO_LEAF_CODE, which are the kernels and packing, do without those that cost time in them.
+# Their loops run over sizes that their callers have checked. They keep tiles in arrays on the stack, for which a
+# protector and probes would be paid in each call. Their calls and returns are protected like all others.
 if(OCTAVO_HARDENING AND NOT OCTAVO_SANITIZE)
   set(optimized $<NOT:$<CONFIG:Debug>>)  # checked copies need an optimizing compiler
   set(checked $<NOT:$<BOOL:$<TARGET_PROPERTY:OCTAVO_LEAF_CODE>>>)

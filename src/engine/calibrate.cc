@@ -11,14 +11,18 @@ namespace {
 
 using Clock = Choice::Clock;
 
-constexpr auto kLongest = std::chrono::milliseconds(250);  // after that no further step is begun
+constexpr auto kLongest = std::chrono::milliseconds(250);  // no step is begun that would end later
+constexpr double kLargeMs = 60;                            // a step of a few rows: there is time for one or two more
 
 /// A step to time: this many rows, the first at this position, and logits of that many.
 struct Probe {
   int rows, depth, logit_rows = 1;
 };
-// The small ones first: a large model has time for these alone. Repeats, because a step may be disturbed. One has many
-// rows of logits: where each step has one, what it costs cannot be told from what a step costs.
+// It touches memory for the first time, so that it takes longer than it will. Of a large model it is counted all the
+// same, too much being better than nothing: all that is known of a row's cost.
+constexpr Probe kFirst{4, 0};
+// The small ones first. Repeats, because a step may be disturbed. One has many rows of logits: where each step has one,
+// what it costs cannot be told from what a step costs.
 constexpr std::array kProbes = {Probe{1, 0},     Probe{16, 0}, Probe{16, 0, 16}, Probe{1, 1024}, Probe{64, 0},
                                 Probe{64, 1024}, Probe{4, 0},  Probe{1, 1024},   Probe{128, 0}};
 
@@ -60,22 +64,25 @@ Timed time_step(const StepParts& parts, Sequence& sequence, int depth, int rows)
 
 void calibrate(const StepParts& parts, int max_context) {
   const int context = std::min(max_context, static_cast<int>(parts.kv.max_sequence_tokens()));
+  if (context < 2) return;
   Sequence sequence;
   sequence.tokens.assign(to_size(context), 0);
   sequence.asked.prompt_tokens = context;
-  const Clock::time_point begin = Clock::now();
-  bool is_warm = false;
-  for (const Probe& probe : kProbes) {
+  /// Its time, in ms; counted if it is at least so long.
+  const auto run = [&](const Probe& probe, double least_ms) {
     const int rows = std::min({probe.rows, parts.scheduler.limits().max_step_tokens, context / 2});
     const int depth = std::min(probe.depth, context / 2);
-    if (rows < 1) return;
     const int logit_rows = std::min(probe.logit_rows, rows);
     sequence.owed.prompt_logits_from = depth + rows - logit_rows;
-    if (!is_warm) time_step(parts, sequence, 0, rows);  // the first one touches memory for the first time
-    is_warm = true;
     const Timed timed = time_step(parts, sequence, depth, rows);
-    if (timed.ms > 0) parts.cost.observe(parts.cost.work(depth, rows, logit_rows), timed.ms, timed.expert_bytes);
-    if (Clock::now() - begin > kLongest) return;
+    if (timed.ms > least_ms) parts.cost.observe(parts.cost.work(depth, rows, logit_rows), timed.ms, timed.expert_bytes);
+    return std::chrono::duration<double, std::milli>(timed.ms);
+  };
+  const Clock::time_point begin = Clock::now();
+  run(kFirst, kLargeMs);
+  for (const Probe& probe : kProbes) {
+    const auto last = run(probe, 0);
+    if (Clock::now() - begin + last > kLongest) return;  // the next one takes as long at least
   }
 }
 

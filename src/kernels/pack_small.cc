@@ -21,19 +21,33 @@ void pack_fifth_bits(const BlockRows& rows, int offset, std::uint8_t* plane) {
   store_words(plane, bits);
 }
 
-typedef float Floats __attribute__((vector_size(4 * kPanelRows)));
-typedef std::int32_t Ints __attribute__((vector_size(4 * kPanelRows)));
+// Four rows at a time: of wider vectors GCC compares and converts each element by itself.
+constexpr int kRows = 4, kParts = kPanelRows / kRows;
+typedef float Floats __attribute__((vector_size(4 * kRows)));
+typedef std::int32_t Ints __attribute__((vector_size(4 * kRows)));
 
-/// Halfs of 16 rows, of which those that are not finite are marked. (Vectors go by reference: how they are passed by
+/// Scales and minimums of a block: those of four rows a part.
+struct BlockScales {
+  Floats d[kParts], m[kParts];
+};
+
+/// Halfs of four rows, of which those that are not finite are marked. (Vectors go by reference: how they are passed by
 /// value depends on the instruction set.)
 void load_halves(const std::uint8_t* from, Floats& values, Ints& not_finite) {
-  typedef std::uint16_t Halves __attribute__((vector_size(2 * kPanelRows)));
+  typedef std::uint16_t Halves __attribute__((vector_size(2 * kRows)));
   Halves halves;
   std::memcpy(&halves, from, sizeof(halves));
-  const Words h = __builtin_convertvector(halves, Words);
+  const Ints h = __builtin_convertvector(halves, Ints);
   not_finite |= (h & 0x7C00) == 0x7C00;
   // The exponent as it stands is 112 too small: so are those of halfs below the normal ones.
   values = reinterpret_cast<Floats>((h & 0x7FFF) << 13 | (h & 0x8000) << 16) * 0x1p112F;
+}
+
+void load_scales(const std::uint8_t* from, BlockScales& scales, Ints (&not_finite)[kParts]) {
+  for (int i = 0; i < kParts; ++i) {
+    load_halves(from + 2 * kRows * i, scales.d[i], not_finite[i]);
+    load_halves(from + 2 * (kPanelRows + kRows * i), scales.m[i], not_finite[i]);
+  }
 }
 
 void raise_to(Floats& largest, const Floats& x) {
@@ -52,25 +66,31 @@ void unite_q4_1_scales(std::uint8_t* panel, std::int64_t num_blocks) {
   constexpr PackedBlock kBlock = packed_block(DType::kQ4_1);
   constexpr int kBlockBytes = kBlock.quad_bytes + kBlock.scale_bytes;
   static_assert(unit_blocks(DType::kQ4_1) == 1);
-  const auto scales_of = [&](std::int64_t b) { return panel + b * kBlockBytes; };
-  Floats d, m, largest{};
-  Ints not_finite{};
+  BlockScales of_block;
+  Floats largest[kParts] = {}, inverse[kParts], unit[kParts];
+  Ints not_finite[kParts] = {};
   for (std::int64_t b = 0; b < num_blocks; ++b) {
-    load_halves(scales_of(b), d, not_finite);
-    load_halves(scales_of(b) + 32, m, not_finite);
-    raise_to(largest, d);
-    raise_to(largest, d + m * 0.125F);
+    load_scales(panel + b * kBlockBytes, of_block, not_finite);
+    for (int i = 0; i < kParts; ++i) {
+      raise_to(largest[i], of_block.d[i]);
+      raise_to(largest[i], of_block.d[i] + of_block.m[i] * 0.125F);
+    }
   }
-  const Floats inverse = largest > 0 ? 32760 / largest : Floats{};
+  for (int i = 0; i < kParts; ++i) {
+    inverse[i] = largest[i] > 0 ? 32760 / largest[i] : Floats{};
+    unit[i] = not_finite[i] != 0 ? Floats{} + std::numeric_limits<float>::quiet_NaN() : largest[i] / 32760;
+  }
   for (std::int64_t b = 0; b < num_blocks; ++b) {
-    load_halves(scales_of(b), d, not_finite);
-    load_halves(scales_of(b) + 32, m, not_finite);
-    Ints s, t;
-    round(d * inverse, s);
-    round(m * 0.125F * inverse + __builtin_convertvector(s, Floats), t);
-    store_words(scales_of(b), reinterpret_cast<Words>((s & 0xFFFF) | t << 16));
+    std::uint8_t* scales = panel + b * kBlockBytes;
+    load_scales(scales, of_block, not_finite);  // all of them: the pairs take their place
+    for (int i = 0; i < kParts; ++i) {
+      Ints s, t;
+      round(of_block.d[i] * inverse[i], s);
+      round(of_block.m[i] * 0.125F * inverse[i] + __builtin_convertvector(s, Floats), t);
+      const Ints pairs = (s & 0xFFFF) | t << 16;
+      std::memcpy(scales + static_cast<int>(sizeof(pairs)) * i, &pairs, sizeof(pairs));
+    }
   }
-  const Floats unit = not_finite != 0 ? Floats{} + std::numeric_limits<float>::quiet_NaN() : largest / 32760;
   std::memcpy(panel + num_blocks * kBlockBytes, &unit, sizeof(unit));
 }
 
