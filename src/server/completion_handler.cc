@@ -129,23 +129,20 @@ void CompletionHandler::tick(Clock::time_point now) {
   if (life_signs_ && life_signs_->is_due(now)) connection_.wake().notify();
 }
 
-asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(ChatApi api, BodyReader::Addressing how) {
-  auto addressed = co_await service_.bodies_.read(exchange_, how);
-  if (!addressed) co_return std::unexpected(addressed.error());
-  if (!addressed->turn || connection_.hung_up()) co_return std::unexpected(ApiError{});
-  if (addressed->unloaded != nullptr) {
-    const auto unloaded = service_.models_.unload(*addressed->unloaded, Clock::now());
-    if (!unloaded) co_return std::unexpected(unloaded.error());
-    let_go_ = addressed->unloaded->id();
-    co_return std::unexpected(ApiError{});
-  }
-  model_ = std::move(addressed->model);
+asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(ChatApi api, AddressedBody body) {
+  model_ = std::move(body.model);
   metrics_ = &service_.metrics_.of_model(model_.id());
   auto work = [&]() -> ApiResult<CompletionCall> {
-    return parse_call(api, std::move(addressed->object), model_.engine(), model_.model(),
-                      service_.responses_of(exchange_));
+    return parse_call(api, std::move(body.object), model_.engine(), model_.model(), service_.responses_of(exchange_));
   };
   co_return co_await run_on(service_.bodies_.threads(), work);
+}
+
+asio::awaitable<void> CompletionHandler::let_go(ModelSlot& slot, ChatApi api) {
+  const auto unloaded = service_.models_.unload(slot, Clock::now());
+  HttpResponse response{.body = ollama_unloaded(slot.id(), api == ChatApi::kOllamaChat)};
+  if (!unloaded) co_return co_await service_.refuse(exchange_, unloaded.error());
+  co_await service_.send(exchange_, response);
 }
 
 ApiResult<void> CompletionHandler::complete(CompletionCall& call) const {
@@ -189,14 +186,17 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
 }
 
 asio::awaitable<void> CompletionHandler::run(ChatApi api, BodyReader::Addressing how) {
-  ApiResult<CompletionCall> call = co_await parse(api, how);
+  ApiResult<AddressedBody> body = co_await service_.bodies_.read(exchange_, how);
+  if (body && body->turn && body->unloaded != nullptr && !connection_.hung_up())
+    co_return co_await let_go(*body->unloaded, api);
+  ApiResult<CompletionCall> call = std::unexpected(ApiError{});
+  if (!body) {
+    call = std::unexpected(body.error());
+  } else if (body->turn && !connection_.hung_up()) {
+    call = co_await parse(api, std::move(*body));
+  }
   if (connection_.hung_up()) {  // perhaps nothing was parsed
     exchange_.record.status = 499;
-    co_return;
-  }
-  if (!let_go_.empty()) {
-    HttpResponse response{.body = ollama_unloaded(let_go_, api == ChatApi::kOllamaChat)};
-    co_await service_.send(exchange_, response);
     co_return;
   }
   ApiResult<void> ready;

@@ -38,7 +38,9 @@ class CompletionHandler {
     Clock::time_point last_token = {};
   };
 
-  asio::awaitable<ApiResult<CompletionCall>> parse(ChatApi api, BodyReader::Addressing how);
+  asio::awaitable<ApiResult<CompletionCall>> parse(ChatApi api, AddressedBody body);
+  /// The whole answer to a body that lets its model go.
+  asio::awaitable<void> let_go(ModelSlot& slot, ChatApi api);
   /// The parts of the requests that the server knows and the body does not: owner, cache domain, time limits.
   ApiResult<void> complete(CompletionCall& call) const;
   ApiResult<void> submit(CompletionCall& call);
@@ -64,7 +66,6 @@ class CompletionHandler {
   std::size_t num_open_ = 0;               // choices that have not ended
   std::optional<LifeSigns> life_signs_;    // of a stream
   HeldAnswer held_;                        // of an answer that is made whole
-  std::string let_go_;                     // the model, where that was asked for and nothing else
   std::optional<ApiError> given_up_ = {};  // why the server ends the answer, if it does
 };
 
