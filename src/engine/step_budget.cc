@@ -37,13 +37,19 @@ int StepBudget::tokens_in_time(const Sequence& sequence, int num_tokens, int blo
   return has_prompt_rows_ ? 0 : fewer_than_block(sequence, std::min(num_tokens, to_next_block));
 }
 
-/// Halves the rows, to a power of two, which are the sizes of tiles.
+/// Kernels take rows in tiles of powers of two: the rows of the step, decodes among them, are such a number, each half
+/// of the one before. Three left over are two tiles, which cost more than one of four.
 int StepBudget::fewer_than_block(const Sequence& sequence, int most) const {
-  int rows = most;
-  while (longest_ms_ > 0 && rows > kFewestRows &&
-         cost_->predict_ms(work_ + work_to_advance(*cost_, sequence, rows)) > longest_ms_)
-    rows = static_cast<int>(std::bit_floor(to_size(rows) - 1));
-  return rows;
+  if (longest_ms_ <= 0) return most;
+  const auto is_too_long = [&](int rows) {
+    return cost_->predict_ms(work_ + work_to_advance(*cost_, sequence, rows)) > longest_ms_;
+  };
+  const int others = max_rows_ - rows_left_;
+  for (int rows = most; rows >= kFewestRows;
+       rows = static_cast<int>(std::bit_floor(to_size(others + rows - 1))) - others)
+    if (!is_too_long(rows)) return rows;
+  const int left_over = (others + kRowsBesideLongDecodes) % 4;
+  return std::min(most, kRowsBesideLongDecodes + (left_over == 3 ? 1 : 0));
 }
 
 void StepBudget::take(const Sequence& sequence, int num_tokens) {

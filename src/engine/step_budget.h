@@ -22,8 +22,10 @@ class StepBudget {
   /// Times the target: the longest silence that the first prompt's rows may cause where a block of them would cause a
   /// longer one.
   static constexpr double kSilenceFactor = 4;
-  /// Rows that the first prompt gets whatever they cost: fewer would read all weights for little.
-  static constexpr int kFewestRows = 4;
+  /// Rows that the first prompt gets at least: fewer would read all weights for little.
+  static constexpr int kFewestRows = 2;
+  /// Where even those are too many, as decodes alone take so long, fewer than these spare nobody.
+  static constexpr int kRowsBesideLongDecodes = 4;
 
   /// `step_ms`: of a step in which somebody waits for the next token; 0: any. Without a cost model nothing is
   /// predicted. The model must outlive the budget.

@@ -85,7 +85,8 @@ TEST(StepBudget, FirstPromptGetsLessThanABlockWhereThatWouldSilenceOthersForTooL
   EXPECT_EQ(rows(5, 0, true, 1), 16) << "17 ms of 20";
   EXPECT_EQ(rows(4, 0, true, 1), 8) << "17 ms of 16";
   EXPECT_EQ(rows(2, 0, true, 1), 4) << "9 ms of 8";
-  EXPECT_EQ(rows(0.1, 0, true, 1), 4) << "the fewest";
+  EXPECT_EQ(rows(1, 0, true, 1), 2) << "5 ms of 4";
+  EXPECT_EQ(rows(0.5, 0, true, 1), 4) << "3 ms of 2: two rows would spare nobody";
   EXPECT_EQ(rows(0.1, 14, true, 1), 2) << "no more than to the end of the block";
   EXPECT_EQ(rows(2, 4, true, 1), 4) << "12, then 8 are too many";
   EXPECT_EQ(rows(2, 0, false, 1), 16) << "nobody waits";
@@ -93,6 +94,25 @@ TEST(StepBudget, FirstPromptGetsLessThanABlockWhereThatWouldSilenceOthersForTooL
   EXPECT_EQ(rows(5, 0, true, 2), 16) << "17 ms of 20, less the other one's 2.5";
   EXPECT_EQ(rows(4.8, 0, true, 1), 16) << "17 ms of 19.2";
   EXPECT_EQ(rows(4.8, 0, true, 2), 8) << "17 ms of 19.2, less the other one's 2.4";
+}
+
+TEST(StepBudget, FirstPromptsRowsAndThoseOfDecodesAreTilesOfKernels) {
+  const CostModel cost = make_cost();  // 1 ms, and 1 ms a row
+  Sequence answer = make_prompt(5, 5);
+  answer.tokens.push_back(0);
+  const auto rows = [&](double target_ms, int num_decodes) {
+    StepBudget budget(512, target_ms, &cost);
+    budget.begin(true);
+    for (int i = 0; i < num_decodes; ++i) budget.take(answer, 1);
+    return budget.tokens_in_time(make_prompt(300), 300, 16);
+  };
+  EXPECT_EQ(rows(4.5, 3), 13) << "20 ms of 18";
+  EXPECT_EQ(rows(3, 3), 5) << "17 ms of 12";
+  EXPECT_EQ(rows(1.5, 1), 3) << "9 ms of 6";
+  EXPECT_EQ(rows(1.5, 2), 2) << "9 ms of 6";
+  EXPECT_EQ(rows(1.5, 3), 5) << "9 ms of 6, and a row alone is too few: eight rows, not seven";
+  EXPECT_EQ(rows(1.5, 4), 4);
+  EXPECT_EQ(rows(1.5, 5), 4);
 }
 
 TEST(StepBudget, SequenceThatDoesNotCatchUpHasDecodeRows) {
