@@ -2,7 +2,7 @@
 """Two models in one server, many clients each, and memory for some of them: what its clients see.
 
     two_models.py FILE FILE [--octavo build/release/octavo] [--clients 16] [--rounds 3] [--tokens 64] [--fits 1.5]
-                  [--kv-memory 64MiB] [--model-turn SECONDS]
+                  [--kv-mib 64] [--model-turn SECONDS]
 
 Every client asks one model for answers, one behind the other, streamed. Both models' clients begin at once. --fits is
 the memory that the server is given, in models: at 1.5 it is three quarters of what both take with their KV memory, so
@@ -26,18 +26,13 @@ import aiohttp
 import load
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-
-
-def num_bytes(size):
-    number, unit = re.fullmatch(r"(\d+)(KiB|MiB|GiB)", size).groups()
-    return int(number) * UNITS[unit]
 
 
 class Server:
     """`octavo serve` on a free port; a context manager."""
 
     def __init__(self, octavo, *args):
+        # What it says later fits the pipe: a line a model that cannot be loaded.
         self.process = subprocess.Popen([octavo, "serve", "--port", "0", *map(str, args)], stderr=subprocess.PIPE,
                                         stdout=subprocess.DEVNULL, text=True)
         for line in self.process.stderr:
@@ -86,12 +81,12 @@ async def ask_all(url, models, a):
 
 def run(a):
     files = {file.stem: file for file in a.files}
-    kv = ("--kv-memory", a.kv_memory, "--max-context", 1024)
+    kv = ("--kv-memory", f"{a.kv_mib}MiB", "--max-context", 1024)
     alone = {}
     for model, file in files.items():
         with Server(a.octavo, "-m", file, *kv) as server:
             alone[model] = asyncio.run(ask_all(server.url, [model], a))[model][1]
-    mean = sum(file.stat().st_size for file in a.files) / 2 + num_bytes(a.kv_memory)
+    mean = sum(file.stat().st_size for file in a.files) / 2 + (a.kv_mib << 20)
     turn = () if a.model_turn is None else ("--model-turn", a.model_turn)
     sources = [word for file in a.files for word in ("-m", file)]
     with Server(a.octavo, *sources, *kv, "--models-memory", int(a.fits * mean), *turn) as server:
@@ -114,6 +109,6 @@ if __name__ == "__main__":
     ap.add_argument("--rounds", type=int, default=3)
     ap.add_argument("--tokens", type=int, default=64)
     ap.add_argument("--fits", type=float, default=1.5)
-    ap.add_argument("--kv-memory", default="64MiB")
+    ap.add_argument("--kv-mib", type=int, default=64)
     ap.add_argument("--model-turn", type=float)
     run(ap.parse_args())

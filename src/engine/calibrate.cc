@@ -68,7 +68,7 @@ void calibrate(const StepParts& parts, int max_context) {
   Sequence sequence;
   sequence.tokens.assign(to_size(context), 0);
   sequence.asked.prompt_tokens = context;
-  /// Its time, in ms; counted if it is at least so long.
+  // Its time; counted if it took longer than that.
   const auto run = [&](const Probe& probe, double least_ms) {
     const int rows = std::min({probe.rows, parts.scheduler.limits().max_step_tokens, context / 2});
     const int depth = std::min(probe.depth, context / 2);

@@ -38,7 +38,7 @@ int StepBudget::tokens_in_time(const Sequence& sequence, int num_tokens, int blo
 }
 
 /// Kernels take rows in tiles of powers of two: the rows of the step, decodes among them, are such a number, each half
-/// of the one before. Three left over are two tiles, which cost more than one of four.
+/// of the one before.
 int StepBudget::fewer_than_block(const Sequence& sequence, int most) const {
   if (longest_ms_ <= 0) return most;
   const auto is_too_long = [&](int rows) {
@@ -48,8 +48,8 @@ int StepBudget::fewer_than_block(const Sequence& sequence, int most) const {
   for (int rows = most; rows >= kFewestRows;
        rows = static_cast<int>(std::bit_floor(to_size(others + rows - 1))) - others)
     if (!is_too_long(rows)) return rows;
-  const int left_over = (others + kRowsBesideLongDecodes) % 4;
-  return std::min(most, kRowsBesideLongDecodes + (left_over == 3 ? 1 : 0));
+  // Three rows left over are tiles of two and one, which cost more than one of four.
+  return std::min(most, kRowsBesideLongDecodes + (others % 4 == 3 ? 1 : 0));
 }
 
 void StepBudget::take(const Sequence& sequence, int num_tokens) {

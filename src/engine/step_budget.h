@@ -24,7 +24,7 @@ class StepBudget {
   static constexpr double kSilenceFactor = 4;
   /// Rows that the first prompt gets at least: fewer would read all weights for little.
   static constexpr int kFewestRows = 2;
-  /// Where even those are too many, as decodes alone take so long, fewer than these spare nobody.
+  /// Where even those are too many, as decodes alone take so long, fewer than these spare nobody. A tile of kernels.
   static constexpr int kRowsBesideLongDecodes = 4;
 
   /// `step_ms`: of a step in which somebody waits for the next token; 0: any. Without a cost model nothing is

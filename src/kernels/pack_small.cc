@@ -88,7 +88,7 @@ void unite_q4_1_scales(std::uint8_t* panel, std::int64_t num_blocks) {
       round(of_block.d[i] * inverse[i], s);
       round(of_block.m[i] * 0.125F * inverse[i] + __builtin_convertvector(s, Floats), t);
       const Ints pairs = (s & 0xFFFF) | t << 16;
-      std::memcpy(scales + static_cast<int>(sizeof(pairs)) * i, &pairs, sizeof(pairs));
+      std::memcpy(scales + 4 * kRows * i, &pairs, sizeof(pairs));
     }
   }
   std::memcpy(panel + num_blocks * kBlockBytes, &unit, sizeof(unit));

@@ -140,8 +140,8 @@ asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(ChatApi api,
 
 asio::awaitable<void> CompletionHandler::let_go(ModelSlot& slot, ChatApi api) {
   const auto unloaded = service_.models_.unload(slot, Clock::now());
-  HttpResponse response{.body = ollama_unloaded(slot.id(), api == ChatApi::kOllamaChat)};
   if (!unloaded) co_return co_await service_.refuse(exchange_, unloaded.error());
+  HttpResponse response{.body = ollama_unloaded(slot.id(), api == ChatApi::kOllamaChat)};
   co_await service_.send(exchange_, response);
 }
 
@@ -187,12 +187,9 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
 
 asio::awaitable<void> CompletionHandler::run(ChatApi api, BodyReader::Addressing how) {
   ApiResult<AddressedBody> body = co_await service_.bodies_.read(exchange_, how);
-  if (body && body->turn && body->unloaded != nullptr && !connection_.hung_up())
-    co_return co_await let_go(*body->unloaded, api);
-  ApiResult<CompletionCall> call = std::unexpected(ApiError{});
-  if (!body) {
-    call = std::unexpected(body.error());
-  } else if (body->turn && !connection_.hung_up()) {
+  ApiResult<CompletionCall> call = std::unexpected(body ? ApiError{} : body.error());
+  if (body && body->turn && !connection_.hung_up()) {
+    if (body->unloaded != nullptr) co_return co_await let_go(*body->unloaded, api);
     call = co_await parse(api, std::move(*body));
   }
   if (connection_.hung_up()) {  // perhaps nothing was parsed

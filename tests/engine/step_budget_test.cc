@@ -87,6 +87,7 @@ TEST(StepBudget, FirstPromptGetsLessThanABlockWhereThatWouldSilenceOthersForTooL
   EXPECT_EQ(rows(2, 0, true, 1), 4) << "9 ms of 8";
   EXPECT_EQ(rows(1, 0, true, 1), 2) << "5 ms of 4";
   EXPECT_EQ(rows(0.5, 0, true, 1), 4) << "3 ms of 2: two rows would spare nobody";
+  EXPECT_EQ(rows(0.1, 0, true, 1), 4);
   EXPECT_EQ(rows(0.1, 14, true, 1), 2) << "no more than to the end of the block";
   EXPECT_EQ(rows(2, 4, true, 1), 4) << "12, then 8 are too many";
   EXPECT_EQ(rows(2, 0, false, 1), 16) << "nobody waits";
