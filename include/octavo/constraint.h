@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -55,6 +56,9 @@ struct ConstraintSource {
   bool is_strict = false;
   std::vector<ConstraintRule> rules = {};  // of a grammar
 };
+
+/// The error of a compile whose stop token asked it to stop.
+inline constexpr std::string_view kStoppedCompiling = "the compiling of the constraint was stopped";
 
 /// A constraint that Engine::compile_constraint() has made, for requests to the same engine. Immutable; any number of
 /// requests may share it.

@@ -259,9 +259,11 @@ class Engine {
   virtual Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
                                                    const ChatTemplateOptions& options) const = 0;
   /// A constraint for requests to this engine. Any thread; the same source is compiled once, as long as it is
-  /// remembered. Errors: a source that cannot be read, or is too large to be followed, with the place; kNoWords.
+  /// remembered. Errors: a source that cannot be read, or is too large to be followed, with the place; kNoWords; a
+  /// compile that takes more than a bound of counted steps, which the error names, or that `stop` ends: then the
+  /// message is kStoppedCompiling. The token is asked many times a second.
   virtual Result<std::shared_ptr<const Constraint>> compile_constraint(
-      [[maybe_unused]] const ConstraintSource& source) const {
+      [[maybe_unused]] const ConstraintSource& source, [[maybe_unused]] std::stop_token stop = {}) const {
     return std::unexpected(Error{.message = "this engine has no words to constrain", .kind = ErrorKind::kNoWords});
   }
   /// Sampling settings that the model asks for (EngineOptions::generation_config, then general.sampling.* of its file),

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "constraint/compile_work.h"
 #include "constraint/constraint_rules.h"
 #include "constraint/json_grammar.h"
 #include "constraint/json_schema.h"
@@ -72,11 +73,15 @@ std::string key_of(const ConstraintSource& source) {
 
 }  // namespace
 
-Result<std::shared_ptr<const CompiledConstraint>> ConstraintCompiler::compile(const ConstraintSource& source) {
+Result<std::shared_ptr<const CompiledConstraint>> ConstraintCompiler::compile(const ConstraintSource& source,
+                                                                              std::stop_token stop) {
   std::string key = key_of(source);
   if (auto kept = find(key)) return kept;
+  CompileWork work(std::move(stop));
+  if (!work.may_go_on()) return std::unexpected(work.error());
   std::vector<std::string> warnings;
   OCTAVO_TRY(const Grammar grammar, read_source(source, tokens_, warnings));
+  if (!work.may_go_on()) return std::unexpected(work.error());
   OCTAVO_TRY(auto compiled, CompiledConstraint::create(grammar, vocabulary_, std::move(warnings)));
   keep(std::move(key), compiled);
   return compiled;

@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -26,8 +27,8 @@ class ConstraintCompiler {
       : vocabulary_(std::move(vocabulary)), tokens_(std::move(tokens)) {}
 
   /// Errors: a source that is too large or cannot be read, with its place; one that no text can fulfil, or that cannot
-  /// be followed in time.
-  Result<std::shared_ptr<const CompiledConstraint>> compile(const ConstraintSource& source);
+  /// be followed in time; those of CompileWork.
+  Result<std::shared_ptr<const CompiledConstraint>> compile(const ConstraintSource& source, std::stop_token stop = {});
 
   const std::shared_ptr<const ConstraintVocabulary>& vocabulary() const { return vocabulary_; }
 

@@ -126,14 +126,15 @@ Result<std::string> EngineImpl::render_chat_template(std::span<const ChatMessage
   return tokenizer->render_chat_template(messages, options);
 }
 
-Result<std::shared_ptr<const Constraint>> EngineImpl::compile_constraint(const ConstraintSource& source) const {
+Result<std::shared_ptr<const Constraint>> EngineImpl::compile_constraint(const ConstraintSource& source,
+                                                                         std::stop_token stop) const {
   OCTAVO_TRY_VOID(parts_.words.require());
   std::call_once(constraints_begun_, [this] {
     constraints_ = std::make_unique<ConstraintCompiler>(constraint_vocabulary(parts_.words, num_drawable_),
                                                         constraint_token_names(parts_.words, num_drawable_));
     constraint_vocabulary_ = constraints_->vocabulary().get();
   });
-  OCTAVO_TRY(std::shared_ptr<const CompiledConstraint> compiled, constraints_->compile(source));
+  OCTAVO_TRY(std::shared_ptr<const CompiledConstraint> compiled, constraints_->compile(source, std::move(stop)));
   return compiled;
 }
 

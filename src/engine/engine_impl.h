@@ -72,7 +72,8 @@ class EngineImpl final : public Engine {
                                  const ChatTemplateOptions& options) const override;
   Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
                                            const ChatTemplateOptions& options) const override;
-  Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source) const override;
+  Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source,
+                                                               std::stop_token stop = {}) const override;
   SamplingParams default_sampling(SamplingParams defaults) const override;
 
   /// The books of the runner's memory.

@@ -78,7 +78,8 @@ class FakeEngine final : public Engine {
     emit(event, last ? FinishReason::kStop : full ? FinishReason::kLength : FinishReason::kNone);
     return true;
   }
-  Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source) const override {
+  Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source,
+                                                               std::stop_token = {}) const override {
     struct Empty final : Constraint {
       explicit Empty(std::vector<std::string> warnings) : Constraint(std::move(warnings)) {}
     };

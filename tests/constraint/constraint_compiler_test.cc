@@ -40,6 +40,16 @@ TEST(ConstraintCompiler, KeepsTheLastOnesByContent) {
   EXPECT_NE(compiler.compile({.text = "a"}).value(), first) << "it was forgotten";
 }
 
+TEST(ConstraintCompiler, StopsWhereItsTokenAsksAndKeepsNothing) {
+  ConstraintCompiler compiler(byte_vocabulary(), {});
+  std::stop_source stop;
+  stop.request_stop();
+  const auto stopped = compiler.compile({.text = "a"}, stop.get_token());
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().message, kStoppedCompiling);
+  EXPECT_TRUE(compiler.compile({.text = "a"}, std::stop_source().get_token()));
+}
+
 TEST(ConstraintCompiler, RefusesChoicesThatAreNoneOrTooManyOrNoText) {
   ConstraintCompiler compiler(byte_vocabulary(), {});
   const auto error = [&](std::vector<std::string> choices) {

@@ -1,0 +1,50 @@
+// The work of one compile in counted steps: how much of it there may be, and whether somebody still waits for the
+// result.
+//
+// Whoever compiles owns one and hands it to everything that reads, expands, multiplies or lays down. Each unit counts
+// what it does, a step for each of the things that it looks at, and leaves off when it is told to; what it leaves
+// behind has no meaning then, and the error is error()'s. One thread; any thread may ask the token to stop.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+#include <utility>
+
+#include "base/error.h"
+
+namespace octavo {
+
+class CompileWork {
+ public:
+  /// Some 2 s of one core, by what the slowest kinds of steps take.
+  static constexpr std::uint64_t kMaxSteps = std::uint64_t{1} << 26;
+  static constexpr std::uint64_t kStepsBetweenLooks = 1 << 14;  // at the token: well below a millisecond
+
+  explicit CompileWork(std::stop_token stop = {}, std::uint64_t max_steps = kMaxSteps)
+      : stop_(std::move(stop)), max_steps_(max_steps) {}
+  CompileWork(const CompileWork&) = delete;
+  CompileWork& operator=(const CompileWork&) = delete;
+
+  /// Counts steps. False: the compile must end.
+  bool add(std::uint64_t num_steps = 1) {
+    num_steps_ += num_steps;
+    return num_steps_ < next_look_ ? !has_ended_ : look();
+  }
+  /// The same without a count, between the phases of a compile.
+  bool may_go_on() { return look(); }
+  bool has_ended() const { return has_ended_; }
+  std::uint64_t num_steps() const { return num_steps_; }
+
+  /// Why the compile must end: kStoppedCompiling, or the bound and how it was passed.
+  Error error() const;
+
+ private:
+  bool look();
+
+  const std::stop_token stop_;
+  const std::uint64_t max_steps_;
+  std::uint64_t num_steps_ = 0, next_look_ = 0;
+  bool has_ended_ = false;
+};
+
+}  // namespace octavo
