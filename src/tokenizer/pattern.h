@@ -18,7 +18,7 @@ namespace octavo {
 struct PatternNode {
   enum class Kind : std::uint8_t {
     kSet,           // one character of `set`
-    kSequence,      // the children, one after another; none: nothing
+    kSequence,      // the children, one after another; none: nothing, which is no child of a sequence or a repeat
     kAlternatives,  // the first child that fits
     kRepeat,        // the only child, `min` to `max` times
     kNext,          // the next character is in `set`
@@ -39,7 +39,8 @@ struct Pattern {
   std::vector<CodePointSet> sets;
   std::uint32_t root = 0;
 
-  /// Longer patterns, and those that nest deeper, are refused.
+  /// Longer patterns, and those that nest deeper, are refused; so are several of one pre-tokenizer that are longer
+  /// together.
   static constexpr std::size_t kMaxBytes = 16384;
   static constexpr int kMaxDepth = 32;
   static constexpr std::uint32_t kMaxRepeat = 1000;

@@ -50,6 +50,10 @@ std::uint32_t PatternParser::add_set(CodePointSet set, Kind kind) {
   return add({.kind = kind, .set = index});
 }
 
+bool PatternParser::is_nothing(std::uint32_t node) const {
+  return pattern_.nodes[node].kind == Kind::kSequence && pattern_.nodes[node].children.empty();
+}
+
 // ASCII letters in both cases, and the two characters beyond ASCII whose other case is in it: U+017F and U+212A.
 CodePointSet PatternParser::with_both_cases(CodePointSet set) {
   for (std::uint32_t lower = 'a'; lower <= 'z'; ++lower) {
@@ -68,7 +72,9 @@ Result<std::uint32_t> PatternParser::parse_alternatives(bool ignores_case, int d
     OCTAVO_TRY(const std::uint32_t child, parse_sequence(ignores_case, depth));
     node.children.push_back(child);
   } while (takes("|"));
-  return node.children.size() == 1 ? node.children.front() : add(std::move(node));
+  const bool has_choice =
+      std::ranges::any_of(node.children, [this](std::uint32_t child) { return !is_nothing(child); });
+  return node.children.size() == 1 || !has_choice ? node.children.front() : add(std::move(node));
 }
 
 Result<std::uint32_t> PatternParser::parse_sequence(bool ignores_case, int depth) {
@@ -76,7 +82,7 @@ Result<std::uint32_t> PatternParser::parse_sequence(bool ignores_case, int depth
   while (!at_end() && text_[place_] != '|' && text_[place_] != ')') {
     OCTAVO_TRY(const std::uint32_t atom, parse_atom(ignores_case, depth));
     OCTAVO_TRY(const std::uint32_t repeated, parse_quantifier(atom));
-    node.children.push_back(repeated);
+    if (!is_nothing(repeated)) node.children.push_back(repeated);
   }
   return node.children.size() == 1 ? node.children.front() : add(std::move(node));
 }
@@ -171,6 +177,8 @@ Result<std::uint32_t> PatternParser::parse_quantifier(std::uint32_t atom) {
   for (const char next : {'*', '+', '?', '{'}) {
     if (text_.substr(place_).starts_with(next)) return refuse("a quantifier behind a quantifier");
   }
+  if (is_nothing(atom)) return atom;
+  if (repeat.max == 0) return add({.kind = Kind::kSequence});
   return add(std::move(repeat));
 }
 

@@ -44,6 +44,8 @@ class PatternParser {
   Result<std::uint32_t> take_character();
   std::uint32_t add(PatternNode node);
   std::uint32_t add_set(CodePointSet set, Kind kind = Kind::kSet);
+  /// The node reads nothing and asks nothing: a sequence without children.
+  bool is_nothing(std::uint32_t node) const;
   static CodePointSet with_both_cases(CodePointSet set);
   std::unexpected<Error> refuse(std::string_view found) const;
 

@@ -7,7 +7,8 @@ namespace {
 using Op = PatternProgram::Instruction::Op;
 using Kind = PatternNode::Kind;
 
-/// Writes instructions from the end of the pattern to its begin: each knows the one that follows it.
+/// Writes instructions from the end of the pattern to its begin: each knows the one that follows it. A node that is
+/// visited writes at least one, as none of those within a repeat reads nothing; so kMaxInstructions bounds the visits.
 class Writer {
  public:
   Writer(const Pattern& pattern, const SymbolMap& map) : pattern_(pattern), map_(map) {}

@@ -36,8 +36,9 @@ Result<PreTokenizer> PreTokenizer::create(std::span<const CutStage> stages, Norm
   }
   OCTAVO_TRY(SymbolMap map, SymbolMap::create(patterns));
   std::vector<Stage> automata;
+  std::uint64_t num_build_steps = 0;
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    auto automaton = WordAutomaton::create(patterns[i], map);
+    auto automaton = WordAutomaton::create(patterns[i], map, num_build_steps);
     if (!automaton) return fail("{}: {}", quote(stages[i].pattern), automaton.error().message);
     automata.push_back({std::move(*automaton), stages[i]});
     automata.back().how.pattern = {};

@@ -107,14 +107,24 @@ class CutReader {
     if (string) {
       OCTAVO_TRY(const std::string_view text, string->text());
       if (text.empty()) return string->expect("a text that is not empty");
+      OCTAVO_TRY_VOID(count(*string, text));
       if (!removes(text)) add(escaped_pattern(text), behavior, is_inverted);
       return {};
     }
     OCTAVO_TRY(const JsonNode regex, pattern.field("Regex"));
     OCTAVO_TRY(const std::string_view text, regex.text());
+    OCTAVO_TRY_VOID(count(regex, text));
     if (const auto parsed = Pattern::parse(text); !parsed) return regex.refuse(parsed.error().message, "another one");
     add(text, behavior, is_inverted);
     return {};
+  }
+
+  /// Error: a cut's own text and those of the cuts before it are longer than one pattern may be.
+  Result<void> count(const JsonNode& node, std::string_view text) {
+    num_text_bytes_ += text.size();
+    if (num_text_bytes_ <= Pattern::kMaxBytes) return {};
+    return node.refuse(fmt::format("{} bytes of patterns up to here", num_text_bytes_),
+                       fmt::format("at most {}", Pattern::kMaxBytes));
   }
 
   /// No text has `from` any more, so that nothing is cut there (Gemma cuts at spaces, which are U+2581 by then).
@@ -167,6 +177,7 @@ class CutReader {
   }
 
   TokenizerJsonPipeline& out_;
+  std::size_t num_text_bytes_ = 0;
 };
 
 }  // namespace

@@ -14,8 +14,12 @@ using Threads = std::vector<std::uint32_t>;  // instructions, the preferred one 
 /// Steps of a set of threads. Splits are followed at once, looks when the symbol that follows is known.
 class Stepper {
  public:
-  explicit Stepper(const PatternProgram& program)
-      : program_(program), is_known_(program.instructions.size()), is_open_(program.instructions.size()) {}
+  /// Adds to `num_steps`.
+  Stepper(const PatternProgram& program, std::uint64_t& num_steps)
+      : program_(program),
+        is_known_(program.instructions.size()),
+        is_open_(program.instructions.size()),
+        num_steps_(num_steps) {}
 
   Threads start() {
     Threads threads;
@@ -40,8 +44,6 @@ class Stepper {
     forget(is_known_);
     return next;
   }
-
-  std::uint64_t num_steps() const { return num_steps_; }
 
  private:
   struct Marks {
@@ -100,14 +102,14 @@ class Stepper {
 
   const PatternProgram& program_;
   Marks is_known_, is_open_;
-  std::uint64_t num_steps_ = 0;
+  std::uint64_t& num_steps_;
 };
 
 }  // namespace
 
-Result<WordAutomaton> WordAutomaton::create(const Pattern& pattern, const SymbolMap& map) {
+Result<WordAutomaton> WordAutomaton::create(const Pattern& pattern, const SymbolMap& map, std::uint64_t& num_steps) {
   OCTAVO_TRY(const PatternProgram program, PatternProgram::create(pattern, map));
-  Stepper stepper(program);
+  Stepper stepper(program, num_steps);
   WordAutomaton automaton;
   automaton.num_columns_ = map.num_symbols() + 1;
   std::map<Threads, Entry> known = {{Threads{}, kDead}};
@@ -128,7 +130,8 @@ Result<WordAutomaton> WordAutomaton::create(const Pattern& pattern, const Symbol
       if (states.size() > kMaxStates) return fail("the pattern becomes more than {} states", kMaxStates);
       automaton.table_.push_back(entry->second | (matches ? kMatchesBefore : Entry{0}));
     }
-    if (stepper.num_steps() > kMaxBuildSteps) return fail("the pattern takes too long to prepare");
+    if (num_steps > kMaxBuildSteps)
+      return fail("the pattern takes more than {} steps to prepare, with those before it", kMaxBuildSteps);
   }
   return automaton;
 }

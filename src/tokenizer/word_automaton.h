@@ -19,8 +19,9 @@ class WordAutomaton {
   static constexpr std::size_t kMaxStates = 4096;
   static constexpr std::uint64_t kMaxBuildSteps = 1U << 25;  // real patterns take less than a million
 
-  /// Error: more than kMaxStates or kMaxBuildSteps, or a pattern that can match nothing.
-  static Result<WordAutomaton> create(const Pattern& pattern, const SymbolMap& map);
+  /// Adds the steps that it takes to `num_steps`, which counts those of all patterns of a pre-tokenizer. Error: more
+  /// than kMaxStates or kMaxBuildSteps, or a pattern that can match nothing.
+  static Result<WordAutomaton> create(const Pattern& pattern, const SymbolMap& map, std::uint64_t& num_steps);
 
   struct Match {
     std::uint32_t begin, end;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tokenizer/pattern_program.h"
 #include "tokenizer/pretokenize.h"
 
 namespace octavo::test {
@@ -88,6 +89,38 @@ TEST(Pattern, WhatIsNotSupportedIsNamed) {
   EXPECT_THAT(message(std::string(20000, 'a')), HasSubstr("at most 16384"));
   EXPECT_THAT(message("(?:(?:a{1000}){1000}){1000}"), HasSubstr("instructions"));
   EXPECT_THAT(message("(?:a|b)*a(?:a|b){12}"), HasSubstr("states"));
+}
+
+TEST(Pattern, ARepeatThatReadsNothingIsNothing) {
+  for (const char* nothing :
+       {"(?:(?:(?:){1000}){1000}){1000}", "(?:(?:(?:a{0}){1000}){1000}){1000}", "(?:(?:(?:|){1000}){1000}){1000}",
+        "(?:(?:(?:){0,1000}){0,1000}){1000}", "(?:(?:(?:)*)+)?", "(?:(?:(?:[ab]{0,0}|)+?){1000})*"}) {
+    const auto pattern = Pattern::parse(std::string(nothing) + "a");
+    ASSERT_TRUE(pattern) << pattern.error().message;
+    EXPECT_EQ(pattern->nodes[pattern->root].kind, PatternNode::Kind::kSet) << nothing << ": all that is left is the a";
+    EXPECT_THAT(cut(std::string(nothing) + "a", "aba"), ElementsAre("a", "b", "a"));
+    EXPECT_THAT(cut(nothing, "a").front(), HasSubstr("can match nothing"));
+  }
+  std::string many;  // nodes that read nothing, in a repeat that does
+  for (int i = 0; i < 4000; ++i) many += "(?:)";
+  const auto pattern = Pattern::parse("(?:(?:" + many + "a){1000}){1000}");
+  ASSERT_TRUE(pattern);
+  const auto map = SymbolMap::create({&*pattern, 1});
+  EXPECT_THAT(PatternProgram::create(*pattern, *map).error().message, HasSubstr("instructions"));
+  EXPECT_LT(std::ranges::max(pattern->nodes, {}, [](const PatternNode& node) { return node.children.size(); })
+                .children.size(),
+            2U);
+}
+
+TEST(Pattern, AllOfAPreTokenizerShareABoundOnTheStepsOfPreparing) {
+  const std::string slow = "(?:[a-z]?){900}x";  // as many threads as there are states
+  const auto made_of = [&](std::size_t count) {
+    const std::vector<CutStage> stages(count, CutStage{slow});
+    const auto made = PreTokenizer::create(stages, Normalization::kNone, false);
+    return made ? std::string("made") : made.error().message;
+  };
+  EXPECT_EQ(made_of(1), "made");
+  EXPECT_THAT(made_of(32), HasSubstr("takes more than 33554432 steps to prepare"));
 }
 
 TEST(Pattern, OneThatLooksFarAheadAgainAndAgainEndsWithAnError) {

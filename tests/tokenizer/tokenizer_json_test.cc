@@ -89,6 +89,18 @@ TEST(TokenizerJson, WhatIsNotKnownIsRefusedWithItsPath) {
   EXPECT_THAT(error_with("\\\\p{L}+", "\\\\p{Nothing}+"), HasSubstr("pre_tokenizer.pretokenizers[0].pattern.Regex"));
 }
 
+TEST(TokenizerJson, PatternsThatAreTooLongTogetherAreRefused) {
+  const std::string json = saved("byte_level");
+  const std::string cut = R"({"type":"Split","pattern":{"Regex":")" + std::string(6000, 'a') +
+                          R"("},"behavior":"Isolated","invert":false},)";
+  const auto error_with = [&](int count) {
+    std::string parts = R"("pretokenizers":[)";
+    for (int i = 0; i < count; ++i) parts += cut;
+    return error_of(replaced(json, R"("pretokenizers":[)", parts));
+  };
+  EXPECT_THAT(error_with(3), HasSubstr("pre_tokenizer.pretokenizers[2].pattern.Regex: found 18000 bytes of patterns"));
+}
+
 TEST(TokenizerJson, ContradictionsAreRefused) {
   const std::string json = saved("sentence_piece");
   const auto error_with = [&](std::string_view from, std::string_view to) {
