@@ -130,7 +130,8 @@ Result<std::vector<server::ModelOffer>> offered_models(ServeOptions& options, Co
 Result<int> serve(ServeOptions options, Context& context) {
   OCTAVO_TRY_VOID(fill_in(options));
   raise_descriptor_limit();
-  std::signal(SIGPIPE, SIG_IGN);  // a log that nobody reads any more is no reason to end
+  for (const int signal : {SIGPIPE, SIGXFSZ})
+    std::signal(signal, SIG_IGN);  // a log that nobody reads any more, or that may not grow, is no reason to end
   options.server.reopen_on_hangup = !has_terminal();
   options.server.service.on_notice = [&context](const std::string& notice) {
     context.err << "octavo: " << notice << '\n' << std::flush;

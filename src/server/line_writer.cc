@@ -20,7 +20,8 @@ namespace octavo::server {
 namespace {
 
 constexpr mode_t kPrivateMode = 0600, kSharedMode = 0640;
-constexpr std::chrono::seconds kFarewell{1};  // for a reader to take what waits at the end
+constexpr std::chrono::seconds kFarewell{1};         // for a reader to take what waits at the end
+constexpr std::chrono::milliseconds kRoomPause{10};  // after room to write that was none
 
 Result<int> open_file(const std::string& path, bool is_private) {
   // A pipe without a reader would be waited for.
@@ -44,25 +45,26 @@ bool is_regular_file(int descriptor) {
 }  // namespace
 
 Result<std::unique_ptr<LineWriter>> LineWriter::open(const std::string& path, const LineWriterOptions& options) {
-  if (path == "-") return on_descriptor(STDOUT_FILENO, options);
+  if (path == "-") return make("standard output", STDOUT_FILENO, false, options);
   OCTAVO_TRY(const int descriptor, open_file(path, options.is_private));
-  return make(path, descriptor, options);
+  return make(path, descriptor, true, options);
 }
 
 Result<std::unique_ptr<LineWriter>> LineWriter::on_descriptor(int descriptor, const LineWriterOptions& options) {
-  return make("", descriptor, options);
+  return make(fmt::format("descriptor {}", descriptor), descriptor, false, options);
 }
 
-Result<std::unique_ptr<LineWriter>> LineWriter::make(std::string path, int descriptor,
+Result<std::unique_ptr<LineWriter>> LineWriter::make(std::string path, int descriptor, bool is_own,
                                                      const LineWriterOptions& options) {
   const int waker = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (waker < 0) return fail("cannot wake the thread that writes the log: {}", std::strerror(errno));
-  return std::unique_ptr<LineWriter>(new LineWriter(std::move(path), descriptor, waker, options));
+  return std::unique_ptr<LineWriter>(new LineWriter(std::move(path), descriptor, is_own, waker, options));
 }
 
-LineWriter::LineWriter(std::string path, int descriptor, int waker, const LineWriterOptions& options)
+LineWriter::LineWriter(std::string path, int descriptor, bool is_own, int waker, const LineWriterOptions& options)
     : options_(options),
       path_(std::move(path)),
+      is_own_(is_own),
       waker_(waker),
       descriptor_(descriptor),
       is_file_(is_regular_file(descriptor)),
@@ -73,7 +75,7 @@ LineWriter::~LineWriter() {
   wake();
   thread_.join();
   ::close(waker_);
-  if (!path_.empty()) ::close(descriptor_);
+  if (is_own_) ::close(descriptor_);
 }
 
 void LineWriter::write(std::string line) noexcept {
@@ -96,7 +98,7 @@ void LineWriter::write(std::string line) noexcept {
 }
 
 void LineWriter::reopen() {
-  if (path_.empty()) return;
+  if (!is_own_) return;
   {
     const std::lock_guard lock(mutex_);
     reopen_due_ = true;
@@ -104,14 +106,14 @@ void LineWriter::reopen() {
   wake();
 }
 
-std::string LineWriter::take_notice() {
+std::vector<std::string> LineWriter::take_notices() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(notice_, {});
+  return std::exchange(notices_, {});
 }
 
 void LineWriter::say(std::string notice) {
   const std::lock_guard lock(mutex_);
-  notice_ = std::move(notice);
+  notices_.push_back(std::move(notice));
 }
 
 void LineWriter::wake() noexcept { ::eventfd_write(waker_, 1); }
@@ -119,7 +121,10 @@ void LineWriter::wake() noexcept { ::eventfd_write(waker_, 1); }
 bool LineWriter::wait(bool for_room, int timeout_ms) {
   pollfd states[2] = {{.fd = waker_, .events = POLLIN, .revents = 0},
                       {.fd = descriptor_, .events = POLLOUT, .revents = 0}};
-  ::poll(states, for_room ? 2 : 1, timeout_ms);
+  if (::poll(states, for_room ? 2 : 1, timeout_ms) < 0) {
+    if (errno != EINTR) std::this_thread::sleep_for(kRoomPause);  // no memory for it
+    return false;
+  }
   if ((states[0].revents & POLLIN) != 0) {
     eventfd_t ignored = 0;
     ::eventfd_read(waker_, &ignored);
@@ -127,68 +132,96 @@ bool LineWriter::wait(bool for_room, int timeout_ms) {
   return states[1].revents != 0;  // an error as well: the attempt to write says which
 }
 
-/// A memory that is short drops lines, and ends nothing.
 void LineWriter::run() {
-  using Clock = std::chrono::steady_clock;
   Clock::time_point end = Clock::time_point::max();
-  bool failed = false;
   for (;;) {
-    if (stopping_ && end == Clock::time_point::max()) end = Clock::now() + kFarewell;
-    const bool late = Clock::now() >= end;
+    const bool is_last = stopping_;
+    if (is_last && end == Clock::time_point::max()) end = Clock::now() + kFarewell;
     try {
       reopen_file();
-      if (line_begin_ == line_.size() && !take_line()) {
-        if (stopping_) return;
+      if (const auto left = std::chrono::ceil<std::chrono::milliseconds>(retry_at_ - Clock::now()); left.count() > 0) {
+        if (is_last && is_failing_) return;
+        wait(false, static_cast<int>(left.count()));
+      } else if (line_.empty() && !take_line()) {
+        if (is_last) return;
         wait(false, -1);
-        continue;
+      } else if (Clock::now() >= end) {
+        return;
+      } else if (wait(true, is_last ? 10 : -1)) {
+        write_piece();
       }
-    } catch (const std::exception&) {
-      ++num_dropped_;
-      continue;
+    } catch (const std::exception&) {  // no memory: the lines that wait are still there
+      retry_at_ = Clock::now() + options_.retry_interval;
     }
-    if (late || (stopping_ && failed)) return;
-    if (failed) wait(false, static_cast<int>(options_.retry_interval.count()));
-    failed = wait(true, stopping_ ? 10 : -1) && !write_piece();
   }
 }
 
 bool LineWriter::take_line() {
-  line_.clear();
-  line_begin_ = 0;
   const std::lock_guard lock(mutex_);
-  if (queue_.empty()) return false;
+  if (queue_.empty() && !is_failing_) return false;
   // Under the mutex: a line that was dropped because of those that wait is told of before the last of them.
   const std::uint64_t num_dropped = num_dropped_;
   if (num_dropped > num_reported_) {
     line_ = fmt::format("{{\"time\":\"{}\",\"dropped_lines\":{}}}\n", iso_time(std::chrono::system_clock::now()),
                         num_dropped - num_reported_);
-    num_reported_ = num_dropped;
+    num_told_ = num_dropped;
     return true;
   }
+  if (queue_.empty()) return false;
   line_ = std::move(queue_.front());
+  num_told_ = 0;
   queue_.pop_front();
   queued_bytes_ -= line_.size();
   return true;
 }
 
-bool LineWriter::write_piece() {
+void LineWriter::write_piece() {
   // A pipe that polls as writable takes PIPE_BUF bytes without waiting.
   const std::size_t left = line_.size() - line_begin_;
   const std::size_t size = is_file_ ? left : std::min<std::size_t>(left, PIPE_BUF);
   const ssize_t count = ::write(descriptor_, line_.data() + line_begin_, size);
-  if (count >= 0) {
+  if (count > 0) {
     line_begin_ += to_size(count);
-    return true;
+    if (line_begin_ == line_.size()) end_line();
+  } else if (count == 0 || errno == EAGAIN) {
+    retry_at_ = Clock::now() + kRoomPause;
+  } else if (errno != EINTR) {
+    fail_line(errno);
   }
-  if (errno == EINTR || errno == EAGAIN) return true;
-  if (line_begin_ > 0) return false;
-  drop_line();
-  return true;
 }
 
+void LineWriter::end_line() {
+  if (num_told_ > 0) num_reported_ = num_told_;
+  clear_line();
+  if (std::exchange(is_failing_, false)) say(fmt::format("{}: the log can be written again", path_));
+}
+
+void LineWriter::fail_line(int error) {
+  retry_at_ = Clock::now() + options_.retry_interval;
+  if (line_begin_ == 0 || take_back()) drop_line();
+  if (!is_failing_)
+    say(fmt::format("{}: cannot write the log: {}; lines wait, and are dropped if they become too many", path_,
+                    std::strerror(error)));
+  is_failing_ = true;
+}
+
+bool LineWriter::take_back() {
+  if (!is_own_ || !is_file_) return false;
+  const off_t end = ::lseek(descriptor_, 0, SEEK_CUR);  // of what this descriptor wrote
+  struct stat status{};
+  if (::fstat(descriptor_, &status) != 0 || status.st_size != end) return false;  // others have written behind it
+  return ::ftruncate(descriptor_, end - static_cast<off_t>(line_begin_)) == 0;
+}
+
+/// A line that tells of dropped ones is none of them, and is made anew.
 void LineWriter::drop_line() {
-  line_begin_ = line_.size();
-  ++num_dropped_;
+  if (num_told_ == 0) ++num_dropped_;
+  clear_line();
+}
+
+void LineWriter::clear_line() {
+  line_.clear();
+  line_begin_ = 0;
 }
 
 void LineWriter::reopen_file() {
@@ -197,9 +230,8 @@ void LineWriter::reopen_file() {
     if (!reopen_due_) return;
   }
   // A line that was begun belongs into the old file, as long as that takes it.
-  const bool is_begun = line_begin_ > 0 && line_begin_ < line_.size();
-  if (is_begun && write_piece()) return;
-  if (is_begun) drop_line();
+  if (line_begin_ > 0 && !is_failing_) return;
+  if (line_begin_ > 0) drop_line();
   {
     const std::lock_guard lock(mutex_);
     reopen_due_ = false;
@@ -209,6 +241,7 @@ void LineWriter::reopen_file() {
   ::close(descriptor_);
   descriptor_ = *fresh;
   is_file_ = is_regular_file(descriptor_);
+  retry_at_ = {};
 }
 
 }  // namespace octavo::server

@@ -1,5 +1,10 @@
 // Lines of text to a file or to standard output, by a thread of its own: nobody who hands a line over waits for a disk
 // or for a reader. A line is written whole or not at all; one that a pipe took in part is finished before the next.
+//
+// While nothing can be written, as on a full disk, an attempt is made once in a while and lines wait. One that could
+// not be written is dropped, and the attempts that follow are made with the line that tells of it.
+//
+// Owned by whoever logs; any thread may call it.
 #pragma once
 
 #include <atomic>
@@ -11,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "base/error.h"
 
@@ -19,7 +25,7 @@ namespace octavo::server {
 struct LineWriterOptions {
   bool is_private = false;                         // nobody but the file's owner may read it
   std::size_t max_queued_bytes = 8U << 20;         // that wait to be written; a line beyond is dropped
-  std::chrono::milliseconds retry_interval{1000};  // after a failure within a line
+  std::chrono::milliseconds retry_interval{1000};  // between attempts, while none succeeds
 };
 
 class LineWriter {
@@ -35,43 +41,56 @@ class LineWriter {
   LineWriter& operator=(const LineWriter&) = delete;
 
   /// The line is without its line break. If there is no room it is dropped and counted; {"time": ..., "dropped_lines":
-  /// N} then stands before the next line that is written. Any thread, as for the rest.
+  /// N} then stands before the next line that is written.
   void write(std::string line) noexcept;
   /// Goes on in a new file of the same name: the old one was moved away. Not for standard output and descriptors.
   void reopen();
+  /// Lines that were handed over and are lost.
   std::uint64_t num_dropped() const { return num_dropped_; }
-  /// A notice to the operator; empty: nothing new.
-  std::string take_notice();
+  /// Notices to the operator, each once: the log cannot be written, can be written again, cannot be opened again.
+  std::vector<std::string> take_notices();
 
  private:
-  LineWriter(std::string path, int descriptor, int waker, const LineWriterOptions& options);
-  static Result<std::unique_ptr<LineWriter>> make(std::string path, int descriptor, const LineWriterOptions& options);
+  using Clock = std::chrono::steady_clock;
+
+  LineWriter(std::string path, int descriptor, bool is_own, int waker, const LineWriterOptions& options);
+  static Result<std::unique_ptr<LineWriter>> make(std::string path, int descriptor, bool is_own,
+                                                  const LineWriterOptions& options);
   void run();
   void reopen_file();
   /// Makes line_ the next one. False: there is none.
   bool take_line();
-  /// Writes a piece of line_. False: it failed, and a later attempt may not.
-  bool write_piece();
+  /// Writes a piece of line_.
+  void write_piece();
+  void end_line();
+  void fail_line(int error);
+  /// Takes the piece of line_ that was written out of the file again. False: it must be finished.
+  bool take_back();
   void drop_line();
+  void clear_line();
   /// Until something changes: room to write if that is waited for, a call from outside, or the time. False: no room.
   bool wait(bool for_room, int timeout_ms);
   void wake() noexcept;
   void say(std::string notice);
 
   const LineWriterOptions options_;
-  const std::string path_;  // empty: it cannot be opened again
+  const std::string path_;  // or a name for notices
+  const bool is_own_;       // the descriptor was opened here
   const int waker_;         // an eventfd
   // The thread's
   int descriptor_;
   bool is_file_;      // neither a pipe nor a terminal
-  std::string line_;  // the one that is being written, with its line break
+  std::string line_;  // the one that is being written, with its line break; empty: none is
   std::size_t line_begin_ = 0;
+  std::uint64_t num_told_ = 0;      // the dropped lines of which line_ tells, with all before it; 0: it is another one
   std::uint64_t num_reported_ = 0;  // of the dropped lines
+  bool is_failing_ = false;         // the last attempt failed
+  Clock::time_point retry_at_ = {};
 
   std::mutex mutex_;
   std::deque<std::string> queue_;  // under the mutex; so are the next three
   std::size_t queued_bytes_ = 0;
-  std::string notice_;
+  std::vector<std::string> notices_;
   bool reopen_due_ = false;
   std::atomic<std::uint64_t> num_dropped_ = 0;
   std::atomic<bool> stopping_ = false;

@@ -97,8 +97,7 @@ Metrics::Metrics() : state_(std::make_unique<State>()) {
   s.model_memory = &s.gauge("octavo:model_memory_bytes", "Weights and KV memory of the models in memory, at most");
   s.failures = &s.counter("octavo:server_failures_total",
                           "Times the server had no memory to accept or to watch connections, and went on");
-  s.dropped_log_lines =
-      &s.counter("octavo:access_log_dropped_lines_total", "Lines of the access log that nobody took in time");
+  s.dropped_log_lines = &s.counter("octavo:access_log_dropped_lines_total", "Lines of the access log that were lost");
 }
 
 Metrics::~Metrics() = default;

@@ -100,7 +100,7 @@ void Service::take_notices() {
     }
     notices.push_back(std::move(news.notice));
   }
-  if (options_.access_log) notices.push_back(options_.access_log->take_notice());
+  if (options_.access_log) std::ranges::move(options_.access_log->take_notices(), std::back_inserter(notices));
   if (!options_.on_notice) return;
   for (const std::string& notice : notices)
     if (!notice.empty()) options_.on_notice(notice);

@@ -5,6 +5,7 @@ import os
 import pathlib
 import pty
 import re
+import resource
 import signal
 import socket
 import stat
@@ -212,6 +213,22 @@ class AccessLog(Folder):
             self.assertEqual(server.stop(), 0)
         self.assertEqual([json.loads(text.read_text(encoding="utf-8"))["path"] for text in (old, path)],
                          ["/health", "/version"])
+
+    def test_a_log_that_may_not_grow_costs_one_line_and_goes_on_when_it_may(self):
+        path = self.folder / "access.log"
+        path.write_text("a line from before\n" * 5000, encoding="ascii")
+        with Server("--access-log", path, model=tiny()) as server:
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (10_000, resource.RLIM_INFINITY))
+            for _ in range(60):
+                self.assertEqual(server.get("/health")[0], 200)
+            server.wait_for_line("octavo: (.*/access.log: cannot write the log: File too large)")
+            self.assertEqual(server.metric("access_log_dropped_lines_total"), 1)
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+            server.wait_for_line("(/access.log: the log can be written again)")
+            server.wait_until(lambda: path.read_text(encoding="utf-8").count("/health") == 59)
+            self.assertEqual(server.messages().count("access.log"), 2)
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[5000:]]
+        self.assertEqual(lines[0]["dropped_lines"], 1)
 
     def test_a_terminal_that_closes_ends_the_server(self):
         pid, terminal = pty.fork()

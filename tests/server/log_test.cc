@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <limits.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,8 +23,11 @@ namespace {
 using namespace server;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 std::string read_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -112,6 +116,39 @@ TEST(AccessLog, NoControlCharacterStandsInALine) {
   EXPECT_TRUE(std::ranges::none_of(line, [](unsigned char c) { return c < 0x20; }));
 }
 
+/// A disk with room for files of so many bytes. An attempt to write behind them is counted.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t num_bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    num_refused_ = 0;
+    handler_ = std::signal(SIGXFSZ, [](int) { ++num_refused_; });
+    const rlimit limit{.rlim_cur = num_bytes, .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() {
+    make_room();
+    std::signal(SIGXFSZ, handler_);
+  }
+  void make_room() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  int num_refused() const { return num_refused_; }
+
+ private:
+  static inline std::atomic<int> num_refused_ = 0;
+  rlimit before_{};
+  void (*handler_)(int) = nullptr;
+};
+
+/// The first notices, once there are so many.
+std::vector<std::string> notices_of(LineWriter& log, std::size_t count) {
+  std::vector<std::string> notices;
+  eventually([&] {
+    std::ranges::move(log.take_notices(), std::back_inserter(notices));
+    return notices.size() >= count;
+  });
+  return notices;
+}
+
 class LogFile : public ::testing::Test {
  protected:
   LogFile() { std::filesystem::create_directory(folder_); }
@@ -160,12 +197,7 @@ TEST_F(LogFile, AFileThatCannotBeOpenedAgainLeavesTheOldOneAndANotice) {
   std::filesystem::rename(path_, folder_ / "old.log");
   std::filesystem::create_directory(path_);
   log->reopen();
-  std::string notice;
-  ASSERT_TRUE(eventually([&] {
-    notice = log->take_notice();
-    return !notice.empty();
-  }));
-  EXPECT_THAT(notice, AllOf(HasSubstr(path_.string()), HasSubstr("the file from before")));
+  EXPECT_THAT(notices_of(*log, 1), ElementsAre(AllOf(HasSubstr(path_.string()), HasSubstr("the file from before"))));
   log->write("on");
   EXPECT_TRUE(eventually([&] { return read_file(folder_ / "old.log") == "on\n"; }));
 }
@@ -174,6 +206,59 @@ TEST_F(LogFile, APathThatCannotBeOpenedIsAnError) {
   EXPECT_THAT(LineWriter::open(folder_ / "none" / "log").error().message, HasSubstr("cannot open the log"));
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
   EXPECT_THAT(LineWriter::open(path_).error().message, HasSubstr("cannot open the log"));  // nobody reads the pipe
+}
+
+TEST_F(LogFile, AFullDiskIsTriedOnceInAWhileAndCostsOneLine) {
+  const FullDisk disk(0);
+  {
+    auto log = LineWriter::open(path_, {.retry_interval = 1h}).value();
+    log->write("lost");
+    const auto reason = AllOf(HasSubstr(path_.string()), HasSubstr("cannot write the log: File too large"));
+    EXPECT_THAT(notices_of(*log, 1), ElementsAre(reason));
+    for (int i = 0; i < 60; ++i) log->write("waits");
+    EXPECT_EQ(log->num_dropped(), 1U);
+    EXPECT_THAT(log->take_notices(), IsEmpty());
+  }  // its thread has ended
+  EXPECT_EQ(disk.num_refused(), 1);
+}
+
+TEST_F(LogFile, WhatWaitsForAFullDiskFollowsTheNumberOfThoseThatWereLost) {
+  FullDisk disk(10);
+  auto log = LineWriter::open(path_, {.retry_interval = 1ms}).value();
+  for (const char* line : {"one", "two, which has room in part", "three"}) log->write(line);
+  ASSERT_TRUE(eventually([&] { return disk.num_refused() > 10; }));
+  EXPECT_EQ(log->num_dropped(), 1U) << "an attempt costs no line";
+  EXPECT_TRUE(eventually([&] { return read_file(path_) == "one\n"; })) << "nor leaves a piece of one";
+  disk.make_room();
+  ASSERT_TRUE(eventually([&] { return read_file(path_).ends_with("three\n"); }));
+  EXPECT_THAT(read_file(path_), AllOf(StartsWith("one\n{\"time\":"), EndsWith("\"dropped_lines\":1}\nthree\n")));
+  EXPECT_THAT(notices_of(*log, 2), ElementsAre(HasSubstr("cannot write"), HasSubstr("can be written again")));
+}
+
+TEST_F(LogFile, ALineThatAnothersFileHasInPartIsFinishedWhenThereIsRoom) {
+  FullDisk disk(10);
+  const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_GE(descriptor, 0);
+  auto log = LineWriter::on_descriptor(descriptor, {.retry_interval = 1ms}).value();
+  for (const char* line : {"one", "two, which has room in part", "three"}) log->write(line);
+  ASSERT_TRUE(eventually([&] { return disk.num_refused() > 10; }));
+  disk.make_room();
+  EXPECT_TRUE(eventually([&] { return read_file(path_) == "one\ntwo, which has room in part\nthree\n"; }));
+  EXPECT_EQ(log->num_dropped(), 0U);
+  log.reset();
+  ::close(descriptor);
+}
+
+TEST_F(LogFile, ANewFileIsTriedAtOnce) {
+  const std::filesystem::path full = folder_ / "full";
+  std::filesystem::create_symlink("/dev/full", full);
+  auto log = LineWriter::open(full, {.retry_interval = 1h}).value();
+  log->write("lost");
+  EXPECT_THAT(notices_of(*log, 1), ElementsAre(HasSubstr("No space left on device")));
+  log->write("waits");
+  std::filesystem::remove(full);
+  log->reopen();
+  EXPECT_TRUE(eventually([&] { return read_file(full).ends_with("\"dropped_lines\":1}\nwaits\n"); }));
 }
 
 TEST(LogPipe, ALineThatWasTakenInPartIsFinishedBeforeTheNextBegins) {
@@ -250,6 +335,21 @@ TEST_F(Logging, APipeThatNobodyReadsHoldsUpNoRequestAndItsDroppedLinesAreAMetric
   const std::string metrics = ask(get("/metrics"));
   EXPECT_THAT(metrics, HasSubstr("\noctavo:access_log_dropped_lines_total "));
   EXPECT_THAT(metrics, Not(HasSubstr("\noctavo:access_log_dropped_lines_total 0\n")));
+}
+
+TEST_F(Logging, AFullDiskCostsOneLineHoweverManyRequestsThereAreAndTheOperatorIsToldOnce) {
+  options_.service.access_log = LineWriter::open("/dev/full").value();
+  std::atomic<int> num_notices = 0;
+  options_.service.on_notice = [&](const std::string& notice) {
+    EXPECT_THAT(notice, HasSubstr("/dev/full: cannot write the log: No space left on device"));
+    ++num_notices;
+  };
+  start_ready();
+  for (int i = 0; i < 60; ++i) ask(get("/health"));
+  EXPECT_TRUE(eventually([&] { return num_notices == 1; }));
+  EXPECT_EQ(metric("octavo:access_log_dropped_lines_total"), 1);
+  stop();
+  EXPECT_EQ(num_notices, 1);
 }
 
 TEST_F(Logging, ALineHasTheClientBehindATrustedProxyAndItsTrace) {
