@@ -215,7 +215,7 @@ void add_network_options(Command& command, ServeOptions& options) {
 void add_limit_options(Command& command, ServeOptions& options) {
   command.group("Limits");
   server::HttpLimits& limits = options.server.limits;
-  add_integer(command, "--max-connections", options.max_connections, 1, kMaxCount, "Open at once; default 4096");
+  add_integer(command, "--max-connections", options.max_connections, 1, kMaxCount, "Open at once; one more takes the place of a silent one; default 4096");
   add_integer(command, "--max-connections-per-address", options.max_connections_per_address, 0, kMaxCount,
               "The same of one client, trusted proxies aside; default 0: any number");
   add_integer(command, "--max-requests-per-connection", limits.max_requests, 1, kMaxCount, "Then it is closed; 10000");

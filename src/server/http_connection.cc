@@ -57,7 +57,7 @@ HttpConnection::HttpConnection(std::unique_ptr<Transport> transport, const HttpL
       wake_(executor),
       room_(executor),
       held_(received, [this] { give_up(); }),
-      overdue_(Clock::now() + limits.read_timeout) {}
+      times_{.overdue = Clock::now() + limits.read_timeout} {}
 
 asio::awaitable<bool> HttpConnection::handshake() { co_return co_await transport_->handshake(); }
 
@@ -121,26 +121,35 @@ void HttpConnection::end() {
 void HttpConnection::enter(Phase phase) {
   phase_ = phase;
   timed_out_ = false;
+  set_silent(phase <= Phase::kIdle);
   if (phase == Phase::kIdle && num_unparsed() == 0) {
     std::string().swap(in_);  // an idle connection holds nothing
     in_begin_ = 0;
   }
   const Clock::time_point now = Clock::now();
   switch (phase) {
-    case Phase::kIdle: overdue_ = now + limits_.idle_timeout; break;
+    case Phase::kIdle: times_.overdue = now + limits_.idle_timeout; break;
     case Phase::kHandshake:
-    case Phase::kReading: overdue_ = now + limits_.read_timeout; break;
-    case Phase::kAnswering: overdue_ = Clock::time_point::max(); break;
-    case Phase::kWriting: overdue_ = now + patience_; break;
-    case Phase::kLingering: overdue_ = now + kLingerTime; break;
+    case Phase::kReading: times_.overdue = now + limits_.read_timeout; break;
+    case Phase::kAnswering: times_.overdue = Clock::time_point::max(); break;
+    case Phase::kWriting: times_.overdue = now + times_.patience; break;
+    case Phase::kLingering: times_.overdue = now + kLingerTime; break;
   }
 }
 
+void HttpConnection::set_silent(bool is_silent) {
+  times_.head = Clock::time_point::max();
+  if (is_silent == silence_.is_silent) return;
+  silence_.is_silent = is_silent;
+  if (silence_.on_change) silence_.on_change(is_silent);
+}
+
 void HttpConnection::tick(Clock::time_point now) {
-  if (closed_ || now < overdue_) return;
+  if (now >= times_.head) set_silent(true);
+  if (closed_ || now < times_.overdue) return;
   if (phase_ == Phase::kReading) {
     timed_out_ = true;  // read_request() answers it
-    overdue_ = Clock::time_point::max();
+    times_.overdue = Clock::time_point::max();
     wake_.notify();
   } else {
     close();
@@ -151,6 +160,14 @@ void HttpConnection::close_if_idle() {
   if (busy()) return;
   keep_alive_ = false;
   close();
+}
+
+bool HttpConnection::close_if_silent() {
+  const bool has_begun = !silence_.is_silent || (phase_ == Phase::kIdle && num_unparsed() > 0);
+  boost::system::error_code error;
+  if (has_begun || transport_->socket().available(error) > 0) return false;
+  close();
+  return true;
 }
 
 void HttpConnection::close() {
@@ -189,6 +206,7 @@ std::optional<ApiError> HttpConnection::parse(http::request_parser<http::string_
 
 asio::awaitable<std::optional<ApiError>> HttpConnection::take_head(
     const http::request_parser<http::string_body>& parser, const HeadCheck& check) {
+  set_silent(false);
   version_ = parser.get().version();
   if (!parser.keep_alive()) keep_alive_ = false;
   if (auto ambiguous = find_ambiguity(parser.get())) {
@@ -219,6 +237,7 @@ asio::awaitable<std::optional<Received>> HttpConnection::read_request(const Head
     if (num_unparsed() > 0) {
       if (phase_ == Phase::kIdle) {
         enter(Phase::kReading);
+        times_.head = Clock::now() + limits_.late_head;
         if (++num_requests_ >= limits_.max_requests) keep_alive_ = false;
       }
       problem = parse(parser);
@@ -299,7 +318,7 @@ asio::awaitable<bool> HttpConnection::write_stream(std::string_view bytes, bool 
   co_return written;
 }
 
-/// 0: the client is gone. A client loses patience_ while it is waited for, and gets it back with what it takes.
+/// 0: the client is gone. A client loses patience while it is waited for, and gets it back with what it takes.
 asio::awaitable<std::size_t> HttpConnection::write_some(std::string_view bytes) {
   if (closed_) co_return 0;
   enter(Phase::kWriting);
@@ -308,18 +327,18 @@ asio::awaitable<std::size_t> HttpConnection::write_some(std::string_view bytes) 
   bytes_written_ += count;
   const Clock::duration whole = limits_.write_timeout;
   if (limits_.min_write_rate == 0) {
-    patience_ = whole;
+    times_.patience = whole;
   } else {
     const std::chrono::duration<double> earned(static_cast<double>(count) /
                                                static_cast<double>(limits_.min_write_rate));
-    const std::chrono::duration<double> left = overdue_ - Clock::now() + earned;
-    patience_ = left < whole ? std::chrono::duration_cast<Clock::duration>(left) : whole;
+    const std::chrono::duration<double> left = times_.overdue - Clock::now() + earned;
+    times_.patience = left < whole ? std::chrono::duration_cast<Clock::duration>(left) : whole;
   }
   co_return count;
 }
 
 asio::awaitable<bool> HttpConnection::write(std::string_view bytes) {
-  patience_ = limits_.write_timeout;
+  times_.patience = limits_.write_timeout;
   while (!bytes.empty()) {
     const std::size_t count = co_await write_some(bytes);
     if (count == 0) co_return false;
@@ -331,7 +350,7 @@ asio::awaitable<bool> HttpConnection::write(std::string_view bytes) {
 
 /// Written bytes are given back when they are half of the held ones: all copies for that are one body in sum.
 asio::awaitable<bool> HttpConnection::write_body(HttpResponse& response) {
-  patience_ = limits_.write_timeout;
+  times_.patience = limits_.write_timeout;
   std::string& body = response.body;
   std::size_t begin = 0;
   while (begin < body.size()) {

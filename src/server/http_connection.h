@@ -37,6 +37,7 @@ struct HttpLimits {
   int max_requests = 10'000;                // on one connection
   std::chrono::milliseconds idle_timeout{75'000};   // between requests
   std::chrono::milliseconds read_timeout{30'000};   // from a request's first byte to its last; of a TLS handshake
+  std::chrono::milliseconds late_head{1000};        // a head that takes longer keeps no connection where these run out
   std::chrono::milliseconds write_timeout{30'000};  // without the client taking a byte
   std::uint64_t min_write_rate = 64U << 10;         // bytes a second that a client must take of what is there for it,
                                                     // but for write_timeout in all; 0: any
@@ -108,6 +109,8 @@ class HttpConnection {
   Signal& wake() { return wake_; }
   /// Called once, when the client hangs up.
   void set_on_hang_up(std::function<void()> callback) { on_hang_up_ = std::move(callback); }
+  /// Called when it falls silent, and when it is silent no more: see close_if_silent(). It is at first.
+  void set_on_silence(std::function<void(bool is_silent)> callback) { silence_.on_change = std::move(callback); }
   std::uint64_t bytes_written() const { return bytes_written_; }
   const HttpLimits& limits() const { return limits_; }
 
@@ -115,6 +118,9 @@ class HttpConnection {
   void tick(Clock::time_point now);
   /// The server is shutting down: ends it, if it waits for a request that has not begun.
   void close_if_idle();
+  /// Others want its place: ends it, if no request is read on it or answered. One whose head takes too long is not read
+  /// yet. False: there is one, or bytes have come that may be one.
+  bool close_if_silent();
 
  private:
   static constexpr std::size_t kReadBytes = 4096;
@@ -127,6 +133,7 @@ class HttpConnection {
   void hold_body(std::size_t num_bytes);
   void give_up();
   void enter(Phase phase);
+  void set_silent(bool is_silent);
   void end();
   /// Feeds what was received to the parser.
   std::optional<ApiError> parse(http::request_parser<http::string_body>& parser);
@@ -143,13 +150,20 @@ class HttpConnection {
   const HttpLimits& limits_;
   Signal wake_, room_;  // room_: of in_, for read_loop
   std::function<void()> on_hang_up_;
+  struct {
+    std::function<void(bool)> on_change;
+    bool is_silent = true;
+  } silence_;
   std::string in_;  // received; what is not parsed begins at in_begin_
   std::size_t in_begin_ = 0;
   std::size_t body_bytes_ = 0;  // of the current request, as far as they are held
   ReceivedBytes::Share held_;
   std::string frame_;
-  Clock::time_point overdue_;      // when the phase has lasted too long
-  Clock::duration patience_ = {};  // with a client that is slow to take what is written
+  struct {
+    Clock::time_point overdue;                          // when the phase has lasted too long
+    Clock::time_point head = Clock::time_point::max();  // when a head that is being read has
+    Clock::duration patience = {};                      // with a client that is slow to take what is written
+  } times_;
   Phase phase_ = Phase::kHandshake;
   int num_requests_ = 0;
   unsigned version_ = 11;  // of the current request

@@ -44,30 +44,4 @@ std::string Listener::authority() const {
   return fmt::format("{}:{}", endpoint.address().is_v6() ? "[" + address + "]" : address, endpoint.port());
 }
 
-bool Listener::is_limited(const Address& peer) const {
-  return limits_.per_client > 0 && (limits_.proxies == nullptr || !limits_.proxies->contains(peer));
-}
-
-std::optional<ApiError> Listener::enter(const Address& peer) {
-  const auto refusal = [](const char* message) {
-    return ApiError{
-        .status = 503, .message = message, .type = "server_error", .code = "too_many_connections", .retry_after_s = 1};
-  };
-  if (num_connections_ >= limits_.all) return refusal("too many connections");
-  if (is_limited(peer)) {
-    std::size_t& count = num_by_client_[client_key(peer)];  // the connections that are counted bound their number
-    if (count >= limits_.per_client) return refusal("too many connections from this address");
-    ++count;
-  }
-  ++num_connections_;
-  return std::nullopt;
-}
-
-void Listener::leave(const Address& peer) noexcept {
-  --num_connections_;
-  if (!is_limited(peer)) return;
-  const auto found = num_by_client_.find(client_key(peer));
-  if (found != num_by_client_.end() && --found->second == 0) num_by_client_.erase(found);
-}
-
 }  // namespace octavo::server

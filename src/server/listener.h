@@ -2,19 +2,15 @@
 // thread.
 #pragma once
 
-#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
 #include "server/address.h"
-#include "server/api_error.h"
-#include "server/forwarded.h"
+#include "server/connection_places.h"
 #include "server/host_check.h"
 
 namespace octavo::server {
@@ -40,16 +36,9 @@ struct ListenAddress {
 /// "127.0.0.1:9100", "[::1]:9100", "localhost:9100".
 Result<ListenAddress> parse_listen_address(std::string_view text);
 
-/// Connections that may be open at once, at most.
-struct ConnectionLimits {
-  std::size_t all = 4096;
-  std::size_t per_client = 0;               // by client_key(); 0: any number
-  const TrustedProxies* proxies = nullptr;  // these count for many, and so for nobody; null: there are none
-};
-
 class Listener {
  public:
-  Listener(boost::asio::io_context& io, const ConnectionLimits& limits) : acceptor_(io), limits_(limits) {}
+  Listener(boost::asio::io_context& io, const ConnectionLimits& limits) : acceptor_(io), places_(limits) {}
 
   /// Error: no such address, or it cannot be listened at.
   Result<void> open(const std::string& host, std::uint16_t port);
@@ -58,24 +47,17 @@ class Listener {
   /// "127.0.0.1:8080", "[::1]:8080"
   std::string authority() const;
 
-  /// Counts a connection, until leave(). An error: it is one too many and was not counted.
-  std::optional<ApiError> enter(const Address& peer);
-  void leave(const Address& peer) noexcept;
-
   boost::asio::ip::tcp::acceptor& acceptor() { return acceptor_; }
   Entrance& entrance() { return entrance_; }
+  ConnectionPlaces& places() { return places_; }
   /// Whether a loop accepts connections; that loop sets it.
   bool& accepting() { return accepting_; }
 
  private:
-  bool is_limited(const Address& peer) const;
-
   boost::asio::ip::tcp::acceptor acceptor_;
   Entrance entrance_ = {};
-  const ConnectionLimits limits_;
+  ConnectionPlaces places_;
   bool accepting_ = false;
-  std::size_t num_connections_ = 0;
-  std::map<std::array<unsigned char, 16>, std::size_t> num_by_client_;  // of those that are limited
 };
 
 }  // namespace octavo::server

@@ -43,21 +43,6 @@ class Reader {
   std::shared_ptr<HttpConnection> connection_;
 };
 
-/// A connection's place among those of its listener.
-class Place {
- public:
-  Place(Listener& listener, const Address& peer) : listener_(&listener), peer_(peer) {}
-  Place(Place&& other) noexcept : listener_(std::exchange(other.listener_, nullptr)), peer_(std::move(other.peer_)) {}
-  Place& operator=(Place&&) = delete;
-  ~Place() {
-    if (listener_ != nullptr) listener_->leave(peer_);
-  }
-
- private:
-  Listener* listener_;
-  Address peer_;
-};
-
 asio::awaitable<void> read(Reader reader) { co_await reader.connection().read_loop(); }
 
 }  // namespace
@@ -66,6 +51,8 @@ asio::awaitable<void> read(Reader reader) { co_await reader.connection().read_lo
 /// finds no memory to wait ends without a word: Asio destroys it and calls no handler.
 class ServedConnections::Served {
  public:
+  using Place = std::unique_ptr<ConnectionPlaces::Place>;
+
   Served(ServedConnections& all, std::shared_ptr<HttpConnection> connection, const Visitor& visitor, Place place)
       : all_(all), connection_(std::move(connection)), visitor_(visitor), place_(std::move(place)) {
     all_.connections_.insert(connection_);
@@ -74,7 +61,9 @@ class ServedConnections::Served {
   Served(Served&&) = default;
   Served& operator=(Served&&) = delete;
   ~Served() {
-    if (connection_) all_.leave(connection_);
+    if (!connection_) return;
+    connection_->set_on_silence({});
+    all_.leave(connection_);
   }
   const std::shared_ptr<HttpConnection>& connection() const { return connection_; }
   const Visitor& visitor() const { return visitor_; }
@@ -102,12 +91,11 @@ void ServedConnections::start(Tcp::socket socket, Listener& listener) {
   boost::system::error_code ignored;
   const Visitor visitor{.peer = normalized(socket.remote_endpoint(ignored).address()),
                         .entrance = &listener.entrance()};
-  if (const auto error = listener.enter(visitor.peer)) {
+  if (const auto error = listener.places().make_room(visitor.peer)) {
     socket.non_blocking(true, ignored);
     socket.write_some(asio::buffer(refusal(*error)), ignored);
     return;
   }
-  Place place(listener, visitor.peer);
   socket.set_option(Tcp::no_delay(true), ignored);
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
   // A slow reader then costs little in the system's memory, and is seen to be slow.
@@ -115,6 +103,9 @@ void ServedConnections::start(Tcp::socket socket, Listener& listener) {
   auto transport = tls_ != nullptr ? make_tls_transport(std::move(socket), tls_->context())
                                    : make_plain_transport(std::move(socket));
   auto connection = std::make_shared<HttpConnection>(std::move(transport), limits_, received_, io_.get_executor());
+  auto place = std::make_unique<ConnectionPlaces::Place>(
+      listener.places(), visitor.peer, [&connection = *connection] { return connection.close_if_silent(); });
+  connection->set_on_silence([&place = *place](bool is_silent) { place.set_silent(is_silent); });
   asio::co_spawn(io_, serve(Served(*this, std::move(connection), visitor, std::move(place))), asio::detached);
 }
 

@@ -173,10 +173,26 @@ class Proxies(unittest.TestCase):
             with Server("--max-connections-per-address", 2, "--trusted-proxy", proxy, model=tiny()) as server, \
                     contextlib.ExitStack() as open_ones:
                 for _ in range(2):
-                    client = open_ones.enter_context(socket.create_connection((server.host, server.port)))
-                    client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                    client = open_ones.enter_context(server.open_stream("a", max_tokens=1900))
                     self.assertIn(b" 200 ", client.recv(4096))
                 self.assertEqual(server.get("/health")[0], status)
+
+    def test_an_address_that_opens_connections_and_says_nothing_shuts_out_nobody(self):
+        with Server("--max-connections", 32, model=tiny()) as server, contextlib.ExitStack() as silent:
+            def open_many():
+                for _ in range(64):
+                    silent.enter_context(socket.create_connection((server.host, server.port),
+                                                                  source_address=("127.0.0.2", 0)))
+            with server.open_stream("a", max_tokens=1000) as stream:
+                self.assertIn(b" 200 ", stream.recv(4096))
+                for _ in range(3):
+                    open_many()
+                    self.assertEqual(server.get("/health")[0], 200)
+                self.assertLessEqual(server.metric("http_connections"), 33)  # one may be on its way out
+                received = b""
+                while not received.endswith(b"0\r\n\r\n"):
+                    received = received[-100:] + stream.recv(65536)
+                self.assertIn(b"[DONE]", received)
 
 
 class AccessLog(Folder):

@@ -1,12 +1,15 @@
 // Entrances of the server's addresses: hosts, keys, metrics, numbers of connections.
 #include <gmock/gmock.h>
 
+#include <deque>
+
 #include "server/test_client.h"
 
 namespace octavo::test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -139,10 +142,12 @@ TEST_F(Entrance, MetricsMayHaveAnAddressOfTheirOwnWhereNobodyNeedsAKey) {
 TEST_F(Entrance, AFullServerCanStillBeLookedAt) {
   options_.max_connections = 1;
   options_.metrics = {.host = "127.0.0.1", .port = 0};
+  options_.allowed_hosts = {"x"};
+  script_.held = true;
   start_ready();
   TestClient one(port_);
-  one.send(get("/health", "", "localhost"));
-  ASSERT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200"));
+  one.send(completion(9, false));
+  ASSERT_TRUE(eventually([this] { return script_.num_running == 1; }));
   EXPECT_THAT(ask_as("localhost"), StartsWith("HTTP/1.1 503"));
   EXPECT_THAT(ask_metrics("/metrics"), StartsWith("HTTP/1.1 200"));
 }
@@ -158,13 +163,13 @@ TEST_F(Entrance, ADrainClosesTheAddressOfMetricsAsWell) {
 
 TEST_F(Entrance, OneAddressHasAShareOfTheConnections) {
   options_.max_connections_per_client = 2;
+  options_.allowed_hosts = {"x"};
+  script_.held = true;
   start_ready();
   {
     TestClient one(port_), two(port_);
-    for (TestClient* client : {&one, &two}) {
-      client->send(get("/health", "", "localhost"));
-      ASSERT_THAT(client->read_answer(), StartsWith("HTTP/1.1 200"));
-    }
+    for (TestClient* client : {&one, &two}) client->send(completion(9, false));
+    ASSERT_TRUE(eventually([this] { return script_.num_running == 2; }));
     TestClient three(port_);
     EXPECT_THAT(three.read_to_end(), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("from this address")));
   }
@@ -174,12 +179,194 @@ TEST_F(Entrance, OneAddressHasAShareOfTheConnections) {
 TEST_F(Entrance, ATrustedProxyIsNotOneAddress) {
   options_.max_connections_per_client = 1;
   options_.service.proxies = server::TrustedProxies::parse(std::vector<std::string>{"127.0.0.1"}).value();
+  options_.allowed_hosts = {"x"};
+  script_.held = true;
   start_ready();
   TestClient one(port_), two(port_);
-  for (TestClient* client : {&one, &two}) {
+  for (TestClient* client : {&one, &two}) client->send(completion(9, false));
+  EXPECT_TRUE(eventually([this] { return script_.num_running == 2; }));
+}
+
+TEST_F(Entrance, TheLongestSilentConnectionGoesWhereTheyRunOut) {
+  options_.max_connections = 3;
+  start_ready();
+  TestClient mute(port_), between(port_), last(port_);
+  for (TestClient* client : {&between, &last}) {
     client->send(get("/health", "", "localhost"));
-    EXPECT_THAT(client->read_answer(), StartsWith("HTTP/1.1 200"));
+    ASSERT_THAT(client->read_answer(), StartsWith("HTTP/1.1 200"));
   }
+  TestClient asks(port_);
+  asks.send(get("/health", "", "localhost"));
+  EXPECT_THAT(asks.read_answer(), StartsWith("HTTP/1.1 200"));
+  EXPECT_TRUE(mute.at_end());
+  EXPECT_THAT(ask_as("localhost"), StartsWith("HTTP/1.1 200"));
+  EXPECT_TRUE(between.at_end());
+  last.send(get("/health", "", "localhost"));
+  EXPECT_THAT(last.read_answer(), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(Entrance, ARequestThatIsReadOrAnsweredKeepsItsConnection) {
+  options_.max_connections = 3;
+  options_.allowed_hosts = {"x"};
+  script_.held = true;
+  start_ready();
+  TestClient read(port_), answered(port_), silent(port_);
+  answered.send(completion(2, false));
+  const std::string whole = completion(1, false);
+  read.send(whole.substr(0, whole.size() - 1));
+  ASSERT_TRUE(eventually([this] { return script_.num_running == 1; }));
+  for (int i = 0; i < 10; ++i) EXPECT_THAT(ask_as("localhost"), StartsWith("HTTP/1.1 200"));
+  EXPECT_TRUE(silent.at_end());
+  script_.held = false;
+  EXPECT_THAT(answered.read_answer(), StartsWith("HTTP/1.1 200"));
+  read.send(whole.substr(whole.size() - 1));
+  EXPECT_THAT(read.read_answer(), StartsWith("HTTP/1.1 200"));
+}
+
+TEST(SilentConnection, IsNoneWhoseBytesWaitToBeRead) {
+  boost::asio::io_context io;
+  server::Tcp::acceptor acceptor(io, {boost::asio::ip::address_v4::loopback(), 0});
+  const server::HttpLimits limits;
+  server::ReceivedBytes received(1 << 20);
+  for (const bool has_sent : {true, false}) {
+    TestClient client(acceptor.local_endpoint().port());
+    server::Tcp::socket socket = acceptor.accept();
+    if (has_sent) client.send("G");
+    ASSERT_TRUE(eventually([&] { return socket.available() == (has_sent ? 1U : 0U); }));
+    server::HttpConnection connection(server::make_plain_transport(std::move(socket)), limits, received,
+                                      io.get_executor());
+    EXPECT_EQ(connection.close_if_silent(), !has_sent);
+    EXPECT_EQ(connection.closed(), !has_sent);
+  }
+}
+
+TEST_F(Entrance, AHeadThatHasBegunKeepsItsConnection) {
+  options_.max_connections = 2;
+  options_.limits.late_head = 1h;
+  start_ready();
+  TestClient one(port_), two(port_);
+  for (TestClient* client : {&one, &two}) client->send("GET /hea");
+  ASSERT_TRUE(eventually([this] { return ask_as("localhost").starts_with("HTTP/1.1 503"); }));
+  EXPECT_THAT(ask_as("localhost"), StartsWith("HTTP/1.1 503")) << "they have begun";
+  one.send("lth HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(Entrance, AHeadThatComesTooLateKeepsNoConnection) {
+  options_.max_connections = 1;
+  options_.limits.late_head = 1ms;
+  start_ready();
+  TestClient late(port_);
+  late.send("GET /hea");
+  EXPECT_TRUE(eventually([this] { return ask_as("localhost").starts_with("HTTP/1.1 200"); }));
+  EXPECT_TRUE(late.at_end());
+}
+
+/// Places of connections that are no more than numbers.
+class Places : public ::testing::Test {
+ protected:
+  struct Connection {
+    std::string peer;
+    bool has_sent = false;  // something that nobody has read yet
+    std::unique_ptr<server::ConnectionPlaces::Place> place = {};
+    bool is_closed = false;
+  };
+
+  static server::Address address(const std::string& text) { return server::parse_address(text).value(); }
+  /// Null: there was no room.
+  Connection* open(const std::string& peer) {
+    if (places_.make_room(address(peer))) return nullptr;
+    Connection& connection = connections_.emplace_back(peer);
+    connection.place = std::make_unique<server::ConnectionPlaces::Place>(places_, address(peer), [&] {
+      ++num_looks_;
+      connection.is_closed = !connection.has_sent;
+      return connection.is_closed;
+    });
+    return &connection;
+  }
+  /// Those that are closed, by their number.
+  std::vector<std::size_t> closed() const {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < connections_.size(); ++i)
+      if (connections_[i].is_closed) found.push_back(i);
+    return found;
+  }
+
+  server::ConnectionPlaces places_{{.all = 4}};
+  std::deque<Connection> connections_;
+  int num_looks_ = 0;
+};
+
+TEST_F(Places, TheAddressThatHasMostGivesUpTheOneThatIsSilentLongest) {
+  for (const char* peer : {"192.0.2.1", "192.0.2.2", "192.0.2.2", "192.0.2.2"}) open(peer);
+  connections_[1].place->set_silent(false);
+  EXPECT_NE(open("192.0.2.3"), nullptr);
+  EXPECT_THAT(closed(), ElementsAre(2));
+  connections_[1].place->set_silent(true);
+  EXPECT_NE(open("192.0.2.3"), nullptr);
+  EXPECT_THAT(closed(), ElementsAre(2, 3)) << "two of two addresses: the longest silent one of both";
+  EXPECT_NE(open("192.0.2.3"), nullptr);
+  EXPECT_THAT(closed(), ElementsAre(2, 3, 4)) << "its own";
+}
+
+TEST_F(Places, NobodyWhoseRequestIsReadOrAnsweredGivesUpAnything) {
+  for (int i = 0; i < 4; ++i) open("192.0.2.1")->place->set_silent(false);
+  EXPECT_EQ(open("192.0.2.2"), nullptr);
+  connections_[2].place->set_silent(true);
+  EXPECT_NE(open("192.0.2.2"), nullptr);
+  EXPECT_THAT(closed(), ElementsAre(2));
+  connections_[2].place->set_silent(false);  // what happens to a closed one changes nothing
+  connections_[3].place.reset();
+  EXPECT_NE(open("192.0.2.2"), nullptr) << "there is room";
+  EXPECT_THAT(closed(), ElementsAre(2));
+}
+
+TEST_F(Places, OneThatHasSentSomethingIsPassedOver) {
+  for (int i = 0; i < 4; ++i) open("192.0.2.1");
+  connections_[0].has_sent = connections_[1].has_sent = true;
+  EXPECT_NE(open("192.0.2.2"), nullptr);
+  EXPECT_THAT(closed(), ElementsAre(2));
+  connections_[0].has_sent = connections_[1].has_sent = false;
+  EXPECT_NE(open("192.0.2.2"), nullptr);
+  EXPECT_THAT(closed(), ElementsAre(2, 3)) << "they were silent until then";
+}
+
+TEST_F(Places, AnAddressThatHasItsShareGivesUpOneOfItsOwn) {
+  server::ConnectionPlaces shares({.all = 100, .per_client = 2});
+  const server::Address one = address("192.0.2.1");
+  int num_closed = 0;
+  const auto close = [&] { return ++num_closed > 0; };
+  server::ConnectionPlaces::Place other(shares, address("192.0.2.2"), close);
+  server::ConnectionPlaces::Place first(shares, one, close), second(shares, one, [] { return false; });
+  EXPECT_FALSE(shares.make_room(one));
+  EXPECT_EQ(num_closed, 1);
+  server::ConnectionPlaces::Place third(shares, one, close);
+  third.set_silent(false);
+  const auto error = shares.make_room(one);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->message, "too many connections from this address");
+  EXPECT_EQ(num_closed, 1);
+}
+
+TEST_F(Places, RoomCostsAFewLooksHoweverManyConnectionsThereAre) {
+  constexpr int kMany = 4096;
+  server::ConnectionPlaces many({.all = kMany});
+  std::deque<server::ConnectionPlaces::Place> places;
+  bool is_silent = true;
+  const auto look = [&] {
+    ++num_looks_;
+    return is_silent;
+  };
+  for (int i = 0; i < 3 * kMany; ++i) {
+    const server::Address peer = address(fmt::format("192.0.{}.{}", i % 7, i % 11));
+    ASSERT_FALSE(many.make_room(peer));
+    places.emplace_back(many, peer, look);
+  }
+  EXPECT_EQ(num_looks_, 2 * kMany);
+  is_silent = false;
+  num_looks_ = 0;
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(many.make_room(address("192.0.2.1")));
+  EXPECT_LE(num_looks_, 1600);
 }
 
 }  // namespace

@@ -229,12 +229,11 @@ TEST_F(Http, AnIdleConnectionIsClosed) {
 
 TEST_F(Http, MoreConnectionsThanAllowedAreToldSo) {
   options_.max_connections = 2;
+  script_.held = true;
   start_ready();
   TestClient one(port_), two(port_);
-  one.send(get("/health"));
-  one.read_answer();
-  two.send(get("/health"));
-  two.read_answer();
+  for (TestClient* client : {&one, &two}) client->send(completion(9, false));
+  ASSERT_TRUE(eventually([this] { return script_.num_running == 2; }));
   TestClient three(port_);
   const std::string answer = three.read_to_end();
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 503"));
