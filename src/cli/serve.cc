@@ -215,7 +215,8 @@ void add_network_options(Command& command, ServeOptions& options) {
 void add_limit_options(Command& command, ServeOptions& options) {
   command.group("Limits");
   server::HttpLimits& limits = options.server.limits;
-  add_integer(command, "--max-connections", options.max_connections, 1, kMaxCount, "Open at once; one more takes the place of a silent one; default 4096");
+  add_integer(command, "--max-connections", options.max_connections, 1, kMaxCount,
+              "Open at once; one more takes the place of a silent one; default 4096");
   add_integer(command, "--max-connections-per-address", options.max_connections_per_address, 0, kMaxCount,
               "The same of one client, trusted proxies aside; default 0: any number");
   add_integer(command, "--max-requests-per-connection", limits.max_requests, 1, kMaxCount, "Then it is closed; 10000");
@@ -293,6 +294,11 @@ void add_operation_options(Command& command, ServeOptions& options) {
   add_seconds(
       command, "--idle-unload", server.models.idle_unload,
       "A model without requests for so long leaves the memory, unless a client says how long; default 0: never");
+  add_choice(
+      command, "--allow-unload", "WHOSE", std::vector<std::pair<std::string, bool>>{{"own", false}, {"all", true}},
+      [&server](bool is_all) { server.models.clients_are_one = is_all; },
+      "Whose use of a model a client may end by keep_alive or /models/unload: own (default), or all, that of others "
+      "too");
   add_seconds(command, "--keepalive-interval", server.service.keepalive_interval,
               "A stream that waits says so this often; default 5; 0: never");
   add_seconds(command, "--drain-timeout", server.drain_timeout, "On SIGTERM, for requests that run; default 30");

@@ -10,6 +10,7 @@
 #include "base/to_size.h"
 #include "server/json_fields.h"
 #include "server/model_metrics.h"
+#include "server/model_routes.h"
 #include "server/ollama_answer.h"
 #include "server/request_head.h"
 #include "server/run_on.h"
@@ -139,9 +140,11 @@ asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(ChatApi api,
 }
 
 asio::awaitable<void> CompletionHandler::let_go(ModelSlot& slot, ChatApi api) {
-  const auto unloaded = service_.models_.unload(slot, Clock::now());
-  if (!unloaded) co_return co_await service_.refuse(exchange_, unloaded.error());
-  HttpResponse response{.body = ollama_unloaded(slot.id(), api == ChatApi::kOllamaChat)};
+  const auto goes = service_.models_.unload(slot, client_of(exchange_), Clock::now());
+  if (!goes) co_return co_await service_.refuse(exchange_, goes.error());
+  std::vector<std::string> warnings;
+  if (!*goes) warnings.push_back(model_stays(slot.id()));
+  HttpResponse response{.body = ollama_unloaded(slot.id(), api == ChatApi::kOllamaChat, warnings)};
   co_await service_.send(exchange_, response);
 }
 

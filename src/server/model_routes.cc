@@ -17,10 +17,14 @@ bool is_running(const ModelSlot& slot) {
   return slot.state() == ModelSlot::State::kServing || slot.state() == ModelSlot::State::kLoading;
 }
 
-ApiResult<void> unload(ModelSlot& slot, ModelTable& models, ModelTable::Clock::time_point now) {
+ApiResult<void> unload(ModelSlot& slot, ModelTable& models, const std::string& owner,
+                       ModelTable::Clock::time_point now) {
   if (!is_running(slot))
     return std::unexpected(invalid_value("model", fmt::format("the model '{}' is not running", slot.id())));
-  return models.unload(slot, now);
+  OCTAVO_TRY(const bool goes, models.unload(slot, owner, now));
+  if (goes) return {};
+  return std::unexpected(
+      ApiError{.status = 409, .message = model_stays(slot.id()), .param = "model", .code = "model_in_use"});
 }
 
 }  // namespace
@@ -37,6 +41,13 @@ ApiResult<json::object> answer_model_get(const RouteMatch& match, ModelTable& mo
   return llama_props(*slot->model(), *slot->info(), version);
 }
 
+std::string model_stays(std::string_view id) {
+  return fmt::format(
+      "the model '{}' stays in memory, as other clients have used it within the time that they want it "
+      "kept; it is no longer kept for this one",
+      id);
+}
+
 ApiError model_body_too_large(std::size_t num_bytes) {
   return {.status = 413,
           .message =
@@ -47,7 +58,7 @@ ApiResult<json::object> answer_model_post(Route route, const AddressedBody& body
                                           const std::string& owner, ModelTable::Clock::time_point now) {
   if (body.unloaded != nullptr) {
     const bool loads = route == Route::kLoadModel;
-    OCTAVO_TRY_VOID(loads ? models.preload(*body.unloaded, owner, now) : unload(*body.unloaded, models, now));
+    OCTAVO_TRY_VOID(loads ? models.preload(*body.unloaded, owner, now) : unload(*body.unloaded, models, owner, now));
     return json::object{{"success", true}};
   }
   if (!body.model) return json::object();

@@ -7,6 +7,7 @@
 #include <boost/json/object.hpp>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "server/api_error.h"
 #include "server/body_reader.h"
@@ -24,9 +25,11 @@ constexpr bool is_about_model(Route route) {
   return route == Route::kOllamaShow || route == Route::kLoadModel || route == Route::kUnloadModel;
 }
 inline constexpr std::size_t kMaxModelBodyBytes = 65536;  // of its body
+/// What a client is told that wanted a model no more, where others do.
+std::string model_stays(std::string_view id);
 ApiError model_body_too_large(std::size_t num_bytes);
 /// `owner`: the client. Loading is begun, not waited for, as llama.cpp does it. Errors: fields of a wrong type; another
-/// model; one that is loaded already, or not at all; nothing, where the client is gone.
+/// model; one that is loaded already, or not at all; a 409: it stays for others. Nothing, where the client is gone.
 ApiResult<boost::json::object> answer_model_post(Route route, const AddressedBody& body, ModelTable& models,
                                                  const std::string& owner, ModelTable::Clock::time_point now);
 

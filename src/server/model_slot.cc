@@ -34,7 +34,7 @@ Engine* ModelSlot::engine() const {
 void ModelSlot::begin_load() {
   load_error_.reset();
   times_.load_begin = Clock::now();
-  times_.keep_alive.reset();
+  uses_.clear();
   loaded_version_ = offer_.version;
   progress_.restart();
   host_ = std::make_unique<EngineHost>(offer_.load, on_change_);
@@ -103,26 +103,31 @@ void ModelSlot::replace(ModelOffer offer, const ServedModel& prototype) {
   if (engine() != nullptr && !has_failed()) take_model(prototype);
 }
 
-ModelLease::ModelLease(ModelSlot& slot) : slot_(&slot), model_(slot.model_) {
+ModelLease::ModelLease(ModelSlot& slot, const std::string& client) : slot_(&slot), model_(slot.model_) {
+  const ModelSlot::Clock::time_point now = ModelSlot::Clock::now();
+  use_ = &slot.uses_.begin(client, now);
   ++slot.num_leases_;
-  slot.times_.last_use = ModelSlot::Clock::now();
+  slot.times_.last_use = now;
 }
 
 ModelLease::ModelLease(ModelLease&& other) noexcept
-    : slot_(std::exchange(other.slot_, nullptr)), model_(std::move(other.model_)) {}
+    : slot_(std::exchange(other.slot_, nullptr)), use_(other.use_), model_(std::move(other.model_)) {}
 
 ModelLease& ModelLease::operator=(ModelLease&& other) noexcept {
   if (this == &other) return *this;
   end();
   slot_ = std::exchange(other.slot_, nullptr);
+  use_ = other.use_;
   model_ = std::move(other.model_);
   return *this;
 }
 
 void ModelLease::end() noexcept {
   if (slot_ == nullptr) return;
+  const ModelSlot::Clock::time_point now = ModelSlot::Clock::now();
   --slot_->num_leases_;
-  slot_->times_.last_use = ModelSlot::Clock::now();
+  slot_->times_.last_use = now;
+  ModelUses::end(*use_, now);
   slot_ = nullptr;
 }
 

@@ -16,6 +16,7 @@
 
 #include "server/completion.h"
 #include "server/engine_host.h"
+#include "server/model_uses.h"
 
 namespace octavo::server {
 
@@ -90,9 +91,9 @@ class ModelSlot {
   int num_leases() const { return num_leases_; }
   Clock::time_point last_use() const { return times_.last_use; }
   Clock::time_point loaded_at() const { return times_.loaded; }
-  /// How long a client wants it to stay behind its last request, since it was loaded; none: nobody said.
-  std::optional<std::chrono::milliseconds> keep_alive() const { return times_.keep_alive; }
-  void set_keep_alive(std::chrono::milliseconds time) { times_.keep_alive = time; }
+  /// Who uses it since it was loaded.
+  ModelUses& uses() { return uses_; }
+  const ModelUses& uses() const { return uses_; }
   /// What it took to load it the last time.
   Clock::duration load_time() const { return times_.of_load; }
   /// Looks at the engine's progress.
@@ -116,8 +117,8 @@ class ModelSlot {
   struct Times {
     Clock::time_point load_begin = {}, load_failed = {}, loaded = {}, last_use = {};
     Clock::duration of_load = {};
-    std::optional<std::chrono::milliseconds> keep_alive = {};
   } times_;
+  ModelUses uses_;
   std::uint64_t num_loads_ = 0;
   int num_leases_ = 0;
   bool is_removed_ = false;
@@ -131,8 +132,8 @@ class ModelSlot {
 class ModelLease {
  public:
   ModelLease() = default;
-  /// Of a slot that serves.
-  explicit ModelLease(ModelSlot& slot);
+  /// Of a slot that serves, to a client.
+  ModelLease(ModelSlot& slot, const std::string& client);
   ~ModelLease() { end(); }
   ModelLease(ModelLease&& other) noexcept;
   ModelLease& operator=(ModelLease&& other) noexcept;
@@ -142,12 +143,14 @@ class ModelLease {
   const ServedModel& model() const { return *model_; }
   const std::string& id() const { return slot_->id(); }
   bool has_failed() const { return slot_->has_failed(); }
-  void set_keep_alive(std::chrono::milliseconds time) { slot_->set_keep_alive(time); }
+  /// How long its client wants the model to stay behind its last request.
+  void set_keep_alive(std::chrono::milliseconds time) { use_->keep_alive = time; }
 
  private:
   void end() noexcept;
 
   ModelSlot* slot_ = nullptr;
+  ModelUses::Use* use_ = nullptr;
   std::shared_ptr<const ServedModel> model_;  // as it was when the request came
 };
 

@@ -138,11 +138,17 @@ void ModelTable::unload_unused(Clock::time_point now) {
   }
 }
 
+std::chrono::milliseconds ModelTable::kept() const {
+  return options_.idle_unload.count() > 0 ? options_.idle_unload : kKeptForever;
+}
+
 std::optional<ModelTable::Clock::time_point> ModelTable::expiry(const ModelSlot& slot, Clock::time_point now) const {
-  std::chrono::milliseconds kept = options_.idle_unload.count() > 0 ? options_.idle_unload : kKeptForever;
-  if (options_.clients_unload) kept = slot.keep_alive().value_or(kept);
-  if (kept == kKeptForever) return std::nullopt;
-  return (slot.num_leases() > 0 ? now : slot.last_use()) + kept;
+  if (options_.clients_unload && !slot.uses().empty()) {
+    const Clock::time_point until = slot.uses().wanted_until(now, kept());
+    return until == Clock::time_point::max() ? std::nullopt : std::optional(until);
+  }
+  if (kept() == kKeptForever) return std::nullopt;
+  return (slot.num_leases() > 0 ? now : slot.last_use()) + kept();
 }
 
 ApiResult<void> ModelTable::preload(ModelSlot& slot, const std::string& owner, Clock::time_point now) {
@@ -158,12 +164,13 @@ ApiResult<void> ModelTable::preload(ModelSlot& slot, const std::string& owner, C
   return {};
 }
 
-ApiResult<void> ModelTable::unload(ModelSlot& slot, Clock::time_point now) {
+ApiResult<bool> ModelTable::unload(ModelSlot& slot, const std::string& client, Clock::time_point now) {
   if (!options_.clients_unload)
     return std::unexpected(unsupported("model", "this server keeps its model in memory, as it has no other"));
-  slot.set_keep_alive(std::chrono::milliseconds(0));
+  const std::string own = speaker(client);
+  slot.uses().let_go(own);
   if (!is_draining_) unload_unused(now);
-  return {};
+  return !slot.is_in_memory() || slot.uses().wanted_until(now, kept(), &own) <= now;
 }
 
 void ModelTable::load_next(Clock::time_point now) {
@@ -215,7 +222,7 @@ std::optional<ApiResult<ModelLease>> ModelTable::answer_to(const Wish& wish, Clo
   if (is_draining_) return std::unexpected(shutting_down());
   if (has_failed_engine()) return std::unexpected(engine_failed());
   if (slot.is_removed()) return std::unexpected(not_found(slot.id()));
-  if (slot.state() == State::kServing) return ModelLease(slot);
+  if (slot.state() == State::kServing) return ModelLease(slot, speaker(wish.owner_));
   if (slot.load_error() && now - slot.load_failed_at() < kLoadAgain) return std::unexpected(not_loaded(slot));
   const std::uint64_t limit = options_.memory_bytes, wanted = slot.offer().memory_bytes;
   if (limit > 0 && wanted > limit)

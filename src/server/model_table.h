@@ -29,6 +29,7 @@ struct ModelTableOptions {
   std::chrono::milliseconds turn{10'000};           // of a model in use that another one waits for
   std::chrono::milliseconds idle_unload{0};         // a model that nobody uses goes after this; 0: never
   bool clients_unload = false;                      // they say when one goes: keep_alive, and unload()
+  bool clients_are_one = false;                     // there: what one says counts for all of them
   std::chrono::milliseconds max_wait{600'000};      // of a request for its model
   QueueBound max_waiting = {};                      // requests
   std::chrono::milliseconds stall_timeout{30'000};  // see ProgressWatch
@@ -64,8 +65,9 @@ class ModelTable {
   std::optional<Clock::time_point> expiry(const ModelSlot& slot, Clock::time_point now) const;
   /// Loads a model for nobody in particular. Errors: it is there or on its way; as those of a Wish.
   ApiResult<void> preload(ModelSlot& slot, const std::string& owner, Clock::time_point now);
-  /// The model goes as soon as nobody uses it. Error: clients may not say so.
-  ApiResult<void> unload(ModelSlot& slot, Clock::time_point now);
+  /// The client wants the model no more. It goes as soon as nobody uses it; false: it stays, because others have used
+  /// it within the time that they want it kept. Error: clients may not say so.
+  ApiResult<bool> unload(ModelSlot& slot, const std::string& client, Clock::time_point now);
   const std::list<ModelSlot>& slots() const { return slots_; }
   std::list<ModelSlot>& slots() { return slots_; }
   /// The 404 of a model that is not there.
@@ -105,6 +107,10 @@ class ModelTable {
 
  private:
   bool has_room_for(const std::string& owner) const;
+  /// How long a model stays behind the requests of clients that do not say.
+  std::chrono::milliseconds kept() const;
+  /// The name under which a client says how long a model stays.
+  std::string speaker(const std::string& client) const { return options_.clients_are_one ? std::string() : client; }
   void answer_wishes(Clock::time_point now);
   std::optional<ApiResult<ModelLease>> answer_to(const Wish& wish, Clock::time_point now) const;
   void unload_unused(Clock::time_point now);

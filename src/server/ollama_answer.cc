@@ -33,13 +33,15 @@ std::string ollama_error_body(const ApiError& error) {
   return out;
 }
 
-std::string ollama_unloaded(std::string_view model, bool is_chat) {
+std::string ollama_unloaded(std::string_view model, bool is_chat, std::span<const std::string> warnings) {
   std::string out = "{";
   append_json_field(out, "model", model);
   out += ',';
   append_json_field(out, "created_at", iso_time(std::chrono::system_clock::now()));
   out += is_chat ? R"(,"message":{"role":"assistant","content":""})" : R"(,"response":"")";
-  out += R"(,"done":true,"done_reason":"unload"})";
+  out += R"(,"done":true,"done_reason":"unload")";
+  append_warnings(out, warnings);
+  out += '}';
   return out;
 }
 

@@ -2,6 +2,7 @@
 // https://github.com/ollama/ollama/blob/main/docs/api.md
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -43,7 +44,7 @@ class OllamaAnswer final : public AnswerBlocks {
 };
 
 /// The answer to a request that let the model go.
-std::string ollama_unloaded(std::string_view model, bool is_chat);
+std::string ollama_unloaded(std::string_view model, bool is_chat, std::span<const std::string> warnings);
 /// {"error": "..."}
 std::string ollama_error_body(const ApiError& error);
 

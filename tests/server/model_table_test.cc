@@ -290,7 +290,7 @@ TEST_F(Models, WhatAClientWantsIsNothingToAServerThatKeepsItsModel) {
   ModelLease used = load("a");
   used.set_keep_alive(0s);
   EXPECT_EQ(table_->expiry(slot("a"), now_), std::nullopt);
-  const auto unloaded = table_->unload(slot("a"), now_);
+  const auto unloaded = table_->unload(slot("a"), "somebody", now_);
   ASSERT_FALSE(unloaded);
   EXPECT_EQ(unloaded.error().status, 400);
   EXPECT_THAT(unloaded.error().message, HasSubstr("keeps its model"));
@@ -301,14 +301,93 @@ TEST_F(Models, AreUnloadedWhenNobodyUsesThem) {
   make_two();
   std::optional<ModelLease> used = load("a");
   now_ = ModelTable::Clock::now();
-  ASSERT_TRUE(table_->unload(slot("a"), now_));
+  ASSERT_TRUE(table_->unload(slot("a"), "somebody", now_));
   EXPECT_EQ(slot("a").state(), State::kServing);
   EXPECT_TRUE(wish("a")->take()) << "who asks before it is gone gets it";
   used.reset();
   now_ = ModelTable::Clock::now();
-  ASSERT_TRUE(table_->unload(slot("a"), now_));
+  ASSERT_TRUE(table_->unload(slot("a"), "somebody", now_));
   EXPECT_NE(slot("a").state(), State::kServing) << "at once";
   EXPECT_TRUE(until([&] { return slot("a").state() == State::kUnloaded; }));
+}
+
+TEST_F(Models, AClientLetsGoOfItsOwnUseAlone) {
+  options_.clients_unload = true;
+  options_.idle_unload = 60s;
+  make_two();
+  load("a");
+  ASSERT_TRUE(wish("a", "another")->take());
+  now_ = slot("a").last_use();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(table_->unload(slot("a"), "somebody", now_).value()) << "another may want it";
+    wish("a", "somebody")->take()->set_keep_alive(0s);
+    table_->advance(now_);
+    EXPECT_EQ(slot("a").state(), State::kServing);
+  }
+  EXPECT_EQ(table_->expiry(slot("a"), now_), now_ + 60s);
+  {
+    const auto lease = wish("a", "another")->take();
+    EXPECT_FALSE(table_->unload(slot("a"), "somebody", now_ += 70s).value()) << "another uses it";
+  }
+  now_ = slot("a").last_use();
+  EXPECT_TRUE(table_->unload(slot("a"), "another", now_).value());
+  EXPECT_EQ(slot("a").state(), State::kUnloading) << "nobody wants it";
+  EXPECT_EQ(models_[0].num_loads, 1);
+}
+
+TEST_F(Models, OneThatNobodyHasUsedIsUnloadedForWhoeverAsks) {
+  options_.clients_unload = true;
+  std::vector<ModelOffer> offers;
+  offers.push_back(offer("a", 60));
+  offers.back().is_loaded_at_start = true;
+  make(std::move(offers));
+  table_->start();
+  ASSERT_TRUE(until([&] { return table_->is_started(); }));
+  EXPECT_EQ(table_->expiry(slot("a"), now_), std::nullopt);
+  EXPECT_TRUE(table_->unload(slot("a"), "somebody", now_).value());
+  EXPECT_EQ(slot("a").state(), State::kUnloading);
+}
+
+TEST_F(Models, WhatOneClientSaysIsAboutAllWhereThatIsAllowed) {
+  options_.clients_unload = options_.clients_are_one = true;
+  make_two();
+  load("a");
+  ASSERT_TRUE(wish("a", "another")->take());
+  EXPECT_TRUE(table_->unload(slot("a"), "somebody", ModelTable::Clock::now()).value());
+  EXPECT_EQ(slot("a").state(), State::kUnloading);
+}
+
+TEST(ModelUses, KeepAModelForAsLongAsAnyClientWantsIt) {
+  ModelUses uses;
+  const ModelUses::Clock::time_point now = ModelUses::Clock::now();
+  const std::string one = "one", two = "two";
+  ModelUses::end(uses.begin(one, now), now);
+  ModelUses::Use& second = uses.begin(two, now);
+  second.keep_alive = 10s;
+  EXPECT_EQ(uses.wanted_until(now, 5s), now + 10s);
+  EXPECT_EQ(uses.wanted_until(now + 20s, 5s), now + 30s) << "a request runs";
+  EXPECT_EQ(uses.wanted_until(now + 20s, 5s, &two), now + 5s);
+  ModelUses::end(second, now + 20s);
+  EXPECT_EQ(uses.wanted_until(now + 99s, 5s), now + 30s);
+  EXPECT_EQ(uses.wanted_until(now, kKeptForever, &one), now + 30s);
+  EXPECT_EQ(uses.wanted_until(now, kKeptForever, &two), ModelUses::Clock::time_point::max());
+}
+
+TEST(ModelUses, OfMoreClientsThanAreKnownNoneLosesTheModel) {
+  const ModelUses::Clock::time_point now = ModelUses::Clock::now();
+  ModelUses uses;
+  ModelUses::Use& runs = uses.begin("runs", now - 1h);
+  uses.begin("talks", now).keep_alive = 30min;
+  for (int i = 0; i < 10'000; ++i) {
+    ModelUses::Use& use = uses.begin(fmt::format("client {}", i), now);
+    if (i % 2 == 0) use.keep_alive = 0s;
+    ModelUses::end(use, now - 1h + std::chrono::milliseconds(100 * i));
+  }
+  for (int i = 0; i < 10'000; ++i) uses.let_go(fmt::format("client {}", i));
+  ModelUses::end(runs, now);
+  uses.let_go("runs");
+  uses.let_go("talks");
+  EXPECT_GT(uses.wanted_until(now, 2h), now + 1h) << "those that are no longer known said nothing";
 }
 
 TEST_F(Models, AreLoadedForNobodyInParticular) {

@@ -221,6 +221,35 @@ TEST_F(SeveralModels, RequestsWithoutAPromptLoadAndUnload) {
   EXPECT_EQ(num_loads_, 1);
 }
 
+TEST_F(SeveralModels, OneKeyTakesNoModelFromAnother) {
+  options_.models.clients_unload = true;
+  options_.service.keys = *server::ApiKeys::parse("one one-one-one-one-one\ntwo two-two-two-two-two\n", "keys");
+  start_two();
+  const auto as = [](const std::string& key) {
+    return fmt::format("Authorization: Bearer {0}-{0}-{0}-{0}-{0}\r\n", key);
+  };
+  const auto use = [&](const std::string& key) {
+    return ask(post("/v1/completions", R"({"model": "b", "prompt": "abc", "max_tokens": 1})", as(key)));
+  };
+  EXPECT_THAT(use("one"), HasSubstr("berry"));
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_THAT(use("two"), HasSubstr("berry"));
+    EXPECT_THAT(
+        ask(post("/models/unload", R"({"model": "b"})", as("two"))),
+        AllOf(StartsWith("HTTP/1.1 409"), HasSubstr("the model 'b' stays in memory"), HasSubstr("model_in_use")));
+    EXPECT_THAT(ask(post("/api/chat", R"({"model": "b", "keep_alive": 0})", as("two"))),
+                AllOf(StartsWith("HTTP/1.1 200"), HasSubstr(R"("warnings":["the model 'b' stays in memory)")));
+    ask(post("/api/generate", R"({"model": "b", "prompt": "x", "raw": true, "stream": false, "keep_alive": 0,
+             "options": {"num_predict": 1}})",
+             as("two")));
+  }
+  EXPECT_EQ(num_loads_, 1);
+  EXPECT_THAT(ask(post("/models/unload", R"({"model": "b"})", as("one"))),
+              AllOf(StartsWith("HTTP/1.1 200"), HasSubstr(R"({"success":true})")));
+  EXPECT_THAT(use("two"), HasSubstr("berry"));
+  EXPECT_EQ(num_loads_, 2);
+}
+
 TEST_F(SeveralModels, AreLoadedAndUnloadedByLlamaCppsRoutes) {
   options_.models.clients_unload = true;
   start_two();
