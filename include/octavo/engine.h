@@ -92,6 +92,9 @@ struct EngineOptions {
   std::string generation_config = {};
   std::filesystem::path tokenizer_path = {};  // a tokenizer.json, instead of the file's own words; empty: those
   std::function<void(const LoadProgress&)> on_load_progress = {};  // called on the loading thread
+  /// Loading that is asked to stop ends with an error, at the next piece of the file's head or of its weights, part of
+  /// its words, or timed step. Once the engine is there it says nothing more.
+  std::stop_token stop = {};
 };
 
 struct TokenizeOptions {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <ostream>
-#include <thread>
 
 #include "base/text.h"
 #include "cli/transfer_bar.h"
@@ -62,7 +61,7 @@ Result<fs::path> only_model(const std::string& named, const std::vector<hub::Loc
 
 /// Calls `pull` with events that are shown.
 template <class Pull>
-Result<fs::path> pull_shown(const Context& context, const Pull& pull) {
+Result<fs::path> pull_shown(const Context& context, const std::stop_token& stop, const Pull& pull) {
   TransferBar bar(context.err, context.err_is_terminal);
   const hub::PullEvents events = {.say =
                                       [&](const std::string& text) {
@@ -70,13 +69,13 @@ Result<fs::path> pull_shown(const Context& context, const Pull& pull) {
                                         context.err << "octavo: " << text << '\n' << std::flush;
                                       },
                                   .progress = [&](std::uint64_t done, std::uint64_t total) { bar.update(done, total); },
-                                  .sleep = [](std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }};
+                                  .stop = stop};
   return pull(events);
 }
 
 }  // namespace
 
-Result<fs::path> resolve_model(const std::string& named, const Context& context) {
+Result<fs::path> resolve_model(const std::string& named, const Context& context, const std::stop_token& stop) {
   if (named.empty()) return default_model(context);
   std::error_code ignored;
   const bool is_path = named.ends_with(".gguf") && !named.contains(':');
@@ -90,7 +89,7 @@ Result<fs::path> resolve_model(const std::string& named, const Context& context)
   const std::vector<const hub::LocalModel*> found = hub::find_local_models(models, named);
   const bool is_whole_name = found.size() == 1 && found.front()->name == named;
   if (!ref || is_whole_name) return only_model(named, models, found, context);
-  auto path = pull_model(*ref, context);
+  auto path = pull_model(*ref, context, stop);
   if (!path)
     return fail("{}: no such file is here, nor such a model in the hub's cache; {}", named, path.error().message);
   return path;
@@ -104,12 +103,12 @@ std::string names_of(const std::vector<const hub::LocalModel*>& models) {
   return text + (models.size() > kMostShown ? ", ..." : "");
 }
 
-Result<fs::path> pull_model(const hub::ModelRef& ref, const Context& context) {
-  return pull_shown(context, [&](const hub::PullEvents& events) { return hub::pull(context.hub, ref, events); });
+Result<fs::path> pull_model(const hub::ModelRef& ref, const Context& context, const std::stop_token& stop) {
+  return pull_shown(context, stop, [&](const hub::PullEvents& events) { return hub::pull(context.hub, ref, events); });
 }
 
 Result<fs::path> pull_url(const std::string& url, const std::string& sha256, const Context& context) {
-  return pull_shown(context,
+  return pull_shown(context, {},
                     [&](const hub::PullEvents& events) { return hub::pull_url(context.hub, url, sha256, events); });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,13 @@ namespace octavo::cli {
 /// The model to use: the file of this name; ORG/REPO[:TYPE] from the hub's cache, or else fetched, which a line says;
 /// the only model on this machine whose name has this as a part, which a line says; or without a name the default
 /// model. Errors: the default model is not there, or nobody says where; what the hub answered; no or several models of
-/// that name, with those there are.
-Result<std::filesystem::path> resolve_model(const std::string& named, const Context& context);
+/// that name, with those there are; a stop was asked for while it was fetched.
+Result<std::filesystem::path> resolve_model(const std::string& named, const Context& context,
+                                            const std::stop_token& stop = {});
 
 /// Fetches a model, with a bar on a terminal and a line for what happens.
-Result<std::filesystem::path> pull_model(const hub::ModelRef& ref, const Context& context);
+Result<std::filesystem::path> pull_model(const hub::ModelRef& ref, const Context& context,
+                                         const std::stop_token& stop = {});
 /// The same of a file by its address.
 Result<std::filesystem::path> pull_url(const std::string& url, const std::string& sha256, const Context& context);
 

@@ -99,7 +99,7 @@ void add_chat_template_option(Command& command, std::string& chat_template);
 Result<void> check_chat_template(const std::filesystem::path& model, const std::string& instead);
 
 /// Finds the model by its name (find_model.h) and loads the engine, with a progress bar on a terminal, and logs what
-/// was loaded.
+/// was loaded. It ends with an error once options.stop is asked for, while the model is fetched too.
 Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::string& model, Context& context);
 
 /// Everything that can be read from `path`, or from the standard input if it is empty. Error: more than 256 MiB, which

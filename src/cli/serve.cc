@@ -122,9 +122,10 @@ Result<std::vector<server::ModelOffer>> offered_models(ServeOptions& options, Co
   options.server.models.memory_bytes = options.models.memory_bytes;
   EngineOptions engine = options.engine;
   OCTAVO_TRY(engine.resources, Resources::create({.num_threads = std::exchange(engine.num_threads, 0)}));
-  const auto find = [models = options.models, engine, &context] { return find_models(models, engine, context); };
-  options.server.read_models = find;
-  return find();
+  options.server.read_models = [models = options.models, engine, &context](const std::stop_token& stop) {
+    return find_models(models, engine, context, stop);
+  };
+  return find_models(options.models, engine, context);
 }
 
 Result<int> serve(ServeOptions options, Context& context) {
@@ -289,8 +290,8 @@ void add_operation_options(Command& command, ServeOptions& options) {
                    "API keys share the prefix cache: faster, but the time of an answer tells what others asked");
   add_seconds(command, "--model-turn", server.models.turn,
               "Of several models: one in use goes after so long if another is wanted in its place; default 10");
-  add_seconds(command, "--model-wait", server.models.max_wait, "A request waits no longer for its model; default 600",
-              1);
+  add_seconds(command, "--model-wait", server.models.max_wait,
+              "A request waits no longer for its model, and for another one's load half of that; default 600", 1);
   add_seconds(
       command, "--idle-unload", server.models.idle_unload,
       "A model without requests for so long leaves the memory, unless a client says how long; default 0: never");
@@ -301,7 +302,8 @@ void add_operation_options(Command& command, ServeOptions& options) {
       "too");
   add_seconds(command, "--keepalive-interval", server.service.keepalive_interval,
               "A stream that waits says so this often; default 5; 0: never");
-  add_seconds(command, "--drain-timeout", server.drain_timeout, "On SIGTERM, for requests that run; default 30");
+  add_seconds(command, "--drain-timeout", server.drain_timeout,
+              "On SIGTERM, for requests that run; what is fetched or loaded is stopped at once; default 30");
   add_seconds(command, "--stall-timeout", server.service.stall_timeout,
               "/ready fails when the engine has finished no step for so long; default 30; 0: never");
   add_seconds(command, "--idle-release", options.idle_release,

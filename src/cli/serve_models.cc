@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/cpu_info.h"
+#include "base/stop_check.h"
 #include "base/text.h"
 #include "base/to_size.h"
 #include "cli/arguments.h"
@@ -101,11 +102,11 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 }
 
 /// Attaches each section that names a file to that, or adds it.
-Result<void> attach(std::vector<FoundModel>& models, const std::vector<ModelSection>& sections,
-                    const Context& context) {
+Result<void> attach(std::vector<FoundModel>& models, const std::vector<ModelSection>& sections, const Context& context,
+                    const std::stop_token& stop) {
   for (const ModelSection& section : sections) {
     if (section.model.empty()) continue;
-    OCTAVO_TRY(const fs::path path, resolve_model(section.model, context));
+    OCTAVO_TRY(const fs::path path, resolve_model(section.model, context, stop));
     auto model =
         std::ranges::find_if(models, [&](const FoundModel& m) { return m.path == path && m.section == nullptr; });
     if (model == models.end()) model = models.insert(model, {.path = path, .given = section.model});
@@ -129,10 +130,11 @@ Result<const ModelSection*> take_section(OpenSections& open, const std::vector<s
   return section;
 }
 
-Result<std::vector<FoundModel>> find_files(const ModelsOptions& options, const Context& context) {
+Result<std::vector<FoundModel>> find_files(const ModelsOptions& options, const Context& context,
+                                           const std::stop_token& stop) {
   std::vector<FoundModel> models;
   for (const std::string& named : options.named) {
-    OCTAVO_TRY(const fs::path path, resolve_model(named, context));
+    OCTAVO_TRY(const fs::path path, resolve_model(named, context, stop));
     models.push_back({.path = path, .given = named});
   }
   const std::vector<fs::path> folders(options.folders.begin(), options.folders.end());
@@ -162,8 +164,8 @@ std::string version_of(const fs::path& path, const EngineOptions& engine) {
 }
 
 Result<server::ModelOffer> make_offer(const FoundModel& model, OpenSections& open, const EngineOptions& base,
-                                      std::uint64_t memory_bytes, Context& context) {
-  OCTAVO_TRY(const auto source, open_model(model.path));
+                                      std::uint64_t memory_bytes, Context& context, const std::stop_token& stop) {
+  OCTAVO_TRY(const auto source, open_model(model.path, stop));
   const std::vector<std::string> names = names_of(model, *source);
   const ModelSection* section = model.section;
   if (section == nullptr) {
@@ -184,7 +186,11 @@ Result<server::ModelOffer> make_offer(const FoundModel& model, OpenSections& ope
   }
   for (const std::string& name : names)
     if (!contains(offer.names, name)) offer.names.push_back(name);
-  offer.load = [engine, path = model.path.string(), &context] { return load_engine(engine, path, context); };
+  offer.load = [engine, path = model.path.string(), &context](std::stop_token stopped) {
+    EngineOptions stoppable = engine;
+    stoppable.stop = std::move(stopped);
+    return load_engine(std::move(stoppable), path, context);
+  };
   return offer;
 }
 
@@ -238,8 +244,10 @@ server::ModelOffer one_model(const ModelsOptions& options, const EngineOptions& 
   const std::string model = options.named.empty() ? std::string() : options.named.front();
   // Of the first load and all that follow: later another amount of memory may be free.
   const auto kv_memory_bytes = std::make_shared<std::atomic<std::uint64_t>>(engine.kv_memory_bytes);
-  const auto load = [engine, model, kv_memory_bytes, &context]() -> Result<std::unique_ptr<Engine>> {
+  const auto load = [engine, model, kv_memory_bytes,
+                     &context](std::stop_token stop) -> Result<std::unique_ptr<Engine>> {
     EngineOptions same = engine;
+    same.stop = std::move(stop);
     same.kv_memory_bytes = *kv_memory_bytes;
     OCTAVO_TRY(auto loaded, load_engine(std::move(same), model, context));
     *kv_memory_bytes = loaded->info().kv_memory_bytes;
@@ -249,20 +257,21 @@ server::ModelOffer one_model(const ModelsOptions& options, const EngineOptions& 
 }
 
 Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options, const EngineOptions& engine,
-                                                    Context& context) {
+                                                    Context& context, const std::stop_token& stop) {
   if (!options.names.empty())
     return fail(
         "--served-model-name: found several models, of which it can name none; a section [model.ID] of the "
         "file of options names one");
   OCTAVO_TRY(const std::vector<ModelSection> sections, read_sections(options.config_file, engine));
-  OCTAVO_TRY(std::vector<FoundModel> models, find_files(options, context));
-  OCTAVO_TRY_VOID(attach(models, sections, context));
+  OCTAVO_TRY(std::vector<FoundModel> models, find_files(options, context, stop));
+  OCTAVO_TRY_VOID(attach(models, sections, context, stop));
   OpenSections open;
   for (const ModelSection& section : sections)
     if (section.model.empty()) open.push_back(&section);
   std::vector<server::ModelOffer> offers;
   for (const FoundModel& model : models) {
-    auto offer = make_offer(model, open, engine, options.memory_bytes, context);
+    OCTAVO_TRY_VOID(check_stop(stop, "looking for models"));
+    auto offer = make_offer(model, open, engine, options.memory_bytes, context, stop);
     if (!offer && !model.is_of_folder) return std::unexpected(std::move(offer.error()));
     if (!offer) {
       context.err << fmt::format("octavo: not served: {}\n", offer.error().message) << std::flush;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,9 @@ server::ModelOffer one_model(const ModelsOptions& options, const EngineOptions& 
 
 /// Finds the models, fetches those of a hub, and reads their heads. Each one's share of KV memory follows from the
 /// options and its section alone. `engine`: of those whose sections say nothing else. Errors: a model that was named
-/// cannot be used; a section is wrong. A file of a folder that cannot be used is left out, which a line says.
+/// cannot be used; a section is wrong; a stop was asked for. A file of a folder that cannot be used is left out, which
+/// a line says.
 Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options, const EngineOptions& engine,
-                                                    Context& context);
+                                                    Context& context, const std::stop_token& stop = {});
 
 }  // namespace octavo::cli

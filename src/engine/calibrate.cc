@@ -62,7 +62,7 @@ Timed time_step(const StepParts& parts, Sequence& sequence, int depth, int rows)
 
 }  // namespace
 
-void calibrate(const StepParts& parts, int max_context) {
+void calibrate(const StepParts& parts, int max_context, const std::stop_token& stop) {
   const int context = std::min(max_context, static_cast<int>(parts.kv.max_sequence_tokens()));
   if (context < 2) return;
   Sequence sequence;
@@ -79,8 +79,10 @@ void calibrate(const StepParts& parts, int max_context) {
     return std::chrono::duration<double, std::milli>(timed.ms);
   };
   const Clock::time_point begin = Clock::now();
+  if (stop.stop_requested()) return;
   run(kFirst, kLargeMs);
   for (const Probe& probe : kProbes) {
+    if (stop.stop_requested()) return;
     const auto last = run(probe, 0);
     if (Clock::now() - begin + last > kLongest) return;  // the next one takes as long at least
   }

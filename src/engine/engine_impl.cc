@@ -65,7 +65,9 @@ StepParts EngineImpl::step_parts() {
           .counts = statistics_.counts()};
 }
 
-void EngineImpl::calibrate() { octavo::calibrate(step_parts(), parts_.info.max_context); }
+void EngineImpl::calibrate(const std::stop_token& stop) {
+  octavo::calibrate(step_parts(), parts_.info.max_context, stop);
+}
 
 Result<RequestId> EngineImpl::submit(Request request, TokenCallback on_event) {
   OCTAVO_TRY(const int max_generated, check_request(request, request_limits_));

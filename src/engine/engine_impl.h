@@ -60,8 +60,9 @@ class EngineImpl final : public Engine {
   void run_until(std::stop_token stop) override { driver_.run_until(stop, parts_.idle); }
   void drain() override { driver_.drain(); }
   void release_memory(bool cached) override { driver_.release_memory(cached); }
-  /// Times a few steps on made-up tokens, for the cost model: before the first request.
-  void calibrate();
+  /// Times a few steps on made-up tokens, for the cost model: before the first request, and as long as no stop is asked
+  /// for.
+  void calibrate(const std::stop_token& stop = {});
 
   Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override;
   std::string detokenize(std::span<const TokenId> tokens) const override;

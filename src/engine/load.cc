@@ -5,6 +5,7 @@
 #include <new>
 #include <system_error>
 
+#include "base/stop_check.h"
 #include "base/text.h"
 #include "engine/engine_impl.h"
 #include "engine/fingerprint.h"
@@ -98,9 +99,9 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY_VOID(check_options(options));
   OCTAVO_TRY(const IsaLevel isa, parse_isa(options.isa));
   EngineParts parts;
-  OCTAVO_TRY(parts.source, open_model(options.model_path));
-  OCTAVO_TRY(parts.words,
-             Words::load(*parts.source, options.require_words, options.chat_template, options.tokenizer_path));
+  OCTAVO_TRY(parts.source, open_model(options.model_path, options.stop));
+  OCTAVO_TRY(parts.words, Words::load(*parts.source, options.require_words, options.chat_template,
+                                      options.tokenizer_path, options.stop));
   OCTAVO_TRY(parts.sampling_defaults, sampling_defaults_of(*parts.source, parts.words, options.generation_config));
   parts.words.add_end_tokens(parts.sampling_defaults.end_tokens);
   OCTAVO_TRY(parts.resources, resources_for(options));
@@ -124,7 +125,8 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
                                         .prefix_cache = options.prefix_cache,
                                         .types = std::move(types),
                                         .repack = options.repack,
-                                        .on_load_progress = std::move(options.on_load_progress)};
+                                        .on_load_progress = std::move(options.on_load_progress),
+                                        .stop = options.stop};
   Resources::Impl& resources = parts.resources->impl();
   OCTAVO_TRY(std::unique_ptr<CpuRunner> runner,
              CpuRunner::load(*parts.source, runner_options, resources.threads, resources.kv_memory));
@@ -141,9 +143,10 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   if (options.repack) parts.source.reset();  // nothing reads it any more
   OCTAVO_TRY(std::unique_ptr<EngineImpl> engine, EngineImpl::create(std::move(parts)));
   if (options.itl_target_ms > 0) {
-    engine->calibrate();
+    engine->calibrate(options.stop);
     engine->release_memory(true);  // that the made-up tokens have touched
   }
+  OCTAVO_TRY_VOID(check_stop(options.stop, "loading"));
   return engine;
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -24,9 +25,9 @@ class Words {
 
   /// Words that are missing or of an unknown kind are an error only if they are `required`; wrong ones always are.
   /// `chat_template` is one to use instead of the file's own; empty: that one. The same of `tokenizer_path`, a
-  /// tokenizer.json, whose errors are errors in any case.
+  /// tokenizer.json, whose errors are errors in any case. It ends with an error once a stop is asked for.
   static Result<Words> load(const ModelSource& source, bool required, std::string_view chat_template,
-                            const std::filesystem::path& tokenizer_path);
+                            const std::filesystem::path& tokenizer_path, const std::stop_token& stop = {});
 
   /// Null: there are none.
   const Tokenizer* tokenizer() const { return tokenizer_.get(); }

@@ -125,16 +125,17 @@ class Fetch {
   const FileProgress& progress_;
 };
 
-Result<FileLock> lock_file(const FileWanted& wanted, const Say& say) {
+Result<FileLock> lock_file(const FileWanted& wanted, const Say& say, const std::stop_token& stop) {
   std::optional<std::uintmax_t> seen;
-  return FileLock::take(wanted.lock_path, kPatience, [&] {
+  const auto has_progress = [&] {
     std::error_code ignored;
     const std::uintmax_t size = fs::file_size(wanted.partial_path, ignored);
     if (!seen) say(fmt::format("{}: another process is fetching it; waiting for it", wanted.url));
     const bool moved = size != seen;
     seen = size;
     return moved;
-  });
+  };
+  return FileLock::take(wanted.lock_path, kPatience, has_progress, stop);
 }
 
 }  // namespace
@@ -146,10 +147,10 @@ Result<void> fetch_file(HubClient& client, const FileWanted& wanted, const Say& 
     fs::create_directories(folder, error);
     if (error) return fail("{}: cannot be made: {}", folder.string(), error.message());
   }
-  OCTAVO_TRY(const FileLock lock, lock_file(wanted, say));
+  OCTAVO_TRY(const FileLock lock, lock_file(wanted, say, client.stop()));
   if (fs::exists(wanted.path, error)) return {};
-  OCTAVO_TRY(PartialFile file,
-             PartialFile::open(wanted.partial_path, wanted.hash, wanted.size.value_or(ListingLimits::kFileBytes)));
+  OCTAVO_TRY(PartialFile file, PartialFile::open(wanted.partial_path, wanted.hash,
+                                                 wanted.size.value_or(ListingLimits::kFileBytes), client.stop()));
   return Fetch(client, wanted, std::move(file), say, progress).run();
 }
 

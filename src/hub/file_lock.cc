@@ -7,8 +7,9 @@
 
 #include <cerrno>
 #include <system_error>
-#include <thread>
 #include <utility>
+
+#include "base/stop_check.h"
 
 namespace octavo::hub {
 namespace {
@@ -25,9 +26,10 @@ bool is_file_at(int fd, const std::filesystem::path& path) {
 }  // namespace
 
 Result<FileLock> FileLock::take(const std::filesystem::path& path, std::chrono::milliseconds patience,
-                                const std::function<bool()>& has_progress) {
+                                const std::function<bool()>& has_progress, const std::stop_token& stop) {
   auto last = std::chrono::steady_clock::now();
   while (true) {
+    OCTAVO_TRY_VOID(check_stop(stop, "fetching"));
     FileLock lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
     if (lock.fd_ < 0) return fail("{}: cannot open: {}", path.string(), std::generic_category().message(errno));
     if (::flock(lock.fd_, LOCK_EX | LOCK_NB) == 0) {
@@ -41,7 +43,7 @@ Result<FileLock> FileLock::take(const std::filesystem::path& path, std::chrono::
     if (now - last > patience)
       return fail("{}: another process holds this lock and has made no progress for {} s", path.string(),
                   std::chrono::duration_cast<std::chrono::seconds>(patience).count());
-    std::this_thread::sleep_for(kInterval);
+    wait_unless_stopped(stop, kInterval);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <stop_token>
 
 #include "base/error.h"
 
@@ -12,9 +13,9 @@ namespace octavo::hub {
 class FileLock {
  public:
   /// Waits until nobody else holds the lock. `has_progress` is asked every now and then while somebody does; when it
-  /// has given false for `patience`, that is an error, as is a file that cannot be made.
+  /// has given false for `patience`, that is an error, as is a file that cannot be made, or a stop that is asked for.
   static Result<FileLock> take(const std::filesystem::path& path, std::chrono::milliseconds patience,
-                               const std::function<bool()>& has_progress);
+                               const std::function<bool()>& has_progress, const std::stop_token& stop = {});
 
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&& other) noexcept;

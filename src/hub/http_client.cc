@@ -60,6 +60,7 @@ class Transfer {
     if (!refusal_ && code == CURLE_OK && (head_.status == 200 || head_.status == 206)) show_head();
     if (refusal_) return {.head = std::move(head_), .error = std::move(refusal_)};
     if (code == CURLE_OK) return {.head = std::move(head_)};
+    if (code == CURLE_ABORTED_BY_CALLBACK) return {.head = std::move(head_), .error = Error{"fetching was stopped"}};
     const std::string text = detail[0] != '\0' ? printable(detail) : std::string(curl_easy_strerror(code));
     return {.head = std::move(head_), .error = Error{text}, .is_transient = is_of_network(code)};
   }
@@ -105,6 +106,11 @@ std::size_t on_head_line(char* text, std::size_t, std::size_t count, void* trans
 }
 std::size_t on_body(char* bytes, std::size_t, std::size_t count, void* transfer) {
   return static_cast<Transfer*>(transfer)->take_body(std::as_bytes(std::span(bytes, count))) ? count : 0;
+}
+
+/// Called with every piece of an answer, and once a second while nothing comes.
+int on_progress(void* stop, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<const std::stop_token*>(stop)->stop_requested() ? 1 : 0;
 }
 
 struct FreeList {
@@ -174,6 +180,10 @@ HttpResult HttpClient::get(const std::string& url, const std::vector<std::string
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
+  curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+  curl_easy_setopt(easy, CURLOPT_XFERINFODATA, &options_.stop);
+  curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);  // a get that ends while a name is looked up does not wait for that
   const CURLcode code = curl_easy_perform(easy);
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, nullptr);
   return transfer.finish(code, detail.data());

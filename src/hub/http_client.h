@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,7 @@ struct HttpOptions {
   std::chrono::seconds connect{15};  // at most until there is a connection
   std::chrono::seconds stall{30};    // at most at less than 1 KiB/s
   std::size_t max_head_bytes = 1 << 18;
+  std::stop_token stop = {};  // a get ends with an error within a second of being asked to
 };
 
 struct HttpHead {

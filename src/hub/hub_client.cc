@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/stop_check.h"
 #include "base/text.h"
 #include "hub/url.h"
 
@@ -25,21 +26,23 @@ HttpResult refusal(std::string message) { return {.head = {}, .error = Error{std
 
 }  // namespace
 
-Result<HubClient> HubClient::create(const Settings& settings, RetryPolicy policy, Say say) {
+Result<HubClient> HubClient::create(const Settings& settings, RetryPolicy policy, Say say, std::stop_token stop) {
   OCTAVO_TRY(std::string token, read_token(settings));
   auto origin = origin_of(settings.endpoint);
   if (!origin) return fail("HF_ENDPOINT: {}", origin.error().message);
-  return HubClient(settings, std::move(token), std::move(*origin), std::move(policy), std::move(say));
+  return HubClient(settings, std::move(token), std::move(*origin), policy, std::move(say), std::move(stop));
 }
 
-HubClient::HubClient(const Settings& settings, std::string token, std::string origin, RetryPolicy policy, Say say)
-    : http_({.ca_file = settings.ca_file, .stall = settings.stall}),
+HubClient::HubClient(const Settings& settings, std::string token, std::string origin, RetryPolicy policy, Say say,
+                     std::stop_token stop)
+    : http_({.ca_file = settings.ca_file, .stall = settings.stall, .stop = stop}),
       endpoint_(settings.endpoint),
       origin_(std::move(origin)),
       token_(std::move(token)),
       list_time_(kStallsOfAList * settings.stall),
-      policy_(std::move(policy)),
-      say_(std::move(say)) {}
+      policy_(policy),
+      say_(std::move(say)),
+      stop_(std::move(stop)) {}
 
 std::string HubClient::file_url(const std::string& repo, const std::string& commit, const std::string& path) const {
   return endpoint_ + "/" + repo + "/resolve/" + commit + "/" + url_path(path);
@@ -104,8 +107,8 @@ Result<void> HubClient::wait(const HttpResult& result, int failures, const std::
   const auto delay = wait_before_retry(result, failures, policy_);
   if (!delay) return std::unexpected(std::move(error));
   say_(fmt::format("{}; again in {:.1f} s", error.message, static_cast<double>(delay->count()) / 1000));
-  policy_.sleep(*delay);
-  return {};
+  wait_unless_stopped(stop_, *delay);
+  return check_stop(stop_, "fetching");
 }
 
 Result<Listing> HubClient::list(const std::string& repo) {

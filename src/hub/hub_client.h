@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,10 @@ using Say = std::function<void(const std::string&)>;
 
 class HubClient {
  public:
-  /// Errors: the token's file, or the endpoint, is none.
-  static Result<HubClient> create(const Settings& settings, RetryPolicy policy, Say say);
+  /// All that it does ends with an error once a stop is asked for. Errors: the token's file, or the endpoint, is none.
+  static Result<HubClient> create(const Settings& settings, RetryPolicy policy, Say say, std::stop_token stop);
+
+  const std::stop_token& stop() const { return stop_; }
 
   /// The files of a repository, as of its main branch now.
   Result<Listing> list(const std::string& repo);
@@ -32,11 +35,12 @@ class HubClient {
   /// left out.
   HttpResult get(const std::string& url, const std::vector<std::string>& fields, const HttpSink& sink);
 
-  /// Waits before the next attempt, and says so. Error: the failure is final; in words.
+  /// Waits before the next attempt, and says so. Error: the failure is final, in words; a stop was asked for.
   Result<void> wait(const HttpResult& result, int failures, const std::string& url);
 
  private:
-  HubClient(const Settings& settings, std::string token, std::string origin, RetryPolicy policy, Say say);
+  HubClient(const Settings& settings, std::string token, std::string origin, RetryPolicy policy, Say say,
+            std::stop_token stop);
   Error error_of(const HttpResult& result, const std::string& url) const;
 
   HttpClient http_;
@@ -44,6 +48,7 @@ class HubClient {
   std::chrono::seconds list_time_;  // that a list of files may take
   RetryPolicy policy_;
   Say say_;
+  std::stop_token stop_;
 };
 
 }  // namespace octavo::hub

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file_writing.h"
+#include "base/stop_check.h"
 #include "base/to_size.h"
 
 namespace octavo::hub {
@@ -34,7 +35,8 @@ PartialFile::~PartialFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-Result<PartialFile> PartialFile::open(const std::filesystem::path& path, std::string hash, std::uint64_t max_bytes) {
+Result<PartialFile> PartialFile::open(const std::filesystem::path& path, std::string hash, std::uint64_t max_bytes,
+                                      const std::stop_token& stop) {
   PartialFile file(path, std::move(hash), max_bytes);
   file.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (file.fd_ < 0) return fail("{}: cannot open: {}", path.string(), system_error());
@@ -44,14 +46,15 @@ Result<PartialFile> PartialFile::open(const std::filesystem::path& path, std::st
   file.size_ = static_cast<std::uint64_t>(info.st_size);
   if (file.size_ > max_bytes) OCTAVO_TRY_VOID(file.restart());
   file.is_resumed_ = file.size_ > 0;
-  OCTAVO_TRY_VOID(file.hash_present());
+  OCTAVO_TRY_VOID(file.hash_present(stop));
   return file;
 }
 
-Result<void> PartialFile::hash_present() {
+Result<void> PartialFile::hash_present(const std::stop_token& stop) {
   constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
   std::vector<std::byte> piece(kPieceBytes);
   for (std::uint64_t at = 0; at < size_;) {
+    OCTAVO_TRY_VOID(check_stop(stop, "fetching"));
     const ::ssize_t got = ::pread(fd_, piece.data(), piece.size(), static_cast<::off_t>(at));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return fail("{}: cannot read: {}", path_.string(), got < 0 ? system_error() : "it was cut short");

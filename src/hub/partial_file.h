@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <stop_token>
 #include <string>
 
 #include "base/error.h"
@@ -14,8 +15,10 @@ namespace octavo::hub {
 
 class PartialFile {
  public:
-  /// Opens or makes it, and hashes what is there. More than `max_bytes` is no beginning of the file: it is dropped.
-  static Result<PartialFile> open(const std::filesystem::path& path, std::string hash, std::uint64_t max_bytes);
+  /// Opens or makes it, and hashes what is there. More than `max_bytes` is no beginning of the file: it is dropped. A
+  /// stop that is asked for is an error.
+  static Result<PartialFile> open(const std::filesystem::path& path, std::string hash, std::uint64_t max_bytes,
+                                  const std::stop_token& stop = {});
 
   PartialFile(PartialFile&& other) noexcept;
   PartialFile& operator=(PartialFile&&) = delete;
@@ -38,7 +41,7 @@ class PartialFile {
 
  private:
   PartialFile(std::filesystem::path path, std::string hash, std::uint64_t max_bytes);
-  Result<void> hash_present();
+  Result<void> hash_present(const std::stop_token& stop);
 
   std::filesystem::path path_;
   std::string hash_;

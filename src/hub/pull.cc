@@ -71,7 +71,7 @@ Result<std::optional<fs::path>> find_cached(const Settings& settings, const Mode
 
 Result<fs::path> pull(const Settings& settings, const ModelRef& ref, const PullEvents& events) {
   OCTAVO_TRY_VOID(check_settings(settings, settings.cache, ref.text()));
-  OCTAVO_TRY(HubClient client, HubClient::create(settings, {.sleep = events.sleep}, events.say));
+  OCTAVO_TRY(HubClient client, HubClient::create(settings, {}, events.say, events.stop));
   OCTAVO_TRY(const Listing listing, client.list(ref.repo));
   OCTAVO_TRY(const Wanted wanted, choose(listing, ref));
   const CachedRepo repo(settings.cache, ref.repo);
@@ -112,7 +112,7 @@ Result<fs::path> pull_url(const Settings& settings, const std::string& url, cons
   if (!is_safe_path(name) || !name.ends_with(".gguf"))
     return fail("{}: its last part is {}, expected a file's name that ends in .gguf", printable(url), quote(name));
   OCTAVO_TRY_VOID(check_settings(settings, settings.models, url));
-  OCTAVO_TRY(HubClient client, HubClient::create(settings, {.sleep = events.sleep}, events.say));
+  OCTAVO_TRY(HubClient client, HubClient::create(settings, {}, events.say, events.stop));
   fs::path path = settings.models / name;
   std::error_code ignored;
   if (fs::exists(path, ignored)) return fail("{}: it is there; octavo rm takes it away", path.string());

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "base/error.h"
@@ -19,7 +20,7 @@ namespace octavo::hub {
 struct PullEvents {
   Say say;  // a line for the user: what is fetched, waited for, tried again
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress;  // of all files together
-  std::function<void(std::chrono::milliseconds)> sleep;
+  std::stop_token stop = {};  // asked for: what is fetched ends with an error, and what came of it stays
 };
 
 /// The model's file, of several the first, as it lies in the cache, or the folder of a model of safetensors; none: it

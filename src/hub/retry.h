@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <optional>
 
 #include "hub/http_client.h"
@@ -13,7 +12,6 @@ struct RetryPolicy {
   int attempts = 5;                             // in a row without progress
   std::chrono::milliseconds first_delay{1000};  // doubled each time
   std::chrono::seconds longest_wait{60};        // that a server may ask for; beyond it the get has failed
-  std::function<void(std::chrono::milliseconds)> sleep = {};
 };
 
 /// The time to wait before the next attempt, behind `failures` in a row; none: it is final. Tried again are failures of

@@ -89,11 +89,12 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(const ModelSource& source, Mo
                                                    const CpuRunnerOptions& options, ThreadPool& pool,
                                                    MemoryBudget& kv_budget) {
   OCTAVO_TRY_VOID(check_options(options, source, config));
-  OCTAVO_TRY(Weights weights, Weights::load(source, config, options.repack, pool,
-                                            [&](std::uint64_t done, std::uint64_t total) {
-                                              if (options.on_load_progress) options.on_load_progress({done, total});
-                                            },
-                                            {.types = options.types, .beside_others = kv_budget.taken() > 0}));
+  OCTAVO_TRY(Weights weights,
+             Weights::load(source, config, options.repack, pool,
+                           [&](std::uint64_t done, std::uint64_t total) {
+                             if (options.on_load_progress) options.on_load_progress({done, total});
+                           },
+                           {.types = options.types, .beside_others = kv_budget.taken() > 0, .stop = options.stop}));
   OCTAVO_TRY_VOID(check_widths(source, weights));
 
   const int wanted_context = options.max_context != 0 ? options.max_context : config.context_length;

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <vector>
 
 #include "base/cpu_info.h"
@@ -32,6 +33,7 @@ struct CpuRunnerOptions {
   MatrixTypes types = {};             // that matrices are made as they are loaded
   bool repack = true;                 // else weights stay in the mapped file, which must outlive the runner
   std::function<void(const LoadProgress&)> on_load_progress = {};
+  std::stop_token stop = {};  // loading ends with an error once it is asked for
 };
 
 class CpuRunner final : public ModelRunner {

@@ -39,7 +39,7 @@ std::optional<PieceReader::Piece> PieceReader::read(std::size_t index, std::size
 }
 
 void PieceReader::run(const std::stop_token& stop) {
-  for (std::size_t i = 0; i < ranges_.size(); ++i) {
+  for (std::size_t i = 0; i < ranges_.size() && !stop.stop_requested(); ++i) {
     std::unique_lock lock(mutex_);
     if (!changed_.wait(lock, stop, [this] { return !free_.empty(); })) return;
     const std::size_t buffer = free_.back();

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/stop_check.h"
 #include "base/text.h"
 #include "base/to_size.h"
 #include "kernels/pack.h"
@@ -99,8 +100,8 @@ class FirstError {
 class Rounds {
  public:
   Rounds(std::span<const Piece> pieces, const ModelSource& source, PieceReader& reader, ThreadPool& pool,
-         FilePages pages)
-      : pieces_(pieces), source_(source), reader_(reader), pool_(pool), pages_(pages), hashes_(pieces.size()) {
+         const RepackManner& manner)
+      : pieces_(pieces), source_(source), reader_(reader), pool_(pool), manner_(manner), hashes_(pieces.size()) {
     converters_.reserve(to_size(pool.num_threads()));
     for (int i = 0; i < pool.num_threads(); ++i) converters_.emplace_back(pieces);
   }
@@ -112,7 +113,8 @@ class Rounds {
     const Clock::time_point begin = Clock::now();
     const auto is_over = [&] {
       const Clock::duration time = Clock::now() - begin;
-      return error_.has_failed() || time > kRound || (time > kSharedRound && step.is_wanted_by_others());
+      return error_.has_failed() || manner_.stop.stop_requested() || time > kRound ||
+             (time > kSharedRound && step.is_wanted_by_others());
     };
     pool_.for_ranges(to_size(pool_.num_threads()), 1, [&](std::size_t, std::size_t, int worker) {
       do {
@@ -136,7 +138,7 @@ class Rounds {
   static constexpr auto kSharedRound = std::chrono::milliseconds(10);  // beside engines that compute
 
   void pack(const Piece& piece, std::span<const std::byte> bytes, RowConverter& converter) {
-    if (pages_ == FilePages::kDropped) source_.drop(piece.offset(), piece.bytes());
+    if (manner_.pages == FilePages::kDropped) source_.drop(piece.offset(), piece.bytes());
     const RepackJob& job = *piece.job;
     const Tensor& tensor = piece.tensor();
     if (job.type != tensor.type) {
@@ -156,7 +158,7 @@ class Rounds {
   const ModelSource& source_;
   PieceReader& reader_;
   ThreadPool& pool_;
-  const FilePages pages_;
+  const RepackManner& manner_;
   std::vector<RowConverter> converters_;  // [thread]
   std::vector<ContentHash> hashes_;
   FirstError error_;
@@ -180,11 +182,12 @@ Result<ContentHash> repack(std::vector<RepackJob> jobs, const ModelSource& sourc
   const std::size_t num_threads = to_size(pool.num_threads());
   PieceReader reader(source, ranges, manner.beside_others ? std::max(kMostBuffersAhead, num_threads) : num_threads,
                      manner.beside_others ? PieceReader::Mode::kAhead : PieceReader::Mode::kOnDemand);
-  Rounds rounds(pieces, source, reader, pool, manner.pages);
+  Rounds rounds(pieces, source, reader, pool, manner);
   const auto tell = [&] {
     if (progress) progress(rounds.done_bytes(), total);
   };
   while (reader.wait()) {
+    OCTAVO_TRY_VOID(check_stop(manner.stop, "loading"));
     rounds.run_one(manner.beside_others ? std::function<void()>() : tell);
     if (std::optional<Error> error = rounds.error()) return std::unexpected(std::move(*error));
     tell();

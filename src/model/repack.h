@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <stop_token>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -40,12 +41,14 @@ enum class FilePages : std::uint8_t { kKept, kDropped };
 struct RepackManner {
   FilePages pages = FilePages::kKept;
   bool beside_others = false;  // who compute on the pool: it is held for no read
+  std::stop_token stop = {};
 };
 
 /// `progress`, if set, is called on the calling thread, behind each piece that it packs, or beside others between their
 /// steps; the calling thread must have no step of the pool. The result is a hash of all bytes that were packed, the
 /// same for any number of threads. Error: the file ends before it should, or cannot be read; a weight that its type
-/// cannot have. Panels are not complete then. Throws std::system_error where the system refuses a thread.
+/// cannot have; a stop was asked for, which each thread looks at behind a piece. Panels are not complete then. Throws
+/// std::system_error where the system refuses a thread.
 Result<ContentHash> repack(std::vector<RepackJob> jobs, const ModelSource& source, ThreadPool& pool,
                            const RepackProgress& progress, const RepackManner& manner = {});
 

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/cpu_info.h"
+#include "base/stop_check.h"
 #include "base/text.h"
 #include "base/to_size.h"
 #include "source/tensor_names.h"
@@ -139,13 +140,14 @@ WeightNeed WeightLoader::need() const {
   return need;
 }
 
-Result<ContentHash> WeightLoader::load_vectors(Weights& w) const {
+Result<ContentHash> WeightLoader::load_vectors(Weights& w, const std::stop_token& stop) const {
   w.vectors_ = AlignedBuffer<float>(need().vector_bytes / sizeof(float));
   float* floats = w.vectors_.data();
   std::vector<std::byte> bytes;
   std::vector<float> whole;
   std::vector<ContentHash> hashes;
   for (const Vector& v : vectors_) {
+    OCTAVO_TRY_VOID(check_stop(stop, "loading"));
     const std::size_t size = v.num_floats();
     bytes.resize(v.source->tensor.bytes());
     OCTAVO_TRY_VOID(source_.read(v.source->offset, bytes));
@@ -163,7 +165,7 @@ Result<ContentHash> WeightLoader::load_vectors(Weights& w) const {
 }
 
 Result<ContentHash> WeightLoader::pack_matrices(Weights& w, ThreadPool& pool, const RepackProgress& progress,
-                                                bool beside_others) const {
+                                                const LoadManner& manner) const {
   w.matrices_ = AlignedBuffer<std::uint8_t>::with_huge_pages(need().packed_bytes);
   std::uint8_t* panels = w.matrices_.data();
   std::vector<RepackJob> jobs;
@@ -178,14 +180,17 @@ Result<ContentHash> WeightLoader::pack_matrices(Weights& w, ThreadPool& pool, co
   }
   const bool fits_beside = source_.files().bytes + need().packed_bytes <= available_memory_bytes();
   return repack(std::move(jobs), source_, pool, progress,
-                {.pages = fits_beside ? FilePages::kKept : FilePages::kDropped, .beside_others = beside_others});
+                {.pages = fits_beside ? FilePages::kKept : FilePages::kDropped,
+                 .beside_others = manner.beside_others,
+                 .stop = manner.stop});
 }
 
-Result<ContentHash> WeightLoader::map_matrices(Weights& w) const {
+Result<ContentHash> WeightLoader::map_matrices(Weights& w, const std::stop_token& stop) const {
   const SourceFiles& files = source_.files();
   std::vector<ContentHash> hashes = {{files.bytes, static_cast<std::uint64_t>(files.modified_ns)}};
   std::array<std::byte, kSampleBytes> sample;
   for (const Matrix& m : matrices_) {
+    OCTAVO_TRY_VOID(check_stop(stop, "loading"));
     if (m.source->tensor.data.empty())
       return fail("{}: tensor {} is in no map of a file: without repacking only GGUF files run", source_.name(),
                   m.source->name);

@@ -26,10 +26,10 @@ class WeightLoader {
   /// Of what is listed.
   WeightNeed need() const;
   // Each gives a hash of what it loads.
-  Result<ContentHash> load_vectors(Weights& w) const;
+  Result<ContentHash> load_vectors(Weights& w, const std::stop_token& stop) const;
   Result<ContentHash> pack_matrices(Weights& w, ThreadPool& pool, const RepackProgress& progress,
-                                    bool beside_others) const;
-  Result<ContentHash> map_matrices(Weights& w) const;
+                                    const LoadManner& manner) const;
+  Result<ContentHash> map_matrices(Weights& w, const std::stop_token& stop) const;
 
  private:
   struct Matrix {

@@ -15,9 +15,9 @@ Result<Weights> Weights::load(const ModelSource& source, const ModelConfig& conf
   Weights weights;
   WeightLoader loader(source, config, types);
   OCTAVO_TRY_VOID(loader.list(weights));
-  OCTAVO_TRY(const ContentHash vectors, loader.load_vectors(weights));
-  OCTAVO_TRY(const ContentHash matrices, repack ? loader.pack_matrices(weights, pool, progress, manner.beside_others)
-                                                : loader.map_matrices(weights));
+  OCTAVO_TRY(const ContentHash vectors, loader.load_vectors(weights, manner.stop));
+  OCTAVO_TRY(const ContentHash matrices, repack ? loader.pack_matrices(weights, pool, progress, manner)
+                                                : loader.map_matrices(weights, manner.stop));
   std::vector<ContentHash> parts;
   for (const std::span<const std::byte> head : source.heads()) parts.push_back(hash_of(head));
   parts.insert(parts.end(), {vectors, matrices});

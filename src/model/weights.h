@@ -2,6 +2,7 @@
 // model runner, immutable after load(). The names of tensors stand in tensor_names.h.
 #pragma once
 
+#include <stop_token>
 #include <variant>
 #include <vector>
 
@@ -100,6 +101,7 @@ struct LayerWeights {
 struct LoadManner {
   MatrixTypes types = {};      // that matrices become as they are packed; a weight that cannot is an error
   bool beside_others = false;  // who compute on the pool: see RepackManner
+  std::stop_token stop = {};   // loading ends with an error once it is asked for
 };
 
 class Weights {

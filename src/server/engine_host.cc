@@ -31,10 +31,10 @@ void EngineHost::fail_with(const char* begin, const char* why) {
   change(State::kFailed);
 }
 
-bool EngineHost::load() {
+bool EngineHost::load(const std::stop_token& stop) {
   error_.message.reserve(kMaxMessage);
   try {
-    auto engine = load_();
+    auto engine = load_(stop);
     if (engine) {
       engine_ = std::move(*engine);
       return true;
@@ -48,7 +48,7 @@ bool EngineHost::load() {
 }
 
 void EngineHost::run(const std::stop_token& stop) {
-  if (!load()) return;
+  if (!load(stop)) return;
   change(State::kServing);
   try {
     engine_->run_until(stop);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <thread>
 
 #include "base/error.h"
@@ -14,7 +15,8 @@
 
 namespace octavo::server {
 
-using LoadEngine = std::function<Result<std::unique_ptr<Engine>>()>;
+/// It ends soon, with an error, once the stop is asked for.
+using LoadEngine = std::function<Result<std::unique_ptr<Engine>>(std::stop_token)>;
 
 class EngineHost {
  public:
@@ -26,7 +28,7 @@ class EngineHost {
   ~EngineHost() { stop(); }
 
   void start();
-  /// Stops at the end of the step that is under way, and waits for that; so does a load that is under way.
+  /// Stops the load, or at the end of the step, that is under way, and waits for that.
   void stop();
 
   State state() const { return state_.load(std::memory_order_acquire); }  // any thread
@@ -39,7 +41,7 @@ class EngineHost {
 
  private:
   void run(const std::stop_token& stop);
-  bool load();
+  bool load(const std::stop_token& stop);
   void change(State state);
   void fail_with(const char* begin, const char* why);
 

@@ -31,9 +31,9 @@ Engine* ModelSlot::engine() const {
   return state_ == State::kServing || state_ == State::kClosing ? host_->engine() : nullptr;
 }
 
-void ModelSlot::begin_load() {
+void ModelSlot::begin_load(Clock::time_point now) {
   load_error_.reset();
-  times_.load_begin = Clock::now();
+  times_.load_begin = now;
   uses_.clear();
   loaded_version_ = offer_.version;
   progress_.restart();
@@ -46,10 +46,21 @@ void ModelSlot::begin_unload() {
   state_ = State::kUnloading;
   is_unloaded_ = false;
   unloader_ = std::jthread([this, host = std::move(host_)]() mutable {
-    host.reset();  // gigabytes go back to the system, which takes a while
+    host.reset();  // a load hears of it at its next piece; gigabytes go back to the system, which takes a while
     is_unloaded_ = true;
     on_change_();
   });
+}
+
+void ModelSlot::give_up_load(Error why, Clock::time_point now) {
+  note_failed_load(std::move(why), now);
+  begin_unload();
+}
+
+void ModelSlot::note_failed_load(Error why, Clock::time_point now) {
+  load_error_ = std::move(why);
+  times_.load_failed = now;
+  times_.of_failed_load = now - times_.load_begin;
 }
 
 void ModelSlot::stop() {
@@ -70,8 +81,7 @@ bool ModelSlot::update(Clock::time_point now, const ServedModel& prototype) {
   const EngineHost::State state = host_->state();
   if (state == EngineHost::State::kLoading) return false;
   if (host_->engine() == nullptr) {
-    load_error_ = host_->error();
-    times_.load_failed = now;
+    note_failed_load(host_->error(), now);
     host_.reset();
     state_ = State::kUnloaded;
     return true;
@@ -79,7 +89,7 @@ bool ModelSlot::update(Clock::time_point now, const ServedModel& prototype) {
   state_ = State::kServing;
   if (has_failed()) return true;
   ++num_loads_;
-  times_.of_load = Clock::now() - times_.load_begin;
+  times_.of_load = now - times_.load_begin;
   times_.loaded = times_.last_use = now;
   info_ = host_->engine()->info();
   if (id_.empty()) id_ = model_id(*info_);

@@ -38,8 +38,8 @@ class ModelSlot {
     kUnloaded,
     kLoading,
     kServing,
-    kClosing,  // it ends what runs, and takes nothing new
-    kUnloading,
+    kClosing,    // it ends what runs, and takes nothing new
+    kUnloading,  // its engine ends, or its load does
   };
 
   /// `on_change` is called on other threads when update() has something to see; it must not throw.
@@ -68,12 +68,17 @@ class ModelSlot {
   /// Why it could not be loaded the last time, if so.
   const std::optional<Error>& load_error() const { return load_error_; }
   Clock::time_point load_failed_at() const { return times_.load_failed; }
+  /// How long that attempt was.
+  Clock::duration failed_load_time() const { return times_.of_failed_load; }
   /// The engine has ended with an exception, and is driven no more.
   bool has_failed() const { return host_ && host_->failed() && host_->engine() != nullptr; }
   const Error& failure() const { return host_->error(); }
 
-  void begin_load();
+  void begin_load(Clock::time_point now);
+  /// A load that is under way is stopped by it, and is no failure.
   void begin_unload();
+  /// The same of a load that has failed by it, for this reason.
+  void give_up_load(Error why, Clock::time_point now);
   void close();
   void reopen();
   /// Waits for its threads to end.
@@ -94,6 +99,8 @@ class ModelSlot {
   /// Who uses it since it was loaded.
   ModelUses& uses() { return uses_; }
   const ModelUses& uses() const { return uses_; }
+  /// When the load that is under way began, or the last one did.
+  Clock::time_point load_begin() const { return times_.load_begin; }
   /// What it took to load it the last time.
   Clock::duration load_time() const { return times_.of_load; }
   /// Looks at the engine's progress.
@@ -103,6 +110,7 @@ class ModelSlot {
  private:
   friend class ModelLease;
 
+  void note_failed_load(Error why, Clock::time_point now);
   void take_model(const ServedModel& prototype);
 
   ModelOffer offer_;
@@ -116,7 +124,7 @@ class ModelSlot {
   std::optional<Error> load_error_;
   struct Times {
     Clock::time_point load_begin = {}, load_failed = {}, loaded = {}, last_use = {};
-    Clock::duration of_load = {};
+    Clock::duration of_load = {}, of_failed_load = {};
   } times_;
   ModelUses uses_;
   std::uint64_t num_loads_ = 0;

@@ -15,8 +15,8 @@ namespace {
 
 using State = ModelSlot::State;
 
-constexpr std::size_t kMaxNamed = 10;                         // models that an error lists
-constexpr auto kLoadAgain = std::chrono::milliseconds(5000);  // after an attempt that failed
+constexpr std::size_t kMaxNamed = 10;                                        // models that an error lists
+constexpr ModelTable::Clock::duration kLoadAgain = std::chrono::seconds(5);  // after an attempt that failed, at least
 
 ApiError shutting_down() { return unavailable("the server is shutting down", "shutting_down"); }
 
@@ -36,7 +36,7 @@ ModelTable::~ModelTable() { stop(); }
 
 void ModelTable::start() {
   for (ModelSlot& slot : slots_)
-    if (slot.offer().is_loaded_at_start) slot.begin_load();
+    if (slot.offer().is_loaded_at_start) slot.begin_load(Clock::now());
 }
 
 void ModelTable::stop() {
@@ -87,8 +87,10 @@ bool ModelTable::has_failed_engine() const { return std::ranges::any_of(slots_, 
 
 void ModelTable::drain() {
   is_draining_ = true;
-  for (const ModelSlot& slot : slots_)
+  for (ModelSlot& slot : slots_) {
+    if (slot.state() == State::kLoading) slot.begin_unload();
     if (Engine* engine = slot.engine(); engine != nullptr && !slot.has_failed()) engine->drain();
+  }
   answer_wishes(Clock::now());
 }
 
@@ -188,10 +190,10 @@ void ModelTable::load_next(Clock::time_point now) {
 
 void ModelTable::make_room(const Wish& wish, Clock::time_point now) {
   if (answer_to(wish, now)) return;  // with an error, soon
-  if (std::ranges::any_of(slots_, [](const ModelSlot& slot) { return slot.state() == State::kLoading; })) return;
+  if (await_load(wish, now)) return;
   const std::uint64_t limit = options_.memory_bytes;
   const std::uint64_t wanted = wish.slot_.offer().memory_bytes;
-  if (limit == 0 || memory_taken() + wanted <= limit) return wish.slot_.begin_load();
+  if (limit == 0 || memory_taken() + wanted <= limit) return wish.slot_.begin_load(now);
   std::uint64_t staying = 0;
   for (const ModelSlot& slot : slots_)
     if (slot.state() == State::kServing) staying += slot.memory_bytes();
@@ -202,6 +204,19 @@ void ModelTable::make_room(const Wish& wish, Clock::time_point now) {
     slot->close();
     if (slot->num_leases() == 0) slot->begin_unload();
   }
+}
+
+bool ModelTable::await_load(const Wish& wish, Clock::time_point now) {
+  const auto loading =
+      std::ranges::find_if(slots_, [](const ModelSlot& slot) { return slot.state() == State::kLoading; });
+  if (loading == slots_.end()) return false;
+  // Without a model for the start there is no server.
+  if (loading->offer().is_loaded_at_start && loading->model() == nullptr) return true;
+  const bool had_turn = now - std::max(wish.since_, loading->load_begin()) >= options_.max_wait / 2;
+  if (!had_turn) return true;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - loading->load_begin()).count();
+  loading->give_up_load({fmt::format("it was not there after {} s, and others are waited for", seconds)}, now);
+  return true;
 }
 
 ModelSlot* ModelTable::next_to_go(const Wish& wish, Clock::time_point now) {
@@ -223,7 +238,8 @@ std::optional<ApiResult<ModelLease>> ModelTable::answer_to(const Wish& wish, Clo
   if (has_failed_engine()) return std::unexpected(engine_failed());
   if (slot.is_removed()) return std::unexpected(not_found(slot.id()));
   if (slot.state() == State::kServing) return ModelLease(slot, speaker(wish.owner_));
-  if (slot.load_error() && now - slot.load_failed_at() < kLoadAgain) return std::unexpected(not_loaded(slot));
+  if (slot.load_error() && now - slot.load_failed_at() < std::max(kLoadAgain, slot.failed_load_time()))
+    return std::unexpected(not_loaded(slot));
   const std::uint64_t limit = options_.memory_bytes, wanted = slot.offer().memory_bytes;
   if (limit > 0 && wanted > limit)
     return std::unexpected(ApiError{.status = 503,

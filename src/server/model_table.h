@@ -4,7 +4,8 @@
 // Models are loaded when they are wished for, one at a time, in the order of the wishes. Where memory for another one
 // is wanted, one that nobody uses goes, the least recently used first, once it was left for as long as loading it took.
 // If all are in use, one that has had its turn takes no new request, ends those that it has, and goes. So no model
-// starves behind another that is always in use.
+// starves behind another that is always in use. A load that another model waits for has its time too: one that is not
+// done by then is stopped, and has failed.
 //
 // Owned by the server; the I/O thread.
 #pragma once
@@ -30,7 +31,7 @@ struct ModelTableOptions {
   std::chrono::milliseconds idle_unload{0};         // a model that nobody uses goes after this; 0: never
   bool clients_unload = false;                      // they say when one goes: keep_alive, and unload()
   bool clients_are_one = false;                     // there: what one says counts for all of them
-  std::chrono::milliseconds max_wait{600'000};      // of a request for its model
+  std::chrono::milliseconds max_wait{600'000};      // of a request for its model; a load that others wait for: half
   QueueBound max_waiting = {};                      // requests
   std::chrono::milliseconds stall_timeout{30'000};  // see ProgressWatch
   ServedModel prototype = {};                       // what all models have in common
@@ -54,7 +55,8 @@ class ModelTable {
   void advance(Clock::time_point now);
   /// Other models are offered from now on. Requests that run are not touched.
   void replace(std::vector<ModelOffer> offers, Clock::time_point now);
-  /// No model is loaded any more; whoever waits for one is refused; engines take nothing new.
+  /// No model is loaded any more, what is being loaded is stopped; whoever waits for one is refused; engines take
+  /// nothing new.
   void drain();
   /// Waits for engines to end.
   void stop();
@@ -117,6 +119,8 @@ class ModelTable {
   /// Loads the model that is wished for first, or makes room for it.
   void load_next(Clock::time_point now);
   void make_room(const Wish& wish, Clock::time_point now);
+  /// Stops the load that is under way where the wish has waited for it long enough. False: there is none.
+  bool await_load(const Wish& wish, Clock::time_point now);
   ModelSlot* next_to_go(const Wish& wish, Clock::time_point now);
 
   const ModelTableOptions options_;

@@ -16,11 +16,11 @@ void OfferReader::read() {
     return;
   }
   is_reading_ = true;
-  thread_ = std::jthread([this] { run(); });
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-void OfferReader::run() {
-  auto offers = std::make_shared<Result<std::vector<ModelOffer>>>(read_());
+void OfferReader::run(const std::stop_token& stop) {
+  auto offers = std::make_shared<Result<std::vector<ModelOffer>>>(read_(stop));
   boost::asio::post(io_, [this, offers] {
     thread_.join();
     is_reading_ = false;

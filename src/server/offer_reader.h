@@ -5,6 +5,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <functional>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -12,8 +13,8 @@
 
 namespace octavo::server {
 
-/// Error: a notice to the operator.
-using ReadOffers = std::function<Result<std::vector<ModelOffer>>()>;
+/// It ends soon, with an error, once the stop is asked for. Other errors: a notice to the operator.
+using ReadOffers = std::function<Result<std::vector<ModelOffer>>(std::stop_token)>;
 
 class OfferReader {
  public:
@@ -26,13 +27,13 @@ class OfferReader {
   void read();
 
  private:
-  void run();
+  void run(const std::stop_token& stop);
 
   boost::asio::io_context& io_;
   const ReadOffers read_;
   const Take take_;
   bool is_reading_ = false, is_asked_again_ = false;
-  std::jthread thread_;  // joined first
+  std::jthread thread_;  // stopped and joined first
 };
 
 }  // namespace octavo::server

@@ -10,17 +10,17 @@
 
 namespace octavo {
 
-Result<std::unique_ptr<const ModelSource>> open_model(const std::filesystem::path& path) {
+Result<std::unique_ptr<const ModelSource>> open_model(const std::filesystem::path& path, const std::stop_token& stop) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
     if (!FolderSource::is_model(path))
       return fail("{}: is a folder without config.json, expected a model", path.string());
-    OCTAVO_TRY(FolderSource folder, FolderSource::open(path));
+    OCTAVO_TRY(FolderSource folder, FolderSource::open(path, stop));
     return std::make_unique<const FolderSource>(std::move(folder));
   }
-  OCTAVO_TRY(GgufFile file, GgufFile::open(path));
+  OCTAVO_TRY(GgufFile file, GgufFile::open(path, stop));
   if (!GgufShards::is_shard(file)) return std::make_unique<const GgufFile>(std::move(file));
-  OCTAVO_TRY(GgufShards shards, GgufShards::open(std::move(file)));
+  OCTAVO_TRY(GgufShards shards, GgufShards::open(std::move(file), stop));
   return std::make_unique<const GgufShards>(std::move(shards));
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/stop_check.h"
 #include "base/to_size.h"
 #include "tokenizer/chat_template.h"
 #include "tokenizer/end_tokens.h"
@@ -125,18 +126,22 @@ Result<OwnWords> load_sentence_piece(const ModelSource& source, const Vocab& voc
 
 }  // namespace
 
-Result<Tokenizer> Tokenizer::load(const ModelSource& source, std::string_view chat_template,
-                                  const TokenizerJson* words) {
-  if (words != nullptr) return load_json(*words, &source, chat_template);
+Result<Tokenizer> Tokenizer::load(const ModelSource& source, std::string_view chat_template, const TokenizerJson* words,
+                                  const std::stop_token& stop) {
+  const auto go_on = [&stop] { return check_stop(stop, "loading"); };
+  OCTAVO_TRY_VOID(go_on());
+  if (words != nullptr) return load_json(*words, &source, chat_template, stop);
   if (source.find(kTokensKey) == nullptr && source.find(kHuggingFaceKey) != nullptr) {
     OCTAVO_TRY(const std::string_view text, source.get_string(kHuggingFaceKey));
     OCTAVO_TRY(const auto own, TokenizerJson::parse(text, fmt::format("{}: {}", source.name(), kHuggingFaceKey)));
-    return load_json(own, &source, chat_template);
+    return load_json(own, &source, chat_template, stop);
   }
   OCTAVO_TRY(Vocab vocab, Vocab::load(source));
+  OCTAVO_TRY_VOID(go_on());
   reserve_template_tokens(source, chat_template, vocab);
   OCTAVO_TRY(OwnWords own,
              vocab.is_byte_level() ? load_byte_level_bpe(source, vocab) : load_sentence_piece(source, vocab));
+  OCTAVO_TRY_VOID(go_on());
   TextEncoder encoder(std::move(own.parts), vocab);
   auto impl = std::make_unique<Impl>(Impl{.vocab = std::move(vocab),
                                           .encoder = std::move(encoder),
@@ -148,14 +153,18 @@ Result<Tokenizer> Tokenizer::load(const ModelSource& source, std::string_view ch
   return Tokenizer(std::move(impl));
 }
 
-Result<Tokenizer> Tokenizer::load(const TokenizerJson& words) { return load_json(words, nullptr, {}); }
+Result<Tokenizer> Tokenizer::load(const TokenizerJson& words) { return load_json(words, nullptr, {}, {}); }
 
 Result<Tokenizer> Tokenizer::load_json(const TokenizerJson& words, const ModelSource* model,
-                                       std::string_view chat_template) {
+                                       std::string_view chat_template, const std::stop_token& stop) {
+  const auto go_on = [&stop] { return check_stop(stop, "loading"); };
+  OCTAVO_TRY_VOID(go_on());
   OCTAVO_TRY(const JsonWordSource source, JsonWordSource::create(words, model));
   OCTAVO_TRY(Vocab vocab, Vocab::load(source));
+  OCTAVO_TRY_VOID(go_on());
   reserve_template_tokens(source, chat_template, vocab);
   OCTAVO_TRY(EncoderParts parts, json_encoder_parts(words, vocab));
+  OCTAVO_TRY_VOID(go_on());
   JsonSpecialTokens special = json_special_tokens(words, vocab);
   TextEncoder encoder(std::move(parts), vocab);
   auto impl = std::make_unique<Impl>(Impl{.vocab = std::move(vocab),

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,8 +34,9 @@ class Tokenizer {
   /// unknown kind are kNoWords; other errors say that the file is wrong.
   /// `chat_template` is one to use instead of the file's own; empty: that one. `words` are used instead of the file's
   /// own, if not null; a file without words of its own may have a tokenizer.json under "tokenizer.huggingface.json".
+  /// It ends with an error, between two of its parts, once a stop is asked for.
   static Result<Tokenizer> load(const ModelSource& source, std::string_view chat_template = {},
-                                const TokenizerJson* words = nullptr);
+                                const TokenizerJson* words = nullptr, const std::stop_token& stop = {});
   /// Words alone. Without a model nobody says which token is EOS, if post_processor writes none.
   static Result<Tokenizer> load(const TokenizerJson& words);
 
@@ -96,7 +98,7 @@ class Tokenizer {
   struct Impl;
   explicit Tokenizer(std::unique_ptr<Impl> impl);
   static Result<Tokenizer> load_json(const TokenizerJson& words, const ModelSource* model,
-                                     std::string_view chat_template);
+                                     std::string_view chat_template, const std::stop_token& stop);
   std::unique_ptr<const Impl> impl_;
 };
 

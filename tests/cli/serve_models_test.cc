@@ -13,11 +13,11 @@ TEST(ServeModels, AModelThatIsLoadedAgainHasTheMemoryOfTheFirstTime) {
   Context context = cli.context();
   const server::ModelOffer offer = one_model({.named = {"m.gguf"}}, {}, context);
   cli.engine.info.kv_memory_bytes = 1000;
-  ASSERT_TRUE(offer.load());
+  ASSERT_TRUE(offer.load({}));
   EXPECT_EQ(cli.engine.options.kv_memory_bytes, 0U) << "half of what is free";
   cli.engine.info.kv_memory_bytes = 700;  // if it were asked for again
   const server::LoadEngine copy = offer.load;
-  ASSERT_TRUE(copy());
+  ASSERT_TRUE(copy({}));
   EXPECT_EQ(cli.engine.options.kv_memory_bytes, 1000U);
 }
 

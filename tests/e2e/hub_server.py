@@ -3,6 +3,7 @@ told to. `with Hub(files) as hub:` serves them as test/ repositories; `hub.envir
 
     hub.faults.append("cut")       the next answers with a file's bytes: one fault each, in their order (see FAULTS)
     hub.requests                   what was asked, as (host, path, range, authorization)
+    hub.sent_bytes                 of files, all answers together
 """
 import hashlib
 import http.server
@@ -37,6 +38,7 @@ class Hub:
     def __init__(self, repos, token=None, plain_etags=False, delay_s=0.0):
         self.repos, self.token, self.delay_s = repos, token, delay_s
         self.faults, self.requests, self.list_faults = [], [], []
+        self.sent_bytes = 0  # of files
         self.redirects = True  # bytes come from the second host, as they do from the real hub
         self.lock = threading.Lock()
         self.servers = [self._server("hub"), self._server("files")]
@@ -196,6 +198,8 @@ class Hub:
         try:
             for at in range(0, len(body), step):
                 handler.wfile.write(body[at:at + step])
+                with self.lock:
+                    self.sent_bytes += len(body[at:at + step])
                 if self.delay_s:
                     time.sleep(self.delay_s)
         except OSError:

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <stop_token>
 #include <thread>
 
 #include "engine/test_engine.h"
@@ -15,6 +16,13 @@ TEST(Calibrate, AModelOfLongStepsHasTimeForOneOfFourRowsAndOneOfOne) {
   engine->calibrate();
   EXPECT_EQ(engine.runner().num_forwards(), 2);
   EXPECT_EQ(engine.runner().num_rows(), 4 + 1);
+}
+
+TEST(Calibrate, NoStepIsBegunOnceAStopIsAskedFor) {
+  std::stop_source stop;
+  TestEngine engine({.runner = {.before_forward = [&] { stop.request_stop(); }}, .limits = {.step_ms = 50}});
+  engine->calibrate(stop.get_token());
+  EXPECT_EQ(engine.runner().num_forwards(), 1);
 }
 
 TEST(Calibrate, NothingOfItStays) {

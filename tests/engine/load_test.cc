@@ -4,6 +4,7 @@
 
 #include "octavo/engine.h"
 #include "support/temp_file.h"
+#include "support/tiny_model.h"
 
 namespace octavo {
 namespace {
@@ -36,6 +37,25 @@ TEST(EngineLoad, FilesThatAreNoModelsAreErrorsThatNameThem) {
   EXPECT_THAT(refusal({.model_path = "/nonexistent/model.gguf"}), HasSubstr("/nonexistent/model.gguf"));
   const test::TempFile text("This is not a model.");
   EXPECT_THAT(refusal({.model_path = text.path()}), HasSubstr(text.path().string()));
+}
+
+TEST(EngineLoad, AStopThatIsAskedForEndsItAtTheNextPiece) {
+  const test::TempFile file(test::TinyModel{}.bytes(), ".gguf");
+  std::stop_source stop;
+  std::vector<std::uint64_t> done;
+  EngineOptions options{
+      .model_path = file.path(), .num_threads = 1, .kv_memory_bytes = 1U << 20, .stop = stop.get_token()};
+  options.on_load_progress = [&](const LoadProgress& progress) {
+    done.push_back(progress.done_bytes);
+    stop.request_stop();
+  };
+  EXPECT_EQ(refusal(options), "loading was stopped");
+  EXPECT_THAT(done, ::testing::ElementsAre(0U)) << "no weight was packed";
+  done.clear();
+  EXPECT_EQ(refusal(options), "loading was stopped");
+  EXPECT_THAT(done, ::testing::IsEmpty()) << "it was asked for before";
+  options.stop = {};
+  EXPECT_EQ(refusal(options), "loaded");
 }
 
 TEST(EngineLoad, NamesOfKvTypesGoThereAndBack) {

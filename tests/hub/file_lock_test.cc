@@ -41,6 +41,21 @@ TEST(FileLock, AHolderWithoutProgressIsAnErrorAfterAWhile) {
   EXPECT_THAT(second.error().message, testing::AllOf(HasSubstr("x.lock"), HasSubstr("another process")));
 }
 
+TEST(FileLock, IsNotWaitedForOnceAStopIsAskedFor) {
+  const test::TempFolder folder;
+  const auto path = folder.path() / "x.lock";
+  const FileLock held = FileLock::take(path, 1s, [] { return false; }).value();
+  std::stop_source stop;
+  int num_asked = 0;
+  const auto asks_for_a_stop = [&] {
+    ++num_asked;
+    stop.request_stop();
+    return true;
+  };
+  EXPECT_EQ(FileLock::take(path, 1h, asks_for_a_stop, stop.get_token()).error().message, "fetching was stopped");
+  EXPECT_EQ(num_asked, 1);
+}
+
 TEST(FileLock, AFileThatItsHolderRemovedIsNoLock) {
   const test::TempFolder folder;
   const auto path = folder.path() / "x.lock";

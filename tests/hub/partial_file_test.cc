@@ -36,6 +36,16 @@ TEST(PartialFile, GoesOnWithWhatIsThere) {
   EXPECT_EQ(text, "hello");
 }
 
+TEST(PartialFile, AStopEndsTheHashingOfWhatIsThereAndLeavesIt) {
+  const test::TempFolder folder;
+  const auto path = folder.path() / "x.incomplete";
+  ASSERT_TRUE(PartialFile::open(path, kHello, 6).value().append(bytes_of("hel")));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(PartialFile::open(path, kHello, 6, stop.get_token()).error().message, "fetching was stopped");
+  EXPECT_EQ(PartialFile::open(path, kHello, 6).value().size(), 3U);
+}
+
 TEST(PartialFile, BeginsAgain) {
   const test::TempFolder folder;
   const auto path = folder.write("x.incomplete", "junk");

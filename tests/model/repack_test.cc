@@ -220,6 +220,36 @@ TEST(Repack, AFileThatIsCutShortMeanwhileIsAnError) {
   }
 }
 
+TEST(Repack, AStopIsHeardBehindThePieceAtWork) {
+  MatrixFile matrices({{4096, 4096}, {512, 512}});
+  for (const bool beside_others : {false, true}) {
+    for (const int threads : {1, 3}) {
+      ThreadPool pool(threads);
+      std::stop_source stop;
+      std::uint64_t most = 0;
+      const auto hash = repack(matrices.jobs(), matrices.source(), pool,
+                               [&](std::uint64_t done, std::uint64_t) {
+                                 most = std::max(most, done);
+                                 stop.request_stop();  // before the first piece
+                               },
+                               {.beside_others = beside_others, .stop = stop.get_token()});
+      ASSERT_FALSE(hash);
+      EXPECT_EQ(hash.error().message, "loading was stopped");
+      EXPECT_EQ(most, 0U);
+    }
+  }
+  ThreadPool pool(1);
+  std::stop_source stop;
+  std::uint64_t most = 0;
+  EXPECT_FALSE(repack(matrices.jobs(), matrices.source(), pool,
+                      [&](std::uint64_t done, std::uint64_t) {
+                        most = std::max(most, done);
+                        if (done > 0) stop.request_stop();  // behind it
+                      },
+                      {.stop = stop.get_token()}));
+  EXPECT_LE(most, 2 * kMiB) << "one piece";
+}
+
 TEST(Repack, TheHashIsOfEveryByteAndOfNothingElse) {
   const std::vector<MatrixFile::Shape> shapes = {{1037, 4096}, {5, 64}};
   const auto hash_with = [](MatrixFile& matrices, int threads) {

@@ -30,18 +30,27 @@ struct TestModel {
   EngineScript script = {};
   std::atomic<bool> load_is_held = false;
   std::atomic<bool> load_fails = false;
-  std::atomic<int> num_loads = 0;
+  std::atomic<bool> load_heeds_stops = true;
+  std::atomic<int> num_loads = 0, num_stops = 0;
 };
 
 class Models : public testing::Test {
  protected:
+  ~Models() override {
+    for (TestModel& model : models_) model.load_is_held = false;
+  }
   ModelOffer offer(const std::string& name, std::uint64_t bytes) {
     TestModel& model = models_.emplace_back();
     model.script.weight_bytes = bytes;
     return {.names = {name},
-            .load = [&model]() -> Result<std::unique_ptr<Engine>> {
+            .load = [&model](const std::stop_token& stop) -> Result<std::unique_ptr<Engine>> {
               ++model.num_loads;
-              while (model.load_is_held) std::this_thread::sleep_for(1ms);
+              while (model.load_is_held && !(stop.stop_requested() && model.load_heeds_stops))
+                std::this_thread::sleep_for(1ms);
+              if (stop.stop_requested()) {
+                ++model.num_stops;
+                return fail("it was stopped");
+              }
               if (model.load_fails) return fail("a wheel is missing");
               return std::make_unique<ScriptedEngine>(model.script);
             },
@@ -245,6 +254,92 @@ TEST_F(Models, ALoadThatFailsIsToldToAllWhoWaitAndIsTriedAgainLater) {
   now_ += 10s;
   load("a");
   EXPECT_EQ(table_->failure(), nullptr);
+}
+
+TEST_F(Models, ALoadThatOthersWaitForIsStoppedAfterItsTimeAndTheyGetTheirs) {
+  make_two();
+  models_[0].load_is_held = true;
+  const auto endless = wish("a");
+  table_->advance(now_ += 400s);
+  const auto other = wish("b");
+  now_ += options_.max_wait / 2 - 1ms;
+  table_->advance(now_);
+  EXPECT_EQ(slot("a").state(), State::kLoading);
+  table_->advance(now_ += 1ms);
+  EXPECT_EQ(slot("a").state(), State::kUnloading);
+  ASSERT_TRUE(until([&] { return other->is_over(); }));
+  EXPECT_TRUE(other->take());
+  EXPECT_EQ(models_[0].num_stops, 1);
+  EXPECT_EQ(table_->failure(), nullptr);
+}
+
+TEST_F(Models, WhoWaitsForALoadThatIsStoppedIsToldAndItIsTriedAgainAfterAsLong) {
+  make_two();
+  models_[0].load_is_held = true;
+  const auto endless = wish("a");
+  const auto other = wish("b");
+  table_->advance(now_ += options_.max_wait / 2);
+  const auto stopped = now_;
+  ASSERT_TRUE(until([&] { return endless->is_over(); }));
+  const auto lease = endless->take();
+  ASSERT_FALSE(lease);
+  EXPECT_EQ(lease.error().code, "model_not_loaded");
+  EXPECT_EQ(lease.error().message,
+            "the model 'a' cannot be loaded: it was not there after 300 s, and others are waited for");
+  ASSERT_TRUE(until([&] { return other->is_over(); }));
+  EXPECT_TRUE(other->take());
+  models_[0].load_is_held = false;
+  now_ = stopped + options_.max_wait / 2 - 1s;
+  EXPECT_FALSE(wish("a")->take());
+  EXPECT_EQ(models_[0].num_loads, 1);
+  now_ += 2s;
+  load("a");
+  EXPECT_EQ(models_[0].num_loads, 2);
+}
+
+TEST_F(Models, ALoadThatDoesNotEndWhenItIsStoppedHoldsUpNobodyButForItsMemory) {
+  options_.memory_bytes = 200;
+  std::vector<ModelOffer> offers;
+  for (const char* name : {"a", "b"}) offers.push_back(offer(name, 60));
+  make(std::move(offers));
+  models_[0].load_is_held = true;
+  models_[0].load_heeds_stops = false;
+  const auto endless = wish("a");
+  const auto other = wish("b");
+  table_->advance(now_ += options_.max_wait / 2);
+  ASSERT_TRUE(until([&] { return other->is_over(); }));
+  EXPECT_TRUE(other->take());
+  EXPECT_EQ(slot("a").state(), State::kUnloading);
+  EXPECT_EQ(table_->memory_taken(), 120U);
+  models_[0].load_is_held = false;
+  EXPECT_TRUE(until([&] { return slot("a").state() == State::kUnloaded; }));
+  EXPECT_EQ(table_->memory_taken(), 60U);
+}
+
+TEST_F(Models, ALoadThatNobodyElseWaitsForGoesOn) {
+  make_two();
+  models_[0].load_is_held = true;
+  auto wished = wish("a");
+  wished.reset();
+  table_->advance(now_ += 10 * options_.max_wait);
+  EXPECT_EQ(slot("a").state(), State::kLoading);
+  models_[0].load_is_held = false;
+  EXPECT_TRUE(until([&] { return slot("a").state() == State::kServing; }));
+}
+
+TEST_F(Models, OneForTheStartIsLoadedHoweverLongThatTakes) {
+  std::vector<ModelOffer> offers;
+  for (const char* name : {"a", "b"}) offers.push_back(offer(name, 60));
+  offers.front().is_loaded_at_start = true;
+  make(std::move(offers));
+  models_[0].load_is_held = true;
+  table_->start();
+  now_ = ModelTable::Clock::now();
+  const auto other = wish("b");
+  table_->advance(now_ += options_.max_wait);
+  EXPECT_EQ(slot("a").state(), State::kLoading);
+  models_[0].load_is_held = false;
+  EXPECT_TRUE(until([&] { return slot("a").state() == State::kServing; }));
 }
 
 TEST_F(Models, WithoutRequestsGoAfterTheirTimeAndNotWithOne) {
@@ -501,10 +596,10 @@ TEST_F(Models, DrainingRefusesWhoWaitsAndLoadsNothing) {
   ASSERT_TRUE(loading->is_over() && waiting->is_over());
   EXPECT_EQ(loading->take().error().code, "shutting_down");
   EXPECT_FALSE(wish("b")->take());
-  models_[0].load_is_held = false;
-  EXPECT_TRUE(until([&] { return slot("a").state() == State::kServing; }));
-  EXPECT_FALSE(slot("a").engine()->submit({.tokens = {1}}, [](const TokenEvent&) {})) << "it drains as well";
+  EXPECT_TRUE(until([&] { return slot("a").state() == State::kUnloaded; }));
+  EXPECT_EQ(models_[0].num_stops, 1) << "nobody has a use for it";
   EXPECT_EQ(models_[1].num_loads, 0);
+  EXPECT_EQ(table_->failure(), nullptr) << "a drain is none";
 }
 
 }  // namespace

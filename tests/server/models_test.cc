@@ -31,7 +31,7 @@ class SeveralModels : public ServerTest {
   }
   ModelOffer offer(const std::string& name, EngineScript& script) {
     return {.names = {name, name + ".gguf"},
-            .load = [this, &script]() -> Result<std::unique_ptr<Engine>> {
+            .load = [this, &script](const std::stop_token&) -> Result<std::unique_ptr<Engine>> {
               ++num_loads_;
               while (load_is_held_) std::this_thread::sleep_for(1ms);
               return std::make_unique<ScriptedEngine>(script);
@@ -276,7 +276,9 @@ TEST_F(SeveralModels, AreLoadedAndUnloadedByLlamaCppsRoutes) {
 TEST_F(SeveralModels, OneThatCannotBeLoadedIsListedAsFailed) {
   std::vector<ModelOffer> models;
   models.push_back(offer("a", a_));
-  models.push_back({.names = {"b"}, .load = []() -> Result<std::unique_ptr<Engine>> { return fail("no wheels"); }});
+  models.push_back({.names = {"b"}, .load = [](const std::stop_token&) -> Result<std::unique_ptr<Engine>> {
+                      return fail("no wheels");
+                    }});
   start(std::move(models));
   ASSERT_TRUE(eventually([this] { return ready_.load(); }));
   EXPECT_EQ(body_of(post("/models/load", R"({"model": "b"})")), json::parse(R"({"success": true})"));

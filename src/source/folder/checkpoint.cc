@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/stop_check.h"
 #include "base/text.h"
 #include "json/json_file.h"
 
@@ -34,7 +35,7 @@ Result<std::map<std::string, std::string>> read_index(const fs::path& path) {
 
 }  // namespace
 
-Result<Checkpoint> Checkpoint::open(const fs::path& folder) {
+Result<Checkpoint> Checkpoint::open(const fs::path& folder, const std::stop_token& stop) {
   Checkpoint checkpoint;
   std::error_code ignored;
   if (!fs::exists(folder / kIndex, ignored)) {
@@ -49,7 +50,10 @@ Result<Checkpoint> Checkpoint::open(const fs::path& folder) {
   for (const auto& [tensor, file] : index) names.insert(file);
   if (names.empty() || names.size() > kMaxFiles)
     return fail("{}: names {} files, expected 1 to {}", (folder / kIndex).string(), names.size(), kMaxFiles);
-  for (const std::string& name : names) OCTAVO_TRY_VOID(checkpoint.add_file(folder / name));
+  for (const std::string& name : names) {
+    OCTAVO_TRY_VOID(check_stop(stop, "loading"));
+    OCTAVO_TRY_VOID(checkpoint.add_file(folder / name));
+  }
   OCTAVO_TRY_VOID(checkpoint.list_tensors());
   for (const CheckpointTensor& tensor : checkpoint.tensors_) {
     const auto listed = index.find(tensor.stored->name);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +25,8 @@ struct CheckpointTensor {
 class Checkpoint {
  public:
   /// Errors: there is neither file; one that the index names is missing, or lacks a tensor that it should have; two
-  /// files have a tensor of one name.
-  static Result<Checkpoint> open(const std::filesystem::path& folder);
+  /// files have a tensor of one name; a stop was asked for before the last file was opened.
+  static Result<Checkpoint> open(const std::filesystem::path& folder, const std::stop_token& stop);
 
   const std::vector<SafetensorsFile>& files() const { return files_; }
   /// In the order of their bytes, file by file.

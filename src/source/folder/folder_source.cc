@@ -42,7 +42,7 @@ bool FolderSource::is_model(const fs::path& folder) {
   return fs::is_regular_file(folder / kConfig, ignored);
 }
 
-Result<FolderSource> FolderSource::open(const fs::path& folder) {
+Result<FolderSource> FolderSource::open(const fs::path& folder, const std::stop_token& stop) {
   const fs::path config_path = folder / kConfig;
   const std::string config_name = config_path.string();
   OCTAVO_TRY(std::string config_text, read_text_file(config_path, kConfigLimits.bytes));
@@ -53,7 +53,7 @@ Result<FolderSource> FolderSource::open(const fs::path& folder) {
   OCTAVO_TRY(const auto text_config, config.object_if("text_config"));
   const JsonObject language = text_config.value_or(config);
 
-  OCTAVO_TRY(Checkpoint checkpoint, Checkpoint::open(folder));
+  OCTAVO_TRY(Checkpoint checkpoint, Checkpoint::open(folder, stop));
   FolderSource source(std::move(checkpoint));
   source.builder_.add_text("general.architecture", std::string(family->architecture));
   source.builder_.add_text("general.name", fs::weakly_canonical(folder).filename().string());
@@ -61,7 +61,7 @@ Result<FolderSource> FolderSource::open(const fs::path& folder) {
   OCTAVO_TRY_VOID(add_word_keys(folder, config, source.builder_, source.texts_));
   source.texts_.push_back(std::move(config_text));
 
-  OCTAVO_TRY(std::vector<NamedTensor> tensors, list_tensors(source.checkpoint_, *family, language, config));
+  OCTAVO_TRY(std::vector<NamedTensor> tensors, list_tensors(source.checkpoint_, *family, language, config, stop));
   std::uint64_t offset = 0;
   for (NamedTensor& tensor : tensors) {
     const std::uint64_t cols = tensor.dims.front();

@@ -9,6 +9,7 @@
 #include <deque>
 #include <filesystem>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ class FolderSource final : public ModelSource {
   static bool is_model(const std::filesystem::path& folder);
   /// Errors name the file and the key or tensor: of a family that is not known, quantized in a way of its own, with a
   /// tensor that has no place in GGUF or another shape or type than there.
-  static Result<FolderSource> open(const std::filesystem::path& folder);
+  static Result<FolderSource> open(const std::filesystem::path& folder, const std::stop_token& stop = {});
 
   const SourceFiles& files() const override { return files_; }
   const SourceDirectory& directory() const override { return builder_.directory(); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/stop_check.h"
 #include "base/text.h"
 #include "base/to_size.h"
 #include "source/folder/config_keys.h"
@@ -88,13 +89,17 @@ class TensorLister {
 }  // namespace
 
 Result<std::vector<NamedTensor>> list_tensors(const Checkpoint& checkpoint, const Family& family,
-                                              const JsonObject& config, const JsonObject& whole) {
+                                              const JsonObject& config, const JsonObject& whole,
+                                              const std::stop_token& stop) {
   constexpr std::string_view kTied = "tie_word_embeddings";
   OCTAVO_TRY(const bool is_tied,
              (config.has(kTied) ? config : whole).flag_or(kTied, family.architecture.starts_with("gemma")));
   OCTAVO_TRY(const TensorMaker maker, TensorMaker::create(family, config));
   TensorLister lister(family, maker, is_tied);
-  for (const CheckpointTensor& tensor : checkpoint.tensors()) OCTAVO_TRY_VOID(lister.add(tensor));
+  for (const CheckpointTensor& tensor : checkpoint.tensors()) {
+    OCTAVO_TRY_VOID(check_stop(stop, "loading"));
+    OCTAVO_TRY_VOID(lister.add(tensor));
+  }
   OCTAVO_TRY_VOID(lister.finish(config));
   return lister.take();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,9 @@ struct NamedTensor {
 
 /// All tensors, in the order of their bytes. `config` is that of the language model, `whole` that of all parts. Errors:
 /// a tensor that GGUF has no place for, or whose shape or type is not supported; an expert that is missing; an output
-/// of its own that the config says there is none of, or the reverse.
+/// of its own that the config says there is none of, or the reverse; a stop was asked for.
 Result<std::vector<NamedTensor>> list_tensors(const Checkpoint& checkpoint, const Family& family,
-                                              const JsonObject& config, const JsonObject& whole);
+                                              const JsonObject& config, const JsonObject& whole,
+                                              const std::stop_token& stop);
 
 }  // namespace octavo

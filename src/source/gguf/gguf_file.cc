@@ -2,16 +2,19 @@
 
 #include <cstring>
 
-#include "base/error.h"
+#include "base/stop_check.h"
 #include "source/gguf/file_head.h"
 #include "source/gguf/gguf_parser.h"
 
 namespace octavo {
 
-Result<GgufFile> GgufFile::open(const std::filesystem::path& path) {
+Result<GgufFile> GgufFile::open(const std::filesystem::path& path, const std::stop_token& stop) {
   OCTAVO_TRY(auto map, MappedFile::open(path));
   FileHead head(map);
-  const auto load = [&](std::uint64_t end) { return head.load(end); };
+  const auto load = [&](std::uint64_t end) -> Result<void> {
+    OCTAVO_TRY_VOID(check_stop(stop, "loading"));
+    return head.load(end);
+  };
   OCTAVO_TRY(GgufFile file, GgufParser(map.bytes(), load, path).parse());
   file.files_.modified_ns = map.modified_ns();
   file.map_ = std::move(map);

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -20,8 +21,8 @@ namespace octavo {
 class GgufFile final : public ModelSource {
  public:
   /// Maps a file, reads its head and checks it. Errors name the file and the offset, key or tensor; a head of more than
-  /// FileHead::kMaxBytes is one.
-  static Result<GgufFile> open(const std::filesystem::path& path);
+  /// FileHead::kMaxBytes is one, and so is a stop that is asked for before all of the head is read.
+  static Result<GgufFile> open(const std::filesystem::path& path, const std::stop_token& stop = {});
 
   /// The same for bytes in memory, aligned to 8 or more and kept alive by the caller; `name` stands for the path in
   /// messages.

@@ -77,7 +77,7 @@ bool GgufShards::is_shard(const GgufFile& file) {
   return count && *count > 1;
 }
 
-Result<GgufShards> GgufShards::open(GgufFile named) {
+Result<GgufShards> GgufShards::open(GgufFile named, const std::stop_token& stop) {
   OCTAVO_TRY(const ShardKeys keys, read_keys(named));
   const std::filesystem::path path = named.path(), folder = path.parent_path();
   if (keys.count > ShardName::kMaxCount)
@@ -96,7 +96,7 @@ Result<GgufShards> GgufShards::open(GgufFile named) {
   std::uint64_t head_bytes = named.heads().front().size();
   const auto open_until = [&](std::uint32_t end) -> Result<void> {
     for (auto number = static_cast<std::uint32_t>(shards.size()) + 1; number < end; ++number) {
-      OCTAVO_TRY(GgufFile shard, GgufFile::open(folder / name->file_name(number)));
+      OCTAVO_TRY(GgufFile shard, GgufFile::open(folder / name->file_name(number), stop));
       head_bytes += shard.heads().front().size();
       if (head_bytes > FileHead::kMaxBytes)
         return fail(

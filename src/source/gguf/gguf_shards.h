@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <stop_token>
 #include <vector>
 
 #include "source/gguf/gguf_file.h"
@@ -18,8 +19,8 @@ class GgufShards final : public ModelSource {
   static bool is_shard(const GgufFile& file);
 
   /// Opens the shards beside `named`, which is any of them. Errors: its name does not tell where the others are; some
-  /// are missing, which are named; one is no part of this model.
-  static Result<GgufShards> open(GgufFile named);
+  /// are missing, which are named; one is no part of this model; a stop was asked for.
+  static Result<GgufShards> open(GgufFile named, const std::stop_token& stop = {});
 
   /// The model that these files make, in their order. Error: one of them is no part of it; says by what that was seen.
   static Result<GgufShards> join(std::vector<GgufFile> shards);

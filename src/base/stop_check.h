@@ -1,0 +1,18 @@
+// Questions that long work asks between its parts: whether it is still wanted. Free functions; any thread.
+#pragma once
+
+#include <chrono>
+#include <stop_token>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace octavo {
+
+/// Error: a stop was asked for. `work`: what ends by it, as "loading".
+Result<void> check_stop(const std::stop_token& stop, std::string_view work);
+
+/// Waits so long, or until a stop is asked for.
+void wait_unless_stopped(const std::stop_token& stop, std::chrono::milliseconds time);
+
+}  // namespace octavo
