@@ -21,7 +21,8 @@ using StateId = std::uint32_t;
 class Automaton {
  public:
   static constexpr std::size_t kMaxStates = 1 << 19;
-  static constexpr StateId kReturn = 0;  // the end of every rule
+  static constexpr std::size_t kMaxEdges = 1 << 20;  // and as many targets
+  static constexpr StateId kReturn = 0;              // the end of every rule
 
   enum class Kind : std::uint8_t {
     kReturn,
@@ -42,7 +43,7 @@ class Automaton {
   };
 
   /// Errors: a rule that nothing defines, or that begins with itself; a language without any text; more than
-  /// kMaxStates.
+  /// kMaxStates or kMaxEdges; a grammar that is refused, or whose work ends.
   static Result<Automaton> build(const Grammar& grammar);
 
   StateId start() const { return start_; }
@@ -60,6 +61,8 @@ class Automaton {
   /// Bytes of one class are treated alike by every state.
   std::uint8_t class_of(std::uint8_t byte) const { return class_of_[byte]; }
   std::size_t num_classes() const { return num_classes_; }
+  /// Of the heap.
+  std::size_t num_bytes() const;
 
  private:
   friend class AutomatonBuilder;

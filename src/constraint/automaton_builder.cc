@@ -10,12 +10,21 @@
 #include "constraint/utf8_ranges.h"
 
 namespace octavo {
+namespace {
+
+constexpr std::size_t kStepsOfSequence = 4;  // each is looked up among those that end alike
+
+}  // namespace
 
 Result<Automaton> Automaton::build(const Grammar& grammar) { return AutomatonBuilder(grammar).build(); }
 
+std::size_t Automaton::num_bytes() const {
+  return states_.capacity() * sizeof(State) + edges_.capacity() * sizeof(Edge) + targets_.capacity() * sizeof(StateId) +
+         is_live_.capacity() / 8;
+}
+
 Result<Automaton> AutomatonBuilder::build() {
-  if (grammar_.is_too_large())
-    return fail("found a constraint of too many parts, expected at most {}", Grammar::kMaxSize);
+  if (grammar_.is_refused()) return fail("the constraint: {}", grammar_.refusal().message);
   for (const Grammar::Rule& rule : grammar_.rules())
     if (!rule.is_defined) return fail("found no definition of the rule {}", quote(rule.name));
   add({.kind = Kind::kReturn});
@@ -23,20 +32,42 @@ Result<Automaton> AutomatonBuilder::build() {
   for (std::size_t i = 0; i < grammar_.rules().size(); ++i)
     rule_start_[i] = lay(grammar_.rules()[i].body, Automaton::kReturn);
   automaton_.start_ = lay(grammar_.root(), Automaton::kReturn);
-  if (is_full()) {
-    return fail("found a constraint of more than {} states: its repetitions are too large, or nested",
-                Automaton::kMaxStates);
-  }
+  OCTAVO_TRY_VOID(check_size());
   join_rules();
   find_predecessors();
   OCTAVO_TRY_VOID(check_left_recursion());
   automaton_.is_live_ = reaching_end(true);
   if (!automaton_.is_live_[automaton_.start_]) return fail("found a constraint that no text can fulfil");
   find_classes();
+  if (!grammar_.work().may_go_on()) return std::unexpected(grammar_.work().error());
+  shrink();
   return std::move(automaton_);
 }
 
+Result<void> AutomatonBuilder::check_size() const {
+  constexpr std::string_view kWhy = "its repetitions are too large, or nested";
+  if (grammar_.work().has_ended()) return std::unexpected(grammar_.work().error());
+  if (has_too_many_edges_)
+    return fail("found a constraint of more than {} transitions: {}", Automaton::kMaxEdges, kWhy);
+  if (is_full()) return fail("found a constraint of more than {} states: {}", Automaton::kMaxStates, kWhy);
+  return {};
+}
+
+bool AutomatonBuilder::has_room(std::size_t num_known, std::size_t num_more) {
+  grammar_.work().add(num_more);
+  if (num_known + num_more > Automaton::kMaxEdges) has_too_many_edges_ = true;
+  return !is_full();
+}
+
+void AutomatonBuilder::shrink() {
+  automaton_.states_.shrink_to_fit();
+  automaton_.edges_.shrink_to_fit();
+  automaton_.targets_.shrink_to_fit();
+  automaton_.is_live_.shrink_to_fit();
+}
+
 StateId AutomatonBuilder::add(const State& state) {
+  grammar_.work().add();
   if (is_full()) return Automaton::kReturn;
   automaton_.states_.push_back(state);
   rule_of_call_.push_back(0);
@@ -44,8 +75,9 @@ StateId AutomatonBuilder::add(const State& state) {
 }
 
 StateId AutomatonBuilder::lay(ExpressionId id, StateId next) {
+  grammar_.work().add();
   if (is_full()) return next;
-  const Expression& expression = grammar_.at(id);
+  const Expression expression = grammar_.at(id);
   switch (expression.kind) {
     case Expression::Kind::kNothing: return lay_split({});
     case Expression::Kind::kLiteral: return lay_literal(expression.text, next);
@@ -73,6 +105,8 @@ StateId AutomatonBuilder::lay_literal(std::string_view bytes, StateId next) {
 StateId AutomatonBuilder::lay_set(std::uint32_t set, StateId next) {
   const auto [known, is_new_set] = sequences_.try_emplace(set);
   if (is_new_set) known->second = utf8_sequences(grammar_.set_at(set));
+  grammar_.work().add(known->second.size() * kStepsOfSequence);
+  if (is_full()) return next;
   std::map<std::pair<std::uint32_t, StateId>, StateId> tails;  // by range and target, which many sequences share
   std::vector<Edge> heads;
   for (const Utf8Sequence& sequence : known->second) {
@@ -108,6 +142,7 @@ StateId AutomatonBuilder::lay_alternatives(std::span<const ExpressionId> childre
   }
   if (!all_read) return lay_split(starts);
   std::vector<Edge> edges;
+  if (is_full()) return next;
   for (const StateId start : starts) {
     const std::span<const Edge> more = automaton_.edges(automaton_.at(start));
     edges.insert(edges.end(), more.begin(), more.end());
@@ -198,12 +233,14 @@ const AutomatonBuilder::Chains& AutomatonBuilder::chains_of(ExpressionId child) 
 }
 
 StateId AutomatonBuilder::lay_split(std::span<const StateId> targets) {
+  if (!has_room(automaton_.targets_.size(), targets.size())) return Automaton::kReturn;
   const auto begin = static_cast<std::uint32_t>(automaton_.targets_.size());
   automaton_.targets_.insert(automaton_.targets_.end(), targets.begin(), targets.end());
   return add({.kind = Kind::kSplit, .begin = begin, .end = begin + static_cast<std::uint32_t>(targets.size())});
 }
 
 StateId AutomatonBuilder::lay_bytes(std::span<const Edge> edges) {
+  if (!has_room(automaton_.edges_.size(), edges.size())) return Automaton::kReturn;
   const auto begin = static_cast<std::uint32_t>(automaton_.edges_.size());
   automaton_.edges_.insert(automaton_.edges_.end(), edges.begin(), edges.end());
   return add({.kind = Kind::kBytes, .begin = begin, .end = begin + static_cast<std::uint32_t>(edges.size())});
@@ -247,6 +284,7 @@ void AutomatonBuilder::find_predecessors() {
   for_each([this](StateId, StateId to) { ++before_begin_[to + 1]; });
   for (std::size_t id = 0; id < automaton_.num_states(); ++id) before_begin_[id + 1] += before_begin_[id];
   before_.resize(before_begin_.back());
+  grammar_.work().add(before_.size());
   std::vector<std::uint32_t> places(before_begin_.begin(), before_begin_.end() - 1);
   for_each([&](StateId from, StateId to) { before_[places[to]++] = from; });
 }
@@ -270,6 +308,7 @@ std::vector<bool> AutomatonBuilder::reaching_end(bool reads) const {
   while (!work.empty()) {
     const StateId id = work.back();
     work.pop_back();
+    grammar_.work().add(before_begin_[id + 1] - before_begin_[id]);
     for (std::uint32_t i = before_begin_[id]; i < before_begin_[id + 1]; ++i) {
       const StateId earlier = before_[i];
       if (reached[earlier] || !holds(automaton_.at(earlier), reached, reads)) continue;
@@ -292,6 +331,7 @@ std::vector<RuleId> AutomatonBuilder::first_calls(RuleId rule, const std::vector
     const StateId id = work.back();
     work.pop_back();
     const State& state = automaton_.at(id);
+    grammar_.work().add();
     if (state.kind == Kind::kSplit) std::ranges::for_each(automaton_.targets(state), visit);
     if (state.kind != Kind::kCall) continue;
     calls.push_back(rule_of_call_[id]);

@@ -43,13 +43,20 @@ class AutomatonBuilder {
   StateId lay_split(std::span<const StateId> targets);
   StateId lay_bytes(std::span<const Edge> edges);
   StateId add(const State& state);
-  bool is_full() const { return automaton_.states_.size() >= Automaton::kMaxStates; }
+  /// One more part would be beyond a bound; whatever is laid then has no meaning.
+  bool is_full() const {
+    return automaton_.states_.size() >= Automaton::kMaxStates || has_too_many_edges_ || grammar_.work().has_ended();
+  }
+  /// Counts edges or targets that are to be added to `num_known`.
+  bool has_room(std::size_t num_known, std::size_t num_more);
+  Result<void> check_size() const;
 
   void join_rules();
   void find_classes();
   /// The states from which the end of the rule is reached, by bytes and tokens or without any.
   std::vector<bool> reaching_end(bool reads) const;
   void find_predecessors();
+  void shrink();
   bool holds(const State& state, const std::vector<bool>& reached, bool reads) const;
   Result<void> check_left_recursion() const;
   std::vector<RuleId> first_calls(RuleId rule, const std::vector<bool>& is_nullable) const;
@@ -69,6 +76,7 @@ class AutomatonBuilder {
   std::vector<StateId> before_;
   std::map<ExpressionId, Chains> chains_;
   std::map<std::uint32_t, std::vector<Utf8Sequence>> sequences_;  // by set
+  bool has_too_many_edges_ = false;
 };
 
 }  // namespace octavo

@@ -9,7 +9,13 @@
 
 namespace octavo {
 
-CharacterClasses::CharacterClasses(std::span<const CodePointSet> sets) {
+namespace {
+
+constexpr std::uint64_t kStepsOfLookUp = 8;  // in a tree
+
+}  // namespace
+
+CharacterClasses::CharacterClasses(std::span<const CodePointSet> sets, CompileWork& work) {
   std::set<std::uint32_t> begins = {0};
   for (const CodePointSet& set : sets) {
     for (const CodePointSet::Range& range : set.ranges()) {
@@ -20,6 +26,7 @@ CharacterClasses::CharacterClasses(std::span<const CodePointSet> sets) {
   std::map<std::vector<bool>, std::uint32_t> ids;
   std::vector<std::size_t> places(sets.size());  // in the ranges of each set
   for (const std::uint32_t begin : begins) {
+    if (!work.add(kStepsOfLookUp + sets.size() / 4)) return;
     std::vector<bool> member(sets.size());
     for (std::size_t i = 0; i < sets.size(); ++i) {
       const auto& of_set = sets[i].ranges();
@@ -43,7 +50,7 @@ CharacterDfa CharacterDfa::any_text() {
   return dfa;
 }
 
-std::optional<CharacterDfa> CharacterDfa::of_texts(std::span<const std::string> texts) {
+std::optional<CharacterDfa> CharacterDfa::of_texts(std::span<const std::string> texts, CompileWork& work) {
   struct Node {
     std::map<std::uint32_t, std::uint32_t> children;
     bool is_end = false;
@@ -54,6 +61,7 @@ std::optional<CharacterDfa> CharacterDfa::of_texts(std::span<const std::string> 
     std::uint32_t node = 0;
     for (std::size_t place = 0; place < text.size(); place += utf8_announced_length(text[place])) {
       const std::uint32_t character = decode_utf8(std::string_view(text).substr(place));
+      if (!work.add(kStepsOfLookUp)) return std::nullopt;
       characters.insert(character);
       const auto [child, is_new] =
           nodes[node].children.try_emplace(character, static_cast<std::uint32_t>(nodes.size()));
@@ -65,12 +73,12 @@ std::optional<CharacterDfa> CharacterDfa::of_texts(std::span<const std::string> 
   }
   if (characters.size() > kMaxSets) return std::nullopt;
   const std::vector<CodePointSet> sets(characters.begin(), characters.end());
-  CharacterClasses classes(sets);
+  CharacterClasses classes(sets, work);
   std::vector<std::uint32_t> character_of(classes.num_classes, CodePointSet::kLimit);
   for (const auto& [begin, class_id] : classes.ranges)
     if (characters.contains(begin)) character_of[class_id] = begin;
   const auto dead = static_cast<std::uint32_t>(nodes.size());
-  return CharacterDfaBuilder(std::move(classes.ranges), classes.num_classes)
+  return CharacterDfaBuilder(std::move(classes.ranges), classes.num_classes, work)
       .build(
           std::uint32_t{0},
           [&](std::uint32_t node, std::uint32_t class_id) -> std::optional<std::uint32_t> {
@@ -85,11 +93,13 @@ std::optional<CharacterDfa> CharacterDfa::of_lengths(std::uint32_t min, std::uin
   const bool is_bounded = max != Grammar::kAnyNumber;
   if ((is_bounded ? max : min) >= kMaxStates) return std::nullopt;
   const std::uint32_t most = is_bounded ? max + 1 : min;  // of characters that are counted
-  return CharacterDfaBuilder({{.begin = 0, .class_id = 0}}, 1)
-      .build(
-          std::uint32_t{0},
-          [&](std::uint32_t length, std::uint32_t) { return std::optional(std::min(length + 1, most)); },
-          [&](std::uint32_t length) { return length >= min && (!is_bounded || length <= max); });
+  CharacterDfa dfa;
+  dfa.ranges_ = {{.begin = 0, .class_id = 0}};
+  for (std::uint32_t length = 0; length <= most; ++length) {
+    dfa.next_.push_back(std::min(length + 1, most));
+    dfa.accepts_.push_back(length >= min && (!is_bounded || length <= max));
+  }
+  return dfa;
 }
 
 CharacterDfa CharacterDfa::complement() const {
@@ -98,10 +108,11 @@ CharacterDfa CharacterDfa::complement() const {
   return other;
 }
 
-std::optional<CharacterDfa> CharacterDfa::intersection(const CharacterDfa& other) const {
+std::optional<CharacterDfa> CharacterDfa::intersection(const CharacterDfa& other, CompileWork& work) const {
   std::vector<ClassRange> ranges;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> ids;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  work.add((ranges_.size() + other.ranges_.size()) * kStepsOfLookUp + next_.size() + other.next_.size());
   for (std::size_t i = 0, j = 0; i < ranges_.size() || j < other.ranges_.size();) {
     const std::uint32_t left = i < ranges_.size() ? ranges_[i].begin : CodePointSet::kLimit;
     const std::uint32_t right = j < other.ranges_.size() ? other.ranges_[j].begin : CodePointSet::kLimit;
@@ -117,12 +128,12 @@ std::optional<CharacterDfa> CharacterDfa::intersection(const CharacterDfa& other
   using Both = std::pair<State, State>;
   constexpr Both kDead(kMaxStates, kMaxStates);
   const auto alive = [&](Both states) { return live[states.first] && other_live[states.second] ? states : kDead; };
-  std::size_t work = 0;
-  return CharacterDfaBuilder(std::move(ranges), static_cast<std::uint32_t>(pairs.size()))
+  std::size_t num_steps = 0;
+  return CharacterDfaBuilder(std::move(ranges), static_cast<std::uint32_t>(pairs.size()), work)
       .build(
           alive({kStart, kStart}),
           [&](const Both& states, std::uint32_t class_id) -> std::optional<Both> {
-            if (++work > kMaxWork) return std::nullopt;
+            if (++num_steps > kMaxWork) return std::nullopt;
             if (states == kDead) return kDead;
             return alive(
                 {next(states.first, pairs[class_id].first), other.next(states.second, pairs[class_id].second)});

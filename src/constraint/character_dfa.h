@@ -1,7 +1,8 @@
 // Sets of texts as deterministic automata over characters: what grammars cannot say of texts, that they match two
 // patterns, or do not match one, can be computed of these.
 //
-// Plain values; any thread. Each has at most kMaxStates states: what would have more has no value.
+// Plain values; any thread. Each has at most kMaxStates states: what would have more has no value. Nor has what is
+// being made where the work of the compile ends.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "constraint/compile_work.h"
 #include "constraint/grammar.h"
 #include "constraint/regex.h"
 
@@ -35,12 +37,12 @@ class CharacterDfa {
 
   static CharacterDfa any_text();
   /// Error: the pattern cannot be read. No value: it takes too many states.
-  static Result<std::optional<CharacterDfa>> of_pattern(std::string_view pattern, RegexReach reach);
-  static std::optional<CharacterDfa> of_texts(std::span<const std::string> texts);
+  static Result<std::optional<CharacterDfa>> of_pattern(std::string_view pattern, RegexReach reach, CompileWork& work);
+  static std::optional<CharacterDfa> of_texts(std::span<const std::string> texts, CompileWork& work);
   static std::optional<CharacterDfa> of_lengths(std::uint32_t min, std::uint32_t max);
 
   CharacterDfa complement() const;
-  std::optional<CharacterDfa> intersection(const CharacterDfa& other) const;
+  std::optional<CharacterDfa> intersection(const CharacterDfa& other, CompileWork& work) const;
 
   bool is_empty() const;
   bool accepts(std::string_view text) const;
@@ -76,7 +78,8 @@ class CharacterDfa {
 /// character of the class leads.
 class CharacterDfaBuilder {
  public:
-  explicit CharacterDfaBuilder(std::vector<CharacterDfa::ClassRange> ranges, std::uint32_t num_classes) {
+  CharacterDfaBuilder(std::vector<CharacterDfa::ClassRange> ranges, std::uint32_t num_classes, CompileWork& work)
+      : work_(work) {
     dfa_.ranges_ = std::move(ranges);
     dfa_.num_classes_ = num_classes;
   }
@@ -93,7 +96,8 @@ class CharacterDfaBuilder {
     id_of(std::move(start));
     for (std::size_t state = 0; state < keys.size(); ++state) {
       const std::size_t num_transitions = keys.size() * dfa_.num_classes_;
-      if (keys.size() > CharacterDfa::kMaxStates || num_transitions > CharacterDfa::kMaxTransitions)
+      if (keys.size() > CharacterDfa::kMaxStates || num_transitions > CharacterDfa::kMaxTransitions ||
+          !work_.add(dfa_.num_classes_ * kStepsOfTransition))
         return std::nullopt;
       dfa_.accepts_.push_back(accepts(keys[state]));
       for (std::uint32_t class_id = 0; class_id < dfa_.num_classes_; ++class_id) {
@@ -102,16 +106,20 @@ class CharacterDfaBuilder {
         dfa_.next_.push_back(id_of(std::move(*reached)));
       }
     }
+    dfa_.next_.shrink_to_fit();
     return std::move(dfa_);
   }
 
  private:
+  static constexpr std::uint64_t kStepsOfTransition = 4;  // each is looked up among the states
+
+  CompileWork& work_;
   CharacterDfa dfa_;
 };
 
 /// The coarsest classes by which all sets can be told apart, and for each set its members among them.
 struct CharacterClasses {
-  explicit CharacterClasses(std::span<const CodePointSet> sets);
+  CharacterClasses(std::span<const CodePointSet> sets, CompileWork& work);
 
   std::vector<CharacterDfa::ClassRange> ranges;
   std::uint32_t num_classes = 0;

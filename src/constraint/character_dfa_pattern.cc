@@ -22,7 +22,7 @@ class PatternNfa {
   static constexpr std::size_t kMaxStates = 1 << 14;
   static constexpr std::uint32_t kAccept = 0;
 
-  PatternNfa(const RegexNode& tree, RegexReach reach) {
+  PatternNfa(const RegexNode& tree, RegexReach reach, CompileWork& work) : work_(work) {
     add({.kind = Kind::kAccept});
     start_ = lay(tree, kAccept);
     if (reach == RegexReach::kWhole) return;
@@ -33,7 +33,9 @@ class PatternNfa {
     start_ = loop;
   }
 
-  bool is_too_large() const { return states_.size() >= kMaxStates || sets_.size() > CharacterDfa::kMaxSets; }
+  bool is_too_large() const {
+    return states_.size() >= kMaxStates || sets_.size() > CharacterDfa::kMaxSets || work_.has_ended();
+  }
   /// Any text may follow a match.
   bool is_open() const { return is_open_; }
   std::uint32_t start() const { return start_; }
@@ -48,13 +50,13 @@ class PatternNfa {
     return static_cast<std::uint32_t>(states_.size() - 1);
   }
   std::uint32_t set_of(const CodePointSet& set) {
-    const auto known = std::ranges::find(sets_, set);
-    if (known != sets_.end()) return static_cast<std::uint32_t>(known - sets_.begin());
-    sets_.push_back(set);
-    return static_cast<std::uint32_t>(sets_.size() - 1);
+    const auto [known, is_new] = set_ids_.try_emplace(set, static_cast<std::uint32_t>(sets_.size()));
+    if (is_new) sets_.push_back(set);
+    return known->second;
   }
 
   std::uint32_t lay(const RegexNode& node, std::uint32_t next) {
+    work_.add();
     if (is_too_large()) return next;
     switch (node.kind) {
       case RegexNode::Kind::kSet: return add({.kind = Kind::kSet, .set = set_of(node.set), .next = {next}});
@@ -95,7 +97,9 @@ class PatternNfa {
   }
 
   std::vector<State> states_;
+  CompileWork& work_;
   std::vector<CodePointSet> sets_;
+  std::map<CodePointSet, std::uint32_t> set_ids_;
   std::uint32_t start_ = kAccept;
   bool is_open_ = false;
 };
@@ -109,7 +113,8 @@ struct Reached {
 
 class SubsetStepper {
  public:
-  explicit SubsetStepper(const PatternNfa& nfa) : nfa_(nfa), met_(nfa.size()), ended_(nfa.size()) {}
+  SubsetStepper(const PatternNfa& nfa, CompileWork& work)
+      : nfa_(nfa), work_(work), met_(nfa.size()), ended_(nfa.size()) {}
 
   Reached start() { return close({nfa_.start()}, true); }
 
@@ -122,8 +127,7 @@ class SubsetStepper {
       const PatternNfa::State& state = nfa_.at(id);
       if (members[state.set]) targets.push_back(state.next.front());
     }
-    work_ += from.states.size() + 1;
-    if (work_ > CharacterDfa::kMaxWork) return std::nullopt;
+    if (!add(from.states.size() + 1)) return std::nullopt;
     const auto known = closed_.find(targets);  // characters of many classes lead to the same states
     if (known != closed_.end()) return known->second;
     Reached reached = close(targets, false);
@@ -134,6 +138,12 @@ class SubsetStepper {
   /// A mark that keeps an accepting set, which goes on to nothing, apart from one after which any text may follow.
   static constexpr std::uint32_t kEnded = 0xFFFFFFFF;
 
+  /// False: more than one automaton may take, or than the compile.
+  bool add(std::size_t num_steps) {
+    num_steps_ += num_steps;
+    return work_.add(num_steps) && num_steps_ <= CharacterDfa::kMaxWork;
+  }
+
   Reached close(const std::vector<std::uint32_t>& from, bool is_at_begin) {
     Reached reached;
     bool accepts_anything = false;
@@ -142,7 +152,7 @@ class SubsetStepper {
       if (!met[id]) to.push_back(id);
       met[id] = true;
     };
-    work_ += nfa_.size() / 64;
+    add(nfa_.size() / 64);
     std::fill(met_.begin(), met_.end(), false);
     std::fill(ended_.begin(), ended_.end(), false);
     std::vector<std::uint32_t> begun;
@@ -150,7 +160,7 @@ class SubsetStepper {
     for (; !begun.empty();) {
       const std::uint32_t id = begun.back();
       begun.pop_back();
-      ++work_;
+      add(1);
       const PatternNfa::State& state = nfa_.at(id);
       if (state.kind == PatternNfa::Kind::kSet) reached.states.push_back(id);
       if (state.kind == PatternNfa::Kind::kAccept) {
@@ -166,7 +176,7 @@ class SubsetStepper {
     while (!at_end.empty()) {
       const PatternNfa::State& state = nfa_.at(at_end.back());
       at_end.pop_back();
-      ++work_;
+      add(1);
       if (state.kind == PatternNfa::Kind::kAccept) reached.accepts = true;
       const bool passes = state.kind == PatternNfa::Kind::kSplit || state.kind == PatternNfa::Kind::kEnd ||
                           (state.kind == PatternNfa::Kind::kBegin && is_at_begin);
@@ -180,18 +190,19 @@ class SubsetStepper {
   }
 
   const PatternNfa& nfa_;
+  CompileWork& work_;
   std::vector<bool> met_, ended_;
   std::map<std::vector<std::uint32_t>, Reached> closed_;  // by the states that characters lead to
-  std::size_t work_ = 0;
+  std::size_t num_steps_ = 0;
 };
 
-Result<std::optional<CharacterDfa>> without_look_around(std::string_view pattern, RegexReach reach) {
-  OCTAVO_TRY(const RegexNode tree, RegexParser(pattern).parse());
-  const PatternNfa nfa(tree, reach);
+Result<std::optional<CharacterDfa>> without_look_around(std::string_view pattern, RegexReach reach, CompileWork& work) {
+  OCTAVO_TRY(const RegexNode tree, RegexParser(pattern, work).parse());
+  const PatternNfa nfa(tree, reach, work);
   if (nfa.is_too_large()) return std::nullopt;
-  const CharacterClasses classes(nfa.sets());
-  SubsetStepper stepper(nfa);
-  return CharacterDfaBuilder(classes.ranges, classes.num_classes)
+  const CharacterClasses classes(nfa.sets(), work);
+  SubsetStepper stepper(nfa, work);
+  return CharacterDfaBuilder(classes.ranges, classes.num_classes, work)
       .build(
           stepper.start(),
           [&](const Reached& from, std::uint32_t class_id) { return stepper.after(from, classes.members[class_id]); },
@@ -200,13 +211,15 @@ Result<std::optional<CharacterDfa>> without_look_around(std::string_view pattern
 
 }  // namespace
 
-Result<std::optional<CharacterDfa>> CharacterDfa::of_pattern(std::string_view pattern, RegexReach reach) {
+Result<std::optional<CharacterDfa>> CharacterDfa::of_pattern(std::string_view pattern, RegexReach reach,
+                                                             CompileWork& work) {
   const SplitPattern split = split_look_around(pattern, reach);
-  OCTAVO_TRY(std::optional<CharacterDfa> texts, without_look_around(split.rest, reach));
+  OCTAVO_TRY(std::optional<CharacterDfa> texts, without_look_around(split.rest, reach, work));
   for (const LookAround& look : split.looks) {
-    OCTAVO_TRY(const std::optional<CharacterDfa> looked_at, without_look_around(look.pattern, RegexReach::kSomewhere));
+    OCTAVO_TRY(const std::optional<CharacterDfa> looked_at,
+               without_look_around(look.pattern, RegexReach::kSomewhere, work));
     if (!texts || !looked_at) return std::nullopt;
-    texts = texts->intersection(look.is_negated ? looked_at->complement() : *looked_at);
+    texts = texts->intersection(look.is_negated ? looked_at->complement() : *looked_at, work);
   }
   return texts;
 }

@@ -32,7 +32,7 @@ class CharacterDfaWriter {
   ExpressionId write() {
     if (!live_[CharacterDfa::kStart]) return Grammar::nothing();
     const ExpressionId start = reach(CharacterDfa::kStart, kMaxInline);
-    while (!work_.empty() && !grammar_.is_too_large()) {
+    while (!work_.empty() && !grammar_.is_refused()) {
       const State state = work_.back();
       work_.pop_back();
       grammar_.define(rules_.at(state), body(state, 0));
@@ -43,12 +43,13 @@ class CharacterDfaWriter {
 
  private:
   using State = CharacterDfa::State;
-  static constexpr int kMaxInline = 32;  // levels of expressions in each other
+  static constexpr std::uint64_t kStepsOfRange = 4;  // each is looked up among the edges
+  static constexpr int kMaxInline = 32;              // levels of expressions in each other
 
   /// The live states that follow, each with the characters that lead there.
   std::map<State, CodePointSet> edges_of(State state) const {
     std::map<State, CodePointSet> edges;
-    if (num_behind_[state] == 0) return edges;
+    if (num_behind_[state] == 0 || !grammar_.work().add(dfa_.ranges_.size() * kStepsOfRange)) return edges;
     for (std::size_t i = 0; i < dfa_.ranges_.size(); ++i) {
       const State to = dfa_.next(state, dfa_.ranges_[i].class_id);
       const std::uint32_t end = i + 1 < dfa_.ranges_.size() ? dfa_.ranges_[i + 1].begin : CodePointSet::kLimit;

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "constraint/compile_work.h"
 #include "constraint/constraint_rules.h"
 #include "constraint/json_grammar.h"
 #include "constraint/json_schema.h"
@@ -13,10 +12,12 @@
 namespace octavo {
 namespace {
 
-Result<Grammar> read_choices(const std::vector<std::string>& choices) {
+using WorkPointer = std::shared_ptr<CompileWork>;
+
+Result<Grammar> read_choices(const std::vector<std::string>& choices, const WorkPointer& work) {
   if (choices.empty() || choices.size() > ConstraintCompiler::kMaxChoices)
     return fail("found {} choices, expected 1 to {}", choices.size(), ConstraintCompiler::kMaxChoices);
-  Grammar grammar;
+  Grammar grammar(work);
   std::vector<ExpressionId> texts;
   std::size_t num_bytes = 0;
   for (const std::string& choice : choices) {
@@ -30,18 +31,19 @@ Result<Grammar> read_choices(const std::vector<std::string>& choices) {
   return grammar;
 }
 
-Result<Grammar> read_schema(const ConstraintSource& source, std::vector<std::string>& warnings) {
+Result<Grammar> read_schema(const ConstraintSource& source, const WorkPointer& work,
+                            std::vector<std::string>& warnings) {
   const auto strictness = source.is_strict ? SchemaStrictness::kStrict : SchemaStrictness::kLoose;
-  Grammar grammar;
+  Grammar grammar(work);
   JsonGrammar json(grammar);
   OCTAVO_TRY(const ExpressionId root, read_json_schema(source.text, strictness, json, warnings));
   grammar.set_root(root);
   return grammar;
 }
 
-Result<Grammar> read_source(const ConstraintSource& source, const TokenNames& tokens,
+Result<Grammar> read_source(const ConstraintSource& source, const TokenNames& tokens, const WorkPointer& work,
                             std::vector<std::string>& warnings) {
-  Grammar grammar;
+  Grammar grammar(work);
   switch (source.kind) {
     case ConstraintKind::kRegex: {
       OCTAVO_TRY(const ExpressionId root, read_regex(source.text, RegexReach::kWhole, grammar));
@@ -49,13 +51,13 @@ Result<Grammar> read_source(const ConstraintSource& source, const TokenNames& to
       return grammar;
     }
     case ConstraintKind::kGrammar: {
-      OCTAVO_TRY(grammar, read_gbnf(source.text, tokens));
+      OCTAVO_TRY(grammar, read_gbnf(source.text, tokens, std::move(grammar)));
       OCTAVO_TRY_VOID(define_rules(source.rules, grammar, warnings));
       return grammar;
     }
     case ConstraintKind::kJsonObject: grammar.set_root(JsonGrammar(grammar).object()); return grammar;
-    case ConstraintKind::kChoice: return read_choices(source.choices);
-    case ConstraintKind::kJsonSchema: return read_schema(source, warnings);
+    case ConstraintKind::kChoice: return read_choices(source.choices, work);
+    case ConstraintKind::kJsonSchema: return read_schema(source, work, warnings);
   }
   return fail("found a constraint of kind {}, expected 0 to 4", static_cast<int>(source.kind));
 }
@@ -77,12 +79,13 @@ Result<std::shared_ptr<const CompiledConstraint>> ConstraintCompiler::compile(co
                                                                               std::stop_token stop) {
   std::string key = key_of(source);
   if (auto kept = find(key)) return kept;
-  CompileWork work(std::move(stop));
-  if (!work.may_go_on()) return std::unexpected(work.error());
+  const auto work = std::make_shared<CompileWork>(std::move(stop), max_steps_);
+  if (!work->may_go_on()) return std::unexpected(work->error());
   std::vector<std::string> warnings;
-  OCTAVO_TRY(const Grammar grammar, read_source(source, tokens_, warnings));
-  if (!work.may_go_on()) return std::unexpected(work.error());
-  OCTAVO_TRY(auto compiled, CompiledConstraint::create(grammar, vocabulary_, std::move(warnings)));
+  Result<Grammar> grammar = read_source(source, tokens_, work, warnings);
+  if (!work->may_go_on()) return std::unexpected(work->error());  // which is why, whatever the reader says
+  if (!grammar) return std::unexpected(std::move(grammar.error()));
+  OCTAVO_TRY(auto compiled, CompiledConstraint::create(*grammar, vocabulary_, std::move(warnings)));
   keep(std::move(key), compiled);
   return compiled;
 }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "constraint/compile_work.h"
 #include "constraint/compiled_constraint.h"
 #include "constraint/gbnf.h"
 #include "octavo/constraint.h"
@@ -23,8 +24,10 @@ class ConstraintCompiler {
   static constexpr std::size_t kMaxChoices = 4096;
   static constexpr std::size_t kMaxChoiceBytes = 1 << 20;  // of all choices
 
-  ConstraintCompiler(std::shared_ptr<const ConstraintVocabulary> vocabulary, TokenNames tokens)
-      : vocabulary_(std::move(vocabulary)), tokens_(std::move(tokens)) {}
+  /// `max_steps`: of one compile's work.
+  ConstraintCompiler(std::shared_ptr<const ConstraintVocabulary> vocabulary, TokenNames tokens,
+                     std::uint64_t max_steps = CompileWork::kMaxSteps)
+      : vocabulary_(std::move(vocabulary)), tokens_(std::move(tokens)), max_steps_(max_steps) {}
 
   /// Errors: a source that is too large or cannot be read, with its place; one that no text can fulfil, or that cannot
   /// be followed in time; those of CompileWork.
@@ -40,6 +43,7 @@ class ConstraintCompiler {
 
   const std::shared_ptr<const ConstraintVocabulary> vocabulary_;
   const TokenNames tokens_;
+  const std::uint64_t max_steps_;
   std::mutex mutex_;      // of what follows
   std::list<Kept> kept_;  // by content, the last used first
 };

@@ -55,16 +55,17 @@ std::string pattern_of_text(std::string_view text) {
 }
 
 /// Texts that match, without the mark. No value: they take too many states.
-Result<std::optional<CharacterDfa>> matching_texts(const std::string& pattern, std::string_view mark) {
-  OCTAVO_TRY(const auto matching, CharacterDfa::of_pattern(pattern, RegexReach::kSomewhere));
-  OCTAVO_TRY(const auto marked, CharacterDfa::of_pattern(pattern_of_text(mark), RegexReach::kSomewhere));
+Result<std::optional<CharacterDfa>> matching_texts(const std::string& pattern, std::string_view mark,
+                                                   CompileWork& work) {
+  OCTAVO_TRY(const auto matching, CharacterDfa::of_pattern(pattern, RegexReach::kSomewhere, work));
+  OCTAVO_TRY(const auto marked, CharacterDfa::of_pattern(pattern_of_text(mark), RegexReach::kSomewhere, work));
   if (!matching || !marked) return std::nullopt;
-  return matching->intersection(marked->complement());
+  return matching->intersection(marked->complement(), work);
 }
 
 Result<ExpressionId> text_matching(const ConstraintRule& rule, Grammar& grammar, std::vector<std::string>& warnings) {
   if (rule.texts.size() != 2) return fail("found {} texts, expected a pattern and a mark", rule.texts.size());
-  const auto texts = matching_texts(rule.texts[0], rule.texts[1]);
+  const auto texts = matching_texts(rule.texts[0], rule.texts[1], grammar.work());
   if (texts && *texts && !(*texts)->is_empty())
     return (*texts)->write([](Grammar& to, const CodePointSet& set) { return to.set(set); }, grammar);
   const std::string why = !texts   ? texts.error().message

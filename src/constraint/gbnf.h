@@ -24,8 +24,8 @@ struct TokenNames {
   std::function<std::optional<TokenId>(std::string_view text)> find = [](std::string_view) { return std::nullopt; };
 };
 
-/// Errors name the line, what was found, and what was expected; rules that are not defined are left to
-/// Automaton::build().
-Result<Grammar> read_gbnf(std::string_view text, const TokenNames& tokens);
+/// Reads into a grammar that is empty. Errors name the line, what was found, and what was expected; rules that are not
+/// defined are left to Automaton::build().
+Result<Grammar> read_gbnf(std::string_view text, const TokenNames& tokens, Grammar grammar = Grammar());
 
 }  // namespace octavo

@@ -16,7 +16,9 @@ bool is_name_character(char c) { return std::isalnum(static_cast<unsigned char>(
 
 }  // namespace
 
-Result<Grammar> read_gbnf(std::string_view text, const TokenNames& tokens) { return GbnfParser(text, tokens).parse(); }
+Result<Grammar> read_gbnf(std::string_view text, const TokenNames& tokens, Grammar grammar) {
+  return GbnfParser(text, tokens, std::move(grammar)).parse();
+}
 
 Result<Grammar> GbnfParser::parse() {
   if (text_.size() > kMaxGbnfBytes)
@@ -35,6 +37,8 @@ std::unexpected<Error> GbnfParser::refuse(std::string_view expected) const {
   return fail("line {} of the grammar: found {}, expected {}", line,
               rest.empty() ? "its end" : quote(rest.substr(0, std::min<std::size_t>(rest.find('\n'), 20))), expected);
 }
+
+std::unexpected<Error> GbnfParser::refuse_size() const { return fail("the grammar: {}", grammar_.refusal().message); }
 
 bool GbnfParser::takes(std::string_view expected) {
   if (!text_.substr(place_).starts_with(expected)) return false;
@@ -75,7 +79,7 @@ Result<std::string_view> GbnfParser::parse_name() {
 Result<void> GbnfParser::parse_rule() {
   OCTAVO_TRY(const std::string_view name, parse_name());
   const RuleId rule = rule_of(name);
-  if (grammar_.is_too_large()) return fail("found a grammar of too many parts");
+  if (grammar_.is_refused()) return refuse_size();
   if (grammar_.rules()[rule].is_defined) return refuse(fmt::format("one definition of the rule {}", quote(name)));
   skip_space(false);
   if (!takes("::=")) return refuse("'::='");
@@ -104,6 +108,7 @@ Result<ExpressionId> GbnfParser::parse_sequence(int depth) {
   while (!at_end() && (kBegins.contains(peek()) || is_name_character(peek()))) {
     OCTAVO_TRY(const ExpressionId item, parse_item(depth));
     OCTAVO_TRY(const ExpressionId repeated, parse_quantifiers(item, depth));
+    if (grammar_.is_refused()) return refuse_size();
     children.push_back(repeated);
   }
   return grammar_.sequence(std::move(children));
@@ -207,7 +212,7 @@ Result<ExpressionId> GbnfParser::parse_literal() {
 
 Result<ExpressionId> GbnfParser::parse_class() {
   const bool is_negated = takes("^");
-  CodePointSet set;
+  std::vector<CodePointSet::Range> ranges;
   while (!takes("]")) {
     if (at_end() || peek() == '\n') return refuse("']' at the end of a class");
     OCTAVO_TRY(const std::uint32_t first, parse_character());
@@ -218,8 +223,10 @@ Result<ExpressionId> GbnfParser::parse_class() {
       OCTAVO_TRY(last, parse_character());
       if (last < first) return refuse("a range in order before it");
     }
-    set.add(first, last + 1);
+    ranges.push_back({.begin = first, .end = last + 1});
   }
+  grammar_.work().add(ranges.size());
+  const auto set = CodePointSet::of_ranges(std::move(ranges));
   return grammar_.set(is_negated ? set.complement() : set);
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "constraint/gbnf.h"
@@ -12,7 +13,8 @@ namespace octavo {
 
 class GbnfParser {
  public:
-  GbnfParser(std::string_view text, const TokenNames& tokens) : text_(text), tokens_(tokens) {}
+  GbnfParser(std::string_view text, const TokenNames& tokens, Grammar grammar)
+      : text_(text), tokens_(tokens), grammar_(std::move(grammar)) {}
 
   Result<Grammar> parse();
 
@@ -43,6 +45,7 @@ class GbnfParser {
   /// Takes a '|', which may begin a line.
   bool takes_bar();
   std::unexpected<Error> refuse(std::string_view expected) const;
+  std::unexpected<Error> refuse_size() const;
 
   std::string_view text_;
   const TokenNames& tokens_;

@@ -1,18 +1,23 @@
 // A language as expressions and rules: what regular expressions, GBNF and JSON schemas are read into, before they
 // become an automaton.
 //
-// Plain values, made by one thread. Expressions are numbers in the grammar that made them, and may be used in several
-// places. The sum of what is added is bounded: beyond it every call gives nothing(), and is_too_large() says so, so
-// that a reader need not ask after each.
+// Made by one thread. Expressions are numbers in the grammar that made them, and may be used in several places. The sum
+// of what is added is bounded, and so is the depth of expressions within each other, so that whoever walks them may
+// recurse; what is added counts as work of the compile. Beyond a bound every call gives nothing(), and is_refused()
+// says so, so that a reader need not ask after each.
 #pragma once
 
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "constraint/compile_work.h"
 #include "octavo/kv/types.h"
 #include "tokenizer/code_point_set.h"
 
@@ -21,6 +26,7 @@ namespace octavo {
 using ExpressionId = std::uint32_t;
 using RuleId = std::uint32_t;
 
+/// An expression as a grammar shows it: until something is added to the grammar.
 struct Expression {
   enum class Kind : std::uint8_t {
     kNothing,       // matches nothing, not even the empty text
@@ -35,8 +41,8 @@ struct Expression {
   Kind kind = Kind::kNothing;
   std::uint32_t first = 0;
   std::uint32_t min = 0, max = 0;
-  std::string text = {};
-  std::vector<ExpressionId> children = {};
+  std::string_view text = {};
+  std::span<const ExpressionId> children = {};
 };
 
 class Grammar {
@@ -44,6 +50,7 @@ class Grammar {
   static constexpr std::uint32_t kAnyNumber = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::size_t kMaxSize = 1 << 20;  // expressions, their children, ranges of sets and 16s of bytes
   static constexpr std::size_t kMaxRules = 1 << 16;
+  static constexpr std::uint16_t kMaxDepth = 800;  // of expressions within each other, without the rules that they call
 
   struct Rule {
     std::string name;
@@ -51,7 +58,12 @@ class Grammar {
     bool is_defined = false;
   };
 
-  Grammar() { expressions_.push_back({}); }
+  explicit Grammar(std::shared_ptr<CompileWork> work = std::make_shared<CompileWork>()) : work_(std::move(work)) {
+    expressions_.push_back({});
+  }
+  Grammar(Grammar&&) = default;
+  Grammar& operator=(Grammar&&) = default;
+  ~Grammar() = default;
 
   static ExpressionId nothing() { return 0; }
   ExpressionId empty() { return sequence({}); }
@@ -59,6 +71,7 @@ class Grammar {
   ExpressionId set(const CodePointSet& characters);
   ExpressionId sequence(std::vector<ExpressionId> children);
   ExpressionId alternatives(std::vector<ExpressionId> children);
+  /// A repetition without a count of such a repetition is one of them: (a*)* is a*.
   ExpressionId repeat(ExpressionId child, std::uint32_t min, std::uint32_t max);
   ExpressionId optional(ExpressionId child) { return repeat(child, 0, 1); }
   ExpressionId token(TokenId id);
@@ -72,20 +85,36 @@ class Grammar {
 
   void set_root(ExpressionId root) { root_ = root; }
   ExpressionId root() const { return root_; }
-  const Expression& at(ExpressionId id) const { return expressions_[id]; }
-  const CodePointSet& set_at(std::uint32_t index) const { return sets_[index]; }
+  Expression at(ExpressionId id) const;
+  const CodePointSet& set_at(std::uint32_t index) const { return *sets_[index]; }
   std::span<const Rule> rules() const { return rules_; }
-  bool is_too_large() const { return is_too_large_; }
+  /// The work of the compile that the grammar is a part of.
+  CompileWork& work() const { return *work_; }
+  bool is_refused() const { return is_too_large_ || is_too_deep_ || work_->has_ended(); }
+  /// The bound that it is beyond.
+  Error refusal() const;
 
  private:
-  ExpressionId add(Expression expression, std::size_t size);
+  /// Text and children lie in bytes_ or children_, from `begin` to `end`.
+  struct Stored {
+    Expression::Kind kind = Expression::Kind::kNothing;
+    std::uint16_t depth = 0;
+    std::uint32_t first = 0, min = 0, max = 0, begin = 0, end = 0;
+  };
 
-  std::vector<Expression> expressions_;
-  std::vector<CodePointSet> sets_;
+  ExpressionId add(Stored expression, std::size_t size);
+  ExpressionId add_parent(Stored expression, std::span<const ExpressionId> children);
+
+  std::shared_ptr<CompileWork> work_;
+  std::vector<Stored> expressions_;
+  std::vector<ExpressionId> children_;
+  std::string bytes_;
+  std::map<CodePointSet, std::uint32_t> set_ids_;  // whose keys stay where they are
+  std::vector<const CodePointSet*> sets_;
   std::vector<Rule> rules_;
   ExpressionId root_ = 0;
   std::size_t size_ = 0;
-  bool is_too_large_ = false;
+  bool is_too_large_ = false, is_too_deep_ = false;
 };
 
 }  // namespace octavo

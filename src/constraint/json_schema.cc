@@ -8,16 +8,18 @@ namespace octavo {
 Result<ExpressionId> read_json_schema(std::string_view text, SchemaStrictness strictness, JsonGrammar& json,
                                       std::vector<std::string>& warnings) {
   OCTAVO_TRY(JsonTree tree, JsonTree::parse(text));
-  const SchemaRefs refs(tree);
-  SchemaTexts texts(tree);
-  SchemaValidator validator(tree, refs, texts);
-  SchemaReport report(tree, strictness == SchemaStrictness::kStrict, warnings);
+  CompileWork& work = json.grammar().work();
+  work.add(text.size());
+  const SchemaRefs refs(tree, work);
+  SchemaTexts texts(tree, work);
+  SchemaValidator validator(tree, refs, texts, work);
+  SchemaReport report(tree, strictness == SchemaStrictness::kStrict, warnings, work);
   SchemaExpander expander(tree, refs, texts, report);
   SchemaWriter writer(
       {.tree = tree, .texts = texts, .validator = validator, .expander = expander, .report = report, .json = json});
   const ExpressionId value = writer.value({{.node = JsonTree::kRoot}});
   writer.write_all();
-  if (report.failed()) return std::unexpected(*report.error());
+  if (report.failed()) return std::unexpected(report.error());
   return value;
 }
 

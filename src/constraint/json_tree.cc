@@ -123,12 +123,14 @@ std::string JsonTree::pointer(NodeId id) const {
   for (; id != kRoot; id = nodes_[id].parent) path.push_back(id);
   std::string pointer = "#";
   for (const NodeId step : path | std::views::reverse) {
+    if (pointer.size() > kMaxShownBytes) break;  // printable() shows no more
     pointer += '/';
     if (!is(nodes_[step].parent, Kind::kObject)) {
       pointer += std::to_string(nodes_[step].index);
       continue;
     }
-    for (const char c : nodes_[step].key) pointer += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+    for (const char c : std::string_view(nodes_[step].key).substr(0, kMaxShownBytes + 1))
+      pointer += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
   }
   return printable(pointer);
 }
@@ -163,30 +165,33 @@ JsonTree::NodeId JsonTree::add_string(std::string_view text) {
   return static_cast<NodeId>(nodes_.size() - 1);
 }
 
-bool JsonTree::equal(NodeId a, NodeId b) const {
+bool JsonTree::equal(NodeId a, NodeId b, CompileWork& work) const {
   const Node &left = nodes_[a], &right = nodes_[b];
   if (a == b) return true;
+  if (!work.add()) return false;
   if (left.kind != right.kind || left.children.size() != right.children.size()) return false;
   switch (left.kind) {
     case Kind::kString: return left.text == right.text;
     case Kind::kNumber: {
+      work.add((left.text.size() + right.text.size()) / 4);
       const auto x = Decimal::parse(left.text), y = Decimal::parse(right.text);
       return x && y ? *x == *y : left.text == right.text;
     }
     case Kind::kArray:
-    case Kind::kObject: return equal_children(a, b);
+    case Kind::kObject: return equal_children(a, b, work);
     default: return true;
   }
 }
 
-bool JsonTree::equal_children(NodeId a, NodeId b) const {
+bool JsonTree::equal_children(NodeId a, NodeId b, CompileWork& work) const {
   const bool is_object = is(a, Kind::kObject);
   const std::vector<NodeId>& left = is_object ? nodes_[a].by_key : nodes_[a].children;
   const std::vector<NodeId>& right = is_object ? nodes_[b].by_key : nodes_[b].children;
+  work.add(left.size());
   for (std::size_t i = 0; i < left.size(); ++i)
     if (nodes_[left[i]].key != nodes_[right[i]].key && is_object) return false;
   for (std::size_t i = 0; i < left.size(); ++i)
-    if (!equal(left[i], right[i])) return false;
+    if (!equal(left[i], right[i], work)) return false;
   return true;
 }
 

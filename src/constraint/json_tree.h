@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "constraint/compile_work.h"
 
 namespace octavo {
 
@@ -51,13 +52,14 @@ class JsonTree {
   /// A string that stands nowhere in the text.
   NodeId add_string(std::string_view text);
 
-  /// Equal as JSON values: 1 and 1.0 are, and so are objects whose members are in another order.
-  bool equal(NodeId a, NodeId b) const;
+  /// Equal as JSON values: 1 and 1.0 are, and so are objects whose members are in another order. Each pair of nodes
+  /// that is looked at counts as work.
+  bool equal(NodeId a, NodeId b, CompileWork& work) const;
 
  private:
   friend class JsonTreeBuilder;
   JsonTree() = default;
-  bool equal_children(NodeId a, NodeId b) const;
+  bool equal_children(NodeId a, NodeId b, CompileWork& work) const;
 
   std::deque<Node> nodes_;  // which stay where they are
 };

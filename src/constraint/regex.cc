@@ -98,11 +98,11 @@ class RegexWriter {
 Result<ExpressionId> read_regex(std::string_view pattern, RegexReach reach, const CharacterWriter& write,
                                 Grammar& grammar) {
   if (!split_look_around(pattern, reach).looks.empty()) {
-    OCTAVO_TRY(const std::optional<CharacterDfa> texts, CharacterDfa::of_pattern(pattern, reach));
+    OCTAVO_TRY(const std::optional<CharacterDfa> texts, CharacterDfa::of_pattern(pattern, reach, grammar.work()));
     if (!texts) return fail("the pattern {}: with what it looks around for it takes too many states", quote(pattern));
     return texts->is_empty() ? Grammar::nothing() : texts->write(write, grammar);
   }
-  OCTAVO_TRY(const RegexNode tree, RegexParser(pattern).parse());
+  OCTAVO_TRY(const RegexNode tree, RegexParser(pattern, grammar.work()).parse());
   const Border border = reach == RegexReach::kWhole ? Border::kClosed : Border::kOpen;
   return RegexWriter(pattern, write, grammar).write(tree, border, border);
 }

@@ -7,6 +7,7 @@
 namespace octavo {
 namespace {
 
+constexpr std::size_t kStepsOfCategory = 1 << 12;  // all runs of one category are gone through
 constexpr std::uint32_t kFirstHigh = 0xD800, kFirstLow = 0xDC00, kEndLow = 0xE000;
 
 CodePointSet digits() {
@@ -65,11 +66,13 @@ std::optional<std::uint32_t> control_of_letter(char letter) {
 
 Result<CodePointSet> RegexParser::parse_class() {
   const bool is_negated = takes("^");
-  CodePointSet set;
+  std::vector<CodePointSet::Range> ranges;
   while (!at_end() && text_[place_] != ']') {
     OCTAVO_TRY(const CodePointSet item, parse_class_item());
-    set.add(item);
+    OCTAVO_TRY_VOID(count_ranges(item));
+    ranges.insert(ranges.end(), item.ranges().begin(), item.ranges().end());
   }
+  const auto set = CodePointSet::of_ranges(std::move(ranges));
   if (!takes("]")) return refuse("a class that is not closed");
   return is_negated ? set.complement() : set;
 }
@@ -152,7 +155,12 @@ Result<CodePointSet> RegexParser::parse_property(bool is_negated) {
                                             {"Symbol", "S"}, {"Separator", "Z"},         {"Mark", "M"}};
   for (const auto& [long_name, category] : kLongNames)
     if (name == long_name) name = category;
-  const auto set = code_points_of_category(name);
+  const auto [known, is_new] = categories_.try_emplace(std::string(name));
+  if (is_new) {
+    work_.add(kStepsOfCategory);
+    known->second = code_points_of_category(name);
+  }
+  const std::optional<CodePointSet>& set = known->second;
   if (!set) return refuse("a property that is no general category");
   place_ = end + 1;
   return is_negated ? set->complement() : *set;

@@ -45,6 +45,18 @@ std::uint32_t RegexParser::take_character() {
   return code_point;
 }
 
+Result<void> RegexParser::count_ranges(const CodePointSet& set) {
+  num_ranges_ += set.ranges().size();
+  if (num_ranges_ > kMaxRegexRanges) return refuse(fmt::format("more than {} ranges of characters", kMaxRegexRanges));
+  if (!work_.add(1 + set.ranges().size())) return std::unexpected(work_.error());
+  return {};
+}
+
+Result<RegexNode> RegexParser::node_of(CodePointSet set) {
+  OCTAVO_TRY_VOID(count_ranges(set));
+  return RegexNode{.kind = Kind::kSet, .set = std::move(set)};
+}
+
 Result<RegexNode> RegexParser::parse_alternatives(int depth) {
   if (depth > kMaxRegexDepth) return refuse(fmt::format("groups nested deeper than {} levels", kMaxRegexDepth));
   RegexNode node{.kind = Kind::kAlternatives};
@@ -71,18 +83,18 @@ Result<RegexNode> RegexParser::parse_atom(int depth) {
   if (takes("(")) return parse_group(depth + 1);
   if (takes("^")) return RegexNode{.kind = Kind::kBegin};
   if (takes("$")) return RegexNode{.kind = Kind::kEnd};
-  if (takes(".")) return RegexNode{.kind = Kind::kSet, .set = line_ends().complement()};
+  if (takes(".")) return node_of(line_ends().complement());
   if (takes("[")) {
     OCTAVO_TRY(CodePointSet set, parse_class());
-    return RegexNode{.kind = Kind::kSet, .set = std::move(set)};
+    return node_of(std::move(set));
   }
   for (const char quantifier : {'*', '+', '?'})
     if (text_[place_] == quantifier) return refuse(fmt::format("'{}' with nothing to repeat before it", quantifier));
   if (takes("\\")) {
     OCTAVO_TRY(CodePointSet set, parse_escape(false));
-    return RegexNode{.kind = Kind::kSet, .set = std::move(set)};
+    return node_of(std::move(set));
   }
-  return RegexNode{.kind = Kind::kSet, .set = CodePointSet(take_character())};
+  return node_of(CodePointSet(take_character()));
 }
 
 Result<RegexNode> RegexParser::parse_group(int depth) {

@@ -1,11 +1,14 @@
 // Reads a regular expression (regex.h) by recursive descent into a tree. Used by read_regex() alone.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "constraint/compile_work.h"
 #include "constraint/grammar.h"
 #include "constraint/regex.h"
 
@@ -21,13 +24,16 @@ struct RegexNode {
 
 class RegexParser {
  public:
-  explicit RegexParser(std::string_view text) : text_(text) {}
+  RegexParser(std::string_view text, CompileWork& work) : text_(text), work_(work) {}
 
   Result<RegexNode> parse();
 
  private:
   using Kind = RegexNode::Kind;
 
+  /// A character of the set. Error: the pattern's sets have too many ranges, or the work ends.
+  Result<RegexNode> node_of(CodePointSet set);
+  Result<void> count_ranges(const CodePointSet& set);
   Result<RegexNode> parse_alternatives(int depth);
   Result<RegexNode> parse_sequence(int depth);
   Result<RegexNode> parse_atom(int depth);
@@ -51,7 +57,10 @@ class RegexParser {
   std::unexpected<Error> refuse(std::string_view found) const;
 
   std::string_view text_;
+  CompileWork& work_;
   std::size_t place_ = 0;
+  std::size_t num_ranges_ = 0;
+  std::map<std::string, std::optional<CodePointSet>, std::less<>> categories_;  // that were looked up
 };
 
 }  // namespace octavo

@@ -7,6 +7,8 @@
 namespace octavo {
 namespace {
 
+constexpr std::uint64_t kStepsOfPair = 4;
+
 bool have_disjoint_bounds(const SchemaFacts& a, const SchemaFacts& b) {
   const auto is_above = [](const SchemaFacts& low, const SchemaFacts& high) {
     if (!low.maximum || !high.minimum) return false;
@@ -26,8 +28,7 @@ bool SchemaExpander::are_disjoint(const SchemaWays& a, const SchemaWays& b) {
   if (a.size() * b.size() > kMaxWays) return false;
   for (const SchemaFacts& left : a)
     for (const SchemaFacts& right : b) {
-      work_ += 1;
-      if (!are_disjoint(left, right)) return false;
+      if (!report_.work().add(kStepsOfPair) || !are_disjoint(left, right)) return false;
     }
   return true;
 }
@@ -36,10 +37,10 @@ bool SchemaExpander::are_disjoint(const SchemaFacts& a, const SchemaFacts& b) {
   static constexpr std::size_t kMaxCompared = 1 << 16;
   const std::size_t num_values = (a.values ? a.values->size() : 1) * (b.values ? b.values->size() : 1);
   if (num_values > kMaxCompared) return false;
-  work_ += num_values / 16;
+  report_.work().add(num_values);
   if (a.values && b.values) {
     const auto is_of_b = [&](NodeId value) {
-      return std::ranges::any_of(*b.values, [&](NodeId other) { return tree_.equal(value, other); });
+      return std::ranges::any_of(*b.values, [&](NodeId other) { return tree_.equal(value, other, report_.work()); });
     };
     return std::ranges::none_of(*a.values, is_of_b);
   }
@@ -68,12 +69,14 @@ bool SchemaExpander::may_hold(const SchemaFacts& facts, NodeId value) {
   if (is("object")) return facts.has(kObjectType);
   if (is("string")) {
     if (!facts.has(kStringType)) return false;
+    report_.work().add(facts.text_tests.size() * (1 + tree_.at(value).text.size()));
     return std::ranges::all_of(facts.text_tests, [&](const TextTest& test) {
       const CharacterDfa* texts = test.is_format ? texts_.of_format(test.keyword) : texts_.of_pattern(test.keyword);
       return texts == nullptr || texts->accepts(tree_.at(value).text) != test.is_negated;
     });
   }
   if (!facts.has(kNumberType)) return false;
+  report_.work().add(tree_.at(value).text.size() / 4);
   const auto number = Decimal::parse(tree_.at(value).text);
   if (!number) return true;
   if (facts.number_kind == NumberKind::kInteger && !number->is_integer()) return false;
@@ -87,6 +90,7 @@ bool SchemaExpander::have_disjoint_texts(const SchemaFacts& a, const SchemaFacts
     const TextTest& test = facts.text_tests.front();
     const CharacterDfa* texts = test.is_format ? texts_.of_format(test.keyword) : texts_.of_pattern(test.keyword);
     if (texts == nullptr) return std::nullopt;
+    report_.work().add(texts->num_transitions() / 4);  // which are copied
     return test.is_negated ? texts->complement() : *texts;
   };
   const auto left = texts_of(a), right = texts_of(b);
@@ -98,11 +102,11 @@ bool SchemaExpander::have_disjoint_texts(const SchemaFacts& a, const SchemaFacts
 /// One of them must have a member that the other must not have, or that is something else there.
 bool SchemaExpander::have_disjoint_members(const SchemaFacts& a, const SchemaFacts& b) {
   if (have_disjoint_counts(a.min_properties, a.max_properties, b.min_properties, b.max_properties)) return true;
-  std::vector<std::string> names = a.required;
-  names.insert(names.end(), b.required.begin(), b.required.end());
-  for (const std::string& name : names) {
-    const auto has = [&](const std::vector<std::string>& list) { return std::ranges::find(list, name) != list.end(); };
-    if (has(a.forbidden) || has(b.forbidden)) return true;
+  std::vector<std::string_view> names(a.required.names().begin(), a.required.names().end());
+  names.insert(names.end(), b.required.names().begin(), b.required.names().end());
+  for (const std::string_view name : names) {
+    if (!report_.work().add(kStepsOfPair)) return false;
+    if (a.forbidden.contains(name) || b.forbidden.contains(name)) return true;
     const SchemaSet left = schemas_of_member(a, name), right = schemas_of_member(b, name);
     const auto is_false = [&](SchemaTerm term) { return !term.is_negated && tree_.is(term.node, Kind::kFalse); };
     if (std::ranges::any_of(left, is_false) || std::ranges::any_of(right, is_false)) return true;

@@ -16,13 +16,19 @@ void append(SchemaWays& to, SchemaWays from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-/// What it takes to copy it, in units of what it takes at least.
-std::size_t size_of(const SchemaFacts& way) {
-  const std::size_t num_parts = way.required.size() + way.forbidden.size() + way.member_tests.size() +
-                                way.object_layers.size() + way.array_layers.size() + way.other_values.size() +
-                                (way.values ? way.values->size() : 0);
-  return 1 + num_parts / 16;
+std::size_t num_parts(const SchemaFacts& way) {
+  return way.required.size() + way.forbidden.size() + way.member_tests.size() + way.object_layers.size() +
+         way.array_layers.size() + way.other_values.size() + way.text_tests.size() + way.divisors.size() +
+         (way.values ? way.values->size() : 0);
 }
+
+/// What it takes to copy it, in units of what it takes at least.
+std::size_t size_of(const SchemaFacts& way) { return 1 + num_parts(way) / 16; }
+
+constexpr std::uint64_t kStepsOfSchema = 16;
+constexpr std::uint64_t kStepsOfCopy = 16;  // for each of these units
+constexpr std::uint64_t kStepsOfKeyword = 4;
+constexpr std::uint64_t kStepsOfLayer = 16;  // four members are looked up in it
 
 /// Keywords that make ways come behind those that narrow them, and `not`, which looks at the ways, comes last.
 int rank_of(std::string_view keyword) {
@@ -40,19 +46,26 @@ SchemaWays SchemaExpander::expand(const SchemaSet& schemas) {
   return ways;
 }
 
-bool SchemaExpander::is_bounded(NodeId at, std::size_t num_ways) {
-  if (num_ways <= kMaxWays) return true;
-  report_.cannot_hold(at, fmt::format("found more than {} combinations of alternatives", kMaxWays));
-  return false;
+bool SchemaExpander::is_bounded(NodeId at, const SchemaWays& ways) {
+  std::size_t num_all = 0;
+  for (const SchemaFacts& way : ways) num_all += num_parts(way);
+  if (ways.size() > kMaxWays)
+    report_.cannot_hold(at, fmt::format("found more than {} combinations of alternatives", kMaxWays));
+  else if (num_all > kMaxParts)
+    report_.cannot_hold(at, fmt::format("found combinations of alternatives with more than {} parts", kMaxParts));
+  return ways.size() <= kMaxWays && num_all <= kMaxParts;
+}
+
+SchemaWays SchemaExpander::copy_of(const SchemaWays& ways) const {
+  std::size_t size = 0;
+  for (const SchemaFacts& way : ways) size += size_of(way);
+  report_.work().add(size * kStepsOfCopy);
+  return ways;
 }
 
 SchemaWays SchemaExpander::with(SchemaTerm term, SchemaWays ways) {
   if (ways.empty() || report_.failed()) return ways;
-  for (const SchemaFacts& way : ways) work_ += size_of(way);
-  if (work_ > kMaxWork) {
-    report_.fail_with("found a schema with more combinations of its parts than are looked at");
-    return ways;
-  }
+  if (!report_.work().add(kStepsOfSchema + ways.size() * kStepsOfKeyword)) return ways;
   if (std::ranges::find(open_, term) != open_.end()) {
     report_.fail_with(fmt::format("{}: found a reference to itself, expected it in a member or an element",
                                   tree_.pointer(term.node)));
@@ -85,6 +98,7 @@ SchemaWays SchemaExpander::with_schema(NodeId schema, SchemaWays ways) {
     if (has_any(kArrayLayer)) way.array_layers.push_back(schema);
   }
   std::vector<NodeId> keywords = tree_.at(schema).children;
+  report_.work().add(keywords.size() * kStepsOfKeyword);
   std::ranges::stable_sort(keywords, {}, [&](NodeId keyword) { return rank_of(tree_.at(keyword).key); });
   for (const NodeId keyword : keywords) {
     ways = with_keyword(schema, keyword, std::move(ways));
@@ -105,6 +119,7 @@ SchemaWays SchemaExpander::with_keyword(NodeId schema, NodeId keyword, SchemaWay
   if (name == "if") return with_condition(schema, keyword, ways);
   if (name == "dependentRequired" || name == "dependentSchemas" || name == "dependencies")
     return with_dependencies(keyword, std::move(ways));
+  report_.work().add(ways.size() * kStepsOfKeyword);
   for (SchemaFacts& way : ways)
     if (!hold_keyword(tree_, schema, keyword, report_, way)) break;
   return ways;
@@ -116,6 +131,7 @@ SchemaWays SchemaExpander::with_reference(NodeId schema, NodeId keyword, bool is
     return ways;
   }
   const JsonTree::Node& reference = tree_.at(keyword);
+  report_.work().add(reference.text.size());
   const auto target =
       reference.key == "$ref" ? refs_.resolve(schema, reference.text) : refs_.resolve_dynamic(schema, reference.text);
   if (target) return with({.node = *target, .is_negated = is_negated}, std::move(ways));
@@ -135,8 +151,8 @@ SchemaWays SchemaExpander::with_any(NodeId keyword, bool is_negated, const Schem
   if (!tree_.is(keyword, Kind::kArray)) report_.refuse(keyword, "an array of schemas");
   SchemaWays found;
   for (const NodeId schema : tree_.at(keyword).children) {
-    append(found, with({.node = schema, .is_negated = is_negated}, ways));
-    if (!is_bounded(keyword, found.size())) return ways;
+    append(found, with({.node = schema, .is_negated = is_negated}, copy_of(ways)));
+    if (!is_bounded(keyword, found)) return ways;
   }
   return found;
 }
@@ -146,15 +162,16 @@ SchemaWays SchemaExpander::with_one(NodeId keyword, const SchemaWays& ways) {
   const std::vector<NodeId>& schemas = tree_.at(keyword).children;
   std::vector<SchemaWays> branches;
   branches.reserve(schemas.size());
-  for (const NodeId schema : schemas) branches.push_back(with({.node = schema}, ways));
+  for (const NodeId schema : schemas) branches.push_back(with({.node = schema}, copy_of(ways)));
   SchemaWays found;
-  for (std::size_t i = 0; i < branches.size(); ++i) {
+  for (std::size_t i = 0; i < branches.size() && !report_.failed(); ++i) {
+    if (branches[i].empty()) continue;
     bool overlaps = false;
-    SchemaWays only = branches[i];
+    SchemaWays only = copy_of(branches[i]);
     for (std::size_t j = 0; j < branches.size() && !report_.failed(); ++j) {
       if (i == j || are_disjoint(only, branches[j])) continue;
       SchemaReport::Trial trial(report_);
-      SchemaWays rest = with({.node = schemas[j], .is_negated = true}, only);
+      SchemaWays rest = with({.node = schemas[j], .is_negated = true}, copy_of(only));
       overlaps = overlaps || trial.failed();
       if (trial.failed()) continue;
       only = std::move(rest);
@@ -163,7 +180,7 @@ SchemaWays SchemaExpander::with_one(NodeId keyword, const SchemaWays& ways) {
     if (overlaps)
       report_.cannot_hold(keyword, fmt::format("more than one of the alternatives may hold, {} is one of them", i));
     append(found, std::move(only));
-    if (!is_bounded(keyword, found.size())) return ways;
+    if (!is_bounded(keyword, found)) return ways;
   }
   return found;
 }
@@ -171,7 +188,7 @@ SchemaWays SchemaExpander::with_one(NodeId keyword, const SchemaWays& ways) {
 SchemaWays SchemaExpander::with_negation(NodeId keyword, SchemaWays ways) {
   {
     SchemaReport::Trial trial(report_);
-    SchemaWays rest = with({.node = keyword, .is_negated = true}, ways);
+    SchemaWays rest = with({.node = keyword, .is_negated = true}, copy_of(ways));
     if (!trial.failed()) {
       trial.keep();
       return rest;
@@ -187,12 +204,12 @@ SchemaWays SchemaExpander::with_condition(NodeId schema, NodeId keyword, const S
   const auto narrowed = [&](std::optional<NodeId> branch, SchemaWays from) {
     return branch ? with({.node = *branch}, std::move(from)) : from;
   };
-  SchemaWays found = narrowed(then_schema, with({.node = keyword}, ways));
+  SchemaWays found = narrowed(then_schema, with({.node = keyword}, copy_of(ways)));
   bool is_exact = false;
   SchemaWays otherwise;
   {
     SchemaReport::Trial trial(report_);
-    otherwise = with({.node = keyword, .is_negated = true}, ways);
+    otherwise = with({.node = keyword, .is_negated = true}, copy_of(ways));
     is_exact = !trial.failed();
     if (is_exact) trial.keep();
   }
@@ -201,7 +218,7 @@ SchemaWays SchemaExpander::with_condition(NodeId schema, NodeId keyword, const S
     otherwise = ways;
   }
   append(found, narrowed(else_schema, std::move(otherwise)));
-  return is_bounded(keyword, found.size()) ? found : ways;
+  return is_bounded(keyword, found) ? found : ways;
 }
 
 SchemaWays SchemaExpander::with_dependencies(NodeId keyword, SchemaWays ways) {
@@ -209,54 +226,90 @@ SchemaWays SchemaExpander::with_dependencies(NodeId keyword, SchemaWays ways) {
   for (const NodeId dependency : tree_.at(keyword).children) {
     const std::string& name = tree_.at(dependency).key;
     SchemaWays found;
-    for (SchemaFacts way : ways) {
-      if (std::ranges::find(way.required, name) != way.required.end()) continue;
-      way.forbidden.push_back(name);
+    for (SchemaFacts& way : copy_of(ways)) {
+      if (way.required.contains(name)) continue;
+      way.forbidden.add(name);
       found.push_back(std::move(way));
     }
     if (tree_.is(dependency, Kind::kArray) || tree_.is(dependency, Kind::kString)) {
-      SchemaWays both = ways;
+      SchemaWays both = copy_of(ways);
       const auto require = [&](NodeId required) {
-        for (SchemaFacts& way : both)
-          if (std::ranges::find(way.required, tree_.at(required).text) == way.required.end())
-            way.required.push_back(tree_.at(required).text);
+        report_.work().add(both.size() * kStepsOfKeyword);
+        for (SchemaFacts& way : both) way.required.add(tree_.at(required).text);
       };
+      const auto has_room = [&](const SchemaFacts& way) {
+        return way.required.size() + tree_.at(dependency).children.size() < SchemaFacts::kMaxRequired;
+      };
+      if (!std::ranges::all_of(both, has_room)) {
+        report_.refuse(dependency, "at most 2048 names required of one object");
+        return ways;
+      }
       if (tree_.is(dependency, Kind::kString)) require(dependency);
       std::ranges::for_each(tree_.at(dependency).children, require);
       append(found, std::move(both));
     } else {
-      append(found, with({.node = dependency}, ways));
+      append(found, with({.node = dependency}, copy_of(ways)));
     }
-    if (!is_bounded(keyword, found.size())) return ways;
+    if (!is_bounded(keyword, found)) return ways;
     ways = std::move(found);
   }
   return ways;
 }
 
+void SchemaExpander::add_schemas(NodeId layer, std::string_view name, SchemaSet& schemas) {
+  report_.work().add(kStepsOfLayer);
+  const auto properties = tree_.find(layer, "properties"), patterns = tree_.find(layer, "patternProperties"),
+             others = tree_.find(layer, "additionalProperties");
+  const auto property = properties ? tree_.find(*properties, name) : std::nullopt;
+  bool is_known = property.has_value();
+  if (property) schemas.push_back({.node = *property});
+  if (patterns) {
+    for (const NodeId pattern : tree_.at(*patterns).children) {
+      if (!report_.work().add(kStepsOfKeyword + name.size())) return;
+      const CharacterDfa* names = texts_.of_names(pattern);
+      if (names == nullptr) is_known = true;  // for all that is known: the object's writer says so
+      if (names == nullptr || !names->accepts(name)) continue;
+      is_known = true;
+      schemas.push_back({.node = pattern});
+    }
+  }
+  if (others && !is_known) schemas.push_back({.node = *others});
+}
+
 SchemaSet SchemaExpander::schemas_of_member(const SchemaFacts& facts, std::string_view name) {
   SchemaSet schemas;
   for (const NodeId layer : facts.object_layers) {
-    const auto properties = tree_.find(layer, "properties"), patterns = tree_.find(layer, "patternProperties"),
-               others = tree_.find(layer, "additionalProperties");
-    const auto property = properties ? tree_.find(*properties, name) : std::nullopt;
-    bool is_known = property.has_value();
-    if (property) schemas.push_back({.node = *property});
-    if (patterns) {
-      for (const NodeId pattern : tree_.at(*patterns).children) {
-        const CharacterDfa* names = texts_.of_names(pattern);
-        if (names == nullptr) is_known = true;  // for all that is known: the object's writer says so
-        if (names == nullptr || !names->accepts(name)) continue;
-        is_known = true;
-        schemas.push_back({.node = pattern});
-      }
-    }
-    if (others && !is_known) schemas.push_back({.node = *others});
+    if (report_.failed()) break;
+    add_schemas(layer, name, schemas);
   }
+  report_.work().add(facts.member_tests.size());
   for (const MemberTest& test : facts.member_tests)
     if (test.name == name) schemas.push_back(test.schema);
-  std::ranges::sort(schemas);
-  const auto rest = std::ranges::unique(schemas);
-  schemas.erase(rest.begin(), rest.end());
+  make_set(schemas);
+  return schemas;
+}
+
+SchemaExpander::MemberSchemas::MemberSchemas(SchemaExpander& expander, const SchemaFacts& facts) : expander_(expander) {
+  const JsonTree& tree = expander.tree_;
+  for (const NodeId layer : facts.object_layers) {
+    if (tree.find(layer, "patternProperties") || tree.find(layer, "additionalProperties")) {
+      open_layers_.push_back(layer);
+    } else if (const auto properties = tree.find(layer, "properties")) {
+      for (const NodeId property : tree.at(*properties).children)
+        named_[tree.at(property).key].push_back({.node = property});
+    }
+  }
+  for (const MemberTest& test : facts.member_tests) named_[test.name].push_back(test.schema);
+}
+
+SchemaSet SchemaExpander::MemberSchemas::of(std::string_view name) {
+  const auto known = named_.find(name);
+  SchemaSet schemas = known == named_.end() ? SchemaSet() : known->second;
+  for (const NodeId layer : open_layers_) {
+    if (expander_.report_.failed()) break;
+    expander_.add_schemas(layer, name, schemas);
+  }
+  make_set(schemas);
   return schemas;
 }
 

@@ -5,6 +5,7 @@
 // Used by one thread; what it is made of must outlive it.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,10 +22,10 @@ namespace octavo {
 
 class SchemaExpander {
  public:
-  static constexpr std::size_t kMaxWays = 512;      // of one value
-  static constexpr std::size_t kMaxWork = 1 << 20;  // schemas that are joined to ways, in all
-  static constexpr int kMaxComparedDepth = 3;       // of members in members that are compared
-  static constexpr std::size_t kMaxOpen = 64;       // schemas within each other that speak of the same value
+  static constexpr std::size_t kMaxWays = 512;       // of one value
+  static constexpr std::size_t kMaxParts = 1 << 16;  // of all ways of one value: names, values and layers
+  static constexpr int kMaxComparedDepth = 3;        // of members in members that are compared
+  static constexpr std::size_t kMaxOpen = 64;        // schemas within each other that speak of the same value
 
   SchemaExpander(const JsonTree& tree, const SchemaRefs& refs, SchemaTexts& texts, SchemaReport& report)
       : tree_(tree), refs_(refs), texts_(texts), report_(report) {}
@@ -33,6 +34,17 @@ class SchemaExpander {
   SchemaWays expand(const SchemaSet& schemas);
   /// What the value of a member must fulfil, wherever an object fulfils a way.
   SchemaSet schemas_of_member(const SchemaFacts& facts, std::string_view name);
+  /// The same for many members of one way.
+  class MemberSchemas {
+   public:
+    MemberSchemas(SchemaExpander& expander, const SchemaFacts& facts);
+    SchemaSet of(std::string_view name);
+
+   private:
+    SchemaExpander& expander_;
+    std::map<std::string_view, SchemaSet> named_;     // by layers that speak of named members alone, and member tests
+    std::vector<JsonTree::NodeId> open_layers_ = {};  // that speak of others as well
+  };
 
  private:
   using NodeId = JsonTree::NodeId;
@@ -63,7 +75,11 @@ class SchemaExpander {
   bool may_hold(const SchemaFacts& facts, NodeId value);
   bool have_disjoint_texts(const SchemaFacts& a, const SchemaFacts& b);
   bool have_disjoint_members(const SchemaFacts& a, const SchemaFacts& b);
-  bool is_bounded(NodeId at, std::size_t num_ways);
+  bool is_bounded(NodeId at, const SchemaWays& ways);
+  /// To be narrowed beside others; counts as work.
+  SchemaWays copy_of(const SchemaWays& ways) const;
+  /// What a layer says of a member.
+  void add_schemas(NodeId layer, std::string_view name, SchemaSet& schemas);
 
   const JsonTree& tree_;
   const SchemaRefs& refs_;
@@ -71,7 +87,6 @@ class SchemaExpander {
   SchemaReport& report_;
   std::vector<SchemaTerm> open_;  // that are being joined, each within the one before
   int compared_depth_ = 0;
-  std::size_t work_ = 0;
 };
 
 /// The keyword changes what each way says, and leaves nothing open. False: no such keyword. Malformed values are

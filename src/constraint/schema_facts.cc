@@ -1,5 +1,7 @@
 #include "constraint/schema_facts.h"
 
+#include <algorithm>
+
 namespace octavo {
 
 ElementSchemas::ElementSchemas(const JsonTree& tree, JsonTree::NodeId schema) {
@@ -10,6 +12,12 @@ ElementSchemas::ElementSchemas(const JsonTree& tree, JsonTree::NodeId schema) {
     rest_ = tree.find(schema, "additionalItems");
   }
   if (first) first_ = tree.at(*first).children;
+}
+
+void make_set(SchemaSet& schemas) {
+  std::ranges::sort(schemas);
+  const auto rest = std::ranges::unique(schemas);
+  schemas.erase(rest.begin(), rest.end());
 }
 
 NumberKind both(NumberKind a, NumberKind b) {

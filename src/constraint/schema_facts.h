@@ -1,19 +1,20 @@
 // A schema, or several that must all hold, as what it says of each type of value: one way of fulfilling it. What
 // `anyOf` and its like leave open are several of them.
 //
-// Plain values; any thread.
+// Plain values; any thread. Names are texts of the tree, which must outlive them.
 #pragma once
 
 #include <compare>
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "constraint/decimal.h"
 #include "constraint/grammar.h"
 #include "constraint/json_tree.h"
+#include "constraint/name_list.h"
 
 namespace octavo {
 
@@ -26,6 +27,8 @@ struct SchemaTerm {
 
 /// Schemas that must all hold: ascending, each once. None: any value.
 using SchemaSet = std::vector<SchemaTerm>;
+/// Makes them ascending, each once.
+void make_set(SchemaSet& schemas);
 
 using TypeMask = std::uint8_t;
 inline constexpr TypeMask kNullType = 1, kBooleanType = 2, kNumberType = 4, kStringType = 8, kArrayType = 16,
@@ -47,7 +50,7 @@ struct TextTest {
 
 /// A member that, if it is there, must fulfil a schema too.
 struct MemberTest {
-  std::string name;
+  std::string_view name;
   SchemaTerm schema;
 };
 
@@ -61,6 +64,7 @@ struct ContainedTest {
 
 struct SchemaFacts {
   static constexpr std::uint32_t kNoLimit = Grammar::kAnyNumber;
+  static constexpr std::size_t kMaxRequired = 2048;
 
   TypeMask types = kAllTypes;
   std::optional<std::vector<JsonTree::NodeId>> values;  // of which it is one: `enum`, `const`
@@ -79,7 +83,7 @@ struct SchemaFacts {
   std::optional<JsonTree::NodeId> unique_keyword;  // `uniqueItems` that is true
 
   std::vector<JsonTree::NodeId> object_layers;  // schemas whose `properties` and their like say what the members are
-  std::vector<std::string> required, forbidden;
+  NameList required, forbidden;
   std::vector<MemberTest> member_tests;
   std::vector<SchemaTerm> name_schemas;  // `propertyNames`
   std::uint32_t min_properties = 0, max_properties = kNoLimit;

@@ -10,6 +10,8 @@ namespace {
 using NodeId = JsonTree::NodeId;
 using Kind = JsonTree::Kind;
 
+constexpr std::uint64_t kStepsOfName = 16;
+
 /// What a keyword is told by.
 struct Given {
   const JsonTree& tree;
@@ -61,6 +63,7 @@ std::optional<NamedTypes> named_types(const JsonTree& tree, NodeId keyword) {
 }
 
 void hold_type(const Given& given, SchemaFacts& facts) {
+  given.report.work().add(given.node().children.size());
   const auto named = named_types(given.tree, given.keyword);
   if (!given.expect(named.has_value(), "one or several of the seven types")) return;
   facts.types &= named->types;
@@ -72,8 +75,9 @@ void hold_values(const Given& given, std::vector<NodeId> values, SchemaFacts& fa
   if (facts.values && facts.values->size() * values.size() > kMaxCompared) {
     given.report.cannot_hold(given.keyword, "it has too many values to be compared with others");
   } else if (facts.values) {
+    CompileWork& work = given.report.work();
     const auto is_other = [&](NodeId value) {
-      return std::ranges::none_of(values, [&](NodeId known) { return given.tree.equal(value, known); });
+      return std::ranges::none_of(values, [&](NodeId known) { return given.tree.equal(value, known, work); });
     };
     std::erase_if(*facts.values, is_other);
   } else {
@@ -149,19 +153,15 @@ void hold_contains(const Given& given, SchemaFacts& facts) {
         {.schema = {.node = given.keyword}, .min = min, .has_max = has_max, .keyword = given.keyword});
 }
 
-constexpr std::size_t kMaxNames = 2048;  // that are required of one object
-
-void add_name(std::vector<std::string>& names, const std::string& name) {
-  if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-}
-
 void hold_required(const Given& given, SchemaFacts& facts) {
   if (given.tree.is(given.keyword, Kind::kTrue) || given.tree.is(given.keyword, Kind::kFalse)) return;  // of draft 3
   if (!given.expect(given.tree.is(given.keyword, Kind::kArray), "an array of names")) return;
-  if (!given.expect(facts.required.size() + given.node().children.size() <= kMaxNames, "at most 2048 names")) return;
+  const bool has_room = facts.required.size() + given.node().children.size() <= SchemaFacts::kMaxRequired;
+  if (!given.expect(has_room, "at most 2048 names")) return;
   for (const NodeId name : given.node().children) {
     if (!given.tree.is(name, Kind::kString)) return given.report.refuse(name, "a name");
-    add_name(facts.required, given.tree.at(name).text);
+    given.report.work().add(kStepsOfName);
+    facts.required.add(given.tree.at(name).text);
   }
 }
 
@@ -272,6 +272,7 @@ bool fail_keyword(const JsonTree& tree, NodeId schema, NodeId keyword, SchemaRep
   if (is_count && (name.starts_with("min") || name.starts_with("max"))) return fail_count(given, facts);
   if (name != "const" && name != "enum") return false;
   const auto& values = given.node().children;
+  report.work().add(values.size());
   if (name == "const") facts.other_values.push_back(keyword);
   if (name == "enum") facts.other_values.insert(facts.other_values.end(), values.begin(), values.end());
   return true;
@@ -280,10 +281,8 @@ bool fail_keyword(const JsonTree& tree, NodeId schema, NodeId keyword, SchemaRep
 bool is_contradiction(const SchemaFacts& facts) {
   if (facts.types == 0 || (facts.values && facts.values->empty())) return true;
   if (facts.types == kObjectType) {
-    const auto is_required = [&](const std::string& name) {
-      return std::ranges::find(facts.required, name) != facts.required.end();
-    };
-    return facts.min_properties > facts.max_properties || std::ranges::any_of(facts.forbidden, is_required);
+    const auto is_required = [&](std::string_view name) { return facts.required.contains(name); };
+    return facts.min_properties > facts.max_properties || std::ranges::any_of(facts.forbidden.names(), is_required);
   }
   if (facts.types == kArrayType) return facts.min_items > facts.max_items;
   if (facts.types == kStringType) return facts.min_length > facts.max_length;

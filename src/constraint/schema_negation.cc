@@ -7,13 +7,15 @@
 namespace octavo {
 namespace {
 
+constexpr std::uint64_t kStepsOfName = 8;  // each is sorted in
+
 void append(SchemaWays& to, SchemaWays from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-void require(SchemaFacts& way, const std::string& name) {
+void require(SchemaFacts& way, std::string_view name) {
   way.types &= kObjectType;
-  if (std::ranges::find(way.required, name) == way.required.end()) way.required.push_back(name);
+  way.required.add(name);
 }
 
 }  // namespace
@@ -38,7 +40,7 @@ SchemaWays SchemaExpander::without_schema(NodeId schema, const SchemaWays& ways)
     }
     if (is_exact) append(found, std::move(*broken));
     if (!is_exact) given_up = keyword;
-    if (!is_bounded(keyword, found.size())) return ways;
+    if (!is_bounded(keyword, found)) return ways;
   }
   std::erase_if(found, is_contradiction);
   if (given_up && found.empty()) {
@@ -51,14 +53,14 @@ SchemaWays SchemaExpander::without_schema(NodeId schema, const SchemaWays& ways)
 
 std::optional<SchemaWays> SchemaExpander::without_keyword(NodeId schema, NodeId keyword, const SchemaWays& ways) {
   const std::string& name = tree_.at(keyword).key;
-  if (name == "$ref") return with_reference(schema, keyword, true, ways);
-  if (name == "anyOf") return with_all(keyword, true, ways);
+  if (name == "$ref") return with_reference(schema, keyword, true, copy_of(ways));
+  if (name == "anyOf") return with_all(keyword, true, copy_of(ways));
   if (name == "allOf") return with_any(keyword, true, ways);
-  if (name == "not") return with({.node = keyword}, ways);
+  if (name == "not") return with({.node = keyword}, copy_of(ways));
   if (name == "properties") return without_members(keyword, ways);
   if (name == "additionalProperties") return without_other_members(schema, keyword, ways);
   if (name == "items" && !tree_.is(keyword, Kind::kArray) && !tree_.find(schema, "prefixItems")) {
-    SchemaWays found = ways;
+    SchemaWays found = copy_of(ways);
     for (SchemaFacts& way : found) {
       way.types &= kArrayType;
       way.contained.push_back({.schema = {.node = keyword, .is_negated = true}, .keyword = keyword});
@@ -69,12 +71,12 @@ std::optional<SchemaWays> SchemaExpander::without_keyword(NodeId schema, NodeId 
     if (!tree_.is(keyword, Kind::kArray)) return SchemaWays();
     SchemaWays found;
     for (const NodeId required : tree_.at(keyword).children) {
-      for (SchemaFacts way : ways) {
+      for (SchemaFacts& way : copy_of(ways)) {
         way.types &= kObjectType;
-        way.forbidden.push_back(tree_.at(required).text);
+        way.forbidden.add(tree_.at(required).text);
         found.push_back(std::move(way));
       }
-      if (!is_bounded(keyword, found.size())) return std::nullopt;
+      if (!is_bounded(keyword, found)) return std::nullopt;
     }
     return found;
   }
@@ -97,7 +99,7 @@ std::optional<SchemaWays> SchemaExpander::without_keyword(NodeId schema, NodeId 
                                                  "multipleOf"};
   if (std::ranges::find(kOthers, name) != std::end(kOthers)) return std::nullopt;
   SchemaWays found;
-  for (SchemaFacts way : ways)
+  for (SchemaFacts& way : copy_of(ways))
     if (fail_keyword(tree_, schema, keyword, report_, way)) found.push_back(std::move(way));
   return found;
 }
@@ -108,12 +110,12 @@ SchemaWays SchemaExpander::without_members(NodeId keyword, const SchemaWays& way
   for (const NodeId property : tree_.at(keyword).children) {
     if (tree_.is(property, Kind::kTrue)) continue;
     if (tree_.is(property, Kind::kObject) && tree_.at(property).children.empty()) continue;
-    for (SchemaFacts way : ways) {
+    for (SchemaFacts& way : copy_of(ways)) {
       require(way, tree_.at(property).key);
       way.member_tests.push_back({tree_.at(property).key, {.node = property, .is_negated = true}});
       found.push_back(std::move(way));
     }
-    if (!is_bounded(keyword, found.size())) return found;
+    if (!is_bounded(keyword, found)) return found;
   }
   return found;
 }
@@ -126,25 +128,27 @@ std::optional<SchemaWays> SchemaExpander::without_other_members(NodeId schema, N
   SchemaWays found;
   for (const SchemaFacts& way : ways) {
     bool is_closed = false;
-    std::vector<std::string> names = way.required;
+    std::vector<std::string_view> names(way.required.names().begin(), way.required.names().end());
     for (const NodeId layer : way.object_layers) {
       const auto others = tree_.find(layer, "additionalProperties"), known = tree_.find(layer, "properties");
       is_closed = is_closed || (others && tree_.is(*others, Kind::kFalse) && !tree_.find(layer, "patternProperties"));
       if (!known) continue;
-      for (const NodeId member : tree_.at(*known).children) names.push_back(tree_.at(member).key);
+      for (const NodeId member : tree_.at(*known).children) names.emplace_back(tree_.at(member).key);
+      report_.work().add(tree_.at(*known).children.size() * kStepsOfName);
     }
     if (!is_closed && way.has(kObjectType)) report_.cannot_hold(keyword, "found other members that may be there");
     std::ranges::sort(names);
     const auto rest = std::ranges::unique(names);
     names.erase(rest.begin(), rest.end());
-    for (const std::string& name : names) {
+    for (const std::string_view name : names) {
+      report_.work().add(kStepsOfName + names.size() / 8);
       if (properties && tree_.find(*properties, name)) continue;
       SchemaFacts with_it = way;
       require(with_it, name);
       with_it.member_tests.push_back({name, {.node = keyword, .is_negated = true}});
       found.push_back(std::move(with_it));
     }
-    if (!is_bounded(keyword, found.size())) return std::nullopt;
+    if (!is_bounded(keyword, found)) return std::nullopt;
   }
   return found;
 }

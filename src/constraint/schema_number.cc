@@ -131,6 +131,9 @@ class NumberFollower {
     return is_in_range(state) && is_divisible(state);
   }
 
+  /// A state has so many.
+  std::size_t num_parts() const { return 1 + comparisons_.size() + moduli_.size(); }
+
   static State dead() { return {.part = Part::kDead}; }
 
  private:
@@ -217,18 +220,22 @@ std::optional<ExpressionId> write_number(const NumberRange& range, Grammar& gram
   const NumberFollower follower(range, std::move(moduli));
   static constexpr std::string_view kCharacters = "-.0123456789";
   const std::vector<CodePointSet> sets(kCharacters.begin(), kCharacters.end());
-  const CharacterClasses classes(sets);
+  const CharacterClasses classes(sets, grammar.work());
   const auto character_of = [&](std::uint32_t class_id) {
     const auto& members = classes.members[class_id];
     const auto is_member = std::ranges::find(members, true);
     return is_member == members.end() ? '\0' : kCharacters[to_size(is_member - members.begin())];
   };
+  std::size_t num_steps = 0;
   const auto dfa =
-      CharacterDfaBuilder(classes.ranges, classes.num_classes)
+      CharacterDfaBuilder(classes.ranges, classes.num_classes, grammar.work())
           .build(
               follower.start(),
-              [&](NumberFollower::State state, std::uint32_t class_id) {
+              [&](NumberFollower::State state, std::uint32_t class_id) -> std::optional<NumberFollower::State> {
                 const char c = character_of(class_id);
+                num_steps += follower.num_parts();
+                if (!grammar.work().add(follower.num_parts()) || num_steps > CharacterDfa::kMaxWork)
+                  return std::nullopt;
                 return std::optional(c == '\0' ? NumberFollower::dead() : follower.after(std::move(state), c));
               },
               [&](const NumberFollower::State& state) { return follower.accepts(state); });

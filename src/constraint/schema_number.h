@@ -21,7 +21,7 @@ struct NumberRange {
 };
 
 /// The numbers, written without exponent, without a minus before zero, and integers without a fraction where all are.
-/// No value: the bounds or divisors have more digits than are followed.
+/// No value: the bounds or divisors have more digits, or the other values are more, than are followed.
 std::optional<ExpressionId> write_number(const NumberRange& range, Grammar& grammar);
 
 }  // namespace octavo

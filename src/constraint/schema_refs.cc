@@ -9,6 +9,8 @@
 namespace octavo {
 namespace {
 
+constexpr std::uint64_t kStepsOfByte = 8;  // in an "$id" that is kept, resolved: a long one may be the base of many
+
 struct Uri {
   std::string_view scheme, authority, path, query;
   bool has_authority = false;
@@ -94,11 +96,11 @@ std::string resolved_uri(std::string_view base, std::string_view reference) {
   return uri;
 }
 
-SchemaRefs::SchemaRefs(const JsonTree& tree) : tree_(tree) {
+SchemaRefs::SchemaRefs(const JsonTree& tree, CompileWork& work) : tree_(tree), work_(work) {
   uris_[JsonTree::kRoot] = "";
   resources_.emplace("", JsonTree::kRoot);
   // A parent has a lower number than its children.
-  for (JsonTree::NodeId node = 0; node < tree.size(); ++node) add_names(node);
+  for (JsonTree::NodeId node = 0; node < tree.size() && work.add(); ++node) add_names(node);
 }
 
 void SchemaRefs::add_names(JsonTree::NodeId node) {
@@ -114,6 +116,7 @@ void SchemaRefs::add_names(JsonTree::NodeId node) {
     const JsonTree::NodeId outer = resource_of(node);
     if (!reference.empty()) {
       std::string uri = resolved_uri(uris_.at(outer), reference);
+      work_.add(uri.size() * kStepsOfByte);
       resources_.emplace(uri, node);
       uris_[node] = std::move(uri);
     }
@@ -144,6 +147,7 @@ std::optional<JsonTree::NodeId> SchemaRefs::resolve(JsonTree::NodeId from, std::
   const auto [uri, fragment] = split_fragment(reference);
   const JsonTree::NodeId base = resource_of(from);
   if (uri.empty()) return find_fragment(base, fragment);
+  work_.add(uris_.at(base).size() + uri.size());
   const auto resource = resources_.find(resolved_uri(uris_.at(base), uri));
   if (resource == resources_.end()) return std::nullopt;
   return find_fragment(resource->second, fragment);

@@ -15,7 +15,7 @@ namespace octavo {
 
 class SchemaRefs {
  public:
-  explicit SchemaRefs(const JsonTree& tree);
+  SchemaRefs(const JsonTree& tree, CompileWork& work);
 
   /// The schema that the text of a reference means, in the schema object `from`. No value: it is not in the text.
   std::optional<JsonTree::NodeId> resolve(JsonTree::NodeId from, std::string_view reference) const;
@@ -30,6 +30,7 @@ class SchemaRefs {
   void add_names(JsonTree::NodeId node);
 
   const JsonTree& tree_;
+  CompileWork& work_;
   std::map<JsonTree::NodeId, std::string> uris_;                                  // of resources
   std::map<std::string, JsonTree::NodeId, std::less<>> resources_;                // by their URI
   std::map<std::pair<JsonTree::NodeId, std::string>, JsonTree::NodeId> anchors_;  // by resource and name

@@ -26,17 +26,17 @@ void SchemaReport::cannot_hold(JsonTree::NodeId keyword, std::string_view why) {
   ++num_found_;
   if (trial_ != nullptr) {
     trial_->failed_ = true;
-  } else if (is_strict_) {
+  } else if (is_strict_ && !failed()) {
     fail_with(fmt::format("{}: {}", tree_.pointer(keyword), why));
-  } else {
-    warn(fmt::format("{}: {}; it is not enforced", tree_.pointer(keyword), why));
+  } else if (!is_strict_) {
+    warn(keyword, why, "; it is not enforced");
   }
 }
 
 void SchemaReport::narrows(JsonTree::NodeId keyword, std::string_view how) {
   ++num_found_;
   if (trial_ == nullptr) {
-    warn(fmt::format("{}: {}", tree_.pointer(keyword), how));
+    warn(keyword, how, "");
   } else if (trial_->narrowed_.size() < kMaxWarnings) {
     trial_->narrowed_.emplace_back(keyword, how);
   }
@@ -49,6 +49,7 @@ void SchemaReport::Trial::keep() {
 }
 
 void SchemaReport::refuse(JsonTree::NodeId keyword, std::string_view expected) {
+  if (failed()) return;
   fail_with(fmt::format("{}: found {}, expected {}", tree_.pointer(keyword), described(tree_.at(keyword)), expected));
 }
 
@@ -57,8 +58,10 @@ void SchemaReport::fail_with(std::string message) {
   if (!error_) error_ = Error{std::move(message)};
 }
 
-void SchemaReport::warn(std::string message) {
-  if (warnings_.size() >= kMaxWarnings || std::ranges::find(warnings_, message) != warnings_.end()) return;
+void SchemaReport::warn(JsonTree::NodeId keyword, std::string_view what, std::string_view end) {
+  if (warnings_.size() >= kMaxWarnings) return;
+  std::string message = fmt::format("{}: {}{}", tree_.pointer(keyword), what, end);
+  if (std::ranges::find(warnings_, message) != warnings_.end()) return;
   if (warnings_.size() + 1 == kMaxWarnings) message = "more of the schema is not enforced as it stands";
   warnings_.push_back(std::move(message));
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "constraint/compile_work.h"
 #include "constraint/json_tree.h"
 
 namespace octavo {
@@ -18,9 +19,9 @@ class SchemaReport {
  public:
   static constexpr std::size_t kMaxWarnings = 32;
 
-  /// Both must outlive it.
-  SchemaReport(const JsonTree& tree, bool is_strict, std::vector<std::string>& warnings)
-      : tree_(tree), is_strict_(is_strict), warnings_(warnings) {}
+  /// All must outlive it.
+  SchemaReport(const JsonTree& tree, bool is_strict, std::vector<std::string>& warnings, CompileWork& work)
+      : tree_(tree), is_strict_(is_strict), warnings_(warnings), work_(work) {}
 
   /// No rule is as narrow as the value at `keyword` asks: an error of a strict schema, else a warning.
   void cannot_hold(JsonTree::NodeId keyword, std::string_view why);
@@ -30,10 +31,13 @@ class SchemaReport {
   void refuse(JsonTree::NodeId keyword, std::string_view expected);
   void fail_with(std::string message);
 
-  bool failed() const { return error_.has_value(); }
+  /// Also where the work of the compile ends.
+  bool failed() const { return error_.has_value() || work_.has_ended(); }
   /// How often something was found, whether it was written down or not.
   std::size_t num_found() const { return num_found_; }
-  const std::optional<Error>& error() const { return error_; }
+  /// Where it has failed.
+  Error error() const { return work_.has_ended() ? work_.error() : *error_; }
+  CompileWork& work() const { return work_; }
 
   /// Tries something: while it lives, what cannot be held is no error and no warning, but makes failed() true.
   class Trial {
@@ -55,11 +59,13 @@ class SchemaReport {
   };
 
  private:
-  void warn(std::string message);
+  /// Of a keyword's place and what is said of it; both may be long, and are not joined where no further one is kept.
+  void warn(JsonTree::NodeId keyword, std::string_view what, std::string_view end);
 
   const JsonTree& tree_;
   const bool is_strict_;
   std::vector<std::string>& warnings_;
+  CompileWork& work_;
   std::optional<Error> error_;
   Trial* trial_ = nullptr;
   std::size_t num_found_ = 0;

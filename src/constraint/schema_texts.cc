@@ -5,23 +5,30 @@
 namespace octavo {
 
 const CharacterDfa* SchemaTexts::of_pattern(JsonTree::NodeId keyword) {
-  return known(tree_.at(keyword).text, RegexReach::kSomewhere);
+  return known(keyword, tree_.at(keyword).text, RegexReach::kSomewhere);
 }
 
 const CharacterDfa* SchemaTexts::of_names(JsonTree::NodeId member) {
-  return known(tree_.at(member).key, RegexReach::kSomewhere);
+  return known(member, tree_.at(member).key, RegexReach::kSomewhere);
 }
 
 const CharacterDfa* SchemaTexts::of_format(JsonTree::NodeId keyword) {
   const auto pattern = pattern_of_format(tree_.at(keyword).text);
-  return pattern ? known(*pattern, RegexReach::kWhole) : nullptr;
+  return pattern ? known(keyword, *pattern, RegexReach::kWhole) : nullptr;
 }
 
-const CharacterDfa* SchemaTexts::known(std::string_view pattern, RegexReach reach) {
+const CharacterDfa* SchemaTexts::known(JsonTree::NodeId node, std::string_view pattern, RegexReach reach) {
+  const auto [by_node, is_new_node] = by_node_.try_emplace({reach, node});
+  if (!is_new_node) {
+    why_not_ = by_node->second->why_not;
+    return by_node->second->dfa ? &*by_node->second->dfa : nullptr;
+  }
+  work_.add(pattern.size());
   const auto [place, is_new] = entries_.try_emplace({reach, std::string(pattern)});
   Entry& entry = place->second;
+  by_node->second = &entry;
   if (is_new && num_transitions_ < kMaxTransitions) {
-    auto dfa = CharacterDfa::of_pattern(pattern, reach);
+    auto dfa = CharacterDfa::of_pattern(pattern, reach, work_);
     if (dfa) {
       entry.dfa = counted(std::move(*dfa));
       if (!entry.dfa) entry.why_not = "the pattern takes too many states";
@@ -42,12 +49,12 @@ std::optional<CharacterDfa> SchemaTexts::counted(std::optional<CharacterDfa> dfa
 std::optional<CharacterDfa> SchemaTexts::both(const CharacterDfa& a, const CharacterDfa& b) {
   if (num_transitions_ >= kMaxTransitions) return std::nullopt;
   num_transitions_ += (a.num_transitions() + b.num_transitions()) / 16;  // which are gone through
-  return counted(a.intersection(b));
+  return counted(a.intersection(b, work_));
 }
 
 std::optional<CharacterDfa> SchemaTexts::all_but(std::span<const std::string> texts) {
   if (num_transitions_ >= kMaxTransitions) return std::nullopt;
-  auto dfa = counted(CharacterDfa::of_texts(texts));
+  auto dfa = counted(CharacterDfa::of_texts(texts, work_));
   if (dfa) dfa = dfa->complement();
   return dfa;
 }

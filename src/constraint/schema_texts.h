@@ -20,9 +20,9 @@ bool is_standard_format(std::string_view name);
 
 class SchemaTexts {
  public:
-  static constexpr std::size_t kMaxTransitions = 1 << 24;  // of all automata of a schema
+  static constexpr std::size_t kMaxTransitions = 1 << 23;  // of all automata of a schema: 32 MiB
 
-  explicit SchemaTexts(const JsonTree& tree) : tree_(tree) {}
+  SchemaTexts(const JsonTree& tree, CompileWork& work) : tree_(tree), work_(work) {}
 
   /// The texts in which the pattern at a node is found. Null: why_not() says what is in the way.
   const CharacterDfa* of_pattern(JsonTree::NodeId keyword);
@@ -37,7 +37,7 @@ class SchemaTexts {
   std::optional<CharacterDfa> all_but(std::span<const std::string> texts);
 
  private:
-  const CharacterDfa* known(std::string_view pattern, RegexReach reach);
+  const CharacterDfa* known(JsonTree::NodeId node, std::string_view pattern, RegexReach reach);
   std::optional<CharacterDfa> counted(std::optional<CharacterDfa> dfa);
 
   struct Entry {
@@ -45,7 +45,9 @@ class SchemaTexts {
     std::string why_not;
   };
   const JsonTree& tree_;
+  CompileWork& work_;
   std::map<std::pair<RegexReach, std::string>, Entry, std::less<>> entries_;
+  std::map<std::pair<RegexReach, JsonTree::NodeId>, const Entry*> by_node_;  // those of nodes that were asked for
   std::string why_not_;
   std::size_t num_transitions_ = 0;
 };

@@ -8,6 +8,8 @@
 namespace octavo {
 namespace {
 
+constexpr std::uint64_t kStepsOfKeyword = 4;
+
 Verdict verdict(bool holds) { return holds ? Verdict::kYes : Verdict::kNo; }
 Verdict negation(Verdict verdict) {
   return verdict == Verdict::kUnknown ? verdict : verdict == Verdict::kYes ? Verdict::kNo : Verdict::kYes;
@@ -64,7 +66,7 @@ Verdict SchemaValidator::holds(SchemaTerm term, NodeId value) {
 Verdict SchemaValidator::schema(NodeId schema, NodeId value) {
   if (tree_.is(schema, Kind::kFalse)) return Verdict::kNo;
   if (!tree_.is(schema, Kind::kObject)) return Verdict::kYes;
-  if (depth_ > kMaxDepth || ++work_ > kMaxWork) return Verdict::kUnknown;
+  if (depth_ > kMaxDepth || ++work_ > kMaxWork || compile_work_.has_ended()) return Verdict::kUnknown;
   ++depth_;
   Verdict all = Verdict::kYes;
   for (const NodeId child : tree_.at(schema).children) {
@@ -79,7 +81,8 @@ Verdict SchemaValidator::schema(NodeId schema, NodeId value) {
 
 Verdict SchemaValidator::keyword(NodeId schema, NodeId keyword, NodeId value) {
   const std::string_view name = tree_.at(keyword).key;
-  const auto equals = [&](NodeId other) { return tree_.equal(value, other); };
+  compile_work_.add(kStepsOfKeyword + tree_.at(value).text.size() / 8);
+  const auto equals = [&](NodeId other) { return tree_.equal(value, other, compile_work_); };
   const auto has_type = [&](NodeId type) { return is_of_type(tree_, value, tree_.at(type).text); };
   if (name == "type") return verdict(has_type(keyword) || std::ranges::any_of(tree_.at(keyword).children, has_type));
   if (name == "const") return verdict(equals(keyword));
@@ -102,6 +105,7 @@ Verdict SchemaValidator::keyword(NodeId schema, NodeId keyword, NodeId value) {
 
 Verdict SchemaValidator::reference(NodeId schema, NodeId keyword, NodeId value) {
   const JsonTree::Node& node = tree_.at(keyword);
+  compile_work_.add(node.text.size());
   const auto target = node.key == "$ref" ? refs_.resolve(schema, node.text) : refs_.resolve_dynamic(schema, node.text);
   return target ? this->schema(*target, value) : Verdict::kUnknown;
 }
@@ -189,7 +193,7 @@ Verdict SchemaValidator::unique(NodeId value) {
   if (children.size() > 1000) return Verdict::kUnknown;
   for (std::size_t i = 0; i < children.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
-      if (tree_.equal(children[i], children[j])) return Verdict::kNo;
+      if (tree_.equal(children[i], children[j], compile_work_)) return Verdict::kNo;
   return Verdict::kYes;
 }
 
@@ -208,6 +212,7 @@ Verdict SchemaValidator::contained(NodeId schema, NodeId keyword, NodeId value) 
 
 Verdict SchemaValidator::elements(NodeId schema, NodeId value) {
   const ElementSchemas layer(tree_, schema);
+  compile_work_.add(layer.num_first());
   Verdict all = Verdict::kYes;
   const auto& children = tree_.at(value).children;
   for (std::size_t i = 0; i < children.size(); ++i)
@@ -223,6 +228,7 @@ Verdict SchemaValidator::of_object(std::string_view name, NodeId keyword, NodeId
     return verdict(name == "minProperties" ? count >= *limit : count <= *limit);
   }
   if (name == "required") {
+    compile_work_.add(tree_.at(keyword).children.size() * kStepsOfKeyword);
     return verdict(std::ranges::all_of(tree_.at(keyword).children, [&](NodeId required) {
       return tree_.find(value, tree_.at(required).text).has_value();
     }));
@@ -235,12 +241,14 @@ Verdict SchemaValidator::of_object(std::string_view name, NodeId keyword, NodeId
 
 Verdict SchemaValidator::dependent(NodeId keyword, NodeId value) {
   Verdict all = Verdict::kYes;
+  compile_work_.add(tree_.at(keyword).children.size() * kStepsOfKeyword);
   for (const NodeId dependency : tree_.at(keyword).children) {
     if (!tree_.find(value, tree_.at(dependency).key)) continue;
     if (!tree_.is(dependency, Kind::kArray)) {
       join(all, schema(dependency, value));
       continue;
     }
+    compile_work_.add(tree_.at(dependency).children.size() * kStepsOfKeyword);
     for (const NodeId required : tree_.at(dependency).children)
       join(all, verdict(tree_.find(value, tree_.at(required).text).has_value()));
   }
@@ -255,6 +263,7 @@ Verdict SchemaValidator::members(NodeId schema, NodeId value) {
 
 Verdict SchemaValidator::member(NodeId schema, NodeId member) {
   const std::string& name = tree_.at(member).key;
+  compile_work_.add(kStepsOfKeyword);
   Verdict all = Verdict::kYes;
   bool is_known = false;
   const auto properties = tree_.find(schema, "properties"), patterns = tree_.find(schema, "patternProperties");
@@ -264,6 +273,7 @@ Verdict SchemaValidator::member(NodeId schema, NodeId member) {
   }
   if (patterns) {
     for (const NodeId pattern : tree_.at(*patterns).children) {
+      if (!compile_work_.add(kStepsOfKeyword + name.size())) return Verdict::kUnknown;
       const CharacterDfa* names = texts_.of_names(pattern);
       if (names == nullptr) return Verdict::kUnknown;
       if (!names->accepts(name)) continue;

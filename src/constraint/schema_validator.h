@@ -21,8 +21,8 @@ class SchemaValidator {
   static constexpr int kMaxDepth = 200;             // of schemas within each other and values within each other
   static constexpr std::size_t kMaxWork = 1 << 20;  // schemas and values that meet values; beyond it nothing is known
 
-  SchemaValidator(const JsonTree& tree, const SchemaRefs& refs, SchemaTexts& texts)
-      : tree_(tree), refs_(refs), texts_(texts) {}
+  SchemaValidator(const JsonTree& tree, const SchemaRefs& refs, SchemaTexts& texts, CompileWork& work)
+      : tree_(tree), refs_(refs), texts_(texts), compile_work_(work) {}
 
   Verdict holds(const SchemaSet& schemas, JsonTree::NodeId value);
   Verdict holds(SchemaTerm schema, JsonTree::NodeId value);
@@ -50,6 +50,7 @@ class SchemaValidator {
   const JsonTree& tree_;
   const SchemaRefs& refs_;
   SchemaTexts& texts_;
+  CompileWork& compile_work_;
   int depth_ = 0;
   std::size_t work_ = 0;
 };

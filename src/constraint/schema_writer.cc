@@ -6,12 +6,6 @@
 
 namespace octavo {
 
-void make_set(SchemaSet& schemas) {
-  std::ranges::sort(schemas);
-  const auto rest = std::ranges::unique(schemas);
-  schemas.erase(rest.begin(), rest.end());
-}
-
 ExpressionId SchemaWriter::value(SchemaSet schemas) {
   std::erase_if(schemas, [this](SchemaTerm term) {
     return !term.is_negated &&
@@ -23,7 +17,7 @@ ExpressionId SchemaWriter::value(SchemaSet schemas) {
   const auto known = rules_.find(schemas);
   if (known != rules_.end()) return grammar_.call(known->second);
   const RuleId rule = grammar_.declare("value");
-  if (grammar_.is_too_large()) return Grammar::nothing();
+  if (grammar_.is_refused()) return Grammar::nothing();
   work_.push_back(schemas);
   rules_.emplace(std::move(schemas), rule);
   return grammar_.call(rule);
@@ -34,8 +28,7 @@ void SchemaWriter::write_all() {
     const SchemaSet schemas = std::move(work_.back());
     work_.pop_back();
     grammar_.define(rules_.at(schemas), body(schemas));
-    if (grammar_.is_too_large())
-      parts_.report.fail_with(fmt::format("found a schema of too many parts, expected at most {}", Grammar::kMaxSize));
+    if (grammar_.is_refused()) parts_.report.fail_with("the schema: " + grammar_.refusal().message);
   }
 }
 
@@ -60,6 +53,7 @@ ExpressionId SchemaWriter::one_of(const SchemaSet& schemas, const std::vector<No
   std::vector<std::string> texts;
   std::vector<ExpressionId> written;
   for (const NodeId value : values) {
+    if (!grammar_.work().add()) return Grammar::nothing();
     const Verdict verdict = parts_.validator.holds(schemas, value);
     if (verdict == Verdict::kUnknown)
       parts_.report.cannot_hold(value, "it cannot be told whether the value fulfils the rest of the schema");
@@ -81,7 +75,7 @@ ExpressionId SchemaWriter::one_of(const SchemaSet& schemas, const std::vector<No
 /// Many texts share their beginnings, so that few places are alive in them at once.
 ExpressionId SchemaWriter::one_of_texts(std::span<const std::string> texts) {
   static constexpr std::size_t kFewTexts = 8;
-  const auto shared = texts.size() > kFewTexts ? CharacterDfa::of_texts(texts) : std::nullopt;
+  const auto shared = texts.size() > kFewTexts ? CharacterDfa::of_texts(texts, grammar_.work()) : std::nullopt;
   if (shared) return quoted(*shared);
   std::vector<ExpressionId> literals;
   literals.reserve(texts.size());
@@ -151,6 +145,7 @@ ExpressionId SchemaWriter::number(const SchemaFacts& way) {
   NumberRange range{.kind = way.number_kind, .minimum = way.minimum, .maximum = way.maximum};
   for (const NodeId value : way.other_values) {
     if (!parts_.tree.is(value, JsonTree::Kind::kNumber)) continue;
+    grammar_.work().add(parts_.tree.at(value).text.size());
     if (const auto number = Decimal::parse(parts_.tree.at(value).text)) range.other_values.push_back(*number);
   }
   for (const NodeId divisor : way.divisors)

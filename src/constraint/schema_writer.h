@@ -105,7 +105,4 @@ class SchemaWriter {
   std::map<std::string, ExpressionId> strings_;  // by key_of()
 };
 
-/// Ascending, each once.
-void make_set(SchemaSet& schemas);
-
 }  // namespace octavo

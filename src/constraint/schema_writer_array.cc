@@ -25,11 +25,14 @@ std::optional<SchemaWriter::Elements> SchemaWriter::elements_of(const SchemaFact
   std::vector<ElementSchemas> layers;
   std::size_t num_first = 0;
   for (const NodeId layer : way.array_layers) {
+    if (grammar_.work().has_ended()) return std::nullopt;
     layers.emplace_back(parts_.tree, layer);
+    grammar_.work().add(layers.back().num_first());
     num_first = std::max(num_first, layers.back().num_first());
   }
   const auto schemas_at = [&](std::size_t index) {
     SchemaSet schemas;
+    grammar_.work().add(layers.size());
     for (const ElementSchemas& layer : layers)
       if (const auto schema = layer.at(index)) schemas.push_back({.node = *schema});
     make_set(schemas);
@@ -38,7 +41,7 @@ std::optional<SchemaWriter::Elements> SchemaWriter::elements_of(const SchemaFact
   const auto end_at = [&](std::size_t index) {
     elements.max = std::min(elements.max, static_cast<std::uint32_t>(index));
   };
-  for (std::size_t i = 0; i < num_first && i < elements.max; ++i) {
+  for (std::size_t i = 0; i < num_first && i < elements.max && !parts_.report.failed(); ++i) {
     elements.first.push_back(schemas_at(i));
     if (is_false(elements.first.back())) end_at(i);
   }

@@ -7,6 +7,7 @@
 namespace octavo {
 namespace {
 
+constexpr std::uint64_t kStepsOfName = 32;    // each is looked up several times
 constexpr std::size_t kMaxNameClasses = 64;   // that patterns tell apart
 constexpr std::size_t kMaxCounted = 1 << 14;  // members, times the counts that are told apart
 
@@ -43,19 +44,18 @@ std::optional<std::vector<SchemaWriter::Member>> SchemaWriter::members_of(const 
     if (properties)
       for (const NodeId property : parts_.tree.at(*properties).children) names.push_back(parts_.tree.at(property).key);
   }
-  for (const MemberTest& test : way.member_tests) names.push_back(test.name);
-  names.insert(names.end(), way.required.begin(), way.required.end());
-  names.insert(names.end(), way.forbidden.begin(), way.forbidden.end());
+  for (const MemberTest& test : way.member_tests) names.emplace_back(test.name);
+  for (const NameList* list : {&way.required, &way.forbidden})
+    names.insert(names.end(), list->names().begin(), list->names().end());
+  if (!grammar_.work().add(names.size() * kStepsOfName)) return std::nullopt;
   drop_repeated(names);
-  std::vector<std::string_view> required(way.required.begin(), way.required.end());
-  std::vector<std::string_view> forbidden(way.forbidden.begin(), way.forbidden.end());
-  std::ranges::sort(required);
-  std::ranges::sort(forbidden);
+  SchemaExpander::MemberSchemas schemas_by_name(parts_.expander, way);
   std::vector<Member> members;
   for (const std::string& name : names) {
-    SchemaSet schemas = parts_.expander.schemas_of_member(way, name);
-    const bool is_required = std::ranges::binary_search(required, name);
-    const bool may_be = !std::ranges::binary_search(forbidden, name) && !is_false(schemas) && may_be_named(way, name);
+    if (parts_.report.failed()) return std::nullopt;
+    SchemaSet schemas = schemas_by_name.of(name);
+    const bool is_required = way.required.contains(name);
+    const bool may_be = !way.forbidden.contains(name) && !is_false(schemas) && may_be_named(way, name);
     if (is_required && !may_be) return std::nullopt;
     if (may_be) members.push_back({.name = name, .schemas = std::move(schemas), .is_required = is_required});
   }
@@ -97,6 +97,8 @@ std::vector<SchemaWriter::OtherMembers> SchemaWriter::other_members_of(const Sch
     if (!common) parts_.report.cannot_hold(way.object_layers.front(), "the names of the members take too many states");
     if (common) other.names = std::move(common);
   }
+  for (const OtherMembers& other : others)
+    if (other.names) grammar_.work().add(other.names->num_transitions());
   std::erase_if(others, [](const OtherMembers& other) { return other.names && other.names->is_empty(); });
   return others;
 }
@@ -112,7 +114,7 @@ std::optional<CharacterDfa> SchemaWriter::names_that_fulfil(const SchemaSet& sch
       for (const NodeId value : *way.values)
         if (parts_.tree.is(value, JsonTree::Kind::kString) && parts_.validator.holds(schemas, value) != Verdict::kNo)
           values.push_back(parts_.tree.at(value).text);
-      texts = CharacterDfa::of_texts(values);
+      texts = CharacterDfa::of_texts(values, grammar_.work());
     } else {
       std::vector<std::string> other_texts;
       for (const NodeId value : way.other_values)
@@ -174,6 +176,7 @@ std::vector<SchemaWriter::OtherMembers> SchemaWriter::by_patterns(const SchemaFa
     }
     classes.clear();
     for (Class& one : split) {
+      if (!grammar_.work().add(1 + one.members.schemas.size())) return {};
       if (others && !one.is_matched) one.members.schemas.push_back({.node = *others});
       if (!is_false(one.members.schemas)) classes.push_back(std::move(one.members));
     }

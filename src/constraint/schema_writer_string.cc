@@ -28,8 +28,10 @@ ExpressionId SchemaWriter::quoted(const CharacterDfa& texts) {
 /// Strings of which the same is asked are one rule: what is found for the masks of one holds for all.
 ExpressionId SchemaWriter::string(const SchemaFacts& way) {
   std::vector<std::string> other_texts;
-  for (const NodeId value : way.other_values)
+  for (const NodeId value : way.other_values) {
+    grammar_.work().add(1 + parts_.tree.at(value).text.size() / 8);
     if (parts_.tree.is(value, JsonTree::Kind::kString)) other_texts.push_back(parts_.tree.at(value).text);
+  }
   const std::string key = key_of(way, other_texts);
   const auto known = strings_.find(key);
   if (known != strings_.end()) return known->second;
@@ -44,6 +46,7 @@ std::string SchemaWriter::key_of(const SchemaFacts& way, std::span<const std::st
   std::string key = fmt::format("{} {}", way.min_length, way.max_length);
   for (const TextTest& test : way.text_tests) {
     const std::string& text = parts_.tree.at(test.keyword).text;
+    grammar_.work().add(1 + text.size() / 8);
     key += fmt::format(" {}{}{}:{}", test.is_negated ? "!" : "", test.is_format ? "f" : "p", text.size(), text);
   }
   for (const std::string& text : other_texts) key += fmt::format(" o{}:{}", text.size(), text);
@@ -97,6 +100,7 @@ std::optional<CharacterDfa> SchemaWriter::tested_text(const SchemaFacts& way,
     if (!others || !narrow(*others))
       parts_.report.cannot_hold(way.other_values.front(), "the texts to be left out take too many states");
   }
+  if (texts) grammar_.work().add(3 * texts->num_transitions());
   if (!texts || texts->is_empty() || has_lengths(*texts, way.min_length, way.max_length)) return texts;
   const auto lengths = CharacterDfa::of_lengths(way.min_length, way.max_length);
   if (!lengths || !narrow(*lengths)) {

@@ -15,6 +15,13 @@ constexpr std::string_view kCategories =
 
 }  // namespace
 
+CodePointSet CodePointSet::of_ranges(std::vector<Range> ranges) {
+  std::ranges::sort(ranges);
+  CodePointSet set;
+  for (const Range& range : ranges) set.add(range.begin, range.end);
+  return set;
+}
+
 void CodePointSet::add(std::uint32_t begin, std::uint32_t end) {
   if (begin >= end) return;
   if (ranges_.empty() || begin > ranges_.back().end) {  // as where ranges come in order

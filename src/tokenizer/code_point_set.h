@@ -22,6 +22,8 @@ class CodePointSet {
 
   CodePointSet() = default;
   explicit CodePointSet(std::uint32_t code_point) { add(code_point); }
+  /// What the ranges have between them, in any order: n log n, where add() of ranges that come in no order is n².
+  static CodePointSet of_ranges(std::vector<Range> ranges);
 
   void add(std::uint32_t begin, std::uint32_t end);
   void add(std::uint32_t code_point) { add(code_point, code_point + 1); }

@@ -68,6 +68,19 @@ TEST(Automaton, RefusesMoreStatesThanItHasRoomFor) {
   EXPECT_THAT(error_of(grammar), HasSubstr("repetitions are too large"));
 }
 
+TEST(Automaton, RefusesMoreTransitionsThanItHasRoomForAndHoldsNoRoomInReserve) {
+  CodePointSet set;
+  for (std::uint32_t c = 'A'; c < 'z'; c += 2) set.add(c);
+  const auto row_of = [&](std::size_t count) {
+    Grammar grammar;
+    grammar.set_root(grammar.sequence(std::vector<ExpressionId>(count, grammar.set(set))));
+    return grammar;
+  };
+  EXPECT_THAT(error_of(row_of(40000)), HasSubstr("more than 1048576 transitions"));
+  const Automaton automaton = Automaton::build(row_of(10000)).value();
+  EXPECT_LT(automaton.num_bytes(), 10000 * (sizeof(Automaton::State) + 29 * sizeof(Automaton::Edge)) * 11 / 10);
+}
+
 Grammar repeated(std::uint32_t min, std::uint32_t max) {
   Grammar grammar;
   grammar.set_root(grammar.sequence({grammar.repeat(grammar.literal("a"), min, max), grammar.literal("b")}));

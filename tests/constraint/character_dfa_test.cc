@@ -16,7 +16,13 @@ namespace {
 using test::random_pattern;
 
 CharacterDfa of_pattern(std::string_view pattern, RegexReach reach = RegexReach::kSomewhere) {
-  return CharacterDfa::of_pattern(pattern, reach).value().value();
+  CompileWork work;
+  return CharacterDfa::of_pattern(pattern, reach, work).value().value();
+}
+
+CharacterDfa common(const CharacterDfa& a, const CharacterDfa& b) {
+  CompileWork work;
+  return a.intersection(b, work).value();
 }
 
 std::string random_text() {
@@ -36,10 +42,10 @@ RC_GTEST_PROP(CharacterDfa, OfAPatternAcceptsTheTextsInWhichItIsFound, ()) {
 RC_GTEST_PROP(CharacterDfa, IntersectionAndComplementAreThoseOfSets, ()) {
   const CharacterDfa a = of_pattern(random_pattern(), RegexReach::kWhole), b = of_pattern(random_pattern());
   const std::string text = random_text();
-  const CharacterDfa both = a.intersection(b).value(), other = a.complement();
+  const CharacterDfa both = common(a, b), other = a.complement();
   RC_ASSERT(both.accepts(text) == (a.accepts(text) && b.accepts(text)));
   RC_ASSERT(other.accepts(text) == !a.accepts(text));
-  RC_ASSERT(a.intersection(other).value().is_empty());
+  RC_ASSERT(common(a, other).is_empty());
   if (both.accepts(text)) {
     RC_ASSERT(!both.is_empty());
     RC_ASSERT(both.shortest() <= text.size());
@@ -51,7 +57,7 @@ RC_GTEST_PROP(CharacterDfa, IsWrittenAsAGrammarOfTheSameTexts, ()) {
   const CharacterDfa first = of_pattern(random_pattern(), RegexReach::kWhole), second = of_pattern(random_pattern());
   // Sets without what the recogniser would try one by one.
   const CharacterDfa ascii = of_pattern("[a-c1]*", RegexReach::kWhole);
-  const CharacterDfa dfa = first.intersection(second.complement()).value().intersection(ascii).value();
+  const CharacterDfa dfa = common(common(first, second.complement()), ascii);
   Grammar grammar;
   grammar.set_root(dfa.write([](Grammar& to, const CodePointSet& set) { return to.set(set); }, grammar));
   const std::string text = random_text();
@@ -61,7 +67,8 @@ RC_GTEST_PROP(CharacterDfa, IsWrittenAsAGrammarOfTheSameTexts, ()) {
 RC_GTEST_PROP(CharacterDfa, OfTextsAcceptsThemAlone, ()) {
   const auto texts =
       *rc::gen::container<std::vector<std::string>>(rc::gen::container<std::string>(rc::gen::element('a', 'b', 'c')));
-  const CharacterDfa dfa = CharacterDfa::of_texts(texts).value();
+  CompileWork work;
+  const CharacterDfa dfa = CharacterDfa::of_texts(texts, work).value();
   for (const std::string& text : texts) RC_ASSERT(dfa.accepts(text));
   const std::string text = random_text();
   RC_ASSERT(dfa.accepts(text) == (std::ranges::find(texts, text) != texts.end()));
@@ -78,11 +85,12 @@ TEST(CharacterDfa, CountsCharactersNotBytes) {
 }
 
 TEST(CharacterDfa, HasNoValueWhereItTakesTooManyStates) {
+  CompileWork work;
   EXPECT_FALSE(CharacterDfa::of_lengths(0, 100000).has_value());
-  EXPECT_FALSE(CharacterDfa::of_pattern("a.{30}$", RegexReach::kSomewhere).value().has_value());
-  EXPECT_FALSE(CharacterDfa::of_pattern("((a{1000}){1000}){1000}", RegexReach::kWhole).value().has_value());
-  EXPECT_FALSE(CharacterDfa::of_texts(std::vector{std::string(10000, 'a')}).has_value());
-  EXPECT_FALSE(CharacterDfa::of_pattern("(", RegexReach::kWhole).has_value()) << "an error";
+  EXPECT_FALSE(CharacterDfa::of_pattern("a.{30}$", RegexReach::kSomewhere, work).value().has_value());
+  EXPECT_FALSE(CharacterDfa::of_pattern("((a{1000}){1000}){1000}", RegexReach::kWhole, work).value().has_value());
+  EXPECT_FALSE(CharacterDfa::of_texts(std::vector{std::string(10000, 'a')}, work).has_value());
+  EXPECT_FALSE(CharacterDfa::of_pattern("(", RegexReach::kWhole, work).has_value()) << "an error";
 }
 
 }  // namespace

@@ -50,6 +50,14 @@ TEST(ConstraintCompiler, StopsWhereItsTokenAsksAndKeepsNothing) {
   EXPECT_TRUE(compiler.compile({.text = "a"}, std::stop_source().get_token()));
 }
 
+TEST(ConstraintCompiler, RefusesWhatTakesMoreWorkThanOneCompileMay) {
+  ConstraintCompiler compiler(byte_vocabulary(), {}, 10'000);
+  const auto refused = compiler.compile({.text = "[a-z]{200}[0-9]{200}[^a]{20000}"});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("more than 10000 steps of work"));
+  EXPECT_TRUE(compiler.compile({.text = "[a-z]"}));
+}
+
 TEST(ConstraintCompiler, RefusesChoicesThatAreNoneOrTooManyOrNoText) {
   ConstraintCompiler compiler(byte_vocabulary(), {});
   const auto error = [&](std::vector<std::string> choices) {

@@ -188,7 +188,7 @@ TEST(JsonSchemaErrors, AReferenceToItselfIsOne) {
   EXPECT_THAT(schema_error(R"({"anyOf": [{"type": "null"}, {"allOf": [{"$ref": "#"}]}]})"), HasSubstr("to itself"));
 }
 
-TEST(JsonSchemaBounds, OfDepthSizeAndWorkEndInAnError) {
+TEST(JsonSchemaBounds, OfDepthAndSizeEndInAnError) {
   std::string nested;
   for (int i = 0; i < 60000; ++i) nested += "{\"items\":";
   nested += "{}" + std::string(60000, '}');
@@ -197,12 +197,6 @@ TEST(JsonSchemaBounds, OfDepthSizeAndWorkEndInAnError) {
   std::string many = "[0";
   while (many.size() < (3 << 20)) many += ",0";
   EXPECT_THAT(schema_error("{\"enum\": " + many + "]}"), HasSubstr("more than 262144 values"));
-  std::string doubling = R"({"$ref": "#/$defs/a0", "$defs": {)";
-  for (int i = 0; i < 25; ++i) {
-    const std::string next = std::to_string(i + 1), ref = "{\"$ref\": \"#/$defs/a" + next + "\"}";
-    doubling += "\"a" + std::to_string(i) + "\": {\"allOf\": [" + ref + "," + ref + "]},";
-  }
-  EXPECT_THAT(schema_error(doubling + "\"a25\": {}}}"), HasSubstr("more combinations"));
   EXPECT_THAT(schema_error(R"({"type": "string", "minLength": 40000000})"), HasSubstr("states"));
 }
 

@@ -26,10 +26,11 @@ TEST(JsonTree, ComparesValues) {
   const JsonTree tree =
       JsonTree::parse(R"([{"a": 1, "b": [2]}, {"b": [2.0], "a": 10e-1}, {"a": 1}, [1], "1", 1])").value();
   const auto& values = tree.at(JsonTree::kRoot).children;
-  EXPECT_TRUE(tree.equal(values[0], values[1]));
+  CompileWork work;
+  EXPECT_TRUE(tree.equal(values[0], values[1], work));
   for (std::size_t i = 0; i < values.size(); ++i)
     for (std::size_t j = 0; j < values.size(); ++j)
-      EXPECT_EQ(tree.equal(values[i], values[j]), i == j || i + j == 1) << i << j;
+      EXPECT_EQ(tree.equal(values[i], values[j], work), i == j || i + j == 1) << i << j;
 }
 
 TEST(JsonTree, RefusesWhatIsNoJsonOrBeyondItsBounds) {

@@ -22,7 +22,8 @@ std::vector<std::string> texts_of(std::string_view characters, std::size_t lengt
 }
 
 CharacterDfa dfa_of(const std::string& pattern, RegexReach reach) {
-  auto dfa = CharacterDfa::of_pattern(pattern, reach);
+  CompileWork work;
+  auto dfa = CharacterDfa::of_pattern(pattern, reach, work);
   EXPECT_TRUE(dfa) << pattern << ": " << (dfa ? "" : dfa.error().message);
   EXPECT_TRUE(dfa && *dfa) << pattern;
   return **dfa;
@@ -69,13 +70,14 @@ TEST(LookAround, WhereAllOfTheTextMustMatchAnchorsMayBeMissing) {
 TEST(LookAround, StaysInThePatternWhereItBindsOnlyAPartOfIt) {
   std::string many = "^";
   for (std::size_t i = 0; i <= kMaxLooks; ++i) many += "(?!a)";
+  CompileWork work;
   for (const std::string& pattern :
        {std::string("^(?!a)b|c"), std::string("(?!a)b"), std::string("b(?!a)$"), std::string("^(?:(?!a)b)$"),
         std::string("^(?!a)*b"), std::string("^(?!a"), many}) {
     const SplitPattern split = split_look_around(pattern, RegexReach::kSomewhere);
     EXPECT_TRUE(split.looks.empty()) << pattern;
     EXPECT_EQ(split.rest, pattern);
-    EXPECT_FALSE(CharacterDfa::of_pattern(pattern, RegexReach::kSomewhere)) << pattern;
+    EXPECT_FALSE(CharacterDfa::of_pattern(pattern, RegexReach::kSomewhere, work)) << pattern;
   }
 }
 

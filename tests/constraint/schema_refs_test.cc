@@ -28,7 +28,8 @@ TEST(ResolvedUri, FollowsRfc3986) {
 class References : public ::testing::Test {
  protected:
   std::string target(std::string_view from, std::string_view reference) const {
-    const auto found = SchemaRefs(tree_).resolve(tree_.follow(JsonTree::kRoot, from).value(), reference);
+    CompileWork work;
+    const auto found = SchemaRefs(tree_, work).resolve(tree_.follow(JsonTree::kRoot, from).value(), reference);
     return found ? tree_.pointer(*found) : "none";
   }
 
@@ -61,7 +62,8 @@ TEST(DynamicReferences, LeadToTheOnlyAnchorOfTheirName) {
   const JsonTree tree = JsonTree::parse(R"({"a": {"$dynamicAnchor": "n"}, "b": {"$dynamicAnchor": "m"},
                                             "c": {"$dynamicAnchor": "m"}})")
                             .value();
-  const SchemaRefs refs(tree);
+  CompileWork work;
+  const SchemaRefs refs(tree, work);
   EXPECT_EQ(tree.pointer(refs.resolve_dynamic(JsonTree::kRoot, "#n").value()), "#/a");
   EXPECT_FALSE(refs.resolve_dynamic(JsonTree::kRoot, "#m").has_value());
 }

@@ -88,7 +88,7 @@ class Writer {
     }
   }
 
-  ExpressionId choose(const std::vector<ExpressionId>& children, int depth) {
+  ExpressionId choose(std::span<const ExpressionId> children, int depth) {
     std::vector<ExpressionId> possible;
     for (const ExpressionId child : children)
       if (height_of(child) < kFar) possible.push_back(child);
