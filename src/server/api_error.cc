@@ -42,6 +42,8 @@ ApiError unavailable(std::string message, std::string code) {
           .retry_after_s = kRetryAfterS};
 }
 
+ApiError shutting_down() { return unavailable("the server is shutting down", "shutting_down"); }
+
 ApiError engine_failed() { return unavailable("the engine has failed, and the server is going down", "engine_failed"); }
 
 std::string error_body(const ApiError& error) {

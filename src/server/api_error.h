@@ -26,6 +26,8 @@ ApiError to_api_error(const Error& error);
 
 /// 503, to be tried again.
 ApiError unavailable(std::string message, std::string code);
+/// The 503 of a server that takes no more requests.
+ApiError shutting_down();
 /// The 503 of a server whose engine has ended with an exception.
 ApiError engine_failed();
 

@@ -26,11 +26,11 @@ std::string named_model(const boost::json::object& body, bool is_ollama) {
 
 }  // namespace
 
-asio::awaitable<ApiResult<std::unique_ptr<ParseQueue::Turn>>> BodyReader::wait_to_parse(Exchange& exchange,
-                                                                                        std::size_t num_bytes,
-                                                                                        Addressing how) {
+asio::awaitable<ApiResult<std::unique_ptr<WorkQueue::Turn>>> BodyReader::wait_to_parse(Exchange& exchange,
+                                                                                       std::size_t num_bytes,
+                                                                                       Addressing how) {
   HttpConnection& connection = exchange.connection;
-  auto turn = std::make_unique<ParseQueue::Turn>(
+  auto turn = std::make_unique<WorkQueue::Turn>(
       queue_, client_of(exchange), num_bytes, [&connection] { connection.wake().notify(); }, Clock::now());
   while (!turn->has_begun() && !connection.gave_up() && !connection.closed() &&
          !(how.ends_with_hang_up && connection.hung_up()))

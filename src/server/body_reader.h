@@ -11,7 +11,7 @@
 #include "server/exchange.h"
 #include "server/json_body.h"
 #include "server/model_table.h"
-#include "server/parse_queue.h"
+#include "server/work_queue.h"
 
 namespace octavo::server {
 
@@ -22,7 +22,7 @@ struct AddressedBody {
   /// The model where it is not to be loaded for the body: it is to be let go, or that is not what was asked for. Until
   /// other coroutines run.
   ModelSlot* unloaded = nullptr;
-  std::unique_ptr<ParseQueue::Turn> turn = {};  // a thread of the reader's, for what is done with the body next
+  std::unique_ptr<WorkQueue::Turn> turn = {};  // a thread of the reader's, for what is done with the body next
 };
 
 class BodyReader {
@@ -48,15 +48,15 @@ class BodyReader {
  private:
   /// Waits until a body of so many bytes may be parsed, which is done on threads() while the turn lives. The turn may
   /// not have begun for the reasons above.
-  asio::awaitable<ApiResult<std::unique_ptr<ParseQueue::Turn>>> wait_to_parse(Exchange& exchange, std::size_t num_bytes,
-                                                                              Addressing how);
+  asio::awaitable<ApiResult<std::unique_ptr<WorkQueue::Turn>>> wait_to_parse(Exchange& exchange, std::size_t num_bytes,
+                                                                             Addressing how);
   /// The object alone, and the turn, which is not there for the reasons above.
   asio::awaitable<ApiResult<AddressedBody>> parse(Exchange& exchange, const std::string& text, Addressing how);
   asio::awaitable<ApiResult<ModelLease>> wait_for_model(Exchange& exchange, ModelSlot& slot, Addressing how);
 
   ModelTable& models_;
   const JsonLimits limits_;
-  ParseQueue queue_;
+  WorkQueue queue_;
 };
 
 }  // namespace octavo::server

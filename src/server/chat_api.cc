@@ -36,7 +36,11 @@ constexpr std::array<OwnFieldName, 3> kOllamaNames = {{
 }};
 
 ApiResult<CompletionCall> with_names(ApiResult<CompletionCall> call, std::span<const OwnFieldName> names) {
-  if (!call) call.error() = with_own_names(std::move(call.error()), names);
+  if (!call) {
+    call.error() = with_own_names(std::move(call.error()), names);
+  } else {
+    call->own_names = names;
+  }
   return call;
 }
 

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +22,7 @@
 #include "server/answer_writer.h"
 #include "server/api_error.h"
 #include "server/custom_tools.h"
+#include "server/own_field_names.h"
 
 namespace octavo::server {
 
@@ -83,6 +86,12 @@ class PromptLogprobs;
 struct ResponseCall;
 struct ToolCalling;
 
+/// A constraint that a field of a call asks for.
+struct AskedConstraint {
+  std::string field;
+  ConstraintSource source;
+};
+
 /// The answer's data of a prompt whose Request has gone to the engine.
 struct CallPrompt {
   TokenId last_token = -1;  // the answer's first token follows it
@@ -106,13 +115,16 @@ struct CompletionCall {
   std::shared_ptr<const ToolCalling> tools = {};
   /// Of calls of /v1/responses; else null.
   std::shared_ptr<const ResponseCall> response = {};
-  int n = 1;                               // choices of each prompt
-  int num_logprobs = -1;                   // -1: none asked for; 0: the drawn token's alone
-  std::vector<Request> requests = {};      // one a prompt; without cache_domain and owner, which the server sets
-  std::vector<CallPrompt> prompts = {};    // beside each request
-  std::vector<std::string> warnings = {};  // Constraint's and the API's, which the answer shows
-  std::vector<std::string> stop = {};      // Request::stop, for answers that say at which they ended
-  std::string user_cache_salt = {};        // cache_salt; the server joins it with the key's domain
+  int n = 1;                           // choices of each prompt
+  int num_logprobs = -1;               // -1: none asked for; 0: the drawn token's alone
+  std::vector<Request> requests = {};  // one a prompt; without cache_domain and owner, which the server sets
+  /// What compile_constraints() has not compiled yet. The last one is the requests'; one before it is only checked.
+  std::vector<AskedConstraint> constraints = {};
+  std::span<const OwnFieldName> own_names = {};              // by which the API's clients know fields of chats
+  std::vector<CallPrompt> prompts = {};                      // beside each request
+  std::vector<std::string> warnings = {};                    // Constraint's and the API's, which the answer shows
+  std::vector<std::string> stop = {};                        // Request::stop, for answers that say at which they ended
+  std::string user_cache_salt = {};                          // cache_salt; the server joins it with the key's domain
   std::optional<std::chrono::milliseconds> keep_alive = {};  // ollama's: of the model, behind this call
 
   /// The stop text of RequestStats::stop_text; empty: none.
@@ -132,6 +144,11 @@ ApiResult<CompletionCall> parse_chat_completion(const boost::json::object& body,
                                                 const ServedModel& model,
                                                 BeyondContext beyond = BeyondContext::kRefused,
                                                 ClientTools client_tools = {});
+
+/// Compiles CompletionCall::constraints: its requests have theirs then, and its warnings come first. A constraint takes
+/// some seconds at most; those that the engine remembers take no time and cannot be stopped. Errors: one that cannot be
+/// compiled, with the field; one that `stop` has ended, which leaves the call as it was.
+ApiResult<void> compile_constraints(CompletionCall& call, const Engine& engine, const std::stop_token& stop);
 
 /// The answer to one call. `call` and `engine`, which gives tokens their texts, outlive it; the requests in `call` may
 /// have been moved from.

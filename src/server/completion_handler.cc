@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <tuple>
 
 #include "base/to_size.h"
 #include "server/json_fields.h"
 #include "server/model_metrics.h"
 #include "server/model_routes.h"
 #include "server/ollama_answer.h"
+#include "server/openai_finish.h"
 #include "server/request_head.h"
 #include "server/run_on.h"
 
@@ -19,7 +21,7 @@ namespace octavo::server {
 namespace {
 
 constexpr std::string_view kDeadlineHeader = "X-Request-Timeout";
-constexpr double kMaxDeadlineS = 1e6;
+constexpr double kMaxDeadlineS = 1e6, kLeastDeadlineS = 1e-3;
 
 ApiError no_memory() {
   return {.status = 500,
@@ -81,6 +83,13 @@ std::string cache_domain(std::string key_name, std::string_view salt) {
   return digest;
 }
 
+/// Clients send the same schema with every request: it waits for nobody's compiling.
+void take_remembered_constraints(CompletionCall& call, const Engine& engine) {
+  std::stop_source stopped;
+  stopped.request_stop();
+  std::ignore = compile_constraints(call, engine, stopped.get_token());  // else its turn is still to come
+}
+
 double seconds_between(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double>(end - begin).count();
 }
@@ -108,6 +117,7 @@ CompletionHandler::~CompletionHandler() {
 }
 
 void CompletionHandler::cancel() noexcept {
+  compile_stop_.request_stop();
   if (num_open_ == 0) return;
   for (const RequestId id : requests_) {
     if (model_.has_failed()) break;  // it is driven no more
@@ -126,7 +136,12 @@ void CompletionHandler::abort(const ApiError& error) {
   connection_.wake().notify();
 }
 
+void CompletionHandler::begin_drain() {
+  if (is_compiling_) abort(shutting_down());
+}
+
 void CompletionHandler::tick(Clock::time_point now) {
+  if (is_compiling_ && compile_deadline_ && now >= *compile_deadline_) abort(*error_of(FinishReason::kDeadline));
   if (life_signs_ && life_signs_->is_due(now)) connection_.wake().notify();
 }
 
@@ -134,9 +149,32 @@ asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(ChatApi api,
   model_ = std::move(body.model);
   metrics_ = &service_.metrics_.of_model(model_.id());
   auto work = [&]() -> ApiResult<CompletionCall> {
-    return parse_call(api, std::move(body.object), model_.engine(), model_.model(), service_.responses_of(exchange_));
+    const Engine& engine = model_.engine();
+    OCTAVO_TRY(CompletionCall call,
+               parse_call(api, std::move(body.object), engine, model_.model(), service_.responses_of(exchange_)));
+    take_remembered_constraints(call, engine);
+    return call;
   };
   co_return co_await run_on(service_.bodies_.threads(), work);
+}
+
+// The engine counts a deadline from the moment at which it gets the request: what was spent before is taken off.
+asio::awaitable<ApiResult<void>> CompletionHandler::compile(CompletionCall& call) {
+  if (service_.draining_) co_return std::unexpected(shutting_down());
+  const Clock::time_point begin = Clock::now();
+  const double deadline_s = call.requests.front().deadline_s;
+  if (deadline_s > 0)
+    compile_deadline_ = begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(deadline_s));
+  is_compiling_ = true;
+  auto compiled = co_await service_.compiling_.compile(exchange_, call, model_.engine(), compile_stop_.get_token());
+  is_compiling_ = false;
+  const Clock::time_point end = Clock::now();
+  if (compile_deadline_ && end >= *compile_deadline_) given_up_ = error_of(FinishReason::kDeadline);
+  if (given_up_) co_return std::unexpected(*given_up_);
+  for (Request& request : call.requests)
+    if (request.deadline_s > 0)
+      request.deadline_s = std::max(kLeastDeadlineS, request.deadline_s - seconds_between(begin, end));
+  co_return compiled;
 }
 
 asio::awaitable<void> CompletionHandler::let_go(ModelSlot& slot, ChatApi api) {
@@ -195,15 +233,16 @@ asio::awaitable<void> CompletionHandler::run(ChatApi api, BodyReader::Addressing
     if (body->unloaded != nullptr) co_return co_await let_go(*body->unloaded, api);
     call = co_await parse(api, std::move(*body));
   }
-  if (connection_.hung_up()) {  // perhaps nothing was parsed
-    exchange_.record.status = 499;
-    co_return;
-  }
   ApiResult<void> ready;
   if (call) {
     ready = complete(*call);
   } else {
     ready = std::unexpected(std::move(call.error()));
+  }
+  if (ready && !call->constraints.empty() && !connection_.hung_up()) ready = co_await compile(*call);
+  if (connection_.hung_up()) {  // perhaps nothing was parsed
+    exchange_.record.status = 499;
+    co_return;
   }
   std::unique_ptr<AnswerWriter> writer;
   if (ready) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ class CompletionHandler {
   asio::awaitable<void> run(ChatApi api, BodyReader::Addressing how);
   /// The server gives up: the error ends the answer.
   void abort(const ApiError& error);
+  /// The engine takes no more requests: one that has not come to it ends.
+  void begin_drain();
   /// Several times a second.
   void tick(Clock::time_point now);
   const ApiKey& key() const { return exchange_.key; }
@@ -39,6 +42,8 @@ class CompletionHandler {
   };
 
   asio::awaitable<ApiResult<CompletionCall>> parse(ChatApi api, AddressedBody body);
+  /// The constraints of a call, as long as the request's deadline, the client and the server allow.
+  asio::awaitable<ApiResult<void>> compile(CompletionCall& call);
   /// The whole answer to a body that lets its model go.
   asio::awaitable<void> let_go(ModelSlot& slot, ChatApi api);
   /// The parts of the requests that the server knows and the body does not: owner, cache domain, time limits.
@@ -63,7 +68,10 @@ class CompletionHandler {
   std::vector<bool> counted_;       // [prompt]: its tokens are in the record
   std::size_t num_choices_ = 1;     // of each prompt
   std::uint32_t first_choice_ = 0;
-  std::size_t num_open_ = 0;               // choices that have not ended
+  std::size_t num_open_ = 0;       // choices that have not ended
+  std::stop_source compile_stop_;  // asked for when the call is given up
+  bool is_compiling_ = false;      // or waits to
+  std::optional<Clock::time_point> compile_deadline_;
   std::optional<LifeSigns> life_signs_;    // of a stream
   HeldAnswer held_;                        // of an answer that is made whole
   std::optional<ApiError> given_up_ = {};  // why the server ends the answer, if it does

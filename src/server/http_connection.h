@@ -95,7 +95,9 @@ class HttpConnection {
   /// It holds the most of too much that was received: while its request's body has not been taken, the request is to be
   /// refused as too_much_received().
   bool gave_up() const { return held_.gave_up(); }
-  /// The body of the current request is no longer held, or soon will not be.
+  /// The body of the current request, or what was made of it, takes so many bytes while it waits.
+  void hold_body(std::size_t num_bytes);
+  /// It is no longer held, or soon will not be.
   void body_is_taken() { hold_body(0); }
   /// The client has not taken all of what it was given.
   bool writing() const { return phase_ == Phase::kWriting; }
@@ -130,7 +132,6 @@ class HttpConnection {
   /// As many as are held of a request that is read. The header must fit, whole, before the parser takes it.
   std::size_t max_unparsed() const { return limits_.max_header_bytes + kReadBytes; }
   void drop_parsed(std::size_t count);
-  void hold_body(std::size_t num_bytes);
   void give_up();
   void enter(Phase phase);
   void set_silent(bool is_silent);

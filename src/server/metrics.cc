@@ -79,7 +79,7 @@ struct Metrics::State {
   prometheus::Registry registry;
   prometheus::Family<prometheus::Counter>* http_requests = nullptr;
   prometheus::Gauge *connections = nullptr, *held_bytes = nullptr, *stored_bytes = nullptr, *received = nullptr,
-                    *model_memory = nullptr;
+                    *waiting_to_compile = nullptr, *model_memory = nullptr;
   prometheus::Counter *failures = nullptr, *dropped_log_lines = nullptr;
   std::map<std::string, ModelMetrics> models;  // by their ids
 };
@@ -92,6 +92,7 @@ Metrics::Metrics() : state_(std::make_unique<State>()) {
                          .Register(s.registry);
   s.connections = &s.gauge("octavo:http_connections", "Open connections");
   s.received = &s.gauge("octavo:http_received_bytes", "Bytes of requests that were received and are not yet parsed");
+  s.waiting_to_compile = &s.gauge("octavo:compiling_waiting", "Requests whose constraints wait to be compiled");
   s.held_bytes = &s.gauge("octavo:held_answer_bytes", "Bytes of answers that are made whole, until they are written");
   s.stored_bytes = &s.gauge("octavo:stored_response_bytes", "Bytes of responses that later ones may go on with");
   s.model_memory = &s.gauge("octavo:model_memory_bytes", "Weights and KV memory of the models in memory, at most");
@@ -112,6 +113,7 @@ void Metrics::count_http(std::string_view route, int status) {
 
 void Metrics::set_connections(std::size_t count) { state_->connections->Set(static_cast<double>(count)); }
 void Metrics::set_received(std::uint64_t num_bytes) { state_->received->Set(static_cast<double>(num_bytes)); }
+void Metrics::set_waiting_to_compile(std::size_t count) { state_->waiting_to_compile->Set(static_cast<double>(count)); }
 void Metrics::set_held_bytes(std::uint64_t bytes) { state_->held_bytes->Set(static_cast<double>(bytes)); }
 void Metrics::set_stored_bytes(std::uint64_t bytes) { state_->stored_bytes->Set(static_cast<double>(bytes)); }
 void Metrics::set_model_memory(std::uint64_t bytes) { state_->model_memory->Set(static_cast<double>(bytes)); }

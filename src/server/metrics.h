@@ -34,6 +34,7 @@ class Metrics {
   void count_http(std::string_view route, int status);
   void set_connections(std::size_t count);
   void set_received(std::uint64_t num_bytes);
+  void set_waiting_to_compile(std::size_t count);
   void set_held_bytes(std::uint64_t bytes);
   void set_stored_bytes(std::uint64_t bytes);
   void set_model_memory(std::uint64_t bytes);

@@ -18,8 +18,6 @@ using State = ModelSlot::State;
 constexpr std::size_t kMaxNamed = 10;                                        // models that an error lists
 constexpr ModelTable::Clock::duration kLoadAgain = std::chrono::seconds(5);  // after an attempt that failed, at least
 
-ApiError shutting_down() { return unavailable("the server is shutting down", "shutting_down"); }
-
 ApiError not_loaded(const ModelSlot& slot) {
   return unavailable(fmt::format("the model '{}' cannot be loaded: {}", slot.id(), slot.load_error()->message),
                      "model_not_loaded");

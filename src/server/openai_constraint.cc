@@ -9,6 +9,7 @@
 
 #include "server/json_body.h"
 #include "server/openai_request.h"
+#include "server/own_field_names.h"
 #include "server/structural_tag.h"
 #include "server/tool_constraint.h"
 
@@ -16,12 +17,6 @@ namespace octavo::server {
 namespace {
 
 namespace json = boost::json;
-
-/// A constraint that a field asks for.
-struct Asked {
-  std::string field;
-  ConstraintSource source;
-};
 
 struct TextField {
   std::string_view name;
@@ -34,16 +29,16 @@ constexpr std::array kInnerTextFields = {TextField{"regex", ConstraintKind::kReg
                                          TextField{"grammar", ConstraintKind::kGrammar}};
 
 /// Keeps the one constraint of a request.
-class AskedConstraint {
+class ConstraintReader {
  public:
-  explicit AskedConstraint(JsonFields& fields) : fields_(fields) {}
+  explicit ConstraintReader(JsonFields& fields) : fields_(fields) {}
 
   void add(std::string field, ConstraintSource source) {
     if (asked_) {
       fields_.refuse(invalid_value(
           field, fmt::format("{}: found beside {}, expected one constraint of an answer", field, asked_->field)));
     }
-    asked_ = Asked{.field = std::move(field), .source = std::move(source)};
+    asked_ = AskedConstraint{.field = std::move(field), .source = std::move(source)};
   }
   void read_texts(JsonFields& from, std::span<const TextField> names) {
     for (const auto& [name, kind] : names)
@@ -94,15 +89,15 @@ class AskedConstraint {
     if (!source) return fields_.refuse(std::move(source.error()));
     add(field, std::move(*source));
   }
-  const std::optional<Asked>& asked() const { return asked_; }
+  std::optional<AskedConstraint> take() { return std::exchange(asked_, std::nullopt); }
 
  private:
   JsonFields& fields_;
-  std::optional<Asked> asked_;
+  std::optional<AskedConstraint> asked_;
 };
 
 /// OpenAI's schema with a name, which is not used, and how strictly it is meant.
-void read_named_schema(JsonFields& fields, JsonFields& format, AskedConstraint& constraint) {
+void read_named_schema(JsonFields& fields, JsonFields& format, ConstraintReader& reader) {
   static constexpr std::string_view kPath = "response_format.json_schema.";
   const json::object* named = format.object("json_schema");
   if (format.failed()) return fields.refuse(*format.error());
@@ -114,20 +109,20 @@ void read_named_schema(JsonFields& fields, JsonFields& format, AskedConstraint& 
   if (schema == nullptr) return fields.refuse(missing_field(inner.path_of("schema"), "a JSON schema"));
   if (!schema->is_object() && !schema->is_bool())
     return fields.refuse(invalid_type(inner.path_of("schema"), "a JSON schema", *schema));
-  constraint.add(inner.path_of("schema"), AskedConstraint::schema_source(*schema, is_strict));
+  reader.add(inner.path_of("schema"), ConstraintReader::schema_source(*schema, is_strict));
 }
 
-void read_response_format(JsonFields& fields, const Engine& engine, AskedConstraint& constraint) {
+void read_response_format(JsonFields& fields, const Engine& engine, ConstraintReader& reader) {
   const json::object* format = fields.object("response_format");
   if (format == nullptr) return;
   JsonFields inner(*format, "response_format.");
   const auto type = inner.string("type");
   if (inner.failed()) return fields.refuse(*inner.error());
   if (type && *type == "text") return;
-  if (type && *type == "json_object") return constraint.add("response_format", {.kind = ConstraintKind::kJsonObject});
-  if (type && *type == "json_schema") return read_named_schema(fields, inner, constraint);
+  if (type && *type == "json_object") return reader.add("response_format", {.kind = ConstraintKind::kJsonObject});
+  if (type && *type == "json_schema") return read_named_schema(fields, inner, reader);
   if (type && *type == "structural_tag")
-    return constraint.read_structural_tag(*fields.find("response_format"), "response_format", engine);
+    return reader.read_structural_tag(*fields.find("response_format"), "response_format", engine);
   const std::string found = type ? fmt::format("the type \"{}\"", *type) : "no type";
   fields.refuse(unsupported(
       "response_format",
@@ -137,35 +132,48 @@ void read_response_format(JsonFields& fields, const Engine& engine, AskedConstra
 }
 
 /// vLLM's object of one constraint.
-void read_structured_outputs(JsonFields& fields, const Engine& engine, AskedConstraint& constraint) {
+void read_structured_outputs(JsonFields& fields, const Engine& engine, ConstraintReader& reader) {
   const json::object* outputs = fields.object("structured_outputs");
   if (outputs == nullptr) return;
   JsonFields inner(*outputs, "structured_outputs.");
   if (const json::value* tag = inner.find("structural_tag"))
-    constraint.read_structural_tag(*tag, inner.path_of("structural_tag"), engine);
+    reader.read_structural_tag(*tag, inner.path_of("structural_tag"), engine);
   if (inner.boolean("json_object", false))
-    constraint.add("structured_outputs.json_object", {.kind = ConstraintKind::kJsonObject});
-  constraint.read_texts(inner, kInnerTextFields);
-  constraint.read_choices(inner, "choice");
-  constraint.read_schema(inner, "json");
+    reader.add("structured_outputs.json_object", {.kind = ConstraintKind::kJsonObject});
+  reader.read_texts(inner, kInnerTextFields);
+  reader.read_choices(inner, "choice");
+  reader.read_schema(inner, "json");
   if (inner.failed()) fields.refuse(*inner.error());
 }
 
 }  // namespace
 
-void read_constraint(JsonFields& fields, const Engine& engine, Request& request) {
-  AskedConstraint constraint(fields);
-  read_response_format(fields, engine, constraint);
-  read_structured_outputs(fields, engine, constraint);
-  constraint.read_texts(fields, kTextFields);
-  constraint.read_choices(fields, "guided_choice");
-  constraint.read_schema(fields, "guided_json");
-  constraint.read_schema(fields, "json_schema");
-  const std::optional<Asked>& asked = constraint.asked();
-  if (fields.failed() || !asked) return;
-  auto compiled = engine.compile_constraint(asked->source);
-  if (!compiled) return fields.refuse(invalid_value(asked->field, asked->field + ": " + compiled.error().message));
-  request.constraint = std::move(*compiled);
+void read_constraint(JsonFields& fields, const Engine& engine, CompletionCall& call) {
+  ConstraintReader reader(fields);
+  read_response_format(fields, engine, reader);
+  read_structured_outputs(fields, engine, reader);
+  reader.read_texts(fields, kTextFields);
+  reader.read_choices(fields, "guided_choice");
+  reader.read_schema(fields, "guided_json");
+  reader.read_schema(fields, "json_schema");
+  if (auto asked = reader.take()) call.constraints.push_back(std::move(*asked));
+}
+
+ApiResult<void> compile_constraints(CompletionCall& call, const Engine& engine, const std::stop_token& stop) {
+  std::shared_ptr<const Constraint> last;
+  for (const AskedConstraint& asked : call.constraints) {
+    auto compiled = engine.compile_constraint(asked.source, stop);
+    if (!compiled) {
+      ApiError error = invalid_value(asked.field, asked.field + ": " + compiled.error().message);
+      return std::unexpected(with_own_names(std::move(error), call.own_names));
+    }
+    last = std::move(*compiled);
+  }
+  call.constraints.clear();
+  if (last == nullptr) return {};
+  call.warnings.insert(call.warnings.begin(), last->warnings().begin(), last->warnings().end());
+  for (Request& request : call.requests) request.constraint = last;
+  return {};
 }
 
 }  // namespace octavo::server

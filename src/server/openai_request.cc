@@ -43,8 +43,7 @@ void read_common(JsonFields& fields, const Engine& engine, const ServedModel& mo
   refuse_unsupported(fields);
   read_streaming(fields, call);
   read_sampling(fields, engine, model, request);
-  read_constraint(fields, engine, request);
-  if (request.constraint != nullptr) call.warnings = request.constraint->warnings();
+  read_constraint(fields, engine, call);
   request.logprobs_after_mask = fields.boolean("logprobs_after_mask", false);
   call.n = request.num_choices;
   call.stop = request.stop;

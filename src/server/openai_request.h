@@ -38,9 +38,9 @@ void read_sampling(JsonFields& fields, const Engine& engine, const ServedModel& 
 /// Of these the samplers that OpenAI does not know, and the words and tokens that may be drawn.
 void read_samplers(JsonFields& fields, const Engine& engine, SamplingParams& sampling);
 
-/// Request::constraint, compiled: `response_format`, `structured_outputs`, `guided_regex|choice|grammar|json`,
-/// `grammar`, `json_schema`.
-void read_constraint(JsonFields& fields, const Engine& engine, Request& request);
+/// CompletionCall::constraints: `response_format`, `structured_outputs`, `guided_regex|choice|grammar|json`, `grammar`,
+/// `json_schema`.
+void read_constraint(JsonFields& fields, const Engine& engine, CompletionCall& call);
 
 /// How a chat's reasoning is shown and bounded: Request::reasoning but for the prompt's end, and
 /// CompletionCall::reasoning.
@@ -57,8 +57,8 @@ struct ToolChoice {
 };
 /// Refuses tools that are none, and a choice that is none of theirs.
 ToolChoice read_tool_choice(JsonFields& fields);
-/// CompletionCall::tools of a chat that may, and what its Request has for them: tokens that stand in calls, and the
-/// constraint where it must call, or a tool is strict, or content has a form.
+/// CompletionCall::tools of a chat that may, the tokens of its Request that stand in calls, and the constraint where it
+/// must call, or a tool is strict, or content has a form.
 void read_tool_calling(JsonFields& fields, const Engine& engine, const TemplateValue& tools, const ToolChoice& choice,
                        ClientTools client_tools, CompletionCall& call, Request& request);
 /// Refuses tools, or what they were called before, where they would have no effect.

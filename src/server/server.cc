@@ -269,7 +269,7 @@ void Server::begin_drain() {
   if (drain_.has_begun) return;
   drain_.has_begun = true;
   drain_.begin = Clock::now();
-  service_.set_draining();
+  service_.begin_drain();
   take_waiting_connections();
   boost::system::error_code ignored;
   listener_.acceptor().close(ignored);

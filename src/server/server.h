@@ -1,7 +1,7 @@
 // An OpenAI-compatible server: opens its port, loads models, answers until it is told to stop.
 //
-// Three kinds of threads: run()'s, which does all I/O; an engine's; and a few that parse and tokenize. Owned by the
-// command that serves.
+// Four kinds of threads: run()'s, which does all I/O; an engine's; a few that parse and tokenize; and one that compiles
+// constraints. Owned by the command that serves.
 #pragma once
 
 #include <boost/asio/signal_set.hpp>

@@ -67,7 +67,8 @@ Service::Service(ServiceOptions options, asio::io_context& io, ModelTable& model
       held_({.answer_bytes = options_.max_answer_bytes, .all_bytes = options_.max_held_bytes}),
       responses_(options_.responses),
       random_(std::random_device{}()),
-      bodies_(models, options_.json, options_.parse_threads) {}
+      bodies_(models, options_.json, options_.parse_threads),
+      compiling_(options_.max_queued) {}
 
 Service::~Service() = default;
 
@@ -80,6 +81,12 @@ void Service::tick(Clock::time_point now) {
     metrics_.of_model(slot.id()).observe_steps(stats);
     slot.observe(stats, now);
   }
+}
+
+void Service::begin_drain() {
+  draining_ = true;
+  const std::vector<CompletionHandler*> handlers(active_.begin(), active_.end());
+  for (CompletionHandler* handler : handlers) handler->begin_drain();
 }
 
 void Service::abort_all() {
@@ -116,7 +123,7 @@ std::string Service::make_id() { return fmt::format("{:016x}", random_()); }
 
 std::optional<ApiError> Service::not_ready(Clock::time_point now) const {
   if (models_.failure() != nullptr) return engine_failed();
-  if (draining_) return unavailable("the server is shutting down", "shutting_down");
+  if (draining_) return shutting_down();
   if (!models_.is_started()) return unavailable("the model is being loaded", "loading");
   const auto has_stalled = [&](const ModelSlot& slot) { return slot.engine() != nullptr && slot.has_stalled(now); };
   if (std::ranges::any_of(models_.slots(), has_stalled))
@@ -325,6 +332,7 @@ HttpResponse Service::metrics_response() {
     if (slot.engine() != nullptr && !slot.has_failed()) stats.push_back({slot.id(), slot.engine()->stats()});
   }
   if (options_.access_log) metrics_.set_dropped_log_lines(options_.access_log->num_dropped());
+  metrics_.set_waiting_to_compile(compiling_.num_waiting());
   metrics_.set_held_bytes(held_.bytes());
   metrics_.set_stored_bytes(responses_.num_bytes());
   metrics_.set_model_memory(models_.memory_taken());

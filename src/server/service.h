@@ -15,6 +15,7 @@
 
 #include "server/api_keys.h"
 #include "server/body_reader.h"
+#include "server/compile_queue.h"
 #include "server/completion.h"
 #include "server/event_queue.h"
 #include "server/exchange.h"
@@ -68,7 +69,9 @@ class Service {
   /// Reads one request from the connection and answers it. False: there was none, the connection is at its end.
   asio::awaitable<bool> serve_one(HttpConnection& connection, const Visitor& visitor);
 
-  void set_draining() { draining_ = true; }
+  /// From now on no request is taken, and what has not come to the engine yet is refused there: no constraint is
+  /// compiled for it.
+  void begin_drain();
   /// Ends all completions with an error: the time for draining is over, or the engine has failed.
   void abort_all();
   /// Several times a second.
@@ -109,7 +112,9 @@ class Service {
   ResponseStore responses_;
   std::mt19937_64 random_;
   bool draining_ = false;
-  BodyReader bodies_;  // its threads are joined before all else goes
+  // Their threads are joined before all else goes.
+  BodyReader bodies_;
+  CompileQueue compiling_;
 };
 
 }  // namespace octavo::server

@@ -116,7 +116,7 @@ std::optional<TokenId> token_of(std::string_view text, const Engine& engine) {
 }
 
 void hold_calls(JsonFields& fields, const Engine& engine, const ToolCalling& calling, const ToolChoice& choice,
-                Request& request) {
+                CompletionCall& call) {
   CallGrammarOptions options = {.must_call = choice.mode == ToolChoice::Mode::kRequired,
                                 .is_single = calling.is_single};
   read_content_schema(fields, options);
@@ -124,15 +124,13 @@ void hold_calls(JsonFields& fields, const Engine& engine, const ToolCalling& cal
   const bool any_strict = std::ranges::any_of(tools, &OfferedTool::is_strict);
   if (!options.must_call && !any_strict && options.content_schema.empty()) return;
   const std::string field = options.must_call ? "tool_choice" : any_strict ? "tools" : "response_format";
-  if (request.constraint != nullptr && options.content_schema.empty()) {
+  if (!call.constraints.empty() && options.content_schema.empty()) {
     return fields.refuse(
         invalid_value(field, field + ": found calls that must have a form beside another form of the answer, expected "
                                      "one of them"));
   }
-  auto compiled = engine.compile_constraint(call_grammar(
-      *calling.format, tools, options, [&engine](std::string_view text) { return token_of(text, engine); }));
-  if (!compiled) return fields.refuse(invalid_value(field, field + ": " + compiled.error().message));
-  request.constraint = std::move(*compiled);
+  const auto token = [&engine](std::string_view text) { return token_of(text, engine); };
+  call.constraints.push_back({.field = field, .source = call_grammar(*calling.format, tools, options, token)});
 }
 
 }  // namespace octavo::server

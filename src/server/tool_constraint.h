@@ -14,9 +14,9 @@ namespace octavo::server {
 /// The one token that a text is, if it is one.
 std::optional<TokenId> token_of(std::string_view text, const Engine& engine);
 
-/// Request::constraint, where the choice asks for calls, a tool is strict, or `response_format` asks for a form of the
-/// content. The tools have been checked.
+/// One of CompletionCall::constraints, where the choice asks for calls, a tool is strict, or `response_format` asks for
+/// a form of the content. The tools have been checked.
 void hold_calls(JsonFields& fields, const Engine& engine, const ToolCalling& calling, const ToolChoice& choice,
-                Request& request);
+                CompletionCall& call);
 
 }  // namespace octavo::server

@@ -31,7 +31,7 @@ class CustomTools : public OpenAiResponse {
 
   ApiResult<CompletionCall> chat(const std::string& fields, const std::string& messages = "") {
     const std::string body = R"({"messages": [{"role": "user", "content": "hi"})" + messages + "]" + fields + "}";
-    return parse_chat_completion(json::parse(body).as_object(), engine_, kAnsweringModel);
+    return compiled(parse_chat_completion(json::parse(body).as_object(), engine_, kAnsweringModel), engine_);
   }
   static json::object functions(const std::string& list) {
     const json::object body = json::parse("{\"a\": 1" + tools(list) + "}").as_object();

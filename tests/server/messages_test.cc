@@ -84,6 +84,20 @@ TEST(MessagesRequest, TheEffortIsTheTemplates) {
             "high");
 }
 
+TEST(MessagesRequest, AFormThatCannotBeCompiledIsNamedAsTheClientKnowsIt) {
+  const TextEngine engine;
+  auto call =
+      parse_call(ChatApi::kMessages, parsed(R"({"max_tokens": 1, "messages": [{"role": "user", "content": "hi"}],
+                                    "output_config": {"format": {"type": "json_schema", "schema": {}}}})"),
+                 engine, kAnsweringModel, {});
+  ASSERT_TRUE(call.has_value()) << call.error().message;
+  call->constraints.at(0).source.text = "wrong";
+  const auto refused = compile_constraints(*call, engine, {});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().param, "output_config.format.schema");
+  EXPECT_EQ(refused.error().message, "output_config.format.schema: found nonsense");
+}
+
 // max_tokens must be there, and agents send the largest that a model could have.
 TEST(MessagesRequest, ALimitBeyondTheContextIsUntilItsEnd) {
   const TextEngine engine;

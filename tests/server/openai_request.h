@@ -6,6 +6,7 @@
 #include <boost/json/parse.hpp>
 #include <string>
 
+#include "server/compiled_call.h"
 #include "server/completion.h"
 #include "server/text_engine.h"
 
@@ -23,10 +24,12 @@ inline const ServedModel kAskedModel{.id = "text",
 class OpenAiRequest : public ::testing::Test {
  protected:
   ApiResult<CompletionCall> completion(const std::string& fields) {
-    return parse_completion(boost::json::parse("{" + fields + "}").as_object(), engine_, kAskedModel);
+    return compiled(parse_completion(boost::json::parse("{" + fields + "}").as_object(), engine_, kAskedModel),
+                    engine_);
   }
   ApiResult<CompletionCall> chat(const std::string& fields) {
-    return parse_chat_completion(boost::json::parse("{" + fields + "}").as_object(), engine_, kAskedModel);
+    return compiled(parse_chat_completion(boost::json::parse("{" + fields + "}").as_object(), engine_, kAskedModel),
+                    engine_);
   }
   /// The one request of a completion with this prompt and these fields.
   Request request(const std::string& fields) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "server/compiled_call.h"
 #include "server/completion.h"
 #include "server/text_engine.h"
 
@@ -88,6 +89,7 @@ class OpenAiResponse : public ::testing::Test {
     open(parse_completion(json::parse(body).as_object(), engine_, kAnsweringModel), "cmpl-1");
   }
   void open(ApiResult<CompletionCall> call, const std::string& id) {
+    call = compiled(std::move(call), engine_);
     ASSERT_TRUE(call.has_value()) << call.error().message;
     call_ = std::move(*call);
     response_ = std::make_unique<CompletionResponse>(call_, engine_, kAnsweringModel, id, 1234);

@@ -23,7 +23,7 @@ class OpenAiTools : public OpenAiResponse {
 
   ApiResult<CompletionCall> chat(const std::string& fields) {
     const std::string body = R"({"messages": [{"role": "user", "content": "hi"}])" + fields + "}";
-    return parse_chat_completion(json::parse(body).as_object(), engine_, kAnsweringModel);
+    return compiled(parse_chat_completion(json::parse(body).as_object(), engine_, kAnsweringModel), engine_);
   }
   ApiError chat_error(const std::string& fields) {
     const auto call = chat(fields);

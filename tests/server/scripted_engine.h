@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -37,9 +38,13 @@ struct EngineScript {
   std::atomic<bool> breaks = false;           // the next step throws
   std::atomic<bool> stats_fail = false;       // stats() throws
   std::atomic<int> num_tokenized = 0;         // texts, those that wait included
+  std::atomic<bool> compiling_held = false;   // no constraint is compiled while this is set, but it may be stopped
+  std::atomic<int> num_compiles_stopped = 0;
   std::atomic<int> num_submitted = 0, num_cancelled = 0, num_running = 0;
   std::mutex mutex;
-  std::vector<Request> requests;  // as submitted; under the mutex
+  std::vector<Request> requests;      // as submitted; under the mutex
+  std::vector<std::string> compiles;  // the sources of constraints as they were begun; under the mutex
+  std::set<std::string> remembered;   // those that were compiled; under the mutex
 };
 
 class ScriptedEngine final : public Engine {
@@ -146,6 +151,24 @@ class ScriptedEngine final : public Engine {
     std::string text;
     for (const ChatMessage& message : messages) text += message.content;
     return text;
+  }
+  Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source,
+                                                               std::stop_token stop) const override {
+    struct Nothing final : Constraint {};
+    {
+      const std::lock_guard lock(script_.mutex);
+      if (script_.remembered.contains(source.text)) return std::make_shared<const Nothing>();
+      if (stop.stop_requested()) return fail("{}", kStoppedCompiling);
+      script_.compiles.push_back(source.text);
+    }
+    while (script_.compiling_held && !stop.stop_requested()) std::this_thread::sleep_for(script_.step_time);
+    if (stop.stop_requested()) {
+      ++script_.num_compiles_stopped;
+      return fail("{}", kStoppedCompiling);
+    }
+    const std::lock_guard lock(script_.mutex);
+    script_.remembered.insert(source.text);
+    return std::make_shared<const Nothing>();
   }
   SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
 

@@ -1,4 +1,4 @@
-#include "server/parse_queue.h"
+#include "server/work_queue.h"
 
 #include <algorithm>
 #include <exception>
@@ -16,10 +16,10 @@ constexpr std::chrono::nanoseconds kPatiencePerByte{5000};
 
 }  // namespace
 
-ParseQueue::ParseQueue(int num_threads) : num_threads_(num_threads), threads_(to_size(num_threads)) {}
+WorkQueue::WorkQueue(int num_threads) : num_threads_(num_threads), threads_(to_size(num_threads)) {}
 
-ParseQueue::Turn::Turn(ParseQueue& queue, std::string client, std::size_t num_bytes, std::function<void()> on_begin,
-                       Clock::time_point now)
+WorkQueue::Turn::Turn(WorkQueue& queue, std::string client, std::size_t num_bytes, std::function<void()> on_begin,
+                      Clock::time_point now)
     : queue_(queue),
       name_(std::move(client)),
       client_(queue.clients_[name_]),
@@ -31,7 +31,7 @@ ParseQueue::Turn::Turn(ParseQueue& queue, std::string client, std::size_t num_by
   on_begin_ = std::move(on_begin);
 }
 
-ParseQueue::Turn::~Turn() {
+WorkQueue::Turn::~Turn() {
   if (has_begun_) {
     --client_.num_running;
     --queue_.num_running_;
@@ -43,16 +43,21 @@ ParseQueue::Turn::~Turn() {
   queue_.advance();
 }
 
-bool ParseQueue::may_begin(const Turn& turn) const {
+std::size_t WorkQueue::num_waiting(const std::string& client) const {
+  const auto found = clients_.find(client);
+  return found == clients_.end() ? 0 : to_size(found->second.num_turns - found->second.num_running);
+}
+
+bool WorkQueue::may_begin(const Turn& turn) const {
   return !turn.is_large_ || num_running_large_ < std::max(1, num_threads_ - 1);
 }
 
-bool ParseQueue::goes_before(const Turn& a, const Turn& b) {
+bool WorkQueue::goes_before(const Turn& a, const Turn& b) {
   return std::tie(a.client_.num_running, a.client_.last_begin, a.due_) <
          std::tie(b.client_.num_running, b.client_.last_begin, b.due_);
 }
 
-void ParseQueue::advance() {
+void WorkQueue::advance() {
   while (num_running_ < num_threads_) {
     Turn* next = nullptr;
     for (Turn* turn : waiting_)

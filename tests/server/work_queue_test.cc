@@ -1,5 +1,5 @@
 // The order in which bodies are parsed, and that nobody's stands in everybody's way.
-#include "server/parse_queue.h"
+#include "server/work_queue.h"
 
 #include <gmock/gmock.h>
 
@@ -11,7 +11,7 @@
 namespace octavo::test {
 namespace {
 
-using server::ParseQueue;
+using server::WorkQueue;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -24,22 +24,24 @@ class Turns {
 
   void add(const std::string& name, const std::string& client, std::size_t num_bytes) {
     turns_[name] =
-        std::make_unique<ParseQueue::Turn>(queue_, client, num_bytes, [this, name] { begun_ += name + " "; }, now_);
+        std::make_unique<WorkQueue::Turn>(queue_, client, num_bytes, [this, name] { begun_ += name + " "; }, now_);
     if (turns_[name]->has_begun()) begun_ += name + " ";
   }
   void pass(std::chrono::seconds time) { now_ += time; }
   void end(const std::string& name) { turns_.erase(name); }
+  std::size_t num_waiting() const { return queue_.num_waiting(); }
+  std::size_t num_waiting(const std::string& client) const { return queue_.num_waiting(client); }
   /// Those that have begun since the last call, in order.
   std::string begun() { return std::exchange(begun_, {}); }
 
  private:
-  ParseQueue queue_;
-  ParseQueue::Clock::time_point now_ = {};
+  WorkQueue queue_;
+  WorkQueue::Clock::time_point now_ = {};
   std::string begun_;
-  std::map<std::string, std::unique_ptr<ParseQueue::Turn>> turns_;
+  std::map<std::string, std::unique_ptr<WorkQueue::Turn>> turns_;
 };
 
-TEST(ParseQueue, LargeBodiesLeaveAThreadToSmallOnes) {
+TEST(WorkQueue, LargeBodiesLeaveAThreadToSmallOnes) {
   Turns turns(2);
   turns.add("large", "a", kLarge);
   turns.add("larger", "b", kLarge);
@@ -52,13 +54,13 @@ TEST(ParseQueue, LargeBodiesLeaveAThreadToSmallOnes) {
   EXPECT_EQ(turns.begun(), "larger ");
 }
 
-TEST(ParseQueue, OneThreadTakesWhatThereIs) {
+TEST(WorkQueue, OneThreadTakesWhatThereIs) {
   Turns turns(1);
   turns.add("large", "a", kLarge);
   EXPECT_EQ(turns.begun(), "large ");
 }
 
-TEST(ParseQueue, AClientWithManyBodiesTakesTurnsWithTheOthers) {
+TEST(WorkQueue, AClientWithManyBodiesTakesTurnsWithTheOthers) {
   Turns turns(1);
   for (const char* name : {"a1", "a2", "a3", "a4"}) turns.add(name, "a", kSmall);
   turns.add("b1", "b", kSmall);
@@ -72,7 +74,7 @@ TEST(ParseQueue, AClientWithManyBodiesTakesTurnsWithTheOthers) {
   EXPECT_EQ(order, "a1 b1 c1 a2 b2 a3 a4 ");
 }
 
-TEST(ParseQueue, AClientThatHoldsAThreadGoesBehindOneThatHoldsNone) {
+TEST(WorkQueue, AClientThatHoldsAThreadGoesBehindOneThatHoldsNone) {
   Turns turns(3);
   turns.add("a1", "a", kSmall);
   turns.add("b1", "b", kSmall);
@@ -84,7 +86,7 @@ TEST(ParseQueue, AClientThatHoldsAThreadGoesBehindOneThatHoldsNone) {
   EXPECT_EQ(turns.begun(), "a2 ");
 }
 
-TEST(ParseQueue, SmallBodiesPassAClientsLargeOneButNotForEver) {
+TEST(WorkQueue, SmallBodiesPassAClientsLargeOneButNotForEver) {
   Turns turns(1);
   turns.add("first", "a", kSmall);
   turns.add("large", "a", kLarge);
@@ -101,7 +103,7 @@ TEST(ParseQueue, SmallBodiesPassAClientsLargeOneButNotForEver) {
   EXPECT_EQ(turns.begun(), "late ");
 }
 
-TEST(ParseQueue, OneThatLeavesWhileItWaitsIsForgotten) {
+TEST(WorkQueue, OneThatLeavesWhileItWaitsIsForgotten) {
   Turns turns(1);
   turns.add("first", "a", kSmall);
   turns.add("second", "b", kSmall);
@@ -110,6 +112,18 @@ TEST(ParseQueue, OneThatLeavesWhileItWaitsIsForgotten) {
   turns.begun();
   turns.end("first");
   EXPECT_EQ(turns.begun(), "third ");
+}
+
+TEST(WorkQueue, CountsWhatWaitsOfEachClient) {
+  Turns turns(1);
+  for (const char* name : {"a1", "a2", "a3"}) turns.add(name, "a", kSmall);
+  turns.add("b1", "b", kSmall);
+  EXPECT_EQ(turns.num_waiting(), 3U);
+  EXPECT_EQ(turns.num_waiting("a"), 2U);
+  EXPECT_EQ(turns.num_waiting("b"), 1U);
+  EXPECT_EQ(turns.num_waiting("c"), 0U);
+  turns.end("a1");
+  EXPECT_EQ(turns.num_waiting("b"), 0U);
 }
 
 using Parsing = ServerTest;

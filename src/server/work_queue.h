@@ -1,8 +1,9 @@
-// The queue of bodies that wait for one of a few threads, which read their JSON, apply templates and tokenize.
+// A queue of work that waits for one of a few threads. One queue is of bodies, whose JSON is read, to which templates
+// are applied and which are tokenized; another is of constraints to be compiled.
 //
-// A large body takes a thread for as long as a second, so one of several threads never takes one. Of the bodies that
-// may begin, the client's goes first that has the fewest threads and has waited longest for one. A client's small
-// bodies pass large ones that came a little earlier. Owned by the Service; the I/O thread.
+// A large body takes a thread for as long as a second, so one of several threads never takes one. Of the work that may
+// begin, the client's goes first that has the fewest threads and has waited longest for one. A client's small bodies
+// pass large ones that came a little earlier. Owned by the Service; the I/O thread.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
@@ -16,12 +17,12 @@
 
 namespace octavo::server {
 
-class ParseQueue {
+class WorkQueue {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t kSmallBytes = 64U << 10;  // 5 to 20 ms of work
 
-  explicit ParseQueue(int num_threads);
+  explicit WorkQueue(int num_threads);
 
  private:
   struct Client {
@@ -31,11 +32,11 @@ class ParseQueue {
   };
 
  public:
-  /// A body's place: it waits, then has a thread of threads() until this is destroyed.
+  /// A place in the queue: it waits, then has a thread of threads() until this is destroyed.
   class Turn {
    public:
     /// `client`: a key's name or an address. `on_begin` is called when the turn has come, but not in here.
-    Turn(ParseQueue& queue, std::string client, std::size_t num_bytes, std::function<void()> on_begin,
+    Turn(WorkQueue& queue, std::string client, std::size_t num_bytes, std::function<void()> on_begin,
          Clock::time_point now);
     ~Turn();
     Turn(const Turn&) = delete;
@@ -44,9 +45,9 @@ class ParseQueue {
     bool has_begun() const { return has_begun_; }
 
    private:
-    friend class ParseQueue;
+    friend class WorkQueue;
 
-    ParseQueue& queue_;
+    WorkQueue& queue_;
     std::string name_;  // of the client
     Client& client_;
     bool is_large_;
@@ -57,6 +58,8 @@ class ParseQueue {
   };
 
   boost::asio::thread_pool& threads() { return threads_; }
+  std::size_t num_waiting() const { return waiting_.size(); }
+  std::size_t num_waiting(const std::string& client) const;
 
  private:
   bool may_begin(const Turn& turn) const;

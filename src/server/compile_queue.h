@@ -1,0 +1,36 @@
+// Compiles the constraints of calls on a thread of its own: however long that takes, bodies are read and texts are
+// tokenized beside it.
+//
+// Clients take turns, one constraint of one client after another's. Owned by the Service; the I/O thread.
+#pragma once
+
+#include <stop_token>
+
+#include "octavo/queue_bound.h"
+#include "server/completion.h"
+#include "server/exchange.h"
+#include "server/work_queue.h"
+
+namespace octavo::server {
+
+class CompileQueue {
+ public:
+  /// `max_waiting`: calls whose turn has not come.
+  explicit CompileQueue(QueueBound max_waiting) : max_waiting_(max_waiting) {}
+
+  /// Waits for the call's turn, and compiles its constraints. Whoever asks `stop` to stop it notifies the connection's
+  /// wake(); then the result tells nothing. Errors: compile_constraints()'s; too many calls wait (429); the connection
+  /// gave up what it holds.
+  asio::awaitable<ApiResult<void>> compile(Exchange& exchange, CompletionCall& call, const Engine& engine,
+                                           std::stop_token stop);
+
+  std::size_t num_waiting() const { return queue_.num_waiting(); }
+
+ private:
+  ApiResult<void> check_room(const std::string& client) const;
+
+  const QueueBound max_waiting_;
+  WorkQueue queue_{1};
+};
+
+}  // namespace octavo::server
