@@ -35,7 +35,7 @@ class AnswerBlocks : public AnswerWriter {
   };
 
   /// `id` names the answer. The call has one prompt and one choice; or no prompt, and the answer is empty. `engine`:
-  /// for log-probabilities, which it outlives; null: the API has none.
+  /// for log-probabilities, there until the last event; null: the API has none.
   AnswerBlocks(const CompletionCall& call, std::string id, const Engine* engine = nullptr);
 
   std::string begin() final;

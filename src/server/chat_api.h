@@ -36,8 +36,8 @@ ApiResult<CompletionCall> parse_call(ChatApi api, boost::json::object body, cons
 /// The body of an error's answer, in the form of the API that has this target.
 std::string error_body_at(std::string_view target, const ApiError& error);
 
-/// `call`, `engine` and `model` outlive the writer. `id` is 16 hexadecimal digits that no other call has; `created`,
-/// seconds since 1970.
+/// `call` outlives the writer, `engine` the last event that it is given. `id` is 16 hexadecimal digits that no other
+/// call has; `created`, seconds since 1970.
 std::unique_ptr<AnswerWriter> make_writer(ChatApi api, const CompletionCall& call, const Engine& engine,
                                           const ServedModel& model, std::string_view id, std::int64_t created);
 

@@ -150,8 +150,8 @@ ApiResult<CompletionCall> parse_chat_completion(const boost::json::object& body,
 /// compiled, with the field; one that `stop` has ended, which leaves the call as it was.
 ApiResult<void> compile_constraints(CompletionCall& call, const Engine& engine, const std::stop_token& stop);
 
-/// The answer to one call. `call` and `engine`, which gives tokens their texts, outlive it; the requests in `call` may
-/// have been moved from.
+/// The answer to one call. `call` outlives it; the requests in it may have been moved from. `engine`, which gives
+/// tokens their texts, outlives the last event.
 class CompletionResponse final : public AnswerWriter {
  public:
   CompletionResponse(const CompletionCall& call, const Engine& engine, const ServedModel& model, std::string_view id,

@@ -98,13 +98,8 @@ double seconds_between(Clock::time_point begin, Clock::time_point end) {
 
 CompletionHandler::CompletionHandler(Service& service, Exchange& exchange)
     : service_(service), exchange_(exchange), connection_(exchange.connection), held_(service.held_) {
-  queue_ = std::make_shared<EventQueue>(service.mailbox_, [this](std::size_t waiting_bytes) {
-    if (connection_.writing() && waiting_bytes > connection_.limits().max_unsent_bytes) {
-      connection_.close();
-    } else {
-      connection_.wake().notify();
-    }
-  });
+  queue_ =
+      std::make_shared<EventQueue>(service.mailbox_, [this](std::size_t waiting_bytes) { on_events(waiting_bytes); });
   service_.active_.insert(this);
   connection_.set_on_hang_up([this] { cancel(); });
 }
@@ -118,7 +113,7 @@ CompletionHandler::~CompletionHandler() {
 
 void CompletionHandler::cancel() noexcept {
   compile_stop_.request_stop();
-  if (num_open_ == 0) return;
+  if (choices_.num_open == 0 || !model_) return;
   for (const RequestId id : requests_) {
     if (model_.has_failed()) break;  // it is driven no more
     try {
@@ -202,9 +197,9 @@ ApiResult<void> CompletionHandler::complete(CompletionCall& call) const {
 }
 
 ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
-  num_choices_ = to_size(call.n);
-  if (!call.requests.empty()) first_choice_ = call.requests.front().first_choice;
-  progress_.assign(call.requests.size() * num_choices_, {});
+  choices_.of_prompt = to_size(call.n);
+  if (!call.requests.empty()) choices_.first = call.requests.front().first_choice;
+  progress_.assign(call.requests.size() * choices_.of_prompt, {});
   counted_.assign(call.requests.size(), false);
   if (call.stream) {
     const ServiceOptions& options = service_.options_;
@@ -221,7 +216,8 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
                                      [queue = queue_, i](const TokenEvent& event) { queue->push(i, event); });
     if (!id) return std::unexpected(to_api_error(id.error()));
     requests_.push_back(*id);
-    num_open_ += num_choices_;
+    choices_.num_submitted += choices_.of_prompt;
+    choices_.num_open += choices_.of_prompt;
   }
   return {};
 }
@@ -249,9 +245,11 @@ asio::awaitable<void> CompletionHandler::run(ChatApi api, BodyReader::Addressing
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     writer = make_writer(api, *call, model_.engine(), model_.model(), service_.make_id(),
                          std::chrono::duration_cast<std::chrono::seconds>(now).count());
+    writer_ = writer.get();
     if (call->keep_alive) model_.set_keep_alive(*call->keep_alive);
     ready = submit(*call);
   }
+  if (choices_.num_open == 0) model_ = ModelLease();
   if (!ready) {
     cancel();
     co_await service_.refuse(exchange_, ready.error());
@@ -266,7 +264,22 @@ asio::awaitable<void> CompletionHandler::run(ChatApi api, BodyReader::Addressing
   }
 }
 
+// A client that does not read must not keep the model: its engine's last events become bytes at once, whatever is still
+// being written.
+void CompletionHandler::on_events(std::size_t waiting_bytes) {
+  connection_.wake().notify();
+  if (!connection_.writing()) return;
+  if (waiting_bytes > connection_.limits().max_unsent_bytes) return connection_.close();
+  if (queue_->num_ended() < choices_.num_submitted) return;
+  try {
+    unsent_ += take_events(*writer_);
+  } catch (const std::exception&) {  // no memory, in all likelihood
+    connection_.close();
+  }
+}
+
 std::string CompletionHandler::take_events(AnswerWriter& writer) {
+  const bool is_last = queue_->num_ended() == choices_.num_submitted;
   const bool is_shown = !given_up_;  // else what comes is the end that cancel() made, and the client is told why
   if (!queue_->take(items_)) given_up_ = no_memory();
   std::string out;
@@ -276,14 +289,15 @@ std::string CompletionHandler::take_events(AnswerWriter& writer) {
     if (life_signs_) out += life_signs_->before_event(item.prompt_index, writer);
     out += writer.on_event(item.prompt_index, item.event);
   }
+  if (is_last) model_ = ModelLease();
   return out;
 }
 
 void CompletionHandler::observe(const EventQueue::Item& item) {
   AccessRecord& record = exchange_.record;
   const OwnedEvent& event = item.event;
-  const std::size_t choice = event.choice - first_choice_;
-  Progress& progress = progress_[item.prompt_index * num_choices_ + choice];
+  const std::size_t choice = event.choice - choices_.first;
+  Progress& progress = progress_[item.prompt_index * choices_.of_prompt + choice];
   if (event.token >= 0) {
     if (progress.last_token == Clock::time_point{}) {
       const double seconds = seconds_between(exchange_.begin, item.at);
@@ -295,7 +309,7 @@ void CompletionHandler::observe(const EventQueue::Item& item) {
     progress.last_token = item.at;
   }
   if (event.finish == FinishReason::kNone) return;
-  --num_open_;
+  --choices_.num_open;
   metrics_->observe_finished(event.finish, event.stats);
   record.finish_reason = finish_reason_name(event.finish);
   record.generated_tokens = std::max<std::int64_t>(record.generated_tokens, 0) + event.stats.generated_tokens;
@@ -307,18 +321,13 @@ void CompletionHandler::observe(const EventQueue::Item& item) {
 }
 
 asio::awaitable<void> CompletionHandler::answer_whole(AnswerWriter& writer) {
-  std::optional<ApiError> too_large;
-  while (!writer.done() && writer.error() == nullptr && !too_large && !given_up_ && !connection_.hung_up()) {
+  while (!writer.done() && writer.error() == nullptr && !given_up_ && !connection_.hung_up()) {
     take_events(writer);
-    too_large = held_.hold(writer.held_bytes());
-    if (items_.empty() && !too_large) co_await connection_.wake().wait();
+    if (auto too_large = held_.hold(writer.held_bytes())) given_up_ = std::move(too_large);
+    if (items_.empty() && !given_up_) co_await connection_.wake().wait();
   }
-  if (given_up_) {
-    const ApiError error = *given_up_;
-    cancel();
-    co_await service_.refuse(exchange_, error);
-  } else if (writer.error() != nullptr || too_large) {
-    const ApiError error = too_large ? *too_large : *writer.error();
+  if (given_up_ || writer.error() != nullptr) {
+    const ApiError error = given_up_ ? *given_up_ : *writer.error();
     cancel();
     co_await service_.refuse(exchange_, error);
   } else if (writer.done()) {
@@ -336,11 +345,12 @@ asio::awaitable<void> CompletionHandler::answer_stream(AnswerWriter& writer) {
   head.headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}};
   add_headers(exchange_.request, exchange_.record.id, service_.options_.cors_origins, head);
   exchange_.record.status = 200;
+  unsent_ = writer.begin();
   bool connected = co_await connection_.begin_stream(head);
   bool ended = false;
-  std::string first = writer.begin();
   while (connected && !ended) {
-    std::string out = std::exchange(first, {}) + take_events(writer);
+    std::string out = std::exchange(unsent_, {});
+    out += take_events(writer);
     const std::optional<ApiError> too_large = held_.hold(writer.held_bytes());
     if (writer.error() != nullptr) {
       ended = true;
@@ -356,6 +366,7 @@ asio::awaitable<void> CompletionHandler::answer_stream(AnswerWriter& writer) {
     } else {
       out += life_signs_->take(Clock::now(), writer);
     }
+    if (ended) cancel();
     if (connection_.hung_up()) {
       connected = false;
     } else if (ended || !out.empty()) {

@@ -51,7 +51,9 @@ class CompletionHandler {
   ApiResult<void> submit(CompletionCall& call);
   asio::awaitable<void> answer_whole(AnswerWriter& writer);
   asio::awaitable<void> answer_stream(AnswerWriter& writer);
-  /// Takes what came from the engine; the bytes to send of a streamed call.
+  /// The engine has pushed events, of so many bytes as wait now.
+  void on_events(std::size_t waiting_bytes);
+  /// Takes what came from the engine; the bytes to send of a streamed call. With the last event the model is let go.
   std::string take_events(AnswerWriter& writer);
   void observe(const EventQueue::Item& item);
   void cancel() noexcept;
@@ -59,16 +61,21 @@ class CompletionHandler {
   Service& service_;
   Exchange& exchange_;
   HttpConnection& connection_;
-  ModelLease model_;                 // from its body on, as the next
-  ModelMetrics* metrics_ = nullptr;  // the model's
+  ModelLease model_;                 // from its body on, until the engine has told the last event
+  ModelMetrics* metrics_ = nullptr;  // the model's, from its body on
+  AnswerWriter* writer_ = nullptr;   // run()'s, before anything is submitted
   std::shared_ptr<EventQueue> queue_;
   std::vector<EventQueue::Item> items_;
   std::vector<RequestId> requests_;
   std::vector<Progress> progress_;  // [prompt][choice]
   std::vector<bool> counted_;       // [prompt]: its tokens are in the record
-  std::size_t num_choices_ = 1;     // of each prompt
-  std::uint32_t first_choice_ = 0;
-  std::size_t num_open_ = 0;       // choices that have not ended
+  struct {
+    std::size_t of_prompt = 1;
+    std::uint32_t first = 0;
+    std::size_t num_submitted = 0;
+    std::size_t num_open = 0;  // of these, whose end has not been taken
+  } choices_;
+  std::string unsent_;             // the end of a stream, made while bytes before it are written
   std::stop_source compile_stop_;  // asked for when the call is given up
   bool is_compiling_ = false;      // or waits to
   std::optional<Clock::time_point> compile_deadline_;

@@ -25,6 +25,7 @@ void Mailbox::deliver() {
 void EventQueue::push(std::size_t prompt_index, const TokenEvent& event) noexcept {
   const std::lock_guard lock(mutex_);
   if (closed_) return;
+  if (event.finish != FinishReason::kNone) ++num_ended_;
   try {
     if (!lost_) {
       items_.push_back({prompt_index, std::chrono::steady_clock::now(), OwnedEvent(event)});
@@ -56,6 +57,11 @@ void EventQueue::close() {
   closed_ = true;
   on_ready_ = nullptr;
   dropped.swap(items_);
+}
+
+std::size_t EventQueue::num_ended() const {
+  const std::lock_guard lock(mutex_);
+  return num_ended_;
 }
 
 void EventQueue::notify() {

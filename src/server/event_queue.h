@@ -56,13 +56,16 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   /// From now on events are dropped and on_ready is not called.
   void close();
   void notify();
+  /// Choices whose last event was pushed, be it lost or not.
+  std::size_t num_ended() const;
 
  private:
   Mailbox& mailbox_;
   std::function<void(std::size_t)> on_ready_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<Item> items_;
   std::size_t num_bytes_ = 0;
+  std::size_t num_ended_ = 0;
   bool posted_ = false;
   bool lost_ = false;
   bool closed_ = false;

@@ -1,6 +1,7 @@
 // The models of a server: which there are, which are in memory, and who waits for one.
 //
-// A request finds its model by a name, waits for it as a Wish, and holds it as a ModelLease until it is answered.
+// A request finds its model by a name, waits for it as a Wish, and holds it as a ModelLease until the engine has told
+// all of its answer, whether the client has read it or not.
 // Models are loaded when they are wished for, one at a time, in the order of the wishes. Where memory for another one
 // is wanted, one that nobody uses goes, the least recently used first, once it was left for as long as loading it took.
 // If all are in use, one that has had its turn takes no new request, ends those that it has, and goes. So no model

@@ -1,7 +1,8 @@
 // Log-probabilities of one answer in the shapes of /v1/chat/completions and /v1/completions.
 //
 // A token is reported when all of its text has been shown, so that what a stop text holds back or cuts off does not
-// show up here. One object an answer, used by one thread; the engine, which gives tokens their texts, outlives it.
+// show up here. One object an answer, used by one thread; the engine, which gives tokens their texts, outlives its last
+// event.
 #pragma once
 
 #include <cstddef>

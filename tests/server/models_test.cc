@@ -165,6 +165,63 @@ TEST_F(SeveralModels, AClientThatHangsUpWaitsNoMore) {
   EXPECT_EQ(num_loads_, 1);
 }
 
+/// Answers of six megabytes, more than the system's buffers take.
+class SlowReaders : public SeveralModels {
+ protected:
+  static constexpr int kTokens = 60;
+
+  SlowReaders() {
+    a_.piece = "apple " + std::string(100'000, 'x');
+    a_.held = true;
+    options_.limits.max_unsent_bytes = 100'000'000;
+    options_.models.turn = 1h;  // b gets its memory when nobody uses a
+    start_two(100);
+  }
+  static std::string ask_for(const std::string& path, const std::string& more) {
+    return post(path, fmt::format(R"({{"model": "a", "max_tokens": {}, {}}})", kTokens, more));
+  }
+  static int num_pieces(std::string_view answer) {
+    int count = 0;
+    for (std::size_t i = answer.find("apple "); i != std::string_view::npos; i = answer.find("apple ", i + 1)) ++count;
+    return count;
+  }
+};
+
+TEST_F(SlowReaders, ByWhomNothingIsReadKeepNoModelAndGetTheirWholeAnswers) {
+  const std::string prompt = R"("prompt": "abc")", messages = R"("messages": [{"role": "user", "content": "abc"}])",
+                    stream = R"(, "stream": true)";
+  const std::vector<std::string> requests = {
+      ask_for("/v1/completions", prompt),
+      ask_for("/v1/completions", prompt + stream),
+      ask_for("/v1/chat/completions", messages + R"(, "logprobs": true)"),
+      ask_for("/v1/chat/completions", messages + stream + R"(, "logprobs": true)"),
+      ask_for("/api/chat", messages + R"(, "options": {"num_predict": 60})")};
+  for (const std::string& request : requests) {
+    a_.held = true;
+    TestClient lazy(port_, 4096);
+    lazy.send(request);
+    ASSERT_TRUE(eventually([this] { return a_.num_running == 1; })) << request;
+    a_.held = false;
+    ASSERT_TRUE(eventually([this] { return a_.num_running == 0; })) << request;
+    EXPECT_THAT(ask(completion_of("b")), HasSubstr("berry")) << request;
+    const bool is_whole = !request.contains("stream") && !request.contains("/api/chat");
+    const std::string answer = is_whole ? lazy.read_answer() : lazy.read_until("0\r\n\r\n");
+    EXPECT_EQ(num_pieces(answer), kTokens) << request;
+  }
+  EXPECT_EQ(num_loads_, 2 * static_cast<int>(requests.size()));
+}
+
+TEST_F(SlowReaders, WhoLeaveWithoutReadingKeepNoModel) {
+  TestClient lazy(port_, 4096);
+  lazy.send(post("/v1/completions", R"({"model": "a", "prompt": "abc", "max_tokens": 9000, "stream": true})"));
+  a_.held = false;
+  ASSERT_TRUE(eventually([this] { return metric("octavo:engine_steps_total{model_name=\"a\"}") >= kTokens; }));
+  a_.held = true;
+  lazy.end_sending();  // what was made for it is still being written
+  ASSERT_TRUE(eventually([this] { return a_.num_cancelled == 1; }));
+  EXPECT_THAT(ask(completion_of("b")), HasSubstr("berry"));
+}
+
 TEST_F(SeveralModels, ADrainEndsWaitingWith503) {
   start_two(100);
   a_.held = true;

@@ -126,6 +126,22 @@ TEST(EventQueue, ManyEventsCostOneWakeUp) {
   EXPECT_EQ(num_ready, 3);
 }
 
+TEST(EventQueue, CountsEveryChoiceThatHasEndedWhetherItIsTakenOrLost) {
+  boost::asio::io_context io;
+  Mailbox mailbox(io);
+  const auto queue = std::make_shared<EventQueue>(mailbox, [](std::size_t) {});
+  queue->push(0, TokenEvent{.text = "a"});
+  EXPECT_EQ(queue->num_ended(), 0U);
+  queue->push(0, TokenEvent{.finish = FinishReason::kLength});
+  const char text = 'a';
+  queue->push(1, TokenEvent{.text = {&text, std::string::npos - 1}});  // more than memory can hold
+  queue->push(1, TokenEvent{.finish = FinishReason::kCancelled});
+  std::vector<EventQueue::Item> items;
+  EXPECT_FALSE(queue->take(items));
+  EXPECT_EQ(items.size(), 2U);
+  EXPECT_EQ(queue->num_ended(), 2U);
+}
+
 TEST(EventQueue, AClosedOneTakesNothingAndTellsNobody) {
   boost::asio::io_context io;
   int num_ready = 0;
