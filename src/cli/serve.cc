@@ -65,6 +65,7 @@ Result<void> fill_in(ServeOptions& options) {
   // Token ids in JSON take up to five times their text.
   server.service.json.max_memory_bytes =
       std::max(server.service.json.max_memory_bytes, 8 * server.limits.max_body_bytes);
+  server.service.responses.max_request_bytes = server.limits.max_body_bytes;
   const std::uint64_t largest = server.limits.max_header_bytes + server.limits.max_body_bytes;
   server.max_received_bytes =
       options.max_received_bytes == 0 ? std::max(server.max_received_bytes, 2 * largest) : options.max_received_bytes;

@@ -61,6 +61,7 @@ asio::awaitable<ApiResult<AddressedBody>> BodyReader::parse(Exchange& exchange, 
   auto object = co_await run_on(queue_.threads(), work);
   if (!object) co_return std::unexpected(object.error());
   body.object = std::move(*object);
+  body.num_bytes = text.size();
   body.turn = std::move(*turn);
   co_return body;
 }

@@ -18,6 +18,7 @@ namespace octavo::server {
 /// A body that was read, and the model that it names, loaded.
 struct AddressedBody {
   boost::json::object object;
+  std::size_t num_bytes = 0;  // of its text
   ModelLease model;
   /// The model where it is not to be loaded for the body: it is to be let go, or that is not what was asked for. Until
   /// other coroutines run.

@@ -145,8 +145,8 @@ asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(ChatApi api,
   metrics_ = &service_.metrics_.of_model(model_.id());
   auto work = [&]() -> ApiResult<CompletionCall> {
     const Engine& engine = model_.engine();
-    OCTAVO_TRY(CompletionCall call,
-               parse_call(api, std::move(body.object), engine, model_.model(), service_.responses_of(exchange_)));
+    OCTAVO_TRY(CompletionCall call, parse_call(api, std::move(body.object), engine, model_.model(),
+                                               service_.responses_of(exchange_, body.num_bytes)));
     take_remembered_constraints(call, engine);
     return call;
   };

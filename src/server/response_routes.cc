@@ -71,7 +71,7 @@ ApiResult<std::string> list_items(std::vector<const ResponseItem*> items, const 
   std::string out = R"({"object":"list","data":[)";
   for (const ResponseItem* item : rest) {
     if (out.back() != '[') out += ',';
-    out += item->json;
+    out += *item->json;
   }
   out += ']';
   const auto append_id = [&out](std::string_view name, const ResponseItem* item) {

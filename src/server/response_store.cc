@@ -13,7 +13,7 @@ constexpr std::size_t kMaxShownId = 64;
 
 std::size_t size_of(const std::vector<ResponseItem>& items) {
   std::size_t num_bytes = 0;
-  for (const ResponseItem& item : items) num_bytes += kItemBytes + item.id.size() + item.json.size();
+  for (const ResponseItem& item : items) num_bytes += num_bytes_of(item);
   return num_bytes;
 }
 
@@ -23,13 +23,24 @@ std::string StoredResponse::body() const {
   std::string out = head;
   for (const ResponseItem& item : output) {
     if (&item != output.data()) out += ',';
-    out += item.json;
+    out += *item.json;
   }
   return out + tail;
 }
 
 std::size_t StoredResponse::num_bytes() const {
   return kResponseBytes + id.size() + previous_id.size() + size_of(input) + size_of(output) + head.size() + tail.size();
+}
+
+std::uint64_t num_bytes_of(const ResponseItem& item) { return kItemBytes + item.id.size() + item.json->size(); }
+
+ApiError refers_to_too_much(const std::string& param, std::uint64_t found, std::uint64_t most) {
+  return {.status = 400,
+          .message = fmt::format("{}: found {} bytes up to here in the request and what it refers to, expected at most "
+                                 "{}, as in a request that refers to nothing",
+                                 param, found, most),
+          .param = param,
+          .code = "invalid_value"};
 }
 
 ApiError no_response(std::string_view id, std::string param) {
@@ -98,24 +109,17 @@ bool ResponseStore::erase(std::string_view owner, std::string_view id) {
   return true;
 }
 
-ApiResult<std::vector<ResponseStore::Response>> ResponseStore::conversation(std::string_view owner,
-                                                                            std::string_view id) {
+ApiResult<std::vector<ResponseStore::Response>> ResponseStore::conversation(std::string_view owner, std::string_view id,
+                                                                            std::uint64_t other_bytes) {
   std::vector<Response> responses;
-  std::uint64_t num_bytes = 0;
+  std::uint64_t num_bytes = other_bytes;
   const std::scoped_lock lock(mutex_);
   for (std::string_view next = id; !next.empty(); next = responses.back()->previous_id) {
     Response response = use(owner, next);
     if (response == nullptr) return std::unexpected(no_response(next, "previous_response_id"));
     num_bytes += size_of(response->input) + size_of(response->output);
-    if (num_bytes > limits_.max_conversation_bytes) {
-      return std::unexpected(
-          ApiError{.status = 400,
-                   .message = fmt::format("previous_response_id: found a conversation of more than {} bytes, expected "
-                                          "at most as many: send what it is to go on with as input",
-                                          limits_.max_conversation_bytes),
-                   .param = "previous_response_id",
-                   .code = "invalid_value"});
-    }
+    if (num_bytes > limits_.max_request_bytes)
+      return std::unexpected(refers_to_too_much("previous_response_id", num_bytes, limits_.max_request_bytes));
     responses.push_back(std::move(response));
   }
   std::ranges::reverse(responses);

@@ -22,7 +22,7 @@ namespace octavo::server {
 /// An item of a conversation: a message, a call, its output, or reasoning.
 struct ResponseItem {
   std::string id;
-  std::string json;  // an object
+  std::shared_ptr<const std::string> json;  // an object; all responses that it stands in share it
 };
 
 struct StoredResponse {
@@ -42,8 +42,9 @@ class ResponseStore {
   struct Limits {
     std::uint64_t max_bytes = std::uint64_t{64} << 20;  // of all together; 0: nothing is kept
     std::size_t max_responses = 65536;
-    /// Of a conversation, a response with all that it went on with: it is read again with each request.
-    std::uint64_t max_conversation_bytes = std::uint64_t{16} << 20;
+    /// Of a request's body, the items that it refers to, each as often as it does, and the conversation that it goes on
+    /// with: what is named is read again like what is sent.
+    std::uint64_t max_request_bytes = std::uint64_t{8} << 20;
   };
   using Response = std::shared_ptr<const StoredResponse>;
 
@@ -51,6 +52,7 @@ class ResponseStore {
   ResponseStore(const ResponseStore&) = delete;
   ResponseStore& operator=(const ResponseStore&) = delete;
 
+  const Limits& limits() const { return limits_; }
   bool keeps_any() const { return limits_.max_bytes > 0; }
   /// Where there is no room, the owner of the most bytes loses what it has not used for longest. A response that is
   /// larger than the bound is not kept.
@@ -58,9 +60,9 @@ class ResponseStore {
   /// Counts as used. Null: there is none of this owner.
   Response find(std::string_view owner, std::string_view id);
   bool erase(std::string_view owner, std::string_view id);
-  /// The response behind those that it went on with, the first one first. All count as used. Errors: 404, one of them
-  /// is not there; 400, they are larger than a conversation may be.
-  ApiResult<std::vector<Response>> conversation(std::string_view owner, std::string_view id);
+  /// The response behind those that it went on with, the first one first. All count as used. `other_bytes`: of the
+  /// request beside them. Errors: 404, one of them is not there; 400, all of it is larger than a request may be.
+  ApiResult<std::vector<Response>> conversation(std::string_view owner, std::string_view id, std::uint64_t other_bytes);
 
   std::uint64_t num_bytes() const;
 
@@ -86,10 +88,15 @@ class ResponseStore {
 /// The store as one client sees it.
 struct OwnResponses {
   ResponseStore* store = nullptr;
-  std::string owner = {};  // the name of its key; empty where there are no keys
+  std::string owner = {};        // the name of its key; empty where there are no keys
+  std::uint64_t body_bytes = 0;  // of the request's body
 };
 
 /// The 404 of a response that is not there. `param`: the field that names it.
 ApiError no_response(std::string_view id, std::string param);
+/// Bytes for which an item counts.
+std::uint64_t num_bytes_of(const ResponseItem& item);
+/// The 400 of a request that refers to too much: at the field `param` it has come to `found` bytes.
+ApiError refers_to_too_much(const std::string& param, std::uint64_t found, std::uint64_t most);
 
 }  // namespace octavo::server

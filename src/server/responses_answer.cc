@@ -71,7 +71,7 @@ ResponsesAnswer::ResponsesAnswer(const CompletionCall& call, const Engine& engin
       model_(std::move(model)),
       created_(created) {
   std::size_t num_bytes = response_.echo.size();
-  for (const ResponseItem& item : response_.input) num_bytes += item.json.size();
+  for (const ResponseItem& item : response_.input) num_bytes += item.json->size();
   hold(num_bytes);
 }
 
@@ -154,9 +154,10 @@ StoredResponse ResponsesAnswer::complete() const {
   StoredResponse response{.id = id(), .previous_id = response_.previous_id};
   append_head(end_status(), nullptr, response.head);
   for (std::size_t i = 0; i < blocks().size(); ++i) {
-    ResponseItem item{.id = item_id(blocks()[i], i), .json = {}};
-    append_item(blocks()[i], i, false, item.json);
-    response.output.push_back(std::move(item));
+    std::string json;
+    append_item(blocks()[i], i, false, json);
+    response.output.push_back(
+        {.id = item_id(blocks()[i], i), .json = std::make_shared<const std::string>(std::move(json))});
   }
   append_tail(end_status(), response.tail);
   return response;

@@ -114,7 +114,7 @@ ApiResult<json::object> read_reasoning(const json::object& item, const std::stri
 }
 
 /// Empty: the item says nothing.
-ApiResult<json::object> read_item(const json::value& value, const std::string& place, const FindItem& find) {
+ApiResult<ConversationItem> read_item(const json::value& value, const std::string& place, const FindItem& find) {
   const json::object* item = value.if_object();
   if (item == nullptr) return std::unexpected(invalid_type(place, "an item (an object)", value));
   JsonFields fields(*item, place + ".");
@@ -133,15 +133,16 @@ ApiResult<json::object> read_item(const json::value& value, const std::string& p
     read = read_reasoning(*item, place);
   } else if (type == "item_reference") {
     OCTAVO_TRY(const std::string_view named, fields.needed_string("id"));
-    return find(named);
+    return find(named, place + ".id");
   } else {
     return std::unexpected(unsupported(
         place + ".type", fmt::format("{}.type: found {}, expected message, function_call, function_call_output, "
                                      "custom_tool_call, custom_tool_call_output, reasoning or item_reference",
                                      place, describe(json::value(type)))));
   }
-  if (read && id && !read->empty()) (*read)["id"] = *id;
-  return read;
+  if (!read) return std::unexpected(std::move(read.error()));
+  if (id && !read->empty()) (*read)["id"] = *id;
+  return ConversationItem{.value = std::make_shared<const json::object>(std::move(*read))};
 }
 
 std::string joined(const json::array& parts, std::string_view between) {
@@ -214,28 +215,29 @@ class MessageList {
 
 }  // namespace
 
-ApiResult<std::vector<json::object>> read_items(const json::value& input, const FindItem& find) {
-  std::vector<json::object> items;
+ApiResult<std::vector<ConversationItem>> read_items(const json::value& input, const FindItem& find) {
+  std::vector<ConversationItem> items;
   if (const json::string* text = input.if_string()) {
-    items.push_back({{"type", "message"},
-                     {"role", "user"},
-                     {"content", json::array{part_of("input_text", *text)}},
-                     {"status", "completed"}});
+    json::object message{{"type", "message"},
+                         {"role", "user"},
+                         {"content", json::array{part_of("input_text", *text)}},
+                         {"status", "completed"}};
+    items.push_back({.value = std::make_shared<const json::object>(std::move(message))});
     return items;
   }
   const json::array* given = input.if_array();
   if (given == nullptr) return std::unexpected(invalid_type("input", "a string or an array of items", input));
   for (std::size_t i = 0; i < given->size(); ++i) {
-    OCTAVO_TRY(json::object item, read_item((*given)[i], fmt::format("input[{}]", i), find));
-    if (!item.empty()) items.push_back(std::move(item));
+    OCTAVO_TRY(ConversationItem item, read_item((*given)[i], fmt::format("input[{}]", i), find));
+    if (!item.value->empty()) items.push_back(std::move(item));
   }
   return items;
 }
 
-json::array messages_of_items(std::string_view instructions, const std::vector<json::object>& items) {
+json::array messages_of_items(std::string_view instructions, const std::vector<ConversationItem>& items) {
   MessageList messages;
   if (!instructions.empty()) messages.add_system(instructions);
-  for (const json::object& item : items) messages.add(item);
+  for (const ConversationItem& item : items) messages.add(*item.value);
   return messages.take();
 }
 

@@ -8,6 +8,8 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 #include <functional>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,17 +17,23 @@
 
 namespace octavo::server {
 
-/// The item that an item_reference names, as it was stored; an error where there is none.
-using FindItem = std::function<ApiResult<boost::json::object>(std::string_view id)>;
+/// An item that was read. However often a conversation has it, it is there once.
+struct ConversationItem {
+  std::shared_ptr<const boost::json::object> value;
+  std::shared_ptr<const std::string> json = {};  // as it is stored; null: it is not yet
+};
+
+/// The item that an item_reference names; an error where there is none. `place`: the field that names it.
+using FindItem = std::function<ApiResult<ConversationItem>(std::string_view id, const std::string& place)>;
 
 /// `input`, a text or an array of items, as items that have what the API documents of them and nothing else: of type
 /// message, function_call, custom_tool_call, the output of one of these, or reasoning. Ids that the client gave are
 /// kept. Reasoning that nobody but its maker can read is left out. Errors: items of other types, images and files,
 /// fields of a wrong type.
-ApiResult<std::vector<boost::json::object>> read_items(const boost::json::value& input, const FindItem& find);
+ApiResult<std::vector<ConversationItem>> read_items(const boost::json::value& input, const FindItem& find);
 
 /// The messages of a chat. `instructions` are the system's, at the beginning. Reasoning, text and calls that follow
 /// each other are one message of the assistant. `items` are read_items()'s.
-boost::json::array messages_of_items(std::string_view instructions, const std::vector<boost::json::object>& items);
+boost::json::array messages_of_items(std::string_view instructions, const std::vector<ConversationItem>& items);
 
 }  // namespace octavo::server

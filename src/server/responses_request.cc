@@ -7,6 +7,8 @@
 #include <array>
 #include <boost/json.hpp>
 #include <iterator>
+#include <map>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -72,15 +74,57 @@ std::string response_of_item(std::string_view item_id) {
   return std::string(kIdPrefix) + std::string(item_id.substr(begin, end - begin));
 }
 
-ApiResult<json::object> stored_item(const OwnResponses& responses, std::string_view id) {
-  const ResponseStore::Response response = responses.store->find(responses.owner, response_of_item(id));
-  if (response != nullptr) {
-    for (const std::vector<ResponseItem>* items : {&response->output, &response->input})
-      for (const ResponseItem& item : *items)
-        if (item.id == id) return json::parse(item.json).as_object();
+/// The stored items that a request refers to. Each is read once, and counts as often as it is referred to.
+class StoredItems {
+ public:
+  explicit StoredItems(const OwnResponses& responses) : responses_(responses), num_bytes_(responses.body_bytes) {}
+
+  ConversationItem read(const ResponseItem& item) {
+    const auto [known, is_new] = read_.try_emplace(item.json);
+    if (is_new) known->second = std::make_shared<const json::object>(json::parse(*item.json).as_object());
+    return {.value = known->second, .json = item.json};
   }
-  return std::unexpected(no_response(id, "input"));
-}
+
+  ApiResult<ConversationItem> find(std::string_view id, const std::string& place) {
+    const ResponseItem* stored = stored_item(id);
+    if (stored == nullptr) return std::unexpected(no_response(id, "input"));
+    num_bytes_ += num_bytes_of(*stored);
+    const std::uint64_t most = responses_.store->limits().max_request_bytes;
+    if (num_bytes_ > most) return std::unexpected(refers_to_too_much(place, num_bytes_, most));
+    return read(*stored);
+  }
+  /// The responses of the conversation that the request goes on with.
+  ApiResult<std::vector<ResponseStore::Response>> conversation(std::string_view previous_id) const {
+    return responses_.store->conversation(responses_.owner, previous_id, num_bytes_);
+  }
+
+ private:
+  struct Opened {
+    ResponseStore::Response response;
+    std::map<std::string_view, const ResponseItem*> items = {};  // by their ids
+  };
+
+  /// Null: there is none.
+  const ResponseItem* stored_item(std::string_view id) {
+    const auto [place, is_new] = opened_.try_emplace(response_of_item(id));
+    Opened& opened = place->second;
+    if (is_new) opened = open(place->first);
+    const auto found = opened.items.find(id);
+    return found == opened.items.end() ? nullptr : found->second;
+  }
+  Opened open(const std::string& id) const {
+    Opened opened{.response = responses_.store->find(responses_.owner, id)};
+    if (opened.response == nullptr) return opened;
+    for (const std::vector<ResponseItem>* items : {&opened.response->output, &opened.response->input})
+      for (const ResponseItem& item : *items) opened.items.try_emplace(item.id, &item);
+    return opened;
+  }
+
+  const OwnResponses& responses_;
+  std::map<std::string, Opened> opened_ = {};
+  std::map<std::shared_ptr<const std::string>, std::shared_ptr<const json::object>> read_ = {};
+  std::uint64_t num_bytes_;  // of the request's body and the items that were found
+};
 
 void refuse_what_is_not_done(JsonFields& fields) {
   for (const auto& [name, what] : kUnsupported) {
@@ -157,14 +201,14 @@ void add_format(JsonFields& fields, json::object& chat) {
 }
 
 /// The items of the conversation so far, and those of the body.
-ApiResult<std::vector<json::object>> all_items(std::string_view previous_id, const std::vector<json::object>& input,
-                                               const OwnResponses& responses) {
-  std::vector<json::object> items;
+ApiResult<std::vector<ConversationItem>> all_items(std::string_view previous_id,
+                                                   const std::vector<ConversationItem>& input, StoredItems& stored) {
+  std::vector<ConversationItem> items;
   if (!previous_id.empty()) {
-    OCTAVO_TRY(const auto earlier, responses.store->conversation(responses.owner, previous_id));
+    OCTAVO_TRY(const auto earlier, stored.conversation(previous_id));
     for (const ResponseStore::Response& response : earlier)
       for (const std::vector<ResponseItem>* part : {&response->input, &response->output})
-        for (const ResponseItem& item : *part) items.push_back(json::parse(item.json).as_object());
+        for (const ResponseItem& item : *part) items.push_back(stored.read(item));
   }
   items.insert(items.end(), input.begin(), input.end());
   return items;
@@ -172,7 +216,7 @@ ApiResult<std::vector<json::object>> all_items(std::string_view previous_id, con
 
 struct ReadBody {
   json::object chat = {};
-  std::vector<json::object> input = {};
+  std::vector<ConversationItem> input = {};
   std::string previous_id = {};
   ResponseTools tools = {};
 };
@@ -196,18 +240,24 @@ ApiResult<ReadBody> read_body(const json::object& body, const OwnResponses& resp
   const json::value* input = fields.find("input");
   if (input == nullptr)
     return std::unexpected(invalid_value("input", "input: found none, expected a string or an array of items"));
-  OCTAVO_TRY(read.input, read_items(*input, [&](std::string_view id) { return stored_item(responses, id); }));
-  OCTAVO_TRY(const auto items, all_items(read.previous_id, read.input, responses));
+  StoredItems stored(responses);
+  const FindItem find = [&](std::string_view id, const std::string& place) { return stored.find(id, place); };
+  OCTAVO_TRY(read.input, read_items(*input, find));
+  OCTAVO_TRY(const auto items, all_items(read.previous_id, read.input, stored));
   json::array messages = messages_of_items(instructions, items);
   if (messages.empty()) return std::unexpected(invalid_value("input", "input: found no items, expected one at least"));
   read.chat["messages"] = std::move(messages);
   return read;
 }
 
-std::vector<ResponseItem> items_with_ids(std::vector<json::object>&& items, std::string_view response_id) {
+std::vector<ResponseItem> items_with_ids(const std::vector<ConversationItem>& items, std::string_view response_id) {
   std::vector<ResponseItem> made;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    json::object& item = items[i];
+    if (items[i].json != nullptr) {
+      made.push_back({.id = std::string(items[i].value->at("id").as_string()), .json = items[i].json});
+      continue;
+    }
+    json::object item = *items[i].value;
     if (!item.contains("id")) {
       const std::string_view type = item.at("type").as_string();
       const std::string_view kind = type == "message"            ? "msg"
@@ -216,7 +266,8 @@ std::vector<ResponseItem> items_with_ids(std::vector<json::object>&& items, std:
                                                                  : "fc";
       item["id"] = response_item_id(kind, response_id, fmt::format("i{}", i));
     }
-    made.push_back({.id = std::string(item.at("id").as_string()), .json = json::serialize(item)});
+    made.push_back({.id = std::string(item.at("id").as_string()),
+                    .json = std::make_shared<const std::string>(json::serialize(item))});
   }
   return made;
 }
@@ -279,7 +330,7 @@ ApiResult<CompletionCall> parse_response_call(const json::object& body, const En
   const bool is_kept = is_asked_to_keep && responses.store->keeps_any();
   ResponseCall made{.id = new_id(), .previous_id = read.previous_id, .echo = echo_of(body, read, *call, is_kept)};
   if (is_kept) {
-    made.input = items_with_ids(std::move(read.input), made.id);
+    made.input = items_with_ids(read.input, made.id);
     made.kept = responses;
   }
   call->response = std::make_shared<const ResponseCall>(std::move(made));

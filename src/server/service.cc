@@ -284,8 +284,9 @@ asio::awaitable<void> Service::answer_tokens(Exchange& exchange, Route route) {
     if (!addressed) {
       text = std::unexpected(addressed.error());
     } else if (addressed->model) {
-      TokenizeCall call{
-          .kind = kind_of(route), .body = std::move(addressed->object), .responses = responses_of(exchange)};
+      TokenizeCall call{.kind = kind_of(route),
+                        .body = std::move(addressed->object),
+                        .responses = responses_of(exchange, addressed->num_bytes)};
       auto work = [&] {
         return answer_tokenize(std::move(call), addressed->model.engine(), addressed->model.model(), response.held);
       };

@@ -91,8 +91,10 @@ class Service {
   asio::awaitable<void> refuse(Exchange& exchange, const ApiError& error);
   HttpResponse get(const RouteMatch& match, Clock::time_point now);
   HttpResponse metrics_response();
-  /// The kept responses that the request's client may see.
-  OwnResponses responses_of(const Exchange& exchange) { return {.store = &responses_, .owner = exchange.key.name}; }
+  /// The kept responses that the request's client may see. `body_bytes`: of a body that may refer to them.
+  OwnResponses responses_of(const Exchange& exchange, std::uint64_t body_bytes = 0) {
+    return {.store = &responses_, .owner = exchange.key.name, .body_bytes = body_bytes};
+  }
   /// Takes what the watched files have to tell.
   void take_notices();
   /// Ends what runs for keys that are valid no more.

@@ -1,9 +1,14 @@
-// A server without memory: whatever allocation fails, it goes on as soon as there is some.
+// A server without memory: whatever allocation fails, it goes on as soon as there is some. And what a request takes
+// that names a thing often.
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 
+#include <boost/json.hpp>
+
 #include "replaced_new.h"
+#include "server/chat_api.h"
 #include "server/test_client.h"
+#include "server/text_engine.h"
 
 namespace octavo::test {
 namespace {
@@ -60,6 +65,37 @@ TEST_F(ServingAllocations, NothingIsLostByATimeWithoutAnyMemory) {
   EXPECT_THAT(ask(get("/metrics")), testing::Not(HasSubstr("octavo:server_failures_total 0")));
   TestClient idle(port_);
   EXPECT_TRUE(idle.at_end());
+}
+
+/// Bytes that are allocated while a body is read.
+long bytes_to_read(server::ChatApi api, const std::string& body, const TextEngine& engine,
+                   const server::OwnResponses& responses) {
+  boost::json::object object = boost::json::parse(body).as_object();
+  const long before = num_allocated_bytes;
+  const auto call = server::parse_call(api, std::move(object), engine, {.id = "m"}, responses);
+  EXPECT_TRUE(call.has_value()) << call.error().message;
+  return num_allocated_bytes - before;
+}
+
+TEST(CallAllocations, AnItemIsReadOnceHoweverOftenItIsReferredTo) {
+  constexpr long kItemBytes = 400'000;
+  const TextEngine engine;
+  server::ResponseStore store({});
+  const std::string item = R"({"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":")" +
+                           std::string(kItemBytes, 'x') + R"("}],"id":"rs_a_i0"})";
+  store.put("", {.id = "resp_a", .input = {{"rs_a_i0", std::make_shared<const std::string>(item)}}});
+  const auto bytes_of = [&](int count) {
+    std::string references;
+    for (int i = 0; i < count; ++i) references += R"({"type": "item_reference", "id": "rs_a_i0"},)";
+    return bytes_to_read(
+        server::ChatApi::kResponses,
+        R"({"max_output_tokens": 9, "input": [)" + references + R"({"role": "user", "content": "hi"}]})", engine,
+        {.store = &store});
+  };
+  const long one = bytes_of(1);
+  EXPECT_GT(one, kItemBytes);
+  // Each names it once more in the conversation: its text is joined, and becomes a message's.
+  for (const int count : {2, 4, 8}) EXPECT_LT(bytes_of(count), one + (count - 1) * (2 * kItemBytes + kItemBytes / 4));
 }
 
 }  // namespace

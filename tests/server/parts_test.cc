@@ -133,8 +133,8 @@ TEST(EventQueue, CountsEveryChoiceThatHasEndedWhetherItIsTakenOrLost) {
   queue->push(0, TokenEvent{.text = "a"});
   EXPECT_EQ(queue->num_ended(), 0U);
   queue->push(0, TokenEvent{.finish = FinishReason::kLength});
-  const char text = 'a';
-  queue->push(1, TokenEvent{.text = {&text, std::string::npos - 1}});  // more than memory can hold
+  const std::atomic<std::size_t> too_long = std::string::npos - 1;  // that memory could hold it, as compilers see
+  queue->push(1, TokenEvent{.text = {"a", too_long}});
   queue->push(1, TokenEvent{.finish = FinishReason::kCancelled});
   std::vector<EventQueue::Item> items;
   EXPECT_FALSE(queue->take(items));

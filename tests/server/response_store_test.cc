@@ -8,11 +8,15 @@ namespace {
 
 using ::testing::ElementsAre;
 
+std::shared_ptr<const std::string> text(std::string json) {
+  return std::make_shared<const std::string>(std::move(json));
+}
+
 StoredResponse response(const std::string& id, const std::string& previous = "", std::size_t size = 1000) {
   return {.id = id,
           .previous_id = previous,
           .input = {},
-          .output = {{"i", "1"}, {"j", std::string(size, '2')}},
+          .output = {{"i", text("1")}, {"j", text(std::string(size, '2'))}},
           .head = "[",
           .tail = "]"};
 }
@@ -68,33 +72,39 @@ TEST(ResponseStore, TheirNumberIsBoundedAndNoneIsLargerThanAll) {
 }
 
 TEST(ResponseStore, AConversationIsAllThatAResponseWentOnWith) {
-  ResponseStore store({.max_conversation_bytes = 5000});
+  ResponseStore store({.max_request_bytes = 5000});
   store.put("one", response("a"));
   store.put("one", response("b", "a"));
   store.put("one", response("c", "b"));
   store.put("one", response("other", "a"));
-  const auto found = store.conversation("one", "c");
+  const auto found = store.conversation("one", "c", 0);
   ASSERT_TRUE(found.has_value());
   std::vector<std::string> ids;
   for (const auto& each : *found) ids.push_back(each->id);
   EXPECT_THAT(ids, ElementsAre("a", "b", "c"));
-  EXPECT_EQ(store.conversation("two", "c").error().status, 404);
+  EXPECT_EQ(store.conversation("two", "c", 0).error().status, 404);
   store.erase("one", "a");
-  EXPECT_EQ(store.conversation("one", "c").error().status, 404);
-  EXPECT_EQ(store.conversation("one", "c").error().param, "previous_response_id");
+  EXPECT_EQ(store.conversation("one", "c", 0).error().status, 404);
+  EXPECT_EQ(store.conversation("one", "c", 0).error().param, "previous_response_id");
   EXPECT_EQ(store.find("one", "c")->id, "c");  // it can still be looked at
 }
 
-TEST(ResponseStore, AConversationHasABound) {
-  ResponseStore store({.max_conversation_bytes = 5000});
+TEST(ResponseStore, AConversationIsBoundedWithTheRestOfTheRequest) {
+  ResponseStore store({.max_request_bytes = 5000});
   std::string previous;
   for (const std::string id : {"a", "b", "c", "d", "e"}) {
     store.put("one", response(id, previous));
     previous = id;
   }
-  EXPECT_EQ(store.conversation("one", "e").error().status, 400);
-  EXPECT_EQ(store.conversation("one", "e").error().param, "previous_response_id");
-  EXPECT_TRUE(store.conversation("one", "b").has_value());
+  EXPECT_TRUE(store.conversation("one", "b", 0).has_value());
+  EXPECT_TRUE(store.conversation("one", "b", 2000).has_value());
+  for (const auto& [id, other_bytes, found] :
+       {std::tuple("e", 0, "found 5036 bytes"), std::tuple("b", 3000, "found 5518 bytes")}) {
+    const ApiError error = store.conversation("one", id, static_cast<std::uint64_t>(other_bytes)).error();
+    EXPECT_EQ(error.status, 400);
+    EXPECT_EQ(error.param, "previous_response_id");
+    EXPECT_THAT(error.message, ::testing::AllOf(::testing::HasSubstr(found), ::testing::HasSubstr("at most 5000")));
+  }
 }
 
 }  // namespace

@@ -282,7 +282,7 @@ TEST_F(ResponsesAnswers, ALaterRequestGoesOnWithWhatIsKept) {
   send();
   writer_->finish();
   const std::string first = call_.response->id;
-  const std::string call_id = std::string(kept()->output[2].json);
+  const std::string call_id = *kept()->output[2].json;
   open(R"(, "previous_response_id": ")" + first + "\"",
        R"([{"type": "function_call_output", "call_id": "c", "output": "noon"}])");
   std::vector<std::string> said;
@@ -309,6 +309,33 @@ TEST_F(ResponsesAnswers, AnItemIsFoundByItsName) {
   open("", R"([{"type": "item_reference", "id": ")" + message + R"("}, {"role": "user", "content": "more"}])");
   ASSERT_EQ(engine_.last_messages.size(), 2U);
   EXPECT_THAT(engine_.last_messages[0].parts, ElementsAre("Hello!"));
+}
+
+TEST_F(ResponsesAnswers, WhatARequestRefersToCountsLikeWhatItSendsAndIsSharedInTheStore) {
+  open("", R"([{"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": ")" +
+               std::string(1'000'000, 'x') + R"("}]}, {"role": "user", "content": "hi"}])");
+  send();
+  writer_->finish();
+  const ResponseItem thought = kept()->input.at(0);
+  const auto refer = [&](int count) {
+    std::string input;
+    for (int i = 0; i < count; ++i)
+      input += fmt::format(R"({}{{"type": "item_reference", "id": "{}"}})", i > 0 ? "," : "", thought.id);
+    return "[" + input + R"(, {"role": "user", "content": "go on"}])";
+  };
+  open("", refer(5));
+  send();
+  writer_->finish();
+  ASSERT_EQ(kept()->input.size(), 6U);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(kept()->input[i].json, thought.json) << i;
+  const auto call = parse_call(ChatApi::kResponses, parsed(R"({"input": )" + refer(9) + "}"), engine_, kAnsweringModel,
+                               {.store = &store_, .owner = "one", .body_bytes = 2000});
+  ASSERT_FALSE(call.has_value());
+  EXPECT_EQ(call.error().status, 400);
+  EXPECT_EQ(call.error().param, "input[8].id");
+  const std::uint64_t found = 2000 + 9 * num_bytes_of(thought), most = std::uint64_t{8} << 20;
+  EXPECT_THAT(call.error().message, HasSubstr(fmt::format("input[8].id: found {} bytes", found)));
+  EXPECT_THAT(call.error().message, HasSubstr(fmt::format("at most {}", most)));
 }
 
 TEST_F(ResponsesAnswers, OneThatIsNotToBeKeptIsNot) {
