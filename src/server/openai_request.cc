@@ -12,6 +12,7 @@
 #include "server/answer_size.h"
 #include "server/json_writer.h"
 #include "server/prompt_logprobs.h"
+#include "server/tool_constraint.h"
 
 namespace octavo::server {
 namespace {
@@ -130,6 +131,22 @@ std::string text_to_echo(const CompletionCall& call, const RawPrompt& raw, const
   return raw.text ? std::string(*raw.text) : to_valid_utf8(engine.detokenize(raw.tokens));
 }
 
+/// Each prompt's request has the settings that a body gives once.
+ApiResult<void> check_settings(std::size_t num_prompts, const Request& request) {
+  const SamplingParams& sampling = request.sampling;
+  std::size_t num_bytes = request.stop_tokens.size() * sizeof(TokenId) +
+                          sampling.allowed_tokens.size() * sizeof(TokenId) +
+                          sampling.logit_bias.size() * sizeof(sampling.logit_bias.front());
+  for (const std::string& text : request.stop) num_bytes += text.size();
+  for (const std::vector<TokenId>& word : sampling.bad_words) num_bytes += word.size() * sizeof(TokenId);
+  if (num_bytes * num_prompts <= kMaxRepeatedBytes) return {};
+  return std::unexpected(invalid_value(
+      "prompt",
+      fmt::format("prompt: found {} prompts, with {} bytes of biases, stops, allowed and forbidden tokens for "
+                  "each, expected at most {} bytes in all",
+                  num_prompts, num_bytes, kMaxRepeatedBytes)));
+}
+
 void add_prompt(CompletionCall& call, std::vector<TokenId> tokens, std::string text, Request request,
                 const ModelInfo& info) {
   CallPrompt prompt;
@@ -207,6 +224,7 @@ ApiResult<CompletionCall> parse_completion(const json::object& body, const Engin
   OCTAVO_TRY_VOID(check_choices(length, request));
 
   OCTAVO_TRY(std::vector<RawPrompt> prompts, read_prompts(body, call.n, engine));
+  OCTAVO_TRY_VOID(check_settings(prompts.size(), request));
   const bool seeded = fields.find("seed") != nullptr;
   AnswerSize size(call);
   for (RawPrompt& prompt : prompts) {
@@ -259,6 +277,10 @@ ApiResult<CompletionCall> parse_chat_completion(const json::object& given, const
   size.add({.num_tokens = prompt->tokens.size()}, static_cast<std::uint64_t>(request.max_tokens));
   if (auto error = check_answer_size(size, model.max_answer_bytes)) return std::unexpected(std::move(*error));
   add_prompt(call, std::move(prompt->tokens), {}, std::move(request), engine.info());
+  if (call.tools != nullptr) {
+    hold_calls(fields, engine, *call.tools, choice, call);  // copies schemas: not of a prompt that cannot fit
+    if (fields.failed()) return std::unexpected(*fields.error());
+  }
   return call;
 }
 

@@ -25,6 +25,7 @@ inline constexpr std::size_t kMaxLogitBias = 1024;
 inline constexpr std::size_t kMaxAllowedTokens = 65536;
 inline constexpr double kMaxDeadlineS = 86400;
 inline constexpr std::size_t kMaxSaltBytes = 1024;
+inline constexpr std::size_t kMaxRepeatedBytes = std::size_t{16} << 20;  // of settings, in all requests of a call
 
 /// Refuses a `model` that is not the one that is served.
 void check_model(JsonFields& fields, const ServedModel& model);
@@ -57,8 +58,7 @@ struct ToolChoice {
 };
 /// Refuses tools that are none, and a choice that is none of theirs.
 ToolChoice read_tool_choice(JsonFields& fields);
-/// CompletionCall::tools of a chat that may, the tokens of its Request that stand in calls, and the constraint where it
-/// must call, or a tool is strict, or content has a form.
+/// CompletionCall::tools of a chat that may, and the tokens of its Request that stand in calls.
 void read_tool_calling(JsonFields& fields, const Engine& engine, const TemplateValue& tools, const ToolChoice& choice,
                        ClientTools client_tools, CompletionCall& call, Request& request);
 /// Refuses tools, or what they were called before, where they would have no effect.

@@ -127,7 +127,6 @@ void read_tool_calling(JsonFields& fields, const Engine& engine, const TemplateV
   const bool is_single = !fields.boolean("parallel_tool_calls", true) || !choice.only.empty();
   auto calling = std::make_shared<ToolCalling>(ToolCalling{
       .format = format, .tools = ToolSet(tools), .is_single = is_single, .client_tools = std::move(client_tools)});
-  hold_calls(fields, engine, *calling, choice, call);
   for (const std::string_view text : format->tokens)
     if (const auto token = token_of(text, engine)) request.shown_tokens.push_back(*token);
   if (const auto end = is_single ? token_of(format->end, engine) : std::nullopt) request.stop_tokens.push_back(*end);

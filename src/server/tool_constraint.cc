@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
+#include <set>
 #include <utility>
 
 #include "toolcalls/call_grammar.h"
@@ -15,6 +16,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::string_view kAnyObject = R"({"type": "object"})";
+constexpr std::size_t kMaxParameterBytes = std::size_t{8} << 20;
 
 /// A property's schema, with what it may refer to.
 std::string schema_of(const json::value& property, const json::object& root) {
@@ -48,23 +50,26 @@ std::string pattern_of(const json::value& property) {
   return pattern != nullptr && pattern->is_string() ? std::string(pattern->get_string()) : std::string();
 }
 
-std::vector<OfferedParameter> parameters_of(const json::object& schema, std::string_view tool, const ToolSet& tools) {
+/// `num_bytes`: of the schemas of all tools so far. Nothing more is made beyond kMaxParameterBytes.
+std::vector<OfferedParameter> parameters_of(const json::object& schema, std::string_view tool, const ToolSet& tools,
+                                            std::size_t& num_bytes) {
   std::vector<OfferedParameter> parameters;
   const json::value* properties = schema.if_contains("properties");
   if (properties == nullptr || !properties->is_object()) return parameters;
-  const json::value* required = schema.if_contains("required");
-  const auto is_required = [required](std::string_view name) {
-    return required != nullptr && required->is_array() &&
-           std::ranges::any_of(required->get_array(),
-                               [name](const json::value& one) { return one.is_string() && one.get_string() == name; });
-  };
-  for (const json::key_value_pair& property : properties->get_object())
+  std::set<std::string_view> required;
+  if (const json::value* names = schema.if_contains("required"); names != nullptr && names->is_array())
+    for (const json::value& name : names->get_array())
+      if (name.is_string()) required.insert(name.get_string());
+  for (const json::key_value_pair& property : properties->get_object()) {
     parameters.push_back({.name = std::string(property.key()),
                           .schema = schema_of(property.value(), schema),
                           .choices = choices_of(property.value()),
                           .pattern = pattern_of(property.value()),
                           .types = tools.types_of(tool, property.key()),
-                          .is_required = is_required(property.key())});
+                          .is_required = required.contains(property.key())});
+    num_bytes += parameters.back().schema.size();
+    if (num_bytes > kMaxParameterBytes) break;
+  }
   return parameters;
 }
 
@@ -73,8 +78,12 @@ bool is_strict(const json::object& function) {
   return strict != nullptr && strict->is_bool() && strict->get_bool();
 }
 
-std::vector<OfferedTool> offered_tools(const json::array& tools, const ToolSet& set, const ToolChoice& choice) {
+/// Error: the schemas of parameters, each with what it may refer to, are too many bytes.
+ApiResult<std::vector<OfferedTool>> offered_tools(const json::array& tools, const ToolCalling& calling,
+                                                  const ToolChoice& choice) {
+  const bool has_parameters = calling.format->form.call.contains("$PARAMETERS");
   std::vector<OfferedTool> offered;
+  std::size_t num_bytes = 0;
   for (const json::value& tool : tools) {
     const json::object& function = tool.at("function").get_object();
     const std::string name(function.at("name").get_string());
@@ -86,7 +95,13 @@ std::vector<OfferedTool> offered_tools(const json::array& tools, const ToolSet& 
     offered.push_back({.name = name,
                        .schema = is_held ? json::serialize(*schema) : std::string(kAnyObject),
                        .is_strict = is_strict(function)});
-    if (has_schema) offered.back().parameters = parameters_of(schema->get_object(), name, set);
+    if (has_schema && has_parameters)
+      offered.back().parameters = parameters_of(schema->get_object(), name, calling.tools, num_bytes);
+    if (num_bytes > kMaxParameterBytes)
+      return std::unexpected(invalid_value(
+          "tools", fmt::format("tools: found {} bytes and more in the schemas of parameters, each with the definitions "
+                               "of its tool, expected at most {}",
+                               num_bytes, kMaxParameterBytes)));
   }
   return offered;
 }
@@ -120,8 +135,9 @@ void hold_calls(JsonFields& fields, const Engine& engine, const ToolCalling& cal
   CallGrammarOptions options = {.must_call = choice.mode == ToolChoice::Mode::kRequired,
                                 .is_single = calling.is_single};
   read_content_schema(fields, options);
-  const std::vector<OfferedTool> tools = offered_tools(fields.find("tools")->get_array(), calling.tools, choice);
-  const bool any_strict = std::ranges::any_of(tools, &OfferedTool::is_strict);
+  const json::array& tools = fields.find("tools")->get_array();
+  const bool any_strict =
+      std::ranges::any_of(tools, [](const json::value& tool) { return is_strict(tool.at("function").get_object()); });
   if (!options.must_call && !any_strict && options.content_schema.empty()) return;
   const std::string field = options.must_call ? "tool_choice" : any_strict ? "tools" : "response_format";
   if (!call.constraints.empty() && options.content_schema.empty()) {
@@ -129,8 +145,11 @@ void hold_calls(JsonFields& fields, const Engine& engine, const ToolCalling& cal
         invalid_value(field, field + ": found calls that must have a form beside another form of the answer, expected "
                                      "one of them"));
   }
+  auto offered = offered_tools(tools, calling, choice);
+  if (!offered) return fields.refuse(std::move(offered.error()));
   const auto token = [&engine](std::string_view text) { return token_of(text, engine); };
-  call.constraints.push_back({.field = field, .source = call_grammar(*calling.format, tools, options, token)});
+  call.constraints.clear();  // the form of the content is a part of this one
+  call.constraints.push_back({.field = field, .source = call_grammar(*calling.format, *offered, options, token)});
 }
 
 }  // namespace octavo::server

@@ -191,8 +191,7 @@ TEST_F(SlowReaders, ByWhomNothingIsReadKeepNoModelAndGetTheirWholeAnswers) {
   const std::string prompt = R"("prompt": "abc")", messages = R"("messages": [{"role": "user", "content": "abc"}])",
                     stream = R"(, "stream": true)";
   const std::vector<std::string> requests = {
-      ask_for("/v1/completions", prompt),
-      ask_for("/v1/completions", prompt + stream),
+      ask_for("/v1/completions", prompt), ask_for("/v1/completions", prompt + stream),
       ask_for("/v1/chat/completions", messages + R"(, "logprobs": true)"),
       ask_for("/v1/chat/completions", messages + stream + R"(, "logprobs": true)"),
       ask_for("/api/chat", messages + R"(, "options": {"num_predict": 60})")};

@@ -66,6 +66,25 @@ TEST_F(OpenAiRequest, AConstraintThatCannotBeCompiledIsRefusedWithItsField) {
   EXPECT_EQ(completion_error(R"("structured_outputs": {"grammar": "wrong"})").param, "structured_outputs.grammar");
 }
 
+TEST_F(OpenAiRequest, APromptThatCannotFitIsRefusedBeforeItsConstraintIsCompiled) {
+  const std::string text(1000, 'x'), form = R"(, "guided_regex": "a")";
+  std::string ids = "97";
+  for (int i = 0; i < 200; ++i) ids += ",97";
+  for (const auto& call :
+       {completion(R"("prompt": ")" + text + "\"" + form), completion(R"("prompt": [)" + ids + "]" + form),
+        completion(R"("prompt": ["a", ")" + text + "\"]" + form),
+        completion(R"("prompt": "a", "max_tokens": 1000)" + form),
+        chat(R"("messages": [{"role": "user", "content": ")" + text + "\"}]" + form),
+        chat(kUser + R"(, "max_tokens": 1000)" + form)}) {
+    ASSERT_FALSE(call.has_value());
+    EXPECT_EQ(call.error().code, "context_length_exceeded") << call.error().message;
+  }
+  EXPECT_EQ(engine_.num_compiled, 0);
+  for (const auto& request : completion(R"("prompt": ["a", "b"])" + form)->requests)
+    EXPECT_NE(request.constraint, nullptr);
+  EXPECT_EQ(engine_.num_compiled, 1);
+}
+
 TEST_F(OpenAiRequest, ASchemaIsStrictWhereResponseFormatSaysSo) {
   const std::string format = R"("response_format": {"type": "json_schema", "json_schema": {"schema": {}, "strict": )";
   request((format + "true}}").c_str());

@@ -250,5 +250,21 @@ TEST_F(OpenAiRequest, ASaltHasABound) {
   EXPECT_THAT(error.message, HasSubstr("found 1025 bytes, expected at most 1024"));
 }
 
+TEST_F(OpenAiRequest, SettingsCountForEachPrompt) {
+  std::string ids = "97";
+  for (int i = 1; i < 65'536; ++i) ids += ",97";
+  const auto with_prompts = [&](int count) {
+    std::string prompts = R"("a")";
+    for (int i = 1; i < count; ++i) prompts += R"(, "a")";
+    return completion(R"("prompt": [)" + prompts + R"(], "allowed_token_ids": [)" + ids + "]");
+  };
+  EXPECT_TRUE(with_prompts(64));
+  const auto refused = with_prompts(65);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().param, "prompt");
+  EXPECT_THAT(refused.error().message, HasSubstr("found 65 prompts, with 262144 bytes"));
+  EXPECT_THAT(refused.error().message, HasSubstr("at most 16777216 bytes"));
+}
+
 }  // namespace
 }  // namespace octavo::server

@@ -124,6 +124,35 @@ TEST_F(OpenAiTools, CallsOfStrictToolsAreHeldWhereTheyAreMade) {
 TEST_F(OpenAiTools, ContentMayHaveAFormBesideCalls) {
   open_chat(kTools + R"(, "response_format": {"type": "json_object"})");
   EXPECT_THAT(engine_.compiled.text, HasSubstr("root ::= content | calls\n"));
+  EXPECT_EQ(engine_.num_compiled, 1) << "the form of the content alone is asked of nobody";
+}
+
+TEST_F(OpenAiTools, AConversationThatCannotFitIsRefusedBeforeItsCallsAreCompiled) {
+  const std::string messages = R"({"messages": [{"role": "user", "content": ")" + std::string(1000, 'x') + "\"}]";
+  const std::string body = messages + kTools + R"(, "tool_choice": "required"})";
+  const auto call = parse_chat_completion(json::parse(body).as_object(), engine_, kAnsweringModel);
+  ASSERT_FALSE(call.has_value());
+  EXPECT_EQ(call.error().code, "context_length_exceeded");
+  EXPECT_EQ(engine_.num_compiled, 0);
+}
+
+TEST_F(OpenAiTools, DefinitionsCountForEachParameterThatMayReferToThem) {
+  const auto tools = [](int num_properties) {
+    std::string properties;
+    for (int i = 0; i < num_properties; ++i) properties += fmt::format(R"({}"p{}": {{}})", i > 0 ? "," : "", i);
+    return R"(, "tools": [{"function": {"name": "a", "strict": true, "parameters": {"properties": {)" + properties +
+           R"(}, "$defs": {"d": {"const": ")" + std::string(1'000'000, 'x') + R"("}}}}}])";
+  };
+  EXPECT_TRUE(chat(tools(90))) << "its arguments are one object";
+  engine_.set_tool_format("lfm");
+  EXPECT_TRUE(chat(tools(8)));
+  for (const int num_properties : {9, 90}) {
+    const ApiError error = chat_error(tools(num_properties));
+    EXPECT_EQ(error.param, "tools");
+    EXPECT_THAT(error.message, HasSubstr("found 9000252 bytes and more"));
+    EXPECT_THAT(error.message, HasSubstr("at most 8388608"));
+  }
+  EXPECT_EQ(engine_.num_compiled, 2);
 }
 
 TEST_F(OpenAiTools, TwoFormsOfAnAnswerAreRefused) {

@@ -21,6 +21,7 @@ class TextEngine final : public Engine {
       "<bos>", "<end>", "Hello", " world", "\xF0\x9F", "\x98\x80", "\xF0\x9F\x98\x80", "Hello"};
 
   mutable ConstraintSource compiled = {};  // the last one
+  mutable int num_compiled = 0;
 
   TextEngine() {
     info_.name = "Text";
@@ -43,6 +44,7 @@ class TextEngine final : public Engine {
       ConstraintSource source;
     };
     compiled = source;
+    ++num_compiled;
     const bool is_odd = source.text.find("odd") != std::string::npos;
     return std::make_shared<const Kept>(
         source, is_odd ? std::vector<std::string>{"#/odd: \"it\""} : std::vector<std::string>());
