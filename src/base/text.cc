@@ -2,39 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 
+#include "base/displayable.h"
+#include "base/utf8.h"
+
 namespace octavo {
-namespace {
-
-/// Bytes of the well-formed sequence that `text` begins with; 0 if there is none.
-std::size_t utf8_sequence_size(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<std::uint8_t>(text[i]) : 0; };
-  const auto in = [&](std::size_t i, int low, int high) { return byte(i) >= low && byte(i) <= high; };
-  const int lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return in(1, 0x80, 0xBF) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    const int low = lead == 0xE0 ? 0xA0 : 0x80;
-    const int high = lead == 0xED ? 0x9F : 0xBF;
-    return in(1, low, high) && in(2, 0x80, 0xBF) ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    const int low = lead == 0xF0 ? 0x90 : 0x80;
-    const int high = lead == 0xF4 ? 0x8F : 0xBF;
-    return in(1, low, high) && in(2, 0x80, 0xBF) && in(3, 0x80, 0xBF) ? 4 : 0;
-  }
-  return 0;
-}
-
-}  // namespace
 
 bool is_valid_utf8(std::string_view text) {
   while (!text.empty()) {
-    const std::size_t size = utf8_sequence_size(text);
-    if (size == 0) return false;
-    text.remove_prefix(size);
+    const Utf8Step step = next_utf8_step(text);
+    if (step.kind != Utf8Step::Kind::kCharacter) return false;
+    text.remove_prefix(step.length);
   }
   return true;
 }
@@ -57,17 +36,15 @@ std::string quote(std::string_view text) {
 std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const std::size_t size = utf8_sequence_size(text);
-    const auto lead = static_cast<std::uint8_t>(text[0]);
-    const bool is_c1 = size == 2 && lead == 0xC2 && static_cast<std::uint8_t>(text[1]) < 0xA0;
-    const std::size_t shown = std::max<std::size_t>(size, 1);
-    if (out.size() + 4 * shown + 3 > kMaxShownBytes) return out + "...";
-    if (size == 0 || lead < 0x20 || lead == 0x7F || is_c1) {
-      for (const char byte : text.substr(0, shown)) out += fmt::format("\\x{:02X}", static_cast<std::uint8_t>(byte));
+    const DisplayStep step = next_display_step(text);
+    if (out.size() + 4 * step.length + 3 > kMaxShownBytes) return out + "...";
+    if (step.is_displayable) {
+      out += text.substr(0, step.length);
     } else {
-      out += text.substr(0, shown);
+      for (const char byte : text.substr(0, step.length))
+        out += fmt::format("\\x{:02X}", static_cast<std::uint8_t>(byte));
     }
-    text.remove_prefix(shown);
+    text.remove_prefix(step.length);
   }
   return out;
 }

@@ -110,7 +110,7 @@ Result<bool> measure(std::span<const BenchCase> cases, const BenchOptions& optio
   OCTAVO_TRY(BenchRunner runner, BenchRunner::create(*engine, max_step_tokens, guard));
   const std::size_t first_row = report.rows.size(), rounds = to_size(options.repeat);
   for (const BenchCase& c : cases) report.rows.push_back({.c = c});
-  ProgressBar bar(context.err, context.err_is_terminal, "measuring");
+  ProgressBar bar(context.err, "measuring");
   for (std::size_t done = 0; done < cases.size() * (rounds + 1); ++done) {
     bar.update(done, cases.size() * (rounds + 1));
     const bool is_warm_up = done < cases.size();

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/displayable.h"
 #include "base/to_size.h"
 
 namespace octavo::cli {
@@ -78,6 +79,15 @@ void write_error(std::string_view text) {
   }
 }
 
+/// Writes the name of a file, with "?" for what a terminal would obey.
+void write_name(std::string_view name) {
+  while (!name.empty()) {
+    const DisplayStep step = next_display_step(name);
+    write_error(step.is_displayable ? name.substr(0, step.length) : "?");
+    name.remove_prefix(step.length);
+  }
+}
+
 /// Says which file is mapped at `address`; false if none is.
 bool report_file_at(std::uintptr_t address) {
   MapLines lines;
@@ -90,7 +100,7 @@ bool report_file_at(std::uintptr_t address) {
     const std::size_t path = line.find('/');
     if (path == std::string_view::npos) return false;
     write_error("octavo: ");
-    write_error(line.substr(path));
+    write_name(line.substr(path));
     write_error(": the file was cut short or its disk failed while it was in use\n");
     return true;
   }

@@ -97,7 +97,7 @@ ChatSession::ChatSession(ChatSettings settings, std::string title, std::unique_p
       engine_(std::move(engine)),
       context_(context),
       sampling_(resolve_sampling(settings_.sampling, *engine_, context)),
-      interactive_(context.in_is_terminal && context.out_is_terminal),
+      interactive_(context.in_is_terminal && context.out.is_terminal()),
       conversation_(*engine_) {
   settings_.sampling.seed = sampling_.seed;  // /set changes others and not this one
   conversation_.set_system(settings_.system);
@@ -182,7 +182,7 @@ Result<void> ChatSession::answer_last_turn() {
   request.max_tokens = settings_.max_tokens == 0 ? 0 : std::min(settings_.max_tokens, *room);
   request.reasoning = {
       .mode = ReasoningMode::kSplit, .begins_inside = prompt->ends_in_reasoning, .budget = settings_.reasoning_budget};
-  AnswerOutput output(context_.out, context_.out_is_terminal, context_.out_takes_color);
+  AnswerOutput output(context_.out);
   OCTAVO_TRY(Answer answer, generate(
                                 *engine_, std::move(request), [&](std::string_view text) { return output.write(text); },
                                 [&](std::string_view text) { return output.write_reasoning(text); }));
@@ -208,8 +208,10 @@ void ChatSession::keep(Answer answer, std::span<const TokenId> prompt) {
 
 void ChatSession::show_figures(const Answer& answer) {
   if (!interactive_) return;
-  const std::string figures = '(' + figures_of(answer, engine_->info()) + ')';
-  context_.out << dimmed(figures, context_.out_takes_color) << '\n' << std::flush;
+  context_.out.steer(TerminalCommand::kDim);
+  context_.out << '(' << figures_of(answer, engine_->info()) << ')';
+  context_.out.steer(TerminalCommand::kPlain);
+  context_.out << '\n' << std::flush;
 }
 
 Result<void> ChatSession::reset(const std::string&) {
@@ -221,7 +223,7 @@ Result<void> ChatSession::reset(const std::string&) {
 Result<void> ChatSession::change_system(const std::string& text) {
   if (text.empty()) {
     const std::string& now = conversation_.system();
-    context_.out << (now.empty() ? "(no system message)" : terminal_safe(now)) << '\n' << std::flush;
+    context_.out << (now.empty() ? "(no system message)" : now) << '\n' << std::flush;
     return {};
   }
   conversation_.set_system(text == "\"\"" ? std::string() : text);
@@ -256,7 +258,7 @@ Result<void> ChatSession::save(const std::string& path) {
   if (path.empty()) {
     note("/save: found no name of a file, expected one");
   } else if (const auto saved = save_conversation(path, conversation_, engine_->info().name); !saved) {
-    note("/save: " + saved.error().message);
+    note("/save: " + escaped(saved.error().message));
   } else {
     say(fmt::format("turns written to {}: {}", escaped(path), conversation_.turns().size()));
   }
@@ -270,7 +272,7 @@ Result<void> ChatSession::load(const std::string& path) {
   }
   Result<SavedConversation> saved = load_conversation(path, *engine_);
   if (!saved) {
-    note("/load: " + saved.error().message);
+    note("/load: " + escaped(saved.error().message));
     return {};
   }
   conversation_.set_system(std::move(saved->system));

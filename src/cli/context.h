@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "cli/standard_input.h"
+#include "cli/terminal_stream.h"
 #include "hub/settings.h"
 #include "octavo/engine.h"
 #include "octavo/machine.h"
@@ -28,19 +29,16 @@ enum ExitCode : int {
 
 struct Context {
   std::istream& in;
-  std::ostream& out;
-  std::ostream& err;
+  TerminalStream& out;
+  TerminalStream& err;
   std::function<PipedInput()> await_piped_input = {};  // of `in`; none: nothing is piped
   bool in_is_terminal = false;
-  bool out_is_terminal = false;
-  bool err_is_terminal = false;
-  bool out_takes_color = false;        // a terminal that understands colors, and nobody asked for none
   std::filesystem::path cache_folder;  // $XDG_CACHE_HOME or ~/.cache; empty if neither is known
   hub::Settings hub = {};              // where models are fetched from, and lie
   std::filesystem::path program;       // the file of this program; empty if it is not known
   std::function<Result<std::unique_ptr<Engine>>(EngineOptions)> load_engine;
   std::function<Result<MachineLimits>(int num_threads, std::string_view isa)> measure_machine;
-  std::shared_ptr<spdlog::logger> log;  // to stderr
+  std::shared_ptr<spdlog::logger> log;  // to err
 };
 
 /// A command with its options, ready to run; gives the exit code.

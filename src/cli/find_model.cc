@@ -62,7 +62,7 @@ Result<fs::path> only_model(const std::string& named, const std::vector<hub::Loc
 /// Calls `pull` with events that are shown.
 template <class Pull>
 Result<fs::path> pull_shown(const Context& context, const std::stop_token& stop, const Pull& pull) {
-  TransferBar bar(context.err, context.err_is_terminal);
+  TransferBar bar(context.err);
   const hub::PullEvents events = {.say =
                                       [&](const std::string& text) {
                                         bar.clear();

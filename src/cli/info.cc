@@ -80,8 +80,8 @@ void print_head(const InfoReport& report, std::ostream& out) {
   const std::string size =
       format_bytes(report.file_bytes) + (report.num_files > 1 ? fmt::format(" in {} files", report.num_files) : "");
   const std::string version = report.version > 0 ? fmt::format(" version {}", report.version) : "";
-  line("file",
-       fmt::format("{} ({}, {}{}, {} metadata keys)", report.path, size, report.format, version, report.num_metadata));
+  line("file", fmt::format("{} ({}, {}{}, {} metadata keys)", escaped(report.path), size, report.format, version,
+                           report.num_metadata));
   if (!report.name.empty()) line("name", escaped(report.name));
   line("architecture", escaped(report.architecture));
   if (report.config) {

@@ -111,7 +111,7 @@ class EditLineReader final : public LineReader {
       if (text.size() < kMaxPaste + kEnd.size()) text += c == L'\r' ? L'\n' : c;
     }
     if (text.ends_with(kEnd)) text.resize(text.size() - kEnd.size());
-    std::erase_if(text, [](wchar_t c) { return (c < 0x20 && c != L'\n' && c != L'\t') || c == 0x7F; });
+    std::erase_if(text, [](wchar_t c) { return (c < 0x20 && c != L'\n' && c != L'\t') || (c >= 0x7F && c < 0xA0); });
     while (text.ends_with(L'\n')) text.pop_back();
     if (!text.empty()) ::el_winsertstr(editor, text.c_str());
     return CC_REFRESH;
@@ -132,7 +132,7 @@ class EditLineReader final : public LineReader {
 }  // namespace
 
 std::unique_ptr<LineReader> make_line_reader(Context& context) {
-  if (!context.in_is_terminal || !context.out_is_terminal) return std::make_unique<StreamLineReader>(context.in);
+  if (!context.in_is_terminal || !context.out.is_terminal()) return std::make_unique<StreamLineReader>(context.in);
   // libedit reads characters by the locale's encoding; a C locale would refuse everything beyond ASCII.
   std::setlocale(LC_CTYPE, "");
   if (std::string_view(::nl_langinfo(CODESET)) != "UTF-8") std::setlocale(LC_CTYPE, "C.UTF-8");

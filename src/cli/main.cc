@@ -1,6 +1,6 @@
 // The program: real streams, the real engine. Everything else is in cli.cc and one file per command.
 #include <spdlog/logger.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/ostream_sink.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -45,6 +45,11 @@ bool takes_color(int descriptor) {
   return ::isatty(descriptor) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
+octavo::cli::StreamEnd end_at(int descriptor, bool is_for_people) {
+  return {
+      .is_terminal = ::isatty(descriptor) == 1, .takes_color = takes_color(descriptor), .is_for_people = is_for_people};
+}
+
 /// The engines of the process share its threads and its KV memory.
 octavo::Result<std::unique_ptr<octavo::Engine>> load_engine(octavo::EngineOptions options) {
   if (options.resources) return octavo::Engine::load(std::move(options));
@@ -61,18 +66,16 @@ int main(int argc, char** argv) {
   octavo::cli::report_lost_files();
   std::ios::sync_with_stdio(false);
   std::cin.tie(nullptr);
-  auto log = std::make_shared<spdlog::logger>("octavo", std::make_shared<spdlog::sinks::stderr_sink_st>());
+  octavo::cli::TerminalStream out(std::cout, end_at(STDOUT_FILENO, false)), err(std::cerr, end_at(STDERR_FILENO, true));
+  auto log = std::make_shared<spdlog::logger>("octavo", std::make_shared<spdlog::sinks::ostream_sink_st>(err, true));
   log->set_pattern("%n: %l: %v");
   log->set_level(spdlog::level::warn);
   octavo::cli::Context context{
       .in = std::cin,
-      .out = std::cout,
-      .err = std::cerr,
+      .out = out,
+      .err = err,
       .await_piped_input = [] { return octavo::cli::await_piped_input(STDIN_FILENO, kPipePatience); },
       .in_is_terminal = ::isatty(STDIN_FILENO) == 1,
-      .out_is_terminal = ::isatty(STDOUT_FILENO) == 1,
-      .err_is_terminal = ::isatty(STDERR_FILENO) == 1,
-      .out_takes_color = takes_color(STDOUT_FILENO),
       .cache_folder = cache_folder(),
       .hub = octavo::hub::read_settings(environment),
       .program = program_file(),

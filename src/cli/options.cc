@@ -296,7 +296,7 @@ Result<void> check_chat_template(const std::filesystem::path& model, const std::
 Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::string& model, Context& context) {
   OCTAVO_TRY(options.model_path, resolve_model(model, context, options.stop));
   const bool has_words = options.require_words;  // of a command that generates text
-  ProgressBar bar(context.err, context.err_is_terminal, "loading " + options.model_path.filename().string());
+  ProgressBar bar(context.err, "loading " + options.model_path.filename().string());
   options.on_load_progress = [&bar](const LoadProgress& p) { bar.update(p.done_bytes, p.total_bytes); };
   OCTAVO_TRY(auto engine, context.load_engine(std::move(options)));
   bar.clear();

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/utf8.h"
+#include "base/displayable.h"
 
 namespace octavo::cli {
 namespace {
@@ -115,22 +115,19 @@ Result<std::vector<TokenId>> parse_ids(std::string_view text) {
 std::string escaped(std::string_view bytes) {
   std::string out;
   while (!bytes.empty()) {
-    const Utf8Step step = next_utf8_step(bytes);
+    const DisplayStep step = next_display_step(bytes);
     const std::string_view part = bytes.substr(0, step.length);
     bytes.remove_prefix(step.length);
-    const auto first = static_cast<std::uint8_t>(part[0]);
-    // C1 controls are C2 80 to C2 9F; some terminals obey them.
-    const bool is_c1 = first == 0xC2 && part.size() == 2 && static_cast<std::uint8_t>(part[1]) < 0xA0;
     if (part == "\n") {
       out += "\\n";
     } else if (part == "\t") {
       out += "\\t";
     } else if (part == "\\") {
       out += "\\\\";
-    } else if (step.kind != Utf8Step::Kind::kCharacter || first < 0x20 || first == 0x7F || is_c1) {
-      for (const char c : part) out += fmt::format("\\x{:02x}", static_cast<std::uint8_t>(c));
-    } else {
+    } else if (step.is_displayable) {
       out += part;
+    } else {
+      for (const char c : part) out += fmt::format("\\x{:02x}", static_cast<std::uint8_t>(c));
     }
   }
   return out;

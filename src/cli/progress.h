@@ -2,14 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 #include <string>
+
+#include "cli/terminal_stream.h"
 
 namespace octavo::cli {
 
 class ProgressBar {
  public:
-  ProgressBar(std::ostream& out, bool is_terminal, std::string label);
+  /// `label`: any text, shown on one line.
+  ProgressBar(TerminalStream& out, std::string_view label);
   ~ProgressBar() { clear(); }
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
@@ -19,8 +21,7 @@ class ProgressBar {
   void clear();
 
  private:
-  std::ostream& out_;
-  const bool is_terminal_;
+  TerminalStream& out_;
   const std::string label_;
   int shown_percent_ = -1;
 };

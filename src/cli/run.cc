@@ -134,7 +134,7 @@ void print_other_choices(std::span<const Answer> answers, AnswerOutput& output) 
 void warn_of_hidden_answers(std::span<const Answer> answers, const Context& context) {
   const auto is_hidden = [](const Answer& answer) { return answer.text.empty() && !answer.reasoning.empty(); };
   const auto hidden = std::ranges::find_if(answers, is_hidden);
-  if (hidden == answers.end() || context.out_is_terminal) return;
+  if (hidden == answers.end() || context.out.is_terminal()) return;
   context.log->warn(
       "the answer ended within its reasoning, after {} tokens of it; --reasoning-budget bounds them, --json shows them",
       hidden->stats.reasoning_tokens);
@@ -163,7 +163,7 @@ Result<int> run(const RunOptions& options, Context& context) {
   OCTAVO_TRY(Request request, make_request(options, prompt, *engine, context));
   const std::uint64_t seed = request.sampling.seed;
 
-  AnswerOutput output(context.out, context.out_is_terminal, context.out_takes_color);
+  AnswerOutput output(context.out);
   const auto is_shown = [&options](std::size_t choice) { return !options.json && choice == 0; };
   OCTAVO_TRY(const std::vector<Answer> answers,
              generate_choices(
@@ -179,7 +179,7 @@ Result<int> run(const RunOptions& options, Context& context) {
     output.end_line();
     warn_of_hidden_answers(answers, context);
   }
-  if (context.err_is_terminal) context.err << speed_line(answers.front(), engine->info()) << '\n' << std::flush;
+  if (context.err.is_terminal()) context.err << speed_line(answers.front(), engine->info()) << '\n' << std::flush;
   log_stats(engine->stats(), context);
   if (!context.out) return fail("cannot write to the standard output");
   return std::ranges::any_of(answers, &Answer::interrupted) ? kInterrupted : kDone;

@@ -28,26 +28,26 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 /// The progress on one line of a terminal, drawn over itself.
 class ProgressLine {
  public:
-  ProgressLine(std::ostream& out, bool is_terminal, std::uint64_t total_bytes)
-      : out_(out), is_terminal_(is_terminal), total_bytes_(total_bytes) {}
+  ProgressLine(TerminalStream& out, std::uint64_t total_bytes) : out_(out), total_bytes_(total_bytes) {}
   ~ProgressLine() { clear(); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void show(const BatchProgress& progress) {
     const Clock::time_point now = Clock::now();
-    if (!is_terminal_ || now - shown_ < kBetweenShows) return;
+    if (!out_.is_terminal() || now - shown_ < kBetweenShows) return;
     shown_ = now;
-    out_ << "\r\033[K" << batch_progress_text(progress, total_bytes_, seconds_since(begin_)) << std::flush;
+    out_.steer(TerminalCommand::kEraseLine);
+    out_ << batch_progress_text(progress, total_bytes_, seconds_since(begin_)) << std::flush;
   }
   void clear() {
-    if (is_terminal_) out_ << "\r\033[K" << std::flush;
+    out_.steer(TerminalCommand::kEraseLine);
+    out_.flush();
   }
   double seconds() const { return seconds_since(begin_); }
 
  private:
-  std::ostream& out_;
-  const bool is_terminal_;
+  TerminalStream& out_;
   const std::uint64_t total_bytes_;
   const Clock::time_point begin_ = Clock::now();
   Clock::time_point shown_ = {};
@@ -88,7 +88,7 @@ void report(const BatchProgress& progress, const BatchOptions& options, double s
         options.as_finished ? "; stopped before the end" : fmt::format("; stopped behind line {}", progress.last_line);
     if (!options.output.empty() && !options.as_finished) text += ", --resume goes on from there";
   }
-  const bool is_news = progress.failed > 0 || progress.interrupted || context.err_is_terminal;
+  const bool is_news = progress.failed > 0 || progress.interrupted || context.err.is_terminal();
   if (is_news) context.err << "octavo: " << text << '\n' << std::flush;
 }
 
@@ -167,8 +167,9 @@ Result<int> run_batch(const BatchOptions& options, EngineOptions engine_options,
   const server::ServedModel served =
       served_model(*engine, resolve_sampling(sampling, *engine, context), budget, options.parallel);
   BatchInput input(reads_file ? in_file : context.in, kMaxBatchLineBytes);
-  BatchRun batch(*engine, served, settings, input, options.output.empty() ? context.out : out_file);
-  ProgressLine line(context.err, context.err_is_terminal, total_bytes);
+  std::ostream& out = options.output.empty() ? static_cast<std::ostream&>(context.out) : out_file;
+  BatchRun batch(*engine, served, settings, input, out);
+  ProgressLine line(context.err, total_bytes);
   OCTAVO_TRY(const BatchProgress progress, batch.run([&line](const BatchProgress& now) { line.show(now); }));
   line.clear();
   report(progress, options, line.seconds(), context);

@@ -274,7 +274,7 @@ Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options
     auto offer = make_offer(model, open, engine, options.memory_bytes, context, stop);
     if (!offer && !model.is_of_folder) return std::unexpected(std::move(offer.error()));
     if (!offer) {
-      context.err << fmt::format("octavo: not served: {}\n", offer.error().message) << std::flush;
+      context.err << fmt::format("octavo: not served: {}\n", escaped(offer.error().message)) << std::flush;
       continue;
     }
     offer->is_loaded_at_start = offers.empty() && !options.named.empty();

@@ -6,7 +6,6 @@
 #include "cli/commands.h"
 #include "cli/find_model.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/parse.h"
 #include "source/open_model.h"
 #include "tokenizer/tokenizer.h"
@@ -35,7 +34,7 @@ Result<int> print_decoded(const TokenizeOptionsOf& options, const Tokenizer& tok
   if (options.json) {
     context.out << boost::json::serialize(boost::json::value{{"text", to_valid_utf8(text)}}) << '\n' << std::flush;
   } else {
-    context.out << (context.out_is_terminal ? terminal_safe(text) : text) << '\n' << std::flush;
+    context.out << text << '\n' << std::flush;
   }
   if (!context.out) return fail("cannot write to the standard output");
   return kDone;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ostream>
 #include <utility>
 
 #include "cli/parse.h"
@@ -17,11 +16,11 @@ constexpr double kWeightOfNew = 0.1;                 // of an interval's rate: t
 
 }  // namespace
 
-TransferBar::TransferBar(std::ostream& out, bool is_terminal, std::function<Clock::time_point()> now)
-    : out_(out), is_terminal_(is_terminal), now_(std::move(now)) {}
+TransferBar::TransferBar(TerminalStream& out, std::function<Clock::time_point()> now)
+    : out_(out), now_(std::move(now)) {}
 
 void TransferBar::update(std::uint64_t done, std::uint64_t total) {
-  if (!is_terminal_) return;
+  if (!out_.is_terminal()) return;
   const Clock::time_point now = now_();
   if (!std::exchange(began_, true)) {
     last_ = now;
@@ -57,12 +56,15 @@ void TransferBar::draw(std::uint64_t done, std::uint64_t total) {
     if (total > done && left < kLongest)
       text += fmt::format(", {} left", duration_text(std::chrono::seconds(std::lround(left))));
   }
-  out_ << "\r\033[K" << text << std::flush;
+  out_.steer(TerminalCommand::kEraseLine);
+  out_ << text << std::flush;
   shown_ = true;
 }
 
 void TransferBar::clear() {
-  if (std::exchange(shown_, false)) out_ << "\r\033[K" << std::flush;
+  if (!std::exchange(shown_, false)) return;
+  out_.steer(TerminalCommand::kEraseLine);
+  out_.flush();
 }
 
 std::string duration_text(std::chrono::seconds duration) {

@@ -5,8 +5,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <iosfwd>
 #include <string>
+
+#include "cli/terminal_stream.h"
 
 namespace octavo::cli {
 
@@ -15,7 +16,7 @@ class TransferBar {
   using Clock = std::chrono::steady_clock;
 
   /// `now` is the clock's, or a test's own.
-  TransferBar(std::ostream& out, bool is_terminal, std::function<Clock::time_point()> now = Clock::now);
+  explicit TransferBar(TerminalStream& out, std::function<Clock::time_point()> now = Clock::now);
   ~TransferBar() { clear(); }
   TransferBar(const TransferBar&) = delete;
   TransferBar& operator=(const TransferBar&) = delete;
@@ -28,8 +29,7 @@ class TransferBar {
  private:
   void draw(std::uint64_t done, std::uint64_t total);
 
-  std::ostream& out_;
-  const bool is_terminal_;
+  TerminalStream& out_;
   const std::function<Clock::time_point()> now_;
   Clock::time_point last_;
   std::uint64_t last_done_ = 0;

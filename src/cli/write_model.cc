@@ -55,7 +55,7 @@ Result<int> write_model(const ModelSource& source, const WriteOptions& options, 
   OCTAVO_TRY(const GgufWords words, GgufWords::of(source));
   request.overwrite = options.force;
   request.add_keys = [&](GgufHead& head) { words.add_keys(head); };
-  TransferBar bar(context.err, context.err_is_terminal);
+  TransferBar bar(context.err);
   request.on_progress = [&](std::uint64_t done, std::uint64_t total) { bar.update(done, total); };
   ThreadPool pool(options.num_threads > 0 ? options.num_threads : default_threads());
   const auto report = quantize_model(words.source(), options.out, request, pool);

@@ -4,40 +4,36 @@
 
 #include <cstdint>
 
+#include "base/displayable.h"
+#include "base/utf8.h"
 #include "server/iso_time.h"
 #include "server/json_writer.h"
 
 namespace octavo::server {
 namespace {
 
-/// Characters that a terminal acts on, or that end a line for some readers: C1, U+2028 to U+202E, U+2066 to U+2069.
-bool is_control(std::uint32_t code) {
-  return (code >= 0x80 && code < 0xA0) || (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+/// "\u202e"; two of them beyond U+FFFF.
+void append_escape(std::string& line, std::uint32_t code_point) {
+  if (code_point >= 0x10000) {
+    append_escape(line, 0xD7C0 + (code_point >> 10));
+    code_point = 0xDC00 | (code_point & 0x3FF);
+  }
+  fmt::format_to(std::back_inserter(line), "\\u{:04x}", code_point);
 }
 
-/// JSON lets DEL and all characters beyond ASCII stand as they are; these are escaped as well. `text` is valid UTF-8.
+/// JSON lets DEL and all characters beyond ASCII stand as they are; those that people are not shown are escaped as
+/// well. `text` is valid UTF-8.
 void append_log_field(std::string& line, std::string_view name, std::string_view text) {
   std::string field;
   append_json_field(field, name, text);
-  const auto byte = [&field](std::size_t i) -> std::uint32_t {
-    return i < field.size() ? static_cast<unsigned char>(field[i]) : 0;
-  };
-  for (std::size_t i = 0; i < field.size(); ++i) {
-    std::uint32_t code = 0;
-    std::size_t length = 1;
-    if (byte(i) == 0xC2) {
-      code = byte(i + 1);
-      length = 2;
-    } else if (byte(i) == 0xE2) {
-      code = 0x2000 | (byte(i + 1) & 0x3F) << 6 | (byte(i + 2) & 0x3F);
-      length = 3;
-    }
-    if (byte(i) == 0x7F || is_control(code)) {
-      fmt::format_to(std::back_inserter(line), "\\u{:04x}", byte(i) == 0x7F ? 0x7F : code);
-      i += length - 1;
+  for (std::string_view rest = field; !rest.empty();) {
+    const DisplayStep step = next_display_step(rest);
+    if (step.is_displayable) {
+      line += rest.substr(0, step.length);
     } else {
-      line += field[i];
+      append_escape(line, decode_utf8(rest));
     }
+    rest.remove_prefix(step.length);
   }
 }
 

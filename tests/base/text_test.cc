@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "base/displayable.h"
+
 namespace octavo {
 namespace {
 
@@ -26,11 +28,22 @@ TEST(Quoted, EscapesWhatATerminalWouldObeyAndCutsLongText) {
   EXPECT_EQ(quote(std::string(81, 'k')), "'" + std::string(80, 'k') + "...'");
 }
 
+TEST(Displayable, WhatSteersReordersOrHidesIsNot) {
+  for (const char* text : {"\x1b",   "\n",     "\x7f",       "\u0080",     "\u009f", "\u061c",      "\u200b", "\u200e",
+                           "\u200f", "\u2028", "\u202a",     "\u202e",     "\u2060", "\u2066",      "\u2069", "\u206f",
+                           "\ufeff", "\ufff9", "\U000e0001", "\U000e007f", "\x80",   "\xed\xa0\x80"})
+    EXPECT_FALSE(next_display_step(text).is_displayable) << quote(text);
+  for (const char* text : {" ", "~", "\u00a0", "\u200c", "\u200d", "\u2027", "\u202f", "\u205f", "\u2070", "\ufe0f",
+                           "\ufffd", "\U0001f600"})
+    EXPECT_TRUE(next_display_step(text).is_displayable) << quote(text);
+}
+
 TEST(LowerCase, IsAsciisAlone) { EXPECT_EQ(lower_case("Q4_K-Z@[\xC3\x84"), "q4_k-z@[\xC3\x84"); }
 
 TEST(Printable, EscapesControlCharactersAndBoundsTheName) {
   EXPECT_EQ(printable("SmolLM2 \xC3\xA9"), "SmolLM2 \xC3\xA9");
   EXPECT_EQ(printable("a\x1b[2J\xFF"), "a\\x1B[2J\\xFF");
+  EXPECT_EQ(printable("gpj.\u202eexe"), "gpj.\\xE2\\x80\\xAEexe");
   for (const std::string& piece : {std::string("k"), std::string("\n"), std::string("\xE2\x82\xAC")}) {
     std::string name;
     for (int i = 0; i < 1'000'000; ++i) name += piece;

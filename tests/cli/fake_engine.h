@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -159,6 +160,7 @@ struct CliRun {
   std::istringstream in;
   std::ostringstream out, err;
   bool out_is_terminal = false, err_is_terminal = false;
+  std::optional<cli::TerminalStream> shown_out, shown_err;  // made by context()
   std::filesystem::path cache_folder, program;
   hub::Settings hub;  // no folder is known: nothing is fetched
   cli::PipedInput piped_input = cli::PipedInput::kThere;
@@ -173,24 +175,24 @@ struct CliRun {
 
   /// The streams and the engine must outlive it.
   cli::Context context() {
-    cli::Context made{
-        .in = in,
-        .out = out,
-        .err = err,
-        .await_piped_input = [this] { return piped_input; },
-        .out_is_terminal = out_is_terminal,
-        .err_is_terminal = err_is_terminal,
-        .cache_folder = cache_folder,
-        .hub = hub,
-        .program = program,
-        .load_engine = [this](EngineOptions options) -> Result<std::unique_ptr<Engine>> {
-          if (load_engine) return load_engine(std::move(options));
-          if (options.on_load_progress) options.on_load_progress({.done_bytes = 1, .total_bytes = 2});
-          engine.options = std::move(options);
-          return std::make_unique<FakeEngine>(engine);
-        },
-        .measure_machine = [this](int, std::string_view) -> Result<MachineLimits> { return machine; },
-        .log = std::make_shared<spdlog::logger>("octavo", std::make_shared<spdlog::sinks::ostream_sink_st>(err))};
+    shown_out.emplace(out, cli::StreamEnd{.is_terminal = out_is_terminal, .is_for_people = false});
+    shown_err.emplace(err, cli::StreamEnd{.is_terminal = err_is_terminal});
+    auto sink = std::make_shared<spdlog::sinks::ostream_sink_st>(*shown_err);
+    cli::Context made{.in = in,
+                      .out = *shown_out,
+                      .err = *shown_err,
+                      .await_piped_input = [this] { return piped_input; },
+                      .cache_folder = cache_folder,
+                      .hub = hub,
+                      .program = program,
+                      .load_engine = [this](EngineOptions options) -> Result<std::unique_ptr<Engine>> {
+                        if (load_engine) return load_engine(std::move(options));
+                        if (options.on_load_progress) options.on_load_progress({.done_bytes = 1, .total_bytes = 2});
+                        engine.options = std::move(options);
+                        return std::make_unique<FakeEngine>(engine);
+                      },
+                      .measure_machine = [this](int, std::string_view) -> Result<MachineLimits> { return machine; },
+                      .log = std::make_shared<spdlog::logger>("octavo", std::move(sink))};
     made.log->set_level(spdlog::level::warn);
     return made;
   }

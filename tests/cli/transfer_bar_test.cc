@@ -15,7 +15,8 @@ using testing::Not;
 struct Bar {
   std::ostringstream out;
   TransferBar::Clock::time_point time;
-  TransferBar bar{out, true, [this] { return time; }};
+  TerminalStream terminal{out, {.is_terminal = true}};
+  TransferBar bar{terminal, [this] { return time; }};
   /// What it draws at a time.
   std::string at(std::chrono::milliseconds later, std::uint64_t done, std::uint64_t total) {
     time += later;
@@ -59,7 +60,8 @@ TEST(TransferBar, AStandstillIsNoRateThatEndsSomeTime) {
 TEST(TransferBar, NothingIsDrawnWhereThereIsNoTerminal) {
   std::ostringstream out;
   {
-    TransferBar bar(out, false);
+    TerminalStream pipe(out, {});
+    TransferBar bar(pipe);
     bar.update(1, 2);
   }
   EXPECT_EQ(out.str(), "");

@@ -289,6 +289,42 @@ class Help(unittest.TestCase):
         self.assertIn("octavo run", terminal.screen)
 
 
+class Printing(unittest.TestCase):
+    """A terminal obeys nothing that strangers wrote; the program is asked as a whole, with its real streams."""
+    HOSTILE = "a\x1b]0;x\x07\u202eb\u009b"
+    SHOWN = "a\ufffd]0;x\ufffd\ufffdb\ufffd"
+
+    def test_text_on_standard_output(self):
+        ids = support.octavo_ok("tokenize", "-m", support.SMOLLM2, "--ids", "--no-special", self.HOSTILE).strip()
+        decode = ("tokenize", "-m", support.SMOLLM2, "--decode", ids)
+        self.assertEqual(support.octavo_ok(*decode), self.HOSTILE + "\n")
+        terminal = Terminal(*decode)
+        self.assertEqual(terminal.finish(), 0)
+        self.assertEqual(terminal.screen, self.SHOWN + "\r\n")
+
+    def test_what_a_template_raises(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".jinja") as template:
+            template.write("{{ raise_exception('" + self.HOSTILE + "') }}")
+            template.flush()
+            run = ("run", "-m", support.SMOLLM2, "--chat-template", template.name, "Hello")
+            self.assertIn(self.SHOWN, support.octavo(*run).stderr)
+            terminal = Terminal(*run)
+            self.assertEqual(terminal.finish(), 1)
+            self.assertIn(self.SHOWN, terminal.screen)
+            terminal = Terminal("chat", *run[1:-1])
+            terminal.wait_for("> ")
+            terminal.wait_for_raw_mode()
+            terminal.send("Hello\r")
+            terminal.wait_for(re.escape(self.SHOWN))
+            terminal.send("/bye\r")
+            self.assertEqual(terminal.finish(), 0)
+
+    def test_names_in_errors_and_warnings(self):
+        terminal = Terminal("run", "-m", f"/nowhere/{self.HOSTILE}.gguf", "Hello")
+        self.assertEqual(terminal.finish(), 1)
+        self.assertIn(self.SHOWN, terminal.screen)
+
+
 class Run(unittest.TestCase):
     def test_a_prompt_in_words_is_answered_at_once_in_a_terminal(self):
         terminal = Terminal("run", "Say hello", "--temp", 0, "-n", 8)

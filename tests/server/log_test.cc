@@ -104,12 +104,13 @@ TEST(AccessLog, NoControlCharacterStandsInALine) {
   for (int c = 0x80; c < 0xA0; ++c) text += {'\xC2', static_cast<char>(c)};
   for (int c = 0xA8; c <= 0xAE; ++c) text += {'\xE2', '\x80', static_cast<char>(c)};  // U+2028 to U+202E
   for (int c = 0xA6; c <= 0xA9; ++c) text += {'\xE2', '\x81', static_cast<char>(c)};  // U+2066 to U+2069
+  text += "\u200b\u200f\ufeff\U000e0041";
   AccessRecord record{.path = text};
   const std::string line = to_json_line(record, {});
   EXPECT_EQ(boost::json::parse(line).at("path").as_string(), text);
   EXPECT_THAT(line, HasSubstr(harmless));
   for (const char* escape : {"\\u0001", "\\n", "\\u007f", "\\u0080", "\\u009b", "\\u009f", "\\u2028", "\\u2029",
-                             "\\u202e", "\\u2066", "\\u2069"})
+                             "\\u202e", "\\u2066", "\\u2069", "\\u200b", "\\u200f", "\\ufeff", "\\udb40\\udc41"})
     EXPECT_THAT(line, HasSubstr(escape));
   for (const char* raw : {"\x7F", "\xC2\x80", "\xC2\x9F", "\xE2\x80\xA8", "\xE2\x80\xAE", "\xE2\x81\xA6"})
     EXPECT_THAT(line, Not(HasSubstr(raw)));
