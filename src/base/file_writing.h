@@ -18,4 +18,9 @@ Result<void> write_at(int fd, std::uint64_t offset, std::span<const std::byte> b
 Result<void> sync_file(int fd, const std::filesystem::path& path);
 Result<void> rename_file(const std::filesystem::path& path, const std::filesystem::path& wanted);
 
+/// Puts a file with these bytes in the place of `path`, all of it or nothing. Until it is on the disk it has a name
+/// beside it that nothing had before, so that nobody can lay a link there. A regular file that was there leaves it its
+/// mode. Error: it cannot be made, the disk is full or fails.
+Result<void> replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
+
 }  // namespace octavo

@@ -23,6 +23,12 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
+/// False for what no earlier attempt left: no regular file, or one that has another name as well.
+bool may_be_emptied(int fd) {
+  struct stat info{};
+  return ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 1;
+}
+
 }  // namespace
 
 OutputFile::OutputFile(std::filesystem::path path, bool overwrite)
@@ -47,8 +53,13 @@ Result<OutputFile> OutputFile::create(const std::filesystem::path& path, std::ui
   OutputFile file(path, overwrite);
   OCTAVO_TRY_VOID(file.check_name());
   OCTAVO_TRY_VOID(file.check_room(bytes));
-  const int fd = ::open(file.partial_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kMode);
+  const int fd = ::open(file.partial_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, kMode);
   if (fd < 0) return fail("{}: cannot be made: {}", file.partial_.string(), system_error());
+  if (!may_be_emptied(fd)) {
+    ::close(fd);
+    return fail("{}: is there and is no regular file with one name, as an earlier attempt would have left it",
+                file.partial_.string());
+  }
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
     ::close(fd);
     return fail("{}: another process is writing it", file.partial_.string());

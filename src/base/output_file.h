@@ -15,7 +15,8 @@ namespace octavo {
 class OutputFile {
  public:
   /// Makes PATH.partial. Errors: something has the name already and `overwrite` is false, or it is no regular file; the
-  /// disk has less room than `bytes`; another process writes it; it cannot be made.
+  /// disk has less room than `bytes`; another process writes it; PATH.partial is a link, no
+  /// regular file, or has another name too; it cannot be made.
   static Result<OutputFile> create(const std::filesystem::path& path, std::uint64_t bytes, bool overwrite);
 
   OutputFile(OutputFile&& other) noexcept;

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/file_writing.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
 #include "server/json_body.h"
@@ -168,16 +169,7 @@ Result<void> save_conversation(const std::filesystem::path& path, const Conversa
   if (text.size() > kMaxConversationBytes || 2 * conversation.turns().size() + 1 > kMaxConversationMessages)
     return fail("the conversation has {} bytes and {} turns, more than /load takes", text.size(),
                 conversation.turns().size());
-  std::filesystem::path beside = path;
-  beside += ".part";
-  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
-  file << text << std::flush;
-  if (!file) return fail("{}: cannot write: {}", beside.string(), std::strerror(errno));
-  file.close();
-  std::error_code error;
-  std::filesystem::rename(beside, path, error);
-  if (error) return fail("{}: cannot put it there: {}", path.string(), error.message());
-  return {};
+  return replace_file(path, std::as_bytes(std::span(text)));
 }
 
 }  // namespace octavo::cli

@@ -116,8 +116,9 @@ Result<int> remove_model(const std::string& name, const std::vector<std::string>
     return fail("{}: no model has this name{}{}", name,
                 meant.empty() ? "; octavo list has their names" : "; did you mean ", meant);
   }
-  OCTAVO_TRY_VOID(hub::remove_local_model(context.hub, *same));
-  for (const auto& file : same->files) context.out << "removed " << escaped(file.string()) << '\n';
+  OCTAVO_TRY(const hub::RemovedModel done, hub::remove_local_model(context.hub, *same));
+  for (const auto& file : done.removed) context.out << "removed " << escaped(file.string()) << '\n';
+  for (const auto& file : done.kept) context.out << "kept " << escaped(file.string()) << ", which was only linked to\n";
   context.out.flush();
   if (!context.out) return fail("cannot write to the standard output");
   return kDone;
@@ -156,8 +157,10 @@ void add_rm_command(Program& program, Context& context) {
   Command& command = program.add_command("rm", "Removes a model from this machine");
   command.accept_words("NAME");
   command.footer(
-      "NAME is a whole name of octavo list. All files of the model go; files in the\n"
-      "hub's cache that other names share stay. Models of ollama are left to ollama rm.\n\n"
+      "NAME is a whole name of octavo list. All files of the model go; what lies\n"
+      "outside of the hub's cache or of its folder, and is only linked to, stays and\n"
+      "is named.\n"
+      "Models of ollama are left to ollama rm.\n\n"
       "Examples:\n"
       "  octavo rm Qwen/Qwen3-0.6B-GGUF:Qwen3-0.6B-Q8_0.gguf");
   add_folders_option(command, *folders);

@@ -114,6 +114,13 @@ void say_addresses(const server::Server& server, Context& context) {
 Result<std::vector<server::ModelOffer>> offered_models(ServeOptions& options, Context& context) {
   OCTAVO_TRY(const bool is_one, is_one_model(options.models));
   options.server.models.clients_unload = !is_one || options.server.models.idle_unload.count() > 0;
+  if (!options.engine.repack && !is_one)
+    return fail(
+        "--no-repack: found several models, expected one: their weights would stay in their files, and one that is cut "
+        "short would end the server for all of them");
+  if (!options.engine.repack)
+    context.err << "octavo: --no-repack: the server ends if the model's file is cut short or its disk fails\n"
+                << std::flush;
   if (is_one) {
     std::vector<server::ModelOffer> models;
     models.push_back(one_model(options.models, options.engine, context));

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iomanip>
 
+#include "base/file_writing.h"
 #include "hub/digest.h"
 #include "hub/folder_choice.h"
 #include "hub/model_ref.h"
@@ -31,14 +32,6 @@ Result<void> make_folder(const fs::path& folder) {
   return {};
 }
 
-/// Whoever looks sees the old one or the new one.
-Result<void> replace(const fs::path& made, const fs::path& path) {
-  std::error_code error;
-  fs::rename(made, path, error);
-  if (error) return fail("{}: cannot be renamed to {}: {}", made.string(), path.string(), error.message());
-  return {};
-}
-
 fs::path beside(const fs::path& path) { return path.string() + "." + std::to_string(::getpid()) + ".new"; }
 
 }  // namespace
@@ -54,18 +47,14 @@ Result<fs::path> CachedRepo::link(const std::string& commit, const std::string& 
   fs::remove(made, error);
   fs::create_symlink(blob(hash).lexically_relative(link.parent_path()), made, error);
   if (error) return fail("{}: cannot be linked: {}", made.string(), error.message());
-  OCTAVO_TRY_VOID(replace(made, link));
+  OCTAVO_TRY_VOID(rename_file(made, link));  // whoever looks sees the old one or the new one
   return link;
 }
 
 Result<void> CachedRepo::set_main(const std::string& commit) const {
-  const fs::path path = folder_ / "refs" / "main", made = beside(path);
+  const fs::path path = folder_ / "refs" / "main";
   OCTAVO_TRY_VOID(make_folder(path.parent_path()));
-  std::ofstream out(made, std::ios::binary | std::ios::trunc);
-  out << commit;
-  if (!out.flush()) return fail("{}: cannot be written", made.string());
-  out.close();
-  return replace(made, path);
+  return replace_file(path, std::as_bytes(std::span(commit)));
 }
 
 std::vector<fs::path> CachedRepo::snapshots() const {

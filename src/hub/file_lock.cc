@@ -30,7 +30,7 @@ Result<FileLock> FileLock::take(const std::filesystem::path& path, std::chrono::
   auto last = std::chrono::steady_clock::now();
   while (true) {
     OCTAVO_TRY_VOID(check_stop(stop, "fetching"));
-    FileLock lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    FileLock lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
     if (lock.fd_ < 0) return fail("{}: cannot open: {}", path.string(), std::generic_category().message(errno));
     if (::flock(lock.fd_, LOCK_EX | LOCK_NB) == 0) {
       if (is_file_at(lock.fd_, path)) return lock;

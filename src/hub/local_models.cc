@@ -98,18 +98,55 @@ void add_hub_cache(const fs::path& cache, Models& models) {
       });
 }
 
-/// Links in other snapshots to the same files go, too: they are the same model at other times.
-Result<void> remove_from_hub(const CachedRepo& repo, const fs::path& file) {
+/// Whether a real path lies below a real folder, name by name: /cache-2/x is not below /cache.
+bool is_below(const fs::path& path, const fs::path& folder) {
+  const auto [rest_of_folder, rest_of_path] = std::ranges::mismatch(folder, path);
+  return rest_of_folder == folder.end() && rest_of_path != path.end();
+}
+
+/// The path without links; empty: it is not there.
+fs::path real_path(const fs::path& path) {
   std::error_code error;
-  const fs::path blob = fs::weakly_canonical(file, error);
-  fs::remove(file, error);
+  fs::path real = fs::canonical(path, error);
+  return error ? fs::path() : real;
+}
+
+/// Whether the file itself, not what it may link to, lies in the cache.
+bool lies_in(const fs::path& cache, const fs::path& file) { return is_below(real_path(file.parent_path()), cache); }
+
+bool is_link(const fs::path& file) {
+  std::error_code ignored;
+  return fs::is_symlink(fs::symlink_status(file, ignored));
+}
+
+Result<void> remove_file(const fs::path& file, RemovedModel& result) {
+  std::error_code error;
+  if (fs::remove(file, error)) result.removed.push_back(file);
   if (error) return fail("{}: cannot be removed: {}", file.string(), error.message());
-  if (blob.parent_path().filename() != "blobs") return {};  // no link: the file itself
+  return {};
+}
+
+/// Links in other snapshots to the same file go, too: they are the same model at other times.
+Result<void> remove_from_hub(const fs::path& cache, const CachedRepo& repo, const fs::path& file,
+                             RemovedModel& result) {
+  if (!is_link(file)) return remove_file(file, result);
+  const fs::path blob = real_path(file), blobs = real_path(repo.folder() / "blobs");
+  OCTAVO_TRY_VOID(remove_file(file, result));
   for (const fs::path& snapshot : repo.snapshots())
     for (const std::string& path : files_in(snapshot))
-      if (fs::weakly_canonical(snapshot / path, error) == blob) fs::remove(snapshot / path, error);
-  fs::remove(blob, error);
-  if (error) return fail("{}: cannot be removed: {}", blob.string(), error.message());
+      if (const fs::path link = snapshot / path; is_link(link) && lies_in(cache, link) && real_path(link) == blob)
+        OCTAVO_TRY_VOID(remove_file(link, result));
+  if (is_below(blobs, cache) && blob.parent_path() == blobs) return remove_file(blob, result);
+  result.kept.push_back(blob);
+  return {};
+}
+
+/// Error: a file lies outside of the cache.
+Result<void> check_lies_in(const fs::path& cache, const fs::path& given_cache, const LocalModel& model) {
+  for (const fs::path& file : model.files)
+    if (!lies_in(cache, file))
+      return fail("{}: lies in {}, outside of the hub's cache {}: nothing of the model is removed", file.string(),
+                  real_path(file.parent_path()).string(), given_cache.string());
   return {};
 }
 
@@ -138,19 +175,22 @@ std::vector<const LocalModel*> find_local_models(std::span<const LocalModel> mod
   return found;
 }
 
-Result<void> remove_local_model(const Settings& settings, const LocalModel& model) {
+Result<RemovedModel> remove_local_model(const Settings& settings, const LocalModel& model) {
   if (model.place == kOllama)
     return fail("{}: it is ollama's, whose models share files: ollama rm {}", model.name, model.name);
-  for (const fs::path& file : model.files) {
-    if (model.place == kHub) {
-      OCTAVO_TRY_VOID(remove_from_hub(CachedRepo(settings.cache, model.name.substr(0, model.name.find(':'))), file));
-      continue;
-    }
-    std::error_code error;
-    fs::remove(file, error);
-    if (error) return fail("{}: cannot be removed: {}", file.string(), error.message());
+  RemovedModel result;
+  if (model.place == kHub) {
+    const fs::path cache = real_path(settings.cache);
+    OCTAVO_TRY_VOID(check_lies_in(cache, settings.cache, model));
+    const CachedRepo repo(settings.cache, model.name.substr(0, model.name.find(':')));
+    for (const fs::path& file : model.files) OCTAVO_TRY_VOID(remove_from_hub(cache, repo, file, result));
+    return result;
   }
-  return {};
+  for (const fs::path& file : model.files) {
+    if (is_link(file)) result.kept.push_back(real_path(file));
+    OCTAVO_TRY_VOID(remove_file(file, result));
+  }
+  return result;
 }
 
 }  // namespace octavo::hub

@@ -28,8 +28,16 @@ std::vector<LocalModel> list_local_models(const Settings& settings, std::span<co
 /// The models that `text` means: the one of that name, else those whose name has it as a part, in upper or lower case.
 std::vector<const LocalModel*> find_local_models(std::span<const LocalModel> models, std::string_view text);
 
-/// Removes a model's files; of the hub's cache also the blobs to which no snapshot links any more. Errors: ollama's,
-/// which shares files by its own books; a file that cannot be removed.
-Result<void> remove_local_model(const Settings& settings, const LocalModel& model);
+/// What became of a model's files.
+struct RemovedModel {
+  std::vector<std::filesystem::path> removed;
+  std::vector<std::filesystem::path> kept;  // files that links of the model led to, and that are not its own
+};
+
+/// Removes a model's files; in the hub's cache also the other links to the same blobs of its repository, and these. No
+/// link is followed to what lies elsewhere, where names are compared whole and without links. Errors: ollama's, which
+/// shares files by its own books; a file that lies outside of the cache, as its folder is a link, of which nothing is
+/// removed; a file that cannot be removed.
+Result<RemovedModel> remove_local_model(const Settings& settings, const LocalModel& model);
 
 }  // namespace octavo::hub

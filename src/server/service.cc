@@ -9,6 +9,7 @@
 #include "server/completion_handler.h"
 #include "server/model_metrics.h"
 #include "server/model_routes.h"
+#include "server/page_policy.h"
 #include "server/request_head.h"
 #include "server/response_routes.h"
 #include "server/run_on.h"
@@ -308,8 +309,13 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
   };
   switch (match.route) {
     case Route::kChatPage: {
+      static const std::string policy = policy_of_page(chat_page());
       HttpResponse page{.content_type = "text/html; charset=utf-8", .body = std::string(chat_page())};
-      page.headers = {{"Cache-Control", "no-cache"}, {"X-Content-Type-Options", "nosniff"}};
+      page.headers = {{"Cache-Control", "no-cache"},
+                      {"Content-Security-Policy", policy},
+                      {"X-Frame-Options", "DENY"},
+                      {"X-Content-Type-Options", "nosniff"},
+                      {"Referrer-Policy", "no-referrer"}};
       return page;
     }
     case Route::kHealth: return json({{"status", "ok"}});

@@ -1,6 +1,7 @@
 #include "base/output_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <iterator>
@@ -100,6 +101,22 @@ TEST_F(OutputFileTest, NamesAFolderThatIsMissing) {
   const auto file = OutputFile::create(folder_.path() / "missing" / "out", 3, false);
   ASSERT_FALSE(file);
   EXPECT_NE(file.error().message.find("missing/out"), std::string::npos) << file.error().message;
+}
+
+TEST_F(OutputFileTest, EmptiesNoFileThatHasAnotherNameAsWell) {
+  const fs::path other = folder_.write("other", "precious");
+  fs::create_hard_link(other, partial_);
+  const auto refused = OutputFile::create(path_, 3, false);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("out.partial: is there and is no regular file with one name"),
+            std::string::npos)
+      << refused.error().message;
+  EXPECT_EQ(content_of(other), "precious");
+}
+
+TEST_F(OutputFileTest, WaitsForNoReaderOfAPipe) {
+  ASSERT_EQ(::mkfifo(partial_.c_str(), 0600), 0);
+  EXPECT_FALSE(OutputFile::create(path_, 3, false));
 }
 
 TEST_F(OutputFileTest, FollowsNoLinkThatHasTheNameOfThePartialFile) {

@@ -5,6 +5,7 @@
 
 #include "cli/fake_engine.h"
 #include "support/temp_file.h"
+#include "support/temp_folder.h"
 
 namespace octavo::cli {
 namespace {
@@ -68,6 +69,23 @@ TEST(ConversationFile, AnotherFileIsNotReplaced) {
   EXPECT_THAT(saved.error().message, HasSubstr("has no saved conversation"));
   EXPECT_FALSE(save_conversation("/", conversation, "m"));
   EXPECT_FALSE(save_conversation("/no such folder/x.json", conversation, "m"));
+}
+
+TEST(ConversationFile, NoFileBesideItIsTouched) {
+  test::FakeEngineState state;
+  const test::FakeEngine engine(state);
+  const Conversation conversation(engine);
+  const test::TempFolder folder;
+  const std::filesystem::path precious = folder.write("precious", "precious"), path = folder.path() / "talk.json";
+  std::filesystem::create_symlink(precious, folder.path() / "talk.json.part");
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(save_conversation(path, conversation, "m"));
+    std::filesystem::permissions(path, std::filesystem::perms(0600));
+  }
+  EXPECT_EQ(std::filesystem::file_size(precious), 8U);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path() / "talk.json.part"));
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0600));
+  EXPECT_TRUE(load_conversation(path, engine));
 }
 
 TEST(ConversationFile, ErrorsNameTheFieldAndWhatWasFound) {

@@ -52,6 +52,37 @@ class ChatPage(unittest.TestCase):
             self.assertTrue(url.startswith((self.server.url, "data:")), url)
         self.assertEqual(self.browser.mistakes(), [])
 
+    def test_its_policy_is_kept_and_lets_nothing_else_in(self):
+        self.browser.run("""window.violations = []; document.addEventListener("securitypolicyviolation",
+            event => violations.push(event.effectiveDirective))""")
+        self.set(max_tokens=8)
+        self.say("Hello.")
+        self.answer()
+        self.browser.run("$('toggle').click(); $('new').click()")
+        self.assertEqual(self.browser.run("violations"), [])
+        self.assertEqual(self.browser.mistakes(), [])
+        for tag, fields, directive in (("script", "{textContent: 'hacked = 1'}", "script-src-elem"),
+                                       ("style", "{textContent: 'p {}'}", "style-src-elem"),
+                                       ("img", "{src: 'http://127.0.0.1:9/x'}", "img-src")):
+            self.browser.run(f"violations.length = 0; "
+                             f"document.body.append(Object.assign(document.createElement('{tag}'), {fields}))")
+            self.browser.wait_for(f"violations.join() === '{directive}'")
+        self.browser.run("violations.length = 0; $('log').insertAdjacentHTML('beforeend', "
+                         "'<b onclick=\"hacked = 1\" id=evil></b>'); $('evil').click()")
+        self.browser.wait_for("violations.join() === 'script-src-attr'")
+        self.browser.run("violations.length = 0; fetch('http://127.0.0.1:9/').catch(() => null)")
+        self.browser.wait_for("violations.join() === 'connect-src'")
+        self.assertIsNone(self.browser.run("window.hacked"))
+
+    def test_no_page_shows_it_in_a_frame(self):
+        # Of the same origin, so that the frame's document could be seen; a refused one is of none.
+        self.browser.open(self.server.url + "/version")
+        for path, is_shown in (("/health", True), ("/", False)):
+            self.browser.run(f"""window.loaded = null; frame = document.createElement("iframe"); frame.src = "{path}";
+                frame.onload = () => {{ loaded = frame.contentDocument !== null; }}; document.body.append(frame)""")
+            self.browser.wait_for("loaded !== null")
+            self.assertIs(self.browser.run("loaded"), is_shown, path)
+
     def test_of_several_models_one_can_be_picked_and_is_kept(self):
         self.assertTrue(self.browser.run("$('models').hidden"))
         with tempfile.TemporaryDirectory() as folder:

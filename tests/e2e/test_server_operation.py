@@ -54,12 +54,22 @@ class Start(unittest.TestCase):
             model = pathlib.Path(folder, "model.gguf")
             shutil.copyfile(tiny(), model)
             with Server("--no-repack", "--isa", "scalar", model=model) as server:
+                self.assertIn("octavo: --no-repack: the server ends if the model's file is cut short or its disk fails\n",
+                              server.messages())
                 os.truncate(model, 4096)
                 with contextlib.suppress(OSError, http.client.HTTPException):  # the process goes while it answers
                     server.request("POST", "/v1/completions", {"prompt": "Hi", "max_tokens": 4})
                 self.assertEqual(server.process.wait(support.TIMEOUT_S), 1)
                 self.assertIn(f"octavo: {model}: the file was cut short or its disk failed while it was in use",
                               server.messages())
+
+    def test_of_several_models_none_stays_in_a_file_that_can_be_cut_short(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copyfile(tiny(), pathlib.Path(folder, "model.gguf"))
+            for models in (("-m", tiny(), "-m", pathlib.Path(folder, "model.gguf")), ("--models-dir", folder)):
+                done = support.octavo("serve", "--no-repack", "--port", 0, *models)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("--no-repack: found several models, expected one", done.stderr)
 
     def test_a_model_that_is_cut_short_behind_its_packing_does_not_matter(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -55,6 +55,19 @@ TEST(HubCache, MainsSnapshotIsTheFirst) {
   EXPECT_THAT(cache.repo.snapshots(), ElementsAre(cache.repo.snapshot(kNew), cache.repo.snapshot(kOld)));
 }
 
+TEST(HubCache, MainIsSetThroughNoLink) {
+  const Cache cache;
+  cache.link(kNew, "m.gguf");
+  const fs::path precious = cache.folder.write("precious", "precious");
+  const fs::path main = cache.repo.folder() / "refs/main";
+  fs::create_directories(main.parent_path());
+  for (const fs::path& link : {main, fs::path(main.string() + "." + std::to_string(::getpid()) + ".new")})
+    fs::create_symlink(precious, link);
+  ASSERT_TRUE(cache.repo.set_main(kNew));
+  EXPECT_EQ(file_text(precious), "precious");
+  EXPECT_EQ(file_text(main), kNew);
+}
+
 TEST(HubCache, AModelIsFoundByItsTypeWhereAllOfItIsThere) {
   const Cache cache;
   EXPECT_EQ(find_cached(cache.settings, {"org/repo"}).value(), std::nullopt);

@@ -135,6 +135,77 @@ TEST(LocalModels, RemovingOneLeavesTheOthers) {
   EXPECT_FALSE(fs::exists(machine.settings.llama_cpp / "big-00002-of-00002.gguf"));
 }
 
+/// Removes the model of the hub's cache that has this name.
+Result<RemovedModel> removed(const Machine& machine, const std::string& name) {
+  const auto models = machine.list();
+  return remove_local_model(machine.settings, *find_local_models(models, name).front());
+}
+
+TEST(LocalModels, WhatLiesOutsideOfTheCacheIsKeptAndNamed) {
+  const Machine machine;
+  const fs::path snapshot = machine.repo.snapshot(kNew);
+  // A folder called blobs elsewhere, one of the same place in a cache whose path only begins alike, one of another
+  // repository, and one below the repository's own.
+  for (const char* place : {"else/blobs/precious", "hf-2/models--org--repo/blobs/precious",
+                            "hf/models--org--other/blobs/precious", "hf/models--org--repo/blobs/deep/precious"}) {
+    const fs::path precious = machine.folder.write(place, "precious");
+    const fs::path link = snapshot / "linked.gguf", at_other_time = machine.repo.snapshot(kOld) / "linked.gguf";
+    fs::create_symlink(precious, link);
+    fs::create_symlink(precious, at_other_time);
+    const auto done = removed(machine, "org/repo:linked.gguf");
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_TRUE(fs::exists(precious)) << place;
+    EXPECT_THAT(done->kept, ElementsAre(fs::canonical(precious)));
+    EXPECT_THAT(done->removed, ElementsAre(link, at_other_time));
+    EXPECT_FALSE(fs::is_symlink(link) || fs::is_symlink(at_other_time));
+  }
+}
+
+TEST(LocalModels, BlobsThatAreALinkOutOfTheCacheAreKept) {
+  const Machine machine;
+  const fs::path blobs = machine.repo.folder() / "blobs", moved = machine.folder.path() / "blobs";
+  fs::rename(blobs, moved);
+  fs::create_directory_symlink(moved, blobs);
+  const auto done = removed(machine, "org/repo:m-Q8_0.gguf");
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_THAT(done->kept, ElementsAre(fs::canonical(moved / kOther)));
+}
+
+TEST(LocalModels, AModelWhoseFolderIsALinkOutOfTheCacheIsLeft) {
+  const Machine machine;
+  const fs::path snapshot = machine.repo.snapshot(kNew), moved = machine.folder.path() / "moved";
+  fs::rename(snapshot, moved);
+  fs::remove(moved / "m-Q8_0.gguf");
+  machine.folder.write("moved/own.gguf", "1");
+  fs::create_directory_symlink(moved, snapshot);
+  const auto done = removed(machine, "org/repo:own.gguf");
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().message, HasSubstr((snapshot / "own.gguf").string() + ": lies in " + moved.string()));
+  EXPECT_TRUE(fs::exists(moved / "own.gguf"));
+}
+
+TEST(LocalModels, ACacheThatIsALinkItselfIsTheCache) {
+  Machine machine;
+  const fs::path linked = machine.folder.path() / "linked";
+  fs::create_directory_symlink(machine.settings.cache, linked);
+  machine.settings.cache = linked;
+  const auto done = removed(machine, "org/repo:m-Q8_0.gguf");
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_THAT(done->kept, IsEmpty());
+  EXPECT_FALSE(fs::exists(machine.repo.blob(kOther)));
+}
+
+TEST(LocalModels, OfALinkInAFolderTheLinkAloneIsRemoved) {
+  const Machine machine;
+  const fs::path precious = machine.folder.write("else/precious.gguf", "precious");
+  fs::create_symlink(precious, machine.settings.models / "mine.gguf");
+  const auto done = removed(machine, "mine");
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_THAT(done->removed, ElementsAre(machine.settings.models / "mine.gguf"));
+  EXPECT_THAT(done->kept, ElementsAre(fs::canonical(precious)));
+  EXPECT_TRUE(fs::exists(precious));
+}
+
 TEST(LocalModels, OllamasAreLeftToOllama) {
   const Machine machine;
   const auto models = machine.list();

@@ -51,6 +51,17 @@ TEST_F(Entrance, APageThatCameByAnotherNameCannotCallAServerOfThisMachine) {
   EXPECT_EQ(script_.num_submitted, 0);
 }
 
+TEST_F(Entrance, TheChatPageHasAStrictPolicyAndNoFrame) {
+  start_ready();
+  const std::string answer = ask_as("localhost", "/");
+  EXPECT_THAT(answer, HasSubstr("\r\nContent-Security-Policy: default-src 'none'; script-src 'sha256-"));
+  EXPECT_THAT(answer, HasSubstr("frame-ancestors 'none'"));
+  EXPECT_THAT(answer, Not(HasSubstr("unsafe-")));
+  for (const char* header :
+       {"X-Frame-Options: DENY", "X-Content-Type-Options: nosniff", "Referrer-Policy: no-referrer"})
+    EXPECT_THAT(answer, HasSubstr(std::string("\r\n") + header + "\r\n"));
+}
+
 TEST_F(Entrance, ALongHostIsShownInPart) {
   start_ready();
   const std::string answer = ask_as(std::string(10'000, 'a'));

@@ -5,11 +5,13 @@
 #include <boost/json.hpp>
 #include <thread>
 
+#include "server/chat_page.h"
 #include "server/engine_host.h"
 #include "server/event_queue.h"
 #include "server/http_connection.h"
 #include "server/metrics.h"
 #include "server/model_metrics.h"
+#include "server/page_policy.h"
 #include "server/routes.h"
 #include "server/text.h"
 
@@ -21,6 +23,21 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using namespace server;
 using namespace std::chrono_literals;
+
+TEST(PagePolicy, LetsInTheScriptsAndStylesOfThePageAloneAndNoFrame) {
+  EXPECT_EQ(policy_of_page("<style>a{}</style><p><script>b</script><script>b</script>"),
+            "default-src 'none'; script-src 'sha256-PiPoFgA5WUoziU9lZOGxNIu9egCI1CxKy3PurtWcAJ0=' "
+            "'sha256-PiPoFgA5WUoziU9lZOGxNIu9egCI1CxKy3PurtWcAJ0='; "
+            "style-src 'sha256-X1RutGBrXCt9KkSaXMK7tHftWiRscFHOhxsS8tv8hBk='; connect-src 'self'; img-src data:; "
+            "frame-ancestors 'none'; base-uri 'none'; form-action 'none'");
+  EXPECT_THAT(policy_of_page("<p>"), HasSubstr("script-src 'none'; style-src 'none';"));
+}
+
+TEST(PagePolicy, ThePagesOwnElementsAreFound) {
+  const std::string policy = policy_of_page(chat_page());
+  EXPECT_THAT(policy, HasSubstr("script-src 'sha256-"));
+  EXPECT_THAT(policy, HasSubstr("style-src 'sha256-"));
+}
 
 TEST(Routes, AQueryIsNoPartOfThePath) {
   EXPECT_EQ(find_route(verb::get, "/health?x=1")->route, Route::kHealth);
