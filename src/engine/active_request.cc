@@ -10,11 +10,13 @@ namespace octavo {
 void Choice::begin(const ActiveRequest& request, int index) {
   const Sequence& prompt = request.prompt;
   const int all = prompt.asked.prompt_tokens;
+  const bool is_last = to_size(index) + 1 == request.choices.size();  // it takes the prompt's place
   Sequence begun{
       .asked = prompt.asked,
       .tokens = std::move(sequence.tokens),
       .chain = std::move(sequence.chain),
-      .owed = {.prompt_logits_from = all, .reported_progress = index == 0 ? prompt.owed.reported_progress : all}};
+      .draw_ms = prompt.draw_ms,
+      .owed = {.prompt_logits_from = all, .reported_progress = is_last ? prompt.owed.reported_progress : all}};
   begun.asked.choice = index;
   begun.tokens.assign(prompt.tokens.begin(), prompt.tokens.end());
   begun.chain = prompt.chain;

@@ -108,9 +108,12 @@ struct ActiveRequest {
   Sequence prompt;           // read once; the choices fork from it
   bool is_reading = false;   // the prompt has a sequence in the KV cache
   ChoiceTimes times;         // of the prompt, which all choices share
-  /// [num_choices] null until the prompt is computed: what waits holds its prompt, and no more for many choices.
+  /// [num_choices] null until each begins, the first one first: what waits holds its prompt, and no more for many
+  /// choices.
   std::vector<std::unique_ptr<Choice>> choices;
-  int num_active = 0;  // choices that have not ended; at 0 the request is kept until the end of the step
+  int num_begun = 0;
+  std::vector<float> last_row;  // the logits that choices begin from which did not in the step that computed them
+  int num_active = 0;           // choices that have not ended; at 0 the request is kept until the end of the step
 
   /// The choice's token at `position` depends on this, beside its logits.
   DrawContext draw_context(const Choice& choice, int position, std::span<const MaskWord> allowed) const {

@@ -105,6 +105,7 @@ void Admission::start(Sequence& sequence, bool was_holding) {
   }
   sequence.notes.num_admitted_tokens = sequence.num_tokens();
   sequence.notes.prefill_turns = {};
+  sequence.notes.num_beginning = 0;
   sequence.notes.steps_waited = 0;
   parts_.queues.start_first(was_holding);  // those that made room have worse rank
   parts_.ledger.promise(sequence);

@@ -109,16 +109,14 @@ void Answers::report_progress(const Scheduler& scheduler, Clock::time_point now)
 }
 
 void Answers::end(ActiveRequest& request, FinishReason reason) {
-  if (request.choices.front() == nullptr) {
-    requests_.retire_prompt(request);
-    return emit_before_start(request, reason);
-  }
-  for (const std::unique_ptr<Choice>& choice : request.choices) {
+  const auto begun = std::span(request.choices).first(to_size(request.num_begun));
+  for (const std::unique_ptr<Choice>& choice : begun) {
     if (!choice->active) continue;
     requests_.retire(request, *choice);
     choice->owes_last_event = true;
   }
-  for (const std::unique_ptr<Choice>& choice : request.choices) {
+  if (request.is_reading) requests_.retire_prompt(request);
+  for (const std::unique_ptr<Choice>& choice : begun) {
     if (!std::exchange(choice->owes_last_event, false)) continue;
     const AnswerText::Piece held_back = choice->text.finish(request.stops_count(*choice));
     emit(request, *choice,
@@ -128,6 +126,7 @@ void Answers::end(ActiveRequest& request, FinishReason reason) {
           .other_bytes = held_back.other_bytes,
           .finish = reason});
   }
+  emit_before_start(request, reason);
 }
 
 bool Answers::end_expired(Clock::time_point now) {
@@ -141,7 +140,7 @@ bool Answers::end_expired(Clock::time_point now) {
 
 void Answers::emit_before_start(ActiveRequest& request, FinishReason reason) {
   if (!request.callbacks.on_event) return;
-  for (int i = 0; i < static_cast<int>(request.choices.size()); ++i)
+  for (int i = request.num_begun; i < static_cast<int>(request.choices.size()); ++i)
     request.callbacks.on_event({.request = request.id,
                                 .choice = request.choice_index(i),
                                 .finish = reason,

@@ -32,7 +32,7 @@ class Answers {
   void end(ActiveRequest& request, FinishReason reason);
   /// Ends the requests whose deadline has passed. True if there were any.
   bool end_expired(Clock::time_point now);
-  /// Sends the last events of choices whose prompt was never computed.
+  /// Sends the last events of choices that have not begun.
   static void emit_before_start(ActiveRequest& request, FinishReason reason);
 
  private:

@@ -29,6 +29,7 @@ StepWork& StepWork::operator+=(const StepWork& other) {
   logit_rows += other.logit_rows;
   kv_bytes += other.kv_bytes;
   attention_macs += other.attention_macs;
+  draw_ms += other.draw_ms;
   return *this;
 }
 
@@ -92,7 +93,7 @@ double CostModel::fitted_ms(const StepWork& work) const {
   return ms;
 }
 
-double CostModel::predict_ms(const StepWork& work) const { return slowdown_ * fitted_ms(work); }
+double CostModel::predict_ms(const StepWork& work) const { return slowdown_ * fitted_ms(work) + work.draw_ms; }
 
 void CostModel::observe(const StepWork& work, double ms, std::uint64_t expert_bytes) {
   const double before = fitted_ms(work);

@@ -6,7 +6,8 @@
 // fewer, by a factor that follows what steps have read. Timed steps are kept in bins by the number of rows and by the
 // share of attention; a bin forgets its own old steps only. So a long time of decode steps does not wash out the cost
 // of a prompt's chunk, of which it says nothing. On top of the fit lies one factor that follows the last steps quickly:
-// a machine that others use as well is slower in everything at once.
+// a machine that others use as well is slower in everything at once. Draws are no part of the fit: what one costs is
+// measured by itself, as it depends on the samplers of its request (Sequence::draw_ms).
 //
 // Owned by the engine; only the thread that drives it may call it. Nothing allocates after construction.
 #pragma once
@@ -27,6 +28,7 @@ struct StepWork {
   double logit_rows = 0;
   double kv_bytes = 0;        // keys and values read, in all layers; once a sequence
   double attention_macs = 0;  // multiply-adds of rows with the tokens that they see, in all layers
+  double draw_ms = 0;         // of draws and their events, as those before them took
 
   StepWork& operator+=(const StepWork& other);
   friend StepWork operator+(StepWork a, const StepWork& b) { return a += b; }
@@ -41,9 +43,9 @@ class CostModel {
   /// Of `num_rows` rows of one sequence, the first at position `first_row`; `logits`: of how many logits are wanted.
   StepWork work(int first_row, int num_rows, int logits) const;
 
-  /// Milliseconds, at least 0. Before anything was observed: 0.
+  /// Milliseconds, at least 0. Before anything was observed: those of the draws.
   double predict_ms(const StepWork& work) const;
-  /// `expert_bytes`: those that the step has read.
+  /// `ms`: without its draws. `expert_bytes`: those that the step has read.
   void observe(const StepWork& work, double ms, std::uint64_t expert_bytes = 0);
 
   /// Bytes of the experts that the rows are foreseen to choose.

@@ -4,31 +4,58 @@
 #include <tuple>
 
 namespace octavo {
+namespace {
+
+auto by_turn(const Sequence* sequence) {
+  return std::tuple(sequence->notes.turn, sequence->notes.planned_in_step, sequence->notes.rank);
+}
+
+}  // namespace
 
 void DecodeTurns::choose(std::span<Sequence* const> running, std::uint64_t step, StepBudget budget) {
   rows_.clear();
-  for (Sequence* sequence : running) {
-    if (!sequence->is_catching_up()) rows_.push_back(sequence);
-  }
-  const auto is_of_first = [this](const Sequence* s) {
+  for (Sequence* sequence : running)
+    if (!sequence->is_catching_up() && !sequence->awaits_choices()) rows_.push_back(sequence);
+  const auto is_of_first_request = [this](const Sequence* s) { return s->asked.id == rows_.front()->asked.id; };
+  const auto is_of_first_owner = [this](const Sequence* s) {
     return s->notes.counts_of_owner == rows_.front()->notes.counts_of_owner;
   };
-  if (rows_.empty() || std::ranges::all_of(rows_, is_of_first)) return;
+  if (rows_.empty() || std::ranges::all_of(rows_, is_of_first_request)) return;
 
-  std::ranges::sort(rows_, {}, [](const Sequence* s) { return std::tuple(s->notes.planned_in_step, s->notes.rank); });
-  for (const Sequence* sequence : rows_) sequence->notes.counts_of_owner->turns = 0;
-  for (Sequence* sequence : rows_) sequence->notes.turn = sequence->notes.counts_of_owner->turns++;
-  std::ranges::sort(
-      rows_, {}, [](const Sequence* s) { return std::tuple(s->notes.turn, s->notes.planned_in_step, s->notes.rank); });
+  number_within_requests();
+  if (!std::ranges::all_of(rows_, is_of_first_owner)) number_within_owners();
+  const auto has_its_row = [](const Sequence* s) { return s->notes.turn == 0 || s->has_rows(); };
+  for (const Sequence* sequence : rows_)
+    if (has_its_row(sequence) && !sequence->has_rows()) budget.take(*sequence, sequence->num_uncomputed());
+  const double ms = budget.ms_beside();
+  std::ranges::sort(rows_, {}, by_turn);
   for (Sequence* sequence : rows_) {
-    if (sequence->has_rows()) continue;  // they are taken
+    if (has_its_row(sequence)) continue;
     const int num_tokens = sequence->num_uncomputed();
-    if (sequence->notes.turn > 0 && !budget.is_in_time(*sequence, num_tokens)) {
-      sequence->notes.skipped_in_step = step;
-    } else {
+    if (budget.is_within(*sequence, num_tokens, ms)) {
       budget.take(*sequence, num_tokens);
+    } else {
+      sequence->notes.skipped_in_step = step;
     }
   }
+}
+
+void DecodeTurns::number_within_requests() {
+  std::ranges::sort(rows_, {},
+                    [](const Sequence* s) { return std::tuple(s->asked.id, s->notes.planned_in_step, s->notes.rank); });
+  const Sequence* before = nullptr;
+  for (Sequence* sequence : rows_) {
+    const bool is_of_same = before != nullptr && before->asked.id == sequence->asked.id;
+    sequence->notes.turn = is_of_same ? before->notes.turn + 1 : 0;
+    before = sequence;
+  }
+}
+
+/// The turns of requests are an order within their owner.
+void DecodeTurns::number_within_owners() {
+  std::ranges::sort(rows_, {}, by_turn);
+  for (const Sequence* sequence : rows_) sequence->notes.counts_of_owner->turns = 0;
+  for (Sequence* sequence : rows_) sequence->notes.turn = sequence->notes.counts_of_owner->turns++;
 }
 
 }  // namespace octavo

@@ -1,9 +1,11 @@
-// The decode rows of a step that several owners share: which of them wait for their next turn.
+// The decode rows of a step that several requests share: which of them wait for their next turn.
 //
-// The answers of one owner may all have a row in each step, though it takes longer then: there is nobody else to wait.
-// If several owners have answers under way, the step's time goes round: first one row of each owner, then a second one
-// of those who have more, and so on until the time is over. Of an owner's rows those go first that had none for the
-// longest time. So an owner with hundreds of answers makes the steps of others no longer than the target says.
+// The answers of one request may all have a row in each step, though it takes longer then: there is nobody else to
+// wait. If several requests have answers under way, the step's time goes round. Of one owner's requests each has a row,
+// however many they are, and further rows go to those that have more answers: second ones, third ones and so on until
+// the time is over. If several owners have some, it is each owner that has a row, and further ones by turns. Of the
+// rows of a request, and of an owner, those go first that had none for the longest time. So a request for hundreds of
+// answers, and an owner with hundreds of requests, make the steps of others no longer than the target says.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction.
 #pragma once
@@ -27,6 +29,9 @@ class DecodeTurns {
   void choose(std::span<Sequence* const> running, std::uint64_t step, StepBudget budget);
 
  private:
+  void number_within_requests();
+  void number_within_owners();
+
   std::vector<Sequence*> rows_;  // of this step
 };
 

@@ -6,6 +6,16 @@
 #include "base/to_size.h"
 
 namespace octavo {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kFollow = 0.2;         // of the newest draw in Sequence::draw_ms
+constexpr double kMostTimesLonger = 4;  // than the draws before it
+
+double milliseconds(Clock::duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
+
+}  // namespace
 
 Draws::Draws(ThreadPool& threads, int vocab_size, int num_drawable, int max_sequences)
     : threads_(threads), vocab_size_(vocab_size), num_drawable_(num_drawable) {
@@ -16,27 +26,55 @@ Draws::Draws(ThreadPool& threads, int vocab_size, int num_drawable, int max_sequ
   draws_.reserve(to_size(max_sequences));
 }
 
-void Draws::list(std::span<const ScheduledSequence> plan, std::span<const LogitRow> rows, std::size_t first_row,
-                 RequestTable& requests) {
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    if (!rows[row].draws) continue;
-    const Sequence& sequence = *plan[to_size(rows[row].planned)].sequence;
+void Draws::clear() {
+  draws_.clear();
+  num_sampled_ = 0;
+  ms_ = 0;
+}
+
+void Draws::list_beginning(std::span<Sequence* const> prompts, RequestTable& requests) {
+  for (const Sequence* prompt : prompts) {
+    ActiveRequest* request = requests.find(prompt->asked.id);
+    if (request == nullptr) continue;  // cancelled by a callback of this step
+    const Draw like{
+        .row = request->last_row, .position = prompt->num_tokens(), .request = request, .choice = nullptr, .token = {}};
+    list_choices(*request, prompt->notes.num_beginning, like, requests);
+  }
+}
+
+void Draws::list(std::span<const ScheduledSequence> plan, const LogitSlice& slice, RequestTable& requests) {
+  const std::size_t row_size = to_size(vocab_size_);
+  for (std::size_t i = 0; i < slice.rows.size(); ++i) {
+    const LogitRow& row = slice.rows[i];
+    if (!row.draws) continue;
+    const Sequence& sequence = *plan[to_size(row.planned)].sequence;
     if (!sequence.has_rows()) continue;  // cancelled by a callback of this step
     ActiveRequest& request = *requests.find(sequence.asked.id);
-    const auto draw = [&](Choice* choice) {
-      draws_.push_back({.row = first_row + row,
-                        .position = rows[row].position + 1,
-                        .request = &request,
-                        .choice = choice,
-                        .token = {}});
-    };
+    Draw draw{.row = slice.logits.subspan(i * row_size, row_size),
+              .position = row.position + 1,
+              .request = &request,
+              .choice = nullptr,
+              .token = {}};
     if (&sequence != &request.prompt) {
-      draw(request.choices[to_size(sequence.asked.choice)].get());
-    } else if (requests.make_choices(request)) {
-      for (const std::unique_ptr<Choice>& choice : request.choices) draw(choice.get());
-    } else {
-      draw(nullptr);
+      draw.choice = request.choices[to_size(sequence.asked.choice)].get();
+      draws_.push_back(draw);
+      continue;
     }
+    int count = std::max(1, sequence.notes.num_beginning);
+    // Without memory for the row there is no later step to begin in.
+    if (count < sequence.seats() && !requests.keep_last_row(request, draw.row)) count = sequence.seats();
+    list_choices(request, count, draw, requests);
+  }
+}
+
+void Draws::list_choices(ActiveRequest& request, int count, const Draw& like, RequestTable& requests) {
+  if (!requests.make_choices(request, count)) {
+    draws_.push_back(like);
+    return;
+  }
+  for (int i = request.num_begun - count; i < request.num_begun; ++i) {
+    draws_.push_back(like);
+    draws_.back().choice = request.choices[to_size(i)].get();
   }
 }
 
@@ -45,18 +83,32 @@ void Draws::start_choices(RequestTable& requests) {
     if (draw.choice != nullptr && draw.request->is_reading) requests.start_choices(*draw.request);
 }
 
-void Draws::sample_rows(std::size_t first_row, std::size_t num_rows, std::span<const float> logits) {
-  const auto begin = std::ranges::lower_bound(draws_, first_row, {}, &Draw::row);
-  const auto end = std::ranges::lower_bound(draws_, first_row + num_rows, {}, &Draw::row);
-  const std::span<Draw> draws(begin, end);
-  const std::size_t row_size = to_size(vocab_size_);
+void Draws::sample_listed() {
+  const std::span<Draw> draws = std::span(draws_).subspan(num_sampled_);
+  const Clock::time_point begin = Clock::now();
   threads_.for_ranges(draws.size(), 1, [&](std::size_t from, std::size_t to, int worker) {
-    for (Draw& draw : draws.subspan(from, to - from))
-      if (draw.choice != nullptr) sample(draw, logits.subspan((draw.row - first_row) * row_size, row_size), worker);
+    for (Draw& draw : draws.subspan(from, to - from)) {
+      if (draw.choice == nullptr) continue;
+      const Clock::time_point start = Clock::now();
+      sample(draw, worker);
+      draw.ms = milliseconds(Clock::now() - start);
+    }
   });
+  num_sampled_ = draws_.size();
+  ms_ += milliseconds(Clock::now() - begin);
 }
 
-void Draws::sample(Draw& draw, std::span<const float> row, int worker) {
+/// One that the system took off its processor says little about the next, however long that was.
+void Draws::follow_cost(const Draw& draw, double event_ms) const {
+  if (draw.choice == nullptr) return;
+  const double ms = draw.ms / threads_.num_threads() + event_ms;
+  for (Sequence* sequence : {&draw.choice->sequence, &draw.request->prompt}) {
+    double& known = sequence->draw_ms;
+    known = known == 0 ? ms : (1 - kFollow) * known + kFollow * std::min(ms, kMostTimesLonger * known);
+  }
+}
+
+void Draws::sample(Draw& draw, int worker) {
   const ActiveRequest& request = *draw.request;
   const DrawKey key{.seed = request.sampling.seed,
                     .choice = request.choice_index(*draw.choice),
@@ -69,7 +121,7 @@ void Draws::sample(Draw& draw, std::span<const float> row, int worker) {
       return;
     }
   }
-  draw.token = octavo::sample(row, num_drawable_, request.sampling, key, scratches_[to_size(worker)],
+  draw.token = octavo::sample(draw.row, num_drawable_, request.sampling, key, scratches_[to_size(worker)],
                               request.draw_context(*draw.choice, draw.position, allowed), draw.choice->top_logprobs);
 }
 

@@ -1,8 +1,9 @@
-// The tokens that a step draws: which row of its logits each comes from, and for which choice.
+// The tokens that a step draws: which row of logits each comes from, for which choice, and what they cost.
 //
 // Owned by the engine's Step; only the thread that drives the engine may call it.
 #pragma once
 
+#include <chrono>
 #include <span>
 #include <vector>
 
@@ -13,13 +14,20 @@
 
 namespace octavo {
 
-/// A token to draw from a row of this step's logits, for one choice.
+/// A token to draw for one choice.
 struct Draw {
-  std::size_t row;  // of the builder's logit rows
-  int position;     // of the token
+  std::span<const float> row;  // of logits: until the next ones are listed
+  int position;                // of the token
   ActiveRequest* request;
   Choice* choice;      // null: there was no memory for the request's choices
   SampledToken token;  // token -1: its constraint allows none
+  double ms = 0;       // that it took
+};
+
+/// Rows of the step's logits that the runner holds at once.
+struct LogitSlice {
+  std::span<const LogitRow> rows;
+  std::span<const float> logits;
 };
 
 class Draws {
@@ -28,28 +36,37 @@ class Draws {
   /// a step. The pool must outlive this.
   Draws(ThreadPool& threads, int vocab_size, int num_drawable, int max_sequences);
 
-  void clear() { draws_.clear(); }
-  /// Lists the draws from `rows`, the first of which is `first_row` of the step. At the end of a prompt these are one
-  /// for each choice of the request: they are made here.
-  void list(std::span<const ScheduledSequence> plan, std::span<const LogitRow> rows, std::size_t first_row,
-            RequestTable& requests);
-  /// Draws from `num_rows` of the rows; the logits are theirs.
-  void sample_rows(std::size_t first_row, std::size_t num_rows, std::span<const float> logits);
+  void clear();
+  /// Lists the first draws of choices that begin in this step though their prompts were computed before: from the rows
+  /// that were kept. The choices are made here.
+  void list_beginning(std::span<Sequence* const> prompts, RequestTable& requests);
+  /// Lists the draws from rows of the step. At the end of a prompt these are one for each choice that begins now: they
+  /// are made here, and the row is kept for the others.
+  void list(std::span<const ScheduledSequence> plan, const LogitSlice& slice, RequestTable& requests);
+  /// Draws what was listed since the last call.
+  void sample_listed();
 
   /// Prompts whose draws are listed have been accepted: their choices run from now on.
   void start_choices(RequestTable& requests);
+  /// A draw's event took `event_ms` beside it: that its sequence's next token will take as much is foreseen.
+  void follow_cost(const Draw& draw, double event_ms) const;
 
   std::span<const Draw> all() const { return draws_; }
+  /// Milliseconds that all of them took together.
+  double ms() const { return ms_; }
 
  private:
-  void sample(Draw& draw, std::span<const float> row, int worker);
+  void list_choices(ActiveRequest& request, int count, const Draw& like, RequestTable& requests);
+  void sample(Draw& draw, int worker);
   bool find_allowed(const Draw& draw, std::span<MaskWord> allowed) const;
 
   ThreadPool& threads_;
   const int vocab_size_, num_drawable_;
   std::vector<SamplerScratch> scratches_;       // [threads]
   std::vector<std::vector<MaskWord>> allowed_;  // [threads][words of a mask]
-  std::vector<Draw> draws_;                     // by row
+  std::vector<Draw> draws_;
+  std::size_t num_sampled_ = 0;  // the leading ones
+  double ms_ = 0;
 };
 
 }  // namespace octavo

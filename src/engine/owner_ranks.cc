@@ -19,7 +19,7 @@ void OwnerRanks::add(Sequence& sequence, std::size_t seats) {
 void OwnerRanks::add_fork(const Sequence& parent, Sequence& child) {
   child.notes.counts_of_owner = parent.notes.counts_of_owner;
   insert(child);
-  const std::int64_t behind = std::int64_t{kStepsPerSeat} * child.asked.choice;
+  const std::int64_t behind = std::int64_t{kStepsPerSeat} * (parent.notes.seats_ranked - parent.seats());
   child.notes.rank = {.virtual_arrival = parent.notes.rank.virtual_arrival + behind,
                       .id = child.asked.id,
                       .choice = child.asked.choice};
@@ -29,6 +29,7 @@ void OwnerRanks::add_fork(const Sequence& parent, Sequence& child) {
 void OwnerRanks::insert(Sequence& sequence) {
   ++sequence.notes.counts_of_owner->num_sequences;
   sequence.notes.rank = sequence.notes.own_rank;
+  sequence.notes.seats_ranked = sequence.seats();
   sequence.notes.is_ranked = false;
   sequences_.insert(std::ranges::upper_bound(sequences_, sequence.notes.own_rank, {}, &Sequence::own_rank), &sequence);
   changed_ = true;
@@ -55,6 +56,7 @@ bool OwnerRanks::update_ranks(std::int64_t step) {
     const std::int64_t arrival = std::max(virtual_arrival(*sequence, step), counts.last_arrival + 1);
     sequence->notes.rank.virtual_arrival = counts.last_arrival = arrival;
     sequence->notes.is_ranked = true;
+    sequence->notes.seats_ranked = sequence->seats();
     counts.seats_before += sequence->seats();
   }
   return true;

@@ -88,6 +88,7 @@ EndingRules RequestMaker::endings_of(Request& request, int max_generated) const 
 void RequestMaker::fill_prompt(Request& request, ActiveRequest& active) const {
   Sequence& prompt = active.prompt;
   prompt.asked.id = active.id;
+  prompt.asked.choice = request.num_choices - 1;  // the last one that begins takes its place
   prompt.asked.priority = request.priority;
   prompt.asked.cache_domain = active.cache_domain;
   prompt.asked.owner = active.owner;

@@ -9,7 +9,9 @@ namespace octavo {
 
 RequestTable::RequestTable(KvBooks& kv, Scheduler& scheduler, BatchBuilder& builder, const Words& words,
                            EngineStats& counts)
-    : kv_(kv), scheduler_(scheduler), builder_(builder), counts_(counts), choice_pool_(words) {}
+    : kv_(kv), scheduler_(scheduler), builder_(builder), counts_(counts), choice_pool_(words) {
+  spare_rows_.reserve(kMostSpareRows);
+}
 
 bool RequestTable::take_in(std::unique_ptr<ActiveRequest>& request) {
   ActiveRequest& active = *request;
@@ -36,32 +38,54 @@ bool RequestTable::take_in(std::unique_ptr<ActiveRequest>& request) {
   return true;
 }
 
-bool RequestTable::make_choices(ActiveRequest& request) {
+bool RequestTable::make_choices(ActiveRequest& request, int count) {
   const int num_tokens = request.prompt.asked.max_cached;
-  const std::size_t num_blocks = table_blocks(num_tokens);
+  const std::size_t num_blocks = to_size(count) * table_blocks(num_tokens);
+  const auto made = std::span(request.choices).subspan(to_size(request.num_begun), to_size(count));
   try {
-    builder_.reserve_tables(num_table_blocks_ + request.choices.size() * num_blocks);
-    for (std::size_t i = 0; i < request.choices.size(); ++i) {
-      std::unique_ptr<Choice> choice = choice_pool_.take(request, static_cast<int>(i), kv_.block_size());
+    builder_.reserve_tables(num_table_blocks_ + num_blocks);
+    for (int i = 0; i < count; ++i) {
+      std::unique_ptr<Choice> choice = choice_pool_.take(request, request.num_begun + i, kv_.block_size());
       choice->sequence.kv = kv_.create_sequence(num_tokens);
       kv_.set_owner(choice->sequence.kv, std::hash<std::string_view>{}(request.owner));
       choice->active = true;
-      request.choices[i] = std::move(choice);
+      made[to_size(i)] = std::move(choice);
     }
   } catch (const std::bad_alloc&) {
-    for (std::unique_ptr<Choice>& choice : request.choices)
+    for (std::unique_ptr<Choice>& choice : made)
       if (choice) drop_sequence(std::exchange(choice, nullptr)->sequence.kv);
     return false;
   }
-  num_table_blocks_ += request.choices.size() * num_blocks;
+  num_table_blocks_ += num_blocks;
+  request.num_begun += count;
   return true;
 }
 
 void RequestTable::start_choices(ActiveRequest& request) {
-  for (std::size_t i = 1; i < request.choices.size(); ++i)
-    scheduler_.fork(request.prompt, request.choices[i]->sequence);
-  scheduler_.replace(request.prompt, request.choices.front()->sequence);
-  drop_prompt(request);
+  Sequence& prompt = request.prompt;
+  const int num_started = static_cast<int>(request.choices.size()) - prompt.seats();
+  for (int i = num_started; i < request.num_begun; ++i) {
+    Sequence& child = request.choices[to_size(i)]->sequence;
+    if (prompt.num_forks > 0) {
+      scheduler_.fork(prompt, child);
+    } else {
+      scheduler_.replace(prompt, child);
+      drop_prompt(request);
+    }
+  }
+}
+
+bool RequestTable::keep_last_row(ActiveRequest& request, std::span<const float> row) {
+  try {
+    if (request.last_row.empty() && !spare_rows_.empty()) {
+      request.last_row = std::move(spare_rows_.back());
+      spare_rows_.pop_back();
+    }
+    request.last_row.assign(row.begin(), row.end());
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 ActiveRequest* RequestTable::find(RequestId id) {
@@ -105,6 +129,8 @@ void RequestTable::drop_prompt(ActiveRequest& request) {
   if (!std::exchange(request.is_reading, false)) return;
   if (request.prompt.state != Sequence::State::kIdle) scheduler_.remove(request.prompt);
   drop_sequence(request.prompt.kv);
+  if (!request.last_row.empty() && spare_rows_.size() < kMostSpareRows)
+    spare_rows_.push_back(std::move(request.last_row));
   num_table_blocks_ -= table_blocks(request.prompt.asked.prompt_tokens);
 }
 

@@ -30,11 +30,13 @@ class RequestTable {
 
   /// False, and the request stays with the caller, if there is no memory for it.
   bool take_in(std::unique_ptr<ActiveRequest>& request);
-  /// Makes the choices of a prompt whose last token the step has computed. False: there is no memory for them, and
-  /// there is none.
-  bool make_choices(ActiveRequest& request);
-  /// They fork from the prompt, which has been accepted, and run in its stead.
+  /// Makes the next `count` choices of a prompt that is computed by the end of the step. False: there is no memory for
+  /// them, and there is none of these.
+  bool make_choices(ActiveRequest& request, int count);
+  /// Those that were made fork from the prompt, which has been accepted. The last one runs in its stead.
   void start_choices(ActiveRequest& request);
+  /// Keeps the last row of a prompt's logits, for choices that begin in later steps. False: there is no memory for it.
+  bool keep_last_row(ActiveRequest& request, std::span<const float> row);
 
   /// Null for one that is unknown or has ended.
   ActiveRequest* find(RequestId id);
@@ -52,6 +54,8 @@ class RequestTable {
   Result<void> check_integrity() const;
 
  private:
+  static constexpr std::size_t kMostSpareRows = 16;
+
   std::size_t table_blocks(int num_tokens) const;
   void drop_prompt(ActiveRequest& request);
   void drop_sequence(SequenceId id);
@@ -63,6 +67,7 @@ class RequestTable {
   BatchBuilder& builder_;
   EngineStats& counts_;
   ChoicePool choice_pool_;
+  std::vector<std::vector<float>> spare_rows_;  // of those that were kept, for the next ones
   std::map<RequestId, std::unique_ptr<ActiveRequest>> requests_;
   std::vector<std::unique_ptr<ActiveRequest>> retired_;
   std::size_t num_table_blocks_ = 0;  // of all their sequences, each at its longest

@@ -32,6 +32,7 @@ Scheduler::Scheduler(const Limits& limits, KvBooks& kv, const CostModel* cost)
       admission_({.kv = kv, .queues = queues_, .ledger = ledger_, .sharing = sharing_, .preemption = preemption_}),
       places_(kv, queues_),
       turns_(limits_.max_sequences),
+      choice_turns_(limits_.max_sequences),
       budget_(limits.max_step_tokens, limits.step_ms, cost),
       claims_(kv.block_size(), limits.max_step_tokens, limits_.max_sequences) {
   const auto seats = to_size(limits_.max_sequences);
@@ -73,8 +74,10 @@ std::span<const ScheduledSequence> Scheduler::schedule(int num_engines) {
   ledger_.count_promises(queues_.running());
   schedule_by_policy();
   if (step_plan_.empty()) admission_.admit();  // decodes that could not grow were suspended
-  if (step_plan_.empty() && !queues_.running().empty()) schedule_best();
-  OCTAVO_CHECK(!step_plan_.empty() || empty(), "{} sequences wait and none can run", num_waiting());
+  choice_turns_.choose(queues_.running(), budget_);
+  if (step_plan_.empty() && beginning().empty() && !queues_.running().empty()) schedule_best();
+  OCTAVO_CHECK(!step_plan_.empty() || !beginning().empty() || empty(), "{} sequences wait and none can run",
+               num_waiting());
   return step_plan_;
 }
 
@@ -82,6 +85,7 @@ void Scheduler::begin_step(int num_engines) {
   ++step_;
   if (owners_.update_ranks(static_cast<std::int64_t>(step_))) queues_.sort();
   admission_.begin_step();
+  choice_turns_.begin_step(queues_.running());
   step_plan_.clear();
   prompts_.clear();
   copies_.clear();
@@ -100,6 +104,7 @@ void Scheduler::schedule_by_policy() {
     schedule_decodes(false, budget_.has_prompt_rows());
   } else {
     schedule_decodes(false, false);
+    choice_turns_.choose(queues_.running(), budget_);  // they wait as decodes do
     admission_.admit();
     schedule_prompts();
   }
@@ -111,7 +116,7 @@ void Scheduler::schedule_decodes(bool only_aged, bool within_time) {
   if (budget_.is_timed() && !only_aged) turns_.choose(queues_.running(), step_, budget_);
   for (std::size_t i = 0; i < queues_.running().size();) {
     Sequence& sequence = *queues_.running()[i];
-    const bool is_another = sequence.is_catching_up() || sequence.has_rows() ||
+    const bool is_another = sequence.is_catching_up() || sequence.awaits_choices() || sequence.has_rows() ||
                             (only_aged && sequence.notes.steps_waited < kMaxStepsWaited);
     if (is_another) {
       ++i;
@@ -194,6 +199,7 @@ void Scheduler::schedule_best() {
     if (queues_.running().empty()) admission_.admit();
     OCTAVO_CHECK(!queues_.running().empty(), "{} sequences wait and none can run", num_waiting());
     Sequence& best = *queues_.running().front();
+    if (best.awaits_choices()) return choice_turns_.choose(queues_.running(), budget_);
     num_tokens = ledger_.tokens_that_fit(best, std::min(best.num_behind(), budget_.rows_left()));
     if (num_tokens > 0) break;
     Sequence* victim = preemption_.victim_for(best);
@@ -215,6 +221,8 @@ void Scheduler::advance(Sequence& sequence, int num_tokens) {
   budget_.take(sequence, num_tokens);
   step_plan_.push_back({.sequence = &sequence, .num_tokens = num_tokens});
   sequence.notes.num_planned = num_tokens;
+  const bool ends = sequence.num_computed + num_tokens == sequence.num_tokens();
+  sequence.notes.num_beginning = ends && sequence.num_forks > 0 ? 1 : 0;
   sequence.notes.planned_in_step = step_;
   sequence.notes.steps_waited = 0;
 }

@@ -10,7 +10,8 @@
 // - A step has a budget of rows, and of predicted milliseconds if there is a cost model (step_budget.h). The policy
 // says
 //   who gets it: prompts first, then decodes; decodes, then prompts; or decodes, and prompts only where none waits or
-//   they have aged. If decodes of several owners do not fit the time together, they take turns (decode_turns.h).
+//   they have aged. If decodes of several requests do not fit the time together, they take turns (decode_turns.h), and
+//   so do the choices of a prompt when they begin (choice_turns.h).
 // - Prompts that need the same block wait for one of them to compute it (block_claims.h), and attach to it then
 //   (prefix_sharing.h). Where sequences have a recurrent state they wait for a checkpoint (checkpoint_places.h).
 // A prompt, a chunk of it, what a preemption took, and the token that was drawn last all advance in the same way; they
@@ -25,6 +26,7 @@
 #include "engine/block_claims.h"
 #include "engine/block_ledger.h"
 #include "engine/checkpoint_places.h"
+#include "engine/choice_turns.h"
 #include "engine/cost_model.h"
 #include "engine/decode_turns.h"
 #include "engine/owner_ranks.h"
@@ -65,10 +67,12 @@ class Scheduler {
   /// Forgets a sequence that it was given. The caller drops its sequence in the cache.
   void remove(Sequence& sequence);
 
-  /// The next step; empty only when there is no sequence. `num_engines`: that share the threads and have work, this one
-  /// among them. Its blocks are reserved. Valid until the next call. Throws
-  /// std::bad_alloc where the system has no memory: what runs must be removed before the next call.
+  /// The next step; empty only when there is no sequence, or none that could do more than begin choices. `num_engines`:
+  /// that share the threads and have work, this one among them. Its blocks are reserved. Valid until the next call.
+  /// Throws std::bad_alloc where the system has no memory: what runs must be removed before the next call.
   std::span<const ScheduledSequence> schedule(int num_engines = 1);
+  /// Prompts that are computed already and of which SchedulerNotes::num_beginning choices begin in this step.
+  std::span<Sequence* const> beginning() const { return choice_turns_.beginning(); }
   /// Copies of blocks that the step makes before it writes.
   std::span<const BlockCopy> copies() const { return copies_; }
   /// Counts of the step's work, for the cost model.
@@ -132,6 +136,7 @@ class Scheduler {
   Admission admission_;
   CheckpointPlaces places_;
   DecodeTurns turns_;
+  ChoiceTurns choice_turns_;
   std::uint64_t step_ = 0;
   // Of this step:
   StepBudget budget_;

@@ -64,6 +64,7 @@ struct SchedulerNotes {
   Rank own_rank = {};                      // set when it is added: as if its owner had nothing else
   Rank rank = {};                          // may change between steps, when others come or go
   bool is_ranked = false;                  // it has one
+  int seats_ranked = 0;                    // that it had when its rank was set
   // Since it was admitted
   bool was_admitted = false;            // it ran once
   int num_admitted_tokens = 0;          // tokens that it had when it was last admitted; 0: it was forked
@@ -75,10 +76,11 @@ struct SchedulerNotes {
   int steps_waited = 0;                 // steps in a row in which it was running, could have had rows and got none
   // In the current step
   int num_planned = 0;                // tokens that the step computes, until they are accepted
+  int num_beginning = 0;              // choices that begin in this step; of a prompt that is computed by its end
   int priority_in_step = 0;           // the best of its own and of those that wait for what it computes
   std::uint64_t planned_in_step = 0;  // the last step in which it had rows
-  std::uint64_t skipped_in_step = 0;  // the last step in which other owners had its turn (decode_turns.h)
-  int turn = 0;                       // scratch of DecodeTurns: among its owner's rows
+  std::uint64_t skipped_in_step = 0;  // the last step in which others had its turn (decode_turns.h)
+  int turn = 0;                       // scratch of DecodeTurns: among its request's rows, then among its owner's
 };
 
 struct Sequence {
@@ -90,7 +92,8 @@ struct Sequence {
   SequenceId kv = 0;                 // in the engine's books
   int num_computed = 0;              // leading tokens whose K and V are in the cache
   int num_followed = 0;              // leading tokens that are followed by one that was known without a draw
-  int num_forks = 0;  // choices that will fork from it when its prompt is computed; until then they hold seats
+  int num_forks = 0;   // choices that will fork from it when its prompt is computed; until then they hold seats
+  double draw_ms = 0;  // that a token takes beside its row, its draw and its event, as the last ones did; 0: not known
   SequenceOwed owed = {};
   State state = State::kIdle;
   int cached_tokens = 0;  // of the prompt, computed by others
@@ -113,16 +116,19 @@ struct Sequence {
   /// It has more to compute than what was drawn since it was admitted: the policy may cut that into chunks, and let
   /// others go first.
   bool is_catching_up() const { return num_computed < notes.num_admitted_tokens; }
+  /// A prompt that runs on only because some of its choices have not begun.
+  bool awaits_choices() const { return num_uncomputed() == 0; }
   /// Rows whose logits are wanted must be computed, whatever is cached.
   bool may_use_cache() const { return owed.prompt_logits_from >= asked.prompt_tokens; }
   /// A token is drawn from the row of `position`: behind the last token that it had when it was admitted, and behind
   /// each one that came since, but for those that are followed by a known one.
   bool draws_after(int position) const { return asked.samples && position >= first_draw(); }
+  /// Tokens drawn from the rows of its tokens [num_computed, end).
+  int num_draws(int end) const { return asked.samples ? std::max(0, end - std::max(num_computed, first_draw())) : 0; }
   /// Rows of its tokens [num_computed, end) whose logits are wanted: so many of the last ones.
   int num_logit_rows(int end) const {
-    const int of_draws = asked.samples ? end - std::max(num_computed, first_draw()) : 0;
     const int of_prompt = std::min(end, asked.prompt_tokens) - std::max(num_computed, owed.prompt_logits_from);
-    return std::max({of_prompt, of_draws, 0});
+    return std::max(of_prompt, num_draws(end));
   }
   /// The first position from whose row a token is drawn.
   int first_draw() const { return std::max(notes.num_admitted_tokens - 1, num_followed); }

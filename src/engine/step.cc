@@ -22,12 +22,12 @@ Step::Step(const StepParts& parts, int num_drawable)
 void Step::run(Clock::time_point start) {
   waited_ = {};
   const std::span<const ScheduledSequence> plan = schedule();
-  if (plan.empty()) return;
+  if (plan.empty() && parts_.scheduler.beginning().empty()) return;
   const double predicted_ms = parts_.cost.predict_ms(parts_.scheduler.work());
   if (!compute(plan)) return;
   attribute_time(plan, start);
   parts_.answers.report_progress(parts_.scheduler, last_draws_);
-  for (const Draw& draw : draws_.all()) parts_.answers.append(draw);
+  append_draws();
   for (const ScheduledSequence& planned : plan) parts_.answers.end_without_draw(*planned.sequence);
   observe(start, predicted_ms);
   last_end_ = Clock::now();
@@ -106,13 +106,15 @@ void Step::sample_and_accept(std::span<const ScheduledSequence> plan, std::optio
   const bool hands_out = std::ranges::any_of(plan, wants_logits);
   const std::span<const LogitRow> rows = parts_.builder.logit_rows();
   draws_.clear();
+  draws_.list_beginning(parts_.scheduler.beginning(), parts_.requests);
+  draws_.sample_listed();
   std::size_t num_accepted = 0;  // leading ones of the plan
   for (std::size_t first = 0; first < rows.size(); first += kMaxLogitRows) {
     const std::size_t end = std::min<std::size_t>(first + kMaxLogitRows, rows.size());
     const std::span<const LogitRow> slice = rows.subspan(first, end - first);
     const std::span<const float> logits = parts_.runner.logits(static_cast<int>(first), static_cast<int>(slice.size()));
-    draws_.list(plan, slice, first, parts_.requests);
-    draws_.sample_rows(first, slice.size(), logits);
+    draws_.list(plan, {.rows = slice, .logits = logits}, parts_.requests);
+    draws_.sample_listed();
     const std::size_t num_sampled = end < rows.size() ? to_size(rows[end].planned) : plan.size();
     accept(plan.subspan(num_accepted, num_sampled - num_accepted));
     num_accepted = num_sampled;
@@ -155,13 +157,30 @@ void Step::attribute_time(std::span<const ScheduledSequence> plan, Clock::time_p
   last_draws_ = now;
 }
 
+/// Tokens become events. What each took beside its row is foreseen of the next one.
+void Step::append_draws() {
+  events_ms_ = 0;
+  for (const Draw& draw : draws_.all()) {
+    const Clock::time_point begin = Clock::now();
+    parts_.answers.append(draw);
+    const double ms = seconds(Clock::now() - begin) * 1000;
+    draws_.follow_cost(draw, ms);
+    events_ms_ += ms;
+  }
+}
+
 /// Counts the step, and tells the cost model how long it took, without the time that other engines had the threads.
 void Step::observe(Clock::time_point start, double predicted_ms) {
   EngineStats& counts = parts_.counts;
   ++counts.steps;
   if (parts_.scheduler.limits().step_ms <= 0) return;
   const double real = seconds(Clock::now() - start - waited_), predicted = predicted_ms / 1000;
-  parts_.cost.observe(parts_.scheduler.work(), real * 1000, outcome_.expert_bytes);
+  if (parts_.builder.batch().num_rows() > 0) {  // a step without any says nothing about others
+    // Of the draws' time only what was foreseen: the rest, as of a thread that was taken off its processor, is the
+    // machine's, whose slowness the model follows.
+    const double draws_ms = std::min(parts_.scheduler.work().draw_ms, draws_.ms() + events_ms_);
+    parts_.cost.observe(parts_.scheduler.work(), std::max(0.0, real * 1000 - draws_ms), outcome_.expert_bytes);
+  }
   counts.step_s += real;
   counts.predicted_step_s += predicted;
   counts.step_error_s += std::abs(real - predicted);

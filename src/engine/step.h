@@ -59,12 +59,14 @@ class Step {
   void accept(std::span<const ScheduledSequence> planned);
   void take_threads(std::optional<ThreadPool::Step>& workers);
   void attribute_time(std::span<const ScheduledSequence> plan, Clock::time_point start);
+  void append_draws();
   void observe(Clock::time_point start, double predicted_ms);
 
   const StepParts parts_;
   Draws draws_;
   BatchOutcome outcome_;
   Clock::duration waited_ = {};   // in this step, for threads that others had
+  double events_ms_ = 0;          // of this step's tokens
   Clock::time_point last_draws_;  // when the last step's tokens were drawn
   Clock::time_point last_end_;    // when it was over, the callbacks behind it included
 };

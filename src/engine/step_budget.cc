@@ -20,8 +20,20 @@ void StepBudget::begin(bool decode_waiting, int num_engines) {
   has_prompt_rows_ = has_decode_rows_ = false;
 }
 
-bool StepBudget::is_in_time(const Sequence& sequence, int num_tokens) const {
-  return !is_timed() || cost_->predict_ms(work_ + work_to_advance(*cost_, sequence, num_tokens)) <= ms_;
+bool StepBudget::is_within(const Sequence& sequence, int num_tokens, double ms) const {
+  return !is_timed() || cost_->predict_ms(work_ + work_to_advance(*cost_, sequence, num_tokens)) <= ms;
+}
+
+double StepBudget::ms_beside() const {
+  return is_timed() ? std::max(ms_, std::min(longest_ms_, kBesideFactor * cost_->predict_ms(work_))) : 0;
+}
+
+double StepBudget::ms_with_draws() const {
+  return is_timed() ? std::max(ms_, kDrawsFactor * cost_->predict_ms(work_)) : 0;
+}
+
+bool StepBudget::is_draw_within(const Sequence& prompt, double ms) const {
+  return !is_timed() || cost_->predict_ms(work_) + prompt.draw_ms <= ms;
 }
 
 int StepBudget::tokens_in_time(const Sequence& sequence, int num_tokens, int block_size) const {

@@ -10,8 +10,10 @@ namespace octavo {
 
 /// Of the next `num_tokens` tokens of a sequence.
 inline StepWork work_to_advance(const CostModel& cost, const Sequence& sequence, int num_tokens) {
-  const int first = sequence.num_computed;
-  return cost.work(first, num_tokens, sequence.num_logit_rows(first + num_tokens));
+  const int first = sequence.num_computed, end = first + num_tokens;
+  StepWork work = cost.work(first, num_tokens, sequence.num_logit_rows(end));
+  work.draw_ms = sequence.draw_ms * sequence.num_draws(end);
+  return work;
 }
 
 class StepBudget {
@@ -22,6 +24,11 @@ class StepBudget {
   /// Times the target: the longest silence that the first prompt's rows may cause where a block of them would cause a
   /// longer one.
   static constexpr double kSilenceFactor = 4;
+  /// Times the rows that each request, or each owner, has in every step: where these take long, further ones may go
+  /// with them, as a step of few rows costs nearly as much. No further than kSilenceFactor allows.
+  static constexpr double kBesideFactor = 2;
+  /// Times what a step takes that is full already: for the first draws of choices.
+  static constexpr double kDrawsFactor = 1.1;
   /// Rows that the first prompt gets at least: fewer would read all weights for little.
   static constexpr int kFewestRows = 2;
   /// Where even those are too many, as decodes alone take so long, fewer than these spare nobody. A tile of kernels.
@@ -46,7 +53,18 @@ class StepBudget {
   bool has_decode_rows() const { return has_decode_rows_; }
 
   /// The next `num_tokens` tokens of a sequence fit the time.
-  bool is_in_time(const Sequence& sequence, int num_tokens) const;
+  bool is_in_time(const Sequence& sequence, int num_tokens) const { return is_within(sequence, num_tokens, ms_); }
+  /// The step takes no longer than `ms` with them; 0: any.
+  bool is_within(const Sequence& sequence, int num_tokens, double ms) const;
+  /// The time of a step in which rows that cannot wait are taken, for those that can; 0: any.
+  double ms_beside() const;
+
+  /// The time of the step for first draws of choices; 0: any. A draw for a prompt's next choice fits it or not; the
+  /// step has it.
+  double ms_with_draws() const;
+  bool is_draw_within(const Sequence& prompt, double ms) const;
+  void take_draw(const Sequence& prompt) { work_.draw_ms += prompt.draw_ms; }
+
   /// As many of them as fit, in whole blocks where it is the time that cuts. The first prompt of a step gets a block
   /// even so, as decodes alone may take longer than the budget; less if others would wait too long for that.
   int tokens_in_time(const Sequence& sequence, int num_tokens, int block_size) const;

@@ -64,6 +64,20 @@ TEST(EngineAllocations, StepsAllocateNothingAfterWarmUp) {
   }
 }
 
+TEST(EngineAllocations, ChoicesThatBeginInLaterStepsAllocateNothingAfterWarmUp) {
+  TestEngine engine({.runner = {.num_blocks = 64}, .max_context = 64, .limits = {.step_ms = 1e-6}});
+  const auto run = [&] {
+    Request request = make_request(10, 20);
+    request.num_choices = 8;
+    EXPECT_TRUE(engine->submit(std::move(request), {}));
+    const long before = num_allocations.load();
+    engine->run();
+    return num_allocations.load() - before;
+  };
+  EXPECT_GT(run(), 0);
+  EXPECT_EQ(run(), 0);
+}
+
 /// Bytes that the engine takes for a request that waits.
 long bytes_of_waiting(int num_choices) {
   TestEngine engine({.runner = {.num_blocks = 4096}, .max_context = 8000, .limits = {.max_sequences = 128}});
@@ -89,8 +103,8 @@ struct Ends {
   int num_other = 0;
   bool failed = false;
 };
-Ends ends_with_failed_allocation(long allocation) {
-  TestEngine engine({.runner = {.num_blocks = 40}, .max_context = 200});
+Ends ends_with_failed_allocation(long allocation, double step_ms) {
+  TestEngine engine({.runner = {.num_blocks = 40}, .max_context = 200, .limits = {.step_ms = step_ms}});
   Ends ends;
   EXPECT_TRUE(engine->submit(make_request(6, 30, 1), [&](const TokenEvent& event) {
     ++ends.num_other;
@@ -103,7 +117,8 @@ Ends ends_with_failed_allocation(long allocation) {
     if (event.finish != FinishReason::kNone) ends.choices.at(event.choice) = event.finish;
   }));
   allocations_left = allocation;
-  engine->step();
+  const int num_steps = step_ms > 0 ? 4 : 1;  // until its prompt is read
+  for (int i = 0; i < num_steps && allocations_left >= 0; ++i) engine->step();
   ends.failed = allocations_left < 0;
   allocations_left = -1;
   EXPECT_TRUE(engine->check_integrity());
@@ -112,10 +127,18 @@ Ends ends_with_failed_allocation(long allocation) {
   return ends;
 }
 
+TEST(EngineAllocations, WithoutMemoryForARowOfLogitsItsChoicesBeginAtOnce) {
+  // The first allocation that is made for choices is the row, where they begin in several steps.
+  const Ends ends = ends_with_failed_allocation(0, 1e-6);
+  EXPECT_TRUE(ends.failed);
+  for (const FinishReason finish : ends.choices) EXPECT_EQ(finish, FinishReason::kLength);
+  EXPECT_EQ(ends.other, FinishReason::kLength);
+}
+
 TEST(EngineAllocations, ChoicesThatFindNoMemoryAsTheyBeginEndTheirRequestAndNothingElse) {
   int num_failures = 0;
   for (bool failed = true; failed; num_failures += failed ? 1 : 0) {
-    const Ends ends = ends_with_failed_allocation(num_failures);
+    const Ends ends = ends_with_failed_allocation(num_failures, 0);
     failed = ends.failed;
     const FinishReason expected = failed ? FinishReason::kFailed : FinishReason::kLength;
     for (const FinishReason finish : ends.choices) EXPECT_EQ(finish, expected) << "allocation " << num_failures;

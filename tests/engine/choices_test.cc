@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <limits>
+#include <map>
 
 #include "engine/test_engine.h"
 
@@ -149,6 +151,123 @@ TEST(Choices, CallbackOfOneMayCancelAll) {
   EXPECT_EQ(last_events, 4);
   EXPECT_EQ(events, 2 + 4);
   EXPECT_TRUE(engine.all_blocks_free());
+}
+
+/// A target that every step misses: of choices that do not begin with their prompt's last row one begins in each.
+constexpr double kNoTime = 1e-6;
+
+TEST(Choices, ThoseThatBeginInLaterStepsAreStillWhatTheyGiveAlone) {
+  for (const std::vector<int>& windows :
+       {std::vector{0}, std::vector{0, 6}, std::vector{9}, std::vector{test::kRecurrent, 0}}) {
+    for (const int prompt_tokens : {1, 8, 9, 11}) {  // blocks have four
+      const Request request = with_choices(make_request(prompt_tokens, 6), 9);
+      TestEngine engine({.runner = {.windows = windows}, .limits = {.step_ms = kNoTime}});
+      const RequestId id = engine.submit(request);
+      std::size_t num_begun = 0;
+      while (num_begun == 0) {
+        engine->step();
+        for (int i = 0; i < 9; ++i) num_begun += engine.answer(id, i).tokens.size();
+      }
+      EXPECT_LE(num_begun, 2U) << "as long as nobody knows what a draw costs";
+      while (engine->step()) ASSERT_TRUE(engine->check_integrity());
+      expect_answers(engine, id, request);
+      EXPECT_EQ(engine.runner().num_rows(), prompt_tokens + 9 * 5) << "the prompt's last row is not computed again";
+      EXPECT_TRUE(engine.all_blocks_free());
+    }
+  }
+}
+
+TEST(Choices, StepsBeginNoMoreThanTheirDrawsHaveTimeFor) {
+  TestEngine engine({.runner = {.num_blocks = 256}, .limits = {.step_ms = 10}});
+  std::map<std::uint32_t, int> begun_in;  // the step, of a choice
+  int step = 0;
+  const auto id = engine->submit(with_choices(make_request(8, 2), 40), [&](const TokenEvent& event) {
+    begun_in.emplace(event.choice, step);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+    while (std::chrono::steady_clock::now() < until) {  // events count as their draws do
+    }
+  });
+  ASSERT_TRUE(id);
+  for (; engine->step(); ++step) {
+  }
+  std::map<int, int> num_in;
+  for (const auto& [choice, in] : begun_in) ++num_in[in];
+  EXPECT_EQ(begun_in.size(), 40U);
+  for (const auto& [in, count] : num_in) EXPECT_LE(count, 10) << "step " << in;
+  EXPECT_LE(num_in.begin()->second, 2);
+}
+
+TEST(Choices, WhereNoneOfThoseThatHaveBegunGoesOnTheOthersBeginInStepsWithoutRows) {
+  TestEngine engine({.limits = {.step_ms = kNoTime}});
+  const Request request = with_choices(make_request(10, 1), 9);
+  const RequestId id = engine.submit(request);
+  while (engine->step()) ASSERT_TRUE(engine->check_integrity());
+  expect_answers(engine, id, request);
+  EXPECT_EQ(engine.runner().num_rows(), 10);
+  EXPECT_TRUE(engine.all_blocks_free());
+}
+
+TEST(Choices, UnderPreemptionThoseThatBeginInLaterStepsAreStillWhatTheyGiveAlone) {
+  for (const std::vector<int>& windows : {std::vector{0}, std::vector{9}, std::vector{test::kRecurrent, 0}}) {
+    TestEngine engine(
+        {.runner = {.num_blocks = 14, .windows = windows}, .max_context = 56, .limits = {.step_ms = kNoTime}});
+    const Request first = with_choices(make_request(9, 30, 1), 5),
+                  second = with_choices(make_request(7, 30, 2), 3, 100);
+    const RequestId a = engine.submit(first), b = engine.submit(second);
+    while (engine->step()) ASSERT_TRUE(engine->check_integrity());
+    EXPECT_GT(engine->stats().preemptions, 0U);
+    expect_answers(engine, a, first);
+    expect_answers(engine, b, second);
+    EXPECT_TRUE(engine.all_blocks_free());
+  }
+}
+
+TEST(Choices, CancelEndsThoseThatHaveNotBegunAsWell) {
+  for (int steps = 0; steps < 12; ++steps) {
+    TestEngine engine({.limits = {.max_step_tokens = 8, .step_ms = kNoTime}});
+    const RequestId id = engine.submit(with_choices(make_request(12, 20), 8));
+    for (int i = 0; i < steps; ++i) engine->step();
+    engine->cancel(id);
+    EXPECT_TRUE(engine.all_blocks_free());
+    for (int i = 0; i < 8; ++i) {
+      EXPECT_EQ(engine.answer(id, i).finish, FinishReason::kCancelled) << steps;
+      EXPECT_EQ(engine.answer(id, i).num_last_events, 1);
+    }
+    EXPECT_EQ(engine->stats().finished, 8U);
+    EXPECT_FALSE(engine->step());
+    EXPECT_TRUE(engine->check_integrity());
+  }
+}
+
+TEST(Choices, AnotherOwnerTakesTheSeatsOfThoseThatHaveNotBegun) {
+  TestEngine engine({.limits = {.max_sequences = 8, .step_ms = kNoTime}});
+  Request many = with_choices(make_request(12, 20, 1), 8), one = make_request(5, 10, 2);
+  many.owner = "many";
+  one.owner = "one";
+  const RequestId a = engine.submit(many);
+  while (engine.answer(a, 0).tokens.empty()) engine->step();
+  const RequestId b = engine.submit(one);
+  while (engine.answer(b).tokens.size() < 10) {
+    ASSERT_TRUE(engine->step());
+    ASSERT_TRUE(engine->check_integrity());
+  }
+  EXPECT_EQ(engine.answer(a, 7).num_last_events, 0);
+  engine->run();
+  expect_answers(engine, a, many);
+  expect_answers(engine, b, one);
+}
+
+TEST(Choices, ProgressOfTheirPromptIsToldOnceHoweverLateTheyBegin) {
+  TestEngine engine({.limits = {.max_step_tokens = 8, .step_ms = kNoTime}});
+  Request request = with_choices(make_request(20, 5), 6);
+  std::vector<int> computed;
+  request.on_prompt_progress = [&](const PromptProgress& progress) { computed.push_back(progress.computed_tokens); };
+  const RequestId id = engine.submit(request);
+  engine->run();
+  EXPECT_EQ(std::ranges::count(computed, 20), 1);
+  EXPECT_EQ(computed.back(), 20);
+  request.on_prompt_progress = {};
+  expect_answers(engine, id, request);
 }
 
 TEST(Choices, PromptLogitsComeOnce) {
