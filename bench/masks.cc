@@ -1,10 +1,11 @@
-// The time to find the tokens that a JSON schema allows, along texts that fulfil it.
+// The time to find the tokens that a constraint allows, along texts that fulfil it.
 //
 //     bench_masks -m MODEL [--dump FILE]
 //
-// A line of standard input is an object: "schema" (an object), "text". A line of standard output answers: "error", or
-// "tokens" (the text's), "compile_us" (schema to automaton), "first_us" (the mask before the first token), "mask_us"
-// (behind each token: moving on by it, and the mask), "accepted" (how many of the tokens are allowed). --dump writes
+// A line of standard input is an object: "schema" (an object), "regex" or "grammar" (texts), and "text". A line of
+// standard output answers: "error", or "tokens" (the text's), "compile_us" (schema to automaton), "first_us" (the mask
+// before the first token), "mask_us" (behind each token: moving on by it, and the mask), "work" (the steps that each of
+// these masks counts for), "accepted" (how many of the tokens are allowed). --dump writes
 // each mask behind the last: a bit for every token, the lowest first, in words of 32. bench/masks.py compares them with
 // llguidance's.
 #include <fmt/format.h>
@@ -46,8 +47,7 @@ class Masks {
 
   json::object answer(const json::object& asked) {
     const auto begin = Clock::now();
-    auto constraint =
-        compiler_.compile({.kind = ConstraintKind::kJsonSchema, .text = json::serialize(asked.at("schema"))});
+    auto constraint = compiler_.compile(source_of(asked));
     if (!constraint) return {{"error", constraint.error().message}};
     json::object answer = {{"compile_us", microseconds_since(begin)}};
     const std::vector<TokenId> tokens =
@@ -56,25 +56,37 @@ class Masks {
     state.begin(std::move(*constraint), std::nullopt);
     auto begin_of_mask = Clock::now();
     answer["first_us"] = find(state, begin_of_mask);
-    json::array times;
+    json::array times, work;
     std::size_t accepted = 0;
     while (accepted < tokens.size()) {
       begin_of_mask = Clock::now();
       if (!state.accept(tokens[accepted])) break;
       ++accepted;
       times.emplace_back(find(state, begin_of_mask));
+      work.emplace_back(work_);
     }
     answer["tokens"] = json::value_from(tokens);
     answer["accepted"] = accepted;
     answer["mask_us"] = std::move(times);
+    answer["work"] = std::move(work);
     return answer;
   }
 
  private:
+  static ConstraintSource source_of(const json::object& asked) {
+    if (const json::value* regex = asked.if_contains("regex"))
+      return {.kind = ConstraintKind::kRegex, .text = json::value_to<std::string>(*regex)};
+    if (const json::value* grammar = asked.if_contains("grammar"))
+      return {.kind = ConstraintKind::kGrammar, .text = json::value_to<std::string>(*grammar)};
+    return {.kind = ConstraintKind::kJsonSchema, .text = json::serialize(asked.at("schema"))};
+  }
+
   /// Microseconds since `begin`, with the mask found.
   double find(const ConstraintState& state, Clock::time_point begin) {
     std::ranges::fill(mask_, 0);
-    if (!state.allow(mask_)) throw std::runtime_error("the schema is too ambiguous to be followed");
+    const FoundMask found = state.allow(mask_);
+    if (!found) throw std::runtime_error("the constraint is too ambiguous to be followed");
+    work_ = found.work;
     const double us = microseconds_since(begin);
     if (dump_ != nullptr) {
       dump_->write(reinterpret_cast<const char*>(mask_.data()),
@@ -87,6 +99,7 @@ class Masks {
   const Words& words_;
   ConstraintCompiler compiler_;
   std::vector<MaskWord> mask_;
+  std::uint64_t work_ = 0;  // of the last mask
   std::ostream* dump_;
 };
 
@@ -105,7 +118,7 @@ void run(const std::string& model, const std::string& dump_path) {
 }  // namespace octavo::bench
 
 int main(int argc, char** argv) {
-  CLI::App app("Times the masks of JSON schemas.");
+  CLI::App app("Times the masks of constraints.");
   std::string model, dump;
   app.add_option("-m,--model", model)->required();
   app.add_option("--dump", dump);

@@ -50,7 +50,11 @@ class FuzzedCompiler {
  public:
   static constexpr std::uint64_t kMaxSteps = 1 << 20;  // sanitizers make each several times as slow
 
-  FuzzedCompiler() : compiler_(vocabulary(), {.num_tokens = vocabulary()->size()}, kMaxSteps) {}
+  static constexpr std::size_t kMaxAutomata = std::size_t{64} << 20;
+
+  FuzzedCompiler()
+      : compiler_(vocabulary(), {.num_tokens = vocabulary()->size()}, std::make_shared<ConstraintMemory>(kMaxAutomata),
+                  kMaxSteps) {}
 
   void check(const ConstraintSource& source, Bytes choices) {
     const auto compiled = compiler_.compile(source);

@@ -179,6 +179,8 @@ struct EngineStats {
   std::uint64_t preemptions = 0;       // times a sequence stopped to make room for others, to go on later
   std::uint64_t preempted_blocks = 0;  // blocks that others took from such sequences
   std::uint64_t finished = 0;          // choices that ended, for whatever reason
+  std::uint64_t constraint_bytes = 0;  // of the automata of constraints that are kept or that requests hold
+  std::uint64_t mask_bytes = 0;        // of the masks that were found for them
   // Steps that had a prediction (itl_target_ms is not 0), in seconds, without the wait for engines that share threads
   double step_s = 0, predicted_step_s = 0;  // sums
   double step_error_s = 0;                  // sum of |real - predicted|
@@ -266,7 +268,7 @@ class Engine {
   /// compile that takes more than a bound of counted steps, which the error names, or that `stop` ends: then the
   /// message is kStoppedCompiling. The token is asked many times a second.
   virtual Result<std::shared_ptr<const Constraint>> compile_constraint(
-      [[maybe_unused]] const ConstraintSource& source, [[maybe_unused]] std::stop_token stop = {}) const {
+      [[maybe_unused]] const ConstraintSource& source, [[maybe_unused]] const std::stop_token& stop = {}) const {
     return std::unexpected(Error{.message = "this engine has no words to constrain", .kind = ErrorKind::kNoWords});
   }
   /// Sampling settings that the model asks for (EngineOptions::generation_config, then general.sampling.* of its file),

@@ -111,10 +111,21 @@ inline constexpr int kStepsPerPriority = 256;
 inline constexpr int kStepsPerSeat = 4096;
 inline constexpr std::size_t kMaxOwnerBytes = 256;
 
-enum class FinishReason : std::uint8_t { kNone, kStop, kLength, kContext, kCancelled, kDeadline, kFailed, kNotFinite };
-/// "", "stop", "length", "context", "cancelled", "deadline", "failed", "not_finite". kFailed: no memory was left for
-/// the request, or its constraint allows no token; kNotFinite: a router of the model gave it scores that are no
-/// numbers.
+enum class FinishReason : std::uint8_t {
+  kNone,
+  kStop,
+  kLength,
+  kContext,
+  kCancelled,
+  kDeadline,
+  kFailed,
+  kNotFinite,
+  kConstraint
+};
+/// "", "stop", "length", "context", "cancelled", "deadline", "failed", "not_finite", "constraint". kFailed: no memory
+/// was left for the request, or its constraint allows no token; kNotFinite: a router of the model gave it scores that
+/// are no numbers; kConstraint: to follow its constraint takes more steps than it may, as RequestStats::error says. It
+/// ends so at the same token whatever runs beside it.
 std::string_view finish_reason_name(FinishReason reason);
 
 /// The cost of a finished choice of a request, and its time: total_s is the sum of queued, prefill, decode and stalled
@@ -135,6 +146,7 @@ struct RequestStats {
   double queued_s = 0;               // before the first step that it was admitted to
   double prefill_s = 0;              // steps that computed rows of its prompt, or computed lost ones again
   double decode_s = 0;               // steps that computed its next token
+  std::string error = {};            // of kConstraint: the constraint, the steps that it took, and those that it may
   double stalled_s = 0;  // admitted, but without a row: others had the step, it was preempted, or another request
                          // computed what it needs as well
 };

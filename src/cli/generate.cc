@@ -7,7 +7,8 @@
 
 namespace octavo::cli {
 
-Result<void> check_not_failed(FinishReason finish) {
+Result<void> check_not_failed(FinishReason finish, const RequestStats& stats) {
+  if (finish == FinishReason::kConstraint) return fail("the answer cannot be held to its constraint: {}", stats.error);
   if (finish == FinishReason::kFailed)
     return fail(
         "out of memory: the system had none left for the request, which has ended (or the model's numbers for it are "
@@ -47,7 +48,7 @@ Result<std::vector<Answer>> generate_choices(Engine& engine, Request request, co
   }
   OCTAVO_CHECK(num_left == 0, "the engine ran out of work before the request's end");
   for (Answer& answer : answers) {
-    OCTAVO_TRY_VOID(check_not_failed(answer.finish));
+    OCTAVO_TRY_VOID(check_not_failed(answer.finish, answer.stats));
     answer.interrupted = interrupted && answer.finish == FinishReason::kCancelled;
     answer.output_closed = output_closed;
   }

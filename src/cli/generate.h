@@ -23,7 +23,7 @@ struct Answer {
 };
 
 /// Error: the system had no memory for the request, or its numbers are not finite.
-Result<void> check_not_failed(FinishReason finish);
+Result<void> check_not_failed(FinishReason finish, const RequestStats& stats = {});
 
 /// Runs `request` to its end and gives the answers of its choices. `on_text` gets each piece of text with the choice it
 /// belongs to, counted from 0; false stops the request, as Ctrl-C does. `on_reasoning`: the same of reasoning that is

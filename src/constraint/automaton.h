@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "constraint/ascii_runs.h"
 #include "constraint/grammar.h"
+#include "constraint/simulation.h"
 
 namespace octavo {
 
@@ -61,12 +63,15 @@ class Automaton {
   /// Bytes of one class are treated alike by every state.
   std::uint8_t class_of(std::uint8_t byte) const { return class_of_[byte]; }
   std::size_t num_classes() const { return num_classes_; }
+  const Simulation& simulation() const { return simulation_; }
+  const AsciiRuns& ascii_runs() const { return ascii_runs_; }
   /// Of the heap.
   std::size_t num_bytes() const;
 
  private:
   friend class AutomatonBuilder;
   Automaton() = default;
+  void shrink();
 
   std::vector<State> states_;
   std::vector<Edge> edges_;
@@ -75,6 +80,8 @@ class Automaton {
   StateId start_ = 0;
   std::array<std::uint8_t, 256> class_of_ = {};
   std::size_t num_classes_ = 1;
+  Simulation simulation_;
+  AsciiRuns ascii_runs_;
 };
 
 }  // namespace octavo

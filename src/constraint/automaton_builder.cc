@@ -16,22 +16,20 @@ constexpr std::size_t kStepsOfSequence = 4;  // each is looked up among those th
 
 }  // namespace
 
-Result<Automaton> Automaton::build(const Grammar& grammar) { return AutomatonBuilder(grammar).build(); }
-
-std::size_t Automaton::num_bytes() const {
-  return states_.capacity() * sizeof(State) + edges_.capacity() * sizeof(Edge) + targets_.capacity() * sizeof(StateId) +
-         is_live_.capacity() / 8;
-}
-
 Result<Automaton> AutomatonBuilder::build() {
   if (grammar_.is_refused()) return fail("the constraint: {}", grammar_.refusal().message);
   for (const Grammar::Rule& rule : grammar_.rules())
     if (!rule.is_defined) return fail("found no definition of the rule {}", quote(rule.name));
   add({.kind = Kind::kReturn});
   rule_start_.resize(grammar_.rules().size());
-  for (std::size_t i = 0; i < grammar_.rules().size(); ++i)
-    rule_start_[i] = lay(grammar_.rules()[i].body, Automaton::kReturn);
-  automaton_.start_ = lay(grammar_.root(), Automaton::kReturn);
+  const auto lay_rule = [this](ExpressionId body) {
+    const auto begin = static_cast<StateId>(automaton_.num_states());
+    const StateId start = lay(body, Automaton::kReturn);
+    shape_.rules.push_back({begin, static_cast<StateId>(automaton_.num_states())});
+    return start;
+  };
+  for (std::size_t i = 0; i < grammar_.rules().size(); ++i) rule_start_[i] = lay_rule(grammar_.rules()[i].body);
+  automaton_.start_ = lay_rule(grammar_.root());
   OCTAVO_TRY_VOID(check_size());
   join_rules();
   find_predecessors();
@@ -39,8 +37,10 @@ Result<Automaton> AutomatonBuilder::build() {
   automaton_.is_live_ = reaching_end(true);
   if (!automaton_.is_live_[automaton_.start_]) return fail("found a constraint that no text can fulfil");
   find_classes();
+  automaton_.simulation_ = Simulation::of(automaton_, shape_);
+  automaton_.ascii_runs_ = AsciiRuns::of(automaton_, shape_);
   if (!grammar_.work().may_go_on()) return std::unexpected(grammar_.work().error());
-  shrink();
+  automaton_.shrink();
   return std::move(automaton_);
 }
 
@@ -57,13 +57,6 @@ bool AutomatonBuilder::has_room(std::size_t num_known, std::size_t num_more) {
   grammar_.work().add(num_more);
   if (num_known + num_more > Automaton::kMaxEdges) has_too_many_edges_ = true;
   return !is_full();
-}
-
-void AutomatonBuilder::shrink() {
-  automaton_.states_.shrink_to_fit();
-  automaton_.edges_.shrink_to_fit();
-  automaton_.targets_.shrink_to_fit();
-  automaton_.is_live_.shrink_to_fit();
 }
 
 StateId AutomatonBuilder::add(const State& state) {
@@ -169,6 +162,7 @@ StateId AutomatonBuilder::lay_repeat(const Expression& repeat, StateId next) {
 StateId AutomatonBuilder::lay_loop(ExpressionId child, StateId next) {
   const StateId loop = lay_split({});
   const StateId body = lay(child, loop);
+  shape_.loops.push_back({loop, static_cast<StateId>(automaton_.num_states())});
   const auto begin = static_cast<std::uint32_t>(automaton_.targets_.size());
   automaton_.targets_.insert(automaton_.targets_.end(), {body, next});
   automaton_.states_[loop].begin = begin;
@@ -176,25 +170,50 @@ StateId AutomatonBuilder::lay_loop(ExpressionId child, StateId next) {
   return loop;
 }
 
+/// Copies side by side take more states than calls of chains, but the states of one copy can be compared with those of
+/// another (simulation.h). One character takes few.
+bool AutomatonBuilder::is_laid_in_chains(ExpressionId child, std::uint32_t count) const {
+  using Of = Expression::Kind;
+  const Expression one = grammar_.at(child);
+  const auto is_short = [this](ExpressionId id) {
+    return grammar_.at(id).kind == Of::kSet || grammar_.at(id).kind == Of::kRule;
+  };
+  const bool is_character = one.kind == Of::kSet || (one.kind == Of::kAlternatives && one.children.size() <= 4 &&
+                                                     std::ranges::all_of(one.children, is_short));
+  return count > (is_character ? kMostCharacters : kMostCopies);
+}
+
+/// Copies one behind another. `lay_one` lays one before a state, and gives its first one.
+template <class Lay>
+StateId AutomatonBuilder::lay_copies(std::uint32_t count, StateId next, const Lay& lay_one) {
+  AutomatonShape::Copies copies;
+  for (std::uint32_t i = 0; i < count && !is_full(); ++i) {
+    const auto begin = static_cast<StateId>(automaton_.num_states());
+    const StateId before = lay_one(next);
+    if (before == next) break;  // it reads nothing
+    next = before;
+    const auto stride = static_cast<std::uint32_t>(automaton_.num_states()) - begin;
+    if (stride != copies.stride) copies = {.begin = begin, .stride = stride, .count = 0};
+    ++copies.count;
+  }
+  if (copies.count >= kFewCopies) shape_.copies.push_back(copies);
+  return next;
+}
+
 StateId AutomatonBuilder::lay_times(ExpressionId child, std::uint32_t count, StateId next) {
-  if (count > kMostCopies) {
+  if (is_laid_in_chains(child, count)) {
     const std::vector<RuleId>& times = chains_of(child).times;
     if (rule_start_[times.back()] == Automaton::kReturn) return next;  // it reads nothing
     StateId start = count % kChain == 0 ? next : lay_call(times[count % kChain], next);
     for (std::uint32_t i = 0; i < count / kChain && !is_full(); ++i) start = lay_call(times.back(), start);
     return start;
   }
-  for (std::uint32_t i = 0; i < count && !is_full(); ++i) {
-    const StateId before = lay(child, next);
-    if (before == next) break;  // it reads nothing
-    next = before;
-  }
-  return next;
+  return lay_copies(count, next, [&](StateId behind) { return lay(child, behind); });
 }
 
-/// Of as many whole chains as there are room for, and then a part of one: each number of copies in one way.
+/// As many whole chains as there is room for, and then a part of one: each number of copies in one way.
 StateId AutomatonBuilder::lay_up_to(ExpressionId child, std::uint32_t count, StateId next) {
-  if (count > kMostCopies) {
+  if (is_laid_in_chains(child, count)) {
     const Chains& chains = chains_of(child);
     if (rule_start_[chains.times.back()] == Automaton::kReturn) return next;  // it reads nothing
     StateId start = count % kChain == 0 ? next : lay_call(chains.up_to[count % kChain], next);
@@ -205,12 +224,10 @@ StateId AutomatonBuilder::lay_up_to(ExpressionId child, std::uint32_t count, Sta
     }
     return start;
   }
-  StateId start = next;
-  for (std::uint32_t i = 0; i < count && !is_full(); ++i) {
-    const std::array<StateId, 2> ways = {lay(child, start), next};
-    start = lay_split(ways);
-  }
-  return start;
+  return lay_copies(count, next, [&](StateId behind) {
+    const std::array<StateId, 2> ways = {lay(child, behind), next};
+    return lay_split(ways);
+  });
 }
 
 const AutomatonBuilder::Chains& AutomatonBuilder::chains_of(ExpressionId child) {

@@ -24,8 +24,10 @@ class AutomatonBuilder {
   Result<Automaton> build();
 
  private:
-  static constexpr std::uint32_t kChain = 64;        // copies
-  static constexpr std::uint32_t kMostCopies = 256;  // without chains
+  static constexpr std::uint32_t kChain = 64;            // copies
+  static constexpr std::uint32_t kMostCopies = 256;      // without chains
+  static constexpr std::uint32_t kMostCharacters = 512;  // the same of one character
+  static constexpr std::uint32_t kFewCopies = 8;         // that are not worth a look for states that cover others
 
   using Kind = Automaton::Kind;
   using State = Automaton::State;
@@ -40,6 +42,9 @@ class AutomatonBuilder {
   StateId lay_times(ExpressionId child, std::uint32_t count, StateId next);
   StateId lay_up_to(ExpressionId child, std::uint32_t count, StateId next);
   StateId lay_call(RuleId rule, StateId next);
+  bool is_laid_in_chains(ExpressionId child, std::uint32_t count) const;
+  template <class Lay>
+  StateId lay_copies(std::uint32_t count, StateId next, const Lay& lay_one);
   StateId lay_split(std::span<const StateId> targets);
   StateId lay_bytes(std::span<const Edge> edges);
   StateId add(const State& state);
@@ -56,7 +61,6 @@ class AutomatonBuilder {
   /// The states from which the end of the rule is reached, by bytes and tokens or without any.
   std::vector<bool> reaching_end(bool reads) const;
   void find_predecessors();
-  void shrink();
   bool holds(const State& state, const std::vector<bool>& reached, bool reads) const;
   Result<void> check_left_recursion() const;
   std::vector<RuleId> first_calls(RuleId rule, const std::vector<bool>& is_nullable) const;
@@ -69,6 +73,7 @@ class AutomatonBuilder {
 
   const Grammar& grammar_;
   Automaton automaton_;
+  AutomatonShape shape_;
   std::vector<StateId> rule_start_;   // [rules], and those of chains
   std::vector<RuleId> rule_of_call_;  // beside the states; what kCall calls
   // For each state those that lead to it: from before_[before_begin_[id]] to that of the next.

@@ -1,5 +1,6 @@
 #include "constraint/compiled_constraint.h"
 
+#include <atomic>
 #include <utility>
 
 #include "constraint/constraint_state.h"
@@ -26,23 +27,36 @@ ConstraintVocabulary::ConstraintVocabulary(std::vector<Token> tokens, bool drops
     if (tokens_[id].ends_answer) end_tokens_.push_back(static_cast<TokenId>(id));
 }
 
-Result<std::shared_ptr<const CompiledConstraint>> CompiledConstraint::create(
-    const Grammar& grammar, std::shared_ptr<const ConstraintVocabulary> vocabulary, std::vector<std::string> warnings) {
+Result<std::shared_ptr<const CompiledConstraint>> CompiledConstraint::create(const Grammar& grammar, Parts parts) {
   OCTAVO_TRY(Automaton automaton, Automaton::build(grammar));
-  const std::shared_ptr<const CompiledConstraint> compiled(
-      new CompiledConstraint(std::move(automaton), std::move(vocabulary), std::move(warnings)));
+  const std::size_t num_bytes = automaton.num_bytes();
+  while (!parts.memory->try_add_automaton(num_bytes)) {
+    if (parts.make_room()) continue;
+    if (parts.stop.stop_requested()) return fail("{}", kStoppedCompiling);
+    parts.memory->wait_for_room(parts.stop);
+  }
+  const std::shared_ptr<const CompiledConstraint> compiled(new CompiledConstraint(std::move(automaton), parts));
   ConstraintState state;
   state.begin(compiled, std::nullopt);
   std::vector<MaskWord> mask(mask_words(compiled->vocabulary()->size()));
-  if (!state.allow(mask)) return fail("found a constraint that is too ambiguous to be followed in time");
+  std::atomic<bool> is_stopped = false;
+  const std::stop_callback on_stop(parts.stop, [&is_stopped] { is_stopped = true; });
+  const FoundMask first = state.allow(mask, {.stop = &is_stopped});
+  if (first.outcome == FoundMask::Outcome::kNotReady) return fail("{}", kStoppedCompiling);
+  if (!first)
+    return fail("found {} that is too ambiguous to be followed: its first token takes more than {} steps of work",
+                compiled->name(), TokenMasks::kMaxWork);
   return Result<std::shared_ptr<const CompiledConstraint>>(compiled);
 }
 
-CompiledConstraint::CompiledConstraint(Automaton automaton, std::shared_ptr<const ConstraintVocabulary> vocabulary,
-                                       std::vector<std::string> warnings)
-    : Constraint(std::move(warnings)),
+CompiledConstraint::CompiledConstraint(Automaton automaton, Parts& parts)
+    : Constraint(std::move(parts.warnings)),
       automaton_(std::move(automaton)),
-      vocabulary_(std::move(vocabulary)),
-      masks_(automaton_, vocabulary_->trie(), vocabulary_->size()) {}
+      vocabulary_(std::move(parts.vocabulary)),
+      memory_(std::move(parts.memory)),
+      name_(std::move(parts.name)),
+      masks_(automaton_, vocabulary_->trie(), vocabulary_->size(), *memory_) {}
+
+CompiledConstraint::~CompiledConstraint() { memory_->remove_automaton(automaton_.num_bytes()); }
 
 }  // namespace octavo

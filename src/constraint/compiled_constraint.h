@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "base/error.h"
 #include "base/to_size.h"
 #include "constraint/automaton.h"
+#include "constraint/constraint_memory.h"
 #include "constraint/token_masks.h"
 #include "constraint/token_trie.h"
 #include "octavo/constraint.h"
@@ -59,22 +61,39 @@ class ConstraintVocabulary {
 
 class CompiledConstraint final : public Constraint {
  public:
-  /// Errors: those of Automaton::build(); a constraint whose first token cannot be found within TokenMasks::kMaxWork.
+  /// Errors: those of Automaton::build(); a constraint whose first token cannot be found within TokenMasks::kMaxWork;
+  /// kStoppedCompiling.
+  struct Parts {
+    std::shared_ptr<const ConstraintVocabulary> vocabulary;
+    std::vector<std::string> warnings = {};
+    std::string name = "a constraint";  // for errors: its kind and how it begins
+    std::shared_ptr<ConstraintMemory> memory = std::make_shared<ConstraintMemory>();
+    /// Makes room in the memory by something that nobody uses. False: there is nothing such.
+    std::function<bool()> make_room = [] { return false; };
+    std::stop_token stop = {};
+  };
+  /// Waits where the memory is full of others' automata, until they are gone or the token asks to stop.
+  static Result<std::shared_ptr<const CompiledConstraint>> create(const Grammar& grammar, Parts parts);
   static Result<std::shared_ptr<const CompiledConstraint>> create(
-      const Grammar& grammar, std::shared_ptr<const ConstraintVocabulary> vocabulary,
-      std::vector<std::string> warnings = {});
+      const Grammar& grammar, std::shared_ptr<const ConstraintVocabulary> vocabulary) {
+    return create(grammar, Parts{.vocabulary = std::move(vocabulary)});
+  }
+  ~CompiledConstraint() override;
 
   const Automaton& automaton() const { return automaton_; }
   const std::shared_ptr<const ConstraintVocabulary>& vocabulary() const { return vocabulary_; }
+  /// For errors: its kind and how it begins.
+  const std::string& name() const { return name_; }
   /// Kept masks do not show in what it answers.
   TokenMasks& masks() const { return masks_; }
 
  private:
-  CompiledConstraint(Automaton automaton, std::shared_ptr<const ConstraintVocabulary> vocabulary,
-                     std::vector<std::string> warnings);
+  CompiledConstraint(Automaton automaton, Parts& parts);
 
   const Automaton automaton_;
   const std::shared_ptr<const ConstraintVocabulary> vocabulary_;
+  const std::shared_ptr<ConstraintMemory> memory_;
+  const std::string name_;
   mutable TokenMasks masks_;
 };
 

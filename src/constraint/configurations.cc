@@ -133,6 +133,7 @@ void ConfigurationStepper::close(ConfigurationSet& set) {
   }
   met_.clear();
   std::ranges::sort(set.members);
+  automaton_.simulation().reduce(set.members, stacks_, Simulation::kNoStack);
 }
 
 }  // namespace octavo

@@ -25,6 +25,7 @@ struct Configuration {
 class CallStacks {
  public:
   static constexpr StackId kBottom = 0;
+  static constexpr std::size_t kBytesEach = 56;  // a stack, and its place in the table
 
   CallStacks() { clear(); }
 

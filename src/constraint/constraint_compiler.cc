@@ -1,6 +1,7 @@
 #include "constraint/constraint_compiler.h"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "base/text.h"
@@ -73,19 +74,44 @@ std::string key_of(const ConstraintSource& source) {
   return key;
 }
 
+constexpr std::size_t kNameBytes = 60;  // of a source
+
+/// In quotes; of a long text as many whole characters as there is room for.
+std::string beginning(std::string_view text) {
+  std::size_t size = std::min(text.size(), kNameBytes);
+  while (size < text.size() && size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
+  return quote(text.substr(0, size)) + (size < text.size() ? "..." : "");
+}
+
+std::string name_of(const ConstraintSource& source) {
+  switch (source.kind) {
+    case ConstraintKind::kRegex: return fmt::format("the regular expression {}", beginning(source.text));
+    case ConstraintKind::kGrammar: return fmt::format("the grammar {}", beginning(source.text));
+    case ConstraintKind::kJsonObject: return "the constraint to a JSON object";
+    case ConstraintKind::kChoice: return fmt::format("the choice of {} texts", source.choices.size());
+    case ConstraintKind::kJsonSchema: return fmt::format("the JSON schema {}", beginning(source.text));
+  }
+  return "a constraint";
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const CompiledConstraint>> ConstraintCompiler::compile(const ConstraintSource& source,
                                                                               std::stop_token stop) {
   std::string key = key_of(source);
   if (auto kept = find(key)) return kept;
-  const auto work = std::make_shared<CompileWork>(std::move(stop), max_steps_);
+  const auto work = std::make_shared<CompileWork>(stop, max_steps_);
   if (!work->may_go_on()) return std::unexpected(work->error());
   std::vector<std::string> warnings;
   Result<Grammar> grammar = read_source(source, tokens_, work, warnings);
   if (!work->may_go_on()) return std::unexpected(work->error());  // which is why, whatever the reader says
   if (!grammar) return std::unexpected(std::move(grammar.error()));
-  OCTAVO_TRY(auto compiled, CompiledConstraint::create(*grammar, vocabulary_, std::move(warnings)));
+  OCTAVO_TRY(auto compiled, CompiledConstraint::create(*grammar, {.vocabulary = vocabulary_,
+                                                                  .warnings = std::move(warnings),
+                                                                  .name = name_of(source),
+                                                                  .memory = memory_,
+                                                                  .make_room = [this] { return forget_one(); },
+                                                                  .stop = std::move(stop)}));
   keep(std::move(key), compiled);
   return compiled;
 }
@@ -100,8 +126,23 @@ std::shared_ptr<const CompiledConstraint> ConstraintCompiler::find(const std::st
 
 void ConstraintCompiler::keep(std::string key, std::shared_ptr<const CompiledConstraint> compiled) {
   const std::lock_guard lock(mutex_);
+  num_text_bytes_ += key.size();
   kept_.emplace_front(std::move(key), std::move(compiled));
-  if (kept_.size() > kMaxKept) kept_.pop_back();
+  while (kept_.size() > 1 && (kept_.size() > kMaxKept || num_text_bytes_ > kMaxKeptText)) {
+    num_text_bytes_ -= kept_.back().first.size();
+    kept_.pop_back();
+  }
+}
+
+/// The one that was used longest ago, of those that nobody else holds. False: there is none.
+bool ConstraintCompiler::forget_one() {
+  const std::lock_guard lock(mutex_);
+  const auto is_unused = [](const Kept& kept) { return kept.second.use_count() == 1; };
+  const auto oldest = std::ranges::find_if(kept_.rbegin(), kept_.rend(), is_unused);
+  if (oldest == kept_.rend()) return false;
+  num_text_bytes_ -= oldest->first.size();
+  kept_.erase(std::prev(oldest.base()));
+  return true;
 }
 
 }  // namespace octavo

@@ -1,6 +1,7 @@
 // Makes constraints of their sources, and keeps the last ones: clients send the same schema with every request.
 //
-// Any thread; two that ask for the same source at once may both compile it.
+// Any thread; two that ask for the same source at once may both compile it. What is kept counts in the memory of all
+// constraints and gives way to a new one. Those that answers hold stay with them: a new one waits for their room.
 #pragma once
 
 #include <list>
@@ -20,14 +21,19 @@ namespace octavo {
 
 class ConstraintCompiler {
  public:
-  static constexpr std::size_t kMaxKept = 32;
+  static constexpr std::size_t kMaxKept = 256;
+  static constexpr std::size_t kMaxKeptText = std::size_t{16} << 20;  // bytes of the sources of all that are kept
   static constexpr std::size_t kMaxChoices = 4096;
   static constexpr std::size_t kMaxChoiceBytes = 1 << 20;  // of all choices
 
   /// `max_steps`: of one compile's work.
   ConstraintCompiler(std::shared_ptr<const ConstraintVocabulary> vocabulary, TokenNames tokens,
+                     std::shared_ptr<ConstraintMemory> memory = std::make_shared<ConstraintMemory>(),
                      std::uint64_t max_steps = CompileWork::kMaxSteps)
-      : vocabulary_(std::move(vocabulary)), tokens_(std::move(tokens)), max_steps_(max_steps) {}
+      : vocabulary_(std::move(vocabulary)),
+        tokens_(std::move(tokens)),
+        memory_(std::move(memory)),
+        max_steps_(max_steps) {}
 
   /// Errors: a source that is too large or cannot be read, with its place; one that no text can fulfil, or that cannot
   /// be followed in time; those of CompileWork.
@@ -40,12 +46,15 @@ class ConstraintCompiler {
 
   std::shared_ptr<const CompiledConstraint> find(const std::string& key);
   void keep(std::string key, std::shared_ptr<const CompiledConstraint> compiled);
+  bool forget_one();
 
   const std::shared_ptr<const ConstraintVocabulary> vocabulary_;
   const TokenNames tokens_;
+  const std::shared_ptr<ConstraintMemory> memory_;
   const std::uint64_t max_steps_;
-  std::mutex mutex_;      // of what follows
-  std::list<Kept> kept_;  // by content, the last used first
+  std::mutex mutex_;                // of what follows
+  std::list<Kept> kept_;            // by content, the last used first
+  std::size_t num_text_bytes_ = 0;  // of their sources
 };
 
 }  // namespace octavo

@@ -30,6 +30,7 @@ void ConstraintState::begin(std::shared_ptr<const CompiledConstraint> constraint
   drops_space_ = constraint_->vocabulary()->drops_first_space();
   has_ended_ = false;
   is_at_start_ = true;
+  work_ = 0;
   previous_ = previous;
   if (previous) {
     pass(*previous);
@@ -56,20 +57,20 @@ void ConstraintState::find_forced() {
   if (!has_ended_) forced_ = forced_tokens(*constraint_, stacks_, set_, previous_);
 }
 
-bool ConstraintState::allow(std::span<MaskWord> mask) const {
+FoundMask ConstraintState::allow(std::span<MaskWord> mask, const MaskSearch& search) const {
   const ConstraintVocabulary& vocabulary = *constraint_->vocabulary();
   if (set_.is_complete)
     for (const TokenId token : vocabulary.end_tokens()) allow_token(mask, to_size(token));
-  if (has_ended_) return true;
+  if (has_ended_) return {};
   if (!forced().empty()) {
     allow_token(mask, to_size(forced().front()));
-    return true;
+    return {};
   }
   for (const auto& [id, stack] : set_.members) {
     const Automaton::State& state = constraint_->automaton().at(id);
     if (state.kind == Automaton::Kind::kToken && state.begin < vocabulary.size()) allow_token(mask, state.begin);
   }
-  return constraint_->masks().allow(set_, stacks_, drops_space_, mask);
+  return constraint_->masks().allow(set_, stacks_, drops_space_, mask, search);
 }
 
 void ConstraintState::allow_all_but_ends(std::span<MaskWord> mask) const {
@@ -108,6 +109,7 @@ ConfigurationSet ConstraintState::after_bytes(std::string_view bytes) {
   ConfigurationSet set = set_;
   for (const char c : bytes) {
     if (set.members.empty()) return {.members = {}, .is_too_large = set.is_too_large};
+    work_ += set.members.size();
     set = stepper.after_byte(set.members, static_cast<std::uint8_t>(c));
   }
   return set;

@@ -22,8 +22,8 @@ class ConstraintState {
   bool is_on() const { return constraint_ != nullptr; }
 
   /// Sets the bits of the tokens that may follow, end tokens included. `mask` has a bit for each token of the
-  /// vocabulary. False: the constraint has become too ambiguous to be followed in time.
-  bool allow(std::span<MaskWord> mask) const;
+  /// vocabulary, none of them set. Errors: those of TokenMasks::allow().
+  FoundMask allow(std::span<MaskWord> mask, const MaskSearch& search = {}) const;
   /// Sets all bits but those of end tokens: of text in front of the constrained one, which must not be the last.
   void allow_all_but_ends(std::span<MaskWord> mask) const;
   /// Moves on by a token. False: the constraint does not allow it, and allows nothing any more.
@@ -39,6 +39,13 @@ class ConstraintState {
   /// The tokens that must follow, the next one first: text that leaves no choice, as the tokenizer writes it. allow()
   /// gives the first of them alone.
   std::span<const TokenId> forced() const { return std::span(forced_).subspan(num_forced_taken_); }
+  /// The steps that its masks and tokens count for, in all.
+  std::uint64_t work() const { return work_; }
+  /// A token is drawn from a mask that counts for so many.
+  void count(std::uint64_t mask_work) { work_ += mask_work; }
+  /// More than an answer may take.
+  bool is_spent() const { return work_ > kMaxWork; }
+  static constexpr std::uint64_t kMaxWork = std::uint64_t{1} << 33;
   /// No token was accepted yet.
   bool is_at_start() const { return is_at_start_; }
 
@@ -57,6 +64,7 @@ class ConstraintState {
   std::vector<TokenId> forced_ = {};
   std::size_t num_forced_taken_ = 0;  // of these
   bool drops_space_ = false;
+  std::uint64_t work_ = 0;
   bool is_at_start_ = true;
   bool has_ended_ = false;                // by an end token
   std::size_t most_stacks_ = kFewStacks;  // before unused ones are dropped

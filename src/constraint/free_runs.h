@@ -37,8 +37,8 @@ class FreeRuns {
   /// end. No value: it is not so, or not known.
   std::optional<std::uint8_t> plain_only(LocalId state);
   void clear() {
-    steps_.clear();
-    rounds_.clear();
+    steps_ = {};
+    rounds_ = {};
   }
 
  private:

@@ -7,8 +7,8 @@
 namespace octavo {
 namespace {
 
-std::size_t hash_of(const ConfigurationSet& set) {
-  std::uint64_t hash = set.is_complete ? 1 : 2;
+std::size_t hash_of(const ConfigurationSet& set, bool is_last) {
+  std::uint64_t hash = (set.is_complete ? 1 : 2) + (is_last ? 2 : 0);
   for (const auto& [state, stack] : set.members)
     hash = (hash ^ (std::uint64_t{state} << 32 | stack)) * 0x9E3779B97F4A7C15 + (hash >> 29);
   return hash ^ hash >> 32;  // its low bits are a place in a table
@@ -22,11 +22,12 @@ LocalStates::LocalStates(const Automaton& automaton)
 }
 
 void LocalStates::clear() {
-  stacks_.clear();
-  states_.assign(1, {});  // kDead
-  configurations_.clear();
-  transitions_.assign(num_classes_, kDead);
-  slots_.assign(kFewSlots, kDead);
+  stacks_ = {};
+  states_ = std::vector<State>(1);  // kDead
+  configurations_ = {};
+  transitions_ = std::vector<LocalId>(num_classes_, kDead);
+  slots_ = std::vector<LocalId>(kFewSlots, kDead);
+  touched_ = std::vector<Touched>(1);
   num_bytes_ = 0;
 }
 
@@ -35,7 +36,7 @@ LocalId LocalStates::of_call(std::span<const Configuration> members, const CallS
   set.members.reserve(members.size());
   for (const auto& [state, stack] : members) set.members.push_back({state, copied(stack, stacks, bottom)});
   std::ranges::sort(set.members);
-  return of_set(set);
+  return of_set(set, bottom == CallStacks::kBottom);
 }
 
 /// The calls above `bottom`, on the stacks of this.
@@ -44,7 +45,10 @@ StackId LocalStates::copied(StackId stack, const CallStacks& stacks, StackId bot
   return stacks_.push(copied(stacks.below(stack), stacks, bottom), stacks.return_of(stack));
 }
 
-LocalId LocalStates::entering(StateId state) { return of_set(stepper_.enter(state)); }
+LocalId LocalStates::entering(StateId state, bool is_last) {
+  reached_ = stepper_.enter(state);
+  return of_set(reached_, is_last);
+}
 
 void LocalStates::mark_edges(LocalId id, Edges& edges) const {
   edges.reset();
@@ -76,20 +80,24 @@ LocalId LocalStates::find_after(LocalId id, std::uint8_t byte) {
     }
   }
   stepper_.after_byte(members(id), byte, reached_);
-  const LocalId found = of_set(reached_);
+  const LocalId found = of_set(reached_, states_[id].is_last);
   const auto row = transitions_.begin() + static_cast<std::ptrdiff_t>(id * num_classes_);
   std::fill(row + automaton_.class_of(low), row + automaton_.class_of(high) + 1, found);
   return found;
 }
 
-LocalId LocalStates::of_set(const ConfigurationSet& set) {
+LocalId LocalStates::of_set(ConfigurationSet& set, bool is_last) {
+  if (is_last) {
+    if (!set.members.empty()) set.is_complete = false;  // that it may end there says nothing of what may follow
+    automaton_.simulation().reduce(set.members, stacks_, CallStacks::kBottom);
+  }
   if (set.is_dead() && !set.is_too_large) return kDead;
-  const std::size_t hash = hash_of(set);
+  const std::size_t hash = hash_of(set, is_last);
   std::size_t slot = hash & (slots_.size() - 1);
   for (; slots_[slot] != kDead; slot = (slot + 1) & (slots_.size() - 1)) {
     const State& state = states_[slots_[slot]];
     if (state.hash == hash && state.is_complete == set.is_complete && state.is_too_large == set.is_too_large &&
-        std::ranges::equal(members(slots_[slot]), set.members))
+        state.is_last == is_last && std::ranges::equal(members(slots_[slot]), set.members))
       return slots_[slot];
   }
   const auto id = static_cast<LocalId>(states_.size());
@@ -97,12 +105,15 @@ LocalId LocalStates::of_set(const ConfigurationSet& set) {
                      .end = configurations_.size() + set.members.size(),
                      .hash = hash,
                      .is_complete = set.is_complete,
-                     .is_too_large = set.is_too_large});
+                     .is_too_large = set.is_too_large,
+                     .is_last = is_last});
+  touched_.emplace_back();
   configurations_.insert(configurations_.end(), set.members.begin(), set.members.end());
   transitions_.resize(transitions_.size() + num_classes_, kUnknown);
   slots_[slot] = id;
   if (states_.size() * 2 > slots_.size()) grow_slots();
-  num_bytes_ += sizeof(State) + set.members.size() * sizeof(Configuration) + num_classes_ * sizeof(LocalId) + 64;
+  num_bytes_ += sizeof(State) + sizeof(Touched) + set.members.size() * sizeof(Configuration) +
+                num_classes_ * sizeof(LocalId) + kBytesBeside;
   return id;
 }
 

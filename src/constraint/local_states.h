@@ -4,9 +4,11 @@
 // Used by one thread at a time. Ids hold until clear(); what they stand for and lead to depends on the automaton alone.
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "constraint/configurations.h"
@@ -22,9 +24,11 @@ class LocalStates {
   /// The automaton must outlive it.
   explicit LocalStates(const Automaton& automaton);
 
-  /// Configurations whose stacks lie on `bottom`, the call.
+  /// Configurations whose stacks lie on `bottom`, the call. On the bottom of `stacks` nothing follows the call: its end
+  /// does not count, and members whose texts others begin as well are left out.
   LocalId of_call(std::span<const Configuration> members, const CallStacks& stacks, StackId bottom);
-  LocalId entering(StateId state);
+  /// The same of a call that is entered in `state`.
+  LocalId entering(StateId state, bool is_last = false);
   LocalId after(LocalId id, std::uint8_t byte) {
     const LocalId known = transitions_[id * num_classes_ + automaton_.class_of(byte)];
     return known != kUnknown ? known : find_after(id, byte);
@@ -40,26 +44,56 @@ class LocalStates {
   /// Its set, or one that led to it, had too many configurations.
   bool is_too_large(LocalId id) const { return states_[id].is_too_large; }
   std::size_t num_configurations(LocalId id) const { return states_[id].end - states_[id].begin; }
+  std::span<const Configuration> members(LocalId id) const {
+    return std::span(configurations_).subspan(states_[id].begin, num_configurations(id));
+  }
 
-  std::size_t num_bytes() const { return num_bytes_; }
+  /// From now on touch() counts anew.
+  void begin_count() { ++round_; }
+  /// The configurations that a step by the byte looks at and leads to, when it is taken for the first time since
+  /// begin_count(); later 0. `to`: where it leads.
+  std::size_t touch(LocalId from, std::uint8_t byte, LocalId to) {
+    Touched& touched = touched_[from];
+    if (touched.round != round_) touched = {.round = round_};
+    const std::uint8_t class_id = automaton_.class_of(byte);
+    std::uint64_t& word = touched.classes[class_id / 64U];
+    const std::uint64_t bit = std::uint64_t{1} << class_id % 64;
+    if ((word & bit) != 0) return 0;
+    word |= bit;
+    return 1 + num_configurations(from) + num_configurations(to);
+  }
+
+  /// True once for a state since begin_count().
+  bool touch_whole(LocalId id) {
+    Touched& touched = touched_[id];
+    if (touched.round != round_) touched = {.round = round_};
+    return !std::exchange(touched.is_whole, true);
+  }
+
+  std::size_t num_bytes() const { return num_bytes_ + stacks_.size() * CallStacks::kBytesEach; }
+  /// Gives the memory back, too.
   void clear();
 
  private:
   static constexpr LocalId kUnknown = 0xFFFFFFFF;
   static constexpr std::size_t kFewSlots = 256;
+  static constexpr std::size_t kBytesBeside = 192;  // a state: its slots, and what is known of its runs
   struct State {
     std::size_t begin = 0, end = 0;  // of its configurations
     std::size_t hash = 0;
     bool is_complete = false, is_too_large = false;
+    bool is_last = false;  // nothing follows the call
+  };
+  struct Touched {
+    std::uint64_t round = 0;
+    std::array<std::uint64_t, 4> classes = {};  // a bit for each
+    bool is_whole = false;
   };
 
   LocalId find_after(LocalId id, std::uint8_t byte);
-  LocalId of_set(const ConfigurationSet& set);
+  LocalId of_set(ConfigurationSet& set, bool is_last);
   void grow_slots();
   StackId copied(StackId stack, const CallStacks& stacks, StackId bottom);
-  std::span<const Configuration> members(LocalId id) const {
-    return std::span(configurations_).subspan(states_[id].begin, num_configurations(id));
-  }
 
   const Automaton& automaton_;
   const std::size_t num_classes_;
@@ -70,6 +104,8 @@ class LocalStates {
   std::vector<Configuration> configurations_;  // of all
   std::vector<LocalId> transitions_;           // [states, classes]
   std::vector<LocalId> slots_;                 // a power of two, by hash; kDead: none
+  std::vector<Touched> touched_;               // beside the states
+  std::uint64_t round_ = 1;
   std::size_t num_bytes_ = 0;
 };
 

@@ -29,20 +29,27 @@ std::uint8_t PlainRuns::find_run(Node root) {
   add_target(root, root);
   std::vector<std::size_t> levels = {0};  // where the nodes begin that are so many bytes away
   std::size_t num_expanded = 0;
-  while (levels.size() <= kMostBytes && levels.back() < open_.size() && num_steps_ <= kMaxSteps) {
+  bool is_refused = false;  // the nearest way to that is the root's run
+  while (levels.size() <= kMostBytes && levels.back() < open_.size() && num_steps_ <= kMaxSteps && !is_refused) {
     const std::size_t end = open_.size();
-    for (; num_expanded < end && num_steps_ <= kMaxSteps; ++num_expanded)
-      if (!expand(open_[num_expanded])) add_end(open_[num_expanded]);
-    levels.push_back(end);
+    for (; num_expanded < end && num_steps_ <= kMaxSteps && !is_refused; ++num_expanded) {
+      is_refused = !expand(open_[num_expanded]);
+      if (is_refused) add_end(open_[num_expanded]);
+    }
+    if (!is_refused) levels.push_back(end);
   }
-  if (num_steps_ > kMaxSteps)
+  const bool is_cut = num_steps_ > kMaxSteps && !is_refused, is_all = num_expanded == open_.size();
+  if (is_cut)
     for (const Node node : std::span(open_).subspan(num_expanded)) add_end(node);  // nothing is known of them
   spread_ends();
-  const bool is_all = num_expanded == open_.size();
+  const std::size_t last_level = levels.size() - 1;  // with a refusal: that of the one which is refused
   for (std::size_t level = 0, i = 0; i < open_.size(); ++i) {
     if (level + 1 < levels.size() && i == levels[level + 1]) ++level;
-    // Of a node some bytes away, an end that far from the root is out of sight.
-    const std::size_t sight = is_all || i == 0 || num_steps_ > kMaxSteps ? kMostBytes + 1U : kMostBytes - level;
+    // Of a node some bytes away, an end that far from the root is out of sight. Of a question that was cut short only
+    // the root's answer is what it would be if nothing had been asked before.
+    std::size_t sight = is_all || i == 0 ? kMostBytes + 1U : kMostBytes - level;
+    if (is_refused && i > 0) sight = last_level - std::min(last_level, level) + 1;
+    if (is_cut && i > 0) sight = 0;
     const bool is_endless = is_all && may_be_endless_ && found_[open_[i]] == kMostBytes;
     if (i < num_expanded && found_[open_[i]] < sight) runs_[open_[i]] = is_endless ? kEndless : found_[open_[i]];
     found_[open_[i]] = kUnknown;
@@ -92,11 +99,6 @@ void PlainRuns::add_target(Node node, Node target) {
   if (target >= runs_.size()) {
     runs_.resize(to_size(target) + 1, kUnknown);
     found_.resize(runs_.size(), kUnknown);
-  }
-  if (const std::uint8_t known = runs_[target]; known != kUnknown) {
-    may_be_endless_ = may_be_endless_ && known == kEndless;
-    found_[node] = std::min<std::uint8_t>(found_[node], known < kMostBytes ? known + 1 : known);
-    return;
   }
   if (found_[target] == kUnknown) {
     found_[target] = kMostBytes;

@@ -2,8 +2,9 @@
 // backslashes and control characters.
 //
 // Inside of a string a pattern counts, and the names of an object's members go their ways, while no plain character
-// is refused. Beside FreeRuns, which follow one way of any characters, these follow all ways of plain ones. Each state
-// is looked at once. Used by one thread, beside the LocalStates whose ids it keeps: cleared with them.
+// is refused. Beside FreeRuns, which follow one way of any characters, these follow all ways of plain ones. What is
+// answered does not depend on what was asked before. Used by one thread, beside the LocalStates whose ids it keeps:
+// cleared with them.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ class PlainRuns {
   /// Bytes that are looked ahead. Few tokens are longer; these are looked at one by one.
   static constexpr std::uint8_t kMostBytes = 24;
   /// Steps from state to state that one question may cost. Beyond it a run is taken to end.
-  static constexpr std::size_t kMaxSteps = 1 << 13;
+  static constexpr std::size_t kMaxSteps = 768;
 
   /// It must outlive this.
   explicit PlainRuns(LocalStates& locals) : locals_(locals) {}
@@ -31,7 +32,10 @@ class PlainRuns {
   /// Any plain characters may follow in this state and in all that they lead to; control characters may not, and the
   /// call does not end. False may also say that it is not known.
   bool is_endless(LocalId state) { return run_of(node_of(state, 0, true)) == kEndless; }
-  void clear() { runs_.clear(); }
+  void clear() {
+    runs_ = {};
+    found_ = {};
+  }
 
  private:
   /// A state at a place of a decoder, with characters from 128 on or without, as one number.

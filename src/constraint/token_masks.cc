@@ -40,81 +40,175 @@ std::vector<Placed> placed_by_call(std::span<const Configuration> members, const
   return placed;
 }
 
+constexpr std::uint32_t kBehind = 0xFFFFFFFF;      // in a key: a state that is returned to follows
+constexpr std::uint64_t kRunWork = 512;            // steps that asking how a state's text may run on counts for
+constexpr std::uint64_t kStepsBetweenLooks = 512;  // at whether a walk is over
+
 }  // namespace
 
-TokenMasks::TokenMasks(const Automaton& automaton, const TokenTrie& trie, std::size_t num_tokens)
-    : trie_(trie),
+TokenMasks::TokenMasks(const Automaton& automaton, const TokenTrie& trie, std::size_t num_tokens,
+                       ConstraintMemory& memory)
+    : automaton_(automaton),
+      trie_(trie),
       num_words_(mask_words(num_tokens)),
+      memory_(memory),
       locals_(automaton),
       runs_(automaton, locals_),
       plain_runs_(locals_) {}
 
-bool TokenMasks::allow(const ConfigurationSet& set, const CallStacks& stacks, bool drops_space,
-                       std::span<MaskWord> mask) {
-  if (set.is_too_large) return false;
-  const std::vector<Placed> placed = placed_by_call(set.members, stacks);
-  const std::lock_guard lock(mutex_);
-  forget_if_full();
-  std::vector<Configuration> members;
-  for (auto begin = placed.begin(); begin != placed.end();) {
+TokenMasks::~TokenMasks() { memory_.remove_masks(entry_bytes_); }
+
+FoundMask TokenMasks::allow(const ConfigurationSet& set, const CallStacks& stacks, bool drops_space,
+                            std::span<MaskWord> mask, const MaskSearch& search) {
+  if (set.is_too_large) return {FoundMask::Outcome::kTooLarge, kMaxWork + 1};
+  // Where nothing follows, fewer say the same, and are more often known.
+  std::vector<Configuration> members = set.members;
+  automaton_.simulation().reduce(members, stacks, CallStacks::kBottom);
+  const std::vector<Placed> placed = placed_by_call(members, stacks);
+  FoundMask found;
+  for (auto begin = placed.begin(); begin != placed.end() && found;) {
     members.clear();
     const StackId call = begin->call;
     for (; begin != placed.end() && begin->call == call; ++begin) members.push_back(begin->member);
-    if (!add(entry_of(locals_.of_call(members, stacks, call), drops_space), call, stacks, mask)) return false;
+    Key key = key_of(members, stacks, call, drops_space);
+    EntryPointer entry = find_or_walk(
+        key, search, [&](Entry& filled) { return walk(locals_.of_call(members, stacks, call), drops_space, filled); });
+    const FoundMask part = add(std::move(entry), std::move(key), call, stacks, mask, search);
+    found = {part.outcome, found.work + part.work};
+    if (found && found.work > kMaxWork) found.outcome = FoundMask::Outcome::kTooLarge;
   }
-  return true;
+  return found;
 }
 
-bool TokenMasks::add(Entry& entry, StackId stack, const CallStacks& stacks, std::span<MaskWord> mask) {
-  for (Entry* here = &entry;;) {
-    if (here->is_failed) return false;
-    for (std::size_t i = 0; i < here->plain_bits.size(); ++i) mask[i] |= here->plain_bits[i];
-    for (std::size_t i = 0; i < here->bits.size(); ++i) mask[i] |= here->bits[i];
-    for (const TokenId token : here->tokens) allow_token(mask, to_size(token));
-    if (here->exits.empty() || stack == CallStacks::kBottom) return true;
-    here = &entry_behind(*here, stacks.return_of(stack));
+/// An entry, and those of what follows the calls that may end.
+FoundMask TokenMasks::add(EntryPointer entry, Key key, StackId stack, const CallStacks& stacks,
+                          std::span<MaskWord> mask, const MaskSearch& search) {
+  for (std::uint64_t work = 0;;) {
+    if (entry == nullptr) return {FoundMask::Outcome::kNotReady, work};
+    work += entry->work;
+    if (entry->is_failed || work > kMaxWork) return {FoundMask::Outcome::kTooLarge, work};
+    for (std::size_t i = 0; i < entry->plain_bits.size(); ++i) mask[i] |= entry->plain_bits[i];
+    for (std::size_t i = 0; i < entry->bits.size(); ++i) mask[i] |= entry->bits[i];
+    for (const TokenId token : entry->tokens) allow_token(mask, to_size(token));
+    if (entry->exits.empty() || stack == CallStacks::kBottom) return {FoundMask::Outcome::kFound, work};
+    const StateId state = stacks.return_of(stack);
     stack = stacks.below(stack);
+    const bool is_last = stack == CallStacks::kBottom;
+    key.insert(key.end(), {kBehind, state, is_last ? 1U : 0U});
+    entry = find_or_walk(key, search, [&, before = entry](Entry& filled) {
+      return walk_behind(locals_.entering(state, is_last), before->exits, filled);
+    });
   }
 }
 
-TokenMasks::Entry& TokenMasks::entry_of(LocalId from, bool drops_space) {
-  std::unique_ptr<Entry>& entry = entries_[{from, drops_space}];
-  if (entry != nullptr) return *entry;
-  entry = std::make_unique<Entry>();
-  work_ = 0;
-  walk(from, drops_space, *entry);
-  finish(*entry);
-  return *entry;
+/// The calls above `call` as what they return to, so that equal places have equal keys whatever their stacks' ids are.
+TokenMasks::Key TokenMasks::key_of(std::span<const Configuration> members, const CallStacks& stacks, StackId call,
+                                   bool drops_space) const {
+  Key key;
+  key.reserve(2 * members.size() + 1);
+  key.push_back((drops_space ? 1U : 0U) + (call == CallStacks::kBottom ? 2U : 0U));
+  for (const auto& [state, stack] : members) {
+    key.push_back(state);
+    const std::size_t place = key.size();
+    key.push_back(0);
+    for (StackId above = stack; above != call; above = stacks.below(above)) {
+      key.push_back(stacks.return_of(above));
+      ++key[place];
+    }
+  }
+  return key;
 }
 
-TokenMasks::Entry& TokenMasks::entry_behind(Entry& entry, StateId state) {
-  std::unique_ptr<Entry>& behind = entry.returned[state];
-  if (behind != nullptr) return *behind;
-  behind = std::make_unique<Entry>();
-  work_ = 0;
-  const LocalId from = locals_.entering(state);
-  if (locals_.is_complete(from)) behind->exits = entry.exits;
-  behind->is_failed = locals_.is_too_large(from);
-  for (const std::uint32_t node : entry.exits) walk_below(node + 1, trie_.at(node).end, from, *behind);
-  std::ranges::sort(behind->exits);
-  const auto rest = std::ranges::unique(behind->exits);
-  behind->exits.erase(rest.begin(), rest.end());
-  finish(*behind);
-  return *behind;
+std::size_t TokenMasks::KeyHash::operator()(const Key& key) const {
+  std::uint64_t hash = key.size();
+  for (const std::uint32_t part : key) hash = (hash ^ part) * 0x9E3779B97F4A7C15 + (hash >> 29);
+  return hash ^ hash >> 32;
+}
+
+TokenMasks::EntryPointer TokenMasks::find(const Key& key) {
+  const std::lock_guard lock(kept_mutex_);
+  const auto known = entries_.find(key);
+  return known != entries_.end() ? known->second : nullptr;
+}
+
+template <class Walk>
+TokenMasks::EntryPointer TokenMasks::find_or_walk(const Key& key, const MaskSearch& search, const Walk& walk) {
+  if (EntryPointer known = find(key)) return known;
+  if (!search.walks) return nullptr;
+  std::unique_lock lock(walk_mutex_, std::defer_lock);
+  if (search.waits) {
+    lock.lock();
+    if (EntryPointer known = find(key)) return known;  // of whoever walked
+  } else if (!lock.try_lock()) {
+    return nullptr;
+  }
+  if (locals_.num_bytes() > memory_.most_masks() / 3) clear_locals();
+  std::optional<Entry> entry = walked(search, walk);
+  return entry ? keep(key, std::move(*entry)) : nullptr;
+}
+
+/// Beside the states that are kept, and if it outgrows them, without.
+template <class Walk>
+std::optional<TokenMasks::Entry> TokenMasks::walked(const MaskSearch& search, const Walk& walk) {
+  search_ = &search;
+  for (std::size_t growth = kMaxGrowth;; growth = kMaxGrowthAlone) {
+    Entry entry;
+    work_ = looked_at_ = 0;
+    has_outgrown_ = false;
+    most_bytes_ = locals_.num_bytes() + growth;
+    ranges_.clear();
+    locals_.begin_count();
+    const bool is_whole = walk(entry);
+    if (has_outgrown_ && growth == kMaxGrowth) {
+      clear_locals();
+      continue;
+    }
+    if (!is_whole) return std::nullopt;
+    if (entry.is_failed)
+      entry = {.work = kMaxWork + 1, .is_failed = true};
+    else
+      finish(entry);
+    entry.work = std::max(entry.work, work_);
+    if (locals_.num_bytes() > memory_.most_masks() / 3) clear_locals();
+    return entry;
+  }
+}
+
+TokenMasks::EntryPointer TokenMasks::keep(Key key, Entry entry) {
+  auto kept = std::make_shared<const Entry>(std::move(entry));
+  const std::lock_guard lock(kept_mutex_);
+  const std::size_t bytes = bytes_of(key, *kept);
+  if (entry_bytes_ + bytes > memory_.most_masks() * 2 / 3) forget();
+  const auto [place, is_new] = entries_.try_emplace(std::move(key), kept);
+  if (is_new) {
+    entry_bytes_ += bytes;
+    memory_.add_masks(bytes);
+  }
+  return kept;
+}
+
+void TokenMasks::forget() {
+  entries_.clear();
+  memory_.remove_masks(entry_bytes_);
+  entry_bytes_ = 0;
+}
+
+std::size_t TokenMasks::bytes_of(const Key& key, const Entry& entry) const {
+  return sizeof(Entry) + 128 + key.size() * sizeof(std::uint32_t) + entry.bits.size() * sizeof(MaskWord) +
+         entry.tokens.size() * sizeof(TokenId) + entry.exits.size() * sizeof(std::uint32_t);
 }
 
 /// From the root.
-void TokenMasks::walk(LocalId from, bool drops_space, Entry& entry) {
-  if (!drops_space) {
-    walk_parts(from, entry);
-    return;
-  }
+bool TokenMasks::walk(LocalId from, bool drops_space, Entry& entry) {
+  if (!drops_space) return walk_parts(from, entry);
   for (const TokenTrie::Part& part : trie_.parts())
     for (const auto& [byte, node] : part.first)
-      walk_below(byte == ' ' ? node + 1 : node, trie_.at(node).end, from, entry);
+      if (!walk_below(byte == ' ' ? node + 1 : node, trie_.at(node).end, from, entry)) return false;
+  return true;
 }
 
-void TokenMasks::walk_parts(LocalId from, Entry& entry) {
+bool TokenMasks::walk_parts(LocalId from, Entry& entry) {
+  count_runs(from);
   std::optional<std::uint8_t> plain = runs_.plain_only(from);
   if (!plain && plain_runs_.is_endless(from)) plain = FreeRuns::kEndless;
   if (plain) entry.plain_bits = trie_.plain_bits(*plain);
@@ -128,26 +222,37 @@ void TokenMasks::walk_parts(LocalId from, Entry& entry) {
       continue;
     }
     for (const auto& [byte, node] : part.first)
-      if (locals_.after(from, byte) != LocalStates::kDead) walk_below(node, trie_.at(node).end, from, entry);
+      if (step(from, byte) != LocalStates::kDead && !walk_below(node, trie_.at(node).end, from, entry)) return false;
   }
+  return true;
 }
 
-/// Whole subtrees of one parent, whose state is `from`.
-void TokenMasks::walk_below(std::uint32_t begin, std::uint32_t end, LocalId from, Entry& entry) {
+bool TokenMasks::walk_behind(LocalId from, std::span<const std::uint32_t> exits, Entry& entry) {
+  if (locals_.is_complete(from)) entry.exits.assign(exits.begin(), exits.end());
+  entry.is_failed = locals_.is_too_large(from);
+  for (const std::uint32_t node : exits)
+    if (!walk_below(node + 1, trie_.at(node).end, from, entry)) return false;
+  std::ranges::sort(entry.exits);
+  const auto rest = std::ranges::unique(entry.exits);
+  entry.exits.erase(rest.begin(), rest.end());
+  return true;
+}
+
+/// Whole subtrees of one parent, whose state is `from`. False where it was given up.
+bool TokenMasks::walk_below(std::uint32_t begin, std::uint32_t end, LocalId from, Entry& entry) {
   open_.assign(1, {end, from});
   for (std::uint32_t node = begin; node < end && !entry.is_failed;) {
+    if (!may_go_on(entry)) return false;
     while (open_.back().first <= node) open_.pop_back();
     const TokenTrie::Node& here = trie_.at(node);
-    const LocalId local = locals_.after(open_.back().second, here.byte);
+    const LocalId before = open_.back().second, local = step(before, here.byte);
     if (local == LocalStates::kDead) {
-      ++work_;
       node = here.end;
       continue;
     }
     const TokenTrie::Below& below = trie_.below(node);
-    if (node + 1 < here.end && may_follow_byte(open_.back().second, here.byte, local, below)) {
+    if (node + 1 < here.end && may_follow_byte(before, here.byte, local, below)) {
       // Nothing that follows an end of the call there adds to them.
-      ++work_;
       take(trie_.tokens_from(node));
       node = here.end;
       continue;
@@ -156,6 +261,46 @@ void TokenMasks::walk_below(std::uint32_t begin, std::uint32_t end, LocalId from
     ++node;
     if (node < here.end) open_.emplace_back(here.end, local);
   }
+  return true;
+}
+
+/// False: the walk is over, by its bounds (the entry has failed), by its growth, or by the search's end.
+bool TokenMasks::may_go_on(Entry& entry) {
+  if (work_ > kMaxWork) entry.is_failed = true;
+  if (work_ - looked_at_ < kStepsBetweenLooks) return true;
+  looked_at_ = work_;
+  if (locals_.num_bytes() > most_bytes_) has_outgrown_ = entry.is_failed = true;
+  return !search_->is_over();
+}
+
+LocalId TokenMasks::step(LocalId from, std::uint8_t byte) {
+  const LocalId to = locals_.after(from, byte);
+  work_ += 1 + locals_.touch(from, byte, to);
+  return to;
+}
+
+/// All bytes below a node may follow in this state.
+bool TokenMasks::may_follow(LocalId state, const TokenTrie::Below& below) {
+  count_runs(state);
+  return runs_.holds(state, below) || one_reads(state, below) || plain_runs_.holds(state, below);
+}
+
+bool TokenMasks::one_reads(LocalId state, const TokenTrie::Below& below) const {
+  if (automaton_.ascii_runs().empty() || below.has_others) return false;
+  return std::ranges::any_of(locals_.members(state), [&](const Configuration& member) {
+    return automaton_.ascii_runs().holds(member.state, below);
+  });
+}
+
+/// The same of a node whose byte leads from `before` to `state`. What one way can tell is asked before all ways are.
+bool TokenMasks::may_follow_byte(LocalId before, std::uint8_t byte, LocalId state, const TokenTrie::Below& below) {
+  count_runs(state);
+  return runs_.holds(state, below) || runs_.holds_behind(before, byte, below) || one_reads(state, below) ||
+         plain_runs_.holds(state, below);
+}
+
+void TokenMasks::count_runs(LocalId state) {
+  if (locals_.touch_whole(state)) work_ += kRunWork + 8 * locals_.num_configurations(state);
 }
 
 void TokenMasks::take(TokenRange tokens) {
@@ -168,8 +313,7 @@ void TokenMasks::take(TokenRange tokens) {
 }
 
 void TokenMasks::visit(std::uint32_t node, LocalId local, Entry& entry) {
-  work_ += 1 + locals_.num_configurations(local);
-  if (work_ > kMaxWork || locals_.is_too_large(local)) entry.is_failed = true;
+  if (locals_.is_too_large(local)) entry.is_failed = true;
   take(trie_.tokens_at(node));
   if (locals_.is_complete(local) && trie_.at(node).end > node + 1) entry.exits.push_back(node);
 }
@@ -187,8 +331,6 @@ void TokenMasks::finish(Entry& entry) {
       entry.tokens.insert(entry.tokens.end(), trie_.tokens().begin() + begin, trie_.tokens().begin() + end);
   }
   ranges_.clear();
-  entry_bytes_ += sizeof(Entry) + 128 + entry.bits.size() * sizeof(MaskWord) + entry.tokens.size() * sizeof(TokenId) +
-                  entry.exits.size() * sizeof(std::uint32_t);
 }
 
 /// Ascending, and apart: a walk finds them so, but below exits that lie below each other it goes twice.
@@ -242,13 +384,7 @@ void TokenMasks::set_bits(Entry& entry) const {
   }
 }
 
-void TokenMasks::forget_if_full() {
-  const bool has_many_locals = locals_.num_bytes() > kMaxLocalBytes;
-  if (entry_bytes_ > kMaxEntryBytes || has_many_locals) {
-    entries_.clear();
-    entry_bytes_ = 0;
-  }
-  if (!has_many_locals) return;
+void TokenMasks::clear_locals() {
   locals_.clear();
   runs_.clear();
   plain_runs_.clear();

@@ -7,20 +7,25 @@
 // Inside of strings whole subtrees are taken at once (free_runs.h, plain_runs.h), and most of the vocabulary by one
 // look.
 //
-// Any thread may call it. What it answers does not depend on what is kept.
+// Any thread may call it. What it answers, and the work that counts for it, do not depend on what is kept. What is kept
+// is found while another thread walks; walks over one constraint go one after another.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "constraint/configurations.h"
+#include "constraint/constraint_memory.h"
 #include "constraint/free_runs.h"
 #include "constraint/local_states.h"
+#include "constraint/mask_search.h"
 #include "constraint/plain_runs.h"
 #include "constraint/token_bits.h"
 #include "constraint/token_trie.h"
@@ -29,19 +34,24 @@ namespace octavo {
 
 class TokenMasks {
  public:
-  /// Configurations that are looked at for one set of states, in all nodes of the tree. More is a constraint that is
-  /// too ambiguous to be followed in time.
-  static constexpr std::size_t kMaxWork = 1 << 23;
-  /// Of what is kept; beyond it all is forgotten.
-  static constexpr std::size_t kMaxLocalBytes = 8 << 20, kMaxEntryBytes = 16 << 20;
+  /// Of one mask. A step is a node of the tree that is looked at, or a configuration of a state that is met there for
+  /// the first time.
+  static constexpr std::uint64_t kMaxWork = std::uint64_t{1} << 25;
+  /// States that one walk makes anew. One that began with others kept and makes more begins once more without them, so
+  /// that none depends on these: what is kept between walks and the first bound are less than the second together.
+  static constexpr std::size_t kMaxGrowth = 12 << 20, kMaxGrowthAlone = 24 << 20;
 
-  /// Both must outlive it.
-  TokenMasks(const Automaton& automaton, const TokenTrie& trie, std::size_t num_tokens);
+  /// All must outlive it.
+  TokenMasks(const Automaton& automaton, const TokenTrie& trie, std::size_t num_tokens, ConstraintMemory& memory);
+  ~TokenMasks();
+  TokenMasks(const TokenMasks&) = delete;
+  TokenMasks& operator=(const TokenMasks&) = delete;
 
   /// Sets the bits of the tokens whose bytes the set can read, and of those that it can read as a token. With
-  /// `drops_space` a space at the front of a token is no part of its text. False: kMaxWork or kMaxConfigurations was
-  /// exceeded.
-  bool allow(const ConfigurationSet& set, const CallStacks& stacks, bool drops_space, std::span<MaskWord> mask);
+  /// `drops_space` a space at the front of a token is no part of its text. kTooLarge: more than kMaxWork, than the
+  /// growth of a walk alone, or than kMaxConfigurations. Some bits may be set where the outcome is another than kFound.
+  FoundMask allow(const ConfigurationSet& set, const CallStacks& stacks, bool drops_space, std::span<MaskWord> mask,
+                  const MaskSearch& search = {});
 
  private:
   struct Entry {
@@ -51,44 +61,69 @@ class TokenMasks {
     std::vector<TokenId> tokens = {};
     // Nodes of the tree at which the call may end, with others below them, of which some are not allowed anyway.
     std::vector<std::uint32_t> exits = {};
+    std::uint64_t work = 0;
     bool is_failed = false;
-    std::map<StateId, std::unique_ptr<Entry>> returned =
-        {};  // by the state that is returned to: what follows the exits
   };
-
+  using EntryPointer = std::shared_ptr<const Entry>;
   using TokenRange = TokenTrie::TokenRange;
 
-  Entry& entry_of(LocalId from, bool drops_space);
-  Entry& entry_behind(Entry& entry, StateId state);
-  bool add(Entry& entry, StackId stack, const CallStacks& stacks, std::span<MaskWord> mask);
-  void walk(LocalId from, bool drops_space, Entry& entry);
-  void walk_parts(LocalId from, Entry& entry);
-  void walk_below(std::uint32_t begin, std::uint32_t end, LocalId from, Entry& entry);
-  /// All bytes below a node may follow in this state.
-  bool may_follow(LocalId state, const TokenTrie::Below& below) {
-    return runs_.holds(state, below) || plain_runs_.holds(state, below);
-  }
-  /// The same of a node whose byte leads from `before` to `state`. What one way can tell is asked before all ways are.
-  bool may_follow_byte(LocalId before, std::uint8_t byte, LocalId state, const TokenTrie::Below& below) {
-    return runs_.holds(state, below) || runs_.holds_behind(before, byte, below) || plain_runs_.holds(state, below);
-  }
+  /// Members with the calls above the one that they are looked at in, and whether a space is dropped and whether
+  /// something follows the call; or an entry, and the state that its call returns to.
+  using Key = std::vector<std::uint32_t>;
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const;
+  };
+
+  Key key_of(std::span<const Configuration> members, const CallStacks& stacks, StackId call, bool drops_space) const;
+  EntryPointer find(const Key& key);
+  EntryPointer keep(Key key, Entry entry);
+  FoundMask add(EntryPointer entry, Key key, StackId stack, const CallStacks& stacks, std::span<MaskWord> mask,
+                const MaskSearch& search);
+  void forget();
+  std::size_t bytes_of(const Key& key, const Entry& entry) const;
+
+  /// `walk` fills an entry and is false where it was given up. Null: it was given up, or is not begun.
+  template <class Walk>
+  EntryPointer find_or_walk(const Key& key, const MaskSearch& search, const Walk& walk);
+  template <class Walk>
+  std::optional<Entry> walked(const MaskSearch& search, const Walk& walk);
+
+  // Of a walk: the thread that has walk_mutex_.
+  bool walk(LocalId from, bool drops_space, Entry& entry);
+  bool walk_parts(LocalId from, Entry& entry);
+  bool walk_behind(LocalId from, std::span<const std::uint32_t> exits, Entry& entry);
+  bool walk_below(std::uint32_t begin, std::uint32_t end, LocalId from, Entry& entry);
+  bool may_go_on(Entry& entry);
+  LocalId step(LocalId from, std::uint8_t byte);
+  bool may_follow(LocalId state, const TokenTrie::Below& below);
+  bool one_reads(LocalId state, const TokenTrie::Below& below) const;
+  bool may_follow_byte(LocalId before, std::uint8_t byte, LocalId state, const TokenTrie::Below& below);
+  void count_runs(LocalId state);
   void take(TokenRange tokens);
   void visit(std::uint32_t node, LocalId local, Entry& entry);
   void finish(Entry& entry);
   void order_ranges();
   std::vector<TokenRange> ranges_within(TokenRange bounds) const;
   void set_bits(Entry& entry) const;
-  void forget_if_full();
+  void clear_locals();
 
+  const Automaton& automaton_;
   const TokenTrie& trie_;
   const std::size_t num_words_;
-  std::mutex mutex_;  // of all below
+  ConstraintMemory& memory_;
+
+  std::mutex kept_mutex_;  // of the entries
+  std::unordered_map<Key, EntryPointer, KeyHash> entries_;
+  std::size_t entry_bytes_ = 0;
+
+  std::mutex walk_mutex_;  // of all below
   LocalStates locals_;
   FreeRuns runs_;
   PlainRuns plain_runs_;
-  std::map<std::pair<LocalId, bool>, std::unique_ptr<Entry>> entries_;  // by state, and whether a space is dropped
-  std::size_t entry_bytes_ = 0;
-  std::size_t work_ = 0;                                 // of the walk that is under way
+  const MaskSearch* search_ = nullptr;      // of the walk that is under way, as what follows
+  std::uint64_t work_ = 0, looked_at_ = 0;  // when it was last asked whether it is over
+  std::size_t most_bytes_ = 0;              // of the states
+  bool has_outgrown_ = false;
   std::vector<TokenRange> ranges_;                       // that it has found
   std::vector<std::pair<std::uint32_t, LocalId>> open_;  // ends of subtrees, and the state in them
 };

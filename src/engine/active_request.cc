@@ -27,6 +27,10 @@ void Choice::begin(const ActiveRequest& request, int index) {
                  reasoning_state());
   if (request.constraint != nullptr) {
     constraint.begin(request.constraint, request.last_token);
+    mask.drop();
+    mask.bits.assign(request.first_mask.bits.begin(), request.first_mask.bits.end());
+    mask.state = request.first_mask.state;
+    mask.work = request.first_mask.work;
   } else {
     constraint.end();
   }
@@ -53,6 +57,7 @@ RequestStats ActiveRequest::stats_of(const Sequence& sequence, const ChoiceTimes
           .queued_s = queued,
           .prefill_s = prefill,
           .decode_s = decode,
+          .error = error,
           .stalled_s = std::max(0.0, total - queued - prefill - decode)};
 }
 

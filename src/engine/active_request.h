@@ -14,6 +14,7 @@
 #include "base/to_size.h"
 #include "constraint/constraint_state.h"
 #include "engine/answer_text.h"
+#include "engine/next_mask.h"
 #include "engine/queue_ledger.h"
 #include "engine/reasoning_budget.h"
 #include "engine/sequence.h"
@@ -51,6 +52,7 @@ struct Choice {
   AnswerText text;
   ReasoningBudget budget;
   ConstraintState constraint;              // of its content
+  NextMask mask;                           // of its next token, where that is drawn under the constraint
   int num_reasoning = 0;                   // tokens that belong to reasoning
   std::vector<TokenLogprob> top_logprobs;  // of the last token drawn, as many as are asked for
   float surprise_bound = 0;                // Mirostat's, for the next token
@@ -94,6 +96,7 @@ struct ActiveRequest {
   ReasoningView reasoning;    // the engine's marks, if the answer is looked at for them; its view of shown_tokens
   int reasoning_budget = -1;  // tokens; -1: any number
   std::shared_ptr<const CompiledConstraint> constraint = {};
+  NextMask first_mask = {};   // of the first token of each choice, where the constraint begins with it
   TokenId opening_mark = -1;  // the token that opens reasoning, which may stand before a constrained answer; -1: none
   std::uint32_t first_choice = 0;
   int num_top_logprobs = 0;
@@ -114,6 +117,7 @@ struct ActiveRequest {
   int num_begun = 0;
   std::vector<float> last_row;  // the logits that choices begin from which did not in the step that computed them
   int num_active = 0;           // choices that have not ended; at 0 the request is kept until the end of the step
+  std::string error = {};       // RequestStats::error
 
   /// The choice's token at `position` depends on this, beside its logits.
   DrawContext draw_context(const Choice& choice, int position, std::span<const MaskWord> allowed) const {

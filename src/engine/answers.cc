@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "base/error.h"
 #include "base/to_size.h"
 
 namespace octavo {
@@ -25,15 +26,29 @@ void Answers::append(const Draw& draw) {
   Choice& choice = *draw.choice;
   const SampledToken& sampled = draw.token;
   if (!choice.active) return;  // ended by a callback of this step
-  if (sampled.token < 0) return end(request, FinishReason::kFailed);
+  if (sampled.token < 0) return end_without_token(request, choice);
   choice.surprise_bound = sampled.surprise_bound;
+  if (choice.is_constrained()) choice.constraint.count(choice.mask.work);
   append_to(request, choice, sampled, known_tokens(choice.top_logprobs));
   while (choice.active) {
     const TokenId known = request.known_token(choice);
-    if (known < 0) return;
+    if (known < 0) break;
     choice.sequence.num_followed = choice.sequence.num_tokens();
     append_to(request, choice, {.token = known, .logprob = std::numeric_limits<float>::quiet_NaN()}, {});
   }
+  if (request.constraint != nullptr) masks_.want(request, choice);
+}
+
+/// The constraint allows no token, or none that is known within its work.
+void Answers::end_without_token(ActiveRequest& request, const Choice& choice) {
+  const bool is_mask = choice.mask.state == NextMask::State::kTooLarge;
+  if (!is_mask && !choice.constraint.is_spent()) return end(request, FinishReason::kFailed);
+  request.error = is_mask
+                      ? fmt::format("found {} that takes more than {} steps of work to find which token may follow",
+                                    request.constraint->name(), TokenMasks::kMaxWork)
+                      : fmt::format("found {} that takes {} steps of work to follow so far, expected at most {}",
+                                    request.constraint->name(), choice.constraint.work(), ConstraintState::kMaxWork);
+  end(request, FinishReason::kConstraint);
 }
 
 void Answers::append_to(ActiveRequest& request, Choice& choice, const SampledToken& sampled,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/draws.h"
+#include "engine/mask_finder.h"
 #include "engine/request_table.h"
 
 namespace octavo {
@@ -14,8 +15,8 @@ class Answers {
   using Clock = Choice::Clock;
 
   /// All of these must outlive it. Generated tokens are counted in `counts`.
-  Answers(const Words& words, RequestTable& requests, EngineStats& counts)
-      : words_(words), requests_(requests), counts_(counts) {}
+  Answers(const Words& words, RequestTable& requests, MaskFinder& masks, EngineStats& counts)
+      : words_(words), requests_(requests), masks_(masks), counts_(counts) {}
 
   /// Appends a drawn token to its choice, and those that must follow it without a draw; tells the caller of each.
   void append(const Draw& draw);
@@ -36,6 +37,7 @@ class Answers {
   static void emit_before_start(ActiveRequest& request, FinishReason reason);
 
  private:
+  void end_without_token(ActiveRequest& request, const Choice& choice);
   void append_to(ActiveRequest& request, Choice& choice, const SampledToken& sampled,
                  std::span<const TokenLogprob> top_logprobs);
   FinishReason finish_reason(const ActiveRequest& request, const Choice& choice, TokenId token) const;
@@ -43,6 +45,7 @@ class Answers {
 
   const Words& words_;
   RequestTable& requests_;
+  MaskFinder& masks_;
   EngineStats& counts_;
 };
 

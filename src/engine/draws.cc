@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
 #include "base/to_size.h"
 
 namespace octavo {
@@ -113,10 +114,10 @@ void Draws::sample(Draw& draw, int worker) {
   const DrawKey key{.seed = request.sampling.seed,
                     .choice = request.choice_index(*draw.choice),
                     .position = static_cast<std::uint32_t>(draw.position)};
-  std::span<MaskWord> allowed;
+  std::span<const MaskWord> allowed;
   if (draw.choice->constraint.is_on()) {
-    allowed = allowed_[to_size(worker)];
-    if (!find_allowed(draw, allowed)) {
+    allowed = find_allowed(draw, worker);
+    if (allowed.empty()) {
       draw.token = {.token = -1, .logprob = 0};
       return;
     }
@@ -125,17 +126,20 @@ void Draws::sample(Draw& draw, int worker) {
                               request.draw_context(*draw.choice, draw.position, allowed), draw.choice->top_logprobs);
 }
 
-/// False: there is no token that the constraint allows.
-bool Draws::find_allowed(const Draw& draw, std::span<MaskWord> allowed) const {
-  std::ranges::fill(allowed, MaskWord{0});
+/// Empty: there is no token that the constraint allows, or none is known.
+std::span<const MaskWord> Draws::find_allowed(const Draw& draw, int worker) {
   const ConstraintState& constraint = draw.choice->constraint;
   if (!draw.choice->is_constrained()) {
+    std::vector<MaskWord>& allowed = allowed_[to_size(worker)];
     constraint.allow_all_but_ends(allowed);
-    return true;
+    return allowed;
   }
-  if (!constraint.allow(allowed)) return false;
-  if (draw.request->may_open_reasoning(*draw.choice)) allow_token(allowed, to_size(draw.request->opening_mark));
-  return std::ranges::any_of(allowed, [](MaskWord word) { return word != 0; });
+  NextMask& mask = draw.choice->mask;
+  if (mask.state == NextMask::State::kTooLarge || constraint.is_spent()) return {};
+  OCTAVO_CHECK(mask.state == NextMask::State::kReady, "a draw of request {} without its mask", draw.request->id);
+  if (draw.request->may_open_reasoning(*draw.choice)) allow_token(mask.bits, to_size(draw.request->opening_mark));
+  const bool is_any = std::ranges::any_of(mask.bits, [](MaskWord word) { return word != 0; });
+  return is_any ? std::span<const MaskWord>(mask.bits) : std::span<const MaskWord>();
 }
 
 }  // namespace octavo

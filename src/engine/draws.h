@@ -58,7 +58,7 @@ class Draws {
  private:
   void list_choices(ActiveRequest& request, int count, const Draw& like, RequestTable& requests);
   void sample(Draw& draw, int worker);
-  bool find_allowed(const Draw& draw, std::span<MaskWord> allowed) const;
+  std::span<const MaskWord> find_allowed(const Draw& draw, int worker);
 
   ThreadPool& threads_;
   const int vocab_size_, num_drawable_;

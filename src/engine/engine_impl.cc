@@ -37,7 +37,8 @@ EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvBooks> kv)
       builder_(*kv_, scheduler_.limits()),
       statistics_(scheduler_, *kv_),
       requests_(*kv_, scheduler_, builder_, parts_.words, statistics_.counts()),
-      answers_(parts_.words, requests_, statistics_.counts()),
+      masks_(parts_.resources->impl().threads, num_drawable_),
+      answers_(parts_.words, requests_, masks_, statistics_.counts()),
       step_(step_parts(), num_drawable_),
       driver_({.scheduler = scheduler_,
                .requests = requests_,
@@ -62,7 +63,15 @@ StepParts EngineImpl::step_parts() {
           .builder = builder_,
           .requests = requests_,
           .answers = answers_,
+          .masks = masks_,
           .counts = statistics_.counts()};
+}
+
+EngineStats EngineImpl::stats() const {
+  EngineStats stats = driver_.stats();
+  stats.constraint_bytes = constraint_memory_->automaton_bytes();
+  stats.mask_bytes = constraint_memory_->mask_bytes();
+  return stats;
 }
 
 void EngineImpl::calibrate(const std::stop_token& stop) {
@@ -129,14 +138,15 @@ Result<std::string> EngineImpl::render_chat_template(std::span<const ChatMessage
 }
 
 Result<std::shared_ptr<const Constraint>> EngineImpl::compile_constraint(const ConstraintSource& source,
-                                                                         std::stop_token stop) const {
+                                                                         const std::stop_token& stop) const {
   OCTAVO_TRY_VOID(parts_.words.require());
   std::call_once(constraints_begun_, [this] {
-    constraints_ = std::make_unique<ConstraintCompiler>(constraint_vocabulary(parts_.words, num_drawable_),
-                                                        constraint_token_names(parts_.words, num_drawable_));
+    constraints_ =
+        std::make_unique<ConstraintCompiler>(constraint_vocabulary(parts_.words, num_drawable_),
+                                             constraint_token_names(parts_.words, num_drawable_), constraint_memory_);
     constraint_vocabulary_ = constraints_->vocabulary().get();
   });
-  OCTAVO_TRY(std::shared_ptr<const CompiledConstraint> compiled, constraints_->compile(source, std::move(stop)));
+  OCTAVO_TRY(std::shared_ptr<const CompiledConstraint> compiled, constraints_->compile(source, stop));
   return compiled;
 }
 

@@ -18,6 +18,7 @@
 #include "engine/cost_model.h"
 #include "engine/driver.h"
 #include "engine/idle_release.h"
+#include "engine/mask_finder.h"
 #include "engine/queue_ledger.h"
 #include "engine/request_check.h"
 #include "engine/request_maker.h"
@@ -53,7 +54,7 @@ class EngineImpl final : public Engine {
   static Result<std::unique_ptr<EngineImpl>> create(EngineParts parts);
 
   const ModelInfo& info() const override { return parts_.info; }
-  EngineStats stats() const override { return driver_.stats(); }
+  EngineStats stats() const override;
   Result<RequestId> submit(Request request, TokenCallback on_event) override;
   void cancel(RequestId id) override;
   bool step() override { return driver_.step(); }
@@ -74,7 +75,7 @@ class EngineImpl final : public Engine {
   Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
                                            const ChatTemplateOptions& options) const override;
   Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source,
-                                                               std::stop_token stop = {}) const override;
+                                                               const std::stop_token& stop = {}) const override;
   SamplingParams default_sampling(SamplingParams defaults) const override;
 
   /// The books of the runner's memory.
@@ -97,12 +98,14 @@ class EngineImpl final : public Engine {
   BatchBuilder builder_;
   Statistics statistics_;
   RequestTable requests_;
+  MaskFinder masks_;
   Answers answers_;
   Step step_;
   Driver driver_;
 
   const RequestLimits request_limits_;
   const RequestMaker maker_;
+  const std::shared_ptr<ConstraintMemory> constraint_memory_ = std::make_shared<ConstraintMemory>();
   mutable std::once_flag constraints_begun_;
   mutable std::unique_ptr<ConstraintCompiler>
       constraints_;  // once one is asked for: its tree of the vocabulary takes memory

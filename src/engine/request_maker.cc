@@ -10,6 +10,7 @@ namespace octavo {
 RequestMaker::RequestMaker(const Words& words, int num_drawable, std::span<const TokenId> suppressed,
                            BlockHasher hasher, int block_size)
     : words_(words),
+      num_drawable_(num_drawable),
       dry_breakers_(words, num_drawable),
       suppressed_(suppressed),
       hasher_(std::move(hasher)),
@@ -51,7 +52,16 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
   active->choices.resize(to_size(request.num_choices));
   active->num_active = request.num_choices;
   fill_prompt(request, *active);
+  if (active->constraint != nullptr) find_first_mask(*active);
   return active;
+}
+
+/// On the caller's thread. It was found when the constraint was compiled, and is mostly still kept.
+void RequestMaker::find_first_mask(ActiveRequest& active) const {
+  ConstraintState state;
+  state.begin(active.constraint, active.last_token);
+  active.first_mask.bits.resize(mask_words(to_size(num_drawable_)));
+  active.first_mask.set(state.allow(active.first_mask.bits));
 }
 
 ReasoningView RequestMaker::view_of(const ReasoningParams& reasoning, std::span<const TokenId> shown) const {

@@ -28,8 +28,10 @@ class RequestMaker {
   static TokenId opening_mark_of(const ReasoningView& reasoning);
   EndingRules endings_of(Request& request, int max_generated) const;
   void fill_prompt(Request& request, ActiveRequest& active) const;
+  void find_first_mask(ActiveRequest& active) const;
 
   const Words& words_;
+  const int num_drawable_;
   const DryBreakers dry_breakers_;
   std::vector<TokenId> end_tokens_;  // that may be drawn
   const std::span<const TokenId> suppressed_;

@@ -111,6 +111,7 @@ void RequestTable::retire(ActiveRequest& request, Choice& choice) {
   drop_sequence(choice.sequence.kv);
   num_table_blocks_ -= table_blocks(choice.sequence.asked.max_cached);
   choice.active = false;
+  choice.mask.drop();
   count_ended(request, 1);
 }
 

@@ -76,8 +76,8 @@ std::span<const ScheduledSequence> Scheduler::schedule(int num_engines) {
   if (step_plan_.empty()) admission_.admit();  // decodes that could not grow were suspended
   choice_turns_.choose(queues_.running(), budget_);
   if (step_plan_.empty() && beginning().empty() && !queues_.running().empty()) schedule_best();
-  OCTAVO_CHECK(!step_plan_.empty() || !beginning().empty() || empty(), "{} sequences wait and none can run",
-               num_waiting());
+  OCTAVO_CHECK(!step_plan_.empty() || !beginning().empty() || empty() || some_wait_for_masks(),
+               "{} sequences wait and none can run", num_waiting());
   return step_plan_;
 }
 
@@ -117,7 +117,7 @@ void Scheduler::schedule_decodes(bool only_aged, bool within_time) {
   for (std::size_t i = 0; i < queues_.running().size();) {
     Sequence& sequence = *queues_.running()[i];
     const bool is_another = sequence.is_catching_up() || sequence.awaits_choices() || sequence.has_rows() ||
-                            (only_aged && sequence.notes.steps_waited < kMaxStepsWaited);
+                            sequence.waits_for_mask || (only_aged && sequence.notes.steps_waited < kMaxStepsWaited);
     if (is_another) {
       ++i;
     } else if (budget_.rows_left() == 0 || sequence.notes.skipped_in_step == step_ ||
@@ -148,7 +148,7 @@ bool Scheduler::schedule_decode(Sequence& sequence) {
 /// passed over too often.
 void Scheduler::schedule_prompts() {
   for (Sequence* sequence : queues_.running())
-    if (sequence->is_catching_up()) prompts_.push_back(sequence);
+    if (sequence->is_catching_up() && !sequence->waits_for_mask) prompts_.push_back(sequence);
   claims_.claim_half_done_blocks(prompts_);
   if (places_.exist()) places_.raise_priorities(prompts_);
   std::ranges::sort(prompts_, {}, [](const Sequence* sequence) {
@@ -191,14 +191,17 @@ bool Scheduler::schedule_chunk(Sequence& sequence, int max_tokens) {
 }
 
 // Nothing is planned, so whatever runs is a prompt without room for a row: the best rank takes it from the worst. If a
-// better rank waits and holds the blocks that are missing, it is that one's turn.
+// better rank waits and holds the blocks that are missing, it is that one's turn. If all wait for masks, it is
+// nobody's.
 void Scheduler::schedule_best() {
   claims_.clear();
   int num_tokens = 0;
   while (num_tokens == 0) {
     if (queues_.running().empty()) admission_.admit();
     OCTAVO_CHECK(!queues_.running().empty(), "{} sequences wait and none can run", num_waiting());
-    Sequence& best = *queues_.running().front();
+    const auto first = std::ranges::find_if(queues_.running(), [](const Sequence* s) { return !s->waits_for_mask; });
+    if (first == queues_.running().end()) return;
+    Sequence& best = **first;
     if (best.awaits_choices()) return choice_turns_.choose(queues_.running(), budget_);
     num_tokens = ledger_.tokens_that_fit(best, std::min(best.num_behind(), budget_.rows_left()));
     if (num_tokens > 0) break;
@@ -207,9 +210,14 @@ void Scheduler::schedule_best() {
     victim != nullptr ? preemption_.preempt_all(*victim) : preemption_.suspend(best);
     ledger_.count_promises(queues_.running());
   }
-  Sequence& best = *queues_.running().front();
+  Sequence& best = **std::ranges::find_if(queues_.running(), [](const Sequence* s) { return !s->waits_for_mask; });
   const bool scheduled = schedule_chunk(best, num_tokens);
   OCTAVO_CHECK(scheduled, "sequence {} yields to nobody", best.asked.id);
+}
+
+bool Scheduler::some_wait_for_masks() const {
+  const auto waits = [](const Sequence* sequence) { return sequence->waits_for_mask; };
+  return std::ranges::any_of(queues_.running(), waits) || std::ranges::any_of(queues_.waiting(), waits);
 }
 
 /// The step computes the next `num_tokens` tokens of a sequence, for which there is room.

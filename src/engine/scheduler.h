@@ -119,6 +119,7 @@ class Scheduler {
   const Sequence* claimant_for(const Sequence& sequence) const;
   bool schedule_chunk(Sequence& sequence, int max_tokens);
   void schedule_best();
+  bool some_wait_for_masks() const;
   void advance(Sequence& sequence, int num_tokens);
   void reserve(const Sequence& sequence, int num_tokens);
   void go_back(Sequence& sequence, int end);

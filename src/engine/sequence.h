@@ -99,6 +99,7 @@ struct Sequence {
   int cached_tokens = 0;  // of the prompt, computed by others
   int diverged_at = -1;   // the position at which it parts from what its owner's requests have computed; -1: nowhere
   int num_preemptions = 0;
+  bool waits_for_mask = false;  // the tokens that its next one may be are not known yet (mask_finder.h)
   SchedulerNotes notes = {};
 
   /// Hashes its blocks under its domain; for a sequence without tokens of an answer.

@@ -1,12 +1,18 @@
 #include "engine/step.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <new>
 
 #include "base/to_size.h"
 
 namespace octavo {
+namespace {
+
+constexpr std::chrono::milliseconds kMostWait{5};  // before requests that came meanwhile are looked at
+
+}  // namespace
 
 BatchOutcome compute_batch(const StepParts& parts) {
   parts.runner.begin(parts.builder.batch());
@@ -21,14 +27,21 @@ Step::Step(const StepParts& parts, int num_drawable)
 
 void Step::run(Clock::time_point start) {
   waited_ = {};
+  parts_.masks.collect();
   const std::span<const ScheduledSequence> plan = schedule();
-  if (plan.empty() && parts_.scheduler.beginning().empty()) return;
+  if (plan.empty() && parts_.scheduler.beginning().empty()) {
+    if (parts_.masks.has_jobs()) parts_.masks.wait(kMostWait);  // all that could run wait for these
+    return;
+  }
   const double predicted_ms = parts_.cost.predict_ms(parts_.scheduler.work());
   if (!compute(plan)) return;
   attribute_time(plan, start);
   parts_.answers.report_progress(parts_.scheduler, last_draws_);
   append_draws();
   for (const ScheduledSequence& planned : plan) parts_.answers.end_without_draw(*planned.sequence);
+  const Clock::time_point begin_of_masks = Clock::now();
+  parts_.masks.find();
+  events_ms_ += seconds(Clock::now() - begin_of_masks) * 1000;
   observe(start, predicted_ms);
   last_end_ = Clock::now();
 }

@@ -32,6 +32,7 @@ struct StepParts {
   BatchBuilder& builder;
   RequestTable& requests;
   Answers& answers;
+  MaskFinder& masks;
   EngineStats& counts;  // steps and their times are counted here
 };
 

@@ -108,7 +108,8 @@ bool is_below(const fs::path& path, const fs::path& folder) {
 fs::path real_path(const fs::path& path) {
   std::error_code error;
   fs::path real = fs::canonical(path, error);
-  return error ? fs::path() : real;
+  if (error) real.clear();
+  return real;
 }
 
 /// Whether the file itself, not what it may link to, lies in the cache.

@@ -50,7 +50,7 @@ std::string AnswerBlocks::on_event(std::size_t, const OwnedEvent& event) {
   stats_ = event.stats;
   mark_cut();
   if (parts_) parts_->finish(add_part);
-  error_ = error_of(event.finish);
+  error_ = error_of(event.finish, event.stats);
   if (error_) {
     if (call_.stream) write_error(*error_, out);
     return out;

@@ -85,7 +85,7 @@ std::string cache_domain(std::string key_name, std::string_view salt) {
 
 /// Clients send the same schema with every request: it waits for nobody's compiling.
 void take_remembered_constraints(CompletionCall& call, const Engine& engine) {
-  std::stop_source stopped;
+  const std::stop_source stopped;
   stopped.request_stop();
   std::ignore = compile_constraints(call, engine, stopped.get_token());  // else its turn is still to come
 }

@@ -7,7 +7,7 @@ std::string_view finish_name(FinishReason finish, bool calls) {
   return calls ? "tool_calls" : "stop";
 }
 
-std::optional<ApiError> error_of(FinishReason finish) {
+std::optional<ApiError> error_of(FinishReason finish, const RequestStats& stats) {
   switch (finish) {
     case FinishReason::kDeadline:
       return ApiError{.status = 408,
@@ -34,6 +34,10 @@ std::optional<ApiError> error_of(FinishReason finish) {
           .message = "The model's numbers for the request are not finite: its router can choose no experts.",
           .type = "server_error",
           .code = "not_finite"};
+    case FinishReason::kConstraint:
+      return ApiError{.status = 400,
+                      .message = "The answer cannot be held to its constraint: " + stats.error + ".",
+                      .code = "constraint_too_complex"};
     default: return std::nullopt;
   }
 }

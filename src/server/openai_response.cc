@@ -125,7 +125,7 @@ std::string CompletionResponse::on_event(std::size_t prompt_index, const OwnedEv
   std::string out;
   if (event.finish != FinishReason::kNone) state.end(answer, event.choice == 0, event);
   if (state.error) return out;  // a client that was told of it expects nothing more
-  if (std::optional<ApiError> error = error_of(event.finish)) {
+  if (std::optional<ApiError> error = error_of(event.finish, event.stats)) {
     state.error = std::move(error);
     return state.call.stream ? error_event(*state.error) : out;
   }

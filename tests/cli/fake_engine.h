@@ -80,7 +80,7 @@ class FakeEngine final : public Engine {
     return true;
   }
   Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source,
-                                                               std::stop_token = {}) const override {
+                                                               const std::stop_token& = {}) const override {
     struct Empty final : Constraint {
       explicit Empty(std::vector<std::string> warnings) : Constraint(std::move(warnings)) {}
     };

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "constraint/vocabulary.h"
 
 namespace octavo {
@@ -51,11 +54,76 @@ TEST(ConstraintCompiler, StopsWhereItsTokenAsksAndKeepsNothing) {
 }
 
 TEST(ConstraintCompiler, RefusesWhatTakesMoreWorkThanOneCompileMay) {
-  ConstraintCompiler compiler(byte_vocabulary(), {}, 10'000);
+  ConstraintCompiler compiler(byte_vocabulary(), {}, std::make_shared<ConstraintMemory>(), 10'000);
   const auto refused = compiler.compile({.text = "[a-z]{200}[0-9]{200}[^a]{20000}"});
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("more than 10000 steps of work"));
   EXPECT_TRUE(compiler.compile({.text = "[a-z]"}));
+}
+
+/// About that many bytes of states: as many different texts as it takes.
+std::string large_regex(char first, std::size_t bytes) {
+  std::string pattern(1, first);
+  for (std::size_t i = 0; pattern.size() * 32 < bytes; ++i) pattern += fmt::format("{:x}", i);
+  return pattern;
+}
+
+TEST(ConstraintCompiler, WhatIsKeptGivesWayByItsBytes) {
+  const auto memory = std::make_shared<ConstraintMemory>(std::size_t{1} << 20);
+  ConstraintCompiler compiler(byte_vocabulary(), {}, memory);
+  const Constraint* first = compiler.compile({.text = large_regex('a', 300'000)}).value().get();
+  for (const char c : {'b', 'c', 'd', 'e'}) {
+    ASSERT_TRUE(compiler.compile({.text = large_regex(c, 300'000)}));
+    EXPECT_LE(memory->automaton_bytes(), std::size_t{1} << 20);
+  }
+  EXPECT_GT(memory->automaton_bytes(), std::size_t{1} << 19) << "as many are kept as there is room for";
+  (void)first;
+}
+
+TEST(ConstraintCompiler, WaitsForTheRoomThatAnswersHoldAndTakesNothingFromThem) {
+  const auto memory = std::make_shared<ConstraintMemory>(std::size_t{1} << 20);
+  ConstraintCompiler compiler(byte_vocabulary(), {}, memory);
+  auto held = compiler.compile({.text = large_regex('a', 700'000)}).value();
+  std::stop_source stop;
+  std::atomic<bool> is_done = false;
+  std::jthread waiting([&] {
+    const auto next = compiler.compile({.text = large_regex('b', 700'000)});
+    EXPECT_TRUE(next);
+    is_done = true;
+  });
+  std::jthread stopped([&] {
+    const auto next = compiler.compile({.text = large_regex('c', 700'000)}, stop.get_token());
+    ASSERT_FALSE(next);
+    EXPECT_EQ(next.error().message, kStoppedCompiling);
+  });
+  stop.request_stop();
+  stopped.join();
+  EXPECT_FALSE(is_done);
+  EXPECT_TRUE(takes(held, large_regex('a', 700'000)));
+  held = nullptr;  // and the compiler's own gives way
+  waiting.join();
+  EXPECT_TRUE(is_done);
+}
+
+TEST(ConstraintCompiler, AMemoryOfConstraintsIsGivenBackWithThem) {
+  const auto memory = std::make_shared<ConstraintMemory>();
+  {
+    ConstraintCompiler compiler(byte_vocabulary(), {}, memory);
+    ASSERT_TRUE(compiler.compile({.kind = ConstraintKind::kJsonObject}));
+    EXPECT_GT(memory->automaton_bytes(), 0U);
+    EXPECT_GT(memory->mask_bytes(), 0U);
+  }
+  EXPECT_EQ(memory->automaton_bytes(), 0U);
+  EXPECT_EQ(memory->mask_bytes(), 0U);
+}
+
+TEST(ConstraintCompiler, RefusesAnAutomatonThatTakesMoreThanItsShare) {
+  ConstraintCompiler compiler(byte_vocabulary(), {});
+  std::string every_other;
+  for (int byte = 0x21; byte < 0x7F; byte += 2) every_other += fmt::format("\\x{:02x}", byte);
+  const auto refused = compiler.compile({.text = "(?:[" + every_other + "]{250}){400}"});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("more than 1048576 transitions"));
 }
 
 TEST(ConstraintCompiler, RefusesChoicesThatAreNoneOrTooManyOrNoText) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <regex>
 
+#include "constraint/token_masks.h"
 #include "engine/test_engine.h"
 
 namespace octavo {
@@ -196,6 +197,36 @@ TEST(Constraint, ThatTheWordsCannotWriteEndsTheAnswerAsFailed) {
   const Answer answer = engine.run(constrained_request(engine, "A\u00E9", 1));
   EXPECT_EQ(answer.finish, FinishReason::kFailed);
   EXPECT_EQ(answer.text, "A");
+}
+
+/// Five letters, then so many ways of reading the same that they are not followed.
+std::string ambiguous_behind_five() {
+  std::string pattern = "[A-D]{5}(?:";
+  for (int i = 0; i < 9000; ++i) pattern += "A*B|";
+  return pattern + "C)";
+}
+
+TEST(Constraint, AnAnswerEndsByItsWorkAtTheSameTokenAloneAndInCompany) {
+  TestEngine alone({.num_threads = 1});
+  const Answer expected = alone.run(constrained_request(alone, ambiguous_behind_five(), 7));
+  EXPECT_EQ(expected.finish, FinishReason::kConstraint);
+  EXPECT_LE(expected.tokens.size(), 5U);
+  EXPECT_THAT(expected.stats.error, HasSubstr("the regular expression '[A-D]{5}(?:A*B|"));
+  EXPECT_THAT(expected.stats.error, HasSubstr(std::to_string(TokenMasks::kMaxWork)));
+
+  TestEngine engine({.num_threads = 3});
+  std::vector<RequestId> ids, others;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    ids.push_back(engine.submit(constrained_request(engine, ambiguous_behind_five(), 7)));
+    others.push_back(engine.submit(constrained_request(engine, kPattern, seed)));
+  }
+  engine->run();
+  for (const RequestId id : ids) {
+    EXPECT_TRUE(engine.answer(id).same_tokens(expected));
+    EXPECT_EQ(engine.answer(id).finish, FinishReason::kConstraint);
+    EXPECT_EQ(engine.answer(id).stats.error, expected.stats.error);
+  }
+  for (const RequestId id : others) EXPECT_NE(engine.answer(id).finish, FinishReason::kConstraint);
 }
 
 TEST(Constraint, OfAnotherEngineIsRefused) {

@@ -153,7 +153,7 @@ class ScriptedEngine final : public Engine {
     return text;
   }
   Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source,
-                                                               std::stop_token stop) const override {
+                                                               const std::stop_token& stop) const override {
     struct Nothing final : Constraint {};
     {
       const std::lock_guard lock(script_.mutex);

@@ -36,7 +36,7 @@ class TextEngine final : public Engine {
   void cancel(RequestId) override {}
   /// Takes all but the text "wrong"; a text with "odd" in it gets a warning.
   Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source,
-                                                               std::stop_token = {}) const override {
+                                                               const std::stop_token& = {}) const override {
     if (source.text == "wrong") return std::unexpected(Error{"found nonsense"});
     struct Kept final : Constraint {
       Kept(ConstraintSource from, std::vector<std::string> warnings)

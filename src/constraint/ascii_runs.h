@@ -1,0 +1,50 @@
+// How far any characters of an ASCII set may follow each other behind a single state of an automaton.
+//
+// A text under `.{0,300}(yes|no).{0,300}` stands in a set of states that is met once and never again, but one of them
+// alone reads whatever comes for a hundred characters. What one member of a set reads, the set reads: no other set
+// needs to be looked at for that. Looked at are the states of loops and of copies, and the few sets of characters that
+// these repeat.
+//
+// Immutable once found; any thread may read it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "constraint/plain_text.h"
+#include "constraint/simulation.h"
+#include "constraint/token_trie.h"
+
+namespace octavo {
+
+class AsciiRuns {
+ public:
+  static constexpr std::size_t kMaxSets = 4;
+  static constexpr std::uint8_t kEndless = 0xFF;
+  static constexpr std::size_t kMaxStates = 1 << 16;  // of an automaton; a larger one has no runs
+  static constexpr int kFewBytes = 24;                // of a set that is not worth it
+
+  AsciiRuns() = default;
+  static AsciiRuns of(const Automaton& automaton, const AutomatonShape& shape);
+
+  /// All bytes below a node may follow in this state. False may also say that it is not known.
+  bool holds(StateId state, const TokenTrie::Below& below) const {
+    if (below.has_others || state >= runs_.size()) return false;
+    for (std::size_t i = 0; i < num_sets_; ++i)
+      if (runs_[state][i] >= below.depth && are_within(below.ascii, sets_[i])) return true;
+    return false;
+  }
+  bool empty() const { return num_sets_ == 0; }
+  std::size_t num_bytes() const { return runs_.capacity() * sizeof(Runs); }
+
+ private:
+  friend class AsciiRunsFinder;
+  using Runs = std::array<std::uint8_t, kMaxSets>;
+
+  std::array<AsciiSet, kMaxSets> sets_ = {};
+  std::size_t num_sets_ = 0;
+  std::vector<Runs> runs_;  // by state: bytes of each set that may follow, less than kMostDepth, or kEndless
+};
+
+}  // namespace octavo

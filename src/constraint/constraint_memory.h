@@ -1,0 +1,50 @@
+// The memory of all constraints of an engine: how much their automata and masks take, and how much they may.
+//
+// Made by the engine, kept alive by its constraints. Any thread.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <stop_token>
+
+namespace octavo {
+
+class ConstraintMemory {
+ public:
+  static constexpr std::size_t kMaxAutomata = std::size_t{160} << 20;  // of all constraints
+  static constexpr std::size_t kMaxMasks = std::size_t{96} << 20;      // of all constraints
+  static constexpr std::size_t kMaxMasksEach = std::size_t{24} << 20;  // of one
+
+  explicit ConstraintMemory(std::size_t max_automata = kMaxAutomata) : max_automata_(max_automata) {}
+  ConstraintMemory(const ConstraintMemory&) = delete;
+  ConstraintMemory& operator=(const ConstraintMemory&) = delete;
+
+  /// Counts an automaton. False: there is no room for it beside the others, and nothing is counted.
+  bool try_add_automaton(std::size_t bytes);
+  void remove_automaton(std::size_t bytes);
+  /// Returns soon after some room has come back, or the token asks to stop, or somebody may have let go what is kept:
+  /// of that nobody is told.
+  void wait_for_room(const std::stop_token& stop);
+
+  /// Masks and what else is found while a constraint is followed: one that keeps more forgets it.
+  std::size_t most_masks() const {
+    return std::min(kMaxMasksEach, kMaxMasks / std::max<std::size_t>(1, num_constraints_));
+  }
+  void add_masks(std::size_t bytes) { mask_bytes_ += bytes; }
+  void remove_masks(std::size_t bytes) { mask_bytes_ -= bytes; }
+
+  std::size_t automaton_bytes() const { return automaton_bytes_; }
+  std::size_t mask_bytes() const { return mask_bytes_; }
+
+ private:
+  const std::size_t max_automata_;
+  std::mutex mutex_;  // of what is counted of automata, as it changes
+  std::condition_variable_any has_room_;
+  std::size_t num_removed_ = 0;
+  std::atomic<std::size_t> num_constraints_ = 0, automaton_bytes_ = 0, mask_bytes_ = 0;
+};
+
+}  // namespace octavo

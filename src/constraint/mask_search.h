@@ -1,0 +1,41 @@
+// How the search for a mask may go, and how it ended.
+//
+// Plain values. Where and when a mask is found may depend on time; what it is, and the work that counts for it, may
+// not.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace octavo {
+
+struct MaskSearch {
+  using Clock = std::chrono::steady_clock;
+
+  bool waits = true;                            // for a walk of another thread over the same constraint
+  bool walks = true;                            // false: only what is kept is looked up
+  std::optional<Clock::time_point> until = {};  // it is given up then
+  const std::atomic<bool>* stop = nullptr;      // or once this is true
+
+  /// Looked at by a walk every few hundred nodes.
+  bool is_over() const {
+    return (stop != nullptr && stop->load(std::memory_order_relaxed)) || (until && Clock::now() >= *until);
+  }
+};
+
+struct FoundMask {
+  enum class Outcome : std::uint8_t {
+    kFound,
+    kNotReady,  // the search was given up
+    kTooLarge,  // it takes more than the constraint may
+  };
+  Outcome outcome = Outcome::kFound;
+  /// Steps that it takes where nothing is kept, whatever was kept this time.
+  std::uint64_t work = 0;
+
+  explicit operator bool() const { return outcome == Outcome::kFound; }
+};
+
+}  // namespace octavo

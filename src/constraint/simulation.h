@@ -1,0 +1,95 @@
+// Which states of an automaton can do all that others can: the simulation relation of automata theory, as far as it
+// pays.
+//
+// A text under `[^q]*[aeiou][^q]{80}` stands in up to 81 states at once, and in one of 2^80 sets of them. But what
+// follows is read by the loop in front, whatever the counted ones read; and of two counted ones under `[^q]{0,80}` the
+// one with more characters left reads all that the other does. A state that another covers is left out of a set, so
+// that such sets stay small and come again. Looked at are two kinds of pairs: any state of a rule beside one in a loop
+// of the rule, and a state in a copy of a repeated part beside the same one in the next copy.
+//
+// Immutable once found; any thread may read it. Whether a state covers another depends on the automaton alone.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace octavo {
+
+class Automaton;
+class CallStacks;
+struct Configuration;
+using StateId = std::uint32_t;
+
+/// How the states of an automaton were laid down.
+struct AutomatonShape {
+  struct Range {
+    StateId begin = 0, end = 0;
+  };
+  /// Copies of one expression, each of `stride` states. Behind a later copy more of them may follow.
+  struct Copies {
+    StateId begin = 0;
+    std::uint32_t stride = 0, count = 0;
+    StateId end() const { return begin + stride * count; }
+  };
+  std::vector<Range> rules = {};
+  std::vector<Range> loops = {};  // what is read again and again
+  std::vector<Copies> copies = {};
+};
+
+class Simulation {
+ public:
+  /// What of a state's texts the covering one has, too.
+  enum class Texts : std::uint8_t {
+    kWhole,       // all that lead to the end of the rule
+    kBeginnings,  // all beginnings of these: enough where nothing follows the rule
+  };
+  static constexpr std::size_t kMaxLoopStates = 64;  // of a rule that are looked at
+  static constexpr std::size_t kMaxWork = 1 << 21;   // edges compared, of all rules; rules behind it have no pairs
+
+  Simulation() = default;
+  static Simulation of(const Automaton& automaton, const AutomatonShape& shape);
+
+  /// All that a text in `state` can go on with, a text in `by` can go on with as well.
+  bool covers(StateId by, StateId state, Texts texts) const;
+  /// Leaves out configurations that another covers: of those on one stack, and of equal states in calls that return to
+  /// one stack. `bottom`: the stack behind whose return nothing follows, or kNoStack.
+  void reduce(std::vector<Configuration>& members, const CallStacks& stacks, std::uint32_t bottom) const;
+  static constexpr std::uint32_t kNoStack = 0xFFFFFFFF;
+
+  bool empty() const { return records_.empty(); }
+  std::size_t num_bytes() const {
+    return record_of_.capacity() * sizeof(std::uint32_t) + records_.capacity() * sizeof(Record);
+  }
+
+ private:
+  friend class SimulationFinder;
+  /// What is known of a state, by Texts.
+  struct Record {
+    std::array<std::uint64_t, 2> loops = {};      // a bit for each loop state of the rule that covers it
+    std::array<std::uint32_t, 2> more = {};       // later copies in a row that cover it
+    std::uint32_t rule = 0;                       // one of the shape's
+    std::uint32_t stride = 0, first_of_copy = 0;  // its copies, and its place in the first of them; stride 0: none
+    std::uint8_t loop_bit = 0xFF;                 // among the loop states of the rule; 0xFF: it is none
+    bool is_covered() const { return (loops[0] | loops[1]) != 0 || (more[0] | more[1]) != 0; }
+  };
+
+  const Record* record(StateId state) const {
+    return state < record_of_.size() && record_of_[state] != 0 ? &records_[record_of_[state]] : nullptr;
+  }
+  /// A state that a configuration is in, or returns to.
+  struct Place {
+    std::uint32_t stack = 0;  // below it
+    StateId caller = 0;       // of a state that is returned to: the one in the call
+    StateId state = 0;
+    std::uint32_t member = 0;  // its configuration
+  };
+  void leave_out(std::vector<Place>& places, std::uint32_t bottom, std::vector<Configuration>& members) const;
+  void reduce_group(std::span<Place> group, Texts texts) const;
+
+  std::vector<std::uint32_t> record_of_;  // by state; 0: none
+  std::vector<Record> records_;           // the first is none
+};
+
+}  // namespace octavo
