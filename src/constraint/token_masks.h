@@ -39,7 +39,7 @@ class TokenMasks {
   static constexpr std::uint64_t kMaxWork = std::uint64_t{1} << 25;
   /// States that one walk makes anew. One that began with others kept and makes more begins once more without them, so
   /// that none depends on these: what is kept between walks and the first bound are less than the second together.
-  static constexpr std::size_t kMaxGrowth = 12 << 20, kMaxGrowthAlone = 24 << 20;
+  static constexpr std::size_t kMaxGrowth = 40 << 20, kMaxGrowthAlone = 80 << 20;
 
   /// All must outlive it.
   TokenMasks(const Automaton& automaton, const TokenTrie& trie, std::size_t num_tokens, ConstraintMemory& memory);
