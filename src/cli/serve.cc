@@ -18,6 +18,7 @@
 #include "cli/serve_models.h"
 #include "octavo/resources.h"
 #include "server/image_placeholder.h"
+#include "server/origin_check.h"
 #include "server/server.h"
 
 namespace octavo::cli {
@@ -202,6 +203,7 @@ void add_network_options(Command& command, ServeOptions& options) {
   command
       .add_option("--cors-origin", server.service.cors_origins,
                   "Let pages of this origin call, or of every one: *; may be repeated; default: none")
+      ->check([](const std::string& text) { return message_of(server::check_origin(text)); })
       ->type_name("ORIGIN");
   command
       .add_option("--allowed-host", server.allowed_hosts,

@@ -1,8 +1,8 @@
 #include "server/request_head.h"
 
 #include <algorithm>
-#include <boost/beast/core/string.hpp>
 
+#include "server/origin_check.h"
 #include "server/routes.h"
 
 namespace octavo::server {
@@ -46,8 +46,24 @@ std::optional<ApiError> check_key(const HttpRequest& request, const ApiKeys& key
   return wrong_key("no valid API key was given, expected the header Authorization: Bearer KEY, or X-Api-Key: KEY");
 }
 
-bool is_json(std::string_view content_type) {
-  return boost::beast::iequals(content_type.substr(0, content_type.find_first_of("; \t")), "application/json");
+/// A page of another site, whose answer its browser would not show it, but which the model would have computed.
+std::optional<ApiError> check_page(const HttpRequest& request, const CorsOrigins& origins) {
+  if (request.method() == http::verb::get || request.method() == http::verb::head) return std::nullopt;
+  const auto value_of = [&](const char* name) {
+    const auto value = request[name];
+    return std::string_view(value.data(), value.size());
+  };
+  const PageFields fields{.host = value_of("Host"),
+                          .origin = value_of("Origin"),
+                          .site = value_of("Sec-Fetch-Site"),
+                          .has_custom_field = request.find("X-Requested-With") != request.end()};
+  if (may_send(fields, origins)) return std::nullopt;
+  const std::string_view shown = fields.origin.empty() ? "another site" : fields.origin.substr(0, kMaxShownHost);
+  return ApiError{.status = 403,
+                  .message = fmt::format("a page of '{}' may not call this server at '{}', expected one of its own, or "
+                                         "of an origin given with --cors-origin",
+                                         shown, fields.host.substr(0, kMaxShownHost)),
+                  .code = "origin_not_allowed"};
 }
 
 }  // namespace
@@ -66,13 +82,9 @@ std::optional<ApiError> check_head(const HttpRequest& request, const Entrance& e
   auto match = find_route(request.method(), request.target());
   if (!match) return std::move(match.error());
   if (auto error = check_entrance(*match, entrance)) return error;
+  if (auto error = check_page(request, origins)) return error;
   if (match->needs_key && !entrance.metrics_alone)
     if (auto error = check_key(request, keys)) return error;
-  if (match->is_post && !is_json(request[http::field::content_type]))
-    return ApiError{.status = 415,
-                    .message = fmt::format("found the content type '{}', expected application/json",
-                                           text_of(request[http::field::content_type])),
-                    .code = "unsupported_media_type"};
   return std::nullopt;
 }
 

@@ -15,7 +15,8 @@ namespace octavo::server {
 /// Origins whose pages may call from a browser; "*": every one; none: no page may.
 using CorsOrigins = std::vector<std::string>;
 
-/// The reason to refuse a request before its body is read: its host, path, method, key or content type.
+/// The reason to refuse a request before its body is read: its host, path, method, key, or the page that sent it. Its
+/// Content-Type is none: whatever it says, a body is read as JSON.
 std::optional<ApiError> check_head(const HttpRequest& request, const Entrance& entrance, const ApiKeys& keys,
                                    const CorsOrigins& origins);
 

@@ -77,6 +77,26 @@ class Hosts(unittest.TestCase):
                     self.assertEqual(self.status(server, host), status, host)
 
 
+class Pages(unittest.TestCase):
+    def test_a_body_that_curl_sends_without_a_type_is_read_on_every_api(self):
+        chat = '{"messages": [{"role": "user", "content": "a"}], "max_tokens": 2, "stream": false}'
+        with Server(model=tiny()) as server:
+            for path, body in (("/v1/chat/completions", chat), ("/v1/messages", chat), ("/api/chat", chat),
+                               ("/v1/completions", '{"prompt": "a"}'), ("/completion", '{"prompt": "a", "n_predict": 2}'),
+                               ("/api/show", "{}"), ("/tokenize", '{"prompt": "a"}'),
+                               ("/v1/responses", '{"input": "a", "max_output_tokens": 2}')):
+                for header in (), ("-H", "Content-Type: text/plain"), ("-H", "Content-Type:"):
+                    done = subprocess.run(["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-d", body, *header,
+                                           server.url + path], capture_output=True, text=True, check=True)
+                    self.assertEqual(done.stdout, "200", (path, header))
+
+    def test_an_origin_that_no_browser_names_is_not_taken_at_the_start(self):
+        for wrong in ("null", "https://page.example/", "page.example"):
+            done = support.octavo("serve", "-m", tiny(), "--port", 0, "--cors-origin", wrong)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"found '{wrong}', expected an origin such as https://page.example", done.stderr)
+
+
 class Start(Folder):
     def test_a_server_that_everybody_may_use_says_so(self):
         with Server("--host", "0.0.0.0", model=tiny()) as server:

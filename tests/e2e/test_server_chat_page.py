@@ -1,8 +1,11 @@
-"""The chat page in a real browser, against the real server."""
+"""The chat page in a real browser, against the real server; and pages of other sites, which may not call it."""
+import contextlib
+import http.server
 import json
 import pathlib
 import re
 import tempfile
+import threading
 import unittest
 
 import support
@@ -243,6 +246,74 @@ class ChatPage(unittest.TestCase):
         self.answer()
         self.assertLessEqual(self.browser.run("document.documentElement.scrollWidth"), 360)
         self.assertTrue(self.browser.run("$('send').getBoundingClientRect().bottom <= innerHeight"))
+
+
+class OtherSite(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<p>another site</p>")
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def other_site():
+    """Its port."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), OtherSite) as site:
+        thread = threading.Thread(target=site.serve_forever)
+        thread.start()
+        try:
+            yield site.server_address[1]
+        finally:
+            site.shutdown()
+            thread.join()
+
+
+# Everything that a page can have sent without the server's consent, as functions of an address.
+FORM = """url => {{ const form = Object.assign(document.createElement("form"),
+    {{method: "POST", action: url, enctype: "{}", target: "answer"}});
+    form.append(Object.assign(document.createElement("input"), {{name: '{{"prompt": "a", "x": "', value: '"}}'}}));
+    document.body.insertAdjacentHTML("beforeend", "<iframe name=answer></iframe>");
+    document.body.append(form);
+    form.submit(); }}"""
+SENT_WITHOUT_ASKING = [
+    *(FORM.format(kind) for kind in ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")),
+    """url => fetch(url, {method: "POST", mode: "no-cors", body: '{"prompt": "a"}'}).then(answer => answer.type)""",
+    """url => navigator.sendBeacon(url, '{"prompt": "a"}')""",
+    # In a frame with a sandbox, whose origin is "null".
+    """url => { const frame = Object.assign(document.createElement("iframe"), {sandbox: "allow-scripts", srcdoc:
+        `<script>fetch("${url}", {method: "POST", mode: "no-cors", body: '{"prompt": "a"}'})</` + "script>"});
+        document.body.append(frame); }"""]
+
+
+@unittest.skipUnless(PROGRAM, "no Chromium: scripts/setup --test installs it")
+class OtherPages(unittest.TestCase):
+    def test_what_they_can_send_without_asking_is_refused(self):
+        with Server(model=support.tiny_model("tiny-qwen3")) as server, other_site() as port, \
+                Browser("--host-resolver-rules=MAP evil.example 127.0.0.1") as browser:
+            url = server.url + "/v1/completions"
+            number = 0
+            for host in ("evil.example", "localhost", "127.0.0.1"):
+                for send in SENT_WITHOUT_ASKING:
+                    browser.open(f"http://{host}:{port}/")
+                    browser.run(f"({send})({json.dumps(url)})")
+                    number += 1
+                    line = server.access_log(number)[-1]
+                    self.assertEqual((line["method"], line["status"]), ("POST", 403), (host, send))
+            self.assertEqual(server.metric("prompt_tokens_total"), 0)
+
+    def test_an_origin_that_is_let_in_gets_its_answer(self):
+        with other_site() as port, Browser("--host-resolver-rules=MAP page.example 127.0.0.1") as browser, \
+                Server("--cors-origin", f"http://page.example:{port}", model=support.tiny_model("tiny-qwen3")) as server:
+            call = f"""fetch("{server.url}/v1/completions", {{method: "POST", body: '{{"prompt": "a", "max_tokens": 2}}',
+                headers: {{"Content-Type": "application/json"}}}}).then(answer => answer.json())"""
+            browser.open(f"http://page.example:{port}/")
+            self.assertEqual(browser.run(call)["usage"]["completion_tokens"], 2)
+            browser.open(f"http://localhost:{port}/")
+            self.assertEqual(browser.run(call + ".catch(error => error.name)"), "TypeError")
 
 
 if __name__ == "__main__":

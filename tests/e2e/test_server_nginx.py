@@ -10,6 +10,7 @@ import time
 import unittest
 
 import support
+from browser import PROGRAM, Browser
 from server_support import Server
 
 NGINX = support.TEST_DATA / "nginx" / "usr" / "sbin" / "nginx"  # scripts/setup --test
@@ -31,6 +32,7 @@ http {{
   scgi_temp_path {folder}/scgi;
   server {{
     listen unix:{folder}/socket;
+    {listen}
     location / {{ proxy_pass {url}; }}
   }}
 }}
@@ -51,11 +53,13 @@ class Connection(http.client.HTTPConnection):
 
 
 @contextlib.contextmanager
-def nginx_before(server):
-    """Gives connections to it."""
+def nginx_before(server, port=None):
+    """Gives connections to it. It listens at the port as well, if there is one."""
+    listen = f"listen 127.0.0.1:{port};" if port else ""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        (folder / "nginx.conf").write_text(CONFIGURATION.format(folder=folder, url=server.url), encoding="utf-8")
+        (folder / "nginx.conf").write_text(CONFIGURATION.format(folder=folder, listen=listen, url=server.url),
+                                           encoding="utf-8")
         with subprocess.Popen([NGINX, "-p", folder, "-c", folder / "nginx.conf", "-e", folder / "error.log"]) as process:
             try:
                 end = time.monotonic() + 60
@@ -100,6 +104,23 @@ class Nginx(unittest.TestCase):
             self.assertTrue(response.readline().startswith(b"data: "))
             # The answer is far from its end; /metrics may be a step behind its first token.
             server.wait_until(lambda: server.metric("num_requests_running") == 1)
+
+    @unittest.skipUnless(PROGRAM, "no Chromium: scripts/setup --test installs it")
+    def test_the_chat_page_is_answered_although_the_host_is_another(self):
+        # A browser says Sec-Fetch-Site to this machine and over https alone: with the name, the page must tell itself.
+        with Server() as server, socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+            free.close()
+            with nginx_before(server, port), Browser("--host-resolver-rules=MAP chat.example 127.0.0.1") as browser:
+                for host in ("chat.example", "127.0.0.1"):
+                    browser.open(f"http://{host}:{port}/")
+                    browser.wait_for("model !== null")
+                    browser.run("$('max_tokens').value = '4'; $('input').focus()")
+                    browser.type("Hello.")
+                    browser.press("Enter")
+                    browser.wait_for("running === null && document.querySelector('.figures, article.error') !== null")
+                    self.assertFalse(browser.run("document.querySelector('article.error') !== null"), host)
 
 
 if __name__ == "__main__":

@@ -29,11 +29,22 @@ TEST_F(Http, AWrongMethodIs405WithAllow) {
   EXPECT_THAT(ask("DELETE /v1/models HTTP/1.1\r\nHost: x\r\n\r\n"), HasSubstr("\r\nAllow: GET, HEAD\r\n"));
 }
 
-TEST_F(Http, ABodyThatIsNotJsonIs415) {
+TEST_F(Http, ABodyIsReadAsJsonWhateverItsType) {
   start_ready();
-  EXPECT_THAT(
-      ask("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}"),
-      StartsWith("HTTP/1.1 415"));
+  for (const std::string type :
+       {"", "Content-Type: text/plain\r\n", "Content-Type: application/x-www-form-urlencoded\r\n"}) {
+    EXPECT_THAT(ask(fmt::format("POST /v1/completions HTTP/1.1\r\nHost: x\r\n{}Content-Length: {}\r\n\r\n{}", type,
+                                std::string_view(kSmallCompletion).size(), kSmallCompletion)),
+                StartsWith("HTTP/1.1 200"))
+        << type;
+  }
+}
+
+TEST_F(Http, APageOfAnotherSiteComputesNothing) {
+  start_ready();
+  const std::string answer = ask(post("/v1/completions", kSmallCompletion, "Origin: http://a.example\r\n"));
+  EXPECT_THAT(answer, AllOf(StartsWith("HTTP/1.1 403"), HasSubstr("origin_not_allowed")));
+  EXPECT_EQ(script_.num_submitted, 0);
 }
 
 TEST_F(Http, AHeadIsAGetWithoutABody) {

@@ -7,6 +7,7 @@ namespace octavo::test {
 namespace {
 
 using namespace server;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Pair;
@@ -24,16 +25,52 @@ int status_of(const HttpRequest& head, const Entrance& entrance, const ApiKeys& 
   return error ? error->status : 200;
 }
 
-TEST(RequestHead, ARouteIsRefusedForItsPathMethodOrContentType) {
+TEST(RequestHead, ARouteIsRefusedForItsPathOrMethodAndForNoContentType) {
   EXPECT_EQ(status_of(request(http::verb::post, "/v1/completions"), {}), 200);
   EXPECT_EQ(status_of(request(http::verb::get, "/v1/models"), {}), 200);
   EXPECT_EQ(status_of(request(http::verb::get, "/v1/nothing"), {}), 404);
   EXPECT_EQ(status_of(request(http::verb::get, "/v1/completions"), {}), 405);
-  HttpRequest form = request(http::verb::post, "/v1/completions");
-  form.set(http::field::content_type, "application/x-www-form-urlencoded");
-  EXPECT_EQ(status_of(form, {}), 415);
-  form.erase(http::field::content_type);
-  EXPECT_EQ(status_of(form, {}), 415);
+  for (const char* type : {"application/x-www-form-urlencoded", "text/plain", "multipart/form-data", "", "nonsense"})
+    for (const char* path : {"/v1/chat/completions", "/v1/messages", "/api/chat", "/completion", "/tokenize"}) {
+      HttpRequest call = request(http::verb::post, path);
+      call.set(http::field::content_type, type);
+      EXPECT_EQ(status_of(call, {}), 200) << type << path;
+    }
+  HttpRequest untyped = request(http::verb::post, "/v1/completions");
+  untyped.erase(http::field::content_type);
+  EXPECT_EQ(status_of(untyped, {}), 200);
+}
+
+TEST(RequestHead, APageOfAnotherSiteIsRefusedWhateverTypeItSends) {
+  const ApiKeys keys = ApiKeys::parse("a-key-of-sixteen-letters\n", "keys").value();
+  for (const char* type : {"application/json", "text/plain", "application/x-www-form-urlencoded"})
+    for (const char* path : {"/v1/completions", "/v1/messages", "/api/generate", "/models/unload"}) {
+      HttpRequest call = request(http::verb::post, path);
+      call.set(http::field::content_type, type);
+      call.set(http::field::origin, "https://page.example");
+      const auto error = check_head(call, {}, keys, {});
+      ASSERT_TRUE(error) << type << path;
+      EXPECT_EQ(error->status, 403);
+      EXPECT_EQ(error->code, "origin_not_allowed");
+      EXPECT_THAT(error->message, AllOf(HasSubstr("'https://page.example'"), HasSubstr("'localhost:8080'"),
+                                        HasSubstr("--cors-origin")));
+      EXPECT_EQ(status_of(call, {}, {}, {"https://page.example"}), 200);
+      call.set(http::field::origin, "http://localhost:8080");
+      EXPECT_EQ(status_of(call, {}), 200);
+      call.erase(http::field::origin);
+      call.set("Sec-Fetch-Site", "cross-site");
+      EXPECT_EQ(status_of(call, {}), 403);
+    }
+  HttpRequest forget = request(http::verb::delete_, "/v1/responses/resp_1");
+  forget.set(http::field::origin, "https://page.example");
+  EXPECT_EQ(status_of(forget, {}), 403);
+}
+
+// Nothing that a GET does changes anything, and the browser shows no answer to a page that may not see it.
+TEST(RequestHead, AGetIsAnsweredWhoeversPageAsks) {
+  HttpRequest link = request(http::verb::get, "/health");
+  link.set("Sec-Fetch-Site", "cross-site");
+  EXPECT_EQ(status_of(link, {}), 200);
 }
 
 TEST(RequestHead, AHostThatIsNotTheServersIsRefusedFirstOfAll) {
