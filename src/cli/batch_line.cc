@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <limits>
 #include <utility>
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "server/answer_length.h"
 #include "server/json_body.h"
 #include "server/json_fields.h"
 #include "server/json_writer.h"
@@ -83,7 +85,8 @@ ApiResult<CompletionCall> parse_body(Parts parts, std::uint64_t line, const Batc
   if (const json::value* stream = body.if_contains("stream"); stream != nullptr && *stream == true)
     return std::unexpected(server::unsupported("stream", "stream: found true, expected none: answers come whole"));
   if (defaults.seed && !is_given(body, "seed")) body["seed"] = *defaults.seed + line;
-  if (defaults.max_tokens > 0 && !is_given(body, "max_tokens") && !is_given(body, "max_completion_tokens"))
+  if (defaults.max_tokens > 0 &&
+      std::ranges::none_of(server::kLengthNames, [&](std::string_view name) { return is_given(body, name); }))
     body["max_tokens"] = defaults.max_tokens;
   return parts.is_chat ? parse_chat_completion(body, engine, model) : parse_completion(body, engine, model);
 }

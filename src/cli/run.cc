@@ -63,6 +63,8 @@ Result<Request> make_request(const RunOptions& options, const std::string& text,
                   .stop = options.stop,
                   .draws_forced = options.json,
                   .num_choices = options.num_choices};
+  const int room = engine.info().max_context - static_cast<int>(request.tokens.size());
+  if (room > 0) request.max_tokens = std::min(request.max_tokens, room);  // an upper bound can always be kept
   if (options.constraint) {
     OCTAVO_TRY(request.constraint, engine.compile_constraint(*options.constraint));
     for (const std::string& warning : request.constraint->warnings()) context.log->warn("--json-schema: {}", warning);

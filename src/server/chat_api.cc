@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "server/image_placeholder.h"
@@ -28,7 +29,6 @@ constexpr std::array<OwnFieldName, 4> kMessagesNames = {{
     {.chat = "reasoning_budget", .own = "thinking.budget_tokens"},
     {.chat = "stop", .own = "stop_sequences"},
 }};
-constexpr std::array<OwnFieldName, 1> kLlamaNames = {{{.chat = "max_tokens", .own = "n_predict"}}};
 constexpr std::array<OwnFieldName, 3> kOllamaNames = {{
     {.chat = "response_format.json_schema.schema", .own = "format"},
     {.chat = "response_format", .own = "format"},
@@ -40,7 +40,13 @@ ApiResult<CompletionCall> with_names(ApiResult<CompletionCall> call, std::span<c
     call.error() = with_own_names(std::move(call.error()), names);
   } else {
     call->own_names = names;
+    call->warnings = with_own_names(std::move(call->warnings), names);
   }
+  return call;
+}
+
+ApiResult<CompletionCall> with_warnings(ApiResult<CompletionCall> call, const std::vector<std::string>& warnings) {
+  if (call) call->warnings.insert(call->warnings.end(), warnings.begin(), warnings.end());
   return call;
 }
 
@@ -48,9 +54,7 @@ ApiResult<CompletionCall> with_names(ApiResult<CompletionCall> call, std::span<c
 ApiResult<CompletionCall> parse_body(const ApiResult<CompletionBody>& made, const Engine& engine,
                                      const ServedModel& model, int otherwise) {
   if (!made) return std::unexpected(made.error());
-  OCTAVO_TRY(CompletionCall call, parse_completion(made->body, engine, model, otherwise));
-  call.warnings.insert(call.warnings.end(), made->warnings.begin(), made->warnings.end());
-  return call;
+  return with_warnings(parse_completion(made->body, engine, model, otherwise), made->warnings);
 }
 
 /// Of a body that asks for nothing: its model is there.
@@ -63,16 +67,17 @@ ApiResult<CompletionCall> parse_generate(const boost::json::object& body, const 
                                          const ServedModel& model) {
   OCTAVO_TRY(const auto call, completion_of_ollama_generate(body, engine.info().max_context));
   if (call.asks_for_nothing) return load_call(call.body);
-  if (!call.is_raw) return parse_chat_completion(call.body, engine, model);
-  if (has_suffix(call.body)) return parse_body(completion_of_suffix(call.body, engine), engine, model, 0);
-  return parse_completion(call.body, engine, model, 0);
+  if (!call.is_raw) return with_warnings(parse_chat_completion(call.body, engine, model), call.warnings);
+  if (has_suffix(call.body))
+    return with_warnings(parse_body(completion_of_suffix(call.body, engine), engine, model, 0), call.warnings);
+  return with_warnings(parse_completion(call.body, engine, model, 0), call.warnings);
 }
 
 ApiResult<CompletionCall> parse_ollama_chat(const boost::json::object& body, const Engine& engine,
                                             const ServedModel& model) {
   OCTAVO_TRY(const auto chat, chat_of_ollama_chat(body, engine.info().max_context));
-  if (chat.at("messages").as_array().empty()) return load_call(chat);
-  return parse_chat_completion(chat, engine, model);
+  if (chat.body.at("messages").as_array().empty()) return load_call(chat.body);
+  return with_warnings(parse_chat_completion(chat.body, engine, model), chat.warnings);
 }
 
 ApiResult<CompletionCall> parse_ollama(ChatApi api, const boost::json::object& body, const Engine& engine,
@@ -93,16 +98,13 @@ ApiResult<CompletionCall> parse_texts(ChatApi api, const boost::json::object& bo
     case ChatApi::kOpenAiChat: break;
     case ChatApi::kMessages: {
       OCTAVO_TRY(const auto chat, chat_of_messages(body, engine.info(), true));
-      // max_tokens must be there, and agents send the largest that a model could have.
-      return with_names(parse_chat_completion(chat, engine, model, BeyondContext::kCut), kMessagesNames);
+      return with_names(parse_chat_completion(chat, engine, model), kMessagesNames);
     }
     case ChatApi::kResponses: return parse_response_call(body, engine, model, responses);
     case ChatApi::kOllamaChat:
     case ChatApi::kOllamaGenerate: return with_names(parse_ollama(api, body, engine, model), kOllamaNames);
-    case ChatApi::kLlamaCompletion:
-      return with_names(parse_body(completion_of_llama(body), engine, model, 0), kLlamaNames);
-    case ChatApi::kLlamaInfill:
-      return with_names(parse_body(completion_of_infill(body, engine), engine, model, 0), kLlamaNames);
+    case ChatApi::kLlamaCompletion: return parse_body(completion_of_llama(body), engine, model, 0);
+    case ChatApi::kLlamaInfill: return parse_body(completion_of_infill(body, engine), engine, model, 0);
   }
   return parse_chat_completion(body, engine, model);
 }

@@ -137,13 +137,9 @@ inline constexpr int kDefaultMaxTokens = 16;  // of a completion, as OpenAI docu
 /// `otherwise`: the most tokens of an answer to a body that names none; 0: until the end of the context.
 ApiResult<CompletionCall> parse_completion(const boost::json::object& body, const Engine& engine,
                                            const ServedModel& model, int otherwise = kDefaultMaxTokens);
-/// What a limit of tokens beyond the end of the context means: a mistake, or until there.
-enum class BeyondContext : std::uint8_t { kRefused, kCut };
 /// `client_tools`: the functions among the tools that the client knows otherwise, beside custom tools in the body.
 ApiResult<CompletionCall> parse_chat_completion(const boost::json::object& body, const Engine& engine,
-                                                const ServedModel& model,
-                                                BeyondContext beyond = BeyondContext::kRefused,
-                                                ClientTools client_tools = {});
+                                                const ServedModel& model, ClientTools client_tools = {});
 
 /// Compiles CompletionCall::constraints: its requests have theirs then, and its warnings come first. A constraint takes
 /// some seconds at most; those that the engine remembers take no time and cannot be stopped. Errors: one that cannot be

@@ -14,6 +14,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t kMaxShownBytes = 60;
+constexpr double kLargestExact = 9007199254740992.0;  // 2^53: up to here a double names one integer
 
 /// At most kMaxShownBytes of `text`, cut between characters.
 std::string shorten(std::string_view text) {
@@ -55,8 +56,7 @@ std::string describe(const json::value& value) {
 std::optional<std::int64_t> as_integer(const json::value& value) {
   if (const std::int64_t* integer = value.if_int64()) return *integer;
   if (const double* number = value.if_double()) {
-    constexpr double kLimit = 9007199254740992.0;  // 2^53: up to here a double names one integer
-    if (std::abs(*number) <= kLimit && std::trunc(*number) == *number) return static_cast<std::int64_t>(*number);
+    if (std::abs(*number) <= kLargestExact && std::trunc(*number) == *number) return static_cast<std::int64_t>(*number);
   }
   return std::nullopt;  // also of what int64 cannot hold
 }
@@ -86,6 +86,14 @@ std::optional<std::int64_t> JsonFields::integer(std::string_view name, std::int6
   if (value->is_number()) error.code = "invalid_value";
   refuse(std::move(error));
   return std::nullopt;
+}
+
+std::optional<std::int64_t> JsonFields::integer_from(std::string_view name, std::int64_t min) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  const json::value* value = find(name);
+  const double* number = value == nullptr ? nullptr : value->if_double();
+  const bool is_beyond = value != nullptr && (value->is_uint64() || (number != nullptr && *number > kLargestExact));
+  return is_beyond ? std::optional(kMax) : integer(name, min, kMax);
 }
 
 int JsonFields::integer(std::string_view name, int otherwise, int min, int max) {

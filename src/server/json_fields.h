@@ -40,6 +40,8 @@ class JsonFields {
   /// min <= value <= max; the error says so.
   std::optional<std::int64_t> integer(std::string_view name, std::int64_t min, std::int64_t max);
   int integer(std::string_view name, int otherwise, int min, int max);
+  /// An integer of at least `min`; one that 64 bits do not hold is the largest that they do.
+  std::optional<std::int64_t> integer_from(std::string_view name, std::int64_t min);
   std::optional<double> number(std::string_view name, double min, double max);
   float number(std::string_view name, float otherwise, float min, float max);
   std::optional<std::string_view> string(std::string_view name);

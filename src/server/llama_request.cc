@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
-#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/error.h"
 #include "base/to_size.h"
+#include "server/answer_length.h"
 #include "server/json_fields.h"
 #include "server/openai_request.h"
 
@@ -32,16 +32,26 @@ ApiResult<void> check_fills_gaps(const Engine& engine) {
                .code = "unsupported_model"});
 }
 
-/// Puts the prompt of a gap in the place of `prompt`. `max_tokens`: of the answer, for which there must be room.
+/// The prompt of a gap with those of its files that have room beside the answer. Where the answer's limit leaves not
+/// even the gap its room, that is cut as any other.
+Result<InfillPrompt> fitting_prompt(const InfillText& text, std::int64_t max_tokens, const Engine& engine) {
+  const std::int64_t context = engine.info().max_context;
+  auto prompt = engine.infill_prompt(text, to_size(std::max<std::int64_t>(1, context - max_tokens)));
+  if (prompt || prompt.error().kind != ErrorKind::kContextOverflow) return prompt;
+  prompt = engine.infill_prompt({.prefix = text.prefix, .suffix = text.suffix}, to_size(context - 1));
+  if (prompt) prompt->files_left_out = static_cast<int>(text.files.size());
+  return prompt;
+}
+
+/// Puts the prompt of a gap in the place of `prompt`.
 ApiResult<CompletionBody> with_gap(CompletionBody made, const InfillText& text, const Engine& engine,
                                    const std::string& param) {
   JsonFields fields(made.body);
   if (fields.boolean("echo", false)) fields.refuse(unsupported("echo", "echo: the prompt of a gap is not repeated"));
   const int context = engine.info().max_context;
-  const auto max_tokens = fields.integer("max_tokens", 0, std::numeric_limits<int>::max()).value_or(1);
+  const AnswerLength length = read_length(fields, ZeroTokens::kNothing, 0);
   if (fields.failed()) return std::unexpected(*fields.error());
-  const std::int64_t room = std::max<std::int64_t>(1, context - max_tokens);
-  auto prompt = engine.infill_prompt(text, to_size(room));
+  const auto prompt = fitting_prompt(text, std::min<std::int64_t>(length.asked.value_or(1), context), engine);
   if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context, param, param));
   made.body["prompt"] = json::array(prompt->tokens.begin(), prompt->tokens.end());
   if (prompt->files_left_out > 0)
@@ -87,7 +97,6 @@ void leave_out_infill_sampler(CompletionBody& made) {
 ApiResult<CompletionBody> completion_of_llama(const json::object& body) {
   CompletionBody made{.body = body};
   JsonFields fields(body);
-  const auto most = fields.integer("n_predict", -2, std::numeric_limits<int>::max());
   if (fields.integer("n_probs", 0, kMaxTopLogprobs).value_or(0) > 0)
     fields.refuse(unsupported("n_probs", "n_probs: they are not told here; logprobs of /v1/completions has them"));
   for (const std::string_view name : {"return_tokens", "echo"})
@@ -102,8 +111,7 @@ ApiResult<CompletionBody> completion_of_llama(const json::object& body) {
   if (several != nullptr && !several->empty() && !several->front().is_number())
     fields.refuse(unsupported("prompt", "prompt: one is answered here; /v1/completions takes several"));
   if (fields.failed()) return std::unexpected(*fields.error());
-  for (const std::string_view name : {"n_predict", "logprobs"}) made.body.erase(name);
-  if (most && *most >= 0) made.body["max_tokens"] = *most;
+  made.body.erase("logprobs");
   return made;
 }
 

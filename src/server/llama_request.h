@@ -5,19 +5,12 @@
 #pragma once
 
 #include <boost/json/object.hpp>
-#include <string>
-#include <vector>
 
 #include "octavo/engine.h"
 #include "server/api_error.h"
+#include "server/completion_body.h"
 
 namespace octavo::server {
-
-/// A body that parse_completion() takes, and what the client should be told.
-struct CompletionBody {
-  boost::json::object body = {};
-  std::vector<std::string> warnings = {};
-};
 
 /// Of POST /completion: `prompt`, `n_predict`, and the samplers, whose names are the same.
 ApiResult<CompletionBody> completion_of_llama(const boost::json::object& body);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -33,22 +32,22 @@ constexpr OptionName kOptions[] = {{"temperature", "temperature"},
                                    {"frequency_penalty", "frequency_penalty"}};
 constexpr std::string_view kLatest = ":latest";
 
-ApiResult<void> add_options(JsonFields& fields, int context, json::object& chat) {
+ApiResult<void> add_options(JsonFields& fields, int context, CompletionBody& made) {
   const json::object* options = fields.object("options");
   if (fields.failed()) return std::unexpected(*fields.error());
   if (options == nullptr) return {};
   JsonFields inner(*options, "options.");
   for (const OptionName& name : kOptions)
-    if (const json::value* value = inner.find(name.ollama)) chat[name.ours] = *value;
-  const auto num_ctx = inner.integer("num_ctx", 0, std::numeric_limits<int>::max());
-  const auto num_predict = inner.integer("num_predict", -2, std::numeric_limits<int>::max());
+    if (const json::value* value = inner.find(name.ollama)) made.body[name.ours] = *value;
+  const auto num_ctx = inner.integer_from("num_ctx", 0);
+  const auto num_predict = inner.integer_from("num_predict", -2);
   if (inner.failed()) return std::unexpected(*inner.error());
   if (num_ctx && *num_ctx > context)
-    return std::unexpected(invalid_value(
-        "options.num_ctx", fmt::format("options.num_ctx: found {}, expected at most {}, the context of this server; "
-                                       "prompts are never cut",
-                                       *num_ctx, context)));
-  if (num_predict && *num_predict > 0) chat["max_tokens"] = *num_predict;
+    made.warnings.push_back(
+        fmt::format("options.num_ctx: found {}, but the context of this server has {} tokens; a "
+                    "prompt is never cut",
+                    *num_ctx, context));
+  if (num_predict && *num_predict > 0) made.body["max_tokens"] = *num_predict;
   return {};
 }
 
@@ -81,18 +80,19 @@ ApiResult<void> add_think(JsonFields& fields, json::object& chat) {
 }
 
 /// Everything but what is asked.
-ApiResult<json::object> common(const json::object& body, JsonFields& fields, int context) {
-  json::object chat;
+ApiResult<CompletionBody> common(const json::object& body, JsonFields& fields, int context) {
+  CompletionBody made;
+  json::object& chat = made.body;
   copy_chat_extensions(body, chat);
   if (const auto model = fields.string("model")) chat["model"] = without_latest(*model);
   chat["stream"] = fields.boolean("stream", true);
   if (fields.boolean("logprobs", false))
     fields.refuse(unsupported("logprobs", "logprobs: they are not told here; /v1/chat/completions has them"));
   if (fields.failed()) return std::unexpected(*fields.error());
-  OCTAVO_TRY_VOID(add_options(fields, context, chat));
+  OCTAVO_TRY_VOID(add_options(fields, context, made));
   OCTAVO_TRY_VOID(add_format(fields, chat));
   OCTAVO_TRY_VOID(add_think(fields, chat));
-  return chat;
+  return made;
 }
 
 ApiResult<void> refuse_images(const json::object& object, const std::string& name) {
@@ -140,14 +140,15 @@ std::string without_latest(std::string_view name) {
   return std::string(name.ends_with(kLatest) ? name.substr(0, name.size() - kLatest.size()) : name);
 }
 
-ApiResult<json::object> chat_of_ollama_chat(const json::object& body, int context) {
+ApiResult<CompletionBody> chat_of_ollama_chat(const json::object& body, int context) {
   JsonFields fields(body);
-  OCTAVO_TRY(json::object chat, common(body, fields, context));
+  OCTAVO_TRY(CompletionBody made, common(body, fields, context));
+  json::object& chat = made.body;
   if (const json::value* tools = fields.find("tools")) chat["tools"] = *tools;
   const json::value* value = fields.find("messages");
   json::array messages;
   chat["messages"] = messages;
-  if (value == nullptr) return chat;
+  if (value == nullptr) return made;
   const json::array* given = value->if_array();
   if (given == nullptr) return std::unexpected(invalid_type("messages", "an array of messages", *value));
   for (std::size_t i = 0; i < given->size(); ++i) {
@@ -155,13 +156,13 @@ ApiResult<json::object> chat_of_ollama_chat(const json::object& body, int contex
     messages.push_back(std::move(message));
   }
   chat["messages"] = std::move(messages);
-  return chat;
+  return made;
 }
 
 ApiResult<OllamaGenerate> completion_of_ollama_generate(const json::object& body, int context) {
   JsonFields fields(body);
-  OllamaGenerate call;
-  OCTAVO_TRY(call.body, common(body, fields, context));
+  OCTAVO_TRY(CompletionBody made, common(body, fields, context));
+  OllamaGenerate call{.body = std::move(made.body), .warnings = std::move(made.warnings)};
   OCTAVO_TRY_VOID(refuse_images(body, "images"));
   const std::string_view prompt = fields.string("prompt").value_or("");
   const std::string_view system = fields.string("system").value_or("");

@@ -6,20 +6,23 @@
 
 #include <boost/json/object.hpp>
 #include <string>
+#include <vector>
 
 #include "server/api_error.h"
+#include "server/completion_body.h"
 
 namespace octavo::server {
 
 /// The body that /v1/chat/completions takes for the same; without messages, the model is to be loaded. Errors: fields
 /// of a wrong type, and what a text model cannot do. `context`: tokens that it may have; options.num_ctx beyond it is
-/// an error.
-ApiResult<boost::json::object> chat_of_ollama_chat(const boost::json::object& body, int context);
+/// a warning.
+ApiResult<CompletionBody> chat_of_ollama_chat(const boost::json::object& body, int context);
 
 struct OllamaGenerate {
   bool is_raw = false;            // `body` is one of /v1/completions, else of a chat
   bool asks_for_nothing = false;  // no prompt: the model is to be loaded, as it is
   boost::json::object body = {};
+  std::vector<std::string> warnings = {};
 };
 /// The same of /api/generate.
 ApiResult<OllamaGenerate> completion_of_ollama_generate(const boost::json::object& body, int context);

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
+#include "server/answer_length.h"
 #include "server/answer_size.h"
 #include "server/json_writer.h"
 #include "server/prompt_logprobs.h"
@@ -18,8 +20,6 @@ namespace octavo::server {
 namespace {
 
 namespace json = boost::json;
-
-constexpr int kMaxInt = std::numeric_limits<int>::max();
 
 void read_streaming(JsonFields& fields, CompletionCall& call) {
   call.stream = fields.boolean("stream", false);
@@ -60,54 +60,6 @@ void read_common(JsonFields& fields, const Engine& engine, const ServedModel& mo
     }
     call.user_cache_salt = *salt;
   }
-}
-
-/// The length that an answer may get.
-struct Length {
-  std::optional<int> asked = {};
-  std::string field = "max_tokens";  // the name that the client used
-  int otherwise = 0;                 // if the client sets no limit; 0: until the end of the context
-  BeyondContext beyond = BeyondContext::kRefused;
-};
-
-/// Request::max_tokens after a prompt. OpenAI's words for prompts and limits beyond the context, with both numbers.
-ApiResult<int> max_tokens_after(const std::vector<TokenId>& prompt, const Length& length, int context,
-                                const std::string& param) {
-  const bool generates = length.asked != 0;
-  const std::int64_t room = std::int64_t{context} - static_cast<std::int64_t>(prompt.size());
-  if (room < (generates ? 1 : 0)) {
-    return std::unexpected(context_overflow(context, param, fmt::format("{} tokens", prompt.size())));
-  }
-  if (!generates) return -1;
-  if (length.asked && *length.asked > room && length.beyond == BeyondContext::kRefused) {
-    std::string message = fmt::format(
-        "This model's maximum context length is {} tokens. However, you requested {} tokens "
-        "({} in the {}, {} in the completion). Please reduce the length of the {} or "
-        "completion.",
-        context, prompt.size() + to_size(*length.asked), prompt.size(), param, *length.asked, param);
-    return std::unexpected(
-        ApiError{.status = 400, .message = std::move(message), .param = param, .code = "context_length_exceeded"});
-  }
-  if (length.asked) return std::min(*length.asked, static_cast<int>(room));
-  return length.otherwise == 0 ? 0 : std::min(length.otherwise, static_cast<int>(room));
-}
-
-ApiResult<void> check_choices(const Length& length, const Request& request) {
-  if (length.asked != 0 || request.num_choices == 1) return {};
-  return std::unexpected(
-      invalid_value("n", fmt::format("n: found {}, expected 1 where {} is 0", request.num_choices, length.field)));
-}
-
-/// Request::max_tokens for a prompt of so many tokens, and whether the answer can have the tokens that it must.
-ApiResult<void> set_length(Request& request, const std::vector<TokenId>& prompt, const Length& length, int context,
-                           const std::string& param) {
-  OCTAVO_TRY(request.max_tokens, max_tokens_after(prompt, length, context, param));
-  const int room = context - static_cast<int>(prompt.size());
-  const int most = request.max_tokens == 0 ? room : std::max(0, request.max_tokens);
-  if (request.min_tokens <= most) return {};
-  return std::unexpected(invalid_value(
-      "min_tokens",
-      fmt::format("min_tokens: found {}, expected at most {}, where the answer ends", request.min_tokens, most)));
 }
 
 /// Logits of the prompt are asked for where their log-probabilities are echoed, and where nothing is generated: the
@@ -161,26 +113,8 @@ void add_prompt(CompletionCall& call, std::vector<TokenId> tokens, std::string t
   call.requests.push_back(std::move(request));
 }
 
-Length read_completion_length(JsonFields& fields, int otherwise) {
-  Length length{.otherwise = otherwise};
-  if (const auto asked = fields.integer("max_tokens", 0, kMaxInt)) length.asked = static_cast<int>(*asked);
-  return length;
-}
-
-// max_completion_tokens is the newer name of max_tokens.
-Length read_chat_length(JsonFields& fields) {
-  Length length;
-  for (const char* name : {"max_tokens", "max_completion_tokens"}) {
-    const auto asked = fields.integer(name, 1, kMaxInt);
-    if (!asked) continue;
-    if (length.asked && *length.asked != *asked) {
-      fields.refuse(
-          invalid_value(name, fmt::format("{}: found {} beside {} {}, expected one of them: they are the same", name,
-                                          *asked, length.field, *length.asked)));
-    }
-    length = {.asked = static_cast<int>(*asked), .field = name};
-  }
-  return length;
+void add_warning(std::optional<std::string> warning, CompletionCall& call) {
+  if (warning) call.warnings.push_back(std::move(*warning));
 }
 
 // logprobs: true, and how many alternatives beside each token.
@@ -212,7 +146,7 @@ ApiResult<CompletionCall> parse_completion(const json::object& body, const Engin
   CompletionCall call;
   Request request;
   read_common(fields, engine, model, call, request);
-  const Length length = read_completion_length(fields, otherwise);
+  const AnswerLength length = read_length(fields, ZeroTokens::kNothing, otherwise);
   refuse_reasoning(fields);
   refuse_tools(fields, "tools", "tool_choice");
   call.echo = fields.boolean("echo", false);
@@ -221,14 +155,16 @@ ApiResult<CompletionCall> parse_completion(const json::object& body, const Engin
   if (fields.boolean("continue_final_message", false))
     fields.refuse(unsupported("continue_final_message", "continue_final_message: a completion has no messages"));
   if (fields.failed()) return std::unexpected(*fields.error());
-  OCTAVO_TRY_VOID(check_choices(length, request));
 
   OCTAVO_TRY(std::vector<RawPrompt> prompts, read_prompts(body, call.n, engine));
   OCTAVO_TRY_VOID(check_settings(prompts.size(), request));
   const bool seeded = fields.find("seed") != nullptr;
+  const int context = engine.info().max_context;
+  int shortest = context;  // of the answers
   AnswerSize size(call);
   for (RawPrompt& prompt : prompts) {
-    OCTAVO_TRY_VOID(set_length(request, prompt.tokens, length, engine.info().max_context, "prompt"));
+    OCTAVO_TRY_VOID(set_length(request, prompt.tokens.size(), length, context, "prompt"));
+    shortest = std::min(shortest, request.max_tokens);
     std::string text = text_to_echo(call, prompt, engine);
     size.add({.num_tokens = prompt.tokens.size(), .num_bytes = json_string_bytes(text)},
              static_cast<std::uint64_t>(std::max(0, request.max_tokens)));
@@ -236,27 +172,25 @@ ApiResult<CompletionCall> parse_completion(const json::object& body, const Engin
     add_prompt(call, std::move(prompt.tokens), std::move(text), request, engine.info());
     if (!seeded) ++request.sampling.seed;  // prompts that are equal get answers of their own
   }
+  add_warning(cut_warning(length, shortest, context), call);
   return call;
 }
 
 ApiResult<CompletionCall> parse_chat_completion(const json::object& given, const Engine& engine,
-                                                const ServedModel& model, BeyondContext beyond,
-                                                ClientTools client_tools) {
+                                                const ServedModel& model, ClientTools client_tools) {
   OCTAVO_TRY(FunctionBody functions, FunctionBody::of(given));
   const json::object& body = functions.body();
   JsonFields fields(body);
   CompletionCall call{.is_chat = true};
   Request request;
   read_common(fields, engine, model, call, request);
-  Length length = read_chat_length(fields);
-  length.beyond = beyond;
+  const AnswerLength length = read_length(fields, ZeroTokens::kRefused, 0);
   read_reasoning(fields, engine, model, call, request);
   call.num_logprobs = read_chat_logprobs(fields);
   request.top_logprobs = std::max(0, call.num_logprobs);
   if (fields.boolean("echo", false)) fields.refuse(unsupported("echo", "echo: a chat's messages are not echoed"));
   const ToolChoice choice = read_tool_choice(fields);
   if (fields.failed()) return std::unexpected(*fields.error());
-  OCTAVO_TRY_VOID(check_choices(length, request));
 
   OCTAVO_TRY(Conversation conversation, read_conversation(body));
   if (choice.mode != ToolChoice::Mode::kNone) {
@@ -272,7 +206,8 @@ ApiResult<CompletionCall> parse_chat_completion(const json::object& given, const
   if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context, "messages", "messages"));
   request.generation_prompt_tokens = prompt->generation_prompt_tokens;
   request.reasoning.begins_inside = prompt->ends_in_reasoning;
-  OCTAVO_TRY_VOID(set_length(request, prompt->tokens, length, context, "messages"));
+  OCTAVO_TRY_VOID(set_length(request, prompt->tokens.size(), length, context, "messages"));
+  add_warning(cut_warning(length, request.max_tokens, context), call);
   AnswerSize size(call);
   size.add({.num_tokens = prompt->tokens.size()}, static_cast<std::uint64_t>(request.max_tokens));
   if (auto error = check_answer_size(size, model.max_answer_bytes)) return std::unexpected(std::move(*error));

@@ -1,6 +1,6 @@
 #include "server/own_field_names.h"
 
-#include <string>
+#include <algorithm>
 
 namespace octavo::server {
 namespace {
@@ -21,6 +21,15 @@ ApiError with_own_names(ApiError error, std::span<const OwnFieldName> names) {
     break;
   }
   return error;
+}
+
+std::vector<std::string> with_own_names(std::vector<std::string> warnings, std::span<const OwnFieldName> names) {
+  for (std::string& warning : warnings) {
+    const auto begins = [&](const OwnFieldName& name) { return begins_with_field(warning, name.chat); };
+    if (const auto name = std::ranges::find_if(names, begins); name != names.end())
+      warning.replace(0, name->chat.size(), name->own);
+  }
+  return warnings;
 }
 
 }  // namespace octavo::server

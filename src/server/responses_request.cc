@@ -322,10 +322,10 @@ ApiResult<CompletionCall> parse_response_call(const json::object& body, const En
   const bool is_asked_to_keep = fields.boolean("store", true);
   if (fields.failed()) return std::unexpected(*fields.error());
   OCTAVO_TRY(ReadBody read, read_body(body, responses));
-  ApiResult<CompletionCall> call =
-      parse_chat_completion(read.chat, engine, model, BeyondContext::kRefused, std::move(read.tools.client_tools));
+  ApiResult<CompletionCall> call = parse_chat_completion(read.chat, engine, model, std::move(read.tools.client_tools));
   if (!call) return std::unexpected(with_own_names(std::move(call.error()), kOwnNames));
   call->own_names = kOwnNames;
+  call->warnings = with_own_names(std::move(call->warnings), kOwnNames);
   call->warnings.insert(call->warnings.begin(), read.tools.warnings.begin(), read.tools.warnings.end());
   const bool is_kept = is_asked_to_keep && responses.store->keeps_any();
   ResponseCall made{.id = new_id(), .previous_id = read.previous_id, .echo = echo_of(body, read, *call, is_kept)};

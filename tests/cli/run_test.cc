@@ -235,6 +235,12 @@ TEST(Run, WithoutASeedARandomOneIsDrawnAndLogged) {
   EXPECT_EQ(cli.err.str(), "");
 }
 
+TEST(Run, ALimitBeyondTheContextIsCut) {
+  CliRun cli;
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "--raw", "-p", "Hi", "-n", "100000"}), 0) << cli.err.str();
+  EXPECT_EQ(cli.engine.requests.back().max_tokens, 98);
+}
+
 TEST(Run, JsonIsOneObject) {
   CliRun cli;
   cli.engine.info.weight_bytes = 11;

@@ -177,9 +177,10 @@ class Ollama(Apis):
                                           "required": ["city"], "additionalProperties": False})
         self.assertIn(json.loads(answer.message.content)["city"], CITIES)
 
-    def test_a_context_beyond_the_limit_is_an_error(self):
-        with self.assertRaisesRegex(ollama.ResponseError, "num_ctx.*never cut"):
-            self.client.chat(self.model, [{"role": "user", "content": "Hi"}], options={"num_ctx": 1 << 20})
+    def test_limits_beyond_the_context_are_cut(self):
+        options = {"num_ctx": 1 << 20, "num_predict": 1 << 20, "stop": [" "]}
+        answer = self.client.chat(self.model, [{"role": "user", "content": "Hi"}], options=options)
+        self.assertEqual(answer.done_reason, "stop")
 
 
 if __name__ == "__main__":

@@ -12,10 +12,12 @@
 namespace octavo::server {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 json::object parsed(const std::string& text) { return json::parse(text).as_object(); }
 
@@ -69,6 +71,29 @@ TEST_F(LlamaRequest, FilesThatDoNotFitBesideTheAnswerAreLeftOutFromTheFirstOn) {
               IsEmpty());
 }
 
+TEST_F(LlamaRequest, ALimitBeyondTheContextIsCutAndLeavesTheGapItsRoom) {
+  for (const ChatApi api : {ChatApi::kLlamaCompletion, ChatApi::kLlamaInfill, ChatApi::kOpenAiCompletion}) {
+    const auto cut = call(api, R"("prompt": "ab", "input_prefix": "a", "input_suffix": "c",
+        "input_extra": [{"text": "x"}], "n_predict": 100000)");
+    ASSERT_TRUE(cut.has_value()) << cut.error().message;
+    EXPECT_EQ(static_cast<std::size_t>(cut->requests[0].max_tokens) + cut->prompts[0].num_tokens, 100U);
+    EXPECT_THAT(cut->warnings, Contains(StartsWith("n_predict: found 100000, cut to ")));
+  }
+  EXPECT_EQ(prompt(ChatApi::kOpenAiCompletion, R"("prompt": "a", "suffix": "c", "max_tokens": 100000)"), "(a)c_");
+  EXPECT_EQ(prompt(ChatApi::kLlamaInfill, R"("input_prefix": "a", "input_suffix": "c",
+                "input_extra": [{"text": "x"}], "n_predict": 100000)"),
+            "(a)c_");
+}
+
+TEST_F(LlamaRequest, NoTokensAreThePromptAlone) {
+  for (const char* fields : {R"("prompt": "ab", "n_predict": 0)", R"("prompt": "ab", "max_tokens": 0)"}) {
+    const auto made = call(ChatApi::kLlamaCompletion, fields);
+    ASSERT_TRUE(made.has_value()) << made.error().message;
+    EXPECT_EQ(made->requests[0].max_tokens, -1);
+    EXPECT_TRUE(made->requests[0].on_prompt_logits);
+  }
+}
+
 TEST_F(LlamaRequest, TheSamplerOfGapsIsLeftOutWithAWarning) {
   const auto made = call(ChatApi::kLlamaInfill,
                          R"("input_prefix": "a", "input_suffix": "c", "samplers": ["top_k", "top_p", "infill"])");
@@ -87,7 +112,7 @@ TEST_F(LlamaRequest, WhatIsWrongIsRefusedWithItsField) {
       {gap + R"(, "input_extra": [5])", "input_extra[0]"},
       {gap + R"(, "input_extra": [{"filename": "x"}])", "input_extra[0].text"},
       {gap + R"(, "n_predict": -3)", "n_predict"},
-      {gap + R"(, "n_predict": 98)", "input_prefix"},
+      {gap + R"(, "n_predict": 98, "min_tokens": 98)", "min_tokens"},
       {gap + R"(, "n_probs": 2)", "n_probs"},
       {gap + R"(, "n": 2)", "n"}};
   for (const auto& [fields, param] : infill) {
@@ -97,7 +122,6 @@ TEST_F(LlamaRequest, WhatIsWrongIsRefusedWithItsField) {
     EXPECT_EQ(made.error().status, 400);
   }
   EXPECT_EQ(call(ChatApi::kLlamaCompletion, R"("prompt": ["a", "b"])").error().param, "prompt");
-  EXPECT_EQ(call(ChatApi::kLlamaCompletion, R"("prompt": "a", "n_predict": 1000)").error().param, "prompt");
   EXPECT_EQ(call(ChatApi::kOpenAiCompletion, R"("prompt": ["a"], "suffix": "b")").error().param, "prompt");
   EXPECT_EQ(call(ChatApi::kOpenAiCompletion, R"("prompt": "a", "suffix": 5)").error().param, "suffix");
   EXPECT_EQ(call(ChatApi::kOpenAiCompletion, R"("prompt": "a", "suffix": "b", "echo": true)").error().param, "echo");

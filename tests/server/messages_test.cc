@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 const std::string kStart = R"({"model": "text", "max_tokens": 9, "messages": )";
 
@@ -110,7 +111,10 @@ TEST(MessagesRequest, ALimitBeyondTheContextIsUntilItsEnd) {
   const auto cut = call("hi", 32000);
   ASSERT_TRUE(cut.has_value()) << cut.error().message;
   EXPECT_EQ(static_cast<std::size_t>(cut->requests[0].max_tokens) + cut->prompts[0].num_tokens, 100U);
+  EXPECT_THAT(cut->warnings, ElementsAre(StartsWith("max_tokens: found 32000, cut to ")));
   EXPECT_EQ(call("hi", 5)->requests[0].max_tokens, 5);
+  EXPECT_EQ(call("hi", -1)->requests[0].max_tokens, 0);
+  EXPECT_EQ(call("hi", 0).error().param, "max_tokens");
   EXPECT_EQ(call(std::string(100, 'x'), 5).error().code, "context_length_exceeded");
 }
 

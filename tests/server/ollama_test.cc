@@ -12,6 +12,10 @@
 namespace octavo::server {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
 constexpr int kContext = 100;
 const std::string kHi = R"("messages": [{"role": "user", "content": "hi"}])";
 
@@ -20,7 +24,7 @@ json::object parsed(const std::string& text) { return json::parse(text).as_objec
 json::object chat_of(const std::string& fields) {
   const auto chat = chat_of_ollama_chat(parsed("{" + fields + "}"), kContext);
   EXPECT_TRUE(chat.has_value()) << chat.error().message;
-  return chat ? *chat : json::object();
+  return chat ? chat->body : json::object();
 }
 
 TEST(OllamaRequest, OptionsHaveTheirNamesHere) {
@@ -36,6 +40,27 @@ TEST(OllamaRequest, OptionsHaveTheirNamesHere) {
   EXPECT_EQ(chat.at("chat_template_kwargs").at("enable_thinking"), false);
   EXPECT_FALSE(chat_of(kHi + R"(, "options": {"num_predict": -1})").contains("max_tokens"));
   EXPECT_EQ(chat_of(kHi + R"(, "think": "high")").at("reasoning_effort"), "high");
+}
+
+// 0 is no limit in ollama; a context of another size changes no prompt that fits this one.
+TEST(OllamaRequest, LimitsBeyondTheContextAreCutAndSaid) {
+  const TextEngine engine;
+  const auto call_of = [&](ChatApi api, const std::string& options) {
+    return parse_call(api, parsed("{" + kHi + R"(, "prompt": "hi", "options": )" + options + "}"), engine,
+                      kAnsweringModel, {});
+  };
+  for (const ChatApi api : {ChatApi::kOllamaChat, ChatApi::kOllamaGenerate}) {
+    const auto cut = call_of(api, R"({"num_predict": 100000, "num_ctx": 131072})");
+    ASSERT_TRUE(cut.has_value()) << cut.error().message;
+    EXPECT_EQ(static_cast<std::size_t>(cut->requests[0].max_tokens) + cut->prompts[0].num_tokens, 100U);
+    EXPECT_THAT(cut->warnings, ElementsAre(StartsWith("options.num_predict: found 100000, cut to "),
+                                           StartsWith("options.num_ctx: found 131072")));
+    for (const char* none : {R"({"num_predict": 0})", R"({"num_predict": -1})", R"({"num_predict": -2})"}) {
+      const auto unlimited = call_of(api, none);
+      EXPECT_EQ(unlimited->requests[0].max_tokens, 0) << none;
+      EXPECT_THAT(unlimited->warnings, IsEmpty());
+    }
+  }
 }
 
 TEST(OllamaRequest, FormatsAreConstraints) {
@@ -69,7 +94,7 @@ TEST(OllamaRequest, APromptIsAUsersMessageUnlessItIsRaw) {
 
 TEST(OllamaRequest, WhatIsWrongIsRefusedWithItsPlace) {
   const std::map<std::string, std::string> params = {
-      {kHi + R"(, "options": {"num_ctx": 101})", "options.num_ctx"},  // never a truncation
+      {kHi + R"(, "options": {"num_predict": -3})", "options.num_predict"},
       {kHi + R"(, "options": {"num_predict": "all"})", "options.num_predict"},
       {kHi + R"(, "options": 5)", "options"},
       {kHi + R"(, "format": 5)", "format"},
@@ -93,7 +118,7 @@ TEST(OllamaRequest, WhatIsWrongIsRefusedWithItsPlace) {
 
 TEST(OllamaRequest, AChatWithoutMessagesAsksForNothing) {
   for (const char* body : {R"({"model": "text"})", R"({"messages": null})", R"({"messages": []})"})
-    EXPECT_TRUE(chat_of_ollama_chat(parsed(body), kContext)->at("messages").as_array().empty()) << body;
+    EXPECT_TRUE(chat_of_ollama_chat(parsed(body), kContext)->body.at("messages").as_array().empty()) << body;
 }
 
 TEST(KeepAlive, IsSecondsOrADuration) {

@@ -14,6 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using ::testing::StartsWith;
 
 TEST_F(OpenAiRequest, TakesAPromptInEachOfItsForms) {
   const auto tokens = [&](const std::string& prompt) {
@@ -74,8 +75,58 @@ TEST_F(OpenAiRequest, ACompletionHasSixteenTokensUnlessToldAndAChatTheContext) {
   EXPECT_EQ(chat(kUser)->requests[0].max_tokens, 0);
   EXPECT_EQ(chat(kUser + R"(, "max_tokens": 5)")->requests[0].max_tokens, 5);
   EXPECT_EQ(chat(kUser + R"(, "max_completion_tokens": 6)")->requests[0].max_tokens, 6);
-  EXPECT_EQ(chat_error(kUser + R"(, "max_tokens": 5, "max_completion_tokens": 6)").param, "max_completion_tokens");
-  EXPECT_EQ(chat_error(kUser + R"(, "max_tokens": 0)").param, "max_tokens");
+  EXPECT_EQ(chat(kUser + R"(, "n_predict": 7)")->requests[0].max_tokens, 7);
+  EXPECT_EQ(request(R"("n_predict": 7)").max_tokens, 7);
+}
+
+TEST_F(OpenAiRequest, OfSeveralLimitsTheSmallestHolds) {
+  EXPECT_EQ(chat(kUser + R"(, "max_tokens": 5, "max_completion_tokens": 6)")->requests[0].max_tokens, 5);
+  EXPECT_EQ(chat(kUser + R"(, "max_tokens": 6, "max_completion_tokens": 5)")->requests[0].max_tokens, 5);
+  EXPECT_EQ(chat(kUser + R"(, "max_tokens": -1, "max_completion_tokens": 5)")->requests[0].max_tokens, 5);
+}
+
+TEST_F(OpenAiRequest, MinusOneAndMinusTwoAreNoLimit) {
+  for (const char* limit : {"-1", "-2", "-1.0"})
+    for (const char* name : {"max_tokens", "max_completion_tokens", "n_predict"}) {
+      const std::string field = fmt::format(R"("{}": {})", name, limit);
+      EXPECT_EQ(request(field).max_tokens, 0) << field;
+      EXPECT_EQ(chat(kUser + ", " + field)->requests[0].max_tokens, 0) << field;
+    }
+  EXPECT_EQ(completion_error(R"("max_tokens": -3)").param, "max_tokens");
+}
+
+TEST_F(OpenAiRequest, AChatOfNoTokensIsRefusedInTheNameThatTheClientUsed) {
+  for (const char* name : {"max_tokens", "max_completion_tokens", "n_predict"}) {
+    const ApiError error = chat_error(fmt::format("{}, \"{}\": 0", kUser, name));
+    EXPECT_EQ(error.param, name);
+    EXPECT_THAT(error.message, HasSubstr("expected at least 1"));
+  }
+}
+
+// Agents send the same limit to every model.
+TEST_F(OpenAiRequest, ALimitBeyondTheContextIsCutToItsRoomAndSaid) {
+  for (const char* limit : {"99", "100000", "2147483648", "9223372036854775807", "18446744073709551615", "1e300"}) {
+    const auto cut = completion(fmt::format(R"("prompt": "ab", "max_tokens": {})", limit));
+    ASSERT_TRUE(cut.has_value()) << limit << cut.error().message;
+    EXPECT_EQ(cut->requests[0].max_tokens, 98);
+    EXPECT_THAT(cut->warnings, ElementsAre(AllOf(StartsWith("max_tokens: found "), HasSubstr("cut to 98"))));
+  }
+  const auto whole = completion(R"("prompt": "ab", "max_tokens": 98)");
+  EXPECT_EQ(whole->requests[0].max_tokens, 98);
+  EXPECT_THAT(whole->warnings, IsEmpty());
+  EXPECT_THAT(completion(R"("prompt": "ab")")->warnings, IsEmpty());
+  const auto talk = chat(kUser + R"(, "max_completion_tokens": 1000)");
+  EXPECT_EQ(talk->requests[0].max_tokens + static_cast<int>(talk->prompts[0].num_tokens), 100);
+  EXPECT_THAT(talk->warnings, ElementsAre(StartsWith("max_completion_tokens: found 1000, cut to ")));
+  const auto several = completion(R"("prompt": ["abcd", "a"], "max_tokens": 1000)");
+  EXPECT_EQ(several->requests[1].max_tokens, 99);
+  EXPECT_THAT(several->warnings, ElementsAre(HasSubstr("cut to 96")));
+}
+
+TEST_F(OpenAiRequest, WhatCanNeverFitIsStillRefusedBesideALimitThatIsCut) {
+  EXPECT_EQ(completion_error(R"("max_tokens": 1000, "min_tokens": 99)").param, "min_tokens");
+  EXPECT_EQ(request(R"("max_tokens": 1000, "min_tokens": 98)").min_tokens, 98);
+  EXPECT_EQ(completion_error(R"("max_tokens": 0, "n": 2)").param, "n");
 }
 
 TEST_F(OpenAiRequest, AnImplicitLimitIsClampedToTheContext) {
@@ -89,14 +140,6 @@ TEST_F(OpenAiRequest, OverflowOfTheContextNamesBothNumbers) {
   EXPECT_EQ(too_long.error().code, "context_length_exceeded");
   EXPECT_EQ(too_long.error().param, "prompt");
   EXPECT_THAT(too_long.error().message, AllOf(HasSubstr("maximum context length is 100"), HasSubstr("100 tokens")));
-
-  const ApiError limit = completion_error(R"("max_tokens": 99)");
-  EXPECT_EQ(limit.code, "context_length_exceeded");
-  EXPECT_THAT(limit.message, AllOf(HasSubstr("is 100 tokens"), HasSubstr("requested 101"), HasSubstr("2 in the prompt"),
-                                   HasSubstr("99 in the completion")));
-  EXPECT_EQ(request(R"("max_tokens": 98)").max_tokens, 98);
-  EXPECT_EQ(completion_error(R"("max_tokens": 2147483647)").code, "context_length_exceeded");
-  EXPECT_EQ(chat_error(kUser + R"(, "max_tokens": 1000)").param, "messages");
 }
 
 TEST_F(OpenAiRequest, MaxTokensZeroGeneratesNothing) {

@@ -152,9 +152,21 @@ TEST_F(ResponsesRequest, AnErrorOfTheChatNamesTheFieldThatWasSent) {
   };
   EXPECT_EQ(error(R"("max_output_tokens": 0)").param, "max_output_tokens");
   EXPECT_THAT(error(R"("max_output_tokens": 0)").message, HasSubstr("max_output_tokens: found"));
-  EXPECT_EQ(error(R"("max_output_tokens": 1000)").param, "input");
   EXPECT_EQ(error(R"("temperature": "hot")").param, "temperature");
   EXPECT_EQ(error(R"("model": "another")").status, 404);
+}
+
+TEST_F(ResponsesRequest, ALimitBeyondTheContextIsSaidByItsOwnName) {
+  const TextEngine engine;
+  const OwnResponses own{.store = &store_};
+  const auto call = [&](const std::string& limit) {
+    return parse_response_call(parsed(R"({"input": "hi", "max_output_tokens": )" + limit + "}"), engine,
+                               kAnsweringModel, own);
+  };
+  const auto cut = call("1000");
+  ASSERT_TRUE(cut.has_value()) << cut.error().message;
+  EXPECT_THAT(cut->warnings, ElementsAre(HasSubstr("max_output_tokens: found 1000, cut to ")));
+  EXPECT_EQ(call("-1")->requests[0].max_tokens, 0);
 }
 
 /// An answer of reasoning, text and a call, however the events are cut.
