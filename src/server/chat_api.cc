@@ -19,6 +19,7 @@
 #include "server/own_field_names.h"
 #include "server/responses_answer.h"
 #include "server/responses_request.h"
+#include "server/routes.h"
 
 namespace octavo::server {
 namespace {
@@ -123,8 +124,9 @@ ApiResult<CompletionCall> parse_call(ChatApi api, boost::json::object body, cons
 }
 
 std::string error_body_at(std::string_view target, const ApiError& error) {
-  if (target.starts_with("/api/")) return ollama_error_body(error);
-  return target.starts_with("/v1/messages") ? messages_error_body(error) : error_body(error);
+  const std::string path = known_path(target);
+  if (path.starts_with("/api/")) return ollama_error_body(error);
+  return path.starts_with("/v1/messages") ? messages_error_body(error) : error_body(error);
 }
 
 std::unique_ptr<AnswerWriter> make_writer(ChatApi api, const CompletionCall& call, const Engine& engine,

@@ -59,6 +59,7 @@ constexpr PathRoute kRoutes[] = {
     {.route = Route::kModel, .path = "/v1/models/{id}", .needs_key = true, .takes_slashes = true},
 };
 constexpr std::string_view kArgument = "{id}";
+constexpr std::string_view kVersion = "/v1";
 
 /// Without the query, and without scheme and authority, which a request through a proxy may have (RFC 9112, 3.2.2).
 std::string_view path_of(std::string_view target) {
@@ -79,6 +80,17 @@ std::optional<std::string_view> match_path(const PathRoute& route, std::string_v
   path = path.substr(before.size(), path.size() - before.size() - behind.size());
   if (!route.takes_slashes && path.contains('/')) return std::nullopt;
   return path;
+}
+
+std::string with_single_slashes(std::string_view path) {
+  std::string single;
+  for (const char c : path)
+    if (c != '/' || !single.ends_with('/')) single += c;
+  return single;
+}
+
+bool is_known(std::string_view path) {
+  return std::ranges::any_of(kRoutes, [&](const PathRoute& route) { return match_path(route, path).has_value(); });
 }
 
 bool takes(const PathRoute& route, verb method) {
@@ -123,8 +135,20 @@ std::optional<std::string> percent_decode(std::string_view text) {
 
 }  // namespace
 
+std::string known_path(std::string_view target) {
+  std::string_view given = path_of(target);
+  while (given.size() > 1 && given.ends_with('/')) given.remove_suffix(1);
+  if (is_known(given)) return std::string(given);  // a client's text in it may have slashes of its own
+  std::string path = with_single_slashes(given);
+  if (is_known(path)) return path;
+  std::string other = path.starts_with(kVersion) && path.substr(kVersion.size()).starts_with('/')
+                          ? path.substr(kVersion.size())
+                          : std::string(kVersion) + path;
+  return is_known(other) ? other : path;
+}
+
 ApiResult<RouteMatch> find_route(verb method, std::string_view target) {
-  const std::string_view path = path_of(target);
+  const std::string path = known_path(target);
   std::string_view known;  // the pattern of the path, if it takes other methods
   for (const PathRoute& route : kRoutes) {
     const auto argument = match_path(route, path);
@@ -146,16 +170,17 @@ ApiResult<RouteMatch> find_route(verb method, std::string_view target) {
   }
   if (known.empty())
     return std::unexpected(
-        ApiError{.status = 404, .message = fmt::format("there is no {}", path), .code = "not_found"});
+        ApiError{.status = 404, .message = fmt::format("there is no {}", path_of(target)), .code = "not_found"});
   return std::unexpected(ApiError{.status = 405,
                                   .message = fmt::format("{} takes {}", known, allowed_methods(target)),
                                   .code = "method_not_allowed"});
 }
 
 std::string allowed_methods(std::string_view target) {
+  const std::string path = known_path(target);
   std::string allowed;
   for (const PathRoute& route : kRoutes) {
-    if (!match_path(route, path_of(target))) continue;
+    if (!match_path(route, path)) continue;
     if (!allowed.empty()) allowed += ", ";
     allowed += methods(route);
   }

@@ -54,6 +54,11 @@ struct RouteMatch {
   bool needs_key;
 };
 
+/// The path of a request's target, which may be a whole URL, as the table of routes spells it: slashes that are one too
+/// many are left out, and so is a /v1, or put in, where there is such a path and not that one. Clients are given an
+/// address with /v1 or without, with a slash at its end or without. A path that is not there, without the former.
+std::string known_path(std::string_view target);
+
 /// `target` is a request's, a path or a whole URL, with its query. Errors: 400 (an escape that is none), 404, 405; a
 /// HEAD is a GET.
 ApiResult<RouteMatch> find_route(boost::beast::http::verb method, std::string_view target);
