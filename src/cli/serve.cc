@@ -283,8 +283,10 @@ void add_operation_options(Command& command, ServeOptions& options) {
   command.group("Operation");
   server::ServerOptions& server = options.server;
   command
-      .add_option("--served-model-name", options.models.names,
-                  "The one model's id; more of these are further names for it; default: its file's name, as a slug")
+      .add_option(
+          "--served-model-name", options.models.names,
+          "The one model's id; more of these are further names for it; '*': it, or the first of several, answers to "
+          "every name that none has; default: its file's name, as a slug")
       ->check(refuse_empty)
       ->type_name("NAME");
   command

@@ -85,6 +85,9 @@ Result<std::vector<ModelSection>> read_sections(const std::string& path, const E
   return sections;
 }
 
+/// Takes the name that stands for every name out of a model's; whether it was there.
+bool take_any_name(std::vector<std::string>& names) { return std::erase(names, "*") > 0; }
+
 /// Names of a file as requests may call it, the likeliest first.
 std::vector<std::string> names_of(const FoundModel& model, const ModelSource& source) {
   const auto name = source.get_string("general.name");
@@ -182,6 +185,7 @@ Result<server::ModelOffer> make_offer(const FoundModel& model, OpenSections& ope
   if (section != nullptr) {
     offer.names = {section->id};
     std::ranges::copy(section->aliases, std::back_inserter(offer.names));
+    offer.takes_any_name = take_any_name(offer.names);
     offer.set_sampling = [flags = section->sampling](SamplingParams& params) { apply_sampling(flags, params); };
   }
   for (const std::string& name : names)
@@ -253,15 +257,19 @@ server::ModelOffer one_model(const ModelsOptions& options, const EngineOptions& 
     *kv_memory_bytes = loaded->info().kv_memory_bytes;
     return loaded;
   };
-  return {.names = options.names, .load = load, .is_loaded_at_start = true};
+  server::ModelOffer offer{.names = options.names, .load = load, .is_loaded_at_start = true};
+  offer.takes_any_name = take_any_name(offer.names);
+  return offer;
 }
 
 Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options, const EngineOptions& engine,
                                                     Context& context, const std::stop_token& stop) {
-  if (!options.names.empty())
+  std::vector<std::string> names = options.names;
+  const bool takes_any_name = take_any_name(names);
+  if (!names.empty())
     return fail(
-        "--served-model-name: found several models, of which it can name none; a section [model.ID] of the "
-        "file of options names one");
+        "--served-model-name: found several models, of which it can name none, expected '*'; a section [model.ID] of "
+        "the file of options names one");
   OCTAVO_TRY(const std::vector<ModelSection> sections, read_sections(options.config_file, engine));
   OCTAVO_TRY(std::vector<FoundModel> models, find_files(options, context, stop));
   OCTAVO_TRY_VOID(attach(models, sections, context, stop));
@@ -284,6 +292,7 @@ Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options
     return fail("[model.{}]: found no such model among -m and --models-dir, expected one, or a line model = ...",
                 open.front()->id);
   if (offers.empty()) return fail("found no model that can be served");
+  if (takes_any_name) offers.front().takes_any_name = true;
   make_unique(offers);
   return offers;
 }

@@ -72,11 +72,12 @@ asio::awaitable<ApiResult<AddressedBody>> BodyReader::read(Exchange& exchange, A
   if (!body || !body->turn) co_return body;
   const std::string name = named_model(body->object, how.is_ollama);
   ModelSlot* slot = models_.find(name);
+  const bool is_known = slot != nullptr;
   if (slot == nullptr && models_.slots().size() == 1) slot = models_.find("");  // the API says how it is called
   if (slot == nullptr) co_return std::unexpected(models_.not_found(name));
   if (how.is_about_slot && name.empty()) co_return std::unexpected(names_no_model());
   if (how.is_about_slot || (how.is_ollama && asks_to_unload(body->object))) {
-    if (!name.empty() && !slot->answers_to(name)) co_return std::unexpected(models_.not_found(name));
+    if (!is_known) co_return std::unexpected(models_.not_found(name));
     exchange.connection.body_is_taken();
     body->unloaded = slot;
     co_return body;

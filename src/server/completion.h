@@ -38,9 +38,11 @@ struct ServedModel {
   int max_client_priority = 0;                               // the highest that a client may ask for
   std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer; see answer_size.h
   std::string image_placeholder = {};  // stands for images in requests; empty: a request with one is refused
+  bool takes_any_name = false;         // that requests call a model by
 
+  /// No name is the one model's, or the first one's.
   bool answers_to(std::string_view name) const {
-    return name == id || std::ranges::find(aliases, name) != aliases.end();
+    return takes_any_name || name.empty() || name == id || std::ranges::find(aliases, name) != aliases.end();
   }
 };
 

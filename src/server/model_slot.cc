@@ -19,7 +19,7 @@ ModelSlot::ModelSlot(ModelOffer offer, std::chrono::milliseconds stall_timeout, 
 
 bool ModelSlot::answers_to(std::string_view name) const {
   return name == id_ || std::ranges::find(offer_.names, name) != offer_.names.end() ||
-         (model_ && model_->answers_to(name));
+         (model_ && std::ranges::find(model_->aliases, name) != model_->aliases.end());
 }
 
 std::uint64_t ModelSlot::memory_bytes() const {
@@ -103,6 +103,7 @@ void ModelSlot::take_model(const ServedModel& prototype) {
   model.aliases = model_aliases(*info_, id_, offer_.names);
   model.fingerprint = info_->fingerprint;
   model.created = created_;
+  model.takes_any_name = offer_.takes_any_name;
   model.sampling_defaults = engine()->default_sampling({});
   if (offer_.set_sampling) offer_.set_sampling(model.sampling_defaults);
   model_ = std::make_shared<const ServedModel>(std::move(model));

@@ -28,6 +28,7 @@ struct ModelOffer {
   std::string version = {};        // of what `load` makes: an engine of another version is outdated
   std::uint64_t memory_bytes = 0;  // weights and KV memory, at most
   bool is_loaded_at_start = false;
+  bool takes_any_name = false;                             // that no other model has
   std::function<void(SamplingParams&)> set_sampling = {};  // the operator's, over the model's own; none: as it is
 };
 
@@ -49,6 +50,7 @@ class ModelSlot {
 
   /// Empty until a model without names is loaded.
   const std::string& id() const { return id_; }
+  /// Whether it is one of the model's own names.
   bool answers_to(std::string_view name) const;
   const ModelOffer& offer() const { return offer_; }
   State state() const { return state_; }

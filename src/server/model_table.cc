@@ -48,9 +48,13 @@ bool ModelTable::is_started() const {
 }
 
 ModelSlot* ModelTable::find(std::string_view name) {
-  for (ModelSlot& slot : slots_)
-    if (!slot.is_removed() && (name.empty() || slot.answers_to(name))) return &slot;
-  return nullptr;
+  ModelSlot* any = nullptr;
+  for (ModelSlot& slot : slots_) {
+    if (slot.is_removed()) continue;
+    if (name.empty() || slot.answers_to(name)) return &slot;
+    if (any == nullptr && slot.offer().takes_any_name) any = &slot;
+  }
+  return any;
 }
 
 ApiError ModelTable::not_found(std::string_view name) const {

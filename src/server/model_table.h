@@ -62,7 +62,7 @@ class ModelTable {
   /// Waits for engines to end.
   void stop();
 
-  /// The model of that name; of no name: the first one. Null: there is none.
+  /// The model of that name, else one that takes any; of no name: the first one. Null: there is none.
   ModelSlot* find(std::string_view name);
   /// When a model that serves goes, if nobody uses it any more; none: never.
   std::optional<Clock::time_point> expiry(const ModelSlot& slot, Clock::time_point now) const;

@@ -91,7 +91,7 @@ ApiResult<json::object> ollama_show(const json::object& body, const ServedModel&
   std::string_view name;
   for (const std::string_view field : {"name", "model"}) name = fields.string(field).value_or(name);
   if (fields.failed()) return std::unexpected(*fields.error());
-  if (!name.empty() && !model.answers_to(without_latest(name)))
+  if (!model.answers_to(without_latest(name)))
     return std::unexpected(
         ApiError{.status = 404,
                  .message = fmt::format("there is no model '{}', only '{}'", name.substr(0, kMaxShownName), model.id),

@@ -21,5 +21,14 @@ TEST(ServeModels, AModelThatIsLoadedAgainHasTheMemoryOfTheFirstTime) {
   EXPECT_EQ(cli.engine.options.kv_memory_bytes, 1000U);
 }
 
+TEST(ServeModels, AStarAmongItsNamesIsEveryNameAndNoneOfItsOwn) {
+  test::CliRun cli;
+  Context context = cli.context();
+  const server::ModelOffer any = one_model({.names = {"first", "*"}}, {}, context);
+  EXPECT_EQ(any.names, std::vector<std::string>{"first"});
+  EXPECT_TRUE(any.takes_any_name);
+  EXPECT_FALSE(one_model({.names = {"first"}}, {}, context).takes_any_name);
+}
+
 }  // namespace
 }  // namespace octavo::cli

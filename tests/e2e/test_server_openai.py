@@ -117,6 +117,25 @@ class Models(OpenAiTest):
             for name in names:
                 self.assertEqual(client.completions.create(model=name, prompt="Hi", max_tokens=1).model, "first")
 
+    def test_it_answers_to_every_name_where_it_is_told_to(self):
+        with Server("--served-model-name", "*", model=support.tiny_model("tiny-qwen3")) as server:
+            client = client_of(server)
+            (model,) = client.models.list().data
+            self.assertTrue(model.id.startswith("tiny-qwen3"), model.id)
+            for name in ("gpt-4o-mini", "claude-haiku-4-5", ""):
+                self.assertEqual(client.completions.create(model=name, prompt="Hi", max_tokens=1).model, model.id)
+            self.assertEqual(client.models.retrieve("gpt-4o").id, model.id)
+            self.assertNotIn("gpt-4o", server.get("/metrics")[2])
+
+    def test_an_address_without_a_version_or_with_slashes_too_many_is_as_good(self):
+        for end in ("", "/", "/v1/", "/v1//", "/v1/v1"):
+            client = openai.OpenAI(base_url=self.server.url + end, api_key="none", max_retries=0)
+            message = {"role": "user", "content": "Hi"}
+            self.assertEqual(client.models.list().data[0].id, self.model)
+            self.assertEqual(client.models.retrieve(self.model).id, self.model)
+            self.assertTrue(client.chat.completions.create(model=self.model, messages=[message], max_tokens=1).choices)
+            self.assertTrue(client.responses.create(model=self.model, input="Hi", max_output_tokens=1).output)
+
     def test_an_id_with_slashes_is_found_however_a_client_writes_it(self):
         name = "org/n\u00e4me 1"
         with Server("--served-model-name", name, model=support.tiny_model("tiny-qwen3")) as server:

@@ -60,6 +60,42 @@ class SeveralModels : public ServerTest {
   std::atomic<int> num_loads_ = 0;
 };
 
+TEST_F(SeveralModels, AnEmptyNameAndNoneMeanTheFirstModelOnEveryApi) {
+  start_two();
+  for (const std::string name : {R"("model": "", )", R"("model": null, )", ""}) {
+    const auto asked = [&](const std::string& path, const std::string& fields) {
+      return ask(post(path, "{" + name + fields + "}"));
+    };
+    const std::string messages = R"("messages": [{"role": "user", "content": "x"}])";
+    EXPECT_THAT(asked("/v1/completions", R"("prompt": "abc")"), HasSubstr(R"("model":"a")")) << name;
+    EXPECT_THAT(asked("/v1/chat/completions", R"("max_tokens": 1, )" + messages), HasSubstr(R"("model":"a")")) << name;
+    EXPECT_THAT(asked("/v1/messages", R"("max_tokens": 1, )" + messages), HasSubstr(R"("model":"a")")) << name;
+    EXPECT_THAT(asked("/api/chat", R"("stream": false, "options": {"num_predict": 1}, )" + messages),
+                HasSubstr(R"("model":"a")"))
+        << name;
+    EXPECT_THAT(asked("/completion", R"("prompt": "abc", "n_predict": 1)"), HasSubstr("200 OK")) << name;
+    EXPECT_THAT(asked("/tokenize", R"("prompt": "abc")"), HasSubstr(R"("count":3)")) << name;
+    EXPECT_THAT(asked("/api/show", R"("verbose": false)"), HasSubstr("200 OK")) << name;
+  }
+  EXPECT_THAT(ask(post("/models/unload", R"({"model": ""})")), HasSubstr("HTTP/1.1 400")) << "that one must be named";
+}
+
+TEST_F(SeveralModels, OneThatTakesAnyNameIsAskedWhereNoneHasIt) {
+  std::vector<ModelOffer> models;
+  models.push_back(offer("a", a_));
+  models.push_back(offer("b", b_));
+  models.front().takes_any_name = true;
+  start(std::move(models));
+  ASSERT_TRUE(eventually([this] { return ready_.load(); }));
+  EXPECT_THAT(ask(completion_of("b")), HasSubstr(R"("model":"b")"));
+  for (const std::string name : {"gpt-4o", "claude-haiku-4-5", "org/some:thing"})
+    EXPECT_THAT(ask(completion_of(name)), AllOf(HasSubstr("apple"), HasSubstr(R"("model":"a")"))) << name;
+  EXPECT_THAT(ask(get("/v1/models/gpt-4o")), HasSubstr(R"("id":"a")"));
+  EXPECT_THAT(ask(post("/api/show", R"({"model": "llama3:latest"})")), HasSubstr("200 OK"));
+  EXPECT_THAT(ask(get("/v1/models")), ::testing::Not(HasSubstr("gpt-4o")));
+  EXPECT_THAT(ask(get("/metrics")), AllOf(HasSubstr(R"(model_name="a")"), ::testing::Not(HasSubstr("gpt-4o"))));
+}
+
 TEST_F(SeveralModels, EachRequestIsAnsweredByTheModelThatItNames) {
   start_two();
   EXPECT_THAT(ask(completion_of("b")), AllOf(HasSubstr("berry berry"), HasSubstr(R"("model":"b")")));

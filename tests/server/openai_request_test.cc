@@ -66,6 +66,8 @@ TEST_F(OpenAiRequest, TheModelAnswersToItsOtherNamesAsWell) {
   EXPECT_TRUE(completion(R"("prompt": "a", "model": "text")"));
   EXPECT_TRUE(completion(R"("prompt": "a", "model": "Text.gguf")"));
   EXPECT_TRUE(chat(kUser + R"(, "model": "Text.gguf")"));
+  EXPECT_TRUE(completion(R"("prompt": "a", "model": "")")) << "no name is the one model's";
+  EXPECT_TRUE(completion(R"("prompt": "a", "model": null)"));
   EXPECT_EQ(completion_error(R"("model": "Text")").code, "model_not_found");
 }
 
