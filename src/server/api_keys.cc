@@ -36,6 +36,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
+bool is_of_key(char c) { return c > ' ' && c <= '~'; }
+
 bool is_name(std::string_view text) {
   const auto fits = [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' ||
@@ -80,18 +82,40 @@ Result<void> ApiKeys::add_line(std::string_view line, std::string_view source, i
   if (!is_name(name))
     return fail("{}:{}: found a name of {} characters before the key, expected at most {}, of letters, digits and -._@",
                 source, number, name.size(), kMaxNameLength);
-  for (const char c : key)
-    if (c <= ' ' || c > '~')
-      return fail("{}:{}: found a character that no key has, expected printable ASCII without spaces", source, number);
+  if (!std::ranges::all_of(key, is_of_key))
+    return fail("{}:{}: found a character that no key has, expected printable ASCII without spaces", source, number);
   if (key.size() < kMinLength || key.size() > kMaxLength)
     return fail("{}:{}: found a key of {} characters, expected {} to {}; `openssl rand -hex 32` makes one", source,
                 number, key.size(), kMinLength, kMaxLength);
+  if (!add(key, name))
+    return fail("{}:{}: found a key that stands in the file before, expected each once", source, number);
+  return {};
+}
+
+bool ApiKeys::add(std::string_view key, std::string_view name) {
   const KeyDigest digest = digest_of(key, salt_);
   const auto place = std::ranges::lower_bound(keys_, digest, {}, &ApiKey::digest);
-  if (place != keys_.end() && place->digest == digest)
-    return fail("{}:{}: found a key that stands in the file before, expected each once", source, number);
+  if (place != keys_.end() && place->digest == digest) return false;
   keys_.insert(place, {.digest = digest, .name = name.empty() ? name_of(digest) : std::string(name)});
-  return {};
+  return true;
+}
+
+Result<ApiKeys> ApiKeys::of_list(std::string_view list, std::string_view source) {
+  ApiKeys keys;
+  keys.salt_ = random_salt();
+  while (!list.empty()) {
+    const std::string_view key = trimmed(list.substr(0, list.find(',')));
+    list.remove_prefix(std::min(list.size(), list.find(',')));
+    list.remove_prefix(std::min<std::size_t>(list.size(), 1));
+    if (key.empty()) continue;
+    if (!std::ranges::all_of(key, is_of_key))
+      return fail("{}: found a character that no key has, expected printable ASCII without spaces", source);
+    if (key.size() > kMaxLength)
+      return fail("{}: found a key of {} characters, expected at most {}", source, key.size(), kMaxLength);
+    keys.add(key, {});
+  }
+  if (keys.empty()) return fail("{}: found no key, expected one, or several between commas", source);
+  return keys;
 }
 
 const ApiKey* ApiKeys::find_digest(const KeyDigest& digest) const {

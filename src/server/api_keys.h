@@ -42,6 +42,10 @@ class ApiKeys {
   static Result<ApiKeys> read(const std::filesystem::path& file, const KeySalt& salt = random_salt());
   static Result<ApiKeys> parse(std::string_view text, std::string_view source, const KeySalt& salt = random_salt());
 
+  /// Keys between commas, of any length. Errors: none is there; one that is too long, or has characters that a header
+  /// cannot hold.
+  static Result<ApiKeys> of_list(std::string_view list, std::string_view source);
+
   bool empty() const { return keys_.empty(); }
   std::size_t size() const { return keys_.size(); }
   /// Of an Authorization header's value: "Bearer KEY". Null: it is no key of the file.
@@ -53,6 +57,8 @@ class ApiKeys {
   bool operator==(const ApiKeys&) const = default;
 
  private:
+  /// `name`: empty: one that is made. False: the key is there already.
+  bool add(std::string_view key, std::string_view name);
   Result<void> add_line(std::string_view line, std::string_view source, int number);
   const ApiKey* find_digest(const KeyDigest& digest) const;
 

@@ -35,6 +35,7 @@ struct ServedModel {
   SamplingParams sampling_defaults = {};
   int max_choices = kMaxChoices;                             // of one prompt, as many as can advance in one step
   int reasoning_budget = -1;                                 // of chats that name none; -1: any number of tokens
+  ReasoningMode reasoning_mode = ReasoningMode::kSplit;      // of chats that name no format
   int max_client_priority = 0;                               // the highest that a client may ask for
   std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer; see answer_size.h
   std::string image_placeholder = {};  // stands for images in requests; empty: a request with one is refused

@@ -140,6 +140,19 @@ void CompletionHandler::tick(Clock::time_point now) {
   if (life_signs_ && life_signs_->is_due(now)) connection_.wake().notify();
 }
 
+void CompletionHandler::append_running(std::vector<RunningAnswer>& running) const {
+  if (!model_ || model_.has_failed()) return;
+  for (std::size_t i = 0; i < requests_.size() * choices_.of_prompt; ++i) {
+    if (progress_[i].has_ended) continue;
+    const std::size_t prompt = i / choices_.of_prompt;
+    running.push_back({.model = model_.id(),
+                       .max_context = model_.engine().info().max_context,
+                       .prompt = prompts_.board->get(prompt),
+                       .prompt_tokens = prompts_.num_tokens[prompt],
+                       .generated_tokens = progress_[i].num_tokens});
+  }
+}
+
 asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(ChatApi api, AddressedBody body) {
   model_ = std::move(body.model);
   metrics_ = &service_.metrics_.of_model(model_.id());
@@ -201,17 +214,19 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
   if (!call.requests.empty()) choices_.first = call.requests.front().first_choice;
   progress_.assign(call.requests.size() * choices_.of_prompt, {});
   counted_.assign(call.requests.size(), false);
+  prompts_.board = std::make_shared<PromptBoard>(call.requests.size());
+  for (const Request& request : call.requests) prompts_.num_tokens.push_back(static_cast<int>(request.tokens.size()));
   if (call.stream) {
     const ServiceOptions& options = service_.options_;
     life_signs_.emplace(
-        call, LifeSigns::Intervals{.comment = options.keepalive_interval, .progress = options.progress_interval},
+        call, prompts_.board,
+        LifeSigns::Intervals{.comment = options.keepalive_interval, .progress = options.progress_interval},
         Clock::now());
   }
   for (std::size_t i = 0; i < call.requests.size(); ++i) {
-    if (life_signs_)
-      call.requests[i].on_prompt_progress = [board = life_signs_->board(), i](const PromptProgress& progress) {
-        board->set(i, progress);
-      };
+    call.requests[i].on_prompt_progress = [board = prompts_.board, i](const PromptProgress& progress) {
+      board->set(i, progress);
+    };
     auto id = model_.engine().submit(std::move(call.requests[i]),
                                      [queue = queue_, i](const TokenEvent& event) { queue->push(i, event); });
     if (!id) return std::unexpected(to_api_error(id.error()));
@@ -307,8 +322,10 @@ void CompletionHandler::observe(const EventQueue::Item& item) {
       metrics_->observe_between_tokens(seconds_between(progress.last_token, item.at));
     }
     progress.last_token = item.at;
+    ++progress.num_tokens;
   }
   if (event.finish == FinishReason::kNone) return;
+  progress.has_ended = true;
   --choices_.num_open;
   metrics_->observe_finished(event.finish, event.stats);
   record.finish_reason = finish_reason_name(event.finish);

@@ -15,6 +15,7 @@
 #include "server/chat_api.h"
 #include "server/event_queue.h"
 #include "server/life_signs.h"
+#include "server/llama_slots.h"
 #include "server/service.h"
 
 namespace octavo::server {
@@ -34,11 +35,15 @@ class CompletionHandler {
   /// Several times a second.
   void tick(Clock::time_point now);
   const ApiKey& key() const { return exchange_.key; }
+  /// Its choices that have not ended, once the engine has them.
+  void append_running(std::vector<RunningAnswer>& running) const;
 
  private:
   /// One choice while it is made.
   struct Progress {
     Clock::time_point last_token = {};
+    int num_tokens = 0;
+    bool has_ended = false;
   };
 
   asio::awaitable<ApiResult<CompletionCall>> parse(ChatApi api, AddressedBody body);
@@ -67,6 +72,10 @@ class CompletionHandler {
   std::shared_ptr<EventQueue> queue_;
   std::vector<EventQueue::Item> items_;
   std::vector<RequestId> requests_;
+  struct {
+    std::shared_ptr<PromptBoard> board = {};
+    std::vector<int> num_tokens = {};
+  } prompts_;                       // of the requests
   std::vector<Progress> progress_;  // [prompt][choice]
   std::vector<bool> counted_;       // [prompt]: its tokens are in the record
   struct {

@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/to_size.h"
 
 namespace octavo::server {
 
-LifeSigns::LifeSigns(const CompletionCall& call, const Intervals& intervals, Clock::time_point now)
-    : call_(call),
-      intervals_(intervals),
-      board_(std::make_shared<PromptBoard>(call.prompts.size())),
-      told_(call.prompts.size(), -1) {
+LifeSigns::LifeSigns(const CompletionCall& call, std::shared_ptr<PromptBoard> board, const Intervals& intervals,
+                     Clock::time_point now)
+    : call_(call), intervals_(intervals), board_(std::move(board)), told_(call.prompts.size(), -1) {
   sent(now);
   if (call.return_progress) next_progress_ = now;
 }

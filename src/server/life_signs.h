@@ -45,10 +45,10 @@ class LifeSigns {
     std::chrono::milliseconds progress;  // between two reports of progress, where something has changed
   };
 
-  /// `call` outlives it.
-  LifeSigns(const CompletionCall& call, const Intervals& intervals, Clock::time_point now);
+  /// `call` outlives it. `board`: of the call's prompts.
+  LifeSigns(const CompletionCall& call, std::shared_ptr<PromptBoard> board, const Intervals& intervals,
+            Clock::time_point now);
 
-  const std::shared_ptr<PromptBoard>& board() const { return board_; }
   /// take() may have something.
   bool is_due(Clock::time_point now) const { return now >= next_comment_ || now >= next_progress_; }
   /// The bytes to send now; empty if it is not time for any.

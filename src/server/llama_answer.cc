@@ -6,19 +6,12 @@
 #include <utility>
 
 #include "server/json_writer.h"
+#include "server/llama_timings.h"
 
 namespace octavo::server {
 namespace {
 
 constexpr std::string_view kBegin = R"({"index":0,"id_slot":-1,"tokens":[],)";
-
-/// Milliseconds and a rate of so many tokens, under names that begin alike.
-void append_times(std::string_view name, int count, double seconds, std::string& out) {
-  const double ms = seconds * 1e3, per_token = count > 0 ? ms / count : 0, rate = ms > 0 ? count * 1e3 / ms : 0;
-  fmt::format_to(std::back_inserter(out),
-                 "\"{0}_n\":{1},\"{0}_ms\":{2:.3f},\"{0}_per_token_ms\":{3:.3f},\"{0}_per_second\":{4:.3f}", name,
-                 count, ms, per_token, rate);
-}
 
 }  // namespace
 
@@ -30,15 +23,6 @@ void LlamaAnswer::write_delta(const Block&, std::size_t, std::string_view delta,
   out += kBegin;
   append_json_field(out, "content", delta);
   out += ",\"stop\":false}\n\n";
-}
-
-void LlamaAnswer::append_timings(std::string& out) const {
-  const int computed = stats().prompt_tokens - stats().cached_tokens;
-  fmt::format_to(std::back_inserter(out), ",\"timings\":{{\"cache_n\":{},", stats().cached_tokens);
-  append_times("prompt", computed, stats().time_to_first_token_s, out);
-  out += ',';
-  append_times("predicted", stats().generated_tokens, stats().total_s - stats().time_to_first_token_s, out);
-  out += '}';
 }
 
 void LlamaAnswer::append_end(std::string_view content, std::string& out) const {
@@ -53,7 +37,9 @@ void LlamaAnswer::append_end(std::string_view content, std::string& out) const {
   out += ',';
   append_json_field(out, "stopping_word", word);
   out += ",\"truncated\":false";
-  append_timings(out);
+  LlamaTimings timings;
+  timings.add(stats(), true);
+  timings.append(out);
   append_warnings(out, call().warnings);
   out += '}';
 }

@@ -25,7 +25,6 @@ class LlamaAnswer final : public AnswerBlocks {
  private:
   /// The object that the answer ends with, whose content is `content`.
   void append_end(std::string_view content, std::string& out) const;
-  void append_timings(std::string& out) const;
 
   const std::string model_;
 };

@@ -34,9 +34,10 @@ std::optional<int> read_budget(JsonFields& fields) {
   return budget;
 }
 
-ReasoningMode read_mode(JsonFields& fields) {
+ReasoningMode read_mode(JsonFields& fields, ReasoningMode otherwise) {
   const auto format = fields.string("reasoning_format");
-  if (!format || *format == "auto" || *format == "deepseek") return ReasoningMode::kSplit;
+  if (!format) return otherwise;
+  if (*format == "auto" || *format == "deepseek") return ReasoningMode::kSplit;
   if (*format != "none")
     fields.refuse(invalid_value("reasoning_format",
                                 fmt::format("reasoning_format: found {}, expected \"auto\", \"deepseek\" or \"none\"",
@@ -48,7 +49,7 @@ ReasoningMode read_mode(JsonFields& fields) {
 
 void read_reasoning(JsonFields& fields, const Engine& engine, const ServedModel& model, CompletionCall& call,
                     Request& request) {
-  const ReasoningMode mode = read_mode(fields);
+  const ReasoningMode mode = read_mode(fields, model.reasoning_mode);
   const std::optional<int> budget = read_budget(fields);
   const bool is_asked_for = fields.find("include_reasoning") != nullptr;
   const bool is_shown = fields.boolean("include_reasoning", true);

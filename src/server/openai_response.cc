@@ -10,6 +10,7 @@
 #include "server/answer_tool_calls.h"
 #include "server/completion.h"
 #include "server/json_writer.h"
+#include "server/llama_timings.h"
 #include "server/openai_finish.h"
 #include "server/openai_logprobs.h"
 #include "server/openai_usage.h"
@@ -48,6 +49,7 @@ struct CompletionResponse::State {
   const CompletionCall& call;
   std::string head;  // of each chunk or of the body, up to what differs
   OpenAiUsage usage;
+  LlamaTimings timings = {};
   std::vector<Answer> answers = {};  // [prompts, n]
   std::size_t num_ended = 0;
   std::size_t held_bytes = 0;
@@ -64,6 +66,7 @@ struct CompletionResponse::State {
   void begin_chunk(std::size_t index, std::string& out) const;
   void end_choice(std::size_t index, std::string_view finish, std::string& out) const;
   void end_chunk(std::size_t index, std::string_view finish, std::string& out) const;
+  void end_last_chunk(std::size_t index, const RequestStats& stats, std::string& out) const;
   void append_stop_reason(const Answer& answer, std::string& out) const;
   void append_text(std::string_view text, std::string& out) const;
   void append_delta(const Shown& shown, std::string& out) const;
@@ -180,6 +183,7 @@ void CompletionResponse::State::end(Answer& answer, bool is_first_choice, const 
   answer.stop_text = event.stats.stop_text;
   ++num_ended;
   usage.add(event.stats, is_first_choice);
+  timings.add(event.stats, is_first_choice);
 }
 
 void CompletionResponse::State::keep(std::size_t index, Answer& answer, const OwnedEvent& event, const Shown& shown) {
@@ -222,6 +226,15 @@ void CompletionResponse::State::end_choice(std::size_t index, std::string_view f
 
 void CompletionResponse::State::end_chunk(std::size_t index, std::string_view finish, std::string& out) const {
   end_choice(index, finish, out);
+  out += "}\n\n";
+}
+
+/// Of a choice that has ended, with its own timings.
+void CompletionResponse::State::end_last_chunk(std::size_t index, const RequestStats& stats, std::string& out) const {
+  end_choice(index, finish_of(answers[index]), out);
+  LlamaTimings own;
+  own.add(stats, true);
+  own.append(out);
   out += "}\n\n";
 }
 
@@ -304,12 +317,16 @@ void CompletionResponse::State::stream(std::size_t index, Answer& answer, const 
     }
     append_logprobs(answer, out);
     append_token_ids(answer, out);
-    end_chunk(index, ended && !call.is_chat ? finish_of(answer) : "", out);
+    if (ended && !call.is_chat) {
+      end_last_chunk(index, event.stats, out);
+    } else {
+      end_chunk(index, "", out);
+    }
   }
   if (!ended || !call.is_chat) return;
   begin_chunk(index, out);
   out += "\"delta\":{},\"logprobs\":null";
-  end_chunk(index, finish_of(answer), out);
+  end_last_chunk(index, event.stats, out);
 }
 
 // The chunk before all text: whose answer it is in a chat, the echoed prompt in a completion.
@@ -371,6 +388,7 @@ std::string CompletionResponse::State::body() {
   }
   out += "],";
   usage.append(out);
+  timings.append(out);
   if (call.is_chat) append_prompt_ids(0, out);
   append_warnings(out, call.warnings);
   out += '}';

@@ -32,7 +32,7 @@ std::optional<ApiError> check_host(const HttpRequest& request, const HostList& h
 /// An error for a route that exists, but not at this entrance.
 std::optional<ApiError> check_entrance(const RouteMatch& match, const Entrance& entrance) {
   const bool is_probe = match.route == Route::kHealth || match.route == Route::kReady;
-  const bool is_metrics = match.route == Route::kMetrics;
+  const bool is_metrics = match.route == Route::kMetrics || match.route == Route::kLlamaSlots;
   const bool is_there = entrance.metrics_alone ? is_probe || is_metrics : !is_metrics || entrance.has_metrics;
   if (is_there) return std::nullopt;
   return ApiError{.status = 404,

@@ -49,6 +49,7 @@ constexpr PathRoute kRoutes[] = {
     {.route = Route::kLlamaCompletion, .path = "/completions", .method = verb::post, .needs_key = true},
     {.route = Route::kLlamaInfill, .path = "/infill", .method = verb::post, .needs_key = true},
     {.route = Route::kLlamaProps, .path = "/props", .needs_key = true},
+    {.route = Route::kLlamaSlots, .path = "/slots", .needs_key = true},
     {.route = Route::kOllamaChat, .path = "/api/chat", .method = verb::post, .needs_key = true},
     {.route = Route::kOllamaGenerate, .path = "/api/generate", .method = verb::post, .needs_key = true},
     {.route = Route::kOllamaTags, .path = "/api/tags", .needs_key = true},
@@ -155,7 +156,8 @@ ApiResult<RouteMatch> find_route(verb method, std::string_view target) {
     if (!argument) continue;
     known = route.path;
     if (!takes(route, method)) continue;
-    auto decoded = percent_decode(route.route == Route::kLlamaProps ? query_value(target, "model") : *argument);
+    const bool is_queried = route.route == Route::kLlamaProps || route.route == Route::kLlamaSlots;
+    auto decoded = percent_decode(is_queried ? query_value(target, "model") : *argument);
     if (!decoded)
       return std::unexpected(
           ApiError{.status = 400,

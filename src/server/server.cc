@@ -25,6 +25,7 @@ ModelTableOptions table_options(const ServerOptions& options) {
   table.prototype = {.id = {},
                      .max_choices = service.max_choices,
                      .reasoning_budget = service.reasoning_budget,
+                     .reasoning_mode = service.reasoning_mode,
                      .max_client_priority = service.max_client_priority,
                      .max_answer_bytes = service.max_answer_bytes,
                      .image_placeholder = service.image_placeholder};

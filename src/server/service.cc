@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "base/to_size.h"
 #include "base/utf8.h"
 #include "server/chat_api.h"
 #include "server/chat_page.h"
@@ -24,6 +25,17 @@ HttpResponse error_response(std::string_view target, const ApiError& error) {
   HttpResponse response = to_response(error);
   response.body = error_body_at(target, error);
   return response;
+}
+
+ApiError not_served(std::string_view pattern, std::string_view option) {
+  return {.status = 404,
+          .message = fmt::format("there is no {} here: the server was started with {}", pattern, option),
+          .code = "not_found"};
+}
+
+/// The words that programs wait behind which start llama.cpp's server.
+HttpResponse loading_response() {
+  return {.status = 503, .body = R"({"error":{"message":"Loading model","type":"unavailable_error","code":503}})"};
 }
 
 std::optional<ChatApi> chat_api_of(Route route) {
@@ -309,6 +321,7 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
   };
   switch (match.route) {
     case Route::kChatPage: {
+      if (!options_.has_chat_page) return error_response(match.pattern, not_served(match.pattern, "--no-ui"));
       static const std::string policy = policy_of_page(chat_page());
       HttpResponse page{.content_type = "text/html; charset=utf-8", .body = std::string(chat_page())};
       page.headers = {{"Cache-Control", "no-cache"},
@@ -318,7 +331,9 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
                       {"Referrer-Policy", "no-referrer"}};
       return page;
     }
-    case Route::kHealth: return json({{"status", "ok"}});
+    case Route::kHealth:
+      if (!models_.is_started()) return loading_response();
+      return json({{"status", "ok"}});
     case Route::kReady:
       if (const auto error = not_ready(now)) return to_response(*error);
       return json({{"status", "ready"}});
@@ -328,6 +343,7 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
     default: break;
   }
   if (!models_.is_started()) return error_response(match.pattern, unavailable("the model is being loaded", "loading"));
+  if (match.route == Route::kLlamaSlots) return slots_response(match.argument);
   const auto answered = answer_model_get(match, models_, options_.version, now);
   return answered ? json(*answered) : to_response(answered.error());
 }
@@ -344,6 +360,18 @@ HttpResponse Service::metrics_response() {
   metrics_.set_stored_bytes(responses_.num_bytes());
   metrics_.set_model_memory(models_.memory_taken());
   return {.content_type = std::string(Metrics::kContentType), .body = metrics_.text(stats)};
+}
+
+HttpResponse Service::slots_response(const std::string& model) {
+  if (!options_.has_slots) return to_response(not_served("/slots", "--no-slots"));
+  const ModelSlot* slot = models_.find(model);
+  if (slot == nullptr) return to_response(models_.not_found(model));
+  std::vector<RunningAnswer> running;
+  for (const CompletionHandler* handler : active_) handler->append_running(running);
+  if (!model.empty()) std::erase_if(running, [&](const RunningAnswer& answer) { return answer.model != slot->id(); });
+  const std::size_t num_places = slot->model() ? to_size(slot->model()->max_choices) : 0;
+  return {.body =
+              boost::json::serialize(llama_slots(running, num_places, slot->info() ? slot->info()->max_context : 0))};
 }
 
 void Service::log(Exchange& exchange) {

@@ -45,6 +45,7 @@ struct ServiceOptions {
   int parse_threads = 2;
   int max_choices = kMaxChoices;                             // of one prompt, as many as can advance in one step
   int reasoning_budget = -1;                                 // of chats that name none; -1: any number of tokens
+  ReasoningMode reasoning_mode = ReasoningMode::kSplit;      // of chats that name no format
   int max_client_priority = 0;                               // the highest that a client may ask for
   QueueBound max_queued = {}, max_queued_tokens = {};        // the engine's: requests and tokens that may wait in it
   std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer that is not streamed
@@ -53,6 +54,8 @@ struct ServiceOptions {
   std::chrono::milliseconds stall_timeout{30'000};     // without a step although there is work; 0: never not ready
   std::chrono::milliseconds keepalive_interval{5000};  // a stream is silent no longer than this; 0: for any time
   std::chrono::milliseconds progress_interval{250};    // between two reports of a prompt's progress
+  bool has_chat_page = true;
+  bool has_slots = true;               // /slots
   std::string image_placeholder = {};  // stands for images in requests; empty: a request with one is refused
   bool log_prompts = false;
   std::shared_ptr<LineWriter> access_log = {};             // null: none
@@ -91,6 +94,8 @@ class Service {
   asio::awaitable<void> refuse(Exchange& exchange, const ApiError& error);
   HttpResponse get(const RouteMatch& match, Clock::time_point now);
   HttpResponse metrics_response();
+  /// The answers that are being made; `model`: by that one alone, empty: by any.
+  HttpResponse slots_response(const std::string& model);
   /// The kept responses that the request's client may see. `body_bytes`: of a body that may refer to them.
   OwnResponses responses_of(const Exchange& exchange, std::uint64_t body_bytes = 0) {
     return {.store = &responses_, .owner = exchange.key.name, .body_bytes = body_bytes};

@@ -127,6 +127,8 @@ TEST_F(Entrance, AServerOfThisMachineAloneIsNotOpenToAll) {
 TEST_F(Entrance, MetricsTellNoTenantAboutTheOthers) {
   use_keys();
   start_ready();
+  EXPECT_THAT(ask(get("/slots")), StartsWith("HTTP/1.1 401"));
+  EXPECT_THAT(ask(get("/slots", kKey)), StartsWith("HTTP/1.1 200"));
   EXPECT_THAT(ask(get("/metrics")), AllOf(StartsWith("HTTP/1.1 401"), Not(HasSubstr("octavo:num_requests"))));
   EXPECT_THAT(ask(get("/metrics", "Authorization: Bearer wrong-wrong-wrong-wrong\r\n")), StartsWith("HTTP/1.1 401"));
   EXPECT_THAT(ask(get("/metrics", kKey)), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("octavo:num_requests_running")));
@@ -139,6 +141,8 @@ TEST_F(Entrance, MetricsMayHaveAnAddressOfTheirOwnWhereNobodyNeedsAKey) {
   options_.metrics = {.host = "127.0.0.1", .port = 0};
   start_ready();
   EXPECT_THAT(ask_metrics("/metrics"), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("octavo:num_requests_running")));
+  EXPECT_THAT(ask_metrics("/slots"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(ask(get("/slots", kKey)), AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("--metrics-listen")));
   EXPECT_THAT(ask_metrics("/health"), StartsWith("HTTP/1.1 200"));
   EXPECT_THAT(ask_metrics("/ready"), StartsWith("HTTP/1.1 200"));
   for (const char* absent : {"/", "/version", "/v1/models", "/nothing"})

@@ -33,6 +33,17 @@ std::string error_of(const std::string& text) {
   return keys ? "" : keys.error().message;
 }
 
+TEST(ApiKeys, OfAnArgumentStandBetweenCommasAndMayBeShort) {
+  const auto keys = ApiKeys::of_list("a, sk-two ,,a", "--api-key");
+  ASSERT_TRUE(keys) << keys.error().message;
+  EXPECT_EQ(keys->size(), 2U);
+  EXPECT_NE(keys->find("Bearer a"), nullptr);
+  EXPECT_NE(keys->find("Bearer sk-two"), nullptr);
+  EXPECT_EQ(keys->find("Bearer a, sk-two"), nullptr);
+  EXPECT_THAT(ApiKeys::of_list(" , ", "--api-key").error().message, HasSubstr("--api-key: found no key"));
+  EXPECT_THAT(ApiKeys::of_list("a\tb", "--api-key").error().message, HasSubstr("that no key has"));
+}
+
 TEST(ApiKeys, SkipCommentsAndEmptyLines) {
   const auto keys = ApiKeys::parse("# comment comment comment\n\n  one-one-one-one-one \r\ntwo-two-two-two-two", "f");
   ASSERT_TRUE(keys) << keys.error().message;

@@ -6,6 +6,8 @@
 namespace octavo::test {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -18,7 +20,10 @@ TEST_F(Life, ThePortIsOpenWhileTheModelIsLoaded) {
     while (!go) std::this_thread::sleep_for(1ms);
     return std::make_unique<ScriptedEngine>(script_);
   });
-  EXPECT_THAT(ask(get("/health")), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(ask(get("/health")),
+              AllOf(StartsWith("HTTP/1.1 503"),
+                    EndsWith(R"({"error":{"message":"Loading model","type":"unavailable_error","code":503}})")));
+  EXPECT_THAT(ask(get("/version")), StartsWith("HTTP/1.1 200"));
   EXPECT_THAT(ask(get("/ready")), StartsWith("HTTP/1.1 503"));
   EXPECT_THAT(ask(get("/metrics")), StartsWith("HTTP/1.1 200"));
   const std::string refused = ask(completion(1, false));
@@ -26,7 +31,43 @@ TEST_F(Life, ThePortIsOpenWhileTheModelIsLoaded) {
   EXPECT_THAT(refused, HasSubstr("\r\nRetry-After: "));
   go = true;
   EXPECT_TRUE(eventually([this] { return ask(get("/ready")).starts_with("HTTP/1.1 200"); }));
+  EXPECT_THAT(ask(get("/health")), AllOf(StartsWith("HTTP/1.1 200"), EndsWith(R"({"status":"ok"})")));
   EXPECT_THAT(ask(completion(1, false)), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(Life, SlotsTellWhatRunsHowFarItIsAndNoText) {
+  options_.service.max_choices = 3;
+  script_.held = true;
+  start_ready();
+  const auto slots = [this] { return ask(get("/slots")); };
+  const std::string free = R"({"id":0,"n_ctx":10000,"speculative":false,"is_processing":false})";
+  EXPECT_THAT(slots(), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("\r\n\r\n[" + free + R"(,{"id":1,)")));
+  TestClient client(port_);
+  client.send(completion(4, false));
+  ASSERT_TRUE(eventually([this] { return script_.num_running == 1; }));
+  EXPECT_THAT(slots(), HasSubstr(R"("is_processing":true,"model":"scripted-engine-1","n_prompt_tokens":3,)"
+                                 R"("n_prompt_tokens_processed":0,"n_prompt_tokens_cache":0,)"
+                                 R"("next_token":[{"has_next_token":true,"n_decoded":0}]},{"id":1,)"));
+  script_.prompt_tokens_read = 3;
+  script_.held = false;
+  EXPECT_TRUE(eventually([&] {
+    return slots().contains(R"("n_prompt_tokens_processed":1,"n_prompt_tokens_cache":2)");
+  })) << slots();
+  EXPECT_THAT(slots(), Not(HasSubstr("abc")));
+  EXPECT_THAT(ask(get("/slots?model=other")), StartsWith("HTTP/1.1 404"));
+  script_.prompt_tokens_read = -1;
+  client.read_answer();
+  EXPECT_TRUE(eventually([&] { return slots().contains("[" + free); })) << "it has ended";
+}
+
+TEST_F(Life, ThePageAndSlotsMayBeLeftOut) {
+  start_ready();
+  EXPECT_THAT(ask(get("/")), StartsWith("HTTP/1.1 200"));
+  stop();
+  options_.service.has_chat_page = options_.service.has_slots = false;
+  start_ready();
+  EXPECT_THAT(ask(get("/")), AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("--no-ui")));
+  EXPECT_THAT(ask(get("/slots")), AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("--no-slots")));
 }
 
 TEST_F(Life, AModelThatCannotBeLoadedEndsTheServer) {

@@ -12,6 +12,12 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
+/// But for the timings, which llama.cpp's answers have.
+std::string without_timings(json::object body) {
+  EXPECT_TRUE(body.erase("timings") == 1);
+  return json::serialize(body);
+}
+
 TEST_F(OpenAiResponse, AChatsBodyHasOpenAisShape) {
   open_chat("");
   EXPECT_EQ(response_->on_event(0, token('H', "H")), "");
@@ -19,7 +25,7 @@ TEST_F(OpenAiResponse, AChatsBodyHasOpenAisShape) {
   EXPECT_EQ(response_->on_event(0, last(TextEngine::kEnd, "", FinishReason::kStop)), "");
   EXPECT_TRUE(response_->done());
   EXPECT_EQ(
-      json::serialize(body()),
+      without_timings(body()),
       R"({"id":"chatcmpl-1","object":"chat.completion","created":1234,"model":"text","system_fingerprint":"fp_1","choices":[{"index":0,)"
       R"("message":{"role":"assistant","content":"H","refusal":null},"logprobs":null,"finish_reason":"stop"}],)"
       R"("usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,)"
@@ -31,11 +37,37 @@ TEST_F(OpenAiResponse, ACompletionsBodyHasOpenAisShape) {
   response_->on_event(0, token('H', "H"));
   response_->on_event(0, last('i', "i", FinishReason::kLength));
   EXPECT_EQ(
-      json::serialize(body()),
+      without_timings(body()),
       R"({"id":"cmpl-1","object":"text_completion","created":1234,"model":"text","system_fingerprint":"fp_1","choices":[{"index":0,)"
       R"("text":"Hi","logprobs":null,"finish_reason":"length"}],)"
       R"("usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,)"
       R"("prompt_tokens_details":{"cached_tokens":4}}})");
+}
+
+TEST_F(OpenAiResponse, AnAnswersEndHasLlamaCppsTimings) {
+  const auto ended = [](std::uint32_t choice, double total_s) {
+    OwnedEvent event = last('i', "i", FinishReason::kStop, choice);
+    event.stats.queued_s = 1;
+    event.stats.time_to_first_token_s = 1.5;
+    event.stats.total_s = total_s;
+    return event;
+  };
+  open_completion(R"(, "n": 2)");
+  response_->on_event(0, ended(0, 3.5));
+  response_->on_event(0, ended(1, 2.5));
+  const json::object whole = body().at("timings").as_object();
+  EXPECT_EQ(whole.at("cache_n"), 4);
+  EXPECT_EQ(whole.at("prompt_n"), 6);
+  EXPECT_EQ(whole.at("prompt_ms"), 500.0) << "without the time in the queue";
+  EXPECT_EQ(whole.at("prompt_per_second"), 12.0);
+  EXPECT_EQ(whole.at("predicted_n"), 4) << "both choices";
+  EXPECT_EQ(whole.at("predicted_ms"), 2000.0) << "side by side";
+  EXPECT_EQ(whole.at("predicted_per_second"), 2.0);
+  open_completion(R"(, "n": 2, "stream": true)");
+  response_->on_event(0, ended(0, 3.5));
+  const json::object second = events_of(response_->on_event(0, ended(1, 2.5))).back().at("timings").as_object();
+  EXPECT_EQ(second.at("predicted_n"), 2) << "its own";
+  EXPECT_EQ(second.at("predicted_ms"), 1000.0);
 }
 
 TEST_F(OpenAiResponse, WarningsOfASchemaStandInTheBodyOrOnceInAStream) {
@@ -68,7 +100,9 @@ TEST_F(OpenAiResponse, AChatsStreamBeginsWithTheRoleAndEndsWithAnEmptyDelta) {
   EXPECT_EQ(
       response_->on_event(0, last(TextEngine::kEnd, "", FinishReason::kStop)),
       R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","system_fingerprint":"fp_1","choices":)"
-      R"([{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}]})"
+      R"([{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}],"timings":{"cache_n":4,"prompt_n":6,"prompt_ms":0.000,)"
+      R"("prompt_per_token_ms":0.000,"prompt_per_second":0.000,"predicted_n":2,"predicted_ms":0.000,)"
+      R"("predicted_per_token_ms":0.000,"predicted_per_second":0.000}})"
       "\n\n");
   EXPECT_TRUE(response_->done());
   EXPECT_EQ(response_->finish(), "data: [DONE]\n\n");
