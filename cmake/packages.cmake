@@ -23,6 +23,7 @@ if(OCTAVO_SYSROOT)
 else()
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 endif()
+set(CPACK_DEBIAN_PACKAGE_CONFLICTS llama.cpp-tools)  # which has a /usr/bin/llama-server too
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/conffiles)
 
 # The loader looks beside the program first, also for what its libraries need: DT_RPATH, not DT_RUNPATH.
@@ -39,6 +40,10 @@ install(CODE "execute_process(COMMAND ${octavo_needed_libraries}
   COMPONENT folder EXCLUDE_FROM_ALL)
 install(TARGETS octavo RUNTIME DESTINATION lib/octavo COMPONENT folder EXCLUDE_FROM_ALL)
 install(PROGRAMS packaging/octavo.sh DESTINATION bin RENAME octavo COMPONENT folder EXCLUDE_FROM_ALL)
+# The program by the name of llama.cpp's server, for programs that start that one.
+file(CREATE_LINK octavo ${PROJECT_BINARY_DIR}/llama-server SYMBOLIC)
+install(FILES ${PROJECT_BINARY_DIR}/llama-server DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+install(FILES ${PROJECT_BINARY_DIR}/llama-server DESTINATION bin COMPONENT folder EXCLUDE_FROM_ALL)
 foreach(component program folder)
   install(FILES LICENSE docs/server.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT ${component} EXCLUDE_FROM_ALL)
 endforeach()

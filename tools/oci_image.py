@@ -81,6 +81,7 @@ def make_layer(archive, certificates):
                 layer.file(path, data, 0o755)
             elif name.name == "octavo":
                 layer.file("usr/bin/octavo", data, 0o755)
+                layer.link("usr/bin/llama-server", "octavo")
             else:
                 layer.file(f"usr/lib/{name.name}", data)  # where the loader looks by itself
     if architecture is None or "usr/bin" not in layer.folders:

@@ -48,6 +48,7 @@ void add_chat_command(Program& program, Context& context) {
               "Tokens of each answer at most; default: until the model ends it or the context is full");
   add_reasoning_budget_option(command, settings.reasoning_budget);
   add_sampling_options(command, settings.sampling);
+  add_seed_option(command, settings.sampling);
   add_stop_option(command, settings.stop);
   add_engine_options(command, options->engine, context);
   add_chat_template_option(command, options->engine.chat_template);

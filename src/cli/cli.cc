@@ -1,8 +1,7 @@
 #include "cli/cli.h"
 
 #include <algorithm>
-#include <exception>
-#include <new>
+#include <filesystem>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "cli/command_help.h"
 #include "cli/command_parser.h"
 #include "cli/commands.h"
+#include "cli/llama_server.h"
 
 namespace octavo::cli {
 namespace {
@@ -19,20 +19,11 @@ int report(const Error& error, int code, Context& context) {
   return code;
 }
 
-int perform(const Command& command, Context& context) {
-  try {
-    const Result<int> code = command.perform();
-    return code ? *code : report(code.error(), kFailed, context);
-  } catch (const std::bad_alloc&) {
-    return report({"out of memory"}, kFailed, context);
-  } catch (const std::exception& error) {
-    return report({error.what()}, kFailed, context);
-  }
-}
-
 }  // namespace
 
 int run_cli(int argc, const char* const* argv, Context& context) {
+  const std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
+  if (argc > 0 && std::filesystem::path(argv[0]).filename() == kLlamaServerName) return run_llama_server(args, context);
   Program program;
   add_run_command(program, context);
   add_chat_command(program, context);
@@ -46,7 +37,6 @@ int run_cli(int argc, const char* const* argv, Context& context) {
   add_tokenize_command(program, context);
   add_logits_command(program, context);
   add_bench_command(program, context);
-  const std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
   const Result<Invocation> invocation = parse_arguments(program, args);
   if (!invocation) return report(invocation.error(), kWrongUsage, context);
   switch (invocation->kind) {
@@ -57,7 +47,8 @@ int run_cli(int argc, const char* const* argv, Context& context) {
       return kDone;
     case Invocation::Kind::kCommand: break;
   }
-  return perform(*invocation->command, context);
+  const Result<int> code = invocation->command->perform();
+  return code ? *code : report(code.error(), kFailed, context);
 }
 
 }  // namespace octavo::cli

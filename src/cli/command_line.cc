@@ -1,7 +1,9 @@
 #include "cli/command_line.h"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
+#include <new>
 #include <optional>
 
 #include "base/to_size.h"
@@ -153,11 +155,25 @@ std::vector<std::string> Command::option_names() const {
   return all;
 }
 
+Result<std::vector<std::string>> Command::rewritten(std::span<const std::string> args) const {
+  return rewrite_ ? rewrite_(args) : std::vector<std::string>(args.begin(), args.end());
+}
+
 Result<void> Command::take_given() {
   for (const Option& option : options_) OCTAVO_TRY_VOID(option.take_given());
   for (const Option& option : options_) OCTAVO_TRY_VOID(option.check_company());
   for (const auto& check : checks_) OCTAVO_TRY_VOID(check());
   return {};
+}
+
+Result<int> Command::perform() const {
+  try {
+    return action_();
+  } catch (const std::bad_alloc&) {
+    return fail("out of memory");
+  } catch (const std::exception& error) {
+    return fail("{}", error.what());
+  }
 }
 
 Command* Program::find_command(std::string_view name) {

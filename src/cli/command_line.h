@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -96,6 +97,10 @@ class Command {
   void footer(std::string_view text) { footer_ = text; }
   /// Adds a look at what several options and the words say together, once all are taken. An error is wrong usage.
   void on_parsed(std::function<Result<void>()> check) { checks_.push_back(std::move(check)); }
+  /// Lets others' arguments stand among the command's own: what it gives is read in their place. Error: wrong usage.
+  void rewrite(std::function<Result<std::vector<std::string>>(std::span<const std::string>)> arguments) {
+    rewrite_ = std::move(arguments);
+  }
   /// Sets what the command does.
   void action(Action action) { action_ = std::move(action); }
 
@@ -108,9 +113,11 @@ class Command {
   Option* find_option(std::string_view name);
   std::vector<std::string> option_names() const;
   std::vector<std::string>& words() { return words_; }
+  Result<std::vector<std::string>> rewritten(std::span<const std::string> args) const;
   /// Takes all that was given to the options, then makes the checks. Error: wrong usage.
   Result<void> take_given();
-  Result<int> perform() const { return action_(); }
+  /// What the action gives; an exception is an error.
+  Result<int> perform() const;
 
  private:
   std::string name_, summary_, words_shown_, footer_;
@@ -119,6 +126,7 @@ class Command {
   std::size_t group_ = 0;
   std::vector<std::string> words_;
   std::vector<std::function<Result<void>()>> checks_;
+  std::function<Result<std::vector<std::string>>(std::span<const std::string>)> rewrite_;
   Action action_;
 };
 

@@ -32,7 +32,8 @@ Result<Invocation> parse_command(Command& command, std::span<const std::string> 
   bool wants_help = false;
   command.group("General");
   command.add_flag("-h,--help", wants_help, "This text");
-  OCTAVO_TRY(const std::vector<std::string> unknown, split_arguments(args, command));
+  OCTAVO_TRY(const std::vector<std::string> rewritten, command.rewritten(args));
+  OCTAVO_TRY(const std::vector<std::string> unknown, split_arguments(rewritten, command));
   if (command.find_option("--help")->count() > 0) return Invocation{Kind::kHelp, &command};
   if (!unknown.empty()) return unknown_option(command, unknown.front());
   if (command.words_shown().empty() && !command.words().empty())

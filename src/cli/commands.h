@@ -4,12 +4,14 @@
 
 #include "cli/command_line.h"
 #include "cli/context.h"
+#include "cli/llama_reader.h"
 
 namespace octavo::cli {
 
 void add_run_command(Program& program, Context& context);
 void add_chat_command(Program& program, Context& context);
-void add_serve_command(Program& program, Context& context);
+/// `dialect`: whether it begins as llama.cpp's server, whose words it then says when it is ready.
+void add_serve_command(Program& program, Context& context, Dialect dialect = Dialect::kOctavo);
 void add_bench_command(Program& program, Context& context);
 void add_pull_command(Program& program, Context& context);
 void add_list_command(Program& program, Context& context);

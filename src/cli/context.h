@@ -35,6 +35,7 @@ struct Context {
   bool in_is_terminal = false;
   std::filesystem::path cache_folder;  // $XDG_CACHE_HOME or ~/.cache; empty if neither is known
   hub::Settings hub = {};              // where models are fetched from, and lie
+  hub::Environment environment = {};   // variables of other programs that are taken; none: there are none
   std::filesystem::path program;       // the file of this program; empty if it is not known
   std::function<Result<std::unique_ptr<Engine>>(EngineOptions)> load_engine;
   std::function<Result<MachineLimits>(int num_threads, std::string_view isa)> measure_machine;

@@ -78,6 +78,7 @@ int main(int argc, char** argv) {
       .in_is_terminal = ::isatty(STDIN_FILENO) == 1,
       .cache_folder = cache_folder(),
       .hub = octavo::hub::read_settings(environment),
+      .environment = environment,
       .program = program_file(),
       .load_engine = load_engine,
       .measure_machine = octavo::measure_machine,

@@ -14,6 +14,7 @@
 #include "base/thread_pool.h"
 #include "base/to_size.h"
 #include "cli/find_model.h"
+#include "cli/named_templates.h"
 #include "cli/nearest.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
@@ -71,6 +72,14 @@ Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail("{}: cannot open: {}", path, std::strerror(errno));
   return read_all(file, path);
+}
+
+Result<std::string> read_template(const std::string& path) {
+  OCTAVO_TRY(std::string text, read_file(path));
+  if (text.empty()) return fail("{}: found nothing in it, expected a chat template", path);
+  const auto compiled = jinja::Template::compile(text);
+  if (!compiled) return fail("{}: {}", path, compiled.error().message);
+  return text;
 }
 
 }  // namespace
@@ -245,6 +254,14 @@ void add_reasoning_budget_option(Command& command, int& budget) {
       "number");
 }
 
+void add_reasoning_format_option(Command& command, ReasoningMode& mode) {
+  const std::vector<std::pair<std::string, ReasoningMode>> formats = {
+      {"auto", ReasoningMode::kSplit}, {"deepseek", ReasoningMode::kSplit}, {"none", ReasoningMode::kLeftIn}};
+  add_choice(
+      command, "--reasoning-format", "FORMAT", formats, [&mode](ReasoningMode chosen) { mode = chosen; },
+      "Where a chat names none: auto (default), deepseek: reasoning apart from the content; none: left in it");
+}
+
 int usable_reasoning_budget(const Engine& engine, int budget, const Context& context) {
   if (budget == -1 || !engine.info().reasoning.empty()) return budget;
   context.log->warn("--reasoning-budget has no effect: this model has no marks of reasoning that are known");
@@ -274,17 +291,25 @@ void add_tokenizer_option(Command& command, std::filesystem::path& path) {
       "A tokenizer.json, whose words are used instead of the model's own");
 }
 
-void add_chat_template_option(Command& command, std::string& chat_template) {
-  const auto read = [](const std::string& path) -> Result<std::string> {
-    OCTAVO_TRY(std::string text, read_file(path));
-    if (text.empty()) return fail("{}: found nothing in it, expected a chat template", path);
-    const auto compiled = jinja::Template::compile(text);
-    if (!compiled) return fail("{}: {}", path, compiled.error().message);
-    return text;
+Option* add_chat_template_option(Command& command, std::string& chat_template) {
+  const auto read = [](const std::string& value) -> Result<std::string> {
+    std::error_code ignored;
+    const bool is_file = std::filesystem::exists(value, ignored);
+    if (const auto named = named_chat_template(value); named && !is_file) return std::string(*named);
+    if (!is_template_text(value) || is_file) return read_template(value);
+    const auto compiled = jinja::Template::compile(value);
+    if (!compiled) return fail("the text given: {}", compiled.error().message);
+    return value;
   };
-  add_parsed(
+  return add_parsed(
       command, "--chat-template", "FILE", read, [&chat_template](std::string text) { chat_template = std::move(text); },
-      "A chat template in Jinja, used instead of the model's own");
+      "A chat template in Jinja, used instead of the model's own: a file, the text itself, or a name such as chatml");
+}
+
+Option* add_chat_template_file_option(Command& command, std::string& chat_template) {
+  return add_parsed(
+      command, "--chat-template-file", "FILE", read_template,
+      [&chat_template](std::string text) { chat_template = std::move(text); }, "The same, and always a file");
 }
 
 Result<void> check_chat_template(const std::filesystem::path& model, const std::string& instead) {

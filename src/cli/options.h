@@ -84,6 +84,8 @@ void add_constraint_options(Command& command, std::optional<ConstraintSource>& c
 
 /// --reasoning-budget: tokens of an answer's reasoning, from 0; -1: any number.
 void add_reasoning_budget_option(Command& command, int& budget);
+/// --reasoning-format: whether reasoning stands apart from the content.
+void add_reasoning_format_option(Command& command, ReasoningMode& mode);
 /// The budget for this model's answers: -1 where it has no marks of reasoning that are known, and a warning says so.
 int usable_reasoning_budget(const Engine& engine, int budget, const Context& context);
 
@@ -92,8 +94,10 @@ void add_generation_config_option(Command& command, std::string& generation_conf
 /// --tokenizer: a tokenizer.json, whose words are used instead of the model's own.
 void add_tokenizer_option(Command& command, std::filesystem::path& path);
 
-/// --chat-template: the text of a file, a template that is right.
-void add_chat_template_option(Command& command, std::string& chat_template);
+/// --chat-template: a template that is right: the text of a file, else one with this name, else the value itself.
+Option* add_chat_template_option(Command& command, std::string& chat_template);
+/// --chat-template-file: that of a file alone.
+Option* add_chat_template_file_option(Command& command, std::string& chat_template);
 /// Error: the model has no chat template that is right, and `instead` is empty. Before it is loaded, which may take
 /// long; loading tells what else is wrong with the file.
 Result<void> check_chat_template(const std::filesystem::path& model, const std::string& instead);

@@ -248,6 +248,7 @@ void add_run_command(Program& program, Context& context) {
                    "memory; of several choices an array of them");
   add_reasoning_budget_option(command, options->reasoning_budget);
   add_sampling_options(command, options->sampling);
+  add_seed_option(command, options->sampling);
   add_stop_option(command, options->stop);
   add_constraint_options(command, options->constraint);
   add_batch_options(command, options->batch, options->words);

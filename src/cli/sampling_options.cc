@@ -29,9 +29,9 @@ void add_count(Command& command, const std::string& name, std::optional<int>& va
       [&value](std::int64_t v) { value = static_cast<int>(v); }, description);
 }
 
-void add_cuts(Command& command, SamplingFlags& flags) {
+void add_cuts(Command& command, SamplingFlags& flags, std::string_view otherwise) {
   add_real(command, "--temp,--temperature", flags.temperature, 0, 100,
-           "Temperature; 0 takes the most likely token; default: the file's, else 0.7");
+           fmt::format("Temperature; 0 takes the most likely token; default: the file's, else {}", otherwise));
   add_real(command, "--dynatemp-range", flags.dynamic_range, 0, 100,
            "Temperatures this much lower and higher, by how uncertain the model is; default 0");
   add_real(command, "--dynatemp-exp", flags.dynamic_exponent, 0, 100, "Exponent of that uncertainty; default 1");
@@ -111,9 +111,9 @@ void set_penalties(SamplingParams& params, const SamplingFlags& flags) {
 
 }  // namespace
 
-void add_sampling_options(Command& command, SamplingFlags& flags) {
+void add_sampling_options(Command& command, SamplingFlags& flags, std::string_view otherwise) {
   command.group("Sampling");
-  add_cuts(command, flags);
+  add_cuts(command, flags, otherwise);
   add_penalties(command, flags);
   add_mirostat(command, flags);
   add_parsed(
@@ -121,6 +121,9 @@ void add_sampling_options(Command& command, SamplingFlags& flags) {
       [&flags](SamplerOrder order) { flags.order = std::move(order); },
       "Steps in their order, between semicolons; those not named are left out. All, in the default order: penalties, "
       "dry, top_n_sigma, top_k, typ_p, top_p, min_p, xtc, temperature");
+}
+
+void add_seed_option(Command& command, SamplingFlags& flags) {
   add_parsed(
       command, "--seed", "N", [](const std::string& text) { return parse_u64(text); },
       [&flags](std::uint64_t v) { flags.seed = v; }, "Same seed, same answer; default: a random one");
@@ -164,6 +167,7 @@ Result<void> set_sampling(SamplingFlags& flags, const std::string& name, const s
   Command command("set", "");
   SamplingFlags changed = flags;
   add_sampling_options(command, changed);
+  add_seed_option(command, changed);
   std::string option_name = "--" + name.substr(std::min(name.find_first_not_of('-'), name.size()));
   std::ranges::replace(option_name, '_', '-');
   Option* option = command.find_option(option_name);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,9 @@ struct SamplingFlags {
   std::optional<float> mirostat_tau, mirostat_eta;
   std::optional<SamplerOrder> order;
 };
-void add_sampling_options(Command& command, SamplingFlags& flags);
+/// All but the seed. `otherwise`: what help says of a temperature that neither these nor the file name.
+void add_sampling_options(Command& command, SamplingFlags& flags, std::string_view otherwise = "0.7");
+void add_seed_option(Command& command, SamplingFlags& flags);
 
 /// The file's settings, then temperature 0.7; over them the flags. Without --seed a random one, which is logged.
 SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine, const Context& context);
@@ -42,7 +45,7 @@ void apply_sampling(const SamplingFlags& flags, SamplingParams& params);
 /// name, with the nearest known one; a wrong value.
 Result<void> set_sampling(SamplingFlags& flags, const std::string& name, const std::string& value);
 
-/// Every option of add_sampling_options() by its name, without dashes, and the value that is in force.
+/// Every option of add_sampling_options(), and the seed, by its name, without dashes, and the value that is in force.
 std::vector<std::pair<std::string, std::string>> sampling_values(const SamplingParams& params);
 
 }  // namespace octavo::cli

@@ -13,6 +13,7 @@
 #include "base/to_size.h"
 #include "cli/commands.h"
 #include "cli/config_file.h"
+#include "cli/llama_server.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/serve_models.h"
@@ -35,6 +36,8 @@ struct ServeOptions {
   server::ServerOptions server;
   ModelsOptions models;
   std::string key_file;
+  std::string keys;  // between commas
+  Dialect dialect = Dialect::kOctavo;
   std::vector<std::string> trusted_proxies;
   std::string access_log = "-";
   int port = 8080;
@@ -84,6 +87,9 @@ Result<void> fill_in(ServeOptions& options) {
   if (!options.key_file.empty()) {
     OCTAVO_TRY(server.service.key_watch, server::KeyWatch::open(options.key_file));
     server.service.keys = server.service.key_watch->first_keys();
+  }
+  if (!options.keys.empty()) {
+    OCTAVO_TRY(server.service.keys, server::ApiKeys::of_list(options.keys, "--api-key"));
   }
   if (options.access_log != "off") {
     OCTAVO_TRY(server.service.access_log,
@@ -147,7 +153,10 @@ Result<int> serve(ServeOptions options, Context& context) {
     context.err << "octavo: " << notice << '\n' << std::flush;
   };
   std::string url;
-  options.server.on_ready = [&] { context.err << "octavo: ready at " << url << '\n' << std::flush; };
+  options.server.on_ready = [&context, &url, dialect = options.dialect] {
+    if (dialect == Dialect::kLlamaServer) context.err << "octavo: server is listening on " << url << '\n';
+    context.err << "octavo: ready at " << url << '\n' << std::flush;
+  };
   OCTAVO_TRY(std::vector<server::ModelOffer> models, offered_models(options, context));
   OCTAVO_TRY(const auto server, server::Server::create(options.server, std::move(models)));
   url = server->url();
@@ -194,12 +203,20 @@ void add_network_options(Command& command, ServeOptions& options) {
   Option* key = command.add_option("--tls-key", server.tls.key_file, "PEM file with its private key");
   certificate->check(refuse_empty)->type_name("FILE")->needs(key);
   key->check(refuse_empty)->type_name("FILE")->needs(certificate);
+  const Option* key_file =
+      command
+          .add_option("--api-key-file", options.key_file,
+                      "Only who has a key of this file may call; a line has a key, or a name and a key. It is read "
+                      "again when it changes")
+          ->check(refuse_empty)
+          ->type_name("FILE");
   command
-      .add_option("--api-key-file", options.key_file,
-                  "Only who has a key of this file may call; a line has a key, or a name and a key. It is read again "
-                  "when it changes")
+      .add_option("--api-key", options.keys,
+                  "Only who has this key may call, or one of several between commas. Everybody on this machine can see "
+                  "it in the list of processes: a file is safer")
       ->check(refuse_empty)
-      ->type_name("FILE");
+      ->type_name("KEYS")
+      ->excludes(key_file);
   command
       .add_option("--cors-origin", server.service.cors_origins,
                   "Let pages of this origin call, or of every one: *; may be repeated; default: none")
@@ -275,6 +292,7 @@ void add_scheduling_options(Command& command, ServeOptions& options) {
   add_integer(command, "--max-client-priority", options.server.service.max_client_priority, 0, kMaxPriority,
               "A request may ask for a priority of minus this; default 0: clients can only step back");
   add_reasoning_budget_option(command, options.server.service.reasoning_budget);
+  add_reasoning_format_option(command, options.server.service.reasoning_mode);
   add_integer(command, "--max-sequences", options.engine.max_sequences, 1, 4096,
               "That advance in one step; default 256");
 }
@@ -298,6 +316,8 @@ void add_operation_options(Command& command, ServeOptions& options) {
                    : std::string();
       })
       ->type_name("TEXT");
+  command.add_flag_callback("--no-ui", [&server] { server.service.has_chat_page = false; }, "No page to chat on at /");
+  command.add_flag_callback("--no-slots", [&server] { server.service.has_slots = false; }, "Nothing at /slots");
   command.add_flag("--shared-cache", server.service.shared_cache,
                    "API keys share the prefix cache: faster, but the time of an answer tells what others asked");
   add_seconds(command, "--model-turn", server.models.turn,
@@ -330,13 +350,15 @@ void add_operation_options(Command& command, ServeOptions& options) {
 
 }  // namespace
 
-void add_serve_command(Program& program, Context& context) {
+void add_serve_command(Program& program, Context& context, Dialect dialect) {
   auto options = std::make_shared<ServeOptions>();
+  options->dialect = dialect;
   Command& command = program.add_command("serve", "Serves models over HTTP: a page to chat on, OpenAI's API");
   command.footer(
       "POST /v1/chat/completions, /v1/completions, /tokenize, /detokenize;\n"
       "GET /v1/models, /health, /ready, /metrics, /version; / is a page to chat on.\n"
-      "docs/server.md and docs/several_models.md describe them. SIGTERM and Ctrl-C\n"
+      "docs/server.md and docs/several_models.md describe them. Arguments of\n"
+      "llama.cpp's server are taken as well: docs/llama_server.md. SIGTERM and Ctrl-C\n"
       "finish what runs, then end it;\n"
       "a second one ends it at once. A file for --config has lines such as: port = 8080\n\n"
       "Examples:\n"
@@ -345,19 +367,23 @@ void add_serve_command(Program& program, Context& context) {
       "  octavo serve -m small.gguf -m large.gguf --models-memory 16GiB\n"
       "  curl localhost:8080/v1/completions -H 'Content-Type: application/json' \\\n"
       "    -d '{\"prompt\": \"Once upon a time\", \"max_tokens\": 20}'");
-  add_models_options(command, options->models);
+  add_models_options(command, options->models, context);
   add_network_options(command, *options);
   add_operation_options(command, *options);
   add_scheduling_options(command, *options);
   add_limit_options(command, *options);
+  add_sampling_options(command, options->models.sampling, "1");
   add_engine_options(command, options->engine, context);
-  add_chat_template_option(command, options->engine.chat_template);
+  const Option* chat_template = add_chat_template_option(command, options->engine.chat_template);
+  add_chat_template_file_option(command, options->engine.chat_template)->excludes(chat_template);
   add_generation_config_option(command, options->engine.generation_config);
   add_tokenizer_option(command, options->engine.tokenizer_path);
   options->engine.itl_target_ms = EngineOptions{}.itl_target_ms;  // several users: not the other commands' default
   add_config_option(
       command, [options = options.get()](const std::string& path) { options->models.config_file = path; },
       kModelSections);
+  if (dialect == Dialect::kOctavo)
+    command.rewrite([&](std::span<const std::string> args) { return rewrite_llama_arguments(args, command, context); });
   command.action([options, &context] { return serve(*options, context); });
 }
 

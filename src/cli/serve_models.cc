@@ -67,7 +67,8 @@ Result<void> take_entry(ModelSection& section, const FileEntry& entry) {
   return apply_entry(command, entry);
 }
 
-Result<std::vector<ModelSection>> read_sections(const std::string& path, const EngineOptions& engine) {
+Result<std::vector<ModelSection>> read_sections(const std::string& path, const EngineOptions& engine,
+                                                const SamplingFlags& sampling) {
   std::vector<ModelSection> sections;
   if (path.empty()) return sections;
   OCTAVO_TRY(const std::vector<FileEntry> entries, read_options_file(path));
@@ -78,7 +79,8 @@ Result<std::vector<ModelSection>> read_sections(const std::string& path, const E
       return fail("{}: {}: expected a section with a model's name, such as [model.chat]", path, entry.name);
     const std::string id = entry.name.substr(kModelSections.size(), dot - kModelSections.size());
     auto section = std::ranges::find(sections, id, &ModelSection::id);
-    if (section == sections.end()) section = sections.insert(section, {.id = id, .engine = engine});
+    if (section == sections.end())
+      section = sections.insert(section, {.id = id, .engine = engine, .sampling = sampling});
     const auto taken = take_entry(*section, {.name = entry.name.substr(dot + 1), .values = entry.values});
     if (!taken) return fail("{}: {}: {}", path, entry.name, taken.error().message);
   }
@@ -166,8 +168,12 @@ std::string version_of(const fs::path& path, const EngineOptions& engine) {
                      hash(engine.generation_config), engine.tokenizer_path.string(), engine.quantize);
 }
 
+std::function<void(SamplingParams&)> setting(const SamplingFlags& flags) {
+  return [flags](SamplingParams& params) { apply_sampling(flags, params); };
+}
+
 Result<server::ModelOffer> make_offer(const FoundModel& model, OpenSections& open, const EngineOptions& base,
-                                      std::uint64_t memory_bytes, Context& context, const std::stop_token& stop) {
+                                      const ModelsOptions& options, Context& context, const std::stop_token& stop) {
   OCTAVO_TRY(const auto source, open_model(model.path, stop));
   const std::vector<std::string> names = names_of(model, *source);
   const ModelSection* section = model.section;
@@ -178,15 +184,15 @@ Result<server::ModelOffer> make_offer(const FoundModel& model, OpenSections& ope
   EngineOptions engine = section != nullptr ? section->engine : base;
   OCTAVO_TRY(const MatrixTypes types, matrix_types(*source, engine.quantize));
   OCTAVO_TRY(const WeightNeed need, weight_need(*source, config, types));
-  if (engine.kv_memory_bytes == 0) engine.kv_memory_bytes = memory_bytes / kShareOfKvMemory;
+  if (engine.kv_memory_bytes == 0) engine.kv_memory_bytes = options.memory_bytes / kShareOfKvMemory;
   server::ModelOffer offer{.version = version_of(model.path, engine),
                            .memory_bytes = (engine.repack ? need.packed_bytes : need.mapped_bytes) + need.vector_bytes +
-                                           engine.kv_memory_bytes};
+                                           engine.kv_memory_bytes,
+                           .set_sampling = setting(section != nullptr ? section->sampling : options.sampling)};
   if (section != nullptr) {
     offer.names = {section->id};
     std::ranges::copy(section->aliases, std::back_inserter(offer.names));
     offer.takes_any_name = take_any_name(offer.names);
-    offer.set_sampling = [flags = section->sampling](SamplingParams& params) { apply_sampling(flags, params); };
   }
   for (const std::string& name : names)
     if (!contains(offer.names, name)) offer.names.push_back(name);
@@ -210,7 +216,7 @@ void make_unique(std::vector<server::ModelOffer>& offers) {
 
 }  // namespace
 
-void add_models_options(Command& command, ModelsOptions& options) {
+void add_models_options(Command& command, ModelsOptions& options, Context& context) {
   const Option* option = command
                              .add_option("-m,--model", options.named,
                                          "GGUF file, or ORG/REPO[:TYPE] of the hub, fetched if it is not there; may be "
@@ -230,6 +236,9 @@ void add_models_options(Command& command, ModelsOptions& options) {
   command.add_option("--models-dir", options.folders, "A folder whose models are served too; may be repeated")
       ->check(refuse_empty)
       ->type_name("FOLDER");
+  command.add_flag_callback(
+      "--offline", [&context] { context.hub.offline = true; },
+      "Ask no hub: models that are named are here, or an error");
   add_parsed(
       command, "--models-memory", "SIZE", parse_size, [&options](std::uint64_t bytes) { options.memory_bytes = bytes; },
       "Of several models: what those in memory take together, with their KV memory; default: three quarters of the "
@@ -240,7 +249,7 @@ std::uint64_t default_models_memory() { return total_memory_bytes() / 4 * 3; }
 
 Result<bool> is_one_model(const ModelsOptions& options) {
   if (options.named.size() > 1 || !options.folders.empty()) return false;
-  OCTAVO_TRY(const auto sections, read_sections(options.config_file, {}));
+  OCTAVO_TRY(const auto sections, read_sections(options.config_file, {}, {}));
   return sections.empty();
 }
 
@@ -257,7 +266,8 @@ server::ModelOffer one_model(const ModelsOptions& options, const EngineOptions& 
     *kv_memory_bytes = loaded->info().kv_memory_bytes;
     return loaded;
   };
-  server::ModelOffer offer{.names = options.names, .load = load, .is_loaded_at_start = true};
+  server::ModelOffer offer{
+      .names = options.names, .load = load, .is_loaded_at_start = true, .set_sampling = setting(options.sampling)};
   offer.takes_any_name = take_any_name(offer.names);
   return offer;
 }
@@ -270,7 +280,7 @@ Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options
     return fail(
         "--served-model-name: found several models, of which it can name none, expected '*'; a section [model.ID] of "
         "the file of options names one");
-  OCTAVO_TRY(const std::vector<ModelSection> sections, read_sections(options.config_file, engine));
+  OCTAVO_TRY(const std::vector<ModelSection> sections, read_sections(options.config_file, engine, options.sampling));
   OCTAVO_TRY(std::vector<FoundModel> models, find_files(options, context, stop));
   OCTAVO_TRY_VOID(attach(models, sections, context, stop));
   OpenSections open;
@@ -279,7 +289,7 @@ Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options
   std::vector<server::ModelOffer> offers;
   for (const FoundModel& model : models) {
     OCTAVO_TRY_VOID(check_stop(stop, "looking for models"));
-    auto offer = make_offer(model, open, engine, options.memory_bytes, context, stop);
+    auto offer = make_offer(model, open, engine, options, context, stop);
     if (!offer && !model.is_of_folder) return std::unexpected(std::move(offer.error()));
     if (!offer) {
       context.err << fmt::format("octavo: not served: {}\n", escaped(offer.error().message)) << std::flush;

@@ -11,6 +11,7 @@
 
 #include "cli/command_line.h"
 #include "cli/context.h"
+#include "cli/sampling_options.h"
 #include "server/model_slot.h"
 
 namespace octavo::cli {
@@ -24,8 +25,9 @@ struct ModelsOptions {
   std::vector<std::string> names = {};    // --served-model-name
   std::uint64_t memory_bytes = 0;         // --models-memory; 0: default_models_memory()
   std::string config_file = {};           // whose sections count; empty: none
+  SamplingFlags sampling = {};            // of models whose sections say nothing else
 };
-void add_models_options(Command& command, ModelsOptions& options);
+void add_models_options(Command& command, ModelsOptions& options, Context& context);
 
 /// Three quarters of the memory that there is, whatever else takes some of it now.
 std::uint64_t default_models_memory();

@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -162,7 +163,9 @@ struct CliRun {
   bool out_is_terminal = false, err_is_terminal = false;
   std::optional<cli::TerminalStream> shown_out, shown_err;  // made by context()
   std::filesystem::path cache_folder, program;
-  hub::Settings hub;  // no folder is known: nothing is fetched
+  hub::Settings hub;                               // no folder is known: nothing is fetched
+  std::string name = "octavo";                     // that the program is called by
+  std::map<std::string, std::string> environment;  // variables of other programs
   cli::PipedInput piped_input = cli::PipedInput::kThere;
   std::function<Result<std::unique_ptr<Engine>>(EngineOptions)> load_engine;  // if set, instead of a FakeEngine
   MachineLimits machine{.cpu = "fake",
@@ -184,6 +187,10 @@ struct CliRun {
                       .await_piped_input = [this] { return piped_input; },
                       .cache_folder = cache_folder,
                       .hub = hub,
+                      .environment = [this](const char* variable) -> std::optional<std::string> {
+                        const auto found = environment.find(variable);
+                        return found == environment.end() ? std::nullopt : std::optional(found->second);
+                      },
                       .program = program,
                       .load_engine = [this](EngineOptions options) -> Result<std::unique_ptr<Engine>> {
                         if (load_engine) return load_engine(std::move(options));
@@ -202,7 +209,7 @@ struct CliRun {
     out.str("");
     err.str("");
     cli::Context surroundings = context();
-    std::vector<const char*> argv = {"octavo"};
+    std::vector<const char*> argv = {name.c_str()};
     for (const std::string& arg : args) argv.push_back(arg.c_str());
     code = cli::run_cli(static_cast<int>(argv.size()), argv.data(), surroundings);
     return code;

@@ -138,6 +138,8 @@ class Packages(unittest.TestCase):
         for name, path in libraries.items():
             self.assertEqual(pathlib.Path(path).resolve().parent, loader.parent, name)
         self.assertTrue(serves(program))
+        self.assertRegex(run(root / "bin/llama-server", "--version", env=PLAIN), r"^version: \d")
+        self.assertTrue(serves(root / "bin/llama-server", "-m", MODEL, "--port", 0))
 
     @unittest.skipUnless(os.geteuid() == 0, "only root may change its root")
     def test_the_image_runs_in_a_root_that_has_nothing_else(self):
@@ -165,6 +167,7 @@ class Packages(unittest.TestCase):
         shutil.copy(MODEL, root / "models/model.gguf")
         program, *args = config["config"]["Entrypoint"]
         self.assertEqual((program, args), ("/usr/bin/octavo", ["serve", "--host", "0.0.0.0"]))
+        self.assertEqual(os.readlink(root / "usr/bin/llama-server"), "octavo")
 
         def enter():
             os.chroot(root)
@@ -183,6 +186,8 @@ class Packages(unittest.TestCase):
         run("dpkg-deb", "--extract", self.package, place)
         for path in ("usr/bin/octavo", "usr/lib/systemd/system/octavo.service", "etc/octavo/octavo.conf"):
             self.assertTrue((place / path).is_file(), path)
+        self.assertRegex(run(place / "usr/bin/llama-server", "--version"), r"^version: \d")
+        self.assertIn("Conflicts: llama.cpp-tools\n", fields)
         self.assertFalse((place / "usr/lib/octavo").exists())
         self.assertFalse((place / "usr/include").exists())
         self.assertTrue(serves(place / "usr/bin/octavo"))

@@ -1,0 +1,109 @@
+#include "cli/llama_server.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <ostream>
+#include <utility>
+
+#include "cli/command_parser.h"
+#include "cli/commands.h"
+#include "cli/llama_arguments.h"
+#include "cli/llama_translator.h"
+#include "model/config.h"
+#include "source/open_model.h"
+
+namespace octavo::cli {
+namespace {
+
+using Action = LlamaTranslation::Action;
+
+/// Programs that start it look for "error:" to tell their users why it ended.
+int report(const Error& error, Context& context) {
+  context.err << "octavo: error: " << error.message << '\n' << std::flush;
+  return kFailed;
+}
+
+/// A context beyond what the model was trained for is that, as it is there, and no error.
+Result<void> cut_context(EngineOptions& options, Context& context) {
+  if (options.max_context == 0) return {};
+  OCTAVO_TRY(const auto source, open_model(options.model_path, options.stop));
+  OCTAVO_TRY(const ModelConfig config, ModelConfig::load(*source));
+  if (options.max_context <= config.context_length) return {};
+  context.err << fmt::format("octavo: a context of {} tokens is cut to the {} that the model was trained for\n",
+                             options.max_context, config.context_length)
+              << std::flush;
+  options.max_context = config.context_length;
+  return {};
+}
+
+double mib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
+
+/// ollama adds up lines of this form for its list of models in memory.
+void say_sizes(const ModelInfo& info, Context& context) {
+  context.err << fmt::format(
+                     "octavo: CPU model buffer size = {:.2f} MiB\n"
+                     "octavo: CPU KV buffer size = {:.2f} MiB\n",
+                     mib(info.weight_bytes), mib(info.kv_arena_bytes))
+              << std::flush;
+}
+
+void watch_loading(Context& context) {
+  context.load_engine = [load = context.load_engine,
+                         &context](EngineOptions options) -> Result<std::unique_ptr<Engine>> {
+    OCTAVO_TRY_VOID(cut_context(options, context));
+    OCTAVO_TRY(auto engine, load(std::move(options)));
+    say_sizes(engine->info(), context);
+    return engine;
+  };
+}
+
+void say_notes(const LlamaTranslation& translation, Context& context) {
+  for (const std::string& note : translation.notes) context.err << "octavo: " << note << '\n';
+  context.err << std::flush;
+}
+
+Result<int> serve(Program& program, const LlamaTranslation& translation, Context& context) {
+  say_notes(translation, context);
+  // Programs that look for graphics cards stop it at this line.
+  context.err << "octavo: system_info: octavo " OCTAVO_VERSION ", CPUs alone\n" << std::flush;
+  std::vector<std::string> args = {"serve"};
+  args.insert(args.end(), translation.args.begin(), translation.args.end());
+  OCTAVO_TRY(const Invocation invocation, parse_arguments(program, args));
+  watch_loading(context);
+  return invocation.command->perform();
+}
+
+Result<int> run(const std::vector<std::string>& args, Context& context) {
+  Program program;
+  add_serve_command(program, context, Dialect::kLlamaServer);
+  Command& command = program.commands().front();
+  OCTAVO_TRY(const LlamaCommandLine line,
+             read_llama_arguments(args, command, Dialect::kLlamaServer, context.environment));
+  OCTAVO_TRY(const LlamaTranslation translation, translate_llama_arguments(line));
+  switch (translation.action) {
+    case Action::kHelp: context.out << llama_arguments_help() << std::flush; return kDone;
+    case Action::kVersion: context.out << "version: " OCTAVO_VERSION " (octavo)\n" << std::flush; return kDone;
+    case Action::kListDevices: context.out << "Available devices:\n  (none)\n" << std::flush; return kDone;
+    case Action::kServe: break;
+  }
+  return serve(program, translation, context);
+}
+
+}  // namespace
+
+int run_llama_server(const std::vector<std::string>& args, Context& context) {
+  const Result<int> code = run(args, context);
+  return code ? *code : report(code.error(), context);
+}
+
+Result<std::vector<std::string>> rewrite_llama_arguments(std::span<const std::string> args, Command& serve,
+                                                         Context& context) {
+  OCTAVO_TRY(const LlamaCommandLine line, read_llama_arguments(args, serve, Dialect::kOctavo, context.environment));
+  OCTAVO_TRY(LlamaTranslation translation, translate_llama_arguments(line));
+  say_notes(translation, context);
+  return std::move(translation.args);
+}
+
+}  // namespace octavo::cli
