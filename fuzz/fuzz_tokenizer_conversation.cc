@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/to_size.h"
 #include "fuzz_bytes.h"
 #include "json/json_text.h"
 #include "support/memory_source.h"
@@ -40,6 +41,7 @@ TemplateManners make_manners(Bytes& bytes) {
   manners.empty = static_cast<TemplateManners::Empty>(bytes.below(3));
   manners.reasoning = static_cast<TemplateManners::Reasoning>(bytes.below(3));
   manners.result_role = kResultRoles[bytes.below(3)];
+  manners.format = tool_formats()[to_size(bytes.below(static_cast<int>(tool_formats().size())))];
   for (bool* flag :
        {&manners.system_alone, &manners.takes_text, &manners.takes_parts, &manners.takes_repeats, &manners.takes_tools,
         &manners.empty_tools, &manners.takes_calls, &manners.takes_parallel, &manners.calls_alone, &manners.short_ids})
@@ -70,14 +72,15 @@ std::vector<ChatMessage> make_messages(Bytes& bytes) {
 }
 
 void check_shape(const std::vector<ChatMessage>& messages, const TemplateManners& manners) {
-  const auto shaped = shape_conversation(messages, manners);
+  const ChatTemplateOptions options{.tools = TemplateList{TemplateDict{{"name", std::string("<tool>")}}}};
+  const auto shaped = shape_conversation(messages, manners, options);
   if (!shaped) {
     FUZZ_CHECK(shaped.error().message.starts_with("messages["));
     return;
   }
   std::size_t num_calls = 0, num_given = 0;
   std::string by_origin[5];
-  for (const ShapedMessage& message : *shaped) {
+  for (const ShapedMessage& message : shaped->turns) {
     FUZZ_CHECK(!message.texts.empty());
     num_calls += message.calls.size();
     for (const TextRuns& text : message.texts)
@@ -90,7 +93,9 @@ void check_shape(const std::vector<ChatMessage>& messages, const TemplateManners
     if (role == "system" || role == "developer") origin = Origin::kSystem;
     FUZZ_CHECK(by_origin[static_cast<std::size_t>(origin)].find(message.content) != std::string::npos);
   }
-  FUZZ_CHECK(num_calls == num_given);
+  FUZZ_CHECK(num_calls == (manners.takes_calls ? num_given : 0));
+  FUZZ_CHECK(manners.takes_tools ||
+             by_origin[static_cast<std::size_t>(Origin::kTool)].find("<tool>") != std::string::npos);
 }
 
 void check_template(const std::vector<ChatMessage>& messages, Bytes& bytes) {

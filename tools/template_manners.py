@@ -179,7 +179,7 @@ def row(name, answer):
     if wants_names(answer):
         return f"| {name} | wants names of its own |" + " – |" * 7
     contents = [word for word, key in (("text", "text"), ("parts", "parts")) if manners[key]]
-    calls = "none"
+    calls = "as text"
     if manners["calls"]:
         details = [{"either": "dict or text", "dict": "dict", "text": "text"}[manners["arguments"]]]
         details += [word for word, holds in (
@@ -187,9 +187,11 @@ def row(name, answer):
             ("nine-letter ids", manners["short_ids"]), ("null content", manners["empty"] == "none")) if holds]
         calls = ", ".join(details)
     reasoning = {"none": "left out", "part": "a part `thinking`", "name": f"`{manners['reasoning_name']}`"}
+    shown_tools = "described" if not manners["tools"] else "yes" if manners["tools_name"] == "tools" \
+        else f"`{manners['tools_name']}`"
     cells = [name, SYSTEMS[manners["system"]], " or ".join(contents), "kept" if manners["repeats"] else "joined",
-             "yes" if manners["tools"] else "no", calls,
-             f"`{manners['result_role']}`" if manners["result_role"] else "none", reasoning[manners["reasoning"]],
+             shown_tools, calls,
+             f"`{manners['result_role']}`" if manners["result_role"] else "a user's text", reasoning[manners["reasoning"]],
              "yes" if manners["prefill"] else "no"]
     return "| " + " | ".join(cells) + " |"
 

@@ -48,8 +48,8 @@ struct ChatTemplateOptions {
   /// Beside those that every template finds (docs/chat_templates.md), which these hide. Their texts are a user's: they
   /// never become control tokens.
   TemplateDict names = {};
-  TemplateValue tools = {};   // a list of dicts, as in OpenAI's API; none: no tools
-  bool require_tools = true;  // a template without a place for tools is an error; else it does without them
+  TemplateValue tools = {};    // a list of dicts, as in OpenAI's API; none: no tools
+  bool describe_tools = true;  // in the system message, if the template has no place for them; else they are left out
   /// The prompt ends where the assistant begins; without it, where the last message ends.
   bool add_generation_prompt = true;
   /// The prompt ends with the text of the last message, which the answer goes on with. add_generation_prompt is false.

@@ -146,7 +146,7 @@ struct ModelInfo {
   std::string architecture;
   std::vector<EndToken> end_tokens = {};  // an answer ends at any of these; none: at limits and stops alone
   std::string reasoning = {};             // the family whose marks are around reasoning; empty: none that is known
-  std::string tool_format = {};           // the way in which answers call tools; empty: the chat template takes none
+  std::string tool_format = {};           // the way in which answers call tools; empty: there is no chat template
   std::string chat_template = {};         // in Jinja: the option's, or the file's; empty: none
   bool fills_gaps = false;                // infill_prompt() has tokens for it
   int vocab_size = 0;

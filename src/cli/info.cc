@@ -111,7 +111,10 @@ void print_head(const InfoReport& report, std::ostream& out) {
     ends += fmt::format("{}{} ({})", ends.empty() ? "" : ", ", escaped(end.text), end.source);
   if (vocabulary.num_tokens > 0) line("ends", ends.empty() ? "no token that is known to end an answer" : ends);
   if (!vocabulary.reasoning.empty()) line("reasoning", "between marks of the family " + vocabulary.reasoning);
-  if (!vocabulary.tool_format.empty()) line("tools", "called in the format " + vocabulary.tool_format);
+  if (!vocabulary.tool_format.empty())
+    line("tools", (vocabulary.describes_tools ? "described in the system message, called in the format "
+                                              : "called in the format ") +
+                      vocabulary.tool_format);
   std::string sampling;
   for (const auto& [name, value] : report.sampling)
     sampling += fmt::format("{}{} {}", sampling.empty() ? "" : ", ", name, value);
@@ -239,6 +242,7 @@ boost::json::object to_json(const InfoReport& report) {
     ends.push_back({{"id", end.id}, {"text", to_valid_utf8(end.text)}, {"source", end.source}});
   vocabulary["reasoning"] = report.vocabulary.reasoning;
   vocabulary["tool_format"] = report.vocabulary.tool_format;
+  vocabulary["describes_tools"] = report.vocabulary.describes_tools;
   if (!report.sampling.empty()) {
     boost::json::object& sampling = out["sampling"].emplace_object();
     for (const auto& [name, value] : report.sampling) sampling[name] = value;

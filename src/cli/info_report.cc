@@ -55,6 +55,7 @@ VocabularyInfo read_vocabulary(const ModelSource& source) {
     info.end_tokens.assign(tokenizer->end_tokens().begin(), tokenizer->end_tokens().end());
     if (const ReasoningMarks* marks = tokenizer->reasoning()) info.reasoning = marks->family().name;
     if (const ToolFormat* format = tokenizer->tool_format()) info.tool_format = format->name;
+    info.describes_tools = tokenizer->describes_tools();
   }
   return info;
 }

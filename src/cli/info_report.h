@@ -49,7 +49,8 @@ struct VocabularyInfo {
   std::string model, pretokenizer;  // tokenizer.ggml.model and .pre; empty where the file has none
   std::vector<EndToken> end_tokens = {};
   std::string reasoning = {};    // the family whose marks are around reasoning; empty: none
-  std::string tool_format = {};  // the way in which answers call tools; empty: none
+  std::string tool_format = {};  // the way in which answers call tools; empty: there is no chat template
+  bool describes_tools = false;  // in the system message: the chat template has no place for them
   std::uint64_t num_tokens = 0;
 };
 

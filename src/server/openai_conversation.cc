@@ -221,6 +221,9 @@ ApiResult<Conversation> read_conversation(const json::object& given) {
   OCTAVO_TRY(conversation.messages, read_messages(body));
   JsonFields fields(body);
   OCTAVO_TRY(conversation.options.tools, read_tools(fields));
+  const json::value* choice = fields.find("tool_choice");
+  const json::string* mode = choice == nullptr ? nullptr : choice->if_string();
+  conversation.options.describe_tools = mode == nullptr || *mode != "none";
   OCTAVO_TRY(conversation.options.names, read_names(fields));
   conversation.options.add_generation_prompt = fields.boolean("add_generation_prompt", true);
   conversation.options.continue_final_message = fields.boolean("continue_final_message", false);

@@ -201,7 +201,6 @@ ApiResult<CompletionCall> parse_chat_completion(const json::object& given, const
   }
   const int context = engine.info().max_context;
   conversation.options.max_tokens = to_size(context);
-  conversation.options.require_tools = call.tools != nullptr;
   auto prompt = engine.chat_prompt(conversation.messages, conversation.options);
   if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context, "messages", "messages"));
   request.generation_prompt_tokens = prompt->generation_prompt_tokens;

@@ -120,9 +120,8 @@ void read_tool_calling(JsonFields& fields, const Engine& engine, const TemplateV
                        ClientTools client_tools, CompletionCall& call, Request& request) {
   const ToolFormat* format = find_tool_format(engine.info().tool_format);
   if (format == nullptr) {
-    return fields.refuse(unsupported("tools",
-                                     "tools: the chat template of this model has no place for tools; leave them out, "
-                                     "or set tool_choice to \"none\""));
+    return fields.refuse(
+        unsupported("tools", "tools: this model has no chat template, so that it takes no conversation"));
   }
   const bool is_single = !fields.boolean("parallel_tool_calls", true) || !choice.only.empty();
   auto calling = std::make_shared<ToolCalling>(ToolCalling{

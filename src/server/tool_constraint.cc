@@ -91,7 +91,8 @@ ApiResult<std::vector<OfferedTool>> offered_tools(const json::array& tools, cons
     const json::value* schema = function.if_contains("parameters");
     const bool has_schema = schema != nullptr && schema->is_object();
     // Who is not strict and may call or not, is held to the form of a call alone.
-    const bool is_held = has_schema && (is_strict(function) || choice.mode == ToolChoice::Mode::kRequired);
+    const bool is_held = has_schema && (is_strict(function) || choice.mode == ToolChoice::Mode::kRequired ||
+                                        calling.format->always_held);
     offered.push_back({.name = name,
                        .schema = is_held ? json::serialize(*schema) : std::string(kAnyObject),
                        .is_strict = is_strict(function)});
@@ -138,8 +139,11 @@ void hold_calls(JsonFields& fields, const Engine& engine, const ToolCalling& cal
   const json::array& tools = fields.find("tools")->get_array();
   const bool any_strict =
       std::ranges::any_of(tools, [](const json::value& tool) { return is_strict(tool.at("function").get_object()); });
-  if (!options.must_call && !any_strict && options.content_schema.empty()) return;
-  const std::string field = options.must_call ? "tool_choice" : any_strict ? "tools" : "response_format";
+  const bool is_asked = options.must_call || any_strict || !options.content_schema.empty();
+  if (!is_asked && (!calling.format->always_held || !call.constraints.empty())) return;
+  const std::string field = options.must_call                              ? "tool_choice"
+                            : options.content_schema.empty() || any_strict ? "tools"
+                                                                           : "response_format";
   if (!call.constraints.empty() && options.content_schema.empty()) {
     return fields.refuse(
         invalid_value(field, field + ": found calls that must have a form beside another form of the answer, expected "

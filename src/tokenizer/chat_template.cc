@@ -37,17 +37,17 @@ Result<ChatTemplate> ChatTemplate::load(const ModelSource& source, std::string_v
   }
   auto compiled = jinja::Template::compile(jinja);
   if (!compiled) return fail("{} is not a template: {}; {}", name, compiled.error().message, kWayRound);
-  return ChatTemplate(std::move(*compiled), name, tool_format_of(jinja));
+  return ChatTemplate(std::move(*compiled), name, jinja);
 }
 
 Result<std::vector<PromptPart>> ChatTemplate::render(std::span<const ChatMessage> messages, const NamedTokens& tokens,
                                                      const ChatTemplateOptions& options, const std::tm& now) const {
-  OCTAVO_TRY(const jinja::TemplateInput input, conversation_input(messages, manners_, tokens, options));
+  OCTAVO_TRY(const ShapedConversation conversation, shape_conversation(messages, manners_, options));
+  OCTAVO_TRY(const jinja::TemplateInput input, conversation_input(conversation, manners_, tokens, options));
   auto spans = template_.render(input, now);
   if (!spans) return fail("{}: {}", name_, spans.error().message);
   if (options.continue_final_message) {
-    OCTAVO_TRY(const std::vector<ShapedMessage> turns, shape_conversation(messages, manners_));
-    OCTAVO_TRY_VOID(cut_at_continue_mark(*spans, last_text(turns)));
+    OCTAVO_TRY_VOID(cut_at_continue_mark(*spans, last_text(conversation.turns)));
   }
   std::vector<PromptPart> parts;
   parts.reserve(spans->size());

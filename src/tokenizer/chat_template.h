@@ -16,7 +16,6 @@
 #include "source/model_source.h"
 #include "template/template.h"
 #include "tokenizer/conversation.h"
-#include "toolcalls/tool_format.h"
 
 namespace octavo {
 
@@ -33,25 +32,20 @@ class ChatTemplate {
   static Result<ChatTemplate> load(const ModelSource& source, std::string_view instead = {});
 
   const TemplateManners& manners() const { return manners_; }
-  /// The way in which its model writes calls of tools; null: it has no place for tools.
-  const ToolFormat* tool_format() const { return tool_format_; }
 
-  /// The prompt of a conversation. `now` is the time that the template may tell. Errors: those of conversation_input();
-  /// what the template refuses, with the place; a last message to be continued whose text the template changes.
+  /// The prompt of a conversation. `now` is the time that the template may tell. Errors: those of shape_conversation()
+  /// and conversation_input(); what the template refuses, with the place; a last message to be continued whose text the
+  /// template changes.
   Result<std::vector<PromptPart>> render(std::span<const ChatMessage> messages, const NamedTokens& tokens,
                                          const ChatTemplateOptions& options, const std::tm& now) const;
 
  private:
-  ChatTemplate(jinja::Template compiled, std::string name, const ToolFormat& tool_format)
-      : template_(std::move(compiled)),
-        name_(std::move(name)),
-        manners_(probe_manners(template_)),
-        tool_format_(manners_.takes_tools ? &tool_format : nullptr) {}
+  ChatTemplate(jinja::Template compiled, std::string name, std::string_view jinja)
+      : template_(std::move(compiled)), name_(std::move(name)), manners_(probe_manners(template_, jinja)) {}
 
   jinja::Template template_;
   std::string name_;  // where it comes from, for messages
   TemplateManners manners_;
-  const ToolFormat* tool_format_;
 };
 
 }  // namespace octavo

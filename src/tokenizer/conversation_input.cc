@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "json/json_text.h"
 #include "tokenizer/conversation.h"
+#include "tokenizer/input_value.h"
 
 namespace octavo {
 
@@ -17,8 +18,8 @@ using jinja::Value;
 using Manners = TemplateManners;
 using Entries = std::vector<std::pair<Value, Value>>;
 
-constexpr std::size_t kMaxValues = std::size_t{1} << 17;  // of a conversation's calls, tools and names
 constexpr std::size_t kShortIdBytes = 9;
+constexpr std::string_view kTools = "tools";
 
 /// Some templates write a role between the halves of a control token. So the roles that everybody uses are as good as
 /// the template's own words; any other is the sender's text.
@@ -49,28 +50,8 @@ class InputBuilder {
  public:
   InputBuilder(TemplateInput& input, const Manners& manners) : input_(input), manners_(manners) {}
 
-  Result<Value> value_of(const TemplateValue& value, Origin origin, std::size_t depth = 0) {
-    if (depth > kMaxJsonDepth) return fail("found values nested deeper than {} levels", kMaxJsonDepth);
-    if (values_left_-- == 0) return too_many();
-    if (const auto* flag = std::get_if<bool>(&value)) return Value::boolean(*flag);
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) return Value::integer(*integer);
-    if (const auto* real = std::get_if<double>(&value)) return Value::real(*real);
-    if (const auto* text = std::get_if<std::string>(&value)) return input_.text(*text, origin);
-    if (const auto* list = std::get_if<TemplateList>(&value)) {
-      std::vector<Value> items;
-      for (const TemplateValue& item : *list) {
-        OCTAVO_TRY(items.emplace_back(), value_of(item, origin, depth + 1));
-      }
-      return input_.list(items);
-    }
-    const auto* dict = std::get_if<TemplateDict>(&value);
-    if (dict == nullptr) return Value::none();
-    Entries entries;
-    for (const auto& [name, item] : *dict) {
-      OCTAVO_TRY(const Value made, value_of(item, origin, depth + 1));
-      entries.emplace_back(input_.text(name, origin), made);
-    }
-    return input_.dict(entries);
+  Result<Value> value_of(const TemplateValue& value, Origin origin) {
+    return input_value(input_, value, origin, values_left_);
   }
 
   Result<Value> value_of(const ShapedMessage& turn) {
@@ -94,10 +75,6 @@ class InputBuilder {
   }
 
  private:
-  static std::unexpected<Error> too_many() {
-    return fail("found more than {} values in tools, arguments and names, expected at most as many", kMaxValues);
-  }
-
   Value key(std::string_view name) { return input_.text(name, Origin::kTemplate); }
 
   Value id_of(std::string_view id, Origin origin) {
@@ -153,40 +130,43 @@ class InputBuilder {
 
   TemplateInput& input_;
   const Manners& manners_;
-  std::size_t values_left_ = kMaxValues;
+  std::size_t values_left_ = kMaxInputValues;
 };
 
-bool has_tools(const TemplateValue& tools) {
-  if (const auto* list = std::get_if<TemplateList>(&tools)) return !list->empty();
-  return !std::holds_alternative<std::monostate>(tools);
+ShapedMessage with_mark(ShapedMessage turn) {
+  TextRuns& text = turn.texts.back();
+  text.push_back({kContinueMark, text.back().origin});
+  return turn;
 }
 
 }  // namespace
 
-Result<TemplateInput> conversation_input(std::span<const ChatMessage> messages, const TemplateManners& manners,
+Result<TemplateInput> conversation_input(const ShapedConversation& conversation, const TemplateManners& manners,
                                          const NamedTokens& tokens, const ChatTemplateOptions& options) {
   if (options.continue_final_message && options.add_generation_prompt) {
     return fail(
         "found continue_final_message and add_generation_prompt both true, expected one of them: the last message goes "
         "on, or a new one begins");
   }
-  OCTAVO_TRY(std::vector<ShapedMessage> turns, shape_conversation(messages, manners));
-  if (options.continue_final_message && !turns.empty())
-    turns.back().texts.back().push_back({kContinueMark, turns.back().texts.back().back().origin});
   TemplateInput input;
   InputBuilder builder(input, manners);
   std::vector<Value> values;
+  const std::vector<ShapedMessage>& turns = conversation.turns;
   values.reserve(turns.size());
-  for (const ShapedMessage& turn : turns) {
-    OCTAVO_TRY(values.emplace_back(), builder.value_of(turn));
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    const bool goes_on = options.continue_final_message && i + 1 == turns.size();
+    OCTAVO_TRY(values.emplace_back(), builder.value_of(goes_on ? with_mark(turns[i]) : turns[i]));
   }
   input.set("messages", input.list(values));
-  const bool shows_tools = has_tools(options.tools);
-  if (shows_tools && !manners.takes_tools && options.require_tools)
-    return fail("tools: found descriptions of tools; the chat template has no place for them");
+  const bool shows_tools = manners.takes_tools && has_tools(options);
+  const bool is_renamed = shows_tools && manners.tools_name != kTools;
   const TemplateValue no_tools = manners.empty_tools ? TemplateValue(TemplateList()) : TemplateValue();
-  OCTAVO_TRY(const Value tools, builder.value_of(shows_tools ? options.tools : no_tools, Origin::kTool));
-  input.set("tools", tools);
+  OCTAVO_TRY(const Value tools, builder.value_of(shows_tools && !is_renamed ? options.tools : no_tools, Origin::kTool));
+  input.set(kTools, tools);
+  if (is_renamed) {
+    OCTAVO_TRY(const Value renamed, builder.value_of(options.tools, Origin::kTool));
+    input.set(manners.tools_name, renamed);
+  }
   input.set("documents", Value::none());
   input.set("add_generation_prompt", Value::boolean(options.add_generation_prompt));
   if (tokens.bos) input.set("bos_token", input.text(*tokens.bos, Origin::kTemplate));

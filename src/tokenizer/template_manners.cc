@@ -25,7 +25,8 @@ constexpr jinja::Budget kProbeRest{.bytes = std::size_t{40} << 20, .steps = 600'
 constexpr std::string_view kSystem = "Qsysa", kSystemTwo = "Qsysb", kSystemLate = "Qsysc";
 constexpr std::string_view kUser = "Qusera", kUserTwo = "Quserb";
 constexpr std::string_view kAnswer = "Qansa", kAnswerTwo = "Qansb";
-constexpr std::string_view kThought = "Qthought", kResult = "Qresult", kTool = "qtool", kAbout = "Qabout";
+constexpr std::string_view kThought = "Qthought", kResult = "Qresult", kTool = "qtool", kUnknownRole = "qrole",
+                           kAbout = "Qabout";
 constexpr std::string_view kKey = "qkey", kArgument = "Qargument", kArgumentTwo = "Qsecond", kResultTwo = "Qother";
 constexpr std::string_view kCallId = "call_Qabcdef0123456789", kCallIdTwo = "call_Qabcdef9876543210";
 
@@ -77,10 +78,12 @@ bool has(const std::optional<std::string>& text, std::string_view mark) { return
 
 class Probe {
  public:
-  explicit Probe(const jinja::Template& chat_template) : template_(chat_template) {}
+  Probe(const jinja::Template& chat_template, std::string_view source) : template_(chat_template), source_(source) {}
 
   Manners run() {
-    if (!probe_content()) return {};
+    manners_.format = &tool_format_of(source_, true);
+    const Manners unasked = manners_;
+    if (!probe_content()) return unasked;
     probe_repeats();
     probe_system();
     probe_tools();
@@ -92,7 +95,7 @@ class Probe {
     manners_.takes_prefill = renders({message("user", kUser), message("assistant", kAnswer)},
                                      {kContinueMark.substr(0, kContinueMark.find(' '))},
                                      {.add_generation_prompt = false, .continue_final_message = true});
-    return is_over() ? Manners() : manners_;
+    return is_over() ? unasked : manners_;
   }
 
  private:
@@ -101,17 +104,15 @@ class Probe {
   /// The text of a conversation in the manners so far.
   std::optional<std::string> render(const Messages& messages, const ChatTemplateOptions& options = {}) {
     if (is_over()) return std::nullopt;
-    const auto input = conversation_input(messages, manners_, {.bos = "<s>", .eos = "</s>"}, options);
+    const auto shaped = shape_conversation(messages, manners_, options);
+    if (!shaped) return std::nullopt;
+    const auto input = conversation_input(*shaped, manners_, {.bos = "<s>", .eos = "</s>"}, options);
     if (!input) return std::nullopt;
     std::tm now{};
     now.tm_year = 125;
     now.tm_mday = 1;
     const auto spans = template_.render(*input, now, left_);
-    if (!spans) {
-      refusal_ = spans.error().message;
-      return std::nullopt;
-    }
-    refusal_.clear();
+    if (!spans) return std::nullopt;
     std::string text;
     for (const jinja::RenderedSpan& span : *spans) text += span.text;
     return text;
@@ -167,8 +168,15 @@ class Probe {
 
   void probe_tools() {
     const ChatTemplateOptions options{.tools = one_tool()};
-    manners_.takes_tools = renders({message("user", kUser)}, {kTool, kAbout}, options) ||
-                           renders({message("system", kSystem), message("user", kUser)}, {kTool, kAbout}, options);
+    for (const std::string_view name : {"tools", "xml_tools", "python_tools"}) {
+      manners_.tools_name = name;
+      if (renders({message("user", kUser)}, {kTool, kAbout}, options) ||
+          renders({message("system", kSystem), message("user", kUser)}, {kTool, kAbout}, options))
+        return;
+    }
+    manners_.tools_name = "tools";
+    manners_.takes_tools = false;
+    manners_.format = &tool_format_of(source_, false);
   }
 
   bool shows_call() {
@@ -180,7 +188,6 @@ class Probe {
   void probe_calls() {
     using Arguments = Manners::Arguments;
     using Empty = Manners::Empty;
-    std::optional<std::string> refusal;
     for (const bool short_ids : {false, true}) {
       for (const Empty empty : {Empty::kText, Empty::kNone, Empty::kLeftOut}) {
         for (const Arguments arguments : {Arguments::kDict, Arguments::kText}) {
@@ -188,7 +195,6 @@ class Probe {
           manners_.empty = empty;
           manners_.arguments = arguments;
           if (shows_call()) return probe_arguments();
-          if (!refusal) refusal = refusal_;
         }
       }
     }
@@ -196,7 +202,7 @@ class Probe {
     manners_.empty = Empty::kText;
     manners_.arguments = Arguments::kEither;
     manners_.takes_calls = false;
-    manners_.calls_refusal = *refusal;
+    manners_.takes_parallel = manners_.format->form.is_repeated;
   }
 
   /// A dict that is printed as it is has Python's quotes; a text that is written as JSON has escapes.
@@ -217,14 +223,17 @@ class Probe {
     if (takes_dict != takes_text) manners_.arguments = takes_dict ? Arguments::kDict : Arguments::kText;
   }
 
+  bool shows_result(std::string_view role) {
+    manners_.result_role = role;
+    return renders({message("user", kUser), calling(), result()}, {kResult});
+  }
+
+  /// A template that knows nothing of tools and writes any role that it is given does not know that of a result.
   void probe_results() {
-    constexpr std::array<std::string_view, 5> kRoles = {"tool", "function", "ipython", "tool_response", "observation"};
-    for (const std::string_view role : kRoles) {
-      manners_.result_role = role;
-      Messages messages = {message("user", kUser), result()};
-      if (manners_.takes_calls) messages.insert(messages.begin() + 1, calling());
-      if (renders(messages, {kResult})) return;
-      if (manners_.calls_refusal.empty()) manners_.calls_refusal = refusal_;
+    const bool knows_tools = manners_.takes_tools || manners_.takes_calls;
+    if (knows_tools || !shows_result(kUnknownRole)) {
+      for (const std::string_view role : {"tool", "function", "ipython", "tool_response", "observation"})
+        if (shows_result(role)) return;
     }
     manners_.result_role = {};
   }
@@ -289,12 +298,14 @@ class Probe {
 
   const jinja::Template& template_;
   jinja::Budget left_ = kProbeBudget;
+  const std::string_view source_;
   Manners manners_;
-  std::string refusal_;  // of the last rendering, if it was refused
 };
 
 }  // namespace
 
-TemplateManners probe_manners(const jinja::Template& chat_template) { return Probe(chat_template).run(); }
+TemplateManners probe_manners(const jinja::Template& chat_template, std::string_view source) {
+  return Probe(chat_template, source).run();
+}
 
 }  // namespace octavo

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "template/template.h"
+#include "toolcalls/tool_format.h"
 
 namespace octavo {
 
@@ -28,16 +29,18 @@ struct TemplateManners {
   bool takes_repeats = true;  // turns of one role behind each other
   bool takes_prefill = true;  // the last message may be continued
 
-  bool takes_tools = true;   // descriptions of tools
-  bool empty_tools = false;  // where there are none, `tools` is an empty list, not none
+  bool takes_tools = true;                // descriptions of tools; else they are a text of the system message
+  std::string_view tools_name = "tools";  // the name under which it reads them
+  bool empty_tools = false;               // where there are none, `tools` is an empty list, not none
+  /// The way in which its model writes calls of tools: those of answers, and earlier ones where takes_calls is false.
+  const ToolFormat* format = &tool_format_of({}, true);
   bool takes_calls = true;
   bool takes_parallel = true;  // several calls in a message
   bool calls_alone = false;    // a message with calls has no text beside them
   bool short_ids = false;      // ids of calls have nine letters and digits
   Arguments arguments = Arguments::kEither;
   Empty empty = Empty::kText;
-  std::string_view result_role = "tool";  // of a tool's result; empty: there are none
-  std::string calls_refusal = {};         // the template's own words, if it has any
+  std::string_view result_role = "tool";  // of a tool's result; empty: it is a user's text
 
   Reasoning reasoning = Reasoning::kName;
   std::string_view reasoning_name = "reasoning_content";
@@ -45,6 +48,7 @@ struct TemplateManners {
 
 /// Renders some fifty small conversations, within a budget of a few renderings' worst case. A template that renders
 /// none of them, or takes too long, gets the manners that change nothing.
-TemplateManners probe_manners(const jinja::Template& chat_template);
+/// `source` is the template's text.
+TemplateManners probe_manners(const jinja::Template& chat_template, std::string_view source);
 
 }  // namespace octavo

@@ -331,8 +331,10 @@ Result<std::string> Tokenizer::render_chat_template(std::span<const ChatMessage>
 const ReasoningMarks* Tokenizer::reasoning() const { return impl_->reasoning ? &*impl_->reasoning : nullptr; }
 
 const ToolFormat* Tokenizer::tool_format() const {
-  return impl_->chat_template ? impl_->chat_template->tool_format() : nullptr;
+  return impl_->chat_template ? impl_->chat_template->manners().format : nullptr;
 }
+
+bool Tokenizer::describes_tools() const { return impl_->chat_template && !impl_->chat_template->manners().takes_tools; }
 
 Result<std::vector<TokenId>> Tokenizer::apply_chat_template(std::span<const ChatMessage> messages,
                                                             const ChatTemplateOptions& options) const {

@@ -87,8 +87,10 @@ class Tokenizer {
 
   /// The marks around reasoning in this model's answers; null: none that are known.
   const ReasoningMarks* reasoning() const;
-  /// The way in which this model's answers call tools; null: it has no chat template, or one without a place for tools.
+  /// The way in which this model's answers call tools; null: it has no chat template.
   const ToolFormat* tool_format() const;
+  /// Whether tools are described in the system message, since the chat template has no place for them.
+  bool describes_tools() const;
   /// The chat template in Jinja; empty: none.
   std::string_view chat_template() const;
   /// The tokens around a gap in a text; null: the model fills none.

@@ -37,6 +37,7 @@ struct ToolFormat {
   bool at_beginning = false;  // calls open where the answer has no other content in front; elsewhere it is content
   bool only_known = false;    // a call is one only if there is such a tool: it has nothing else to be told by
   bool in_reasoning = false;  // a call of a known tool may end the reasoning
+  bool always_held = false;   // calls are held to their tools' schemas, whether these are strict or not
   CallForm form = {};
   /// Reads what stands behind the open text of that index. False: what was taken since the last call is none.
   Reading<bool> (*read)(CallReader& in, std::size_t open) = nullptr;
@@ -44,8 +45,9 @@ struct ToolFormat {
 
 /// All of them; of several that fit a template, the first counts. The last one fits any.
 std::span<const ToolFormat* const> tool_formats();
-/// The format of a template that takes tools.
-const ToolFormat& tool_format_of(std::string_view chat_template);
+/// The format of a template. `takes_tools`: it shows them to its model. A template that neither does nor has the signs
+/// of a format has that in which described tools are called (docs/tools.md).
+const ToolFormat& tool_format_of(std::string_view chat_template, bool takes_tools);
 /// Null: there is none of this name.
 const ToolFormat* find_tool_format(std::string_view name);
 

@@ -26,6 +26,7 @@ RESULTS = {"weather": '{"sky": "clear"}', "time": "noon"}
 
 class Tools(unittest.TestCase):
     template = None
+    options = None  # of the server; None: the template
 
     def check_pattern(self):
         """The input of a custom tool matches its regular expression."""
@@ -41,7 +42,7 @@ class Tools(unittest.TestCase):
     def setUpClass(cls):
         if cls.template is None:
             raise unittest.SkipTest("the base of other classes")
-        cls.server = Server("--chat-template", TEMPLATES / cls.template)
+        cls.server = Server(*(["--chat-template", TEMPLATES / cls.template] if cls.options is None else cls.options))
         cls.addClassCleanup(cls.server.__exit__)
         cls.client = openai.OpenAI(base_url=cls.server.url + "/v1", api_key="none", max_retries=0,
                                    timeout=support.TIMEOUT_S)
@@ -223,13 +224,83 @@ class Llama(Tools):
         self.assertEqual((content, called), ("It is clear.", [("weather", {"city": "Rome"})]))
 
 
-class NoTools(unittest.TestCase):
-    def test_a_model_without_a_place_for_tools_says_so(self):
-        with Server() as server:
-            client = openai.OpenAI(base_url=server.url + "/v1", api_key="none", max_retries=0)
-            with self.assertRaisesRegex(openai.BadRequestError, "no place for tools"):
-                client.chat.completions.create(model=client.models.list().data[0].id, tools=TOOLS,
-                                               messages=[{"role": "user", "content": "Hi"}])
+class Described(Tools):
+    """A template without a place for tools and a form for calls: Phi 3's."""
+    template = "microsoft-Phi-3.5-mini-instruct.jinja"
+    call = Hermes.call
+
+    def test_a_task_of_two_calls_the_first_of_which_must_be(self):
+        messages = [{"role": "user", "content": "How is Rome? And what time is it there?"}]
+        first = self.chat(messages, tools=SHORT_TOOLS, tool_choice="required").choices[0]
+        self.assertEqual(first.finish_reason, "tool_calls")
+        messages.append(first.message)
+        self.check_calls(first.message, messages)
+        second = self.chat(messages, tools=SHORT_TOOLS).choices[0]  # may call, or answer
+        if second.message.tool_calls:
+            self.check_calls(second.message, messages)
+        else:
+            self.assertTrue(second.message.content)
+
+    def check_calls(self, message, messages):
+        """The one call, by its tool's schema; puts its result behind the messages."""
+        call, = message.tool_calls
+        arguments = json.loads(call.function.arguments)
+        self.assertIn(call.function.name, ("weather", "time"))
+        self.assertIn(arguments["city"], ("Rome", "Oslo"))
+        self.assertLessEqual(set(arguments), {"city", "days"})
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": RESULTS[call.function.name]})
+
+    def test_a_call_that_an_answer_opens_is_read(self):
+        content, called = self.run_tools([{"role": "user", "content": "How is Rome?"}],
+                                         ["I look.\n" + self.call % ("weather", "Rome"), "It is clear."])
+        self.assertEqual((content, called), ("It is clear.", [("weather", {"city": "Rome"})]))
+
+    def applied(self, **fields):
+        call = {"id": "a", "type": "function", "function": {"name": "time", "arguments": '{"city": "Rome"}'}}
+        messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": None, "tool_calls": [call]},
+                    {"role": "tool", "tool_call_id": "a", "content": "noon"}]
+        return self.server.post("/apply-template", {"messages": messages, "tools": TOOLS, **fields})["prompt"]
+
+    def test_the_prompt_has_the_tools_their_calls_and_results(self):
+        prompt = self.applied()
+        system, turns = prompt.split("Hi", 1)
+        self.assertIn('"name": "weather"', system)
+        self.assertIn("in this form:\n<tool_call>\n", system)
+        self.assertIn(self.call % ("time", "Rome"), turns)
+        self.assertIn("Result of time:\nnoon", turns)
+
+    def test_tools_that_may_not_be_called_are_not_described(self):
+        self.assertNotIn("weather", self.applied(tool_choice="none"))
+
+    def test_tokens_are_counted_with_the_tools(self):
+        messages = [{"role": "user", "content": "Hi"}]
+        counted = self.server.post("/tokenize", {"messages": messages, "tools": TOOLS})["count"]
+        self.assertEqual(self.chat(messages, max_tokens=1).usage.prompt_tokens, counted)
+
+    def test_each_api_has_the_tools(self):
+        schema = SHORT_TOOLS[0]["function"]["parameters"]
+        user = [{"role": "user", "content": "How is Rome?"}]
+        message = self.server.post("/v1/messages", {
+            "model": self.model, "messages": user, "max_tokens": 200, "temperature": 0, "tool_choice": {"type": "any"},
+            "tools": [{"name": "weather", "input_schema": schema}]})
+        self.assertEqual([(part["type"], part["name"]) for part in message["content"]], [("tool_use", "weather")])
+        response = self.server.post("/v1/responses", {
+            "input": "How is Rome?", "temperature": 0, "tool_choice": "required",
+            "tools": [{"type": "function", "name": "weather", "parameters": schema}]})
+        self.assertEqual([(item["type"], item["name"]) for item in response["output"]], [("function_call", "weather")])
+        self.assertIn("tools", self.server.post("/api/show", {"model": self.model})["capabilities"])
+        answer = self.server.post("/api/chat", {"model": self.model, "messages": user, "stream": False, "tools": SHORT_TOOLS,
+                                                "options": {"temperature": 0, "num_predict": 200}})
+        self.assertTrue(answer["message"]["content"] or answer["message"]["tool_calls"])
+
+
+class DefaultModel(Described):
+    """The default model's own template: it writes any role."""
+    options = []
+
+    def test_the_command_line_says_that_tools_are_described(self):
+        said = support.octavo_ok("info", support.SMOLLM2)
+        self.assertRegex(said, r"tools +described in the system message, called in the format described")
 
 
 if __name__ == "__main__":

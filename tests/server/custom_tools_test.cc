@@ -51,7 +51,7 @@ TEST_F(CustomTools, AreFunctionsOfOneTextToTheModel) {
   EXPECT_TRUE(call->tools->tools.has("patch"));
   EXPECT_THAT(call->warnings, IsEmpty());
   EXPECT_EQ(call->requests[0].constraint, nullptr);
-  EXPECT_TRUE(engine_.last_options.require_tools);
+  EXPECT_TRUE(engine_.last_options.describe_tools);
 }
 
 TEST_F(CustomTools, ABodyWithoutThemIsNotCopied) {

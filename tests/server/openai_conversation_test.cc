@@ -100,12 +100,12 @@ TEST_F(OpenAiRequest, ThePromptMayEndWithTheLastMessage) {
             "continue_final_message");
 }
 
-TEST_F(OpenAiRequest, ToolsThatMayNotBeCalledAreShownToTheTemplate) {
+TEST_F(OpenAiRequest, ToolsThatMayNotBeCalledAreShownToTheTemplateIfItHasAPlaceForThem) {
   ASSERT_TRUE(chat(kUser + R"(, "tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "none")"));
   const TemplateDict function = {{"name", std::string("f")}};
   EXPECT_EQ(engine_.last_options.tools,
             TemplateValue(TemplateList{TemplateDict{{"type", std::string("function")}, {"function", function}}}));
-  EXPECT_FALSE(engine_.last_options.require_tools);
+  EXPECT_FALSE(engine_.last_options.describe_tools);
   EXPECT_EQ(chat_error(kUser + R"(, "tools": [5], "tool_choice": "none")").param, "tools[0]");
 }
 

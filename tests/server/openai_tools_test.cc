@@ -52,7 +52,7 @@ const std::string kCall = "<tool_call>\n{\"name\": \"weather\", \"arguments\": {
 
 TEST_F(OpenAiTools, ToolsMayBeCalledUnlessTheChoiceIsNone) {
   EXPECT_NE(chat(kTools)->tools, nullptr);
-  EXPECT_TRUE(engine_.last_options.require_tools);
+  EXPECT_TRUE(engine_.last_options.describe_tools);
   EXPECT_NE(chat(kTools + R"(, "tool_choice": "auto")")->tools, nullptr);
   EXPECT_EQ(chat(kTools + R"(, "tool_choice": "none")")->tools, nullptr);
   EXPECT_EQ(chat(R"(, "tools": [])")->tools, nullptr);
@@ -75,12 +75,12 @@ TEST_F(OpenAiTools, WrongToolsAreRefusedWithTheirPlace) {
   for (const auto& [tools, param] : params) EXPECT_EQ(chat_error(R"(, "tools": )" + tools).param, param) << tools;
 }
 
-TEST_F(OpenAiTools, AModelWithoutAPlaceForToolsSaysSo) {
+TEST_F(OpenAiTools, AModelWithoutAChatTemplateSaysSo) {
   engine_.set_tool_format("");
   const ApiError error = chat_error(kTools);
   EXPECT_EQ(error.status, 400);
   EXPECT_EQ(error.param, "tools");
-  EXPECT_THAT(error.message, HasSubstr("no place for tools"));
+  EXPECT_THAT(error.message, HasSubstr("no chat template"));
 }
 
 TEST_F(OpenAiTools, AnAnswerThatMustCallIsHeldToTheSchemas) {
@@ -119,6 +119,22 @@ TEST_F(OpenAiTools, CallsOfStrictToolsAreHeldWhereTheyAreMade) {
   EXPECT_TRUE(held.rules[0].is_strict);
   EXPECT_THAT(held.rules[0].texts.at(0), HasSubstr("x-mine"));
   EXPECT_THAT(held.rules[1].texts.at(0), ::testing::Not(HasSubstr("x-its")));  // any object
+}
+
+TEST_F(OpenAiTools, CallsOfToolsThatAreDescribedAreHeldWhereTheyAreMade) {
+  engine_.set_tool_format("described");
+  open_chat(kTools);
+  EXPECT_NE(call_.requests[0].constraint, nullptr);
+  const ConstraintSource& held = engine_.compiled;
+  EXPECT_THAT(held.text, HasSubstr("root ::= free calls?\n"));
+  EXPECT_THAT(held.text, ::testing::Not(HasSubstr("*")));  // one call
+  ASSERT_EQ(held.rules.size(), 3U);
+  EXPECT_THAT(held.rules[0].texts.at(0), HasSubstr("\"days\""));
+  EXPECT_FALSE(held.rules[0].is_strict);
+  const auto both = chat(kTools + R"(, "guided_regex": "a")");  // nobody has asked for the form of the calls
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_EQ(engine_.compiled.text, "a");
+  EXPECT_EQ(chat(kTools + R"(, "tool_choice": "none")")->requests[0].constraint, nullptr);
 }
 
 TEST_F(OpenAiTools, ContentMayHaveAFormBesideCalls) {

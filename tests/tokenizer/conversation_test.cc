@@ -15,12 +15,13 @@ using testing::HasSubstr;
 using System = TemplateManners::System;
 
 /// "role:text;" of each turn, where each text's runs stand in brackets with their origin; or the error.
-std::string shaped(const std::vector<ChatMessage>& messages, const TemplateManners& manners) {
-  const auto turns = shape_conversation(messages, manners);
-  if (!turns) return turns.error().message;
+std::string shaped(const std::vector<ChatMessage>& messages, const TemplateManners& manners,
+                   const ChatTemplateOptions& options = {}) {
+  const auto conversation = shape_conversation(messages, manners, options);
+  if (!conversation) return conversation.error().message;
   constexpr std::string_view kOrigins = "tsuom";
   std::string out;
-  for (const ShapedMessage& turn : *turns) {
+  for (const ShapedMessage& turn : conversation->turns) {
     out += turn.role;
     for (const TextRuns& text : turn.texts) {
       out += ":";
@@ -97,11 +98,82 @@ TEST(Conversation, TextBesideCallsHasAMessageOfItsOwnWhereItMust) {
             "user:u(u);assistant:m(look);assistant:!f;");
 }
 
-TEST(Conversation, CallsAndResultsWithoutAFormAreErrorsInTheTemplatesWords) {
-  EXPECT_THAT(shaped({{"user", "u"}, calls({{"1", "f", {}}})}, {.takes_calls = false, .calls_refusal = "no tools!"}),
-              testing::AllOf(HasSubstr("messages[1]"), HasSubstr("calls of tools"), HasSubstr("no tools!")));
-  EXPECT_THAT(shaped({result("r", "1")}, {.result_role = ""}),
-              testing::AllOf(HasSubstr("messages[0]"), HasSubstr("tool's result")));
+TemplateManners without_calls(std::string_view format = "hermes") {
+  TemplateManners manners{.format = find_tool_format(format), .takes_calls = false};
+  manners.takes_parallel = manners.format->form.is_repeated;
+  return manners;
+}
+
+TEST(Conversation, CallsWithoutAFormAreATextOfTheModelsFormat) {
+  const std::vector<ChatMessage> messages = {
+      {"user", "u"},
+      calls({{"1", "f", R"({"a":1})"}, {"2", "g", TemplateDict{{"b", true}}}}, "look"),
+      result("r", "2")};
+  EXPECT_EQ(
+      shaped(messages, without_calls()),
+      "user:u(u);assistant:m(look)t(\n)t(<tool_call>\n{\"name\": \")m(f)t(\", \"arguments\": )m({\"a\":1})"
+      "t(}\n</tool_call>\n<tool_call>\n{\"name\": \")m(g)t(\", \"arguments\": )m({\"b\": true})t(}\n</tool_call>);"
+      "tool:o(r)@g;");
+  EXPECT_EQ(shaped({{"user", "u"}, calls({{"1", "f", std::string("{}")}})}, without_calls("granite")),
+            "user:u(u);assistant:t(<|tool_call|>[{\"name\": \")m(f)t(\", \"arguments\": )m({})t(}]);");
+}
+
+TEST(Conversation, CallsOfAFormatThatHasOneAnAnswerAreTextsOneByOneWithTheirResults) {
+  const std::vector<ChatMessage> messages = {
+      {"user", "u"}, calls({{"1", "f", {}}, {"2", "g", TemplateDict{}}}, "look"), result("r", "2"), result("q", "1")};
+  EXPECT_THAT(shaped({{"user", "u"}, calls({{"1", "f", std::string("[1]")}, {"2", "g", std::string("{")}})},
+                     without_calls("lfm")),
+              testing::AllOf(HasSubstr("messages[1]: the arguments of the call of 'f'"), HasSubstr("that is no object"),
+                             HasSubstr("expected an object in JSON")));
+  EXPECT_EQ(
+      shaped({{"user", "u"},
+              calls({{"1", "f", std::string(" ")}, {"2", "g", TemplateDict{}}}, "look"),
+              result("r", "2"),
+              result("q", "1")},
+             without_calls("described")),
+      "user:u(u);assistant:m(look)t(\n)t(<tool_call>\n{\"name\": \")m(f)t(\", \"arguments\": )m({})t(}\n</tool_call>);"
+      "tool:o(q)@f;assistant:t(<tool_call>\n{\"name\": \")m(g)t(\", \"arguments\": )m({})t(}\n</tool_call>);"
+      "tool:o(r)@g;");
+}
+
+TEST(Conversation, ResultsWithoutARoleAreAUsersTextThatAsksToGoOn) {
+  const TemplateManners manners{.result_role = ""};
+  const std::vector<ChatMessage> messages = {
+      {"user", "u"}, calls({{"1", "f", {}}, {"2", "g", {}}}), result("r", "1"), result("q", "2")};
+  EXPECT_EQ(shaped(messages, manners),
+            "user:u(u);assistant:!f!g;user:t(Result)t( of )o(f)t(:\n)o(r)o(\n\n)t(Result)t( of )o(g)t(:\n)o(q)"
+            "t(\n\nGo on: call the next tool, or answer.);");
+  EXPECT_EQ(shaped({result("r", "1"), {"assistant", "a"}}, manners),
+            "user:t(Result)t(:\n)o(r)t(\n\nGo on: call the next tool, or answer.);assistant:m(a);");
+  // What the user says behind results says how to go on.
+  EXPECT_EQ(shaped({result("r", "1"), {"user", "v"}}, manners), "user:t(Result)t(:\n)o(r);user:u(v);");
+  EXPECT_EQ(shaped({result("r", "1"), {"user", "v"}}, {.takes_repeats = false, .result_role = ""}),
+            "user:t(Result)t(:\n)o(r)o(\n\n)u(v);");
+}
+
+/// The description of one tool, in the notation of shaped().
+constexpr std::string_view kDescribed =
+    "t(# Tools\n\nYou may call these tools:\n\n<tools>\n{\")o(name)t(\": \")o(f<|x|>)t(\"}\n</tools>\n\n"
+    "For each tool call, return the tool's name and arguments in this form:\n<tool_call>\n"
+    "{\"name\": \"<tool's name>\", \"arguments\": <JSON object of its arguments>}\n</tool_call>)";
+
+TEST(Conversation, ToolsWithoutAPlaceStandBehindTheSystemMessagesAtTheFront) {
+  const ChatTemplateOptions options{.tools = TemplateList{TemplateDict{{"name", std::string("f<|x|>")}}}};
+  const auto with = [&](const std::vector<ChatMessage>& messages, System system) {
+    return shaped(messages, {.system = system, .takes_tools = false, .format = find_tool_format("described")}, options);
+  };
+  const std::string text(kDescribed);
+  EXPECT_EQ(with({{"user", "u"}}, System::kAnywhere), "system:" + text + ";user:u(u);");
+  EXPECT_EQ(with(kSystems, System::kSeveral),
+            "system:s(A);system:s(B)s(\n\n)" + text + ";user:u(u);assistant:m(a);user:s(C)s(\n\n)u(v);");
+  EXPECT_EQ(with(kSystems, System::kOne),
+            "system:s(A)s(\n\n)s(B)s(\n\n)" + text + ";user:u(u);assistant:m(a);user:s(C)s(\n\n)u(v);");
+  EXPECT_EQ(with({{"system", "A"}, {"user", "u"}, {"user", "v"}}, System::kNone),
+            "user:s(A)s(\n\n)" + text + "t(\n\n)u(u);user:u(v);");
+  EXPECT_EQ(with({{"user", "u"}}, System::kNone), "user:" + text + "t(\n\n)u(u);");
+  EXPECT_EQ(with({{"system", "A"}}, System::kOne), "system:s(A)s(\n\n)" + text + ";");
+  const TemplateManners lists{.takes_text = false, .takes_tools = false, .format = find_tool_format("described")};
+  EXPECT_EQ(shaped({{"system", "A"}, {"user", "u"}}, lists, options), "system:s(A):" + text + ";user:u(u);");
 }
 
 /// The prompt, or the error.
@@ -144,10 +216,24 @@ TEST(Conversation, IdsAreShortWhereTheTemplateTakesNoOthers) {
             "[user]u[assistant]000000001=f{}[tool]r000000001");
 }
 
-TEST(Conversation, ToolsWithoutAPlaceAreAnErrorUnlessTheyMayBeLeftOut) {
+TEST(Conversation, ToolsWithoutAPlaceAreLeftOutWhereTheyAreNotToBeDescribed) {
   const TemplateList tools = {TemplateDict{{"type", std::string("function")}}};
-  EXPECT_THAT(prompt("{{ messages[0].content }}", {{"user", "u"}}, {.tools = tools}), HasSubstr("no place"));
-  EXPECT_EQ(prompt("{{ messages[0].content }}", {{"user", "u"}}, {.tools = tools, .require_tools = false}), "u");
+  EXPECT_THAT(prompt("{{ messages[0].content }}", {{"user", "u"}}, {.tools = tools}),
+              HasSubstr("{\"type\": \"function\"}"));
+  EXPECT_EQ(prompt("{{ messages[0].content }}", {{"user", "u"}}, {.tools = tools, .describe_tools = false}), "u");
+  EXPECT_EQ(prompt("{{ messages[0].content }}", {{"user", "u"}}, {.tools = TemplateList()}), "u");
+}
+
+TEST(Conversation, ToolsAreGivenUnderTheNameThatTheTemplateReads) {
+  const TemplateList tools = {
+      TemplateDict{{"type", std::string("function")},
+                   {"function", TemplateDict{{"name", std::string("f")}, {"description", std::string("d")}}}}};
+  for (const std::string name : {"xml_tools", "python_tools"}) {
+    const std::string source =
+        "{{ tools is none }}{% for t in " + name + " %}{{ t | string }}{% endfor %}{{ messages[0].content }}";
+    EXPECT_EQ(prompt(source, {{"user", "u"}}, {.tools = tools}),
+              "True{'type': 'function', 'function': {'name': 'f', 'description': 'd'}}u");
+  }
 }
 
 TEST(Conversation, ThePromptEndsWithTheLastMessageThatIsContinued) {

@@ -60,8 +60,7 @@ bool flag(const json::object& object, std::string_view name, bool otherwise) {
 
 json::object result_of(const ChatTemplate& chat_template, const json::object& conversation) {
   const std::vector<ChatMessage> messages = chat_messages(conversation.at("messages").as_array());
-  ChatTemplateOptions options{.require_tools = false,
-                              .add_generation_prompt = flag(conversation, "add_generation_prompt", true),
+  ChatTemplateOptions options{.add_generation_prompt = flag(conversation, "add_generation_prompt", true),
                               .continue_final_message = flag(conversation, "continue_final_message", false)};
   if (const json::value* tools = conversation.if_contains("tools")) options.tools = template_value(*tools);
   if (const json::value* names = conversation.if_contains("names"))
@@ -77,7 +76,9 @@ json::object result_of(const ChatTemplate& chat_template, const json::object& co
     result["error"] = parts.error().message;
   }
   options.continue_final_message = false;  // Python puts its own mark behind the last message
-  const auto input = conversation_input(messages, chat_template.manners(), tokens, options);
+  const auto shaped = shape_conversation(messages, chat_template.manners(), options);
+  if (!shaped) return result;
+  const auto input = conversation_input(*shaped, chat_template.manners(), tokens, options);
   if (!input) return result;
   json::object names;
   for (const auto& [name, value] : input->names()) names[name.text().bytes] = to_json(value);
@@ -96,6 +97,8 @@ json::object manners_of(const TemplateManners& manners) {
           {"repeats", manners.takes_repeats},
           {"prefill", manners.takes_prefill},
           {"tools", manners.takes_tools},
+          {"tools_name", manners.tools_name},
+          {"format", manners.format->name},
           {"empty_tools", manners.empty_tools},
           {"parallel", manners.takes_parallel},
           {"calls", manners.takes_calls},
@@ -104,7 +107,6 @@ json::object manners_of(const TemplateManners& manners) {
           {"arguments", kArguments[static_cast<int>(manners.arguments)]},
           {"empty", kEmpties[static_cast<int>(manners.empty)]},
           {"result_role", manners.result_role},
-          {"refusal", manners.calls_refusal},
           {"reasoning", kReasonings[static_cast<int>(manners.reasoning)]},
           {"reasoning_name", manners.reasoning_name}};
 }

@@ -14,7 +14,7 @@ using System = TemplateManners::System;
 TemplateManners manners_of(std::string_view source) {
   const auto compiled = jinja::Template::compile(source);
   EXPECT_TRUE(compiled) << compiled.error().message;
-  return compiled ? probe_manners(*compiled) : TemplateManners();
+  return compiled ? probe_manners(*compiled, source) : TemplateManners();
 }
 
 std::string each(std::string_view body) { return "{% for m in messages %}" + std::string(body) + "{% endfor %}"; }
@@ -54,6 +54,25 @@ TEST(TemplateManners, ArgumentsAreReadAsOneOrTheOther) {
   EXPECT_EQ(arguments("c.function.arguments"), Arguments::kText);
   EXPECT_EQ(arguments("c.function.arguments if c.function.arguments is string else c.function.arguments | tojson"),
             Arguments::kEither);
+}
+
+TEST(TemplateManners, ARoleIsThatOfResultsIfTheTemplateKnowsItOrKnowsOfTools) {
+  const std::string any = each("[{{ m.role }}]{{ m.content }}");
+  EXPECT_EQ(manners_of(any).result_role, "");  // would write any role that it is given
+  EXPECT_EQ(manners_of("{% for t in tools %}{{ t }}{% endfor %}" + any).result_role, "tool");
+  EXPECT_EQ(
+      manners_of(each("{% if m.role in ['user', 'assistant', 'ipython'] %}{{ m.content }}{% endif %}")).result_role,
+      "ipython");
+}
+
+TEST(TemplateManners, TheFormatIsThatOfTheTemplateOrOfDescribedTools) {
+  const std::string any = each("{{ m.content }}");
+  EXPECT_EQ(manners_of(any).format->name, "described");
+  EXPECT_FALSE(manners_of(any).takes_parallel);
+  EXPECT_EQ(manners_of("{{ tools }}" + any).format->name, "generic");
+  EXPECT_EQ(manners_of("{# <|tool_call|> #}" + any).format->name, "granite");
+  EXPECT_TRUE(manners_of("{# <|tool_call|> #}" + any).takes_parallel);
+  EXPECT_EQ(manners_of("{# <|tool_call|> #}{{ raise_exception('no') }}").format->name, "granite");
 }
 
 TEST(TemplateManners, ReasoningIsFoundUnderItsName) {

@@ -26,6 +26,10 @@ inline std::vector<CorpusAnswer> json_answers() {
        "",
        {{"weather", R"({"city": "Paris"})"}}},
       {"hermes", "<tool_call>{\"name\":\"time\",\"arguments\":{}}</tool_call>", "", {{"time", "{}"}}},
+      {"described",
+       "I look.\n<tool_call>\n{\"name\": \"time\", \"arguments\": {\"a\": 1}}\n</tool_call>",
+       "I look.",
+       {{"time", R"({"a": 1})"}}},
       {"hermes",
        "I look.\n\n<tool_call>\n{\"name\": \"time\", \"arguments\": {}}\n</tool_call>\n",
        "I look.",
@@ -143,7 +147,7 @@ inline std::vector<CorpusAnswer> named_answers() {
        "",
        {{"time", R"({"a": "if (b < c) {"})"}}},
       {"harmony", "It writes to=functions.time, a name", "It writes to=functions.time, a name"},
-      {"deepseek",
+      {"deepseek-r1",
        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>weather\n```json\n{\"days\": "
        "1}\n```<｜tool▁call▁end｜>\n"
        "<｜tool▁call▁begin｜>function<｜tool▁sep｜>time\n```json\n{}```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",

@@ -27,7 +27,7 @@ TEST(ToolFormat, EachTemplateOfTheTestDataHasItsFormat) {
     if (entry.path().extension() != ".jinja") continue;
     std::ifstream in(entry.path(), std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(in), {}};
-    found[entry.path().stem().string()] = tool_format_of(text).name;
+    found[entry.path().stem().string()] = tool_format_of(text, true).name;
   }
   EXPECT_EQ(found, kExpected);
 }
@@ -52,7 +52,15 @@ TEST(ToolFormat, RowsAreWellFormed) {
   EXPECT_EQ(find_tool_format(""), nullptr);
 }
 
-TEST(ToolFormat, TheLastOneFitsAnyTemplate) { EXPECT_EQ(tool_format_of("").name, "generic"); }
+TEST(ToolFormat, TheLastOneFitsAnyTemplateThatTakesTools) {
+  EXPECT_EQ(tool_format_of("", true).name, "generic");
+  EXPECT_EQ(tool_format_of("<|tool_call|>", true).name, "granite");
+}
+
+TEST(ToolFormat, ATemplateWithoutAPlaceForToolsHasThatOfItsCallsOrOfDescribedTools) {
+  EXPECT_EQ(tool_format_of("", false).name, "described");
+  EXPECT_EQ(tool_format_of("<|tool_call|>", false).name, "granite");
+}
 
 }  // namespace
 }  // namespace octavo

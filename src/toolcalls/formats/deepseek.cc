@@ -1,4 +1,4 @@
-// DeepSeek V3, R1 and V3.1: names and arguments between control tokens, arguments of the older ones in a fence.
+// DeepSeek V3 and R1, with arguments in a fence, and V3.1 without: names and arguments between control tokens.
 #include "toolcalls/formats/formats.h"
 #include "toolcalls/json_calls.h"
 
@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::string_view kSeparator = "<｜tool▁sep｜>", kEndOfCall = "<｜tool▁call▁end｜>";
 constexpr CallMarks kMarks = {"<｜tool▁call▁begin｜>", "<｜tool▁calls▁end｜>"};
+constexpr std::array<std::string_view, 4> kOpens = {"<｜tool▁calls▁begin｜>", kMarks[0]};
+constexpr std::array<std::string_view, 6> kTokens = {kOpens[0], kMarks[0], kSeparator, kEndOfCall, kMarks[1]};
 constexpr std::array<std::string_view, 2> kEnds = {"```", kEndOfCall};
 
 Reading<bool> read_call(CallReader& in) {
@@ -40,15 +42,25 @@ Reading<bool> read(CallReader& in, std::size_t open) {
 
 }  // namespace
 
+constinit const ToolFormat kDeepseekR1Format = {
+    .name = "deepseek-r1",
+    .signs = {kOpens[0], "```json"},
+    .opens = kOpens,
+    .tokens = kTokens,
+    .form = {.open = kOpens[0],
+             .call = "<｜tool▁call▁begin｜>function<｜tool▁sep｜>$NAME\n```json\n$ARGS\n```<｜tool▁call▁end｜>",
+             .between = "\n",
+             .close = kMarks[1]},
+    .read = read};
+
 constinit const ToolFormat kDeepseekFormat = {
     .name = "deepseek",
-    .signs = {"<｜tool▁calls▁begin｜>"},
-    .opens = {"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>"},
-    .tokens = {"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>",
-               "<｜tool▁calls▁end｜>"},
-    .form = {.open = "<｜tool▁calls▁begin｜>",
+    .signs = {kOpens[0]},
+    .opens = kOpens,
+    .tokens = kTokens,
+    .form = {.open = kOpens[0],
              .call = "<｜tool▁call▁begin｜>$NAME<｜tool▁sep｜>$ARGS<｜tool▁call▁end｜>",
-             .close = "<｜tool▁calls▁end｜>"},
+             .close = kMarks[1]},
     .read = read};
 
 }  // namespace octavo
