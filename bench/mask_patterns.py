@@ -39,7 +39,11 @@ PATTERNS = [
     ("`oneOf` of 22 patterns", {
         "schema": {"oneOf": [{"type": "string", "pattern": "[a-z]{%d}-[0-9]{%d}" % (2 + i, 1 + i % 5)}
                              for i in range(22)]}, "text": json.dumps(TEXT)}),
+    ("`oneOf` of 22 tails, `^[a-z]*a[a-z0-9]{2}$` and on", {
+        "schema": {"oneOf": [{"type": "string", "pattern": "^[a-z]*%c[a-z0-9]{%d}$" % (97 + i, 2 + i)} for i in range(22)]},
+        "text": json.dumps("".join(random.Random(7).choices("abcdefghijklmnopqrstuvwxyz", k=300)))}),
     ("not covered: `[^qz\\n]*[aeioubcd ][^qz\\n]{80}q`", {"regex": r"[^qz\n]*[aeioubcd ][^qz\n]{80}q", "text": TEXT}),
+    ("not covered: `[^\\n]*[a-e][^\\n]{1000}q`", {"regex": r"[^\n]*[a-e][^\n]{1000}q", "text": TEXT}),
 ]
 
 

@@ -68,7 +68,7 @@ class Masks {
     answer["tokens"] = json::value_from(tokens);
     answer["accepted"] = accepted;
     answer["mask_us"] = std::move(times);
-    answer["work"] = std::move(work);
+    answer["failed"]=std::exchange(failed,0);answer["work"] = std::move(work);
     return answer;
   }
 
@@ -85,7 +85,7 @@ class Masks {
   double find(const ConstraintState& state, Clock::time_point begin) {
     std::ranges::fill(mask_, 0);
     const FoundMask found = state.allow(mask_);
-    if (!found) throw std::runtime_error("the constraint is too ambiguous to be followed");
+    if (!found) ++failed;
     work_ = found.work;
     const double us = microseconds_since(begin);
     if (dump_ != nullptr) {
@@ -99,7 +99,7 @@ class Masks {
   const Words& words_;
   ConstraintCompiler compiler_;
   std::vector<MaskWord> mask_;
-  std::uint64_t work_ = 0;  // of the last mask
+  std::uint64_t failed=0; std::uint64_t work_ = 0;  // of the last mask
   std::ostream* dump_;
 };
 

@@ -14,7 +14,7 @@ namespace octavo {
 /// and variation selectors are true: Indic scripts, Persian and emoji are written with them.
 bool is_displayable(std::uint32_t code_point);
 
-/// What some bytes begin with: a character or a part of an ill-formed one.
+/// The beginning of some bytes: a character or a part of an ill-formed one.
 struct DisplayStep {
   std::size_t length;   // bytes it covers, at least 1
   bool is_displayable;  // false also for what is ill-formed

@@ -60,8 +60,8 @@ class AsciiRunsFinder {
     std::copy_n(sets.begin(), found_.num_sets_, found_.sets_.begin());
   }
 
-  /// From above: a run is never told to be longer than it is once nothing changes any more. The states that are laid
-  /// first stand at the end of what is read.
+  /// Begins with the longest: a run is never told to be longer than it is once nothing changes any more. The states
+  /// that are laid first stand at the end of what is read.
   void settle(std::size_t set) {
     for (int pass = 0; pass < kMaxPasses; ++pass) {
       bool is_settled = true;

@@ -15,7 +15,7 @@ void Automaton::shrink() {
 
 std::size_t Automaton::num_bytes() const {
   return states_.capacity() * sizeof(State) + edges_.capacity() * sizeof(Edge) + targets_.capacity() * sizeof(StateId) +
-         is_live_.capacity() / 8 + simulation_.num_bytes() + ascii_runs_.num_bytes();
+         (is_live_.capacity() + is_in_loop_.capacity()) / 8 + simulation_.num_bytes() + ascii_runs_.num_bytes();
 }
 
 }  // namespace octavo

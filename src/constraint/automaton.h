@@ -60,12 +60,15 @@ class Automaton {
   /// Some text leads from here to the end of the rule. The others are dead ends, which nothing should enter.
   bool is_live(StateId id) const { return is_live_[id]; }
 
+  /// It lies in a short loop (automaton_loops.h).
+  bool is_in_loop(StateId id) const { return is_in_loop_[id]; }
+
   /// Bytes of one class are treated alike by every state.
   std::uint8_t class_of(std::uint8_t byte) const { return class_of_[byte]; }
   std::size_t num_classes() const { return num_classes_; }
   const Simulation& simulation() const { return simulation_; }
   const AsciiRuns& ascii_runs() const { return ascii_runs_; }
-  /// Of the heap.
+  /// Its memory on the heap.
   std::size_t num_bytes() const;
 
  private:
@@ -76,7 +79,7 @@ class Automaton {
   std::vector<State> states_;
   std::vector<Edge> edges_;
   std::vector<StateId> targets_;
-  std::vector<bool> is_live_;
+  std::vector<bool> is_live_, is_in_loop_;
   StateId start_ = 0;
   std::array<std::uint8_t, 256> class_of_ = {};
   std::size_t num_classes_ = 1;

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/to_size.h"
+#include "constraint/automaton_loops.h"
 #include "constraint/utf8_ranges.h"
 
 namespace octavo {
@@ -37,6 +38,7 @@ Result<Automaton> AutomatonBuilder::build() {
   automaton_.is_live_ = reaching_end(true);
   if (!automaton_.is_live_[automaton_.start_]) return fail("found a constraint that no text can fulfil");
   find_classes();
+  automaton_.is_in_loop_ = states_in_loops(automaton_, shape_);
   automaton_.simulation_ = Simulation::of(automaton_, shape_);
   automaton_.ascii_runs_ = AsciiRuns::of(automaton_, shape_);
   if (!grammar_.work().may_go_on()) return std::unexpected(grammar_.work().error());
@@ -211,7 +213,7 @@ StateId AutomatonBuilder::lay_times(ExpressionId child, std::uint32_t count, Sta
   return lay_copies(count, next, [&](StateId behind) { return lay(child, behind); });
 }
 
-/// As many whole chains as there is room for, and then a part of one: each number of copies in one way.
+/// Whole chains while there is room for them, and then a part of one: each number of copies in one way.
 StateId AutomatonBuilder::lay_up_to(ExpressionId child, std::uint32_t count, StateId next) {
   if (is_laid_in_chains(child, count)) {
     const Chains& chains = chains_of(child);

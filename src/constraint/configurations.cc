@@ -29,6 +29,14 @@ void CallStacks::clear() {
   ids_.clear();
 }
 
+bool is_in_loop(const Automaton& automaton, const Configuration& configuration, const CallStacks& stacks,
+                StackId bottom) {
+  if (automaton.is_in_loop(configuration.state)) return true;
+  for (StackId at = configuration.stack; at != bottom; at = stacks.below(at))
+    if (automaton.is_in_loop(stacks.return_of(at))) return true;
+  return false;
+}
+
 void MetKeys::clear() {
   ++round_;
   count_ = 0;

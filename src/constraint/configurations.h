@@ -44,6 +44,10 @@ class CallStacks {
   std::unordered_map<std::uint64_t, StackId> ids_;
 };
 
+/// Its state, or one that it returns to above `bottom`, lies in a short loop.
+bool is_in_loop(const Automaton& automaton, const Configuration& configuration, const CallStacks& stacks,
+                StackId bottom);
+
 /// Keys that were met since clear(), which costs nothing.
 class MetKeys {
  public:

@@ -16,8 +16,8 @@ std::size_t hash_of(const ConfigurationSet& set, bool is_last) {
 
 }  // namespace
 
-LocalStates::LocalStates(const Automaton& automaton)
-    : automaton_(automaton), num_classes_(automaton.num_classes()), stepper_(automaton, stacks_) {
+LocalStates::LocalStates(const Automaton& automaton, Kept kept)
+    : automaton_(automaton), kept_(kept), num_classes_(automaton.num_classes()), stepper_(automaton, stacks_) {
   clear();
 }
 
@@ -27,7 +27,6 @@ void LocalStates::clear() {
   configurations_ = {};
   transitions_ = std::vector<LocalId>(num_classes_, kDead);
   slots_ = std::vector<LocalId>(kFewSlots, kDead);
-  touched_ = std::vector<Touched>(1);
   num_bytes_ = 0;
 }
 
@@ -37,6 +36,12 @@ LocalId LocalStates::of_call(std::span<const Configuration> members, const CallS
   for (const auto& [state, stack] : members) set.members.push_back({state, copied(stack, stacks, bottom)});
   std::ranges::sort(set.members);
   return of_set(set, bottom == CallStacks::kBottom);
+}
+
+void LocalStates::begin_count() {
+  if (++round_ != 0) return;
+  for (State& state : states_) state.round = 0;
+  round_ = 1;
 }
 
 /// The calls above `bottom`, on the stacks of this.
@@ -87,6 +92,12 @@ LocalId LocalStates::find_after(LocalId id, std::uint8_t byte) {
 }
 
 LocalId LocalStates::of_set(ConfigurationSet& set, bool is_last) {
+  if (kept_ == Kept::kInLoops) {
+    set.is_complete = false;
+    std::erase_if(set.members, [this](const Configuration& member) {
+      return !is_in_loop(automaton_, member, stacks_, CallStacks::kBottom);
+    });
+  }
   if (is_last) {
     if (!set.members.empty()) set.is_complete = false;  // that it may end there says nothing of what may follow
     automaton_.simulation().reduce(set.members, stacks_, CallStacks::kBottom);
@@ -107,13 +118,12 @@ LocalId LocalStates::of_set(ConfigurationSet& set, bool is_last) {
                      .is_complete = set.is_complete,
                      .is_too_large = set.is_too_large,
                      .is_last = is_last});
-  touched_.emplace_back();
   configurations_.insert(configurations_.end(), set.members.begin(), set.members.end());
   transitions_.resize(transitions_.size() + num_classes_, kUnknown);
   slots_[slot] = id;
   if (states_.size() * 2 > slots_.size()) grow_slots();
-  num_bytes_ += sizeof(State) + sizeof(Touched) + set.members.size() * sizeof(Configuration) +
-                num_classes_ * sizeof(LocalId) + kBytesBeside;
+  num_bytes_ +=
+      sizeof(State) + set.members.size() * sizeof(Configuration) + num_classes_ * sizeof(LocalId) + kBytesBeside;
   return id;
 }
 

@@ -4,7 +4,6 @@
 // Used by one thread at a time. Ids hold until clear(); what they stand for and lead to depends on the automaton alone.
 #pragma once
 
-#include <array>
 #include <bitset>
 #include <cstdint>
 #include <span>
@@ -21,8 +20,14 @@ class LocalStates {
  public:
   static constexpr LocalId kDead = 0;
 
+  /// The configurations that count.
+  enum class Kept : std::uint8_t {
+    kAll,
+    kInLoops,  // or in calls out of loops: sets that are small and come again. Where the call may end is not told.
+  };
+
   /// The automaton must outlive it.
-  explicit LocalStates(const Automaton& automaton);
+  explicit LocalStates(const Automaton& automaton, Kept kept = Kept::kAll);
 
   /// Configurations whose stacks lie on `bottom`, the call. On the bottom of `stacks` nothing follows the call: its end
   /// does not count, and members whose texts others begin as well are left out.
@@ -48,27 +53,10 @@ class LocalStates {
     return std::span(configurations_).subspan(states_[id].begin, num_configurations(id));
   }
 
-  /// From now on touch() counts anew.
-  void begin_count() { ++round_; }
-  /// The configurations that a step by the byte looks at and leads to, when it is taken for the first time since
-  /// begin_count(); later 0. `to`: where it leads.
-  std::size_t touch(LocalId from, std::uint8_t byte, LocalId to) {
-    Touched& touched = touched_[from];
-    if (touched.round != round_) touched = {.round = round_};
-    const std::uint8_t class_id = automaton_.class_of(byte);
-    std::uint64_t& word = touched.classes[class_id / 64U];
-    const std::uint64_t bit = std::uint64_t{1} << class_id % 64;
-    if ((word & bit) != 0) return 0;
-    word |= bit;
-    return 1 + num_configurations(from) + num_configurations(to);
-  }
-
+  /// States that were asked about before are new again.
+  void begin_count();
   /// True once for a state since begin_count().
-  bool touch_whole(LocalId id) {
-    Touched& touched = touched_[id];
-    if (touched.round != round_) touched = {.round = round_};
-    return !std::exchange(touched.is_whole, true);
-  }
+  bool is_new(LocalId id) { return std::exchange(states_[id].round, round_) != round_; }
 
   std::size_t num_bytes() const { return num_bytes_ + stacks_.size() * CallStacks::kBytesEach; }
   /// Gives the memory back, too.
@@ -81,21 +69,17 @@ class LocalStates {
   struct State {
     std::size_t begin = 0, end = 0;  // of its configurations
     std::size_t hash = 0;
+    std::uint32_t round = 0;  // that in which it was asked about last
     bool is_complete = false, is_too_large = false;
     bool is_last = false;  // nothing follows the call
   };
-  struct Touched {
-    std::uint64_t round = 0;
-    std::array<std::uint64_t, 4> classes = {};  // a bit for each
-    bool is_whole = false;
-  };
-
   LocalId find_after(LocalId id, std::uint8_t byte);
   LocalId of_set(ConfigurationSet& set, bool is_last);
   void grow_slots();
   StackId copied(StackId stack, const CallStacks& stacks, StackId bottom);
 
   const Automaton& automaton_;
+  const Kept kept_;
   const std::size_t num_classes_;
   CallStacks stacks_;
   ConfigurationStepper stepper_;
@@ -104,8 +88,7 @@ class LocalStates {
   std::vector<Configuration> configurations_;  // of all
   std::vector<LocalId> transitions_;           // [states, classes]
   std::vector<LocalId> slots_;                 // a power of two, by hash; kDead: none
-  std::vector<Touched> touched_;               // beside the states
-  std::uint64_t round_ = 1;
+  std::uint32_t round_ = 1;
   std::size_t num_bytes_ = 0;
 };
 

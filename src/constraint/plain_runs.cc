@@ -45,8 +45,8 @@ std::uint8_t PlainRuns::find_run(Node root) {
   const std::size_t last_level = levels.size() - 1;  // with a refusal: that of the one which is refused
   for (std::size_t level = 0, i = 0; i < open_.size(); ++i) {
     if (level + 1 < levels.size() && i == levels[level + 1]) ++level;
-    // Of a node some bytes away, an end that far from the root is out of sight. Of a question that was cut short only
-    // the root's answer is what it would be if nothing had been asked before.
+    // An end as far from the root as a node that is some bytes away is out of that node's sight. A question that was
+    // cut short gives only the root's answer as it would be if nothing had been asked before.
     std::size_t sight = is_all || i == 0 ? kMostBytes + 1U : kMostBytes - level;
     if (is_refused && i > 0) sight = last_level - std::min(last_level, level) + 1;
     if (is_cut && i > 0) sight = 0;
@@ -87,7 +87,7 @@ bool PlainRuns::is_inside(LocalId state) {
 bool PlainRuns::expand_range(Node node, const Utf8PlaceStep& range) {
   for (std::size_t byte = range.low; byte <= range.high; ++byte) {
     if (byte > range.low && !edges_[byte]) continue;
-    ++num_steps_;
+    num_steps_ += 1 + locals_.num_configurations(state_of(node)) / kConfigurationsOfAStep;
     const LocalId target = locals_.after(state_of(node), static_cast<std::uint8_t>(byte));
     if (target == LocalStates::kDead || locals_.is_too_large(target)) return false;
     add_target(node, node_of(target, range.next, node % 2 == 1));
@@ -107,7 +107,8 @@ void PlainRuns::add_target(Node node, Node target) {
   arrows_.emplace_back(target, node);
 }
 
-/// From each end backwards, the nearest first: a run ends one byte earlier than that of the nearest state it leads to.
+/// Goes from each end backwards, the nearest first: a run ends one byte earlier than that of the nearest state it leads
+/// to.
 void PlainRuns::spread_ends() {
   std::ranges::sort(arrows_);
   std::array<std::vector<Node>, kMostBytes + 1> at;

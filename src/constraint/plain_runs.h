@@ -21,8 +21,9 @@ class PlainRuns {
  public:
   /// Bytes that are looked ahead. Few tokens are longer; these are looked at one by one.
   static constexpr std::uint8_t kMostBytes = 24;
-  /// Steps from state to state that one question may cost. Beyond it a run is taken to end.
-  static constexpr std::size_t kMaxSteps = 768;
+  /// Steps from state to state that one question may cost: beyond it a run is taken to end. A step of a large set
+  /// counts for as many as it has parts of kConfigurationsOfAStep.
+  static constexpr std::size_t kMaxSteps = 1200, kConfigurationsOfAStep = 16;
 
   /// It must outlive this.
   explicit PlainRuns(LocalStates& locals) : locals_(locals) {}
@@ -62,7 +63,7 @@ class PlainRuns {
 
   LocalStates& locals_;
   std::vector<std::uint8_t> runs_;  // by node: bytes that may follow each other, kMostBytes at most, or kEndless
-  // Of the question that is under way.
+  // The question that is under way.
   std::vector<Node> open_;                     // nodes, in the order in which they were met
   std::vector<std::uint8_t> found_;            // by node: what is known of it so far
   std::vector<std::pair<Node, Node>> arrows_;  // (a node, one that leads to it)

@@ -22,7 +22,7 @@ std::size_t num_parts(const SchemaFacts& way) {
          (way.values ? way.values->size() : 0);
 }
 
-/// What it takes to copy it, in units of what it takes at least.
+/// The work of copying it, in units of what it takes at least.
 std::size_t size_of(const SchemaFacts& way) { return 1 + num_parts(way) / 16; }
 
 constexpr std::uint64_t kStepsOfSchema = 16;

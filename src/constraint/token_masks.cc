@@ -15,12 +15,14 @@ struct Placed {
   Configuration member;
 };
 
-/// By call. A call in the midst of another, such as that of a character within a string, is looked at as a part of it
-/// where both are alive: apart, the tokens that run over its end would be found once more for each place it returns to.
+/// Ordered by call. A call in the midst of another, such as that of a character within a string, is looked at as a part
+/// of it where both are alive: apart, the tokens that run over its end would be found once more for each place it
+/// returns to.
 std::vector<Placed> placed_by_call(std::span<const Configuration> members, const CallStacks& stacks) {
   std::vector<Placed> placed;
   placed.reserve(members.size());
   for (const Configuration& member : members) placed.push_back({member.stack, member});
+  if (placed.size() == 1) return placed;
   std::ranges::stable_sort(placed, {}, [](const Placed& one) { return one.member.stack; });
   // A stack is made after what lies below it, whose place is known by then.
   for (auto begin = placed.begin(); begin != placed.end();) {
@@ -40,7 +42,9 @@ std::vector<Placed> placed_by_call(std::span<const Configuration> members, const
   return placed;
 }
 
-constexpr std::uint32_t kBehind = 0xFFFFFFFF;      // in a key: a state that is returned to follows
+constexpr std::uint32_t kBehind = 0xFFFFFFFF;                        // in a key: a state that is returned to follows
+constexpr std::uint32_t kDropsSpace = 1, kIsLast = 2, kInLoops = 4;  // at the front of a key
+constexpr std::size_t kManyMembers = 24;                             // those in loops are looked at first
 constexpr std::uint64_t kRunWork = 512;            // steps that asking how a state's text may run on counts for
 constexpr std::uint64_t kStepsBetweenLooks = 512;  // at whether a walk is over
 
@@ -52,27 +56,30 @@ TokenMasks::TokenMasks(const Automaton& automaton, const TokenTrie& trie, std::s
       trie_(trie),
       num_words_(mask_words(num_tokens)),
       memory_(memory),
-      locals_(automaton),
-      runs_(automaton, locals_),
-      plain_runs_(locals_) {}
+      all_(automaton, LocalStates::Kept::kAll),
+      loops_(automaton, LocalStates::Kept::kInLoops) {}
 
 TokenMasks::~TokenMasks() { memory_.remove_masks(entry_bytes_); }
 
 FoundMask TokenMasks::allow(const ConfigurationSet& set, const CallStacks& stacks, bool drops_space,
                             std::span<MaskWord> mask, const MaskSearch& search) {
   if (set.is_too_large) return {FoundMask::Outcome::kTooLarge, kMaxWork + 1};
-  // Where nothing follows, fewer say the same, and are more often known.
-  std::vector<Configuration> members = set.members;
-  automaton_.simulation().reduce(members, stacks, CallStacks::kBottom);
-  const std::vector<Placed> placed = placed_by_call(members, stacks);
+  std::vector<Configuration> members;
+  if (!automaton_.simulation().empty()) {
+    // Where nothing follows, fewer say the same, and are more often known.
+    members = set.members;
+    automaton_.simulation().reduce(members, stacks, CallStacks::kBottom);
+  }
+  const std::vector<Placed> placed = placed_by_call(
+      automaton_.simulation().empty() ? std::span(set.members) : std::span(std::as_const(members)), stacks);
   FoundMask found;
   for (auto begin = placed.begin(); begin != placed.end() && found;) {
     members.clear();
     const StackId call = begin->call;
     for (; begin != placed.end() && begin->call == call; ++begin) members.push_back(begin->member);
-    Key key = key_of(members, stacks, call, drops_space);
-    EntryPointer entry = find_or_walk(
-        key, search, [&](Entry& filled) { return walk(locals_.of_call(members, stacks, call), drops_space, filled); });
+    const Members here = {members, stacks, call};
+    Key key = key_of(here, drops_space);
+    EntryPointer entry = find_members(here, key, drops_space, search);
     const FoundMask part = add(std::move(entry), std::move(key), call, stacks, mask, search);
     found = {part.outcome, found.work + part.work};
     if (found && found.work > kMaxWork) found.outcome = FoundMask::Outcome::kTooLarge;
@@ -96,18 +103,42 @@ FoundMask TokenMasks::add(EntryPointer entry, Key key, StackId stack, const Call
     const bool is_last = stack == CallStacks::kBottom;
     key.insert(key.end(), {kBehind, state, is_last ? 1U : 0U});
     entry = find_or_walk(key, search, [&, before = entry](Entry& filled) {
-      return walk_behind(locals_.entering(state, is_last), before->exits, filled);
+      return walk_behind(all_.states.entering(state, is_last), before->exits, filled);
     });
   }
 }
 
+TokenMasks::EntryPointer TokenMasks::find_members(const Members& members, const Key& key, bool drops_space,
+                                                  const MaskSearch& search) {
+  if (EntryPointer known = find(key)) return known;
+  EntryPointer known;
+  if (const std::vector<Configuration> few = in_loops(members); !few.empty()) {
+    const Members loops = {few, members.stacks, members.call};
+    Key key_of_loops = key_of(loops, drops_space);
+    key_of_loops.front() += kInLoops;
+    known = find_or_walk(key_of_loops, search, [&](Entry& filled) { return walk_members(loops, drops_space, filled); });
+    if (known == nullptr || known->is_failed) return known;
+  }
+  return find_or_walk(
+      key, search, [&](Entry& filled) { return walk_members(members, drops_space, filled); }, known.get());
+}
+
+/// Those that are in a loop, or in a call out of one; of few members none.
+std::vector<Configuration> TokenMasks::in_loops(const Members& members) const {
+  std::vector<Configuration> found;
+  if (members.all.size() < kManyMembers) return found;
+  for (const Configuration& member : members.all)
+    if (is_in_loop(automaton_, member, members.stacks, members.call)) found.push_back(member);
+  return found;
+}
+
 /// The calls above `call` as what they return to, so that equal places have equal keys whatever their stacks' ids are.
-TokenMasks::Key TokenMasks::key_of(std::span<const Configuration> members, const CallStacks& stacks, StackId call,
-                                   bool drops_space) const {
+TokenMasks::Key TokenMasks::key_of(const Members& members, bool drops_space) {
+  const auto& [all, stacks, call] = members;
   Key key;
-  key.reserve(2 * members.size() + 1);
-  key.push_back((drops_space ? 1U : 0U) + (call == CallStacks::kBottom ? 2U : 0U));
-  for (const auto& [state, stack] : members) {
+  key.reserve(2 * all.size() + 1);
+  key.push_back((drops_space ? kDropsSpace : 0) + (call == CallStacks::kBottom ? kIsLast : 0));
+  for (const auto& [state, stack] : all) {
     key.push_back(state);
     const std::size_t place = key.size();
     key.push_back(0);
@@ -132,7 +163,8 @@ TokenMasks::EntryPointer TokenMasks::find(const Key& key) {
 }
 
 template <class Walk>
-TokenMasks::EntryPointer TokenMasks::find_or_walk(const Key& key, const MaskSearch& search, const Walk& walk) {
+TokenMasks::EntryPointer TokenMasks::find_or_walk(const Key& key, const MaskSearch& search, const Walk& walk,
+                                                  const Entry* loops) {
   if (EntryPointer known = find(key)) return known;
   if (!search.walks) return nullptr;
   std::unique_lock lock(walk_mutex_, std::defer_lock);
@@ -142,22 +174,25 @@ TokenMasks::EntryPointer TokenMasks::find_or_walk(const Key& key, const MaskSear
   } else if (!lock.try_lock()) {
     return nullptr;
   }
-  if (locals_.num_bytes() > memory_.most_masks() / 3) clear_locals();
-  std::optional<Entry> entry = walked(search, walk);
+  if (num_local_bytes() > memory_.most_masks() / 3) clear_locals();
+  std::optional<Entry> entry = walked(search, walk, loops, (key.front() & kInLoops) != 0);
   return entry ? keep(key, std::move(*entry)) : nullptr;
 }
 
 /// Beside the states that are kept, and if it outgrows them, without.
 template <class Walk>
-std::optional<TokenMasks::Entry> TokenMasks::walked(const MaskSearch& search, const Walk& walk) {
+std::optional<TokenMasks::Entry> TokenMasks::walked(const MaskSearch& search, const Walk& walk, const Entry* loops,
+                                                    bool keeps_ranges) {
   search_ = &search;
+  known_ranges_ = loops != nullptr ? &loops->ranges : nullptr;
+  walked_ = keeps_ranges ? &loops_ : &all_;
   for (std::size_t growth = kMaxGrowth;; growth = kMaxGrowthAlone) {
     Entry entry;
-    work_ = looked_at_ = 0;
+    work_ = looked_at_ = loops != nullptr ? loops->work : 0;
     has_outgrown_ = false;
-    most_bytes_ = locals_.num_bytes() + growth;
+    most_bytes_ = num_local_bytes() + growth;
     ranges_.clear();
-    locals_.begin_count();
+    walked_->states.begin_count();
     const bool is_whole = walk(entry);
     if (has_outgrown_ && growth == kMaxGrowth) {
       clear_locals();
@@ -167,9 +202,9 @@ std::optional<TokenMasks::Entry> TokenMasks::walked(const MaskSearch& search, co
     if (entry.is_failed)
       entry = {.work = kMaxWork + 1, .is_failed = true};
     else
-      finish(entry);
+      finish(entry, keeps_ranges);
     entry.work = std::max(entry.work, work_);
-    if (locals_.num_bytes() > memory_.most_masks() / 3) clear_locals();
+    if (num_local_bytes() > memory_.most_masks() / 3) clear_locals();
     return entry;
   }
 }
@@ -195,11 +230,12 @@ void TokenMasks::forget() {
 
 std::size_t TokenMasks::bytes_of(const Key& key, const Entry& entry) const {
   return sizeof(Entry) + 128 + key.size() * sizeof(std::uint32_t) + entry.bits.size() * sizeof(MaskWord) +
-         entry.tokens.size() * sizeof(TokenId) + entry.exits.size() * sizeof(std::uint32_t);
+         entry.tokens.size() * sizeof(TokenId) + entry.exits.size() * sizeof(std::uint32_t) + entry.ranges.num_bytes();
 }
 
-/// From the root.
-bool TokenMasks::walk(LocalId from, bool drops_space, Entry& entry) {
+/// Begins at the root.
+bool TokenMasks::walk_members(const Members& members, bool drops_space, Entry& entry) {
+  const LocalId from = walked_->states.of_call(members.all, members.stacks, members.call);
   if (!drops_space) return walk_parts(from, entry);
   for (const TokenTrie::Part& part : trie_.parts())
     for (const auto& [byte, node] : part.first)
@@ -209,16 +245,17 @@ bool TokenMasks::walk(LocalId from, bool drops_space, Entry& entry) {
 
 bool TokenMasks::walk_parts(LocalId from, Entry& entry) {
   count_runs(from);
-  std::optional<std::uint8_t> plain = runs_.plain_only(from);
-  if (!plain && plain_runs_.is_endless(from)) plain = FreeRuns::kEndless;
+  std::optional<std::uint8_t> plain;
+  if (known_ranges_ == nullptr) plain = walked_->free_runs.plain_only(from);
+  if (!plain && known_ranges_ == nullptr && walked_->plain_runs.is_endless(from)) plain = FreeRuns::kEndless;
   if (plain) entry.plain_bits = trie_.plain_bits(*plain);
   for (const TokenTrie::Part& part : trie_.parts()) {
     const bool is_known =
         part.text == TokenTrie::Text::kLongPlain ? plain != FreeRuns::kMostBytes : part.text != TokenTrie::Text::kOther;
-    if (plain && is_known) continue;
+    if ((plain && is_known) || is_found(part.tokens)) continue;
     if (may_follow(from, part.below)) {
       ++work_;
-      take(part.tokens);
+      ranges_.take(part.tokens);
       continue;
     }
     for (const auto& [byte, node] : part.first)
@@ -228,8 +265,8 @@ bool TokenMasks::walk_parts(LocalId from, Entry& entry) {
 }
 
 bool TokenMasks::walk_behind(LocalId from, std::span<const std::uint32_t> exits, Entry& entry) {
-  if (locals_.is_complete(from)) entry.exits.assign(exits.begin(), exits.end());
-  entry.is_failed = locals_.is_too_large(from);
+  if (walked_->states.is_complete(from)) entry.exits.assign(exits.begin(), exits.end());
+  entry.is_failed = walked_->states.is_too_large(from);
   for (const std::uint32_t node : exits)
     if (!walk_below(node + 1, trie_.at(node).end, from, entry)) return false;
   std::ranges::sort(entry.exits);
@@ -245,6 +282,11 @@ bool TokenMasks::walk_below(std::uint32_t begin, std::uint32_t end, LocalId from
     if (!may_go_on(entry)) return false;
     while (open_.back().first <= node) open_.pop_back();
     const TokenTrie::Node& here = trie_.at(node);
+    if (is_found(trie_.tokens_from(node))) {
+      ++work_;
+      node = here.end;
+      continue;
+    }
     const LocalId before = open_.back().second, local = step(before, here.byte);
     if (local == LocalStates::kDead) {
       node = here.end;
@@ -253,7 +295,7 @@ bool TokenMasks::walk_below(std::uint32_t begin, std::uint32_t end, LocalId from
     const TokenTrie::Below& below = trie_.below(node);
     if (node + 1 < here.end && may_follow_byte(before, here.byte, local, below)) {
       // Nothing that follows an end of the call there adds to them.
-      take(trie_.tokens_from(node));
+      ranges_.take(trie_.tokens_from(node));
       node = here.end;
       continue;
     }
@@ -269,125 +311,78 @@ bool TokenMasks::may_go_on(Entry& entry) {
   if (work_ > kMaxWork) entry.is_failed = true;
   if (work_ - looked_at_ < kStepsBetweenLooks) return true;
   looked_at_ = work_;
-  if (locals_.num_bytes() > most_bytes_) has_outgrown_ = entry.is_failed = true;
+  if (num_local_bytes() > most_bytes_) has_outgrown_ = entry.is_failed = true;
   return !search_->is_over();
 }
 
 LocalId TokenMasks::step(LocalId from, std::uint8_t byte) {
-  const LocalId to = locals_.after(from, byte);
-  work_ += 1 + locals_.touch(from, byte, to);
-  return to;
+  work_ += 1 + walked_->states.num_configurations(from);
+  return walked_->states.after(from, byte);
 }
 
-/// All bytes below a node may follow in this state.
+/// All bytes below a node may follow in this state. Of a set whose members in loops are known only one member is asked
+/// at a time: what all of them lead to is many states that never come again.
 bool TokenMasks::may_follow(LocalId state, const TokenTrie::Below& below) {
+  if (known_ranges_ != nullptr) return one_reads(state, below);
   count_runs(state);
-  return runs_.holds(state, below) || one_reads(state, below) || plain_runs_.holds(state, below);
+  return walked_->free_runs.holds(state, below) || one_reads(state, below) || walked_->plain_runs.holds(state, below);
 }
 
 bool TokenMasks::one_reads(LocalId state, const TokenTrie::Below& below) const {
   if (automaton_.ascii_runs().empty() || below.has_others) return false;
-  return std::ranges::any_of(locals_.members(state), [&](const Configuration& member) {
+  return std::ranges::any_of(walked_->states.members(state), [&](const Configuration& member) {
     return automaton_.ascii_runs().holds(member.state, below);
   });
 }
 
 /// The same of a node whose byte leads from `before` to `state`. What one way can tell is asked before all ways are.
 bool TokenMasks::may_follow_byte(LocalId before, std::uint8_t byte, LocalId state, const TokenTrie::Below& below) {
-  count_runs(state);
-  return runs_.holds(state, below) || runs_.holds_behind(before, byte, below) || one_reads(state, below) ||
-         plain_runs_.holds(state, below);
+  if (known_ranges_ == nullptr && walked_->free_runs.holds_behind(before, byte, below)) return true;
+  return may_follow(state, below);
 }
 
 void TokenMasks::count_runs(LocalId state) {
-  if (locals_.touch_whole(state)) work_ += kRunWork + 8 * locals_.num_configurations(state);
-}
-
-void TokenMasks::take(TokenRange tokens) {
-  if (tokens.size() == 0) return;
-  if (!ranges_.empty() && ranges_.back().end == tokens.begin) {
-    ranges_.back().end = tokens.end;
-  } else {
-    ranges_.push_back(tokens);
-  }
+  if (walked_->states.is_new(state)) work_ += kRunWork + 8 * walked_->states.num_configurations(state);
 }
 
 void TokenMasks::visit(std::uint32_t node, LocalId local, Entry& entry) {
-  if (locals_.is_too_large(local)) entry.is_failed = true;
-  take(trie_.tokens_at(node));
-  if (locals_.is_complete(local) && trie_.at(node).end > node + 1) entry.exits.push_back(node);
+  if (walked_->states.is_too_large(local)) entry.is_failed = true;
+  ranges_.take(trie_.tokens_at(node));
+  if (walked_->states.is_complete(local) && trie_.at(node).end > node + 1) entry.exits.push_back(node);
 }
 
 /// Brings the tokens into the smaller of the two forms.
-void TokenMasks::finish(Entry& entry) {
-  order_ranges();
-  std::size_t num_tokens = 0;
-  for (const TokenRange& range : ranges_) num_tokens += range.size();
+void TokenMasks::finish(Entry& entry, bool keeps_ranges) {
+  if (known_ranges_ != nullptr) ranges_.take(*known_ranges_);
+  if (keeps_ranges && entry.plain_bits.data() == trie_.plain_bits(FreeRuns::kEndless).data()) {
+    // These parts are plain text, all of which follows.
+    for (const TokenTrie::Part& part : trie_.parts())
+      if (part.text == TokenTrie::Text::kPlain || part.text == TokenTrie::Text::kLongPlain) ranges_.take(part.tokens);
+    entry.plain_bits = {};
+  }
+  ranges_.order();
+  const std::size_t num_tokens = ranges_.num_tokens();
   if (num_tokens > num_words_) {
-    set_bits(entry);
+    entry.bits.resize(num_words_);
+    ranges_.set_bits(trie_, entry.bits);
   } else {
     entry.tokens.reserve(num_tokens);
-    for (const auto& [begin, end] : ranges_)
+    for (const auto& [begin, end] : ranges_.all())
       entry.tokens.insert(entry.tokens.end(), trie_.tokens().begin() + begin, trie_.tokens().begin() + end);
   }
+  if (keeps_ranges) entry.ranges = std::move(ranges_);
   ranges_.clear();
 }
 
-/// Ascending, and apart: a walk finds them so, but below exits that lie below each other it goes twice.
-void TokenMasks::order_ranges() {
-  if (std::ranges::adjacent_find(ranges_, [](const TokenRange& a, const TokenRange& b) { return a.end > b.begin; }) ==
-      ranges_.end())
-    return;
-  std::ranges::sort(ranges_, {}, &TokenRange::begin);
-  std::size_t last = 0;
-  for (const TokenRange& range : std::span(ranges_).subspan(1)) {
-    if (range.begin <= ranges_[last].end) {
-      ranges_[last].end = std::max(ranges_[last].end, range.end);
-    } else {
-      ranges_[++last] = range;
-    }
-  }
-  ranges_.resize(last + 1);
-}
-
-/// A range may go on from one part of the tree into the next.
-std::vector<TokenMasks::TokenRange> TokenMasks::ranges_within(TokenRange bounds) const {
-  std::vector<TokenRange> within;
-  for (const TokenRange& range : ranges_) {
-    const std::uint32_t begin = std::max(range.begin, bounds.begin), end = std::min(range.end, bounds.end);
-    if (begin < end) within.push_back({begin, end});
-  }
-  return within;
-}
-
-/// Of a part whose tokens are mostly allowed those are struck out that are not.
-void TokenMasks::set_bits(Entry& entry) const {
-  entry.bits.resize(num_words_);
-  const auto for_tokens = [&](std::uint32_t begin, std::uint32_t end, auto&& set) {
-    for (std::uint32_t i = begin; i < end; ++i) set(entry.bits, to_size(trie_.tokens()[i]));
-  };
-  for (const TokenTrie::Part& part : trie_.parts()) {
-    const std::vector<TokenRange> allowed = ranges_within(part.tokens);
-    std::uint32_t num_allowed = 0;
-    for (const TokenRange& range : allowed) num_allowed += range.size();
-    if (2 * num_allowed <= part.tokens.size()) {
-      for (const TokenRange& range : allowed) for_tokens(range.begin, range.end, allow_token);
-      continue;
-    }
-    for (std::size_t i = 0; i < num_words_; ++i) entry.bits[i] |= part.bits[i];
-    std::uint32_t gap = part.tokens.begin;
-    for (const TokenRange& range : allowed) {
-      for_tokens(gap, range.begin, forbid_token);
-      gap = range.end;
-    }
-    for_tokens(gap, part.tokens.end, forbid_token);
-  }
+void TokenMasks::Determinised::clear() {
+  states.clear();
+  free_runs.clear();
+  plain_runs.clear();
 }
 
 void TokenMasks::clear_locals() {
-  locals_.clear();
-  runs_.clear();
-  plain_runs_.clear();
+  all_.clear();
+  loops_.clear();
 }
 
 }  // namespace octavo

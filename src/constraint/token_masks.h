@@ -5,7 +5,8 @@
 // the second only the nodes of the tree are kept at which the call may end; what follows them is looked up, or found
 // and kept, for the state that the call returns to. So a mask is a few bit sets joined, once the states were met.
 // Inside of strings whole subtrees are taken at once (free_runs.h, plain_runs.h), and most of the vocabulary by one
-// look.
+// look. Of a large set the few members in loops are looked at first: the tokens that they read need not be looked at
+// with the others, whose sets come once and never again.
 //
 // Any thread may call it. What it answers, and the work that counts for it, do not depend on what is kept. What is kept
 // is found while another thread walks; walks over one constraint go one after another.
@@ -28,14 +29,14 @@
 #include "constraint/mask_search.h"
 #include "constraint/plain_runs.h"
 #include "constraint/token_bits.h"
+#include "constraint/token_ranges.h"
 #include "constraint/token_trie.h"
 
 namespace octavo {
 
 class TokenMasks {
  public:
-  /// Of one mask. A step is a node of the tree that is looked at, or a configuration of a state that is met there for
-  /// the first time.
+  /// The bound of one mask. A step is a node of the tree that is looked at, or a configuration of its parent's state.
   static constexpr std::uint64_t kMaxWork = std::uint64_t{1} << 25;
   /// States that one walk makes anew. One that began with others kept and makes more begins once more without them, so
   /// that none depends on these: what is kept between walks and the first bound are less than the second together.
@@ -55,17 +56,17 @@ class TokenMasks {
 
  private:
   struct Entry {
-    // Of allowed tokens: plain text of the tree, others, and themselves where there are few.
+    // The allowed tokens: plain text of the tree, bits of others, or ids where there are few.
     std::span<const MaskWord> plain_bits = {};
     std::vector<MaskWord> bits = {};
     std::vector<TokenId> tokens = {};
     // Nodes of the tree at which the call may end, with others below them, of which some are not allowed anyway.
     std::vector<std::uint32_t> exits = {};
+    TokenRanges ranges = {};  // all that the members in loops read
     std::uint64_t work = 0;
     bool is_failed = false;
   };
   using EntryPointer = std::shared_ptr<const Entry>;
-  using TokenRange = TokenTrie::TokenRange;
 
   /// Members with the calls above the one that they are looked at in, and whether a space is dropped and whether
   /// something follows the call; or an entry, and the state that its call returns to.
@@ -74,7 +75,16 @@ class TokenMasks {
     std::size_t operator()(const Key& key) const;
   };
 
-  Key key_of(std::span<const Configuration> members, const CallStacks& stacks, StackId call, bool drops_space) const;
+  /// Configurations on stacks that begin at one call.
+  struct Members {
+    std::span<const Configuration> all;
+    const CallStacks& stacks;
+    StackId call;
+  };
+
+  static Key key_of(const Members& members, bool drops_space);
+  std::vector<Configuration> in_loops(const Members& members) const;
+  EntryPointer find_members(const Members& members, const Key& key, bool drops_space, const MaskSearch& search);
   EntryPointer find(const Key& key);
   EntryPointer keep(Key key, Entry entry);
   FoundMask add(EntryPointer entry, Key key, StackId stack, const CallStacks& stacks, std::span<MaskWord> mask,
@@ -83,13 +93,24 @@ class TokenMasks {
   std::size_t bytes_of(const Key& key, const Entry& entry) const;
 
   /// `walk` fills an entry and is false where it was given up. Null: it was given up, or is not begun.
-  template <class Walk>
-  EntryPointer find_or_walk(const Key& key, const MaskSearch& search, const Walk& walk);
-  template <class Walk>
-  std::optional<Entry> walked(const MaskSearch& search, const Walk& walk);
+  /// Sets of states as one state each, and what is known of these.
+  struct Determinised {
+    Determinised(const Automaton& automaton, LocalStates::Kept kept)
+        : states(automaton, kept), free_runs(automaton, states), plain_runs(states) {}
+    void clear();
 
-  // Of a walk: the thread that has walk_mutex_.
-  bool walk(LocalId from, bool drops_space, Entry& entry);
+    LocalStates states;
+    FreeRuns free_runs;
+    PlainRuns plain_runs;
+  };
+
+  template <class Walk>
+  EntryPointer find_or_walk(const Key& key, const MaskSearch& search, const Walk& walk, const Entry* loops = nullptr);
+  template <class Walk>
+  std::optional<Entry> walked(const MaskSearch& search, const Walk& walk, const Entry* loops, bool keeps_ranges);
+
+  // A walk: for the thread that has walk_mutex_.
+  bool walk_members(const Members& members, bool drops_space, Entry& entry);
   bool walk_parts(LocalId from, Entry& entry);
   bool walk_behind(LocalId from, std::span<const std::uint32_t> exits, Entry& entry);
   bool walk_below(std::uint32_t begin, std::uint32_t end, LocalId from, Entry& entry);
@@ -99,12 +120,10 @@ class TokenMasks {
   bool one_reads(LocalId state, const TokenTrie::Below& below) const;
   bool may_follow_byte(LocalId before, std::uint8_t byte, LocalId state, const TokenTrie::Below& below);
   void count_runs(LocalId state);
-  void take(TokenRange tokens);
   void visit(std::uint32_t node, LocalId local, Entry& entry);
-  void finish(Entry& entry);
-  void order_ranges();
-  std::vector<TokenRange> ranges_within(TokenRange bounds) const;
-  void set_bits(Entry& entry) const;
+  bool is_found(TokenRanges::Range tokens) const { return known_ranges_ != nullptr && known_ranges_->holds(tokens); }
+  void finish(Entry& entry, bool keeps_ranges);
+  std::size_t num_local_bytes() const { return all_.states.num_bytes() + loops_.states.num_bytes(); }
   void clear_locals();
 
   const Automaton& automaton_;
@@ -117,14 +136,14 @@ class TokenMasks {
   std::size_t entry_bytes_ = 0;
 
   std::mutex walk_mutex_;  // of all below
-  LocalStates locals_;
-  FreeRuns runs_;
-  PlainRuns plain_runs_;
+  Determinised all_, loops_;
+  Determinised* walked_ = nullptr;
   const MaskSearch* search_ = nullptr;      // of the walk that is under way, as what follows
   std::uint64_t work_ = 0, looked_at_ = 0;  // when it was last asked whether it is over
   std::size_t most_bytes_ = 0;              // of the states
   bool has_outgrown_ = false;
-  std::vector<TokenRange> ranges_;                       // that it has found
+  TokenRanges ranges_;                                   // that it has found
+  const TokenRanges* known_ranges_ = nullptr;            // that it need not look for
   std::vector<std::pair<std::uint32_t, LocalId>> open_;  // ends of subtrees, and the state in them
 };
 

@@ -202,6 +202,32 @@ RC_GTEST_PROP(TokenMasks, AllowExactlyTheTokensThatAStringOfJsonGoesOnWith, ()) 
   check_against_bytes(grammar, texts);
 }
 
+/// Of so many states at once those in loops are looked at before the others.
+RC_GTEST_PROP(TokenMasks, AllowExactlyTheTokensThatManyLoopsGoOnWith, ()) {
+  Grammar grammar;
+  const auto set = [&grammar] {
+    CodePointSet some(kCharacters[*rc::gen::inRange(0, 7)]);
+    for (int i = *rc::gen::inRange(0, 4); i > 0; --i) some.add(kCharacters[*rc::gen::inRange(0, 7)]);
+    return grammar.set(*rc::gen::inRange(0, 3) == 0 ? some.complement() : some);
+  };
+  std::vector<ExpressionId> ways;
+  for (int i = 0; i < 14; ++i) {
+    const auto count = static_cast<std::uint32_t>(*rc::gen::inRange(1, 8));
+    const ExpressionId tail = grammar.sequence({set(), grammar.repeat(set(), count, count)});
+    if (*rc::gen::inRange(0, 3) == 0) {
+      const RuleId rule = grammar.declare("loop");  // that calls itself at its end
+      grammar.define(rule, grammar.alternatives({grammar.sequence({set(), grammar.call(rule)}), tail}));
+      ways.push_back(grammar.call(rule));
+    } else {
+      const ExpressionId character = *rc::gen::inRange(0, 2) == 0 ? set() : grammar.named("character", set());
+      ways.push_back(grammar.sequence({grammar.repeat(character, 0, Grammar::kAnyNumber), tail}));
+    }
+  }
+  const ExpressionId all = grammar.alternatives(std::move(ways));
+  grammar.set_root(*rc::gen::inRange(0, 2) == 0 ? all : grammar.sequence({grammar.named("inside", all), set()}));
+  check_against_bytes(grammar, random_texts());
+}
+
 TEST(TokenMasks, CountTheCharactersOfALongString) {
   Grammar grammar;
   const ExpressionId quote = grammar.literal("\"");
@@ -315,6 +341,25 @@ TEST(TokenMasks, CountedTailsTakeFewSteps) {
   check(regex("[^qz\n]*[aeioubcd ][^qz\n]{80}"), 60, "qz", "an exact number");
   check(regex("[^<>]*[A-Za-f][^<>]{8,64}$"), 60, "", "at least and at most");
   check(regex(".{0,300}(yes|no|a).{0,300}"), 60, "", "in front and behind");
+}
+
+// Their tails end at different places, so that none covers another, and each letter begins one more.
+TEST(TokenMasks, PatternsSideBySideTakeFewSteps) {
+  const std::vector<std::string> texts = words_of_texts();
+  std::string pattern;
+  for (int i = 0; i < 22; ++i)
+    pattern += fmt::format("{}[a-z]*{}[a-z0-9]{{{}}}", i > 0 ? "|" : "", static_cast<char>('a' + i), i + 2);
+  const auto vocabulary = make_vocabulary(texts);
+  ConstraintState state;
+  state.begin(CompiledConstraint::create(regex(pattern), vocabulary).value(), std::nullopt);
+  std::vector<MaskWord> mask(mask_words(vocabulary->size()));
+  for (TokenId token = 100; token < 400; token += 6) {
+    ASSERT_TRUE(state.accept(token));  // those of even places have no space in front
+    std::ranges::fill(mask, 0);
+    const FoundMask found = state.allow(mask);
+    ASSERT_TRUE(found) << found.work;
+    EXPECT_LT(found.work, 6 * texts.size());
+  }
 }
 
 TEST(TokenMasks, CountedTailsInStringsTakeFewSteps) {
