@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "json/json_handler.h"
+#include "json/lone_surrogates.h"
 #include "template/json_writer.h"
 
 namespace octavo {
@@ -145,6 +146,8 @@ void write(const TemplateValue& value, std::string& out) {
 }  // namespace
 
 Result<TemplateValue> read_json(std::string_view text, std::size_t& values_left) {
+  const std::optional<std::string> mended = without_lone_surrogates(text);
+  if (mended) text = *mended;
   json::parse_options options;
   options.max_depth = kMaxJsonDepth;
   json::basic_parser<Builder> parser(options, values_left);

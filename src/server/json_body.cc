@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "json/json_handler.h"
+#include "json/lone_surrogates.h"
 
 namespace octavo::server {
 namespace {
@@ -17,6 +18,7 @@ using ErrorCode = boost::system::error_code;
 // Boost's own sizes: an object of up to so many members is searched from its first to its last.
 constexpr std::size_t kMembersWithoutTable = 18;
 constexpr std::size_t kInlineStringBytes = 14;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 // An allocation's own words, and what rounding adds.
 constexpr std::size_t kAllocationBytes = 32;
 constexpr std::size_t kIndexBytes = 2 * sizeof(std::uint32_t);  // a member's place in its table
@@ -134,6 +136,9 @@ class BoundedBuilder : public JsonHandler {
 }  // namespace
 
 ApiResult<json::object> parse_json_object(std::string_view text, const JsonLimits& limits) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const std::optional<std::string> mended = without_lone_surrogates(text);
+  if (mended) text = *mended;
   json::parse_options options;
   options.max_depth = limits.max_depth;
   json::basic_parser<BoundedBuilder> parser(options, limits);

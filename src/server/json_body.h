@@ -25,6 +25,7 @@ struct JsonLimits {
   std::size_t max_memory_bytes = std::size_t{64} << 20;
 };
 
+/// A byte order mark in front is skipped, as some programs write one; halves of characters become U+FFFD.
 /// Error 400: no JSON (with the place), no object, or beyond one of the limits, which the message names.
 ApiResult<boost::json::object> parse_json_object(std::string_view text, const JsonLimits& limits);
 

@@ -22,6 +22,21 @@ TEST(JsonBody, WhatFollowsTheObjectIsRefused) {
   EXPECT_EQ(parse_json_object("[[[[[]]]]]", limits).error().code, "too_deep");
 }
 
+TEST(JsonBody, AByteOrderMarkInFrontIsSkipped) {
+  const auto body = parse_json_object("\xEF\xBB\xBF{\"a\": 1}", {});
+  ASSERT_TRUE(body.has_value()) << body.error().message;
+  EXPECT_EQ(body->at("a"), 1);
+  EXPECT_FALSE(parse_json_object("\xEF\xBB{}", {}));
+  EXPECT_FALSE(parse_json_object("{\xEF\xBB\xBF}", {}));
+}
+
+TEST(JsonBody, HalvesOfCharactersBecomeTheReplacementCharacter) {
+  const auto body = parse_json_object(R"({"a": "x\ud83dy", "\udc00": "\ud83d\ude00"})", {});
+  ASSERT_TRUE(body.has_value()) << body.error().message;
+  EXPECT_EQ(body->at("a"), "x\uFFFDy");
+  EXPECT_EQ(body->at("\uFFFD"), "\U0001F600");
+}
+
 TEST(JsonBody, ValuesComeOutAsTheyWentIn) {
   const auto body = parse_json_object(
       R"({"a": [1, -2, 18446744073709551615, 1.5, "x\n\u00e4", null, true, []], "b": {"c": {}}, "a\u0062": 7})", {});

@@ -1,0 +1,60 @@
+#include "json/lone_surrogates.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace octavo {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD", kReplacementEscape = "\\ufffd";
+constexpr std::size_t kEscapeBytes = 6;
+
+/// The number of an escape \uXXXX that begins at `begin`; nothing: there is none.
+std::optional<unsigned> escape_at(std::string_view json, std::size_t begin) {
+  const std::string_view escape = json.substr(std::min(begin, json.size()), kEscapeBytes);
+  if (escape.size() < kEscapeBytes || !escape.starts_with("\\u")) return std::nullopt;
+  unsigned unit = 0;
+  const auto [end, error] = std::from_chars(escape.data() + 2, escape.data() + kEscapeBytes, unit, 16);
+  return error == std::errc() && end == escape.data() + kEscapeBytes ? std::optional(unit) : std::nullopt;
+}
+
+bool is_high(unsigned unit) { return unit >= 0xD800 && unit <= 0xDBFF; }
+bool is_low(unsigned unit) { return unit >= 0xDC00 && unit <= 0xDFFF; }
+
+/// Whether three bytes there are a half as UTF-8 would write it, which it never does.
+bool has_bytes_of_half(std::string_view json, std::size_t begin) {
+  if (json.size() - begin < kReplacement.size()) return false;
+  const auto second = static_cast<unsigned char>(json[begin + 1]), third = static_cast<unsigned char>(json[begin + 2]);
+  return second >= 0xA0 && second <= 0xBF && third >= 0x80 && third <= 0xBF;
+}
+
+}  // namespace
+
+std::optional<std::string> without_lone_surrogates(std::string_view json) {
+  std::optional<std::string> mended;
+  const auto replace = [&](std::size_t begin, std::string_view by) {
+    if (!mended) mended.emplace(json);
+    mended->replace(begin, by.size(), by);
+  };
+  std::size_t i = 0;
+  while ((i = json.find_first_of("\\\xED", i)) != std::string_view::npos) {
+    if (json[i] != '\\') {
+      if (has_bytes_of_half(json, i)) replace(i, kReplacement);
+      ++i;
+      continue;
+    }
+    const auto unit = escape_at(json, i);
+    const auto next = unit && is_high(*unit) ? escape_at(json, i + kEscapeBytes) : std::nullopt;
+    if (next && is_low(*next)) {
+      i += 2 * kEscapeBytes;
+    } else if (unit) {
+      if (is_high(*unit) || is_low(*unit)) replace(i, kReplacementEscape);
+      i += kEscapeBytes;
+    } else {
+      i += 2;  // another escape, such as that of a backslash
+    }
+  }
+  return mended;
+}
+
+}  // namespace octavo
