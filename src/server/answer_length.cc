@@ -59,7 +59,7 @@ ApiResult<void> set_length(Request& request, std::size_t prompt_tokens, const An
 }
 
 std::optional<std::string> cut_warning(const AnswerLength& length, int max_tokens, int context) {
-  if (!length.asked || *length.asked <= max_tokens) return std::nullopt;
+  if (!length.asked || *length.asked <= std::max(0, max_tokens)) return std::nullopt;
   return fmt::format("{}: found {}, cut to {}: the context of {} tokens has no more room behind the prompt",
                      length.field, *length.asked, max_tokens, context);
 }

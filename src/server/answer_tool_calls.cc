@@ -20,6 +20,19 @@ void append_called(std::string& out, bool is_custom, std::string_view name, std:
 
 bool is_custom(const AnswerPart& part) { return part.tool != nullptr && part.tool->is_custom; }
 
+/// Arguments of the call: one delta has them in one text, however many parts the event had.
+void add_function_arguments(std::string_view text, std::string& deltas) {
+  constexpr std::string_view kField = R"("arguments":)";
+  if (deltas.contains(kField)) {
+    std::string more;
+    append_json_escaped(more, text);
+    deltas.insert(deltas.size() - 1, more);
+    return;
+  }
+  if (!deltas.empty()) deltas += ',';
+  append_json_field(deltas, "arguments", text);
+}
+
 }  // namespace
 
 AnswerToolCalls::Shown AnswerToolCalls::push(const OwnedEvent& event) {
@@ -39,12 +52,13 @@ AnswerToolCalls::Shown AnswerToolCalls::push(const OwnedEvent& event) {
 }
 
 void AnswerToolCalls::begin(const AnswerPart& part, std::string& deltas) {
-  if (is_kept_) {
+  if (form_.is_kept) {
     held_bytes_ += part.id.size() + part.text.size() + sizeof(Call);
     calls_.push_back(
         {.id = std::string(part.id), .name = std::string(part.text), .arguments = {}, .is_custom = is_custom(part)});
     return;
   }
+  if (form_.is_function) return append_json_field(deltas, "name", part.text);
   if (!deltas.empty()) deltas += ',';
   fmt::format_to(std::back_inserter(deltas), "{{\"index\":{},", part.index);
   append_json_field(deltas, "id", part.id);
@@ -54,11 +68,12 @@ void AnswerToolCalls::begin(const AnswerPart& part, std::string& deltas) {
 }
 
 void AnswerToolCalls::add_arguments(const AnswerPart& part, std::string& deltas) {
-  if (is_kept_) {
+  if (form_.is_kept) {
     held_bytes_ += part.text.size();
     calls_.back().arguments += part.text;
     return;
   }
+  if (form_.is_function) return add_function_arguments(part.text, deltas);
   if (!deltas.empty()) deltas += ',';
   fmt::format_to(std::back_inserter(deltas), "{{\"index\":{},\"{}\":{{", part.index,
                  is_custom(part) ? "custom" : "function");
@@ -66,7 +81,21 @@ void AnswerToolCalls::add_arguments(const AnswerPart& part, std::string& deltas)
   deltas += "}}";
 }
 
+void AnswerToolCalls::append_deltas(std::string& out, std::string_view deltas) const {
+  const char open = form_.is_function ? '{' : '[', close = form_.is_function ? '}' : ']';
+  fmt::format_to(std::back_inserter(out), "\"{}\":{}{}{}", finish_name(), open, deltas, close);
+}
+
 void AnswerToolCalls::append_all(std::string& out) const {
+  fmt::format_to(std::back_inserter(out), "\"{}\":", finish_name());
+  if (form_.is_function) {
+    out += '{';
+    append_json_field(out, "name", calls_.front().name);
+    out += ',';
+    append_json_field(out, "arguments", calls_.front().arguments);
+    out += '}';
+    return;
+  }
   out += '[';
   for (const Call& call : calls_) {
     if (out.back() != '[') out += ',';
@@ -88,7 +117,7 @@ void append_content(std::string& out, std::string_view text, const AnswerToolCal
   }
   out += ",\"refusal\":null";
   if (!any) return;
-  out += ",\"tool_calls\":";
+  out += ',';
   calls->append_all(out);
 }
 

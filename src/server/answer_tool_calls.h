@@ -12,25 +12,34 @@
 
 namespace octavo::server {
 
+/// How the calls of an answer are written.
+struct CallForm {
+  bool is_kept = false;      // whole in the end, else in parts as they come
+  bool is_function = false;  // one `function_call`, OpenAI's first form, in place of `tool_calls`
+};
+
 class AnswerToolCalls {
  public:
-  /// `answer` names the answer, for the ids of calls. `is_kept`: whole calls are wanted in the end, else parts as they
-  /// come.
-  AnswerToolCalls(const ToolCalling& calling, std::string answer, bool is_kept)
-      : is_kept_(is_kept), parts_(calling, std::move(answer)) {}
+  /// `answer` names the answer, for the ids of calls.
+  AnswerToolCalls(const ToolCalling& calling, std::string answer, CallForm form)
+      : form_(form), parts_(calling, std::move(answer)) {}
 
   /// An event's text without the calls in it.
   struct Shown {
     std::string content = {}, reasoning = {};
-    std::string deltas = {};  // elements of a delta's tool_calls, with commas between
+    std::string deltas = {};  // elements of a delta's tool_calls, with commas between; or members of its function_call
   };
   Shown push(const OwnedEvent& event);
 
   bool any() const { return parts_.num_calls() > 0; }
   /// Bytes of the calls that are kept.
   std::size_t held_bytes() const { return held_bytes_; }
-  /// The array of a message's tool_calls.
+  /// A message's field with its calls.
   void append_all(std::string& out) const;
+  /// A delta's field with the deltas of an event.
+  void append_deltas(std::string& out, std::string_view deltas) const;
+  /// Why an answer with calls has ended.
+  std::string_view finish_name() const { return form_.is_function ? "function_call" : "tool_calls"; }
 
  private:
   struct Call {
@@ -41,7 +50,7 @@ class AnswerToolCalls {
   void begin(const AnswerPart& part, std::string& deltas);
   void add_arguments(const AnswerPart& part, std::string& deltas);
 
-  const bool is_kept_;
+  const CallForm form_;
   AnswerParts parts_;
   std::vector<Call> calls_;  // kept
   std::size_t held_bytes_ = 0;

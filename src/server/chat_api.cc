@@ -99,7 +99,7 @@ ApiResult<CompletionCall> parse_texts(ChatApi api, const boost::json::object& bo
     case ChatApi::kOpenAiChat: break;
     case ChatApi::kMessages: {
       OCTAVO_TRY(const auto chat, chat_of_messages(body, engine.info(), true));
-      return with_names(parse_chat_completion(chat, engine, model), kMessagesNames);
+      return with_names(with_warnings(parse_chat_completion(chat.body, engine, model), chat.warnings), kMessagesNames);
     }
     case ChatApi::kResponses: return parse_response_call(body, engine, model, responses);
     case ChatApi::kOllamaChat:

@@ -116,6 +116,7 @@ struct CompletionCall {
   ShownReasoning reasoning = {};  // of chats
   /// Of chats whose answers may call tools; else null.
   std::shared_ptr<const ToolCalling> tools = {};
+  bool calls_are_functions = false;  // as OpenAI's first form has them: one `function_call`
   /// Of calls of /v1/responses; else null.
   std::shared_ptr<const ResponseCall> response = {};
   int n = 1;                           // choices of each prompt

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "server/json_fields.h"
 #include "server/json_writer.h"
+#include "server/old_functions.h"
 #include "server/openai_request.h"
 #include "toolcalls/tool_call_parser.h"
 
@@ -131,6 +132,11 @@ ApiResult<void> FunctionBody::change_tools(json::array& tools) {
 
 ApiResult<FunctionBody> FunctionBody::of(const json::object& body) {
   FunctionBody made(body);
+  if (has_functions(body)) {
+    made.is_of_functions_ = true;
+    OCTAVO_TRY_VOID(make_tools_of_functions(made.own_.emplace(body)));
+    return made;
+  }
   const json::value* tools = body.if_contains("tools");
   const json::array* given = tools == nullptr ? nullptr : tools->if_array();
   if (given == nullptr || std::ranges::none_of(*given, is_custom_form)) return made;

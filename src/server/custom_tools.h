@@ -46,15 +46,17 @@ std::string qualified_name(std::string_view space, std::string_view name);
 ApiResult<boost::json::object> function_of_custom(const boost::json::object& custom, const std::string& place,
                                                   std::vector<std::string>& warnings);
 
-/// A chat's body whose tools are functions, and so is the tool that must be called. Refers to the body that it is made
-/// of, which outlives it.
+/// A chat's body whose tools are functions, and so is the tool that must be called: there are no custom tools in it,
+/// and no functions in OpenAI's first form. Refers to the body that it is made of, which outlives it.
 class FunctionBody {
  public:
-  /// Copies the body only if it has a custom tool. Errors: a custom tool of a wrong form; two tools of one name.
+  /// Copies the body only if it has one of these. Errors: one of a wrong form; two tools of one name.
   static ApiResult<FunctionBody> of(const boost::json::object& body);
 
   const boost::json::object& body() const { return own_ ? *own_ : *given_; }
   ClientTools take_tools() { return std::move(tools_); }
+  /// The client knows its tools in the first form.
+  bool is_of_functions() const { return is_of_functions_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
@@ -65,6 +67,7 @@ class FunctionBody {
   const boost::json::object* given_;
   std::optional<boost::json::object> own_ = {};
   ClientTools tools_ = {};
+  bool is_of_functions_ = false;
   std::vector<std::string> warnings_ = {};
 };
 

@@ -180,7 +180,8 @@ ApiResult<void> add_messages(const json::object& body, json::object& chat) {
   return {};
 }
 
-ApiResult<void> add_tools(const json::object& body, json::object& chat) {
+/// Tools that Anthropic's servers would run, or that its models alone know, are left out.
+ApiResult<void> add_tools(const json::object& body, CompletionBody& made) {
   const json::value* value = JsonFields(body).find("tools");
   if (value == nullptr) return {};
   const json::array* given = value->if_array();
@@ -190,11 +191,13 @@ ApiResult<void> add_tools(const json::object& body, json::object& chat) {
     const std::string place = fmt::format("tools[{}]", i);
     const json::object* tool = (*given)[i].if_object();
     if (tool == nullptr) return std::unexpected(invalid_type(place, "a tool (an object)", (*given)[i]));
-    if (const json::value* type = JsonFields(*tool).find("type"); type != nullptr && *type != "custom")
-      return std::unexpected(unsupported(
-          place + ".type", fmt::format("{}.type: found {}, expected custom: tools that the server runs itself are not "
-                                       "there",
-                                       place, describe(*type))));
+    if (const json::value* type = JsonFields(*tool).find("type"); type != nullptr && *type != "custom") {
+      made.warnings.push_back(
+          fmt::format("{}: a tool of the type {} is left out: this server knows the client's own "
+                      "alone",
+                      place, describe(*type)));
+      continue;
+    }
     OCTAVO_TRY(const std::string_view name, text_of(*tool, place, "name"));
     json::object function{{"name", name}};
     if (const json::value* description = tool->if_contains("description")) function["description"] = *description;
@@ -202,7 +205,7 @@ ApiResult<void> add_tools(const json::object& body, json::object& chat) {
     if (const json::value* strict = tool->if_contains("strict")) function["strict"] = *strict;
     tools.push_back(json::object{{"type", "function"}, {"function", std::move(function)}});
   }
-  chat["tools"] = std::move(tools);
+  made.body["tools"] = std::move(tools);
   return {};
 }
 
@@ -268,8 +271,9 @@ ApiResult<void> add_output_config(const json::object& body, json::object& chat) 
 
 }  // namespace
 
-ApiResult<json::object> chat_of_messages(const json::object& body, const ModelInfo& info, bool needs_length) {
-  json::object chat;
+ApiResult<CompletionBody> chat_of_messages(const json::object& body, const ModelInfo& info, bool needs_length) {
+  CompletionBody made;
+  json::object& chat = made.body;
   const JsonFields fields(body);
   for (const std::string_view name : kSameFields)
     if (const json::value* value = fields.find(name)) chat[name] = *value;
@@ -279,11 +283,11 @@ ApiResult<json::object> chat_of_messages(const json::object& body, const ModelIn
         invalid_value("max_tokens", "max_tokens: found none, expected the most tokens of the answer"));
   if (const json::value* stop = fields.find("stop_sequences")) chat["stop"] = *stop;
   OCTAVO_TRY_VOID(add_messages(body, chat));
-  OCTAVO_TRY_VOID(add_tools(body, chat));
+  OCTAVO_TRY_VOID(add_tools(body, made));
   OCTAVO_TRY_VOID(add_tool_choice(body, chat));
   OCTAVO_TRY_VOID(add_thinking(body, info, chat));
   OCTAVO_TRY_VOID(add_output_config(body, chat));
-  return chat;
+  return made;
 }
 
 }  // namespace octavo::server

@@ -8,12 +8,12 @@
 
 #include "octavo/engine.h"
 #include "server/api_error.h"
+#include "server/completion_body.h"
 
 namespace octavo::server {
 
 /// The body that /v1/chat/completions takes for the same. Errors: fields of a wrong type, and what a text model cannot
 /// do. `needs_length`: max_tokens must be there, as for an answer; not where tokens are counted.
-ApiResult<boost::json::object> chat_of_messages(const boost::json::object& body, const ModelInfo& info,
-                                                bool needs_length);
+ApiResult<CompletionBody> chat_of_messages(const boost::json::object& body, const ModelInfo& info, bool needs_length);
 
 }  // namespace octavo::server

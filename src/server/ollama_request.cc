@@ -29,7 +29,11 @@ constexpr OptionName kOptions[] = {{"temperature", "temperature"},
                                    {"repeat_last_n", "repeat_last_n"},
                                    {"repeat_penalty", "repetition_penalty"},
                                    {"presence_penalty", "presence_penalty"},
-                                   {"frequency_penalty", "frequency_penalty"}};
+                                   {"frequency_penalty", "frequency_penalty"},
+                                   {"mirostat", "mirostat"},
+                                   {"mirostat_tau", "mirostat_tau"},
+                                   {"mirostat_eta", "mirostat_eta"},
+                                   {"tfs_z", "tfs_z"}};
 constexpr std::string_view kLatest = ":latest";
 
 ApiResult<void> add_options(JsonFields& fields, int context, CompletionBody& made) {

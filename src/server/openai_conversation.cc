@@ -88,6 +88,24 @@ ApiResult<ToolCall> read_custom_call(const json::object& object, const std::stri
       .id = std::string(id.value_or("")), .name = std::string(called), .arguments = arguments_of_input(input)};
 }
 
+/// The name and the arguments of a call.
+ApiResult<ToolCall> read_called(const json::object& function, const std::string& place) {
+  JsonFields fields(function, place);
+  const auto called = fields.string("name");
+  if (fields.failed()) return std::unexpected(*fields.error());
+  const std::string field = fields.path_of("name");
+  if (!called || called->empty())
+    return std::unexpected(invalid_value(field, field + ": found none, expected a tool's name"));
+  ToolCall call{.id = {}, .name = std::string(*called), .arguments = std::string("{}")};
+  if (const json::value* arguments = fields.find("arguments")) {
+    if (!arguments->is_string() && !arguments->is_object()) {
+      return std::unexpected(invalid_type(fields.path_of("arguments"), "a string of JSON or an object", *arguments));
+    }
+    call.arguments = template_value(*arguments);
+  }
+  return call;
+}
+
 ApiResult<ToolCall> read_call(const json::value& value, const std::string& name) {
   const json::object* object = value.if_object();
   if (object == nullptr) return std::unexpected(invalid_type(name, "a call (an object)", value));
@@ -96,28 +114,25 @@ ApiResult<ToolCall> read_call(const json::value& value, const std::string& name)
   OCTAVO_TRY(const json::object* function, read_function(fields, "a name and arguments"));
   const auto id = fields.string("id");
   if (fields.failed()) return std::unexpected(*fields.error());
-  JsonFields inner(*function, name + ".function.");
-  const auto called = inner.string("name");
-  if (inner.failed()) return std::unexpected(*inner.error());
-  if (!called || called->empty()) {
-    return std::unexpected(
-        invalid_value(name + ".function.name", name + ".function.name: found none, expected a tool's name"));
-  }
-  ToolCall call{.id = std::string(id.value_or("")), .name = std::string(*called), .arguments = std::string("{}")};
-  if (const json::value* arguments = inner.find("arguments")) {
-    if (!arguments->is_string() && !arguments->is_object()) {
-      return std::unexpected(invalid_type(inner.path_of("arguments"), "a string of JSON or an object", *arguments));
-    }
-    call.arguments = template_value(*arguments);
-  }
+  OCTAVO_TRY(ToolCall call, read_called(*function, name + ".function."));
+  call.id = id.value_or("");
   return call;
 }
 
+/// OpenAI's first form of a call: it has no id, and its result is the next message of the function's name.
+ApiResult<void> read_function_call(JsonFields& fields, ChatMessage& message) {
+  const json::object* function = fields.object("function_call");
+  if (fields.failed()) return std::unexpected(*fields.error());
+  if (function == nullptr) return {};
+  const std::string name = fields.path_of("function_call");
+  if (message.role != "assistant")
+    return std::unexpected(invalid_value(name, name + ": found a call, expected it in an assistant's message"));
+  OCTAVO_TRY(message.tool_calls.emplace_back(), read_called(*function, name + "."));
+  return {};
+}
+
 ApiResult<void> read_calls(JsonFields& fields, ChatMessage& message) {
-  if (const json::value* call = fields.find("function_call"); call != nullptr) {
-    const std::string field = fields.path_of("function_call");
-    return std::unexpected(unsupported(field, field + ": this server reads tool_calls, which replaced it"));
-  }
+  OCTAVO_TRY_VOID(read_function_call(fields, message));
   const json::value* calls = fields.find("tool_calls");
   if (calls == nullptr) return {};
   const std::string name = fields.path_of("tool_calls");

@@ -2,10 +2,7 @@
 
 namespace octavo::server {
 
-std::string_view finish_name(FinishReason finish, bool calls) {
-  if (finish != FinishReason::kStop) return "length";
-  return calls ? "tool_calls" : "stop";
-}
+std::string_view finish_name(FinishReason finish) { return finish == FinishReason::kStop ? "stop" : "length"; }
 
 std::optional<ApiError> error_of(FinishReason finish, const RequestStats& stats) {
   switch (finish) {

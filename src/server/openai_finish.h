@@ -11,8 +11,8 @@
 
 namespace octavo::server {
 
-/// The only ends that clients know: "stop", "length", and in place of the former "tool_calls" where the answer calls.
-std::string_view finish_name(FinishReason finish, bool calls);
+/// The ends that clients know: "stop" and "length". An answer that calls has another name for the former.
+std::string_view finish_name(FinishReason finish);
 
 /// The error that the call is answered with; nothing for an end that is none. `stats`: of the choice.
 std::optional<ApiError> error_of(FinishReason finish, const RequestStats& stats = {});

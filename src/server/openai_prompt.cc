@@ -17,9 +17,11 @@ namespace json = boost::json;
 constexpr std::string_view kPromptForms =
     "a string, an array of strings, an array of token ids, or an array of arrays of token ids";
 
-ApiResult<RawPrompt> from_text(const json::string& text, const std::string& name, const Engine& engine) {
+ApiResult<RawPrompt> from_text(const json::string& text, const std::string& name, const Engine& engine,
+                               bool add_special) {
   const int context = engine.info().max_context;
-  auto tokens = engine.tokenize(text, {.add_special = true, .parse_special = true, .max_tokens = to_size(context)});
+  auto tokens =
+      engine.tokenize(text, {.add_special = add_special, .parse_special = true, .max_tokens = to_size(context)});
   if (!tokens) return std::unexpected(not_tokenized(tokens.error(), context, "prompt", name));
   if (tokens->empty()) {
     return std::unexpected(invalid_value("prompt", name + ": found an empty text, expected at least one token"));
@@ -82,9 +84,12 @@ ApiError not_tokenized(const Error& error, int context, const std::string& param
 ApiResult<std::vector<RawPrompt>> read_prompts(const json::object& body, int n, const Engine& engine) {
   const json::value* value = body.if_contains("prompt");
   if (value == nullptr || value->is_null()) return std::unexpected(missing_field("prompt", kPromptForms));
+  JsonFields fields(body);
+  const bool add_special = fields.boolean("add_special_tokens", true);
+  if (fields.failed()) return std::unexpected(*fields.error());
   std::vector<RawPrompt> prompts;
   if (const json::string* text = value->if_string()) {
-    OCTAVO_TRY(prompts.emplace_back(), from_text(*text, "prompt", engine));
+    OCTAVO_TRY(prompts.emplace_back(), from_text(*text, "prompt", engine, add_special));
     return prompts;
   }
   const json::array* array = value->if_array();
@@ -101,7 +106,7 @@ ApiResult<std::vector<RawPrompt>> read_prompts(const json::object& body, int n, 
     const std::string name = fmt::format("prompt[{}]", i);
     const json::value& element = (*array)[i];
     if (const json::string* text = element.if_string()) {
-      OCTAVO_TRY(prompts.emplace_back(), from_text(*text, name, engine));
+      OCTAVO_TRY(prompts.emplace_back(), from_text(*text, name, engine, add_special));
     } else if (const json::array* ids = element.if_array()) {
       OCTAVO_TRY(prompts.emplace_back(), from_ids(*ids, name, num_tokens));
     } else {

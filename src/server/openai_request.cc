@@ -13,6 +13,7 @@
 #include "server/answer_length.h"
 #include "server/answer_size.h"
 #include "server/json_writer.h"
+#include "server/old_functions.h"
 #include "server/prompt_logprobs.h"
 #include "server/tool_constraint.h"
 
@@ -25,11 +26,7 @@ void read_streaming(JsonFields& fields, CompletionCall& call) {
   call.stream = fields.boolean("stream", false);
   call.return_progress = fields.boolean("return_progress", false) && call.stream;
   const json::object* options = fields.object("stream_options");
-  if (options == nullptr) return;
-  if (!call.stream) {
-    return fields.refuse(
-        invalid_value("stream_options", "stream_options: found an object, expected none where stream is not true"));
-  }
+  if (options == nullptr || !call.stream) return;
   JsonFields inner(*options, "stream_options.");
   call.include_usage = inner.boolean("include_usage", false);
   const bool continuous = inner.boolean("continuous_usage_stats", false);  // vLLM's; without usage it means nothing
@@ -42,6 +39,7 @@ void read_common(JsonFields& fields, const Engine& engine, const ServedModel& mo
                  Request& request) {
   check_model(fields, model);
   refuse_unsupported(fields);
+  warn_of_ignored(fields, call.warnings);
   read_streaming(fields, call);
   read_sampling(fields, engine, model, request);
   read_constraint(fields, engine, call);
@@ -117,15 +115,62 @@ void add_warning(std::optional<std::string> warning, CompletionCall& call) {
   if (warning) call.warnings.push_back(std::move(*warning));
 }
 
-// logprobs: true, and how many alternatives beside each token.
-int read_chat_logprobs(JsonFields& fields) {
-  const bool wanted = fields.boolean("logprobs", false);
-  const auto top = fields.integer("top_logprobs", 0, kMaxTopLogprobs);
-  if (top && *top > 0 && !wanted) {
-    fields.refuse(invalid_value("top_logprobs",
-                                fmt::format("top_logprobs: found {}, expected none where logprobs is not true", *top)));
+/// logprobs: true, and how many alternatives beside each token. A number alone asks for both.
+int read_chat_logprobs(JsonFields& fields, std::vector<std::string>& warnings) {
+  const bool is_silent = fields.find("logprobs") == nullptr;
+  const int top = fields.integer("top_logprobs", 0, 0, kMaxTopLogprobs);
+  if (fields.boolean("logprobs", is_silent && top > 0)) return top;
+  if (top > 0) warnings.push_back(fmt::format("top_logprobs: found {} beside logprobs false: none are given", top));
+  return -1;
+}
+
+/// Of a completion: how many alternatives; false asks for none.
+int read_completion_logprobs(JsonFields& fields) {
+  const json::value* value = fields.find("logprobs");
+  if (value != nullptr && *value == false) return -1;
+  return static_cast<int>(fields.integer("logprobs", 0, kMaxTopLogprobs).value_or(-1));
+}
+
+ApiResult<CompletionCall> parse_chat(FunctionBody& functions, const Engine& engine, const ServedModel& model,
+                                     ClientTools client_tools) {
+  const json::object& body = functions.body();
+  JsonFields fields(body);
+  CompletionCall call{.is_chat = true};
+  Request request;
+  read_common(fields, engine, model, call, request);
+  const AnswerLength length = read_length(fields, ZeroTokens::kRefused, 0);
+  read_reasoning(fields, engine, model, call, request);
+  call.num_logprobs = read_chat_logprobs(fields, call.warnings);
+  request.top_logprobs = std::max(0, call.num_logprobs);
+  if (fields.boolean("echo", false)) fields.refuse(unsupported("echo", "echo: a chat's messages are not echoed"));
+  const ToolChoice choice = read_tool_choice(fields);
+  if (fields.failed()) return std::unexpected(*fields.error());
+
+  OCTAVO_TRY(Conversation conversation, read_conversation(body));
+  if (choice.mode != ToolChoice::Mode::kNone) {
+    client_tools.merge(functions.take_tools());
+    read_tool_calling(fields, engine, conversation.options.tools, choice, std::move(client_tools), call, request);
+    if (fields.failed()) return std::unexpected(*fields.error());
+    call.warnings.insert(call.warnings.end(), functions.warnings().begin(), functions.warnings().end());
+    call.calls_are_functions = functions.is_of_functions();
   }
-  return wanted ? static_cast<int>(top.value_or(0)) : -1;
+  const int context = engine.info().max_context;
+  conversation.options.max_tokens = to_size(context);
+  auto prompt = engine.chat_prompt(conversation.messages, conversation.options);
+  if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context, "messages", "messages"));
+  request.generation_prompt_tokens = prompt->generation_prompt_tokens;
+  request.reasoning.begins_inside = prompt->ends_in_reasoning;
+  OCTAVO_TRY_VOID(set_length(request, prompt->tokens.size(), length, context, "messages"));
+  add_warning(cut_warning(length, request.max_tokens, context), call);
+  AnswerSize size(call);
+  size.add({.num_tokens = prompt->tokens.size()}, static_cast<std::uint64_t>(request.max_tokens));
+  if (auto error = check_answer_size(size, model.max_answer_bytes)) return std::unexpected(std::move(*error));
+  add_prompt(call, std::move(prompt->tokens), {}, std::move(request), engine.info());
+  if (call.tools != nullptr) {
+    hold_calls(fields, engine, *call.tools, choice, call);  // copies schemas: not of a prompt that cannot fit
+    if (fields.failed()) return std::unexpected(*fields.error());
+  }
+  return call;
 }
 
 }  // namespace
@@ -150,7 +195,7 @@ ApiResult<CompletionCall> parse_completion(const json::object& body, const Engin
   refuse_reasoning(fields);
   refuse_tools(fields, "tools", "tool_choice");
   call.echo = fields.boolean("echo", false);
-  call.num_logprobs = static_cast<int>(fields.integer("logprobs", 0, kMaxTopLogprobs).value_or(-1));
+  call.num_logprobs = read_completion_logprobs(fields);
   request.top_logprobs = std::max(0, call.num_logprobs);
   if (fields.boolean("continue_final_message", false))
     fields.refuse(unsupported("continue_final_message", "continue_final_message: a completion has no messages"));
@@ -158,7 +203,8 @@ ApiResult<CompletionCall> parse_completion(const json::object& body, const Engin
 
   OCTAVO_TRY(std::vector<RawPrompt> prompts, read_prompts(body, call.n, engine));
   OCTAVO_TRY_VOID(check_settings(prompts.size(), request));
-  const bool seeded = fields.find("seed") != nullptr;
+  const json::value* seed = fields.find("seed");
+  const bool seeded = seed != nullptr && as_integer(*seed) != kRandomSeed;
   const int context = engine.info().max_context;
   int shortest = context;  // of the answers
   AnswerSize size(call);
@@ -176,45 +222,13 @@ ApiResult<CompletionCall> parse_completion(const json::object& body, const Engin
   return call;
 }
 
-ApiResult<CompletionCall> parse_chat_completion(const json::object& given, const Engine& engine,
+ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const Engine& engine,
                                                 const ServedModel& model, ClientTools client_tools) {
-  OCTAVO_TRY(FunctionBody functions, FunctionBody::of(given));
-  const json::object& body = functions.body();
-  JsonFields fields(body);
-  CompletionCall call{.is_chat = true};
-  Request request;
-  read_common(fields, engine, model, call, request);
-  const AnswerLength length = read_length(fields, ZeroTokens::kRefused, 0);
-  read_reasoning(fields, engine, model, call, request);
-  call.num_logprobs = read_chat_logprobs(fields);
-  request.top_logprobs = std::max(0, call.num_logprobs);
-  if (fields.boolean("echo", false)) fields.refuse(unsupported("echo", "echo: a chat's messages are not echoed"));
-  const ToolChoice choice = read_tool_choice(fields);
-  if (fields.failed()) return std::unexpected(*fields.error());
-
-  OCTAVO_TRY(Conversation conversation, read_conversation(body));
-  if (choice.mode != ToolChoice::Mode::kNone) {
-    client_tools.merge(functions.take_tools());
-    read_tool_calling(fields, engine, conversation.options.tools, choice, std::move(client_tools), call, request);
-    if (fields.failed()) return std::unexpected(*fields.error());
-    call.warnings.insert(call.warnings.end(), functions.warnings().begin(), functions.warnings().end());
-  }
-  const int context = engine.info().max_context;
-  conversation.options.max_tokens = to_size(context);
-  auto prompt = engine.chat_prompt(conversation.messages, conversation.options);
-  if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context, "messages", "messages"));
-  request.generation_prompt_tokens = prompt->generation_prompt_tokens;
-  request.reasoning.begins_inside = prompt->ends_in_reasoning;
-  OCTAVO_TRY_VOID(set_length(request, prompt->tokens.size(), length, context, "messages"));
-  add_warning(cut_warning(length, request.max_tokens, context), call);
-  AnswerSize size(call);
-  size.add({.num_tokens = prompt->tokens.size()}, static_cast<std::uint64_t>(request.max_tokens));
-  if (auto error = check_answer_size(size, model.max_answer_bytes)) return std::unexpected(std::move(*error));
-  add_prompt(call, std::move(prompt->tokens), {}, std::move(request), engine.info());
-  if (call.tools != nullptr) {
-    hold_calls(fields, engine, *call.tools, choice, call);  // copies schemas: not of a prompt that cannot fit
-    if (fields.failed()) return std::unexpected(*fields.error());
-  }
+  OCTAVO_TRY(FunctionBody functions, FunctionBody::of(body));
+  ApiResult<CompletionCall> call = parse_chat(functions, engine, model, std::move(client_tools));
+  if (!functions.is_of_functions()) return call;
+  if (!call) return std::unexpected(with_own_names(std::move(call.error()), kFunctionNames));
+  call->own_names = kFunctionNames;
   return call;
 }
 

@@ -22,6 +22,8 @@ inline constexpr std::size_t kMaxStopTexts = 16;
 inline constexpr std::size_t kMaxStopBytes = 1024;  // of one stop text
 inline constexpr std::size_t kMaxStopTokens = 1024;
 inline constexpr std::size_t kMaxLogitBias = 1024;
+inline constexpr float kMaxTemperature = 100;
+inline constexpr std::int64_t kRandomSeed = -1;  // asks for one, as in llama.cpp and vLLM
 inline constexpr std::size_t kMaxAllowedTokens = 65536;
 inline constexpr double kMaxDeadlineS = 86400;
 inline constexpr std::size_t kMaxSaltBytes = 1024;
@@ -33,6 +35,8 @@ void check_model(JsonFields& fields, const ServedModel& model);
 /// Fields that OpenAI, vLLM or llama.cpp know and that ask for what Octavo cannot do: refused, unless their value asks
 /// for nothing.
 void refuse_unsupported(JsonFields& fields);
+/// Those that an answer means the same without: hints, and samplers that are not there. A warning says so.
+void warn_of_ignored(JsonFields& fields, std::vector<std::string>& warnings);
 
 /// The drawing of tokens and the end of an answer: all of a Request but its prompt and max_tokens.
 void read_sampling(JsonFields& fields, const Engine& engine, const ServedModel& model, Request& request);
@@ -70,7 +74,8 @@ struct RawPrompt {
   std::optional<std::string_view> text;  // if it was given as text; in the body
 };
 /// `prompt` in each of its four forms: a text, ids, or an array of one of these. Texts are tokenized, as far as they
-/// can fit the context. `n`: answers to each, of which a call can have kMaxAnswersOfCall.
+/// can fit the context, with BOS unless `add_special_tokens` is false. `n`: answers to each, of which a call can have
+/// kMaxAnswersOfCall.
 ApiResult<std::vector<RawPrompt>> read_prompts(const boost::json::object& body, int n, const Engine& engine);
 
 /// The 400 of a prompt that the context has no room for. `found`: how many tokens, in words. `param`: its field.

@@ -38,7 +38,8 @@ struct Shown {
 };
 
 std::string_view finish_of(const Answer& answer) {
-  return finish_name(answer.finish, answer.calls && answer.calls->any());
+  const bool calls = answer.finish == FinishReason::kStop && answer.calls && answer.calls->any();
+  return calls ? answer.calls->finish_name() : finish_name(answer.finish);
 }
 
 std::string error_event(const ApiError& error) { return "data: " + error_body(error) + "\n\n"; }
@@ -69,7 +70,7 @@ struct CompletionResponse::State {
   void end_last_chunk(std::size_t index, const RequestStats& stats, std::string& out) const;
   void append_stop_reason(const Answer& answer, std::string& out) const;
   void append_text(std::string_view text, std::string& out) const;
-  void append_delta(const Shown& shown, std::string& out) const;
+  void append_delta(const Answer& answer, const Shown& shown, std::string& out) const;
   void append_reasoning(std::string_view reasoning, std::string& out) const;
   void append_prompt_ids(std::size_t index, std::string& out) const;
   void append_logprobs(Answer& answer, std::string& out) const;
@@ -101,7 +102,8 @@ CompletionResponse::CompletionResponse(const CompletionCall& call, const Engine&
   state_->answers.resize(call.prompts.size() * to_size(call.n));
   for (std::size_t i = 0; call.tools != nullptr && i < state_->answers.size(); ++i)
     state_->answers[i].calls =
-        std::make_unique<AnswerToolCalls>(*call.tools, fmt::format("{} {}", id, i), !call.stream);
+        std::make_unique<AnswerToolCalls>(*call.tools, fmt::format("{} {}", id, i),
+                                          CallForm{.is_kept = !call.stream, .is_function = call.calls_are_functions});
   if (call.num_logprobs < 0) return;
   for (std::size_t i = 0; i < state_->answers.size(); ++i) {
     state_->answers[i].logprobs.emplace(engine, call.is_chat, state_->prompt_of(i).last_token);
@@ -259,7 +261,7 @@ void CompletionResponse::State::append_text(std::string_view text, std::string& 
   append_json_field(out, "text", text);
 }
 
-void CompletionResponse::State::append_delta(const Shown& shown, std::string& out) const {
+void CompletionResponse::State::append_delta(const Answer& answer, const Shown& shown, std::string& out) const {
   out += "\"delta\":{";
   append_reasoning(shown.reasoning, out);
   if (!shown.content.empty() || (shown.reasoning.empty() && shown.calls.empty())) {
@@ -267,9 +269,8 @@ void CompletionResponse::State::append_delta(const Shown& shown, std::string& ou
     out += ',';
   }
   if (!shown.calls.empty()) {
-    out += "\"tool_calls\":[";
-    out += shown.calls;
-    out += "],";
+    answer.calls->append_deltas(out, shown.calls);
+    out += ',';
   }
   out.back() = '}';
 }
@@ -311,7 +312,7 @@ void CompletionResponse::State::stream(std::size_t index, Answer& answer, const 
   if (shows || (ended && !call.is_chat)) {
     begin_chunk(index, out);
     if (call.is_chat) {
-      append_delta(shown, out);
+      append_delta(answer, shown, out);
     } else {
       append_text(shown.content, out);
     }

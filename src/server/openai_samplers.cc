@@ -117,7 +117,7 @@ void read_samplers(JsonFields& fields, const Engine& engine, SamplingParams& sam
   sampling.xtc.probability = fields.number("xtc_probability", sampling.xtc.probability, 0, 1);
   sampling.xtc.threshold = fields.number("xtc_threshold", sampling.xtc.threshold, 0, 1);
   DynamicTemperature& dynamic = sampling.dynamic_temperature;
-  dynamic.range = fields.number("dynatemp_range", dynamic.range, 0, 2);
+  dynamic.range = fields.number("dynatemp_range", dynamic.range, 0, kMaxTemperature);
   dynamic.exponent = fields.number("dynatemp_exponent", dynamic.exponent, 0, 100);
   sampling.penalty_window = read_window(fields, "repeat_last_n", sampling.penalty_window, [&sampling] {
     sampling.repetition_penalty = 1;

@@ -1,6 +1,7 @@
 // Fields that say how tokens are drawn and where an answer ends.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/value.hpp>
 #include <charconv>
 #include <limits>
@@ -14,20 +15,21 @@ namespace {
 namespace json = boost::json;
 
 constexpr int kMaxInt = std::numeric_limits<int>::max();
+constexpr double kMaxBias = 100;  // as good as an order; larger ones count as this
 
 std::uint64_t random_seed() {
   std::random_device device;
   return (std::uint64_t{device()} << 32U) | device();
 }
 
-// Any 64-bit integer is a seed; a negative one is taken modulo 2^64.
+// Any 64-bit integer but kRandomSeed is a seed; a negative one is taken modulo 2^64.
 std::uint64_t read_seed(JsonFields& fields) {
   constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
   constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
   if (const json::value* value = fields.find("seed"); value != nullptr && value->is_uint64())
     return value->get_uint64();
   const auto seed = fields.integer("seed", kMin, kMax);
-  return seed ? static_cast<std::uint64_t>(*seed) : random_seed();
+  return seed && *seed != kRandomSeed ? static_cast<std::uint64_t>(*seed) : random_seed();
 }
 
 // repeat_penalty is llama.cpp's name for what vLLM calls repetition_penalty.
@@ -43,36 +45,69 @@ float read_repetition_penalty(JsonFields& fields, float otherwise) {
   return by_other_name;
 }
 
-std::optional<TokenId> parse_token_id(std::string_view text, int num_tokens) {
-  TokenId id = -1;
+std::optional<std::int64_t> parse_token_id(std::string_view text) {
+  std::int64_t id = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (error != std::errc() || end != text.data() + text.size() || id < 0 || id >= num_tokens) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || id < 0) return std::nullopt;
   return id;
 }
 
-std::vector<std::pair<TokenId, float>> read_logit_bias(JsonFields& fields, int num_tokens) {
-  std::vector<std::pair<TokenId, float>> biases;
-  const json::object* object = fields.object("logit_bias");
-  if (object == nullptr) return biases;
-  if (object->size() > kMaxLogitBias) {
-    fields.refuse(invalid_value(
-        "logit_bias", fmt::format("logit_bias: found {} tokens, expected at most {}", object->size(), kMaxLogitBias)));
-    return biases;
-  }
-  JsonFields values(*object, "logit_bias.");
-  for (const json::key_value_pair& entry : *object) {
-    const auto id = parse_token_id(entry.key(), num_tokens);
-    if (!id) {
-      fields.refuse(
-          invalid_value("logit_bias", fmt::format("logit_bias: found the key {}, expected a token id from 0 to {}",
-                                                  describe(json::value(entry.key())), num_tokens - 1)));
-      return biases;
-    }
-    if (const auto bias = values.number(entry.key(), -100, 100)) biases.emplace_back(*id, static_cast<float>(*bias));
-  }
-  if (values.failed()) fields.refuse(*values.error());
-  return biases;
+/// A number, or llama.cpp's false for never.
+std::optional<double> bias_of(const json::value& value) {
+  if (value == false) return -kMaxBias;
+  if (!value.is_number()) return std::nullopt;
+  return std::clamp(value.to_number<double>(), -kMaxBias, kMaxBias);
 }
+
+/// {"ID": BIAS}, or llama.cpp's [[ID, BIAS]]. A token that the model does not have is drawn no more often for its bias:
+/// clients send ids of other vocabularies.
+class LogitBias {
+ public:
+  LogitBias(JsonFields& fields, int num_tokens) : fields_(fields), num_tokens_(num_tokens) {}
+
+  std::vector<std::pair<TokenId, float>> read() {
+    const json::value* value = fields_.find("logit_bias");
+    if (value == nullptr) return {};
+    const json::object* object = value->if_object();
+    const json::array* array = value->if_array();
+    const std::size_t count = object != nullptr ? object->size() : array != nullptr ? array->size() : 0;
+    if (object == nullptr && array == nullptr) {
+      fields_.refuse(invalid_type("logit_bias", "an object of token ids with their biases", *value));
+    } else if (count > kMaxLogitBias) {
+      fields_.refuse(invalid_value(
+          "logit_bias", fmt::format("logit_bias: found {} tokens, expected at most {}", count, kMaxLogitBias)));
+    } else if (object != nullptr) {
+      for (const json::key_value_pair& entry : *object)
+        add(parse_token_id(entry.key()), json::value(entry.key()), entry.value());
+    } else {
+      for (const json::value& pair : *array) add_pair(pair);
+    }
+    return std::move(biases_);
+  }
+
+ private:
+  void add_pair(const json::value& value) {
+    const json::array* pair = value.if_array();
+    if (pair == nullptr || pair->size() != 2)
+      return fields_.refuse(invalid_type("logit_bias", "pairs of a token id and a bias", value));
+    add(as_integer((*pair)[0]), (*pair)[0], (*pair)[1]);
+  }
+
+  void add(std::optional<std::int64_t> id, const json::value& shown, const json::value& value) {
+    if (!id || *id < 0)
+      return fields_.refuse(invalid_value(
+          "logit_bias",
+          fmt::format("logit_bias: found {}, expected a token id from 0 to {}", describe(shown), num_tokens_ - 1)));
+    const std::optional<double> bias = bias_of(value);
+    if (!bias)
+      return fields_.refuse(invalid_type(fmt::format("logit_bias.{}", *id), "a number from -100 to 100", value));
+    if (*id < num_tokens_) biases_.emplace_back(static_cast<TokenId>(*id), static_cast<float>(*bias));
+  }
+
+  JsonFields& fields_;
+  const int num_tokens_;
+  std::vector<std::pair<TokenId, float>> biases_ = {};
+};
 
 std::vector<std::string> read_stop(JsonFields& fields) {
   std::vector<std::string> stop;
@@ -81,11 +116,11 @@ std::vector<std::string> read_stop(JsonFields& fields) {
   const auto add = [&](const std::string& name, const json::value& text) {
     if (!text.is_string()) return fields.refuse(invalid_type(name, "a string", text));
     const json::string& string = text.get_string();
-    if (string.empty() || string.size() > kMaxStopBytes) {
+    if (string.size() > kMaxStopBytes) {
       return fields.refuse(invalid_value(
-          "stop", fmt::format("{}: found {} bytes, expected 1 to {}", name, string.size(), kMaxStopBytes)));
+          "stop", fmt::format("{}: found {} bytes, expected at most {}", name, string.size(), kMaxStopBytes)));
     }
-    stop.emplace_back(string);
+    if (!string.empty()) stop.emplace_back(string);  // an empty one stops nothing
   };
   const json::array* texts = value->if_array();
   if (texts == nullptr) {
@@ -134,7 +169,7 @@ void read_sampling(JsonFields& fields, const Engine& engine, const ServedModel& 
   const SamplingParams& defaults = model.sampling_defaults;
   SamplingParams& sampling = request.sampling;
   sampling = defaults;
-  sampling.temperature = fields.number("temperature", defaults.temperature, 0, 2);
+  sampling.temperature = fields.number("temperature", defaults.temperature, 0, kMaxTemperature);
   const int top_k = fields.integer("top_k", defaults.top_k, -1, kMaxInt);
   sampling.top_k = top_k < 0 ? 0 : top_k;  // -1 is vLLM's "all"
   sampling.top_p = fields.number("top_p", defaults.top_p, 0, 1);
@@ -143,7 +178,7 @@ void read_sampling(JsonFields& fields, const Engine& engine, const ServedModel& 
   sampling.repetition_penalty = read_repetition_penalty(fields, defaults.repetition_penalty);
   sampling.frequency_penalty = fields.number("frequency_penalty", defaults.frequency_penalty, -2, 2);
   sampling.presence_penalty = fields.number("presence_penalty", defaults.presence_penalty, -2, 2);
-  sampling.logit_bias = read_logit_bias(fields, info.num_tokens);
+  sampling.logit_bias = LogitBias(fields, info.num_tokens).read();
   read_samplers(fields, engine, sampling);
 
   request.num_choices = fields.integer("n", 1, 1, model.max_choices);

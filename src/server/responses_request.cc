@@ -52,11 +52,10 @@ constexpr std::array<OwnFieldName, 6> kOwnNames = {{
 }};
 
 /// Fields that ask for what the server does not do.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kUnsupported = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kUnsupported = {{
     {"background", "answers that are made while nobody waits"},
     {"conversation", "conversations with a name (previous_response_id goes on with a response)"},
     {"prompt", "prompts that are stored"},
-    {"context_management", "conversations that are made shorter"},
 }};
 
 std::string new_id() {
@@ -237,6 +236,8 @@ ApiResult<ReadBody> read_body(const json::object& body, const OwnResponses& resp
   read.previous_id = fields.string("previous_response_id").value_or("");
   if (fields.failed()) return std::unexpected(*fields.error());
   OCTAVO_TRY(read.tools, add_response_tools(body, read.chat));
+  if (fields.find("context_management") != nullptr)
+    read.tools.warnings.emplace_back("context_management: it is ignored: conversations are not made shorter here");
   const json::value* input = fields.find("input");
   if (input == nullptr)
     return std::unexpected(invalid_value("input", "input: found none, expected a string or an array of items"));

@@ -129,7 +129,7 @@ ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, 
   if (call.kind == TokenizeCall::Kind::kApplyTemplate) return apply_template(body, engine, held);
   if (call.kind == TokenizeCall::Kind::kCountMessages) {
     OCTAVO_TRY(const auto chat, chat_of_messages(body, engine.info(), false));
-    OCTAVO_TRY(const auto counted, tokens_of(chat, engine));
+    OCTAVO_TRY(const auto counted, tokens_of(chat.body, engine));
     return fmt::format("{{\"input_tokens\":{}}}", counted.size());
   }
   if (call.kind == TokenizeCall::Kind::kCountResponse) {

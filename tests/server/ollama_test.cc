@@ -63,6 +63,17 @@ TEST(OllamaRequest, LimitsBeyondTheContextAreCutAndSaid) {
   }
 }
 
+TEST(OllamaRequest, SamplersOfOldAreReadOrSaidToBeLeftOut) {
+  const TextEngine engine;
+  const auto call = parse_call(ChatApi::kOllamaChat,
+                               parsed("{" + kHi + R"(, "options": {"mirostat": 2, "mirostat_tau": 3, "tfs_z": 0.5}})"),
+                               engine, kAnsweringModel, {});
+  ASSERT_TRUE(call.has_value()) << call.error().message;
+  EXPECT_TRUE(call->requests[0].sampling.mirostat.enabled);
+  EXPECT_EQ(call->requests[0].sampling.mirostat.tau, 3);
+  EXPECT_THAT(call->warnings, ElementsAre(StartsWith("tfs_z: it is ignored")));
+}
+
 TEST(OllamaRequest, FormatsAreConstraints) {
   EXPECT_EQ(chat_of(kHi + R"(, "format": "json")").at("response_format"), parsed(R"({"type": "json_object"})"));
   EXPECT_EQ(chat_of(kHi + R"(, "format": {"type": "object"})").at("response_format").at("json_schema").at("schema"),

@@ -82,8 +82,10 @@ TEST_F(OpenAiRequest, CallsThatItCannotReadAreRefused) {
   EXPECT_EQ(
       chat_error(R"("messages": [{"role": "user", "content": "", "tool_calls": [{"function": {"name": "f"}}]}])").param,
       "messages[0].tool_calls");
-  EXPECT_EQ(chat_error(R"("messages": [{"role": "assistant", "content": null, "function_call": {"name": "f"}}])").code,
-            "unsupported_parameter");
+  EXPECT_EQ(chat_error(R"("messages": [{"role": "assistant", "content": null, "function_call": {}}])").param,
+            "messages[0].function_call.name");
+  EXPECT_EQ(chat_error(R"("messages": [{"role": "user", "content": "", "function_call": {"name": "f"}}])").param,
+            "messages[0].function_call");
 }
 
 TEST_F(OpenAiRequest, ThePromptMayEndWithTheLastMessage) {

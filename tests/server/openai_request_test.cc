@@ -148,6 +148,7 @@ TEST_F(OpenAiRequest, MaxTokensZeroGeneratesNothing) {
   const Request found = request(R"("max_tokens": 0)");
   EXPECT_EQ(found.max_tokens, -1);
   EXPECT_TRUE(found.on_prompt_logits);  // without which the engine takes no such request
+  EXPECT_THAT(completion(R"("prompt": "a", "max_tokens": 0)")->warnings, IsEmpty()) << "nothing is cut";
   EXPECT_TRUE(completion(R"("max_tokens": 0, "prompt": ")" + std::string(100, 'a') + R"(")").has_value());
 }
 
@@ -159,7 +160,9 @@ TEST_F(OpenAiRequest, LogprobsHaveTheirShapesOwnFields) {
   EXPECT_EQ(chat(kUser + R"(, "logprobs": false)")->num_logprobs, -1);
   EXPECT_EQ(chat(kUser + R"(, "logprobs": true)")->num_logprobs, 0);
   EXPECT_EQ(chat(kUser + R"(, "logprobs": true, "top_logprobs": 20)")->requests[0].top_logprobs, 20);
-  EXPECT_EQ(chat_error(kUser + R"(, "top_logprobs": 3)").param, "top_logprobs");
+  EXPECT_EQ(chat(kUser + R"(, "top_logprobs": 3)")->num_logprobs, 3) << "a number alone asks for them";
+  EXPECT_EQ(chat(kUser + R"(, "top_logprobs": 0)")->num_logprobs, -1);
+  EXPECT_EQ(completion(R"("prompt": "a", "logprobs": false)")->num_logprobs, -1);
   EXPECT_EQ(chat_error(kUser + R"(, "logprobs": true, "top_logprobs": 21)").param, "top_logprobs");
   EXPECT_EQ(chat_error(kUser + R"(, "logprobs": 3)").param, "logprobs");
 }

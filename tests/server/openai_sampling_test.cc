@@ -102,7 +102,7 @@ TEST_F(OpenAiRequest, SamplersOutOfRangeAreRefusedByName) {
            {R"("typical_p": 1.5)", "typical_p"},
            {R"("top_n_sigma": -2)", "top_n_sigma"},
            {R"("xtc_probability": 2)", "xtc_probability"},
-           {R"("dynatemp_range": 3)", "dynatemp_range"},
+           {R"("dynatemp_range": 101)", "dynatemp_range"},
            {R"("dry_base": 0)", "dry_base"},
            {R"("dry_sequence_breakers": ["a", ""])", "dry_sequence_breakers[1]"},
            {R"("dry_sequence_breakers": "a")", "dry_sequence_breakers"},
@@ -144,7 +144,10 @@ TEST_F(OpenAiRequest, APriorityBeyondTheServersLimitIsRefusedWithTheLimit) {
 }
 
 TEST_F(OpenAiRequest, AnySixtyFourBitIntegerIsASeedAndNoneIsRandom) {
-  EXPECT_EQ(request(R"("seed": -1)").sampling.seed, ~std::uint64_t{0});
+  EXPECT_EQ(request(R"("seed": -2)").sampling.seed, ~std::uint64_t{1});
+  EXPECT_NE(request(R"("seed": -1)").sampling.seed, request(R"("seed": -1)").sampling.seed) << "-1 is a random one";
+  const auto several = completion(R"("prompt": ["a", "a"], "seed": -1)");
+  EXPECT_NE(several->requests[0].sampling.seed, several->requests[1].sampling.seed);
   EXPECT_EQ(request(R"("seed": 18446744073709551615)").sampling.seed, ~std::uint64_t{0});
   EXPECT_NE(request("").sampling.seed, request("").sampling.seed);
   EXPECT_EQ(completion_error(R"("seed": 1.5)").param, "seed");

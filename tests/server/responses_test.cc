@@ -156,6 +156,15 @@ TEST_F(ResponsesRequest, AnErrorOfTheChatNamesTheFieldThatWasSent) {
   EXPECT_EQ(error(R"("model": "another")").status, 404);
 }
 
+TEST_F(ResponsesRequest, AskingForShorterConversationsIsAWarning) {
+  const TextEngine engine;
+  const OwnResponses own{.store = &store_};
+  const auto call = parse_response_call(parsed(R"({"input": "hi", "context_management": [{"type": "compaction"}]})"),
+                                        engine, kAnsweringModel, own);
+  ASSERT_TRUE(call.has_value()) << call.error().message;
+  EXPECT_THAT(call->warnings, ElementsAre(HasSubstr("context_management: it is ignored")));
+}
+
 TEST_F(ResponsesRequest, ALimitBeyondTheContextIsSaidByItsOwnName) {
   const TextEngine engine;
   const OwnResponses own{.store = &store_};
