@@ -221,7 +221,7 @@ class Responses(unittest.TestCase):
         self.assertIn("web_search", response.model_extra["warnings"][0])
 
     def test_errors_name_the_fields_of_this_api(self):
-        for fields, param in (({"max_output_tokens": 1 << 20}, "input"), ({"background": True}, "background"),
+        for fields, param in (({"max_output_tokens": 0}, "max_output_tokens"), ({"background": True}, "background"),
                               ({"input": [{"type": "web_search_call", "id": "w", "status": "completed"}]},
                                "input[0].type"),
                               ({"input": [{"role": "user", "content": [
