@@ -368,6 +368,8 @@ class Limits(unittest.TestCase):
             self.assertEqual((status, error["code"]), (400, "context_length_exceeded"))
             self.assertIn("100", error["message"])
             self.assertIn("110", error["message"])
+            cut = server.post("/v1/completions", {"prompt": [1] * 90, "max_tokens": 20, "ignore_eos": True})
+            self.assertEqual((cut["choices"][0]["finish_reason"], cut["usage"]["completion_tokens"]), ("length", 10))
 
     def test_a_deadline_ends_a_request(self):
         with Server() as server:
