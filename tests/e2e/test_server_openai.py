@@ -664,12 +664,12 @@ class Errors(OpenAiTest):
             self.chat(messages, extra_body={"continue_final_message": True})
         self.assertEqual(caught.exception.param, "continue_final_message")
 
-    def test_a_template_without_tools_refuses_calls_in_words(self):
+    def test_a_template_without_tools_takes_earlier_calls(self):
         call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-        with self.assertRaises(openai.BadRequestError) as caught:
-            self.chat([{"role": "user", "content": "a"}, {"role": "assistant", "content": None, "tool_calls": [call]},
-                       {"role": "tool", "tool_call_id": "call_1", "content": "b"}])
-        self.assertIn("messages[1]: found calls of tools", caught.exception.body["message"])
+        answer = self.chat([{"role": "user", "content": "a"},
+                            {"role": "assistant", "content": None, "tool_calls": [call]},
+                            {"role": "tool", "tool_call_id": "call_1", "content": "b"}], max_tokens=2)
+        self.assertTrue(answer.choices)
 
     def test_messages_that_agents_send_are_read(self):
         messages = [{"role": "developer", "content": "Be brief."}, {"role": "system", "content": "Be kind."},
