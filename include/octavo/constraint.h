@@ -9,6 +9,7 @@
 // taken of each kind is in docs/structured_output.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -35,13 +36,15 @@ enum class ValueNotation : std::uint8_t {
 /// A rule that a grammar names and does not define.
 struct ConstraintRule {
   enum class Kind : std::uint8_t {
-    kJsonSchema,    // a value that the JSON schema `texts[0]` takes; of kMarked, texts[1] is the mark around strings
+    kJsonSchema,    // a value that a JSON schema takes; of kMarked, texts[0] is the mark around strings
     kTextWithout,   // any text in which none of `texts` stands; they begin with one character, and have it nowhere else
     kTextMatching,  // a text in which the pattern `texts[0]` is found, as in a schema, and the mark `texts[1]` is not
   };
   std::string name;
   Kind kind = Kind::kJsonSchema;
   std::vector<std::string> texts = {};
+  std::size_t schema = 0;  // of kJsonSchema: one of ConstraintSource::schemas
+  std::string place = {};  // of kJsonSchema: the part of it that is meant, as a JSON pointer; empty: all
   bool is_strict = false;  // of a schema or a pattern, as below
   ValueNotation notation = ValueNotation::kJson;
   std::int32_t mark_token = -1;  // that the mark is; below 0: it is written as text
@@ -55,6 +58,8 @@ struct ConstraintSource {
   /// Constraint::warnings() says so.
   bool is_strict = false;
   std::vector<ConstraintRule> rules = {};  // of a grammar
+  /// That its rules take, in JSON. Rules that take parts of one share what these refer to.
+  std::vector<std::string> schemas = {};
 };
 
 /// The error of a compile whose stop token asked it to stop.

@@ -53,7 +53,7 @@ Result<Grammar> read_source(const ConstraintSource& source, const TokenNames& to
     }
     case ConstraintKind::kGrammar: {
       OCTAVO_TRY(grammar, read_gbnf(source.text, tokens, std::move(grammar)));
-      OCTAVO_TRY_VOID(define_rules(source.rules, grammar, warnings));
+      OCTAVO_TRY_VOID(define_rules(source, grammar, warnings));
       return grammar;
     }
     case ConstraintKind::kJsonObject: grammar.set_root(JsonGrammar(grammar).object()); return grammar;
@@ -66,9 +66,11 @@ Result<Grammar> read_source(const ConstraintSource& source, const TokenNames& to
 std::string key_of(const ConstraintSource& source) {
   std::string key = fmt::format("{}\n{}\n{}", static_cast<int>(source.kind), source.is_strict, source.text);
   for (const std::string& choice : source.choices) key += fmt::format("\n{}\n{}", choice.size(), choice);
+  for (const std::string& schema : source.schemas) key += fmt::format("\n{}\n{}", schema.size(), schema);
   for (const ConstraintRule& rule : source.rules) {
-    key += fmt::format("\n{}\n{}\n{}\n{}\n{}\n{}", rule.name, static_cast<int>(rule.kind), rule.is_strict,
-                       static_cast<int>(rule.notation), rule.mark_token, rule.texts.size());
+    key += fmt::format("\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", rule.name, static_cast<int>(rule.kind), rule.schema,
+                       rule.place.size(), rule.place, rule.is_strict, static_cast<int>(rule.notation), rule.mark_token,
+                       rule.texts.size());
     for (const std::string& text : rule.texts) key += fmt::format("\n{}\n{}", text.size(), text);
   }
   return key;

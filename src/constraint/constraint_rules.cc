@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -25,8 +26,8 @@ class Notations {
 
   Result<JsonGrammar*> of(const ConstraintRule& rule) {
     const bool is_marked = rule.notation == ValueNotation::kMarked;
-    if (rule.texts.size() != (is_marked ? 2U : 1U))
-      return fail("found {} texts, expected a schema{}", rule.texts.size(), is_marked ? " and a mark" : "");
+    if (rule.texts.size() != (is_marked ? 1U : 0U))
+      return fail("found {} texts, expected {}", rule.texts.size(), is_marked ? "a mark" : "none");
     JsonForm form{.notation = rule.notation};
     if (is_marked) form.mark = rule.texts.back();
     if (is_marked && rule.mark_token >= 0) form.mark_token = rule.mark_token;
@@ -42,6 +43,35 @@ class Notations {
  private:
   Grammar& grammar_;
   std::deque<JsonGrammar> grammars_;
+};
+
+/// A source's schemas, each read once for all rules that take parts of it in one notation.
+class Schemas {
+ public:
+  Schemas(const std::vector<std::string>& texts, std::vector<std::string>& warnings)
+      : texts_(texts), warnings_(warnings) {}
+
+  Result<ExpressionId> value(const ConstraintRule& rule, JsonGrammar& json) {
+    if (rule.schema >= texts_.size()) return fail("found the schema {} of {}", rule.schema, texts_.size());
+    Read& read = read_[{rule.schema, rule.is_strict, &json}];
+    if (!read.parts) {
+      const auto strictness = rule.is_strict ? SchemaStrictness::kStrict : SchemaStrictness::kLoose;
+      OCTAVO_TRY(read.parts, JsonSchemaParts::read(texts_[rule.schema], strictness, json, read.warnings));
+    }
+    OCTAVO_TRY(const ExpressionId value, read.parts->value(rule.place));
+    for (const std::string& warning : std::exchange(read.warnings, {})) warnings_.push_back(rule.name + ": " + warning);
+    return value;
+  }
+
+ private:
+  struct Read {
+    std::vector<std::string> warnings = {};  // of the part that is asked for
+    std::optional<JsonSchemaParts> parts = {};
+  };
+
+  const std::vector<std::string>& texts_;
+  std::vector<std::string>& warnings_;
+  std::map<std::tuple<std::size_t, bool, const JsonGrammar*>, Read> read_;
 };
 
 /// The pattern that finds a text.
@@ -76,31 +106,28 @@ Result<ExpressionId> text_matching(const ConstraintRule& rule, Grammar& grammar,
   return text_without({&rule.texts[1], 1}, grammar);
 }
 
-Result<ExpressionId> read_rule(const ConstraintRule& rule, Grammar& grammar, Notations& notations,
+Result<ExpressionId> read_rule(const ConstraintRule& rule, Grammar& grammar, Notations& notations, Schemas& schemas,
                                std::vector<std::string>& warnings) {
   if (rule.kind == ConstraintRule::Kind::kTextWithout) return text_without(rule.texts, grammar);
   if (rule.kind == ConstraintRule::Kind::kTextMatching) return text_matching(rule, grammar, warnings);
   OCTAVO_TRY(JsonGrammar * json, notations.of(rule));
-  const auto strictness = rule.is_strict ? SchemaStrictness::kStrict : SchemaStrictness::kLoose;
-  std::vector<std::string> own;
-  OCTAVO_TRY(const ExpressionId value, read_json_schema(rule.texts.front(), strictness, *json, own));
-  for (const std::string& warning : own) warnings.push_back(rule.name + ": " + warning);
-  return value;
+  return schemas.value(rule, *json);
 }
 
 }  // namespace
 
-Result<void> define_rules(std::span<const ConstraintRule> rules, Grammar& grammar, std::vector<std::string>& warnings) {
+Result<void> define_rules(const ConstraintSource& source, Grammar& grammar, std::vector<std::string>& warnings) {
   std::map<std::string, RuleId, std::less<>> named;
   for (std::size_t i = 0; i < grammar.rules().size(); ++i)
     if (!grammar.rules()[i].is_defined) named.emplace(grammar.rules()[i].name, static_cast<RuleId>(i));
   Notations notations(grammar);
-  for (const ConstraintRule& rule : rules) {
+  Schemas schemas(source.schemas, warnings);
+  for (const ConstraintRule& rule : source.rules) {
     const auto found = named.find(rule.name);
     if (found == named.end())
       return fail("rule {}: found it nowhere in the grammar or defined there, expected it to be named alone",
                   quote(rule.name));
-    auto body = read_rule(rule, grammar, notations, warnings);
+    auto body = read_rule(rule, grammar, notations, schemas, warnings);
     if (!body) return fail("rule {}: {}", quote(rule.name), body.error().message);
     grammar.define(found->second, *body);
     named.erase(found);

@@ -3,7 +3,6 @@
 // A free function; any thread.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,6 @@ namespace octavo {
 
 /// Defines them. Errors begin with the name of the rule: the grammar does not name it, or defines it itself; a schema
 /// or a mark that cannot be taken. So do warnings, which are those of schemas.
-Result<void> define_rules(std::span<const ConstraintRule> rules, Grammar& grammar, std::vector<std::string>& warnings);
+Result<void> define_rules(const ConstraintSource& source, Grammar& grammar, std::vector<std::string>& warnings);
 
 }  // namespace octavo

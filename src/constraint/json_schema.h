@@ -5,10 +5,11 @@
 //     std::vector<std::string> warnings;
 //     OCTAVO_TRY(const ExpressionId value, read_json_schema(text, SchemaStrictness::kStrict, json, warnings));
 //
-// Free functions; any thread.
+// The function may be called by any thread.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,5 +31,25 @@ enum class SchemaStrictness : std::uint8_t {
 /// leads back to itself; where strict, what cannot be held.
 Result<ExpressionId> read_json_schema(std::string_view text, SchemaStrictness strictness, JsonGrammar& json,
                                       std::vector<std::string>& warnings);
+
+/// The same of parts of one text, which is read once: what several parts refer to is one rule for all of them. Used by
+/// one thread; the grammar and the warnings outlive it.
+class JsonSchemaParts {
+ public:
+  static Result<JsonSchemaParts> read(std::string_view text, SchemaStrictness strictness, JsonGrammar& json,
+                                      std::vector<std::string>& warnings);
+  JsonSchemaParts(JsonSchemaParts&&) noexcept;
+  JsonSchemaParts& operator=(JsonSchemaParts&&) noexcept;
+  ~JsonSchemaParts();
+
+  /// `place` is a JSON pointer, "/properties/a"; empty: the whole. Errors: nothing is there, and the above.
+  Result<ExpressionId> value(std::string_view place);
+
+ private:
+  struct State;
+  explicit JsonSchemaParts(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace octavo

@@ -6,7 +6,23 @@
 
 namespace octavo {
 
+/// The schema that one which is a reference alone leads to, so that all who refer to it have one rule.
+JsonTree::NodeId SchemaWriter::referred(JsonTree::NodeId schema) {
+  static constexpr int kMostReferences = 8;  // one behind another
+  for (int i = 0; i < kMostReferences && parts_.tree.is(schema, JsonTree::Kind::kObject); ++i) {
+    const auto& children = parts_.tree.at(schema).children;
+    if (children.size() != 1) break;
+    const JsonTree::Node& only = parts_.tree.at(children.front());
+    if (only.key != "$ref" || only.kind != JsonTree::Kind::kString || !grammar_.work().add(only.text.size())) break;
+    const auto target = parts_.refs.resolve(schema, only.text);
+    if (!target) break;
+    schema = *target;
+  }
+  return schema;
+}
+
 ExpressionId SchemaWriter::value(SchemaSet schemas) {
+  for (SchemaTerm& term : schemas) term.node = referred(term.node);
   std::erase_if(schemas, [this](SchemaTerm term) {
     return !term.is_negated &&
            (parts_.tree.is(term.node, JsonTree::Kind::kTrue) ||

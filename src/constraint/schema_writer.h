@@ -22,6 +22,7 @@ class SchemaWriter {
  public:
   struct Parts {
     JsonTree& tree;
+    const SchemaRefs& refs;
     SchemaTexts& texts;
     SchemaValidator& validator;
     SchemaExpander& expander;
@@ -62,6 +63,7 @@ class SchemaWriter {
   ExpressionId literal(NodeId value);
   ExpressionId literal_number(const std::string& text);
   std::vector<ExpressionId> of_way(const SchemaFacts& way);
+  NodeId referred(NodeId schema);
   bool is_other_value(const SchemaFacts& way, JsonTree::Kind kind) const;
   ExpressionId number(const SchemaFacts& way);
 

@@ -157,11 +157,12 @@ ApiResult<ConstraintSource> structural_tag(const json::object& tag, const std::s
   ConstraintSource source{.kind = ConstraintKind::kGrammar, .text = fmt::format("root ::= {}\n", root(*set))};
   std::string any;
   for (std::size_t i = 0; i < set->tags.size(); ++i) {
-    const Tag& one = set->tags[i];
+    Tag& one = set->tags[i];
     const std::string name = fmt::format("value-{}", i);
     source.text += fmt::format("tag-{} ::= {} {} {}\n", i, mark(one.begin, token_of), name, mark(one.end, token_of));
     any += fmt::format("{}tag-{}", i > 0 ? " | " : "", i);
-    source.rules.push_back({.name = name, .kind = ConstraintRule::Kind::kJsonSchema, .texts = {one.schema}});
+    source.rules.push_back({.name = name, .kind = ConstraintRule::Kind::kJsonSchema, .schema = i});
+    source.schemas.push_back(std::move(one.schema));
   }
   source.text += fmt::format("tag ::= {}\n", any);
   source.rules.push_back(

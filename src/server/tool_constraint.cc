@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <set>
@@ -16,16 +17,29 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::string_view kAnyObject = R"({"type": "object"})";
-constexpr std::size_t kMaxParameterBytes = std::size_t{8} << 20;
 
-/// A property's schema, with what it may refer to.
-std::string schema_of(const json::value& property, const json::object& root) {
+/// Where a property's schema stands in that of the arguments.
+std::string place_of(std::string_view property) {
+  std::string place = "/properties/";
+  for (const char c : property) {
+    if (c == '~') {
+      place += "~0";
+    } else if (c == '/') {
+      place += "~1";
+    } else {
+      place += c;
+    }
+  }
+  return place;
+}
+
+/// A property brings what it refers to, and the schema of the arguments has nothing of the kind.
+bool has_own_definitions(const json::value& property, const json::object& root) {
   const json::object* object = property.if_object();
-  if (object == nullptr) return json::serialize(property);
-  json::object schema = *object;
-  for (const std::string_view definitions : {"$defs", "definitions"})
-    if (const json::value* value = root.if_contains(definitions)) schema[definitions] = *value;
-  return json::serialize(schema);
+  if (object == nullptr) return false;
+  return std::ranges::any_of(std::array{"$defs", "definitions"}, [&](std::string_view definitions) {
+    return object->contains(definitions) && !root.contains(definitions);
+  });
 }
 
 /// The texts of an enum or a const; empty: it has none, or others beside them.
@@ -50,9 +64,7 @@ std::string pattern_of(const json::value& property) {
   return pattern != nullptr && pattern->is_string() ? std::string(pattern->get_string()) : std::string();
 }
 
-/// `num_bytes`: of the schemas of all tools so far. Nothing more is made beyond kMaxParameterBytes.
-std::vector<OfferedParameter> parameters_of(const json::object& schema, std::string_view tool, const ToolSet& tools,
-                                            std::size_t& num_bytes) {
+std::vector<OfferedParameter> parameters_of(const json::object& schema, std::string_view tool, const ToolSet& tools) {
   std::vector<OfferedParameter> parameters;
   const json::value* properties = schema.if_contains("properties");
   if (properties == nullptr || !properties->is_object()) return parameters;
@@ -60,16 +72,15 @@ std::vector<OfferedParameter> parameters_of(const json::object& schema, std::str
   if (const json::value* names = schema.if_contains("required"); names != nullptr && names->is_array())
     for (const json::value& name : names->get_array())
       if (name.is_string()) required.insert(name.get_string());
-  for (const json::key_value_pair& property : properties->get_object()) {
-    parameters.push_back({.name = std::string(property.key()),
-                          .schema = schema_of(property.value(), schema),
-                          .choices = choices_of(property.value()),
-                          .pattern = pattern_of(property.value()),
-                          .types = tools.types_of(tool, property.key()),
-                          .is_required = required.contains(property.key())});
-    num_bytes += parameters.back().schema.size();
-    if (num_bytes > kMaxParameterBytes) break;
-  }
+  for (const json::key_value_pair& property : properties->get_object())
+    parameters.push_back(
+        {.name = std::string(property.key()),
+         .place = place_of(property.key()),
+         .schema = has_own_definitions(property.value(), schema) ? json::serialize(property.value()) : std::string(),
+         .choices = choices_of(property.value()),
+         .pattern = pattern_of(property.value()),
+         .types = tools.types_of(tool, property.key()),
+         .is_required = required.contains(property.key())});
   return parameters;
 }
 
@@ -78,12 +89,9 @@ bool is_strict(const json::object& function) {
   return strict != nullptr && strict->is_bool() && strict->get_bool();
 }
 
-/// Error: the schemas of parameters, each with what it may refer to, are too many bytes.
-ApiResult<std::vector<OfferedTool>> offered_tools(const json::array& tools, const ToolCalling& calling,
-                                                  const ToolChoice& choice) {
+std::vector<OfferedTool> offered_tools(const json::array& tools, const ToolCalling& calling, const ToolChoice& choice) {
   const bool has_parameters = calling.format->form.call.contains("$PARAMETERS");
   std::vector<OfferedTool> offered;
-  std::size_t num_bytes = 0;
   for (const json::value& tool : tools) {
     const json::object& function = tool.at("function").get_object();
     const std::string name(function.at("name").get_string());
@@ -94,15 +102,11 @@ ApiResult<std::vector<OfferedTool>> offered_tools(const json::array& tools, cons
     const bool is_held = has_schema && (is_strict(function) || choice.mode == ToolChoice::Mode::kRequired ||
                                         calling.format->always_held);
     offered.push_back({.name = name,
-                       .schema = is_held ? json::serialize(*schema) : std::string(kAnyObject),
+                       .schema = has_schema ? json::serialize(*schema) : std::string(),
+                       .takes_any = !is_held,
                        .is_strict = is_strict(function)});
     if (has_schema && has_parameters)
-      offered.back().parameters = parameters_of(schema->get_object(), name, calling.tools, num_bytes);
-    if (num_bytes > kMaxParameterBytes)
-      return std::unexpected(invalid_value(
-          "tools", fmt::format("tools: found {} bytes and more in the schemas of parameters, each with the definitions "
-                               "of its tool, expected at most {}",
-                               num_bytes, kMaxParameterBytes)));
+      offered.back().parameters = parameters_of(schema->get_object(), name, calling.tools);
   }
   return offered;
 }
@@ -149,11 +153,10 @@ void hold_calls(JsonFields& fields, const Engine& engine, const ToolCalling& cal
         invalid_value(field, field + ": found calls that must have a form beside another form of the answer, expected "
                                      "one of them"));
   }
-  auto offered = offered_tools(tools, calling, choice);
-  if (!offered) return fields.refuse(std::move(offered.error()));
   const auto token = [&engine](std::string_view text) { return token_of(text, engine); };
   call.constraints.clear();  // the form of the content is a part of this one
-  call.constraints.push_back({.field = field, .source = call_grammar(*calling.format, *offered, options, token)});
+  call.constraints.push_back(
+      {.field = field, .source = call_grammar(*calling.format, offered_tools(tools, calling, choice), options, token)});
 }
 
 }  // namespace octavo::server

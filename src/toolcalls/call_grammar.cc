@@ -10,6 +10,8 @@
 namespace octavo {
 namespace {
 
+constexpr std::string_view kAnyObject = R"({"type": "object"})";
+
 using Places = std::vector<std::pair<std::string_view, std::string>>;
 
 class CallGrammarWriter {
@@ -21,7 +23,7 @@ class CallGrammarWriter {
       if (const auto token = text.empty() ? std::nullopt : token_of(text)) tokens_.emplace_back(text, *token);
   }
 
-  void add_tools(std::span<const OfferedTool> tools, bool is_single) {
+  void add_tools(std::span<OfferedTool> tools, bool is_single) {
     std::string any;
     for (std::size_t i = 0; i < tools.size(); ++i) {
       define(fmt::format("call-{}", i), call_of(tools[i], i));
@@ -36,7 +38,8 @@ class CallGrammarWriter {
   /// What may stand in the place of calls, or in front of them.
   void add_content(const CallGrammarOptions& options) {
     if (!options.content_schema.empty()) {
-      add_rule("content", ConstraintRule::Kind::kJsonSchema, {options.content_schema}, options.is_content_strict);
+      add_rule("content", ConstraintRule::Kind::kJsonSchema, {}, options.is_content_strict);
+      rules_.back().schema = add_schema(options.content_schema);
       define("root", "content | calls");
       return;
     }
@@ -56,7 +59,10 @@ class CallGrammarWriter {
   void must_call() { define("root", "calls"); }
 
   ConstraintSource take() {
-    return {.kind = ConstraintKind::kGrammar, .text = std::move(text_), .rules = std::move(rules_)};
+    return {.kind = ConstraintKind::kGrammar,
+            .text = std::move(text_),
+            .rules = std::move(rules_),
+            .schemas = std::move(schemas_)};
   }
 
  private:
@@ -64,10 +70,16 @@ class CallGrammarWriter {
   void add_rule(std::string name, ConstraintRule::Kind kind, std::vector<std::string> texts, bool is_strict) {
     rules_.push_back({.name = std::move(name), .kind = kind, .texts = std::move(texts), .is_strict = is_strict});
   }
+  std::size_t add_schema(std::string schema) {
+    schemas_.push_back(std::move(schema));
+    return schemas_.size() - 1;
+  }
   /// A value in the notation of calls.
-  void add_value(std::string name, const std::string& schema, bool is_strict) {
-    add_rule(std::move(name), ConstraintRule::Kind::kJsonSchema, {schema}, is_strict);
+  void add_value(std::string name, std::size_t schema, std::string place, bool is_strict) {
+    add_rule(std::move(name), ConstraintRule::Kind::kJsonSchema, {}, is_strict);
     ConstraintRule& rule = rules_.back();
+    rule.schema = schema;
+    rule.place = std::move(place);
     rule.notation = format_.form.notation;
     if (rule.notation != ValueNotation::kMarked) return;
     rule.texts.emplace_back(format_.form.mark);
@@ -101,11 +113,12 @@ class CallGrammarWriter {
     return out;
   }
 
-  std::string call_of(const OfferedTool& tool, std::size_t index) {
+  std::string call_of(OfferedTool& tool, std::size_t index) {
     Places places = {{"$NAME", gbnf_literal(tool.name)}, {"$INDEX", "[0-9]{1,3}"}};
     if (format_.form.call.contains("$ARGS")) {
       const std::string name = fmt::format("arguments-{}", index);
-      add_value(name, tool.schema, tool.is_strict);
+      add_value(name, add_schema(tool.takes_any ? std::string(kAnyObject) : std::move(tool.schema)), {},
+                tool.is_strict);
       places.emplace_back("$ARGS", name);
     } else {
       places.emplace_back("$PARAMETERS", parameters_of(tool, index));
@@ -113,8 +126,9 @@ class CallGrammarWriter {
     return expand(format_.form.call, places);
   }
 
-  std::string parameters_of(const OfferedTool& tool, std::size_t index) {
+  std::string parameters_of(OfferedTool& tool, std::size_t index) {
     std::vector<std::string> written;
+    if (!tool.parameters.empty()) tool_schema_ = add_schema(std::move(tool.schema));
     written.reserve(tool.parameters.size());
     for (std::size_t i = 0; i < tool.parameters.size(); ++i)
       written.push_back(parameter_of(tool.parameters[i], fmt::format("value-{}-{}", index, i), tool.is_strict));
@@ -143,12 +157,17 @@ class CallGrammarWriter {
     return begun;
   }
 
+  void add_parameter(const std::string& name, const OfferedParameter& parameter, bool is_strict) {
+    const bool is_part = parameter.schema.empty();
+    add_value(name, is_part ? tool_schema_ : add_schema(parameter.schema), is_part ? parameter.place : "", is_strict);
+  }
+
   std::string parameter_of(const OfferedParameter& parameter, const std::string& name, bool is_strict) {
     const bool is_json = format_.form.notation == ValueNotation::kJson;
     const bool is_text = is_json && (parameter.types & kJsonString) != 0;
     std::string value = name;
     if (!is_json) {
-      add_value(name, parameter.schema, is_strict);
+      add_parameter(name, parameter, is_strict);
     } else if (!parameter.choices.empty()) {
       std::string choices;
       for (const std::string& choice : parameter.choices)
@@ -159,7 +178,7 @@ class CallGrammarWriter {
     } else if (is_text) {
       value = text_value();
     } else {
-      add_value(name, parameter.schema, is_strict);
+      add_parameter(name, parameter, is_strict);
     }
     return expand(
         format_.form.parameter,
@@ -184,12 +203,14 @@ class CallGrammarWriter {
   std::vector<std::pair<std::string_view, TokenId>> tokens_;  // that the vocabulary has
   std::string text_;
   std::vector<ConstraintRule> rules_;
+  std::vector<std::string> schemas_;
+  std::size_t tool_schema_ = 0;  // of the tool whose parameters are written
   bool has_text_value_ = false;
 };
 
 }  // namespace
 
-ConstraintSource call_grammar(const ToolFormat& format, std::span<const OfferedTool> tools,
+ConstraintSource call_grammar(const ToolFormat& format, std::vector<OfferedTool> tools,
                               const CallGrammarOptions& options,
                               const std::function<std::optional<TokenId>(std::string_view)>& token_of) {
   CallGrammarWriter writer(format, token_of);

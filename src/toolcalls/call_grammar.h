@@ -6,7 +6,6 @@
 
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +19,8 @@ namespace octavo {
 /// A parameter of a tool.
 struct OfferedParameter {
   std::string name;
-  std::string schema;                     // in JSON
+  std::string place = {};                 // of its schema in the tool's, a JSON pointer
+  std::string schema = {};                // a schema of its own, in place of that, in JSON; empty: it has none
   std::vector<std::string> choices = {};  // texts, where it must be one of them
   std::string pattern = {};               // that a text must match; empty: none
   std::uint8_t types = kAnyJson;          // bits of JsonType
@@ -30,7 +30,8 @@ struct OfferedParameter {
 /// A tool that may be called.
 struct OfferedTool {
   std::string name;
-  std::string schema;  // of its arguments, in JSON
+  std::string schema;      // of its arguments, in JSON
+  bool takes_any = false;  // arguments that are written as one object may be any
   bool is_strict = false;
   std::vector<OfferedParameter> parameters = {};  // in the order in which a call has them
 };
@@ -45,7 +46,7 @@ struct CallGrammarOptions {
 
 /// The grammar, and the rules that it names. `token_of` gives the token that a text is; nothing: it is several, or
 /// none.
-ConstraintSource call_grammar(const ToolFormat& format, std::span<const OfferedTool> tools,
+ConstraintSource call_grammar(const ToolFormat& format, std::vector<OfferedTool> tools,
                               const CallGrammarOptions& options,
                               const std::function<std::optional<TokenId>(std::string_view)>& token_of);
 

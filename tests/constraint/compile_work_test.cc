@@ -31,7 +31,7 @@ std::string compile(const ConstraintSource& source, const std::shared_ptr<Compil
   const auto built = [&]() -> Result<Automaton> {
     if (source.kind == ConstraintKind::kGrammar) {
       OCTAVO_TRY(grammar, read_gbnf(source.text, {.num_tokens = 10}, std::move(grammar)));
-      OCTAVO_TRY_VOID(define_rules(source.rules, grammar, warnings));
+      OCTAVO_TRY_VOID(define_rules(source, grammar, warnings));
     } else if (source.kind == ConstraintKind::kRegex) {
       OCTAVO_TRY(const ExpressionId root, read_regex(source.text, RegexReach::kWhole, grammar));
       grammar.set_root(root);
@@ -275,16 +275,32 @@ const std::vector<Growing>& growing_bodies() {
       {"tools",
        [](std::size_t n) {
          std::string text = "root ::= \"x\"";
-         std::vector<ConstraintRule> rules;
+         ConstraintSource source = grammar("");
          for (std::size_t i = 0; i < n; ++i) {
            text += fmt::format(" | \"t{}\" s{}", i, i);
-           rules.push_back({.name = fmt::format("s{}", i), .texts = {R"({"properties": {"a": {"type": "string"}}})"}});
+           source.rules.push_back({.name = fmt::format("s{}", i), .schema = i});
+           source.schemas.emplace_back(R"({"properties": {"a": {"type": "string"}}})");
          }
-         ConstraintSource source = grammar(text);
-         source.rules = std::move(rules);
+         source.text = text;
          return source;
        },
-       50}};
+       50},
+      {"parameters of a tool and their definitions",
+       [](std::size_t n) {
+         std::string text = "root ::= \"x\"", properties, definitions;
+         ConstraintSource source = grammar("");
+         for (std::size_t i = 0; i < n; ++i) {
+           text += fmt::format(" s{}", i);
+           source.rules.push_back({.name = fmt::format("s{}", i), .place = fmt::format("/properties/p{}", i)});
+           properties += fmt::format(R"({}"p{}": {{"$ref": "#/$defs/d0"}})", i > 0 ? ", " : "", i);
+           definitions += fmt::format(R"({}"m{}": {{"type": "null"}})", i > 0 ? ", " : "", i);
+         }
+         source.text = text;
+         source.schemas = {fmt::format(R"({{"properties": {{{}}}, "$defs": {{"d0": {{"properties": {{{}}}}}}}}})",
+                                       properties, definitions)};
+         return source;
+       },
+       20}};
   return kAll;
 }
 
@@ -338,12 +354,14 @@ TEST(CompileGrowth, EachKindLeavesOffSoonAfterItsBoundAndItsToken) {
   stop.request_stop();
   for (const Growing& body : growing_bodies()) {
     const ConstraintSource source = body.make(body.count * 8);
+    std::size_t num_bytes = source.text.size();
+    for (const std::string& one : source.schemas) num_bytes += one.size();
     const auto bounded = std::make_shared<CompileWork>(std::stop_token(), kMost);
     EXPECT_FALSE(compile(source, bounded).empty()) << body.name;
-    EXPECT_LE(bounded->num_steps(), 4 * kMost + 2 * source.text.size()) << body.name;
+    EXPECT_LE(bounded->num_steps(), 4 * kMost + 2 * num_bytes) << body.name;
     const auto stopped = std::make_shared<CompileWork>(stop.get_token());
     EXPECT_FALSE(compile(source, stopped).empty()) << body.name;
-    EXPECT_LE(stopped->num_steps(), kMost + 2 * source.text.size()) << body.name;
+    EXPECT_LE(stopped->num_steps(), kMost + 2 * num_bytes) << body.name;
   }
 }
 

@@ -90,7 +90,7 @@ TEST_F(OpenAiTools, AnAnswerThatMustCallIsHeldToTheSchemas) {
   EXPECT_EQ(held.kind, ConstraintKind::kGrammar);
   EXPECT_THAT(held.text, HasSubstr("root ::= calls\n"));
   ASSERT_EQ(held.rules.size(), 2U);
-  EXPECT_THAT(held.rules[0].texts.at(0), HasSubstr("\"days\""));
+  EXPECT_THAT(held.schemas.at(held.rules[0].schema), HasSubstr("\"days\""));
   EXPECT_FALSE(held.rules[0].is_strict);
 }
 
@@ -117,8 +117,8 @@ TEST_F(OpenAiTools, CallsOfStrictToolsAreHeldWhereTheyAreMade) {
   EXPECT_THAT(held.text, HasSubstr("root ::= free calls?\n"));
   ASSERT_EQ(held.rules.size(), 3U);
   EXPECT_TRUE(held.rules[0].is_strict);
-  EXPECT_THAT(held.rules[0].texts.at(0), HasSubstr("x-mine"));
-  EXPECT_THAT(held.rules[1].texts.at(0), ::testing::Not(HasSubstr("x-its")));  // any object
+  EXPECT_THAT(held.schemas.at(held.rules[0].schema), HasSubstr("x-mine"));
+  EXPECT_THAT(held.schemas.at(held.rules[1].schema), ::testing::Not(HasSubstr("x-its")));  // any object
 }
 
 TEST_F(OpenAiTools, CallsOfToolsThatAreDescribedAreHeldWhereTheyAreMade) {
@@ -152,23 +152,27 @@ TEST_F(OpenAiTools, AConversationThatCannotFitIsRefusedBeforeItsCallsAreCompiled
   EXPECT_EQ(engine_.num_compiled, 0);
 }
 
-TEST_F(OpenAiTools, DefinitionsCountForEachParameterThatMayReferToThem) {
-  const auto tools = [](int num_properties) {
-    std::string properties;
-    for (int i = 0; i < num_properties; ++i) properties += fmt::format(R"({}"p{}": {{}})", i > 0 ? "," : "", i);
-    return R"(, "tools": [{"function": {"name": "a", "strict": true, "parameters": {"properties": {)" + properties +
-           R"(}, "$defs": {"d": {"const": ")" + std::string(1'000'000, 'x') + R"("}}}}}])";
-  };
-  EXPECT_TRUE(chat(tools(90))) << "its arguments are one object";
+TEST_F(OpenAiTools, ParametersArePartsOfTheSchemaOfTheirTool) {
   engine_.set_tool_format("lfm");
-  EXPECT_TRUE(chat(tools(8)));
-  for (const int num_properties : {9, 90}) {
-    const ApiError error = chat_error(tools(num_properties));
-    EXPECT_EQ(error.param, "tools");
-    EXPECT_THAT(error.message, HasSubstr("found 9000252 bytes and more"));
-    EXPECT_THAT(error.message, HasSubstr("at most 8388608"));
-  }
-  EXPECT_EQ(engine_.num_compiled, 2);
+  const auto parameters_of = [this](const std::string& schema) {
+    open_chat(R"(, "tools": [{"function": {"name": "a", "strict": true, "parameters": )" + schema + "}}]");
+    return engine_.compiled;
+  };
+  const std::string shared =
+      R"({"properties":{"a/b~":{"$ref":"#/$defs/x"},"c":{"$defs":{"y":{}}}},"$defs":{"x":{"type":"null"}}})";
+  const ConstraintSource held = parameters_of(shared);
+  EXPECT_THAT(held.schemas, ::testing::ElementsAre(shared));
+  EXPECT_EQ(held.rules.at(0).place, "/properties/a~1b~0");
+  EXPECT_EQ(held.rules.at(1).place, "/properties/c");
+  const ConstraintSource own = parameters_of(R"({"properties":{"c":{"$ref":"#/$defs/y","$defs":{"y":{}}}}})");
+  EXPECT_EQ(own.schemas.at(own.rules.at(0).schema), R"({"$ref":"#/$defs/y","$defs":{"y":{}}})");
+  EXPECT_EQ(own.rules.at(0).place, "");
+  std::string properties;
+  for (int i = 0; i < 800; ++i) properties += fmt::format(R"({}"p{}":{{}})", i > 0 ? "," : "", i);
+  const std::string large =
+      R"({"properties":{)" + properties + R"(},"$defs":{"d":{"const":")" + std::string(1'000'000, 'x') + R"("}}})";
+  const ConstraintSource many = parameters_of(large);
+  EXPECT_THAT(many.schemas, ::testing::ElementsAre(large)) << "once for 800 parameters";
 }
 
 TEST_F(OpenAiTools, TwoFormsOfAnAnswerAreRefused) {
@@ -181,7 +185,7 @@ TEST_F(OpenAiTools, AnswersAreHeldToTheNotationOfTheModelsCalls) {
   engine_.set_tool_format("gemma");
   open_chat(body);
   EXPECT_EQ(engine_.compiled.rules.at(0).notation, ValueNotation::kMarked);
-  EXPECT_EQ(engine_.compiled.rules.at(0).texts.at(1), "<|\"|>");
+  EXPECT_EQ(engine_.compiled.rules.at(0).texts.at(0), "<|\"|>");
   engine_.set_tool_format("lfm");
   open_chat(body);
   EXPECT_EQ(engine_.compiled.rules.at(0).notation, ValueNotation::kPython);

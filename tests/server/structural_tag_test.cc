@@ -40,7 +40,7 @@ TEST(StructuralTag, TextIsFreeUpToATrigger) {
             "tag-1 ::= \"<f=b>\" value-1 \"</f>\\x0A\"\n"
             "tag ::= tag-0 | tag-1\n");
   ASSERT_EQ(source->rules.size(), 3U);
-  EXPECT_THAT(source->rules[0].texts, ElementsAre(R"({"const":1})"));
+  EXPECT_EQ(source->schemas.at(source->rules[0].schema), R"({"const":1})");
   EXPECT_EQ(source->rules[2].kind, ConstraintRule::Kind::kTextWithout);
   EXPECT_THAT(source->rules[2].texts, ElementsAre("<f="));
 }

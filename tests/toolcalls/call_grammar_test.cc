@@ -118,19 +118,13 @@ std::vector<OfferedTool> offered() {
       R"({"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"},
       "unit": {"enum": ["C", "F"]}, "code": {"type": "string", "pattern": "^[<A-Z/]{2}$"}, "more": {"type": "object"}}, "required": ["city", "unit"], "additionalProperties": false})";
   std::vector<OfferedTool> tools = {{.name = "weather", .schema = schema, .is_strict = true},
-                                    {.name = "time", .schema = R"({"type": "object"})"}};
-  tools[0].parameters = {{.name = "city", .schema = R"({"type": "string"})", .types = kJsonString, .is_required = true},
-                         {.name = "days", .schema = R"({"type": "integer"})", .types = kJsonNumber},
-                         {.name = "unit",
-                          .schema = R"({"enum": ["C", "F"]})",
-                          .choices = {"C", "F"},
-                          .types = kJsonString,
-                          .is_required = true},
-                         {.name = "code",
-                          .schema = R"({"type": "string", "pattern": "^[<A-Z/]{2}$"})",
-                          .pattern = "^[<A-Z/]{2}$",
-                          .types = kJsonString},
-                         {.name = "more", .schema = R"({"type": "object"})", .types = kJsonObject}};
+                                    {.name = "time", .schema = R"({"type": "object"})", .takes_any = true}};
+  tools[0].parameters = {
+      {.name = "city", .place = "/properties/city", .types = kJsonString, .is_required = true},
+      {.name = "days", .place = "/properties/days", .types = kJsonNumber},
+      {.name = "unit", .place = "/properties/unit", .choices = {"C", "F"}, .types = kJsonString, .is_required = true},
+      {.name = "code", .place = "/properties/code", .pattern = "^[<A-Z/]{2}$", .types = kJsonString},
+      {.name = "more", .schema = R"({"type": "object"})", .types = kJsonObject}};
   return tools;
 }
 
@@ -151,7 +145,7 @@ class CallGrammar : public ::testing::TestWithParam<bool> {
     auto grammar = read_gbnf(source.text, {.num_tokens = tokens_.size()});
     ASSERT_TRUE(grammar.has_value()) << grammar.error().message << "\n" << source.text;
     std::vector<std::string> warnings;
-    const auto defined = define_rules(source.rules, *grammar, warnings);
+    const auto defined = define_rules(source, *grammar, warnings);
     ASSERT_TRUE(defined.has_value()) << defined.error().message << "\n" << source.text;
     for (const Grammar::Rule& rule : grammar->rules()) EXPECT_TRUE(rule.is_defined) << rule.name << "\n" << source.text;
     EXPECT_TRUE(warnings.empty());
