@@ -105,10 +105,12 @@ ChatSession::ChatSession(ChatSettings settings, std::string title, std::unique_p
 }
 
 Result<int> ChatSession::loop() {
+  TerminalStream::Wrapping wrapping(context_.out);
   if (interactive_) context_.out << escaped(title_) << ", /help for help, /bye leaves\n" << std::flush;
   MessageReader reader(make_line_reader(context_));
   bool interrupted_before = false;
   while (!leaves_) {
+    wrapping.begin_text();
     const Message message = reader.read("> ");
     if (message.kind == Line::Kind::kEnd) return kDone;
     if (message.kind == Line::Kind::kInterrupted) {
@@ -182,7 +184,7 @@ Result<void> ChatSession::answer_last_turn() {
   request.max_tokens = settings_.max_tokens == 0 ? 0 : std::min(settings_.max_tokens, *room);
   request.reasoning = {
       .mode = ReasoningMode::kSplit, .begins_inside = prompt->ends_in_reasoning, .budget = settings_.reasoning_budget};
-  AnswerOutput output(context_.out);
+  AnswerOutput output(context_.out, LineBreaks::kAtSpaces);
   OCTAVO_TRY(Answer answer, generate(
                                 *engine_, std::move(request), [&](std::string_view text) { return output.write(text); },
                                 [&](std::string_view text) { return output.write_reasoning(text); }));

@@ -1,6 +1,7 @@
 // The program: real streams, the real engine. Everything else is in cli.cc and one file per command.
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -50,6 +51,12 @@ octavo::cli::StreamEnd end_at(int descriptor, bool is_for_people) {
       .is_terminal = ::isatty(descriptor) == 1, .takes_color = takes_color(descriptor), .is_for_people = is_for_people};
 }
 
+/// The columns of the terminal at standard output, which may be resized at any moment.
+int output_columns() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 /// The engines of the process share its threads and its KV memory.
 octavo::Result<std::unique_ptr<octavo::Engine>> load_engine(octavo::EngineOptions options) {
   if (options.resources) return octavo::Engine::load(std::move(options));
@@ -66,7 +73,9 @@ int main(int argc, char** argv) {
   octavo::cli::report_lost_files();
   std::ios::sync_with_stdio(false);
   std::cin.tie(nullptr);
-  octavo::cli::TerminalStream out(std::cout, end_at(STDOUT_FILENO, false)), err(std::cerr, end_at(STDERR_FILENO, true));
+  octavo::cli::StreamEnd output = end_at(STDOUT_FILENO, false);
+  output.columns = output_columns;
+  octavo::cli::TerminalStream out(std::cout, output), err(std::cerr, end_at(STDERR_FILENO, true));
   auto log = std::make_shared<spdlog::logger>("octavo", std::make_shared<spdlog::sinks::ostream_sink_st>(err, true));
   log->set_pattern("%n: %l: %v");
   log->set_level(spdlog::level::warn);

@@ -16,10 +16,19 @@ void TextOutput::end_line() {
   in_line_ = false;
 }
 
+AnswerOutput::AnswerOutput(TerminalStream& out, LineBreaks breaks) : text_(out), out_(out) {
+  if (breaks == LineBreaks::kAtSpaces) wrapping_.emplace(out);
+}
+
+void AnswerOutput::end_line() {
+  text_.end_line();
+  if (wrapping_) wrapping_->begin_text();
+}
+
 bool AnswerOutput::write(std::string_view text) {
   if (text.empty()) return static_cast<bool>(out_);
   if (std::exchange(in_reasoning_, false)) {
-    text_.end_line();
+    end_line();
     text_.write("\n");
   }
   return text_.write(text);

@@ -165,7 +165,7 @@ Result<int> run(const RunOptions& options, Context& context) {
   OCTAVO_TRY(Request request, make_request(options, prompt, *engine, context));
   const std::uint64_t seed = request.sampling.seed;
 
-  AnswerOutput output(context.out);
+  AnswerOutput output(context.out, options.raw || options.constraint ? LineBreaks::kAtTheEdge : LineBreaks::kAtSpaces);
   const auto is_shown = [&options](std::size_t choice) { return !options.json && choice == 0; };
   OCTAVO_TRY(const std::vector<Answer> answers,
              generate_choices(

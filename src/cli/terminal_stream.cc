@@ -21,7 +21,9 @@ std::string_view sequence_of(TerminalCommand command) {
 }  // namespace
 
 TerminalStream::TerminalStream(std::ostream& below, StreamEnd kind)
-    : std::ostream(nullptr), end_(kind), buffer_(below, !kind.is_terminal && !kind.is_for_people) {
+    : std::ostream(nullptr),
+      end_(kind),
+      buffer_(below, !kind.is_terminal && !kind.is_for_people, kind.is_terminal ? kind.columns : nullptr) {
   rdbuf(&buffer_);
 }
 
@@ -36,7 +38,29 @@ TerminalStream::Buffer::~Buffer() {
 
 void TerminalStream::Buffer::pass(std::string_view command) {
   const std::lock_guard lock(mutex_);
-  out_ << command;
+  out_ << (num_wrappings_ > 0 ? wrap_.pass(command) : std::string(command));
+}
+
+void TerminalStream::Buffer::begin_wrapping() {
+  const std::lock_guard lock(mutex_);
+  restart_wrap();
+  ++num_wrappings_;
+}
+
+void TerminalStream::Buffer::end_wrapping() {
+  const std::lock_guard lock(mutex_);
+  restart_wrap();
+  --num_wrappings_;
+}
+
+void TerminalStream::Buffer::begin_text() {
+  const std::lock_guard lock(mutex_);
+  restart_wrap();
+}
+
+void TerminalStream::Buffer::restart_wrap() {
+  if (const std::string held = wrap_.finish(); !held.empty()) out_ << held << std::flush;
+  wrap_ = {};
 }
 
 std::streamsize TerminalStream::Buffer::xsputn(const char* text, std::streamsize size) {
@@ -44,7 +68,8 @@ std::streamsize TerminalStream::Buffer::xsputn(const char* text, std::streamsize
   if (passes_all_) {
     out_.write(text, size);
   } else {
-    out_ << shown({text, to_size(size)});
+    const std::string safe = shown({text, to_size(size)});
+    out_ << (num_wrappings_ > 0 && columns_ != nullptr ? wrap_.write(safe, columns_()) : safe);
   }
   return out_ ? size : 0;
 }

@@ -48,7 +48,7 @@ TEST(ProgressBar, IsDrawnOnATerminalOnlyAndRemoved) {
 
 TEST(AnswerOutput, ReasoningIsDimmedOnATerminalWithABlankLineBehindIt) {
   Shown out({.is_terminal = true, .takes_color = true});
-  AnswerOutput output(out.stream);
+  AnswerOutput output(out.stream, LineBreaks::kAtSpaces);
   EXPECT_TRUE(output.write_reasoning("hm\a "));
   EXPECT_TRUE(output.write_reasoning("so"));
   EXPECT_TRUE(output.write(""));
@@ -59,7 +59,7 @@ TEST(AnswerOutput, ReasoningIsDimmedOnATerminalWithABlankLineBehindIt) {
 
 TEST(AnswerOutput, WithoutColorsReasoningIsPlainAndElsewhereItIsLeftOut) {
   Shown plain({.is_terminal = true}), piped;
-  AnswerOutput on_plain(plain.stream), on_pipe(piped.stream);
+  AnswerOutput on_plain(plain.stream, LineBreaks::kAtSpaces), on_pipe(piped.stream, LineBreaks::kAtSpaces);
   for (AnswerOutput* output : {&on_plain, &on_pipe}) {
     output->write_reasoning("hm");
     output->write("Hi");
@@ -67,6 +67,36 @@ TEST(AnswerOutput, WithoutColorsReasoningIsPlainAndElsewhereItIsLeftOut) {
   }
   EXPECT_EQ(plain.text.str(), "hm\n\nHi\n");
   EXPECT_EQ(piped.text.str(), "Hi\n");
+}
+
+constexpr StreamEnd kTenColumns{.is_terminal = true, .takes_color = true, .columns = [] { return 10; }};
+
+TEST(AnswerOutput, LinesAreBrokenAtSpacesWhileTheyStreamAndDimmedWordsStayDimmed) {
+  Shown out(kTenColumns);
+  AnswerOutput output(out.stream, LineBreaks::kAtSpaces);
+  for (const char* piece : {"so it", " seem", "s th", "en"}) output.write_reasoning(piece);
+  for (const char* piece : {"It is", " fine to", "day."}) output.write(piece);
+  output.end_line();
+  EXPECT_EQ(out.text.str(),
+            "\033[2mso it\033[0m\033[2m\nseem\033[0m\033[2ms th\033[0m\033[2men\033[0m\n\nIt is fine\ntoday.\n");
+}
+
+TEST(AnswerOutput, CodeThatOneTextLeavesOpenIsOverWithIt) {
+  Shown out(kTenColumns);
+  AnswerOutput output(out.stream, LineBreaks::kAtSpaces);
+  output.write_reasoning("```\nlonger than a line");
+  output.write("```\nas it is now\n");
+  output.end_line();
+  output.write("broken at spaces");
+  output.end_line();
+  EXPECT_EQ(out.text.str(), "\033[2m```\nlonger than a line\033[0m\n\n```\nas it is now\nbroken at\nspaces\n");
+}
+
+TEST(AnswerOutput, WhatIsCopiedIsNotBroken) {
+  Shown out(kTenColumns);
+  AnswerOutput output(out.stream, LineBreaks::kAtTheEdge);
+  output.write(R"({"a": "longer than a line"})");
+  EXPECT_EQ(out.text.str(), R"({"a": "longer than a line"})");
 }
 
 }  // namespace

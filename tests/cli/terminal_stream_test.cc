@@ -92,6 +92,28 @@ TEST(TerminalStream, ACommandDoesNotPartTheBytesOfACharacter) {
   EXPECT_EQ(out.str(), "\033[0m\u00e9");
 }
 
+constexpr StreamEnd kTenColumns{.is_terminal = true, .is_for_people = false, .columns = [] { return 10; }};
+
+TEST(TerminalStream, LinesAreBrokenAtSpacesWhileAWrappingLivesAndOnlyOnATerminal) {
+  const auto wrapped = [](StreamEnd end) {
+    std::ostringstream out;
+    TerminalStream stream(out, end);
+    {
+      const TerminalStream::Wrapping wrapping(stream);
+      stream << "one two thr" << std::flush << "ee four";
+      const TerminalStream::Wrapping inner(stream);
+      stream << "\n\x1b five seven" << std::flush;
+    }
+    stream << " no more of it";
+    return out.str();
+  };
+  EXPECT_EQ(wrapped(kTenColumns), "one two\nthree four\n\uFFFD five\nseven no more of it");
+  StreamEnd no_terminal = kTenColumns;
+  no_terminal.is_terminal = false;
+  EXPECT_EQ(wrapped(no_terminal), "one two three four\n\x1b five seven no more of it");
+  EXPECT_EQ(wrapped(kTerminal), "one two three four\n\uFFFD five seven no more of it");
+}
+
 TEST(TerminalStream, AClosedOutputIsReported) {
   for (const StreamEnd end : {kTerminal, kPipe}) {
     std::ostringstream out;

@@ -1,10 +1,12 @@
 """The program in a terminal: chat with history, Ctrl-C and its commands, and the line that `run` ends with."""
+import fcntl
 import json
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import tempfile
 import termios
 import time
@@ -26,6 +28,9 @@ class Terminal:
             os.environ.pop("NO_COLOR", None)
             os.environ.update(environment)
             os.execv(support.OCTAVO, [support.OCTAVO, *map(str, args)])
+
+    def resize(self, columns):
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
     def send(self, text):
         os.write(self.fd, text.encode())
@@ -121,6 +126,28 @@ class Chat(unittest.TestCase):
         self.assertEqual(answers[0], answers[3])  # nothing of the first two turns is left
         terminal.send("/quit\r")
         self.assertEqual(terminal.finish(), 0)
+
+    def test_lines_are_broken_at_spaces_for_the_columns_that_there_are(self):
+        question = "Why is the sky blue?"
+        written = support.octavo_ok("run", "-m", support.SMOLLM2, question, "--temp", 0, "-n", 100).strip()
+        terminal, at = self.start("--temp", 0, "-n", 100)
+        for columns in (40, 23):
+            terminal.resize(columns)
+            shown, at = self.ask(terminal, question, at)
+            answer = re.split(r"\(\d+ tokens", re.sub(r"\x1b\[[?\d]*[mhl]", "", shown.split("\r\n", 1)[1]))[0].strip()
+            self.assertEqual(answer.split(), written.split())
+            rows = answer.split("\r\n")
+            self.assertGreater(len(rows), len(written) // columns)
+            self.assertLessEqual(max(map(len, rows)), columns)
+            text = written.split("\n")[0]  # its words do not end a row that has room for them
+            for row, following in zip(rows, rows[1:]):
+                if not text.startswith(row) or text == row:
+                    break
+                text = text[len(row):].lstrip()
+                self.assertGreater(len(row) + 1 + len(following.split()[0]), columns)
+            terminal.send("/reset\r")
+            at = self.prompt(terminal, terminal.wait_for(r"forgotten\)\r\n", at))
+        self.quit(terminal)
 
     def test_ctrl_c_stops_the_answer_and_not_the_program(self):
         terminal, at = self.start("--temp", 0)
