@@ -54,7 +54,7 @@ std::vector<ChatMessage> make_messages(Bytes& bytes) {
   constexpr std::string_view kRoles[] = {"system", "user", "assistant", "tool", "developer", "critic"};
   std::vector<ChatMessage> messages;
   for (int i = bytes.below(12); i >= 0; --i) {
-    const std::string text = "<" + std::to_string(i) + ">";
+    const std::string text = std::string("<").append(std::to_string(i)).append(">");
     ChatMessage message{.role = std::string(kRoles[bytes.below(6)]), .content = text};
     if (bytes.below(4) == 0) message.parts = {text, text};
     if (bytes.below(4) == 0) message.reasoning = text;

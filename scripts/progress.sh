@@ -51,13 +51,15 @@ apt_progress() {
   end_progress
 }
 
-# The output of ninja, whose NINJA_STATUS is $ninja_status. The messages of compilers are passed on. shellcheck
-# disable=SC2034 # used by who sources this
+# The output of ninja, whose NINJA_STATUS is $ninja_status. The messages of compilers are passed on. Before it builds,
+# ninja looks whether its own file is still right, in one or two steps with a count of their own: they are left out.
+# shellcheck disable=SC2034 # used by who sources this
 ninja_status='octavo-unit %f %t %p '
 build_progress() {
   local line began=$SECONDS
   trap '' INT  # ninja's own end is waited for
   while IFS= read -r line; do
+    [[ $line != octavo-unit*"% Re-"@("checking globbed directories"|"running CMake")* ]] || continue
     if [[ $line =~ ^octavo-unit\ ([0-9]+)\ ([0-9]+)\ +([0-9]+)% ]]; then
       local done=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]} left
       left=$(time_left $((SECONDS - began)) "$done" "$total")

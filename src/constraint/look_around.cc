@@ -89,7 +89,7 @@ SplitPattern split_look_around(std::string_view pattern, RegexReach reach) {
     --end;
   }
   if (split.looks.empty() || split.looks.size() > kMaxLooks) return unsplit;
-  if (ahead > 0) split.rest = "^";
+  split.rest.append(ahead, '^');
   for (std::size_t i = begin; i < end; ++i) split.rest += (*parts)[i];
   if (ends) split.rest += "$";
   return split;

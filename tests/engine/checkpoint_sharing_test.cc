@@ -136,7 +136,9 @@ TEST(CheckpointSharing, EightChoicesOfOnePromptAreTheAnswersThatTheyGiveAlone) {
       while (engine->step()) ASSERT_TRUE(engine->check_integrity());
       for (int choice = 0; choice < 8; ++choice)
         EXPECT_TRUE(engine.answer(id, choice).same_tokens(expected_of(engine, request, choice))) << choice;
-      if (num_snapshots == 20) EXPECT_EQ(engine.answer(id).stats.cached_tokens, turn == 1 ? 32 : 0);
+      if (num_snapshots == 20) {
+        EXPECT_EQ(engine.answer(id).stats.cached_tokens, turn == 1 ? 32 : 0);
+      }
     }
     EXPECT_TRUE(engine.all_blocks_free());
   }

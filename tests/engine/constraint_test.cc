@@ -91,7 +91,9 @@ TEST(Constraint, BeginsBehindTheReasoningWhichCannotEndTheAnswer) {
     EXPECT_EQ(answer.text, "AB");
     EXPECT_EQ(answer.finish, FinishReason::kStop);
     num_reasoned += answer.reasoning.empty() ? 0 : 1;
-    if (seed % 2 == 1) EXPECT_TRUE(answer.tokens[0] == test::kTinyA || answer.tokens[0] == test::kTinyThink);
+    if (seed % 2 == 1) {
+      EXPECT_TRUE(answer.tokens[0] == test::kTinyA || answer.tokens[0] == test::kTinyThink);
+    }
   }
   EXPECT_GT(num_reasoned, 10);
 }

@@ -47,7 +47,9 @@ TEST_P(ConstraintWords, ATextIsWrittenAsItIsBehindTheTokenBeforeIt) {
                                    "\xC3\xA9t\xC3\xA9", "\xF0\x9F\x98\x80!"}) {
       const std::vector<TokenId> first = ids(before), whole = ids(before + text);
       const std::vector<TokenId> tokens = vocabulary_->encode(first.back(), text);
-      if (!tokens.empty()) EXPECT_EQ(spelled(first.back(), tokens), text) << before;
+      if (!tokens.empty()) {
+        EXPECT_EQ(spelled(first.back(), tokens), text) << before;
+      }
       if (whole.size() <= first.size() || !std::equal(first.begin(), first.end(), whole.begin())) continue;
       EXPECT_EQ(tokens, std::vector<TokenId>(whole.begin() + static_cast<std::ptrdiff_t>(first.size()), whole.end()))
           << before << '|' << text;
@@ -70,7 +72,9 @@ TEST_P(ConstraintWords, AnAnswersFirstTextIsWrittenAsATextsBeginning) {
 TEST_P(ConstraintWords, APartOfACharacterIsWrittenInNoWayOfTheTokenizers) {
   for (const std::string text : {"\xC3", "a\xF0\x9F", "\xA9"}) {
     const std::vector<TokenId> tokens = vocabulary_->encode(std::nullopt, text);
-    if (!tokens.empty()) EXPECT_EQ(spelled(std::nullopt, tokens), text);
+    if (!tokens.empty()) {
+      EXPECT_EQ(spelled(std::nullopt, tokens), text);
+    }
   }
 }
 

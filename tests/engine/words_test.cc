@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
                            w.add_array("tokenizer.ggml.tokens", kTokens);
                          },
                          "tokenizer.ggml.merges", "missing"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST_P(WithoutWords, LoadsForTokenIds) {
   const auto loaded = load(false);

@@ -72,7 +72,9 @@ class Mixture {
            .gate = gate_.weights,
            .up = up_.weights,
            .down = down_.weights,
-           .num_chosen = kChosen};
+           .num_chosen = kChosen,
+           .shared = {},
+           .shared_gate = {}};
     if (kind == Kind::kBiased) add_biases();
     if (kind == Kind::kShared) add_shared();
     config_.layers.resize(1);
@@ -328,12 +330,20 @@ TEST(ExpertsFfn, ARowThatIsNotFiniteIsNamedAndSpoilsNoOther) {
 TEST(ExpertsFfn, WantsInt8IfOneMatrixDoes) {
   const WeightMatrix floats{.type = DType::kF16}, quantized{.type = DType::kQ4_K};
   const ExpertMatrices plain{.first = floats}, int8{.first = quantized};
-  EXPECT_FALSE(ExpertsFfn::reads_int8({.router = floats, .gate = plain, .up = plain, .down = int8}));
-  EXPECT_TRUE(ExpertsFfn::reads_int8(
-      {.router = floats, .gate = plain, .up = plain, .down = plain, .shared = {.gate = quantized}}));
-  EXPECT_TRUE(ExpertsFfn::reads_int8({.router = quantized, .gate = plain, .up = plain, .down = plain}));
-  EXPECT_TRUE(ExpertsFfn::reads_int8({.router = floats, .gate = int8, .up = plain, .down = plain}));
-  EXPECT_TRUE(ExpertsFfn::reads_int8({.router = floats, .gate = plain, .up = int8, .down = plain}));
+  const auto reads_int8 = [](const WeightMatrix& router, const ExpertMatrices& gate, const ExpertMatrices& up,
+                             const ExpertMatrices& down, const WeightMatrix& shared) {
+    return ExpertsFfn::reads_int8({.router = router,
+                                   .gate = gate,
+                                   .up = up,
+                                   .down = down,
+                                   .shared = {.gate = shared, .up = {}, .down = {}},
+                                   .shared_gate = {}});
+  };
+  EXPECT_FALSE(reads_int8(floats, plain, plain, int8, {}));
+  EXPECT_TRUE(reads_int8(floats, plain, plain, plain, quantized));
+  EXPECT_TRUE(reads_int8(quantized, plain, plain, plain, {}));
+  EXPECT_TRUE(reads_int8(floats, int8, plain, plain, {}));
+  EXPECT_TRUE(reads_int8(floats, plain, int8, plain, {}));
 }
 
 }  // namespace

@@ -244,7 +244,9 @@ void expect_same_matrix(const WeightMatrix& a, const WeightMatrix& b) {
 
 void expect_same_vector(const float* a, const float* b, int size) {
   ASSERT_EQ(a != nullptr, b != nullptr);
-  if (a != nullptr) EXPECT_TRUE(std::equal(a, a + size, b));
+  if (a != nullptr) {
+    EXPECT_TRUE(std::equal(a, a + size, b));
+  }
 }
 
 /// The weights are those of tensors of their own, so all else is.

@@ -169,7 +169,9 @@ TEST_F(Compiling, SoManyMayWaitAndOfOneClientFewer) {
   for (int i = 0; i < 5; ++i) {  // one is compiled, four wait
     clients.push_back(std::make_unique<TestClient>(port_));
     clients.back()->send(constrained(fmt::format("r{}", i)));
-    if (i == 0) ASSERT_TRUE(eventually_begun(1));
+    if (i == 0) {
+      ASSERT_TRUE(eventually_begun(1));
+    }
     ASSERT_TRUE(eventually_waiting(i));
   }
   const std::string refused = ask(constrained("more"));

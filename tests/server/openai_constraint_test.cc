@@ -78,8 +78,9 @@ TEST_F(OpenAiRequest, APromptThatCannotFitIsRefusedBeforeItsConstraintIsCompiled
     EXPECT_EQ(call.error().code, "context_length_exceeded") << call.error().message;
   }
   EXPECT_EQ(engine_.num_compiled, 0);
-  for (const auto& request : completion(R"("prompt": ["a", "b"])" + form)->requests)
-    EXPECT_NE(request.constraint, nullptr);
+  const auto fitting = completion(R"("prompt": ["a", "b"])" + form);
+  ASSERT_TRUE(fitting) << fitting.error().message;
+  for (const auto& request : fitting->requests) EXPECT_NE(request.constraint, nullptr);
   EXPECT_EQ(engine_.num_compiled, 1);
 }
 

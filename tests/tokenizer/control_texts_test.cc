@@ -106,8 +106,11 @@ constexpr std::string_view kKinds[] = {"answers", "calls", "calls as text", "too
 
 /// What of the prompt is the template's own, or nothing where the template refuses the conversation.
 std::optional<std::string> own_text(const ChatTemplate& chat_template, const Conversation& conversation) {
-  const auto parts = chat_template.render(conversation.messages, {.bos = "<s>", .eos = "</s>"}, conversation.options,
-                                          std::tm{.tm_mday = 1, .tm_year = 125});
+  std::tm now{};
+  now.tm_mday = 1;
+  now.tm_year = 125;
+  const auto parts =
+      chat_template.render(conversation.messages, {.bos = "<s>", .eos = "</s>"}, conversation.options, now);
   if (!parts) return std::nullopt;
   std::string own;
   for (const PromptPart& part : *parts)

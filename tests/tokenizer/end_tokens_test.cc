@@ -84,8 +84,9 @@ std::vector<std::string> controls_of(const std::string& jinja) {
     messages.emplace_back().role = role;
     messages.back().content = "It is so.";
   }
-  const auto parts =
-      chat_template->render(messages, {.bos = "<bos-of-file>", .eos = "<eos-of-file>"}, {}, std::tm{.tm_mday = 1});
+  std::tm now{};
+  now.tm_mday = 1;
+  const auto parts = chat_template->render(messages, {.bos = "<bos-of-file>", .eos = "<eos-of-file>"}, {}, now);
   std::vector<std::string> found;
   if (!parts) return found;
   for (const PromptPart& part : *parts) {

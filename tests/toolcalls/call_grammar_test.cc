@@ -215,7 +215,9 @@ TEST_P(CallGrammar, ContentMayHaveASchema) {
       const std::string text = writer.write(seed);
       const ParsedAnswer answer = parse(*format, text);
       check_calls(answer, text);
-      if (answer.calls.empty()) EXPECT_TRUE(json::parse(answer.content).at("x").is_bool()) << text;
+      if (answer.calls.empty()) {
+        EXPECT_TRUE(json::parse(answer.content).at("x").is_bool()) << text;
+      }
     }
   }
 }
