@@ -1,6 +1,7 @@
 #include "cli/batch.h"
 
 #include <chrono>
+#include <future>
 #include <ostream>
 #include <utility>
 
@@ -84,9 +85,19 @@ void BatchRun::read_ahead() {
   }
 }
 
+/// A compile may wait for memory that answers in work hold, so that these go on meanwhile.
+server::ApiResult<void> BatchRun::compile(server::CompletionCall& call) {
+  if (call.constraints.empty()) return {};
+  auto compiled = std::async(std::launch::async, [&] { return server::compile_constraints(call, engine_, {}); });
+  while (compiled.wait_for(std::chrono::seconds(0)) != std::future_status::ready && engine_.step()) {
+  }
+  return compiled.get();
+}
+
 void BatchRun::start(Item& item) {
   if (!item.call.call) return finish(item, item.call.call.error());
   server::CompletionCall& call = *item.call.call;
+  if (const auto compiled = compile(call); !compiled) return finish(item, compiled.error());
   const std::string id = fmt::format("{}-batch-{}", call.is_chat ? "chatcmpl" : "cmpl", item.line);
   item.response = std::make_unique<server::CompletionResponse>(call, engine_, model_, id, unix_time());
   for (std::size_t i = 0; i < call.requests.size(); ++i) {

@@ -56,6 +56,7 @@ class BatchRun {
 
   bool has_room() const;
   void read_ahead();
+  server::ApiResult<void> compile(server::CompletionCall& call);
   void start(Item& item);
   void take(Item& item, std::size_t prompt, const TokenEvent& event);
   void finish(Item& item, const server::ApiError& error);

@@ -90,6 +90,18 @@ class Run(unittest.TestCase):
         late = json.loads(support.octavo_ok(*args, "--stop", stop, "--min-tokens", 24))
         self.assertEqual(late["text"], whole)
 
+    def test_lines_of_a_batch_are_held_to_their_constraints(self):
+        line = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 20, "temperature": 0}
+        lines = [{**line, "guided_choice": ["violet"]}, {**line, "guided_regex": "("}]
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "lines.jsonl")
+            file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+            run = support.octavo("run", "--batch", file)
+            held, refused = map(json.loads, run.stdout.splitlines())
+        self.assertEqual(held["response"]["body"]["choices"][0]["message"]["content"], "violet")
+        self.assertEqual(held["response"]["body"]["choices"][0]["finish_reason"], "stop")
+        self.assertIn("guided_regex: ", refused["error"]["message"])
+
     def test_a_repeat_penalty_breaks_a_repetition(self):
         args = ("run", "--raw", "-p", "1, 2, 3, 4,", "--temp", 0, "-n", 12, "--json")
         plain = json.loads(support.octavo_ok(*args))["tokens"]
