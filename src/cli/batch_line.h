@@ -21,6 +21,7 @@ inline constexpr std::size_t kMaxBatchLineBytes = std::size_t{16} << 20;
 struct BatchDefaults {
   int max_tokens = 0;                      // 0: as on the server
   int reasoning_budget = -1;               // of a chat; -1: any number of tokens
+  bool closes_objects = true;              // ConstraintSource's
   std::optional<std::uint64_t> seed = {};  // and the line's number is added to it; nothing: a random one each
 };
 

@@ -246,6 +246,17 @@ void add_constraint_options(Command& command, std::optional<ConstraintSource>& c
   });
 }
 
+void add_additional_properties_option(Command& command, bool& closes_objects, std::string_view of_whom) {
+  const std::vector<std::pair<std::string, bool>> readings = {{"closed", true}, {"as_written", false}};
+  add_choice(
+      command, "--additional-properties", "READING", readings,
+      [&closes_objects](bool closes) { closes_objects = closes; },
+      fmt::format(
+          "Members that {} does not name: closed (default): none, where it names properties and says nothing of "
+          "others; as_written: any",
+          of_whom));
+}
+
 void add_reasoning_budget_option(Command& command, int& budget) {
   constexpr int kMaxBudget = 1 << 30;
   add_integer(

@@ -81,6 +81,8 @@ void add_log_level_option(Command& command, Context& context);
 void add_stop_option(Command& command, std::vector<std::string>& stop);
 /// --regex and --grammar: what the answer must look like; one of them. A grammar's file is read while parsing.
 void add_constraint_options(Command& command, std::optional<ConstraintSource>& constraint);
+/// `closes_objects`: ConstraintSource's.
+void add_additional_properties_option(Command& command, bool& closes_objects, std::string_view of_whom);
 
 /// --reasoning-budget: tokens of an answer's reasoning, from 0; -1: any number.
 void add_reasoning_budget_option(Command& command, int& budget);

@@ -33,6 +33,7 @@ struct RunOptions {
   bool json = false;
   BatchOptions batch;
   std::optional<ConstraintSource> constraint;
+  bool closes_objects = true;  // of the constraint, and of batches' lines that do not say
   std::vector<std::string> stop;
   int max_tokens = 0;
   int min_tokens = 0;
@@ -66,7 +67,9 @@ Result<Request> make_request(const RunOptions& options, const std::string& text,
   const int room = engine.info().max_context - static_cast<int>(request.tokens.size());
   if (room > 0) request.max_tokens = std::min(request.max_tokens, room);  // an upper bound can always be kept
   if (options.constraint) {
-    OCTAVO_TRY(request.constraint, engine.compile_constraint(*options.constraint));
+    ConstraintSource source = *options.constraint;
+    source.closes_objects = options.closes_objects;
+    OCTAVO_TRY(request.constraint, engine.compile_constraint(source));
     for (const std::string& warning : request.constraint->warnings()) context.log->warn("--json-schema: {}", warning);
   }
   if (options.raw) return request;  // a text that goes on is not looked at for reasoning
@@ -150,8 +153,10 @@ void log_stats(const EngineStats& stats, const Context& context) {
 
 Result<int> run(const RunOptions& options, Context& context) {
   if (!options.batch.file.empty()) {
-    const BatchDefaults defaults{
-        .max_tokens = options.max_tokens, .reasoning_budget = options.reasoning_budget, .seed = options.sampling.seed};
+    const BatchDefaults defaults{.max_tokens = options.max_tokens,
+                                 .reasoning_budget = options.reasoning_budget,
+                                 .closes_objects = options.closes_objects,
+                                 .seed = options.sampling.seed};
     return run_batch(options.batch, options.engine, options.model, options.sampling, defaults, context);
   }
   OCTAVO_TRY(const std::filesystem::path model, resolve_model(options.model, context));
@@ -251,6 +256,7 @@ void add_run_command(Program& program, Context& context) {
   add_seed_option(command, options->sampling);
   add_stop_option(command, options->stop);
   add_constraint_options(command, options->constraint);
+  add_additional_properties_option(command, options->closes_objects, "an object's schema");
   add_batch_options(command, options->batch, options->words);
   add_engine_options(command, options->engine, context);
   add_chat_template_option(command, options->engine.chat_template);

@@ -92,8 +92,8 @@ void report(const BatchProgress& progress, const BatchOptions& options, double s
   if (is_news) context.err << "octavo: " << text << '\n' << std::flush;
 }
 
-server::ServedModel served_model(const Engine& engine, const SamplingParams& sampling, int reasoning_budget,
-                                 int parallel) {
+server::ServedModel served_model(const Engine& engine, const SamplingParams& sampling, const BatchDefaults& defaults,
+                                 int parallel, const Context& context) {
   const ModelInfo& info = engine.info();
   const std::string id = server::model_id(info);
   return {.id = id,
@@ -101,7 +101,8 @@ server::ServedModel served_model(const Engine& engine, const SamplingParams& sam
           .fingerprint = info.fingerprint,
           .sampling_defaults = sampling,
           .max_choices = std::min(kMaxChoices, parallel),
-          .reasoning_budget = reasoning_budget};
+          .reasoning_budget = usable_reasoning_budget(engine, defaults.reasoning_budget, context),
+          .closes_objects = defaults.closes_objects};
 }
 
 }  // namespace
@@ -163,9 +164,8 @@ Result<int> run_batch(const BatchOptions& options, EngineOptions engine_options,
   engine_options.max_queued = 0;  // the batch itself bounds what waits
   engine_options.max_queued_tokens = 0;
   OCTAVO_TRY(const auto engine, load_engine(std::move(engine_options), model, context));
-  const int budget = usable_reasoning_budget(*engine, defaults.reasoning_budget, context);
   const server::ServedModel served =
-      served_model(*engine, resolve_sampling(sampling, *engine, context), budget, options.parallel);
+      served_model(*engine, resolve_sampling(sampling, *engine, context), defaults, options.parallel, context);
   BatchInput input(reads_file ? in_file : context.in, kMaxBatchLineBytes);
   std::ostream& out = options.output.empty() ? static_cast<std::ostream&>(context.out) : out_file;
   BatchRun batch(*engine, served, settings, input, out);

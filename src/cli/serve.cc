@@ -316,6 +316,8 @@ void add_operation_options(Command& command, ServeOptions& options) {
                    : std::string();
       })
       ->type_name("TEXT");
+  add_additional_properties_option(command, server.service.closes_objects,
+                                   "an object's schema in a request without additional_properties");
   command.add_flag_callback("--no-ui", [&server] { server.service.has_chat_page = false; }, "No page to chat on at /");
   command.add_flag_callback("--no-slots", [&server] { server.service.has_slots = false; }, "Nothing at /slots");
   command.add_flag("--shared-cache", server.service.shared_cache,

@@ -32,12 +32,16 @@ Result<Grammar> read_choices(const std::vector<std::string>& choices, const Work
   return grammar;
 }
 
+OtherNames others_of(const ConstraintSource& source) {
+  return source.closes_objects ? OtherNames::kClosed : OtherNames::kAsWritten;
+}
+
 Result<Grammar> read_schema(const ConstraintSource& source, const WorkPointer& work,
                             std::vector<std::string>& warnings) {
   const auto strictness = source.is_strict ? SchemaStrictness::kStrict : SchemaStrictness::kLoose;
   Grammar grammar(work);
   JsonGrammar json(grammar);
-  OCTAVO_TRY(const ExpressionId root, read_json_schema(source.text, strictness, json, warnings));
+  OCTAVO_TRY(const ExpressionId root, read_json_schema(source.text, strictness, json, warnings, others_of(source)));
   grammar.set_root(root);
   return grammar;
 }
@@ -64,7 +68,8 @@ Result<Grammar> read_source(const ConstraintSource& source, const TokenNames& to
 }
 
 std::string key_of(const ConstraintSource& source) {
-  std::string key = fmt::format("{}\n{}\n{}", static_cast<int>(source.kind), source.is_strict, source.text);
+  std::string key = fmt::format("{}\n{}\n{}\n{}", static_cast<int>(source.kind), source.is_strict,
+                                source.closes_objects, source.text);
   for (const std::string& choice : source.choices) key += fmt::format("\n{}\n{}", choice.size(), choice);
   for (const std::string& schema : source.schemas) key += fmt::format("\n{}\n{}", schema.size(), schema);
   for (const ConstraintRule& rule : source.rules) {

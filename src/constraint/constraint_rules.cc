@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "constraint/character_dfa.h"
 #include "constraint/json_grammar.h"
-#include "constraint/json_schema.h"
 #include "constraint/text_without.h"
 
 namespace octavo {
@@ -48,15 +47,17 @@ class Notations {
 /// A source's schemas, each read once for all rules that take parts of it in one notation.
 class Schemas {
  public:
-  Schemas(const std::vector<std::string>& texts, std::vector<std::string>& warnings)
-      : texts_(texts), warnings_(warnings) {}
+  Schemas(const ConstraintSource& source, std::vector<std::string>& warnings)
+      : texts_(source.schemas),
+        others_(source.closes_objects ? OtherNames::kClosed : OtherNames::kAsWritten),
+        warnings_(warnings) {}
 
   Result<ExpressionId> value(const ConstraintRule& rule, JsonGrammar& json) {
     if (rule.schema >= texts_.size()) return fail("found the schema {} of {}", rule.schema, texts_.size());
     Read& read = read_[{rule.schema, rule.is_strict, &json}];
     if (!read.parts) {
       const auto strictness = rule.is_strict ? SchemaStrictness::kStrict : SchemaStrictness::kLoose;
-      OCTAVO_TRY(read.parts, JsonSchemaParts::read(texts_[rule.schema], strictness, json, read.warnings));
+      OCTAVO_TRY(read.parts, JsonSchemaParts::read(texts_[rule.schema], strictness, json, read.warnings, others_));
     }
     OCTAVO_TRY(const ExpressionId value, read.parts->value(rule.place));
     for (const std::string& warning : std::exchange(read.warnings, {})) warnings_.push_back(rule.name + ": " + warning);
@@ -70,6 +71,7 @@ class Schemas {
   };
 
   const std::vector<std::string>& texts_;
+  const OtherNames others_;
   std::vector<std::string>& warnings_;
   std::map<std::tuple<std::size_t, bool, const JsonGrammar*>, Read> read_;
 };
@@ -121,7 +123,7 @@ Result<void> define_rules(const ConstraintSource& source, Grammar& grammar, std:
   for (std::size_t i = 0; i < grammar.rules().size(); ++i)
     if (!grammar.rules()[i].is_defined) named.emplace(grammar.rules()[i].name, static_cast<RuleId>(i));
   Notations notations(grammar);
-  Schemas schemas(source.schemas, warnings);
+  Schemas schemas(source, warnings);
   for (const ConstraintRule& rule : source.rules) {
     const auto found = named.find(rule.name);
     if (found == named.end())

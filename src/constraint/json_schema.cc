@@ -9,11 +9,14 @@
 namespace octavo {
 
 struct JsonSchemaParts::State {
-  State(JsonTree read, SchemaStrictness strictness, JsonGrammar& grammar, std::vector<std::string>& warnings)
-      : tree(std::move(read)),
+  State(JsonTree read, SchemaStrictness strictness, JsonGrammar& grammar, std::vector<std::string>& warnings,
+        OtherNames others)
+      : closes_objects(others == OtherNames::kClosed),
+        tree(std::move(read)),
         json(grammar),
         report(tree, strictness == SchemaStrictness::kStrict, warnings, json.grammar().work()) {}
 
+  const bool closes_objects;
   JsonTree tree;
   JsonGrammar& json;
   CompileWork& work = json.grammar().work();
@@ -28,7 +31,8 @@ struct JsonSchemaParts::State {
                        .validator = validator,
                        .expander = expander,
                        .report = report,
-                       .json = json}};
+                       .json = json,
+                       .closes_objects = closes_objects}};
 };
 
 JsonSchemaParts::JsonSchemaParts(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -37,10 +41,10 @@ JsonSchemaParts& JsonSchemaParts::operator=(JsonSchemaParts&&) noexcept = defaul
 JsonSchemaParts::~JsonSchemaParts() = default;
 
 Result<JsonSchemaParts> JsonSchemaParts::read(std::string_view text, SchemaStrictness strictness, JsonGrammar& json,
-                                              std::vector<std::string>& warnings) {
+                                              std::vector<std::string>& warnings, OtherNames others) {
   OCTAVO_TRY(JsonTree tree, JsonTree::parse(text));
   json.grammar().work().add(text.size());
-  return JsonSchemaParts(std::make_unique<State>(std::move(tree), strictness, json, warnings));
+  return JsonSchemaParts(std::make_unique<State>(std::move(tree), strictness, json, warnings, others));
 }
 
 Result<ExpressionId> JsonSchemaParts::value(std::string_view place) {
@@ -53,8 +57,8 @@ Result<ExpressionId> JsonSchemaParts::value(std::string_view place) {
 }
 
 Result<ExpressionId> read_json_schema(std::string_view text, SchemaStrictness strictness, JsonGrammar& json,
-                                      std::vector<std::string>& warnings) {
-  OCTAVO_TRY(JsonSchemaParts schema, JsonSchemaParts::read(text, strictness, json, warnings));
+                                      std::vector<std::string>& warnings, OtherNames others) {
+  OCTAVO_TRY(JsonSchemaParts schema, JsonSchemaParts::read(text, strictness, json, warnings, others));
   return schema.value("");
 }
 

@@ -25,12 +25,18 @@ enum class SchemaStrictness : std::uint8_t {
   kLoose,   // it is left out, or the nearest looser rule is taken, and a warning says so
 };
 
+/// The members that an object may have beside those that its schemas name.
+enum class OtherNames : std::uint8_t {
+  kAsWritten,  // any, unless a schema says otherwise
+  kClosed,     // none, where a schema has `properties` and none says anything of others
+};
+
 /// The values that the schema takes, in the order of its properties and with the white space of JsonGrammar. Several
 /// schemas may be read into one grammar. Errors and warnings begin with the place in the schema, "#/properties/a".
 /// Errors: no JSON; beyond a bound of JsonTree or Grammar; a keyword with a value that it cannot have; a reference that
 /// leads back to itself; where strict, what cannot be held.
 Result<ExpressionId> read_json_schema(std::string_view text, SchemaStrictness strictness, JsonGrammar& json,
-                                      std::vector<std::string>& warnings);
+                                      std::vector<std::string>& warnings, OtherNames others = OtherNames::kAsWritten);
 
 /// The same of parts of one text, which is read once: what several parts refer to is one rule for all of them. Used by
 /// one thread; the grammar and the warnings outlive it.

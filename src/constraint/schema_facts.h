@@ -87,6 +87,7 @@ struct SchemaFacts {
   std::vector<MemberTest> member_tests;
   std::vector<SchemaTerm> name_schemas;  // `propertyNames`
   std::uint32_t min_properties = 0, max_properties = kNoLimit;
+  bool has_unevaluated = false;  // `unevaluatedProperties` says something of members that no schema names
 
   bool has(TypeMask type) const { return (types & type) != 0; }
 };

@@ -167,7 +167,8 @@ void hold_required(const Given& given, SchemaFacts& facts) {
 
 void hold_names(const Given& given, SchemaFacts& facts) { facts.name_schemas.push_back({.node = given.keyword}); }
 
-void hold_evaluated(const Given& given, SchemaFacts&) {
+void hold_evaluated(const Given& given, SchemaFacts& facts) {
+  if (given.node().key == "unevaluatedProperties") facts.has_unevaluated = true;
   if (!given.tree.is(given.keyword, Kind::kTrue))
     given.report.cannot_hold(given.keyword, fmt::format("{} is not supported", given.node().key));
 }

@@ -28,6 +28,7 @@ class SchemaWriter {
     SchemaExpander& expander;
     SchemaReport& report;
     JsonGrammar& json;
+    bool closes_objects = false;  // OtherNames::kClosed
   };
 
   explicit SchemaWriter(const Parts& parts) : parts_(parts), grammar_(parts.json.grammar()) {}
@@ -86,6 +87,8 @@ class SchemaWriter {
 
   // schema_writer_object.cc
   ExpressionId object(const SchemaFacts& way);
+  /// No member has a name that the way does not name.
+  bool is_closed(const SchemaFacts& way, std::size_t num_members) const;
   std::optional<std::vector<Member>> members_of(const SchemaFacts& way, std::vector<std::string>& names);
   std::vector<OtherMembers> other_members_of(const SchemaFacts& way, std::span<const std::string> names);
   std::optional<CharacterDfa> names_that_fulfil(const SchemaSet& schemas);

@@ -26,14 +26,24 @@ ExpressionId SchemaWriter::object(const SchemaFacts& way) {
   std::vector<std::string> names;
   const auto members = members_of(way, names);
   if (!members) return Grammar::nothing();
-  const std::vector<OtherMembers> others = other_members_of(way, names);
-  const ExpressionId other = other_member(others);
+  const ExpressionId other =
+      is_closed(way, members->size()) ? Grammar::nothing() : other_member(other_members_of(way, names));
   const auto num_required = static_cast<std::uint32_t>(std::ranges::count(*members, true, &Member::is_required));
   const bool is_bounded = way.max_properties < members->size() ||
                           (way.max_properties != SchemaFacts::kNoLimit && other != Grammar::nothing());
   const bool is_counted = way.min_properties > num_required || is_bounded;
   const ExpressionId inner = is_counted ? counted(way, *members, other) : in_order(*members, other);
   return grammar_.sequence({grammar_.literal("{"), parts_.json.space(), inner, grammar_.literal("}")});
+}
+
+/// All schemas of the way are looked at together: each alone would leave out what another one names. An object that
+/// must have more members than are named stays open, as nothing could fulfil it else.
+bool SchemaWriter::is_closed(const SchemaFacts& way, std::size_t num_members) const {
+  if (!parts_.closes_objects || way.has_unevaluated || num_members < way.min_properties) return false;
+  const auto names_alone = [this](NodeId layer) {
+    return !parts_.tree.find(layer, "additionalProperties") && !parts_.tree.find(layer, "patternProperties");
+  };
+  return !way.object_layers.empty() && std::ranges::all_of(way.object_layers, names_alone);
 }
 
 /// `names`: those that no other member may have. No value: a member that must be there cannot be.

@@ -9,9 +9,9 @@
 
 namespace octavo::server {
 
-inline constexpr std::array<std::string_view, 9> kChatExtensions = {
+inline constexpr std::array<std::string_view, 10> kChatExtensions = {
     "cache_salt",  "seed",         "min_p",         "repetition_penalty", "structured_outputs",
-    "guided_json", "guided_regex", "guided_choice", "guided_grammar"};
+    "guided_json", "guided_regex", "guided_choice", "guided_grammar",     "additional_properties"};
 
 inline void copy_chat_extensions(const boost::json::object& body, boost::json::object& chat) {
   for (const std::string_view name : kChatExtensions)

@@ -40,6 +40,7 @@ struct ServedModel {
   std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer; see answer_size.h
   std::string image_placeholder = {};  // stands for images in requests; empty: a request with one is refused
   bool takes_any_name = false;         // that requests call a model by
+  bool closes_objects = true;          // ConstraintSource's, of calls that do not say
 
   /// No name is the one model's, or the first one's.
   bool answers_to(std::string_view name) const {
@@ -113,6 +114,7 @@ struct CompletionCall {
   bool echo = false;              // completions: the answer begins with the prompt
   bool return_token_ids = false;  // extension
   bool return_progress = false;   // extension, of streams: llama.cpp's
+  bool closes_objects = true;     // ConstraintSource's, of all its constraints
   ShownReasoning reasoning = {};  // of chats
   /// Of chats whose answers may call tools; else null.
   std::shared_ptr<const ToolCalling> tools = {};

@@ -146,9 +146,21 @@ void read_structured_outputs(JsonFields& fields, const Engine& engine, Constrain
   if (inner.failed()) fields.refuse(*inner.error());
 }
 
+/// Octavo's own field, of whatever form the schemas come in.
+bool read_closes_objects(JsonFields& fields, const ServedModel& model) {
+  static constexpr std::string_view kName = "additional_properties";
+  const auto reading = fields.string(kName);
+  if (!reading) return model.closes_objects;
+  if (*reading != "closed" && *reading != "as_written")
+    fields.refuse(invalid_value(std::string(kName), fmt::format("{}: found {}, expected \"closed\" or \"as_written\"",
+                                                                kName, describe(json::value(*reading)))));
+  return *reading == "closed";
+}
+
 }  // namespace
 
-void read_constraint(JsonFields& fields, const Engine& engine, CompletionCall& call) {
+void read_constraint(JsonFields& fields, const Engine& engine, const ServedModel& model, CompletionCall& call) {
+  call.closes_objects = read_closes_objects(fields, model);
   ConstraintReader reader(fields);
   read_response_format(fields, engine, reader);
   read_structured_outputs(fields, engine, reader);
@@ -161,7 +173,8 @@ void read_constraint(JsonFields& fields, const Engine& engine, CompletionCall& c
 
 ApiResult<void> compile_constraints(CompletionCall& call, const Engine& engine, const std::stop_token& stop) {
   std::shared_ptr<const Constraint> last;
-  for (const AskedConstraint& asked : call.constraints) {
+  for (AskedConstraint& asked : call.constraints) {
+    asked.source.closes_objects = call.closes_objects;
     auto compiled = engine.compile_constraint(asked.source, stop);
     if (!compiled) {
       ApiError error = invalid_value(asked.field, asked.field + ": " + compiled.error().message);

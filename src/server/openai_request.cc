@@ -42,7 +42,7 @@ void read_common(JsonFields& fields, const Engine& engine, const ServedModel& mo
   warn_of_ignored(fields, call.warnings);
   read_streaming(fields, call);
   read_sampling(fields, engine, model, request);
-  read_constraint(fields, engine, call);
+  read_constraint(fields, engine, model, call);
   request.logprobs_after_mask = fields.boolean("logprobs_after_mask", false);
   call.n = request.num_choices;
   call.stop = request.stop;

@@ -44,8 +44,8 @@ void read_sampling(JsonFields& fields, const Engine& engine, const ServedModel& 
 void read_samplers(JsonFields& fields, const Engine& engine, SamplingParams& sampling);
 
 /// CompletionCall::constraints: `response_format`, `structured_outputs`, `guided_regex|choice|grammar|json`, `grammar`,
-/// `json_schema`.
-void read_constraint(JsonFields& fields, const Engine& engine, CompletionCall& call);
+/// `json_schema`. And how their objects are read: `additional_properties`.
+void read_constraint(JsonFields& fields, const Engine& engine, const ServedModel& model, CompletionCall& call);
 
 /// How a chat's reasoning is shown and bounded: Request::reasoning but for the prompt's end, and
 /// CompletionCall::reasoning.

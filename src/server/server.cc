@@ -28,7 +28,8 @@ ModelTableOptions table_options(const ServerOptions& options) {
                      .reasoning_mode = service.reasoning_mode,
                      .max_client_priority = service.max_client_priority,
                      .max_answer_bytes = service.max_answer_bytes,
-                     .image_placeholder = service.image_placeholder};
+                     .image_placeholder = service.image_placeholder,
+                     .closes_objects = service.closes_objects};
   return table;
 }
 

@@ -154,6 +154,8 @@ TEST(Usage, WrongArgumentsAreOneLineAndExitCode2) {
       {"serve", "--api-key-file", ""},
       {"serve", "--allowed-host", ""},
       {"serve", "--image-placeholder", ""},
+      {"serve", "--additional-properties", "open"},
+      {"run", "--additional-properties", "false"},
       {"serve", "--allowed-host", "https://chat.example"},
       {"serve", "--allowed-host", "chat.example:8080"},
       {"serve", "--metrics-listen", "9100"},

@@ -43,6 +43,24 @@ TEST(ConstraintCompiler, KeepsTheLastOnesByContent) {
   EXPECT_NE(compiler.compile({.text = "a"}).value(), first) << "it was forgotten";
 }
 
+TEST(ConstraintCompiler, KeepsTheTwoReadingsOfOneSchemaApart) {
+  ConstraintCompiler compiler(byte_vocabulary(), {});
+  const std::string other = R"({"b": 1})";
+  ConstraintSource schema{.kind = ConstraintKind::kJsonSchema, .text = R"({"properties": {"a": {}}})"};
+  ConstraintSource grammar{
+      .kind = ConstraintKind::kGrammar, .text = "root ::= value", .rules = {{.name = "value", .texts = {schema.text}}}};
+  for (ConstraintSource* source : {&schema, &grammar}) {
+    const auto written = compiler.compile(*source).value();
+    source->closes_objects = true;
+    const auto closed = compiler.compile(*source).value();
+    EXPECT_TRUE(takes(written, other));
+    EXPECT_FALSE(takes(closed, other));
+    EXPECT_EQ(compiler.compile(*source).value(), closed);
+    source->closes_objects = false;
+    EXPECT_EQ(compiler.compile(*source).value(), written);
+  }
+}
+
 TEST(ConstraintCompiler, StopsWhereItsTokenAsksAndKeepsNothing) {
   ConstraintCompiler compiler(byte_vocabulary(), {});
   std::stop_source stop;

@@ -15,10 +15,11 @@ namespace octavo::test {
 /// A schema's automaton, for texts to be read by.
 class SchemaUnderTest {
  public:
-  explicit SchemaUnderTest(std::string_view schema, SchemaStrictness strictness = SchemaStrictness::kStrict) {
+  explicit SchemaUnderTest(std::string_view schema, SchemaStrictness strictness = SchemaStrictness::kStrict,
+                           OtherNames others = OtherNames::kAsWritten) {
     Grammar grammar;
     JsonGrammar json(grammar);
-    const auto root = read_json_schema(schema, strictness, json, warnings_);
+    const auto root = read_json_schema(schema, strictness, json, warnings_, others);
     if (!root) throw std::runtime_error(root.error().message);
     grammar.set_root(*root);
     auto automaton = Automaton::build(grammar);

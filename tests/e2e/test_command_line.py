@@ -90,6 +90,24 @@ class Run(unittest.TestCase):
         late = json.loads(support.octavo_ok(*args, "--stop", stop, "--min-tokens", 24))
         self.assertEqual(late["text"], whole)
 
+    def test_objects_are_closed_unless_told(self):
+        prompt = "List the colours of the rainbow as JSON."
+        schema = {"type": "object", "properties": {}}
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "schema.json")
+            file.write_text(json.dumps(schema))
+            command = ("run", "-p", prompt, "--json-schema", file, *GREEDY)
+            self.assertEqual(json.loads(support.octavo_ok(*command)), {})
+            written = support.octavo_ok(*command, "--additional-properties", "as_written").strip()
+            self.assertRegex(written, r'^\{\s*"')
+            lines = pathlib.Path(folder, "lines.jsonl")
+            lines.write_text(json.dumps({"messages": [{"role": "user", "content": prompt}], "max_tokens": 12,
+                                         "temperature": 0, "guided_json": schema}))
+            batch = ("run", "--batch", lines)
+            for extra, pattern in (((), r"^\{\s*\}$"), (("--additional-properties", "as_written"), r'^\{\s*"')):
+                body = json.loads(support.octavo_ok(*batch, *extra))["response"]["body"]
+                self.assertRegex(body["choices"][0]["message"]["content"], pattern)
+
     def test_lines_of_a_batch_are_held_to_their_constraints(self):
         line = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 20, "temperature": 0}
         lines = [{**line, "guided_choice": ["violet"]}, {**line, "guided_regex": "("}]

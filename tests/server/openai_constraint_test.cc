@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/chat_api.h"
 #include "server/openai_request.h"
 
 namespace octavo::server {
@@ -92,6 +93,66 @@ TEST_F(OpenAiRequest, ASchemaIsStrictWhereResponseFormatSaysSo) {
   EXPECT_FALSE(engine_.compiled.is_strict);
   request(R"("guided_json": {})");
   EXPECT_FALSE(engine_.compiled.is_strict);
+}
+
+struct SchemaBody {
+  ChatApi api;
+  const char* fields;
+};
+const SchemaBody kSchemaBodies[] = {
+    {ChatApi::kOpenAiCompletion, R"("prompt": "a", "guided_json": {})"},
+    {ChatApi::kOpenAiChat,
+     R"("messages": [{"role": "user", "content": "a"}],
+        "response_format": {"type": "json_schema", "json_schema": {"schema": {}}})"},
+    {ChatApi::kMessages,
+     R"("max_tokens": 5, "messages": [{"role": "user", "content": "a"}],
+        "output_config": {"format": {"type": "json_schema", "schema": {}}})"},
+    {ChatApi::kResponses, R"("input": "a", "text": {"format": {"type": "json_schema", "name": "n", "schema": {}}})"},
+    {ChatApi::kOllamaChat, R"("messages": [{"role": "user", "content": "a"}], "format": {})"},
+    {ChatApi::kOllamaGenerate, R"("prompt": "a", "format": {})"},
+    {ChatApi::kLlamaCompletion, R"("prompt": "a", "json_schema": {})"}};
+
+class AdditionalProperties : public ::testing::Test {
+ protected:
+  ApiResult<CompletionCall> read(const SchemaBody& body, const std::string& fields, const ServedModel& model) {
+    ResponseStore store({});
+    return compiled(parse_call(body.api, boost::json::parse("{" + (body.fields + fields) + "}").as_object(), engine_,
+                               model, {.store = &store}),
+                    engine_);
+  }
+
+  TextEngine engine_;
+};
+
+TEST_F(AdditionalProperties, AreClosedInEveryApiUnlessItsRequestOrTheServerSaysAsWritten) {
+  ServedModel as_written = kAskedModel;
+  as_written.closes_objects = false;
+  const std::string closed = R"(, "additional_properties": "closed")";
+  const std::string open = R"(, "additional_properties": "as_written")";
+  for (const SchemaBody& body : kSchemaBodies) {
+    const auto closes = [&](const std::string& fields, const ServedModel& model) {
+      engine_.num_compiled = 0;
+      const auto call = read(body, fields, model);
+      EXPECT_TRUE(call.has_value()) << body.fields << fields << ": " << call.error().message;
+      EXPECT_EQ(engine_.num_compiled, 1) << body.fields << fields;
+      return engine_.compiled.closes_objects;
+    };
+    EXPECT_TRUE(closes("", kAskedModel)) << body.fields;
+    EXPECT_FALSE(closes(open, kAskedModel)) << body.fields;
+    EXPECT_FALSE(closes("", as_written)) << body.fields;
+    EXPECT_TRUE(closes(closed, as_written)) << body.fields;
+  }
+}
+
+TEST_F(AdditionalProperties, OfAnUnknownReadingAreRefusedByName) {
+  for (const SchemaBody& body : kSchemaBodies) {
+    for (const char* wrong : {R"("open")", R"("")", "true"}) {
+      const auto call = read(body, std::string(R"(, "additional_properties": )") + wrong, kAskedModel);
+      ASSERT_FALSE(call.has_value()) << body.fields << wrong;
+      EXPECT_EQ(call.error().status, 400) << body.fields << wrong;
+      EXPECT_EQ(call.error().param, "additional_properties") << body.fields << wrong;
+    }
+  }
 }
 
 TEST_F(OpenAiRequest, AResponseFormatWithoutASchemaIsRefused) {

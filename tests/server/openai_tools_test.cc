@@ -94,6 +94,13 @@ TEST_F(OpenAiTools, AnAnswerThatMustCallIsHeldToTheSchemas) {
   EXPECT_FALSE(held.rules[0].is_strict);
 }
 
+TEST_F(OpenAiTools, ParametersAreClosedUnlessTheRequestSaysAsWritten) {
+  open_chat(kTools + R"(, "tool_choice": "required")");
+  EXPECT_TRUE(engine_.compiled.closes_objects);
+  open_chat(kTools + R"(, "tool_choice": "required", "additional_properties": "as_written")");
+  EXPECT_FALSE(engine_.compiled.closes_objects);
+}
+
 TEST_F(OpenAiTools, TheToolThatIsNamedIsTheOnlyOne) {
   const std::string named = R"(, "tool_choice": {"type": "function", "function": {"name": "time"}})";
   open_chat(kTools + named);
