@@ -179,7 +179,7 @@ constexpr LlamaArgument kArguments[] = {
     {"--no-skip-chat-parsing", "LLAMA_ARG_NO_SKIP_CHAT_PARSING", "", kBuiltIn, "calls and reasoning are told apart"},
     {"--prefill-assistant", "LLAMA_ARG_PREFILL_ASSISTANT", "", kIgnored, "a request says continue_final_message"},
     {"--no-prefill-assistant", "LLAMA_ARG_NO_PREFILL_ASSISTANT", "", kBuiltIn, "a last message of the assistant is a turn that is over"},
-    {"-n,--predict,--n-predict", "LLAMA_ARG_N_PREDICT", "N", kRefused, kPerRequest, "-1|-2"},
+    {"-n,--predict,--n-predict", "LLAMA_ARG_N_PREDICT", "N", kOption, "--max-tokens", "-1|-2"},
     {"-s,--seed", "", "N", kRefused, kPerRequest, "-1|4294967295"},
     {"--temp,--temperature", "LLAMA_ARG_TEMPERATURE", "NUMBER", kOption, "--temp"},
     {"--top-k", "LLAMA_ARG_TOP_K", "N", kOption, "--top-k"},

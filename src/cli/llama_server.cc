@@ -7,6 +7,7 @@
 #include <ostream>
 #include <utility>
 
+#include "base/to_size.h"
 #include "cli/command_parser.h"
 #include "cli/commands.h"
 #include "cli/llama_arguments.h"
@@ -40,12 +41,14 @@ Result<void> cut_context(EngineOptions& options, Context& context) {
 
 double mib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
-/// ollama adds up lines of this form for its list of models in memory.
-void say_sizes(const ModelInfo& info, Context& context) {
+/// ollama adds up lines of this form for its list of models in memory. What the KV memory may have beyond the contexts
+/// of `num_sequences` is a cache, which gives way.
+void say_sizes(const ModelInfo& info, int num_sequences, Context& context) {
+  const std::uint64_t contexts = to_size(info.max_context) * to_size(num_sequences) * info.kv_bytes_per_token;
   context.err << fmt::format(
                      "octavo: CPU model buffer size = {:.2f} MiB\n"
                      "octavo: CPU KV buffer size = {:.2f} MiB\n",
-                     mib(info.weight_bytes), mib(info.kv_arena_bytes))
+                     mib(info.weight_bytes), mib(std::min(info.kv_arena_bytes, contexts)))
               << std::flush;
 }
 
@@ -53,8 +56,11 @@ void watch_loading(Context& context) {
   context.load_engine = [load = context.load_engine,
                          &context](EngineOptions options) -> Result<std::unique_ptr<Engine>> {
     OCTAVO_TRY_VOID(cut_context(options, context));
+    const bool is_given =
+        options.max_sequences != EngineOptions{}.max_sequences;  // as -np, else one may have all of -c
+    const int num_sequences = is_given ? options.max_sequences : 1;
     OCTAVO_TRY(auto engine, load(std::move(options)));
-    say_sizes(engine->info(), context);
+    say_sizes(engine->info(), num_sequences, context);
     return engine;
   };
 }
@@ -69,6 +75,9 @@ Result<int> serve(Program& program, const LlamaTranslation& translation, Context
   // Programs that look for graphics cards stop it at this line.
   context.err << "octavo: system_info: octavo " OCTAVO_VERSION ", CPUs alone\n" << std::flush;
   std::vector<std::string> args = {"serve"};
+  // The name in a request says nothing there where one model is served, and programs send what they call it themselves.
+  const auto names_folder = [](const std::string& arg) { return arg.starts_with("--models-dir"); };
+  if (std::ranges::none_of(translation.args, names_folder)) args.emplace_back("--served-model-name=*");
   args.insert(args.end(), translation.args.begin(), translation.args.end());
   OCTAVO_TRY(const Invocation invocation, parse_arguments(program, args));
   watch_loading(context);

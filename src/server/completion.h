@@ -34,6 +34,7 @@ struct ServedModel {
   std::int64_t created = 0;               // seconds since 1970
   SamplingParams sampling_defaults = {};
   int max_choices = kMaxChoices;                             // of one prompt, as many as can advance in one step
+  int max_tokens = 0;                                        // of an answer to a request that names no limit; 0: none
   int reasoning_budget = -1;                                 // of chats that name none; -1: any number of tokens
   ReasoningMode reasoning_mode = ReasoningMode::kSplit;      // of chats that name no format
   int max_client_priority = 0;                               // the highest that a client may ask for

@@ -138,7 +138,7 @@ ApiResult<CompletionCall> parse_chat(FunctionBody& functions, const Engine& engi
   CompletionCall call{.is_chat = true};
   Request request;
   read_common(fields, engine, model, call, request);
-  const AnswerLength length = read_length(fields, ZeroTokens::kRefused, 0);
+  const AnswerLength length = read_length(fields, ZeroTokens::kRefused, model.max_tokens);
   read_reasoning(fields, engine, model, call, request);
   call.num_logprobs = read_chat_logprobs(fields, call.warnings);
   request.top_logprobs = std::max(0, call.num_logprobs);
@@ -191,7 +191,8 @@ ApiResult<CompletionCall> parse_completion(const json::object& body, const Engin
   CompletionCall call;
   Request request;
   read_common(fields, engine, model, call, request);
-  const AnswerLength length = read_length(fields, ZeroTokens::kNothing, otherwise);
+  const AnswerLength length =
+      read_length(fields, ZeroTokens::kNothing, model.max_tokens > 0 ? model.max_tokens : otherwise);
   refuse_reasoning(fields);
   refuse_tools(fields, "tools", "tool_choice");
   call.echo = fields.boolean("echo", false);

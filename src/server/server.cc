@@ -24,6 +24,7 @@ ModelTableOptions table_options(const ServerOptions& options) {
   table.stall_timeout = service.stall_timeout;
   table.prototype = {.id = {},
                      .max_choices = service.max_choices,
+                     .max_tokens = service.max_tokens,
                      .reasoning_budget = service.reasoning_budget,
                      .reasoning_mode = service.reasoning_mode,
                      .max_client_priority = service.max_client_priority,

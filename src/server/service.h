@@ -44,6 +44,7 @@ struct ServiceOptions {
   JsonLimits json = {};
   int parse_threads = 2;
   int max_choices = kMaxChoices;                             // of one prompt, as many as can advance in one step
+  int max_tokens = 0;                                        // of an answer to a request that names no limit; 0: none
   int reasoning_budget = -1;                                 // of chats that name none; -1: any number of tokens
   ReasoningMode reasoning_mode = ReasoningMode::kSplit;      // of chats that name no format
   bool closes_objects = true;                                // of schemas, where a request does not say

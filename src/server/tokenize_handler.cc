@@ -37,12 +37,18 @@ ApiResult<std::vector<TokenId>> tokens_of(const boost::json::object& body, const
     if (!tokens) return std::unexpected(not_counted(tokens.error(), "messages", most));
     return std::move(*tokens);
   }
-  const auto text = fields.string("prompt");
-  const bool add_special = fields.boolean("add_special_tokens", true);
+  // llama.cpp's names, by which tokens of a beginning must be asked for, beside vLLM's.
+  const auto content = fields.string("content"), prompt = fields.string("prompt");
+  const bool is_llama = content && !prompt;
+  const auto& text = is_llama ? content : prompt;
+  const bool add_special = is_llama ? fields.boolean("add_special", false) : fields.boolean("add_special_tokens", true);
+  const bool parse_special = !is_llama || fields.boolean("parse_special", true);
   if (fields.failed()) return std::unexpected(*fields.error());
-  if (!text) return std::unexpected(invalid_value("prompt", "expected 'prompt' (a string) or 'messages'"));
-  auto tokens = engine.tokenize(*text, {.add_special = add_special, .parse_special = true, .max_tokens = most});
-  if (!tokens) return std::unexpected(not_counted(tokens.error(), "prompt", most));
+  if (!text)
+    return std::unexpected(invalid_value("prompt", "expected 'prompt' or 'content' (a string), or 'messages'"));
+  auto tokens =
+      engine.tokenize(*text, {.add_special = add_special, .parse_special = parse_special, .max_tokens = most});
+  if (!tokens) return std::unexpected(not_counted(tokens.error(), is_llama ? "content" : "prompt", most));
   return std::move(*tokens);
 }
 

@@ -220,41 +220,44 @@ TEST(LlamaArguments, TheCommandLinesOfOtherProgramsAreTaken) {
                                    "--reasoning-budget=0", "--served-model-name=library/m", "--temp=0.8",
                                    "--log-level=debug", "--threads=4"));
   // Jan
-  EXPECT_THAT(args_of({"--no-webui",
-                       "--jinja",
-                       "-m",
-                       "/m.gguf",
-                       "-a",
-                       "jan/m",
-                       "--port",
-                       "3981",
-                       "-ngl",
-                       "-1",
-                       "--threads",
-                       "2",
-                       "--threads-batch",
-                       "2",
-                       "--ubatch-size",
-                       "128",
-                       "--flash-attn",
-                       "auto",
-                       "--cont-batching",
-                       "--no-mmap",
-                       "--mlock",
-                       "--no-kv-offload",
-                       "--parallel",
-                       "1",
-                       "-kvu",
-                       "--ctx-size",
-                       "8192",
-                       "--defrag-thold",
-                       "0.5",
-                       "--fit",
-                       "off"},
-                      {{"LLAMA_API_KEY", "c2VjcmV0"}, {"LLAMA_ARG_TIMEOUT", "600"}}),
-              UnorderedElementsAre("--no-ui=true", "--model=/m.gguf", "--served-model-name=jan/m", "--port=3981",
-                                   "--threads=2", "--chunk=128", "--max-sequences=1", "--max-context=8192",
-                                   "--api-key=c2VjcmV0", "--read-timeout=600", "--write-timeout=600"));
+  EXPECT_THAT(
+      args_of({"--no-webui",
+               "--jinja",
+               "-m",
+               "/m.gguf",
+               "-a",
+               "jan/m",
+               "--port",
+               "3981",
+               "-ngl",
+               "-1",
+               "--threads",
+               "2",
+               "--threads-batch",
+               "2",
+               "--ubatch-size",
+               "128",
+               "--flash-attn",
+               "auto",
+               "--cont-batching",
+               "--no-mmap",
+               "--mlock",
+               "--no-kv-offload",
+               "--parallel",
+               "1",
+               "-kvu",
+               "--ctx-size",
+               "8192",
+               "--n-predict",
+               "300",
+               "--defrag-thold",
+               "0.5",
+               "--fit",
+               "off"},
+              {{"LLAMA_API_KEY", "c2VjcmV0"}, {"LLAMA_ARG_TIMEOUT", "600"}}),
+      UnorderedElementsAre("--no-ui=true", "--model=/m.gguf", "--served-model-name=jan/m", "--port=3981", "--threads=2",
+                           "--chunk=128", "--max-sequences=1", "--max-context=8192", "--api-key=c2VjcmV0",
+                           "--max-tokens=300", "--read-timeout=600", "--write-timeout=600"));
 }
 
 TEST(LlamaArguments, AContextIsSharedOutAmongParallelRequestsUnlessItIsUnified) {
@@ -303,7 +306,7 @@ TEST(LlamaArguments, WhatWouldChangeAnswersIsRefusedWithTheReason) {
   EXPECT_THAT(error_of({"-m", "a", "--mmproj", "b"}), HasSubstr("expected no file but the model's own"));
   EXPECT_THAT(error_of({"--embedding"}), HasSubstr("no model that Octavo runs is made for embeddings"));
   EXPECT_THAT(error_of({"--rope-scaling", "yarn"}), HasSubstr("--rope-scaling is refused"));
-  EXPECT_THAT(error_of({"-n", "100"}), HasSubstr("-n is refused"));
+  EXPECT_THAT(error_of({"--seed", "100"}), HasSubstr("--seed is refused"));
   EXPECT_THAT(args_of({"-n", "-1", "--seed", "-1", "--reasoning-effort", "default"}), IsEmpty());
   EXPECT_THAT(translation_of({}, {{"LLAMA_ARG_EMBEDDINGS", "1"}}).error().message, HasSubstr("LLAMA_ARG_EMBEDDINGS"));
 }

@@ -85,6 +85,12 @@ class Ollama(unittest.TestCase):
                 self.assertEqual(props["total_slots"], 2)
                 self.assertEqual(server.get("/")[0], 404)
 
+                # As it cuts a prompt that is too long, and makes the context of its older API.
+                tokens = server.post("/tokenize", {"content": "The capital of France is"})["tokens"]
+                self.assertEqual(len(tokens), 5)
+                events = server.events("/completion", {**OLLAMA_OPTIONS, "stop": [" "], "prompt": tokens})
+                self.assertEqual(events[-1]["stop_type"], "word", "with a limit of ten contexts")
+
                 events = server.events("/completion", {**OLLAMA_OPTIONS, "n_predict": 5, "temperature": 0,
                                                        "prompt": "The capital of France is", "preserved_tokens": ["<x>"]})
                 self.assertTrue(events[-1]["stop"])
@@ -94,7 +100,7 @@ class Ollama(unittest.TestCase):
                 self.assertGreater(timings["prompt_ms"], 0)
 
                 messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Say hello."}]
-                chat = {**OLLAMA_OPTIONS, "temperature": 0, "max_tokens": 5, "messages": messages,
+                chat = {**OLLAMA_OPTIONS, "temperature": 0, "n_predict": 5, "messages": messages,
                         "chat_template_kwargs": {"enable_thinking": False}}
                 last = server.events("/v1/chat/completions", chat)[-1]
                 self.assertEqual(last["choices"][0]["finish_reason"], "length")
@@ -139,6 +145,8 @@ class OtherPrograms(unittest.TestCase):
             self.assertEqual(server.get("/health")[0], 200)
             models = json.loads(server.get("/models")[2])
             self.assertEqual([model["id"] for model in models["data"]], ["library/tiny:1"])
+            answer = server.complete("a b", model="file/other", max_tokens=1)  # what its chat calls it
+            self.assertEqual(answer["model"], "library/tiny:1")
 
     def test_jan_waits_for_a_line_and_comes_with_a_key(self):
         with LlamaServer("--no-webui", "--jinja", "-m", tiny(), "-a", "tiny", "-ngl", -1, "--flash-attn", "auto",

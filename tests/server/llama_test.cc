@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "server/chat_api.h"
+#include "server/held_answer.h"
 #include "server/llama_props.h"
 #include "server/llama_request.h"
 #include "server/openai_response.h"
+#include "server/tokenize_handler.h"
 
 namespace octavo::server {
 namespace {
@@ -47,6 +49,41 @@ TEST_F(LlamaRequest, ACompletionGoesOnUntilTheContextEndsIfNothingElseIsAsked) {
   EXPECT_EQ(sampled->requests[0].sampling.temperature, 0.5F);
   EXPECT_EQ(sampled->requests[0].sampling.repetition_penalty, 1.5F);
   EXPECT_THAT(sampled->stop, ElementsAre("x"));
+}
+
+TEST_F(LlamaRequest, TheServersLimitCountsWhereARequestNamesNone) {
+  ServedModel model = kAnsweringModel;
+  model.max_tokens = 7;
+  const auto limit = [&](ChatApi api, const std::string& fields) {
+    const auto made = parse_call(api, parsed("{" + fields + "}"), engine_, model, {});
+    EXPECT_TRUE(made.has_value()) << made.error().message;
+    return made ? made->requests.front().max_tokens : -2;
+  };
+  const std::string messages = R"("messages": [{"role": "user", "content": "a"}])";
+  EXPECT_EQ(limit(ChatApi::kLlamaCompletion, R"("prompt": "a")"), 7);
+  EXPECT_EQ(limit(ChatApi::kOpenAiCompletion, R"("prompt": "a")"), 7);
+  EXPECT_EQ(limit(ChatApi::kOpenAiChat, messages), 7);
+  EXPECT_EQ(limit(ChatApi::kOpenAiChat, messages + R"(, "max_tokens": 9)"), 9);
+  EXPECT_EQ(limit(ChatApi::kOpenAiChat, messages + R"(, "max_tokens": -1)"), 0);
+  EXPECT_EQ(limit(ChatApi::kLlamaCompletion, R"("prompt": "a", "n_predict": -1)"), 0);
+}
+
+TEST_F(LlamaRequest, ContentIsTokenizedAsThereWithoutABeginningUnlessItIsAskedFor) {
+  engine_.adds_bos = true;
+  HeldBudget budget({.answer_bytes = 1000, .all_bytes = 1000});
+  const auto tokens = [&](const std::string& fields) {
+    HeldAnswer held(budget);
+    const auto text = answer_tokenize({.kind = TokenizeCall::Kind::kTokenize, .body = parsed("{" + fields + "}")},
+                                      engine_, kAnsweringModel, held);
+    EXPECT_TRUE(text.has_value()) << text.error().message;
+    return text ? parsed(*text).at("count").as_int64() : -1;
+  };
+  EXPECT_EQ(tokens(R"("prompt": "ab")"), 3);
+  EXPECT_EQ(tokens(R"("content": "ab", "add_special": true)"), 3);
+  EXPECT_EQ(tokens(R"("content": "<bos>")"), 1);
+  EXPECT_EQ(tokens(R"("content": "<bos>", "parse_special": false)"), 5);
+  EXPECT_EQ(tokens(R"("content": "ab")"), 2);
+  EXPECT_EQ(tokens(R"("prompt": "ab", "add_special_tokens": false)"), 2);
 }
 
 TEST_F(LlamaRequest, AGapIsBetweenPrefixAndPromptAndSuffix) {
