@@ -5,9 +5,9 @@
 // A line of standard input is an object: "schema" (an object), "regex" or "grammar" (texts), and "text". A line of
 // standard output answers: "error", or "tokens" (the text's), "compile_us" (schema to automaton), "first_us" (the mask
 // before the first token), "mask_us" (behind each token: moving on by it, and the mask), "work" (the steps that each of
-// these masks counts for), "accepted" (how many of the tokens are allowed). --dump writes
-// each mask behind the last: a bit for every token, the lowest first, in words of 32. bench/masks.py compares them with
-// llguidance's.
+// these masks counts for), "too_complex" (masks that take more than a constraint may), "accepted" (how many of the
+// tokens are allowed). --dump writes each mask behind the last: a bit for every token, the lowest first, in words
+// of 32. bench/masks.py compares them with llguidance's.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -68,7 +68,8 @@ class Masks {
     answer["tokens"] = json::value_from(tokens);
     answer["accepted"] = accepted;
     answer["mask_us"] = std::move(times);
-    answer["failed"]=std::exchange(failed,0);answer["work"] = std::move(work);
+    answer["work"] = std::move(work);
+    answer["too_complex"] = std::exchange(num_too_complex_, 0);
     return answer;
   }
 
@@ -85,7 +86,7 @@ class Masks {
   double find(const ConstraintState& state, Clock::time_point begin) {
     std::ranges::fill(mask_, 0);
     const FoundMask found = state.allow(mask_);
-    if (!found) ++failed;
+    if (!found) ++num_too_complex_;
     work_ = found.work;
     const double us = microseconds_since(begin);
     if (dump_ != nullptr) {
@@ -99,7 +100,8 @@ class Masks {
   const Words& words_;
   ConstraintCompiler compiler_;
   std::vector<MaskWord> mask_;
-  std::uint64_t failed=0; std::uint64_t work_ = 0;  // of the last mask
+  std::uint64_t num_too_complex_ = 0;
+  std::uint64_t work_ = 0;  // of the last mask
   std::ostream* dump_;
 };
 

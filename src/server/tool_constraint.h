@@ -15,7 +15,8 @@ namespace octavo::server {
 std::optional<TokenId> token_of(std::string_view text, const Engine& engine);
 
 /// One of CompletionCall::constraints, where the choice asks for calls, a tool is strict, the format's calls are always
-/// held, or `response_format` asks for a form of the content: it takes the place of one that `response_format` asks for alone. The tools have been checked.
+/// held, or `response_format` asks for a form of the content: it takes the place of one that `response_format` asks for
+/// alone. The tools have been checked.
 void hold_calls(JsonFields& fields, const Engine& engine, const ToolCalling& calling, const ToolChoice& choice,
                 CompletionCall& call);
 
