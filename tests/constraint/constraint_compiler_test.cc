@@ -47,8 +47,10 @@ TEST(ConstraintCompiler, KeepsTheTwoReadingsOfOneSchemaApart) {
   ConstraintCompiler compiler(byte_vocabulary(), {});
   const std::string other = R"({"b": 1})";
   ConstraintSource schema{.kind = ConstraintKind::kJsonSchema, .text = R"({"properties": {"a": {}}})"};
-  ConstraintSource grammar{
-      .kind = ConstraintKind::kGrammar, .text = "root ::= value", .rules = {{.name = "value", .texts = {schema.text}}}};
+  ConstraintSource grammar{.kind = ConstraintKind::kGrammar,
+                           .text = "root ::= value",
+                           .rules = {{.name = "value"}},
+                           .schemas = {schema.text}};
   for (ConstraintSource* source : {&schema, &grammar}) {
     const auto written = compiler.compile(*source).value();
     source->closes_objects = true;
