@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "constraint/character_dfa.h"
 #include "constraint/json_grammar.h"
+#include "constraint/json_schema.h"
 #include "constraint/text_without.h"
 
 namespace octavo {

@@ -43,7 +43,7 @@ Result<ExpressionId> read_json_schema(std::string_view text, SchemaStrictness st
 class JsonSchemaParts {
  public:
   static Result<JsonSchemaParts> read(std::string_view text, SchemaStrictness strictness, JsonGrammar& json,
-                                      std::vector<std::string>& warnings);
+                                      std::vector<std::string>& warnings, OtherNames others = OtherNames::kAsWritten);
   JsonSchemaParts(JsonSchemaParts&&) noexcept;
   JsonSchemaParts& operator=(JsonSchemaParts&&) noexcept;
   ~JsonSchemaParts();
