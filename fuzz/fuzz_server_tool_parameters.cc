@@ -12,9 +12,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool is_strict = bytes.next() % 2 == 1, is_single = bytes.next() % 2 == 1;
   const std::string text = size > 3 ? std::string(reinterpret_cast<const char*>(data) + 3, size - 3) : "{}";
   const OfferedParameter by_schema{.name = "p", .schema = text, .is_required = is_strict};
+  const OfferedParameter by_place{.name = "properties", .place = "/properties/a"};
   const OfferedParameter by_pattern{.name = "q", .schema = R"({"type": "string"})", .pattern = text};
-  const OfferedTool tools[] = {
-      {.name = "f", .schema = text, .is_strict = is_strict, .parameters = {by_schema, by_pattern}},
+  const std::vector<OfferedTool> tools = {
+      {.name = "f", .schema = text, .is_strict = is_strict, .parameters = {by_schema, by_pattern, by_place}},
       {.name = "g", .schema = "{}", .is_strict = false, .parameters = {}}};
   FuzzedCompiler compiler;
   compiler.check(call_grammar(format, tools, {.must_call = true, .is_single = is_single},
