@@ -66,7 +66,7 @@ TEST_F(CustomTools, ARegularExpressionIsEnforcedAndShown) {
   EXPECT_THAT(std::string(function.at("description").as_string()), HasSubstr("regular expression:\n[a-z]+|"));
   open_chat(tools(kWord));
   EXPECT_NE(call_.requests[0].constraint, nullptr);
-  EXPECT_THAT(engine_.compiled.rules.at(0).texts.at(0), HasSubstr("^(?:[a-z]+|)$"));
+  EXPECT_THAT(engine_.compiled.schemas.at(engine_.compiled.rules.at(0).schema), HasSubstr("^(?:[a-z]+|)$"));
   EXPECT_TRUE(engine_.compiled.rules.at(0).is_strict);
 }
 

@@ -136,7 +136,7 @@ TEST_F(OpenAiTools, CallsOfToolsThatAreDescribedAreHeldWhereTheyAreMade) {
   EXPECT_THAT(held.text, HasSubstr("root ::= free calls?\n"));
   EXPECT_THAT(held.text, ::testing::Not(HasSubstr("*")));  // one call
   ASSERT_EQ(held.rules.size(), 3U);
-  EXPECT_THAT(held.rules[0].texts.at(0), HasSubstr("\"days\""));
+  EXPECT_THAT(held.schemas.at(held.rules[0].schema), HasSubstr("\"days\""));
   EXPECT_FALSE(held.rules[0].is_strict);
   const auto both = chat(kTools + R"(, "guided_regex": "a")");  // nobody has asked for the form of the calls
   ASSERT_TRUE(both) << both.error().message;
