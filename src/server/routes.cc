@@ -142,9 +142,9 @@ std::string known_path(std::string_view target) {
   if (is_known(given)) return std::string(given);  // a client's text in it may have slashes of its own
   std::string path = with_single_slashes(given);
   if (is_known(path)) return path;
-  std::string other = path.starts_with(kVersion) && path.substr(kVersion.size()).starts_with('/')
-                          ? path.substr(kVersion.size())
-                          : std::string(kVersion) + path;
+  const std::string other = path.starts_with(kVersion) && path.substr(kVersion.size()).starts_with('/')
+                                ? path.substr(kVersion.size())
+                                : std::string(kVersion) + path;
   return is_known(other) ? other : path;
 }
 
