@@ -391,7 +391,7 @@ ATTACKS = [
         "a": {"type": "string", "pattern": r"^[^qz]*[aeioubcd ][^qz]{80}$"}}}))),
     Row("mask: 32 different ones", flood(regexes(*varied(r"[^qz\n]*[@ou ][^qz\n]{80}")), at_once=8)),
     # 2: depth
-    Row("depth: \"a\" and 100,000 stars", flood(grammars('root ::= "a"' + "*" * 100_000)), REFUSED),
+    Row("depth: \"a\" and 100,000 stars", flood(grammars('root ::= "a"' + "*" * 100_000)), SERVED),
     Row("depth: groups within groups", flood(
         lambda: grammars("root ::= " + "(" * 100_000 + '"a"' + ")" * 100_000)()
         + regexes("(" * 30_000 + "a" + ")" * 30_000, "a" + "*" * 60_000)()), REFUSED),
