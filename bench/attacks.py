@@ -157,7 +157,7 @@ class Attack(threading.Thread):
             for line in client.makefile("rb"):
                 if not status:
                     status = int(line.split()[1])
-                if b'"error"' in line and status == 200:
+                if b'"error":' in line and status == 200:
                     error = b", then an error"
                 if time.monotonic() > self.end:
                     return "open"
