@@ -57,11 +57,11 @@ struct ConstraintSource {
   /// Of a schema: what cannot be enforced is an error. Else the nearest looser rule is taken, and
   /// Constraint::warnings() says so.
   bool is_strict = false;
-  /// Of a schema, and of the schemas among the rules: objects whose schemas name `properties` and say nothing of other
+  /// How schemas are read, those among the rules too: objects whose schemas name `properties` and say nothing of other
   /// members have no others. Else they may, as JSON Schema has it.
   bool closes_objects = false;
   std::vector<ConstraintRule> rules = {};  // of a grammar
-  /// That its rules take, in JSON. Rules that take parts of one share what these refer to.
+  /// The schemas that its rules take, in JSON. Rules that take parts of one share what these refer to.
   std::vector<std::string> schemas = {};
 };
 

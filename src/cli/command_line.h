@@ -116,7 +116,7 @@ class Command {
   Result<std::vector<std::string>> rewritten(std::span<const std::string> args) const;
   /// Takes all that was given to the options, then makes the checks. Error: wrong usage.
   Result<void> take_given();
-  /// What the action gives; an exception is an error.
+  /// The result of the action; an exception is an error.
   Result<int> perform() const;
 
  private:

@@ -36,7 +36,7 @@ class Reader {
   bool has_words_ = false;
 };
 
-/// Where both have a name, Octavo's goes first in Octavo's dialect.
+/// A name that both have is Octavo's in Octavo's dialect.
 const LlamaArgument* Reader::find_row(std::string_view name) const {
   if (dialect_ == Dialect::kLlamaServer) return find_llama_argument(name);
   if (serve_.find_option(name) != nullptr) return nullptr;
@@ -51,7 +51,7 @@ std::unexpected<Error> Reader::unknown(const std::string& name) const {
   return fail("there is no argument {}{}; known are {}", name, hint, fmt::join(known, " "));
 }
 
-/// Of a flag and its opposite the last one counts, of an argument the last value; names and keys add up.
+/// The last of a flag and its opposite counts, and the last value of an argument; names and keys add up.
 Result<void> Reader::give(GivenArgument given) {
   const LlamaArgument& row = *given.row;
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();

@@ -159,7 +159,7 @@ Result<void> Translator::combine_kv_type() {
                   fmt::join(kCoarser, ", "));
     if (is_coarser)
       made_.notes.push_back(fmt::format("{} {} is taken as q8_0, the coarsest type here", given->name, type));
-    // Where nobody says otherwise a type is f16, which bf16 beside it is as fine as.
+    // A type that nobody names is f16, which bf16 beside it is as fine as.
     if (!is_coarser) finest = std::max(finest, known - std::begin(kTypes));
   }
   pass("--kv-type", kTypes[finest]);

@@ -23,7 +23,7 @@ class TextOutput {
   bool in_line_ = false;
 };
 
-/// Where a terminal breaks the lines of an answer.
+/// The place at which a terminal breaks the lines of an answer.
 enum class LineBreaks : std::uint8_t {
   kAtSpaces,
   kAtTheEdge,  // for what is copied: JSON, code

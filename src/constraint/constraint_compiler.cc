@@ -32,10 +32,6 @@ Result<Grammar> read_choices(const std::vector<std::string>& choices, const Work
   return grammar;
 }
 
-OtherNames others_of(const ConstraintSource& source) {
-  return source.closes_objects ? OtherNames::kClosed : OtherNames::kAsWritten;
-}
-
 Result<Grammar> read_schema(const ConstraintSource& source, const WorkPointer& work,
                             std::vector<std::string>& warnings) {
   const auto strictness = source.is_strict ? SchemaStrictness::kStrict : SchemaStrictness::kLoose;

@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "constraint/character_dfa.h"
 #include "constraint/json_grammar.h"
-#include "constraint/json_schema.h"
 #include "constraint/text_without.h"
 
 namespace octavo {
@@ -49,9 +48,7 @@ class Notations {
 class Schemas {
  public:
   Schemas(const ConstraintSource& source, std::vector<std::string>& warnings)
-      : texts_(source.schemas),
-        others_(source.closes_objects ? OtherNames::kClosed : OtherNames::kAsWritten),
-        warnings_(warnings) {}
+      : texts_(source.schemas), others_(others_of(source)), warnings_(warnings) {}
 
   Result<ExpressionId> value(const ConstraintRule& rule, JsonGrammar& json) {
     if (rule.schema >= texts_.size()) return fail("found the schema {} of {}", rule.schema, texts_.size());
@@ -118,6 +115,10 @@ Result<ExpressionId> read_rule(const ConstraintRule& rule, Grammar& grammar, Not
 }
 
 }  // namespace
+
+OtherNames others_of(const ConstraintSource& source) {
+  return source.closes_objects ? OtherNames::kClosed : OtherNames::kAsWritten;
+}
 
 Result<void> define_rules(const ConstraintSource& source, Grammar& grammar, std::vector<std::string>& warnings) {
   std::map<std::string, RuleId, std::less<>> named;

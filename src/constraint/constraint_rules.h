@@ -1,6 +1,6 @@
 // Rules of a grammar that its text names and a ConstraintSource defines.
 //
-// A free function; any thread.
+// Free functions; any thread.
 #pragma once
 
 #include <string>
@@ -8,9 +8,13 @@
 
 #include "base/error.h"
 #include "constraint/grammar.h"
+#include "constraint/json_schema.h"
 #include "octavo/constraint.h"
 
 namespace octavo {
+
+/// The reading of the source's schemas, those of its rules too.
+OtherNames others_of(const ConstraintSource& source);
 
 /// Defines them. Errors begin with the name of the rule: the grammar does not name it, or defines it itself; a schema
 /// or a mark that cannot be taken. So do warnings, which are those of schemas.

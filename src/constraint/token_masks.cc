@@ -66,7 +66,7 @@ FoundMask TokenMasks::allow(const ConfigurationSet& set, const CallStacks& stack
   if (set.is_too_large) return {FoundMask::Outcome::kTooLarge, kMaxWork + 1};
   std::vector<Configuration> members;
   if (!automaton_.simulation().empty()) {
-    // Where nothing follows, fewer say the same, and are more often known.
+    // Fewer say the same if nothing follows, and are more often known.
     members = set.members;
     automaton_.simulation().reduce(members, stacks, CallStacks::kBottom);
   }

@@ -44,7 +44,7 @@ std::vector<TokenRanges::Range> TokenRanges::within(Range bounds) const {
   return within;
 }
 
-/// Where a part's tokens are mostly among them, those are struck out that are not.
+/// A part whose tokens are mostly among them is taken whole, and those are struck out that are not.
 void TokenRanges::set_bits(const TokenTrie& trie, std::span<MaskWord> mask) const {
   const auto for_tokens = [&](std::uint32_t begin, std::uint32_t end, auto&& set) {
     for (std::uint32_t i = begin; i < end; ++i) set(mask, to_size(trie.tokens()[i]));

@@ -125,7 +125,7 @@ void MaskFinder::work(const std::stop_token& stop) {
   }
 }
 
-/// Of another owner than the last one's, if there is any.
+/// One of another owner than the last one's, if there is any.
 std::shared_ptr<MaskJob> MaskFinder::next_job() {
   const auto is_of_another = [this](const std::shared_ptr<MaskJob>& job) { return job->owner != last_owner_; };
   auto next = std::ranges::find_if(queue_, is_of_another);

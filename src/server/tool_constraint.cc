@@ -18,7 +18,7 @@ namespace json = boost::json;
 
 constexpr std::string_view kAnyObject = R"({"type": "object"})";
 
-/// Where a property's schema stands in that of the arguments.
+/// The place of a property's schema in that of the arguments.
 std::string place_of(std::string_view property) {
   std::string place = "/properties/";
   for (const char c : property) {
