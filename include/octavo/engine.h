@@ -240,7 +240,7 @@ class Engine {
   /// The bytes of the tokens; control tokens give their text, ids that the vocabulary lacks nothing.
   virtual std::string detokenize(std::span<const TokenId> tokens) const = 0;
   /// The prompt of a conversation. Errors: the model's template is missing or wrong, or refuses the conversation, which
-  /// is brought into the shape that the template takes as far as it goes; more tokens than max_tokens; kNoWords.
+  /// is brought into its shape as far as it goes, or makes no text of it; more tokens than max_tokens; kNoWords.
   virtual Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
                                                            const ChatTemplateOptions& options) const = 0;
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages) const {

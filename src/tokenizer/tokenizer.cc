@@ -378,6 +378,7 @@ Result<ChatPrompt> Tokenizer::chat_prompt(std::span<const ChatMessage> messages,
   std::vector<TokenId> ids;
   OCTAVO_TRY_VOID(impl_->encoder.encode(impl_->vocab, std::move(fragments), false, max_tokens, ids));
   impl_->add_bos_unless_there(ids);
+  if (ids.empty()) return fail("the chat template makes no text of this conversation, expected at least one token");
   if (ids.size() > max_tokens) return too_many_tokens(max_tokens);
   OCTAVO_TRY(int asking, impl_->count_generation_prompt(parts));
   asking = std::min(asking, static_cast<int>(ids.size()));

@@ -6,6 +6,7 @@ import tempfile
 import unittest
 
 import support
+from server_support import Server
 
 COMMANDS = {
     "info": lambda model: ("info", model),
@@ -149,6 +150,19 @@ class BadArguments(unittest.TestCase):
         done = support.octavo("run", "-m", support.SMOLLM2, "--kv-memory", "1KiB", "-p", "Hello")
         self.assertEqual(done.returncode, 1)
         self.assertEqual(len(done.stderr.splitlines()), 1)
+
+    def test_a_template_that_makes_no_text_is_an_error_of_a_request_and_of_a_command(self):
+        template, said = "{% if false %}x{% endif %}", "the chat template makes no text of this conversation"
+        done = support.octavo("run", "-m", support.SMOLLM2, "Hello", "--chat-template", template)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(said, done.stderr)
+        chat = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 2}
+        with Server("--chat-template", template) as server:
+            for path in ("/v1/chat/completions", "/v1/messages", "/api/chat"):
+                status, _, text = server.request("POST", path, chat)
+                self.assertEqual(status, 400, text)
+                self.assertIn(said, text)
+            self.assertEqual(server.complete("Hello", max_tokens=2)["usage"]["completion_tokens"], 2)
 
     def test_wrong_usage_is_exit_code_2(self):
         model = ("-m", support.SMOLLM2)

@@ -194,6 +194,17 @@ TEST(ApplyChatTemplate, WrongTemplateNamesTheWayRound) {
                                          HasSubstr("line 1, column 15"), HasSubstr("nosuch"), HasSubstr("--raw")));
 }
 
+TEST(ApplyChatTemplate, ATemplateThatMakesNoTextIsAnError) {
+  SmallVocab vocab = small_bpe();
+  vocab.chat_template = "{% if messages[0].content == 'Hi' %}{% else %}hello{% endif %}";
+  const auto tokenizer = vocab.load();
+  const auto none = tokenizer->chat_prompt(std::vector<ChatMessage>{{"user", "Hi"}});
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message, HasSubstr("the chat template makes no text of this conversation"));
+  EXPECT_FALSE(tokenizer->apply_chat_template(std::vector<ChatMessage>{{"user", "Hi"}}));
+  EXPECT_TRUE(tokenizer->chat_prompt(std::vector<ChatMessage>{{"user", "other"}}));
+}
+
 TEST(ApplyChatTemplate, ConversationWithoutMessagesIsAnError) {
   EXPECT_FALSE(chat_tokenizer().apply_chat_template({}));
 }
