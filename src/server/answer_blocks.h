@@ -35,8 +35,9 @@ class AnswerBlocks : public AnswerWriter {
   };
 
   /// `id` names the answer. The call has one prompt and one choice; or no prompt, and the answer is empty. `engine`:
-  /// for log-probabilities, there until the last event; null: the API has none.
-  AnswerBlocks(const CompletionCall& call, std::string id, const Engine* engine = nullptr);
+  /// for log-probabilities in this form, there until the last event; null: the API has none.
+  AnswerBlocks(const CompletionCall& call, std::string id, const Engine* engine = nullptr,
+               LogprobForm form = LogprobForm::kChat);
 
   std::string begin() final;
   std::string on_event(std::size_t prompt_index, const OwnedEvent& event) final;

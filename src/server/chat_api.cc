@@ -135,10 +135,10 @@ std::unique_ptr<AnswerWriter> make_writer(ChatApi api, const CompletionCall& cal
     case ChatApi::kMessages: return std::make_unique<MessagesAnswer>(call, "msg_" + std::string(id), model.id);
     case ChatApi::kResponses: return std::make_unique<ResponsesAnswer>(call, engine, model.id, created);
     case ChatApi::kLlamaCompletion:
-    case ChatApi::kLlamaInfill: return std::make_unique<LlamaAnswer>(call, std::string(id), model.id);
+    case ChatApi::kLlamaInfill: return std::make_unique<LlamaAnswer>(call, std::string(id), model.id, engine);
     case ChatApi::kOllamaChat:
     case ChatApi::kOllamaGenerate:
-      return std::make_unique<OllamaAnswer>(call, std::string(id), model.id, api == ChatApi::kOllamaChat);
+      return std::make_unique<OllamaAnswer>(call, std::string(id), model.id, engine, api == ChatApi::kOllamaChat);
     default: break;
   }
   const std::string_view prefix = call.is_chat ? "chatcmpl-" : "cmpl-";

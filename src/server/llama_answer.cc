@@ -13,19 +13,28 @@ namespace {
 
 constexpr std::string_view kBegin = R"({"index":0,"id_slot":-1,"tokens":[],)";
 
+void append_probabilities(std::string_view elements, std::string& out) {
+  if (elements.empty()) return;
+  out += ",\"completion_probabilities\":[";
+  out += elements;
+  out += ']';
+}
+
 }  // namespace
 
-LlamaAnswer::LlamaAnswer(const CompletionCall& call, std::string id, std::string model)
-    : AnswerBlocks(call, std::move(id)), model_(std::move(model)) {}
+LlamaAnswer::LlamaAnswer(const CompletionCall& call, std::string id, std::string model, const Engine& engine)
+    : AnswerBlocks(call, std::move(id), &engine, LogprobForm::kLlama), model_(std::move(model)) {}
 
 void LlamaAnswer::write_delta(const Block&, std::size_t, std::string_view delta, std::string& out) {
   out += "data: ";
   out += kBegin;
   append_json_field(out, "content", delta);
-  out += ",\"stop\":false}\n\n";
+  out += ",\"stop\":false";
+  append_probabilities(delta_logprobs(), out);
+  out += "}\n\n";
 }
 
-void LlamaAnswer::append_end(std::string_view content, std::string& out) const {
+void LlamaAnswer::append_end(std::string_view content, std::string_view probabilities, std::string& out) const {
   out += kBegin;
   append_json_field(out, "content", content);
   out += ",\"stop\":true,";
@@ -40,22 +49,26 @@ void LlamaAnswer::append_end(std::string_view content, std::string& out) const {
   LlamaTimings timings;
   timings.add(stats(), true);
   timings.append(out);
+  append_probabilities(probabilities, out);
   append_warnings(out, call().warnings);
   out += '}';
 }
 
 void LlamaAnswer::write_end(std::string& out) {
   out += "data: ";
-  append_end({}, out);
+  append_end({}, {}, out);
   out += "\n\n";
 }
 
 void LlamaAnswer::write_error(const ApiError& error, std::string& out) { out += "data: " + error_body(error) + "\n\n"; }
 
 std::string LlamaAnswer::body() {
-  std::string content, out;
-  for (const Block& block : blocks()) content += block.text;
-  append_end(content, out);
+  std::string content, probabilities, out;
+  for (const Block& block : blocks()) {
+    content += block.text;
+    probabilities += block.logprobs;  // all text is one block: a completion has no reasoning and no calls
+  }
+  append_end(content, probabilities, out);
   return out;
 }
 

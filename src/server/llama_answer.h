@@ -11,7 +11,8 @@ namespace octavo::server {
 
 class LlamaAnswer final : public AnswerBlocks {
  public:
-  LlamaAnswer(const CompletionCall& call, std::string id, std::string model);
+  /// `engine`: AnswerBlocks's.
+  LlamaAnswer(const CompletionCall& call, std::string id, std::string model, const Engine& engine);
 
  protected:
   void write_begin(std::string&) override {}
@@ -23,8 +24,8 @@ class LlamaAnswer final : public AnswerBlocks {
   std::string body() override;
 
  private:
-  /// The object that the answer ends with, whose content is `content`.
-  void append_end(std::string_view content, std::string& out) const;
+  /// The object that the answer ends with, whose content is `content`. `probabilities`: elements of an array.
+  void append_end(std::string_view content, std::string_view probabilities, std::string& out) const;
 
   const std::string model_;
 };

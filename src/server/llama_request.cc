@@ -92,13 +92,23 @@ void leave_out_infill_sampler(CompletionBody& made) {
   *samplers = std::move(kept);
 }
 
+/// Alternatives beside each token; there any number can be had.
+std::int64_t read_n_probs(JsonFields& fields, std::vector<std::string>& warnings) {
+  const std::int64_t asked = fields.integer_from("n_probs", 0).value_or(0);
+  if (asked > 0 && fields.boolean("post_sampling_probs", false))
+    fields.refuse(unsupported("post_sampling_probs",
+                              "post_sampling_probs: n_probs are those of the model's own "
+                              "distribution here"));
+  if (asked > kMaxTopLogprobs) warnings.push_back(fmt::format("n_probs: found {}, cut to {}", asked, kMaxTopLogprobs));
+  return std::min<std::int64_t>(asked, kMaxTopLogprobs);
+}
+
 }  // namespace
 
 ApiResult<CompletionBody> completion_of_llama(const json::object& body) {
   CompletionBody made{.body = body};
   JsonFields fields(body);
-  if (fields.integer("n_probs", 0, kMaxTopLogprobs).value_or(0) > 0)
-    fields.refuse(unsupported("n_probs", "n_probs: they are not told here; logprobs of /v1/completions has them"));
+  const std::int64_t num_probs = read_n_probs(fields, made.warnings);
   for (const std::string_view name : {"return_tokens", "echo"})
     if (fields.boolean(name, false))
       fields.refuse(unsupported(std::string(name), fmt::format("{}: /v1/completions has it, as return_token_ids and "
@@ -112,6 +122,7 @@ ApiResult<CompletionBody> completion_of_llama(const json::object& body) {
     fields.refuse(unsupported("prompt", "prompt: one is answered here; /v1/completions takes several"));
   if (fields.failed()) return std::unexpected(*fields.error());
   made.body.erase("logprobs");
+  if (num_probs > 0) made.body["logprobs"] = num_probs;
   return made;
 }
 

@@ -45,8 +45,9 @@ std::string ollama_unloaded(std::string_view model, bool is_chat, std::span<cons
   return out;
 }
 
-OllamaAnswer::OllamaAnswer(const CompletionCall& call, std::string id, std::string model, bool is_chat)
-    : AnswerBlocks(call, std::move(id)), model_(std::move(model)), is_chat_(is_chat) {}
+OllamaAnswer::OllamaAnswer(const CompletionCall& call, std::string id, std::string model, const Engine& engine,
+                           bool is_chat)
+    : AnswerBlocks(call, std::move(id), &engine), model_(std::move(model)), is_chat_(is_chat) {}
 
 std::string OllamaAnswer::life_sign(std::string_view) const {
   std::string out;
@@ -71,6 +72,11 @@ void OllamaAnswer::append_object(const Parts& parts, bool is_done, std::string& 
     out += ']';
   }
   if (is_chat_) out += '}';
+  if (!parts.logprobs.empty()) {
+    out += ",\"logprobs\":[";
+    out += parts.logprobs;
+    out += ']';
+  }
   out += is_done ? ",\"done\":true" : ",\"done\":false";
   if (is_done) append_end(out);
   out += '}';
@@ -94,7 +100,8 @@ void OllamaAnswer::append_end(std::string& out) const {
 void OllamaAnswer::write_delta(const Block& block, std::size_t, std::string_view delta, std::string& out) {
   if (block.kind == Block::Kind::kCall) return;
   const bool is_reasoning = block.kind == Block::Kind::kReasoning;
-  append_object(is_reasoning ? Parts{.thinking = delta} : Parts{.content = delta}, false, out);
+  append_object(is_reasoning ? Parts{.thinking = delta} : Parts{.content = delta, .logprobs = delta_logprobs()}, false,
+                out);
   out += '\n';
 }
 
@@ -112,11 +119,15 @@ void OllamaAnswer::write_end(std::string& out) {
 void OllamaAnswer::write_error(const ApiError& error, std::string& out) { out += ollama_error_body(error) + '\n'; }
 
 std::string OllamaAnswer::body() {
-  std::string content, thinking;
+  std::string content, thinking, logprobs;
   Parts parts;
   for (const Block& block : blocks()) {
     switch (block.kind) {
-      case Block::Kind::kText: content += block.text; break;
+      case Block::Kind::kText:
+        content += block.text;
+        if (!logprobs.empty() && !block.logprobs.empty()) logprobs += ',';
+        logprobs += block.logprobs;
+        break;
       case Block::Kind::kReasoning: thinking += block.text; break;
       case Block::Kind::kCall:
         if (!parts.calls.empty()) parts.calls += ',';
@@ -126,6 +137,7 @@ std::string OllamaAnswer::body() {
   }
   parts.content = content;
   parts.thinking = thinking;
+  parts.logprobs = logprobs;
   std::string out;
   append_object(parts, true, out);
   return out;

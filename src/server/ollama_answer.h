@@ -12,8 +12,8 @@ namespace octavo::server {
 
 class OllamaAnswer final : public AnswerBlocks {
  public:
-  /// `is_chat`: of /api/chat, else of /api/generate.
-  OllamaAnswer(const CompletionCall& call, std::string id, std::string model, bool is_chat);
+  /// `engine`: AnswerBlocks's. `is_chat`: of /api/chat, else of /api/generate.
+  OllamaAnswer(const CompletionCall& call, std::string id, std::string model, const Engine& engine, bool is_chat);
 
   std::string_view stream_type() const override { return "application/x-ndjson"; }
   /// An empty piece: a line that is no object would end some readers.
@@ -33,7 +33,8 @@ class OllamaAnswer final : public AnswerBlocks {
   /// What stands in an answer or in a piece of it.
   struct Parts {
     std::string_view content = {}, thinking = {};
-    std::string calls = {};  // elements of tool_calls
+    std::string calls = {};          // elements of tool_calls
+    std::string_view logprobs = {};  // elements of logprobs
   };
 
   void append_object(const Parts& parts, bool is_done, std::string& out) const;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "octavo/request.h"
 #include "server/chat_extensions.h"
 #include "server/json_fields.h"
 
@@ -90,8 +91,8 @@ ApiResult<CompletionBody> common(const json::object& body, JsonFields& fields, i
   copy_chat_extensions(body, chat);
   if (const auto model = fields.string("model")) chat["model"] = without_latest(*model);
   chat["stream"] = fields.boolean("stream", true);
-  if (fields.boolean("logprobs", false))
-    fields.refuse(unsupported("logprobs", "logprobs: they are not told here; /v1/chat/completions has them"));
+  for (const std::string_view name : {"logprobs", "top_logprobs"})
+    if (const json::value* value = fields.find(name)) chat[name] = *value;
   if (fields.failed()) return std::unexpected(*fields.error());
   OCTAVO_TRY_VOID(add_options(fields, context, made));
   OCTAVO_TRY_VOID(add_format(fields, chat));
@@ -136,6 +137,18 @@ ApiResult<json::object> message_of(const json::value& value, const std::string& 
     message["tool_calls"] = std::move(made);
   }
   return message;
+}
+
+/// A completion has one field for what a chat has two.
+ApiResult<OllamaGenerate> with_logprobs_of_completion(OllamaGenerate call) {
+  JsonFields fields(call.body);
+  const int top = fields.integer("top_logprobs", 0, 0, kMaxTopLogprobs);
+  const bool are_asked_for = fields.boolean("logprobs", top > 0);
+  if (fields.failed()) return std::unexpected(*fields.error());
+  call.body.erase("logprobs");
+  call.body.erase("top_logprobs");
+  if (are_asked_for) call.body["logprobs"] = top;
+  return call;
 }
 
 }  // namespace
@@ -184,7 +197,7 @@ ApiResult<OllamaGenerate> completion_of_ollama_generate(const json::object& body
     if (!suffix.empty()) call.body["suffix"] = suffix;
     call.body.erase("chat_template_kwargs");
     call.body.erase("reasoning_effort");
-    return call;
+    return with_logprobs_of_completion(std::move(call));
   }
   json::array messages;
   if (!system.empty()) messages.push_back(json::object{{"role", "system"}, {"content", system}});

@@ -21,14 +21,6 @@ void append_bytes(std::string& out, std::string_view bytes) {
   out += ']';
 }
 
-void append_chat_token(std::string& out, std::string_view text, float logprob) {
-  append_json_field(out, "token", token_name(text, true));
-  out += ",\"logprob\":";
-  append_json_logprob(out, logprob);
-  out += ',';
-  append_bytes(out, text);
-}
-
 void separate(std::string& elements) {
   if (!elements.empty()) elements += ',';
 }
@@ -130,21 +122,30 @@ void AnswerLogprobs::push(const OwnedEvent& event) {
 
 void AnswerLogprobs::write(const Entry& entry) {
   ++num_written_;
-  if (is_chat_) {
-    write_chat(entry);
-  } else {
+  if (form_ == LogprobForm::kCompletion) {
     write_completion(entry);
+  } else {
+    write_chat(entry);
   }
+}
+
+void AnswerLogprobs::append_token(TokenId token, std::string_view text, float logprob) {
+  if (form_ == LogprobForm::kLlama) fmt::format_to(std::back_inserter(content_), "\"id\":{},", token);
+  append_json_field(content_, "token", token_name(text, true));
+  content_ += ",\"logprob\":";
+  append_json_logprob(content_, logprob);
+  content_ += ',';
+  append_bytes(content_, text);
 }
 
 void AnswerLogprobs::write_chat(const Entry& entry) {
   separate(content_);
   content_ += '{';
-  append_chat_token(content_, entry.text, entry.logprob.value_or(0));
+  append_token(entry.token, entry.text, entry.logprob.value_or(0));
   content_ += ",\"top_logprobs\":[";
   for (std::size_t i = 0; i < entry.top.size(); ++i) {
     content_ += i == 0 ? "{" : ",{";
-    append_chat_token(content_, text_after(entry.previous, entry.top[i].token), entry.top[i].logprob);
+    append_token(entry.top[i].token, text_after(entry.previous, entry.top[i].token), entry.top[i].logprob);
     content_ += '}';
   }
   content_ += "]}";
@@ -190,7 +191,7 @@ void AnswerLogprobs::take_entries(std::string& out) {
 }
 
 void AnswerLogprobs::take(std::string& out) {
-  if (is_chat_) {
+  if (form_ == LogprobForm::kChat) {
     out += "{\"content\":[";
     out += content_;
     out += "],\"refusal\":null}";

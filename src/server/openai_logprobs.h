@@ -1,4 +1,5 @@
-// Log-probabilities of one answer in the shapes of /v1/chat/completions and /v1/completions.
+// Log-probabilities of one answer in the shapes of /v1/chat/completions, of /v1/completions, and of llama.cpp's
+// /completion.
 //
 // A token is reported when all of its text has been shown, so that what a stop text holds back or cuts off does not
 // show up here. One object an answer, used by one thread; the engine, which gives tokens their texts, outlives its last
@@ -6,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <span>
@@ -37,11 +39,17 @@ class CharacterCount {
   std::size_t value_ = 0;
 };
 
+enum class LogprobForm : std::uint8_t {
+  kChat,        // OpenAI's, which ollama took
+  kCompletion,  // OpenAI's first
+  kLlama,       // a chat's, with the id of each token
+};
+
 class AnswerLogprobs {
  public:
   /// `previous` is the prompt's last token.
-  AnswerLogprobs(const Engine& engine, bool is_chat, TokenId previous)
-      : engine_(engine), is_chat_(is_chat), previous_(previous) {}
+  AnswerLogprobs(const Engine& engine, LogprobForm form, TokenId previous)
+      : engine_(engine), form_(form), previous_(previous) {}
 
   /// The echoed prompt, before all events; completions only.
   void add_prompt(const CallPrompt& prompt);
@@ -54,7 +62,8 @@ class AnswerLogprobs {
   }
   /// Appends the JSON object of what is to be reported since the last call.
   void take(std::string& out);
-  /// Of chats: appends the elements of its array, with a comma in front where something stands there.
+  /// Of all forms but a completion's: appends the elements of its array, with a comma in front where something stands
+  /// there.
   void take_entries(std::string& out);
 
  private:
@@ -73,18 +82,19 @@ class AnswerLogprobs {
   void push(const OwnedEvent& event);
   void write(const Entry& entry);
   void write_chat(const Entry& entry);
+  void append_token(TokenId token, std::string_view text, float logprob);
   void write_completion(const Entry& entry);
   void append_alternatives(const Entry& entry);
 
   const Engine& engine_;
-  bool is_chat_;
+  LogprobForm form_;
   TokenId previous_;
   std::size_t num_bytes_ = 0;      // of the answer's tokens so far
   std::size_t num_shown_ = 0;      // of these, given to the client
   CharacterCount num_characters_;  // of these, and of the echoed prompt
   std::deque<Entry> pending_;
   std::size_t num_written_ = 0;
-  std::string content_;                            // chat: elements of the array
+  std::string content_;                            // elements of the one array
   std::string tokens_, logprobs_, top_, offsets_;  // completions: elements of each array
 };
 

@@ -106,7 +106,8 @@ CompletionResponse::CompletionResponse(const CompletionCall& call, const Engine&
                                           CallForm{.is_kept = !call.stream, .is_function = call.calls_are_functions});
   if (call.num_logprobs < 0) return;
   for (std::size_t i = 0; i < state_->answers.size(); ++i) {
-    state_->answers[i].logprobs.emplace(engine, call.is_chat, state_->prompt_of(i).last_token);
+    state_->answers[i].logprobs.emplace(engine, call.is_chat ? LogprobForm::kChat : LogprobForm::kCompletion,
+                                        state_->prompt_of(i).last_token);
   }
 }
 

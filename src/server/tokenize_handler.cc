@@ -1,11 +1,14 @@
 #include "server/tokenize_handler.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <iterator>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
 #include "server/image_placeholder.h"
@@ -81,21 +84,34 @@ std::size_t whole_characters(std::string_view bytes) {
   return bytes.size();
 }
 
-/// Piece by piece: a few million ids may be a text that is many times what an answer may take.
-ApiResult<std::string> detokenize(std::span<const TokenId> tokens, const Engine& engine, HeldAnswer& held) {
+/// A token's text depends on the token before it.
+std::string text_of_some(std::span<const TokenId> tokens, std::size_t begin, std::size_t count, const Engine& engine) {
+  const std::size_t before = begin > 0 ? 1 : 0;
+  const std::string text = engine.detokenize(tokens.subspan(begin - before, count + before));
+  return text.substr(engine.detokenize(tokens.subspan(begin - before, before)).size());
+}
+
+/// Piece by piece: a few million ids may be a text that is many times what an answer may take. `has_both_names`: vLLM's
+/// `prompt`, and llama.cpp's `content` with the same text.
+ApiResult<std::string> detokenize(std::span<const TokenId> tokens, bool has_both_names, const Engine& engine,
+                                  HeldAnswer& held) {
   std::string out = R"({"prompt":")";
+  const std::size_t begin_of_text = out.size();
   std::string bytes;  // not written yet: the beginning of a character
   for (std::size_t begin = 0; begin < tokens.size(); begin += kPieceTokens) {
     const std::size_t count = std::min(kPieceTokens, tokens.size() - begin);
-    // A token's text depends on the token before it.
-    const std::size_t before = begin > 0 ? 1 : 0;
-    const std::string piece = engine.detokenize(tokens.subspan(begin - before, count + before));
-    bytes += std::string_view(piece).substr(engine.detokenize(tokens.subspan(begin - before, before)).size());
+    bytes += text_of_some(tokens, begin, count, engine);
     const bool is_last = begin + count == tokens.size();
     const std::size_t length = is_last ? bytes.size() : whole_characters(bytes);
     append_json_escaped(out, to_valid_utf8(std::string_view(bytes).substr(0, length)));
     bytes.erase(0, length);
     if (auto error = held.hold(out.size())) return std::unexpected(std::move(*error));
+  }
+  if (has_both_names) {
+    const std::size_t num_bytes = out.size() - begin_of_text;
+    if (auto error = held.hold(out.size() + num_bytes)) return std::unexpected(std::move(*error));
+    out += "\",\"content\":\"";
+    out.append(out, begin_of_text, num_bytes);
   }
   out += "\"}";
   return out;
@@ -123,6 +139,25 @@ ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, const Engine
   return out;
 }
 
+/// llama.cpp's: each token with its text, or its bytes where they are none.
+ApiResult<std::string> list_pieces(std::span<const TokenId> tokens, const Engine& engine, HeldAnswer& held) {
+  std::string out = R"({"tokens":[)";
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::string piece = text_of_some(tokens, i, 1, engine);
+    fmt::format_to(std::back_inserter(out), R"({}{{"id":{},"piece":)", i == 0 ? "" : ",", tokens[i]);
+    if (is_valid_utf8(piece)) {
+      append_json_string(out, piece);
+    } else {
+      const auto bytes = std::span(reinterpret_cast<const unsigned char*>(piece.data()), piece.size());
+      fmt::format_to(std::back_inserter(out), "[{}]", fmt::join(bytes, ","));
+    }
+    out += '}';
+    if (auto error = held.hold(out.size())) return std::unexpected(std::move(*error));
+  }
+  out += "]}";
+  return out;
+}
+
 }  // namespace
 
 ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, const ServedModel& model,
@@ -146,7 +181,9 @@ ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, 
   const bool is_detokenize = call.kind == TokenizeCall::Kind::kDetokenize;
   const auto tokens = is_detokenize ? read_ids(body, engine) : tokens_of(body, engine);
   if (!tokens) return std::unexpected(tokens.error());
-  return is_detokenize ? detokenize(*tokens, engine, held) : list_tokens(*tokens, engine, held);
+  // vLLM's clients name a model. llama.cpp's, ollama among them, do not, and nothing else tells their bodies apart.
+  if (is_detokenize) return detokenize(*tokens, fields.find("model") == nullptr, engine, held);
+  return fields.boolean("with_pieces", false) ? list_pieces(*tokens, engine, held) : list_tokens(*tokens, engine, held);
 }
 
 }  // namespace octavo::server

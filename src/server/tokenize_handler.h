@@ -1,5 +1,5 @@
-// POST /tokenize and POST /detokenize, in vLLM's shapes, and POST /apply-template, in llama.cpp's. Pure; on a worker
-// thread.
+// POST /tokenize and POST /detokenize, in vLLM's shapes and llama.cpp's, and POST /apply-template, in llama.cpp's.
+// Pure; on a worker thread.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -23,10 +23,12 @@ struct TokenizeCall {
 };
 
 /// {"prompt": TEXT, "add_special_tokens": true} or {"messages": [...]} -> {"count", "max_model_len", "tokens"};
-/// {"tokens": [...]} -> {"prompt": TEXT}; {"messages": [...]} -> {"prompt": TEXT}, the text that the chat template
-/// makes of them. A body of Anthropic's Messages API or OpenAI's Responses API -> {"input_tokens"}. The body of the
-/// answer, whose bytes `held` counts as they are made. Errors: 404, `model` names another one; the answer is too large
-/// to hold; more than kMaxCountedTokens tokens, where the context holds no more either.
+/// {"content": TEXT, "with_pieces": true} -> {"tokens": [{"id", "piece"}, ...]}; {"model": NAME, "tokens": [...]} ->
+/// {"prompt": TEXT}, without a model {"prompt": TEXT, "content": TEXT}; {"messages": [...]} -> {"prompt": TEXT}, the
+/// text that the chat template makes of them. A body of Anthropic's Messages API or OpenAI's Responses API ->
+/// {"input_tokens"}. The body of the answer, whose bytes `held` counts as they are made. Errors: 404, `model` names
+/// another one; the answer is too large to hold; more than kMaxCountedTokens tokens, where the context holds no more
+/// either.
 inline constexpr std::size_t kMaxCountedTokens = std::size_t{1} << 18;
 ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, const ServedModel& model,
                                        HeldAnswer& held);

@@ -37,6 +37,30 @@ class Llama(unittest.TestCase):
                                           temperature=0, extra_body={"ignore_eos": True})
         self.assertEqual(again.choices[0].text, whole["content"])
 
+    def test_tokens_become_text_for_both_apis(self):
+        tokens = json.loads(self.post("/tokenize", {"content": "Once upon a time"}))["tokens"]
+        self.assertEqual(json.loads(self.post("/detokenize", {"tokens": tokens}))["content"], "Once upon a time")
+        model = json.loads(self.server.get("/v1/models")[2])["data"][0]["id"]
+        self.assertEqual(json.loads(self.post("/detokenize", {"model": model, "tokens": tokens})),
+                         {"prompt": "Once upon a time"})
+        pieces = json.loads(self.post("/tokenize", {"content": "Once upon a time", "with_pieces": True}))["tokens"]
+        self.assertEqual([piece["id"] for piece in pieces], tokens)
+        self.assertEqual("".join(piece["piece"] for piece in pieces), "Once upon a time")
+
+    def test_probabilities_are_alike_by_every_api(self):
+        asked = {"prompt": "Once upon a time", "temperature": 0, "ignore_eos": True}
+        ours = json.loads(self.post("/completion", {**asked, "n_predict": 4, "n_probs": 2}))["completion_probabilities"]
+        tokens = json.loads(self.post("/v1/completions", {**asked, "max_tokens": 4, "return_token_ids": True, "logprobs": 2}))
+        choice = tokens["choices"][0]
+        self.assertEqual([entry["id"] for entry in ours], choice["token_ids"])
+        self.assertEqual([entry["logprob"] for entry in ours], choice["logprobs"]["token_logprobs"])
+        self.assertEqual([entry["id"] for entry in ours], [entry["top_logprobs"][0]["id"] for entry in ours])
+        model = json.loads(self.server.get("/v1/models")[2])["data"][0]["id"]
+        answer = ollama.Client(self.server.url).generate(model, asked["prompt"], raw=True, logprobs=True, top_logprobs=2,
+                                                         options={"temperature": 0, "num_predict": 4})
+        self.assertEqual([entry.logprob for entry in answer.logprobs],
+                         [entry["logprob"] for entry in ours[:len(answer.logprobs)]])
+
     def test_the_stop_text_is_told(self):
         asked = {"prompt": "Once upon a time", "n_predict": 8, "temperature": 0, "ignore_eos": True}
         word = json.loads(self.post("/completion", asked))["content"][2:4]

@@ -286,7 +286,8 @@ TEST_F(Life, TokenizeAndBack) {
   EXPECT_THAT(ask(post("/tokenize", R"({"prompt": "ab"})")),
               HasSubstr(R"("count":2,"max_model_len":10000,"tokens":[97,98])"));
   EXPECT_THAT(ask(post("/tokenize", R"({"messages": [{"role": "user", "content": "a"}]})")), HasSubstr("[97]"));
-  EXPECT_THAT(ask(post("/detokenize", R"({"tokens": [97, 98]})")), HasSubstr(R"({"prompt":"ab"})"));
+  EXPECT_THAT(ask(post("/detokenize", R"({"tokens": [97, 98]})")), HasSubstr(R"({"prompt":"ab","content":"ab"})"));
+  EXPECT_THAT(ask(post("/detokenize", R"({"model": "", "tokens": [97, 98]})")), HasSubstr(R"({"prompt":"ab"})"));
   EXPECT_THAT(ask(post("/detokenize", R"({"tokens": [256]})")), StartsWith("HTTP/1.1 400"));
 }
 

@@ -86,6 +86,17 @@ TEST_F(LlamaRequest, ContentIsTokenizedAsThereWithoutABeginningUnlessItIsAskedFo
   EXPECT_EQ(tokens(R"("prompt": "ab", "add_special_tokens": false)"), 2);
 }
 
+TEST_F(LlamaRequest, PiecesOfTokensAreTextsOrTheirBytes) {
+  HeldBudget budget({.answer_bytes = 1000, .all_bytes = 1000});
+  HeldAnswer held(budget);
+  const auto text = answer_tokenize(
+      {.kind = TokenizeCall::Kind::kTokenize, .body = parsed(R"({"content": "<bos>aä", "with_pieces": true})")},
+      engine_, kAnsweringModel, held);
+  ASSERT_TRUE(text.has_value()) << text.error().message;
+  EXPECT_EQ(*text, R"({"tokens":[{"id":256,"piece":"<bos>"},{"id":97,"piece":"a"},{"id":195,"piece":[195]},)"
+                   R"({"id":164,"piece":[164]}]})");
+}
+
 TEST_F(LlamaRequest, AGapIsBetweenPrefixAndPromptAndSuffix) {
   EXPECT_EQ(prompt(ChatApi::kLlamaInfill, R"("input_prefix": "a", "prompt": "b", "input_suffix": "c")"), "(ab)c_");
   EXPECT_EQ(prompt(ChatApi::kLlamaInfill, R"("input_prefix": "a", "input_suffix": "c", "input_extra": [
@@ -150,7 +161,8 @@ TEST_F(LlamaRequest, WhatIsWrongIsRefusedWithItsField) {
       {gap + R"(, "input_extra": [{"filename": "x"}])", "input_extra[0].text"},
       {gap + R"(, "n_predict": -3)", "n_predict"},
       {gap + R"(, "n_predict": 98, "min_tokens": 98)", "min_tokens"},
-      {gap + R"(, "n_probs": 2)", "n_probs"},
+      {gap + R"(, "n_probs": -1)", "n_probs"},
+      {gap + R"(, "n_probs": 1, "post_sampling_probs": true)", "post_sampling_probs"},
       {gap + R"(, "n": 2)", "n"}};
   for (const auto& [fields, param] : infill) {
     const auto made = call(ChatApi::kLlamaInfill, fields);
@@ -224,6 +236,40 @@ TEST_F(LlamaAnswers, AStreamIsPiecesAndAnEnd) {
   EXPECT_EQ(events[2].at("stop"), true);
   EXPECT_EQ(events[2].at("stop_type"), "word");
   EXPECT_EQ(events[2].at("stopping_word"), "Y");
+}
+
+std::vector<OwnedEvent> events_with_logprobs() {
+  OwnedEvent hello = token(TextEngine::kHello, "Hello");
+  hello.top_logprobs = {{.token = TextEngine::kHello, .logprob = -0.5F}, {.token = 'x', .logprob = -2}};
+  return {hello, token(TextEngine::kWorld, " world"), last(TextEngine::kEnd, "", FinishReason::kStop)};
+}
+
+TEST_F(LlamaAnswers, ProbabilitiesAreThoseOfTheAnswersTokensWithTheirIds) {
+  open(R"(, "n_probs": 2)");
+  EXPECT_EQ(call_.requests[0].top_logprobs, 2);
+  for (const OwnedEvent& event : events_with_logprobs()) writer_->on_event(0, event);
+  const json::object answer = parsed(writer_->finish());
+  ASSERT_EQ(answer.at("completion_probabilities").as_array().size(), 2U);
+  EXPECT_EQ(json::serialize(answer.at("completion_probabilities").at(0)),
+            R"({"id":258,"token":"Hello","logprob":-5E-1,"bytes":[72,101,108,108,111],"top_logprobs":[)"
+            R"({"id":258,"token":"Hello","logprob":-5E-1,"bytes":[72,101,108,108,111]},)"
+            R"({"id":120,"token":"x","logprob":-2,"bytes":[120]}]})");
+  open("");
+  for (const OwnedEvent& event : events_with_logprobs()) writer_->on_event(0, event);
+  EXPECT_FALSE(parsed(writer_->finish()).contains("completion_probabilities"));
+}
+
+TEST_F(LlamaAnswers, AStreamsPiecesHaveTheProbabilitiesOfTheirTokens) {
+  open(R"(, "n_probs": 1000, "stream": true)");
+  EXPECT_EQ(call_.requests[0].top_logprobs, kMaxTopLogprobs);
+  EXPECT_THAT(call_.warnings, Contains(StartsWith("n_probs: found 1000, cut to 20")));
+  std::string bytes = writer_->begin();
+  for (const OwnedEvent& event : events_with_logprobs()) bytes += writer_->on_event(0, event);
+  const std::vector<json::object> events = events_of(bytes + writer_->finish());
+  ASSERT_THAT(events, SizeIs(3));
+  EXPECT_EQ(events[0].at("completion_probabilities").at(0).at("id"), 258);
+  EXPECT_EQ(events[1].at("completion_probabilities").at(0).at("id"), 259);
+  EXPECT_FALSE(events[2].contains("completion_probabilities"));
 }
 
 TEST_F(LlamaAnswers, ALimitAndAnErrorAreTold) {

@@ -110,7 +110,6 @@ TEST(OllamaRequest, WhatIsWrongIsRefusedWithItsPlace) {
       {kHi + R"(, "options": 5)", "options"},
       {kHi + R"(, "format": 5)", "format"},
       {kHi + R"(, "think": 5)", "think"},
-      {kHi + R"(, "logprobs": true)", "logprobs"},
       {R"("messages": 5)", "messages"},
       {R"("messages": [5])", "messages[0]"},
       {R"("messages": [{"role": "user", "content": "hi", "images": ["AAAA"]}])", "messages[0].images"},
@@ -230,6 +229,35 @@ TEST_F(OllamaAnswers, AChatIsALineForEachPieceAndOneForItsEnd) {
   EXPECT_EQ(all[4].at("done_reason"), "stop");
   EXPECT_EQ(all[4].at("prompt_eval_count"), 10);
   EXPECT_EQ(all[4].at("eval_count"), 2);
+}
+
+TEST_F(OllamaAnswers, LogprobsStandBesideThePieceOfTheirTokens) {
+  const std::string asks = R"(, "logprobs": true, "top_logprobs": 2)";
+  for (const auto& [api, fields] : std::vector<std::pair<ChatApi, std::string>>{
+           {ChatApi::kOllamaChat, kHi + asks},
+           {ChatApi::kOllamaGenerate, R"("prompt": "hi")" + asks},
+           {ChatApi::kOllamaGenerate, R"("raw": true, "prompt": "hi")" + asks}}) {
+    OwnedEvent hello = token(TextEngine::kHello, "Hello");
+    hello.top_logprobs = {{.token = TextEngine::kHello, .logprob = -0.5F}, {.token = 'x', .logprob = -2}};
+    const std::vector<OwnedEvent> events = {hello, token(TextEngine::kWorld, " world"),
+                                            last(TextEngine::kEnd, "", FinishReason::kStop)};
+    open(api, fields + R"(, "stream": false)");
+    EXPECT_EQ(call_.requests[0].top_logprobs, 2);
+    for (const OwnedEvent& event : events) writer_->on_event(0, event);
+    const json::object whole = parsed(writer_->finish());
+    ASSERT_EQ(whole.at("logprobs").as_array().size(), 2U);
+    EXPECT_EQ(json::serialize(whole.at("logprobs").at(0)),
+              R"({"token":"Hello","logprob":-5E-1,"bytes":[72,101,108,108,111],"top_logprobs":[)"
+              R"({"token":"Hello","logprob":-5E-1,"bytes":[72,101,108,108,111]},)"
+              R"({"token":"x","logprob":-2,"bytes":[120]}]})");
+    open(api, fields);
+    std::string bytes = writer_->begin();
+    for (const OwnedEvent& event : events) bytes += writer_->on_event(0, event);
+    const auto all = lines(bytes + writer_->finish());
+    ASSERT_EQ(all.size(), 3);
+    EXPECT_EQ(all[1].at("logprobs").at(0).at("token"), " world");
+    EXPECT_FALSE(all[2].contains("logprobs"));
+  }
 }
 
 TEST_F(OllamaAnswers, AWholeOneIsOneObject) {
