@@ -20,8 +20,17 @@ using octavo::test::TinyModel;
 
 constexpr std::size_t kHeadBytes = 3000;  // about: keys, and the directory of tensors
 
+/// The key has a flag for each layer, as an integer.
+std::string with_flags(const std::string& arch, const std::string& key) {
+  TinyModel model{.arch = arch, .layers = 2, .biases = true};
+  model.extra = [&](octavo::test::GgufWriter& writer) {
+    writer.add_array(arch + "." + key, std::vector<std::uint32_t>{1, 0});
+  };
+  return model.bytes();
+}
+
 const std::string& bytes_of_model(std::size_t index) {
-  static const std::array<std::string, 14> kModels = {
+  static const std::array<std::string, 18> kModels = {
       TinyModel{.layers = 1}.bytes(),
       TinyModel{.layers = 1, .type = octavo::DType::kQ8_0, .experts = 3, .chosen = 2}.bytes(),
       TinyModel{.arch = "mistral3", .layers = 1}.bytes(),
@@ -35,7 +44,11 @@ const std::string& bytes_of_model(std::size_t index) {
       TinyModel{.arch = "gemma4", .layers = 2, .experts = 3, .chosen = 2, .fused_gate_up = true}.bytes(),
       TinyModel{.arch = "qwen35", .layers = 2}.bytes(),
       TinyModel{.arch = "gpt-oss", .layers = 1, .type = octavo::DType::kQ8_0}.bytes(),
-      TinyModel{.arch = "qwen35moe"}.bytes()};
+      TinyModel{.arch = "qwen35moe"}.bytes(),
+      TinyModel{.layers = 1, .biases = true}.bytes(),
+      TinyModel{.arch = "mistral3", .layers = 1, .experts = 3, .chosen = 2, .biases = true}.bytes(),
+      with_flags("gemma2", "attention.sliding_window_pattern"),
+      with_flags("qwen35", "attention.recurrent_layers")};
   return kModels[index % kModels.size()];
 }
 

@@ -33,12 +33,12 @@ def fingerprint(path):
 class OracleLogits:
     """The oracle's logits of one sequence, made a few rows at a time: rows(begin, end) -> float32 [.., vocab_size]."""
 
-    def __init__(self, hidden, output_matrix, cap=0):
-        self.hidden, self.output_matrix, self.cap = hidden, output_matrix, cap
+    def __init__(self, hidden, output_matrix, cap=0, bias=0):
+        self.hidden, self.output_matrix, self.cap, self.bias = hidden, output_matrix, cap, bias
         self.shape = (len(hidden), len(output_matrix))
 
     def rows(self, begin, end):
-        return oracle.logits_of(self.hidden[begin:end], self.output_matrix, self.cap)
+        return oracle.logits_of(self.hidden[begin:end], self.output_matrix, self.cap, self.bias)
 
 
 class SavedLogits:
@@ -52,18 +52,19 @@ class SavedLogits:
 
 
 def load_output(model_path):
-    """Only the output matrix, dequantized, and the cap of logits; much cheaper than a whole model."""
+    """Only the output matrix, dequantized, the cap of logits and their bias; much cheaper than a whole model."""
     reader = oracle.gguf.GGUFReader(model_path)
     tensors = {t.name: t for t in reader.tensors}
     field = reader.get_field(f"{reader.get_field('general.architecture').contents()}.final_logit_softcapping")
     matrix = oracle.dequantize_tensor(tensors.get("output.weight", tensors["token_embd.weight"]))
-    return matrix, field.contents() if field else 0
+    bias = oracle.dequantize_tensor(tensors["output.bias"]) if "output.bias" in tensors else 0
+    return matrix, field.contents() if field else 0, bias
 
 
 def oracle_logits(model_path, ids, cache=None):
     if cache is None:
         model = oracle.open_model(model_path)
-        return OracleLogits(model.hidden(ids), model.output_matrix(), model.logit_cap)
+        return OracleLogits(model.hidden(ids), model.output_matrix(), model.logit_cap, model.output_bias())
     source = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()
     key = hashlib.sha256(f"{source} {fingerprint(model_path)} {list(ids)}".encode()).hexdigest()[:32]
     path = pathlib.Path(cache) / f"oracle-{key}.npy"
@@ -75,7 +76,7 @@ def oracle_logits(model_path, ids, cache=None):
     partial = path.with_suffix(f".{os.getpid()}.npy")
     np.save(partial, hidden)
     partial.rename(path)  # a run that is cut short leaves no half-written file under the final name
-    return OracleLogits(hidden, model.output_matrix(), model.logit_cap)
+    return OracleLogits(hidden, model.output_matrix(), model.logit_cap, model.output_bias())
 
 
 def compare(reference, ours, ids, num_rows=None):

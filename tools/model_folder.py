@@ -140,6 +140,8 @@ def config_of(keys, is_tied, old):
         config |= gemma4_members(keys, old)
     if keys.arch == "gpt-oss":
         config |= {"attention_bias": True, "swiglu_limit": 7.0}
+    if any(t.name.endswith("ffn_gate.bias") for t in keys.reader.tensors):
+        config |= {"attention_bias": True, "mlp_bias": True}
     return config | experts_members(keys, old) if keys.get("expert_count") else config
 
 

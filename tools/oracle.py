@@ -70,9 +70,9 @@ def soft_cap(x, cap):
     return np.float32(cap) * np.tanh(x / np.float32(cap)) if cap else x
 
 
-def logits_of(hidden, output_matrix, cap=0):
+def logits_of(hidden, output_matrix, cap=0, bias=0):
     """float32 [rows, vocab_size] of rows that meet the output matrix. `cap`: the model's final_logit_softcapping."""
-    return soft_cap(hidden @ output_matrix.T, cap)
+    return soft_cap(hidden @ output_matrix.T + bias, cap)
 
 
 class Model:
@@ -86,11 +86,18 @@ class Model:
             raise ValueError(f"{path}: no oracle for architecture {self.arch}; there is one for {ARCHITECTURES}")
         self.gemma = self.arch in ("gemma2", "gemma3")
         self.weights = {t.name: dequantize_tensor(t) for t in reader.tensors}
-        self.scaled = {t.name.removesuffix("weight") + "scale" for t in reader.tensors if t.tensor_type.name == "NVFP4"}
+        self.scaled = {t.name.removesuffix("weight") + "scale" for t in reader.tensors
+                       if t.tensor_type.name == "NVFP4" or self.may_be_scaled(t.name)}
         for name, factor in self.weights.items():  # of a whole matrix, of experts one each
             if name in self.scaled:
                 weights = self.weights[name.removesuffix("scale") + "weight"]
                 weights *= factor.reshape(-1, *(1,) * (weights.ndim - 1))
+                bias = self.weights.get(name.removesuffix("scale") + "bias")
+                if bias is not None and name.split(".")[-2] in ("ffn_gate", "ffn_up", "ffn_down"):
+                    bias *= factor  # llama.cpp adds these before it multiplies
+        for name in [name for name in self.weights if name.endswith("ffn_gate_up_exps.weight") and self.arch != "gemma4"]:
+            for half, part in zip(("gate", "up"), np.split(self.weights[name], 2, axis=1), strict=True):
+                self.weights[name.replace("gate_up", half)] = part
         self.layers = self.key("block_count") - self.key("nextn_predict_layers", 0)
         self.width = self.key("embedding_length")
         self.heads = self.key("attention.head_count")
@@ -103,6 +110,13 @@ class Model:
         self.logit_cap = self.key("final_logit_softcapping", 0)
         self.rope_factors = self.weights.get("rope_freqs.weight")  # Llama 3's scaling, if the file has it
         self.choices = []  # of experts, by the layers in which rows chose: [rows, chosen]
+
+    def may_be_scaled(self, name):
+        """Whether a number beside a matrix that is not in NVFP4 multiplies its products. gemma4's routers and experts have
+        others of that name; where llama.cpp's graph has none of the feed-forward, they are numbers that nothing reads."""
+        if not name.startswith("blk.") or self.arch == "gemma4":
+            return False
+        return ".ffn_" not in name or self.arch not in ("qwen2", "gemma2", "gemma3", "gpt-oss")
 
     def key(self, name, default=None):
         value = self.meta.get(f"{self.arch}.{name}", default)
@@ -163,6 +177,13 @@ class Model:
             scale *= 1 + slope * np.log(1 + positions[:, None] // self.key("rope.scaling.original_context_length"))
         return scale.astype(np.float32)
 
+    def is_local(self, layer):
+        """Whether a layer has a window: of a number n each n-th has none, else there is a flag for each."""
+        pattern = self.key("attention.sliding_window_pattern", GLOBAL_EVERY.get(self.arch, 1))
+        if self.arch not in GLOBAL_EVERY:
+            return False
+        return bool(pattern[layer]) if isinstance(pattern, list) else pattern == 0 or (layer + 1) % pattern != 0
+
     def attention(self, h, layer):
         """h: normed rows [tokens, width] -> [tokens, width]."""
         w, p, n = self.weights, f"blk.{layer}.", len(h)
@@ -175,7 +196,7 @@ class Model:
         k, v = (x.reshape(n, self.kv_heads, self.head_dim).transpose(1, 0, 2) for x in (k, v))
         if p + "attn_q_norm.weight" in w:
             q, k = self.norm(q, p + "attn_q_norm.weight"), self.norm(k, p + "attn_k_norm.weight")
-        local = (layer + 1) % GLOBAL_EVERY.get(self.arch, 1) != 0
+        local = self.is_local(layer)
         positions = np.arange(n)
         q, k = self.rope(q, positions, local), self.rope(k, positions, local)
         repeats = self.heads // self.kv_heads
@@ -235,8 +256,9 @@ class Model:
         w, p = self.weights, f"blk.{layer}."
         if p + "ffn_gate_inp.weight" in w:
             return self.mixture(h, p) + self.shared_expert(h, p)
-        gate, up = h @ w[p + "ffn_gate.weight"].T, h @ w[p + "ffn_up.weight"].T
-        return ((gelu_tanh if self.gemma else silu)(gate) * up) @ w[p + "ffn_down.weight"].T
+        gate, up = (h @ w[p + f"ffn_{name}.weight"].T + w.get(p + f"ffn_{name}.bias", 0) for name in ("gate", "up"))
+        gated = (gelu_tanh if self.gemma else silu)(gate) * up
+        return gated @ w[p + "ffn_down.weight"].T + w.get(p + "ffn_down.bias", 0)
 
     def mixture(self, h, p):
         """As Qwen3MoeSparseMoeBlock and MixtralSparseMoeBlock of transformers: a softmax of all scores, the largest
@@ -300,8 +322,11 @@ class Model:
         """float32 [vocab_size, width]; the embedding's own where the model ties them."""
         return self.weights.get("output.weight", self.weights["token_embd.weight"])
 
+    def output_bias(self):
+        return self.weights.get("output.bias", 0)
+
     def logits(self, ids):
-        return logits_of(self.hidden(ids), self.output_matrix(), self.logit_cap)
+        return logits_of(self.hidden(ids), self.output_matrix(), self.logit_cap, self.output_bias())
 
 
 def open_model(path):

@@ -6,15 +6,16 @@ a real model of the same shape, and any two engines must agree on its logits.
 
     synth_model.py OUT.gguf --shape qwen3-0.6b --type Q4_K --vocab-from REAL.gguf [--seed 1]
                    [--embd-type Q8_0] [--mix Q4_K,Q6_K] [--window 32] [--untied] [--rope-freqs] [--layers 4]
-                   [--linear 4 | --yarn 4]
+                   [--linear 4 | --yarn 4] [--biases] [--factors] [--pattern 1,1,0]
 
 Needs: numpy, gguf. The tokenizer is copied from REAL.gguf; the embedding has as many rows as that vocabulary has
 tokens. `--type` is the type of the 2-d layer weights, `--mix` gives them several types in turn; embeddings and
 output are `--embd-type` (default: F32 where the layers are not quantized, else Q6_K where the width is a multiple of
 256, else Q8_0); norms are F32. `--window` sets the sliding window of gemma2, gemma3, gemma4 and gpt-oss; `--rope-freqs`
-adds Llama 3's per-frequency factors (llama only); `--linear` stretches the context by a factor, `--yarn` as YaRN does, and
-rotates three quarters of a head (gpt-oss: all of it; mistral3 too, and scores grow with the position). The same
-arguments give the same file. As a module: `write_model(out, shape, ...)`.
+adds Llama 3's per-frequency factors (llama, mistral3); `--linear` stretches the context by a factor, `--yarn` as YaRN does, and
+rotates three quarters of a head (gpt-oss: all of it; mistral3 too, and scores grow with the position). `--biases` adds
+those that files of an architecture may have, `--factors` a number beside each matrix of a layer; `--pattern` says which layers have a window: a number n, of which each n-th
+has none, or a flag for each layer (gemma2, gemma3, gpt-oss). The same arguments give the same file. As a module: `write_model(out, shape, ...)`.
 """
 import argparse
 import functools
@@ -49,6 +50,7 @@ SHAPES = {
     "tiny-qwen2": Shape("qwen2", 2, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-qwen3": Shape("qwen3", 2, 256, 4, 2, 128, 512, 2048, 1000000.0, True),
     "tiny-mistral3": Shape("mistral3", 2, 256, 4, 2, 64, 512, 2048, 1000000.0, False),
+    "tiny-mistral3-experts": Shape("mistral3", 2, 256, 4, 2, 64, 256, 2048, 1000000.0, False, 6, 2),
     "tiny-gemma2": Shape("gemma2", 4, 256, 4, 2, 128, 512, 2048, 10000.0, True),
     "tiny-gemma3": Shape("gemma3", 6, 256, 4, 1, 256, 512, 2048, 1000000.0, True),
     "tiny-gemma4": Shape("gemma4", 6, 256, 2, 2, 256, 512, 2048, 1000000.0, True),
@@ -100,6 +102,8 @@ RECURRENCES = {
 }
 
 HYBRIDS = ("qwen35", "qwen35moe")
+LLAMAS = ("llama", "mistral3")
+WINDOWED = ("gemma2", "gemma3", "gpt-oss")
 
 Q = gguf.GGMLQuantizationType
 FLOATS = (Q.F32, Q.F16, Q.BF16)
@@ -126,6 +130,7 @@ F16_FIELDS = {
     Q.IQ3_S: [(0, 1 / 161.0)],
     Q.IQ1_S: [(0, 1 / 7.5)],
 }
+UNSCALED = ("ffn_gate_inp", "ssm_conv1d")  # matrices that have no factor beside them
 NVFP4_SCALE = 1 / 4.4  # of a matrix with weights of standard deviation 1: a tensor beside it
 SIZES = dict(gguf.GGML_QUANT_SIZES)
 if hasattr(Q, "Q1_0"):  # old releases of the gguf package lack it
@@ -230,7 +235,7 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     writer.add_head_count_kv(shape.kv_heads)
     writer.add_key_length(shape.head_dim)
     writer.add_value_length(shape.head_dim)
-    if shape.arch in ("gemma2", "gemma3", "gpt-oss"):
+    if shape.arch in WINDOWED:
         writer.add_sliding_window(window)
     if shape.arch == "gemma2":  # so low that these weights meet them: the scores of real models are larger
         writer.add_attn_logit_softcapping(2.0)
@@ -250,6 +255,17 @@ def add_recurrence(writer, arch, recurrence, rotated):
     writer.add_rope_dimension_sections([third, third, rotated // 2 - 2 * third, 0])
 
 
+def add_pattern(writer, arch, pattern):
+    """`pattern`: a number, or a list of numbers or of bools."""
+    if arch not in WINDOWED:
+        raise ValueError(f"a pattern of windows belongs to {', '.join(WINDOWED)}, not to {arch}")
+    key = f"{arch}.attention.sliding_window_pattern"
+    if isinstance(pattern, int):
+        writer.add_uint32(key, pattern)
+    else:
+        writer.add_array(key, pattern)
+
+
 def add_linear(writer, factor):
     writer.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
     writer.add_rope_scaling_factor(factor)
@@ -265,8 +281,8 @@ def add_yarn(writer, shape, factor):
 
 
 class TensorWriter:
-    def __init__(self, writer, seed):
-        self.writer, self.rng = writer, np.random.default_rng(seed)
+    def __init__(self, writer, seed, factors=False):
+        self.writer, self.rng, self.factors = writer, np.random.default_rng(seed), factors
 
     def matrix(self, name, rows, cols, qtype, std, experts=()):
         data = random_tensor(self.rng, (*experts, rows, cols), qtype, std)
@@ -276,6 +292,9 @@ class TensorWriter:
             of_each = np.linspace(0.8, 1.2, *experts) if experts else np.ones(1)
             self.writer.add_tensor(stem + "scale", (std * NVFP4_SCALE * of_each).astype(np.float32))
             self.writer.add_tensor(stem + "input_scale", np.ones(len(of_each), np.float32))
+        elif self.factors and name.startswith("blk.") and name.split(".")[2] not in UNSCALED:
+            of_each = np.linspace(0.7, 1.4, *(experts or (1,)), endpoint=len(experts) > 0)
+            self.writer.add_tensor(name.removesuffix("weight") + "scale", of_each.astype(np.float32))
 
     def vector(self, name, n, mean, std=0.1):
         """`n`: a length, or the shape of several."""
@@ -359,7 +378,22 @@ def add_biases(tensors, prefix, shape):
     tensors.vector(prefix + "ffn_down_exps.bias", (shape.experts, shape.width), 0)
 
 
-def add_layers(tensors, name, num_layers, num_tokens, embedding, types):
+def add_optional_biases(tensors, prefix, shape):
+    """Of an architecture that has none of its own: of Q, K and V, of hybrids with the gates' among Q's, and in Llama's
+    layers of all else."""
+    q_width, kv_rows = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
+    for projection, rows in (("q", 2 * q_width if shape.arch in HYBRIDS else q_width), ("k", kv_rows), ("v", kv_rows)):
+        tensors.vector(prefix + f"attn_{projection}.bias", rows, 0, 0.5)
+    if shape.arch not in LLAMAS:
+        return
+    tensors.vector(prefix + "attn_output.bias", shape.width, 0)
+    if not shape.experts:
+        tensors.vector(prefix + "ffn_gate.bias", shape.ffn, 0, 0.5)
+        tensors.vector(prefix + "ffn_up.bias", shape.ffn, 0, 0.5)
+        tensors.vector(prefix + "ffn_down.bias", shape.width, 0)
+
+
+def add_layers(tensors, name, num_layers, num_tokens, embedding, types, biases):
     shape, recurrence = SHAPES[name], RECURRENCES.get(name)
     if shape.arch == "gemma4":
         layers = synth_gemma4.LAYERS[name]
@@ -370,10 +404,13 @@ def add_layers(tensors, name, num_layers, num_tokens, embedding, types):
     for i in range(num_layers):
         attends = recurrence is None or (i + 1) % recurrence.attention_every == 0
         add_layer(tensors, f"blk.{i}.", shape, types, None if attends else recurrence)
+        if biases and attends and shape.arch not in ("qwen2", "gpt-oss"):
+            add_optional_biases(tensors, f"blk.{i}.", shape)
 
 
 def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=None, window=512, untied=False,
-                rope_freqs=False, seed=1, progress=False, linear=None, yarn=None):
+                rope_freqs=False, seed=1, progress=False, linear=None, yarn=None, biases=False, pattern=None,
+                factors=False):
     """Writes a model of one of SHAPES to `out`. `types` are names, given to the layer weights in turn."""
     dims = SHAPES[shape]
     num_layers = layers or dims.layers
@@ -384,8 +421,10 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
         embedding = Q.F32
     else:
         embedding = Q.Q6_K if dims.width % 256 == 0 else Q.Q8_0
-    if rope_freqs and dims.arch != "llama":
-        raise ValueError(f"RoPE factors belong to llama models, not to {dims.arch}")
+    if rope_freqs and dims.arch not in LLAMAS:
+        raise ValueError(f"RoPE factors belong to {' and '.join(LLAMAS)}, not to {dims.arch}")
+    if biases and dims.arch in ("gpt-oss", "gemma4"):
+        raise ValueError(f"{dims.arch} has no biases beside its own")
     writer = gguf.GGUFWriter(out, dims.arch)
     num_tokens = add_vocabulary(writer, vocab_from)
     recurrence = RECURRENCES.get(shape)
@@ -398,16 +437,20 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
         add_linear(writer, linear)
     elif yarn:
         add_yarn(writer, dims, yarn)
-    tensors = TensorWriter(writer, seed)
+    if pattern is not None:
+        add_pattern(writer, dims.arch, pattern)
+    tensors = TensorWriter(writer, seed, factors)
     output_std = 2 * dims.width**-0.5  # gives logits of standard deviation 2, about that of a real model
     tensors.matrix("token_embd.weight", num_tokens, dims.width, embedding, output_std)
     tensors.vector("output_norm.weight", dims.width, 1)
     if untied or not dims.tied:
         tensors.matrix("output.weight", num_tokens, dims.width, embedding, output_std)
+    if biases and dims.arch == "qwen2":
+        tensors.vector("output.bias", num_tokens, 0, 1)
     if rope_freqs:
         writer.add_tensor("rope_freqs.weight", np.linspace(1, 8, dims.head_dim // 2).astype(np.float32))
     turn = itertools.cycle(quantized)
-    add_layers(tensors, shape, num_layers, num_tokens, embedding, turn)
+    add_layers(tensors, shape, num_layers, num_tokens, embedding, turn, biases)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file(progress=progress)
@@ -429,12 +472,16 @@ def main():
     stretch = parser.add_mutually_exclusive_group()
     stretch.add_argument("--linear", type=float)
     stretch.add_argument("--yarn", type=float)
+    parser.add_argument("--biases", action="store_true")
+    parser.add_argument("--factors", action="store_true")
+    parser.add_argument("--pattern", type=lambda text: [int(n) for n in text.split(",")])
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
+    pattern = args.pattern[0] if args.pattern and len(args.pattern) == 1 else args.pattern
     try:
         write_model(args.out, args.shape, args.vocab_from, (args.mix or args.type).split(","), args.embd_type,
                     args.layers, args.window, args.untied, args.rope_freqs, args.seed, sys.stderr.isatty(), args.linear,
-                    args.yarn)
+                    args.yarn, args.biases, pattern, args.factors)
     except (ValueError, KeyError, OSError) as error:
         sys.exit(f"synth_model: {error}")
 

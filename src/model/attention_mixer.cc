@@ -158,13 +158,15 @@ void AttentionMixer::finish_attended(const Layer& layer, std::int64_t row, int r
 
 void AttentionMixer::finish_q(const Layer& layer, const StepRows& rows, std::int64_t row) {
   const int width = layer.spec->q_width();
+  const int num_products = layer.spec->q_rows();
   float* q = q_.data() + row * width;
+  float* products = layer.spec->gated_output ? gated_q_.data() + row * num_products : q;
+  if (layer.weights->q_bias != nullptr) context_.kernels.add(products, layer.weights->q_bias, num_products);
   if (layer.spec->gated_output) {
     const int dim = layer.spec->head_dim;
-    const float* head = gated_q_.data() + row * layer.spec->q_rows();
+    const float* head = products;
     for (float* to = q; to != q + width; to += dim, head += 2 * dim) std::copy_n(head, dim, to);
   }
-  if (layer.weights->q_bias != nullptr) context_.kernels.add(q, layer.weights->q_bias, width);
   const std::int64_t batch_row = rows.batch_row(row);
   norm_and_rope(layer, batch_row, layer.weights->q_norm, layer.spec->num_heads, q);
   context_.kernels.scale(q, scale_at(*layer.spec, rows.batch().positions[to_size(batch_row)]), width);

@@ -1,5 +1,7 @@
 #include "model/config.h"
 
+#include <cmath>
+
 #include "base/text.h"
 #include "model/architectures/architectures.h"
 #include "source/shard_name.h"
@@ -26,6 +28,22 @@ Result<void> read_vocab_size(const ModelKeys& keys, ModelConfig& config) {
   return {};
 }
 
+/// llama.cpp writes the scale of scores that a family has anyway; 0 is none.
+Result<void> check_score_scale(const ModelKeys& keys, const ModelConfig& config) {
+  constexpr std::string_view kScale = "attention.scale";
+  constexpr float kRounding = 1e-5F;
+  if (!keys.has(kScale)) return {};
+  OCTAVO_TRY(const double given, keys.not_negative(kScale));
+  const auto scale = static_cast<float>(given);
+  for (const LayerSpec& layer : config.layers) {
+    const AttentionSpec* attention = layer.attention();
+    if (scale == 0 || attention == nullptr || std::abs(scale / attention->scale - 1) < kRounding) continue;
+    return fail("{}: {} is {}, expected {}: this is not supported", keys.path(), keys.key(kScale), scale,
+                attention->scale);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ModelConfig> ModelConfig::load(const ModelSource& source) {
@@ -48,6 +66,7 @@ Result<ModelConfig> ModelConfig::load(const ModelSource& source) {
   OCTAVO_TRY(const double epsilon, keys.positive("attention.layer_norm_rms_epsilon"));
   config.rms_epsilon = static_cast<float>(epsilon);
   OCTAVO_TRY_VOID(read(keys, config));
+  OCTAVO_TRY_VOID(check_score_scale(keys, config));
   OCTAVO_TRY_VOID(keys.refuse_unread_mathematics());
   return config;
 }

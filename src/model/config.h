@@ -24,9 +24,10 @@ struct ModelConfig {
   int context_length = 0;    // that the model was trained for
   float rms_epsilon = 0;
   float embedding_scale = 1;
-  int per_layer_width = 0;   // of the embedding that a token has for each layer (per_layer_embedding.h); 0: none
-  float logit_soft_cap = 0;  // a logit x becomes logit_soft_cap tanh(x / logit_soft_cap); 0: it stays
-  bool tied_output = false;  // the output matrix is the embedding
+  int per_layer_width = 0;  // of the embedding that a token has for each layer (per_layer_embedding.h); 0: none
+  Presence logit_bias = Presence::kAbsent;  // added to logits before the cap
+  float logit_soft_cap = 0;                 // a logit x becomes logit_soft_cap tanh(x / logit_soft_cap); 0: it stays
+  bool tied_output = false;                 // the output matrix is the embedding
   std::vector<LayerSpec> layers;
   int num_skipped_layers =
       0;  // behind these, in the file: layers of prediction, of which a model's logits need nothing

@@ -28,7 +28,11 @@ DenseFfn::DenseFfn(const ModelConfig& config, ComputeContext& context, ResidualS
 
 void DenseFfn::run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, const Epilogue& epilogue) {
   compute(spec, w, rows, stream_.h());
-  context_.for_rows(rows, [&](std::int64_t row, int) { stream_.finish_row(epilogue, row, rows); });
+  const std::int64_t width = w.down.rows;
+  context_.for_rows(rows, [&](std::int64_t row, int) {
+    if (w.down_bias != nullptr) context_.kernels.add(stream_.h() + row * width, w.down_bias, width);
+    stream_.finish_row(epilogue, row, rows);
+  });
 }
 
 void DenseFfn::compute(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, float* out) {
@@ -38,7 +42,9 @@ void DenseFfn::compute(const DenseFfnSpec& spec, const DenseFfnWeights& w, int r
                   .up = &w.up,
                   .activate = activation_of(kernels, spec.activation),
                   .out = int8 ? nullptr : gated_.data(),
-                  .int8 = int8 ? gated_int8_.out() : QuantizedOut()},
+                  .int8 = int8 ? gated_int8_.out() : QuantizedOut(),
+                  .gate_bias = w.gate_bias,
+                  .up_bias = w.up_bias},
                  stream_.input(), rows, kernels, context_.scratch, gated_scratch_.span(), context_.pool);
   const Product down{&w.down, out};
   context_.multiply({&down, 1}, gated_int8_.view(gated_.data(), spec.width), rows);

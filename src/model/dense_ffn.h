@@ -1,4 +1,4 @@
-// The dense feed-forward of a layer: down(activation(gate x) * (up x)).
+// The dense feed-forward of a layer: down(activation(gate x) * (up x)), each product with a bias where a file has one.
 //
 // Owned by the transformer; one step uses it at a time. Experts that compute every row are computed by it too.
 #pragma once
@@ -14,7 +14,7 @@ class DenseFfn {
   DenseFfn(const ModelConfig& config, ComputeContext& context, ResidualStream& stream);
 
   void run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, const Epilogue& epilogue);
-  /// The result for the stream's h into `out`, [rows, width of the model], and nothing else.
+  /// The result for the stream's h, but for the bias of down, into `out`, [rows, width of the model], and nothing else.
   void compute(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, float* out);
 
   /// True if a matrix wants the feed-forward's input in int8.

@@ -104,6 +104,8 @@ struct DeltaSpec {
 struct DenseFfnSpec {
   int width = 0;
   Activation activation = Activation::kSilu;
+  Presence biases = Presence::kAbsent;  // of gate, up and down
+  bool has_factors = true;  // numbers beside matrices multiply their products; otherwise only those beside NVFP4 do
 };
 
 /// A mixture of experts, each a gated feed-forward of its own (Shazeer et al., 2017; Fedus et al., 2021). A router
@@ -114,6 +116,7 @@ struct ExpertsFfnSpec {
   int num_chosen = 0;  // by each row
   int width = 0;       // of an expert
   Activation activation = Activation::kSilu;
+  bool has_factors = true;              // as those of DenseFfnSpec, one an expert
   float weights_scale = 1;              // of the weights behind the softmax
   Presence biases = Presence::kAbsent;  // of the router's scores, and of each expert's gate, up and down
   int shared_width = 0;                 // of one more expert, which computes every row; 0: none

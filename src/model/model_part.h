@@ -19,15 +19,18 @@ enum class ModelPart : std::uint8_t {
   kNorms,
   kOutput,
   kOther,
-  kSkipped  // text needs nothing of it (is_skipped)
+  kRanking,  // of a head that ranks texts
+  kSkipped   // text needs nothing of it (is_skipped)
 };
 inline std::string_view name_of(ModelPart part) {
-  constexpr std::array<std::string_view, 9> kNames = {
-      "embedding", "attention", "recurrence", "feed-forward", "per-layer", "norms", "output", "other", "skipped"};
+  constexpr std::array<std::string_view, 10> kNames = {"embedding", "attention", "recurrence", "feed-forward",
+                                                       "per-layer", "norms",     "output",     "other",
+                                                       "ranking",   "skipped"};
   return kNames[to_size(part)];
 }
 /// By its name alone: never kSkipped, and fused Q, K and V count as a delta net's.
 inline ModelPart part_of(std::string_view name) {
+  if (name.starts_with("cls.")) return ModelPart::kRanking;
   if (name.find("norm") != std::string_view::npos) return ModelPart::kNorms;
   for (const std::string_view of_layers : {"per_layer_", ".inp_gate.", ".proj."})
     if (name.find(of_layers) != std::string_view::npos) return ModelPart::kPerLayer;

@@ -27,6 +27,13 @@ std::size_t panels_of_a_piece(std::int64_t total, int rows, const ThreadPool& po
 // Each part reads all weights: with so many rows a byte in four cycles of a core, which memory gives many of them.
 constexpr int kMinPartRows = 128;
 
+/// y[rows][count] times the factor of a whole matrix, where the kernel has not done it.
+void scale_outputs(const WeightMatrix& w, const KernelTable& kernels, float* y, std::int64_t stride, std::int64_t count,
+                   std::int64_t rows) {
+  if (w.scale == nullptr || w.type == DType::kNVFP4) return;
+  for (std::int64_t row = 0; row < rows; ++row) kernels.scale(y + row * stride, *w.scale, count);
+}
+
 /// The division of a product's rows among threads. A thread that has rows of its own, the same in every region of a
 /// step, finds them in its own caches. Threads of a few rows share the weights instead, which then are read once.
 struct RowParts {
@@ -62,9 +69,10 @@ void multiply_part(const Product& product, const ActivationRows& x, const Produc
   const std::int64_t block = row_block(x.cols, kernels.tile_rows);
   const MatmulFn matmul = kernels.matmul[dtype_index(w.type)];
   scratch.for_ranges(w, part.begin, part.end, worker, [&](const PackedMatrix& range, std::int64_t first_panel) {
+    float* y = product.y + first_panel * kPanelRows;
     for (std::int64_t row = part.row; row < part.row_end; row += block)
-      matmul(range, x, 0, num_panels(range.rows), row, std::min(row + block, part.row_end),
-             product.y + first_panel * kPanelRows, w.rows);
+      matmul(range, x, 0, num_panels(range.rows), row, std::min(row + block, part.row_end), y, w.rows);
+    scale_outputs(w, kernels, y + part.row * w.rows, w.rows, range.rows, part.row_end - part.row);
   });
 }
 
@@ -152,9 +160,11 @@ class GatedPart {
                       std::int64_t row_end, float* y) const {
     const std::int64_t begin = 2 * gated, end = std::min(2 * gated_end, num_panels(w.rows));
     const MatmulFn matmul = kernels_.matmul[dtype_index(w.type)];
+    const std::int64_t columns = (gated_end - gated) * kGatedColumns;
     scratch_.for_ranges(w, begin, end, worker_, [&](const PackedMatrix& range, std::int64_t first) {
-      matmul(range, x_, 0, num_panels(range.rows), row, row_end, y + (first - begin) * kPanelRows,
-             (gated_end - gated) * kGatedColumns);
+      float* outputs = y + (first - begin) * kPanelRows;
+      matmul(range, x_, 0, num_panels(range.rows), row, row_end, outputs, columns);
+      scale_outputs(w, kernels_, outputs + row * columns, columns, range.rows, row_end - row);
     });
   }
 

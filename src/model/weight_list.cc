@@ -40,7 +40,7 @@ Result<void> WeightLoader::fused_qkv(int layer, const AttentionSpec& spec, Atten
     const std::int64_t rows = part == &w.q ? spec.q_rows() : spec.kv_width();
     *part = {.type = tensor->tensor.type, .rows = rows, .cols = config_.width};
     matrices_.push_back({tensor, part, 1, first});
-    if (tensor->tensor.type == DType::kNVFP4) OCTAVO_TRY_VOID(scale(name, 1, *part));
+    OCTAVO_TRY_VOID(scale(name, 1, *part));
     if (spec.borrows_from) break;
     first += rows;
   }
@@ -55,9 +55,9 @@ Result<void> WeightLoader::qkv_biases(int layer, const AttentionSpec& spec, Atte
   for (const auto& [suffix, target] :
        {std::pair{tensor_names::kQBias, &w.q_bias}, std::pair{tensor_names::kKBias, &w.k_bias},
         std::pair{tensor_names::kVBias, &w.v_bias}}) {
-    const std::int64_t size = target == &w.q_bias ? spec.q_width() : spec.kv_width();
+    const std::int64_t size = target == &w.q_bias ? spec.q_rows() : spec.kv_width();
     if (is_fused) {
-      OCTAVO_TRY_VOID(vector(fused, spec.q_width() + 2 * spec.kv_width(), spec.qkv_bias, *target));
+      OCTAVO_TRY_VOID(vector(fused, spec.q_rows() + 2 * spec.kv_width(), spec.qkv_bias, *target));
       vectors_.back().first = first;
       vectors_.back().size = size;
     } else {
@@ -88,16 +88,19 @@ Result<void> WeightLoader::list_mixer(int layer, const DeltaSpec& spec, LayerWei
 Result<void> WeightLoader::list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w) {
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
   DenseFfnWeights& f = w.feed_forward.emplace<DenseFfnWeights>();
-  OCTAVO_TRY_VOID(matrix(name(tensor_names::kGate), spec.width, config_.width, f.gate));
-  OCTAVO_TRY_VOID(matrix(name(tensor_names::kUp), spec.width, config_.width, f.up));
-  return matrix(name(tensor_names::kDown), config_.width, spec.width, f.down);
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kGate), spec.width, config_.width, f.gate, spec.has_factors));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kUp), spec.width, config_.width, f.up, spec.has_factors));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kDown), config_.width, spec.width, f.down, spec.has_factors));
+  OCTAVO_TRY_VOID(scaled_bias(name(tensor_names::kGateBias), f.gate, spec.biases, f.gate_bias));
+  OCTAVO_TRY_VOID(scaled_bias(name(tensor_names::kUpBias), f.up, spec.biases, f.up_bias));
+  return scaled_bias(name(tensor_names::kDownBias), f.down, spec.biases, f.down_bias);
 }
 
 Result<void> WeightLoader::list_feed_forward(int layer, const ExpertsFfnSpec& spec, LayerWeights& w) {
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
   ExpertsFfnWeights& f = w.feed_forward.emplace<ExpertsFfnWeights>();
   f.num_chosen = spec.num_chosen;
-  OCTAVO_TRY_VOID(matrix(name(tensor_names::kRouter), spec.num_experts, config_.width, f.router));
+  OCTAVO_TRY_VOID(plain_matrix(name(tensor_names::kRouter), spec.num_experts, config_.width, f.router));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kRouterBias), spec.num_experts, spec.biases, f.router_bias));
   OCTAVO_TRY_VOID(gate_and_up(layer, spec, f));
   OCTAVO_TRY_VOID(experts(name(tensor_names::kDownOfExperts), spec, config_.width, spec.width, f.down));
@@ -181,6 +184,8 @@ Result<void> WeightLoader::list(Weights& w) {
   OCTAVO_TRY_VOID(matrix(embedding, config_.vocab_size, config_.width, w.embedding));
   OCTAVO_TRY_VOID(vector(std::string(tensor_names::kOutputNorm), config_.width, Presence::kRequired, w.output_norm));
   if (!config_.tied_output) OCTAVO_TRY_VOID(matrix(output, config_.vocab_size, config_.width, w.output));
+  OCTAVO_TRY_VOID(
+      vector(std::string(tensor_names::kOutputBias), config_.vocab_size, config_.logit_bias, w.output_bias));
   OCTAVO_TRY_VOID(list_rope_factors(w));
   OCTAVO_TRY_VOID(list_per_layer(w.per_layer));
   w.layers.resize(config_.layers.size());

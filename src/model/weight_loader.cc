@@ -49,20 +49,32 @@ DType WeightLoader::type_of(const SourceTensor& tensor) const {
   return other == types_.end() ? tensor.tensor.type : other->second;
 }
 
-Result<void> WeightLoader::matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightMatrix& target) {
+Result<void> WeightLoader::plain_matrix(const std::string& name, std::int64_t rows, std::int64_t cols,
+                                        WeightMatrix& target) {
   OCTAVO_TRY(const SourceTensor* tensor, find(name, rows, cols, Presence::kRequired));
   target = {.type = type_of(*tensor), .rows = rows, .cols = cols};
   matrices_.push_back({tensor, &target});
-  return tensor->tensor.type == DType::kNVFP4 ? scale(name, 1, target) : Result<void>{};
+  return {};
+}
+
+/// NVFP4 has a factor by its format. Matrices of layers keep theirs when llama.cpp's tools make them another type.
+Result<void> WeightLoader::matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightMatrix& target,
+                                  bool has_factor) {
+  OCTAVO_TRY_VOID(plain_matrix(name, rows, cols, target));
+  const bool is_nvfp4 = matrices_.back().source->tensor.type == DType::kNVFP4;
+  if (!is_nvfp4 && !tensor_names::split(name)) return {};
+  return scale(name, 1, target, has_factor || is_nvfp4);
 }
 
 /// The factors of `count` whole matrices, one a matrix, stand beside them as a tensor, and not at all if they are 1.
 /// Others are those of activations in 4 bits, which are not made here.
-Result<void> WeightLoader::scale(const std::string& weights, int count, WeightMatrix& target) {
+Result<void> WeightLoader::scale(const std::string& weights, int count, WeightMatrix& target, bool is_factor) {
   const std::string stem = stem_of(weights);
-  OCTAVO_TRY_VOID(vector(stem + ".scale", count, Presence::kOptional, target.scale));
-  OCTAVO_TRY(const SourceTensor* of_input, find(stem + ".input_scale", 1, count, Presence::kOptional));
-  static_cast<void>(of_input);
+  if (is_factor) OCTAVO_TRY_VOID(vector(stem + ".scale", count, Presence::kOptional, target.scale));
+  for (const char* unread : {".scale", ".input_scale"}) {
+    OCTAVO_TRY(const SourceTensor* tensor, find(stem + unread, 1, count, Presence::kOptional));
+    static_cast<void>(tensor);
+  }
   return {};
 }
 
@@ -84,7 +96,9 @@ Result<void> WeightLoader::experts(const std::string& name, const ExpertsFfnSpec
   target = {.first = {.type = type_of(*tensor), .rows = rows, .cols = cols}, .count = spec.num_experts};
   matrices_.push_back({tensor, &target.first, spec.num_experts});
   OCTAVO_TRY_VOID(vectors(stem_of(name) + ".bias", spec.num_experts, rows, spec.biases, target.bias));
-  return tensor->tensor.type == DType::kNVFP4 ? scale(name, spec.num_experts, target.first) : Result<void>{};
+  const bool is_nvfp4 = tensor->tensor.type == DType::kNVFP4;
+  if (!is_nvfp4 && spec.result_scales != Presence::kAbsent) return {};  // what stands beside them are these
+  return scale(name, spec.num_experts, target.first, spec.has_factors || is_nvfp4);
 }
 
 Result<void> WeightLoader::gate_and_up(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w) {
@@ -112,6 +126,14 @@ Result<void> WeightLoader::vectors(const std::string& name, std::int64_t count, 
                                    const float*& target) {
   OCTAVO_TRY(const SourceTensor* tensor, find(name, count, size, presence));
   if (tensor != nullptr) vectors_.push_back({tensor, &target});
+  return {};
+}
+
+Result<void> WeightLoader::scaled_bias(const std::string& name, const WeightMatrix& matrix, Presence presence,
+                                       const float*& target) {
+  const std::size_t before = vectors_.size();
+  OCTAVO_TRY_VOID(vector(name, matrix.rows, presence, target));
+  if (vectors_.size() > before && matrix.type != DType::kNVFP4) vectors_.back().scale = &matrix.scale;
   return {};
 }
 
@@ -155,8 +177,9 @@ Result<ContentHash> WeightLoader::load_vectors(Weights& w, const std::stop_token
     whole.resize(v.num_in_file());
     dequantize(v.source->tensor.type, bytes.data(), whole);
     std::ranges::copy(std::span(whole).subspan(to_size(v.first), size), floats);
-    if (v.factor != 1)
-      for (float& x : std::span(floats, size)) x *= v.factor;
+    const float factor = v.scale != nullptr && *v.scale != nullptr ? v.factor * **v.scale : v.factor;
+    if (factor != 1)
+      for (float& x : std::span(floats, size)) x *= factor;
     if (v.transposed) transpose(std::span(floats, size), to_size(v.source->tensor.cols));
     *v.target = floats;
     floats += vector_floats(size);

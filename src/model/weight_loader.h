@@ -48,7 +48,8 @@ class WeightLoader {
     const float** target;
     bool transposed = false;
     float factor = 1;
-    std::int64_t first = 0, size = 0;  // the part of the tensor; 0: all of it
+    const float* const* scale = nullptr;  // a factor that is loaded before; nullptr, also of what it is in: 1
+    std::int64_t first = 0, size = 0;     // the part of the tensor; 0: all of it
 
     std::size_t num_in_file() const { return to_size(source->tensor.rows * source->tensor.cols); }
     std::size_t num_floats() const { return size == 0 ? num_in_file() : to_size(size); }
@@ -57,7 +58,11 @@ class WeightLoader {
   Result<const SourceTensor*> find(const std::string& name, std::int64_t rows, std::int64_t cols, Presence presence);
   /// That it has in memory.
   DType type_of(const SourceTensor& tensor) const;
-  Result<void> matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightMatrix& target);
+  /// `has_factor`: a number beside it multiplies its products; otherwise only one beside NVFP4 does.
+  Result<void> matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightMatrix& target,
+                      bool has_factor = true);
+  /// The same without a look for a factor beside it.
+  Result<void> plain_matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightMatrix& target);
   /// Q, K and V of a layer with their biases, in a tensor each, or in one as converters write them when asked to.
   Result<void> qkv(int layer, const AttentionSpec& spec, AttentionWeights& w);
   Result<void> fused_qkv(int layer, const AttentionSpec& spec, AttentionWeights& w);
@@ -71,7 +76,7 @@ class WeightLoader {
                                            std::int64_t cols);
   Result<void> list_shared(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w);
   Result<void> list_own_norms(int layer, ExpertsFfnWeights& w);
-  Result<void> scale(const std::string& weights, int count, WeightMatrix& target);
+  Result<void> scale(const std::string& weights, int count, WeightMatrix& target, bool is_factor = true);
   Result<void> vector(const std::string& name, std::int64_t size, Presence presence, const float*& target) {
     return vectors(name, 1, size, presence, target);
   }
@@ -80,6 +85,9 @@ class WeightLoader {
                        const float*& target);
   /// A small matrix as floats, transposed: [cols][rows].
   Result<void> transposed(const std::string& name, std::int64_t rows, std::int64_t cols, const float*& target);
+  /// A bias that is added before the products are multiplied by the factor of their matrix.
+  Result<void> scaled_bias(const std::string& name, const WeightMatrix& matrix, Presence presence,
+                           const float*& target);
   Result<void> list_layer(int layer, LayerWeights& w);
   Result<void> list_mixer(int layer, const AttentionSpec& spec, LayerWeights& w);
   Result<void> list_mixer(int layer, const DeltaSpec& spec, LayerWeights& w);

@@ -21,7 +21,7 @@ struct WeightMatrix {
   std::int64_t rows = 0, cols = 0;       // outputs, inputs
   const std::uint8_t* panels = nullptr;  // packed; nullptr: not packed at load
   const std::byte* file = nullptr;       // as in the file, if not packed at load
-  const float* scale = nullptr;          // of all its weights; nullptr: 1
+  const float* scale = nullptr;          // a factor of all its weights, or of its products; nullptr: 1
 
   /// Its products read activations in int8.
   bool is_quantized() const { return !is_plain_float(type); }

@@ -8,15 +8,16 @@
 namespace octavo {
 namespace {
 
-// As llama.cpp's converters name what images and sound go through.
-constexpr std::string_view kEncoders[] = {"v.", "a.", "mm."};
+// As llama.cpp's converters name what images and sound go through, and the heads of models that rank or embed texts.
+constexpr std::string_view kOtherParts[] = {"v.", "a.", "mm.", "cls.", "dense_2.", "dense_3."};
 // In a layer that borrows; originals have some there, and so have their files.
 constexpr std::string_view kBorrowed[] = {tensor_names::kK, tensor_names::kV, tensor_names::kKNorm};
 
 }  // namespace
 
 bool is_skipped(const ModelConfig& config, std::string_view tensor) {
-  if (std::ranges::any_of(kEncoders, [&](std::string_view prefix) { return tensor.starts_with(prefix); })) return true;
+  if (std::ranges::any_of(kOtherParts, [&](std::string_view prefix) { return tensor.starts_with(prefix); }))
+    return true;
   const std::optional<tensor_names::OfLayer> name = tensor_names::split(tensor);
   if (!name) return false;
   const int beyond = config.num_layers() + config.num_skipped_layers;
@@ -27,10 +28,11 @@ bool is_skipped(const ModelConfig& config, std::string_view tensor) {
 }
 
 ModelPart part_of(const ModelConfig& config, std::string_view tensor) {
+  const ModelPart part = part_of(tensor);
+  if (part == ModelPart::kRanking) return part;
   if (is_skipped(config, tensor)) return ModelPart::kSkipped;
   const std::optional<tensor_names::OfLayer> name = tensor_names::split(tensor);
   const bool attends = name && name->layer < config.num_layers() && config.layer(name->layer).attention() != nullptr;
-  const ModelPart part = part_of(tensor);
   return part == ModelPart::kRecurrence && attends ? ModelPart::kAttention : part;
 }
 

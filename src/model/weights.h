@@ -19,7 +19,7 @@ namespace octavo {
 /// is k.
 struct AttentionWeights {
   WeightMatrix q, k, v;           // [q_width | kv_width, width]
-  const float* q_bias = nullptr;  // [q_width]
+  const float* q_bias = nullptr;  // [q_rows]
   const float* k_bias = nullptr;  // [kv_width]
   const float* v_bias = nullptr;  // [kv_width]
   const float* q_norm = nullptr;  // [head_dim]
@@ -43,8 +43,10 @@ struct DeltaWeights {
 
 /// Of DenseFfnSpec.
 struct DenseFfnWeights {
-  WeightMatrix gate, up;  // [ffn width, width]
-  WeightMatrix down;      // [width, ffn width]
+  WeightMatrix gate, up;                                 // [ffn width, width]
+  WeightMatrix down;                                     // [width, ffn width]
+  const float *gate_bias = nullptr, *up_bias = nullptr;  // [ffn width]; nullptr: none
+  const float* down_bias = nullptr;                      // [width]
 };
 
 /// Of ExpertsFfnSpec.
@@ -115,6 +117,7 @@ class Weights {
   WeightMatrix embedding;               // [vocab_size, width]
   WeightMatrix output;                  // [vocab_size, width]; the embedding itself when tied
   const float* output_norm = nullptr;   // [width]
+  const float* output_bias = nullptr;   // [vocab_size]; nullptr: none
   const float* rope_factors = nullptr;  // [num_rotated / 2]: frequencies are divided by these; nullptr: none
   PerLayerTables per_layer;
   std::vector<LayerWeights> layers;

@@ -11,7 +11,7 @@
 namespace octavo::tensor_names {
 
 inline constexpr std::string_view kEmbedding = "token_embd.weight";
-inline constexpr std::string_view kOutput = "output.weight";
+inline constexpr std::string_view kOutput = "output.weight", kOutputBias = "output.bias";
 inline constexpr std::string_view kOutputNorm = "output_norm.weight";
 inline constexpr std::string_view kRopeFactors = "rope_freqs.weight";
 inline constexpr std::string_view kPerLayerTable = "per_layer_token_embd.weight";
@@ -34,6 +34,7 @@ inline constexpr std::string_view kBeta = "ssm_beta.weight";
 inline constexpr std::string_view kDeltaNorm = "ssm_norm.weight", kDeltaOutput = "ssm_out.weight";
 inline constexpr std::string_view kFfnNorm = "ffn_norm.weight";
 inline constexpr std::string_view kGate = "ffn_gate.weight", kUp = "ffn_up.weight", kDown = "ffn_down.weight";
+inline constexpr std::string_view kGateBias = "ffn_gate.bias", kUpBias = "ffn_up.bias", kDownBias = "ffn_down.bias";
 inline constexpr std::string_view kRouter = "ffn_gate_inp.weight", kRouterBias = "ffn_gate_inp.bias";
 inline constexpr std::string_view kGateOfExperts = "ffn_gate_exps.weight", kUpOfExperts = "ffn_up_exps.weight",
                                   kDownOfExperts = "ffn_down_exps.weight";

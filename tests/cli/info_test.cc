@@ -202,6 +202,21 @@ TEST(Info, LayersWithHeadsOfTheirOwnAndBorrowedOnesAreTold) {
   EXPECT_EQ(skipped.at("tensors").as_int64(), 2);
 }
 
+TEST(Info, AHeadThatRanksIsCountedApart) {
+  test::TinyModel model{.arch = "qwen3"};
+  model.extra = [](GgufWriter& writer) {
+    writer.add_tensor("cls.output.weight", {64, 2}, DType::kF32, std::string(64UL * 2 * 4, '\0'));
+  };
+  const TempFile file(model.bytes());
+  CliRun text, cli;
+  ASSERT_EQ(text.run({"info", file.string()}), 0) << text.err.str();
+  EXPECT_THAT(text.out.str(), HasSubstr("ranking       F32            1"));
+  const auto json = json_of(cli, {file.string()});
+  const auto& ranking = json.at("by_part").as_array().back();
+  EXPECT_EQ(ranking.at("part").as_string(), "ranking");
+  EXPECT_EQ(ranking.at("weights").as_int64(), 128);
+}
+
 TEST(Info, RecurrentLayersAndTheStateOfASequenceAreTold) {
   const TempFile file(test::TinyModel{.arch = "qwen35"}.bytes(), ".gguf");
   CliRun text;

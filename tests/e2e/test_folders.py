@@ -13,7 +13,7 @@ import tokenizer_truth
 
 IDS = [1, 17, 300, 5, 9000, 42]
 # shape -> options of write_model(); a window of 8 is as in the original's truth
-SHAPES = {"tiny-llama": {"untied": True}, "tiny-mixtral": {}, "tiny-mistral3": {"yarn": 256.0}, "tiny-qwen2": {},
+SHAPES = {"tiny-llama": {"untied": True, "biases": True}, "tiny-mixtral": {}, "tiny-mistral3": {"yarn": 256.0}, "tiny-qwen2": {},
           "tiny-qwen3": {}, "tiny-qwen3moe": {}, "tiny-qwen35": {}, "tiny-qwen35moe": {},
           "tiny-gpt-oss": {"window": 8, "yarn": 4.0}, "tiny-gemma2": {"window": 8}, "tiny-gemma3": {"window": 8},
           "tiny-gemma4": {"window": 8}, "tiny-gemma4-dense": {"window": 8}, "tiny-gemma4-experts": {"window": 8}}

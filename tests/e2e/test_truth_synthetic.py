@@ -86,6 +86,29 @@ class FloatWeights(Truth):
     def test_mistral3_with_scores_that_grow_with_the_position(self):
         self.check_exact(support.tiny_model("tiny-mistral3", types=F32, yarn=256.0))  # a step every eight tokens
 
+    def test_mistral3_with_experts(self):
+        self.check_exact(support.tiny_model("tiny-mistral3-experts", types=F32))
+
+    def test_mistral3_with_rope_factors(self):
+        self.check_exact(support.tiny_model("tiny-mistral3", types=F32, rope_freqs=True))
+
+    def test_biases_that_files_may_have(self):
+        for shape in ("tiny-llama", "tiny-qwen2"):
+            with self.subTest(shape=shape):
+                self.check_exact(support.tiny_model(shape, types=F32, biases=True))
+
+    def test_biases_and_factors_beside_matrices(self):
+        for shape in ("tiny-llama", "tiny-mixtral", "tiny-mistral3", "tiny-mistral3-experts", "tiny-qwen2", "tiny-qwen3moe",
+                      "tiny-qwen35moe", "tiny-gemma3", "tiny-gpt-oss"):
+            with self.subTest(shape=shape):
+                self.check_exact(support.tiny_model(shape, types=F32, biases=shape != "tiny-gpt-oss", factors=True))
+
+    def test_windows_of_other_layers_than_the_familys(self):
+        for shape, pattern in (("tiny-gemma2", [1, 1, 0, 1]), ("tiny-gemma3", 2), ("tiny-gemma3", 0),
+                               ("tiny-gpt-oss", [False, True, True, False])):
+            with self.subTest(shape=shape, pattern=pattern):
+                self.check_exact(support.tiny_model(shape, types=F32, window=NUM_IDS // 3, pattern=pattern))
+
     def test_gemma2_with_soft_caps(self):
         self.check_exact(support.tiny_model("tiny-gemma2", types=F32))
 
@@ -153,6 +176,11 @@ class QuantizedWeights(Truth):
                       "tiny-gemma4", "tiny-gemma4-dense", "tiny-gemma4-experts"):
             with self.subTest(shape=shape):
                 self.check_close(support.tiny_model(shape, types=("Q4_K", "Q6_K")))
+
+    def test_biases_and_factors_beside_quantized_weights(self):
+        for shape in ("tiny-llama", "tiny-mistral3-experts", "tiny-qwen2"):
+            with self.subTest(shape=shape):
+                self.check_close(support.tiny_model(shape, types=("Q4_K", "Q6_K"), biases=True, factors=True))
 
     def test_quantized_untied_output(self):
         self.check_close(support.tiny_model("tiny-qwen3", types=("Q8_0",), untied=True, embd_type="Q4_K"))

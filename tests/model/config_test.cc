@@ -88,6 +88,10 @@ TEST(ModelConfig, KeysThatChangeTheMathematicsAreFollowedOrRefused) {
     EXPECT_THAT(error_of(with("llama", key, 30.0F)), HasSubstr(key + " is 30, expected")) << suffix;
     EXPECT_EQ(error_of(with("llama", key, 0.0F)), "no error") << suffix;
   }
+  // llama.cpp writes the scale that a family has anyway: here of heads of 32 dimensions.
+  EXPECT_EQ(error_of(with("gemma2", "gemma2.attention.scale", 0.17677669F)), "no error");
+  EXPECT_THAT(error_of(with("gemma2", "gemma2.attention.scale", 0.18F)),
+              HasSubstr("gemma2.attention.scale is 0.18, expected 0.17677669: this is not supported"));
   EXPECT_THAT(error_of(with("llama", "llama.attention.causal", false)), HasSubstr("llama.attention.causal is false"));
   EXPECT_EQ(error_of(with("llama", "llama.attention.causal", true)), "no error");
 }

@@ -132,5 +132,31 @@ TEST_P(GatedProductOf, PartsOfRowsAndColumnsHaveTheBitsOfTheWholeProduct) {
   }
 }
 
+TEST_P(GatedProductOf, AFactorMultipliesTheOutputsOfItsMatrix) {
+  const KernelTable& kernels = kernel_table(GetParam());
+  const float half = 0.5F;  // exact, so that bits are those of the halves
+  Weight a(DType::kQ8_0, 80, 1), b(DType::kQ4_0, 80, 2);
+  ThreadPool pool(2);
+  const ThreadPool::Step step(pool);
+  PanelScratch scratch(panel_bytes(DType::kQ8_0, kCols), 2);
+  for (const int rows : {1, 300}) {
+    make_input(rows);
+    const auto product_of = [&](const WeightMatrix& w) {
+      std::vector<float> y(static_cast<std::size_t>(rows * w.rows));
+      const Product product{&w, y.data()};
+      multiply({&product, 1}, input(), rows, kernels, scratch, pool);
+      return y;
+    };
+    for (WeightMatrix* w : {&a.packed, &b.mapped}) {
+      std::vector<float> wanted = product_of(*w);
+      for (float& y : wanted) y *= half;
+      w->scale = &half;
+      EXPECT_EQ(product_of(*w), wanted) << rows << " rows";
+    }
+    expect_bits_of_the_parts(a.packed, b.mapped, rows, 2);
+    a.packed.scale = b.mapped.scale = nullptr;
+  }
+}
+
 }  // namespace
 }  // namespace octavo

@@ -34,6 +34,7 @@ class PlainTransformer {
     for (int i = 0; i < config_.num_layers(); ++i) layer(i, x);
     Rows out;
     for (const Row& row : x) out.push_back(product(weights_.output, norm(row, weights_.output_norm)));
+    for (Row& row : out) add_bias(row, weights_.output_bias);
     for (Row& row : out)
       for (double& value : row) value = capped(value, config_.logit_soft_cap);
     return out;
@@ -62,8 +63,8 @@ class PlainTransformer {
     Rows out;
     for (std::size_t position = 0; position < x.size(); ++position) {
       Row q = product(a.q, norm(x[position], w.mixer_norm)), gates;
-      if (spec.gated_output) gates = take_gates(spec, q);
       add_bias(q, a.q_bias);
+      if (spec.gated_output) gates = take_gates(spec, q);
       prepare_heads(spec, a.q_norm, position, q);
       Row attended = attend(spec, a.sinks, q, k, v, position);
       for (std::size_t i = 0; i < gates.size(); ++i) attended[i] *= sigmoid(gates[i]);
@@ -145,6 +146,7 @@ class PlainTransformer {
       const Row weights = row_of(w, i);
       y.push_back(std::inner_product(x.begin(), x.end(), weights.begin(), 0.0));
     }
+    for (double& value : y) value *= w.scale == nullptr ? 1 : static_cast<double>(*w.scale);
     return y;
   }
   Row norm(Row x, const float* weight) const {
@@ -269,16 +271,13 @@ class PlainTransformer {
     return norm(product(w.up, gated), w.post_norm);
   }
 
-  struct Biases {
-    const float *gate = nullptr, *up = nullptr, *down = nullptr;
-  };
-  static Row gated_product(const DenseFfnWeights& w, Activation activation, const Row& h, const Biases& biases) {
+  static Row gated_product(const DenseFfnWeights& w, Activation activation, const Row& h) {
     Row gated = product(w.gate, h), up = product(w.up, h);
-    add_bias(gated, biases.gate);
-    add_bias(up, biases.up);
+    add_bias(gated, w.gate_bias);
+    add_bias(up, w.up_bias);
     for (std::size_t i = 0; i < gated.size(); ++i) gated[i] = activated(activation, gated[i], up[i]);
     Row out = product(w.down, gated);
-    add_bias(out, biases.down);
+    add_bias(out, w.down_bias);
     return out;
   }
 
@@ -288,13 +287,13 @@ class PlainTransformer {
     const auto* experts = std::get_if<ExpertsFfnSpec>(&config_.layer(index).feed_forward);
     if (experts == nullptr)
       return gated_product(std::get<DenseFfnWeights>(layer.feed_forward),
-                           std::get<DenseFfnSpec>(config_.layer(index).feed_forward).activation, h, {});
+                           std::get<DenseFfnSpec>(config_.layer(index).feed_forward).activation, h);
     const ExpertsFfnWeights& w = std::get<ExpertsFfnWeights>(layer.feed_forward);
     Row out = experts->own_norms
                   ? norm(mixture(*experts, w, norm(x, w.router_norm), norm(x, w.experts_norm)), w.post_experts_norm)
                   : mixture(*experts, w, h, h);
     if (experts->shared_width == 0) return out;
-    Row shared = gated_product(w.shared, experts->activation, h, {});
+    Row shared = gated_product(w.shared, experts->activation, h);
     if (experts->shared_is_gated)  // Qwen3_5MoeSparseMoeBlock
       for (double& value : shared) value *= sigmoid(product(w.shared_gate, h)[0]);
     add(out, experts->own_norms ? norm(shared, w.post_shared_norm) : shared);
@@ -314,8 +313,13 @@ class PlainTransformer {
     for (const int i : order) sum += probabilities[static_cast<std::size_t>(i)];
     Row out(h.size(), 0.0);
     for (const int i : order) {
-      Row result = gated_product({.gate = w.gate.of(i), .up = w.up.of(i), .down = w.down.of(i)}, spec.activation, h,
-                                 {w.gate.bias_of(i), w.up.bias_of(i), w.down.bias_of(i)});
+      Row result = gated_product({.gate = w.gate.of(i),
+                                  .up = w.up.of(i),
+                                  .down = w.down.of(i),
+                                  .gate_bias = w.gate.bias_of(i),
+                                  .up_bias = w.up.bias_of(i),
+                                  .down_bias = w.down.bias_of(i)},
+                                 spec.activation, h);
       for (double& x : result)
         x *= probabilities[static_cast<std::size_t>(i)] / sum *
              static_cast<double>(spec.weights_scale * w.result_scale_of(i));

@@ -65,8 +65,9 @@ TEST(TensorNames, ALayersTensorIsSplitIntoItsNumberAndName) {
 
 TEST(TensorNames, EachIsCountedAsItsPartOfTheModel) {
   EXPECT_EQ(part_of(kEmbedding), ModelPart::kEmbedding);
-  EXPECT_EQ(part_of(kOutput), ModelPart::kOutput);
+  for (const std::string_view name : {kOutput, kOutputBias}) EXPECT_EQ(part_of(name), ModelPart::kOutput) << name;
   EXPECT_EQ(part_of(kRopeFactors), ModelPart::kOther);
+  for (const char* name : {"cls.output.weight", "cls.norm.weight"}) EXPECT_EQ(part_of(name), ModelPart::kRanking);
   for (const std::string_view name : {kPerLayerTable, kPerLayerProjection})
     EXPECT_EQ(part_of(name), ModelPart::kPerLayer) << name;
   for (const std::string_view name : {kPerLayerGate, kPerLayerUp})
@@ -77,7 +78,7 @@ TEST(TensorNames, EachIsCountedAsItsPartOfTheModel) {
   for (const std::string_view name :
        {kQkv, kDeltaGate, kConvolution, kDecay, kDecayBias, kDecayScale, kBeta, kDeltaOutput})
     EXPECT_EQ(part_of(of_layer(3, name)), ModelPart::kRecurrence) << name;
-  for (const std::string_view name : {kGate, kUp, kDown})
+  for (const std::string_view name : {kGate, kUp, kDown, kGateBias, kUpBias, kDownBias})
     EXPECT_EQ(part_of(of_layer(3, name)), ModelPart::kFeedForward) << name;
   for (const std::string_view name : {kOutputNorm, kPerLayerNorm}) EXPECT_EQ(part_of(name), ModelPart::kNorms) << name;
   for (const std::string_view name :

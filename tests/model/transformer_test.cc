@@ -113,10 +113,32 @@ TEST(Transformer, EveryFamilyComputesWhatItsSpecsSay) {
   }
 }
 
-TEST(Transformer, LlamaMayHaveExperts) {
-  Model model({.layers = 3, .experts = 5, .chosen = 2});
-  EXPECT_EQ(std::get<ExpertsFfnSpec>(model.config().layer(2).feed_forward).num_experts, 5);
-  expect_as_plain(model);
+TEST(Transformer, LlamaAndMistral3MayHaveExperts) {
+  for (const char* arch : {"llama", "mistral3"}) {
+    SCOPED_TRACE(arch);
+    Model model({.arch = arch, .layers = 3, .experts = 5, .chosen = 2});
+    EXPECT_EQ(std::get<ExpertsFfnSpec>(model.config().layer(2).feed_forward).num_experts, 5);
+    expect_as_plain(model);
+  }
+}
+
+TEST(Transformer, FamiliesWithoutBiasesOfTheirOwnMayHaveThem) {
+  for (const char* arch :
+       {"llama", "mistral3", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "gemma2", "gemma3"}) {
+    SCOPED_TRACE(arch);
+    Model model({.arch = arch, .layers = 4, .biases = true});
+    expect_as_plain(model);
+  }
+  Model mixture({.layers = 2, .experts = 5, .chosen = 2, .biases = true});
+  expect_as_plain(mixture);
+}
+
+TEST(Transformer, ANumberBesideAMatrixMultipliesItsProducts) {
+  for (const char* arch : {"llama", "qwen2", "qwen3moe", "qwen35", "qwen35moe", "gemma3", "gpt-oss"}) {
+    SCOPED_TRACE(arch);
+    Model model({.arch = arch, .layers = 4, .factors = true, .biases = std::string(arch) != "gpt-oss"});
+    expect_as_plain(model);
+  }
 }
 
 TEST(Transformer, LayersThatBorrowKeysAndValuesReadTheLenders) {

@@ -42,6 +42,11 @@ TEST(WeightNeed, EncodersOfPicturesAndSoundAreSkipped) {
     expect_skipped({.arch = arch}, {"v.blk.0.attn_q.weight", "a.blk.7.ffn_up.weight", "mm.input_projection.weight"});
 }
 
+TEST(WeightNeed, HeadsThatRankOrEmbedAreSkipped) {
+  expect_skipped({.arch = "qwen3"}, {"cls.output.weight", "cls.output.bias", "cls.weight"});
+  expect_skipped({.arch = "gemma3"}, {"dense_2.weight", "dense_3.weight"});
+}
+
 TEST(WeightNeed, KeysAndValuesOfLayersThatBorrowAreSkipped) {
   expect_skipped({.arch = "gemma4", .layers = 5},
                  {"blk.3.attn_k.weight", "blk.3.attn_v.weight", "blk.4.attn_k_norm.weight", "blk.4.attn_k.weight"});

@@ -37,13 +37,15 @@ struct Places {
       matrices.insert({{"per_layer_token_embd.weight", &w.per_layer.table}});
       matrices.insert({{"per_layer_model_proj.weight", &w.per_layer.projection}});
     }
-    vectors.insert({{"per_layer_proj_norm.weight", w.per_layer.norm}});
+    vectors.insert({{"per_layer_proj_norm.weight", w.per_layer.norm}, {"output.bias", w.output_bias}});
     for (std::size_t i = 0; i < w.layers.size(); ++i) {
       const LayerWeights& layer = w.layers[i];
       const auto& f = std::get<DenseFfnWeights>(layer.feed_forward);
       const std::string p = "blk." + std::to_string(i) + ".";
       matrices.insert({{p + "ffn_gate.weight", &f.gate}});
       matrices.insert({{p + "ffn_up.weight", &f.up}, {p + "ffn_down.weight", &f.down}});
+      vectors.insert({{p + "ffn_gate.bias", f.gate_bias}, {p + "ffn_up.bias", f.up_bias}});
+      vectors.insert({{p + "ffn_down.bias", f.down_bias}});
       vectors.insert({{p + "attn_norm.weight", layer.mixer_norm}});
       vectors.insert({{p + "post_ffw_norm.weight", layer.post_ffn_norm}});
       if (const PerLayerWeights& own = layer.per_layer; own.gate.rows > 0)
@@ -64,6 +66,7 @@ struct Places {
   void insert(const std::string& p, const AttentionWeights& a) {
     matrices.insert({{p + "attn_q.weight", &a.q}, {p + "attn_k.weight", &a.k}, {p + "attn_v.weight", &a.v}});
     matrices.insert({{p + "attn_output.weight", &a.o}});
+    vectors.insert({{p + "attn_output.bias", a.o_bias}});
     vectors.insert({{p + "attn_q.bias", a.q_bias}, {p + "attn_k.bias", a.k_bias}, {p + "attn_v.bias", a.v_bias}});
     vectors.insert({{p + "attn_q_norm.weight", a.q_norm}, {p + "attn_k_norm.weight", a.k_norm}});
   }
@@ -99,14 +102,15 @@ void expect_at_its_place(const SourceTensor& source, const Places& places, bool 
 }
 
 TEST(Weights, EveryTensorIsAtItsPlaceInBothForms) {
-  for (const char* arch : kFamilies)
+  for (const std::string arch : kFamilies)
     for (const DType type : {DType::kF32, DType::kQ8_0})
       for (const bool repack : {true, false}) {
-        const MemorySource source = TinyModel{.arch = arch, .tied = false, .type = type}.source();
+        const MemorySource source =
+            TinyModel{.arch = arch, .tied = false, .type = type, .biases = arch != "gemma4"}.source();
         const Weights weights = load(source, repack, 2);
         const Places places(weights, arch);
         for (const SourceTensor& tensor : source.tensors()) {
-          SCOPED_TRACE(std::string(arch) + " " + std::string(tensor.name) + (repack ? " packed" : " in the file"));
+          SCOPED_TRACE(arch + " " + std::string(tensor.name) + (repack ? " packed" : " in the file"));
           expect_at_its_place(tensor, places, repack);
         }
         std::size_t filled = 0;
@@ -330,13 +334,46 @@ TEST(Weights, TheFactorOfAnNvfp4MatrixStandsBesideIt) {
   EXPECT_EQ(without.packed(1, nullptr).scale, 1.0F);
 
   MemorySource beside_floats = whole.source();
-  beside_floats.add_tensor("blk.0.attn_q.scale", {1}, DType::kF32, bytes_of(std::vector<float>{0.5F}));
-  EXPECT_THAT(error_of(whole, beside_floats), HasSubstr("tensor 'blk.0.attn_q.scale' is not part of"));
+  beside_floats.add_tensor("token_embd.scale", {1}, DType::kF32, bytes_of(std::vector<float>{0.5F}));
+  EXPECT_THAT(error_of(whole, beside_floats), HasSubstr("tensor 'token_embd.scale' is not part of"));
+}
+
+// As llama.cpp: it adds biases of a feed-forward before it multiplies, those of attention behind.
+TEST(Weights, AFactorMayStandBesideAnyMatrixOfALayer) {
+  MemorySource source = TinyModel{.layers = 1, .biases = true}.source();
+  for (const char* name : {"blk.0.attn_q", "blk.0.ffn_gate", "blk.0.ffn_down"})
+    source.add_tensor(std::string(name) + ".scale", {1}, DType::kF32, bytes_of(std::vector<float>{0.5F}));
+  const Weights weights = load(source), plain = load(TinyModel{.layers = 1, .biases = true}.source());
+  const auto& attention = std::get<AttentionWeights>(weights.layers[0].mixer);
+  const auto& ffn = std::get<DenseFfnWeights>(weights.layers[0].feed_forward);
+  const auto& plain_ffn = std::get<DenseFfnWeights>(plain.layers[0].feed_forward);
+  for (const WeightMatrix* matrix : {&attention.q, &ffn.gate, &ffn.down}) EXPECT_EQ(*matrix->scale, 0.5F);
+  EXPECT_EQ(attention.k.scale, nullptr);
+  EXPECT_EQ(attention.q_bias[5], std::get<AttentionWeights>(plain.layers[0].mixer).q_bias[5]);
+  EXPECT_EQ(ffn.gate_bias[5], 0.5F * plain_ffn.gate_bias[5]);
+  EXPECT_EQ(ffn.up_bias[5], plain_ffn.up_bias[5]);
+  EXPECT_EQ(ffn.down_bias[5], 0.5F * plain_ffn.down_bias[5]);
+}
+
+// Then it stands in files of llama.cpp, whose graph of the family does not read it.
+TEST(Weights, AFactorMayMultiplyNothing) {
+  for (const char* arch : {"qwen2", "gemma2", "gemma3"}) {
+    MemorySource source = TinyModel{.arch = arch, .layers = 1}.source();
+    for (const char* name : {"blk.0.attn_q.scale", "blk.0.ffn_up.scale"})
+      source.add_tensor(name, {1}, DType::kF32, bytes_of(std::vector<float>{0.5F}));
+    const Weights weights = load(source);
+    EXPECT_NE(std::get<AttentionWeights>(weights.layers[0].mixer).q.scale, nullptr) << arch;
+    EXPECT_EQ(std::get<DenseFfnWeights>(weights.layers[0].feed_forward).up.scale, nullptr) << arch;
+  }
+  MemorySource mixture = TinyModel{.arch = "gpt-oss", .layers = 1}.source();
+  mixture.add_tensor("blk.0.ffn_down_exps.scale", {8}, DType::kF32, bytes_of(std::vector<float>(8, 0.5F)));
+  const Weights weights = load(mixture);
+  EXPECT_EQ(std::get<ExpertsFfnWeights>(weights.layers[0].feed_forward).down.first.scale, nullptr);
 }
 
 TEST(Weights, ATensorThatTheSpecsDoNotKnowIsRefused) {
   const TinyModel model{.arch = "qwen3"};
-  for (const char* name : {"blk.0.attn_k.bias", "blk.2.attn_q.weight", "rope_freqs.weight", "other"}) {
+  for (const char* name : {"blk.0.ffn_up.bias", "output.bias", "blk.2.attn_q.weight", "rope_freqs.weight", "other"}) {
     MemorySource source = model.source();
     source.add_tensor(name, {64}, DType::kF32, std::string(256, '\0'));
     EXPECT_THAT(error_of(model, source), HasSubstr("tensor '" + std::string(name) + "' is not part of"));

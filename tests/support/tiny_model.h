@@ -37,6 +37,8 @@ struct TinyModel {
   std::uint32_t experts = 0, chosen = 3;                  // of width ffn each; 0: 8 for mixtures, else none
   bool fused_gate_up = false;                             // the experts' gate and up lie in one tensor
   bool fused_qkv = false;                                 // Q, K and V lie in one tensor, and so do their biases
+  bool factors = false;  // a number beside each matrix of a layer, of mixtures one an expert
+  bool biases = false;   // those that files may have, of a family that has none of its own; of qwen2 that of logits
 
   std::string bytes() const {
     GgufWriter writer;
@@ -184,6 +186,23 @@ struct TinyModel {
     writer.add_tensor("rope_freqs.weight", {global_head_dim / 2}, DType::kF32, data);
   }
 
+  /// Of Q, K and V; in Llama's layers of all else, too.
+  template <class Writer>
+  void write_optional_biases(Writer& writer, std::mt19937& random, const std::string& p) const {
+    const auto bias = [&](const std::string& name, std::uint64_t size) {
+      floats(writer, random, p + name, {size}, 0.0F, 0.3F);
+    };
+    bias("attn_q.bias", heads * head_dim * (is_hybrid() ? 2 : 1));
+    bias("attn_k.bias", kv_heads * head_dim);
+    bias("attn_v.bias", kv_heads * head_dim);
+    if (arch != "llama" && arch != "mistral3") return;
+    bias("attn_output.bias", width);
+    if (num_experts() > 0) return;
+    bias("ffn_gate.bias", ffn);
+    bias("ffn_up.bias", ffn);
+    bias("ffn_down.bias", width);
+  }
+
   /// Of gpt-oss, and its sinks.
   template <class Writer>
   void write_biases(Writer& writer, std::mt19937& random, const std::string& p) const {
@@ -211,6 +230,9 @@ struct TinyModel {
     if (count > 0) dims.push_back(count);
     if (transposed.contains(name)) std::swap(dims.front(), dims.back());
     writer.add_tensor(name, dims, stored, data);
+    if (!factors || vector || !name.starts_with("blk.") || name.ends_with("ffn_gate_inp.weight")) return;
+    const std::string stem = name.substr(0, name.rfind('.'));
+    floats(writer, random, stem + ".scale", {std::max<std::uint64_t>(count, 1)}, 1.0F, 0.3F);
   }
 
   static std::string weights(std::mt19937& random, std::uint64_t rows, std::uint64_t cols, bool vector, DType stored) {
@@ -254,6 +276,7 @@ struct TinyModel {
     matrix("token_embd.weight", vocab, width);
     vector("output_norm.weight", width);
     if (!tied) matrix("output.weight", vocab, width);
+    if (biases && arch == "qwen2") floats(writer, random, "output.bias", {vocab}, 0.0F, 0.3F);
     if (is_gemma4()) write_rope_factors(writer);
     if (is_gemma4() && per_layer_width > 0) {
       matrix("per_layer_token_embd.weight", vocab, std::uint64_t{layers} * per_layer_width);
@@ -309,6 +332,7 @@ struct TinyModel {
       if (gemma()) vector(p + "post_attention_norm.weight", width);
       if (gemma()) vector(p + "post_ffw_norm.weight", width);
       if (is_gpt_oss()) write_biases(writer, random, p);
+      if (biases && attends && arch != "qwen2") write_optional_biases(writer, random, p);
       if (shared_ffn() > 0) {
         floats(writer, random, p + "ffn_gate_inp_shexp.weight", {width}, 0.0F, 0.2F);
         matrix(p + "ffn_gate_shexp.weight", shared_ffn(), width);

@@ -20,6 +20,7 @@ Result<void> read_gemma2(const ModelKeys& keys, ModelConfig& config) {
   attention.soft_cap = static_cast<float>(score_cap);
   OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
   make_gemma(config);
+  take_no_factors_of_feed_forwards(config);
   scale_scores_of_27b(kLayersOf27B, config);
   OCTAVO_TRY_VOID(read_windows(keys, kGlobalLayerEvery, kWindow, config.layers));
   OCTAVO_TRY(const double logit_cap, keys.positive_or("final_logit_softcapping", kLogitCap));

@@ -16,6 +16,7 @@ Result<void> read_gemma3(const ModelKeys& keys, ModelConfig& config) {
   global.attention()->qk_norm = Presence::kRequired;
   OCTAVO_TRY(config.layers, read_equal_layers(keys, global));
   make_gemma(config);
+  take_no_factors_of_feed_forwards(config);
   scale_scores_of_27b(kLayersOf27B, config);
   OCTAVO_TRY_VOID(read_windows(keys, kGlobalLayerEvery, {}, config.layers));
   OCTAVO_TRY(const double local_base, keys.positive_or("rope.freq_base_swa", kLocalRopeBase));

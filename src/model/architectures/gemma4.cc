@@ -51,10 +51,7 @@ Result<AttentionSpec> read_attention(const ModelKeys& keys, const ModelConfig& c
 /// [num_layers] of each layer; 0: it sees all.
 Result<std::vector<int>> read_windows_of_layers(const ModelKeys& keys, int num_layers) {
   OCTAVO_TRY(const int window, keys.size("attention.sliding_window"));
-  OCTAVO_TRY(const std::vector<bool> is_windowed, keys.flags("attention.sliding_window_pattern"));
-  if (is_windowed.size() != to_size(num_layers))
-    return fail("{}: {} has {} flags, expected one for each of the {} layers", keys.path(),
-                keys.key("attention.sliding_window_pattern"), is_windowed.size(), num_layers);
+  OCTAVO_TRY(const std::vector<bool> is_windowed, read_window_pattern(keys, {}, num_layers));
   std::vector<int> windows(is_windowed.size());
   for (std::size_t i = 0; i < windows.size(); ++i) windows[i] = is_windowed[i] ? window : 0;
   return windows;

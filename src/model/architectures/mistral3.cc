@@ -1,6 +1,7 @@
 // Mistral Small 3.1 and later, and Ministral 3 (Mistral AI, 2025): Llama's layers; Ministral's attention grows sharper
 // with the position.
 #include "model/architectures/architectures.h"
+#include "model/architectures/llama_layer.h"
 
 namespace octavo {
 namespace {
@@ -24,8 +25,7 @@ Result<std::optional<AttentionTemperature>> read_temperature(const ModelKeys& ke
 }  // namespace
 
 Result<void> read_mistral3(const ModelKeys& keys, ModelConfig& config) {
-  OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config));
-  layer.attention()->rope.layout = RopeLayout::kNeighbours;
+  OCTAVO_TRY(LayerSpec layer, read_llama_layer(keys, config));
   OCTAVO_TRY(layer.attention()->temperature, read_temperature(keys, config));
   OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
   return {};

@@ -15,6 +15,21 @@ Result<int> size_of(const ModelKeys& keys, std::string_view suffix, std::size_t 
               kMaxModelSize);
 }
 
+/// A bool, or 0 or 1.
+std::optional<bool> as_flag(const MetadataValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value.value)) return *flag;
+  if (const auto* number = std::get_if<std::uint64_t>(&value.value); number != nullptr && *number <= 1)
+    return *number == 1;
+  if (const auto* number = std::get_if<std::int64_t>(&value.value); number != nullptr && (*number == 0 || *number == 1))
+    return *number == 1;
+  return std::nullopt;
+}
+
+const MetadataArray* find_array(const ModelKeys& keys, std::string_view suffix) {
+  const MetadataValue* value = keys.has(suffix) ? keys.source().find(keys.key(suffix)) : nullptr;
+  return value == nullptr ? nullptr : std::get_if<MetadataArray>(&value->value);
+}
+
 }  // namespace
 
 Result<void> read_head_dim(const ModelKeys& keys, const ModelConfig& config, const HeadKeys& names,
@@ -60,8 +75,7 @@ Result<int> ModelKeys::size_or(std::string_view suffix, int otherwise) const {
 }
 
 Result<std::vector<int>> ModelKeys::sizes(std::string_view suffix, int count) const {
-  const MetadataValue* value = has(suffix) ? source_.find(key(suffix)) : nullptr;
-  if (value == nullptr || !std::holds_alternative<MetadataArray>(value->value)) {
+  if (find_array(*this, suffix) == nullptr) {
     OCTAVO_TRY(const int of_all, size(suffix));
     return std::vector<int>(to_size(count), of_all);
   }
@@ -104,15 +118,25 @@ Result<double> ModelKeys::positive_or(std::string_view suffix, double otherwise)
 
 Result<std::string_view> ModelKeys::text(std::string_view suffix) const { return source_.get_string(key(suffix)); }
 
-Result<std::vector<bool>> ModelKeys::flags(std::string_view suffix) const {
-  const MetadataValue* value = source_.find(key(suffix));
-  const auto* array = value == nullptr ? nullptr : std::get_if<MetadataArray>(&value->value);
-  if (array == nullptr || array->element_type != MetadataType::kBool)
-    return fail("{}: {} is {}, expected an array of bool", path(), key(suffix),
+Result<std::vector<bool>> ModelKeys::flags(std::string_view suffix, int count) const {
+  const MetadataArray* array = find_array(*this, suffix);
+  if (array == nullptr) {
+    const MetadataValue* value = source_.find(key(suffix));
+    const auto of_all = value == nullptr ? std::nullopt : as_flag(*value);
+    if (of_all) return std::vector<bool>(to_size(count), *of_all);
+    return fail("{}: {} is {}, expected 0 or 1 for all layers or for each of them", path(), key(suffix),
                 value == nullptr ? "missing" : describe(*value));
-  std::vector<bool> all(array->size);  // each flag is a byte of the file
-  for (std::uint64_t i = 0; i < array->size; ++i) all[i] = std::get<bool>(element_of(*array, i).value);
-  return all;
+  }
+  if (array->size != to_size(count))
+    return fail("{}: {} has {} flags, expected one for each of the {} layers", path(), key(suffix), array->size, count);
+  std::vector<bool> of_each(to_size(count));
+  for (std::size_t i = 0; i < of_each.size(); ++i) {
+    const MetadataValue element = element_of(*array, i);
+    const auto flag = as_flag(element);
+    if (!flag) return fail("{}: {} is {} for layer {}, expected 0 or 1", path(), key(suffix), describe(element), i);
+    of_each[i] = *flag;
+  }
+  return of_each;
 }
 
 Result<void> ModelKeys::refuse_unread_mathematics() const {
@@ -120,13 +144,9 @@ Result<void> ModelKeys::refuse_unread_mathematics() const {
     std::string_view suffix;
     float neutral;
   };
-  constexpr Factor kFactors[] = {{"final_logit_softcapping", 0},
-                                 {"attn_logit_softcapping", 0},
-                                 {"attention.scale", 0},
-                                 {"logit_scale", 1},
-                                 {"residual_scale", 1},
-                                 {"embedding_scale", 1},
-                                 {"attention.temperature_scale", 0}};
+  constexpr Factor kFactors[] = {
+      {"final_logit_softcapping", 0}, {"attn_logit_softcapping", 0}, {"logit_scale", 1},
+      {"residual_scale", 1},          {"embedding_scale", 1},        {"attention.temperature_scale", 0}};
   for (const auto& [suffix, neutral] : kFactors) {
     if (read_.contains(suffix) || !has(suffix)) continue;
     OCTAVO_TRY(const float value, source_.get_f32(key(suffix)));
@@ -147,7 +167,7 @@ Result<void> ModelKeys::refuse_unread_mathematics() const {
 
 Result<LayerSpec> read_attention_layer(const ModelKeys& keys, const ModelConfig& config,
                                        std::optional<double> default_rope_base) {
-  AttentionSpec attention;
+  AttentionSpec attention{.qkv_bias = Presence::kOptional};
   OCTAVO_TRY(attention.num_heads, keys.size("attention.head_count"));
   OCTAVO_TRY(attention.num_kv_heads, keys.size_or("attention.head_count_kv", attention.num_heads));
   OCTAVO_TRY_VOID(read_head_dim(keys, config, {}, attention));
@@ -173,16 +193,24 @@ Result<std::vector<LayerSpec>> read_equal_layers(const ModelKeys& keys, const La
   return std::vector<LayerSpec>(to_size(count), layer);
 }
 
+Result<std::vector<bool>> read_window_pattern(const ModelKeys& keys, std::optional<int> global_every, int num_layers) {
+  constexpr std::string_view kPattern = "attention.sliding_window_pattern";
+  if (find_array(keys, kPattern) != nullptr) return keys.flags(kPattern, num_layers);
+  const bool is_given = keys.has(kPattern) || !global_every;
+  OCTAVO_TRY(const int every, is_given ? keys.count(kPattern) : Result<int>(*global_every));
+  std::vector<bool> is_windowed(to_size(num_layers));
+  for (int i = 0; i < num_layers; ++i) is_windowed[to_size(i)] = every == 0 || (i + 1) % every != 0;
+  return is_windowed;
+}
+
 Result<void> read_windows(const ModelKeys& keys, int global_every, std::optional<int> default_window,
                           std::vector<LayerSpec>& layers) {
   const bool is_given = keys.has("attention.sliding_window") || !default_window;
   OCTAVO_TRY(const int window, is_given ? keys.size("attention.sliding_window") : Result<int>(*default_window));
-  OCTAVO_TRY(const int every, keys.size_or("attention.sliding_window_pattern", global_every));
-  if (every != global_every)
-    return fail("{}: {} is {}, expected {}", keys.path(), keys.key("attention.sliding_window_pattern"), every,
-                global_every);
+  OCTAVO_TRY(const std::vector<bool> is_windowed,
+             read_window_pattern(keys, global_every, static_cast<int>(layers.size())));
   for (std::size_t i = 0; i < layers.size(); ++i)
-    if ((i + 1) % to_size(global_every) != 0) layers[i].attention()->window = window;
+    if (is_windowed[i]) layers[i].attention()->window = window;
   return {};
 }
 

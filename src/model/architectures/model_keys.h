@@ -40,8 +40,9 @@ class ModelKeys {
   Result<double> not_negative(std::string_view suffix) const;
   Result<double> positive_or(std::string_view suffix, double otherwise) const;
   Result<std::string_view> text(std::string_view suffix) const;
-  /// An array of flags.
-  Result<std::vector<bool>> flags(std::string_view suffix) const;
+  /// A flag for each of `count` layers: an array of as many, or one for all of them. A flag is a bool, or 0 or 1 of any
+  /// type of integers.
+  Result<std::vector<bool>> flags(std::string_view suffix, int count) const;
 
   /// Of keys that change what a model computes, those that nobody has asked for must have the value that changes
   /// nothing.
@@ -62,9 +63,9 @@ struct HeadKeys {
 Result<void> read_head_dim(const ModelKeys& keys, const ModelConfig& config, const HeadKeys& names,
                            AttentionSpec& attention);
 
-/// Heads and rotary positions of a transformer's layer, as all files name them. The family sets the feed-forward, and
-/// what else is its own. `default_rope_base`: for families whose files leave rope.freq_base out; none: it must be
-/// there.
+/// Heads and rotary positions of a transformer's layer, as all files name them; Q, K and V may have biases, whatever
+/// the family. The family sets the feed-forward, and what else is its own. `default_rope_base`: for families whose
+/// files leave rope.freq_base out; none: it must be there.
 Result<LayerSpec> read_attention_layer(const ModelKeys& keys, const ModelConfig& config,
                                        std::optional<double> default_rope_base = {});
 
@@ -75,8 +76,13 @@ Result<LayerSpec> read_dense_layer(const ModelKeys& keys, const ModelConfig& con
 /// `num_layers` layers, all alike.
 Result<std::vector<LayerSpec>> read_equal_layers(const ModelKeys& keys, const LayerSpec& layer);
 
-/// Gives the file's window to all layers but every `global_every`th. `default_window`: for families whose files leave
-/// it out; none: it must be there.
+/// Which of `num_layers` layers have a window, [num_layers]. The file's pattern is a flag for each, or a number n: each
+/// n-th layer has none; 0: all have one. `global_every`: that number for families whose files leave it out; none: the
+/// pattern must be there.
+Result<std::vector<bool>> read_window_pattern(const ModelKeys& keys, std::optional<int> global_every, int num_layers);
+
+/// Gives the file's window to the layers of its pattern. `default_window`: for families whose files leave it out; none:
+/// it must be there.
 Result<void> read_windows(const ModelKeys& keys, int global_every, std::optional<int> default_window,
                           std::vector<LayerSpec>& layers);
 

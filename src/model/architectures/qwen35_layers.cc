@@ -56,10 +56,7 @@ Result<int> read_num_prediction_layers(const ModelKeys& keys, int num_layers) {
 Result<std::vector<bool>> read_recurrent_layers(const ModelKeys& keys, int num_layers, int num_in_file) {
   std::vector<bool> is_recurrent(to_size(num_layers));
   if (keys.has("attention.recurrent_layers")) {
-    OCTAVO_TRY(const std::vector<bool> flags, keys.flags("attention.recurrent_layers"));
-    if (flags.size() != to_size(num_in_file))
-      return fail("{}: {} has {} flags, expected {}, which is {}", keys.path(), keys.key("attention.recurrent_layers"),
-                  flags.size(), num_in_file, keys.key("block_count"));
+    OCTAVO_TRY(const std::vector<bool> flags, keys.flags("attention.recurrent_layers", num_in_file));
     std::copy_n(flags.begin(), is_recurrent.size(), is_recurrent.begin());
   } else {
     OCTAVO_TRY(const int interval, keys.size_or("full_attention_interval", kAttentionEvery));

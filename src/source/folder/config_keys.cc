@@ -89,7 +89,6 @@ Result<void> add_sizes(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_named_sizes(keys, kSizes));
   OCTAVO_TRY(const double epsilon, keys.config.number("rms_norm_eps"));
   keys.out.add_f32(keys.key("attention.layer_norm_rms_epsilon"), epsilon);
-  OCTAVO_TRY_VOID(require_flag(keys, "mlp_bias", false));
   return require_text(keys, "hidden_act", {"silu", "swish", "gelu_pytorch_tanh"});
 }
 

@@ -30,7 +30,7 @@ TEST(Gemma3, ItsLayersHaveMoreNormsAndAnotherActivation) {
   for (const LayerSpec& layer : config.layers) {
     const AttentionSpec& attention = *layer.attention();
     EXPECT_EQ(attention.qk_norm, Presence::kRequired);
-    EXPECT_EQ(attention.qkv_bias, Presence::kAbsent);
+    EXPECT_EQ(attention.qkv_bias, Presence::kOptional);
     EXPECT_EQ(attention.rope.layout, RopeLayout::kHalves);
     EXPECT_EQ(attention.scale, 0.25F);
     EXPECT_TRUE(layer.post_norms);
@@ -62,14 +62,26 @@ TEST(Gemma3, TheLargestModelIsKnownByItsLayersAndScalesByItsWidth) {
   }
 }
 
-TEST(Gemma3, TheWindowHasNoDefaultAndThePatternOneValue) {
+TEST(Gemma3, TheWindowHasNoDefaultAndThePatternHasOne) {
   MemorySource source = family_keys("gemma3");
   source.add("gemma3.rope.freq_base", 1e6F);
   EXPECT_THAT(error_of(source), HasSubstr("'gemma3.attention.sliding_window' is missing"));
   source.add("gemma3.attention.sliding_window", 24U).add("gemma3.attention.sliding_window_pattern", 6U);
   EXPECT_EQ(error_of(source), "no error");
-  source.add("gemma3.attention.sliding_window_pattern", 4U);
-  EXPECT_THAT(error_of(source), HasSubstr("gemma3.attention.sliding_window_pattern is 4, expected 6"));
+  source.add("gemma3.attention.sliding_window_pattern", -1);
+  EXPECT_THAT(error_of(source),
+              HasSubstr("'gemma3.attention.sliding_window_pattern' is int32 -1, expected an integer"));
+}
+
+// The base of its rotation goes with the window.
+TEST(Gemma3, AFileMaySayWhichLayersHaveAWindow) {
+  MemorySource source = gemma3_keys(6);
+  source.add_array("gemma3.attention.sliding_window_pattern", std::vector<std::int32_t>{0, 1, 1, 0, 1, 1});
+  const ModelConfig config = ModelConfig::load(source).value();
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(config.layer(i).attention()->window, i % 3 == 0 ? 0 : 24) << i;
+    EXPECT_EQ(config.layer(i).attention()->rope.base, i % 3 == 0 ? 1e6 : 10000.0) << i;
+  }
 }
 
 TEST(Gemma3, ALocalBaseThatIsNoPositiveNumberIsRefused) {

@@ -56,6 +56,9 @@ TEST(Llama, NeighboursRotateAndFactorsAndBiasesMayBeThere) {
   EXPECT_EQ(attention.rope.factors, Presence::kOptional);
   EXPECT_EQ(attention.rope.num_rotated, 16);
   EXPECT_EQ(attention.qkv_bias, Presence::kOptional);
+  EXPECT_EQ(attention.output_bias, Presence::kOptional);
+  EXPECT_EQ(std::get<DenseFfnSpec>(layer_of(family_keys("llama")).feed_forward).biases, Presence::kOptional);
+  EXPECT_EQ(ModelConfig::load(family_keys("llama")).value().logit_bias, Presence::kAbsent);
 }
 
 TEST(Llama, FilesOfTheFirstModelsLeaveTheRopeBaseOut) {

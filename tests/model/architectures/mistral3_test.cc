@@ -31,7 +31,19 @@ TEST(Mistral3, ItsLayersAreLlamas) {
   EXPECT_EQ(attention.rope.layout, RopeLayout::kNeighbours);
   EXPECT_EQ(attention.rope.base, 1e6);
   EXPECT_EQ(attention.window, 0);
+  EXPECT_EQ(attention.rope.factors, Presence::kOptional);
+  EXPECT_EQ(attention.output_bias, Presence::kOptional);
   EXPECT_FALSE(attention.temperature.has_value());
+}
+
+TEST(Mistral3, ExpertsMakeAMixtureOfTheFeedForwardsWidth) {
+  MemorySource source = mistral3_keys();
+  source.add("mistral3.expert_count", 8U).add("mistral3.expert_used_count", 2U);
+  const LayerSpec layer = ModelConfig::load(source).value().layer(1);
+  const auto& experts = std::get<ExpertsFfnSpec>(layer.feed_forward);
+  EXPECT_EQ(experts.num_experts, 8);
+  EXPECT_EQ(experts.num_chosen, 2);
+  EXPECT_EQ(experts.width, 96);
 }
 
 TEST(Mistral3, MinistralsScoresGrowWithThePositionBeyondTheFirstContext) {

@@ -56,6 +56,48 @@ TEST(ModelKeys, ASizeStandsForAllLayersOrThereIsOneForEach) {
   EXPECT_THAT(message_of(keys.sizes("none", 3)), HasSubstr("'a.none' is missing"));
 }
 
+TEST(ModelKeys, AFlagIsABoolOrAnIntegerOfOneBit) {
+  MemorySource source;
+  source.add("a.one", 1U).add("a.none", std::int64_t{0}).add("a.bool", true).add("a.two", 2U).add("a.float", 1.0F);
+  source.add_array("a.bools", std::vector<bool>{true, false, true});
+  source.add_array("a.unsigned", std::vector<std::uint32_t>{1, 0, 1}).add("a.negative", -1);
+  source.add_array("a.signed", std::vector<std::int32_t>{1, 0, 1}).add_array("a.more", std::vector{1, -1, 1});
+  source.add_array("a.wide", std::vector<std::uint64_t>{0, 0, std::uint64_t{1} << 32});
+  source.add_array("a.texts", std::vector<std::string>{"1", "0", "1"}).add("a.text", "1");
+  const ModelKeys keys(source, "a");
+  for (const char* key : {"bools", "unsigned", "signed"})
+    EXPECT_EQ(*keys.flags(key, 3), (std::vector<bool>{true, false, true})) << key;
+  for (const char* key : {"one", "bool"}) EXPECT_EQ(*keys.flags(key, 3), std::vector<bool>(3, true)) << key;
+  EXPECT_EQ(*keys.flags("none", 3), std::vector<bool>(3, false));
+  EXPECT_THAT(message_of(keys.flags("bools", 2)),
+              HasSubstr("a.bools has 3 flags, expected one for each of the 2 layers"));
+  EXPECT_THAT(message_of(keys.flags("more", 3)), HasSubstr("a.more is int32 -1 for layer 1, expected 0 or 1"));
+  EXPECT_THAT(message_of(keys.flags("wide", 3)), HasSubstr("a.wide is uint64 4294967296 for layer 2, expected 0 or 1"));
+  EXPECT_THAT(message_of(keys.flags("texts", 3)), HasSubstr("a.texts is string '1' for layer 0, expected 0 or 1"));
+  for (const char* key : {"two", "float", "negative", "text", "missing"})
+    EXPECT_THAT(message_of(keys.flags(key, 3)), HasSubstr("expected 0 or 1 for all layers or for each of them")) << key;
+}
+
+TEST(ModelKeys, APatternOfWindowsIsAFlagForEachLayerOrTheDistanceOfThoseWithout) {
+  MemorySource source;
+  const auto pattern = [&](std::optional<int> every) { return read_window_pattern(ModelKeys(source, "a"), every, 4); };
+  EXPECT_EQ(*pattern(3), (std::vector<bool>{true, true, false, true}));
+  EXPECT_THAT(message_of(pattern({})), HasSubstr("'a.attention.sliding_window_pattern' is missing"));
+  for (const std::uint32_t every : {0U, 1U, 2U, 9U}) {
+    source.add("a.attention.sliding_window_pattern", every);
+    const std::vector<bool> expected = every == 1   ? std::vector<bool>(4, false)
+                                       : every == 2 ? std::vector<bool>{true, false, true, false}
+                                                    : std::vector<bool>(4, true);
+    EXPECT_EQ(*pattern(3), expected) << every;
+  }
+  source.add_array("a.attention.sliding_window_pattern", std::vector<std::uint32_t>{0, 1, 1, 0});
+  EXPECT_EQ(*pattern(3), (std::vector<bool>{false, true, true, false}));
+  source.add_array("a.attention.sliding_window_pattern", std::vector<bool>{true});
+  EXPECT_THAT(message_of(pattern(3)), HasSubstr("has 1 flags, expected one for each of the 4 layers"));
+  source.add("a.attention.sliding_window_pattern", true);
+  EXPECT_THAT(message_of(pattern(3)), HasSubstr("is bool true, expected an integer"));
+}
+
 TEST(ModelKeys, CountsMayBeZero) {
   MemorySource source;
   source.add("a.zero", 0U).add("a.most", 9U).add("a.text", "7");

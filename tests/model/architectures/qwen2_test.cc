@@ -13,6 +13,7 @@ TEST(Qwen2, HalvesRotateAndEveryLayerHasBiases) {
   source.add("qwen2.rope.freq_base", 1e6F);
   const ModelConfig config = ModelConfig::load(source).value();
   ASSERT_EQ(config.num_layers(), 2);
+  EXPECT_EQ(config.logit_bias, Presence::kOptional);
   for (const LayerSpec& layer : config.layers) {
     const AttentionSpec& attention = *layer.attention();
     EXPECT_EQ(attention.qkv_bias, Presence::kRequired);

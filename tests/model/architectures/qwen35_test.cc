@@ -81,9 +81,23 @@ TEST(Qwen35, ShapesThatDoNotFitAreRefused) {
 TEST(Qwen35, FlagsMustBeAsManyAsLayers) {
   MemorySource source = qwen35_keys();
   source.add_array("qwen35.attention.recurrent_layers", std::vector{true, false});
-  EXPECT_THAT(error_of(source), HasSubstr("qwen35.attention.recurrent_layers has 2 flags, expected 8"));
+  EXPECT_THAT(error_of(source),
+              HasSubstr("qwen35.attention.recurrent_layers has 2 flags, expected one for each of the 8"));
   source.add("qwen35.attention.recurrent_layers", 3U);
-  EXPECT_THAT(error_of(source), HasSubstr("qwen35.attention.recurrent_layers is uint32 3, expected an array of bool"));
+  EXPECT_THAT(error_of(source), HasSubstr("qwen35.attention.recurrent_layers is uint32 3, expected 0 or 1 for all"));
+}
+
+// As llama.cpp writes them; a flag of all layers alike becomes one.
+TEST(Qwen35, FlagsMayBeIntegersOrOneOfAllLayers) {
+  MemorySource source = qwen35_keys(4);
+  source.add_array("qwen35.attention.recurrent_layers", std::vector<std::uint32_t>{1, 0, 1, 0});
+  const ModelConfig every_second = ModelConfig::load(source).value();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(every_second.layer(i).delta() == nullptr, i % 2 == 1) << i;
+  source.add("qwen35.attention.recurrent_layers", 0U);
+  const ModelConfig none = ModelConfig::load(source).value();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(none.layer(i).delta(), nullptr) << i;
+  source.add("qwen35.attention.recurrent_layers", true);
+  EXPECT_THAT(error_of(source), HasSubstr("all 4 layers are recurrent"));
 }
 
 TEST(Qwen35, NothingOfTheRecurrenceHasADefault) {

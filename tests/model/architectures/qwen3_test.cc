@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Qwen3, HeadsAreNormedAndThereIsNoBias) {
+TEST(Qwen3, HeadsAreNormedAndBiasesMayBeThere) {
   MemorySource source = family_keys("qwen3");
   source.add("qwen3.rope.freq_base", 1e6F);
   const ModelConfig config = ModelConfig::load(source).value();
@@ -16,7 +16,8 @@ TEST(Qwen3, HeadsAreNormedAndThereIsNoBias) {
   for (const LayerSpec& layer : config.layers) {
     const AttentionSpec& attention = *layer.attention();
     EXPECT_EQ(attention.qk_norm, Presence::kRequired);
-    EXPECT_EQ(attention.qkv_bias, Presence::kAbsent);
+    EXPECT_EQ(attention.qkv_bias, Presence::kOptional);
+    EXPECT_EQ(attention.output_bias, Presence::kAbsent);
     EXPECT_EQ(attention.rope.layout, RopeLayout::kHalves);
     EXPECT_EQ(attention.rope.base, 1e6);
     EXPECT_EQ(attention.window, 0);

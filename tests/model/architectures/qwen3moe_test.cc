@@ -22,7 +22,7 @@ TEST(Qwen3Moe, HeadsAreNormedAndLayersAreMixtures) {
   ASSERT_EQ(config.num_layers(), 2);
   for (const LayerSpec& layer : config.layers) {
     EXPECT_EQ(layer.attention()->qk_norm, Presence::kRequired);
-    EXPECT_EQ(layer.attention()->qkv_bias, Presence::kAbsent);
+    EXPECT_EQ(layer.attention()->qkv_bias, Presence::kOptional);
     EXPECT_EQ(layer.attention()->rope.layout, RopeLayout::kHalves);
     const auto& experts = std::get<ExpertsFfnSpec>(layer.feed_forward);
     EXPECT_EQ(experts.num_experts, 128);

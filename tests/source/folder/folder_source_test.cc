@@ -166,8 +166,6 @@ TEST_F(Folder, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(error(), HasSubstr("config.json: architectures names no model"));
   folder_.write("config.json", llama(R"(, "quantization_config": {"quant_method": "awq"})"));
   EXPECT_THAT(error(), HasSubstr("quantized by 'awq'"));
-  folder_.write("config.json", llama(R"(, "mlp_bias": true)"));
-  EXPECT_THAT(error(), HasSubstr("mlp_bias is true: this is not supported"));
   folder_.write("config.json", llama(R"(, "hidden_act": "relu")"));
   EXPECT_THAT(error(), HasSubstr("hidden_act is 'relu'"));
   folder_.write("config.json", llama(R"(, "rope_scaling": {"rope_type": "dynamic", "factor": 2.0})"));
