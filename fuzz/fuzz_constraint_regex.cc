@@ -1,6 +1,6 @@
 // Any bytes as a regular expression, of a whole answer and within a schema.
-#include "constraint/json_tree.h"
 #include "fuzz_constraint.h"
+#include "json/json_string.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace octavo;

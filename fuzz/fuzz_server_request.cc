@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "base/utf8.h"
+#include "json/json_document.h"
 #include "server/chat_api.h"
 #include "server/completion.h"
-#include "server/json_body.h"
 #include "server/prompt_logprobs.h"
 #include "server/text_engine.h"
 

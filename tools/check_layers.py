@@ -14,9 +14,9 @@ import sys
 ALLOWED = {
     "public": set(),
     "base": {"public"},
-    "template": {"public", "base"},
-    "toolcalls": {"public", "base"},
-    "json": {"public", "base", "template"},
+    "json": {"public", "base"},
+    "template": {"public", "base", "json"},
+    "toolcalls": {"public", "base", "json"},
     "tensor": {"public", "base"},
     "source": {"public", "base", "json", "tensor"},
     # tokenizer: the words of a tokenizer.json, to be written as GGUF has them.
@@ -36,7 +36,7 @@ ALLOWED = {
     # source: the names of shards.
     "hub": {"public", "base", "json", "source"},
     # model: `octavo info` says what a file will need in memory, which its hyperparameters tell without loading it.
-    "cli": {"public", "base", "template", "tensor", "source", "convert", "tokenizer", "toolcalls", "model", "sampler",
+    "cli": {"public", "base", "json", "template", "tensor", "source", "convert", "tokenizer", "toolcalls", "model", "sampler",
             "engine", "server", "hub"},
 }
 # folders that only their own layer may include: the forms of files behind source/model_source.h

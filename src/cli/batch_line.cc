@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "json/json_document.h"
 #include "server/answer_length.h"
-#include "server/json_body.h"
 #include "server/json_fields.h"
 #include "server/json_writer.h"
 
@@ -24,7 +24,7 @@ using server::CompletionCall;
 using server::JsonFields;
 
 constexpr std::size_t kMaxIdBytes = 512;
-constexpr server::JsonLimits kLimits{.max_memory_bytes = 8 * kMaxBatchLineBytes};
+constexpr JsonLimits kLimits{.max_memory_bytes = 8 * kMaxBatchLineBytes};
 constexpr std::string_view kChatUrl = "/v1/chat/completions", kCompletionUrl = "/v1/completions";
 
 struct Parts {
@@ -95,7 +95,7 @@ ApiResult<CompletionCall> parse_body(Parts parts, std::uint64_t line, const Batc
 std::string begin_of(std::uint64_t line, const std::optional<std::string>& custom_id) {
   std::string text = fmt::format(R"({{"id":"batch-req-{}","line":{},"custom_id":)", line, line);
   if (custom_id) {
-    server::append_json_string(text, to_valid_utf8(*custom_id));
+    append_json_string(text, to_valid_utf8(*custom_id));
   } else {
     text += "null";
   }
@@ -106,8 +106,8 @@ std::string begin_of(std::uint64_t line, const std::optional<std::string>& custo
 
 BatchCall parse_batch_line(std::string_view text, std::uint64_t line, const BatchDefaults& defaults,
                            const Engine& engine, const server::ServedModel& model) {
-  auto object = server::parse_json_object(text, kLimits);
-  if (!object) return {.call = std::unexpected(std::move(object.error()))};
+  auto object = parse_json_object(text, kLimits);
+  if (!object) return {.call = std::unexpected(server::to_api_error(std::move(object.error())))};
   auto id = take_id(*object);
   if (!id) return {.call = std::unexpected(std::move(id.error()))};
   auto parts = read_parts(*object);
@@ -132,7 +132,7 @@ std::string batch_error(std::uint64_t line, const std::optional<std::string>& cu
 
 std::optional<std::uint64_t> line_of_answer(std::string_view text) {
   // An answer may be larger than what is taken as a line of requests.
-  const auto object = server::parse_json_object(text, {.max_memory_bytes = std::size_t{1} << 30});
+  const auto object = parse_json_object(text, {.max_memory_bytes = std::size_t{1} << 30});
   if (!object || !object->contains("response")) return std::nullopt;
   JsonFields fields(*object);
   const auto line = fields.integer("line", 1, std::numeric_limits<std::int64_t>::max());

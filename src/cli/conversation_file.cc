@@ -12,7 +12,7 @@
 #include "base/file_writing.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
-#include "server/json_body.h"
+#include "json/json_document.h"
 #include "server/json_fields.h"
 
 namespace octavo::cli {
@@ -24,7 +24,7 @@ using server::JsonFields;
 constexpr std::string_view kMarkField = "octavo_conversation";
 constexpr std::string_view kFirstBytes = R"({"octavo_conversation":)";
 constexpr std::size_t kMaxAnswerTokens = std::size_t{1} << 20;
-constexpr server::JsonLimits kLimits{
+constexpr JsonLimits kLimits{
     .max_depth = 4, .max_members = 64, .max_table_members = 256, .max_memory_bytes = 8 * kMaxConversationBytes};
 
 Result<std::vector<TokenId>> read_tokens(const json::value& value, const std::string& path) {
@@ -113,7 +113,7 @@ Result<void> check_replaceable(const std::filesystem::path& path) {
 }  // namespace
 
 Result<SavedConversation> parse_conversation(std::string_view text) {
-  const auto object = server::parse_json_object(text, kLimits);
+  const auto object = parse_json_object(text, kLimits);
   if (!object) return fail("{}", object.error().message);
   JsonFields fields(*object);
   const auto version = fields.integer(kMarkField, 1, 1);

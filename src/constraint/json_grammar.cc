@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include "constraint/json_tree.h"
 #include "constraint/text_without.h"
+#include "json/json_string.h"
 
 namespace octavo {
 namespace {

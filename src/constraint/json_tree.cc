@@ -76,8 +76,8 @@ class JsonTreeBuilder : public JsonHandler {
     return true;
   }
   bool add(Kind kind, ErrorCode& error) {
-    if (nodes_.size() == JsonTree::kMaxNodes)
-      return refuse(fmt::format("found more than {} values", JsonTree::kMaxNodes), error);
+    if (nodes_.size() == JsonTree::kLimits.max_values)
+      return refuse(fmt::format("found more than {} values", JsonTree::kLimits.max_values), error);
     JsonTree::Node node{.kind = kind, .key = std::move(key_), .text = std::move(text_)};
     key_.clear();
     text_.clear();
@@ -97,15 +97,16 @@ class JsonTreeBuilder : public JsonHandler {
 };
 
 Result<JsonTree> JsonTree::parse(std::string_view text) {
-  if (text.size() > kMaxBytes) return fail("found {} bytes of JSON, expected at most {}", text.size(), kMaxBytes);
+  if (text.size() > kLimits.max_bytes)
+    return fail("found {} bytes of JSON, expected at most {}", text.size(), kLimits.max_bytes);
   JsonTree tree;
   json::parse_options options;
-  options.max_depth = kMaxDepth;
+  options.max_depth = kLimits.max_depth;
   json::basic_parser<JsonTreeBuilder> parser(options, tree);
   JsonHandler::ErrorCode error;
   const std::size_t used = read_whole_json(parser, text, error);
   if (!parser.handler().refusal().empty()) return fail("{}", parser.handler().refusal());
-  if (error == json::error::too_deep) return fail("found JSON nested deeper than {} levels", kMaxDepth);
+  if (error == json::error::too_deep) return fail("found JSON nested deeper than {} levels", kLimits.max_depth);
   if (error) return fail("found no JSON: {} near byte {} of {}", error.message(), used, text.size());
   return tree;
 }
@@ -193,28 +194,6 @@ bool JsonTree::equal_children(NodeId a, NodeId b, CompileWork& work) const {
   for (std::size_t i = 0; i < left.size(); ++i)
     if (!equal(left[i], right[i], work)) return false;
   return true;
-}
-
-std::string json_string(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    switch (c) {
-      case '"': quoted += "\\\""; break;
-      case '\\': quoted += "\\\\"; break;
-      case '\b': quoted += "\\b"; break;
-      case '\f': quoted += "\\f"; break;
-      case '\n': quoted += "\\n"; break;
-      case '\r': quoted += "\\r"; break;
-      case '\t': quoted += "\\t"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          quoted += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-        } else {
-          quoted += c;
-        }
-    }
-  }
-  return quoted + '"';
 }
 
 }  // namespace octavo

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "constraint/compile_work.h"
+#include "json/json_limits.h"
 
 namespace octavo {
 
@@ -21,9 +22,8 @@ class JsonTree {
  public:
   using NodeId = std::uint32_t;
   static constexpr NodeId kRoot = 0;
-  static constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
-  static constexpr std::size_t kMaxNodes = std::size_t{1} << 18;
-  static constexpr std::size_t kMaxDepth = 100;
+  static constexpr JsonLimits kLimits{
+      .max_bytes = std::size_t{4} << 20, .max_values = std::size_t{1} << 18, .max_depth = 100};
 
   enum class Kind : std::uint8_t { kNull, kFalse, kTrue, kNumber, kString, kArray, kObject };
 
@@ -63,8 +63,5 @@ class JsonTree {
 
   std::deque<Node> nodes_;  // which stay where they are
 };
-
-/// The text as a JSON string, in the shortest form.
-std::string json_string(std::string_view text);
 
 }  // namespace octavo

@@ -27,15 +27,15 @@ Result<std::string> read_text_file(const std::filesystem::path& path, std::uint6
   return text;
 }
 
-Result<TemplateValue> parse_json_object(std::string_view text, const std::filesystem::path& path, std::size_t most) {
+Result<TemplateValue> read_json_object(std::string_view text, const std::filesystem::path& path, std::size_t most) {
   auto value = read_json_object(text, most);
   if (!value) return fail("{}: {}", path.string(), value.error().message);
   return std::move(*value);
 }
 
 Result<TemplateValue> read_json_file(const std::filesystem::path& path, const JsonLimits& limits) {
-  OCTAVO_TRY(const std::string text, read_text_file(path, limits.bytes));
-  return parse_json_object(text, path, limits.values);
+  OCTAVO_TRY(const std::string text, read_text_file(path, limits.max_bytes));
+  return read_json_object(text, path, limits.max_values);
 }
 
 std::string describe_json(const TemplateValue& value) {

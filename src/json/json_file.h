@@ -8,19 +8,15 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "json/json_limits.h"
 #include "octavo/chat.h"
 
 namespace octavo {
 
-struct JsonLimits {
-  std::uint64_t bytes;
-  std::size_t values;
-};
-
 /// All bytes of a file. Errors: it is missing, cannot be read, or has more than `most` bytes.
 Result<std::string> read_text_file(const std::filesystem::path& path, std::uint64_t most);
 /// The object that a file's text is. Errors: it is none, or has more than `most` values; `path` stands for the file.
-Result<TemplateValue> parse_json_object(std::string_view text, const std::filesystem::path& path, std::size_t most);
+Result<TemplateValue> read_json_object(std::string_view text, const std::filesystem::path& path, std::size_t most);
 /// The same of a file. Errors: those of read_text_file(), or it is none, or has more values than allowed.
 Result<TemplateValue> read_json_file(const std::filesystem::path& path, const JsonLimits& limits);
 

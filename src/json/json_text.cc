@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "json/json_handler.h"
+#include "json/json_string.h"
 #include "json/lone_surrogates.h"
-#include "template/json_writer.h"
 
 namespace octavo {
 
@@ -93,18 +93,6 @@ class Builder : public JsonHandler {
 
 void write(const TemplateValue& value, std::string& out);
 
-void write_text(std::string_view text, std::string& out) {
-  out += '"';
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\') {
-      out += jinja::json_escape(static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
-}
-
 void write_list(const TemplateList& list, std::string& out) {
   out += '[';
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -118,7 +106,7 @@ void write_dict(const TemplateDict& dict, std::string& out) {
   out += '{';
   for (std::size_t i = 0; i < dict.size(); ++i) {
     if (i > 0) out += ", ";
-    write_text(dict[i].first, out);
+    append_json_string(out, dict[i].first);
     out += ": ";
     write(dict[i].second, out);
   }
@@ -131,9 +119,9 @@ void write(const TemplateValue& value, std::string& out) {
   } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
     out += fmt::format("{}", *integer);
   } else if (const auto* real = std::get_if<double>(&value)) {
-    out += jinja::json_number(*real);
+    out += json_number(*real);
   } else if (const auto* text = std::get_if<std::string>(&value)) {
-    write_text(*text, out);
+    append_json_string(out, *text);
   } else if (const auto* list = std::get_if<TemplateList>(&value)) {
     write_list(*list, out);
   } else if (const auto* dict = std::get_if<TemplateDict>(&value)) {

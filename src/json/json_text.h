@@ -5,13 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "json/json_limits.h"
 #include "octavo/chat.h"
 #include "octavo/result.h"
 
 namespace octavo {
-
-/// The most that a JSON text may be nested.
-inline constexpr std::size_t kMaxJsonDepth = 32;
 
 /// A JSON text as a value. `values_left` shrinks by the values and members that it has; no more than these are built.
 /// Integers beyond 64 bits become doubles. Nothing is hashed, so no choice of keys takes longer than another. Errors

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <iterator>
 
 #include "base/displayable.h"
 #include "base/utf8.h"
@@ -11,15 +12,6 @@
 
 namespace octavo::server {
 namespace {
-
-/// "\u202e"; two of them beyond U+FFFF.
-void append_escape(std::string& line, std::uint32_t code_point) {
-  if (code_point >= 0x10000) {
-    append_escape(line, 0xD7C0 + (code_point >> 10));
-    code_point = 0xDC00 | (code_point & 0x3FF);
-  }
-  fmt::format_to(std::back_inserter(line), "\\u{:04x}", code_point);
-}
 
 /// JSON lets DEL and all characters beyond ASCII stand as they are; those that people are not shown are escaped as
 /// well. `text` is valid UTF-8.
@@ -31,7 +23,7 @@ void append_log_field(std::string& line, std::string_view name, std::string_view
     if (step.is_displayable) {
       line += rest.substr(0, step.length);
     } else {
-      append_escape(line, decode_utf8(rest));
+      append_json_escape(line, decode_utf8(rest));
     }
     rest.remove_prefix(step.length);
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/json_body.h"
+#include "json/json_document.h"
 #include "server/openai_finish.h"
 
 namespace octavo::server {

@@ -34,6 +34,13 @@ ApiError to_api_error(const Error& error) {
   return {.status = 400, .message = error.message};
 }
 
+ApiError to_api_error(JsonError error) {
+  return {.status = 400,
+          .message = std::move(error.message),
+          .param = std::move(error.path),
+          .code = std::string(error.code)};
+}
+
 ApiError unavailable(std::string message, std::string code) {
   return {.status = 503,
           .message = std::move(message),

@@ -4,6 +4,7 @@
 #include <expected>
 #include <string>
 
+#include "json/json_error.h"
 #include "octavo/result.h"
 
 namespace octavo::server {
@@ -23,6 +24,8 @@ using ApiResult = std::expected<T, ApiError>;
 /// An engine's error in these terms: kContextOverflow is 400 context_length_exceeded, kQueueFull 429, kDraining 503
 /// (both with Retry-After), kOutOfMemory 503, all else 400.
 ApiError to_api_error(const Error& error);
+/// A 400 about a field, or about the body.
+ApiError to_api_error(JsonError error);
 
 /// 503, to be tried again.
 ApiError unavailable(std::string message, std::string code);

@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 
+#include "json/json_document.h"
 #include "server/keep_alive.h"
 #include "server/ollama_request.h"
 #include "server/run_on.h"
@@ -59,7 +60,7 @@ asio::awaitable<ApiResult<AddressedBody>> BodyReader::parse(Exchange& exchange, 
   if (!(*turn)->has_begun()) co_return body;
   auto work = [&] { return parse_json_object(text, limits_); };
   auto object = co_await run_on(queue_.threads(), work);
-  if (!object) co_return std::unexpected(object.error());
+  if (!object) co_return std::unexpected(to_api_error(std::move(object.error())));
   body.object = std::move(*object);
   body.num_bytes = text.size();
   body.turn = std::move(*turn);

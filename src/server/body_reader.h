@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "json/json_limits.h"
 #include "server/exchange.h"
-#include "server/json_body.h"
 #include "server/model_table.h"
 #include "server/work_queue.h"
 

@@ -1,26 +1,18 @@
-// Appends JSON text to a string: what is sent once a token is written directly, without a tree of values.
+// Parts of answers as JSON, appended to a string: what is sent once a token is written without a tree of values.
 //
 // Free functions without state; any thread.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "json/json_string.h"
+
 namespace octavo::server {
 
-/// A string with its quotes. `text` is valid UTF-8; control characters, quotes and backslashes are escaped.
-void append_json_string(std::string& out, std::string_view text);
-
-/// Bytes of the same.
-std::size_t json_string_bytes(std::string_view text);
-
-/// A part of a string, without quotes.
-void append_json_escaped(std::string& out, std::string_view text);
-
-/// `"name":` and the string.
+/// `"name":` and the string. `text` is valid UTF-8.
 void append_json_field(std::string& out, std::string_view name, std::string_view text);
 
 /// The shortest number that reads back as `logprob`; -9999 for all below it and for NaN, as OpenAI writes what is too

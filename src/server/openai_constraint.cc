@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "server/json_body.h"
+#include "json/json_document.h"
 #include "server/openai_request.h"
 #include "server/own_field_names.h"
 #include "server/structural_tag.h"
@@ -79,8 +79,8 @@ class ConstraintReader {
   /// An object, or the text of one.
   void read_structural_tag(const json::value& value, const std::string& field, const Engine& engine) {
     const json::string* text = value.if_string();
-    const ApiResult<json::object> parsed =
-        text == nullptr ? ApiResult<json::object>() : parse_json_object(*text, JsonLimits());
+    const JsonResult<json::object> parsed =
+        text == nullptr ? JsonResult<json::object>() : parse_json_object(*text, JsonLimits());
     const json::object* tag = text == nullptr ? value.if_object() : parsed ? &*parsed : nullptr;
     if (tag == nullptr)
       return fields_.refuse(invalid_type(field, "an object of structures and triggers, or its text", value));

@@ -13,6 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "json/json_limits.h"
 #include "server/api_keys.h"
 #include "server/body_reader.h"
 #include "server/compile_queue.h"
@@ -21,7 +22,6 @@
 #include "server/exchange.h"
 #include "server/forwarded.h"
 #include "server/held_answer.h"
-#include "server/json_body.h"
 #include "server/key_watch.h"
 #include "server/line_writer.h"
 #include "server/listener.h"

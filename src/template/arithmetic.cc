@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/float_repr.h"
 #include "base/to_size.h"
 #include "template/printf_format.h"
 #include "template/python_text.h"

@@ -1,9 +1,9 @@
 #include "template/json_writer.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/to_size.h"
+#include "json/json_string.h"
 #include "template/arguments.h"
 #include "template/operators.h"
 #include "template/python_text.h"
@@ -39,12 +39,13 @@ class JsonWriter {
     out_.append("\"");
     std::size_t begun = 0;
     for (std::size_t at = 0; at < text.bytes.size();) {
-      const auto byte = static_cast<unsigned char>(text.bytes[at]);
       const std::size_t length = character_bytes(text.bytes[at]);
-      const bool beyond_ascii = style_.ensure_ascii && byte >= 0x80;
-      if (byte < 0x20 || byte == '"' || byte == '\\' || beyond_ascii) {
+      const bool beyond_ascii = style_.ensure_ascii && static_cast<unsigned char>(text.bytes[at]) >= 0x80;
+      if (needs_json_escape(text.bytes[at]) || beyond_ascii) {
+        std::string escape;
+        append_json_escape(escape, code_point_at(text.bytes, at));
         out_.append_part(text, begun, at);
-        out_.append(json_escape(code_point_at(text.bytes, at)), text.origin_at(at));
+        out_.append(escape, text.origin_at(at));
         begun = at + length;
       }
       at += length;
@@ -116,28 +117,6 @@ class JsonWriter {
 };
 
 }  // namespace
-
-std::string json_number(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
-  return float_repr(value);
-}
-
-std::string json_escape(std::uint32_t code_point) {
-  switch (code_point) {
-    case '"': return "\\\"";
-    case '\\': return "\\\\";
-    case '\n': return "\\n";
-    case '\r': return "\\r";
-    case '\t': return "\\t";
-    case '\f': return "\\f";
-    case '\b': return "\\b";
-    default: break;
-  }
-  if (code_point < 0x10000) return fmt::format("\\u{:04x}", code_point);
-  const std::uint32_t above = code_point - 0x10000;
-  return fmt::format("\\u{:04x}\\u{:04x}", 0xD800 | above >> 10, 0xDC00 | (above & 0x3FF));
-}
 
 void append_json(Evaluation& evaluation, TextBuilder& out, const Value& value, const JsonStyle& style) {
   JsonWriter(evaluation, out, style).write(value);

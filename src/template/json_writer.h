@@ -1,8 +1,6 @@
-// `tojson` as transformers has it: Python's json.dumps, without HTML's escapes.
+// `tojson` as transformers has it: Python's json.dumps, without HTML's escapes. The escapes and numbers are those of
+// json/json_string.h; the walk over the arena's values is the template's own, which counts steps and keeps origins.
 #pragma once
-
-#include <cstdint>
-#include <string>
 
 #include "template/evaluation.h"
 
@@ -15,11 +13,6 @@ struct JsonStyle {
   const Text* item_separator = nullptr;
   const Text* key_separator = nullptr;
 };
-
-/// A number as json.dumps writes it.
-std::string json_number(double value);
-/// A character as json.dumps writes it within a text where it may not stand as it is.
-std::string json_escape(std::uint32_t code_point);
 
 /// Quotes, brackets and separators are the template's; what stands within quotes keeps its origin.
 void append_json(Evaluation& evaluation, TextBuilder& out, const Value& value, const JsonStyle& style);

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/float_repr.h"
 #include "base/to_size.h"
-#include "template/python_text.h"
 
 namespace octavo::jinja {
 

@@ -1,4 +1,4 @@
-// How Python writes values: str(), repr(), names of types, numbers.
+// How Python writes values: str(), repr(), names of types.
 #pragma once
 
 #include <string>
@@ -9,8 +9,6 @@ namespace octavo::jinja {
 
 std::string_view type_name(const Value& value);
 std::string undefined_message(const Undefined& undefined);
-/// The shortest digits that read back as the number, in Python's form: 1.0, 1e+16, inf, nan.
-std::string float_repr(double value);
 
 /// str(): appends the text of a value as printing it does.
 void append_str(Evaluation& evaluation, TextBuilder& out, const Value& value);

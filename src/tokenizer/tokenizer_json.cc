@@ -206,9 +206,9 @@ Result<TokenizerJson> TokenizerJson::parse(std::string_view text, const std::str
 Result<TokenizerJson> TokenizerJson::open(const std::filesystem::path& path) {
   OCTAVO_TRY(const MappedFile map, MappedFile::open(path));
   const std::size_t size = map.bytes().size();
-  if (size > ParsedTokenizerJson::kMaxBytes) {
+  if (size > ParsedTokenizerJson::kLimits.max_bytes) {
     return fail("{}: found {} bytes, expected a tokenizer.json of at most {}", path.string(), size,
-                ParsedTokenizerJson::kMaxBytes);
+                ParsedTokenizerJson::kLimits.max_bytes);
   }
   std::string text(size, '\0');
   OCTAVO_TRY_VOID(map.read(0, std::as_writable_bytes(std::span(text))));

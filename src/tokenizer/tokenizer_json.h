@@ -45,7 +45,8 @@ struct JsonAddedToken {
 };
 
 struct TokenizerJson {
-  /// Errors begin with the file: it cannot be read, has more than ParsedTokenizerJson::kMaxBytes, or is refused.
+  /// Errors begin with the file: it cannot be read, has more than ParsedTokenizerJson::kLimits.max_bytes, or is
+  /// refused.
   static Result<TokenizerJson> open(const std::filesystem::path& path);
   static Result<TokenizerJson> parse(std::string_view text, const std::string& file);
 

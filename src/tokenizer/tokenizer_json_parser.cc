@@ -34,9 +34,9 @@ class Builder : public JsonHandler {
       place_ = Place::kRest;
       num_members = 0;
     }
-    if (num_members > ParsedTokenizerJson::kMaxMembers)
+    if (num_members > ParsedTokenizerJson::kLimits.max_members)
       return refuse(fmt::format("found an object of {} members, expected at most {}", num_members,
-                                ParsedTokenizerJson::kMaxMembers),
+                                ParsedTokenizerJson::kLimits.max_members),
                     error);
     if (!count(error)) return false;
     stack_.push_object(num_members);
@@ -143,9 +143,9 @@ class Builder : public JsonHandler {
   }
 
   bool count(ErrorCode& error) {
-    if (++num_values_ <= ParsedTokenizerJson::kMaxValues) return true;
+    if (++num_values_ <= ParsedTokenizerJson::kLimits.max_values) return true;
     return refuse(fmt::format("found more than {} values beside vocabulary and merges, expected at most as many",
-                              ParsedTokenizerJson::kMaxValues),
+                              ParsedTokenizerJson::kLimits.max_values),
                   error);
   }
   template <class Push>
@@ -201,16 +201,17 @@ std::string_view TextArena::keep(std::string_view text) {
 }
 
 Result<ParsedTokenizerJson> ParsedTokenizerJson::parse(std::string_view text, const std::string& file) {
-  if (text.size() > kMaxBytes)
-    return fail("{}: found {} bytes, expected a tokenizer.json of at most {}", file, text.size(), kMaxBytes);
+  if (text.size() > kLimits.max_bytes)
+    return fail("{}: found {} bytes, expected a tokenizer.json of at most {}", file, text.size(), kLimits.max_bytes);
   ParsedTokenizerJson parsed{.texts = TextArena(text.size())};  // a text is no longer than its JSON
   json::parse_options options;
-  options.max_depth = kMaxDepth;
+  options.max_depth = kLimits.max_depth;
   json::basic_parser<Builder> parser(options, parsed);
   JsonHandler::ErrorCode error;
   const std::size_t used = read_whole_json(parser, text, error);
   if (!parser.handler().refusal().empty()) return fail("{}: {}", file, parser.handler().refusal());
-  if (error == json::error::too_deep) return fail("{}: found JSON nested deeper than {} levels", file, kMaxDepth);
+  if (error == json::error::too_deep)
+    return fail("{}: found JSON nested deeper than {} levels", file, kLimits.max_depth);
   if (error)
     return fail("{}: found no JSON, expected a tokenizer.json: {} near byte {} of {}", file, error.message(), used,
                 text.size());

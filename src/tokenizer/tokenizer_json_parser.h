@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "json/json_limits.h"
 #include "tokenizer/bpe.h"
 
 namespace octavo {
@@ -27,12 +28,11 @@ class TextArena {
 };
 
 struct ParsedTokenizerJson {
-  static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  // Gemma's has 33 MB
-  static constexpr std::size_t kMaxDepth = 32;
+  /// Gemma's has 33 MB. Values are counted beside tokens and merges; Gemma 3 has 6400 added tokens of 7.
+  static constexpr JsonLimits kLimits{
+      .max_bytes = std::size_t{64} << 20, .max_values = std::size_t{1} << 19, .max_members = 256};
   static constexpr std::size_t kMaxTokens = std::size_t{1} << 21;
   static constexpr std::size_t kMaxMerges = std::size_t{1} << 22;
-  static constexpr std::size_t kMaxValues = std::size_t{1} << 19;  // beside those; Gemma 3 has 6400 added tokens of 7
-  static constexpr std::size_t kMaxMembers = 256;                  // of an object
 
   TextArena texts;                                                       // of vocabulary and merges
   std::vector<std::pair<std::string_view, std::uint32_t>> vocabulary{};  // model.vocab: token and id

@@ -31,29 +31,6 @@ std::uint32_t take_unit(std::string_view& text) {
 
 }  // namespace
 
-void append_json_byte(std::string& out, char c) {
-  static constexpr std::string_view kShort = "\b\f\n\r\t", kLetters = "bfnrt", kHex = "0123456789abcdef";
-  if (c == '"' || c == '\\') {
-    out.push_back('\\');
-    out.push_back(c);
-  } else if (const std::size_t known = kShort.find(c); known != std::string_view::npos) {
-    out.push_back('\\');
-    out.push_back(kLetters[known]);
-  } else if (static_cast<unsigned char>(c) < 0x20) {
-    out += "\\u00";
-    out.push_back(c < 0x10 ? '0' : '1');
-    out.push_back(kHex[static_cast<unsigned char>(c) & 0xFU]);
-  } else {
-    out.push_back(c);
-  }
-}
-
-void append_json_text(std::string& out, std::string_view text) {
-  out.push_back('"');
-  for (const char c : text) append_json_byte(out, c);
-  out.push_back('"');
-}
-
 std::string text_of_json(std::string_view string) {
   static constexpr std::string_view kLetters = "bfnrt", kMeant = "\b\f\n\r\t";
   std::string text;

@@ -1,4 +1,4 @@
-// Text as JSON strings have it.
+// Texts out of JSON and of Python.
 //
 // Free functions; any thread.
 #pragma once
@@ -9,10 +9,6 @@
 
 namespace octavo {
 
-/// Appends a byte of UTF-8 as it stands in a string.
-void append_json_byte(std::string& out, char c);
-/// A string with its quotes.
-void append_json_text(std::string& out, std::string_view text);
 /// The text of a string that json_type_of() takes for one. Half of a surrogate pair becomes U+FFFD.
 std::string text_of_json(std::string_view string);
 

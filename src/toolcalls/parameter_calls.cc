@@ -1,5 +1,6 @@
 #include "toolcalls/parameter_calls.h"
 
+#include "json/json_string.h"
 #include "toolcalls/json_scanner.h"
 #include "toolcalls/json_text.h"
 
@@ -50,7 +51,7 @@ void append_value(std::string& out, std::string_view text, std::uint8_t types) {
   } else if (type != 0 && (types & kJsonString) == 0) {
     out += bare;
   } else {
-    append_json_text(out, text);
+    append_json_string(out, text);
   }
 }
 
@@ -92,7 +93,7 @@ Reading<bool> read_parameter(CallReader& in, const ParameterStyle& style, Object
 void ObjectWriter::key(std::string_view name) {
   out_ += has_members_ ? ", " : "{";
   has_members_ = true;
-  append_json_text(out_, name);
+  append_json_string(out_, name);
   out_ += ": ";
 }
 
@@ -108,7 +109,7 @@ Reading<bool> read_parameter_value(CallReader& in, std::string_view mark, std::u
     text.push_back(c);
     if (text.size() < CallReader::kMaxHeldBytes) return;
     is_long = true;
-    append_json_text(out, text);
+    append_json_string(out, text);
     out.pop_back();
   });
   if (is_long) {

@@ -1,5 +1,6 @@
 #include "toolcalls/python_value.h"
 
+#include "json/json_string.h"
 #include "toolcalls/json_scanner.h"
 #include "toolcalls/json_text.h"
 

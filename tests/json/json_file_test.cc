@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr JsonLimits kLimits{.bytes = 1000, .values = 20};
+constexpr JsonLimits kLimits{.max_bytes = 1000, .max_values = 20};
 
 class JsonFile : public testing::Test {
  protected:

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/utf8.h"
+#include "json/json_string.h"
 
 namespace octavo {
 namespace {
@@ -16,7 +17,7 @@ namespace json = boost::json;
 RC_GTEST_PROP(JsonText, AnyTextComesBack, (const std::string& bytes)) {
   const std::string text = to_valid_utf8(bytes);
   std::string written;
-  append_json_text(written, text);
+  append_json_string(written, text);
   RC_ASSERT(json::parse(written).as_string() == text);
   RC_ASSERT(text_of_json(written) == text);
 }

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kWhole = "model.safetensors", kIndex = "model.safetensors.index.json";
 constexpr std::size_t kMaxFiles = 1024;
-constexpr JsonLimits kIndexLimits{.bytes = std::uint64_t{64} << 20, .values = std::size_t{1} << 20};
+constexpr JsonLimits kIndexLimits{.max_bytes = std::size_t{64} << 20, .max_values = std::size_t{1} << 20};
 
 /// tensor -> file, as the index has it; the files have no folders of their own.
 Result<std::map<std::string, std::string>> read_index(const fs::path& path) {

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kConfig = "config.json";
-constexpr JsonLimits kConfigLimits{.bytes = std::uint64_t{1} << 20, .values = std::size_t{1} << 16};
+constexpr JsonLimits kConfigLimits{.max_bytes = std::size_t{1} << 20, .max_values = std::size_t{1} << 16};
 
 /// The model's own name for what it is, of which there may be several.
 Result<const Family*> family_of(const JsonObject& config) {
@@ -45,8 +45,8 @@ bool FolderSource::is_model(const fs::path& folder) {
 Result<FolderSource> FolderSource::open(const fs::path& folder, const std::stop_token& stop) {
   const fs::path config_path = folder / kConfig;
   const std::string config_name = config_path.string();
-  OCTAVO_TRY(std::string config_text, read_text_file(config_path, kConfigLimits.bytes));
-  OCTAVO_TRY(const TemplateValue config_value, parse_json_object(config_text, config_path, kConfigLimits.values));
+  OCTAVO_TRY(std::string config_text, read_text_file(config_path, kConfigLimits.max_bytes));
+  OCTAVO_TRY(const TemplateValue config_value, read_json_object(config_text, config_path, kConfigLimits.max_values));
   const JsonObject config(std::get<TemplateDict>(config_value), config_name);
   OCTAVO_TRY(const Family* family, family_of(config));
   OCTAVO_TRY_VOID(refuse_quantized(config, *family));

@@ -147,7 +147,7 @@ Result<void> add_word_keys(const fs::path& folder, const JsonObject& config, Dir
   OCTAVO_TRY(const auto settings_text, read_if_there(settings_path, kMaxTextBytes));
   std::optional<std::int32_t> end_of_words;
   if (settings_text) {
-    OCTAVO_TRY(const TemplateValue value, parse_json_object(*settings_text, settings_path, kMaxValues));
+    OCTAVO_TRY(const TemplateValue value, read_json_object(*settings_text, settings_path, kMaxValues));
     const std::string name = settings_path.string();
     const JsonObject settings(std::get<TemplateDict>(value), name);
     if (!jinja) {
@@ -165,7 +165,7 @@ Result<void> add_word_keys(const fs::path& folder, const JsonObject& config, Dir
   const fs::path generation_path = folder / "generation_config.json";
   OCTAVO_TRY(const auto generation_text, read_if_there(generation_path, kMaxTextBytes));
   if (generation_text) {
-    OCTAVO_TRY(const TemplateValue value, parse_json_object(*generation_text, generation_path, kMaxValues));
+    OCTAVO_TRY(const TemplateValue value, read_json_object(*generation_text, generation_path, kMaxValues));
     const std::string name = generation_path.string();
     const JsonObject generation(std::get<TemplateDict>(value), name);
     OCTAVO_TRY_VOID(add_ids(generation, out, ends));

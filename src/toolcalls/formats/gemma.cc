@@ -1,4 +1,5 @@
 // Gemma 4: a notation of its own, with bare keys and strings between tokens: call:NAME{key:<|"|>text<|"|>,other:1}.
+#include "json/json_string.h"
 #include "toolcalls/formats/formats.h"
 #include "toolcalls/json_calls.h"
 #include "toolcalls/json_scanner.h"
@@ -30,7 +31,7 @@ Reading<bool> read_bare(CallReader& in) {
   } else if (json_type_of(text) != 0) {
     in.arguments() += text;
   } else {
-    append_json_text(in.arguments(), text);
+    append_json_string(in.arguments(), text);
   }
   co_return true;
 }

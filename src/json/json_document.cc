@@ -1,4 +1,4 @@
-#include "server/json_body.h"
+#include "json/json_document.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "json/json_handler.h"
 #include "json/lone_surrogates.h"
 
-namespace octavo::server {
+namespace octavo {
 namespace {
 
 namespace json = boost::json;
@@ -23,9 +23,7 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::size_t kAllocationBytes = 32;
 constexpr std::size_t kIndexBytes = 2 * sizeof(std::uint32_t);  // a member's place in its table
 
-ApiError refused(std::string message, std::string code) {
-  return {.status = 400, .message = std::move(message), .code = std::move(code)};
-}
+JsonError refused(std::string message, std::string_view code) { return {.message = std::move(message), .code = code}; }
 
 /// Counts each thing that is read, and only then has it built.
 class BoundedBuilder : public JsonHandler {
@@ -33,7 +31,7 @@ class BoundedBuilder : public JsonHandler {
   explicit BoundedBuilder(const JsonLimits& limits) : limits_(limits) { stack_.reset(); }
 
   json::value release() { return stack_.release(); }
-  const std::optional<ApiError>& refusal() const { return refusal_; }
+  const std::optional<JsonError>& refusal() const { return refusal_; }
 
   static bool on_object_begin(ErrorCode&) { return true; }
   static bool on_array_begin(ErrorCode&) { return true; }
@@ -95,8 +93,8 @@ class BoundedBuilder : public JsonHandler {
   }
 
  private:
-  bool refuse(std::string message, std::string code, ErrorCode& error) {
-    refusal_ = refused(std::move(message), std::move(code));
+  bool refuse(std::string message, std::string_view code, ErrorCode& error) {
+    refusal_ = refused(std::move(message), code);
     error = json::error::exception;  // anything that ends the parser
     return false;
   }
@@ -120,6 +118,9 @@ class BoundedBuilder : public JsonHandler {
   }
 
   bool count(std::size_t num_bytes, ErrorCode& error) {
+    if (++num_values_ > limits_.max_values)
+      return refuse(fmt::format("found more than {} values, expected no more", limits_.max_values), "too_many_values",
+                    error);
     num_bytes_ += num_bytes;
     if (num_bytes_ <= limits_.max_memory_bytes) return true;
     return refuse(fmt::format("the JSON's values take more than {} bytes of memory", limits_.max_memory_bytes),
@@ -129,13 +130,17 @@ class BoundedBuilder : public JsonHandler {
   const JsonLimits& limits_;
   json::value_stack stack_;
   std::size_t num_table_members_ = 0;
-  std::size_t num_bytes_ = 0;  // of memory, for all values so far
-  std::optional<ApiError> refusal_;
+  std::size_t num_values_ = 0;  // and members
+  std::size_t num_bytes_ = 0;   // of memory, for all values so far
+  std::optional<JsonError> refusal_;
 };
 
 }  // namespace
 
-ApiResult<json::object> parse_json_object(std::string_view text, const JsonLimits& limits) {
+JsonResult<json::object> parse_json_object(std::string_view text, const JsonLimits& limits) {
+  if (text.size() > limits.max_bytes)
+    return std::unexpected(refused(
+        fmt::format("found {} bytes of JSON, expected at most {}", text.size(), limits.max_bytes), "too_many_bytes"));
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const std::optional<std::string> mended = without_lone_surrogates(text);
   if (mended) text = *mended;
@@ -156,4 +161,4 @@ ApiResult<json::object> parse_json_object(std::string_view text, const JsonLimit
   return std::move(value.get_object());
 }
 
-}  // namespace octavo::server
+}  // namespace octavo

@@ -1,0 +1,11 @@
+// A number as Python's repr() writes it, which templates and json.dumps() do as well. Free function; any thread.
+#pragma once
+
+#include <string>
+
+namespace octavo {
+
+/// The shortest digits that read back as the number, in Python's form: 1.0, 1e+16, -inf, nan.
+std::string float_repr(double value);
+
+}  // namespace octavo
