@@ -55,11 +55,11 @@ ApiResult<Parts> read_envelope(json::object& object) {
   if (fields.failed()) return std::unexpected(*fields.error());
   if (method && *method != "POST")
     return std::unexpected(server::invalid_value(
-        "method", fmt::format("method: found {}, expected \"POST\"", server::describe(json::value(*method)))));
+        "method", fmt::format("method: found {}, expected \"POST\"", describe_json(json::value(*method)))));
   if (!url || (*url != kChatUrl && *url != kCompletionUrl))
     return std::unexpected(server::invalid_value(
         "url", fmt::format("url: found {}, expected {} or {}",
-                           url ? server::describe(json::value(*url)) : std::string("none"), kChatUrl, kCompletionUrl)));
+                           url ? describe_json(json::value(*url)) : std::string("none"), kChatUrl, kCompletionUrl)));
   if (body == nullptr)
     return std::unexpected(server::invalid_value("body", "body: found none, expected an object with the request"));
   const bool is_chat = *url == kChatUrl;

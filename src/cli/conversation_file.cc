@@ -30,14 +30,14 @@ constexpr JsonLimits kLimits{
 Result<std::vector<TokenId>> read_tokens(const json::value& value, const std::string& path) {
   const json::array* array = value.if_array();
   if (array == nullptr || array->size() > kMaxAnswerTokens)
-    return fail("{}.tokens: found {}, expected an array of at most {} token ids", path, server::describe(value),
+    return fail("{}.tokens: found {}, expected an array of at most {} token ids", path, describe_json(value),
                 kMaxAnswerTokens);
   std::vector<TokenId> tokens;
   tokens.reserve(array->size());
   for (const json::value& element : *array) {
-    const auto id = server::as_integer(element);
+    const auto id = as_integer(element);
     if (!id || *id < 0 || *id > std::numeric_limits<TokenId>::max())
-      return fail("{}.tokens[{}]: found {}, expected a token id", path, tokens.size(), server::describe(element));
+      return fail("{}.tokens[{}]: found {}, expected a token id", path, tokens.size(), describe_json(element));
     tokens.push_back(static_cast<TokenId>(*id));
   }
   return tokens;
@@ -47,14 +47,14 @@ Result<std::vector<TokenId>> read_tokens(const json::value& value, const std::st
 Result<void> add_message(const json::value& value, std::string_view expected, const std::string& path,
                          SavedConversation& saved) {
   const json::object* object = value.if_object();
-  if (object == nullptr) return fail("{}: found {}, expected a message", path, server::describe(value));
-  JsonFields fields(*object, path + ".");
+  if (object == nullptr) return fail("{}: found {}, expected a message", path, describe_json(value));
+  JsonFields fields(*object, path);
   const auto role = fields.string("role");
   const auto content = fields.string("content");
   const auto reasoning = fields.string("reasoning_content");
   if (fields.failed()) return fail("{}", fields.error()->message);
   if (role != expected)
-    return fail("{}.role: found {}, expected {}", path, role ? server::describe(json::value(*role)) : "none", expected);
+    return fail("{}.role: found {}, expected {}", path, role ? describe_json(json::value(*role)) : "none", expected);
   if (!content) return fail("{}.content: found none, expected a text", path);
   if (expected == "system") {
     saved.system = *content;
@@ -123,7 +123,7 @@ Result<SavedConversation> parse_conversation(std::string_view text) {
   const json::array* array = messages == nullptr ? nullptr : messages->if_array();
   if (array == nullptr || array->size() > kMaxConversationMessages)
     return fail("messages: found {}, expected an array of at most {} messages",
-                messages == nullptr ? "none" : server::describe(*messages), kMaxConversationMessages);
+                messages == nullptr ? "none" : describe_json(*messages), kMaxConversationMessages);
   SavedConversation saved;
   std::string_view expected = "user";
   for (std::size_t i = 0; i < array->size(); ++i) {

@@ -30,27 +30,27 @@ ApiResult<InputFormat> read_format(JsonFields& custom) {
   if (custom.failed()) return std::unexpected(*custom.error());
   if (format == nullptr) return InputFormat();
   const std::string place = custom.path_of("format");
-  JsonFields fields(*format, place + ".");
+  JsonFields fields(*format, place);
   OCTAVO_TRY(const std::string_view type, fields.needed_string("type"));
   if (type == "text") return InputFormat();
   if (type != "grammar")
     return std::unexpected(invalid_value(place + ".type", fmt::format("{}.type: found {}, expected text or grammar",
-                                                                      place, describe(json::value(type)))));
+                                                                      place, describe_json(json::value(type)))));
   const json::object* nested = fields.find("grammar") == nullptr ? nullptr : fields.object("grammar");
   if (fields.failed()) return std::unexpected(*fields.error());
-  JsonFields grammar(nested == nullptr ? *format : *nested, place + (nested == nullptr ? "." : ".grammar."));
+  JsonFields grammar(nested == nullptr ? *format : *nested, nested == nullptr ? place : place + ".grammar");
   InputFormat read;
   OCTAVO_TRY(read.syntax, grammar.needed_string("syntax"));
   OCTAVO_TRY(read.definition, grammar.needed_string("definition"));
   if (read.syntax == "regex" || read.syntax == "lark") return read;
   const std::string field = grammar.path_of("syntax");
   return std::unexpected(invalid_value(
-      field, fmt::format("{}: found {}, expected regex or lark", field, describe(json::value(read.syntax)))));
+      field, fmt::format("{}: found {}, expected regex or lark", field, describe_json(json::value(read.syntax)))));
 }
 
 /// The object `custom` of a tool or of a choice.
 ApiResult<const json::object*> read_custom(const json::object& holder, const std::string& place) {
-  JsonFields fields(holder, place + ".");
+  JsonFields fields(holder, place);
   const json::object* custom = fields.object("custom");
   if (fields.failed()) return std::unexpected(*fields.error());
   if (custom == nullptr) return std::unexpected(missing_field(place + ".custom", "an object with a name"));
@@ -78,7 +78,7 @@ std::string qualified_name(std::string_view space, std::string_view name) {
 
 ApiResult<json::object> function_of_custom(const json::object& custom, const std::string& place,
                                            std::vector<std::string>& warnings) {
-  JsonFields fields(custom, place + ".");
+  JsonFields fields(custom, place);
   const auto name = fields.string("name");
   std::string description(fields.string("description").value_or(""));
   if (fields.failed()) return std::unexpected(*fields.error());
@@ -125,7 +125,7 @@ ApiResult<void> FunctionBody::change_tools(json::array& tools) {
     if (name == nullptr || !name->is_string()) continue;
     if (!names.emplace(name->get_string()).second && tools_.contains(std::string_view(name->get_string())))
       return std::unexpected(
-          invalid_value("tools", fmt::format("tools: found {} twice, expected a name for each", describe(*name))));
+          invalid_value("tools", fmt::format("tools: found {} twice, expected a name for each", describe_json(*name))));
   }
   return {};
 }

@@ -79,8 +79,8 @@ ApiResult<std::optional<milliseconds>> keep_alive_of(const json::object& body) {
   if (!value->is_string()) return std::unexpected(invalid_type(std::string(kName), kExpected, *value));
   const auto seconds = parse_duration(value->get_string());
   if (!seconds)
-    return std::unexpected(invalid_value(std::string(kName),
-                                         fmt::format("{}: found {}, expected {}", kName, describe(*value), kExpected)));
+    return std::unexpected(invalid_value(
+        std::string(kName), fmt::format("{}: found {}, expected {}", kName, describe_json(*value), kExpected)));
   return kept_for(*seconds);
 }
 

@@ -61,20 +61,18 @@ ApiResult<CompletionBody> with_gap(CompletionBody made, const InfillText& text, 
 }
 
 ApiResult<std::vector<InfillText::File>> read_files(const json::object& body) {
-  const json::value* value = JsonFields(body).find("input_extra");
-  if (value == nullptr) return std::vector<InfillText::File>();
-  const json::array* given = value->if_array();
-  if (given == nullptr || given->size() > kMaxFiles)
-    return std::unexpected(invalid_type("input_extra", fmt::format("an array of at most {} files", kMaxFiles), *value));
+  const JsonCursor extra = JsonCursor(body)["input_extra"];
+  const std::string expected = fmt::format("an array of at most {} files", kMaxFiles);
+  OCTAVO_TRY(const json::array* given, to_api_result(extra.array(expected)));
   std::vector<InfillText::File> files;
+  if (given == nullptr) return files;
+  if (given->size() > kMaxFiles) return refused(extra.wrong_type(expected));
   for (std::size_t i = 0; i < given->size(); ++i) {
-    const std::string place = fmt::format("input_extra[{}]", i);
-    const json::object* file = (*given)[i].if_object();
-    if (file == nullptr) return std::unexpected(invalid_type(place, "a file (an object)", (*given)[i]));
-    JsonFields fields(*file, place + ".");
-    const auto name = fields.string("filename"), text = fields.string("text");
-    if (fields.failed()) return std::unexpected(*fields.error());
-    if (!text) return std::unexpected(missing_field(place + ".text", "a string"));
+    const JsonCursor file = extra[i];
+    OCTAVO_TRY_VOID(to_api_result(file.needed_object("a file (an object)")));
+    OCTAVO_TRY(const auto name, to_api_result(file["filename"].string()));
+    OCTAVO_TRY(const auto text, to_api_result(file["text"].string()));
+    if (!text) return refused(file["text"].wrong_value("a string", "missing_required_parameter"));
     files.push_back({.name = std::string(name.value_or("tmp")), .text = std::string(*text)});
   }
   return files;

@@ -27,7 +27,7 @@ bool is_asked(const json::object& body, std::string_view name) {
 ApiResult<json::object> tool_of(const json::value& value, const std::string& place) {
   const json::object* function = value.if_object();
   if (function == nullptr) return std::unexpected(invalid_type(place, "a function (an object)", value));
-  JsonFields fields(*function, place + ".");
+  JsonFields fields(*function, place);
   const auto name = fields.string("name");
   fields.object("parameters");
   if (fields.failed()) return std::unexpected(*fields.error());
@@ -42,13 +42,13 @@ ApiResult<json::value> choice_of(const json::value& given, const json::array& to
   if (object == nullptr)
     return std::unexpected(
         invalid_type(std::string(kChoice), "\"auto\", \"none\", or a function's name in an object", given));
-  OCTAVO_TRY(const std::string_view name, JsonFields(*object, "function_call.").needed_string("name"));
+  OCTAVO_TRY(const std::string_view name, JsonFields(*object, "function_call").needed_string("name"));
   const auto has_name = [&](const json::value& tool) { return tool.at("function").at("name").get_string() == name; };
   if (std::ranges::none_of(tools, has_name))
     return std::unexpected(
         invalid_value("function_call.name", fmt::format("function_call.name: found {}, expected the name of one of the "
                                                         "functions",
-                                                        describe(json::value(name)))));
+                                                        describe_json(json::value(name)))));
   return json::object{{"type", "function"}, {"function", {{"name", name}}}};
 }
 

@@ -37,16 +37,12 @@ constexpr OptionName kOptions[] = {{"temperature", "temperature"},
                                    {"tfs_z", "tfs_z"}};
 constexpr std::string_view kLatest = ":latest";
 
-ApiResult<void> add_options(JsonFields& fields, int context, CompletionBody& made) {
-  const json::object* options = fields.object("options");
-  if (fields.failed()) return std::unexpected(*fields.error());
-  if (options == nullptr) return {};
-  JsonFields inner(*options, "options.");
+ApiResult<void> add_options(const JsonCursor& options, int context, CompletionBody& made) {
+  OCTAVO_TRY_VOID(to_api_result(options.object()));
   for (const OptionName& name : kOptions)
-    if (const json::value* value = inner.find(name.ollama)) made.body[name.ours] = *value;
-  const auto num_ctx = inner.integer_from("num_ctx", 0);
-  const auto num_predict = inner.integer_from("num_predict", -2);
-  if (inner.failed()) return std::unexpected(*inner.error());
+    if (const json::value* value = options[name.ollama].value()) made.body[name.ours] = *value;
+  OCTAVO_TRY(const auto num_ctx, to_api_result(options["num_ctx"].integer_from(0)));
+  OCTAVO_TRY(const auto num_predict, to_api_result(options["num_predict"].integer_from(-2)));
   if (num_ctx && *num_ctx > context)
     made.warnings.push_back(
         fmt::format("options.num_ctx: found {}, but the context of this server has {} tokens; a "
@@ -57,29 +53,29 @@ ApiResult<void> add_options(JsonFields& fields, int context, CompletionBody& mad
 }
 
 /// "json", or a schema.
-ApiResult<void> add_format(JsonFields& fields, json::object& chat) {
-  const json::value* format = fields.find("format");
+ApiResult<void> add_format(const JsonCursor& given, json::object& chat) {
+  const json::value* format = given.value();
   if (format == nullptr || (format->is_string() && format->get_string().empty())) return {};
   if (*format == "json") {
     chat["response_format"] = {{"type", "json_object"}};
   } else if (format->is_object()) {
     chat["response_format"] = {{"type", "json_schema"}, {"json_schema", {{"name", "answer"}, {"schema", *format}}}};
   } else {
-    return std::unexpected(invalid_type("format", "\"json\" or a schema (an object)", *format));
+    return refused(given.wrong_type("\"json\" or a schema (an object)"));
   }
   return {};
 }
 
 /// A switch, or how hard to think.
-ApiResult<void> add_think(JsonFields& fields, json::object& chat) {
-  const json::value* think = fields.find("think");
+ApiResult<void> add_think(const JsonCursor& given, json::object& chat) {
+  const json::value* think = given.value();
   if (think == nullptr) return {};
   if (think->is_bool()) {
     chat["chat_template_kwargs"] = {{"enable_thinking", *think}};
   } else if (think->is_string()) {
     chat["reasoning_effort"] = *think;
   } else {
-    return std::unexpected(invalid_type("think", "true, false, or \"low\", \"medium\" or \"high\"", *think));
+    return refused(given.wrong_type("true, false, or \"low\", \"medium\" or \"high\""));
   }
   return {};
 }
@@ -94,46 +90,42 @@ ApiResult<CompletionBody> common(const json::object& body, JsonFields& fields, i
   for (const std::string_view name : {"logprobs", "top_logprobs"})
     if (const json::value* value = fields.find(name)) chat[name] = *value;
   if (fields.failed()) return std::unexpected(*fields.error());
-  OCTAVO_TRY_VOID(add_options(fields, context, made));
-  OCTAVO_TRY_VOID(add_format(fields, chat));
-  OCTAVO_TRY_VOID(add_think(fields, chat));
+  OCTAVO_TRY_VOID(add_options(fields["options"], context, made));
+  OCTAVO_TRY_VOID(add_format(fields["format"], chat));
+  OCTAVO_TRY_VOID(add_think(fields["think"], chat));
   return made;
 }
 
-ApiResult<void> refuse_images(const json::object& object, const std::string& name) {
-  const json::value* images = object.if_contains("images");
-  const json::array* array = images == nullptr ? nullptr : images->if_array();
+ApiResult<void> refuse_images(const JsonCursor& images) {
+  const json::array* array = images.if_array();
   if (array == nullptr || array->empty()) return {};
-  return std::unexpected(unsupported(name, name + ": this server reads text only"));
+  return refused(images.error("this server reads text only", "unsupported_parameter"));
 }
 
 /// A call: its arguments are an object in both APIs, but ollama's calls have no names of their own, nor types.
-ApiResult<json::array> calls_of(const json::value& value, const std::string& place) {
-  const json::array* given = value.if_array();
-  if (given == nullptr) return std::unexpected(invalid_type(place, "an array of calls", value));
+ApiResult<json::array> calls_of(const JsonCursor& value) {
+  OCTAVO_TRY(const json::array* given, to_api_result(value.array("an array of calls")));
   json::array calls;
   for (std::size_t i = 0; i < given->size(); ++i) {
     const json::object* call = (*given)[i].if_object();
     const json::value* function = call == nullptr ? nullptr : call->if_contains("function");
-    if (function == nullptr)
-      return std::unexpected(invalid_type(fmt::format("{}[{}]", place, i), "a call with a function", (*given)[i]));
+    if (function == nullptr) return refused(value[i].wrong_type("a call with a function"));
     calls.push_back(json::object{{"id", fmt::format("call_{}", i)}, {"type", "function"}, {"function", *function}});
   }
   return calls;
 }
 
-ApiResult<json::object> message_of(const json::value& value, const std::string& place) {
-  const json::object* given = value.if_object();
-  if (given == nullptr) return std::unexpected(invalid_type(place, "a message (an object)", value));
-  OCTAVO_TRY_VOID(refuse_images(*given, place + ".images"));
+ApiResult<json::object> message_of(const JsonCursor& value) {
+  OCTAVO_TRY(const json::object* given, to_api_result(value.needed_object("a message (an object)")));
+  OCTAVO_TRY_VOID(refuse_images(value["images"]));
   json::object message;
   for (const std::string_view name : {"role", "content"})
     if (const json::value* field = given->if_contains(name)) message[name] = *field;
   if (const json::value* thinking = given->if_contains("thinking")) message["reasoning_content"] = *thinking;
   for (const std::string_view name : {"tool_name", "name"})
     if (const json::value* tool = given->if_contains(name)) message["name"] = *tool;
-  if (const json::value* calls = JsonFields(*given).find("tool_calls")) {
-    OCTAVO_TRY(json::array made, calls_of(*calls, place + ".tool_calls"));
+  if (const JsonCursor calls = value["tool_calls"]; calls.is_given()) {
+    OCTAVO_TRY(json::array made, calls_of(calls));
     message["tool_calls"] = std::move(made);
   }
   return message;
@@ -162,14 +154,11 @@ ApiResult<CompletionBody> chat_of_ollama_chat(const json::object& body, int cont
   OCTAVO_TRY(CompletionBody made, common(body, fields, context));
   json::object& chat = made.body;
   if (const json::value* tools = fields.find("tools")) chat["tools"] = *tools;
-  const json::value* value = fields.find("messages");
+  const JsonCursor said = fields["messages"];
+  OCTAVO_TRY(const json::array* given, to_api_result(said.array("an array of messages")));
   json::array messages;
-  chat["messages"] = messages;
-  if (value == nullptr) return made;
-  const json::array* given = value->if_array();
-  if (given == nullptr) return std::unexpected(invalid_type("messages", "an array of messages", *value));
-  for (std::size_t i = 0; i < given->size(); ++i) {
-    OCTAVO_TRY(json::object message, message_of((*given)[i], fmt::format("messages[{}]", i)));
+  for (std::size_t i = 0; given != nullptr && i < given->size(); ++i) {
+    OCTAVO_TRY(json::object message, message_of(said[i]));
     messages.push_back(std::move(message));
   }
   chat["messages"] = std::move(messages);
@@ -180,7 +169,7 @@ ApiResult<OllamaGenerate> completion_of_ollama_generate(const json::object& body
   JsonFields fields(body);
   OCTAVO_TRY(CompletionBody made, common(body, fields, context));
   OllamaGenerate call{.body = std::move(made.body), .warnings = std::move(made.warnings)};
-  OCTAVO_TRY_VOID(refuse_images(body, "images"));
+  OCTAVO_TRY_VOID(refuse_images(fields["images"]));
   const std::string_view prompt = fields.string("prompt").value_or("");
   const std::string_view system = fields.string("system").value_or("");
   const std::string_view suffix = fields.string("suffix").value_or("");

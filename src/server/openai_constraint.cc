@@ -84,8 +84,7 @@ class ConstraintReader {
     const json::object* tag = text == nullptr ? value.if_object() : parsed ? &*parsed : nullptr;
     if (tag == nullptr)
       return fields_.refuse(invalid_type(field, "an object of structures and triggers, or its text", value));
-    auto source =
-        structural_tag(*tag, field + ".", [&engine](std::string_view mark) { return token_of(mark, engine); });
+    auto source = structural_tag(*tag, field, [&engine](std::string_view mark) { return token_of(mark, engine); });
     if (!source) return fields_.refuse(std::move(source.error()));
     add(field, std::move(*source));
   }
@@ -97,32 +96,29 @@ class ConstraintReader {
 };
 
 /// OpenAI's schema with a name, which is not used, and how strictly it is meant.
-void read_named_schema(JsonFields& fields, JsonFields& format, ConstraintReader& reader) {
-  static constexpr std::string_view kPath = "response_format.json_schema.";
-  const json::object* named = format.object("json_schema");
-  if (format.failed()) return fields.refuse(*format.error());
-  if (named == nullptr) return fields.refuse(missing_field("response_format.json_schema", "an object with a schema"));
-  JsonFields inner(*named, std::string(kPath));
-  const json::value* schema = inner.find("schema");
-  const bool is_strict = inner.boolean("strict", false);
-  if (inner.failed()) return fields.refuse(*inner.error());
-  if (schema == nullptr) return fields.refuse(missing_field(inner.path_of("schema"), "a JSON schema"));
-  if (!schema->is_object() && !schema->is_bool())
-    return fields.refuse(invalid_type(inner.path_of("schema"), "a JSON schema", *schema));
-  reader.add(inner.path_of("schema"), ConstraintReader::schema_source(*schema, is_strict));
+void read_named_schema(JsonFields& fields, const JsonCursor& named, ConstraintReader& reader) {
+  if (const auto given = named.object(); !given) return fields.refuse(given.error());
+  if (!named.is_given())
+    return fields.refuse(named.wrong_value("an object with a schema", "missing_required_parameter"));
+  const JsonCursor schema = named["schema"];
+  const auto is_strict = named["strict"].boolean();
+  if (!is_strict) return fields.refuse(is_strict.error());
+  const json::value* value = schema.value();
+  if (value == nullptr) return fields.refuse(schema.wrong_value("a JSON schema", "missing_required_parameter"));
+  if (!value->is_object() && !value->is_bool()) return fields.refuse(schema.wrong_type("a JSON schema"));
+  reader.add("response_format.json_schema.schema", ConstraintReader::schema_source(*value, is_strict->value_or(false)));
 }
 
 void read_response_format(JsonFields& fields, const Engine& engine, ConstraintReader& reader) {
-  const json::object* format = fields.object("response_format");
-  if (format == nullptr) return;
-  JsonFields inner(*format, "response_format.");
-  const auto type = inner.string("type");
-  if (inner.failed()) return fields.refuse(*inner.error());
+  const JsonCursor format = fields["response_format"];
+  if (fields.take(format.object()) == nullptr) return;
+  const auto read = format["type"].string();
+  if (!read) return fields.refuse(read.error());
+  const auto type = *read;
   if (type && *type == "text") return;
   if (type && *type == "json_object") return reader.add("response_format", {.kind = ConstraintKind::kJsonObject});
-  if (type && *type == "json_schema") return read_named_schema(fields, inner, reader);
-  if (type && *type == "structural_tag")
-    return reader.read_structural_tag(*fields.find("response_format"), "response_format", engine);
+  if (type && *type == "json_schema") return read_named_schema(fields, format["json_schema"], reader);
+  if (type && *type == "structural_tag") return reader.read_structural_tag(*format.value(), "response_format", engine);
   const std::string found = type ? fmt::format("the type \"{}\"", *type) : "no type";
   fields.refuse(unsupported(
       "response_format",
@@ -135,7 +131,7 @@ void read_response_format(JsonFields& fields, const Engine& engine, ConstraintRe
 void read_structured_outputs(JsonFields& fields, const Engine& engine, ConstraintReader& reader) {
   const json::object* outputs = fields.object("structured_outputs");
   if (outputs == nullptr) return;
-  JsonFields inner(*outputs, "structured_outputs.");
+  JsonFields inner(*outputs, "structured_outputs");
   if (const json::value* tag = inner.find("structural_tag"))
     reader.read_structural_tag(*tag, inner.path_of("structural_tag"), engine);
   if (inner.boolean("json_object", false))
@@ -153,7 +149,7 @@ bool read_closes_objects(JsonFields& fields, const ServedModel& model) {
   if (!reading) return model.closes_objects;
   if (*reading != "closed" && *reading != "as_written")
     fields.refuse(invalid_value(std::string(kName), fmt::format("{}: found {}, expected \"closed\" or \"as_written\"",
-                                                                kName, describe(json::value(*reading)))));
+                                                                kName, describe_json(json::value(*reading)))));
   return *reading == "closed";
 }
 

@@ -35,179 +35,150 @@ TemplateValue template_value(const json::value& value) {
   return dict;
 }
 
-ApiResult<std::vector<std::string>> read_parts(const json::array& parts, const std::string& name) {
+ApiResult<std::vector<std::string>> read_parts(const JsonCursor& parts, std::size_t num_parts) {
   std::vector<std::string> texts;
-  texts.reserve(parts.size());
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::string place = fmt::format("{}[{}]", name, i);
-    const json::object* part = parts[i].if_object();
-    if (part == nullptr) return std::unexpected(invalid_type(place, "a content part (an object)", parts[i]));
-    JsonFields fields(*part, place + ".");
-    const auto type = fields.string("type");
-    if (fields.failed()) return std::unexpected(*fields.error());
-    if (!type) return std::unexpected(invalid_value(place, place + ": found no type, expected \"text\""));
+  texts.reserve(num_parts);
+  for (std::size_t i = 0; i < num_parts; ++i) {
+    const JsonCursor part = parts[i];
+    OCTAVO_TRY_VOID(to_api_result(part.needed_object("a content part (an object)")));
+    OCTAVO_TRY(const auto type, to_api_result(part["type"].string()));
+    if (!type) return refused(part.error("found no type, expected \"text\""));
     if (*type != "text" && *type != "refusal") {  // an assistant's refusal is text as well
-      return std::unexpected(
-          unsupported(place, fmt::format("{}: found {} as the type, expected \"text\": this server reads text only",
-                                         place, describe(json::value(*type)))));
+      return refused(part.error(fmt::format("found {} as the type, expected \"text\": this server reads text only",
+                                            describe_json(json::value(*type))),
+                                "unsupported_parameter"));
     }
-    const auto text = fields.string(*type);
-    if (fields.failed()) return std::unexpected(*fields.error());
-    if (!text)
-      return std::unexpected(
-          invalid_value(place, fmt::format("{}: found no {}, expected the field {}", place, *type, *type)));
+    OCTAVO_TRY(const auto text, to_api_result(part[*type].string()));
+    if (!text) return refused(part.error(fmt::format("found no {}, expected the field {}", *type, *type)));
     texts.emplace_back(*text);
   }
   return texts;
 }
 
-ApiResult<std::string> read_role(JsonFields& fields, const std::string& name) {
-  const auto role = fields.string("role");
-  if (fields.failed()) return std::unexpected(*fields.error());
+ApiResult<std::string> read_role(const JsonCursor& given) {
+  OCTAVO_TRY(const auto role, to_api_result(given.string()));
   if (role && *role == "developer") return std::string("system");  // OpenAI's newer name for it
   if (role && *role == "function") return std::string("tool");     // and its older one
   for (const std::string_view known : {"system", "user", "assistant", "tool"})
     if (role && *role == known) return std::string(known);
-  const std::string found = role ? describe(json::value(*role)) : "none";
-  return std::unexpected(invalid_value(
-      name + ".role",
-      fmt::format("{}.role: found {}, expected system, developer, user, assistant or tool", name, found)));
+  return refused(given.wrong_value("system, developer, user, assistant or tool"));
 }
 
 /// A call of a custom tool as one of the function that stands for it.
-ApiResult<ToolCall> read_custom_call(const json::object& object, const std::string& name) {
-  JsonFields fields(object, name + ".");
-  const auto id = fields.string("id");
-  const json::object* custom = fields.object("custom");
-  if (fields.failed()) return std::unexpected(*fields.error());
-  if (custom == nullptr) return std::unexpected(missing_field(name + ".custom", "an object with a name and an input"));
-  JsonFields inner(*custom, name + ".custom.");
-  OCTAVO_TRY(const std::string_view called, inner.needed_string("name"));
-  OCTAVO_TRY(const std::string_view input, inner.needed_string("input"));
+ApiResult<ToolCall> read_custom_call(const JsonCursor& call) {
+  OCTAVO_TRY(const auto id, to_api_result(call["id"].string()));
+  const JsonCursor custom = call["custom"];
+  OCTAVO_TRY(const json::object* given, to_api_result(custom.object()));
+  if (given == nullptr)
+    return refused(custom.wrong_value("an object with a name and an input", "missing_required_parameter"));
+  OCTAVO_TRY(const std::string_view called, to_api_result(custom["name"].needed_string()));
+  OCTAVO_TRY(const std::string_view input, to_api_result(custom["input"].needed_string()));
   return ToolCall{
       .id = std::string(id.value_or("")), .name = std::string(called), .arguments = arguments_of_input(input)};
 }
 
 /// The name and the arguments of a call.
-ApiResult<ToolCall> read_called(const json::object& function, const std::string& place) {
-  JsonFields fields(function, place);
-  const auto called = fields.string("name");
-  if (fields.failed()) return std::unexpected(*fields.error());
-  const std::string field = fields.path_of("name");
-  if (!called || called->empty())
-    return std::unexpected(invalid_value(field, field + ": found none, expected a tool's name"));
+ApiResult<ToolCall> read_called(const JsonCursor& function) {
+  OCTAVO_TRY(const auto called, to_api_result(function["name"].string()));
+  if (!called || called->empty()) return refused(function["name"].error("found none, expected a tool's name"));
   ToolCall call{.id = {}, .name = std::string(*called), .arguments = std::string("{}")};
-  if (const json::value* arguments = fields.find("arguments")) {
-    if (!arguments->is_string() && !arguments->is_object()) {
-      return std::unexpected(invalid_type(fields.path_of("arguments"), "a string of JSON or an object", *arguments));
-    }
+  const JsonCursor given = function["arguments"];
+  if (const json::value* arguments = given.value()) {
+    if (!arguments->is_string() && !arguments->is_object())
+      return refused(given.wrong_type("a string of JSON or an object"));
     call.arguments = template_value(*arguments);
   }
   return call;
 }
 
-ApiResult<ToolCall> read_call(const json::value& value, const std::string& name) {
-  const json::object* object = value.if_object();
-  if (object == nullptr) return std::unexpected(invalid_type(name, "a call (an object)", value));
-  if (is_custom_form(value)) return read_custom_call(*object, name);
-  JsonFields fields(*object, name + ".");
-  OCTAVO_TRY(const json::object* function, read_function(fields, "a name and arguments"));
-  const auto id = fields.string("id");
-  if (fields.failed()) return std::unexpected(*fields.error());
-  OCTAVO_TRY(ToolCall call, read_called(*function, name + ".function."));
-  call.id = id.value_or("");
-  return call;
+ApiResult<ToolCall> read_call(const JsonCursor& call) {
+  if (call.is_given() && is_custom_form(*call.value())) return read_custom_call(call);
+  OCTAVO_TRY(const JsonCursor function, read_function(call, "a call (an object)", "a name and arguments"));
+  OCTAVO_TRY(const auto id, to_api_result(call["id"].string()));
+  OCTAVO_TRY(ToolCall read, read_called(function));
+  read.id = id.value_or("");
+  return read;
 }
 
 /// OpenAI's first form of a call: it has no id, and its result is the next message of the function's name.
-ApiResult<void> read_function_call(JsonFields& fields, ChatMessage& message) {
-  const json::object* function = fields.object("function_call");
-  if (fields.failed()) return std::unexpected(*fields.error());
-  if (function == nullptr) return {};
-  const std::string name = fields.path_of("function_call");
+ApiResult<void> read_function_call(const JsonCursor& function, ChatMessage& message) {
+  OCTAVO_TRY(const json::object* given, to_api_result(function.object()));
+  if (given == nullptr) return {};
   if (message.role != "assistant")
-    return std::unexpected(invalid_value(name, name + ": found a call, expected it in an assistant's message"));
-  OCTAVO_TRY(message.tool_calls.emplace_back(), read_called(*function, name + "."));
+    return refused(function.error("found a call, expected it in an assistant's message"));
+  OCTAVO_TRY(message.tool_calls.emplace_back(), read_called(function));
   return {};
 }
 
-ApiResult<void> read_calls(JsonFields& fields, ChatMessage& message) {
-  OCTAVO_TRY_VOID(read_function_call(fields, message));
-  const json::value* calls = fields.find("tool_calls");
-  if (calls == nullptr) return {};
-  const std::string name = fields.path_of("tool_calls");
-  const json::array* array = calls->if_array();
-  if (array == nullptr) return std::unexpected(invalid_type(name, "an array of calls", *calls));
-  if (!array->empty() && message.role != "assistant") {
-    return std::unexpected(invalid_value(name, name + ": found calls, expected them in an assistant's message"));
-  }
-  for (std::size_t i = 0; i < array->size(); ++i) {
-    OCTAVO_TRY(message.tool_calls.emplace_back(), read_call((*array)[i], fmt::format("{}[{}]", name, i)));
+ApiResult<void> read_calls(const JsonCursor& calls, ChatMessage& message) {
+  OCTAVO_TRY(const json::array* given, to_api_result(calls.array("an array of calls")));
+  if (given == nullptr) return {};
+  if (!given->empty() && message.role != "assistant")
+    return refused(calls.error("found calls, expected them in an assistant's message"));
+  for (std::size_t i = 0; i < given->size(); ++i) {
+    OCTAVO_TRY(message.tool_calls.emplace_back(), read_call(calls[i]));
   }
   return {};
 }
 
-ApiResult<void> read_content(const JsonFields& fields, const std::string& name, ChatMessage& message) {
-  const json::value* content = fields.find("content");
-  if (content == nullptr) {
+ApiResult<void> read_content(const JsonCursor& content, ChatMessage& message) {
+  constexpr std::string_view kForms = "a string or an array of content parts";
+  const json::value* given = content.value();
+  if (given == nullptr) {
     if (message.role == "assistant") return {};  // it may have said nothing
-    return std::unexpected(invalid_value(name + ".content", name + ".content: found none, expected a string or an "
-                                                                   "array of content parts"));
+    return refused(content.wrong_value(kForms));
   }
-  if (const json::array* parts = content->if_array()) {
-    OCTAVO_TRY(message.parts, read_parts(*parts, name + ".content"));
-  } else if (const json::string* text = content->if_string()) {
+  if (const json::array* parts = given->if_array()) {
+    OCTAVO_TRY(message.parts, read_parts(content, parts->size()));
+  } else if (const json::string* text = given->if_string()) {
     message.content = std::string(*text);
   } else {
-    return std::unexpected(invalid_type(name + ".content", "a string or an array of content parts", *content));
+    return refused(content.wrong_type(kForms));
   }
   return {};
 }
 
-ApiResult<ChatMessage> read_message(const json::value& value, const std::string& name) {
-  const json::object* object = value.if_object();
-  if (object == nullptr) return std::unexpected(invalid_type(name, "a message (an object)", value));
-  JsonFields fields(*object, name + ".");
+ApiResult<void> read_text(const JsonCursor& given, std::string& text) {
+  OCTAVO_TRY(const auto read, to_api_result(given.string()));
+  text = read.value_or("");
+  return {};
+}
+
+ApiResult<ChatMessage> read_message(const JsonCursor& given) {
+  OCTAVO_TRY_VOID(to_api_result(given.needed_object("a message (an object)")));
   ChatMessage message;
-  OCTAVO_TRY(message.role, read_role(fields, name));
-  OCTAVO_TRY_VOID(read_calls(fields, message));
-  OCTAVO_TRY_VOID(read_content(fields, name, message));
-  message.name = fields.string("name").value_or("");
-  if (message.role == "tool") message.tool_call_id = fields.string("tool_call_id").value_or("");
+  OCTAVO_TRY(message.role, read_role(given["role"]));
+  OCTAVO_TRY_VOID(read_function_call(given["function_call"], message));
+  OCTAVO_TRY_VOID(read_calls(given["tool_calls"], message));
+  OCTAVO_TRY_VOID(read_content(given["content"], message));
+  OCTAVO_TRY_VOID(read_text(given["name"], message.name));
+  if (message.role == "tool") OCTAVO_TRY_VOID(read_text(given["tool_call_id"], message.tool_call_id));
   if (message.role == "assistant") {
     for (const std::string_view field : {"reasoning_content", "reasoning"})
-      if (message.reasoning.empty()) message.reasoning = fields.string(field).value_or("");
+      if (message.reasoning.empty()) OCTAVO_TRY_VOID(read_text(given[field], message.reasoning));
   }
-  if (fields.failed()) return std::unexpected(*fields.error());
   return message;
 }
 
-ApiResult<std::vector<ChatMessage>> read_messages(const json::object& body) {
-  const json::value* value = body.if_contains("messages");
-  if (value == nullptr || value->is_null()) return std::unexpected(missing_field("messages", "an array of messages"));
-  const json::array* array = value->if_array();
-  if (array == nullptr) return std::unexpected(invalid_type("messages", "an array of messages", *value));
-  if (array->empty()) {
-    return std::unexpected(invalid_value("messages", "messages: found an empty array, expected at least one message"));
-  }
+ApiResult<std::vector<ChatMessage>> read_messages(const JsonCursor& given) {
+  constexpr std::string_view kForm = "an array of messages";
+  OCTAVO_TRY(const json::array* array, to_api_result(given.array(kForm)));
+  if (array == nullptr) return refused(given.wrong_value(kForm, "missing_required_parameter"));
+  if (array->empty()) return refused(given.error("found an empty array, expected at least one message"));
   std::vector<ChatMessage> messages;
   messages.reserve(array->size());
   for (std::size_t i = 0; i < array->size(); ++i) {
-    OCTAVO_TRY(messages.emplace_back(), read_message((*array)[i], fmt::format("messages[{}]", i)));
+    OCTAVO_TRY(messages.emplace_back(), read_message(given[i]));
   }
   return messages;
 }
 
-ApiResult<TemplateValue> read_tools(JsonFields& fields) {
-  const json::value* tools = fields.find("tools");
-  if (tools == nullptr) return TemplateValue();
-  const json::array* array = tools->if_array();
-  if (array == nullptr) return std::unexpected(invalid_type("tools", "an array of tools", *tools));
-  for (std::size_t i = 0; i < array->size(); ++i) {
-    if (!(*array)[i].is_object())
-      return std::unexpected(invalid_type(fmt::format("tools[{}]", i), "a tool (an object)", (*array)[i]));
-  }
-  return template_value(*tools);
+ApiResult<TemplateValue> read_tools(const JsonCursor& tools) {
+  OCTAVO_TRY(const json::array* array, to_api_result(tools.array("an array of tools")));
+  if (array == nullptr) return TemplateValue();
+  for (std::size_t i = 0; i < array->size(); ++i)
+    OCTAVO_TRY_VOID(to_api_result(tools[i].needed_object("a tool (an object)")));
+  return template_value(*tools.value());
 }
 
 ApiResult<TemplateDict> read_names(JsonFields& fields) {
@@ -233,9 +204,9 @@ ApiResult<Conversation> read_conversation(const json::object& given) {
   OCTAVO_TRY(const FunctionBody functions, FunctionBody::of(given));
   const json::object& body = functions.body();
   Conversation conversation;
-  OCTAVO_TRY(conversation.messages, read_messages(body));
   JsonFields fields(body);
-  OCTAVO_TRY(conversation.options.tools, read_tools(fields));
+  OCTAVO_TRY(conversation.messages, read_messages(fields["messages"]));
+  OCTAVO_TRY(conversation.options.tools, read_tools(fields["tools"]));
   const json::value* choice = fields.find("tool_choice");
   const json::string* mode = choice == nullptr ? nullptr : choice->if_string();
   conversation.options.describe_tools = mode == nullptr || *mode != "none";

@@ -41,7 +41,7 @@ ReasoningMode read_mode(JsonFields& fields, ReasoningMode otherwise) {
   if (*format != "none")
     fields.refuse(invalid_value("reasoning_format",
                                 fmt::format("reasoning_format: found {}, expected \"auto\", \"deepseek\" or \"none\"",
-                                            describe(boost::json::value(*format)))));
+                                            describe_json(boost::json::value(*format)))));
   return ReasoningMode::kLeftIn;
 }
 

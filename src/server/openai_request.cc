@@ -25,13 +25,12 @@ namespace json = boost::json;
 void read_streaming(JsonFields& fields, CompletionCall& call) {
   call.stream = fields.boolean("stream", false);
   call.return_progress = fields.boolean("return_progress", false) && call.stream;
-  const json::object* options = fields.object("stream_options");
-  if (options == nullptr || !call.stream) return;
-  JsonFields inner(*options, "stream_options.");
-  call.include_usage = inner.boolean("include_usage", false);
-  const bool continuous = inner.boolean("continuous_usage_stats", false);  // vLLM's; without usage it means nothing
-  call.continuous_usage = call.include_usage && continuous;
-  if (inner.failed()) fields.refuse(*inner.error());
+  const JsonCursor options = fields["stream_options"];
+  fields.take(options.object());
+  if (!call.stream) return;
+  call.include_usage = fields.take(options["include_usage"].boolean()).value_or(false);
+  const auto continuous = fields.take(options["continuous_usage_stats"].boolean());  // vLLM's; useless without usage
+  call.continuous_usage = call.include_usage && continuous.value_or(false);
 }
 
 /// The fields that completions and chats have in common: all but prompts, max_tokens and logprobs.
@@ -180,7 +179,7 @@ void check_model(JsonFields& fields, const ServedModel& model) {
   if (!name || model.answers_to(*name)) return;  // no name means the only one
   fields.refuse({.status = 404,
                  .message = fmt::format("model: found {}, expected {}: no other model is served here",
-                                        describe(json::value(*name)), describe(json::value(model.id))),
+                                        describe_json(json::value(*name)), describe_json(json::value(model.id))),
                  .param = "model",
                  .code = "model_not_found"});
 }

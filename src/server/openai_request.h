@@ -89,8 +89,8 @@ ApiError missing_field(const std::string& name, std::string_view expected);
 /// The 400 of a tool's name that formats of calls cannot carry.
 ApiError wrong_tool_name(const std::string& field, std::optional<std::string_view> found);
 
-/// The `function` of a tool or of a call, whose `type` is no other. `members`: what it has, for the error.
-ApiResult<const boost::json::object*> read_function(JsonFields& fields, std::string_view members);
+/// The `function` of a tool or of a call, whose `type` is no other. `what` it is and which members it has, for errors.
+ApiResult<JsonCursor> read_function(const JsonCursor& tool, std::string_view what, std::string_view members);
 
 /// What a chat's prompt is made of.
 struct Conversation {

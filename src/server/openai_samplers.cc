@@ -20,18 +20,17 @@ constexpr std::size_t kMaxBadWordBytes = 256;
 /// An array of at most `most` strings, each of 1 to `most_bytes` bytes; empty where the field is not given or wrong.
 std::vector<std::string> read_strings(JsonFields& fields, const char* name, std::size_t most, std::size_t most_bytes) {
   std::vector<std::string> strings;
-  const json::value* value = fields.find(name);
-  if (value == nullptr) return strings;
-  const json::array* array = value->if_array();
+  const JsonCursor given = fields[name];
+  if (!given.is_given()) return strings;
+  const json::array* array = given.if_array();
   if (array == nullptr || array->size() > most) {
-    fields.refuse(invalid_type(name, fmt::format("an array of at most {} strings", most), *value));
+    fields.refuse(given.wrong_type(fmt::format("an array of at most {} strings", most)));
     return strings;
   }
   for (std::size_t i = 0; i < array->size(); ++i) {
     const json::string* text = (*array)[i].if_string();
     if (text == nullptr || text->empty() || text->size() > most_bytes) {
-      fields.refuse(invalid_type(fmt::format("{}[{}]", name, i), fmt::format("a string of 1 to {} bytes", most_bytes),
-                                 (*array)[i]));
+      fields.refuse(given[i].wrong_type(fmt::format("a string of 1 to {} bytes", most_bytes)));
       return strings;
     }
     strings.emplace_back(*text);
@@ -78,18 +77,15 @@ void read_order(JsonFields& fields, SamplingParams& sampling) {
 }
 
 void read_allowed_tokens(JsonFields& fields, int num_tokens, SamplingParams& sampling) {
-  const json::value* value = fields.find("allowed_token_ids");
-  if (value == nullptr) return;
-  const json::array* ids = value->if_array();
-  if (ids == nullptr || ids->empty() || ids->size() > kMaxAllowedTokens) {
-    return fields.refuse(
-        invalid_type("allowed_token_ids", fmt::format("an array of 1 to {} token ids", kMaxAllowedTokens), *value));
-  }
+  const JsonCursor given = fields["allowed_token_ids"];
+  if (!given.is_given()) return;
+  const json::array* ids = given.if_array();
+  if (ids == nullptr || ids->empty() || ids->size() > kMaxAllowedTokens)
+    return fields.refuse(given.wrong_type(fmt::format("an array of 1 to {} token ids", kMaxAllowedTokens)));
   for (std::size_t i = 0; i < ids->size(); ++i) {
     const auto id = as_integer((*ids)[i]);
     if (!id || *id < 0 || *id >= num_tokens) {
-      return fields.refuse(invalid_type(fmt::format("allowed_token_ids[{}]", i),
-                                        fmt::format("a token id from 0 to {}", num_tokens - 1), (*ids)[i]));
+      return fields.refuse(given[i].wrong_type(fmt::format("a token id from 0 to {}", num_tokens - 1)));
     }
     sampling.allowed_tokens.push_back(static_cast<TokenId>(*id));
   }

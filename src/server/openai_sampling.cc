@@ -95,9 +95,9 @@ class LogitBias {
 
   void add(std::optional<std::int64_t> id, const json::value& shown, const json::value& value) {
     if (!id || *id < 0)
-      return fields_.refuse(invalid_value(
-          "logit_bias",
-          fmt::format("logit_bias: found {}, expected a token id from 0 to {}", describe(shown), num_tokens_ - 1)));
+      return fields_.refuse(
+          invalid_value("logit_bias", fmt::format("logit_bias: found {}, expected a token id from 0 to {}",
+                                                  describe_json(shown), num_tokens_ - 1)));
     const std::optional<double> bias = bias_of(value);
     if (!bias)
       return fields_.refuse(invalid_type(fmt::format("logit_bias.{}", *id), "a number from -100 to 100", value));
@@ -111,50 +111,39 @@ class LogitBias {
 
 std::vector<std::string> read_stop(JsonFields& fields) {
   std::vector<std::string> stop;
-  const json::value* value = fields.find("stop");
-  if (value == nullptr) return stop;
-  const auto add = [&](const std::string& name, const json::value& text) {
-    if (!text.is_string()) return fields.refuse(invalid_type(name, "a string", text));
-    const json::string& string = text.get_string();
-    if (string.size() > kMaxStopBytes) {
-      return fields.refuse(invalid_value(
-          "stop", fmt::format("{}: found {} bytes, expected at most {}", name, string.size(), kMaxStopBytes)));
-    }
+  const JsonCursor given = fields["stop"];
+  if (!given.is_given()) return stop;
+  const auto add = [&](const JsonCursor& text) {
+    const auto string = fields.take(text.needed_string());
+    if (string.size() > kMaxStopBytes)
+      return fields.refuse(
+          text.error(fmt::format("found {} bytes, expected at most {}", string.size(), kMaxStopBytes)));
     if (!string.empty()) stop.emplace_back(string);  // an empty one stops nothing
   };
-  const json::array* texts = value->if_array();
-  if (texts == nullptr) {
-    if (value->is_string()) {
-      add("stop", *value);
-    } else {
-      fields.refuse(invalid_type("stop", "a string or an array of strings", *value));
-    }
+  if (given.if_string() != nullptr) {
+    add(given);
     return stop;
   }
-  if (texts->size() > kMaxStopTexts) {
-    fields.refuse(
-        invalid_value("stop", fmt::format("stop: found {} texts, expected at most {}", texts->size(), kMaxStopTexts)));
-    return stop;
-  }
-  for (std::size_t i = 0; i < texts->size(); ++i) add(fmt::format("stop[{}]", i), (*texts)[i]);
+  const json::array* texts = fields.take(given.array("a string or an array of strings"));
+  if (texts != nullptr && texts->size() > kMaxStopTexts)
+    fields.refuse(given.error(fmt::format("found {} texts, expected at most {}", texts->size(), kMaxStopTexts)));
+  for (std::size_t i = 0; texts != nullptr && i < std::min(texts->size(), kMaxStopTexts); ++i) add(given[i]);
   return stop;
 }
 
 std::vector<TokenId> read_stop_tokens(JsonFields& fields, int num_tokens) {
   std::vector<TokenId> tokens;
-  const json::value* value = fields.find("stop_token_ids");
-  if (value == nullptr) return tokens;
-  const json::array* ids = value->if_array();
+  const JsonCursor given = fields["stop_token_ids"];
+  if (!given.is_given()) return tokens;
+  const json::array* ids = given.if_array();
   if (ids == nullptr || ids->size() > kMaxStopTokens) {
-    fields.refuse(
-        invalid_type("stop_token_ids", fmt::format("an array of at most {} token ids", kMaxStopTokens), *value));
+    fields.refuse(given.wrong_type(fmt::format("an array of at most {} token ids", kMaxStopTokens)));
     return tokens;
   }
   for (std::size_t i = 0; i < ids->size(); ++i) {
     const auto id = as_integer((*ids)[i]);
     if (!id || *id < 0 || *id >= num_tokens) {
-      fields.refuse(invalid_type(fmt::format("stop_token_ids[{}]", i),
-                                 fmt::format("a token id from 0 to {}", num_tokens - 1), (*ids)[i]));
+      fields.refuse(given[i].wrong_type(fmt::format("a token id from 0 to {}", num_tokens - 1)));
       return tokens;
     }
     tokens.push_back(static_cast<TokenId>(*id));

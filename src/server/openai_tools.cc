@@ -13,29 +13,18 @@ namespace {
 
 namespace json = boost::json;
 
-ApiResult<void> check_tool(const json::value& value, const std::string& name) {
-  const json::object* tool = value.if_object();
-  if (tool == nullptr) return std::unexpected(invalid_type(name, "a tool (an object)", value));
-  JsonFields fields(*tool, name + ".");
-  OCTAVO_TRY(const json::object* function, read_function(fields, "a name"));
-  JsonFields inner(*function, name + ".function.");
-  const auto called = inner.string("name");
-  inner.object("parameters");
-  inner.boolean("strict", false);
-  if (inner.failed()) return std::unexpected(*inner.error());
-  if (!called || !may_name_a_tool(*called)) {
-    return std::unexpected(wrong_tool_name(name + ".function.name", called));
-  }
-  return {};
+ApiResult<void> check_tool(const JsonCursor& tool) {
+  OCTAVO_TRY(const JsonCursor function, read_function(tool, "a tool (an object)", "a name"));
+  OCTAVO_TRY(const auto called, to_api_result(function["name"].string()));
+  OCTAVO_TRY_VOID(to_api_result(function["parameters"].object()));
+  OCTAVO_TRY_VOID(to_api_result(function["strict"].boolean()));
+  if (called && may_name_a_tool(*called)) return {};
+  return std::unexpected(wrong_tool_name(function["name"].path(), called));
 }
 
-ApiResult<void> check_tools(JsonFields& fields) {
-  const json::value* tools = fields.find("tools");
-  if (tools == nullptr) return {};
-  const json::array* array = tools->if_array();
-  if (array == nullptr) return std::unexpected(invalid_type("tools", "an array of tools", *tools));
-  for (std::size_t i = 0; i < array->size(); ++i)
-    if (auto checked = check_tool((*array)[i], fmt::format("tools[{}]", i)); !checked) return checked;
+ApiResult<void> check_tools(const JsonCursor& tools) {
+  OCTAVO_TRY(const json::array* array, to_api_result(tools.array("an array of tools")));
+  for (std::size_t i = 0; array != nullptr && i < array->size(); ++i) OCTAVO_TRY_VOID(check_tool(tools[i]));
   return {};
 }
 
@@ -45,17 +34,14 @@ bool has_tools(const JsonFields& fields) {
 }
 
 /// The name in {"type": "function", "function": {"name": ...}}.
-std::string read_chosen_name(JsonFields& fields, const json::object& choice) {
-  JsonFields inner(choice, "tool_choice.");
-  const auto type = inner.string("type");
-  const json::object* function = inner.object("function");
-  std::optional<std::string_view> name;
-  if (function != nullptr) name = JsonFields(*function, "tool_choice.function.").string("name");
-  if (inner.failed()) {
-    fields.refuse(*inner.error());
-  } else if (type && *type != "function") {
-    fields.refuse(unsupported(
-        "tool_choice", fmt::format("tool_choice.type: found {}, expected \"function\"", describe(json::value(*type)))));
+std::string read_chosen_name(JsonFields& fields) {
+  const JsonCursor choice = fields["tool_choice"];
+  const auto type = fields.take(choice["type"].string());
+  const auto name = fields.take(choice["function"]["name"].string());
+  if (fields.failed()) return {};
+  if (type && *type != "function") {
+    fields.refuse(unsupported("tool_choice", fmt::format("tool_choice.type: found {}, expected \"function\"",
+                                                         describe_json(json::value(*type)))));
   } else if (!name) {
     fields.refuse(invalid_value("tool_choice", "tool_choice.function.name: found none, expected the name of a tool"));
   }
@@ -64,7 +50,7 @@ std::string read_chosen_name(JsonFields& fields, const json::object& choice) {
     if (tool.at("function").at("name").get_string() == *name) return std::string(*name);
   fields.refuse(invalid_value("tool_choice",
                               fmt::format("tool_choice.function.name: found {}, expected the name of one of the tools",
-                                          describe(json::value(*name)))));
+                                          describe_json(json::value(*name)))));
   return {};
 }
 
@@ -73,23 +59,18 @@ std::string read_chosen_name(JsonFields& fields, const json::object& choice) {
 ApiError wrong_tool_name(const std::string& field, std::optional<std::string_view> found) {
   return invalid_value(field,
                        fmt::format("{}: found {}, expected a word of 1 to {} bytes without brackets and quotes", field,
-                                   found ? describe(json::value(*found)) : "none", CallReader::kMaxNameBytes));
+                                   found ? describe_json(json::value(*found)) : "none", CallReader::kMaxNameBytes));
 }
 
-ApiResult<const json::object*> read_function(JsonFields& fields, std::string_view members) {
-  const auto type = fields.string("type");
-  const json::object* function = fields.object("function");
-  if (fields.failed()) return std::unexpected(*fields.error());
-  if (type && *type != "function") {
-    const std::string field = fields.path_of("type");
-    return std::unexpected(
-        unsupported(field, fmt::format("{}: found {}, expected \"function\"", field, describe(json::value(*type)))));
-  }
-  if (function == nullptr) {
-    const std::string field = fields.path_of("function");
-    return std::unexpected(
-        invalid_value(field, fmt::format("{}: found none, expected an object with {}", field, members)));
-  }
+ApiResult<JsonCursor> read_function(const JsonCursor& tool, std::string_view what, std::string_view members) {
+  OCTAVO_TRY_VOID(to_api_result(tool.needed_object(what)));
+  OCTAVO_TRY(const auto type, to_api_result(tool["type"].string()));
+  const JsonCursor function = tool["function"];
+  OCTAVO_TRY(const json::object* given, to_api_result(function.object()));
+  if (type && *type != "function")
+    return std::unexpected(to_api_error(tool["type"].wrong_value("\"function\"", "unsupported_parameter")));
+  if (given == nullptr)
+    return std::unexpected(to_api_error(function.wrong_value(fmt::format("an object with {}", members))));
   return function;
 }
 
@@ -97,23 +78,23 @@ ToolChoice read_tool_choice(JsonFields& fields) {
   const json::value* choice = fields.find("tool_choice");
   const json::string* mode = choice == nullptr ? nullptr : choice->if_string();
   if (mode != nullptr && *mode == "none") return {};
-  if (auto checked = check_tools(fields); !checked) fields.refuse(std::move(checked.error()));
+  if (auto checked = check_tools(fields["tools"]); !checked) fields.refuse(std::move(checked.error()));
   const bool has_any = has_tools(fields);
   if (choice == nullptr || (mode != nullptr && *mode == "auto"))
     return {.mode = has_any ? ToolChoice::Mode::kAuto : ToolChoice::Mode::kNone};
   if (!has_any) {
     fields.refuse(invalid_value(
         "tool_choice",
-        fmt::format("tool_choice: found {} without tools, expected \"none\" or \"auto\"", describe(*choice))));
+        fmt::format("tool_choice: found {} without tools, expected \"none\" or \"auto\"", describe_json(*choice))));
   }
   if (mode != nullptr && *mode == "required") return {.mode = ToolChoice::Mode::kRequired};
   if (!choice->is_object()) {
     fields.refuse(invalid_value("tool_choice", fmt::format("tool_choice: found {}, expected \"none\", \"auto\", "
                                                            "\"required\" or a function's name in an object",
-                                                           describe(*choice))));
+                                                           describe_json(*choice))));
     return {};
   }
-  return {.mode = ToolChoice::Mode::kRequired, .only = read_chosen_name(fields, choice->get_object())};
+  return {.mode = ToolChoice::Mode::kRequired, .only = read_chosen_name(fields)};
 }
 
 void read_tool_calling(JsonFields& fields, const Engine& engine, const TemplateValue& tools, const ToolChoice& choice,
@@ -144,7 +125,7 @@ void refuse_tools(JsonFields& fields, std::string_view name, std::string_view ch
   }
   if (choice != nullptr && (mode == nullptr || *mode != "auto")) {
     fields.refuse(unsupported(std::string(choice_name),
-                              fmt::format("{}: found {}, expected \"none\"", choice_name, describe(*choice))));
+                              fmt::format("{}: found {}, expected \"none\"", choice_name, describe_json(*choice))));
   }
 }
 

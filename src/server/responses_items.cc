@@ -26,119 +26,104 @@ std::string_view text_of(const json::object& part) {
   return part.at(part.at("type") == "refusal" ? "refusal" : "text").as_string();
 }
 
+ApiResult<std::string_view> needed_text(const JsonCursor& given) { return to_api_result(given.needed_string()); }
+
 /// The text of a content part, if its type is one that has one.
-ApiResult<std::string_view> read_part_text(const json::value& value, const std::string& place, std::string_view& type) {
-  const json::object* part = value.if_object();
-  if (part == nullptr) return std::unexpected(invalid_type(place, "a content part (an object)", value));
-  JsonFields fields(*part, place + ".");
-  OCTAVO_TRY(type, fields.needed_string("type"));
+ApiResult<std::string_view> read_part_text(const JsonCursor& part, std::string_view& type) {
+  OCTAVO_TRY_VOID(to_api_result(part.needed_object("a content part (an object)")));
+  OCTAVO_TRY(type, needed_text(part["type"]));
   for (const std::string_view known : {"input_text", "output_text", "text", "reasoning_text", "summary_text"})
-    if (type == known) return fields.needed_string("text");
-  if (type == "refusal") return fields.needed_string("refusal");
-  return std::unexpected(unsupported(
-      place, fmt::format("{}: found {} as the type, expected input_text or output_text: this server reads text only",
-                         place, describe(json::value(type)))));
+    if (type == known) return needed_text(part["text"]);
+  if (type == "refusal") return needed_text(part["refusal"]);
+  return refused(
+      part.error(fmt::format("found {} as the type, expected input_text or output_text: this server reads text only",
+                             describe_json(json::value(type))),
+                 "unsupported_parameter"));
 }
 
 /// A text or an array of parts as parts. `type`: of those that are no refusal.
-ApiResult<json::array> read_parts(const json::value& content, const std::string& place, std::string_view type) {
-  if (content.is_string()) return json::array{part_of(type, content.get_string())};
-  const json::array* given = content.if_array();
-  if (given == nullptr) return std::unexpected(invalid_type(place, "a string or an array of content parts", content));
+ApiResult<json::array> read_parts(const JsonCursor& content, std::string_view type) {
+  if (const json::string* text = content.if_string()) return json::array{part_of(type, *text)};
+  OCTAVO_TRY(const json::array* given, to_api_result(content.array("a string or an array of content parts")));
   json::array parts;
   for (std::size_t i = 0; i < given->size(); ++i) {
     std::string_view found;
-    OCTAVO_TRY(const auto text, read_part_text((*given)[i], fmt::format("{}[{}]", place, i), found));
+    OCTAVO_TRY(const auto text, read_part_text(content[i], found));
     parts.push_back(part_of(found == "refusal" ? found : type, text));
   }
   return parts;
 }
 
-ApiResult<json::object> read_message(const json::object& item, const std::string& place) {
-  JsonFields fields(item, place + ".");
-  OCTAVO_TRY(const std::string_view role, fields.needed_string("role"));
+ApiResult<json::object> read_message(const JsonCursor& item) {
+  OCTAVO_TRY(const std::string_view role, needed_text(item["role"]));
   if (role != "user" && role != "assistant" && role != "system" && role != "developer")
-    return std::unexpected(
-        invalid_value(place + ".role", fmt::format("{}.role: found {}, expected user, assistant, system or developer",
-                                                   place, describe(json::value(role)))));
-  const json::value* content = fields.find("content");
-  if (content == nullptr)
-    return std::unexpected(
-        invalid_value(place + ".content", place + ".content: found none, expected a string or an array of parts"));
-  OCTAVO_TRY(json::array parts,
-             read_parts(*content, place + ".content", role == "assistant" ? "output_text" : "input_text"));
+    return refused(item["role"].wrong_value("user, assistant, system or developer"));
+  const JsonCursor content = item["content"];
+  if (!content.is_given()) return refused(content.wrong_value("a string or an array of parts"));
+  OCTAVO_TRY(json::array parts, read_parts(content, role == "assistant" ? "output_text" : "input_text"));
   return json::object{{"type", "message"}, {"role", role}, {"content", std::move(parts)}, {"status", "completed"}};
 }
 
 /// The member that holds what a call of this type is made with.
 std::string_view called_with(std::string_view type) { return type == "custom_tool_call" ? "input" : "arguments"; }
 
-ApiResult<json::object> read_call(const json::object& item, std::string_view type, const std::string& place) {
-  JsonFields fields(item, place + ".");
-  OCTAVO_TRY(const std::string_view id, fields.needed_string("call_id"));
-  OCTAVO_TRY(const std::string_view name, fields.needed_string("name"));
-  OCTAVO_TRY(const std::string_view text, fields.needed_string(called_with(type)));
-  const auto space = fields.string("namespace");
-  if (fields.failed()) return std::unexpected(*fields.error());
+ApiResult<json::object> read_call(const JsonCursor& item, std::string_view type) {
+  OCTAVO_TRY(const std::string_view id, needed_text(item["call_id"]));
+  OCTAVO_TRY(const std::string_view name, needed_text(item["name"]));
+  OCTAVO_TRY(const std::string_view text, needed_text(item[called_with(type)]));
+  OCTAVO_TRY(const auto space, to_api_result(item["namespace"].string()));
   json::object call{
       {"type", type}, {"call_id", id}, {"name", name}, {called_with(type), text}, {"status", "completed"}};
   if (space) call["namespace"] = *space;
   return call;
 }
 
-ApiResult<json::object> read_call_output(const json::object& item, std::string_view type, const std::string& place) {
-  JsonFields fields(item, place + ".");
-  OCTAVO_TRY(const std::string_view id, fields.needed_string("call_id"));
-  const json::value* output = fields.find("output");
-  if (output == nullptr)
-    return std::unexpected(
-        invalid_value(place + ".output", place + ".output: found none, expected a string or an array of parts"));
-  json::value read = *output;
-  if (!output->is_string()) {
-    OCTAVO_TRY(read, read_parts(*output, place + ".output", "input_text"));
+ApiResult<json::object> read_call_output(const JsonCursor& item, std::string_view type) {
+  OCTAVO_TRY(const std::string_view id, needed_text(item["call_id"]));
+  const JsonCursor output = item["output"];
+  if (!output.is_given()) return refused(output.wrong_value("a string or an array of parts"));
+  json::value read = *output.value();
+  if (!read.is_string()) {
+    OCTAVO_TRY(read, read_parts(output, "input_text"));
   }
   return json::object{{"type", type}, {"call_id", id}, {"output", std::move(read)}, {"status", "completed"}};
 }
 
 /// Its content, or without one its summary. Empty where both are: it was encrypted by another server.
-ApiResult<json::object> read_reasoning(const json::object& item, const std::string& place) {
-  const JsonFields fields(item, place + ".");
+ApiResult<json::object> read_reasoning(const JsonCursor& item) {
   json::array content;
   for (const std::string_view name : {"content", "summary"}) {
-    const json::value* given = fields.find(name);
-    if (given == nullptr || !content.empty()) continue;
-    OCTAVO_TRY(content, read_parts(*given, fields.path_of(name), "reasoning_text"));
+    const JsonCursor given = item[name];
+    if (!given.is_given() || !content.empty()) continue;
+    OCTAVO_TRY(content, read_parts(given, "reasoning_text"));
   }
   if (content.empty()) return json::object();
   return json::object{{"type", "reasoning"}, {"summary", json::array()}, {"content", std::move(content)}};
 }
 
 /// Empty: the item says nothing.
-ApiResult<ConversationItem> read_item(const json::value& value, const std::string& place, const FindItem& find) {
-  const json::object* item = value.if_object();
-  if (item == nullptr) return std::unexpected(invalid_type(place, "an item (an object)", value));
-  JsonFields fields(*item, place + ".");
-  const auto id = fields.string("id");
-  const auto given_type = fields.string("type");
-  if (fields.failed()) return std::unexpected(*fields.error());
-  const std::string_view type = given_type.value_or(fields.find("role") != nullptr ? "message" : "item_reference");
+ApiResult<ConversationItem> read_item(const JsonCursor& item, const FindItem& find) {
+  OCTAVO_TRY_VOID(to_api_result(item.needed_object("an item (an object)")));
+  OCTAVO_TRY(const auto id, to_api_result(item["id"].string()));
+  OCTAVO_TRY(const auto given_type, to_api_result(item["type"].string()));
+  const std::string_view type = given_type.value_or(item["role"].is_given() ? "message" : "item_reference");
   ApiResult<json::object> read;
   if (type == "message") {
-    read = read_message(*item, place);
+    read = read_message(item);
   } else if (type == "function_call" || type == "custom_tool_call") {
-    read = read_call(*item, type, place);
+    read = read_call(item, type);
   } else if (type == "function_call_output" || type == "custom_tool_call_output") {
-    read = read_call_output(*item, type, place);
+    read = read_call_output(item, type);
   } else if (type == "reasoning") {
-    read = read_reasoning(*item, place);
+    read = read_reasoning(item);
   } else if (type == "item_reference") {
-    OCTAVO_TRY(const std::string_view named, fields.needed_string("id"));
-    return find(named, place + ".id");
+    OCTAVO_TRY(const std::string_view named, needed_text(item["id"]));
+    return find(named, item["id"]);
   } else {
-    return std::unexpected(unsupported(
-        place + ".type", fmt::format("{}.type: found {}, expected message, function_call, function_call_output, "
-                                     "custom_tool_call, custom_tool_call_output, reasoning or item_reference",
-                                     place, describe(json::value(type)))));
+    return refused(
+        item["type"].wrong_value("message, function_call, function_call_output, custom_tool_call, "
+                                 "custom_tool_call_output, reasoning or item_reference",
+                                 "unsupported_parameter"));
   }
   if (!read) return std::unexpected(std::move(read.error()));
   if (id && !read->empty()) (*read)["id"] = *id;
@@ -215,8 +200,10 @@ class MessageList {
 
 }  // namespace
 
-ApiResult<std::vector<ConversationItem>> read_items(const json::value& input, const FindItem& find) {
+ApiResult<std::vector<ConversationItem>> read_items(const JsonCursor& input, const FindItem& find) {
+  constexpr std::string_view kForms = "a string or an array of items";
   std::vector<ConversationItem> items;
+  if (!input.is_given()) return refused(input.wrong_value(kForms));
   if (const json::string* text = input.if_string()) {
     json::object message{{"type", "message"},
                          {"role", "user"},
@@ -225,10 +212,9 @@ ApiResult<std::vector<ConversationItem>> read_items(const json::value& input, co
     items.push_back({.value = std::make_shared<const json::object>(std::move(message))});
     return items;
   }
-  const json::array* given = input.if_array();
-  if (given == nullptr) return std::unexpected(invalid_type("input", "a string or an array of items", input));
+  OCTAVO_TRY(const json::array* given, to_api_result(input.array(kForms)));
   for (std::size_t i = 0; i < given->size(); ++i) {
-    OCTAVO_TRY(ConversationItem item, read_item((*given)[i], fmt::format("input[{}]", i), find));
+    OCTAVO_TRY(ConversationItem item, read_item(input[i], find));
     if (!item.value->empty()) items.push_back(std::move(item));
   }
   return items;

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "json/json_cursor.h"
 #include "server/api_error.h"
 
 namespace octavo::server {
@@ -23,14 +24,14 @@ struct ConversationItem {
   std::shared_ptr<const std::string> json = {};  // as it is stored; null: it is not yet
 };
 
-/// The item that an item_reference names; an error where there is none. `place`: the field that names it.
-using FindItem = std::function<ApiResult<ConversationItem>(std::string_view id, const std::string& place)>;
+/// The item that an item_reference names; an error where there is none. `named`: where.
+using FindItem = std::function<ApiResult<ConversationItem>(std::string_view id, const JsonCursor& named)>;
 
 /// `input`, a text or an array of items, as items that have what the API documents of them and nothing else: of type
 /// message, function_call, custom_tool_call, the output of one of these, or reasoning. Ids that the client gave are
 /// kept. Reasoning that nobody but its maker can read is left out. Errors: items of other types, images and files,
 /// fields of a wrong type.
-ApiResult<std::vector<ConversationItem>> read_items(const boost::json::value& input, const FindItem& find);
+ApiResult<std::vector<ConversationItem>> read_items(const JsonCursor& input, const FindItem& find);
 
 /// The messages of a chat. `instructions` are the system's, at the beginning. Reasoning, text and calls that follow
 /// each other are one message of the assistant. `items` are read_items()'s.

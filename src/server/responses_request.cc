@@ -84,12 +84,12 @@ class StoredItems {
     return {.value = known->second, .json = item.json};
   }
 
-  ApiResult<ConversationItem> find(std::string_view id, const std::string& place) {
+  ApiResult<ConversationItem> find(std::string_view id, const JsonCursor& named) {
     const ResponseItem* stored = stored_item(id);
     if (stored == nullptr) return std::unexpected(no_response(id, "input"));
     num_bytes_ += num_bytes_of(*stored);
     const std::uint64_t most = responses_.store->limits().max_request_bytes;
-    if (num_bytes_ > most) return std::unexpected(refers_to_too_much(place, num_bytes_, most));
+    if (num_bytes_ > most) return std::unexpected(refers_to_too_much(named.path(), num_bytes_, most));
     return read(*stored);
   }
   /// The responses of the conversation that the request goes on with.
@@ -164,30 +164,22 @@ void check_metadata(JsonFields& fields) {
 void add_reasoning(JsonFields& fields, json::object& chat) {
   json::object kwargs;
   if (const json::object* given = fields.object("chat_template_kwargs")) kwargs = *given;
-  if (const json::object* reasoning = fields.object("reasoning")) {
-    JsonFields inner(*reasoning, "reasoning.");
-    if (const auto effort = inner.string("effort")) {
-      chat["reasoning_effort"] = *effort;
-      kwargs["enable_thinking"] = *effort != "none";
-    }
-    if (inner.failed()) fields.refuse(*inner.error());
+  if (const auto effort = fields.take(fields["reasoning"]["effort"].string())) {
+    chat["reasoning_effort"] = *effort;
+    kwargs["enable_thinking"] = *effort != "none";
   }
   if (!kwargs.empty()) chat["chat_template_kwargs"] = std::move(kwargs);
 }
 
 void add_format(JsonFields& fields, json::object& chat) {
-  const json::object* text = fields.object("text");
-  if (text == nullptr) return;
-  JsonFields inner(*text, "text.");
-  const json::object* format = inner.object("format");
-  if (inner.failed()) return fields.refuse(*inner.error());
+  const JsonCursor shape = fields["text"]["format"];
+  const json::object* format = fields.take(shape.object());
   if (format == nullptr) return;
-  JsonFields shape(*format, "text.format.");
-  const auto type = shape.string("type");
-  if (shape.failed()) return fields.refuse(*shape.error());
+  const auto read = shape["type"].string();
+  if (!read) return fields.refuse(read.error());
+  const auto type = *read;
   if (type == "json_schema") {
-    if (!format->contains("schema"))
-      return fields.refuse(invalid_value("text.format.schema", "text.format.schema: found none, expected a schema"));
+    if (!format->contains("schema")) return fields.refuse(shape["schema"].wrong_value("a schema"));
     json::object schema;
     for (const std::string_view name : {"name", "schema", "strict"})
       if (const json::value* value = format->if_contains(name)) schema[name] = *value;
@@ -195,7 +187,7 @@ void add_format(JsonFields& fields, json::object& chat) {
   } else if (type == "json_object") {
     chat["response_format"] = {{"type", "json_object"}};
   } else if (type != "text") {
-    fields.refuse(invalid_value("text.format.type", "text.format.type: expected text, json_schema or json_object"));
+    fields.refuse(shape["type"].wrong_value("text, json_schema or json_object"));
   }
 }
 
@@ -238,12 +230,9 @@ ApiResult<ReadBody> read_body(const json::object& body, const OwnResponses& resp
   OCTAVO_TRY(read.tools, add_response_tools(body, read.chat));
   if (fields.find("context_management") != nullptr)
     read.tools.warnings.emplace_back("context_management: it is ignored: conversations are not made shorter here");
-  const json::value* input = fields.find("input");
-  if (input == nullptr)
-    return std::unexpected(invalid_value("input", "input: found none, expected a string or an array of items"));
   StoredItems stored(responses);
-  const FindItem find = [&](std::string_view id, const std::string& place) { return stored.find(id, place); };
-  OCTAVO_TRY(read.input, read_items(*input, find));
+  const FindItem find = [&](std::string_view id, const JsonCursor& named) { return stored.find(id, named); };
+  OCTAVO_TRY(read.input, read_items(fields["input"], find));
   OCTAVO_TRY(const auto items, all_items(read.previous_id, read.input, stored));
   json::array messages = messages_of_items(instructions, items);
   if (messages.empty()) return std::unexpected(invalid_value("input", "input: found no items, expected one at least"));

@@ -23,7 +23,7 @@ namespace json = boost::json;
 
 /// The tool as a chat has it: its members one level deeper.
 ApiResult<json::object> function_of(const json::object& tool, const std::string& place) {
-  JsonFields fields(tool, place + ".");
+  JsonFields fields(tool, place);
   const auto name = fields.string("name");
   fields.object("parameters");
   fields.boolean("strict", false);
@@ -70,7 +70,7 @@ class ToolReader {
 
  private:
   ApiResult<void> read_tool(const json::object& tool, const std::string& place, std::string_view space) {
-    JsonFields fields(tool, place + ".");
+    JsonFields fields(tool, place);
     const auto given = fields.string("type");
     if (fields.failed()) return std::unexpected(*fields.error());
     const std::string_view type = given.value_or("function");
@@ -84,13 +84,13 @@ class ToolReader {
       return add(std::move(function), place, {.space = std::string(space), .is_custom = true});
     }
     tools.warnings.push_back(fmt::format("{}: a tool of type {} is left out: this server runs none itself", place,
-                                         describe(json::value(type))));
+                                         describe_json(json::value(type))));
     return {};
   }
 
   // The description of a namespace stands in front of that of its first tool: functions have no other place for it.
   ApiResult<void> read_space(const json::object& given, const std::string& place) {
-    JsonFields fields(given, place + ".");
+    JsonFields fields(given, place);
     OCTAVO_TRY(const std::string_view name, fields.needed_string("name"));
     const std::string_view description = fields.string("description").value_or("");
     if (fields.failed()) return std::unexpected(*fields.error());
@@ -112,8 +112,9 @@ class ToolReader {
     name = qualified_name(known.space, known.name);
     if (!may_name_a_tool(name)) return std::unexpected(wrong_tool_name(place + ".name", std::string_view(name)));
     if (!names_.emplace(name).second && (!is_plain || tools.client_tools.contains(std::string_view(name))))
-      return std::unexpected(invalid_value(
-          place + ".name", fmt::format("{}.name: found {} twice, expected a name for each", place, describe(name))));
+      return std::unexpected(
+          invalid_value(place + ".name",
+                        fmt::format("{}.name: found {} twice, expected a name for each", place, describe_json(name))));
     if (!is_plain) {
       called_.try_emplace(known.name, name);
       tools.client_tools.emplace(name, std::move(known));
@@ -155,7 +156,7 @@ ApiResult<json::value> read_choice(const json::value& value, ToolReader& reader)
   const json::object* choice = value.if_object();
   if (choice == nullptr)
     return std::unexpected(invalid_type("tool_choice", "none, auto, required or an object", value));
-  JsonFields fields(*choice, "tool_choice.");
+  JsonFields fields(*choice, "tool_choice");
   const auto type = fields.string("type");
   const auto name = fields.string("name");
   const auto mode = fields.string("mode");
@@ -171,7 +172,7 @@ ApiResult<json::value> read_choice(const json::value& value, ToolReader& reader)
   return std::unexpected(
       unsupported("tool_choice", fmt::format("tool_choice.type: found {}, expected function or custom with a name, or "
                                              "allowed_tools: this server runs no tools itself",
-                                             type ? describe(json::value(*type)) : "none")));
+                                             type ? describe_json(json::value(*type)) : "none")));
 }
 
 }  // namespace

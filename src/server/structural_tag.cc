@@ -60,7 +60,7 @@ class TagReader {
       read_triggers(fields_);
       read_tags(fields_, "structures", false);
     } else {
-      JsonFields inner(*format, fields_.path_of("format."));
+      JsonFields inner(*format, fields_.path_of("format"));
       const auto type = inner.string("type");
       if (type != "triggered_tags")
         inner.refuse(unsupported(inner.path_of("type"),
@@ -82,7 +82,7 @@ class TagReader {
     if (found == nullptr || found->empty() || found->size() > most) {
       from.refuse(invalid_value(from.path_of(name),
                                 fmt::format("{}: found {}, expected an array of 1 to {}", from.path_of(name),
-                                            value == nullptr ? "none" : describe(*value), most)));
+                                            value == nullptr ? "none" : describe_json(*value), most)));
       return nullptr;
     }
     return found;
@@ -113,9 +113,9 @@ class TagReader {
   void read_tags(JsonFields& from, std::string_view name, bool has_content) {
     const json::array* tags = array(from, name, kMaxStructures);
     for (std::size_t i = 0; tags != nullptr && i < tags->size(); ++i) {
-      const std::string path = fmt::format("{}[{}].", from.path_of(name), i);
+      const std::string path = fmt::format("{}[{}]", from.path_of(name), i);
       const json::object* object = (*tags)[i].if_object();
-      if (object == nullptr) return from.refuse(invalid_type(path.substr(0, path.size() - 1), "an object", (*tags)[i]));
+      if (object == nullptr) return from.refuse(invalid_type(path, "an object", (*tags)[i]));
       JsonFields inner(*object, path);
       Tag tag{.begin = text(inner, "begin"), .schema = {}, .end = text(inner, "end")};
       const json::value* schema = has_content ? schema_of_content(inner) : inner.find("schema");

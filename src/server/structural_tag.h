@@ -21,7 +21,7 @@ namespace octavo::server {
 
 inline constexpr std::size_t kMaxStructures = 128, kMaxTriggers = 32, kMaxMarkBytes = 1024;
 
-/// The grammar, and the rules that it names. `path` stands before the names of fields in errors. `token_of` gives the
+/// The grammar, and the rules that it names. `path` is where the tag stands, for errors. `token_of` gives the
 /// token that a text is; nothing: it is several, or none.
 ApiResult<ConstraintSource> structural_tag(const boost::json::object& tag, const std::string& path,
                                            const std::function<std::optional<TokenId>(std::string_view)>& token_of);

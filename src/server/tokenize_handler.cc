@@ -68,7 +68,7 @@ ApiResult<std::vector<TokenId>> read_ids(const boost::json::object& body, const 
     const auto id = as_integer(value);
     if (!id || *id < 0 || *id >= engine.info().num_tokens)
       return std::unexpected(invalid_value("tokens", fmt::format("found {}, expected token ids from 0 to {}",
-                                                                 describe(value), engine.info().num_tokens - 1)));
+                                                                 describe_json(value), engine.info().num_tokens - 1)));
     tokens.push_back(static_cast<TokenId>(*id));
   }
   return tokens;

@@ -19,7 +19,7 @@ const std::string kStructures =
 
 ApiResult<ConstraintSource> read(const std::string& fields) {
   const json::value tag = json::parse("{" + fields + "}");
-  return structural_tag(tag.get_object(), "tag.", [](std::string_view text) -> std::optional<TokenId> {
+  return structural_tag(tag.get_object(), "tag", [](std::string_view text) -> std::optional<TokenId> {
     return text == "<call>" ? std::optional<TokenId>(7) : std::nullopt;
   });
 }

@@ -1,0 +1,97 @@
+// A place in a JSON text, by which everybody reads what somebody else wrote: `body["options"]["top_p"].number(0, 1)`.
+// Its errors say what was found and what was expected, and name the place as it is written there: "options.top_p".
+//
+// A cursor is a view of a few words: the values, and the names that it was made with, outlive it. Nothing is copied and
+// no path is kept on the way; where an error needs one, it is looked for among the values. Any thread.
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "json/json_error.h"
+
+namespace octavo {
+
+/// A value as a message shows it: "the string \"abc\"", "the number 3", "an array of 2".
+std::string describe_json(const boost::json::value& value);
+
+/// An integer that JSON spells as one, or as a number without a fraction (5.0); nothing for all else.
+std::optional<std::int64_t> as_integer(const boost::json::value& value);
+
+class JsonCursor {
+ public:
+  /// The whole of a text; `path` is where it stands itself, if it is a part of another: "tools[2]".
+  explicit JsonCursor(const boost::json::object& root, std::string_view path = {})
+      : root_(&root), root_path_(path), container_(&root) {}
+
+  /// A member, or an element. Where there is none, or it is null, or this is no object or array at all, the cursor
+  /// stands at a place without a value, and what is read there is missing, or in the last case the error.
+  JsonCursor operator[](std::string_view name) const;
+  JsonCursor operator[](std::size_t index) const;
+
+  /// The value; nullptr: there is none, or it is null. Of the whole, which is no value of its own, nullptr as well.
+  const boost::json::value* value() const { return is_missing() || !astray_.empty() ? nullptr : value_; }
+  bool is_given() const { return value() != nullptr; }
+  /// The value as one of a kind; nullptr as well where it is of another. For what may be anything: no error is made.
+  const boost::json::string* if_string() const { return is_given() ? value_->if_string() : nullptr; }
+  const boost::json::array* if_array() const { return is_given() ? value_->if_array() : nullptr; }
+  const boost::json::object* if_object() const { return is_given() ? value_->if_object() : nullptr; }
+  /// "messages[2].content". It takes a walk over the whole, so it is for errors.
+  std::string path() const;
+
+  /// A value of the kind; nothing where none is given. Errors: another kind, or out of the bounds.
+  JsonResult<std::optional<bool>> boolean() const;
+  JsonResult<std::optional<std::int64_t>> integer(std::int64_t min, std::int64_t max) const;
+  /// An integer of at least `min`; one that 64 bits do not hold is the largest that they do.
+  JsonResult<std::optional<std::int64_t>> integer_from(std::int64_t min) const;
+  JsonResult<std::optional<double>> number(double min, double max) const;
+  /// Bounds and value are compared as floats, and so the bounds are written: 0.01, no 0.009999999776482582.
+  JsonResult<std::optional<float>> number(float min, float max) const;
+  JsonResult<std::optional<std::string_view>> string() const;
+  /// The same of a string that must be there.
+  JsonResult<std::string_view> needed_string(std::string_view expected = "a string") const;
+  /// nullptr: none is given. `expected` says what the value is, for the error: "a message (an object)".
+  JsonResult<const boost::json::object*> object(std::string_view expected = "an object") const;
+  JsonResult<const boost::json::array*> array(std::string_view expected) const;
+  /// The same of an object that must be there: never nullptr.
+  JsonResult<const boost::json::object*> needed_object(std::string_view expected = "an object") const;
+
+  /// "PATH: found WHAT STANDS THERE, expected ...", as an error of the kind and as one of the value.
+  JsonError wrong_type(std::string_view expected) const;
+  JsonError wrong_value(std::string_view expected, std::string_view code = "invalid_value") const;
+  /// "PATH: MESSAGE"
+  JsonError error(std::string_view message, std::string_view code = "invalid_value") const;
+
+ private:
+  template <class T>
+  using Read = JsonResult<std::optional<T>>;
+
+  bool is_missing() const { return value_ == nullptr || value_->is_null(); }
+  JsonCursor at(const boost::json::value* value, const void* container) const;
+  /// The place of what is no object, or no array, or is not there, in which something was looked for.
+  JsonCursor astray(std::string_view expected) const;
+  /// What `take` makes of the value, if there is one.
+  template <class T, class Take>
+  Read<T> read(const Take& take) const;
+  template <class Number>
+  Read<Number> read_number(Number min, Number max) const;
+  JsonError wrong_number(std::string_view expected) const;
+
+  const boost::json::object* root_;
+  std::string_view root_path_;
+  const boost::json::value* value_ = nullptr;  // null only as an element of an array
+  const void* container_;                      // the object or array that the value stands in, or would
+  std::string_view name_ = {};                 // in an object
+  std::size_t index_ = 0;                      // in an array
+  std::string_view astray_ = {};  // what the value had to be for what was looked for in it; empty: it was that
+  bool has_moved_ = false;        // from the root
+  bool is_element_ = false;
+};
+
+}  // namespace octavo
