@@ -5,69 +5,65 @@
 
 #include "hub/digest.h"
 #include "hub/model_ref.h"
-#include "json/json_text.h"
-#include "octavo/chat.h"
+#include "json/json_cursor.h"
+#include "json/json_document.h"
 
 namespace octavo::hub {
 namespace {
 
-const TemplateValue* find(const TemplateDict& object, std::string_view name) {
-  const auto found = std::ranges::find(object, name, [](const auto& member) { return std::string_view(member.first); });
-  return found == object.end() ? nullptr : &found->second;
+namespace json = boost::json;
+
+constexpr std::size_t kMaxMemoryBytes = std::size_t{256} << 20;  // ten values a file take 48 MiB where there are 65536
+
+// What is wrong in one file leaves that out, so that these look at values alone: to name the place of each would take
+// the square of the list's length.
+std::string_view text_of(const JsonCursor& given) {
+  const json::string* text = given.if_string();
+  return text == nullptr ? std::string_view() : std::string_view(*text);
 }
 
-template <class T>
-const T* find_as(const TemplateDict& object, std::string_view name) {
-  const TemplateValue* value = find(object, name);
-  return value == nullptr ? nullptr : std::get_if<T>(value);
-}
+std::optional<std::string> hash_of(const JsonCursor& given) { return hash_of_etag(text_of(given)); }
 
-std::optional<std::string> hash_of(const TemplateDict& object, std::string_view name) {
-  const auto* text = find_as<std::string>(object, name);
-  return text == nullptr ? std::nullopt : hash_of_etag(*text);
-}
-
-/// The size that an object gives; none where it is no size of a file.
-std::optional<std::uint64_t> size_of(const TemplateDict& object) {
-  const auto* size = find_as<std::int64_t>(object, "size");
-  if (size == nullptr || *size < 0 || static_cast<std::uint64_t>(*size) > ListingLimits::kFileBytes)
-    return std::nullopt;
+/// None: it is no size of a file.
+std::optional<std::uint64_t> size_of(const JsonCursor& given) {
+  const auto size = given.is_given() ? as_integer(*given.value()) : std::nullopt;
+  if (!size || *size < 0 || static_cast<std::uint64_t>(*size) > ListingLimits::kFileBytes) return std::nullopt;
   return static_cast<std::uint64_t>(*size);
 }
 
 /// None: it lacks something, or its name is no path inside a folder.
-std::optional<RepoFile> file_of(const TemplateDict& object) {
-  const auto* path = find_as<std::string>(object, "rfilename");
-  if (path == nullptr || !is_safe_path(*path)) return std::nullopt;
+std::optional<RepoFile> file_of(const JsonCursor& file) {
+  const std::string_view path = text_of(file["rfilename"]);
+  if (!is_safe_path(path)) return std::nullopt;
   // A large file's hash is that of its bytes; blobId is that of the pointer to it.
-  const auto* lfs = find_as<TemplateDict>(object, "lfs");
-  const TemplateDict& sized = lfs == nullptr ? object : *lfs;
-  const auto size = size_of(sized);
-  const auto hash = lfs == nullptr ? hash_of(object, "blobId") : hash_of(*lfs, "sha256");
+  const JsonCursor lfs = file["lfs"];
+  const bool is_large = lfs.if_object() != nullptr;
+  const auto size = size_of(is_large ? lfs["size"] : file["size"]);
+  const auto hash = hash_of(is_large ? lfs["sha256"] : file["blobId"]);
   if (!size || !hash) return std::nullopt;
-  return RepoFile{*path, *size, *hash};
+  return RepoFile{std::string(path), *size, *hash};
 }
 
 }  // namespace
 
 Result<Listing> parse_listing(std::string_view text) {
-  if (text.size() > ListingLimits::kBytes)
-    return fail("the hub's list of files has more than {} bytes", ListingLimits::kBytes);
-  std::size_t values_left = ListingLimits::kValues;
-  const auto json = read_json_object(text, values_left);
-  if (!json) return fail("the hub's list of files: {}", json.error().message);
-  const auto& object = std::get<TemplateDict>(*json);
-  const auto commit = hash_of(object, "sha");
+  const auto object = parse_json_object(
+      text,
+      {.max_bytes = ListingLimits::kBytes, .max_values = ListingLimits::kValues, .max_memory_bytes = kMaxMemoryBytes});
+  if (!object) return fail("the hub's list of files: {}", object.error().message);
+  const JsonCursor body(*object);
+  const auto commit = hash_of(body["sha"]);
   if (!commit) return fail("the hub's list of files has no commit ('sha'), expected 40 hexadecimal digits");
-  const auto* siblings = find_as<TemplateList>(object, "siblings");
-  if (siblings == nullptr) return fail("the hub's list of files has no 'siblings', expected an array of files");
-  if (siblings->size() > ListingLimits::kFiles)
-    return fail("the hub's list has {} files, expected at most {}", siblings->size(), ListingLimits::kFiles);
+  const JsonCursor siblings = body["siblings"];
+  const json::array* given = siblings.if_array();
+  if (given == nullptr) return fail("the hub's list of files has no 'siblings', expected an array of files");
+  if (given->size() > ListingLimits::kFiles)
+    return fail("the hub's list has {} files, expected at most {}", given->size(), ListingLimits::kFiles);
   Listing listing{.commit = *commit, .files = {}};
-  for (const TemplateValue& sibling : *siblings) {
-    const auto* file = std::get_if<TemplateDict>(&sibling);
-    if (file == nullptr) return fail("the hub's list of files has one that is no object");
-    if (auto known = file_of(*file)) listing.files.push_back(std::move(*known));
+  for (std::size_t i = 0; i < given->size(); ++i) {
+    const auto file = siblings[i].needed_object("a file (an object)");
+    if (!file) return fail("the hub's list of files: {}", file.error().message);
+    if (auto known = file_of(siblings[i])) listing.files.push_back(std::move(*known));
   }
   return listing;
 }

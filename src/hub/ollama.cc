@@ -3,14 +3,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <boost/json/string.hpp>
 #include <fstream>
 #include <optional>
 
 #include "base/to_size.h"
 #include "hub/digest.h"
 #include "hub/model_ref.h"
-#include "json/json_text.h"
-#include "octavo/chat.h"
+#include "json/json_cursor.h"
+#include "json/json_document.h"
 
 namespace octavo::hub {
 namespace {
@@ -22,17 +23,6 @@ constexpr std::size_t kMaxValues = 1U << 14;
 constexpr std::size_t kMaxModels = 4096;
 constexpr std::string_view kModelType = "application/vnd.ollama.image.model";
 constexpr std::string_view kHash = "sha256:";
-
-const TemplateValue* find(const TemplateDict& object, std::string_view name) {
-  const auto found = std::ranges::find(object, name, [](const auto& member) { return std::string_view(member.first); });
-  return found == object.end() ? nullptr : &found->second;
-}
-
-std::string_view text_of(const TemplateDict& object, std::string_view name) {
-  const TemplateValue* value = find(object, name);
-  const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
-  return text == nullptr ? std::string_view() : *text;
-}
 
 std::optional<std::string> read_small(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -82,16 +72,17 @@ std::vector<OllamaModel> list_ollama(const fs::path& folder) {
 }
 
 Result<std::string> parse_ollama_manifest(std::string_view text) {
-  std::size_t values_left = kMaxValues;
-  OCTAVO_TRY(const TemplateValue json, read_json_object(text, values_left));
-  const TemplateValue* layers = find(std::get<TemplateDict>(json), "layers");
-  const auto* list = layers == nullptr ? nullptr : std::get_if<TemplateList>(layers);
+  const auto object = parse_json_object(text, {.max_bytes = kMaxManifestBytes, .max_values = kMaxValues});
+  if (!object) return fail("{}", object.error().message);
+  const JsonCursor layers = JsonCursor(*object)["layers"];
+  const boost::json::array* list = layers.if_array();
   if (list == nullptr) return fail("found no 'layers', expected an array");
-  for (const TemplateValue& layer : *list) {
-    const auto* object = std::get_if<TemplateDict>(&layer);
-    if (object == nullptr || text_of(*object, "mediaType") != kModelType) continue;
-    const std::string_view digest = text_of(*object, "digest");
-    const auto hash = digest.starts_with(kHash) ? hash_of_etag(digest.substr(kHash.size())) : std::nullopt;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const boost::json::string* type = layers[i]["mediaType"].if_string();
+    if (type == nullptr || *type != kModelType) continue;
+    const boost::json::string* digest = layers[i]["digest"].if_string();
+    const std::string_view written = digest == nullptr ? std::string_view() : std::string_view(*digest);
+    const auto hash = written.starts_with(kHash) ? hash_of_etag(written.substr(kHash.size())) : std::nullopt;
     constexpr std::size_t kDigits = 64;
     if (hash && hash->size() == kDigits) return *hash;
     return fail("found a model whose 'digest' is no SHA-256");

@@ -50,11 +50,11 @@ TEST(Listing, FilesThatCannotBeFetchedSafelyAreLeftOut) {
 
 TEST(Listing, OtherAnswersAreErrors) {
   EXPECT_THAT(error_of("<html>"), HasSubstr("no JSON"));
-  EXPECT_THAT(error_of("[]"), HasSubstr("no object"));
+  EXPECT_THAT(error_of("[]"), HasSubstr("no JSON object"));
   EXPECT_THAT(error_of("{}"), HasSubstr("no commit"));
   EXPECT_THAT(error_of(R"({"sha": "../../etc"})"), HasSubstr("no commit"));
   EXPECT_THAT(error_of(R"({"sha": ")" + kCommit + "\"}"), HasSubstr("no 'siblings'"));
-  EXPECT_THAT(error_of(listing_of("5")), HasSubstr("no object"));
+  EXPECT_THAT(error_of(listing_of("5")), HasSubstr("siblings[0]: found the number 5, expected a file"));
 }
 
 TEST(Listing, ItsSizeItsDepthAndTheNumberOfFilesAreBounded) {
