@@ -9,8 +9,8 @@ with or without hf.co/ in front: `octavo pull` fetches it and goes on where it w
 whether it loads, an answer, a call of a tool, an answer by a schema, and the speeds of a prompt of 512 tokens and of 64
 behind it. --llama-cpp is llama.cpp's llama-server, or a folder with it in it (or in its bin or build/bin); it adds
 whether both make the same prompt of a conversation, how many of 64 greedy tokens are the same, the divergence of their
-next tokens' distributions (KL(llama.cpp || Octavo) in nats, over these 64), and its speeds. Without --threads each
-program takes its own number.
+next tokens' distributions (KL(llama.cpp || Octavo) in nats, over these 64 as far as llama.cpp tells them), and its
+speeds. Without --threads each program takes its own number.
 
 The table goes to standard output, a row as soon as it is known; what is being done to standard error. A model that fails
 is a row that says why, and the others go on. A greedy token that differs is no failure: two likeliest tokens may be a
@@ -188,7 +188,7 @@ class Check:
 
     def judge_kl(self, kl):
         if not kl:
-            return
+            return  # an answer that ends at once
         mean = sum(kl) / len(kl)
         self.judge("KL mean, max", mean <= MOST_KL, f"{mean:.1e}, {max(kl):.1e}")
 

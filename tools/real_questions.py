@@ -108,9 +108,12 @@ def prompt_of_llama_cpp(server, has_template):
 
 def greedy_tokens(server, ids):
     """The likeliest tokens that follow, as far as the answer goes."""
-    answer = server.post("/completion", {"prompt": ids, "n_predict": NUM_GREEDY, "temperature": 0, "top_k": 1, "n_probs": 1,
-                                         "repeat_penalty": 1})
-    return [entry["id"] for entry in answer.get("completion_probabilities", [])]
+    body = {"prompt": ids, "n_predict": NUM_GREEDY, "temperature": 0, "top_k": 1, "repeat_penalty": 1}
+    try:
+        return server.post("/completion", {**body, "return_tokens": True})["tokens"]
+    except Failure:  # Octavo refuses the field. llama.cpp's probabilities leave out tokens that begin a character
+        answer = server.post("/completion", {**body, "n_probs": 1})
+        return [entry["id"] for entry in answer.get("completion_probabilities", [])]
 
 
 def first_difference(one, other):
@@ -128,10 +131,11 @@ def speeds(server, ids):
 
 
 def likeliest(server, ids):
-    """{id: log-probability} of the next token."""
+    """{id: log-probability} of the next token. None: llama.cpp tells it of no token that begins a character."""
     answer = server.post("/completion", {"prompt": ids, "n_predict": 1, "temperature": 0, "n_probs": NUM_LIKELIEST,
                                          "cache_prompt": True})
-    return {entry["id"]: entry["logprob"] for entry in answer["completion_probabilities"][0]["top_logprobs"]}
+    told = answer.get("completion_probabilities")
+    return {entry["id"]: entry["logprob"] for entry in told[0]["top_logprobs"]} if told else None
 
 
 class Logits:
@@ -176,5 +180,6 @@ def divergence(reference, row):
 
 
 def divergences(server, ids, begin, logits):
-    """One for each of the tokens ids[begin:], given those before it."""
-    return [divergence(likeliest(server, ids[:i]), logits.row(i - 1)) for i in range(begin, len(ids))]
+    """One for each of the tokens ids[begin:] that is told, given those before it."""
+    found = ((i, likeliest(server, ids[:i])) for i in range(begin, len(ids)))
+    return [divergence(reference, logits.row(i - 1)) for i, reference in found if reference]

@@ -101,6 +101,14 @@ class Figures(unittest.TestCase):
         self.assertEqual(real_questions.first_difference([1, 2, 3], [1, 5, 3]), 1)
         self.assertEqual(real_questions.first_difference([1, 2, 3, 4], [1, 2]), 2)
 
+    def test_what_llama_cpp_tells_of_tokens_that_begin_a_character_is_enough(self):
+        class LlamaCpp:
+            def post(self, _, body):
+                return {"tokens": [7, 8]} if body.get("return_tokens") else {"content": ""}
+
+        self.assertEqual(real_questions.greedy_tokens(LlamaCpp(), [1]), [7, 8])
+        self.assertEqual(real_questions.divergences(LlamaCpp(), [1, 7, 8], 1, None), [])
+
     def test_a_text_that_repeats_itself_is_not_sane(self):
         self.assertTrue(real_questions.is_sane("The air scatters blue light more than red light."))
         self.assertFalse(real_questions.is_sane("light of the sky " * 20))
