@@ -166,7 +166,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string input(reinterpret_cast<const char*>(data), size);
   const auto body = parse_json_object(input, kLimits);
   if (!body) {
-    require(body.error().status == 400 && !body.error().message.empty() && is_json(error_body(body.error())));
+    const ApiError error = to_api_error(body.error());
+    require(error.status == 400 && !error.message.empty() && is_json(error_body(error)));
     return 0;
   }
   std::size_t table_members = 0, bytes = 0;
