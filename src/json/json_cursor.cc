@@ -85,36 +85,33 @@ std::optional<std::int64_t> as_integer(const json::value& value) {
   return std::nullopt;  // also of what int64 cannot hold
 }
 
-JsonCursor JsonCursor::at(const json::value* value, const void* container) const {
-  JsonCursor next = *this;
-  next.value_ = value;
-  next.container_ = container;
-  next.has_moved_ = true;
-  return next;
-}
-
 JsonCursor JsonCursor::operator[](std::string_view name) const {
   const json::object* object = !has_moved_ ? root_ : value_ != nullptr ? value_->if_object() : nullptr;
-  if (object == nullptr || !astray_.empty()) return astray("an object");
+  if (object == nullptr || astray_ != Astray::kNo) return astray(Astray::kNoObject);
   const json::value* value = object->if_contains(name);
-  JsonCursor next = at(value == nullptr || value->is_null() ? nullptr : value, object);
+  JsonCursor next = *this;
+  next.value_ = value == nullptr || value->is_null() ? nullptr : value;
+  next.container_ = object;
   next.name_ = name;
   next.is_element_ = false;
+  next.has_moved_ = true;
   return next;
 }
 
 JsonCursor JsonCursor::operator[](std::size_t index) const {
   const json::array* array = value_ != nullptr ? value_->if_array() : nullptr;
-  if (array == nullptr || !astray_.empty()) return astray("an array");
-  JsonCursor next = at(array->if_contains(index), array);
+  if (array == nullptr || astray_ != Astray::kNo) return astray(Astray::kNoArray);
+  JsonCursor next = *this;
+  next.value_ = array->if_contains(index);
+  next.container_ = array;
   next.index_ = index;
   next.is_element_ = true;
   return next;
 }
 
-JsonCursor JsonCursor::astray(std::string_view expected) const {
+JsonCursor JsonCursor::astray(Astray how) const {
   JsonCursor next = *this;
-  if (astray_.empty()) next.astray_ = expected;
+  if (astray_ == Astray::kNo) next.astray_ = how;
   return next;
 }
 
@@ -151,7 +148,7 @@ JsonError JsonCursor::wrong_number(std::string_view expected) const {
 template <class T, class Take>
 JsonCursor::Read<T> JsonCursor::read(const Take& take) const {
   if (is_missing()) return std::nullopt;
-  if (!astray_.empty()) return std::unexpected(wrong_type(astray_));
+  if (astray_ != Astray::kNo) return std::unexpected(wrong_type(wanted()));
   return take(*value_);
 }
 
@@ -204,14 +201,14 @@ JsonResult<std::string_view> JsonCursor::needed_string(std::string_view expected
   auto given = string();
   if (!given) return std::unexpected(std::move(given.error()));
   if (*given) return **given;
-  if (!astray_.empty()) return std::unexpected(wrong_value(astray_));
+  if (astray_ != Astray::kNo) return std::unexpected(wrong_value(wanted()));
   return std::unexpected(value_ != nullptr ? wrong_type(expected) : wrong_value(expected));
 }
 
 JsonResult<const json::object*> JsonCursor::object(std::string_view expected) const {
   if (!has_moved_) return root_;
   if (is_missing()) return nullptr;
-  if (!astray_.empty()) return std::unexpected(wrong_type(astray_));
+  if (astray_ != Astray::kNo) return std::unexpected(wrong_type(wanted()));
   if (const json::object* given = value_->if_object()) return given;
   return std::unexpected(wrong_type(expected));
 }
@@ -225,7 +222,7 @@ JsonResult<const json::object*> JsonCursor::needed_object(std::string_view expec
 
 JsonResult<const json::array*> JsonCursor::array(std::string_view expected) const {
   if (is_missing()) return nullptr;
-  if (!astray_.empty()) return std::unexpected(wrong_type(astray_));
+  if (astray_ != Astray::kNo) return std::unexpected(wrong_type(wanted()));
   if (const json::array* given = value_->if_array()) return given;
   return std::unexpected(wrong_type(expected));
 }

@@ -36,7 +36,7 @@ class JsonCursor {
   JsonCursor operator[](std::size_t index) const;
 
   /// The value; nullptr: there is none, or it is null. Of the whole, which is no value of its own, nullptr as well.
-  const boost::json::value* value() const { return is_missing() || !astray_.empty() ? nullptr : value_; }
+  const boost::json::value* value() const { return is_missing() || astray_ != Astray::kNo ? nullptr : value_; }
   bool is_given() const { return value() != nullptr; }
   /// The value as one of a kind; nullptr as well where it is of another. For what may be anything: no error is made.
   const boost::json::string* if_string() const { return is_given() ? value_->if_string() : nullptr; }
@@ -73,9 +73,12 @@ class JsonCursor {
   using Read = JsonResult<std::optional<T>>;
 
   bool is_missing() const { return value_ == nullptr || value_->is_null(); }
-  JsonCursor at(const boost::json::value* value, const void* container) const;
-  /// The place of what is no object, or no array, or is not there, in which something was looked for.
-  JsonCursor astray(std::string_view expected) const;
+  /// Whether a member or an element was looked for in what is no object or no array, or is not there.
+  enum class Astray : std::uint8_t { kNo, kNoObject, kNoArray };
+
+  JsonCursor astray(Astray how) const;
+  /// What the value had to be.
+  std::string_view wanted() const { return astray_ == Astray::kNoArray ? "an array" : "an object"; }
   /// What `take` makes of the value, if there is one.
   template <class T, class Take>
   Read<T> read(const Take& take) const;
@@ -89,8 +92,8 @@ class JsonCursor {
   const void* container_;                      // the object or array that the value stands in, or would
   std::string_view name_ = {};                 // in an object
   std::size_t index_ = 0;                      // in an array
-  std::string_view astray_ = {};  // what the value had to be for what was looked for in it; empty: it was that
-  bool has_moved_ = false;        // from the root
+  Astray astray_ = Astray::kNo;
+  bool has_moved_ = false;  // from the root
   bool is_element_ = false;
 };
 

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD", kReplacementEscape = "\\ufffd";
 constexpr std::size_t kEscapeBytes = 6;
+constexpr char kLeadOfHalves = '\xED';
 
 /// The number of an escape \uXXXX that begins at `begin`; nothing: there is none.
 std::optional<unsigned> escape_at(std::string_view json, std::size_t begin) {
@@ -36,22 +37,25 @@ std::optional<std::string> without_lone_surrogates(std::string_view json) {
     if (!mended) mended.emplace(json);
     mended->replace(begin, by.size(), by);
   };
-  std::size_t i = 0;
-  while ((i = json.find_first_of("\\\xED", i)) != std::string_view::npos) {
-    if (json[i] != '\\') {
-      if (has_bytes_of_half(json, i)) replace(i, kReplacement);
-      ++i;
-      continue;
-    }
+  /// Takes an escape, or a pair of them: where the text goes on.
+  const auto take_escape = [&](std::size_t i) {
     const auto unit = escape_at(json, i);
-    const auto next = unit && is_high(*unit) ? escape_at(json, i + kEscapeBytes) : std::nullopt;
-    if (next && is_low(*next)) {
-      i += 2 * kEscapeBytes;
-    } else if (unit) {
-      if (is_high(*unit) || is_low(*unit)) replace(i, kReplacementEscape);
-      i += kEscapeBytes;
+    if (!unit) return i + 2;  // another escape, such as that of a backslash
+    const auto next = is_high(*unit) ? escape_at(json, i + kEscapeBytes) : std::nullopt;
+    if (next && is_low(*next)) return i + 2 * kEscapeBytes;
+    if (is_high(*unit) || is_low(*unit)) replace(i, kReplacementEscape);
+    return i + kEscapeBytes;
+  };
+  // Each of the two bytes is looked for by itself: a search for either looks at every byte apart.
+  std::size_t escape = json.find('\\'), lead = json.find(kLeadOfHalves);
+  while (std::min(escape, lead) != std::string_view::npos) {
+    if (lead < escape) {
+      if (has_bytes_of_half(json, lead)) replace(lead, kReplacement);
+      lead = json.find(kLeadOfHalves, lead + 1);
     } else {
-      i += 2;  // another escape, such as that of a backslash
+      const std::size_t end = take_escape(escape);
+      escape = json.find('\\', end);
+      if (lead < end) lead = json.find(kLeadOfHalves, end);
     }
   }
   return mended;
