@@ -63,13 +63,14 @@ Result<fs::path> only_model(const std::string& named, const std::vector<hub::Loc
 template <class Pull>
 Result<fs::path> pull_shown(const Context& context, const std::stop_token& stop, const Pull& pull) {
   TransferBar bar(context.err);
-  const hub::PullEvents events = {.say =
-                                      [&](const std::string& text) {
-                                        bar.clear();
-                                        context.err << "octavo: " << text << '\n' << std::flush;
-                                      },
-                                  .progress = [&](std::uint64_t done, std::uint64_t total) { bar.update(done, total); },
-                                  .stop = stop};
+  const hub::PullEvents events = {
+      .say =
+          [&](const std::string& text) {
+            bar.clear();
+            context.err << "octavo: " << text << '\n' << std::flush;
+          },
+      .progress = [&](const hub::PullProgress& p) { bar.update(p.done_bytes, p.total_bytes); },
+      .stop = stop};
   return pull(events);
 }
 

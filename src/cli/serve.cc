@@ -17,6 +17,7 @@
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/serve_models.h"
+#include "cli/serve_pull.h"
 #include "octavo/resources.h"
 #include "server/image_placeholder.h"
 #include "server/origin_check.h"
@@ -35,6 +36,7 @@ struct ServeOptions {
   EngineOptions engine;
   server::ServerOptions server;
   ModelsOptions models;
+  AllowedPulls pulls;
   std::string key_file;
   std::string keys;  // between commas
   Dialect dialect = Dialect::kOctavo;
@@ -157,6 +159,9 @@ Result<int> serve(ServeOptions options, Context& context) {
     if (dialect == Dialect::kLlamaServer) context.err << "octavo: server is listening on " << url << '\n';
     context.err << "octavo: ready at " << url << '\n' << std::flush;
   };
+  const auto pulled = std::make_shared<PulledModels>();
+  options.models.pulled = pulled;
+  OCTAVO_TRY_VOID(allow_pulls(options.pulls, pulled, options.server.service, context));
   OCTAVO_TRY(std::vector<server::ModelOffer> models, offered_models(options, context));
   OCTAVO_TRY(const auto server, server::Server::create(options.server, std::move(models)));
   url = server->url();
@@ -336,6 +341,7 @@ void add_operation_options(Command& command, ServeOptions& options) {
       [&server](bool is_all) { server.models.clients_are_one = is_all; },
       "Whose use of a model a client may end by keep_alive or /models/unload: own (default), or all, that of others "
       "too");
+  add_pull_options(command, options.pulls);
   add_seconds(command, "--keepalive-interval", server.service.keepalive_interval,
               "A stream that waits says so this often; default 5; 0: never");
   add_seconds(command, "--drain-timeout", server.drain_timeout,

@@ -46,9 +46,9 @@ struct ModelSection {
 
 struct FoundModel {
   fs::path path;
-  std::string given = {};  // the name that the user gave or the folder has
+  std::vector<std::string> given = {};  // names that the user gave, the folder has, or clients had it fetched by
   const ModelSection* section = nullptr;
-  bool is_of_folder = false;
+  bool is_optional = false;  // left out where it cannot be used: nobody named it at the start
 };
 
 /// The options that a section may have, by the names of the command line.
@@ -97,7 +97,8 @@ std::vector<std::string> names_of(const FoundModel& model, const ModelSource& so
   info.name = name ? printable(*name) : "";
   info.file_name = model.path.filename().string();
   std::vector<std::string> names = {server::model_id(info)};
-  if (!model.given.empty() && !fs::exists(model.given)) names.push_back(model.given);
+  for (const std::string& given : model.given)
+    if (!fs::exists(given)) names.push_back(given);
   std::ranges::copy(server::model_aliases(info, names.front(), {}), std::back_inserter(names));
   return names;
 }
@@ -114,7 +115,7 @@ Result<void> attach(std::vector<FoundModel>& models, const std::vector<ModelSect
     OCTAVO_TRY(const fs::path path, resolve_model(section.model, context, stop));
     auto model =
         std::ranges::find_if(models, [&](const FoundModel& m) { return m.path == path && m.section == nullptr; });
-    if (model == models.end()) model = models.insert(model, {.path = path, .given = section.model});
+    if (model == models.end()) model = models.insert(model, {.path = path, .given = {section.model}});
     model->section = &section;
   }
   return {};
@@ -140,20 +141,29 @@ Result<std::vector<FoundModel>> find_files(const ModelsOptions& options, const C
   std::vector<FoundModel> models;
   for (const std::string& named : options.named) {
     OCTAVO_TRY(const fs::path path, resolve_model(named, context, stop));
-    models.push_back({.path = path, .given = named});
+    models.push_back({.path = path, .given = {named}});
   }
   const std::vector<fs::path> folders(options.folders.begin(), options.folders.end());
   for (const fs::path& folder : folders)
     if (!fs::is_directory(folder)) return fail("--models-dir: found no folder {}", folder.string());
-  if (folders.empty()) return models;
-  const auto is_named = [&](const fs::path& path) {
-    return std::ranges::any_of(models, [&](const FoundModel& model) {
+  const auto find = [&](const fs::path& path) {
+    return std::ranges::find_if(models, [&](const FoundModel& model) {
       return fs::absolute(model.path).lexically_normal() == fs::absolute(path).lexically_normal();
     });
   };
-  for (const hub::LocalModel& local : hub::list_local_models(context.hub, folders))
-    if (local.place == "folder" && !is_named(local.path))
-      models.push_back({.path = local.path, .given = local.name, .is_of_folder = true});
+  if (!folders.empty())
+    for (const hub::LocalModel& local : hub::list_local_models(context.hub, folders))
+      if (local.place == "folder" && find(local.path) == models.end())
+        models.push_back({.path = local.path, .given = {local.name}, .is_optional = true});
+  if (!options.pulled) return models;
+  for (const PulledModels::Model& pulled : options.pulled->list()) {
+    const auto same = find(pulled.path);
+    if (same != models.end()) {
+      same->given.push_back(pulled.name);
+    } else if (fs::exists(pulled.path)) {
+      models.push_back({.path = pulled.path, .given = {pulled.name}, .is_optional = true});
+    }
+  }
   return models;
 }
 
@@ -290,7 +300,7 @@ Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options
   for (const FoundModel& model : models) {
     OCTAVO_TRY_VOID(check_stop(stop, "looking for models"));
     auto offer = make_offer(model, open, engine, options, context, stop);
-    if (!offer && !model.is_of_folder) return std::unexpected(std::move(offer.error()));
+    if (!offer && !model.is_optional) return std::unexpected(std::move(offer.error()));
     if (!offer) {
       context.err << fmt::format("octavo: not served: {}\n", escaped(offer.error().message)) << std::flush;
       continue;

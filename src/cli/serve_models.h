@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "cli/command_line.h"
 #include "cli/context.h"
+#include "cli/pulled_models.h"
 #include "cli/sampling_options.h"
 #include "server/model_slot.h"
 
@@ -20,12 +22,13 @@ namespace octavo::cli {
 inline constexpr std::string_view kModelSections = "model.";
 
 struct ModelsOptions {
-  std::vector<std::string> named = {};    // -m and words; none: the default model, unless there are others
-  std::vector<std::string> folders = {};  // --models-dir
-  std::vector<std::string> names = {};    // --served-model-name
-  std::uint64_t memory_bytes = 0;         // --models-memory; 0: default_models_memory()
-  std::string config_file = {};           // whose sections count; empty: none
-  SamplingFlags sampling = {};            // of models whose sections say nothing else
+  std::vector<std::string> named = {};              // -m and words; none: the default model, unless there are others
+  std::vector<std::string> folders = {};            // --models-dir
+  std::vector<std::string> names = {};              // --served-model-name
+  std::uint64_t memory_bytes = 0;                   // --models-memory; 0: default_models_memory()
+  std::string config_file = {};                     // whose sections count; empty: none
+  SamplingFlags sampling = {};                      // of models whose sections say nothing else
+  std::shared_ptr<const PulledModels> pulled = {};  // served beside the others; null: none
 };
 void add_models_options(Command& command, ModelsOptions& options, Context& context);
 
@@ -38,8 +41,8 @@ server::ModelOffer one_model(const ModelsOptions& options, const EngineOptions& 
 
 /// Finds the models, fetches those of a hub, and reads their heads. Each one's share of KV memory follows from the
 /// options and its section alone. `engine`: of those whose sections say nothing else. Errors: a model that was named
-/// cannot be used; a section is wrong; a stop was asked for. A file of a folder that cannot be used is left out, which
-/// a line says.
+/// cannot be used; a section is wrong; a stop was asked for. A model of a folder, or one that was pulled, that cannot
+/// be used is left out, which a line says.
 Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options, const EngineOptions& engine,
                                                     Context& context, const std::stop_token& stop = {});
 

@@ -71,7 +71,10 @@ class Fetch {
     return {};
   }
 
+  void tell() const { progress_(file_.size(), size_.value_or(0)); }
+
   HttpResult attempt() {
+    tell();
     std::vector<std::string> fields;
     if (file_.size() > 0) fields.push_back(fmt::format("Range: bytes={}-", file_.size()));
     return client_.get(wanted_.url, fields,
@@ -81,7 +84,10 @@ class Fetch {
 
   Result<void> take_head(const HttpHead& head) {
     OCTAVO_TRY_VOID(check_hash(head));
-    if (head.status == 200 && file_.size() > 0) OCTAVO_TRY_VOID(file_.restart());  // all of it, whatever was asked for
+    if (head.status == 200 && file_.size() > 0) {  // all of it, whatever was asked for
+      OCTAVO_TRY_VOID(file_.restart());
+      tell();
+    }
     if (head.status == 206) {
       const auto range = head.find("content-range");
       const auto begin = range ? begin_of_range(*range) : std::nullopt;
@@ -113,7 +119,7 @@ class Fetch {
     const std::uint64_t most = size_.value_or(ListingLimits::kFileBytes);
     if (bytes.size() > most - file_.size()) return fail("the answer goes on behind the file's {} bytes", most);
     OCTAVO_TRY_VOID(file_.append(bytes));
-    progress_(file_.size(), size_.value_or(0));
+    tell();
     return {};
   }
 

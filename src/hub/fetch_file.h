@@ -22,7 +22,8 @@ struct FileWanted {
   std::filesystem::path lock_path;
 };
 
-/// Told how many bytes of the file are there, of how many; of those 0 if that is not known yet.
+/// Told how many bytes of the file are there, of how many; of those 0 if that is not known yet. It is told before each
+/// attempt, and when they are fetched anew.
 using FileProgress = std::function<void(std::uint64_t done, std::uint64_t size)>;
 
 /// Does nothing where the file is there. Two processes that want the same file fetch it once. Errors: what the hub

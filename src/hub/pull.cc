@@ -81,6 +81,7 @@ Result<fs::path> pull(const Settings& settings, const ModelRef& ref, const PullE
     present += present_bytes(repo, file);
   }
   OCTAVO_TRY_VOID(check_room(repo.folder(), total - present));
+  if (events.admit) OCTAVO_TRY_VOID(events.admit(total - present));
   if (present < total)
     events.say(fmt::format(
         "fetching {} of {}, {}{}",
@@ -95,8 +96,13 @@ Result<fs::path> pull(const Settings& settings, const ModelRef& ref, const PullE
                                 .path = repo.blob(file.hash),
                                 .partial_path = repo.partial(file.hash),
                                 .lock_path = repo.lock(file.hash)};
-    OCTAVO_TRY_VOID(fetch_file(client, fetched, events.say,
-                               [&](std::uint64_t done, std::uint64_t) { events.progress(before + done, total); }));
+    OCTAVO_TRY_VOID(fetch_file(client, fetched, events.say, [&](std::uint64_t done, std::uint64_t size) {
+      events.progress({.done_bytes = before + done,
+                       .total_bytes = total,
+                       .hash = file.hash,
+                       .file_bytes = done,
+                       .file_size = size});
+    }));
     before += file.size;
     OCTAVO_TRY(const fs::path link, repo.link(listing.commit, file.path, file.hash));
     if (first.empty()) first = link;
@@ -123,7 +129,9 @@ Result<fs::path> pull_url(const Settings& settings, const std::string& url, cons
                              .path = path,
                              .partial_path = settings.models / ("." + sha256 + ".incomplete"),
                              .lock_path = settings.models / ("." + sha256 + ".lock")};
-  OCTAVO_TRY_VOID(fetch_file(client, wanted, events.say, events.progress));
+  OCTAVO_TRY_VOID(fetch_file(client, wanted, events.say, [&](std::uint64_t done, std::uint64_t size) {
+    events.progress({.done_bytes = done, .total_bytes = size, .hash = sha256, .file_bytes = done, .file_size = size});
+  }));
   return path;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "hub/hub_client.h"
@@ -16,11 +17,21 @@
 
 namespace octavo::hub {
 
+/// How far a pull has come.
+struct PullProgress {
+  std::uint64_t done_bytes = 0, total_bytes = 0;  // of all files together; the total may be 0: not known yet
+  std::string_view hash = {};                     // of the file that is fetched; valid while it is told
+  std::uint64_t file_bytes = 0, file_size = 0;    // what is there of that file, and how large it is
+};
+
 /// Told what is done, by the thread that pulls.
 struct PullEvents {
   Say say;  // a line for the user: what is fetched, waited for, tried again
-  std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress;  // of all files together
+  /// A file that is fetched is told of before its first byte comes, with what is there of it.
+  std::function<void(const PullProgress&)> progress;
   std::stop_token stop = {};  // asked for: what is fetched ends with an error, and what came of it stays
+  /// Asked once, when the sizes are known, whether so many bytes may come; an error ends the pull. None: they may.
+  std::function<Result<void>(std::uint64_t bytes)> admit = {};
 };
 
 /// The model's file, of several the first, as it lies in the cache, or the folder of a model of safetensors; none: it

@@ -118,6 +118,10 @@ Result<ApiKeys> ApiKeys::of_list(std::string_view list, std::string_view source)
   return keys;
 }
 
+bool ApiKeys::has_name(std::string_view name) const {
+  return std::ranges::find(keys_, name, &ApiKey::name) != keys_.end();
+}
+
 const ApiKey* ApiKeys::find_digest(const KeyDigest& digest) const {
   const auto place = std::ranges::lower_bound(keys_, digest, {}, &ApiKey::digest);
   return place != keys_.end() && place->digest == digest ? &*place : nullptr;

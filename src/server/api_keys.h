@@ -52,6 +52,7 @@ class ApiKeys {
   const ApiKey* find(std::string_view authorization) const;
   /// The key by itself.
   const ApiKey* find_key(std::string_view key) const;
+  bool has_name(std::string_view name) const;
   bool contains(const KeyDigest& digest) const { return find_digest(digest) != nullptr; }
 
   bool operator==(const ApiKeys&) const = default;

@@ -67,6 +67,13 @@ asio::awaitable<ApiResult<AddressedBody>> BodyReader::parse(Exchange& exchange, 
   co_return body;
 }
 
+asio::awaitable<ApiResult<AddressedBody>> BodyReader::read_alone(Exchange& exchange) {
+  const std::string text = std::move(exchange.request.body());
+  auto body = co_await parse(exchange, text, {});
+  if (body) exchange.connection.body_is_taken();
+  co_return body;
+}
+
 asio::awaitable<ApiResult<AddressedBody>> BodyReader::read(Exchange& exchange, Addressing how) {
   const std::string text = std::move(exchange.request.body());
   auto body = co_await parse(exchange, text, how);

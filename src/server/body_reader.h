@@ -44,6 +44,8 @@ class BodyReader {
   /// model, it cannot be had, or the connection gave the body up. Neither turn nor model is there if the connection is
   /// closed, or if the client hung up and that counts.
   asio::awaitable<ApiResult<AddressedBody>> read(Exchange& exchange, Addressing how);
+  /// The object alone, of a body that names no model of the server. The turn is not there if the connection is closed.
+  asio::awaitable<ApiResult<AddressedBody>> read_alone(Exchange& exchange);
   boost::asio::thread_pool& threads() { return queue_.threads(); }
 
  private:

@@ -80,10 +80,10 @@ struct Metrics::State {
   }
 
   prometheus::Registry registry;
-  prometheus::Family<prometheus::Counter>* http_requests = nullptr;
+  prometheus::Family<prometheus::Counter>*http_requests = nullptr, *pulls = nullptr;
   prometheus::Gauge *connections = nullptr, *held_bytes = nullptr, *stored_bytes = nullptr, *received = nullptr,
                     *waiting_to_compile = nullptr, *model_memory = nullptr;
-  prometheus::Counter *failures = nullptr, *dropped_log_lines = nullptr;
+  prometheus::Counter *failures = nullptr, *dropped_log_lines = nullptr, *pulled_bytes = nullptr;
   std::map<std::string, ModelMetrics> models;  // by their ids
 };
 
@@ -93,6 +93,13 @@ Metrics::Metrics() : state_(std::make_unique<State>()) {
                          .Name("octavo:http_requests_total")
                          .Help("HTTP requests that were answered, by route and status")
                          .Register(s.registry);
+  s.pulls =
+      &prometheus::BuildCounter()
+           .Name("octavo:model_pulls_total")
+           .Help("Models that clients wanted fetched, by what came of it: done, failed, or stopped as all had left")
+           .Register(s.registry);
+  for (const char* outcome : {"done", "failed", "stopped"}) s.pulls->Add({{"outcome", outcome}});
+  s.pulled_bytes = &s.counter("octavo:model_pulled_bytes_total", "Bytes that were written of these models");
   s.connections = &s.gauge("octavo:http_connections", "Open connections");
   s.received = &s.gauge("octavo:http_received_bytes", "Bytes of requests that were received and are not yet parsed");
   s.waiting_to_compile = &s.gauge("octavo:compiling_waiting", "Requests whose constraints wait to be compiled");
@@ -121,6 +128,12 @@ void Metrics::set_held_bytes(std::uint64_t bytes) { state_->held_bytes->Set(stat
 void Metrics::set_stored_bytes(std::uint64_t bytes) { state_->stored_bytes->Set(static_cast<double>(bytes)); }
 void Metrics::set_model_memory(std::uint64_t bytes) { state_->model_memory->Set(static_cast<double>(bytes)); }
 void Metrics::count_failure() noexcept { state_->failures->Increment(); }
+
+void Metrics::count_pull(const std::string& outcome) { state_->pulls->Add({{"outcome", outcome}}).Increment(); }
+
+void Metrics::set_pulled_bytes(std::uint64_t bytes) {
+  state_->pulled_bytes->Increment(static_cast<double>(bytes) - state_->pulled_bytes->Value());
+}
 
 void Metrics::set_dropped_log_lines(std::uint64_t count) {
   prometheus::Counter& counter = *state_->dropped_log_lines;

@@ -38,6 +38,10 @@ class Metrics {
   void set_held_bytes(std::uint64_t bytes);
   void set_stored_bytes(std::uint64_t bytes);
   void set_model_memory(std::uint64_t bytes);
+  /// A model that was fetched for clients: "done", "failed" or "stopped".
+  void count_pull(const std::string& outcome);
+  /// Since the server began.
+  void set_pulled_bytes(std::uint64_t bytes);
   /// Something of the server's own failed for want of memory, and is tried again.
   void count_failure() noexcept;
   /// Since the server began.

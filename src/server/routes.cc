@@ -56,6 +56,11 @@ constexpr PathRoute kRoutes[] = {
     {.route = Route::kOllamaRunning, .path = "/api/ps", .needs_key = true},
     {.route = Route::kOllamaShow, .path = "/api/show", .method = verb::post, .needs_key = true},
     {.route = Route::kOllamaVersion, .path = "/api/version"},
+    {.route = Route::kOllamaPull, .path = "/api/pull", .method = verb::post, .needs_key = true},
+    {.route = Route::kOllamaChange, .path = "/api/delete", .method = verb::delete_, .needs_key = true},
+    {.route = Route::kOllamaChange, .path = "/api/copy", .method = verb::post, .needs_key = true},
+    {.route = Route::kOllamaChange, .path = "/api/create", .method = verb::post, .needs_key = true},
+    {.route = Route::kOllamaChange, .path = "/api/push", .method = verb::post, .needs_key = true},
     {.route = Route::kEmbeddings, .path = "/v1/embeddings", .method = verb::post, .needs_key = true},
     {.route = Route::kModel, .path = "/v1/models/{id}", .needs_key = true, .takes_slashes = true},
 };

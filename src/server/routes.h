@@ -43,6 +43,8 @@ enum class Route : std::uint8_t {
   kOllamaRunning,
   kOllamaShow,
   kOllamaVersion,
+  kOllamaPull,
+  kOllamaChange,  // one that is refused
   kEmbeddings,
 };
 

@@ -64,7 +64,9 @@ Server::Server(ServerOptions options, std::vector<ModelOffer> models)
       ticker_(io_),
       connections_(io_, service_, received_, options_.limits, [this] { finish_if_drained(); }),
       offer_reader_(io_, options_.read_models,
-                    [this](Result<std::vector<ModelOffer>> offers) { take_offers(std::move(offers)); }) {}
+                    [this](Result<std::vector<ModelOffer>> offers) { take_offers(std::move(offers)); }) {
+  if (options_.read_models) service_.puller().set_on_fetched([this] { offer_reader_.read(); });
+}
 
 Server::~Server() { models_.stop(); }
 
@@ -205,6 +207,7 @@ void Server::take_offers(Result<std::vector<ModelOffer>> offers) {
   } else if (options_.service.on_notice) {
     options_.service.on_notice(offers.error().message);
   }
+  if (!offer_reader_.is_asked_again()) service_.puller().offers_are_read(offers ? nullptr : &offers.error());
 }
 
 void Server::on_model_change() {

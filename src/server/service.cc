@@ -10,7 +10,9 @@
 #include "server/completion_handler.h"
 #include "server/model_metrics.h"
 #include "server/model_routes.h"
+#include "server/ollama_pull.h"
 #include "server/page_policy.h"
+#include "server/pull_handler.h"
 #include "server/request_head.h"
 #include "server/response_routes.h"
 #include "server/run_on.h"
@@ -81,13 +83,15 @@ Service::Service(ServiceOptions options, asio::io_context& io, ModelTable& model
       responses_(options_.responses),
       random_(std::random_device{}()),
       bodies_(models, options_.json, options_.parse_threads),
-      compiling_(options_.max_queued) {}
+      compiling_(options_.max_queued),
+      puller_(options_.pull, io, models, metrics_) {}
 
 Service::~Service() = default;
 
 void Service::tick(Clock::time_point now) {
   take_notices();
   for (CompletionHandler* handler : active_) handler->tick(now);
+  puller_.tick();
   for (ModelSlot& slot : models_.slots()) {
     if (slot.engine() == nullptr || slot.has_failed()) continue;
     const EngineStats stats = slot.engine()->stats();
@@ -100,6 +104,7 @@ void Service::begin_drain() {
   draining_ = true;
   const std::vector<CompletionHandler*> handlers(active_.begin(), active_.end());
   for (CompletionHandler* handler : handlers) handler->begin_drain();
+  puller_.begin_drain();
 }
 
 void Service::abort_all() {
@@ -130,6 +135,7 @@ void Service::end_revoked() {
   const std::vector<CompletionHandler*> handlers(active_.begin(), active_.end());
   for (CompletionHandler* handler : handlers)
     if (!keys_.contains(handler->key().digest)) handler->abort(key_revoked());
+  puller_.end_revoked(keys_);
 }
 
 std::string Service::make_id() { return fmt::format("{:016x}", random_()); }
@@ -223,6 +229,8 @@ asio::awaitable<void> Service::answer(Exchange& exchange) {
   if (match->is_post && !keys_.empty() && exchange.key.name.empty()) {
     const ApiError error = key_revoked();  // while its body came
     co_await refuse(exchange, error);
+  } else if (const std::optional<ApiError> refused = refused_change(*match)) {
+    co_await refuse(exchange, *refused);
   } else if (match->is_post) {
     co_await answer_post(exchange, match->route);
   } else if (is_of_stored_response(match->route)) {
@@ -255,6 +263,9 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
   if (const std::optional<ChatApi> api = chat_api_of(route)) {
     CompletionHandler handler(*this, exchange);
     co_await handler.run(*api, named_by(route));
+  } else if (route == Route::kOllamaPull) {
+    PullHandler handler(*this, exchange);
+    co_await handler.run();
   } else if (is_about_model(route)) {
     co_await answer_about_model(exchange, route);
   } else if (route == Route::kEmbeddings) {
@@ -357,6 +368,7 @@ HttpResponse Service::metrics_response() {
   if (options_.access_log) metrics_.set_dropped_log_lines(options_.access_log->num_dropped());
   metrics_.set_waiting_to_compile(compiling_.num_waiting());
   metrics_.set_held_bytes(held_.bytes());
+  metrics_.set_pulled_bytes(puller_.written_bytes());
   metrics_.set_stored_bytes(responses_.num_bytes());
   metrics_.set_model_memory(models_.memory_taken());
   return {.content_type = std::string(Metrics::kContentType), .body = metrics_.text(stats)};

@@ -26,13 +26,16 @@
 #include "server/line_writer.h"
 #include "server/listener.h"
 #include "server/metrics.h"
+#include "server/model_puller.h"
 #include "server/model_table.h"
+#include "server/pull_options.h"
 #include "server/response_store.h"
 #include "server/routes.h"
 
 namespace octavo::server {
 
 class CompletionHandler;
+class PullHandler;
 
 struct ServiceOptions {
   std::string version = {};                    // of the program
@@ -59,6 +62,7 @@ struct ServiceOptions {
   bool has_chat_page = true;
   bool has_slots = true;               // /slots
   std::string image_placeholder = {};  // stands for images in requests; empty: a request with one is refused
+  PullOptions pull = {};
   bool log_prompts = false;
   std::shared_ptr<LineWriter> access_log = {};             // null: none
   std::function<void(const std::string&)> on_notice = {};  // notices to the operator; the I/O thread
@@ -82,9 +86,11 @@ class Service {
   /// Several times a second.
   void tick(Clock::time_point now);
   Metrics& metrics() { return metrics_; }
+  ModelPuller& puller() { return puller_; }
 
  private:
   friend class CompletionHandler;
+  friend class PullHandler;
 
   asio::awaitable<void> answer(Exchange& exchange);
   asio::awaitable<void> answer_post(Exchange& exchange, Route route);
@@ -124,6 +130,7 @@ class Service {
   // Their threads are joined before all else goes.
   BodyReader bodies_;
   CompileQueue compiling_;
+  ModelPuller puller_;
 };
 
 }  // namespace octavo::server

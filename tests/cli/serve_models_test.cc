@@ -30,5 +30,24 @@ TEST(ServeModels, AStarAmongItsNamesIsEveryNameAndNoneOfItsOwn) {
   EXPECT_FALSE(one_model({.names = {"first"}}, {}, context).takes_any_name);
 }
 
+TEST(PulledModels, AreNewOnceAndWhereTheyMoveTo) {
+  PulledModels pulled;
+  EXPECT_TRUE(pulled.add("org/a", "/cache/1/a.gguf"));
+  EXPECT_FALSE(pulled.add("org/a", "/cache/1/a.gguf"));
+  EXPECT_TRUE(pulled.add("org/a", "/cache/2/a.gguf"));
+  ASSERT_EQ(pulled.list().size(), 1U);
+  EXPECT_EQ(pulled.list().front().path, "/cache/2/a.gguf");
+}
+
+TEST(PulledModels, AreBounded) {
+  PulledModels pulled;
+  for (std::size_t i = 0; i < PulledModels::kMost; ++i) {
+    EXPECT_TRUE(pulled.check_room(fmt::format("org/{}", i)));
+    pulled.add(fmt::format("org/{}", i), "/cache/a.gguf");
+  }
+  EXPECT_FALSE(pulled.check_room("org/more"));
+  EXPECT_TRUE(pulled.check_room("org/0")) << "it is there";
+}
+
 }  // namespace
 }  // namespace octavo::cli

@@ -4,22 +4,30 @@ import hashlib
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 import time
 import unittest
 
 import huggingface_hub
+import ollama
 
 import hub_server
 import hub_ways
 import model_folder
 import split_model
 import support
+from server_support import Server
 
 REPO = "test/SmolLM2-135M-Instruct"
 NAME = "SmolLM2-135M-Instruct-Q4_1.gguf"
 SHORT = 2_000_000  # bytes of files that are fetched and not opened
+
+
+def other_names(server, model):
+    """Of a model."""
+    return next(m["aliases"] for m in json.loads(server.get("/v1/models")[2])["data"] if m["id"] == model)
 
 
 class HubTest(unittest.TestCase):
@@ -320,6 +328,128 @@ class Processes(HubTest):
             self.assertEqual(process.returncode, 0, err)
             self.assert_fetched(pathlib.Path(out.strip()))
         self.assertEqual(len(hub.fetched()), 1)
+
+
+class OfClients(HubTest):
+    """Models that clients of a server have fetched, by ollama's /api/pull."""
+
+    def server(self, hub, *args, model=None, others=("-m", support.SMOLLM2)):
+        model = model or support.tiny_model("tiny-qwen3")
+        return self.enterContext(Server("--kv-memory", "64MiB", *others, *args, model=model, env=hub.environment(self.home)))
+
+    def wait_for(self, condition):
+        end = time.monotonic() + support.TIMEOUT_S
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
+    def test_ollamas_client_pulls_a_model_lists_it_and_talks_to_it(self):
+        hub = self.serve({NAME: support.SMOLLM2.read_bytes()})
+        server = self.server(hub, "--allow-pull", others=("-m", support.tiny_model("tiny-llama")))
+        client = ollama.Client(server.url)
+        told = list(client.pull(f"{REPO}:Q4_1", stream=True))
+        digest = "sha256:" + hashlib.sha256(support.SMOLLM2.read_bytes()).hexdigest()
+        steps = [told[0].status, *dict.fromkeys(t.status for t in told[1:])]
+        self.assertEqual(steps[0], "pulling manifest")
+        self.assertEqual(steps[-3:], ["verifying sha256 digest", "writing manifest", "success"])
+        self.assertLessEqual({(t.digest, t.total) for t in told if t.digest}, {(digest, support.SMOLLM2.stat().st_size)})
+        self.assertIn("fetching", server.messages())
+        (listed,) = [m.model for m in client.list().models if f"{REPO}:Q4_1" in (m.model, *other_names(server, m.model))]
+        self.assertEqual(listed, "smollm2-135m-instruct-q4_1")
+        answer = client.generate(f"{REPO}:Q4_1", "Hello", options={"num_predict": 4, "temperature": 0})
+        self.assertEqual(answer.eval_count, 4)
+        num_fetched = len(hub.fetched())
+        self.assertEqual(client.pull(f"{REPO}:Q4_1").status, "success")
+        self.assertEqual(len(hub.fetched()), num_fetched, "what is there is not fetched again")
+        self.assertEqual(server.metrics()['octavo:model_pulls_total{outcome="done"}'], 2)
+        self.assertEqual(server.metric("model_pulled_bytes_total"), support.SMOLLM2.stat().st_size)
+        logged = [(line["status"], line["finish_reason"]) for line in server.access_log(6) if line["path"] == "/api/pull"]
+        self.assertEqual(logged, [(200, "stop")] * 2)
+
+    def test_what_is_no_model_is_fetched_and_not_served(self):
+        hub = self.serve()
+        server = self.server(hub, "--allow-pull")
+        done = server.post("/api/pull", {"model": REPO, "stream": False})
+        self.assertEqual(done["status"], "success")
+        self.assertIn("fetched, and not served", done["warnings"][0])
+        self.assertIn("not served: ", server.messages())
+        self.assertEqual(server.post("/v1/completions", {"prompt": "Hi", "max_tokens": 1})["usage"]["completion_tokens"], 1)
+
+    def test_names_with_a_host_or_a_path_and_unknown_ones_are_refused(self):
+        hub = self.serve()
+        server = self.server(hub, "--allow-pull")
+        num_requests = len(hub.requests)
+        for name in ("llama3.2", "hf.co/test/model", "http://127.0.0.1/a/b", "../../etc", "a/..", "a/b:../c", "a/b:/etc/x", "a/b/c",
+                     "a" * 97 + "/b", "test/x:" + "q" * 1025, "a\\b/c", "a/b?c", "@host/x", "/a/b", ""):
+            status, _, text = server.request("POST", "/api/pull", {"model": name})
+            self.assertEqual(status, 400, (name, text))
+            self.assertIn("model: found", json.loads(text)["error"])
+        self.assertEqual(len(hub.requests), num_requests, "nobody was asked")
+        status, _, text = server.request("POST", "/api/pull", {"model": "test/absent", "stream": False})
+        self.assertEqual(status, 502, text)
+        self.assertIn("no such model", json.loads(text)["error"])
+
+    def test_a_client_that_leaves_stops_it_and_the_next_goes_on(self):
+        self.content = os.urandom(8 << 20)
+        hub = self.serve(delay_s=0.05)
+        server = self.server(hub, "--allow-pull")
+        stream = ollama.Client(server.url).pull(REPO, stream=True)
+        next(told for told in stream if told.completed)
+        stream.close()
+        self.wait_for(lambda: server.metrics().get('octavo:model_pulls_total{outcome="stopped"}') == 1)
+        (partial,) = (self.repo_folder / "blobs").glob("*.incomplete")
+        size = partial.stat().st_size
+        self.assertLess(0, size)
+        self.assertLess(size, len(self.content))
+        hub.delay_s = 0
+        self.assertEqual(server.post("/api/pull", {"model": REPO, "stream": False})["status"], "success")
+        self.assertEqual(hub.fetched()[-1][2], f"bytes={size}-")
+        self.assertEqual(server.metric("model_pulled_bytes_total"), len(self.content), "none is counted twice")
+
+    def test_sigterm_stops_it(self):
+        self.content = os.urandom(1 << 20) * 64
+        hub = self.serve(delay_s=0.05)
+        server = self.server(hub, "--allow-pull")
+        stream = ollama.Client(server.url).pull(REPO, stream=True)
+        next(told for told in stream if told.completed)
+        server.process.send_signal(signal.SIGTERM)
+        with self.assertRaisesRegex(ollama.ResponseError, "shutting down"):
+            list(stream)
+        self.assertEqual(server.process.wait(60), 0)
+        self.assertLess(hub.sent_bytes, len(self.content))
+        (partial,) = (self.repo_folder / "blobs").glob("*.incomplete")
+        self.assertLess(0, partial.stat().st_size, "the next one goes on there")
+
+    def test_the_disk_that_they_take_is_bounded(self):
+        hub = self.serve()
+        server = self.server(hub, f"--allow-pull={SHORT - 1}")
+        status, _, text = server.request("POST", "/api/pull", {"model": REPO, "stream": False})
+        self.assertEqual(status, 507, text)
+        self.assertIn(f"found {SHORT} bytes to fetch, expected at most {SHORT - 1}", json.loads(text)["error"])
+        self.assertEqual(hub.fetched(), [])
+
+    def test_a_file_that_is_longer_than_announced_is_cut_off(self):
+        hub = self.serve()
+        server = self.server(hub, "--allow-pull")
+        hub.faults = ["endless"] * 5
+        server.request("POST", "/api/pull", {"model": REPO, "stream": False})
+        sizes = [path.stat().st_size for path in (self.repo_folder / "blobs").iterdir()]
+        self.assertLessEqual(max(sizes), SHORT)
+
+    def test_options_that_do_not_fit_are_errors(self):
+        hub = self.serve()
+        keys = self.home / "keys"
+        keys.write_text("puller 0123456789abcdefghij\n")
+        keys.chmod(0o600)
+        for args, why in ((("--allow-pull", "--offline"), "expected a hub to ask"),
+                          (("--allow-pull", "--api-key-file", keys), "expected --allow-pull-keys"),
+                          (("--allow-pull", "--allow-pull-keys", "puller"), "expected --api-key-file"),
+                          (("--allow-pull", "--allow-pull-keys", "pullr", "--api-key-file", keys), "found 'pullr'"),
+                          (("--allow-pull-keys", "puller", "--api-key-file", keys), "needs --allow-pull"),
+                          (("--allow-pull=much",), "expected a size"), (("--allow-pull=0",), "found '0'")):
+            done = self.octavo(hub, "serve", "-m", support.SMOLLM2, "--port", "0", *args)
+            self.assertIn(done.returncode, (1, 2), args)
+            self.assertIn(why, done.stderr)
 
 
 class Addresses(HubTest):

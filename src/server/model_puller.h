@@ -1,0 +1,141 @@
+// The model that is being fetched for clients of the server, one at a time, and who is told of it.
+//
+// Whoever asks for the model that is being fetched is told of the same fetch. It ends when the last of them has left,
+// and what came of it stays for the next time. On a server of several models it is offered then, without a restart.
+// Owned by the Service; the I/O thread. A model is fetched on a thread of its own, which is stopped and joined first.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/api_error.h"
+#include "server/api_keys.h"
+#include "server/metrics.h"
+#include "server/model_table.h"
+#include "server/pull_options.h"
+
+namespace octavo::server {
+
+/// How far a pull has come.
+struct PullNews {
+  enum class Stage : std::uint8_t { kListing, kFetching, kVerifying, kOffering };
+
+  Stage stage = Stage::kListing;
+  FetchProgress file = {};  // while it is fetched
+
+  bool operator==(const PullNews& other) const {
+    return stage == other.stage && file.digest == other.file.digest &&
+           file.completed_bytes == other.file.completed_bytes && file.total_bytes == other.file.total_bytes;
+  }
+};
+
+/// What the thread that fetches writes, and the I/O thread reads. Any thread.
+class PullBoard {
+ public:
+  explicit PullBoard(std::uint64_t max_bytes) : max_bytes_(max_bytes) {}
+
+  /// Another model.
+  void reset();
+  PullNews news() const;
+  /// Of all models.
+  std::uint64_t written_bytes() const;
+  /// Why the fetch was refused, if so.
+  std::optional<ApiError> refusal() const;
+
+  Result<void> admit(std::uint64_t bytes);
+  /// False: more was written than may be.
+  bool set(const FetchProgress& progress);
+
+ private:
+  const std::uint64_t max_bytes_;  // 0: any number
+  mutable std::mutex mutex_;
+  PullNews news_;
+  std::uint64_t written_bytes_ = 0;
+  std::optional<ApiError> refusal_;
+};
+
+class ModelPuller {
+ public:
+  /// Warnings, or why the model was not fetched.
+  using Outcome = ApiResult<std::vector<std::string>>;
+  static constexpr std::size_t kMostReaders = 32;
+
+  ModelPuller(const PullOptions& options, boost::asio::io_context& io, ModelTable& models, Metrics& metrics);
+  ~ModelPuller();
+  ModelPuller(const ModelPuller&) = delete;
+  ModelPuller& operator=(const ModelPuller&) = delete;
+
+  /// A client that asks for a model, which is fetched while there is one.
+  class Reader {
+   public:
+    /// `on_news` is called when there may be something to read, but not in here.
+    Reader(ModelPuller& puller, std::string name, const KeyDigest& key, std::function<void()> on_news);
+    ~Reader();
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
+
+    PullNews news() const;
+    /// None: it is not over.
+    const std::optional<Outcome>& outcome() const { return outcome_; }
+
+   private:
+    friend class ModelPuller;
+
+    void end(const Outcome& outcome);
+
+    ModelPuller& puller_;
+    const KeyDigest key_;
+    const std::function<void()> on_news_;
+    std::optional<Outcome> outcome_;
+    bool is_listed_ = false;
+    std::list<Reader*>::iterator place_;
+  };
+
+  /// Called when a model is there that is to be offered; offers_are_read() follows. None: this server's models stay.
+  void set_on_fetched(std::function<void()> callback) { on_fetched_ = std::move(callback); }
+  /// The offers were read behind that. `error`: why they stay as they were; null: they are in the table.
+  void offers_are_read(const Error* error);
+  /// Several times a second: readers look for news.
+  void tick();
+  /// Stops what is fetched, and refuses all.
+  void begin_drain();
+  /// Ends readers whose key is none of these.
+  void end_revoked(const ApiKeys& keys);
+  std::uint64_t written_bytes() const { return board_.written_bytes(); }
+
+ private:
+  /// Why a reader gets nothing.
+  std::optional<ApiError> refuse(const std::string& name) const;
+  void begin(const std::string& name);
+  void run(const std::string& name, const std::stop_source& stop);
+  void take(Result<bool> fetched);
+  /// Why the model that was fetched is not served, if so. `error`: the offers could not be read anew.
+  std::vector<std::string> warnings(const Error* error) const;
+  void give_up();
+  void end(const Outcome& outcome);
+
+  const PullOptions& options_;
+  boost::asio::io_context& io_;
+  ModelTable& models_;
+  Metrics& metrics_;
+  std::function<void()> on_fetched_;
+  PullBoard board_;
+  std::string name_;            // of the model that is fetched, or is next
+  std::list<Reader*> readers_;  // who asked for it
+  bool is_fetching_ = false, is_offering_ = false;
+  bool is_given_up_ = false;  // what is fetched, as nobody reads
+  bool is_draining_ = false;
+  std::stop_source stop_;
+  std::jthread thread_;  // joined first
+};
+
+}  // namespace octavo::server

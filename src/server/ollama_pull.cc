@@ -1,0 +1,112 @@
+#include "server/ollama_pull.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "server/json_fields.h"
+#include "server/json_writer.h"
+#include "server/ollama_answer.h"
+#include "server/ollama_request.h"
+
+namespace octavo::server {
+namespace {
+
+using Stage = PullNews::Stage;
+
+constexpr std::size_t kShownDigits = 12;  // of a digest, as ollama shows it
+
+struct Change {
+  std::string_view pattern;
+  std::string_view instead;
+};
+constexpr Change kChanges[] = {
+    {.pattern = "/api/delete", .instead = "removes no models for its clients: type `octavo rm NAME` where it runs"},
+    {.pattern = "/api/copy",
+     .instead = "makes no copies of models: a further name for one is a line `alias = [\"NAME\"]` of the file that "
+                "`octavo serve --config FILE` reads"},
+    {.pattern = "/api/create",
+     .instead = "makes no models for its clients: type `octavo convert` or `octavo quantize` where it runs; a system "
+                "prompt and samplers stand in each request"},
+    {.pattern = "/api/push",
+     .instead = "sends models to nobody: type `hf upload`, the hub's own tool, where the file is"},
+};
+
+ApiError forbidden(std::string message) {
+  return {.status = 403, .message = std::move(message), .type = "permission_error", .code = "not_allowed"};
+}
+
+std::string status_line(std::string_view status) {
+  std::string out = "{";
+  append_json_field(out, "status", status);
+  return out + "}\n";
+}
+
+std::string file_line(const FetchProgress& file) {
+  const std::string_view digits = std::string_view(file.digest).substr(file.digest.find(':') + 1);
+  std::string out = "{";
+  append_json_field(out, "status", fmt::format("pulling {}", digits.substr(0, kShownDigits)));
+  out += ',';
+  append_json_field(out, "digest", file.digest);
+  out += fmt::format(",\"total\":{},\"completed\":{}}}\n", file.total_bytes, file.completed_bytes);
+  return out;
+}
+
+constexpr std::string_view kVerifying = "verifying sha256 digest", kWriting = "writing manifest";
+
+}  // namespace
+
+ApiResult<OllamaPull> parse_ollama_pull(const boost::json::object& body) {
+  JsonFields fields(body);
+  std::optional<std::string_view> name = fields.string("model");
+  if (!name || name->empty()) name = fields.string("name");
+  const bool stream = fields.boolean("stream", true);
+  if (fields.boolean("insecure", false))
+    fields.refuse(unsupported("insecure", "insecure: found true, expected false: the server knows its own hub"));
+  if (!name || name->empty())
+    fields.refuse({.status = 400,
+                   .message = "model: found none, expected the name of a model",
+                   .param = "model",
+                   .code = "missing_required_parameter"});
+  if (fields.failed()) return std::unexpected(*fields.error());
+  return OllamaPull{.name = without_latest(*name), .stream = stream};
+}
+
+std::string pull_lines(const PullNews& news) {
+  switch (news.stage) {
+    case Stage::kListing: return status_line("pulling manifest");
+    case Stage::kFetching: return file_line(news.file);
+    case Stage::kVerifying: return file_line(news.file) + status_line(kVerifying);
+    case Stage::kOffering: break;
+  }
+  return status_line(kWriting);
+}
+
+std::string last_pull_lines(const PullNews& told, const ModelPuller::Outcome& outcome) {
+  if (!outcome) return ollama_error_body(outcome.error()) + '\n';
+  std::string out;
+  if (told.stage < Stage::kVerifying) out += status_line(kVerifying);
+  if (told.stage < Stage::kOffering) out += status_line(kWriting);
+  return out + pull_success(*outcome) + '\n';
+}
+
+std::string pull_success(std::span<const std::string> warnings) {
+  std::string out = "{";
+  append_json_field(out, "status", "success");
+  append_warnings(out, warnings);
+  return out + '}';
+}
+
+std::optional<ApiError> refused_change(const RouteMatch& match) {
+  for (const Change& change : kChanges)
+    if (match.pattern == change.pattern) return forbidden(fmt::format("this server {}", change.instead));
+  return std::nullopt;
+}
+
+ApiError pulls_not_allowed() {
+  return forbidden(
+      "this server fetches no models for its clients: start it with --allow-pull, or type `octavo pull NAME` where it "
+      "runs");
+}
+
+}  // namespace octavo::server

@@ -1,0 +1,39 @@
+// Bodies and answers of ollama's /api/pull, and what its other changes of models are answered with.
+// https://github.com/ollama/ollama/blob/main/docs/api.md
+//
+// Free functions without state; any thread.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "server/api_error.h"
+#include "server/model_puller.h"
+#include "server/routes.h"
+
+namespace octavo::server {
+
+struct OllamaPull {
+  std::string name;  // without ":latest"
+  bool stream = true;
+};
+
+/// Errors: fields of a wrong type, no name, a registry that is not to be trusted.
+ApiResult<OllamaPull> parse_ollama_pull(const boost::json::object& body);
+
+/// The lines of a stream that say how far it is.
+std::string pull_lines(const PullNews& news);
+/// The rest of a stream whose last lines told `told`.
+std::string last_pull_lines(const PullNews& told, const ModelPuller::Outcome& outcome);
+/// {"status": "success"}, with the warnings.
+std::string pull_success(std::span<const std::string> warnings);
+
+/// The 403 of a route by which ollama's clients change models, with what its operator types instead; none: it is
+/// another route.
+std::optional<ApiError> refused_change(const RouteMatch& match);
+/// The same of /api/pull on a server that was started without it.
+ApiError pulls_not_allowed();
+
+}  // namespace octavo::server

@@ -1,0 +1,38 @@
+// Answers one request of ollama's /api/pull: tells its client how far the model is that it asked for.
+//
+// One lives as long as its request; the I/O thread. What a client is too slow to read is not kept for it: its next line
+// says how far the model is then.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "server/model_puller.h"
+#include "server/ollama_pull.h"
+#include "server/service.h"
+
+namespace octavo::server {
+
+class PullHandler {
+ public:
+  PullHandler(Service& service, Exchange& exchange);
+  ~PullHandler();
+  PullHandler(const PullHandler&) = delete;
+  PullHandler& operator=(const PullHandler&) = delete;
+
+  asio::awaitable<void> run();
+
+ private:
+  /// Why the client may not pull, if so.
+  std::optional<ApiError> check_right() const;
+  asio::awaitable<ApiResult<OllamaPull>> read();
+  asio::awaitable<void> answer_stream(const ModelPuller::Reader& reader);
+  asio::awaitable<void> answer_whole(const ModelPuller::Reader& reader);
+  void note(const ModelPuller::Outcome& outcome);
+
+  Service& service_;
+  Exchange& exchange_;
+  HttpConnection& connection_;
+};
+
+}  // namespace octavo::server
