@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/to_size.h"
+#include "cli/answer_default_options.h"
 #include "cli/commands.h"
 #include "cli/config_file.h"
 #include "cli/llama_server.h"
@@ -296,10 +297,7 @@ void add_scheduling_options(Command& command, ServeOptions& options) {
               "Tokens of their prompts, each counted for every answer to it; default 4194304; 0: no bound");
   add_integer(command, "--max-client-priority", options.server.service.max_client_priority, 0, kMaxPriority,
               "A request may ask for a priority of minus this; default 0: clients can only step back");
-  add_integer(command, "--max-tokens", options.server.service.max_tokens, 1, kMaxCount,
-              "Of an answer, where the request names no limit; default: until the context ends");
-  add_reasoning_budget_option(command, options.server.service.reasoning_budget);
-  add_reasoning_format_option(command, options.server.service.reasoning_mode);
+  add_answer_default_options(command, options.server.service);
   add_integer(command, "--max-sequences", options.engine.max_sequences, 1, 4096,
               "That advance in one step; default 256");
 }

@@ -39,9 +39,11 @@ struct ServedModel {
   ReasoningMode reasoning_mode = ReasoningMode::kSplit;      // of chats that name no format
   int max_client_priority = 0;                               // the highest that a client may ask for
   std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer; see answer_size.h
-  std::string image_placeholder = {};  // stands for images in requests; empty: a request with one is refused
-  bool takes_any_name = false;         // that requests call a model by
-  bool closes_objects = true;          // ConstraintSource's, of calls that do not say
+  std::string image_placeholder = {};      // stands for images in requests; empty: a request with one is refused
+  bool takes_any_name = false;             // that requests call a model by
+  bool closes_objects = true;              // ConstraintSource's, of calls that do not say
+  TemplateDict template_names = {};        // for chat templates, where a request gives none of the name
+  std::optional<std::uint64_t> seed = {};  // of requests that name none; without: a random one each
 
   /// No name is the one model's, or the first one's.
   bool answers_to(std::string_view name) const {

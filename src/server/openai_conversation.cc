@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "server/json_fields.h"
 #include "server/openai_request.h"
+#include "server/template_names.h"
 
 namespace octavo::server {
 namespace {
@@ -181,26 +182,34 @@ ApiResult<TemplateValue> read_tools(const JsonCursor& tools) {
   return template_value(*tools.value());
 }
 
-ApiResult<TemplateDict> read_names(JsonFields& fields) {
-  constexpr std::string_view kField = "chat_template_kwargs";
-  const json::object* given = fields.object(kField);
+ApiResult<TemplateDict> read_names(JsonFields& fields, TemplateDict names) {
+  const json::object* given = fields.object("chat_template_kwargs");
   const auto effort = fields.string("reasoning_effort");
   if (fields.failed()) return std::unexpected(*fields.error());
-  TemplateDict names;
-  if (effort) names.emplace_back("reasoning_effort", std::string(*effort));
-  if (given == nullptr) return names;
-  for (const json::key_value_pair& member : *given) {
-    const std::string name(member.key()), path = fmt::format("{}.{}", kField, name);
-    for (const std::string_view own : {"messages", "tools", "documents", "add_generation_prompt"})
-      if (name == own) return std::unexpected(invalid_value(path, path + ": the template finds this name by itself"));
-    names.emplace_back(name, template_value(member.value()));
-  }
+  if (effort) set_template_name(names, "reasoning_effort", std::string(*effort));
+  if (given != nullptr) OCTAVO_TRY_VOID(add_template_names(*given, "chat_template_kwargs.", names));
   return names;
 }
 
 }  // namespace
 
-ApiResult<Conversation> read_conversation(const json::object& given) {
+void set_template_name(TemplateDict& names, std::string_view name, TemplateValue value) {
+  std::erase_if(names, [&](const auto& known) { return known.first == name; });
+  names.emplace_back(name, std::move(value));
+}
+
+ApiResult<void> add_template_names(const json::object& given, std::string_view path, TemplateDict& names) {
+  for (const json::key_value_pair& member : given) {
+    const std::string name = fmt::format("{}{}", path, std::string_view(member.key()));
+    for (const std::string_view own : {"messages", "tools", "documents", "add_generation_prompt"})
+      if (member.key() == own)
+        return std::unexpected(invalid_value(name, name + ": the template finds this name by itself"));
+    set_template_name(names, member.key(), template_value(member.value()));
+  }
+  return {};
+}
+
+ApiResult<Conversation> read_conversation(const json::object& given, TemplateDict names) {
   OCTAVO_TRY(const FunctionBody functions, FunctionBody::of(given));
   const json::object& body = functions.body();
   Conversation conversation;
@@ -210,7 +219,7 @@ ApiResult<Conversation> read_conversation(const json::object& given) {
   const json::value* choice = fields.find("tool_choice");
   const json::string* mode = choice == nullptr ? nullptr : choice->if_string();
   conversation.options.describe_tools = mode == nullptr || *mode != "none";
-  OCTAVO_TRY(conversation.options.names, read_names(fields));
+  OCTAVO_TRY(conversation.options.names, read_names(fields, std::move(names)));
   conversation.options.add_generation_prompt = fields.boolean("add_generation_prompt", true);
   conversation.options.continue_final_message = fields.boolean("continue_final_message", false);
   if (fields.failed()) return std::unexpected(*fields.error());

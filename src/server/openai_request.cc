@@ -145,7 +145,7 @@ ApiResult<CompletionCall> parse_chat(FunctionBody& functions, const Engine& engi
   const ToolChoice choice = read_tool_choice(fields);
   if (fields.failed()) return std::unexpected(*fields.error());
 
-  OCTAVO_TRY(Conversation conversation, read_conversation(body));
+  OCTAVO_TRY(Conversation conversation, read_conversation(body, model.template_names));
   if (choice.mode != ToolChoice::Mode::kNone) {
     client_tools.merge(functions.take_tools());
     read_tool_calling(fields, engine, conversation.options.tools, choice, std::move(client_tools), call, request);
@@ -204,7 +204,7 @@ ApiResult<CompletionCall> parse_completion(const json::object& body, const Engin
   OCTAVO_TRY(std::vector<RawPrompt> prompts, read_prompts(body, call.n, engine));
   OCTAVO_TRY_VOID(check_settings(prompts.size(), request));
   const json::value* seed = fields.find("seed");
-  const bool seeded = seed != nullptr && as_integer(*seed) != kRandomSeed;
+  const bool seeded = seed == nullptr ? model.seed.has_value() : as_integer(*seed) != kRandomSeed;
   const int context = engine.info().max_context;
   int shortest = context;  // of the answers
   AnswerSize size(call);

@@ -98,7 +98,7 @@ struct Conversation {
   ChatTemplateOptions options = {};
 };
 /// `messages`, `tools`, `add_generation_prompt`, `continue_final_message`, `reasoning_effort` and
-/// `chat_template_kwargs`.
-ApiResult<Conversation> read_conversation(const boost::json::object& body);
+/// `chat_template_kwargs`. `names`: those that the template finds where the body gives none.
+ApiResult<Conversation> read_conversation(const boost::json::object& body, TemplateDict names);
 
 }  // namespace octavo::server

@@ -23,12 +23,13 @@ std::uint64_t random_seed() {
 }
 
 // Any 64-bit integer but kRandomSeed is a seed; a negative one is taken modulo 2^64.
-std::uint64_t read_seed(JsonFields& fields) {
+std::uint64_t read_seed(JsonFields& fields, std::optional<std::uint64_t> otherwise) {
   constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
   constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
   if (const json::value* value = fields.find("seed"); value != nullptr && value->is_uint64())
     return value->get_uint64();
   const auto seed = fields.integer("seed", kMin, kMax);
+  if (!seed && otherwise) return *otherwise;
   return seed && *seed != kRandomSeed ? static_cast<std::uint64_t>(*seed) : random_seed();
 }
 
@@ -163,7 +164,7 @@ void read_sampling(JsonFields& fields, const Engine& engine, const ServedModel& 
   sampling.top_k = top_k < 0 ? 0 : top_k;  // -1 is vLLM's "all"
   sampling.top_p = fields.number("top_p", defaults.top_p, 0, 1);
   sampling.min_p = fields.number("min_p", defaults.min_p, 0, 1);
-  sampling.seed = read_seed(fields);
+  sampling.seed = read_seed(fields, model.seed);
   sampling.repetition_penalty = read_repetition_penalty(fields, defaults.repetition_penalty);
   sampling.frequency_penalty = fields.number("frequency_penalty", defaults.frequency_penalty, -2, 2);
   sampling.presence_penalty = fields.number("presence_penalty", defaults.presence_penalty, -2, 2);

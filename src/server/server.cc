@@ -30,7 +30,9 @@ ModelTableOptions table_options(const ServerOptions& options) {
                      .max_client_priority = service.max_client_priority,
                      .max_answer_bytes = service.max_answer_bytes,
                      .image_placeholder = service.image_placeholder,
-                     .closes_objects = service.closes_objects};
+                     .closes_objects = service.closes_objects,
+                     .template_names = service.template_names,
+                     .seed = service.seed};
   return table;
 }
 

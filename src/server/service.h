@@ -51,6 +51,8 @@ struct ServiceOptions {
   int reasoning_budget = -1;                                 // of chats that name none; -1: any number of tokens
   ReasoningMode reasoning_mode = ReasoningMode::kSplit;      // of chats that name no format
   bool closes_objects = true;                                // of schemas, where a request does not say
+  TemplateDict template_names = {};                          // for chat templates, where a request gives none
+  std::optional<std::uint64_t> seed = {};                    // of requests that name none; without: a random one each
   int max_client_priority = 0;                               // the highest that a client may ask for
   QueueBound max_queued = {}, max_queued_tokens = {};        // the engine's: requests and tokens that may wait in it
   std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer that is not streamed

@@ -29,11 +29,12 @@ ApiError not_counted(const Error& error, const std::string& param, std::size_t m
   return invalid_value(param, fmt::format("{}: found more than {} tokens, expected at most as many", param, most));
 }
 
-ApiResult<std::vector<TokenId>> tokens_of(const boost::json::object& body, const Engine& engine) {
+ApiResult<std::vector<TokenId>> tokens_of(const boost::json::object& body, const Engine& engine,
+                                          const ServedModel& model) {
   JsonFields fields(body);
   const std::size_t most = std::max(kMaxCountedTokens, to_size(engine.info().max_context));
   if (fields.find("messages") != nullptr) {
-    auto conversation = read_conversation(body);
+    auto conversation = read_conversation(body, model.template_names);
     if (!conversation) return std::unexpected(std::move(conversation.error()));
     conversation->options.max_tokens = most;
     auto tokens = engine.apply_chat_template(conversation->messages, conversation->options);
@@ -117,8 +118,9 @@ ApiResult<std::string> detokenize(std::span<const TokenId> tokens, bool has_both
   return out;
 }
 
-ApiResult<std::string> apply_template(const boost::json::object& body, const Engine& engine, HeldAnswer& held) {
-  auto conversation = read_conversation(body);
+ApiResult<std::string> apply_template(const boost::json::object& body, const Engine& engine, const ServedModel& model,
+                                      HeldAnswer& held) {
+  auto conversation = read_conversation(body, model.template_names);
   if (!conversation) return std::unexpected(std::move(conversation.error()));
   const auto prompt = engine.render_chat_template(conversation->messages, conversation->options);
   if (!prompt) return std::unexpected(invalid_value("messages", "messages: " + prompt.error().message));
@@ -167,19 +169,19 @@ ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, 
   JsonFields fields(body);
   check_model(fields, model);
   if (fields.failed()) return std::unexpected(*fields.error());
-  if (call.kind == TokenizeCall::Kind::kApplyTemplate) return apply_template(body, engine, held);
+  if (call.kind == TokenizeCall::Kind::kApplyTemplate) return apply_template(body, engine, model, held);
   if (call.kind == TokenizeCall::Kind::kCountMessages) {
     OCTAVO_TRY(const auto chat, chat_of_messages(body, engine.info(), false));
-    OCTAVO_TRY(const auto counted, tokens_of(chat.body, engine));
+    OCTAVO_TRY(const auto counted, tokens_of(chat.body, engine, model));
     return fmt::format("{{\"input_tokens\":{}}}", counted.size());
   }
   if (call.kind == TokenizeCall::Kind::kCountResponse) {
     OCTAVO_TRY(const auto chat, chat_of_response(body, call.responses));
-    OCTAVO_TRY(const auto counted, tokens_of(chat, engine));
+    OCTAVO_TRY(const auto counted, tokens_of(chat, engine, model));
     return fmt::format(R"({{"object":"response.input_tokens","input_tokens":{}}})", counted.size());
   }
   const bool is_detokenize = call.kind == TokenizeCall::Kind::kDetokenize;
-  const auto tokens = is_detokenize ? read_ids(body, engine) : tokens_of(body, engine);
+  const auto tokens = is_detokenize ? read_ids(body, engine) : tokens_of(body, engine, model);
   if (!tokens) return std::unexpected(tokens.error());
   // vLLM's clients name a model. llama.cpp's, ollama among them, do not, and nothing else tells their bodies apart.
   if (is_detokenize) return detokenize(*tokens, fields.find("model") == nullptr, engine, held);

@@ -301,12 +301,19 @@ TEST(LlamaArguments, AModelIsAFileAndOneOfTheHubHasARepository) {
               ElementsAre("--served-model-name=one", "--served-model-name=two", "--served-model-name=three"));
 }
 
+TEST(LlamaArguments, NamesOfTemplatesAndTheSeedAreThoseOfRequestsThatGiveNone) {
+  EXPECT_THAT(
+      args_of({"--chat-template-kwargs", R"({"enable_thinking": false})", "--reasoning-effort", "high", "-s", "7"}),
+      UnorderedElementsAre(R"(--chat-template-kwargs={"enable_thinking": false})", "--reasoning-effort=high",
+                           "--seed=7"));
+  EXPECT_THAT(args_of({"--chat-template-kwargs", "{}", "--reasoning-effort", "default"}), IsEmpty());
+}
+
 TEST(LlamaArguments, WhatWouldChangeAnswersIsRefusedWithTheReason) {
   EXPECT_THAT(error_of({"--lora", "a.gguf"}), AllOf(HasSubstr("--lora is refused"), HasSubstr("no adapters here")));
   EXPECT_THAT(error_of({"-m", "a", "--mmproj", "b"}), HasSubstr("expected no file but the model's own"));
   EXPECT_THAT(error_of({"--embedding"}), HasSubstr("no model that Octavo runs is made for embeddings"));
   EXPECT_THAT(error_of({"--rope-scaling", "yarn"}), HasSubstr("--rope-scaling is refused"));
-  EXPECT_THAT(error_of({"--seed", "100"}), HasSubstr("--seed is refused"));
   EXPECT_THAT(args_of({"-n", "-1", "--seed", "-1", "--reasoning-effort", "default"}), IsEmpty());
   EXPECT_THAT(translation_of({}, {{"LLAMA_ARG_EMBEDDINGS", "1"}}).error().message, HasSubstr("LLAMA_ARG_EMBEDDINGS"));
 }

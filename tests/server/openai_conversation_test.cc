@@ -131,6 +131,21 @@ TEST_F(OpenAiRequest, RefusesMessagesThatItCannotRead) {
             "messages[0].content[0]");
 }
 
+TEST_F(OpenAiRequest, NamesOfTheServerAreGivenToTheTemplateWhereARequestGivesNone) {
+  ServedModel model = kAskedModel;
+  model.template_names = {{"enable_thinking", true}, {"reasoning_effort", std::string("high")}};
+  const auto names_of = [&](const std::string& fields) {
+    const auto call = parse_chat_completion(boost::json::parse("{" + kUser + fields + "}").as_object(), engine_, model);
+    EXPECT_TRUE(call.has_value()) << call.error().message;
+    return engine_.last_options.names;
+  };
+  EXPECT_EQ(names_of(""), model.template_names);
+  EXPECT_EQ(names_of(R"(, "reasoning_effort": "low")"),
+            (TemplateDict{{"enable_thinking", true}, {"reasoning_effort", std::string("low")}}));
+  EXPECT_EQ(names_of(R"(, "chat_template_kwargs": {"enable_thinking": false})"),
+            (TemplateDict{{"reasoning_effort", std::string("high")}, {"enable_thinking", false}}));
+}
+
 TEST_F(OpenAiRequest, NamesForTheTemplateAreGivenToIt) {
   const auto plain = chat(kUser), named = chat(kUser + R"(, "chat_template_kwargs":
       {"enable_thinking": false, "effort": "high", "depth": 3, "share": 0.5, "none": null})");

@@ -153,6 +153,22 @@ TEST_F(OpenAiRequest, AnySixtyFourBitIntegerIsASeedAndNoneIsRandom) {
   EXPECT_EQ(completion_error(R"("seed": 1.5)").param, "seed");
 }
 
+TEST_F(OpenAiRequest, TheServersSeedCountsWhereARequestNamesNone) {
+  ServedModel model = kAskedModel;
+  model.seed = 7;
+  const auto seeds = [&](const std::string& fields) {
+    const auto call =
+        parse_completion(boost::json::parse(R"({"prompt": ["a", "a"])" + fields + "}").as_object(), engine_, model);
+    EXPECT_TRUE(call.has_value()) << call.error().message;
+    return std::pair(call->requests.at(0).sampling.seed, call->requests.at(1).sampling.seed);
+  };
+  EXPECT_EQ(seeds(""), std::pair(std::uint64_t{7}, std::uint64_t{7}));
+  EXPECT_EQ(seeds(R"(, "seed": null)"), std::pair(std::uint64_t{7}, std::uint64_t{7}));
+  EXPECT_EQ(seeds(R"(, "seed": 8)"), std::pair(std::uint64_t{8}, std::uint64_t{8}));
+  const auto random = seeds(R"(, "seed": -1)");
+  EXPECT_NE(random.first, random.second);
+}
+
 TEST_F(OpenAiRequest, EqualPromptsHaveSeedsOfTheirOwnUnlessOneIsGiven) {
   const auto drawn = completion(R"("prompt": ["a", "a"])");
   EXPECT_NE(drawn->requests[0].sampling.seed, drawn->requests[1].sampling.seed);
