@@ -5,7 +5,7 @@
 
 BUILD holds compile_commands.json. Most of clang-tidy's time for a file goes into the library headers that it includes,
 so files with the same compile command are read together, as one unit that includes them, where they give no
-name twice; a unit that does not compile is read file by file. Precompiled headers, which hold more than a file includes
+name twice (source_batches.py, as the build joins them); a unit that does not compile is read file by file. Precompiled headers, which hold more than a file includes
 and only GCC can read, are left out.
 
 A unit that was found clean is not read again until one of its files, a header they include, their compile command,
@@ -26,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 
-MOST_FILES = 12  # of a unit: so many of the server's take clang-tidy about 2 GB
+import source_batches
 
 
 def cache_folder():
@@ -49,50 +49,22 @@ def plain_command(entry):
     return [argument for argument in arguments if argument != "-Winvalid-pch"]
 
 
-# Names that a file gives at the beginning of a line, which is where namespaces' members stand. An alias may be repeated
-# as it is.
-DEFINITIONS = re.compile(
-    r"""^(?:(?:class|struct|union|enum(?:\ class)?)\ (?P<type>\w+)
-          |\#define\ (?P<macro>\w+)
-          |(?:using|namespace)\ (?P<alias>\w+)\ =
-          |(?!(?:return|namespace|using|typedef|extern)\b)[A-Za-z_][^;={}()\n]*?(?<![:\w])(?P<name>\w+)(?:\[\w*\])?\s*[({=])""",
-    re.MULTILINE | re.VERBOSE)
-
-
-def names_given(source):
-    """Names that a second file must not give; of an alias, all of its line."""
-    names = set()
-    for found in DEFINITIONS.finditer(source):
-        if found["alias"]:
-            line = source[found.start() : source.find("\n", found.start())]
-            names.add((found["alias"], line))
-        else:
-            names.add((found["type"] or found["macro"] or found["name"], None))
-    return names
-
-
-def clash(names, others):
-    """True if a name is in both, unless both are the same alias."""
-    texts = dict(others)
-    return any(name in texts and (text is None or texts[name] != text) for name, text in names)
+def files_to_read(entries, root):
+    """Entries of the sources below src/, of a batch's files each its own."""
+    for entry in entries:
+        file = pathlib.Path(entry["file"])
+        for file in source_batches.files_of(file, root / "src") or [file]:
+            if file.is_relative_to(root / "src"):
+                yield {"file": str(file), "directory": entry["directory"], "command": plain_command(entry)}
 
 
 def units(entries):
     """The entries' files in units: [(command, directory, [file...])]."""
-    made = []
+    alike = {}
     for entry in entries:
-        command, file = plain_command(entry), entry["file"]
-        names = names_given(pathlib.Path(file).read_text())
-        for unit in made:
-            if (unit["command"], unit["directory"]) == (command, entry["directory"]) and not clash(names, unit["names"]) \
-                    and len(unit["files"]) < MOST_FILES:
-                break
-        else:
-            unit = {"command": command, "directory": entry["directory"], "names": set(), "files": []}
-            made.append(unit)
-        unit["files"].append(file)
-        unit["names"] |= names
-    return [(unit["command"], unit["directory"], unit["files"]) for unit in made]
+        alike.setdefault((tuple(entry["command"]), entry["directory"]), []).append(entry["file"])
+    return [(list(command), directory, files) for (command, directory), all_files in alike.items()
+            for files in source_batches.joined(all_files)]
 
 
 class Tidy:
@@ -154,8 +126,8 @@ def main():
     args = parser.parse_args()
     args.root = args.root.resolve()
     only = {str(path.resolve()) for path in args.files}
-    entries = [e for e in json.loads((args.build / "compile_commands.json").read_text())
-               if pathlib.Path(e["file"]).is_relative_to(args.root / "src") and (not only or e["file"] in only)]
+    commands = json.loads((args.build / "compile_commands.json").read_text())
+    entries = [e for e in files_to_read(commands, args.root) if not only or e["file"] in only]
     if not entries:
         sys.exit("no source of src/ is in compile_commands.json")
     tidy, failed = Tidy(args), 0

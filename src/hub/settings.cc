@@ -61,10 +61,10 @@ void set_hub(Settings& settings, const Environment& environment, const fs::path&
   settings.offline = is_true(first_set(environment, {"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"}));
   settings.ca_file = find_ca_file(environment);
   if (const auto text = environment("HF_HUB_DOWNLOAD_TIMEOUT")) {
-    int seconds = 0;
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), seconds);
-    if (error == std::errc() && seconds >= 1)
-      settings.stall = std::chrono::seconds(std::min(seconds, kMaxStallSeconds));
+    int num_seconds = 0;
+    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), num_seconds);
+    if (error == std::errc() && num_seconds >= 1)
+      settings.stall = std::chrono::seconds(std::min(num_seconds, kMaxStallSeconds));
   }
 }
 

@@ -36,8 +36,11 @@ TEST(PageMemory, PagesThatOthersShareStay) {
   for (std::size_t i = 0; i < memory.size(); ++i) memory.data()[i] = static_cast<std::uint8_t>(1 + i % 251);
   const std::size_t begin = 3 * kMiB + 17, end = 5 * kMiB + 99;
   memory.release(begin, end);
-  for (std::size_t i = 0; i < memory.size(); ++i)
-    if (i < begin || i >= end) ASSERT_EQ(memory.data()[i], 1 + i % 251) << i;
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    if (i < begin || i >= end) {
+      ASSERT_EQ(memory.data()[i], 1 + i % 251) << i;
+    }
+  }
   EXPECT_EQ(memory.data()[4 * kMiB], 0);
   memory.release(0, memory.size());
   EXPECT_EQ(memory.resident_bytes(), 0U) << "the last page, of which the data fill five bytes, goes too";

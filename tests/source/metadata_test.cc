@@ -31,7 +31,7 @@ TEST(Metadata, ElementsAreWidenedAndSayWhatTheyWere) {
 }
 
 TEST(Metadata, TextsAndArraysAreDescribedInShort) {
-  const MetadataArray texts{.element_type = MetadataType::kString, .size = 2, .strings = {"a", "b\n"}};
+  const MetadataArray texts{.element_type = MetadataType::kString, .size = 2, .strings = {"a", "b\n"}, .arrays = {}};
   EXPECT_EQ(describe(element_of(texts, 1)), "string 'b\\x0a'");
   EXPECT_EQ(describe({MetadataType::kArray, texts}), "array of 2 string");
   const MetadataArray nested{
@@ -46,7 +46,8 @@ TEST(Metadata, AnUnknownTypeHasAName) {
 }
 
 TEST(MetadataDeathTest, AnElementBehindTheEndIsABug) {
-  EXPECT_DEATH(element_of({.element_type = MetadataType::kUint8, .size = 0}, 0), "index 0 of an array of 0");
+  EXPECT_DEATH(element_of({.element_type = MetadataType::kUint8, .size = 0, .arrays = {}}, 0),
+               "index 0 of an array of 0");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""clang-tidy over several files as one unit: findings are named, names given twice do not meet, clean units are kept."""
+"""clang-tidy over several files as one unit: findings are named, a batch's files are read, clean units are kept."""
 import contextlib
 import io
 import json
@@ -11,28 +11,11 @@ import unittest
 from unittest import mock
 
 import check_tidy
+import source_batches
 
 PROGRAM = os.environ.get("OCTAVO_CLANG_TIDY", "clang-tidy-19")
 CLEAN = "namespace octavo {\nint twice(int x) { return 2 * x; }\n}  // namespace octavo\n"
 ZERO_POINTER = "namespace octavo {\nint* nobody() { return 0; }\n}  // namespace octavo\n"
-
-
-class Units(unittest.TestCase):
-    def clash(self, a, b):
-        return check_tidy.clash(check_tidy.names_given(a), check_tidy.names_given(b))
-
-    def test_files_that_give_a_name_twice_are_kept_apart(self):
-        self.assertTrue(self.clash("struct Parser {\n", "class Parser : Base {\n"))
-        self.assertTrue(self.clash("bool is_word(char c) {\n", "template <class T>\nbool is_word(T c) {\n"))
-        self.assertTrue(self.clash("constexpr int kMost = 3;\n", "constexpr std::size_t kMost{4};\n"))
-        self.assertTrue(self.clash("constexpr int kTable[] = {1};\n", "const char* const kTable[2] = {};\n"))
-        self.assertTrue(self.clash("#define STEP 1\n", "#define STEP 2\n"))
-        self.assertTrue(self.clash("using Clock = std::chrono::steady_clock;\n", "using Clock = Fake;\n"))
-
-    def test_members_uses_and_equal_aliases_do_not_clash(self):
-        self.assertFalse(self.clash("int Reader::next() {\n  return count(1);\n", "int Writer::next() {\n  count(2);\n"))
-        self.assertFalse(self.clash("namespace octavo {\n", "namespace octavo {\n"))
-        self.assertFalse(self.clash("using tcp = asio::ip::tcp;\n", "using tcp = asio::ip::tcp;\n"))
 
 
 @unittest.skipUnless(shutil.which(PROGRAM), f"no {PROGRAM} here")
@@ -53,8 +36,14 @@ class Tidy(unittest.TestCase):
         for name, text in sources.items():
             file = self.root / "src" / f"{name}.cc"
             file.write_text(text)
-            entries.append({"directory": str(self.root), "file": str(file),
-                            "command": f"ccache c++ -O2 -include nowhere/pch.hxx -o {name}.o -c {file}"})
+            entries.append(self.command(file))
+        return self.check_commands(entries)
+
+    def command(self, file):
+        return {"directory": str(self.root), "file": str(file),
+                "command": f"ccache c++ -O2 -include nowhere/pch.hxx -o {file.stem}.o -c {file}"}
+
+    def check_commands(self, entries):
         (self.root / "compile_commands.json").write_text(json.dumps(entries))
         out = io.StringIO()
         arguments = ["check_tidy.py", "--build", str(self.root), "--clang-tidy", PROGRAM, "--jobs", "1", str(self.root)]
@@ -90,6 +79,16 @@ class Tidy(unittest.TestCase):
             self.assertEqual(self.check(a=CLEAN, b=CLEAN.replace("twice", "double_of"))[0], 0)
             self.assertFalse([call for call in runs.call_args_list if "--quiet" in call.args[0]])
         self.assertEqual(self.check(a=CLEAN, b=ZERO_POINTER)[0], 1)
+
+    def test_the_files_of_a_batch_are_read_and_the_batch_is_not(self):
+        for name, text in {"a": CLEAN, "b": ZERO_POINTER}.items():
+            (self.root / "src" / f"{name}.cc").write_text(text)
+        batch = self.root / "batch_0.cc"
+        batch.write_text(source_batches.HEAD + '#include "a.cc"\n#include "b.cc"\n')
+        code, out = self.check_commands([self.command(batch)])
+        self.assertEqual(code, 1)
+        self.assertRegex(out, r"src/b\.cc:2:\d+: error: use nullptr")
+        self.assertIn("1 of 2 files are clean", out)
 
     def test_processor_time_is_said(self):
         self.assertRegex(self.check(a=CLEAN)[1], r"1 of 1 files are clean, \d+ s of processor time\n$")

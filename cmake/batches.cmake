@@ -1,0 +1,22 @@
+# Batches: the small files of a layer, or of a test program, are compiled as a few units (tools/source_batches.py). Where
+# no Python is found, and with OCTAVO_BATCHES=OFF, each file is a unit of its own: slower in all, quicker for one who
+# edits a single file again and again.
+option(OCTAVO_BATCHES "Compile a layer's files in batches" ON)
+find_package(Python3 QUIET COMPONENTS Interpreter)
+
+# octavo_batch(VARIABLE NAME ROOT sources...): sets VARIABLE to what to compile in place of sources; ROOT is on the include
+# path. Configuring once more joins anew, which is what to do when files of a batch came to give the same name.
+function(octavo_batch variable name root)
+  set(sources)
+  foreach(source IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+    list(APPEND sources ${source})
+  endforeach()
+  if(OCTAVO_BATCHES AND Python3_Interpreter_FOUND)
+    execute_process(
+      COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/source_batches.py --root ${root}
+              --out ${CMAKE_CURRENT_BINARY_DIR}/batches_${name} ${sources}
+      OUTPUT_VARIABLE sources COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+  set(${variable} ${sources} PARENT_SCOPE)
+endfunction()
