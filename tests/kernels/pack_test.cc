@@ -142,9 +142,9 @@ TEST_P(PackType, RowsOfPaddingAreThoseOfZeros) {
 
 TEST(Pack, ScalesOfQ4_1AreIntegersInUnitsOfTheirRow) {
   // Row r: blocks of (d, m) = (1 + r, -8 (1 + r)) and a quarter of it, the first of which is the largest.
-  constexpr int kRows = 5;
-  std::vector<BlockQ4_1> blocks(2 * kRows);
-  for (int row = 0; row < kRows; ++row)
+  constexpr int kNumRows = 5;
+  std::vector<BlockQ4_1> blocks(2 * kNumRows);
+  for (int row = 0; row < kNumRows; ++row)
     for (int i = 0; i < 2; ++i) {
       const float d = static_cast<float>(1 + row) / static_cast<float>(1 + 3 * i);
       blocks[static_cast<std::size_t>(2 * row + i)] = {.d = f32_to_f16(d), .m = f32_to_f16(-8 * d), .qs = {}};
@@ -152,7 +152,7 @@ TEST(Pack, ScalesOfQ4_1AreIntegersInUnitsOfTheirRow) {
   blocks[2 * 3].m = f32_to_f16(std::numeric_limits<float>::infinity());
   blocks[2 * 4] = blocks[2 * 4 + 1] = {};
   const std::vector<std::uint8_t> panel =
-      packed({.type = DType::kQ4_1, .rows = kRows, .cols = 64, .data = std::as_bytes(std::span(blocks))}, 0, 1, 0);
+      packed({.type = DType::kQ4_1, .rows = kNumRows, .cols = 64, .data = std::as_bytes(std::span(blocks))}, 0, 1, 0);
   for (int row = 0; row < kPanelRows; ++row) {
     float unit;
     std::memcpy(&unit, panel.data() + place_of_units(DType::kQ4_1, 64) + 4 * row, 4);
