@@ -50,7 +50,9 @@ class Walk {
       const auto length = static_cast<std::size_t>(kv_->sequence_length(id));
       const std::optional<BlockId> seat = kv_->table(id, kv_->num_groups()).get(0);
       ASSERT_EQ(seat.has_value(), length > 0);
-      if (seat) ASSERT_EQ(state(*seat), Tokens(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length)));
+      if (seat) {
+        ASSERT_EQ(state(*seat), Tokens(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length)));
+      }
     }
   }
 

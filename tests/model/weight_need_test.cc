@@ -5,17 +5,13 @@
 #include <gtest/gtest.h>
 
 #include "model/weights.h"
+#include "model/weights_fixture.h"
 #include "support/tiny_model.h"
 
 namespace octavo::test {
 namespace {
 
 using testing::HasSubstr;
-
-Result<Weights> try_load(const ModelSource& source, const ModelConfig& config) {
-  ThreadPool pool(1);
-  return Weights::load(source, config, true, pool, {});
-}
 
 void add_floats(MemorySource& source, const std::string& name, std::uint64_t cols, std::uint64_t rows) {
   source.add_tensor(name, {cols, rows}, DType::kF32, std::string(cols * rows * sizeof(float), '\0'));

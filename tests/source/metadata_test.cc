@@ -13,7 +13,7 @@ template <class T>
 MetadataValue second_of(T first, T second) {
   const std::string bytes = "x" + bytes_of(first) + bytes_of(second);  // not aligned
   return element_of(
-      {.element_type = metadata_type_of<T>(), .size = 2, .bytes = std::as_bytes(std::span(bytes)).subspan(1)}, 1);
+      {.element_type = metadata_type_of<T>(), .size = 2, .bytes = std::as_bytes(std::span(bytes)).subspan(1), .arrays = {}}, 1);
 }
 
 TEST(Metadata, ElementsAreWidenedAndSayWhatTheyWere) {

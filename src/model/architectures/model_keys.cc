@@ -167,7 +167,8 @@ Result<void> ModelKeys::refuse_unread_mathematics() const {
 
 Result<LayerSpec> read_attention_layer(const ModelKeys& keys, const ModelConfig& config,
                                        std::optional<double> default_rope_base) {
-  AttentionSpec attention{.qkv_bias = Presence::kOptional};
+  AttentionSpec attention;
+  attention.qkv_bias = Presence::kOptional;
   OCTAVO_TRY(attention.num_heads, keys.size("attention.head_count"));
   OCTAVO_TRY(attention.num_kv_heads, keys.size_or("attention.head_count_kv", attention.num_heads));
   OCTAVO_TRY_VOID(read_head_dim(keys, config, {}, attention));
