@@ -58,13 +58,13 @@ def files_to_read(entries, root):
                 yield {"file": str(file), "directory": entry["directory"], "command": plain_command(entry)}
 
 
-def units(entries):
+def units(entries, root):
     """The entries' files in units: [(command, directory, [file...])]."""
     alike = {}
     for entry in entries:
         alike.setdefault((tuple(entry["command"]), entry["directory"]), []).append(entry["file"])
     return [(list(command), directory, files) for (command, directory), all_files in alike.items()
-            for files in source_batches.joined(all_files)]
+            for files in source_batches.joined(all_files, root)]
 
 
 class Tidy:
@@ -132,7 +132,7 @@ def main():
         sys.exit("no source of src/ is in compile_commands.json")
     tidy, failed = Tidy(args), 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        for found in pool.map(tidy.check, units(entries)):
+        for found in pool.map(tidy.check, units(entries, args.root / "src")):
             failed += len(found)
             for _, findings in found:
                 print(findings, end="", flush=True)

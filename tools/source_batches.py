@@ -63,19 +63,50 @@ def clash(names, others):
     return any(name in texts and (text is None or texts[name] != text) for name, text in names)
 
 
-def joined(files):
-    """The files in groups of at most MOST_FILES that give no name twice, each file in the first group that takes it."""
-    groups = []
+class Names:
+    """Names that files give, and names that the project's headers give to them. ROOT as for the program."""
+
+    def __init__(self, root):
+        self.folders = [root, *(root.parent / name for name in ("src", "include", "tests"))]
+        self.headers = {}  # of each path: (names given, paths of the headers that it includes)
+
+    def of(self, file):
+        """(names given, names seen): what two files give is theirs alone, what they see may be the same header's."""
+        source = pathlib.Path(file).read_text()
+        seen, paths, waiting = set(), set(), self.included(source)
+        while waiting:
+            path = waiting.pop()
+            if path not in paths:
+                paths.add(path)
+                if path not in self.headers:
+                    text = path.read_text()
+                    self.headers[path] = names_given(text), self.included(text)
+                seen |= self.headers[path][0]
+                waiting += self.headers[path][1]
+        return names_given(source), seen
+
+    def included(self, source):
+        paths = (folder / name for name in INCLUDED.findall(source) for folder in self.folders)
+        return [path for path in paths if path.exists()]
+
+
+def joined(files, root):
+    """The files in groups of at most MOST_FILES that fit together, each file in the first group that takes it: no two
+    give a name, and none gives what only another's headers give."""
+    names, groups = Names(root), []
     for file in files:
-        names = names_given(pathlib.Path(file).read_text())
+        given, seen = names.of(file)
         for group in groups:
-            if len(group["files"]) < MOST_FILES and not clash(names, group["names"]):
+            if len(group["files"]) < MOST_FILES and not clash(given, group["given"]) and all(
+                    not clash(given, other_seen - seen) and not clash(other_given, seen - other_seen)
+                    for other_given, other_seen in group["names"]):
                 break
         else:
-            group = {"files": [], "names": set()}
+            group = {"files": [], "given": set(), "names": []}
             groups.append(group)
         group["files"].append(file)
-        group["names"] |= names
+        group["given"] |= given
+        group["names"].append((given, seen))
     return [group["files"] for group in groups]
 
 
@@ -94,7 +125,7 @@ def main():
     inside = [file for file in args.files if file.is_relative_to(args.root) and file.exists()]
     sources = [file for file in args.files if file not in inside]
     args.out.mkdir(parents=True, exist_ok=True)
-    for number, files in enumerate(joined(inside)):
+    for number, files in enumerate(joined(inside, args.root)):
         if len(files) == 1:
             sources += files
             continue

@@ -105,10 +105,10 @@ TEST(ExpertChoices, AsManyAsQwen35HasAreRankedLikeFewer) {
 }
 
 TEST(ExpertChoices, EverySlotIsOneChoiceInTheGroupOfItsExpert) {
-  constexpr int kRows = 40;
-  const ExpertChoices choices = choices_of(random_floats(kRows * kExperts, 9));
-  std::vector<int> rows_of_slots(kRows * kChosen, -1);
-  for (int row = 0; row < kRows; ++row)
+  constexpr int kNumRows = 40;
+  const ExpertChoices choices = choices_of(random_floats(kNumRows * kExperts, 9));
+  std::vector<int> rows_of_slots(kNumRows * kChosen, -1);
+  for (int row = 0; row < kNumRows; ++row)
     for (int rank = 0; rank < kChosen; ++rank) {
       const ExpertChoices::Group& group = choices.group_of(row, rank);
       const int slot = choices.slot(row, rank);

@@ -66,6 +66,15 @@ class Batches(unittest.TestCase):
         files = self.write(a="int a() {\n", b="int b() {\n", c="int a() {\n")
         self.assertEqual(self.sources(*files), [["a", "b"], files[2]])
 
+    def test_what_only_anothers_header_gives_keeps_files_apart(self):
+        (self.root / "deep.h").write_text("struct Answers {\n")
+        (self.root / "wide.h").write_text('#include "deep.h"\n')
+        sees, gives = self.write(sees='#include "wide.h"\nint a() {\n', gives="struct Answers {\n")
+        self.assertEqual(self.sources(sees, gives), [sees, gives])
+        self.assertEqual(self.sources(gives, sees), [gives, sees])
+        defines, = self.write(defines='#include "deep.h"\nstruct Answers {\n')
+        self.assertEqual(self.sources(sees, defines), [["sees", "defines"]])
+
     def test_a_batch_has_a_bound(self):
         most = source_batches.MOST_FILES
         files = self.write(**{f"f{i}": f"int f{i}() {{\n" for i in range(most + 2)})
