@@ -35,7 +35,7 @@ DEFINITIONS = re.compile(
           |(?!(?:return|namespace|using|typedef|extern)\b)[A-Za-z_][^;={}()\n]*?(?<![:\w])(?P<name>\w+)(?:\[\w*\])?\s*[({=])""",
     re.MULTILINE | re.VERBOSE)
 CONSTANTS = re.compile(r"^(?:inline |static )*const(?:expr)? [^;]*;", re.MULTILINE)
-CONSTANT = re.compile(r"\b(k[A-Z]\w*)(?:\[\w*\])?\s*[={]")
+CONSTANT = re.compile(r"\b(k[A-Z]\w*)(?:\[\w*\])?\s*[={(]")
 INCLUDED = re.compile(r'^#include "(.+)"$', re.MULTILINE)
 
 

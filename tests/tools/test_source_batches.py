@@ -24,6 +24,7 @@ class Names(unittest.TestCase):
 
     def test_every_constant_of_a_declaration_is_a_name(self):
         self.assertTrue(self.clash("constexpr int kOne = 1,\n              kTwo = 2;\n", "constexpr int kTwo = 2;\n"))
+        self.assertTrue(self.clash("const std::string kOld(40, 0), kNew(40, 1);\n", "const std::string kNew(2, 0);\n"))
         self.assertFalse(self.clash("constexpr int kOne = 1;\n", "constexpr int kTwo = 2 * kOne;\n"))
 
     def test_tests_are_told_apart_by_suite_and_name(self):
