@@ -12,8 +12,11 @@ namespace {
 template <class T>
 MetadataValue second_of(T first, T second) {
   const std::string bytes = "x" + bytes_of(first) + bytes_of(second);  // not aligned
-  return element_of(
-      {.element_type = metadata_type_of<T>(), .size = 2, .bytes = std::as_bytes(std::span(bytes)).subspan(1), .arrays = {}}, 1);
+  return element_of({.element_type = metadata_type_of<T>(),
+                     .size = 2,
+                     .bytes = std::as_bytes(std::span(bytes)).subspan(1),
+                     .arrays = {}},
+                    1);
 }
 
 TEST(Metadata, ElementsAreWidenedAndSayWhatTheyWere) {
