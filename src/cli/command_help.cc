@@ -19,7 +19,7 @@ void append_description(std::string_view text, std::size_t column, std::string& 
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find_first_of(" \n"));
     if (column + word.size() + (column > kIndent ? 1 : 0) > kWidth) {
-      out += '\n' + std::string(kIndent, ' ');
+      out.append(1, '\n').append(kIndent, ' ');
       column = kIndent;
     }
     if (column > kIndent) {

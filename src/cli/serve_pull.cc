@@ -37,7 +37,7 @@ Result<void> check_name(std::string_view name) {
               printable(name));
 }
 
-/// What a client is told does not say where the operator's cache lies.
+/// A client is not told where the operator's cache lies.
 Error without_folder(Error error, const std::string& folder) {
   constexpr std::string_view kInstead = "the hub's cache";
   for (std::size_t at = 0; !folder.empty() && (at = error.message.find(folder, at)) != std::string::npos;

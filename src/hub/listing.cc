@@ -15,7 +15,7 @@ namespace json = boost::json;
 
 constexpr std::size_t kMaxMemoryBytes = std::size_t{256} << 20;  // ten values a file take 48 MiB where there are 65536
 
-// What is wrong in one file leaves that out, so that these look at values alone: to name the place of each would take
+// A mistake in one file leaves that file out, so that these look at values alone: to name the place of each would take
 // the square of the list's length.
 std::string_view text_of(const JsonCursor& given) {
   const json::string* text = given.if_string();

@@ -77,9 +77,9 @@ class JsonCursor {
   enum class Astray : std::uint8_t { kNo, kNoObject, kNoArray };
 
   JsonCursor astray(Astray how) const;
-  /// What the value had to be.
+  /// The form that the value had to have.
   std::string_view wanted() const { return astray_ == Astray::kNoArray ? "an array" : "an object"; }
-  /// What `take` makes of the value, if there is one.
+  /// The value as `take` makes it, if there is one.
   template <class T, class Take>
   Read<T> read(const Take& take) const;
   template <class Number>

@@ -1,4 +1,4 @@
-// What is wrong with a JSON text, or with a value of it, in the words of whoever wrote it.
+// A mistake in a JSON text, or in a value of it, in the words of whoever wrote it.
 #pragma once
 
 #include <expected>

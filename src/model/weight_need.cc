@@ -8,7 +8,8 @@
 namespace octavo {
 namespace {
 
-// As llama.cpp's converters name what images and sound go through, and the heads of models that rank or embed texts.
+// Names that llama.cpp's converters give to what images and sound go through, and to the heads of models that rank
+// or embed texts.
 constexpr std::string_view kOtherParts[] = {"v.", "a.", "mm.", "cls.", "dense_2.", "dense_3."};
 // In a layer that borrows; originals have some there, and so have their files.
 constexpr std::string_view kBorrowed[] = {tensor_names::kK, tensor_names::kV, tensor_names::kKNorm};

@@ -24,7 +24,7 @@ ApiError unsupported(std::string param, std::string message);
 
 /// A cursor's error for `return` in a function that gives an ApiResult.
 inline std::unexpected<ApiError> refused(JsonError error) { return std::unexpected(to_api_error(std::move(error))); }
-/// What a cursor has read, or its error as an ApiError.
+/// The value that a cursor has read, or its error as an ApiError.
 template <class T>
 ApiResult<T> to_api_result(JsonResult<T> read) {
   if (read) return std::move(*read);
@@ -42,7 +42,7 @@ class JsonFields {
   const boost::json::value* find(std::string_view name) const { return (*this)[name].value(); }
   std::string path_of(std::string_view name) const { return (*this)[name].path(); }
 
-  /// What a cursor has read, an optional or a pointer; nothing where that was a mistake, which is kept.
+  /// The value that a cursor has read, an optional or a pointer; nothing where that was a mistake, which is kept.
   template <class T>
   T take(JsonResult<T> read) {
     if (read) return *read;

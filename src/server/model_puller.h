@@ -38,7 +38,7 @@ struct PullNews {
   }
 };
 
-/// What the thread that fetches writes, and the I/O thread reads. Any thread.
+/// The state that the thread that fetches writes, and the I/O thread reads. Any thread.
 class PullBoard {
  public:
   explicit PullBoard(std::uint64_t max_bytes) : max_bytes_(max_bytes) {}
@@ -46,7 +46,7 @@ class PullBoard {
   /// Another model.
   void reset();
   PullNews news() const;
-  /// Of all models.
+  /// The sum over all models.
   std::uint64_t written_bytes() const;
   /// Why the fetch was refused, if so.
   std::optional<ApiError> refusal() const;

@@ -25,7 +25,7 @@ class OfferReader {
 
   /// Begins to read, or does so again when what is under way is done.
   void read();
-  /// What `take` is given is not the last: it was asked for another reading behind it.
+  /// The offers that `take` is given are not the last: it was asked for another reading behind it.
   bool is_asked_again() const { return is_asked_again_; }
 
  private:

@@ -62,7 +62,7 @@ class AnswerLogprobs {
   }
   /// Appends the JSON object of what is to be reported since the last call.
   void take(std::string& out);
-  /// Of all forms but a completion's: appends the elements of its array, with a comma in front where something stands
+  /// Appends, in all forms but a completion's, the elements of its array, with a comma in front where something stands
   /// there.
   void take_entries(std::string& out);
 

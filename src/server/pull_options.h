@@ -1,4 +1,4 @@
-// What a server needs so that its clients may have models fetched: whoever fetches one, and the bounds of that.
+// The options of a server whose clients may have models fetched: whoever fetches one, and the bounds of that.
 //
 // Values. The functions are called by a ModelPuller: check_name() on the I/O thread, fetch() on a thread of its own.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace octavo::server {
 
-/// What is there of the file that is being fetched. It is told first before a byte of the file comes.
+/// The part of the file being fetched that is there. It is told first before a byte of the file comes.
 struct FetchProgress {
   std::string digest;  // "sha256:0123..."
   std::uint64_t completed_bytes = 0, total_bytes = 0;
@@ -22,7 +22,7 @@ struct FetchProgress {
 
 struct FetchCall {
   std::string name;
-  /// To be asked when the sizes are known, before the first byte, with how many are to come. An error ends the fetch.
+  /// Asked when the sizes are known, before the first byte, with how many are to come. An error ends the fetch.
   std::function<Result<void>(std::uint64_t bytes)> admit;
   std::function<void(const FetchProgress&)> on_progress;
   std::stop_token stop;  // asked for: the fetch ends with an error within a second, and what came of it stays

@@ -338,7 +338,7 @@ TEST(Weights, TheFactorOfAnNvfp4MatrixStandsBesideIt) {
   EXPECT_THAT(error_of(whole, beside_floats), HasSubstr("tensor 'token_embd.scale' is not part of"));
 }
 
-// As llama.cpp: it adds biases of a feed-forward before it multiplies, those of attention behind.
+// The order is llama.cpp's: it adds biases of a feed-forward before it multiplies, those of attention behind.
 TEST(Weights, AFactorMayStandBesideAnyMatrixOfALayer) {
   MemorySource source = TinyModel{.layers = 1, .biases = true}.source();
   for (const char* name : {"blk.0.attn_q", "blk.0.ffn_gate", "blk.0.ffn_down"})

@@ -186,7 +186,7 @@ struct TinyModel {
     writer.add_tensor("rope_freqs.weight", {global_head_dim / 2}, DType::kF32, data);
   }
 
-  /// Of Q, K and V; in Llama's layers of all else, too.
+  /// Biases of Q, K and V; in Llama's layers of all else, too.
   template <class Writer>
   void write_optional_biases(Writer& writer, std::mt19937& random, const std::string& p) const {
     const auto bias = [&](const std::string& name, std::uint64_t size) {

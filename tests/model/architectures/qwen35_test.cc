@@ -87,7 +87,7 @@ TEST(Qwen35, FlagsMustBeAsManyAsLayers) {
   EXPECT_THAT(error_of(source), HasSubstr("qwen35.attention.recurrent_layers is uint32 3, expected 0 or 1 for all"));
 }
 
-// As llama.cpp writes them; a flag of all layers alike becomes one.
+// The form in which llama.cpp writes them; a flag of all layers alike becomes one.
 TEST(Qwen35, FlagsMayBeIntegersOrOneOfAllLayers) {
   MemorySource source = qwen35_keys(4);
   source.add_array("qwen35.attention.recurrent_layers", std::vector<std::uint32_t>{1, 0, 1, 0});
