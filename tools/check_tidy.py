@@ -50,11 +50,11 @@ def plain_command(entry):
 
 
 def files_to_read(entries, root):
-    """Entries of the sources below src/, of a batch's files each its own."""
+    """Entries of the sources below src/, of a batch's files each its own. A batch of a test program names no such file."""
     for entry in entries:
         file = pathlib.Path(entry["file"])
         for file in source_batches.files_of(file, root / "src") or [file]:
-            if file.is_relative_to(root / "src"):
+            if file.is_relative_to(root / "src") and file.exists():
                 yield {"file": str(file), "directory": entry["directory"], "command": plain_command(entry)}
 
 

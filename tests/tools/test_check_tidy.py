@@ -85,7 +85,9 @@ class Tidy(unittest.TestCase):
             (self.root / "src" / f"{name}.cc").write_text(text)
         batch = self.root / "batch_0.cc"
         batch.write_text(source_batches.HEAD + '#include "a.cc"\n#include "b.cc"\n')
-        code, out = self.check_commands([self.command(batch)])
+        tests = self.root / "batch_1.cc"
+        tests.write_text(source_batches.HEAD + '#include "a_test.cc"\n')
+        code, out = self.check_commands([self.command(batch), self.command(tests)])
         self.assertEqual(code, 1)
         self.assertRegex(out, r"src/b\.cc:2:\d+: error: use nullptr")
         self.assertIn("1 of 2 files are clean", out)
