@@ -72,7 +72,7 @@ TEST(CheckpointSharing, AnAnswerIsFoundAgainUpToTheLastIntervalOfTokens) {
 
 // Blocks of 16, a state as large as the keys and values of 1536 tokens, as of Qwen 3.5 with 4 billion weights.
 TEST(CheckpointSharing, ThirtyTwoClientsWithOneDocumentOf1000TokensCostOnePrefill) {
-  constexpr int kClients = 32, kShared = 1000, kPrompt = 1040, kAnswer = 4;
+  constexpr int kClients = 32, kShared = 1000, kPrompt = 1040, kAnswerTokens = 4;
   for (const int num_snapshots : {40, 6, 2}) {
     SCOPED_TRACE(num_snapshots);
     TestEngine engine({.runner = {.block_size = 16,
@@ -83,14 +83,14 @@ TEST(CheckpointSharing, ThirtyTwoClientsWithOneDocumentOf1000TokensCostOnePrefil
                        .max_context = 1200});
     std::vector<std::pair<RequestId, Request>> submitted;
     for (std::uint64_t i = 0; i < kClients; ++i) {
-      const Request request = make_shared(kShared, kPrompt, kAnswer, i);
+      const Request request = make_shared(kShared, kPrompt, kAnswerTokens, i);
       submitted.emplace_back(engine.submit(request), request);
     }
     while (engine->step()) ASSERT_TRUE(engine->check_integrity());
     for (const auto& [id, request] : submitted)
       EXPECT_TRUE(engine.answer(id).same_tokens(expected_of(engine, request))) << "request " << id;
     // What lies behind the last whole block that they share, each of them computes.
-    const int of_each = kPrompt - kShared / 16 * 16 + kAnswer - 1;
+    const int of_each = kPrompt - kShared / 16 * 16 + kAnswerTokens - 1;
     EXPECT_LE(engine->stats().computed_tokens, static_cast<std::uint64_t>(kShared + kClients * of_each));
   }
 }
