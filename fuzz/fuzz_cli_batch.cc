@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "api/text_engine.h"
 #include "cli/batch_line.h"
-#include "server/text_engine.h"
 
 namespace {
 
@@ -19,7 +19,7 @@ void require(bool condition) {
 
 void check(const std::string& input) {
   static const test::TextEngine engine;
-  static const server::ServedModel model{.id = "text"};
+  static const ServedModel model{.id = "text"};
   const BatchCall call = parse_batch_line(input, 3, {.max_tokens = 5, .seed = 7}, engine, model);
   if (call.call) {
     require(!call.call->requests.empty() && !call.call->stream);

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "api/text_engine.h"
 #include "cli/conversation_file.h"
-#include "server/text_engine.h"
 
 namespace {
 

@@ -7,12 +7,12 @@
 #include <string>
 #include <string_view>
 
+#include "api/chat_api.h"
+#include "api/completion.h"
+#include "api/prompt_logprobs.h"
+#include "api/text_engine.h"
 #include "base/utf8.h"
 #include "json/json_document.h"
-#include "server/chat_api.h"
-#include "server/completion.h"
-#include "server/prompt_logprobs.h"
-#include "server/text_engine.h"
 
 namespace {
 

@@ -32,12 +32,13 @@ ALLOWED = {
     "engine": {"public", "base", "json", "tensor", "source", "convert", "tokenizer", "toolcalls", "constraint", "kernels", "kv",
                "attention", "model", "sampler"},
     # sampler: a prompt's log-probabilities are those of drawn tokens, reduced by the same functions.
-    "server": {"public", "base", "json", "tokenizer", "toolcalls", "sampler"},
+    "api": {"public", "base", "json", "tokenizer", "toolcalls", "sampler"},
+    "server": {"public", "base", "json", "api"},
     # source: the names of shards.
     "hub": {"public", "base", "json", "source"},
     # model: `octavo info` says what a file will need in memory, which its hyperparameters tell without loading it.
     "cli": {"public", "base", "json", "template", "tensor", "source", "convert", "tokenizer", "toolcalls", "model", "sampler",
-            "engine", "server", "hub"},
+            "engine", "api", "server", "hub"},
 }
 # folders that only their own layer may include: the forms of files behind source/model_source.h
 PRIVATE = ("source/gguf/", "source/folder/")

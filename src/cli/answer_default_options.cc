@@ -3,11 +3,11 @@
 #include <string>
 #include <utility>
 
+#include "api/template_names.h"
 #include "base/error.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "json/json_document.h"
-#include "server/template_names.h"
 
 namespace octavo::cli {
 namespace {
@@ -19,19 +19,18 @@ void add_template_name_options(Command& command, TemplateDict& names) {
     const auto object = parse_json_object(text, {});
     if (!object) return fail("found '{}', expected an object in JSON", text);
     TemplateDict given;
-    if (const auto added = server::add_template_names(*object, "", given); !added)
-      return fail("{}", added.error().message);
+    if (const auto added = add_template_names(*object, "", given); !added) return fail("{}", added.error().message);
     return given;
   };
   const auto set_each = [&names](TemplateDict given) {
-    for (auto& [name, value] : given) server::set_template_name(names, name, std::move(value));
+    for (auto& [name, value] : given) set_template_name(names, name, std::move(value));
   };
   add_parsed(
       command, "--chat-template-kwargs", "JSON", read, set_each,
       "An object of names for chat templates, such as '{\"enable_thinking\": false}', where a request gives none");
   add_parsed(
       command, "--reasoning-effort", "LEVEL", [](const std::string& effort) { return Result<std::string>(effort); },
-      [&names](std::string effort) { server::set_template_name(names, "reasoning_effort", std::move(effort)); },
+      [&names](std::string effort) { set_template_name(names, "reasoning_effort", std::move(effort)); },
       "The same of the one name reasoning_effort: low, medium, high, or what the template knows")
       ->check(refuse_empty);
 }

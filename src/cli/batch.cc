@@ -12,8 +12,6 @@
 namespace octavo::cli {
 namespace {
 
-using server::ApiError;
-
 /// Lines that may wait, done, for an earlier one: so many times those in work.
 constexpr int kReadAhead = 4;
 
@@ -27,13 +25,13 @@ std::int64_t unix_time() {
 struct BatchRun::Item {
   std::uint64_t line = 0, num_bytes = 0;
   BatchCall call;
-  std::unique_ptr<server::CompletionResponse> response = {};
+  std::unique_ptr<CompletionResponse> response = {};
   std::vector<RequestId> requests = {};
   std::string result = {};  // once it is done
   bool is_done = false, has_failed = false;
 };
 
-BatchRun::BatchRun(Engine& engine, const server::ServedModel& model, BatchSettings settings, BatchInput& input,
+BatchRun::BatchRun(Engine& engine, const ServedModel& model, BatchSettings settings, BatchInput& input,
                    std::ostream& out)
     : engine_(engine), model_(model), settings_(settings), input_(input), out_(out) {}
 
@@ -86,9 +84,9 @@ void BatchRun::read_ahead() {
 }
 
 /// A compile may wait for memory that answers in work hold, so that these go on meanwhile.
-server::ApiResult<void> BatchRun::compile(server::CompletionCall& call) {
+ApiResult<void> BatchRun::compile(CompletionCall& call) {
   if (call.constraints.empty()) return {};
-  auto compiled = std::async(std::launch::async, [&] { return server::compile_constraints(call, engine_, {}); });
+  auto compiled = std::async(std::launch::async, [&] { return compile_constraints(call, engine_, {}); });
   while (compiled.wait_for(std::chrono::seconds(0)) != std::future_status::ready && engine_.step()) {
   }
   return compiled.get();
@@ -96,16 +94,16 @@ server::ApiResult<void> BatchRun::compile(server::CompletionCall& call) {
 
 void BatchRun::start(Item& item) {
   if (!item.call.call) return finish(item, item.call.call.error());
-  server::CompletionCall& call = *item.call.call;
+  CompletionCall& call = *item.call.call;
   if (const auto compiled = compile(call); !compiled) return finish(item, compiled.error());
   const std::string id = fmt::format("{}-batch-{}", call.is_chat ? "chatcmpl" : "cmpl", item.line);
-  item.response = std::make_unique<server::CompletionResponse>(call, engine_, model_, id, unix_time());
+  item.response = std::make_unique<CompletionResponse>(call, engine_, model_, id, unix_time());
   for (std::size_t i = 0; i < call.requests.size(); ++i) {
     const int num_choices = call.requests[i].num_choices;
     const Result<RequestId> request = engine_.submit(
         std::move(call.requests[i]), [this, &item, i](const TokenEvent& event) { take(item, i, event); });
     if (!request) {
-      finish(item, server::to_api_error(request.error()));
+      finish(item, to_api_error(request.error()));
       for (const RequestId submitted : item.requests) engine_.cancel(submitted);
       return;
     }
@@ -118,7 +116,7 @@ void BatchRun::take(Item& item, std::size_t prompt, const TokenEvent& event) {
   if (event.token >= 0) ++progress_.tokens;
   if (event.finish != FinishReason::kNone) --num_active_;
   if (item.is_done) return;
-  item.response->on_event(prompt, server::OwnedEvent(event));
+  item.response->on_event(prompt, OwnedEvent(event));
   if (!item.response->done()) return;
   if (const ApiError* error = item.response->error()) return finish(item, *error);
   item.result = batch_answer(item.line, item.call.custom_id, item.response->finish());

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "api/completion.h"
 #include "cli/batch_input.h"
 #include "cli/batch_line.h"
 #include "octavo/engine.h"
-#include "server/completion.h"
 
 namespace octavo::cli {
 
@@ -41,8 +41,7 @@ struct BatchProgress {
 class BatchRun {
  public:
   /// All must outlive this.
-  BatchRun(Engine& engine, const server::ServedModel& model, BatchSettings settings, BatchInput& input,
-           std::ostream& out);
+  BatchRun(Engine& engine, const ServedModel& model, BatchSettings settings, BatchInput& input, std::ostream& out);
   ~BatchRun();
   BatchRun(const BatchRun&) = delete;
   BatchRun& operator=(const BatchRun&) = delete;
@@ -56,17 +55,17 @@ class BatchRun {
 
   bool has_room() const;
   void read_ahead();
-  server::ApiResult<void> compile(server::CompletionCall& call);
+  ApiResult<void> compile(CompletionCall& call);
   void start(Item& item);
   void take(Item& item, std::size_t prompt, const TokenEvent& event);
-  void finish(Item& item, const server::ApiError& error);
+  void finish(Item& item, const ApiError& error);
   void set_done(Item& item);
   Result<void> write_finished();
   Result<void> write(const Item& item);
   void stop();
 
   Engine& engine_;
-  const server::ServedModel& model_;
+  const ServedModel& model_;
   const BatchSettings settings_;
   BatchInput& input_;
   std::ostream& out_;

@@ -7,21 +7,17 @@
 #include <limits>
 #include <utility>
 
+#include "api/answer_length.h"
+#include "api/json_fields.h"
+#include "api/json_writer.h"
 #include "base/error.h"
 #include "base/utf8.h"
 #include "json/json_document.h"
-#include "server/answer_length.h"
-#include "server/json_fields.h"
-#include "server/json_writer.h"
 
 namespace octavo::cli {
 namespace {
 
 namespace json = boost::json;
-using server::ApiError;
-using server::ApiResult;
-using server::CompletionCall;
-using server::JsonFields;
 
 constexpr std::size_t kMaxIdBytes = 512;
 constexpr JsonLimits kLimits{.max_memory_bytes = 8 * kMaxBatchLineBytes};
@@ -38,7 +34,7 @@ ApiResult<std::optional<std::string>> take_id(json::object& object) {
   const auto id = fields.string("custom_id");
   if (fields.failed()) return std::unexpected(*fields.error());
   if (id && id->size() > kMaxIdBytes)
-    return std::unexpected(server::invalid_value(
+    return std::unexpected(invalid_value(
         "custom_id", fmt::format("custom_id: found {} bytes, expected at most {}", id->size(), kMaxIdBytes)));
   std::optional<std::string> taken;
   if (id) taken.emplace(*id);
@@ -54,14 +50,14 @@ ApiResult<Parts> read_envelope(json::object& object) {
   const json::object* body = fields.object("body");
   if (fields.failed()) return std::unexpected(*fields.error());
   if (method && *method != "POST")
-    return std::unexpected(server::invalid_value(
+    return std::unexpected(invalid_value(
         "method", fmt::format("method: found {}, expected \"POST\"", describe_json(json::value(*method)))));
   if (!url || (*url != kChatUrl && *url != kCompletionUrl))
-    return std::unexpected(server::invalid_value(
+    return std::unexpected(invalid_value(
         "url", fmt::format("url: found {}, expected {} or {}",
                            url ? describe_json(json::value(*url)) : std::string("none"), kChatUrl, kCompletionUrl)));
   if (body == nullptr)
-    return std::unexpected(server::invalid_value("body", "body: found none, expected an object with the request"));
+    return std::unexpected(invalid_value("body", "body: found none, expected an object with the request"));
   const bool is_chat = *url == kChatUrl;
   return Parts{.is_chat = is_chat, .body = std::move(object["body"].as_object())};
 }
@@ -70,7 +66,7 @@ ApiResult<Parts> read_parts(json::object& object) {
   if (object.contains("body") || object.contains("url") || object.contains("method")) return read_envelope(object);
   const bool is_chat = object.contains("messages");
   if (!is_chat && !object.contains("prompt"))
-    return std::unexpected(server::invalid_value("messages", "found neither messages nor a prompt, expected one"));
+    return std::unexpected(invalid_value("messages", "found neither messages nor a prompt, expected one"));
   return Parts{.is_chat = is_chat, .body = std::move(object)};
 }
 
@@ -80,13 +76,13 @@ bool is_given(const json::object& body, std::string_view name) {
 }
 
 ApiResult<CompletionCall> parse_body(Parts parts, std::uint64_t line, const BatchDefaults& defaults,
-                                     const Engine& engine, const server::ServedModel& model) {
+                                     const Engine& engine, const ServedModel& model) {
   json::object& body = parts.body;
   if (const json::value* stream = body.if_contains("stream"); stream != nullptr && *stream == true)
-    return std::unexpected(server::unsupported("stream", "stream: found true, expected none: answers come whole"));
+    return std::unexpected(unsupported("stream", "stream: found true, expected none: answers come whole"));
   if (defaults.seed && !is_given(body, "seed")) body["seed"] = *defaults.seed + line;
   if (defaults.max_tokens > 0 &&
-      std::ranges::none_of(server::kLengthNames, [&](std::string_view name) { return is_given(body, name); }))
+      std::ranges::none_of(kLengthNames, [&](std::string_view name) { return is_given(body, name); }))
     body["max_tokens"] = defaults.max_tokens;
   return parts.is_chat ? parse_chat_completion(body, engine, model) : parse_completion(body, engine, model);
 }
@@ -105,9 +101,9 @@ std::string begin_of(std::uint64_t line, const std::optional<std::string>& custo
 }  // namespace
 
 BatchCall parse_batch_line(std::string_view text, std::uint64_t line, const BatchDefaults& defaults,
-                           const Engine& engine, const server::ServedModel& model) {
+                           const Engine& engine, const ServedModel& model) {
   auto object = parse_json_object(text, kLimits);
-  if (!object) return {.call = std::unexpected(server::to_api_error(std::move(object.error())))};
+  if (!object) return {.call = std::unexpected(to_api_error(std::move(object.error())))};
   auto id = take_id(*object);
   if (!id) return {.call = std::unexpected(std::move(id.error()))};
   auto parts = read_parts(*object);
@@ -122,11 +118,10 @@ std::string batch_answer(std::uint64_t line, const std::optional<std::string>& c
 
 std::string batch_error(std::uint64_t line, const std::optional<std::string>& custom_id, const ApiError& error) {
   std::string text = begin_of(line, custom_id);
-  text += fmt::format("\"response\":{{\"status_code\":{},\"body\":{}}},\"error\":{{", error.status,
-                      server::error_body(error));
-  server::append_json_field(text, "code", error.code.empty() ? "invalid_request" : error.code);
+  text += fmt::format("\"response\":{{\"status_code\":{},\"body\":{}}},\"error\":{{", error.status, error_body(error));
+  append_json_field(text, "code", error.code.empty() ? "invalid_request" : error.code);
   text += ',';
-  server::append_json_field(text, "message", to_valid_utf8(fmt::format("line {}: {}", line, error.message)));
+  append_json_field(text, "message", to_valid_utf8(fmt::format("line {}: {}", line, error.message)));
   return text + "}}\n";
 }
 

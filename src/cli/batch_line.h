@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/completion.h"
+#include "api/completion.h"
 
 namespace octavo::cli {
 
@@ -27,17 +27,17 @@ struct BatchDefaults {
 
 struct BatchCall {
   std::optional<std::string> custom_id = {};
-  server::ApiResult<server::CompletionCall> call;  // or what is wrong with the line
+  ApiResult<CompletionCall> call;  // or what is wrong with the line
 };
 
 /// The request of line number `line`.
 BatchCall parse_batch_line(std::string_view text, std::uint64_t line, const BatchDefaults& defaults,
-                           const Engine& engine, const server::ServedModel& model);
+                           const Engine& engine, const ServedModel& model);
 
 /// The line of an answer, whose JSON is `body`, with its line break.
 std::string batch_answer(std::uint64_t line, const std::optional<std::string>& custom_id, std::string_view body);
 /// The same of a line that failed.
-std::string batch_error(std::uint64_t line, const std::optional<std::string>& custom_id, const server::ApiError& error);
+std::string batch_error(std::uint64_t line, const std::optional<std::string>& custom_id, const ApiError& error);
 
 /// The number of the line that was answered; nothing: `text` is no such answer.
 std::optional<std::uint64_t> line_of_answer(std::string_view text);

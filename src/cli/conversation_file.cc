@@ -9,17 +9,16 @@
 #include <system_error>
 #include <utility>
 
+#include "api/json_fields.h"
 #include "base/file_writing.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
 #include "json/json_document.h"
-#include "server/json_fields.h"
 
 namespace octavo::cli {
 namespace {
 
 namespace json = boost::json;
-using server::JsonFields;
 
 constexpr std::string_view kMarkField = "octavo_conversation";
 constexpr std::string_view kFirstBytes = R"({"octavo_conversation":)";

@@ -11,9 +11,9 @@
 #include <istream>
 #include <ostream>
 
+#include "api/text.h"
 #include "cli/batch_output.h"
 #include "cli/options.h"
-#include "server/text.h"
 
 namespace octavo::cli {
 namespace {
@@ -92,12 +92,12 @@ void report(const BatchProgress& progress, const BatchOptions& options, double s
   if (is_news) context.err << "octavo: " << text << '\n' << std::flush;
 }
 
-server::ServedModel served_model(const Engine& engine, const SamplingParams& sampling, const BatchDefaults& defaults,
-                                 int parallel, const Context& context) {
+ServedModel served_model(const Engine& engine, const SamplingParams& sampling, const BatchDefaults& defaults,
+                         int parallel, const Context& context) {
   const ModelInfo& info = engine.info();
-  const std::string id = server::model_id(info);
+  const std::string id = model_id(info);
   return {.id = id,
-          .aliases = server::model_aliases(info, id, {}),
+          .aliases = model_aliases(info, id, {}),
           .fingerprint = info.fingerprint,
           .sampling_defaults = sampling,
           .max_choices = std::min(kMaxChoices, parallel),
@@ -164,7 +164,7 @@ Result<int> run_batch(const BatchOptions& options, EngineOptions engine_options,
   engine_options.max_queued = 0;  // the batch itself bounds what waits
   engine_options.max_queued_tokens = 0;
   OCTAVO_TRY(const auto engine, load_engine(std::move(engine_options), model, context));
-  const server::ServedModel served =
+  const ServedModel served =
       served_model(*engine, resolve_sampling(sampling, *engine, context), defaults, options.parallel, context);
   BatchInput input(reads_file ? in_file : context.in, kMaxBatchLineBytes);
   std::ostream& out = options.output.empty() ? static_cast<std::ostream&>(context.out) : out_file;

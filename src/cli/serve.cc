@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/image_placeholder.h"
 #include "base/to_size.h"
 #include "cli/answer_default_options.h"
 #include "cli/commands.h"
@@ -20,7 +21,6 @@
 #include "cli/serve_models.h"
 #include "cli/serve_pull.h"
 #include "octavo/resources.h"
-#include "server/image_placeholder.h"
 #include "server/origin_check.h"
 #include "server/server.h"
 
@@ -316,8 +316,8 @@ void add_operation_options(Command& command, ServeOptions& options) {
       .add_option("--image-placeholder", server.service.image_placeholder,
                   "Text that stands for images in requests, with a warning; default: such a request is refused")
       ->check([](const std::string& text) {
-        return text.empty() || text.size() > server::kMaxImagePlaceholder
-                   ? fmt::format("found {} bytes, expected 1 to {}", text.size(), server::kMaxImagePlaceholder)
+        return text.empty() || text.size() > kMaxImagePlaceholder
+                   ? fmt::format("found {} bytes, expected 1 to {}", text.size(), kMaxImagePlaceholder)
                    : std::string();
       })
       ->type_name("TEXT");

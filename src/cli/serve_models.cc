@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "api/text.h"
 #include "base/cpu_info.h"
 #include "base/stop_check.h"
 #include "base/text.h"
@@ -25,7 +26,6 @@
 #include "hub/local_models.h"
 #include "model/config.h"
 #include "model/weight_need.h"
-#include "server/text.h"
 #include "source/open_model.h"
 
 namespace octavo::cli {
@@ -96,10 +96,10 @@ std::vector<std::string> names_of(const FoundModel& model, const ModelSource& so
   ModelInfo info;
   info.name = name ? printable(*name) : "";
   info.file_name = model.path.filename().string();
-  std::vector<std::string> names = {server::model_id(info)};
+  std::vector<std::string> names = {model_id(info)};
   for (const std::string& given : model.given)
     if (!fs::exists(given)) names.push_back(given);
-  std::ranges::copy(server::model_aliases(info, names.front(), {}), std::back_inserter(names));
+  std::ranges::copy(model_aliases(info, names.front(), {}), std::back_inserter(names));
   return names;
 }
 

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <iterator>
 
+#include "api/iso_time.h"
+#include "api/json_writer.h"
 #include "base/displayable.h"
 #include "base/utf8.h"
-#include "server/iso_time.h"
-#include "server/json_writer.h"
 
 namespace octavo::server {
 namespace {

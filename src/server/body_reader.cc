@@ -2,9 +2,9 @@
 
 #include <boost/json.hpp>
 
+#include "api/keep_alive.h"
+#include "api/ollama_request.h"
 #include "json/json_document.h"
-#include "server/keep_alive.h"
-#include "server/ollama_request.h"
 #include "server/run_on.h"
 
 namespace octavo::server {

@@ -6,8 +6,8 @@
 
 #include <stop_token>
 
+#include "api/completion.h"
 #include "octavo/queue_bound.h"
-#include "server/completion.h"
 #include "server/exchange.h"
 #include "server/work_queue.h"
 

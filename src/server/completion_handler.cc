@@ -8,12 +8,12 @@
 #include <cmath>
 #include <tuple>
 
+#include "api/json_fields.h"
+#include "api/ollama_answer.h"
+#include "api/openai_finish.h"
 #include "base/to_size.h"
-#include "server/json_fields.h"
 #include "server/model_metrics.h"
 #include "server/model_routes.h"
-#include "server/ollama_answer.h"
-#include "server/openai_finish.h"
 #include "server/request_head.h"
 #include "server/run_on.h"
 

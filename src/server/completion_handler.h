@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "server/chat_api.h"
+#include "api/chat_api.h"
+#include "api/llama_slots.h"
 #include "server/event_queue.h"
 #include "server/life_signs.h"
-#include "server/llama_slots.h"
 #include "server/service.h"
 
 namespace octavo::server {

@@ -17,8 +17,8 @@
 #include <optional>
 #include <set>
 
+#include "api/api_error.h"
 #include "server/address.h"
-#include "server/api_error.h"
 #include "server/forwarded.h"
 
 namespace octavo::server {

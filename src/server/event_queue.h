@@ -12,7 +12,7 @@
 #include <mutex>
 #include <vector>
 
-#include "server/completion.h"
+#include "api/completion.h"
 
 namespace octavo::server {
 

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/api_error.h"
-#include "server/held_answer.h"
+#include "api/api_error.h"
+#include "api/held_answer.h"
 #include "server/received_bytes.h"
 #include "server/signal.h"
 #include "server/transport.h"

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "server/answer_writer.h"
-#include "server/completion.h"
+#include "api/answer_writer.h"
+#include "api/completion.h"
 
 namespace octavo::server {
 

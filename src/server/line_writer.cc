@@ -13,8 +13,8 @@
 #include <cstring>
 #include <utility>
 
+#include "api/iso_time.h"
 #include "base/to_size.h"
-#include "server/iso_time.h"
 
 namespace octavo::server {
 namespace {

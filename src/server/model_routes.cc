@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "api/json_fields.h"
+#include "api/llama_props.h"
 #include "base/error.h"
-#include "server/json_fields.h"
-#include "server/llama_props.h"
 #include "server/ollama_models.h"
 #include "server/openai_models.h"
 

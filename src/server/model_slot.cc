@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/text.h"
 #include "base/utf8.h"
-#include "server/text.h"
 
 namespace octavo::server {
 

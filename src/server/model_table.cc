@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/json_fields.h"
+#include "api/keep_alive.h"
 #include "base/text.h"
-#include "server/json_fields.h"
-#include "server/keep_alive.h"
 
 namespace octavo::server {
 namespace {

@@ -20,8 +20,8 @@
 #include <string_view>
 #include <vector>
 
+#include "api/api_error.h"
 #include "octavo/queue_bound.h"
-#include "server/api_error.h"
 #include "server/model_slot.h"
 
 namespace octavo::server {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "server/keep_alive.h"
+#include "api/keep_alive.h"
 
 namespace octavo::server {
 namespace {

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <string>
 
-#include "server/iso_time.h"
-#include "server/json_fields.h"
-#include "server/ollama_request.h"
+#include "api/iso_time.h"
+#include "api/json_fields.h"
+#include "api/ollama_request.h"
 
 namespace octavo::server {
 namespace {

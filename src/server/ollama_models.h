@@ -7,9 +7,9 @@
 #include <boost/json/object.hpp>
 #include <list>
 
+#include "api/api_error.h"
+#include "api/completion.h"
 #include "octavo/engine.h"
-#include "server/api_error.h"
-#include "server/completion.h"
 #include "server/model_table.h"
 
 namespace octavo::server {

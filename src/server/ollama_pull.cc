@@ -4,10 +4,10 @@
 
 #include <string_view>
 
-#include "server/json_fields.h"
-#include "server/json_writer.h"
-#include "server/ollama_answer.h"
-#include "server/ollama_request.h"
+#include "api/json_fields.h"
+#include "api/json_writer.h"
+#include "api/ollama_answer.h"
+#include "api/ollama_request.h"
 
 namespace octavo::server {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "server/api_error.h"
+#include "api/api_error.h"
 #include "server/api_keys.h"
 #include "server/http_connection.h"
 #include "server/listener.h"

@@ -8,10 +8,10 @@
 #include <span>
 #include <utility>
 
+#include "api/json_fields.h"
+#include "api/json_writer.h"
 #include "base/error.h"
 #include "base/to_size.h"
-#include "server/json_fields.h"
-#include "server/json_writer.h"
 
 namespace octavo::server {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "server/api_error.h"
-#include "server/response_store.h"
+#include "api/api_error.h"
+#include "api/response_store.h"
 #include "server/routes.h"
 
 namespace octavo::server {

@@ -7,6 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "api/messages_answer.h"
+#include "api/ollama_answer.h"
+
 namespace octavo::server {
 namespace {
 
@@ -181,6 +184,12 @@ ApiResult<RouteMatch> find_route(verb method, std::string_view target) {
   return std::unexpected(ApiError{.status = 405,
                                   .message = fmt::format("{} takes {}", known, allowed_methods(target)),
                                   .code = "method_not_allowed"});
+}
+
+std::string error_body_at(std::string_view target, const ApiError& error) {
+  const std::string path = known_path(target);
+  if (path.starts_with("/api/")) return ollama_error_body(error);
+  return path.starts_with("/v1/messages") ? messages_error_body(error) : error_body(error);
 }
 
 std::string allowed_methods(std::string_view target) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/api_error.h"
+#include "api/api_error.h"
 
 namespace octavo::server {
 
@@ -65,6 +65,9 @@ std::string known_path(std::string_view target);
 /// `target` is a request's, a path or a whole URL, with its query. Errors: 400 (an escape that is none), 404, 405; a
 /// HEAD is a GET.
 ApiResult<RouteMatch> find_route(boost::beast::http::verb method, std::string_view target);
+/// The body of an error's answer, in the form of the API that has this target.
+std::string error_body_at(std::string_view target, const ApiError& error);
+
 /// "GET, HEAD", "POST" or "GET, HEAD, DELETE": of a 405's Allow header; empty for an unknown path.
 std::string allowed_methods(std::string_view target);
 

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "api/chat_api.h"
+#include "api/tokenize_handler.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
-#include "server/chat_api.h"
 #include "server/chat_page.h"
 #include "server/completion_handler.h"
 #include "server/model_metrics.h"
@@ -16,7 +17,6 @@
 #include "server/request_head.h"
 #include "server/response_routes.h"
 #include "server/run_on.h"
-#include "server/tokenize_handler.h"
 
 namespace octavo::server {
 namespace {

@@ -13,15 +13,16 @@
 #include <unordered_set>
 #include <vector>
 
+#include "api/completion.h"
+#include "api/held_answer.h"
+#include "api/response_store.h"
 #include "json/json_limits.h"
 #include "server/api_keys.h"
 #include "server/body_reader.h"
 #include "server/compile_queue.h"
-#include "server/completion.h"
 #include "server/event_queue.h"
 #include "server/exchange.h"
 #include "server/forwarded.h"
-#include "server/held_answer.h"
 #include "server/key_watch.h"
 #include "server/line_writer.h"
 #include "server/listener.h"
@@ -29,7 +30,6 @@
 #include "server/model_puller.h"
 #include "server/model_table.h"
 #include "server/pull_options.h"
-#include "server/response_store.h"
 #include "server/routes.h"
 
 namespace octavo::server {

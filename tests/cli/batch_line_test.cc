@@ -5,7 +5,7 @@
 
 #include <boost/json.hpp>
 
-#include "server/text_engine.h"
+#include "api/text_engine.h"
 
 namespace octavo::cli {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 
 const test::TextEngine kEngine;
-const server::ServedModel kModel{.id = "text"};
+const ServedModel kModel{.id = "text"};
 
 BatchCall parse(std::string_view text, const BatchDefaults& defaults = {}, std::uint64_t line = 7) {
   return parse_batch_line(text, line, defaults, kEngine, kModel);

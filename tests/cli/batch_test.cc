@@ -9,9 +9,9 @@
 #include <map>
 #include <sstream>
 
+#include "api/text_engine.h"
 #include "cli/batch_output.h"
 #include "cli/run_batch.h"
-#include "server/text_engine.h"
 #include "support/temp_file.h"
 
 namespace octavo::cli {
@@ -92,7 +92,7 @@ std::size_t bytes_before(const std::string& text, std::uint64_t number) {
 
 struct Trial {
   CountingEngine engine;
-  server::ServedModel model{.id = "text"};
+  ServedModel model{.id = "text"};
   BatchProgress progress;
   std::size_t most_bytes_ahead = 0;
 

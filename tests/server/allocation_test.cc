@@ -5,10 +5,10 @@
 
 #include <boost/json.hpp>
 
+#include "api/chat_api.h"
+#include "api/text_engine.h"
 #include "replaced_new.h"
-#include "server/chat_api.h"
 #include "server/test_client.h"
-#include "server/text_engine.h"
 
 namespace octavo::test {
 namespace {
@@ -68,11 +68,11 @@ TEST_F(ServingAllocations, NothingIsLostByATimeWithoutAnyMemory) {
 }
 
 /// Bytes that are allocated while a body is read.
-long bytes_to_read(server::ChatApi api, const std::string& body, const TextEngine& engine,
-                   const server::OwnResponses& responses) {
+long bytes_to_read(ChatApi api, const std::string& body, const TextEngine& engine,
+                   const OwnResponses& responses) {
   boost::json::object object = boost::json::parse(body).as_object();
   const long before = num_allocated_bytes;
-  const auto call = server::parse_call(api, std::move(object), engine, {.id = "m"}, responses);
+  const auto call = parse_call(api, std::move(object), engine, {.id = "m"}, responses);
   EXPECT_TRUE(call.has_value()) << call.error().message;
   return num_allocated_bytes - before;
 }
@@ -80,7 +80,7 @@ long bytes_to_read(server::ChatApi api, const std::string& body, const TextEngin
 TEST(CallAllocations, AnItemIsReadOnceHoweverOftenItIsReferredTo) {
   constexpr long kItemBytes = 400'000;
   const TextEngine engine;
-  server::ResponseStore store({});
+  ResponseStore store({});
   const std::string item = R"({"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":")" +
                            std::string(kItemBytes, 'x') + R"("}],"id":"rs_a_i0"})";
   store.put("", {.id = "resp_a", .input = {{"rs_a_i0", std::make_shared<const std::string>(item)}}});
@@ -88,7 +88,7 @@ TEST(CallAllocations, AnItemIsReadOnceHoweverOftenItIsReferredTo) {
     std::string references;
     for (int i = 0; i < count; ++i) references += R"({"type": "item_reference", "id": "rs_a_i0"},)";
     return bytes_to_read(
-        server::ChatApi::kResponses,
+        ChatApi::kResponses,
         R"({"max_output_tokens": 9, "input": [)" + references + R"({"role": "user", "content": "hi"}]})", engine,
         {.store = &store});
   };

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/keep_alive.h"
-#include "server/scripted_engine.h"
+#include "api/keep_alive.h"
+#include "api/scripted_engine.h"
 
 namespace octavo::server {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <boost/json.hpp>
 
-#include "server/iso_time.h"
+#include "api/iso_time.h"
 #include "server/test_client.h"
 
 namespace octavo::test {
@@ -286,8 +286,8 @@ TEST_F(SeveralModels, KeepAliveSaysHowLongAModelStays) {
   const json::value running = body_of(get("/api/ps"));
   const auto& expires = running.at("models").at(0).at("expires_at").as_string();
   const auto now = std::chrono::system_clock::now();
-  EXPECT_GT(std::string_view(expires), server::iso_time(now + 50min));
-  EXPECT_LE(std::string_view(expires), server::iso_time(now + 60min));
+  EXPECT_GT(std::string_view(expires), iso_time(now + 50min));
+  EXPECT_LE(std::string_view(expires), iso_time(now + 60min));
   EXPECT_THAT(ask(generate("0")), HasSubstr("berry"));
   EXPECT_TRUE(eventually([this] { return body_of(get("/api/ps")).at("models").as_array().empty(); }));
 }

@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <thread>
 
+#include "api/text.h"
 #include "server/chat_page.h"
 #include "server/engine_host.h"
 #include "server/event_queue.h"
@@ -13,7 +14,6 @@
 #include "server/model_metrics.h"
 #include "server/page_policy.h"
 #include "server/routes.h"
-#include "server/text.h"
 
 namespace octavo::test {
 namespace {

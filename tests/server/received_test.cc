@@ -87,9 +87,9 @@ server::Received receive(const std::string& bytes, const server::HttpConnection:
 TEST(HttpConnection, TheBodyOfARequestThatIsNotLetInIsNotRead) {
   const std::string request = post("/v1/completions", std::string(3000, ' '));
   std::size_t seen_bytes = 0;
-  const auto refuse = [&seen_bytes](const server::HttpRequest& head) -> std::optional<server::ApiError> {
+  const auto refuse = [&seen_bytes](const server::HttpRequest& head) -> std::optional<ApiError> {
     seen_bytes = head.body().size();
-    return server::ApiError{.status = 401};
+    return ApiError{.status = 401};
   };
   const server::Received refused = receive(request, refuse);
   ASSERT_TRUE(refused.error);

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "server/chat_api.h"
+#include "api/chat_api.h"
 
 namespace octavo::server {
 namespace {

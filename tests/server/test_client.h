@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-#include "server/scripted_engine.h"
+#include "api/scripted_engine.h"
 #include "server/server.h"
 
 namespace octavo::test {

@@ -1,0 +1,50 @@
+// The answer to one call, in the form of the API that it came by. The I/O thread.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "api/api_error.h"
+#include "octavo/engine.h"
+
+namespace octavo {
+
+struct OwnedEvent;
+
+class AnswerWriter {
+ public:
+  AnswerWriter() = default;
+  virtual ~AnswerWriter() = default;
+  AnswerWriter(const AnswerWriter&) = delete;
+  AnswerWriter& operator=(const AnswerWriter&) = delete;
+
+  /// Content-Type of a stream.
+  virtual std::string_view stream_type() const { return "text/event-stream; charset=utf-8"; }
+  /// Streamed calls: the first bytes, before there is an event.
+  virtual std::string begin() { return {}; }
+  /// Streamed calls: the bytes to send now; empty if there is nothing to say yet. Other calls: always empty; the event
+  /// is kept.
+  virtual std::string on_event(std::size_t prompt_index, const OwnedEvent& event) = 0;
+  /// Streamed calls that ask for it: how far a prompt has come, as an event; empty after an error.
+  virtual std::string progress(std::size_t prompt_index, const PromptProgress& progress) const = 0;
+  /// Streamed calls: bytes that say nothing but that the server is alive. `text` is for people who read the stream.
+  virtual std::string life_sign(std::string_view text) const {
+    return fmt::format(": {}\n\n", text);  // a comment in every reader of server-sent events
+  }
+  /// Bytes of the answer that are held until it ends.
+  virtual std::size_t held_bytes() const = 0;
+  /// All choices of all prompts have ended.
+  virtual bool done() const = 0;
+  /// Why the call cannot be answered, or null: a choice ended as kFailed, kNotFinite, kCancelled or kDeadline. A call
+  /// that is not streamed is answered with it; of a streamed one on_event() has given the error event.
+  virtual const ApiError* error() const = 0;
+  /// The server gives up on a streamed call: the error event, the last bytes of the stream.
+  virtual std::string fail(const ApiError& error) = 0;
+  /// After done(). Streamed: what is left to say. Else the whole JSON body.
+  virtual std::string finish() = 0;
+};
+
+}  // namespace octavo

@@ -1,0 +1,40 @@
+// An error as OpenAI's interface tells it: an HTTP status and the fields of the error object.
+#pragma once
+
+#include <expected>
+#include <string>
+
+#include "json/json_error.h"
+#include "octavo/result.h"
+
+namespace octavo {
+
+struct ApiError {
+  int status = 500;                            // HTTP
+  std::string message = {};                    // says what was found and expected
+  std::string type = "invalid_request_error";  // or authentication_error, server_error, ...
+  std::string param = {};                      // the field of the request; empty: null in the JSON
+  std::string code = {};                       // such as context_length_exceeded; empty: null in the JSON
+  int retry_after_s = 0;                       // 0: no Retry-After header
+};
+
+template <class T>
+using ApiResult = std::expected<T, ApiError>;
+
+/// An engine's error in these terms: kContextOverflow is 400 context_length_exceeded, kQueueFull 429, kDraining 503
+/// (both with Retry-After), kOutOfMemory 503, all else 400.
+ApiError to_api_error(const Error& error);
+/// A 400 about a field, or about the body.
+ApiError to_api_error(JsonError error);
+
+/// 503, to be tried again.
+ApiError unavailable(std::string message, std::string code);
+/// The 503 of a server that takes no more requests.
+ApiError shutting_down();
+/// The 503 of a server whose engine has ended with an exception.
+ApiError engine_failed();
+
+/// {"error": {"message", "type", "param", "code"}}
+std::string error_body(const ApiError& error);
+
+}  // namespace octavo

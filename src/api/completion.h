@@ -1,0 +1,182 @@
+// Between HTTP and the engine: what a client's JSON asks for as engine requests, and the engine's events as the bytes
+// that the client gets. Pure functions of their input; no I/O.
+//
+// parse_* are called on a worker thread (they tokenize); a CompletionResponse is used by one thread, the I/O thread.
+#pragma once
+
+#include <algorithm>
+#include <boost/json/object.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/answer_writer.h"
+#include "api/api_error.h"
+#include "api/custom_tools.h"
+#include "api/own_field_names.h"
+#include "base/to_size.h"
+#include "octavo/engine.h"
+
+namespace octavo {
+
+/// The model that is served; the same for all calls.
+struct ServedModel {
+  std::string id;                         // as in /v1/models
+  std::vector<std::string> aliases = {};  // further names that requests may call it by
+  std::string fingerprint = {};           // ModelInfo's
+  std::int64_t created = 0;               // seconds since 1970
+  SamplingParams sampling_defaults = {};
+  int max_choices = kMaxChoices;                             // of one prompt, as many as can advance in one step
+  int max_tokens = 0;                                        // of an answer to a request that names no limit; 0: none
+  int reasoning_budget = -1;                                 // of chats that name none; -1: any number of tokens
+  ReasoningMode reasoning_mode = ReasoningMode::kSplit;      // of chats that name no format
+  int max_client_priority = 0;                               // the highest that a client may ask for
+  std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer; see answer_size.h
+  std::string image_placeholder = {};      // stands for images in requests; empty: a request with one is refused
+  bool takes_any_name = false;             // that requests call a model by
+  bool closes_objects = true;              // ConstraintSource's, of calls that do not say
+  TemplateDict template_names = {};        // for chat templates, where a request gives none of the name
+  std::optional<std::uint64_t> seed = {};  // of requests that name none; without: a random one each
+
+  /// No name is the one model's, or the first one's.
+  bool answers_to(std::string_view name) const {
+    return takes_any_name || name.empty() || name == id || std::ranges::find(aliases, name) != aliases.end();
+  }
+};
+
+/// A TokenEvent that owns what it points to, so that it can leave the engine's callback.
+struct OwnedEvent {
+  OwnedEvent() = default;
+  explicit OwnedEvent(const TokenEvent& event)
+      : choice(event.choice),
+        token(event.token),
+        logprob(event.logprob),
+        top_logprobs(event.top_logprobs.begin(), event.top_logprobs.end()),
+        text(event.text),
+        bytes(event.bytes),
+        reasoning(event.reasoning),
+        is_reasoning(event.is_reasoning),
+        is_text(event.is_text),
+        other_bytes(event.other_bytes),
+        finish(event.finish),
+        stats(event.stats) {}
+
+  std::uint32_t choice = 0;
+  TokenId token = -1;
+  float logprob = 0;
+  std::vector<TokenLogprob> top_logprobs = {};
+  std::string text = {};
+  std::string bytes = {};
+  std::string reasoning = {};
+  bool is_reasoning = false;
+  bool is_text = true;
+  std::size_t other_bytes = 0;
+  FinishReason finish = FinishReason::kNone;
+  RequestStats stats = {};
+};
+
+/// How a call's answers show their reasoning.
+struct ShownReasoning {
+  bool is_counted = false;      // usage says how many tokens it has
+  bool is_shown = true;         // as reasoning_content
+  bool has_both_names = false;  // and as reasoning
+};
+
+class PromptLogprobs;
+struct ResponseCall;
+struct ToolCalling;
+
+/// A constraint that a field of a call asks for.
+struct AskedConstraint {
+  std::string field;
+  ConstraintSource source;
+};
+
+/// The answer's data of a prompt whose Request has gone to the engine.
+struct CallPrompt {
+  TokenId last_token = -1;  // the answer's first token follows it
+  std::size_t num_tokens = 0;
+  std::vector<TokenId> tokens = {};               // with echo or return_token_ids
+  std::string text = {};                          // with echo
+  std::shared_ptr<PromptLogprobs> logprobs = {};  // with echo and logprobs: its request fills it, see prompt_logprobs.h
+};
+
+/// One call of a completion or a chat, by whichever API, parsed.
+struct CompletionCall {
+  bool is_chat = false;
+  bool stream = false;
+  bool include_usage = false;     // stream_options.include_usage
+  bool continuous_usage = false;  // extension: stream_options.continuous_usage_stats beside it
+  bool echo = false;              // completions: the answer begins with the prompt
+  bool return_token_ids = false;  // extension
+  bool return_progress = false;   // extension, of streams: llama.cpp's
+  bool closes_objects = true;     // ConstraintSource's, of all its constraints
+  ShownReasoning reasoning = {};  // of chats
+  /// Of chats whose answers may call tools; else null.
+  std::shared_ptr<const ToolCalling> tools = {};
+  bool calls_are_functions = false;  // as OpenAI's first form has them: one `function_call`
+  /// Of calls of /v1/responses; else null.
+  std::shared_ptr<const ResponseCall> response = {};
+  int n = 1;                           // choices of each prompt
+  int num_logprobs = -1;               // -1: none asked for; 0: the drawn token's alone
+  std::vector<Request> requests = {};  // one a prompt; without cache_domain and owner, which the server sets
+  /// What compile_constraints() has not compiled yet. The last one is the requests'; one before it is only checked.
+  std::vector<AskedConstraint> constraints = {};
+  std::span<const OwnFieldName> own_names = {};              // by which the API's clients know fields of chats
+  std::vector<CallPrompt> prompts = {};                      // beside each request
+  std::vector<std::string> warnings = {};                    // Constraint's and the API's, which the answer shows
+  std::vector<std::string> stop = {};                        // Request::stop, for answers that say at which they ended
+  std::string user_cache_salt = {};                          // cache_salt; the server joins it with the key's domain
+  std::optional<std::chrono::milliseconds> keep_alive = {};  // ollama's: of the model, behind this call
+
+  /// The stop text of RequestStats::stop_text; empty: none.
+  std::string_view stop_text(int index) const {
+    return index < 0 ? std::string_view() : std::string_view(stop.at(to_size(index)));
+  }
+};
+
+inline constexpr int kDefaultMaxTokens = 16;  // of a completion, as OpenAI documents
+/// `otherwise`: the most tokens of an answer to a body that names none; 0: until the end of the context.
+ApiResult<CompletionCall> parse_completion(const boost::json::object& body, const Engine& engine,
+                                           const ServedModel& model, int otherwise = kDefaultMaxTokens);
+/// `client_tools`: the functions among the tools that the client knows otherwise, beside custom tools in the body.
+ApiResult<CompletionCall> parse_chat_completion(const boost::json::object& body, const Engine& engine,
+                                                const ServedModel& model, ClientTools client_tools = {});
+
+/// Compiles CompletionCall::constraints: its requests have theirs then, and its warnings come first. A constraint takes
+/// some seconds at most; those that the engine remembers take no time and cannot be stopped. Errors: one that cannot be
+/// compiled, with the field; one that `stop` has ended, which leaves the call as it was.
+ApiResult<void> compile_constraints(CompletionCall& call, const Engine& engine, const std::stop_token& stop);
+
+/// The answer to one call. `call` outlives it; the requests in it may have been moved from. `engine`, which gives
+/// tokens their texts, outlives the last event.
+class CompletionResponse final : public AnswerWriter {
+ public:
+  CompletionResponse(const CompletionCall& call, const Engine& engine, const ServedModel& model, std::string_view id,
+                     std::int64_t created);
+  ~CompletionResponse() override;
+
+  /// "data: {...}\n\n" as often as needed.
+  std::string on_event(std::size_t prompt_index, const OwnedEvent& event) override;
+  std::string progress(std::size_t prompt_index, const PromptProgress& progress) const override;
+  std::size_t held_bytes() const override;
+  bool done() const override;
+  const ApiError* error() const override;
+  /// "data: {"error": ...}\n\n"
+  std::string fail(const ApiError& error) override;
+  /// Streamed: the usage chunk if asked for, and "data: [DONE]\n\n".
+  std::string finish() override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace octavo

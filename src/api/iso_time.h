@@ -1,0 +1,12 @@
+// Times as logs have them. Pure; any thread.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace octavo {
+
+/// "2025-01-31T12:00:00.123Z"
+std::string iso_time(std::chrono::system_clock::time_point time);
+
+}  // namespace octavo

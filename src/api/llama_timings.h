@@ -1,0 +1,27 @@
+// The `timings` of an answer, as llama.cpp's server tells them and programs that start it read them: tokens of the
+// prompt and of the answer, and the time of both.
+//
+// A value; any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "octavo/request.h"
+
+namespace octavo {
+
+class LlamaTimings {
+ public:
+  /// Of a choice that has ended. A prompt is counted once, with its first choice, though all of them report it. Choices
+  /// are made side by side: their tokens add up, and the longest time counts.
+  void add(const RequestStats& stats, bool is_first_choice);
+  /// `,"timings":{...}`
+  void append(std::string& out) const;
+
+ private:
+  std::int64_t prompt_tokens_ = 0, cached_tokens_ = 0, generated_tokens_ = 0;
+  double prompt_s_ = 0, generated_s_ = 0;  // from its first step to the first token, and from there to the end
+};
+
+}  // namespace octavo

@@ -1,0 +1,32 @@
+// The `usage` of an answer of OpenAI's API: tokens of all prompts and choices of a call together.
+//
+// A value; any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "octavo/request.h"
+
+namespace octavo {
+
+class OpenAiUsage {
+ public:
+  /// `shows_reasoning`: its tokens are told.
+  OpenAiUsage(bool shows_reasoning, std::size_t num_prompts)
+      : shows_reasoning_(shows_reasoning), num_prompts_(num_prompts) {}
+
+  /// Of a choice that has ended. A prompt is counted once, with its first choice, though all of them report it.
+  void add(const RequestStats& stats, bool is_first_choice);
+  /// `"usage":{...}`
+  void append(std::string& out) const;
+
+ private:
+  bool shows_reasoning_;
+  std::size_t num_prompts_;
+  std::int64_t prompt_tokens_ = 0, cached_tokens_ = 0, generated_tokens_ = 0, reasoning_tokens_ = 0;
+  int diverged_at_ = -1;  // of the only prompt
+};
+
+}  // namespace octavo

@@ -1,0 +1,45 @@
+// Log-probabilities of a prompt's own tokens, reduced from logits as they are computed.
+//
+// A row of logits is as long as the vocabulary. Of it the next token's log-probability and the likeliest alternatives
+// are kept, so that a prompt of any length costs a few words a token. Shared by the request, whose callback fills it on
+// the engine's thread, and by the answer, which reads it after the request's first event.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "octavo/engine.h"
+
+namespace octavo {
+
+class PromptLogprobs {
+ public:
+  /// `num_tokens`: the ids that have a text; logits beyond them are padding. `num_top`: alternatives kept, which may
+  /// be 0.
+  PromptLogprobs(std::vector<TokenId> tokens, int num_tokens, int num_top);
+
+  /// As Request::on_prompt_logits: float32 [num_rows, vocab_size] of the prompt's positions from `first_position` on.
+  void add_rows(int first_position, int vocab_size, std::span<const float> logits);
+
+  /// Of the prompt's token `position`, which has tokens before it: 1 <= position < the prompt's length.
+  float logprob(std::size_t position) const { return logprobs_[position]; }
+  /// Likeliest first; at equal log-probability the lower id.
+  std::span<const TokenLogprob> top(std::size_t position) const {
+    return std::span(top_).subspan(position * num_top_, num_top_);
+  }
+
+ private:
+  void add_row(std::size_t position, std::span<const float> row);
+
+  std::vector<TokenId> tokens_;
+  std::size_t num_tokens_;
+  std::size_t num_top_;
+  std::vector<float> logprobs_;    // [prompt length]; the first stays 0
+  std::vector<TokenLogprob> top_;  // [prompt length, num_top]
+};
+
+/// The natural logarithm of the sum of e^logit; NaN and -inf count as the smallest float, +inf as the largest.
+double log_sum_exp(std::span<const float> logits);
+
+}  // namespace octavo

@@ -1,0 +1,134 @@
+#include "api/response_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace octavo {
+namespace {
+
+constexpr std::size_t kItemBytes = 128;  // about what the books of an item take beside its text
+constexpr std::size_t kResponseBytes = 512;
+constexpr std::size_t kMaxShownId = 64;
+
+std::size_t size_of(const std::vector<ResponseItem>& items) {
+  std::size_t num_bytes = 0;
+  for (const ResponseItem& item : items) num_bytes += num_bytes_of(item);
+  return num_bytes;
+}
+
+}  // namespace
+
+std::string StoredResponse::body() const {
+  std::string out = head;
+  for (const ResponseItem& item : output) {
+    if (&item != output.data()) out += ',';
+    out += *item.json;
+  }
+  return out + tail;
+}
+
+std::size_t StoredResponse::num_bytes() const {
+  return kResponseBytes + id.size() + previous_id.size() + size_of(input) + size_of(output) + head.size() + tail.size();
+}
+
+std::uint64_t num_bytes_of(const ResponseItem& item) { return kItemBytes + item.id.size() + item.json->size(); }
+
+ApiError refers_to_too_much(const std::string& param, std::uint64_t found, std::uint64_t most) {
+  return {.status = 400,
+          .message = fmt::format("{}: found {} bytes up to here in the request and what it refers to, expected at most "
+                                 "{}, as in a request that refers to nothing",
+                                 param, found, most),
+          .param = param,
+          .code = "invalid_value"};
+}
+
+ApiError no_response(std::string_view id, std::string param) {
+  return {
+      .status = 404,
+      .message = fmt::format("there is no response '{}': it was not stored, it is another key's, it was deleted, or "
+                             "it had to make room",
+                             id.substr(0, kMaxShownId)),
+      .param = std::move(param),
+      .code = "response_not_found"};
+}
+
+void ResponseStore::put(const std::string& owner, StoredResponse response) {
+  const std::uint64_t size = response.num_bytes();
+  if (size > limits_.max_bytes) return;
+  auto kept = std::make_shared<const StoredResponse>(std::move(response));
+  const std::scoped_lock lock(mutex_);
+  Owner& own = owners_[owner];
+  own.responses.push_front(kept);
+  own.by_id.emplace(kept->id, own.responses.begin());
+  own.num_bytes += size;
+  num_bytes_ += size;
+  ++num_responses_;
+  make_room();
+}
+
+void ResponseStore::make_room() {
+  while (num_bytes_ > limits_.max_bytes || num_responses_ > limits_.max_responses) {
+    const auto largest =
+        std::ranges::max_element(owners_, {}, [](const Owners::value_type& entry) { return entry.second.num_bytes; });
+    drop(largest, std::prev(largest->second.responses.end()));
+  }
+}
+
+void ResponseStore::drop(Owners::iterator owner, std::list<Response>::iterator response) {
+  Owner& own = owner->second;
+  const std::uint64_t size = (*response)->num_bytes();
+  own.by_id.erase((*response)->id);
+  own.responses.erase(response);
+  own.num_bytes -= size;
+  num_bytes_ -= size;
+  --num_responses_;
+  if (own.responses.empty()) owners_.erase(owner);
+}
+
+ResponseStore::Response ResponseStore::use(std::string_view owner, std::string_view id) {
+  const auto own = owners_.find(owner);
+  if (own == owners_.end()) return nullptr;
+  const auto found = own->second.by_id.find(id);
+  if (found == own->second.by_id.end()) return nullptr;
+  std::list<Response>& responses = own->second.responses;
+  responses.splice(responses.begin(), responses, found->second);
+  return responses.front();
+}
+
+ResponseStore::Response ResponseStore::find(std::string_view owner, std::string_view id) {
+  const std::scoped_lock lock(mutex_);
+  return use(owner, id);
+}
+
+bool ResponseStore::erase(std::string_view owner, std::string_view id) {
+  const std::scoped_lock lock(mutex_);
+  if (use(owner, id) == nullptr) return false;
+  const auto own = owners_.find(owner);
+  drop(own, own->second.responses.begin());
+  return true;
+}
+
+ApiResult<std::vector<ResponseStore::Response>> ResponseStore::conversation(std::string_view owner, std::string_view id,
+                                                                            std::uint64_t other_bytes) {
+  std::vector<Response> responses;
+  std::uint64_t num_bytes = other_bytes;
+  const std::scoped_lock lock(mutex_);
+  for (std::string_view next = id; !next.empty(); next = responses.back()->previous_id) {
+    Response response = use(owner, next);
+    if (response == nullptr) return std::unexpected(no_response(next, "previous_response_id"));
+    num_bytes += size_of(response->input) + size_of(response->output);
+    if (num_bytes > limits_.max_request_bytes)
+      return std::unexpected(refers_to_too_much("previous_response_id", num_bytes, limits_.max_request_bytes));
+    responses.push_back(std::move(response));
+  }
+  std::ranges::reverse(responses);
+  return responses;
+}
+
+std::uint64_t ResponseStore::num_bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return num_bytes_;
+}
+
+}  // namespace octavo

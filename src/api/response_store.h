@@ -1,0 +1,102 @@
+// Answers of /v1/responses that are kept, so that a later request can go on with them.
+//
+// Thread-safe: requests are parsed on worker threads, answers end on the I/O thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "api/api_error.h"
+
+namespace octavo {
+
+/// An item of a conversation: a message, a call, its output, or reasoning.
+struct ResponseItem {
+  std::string id;
+  std::shared_ptr<const std::string> json;  // an object; all responses that it stands in share it
+};
+
+struct StoredResponse {
+  std::string id = {};
+  std::string previous_id = {};  // of the response that it went on with; empty: of none
+  std::vector<ResponseItem> input = {}, output = {};
+  std::string head = {}, tail = {};  // of its JSON, before and behind the elements of the output
+
+  /// The whole as JSON.
+  std::string body() const;
+  /// Bytes that keeping it takes.
+  std::size_t num_bytes() const;
+};
+
+class ResponseStore {
+ public:
+  struct Limits {
+    std::uint64_t max_bytes = std::uint64_t{64} << 20;  // of all together; 0: nothing is kept
+    std::size_t max_responses = 65536;
+    /// Of a request's body, the items that it refers to, each as often as it does, and the conversation that it goes on
+    /// with: what is named is read again like what is sent.
+    std::uint64_t max_request_bytes = std::uint64_t{8} << 20;
+  };
+  using Response = std::shared_ptr<const StoredResponse>;
+
+  explicit ResponseStore(Limits limits) : limits_(limits) {}
+  ResponseStore(const ResponseStore&) = delete;
+  ResponseStore& operator=(const ResponseStore&) = delete;
+
+  const Limits& limits() const { return limits_; }
+  bool keeps_any() const { return limits_.max_bytes > 0; }
+  /// Where there is no room, the owner of the most bytes loses what it has not used for longest. A response that is
+  /// larger than the bound is not kept.
+  void put(const std::string& owner, StoredResponse response);
+  /// Counts as used. Null: there is none of this owner.
+  Response find(std::string_view owner, std::string_view id);
+  bool erase(std::string_view owner, std::string_view id);
+  /// The response behind those that it went on with, the first one first. All count as used. `other_bytes`: of the
+  /// request beside them. Errors: 404, one of them is not there; 400, all of it is larger than a request may be.
+  ApiResult<std::vector<Response>> conversation(std::string_view owner, std::string_view id, std::uint64_t other_bytes);
+
+  std::uint64_t num_bytes() const;
+
+ private:
+  struct Owner {
+    std::list<Response> responses = {};                                              // the last used one first
+    std::unordered_map<std::string_view, std::list<Response>::iterator> by_id = {};  // keys point into the responses
+    std::uint64_t num_bytes = 0;
+  };
+  using Owners = std::map<std::string, Owner, std::less<>>;
+
+  Response use(std::string_view owner, std::string_view id);
+  void drop(Owners::iterator owner, std::list<Response>::iterator response);
+  void make_room();
+
+  const Limits limits_;
+  mutable std::mutex mutex_;
+  Owners owners_ = {};
+  std::uint64_t num_bytes_ = 0;
+  std::size_t num_responses_ = 0;
+};
+
+/// The store as one client sees it.
+struct OwnResponses {
+  ResponseStore* store = nullptr;
+  std::string owner = {};        // the name of its key; empty where there are no keys
+  std::uint64_t body_bytes = 0;  // of the request's body
+};
+
+/// The 404 of a response that is not there. `param`: the field that names it.
+ApiError no_response(std::string_view id, std::string param);
+/// Bytes for which an item counts.
+std::uint64_t num_bytes_of(const ResponseItem& item);
+/// The 400 of a request that refers to too much: at the field `param` it has come to `found` bytes.
+ApiError refers_to_too_much(const std::string& param, std::uint64_t found, std::uint64_t most);
+
+}  // namespace octavo

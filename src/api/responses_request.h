@@ -1,0 +1,39 @@
+// A body of OpenAI's Responses API in the terms of a chat completion.
+// https://platform.openai.com/docs/api-reference/responses/create
+//
+// Free functions without state; they run on any thread.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/api_error.h"
+#include "api/completion.h"
+#include "api/response_store.h"
+#include "octavo/engine.h"
+
+namespace octavo {
+
+/// The part of a call that is a response's alone.
+struct ResponseCall {
+  std::string id = {};           // "resp_" and 32 hexadecimal digits that nobody can guess
+  std::string previous_id = {};  // of the response that it goes on with; empty: of none
+  std::string echo = {};         // members of the response's JSON that repeat the request, with a comma before each
+  std::vector<ResponseItem> input = {};
+  OwnResponses kept = {};  // the response will be kept there; without a store it will not
+};
+
+/// The id of an item: "msg_", the digits of its response, and its number, by which it is found again.
+std::string response_item_id(std::string_view kind, std::string_view response_id, std::string_view number);
+
+/// The call, with CompletionCall::response. Errors: those of a chat, with the names of this API's fields; what the
+/// server does not do; 404, a response or an item that is not in `responses`.
+ApiResult<CompletionCall> parse_response_call(const boost::json::object& body, const Engine& engine,
+                                              const ServedModel& model, const OwnResponses& responses);
+
+/// The body that /v1/chat/completions takes for the same, without what a chat has no word for. Errors: as above.
+ApiResult<boost::json::object> chat_of_response(const boost::json::object& body, const OwnResponses& responses);
+
+}  // namespace octavo

@@ -1,0 +1,19 @@
+// The names that a chat template finds beside the messages, of a request or of the whole server.
+//
+// Free functions without state; any thread.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <string_view>
+
+#include "api/api_error.h"
+#include "octavo/chat.h"
+
+namespace octavo {
+
+/// In the place of the value that the name has, if it has one.
+void set_template_name(TemplateDict& names, std::string_view name, TemplateValue value);
+/// Each member of `given`. Error: a name that the template finds by itself, behind `path`.
+ApiResult<void> add_template_names(const boost::json::object& given, std::string_view path, TemplateDict& names);
+
+}  // namespace octavo

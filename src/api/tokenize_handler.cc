@@ -1,0 +1,191 @@
+#include "api/tokenize_handler.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <iterator>
+
+#include "api/image_placeholder.h"
+#include "api/json_fields.h"
+#include "api/json_writer.h"
+#include "api/messages_request.h"
+#include "api/openai_request.h"
+#include "api/responses_request.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "base/to_size.h"
+#include "base/utf8.h"
+
+namespace octavo {
+namespace {
+
+constexpr std::size_t kMaxTokens = std::size_t{1} << 20;
+constexpr std::size_t kPieceTokens = 4096;  // whose text is made at once
+
+ApiError not_counted(const Error& error, const std::string& param, std::size_t most) {
+  if (error.kind != ErrorKind::kContextOverflow) return to_api_error(error);
+  return invalid_value(param, fmt::format("{}: found more than {} tokens, expected at most as many", param, most));
+}
+
+ApiResult<std::vector<TokenId>> tokens_of(const boost::json::object& body, const Engine& engine,
+                                          const ServedModel& model) {
+  JsonFields fields(body);
+  const std::size_t most = std::max(kMaxCountedTokens, to_size(engine.info().max_context));
+  if (fields.find("messages") != nullptr) {
+    auto conversation = read_conversation(body, model.template_names);
+    if (!conversation) return std::unexpected(std::move(conversation.error()));
+    conversation->options.max_tokens = most;
+    auto tokens = engine.apply_chat_template(conversation->messages, conversation->options);
+    if (!tokens) return std::unexpected(not_counted(tokens.error(), "messages", most));
+    return std::move(*tokens);
+  }
+  // llama.cpp's names, by which tokens of a beginning must be asked for, beside vLLM's.
+  const auto content = fields.string("content"), prompt = fields.string("prompt");
+  const bool is_llama = content && !prompt;
+  const auto& text = is_llama ? content : prompt;
+  const bool add_special = is_llama ? fields.boolean("add_special", false) : fields.boolean("add_special_tokens", true);
+  const bool parse_special = !is_llama || fields.boolean("parse_special", true);
+  if (fields.failed()) return std::unexpected(*fields.error());
+  if (!text)
+    return std::unexpected(invalid_value("prompt", "expected 'prompt' or 'content' (a string), or 'messages'"));
+  auto tokens =
+      engine.tokenize(*text, {.add_special = add_special, .parse_special = parse_special, .max_tokens = most});
+  if (!tokens) return std::unexpected(not_counted(tokens.error(), is_llama ? "content" : "prompt", most));
+  return std::move(*tokens);
+}
+
+ApiResult<std::vector<TokenId>> read_ids(const boost::json::object& body, const Engine& engine) {
+  const JsonFields fields(body);
+  const boost::json::value* list = fields.find("tokens");
+  if (list == nullptr || !list->is_array())
+    return std::unexpected(invalid_value("tokens", "expected 'tokens', an array of token ids"));
+  if (list->get_array().size() > kMaxTokens)
+    return std::unexpected(invalid_value("tokens", fmt::format("expected at most {} tokens", kMaxTokens)));
+  std::vector<TokenId> tokens;
+  tokens.reserve(list->get_array().size());
+  for (const boost::json::value& value : list->get_array()) {
+    const auto id = as_integer(value);
+    if (!id || *id < 0 || *id >= engine.info().num_tokens)
+      return std::unexpected(invalid_value("tokens", fmt::format("found {}, expected token ids from 0 to {}",
+                                                                 describe_json(value), engine.info().num_tokens - 1)));
+    tokens.push_back(static_cast<TokenId>(*id));
+  }
+  return tokens;
+}
+
+/// The beginning of the last character of some bytes, if it lacks bytes; else their end.
+std::size_t whole_characters(std::string_view bytes) {
+  for (std::size_t length = 1; length <= std::min<std::size_t>(3, bytes.size()); ++length) {
+    const std::string_view tail = bytes.substr(bytes.size() - length);
+    if (utf8_announced_length(tail.front()) > length && next_utf8_step(tail).kind == Utf8Step::Kind::kIncomplete)
+      return bytes.size() - length;
+  }
+  return bytes.size();
+}
+
+/// A token's text depends on the token before it.
+std::string text_of_some(std::span<const TokenId> tokens, std::size_t begin, std::size_t count, const Engine& engine) {
+  const std::size_t before = begin > 0 ? 1 : 0;
+  const std::string text = engine.detokenize(tokens.subspan(begin - before, count + before));
+  return text.substr(engine.detokenize(tokens.subspan(begin - before, before)).size());
+}
+
+/// Piece by piece: a few million ids may be a text that is many times what an answer may take. `has_both_names`: vLLM's
+/// `prompt`, and llama.cpp's `content` with the same text.
+ApiResult<std::string> detokenize(std::span<const TokenId> tokens, bool has_both_names, const Engine& engine,
+                                  HeldAnswer& held) {
+  std::string out = R"({"prompt":")";
+  const std::size_t begin_of_text = out.size();
+  std::string bytes;  // not written yet: the beginning of a character
+  for (std::size_t begin = 0; begin < tokens.size(); begin += kPieceTokens) {
+    const std::size_t count = std::min(kPieceTokens, tokens.size() - begin);
+    bytes += text_of_some(tokens, begin, count, engine);
+    const bool is_last = begin + count == tokens.size();
+    const std::size_t length = is_last ? bytes.size() : whole_characters(bytes);
+    append_json_escaped(out, to_valid_utf8(std::string_view(bytes).substr(0, length)));
+    bytes.erase(0, length);
+    if (auto error = held.hold(out.size())) return std::unexpected(std::move(*error));
+  }
+  if (has_both_names) {
+    const std::size_t num_bytes = out.size() - begin_of_text;
+    if (auto error = held.hold(out.size() + num_bytes)) return std::unexpected(std::move(*error));
+    out += "\",\"content\":\"";
+    out.append(out, begin_of_text, num_bytes);
+  }
+  out += "\"}";
+  return out;
+}
+
+ApiResult<std::string> apply_template(const boost::json::object& body, const Engine& engine, const ServedModel& model,
+                                      HeldAnswer& held) {
+  auto conversation = read_conversation(body, model.template_names);
+  if (!conversation) return std::unexpected(std::move(conversation.error()));
+  const auto prompt = engine.render_chat_template(conversation->messages, conversation->options);
+  if (!prompt) return std::unexpected(invalid_value("messages", "messages: " + prompt.error().message));
+  if (auto error = held.hold(json_string_bytes(*prompt))) return std::unexpected(std::move(*error));
+  std::string out = R"({"prompt":")";
+  append_json_escaped(out, to_valid_utf8(*prompt));
+  out += "\"}";
+  return out;
+}
+
+ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, const Engine& engine, HeldAnswer& held) {
+  const std::size_t id_bytes = std::to_string(engine.info().num_tokens).size() + 1;
+  if (auto error = held.hold(tokens.size() * id_bytes)) return std::unexpected(std::move(*error));
+  std::string out =
+      fmt::format(R"({{"count":{},"max_model_len":{},"tokens":)", tokens.size(), engine.info().max_context);
+  append_json_ids(out, tokens);
+  out += '}';
+  return out;
+}
+
+/// llama.cpp's: each token with its text, or its bytes where they are none.
+ApiResult<std::string> list_pieces(std::span<const TokenId> tokens, const Engine& engine, HeldAnswer& held) {
+  std::string out = R"({"tokens":[)";
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::string piece = text_of_some(tokens, i, 1, engine);
+    fmt::format_to(std::back_inserter(out), R"({}{{"id":{},"piece":)", i == 0 ? "" : ",", tokens[i]);
+    if (is_valid_utf8(piece)) {
+      append_json_string(out, piece);
+    } else {
+      const auto bytes = std::span(reinterpret_cast<const unsigned char*>(piece.data()), piece.size());
+      fmt::format_to(std::back_inserter(out), "[{}]", fmt::join(bytes, ","));
+    }
+    out += '}';
+    if (auto error = held.hold(out.size())) return std::unexpected(std::move(*error));
+  }
+  out += "]}";
+  return out;
+}
+
+}  // namespace
+
+ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, const ServedModel& model,
+                                       HeldAnswer& held) {
+  if (!model.image_placeholder.empty()) replace_images(call.body, model.image_placeholder);
+  const boost::json::object& body = call.body;
+  JsonFields fields(body);
+  check_model(fields, model);
+  if (fields.failed()) return std::unexpected(*fields.error());
+  if (call.kind == TokenizeCall::Kind::kApplyTemplate) return apply_template(body, engine, model, held);
+  if (call.kind == TokenizeCall::Kind::kCountMessages) {
+    OCTAVO_TRY(const auto chat, chat_of_messages(body, engine.info(), false));
+    OCTAVO_TRY(const auto counted, tokens_of(chat.body, engine, model));
+    return fmt::format("{{\"input_tokens\":{}}}", counted.size());
+  }
+  if (call.kind == TokenizeCall::Kind::kCountResponse) {
+    OCTAVO_TRY(const auto chat, chat_of_response(body, call.responses));
+    OCTAVO_TRY(const auto counted, tokens_of(chat, engine, model));
+    return fmt::format(R"({{"object":"response.input_tokens","input_tokens":{}}})", counted.size());
+  }
+  const bool is_detokenize = call.kind == TokenizeCall::Kind::kDetokenize;
+  const auto tokens = is_detokenize ? read_ids(body, engine) : tokens_of(body, engine, model);
+  if (!tokens) return std::unexpected(tokens.error());
+  // vLLM's clients name a model. llama.cpp's, ollama among them, do not, and nothing else tells their bodies apart.
+  if (is_detokenize) return detokenize(*tokens, fields.find("model") == nullptr, engine, held);
+  return fields.boolean("with_pieces", false) ? list_pieces(*tokens, engine, held) : list_tokens(*tokens, engine, held);
+}
+
+}  // namespace octavo

@@ -1,0 +1,36 @@
+// POST /tokenize and POST /detokenize, in vLLM's shapes and llama.cpp's, and POST /apply-template, in llama.cpp's.
+// Pure; on a worker thread.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <string>
+
+#include "api/api_error.h"
+#include "api/completion.h"
+#include "api/held_answer.h"
+#include "api/response_store.h"
+#include "octavo/engine.h"
+
+namespace octavo {
+
+struct TokenizeCall {
+  enum class Kind : std::uint8_t { kTokenize, kDetokenize, kApplyTemplate, kCountMessages, kCountResponse };
+
+  Kind kind = Kind::kTokenize;
+  boost::json::object body = {};
+  OwnResponses responses = {};  // that a body of kCountResponse may go on with
+};
+
+/// {"prompt": TEXT, "add_special_tokens": true} or {"messages": [...]} -> {"count", "max_model_len", "tokens"};
+/// {"content": TEXT, "with_pieces": true} -> {"tokens": [{"id", "piece"}, ...]}; {"model": NAME, "tokens": [...]} ->
+/// {"prompt": TEXT}, without a model {"prompt": TEXT, "content": TEXT}; {"messages": [...]} -> {"prompt": TEXT}, the
+/// text that the chat template makes of them. A body of Anthropic's Messages API or OpenAI's Responses API ->
+/// {"input_tokens"}. The body of the answer, whose bytes `held` counts as they are made. Errors: 404, `model` names
+/// another one; the answer is too large to hold; more than kMaxCountedTokens tokens, where the context holds no more
+/// either.
+inline constexpr std::size_t kMaxCountedTokens = std::size_t{1} << 18;
+ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, const ServedModel& model,
+                                       HeldAnswer& held);
+
+}  // namespace octavo

@@ -1,0 +1,18 @@
+// Calls of tools in the answers of a chat.
+//
+// Immutable; belongs to a call.
+#pragma once
+
+#include "api/custom_tools.h"
+#include "toolcalls/tool_call_parser.h"
+
+namespace octavo {
+
+struct ToolCalling {
+  const ToolFormat* format = nullptr;  // a row of the table
+  ToolSet tools = {};
+  bool is_single = false;  // an answer has one call at most
+  ClientTools client_tools = {};
+};
+
+}  // namespace octavo

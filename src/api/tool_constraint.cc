@@ -1,0 +1,162 @@
+#include "api/tool_constraint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <set>
+#include <utility>
+
+#include "toolcalls/call_grammar.h"
+
+namespace octavo {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view kAnyObject = R"({"type": "object"})";
+
+/// The place of a property's schema in that of the arguments.
+std::string place_of(std::string_view property) {
+  std::string place = "/properties/";
+  for (const char c : property) {
+    if (c == '~') {
+      place += "~0";
+    } else if (c == '/') {
+      place += "~1";
+    } else {
+      place += c;
+    }
+  }
+  return place;
+}
+
+/// A property brings what it refers to, and the schema of the arguments has nothing of the kind.
+bool has_own_definitions(const json::value& property, const json::object& root) {
+  const json::object* object = property.if_object();
+  if (object == nullptr) return false;
+  return std::ranges::any_of(std::array{"$defs", "definitions"}, [&](std::string_view definitions) {
+    return object->contains(definitions) && !root.contains(definitions);
+  });
+}
+
+/// The texts of an enum or a const; empty: it has none, or others beside them.
+std::vector<std::string> choices_of(const json::value& property) {
+  const json::object* object = property.if_object();
+  if (object == nullptr) return {};
+  std::vector<std::string> choices;
+  if (const json::value* only = object->if_contains("const"); only != nullptr && only->is_string())
+    choices.emplace_back(only->get_string());
+  const json::value* list = object->if_contains("enum");
+  if (list == nullptr || !list->is_array()) return choices;
+  for (const json::value& choice : list->get_array()) {
+    if (!choice.is_string()) return {};
+    choices.emplace_back(choice.get_string());
+  }
+  return choices;
+}
+
+std::string pattern_of(const json::value& property) {
+  const json::object* object = property.if_object();
+  const json::value* pattern = object == nullptr ? nullptr : object->if_contains("pattern");
+  return pattern != nullptr && pattern->is_string() ? std::string(pattern->get_string()) : std::string();
+}
+
+std::vector<OfferedParameter> parameters_of(const json::object& schema, std::string_view tool, const ToolSet& tools) {
+  std::vector<OfferedParameter> parameters;
+  const json::value* properties = schema.if_contains("properties");
+  if (properties == nullptr || !properties->is_object()) return parameters;
+  std::set<std::string_view> required;
+  if (const json::value* names = schema.if_contains("required"); names != nullptr && names->is_array())
+    for (const json::value& name : names->get_array())
+      if (name.is_string()) required.insert(name.get_string());
+  for (const json::key_value_pair& property : properties->get_object())
+    parameters.push_back(
+        {.name = std::string(property.key()),
+         .place = place_of(property.key()),
+         .schema = has_own_definitions(property.value(), schema) ? json::serialize(property.value()) : std::string(),
+         .choices = choices_of(property.value()),
+         .pattern = pattern_of(property.value()),
+         .types = tools.types_of(tool, property.key()),
+         .is_required = required.contains(property.key())});
+  return parameters;
+}
+
+bool is_strict(const json::object& function) {
+  const json::value* strict = function.if_contains("strict");
+  return strict != nullptr && strict->is_bool() && strict->get_bool();
+}
+
+std::vector<OfferedTool> offered_tools(const json::array& tools, const ToolCalling& calling, const ToolChoice& choice) {
+  const bool has_parameters = calling.format->form.call.contains("$PARAMETERS");
+  std::vector<OfferedTool> offered;
+  for (const json::value& tool : tools) {
+    const json::object& function = tool.at("function").get_object();
+    const std::string name(function.at("name").get_string());
+    if (!choice.only.empty() && name != choice.only) continue;
+    const json::value* schema = function.if_contains("parameters");
+    const bool has_schema = schema != nullptr && schema->is_object();
+    // Who is not strict and may call or not, is held to the form of a call alone.
+    const bool is_held = has_schema && (is_strict(function) || choice.mode == ToolChoice::Mode::kRequired ||
+                                        calling.format->always_held);
+    offered.push_back({.name = name,
+                       .schema = has_schema ? json::serialize(*schema) : std::string(),
+                       .takes_any = !is_held,
+                       .is_strict = is_strict(function)});
+    if (has_schema && has_parameters)
+      offered.back().parameters = parameters_of(schema->get_object(), name, calling.tools);
+  }
+  return offered;
+}
+
+/// The form that `response_format` asks for, if it asks for one.
+void read_content_schema(const JsonFields& fields, CallGrammarOptions& options) {
+  const json::value* format = fields.find("response_format");
+  if (format == nullptr || !format->is_object()) return;
+  const json::object& object = format->get_object();
+  const json::value* type = object.if_contains("type");
+  if (type == nullptr || !type->is_string() || type->get_string() == "text") return;
+  options.content_schema = kAnyObject;
+  const json::value* inner = object.if_contains("json_schema");
+  if (inner == nullptr || !inner->is_object()) return;
+  options.is_content_strict = is_strict(inner->get_object());
+  if (const json::value* schema = inner->get_object().if_contains("schema"))
+    options.content_schema = json::serialize(*schema);
+}
+
+}  // namespace
+
+std::optional<TokenId> token_of(std::string_view text, const Engine& engine) {
+  if (text.empty()) return std::nullopt;
+  const auto tokens = engine.tokenize(text, {.add_special = false, .parse_special = true});
+  if (!tokens || tokens->size() != 1) return std::nullopt;
+  return tokens->front();
+}
+
+void hold_calls(JsonFields& fields, const Engine& engine, const ToolCalling& calling, const ToolChoice& choice,
+                CompletionCall& call) {
+  CallGrammarOptions options = {.must_call = choice.mode == ToolChoice::Mode::kRequired,
+                                .is_single = calling.is_single};
+  read_content_schema(fields, options);
+  const json::array& tools = fields.find("tools")->get_array();
+  const bool any_strict =
+      std::ranges::any_of(tools, [](const json::value& tool) { return is_strict(tool.at("function").get_object()); });
+  const bool is_asked = options.must_call || any_strict || !options.content_schema.empty();
+  if (!is_asked && (!calling.format->always_held || !call.constraints.empty())) return;
+  const std::string field = options.must_call                              ? "tool_choice"
+                            : options.content_schema.empty() || any_strict ? "tools"
+                                                                           : "response_format";
+  if (!call.constraints.empty() && options.content_schema.empty()) {
+    return fields.refuse(
+        invalid_value(field, field + ": found calls that must have a form beside another form of the answer, expected "
+                                     "one of them"));
+  }
+  const auto token = [&engine](std::string_view text) { return token_of(text, engine); };
+  call.constraints.clear();  // the form of the content is a part of this one
+  call.constraints.push_back(
+      {.field = field, .source = call_grammar(*calling.format, offered_tools(tools, calling, choice), options, token)});
+}
+
+}  // namespace octavo

@@ -1,0 +1,310 @@
+// Anthropic's Messages API: what its bodies ask for, and how its answers are written.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <map>
+#include <utility>
+
+#include "api/chat_api.h"
+#include "api/messages_answer.h"
+#include "api/messages_request.h"
+#include "api/openai_response.h"
+#include "server/routes.h"
+
+namespace octavo {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const std::string kStart = R"({"model": "text", "max_tokens": 9, "messages": )";
+
+json::object parsed(const std::string& text) { return json::parse(text).as_object(); }
+
+/// The chat's body for a body of messages.
+json::object chat_of(const std::string& messages, const std::string& fields = "", bool has_reasoning = false) {
+  ModelInfo info;
+  if (has_reasoning) info.reasoning = "think";
+  const auto chat = chat_of_messages(parsed(kStart + messages + fields + "}"), info, true);
+  EXPECT_TRUE(chat.has_value()) << chat.error().message;
+  return chat ? chat->body : json::object();
+}
+
+TEST(MessagesRequest, TextsAndBlocksBecomeMessagesOfAChat) {
+  const json::object chat = chat_of(R"([{"role": "user", "content": "hi"}, {"role": "assistant", "content": [
+      {"type": "thinking", "thinking": "a greeting", "signature": "x"}, {"type": "redacted_thinking", "data": "?"},
+      {"type": "text", "text": "Hello", "citations": null}]}, {"role": "user", "content": [
+      {"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}, {"type": "text", "text": "b"}]}])",
+                                    R"(, "system": "Be kind.", "stop_sequences": ["X"], "top_k": 3)");
+  EXPECT_EQ(chat.at("messages"), json::parse(R"([{"role": "system", "content": "Be kind."},
+      {"role": "user", "content": "hi"},
+      {"role": "assistant", "content": [{"type": "text", "text": "Hello"}], "reasoning_content": "a greeting"},
+      {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}])"));
+  EXPECT_EQ(chat.at("stop"), json::parse(R"(["X"])"));
+  EXPECT_EQ(chat.at("max_tokens"), 9);
+  EXPECT_EQ(chat.at("top_k"), 3);
+  EXPECT_EQ(chat.at("model"), "text");
+  EXPECT_FALSE(chat.contains("continue_final_message"));
+}
+
+TEST(MessagesRequest, CallsAndTheirResultsBecomeMessagesOfTheirOwn) {
+  const json::object chat = chat_of(R"([{"role": "user", "content": "hi"}, {"role": "assistant", "content": [
+      {"type": "tool_use", "id": "call_1", "name": "time", "input": {"zone": "CET"}}]}, {"role": "user", "content": [
+      {"type": "tool_result", "tool_use_id": "call_1", "content": [{"type": "text", "text": "noon"}]},
+      {"type": "text", "text": "and now?"}]}])");
+  EXPECT_EQ(chat.at("messages"), json::parse(R"([{"role": "user", "content": "hi"},
+      {"role": "assistant", "tool_calls": [{"id": "call_1", "type": "function",
+        "function": {"name": "time", "arguments": {"zone": "CET"}}}]},
+      {"role": "tool", "tool_call_id": "call_1", "content": [{"type": "text", "text": "noon"}]},
+      {"role": "user", "content": [{"type": "text", "text": "and now?"}]}])"));
+}
+
+// With the checksum that coding agents put there, no two requests would have a beginning in common.
+TEST(MessagesRequest, ALeadingBlockForBillingIsLeftOutAndTheOthersStayWhereTheyAre) {
+  const std::string hi = R"([{"role": "user", "content": "hi"}])";
+  const json::object chat = chat_of(hi, R"(, "system": [{"type": "text", "text": "x-anthropic-billing-header: cch=1"},
+      {"type": "text", "text": "You are an agent."}, {"type": "text", "text": "x-anthropic-billing-header: kept"}])");
+  EXPECT_EQ(chat.at("messages").at(0).at("content"), json::parse(R"([{"type": "text", "text": "You are an agent."},
+                            {"type": "text", "text": "x-anthropic-billing-header: kept"}])"));
+  const json::object alone =
+      chat_of(hi, R"(, "system": [{"type": "text", "text": "x-anthropic-billing-header: cch=1"}])");
+  EXPECT_EQ(alone.at("messages").as_array().size(), 1);
+}
+
+TEST(MessagesRequest, ASystemMessageStaysWhereItIs) {
+  const json::object chat = chat_of(R"([{"role": "user", "content": "hi"}, {"role": "system", "content": "a"},
+      {"role": "system", "content": [{"type": "text", "text": "b"}]}, {"role": "user", "content": "more"}])");
+  EXPECT_EQ(chat.at("messages").at(1), json::parse(R"({"role": "system", "content": "a"})"));
+  EXPECT_EQ(chat.at("messages").at(2),
+            json::parse(R"({"role": "system", "content": [{"type": "text", "text": "b"}]})"));
+}
+
+TEST(MessagesRequest, TheEffortIsTheTemplates) {
+  EXPECT_EQ(chat_of(R"([{"role": "user", "content": "hi"}])", R"(, "output_config": {"effort": "high"})")
+                .at("reasoning_effort"),
+            "high");
+}
+
+TEST(MessagesRequest, AFormThatCannotBeCompiledIsNamedAsTheClientKnowsIt) {
+  const TextEngine engine;
+  auto call =
+      parse_call(ChatApi::kMessages, parsed(R"({"max_tokens": 1, "messages": [{"role": "user", "content": "hi"}],
+                                    "output_config": {"format": {"type": "json_schema", "schema": {}}}})"),
+                 engine, kAnsweringModel, {});
+  ASSERT_TRUE(call.has_value()) << call.error().message;
+  call->constraints.at(0).source.text = "wrong";
+  const auto refused = compile_constraints(*call, engine, {});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().param, "output_config.format.schema");
+  EXPECT_EQ(refused.error().message, "output_config.format.schema: found nonsense");
+}
+
+// max_tokens must be there, and agents send the largest that a model could have.
+TEST(MessagesRequest, ALimitBeyondTheContextIsUntilItsEnd) {
+  const TextEngine engine;
+  const auto call = [&](const std::string& text, int max_tokens) {
+    return parse_call(ChatApi::kMessages,
+                      parsed(fmt::format(R"({{"max_tokens": {}, "messages": [{{"role": "user", "content": "{}"}}]}})",
+                                         max_tokens, text)),
+                      engine, kAnsweringModel, {});
+  };
+  const auto cut = call("hi", 32000);
+  ASSERT_TRUE(cut.has_value()) << cut.error().message;
+  EXPECT_EQ(static_cast<std::size_t>(cut->requests[0].max_tokens) + cut->prompts[0].num_tokens, 100U);
+  EXPECT_THAT(cut->warnings, ElementsAre(StartsWith("max_tokens: found 32000, cut to ")));
+  EXPECT_EQ(call("hi", 5)->requests[0].max_tokens, 5);
+  EXPECT_EQ(call("hi", -1)->requests[0].max_tokens, 0);
+  EXPECT_EQ(call("hi", 0).error().param, "max_tokens");
+  EXPECT_EQ(call(std::string(100, 'x'), 5).error().code, "context_length_exceeded");
+}
+
+TEST(MessagesRequest, AnAnswerThatHasBegunIsGoneOnWith) {
+  const json::object chat = chat_of(R"([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "{"}])");
+  EXPECT_EQ(chat.at("continue_final_message"), true);
+  EXPECT_EQ(chat.at("add_generation_prompt"), false);
+}
+
+TEST(MessagesRequest, ToolsAndTheirChoice) {
+  const std::string hi = R"([{"role": "user", "content": "hi"}])";
+  const json::object chat = chat_of(hi, R"(, "tools": [{"name": "time", "description": "the time", "strict": true,
+      "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}],
+      "tool_choice": {"type": "any", "disable_parallel_tool_use": true})");
+  EXPECT_EQ(chat.at("tools"), json::parse(R"([{"type": "function", "function": {"name": "time",
+      "description": "the time", "parameters": {"type": "object"}, "strict": true}}])"));
+  EXPECT_EQ(chat.at("tool_choice"), "required");
+  EXPECT_EQ(chat.at("parallel_tool_calls"), false);
+  EXPECT_EQ(chat_of(hi, R"(, "tool_choice": {"type": "auto"})").at("tool_choice"), "auto");
+  EXPECT_EQ(chat_of(hi, R"(, "tool_choice": {"type": "none"})").at("tool_choice"), "none");
+  EXPECT_EQ(chat_of(hi, R"(, "tool_choice": {"type": "tool", "name": "time"})").at("tool_choice"),
+            json::parse(R"({"type": "function", "function": {"name": "time"}})"));
+}
+
+TEST(MessagesRequest, ThinkingIsBoundedWhereTheModelDoesSo) {
+  const std::string hi = R"([{"role": "user", "content": "hi"}])";
+  const std::string on = R"(, "thinking": {"type": "enabled", "budget_tokens": 5})";
+  EXPECT_EQ(chat_of(hi, on, true).at("reasoning_budget"), 5);
+  EXPECT_EQ(chat_of(hi, on, true).at("chat_template_kwargs").at("enable_thinking"), true);
+  EXPECT_FALSE(chat_of(hi, on, false).contains("reasoning_budget"));
+  EXPECT_EQ(chat_of(hi, R"(, "thinking": {"type": "disabled"})").at("chat_template_kwargs").at("enable_thinking"),
+            false);
+}
+
+TEST(MessagesRequest, ToolsOfTheServersOwnAreLeftOutWithAWarning) {
+  const auto chat = chat_of_messages(parsed(kStart + R"([{"role": "user", "content": "hi"}], "tools": [
+      {"type": "web_search_20250305", "name": "web_search"}, {"name": "time", "input_schema": {"type": "object"}},
+      {"type": "bash_20250124", "name": "bash"}]})"),
+                                     {}, true);
+  ASSERT_TRUE(chat.has_value()) << chat.error().message;
+  EXPECT_EQ(chat->body.at("tools").as_array().size(), 1U);
+  EXPECT_EQ(chat->body.at("tools").at(0).at("function").at("name"), "time");
+  EXPECT_THAT(chat->warnings, ElementsAre(HasSubstr("tools[0]: a tool of the type the string \"web_search_20250305\""),
+                                          HasSubstr("tools[2]: ")));
+}
+
+TEST(MessagesRequest, WhatIsWrongIsRefusedWithItsPlace) {
+  const std::string hi = R"([{"role": "user", "content": "hi"}])";
+  const std::map<std::string, std::string> params = {
+      {R"("messages": [])", "messages"},
+      {R"("messages": [5])", "messages[0]"},
+      {R"("messages": [{"role": "user", "content": []}])", "messages"},
+      {R"("messages": [{"role": "tool", "content": "x"}])", "messages[0].role"},
+      {R"("messages": [{"role": "user"}])", "messages[0].content"},
+      {R"("messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}])", "messages[0].content[0]"},
+      {R"("messages": [{"role": "user", "content": [{"type": "text"}]}])", "messages[0].content[0].text"},
+      {R"("messages": [{"role": "user", "content": [{"type": "tool_result", "content": "x"}]}])",
+       "messages[0].content[0].tool_use_id"},
+      {R"("messages": )" + hi + R"(, "system": 5)", "system"},
+      {R"("messages": )" + hi + R"(, "tool_choice": {"type": "maybe"})", "tool_choice.type"},
+      {R"("messages": )" + hi + R"(, "thinking": {"type": "maybe"})", "thinking.type"},
+      {R"("messages": )" + hi + R"(, "output_config": {"format": {"type": "xml"}})", "output_config.format"}};
+  for (const auto& [fields, param] : params) {
+    const auto chat = chat_of_messages(parsed(R"({"max_tokens": 1, )" + fields + "}"), {}, true);
+    ASSERT_FALSE(chat.has_value()) << fields;
+    EXPECT_EQ(chat.error().param, param) << fields << chat.error().message;
+    EXPECT_EQ(chat.error().status, 400);
+  }
+  EXPECT_EQ(chat_of_messages(parsed(R"({"messages": )" + hi + "}"), {}, true).error().param, "max_tokens");
+  EXPECT_TRUE(chat_of_messages(parsed(R"({"messages": )" + hi + "}"), {}, false).has_value());
+}
+
+/// The name and the data of each event.
+std::vector<std::pair<std::string, json::object>> named_events(const std::string& bytes) {
+  std::vector<std::pair<std::string, json::object>> events;
+  for (std::size_t begin = 0; begin < bytes.size();) {
+    const std::size_t end = bytes.find("\n\n", begin), line = bytes.find('\n', begin);
+    EXPECT_EQ(bytes.substr(begin, 7), "event: ");
+    EXPECT_EQ(bytes.substr(line + 1, 6), "data: ");
+    events.emplace_back(bytes.substr(begin + 7, line - begin - 7), parsed(bytes.substr(line + 7, end - line - 7)));
+    EXPECT_EQ(events.back().first, events.back().second.at("type").as_string());
+    begin = end + 2;
+  }
+  return events;
+}
+
+/// An answer of reasoning, text and a call, however the events are cut.
+class MessagesAnswers : public ::testing::Test {
+ protected:
+  void open(const std::string& fields) {
+    engine_.set_tool_format("hermes");
+    auto call = parse_call(ChatApi::kMessages,
+                           parsed(R"({"max_tokens": 9, "messages": [{"role": "user", "content": "hi"}],
+                                      "tools": [{"name": "time", "input_schema": {"type": "object"}}])" +
+                                  fields + "}"),
+                           engine_, kAnsweringModel, {});
+    ASSERT_TRUE(call.has_value()) << call.error().message;
+    call_ = std::move(*call);
+    call_.reasoning.is_shown = true;
+    writer_ = make_writer(ChatApi::kMessages, call_, engine_, kAnsweringModel, "0123", 1);
+  }
+  std::string send() {
+    std::string out = call_.stream ? writer_->begin() : std::string();
+    for (const OwnedEvent& event : thought_text_and_call()) out += writer_->on_event(0, event);
+    return out;
+  }
+
+  TextEngine engine_;
+  CompletionCall call_;
+  std::unique_ptr<AnswerWriter> writer_;
+};
+
+TEST_F(MessagesAnswers, AWholeOneIsAMessageOfBlocks) {
+  open("");
+  EXPECT_EQ(send(), "");
+  ASSERT_TRUE(writer_->done());
+  const json::object message = parsed(writer_->finish());
+  EXPECT_EQ(message.at("content").at(0),
+            json::parse(R"({"type": "thinking", "thinking": "I think", "signature": ""})"));
+  EXPECT_EQ(message.at("content").at(1).at("text"), "Hello!");
+  EXPECT_EQ(message.at("content").at(2).at("type"), "tool_use");
+  EXPECT_EQ(message.at("content").at(2).at("name"), "time");
+  EXPECT_EQ(message.at("content").at(2).at("input"), json::parse(R"({"a": 1})"));
+  EXPECT_EQ(message.at("id"), "msg_0123");
+  EXPECT_EQ(message.at("type"), "message");
+  EXPECT_EQ(message.at("role"), "assistant");
+  EXPECT_EQ(message.at("stop_reason"), "tool_use");
+  EXPECT_EQ(message.at("usage"), json::parse(R"({"input_tokens": 6, "cache_creation_input_tokens": 0,
+                                                 "cache_read_input_tokens": 4, "output_tokens": 2})"));
+}
+
+TEST_F(MessagesAnswers, AStreamBuildsTheSame) {
+  open(R"(, "stream": true)");
+  std::string bytes = send();
+  bytes += writer_->finish();
+  const auto events = named_events(bytes);
+  std::vector<std::string> names;
+  std::vector<std::string> texts;
+  for (const auto& [name, data] : events) {
+    if (name != "content_block_delta") {
+      names.push_back(name);
+      if (name == "content_block_start") texts.emplace_back();
+      continue;
+    }
+    EXPECT_EQ(data.at("index"), texts.size() - 1);
+    for (const char* field : {"text", "thinking", "partial_json"})
+      if (const json::value* text = data.at("delta").as_object().if_contains(field)) texts.back() += text->as_string();
+  }
+  EXPECT_THAT(names, ElementsAre("message_start", "content_block_start", "content_block_stop", "content_block_start",
+                                 "content_block_stop", "content_block_start", "content_block_stop", "message_delta",
+                                 "message_stop"));
+  ASSERT_EQ(texts.size(), 3);
+  EXPECT_EQ(texts[0], "I think");
+  EXPECT_EQ(texts[1], "Hello!");
+  EXPECT_EQ(json::parse(texts[2]), json::parse(R"({"a": 1})"));
+  EXPECT_EQ(events[events.size() - 2].second.at("delta").at("stop_reason"), "tool_use");
+  EXPECT_EQ(writer_->life_sign("x"), "event: ping\ndata: {\"type\":\"ping\"}\n\n");
+}
+
+TEST_F(MessagesAnswers, AnAnswerThatIsCutSaysSo) {
+  open("");
+  writer_->on_event(0, token(6, "<tool_call>\n{\"name\": \"time\", \"arguments\": {\"a\""));
+  writer_->on_event(0, last(7, "", FinishReason::kLength));
+  const json::object message = parsed(writer_->finish());
+  EXPECT_EQ(message.at("stop_reason"), "max_tokens");
+  EXPECT_EQ(message.at("content").at(0).at("input"), json::object());  // half an object is none
+}
+
+TEST_F(MessagesAnswers, TheStopSequenceThatTheAnswerEndedAtIsToldAndWarningsAreToo) {
+  open(R"(, "stop_sequences": ["X", "Y"])");
+  call_.warnings = {"careful"};
+  OwnedEvent end = last(7, "Hello", FinishReason::kStop);
+  end.stats.stop_text = 1;
+  writer_->on_event(0, end);
+  const json::object message = parsed(writer_->finish());
+  EXPECT_EQ(message.at("stop_reason"), "stop_sequence");
+  EXPECT_EQ(message.at("stop_sequence"), "Y");
+  EXPECT_EQ(message.at("warnings"), json::parse(R"(["careful"])"));
+}
+
+TEST_F(MessagesAnswers, ErrorsHaveTheirForm) {
+  open(R"(, "stream": true)");
+  const auto events = named_events(writer_->on_event(0, last(7, "", FinishReason::kFailed)));
+  ASSERT_EQ(events.size(), 1);
+  EXPECT_EQ(events[0].first, "error");
+  EXPECT_EQ(events[0].second.at("error").at("type"), "api_error");
+  const json::object body = parsed(server::error_body_at("/v1/messages?beta=true", {.status = 401, .message = "no key"}));
+  EXPECT_EQ(body, parsed(R"({"type": "error", "error": {"type": "authentication_error", "message": "no key"}})"));
+}
+
+}  // namespace
+}  // namespace octavo

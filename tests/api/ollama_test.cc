@@ -1,0 +1,328 @@
+// ollama's API: what its bodies ask for, and how its answers are written.
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "api/chat_api.h"
+#include "api/keep_alive.h"
+#include "api/ollama_request.h"
+#include "api/openai_response.h"
+#include "server/routes.h"
+#include "server/ollama_models.h"
+
+namespace octavo {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+constexpr int kContext = 100;
+const std::string kHi = R"("messages": [{"role": "user", "content": "hi"}])";
+
+json::object parsed(const std::string& text) { return json::parse(text).as_object(); }
+
+json::object chat_of(const std::string& fields) {
+  const auto chat = chat_of_ollama_chat(parsed("{" + fields + "}"), kContext);
+  EXPECT_TRUE(chat.has_value()) << chat.error().message;
+  return chat ? chat->body : json::object();
+}
+
+TEST(OllamaRequest, OptionsHaveTheirNamesHere) {
+  const json::object chat = chat_of(kHi + R"(, "model": "text:latest", "options": {"temperature": 0.5, "top_k": 3,
+      "repeat_penalty": 1.1, "num_predict": 7, "num_ctx": 100, "stop": ["X"], "num_thread": 4}, "think": false)");
+  EXPECT_EQ(chat.at("model"), "text");
+  EXPECT_EQ(chat.at("stream"), true);  // unless it says otherwise
+  EXPECT_EQ(chat.at("temperature"), 0.5);
+  EXPECT_EQ(chat.at("top_k"), 3);
+  EXPECT_EQ(chat.at("repetition_penalty"), 1.1);
+  EXPECT_EQ(chat.at("max_tokens"), 7);
+  EXPECT_EQ(chat.at("stop"), json::parse(R"(["X"])"));
+  EXPECT_EQ(chat.at("chat_template_kwargs").at("enable_thinking"), false);
+  EXPECT_FALSE(chat_of(kHi + R"(, "options": {"num_predict": -1})").contains("max_tokens"));
+  EXPECT_EQ(chat_of(kHi + R"(, "think": "high")").at("reasoning_effort"), "high");
+}
+
+// 0 is no limit in ollama; a context of another size changes no prompt that fits this one.
+TEST(OllamaRequest, LimitsBeyondTheContextAreCutAndSaid) {
+  const TextEngine engine;
+  const auto call_of = [&](ChatApi api, const std::string& options) {
+    return parse_call(api, parsed("{" + kHi + R"(, "prompt": "hi", "options": )" + options + "}"), engine,
+                      kAnsweringModel, {});
+  };
+  for (const ChatApi api : {ChatApi::kOllamaChat, ChatApi::kOllamaGenerate}) {
+    const auto cut = call_of(api, R"({"num_predict": 100000, "num_ctx": 131072})");
+    ASSERT_TRUE(cut.has_value()) << cut.error().message;
+    EXPECT_EQ(static_cast<std::size_t>(cut->requests[0].max_tokens) + cut->prompts[0].num_tokens, 100U);
+    EXPECT_THAT(cut->warnings, ElementsAre(StartsWith("options.num_predict: found 100000, cut to "),
+                                           StartsWith("options.num_ctx: found 131072")));
+    for (const char* none : {R"({"num_predict": 0})", R"({"num_predict": -1})", R"({"num_predict": -2})"}) {
+      const auto unlimited = call_of(api, none);
+      EXPECT_EQ(unlimited->requests[0].max_tokens, 0) << none;
+      EXPECT_THAT(unlimited->warnings, IsEmpty());
+    }
+  }
+}
+
+TEST(OllamaRequest, SamplersOfOldAreReadOrSaidToBeLeftOut) {
+  const TextEngine engine;
+  const auto call = parse_call(ChatApi::kOllamaChat,
+                               parsed("{" + kHi + R"(, "options": {"mirostat": 2, "mirostat_tau": 3, "tfs_z": 0.5}})"),
+                               engine, kAnsweringModel, {});
+  ASSERT_TRUE(call.has_value()) << call.error().message;
+  EXPECT_TRUE(call->requests[0].sampling.mirostat.enabled);
+  EXPECT_EQ(call->requests[0].sampling.mirostat.tau, 3);
+  EXPECT_THAT(call->warnings, ElementsAre(StartsWith("tfs_z: it is ignored")));
+}
+
+TEST(OllamaRequest, FormatsAreConstraints) {
+  EXPECT_EQ(chat_of(kHi + R"(, "format": "json")").at("response_format"), parsed(R"({"type": "json_object"})"));
+  EXPECT_EQ(chat_of(kHi + R"(, "format": {"type": "object"})").at("response_format").at("json_schema").at("schema"),
+            parsed(R"({"type": "object"})"));
+  EXPECT_FALSE(chat_of(kHi + R"(, "format": "")").contains("response_format"));
+}
+
+TEST(OllamaRequest, MessagesKeepTheirThoughtsAndCalls) {
+  const json::object chat = chat_of(R"("messages": [{"role": "user", "content": "hi", "images": []},
+      {"role": "assistant", "content": "", "thinking": "well", "tool_calls": [
+        {"function": {"name": "time", "arguments": {"zone": "CET"}}}]},
+      {"role": "tool", "tool_name": "time", "content": "noon"}])");
+  EXPECT_EQ(chat.at("messages"), json::parse(R"([{"role": "user", "content": "hi"},
+      {"role": "assistant", "content": "", "reasoning_content": "well", "tool_calls": [{"id": "call_0",
+        "type": "function", "function": {"name": "time", "arguments": {"zone": "CET"}}}]},
+      {"role": "tool", "content": "noon", "name": "time"}])"));
+}
+
+TEST(OllamaRequest, APromptIsAUsersMessageUnlessItIsRaw) {
+  const auto chat = completion_of_ollama_generate(parsed(R"({"prompt": "hi", "system": "Be kind."})"), kContext);
+  EXPECT_EQ(chat->body.at("messages"),
+            json::parse(R"([{"role": "system", "content": "Be kind."}, {"role": "user", "content": "hi"}])"));
+  EXPECT_FALSE(chat->is_raw);
+  const auto raw = completion_of_ollama_generate(parsed(R"({"prompt": "hi", "raw": true})"), kContext);
+  EXPECT_TRUE(raw->is_raw);
+  EXPECT_EQ(raw->body.at("prompt"), "hi");
+  EXPECT_TRUE(completion_of_ollama_generate(parsed(R"({"model": "text"})"), kContext)->asks_for_nothing);
+}
+
+TEST(OllamaRequest, WhatIsWrongIsRefusedWithItsPlace) {
+  const std::map<std::string, std::string> params = {
+      {kHi + R"(, "options": {"num_predict": -3})", "options.num_predict"},
+      {kHi + R"(, "options": {"num_predict": "all"})", "options.num_predict"},
+      {kHi + R"(, "options": 5)", "options"},
+      {kHi + R"(, "format": 5)", "format"},
+      {kHi + R"(, "think": 5)", "think"},
+      {R"("messages": 5)", "messages"},
+      {R"("messages": [5])", "messages[0]"},
+      {R"("messages": [{"role": "user", "content": "hi", "images": ["AAAA"]}])", "messages[0].images"},
+      {R"("messages": [{"role": "assistant", "tool_calls": [{}]}])", "messages[0].tool_calls[0]"}};
+  for (const auto& [fields, param] : params) {
+    const auto chat = chat_of_ollama_chat(parsed("{" + fields + "}"), kContext);
+    ASSERT_FALSE(chat.has_value()) << fields;
+    EXPECT_EQ(chat.error().param, param) << fields;
+    EXPECT_EQ(chat.error().status, 400);
+  }
+  EXPECT_EQ(completion_of_ollama_generate(parsed(R"({"prompt": "a", "template": "b"})"), kContext).error().param,
+            "template");
+  EXPECT_EQ(completion_of_ollama_generate(parsed(R"({"prompt": "a", "context": [1]})"), kContext).error().param,
+            "context");
+}
+
+TEST(OllamaRequest, AChatWithoutMessagesAsksForNothing) {
+  for (const char* body : {R"({"model": "text"})", R"({"messages": null})", R"({"messages": []})"})
+    EXPECT_TRUE(chat_of_ollama_chat(parsed(body), kContext)->body.at("messages").as_array().empty()) << body;
+}
+
+TEST(KeepAlive, IsSecondsOrADuration) {
+  using namespace std::chrono_literals;
+  const std::map<std::string, std::chrono::milliseconds> times = {{"0", 0s},
+                                                                  {"1.5", 1500ms},
+                                                                  {"300", 300s},
+                                                                  {"-1", kKeptForever},
+                                                                  {"1e300", kKeptForever},
+                                                                  {R"("0")", 0s},
+                                                                  {R"("5m")", 300s},
+                                                                  {R"("1h30m10s")", 5410s},
+                                                                  {R"("1.5h")", 90min},
+                                                                  {R"("250ms")", 250ms},
+                                                                  {R"("+2s")", 2s},
+                                                                  {R"("3000us")", 3ms},
+                                                                  {R"("3000µs")", 3ms},
+                                                                  {R"("9ns")", 0ms},
+                                                                  {R"("-1m")", kKeptForever},
+                                                                  {R"("-1s")", kKeptForever},
+                                                                  {R"("9999999h")", kKeptForever}};
+  for (const auto& [text, time] : times) {
+    const auto kept = keep_alive_of(parsed(R"({"keep_alive": )" + text + "}"));
+    ASSERT_TRUE(kept.has_value()) << text << ": " << kept.error().message;
+    EXPECT_EQ(*kept, time) << text;
+  }
+  EXPECT_EQ(keep_alive_of(parsed("{}")).value(), std::nullopt);
+  EXPECT_EQ(keep_alive_of(parsed(R"({"keep_alive": null})")).value(), std::nullopt);
+  for (const char* wrong : {"true", "[]", R"("")", R"("-")", R"("5")", R"("m")", R"("5 m")", R"("5m ")", R"("1h-5m")",
+                            R"("5x")", R"("infs")", R"("nans")", R"("1e3s")", R"("--1s")"}) {
+    const auto kept = keep_alive_of(parsed(R"({"keep_alive": )" + std::string(wrong) + "}"));
+    ASSERT_FALSE(kept.has_value()) << wrong;
+    EXPECT_EQ(kept.error().param, "keep_alive");
+    EXPECT_EQ(kept.error().status, 400);
+  }
+  const std::string long_text(100, '1');
+  EXPECT_FALSE(keep_alive_of(parsed(R"({"keep_alive": ")" + long_text + "s\"}")).has_value());
+}
+
+TEST(KeepAlive, OfNothingWithoutAPromptUnloads) {
+  for (const char* body : {R"({"keep_alive": 0})", R"({"keep_alive": "0s", "prompt": "", "messages": null})",
+                           R"({"keep_alive": 0.0, "messages": []})"})
+    EXPECT_TRUE(asks_to_unload(parsed(body))) << body;
+  for (const char* body : {"{}", R"({"keep_alive": 5})", R"({"keep_alive": -1})", R"({"keep_alive": "x"})",
+                           R"({"keep_alive": 0, "prompt": "x"})", R"({"keep_alive": 0, "messages": [{}]})"})
+    EXPECT_FALSE(asks_to_unload(parsed(body))) << body;
+}
+
+class OllamaAnswers : public ::testing::Test {
+ protected:
+  void open(ChatApi api, const std::string& fields) {
+    engine_.set_tool_format("hermes");
+    auto call = parse_call(api, parsed("{" + fields + "}"), engine_, kAnsweringModel, {});
+    ASSERT_TRUE(call.has_value()) << call.error().message;
+    call_ = std::move(*call);
+    call_.reasoning.is_shown = true;
+    writer_ = make_writer(api, call_, engine_, kAnsweringModel, "0123", 1);
+  }
+  std::vector<json::object> lines(const std::string& bytes) {
+    std::vector<json::object> all;
+    for (std::size_t begin = 0; begin < bytes.size();) {
+      const std::size_t end = bytes.find('\n', begin);
+      all.push_back(parsed(bytes.substr(begin, end - begin)));
+      EXPECT_EQ(all.back().at("model"), "text");
+      EXPECT_TRUE(all.back().at("created_at").is_string());
+      begin = end + 1;
+    }
+    return all;
+  }
+
+  TextEngine engine_;
+  CompletionCall call_;
+  std::unique_ptr<AnswerWriter> writer_;
+};
+
+const std::string kTools =
+    R"(, "tools": [{"type": "function", "function": {"name": "time", "parameters": {"type": "object"}}}])";
+
+TEST_F(OllamaAnswers, AChatIsALineForEachPieceAndOneForItsEnd) {
+  open(ChatApi::kOllamaChat, kHi + kTools);
+  EXPECT_EQ(writer_->stream_type(), "application/x-ndjson");
+  std::string bytes = writer_->begin();
+  for (const OwnedEvent& event :
+       {reasoning(1, "hm"), token(2, "Hello"), token(3, "<tool_call>\n{\"name\": \"time\", \"argu"),
+        token(4, "ments\": {\"a\": 1}}\n</tool_call>"), last(5, "", FinishReason::kStop)})
+    bytes += writer_->on_event(0, event);
+  bytes += writer_->life_sign("x");
+  bytes += writer_->finish();
+  const auto all = lines(bytes);
+  ASSERT_EQ(all.size(), 5);
+  EXPECT_EQ(all[0].at("message"), parsed(R"({"role": "assistant", "content": "", "thinking": "hm"})"));
+  EXPECT_EQ(all[1].at("message"), parsed(R"({"role": "assistant", "content": "Hello"})"));
+  EXPECT_EQ(all[2].at("message").at("tool_calls"),
+            json::parse(R"([{"function": {"name": "time", "arguments": {"a": 1}}}])"));
+  EXPECT_EQ(all[3].at("message").at("content"), "");
+  EXPECT_EQ(all[3].at("done"), false);
+  EXPECT_EQ(all[4].at("done"), true);
+  EXPECT_EQ(all[4].at("done_reason"), "stop");
+  EXPECT_EQ(all[4].at("prompt_eval_count"), 10);
+  EXPECT_EQ(all[4].at("eval_count"), 2);
+}
+
+TEST_F(OllamaAnswers, LogprobsStandBesideThePieceOfTheirTokens) {
+  const std::string asks = R"(, "logprobs": true, "top_logprobs": 2)";
+  for (const auto& [api, fields] : std::vector<std::pair<ChatApi, std::string>>{
+           {ChatApi::kOllamaChat, kHi + asks},
+           {ChatApi::kOllamaGenerate, R"("prompt": "hi")" + asks},
+           {ChatApi::kOllamaGenerate, R"("raw": true, "prompt": "hi")" + asks}}) {
+    OwnedEvent hello = token(TextEngine::kHello, "Hello");
+    hello.top_logprobs = {{.token = TextEngine::kHello, .logprob = -0.5F}, {.token = 'x', .logprob = -2}};
+    const std::vector<OwnedEvent> events = {hello, token(TextEngine::kWorld, " world"),
+                                            last(TextEngine::kEnd, "", FinishReason::kStop)};
+    open(api, fields + R"(, "stream": false)");
+    EXPECT_EQ(call_.requests[0].top_logprobs, 2);
+    for (const OwnedEvent& event : events) writer_->on_event(0, event);
+    const json::object whole = parsed(writer_->finish());
+    ASSERT_EQ(whole.at("logprobs").as_array().size(), 2U);
+    EXPECT_EQ(json::serialize(whole.at("logprobs").at(0)),
+              R"({"token":"Hello","logprob":-5E-1,"bytes":[72,101,108,108,111],"top_logprobs":[)"
+              R"({"token":"Hello","logprob":-5E-1,"bytes":[72,101,108,108,111]},)"
+              R"({"token":"x","logprob":-2,"bytes":[120]}]})");
+    open(api, fields);
+    std::string bytes = writer_->begin();
+    for (const OwnedEvent& event : events) bytes += writer_->on_event(0, event);
+    const auto all = lines(bytes + writer_->finish());
+    ASSERT_EQ(all.size(), 3);
+    EXPECT_EQ(all[1].at("logprobs").at(0).at("token"), " world");
+    EXPECT_FALSE(all[2].contains("logprobs"));
+  }
+}
+
+TEST_F(OllamaAnswers, AWholeOneIsOneObject) {
+  open(ChatApi::kOllamaGenerate, R"("prompt": "hi", "stream": false)");
+  writer_->on_event(0, reasoning(1, "hm"));
+  writer_->on_event(0, token(2, "Hello"));
+  writer_->on_event(0, last(3, "!", FinishReason::kLength));
+  const json::object body = parsed(writer_->finish());
+  EXPECT_EQ(body.at("response"), "Hello!");
+  EXPECT_EQ(body.at("thinking"), "hm");
+  EXPECT_EQ(body.at("done_reason"), "length");
+}
+
+TEST_F(OllamaAnswers, WithoutAPromptTheModelIsThere) {
+  open(ChatApi::kOllamaGenerate, R"("model": "text")");
+  ASSERT_TRUE(writer_->done());
+  EXPECT_TRUE(call_.requests.empty());
+  const auto all = lines(writer_->finish());
+  ASSERT_EQ(all.size(), 1);
+  EXPECT_EQ(all[0].at("done_reason"), "load");
+}
+
+TEST_F(OllamaAnswers, AChatWithoutMessagesSaysThatTheModelIsThere) {
+  open(ChatApi::kOllamaChat, R"("model": "text", "keep_alive": "5m")");
+  ASSERT_TRUE(writer_->done());
+  EXPECT_EQ(call_.keep_alive, std::chrono::minutes(5));
+  const auto all = lines(writer_->finish());
+  ASSERT_EQ(all.size(), 1);
+  EXPECT_EQ(all[0].at("done_reason"), "load");
+  EXPECT_EQ(all[0].at("message").at("content"), "");
+}
+
+TEST_F(OllamaAnswers, ErrorsAreTexts) {
+  open(ChatApi::kOllamaChat, kHi);
+  EXPECT_TRUE(parsed(writer_->on_event(0, last(5, "", FinishReason::kFailed))).at("error").is_string());
+  EXPECT_EQ(server::error_body_at("/api/chat", {.message = "no"}), R"({"error":"no"})");
+  EXPECT_NE(server::error_body_at("/v1/chat/completions", {.message = "no"}), R"({"error":"no"})");
+}
+
+TEST(OllamaModels, TheServedOneIsShown) {
+  ModelInfo info;
+  info.architecture = "qwen3";
+  info.max_context = kContext;
+  info.tool_format = "hermes";
+  const ServedModel model{.id = "text", .created = 0};
+  info.fills_gaps = true;
+  info.chat_template = "{{ x }}";
+  for (const char* body : {R"({"model": "text:latest"})", R"({"name": "text", "verbose": true})", "{}"}) {
+    const auto shown = server::ollama_show(json::parse(body).as_object(), model, info);
+    ASSERT_TRUE(shown.has_value()) << shown.error().message;
+    EXPECT_EQ(shown->at("model_info").at("qwen3.context_length"), kContext);
+    EXPECT_EQ(shown->at("template"), "{{ x }}");
+    EXPECT_EQ(shown->at("capabilities"), json::parse(R"(["completion", "insert", "tools"])"));
+  }
+}
+
+TEST(OllamaModels, AnotherModelIsNotShown) {
+  const ServedModel model{.id = "text", .created = 0};
+  const auto error = [&](const std::string& body) {
+    return server::ollama_show(json::parse(body).as_object(), model, {}).error();
+  };
+  EXPECT_EQ(error(R"({"model": "another"})").status, 404);
+  EXPECT_EQ(error(R"({"model": 5})").status, 400);
+}
+
+}  // namespace
+}  // namespace octavo

@@ -1,0 +1,108 @@
+// A call of OpenAI's API and its answer, for tests of what is written of an engine's events.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/compiled_call.h"
+#include "api/completion.h"
+#include "api/text_engine.h"
+
+namespace octavo {
+
+namespace json = boost::json;
+using test::TextEngine;
+
+inline const ServedModel kAnsweringModel{.id = "text", .fingerprint = "fp_1", .created = 1};
+
+/// The JSON of each event but [DONE], which must be the last if it is there.
+inline std::vector<json::object> events_of(const std::string& bytes) {
+  std::vector<json::object> events;
+  std::size_t begin = 0;
+  while (begin < bytes.size()) {
+    const std::size_t end = bytes.find("\n\n", begin);
+    EXPECT_NE(end, std::string::npos) << bytes;
+    const std::string event = bytes.substr(begin, end - begin);
+    EXPECT_EQ(event.substr(0, 6), "data: ");
+    EXPECT_EQ(event.find('\n'), std::string::npos);
+    begin = end + 2;
+    if (event == "data: [DONE]") {
+      EXPECT_EQ(begin, bytes.size());
+    } else {
+      events.push_back(json::parse(event.substr(6)).as_object());
+    }
+  }
+  return events;
+}
+
+inline OwnedEvent token(TokenId id, const std::string& text, std::uint32_t choice = 0) {
+  OwnedEvent event;
+  event.choice = choice;
+  event.token = id;
+  event.logprob = -0.5F;
+  event.text = text;
+  event.bytes = text;
+  event.is_text = id != TextEngine::kBos && id != TextEngine::kEnd;
+  return event;
+}
+
+inline OwnedEvent last(TokenId id, const std::string& text, FinishReason finish, std::uint32_t choice = 0) {
+  OwnedEvent event = token(id, text, choice);
+  event.finish = finish;
+  event.stats = {.prompt_tokens = 10, .cached_tokens = choice == 0 ? 4 : 10, .generated_tokens = 2};
+  return event;
+}
+
+inline OwnedEvent reasoning(TokenId id, const std::string& text) {
+  OwnedEvent event = token(id, "");
+  event.reasoning = text;
+  event.other_bytes = text.size();
+  return event;
+}
+
+/// "I think", "Hello!" and a call of `time` in the form of Hermes, in pieces that end in the middle of its marks.
+inline std::vector<OwnedEvent> thought_text_and_call() {
+  return {reasoning(1, "I "),
+          reasoning(2, "think"),
+          token(3, "\n"),
+          token(4, "Hello"),
+          token(5, "!\n<tool_"),
+          token(6, "call>\n{\"name\": \"time\", \"arguments\": {\"a\""),
+          token(7, ": 1}}\n</tool_call>"),
+          last(8, "", FinishReason::kStop)};
+}
+
+/// A call and its answer.
+class OpenAiResponse : public ::testing::Test {
+ protected:
+  void open_chat(const std::string& fields) {
+    const std::string body = R"({"messages": [{"role": "user", "content": "hi"}])" + fields + "}";
+    open(parse_chat_completion(json::parse(body).as_object(), engine_, kAnsweringModel), "chatcmpl-1");
+  }
+  void open_completion(const std::string& fields) {
+    const std::string body = R"({"prompt": "ab")" + fields + "}";
+    open(parse_completion(json::parse(body).as_object(), engine_, kAnsweringModel), "cmpl-1");
+  }
+  void open(ApiResult<CompletionCall> call, const std::string& id) {
+    call = compiled(std::move(call), engine_);
+    ASSERT_TRUE(call.has_value()) << call.error().message;
+    call_ = std::move(*call);
+    response_ = std::make_unique<CompletionResponse>(call_, engine_, kAnsweringModel, id, 1234);
+  }
+  std::vector<json::object> send(const OwnedEvent& event, std::size_t prompt = 0) {
+    return events_of(response_->on_event(prompt, event));
+  }
+  json::object body() { return json::parse(response_->finish()).as_object(); }
+  static json::object choice(const json::object& event) { return event.at("choices").at(0).as_object(); }
+
+  TextEngine engine_;
+  CompletionCall call_;
+  std::unique_ptr<CompletionResponse> response_;
+};
+
+}  // namespace octavo
