@@ -6,6 +6,7 @@
 
 #include "cli/command_line.h"
 #include "cli/context.h"
+#include "cli/options.h"
 #include "octavo/engine.h"
 
 namespace octavo::cli {
@@ -13,7 +14,7 @@ namespace octavo::cli {
 enum class BenchFormat : std::uint8_t { kMarkdown, kCsv, kJson };
 
 struct BenchOptions {
-  EngineOptions engine;
+  EngineOptions engine = engine_of_one_user();
   std::string model;
   std::vector<int> prompts = {512};  // tokens of a prefill; 0: none
   std::vector<int> gens = {128};     // tokens that each sequence decodes; 0: none

@@ -9,7 +9,7 @@ namespace octavo::cli {
 namespace {
 
 struct ChatOptions {
-  EngineOptions engine;
+  EngineOptions engine = engine_of_one_user();
   ChatSettings settings;
   std::string model;
 };

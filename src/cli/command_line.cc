@@ -59,6 +59,11 @@ Option* Option::required() {
   return this;
 }
 
+Option* Option::per_model() {
+  per_model_ = true;
+  return this;
+}
+
 Option* Option::needs(const Option* other) {
   needs_.push_back(other);
   return this;

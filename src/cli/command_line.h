@@ -32,6 +32,8 @@ class Option {
   /// May be given several times. Other options are given once.
   Option* repeatable();
   Option* required();
+  /// A section of a file of options that is about one model may have it too.
+  Option* per_model();
   Option* needs(const Option* other);
   Option* excludes(const Option* other);
 
@@ -48,6 +50,7 @@ class Option {
   bool is_from_file() const { return from_file_; }
   bool is_flag() const { return type_.empty(); }
   bool is_repeatable() const { return repeatable_; }
+  bool is_per_model() const { return per_model_; }
   /// The first long name: "--max-tokens".
   const std::string& name() const;
   bool has_name(std::string_view name) const;
@@ -63,6 +66,7 @@ class Option {
   Check check_;
   bool repeatable_ = false;
   bool required_ = false;
+  bool per_model_ = false;
   bool from_file_ = false;
   std::vector<const Option*> needs_, excludes_;
   std::vector<std::string> given_;

@@ -17,6 +17,7 @@ Result<void> apply_entry(Command& command, const FileEntry& entry) {
   // Wrong in the file, also where the command line goes first.
   if (!option->is_repeatable() && entry.values.size() != 1)
     return fail("found {} values, expected 1", entry.values.size());
+  if (option->is_from_file()) return fail("found it a second time, as one option has several names");
   if (option->count() > 0) return {};  // the command line's
   option->give_from_file(entry.values);
   return option->take_given();

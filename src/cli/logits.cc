@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kTop = 20;
 
 struct LogitsOptions {
-  EngineOptions engine;
+  EngineOptions engine = engine_of_one_user();
   std::string model, out;
   std::vector<TokenId> ids;
   bool json = false;

@@ -143,18 +143,21 @@ void add_kv_type_option(Command& command, KvType& type) {
     choices.emplace_back(kv_type_name(t), t);
   add_choice(
       command, "--kv-type", "TYPE", choices, [&type](KvType v) { type = v; },
-      "Element type of the KV cache: i16 (default), f16, bf16, q8_0, f32");
+      "Element type of the KV cache: i16 (default), f16, bf16, q8_0, f32")
+      ->per_model();
 }
 
 void add_kv_memory_option(Command& command, std::uint64_t& bytes) {
   add_parsed(
       command, "--kv-memory", "SIZE", parse_kv_memory, [&bytes](std::uint64_t given) { bytes = given; },
-      "Memory for the KV cache, such as 512MiB or 4GiB; default: half of what is free after loading");
+      "Memory for the KV cache, such as 512MiB or 4GiB; default: half of what is free after loading")
+      ->per_model();
 }
 
 void add_context_option(Command& command, int& max_context) {
   add_integer(command, "-c,--max-context,--ctx-size", max_context, 1, kMaxContext,
-              "Tokens of prompt and answer together at most; default: what the model was trained for");
+              "Tokens of prompt and answer together at most; default: what the model was trained for")
+      ->per_model();
 }
 
 void add_quantize_option(Command& command, std::string& mix) {
@@ -165,7 +168,8 @@ void add_quantize_option(Command& command, std::string& mix) {
   add_parsed(
       command, "--quantize", "TYPE", name_of, [&mix](std::string name) { mix = std::move(name); },
       "Make weights that are floats this type while loading: Q8_0, Q4_0, Q4_1, Q4_K_M, Q6_K and others of `octavo "
-      "quantize`; default: as they are");
+      "quantize`; default: as they are")
+      ->per_model();
 }
 
 void add_log_level_option(Command& command, Context& context) {
@@ -182,7 +186,6 @@ void add_log_level_option(Command& command, Context& context) {
 }
 
 void add_engine_options(Command& command, EngineOptions& options, Context& context) {
-  options.itl_target_ms = 0;  // one user, who wants the whole answer soon: steps are as large as is efficient
   command.group("Engine");
   add_integer(command, "-t,--threads", options.num_threads, 1, kMaxThreads,
               "Threads that compute; default: one for each physical core, within a container's quota");
@@ -289,7 +292,8 @@ void add_generation_config_option(Command& command, std::string& generation_conf
   add_parsed(
       command, "--generation-config", "FILE", read,
       [&generation_config](std::string text) { generation_config = std::move(text); },
-      "A generation_config.json of the model: its sampling and end tokens, before those of the model's file");
+      "A generation_config.json of the model: its sampling and end tokens, before those of the model's file")
+      ->per_model();
 }
 
 void add_tokenizer_option(Command& command, std::filesystem::path& path) {
@@ -299,7 +303,8 @@ void add_tokenizer_option(Command& command, std::filesystem::path& path) {
   };
   add_parsed(
       command, "--tokenizer", "FILE", check, [&path](std::filesystem::path file) { path = std::move(file); },
-      "A tokenizer.json, whose words are used instead of the model's own");
+      "A tokenizer.json, whose words are used instead of the model's own")
+      ->per_model();
 }
 
 Option* add_chat_template_option(Command& command, std::string& chat_template) {
@@ -313,14 +318,18 @@ Option* add_chat_template_option(Command& command, std::string& chat_template) {
     return value;
   };
   return add_parsed(
-      command, "--chat-template", "FILE", read, [&chat_template](std::string text) { chat_template = std::move(text); },
-      "A chat template in Jinja, used instead of the model's own: a file, the text itself, or a name such as chatml");
+             command, "--chat-template", "FILE", read,
+             [&chat_template](std::string text) { chat_template = std::move(text); },
+             "A chat template in Jinja, used instead of the model's own: a file, the text itself, or a name such as "
+             "chatml")
+      ->per_model();
 }
 
 Option* add_chat_template_file_option(Command& command, std::string& chat_template) {
   return add_parsed(
-      command, "--chat-template-file", "FILE", read_template,
-      [&chat_template](std::string text) { chat_template = std::move(text); }, "The same, and always a file");
+             command, "--chat-template-file", "FILE", read_template,
+             [&chat_template](std::string text) { chat_template = std::move(text); }, "The same, and always a file")
+      ->per_model();
 }
 
 Result<void> check_chat_template(const std::filesystem::path& model, const std::string& instead) {

@@ -68,6 +68,8 @@ void add_model_option(Command& command, std::string& model, std::string_view wor
 /// The same for a command that takes no other words.
 void add_model_option(Command& command, std::string& model);
 
+/// The defaults of a command with one user, who wants the whole answer soon: steps are as large as is efficient.
+inline EngineOptions engine_of_one_user() { return {.itl_target_ms = 0}; }
 /// --threads, --isa, --kv-type, --kv-layout, --block-size, --kv-memory, --no-prefix-cache, --no-repack, --quantize,
 /// --max-context and --chunk into `options`, and --log-level into the context's log.
 void add_engine_options(Command& command, EngineOptions& options, Context& context);

@@ -24,7 +24,7 @@ namespace octavo::cli {
 namespace {
 
 struct RunOptions {
-  EngineOptions engine;
+  EngineOptions engine = engine_of_one_user();
   SamplingFlags sampling;
   std::string model, system, prompt;
   PromptSources sources;

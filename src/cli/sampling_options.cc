@@ -19,14 +19,16 @@ void add_real(Command& command, const std::string& name, std::optional<float>& v
               const std::string& description) {
   add_parsed(
       command, name, "NUMBER", [=](const std::string& text) { return parse_real(text, low, high); },
-      [&value](float v) { value = v; }, description);
+      [&value](float v) { value = v; }, description)
+      ->per_model();
 }
 
 void add_count(Command& command, const std::string& name, std::optional<int>& value, int low,
                const std::string& description) {
   add_parsed(
       command, name, "N", [low](const std::string& text) { return parse_integer(text, low, kMaxInt); },
-      [&value](std::int64_t v) { value = static_cast<int>(v); }, description);
+      [&value](std::int64_t v) { value = static_cast<int>(v); }, description)
+      ->per_model();
 }
 
 void add_cuts(Command& command, SamplingFlags& flags, std::string_view otherwise) {
@@ -64,14 +66,17 @@ void add_penalties(Command& command, SamplingFlags& flags) {
             "Repeated tokens from which it begins; default 2");
   add_count(command, "--dry-penalty-last-n", flags.dry_window, -1,
             "Last tokens that are searched for repetitions; -1: all, which is the default; 0: none");
-  command.add_option("--dry-sequence-breaker", flags.dry_breakers,
-                     "A text that ends repetitions, in place of the default ones; may be given up to 16 times");
+  command
+      .add_option("--dry-sequence-breaker", flags.dry_breakers,
+                  "A text that ends repetitions, in place of the default ones; may be given up to 16 times")
+      ->per_model();
 }
 
 void add_mirostat(Command& command, SamplingFlags& flags) {
   add_choice<bool>(
       command, "--mirostat", "0|2", {{"0", false}, {"2", true}}, [&flags](bool on) { flags.mirostat = on; },
-      "Version of Mirostat, which takes the place of all cuts; default 0, none");
+      "Version of Mirostat, which takes the place of all cuts; default 0, none")
+      ->per_model();
   add_real(command, "--mirostat-ent", flags.mirostat_tau, 0, 100, "Mean surprise that it aims at, in bits; default 5");
   add_real(command, "--mirostat-lr", flags.mirostat_eta, 0, 1, "How fast it follows; default 0.1");
 }
@@ -120,7 +125,8 @@ void add_sampling_options(Command& command, SamplingFlags& flags, std::string_vi
       command, "--samplers", "NAMES", [](const std::string& text) { return SamplerOrder::parse(text); },
       [&flags](SamplerOrder order) { flags.order = std::move(order); },
       "Steps in their order, between semicolons; those not named are left out. All, in the default order: penalties, "
-      "dry, top_n_sigma, top_k, typ_p, top_p, min_p, xtc, temperature");
+      "dry, top_n_sigma, top_k, typ_p, top_p, min_p, xtc, temperature")
+      ->per_model();
 }
 
 void add_seed_option(Command& command, SamplingFlags& flags) {

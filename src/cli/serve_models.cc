@@ -16,9 +16,8 @@
 #include "base/stop_check.h"
 #include "base/text.h"
 #include "base/to_size.h"
-#include "cli/arguments.h"
-#include "cli/config_file.h"
 #include "cli/find_model.h"
+#include "cli/model_sections.h"
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/sampling_options.h"
@@ -35,57 +34,12 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kShareOfKvMemory = 8;  // unless told: the memory of all models by this
 
-/// What a file of options says of one model.
-struct ModelSection {
-  std::string id;
-  std::string model = {};  // its file or name; empty: it is one of -m or of a folder
-  std::vector<std::string> aliases = {};
-  EngineOptions engine = {};
-  SamplingFlags sampling = {};
-};
-
 struct FoundModel {
   fs::path path;
   std::vector<std::string> given = {};  // names that the user gave, the folder has, or clients had it fetched by
   const ModelSection* section = nullptr;
   bool is_optional = false;  // left out where it cannot be used: nobody named it at the start
 };
-
-/// The options that a section may have, by the names of the command line.
-Result<void> take_entry(ModelSection& section, const FileEntry& entry) {
-  Command command("model", "");
-  command.add_option("--model", section.model, "")->check(refuse_empty)->type_name("MODEL");
-  command.add_option("--alias", section.aliases, "")->check(refuse_empty)->type_name("NAME");
-  add_kv_type_option(command, section.engine.kv_type);
-  add_kv_memory_option(command, section.engine.kv_memory_bytes);
-  add_context_option(command, section.engine.max_context);
-  add_quantize_option(command, section.engine.quantize);
-  add_chat_template_option(command, section.engine.chat_template);
-  add_generation_config_option(command, section.engine.generation_config);
-  add_tokenizer_option(command, section.engine.tokenizer_path);
-  add_sampling_options(command, section.sampling);
-  return apply_entry(command, entry);
-}
-
-Result<std::vector<ModelSection>> read_sections(const std::string& path, const EngineOptions& engine,
-                                                const SamplingFlags& sampling) {
-  std::vector<ModelSection> sections;
-  if (path.empty()) return sections;
-  OCTAVO_TRY(const std::vector<FileEntry> entries, read_options_file(path));
-  for (const FileEntry& entry : entries) {
-    if (!entry.name.starts_with(kModelSections)) continue;
-    const std::size_t dot = entry.name.rfind('.');
-    if (dot < kModelSections.size())
-      return fail("{}: {}: expected a section with a model's name, such as [model.chat]", path, entry.name);
-    const std::string id = entry.name.substr(kModelSections.size(), dot - kModelSections.size());
-    auto section = std::ranges::find(sections, id, &ModelSection::id);
-    if (section == sections.end())
-      section = sections.insert(section, {.id = id, .engine = engine, .sampling = sampling});
-    const auto taken = take_entry(*section, {.name = entry.name.substr(dot + 1), .values = entry.values});
-    if (!taken) return fail("{}: {}: {}", path, entry.name, taken.error().message);
-  }
-  return sections;
-}
 
 /// Takes the name that stands for every name out of a model's; whether it was there.
 bool take_any_name(std::vector<std::string>& names) { return std::erase(names, "*") > 0; }
@@ -257,9 +211,9 @@ void add_models_options(Command& command, ModelsOptions& options, Context& conte
 
 std::uint64_t default_models_memory() { return total_memory_bytes() / 4 * 3; }
 
-Result<bool> is_one_model(const ModelsOptions& options) {
+Result<bool> is_one_model(const ModelsOptions& options, Context& context) {
   if (options.named.size() > 1 || !options.folders.empty()) return false;
-  OCTAVO_TRY(const auto sections, read_sections(options.config_file, {}, {}));
+  OCTAVO_TRY(const auto sections, read_model_sections(options.config_file, {}, {}, context));
   return sections.empty();
 }
 
@@ -290,7 +244,8 @@ Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options
     return fail(
         "--served-model-name: found several models, of which it can name none, expected '*'; a section [model.ID] of "
         "the file of options names one");
-  OCTAVO_TRY(const std::vector<ModelSection> sections, read_sections(options.config_file, engine, options.sampling));
+  OCTAVO_TRY(const std::vector<ModelSection> sections,
+             read_model_sections(options.config_file, engine, options.sampling, context));
   OCTAVO_TRY(std::vector<FoundModel> models, find_files(options, context, stop));
   OCTAVO_TRY_VOID(attach(models, sections, context, stop));
   OpenSections open;

@@ -7,7 +7,6 @@
 #include <memory>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/command_line.h"
@@ -17,9 +16,6 @@
 #include "server/model_slot.h"
 
 namespace octavo::cli {
-
-/// Sections of a file of options about one model each: [model.ID].
-inline constexpr std::string_view kModelSections = "model.";
 
 struct ModelsOptions {
   std::vector<std::string> named = {};              // -m and words; none: the default model, unless there are others
@@ -36,7 +32,7 @@ void add_models_options(Command& command, ModelsOptions& options, Context& conte
 std::uint64_t default_models_memory();
 
 /// One model is served, and nothing else can be: it is loaded at the start and may take what memory there is.
-Result<bool> is_one_model(const ModelsOptions& options);
+Result<bool> is_one_model(const ModelsOptions& options, Context& context);
 server::ModelOffer one_model(const ModelsOptions& options, const EngineOptions& engine, Context& context);
 
 /// Finds the models, fetches those of a hub, and reads their heads. Each one's share of KV memory follows from the

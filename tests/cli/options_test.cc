@@ -99,6 +99,7 @@ TEST(Usage, EngineOptionsReachTheEngine) {
   EXPECT_EQ(options.kv_memory_bytes, std::uint64_t{3} << 29);
   EXPECT_EQ(options.max_context, 50);
   EXPECT_EQ(options.max_step_tokens, 7);
+  EXPECT_EQ(options.itl_target_ms, 0) << "one user wants the whole answer soon";
   EXPECT_EQ(options.kv_layout, KvLayout::kPaged);
   CliRun contiguous;
   ASSERT_EQ(contiguous.run({"run", "-p", "x", "-m", "some.gguf", "--kv-layout", "contiguous"}), 0);

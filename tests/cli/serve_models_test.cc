@@ -1,9 +1,16 @@
 // The models that a server is given by the command line.
 #include "cli/serve_models.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "cli/command_line.h"
+#include "cli/commands.h"
 #include "cli/fake_engine.h"
+#include "support/temp_file.h"
+#include "support/tiny_model.h"
 
 namespace octavo::cli {
 namespace {
@@ -28,6 +35,105 @@ TEST(ServeModels, AStarAmongItsNamesIsEveryNameAndNoneOfItsOwn) {
   EXPECT_EQ(any.names, std::vector<std::string>{"first"});
   EXPECT_TRUE(any.takes_any_name);
   EXPECT_FALSE(one_model({.names = {"first"}}, {}, context).takes_any_name);
+}
+
+/// What `octavo serve` has against a file of options with this line, which stands in a section or above all; empty:
+/// nothing, and it looked for the models that are named.
+std::string complaint(const std::string& section, const std::string& name, const std::string& value) {
+  const test::TempFile file(section + "\n" + name + " = \"" + value + "\"\n");
+  test::CliRun cli;
+  cli.run({"serve", "-m", "/nowhere/a.gguf", "-m", "/nowhere/b.gguf", "--config", file.string()});
+  std::string text = cli.err.str().substr(0, cli.err.str().find("; octavo serve --help"));
+  while (text.ends_with('\n')) text.pop_back();
+  for (const std::string& before : {"model.x." + name + ": ", file.string() + ": " + name + ": "})
+    if (const std::size_t at = text.find(before); at != std::string::npos) return text.substr(at + before.size());
+  EXPECT_THAT(text, testing::HasSubstr("/nowhere/a.gguf"));
+  return "";
+}
+
+TEST(ModelSections, HaveTheOptionsOfTheCommandLineThatAreAboutOneModelWithTheirBounds) {
+  test::CliRun cli;
+  Context context = cli.context();
+  Program program;
+  add_serve_command(program, context);
+  std::set<std::string> own, others;
+  for (const Option& option : program.commands().front().options()) {
+    for (std::string name : option.names()) {
+      if (!name.starts_with("--") || name == "--model") continue;  // a section says itself which model it is about
+      name = name.substr(2);
+      if (complaint("[model.x]", name, "no such value").starts_with("there is no such option")) {
+        others.insert(name);
+        continue;
+      }
+      own.insert(name);
+      for (const char* value : {"no such value", "-7", "1", "q8_0"})
+        EXPECT_EQ(complaint("[model.x]", name, value), complaint("", name, value)) << name << " = " << value;
+    }
+  }
+  for (const char* name : {"kv-memory", "kv-type", "max-context", "ctx-size", "quantize", "chat-template",
+                           "chat-template-file", "generation-config", "tokenizer", "temp", "temperature", "samplers"})
+    EXPECT_TRUE(own.contains(name)) << name;
+  for (const char* name : {"port", "threads", "seed", "config", "models-dir"})
+    EXPECT_TRUE(others.contains(name)) << name;
+  EXPECT_EQ(complaint("[model.x]", "port", "1"),
+            "there is no such option of one model: it stands above all sections, for the whole server");
+  EXPECT_EQ(complaint("[model.x]", "ctx-siz", "1"), "there is no such option; did you mean ctx-size?");
+}
+
+struct SectionsOfATinyModel {
+  explicit SectionsOfATinyModel(const std::string& lines)
+      : file("[model.x]\nmodel = \"" + model.string() + "\"\n" + lines) {}
+
+  Result<std::vector<server::ModelOffer>> offers(const EngineOptions& engine, const SamplingFlags& sampling) {
+    Context context = cli.context();
+    auto found = find_models({.config_file = file.string(), .sampling = sampling}, engine, context);
+    if (found && found->front().load({})) loaded = cli.engine.options;
+    return found;
+  }
+
+  test::TempFile model{test::TinyModel().bytes(), ".gguf"};
+  test::TempFile file;
+  test::CliRun cli;
+  EngineOptions loaded = {};
+};
+
+TEST(ModelSections, GoBeforeTheCommandLineWhereTheySayIt) {
+  SectionsOfATinyModel sections("ctx-size = 32\ntop-k = 3\n");
+  SamplingFlags sampling;
+  sampling.top_k = 9;
+  sampling.top_p = 0.5F;
+  const auto offers = sections.offers({.kv_memory_bytes = 1 << 20, .max_context = 64}, sampling);
+  ASSERT_TRUE(offers) << offers.error().message;
+  EXPECT_EQ(sections.loaded.max_context, 32);
+  EXPECT_EQ(sections.loaded.kv_memory_bytes, 1U << 20);
+  SamplingParams params;
+  offers->front().set_sampling(params);
+  EXPECT_EQ(params.top_k, 3);
+  EXPECT_EQ(params.top_p, 0.5F);
+}
+
+TEST(ModelSections, HaveAListInPlaceOfTheCommandLines) {
+  SectionsOfATinyModel sections("dry-sequence-breaker = [\"a\", \"b\"]\n");
+  SamplingFlags sampling;
+  sampling.dry_breakers = {"z"};
+  const auto offers = sections.offers({.kv_memory_bytes = 1 << 20}, sampling);
+  ASSERT_TRUE(offers) << offers.error().message;
+  SamplingParams params;
+  offers->front().set_sampling(params);
+  EXPECT_EQ(params.dry.breakers, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(ModelSections, HaveAnOptionOnceWhateverItsName) {
+  SectionsOfATinyModel sections("ctx-size = 32\nmax-context = 64\n");
+  const auto offers = sections.offers({}, {});
+  ASSERT_FALSE(offers);
+  EXPECT_THAT(offers.error().message, testing::HasSubstr("model.x.max-context: found it a second time"));
+  const test::TempFile chat("{{ messages }}");
+  SectionsOfATinyModel both("chat-template = \"chatml\"\nchat-template-file = \"" + chat.string() + "\"\n");
+  const auto excluded = both.offers({}, {});
+  ASSERT_FALSE(excluded);
+  EXPECT_THAT(excluded.error().message,
+              testing::HasSubstr("[model.x]: --chat-template-file and --chat-template exclude each other"));
 }
 
 TEST(PulledModels, AreNewOnceAndWhereTheyMoveTo) {
