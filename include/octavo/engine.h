@@ -32,6 +32,7 @@
 #include "octavo/request.h"
 #include "octavo/resources.h"
 #include "octavo/result.h"
+#include "octavo/version.h"
 
 namespace octavo {
 

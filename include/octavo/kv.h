@@ -11,3 +11,4 @@
 #include "octavo/kv/prefill.h"
 #include "octavo/kv/prefix_cache.h"
 #include "octavo/kv/types.h"
+#include "octavo/version.h"

@@ -3,6 +3,7 @@
 #include <boost/json/array.hpp>
 #include <span>
 
+#include "octavo/version.h"
 #include "sampler/sampler_order.h"
 
 namespace octavo {
@@ -47,14 +48,14 @@ json::object params(const SamplingParams& sampling) {
 
 }  // namespace
 
-json::object llama_props(const ServedModel& model, const ModelInfo& info, const std::string& version) {
+json::object llama_props(const ServedModel& model, const ModelInfo& info) {
   return {{"default_generation_settings", {{"n_ctx", info.max_context}, {"params", params(model.sampling_defaults)}}},
           {"total_slots", model.max_choices},
           {"model_alias", model.id},
           {"model_path", info.file_name},
           {"chat_template", info.chat_template},
           {"modalities", {{"vision", false}, {"audio", false}}},
-          {"build_info", "octavo " + version},
+          {"build_info", "octavo " OCTAVO_VERSION_STRING},
           {"is_sleeping", false}};
 }
 

@@ -12,7 +12,6 @@
 
 namespace octavo {
 
-/// `version`: of the program.
-boost::json::object llama_props(const ServedModel& model, const ModelInfo& info, const std::string& version);
+boost::json::object llama_props(const ServedModel& model, const ModelInfo& info);
 
 }  // namespace octavo

@@ -10,6 +10,7 @@
 #include "cli/command_parser.h"
 #include "cli/commands.h"
 #include "cli/llama_server.h"
+#include "octavo/version.h"
 
 namespace octavo::cli {
 namespace {
@@ -41,7 +42,7 @@ int run_cli(int argc, const char* const* argv, Context& context) {
   if (!invocation) return report(invocation.error(), kWrongUsage, context);
   switch (invocation->kind) {
     case Invocation::Kind::kNothing: context.err << help_of(program) << std::flush; return kWrongUsage;
-    case Invocation::Kind::kVersion: context.out << "octavo " OCTAVO_VERSION << '\n' << std::flush; return kDone;
+    case Invocation::Kind::kVersion: context.out << "octavo " OCTAVO_VERSION_STRING << '\n' << std::flush; return kDone;
     case Invocation::Kind::kHelp:
       context.out << (invocation->command == nullptr ? help_of(program) : help_of(*invocation->command)) << std::flush;
       return kDone;

@@ -13,6 +13,7 @@
 #include "cli/llama_arguments.h"
 #include "cli/llama_translator.h"
 #include "model/config.h"
+#include "octavo/version.h"
 #include "source/open_model.h"
 
 namespace octavo::cli {
@@ -73,7 +74,7 @@ void say_notes(const LlamaTranslation& translation, Context& context) {
 Result<int> serve(Program& program, const LlamaTranslation& translation, Context& context) {
   say_notes(translation, context);
   // Programs that look for graphics cards stop it at this line.
-  context.err << "octavo: system_info: octavo " OCTAVO_VERSION ", CPUs alone\n" << std::flush;
+  context.err << "octavo: system_info: octavo " OCTAVO_VERSION_STRING ", CPUs alone\n" << std::flush;
   std::vector<std::string> args = {"serve"};
   // The name in a request says nothing there where one model is served, and programs send what they call it themselves.
   const auto names_folder = [](const std::string& arg) { return arg.starts_with("--models-dir"); };
@@ -93,7 +94,7 @@ Result<int> run(const std::vector<std::string>& args, Context& context) {
   OCTAVO_TRY(const LlamaTranslation translation, translate_llama_arguments(line));
   switch (translation.action) {
     case Action::kHelp: context.out << llama_arguments_help() << std::flush; return kDone;
-    case Action::kVersion: context.out << "version: " OCTAVO_VERSION " (octavo)\n" << std::flush; return kDone;
+    case Action::kVersion: context.out << "version: " OCTAVO_VERSION_STRING " (octavo)\n" << std::flush; return kDone;
     case Action::kListDevices: context.out << "Available devices:\n  (none)\n" << std::flush; return kDone;
     case Action::kServe: break;
   }

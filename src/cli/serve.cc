@@ -47,7 +47,6 @@ Result<void> fill_in(ServeOptions& options) {
   if (server.max_received_bytes < largest)
     return fail("--max-received-size: found {}, expected at least {}, what one request may take by --max-body-size",
                 format_bytes(server.max_received_bytes), format_bytes(largest));
-  server.service.version = OCTAVO_VERSION;
   const int seats = options.engine.kv_layout == KvLayout::kContiguous ? 1 : options.engine.max_sequences;
   server.service.max_choices = std::min(kMaxChoices, seats);
   server.service.max_queued = {options.engine.max_queued};

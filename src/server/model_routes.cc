@@ -29,7 +29,7 @@ ApiResult<void> unload(ModelSlot& slot, ModelTable& models, const std::string& o
 
 }  // namespace
 
-ApiResult<json::object> answer_model_get(const RouteMatch& match, ModelTable& models, const std::string& version,
+ApiResult<json::object> answer_model_get(const RouteMatch& match, ModelTable& models,
                                          ModelTable::Clock::time_point now) {
   if (match.route == Route::kOllamaTags) return ollama_tags(models.slots());
   if (match.route == Route::kOllamaRunning) return ollama_running(models, now);
@@ -38,7 +38,7 @@ ApiResult<json::object> answer_model_get(const RouteMatch& match, ModelTable& mo
   if (slot == nullptr) return std::unexpected(models.not_found(match.argument));
   if (match.route == Route::kModel) return openai_model(*slot);
   if (!slot->model()) return std::unexpected(unavailable("the model is not loaded", "loading"));
-  return llama_props(*slot->model(), *slot->info(), version);
+  return llama_props(*slot->model(), *slot->info());
 }
 
 std::string model_stays(std::string_view id) {

@@ -17,7 +17,7 @@
 namespace octavo::server {
 
 /// GET of a list, of one model, or of llama.cpp's /props. Errors: 404; 503 where that is known of loaded ones alone.
-ApiResult<boost::json::object> answer_model_get(const RouteMatch& match, ModelTable& models, const std::string& version,
+ApiResult<boost::json::object> answer_model_get(const RouteMatch& match, ModelTable& models,
                                                 ModelTable::Clock::time_point now);
 
 /// A POST with the name of a model.

@@ -7,6 +7,7 @@
 #include "api/tokenize_handler.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
+#include "octavo/version.h"
 #include "server/chat_page.h"
 #include "server/completion_handler.h"
 #include "server/model_metrics.h"
@@ -350,12 +351,12 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
       return json({{"status", "ready"}});
     case Route::kMetrics: return metrics_response();
     case Route::kVersion:
-    case Route::kOllamaVersion: return json({{"version", options_.version}});
+    case Route::kOllamaVersion: return json({{"version", OCTAVO_VERSION_STRING}});
     default: break;
   }
   if (!models_.is_started()) return error_response(match.pattern, unavailable("the model is being loaded", "loading"));
   if (match.route == Route::kLlamaSlots) return slots_response(match.argument);
-  const auto answered = answer_model_get(match, models_, options_.version, now);
+  const auto answered = answer_model_get(match, models_, now);
   return answered ? json(*answered) : to_response(answered.error());
 }
 

@@ -38,7 +38,6 @@ class CompletionHandler;
 class PullHandler;
 
 struct ServiceOptions {
-  std::string version = {};                    // of the program
   ApiKeys keys = {};                           // none: everybody may call
   std::shared_ptr<KeyWatch> key_watch = {};    // gives others in their place; null: they are never changed
   TrustedProxies proxies = {};                 // they are believed on the sender of a request

@@ -285,7 +285,7 @@ TEST(LlamaProps, HaveTheModelAndTheSettingsOfAnAnswerThatNamesNone) {
   info.chat_template = "{{ x }}";
   info.file_name = "text.gguf";
   const ServedModel model{.id = "text", .sampling_defaults = {.temperature = 0.5F}, .max_choices = 7};
-  const json::object props = llama_props(model, info, "1.2");
+  const json::object props = llama_props(model, info);
   const json::value& settings = props.at("default_generation_settings");
   EXPECT_EQ(settings.at("n_ctx"), 100);
   EXPECT_EQ(settings.at("params").at("temperature"), 0.5F);
@@ -294,6 +294,7 @@ TEST(LlamaProps, HaveTheModelAndTheSettingsOfAnAnswerThatNamesNone) {
   EXPECT_EQ(props.at("model_alias"), "text");
   EXPECT_EQ(props.at("chat_template"), "{{ x }}");
   EXPECT_EQ(props.at("modalities").at("vision"), false);
+  EXPECT_EQ(props.at("build_info"), "octavo " OCTAVO_VERSION_STRING);
 }
 
 }  // namespace

@@ -118,7 +118,10 @@ class Operation(unittest.TestCase):
         with Server(model=tiny()) as server:
             self.assertEqual(server.get("/health")[0], 200)
             self.assertEqual(server.get("/ready")[0], 200)
-            self.assertIn("version", json.loads(server.get("/version")[2]))
+            version = support.octavo("--version").stdout.removeprefix("octavo ").rstrip()
+            self.assertRegex(version, r"^\d+\.\d+\.\d+$")
+            for path in ("/version", "/api/version"):
+                self.assertEqual(json.loads(server.get(path)[2]), {"version": version})
             server.complete("a b c", max_tokens=5, ignore_eos=True)
             server.wait_until(lambda: server.metric("generation_tokens_total") == 5)  # counted at the end of a step
             metrics = server.metrics()

@@ -1,0 +1,13 @@
+# OCTAVO_SOURCE_VERSION: the version as include/octavo/version.h has it, for project().
+set(version_header ${CMAKE_CURRENT_SOURCE_DIR}/include/octavo/version.h)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${version_header})
+set(numbers "")
+foreach(part MAJOR MINOR PATCH)
+  file(STRINGS ${version_header} line REGEX "^#define OCTAVO_VERSION_${part} [0-9]+$")
+  string(REGEX MATCH "[0-9]+$" number "${line}")
+  if(number STREQUAL "")
+    message(FATAL_ERROR "${version_header}: found no line \"#define OCTAVO_VERSION_${part} NUMBER\"")
+  endif()
+  list(APPEND numbers ${number})
+endforeach()
+list(JOIN numbers "." OCTAVO_SOURCE_VERSION)
